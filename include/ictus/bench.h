@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Measuring MPI operations with controlled starts. For the tools of ictus: not yet stable.
+ *
+ * An experiment is one operation with one block size on one communicator under one scheme. All
+ * functions that take a communicator or a bench are collective over it; one thread at a time.
+ */
+#ifndef ICTUS_BENCH_H
+#define ICTUS_BENCH_H
+
+#include <ictus/api.h>
+#include <ictus/clock.h>
+#include <ictus/error.h>
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+ICTUS_BEGIN
+
+/** How the local times of all processes become one number a repetition (H08 section 1.2). */
+enum ictus_reduction {
+    ICTUS_REDUCE_MAX,      /**< the slowest process */
+    ICTUS_REDUCE_MEAN,     /**< mean over the processes: what OSU and IMB print */
+    ICTUS_REDUCE_MIN,      /**< the fastest process */
+    ICTUS_REDUCE_ROOT,     /**< the root's own time */
+    ICTUS_REDUCE_MAKESPAN, /**< on the global clock: common start (or first start) to last exit */
+    ICTUS_REDUCTIONS
+};
+
+/** Their names, ended by NULL. */
+ICTUS_API extern const char *const ictus_reduction_names[];
+
+/** Operations that a shared object brings along; see <ictus/plugin.h>. */
+struct ictus_plugins;
+
+/**
+ * Load a shared object's operations. Local; call it alike on all processes.
+ * @param[in,out] plugins  NULL at first; grows; release with ictus_plugins_free()
+ * @return ICTUS_OK, ICTUS_ERR_IO (cannot be loaded), ICTUS_ERR_FORMAT (no plugin), ICTUS_ERR_EXISTS
+ *         (an operation of that name is there), ICTUS_ERR_NOMEM
+ */
+ICTUS_API int ictus_plugins_load(struct ictus_plugins **plugins, const char *path,
+                                 struct ictus_why *why);
+
+/** Release. No call of their operations may be under way. @param plugins NULL is legal */
+ICTUS_API void ictus_plugins_free(struct ictus_plugins *plugins);
+
+/** One row of the tables of operations. */
+struct ictus_operation_info {
+    const char *name;
+    const char *summary;
+    int rooted;      /**< has a root */
+    int reduces;     /**< needs an MPI_Op */
+    int has_data;    /**< 0: the size does not matter (barrier) */
+    int nonblocking; /**< can be begun and waited for apart */
+    int persistent;  /**< made once, started many times */
+};
+
+/**
+ * Row number @p i of the operations, the plugins' last. Local.
+ * @param plugins may be NULL
+ * @return ICTUS_OK, or ICTUS_ERR_SAMPLES behind the last
+ */
+ICTUS_API int ictus_operation(const struct ictus_plugins *plugins, int i,
+                              struct ictus_operation_info *info);
+
+/** Find an operation by name. Local. @return ICTUS_OK or ICTUS_ERR_UNKNOWN with the nearest */
+ICTUS_API int ictus_operation_find(const struct ictus_plugins *plugins, const char *name,
+                                   struct ictus_operation_info *info, struct ictus_why *why);
+
+/** @return name and summary of scheme number @p i, or NULL behind the last. Local. */
+ICTUS_API const char *ictus_scheme_name(int i, const char **summary);
+
+/** Check a scheme's specification without running it. Local. */
+ICTUS_API int ictus_scheme_check(const char *spec, struct ictus_why *why);
+
+/** The reduction that a scheme's users expect: max after a common start, mean after a barrier. */
+ICTUS_API enum ictus_reduction ictus_scheme_reduction(const char *spec);
+
+/**
+ * What to measure and when to stop. Set size to sizeof(struct ictus_bench_plan); everything that is
+ * zero or NULL takes its default.
+ */
+struct ictus_bench_plan {
+    size_t size;
+    const char *operation;
+    const struct ictus_plugins *plugins;
+    uint64_t bytes; /**< of one block: the count argument of the MPI call times the datatype */
+    const char *datatype; /**< "char" by default */
+    const char *reduce;   /**< "sum" by default */
+    int root;             /**< rank in the communicator */
+    int rotate_root;      /**< the root moves on with each repetition */
+    int in_place;         /**< MPI_IN_PLACE where the operation knows it */
+    int buffers;          /**< sets of buffers used in turn */
+    int cold;             /**< write through the caches before each repetition */
+    int check;            /**< verify the operation's result before and after measuring */
+    const char *arrival;  /**< "ascending:spread=10us", "late:rank=0,by=20us"; NULL: all together */
+    MPI_Comm comm;        /**< the same processes as the bench's, for a forced algorithm */
+    int use_comm;         /**< comm is set */
+    int64_t repetitions;  /**< valid ones wanted */
+    int64_t warmup;       /**< untimed calls before */
+    double max_time_s;    /**< stop after this even with fewer repetitions; 0: no limit */
+    double width;         /**< stop when the median's interval is narrower than this part; 0: off */
+    int keep_ranks;       /**< keep every process's times as well */
+};
+
+/** Check a plan's texts (operation, datatype, reduction, arrival) without MPI. Local. */
+ICTUS_API int ictus_bench_check_plan(const struct ictus_bench_plan *plan, struct ictus_why *why);
+
+/** What one experiment gave. Arrays are owned by the result; on ranks but 0 they are NULL. */
+struct ictus_bench_result {
+    int64_t n;                           /**< valid repetitions */
+    int64_t invalid;                     /**< repetitions whose start was late on some process */
+    double *samples_s[ICTUS_REDUCTIONS]; /**< n seconds each, in the order of measurement */
+    double *ranks_s;                     /**< n times processes, if asked for; else NULL */
+    double sigma_ns;                     /**< largest clock sigma over processes, at the end */
+    double bound_ns;
+};
+
+struct ictus_bench;
+
+/**
+ * Get ready to measure on a communicator: builds its clock.
+ * @param scheme  "harmonize", "barrier", "round-time:slack=3", ...; NULL takes harmonize
+ * @param clock   as in ictus_clock_create(); may be NULL
+ * @param[out] bench released with ictus_bench_free()
+ */
+ICTUS_API int ictus_bench_create(MPI_Comm comm, const char *scheme, const char *clock,
+                                 struct ictus_bench **bench, struct ictus_why *why);
+
+/** Collective. @param bench NULL is legal */
+ICTUS_API void ictus_bench_free(struct ictus_bench *bench);
+
+/** The clock in use; owned by the bench. Local. */
+ICTUS_API struct ictus_clock *ictus_bench_clock(struct ictus_bench *bench);
+
+/** Whether more processes than cores run on this process's node. Local. */
+ICTUS_API int ictus_bench_crowded(const struct ictus_bench *bench);
+
+/**
+ * Run one experiment.
+ * @param[out] result filled on success; release with ictus_bench_result_free()
+ * @return the same on all processes: ICTUS_OK, ICTUS_ERR_UNKNOWN (operation), ICTUS_ERR_ARG,
+ *         ICTUS_ERR_UNSUPPORTED (size), ICTUS_ERR_NOMEM, ICTUS_ERR_MPI, ICTUS_ERR_SAMPLES
+ */
+ICTUS_API int ictus_bench_run(struct ictus_bench *bench, const struct ictus_bench_plan *plan,
+                              struct ictus_bench_result *result, struct ictus_why *why);
+
+ICTUS_API void ictus_bench_result_free(struct ictus_bench_result *result);
+
+/** Statistics of one sample. */
+struct ictus_summary {
+    size_t n;
+    double median, ci95_low, ci95_high; /**< rank-based interval, see covered */
+    double covered;                     /**< level that the interval really has */
+    double mean, sd, min, max;
+    double p10, p25, p75, p90, p99;
+    size_t outliers; /**< outside Tukey's fences; counted, never dropped */
+};
+
+/** Summarise @p n > 0 values; sorts a copy. @return ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_NOMEM */
+ICTUS_API int ictus_summarize(const double *values, size_t n, struct ictus_summary *summary);
+
+ICTUS_END
+
+#endif

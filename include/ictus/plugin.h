@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operations of your own for `ictus bench --plugin ./my.so`: a shared object that defines
+ *
+ *     const struct ictus_plugin ictus_plugin = {ICTUS_PLUGIN_VERSION, operations};
+ *
+ * with a table of operations that ends with a NULL name. They are measured like MPI's own.
+ */
+#ifndef ICTUS_PLUGIN_H
+#define ICTUS_PLUGIN_H
+
+#include <mpi.h>
+#include <stdint.h>
+
+/** Raised when the structures below change. */
+#define ICTUS_PLUGIN_VERSION 1
+
+/** One operation. All functions are called on every process of the communicator. */
+struct ictus_plugin_operation {
+    const char *name;    /**< as given to --ops; lower case, no comma */
+    const char *summary; /**< one line for the list of operations */
+    /**
+     * Get ready. Collective.
+     * @param comm   lives until fini(); errors are returned, not fatal
+     * @param bytes  the size that is measured
+     * @param[out] state handed to run() and fini()
+     * @return MPI_SUCCESS or an MPI error code
+     */
+    int (*init)(MPI_Comm comm, uint64_t bytes, void **state);
+    int (*run)(void *state);   /**< the timed region. @return MPI_SUCCESS or an error code */
+    void (*fini)(void *state); /**< release what init() made */
+};
+
+/** What the shared object exports under the name ictus_plugin. */
+struct ictus_plugin {
+    int version;
+    const struct ictus_plugin_operation *operations;
+};
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How far apart the processes leave a barrier (S23 section 2.2): all enter it at one instant of the
+ * global clock, and its exits are read on that clock, or by the truth where the source is
+ * simulated. For the tools of ictus: not yet stable. All functions with a handle are collective.
+ *
+ * Barriers by name: "mpi" (MPI_Barrier as it is), "mpi:ALGORITHM" (one of the MPI library's, see
+ * ictus/select.h), and those of ictus/barrier.h: "dissemination", "tree", "linear", "harmonize".
+ */
+#ifndef ICTUS_SKEW_H
+#define ICTUS_SKEW_H
+
+#include <ictus/api.h>
+#include <ictus/error.h>
+#include <ictus/select.h>
+#include <mpi.h>
+#include <stdint.h>
+
+ICTUS_BEGIN
+
+struct ictus_skew;
+
+/** What one barrier showed. Arrays are owned by the result; NULL on ranks but 0. */
+struct ictus_skew_result {
+    int64_t n;           /**< barriers whose skew is known */
+    int64_t invalid;     /**< entered late somewhere, or a harmonised exit that said it was late */
+    double *skews_s;     /**< n: last exit minus first */
+    double *durations_s; /**< n: common entry to last exit */
+    int64_t *first;      /**< for each rank: how often it left first */
+    int64_t *last;       /**< likewise, last */
+    int truth;           /**< 1: exits are exact */
+};
+
+/**
+ * Get ready on a communicator: builds its clock.
+ * @param clock     as in ictus_clock_create(); may be NULL
+ * @param selector  for "mpi:ALGORITHM"; may be NULL
+ * @param[out] skew released with ictus_skew_free()
+ * @return as ictus_clock_create()
+ */
+ICTUS_API int ictus_skew_create(MPI_Comm comm, const char *clock, struct ictus_selector *selector,
+                                struct ictus_skew **skew, struct ictus_why *why);
+
+/** Collective. NULL is legal. */
+ICTUS_API void ictus_skew_free(struct ictus_skew *skew);
+
+/** Its clock; owned by it. Local. */
+ICTUS_API struct ictus_clock *ictus_skew_clock(struct ictus_skew *skew);
+
+/**
+ * Measure a barrier until @p n skews are known or @p max_time_s has passed (0: no limit).
+ * @param[out] result release with ictus_skew_result_free()
+ * @return the same on all processes: ICTUS_OK, ICTUS_ERR_UNKNOWN (no such barrier),
+ *         ICTUS_ERR_UNSUPPORTED (not on so many processes, or no selection), ICTUS_ERR_SAMPLES (no
+ *         entry was in time), ICTUS_ERR_NOMEM, ICTUS_ERR_MPI
+ */
+ICTUS_API int ictus_skew_run(struct ictus_skew *skew, const char *barrier, int64_t n,
+                             double max_time_s, struct ictus_skew_result *result,
+                             struct ictus_why *why);
+
+ICTUS_API void ictus_skew_result_free(struct ictus_skew_result *result);
+
+ICTUS_END
+
+#endif
