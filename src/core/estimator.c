@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Offset estimators of one burst, as the papers publish them. */
+#include "core/estimator.h"
+#include "core/fit.h"
+
+#include <ictus/error.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Whole and fractional part of base + ns. */
+static void set_offset(struct offset *out, int64_t base, double ns)
+{
+    const double whole = nearbyint(ns);
+    out->offset = base + (int64_t)whole;
+    out->frac = ns - whole;
+}
+
+static int64_t middle(const struct stamp *s)
+{
+    return s->sent + (s->received - s->sent) / 2;
+}
+
+/* The exchange with the shortest round trip; ICTUS_ERR_CLOCK where one is negative. */
+static int shortest(const struct stamp *stamps, size_t n, size_t *best)
+{
+    if (!n) {
+        return ICTUS_ERR_SAMPLES;
+    }
+    *best = 0;
+    for (size_t i = 0; i < n; i++) {
+        const int64_t rtt = stamps[i].received - stamps[i].sent;
+        if (rtt < 0) {
+            return ICTUS_ERR_CLOCK;
+        }
+        if (rtt < stamps[*best].received - stamps[*best].sent) {
+            *best = i;
+        }
+    }
+    return ICTUS_OK;
+}
+
+static void from_one(const struct stamp *s, struct offset *out)
+{
+    const int64_t rtt = s->received - s->sent;
+    out->at = middle(s);
+    /* An odd round trip has its middle half a nanosecond after the instant `at`. */
+    set_offset(out, s->remote - out->at, rtt % 2 ? -0.5 : 0.0);
+    out->rtt_min_ns = (double)rtt;
+    out->half_width_ns = (double)rtt / 2.0;
+}
+
+int ictusi_offset_min_rtt(const struct stamp *stamps, size_t n, struct offset *out)
+{
+    size_t best = 0;
+    const int err = shortest(stamps, n, &best);
+    if (!err) {
+        from_one(&stamps[best], out);
+    }
+    return err;
+}
+
+int ictusi_offset_skampi(const struct stamp *stamps, size_t n, struct offset *out)
+{
+    size_t best = 0;
+    const int err = shortest(stamps, n, &best);
+    if (err) {
+        return err;
+    }
+    size_t low = 0;
+    size_t high = 0;
+    for (size_t i = 1; i < n; i++) {
+        if (stamps[i].remote - stamps[i].received > stamps[low].remote - stamps[low].received) {
+            low = i; /* td_min, line 16 */
+        }
+        if (stamps[i].remote - stamps[i].sent < stamps[high].remote - stamps[high].sent) {
+            high = i; /* td_max, line 17 */
+        }
+    }
+    const int64_t lower = stamps[low].remote - stamps[low].received;
+    const int64_t upper = stamps[high].remote - stamps[high].sent;
+    const int64_t early = middle(&stamps[low]);
+    out->at = early + (middle(&stamps[high]) - early) / 2;
+    set_offset(out, lower, (double)(upper - lower) / 2.0);
+    out->rtt_min_ns = (double)(stamps[best].received - stamps[best].sent);
+    /* The two bounds belong to different instants: the largest drift may have moved them apart. */
+    const double apart_s = fabs((double)(middle(&stamps[high]) - early)) * 1e-9;
+    const double drifted = apart_s / 2.0 * ICTUSI_DRIFT_MAX_NS_PER_S;
+    out->half_width_ns =
+        drifted + (upper >= lower ? (double)(upper - lower) / 2.0 : out->rtt_min_ns / 2.0);
+    return ICTUS_OK;
+}
+
+double ictusi_rtt_mean(const struct stamp *stamps, size_t n)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        sum += (double)(stamps[i].received - stamps[i].sent);
+    }
+    return n ? sum / (double)n : 0.0;
+}
+
+/* One exchange's remote - received, and where it came from. */
+struct lag {
+    int64_t ns;
+    size_t index;
+};
+
+static int by_lag(const void *a, const void *b)
+{
+    const struct lag *x = a;
+    const struct lag *y = b;
+    return x->ns != y->ns ? (x->ns > y->ns) - (x->ns < y->ns)
+                          : (x->index > y->index) - (x->index < y->index);
+}
+
+int ictusi_offset_mean_rtt(const struct stamp *stamps, size_t n, double rtt_ns, struct offset *out)
+{
+    size_t best = 0;
+    const int err = shortest(stamps, n, &best);
+    if (err) {
+        return err;
+    }
+    struct lag *lags = malloc(n * sizeof(*lags));
+    if (!lags) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (size_t i = 0; i < n; i++) {
+        lags[i] = (struct lag){stamps[i].remote - stamps[i].received, i};
+    }
+    qsort(lags, n, sizeof(*lags), by_lag);
+    const struct lag median = lags[(n - 1) / 2]; /* line 17 wants an element, so the lower one */
+    free(lags);
+    const struct stamp *s = &stamps[median.index];
+    out->at = s->received;
+    set_offset(out, median.ns, rtt_ns / 2.0);
+    out->rtt_min_ns = (double)(stamps[best].received - stamps[best].sent);
+    /* The truth lies in [lag, lag + this round trip], not symmetric to the estimate. */
+    out->half_width_ns =
+        fmax(fabs(rtt_ns / 2.0), fabs((double)(s->received - s->sent) - rtt_ns / 2.0));
+    return ICTUS_OK;
+}
+
+struct netgauge ictusi_netgauge_begin(size_t patience)
+{
+    return (struct netgauge){.patience = patience};
+}
+
+bool ictusi_netgauge_add(struct netgauge *state, const struct stamp *stamp)
+{
+    const int64_t rtt = stamp->received - stamp->sent;
+    if (!state->any || rtt < state->best.received - state->best.sent) {
+        state->best = *stamp;
+        state->any = true;
+        state->unimproved = 0;
+    } else {
+        state->unimproved++;
+    }
+    return state->unimproved >= state->patience;
+}
+
+int ictusi_netgauge_offset(const struct netgauge *state, struct offset *out)
+{
+    return ictusi_offset_min_rtt(&state->best, state->any ? 1 : 0, out);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Least-squares lines, numerically centred. */
+#include "core/fit.h"
+
+#include <ictus/error.h>
+#include <math.h>
+
+#define S_PER_NS 1e-9
+
+/* Sums of a weighted regression around its own means: x in s from the anchor, y in ns from base. */
+struct moments {
+    double weight;
+    double x_mean, y_mean;
+    double xx, xy, yy;
+};
+
+static double x_of(const struct offset *p, int64_t anchor)
+{
+    return (double)(p->at - anchor) * S_PER_NS;
+}
+
+static double y_of(const struct offset *p, int64_t base)
+{
+    return (double)(p->offset - base) + p->frac;
+}
+
+/* Two passes: means first, then central moments, so that nothing cancels. */
+static struct moments gather(const struct offset *points, const double *weights, size_t n,
+                             int64_t anchor, int64_t base)
+{
+    struct moments m = {0};
+    for (size_t i = 0; i < n; i++) {
+        const double w = weights ? weights[i] : 1.0;
+        m.weight += w;
+        m.x_mean += w * x_of(&points[i], anchor);
+        m.y_mean += w * y_of(&points[i], base);
+    }
+    m.x_mean /= m.weight;
+    m.y_mean /= m.weight;
+    for (size_t i = 0; i < n; i++) {
+        const double w = weights ? weights[i] : 1.0;
+        const double x = x_of(&points[i], anchor) - m.x_mean;
+        const double y = y_of(&points[i], base) - m.y_mean;
+        m.xx += w * x * x;
+        m.xy += w * x * y;
+        m.yy += w * y * y;
+    }
+    return m;
+}
+
+double ictusi_fit_bound(const struct line *line, const struct offset *points, size_t n)
+{
+    double bound = INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        const double away = fabs(y_of(&points[i], line->offset) - line->frac);
+        const double reach = fabs(x_of(&points[i], line->anchor)) * ICTUSI_DRIFT_MAX_NS_PER_S;
+        bound = fmin(bound, away + points[i].half_width_ns + reach);
+    }
+    return bound;
+}
+
+/* Noise variance for too few points: half-widths as uniform distributions. */
+static double width_variance(const struct offset *points, size_t n)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        sum += points[i].half_width_ns * points[i].half_width_ns / 3.0;
+    }
+    return sum / (double)n;
+}
+
+static struct line_error error_of(const struct moments *m, double slope_ns_per_s, double spread,
+                                  const struct offset *points, size_t n, const struct line *line)
+{
+    const double mean_weight = m->weight / (double)n;
+    double noise = width_variance(points, n);
+    if (n > 2) {
+        const double rest = fmax(m->yy - slope_ns_per_s * m->xy, 0.0);
+        noise = rest / mean_weight / (double)(n - 2);
+    }
+    struct line_error error = {0};
+    error.offset_var_ns2 = noise * mean_weight / m->weight;
+    if (spread > 0.0) {
+        const double slope_var = noise * mean_weight / m->xx;
+        error.slope_var_ns2_per_s2 = slope_var;
+        error.offset_var_ns2 += m->x_mean * m->x_mean * slope_var;
+        error.covariance_ns2_per_s = -m->x_mean * slope_var;
+    } else {
+        /* Nothing is known of the slope but that it is possible: uniform within the assumption. */
+        error.slope_var_ns2_per_s2 = ICTUSI_DRIFT_MAX_NS_PER_S * ICTUSI_DRIFT_MAX_NS_PER_S / 3.0;
+    }
+    error.bound_ns = ictusi_fit_bound(line, points, n);
+    error.bound_slope_ns_per_s = ICTUSI_DRIFT_MAX_NS_PER_S + fabs(slope_ns_per_s);
+    return error;
+}
+
+int ictusi_fit_wls(const struct offset *points, const double *weights, size_t n, struct line *line,
+                   struct line_error *error)
+{
+    if (!n) {
+        return ICTUS_ERR_SAMPLES;
+    }
+    int64_t anchor = points[0].at;
+    for (size_t i = 1; i < n; i++) {
+        anchor = points[i].at > anchor ? points[i].at : anchor;
+    }
+    const int64_t base = points[n - 1].offset;
+    const struct moments m = gather(points, weights, n, anchor, base);
+    if (!(m.weight > 0.0)) {
+        return ICTUS_ERR_SAMPLES;
+    }
+    const double spread = m.xx > m.weight * S_PER_NS * S_PER_NS ? m.xx : 0.0;
+    const double slope = spread > 0.0 ? m.xy / m.xx : 0.0;
+    *line = ictusi_line_make(anchor, base, m.y_mean - slope * m.x_mean, slope * S_PER_NS);
+    if (error) {
+        *error = error_of(&m, slope, spread, points, n, line);
+    }
+    return ICTUS_OK;
+}
+
+int ictusi_fit_ols(const struct offset *points, size_t n, struct line *line,
+                   struct line_error *error)
+{
+    return ictusi_fit_wls(points, NULL, n, line, error);
+}

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The mesh over time: history of sweeps, drifts, lines and their errors. */
+#include "core/mesh.h"
+#include "core/fit.h"
+#include "core/mesh_state.h"
+
+#include <ictus/error.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ITERATIONS = 8,   /* of times, offsets and drifts; two suffice after a first sweep pair */
+    RELAXATIONS = 64, /* of hard bounds along paths; a path of a mesh has two or three hops */
+    FREEDOM_TABLE = 3
+};
+
+/* Iterations stop when no drift changes a sweep's offsets by more. */
+static const double settled_ns = 0.01;
+/* Nobody's drift is known before a second sweep: half of what the hard bounds allow. */
+static const double unknown_drift = ICTUSI_DRIFT_MAX_NS_PER_S / 2.0;
+/* A drift beyond this is a step between sweeps: twice the assumption, each of two clocks within it.
+ */
+static const double impossible_drift = 2.0 * ICTUSI_DRIFT_MAX_NS_PER_S;
+
+int ictusi_mesh_create(int size, double walk, struct mesh **mesh)
+{
+    const size_t n = (size_t)size;
+    struct mesh *m = calloc(1, sizeof(*m));
+    if (!m) {
+        return ICTUS_ERR_NOMEM;
+    }
+    m->size = size;
+    m->prior_walk = sqrt(2.0) * walk * 1e9;
+    m->base = calloc(n, sizeof(*m->base));
+    m->drift = calloc(4 * n, sizeof(double));
+    m->x = malloc(TRACK_MAX * n * sizeof(double));
+    if (!m->base || !m->drift || !m->x || ictusi_laplacian_create(size, &m->laplacian)) {
+        ictusi_mesh_free(m);
+        return ICTUS_ERR_NOMEM;
+    }
+    m->value = m->drift + n;
+    m->relative = m->drift + 2 * n;
+    m->bound = m->drift + 3 * n;
+    ictusi_mesh_reset(m);
+    *mesh = m;
+    return ICTUS_OK;
+}
+
+static void drop_pending(struct mesh *m)
+{
+    for (int k = 0; k < m->pending_count; k++) {
+        free(m->pending[k].edges);
+        free(m->pending[k].graph);
+        free(m->pending[k].t);
+    }
+    free(m->pending);
+    m->pending = NULL;
+    m->pending_count = 0;
+}
+
+void ictusi_mesh_reset(struct mesh *mesh)
+{
+    drop_pending(mesh);
+    mesh->based = false;
+    mesh->sweeps = 0;
+    mesh->groups = 0;
+    mesh->now = 0.0;
+    for (int i = 0; i < mesh->size; i++) {
+        mesh->drift[i] = 0.0;
+        mesh->value[i] = 0.0;
+        mesh->relative[i] = 1.0;
+        mesh->bound[i] = i ? INFINITY : 0.0;
+    }
+}
+
+void ictusi_mesh_free(struct mesh *mesh)
+{
+    if (mesh) {
+        drop_pending(mesh);
+        ictusi_laplacian_free(&mesh->laplacian);
+        free(mesh->base);
+        free(mesh->drift);
+        free(mesh->x);
+        free(mesh);
+    }
+}
+
+int ictusi_mesh_add(struct mesh *mesh, const struct mesh_edge *edges, size_t count)
+{
+    for (size_t e = 0; e < count; e++) {
+        const struct mesh_edge *edge = &edges[e];
+        if (edge->client < 0 || edge->client >= mesh->size || edge->server < 0 ||
+            edge->server >= mesh->size || edge->client == edge->server) {
+            return ICTUS_ERR_ARG;
+        }
+    }
+    struct mesh_sweep *more =
+        realloc(mesh->pending, (size_t)(mesh->pending_count + 1) * sizeof(*more));
+    if (!more) {
+        return ICTUS_ERR_NOMEM;
+    }
+    mesh->pending = more;
+    struct mesh_sweep *s = &more[mesh->pending_count];
+    const size_t room = count ? count : 1;
+    *s = (struct mesh_sweep){.count = count};
+    s->edges = malloc(room * sizeof(*s->edges));
+    s->graph = malloc(room * sizeof(*s->graph));
+    s->t = malloc((2 * room + (size_t)mesh->size) * sizeof(double));
+    mesh->pending_count++;
+    if (!s->edges || !s->graph || !s->t) {
+        return ICTUS_ERR_NOMEM; /* the sweep is released with the rest */
+    }
+    s->residual = s->t + room;
+    s->x = s->t + 2 * room;
+    memcpy(s->edges, edges, count * sizeof(*edges));
+    return ICTUS_OK;
+}
+
+/*
+ * Integer offsets of every clock from one path to the reference, so that all later arithmetic is on
+ * small numbers. Clocks may be years apart, or negative.
+ */
+static int find_bases(struct mesh *m)
+{
+    const struct mesh_sweep *s = &m->pending[0];
+    char *known = calloc((size_t)m->size, 1);
+    if (!known) {
+        return ICTUS_ERR_NOMEM;
+    }
+    known[0] = 1;
+    m->base[0] = 0;
+    int left = m->size - 1;
+    for (int before = left + 1; left && left < before;) {
+        before = left;
+        for (size_t e = 0; e < s->count; e++) {
+            const struct mesh_edge *edge = &s->edges[e];
+            if (known[edge->client] && !known[edge->server]) {
+                m->base[edge->server] = m->base[edge->client] - edge->offset;
+                known[edge->server] = 1;
+                left--;
+            } else if (known[edge->server] && !known[edge->client]) {
+                m->base[edge->client] = m->base[edge->server] + edge->offset;
+                known[edge->client] = 1;
+                left--;
+            }
+        }
+    }
+    free(known);
+    if (left) {
+        return ICTUS_ERR_SAMPLES;
+    }
+    m->origin = s->edges[0].at + m->base[s->edges[0].client];
+    m->based = true;
+    return ICTUS_OK;
+}
+
+/* The matching quantile of Student's distribution over the normal's, at 97.5 %. */
+static double few_freedoms(double freedom)
+{
+    static const double table[FREEDOM_TABLE] = {6.483, 2.195, 1.624};
+    if (freedom < 0.5) {
+        return 1.0; /* no residuals at all: the estimators' own opinion is used as it is */
+    }
+    if (freedom < FREEDOM_TABLE + 0.5) {
+        return table[(int)(freedom - 0.5)];
+    }
+    return 1.0 + 1.21 / freedom + 1.4 / (freedom * freedom);
+}
+
+/* Make room in the history for count sweeps: the oldest go. */
+static void make_room(struct mesh *m, int count)
+{
+    const int excess = m->sweeps + count - TRACK_MAX;
+    if (excess > 0) {
+        const int keep = m->sweeps - excess;
+        memmove(m->sweep, m->sweep + excess, (size_t)keep * sizeof(m->sweep[0]));
+        memmove(m->x, m->x + (size_t)excess * (size_t)m->size,
+                (size_t)keep * (size_t)m->size * sizeof(double));
+        m->sweeps = keep;
+    }
+}
+
+/* Mean over the clocks of products of offsets less each clock's own line, pairwise scale. */
+static void moments_of(const struct mesh *m, double *moments)
+{
+    const int n = m->sweeps;
+    memset(moments, 0, (size_t)n * (size_t)n * sizeof(double));
+    double mean[TRACK_MAX] = {0};
+    for (int k = 0; k < n; k++) {
+        for (int i = 0; i < m->size; i++) {
+            const double rest = m->x[(size_t)k * (size_t)m->size + (size_t)i] -
+                                ictusi_mesh_at(m, i, m->sweep[k].t_s);
+            mean[k] += rest / m->size;
+        }
+    }
+    for (int i = 0; i < m->size; i++) {
+        double rest[TRACK_MAX];
+        for (int k = 0; k < n; k++) {
+            rest[k] = m->x[(size_t)k * (size_t)m->size + (size_t)i] -
+                      ictusi_mesh_at(m, i, m->sweep[k].t_s) - mean[k];
+        }
+        for (int k = 0; k < n; k++) {
+            for (int l = 0; l < n; l++) {
+                moments[k * n + l] += 2.0 * rest[k] * rest[l] / (m->size - 1);
+            }
+        }
+    }
+}
+
+/* Offsets and drifts of all clocks now, from the history. Says how far a drift moved, at most. */
+static double follow(struct mesh *m, const struct track *t, double now)
+{
+    double moved = 0.0;
+    for (int i = 0; i < m->size; i++) {
+        double value = 0.0;
+        double drift = 0.0;
+        for (int k = 0; k < t->count; k++) {
+            const double x = m->x[(size_t)k * (size_t)m->size + (size_t)i];
+            value += t->offset_row[k] * x;
+            drift += t->drift_row[k] * x;
+        }
+        moved = fmax(moved, fabs(drift - m->drift[i]));
+        m->value[i] = value;
+        m->drift[i] = drift;
+    }
+    m->now = now;
+    return moved;
+}
+
+/* Solve the pending sweeps with the drifts as known, and set their rows of the history. */
+static int solve_sweeps(struct mesh *m, struct mesh_spread *spread)
+{
+    const int err = ictusi_mesh_group_solve(m, spread);
+    for (int k = 0; !err && k < m->pending_count; k++) {
+        const int row = m->sweeps - m->pending_count + k;
+        const struct mesh_sweep *s = &m->pending[k];
+        m->sweep[row] = (struct track_sweep){s->t_mean, spread->noise, spread->bias, m->groups};
+        memcpy(m->x + (size_t)row * (size_t)m->size, s->x, (size_t)m->size * sizeof(double));
+    }
+    return err;
+}
+
+/* Sweeps, times and drifts depend on each other: iterate. Few rounds, as sweeps are short. */
+static int settle(struct mesh *m, struct track_model *model, struct track *track,
+                  struct mesh_spread *spread, int *iterations)
+{
+    double moments[TRACK_MAX * TRACK_MAX];
+    double change = INFINITY;
+    for (int k = 0; k < m->pending_count; k++) {
+        memset(m->pending[k].x, 0, (size_t)m->size * sizeof(double));
+    }
+    for (*iterations = 0; *iterations < ITERATIONS && change > settled_ns; ++*iterations) {
+        int err = solve_sweeps(m, spread);
+        if (err) {
+            return err;
+        }
+        const struct mesh_sweep *last = &m->pending[m->pending_count - 1];
+        const double now = fmax(last->t_last, last->t_mean);
+        err =
+            ictusi_track_fit(m->sweep, m->sweeps, now, model, unknown_drift * unknown_drift, track);
+        if (err) {
+            return err;
+        }
+        change = follow(m, track, now) * (last->t_last - last->t_mean);
+        moments_of(m, moments);
+        *model = ictusi_track_learn(m->sweep, m->sweeps, moments, m->size - 1, m->prior_walk);
+    }
+    return ICTUS_OK;
+}
+
+/*
+ * Shortest paths of hard intervals to the reference: no error exceeds them at the present. The last
+ * solution's bounds still hold for its lines; how far the new ones are from them is added.
+ */
+static void bounds_now(struct mesh *m, const double *extrapolated, double grown_s)
+{
+    for (int i = 1; i < m->size; i++) {
+        m->bound[i] += grown_s * (2.0 * ICTUSI_DRIFT_MAX_NS_PER_S);
+        m->bound[i] += fabs(m->value[i] - extrapolated[i]);
+    }
+    const struct mesh_sweep *s = &m->pending[m->pending_count - 1];
+    bool better = true;
+    for (int round = 0; round < RELAXATIONS && better; round++) {
+        better = false;
+        for (size_t e = 0; e < s->count; e++) {
+            const int a = s->graph[e].a;
+            const int b = s->graph[e].b;
+            const double y = s->graph[e].y + (m->drift[b] - m->drift[a]) * (s->t[e] - s->t_mean);
+            const double off = fabs(m->value[b] - m->value[a] - y);
+            const double length = off + s->edges[e].half_width_ns + 1.0 +
+                                  (m->now - s->t[e]) * ICTUSI_DRIFT_MAX_NS_PER_S;
+            if (m->bound[a] + length < m->bound[b] || m->bound[b] + length < m->bound[a]) {
+                const int to = m->bound[a] < m->bound[b] ? b : a;
+                m->bound[to] = m->bound[a + b - to] + length;
+                better = true;
+            }
+        }
+    }
+}
+
+/* A clock that stepped within a sweep, or jumped since the last solution beyond all bounds. */
+static int find_stepped(const struct mesh *m, const struct mesh_spread *spread,
+                        const double *extrapolated, double grown_s)
+{
+    for (int k = 0; k < m->pending_count; k++) {
+        const int suspect = ictusi_mesh_suspect(m, &m->pending[k], spread);
+        if (suspect >= 0) {
+            return suspect;
+        }
+    }
+    const struct mesh_sweep *s = &m->pending[m->pending_count - 1];
+    for (int i = 1; i < m->size; i++) {
+        /* Twice the old bound: the new offset has one of about the same size. */
+        const double reach =
+            2.0 * m->bound[i] + 10.0 * spread->typical_ns + grown_s * impossible_drift;
+        if (fabs(s->x[i] - extrapolated[i]) > reach) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* A clock whose sweeps lie on no possible line: it stepped between them. */
+static int find_wild(const struct mesh *m)
+{
+    const double span_s = m->sweep[m->sweeps - 1].t_s - m->sweep[0].t_s;
+    for (int i = 1; i < m->size && m->sweeps > 1; i++) {
+        if (fabs(m->drift[i]) * span_s > impossible_drift * span_s + 2.0 * m->bound[i]) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static void write_lines(const struct mesh *m, const struct track *t, double walk, double inflate,
+                        struct line *lines, struct line_error *errors)
+{
+    const int64_t now = m->origin + (int64_t)nearbyint(m->now * 1e9);
+    for (int i = 0; i < m->size; i++) {
+        const int64_t anchor = now - m->base[i] - (int64_t)nearbyint(m->value[i]);
+        const double drift = m->drift[i] * 1e-9;
+        const double own = i ? m->relative[i] * inflate * inflate : 0.0;
+        const double wander = i ? 1.0 : 0.0;
+        lines[i] = ictusi_line_make(anchor, m->base[i], m->value[i], drift / (1.0 - drift));
+        errors[i] = (struct line_error){
+            .offset_var_ns2 = own * t->measured[0] + wander * t->wander[0],
+            .covariance_ns2_per_s = own * t->measured[1] + wander * t->wander[1],
+            .slope_var_ns2_per_s2 = own * t->measured[2] + wander * t->wander[2],
+            .walk_ns_per_s_sqrt_s = wander * walk,
+            .bound_ns = m->bound[i],
+            .bound_slope_ns_per_s = i ? ICTUSI_DRIFT_MAX_NS_PER_S + fabs(m->drift[i]) : 0.0,
+        };
+    }
+}
+
+static void judge(const struct mesh *m, const struct line_error *errors, double horizon_s,
+                  const struct track_model *model, struct mesh_quality *q)
+{
+    const struct track_sweep *last = &m->sweep[m->sweeps - 1];
+    q->noise_ns = sqrt(last->noise_ns2 * model->inflation);
+    q->asymmetry_ns = sqrt(last->bias_ns2);
+    q->walk = model->walk * 1e-9;
+    q->sigma_max_ns = 0.0;
+    q->horizon_max_ns = 0.0;
+    for (int i = 0; i < m->size; i++) {
+        q->sigma_max_ns = fmax(q->sigma_max_ns, ictusi_line_error_sigma(&errors[i], 0.0));
+        q->horizon_max_ns = fmax(q->horizon_max_ns, ictusi_line_error_sigma(&errors[i], horizon_s));
+    }
+}
+
+/* Everything between checked input and lines. extrapolated: room for two values a process. */
+static int solve(struct mesh *m, double *extrapolated, struct track *track,
+                 struct track_model *model, struct mesh_spread *spread, struct mesh_quality *q)
+{
+    const double before = m->now;
+    int err = m->based ? ICTUS_OK : find_bases(m);
+    if (err) {
+        return err;
+    }
+    make_room(m, m->pending_count);
+    m->sweeps += m->pending_count;
+    m->groups++;
+    memcpy(extrapolated, m->value, (size_t)m->size * sizeof(double));
+    memcpy(extrapolated + m->size, m->drift, (size_t)m->size * sizeof(double));
+    err = settle(m, model, track, spread, &q->iterations);
+    if (err) {
+        return err;
+    }
+    const double grown_s = m->now - before;
+    for (int i = 0; i < m->size; i++) {
+        extrapolated[i] += extrapolated[m->size + i] * grown_s;
+    }
+    q->suspect = find_stepped(m, spread, extrapolated, grown_s);
+    if (q->suspect < 0) {
+        bounds_now(m, extrapolated, grown_s);
+        q->suspect = find_wild(m);
+    }
+    if (q->suspect >= 0) {
+        return ICTUS_ERR_CLOCK;
+    }
+    const struct mesh_sweep *s = &m->pending[m->pending_count - 1];
+    return ictusi_laplacian_resistance(&m->laplacian, s->graph, s->count, m->relative);
+}
+
+int ictusi_mesh_solve(struct mesh *mesh, struct line *lines, struct line_error *errors,
+                      double horizon_s, struct mesh_quality *quality)
+{
+    struct mesh_quality found = {.suspect = -1};
+    struct track track = {0};
+    struct track_model model = {.walk = mesh->prior_walk, .inflation = 1.0};
+    if (mesh->size == 1) {
+        drop_pending(mesh);
+        lines[0] = ictusi_line_identity();
+        errors[0] = (struct line_error){0};
+        if (quality) {
+            *quality = found;
+        }
+        return ICTUS_OK;
+    }
+    struct mesh_spread spread = {0};
+    bool empty = !mesh->pending_count;
+    for (int k = 0; k < mesh->pending_count; k++) {
+        empty = empty || !mesh->pending[k].count;
+    }
+    double *room = malloc(2 * (size_t)mesh->size * sizeof(*room));
+    int err = !room ? ICTUS_ERR_NOMEM : empty ? ICTUS_ERR_SAMPLES : ICTUS_OK;
+    if (!err) {
+        err = solve(mesh, room, &track, &model, &spread, &found);
+    }
+    free(room);
+    if (!err) {
+        write_lines(mesh, &track, model.walk, few_freedoms(spread.freedom), lines, errors);
+        judge(mesh, errors, horizon_s, &model, &found);
+    }
+    if (quality && (!err || err == ICTUS_ERR_CLOCK)) {
+        *quality = found;
+    }
+    if (err) {
+        ictusi_mesh_reset(mesh);
+    } else {
+        drop_pending(mesh);
+    }
+    return err;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the mesh's two halves share: mesh.c keeps the history, mesh_sweep.c solves one sweep. */
+#ifndef ICTUS_CORE_MESH_STATE_H
+#define ICTUS_CORE_MESH_STATE_H
+
+#include "core/laplacian.h"
+#include "core/mesh.h"
+#include "core/track.h"
+
+#include <stdbool.h>
+
+/* The edges of one sweep that is not solved yet, and its solution. */
+struct mesh_sweep {
+    struct mesh_edge *edges;
+    struct graph_edge *graph; /* the same edges, small numbers: y is x[server] - x[client] */
+    double *t;                /* s: when each edge was measured, on the reference's clock */
+    double *residual;         /* ns */
+    double *x;                /* ns: offset of each process at t_mean, less its base */
+    size_t count;
+    double t_mean, t_last;
+};
+
+struct mesh {
+    int size;
+    double prior_walk; /* pairwise: ns per s per square root of a second */
+    struct laplacian laplacian;
+    bool based;       /* base and origin are known */
+    int64_t origin;   /* ns on the reference's clock: t = 0 */
+    int64_t *base;    /* ns: reference minus local clock at about the origin */
+    double *drift;    /* ns per s, the current estimate */
+    double *value;    /* ns: offset less base at now */
+    double now;       /* s */
+    double *relative; /* variance of a process's offset over that of an average edge */
+    double *bound;    /* hard bound now, ns; INFINITY before the first solve */
+    /* history */
+    int sweeps;
+    int groups;
+    struct track_sweep sweep[TRACK_MAX];
+    double *x; /* TRACK_MAX rows of size values */
+    /* not solved yet */
+    struct mesh_sweep *pending;
+    int pending_count;
+};
+
+/* Offset of a process, less its base, at time t (s). */
+static inline double ictusi_mesh_at(const struct mesh *mesh, int process, double t)
+{
+    return mesh->value[process] + mesh->drift[process] * (t - mesh->now);
+}
+
+/* What the edges of a group of sweeps err by, per pair, in ns^2. */
+struct mesh_spread {
+    double noise;      /* new in every sweep */
+    double bias;       /* what a pair keeps: its path's asymmetry */
+    double typical_ns; /* of a residual, by medians: unmoved by a clock that stepped */
+    double freedom;    /* degrees of freedom behind the two; 0: taken from the edges' own opinion */
+};
+
+/*
+ * Solve the pending sweeps for offsets at their mean times, with the drifts as known: times, small
+ * numbers, then least squares with Huber's weights. Sweeps over the same pairs share weights, so
+ * that a pair's bias moves all their offsets alike. Errors: ICTUS_ERR_CORRUPT, ICTUS_ERR_NOMEM.
+ */
+int ictusi_mesh_group_solve(struct mesh *mesh, struct mesh_spread *spread);
+
+/* A process most of whose edges lie outside their own hard intervals, or -1. */
+int ictusi_mesh_suspect(const struct mesh *mesh, const struct mesh_sweep *sweep,
+                        const struct mesh_spread *spread);
+
+#endif

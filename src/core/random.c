@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * splitmix64 (Steele, Lea, Flood 2014) for seeding, xoshiro256** (Blackman, Vigna 2018) for the
+ * stream; both are public-domain algorithms.
+ */
+#include "core/random.h"
+
+#include <math.h>
+
+static uint64_t splitmix(uint64_t *x)
+{
+    uint64_t z = (*x += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static uint64_t rotate(uint64_t x, int k)
+{
+    return (x << k) | (x >> (64 - k));
+}
+
+void ictusi_rng_seed(struct rng *rng, uint64_t seed, uint64_t stream)
+{
+    uint64_t x = seed;
+    x = splitmix(&x) ^ (stream * UINT64_C(0xd1342543de82ef95));
+    for (int i = 0; i < 4; i++) {
+        rng->state[i] = splitmix(&x);
+    }
+}
+
+uint64_t ictusi_rng_next(struct rng *rng)
+{
+    uint64_t *s = rng->state;
+    const uint64_t result = rotate(s[1] * 5, 7) * 9;
+    const uint64_t t = s[1] << 17;
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = rotate(s[3], 45);
+    return result;
+}
+
+double ictusi_rng_uniform(struct rng *rng)
+{
+    return ((double)(ictusi_rng_next(rng) >> 12) + 0.5) * 0x1p-52;
+}
+
+uint64_t ictusi_rng_below(struct rng *rng, uint64_t n)
+{
+    const uint64_t limit = UINT64_MAX - UINT64_MAX % n;
+    uint64_t x = ictusi_rng_next(rng);
+    while (x >= limit) {
+        x = ictusi_rng_next(rng);
+    }
+    return x % n;
+}
+
+double ictusi_rng_normal(struct rng *rng)
+{
+    const double two_pi = 6.283185307179586;
+    const double radius = sqrt(-2.0 * log(ictusi_rng_uniform(rng)));
+    return radius * cos(two_pi * ictusi_rng_uniform(rng));
+}
+
+double ictusi_rng_exponential(struct rng *rng)
+{
+    return -log(ictusi_rng_uniform(rng));
+}
+
+void ictusi_rng_shuffle(struct rng *rng, int *items, int n)
+{
+    for (int i = n - 1; i > 0; i--) {
+        const int j = (int)ictusi_rng_below(rng, (uint64_t)i + 1);
+        const int kept = items[i];
+        items[i] = items[j];
+        items[j] = kept;
+    }
+}

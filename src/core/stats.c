@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Order statistics and moments. */
+#include "core/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Up to here the binomial ranks are computed exactly. */
+enum { EXACT_RANKS_MAX = 1000 };
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void ictusi_sort(double *values, size_t n)
+{
+    if (n > 1) {
+        qsort(values, n, sizeof(*values), ascending);
+    }
+}
+
+double ictusi_quantile(const double *sorted, size_t n, double q)
+{
+    const double position = q * (double)(n - 1);
+    const size_t below = (size_t)position;
+    if (below + 1 >= n) {
+        return sorted[n - 1];
+    }
+    const double part = position - (double)below;
+    return sorted[below] + part * (sorted[below + 1] - sorted[below]);
+}
+
+double ictusi_mean(const double *values, size_t n)
+{
+    /* Shifted by the first value, so that large common parts do not eat the digits. */
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        sum += values[i] - values[0];
+    }
+    return n ? values[0] + sum / (double)n : 0.0;
+}
+
+double ictusi_sd(const double *values, size_t n)
+{
+    if (n < 2) {
+        return 0.0;
+    }
+    const double mean = ictusi_mean(values, n);
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        sum += (values[i] - mean) * (values[i] - mean);
+    }
+    return sqrt(sum / (double)(n - 1));
+}
+
+/* The largest number r of values cut from each end such that [r+1 .. n-r] still covers level. */
+static size_t exact_cut(size_t n, double level, double *covered)
+{
+    /* P(B < r+1) for B ~ binomial(n, 1/2), summed from the bottom in logarithms. */
+    const double tail_max = (1.0 - level) / 2.0;
+    double tail = 0.0;
+    double kept = 0.0;
+    size_t cut = 0;
+    int sign = 0; /* lgamma_r: plain lgamma writes a global */
+    for (size_t r = 0; r < n / 2; r++) {
+        const double log_p = lgamma_r((double)n + 1, &sign) - lgamma_r((double)r + 1, &sign) -
+                             lgamma_r((double)(n - r) + 1, &sign) - (double)n * log(2.0);
+        if (tail + exp(log_p) > tail_max) {
+            break;
+        }
+        tail += exp(log_p);
+        kept = tail;
+        cut = r + 1;
+    }
+    /* cut = 0 leaves the whole range out to -inf; the extremes themselves cover 1 - 2^(1-n). */
+    *covered = cut ? 1.0 - 2.0 * kept : 1.0 - pow(2.0, 1.0 - (double)n);
+    return cut ? cut - 1 : 0;
+}
+
+/* Normal quantile of a two-sided level, by bisection of erfc: exactness matters more than speed. */
+static double two_sided_normal(double level)
+{
+    double low = 0.0;
+    double high = 40.0;
+    for (int i = 0; i < 80; i++) {
+        const double middle = (low + high) / 2.0;
+        if (erf(middle / sqrt(2.0)) < level) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return high;
+}
+
+void ictusi_median_interval(const double *sorted, size_t n, double level, double *low, double *high,
+                            double *covered)
+{
+    size_t cut = 0;
+    if (n <= EXACT_RANKS_MAX) {
+        cut = exact_cut(n, level, covered);
+    } else {
+        const double half = two_sided_normal(level) * sqrt((double)n) / 2.0;
+        cut = (size_t)floor((double)n / 2.0 - half) - 1;
+        *covered = level;
+    }
+    *low = sorted[cut];
+    *high = sorted[n - 1 - cut];
+}
+
+size_t ictusi_tukey_outliers(const double *sorted, size_t n)
+{
+    const double first = ictusi_quantile(sorted, n, 0.25);
+    const double third = ictusi_quantile(sorted, n, 0.75);
+    const double reach = 1.5 * (third - first);
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        count += sorted[i] < first - reach || sorted[i] > third + reach;
+    }
+    return count;
+}

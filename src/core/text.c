@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reading what people type: quantities with units, names with a nearest match. */
+#include <ictus/text.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct unit {
+    const char *name;
+    double factor;
+};
+
+static const struct unit time_units[] = {{"", 1.0},     {"ns", 1e-9},  {"us", 1e-6},
+                                         {"µs", 1e-6},  {"ms", 1e-3},  {"s", 1.0},
+                                         {"min", 60.0}, {"h", 3600.0}, {NULL, 0.0}};
+static const struct unit ratio_units[] = {
+    {"", 1.0}, {"ppm", 1e-6}, {"ppb", 1e-9}, {"%", 1e-2}, {NULL, 0.0}};
+
+/* The longest word whose edit distance is computed; longer ones have no nearest name. */
+enum { LONGEST_WORD = 63 };
+
+static int parse_number(const char *text, double *value, const char **rest)
+{
+    char *end = NULL;
+    if (!text || isspace((unsigned char)*text)) {
+        return ICTUS_ERR_SPEC;
+    }
+    errno = 0;
+    const double number = strtod(text, &end);
+    if (end == text || errno == ERANGE || !isfinite(number)) {
+        return ICTUS_ERR_SPEC;
+    }
+    *value = number;
+    *rest = end;
+    return ICTUS_OK;
+}
+
+static int parse_with_unit(const char *text, const struct unit *units, double *value)
+{
+    double number = 0.0;
+    const char *rest = NULL;
+    if (parse_number(text, &number, &rest)) {
+        return ICTUS_ERR_SPEC;
+    }
+    for (const struct unit *u = units; u->name; u++) {
+        if (strcmp(rest, u->name) == 0) {
+            *value = number * u->factor;
+            return ICTUS_OK;
+        }
+    }
+    return ICTUS_ERR_SPEC;
+}
+
+int ictus_parse_seconds(const char *text, double *seconds)
+{
+    return parse_with_unit(text, time_units, seconds);
+}
+
+int ictus_parse_ratio(const char *text, double *ratio)
+{
+    return parse_with_unit(text, ratio_units, ratio);
+}
+
+int ictus_parse_real(const char *text, double *value)
+{
+    static const struct unit none[] = {{"", 1.0}, {NULL, 0.0}};
+    return parse_with_unit(text, none, value);
+}
+
+int ictus_parse_int(const char *text, int64_t *value)
+{
+    char *end = NULL;
+    if (!text || !(isdigit((unsigned char)*text) || *text == '-' || *text == '+')) {
+        return ICTUS_ERR_SPEC;
+    }
+    errno = 0;
+    const long long number = strtoll(text, &end, 10);
+    if (end == text || *end || errno == ERANGE) {
+        return ICTUS_ERR_SPEC;
+    }
+    *value = number;
+    return ICTUS_OK;
+}
+
+int ictus_parse_bytes(const char *text, uint64_t *bytes)
+{
+    static const char letters[] = "kKMGT";
+    static const unsigned shifts[] = {10, 10, 20, 30, 40};
+    char *end = NULL;
+    if (!text || !isdigit((unsigned char)*text)) {
+        return ICTUS_ERR_SPEC;
+    }
+    errno = 0;
+    const unsigned long long number = strtoull(text, &end, 10);
+    if (errno == ERANGE) {
+        return ICTUS_ERR_SPEC;
+    }
+    unsigned shift = 0;
+    const char *letter = *end ? strchr(letters, *end) : NULL;
+    if (letter) {
+        shift = shifts[letter - letters];
+        end += end[1] == 'i' ? 2 : 1;
+    }
+    if (*end == 'B') {
+        end++;
+    }
+    if (*end || (shift && number > (UINT64_MAX >> shift))) {
+        return ICTUS_ERR_SPEC;
+    }
+    *bytes = (uint64_t)number << shift;
+    return ICTUS_OK;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Levenshtein's distance, one row at a time. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t row[LONGEST_WORD + 1];
+    const size_t na = strlen(a);
+    const size_t nb = strlen(b);
+    if (na > LONGEST_WORD || nb > LONGEST_WORD) {
+        return LONGEST_WORD;
+    }
+    for (size_t j = 0; j <= nb; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; i <= na; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            const size_t above = row[j];
+            const size_t changed = diagonal + (a[i - 1] != b[j - 1]);
+            row[j] = smaller(changed, 1 + smaller(above, row[j - 1]));
+            diagonal = above;
+        }
+    }
+    return row[nb];
+}
+
+const char *ictus_nearest(const char *word, const char *const *names)
+{
+    const char *best = NULL;
+    size_t least = 1 + strlen(word) / 3;
+    for (; *names; names++) {
+        const size_t distance = edit_distance(word, *names);
+        if (distance <= least && (!best || distance < least)) {
+            least = distance;
+            best = *names;
+        }
+    }
+    return best;
+}
+
+int ictus_because(struct ictus_why *why, int err, const char *format, ...)
+{
+    if (why) {
+        va_list args;
+        va_start(args, format);
+        (void)vsnprintf(why->text, sizeof(why->text), format, args);
+        va_end(args);
+    }
+    return err;
+}
+
+int ictus_unknown(struct ictus_why *why, const char *what, const char *word,
+                  const char *const *names)
+{
+    const char *near = ictus_nearest(word, names);
+    if (near) {
+        return ictus_because(why, ICTUS_ERR_UNKNOWN, "unknown %s '%s'; did you mean '%s'?", what,
+                             word, near);
+    }
+    char list[240] = "";
+    size_t used = 0;
+    for (; *names && used + strlen(*names) + 3 < sizeof(list); names++) {
+        used +=
+            (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "", *names);
+    }
+    return ictus_because(why, ICTUS_ERR_UNKNOWN, "unknown %s '%s'; there is: %s%s", what, word,
+                         list, *names ? ", ..." : "");
+}
+
+/* Whether the text at p begins a new specification rather than another option or list value. */
+static bool starts_spec(const char *p)
+{
+    if (!isalpha((unsigned char)*p)) {
+        return false;
+    }
+    const size_t plain = strcspn(p, "=:(,)");
+    return p[plain] != '=';
+}
+
+int ictus_next_spec(const char **list, char *piece, size_t size)
+{
+    const char *start = *list;
+    if (!start) {
+        return ICTUS_ERR_SAMPLES;
+    }
+    int depth = 0;
+    const char *p = start;
+    for (; *p; p++) {
+        depth += (*p == '(') - (*p == ')');
+        if (*p == ',' && depth == 0 && starts_spec(p + 1)) {
+            break;
+        }
+    }
+    const size_t length = (size_t)(p - start);
+    if (length == 0 || length >= size) {
+        return ICTUS_ERR_SPEC;
+    }
+    memcpy(piece, start, length);
+    piece[length] = '\0';
+    *list = *p ? p + 1 : NULL;
+    return ICTUS_OK;
+}
