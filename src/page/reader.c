@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reading the clock of the shared page: the public face of ictus/lock.h. */
+#include "page.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ictus/text.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+struct ictus_lock {
+    const struct page *page;
+    int fd;
+};
+
+/* A daemon that publishes faster than a reader can read does not exist; this only ends a bug. */
+enum { TRIES_MAX = 1000 };
+
+static int check_header(const struct page_header *header, const char *path, struct ictus_why *why)
+{
+    char boot[PAGE_BOOT_BYTES];
+    uint64_t timens = 0;
+    if (header->magic != PAGE_MAGIC || header->version != PAGE_VERSION ||
+        header->bytes != sizeof(struct page)) {
+        return ictus_because(why, ICTUS_ERR_FORMAT, "%s is not a clock of this version of ictus",
+                             path);
+    }
+    if (ictusi_page_identity(boot, &timens)) {
+        return ictus_because(why, ICTUS_ERR_IO, "cannot read the boot id");
+    }
+    if (memcmp(boot, header->boot, sizeof(boot)) != 0) {
+        return ictus_because(why, ICTUS_ERR_NOT_SHARED, "the clock %s is from before the last boot",
+                             path);
+    }
+    if (timens != header->timens) {
+        return ictus_because(why, ICTUS_ERR_NOT_SHARED,
+                             "the clock %s belongs to another time namespace", path);
+    }
+    return ICTUS_OK;
+}
+
+static int map_file(int fd, const char *path, const struct page **page, struct ictus_why *why)
+{
+    struct stat info;
+    if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) ||
+        info.st_size < (off_t)sizeof(struct page)) {
+        return ictus_because(why, ICTUS_ERR_FORMAT, "%s is not a clock of this version of ictus",
+                             path);
+    }
+    const void *memory = mmap(NULL, sizeof(struct page), PROT_READ, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED) {
+        return ictus_because(why, ICTUS_ERR_IO, "cannot map %s: %s", path, strerror(errno));
+    }
+    *page = memory;
+    return ICTUS_OK;
+}
+
+int ictus_lock_open(const char *name, const char *directory, struct ictus_lock **lock,
+                    struct ictus_why *why)
+{
+    char path[512];
+    if (!lock) {
+        return ICTUS_ERR_ARG;
+    }
+    int err = ictusi_page_path(name, directory, path, sizeof(path), why);
+    if (err) {
+        return err;
+    }
+    struct ictus_lock *l = calloc(1, sizeof(*l));
+    if (!l) {
+        return ICTUS_ERR_NOMEM;
+    }
+    l->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (l->fd < 0) {
+        err = ictus_because(why, ICTUS_ERR_IO, "no clock at %s (%s): is 'ictus lock' running?",
+                            path, strerror(errno));
+        goto free_lock;
+    }
+    err = map_file(l->fd, path, &l->page, why);
+    if (err) {
+        goto close_file;
+    }
+    err = check_header(&l->page->header, path, why);
+    if (err) {
+        goto unmap;
+    }
+    *lock = l;
+    return ICTUS_OK;
+
+unmap:
+    (void)munmap((void *)(uintptr_t)l->page, sizeof(*l->page));
+close_file:
+    (void)close(l->fd);
+free_lock:
+    free(l);
+    return err;
+}
+
+void ictus_lock_close(struct ictus_lock *lock)
+{
+    if (lock) {
+        (void)munmap((void *)(uintptr_t)lock->page, sizeof(*lock->page));
+        (void)close(lock->fd);
+        free(lock);
+    }
+}
+
+static inline bool copy_slot(const _Atomic uint64_t *counter, const _Atomic uint64_t *slots,
+                             size_t words, uint64_t *to)
+{
+    for (int i = 0; i < TRIES_MAX; i++) {
+        const uint64_t turn = atomic_load_explicit(counter, memory_order_acquire);
+        if (turn == 0) {
+            return false;
+        }
+        const _Atomic uint64_t *slot = slots + (turn & 1) * words;
+        for (size_t w = 0; w < words; w++) {
+            to[w] = atomic_load_explicit(&slot[w], memory_order_relaxed);
+        }
+        atomic_thread_fence(memory_order_acquire);
+        if (atomic_load_explicit(counter, memory_order_relaxed) == turn) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One member of a slot, as it is read: relaxed loads are plain ones, the turn orders them. */
+#define INTEGER(slot, member)                                                                      \
+    ((int64_t)atomic_load_explicit(&(slot)[offsetof(struct page_clock, member) / 8],               \
+                                   memory_order_relaxed))
+#define REAL(slot, member) as_real((uint64_t)INTEGER(slot, member))
+
+static inline double as_real(uint64_t word)
+{
+    double value = 0.0;
+    memcpy(&value, &word, sizeof(value));
+    return value;
+}
+
+/* The slot in force, and its turn; NULL before there is one. */
+static inline const _Atomic uint64_t *slot_now(const struct ictus_lock *lock, uint64_t *turn)
+{
+    *turn = atomic_load_explicit(&lock->page->clock_turn, memory_order_acquire);
+    return *turn ? lock->page->clock[*turn & 1] : NULL;
+}
+
+/* Whether the slot was in force all the while it was read. */
+static inline bool still(const struct ictus_lock *lock, uint64_t turn)
+{
+    atomic_thread_fence(memory_order_acquire);
+    return atomic_load_explicit(&lock->page->clock_turn, memory_order_relaxed) == turn;
+}
+
+static inline int64_t raw_now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+    return (int64_t)t.tv_sec * ICTUS_NS_PER_S + t.tv_nsec;
+}
+
+static inline int64_t whole(double ns)
+{
+    return (int64_t)(ns < 0 ? ns - 0.5 : ns + 0.5);
+}
+
+/* What a slew still has to remove: nothing, mostly. */
+static inline double slew_left(const _Atomic uint64_t *slot, int64_t raw)
+{
+    if (raw >= INTEGER(slot, slew_until)) {
+        return 0.0;
+    }
+    const double d = (double)(raw - INTEGER(slot, anchor));
+    const double slew = REAL(slot, slew_ns);
+    return copysign(fmax(0.0, fabs(slew) - REAL(slot, slew_rate) * d), slew);
+}
+
+/*
+ * These are the hot path: each member is loaded once, nothing is copied and nothing called but the
+ * kernel's clock.
+ */
+static inline int64_t absolute(const _Atomic uint64_t *slot, int64_t raw, double left)
+{
+    const int64_t d = raw - INTEGER(slot, anchor);
+    return INTEGER(slot, value) + d + whole(REAL(slot, slope) * (double)d - left);
+}
+
+/* What the quick way is good for: from the anchor to a little past the next poll. */
+static inline bool near(const _Atomic uint64_t *slot, int64_t raw)
+{
+    return raw >= INTEGER(slot, anchor) && raw <= INTEGER(slot, good_until);
+}
+
+/* Elsewhere: the whole formula. */
+static __attribute__((noinline)) void fill_far(const _Atomic uint64_t *slot, int64_t raw,
+                                               struct ictus_lock_reading *reading)
+{
+    const struct page_clock c = {.pp_ns2 = REAL(slot, pp_ns2),
+                                 .pf_ns2_per_s = REAL(slot, pf_ns2_per_s),
+                                 .ff_ns2_per_s2 = REAL(slot, ff_ns2_per_s2),
+                                 .walk_ns2_per_s3 = REAL(slot, walk_ns2_per_s3)};
+    const double s = fabs((double)(raw - INTEGER(slot, anchor))) * 1e-9;
+    const double left = slew_left(slot, raw);
+    reading->time.ns = absolute(slot, raw, left);
+    reading->sigma_ns = ictusi_page_sigma(&c, s) + fabs(left);
+    reading->bound_ns = REAL(slot, bound_ns) + s * REAL(slot, bound_rate) + fabs(left);
+    reading->epoch = (uint32_t)INTEGER(slot, epoch);
+    reading->state = (enum ictus_lock_state)INTEGER(slot, state);
+    if (reading->state == ICTUS_LOCK_LOCKED && raw > INTEGER(slot, good_until)) {
+        reading->state = ICTUS_LOCK_HOLDOVER;
+    }
+}
+
+static inline void fill_near(const _Atomic uint64_t *slot, int64_t raw,
+                             struct ictus_lock_reading *reading)
+{
+    const double left = slew_left(slot, raw);
+    const double s = (double)(raw - INTEGER(slot, anchor)) * 1e-9;
+    reading->time.ns = absolute(slot, raw, left);
+    reading->sigma_ns = REAL(slot, sigma_ns) + s * REAL(slot, sigma_rate) + fabs(left);
+    reading->bound_ns = REAL(slot, bound_ns) + s * REAL(slot, bound_rate) + fabs(left);
+    reading->epoch = (uint32_t)INTEGER(slot, epoch);
+    reading->state = (enum ictus_lock_state)INTEGER(slot, state);
+}
+
+static __attribute__((noinline)) int map_slowly(const struct ictus_lock *lock, int64_t raw,
+                                                struct ictus_lock_reading *reading)
+{
+    for (int i = 0; i < TRIES_MAX; i++) {
+        struct ictus_lock_reading mine;
+        uint64_t turn = 0;
+        const _Atomic uint64_t *slot = slot_now(lock, &turn);
+        if (!slot) {
+            return ICTUS_ERR_SAMPLES;
+        }
+        fill_far(slot, raw, &mine);
+        if (still(lock, turn)) {
+            *reading = mine;
+            return ICTUS_OK;
+        }
+    }
+    return ICTUS_ERR_SAMPLES;
+}
+
+/* The first try nearly always does; its values stay in registers until they are known to hold. */
+static inline int map_raw(const struct ictus_lock *lock, int64_t raw,
+                          struct ictus_lock_reading *reading)
+{
+    uint64_t turn = 0;
+    const _Atomic uint64_t *slot = slot_now(lock, &turn);
+    if (__builtin_expect(slot && near(slot, raw), 1)) {
+        struct ictus_lock_reading mine;
+        fill_near(slot, raw, &mine);
+        if (__builtin_expect(still(lock, turn), 1)) {
+            reading->time = mine.time;
+            reading->sigma_ns = mine.sigma_ns;
+            reading->bound_ns = mine.bound_ns;
+            reading->state = mine.state;
+            reading->epoch = mine.epoch;
+            return ICTUS_OK;
+        }
+    }
+    return map_slowly(lock, raw, reading);
+}
+
+int ictus_lock_map(const struct ictus_lock *lock, struct ictus_time raw,
+                   struct ictus_lock_reading *reading)
+{
+    return lock && reading ? map_raw(lock, raw.ns, reading) : ICTUS_ERR_ARG;
+}
+
+int ictus_lock_now(const struct ictus_lock *lock, struct ictus_lock_reading *reading)
+{
+    return lock && reading ? map_raw(lock, raw_now(), reading) : ICTUS_ERR_ARG;
+}
+
+struct ictus_time ictus_lock_time(const struct ictus_lock *lock)
+{
+    struct ictus_time now = {raw_now()};
+    for (int i = 0; i < TRIES_MAX; i++) {
+        uint64_t turn = 0;
+        const _Atomic uint64_t *slot = slot_now(lock, &turn);
+        const struct ictus_time utc = {slot ? absolute(slot, now.ns, slew_left(slot, now.ns))
+                                            : now.ns};
+        if (still(lock, turn)) {
+            return utc;
+        }
+    }
+    return now;
+}
+
+static bool copy_clock(const struct ictus_lock *lock, struct page_clock *copy)
+{
+    uint64_t words[PAGE_CLOCK_WORDS] = {0};
+    const bool ok =
+        copy_slot(&lock->page->clock_turn, &lock->page->clock[0][0], PAGE_CLOCK_WORDS, words);
+    memcpy(copy, words, sizeof(*copy));
+    return ok;
+}
+
+/* As absolute(), of a copy. */
+static int64_t absolute_of(const struct page_clock *c, int64_t raw)
+{
+    const int64_t d = raw - c->anchor;
+    const double left = fabs(c->slew_ns) - c->slew_rate * (double)d;
+    return c->value + d +
+           whole(c->slope * (double)d - (left <= 0.0 ? 0.0 : copysign(left, c->slew_ns)));
+}
+
+int ictus_lock_unmap(const struct ictus_lock *lock, struct ictus_time utc, struct ictus_time *raw)
+{
+    struct page_clock copy;
+    if (!lock || !raw) {
+        return ICTUS_ERR_ARG;
+    }
+    if (!copy_clock(lock, &copy)) {
+        return ICTUS_ERR_SAMPLES;
+    }
+    /* The slope is at most 5e-4: each round leaves that part of the error. */
+    int64_t guess = copy.anchor + (utc.ns - copy.value);
+    for (int i = 0; i < 12; i++) {
+        guess += utc.ns - absolute_of(&copy, guess);
+    }
+    raw->ns = guess;
+    return ICTUS_OK;
+}
+
+int ictus_lock_elapsed(const struct ictus_lock *lock, struct ictus_time *elapsed,
+                       double *sigma_rate)
+{
+    struct page_clock copy;
+    const int64_t raw = raw_now();
+    if (!lock || !elapsed) {
+        return ICTUS_ERR_ARG;
+    }
+    if (!copy_clock(lock, &copy)) {
+        return ICTUS_ERR_SAMPLES;
+    }
+    const int64_t d = raw - copy.anchor;
+    elapsed->ns = copy.elapsed + d + whole(copy.slope * (double)d);
+    if (sigma_rate) {
+        *sigma_rate =
+            sqrt(copy.ff_ns2_per_s2 + copy.walk_ns2_per_s3 * fabs((double)d) * 1e-9) * 1e-9;
+    }
+    return ICTUS_OK;
+}
+
+int ictus_lock_status(const struct ictus_lock *lock, struct ictus_lock_status *status)
+{
+    uint64_t words[PAGE_STATUS_WORDS];
+    if (!lock || !status) {
+        return ICTUS_ERR_ARG;
+    }
+    if (!copy_slot(&lock->page->status_turn, &lock->page->status[0][0], PAGE_STATUS_WORDS, words)) {
+        return ICTUS_ERR_SAMPLES;
+    }
+    memcpy(status, words, sizeof(*status));
+    /* Whoever gets the lock is alone: the daemon is gone. Let it go at once. */
+    status->alive = 1;
+    if (flock(lock->fd, LOCK_SH | LOCK_NB) == 0) {
+        (void)flock(lock->fd, LOCK_UN);
+        status->alive = 0;
+    }
+    if (ictus_lock_now(lock, &status->now)) {
+        memset(&status->now, 0, sizeof(status->now));
+    }
+    return ICTUS_OK;
+}
+
+const char *ictus_lock_state_name(enum ictus_lock_state state)
+{
+    switch (state) {
+    case ICTUS_LOCK_UNLOCKED:
+        return "unlocked";
+    case ICTUS_LOCK_LOCKED:
+        return "locked";
+    case ICTUS_LOCK_HOLDOVER:
+        return "holdover";
+    }
+    return "unknown";
+}
+
+const char *ictus_lock_selection_name(enum ictus_lock_selection selection)
+{
+    static const char *const names[] = {"unreachable", "unsynchronised", "settling", "falseticker",
+                                        "truechimer",  "combined",       "selected"};
+    return (int)selection >= 0 && selection <= ICTUS_SOURCE_SELECTED ? names[selection] : "unknown";
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pairs of CLOCK_MONOTONIC_RAW and CLOCK_REALTIME. */
+#include "timebase.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* A pair is read at most so often; the narrowest sandwich wins, a narrow one ends the search. */
+enum { PAIR_TRIES = 12, PAIR_GOOD_NS = 90 };
+
+/* Reading two clocks in a row cannot tell a step from a preemption below this; none matters. */
+static const int64_t step_ns = 500000;
+
+/* The rate between two pairs is known to a sandwich over their distance: 0.1 ppm here. */
+static const int64_t rate_span_ns = INT64_C(500000000);
+
+static int64_t read_clock(clockid_t id)
+{
+    struct timespec t;
+    (void)clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+int64_t ictusi_raw_now(void)
+{
+    return read_clock(CLOCK_MONOTONIC_RAW);
+}
+
+int64_t ictusi_real_now(void)
+{
+    return read_clock(CLOCK_REALTIME);
+}
+
+/* Difference of two clocks, read in the narrowest of a few sandwiches. */
+static int64_t difference(clockid_t outer, clockid_t inner)
+{
+    int64_t best = 0;
+    int64_t best_width = INT64_MAX;
+    for (int i = 0; i < 4; i++) {
+        const int64_t before = read_clock(outer);
+        const int64_t middle = read_clock(inner);
+        const int64_t after = read_clock(outer);
+        if (after - before < best_width) {
+            best_width = after - before;
+            best = before + (after - before) / 2 - middle;
+        }
+    }
+    return best;
+}
+
+static void read_pair(int64_t *raw, int64_t *real, double *width)
+{
+    int64_t best = INT64_MAX;
+    for (int i = 0; i < PAIR_TRIES && best > PAIR_GOOD_NS; i++) {
+        const int64_t before = read_clock(CLOCK_MONOTONIC_RAW);
+        const int64_t middle = read_clock(CLOCK_REALTIME);
+        const int64_t after = read_clock(CLOCK_MONOTONIC_RAW);
+        if (after - before < best) {
+            best = after - before;
+            *raw = before + best / 2;
+            *real = middle;
+        }
+    }
+    *width = (double)best;
+}
+
+unsigned ictusi_timebase_read(struct timebase *base)
+{
+    const struct timebase old = *base;
+    unsigned events = 0;
+    read_pair(&base->raw, &base->real, &base->width_ns);
+    base->real_minus_mono = difference(CLOCK_REALTIME, CLOCK_MONOTONIC);
+    base->boot_minus_mono = difference(CLOCK_BOOTTIME, CLOCK_MONOTONIC);
+    base->started = true;
+    if (!old.started) {
+        base->rate_raw = base->raw;
+        base->rate_real = base->real;
+        return 0;
+    }
+    if (llabs(base->real_minus_mono - old.real_minus_mono) > step_ns) {
+        events |= TIMEBASE_STEPPED;
+    }
+    if (llabs(base->boot_minus_mono - old.boot_minus_mono) > step_ns) {
+        events |= TIMEBASE_SUSPENDED;
+    }
+    if (events) {
+        base->rate_raw = base->raw;
+        base->rate_real = base->real;
+    } else if (base->real - base->rate_real >= rate_span_ns) {
+        base->rate =
+            (double)(base->raw - base->rate_raw) / (double)(base->real - base->rate_real) - 1.0;
+        base->rate_raw = base->raw;
+        base->rate_real = base->real;
+    }
+    return events;
+}
+
+int64_t ictusi_timebase_raw(const struct timebase *base, int64_t real)
+{
+    const int64_t d = real - base->real;
+    return base->raw + d + (int64_t)lrint(base->rate * (double)d);
+}
+
+int64_t ictusi_timebase_real(const struct timebase *base, int64_t raw)
+{
+    const int64_t d = raw - base->raw;
+    return base->real + d - (int64_t)lrint(base->rate * (double)d);
+}
