@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The network clock that `ictus lock` keeps on this machine: lock, lock:name=NAME. */
+#include "clock/sources.h"
+#include "core/container.h"
+
+#include <ictus/lock.h>
+#include <ictus/text.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct network_options {
+    struct spec_text name;
+    struct spec_text directory;
+    bool shared;
+};
+
+struct network {
+    struct source base;
+    struct ictus_lock *lock;
+    struct network_options options;
+};
+
+static const struct spec_param params[] = {
+    {"name", SPEC_TEXT, offsetof(struct network_options, name), "", 0, 0, NULL,
+     "of the clock; $ICTUS_LOCK, else default"},
+    {"directory", SPEC_TEXT, offsetof(struct network_options, directory), "", 0, 0, NULL,
+     "of its page; $ICTUS_LOCK_DIR, else /dev/shm"},
+    {"shared", SPEC_BOOL, offsetof(struct network_options, shared), "no", 0, 0, NULL,
+     "take the locked clocks of all machines for one, good to their own accuracy"},
+    {NULL, SPEC_TEXT, 0, NULL, 0, 0, NULL, NULL},
+};
+
+static int64_t network_read(const struct source *source)
+{
+    return ictus_lock_time(container_of(source, struct network, base)->lock).ns;
+}
+
+/*
+ * All processes of one machine read one page. Locked clocks of two machines agree only to within
+ * their accuracy, so they are the same only where the user says that this is good enough: then
+ * "propagate" needs no measurement at all.
+ */
+static void network_identify(const struct source *source, char *text, size_t size)
+{
+    const struct network *network = container_of(source, struct network, base);
+    char kernel[128] = "everywhere";
+    if (!network->options.shared) {
+        ictusi_source_kernel_identity(kernel, sizeof(kernel));
+    }
+    (void)snprintf(text, size, "%s/lock/%.100s/%.100s", kernel, network->options.directory.text,
+                   network->options.name.text);
+}
+
+static void network_free(struct source *source)
+{
+    struct network *network = container_of(source, struct network, base);
+    ictus_lock_close(network->lock);
+    free(network);
+}
+
+static int network_open(const struct spec *spec, const struct source_place *place,
+                        struct source **source, struct ictus_why *why)
+{
+    struct network_options options;
+    struct ictus_lock_reading now;
+    (void)place;
+    int err = ictusi_spec_read(spec, params, &options, why);
+    if (err) {
+        return err;
+    }
+    struct network *network = calloc(1, sizeof(*network));
+    if (!network) {
+        return ICTUS_ERR_NOMEM;
+    }
+    network->base.ops = &ictusi_source_lock;
+    network->options = options;
+    err = ictus_lock_open(options.name.text[0] ? options.name.text : NULL,
+                          options.directory.text[0] ? options.directory.text : NULL, &network->lock,
+                          why);
+    if (err) {
+        /* For a chooser of clocks, one that is not kept is one that is not here. */
+        free(network);
+        return err == ICTUS_ERR_IO ? ICTUS_ERR_UNSUPPORTED : err;
+    }
+    if (ictus_lock_now(network->lock, &now) || now.state == ICTUS_LOCK_UNLOCKED) {
+        network_free(&network->base);
+        return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "clock 'lock' is not locked yet");
+    }
+    *source = &network->base;
+    return ICTUS_OK;
+}
+
+const struct source_ops ictusi_source_lock = {
+    .name = "lock",
+    .summary = "the network clock that ictus lock keeps, lock:name=NAME",
+    .open = network_open,
+    .read = network_read,
+    .identify = network_identify,
+    .free = network_free,
+};

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The kernel's clocks: monotonic, monotonic_raw, realtime, and PTP hardware clocks by device. */
+#include "clock/sources.h"
+#include "core/container.h"
+
+#include <ictus/text.h>
+#include <ictus/time.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+struct posix {
+    struct source base;
+    clockid_t id;
+    int fd; /* of a PTP device, else -1 */
+};
+
+/* The kernel's numbering of clocks behind file descriptors (clock_gettime(2), dynamic clocks). */
+static clockid_t clock_of_fd(int fd)
+{
+    const unsigned inverted = ~(unsigned)fd;
+    return (clockid_t)((inverted << 3) | 3U);
+}
+
+static int64_t posix_read(const struct source *source)
+{
+    const struct posix *posix = container_of(source, struct posix, base);
+    struct timespec now;
+    (void)clock_gettime(posix->id, &now);
+    return (int64_t)now.tv_sec * ICTUS_NS_PER_S + now.tv_nsec;
+}
+
+static void posix_identify(const struct source *source, char *text, size_t size)
+{
+    const struct posix *posix = container_of(source, struct posix, base);
+    char kernel[128];
+    struct stat device;
+    ictusi_source_kernel_identity(kernel, sizeof(kernel));
+    if (posix->id == CLOCK_REALTIME || posix->fd >= 0) {
+        kernel[strcspn(kernel, "/")] = '\0'; /* time namespaces leave these alone */
+    }
+    if (posix->fd >= 0 && fstat(posix->fd, &device) == 0) {
+        (void)snprintf(text, size, "%s/phc%llu", kernel, (unsigned long long)device.st_rdev);
+        return;
+    }
+    (void)snprintf(text, size, "%s/%s", kernel, source->ops->name);
+}
+
+static void posix_free(struct source *source)
+{
+    struct posix *posix = container_of(source, struct posix, base);
+    if (posix->fd >= 0) {
+        (void)close(posix->fd);
+    }
+    free(posix);
+}
+
+static int create(const struct source_ops *ops, clockid_t id, int fd, struct source **source)
+{
+    struct posix *posix = calloc(1, sizeof(*posix));
+    if (!posix) {
+        return ICTUS_ERR_NOMEM;
+    }
+    posix->base.ops = ops;
+    posix->id = id;
+    posix->fd = fd;
+    *source = &posix->base;
+    return ICTUS_OK;
+}
+
+static int open_plain(const struct source_ops *ops, clockid_t id, const struct spec *spec,
+                      struct source **source, struct ictus_why *why)
+{
+    struct timespec now;
+    if (spec->options[0] || spec->child_count) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "clock '%s' takes no options", spec->name);
+    }
+    if (clock_gettime(id, &now)) {
+        return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "clock '%s' is not here: %s", spec->name,
+                             strerror(errno));
+    }
+    return create(ops, id, -1, source);
+}
+
+static int open_monotonic(const struct spec *spec, const struct source_place *place,
+                          struct source **source, struct ictus_why *why)
+{
+    (void)place;
+    return open_plain(&ictusi_source_monotonic, CLOCK_MONOTONIC, spec, source, why);
+}
+
+static int open_monotonic_raw(const struct spec *spec, const struct source_place *place,
+                              struct source **source, struct ictus_why *why)
+{
+    (void)place;
+    return open_plain(&ictusi_source_monotonic_raw, CLOCK_MONOTONIC_RAW, spec, source, why);
+}
+
+static int open_realtime(const struct spec *spec, const struct source_place *place,
+                         struct source **source, struct ictus_why *why)
+{
+    (void)place;
+    return open_plain(&ictusi_source_realtime, CLOCK_REALTIME, spec, source, why);
+}
+
+static int open_phc(const struct spec *spec, const struct source_place *place,
+                    struct source **source, struct ictus_why *why)
+{
+    (void)place;
+    struct timespec now;
+    if (spec->options[0] != '/') {
+        return ictus_because(why, ICTUS_ERR_SPEC, "clock 'phc' wants a device: phc:/dev/ptp0");
+    }
+    const int fd = open(spec->options, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        const int err =
+            errno == EACCES || errno == EPERM ? ICTUS_ERR_PERMISSION : ICTUS_ERR_UNSUPPORTED;
+        return ictus_because(why, err, "clock 'phc:%.100s' cannot be opened: %s", spec->options,
+                             strerror(errno));
+    }
+    if (clock_gettime(clock_of_fd(fd), &now)) {
+        (void)close(fd);
+        return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "'%.100s' is not a PTP hardware clock",
+                             spec->options);
+    }
+    const int err = create(&ictusi_source_phc, clock_of_fd(fd), fd, source);
+    if (err) {
+        (void)close(fd);
+    }
+    return err;
+}
+
+const struct source_ops ictusi_source_monotonic = {
+    .name = "monotonic",
+    .summary = "CLOCK_MONOTONIC: never steps, its rate is steered by NTP",
+    .open = open_monotonic,
+    .read = posix_read,
+    .identify = posix_identify,
+    .free = posix_free,
+};
+
+const struct source_ops ictusi_source_monotonic_raw = {
+    .name = "monotonic_raw",
+    .summary = "CLOCK_MONOTONIC_RAW: the bare oscillator, not steered",
+    .open = open_monotonic_raw,
+    .read = posix_read,
+    .identify = posix_identify,
+    .free = posix_free,
+};
+
+const struct source_ops ictusi_source_realtime = {
+    .name = "realtime",
+    .summary = "CLOCK_REALTIME: may step",
+    .open = open_realtime,
+    .read = posix_read,
+    .identify = posix_identify,
+    .free = posix_free,
+};
+
+const struct source_ops ictusi_source_phc = {
+    .name = "phc",
+    .summary = "a PTP hardware clock, phc:/dev/ptpN",
+    .open = open_phc,
+    .read = posix_read,
+    .identify = posix_identify,
+    .free = posix_free,
+};

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A simulated source: a real one, skewed by a known function of time.
+ *
+ *     sim:offset=1.5s,drift=12.5ppm        every node draws from +-1.5 s and +-12.5 ppm by the seed
+ *     sim:offsets=0,1.5s,drifts=0,12.5ppm  given one by one
+ *
+ * All processes of one machine share the real source underneath, so the truth is known exactly.
+ */
+#include "clock/sources.h"
+#include "clock/wander.h"
+#include "core/container.h"
+#include "core/random.h"
+
+#include <ictus/text.h>
+#include <ictus/time.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Beyond these a simulated clock is a typing error. */
+#define OFFSET_MAX_S 1e9
+#define DRIFT_MAX 0.1
+
+enum { SCOPE_NODE, SCOPE_PROCESS };
+static const char *const scopes[] = {"node", "process", NULL};
+
+struct sim_options {
+    double offset;
+    double drift;
+    double walk;
+    int64_t seed;
+    int scope;
+    struct spec_text offsets;
+    struct spec_text drifts;
+    struct spec_text base;
+    double step;
+    double step_at;
+};
+
+#if defined(ICTUS_SIMGRID)
+#define DEFAULT_BASE "simgrid"
+#else
+#define DEFAULT_BASE "monotonic"
+#endif
+
+static const struct spec_param params[] = {
+    {"offset", SPEC_SECONDS, offsetof(struct sim_options, offset), "0", -OFFSET_MAX_S, OFFSET_MAX_S,
+     NULL, "draw the offset from +- this"},
+    {"drift", SPEC_RATIO, offsetof(struct sim_options, drift), "0", -DRIFT_MAX, DRIFT_MAX, NULL,
+     "draw the drift from +- this"},
+    {"walk", SPEC_REAL, offsetof(struct sim_options, walk), "0", 0, 1e-3, NULL,
+     "random walk of the frequency per square root of a second"},
+    {"seed", SPEC_INT, offsetof(struct sim_options, seed), "1", 0, 9e18, NULL, "of all draws"},
+    {"scope", SPEC_CHOICE, offsetof(struct sim_options, scope), "node", 0, 0, scopes,
+     "who has a clock of its own"},
+    {"offsets", SPEC_TEXT, offsetof(struct sim_options, offsets), "", 0, 0, NULL,
+     "offsets one by one"},
+    {"drifts", SPEC_TEXT, offsetof(struct sim_options, drifts), "", 0, 0, NULL,
+     "drifts one by one"},
+    {"base", SPEC_TEXT, offsetof(struct sim_options, base), DEFAULT_BASE, 0, 0, NULL,
+     "the real source underneath"},
+    {"step", SPEC_SECONDS, offsetof(struct sim_options, step), "0", -1e6, 1e6, NULL,
+     "jump by this"},
+    {"step_at", SPEC_SECONDS, offsetof(struct sim_options, step_at), "0", 0, 1e9, NULL,
+     "so long after the clock was opened"},
+    {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
+
+struct sim {
+    struct source base;
+    struct source *under;
+    int64_t origin; /* on the source underneath; drift and walk count from here */
+    int64_t offset_ns;
+    double drift;
+    int64_t step_ns;
+    int64_t step_at_ns;
+    struct wander *wander; /* NULL without a walk */
+    char identity[SOURCE_IDENTITY_MAX];
+};
+
+static int64_t skew(const struct sim *sim, int64_t under)
+{
+    const int64_t elapsed = under - sim->origin;
+    double phase = sim->drift * (double)elapsed;
+    if (sim->wander) {
+        phase += ictusi_wander_phase(sim->wander, elapsed);
+    }
+    const int64_t step = sim->step_ns && elapsed >= sim->step_at_ns ? sim->step_ns : 0;
+    return under + sim->offset_ns + step + (int64_t)llrint(phase);
+}
+
+static int64_t sim_read(const struct source *source)
+{
+    const struct sim *sim = container_of(source, struct sim, base);
+    return skew(sim, ictusi_source_read(sim->under));
+}
+
+static int64_t sim_truth(const struct source *source, int64_t local)
+{
+    const struct sim *sim = container_of(source, struct sim, base);
+    /* The skew changes by less than a tenth per unit of time: fixed-point steps converge at once.
+     */
+    int64_t under = local - sim->offset_ns;
+    for (int i = 0; i < 24; i++) {
+        const int64_t error = local - skew(sim, under);
+        if (error == 0) {
+            break;
+        }
+        under += error;
+    }
+    return under;
+}
+
+static const struct source *sim_under(const struct source *source)
+{
+    return container_of(source, struct sim, base)->under;
+}
+
+static void sim_identify(const struct source *source, char *text, size_t size)
+{
+    const struct sim *sim = container_of(source, struct sim, base);
+    char under[SOURCE_IDENTITY_MAX];
+    sim->under->ops->identify(sim->under, under, sizeof(under));
+    /* No promise underneath, none here. */
+    const int written = under[0] ? snprintf(text, size, "%.200s|%.200s|%lld", under, sim->identity,
+                                            (long long)sim->origin)
+                                 : snprintf(text, size, "%s", "");
+    (void)written;
+}
+
+static void *sim_state(struct source *source, size_t *size)
+{
+    struct sim *sim = container_of(source, struct sim, base);
+    *size = sizeof(sim->origin);
+    return &sim->origin;
+}
+
+static void sim_free(struct source *source)
+{
+    struct sim *sim = container_of(source, struct sim, base);
+    ictusi_wander_free(sim->wander);
+    ictusi_source_free(sim->under);
+    free(sim);
+}
+
+/* The value number `index` of a list, the last one being repeated; false if the list is malformed.
+ */
+static bool pick(const char *list, int index, int (*parse)(const char *, double *), double limit,
+                 double *value)
+{
+    char item[64];
+    int i = 0;
+    for (const char *p = list;; i++) {
+        const size_t length = strcspn(p, ",");
+        if (length >= sizeof(item)) {
+            return false;
+        }
+        memcpy(item, p, length);
+        item[length] = '\0';
+        double number = 0.0;
+        if (parse(item, &number) || fabs(number) > limit) {
+            return false;
+        }
+        if (i <= index) {
+            *value = number;
+        }
+        if (!p[length]) {
+            return true;
+        }
+        p += length + 1;
+    }
+}
+
+static int draw(struct sim *sim, const struct sim_options *o, int index, struct ictus_why *why)
+{
+    struct rng rng;
+    ictusi_rng_seed(&rng, (uint64_t)o->seed, (uint64_t)index);
+    double offset = o->offset * (2.0 * ictusi_rng_uniform(&rng) - 1.0);
+    double drift = o->drift * (2.0 * ictusi_rng_uniform(&rng) - 1.0);
+    if (o->offsets.text[0] &&
+        !pick(o->offsets.text, index, ictus_parse_seconds, OFFSET_MAX_S, &offset)) {
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "sim: offsets=%.80s: must be durations such as 0,1.5s, up to 1e9 s",
+                             o->offsets.text);
+    }
+    if (o->drifts.text[0] && !pick(o->drifts.text, index, ictus_parse_ratio, DRIFT_MAX, &drift)) {
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "sim: drifts=%.80s: must be ratios such as 0,12.5ppm, up to 0.1",
+                             o->drifts.text);
+    }
+    sim->offset_ns = (int64_t)llrint(offset * 1e9);
+    sim->drift = drift;
+    sim->step_ns = (int64_t)llrint(o->step * 1e9);
+    sim->step_at_ns = (int64_t)llrint(o->step_at * 1e9);
+    return ICTUS_OK;
+}
+
+static int fill(struct sim *sim, const struct spec *spec, const struct source_place *place,
+                struct ictus_why *why)
+{
+    struct sim_options o;
+    int err = ictusi_spec_read(spec, params, &o, why);
+    if (err) {
+        return err;
+    }
+    const int index = o.scope == SCOPE_PROCESS ? place->process : place->node;
+    err = draw(sim, &o, index, why);
+    if (!err && o.walk > 0.0) {
+        /* A stream apart from the one that drew offset and drift. */
+        err = ictusi_wander_create(o.walk, (uint64_t)o.seed, (uint64_t)index + (UINT64_C(1) << 32),
+                                   &sim->wander);
+    }
+    if (!err) {
+        err = ictusi_source_open(o.base.text, place, &sim->under, why);
+    }
+    if (!err) {
+        sim->origin = ictusi_source_read(sim->under);
+        (void)snprintf(sim->identity, sizeof(sim->identity), "sim:%.150s/%d", spec->options, index);
+    }
+    return err;
+}
+
+static int sim_open(const struct spec *spec, const struct source_place *place,
+                    struct source **source, struct ictus_why *why)
+{
+    struct sim *sim = calloc(1, sizeof(*sim));
+    if (!sim) {
+        return ICTUS_ERR_NOMEM;
+    }
+    sim->base.ops = &ictusi_source_sim;
+    const int err = fill(sim, spec, place, why);
+    if (err) {
+        sim_free(&sim->base);
+        return err;
+    }
+    *source = &sim->base;
+    return ICTUS_OK;
+}
+
+const struct source_ops ictusi_source_sim = {
+    .name = "sim",
+    .summary = "a real source skewed by a known function, to judge clocks by",
+    .open = sim_open,
+    .read = sim_read,
+    .identify = sim_identify,
+    .state = sim_state,
+    .truth = sim_truth,
+    .under = sim_under,
+    .free = sim_free,
+};

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Random-walk frequency on a grid of cells: within a cell the frequency is linear, so the phase is
+ * a parabola and both are continuous. Cells are made in chunks when time gets there.
+ */
+#include "clock/wander.h"
+
+#include "core/random.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum {
+    CELL_NS = 50000000, /* 50 ms: far below the seconds over which a walk shows */
+    CHUNK_CELLS = 64,
+    CHUNKS = 4096 /* 3.6 h */
+};
+
+struct cell {
+    double phase_ns;  /* at its start */
+    double frequency; /* at its start, ns per ns */
+};
+
+struct chunk {
+    struct cell cells[CHUNK_CELLS + 1]; /* the last is the first of the next chunk */
+};
+
+struct wander {
+    double step; /* sd of the frequency's change over a cell */
+    struct rng rng;
+    pthread_mutex_t lock;
+    int made;
+    _Atomic(struct chunk *) chunks[CHUNKS];
+};
+
+int ictusi_wander_create(double walk, uint64_t seed, uint64_t stream, struct wander **wander)
+{
+    struct wander *w = calloc(1, sizeof(*w));
+    if (!w) {
+        return ICTUS_ERR_NOMEM;
+    }
+    w->step = walk * sqrt((double)CELL_NS * 1e-9);
+    ictusi_rng_seed(&w->rng, seed, stream);
+    (void)pthread_mutex_init(&w->lock, NULL);
+    *wander = w;
+    return ICTUS_OK;
+}
+
+static void fill_chunk(struct wander *w, struct chunk *chunk, struct cell start)
+{
+    for (int i = 0; i <= CHUNK_CELLS; i++) {
+        chunk->cells[i] = start;
+        const double next = start.frequency + w->step * ictusi_rng_normal(&w->rng);
+        if (i < CHUNK_CELLS) {
+            start.phase_ns += (start.frequency + next) / 2.0 * CELL_NS;
+            start.frequency = next;
+        }
+    }
+}
+
+/* Make all chunks up to the given one; NULL when memory is out. */
+static struct chunk *grow(struct wander *w, int wanted)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    while (w->made <= wanted) {
+        struct chunk *chunk = malloc(sizeof(*chunk));
+        if (!chunk) {
+            break;
+        }
+        struct cell start = {0.0, 0.0};
+        if (w->made > 0) {
+            const struct chunk *before =
+                atomic_load_explicit(&w->chunks[w->made - 1], memory_order_relaxed);
+            start = before->cells[CHUNK_CELLS];
+        }
+        fill_chunk(w, chunk, start);
+        atomic_store_explicit(&w->chunks[w->made], chunk, memory_order_release);
+        w->made++;
+    }
+    (void)pthread_mutex_unlock(&w->lock);
+    return atomic_load_explicit(&w->chunks[wanted], memory_order_acquire);
+}
+
+static const struct chunk *chunk_at(struct wander *w, int index)
+{
+    struct chunk *chunk = atomic_load_explicit(&w->chunks[index], memory_order_acquire);
+    return chunk ? chunk : grow(w, index);
+}
+
+double ictusi_wander_phase(struct wander *w, int64_t elapsed_ns)
+{
+    if (elapsed_ns <= 0) {
+        return 0.0;
+    }
+    const int64_t cell = elapsed_ns / CELL_NS;
+    const int64_t last = (int64_t)CHUNKS * CHUNK_CELLS - 1;
+    const int64_t used = cell < last ? cell : last;
+    const struct chunk *chunk = chunk_at(w, (int)(used / CHUNK_CELLS));
+    if (!chunk) {
+        return 0.0;
+    }
+    const struct cell *a = &chunk->cells[used % CHUNK_CELLS];
+    const double inside = (double)(elapsed_ns - used * CELL_NS);
+    const double bend = cell <= last ? (a[1].frequency - a->frequency) / CELL_NS : 0.0;
+    return a->phase_ns + inside * (a->frequency + bend * inside / 2.0);
+}
+
+void ictusi_wander_free(struct wander *w)
+{
+    if (!w) {
+        return;
+    }
+    for (int i = 0; i < w->made; i++) {
+        free(atomic_load_explicit(&w->chunks[i], memory_order_relaxed));
+    }
+    (void)pthread_mutex_destroy(&w->lock);
+    free(w);
+}
