@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The global clock: a source, a line, and the algorithm that fits it. */
+#include "sync/clock.h"
+
+#include "sync/place.h"
+#include "sync/wait.h"
+
+#include <ictus/text.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Between nodes by the mesh; inside a node by a copy where the source is shared, else by it too. */
+static const char default_sync[] = "hierarchy(mesh,propagate(mesh))";
+static const char default_source[] = "monotonic";
+
+static const char *first_of(const char *a, const char *b)
+{
+    return a && a[0] ? a : b;
+}
+
+int ictusi_clock_spec(const char *text, char *sync, size_t sync_size, char *source,
+                      size_t source_size, struct ictus_why *why)
+{
+    const char *given = text ? text : "";
+    const size_t length = strcspn(given, "@");
+    const char *after = given[length] == '@' ? given + length + 1 : NULL;
+    if (after && !after[0]) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "'%.200s': no clock behind the @", given);
+    }
+    if (length >= sync_size || (after && strlen(after) >= source_size)) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "the clock's specification is too long");
+    }
+    const char *fallback = first_of(getenv("ICTUS_SYNC"), default_sync);
+    const char *chosen = first_of(after, first_of(getenv("ICTUS_CLOCK"), default_source));
+    (void)snprintf(sync, sync_size, "%.*s", (int)(length ? length : strlen(fallback)),
+                   length ? given : fallback);
+    (void)snprintf(source, source_size, "%s", chosen);
+    return ICTUS_OK;
+}
+
+/* Run the algorithm once and take its result over only if all processes have one. */
+static int synchronise(struct ictus_clock *clock, struct ictus_why *why)
+{
+    struct sync_run run = {
+        .comm = clock->comm,
+        .source = clock->source,
+        .crowded = clock->crowded,
+        .base = ictusi_line_identity(),
+    };
+    const int64_t start = ictusi_source_read(clock->source);
+    run.base.anchor = start;
+    int err = ictusi_sync_run(clock->sync, &run);
+    const int64_t end = ictusi_source_read(clock->source);
+    if (!err && end < start) {
+        err = ictus_because(&run.why, ICTUS_ERR_CLOCK, "clock '%s' ran backwards during the sync",
+                            clock->source->ops->name);
+    }
+    err = ictusi_sync_agree(clock->comm, err, &run.why);
+    if (err) {
+        if (why) {
+            *why = run.why;
+        }
+        return err;
+    }
+    clock->line = run.line;
+    clock->error = run.error;
+    const double age_s = (double)(end - run.line.anchor) * 1e-9;
+    clock->stats.duration_s = (double)(end - start) * 1e-9;
+    clock->stats.exchanges = run.exchanges;
+    clock->stats.messages = run.messages;
+    clock->stats.synced++;
+    clock->stats.steps += run.steps;
+    clock->stats.sigma_ns = ictusi_line_error_sigma(&run.error, age_s);
+    clock->stats.bound_ns = ictusi_line_error_bound(&run.error, age_s);
+    clock->stats.slope = run.line.slope;
+    return ICTUS_OK;
+}
+
+static int build(struct ictus_clock *clock, MPI_Comm comm, const char *text, struct ictus_why *why)
+{
+    char sync[CLOCK_SPEC_MAX / 2];
+    char source[CLOCK_SPEC_MAX / 2 - 1];
+    int err = ictusi_place_own(comm, &clock->comm);
+    if (err) {
+        return err;
+    }
+    err = ictusi_clock_spec(text, sync, sizeof(sync), source, sizeof(source), why);
+    if (!err) {
+        err = ictusi_sync_create(sync, &clock->sync, why);
+    }
+    err = ictusi_sync_agree(clock->comm, err, why);
+    if (err) {
+        return err;
+    }
+    (void)snprintf(clock->spec, sizeof(clock->spec), "%s@%s", sync, source);
+    err = ictusi_place_open_source(clock->comm, source, &clock->source, &clock->crowded, why);
+    return err ? err : synchronise(clock, why);
+}
+
+int ictus_clock_create_why(MPI_Comm comm, const char *spec, struct ictus_clock **clock,
+                           struct ictus_why *why)
+{
+    struct ictus_why unheard = {""};
+    struct ictus_why *reason = why ? why : &unheard;
+    int inter = 0;
+    reason->text[0] = '\0';
+    if (comm == MPI_COMM_NULL || !clock) {
+        return ictus_because(reason, ICTUS_ERR_ARG, "a clock needs a communicator and a place");
+    }
+    if (MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    if (inter) {
+        return ictus_because(reason, ICTUS_ERR_INTERCOMM,
+                             "a clock needs an intra-communicator, got an inter-communicator");
+    }
+    struct ictus_clock *made = calloc(1, sizeof(*made));
+    if (!made) {
+        return ICTUS_ERR_NOMEM;
+    }
+    made->comm = MPI_COMM_NULL;
+    const int err = build(made, comm, spec, reason);
+    if (err) {
+        ictus_clock_free(made);
+        return err;
+    }
+    *clock = made;
+    return ICTUS_OK;
+}
+
+int ictus_clock_create(MPI_Comm comm, const char *spec, struct ictus_clock **clock)
+{
+    return ictus_clock_create_why(comm, spec, clock, NULL);
+}
+
+void ictus_clock_free(struct ictus_clock *clock)
+{
+    if (!clock) {
+        return;
+    }
+    ictusi_sync_free(clock->sync);
+    ictusi_source_free(clock->source);
+    if (clock->comm != MPI_COMM_NULL) {
+        ictusi_place_disown(&clock->comm);
+    }
+    free(clock);
+}
+
+int ictus_clock_resync(struct ictus_clock *clock)
+{
+    return clock ? synchronise(clock, NULL) : ICTUS_ERR_ARG;
+}
+
+struct ictus_time ictus_clock_now(const struct ictus_clock *clock)
+{
+    const int64_t local = ictusi_source_read(clock->source);
+    return (struct ictus_time){ictusi_line_map(&clock->line, local)};
+}
+
+struct ictus_time ictus_clock_local(const struct ictus_clock *clock)
+{
+    return (struct ictus_time){ictusi_source_read(clock->source)};
+}
+
+struct ictus_time ictus_clock_map(const struct ictus_clock *clock, struct ictus_time local)
+{
+    return (struct ictus_time){ictusi_line_map(&clock->line, local.ns)};
+}
+
+struct ictus_time ictus_clock_unmap(const struct ictus_clock *clock, struct ictus_time global)
+{
+    return (struct ictus_time){ictusi_line_unmap(&clock->line, global.ns)};
+}
+
+int ictus_clock_map_reading(const struct ictus_clock *clock, struct ictus_time local,
+                            struct ictus_reading *reading)
+{
+    if (!clock || !reading) {
+        return ICTUS_ERR_ARG;
+    }
+    const double distance_s = (double)(local.ns - clock->line.anchor) * 1e-9;
+    reading->time = ictus_clock_map(clock, local);
+    reading->sigma_ns = ictusi_line_error_sigma(&clock->error, distance_s);
+    reading->bound_ns = ictusi_line_error_bound(&clock->error, distance_s);
+    return ICTUS_OK;
+}
+
+int ictus_clock_read(const struct ictus_clock *clock, struct ictus_reading *reading)
+{
+    return clock ? ictus_clock_map_reading(clock, ictus_clock_local(clock), reading)
+                 : ICTUS_ERR_ARG;
+}
+
+int ictus_clock_truth(const struct ictus_clock *clock, struct ictus_time local,
+                      struct ictus_time *truth)
+{
+    if (!clock || !truth) {
+        return ICTUS_ERR_ARG;
+    }
+    if (!clock->source->ops->truth) {
+        return ICTUS_ERR_UNSUPPORTED;
+    }
+    truth->ns = clock->source->ops->truth(clock->source, local.ns);
+    return ICTUS_OK;
+}
+
+int ictus_clock_stats(const struct ictus_clock *clock, struct ictus_sync_stats *stats)
+{
+    if (!clock || !stats) {
+        return ICTUS_ERR_ARG;
+    }
+    *stats = clock->stats;
+    return ICTUS_OK;
+}
+
+const char *ictus_clock_spec(const struct ictus_clock *clock)
+{
+    return clock ? clock->spec : "";
+}
+
+int ictus_clock_wait_until(const struct ictus_clock *clock, struct ictus_time deadline)
+{
+    if (!clock) {
+        return ICTUS_ERR_ARG;
+    }
+    const int64_t local = ictusi_line_unmap(&clock->line, deadline.ns);
+    (void)ictusi_wait_until(clock->source, local, clock->crowded);
+    return ICTUS_OK;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * mesh: sweeps over matchings of all processes, spread over a window; then one least squares for
+ * all clocks at once (core/mesh.h; docs/mesh.md derives it). A second run is one sweep more, over
+ * fresh pairs, which lengthens the history.
+ *
+ * Cost: per sweep and process about rounds x exchanges request-reply pairs, half of them started
+ * here, whatever the number of processes; one gather and one scatter. Blocks for the window, unless
+ * processes stall.
+ */
+#include "sync/mesh.h"
+#include "sync/algorithms.h"
+#include "sync/wait.h"
+
+#include <ictus/text.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SWEEPS_FIRST_MAX = 16,
+    ATTEMPTS = 2,         /* a clock that stepped makes all begin anew, once */
+    TOLERANCE_SWEEPS = 12 /* a tolerance that so many sweeps do not reach is not reached */
+};
+
+static const double pi = 3.14159265358979323846;
+/* 95 % of a Gaussian lie within this many standard deviations. */
+static const double two_sided_95 = 1.96;
+
+static const struct spec_param params[] = {
+    {"rounds", SPEC_INT, offsetof(struct mesh_options, rounds), "100", 1, 100000, NULL,
+     "pairings of a sweep; cut to what the processes have"},
+    {"exchanges", SPEC_INT, offsetof(struct mesh_options, exchanges), "25", 1, 1000000, NULL,
+     "request-reply pairs of a round; more where there are few pairings"},
+    {"sweeps", SPEC_INT, offsetof(struct mesh_options, sweeps), "0", 0, SWEEPS_FIRST_MAX, NULL,
+     "sweeps of the first synchronisation, which share the effort of two; 0: by their pairings"},
+    {"window", SPEC_SECONDS, offsetof(struct mesh_options, window_s), "0", 0, 3600, NULL,
+     "from the first to the last sweep; effort is cut to fit; 0: 0.4 s, 0.22 s above 32 processes"},
+    {"tolerance", SPEC_SECONDS, offsetof(struct mesh_options, tolerance_s), "0", 0, 1, NULL,
+     "95 % of clocks shall be this good at the horizon: sweep on until they are"},
+    {"horizon", SPEC_SECONDS, offsetof(struct mesh_options, horizon_s), "10", 0, 86400, NULL,
+     "how long after the synchronisation the tolerance shall hold"},
+    {"limit", SPEC_SECONDS, offsetof(struct mesh_options, limit_s), "10", 1e-3, 86400, NULL,
+     "for a tolerance: give up after this long"},
+    {"walk", SPEC_REAL, offsetof(struct mesh_options, walk), "1e-9", 1e-15, 1e-3, NULL,
+     "random walk of a clock's frequency per square root of a second, until it is measured"},
+    {"pair", SPEC_CHOICE, offsetof(struct mesh_options, pair), "auto", 0, 0, ictusi_mesh_pair_names,
+     "how a pair's offset is estimated"},
+    {"seed", SPEC_INT, offsetof(struct mesh_options, seed), "1", 0, 1e15, NULL, "of the pairings"},
+    {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
+
+/* What the root tells each process after a solution. */
+struct verdict {
+    int32_t err;
+    int32_t again; /* for a tolerance: one more sweep */
+    struct line line;
+    struct line_error error;
+    struct ictus_why why;
+};
+
+/*
+ * Sweeps of this call: the first of a fresh mesh are spread over the window, all over the same
+ * pairs, so that a pair's asymmetry cancels in the drifts. A process whose stamps are unusable goes
+ * on, so that nobody waits for it; its error is returned.
+ */
+static int sweep_all(struct mesh_state *s, struct sync_run *run, int count)
+{
+    const int64_t start = ictusi_source_read(run->source);
+    int failed = ICTUS_OK;
+    for (int k = 0; k < count; k++) {
+        if (k) {
+            /* Denser at the ends, where a sweep says most about the drift. */
+            const double part = (1.0 - cos(pi * k / (count - 1))) / 2.0;
+            const double gap_s = s->window_s * part - s->length_s;
+            const int64_t then = start + (int64_t)(fmax(gap_s, 0.0) * 1e9);
+            (void)ictusi_wait_until(run->source, then, run->crowded);
+        }
+        const int err = ictusi_mesh_sweep(s, k);
+        failed = failed ? failed : err;
+    }
+    if (failed == ICTUS_ERR_CLOCK) {
+        return ictus_because(&run->why, failed, "mesh: the '%s' clock of rank %d ran backwards",
+                             run->source->ops->name, s->rank);
+    }
+    return failed;
+}
+
+/* At the root: solve, and say what each process shall know. */
+static void decide(struct mesh_state *s, const struct sync_run *run, struct verdict *verdicts,
+                   int *suspect)
+{
+    const struct mesh_options *o = s->options;
+    struct mesh_quality quality = {.suspect = -1};
+    int err = s->gather_err;
+    if (!err) {
+        err = ictusi_mesh_solve(s->mesh, s->lines, s->errors, o->horizon_s, &quality);
+    }
+    const double reached_s = two_sided_95 * quality.horizon_max_ns * 1e-9;
+    const bool again = !err && o->tolerance_s > 0.0 && !(reached_s <= o->tolerance_s);
+    struct ictus_why why = {""};
+    *suspect = quality.suspect;
+    if (err == ICTUS_ERR_CLOCK && quality.suspect >= 0) {
+        (void)ictus_because(&why, err, "mesh: the '%s' clock of rank %d stepped or runs wild",
+                            run->source->ops->name, quality.suspect);
+    } else if (again) {
+        (void)ictus_because(&why, ICTUS_ERR_TOLERANCE,
+                            "mesh: reached +-%.3g us %g s from now, tolerance=%.3g us was asked",
+                            reached_s * 1e6, o->horizon_s, o->tolerance_s * 1e6);
+    }
+    for (int i = 0; i < s->size; i++) {
+        verdicts[i] = (struct verdict){.err = err, .again = again, .why = why};
+        if (!err) {
+            verdicts[i].line = ictusi_line_compose(&run->base, &s->lines[i]);
+            const double away_s =
+                (double)(s->lines[i].anchor + s->lines[i].offset - run->base.anchor) * 1e-9;
+            const struct line_error base = ictusi_line_error_move(&run->base_error, away_s);
+            verdicts[i].error = ictusi_line_error_add(&s->errors[i], &base);
+        }
+    }
+}
+
+/* Everybody learns its line. Rank 0's memory is checked before anything is sent. */
+static int conclude(struct mesh_state *s, struct sync_run *run, struct verdict *mine)
+{
+    struct verdict *verdicts = NULL;
+    int suspect = -1;
+    if (s->rank == 0) {
+        verdicts = calloc((size_t)s->size, sizeof(*verdicts));
+        if (verdicts) {
+            decide(s, run, verdicts, &suspect);
+        }
+    }
+    int err = ictusi_sync_agree(run->comm, s->rank || verdicts ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
+    const int size = (int)sizeof(*mine);
+    if (!err &&
+        MPI_Scatter(verdicts, size, MPI_BYTE, mine, size, MPI_BYTE, 0, run->comm) != MPI_SUCCESS) {
+        err = ICTUS_ERR_MPI;
+    }
+    free(verdicts);
+    return err;
+}
+
+/* Pairs, sweeps, solution. Collective; the error is the same on all processes. */
+static int sweep_and_solve(struct mesh_state *s, struct sync_run *run, struct verdict *mine)
+{
+    const uint64_t seed = (uint64_t)s->options->seed + s->runs++;
+    int err = ictusi_mesh_begin(s, run, seed);
+    if (err) {
+        return err;
+    }
+    const int count = s->solved ? 1 : s->sweeps;
+    err = sweep_all(s, run, count);
+    const int gathered = ictusi_mesh_gather(s, run, count);
+    const int concluded = gathered ? gathered : conclude(s, run, mine);
+    err = ictusi_sync_agree(run->comm, err ? err : concluded, &run->why);
+    s->solved = !err && !mine->err;
+    return err;
+}
+
+/* One synchronisation, and more sweeps until a tolerance is reached. */
+static int attempt(struct mesh_state *s, struct sync_run *run, struct verdict *mine)
+{
+    const struct mesh_options *o = s->options;
+    const int64_t start = ictusi_source_read(run->source);
+    for (int k = 0; k < TOLERANCE_SWEEPS; k++) {
+        const int err = sweep_and_solve(s, run, mine);
+        if (err || mine->err || !mine->again) {
+            return err;
+        }
+        /* A drift's error falls with the span: wait as long again as it has taken so far. */
+        double spent_s = (double)(ictusi_source_read(run->source) - start) * 1e-9;
+        if (MPI_Allreduce(MPI_IN_PLACE, &spent_s, 1, MPI_DOUBLE, MPI_MAX, run->comm) !=
+            MPI_SUCCESS) {
+            return ICTUS_ERR_MPI;
+        }
+        if (spent_s + s->length_s >= o->limit_s) {
+            break;
+        }
+        const double next_s = fmin(2.0 * spent_s, o->limit_s - s->length_s);
+        (void)ictusi_wait_until(run->source, start + (int64_t)(next_s * 1e9), run->crowded);
+    }
+    mine->err = ICTUS_ERR_TOLERANCE;
+    return ICTUS_OK;
+}
+
+static int mesh_run(struct sync *sync, struct sync_run *run)
+{
+    struct verdict mine = {.err = ICTUS_OK};
+    int err = ictusi_mesh_open(sync->state, sync->options, run);
+    struct mesh_state *s = sync->state;
+    if (err) {
+        return err;
+    }
+    if (s->size == 1) {
+        run->line = run->base;
+        run->error = run->base_error;
+        return ICTUS_OK;
+    }
+    for (int k = 0; k < ATTEMPTS; k++) {
+        err = attempt(s, run, &mine);
+        if (err || mine.err != ICTUS_ERR_CLOCK) {
+            break;
+        }
+        run->steps++; /* the mesh has forgotten its history: a clock that stepped once is fine */
+    }
+    if (err) {
+        return err;
+    }
+    if (mine.err) {
+        run->why = mine.why;
+        return mine.err;
+    }
+    run->line = mine.line;
+    run->error = mine.error;
+    return ICTUS_OK;
+}
+
+static int mesh_init(struct sync *sync, struct ictus_why *why)
+{
+    const struct mesh_options *options = sync->options;
+    if (options->sweeps == 1) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "mesh: sweeps=1: one sweep shows no drift");
+    }
+    sync->state = calloc(1, sizeof(struct mesh_state));
+    return sync->state ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
+static void mesh_fini(struct sync *sync)
+{
+    if (sync->state) {
+        ictusi_mesh_close(sync->state);
+        free(sync->state);
+    }
+}
+
+const struct sync_ops ictusi_sync_mesh = {
+    .name = "mesh",
+    .summary = "least squares over sweeps of matchings: all clocks at once",
+    .params = params,
+    .options_size = sizeof(struct mesh_options),
+    .init = mesh_init,
+    .run = mesh_run,
+    .fini = mesh_fini,
+};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The mesh's measuring half: plan, sweeps, and bringing the edges to the root. */
+#ifndef ICTUS_SYNC_MESH_H
+#define ICTUS_SYNC_MESH_H
+
+#include "core/matching.h"
+#include "core/mesh.h"
+#include "exchange/exchange.h"
+#include "sync/sync.h"
+
+extern const char *const ictusi_mesh_pair_names[];
+
+struct mesh_options {
+    int64_t rounds, exchanges, sweeps, seed;
+    double window_s, tolerance_s, horizon_s, limit_s;
+    double walk;
+    int pair;
+};
+
+/* Kept from one synchronisation of a communicator to the next. */
+struct mesh_state {
+    const struct mesh_options *options;
+    int rank, size;
+    bool opened;
+    bool planned;    /* rounds and exchanges are known */
+    bool solved;     /* the root has a history */
+    uint64_t runs;   /* calls so far: a new seed each */
+    int rounds;      /* of a sweep, as planned */
+    int exchanges;   /* of a round, as planned */
+    int sweeps;      /* of a first synchronisation, as planned */
+    double length_s; /* of a sweep, as planned */
+    double window_s; /* from the first sweep to the last, as planned */
+    /* of the call */
+    struct exchange exchange;
+    struct matching matching;
+    int slots;               /* edges of one process and sweep, at most */
+    struct mesh_edge *edges; /* of this process: slots for each sweep */
+    struct stamp *stamps;    /* of one sweep: exchanges for each round asked */
+    int *peers;              /* the server of each of these rounds */
+    /* at the root */
+    struct mesh *mesh;
+    struct line *lines;
+    struct line_error *errors;
+    int gather_err;
+};
+
+/* Make the state of a communicator, once. Collective. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_MPI. */
+int ictusi_mesh_open(struct mesh_state *s, const struct mesh_options *options,
+                     struct sync_run *run);
+
+void ictusi_mesh_close(struct mesh_state *s);
+
+/*
+ * Draw the call's pairs, plan the effort if that was not done yet, and make room for the sweeps.
+ * Collective.
+ */
+int ictusi_mesh_begin(struct mesh_state *s, struct sync_run *run, uint64_t seed);
+
+/* Measure one sweep, the k-th of the call; offsets are estimated after its last exchange. */
+int ictusi_mesh_sweep(struct mesh_state *s, int k);
+
+/* Bring the edges of the call's sweeps to rank 0's mesh, release what the call needed. */
+int ictusi_mesh_gather(struct mesh_state *s, struct sync_run *run, int count);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Nodes, their numbers and their cores; sources opened alike on all processes of a node. */
+#include "sync/place.h"
+
+#include "sync/sync.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Rank 0's part: turn flags of who leads a node into the nodes' numbers. */
+static void number_leaders(int *leads, int size)
+{
+    int before = 0;
+    for (int i = 0; i < size; i++) {
+        const int leader = leads[i];
+        leads[i] = before;
+        before += leader;
+    }
+}
+
+/*
+ * Nodes are numbered by their lowest rank: the leaders before this node's leader. An MPI_Exscan
+ * would say so in one call, but libraries make it of p^2 messages (16384 simulated ranks: 24 GB).
+ */
+static int node_number(MPI_Comm comm, MPI_Comm node)
+{
+    int rank_on_node = 0;
+    int number = 0;
+    int rank = 0;
+    int size = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    MPI_Comm_rank(node, &rank_on_node);
+    const int leads = rank_on_node == 0;
+    int *all = rank == 0 ? malloc((size_t)size * sizeof(*all)) : NULL;
+    int enough = rank != 0 || all;
+    MPI_Bcast(&enough, 1, MPI_INT, 0, comm);
+    if (enough) {
+        MPI_Gather(&leads, 1, MPI_INT, all, 1, MPI_INT, 0, comm);
+        if (rank == 0) {
+            number_leaders(all, size);
+        }
+        MPI_Scatter(all, 1, MPI_INT, &number, 1, MPI_INT, 0, comm);
+        MPI_Bcast(&number, 1, MPI_INT, 0, node);
+    }
+    free(all);
+    return number;
+}
+
+/* Cores that the processes of a node may use together: the union of their affinities. */
+static int node_cores(MPI_Comm node)
+{
+    cpu_set_t mine;
+    CPU_ZERO(&mine);
+    if (sched_getaffinity(0, sizeof(mine), &mine)) {
+        return (int)sysconf(_SC_NPROCESSORS_ONLN);
+    }
+    cpu_set_t all;
+    MPI_Allreduce(&mine, &all, (int)sizeof(mine), MPI_BYTE, MPI_BOR, node);
+    return CPU_COUNT(&all);
+}
+
+static void inspect(MPI_Comm comm, MPI_Comm node, struct source_place *place, bool *crowded)
+{
+    int processes = 1;
+    int world = 0;
+    MPI_Initialized(&world); /* not in a program of sessions alone */
+    MPI_Comm_rank(world ? MPI_COMM_WORLD : comm, &place->process);
+    MPI_Comm_size(node, &processes);
+    place->node = node_number(comm, node);
+#if defined(ICTUS_SIMGRID)
+    *crowded = false; /* a simulated rank has its core to itself */
+    (void)node_cores;
+#else
+    *crowded = processes > node_cores(node);
+#endif
+}
+
+static int split_node(MPI_Comm comm, MPI_Comm *node)
+{
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    const int err = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, node);
+    return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+}
+
+static int share_state(struct source *source, MPI_Comm node)
+{
+    size_t size = 0;
+    if (!source->ops->state) {
+        return ICTUS_OK;
+    }
+    void *state = source->ops->state(source, &size);
+    return MPI_Bcast(state, (int)size, MPI_BYTE, 0, node) == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+}
+
+int ictusi_place_open_source(MPI_Comm comm, const char *spec, struct source **source, bool *crowded,
+                             struct ictus_why *why)
+{
+    MPI_Comm node = MPI_COMM_NULL;
+    struct source_place place = {0, 0};
+    struct source *opened = NULL;
+    int err = split_node(comm, &node);
+    if (err) {
+        return err;
+    }
+    inspect(comm, node, &place, crowded);
+    err = ictusi_source_open(spec, &place, &opened, why);
+    err = ictusi_sync_agree(comm, err, why);
+    if (!err) {
+        err = ictusi_sync_agree(comm, share_state(opened, node), why);
+    }
+    MPI_Comm_free(&node);
+    if (err) {
+        ictusi_source_free(opened);
+        return err;
+    }
+    *source = opened;
+    return ICTUS_OK;
+}
+
+#if defined(ICTUS_SIMGRID)
+/*
+ * A duplicate of 16384 simulated ranks takes 3.3 GB. Nothing else uses the communicator while a
+ * simulated clock synchronises, so it is borrowed.
+ */
+int ictusi_place_own(MPI_Comm comm, MPI_Comm *own)
+{
+    *own = comm;
+    return ICTUS_OK;
+}
+
+void ictusi_place_disown(MPI_Comm *own)
+{
+    *own = MPI_COMM_NULL;
+}
+#else
+int ictusi_place_own(MPI_Comm comm, MPI_Comm *own)
+{
+    if (MPI_Comm_dup(comm, own) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    MPI_Comm_set_errhandler(*own, MPI_ERRORS_RETURN);
+    return ICTUS_OK;
+}
+
+void ictusi_place_disown(MPI_Comm *own)
+{
+    MPI_Comm_free(own);
+}
+#endif

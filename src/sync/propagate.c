@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ClockPropSync (H18 algorithm 3): processes that share one time source copy the line of rank 0.
+ *
+ * The precondition is checked, never assumed. The identities of the sources must be equal (same
+ * boot, time namespace, source and parameters), and a few exchanges must not contradict it: the
+ * interval that they leave for the offset must hold zero. The second check also finds what no
+ * name can tell, such as a library that skews the clock under us. propagate(hca3) falls back to
+ * hca3 where propagate alone refuses.
+ */
+#include "core/estimator.h"
+#include "sync/algorithms.h"
+#include "sync/measure.h"
+
+#include <ictus/text.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct propagate_options {
+    int64_t checks;
+};
+
+static const struct spec_param params[] = {
+    {"checks", SPEC_INT, offsetof(struct propagate_options, checks), "5", 1, 10000, NULL,
+     "exchanges per pair that must not contradict a shared source"},
+    {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
+
+/* Whether this process's source has rank 0's identity. */
+static bool same_identity(const struct sync_run *run)
+{
+    char mine[SOURCE_IDENTITY_MAX] = "";
+    char first[SOURCE_IDENTITY_MAX] = "";
+    run->source->ops->identify(run->source, mine, sizeof(mine));
+    memcpy(first, mine, sizeof(first));
+    MPI_Bcast(first, (int)sizeof(first), MPI_CHAR, 0, run->comm);
+    int rank = 0;
+    MPI_Comm_rank(run->comm, &rank);
+    return rank == 0 || (mine[0] && strcmp(mine, first) == 0);
+}
+
+/* Whether exchanges with the parent leave room for an offset of zero. */
+static bool agrees_with(struct measure *m, int parent)
+{
+    struct offset offset;
+    if (ictusi_measure_client(m, parent, &offset)) {
+        return false;
+    }
+    const double value = (double)offset.offset + offset.frac;
+    return fabs(value) <= offset.half_width_ns;
+}
+
+/* Each process against its parent in a binomial tree: O(log p) rounds. */
+static bool exchanges_agree(struct sync_run *run, int64_t checks, bool *agree)
+{
+    const struct measure_options options = {.exchanges = checks, .estimator = 0};
+    const struct line bare = ictusi_line_identity();
+    struct measure m;
+    int rank = 0;
+    int size = 0;
+    MPI_Comm_rank(run->comm, &rank);
+    MPI_Comm_size(run->comm, &size);
+    if (ictusi_measure_init(&m, &options, 1, run)) {
+        return false;
+    }
+    *agree = true;
+    int bit = 1;
+    for (; bit < size && !(rank & bit); bit <<= 1) {
+        /* Find the bit that ties this rank to its parent. */
+    }
+    if (rank > 0) {
+        *agree = agrees_with(&m, rank - bit);
+    }
+    for (int child = bit >> 1; child > 0; child >>= 1) {
+        if (rank + child < size && ictusi_measure_reference(&m, rank + child, &bare)) {
+            *agree = false;
+        }
+    }
+    ictusi_measure_fini(&m, run);
+    return true;
+}
+
+/* Collective: the lowest rank that does not share rank 0's source, or -1; *reason says how. */
+static int first_stranger(struct sync_run *run, int64_t checks, const char **reason)
+{
+    int rank = 0;
+    int size = 0;
+    MPI_Comm_rank(run->comm, &rank);
+    MPI_Comm_size(run->comm, &size);
+    int stranger = same_identity(run) ? size : rank;
+    MPI_Allreduce(MPI_IN_PLACE, &stranger, 1, MPI_INT, MPI_MIN, run->comm);
+    *reason = "their sources are not the same";
+    if (stranger == size) {
+        bool agree = true;
+        const bool measured = exchanges_agree(run, checks, &agree);
+        stranger = measured && agree ? size : rank;
+        MPI_Allreduce(MPI_IN_PLACE, &stranger, 1, MPI_INT, MPI_MIN, run->comm);
+        *reason = "their readings differ by more than a message takes";
+    }
+    return stranger == size ? -1 : stranger;
+}
+
+static int propagate_run(struct sync *sync, struct sync_run *run)
+{
+    const struct propagate_options *options = sync->options;
+    const char *reason = NULL;
+    const int stranger = first_stranger(run, options->checks, &reason);
+    if (stranger >= 0 && sync->child_count) {
+        return ictusi_sync_run_inner(sync->children[0], run, run->comm, &run->base,
+                                     &run->base_error);
+    }
+    if (stranger >= 0) {
+        return ictus_because(
+            &run->why, ICTUS_ERR_NOT_SHARED,
+            "propagate: rank %d does not share the '%s' clock of rank 0 on its level: %s", stranger,
+            run->source->ops->name, reason);
+    }
+    run->line = run->base;
+    run->error = run->base_error;
+    int err = MPI_Bcast(&run->line, (int)sizeof(run->line), MPI_BYTE, 0, run->comm);
+    if (err == MPI_SUCCESS) {
+        err = MPI_Bcast(&run->error, (int)sizeof(run->error), MPI_BYTE, 0, run->comm);
+    }
+    return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+}
+
+const struct sync_ops ictusi_sync_propagate = {
+    .name = "propagate",
+    .summary = "copy rank 0's line where the source is shared (Hunold 2018)",
+    .params = params,
+    .options_size = sizeof(struct propagate_options),
+    .children_max = 1,
+    .run = propagate_run,
+};

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pushing a clock down a binomial tree (H18 algorithm 1, SYNC_CLOCKS). */
+#include "sync/tree.h"
+
+/* One process on its way through the rounds. */
+struct climb {
+    struct sync_run *run;
+    struct measure measure;
+    const struct learn_options *learning;
+    int err;
+};
+
+static void be_client(struct climb *c, int reference)
+{
+    const int err =
+        ictusi_learn_client(&c->measure, c->learning, reference, &c->run->line, &c->run->error);
+    c->err = c->err ? c->err : err;
+}
+
+static void be_reference(struct climb *c, int client)
+{
+    /* A process whose own line failed still answers: its client must not wait for ever. */
+    const int err =
+        ictusi_learn_reference(&c->measure, c->learning, client, &c->run->line, &c->run->error);
+    c->err = c->err ? c->err : err;
+}
+
+/* Algorithm 1, lines 5-15: ranks below the largest power of two. */
+static void first_step(struct climb *c, int rank, int max_power)
+{
+    for (int running = max_power; running > 1; running /= 2) {
+        const int next = running / 2;
+        if (rank % running == 0) {
+            be_reference(c, rank + next);
+        } else if (rank % running == next) {
+            be_client(c, rank - next);
+        }
+    }
+}
+
+/* Algorithm 1, lines 16-22: the others, each with one of the first group. */
+static void second_step(struct climb *c, int rank, int size, int max_power)
+{
+    if (rank >= max_power) {
+        be_client(c, rank - max_power);
+    } else if (rank < size - max_power) {
+        be_reference(c, rank + max_power);
+    }
+}
+
+int ictusi_tree_learn(struct sync_run *run, const struct measure_options *measuring,
+                      const struct learn_options *learning)
+{
+    struct climb c = {.run = run, .learning = learning};
+    int rank = 0;
+    int size = 0;
+    MPI_Comm_rank(run->comm, &rank);
+    MPI_Comm_size(run->comm, &size);
+    int max_power = 1;
+    while (max_power <= size / 2) {
+        max_power *= 2;
+    }
+    c.err = ictusi_measure_init(&c.measure, measuring, learning->fitpoints, run);
+    if (c.err) {
+        return c.err;
+    }
+    /* Algorithm 1, line 4: the clock that is brought along; only rank 0's counts. */
+    run->line = run->base;
+    run->error = run->base_error;
+    if (rank < max_power) {
+        first_step(&c, rank, max_power);
+    }
+    second_step(&c, rank, size, max_power);
+    ictusi_measure_fini(&c.measure, run);
+    return c.err;
+}

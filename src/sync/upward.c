@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Merging lines up a binomial tree, and scattering them. */
+#include "sync/upward.h"
+
+#include <stdlib.h>
+
+/* A process's line to the one that holds this, and its error at the line's anchor. */
+struct merged {
+    struct line line;
+    struct line_error error;
+};
+
+/* One process on its way up. */
+struct ascent {
+    struct sync_run *run;
+    const struct upward_options *options;
+    struct measure measure;
+    struct merged *below; /* of rank, rank + 1, ...: lines to rank */
+    int rank, size, power;
+    int err;
+};
+
+static void keep(struct ascent *a, int err)
+{
+    a->err = a->err ? a->err : err;
+}
+
+/* First inner, then outer; both errors at the inner line's anchor. */
+static struct merged merge(const struct merged *outer, const struct merged *inner)
+{
+    const int64_t image = ictusi_line_map(&inner->line, inner->line.anchor);
+    const double away_s = (double)(image - outer->line.anchor) * 1e-9;
+    const struct line_error moved = ictusi_line_error_move(&outer->error, away_s);
+    return (struct merged){ictusi_line_compose(&outer->line, &inner->line),
+                           ictusi_line_error_add(&moved, &inner->error)};
+}
+
+/* The line of the higher rank to the lower one, known to whoever asked. */
+static void learn_from(struct ascent *a, int peer, struct merged *line)
+{
+    keep(a, ictusi_learn_client(&a->measure, &a->options->learn, peer, &line->line, &line->error));
+}
+
+static void answer(struct ascent *a, int peer)
+{
+    static const struct line_error none;
+    const struct line bare = ictusi_line_identity();
+    keep(a, ictusi_learn_reference(&a->measure, &a->options->learn, peer, &bare, &none));
+}
+
+/* The lower rank's side of a pair: afterwards below[count..] are lines of the other's subtree. */
+static void join_lower(struct ascent *a, int peer, int count)
+{
+    struct merged theirs = {.line = ictusi_line_identity()};
+    struct merged *subtree = a->below + count;
+    if (a->options->lower_asks) {
+        learn_from(a, peer, &theirs);
+        theirs.line = ictusi_line_invert(&theirs.line);
+    } else {
+        answer(a, peer);
+    }
+    const size_t bytes = (size_t)count * sizeof(*subtree);
+    keep(a, ictusi_exchange_hear(&a->measure.exchange, peer, subtree, bytes));
+    for (int k = 0; k < count && a->options->lower_asks; k++) {
+        subtree[k] = merge(&theirs, &subtree[k]);
+    }
+}
+
+/* The higher rank's side: its subtree's lines go down to the lower rank. */
+static void join_higher(struct ascent *a, int peer, int count)
+{
+    if (a->options->lower_asks) {
+        answer(a, peer);
+    } else {
+        struct merged mine = {.line = ictusi_line_identity()};
+        learn_from(a, peer, &mine);
+        for (int k = 0; k < count; k++) {
+            a->below[k] = merge(&mine, &a->below[k]);
+        }
+    }
+    const size_t bytes = (size_t)count * sizeof(*a->below);
+    keep(a, ictusi_exchange_tell(&a->measure.exchange, peer, a->below, bytes));
+}
+
+static void climb(struct ascent *a)
+{
+    for (int next = 1; next < a->power && a->rank < a->power; next *= 2) {
+        if (a->rank % (2 * next) == 0) {
+            join_lower(a, a->rank + next, next);
+        } else if (a->rank % (2 * next) == next) {
+            join_higher(a, a->rank - next, next);
+        }
+    }
+}
+
+/* The second group, each with one of the first in parallel; rank 0 hears all results. */
+static void second_group(struct ascent *a)
+{
+    struct merged line = {.line = ictusi_line_identity()};
+    const int twin = a->rank < a->power ? a->rank + a->power : a->rank - a->power;
+    const bool asks = (a->rank < a->power) == a->options->lower_asks;
+    if (twin < a->size && asks) {
+        learn_from(a, twin, &line);
+    } else if (twin < a->size) {
+        answer(a, twin);
+    }
+    if (asks && a->rank < a->power) {
+        line.line = ictusi_line_invert(&line.line);
+    }
+    if (a->rank > 0 && twin < a->size && asks) {
+        keep(a, ictusi_exchange_tell(&a->measure.exchange, 0, &line, sizeof(line)));
+    }
+    for (int high = a->power; high < a->size && a->rank == 0; high++) {
+        const int from = a->options->lower_asks ? high - a->power : high;
+        if (from) {
+            keep(a, ictusi_exchange_hear(&a->measure.exchange, from, &line, sizeof(line)));
+        }
+        a->below[high] = merge(&a->below[high - a->power], &line);
+    }
+}
+
+/* HCA: the intercepts once more, one process after the other (H18 II: O(p), often fast enough). */
+static void adjust(struct ascent *a)
+{
+    for (int i = 1; i < a->size; i++) {
+        if (a->rank == 0) {
+            keep(a, ictusi_measure_reference(&a->measure, i, &a->run->base));
+        } else if (a->rank == i) {
+            struct offset now;
+            const int err = ictusi_measure_client(&a->measure, 0, &now);
+            keep(a, err);
+            if (!err) {
+                const double away_s = (double)(now.at - a->run->line.anchor) * 1e-9;
+                a->run->error = ictusi_line_error_move(&a->run->error, away_s);
+                a->run->error.bound_ns = now.half_width_ns + a->run->base_error.bound_ns;
+                a->run->line = ictusi_line_make(now.at, now.offset, now.frac, a->run->line.slope);
+            }
+        }
+    }
+}
+
+static void scatter(struct ascent *a)
+{
+    struct merged mine = {.line = ictusi_line_identity()};
+    const struct merged base = {a->run->base, a->run->base_error};
+    for (int i = 0; i < a->size && a->rank == 0; i++) {
+        a->below[i] = merge(&base, &a->below[i]);
+    }
+    const int bytes = (int)sizeof(mine);
+    if (MPI_Scatter(a->below, bytes, MPI_BYTE, &mine, bytes, MPI_BYTE, 0, a->run->comm) !=
+        MPI_SUCCESS) {
+        keep(a, ICTUS_ERR_MPI);
+    }
+    a->run->line = mine.line;
+    a->run->error = mine.error;
+}
+
+int ictusi_upward_learn(struct sync_run *run, const struct upward_options *options)
+{
+    struct ascent a = {.run = run, .options = options, .power = 1};
+    MPI_Comm_rank(run->comm, &a.rank);
+    MPI_Comm_size(run->comm, &a.size);
+    while (a.power <= a.size / 2) {
+        a.power *= 2;
+    }
+    /* Rank 0 holds everybody's line in the end, others at most half of the first group's. */
+    const size_t room = (size_t)(a.rank ? a.power / 2 + 1 : a.size);
+    a.below = calloc(room, sizeof(*a.below));
+    int err = ictusi_sync_agree(run->comm, a.below ? ICTUS_OK : ICTUS_ERR_NOMEM, &run->why);
+    if (!err) {
+        err = ictusi_measure_init(&a.measure, &options->measure, options->learn.fitpoints, run);
+    }
+    if (err) {
+        free(a.below);
+        return err;
+    }
+    a.below[0].line = ictusi_line_identity();
+    a.below[0].line.anchor = ictusi_source_read(run->source);
+    climb(&a);
+    second_group(&a);
+    scatter(&a);
+    if (options->adjust_after) {
+        adjust(&a);
+    }
+    ictusi_measure_fini(&a.measure, run);
+    free(a.below);
+    return a.err;
+}
