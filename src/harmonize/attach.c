@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Communicator attributes, and the list of those that MPI_Finalize must release. */
+#include "harmonize/attach.h"
+
+#include <ictus/error.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * MPI names attributes by keys that a process creates once; they are the one thing here that cannot
+ * hang off a handle. They never change after the first call. All else hangs off the communicators:
+ * the list of live things is an attribute of MPI_COMM_SELF, which MPI_Finalize deletes first, while
+ * communicators can still be freed. A program of sessions alone has no MPI_COMM_SELF: there things
+ * go with their communicators only.
+ */
+static pthread_once_t keys_once = PTHREAD_ONCE_INIT;
+static int state_key[ATTACH_KINDS] = {MPI_KEYVAL_INVALID, MPI_KEYVAL_INVALID};
+static int list_key = MPI_KEYVAL_INVALID;
+static int hint_key = MPI_KEYVAL_INVALID;
+
+struct live_list {
+    pthread_mutex_t lock;
+    struct attached *first;
+};
+
+static bool world_is_up(void)
+{
+    int up = 0;
+    MPI_Initialized(&up);
+    return up != 0;
+}
+
+static struct live_list *find_list(void)
+{
+    struct live_list *list = NULL;
+    int found = 0;
+    if (world_is_up()) {
+        MPI_Comm_get_attr(MPI_COMM_SELF, list_key, (void *)&list, &found);
+    }
+    return found ? list : NULL;
+}
+
+static void list_remove(struct attached *attached)
+{
+    struct live_list *list = find_list();
+    if (!list) {
+        return;
+    }
+    (void)pthread_mutex_lock(&list->lock);
+    struct attached **place = &list->first;
+    while (*place && *place != attached) {
+        place = &(*place)->next;
+    }
+    if (*place) {
+        *place = attached->next;
+    }
+    (void)pthread_mutex_unlock(&list->lock);
+}
+
+static void list_add(struct attached *attached)
+{
+    struct live_list *list = find_list();
+    if (list) {
+        (void)pthread_mutex_lock(&list->lock);
+        attached->next = list->first;
+        list->first = attached;
+        (void)pthread_mutex_unlock(&list->lock);
+    }
+}
+
+static int delete_attached(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm;
+    (void)key;
+    (void)extra;
+    struct attached *attached = value;
+    list_remove(attached);
+    attached->release(attached);
+    return MPI_SUCCESS;
+}
+
+static struct attached *list_pop(struct live_list *list)
+{
+    (void)pthread_mutex_lock(&list->lock);
+    struct attached *attached = list->first;
+    list->first = attached ? attached->next : NULL;
+    (void)pthread_mutex_unlock(&list->lock);
+    return attached;
+}
+
+static int delete_list(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm;
+    (void)key;
+    (void)extra;
+    struct live_list *list = value;
+    struct attached *attached = list_pop(list);
+    while (attached) {
+        MPI_Comm_delete_attr(attached->owner, state_key[attached->kind]);
+        attached = list_pop(list);
+    }
+    (void)pthread_mutex_destroy(&list->lock);
+    free(list);
+    return MPI_SUCCESS;
+}
+
+static int copy_hint(MPI_Comm comm, int key, void *extra, void *value, void *copy, int *flag)
+{
+    (void)comm;
+    (void)key;
+    (void)extra;
+    char *text = strdup(value);
+    *(char **)copy = text;
+    *flag = text != NULL;
+    return MPI_SUCCESS;
+}
+
+static int delete_hint(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm;
+    (void)key;
+    (void)extra;
+    free(value);
+    return MPI_SUCCESS;
+}
+
+static void create_keys(void)
+{
+    for (int i = 0; i < ATTACH_KINDS; i++) {
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_attached, &state_key[i], NULL);
+    }
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_list, &list_key, NULL);
+    MPI_Comm_create_keyval(copy_hint, delete_hint, &hint_key, NULL);
+    struct live_list *list = world_is_up() ? calloc(1, sizeof(*list)) : NULL;
+    if (list) {
+        (void)pthread_mutex_init(&list->lock, NULL);
+        MPI_Comm_set_attr(MPI_COMM_SELF, list_key, list);
+    }
+}
+
+struct attached *ictusi_attached(MPI_Comm comm, enum attach_kind kind)
+{
+    struct attached *attached = NULL;
+    int found = 0;
+    (void)pthread_once(&keys_once, create_keys);
+    MPI_Comm_get_attr(comm, state_key[kind], (void *)&attached, &found);
+    return found ? attached : NULL;
+}
+
+int ictusi_attach(MPI_Comm comm, enum attach_kind kind, struct attached *attached)
+{
+    if (ictusi_attached(comm, kind)) {
+        MPI_Comm_delete_attr(comm, state_key[kind]);
+    }
+    attached->owner = comm;
+    attached->kind = kind;
+    list_add(attached);
+    if (MPI_Comm_set_attr(comm, state_key[kind], attached) != MPI_SUCCESS) {
+        list_remove(attached);
+        attached->release(attached);
+        return ICTUS_ERR_MPI;
+    }
+    return ICTUS_OK;
+}
+
+int ictusi_attach_hint(MPI_Comm comm, const char *text)
+{
+    (void)pthread_once(&keys_once, create_keys);
+    if (ictusi_attached_hint(comm)) {
+        MPI_Comm_delete_attr(comm, hint_key);
+    }
+    if (!text) {
+        return ICTUS_OK;
+    }
+    char *copy = strdup(text);
+    if (!copy) {
+        return ICTUS_ERR_NOMEM;
+    }
+    if (MPI_Comm_set_attr(comm, hint_key, copy) != MPI_SUCCESS) {
+        free(copy);
+        return ICTUS_ERR_MPI;
+    }
+    return ICTUS_OK;
+}
+
+const char *ictusi_attached_hint(MPI_Comm comm)
+{
+    const char *text = NULL;
+    int found = 0;
+    (void)pthread_once(&keys_once, create_keys);
+    MPI_Comm_get_attr(comm, hint_key, (void *)&text, &found);
+    return found ? text : NULL;
+}

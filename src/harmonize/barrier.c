@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Barriers of point-to-point messages: dissemination, binomial tree, linear. */
+#include <ictus/barrier.h>
+
+#include "core/container.h"
+#include "harmonize/attach.h"
+
+#include <ictus/harmonize.h>
+
+#include <stddef.h>
+#include <stdlib.h>
+
+/* A private communicator: our messages meet no others. */
+struct lane {
+    struct attached attached;
+    MPI_Comm comm;
+    int rank;
+    int size;
+};
+
+static const char *const names[] = {
+    [ICTUS_BARRIER_DISSEMINATION] = "dissemination",
+    [ICTUS_BARRIER_TREE] = "tree",
+    [ICTUS_BARRIER_LINEAR] = "linear",
+    [ICTUS_BARRIER_MPI] = "mpi",
+    [ICTUS_BARRIER_HARMONIZE] = "harmonize",
+    NULL,
+};
+
+const char *const *ictus_barrier_names(void)
+{
+    return names;
+}
+
+static void release_lane(struct attached *attached)
+{
+    struct lane *lane = container_of(attached, struct lane, attached);
+    MPI_Comm_free(&lane->comm);
+    free(lane);
+}
+
+static int check_comm(MPI_Comm comm)
+{
+    int inter = 0;
+    if (comm == MPI_COMM_NULL) {
+        return ICTUS_ERR_ARG;
+    }
+    if (MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    return inter ? ICTUS_ERR_INTERCOMM : ICTUS_OK;
+}
+
+static int make_lane(MPI_Comm comm, struct lane **out)
+{
+    struct lane *lane = calloc(1, sizeof(*lane));
+    int enough = lane != NULL;
+    int all = 0;
+    if (MPI_Allreduce(&enough, &all, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || !all || !lane) {
+        free(lane);
+        return ICTUS_ERR_NOMEM;
+    }
+    if (MPI_Comm_dup(comm, &lane->comm) != MPI_SUCCESS) {
+        free(lane);
+        return ICTUS_ERR_MPI;
+    }
+    MPI_Comm_set_errhandler(lane->comm, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(comm, &lane->rank);
+    MPI_Comm_size(comm, &lane->size);
+    lane->attached.release = release_lane;
+    *out = lane;
+    return ictusi_attach(comm, ATTACH_BARRIER, &lane->attached);
+}
+
+static int find_lane(MPI_Comm comm, struct lane **lane)
+{
+    struct attached *attached = ictusi_attached(comm, ATTACH_BARRIER);
+    if (attached) {
+        *lane = container_of(attached, struct lane, attached);
+        return ICTUS_OK;
+    }
+    return make_lane(comm, lane);
+}
+
+static int tell(const struct lane *lane, int to)
+{
+    return MPI_Send(NULL, 0, MPI_BYTE, to, 0, lane->comm);
+}
+
+static int hear(const struct lane *lane, int from)
+{
+    return MPI_Recv(NULL, 0, MPI_BYTE, from, 0, lane->comm, MPI_STATUS_IGNORE);
+}
+
+/* Hensgen, Finkel and Manber 1988: after round k each process knows of 2^(k+1) others. */
+static int dissemination(const struct lane *lane)
+{
+    int err = MPI_SUCCESS;
+    for (int step = 1; step < lane->size && !err; step *= 2) {
+        const int to = (lane->rank + step) % lane->size;
+        const int from = (lane->rank - step + lane->size) % lane->size;
+        err = MPI_Sendrecv(NULL, 0, MPI_BYTE, to, 0, NULL, 0, MPI_BYTE, from, 0, lane->comm,
+                           MPI_STATUS_IGNORE);
+    }
+    return err;
+}
+
+/* Up a binomial tree to rank 0, and down the same way. */
+static int tree(const struct lane *lane)
+{
+    int err = MPI_SUCCESS;
+    int step = 1;
+    for (; step < lane->size && !(lane->rank & step) && !err; step *= 2) {
+        if (lane->rank + step < lane->size) {
+            err = hear(lane, lane->rank + step);
+        }
+    }
+    if (lane->rank > 0 && !err) {
+        err = tell(lane, lane->rank - step);
+        err = err ? err : hear(lane, lane->rank - step);
+    }
+    for (step /= 2; step > 0 && !err; step /= 2) {
+        if (lane->rank + step < lane->size) {
+            err = tell(lane, lane->rank + step);
+        }
+    }
+    return err;
+}
+
+static int linear(const struct lane *lane)
+{
+    if (lane->rank > 0) {
+        const int err = tell(lane, 0);
+        return err ? err : hear(lane, 0);
+    }
+    int err = MPI_SUCCESS;
+    for (int i = 1; i < lane->size && !err; i++) {
+        err = hear(lane, i);
+    }
+    for (int i = 1; i < lane->size && !err; i++) {
+        err = tell(lane, i);
+    }
+    return err;
+}
+
+int ictus_barrier(MPI_Comm comm, enum ictus_barrier_algorithm algorithm)
+{
+    struct lane *lane = NULL;
+    if (algorithm == ICTUS_BARRIER_HARMONIZE) {
+        return ictus_harmonize(comm, NULL);
+    }
+    int err = check_comm(comm);
+    if (err) {
+        return err;
+    }
+    if (algorithm == ICTUS_BARRIER_MPI) {
+        return MPI_Barrier(comm) == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+    }
+    err = find_lane(comm, &lane);
+    if (err) {
+        return err;
+    }
+    switch (algorithm) {
+    case ICTUS_BARRIER_DISSEMINATION:
+        err = dissemination(lane);
+        break;
+    case ICTUS_BARRIER_TREE:
+        err = tree(lane);
+        break;
+    case ICTUS_BARRIER_LINEAR:
+        err = linear(lane);
+        break;
+    default:
+        return ICTUS_ERR_ARG;
+    }
+    return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * S23 algorithm 1, repaired: works on any intra-communicator, knows the clock's uncertainty instead
+ * of a fixed second of validity, judges lateness after the wait as well, and lets the slack fall.
+ *
+ * Quick path: one MPI_Reduce of three words to rank 0 (who wants a sync; how the last start went)
+ * and one MPI_Bcast of three words from it (the deadline).
+ */
+#include "harmonize/state.h"
+#include "sync/wait.h"
+
+#include <math.h>
+#include <time.h>
+
+/* Words of the reduction, all combined by MPI_MAX. */
+enum { TELL_RESYNC, TELL_SHORTFALL, TELL_LATENESS, TELL_WORDS };
+/* Words of the broadcast. */
+enum { GO_DEADLINE, GO_SLACK, GO_RESYNC, GO_WORDS };
+
+/* A source that moves against the kernel's clock faster than this has stepped. */
+#define STEP_RATE 0.001
+#define STEP_MIN_NS 20000
+/* Syncing again is worth it only while it makes the clock better by this factor. */
+#define WORTH_RESYNC 1.5
+/* And at most this part of the time goes into it, where the machine is too noisy for the tolerance.
+ */
+#define RESYNC_SHARE 0.1
+
+static int64_t kernel_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * ICTUS_NS_PER_S + now.tv_nsec;
+}
+
+static void watch(struct harmonize_state *s)
+{
+    s->watched_at_ns = kernel_ns();
+    s->watch_ns = ictusi_source_read(s->clock->source) - s->watched_at_ns;
+    s->suspicious = false;
+}
+
+/* Whether the source jumped since the last sync, judged by the kernel's monotonic clock. */
+static bool stepped(const struct harmonize_state *s)
+{
+    const int64_t kernel = kernel_ns();
+    const int64_t now = ictusi_source_read(s->clock->source) - kernel;
+    const double allowed = STEP_MIN_NS + STEP_RATE * (double)(kernel - s->watched_at_ns);
+    return fabs((double)(now - s->watch_ns)) > allowed;
+}
+
+/* Whether this process's clock has become too uncertain, and a sync would help. */
+static bool wants_resync(const struct harmonize_state *s)
+{
+    struct ictus_reading now;
+    if (s->options.resync == RESYNC_NEVER) {
+        return false;
+    }
+    if (s->options.resync == RESYNC_ALWAYS || s->suspicious || stepped(s)) {
+        return true;
+    }
+    const double since_s = 1e-9 * (double)(kernel_ns() - s->watched_at_ns);
+    if (since_s * RESYNC_SHARE < s->clock->stats.duration_s) {
+        return false;
+    }
+    (void)ictus_clock_read(s->clock, &now);
+    return now.sigma_ns > s->options.tolerance_s * 1e9 &&
+           now.sigma_ns > WORTH_RESYNC * s->clock->stats.sigma_ns;
+}
+
+static int report(struct harmonize_state *s, bool resync, int64_t *heard)
+{
+    const int64_t told[TELL_WORDS] = {
+        [TELL_RESYNC] = resync,
+        [TELL_SHORTFALL] = s->any_call ? -s->last_margin_ns : INT64_MIN,
+        [TELL_LATENESS] = s->any_call ? s->last_lateness_ns : INT64_MIN,
+    };
+    const int err = MPI_Reduce(told, heard, TELL_WORDS, MPI_INT64_T, MPI_MAX, 0, s->clock->comm);
+    return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+}
+
+/* Rank 0: what the last call needed, and the deadline of this one. */
+static void decide(struct harmonize_state *s, const int64_t *heard, int64_t *go)
+{
+    if (heard[TELL_SHORTFALL] != INT64_MIN) {
+        ictusi_slack_learn(&s->slack, (double)(s->last_slack_ns + heard[TELL_SHORTFALL]));
+    }
+    const double slack =
+        s->options.slack_s > 0.0 ? s->options.slack_s * 1e9 : ictusi_slack_next(&s->slack);
+    go[GO_RESYNC] = heard[TELL_RESYNC];
+    go[GO_SLACK] = (int64_t)slack;
+    go[GO_DEADLINE] = ictus_clock_now(s->clock).ns + (int64_t)slack;
+}
+
+/* Both messages of one attempt; go is the same on all processes then. */
+static int negotiate(struct harmonize_state *s, bool resync, int64_t *go)
+{
+    int64_t heard[TELL_WORDS] = {0, INT64_MIN, INT64_MIN};
+    const int err = report(s, resync, heard);
+    if (err) {
+        return err;
+    }
+    if (s->rank == 0) {
+        decide(s, heard, go);
+    }
+    return MPI_Bcast(go, GO_WORDS, MPI_INT64_T, 0, s->clock->comm) == MPI_SUCCESS ? ICTUS_OK
+                                                                                  : ICTUS_ERR_MPI;
+}
+
+static int agree_on_deadline(struct harmonize_state *s, int64_t *go)
+{
+    int err = negotiate(s, s->any_call && wants_resync(s), go);
+    if (err || !go[GO_RESYNC]) {
+        return err;
+    }
+    err = ictus_clock_resync(s->clock);
+    if (err) {
+        return err;
+    }
+    s->stats.resyncs++;
+    watch(s);
+    /* The margin of the last start has been learned already. */
+    s->any_call = false;
+    return negotiate(s, false, go);
+}
+
+/* Wait for the deadline and judge how this process leaves. */
+static void start(struct harmonize_state *s, const int64_t *go, struct ictus_harmony *harmony)
+{
+    const struct ictus_clock *clock = s->clock;
+    const int64_t deadline = ictusi_line_unmap(&clock->line, go[GO_DEADLINE]);
+    const int64_t ready = ictusi_source_read(clock->source);
+    const int64_t margin = deadline - ready;
+    int64_t left = ready;
+    /* No honest deadline lies farther ahead than the longest slack: never wait for one that does.
+     */
+    const bool absurd = margin > go[GO_SLACK] + (int64_t)(s->options.max_slack_s * 1e9);
+    if (margin > 0 && !absurd) {
+        left = ictusi_wait_until(clock->source, deadline, clock->crowded);
+    }
+    /* Leaving before the deadline after a wait: the source ran backwards meanwhile. */
+    const bool backwards = margin > 0 && left < deadline && !absurd;
+    s->suspicious = absurd || backwards;
+    s->last_margin_ns = absurd ? 0 : margin;
+    s->last_slack_ns = go[GO_SLACK];
+    s->last_lateness_ns = left - deadline;
+    s->any_call = true;
+    const struct ictus_time at = {deadline};
+    struct ictus_reading reading;
+    (void)ictus_clock_map_reading(clock, at, &reading);
+    *harmony = (struct ictus_harmony){
+        .deadline = {go[GO_DEADLINE]},
+        .lateness_ns = (double)(left - deadline),
+        .margin_ns = (double)margin,
+        .sigma_ns = reading.sigma_ns,
+        .bound_ns = reading.bound_ns,
+        .slack_ns = (double)go[GO_SLACK],
+        .attempts = 1,
+    };
+    harmony->flag = !s->suspicious && harmony->lateness_ns <= s->options.tolerance_s * 1e9;
+}
+
+static void count(struct harmonize_state *s, const struct ictus_harmony *harmony)
+{
+    s->stats.calls++;
+    s->stats.late += !harmony->flag;
+    s->stats.slack_ns = (double)s->last_slack_ns;
+    s->slack_sum_ns += s->stats.slack_ns;
+    /* Clocks may be off by sigma each way, and a start by how late it was. */
+    s->stats.skew_ns = hypot(2.0 * harmony->sigma_ns, fmax(0.0, harmony->lateness_ns));
+}
+
+int ictus_harmonize(MPI_Comm comm, struct ictus_harmony *harmony)
+{
+    struct harmonize_state *state = NULL;
+    struct ictus_harmony outcome;
+    int64_t go[GO_WORDS] = {0, 0, 0};
+    int err = ictusi_harmonize_state(comm, &state, NULL);
+    if (!err && state->stats.calls == 0) {
+        watch(state);
+    }
+    if (!err) {
+        err = agree_on_deadline(state, go);
+    }
+    if (err) {
+        return err;
+    }
+    start(state, go, &outcome);
+    count(state, &outcome);
+    if (harmony) {
+        *harmony = outcome;
+    }
+    return ICTUS_OK;
+}
+
+/* Slacks between the start that all agree on and the one that counts. */
+enum { RETRY_PAUSE = 4 };
+
+/* All were on time: leave at a common instant after the news of it has reached everybody. */
+static void start_again(struct harmonize_state *s, struct ictus_harmony *harmony)
+{
+    const int64_t pause = RETRY_PAUSE * (int64_t)harmony->slack_ns;
+    const int64_t deadline = ictusi_line_unmap(&s->clock->line, harmony->deadline.ns + pause);
+    const int64_t ready = ictusi_source_read(s->clock->source);
+    const int64_t left =
+        ready < deadline ? ictusi_wait_until(s->clock->source, deadline, s->clock->crowded) : ready;
+    harmony->deadline.ns += pause;
+    harmony->margin_ns = (double)(deadline - ready);
+    harmony->lateness_ns = (double)(left - deadline);
+    harmony->flag = left >= deadline && harmony->lateness_ns <= s->options.tolerance_s * 1e9;
+}
+
+int ictus_harmonize_retry(MPI_Comm comm, int retries, struct ictus_harmony *harmony)
+{
+    struct ictus_harmony outcome;
+    if (retries < 0) {
+        return ICTUS_ERR_ARG;
+    }
+    int err = ictus_harmonize(comm, &outcome);
+    struct harmonize_state *state = err ? NULL : ictusi_harmonize_find(comm);
+    for (int attempt = 1; state && retries > 0; attempt++) {
+        int all = 0;
+        if (MPI_Allreduce(&outcome.flag, &all, 1, MPI_INT, MPI_MIN, state->clock->comm) !=
+            MPI_SUCCESS) {
+            return ICTUS_ERR_MPI;
+        }
+        if (all || attempt > retries) {
+            start_again(state, &outcome);
+            outcome.attempts = attempt;
+            break;
+        }
+        err = ictus_harmonize(comm, &outcome);
+        if (err) {
+            break;
+        }
+    }
+    if (!err && harmony) {
+        *harmony = outcome;
+    }
+    return err;
+}
+
+int ictus_harmonize_configure(MPI_Comm comm, const char *spec, const char *clock,
+                              struct ictus_why *why)
+{
+    struct harmonize_state *state = NULL;
+    struct ictus_why unheard;
+    struct ictus_why *reason = why ? why : &unheard;
+    reason->text[0] = '\0';
+    return ictusi_harmonize_make(comm, spec, clock, &state, reason);
+}
+
+int ictus_harmonize_set_info(MPI_Comm comm, MPI_Info info, struct ictus_why *why)
+{
+    char spec[1024];
+    char clock[CLOCK_SPEC_MAX];
+    if (info == MPI_INFO_NULL) {
+        return ictus_harmonize_configure(comm, NULL, NULL, why);
+    }
+    const bool any = ictusi_harmonize_info_spec(info, spec, sizeof(spec), clock, sizeof(clock));
+    return ictus_harmonize_configure(comm, any ? spec : NULL, clock[0] ? clock : NULL, why);
+}
+
+int ictus_harmonize_get_info(MPI_Comm comm, MPI_Info *info)
+{
+    if (comm == MPI_COMM_NULL || !info) {
+        return ICTUS_ERR_ARG;
+    }
+    const struct harmonize_state *state = ictusi_harmonize_find(comm);
+    return state ? ictusi_harmonize_info_get(state, info) : ICTUS_ERR_SAMPLES;
+}
+
+int ictus_harmonize_clock(MPI_Comm comm, struct ictus_clock **clock)
+{
+    struct harmonize_state *state = NULL;
+    if (!clock) {
+        return ICTUS_ERR_ARG;
+    }
+    const int err = ictusi_harmonize_state(comm, &state, NULL);
+    if (!err) {
+        *clock = state->clock;
+    }
+    return err;
+}
+
+int ictus_harmonize_stats(MPI_Comm comm, struct ictus_harmonize_stats *stats)
+{
+    if (comm == MPI_COMM_NULL || !stats) {
+        return ICTUS_ERR_ARG;
+    }
+    const struct harmonize_state *state = ictusi_harmonize_find(comm);
+    if (!state || state->stats.calls == 0) {
+        return ICTUS_ERR_SAMPLES;
+    }
+    *stats = state->stats;
+    stats->tolerance_ns = state->options.tolerance_s * 1e9;
+    stats->mean_slack_ns = state->slack_sum_ns / (double)state->stats.calls;
+    return ICTUS_OK;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The slack of common starts: a tail quantile of recent needs. */
+#include "harmonize/slack.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ENOUGH = 24 }; /* needs before quantiles are trusted */
+
+/* While little is known: this many times the largest need so far. */
+#define EARLY_FACTOR 3.0
+void ictusi_slack_init(struct slack *slack, const struct slack_options *options, double first_ns)
+{
+    memset(slack, 0, sizeof(*slack));
+    slack->options = *options;
+    slack->first_ns = first_ns;
+}
+
+/* The first place in the sorted window whose value is not below. */
+static size_t place_of(const struct slack *slack, double value)
+{
+    size_t low = 0;
+    size_t high = slack->count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (slack->sorted[middle] < value) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static void forget_oldest(struct slack *slack)
+{
+    const size_t place = place_of(slack, slack->recent[slack->next]);
+    memmove(&slack->sorted[place], &slack->sorted[place + 1],
+            (slack->count - place - 1) * sizeof(double));
+    slack->count--;
+}
+
+void ictusi_slack_learn(struct slack *slack, double needed_ns)
+{
+    if (slack->count == SLACK_WINDOW) {
+        forget_oldest(slack);
+    }
+    const size_t place = place_of(slack, needed_ns);
+    memmove(&slack->sorted[place + 1], &slack->sorted[place],
+            (slack->count - place) * sizeof(double));
+    slack->sorted[place] = needed_ns;
+    slack->recent[slack->next] = needed_ns;
+    slack->next = (slack->next + 1) % SLACK_WINDOW;
+    slack->count++;
+}
+
+static double quantile(const struct slack *slack, double q)
+{
+    const double position = q * (double)(slack->count - 1);
+    const size_t below = (size_t)position;
+    const size_t above = below + 1 < slack->count ? below + 1 : below;
+    const double part = position - (double)below;
+    return slack->sorted[below] + part * (slack->sorted[above] - slack->sorted[below]);
+}
+
+/*
+ * The asked quantile lies beyond the window: extrapolate the tail as exponential from its 90 % and
+ * 97.5 % points (peaks over threshold; two quantiles, since a mean of excesses would follow
+ * stalls).
+ */
+static double tail_quantile(const struct slack *slack)
+{
+    const double threshold = quantile(slack, 0.9);
+    const double scale = (quantile(slack, 0.975) - threshold) / log(4.0);
+    const double exceed = slack->options.late < 0.1 ? log(0.1 / slack->options.late) : 0.0;
+    return threshold + scale * exceed;
+}
+
+double ictusi_slack_next(const struct slack *slack)
+{
+    const struct slack_options *o = &slack->options;
+    double wanted = slack->first_ns;
+    if (slack->count >= ENOUGH) {
+        wanted = fmin(tail_quantile(slack), o->reach * quantile(slack, 0.5));
+    } else if (slack->count > 0) {
+        wanted = fmin(EARLY_FACTOR * slack->sorted[slack->count - 1], slack->first_ns * 4.0);
+    }
+    return fmin(fmax(wanted, o->min_ns), o->max_ns);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Harmonised starts' memory as an attribute of the communicator. */
+#include "harmonize/state.h"
+
+#include "core/container.h"
+#include "core/spec.h"
+
+#include <ictus/text.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const policies[] = {"auto", "never", "always", NULL};
+
+static const struct spec_param params[] = {
+    {"tolerance", SPEC_SECONDS, offsetof(struct harmonize_options, tolerance_s), "0", 0, 1.0, NULL,
+     "how far a start may be off; 0: 1us, or 100us where processes outnumber cores"},
+    {"late", SPEC_REAL, offsetof(struct harmonize_options, late), "0.001", 1e-6, 0.5, NULL,
+     "asked rate of late starts"},
+    {"reach", SPEC_REAL, offsetof(struct harmonize_options, reach), "8", 1, 1e6, NULL,
+     "longest slack, in medians of what calls needed"},
+    {"resync", SPEC_CHOICE, offsetof(struct harmonize_options, resync), "auto", 0, 0, policies,
+     "when to synchronise again"},
+    {"slack", SPEC_SECONDS, offsetof(struct harmonize_options, slack_s), "0", 0, 10, NULL,
+     "fixed slack; 0 follows the margins"},
+    {"max_slack", SPEC_SECONDS, offsetof(struct harmonize_options, max_slack_s), "100ms", 1e-6, 10,
+     NULL, "longest slack"},
+    {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
+
+static void release_state(struct attached *attached)
+{
+    struct harmonize_state *state = container_of(attached, struct harmonize_state, attached);
+    ictus_clock_free(state->clock);
+    free(state);
+}
+
+struct harmonize_state *ictusi_harmonize_find(MPI_Comm comm)
+{
+    struct attached *attached = ictusi_attached(comm, ATTACH_HARMONIZE);
+    return attached ? container_of(attached, struct harmonize_state, attached) : NULL;
+}
+
+static int read_options(const char *text, struct harmonize_options *options, struct ictus_why *why)
+{
+    static const char *const only[] = {"harmonize", NULL};
+    struct spec spec;
+    const char *const fallback = getenv("ICTUS_HARMONIZE");
+    const char *given = text ? text : fallback && fallback[0] ? fallback : only[0];
+    const int err = ictusi_spec_split(given, &spec, why);
+    if (err) {
+        return err;
+    }
+    if (strcmp(spec.name, only[0]) != 0) {
+        return ictus_unknown(why, "start", spec.name, only);
+    }
+    return ictusi_spec_read(&spec, params, options, why);
+}
+
+/* Before anything is known: the best of a few broadcasts between barriers, taken on the spot. */
+static double broadcast_ns(const struct ictus_clock *clock)
+{
+    enum { TRIES = 5 };
+    int64_t word = 0;
+    double least = 1e18;
+    for (int i = 0; i < TRIES; i++) {
+        PMPI_Barrier(clock->comm); /* not that of a tool in front, which may be ours */
+        const int64_t start = ictusi_source_read(clock->source);
+        MPI_Bcast(&word, 1, MPI_INT64_T, 0, clock->comm);
+        PMPI_Barrier(clock->comm); /* not that of a tool in front, which may be ours */
+        const double took = (double)(ictusi_source_read(clock->source) - start);
+        least = took < least ? took : least;
+    }
+    return least;
+}
+
+static int check_comm(MPI_Comm comm, struct ictus_why *why)
+{
+    int inter = 0;
+    if (comm == MPI_COMM_NULL) {
+        return ictus_because(why, ICTUS_ERR_ARG, "a harmonised start needs a communicator");
+    }
+    if (MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    return inter ? ictus_because(why, ICTUS_ERR_INTERCOMM,
+                                 "a harmonised start needs an intra-communicator")
+                 : ICTUS_OK;
+}
+
+#define TOLERANCE_S 1e-6
+/* Processes that take turns on a core start a context switch apart at best. */
+#define TOLERANCE_CROWDED_S 100e-6
+
+/* The tolerance where none was asked for; the same on all processes. Collective. */
+static double usual_tolerance(const struct ictus_clock *clock)
+{
+    int crowded = clock->crowded;
+    (void)MPI_Allreduce(MPI_IN_PLACE, &crowded, 1, MPI_INT, MPI_MAX, clock->comm);
+    return crowded ? TOLERANCE_CROWDED_S : TOLERANCE_S;
+}
+
+static void fill(struct harmonize_state *state, const struct harmonize_options *options,
+                 MPI_Comm comm)
+{
+    const struct slack_options slack = {.late = options->late,
+                                        .reach = options->reach,
+                                        .min_ns = 200.0,
+                                        .max_ns = options->max_slack_s * 1e9};
+    state->options = *options;
+    if (state->options.tolerance_s <= 0.0) {
+        state->options.tolerance_s = usual_tolerance(state->clock);
+    }
+    MPI_Comm_rank(comm, &state->rank);
+    ictusi_slack_init(&state->slack, &slack, 10.0 * broadcast_ns(state->clock));
+}
+
+static int make(MPI_Comm comm, const char *spec, const char *clock, struct harmonize_state **out,
+                struct ictus_why *why)
+{
+    struct harmonize_options options = {.late = 0.0};
+    int err = read_options(spec, &options, why);
+    if (err) {
+        return err;
+    }
+    struct harmonize_state *state = calloc(1, sizeof(*state));
+    if (!state) {
+        return ICTUS_ERR_NOMEM;
+    }
+    err = ictus_clock_create_why(comm, clock, &state->clock, why);
+    if (err) {
+        free(state);
+        return err;
+    }
+    fill(state, &options, comm);
+    state->attached.release = release_state;
+    err = ictusi_attach(comm, ATTACH_HARMONIZE, &state->attached);
+    if (!err) {
+        *out = state;
+    }
+    return err;
+}
+
+/* A communicator's wishes as one text: the start's specification, a line feed, the clock's. */
+enum { WISHES_MAX = 1024 + CLOCK_SPEC_MAX };
+
+struct wishes {
+    char text[WISHES_MAX];
+    const char *spec; /* NULL: the default */
+    const char *clock;
+};
+
+static void split_wishes(struct wishes *wishes)
+{
+    char *feed = strchr(wishes->text, '\n');
+    wishes->spec = wishes->text;
+    wishes->clock = NULL;
+    if (feed) {
+        *feed = '\0';
+        wishes->clock = feed[1] ? feed + 1 : NULL;
+    }
+    if (!wishes->text[0]) {
+        wishes->spec = NULL;
+    }
+}
+
+static int remember(MPI_Comm comm, const char *spec, const char *clock)
+{
+    struct wishes wishes;
+    if (!spec && !clock) {
+        return ictusi_attach_hint(comm, NULL);
+    }
+    (void)snprintf(wishes.text, sizeof(wishes.text), "%s\n%s", spec ? spec : "",
+                   clock ? clock : "");
+    return ictusi_attach_hint(comm, wishes.text);
+}
+
+int ictusi_harmonize_make(MPI_Comm comm, const char *spec, const char *clock,
+                          struct harmonize_state **out, struct ictus_why *why)
+{
+    int err = check_comm(comm, why);
+    if (!err) {
+        err = make(comm, spec, clock, out, why);
+    }
+    return err ? err : remember(comm, spec, clock);
+}
+
+/* One key of an info object, if it is there. */
+static bool info_value(MPI_Info info, const char *name, char *value, int size)
+{
+    char key[64];
+    int found = 0;
+    (void)snprintf(key, sizeof(key), "ictus_%s", name);
+    MPI_Info_get(info, key, size - 1, value, &found);
+    return found != 0;
+}
+
+bool ictusi_harmonize_info_spec(MPI_Info info, char *spec, size_t size, char *clock,
+                                size_t clock_size)
+{
+    char value[256];
+    size_t length = (size_t)snprintf(spec, size, "harmonize");
+    const size_t plain = length;
+    for (const struct spec_param *p = params; p->name; p++) {
+        if (info_value(info, p->name, value, (int)sizeof(value)) &&
+            length + strlen(value) + 40 < size) {
+            length += (size_t)snprintf(spec + length, size - length, "%c%s=%s",
+                                       length == plain ? ':' : ',', p->name, value);
+        }
+    }
+    clock[0] = '\0';
+    const bool named = info_value(info, "clock", clock, (int)clock_size);
+    return named || length > plain;
+}
+
+static int make_as_wished(MPI_Comm comm, struct harmonize_state **state, struct ictus_why *why)
+{
+    struct wishes wishes = {.text = ""};
+    const char *hint = ictusi_attached_hint(comm);
+    MPI_Info info = MPI_INFO_NULL;
+    if (hint) {
+        (void)snprintf(wishes.text, sizeof(wishes.text), "%s", hint);
+        split_wishes(&wishes);
+        return make(comm, wishes.spec, wishes.clock, state, why);
+    }
+    char clock[CLOCK_SPEC_MAX];
+    bool wished = false;
+    if (MPI_Comm_get_info(comm, &info) == MPI_SUCCESS && info != MPI_INFO_NULL) {
+        wished = ictusi_harmonize_info_spec(info, wishes.text, sizeof(wishes.text), clock,
+                                            sizeof(clock));
+        MPI_Info_free(&info);
+    }
+    return wished ? make(comm, wishes.text, clock[0] ? clock : NULL, state, why)
+                  : make(comm, NULL, NULL, state, why);
+}
+
+int ictusi_harmonize_state(MPI_Comm comm, struct harmonize_state **state, struct ictus_why *why)
+{
+    const int err = check_comm(comm, why);
+    if (err) {
+        return err;
+    }
+    *state = ictusi_harmonize_find(comm);
+    return *state ? ICTUS_OK : make_as_wished(comm, state, why);
+}
+
+int ictusi_harmonize_info_get(const struct harmonize_state *state, MPI_Info *info)
+{
+    const struct harmonize_options *o = &state->options;
+    if (MPI_Info_create(info) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    for (const struct spec_param *p = params; p->name; p++) {
+        char key[64];
+        char value[64];
+        const void *member = (const char *)o + p->offset;
+        (void)snprintf(key, sizeof(key), "ictus_%s", p->name);
+        if (p->type == SPEC_CHOICE) {
+            (void)snprintf(value, sizeof(value), "%s", p->choices[*(const int *)member]);
+        } else {
+            (void)snprintf(value, sizeof(value), "%.9g", *(const double *)member);
+        }
+        MPI_Info_set(*info, key, value);
+    }
+    MPI_Info_set(*info, "ictus_clock", ictus_clock_spec(state->clock));
+    return ICTUS_OK;
+}
