@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Forced communicators, and what the MPI library's variables hold while one is in use. */
+#include <ictus/select.h>
+
+#include "select/trial.h"
+#include "select/variable.h"
+
+#include <ictus/text.h>
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPERATIONS_MAX = 64, OPERATION_NAME_MAX = 48, TRIAL_BYTES = 4096 };
+
+/* How one MPI library names its variables. */
+struct dialect {
+    const char *prefix;
+    const char *suffix;
+    const char *automatic;  /* the value that leaves the choice to the library */
+    const char *permission; /* must be on, or selecting has no effect; NULL: none */
+    const char *permission_how;
+    const char *fallback; /* what to do where a choice does not apply; NULL: none */
+    const char *fallback_error;
+    bool at_once; /* a value acts on all communicators, else on those made while it holds */
+};
+
+static const struct dialect dialects[] = {
+    {.prefix = "coll_tuned_",
+     .suffix = "_algorithm",
+     .automatic = "ignore",
+     .permission = "coll_tuned_use_dynamic_rules",
+     .permission_how = "set OMPI_MCA_coll_tuned_use_dynamic_rules=1 before MPI_Init"},
+    {.prefix = "MPIR_CVAR_",
+     .suffix = "_INTRA_ALGORITHM",
+     .automatic = "auto",
+     .fallback = "MPIR_CVAR_COLLECTIVE_FALLBACK",
+     .fallback_error = "error",
+     .at_once = true},
+};
+
+struct operation {
+    char name[OPERATION_NAME_MAX];
+    struct variable variable;
+    int automatic;
+    int original;
+    bool touched; /* by this selector: it restores nothing else */
+    const char *algorithms[VARIABLE_VALUES_MAX + 1];
+};
+
+/* One choice in force on one communicator. */
+struct forced {
+    MPI_Comm comm;  /* what the caller has */
+    MPI_Comm plain; /* without any choice, to agree on errors */
+    struct operation *operation;
+    int value;
+    struct forced *inherited; /* the choice of the communicator it was made from */
+    int heirs;
+    bool released;
+    struct forced *next;
+};
+
+struct ictus_selector {
+    const struct dialect *dialect;
+    struct operation *operations[OPERATIONS_MAX];
+    const char *names[OPERATIONS_MAX + 1];
+    int count;
+    struct variable fallback;
+    bool has_fallback;
+    int fallback_original;
+    bool strict; /* fallback is set to fail */
+    struct forced *first;
+};
+
+static bool cvar_name(int index, char *name, int size)
+{
+    int verbosity = 0;
+    int bind = 0;
+    int scope = 0;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_T_enum names = MPI_T_ENUM_NULL;
+    return MPI_T_cvar_get_info(index, name, &size, &verbosity, &type, &names, NULL, NULL, &bind,
+                               &scope) == MPI_SUCCESS;
+}
+
+/* "coll_tuned_reduce_algorithm" with its dialect's ends taken off, in lower case. */
+static bool operation_name(const struct dialect *dialect, const char *variable, char *name)
+{
+    const size_t prefix = strlen(dialect->prefix);
+    const size_t ends = prefix + strlen(dialect->suffix);
+    const size_t length = strlen(variable);
+    if (length <= ends || length - ends >= OPERATION_NAME_MAX) {
+        return false;
+    }
+    for (size_t i = 0; i < length - ends; i++) {
+        name[i] = (char)(tolower)((unsigned char)variable[prefix + i]);
+    }
+    name[length - ends] = '\0';
+    return strncmp(variable, dialect->prefix, prefix) == 0 &&
+           strcmp(variable + prefix + length - ends, dialect->suffix) == 0;
+}
+
+static bool open_operation(const struct dialect *dialect, int index, struct operation *operation)
+{
+    struct variable *v = &operation->variable;
+    if (!ictusi_variable_open(index, v)) {
+        return false;
+    }
+    if (!v->is_int || !ictusi_variable_value(v, dialect->automatic, &operation->automatic) ||
+        !ictusi_variable_read(v, &operation->original) ||
+        !ictusi_variable_write(v, operation->original)) { /* some are constants */
+        ictusi_variable_close(v);
+        return false;
+    }
+    int kept = 0;
+    for (int i = 0; i < v->count; i++) {
+        if (v->values[i] != operation->automatic) {
+            operation->algorithms[kept++] = v->text[i];
+        }
+    }
+    operation->algorithms[kept] = NULL;
+    return true;
+}
+
+static int add_operation(struct ictus_selector *s, int index, const char *name)
+{
+    struct operation *operation = calloc(1, sizeof(*operation));
+    if (!operation) {
+        return ICTUS_ERR_NOMEM;
+    }
+    (void)snprintf(operation->name, sizeof(operation->name), "%s", name);
+    if (s->count == OPERATIONS_MAX || !open_operation(s->dialect, index, operation)) {
+        free(operation);
+        return ICTUS_OK;
+    }
+    int place = s->count++;
+    for (; place > 0 && strcmp(s->operations[place - 1]->name, name) > 0; place--) {
+        s->operations[place] = s->operations[place - 1];
+    }
+    s->operations[place] = operation;
+    return ICTUS_OK;
+}
+
+/* Whether the switch without which no choice has an effect is on; -1 until it is seen. */
+static void look_at(struct ictus_selector *s, int index, const char *name, int *permitted)
+{
+    const struct dialect *d = s->dialect;
+    struct variable variable;
+    if (d->permission && strcmp(name, d->permission) == 0 &&
+        ictusi_variable_open(index, &variable)) {
+        int value = 0;
+        *permitted = ictusi_variable_read(&variable, &value) && value != 0;
+        ictusi_variable_close(&variable);
+    }
+    if (d->fallback && strcmp(name, d->fallback) == 0 &&
+        ictusi_variable_open(index, &s->fallback)) {
+        s->has_fallback =
+            s->fallback.is_int && ictusi_variable_read(&s->fallback, &s->fallback_original);
+        if (!s->has_fallback) {
+            ictusi_variable_close(&s->fallback);
+        }
+    }
+}
+
+static int scan(struct ictus_selector *s, int *permitted)
+{
+    int count = 0;
+    if (MPI_T_cvar_get_num(&count) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    for (int i = 0; i < count; i++) {
+        char variable[256];
+        char name[OPERATION_NAME_MAX];
+        if (!cvar_name(i, variable, (int)sizeof(variable))) {
+            continue;
+        }
+        look_at(s, i, variable, permitted);
+        if (operation_name(s->dialect, variable, name)) {
+            const int err = add_operation(s, i, name);
+            if (err) {
+                return err;
+            }
+        }
+    }
+    return ICTUS_OK;
+}
+
+static void close_operations(struct ictus_selector *s)
+{
+    for (int i = 0; i < s->count; i++) {
+        ictusi_variable_close(&s->operations[i]->variable);
+        free(s->operations[i]);
+    }
+    s->count = 0;
+    if (s->has_fallback) {
+        ictusi_variable_close(&s->fallback);
+        s->has_fallback = false;
+    }
+}
+
+static int find_dialect(struct ictus_selector *s, struct ictus_why *why)
+{
+    for (size_t i = 0; i < sizeof(dialects) / sizeof(dialects[0]); i++) {
+        int permitted = 1;
+        s->dialect = &dialects[i];
+        const int err = scan(s, &permitted);
+        if (err) {
+            return err;
+        }
+        if (s->count > 0 && !permitted) {
+            return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
+                                 "the MPI library was started without algorithm selection; %s",
+                                 s->dialect->permission_how);
+        }
+        if (s->count > 0) {
+            return ICTUS_OK;
+        }
+        close_operations(s);
+    }
+    return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
+                         "this MPI library has no algorithms to choose from through MPI_T");
+}
+
+int ictus_selector_create(struct ictus_selector **selector, struct ictus_why *why)
+{
+    int level = 0;
+    if (!selector) {
+        return ICTUS_ERR_ARG;
+    }
+    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &level) != MPI_SUCCESS) {
+        return ictus_because(why, ICTUS_ERR_MPI, "MPI_T cannot be initialised");
+    }
+    struct ictus_selector *s = calloc(1, sizeof(*s));
+    const int err = s ? find_dialect(s, why) : ICTUS_ERR_NOMEM;
+    if (err) {
+        ictus_selector_free(s);
+        return err;
+    }
+    for (int i = 0; i < s->count; i++) {
+        s->names[i] = s->operations[i]->name;
+    }
+    *selector = s;
+    return ICTUS_OK;
+}
+
+/* Every variable as the selector found it. */
+static bool restore(struct ictus_selector *s)
+{
+    bool done = true;
+    for (int i = 0; i < s->count; i++) {
+        struct operation *o = s->operations[i];
+        if (o->touched) {
+            done = ictusi_variable_write(&o->variable, o->original) && done;
+            o->touched = false;
+        }
+    }
+    if (s->strict) {
+        done = ictusi_variable_write(&s->fallback, s->fallback_original) && done;
+        s->strict = false;
+    }
+    return done;
+}
+
+/* The variables as one forced communicator wants them: its own choice over those it inherited. */
+static bool impose(struct ictus_selector *s, const struct forced *chain)
+{
+    if (!chain) {
+        return true;
+    }
+    if (!impose(s, chain->inherited)) {
+        return false;
+    }
+    if (!chain->operation->touched) {
+        /* Another selector's choice may be in force: keep it for it. */
+        (void)ictusi_variable_read(&chain->operation->variable, &chain->operation->original);
+        chain->operation->touched = true;
+    }
+    return ictusi_variable_write(&chain->operation->variable, chain->value);
+}
+
+void ictus_selector_free(struct ictus_selector *s)
+{
+    if (s) {
+        (void)restore(s);
+        struct forced *next = NULL;
+        for (struct forced *f = s->first; f; f = next) {
+            next = f->next;
+            free(f);
+        }
+        close_operations(s);
+        free(s);
+    }
+    (void)MPI_T_finalize();
+}
+
+const char *const *ictus_selector_operations(const struct ictus_selector *selector)
+{
+    return selector->names;
+}
+
+static struct operation *find_operation(const struct ictus_selector *s, const char *name,
+                                        struct ictus_why *why)
+{
+    for (int i = 0; i < s->count; i++) {
+        if (strcmp(s->operations[i]->name, name) == 0) {
+            return s->operations[i];
+        }
+    }
+    (void)ictus_unknown(why, "operation with a choice of algorithms", name, s->names);
+    return NULL;
+}
+
+int ictus_selector_algorithms(const struct ictus_selector *selector, const char *operation,
+                              const char *const **names, struct ictus_why *why)
+{
+    if (!selector || !operation || !names) {
+        return ICTUS_ERR_ARG;
+    }
+    const struct operation *found = find_operation(selector, operation, why);
+    if (!found) {
+        return ICTUS_ERR_UNKNOWN;
+    }
+    *names = found->algorithms;
+    return ICTUS_OK;
+}
+
+static struct forced *find_forced(const struct ictus_selector *s, MPI_Comm comm)
+{
+    struct forced *f = s->first;
+    while (f && (f->released || f->comm != comm)) {
+        f = f->next;
+    }
+    return f;
+}
+
+/* After a communicator is made or gone: what the library's variables should hold. */
+static bool settle(struct ictus_selector *s, const struct forced *wanted)
+{
+    const bool done = restore(s);
+    return s->dialect->at_once ? impose(s, wanted) && done : done;
+}
+
+/* All processes get the least error. Choices that act at once are lifted meanwhile. */
+static int agree(struct ictus_selector *s, MPI_Comm comm, int err, const struct forced *then)
+{
+    int worst = ICTUS_ERR_MPI;
+    (void)restore(s);
+    if (MPI_Allreduce(&err, &worst, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS) {
+        worst = ICTUS_ERR_MPI;
+    }
+    return settle(s, then) ? worst : ICTUS_ERR_UNSUPPORTED;
+}
+
+/*
+ * MPICH switches in silence where a choice does not apply. It may be told to fail instead, but only
+ * for a moment: its own MPI_Comm_dup fails too when the forced algorithm is not for it.
+ */
+static void be_strict(struct ictus_selector *s)
+{
+    int error = 0;
+    if (s->has_fallback &&
+        ictusi_variable_value(&s->fallback, s->dialect->fallback_error, &error)) {
+        s->strict = true;
+        (void)ictusi_variable_write(&s->fallback, error);
+    }
+}
+
+static int try_once(struct ictus_selector *s, struct forced *f, size_t bytes)
+{
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    struct trial *trial = NULL;
+    (void)restore(s);
+    int err = ictusi_trial_prepare(f->plain, bytes, &trial);
+    if (err) {
+        (void)settle(s, f);
+        return err;
+    }
+    (void)settle(s, f);
+    MPI_Comm_get_errhandler(f->comm, &handler);
+    MPI_Comm_set_errhandler(f->comm, MPI_ERRORS_RETURN);
+    be_strict(s);
+    err = ictusi_trial_run(trial, f->comm, f->operation->name);
+    MPI_Comm_set_errhandler(f->comm, handler);
+    MPI_Errhandler_free(&handler);
+    ictusi_trial_free(trial);
+    return agree(s, f->plain, err, f);
+}
+
+/* The duplicate, made while its choices are in force. */
+static int duplicate(struct ictus_selector *s, struct forced *f, MPI_Comm from)
+{
+    int err = ICTUS_OK;
+    if (MPI_Comm_dup(from, &f->plain) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    MPI_Comm_set_errhandler(f->plain, MPI_ERRORS_RETURN);
+    if (!(s->dialect->at_once ? restore(s) : impose(s, f))) {
+        err = ICTUS_ERR_UNSUPPORTED;
+    }
+    if (MPI_Comm_dup(from, &f->comm) != MPI_SUCCESS) {
+        err = ICTUS_ERR_MPI;
+    }
+    return agree(s, f->plain, err, f);
+}
+
+static void drop(struct ictus_selector *s, struct forced *f)
+{
+    if (f->comm != MPI_COMM_NULL) {
+        MPI_Comm_free(&f->comm);
+    }
+    if (f->plain != MPI_COMM_NULL) {
+        MPI_Comm_free(&f->plain);
+    }
+    f->released = true;
+    /* A choice lives on while a communicator made from its own inherits it. */
+    for (struct forced **place = &s->first; *place;) {
+        struct forced *gone = *place;
+        if (!gone->released || gone->heirs > 0) {
+            place = &gone->next;
+            continue;
+        }
+        *place = gone->next;
+        if (gone->inherited) {
+            gone->inherited->heirs--;
+        }
+        free(gone);
+        place = &s->first;
+    }
+}
+
+static int make(struct ictus_selector *s, MPI_Comm comm, struct operation *operation, int value,
+                struct forced **out)
+{
+    struct forced *f = calloc(1, sizeof(*f));
+    if (!f) {
+        return ICTUS_ERR_NOMEM;
+    }
+    *f = (struct forced){.comm = MPI_COMM_NULL,
+                         .plain = MPI_COMM_NULL,
+                         .operation = operation,
+                         .value = value,
+                         .inherited = find_forced(s, comm),
+                         .next = s->first};
+    if (f->inherited) {
+        f->inherited->heirs++;
+    }
+    s->first = f;
+    int err = duplicate(s, f, comm);
+    if (!err) {
+        err = try_once(s, f, TRIAL_BYTES);
+    }
+    if (err) {
+        struct forced *inherited = f->inherited;
+        (void)restore(s);
+        drop(s, f);
+        (void)settle(s, inherited);
+        return err;
+    }
+    *out = f;
+    return ICTUS_OK;
+}
+
+/* Algorithms that end the program on other numbers of processes instead of refusing (MPICH 4.0). */
+static bool would_crash(const struct ictus_selector *s, const struct operation *operation,
+                        const char *algorithm, int size)
+{
+    return s->dialect->at_once && strncmp(operation->name, "reduce_scatter", 14) == 0 &&
+           strcmp(algorithm, "noncommutative") == 0 && (size & (size - 1)) != 0;
+}
+
+int ictus_selector_force(struct ictus_selector *selector, MPI_Comm comm, const char *operation,
+                         const char *algorithm, MPI_Comm *forced, struct ictus_why *why)
+{
+    int inter = 0;
+    int size = 0;
+    if (!selector || comm == MPI_COMM_NULL || !operation || !algorithm || !forced) {
+        return ICTUS_ERR_ARG;
+    }
+    MPI_Comm_test_inter(comm, &inter);
+    if (inter) {
+        return ICTUS_ERR_INTERCOMM;
+    }
+    struct operation *o = find_operation(selector, operation, why);
+    if (!o) {
+        return ICTUS_ERR_UNKNOWN;
+    }
+    int value = o->automatic;
+    if (strcmp(algorithm, ICTUS_ALGORITHM_DEFAULT) != 0 &&
+        !ictusi_variable_value(&o->variable, algorithm, &value)) {
+        return ictus_unknown(why, "algorithm", algorithm, o->algorithms);
+    }
+    struct forced *made = NULL;
+    MPI_Comm_size(comm, &size);
+    const int err = would_crash(selector, o, algorithm, size)
+                        ? ICTUS_ERR_UNSUPPORTED
+                        : make(selector, comm, o, value, &made);
+    if (err) {
+        return ictus_because(why, err, "algorithm '%s' of %s cannot run on %d processes", algorithm,
+                             operation, size);
+    }
+    *forced = made->comm;
+    return ICTUS_OK;
+}
+
+int ictus_selector_works(struct ictus_selector *selector, MPI_Comm forced, size_t bytes)
+{
+    struct forced *f = selector ? find_forced(selector, forced) : NULL;
+    return f ? try_once(selector, f, bytes) : ICTUS_ERR_ARG;
+}
+
+int ictus_selector_activate(struct ictus_selector *selector, MPI_Comm forced)
+{
+    const struct forced *f = selector ? find_forced(selector, forced) : NULL;
+    if (!f) {
+        return ICTUS_ERR_ARG;
+    }
+    return settle(selector, f) ? ICTUS_OK : ICTUS_ERR_UNSUPPORTED;
+}
+
+int ictus_selector_release(struct ictus_selector *selector, MPI_Comm *forced)
+{
+    struct forced *f = selector && forced ? find_forced(selector, *forced) : NULL;
+    if (!f) {
+        return ICTUS_ERR_ARG;
+    }
+    /* One that was released already goes with its last heir: ask before. */
+    struct forced *inherited = f->inherited && !f->inherited->released ? f->inherited : NULL;
+    const bool restored = restore(selector);
+    drop(selector, f);
+    *forced = MPI_COMM_NULL;
+    return settle(selector, inherited) && restored ? ICTUS_OK : ICTUS_ERR_UNSUPPORTED;
+}

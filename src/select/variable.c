@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reading, writing and naming the values of one MPI_T control variable. */
+#include "select/variable.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { DESCRIPTION_MAX = 8192 };
+
+/* The word that ends the sentence before a name, as MPICH's descriptions have it. */
+static const char *without_glue(const char *token, const char *end)
+{
+    static const char *const glue[] = {"algorithm", "receives", "Allgather", "Tree"};
+    for (const char *at = token; at < end; at++) {
+        if (*at == ')' || *at == '.') {
+            token = at + 1;
+        }
+    }
+    for (size_t i = 0; i < sizeof(glue) / sizeof(glue[0]); i++) {
+        const size_t length = strlen(glue[i]);
+        if ((size_t)(end - token) > length && strncmp(token, glue[i], length) == 0) {
+            token += length;
+            break;
+        }
+    }
+    /* "... for sched-based algorithms" before "sched_...". */
+    if (end - token > 2 && token[0] == 's' && token[1] == 's') {
+        token++;
+    }
+    return token;
+}
+
+static bool is_name(const char *from, const char *to)
+{
+    if (from == to || to - from >= VARIABLE_NAME_MAX) {
+        return false;
+    }
+    for (; from < to; from++) {
+        if (!islower((unsigned char)*from) && !isdigit((unsigned char)*from) && *from != '_') {
+            return false;
+        }
+    }
+    return true;
+}
+
+int ictusi_variable_parse(const char *description, char text[][VARIABLE_NAME_MAX], int room)
+{
+    int count = 0;
+    const char *dash = strstr(description, " - ");
+    for (; dash && count < room; dash = strstr(dash + 3, " - ")) {
+        const char *end = dash;
+        while (end > description && end[-1] == ' ') {
+            end--;
+        }
+        const char *token = end;
+        while (token > description && !isspace((unsigned char)token[-1])) {
+            token--;
+        }
+        token = without_glue(token, end);
+        if (!is_name(token, end)) {
+            return 0; /* a wrong guess would select the wrong algorithm */
+        }
+        memcpy(text[count], token, (size_t)(end - token));
+        text[count++][end - token] = '\0';
+    }
+    return count;
+}
+
+static int named_by_library(MPI_T_enum names, struct variable *variable)
+{
+    char title[VARIABLE_NAME_MAX];
+    int length = (int)sizeof(title);
+    int count = 0;
+    if (MPI_T_enum_get_info(names, &count, title, &length) != MPI_SUCCESS) {
+        return 0;
+    }
+    int kept = 0;
+    for (int i = 0; i < count && kept < VARIABLE_VALUES_MAX; i++) {
+        length = VARIABLE_NAME_MAX;
+        if (MPI_T_enum_get_item(names, i, &variable->values[kept], variable->text[kept], &length) ==
+            MPI_SUCCESS) {
+            kept++;
+        }
+    }
+    return kept;
+}
+
+static int named_by_description(const char *description, struct variable *variable)
+{
+    const int count = ictusi_variable_parse(description, variable->text, (int)VARIABLE_VALUES_MAX);
+    for (int i = 0; i < count; i++) {
+        variable->values[i] = i;
+    }
+    return count;
+}
+
+bool ictusi_variable_open(int index, struct variable *variable)
+{
+    char name[256];
+    char description[DESCRIPTION_MAX];
+    int name_length = (int)sizeof(name);
+    int length = (int)sizeof(description);
+    int verbosity = 0;
+    int bind = 0;
+    int scope = 0;
+    int elements = 0;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_T_enum names = MPI_T_ENUM_NULL;
+    memset(variable, 0, sizeof(*variable));
+    if (MPI_T_cvar_get_info(index, name, &name_length, &verbosity, &type, &names, description,
+                            &length, &bind, &scope) != MPI_SUCCESS ||
+        MPI_T_cvar_handle_alloc(index, NULL, &variable->handle, &elements) != MPI_SUCCESS) {
+        return false;
+    }
+    variable->is_int = type == MPI_INT;
+    variable->count = names != MPI_T_ENUM_NULL ? named_by_library(names, variable)
+                                               : named_by_description(description, variable);
+    if (elements != 1) {
+        ictusi_variable_close(variable);
+        return false;
+    }
+    return true;
+}
+
+void ictusi_variable_close(struct variable *variable)
+{
+    MPI_T_cvar_handle_free(&variable->handle);
+}
+
+bool ictusi_variable_read(const struct variable *variable, int *value)
+{
+    union {
+        int number;
+        unsigned char byte;
+        char room[64];
+    } held;
+    memset(&held, 0, sizeof(held));
+    if (MPI_T_cvar_read(variable->handle, &held) != MPI_SUCCESS) {
+        return false;
+    }
+    *value = variable->is_int ? held.number : held.byte;
+    return true;
+}
+
+bool ictusi_variable_write(const struct variable *variable, int value)
+{
+    int now = 0;
+    return variable->is_int && MPI_T_cvar_write(variable->handle, &value) == MPI_SUCCESS &&
+           ictusi_variable_read(variable, &now) && now == value;
+}
+
+bool ictusi_variable_value(const struct variable *variable, const char *name, int *value)
+{
+    for (int i = 0; i < variable->count; i++) {
+        if (strcmp(variable->text[i], name) == 0) {
+            *value = variable->values[i];
+            return true;
+        }
+    }
+    return false;
+}
