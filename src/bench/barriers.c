@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Schemes with barriers before each repetition: what most suites do, and the variants that try to
+ * do better. Nothing makes processes leave a barrier together.
+ */
+#include "bench/scheme.h"
+#include "bench/subject.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct barrier_options {
+    struct spec_text algorithm;
+};
+
+static const struct spec_param params[] = {
+    {"algorithm", SPEC_TEXT, offsetof(struct barrier_options, algorithm), "mpi", 0, 0, NULL,
+     "mpi, mpi:NAME (inside the library), dissemination, tree or linear"},
+    {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
+static const struct spec_param no_params[] = {{NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
+
+struct barriers {
+    struct subject subject;
+    int64_t count;
+    struct ictus_selector *selector;
+};
+
+static int make(struct scheme *scheme, const char *algorithm, int64_t count, struct ictus_why *why)
+{
+    static const char inside[] = "mpi:";
+    struct barriers *state = calloc(1, sizeof(*state));
+    if (!state) {
+        return ICTUS_ERR_NOMEM;
+    }
+    state->count = count;
+    int err = ICTUS_OK;
+    if (strncmp(algorithm, inside, sizeof(inside) - 1) == 0) {
+        err = ictus_selector_create(&state->selector, why);
+    }
+    if (!err) {
+        err = ictusi_subject_init(&state->subject, scheme->comm, algorithm, state->selector, why);
+    }
+    if (err) {
+        if (state->selector) {
+            ictus_selector_free(state->selector);
+        }
+        free(state);
+        return err;
+    }
+    scheme->state = state;
+    return ICTUS_OK;
+}
+
+static int init_barrier(struct scheme *scheme, struct ictus_why *why)
+{
+    const struct barrier_options *options = scheme->options;
+    return make(scheme, options->algorithm.text, 1, why);
+}
+
+static int init_double(struct scheme *scheme, struct ictus_why *why)
+{
+    const struct barrier_options *options = scheme->options;
+    return make(scheme, options->algorithm.text, 2, why);
+}
+
+static int init_dissemination(struct scheme *scheme, struct ictus_why *why)
+{
+    return make(scheme, "dissemination", 1, why);
+}
+
+static int measure_barriers(struct scheme *scheme, struct call *call, double budget_s,
+                            struct sample *samples, int64_t *n)
+{
+    (void)budget_s;
+    const struct barriers *state = scheme->state;
+    int64_t made = 0;
+    int err = ICTUS_OK;
+    while (made < *n && !err) {
+        struct sample *sample = &samples[made];
+        ictusi_call_next(call);
+        for (int64_t i = 0; i < state->count && !err; i++) {
+            err = ictusi_subject_call(&state->subject);
+        }
+        if (!err) {
+            err = ictusi_time_call(scheme->clock->source, call, sample);
+            sample->valid = true;
+            sample->has_common = false;
+            made++;
+        }
+    }
+    *n = made;
+    return err;
+}
+
+static void fini(struct scheme *scheme)
+{
+    struct barriers *state = scheme->state;
+    ictusi_subject_fini(&state->subject);
+    if (state->selector) {
+        ictus_selector_free(state->selector);
+    }
+    free(state);
+}
+
+const struct scheme_ops ictusi_scheme_barrier = {
+    .name = "barrier",
+    .summary = "MPI_Barrier before each repetition, as OSU does",
+    .reduction = ICTUS_REDUCE_MEAN,
+    .params = params,
+    .options_size = sizeof(struct barrier_options),
+    .init = init_barrier,
+    .measure = measure_barriers,
+    .fini = fini,
+};
+
+const struct scheme_ops ictusi_scheme_double_barrier = {
+    .name = "double-barrier",
+    .summary = "two barriers before each repetition",
+    .reduction = ICTUS_REDUCE_MEAN,
+    .params = params,
+    .options_size = sizeof(struct barrier_options),
+    .init = init_double,
+    .measure = measure_barriers,
+    .fini = fini,
+};
+
+const struct scheme_ops ictusi_scheme_dissemination = {
+    .name = "dissemination",
+    .summary = "our dissemination barrier before each repetition",
+    .reduction = ICTUS_REDUCE_MEAN,
+    .params = no_params,
+    .init = init_dissemination,
+    .measure = measure_barriers,
+    .fini = fini,
+};

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Running one experiment: warm up, measure in batches, reduce each batch over the ranks, and stop
+ * by count, by time or by the width of the median's interval.
+ */
+#include "bench/bench.h"
+
+#include "bench/reduce.h"
+#include "sync/sync.h"
+
+#include <ictus/bench.h>
+#include <ictus/harmonize.h>
+#include <ictus/text.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    BATCH_FIRST = 8,    /* the first batch tells how long a repetition takes */
+    BATCH_MAX = 256,    /* samples kept between two reductions */
+    ATTEMPTS_FACTOR = 4 /* give up at this many invalid repetitions per wanted one */
+};
+
+/* A batch should not take longer than this, so that time limits hold. */
+#define BATCH_TIME_S 0.1
+/* Below this many repetitions no interval is narrow enough to stop for. */
+#define WIDTH_MIN_SAMPLES 30
+
+static int build(struct ictus_bench *bench, MPI_Comm comm, const char *scheme, const char *clock,
+                 struct ictus_why *why)
+{
+    if (MPI_Comm_dup(comm, &bench->comm) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    MPI_Comm_set_errhandler(bench->comm, MPI_ERRORS_RETURN);
+    int err = ictus_harmonize_configure(bench->comm, NULL, clock, why);
+    if (!err) {
+        err = ictus_harmonize_clock(bench->comm, &bench->clock);
+    }
+    if (!err) {
+        err = ictusi_scheme_create(scheme, bench->comm, bench->clock, &bench->scheme, why);
+        err = ictusi_sync_agree(bench->comm, err, why);
+    }
+    if (!err) {
+        bench->samples = calloc(BATCH_MAX, sizeof(*bench->samples));
+        err = ictusi_sync_agree(bench->comm, bench->samples ? ICTUS_OK : ICTUS_ERR_NOMEM, why);
+    }
+    return err;
+}
+
+int ictus_bench_create(MPI_Comm comm, const char *scheme, const char *clock,
+                       struct ictus_bench **out, struct ictus_why *why)
+{
+    struct ictus_why unheard;
+    struct ictus_why *reason = why ? why : &unheard;
+    reason->text[0] = '\0';
+    if (comm == MPI_COMM_NULL || !out) {
+        return ICTUS_ERR_ARG;
+    }
+    struct ictus_bench *bench = calloc(1, sizeof(*bench));
+    if (!bench) {
+        return ICTUS_ERR_NOMEM;
+    }
+    bench->comm = MPI_COMM_NULL;
+    const int err = build(bench, comm, scheme, clock, reason);
+    if (err) {
+        ictus_bench_free(bench);
+        return err;
+    }
+    *out = bench;
+    return ICTUS_OK;
+}
+
+void ictus_bench_free(struct ictus_bench *bench)
+{
+    if (!bench) {
+        return;
+    }
+    ictusi_scheme_free(bench->scheme);
+    if (bench->comm != MPI_COMM_NULL) {
+        MPI_Comm_free(&bench->comm); /* takes the clock with it */
+    }
+    free(bench->samples);
+    free(bench);
+}
+
+struct ictus_clock *ictus_bench_clock(struct ictus_bench *bench)
+{
+    return bench->clock;
+}
+
+int ictus_bench_crowded(const struct ictus_bench *bench)
+{
+    return bench->clock->crowded;
+}
+
+/* One experiment on its way. */
+struct experiment {
+    struct ictus_bench *bench;
+    const struct ictus_bench_plan *plan;
+    struct call call;
+    struct collection all;
+    int64_t began; /* local instant */
+    double repetition_s;
+};
+
+static double elapsed_s(const struct experiment *e)
+{
+    return 1e-9 * (double)(ictusi_source_read(e->bench->clock->source) - e->began);
+}
+
+/* Rank 0: is the interval of the median narrow enough? */
+static bool narrow_enough(const struct experiment *e)
+{
+    const double *values = e->all.values[e->bench->scheme->ops->reduction];
+    struct ictus_summary summary;
+    if (e->plan->width <= 0.0 || e->all.n < WIDTH_MIN_SAMPLES ||
+        ictus_summarize(values, (size_t)e->all.n, &summary)) {
+        return false;
+    }
+    return summary.ci95_high - summary.ci95_low <= e->plan->width * summary.median;
+}
+
+/* How many repetitions next, 0 to stop; decided by rank 0 for all. */
+static int next_batch(struct experiment *e, int64_t *n)
+{
+    const struct ictus_bench_plan *plan = e->plan;
+    const int64_t tried = e->all.n + e->all.invalid;
+    int64_t left = plan->repetitions - e->all.n;
+    if (e->call.rank == 0) {
+        const double time = elapsed_s(e);
+        const bool out_of_time = plan->max_time_s > 0.0 && tried > 0 && time >= plan->max_time_s;
+        const bool hopeless = e->all.invalid > ATTEMPTS_FACTOR * plan->repetitions + BATCH_MAX;
+        const int64_t affordable =
+            e->repetition_s > 0.0 ? (int64_t)(BATCH_TIME_S / e->repetition_s) + 1 : BATCH_FIRST;
+        left = left < affordable ? left : affordable;
+        left = left < BATCH_MAX ? left : BATCH_MAX;
+        if (out_of_time || hopeless || narrow_enough(e)) {
+            left = 0;
+        }
+    }
+    *n = left;
+    return MPI_Bcast(n, 1, MPI_INT64_T, 0, e->bench->comm) == MPI_SUCCESS ? ICTUS_OK
+                                                                          : ICTUS_ERR_MPI;
+}
+
+static int run_batch(struct experiment *e, int64_t n)
+{
+    struct ictus_bench *bench = e->bench;
+    const double before = elapsed_s(e);
+    const double budget =
+        e->plan->max_time_s > 0.0 ? fmax(e->plan->max_time_s - before, 1e-9) : 0.0;
+    int64_t made = n;
+    int err = bench->scheme->ops->measure(bench->scheme, &e->call, budget, bench->samples, &made);
+    err = ictusi_sync_agree(bench->comm, err, NULL);
+    e->repetition_s = made > 0 ? (elapsed_s(e) - before) / (double)made : 0.0;
+    return err ? err : ictusi_reduce_batch(bench->scheme, &e->call, bench->samples, made, &e->all);
+}
+
+static int warm_up(struct experiment *e)
+{
+    int err = ICTUS_OK;
+    for (int64_t i = 0; i < e->plan->warmup && !err; i++) {
+        ictusi_call_next(&e->call);
+        err = e->call.operation->run(&e->call) == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+    }
+    return ictusi_sync_agree(e->bench->comm, err, NULL);
+}
+
+static int measure_all(struct experiment *e)
+{
+    int err = ICTUS_OK;
+    int64_t n = 1;
+    e->began = ictusi_source_read(e->bench->clock->source);
+    while (!err && n > 0) {
+        err = next_batch(e, &n);
+        if (!err && n > 0) {
+            err = run_batch(e, n);
+        }
+    }
+    return err;
+}
+
+/* Verify before, so that no time is spent on nonsense, and after, so that the buffers in use are.
+ */
+static int run_all(struct experiment *e, struct ictus_why *why)
+{
+    int err = e->plan->check ? ictusi_call_check(&e->call, e->plan, why) : ICTUS_OK;
+    if (!err) {
+        err = warm_up(e);
+    }
+    if (!err) {
+        err = measure_all(e);
+    }
+    if (!err && e->plan->check) {
+        err = ictusi_call_check(&e->call, e->plan, why);
+    }
+    if (!err && e->all.n == 0) {
+        err = ictus_because(why, ICTUS_ERR_SAMPLES,
+                            "%s of %llu bytes: none of %lld starts was in time", e->plan->operation,
+                            (unsigned long long)e->plan->bytes, (long long)e->all.invalid);
+    }
+    return err;
+}
+
+static int check_plan(const struct ictus_bench_plan *plan, struct ictus_why *why)
+{
+    if (!plan || plan->size < sizeof(*plan) || !plan->operation) {
+        return ictus_because(why, ICTUS_ERR_ARG, "a plan needs an operation and its own size");
+    }
+    if (plan->repetitions < 1 || plan->warmup < 0 || plan->max_time_s < 0.0 || plan->width < 0.0) {
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "a plan needs at least one repetition and no negative numbers");
+    }
+    return ICTUS_OK;
+}
+
+/* Hand the collected samples over, with the clock's uncertainty at the end. */
+static int finish(struct experiment *e, struct ictus_bench_result *result)
+{
+    struct ictus_reading now;
+    double errors[2] = {0.0, 0.0};
+    (void)ictus_clock_read(e->bench->clock, &now);
+    const double mine[2] = {now.sigma_ns, now.bound_ns};
+    if (MPI_Allreduce(mine, errors, 2, MPI_DOUBLE, MPI_MAX, e->bench->comm) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    result->n = e->all.n;
+    result->invalid = e->all.invalid;
+    result->sigma_ns = errors[0];
+    result->bound_ns = errors[1];
+    for (int r = 0; r < ICTUS_REDUCTIONS; r++) {
+        result->samples_s[r] = e->all.values[r];
+        e->all.values[r] = NULL;
+    }
+    result->ranks_s = e->all.ranks_s;
+    e->all.ranks_s = NULL;
+    return ICTUS_OK;
+}
+
+int ictus_bench_run(struct ictus_bench *bench, const struct ictus_bench_plan *plan,
+                    struct ictus_bench_result *result, struct ictus_why *why)
+{
+    struct ictus_why unheard;
+    struct ictus_why *reason = why ? why : &unheard;
+    reason->text[0] = '\0';
+    if (!bench || !result) {
+        return ICTUS_ERR_ARG;
+    }
+    struct experiment e = {.bench = bench, .plan = plan};
+    int err = check_plan(plan, reason);
+    const struct operation *operation =
+        err ? NULL : ictusi_operation_find(plan->plugins, plan->operation, reason);
+    if (!err && !operation) {
+        err = ICTUS_ERR_UNKNOWN;
+    }
+    err = ictusi_sync_agree(bench->comm, err, reason);
+    if (err || !operation) {
+        return err;
+    }
+    e.all.keep_ranks = plan->keep_ranks;
+    err = ictusi_call_init(&e.call, operation, plan->use_comm ? plan->comm : bench->comm, plan,
+                           reason);
+    if (err) {
+        return err;
+    }
+    err = run_all(&e, reason);
+    if (!err) {
+        err = finish(&e, result);
+    }
+    ictusi_call_fini(&e.call);
+    ictusi_collection_fini(&e.all);
+    return err;
+}
+
+int ictus_bench_check_plan(const struct ictus_bench_plan *plan, struct ictus_why *why)
+{
+    struct arrival arrival;
+    struct datatype type;
+    struct reduction reduction;
+    int err = check_plan(plan, why);
+    if (!err && !ictusi_operation_find(plan->plugins, plan->operation, why)) {
+        err = ICTUS_ERR_UNKNOWN;
+    }
+    if (!err) {
+        err = ictusi_datatype_find(plan->datatype ? plan->datatype : "char", &type, why);
+    }
+    if (!err) {
+        err = ictusi_reduction_find(plan->reduce ? plan->reduce : "sum", &reduction, why);
+    }
+    if (!err) {
+        err = ictusi_arrival_init(&arrival, plan->arrival, why);
+        ictusi_arrival_fini(&arrival);
+    }
+    return err;
+}
+
+void ictus_bench_result_free(struct ictus_bench_result *result)
+{
+    for (int r = 0; r < ICTUS_REDUCTIONS; r++) {
+        free(result->samples_s[r]);
+        result->samples_s[r] = NULL;
+    }
+    free(result->ranks_s);
+    result->ranks_s = NULL;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Buffers, counts and communicator of a call. */
+#include "bench/call.h"
+
+#include "sync/sync.h"
+
+#include <ictus/plugin.h>
+#include <ictus/text.h>
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    BUFFER_ALIGNMENT = 4096,       /* a page, as OSU's: alignment is part of what is measured */
+    FLUSH_BYTES_DEFAULT = 64 << 20 /* where the size of the last cache is not known */
+};
+
+static uint64_t block_count(enum blocks blocks, int processes)
+{
+    switch (blocks) {
+    case BLOCKS_NONE:
+        return 0;
+    case BLOCKS_ONE:
+        return 1;
+    case BLOCKS_TWO:
+        return NEIGHBORS;
+    default:
+        return (uint64_t)processes;
+    }
+}
+
+static int allocate(void **buffer, uint64_t bytes)
+{
+    void *made = NULL;
+    if (bytes > PTRDIFF_MAX - BUFFER_ALIGNMENT) {
+        return ICTUS_ERR_NOMEM;
+    }
+    /* At least one byte, so that MPI is never handed NULL for an empty block. */
+    if (posix_memalign(&made, BUFFER_ALIGNMENT, bytes ? bytes : 1)) {
+        return ICTUS_ERR_NOMEM;
+    }
+    memset(made, 0, bytes);
+    *buffer = made;
+    return ICTUS_OK;
+}
+
+static int check_plan(const struct operation *operation, const struct ictus_bench_plan *plan,
+                      int size, struct ictus_why *why)
+{
+    const struct shape_info *shape = ictusi_shape(operation->shape);
+    if (plan->root < 0 || plan->root >= size) {
+        return ictus_because(why, ICTUS_ERR_ARG, "root %d: there are ranks 0 to %d", plan->root,
+                             size - 1);
+    }
+    if (plan->in_place && !shape->in_place) {
+        return ictus_because(why, ICTUS_ERR_ARG, "%s cannot work in place", operation->name);
+    }
+    if (plan->buffers < 0 || plan->buffers > BUFFER_SETS_MAX) {
+        return ictus_because(why, ICTUS_ERR_ARG, "at most %d sets of buffers", BUFFER_SETS_MAX);
+    }
+    if (operation->prepare && (plan->rotate_root || plan->buffers > 1)) {
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "%s is bound to one root and one buffer: nothing can be rotated",
+                             operation->name);
+    }
+    if (operation->shape == SHAPE_PING_PONG && size < 2) {
+        return ictus_because(why, ICTUS_ERR_ARG, "%s needs two processes", operation->name);
+    }
+    return ICTUS_OK;
+}
+
+static int read_types(struct call *call, const struct ictus_bench_plan *plan, struct ictus_why *why)
+{
+    struct datatype type;
+    struct reduction reduction;
+    int err = ictusi_datatype_find(plan->datatype ? plan->datatype : "char", &type, why);
+    if (!err) {
+        err = ictusi_reduction_find(plan->reduce ? plan->reduce : "sum", &reduction, why);
+    }
+    if (err) {
+        return err;
+    }
+    if (ictusi_shape(call->operation->shape)->reduces) {
+        err = ictusi_reduction_fits(&reduction, &type, why);
+    }
+    if (!err && plan->bytes % type.size) {
+        err = ictus_because(why, ICTUS_ERR_ARG, "%llu bytes are no multiple of a '%s' (%zu bytes)",
+                            (unsigned long long)plan->bytes, type.name, type.size);
+    }
+    const uint64_t count = plan->bytes / type.size;
+    if (!err && count > INT_MAX) {
+        err = ictus_because(why, ICTUS_ERR_UNSUPPORTED,
+                            "%s of %llu bytes: this MPI call takes at most %d elements of '%s'",
+                            call->operation->name, (unsigned long long)plan->bytes, INT_MAX,
+                            type.name);
+    }
+    call->type = type.type;
+    call->op = reduction.op;
+    call->count = err ? 0 : (int)count;
+    return err;
+}
+
+/* Names of v- and w-variants end so. */
+static bool has_displacements(const struct operation *operation)
+{
+    const char *base = strstr(operation->name, "_init");
+    const size_t length = base ? (size_t)(base - operation->name) : strlen(operation->name);
+    return strchr("vw", operation->name[length - 1]) && operation->shape != SHAPE_SHIFT;
+}
+
+/* Displacements of the v-variants are ints: the whole buffer must be within reach. */
+static int make_counts(struct call *call, uint64_t bytes, struct ictus_why *why)
+{
+    const int n = call->size > NEIGHBORS ? call->size : NEIGHBORS;
+    if ((uint64_t)n * bytes > INT_MAX && has_displacements(call->operation)) {
+        return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
+                             "%s of %llu bytes to %d processes: displacements end at %d bytes",
+                             call->operation->name, (unsigned long long)bytes, call->size, INT_MAX);
+    }
+    const size_t entries = (size_t)n;
+    call->counts = calloc(entries, sizeof(int));
+    call->displs = calloc(entries, sizeof(int));
+    call->byte_displs = calloc(entries, sizeof(int));
+    call->types = calloc(entries, sizeof(MPI_Datatype));
+    if (!call->counts || !call->displs || !call->byte_displs || !call->types) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (int i = 0; i < n; i++) {
+        call->counts[i] = call->count;
+        /* Beyond INT_MAX nobody reads them: the v- and w-variants were refused above. */
+        call->displs[i] = (int)((uint32_t)i * (uint32_t)call->count);
+        call->byte_displs[i] = (int)((uint32_t)i * (uint32_t)bytes);
+        call->types[i] = call->type;
+    }
+    return ICTUS_OK;
+}
+
+static int make_buffers(struct call *call, const struct ictus_bench_plan *plan,
+                        struct ictus_why *why)
+{
+    const struct shape_info *shape = ictusi_shape(call->operation->shape);
+    const uint64_t send = plan->bytes * block_count(shape->sends, call->size);
+    uint64_t recv = plan->bytes * block_count(shape->receives, call->size);
+    /* A scatter in place keeps the root's block in the send buffer; all others receive in recv. */
+    recv = recv > plan->bytes || shape->receives == BLOCKS_NONE ? recv : plan->bytes;
+    call->sets = plan->buffers > 1 ? plan->buffers : 1;
+    int err = ICTUS_OK;
+    for (int i = 0; i < call->sets && !err; i++) {
+        err = allocate(&call->sends[i], send);
+        if (!err) {
+            err = allocate(&call->recvs[i], recv);
+        }
+    }
+    if (!err && plan->cold) {
+        const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+        call->flush_bytes = cache > 0 ? 2 * (size_t)cache : FLUSH_BYTES_DEFAULT;
+        err = allocate(&call->flush, call->flush_bytes);
+    }
+    if (err == ICTUS_ERR_NOMEM) {
+        const uint64_t needed = (send + recv) * (uint64_t)call->sets;
+        (void)ictus_because(why, err, "%s of %llu bytes: no memory for %llu bytes of buffers",
+                            call->operation->name, (unsigned long long)plan->bytes,
+                            (unsigned long long)needed);
+    }
+    return err;
+}
+
+/* Which argument MPI_IN_PLACE stands for, and at which ranks (MPI-3.1, chapter 5). */
+static void apply_in_place(struct call *call)
+{
+    if (!call->in_place) {
+        return;
+    }
+    const bool at_root = call->rank == call->root;
+    switch (call->operation->shape) {
+    case SHAPE_REDUCE:
+    case SHAPE_GATHER:
+        call->send = at_root ? MPI_IN_PLACE : call->send;
+        break;
+    case SHAPE_SCATTER:
+        call->recv = at_root ? MPI_IN_PLACE : call->recv;
+        break;
+    default:
+        call->send = MPI_IN_PLACE;
+        break;
+    }
+}
+
+static void take_set(struct call *call, int set)
+{
+    call->set = set;
+    call->send = call->sends[set];
+    call->recv = call->recvs[set];
+    apply_in_place(call);
+}
+
+static bool on_a_ring(const struct operation *operation)
+{
+    return operation->shape == SHAPE_NEIGHBOR_ALLGATHER ||
+           operation->shape == SHAPE_NEIGHBOR_ALLTOALL;
+}
+
+static int make_comm(struct call *call, MPI_Comm comm)
+{
+    const int periodic = 1;
+    call->comm = comm;
+    if (!on_a_ring(call->operation)) {
+        return ICTUS_OK;
+    }
+    if (MPI_Cart_create(comm, 1, &call->size, &periodic, 0, &call->comm) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    call->owns_comm = true;
+    return ICTUS_OK;
+}
+
+static int make_local(struct call *call, const struct ictus_bench_plan *plan, struct ictus_why *why)
+{
+    int err = check_plan(call->operation, plan, call->size, why);
+    if (!err) {
+        err = read_types(call, plan, why);
+    }
+    if (!err) {
+        err = ictusi_arrival_init(&call->arrival, plan->arrival, why);
+    }
+    if (!err) {
+        err = make_counts(call, plan->bytes, why);
+    }
+    return err ? err : make_buffers(call, plan, why);
+}
+
+/* What is made with MPI's help: persistent requests, users' state. */
+static int prepare(struct call *call)
+{
+    const struct ictus_plugin_operation *user = call->operation->user;
+    int err = MPI_SUCCESS;
+    if (user) {
+        err = user->init(call->comm, call->bytes, &call->plugin);
+        call->prepared = err == MPI_SUCCESS;
+    } else if (call->operation->prepare) {
+        err = call->operation->prepare(call);
+        call->prepared = err == MPI_SUCCESS;
+    }
+    return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+}
+
+int ictusi_call_init(struct call *call, const struct operation *operation, MPI_Comm comm,
+                     const struct ictus_bench_plan *plan, struct ictus_why *why)
+{
+    memset(call, 0, sizeof(*call));
+    call->operation = operation;
+    call->request = MPI_REQUEST_NULL;
+    call->request_twin = MPI_REQUEST_NULL;
+    MPI_Comm_rank(comm, &call->rank);
+    MPI_Comm_size(comm, &call->size);
+    call->root = plan->root;
+    call->in_place = plan->in_place;
+    call->rotate_root = plan->rotate_root;
+    call->bytes = plan->bytes;
+    int err = ictusi_sync_agree(comm, make_local(call, plan, why), why);
+    if (!err) {
+        err = make_comm(call, comm);
+    }
+    if (!err) {
+        take_set(call, 0);
+    }
+    if (!err) {
+        err = ictusi_sync_agree(comm, prepare(call), why);
+    }
+    if (err) {
+        ictusi_call_fini(call);
+    }
+    return err;
+}
+
+void ictusi_call_fini(struct call *call)
+{
+    if (call->prepared && call->operation->user) {
+        const struct ictus_plugin_operation *user = call->operation->user;
+        user->fini(call->plugin);
+    } else if (call->prepared) {
+        MPI_Request_free(&call->request);
+    }
+    ictusi_arrival_fini(&call->arrival);
+    if (call->owns_comm) {
+        MPI_Comm_free(&call->comm);
+    }
+    for (int i = 0; i < call->sets; i++) {
+        free(call->sends[i]);
+        free(call->recvs[i]);
+    }
+    free(call->flush);
+    free(call->counts);
+    free(call->displs);
+    free(call->byte_displs);
+    free(call->types);
+    memset(call, 0, sizeof(*call));
+}
+
+void ictusi_call_next(struct call *call)
+{
+    call->delay_ns = ictusi_arrival_delay(&call->arrival, call->rank, call->size, call->turn++);
+    if (call->rotate_root) {
+        call->root = (call->root + 1) % call->size;
+    }
+    if (call->rotate_root || call->sets > 1) {
+        take_set(call, (call->set + 1) % call->sets);
+    }
+    if (call->flush) {
+        volatile unsigned char *bytes = call->flush;
+        for (size_t i = 0; i < call->flush_bytes; i += 64) {
+            bytes[i]++;
+        }
+    }
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Making a call ready: communicator, buffers, counts, and what stands between two calls. */
+#ifndef ICTUS_BENCH_CALL_H
+#define ICTUS_BENCH_CALL_H
+
+#include "bench/datatype.h"
+#include "bench/operation.h"
+
+/*
+ * Make a call on comm as the plan asks. Collective; all processes get the same error and reason:
+ * ICTUS_ERR_UNSUPPORTED (too large for the MPI call), ICTUS_ERR_ARG (not a multiple of the
+ * datatype, no such root, nonsense combinations), ICTUS_ERR_UNKNOWN, ICTUS_ERR_NOMEM,
+ * ICTUS_ERR_MPI.
+ */
+int ictusi_call_init(struct call *call, const struct operation *operation, MPI_Comm comm,
+                     const struct ictus_bench_plan *plan, struct ictus_why *why);
+
+/* Collective where the call made a communicator of its own. */
+void ictusi_call_fini(struct call *call);
+
+/* Between two calls, outside of any timing: next buffers, next root, cold caches. Local. */
+void ictusi_call_next(struct call *call);
+
+/*
+ * Run the operation once on known data and verify what it left. Collective; the same on all
+ * processes: ICTUS_OK, ICTUS_ERR_CORRUPT with the first wrong element.
+ */
+int ictusi_call_check(struct call *call, const struct ictus_bench_plan *plan,
+                      struct ictus_why *why);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Datatypes and reductions by name, which of them go together, and their values as integers. */
+#ifndef ICTUS_BENCH_DATATYPE_H
+#define ICTUS_BENCH_DATATYPE_H
+
+#include <ictus/error.h>
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What MPI allows to be reduced with what (MPI-3.1, section 5.9.2). */
+enum type_class {
+    CLASS_INTEGER,
+    CLASS_FLOAT,
+    CLASS_COMPLEX,
+    CLASS_LOGICAL,
+    CLASS_BYTE,
+    CLASS_PAIR
+};
+
+struct datatype {
+    const char *name;
+    MPI_Datatype type;
+    enum type_class class;
+    size_t size;
+    /* Store and load a small integer; exact in every type. */
+    void (*set)(void *element, int64_t value);
+    int64_t (*get)(const void *element);
+};
+
+/* Reductions, as the check computes them. */
+enum reduction_kind {
+    KIND_SUM,
+    KIND_PROD,
+    KIND_MAX,
+    KIND_MIN,
+    KIND_LAND,
+    KIND_LOR,
+    KIND_LXOR,
+    KIND_BAND,
+    KIND_BOR,
+    KIND_BXOR
+};
+
+struct reduction {
+    const char *name;
+    MPI_Op op;
+    enum reduction_kind kind;
+    unsigned classes; /* bits of enum type_class */
+};
+
+/* Errors: ICTUS_ERR_UNKNOWN with the nearest. */
+int ictusi_datatype_find(const char *name, struct datatype *datatype, struct ictus_why *why);
+
+int ictusi_reduction_find(const char *name, struct reduction *reduction, struct ictus_why *why);
+
+/* Whether MPI allows the pair. Errors: ICTUS_ERR_ARG with both names. */
+int ictusi_reduction_fits(const struct reduction *reduction, const struct datatype *datatype,
+                          struct ictus_why *why);
+
+/* The reduction of two small integers. */
+int64_t ictusi_reduction_apply(enum reduction_kind kind, int64_t a, int64_t b);
+
+#endif

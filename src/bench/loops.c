@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The loops that H08 section 1 describes, with the errors it names: many calls between two readings
+ * of the clock, so that calls overlap like a pipeline, and each process times its own loop. Offered
+ * to compare with what those suites print, not to measure by. One repetition is one loop; its time
+ * is divided by the number of calls.
+ */
+#include "bench/scheme.h"
+
+struct loop_options {
+    int64_t calls;
+    int64_t barriers;
+};
+
+#define CALLS_PARAM(fallback)                                                                      \
+    {                                                                                              \
+        "calls", SPEC_INT, offsetof(struct loop_options, calls), fallback, 1, 1e9, NULL,           \
+            "calls of the operation in one loop"                                                   \
+    }
+#define NO_MORE                                                                                    \
+    {                                                                                              \
+        NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL                                                  \
+    }
+
+static const struct spec_param imb_params[] = {CALLS_PARAM("100"),
+                                               {"barriers", SPEC_INT,
+                                                offsetof(struct loop_options, barriers), "2", 0,
+                                                1e6, NULL, "MPI_Barrier calls before each loop"},
+                                               NO_MORE};
+static const struct spec_param mpptest_params[] = {
+    CALLS_PARAM("100"),
+    {"barriers", SPEC_INT, offsetof(struct loop_options, barriers), "1", 0, 1e6, NULL,
+     "MPI_Barrier calls before each loop"},
+    NO_MORE};
+/* MPBench does not synchronise at all. */
+static const struct spec_param mpbench_params[] = {CALLS_PARAM("100"), NO_MORE};
+
+static int one_loop(const struct scheme *scheme, struct call *call, struct sample *sample)
+{
+    const struct loop_options *options = scheme->options;
+    const struct source *source = scheme->clock->source;
+    int err = MPI_SUCCESS;
+    for (int64_t i = 0; i < options->barriers && err == MPI_SUCCESS; i++) {
+        err = MPI_Barrier(scheme->comm);
+    }
+    const int64_t start = ictusi_source_read(source);
+    for (int64_t i = 0; i < options->calls && err == MPI_SUCCESS; i++) {
+        err = call->operation->run(call);
+    }
+    const int64_t total = ictusi_source_read(source) - start;
+    sample->start = start;
+    sample->stop = start + total / options->calls;
+    sample->has_common = false;
+    sample->valid = true;
+    return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+}
+
+static int measure_loops(struct scheme *scheme, struct call *call, double budget_s,
+                         struct sample *samples, int64_t *n)
+{
+    (void)budget_s;
+    int64_t made = 0;
+    int err = ICTUS_OK;
+    while (made < *n && !err) {
+        ictusi_call_next(call);
+        err = one_loop(scheme, call, &samples[made]);
+        made += !err;
+    }
+    *n = made;
+    return err;
+}
+
+const struct scheme_ops ictusi_scheme_loop_imb = {
+    .name = "loop-imb",
+    .summary = "barriers, then a loop timed on every process, as IMB does",
+    .reduction = ICTUS_REDUCE_MEAN,
+    .params = imb_params,
+    .options_size = sizeof(struct loop_options),
+    .measure = measure_loops,
+};
+
+const struct scheme_ops ictusi_scheme_loop_mpptest = {
+    .name = "loop-mpptest",
+    .summary = "a barrier, then a loop timed on the root, as mpptest does",
+    .reduction = ICTUS_REDUCE_ROOT,
+    .params = mpptest_params,
+    .options_size = sizeof(struct loop_options),
+    .measure = measure_loops,
+};
+
+const struct scheme_ops ictusi_scheme_loop_mpbench = {
+    .name = "loop-mpbench",
+    .summary = "a loop timed on the root without any barrier, as MPBench does",
+    .reduction = ICTUS_REDUCE_ROOT,
+    .params = mpbench_params,
+    .options_size = sizeof(struct loop_options),
+    .measure = measure_loops,
+};

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The MPI operations that can be measured: tables, one row an operation. A row names its shape
+ * (which blocks it sends and receives, and what must be in them afterwards) and how it is called;
+ * buffers, counts, roots and checks follow from the shape.
+ */
+#ifndef ICTUS_BENCH_OPERATION_H
+#define ICTUS_BENCH_OPERATION_H
+
+#include "bench/arrival.h"
+
+#include <ictus/bench.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum shape {
+    SHAPE_BARRIER,
+    SHAPE_BCAST,
+    SHAPE_REDUCE,
+    SHAPE_ALLREDUCE,
+    SHAPE_GATHER,
+    SHAPE_SCATTER,
+    SHAPE_ALLGATHER,
+    SHAPE_ALLTOALL,
+    SHAPE_REDUCE_SCATTER,
+    SHAPE_SCAN,
+    SHAPE_EXSCAN,
+    SHAPE_REDUCE_LOCAL,
+    SHAPE_NEIGHBOR_ALLGATHER, /* on a ring: from the left and from the right */
+    SHAPE_NEIGHBOR_ALLTOALL,
+    SHAPE_SHIFT,     /* every rank sends to its right and receives from its left */
+    SHAPE_PING_PONG, /* ranks 0 and 1; the others look on */
+    SHAPE_USER,      /* a plugin's */
+    SHAPES
+};
+
+/* How many blocks a buffer holds. */
+enum blocks { BLOCKS_NONE, BLOCKS_ONE, BLOCKS_TWO, BLOCKS_ALL };
+
+struct shape_info {
+    bool rooted, reduces, has_data;
+    bool in_place; /* MPI_IN_PLACE is legal */
+    enum blocks sends, receives;
+};
+
+const struct shape_info *ictusi_shape(enum shape shape);
+
+enum { NEIGHBORS = 2, BUFFER_SETS_MAX = 64 };
+
+/* A call made ready: what the row's function passes to MPI. */
+struct call {
+    const struct operation *operation;
+    MPI_Comm comm; /* a ring topology for neighbourhood operations */
+    int rank, size, root;
+    void *send, *recv; /* of the set in turn; send or recv may be MPI_IN_PLACE */
+    int count;         /* elements of one block */
+    MPI_Datatype type;
+    MPI_Op op;
+    int *counts, *displs, *byte_displs; /* for v- and w-variants: size entries (at least two) */
+    MPI_Datatype *types;
+    MPI_Request request;
+    MPI_Request request_twin; /* a second one that completes with it; else MPI_REQUEST_NULL */
+    /* What the plan asks beyond the call itself. */
+    void *sends[BUFFER_SETS_MAX], *recvs[BUFFER_SETS_MAX];
+    int sets, set;
+    bool in_place, rotate_root, owns_comm;
+    void *flush; /* written before each call to leave the caches cold; NULL: not */
+    size_t flush_bytes;
+    struct arrival arrival;
+    int64_t turn;     /* calls so far */
+    int64_t delay_ns; /* start this much after the common instant */
+    uint64_t bytes;   /* of a block */
+    void *plugin;     /* state of a user's operation */
+    bool prepared;    /* request or plugin must be released */
+};
+
+struct operation {
+    const char *name;
+    const char *summary;
+    enum shape shape;
+    int (*run)(struct call *call);     /* the whole operation */
+    int (*start)(struct call *call);   /* nonblocking: begin, leaving call->request; NULL if not */
+    int (*prepare)(struct call *call); /* persistent: make call->request once; NULL if not */
+    const void *user;                  /* of a plugin's operation */
+};
+
+/* The tables, each ended by a row without a name. */
+extern const struct operation ictusi_blocking[];
+extern const struct operation ictusi_nonblocking[];
+extern const struct operation ictusi_neighbor[];
+extern const struct operation ictusi_persistent[];
+extern const struct operation ictusi_point_to_point[];
+
+/* Row number i over all tables and plugins, or NULL behind the last. plugins may be NULL. */
+const struct operation *ictusi_operation_at(const struct ictus_plugins *plugins, int i);
+
+/* NULL if there is none; why gets the nearest. */
+const struct operation *ictusi_operation_find(const struct ictus_plugins *plugins, const char *name,
+                                              struct ictus_why *why);
+
+/* Row number i of the plugins' operations, or NULL. */
+const struct operation *ictusi_plugin_operation(const struct ictus_plugins *plugins, int i);
+
+/* Complete what start() began. */
+int ictusi_wait(struct call *call);
+
+#endif

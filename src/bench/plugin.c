@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Operations from shared objects, as further rows behind the tables. */
+#include "bench/operation.h"
+
+#include <ictus/plugin.h>
+#include <ictus/text.h>
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OBJECTS_MAX = 16, ROWS_MAX = 128 };
+
+struct ictus_plugins {
+    void *objects[OBJECTS_MAX];
+    int object_count;
+    struct operation rows[ROWS_MAX];
+    int row_count;
+};
+
+static int run_user(struct call *call)
+{
+    const struct ictus_plugin_operation *user = call->operation->user;
+    return user->run(call->plugin);
+}
+
+const struct operation *ictusi_plugin_operation(const struct ictus_plugins *plugins, int i)
+{
+    return i < plugins->row_count ? &plugins->rows[i] : NULL;
+}
+
+static int add_row(struct ictus_plugins *plugins, const struct ictus_plugin_operation *user,
+                   const char *path, struct ictus_why *why)
+{
+    if (!user->run || !user->init || !user->fini) {
+        return ictus_because(why, ICTUS_ERR_FORMAT, "%s: operation '%s' lacks init, run or fini",
+                             path, user->name);
+    }
+    if (ictusi_operation_find(plugins, user->name, NULL)) {
+        return ictus_because(why, ICTUS_ERR_EXISTS, "%s: there is an operation '%s' already", path,
+                             user->name);
+    }
+    if (plugins->row_count == ROWS_MAX) {
+        return ictus_because(why, ICTUS_ERR_FORMAT, "%s: more than %d operations", path, ROWS_MAX);
+    }
+    plugins->rows[plugins->row_count++] = (struct operation){
+        .name = user->name,
+        .summary = user->summary ? user->summary : path,
+        .shape = SHAPE_USER,
+        .run = run_user,
+        .user = user,
+    };
+    return ICTUS_OK;
+}
+
+static int load(struct ictus_plugins *plugins, const char *path, struct ictus_why *why)
+{
+    if (plugins->object_count == OBJECTS_MAX) {
+        return ictus_because(why, ICTUS_ERR_FORMAT, "at most %d plugins", OBJECTS_MAX);
+    }
+    void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!object) {
+        return ictus_because(why, ICTUS_ERR_IO, "%s", dlerror());
+    }
+    plugins->objects[plugins->object_count++] = object;
+    const struct ictus_plugin *plugin = dlsym(object, "ictus_plugin");
+    if (!plugin || plugin->version != ICTUS_PLUGIN_VERSION || !plugin->operations) {
+        return ictus_because(why, ICTUS_ERR_FORMAT,
+                             "%s exports no 'ictus_plugin' of version %d; see ictus/plugin.h", path,
+                             ICTUS_PLUGIN_VERSION);
+    }
+    for (const struct ictus_plugin_operation *user = plugin->operations; user->name; user++) {
+        const int err = add_row(plugins, user, path, why);
+        if (err) {
+            return err;
+        }
+    }
+    return ICTUS_OK;
+}
+
+int ictus_plugins_load(struct ictus_plugins **plugins, const char *path, struct ictus_why *why)
+{
+    if (!plugins || !path) {
+        return ICTUS_ERR_ARG;
+    }
+    if (!*plugins) {
+        *plugins = calloc(1, sizeof(**plugins));
+    }
+    return *plugins ? load(*plugins, path, why) : ICTUS_ERR_NOMEM;
+}
+
+void ictus_plugins_free(struct ictus_plugins *plugins)
+{
+    for (int i = 0; plugins && i < plugins->object_count; i++) {
+        (void)dlclose(plugins->objects[i]);
+    }
+    free(plugins);
+}

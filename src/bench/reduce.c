@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reductions over ranks (H08 section 1.2: the five ways to make one number of many). */
+#include "bench/reduce.h"
+
+#include "sync/sync.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const ictus_reduction_names[] = {"max", "mean", "min", "root", "makespan", NULL};
+
+/* Columns that are combined by MPI_MAX; each holds one word a repetition. */
+enum { MAX_TIME, MAX_MINUS_TIME, MAX_STOP, MAX_MINUS_START, MAX_INVALID, MAX_COLUMNS };
+
+struct columns {
+    int64_t *max;  /* MAX_COLUMNS times n */
+    int64_t *sum;  /* n: times */
+    int64_t *root; /* n: the root's times, then on rank 0 */
+    int64_t *all;  /* the one allocation behind them */
+};
+
+static int columns_init(struct columns *c, int64_t n)
+{
+    c->all = calloc((size_t)(n * (MAX_COLUMNS + 2)), sizeof(*c->all));
+    c->max = c->all;
+    c->sum = c->all + n * MAX_COLUMNS;
+    c->root = c->sum + n;
+    return c->all ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
+static void fill(struct columns *c, const struct scheme *scheme, const struct sample *samples,
+                 int64_t n)
+{
+    const struct line *line = &scheme->clock->line;
+    for (int64_t i = 0; i < n; i++) {
+        const struct sample *s = &samples[i];
+        const int64_t time = s->stop - s->start;
+        const int64_t begin = s->has_common ? s->common : ictusi_line_map(line, s->start);
+        c->max[MAX_TIME * n + i] = time;
+        c->max[MAX_MINUS_TIME * n + i] = -time;
+        c->max[MAX_STOP * n + i] = ictusi_line_map(line, s->stop);
+        c->max[MAX_MINUS_START * n + i] = -begin;
+        c->max[MAX_INVALID * n + i] = !s->valid;
+        c->sum[i] = time;
+        c->root[i] = time;
+    }
+}
+
+/* The root's times go to rank 0 by a reduction in which the others hold nothing. */
+static int combine(struct columns *c, const struct scheme *scheme, const struct call *call,
+                   int64_t n)
+{
+    const int rank = call->rank;
+    const int count = (int)n;
+    if (rank != call->root) {
+        memset(c->root, 0, (size_t)n * sizeof(*c->root));
+    }
+    int err = MPI_Allreduce(MPI_IN_PLACE, c->max, count * MAX_COLUMNS, MPI_INT64_T, MPI_MAX,
+                            scheme->comm);
+    if (err == MPI_SUCCESS) {
+        err = MPI_Reduce(rank ? c->sum : MPI_IN_PLACE, c->sum, 2 * count, MPI_INT64_T, MPI_SUM, 0,
+                         scheme->comm);
+    }
+    return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+}
+
+static int reserve(struct collection *all, int64_t wanted, int processes)
+{
+    if (wanted <= all->capacity) {
+        return ICTUS_OK;
+    }
+    const int64_t capacity = wanted > 2 * all->capacity ? wanted : 2 * all->capacity;
+    for (int r = 0; r < ICTUS_REDUCTIONS; r++) {
+        double *grown = realloc(all->values[r], (size_t)capacity * sizeof(*grown));
+        if (!grown) {
+            return ICTUS_ERR_NOMEM;
+        }
+        all->values[r] = grown;
+    }
+    if (all->keep_ranks) {
+        const size_t bytes = (size_t)capacity * (size_t)processes * sizeof(double);
+        double *grown = realloc(all->ranks_s, bytes);
+        if (!grown) {
+            return ICTUS_ERR_NOMEM;
+        }
+        all->ranks_s = grown;
+    }
+    all->capacity = capacity;
+    return ICTUS_OK;
+}
+
+static void append(struct collection *all, const struct columns *c, int64_t n, int64_t i,
+                   int processes)
+{
+    const int64_t makespan = c->max[MAX_STOP * n + i] + c->max[MAX_MINUS_START * n + i];
+    all->values[ICTUS_REDUCE_MAX][all->n] = 1e-9 * (double)c->max[MAX_TIME * n + i];
+    all->values[ICTUS_REDUCE_MEAN][all->n] = 1e-9 * (double)c->sum[i] / processes;
+    all->values[ICTUS_REDUCE_MIN][all->n] = -1e-9 * (double)c->max[MAX_MINUS_TIME * n + i];
+    all->values[ICTUS_REDUCE_ROOT][all->n] = 1e-9 * (double)c->root[i];
+    all->values[ICTUS_REDUCE_MAKESPAN][all->n] = 1e-9 * (double)makespan;
+}
+
+static void append_ranks(struct collection *all, const double *table, int64_t n, int64_t i,
+                         int processes)
+{
+    for (int rank = 0; table && rank < processes; rank++) {
+        all->ranks_s[all->n * processes + rank] = table[n + rank * n + i];
+    }
+}
+
+/* Every process's times, rank by rank; NULL where they are not asked for. */
+static int gather_ranks(const struct scheme *scheme, const struct call *call,
+                        const struct collection *all, const struct sample *samples, int64_t n,
+                        double **table)
+{
+    if (!all->keep_ranks) {
+        return ICTUS_OK;
+    }
+    const size_t rows = call->rank == 0 ? (size_t)call->size + 1 : 1;
+    double *times = calloc(rows * (size_t)n, sizeof(*times));
+    int err = ictusi_sync_agree(scheme->comm, times ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
+    for (int64_t i = 0; i < n && !err; i++) {
+        times[i] = 1e-9 * (double)(samples[i].stop - samples[i].start);
+    }
+    if (!err && MPI_Gather(times, (int)n, MPI_DOUBLE, times + n, (int)n, MPI_DOUBLE, 0,
+                           scheme->comm) != MPI_SUCCESS) {
+        err = ICTUS_ERR_MPI;
+    }
+    *table = times;
+    return err;
+}
+
+int ictusi_reduce_batch(const struct scheme *scheme, const struct call *call,
+                        const struct sample *samples, int64_t n, struct collection *all)
+{
+    struct columns c = {NULL, NULL, NULL, NULL};
+    int err = columns_init(&c, n);
+    if (!err && call->rank == 0) {
+        err = reserve(all, all->n + n, call->size);
+    }
+    err = ictusi_sync_agree(scheme->comm, err, NULL);
+    double *table = NULL;
+    if (!err) {
+        fill(&c, scheme, samples, n);
+        err = combine(&c, scheme, call, n);
+    }
+    if (!err) {
+        err = gather_ranks(scheme, call, all, samples, n, &table);
+    }
+    for (int64_t i = 0; i < n && !err; i++) {
+        if (c.max[MAX_INVALID * n + i]) {
+            all->invalid++;
+            continue;
+        }
+        if (call->rank == 0) {
+            append(all, &c, n, i, call->size);
+            append_ranks(all, table, n, i, call->size);
+        }
+        all->n++;
+    }
+    free(table);
+    free(c.all);
+    return err;
+}
+
+void ictusi_collection_fini(struct collection *all)
+{
+    for (int r = 0; r < ICTUS_REDUCTIONS; r++) {
+        free(all->values[r]);
+    }
+    free(all->ranks_s);
+    memset(all, 0, sizeof(*all));
+}

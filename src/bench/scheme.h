@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Schemes: how the processes are brought to start an operation together, and what is timed. A const
+ * table of operations each, one registry.
+ */
+#ifndef ICTUS_BENCH_SCHEME_H
+#define ICTUS_BENCH_SCHEME_H
+
+#include "bench/call.h"
+#include "core/spec.h"
+#include "sync/clock.h"
+
+#include <ictus/bench.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* One repetition on this process; instants of the local source. */
+struct sample {
+    int64_t start;
+    int64_t stop;
+    int64_t common; /* global instant at which all were to start; only if has_common */
+    bool has_common;
+    bool valid;
+};
+
+struct scheme;
+
+struct scheme_ops {
+    const char *name;
+    const char *summary;
+    enum ictus_reduction reduction; /* what its users expect */
+    const struct spec_param *params;
+    size_t options_size;
+    /* After the options are read; the clock and communicator are set. Collective. May be NULL. */
+    int (*init)(struct scheme *scheme, struct ictus_why *why);
+    /*
+     * Measure up to *n repetitions; *n says how many were made, the same on all processes.
+     * Collective. budget_s > 0 limits the time, where the scheme can tell in between.
+     */
+    int (*measure)(struct scheme *scheme, struct call *call, double budget_s,
+                   struct sample *samples, int64_t *n);
+    void (*fini)(struct scheme *scheme); /* may be NULL */
+};
+
+struct scheme {
+    const struct scheme_ops *ops;
+    void *options;
+    void *state;
+    MPI_Comm comm;
+    struct ictus_clock *clock; /* of the communicator's harmonised starts; not owned */
+};
+
+/* Errors: ICTUS_ERR_UNKNOWN, ICTUS_ERR_SPEC, ICTUS_ERR_NOMEM, or of init. Collective over comm. */
+int ictusi_scheme_create(const char *spec, MPI_Comm comm, struct ictus_clock *clock,
+                         struct scheme **out, struct ictus_why *why);
+
+/* NULL is legal. */
+void ictusi_scheme_free(struct scheme *scheme);
+
+/*
+ * Call the operation once between two readings of the source: the timed region of every scheme. A
+ * process that is to arrive late spins first.
+ */
+static inline int ictusi_time_call(const struct source *source, struct call *call,
+                                   struct sample *sample)
+{
+    sample->start = ictusi_source_read(source);
+    if (call->delay_ns > 0) {
+        const int64_t arrival = sample->start + call->delay_ns;
+        while (sample->start < arrival) {
+            sample->start = ictusi_source_read(source);
+        }
+    }
+    const int err = call->operation->run(call);
+    sample->stop = ictusi_source_read(source);
+    return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+}
+
+extern const struct scheme_ops ictusi_scheme_harmonize;
+extern const struct scheme_ops ictusi_scheme_barrier;
+extern const struct scheme_ops ictusi_scheme_round_time;
+extern const struct scheme_ops ictusi_scheme_window;
+extern const struct scheme_ops ictusi_scheme_double_barrier;
+extern const struct scheme_ops ictusi_scheme_dissemination;
+extern const struct scheme_ops ictusi_scheme_loop_imb;
+extern const struct scheme_ops ictusi_scheme_loop_mpptest;
+extern const struct scheme_ops ictusi_scheme_loop_mpbench;
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Barriers' exits on one clock, with all processes entering at one instant. */
+#include <ictus/skew.h>
+
+#include "bench/subject.h"
+#include "sync/clock.h"
+
+#include <ictus/harmonize.h>
+#include <ictus/text.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct ictus_skew {
+    MPI_Comm entry; /* its harmonised starts bring all to the barrier */
+    MPI_Comm plain; /* where barriers run, with their own harmonised starts */
+    struct ictus_clock *clock;
+    struct ictus_selector *selector;
+    int rank;
+    int size;
+    int64_t batch;
+    int64_t *exits;    /* batch: this process's, then two words of validity and entry */
+    int64_t *gathered; /* rank 0: of all */
+};
+
+enum { BATCH_WORDS = 1 << 20, BATCH_MAX = 200, WARMUP = 10, ATTEMPTS_FACTOR = 4 };
+enum { OF_EXIT, OF_ENTRY, OF_VALID, WORDS };
+
+static int allocate(struct ictus_skew *s)
+{
+    int64_t batch = BATCH_WORDS / ((int64_t)s->size * WORDS);
+    batch = batch < BATCH_MAX ? batch : BATCH_MAX;
+    s->batch = batch > 0 ? batch : 1;
+    const size_t words = (size_t)s->batch * WORDS;
+    s->exits = calloc(words, sizeof(*s->exits));
+    s->gathered = calloc(s->rank == 0 ? words * (size_t)s->size : 1, sizeof(*s->gathered));
+    return ictusi_sync_agree(s->entry, s->exits && s->gathered ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
+}
+
+static int build(struct ictus_skew *s, MPI_Comm comm, const char *clock, struct ictus_why *why)
+{
+    if (MPI_Comm_dup(comm, &s->entry) != MPI_SUCCESS ||
+        MPI_Comm_dup(comm, &s->plain) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    MPI_Comm_rank(comm, &s->rank);
+    MPI_Comm_size(comm, &s->size);
+    MPI_Comm_set_errhandler(s->entry, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(s->plain, MPI_ERRORS_RETURN);
+    int err = ictus_harmonize_configure(s->entry, NULL, clock, why);
+    if (!err) {
+        err = ictus_harmonize_clock(s->entry, &s->clock);
+    }
+    if (!err && clock) {
+        err = ictus_harmonize_configure(s->plain, NULL, clock, why);
+    }
+    return err ? err : allocate(s);
+}
+
+int ictus_skew_create(MPI_Comm comm, const char *clock, struct ictus_selector *selector,
+                      struct ictus_skew **skew, struct ictus_why *why)
+{
+    if (comm == MPI_COMM_NULL || !skew) {
+        return ICTUS_ERR_ARG;
+    }
+    struct ictus_skew *s = calloc(1, sizeof(*s));
+    if (!s) {
+        return ICTUS_ERR_NOMEM;
+    }
+    s->entry = MPI_COMM_NULL;
+    s->plain = MPI_COMM_NULL;
+    s->selector = selector;
+    const int err = build(s, comm, clock, why);
+    if (err) {
+        ictus_skew_free(s);
+        return err;
+    }
+    *skew = s;
+    return ICTUS_OK;
+}
+
+void ictus_skew_free(struct ictus_skew *s)
+{
+    if (!s) {
+        return;
+    }
+    if (s->entry != MPI_COMM_NULL) {
+        MPI_Comm_free(&s->entry);
+    }
+    if (s->plain != MPI_COMM_NULL) {
+        MPI_Comm_free(&s->plain);
+    }
+    free(s->exits);
+    free(s->gathered);
+    free(s);
+}
+
+struct ictus_clock *ictus_skew_clock(struct ictus_skew *skew)
+{
+    return skew->clock;
+}
+
+static int64_t on_common_clock(const struct ictus_skew *s, int64_t local)
+{
+    struct ictus_time truth = {0};
+    if (ictus_clock_truth(s->clock, (struct ictus_time){local}, &truth) == ICTUS_OK) {
+        return truth.ns;
+    }
+    return ictusi_line_map(&s->clock->line, local);
+}
+
+/* One barrier: enter together, leave, and take the time at once. */
+static int once(struct ictus_skew *s, const struct subject *subject, int64_t *words)
+{
+    struct ictus_harmony entry;
+    struct ictus_harmony leave = {.flag = 1};
+    int err = ictus_harmonize(s->entry, &entry);
+    if (err) {
+        return err;
+    }
+    const int64_t began = ictusi_source_read(s->clock->source);
+    err = subject->algorithm == ICTUS_BARRIER_HARMONIZE ? ictus_harmonize(subject->comm, &leave)
+                                                        : ictusi_subject_call(subject);
+    words[OF_EXIT] = ictusi_source_read(s->clock->source);
+    words[OF_ENTRY] = began;
+    words[OF_VALID] = entry.flag && leave.flag;
+    return err;
+}
+
+static int measure(struct ictus_skew *s, const struct subject *subject, int64_t n)
+{
+    int err = ICTUS_OK;
+    for (int64_t i = 0; i < n && !err; i++) {
+        err = once(s, subject, s->exits + i * WORDS);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t *words = s->exits + i * WORDS;
+        words[OF_EXIT] = on_common_clock(s, words[OF_EXIT]);
+        words[OF_ENTRY] = on_common_clock(s, words[OF_ENTRY]);
+    }
+    err = ictusi_sync_agree(s->entry, err, NULL);
+    if (!err && MPI_Gather(s->exits, (int)n * WORDS, MPI_INT64_T, s->gathered, (int)n * WORDS,
+                           MPI_INT64_T, 0, s->entry) != MPI_SUCCESS) {
+        err = ICTUS_ERR_MPI;
+    }
+    return err;
+}
+
+/* Rank 0: who left first and last of barrier i, unless it does not count. */
+static void judge(const struct ictus_skew *s, int64_t i, int64_t n, struct ictus_skew_result *r)
+{
+    int first = 0;
+    int last = 0;
+    int64_t entry = INT64_MAX;
+    const int64_t *of = s->gathered + i * WORDS;
+    const int64_t stride = n * WORDS;
+    for (int p = 0; p < s->size; p++) {
+        const int64_t *words = of + p * stride;
+        if (!words[OF_VALID]) {
+            r->invalid++;
+            return;
+        }
+        first = words[OF_EXIT] < of[first * stride + OF_EXIT] ? p : first;
+        last = words[OF_EXIT] > of[last * stride + OF_EXIT] ? p : last;
+        entry = words[OF_ENTRY] < entry ? words[OF_ENTRY] : entry;
+    }
+    const int64_t end = of[last * stride + OF_EXIT];
+    r->skews_s[r->n] = 1e-9 * (double)(end - of[first * stride + OF_EXIT]);
+    r->durations_s[r->n] = 1e-9 * (double)(end - entry);
+    r->first[first]++;
+    r->last[last]++;
+    r->n++;
+}
+
+/* Rank 0 decides for all how many barriers come next; 0 ends. */
+static int next_batch(struct ictus_skew *s, const struct ictus_skew_result *r, int64_t wanted,
+                      bool out_of_time, int64_t *n)
+{
+    int64_t left = wanted - r->n;
+    const bool hopeless = r->invalid > ATTEMPTS_FACTOR * wanted + BATCH_MAX;
+    left = left < s->batch ? left : s->batch;
+    *n = (out_of_time && r->n + r->invalid > 0) || hopeless ? 0 : left;
+    return MPI_Bcast(n, 1, MPI_INT64_T, 0, s->entry) == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+}
+
+static int run_all(struct ictus_skew *s, const struct subject *subject, int64_t wanted,
+                   double max_time_s, struct ictus_skew_result *r)
+{
+    const int64_t began = ictusi_source_read(s->clock->source);
+    int64_t n = 1;
+    int err = measure(s, subject, s->batch < WARMUP ? s->batch : WARMUP);
+    while (!err) {
+        const double spent_s = 1e-9 * (double)(ictusi_source_read(s->clock->source) - began);
+        err = next_batch(s, r, wanted, max_time_s > 0.0 && spent_s >= max_time_s, &n);
+        if (err || n == 0) {
+            break;
+        }
+        err = measure(s, subject, n);
+        for (int64_t i = 0; i < n && !err && s->rank == 0; i++) {
+            judge(s, i, n, r);
+        }
+    }
+    int64_t counts[2] = {r->n, r->invalid};
+    if (!err && MPI_Bcast(counts, 2, MPI_INT64_T, 0, s->entry) != MPI_SUCCESS) {
+        err = ICTUS_ERR_MPI;
+    }
+    r->n = counts[0];
+    r->invalid = counts[1];
+    return err;
+}
+
+static int reserve(const struct ictus_skew *s, int64_t n, struct ictus_skew_result *r)
+{
+    memset(r, 0, sizeof(*r));
+    bool enough = true;
+    if (s->rank == 0) {
+        r->skews_s = calloc((size_t)n, sizeof(*r->skews_s));
+        r->durations_s = calloc((size_t)n, sizeof(*r->durations_s));
+        r->first = calloc((size_t)s->size, sizeof(*r->first));
+        r->last = calloc((size_t)s->size, sizeof(*r->last));
+        enough = r->skews_s && r->durations_s && r->first && r->last;
+    }
+    struct ictus_time truth;
+    r->truth = ictus_clock_truth(s->clock, (struct ictus_time){0}, &truth) == ICTUS_OK;
+    return ictusi_sync_agree(s->entry, enough ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
+}
+
+int ictus_skew_run(struct ictus_skew *skew, const char *barrier, int64_t n, double max_time_s,
+                   struct ictus_skew_result *result, struct ictus_why *why)
+{
+    struct subject subject;
+    if (!skew || !barrier || n < 1 || !result) {
+        return ICTUS_ERR_ARG;
+    }
+    int err = ictusi_subject_init(&subject, skew->plain, barrier, skew->selector, why);
+    if (err) {
+        return err;
+    }
+    err = reserve(skew, n, result);
+    if (!err) {
+        err = run_all(skew, &subject, n, max_time_s, result);
+    }
+    ictusi_subject_fini(&subject);
+    if (!err && result->n == 0) {
+        err = ictus_because(why, ICTUS_ERR_SAMPLES,
+                            "barrier '%.80s': none of %lld starts was in time", barrier,
+                            (long long)result->invalid);
+    }
+    if (err) {
+        ictus_skew_result_free(result);
+    }
+    return err;
+}
+
+void ictus_skew_result_free(struct ictus_skew_result *result)
+{
+    free(result->skews_s);
+    free(result->durations_s);
+    free(result->first);
+    free(result->last);
+    memset(result, 0, sizeof(*result));
+}

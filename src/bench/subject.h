@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A barrier by name: "mpi", "mpi:ALGORITHM" (inside the MPI library), "dissemination", "tree",
+ * "linear" or "harmonize".
+ */
+#ifndef ICTUS_BENCH_SUBJECT_H
+#define ICTUS_BENCH_SUBJECT_H
+
+#include <ictus/barrier.h>
+#include <ictus/select.h>
+#include <mpi.h>
+
+struct subject {
+    enum ictus_barrier_algorithm algorithm;
+    MPI_Comm comm;   /* to call it on */
+    MPI_Comm forced; /* MPI_COMM_NULL: none */
+    struct ictus_selector *selector;
+};
+
+/*
+ * Make it ready on comm. Collective. selector may be NULL where no "mpi:" is asked for.
+ * Errors: ICTUS_ERR_UNKNOWN, ICTUS_ERR_UNSUPPORTED, ICTUS_ERR_MPI.
+ */
+int ictusi_subject_init(struct subject *subject, MPI_Comm comm, const char *name,
+                        struct ictus_selector *selector, struct ictus_why *why);
+
+/* Collective. */
+void ictusi_subject_fini(struct subject *subject);
+
+/* Call it, unless it is "harmonize", of which a caller wants to know more. Collective. */
+static inline int ictusi_subject_call(const struct subject *subject)
+{
+    if (subject->algorithm == ICTUS_BARRIER_MPI) {
+        return MPI_Barrier(subject->comm) == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+    }
+    return ictus_barrier(subject->comm, subject->algorithm);
+}
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The statistics of one sample: order statistics first. */
+#include "core/stats.h"
+
+#include <ictus/bench.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static void fill(const double *sorted, size_t n, struct ictus_summary *s)
+{
+    s->n = n;
+    s->median = ictusi_quantile(sorted, n, 0.5);
+    ictusi_median_interval(sorted, n, 0.95, &s->ci95_low, &s->ci95_high, &s->covered);
+    s->mean = ictusi_mean(sorted, n);
+    s->sd = ictusi_sd(sorted, n);
+    s->min = sorted[0];
+    s->max = sorted[n - 1];
+    s->p10 = ictusi_quantile(sorted, n, 0.10);
+    s->p25 = ictusi_quantile(sorted, n, 0.25);
+    s->p75 = ictusi_quantile(sorted, n, 0.75);
+    s->p90 = ictusi_quantile(sorted, n, 0.90);
+    s->p99 = ictusi_quantile(sorted, n, 0.99);
+    s->outliers = ictusi_tukey_outliers(sorted, n);
+}
+
+int ictus_summarize(const double *values, size_t n, struct ictus_summary *summary)
+{
+    if (!values || !summary || n == 0) {
+        return ICTUS_ERR_ARG;
+    }
+    double *sorted = malloc(n * sizeof(*sorted));
+    if (!sorted) {
+        return ICTUS_ERR_NOMEM;
+    }
+    memcpy(sorted, values, n * sizeof(*sorted));
+    ictusi_sort(sorted, n);
+    fill(sorted, n, summary);
+    free(sorted);
+    return ICTUS_OK;
+}

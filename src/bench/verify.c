@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Checking what an operation left in its buffers. Every element is a small integer, exact in every
+ * datatype, so that there are no false alarms from rounding or overflow.
+ */
+#include "bench/call.h"
+
+#include "sync/sync.h"
+
+#include <ictus/text.h>
+
+#include <string.h>
+
+/* Sums stay below 128 with any number of processes: only so many ranks contribute to an element. */
+enum { CONTRIBUTORS = 16, VALUE_CYCLE = 7, PLAIN_CYCLE = 101, BIT_STRIDE = 37 };
+
+struct check {
+    struct call *call;
+    struct datatype type;
+    struct reduction reduction;
+};
+
+/* What rank contributes to element i of block b in a reduction. */
+static int64_t contribution(const struct check *c, int rank, int b, int i)
+{
+    const int size = c->call->size;
+    const int turn = (int)(((int64_t)rank + size - (b + (int64_t)i) % size) % size);
+    switch (c->reduction.kind) {
+    case KIND_SUM:
+        return turn < CONTRIBUTORS ? turn % VALUE_CYCLE + 1 : 0;
+    case KIND_PROD:
+        return turn < 2 ? turn + 2 : 1;
+    case KIND_LAND:
+    case KIND_LOR:
+    case KIND_LXOR:
+        return turn == 0;
+    case KIND_BAND:
+    case KIND_BOR:
+    case KIND_BXOR:
+        return (rank * BIT_STRIDE + b + i) & 0x7f;
+    default:
+        return (rank * VALUE_CYCLE + b + i * 3) % PLAIN_CYCLE;
+    }
+}
+
+/* What rank sends in element i of block b where nothing is reduced. */
+static int64_t plain(int rank, int b, int i)
+{
+    return (int64_t)((rank * 31 + b * VALUE_CYCLE + i) % PLAIN_CYCLE);
+}
+
+/* Logical values in a C bool are 0 and 1: moved data must fit as well. */
+static int64_t fit(const struct check *c, int64_t value)
+{
+    return c->type.class == CLASS_LOGICAL ? value & 1 : value;
+}
+
+static bool reduces(const struct check *c)
+{
+    return ictusi_shape(c->call->operation->shape)->reduces;
+}
+
+static int64_t sent(const struct check *c, int rank, int b, int i)
+{
+    return reduces(c) ? contribution(c, rank, b, i) : fit(c, plain(rank, b, i));
+}
+
+/* The reduction over ranks [first, last]. */
+static int64_t reduced(const struct check *c, int first, int last, int b, int i)
+{
+    int64_t value = contribution(c, first, b, i);
+    for (int rank = first + 1; rank <= last; rank++) {
+        value = ictusi_reduction_apply(c->reduction.kind, value, contribution(c, rank, b, i));
+    }
+    return value;
+}
+
+static void fill(const struct check *c, void *buffer, int first_block, int blocks)
+{
+    unsigned char *element = buffer;
+    for (int b = 0; b < blocks; b++) {
+        for (int i = 0; i < c->call->count; i++) {
+            c->type.set(element, sent(c, c->call->rank, first_block + b, i));
+            element += c->type.size;
+        }
+    }
+}
+
+static int sent_blocks(const struct call *call)
+{
+    switch (ictusi_shape(call->operation->shape)->sends) {
+    case BLOCKS_NONE:
+        return 0;
+    case BLOCKS_ONE:
+        return 1;
+    case BLOCKS_TWO:
+        return NEIGHBORS;
+    default:
+        return call->size;
+    }
+}
+
+/* Put the data to be sent where the call takes it from: in place that is the receive buffer. */
+static void fill_all(struct check *c)
+{
+    struct call *call = c->call;
+    void *recv = call->recvs[call->set];
+    fill(c, call->sends[call->set], 0, sent_blocks(call));
+    if (call->operation->shape == SHAPE_REDUCE_LOCAL) {
+        fill(c, recv, 0, 1);
+        return;
+    }
+    if (call->send != MPI_IN_PLACE) {
+        return;
+    }
+    const size_t block = (size_t)call->count * c->type.size;
+    if (call->operation->shape == SHAPE_GATHER || call->operation->shape == SHAPE_ALLGATHER) {
+        fill(c, (unsigned char *)recv + (size_t)call->rank * block, 0, 1);
+    } else {
+        fill(c, recv, 0, sent_blocks(call));
+    }
+}
+
+/* The value that must stand in element i of received block b; false where nothing is defined. */
+static bool expected(const struct check *c, int b, int i, int64_t *value)
+{
+    const struct call *call = c->call;
+    const int last = call->size - 1;
+    const int left = (call->rank + last) % call->size;
+    const int right = (call->rank + 1) % call->size;
+    switch (call->operation->shape) {
+    case SHAPE_BCAST:
+        *value = sent(c, call->root, b, i);
+        return true;
+    case SHAPE_REDUCE:
+        *value = reduced(c, 0, last, b, i);
+        return call->rank == call->root;
+    case SHAPE_ALLREDUCE:
+        *value = reduced(c, 0, last, b, i);
+        return true;
+    case SHAPE_GATHER:
+        *value = sent(c, b, 0, i);
+        return call->rank == call->root;
+    case SHAPE_ALLGATHER:
+        *value = sent(c, b, 0, i);
+        return true;
+    case SHAPE_SCATTER:
+        *value = sent(c, call->root, call->rank, i);
+        return call->recv != MPI_IN_PLACE;
+    case SHAPE_ALLTOALL:
+        *value = sent(c, b, call->rank, i);
+        return true;
+    case SHAPE_REDUCE_SCATTER:
+        *value = reduced(c, 0, last, call->rank, i);
+        return true;
+    case SHAPE_SCAN:
+        *value = reduced(c, 0, call->rank, b, i);
+        return true;
+    case SHAPE_EXSCAN:
+        *value = call->rank ? reduced(c, 0, call->rank - 1, b, i) : 0;
+        return call->rank > 0;
+    case SHAPE_REDUCE_LOCAL:
+        *value = sent(c, call->rank, b, i);
+        *value = ictusi_reduction_apply(c->reduction.kind, *value, *value);
+        return true;
+    case SHAPE_NEIGHBOR_ALLGATHER:
+        *value = sent(c, b ? right : left, 0, i);
+        return true;
+    case SHAPE_NEIGHBOR_ALLTOALL:
+        /* The left neighbour's block for its right one, and the other way round. */
+        *value = sent(c, b ? right : left, 1 - b, i);
+        /* Where both neighbours are one process, libraries differ in which block is which. */
+        return call->size > 2;
+    case SHAPE_SHIFT:
+        *value = sent(c, left, 0, i);
+        return true;
+    case SHAPE_PING_PONG:
+        *value = sent(c, 1 - call->rank, 0, i);
+        return call->rank < 2;
+    default:
+        return false;
+    }
+}
+
+static int received_blocks(const struct call *call)
+{
+    switch (ictusi_shape(call->operation->shape)->receives) {
+    case BLOCKS_NONE:
+        return call->operation->shape == SHAPE_BCAST ? 1 : 0;
+    case BLOCKS_ONE:
+        return 1;
+    case BLOCKS_TWO:
+        return NEIGHBORS;
+    default:
+        return call->size;
+    }
+}
+
+static int compare(const struct check *c, struct ictus_why *why)
+{
+    const struct call *call = c->call;
+    const bool broadcast = call->operation->shape == SHAPE_BCAST;
+    const unsigned char *element = broadcast ? call->sends[call->set] : call->recvs[call->set];
+    const int blocks = received_blocks(call);
+    for (int b = 0; b < blocks; b++) {
+        for (int i = 0; i < call->count; i++, element += c->type.size) {
+            int64_t value = 0;
+            if (!expected(c, b, i, &value)) {
+                continue;
+            }
+            const int64_t found = c->type.get(element);
+            if (found != value) {
+                return ictus_because(why, ICTUS_ERR_CORRUPT,
+                                     "%s of %llu bytes gave a wrong result: rank %d, block %d, "
+                                     "element %d is %lld, should be %lld",
+                                     call->operation->name, (unsigned long long)call->bytes,
+                                     call->rank, b, i, (long long)found, (long long)value);
+            }
+        }
+    }
+    return ICTUS_OK;
+}
+
+int ictusi_call_check(struct call *call, const struct ictus_bench_plan *plan, struct ictus_why *why)
+{
+    struct check c = {.call = call};
+    int err = ictusi_datatype_find(plan->datatype ? plan->datatype : "char", &c.type, why);
+    if (!err) {
+        err = ictusi_reduction_find(plan->reduce ? plan->reduce : "sum", &c.reduction, why);
+    }
+    if (err || call->operation->user) {
+        return err; /* what a user's operation should leave is only known to its author */
+    }
+    fill_all(&c);
+    err = call->operation->run(call) == MPI_SUCCESS ? compare(&c, why) : ICTUS_ERR_MPI;
+    return ictusi_sync_agree(call->comm, err, why);
+}
