@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Three formulas for one word. */
+#include "overlap/formula.h"
+
+#include <math.h>
+
+static double clamp01(double x)
+{
+    return fmin(fmax(x, 0.0), 1.0);
+}
+
+double ictusi_overlap_h08(double overhead, double blocking)
+{
+    return blocking > 0.0 ? clamp01(1.0 - overhead / blocking) : 0.0;
+}
+
+double ictusi_overlap_osu(double overall, double compute, double test, double pure)
+{
+    return pure > 0.0 ? fmax(0.0, 1.0 - (overall - (compute - test)) / pure) : 0.0;
+}
+
+double ictusi_overlap_imb(double overall, double compute, double pure)
+{
+    const double longer = fmax(pure, compute);
+    return longer > 0.0 ? clamp01((pure + compute - overall) / longer) : 0.0;
+}
