@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Writing results: each object goes whole to the file and to standard output, or not at all. */
+#include "print.h"
+#include "result.h"
+
+#include <ictus/result.h>
+#include <ictus/text.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct ictus_output {
+    struct printer printer;
+    int fd;       /* -1: no file */
+    off_t length; /* of the whole lines in the file */
+    int err;      /* the first failure, kept for ictus_output_close() */
+    bool broken;  /* the file takes no more */
+};
+
+json_t *ictus_result_real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* Write all of a buffer. A full disk shows as a short write followed by an error. */
+static int write_all(int fd, const char *bytes, size_t count)
+{
+    while (count > 0) {
+        const ssize_t done = write(fd, bytes, count);
+        if (done < 0 && errno == EINTR) {
+            continue;
+        }
+        if (done <= 0) {
+            return ICTUS_ERR_IO;
+        }
+        bytes += done;
+        count -= (size_t)done;
+    }
+    return ICTUS_OK;
+}
+
+static int write_line(struct ictus_output *out, const json_t *object)
+{
+    if (out->fd < 0 || out->broken) {
+        return out->fd < 0 ? ICTUS_OK : ICTUS_ERR_IO;
+    }
+    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    if (!text) {
+        return ICTUS_ERR_NOMEM;
+    }
+    const size_t length = strlen(text);
+    text[length] = '\n'; /* one write a line, so that a kill seldom cuts one */
+    int err = write_all(out->fd, text, length + 1);
+    free(text);
+    if (err) {
+        out->broken = true;
+        /* Pipes and devices cannot be cut: nothing better can be done for them. */
+        const int cut = ftruncate(out->fd, out->length);
+        (void)cut;
+        return err;
+    }
+    out->length += (off_t)length + 1;
+    return ICTUS_OK;
+}
+
+static struct ictus_output *output_create(enum ictus_format format,
+                                          const struct ictus_column *columns)
+{
+    struct ictus_output *out = calloc(1, sizeof(*out));
+    if (!out) {
+        return NULL;
+    }
+    out->fd = -1;
+    out->printer = (struct printer){stdout, format, columns, false, json_object()};
+    if (!out->printer.csv_types) {
+        free(out);
+        return NULL;
+    }
+    return out;
+}
+
+static int cannot(struct ictus_why *why, const char *path, const char *what)
+{
+    return ictus_because(why, ICTUS_ERR_IO, "cannot %s '%.200s': %s", what, path, strerror(errno));
+}
+
+static int write_header(struct ictus_output *out, const char *path, json_t *header,
+                        struct ictus_why *why)
+{
+    if (!path) {
+        return ICTUS_OK;
+    }
+    out->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (out->fd < 0) {
+        return cannot(why, path, "write");
+    }
+    const int err = write_line(out, header);
+    return err == ICTUS_ERR_IO ? cannot(why, path, "write to") : err;
+}
+
+/* The header with its two fixed members in front; NULL when out of memory. */
+static json_t *complete_header(json_t *header)
+{
+    json_t *whole = json_pack("{s:s, s:s}", "type", "header", "schema", ICTUSI_RESULT_SCHEMA);
+    if (whole && json_object_update_missing(whole, header)) {
+        json_decref(whole);
+        whole = NULL;
+    }
+    json_decref(header);
+    return whole;
+}
+
+int ictus_output_open(enum ictus_format format, const struct ictus_column *columns,
+                      const char *path, json_t *header, struct ictus_output **out,
+                      struct ictus_why *why)
+{
+    if (!out || !json_is_object(header)) {
+        json_decref(header);
+        return ictus_because(why, ICTUS_ERR_ARG, "the header must be an object");
+    }
+    int err = ICTUS_ERR_NOMEM;
+    json_t *whole = complete_header(header);
+    struct ictus_output *fresh = output_create(format, columns);
+    if (whole && fresh) {
+        err = write_header(fresh, path, whole, why);
+    }
+    json_decref(whole);
+    if (err) {
+        (void)ictus_output_close(fresh);
+        return err;
+    }
+    *out = fresh;
+    return ICTUS_OK;
+}
+
+/* The length of the file up to and with its last newline. */
+static int whole_lines(int fd, off_t *length)
+{
+    off_t end = lseek(fd, 0, SEEK_END);
+    char block[4096];
+    while (end > 0) {
+        const size_t count = end < (off_t)sizeof(block) ? (size_t)end : sizeof(block);
+        if (pread(fd, block, count, end - (off_t)count) != (ssize_t)count) {
+            return ICTUS_ERR_IO;
+        }
+        const char *newline = memrchr(block, '\n', count);
+        if (newline) {
+            *length = end - (off_t)count + (newline - block) + 1;
+            return ICTUS_OK;
+        }
+        end -= (off_t)count;
+    }
+    *length = 0;
+    return end < 0 ? ICTUS_ERR_IO : ICTUS_OK;
+}
+
+static int reopen(struct ictus_output *out, const char *path, struct ictus_why *why)
+{
+    json_t *objects = NULL;
+    int err = ictus_result_read(path, &objects, NULL, why);
+    if (err) {
+        return err;
+    }
+    json_decref(objects);
+    out->fd = open(path, O_RDWR | O_CLOEXEC);
+    if (out->fd < 0 || whole_lines(out->fd, &out->length) || ftruncate(out->fd, out->length) ||
+        lseek(out->fd, out->length, SEEK_SET) < 0) {
+        return cannot(why, path, "go on with");
+    }
+    return ICTUS_OK;
+}
+
+int ictus_output_resume(enum ictus_format format, const struct ictus_column *columns,
+                        const char *path, struct ictus_output **out, struct ictus_why *why)
+{
+    if (!out || !path) {
+        return ictus_because(why, ICTUS_ERR_ARG, "resuming needs a result file");
+    }
+    struct ictus_output *fresh = output_create(format, columns);
+    if (!fresh) {
+        return ICTUS_ERR_NOMEM;
+    }
+    const int err = reopen(fresh, path, why);
+    if (err) {
+        (void)ictus_output_close(fresh);
+        return err;
+    }
+    *out = fresh;
+    return ICTUS_OK;
+}
+
+static int put(struct ictus_output *out, json_t *object, bool keep, bool show)
+{
+    if (!out || !json_is_string(json_object_get(object, "type"))) {
+        json_decref(object);
+        return ICTUS_ERR_ARG;
+    }
+    const int written = keep ? write_line(out, object) : ICTUS_OK;
+    const int printed = show ? ictusi_printer_put(&out->printer, object) : ICTUS_OK;
+    const int err = written ? written : printed;
+    json_decref(object);
+    if (!out->err) {
+        out->err = err;
+    }
+    return err;
+}
+
+int ictus_output_put(struct ictus_output *out, json_t *object)
+{
+    return put(out, object, true, true);
+}
+
+int ictus_output_keep(struct ictus_output *out, json_t *object)
+{
+    return put(out, object, true, false);
+}
+
+int ictus_output_show(struct ictus_output *out, json_t *object)
+{
+    return put(out, object, false, true);
+}
+
+int ictus_output_close(struct ictus_output *out)
+{
+    if (!out) {
+        return ICTUS_OK;
+    }
+    int err = out->err;
+    if (out->fd >= 0 && close(out->fd) && !err) {
+        err = ICTUS_ERR_IO;
+    }
+    json_decref(out->printer.csv_types);
+    free(out);
+    return err;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How result objects look on standard output: table rows, CSV rows, JSON lines. */
+#include "print.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELL_MAX = 256, NAME_MAX_BYTES = 512 };
+
+bool ictusi_result_is_raw(const char *key)
+{
+    return strncmp(key, "raw", 3) == 0;
+}
+
+/* Columns as wide as values usually are; a row is printed before the next one is known. */
+static int column_width(const struct ictus_column *column)
+{
+    static const int usual[] = {[ICTUS_COLUMN_TEXT] = 12,
+                                [ICTUS_COLUMN_COUNT] = 8,
+                                [ICTUS_COLUMN_SECONDS] = 12,
+                                [ICTUS_COLUMN_NS] = 12,
+                                [ICTUS_COLUMN_NUMBER] = 12};
+    const int title = (int)strlen(column->title);
+    return title > usual[column->kind] ? title : usual[column->kind];
+}
+
+static void format_number(enum ictus_column_kind kind, const json_t *value, char *cell)
+{
+    const double number = json_number_value(value);
+    if (kind == ICTUS_COLUMN_SECONDS) {
+        (void)snprintf(cell, CELL_MAX, "%.3f", number * 1e6);
+    } else if (kind == ICTUS_COLUMN_NS) {
+        (void)snprintf(cell, CELL_MAX, "%.3f", number * 1e-3);
+    } else if (json_is_integer(value)) {
+        (void)snprintf(cell, CELL_MAX, "%lld", (long long)json_integer_value(value));
+    } else {
+        (void)snprintf(cell, CELL_MAX, "%.6g", number);
+    }
+}
+
+static void format_cell(enum ictus_column_kind kind, const json_t *value, char *cell)
+{
+    if (!value || json_is_null(value)) {
+        (void)snprintf(cell, CELL_MAX, "-");
+    } else if (json_is_string(value)) {
+        (void)snprintf(cell, CELL_MAX, "%s", json_string_value(value));
+    } else if (json_is_boolean(value)) {
+        (void)snprintf(cell, CELL_MAX, "%s", json_is_true(value) ? "yes" : "no");
+    } else if (json_is_number(value)) {
+        format_number(kind, value, cell);
+    } else {
+        (void)snprintf(cell, CELL_MAX, "...");
+    }
+}
+
+static void put_cell(const struct printer *printer, const struct ictus_column *column,
+                     const char *cell)
+{
+    const bool first = column == printer->columns;
+    const bool last = !column[1].key;
+    const int width = column_width(column);
+    if (column->kind != ICTUS_COLUMN_TEXT) {
+        (void)fprintf(printer->stream, "%s%*s", first ? "" : " ", width, cell);
+    } else {
+        (void)fprintf(printer->stream, "%s%-*s", first ? "" : " ", last ? 0 : width, cell);
+    }
+}
+
+static bool has_column(const struct printer *printer, const char *key)
+{
+    for (const struct ictus_column *column = printer->columns; column->key; column++) {
+        if (strcmp(column->key, key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void print_table_row(struct printer *printer, const json_t *object)
+{
+    const struct ictus_column *column = NULL;
+    char cell[CELL_MAX];
+    if (json_object_get(object, "verdict") && !has_column(printer, "verdict")) {
+        return; /* a sentence about the table, which the command prints itself */
+    }
+    if (!printer->titled) {
+        for (column = printer->columns; column->key; column++) {
+            put_cell(printer, column, column->title);
+        }
+        (void)fputc('\n', printer->stream);
+        printer->titled = true;
+    }
+    for (column = printer->columns; column->key; column++) {
+        format_cell(column->kind, json_object_get(object, column->key), cell);
+        put_cell(printer, column, cell);
+    }
+    (void)fputc('\n', printer->stream);
+}
+
+static int print_json(const struct printer *printer, const json_t *object)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    int err = ICTUS_ERR_NOMEM;
+    json_t *shown = json_object();
+    json_object_foreach((json_t *)object, key, value)
+    {
+        if (!ictusi_result_is_raw(key)) {
+            (void)json_object_set(shown, key, value);
+        }
+    }
+    char *text = json_dumps(shown, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    if (text) {
+        err = fprintf(printer->stream, "%s\n", text) < 0 ? ICTUS_ERR_IO : ICTUS_OK;
+        free(text);
+    }
+    json_decref(shown);
+    return err;
+}
+
+/* A comma-separated cell, quoted where RFC 4180 asks for it. */
+static void put_csv_text(FILE *stream, const char *text)
+{
+    if (!strpbrk(text, ",\"\n\r")) {
+        (void)fputs(text, stream);
+        return;
+    }
+    (void)fputc('"', stream);
+    for (; *text; text++) {
+        if (*text == '"') {
+            (void)fputc('"', stream);
+        }
+        (void)fputc(*text, stream);
+    }
+    (void)fputc('"', stream);
+}
+
+static void put_csv_value(FILE *stream, const json_t *value)
+{
+    if (!value || json_is_null(value)) {
+        return;
+    }
+    if (json_is_string(value)) {
+        put_csv_text(stream, json_string_value(value));
+        return;
+    }
+    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+    put_csv_text(stream, text ? text : "");
+    free(text);
+}
+
+/* The names of an object's columns; members of nested objects become "outer.inner". */
+static void collect_names(const json_t *object, const char *prefix, json_t *names)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    char name[NAME_MAX_BYTES];
+    json_object_foreach((json_t *)object, key, value)
+    {
+        const bool top = !prefix[0];
+        if (top && (ictusi_result_is_raw(key) || strcmp(key, "type") == 0)) {
+            continue;
+        }
+        (void)snprintf(name, sizeof(name), "%s%s%s", prefix, top ? "" : ".", key);
+        if (json_is_object(value) && top) {
+            collect_names(value, name, names);
+        } else {
+            (void)json_array_append_new(names, json_string(name));
+        }
+    }
+}
+
+static const json_t *find_member(const json_t *object, const char *name)
+{
+    const json_t *whole = json_object_get(object, name);
+    const char *dot = strchr(name, '.');
+    char outer[NAME_MAX_BYTES];
+    if (whole || !dot) {
+        return whole;
+    }
+    (void)snprintf(outer, sizeof(outer), "%.*s", (int)(dot - name), name);
+    return json_object_get(json_object_get(object, outer), dot + 1);
+}
+
+static int print_csv_row(struct printer *printer, const json_t *object)
+{
+    const char *type = json_string_value(json_object_get(object, "type"));
+    const json_t *names = json_object_get(printer->csv_types, type);
+    size_t i = 0;
+    json_t *name = NULL;
+    if (!names) {
+        json_t *fresh = json_array();
+        if (!fresh) {
+            return ICTUS_ERR_NOMEM;
+        }
+        collect_names(object, "", fresh);
+        if (json_object_set_new(printer->csv_types, type, fresh)) {
+            return ICTUS_ERR_NOMEM;
+        }
+        names = fresh;
+        (void)fputs("type", printer->stream);
+        json_array_foreach(names, i, name)
+        {
+            (void)fputc(',', printer->stream);
+            put_csv_text(printer->stream, json_string_value(name));
+        }
+        (void)fputc('\n', printer->stream);
+    }
+    put_csv_text(printer->stream, type);
+    json_array_foreach(names, i, name)
+    {
+        (void)fputc(',', printer->stream);
+        put_csv_value(printer->stream, find_member(object, json_string_value(name)));
+    }
+    (void)fputc('\n', printer->stream);
+    return ICTUS_OK;
+}
+
+int ictusi_printer_put(struct printer *printer, const json_t *object)
+{
+    int err = ICTUS_OK;
+    if (printer->format == ICTUS_FORMAT_CSV) {
+        err = print_csv_row(printer, object);
+    } else if (printer->format == ICTUS_FORMAT_JSON || !printer->columns) {
+        err = print_json(printer, object);
+    } else {
+        print_table_row(printer, object);
+    }
+    if (!err && (fflush(printer->stream) || ferror(printer->stream))) {
+        err = ICTUS_ERR_IO;
+    }
+    return err;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reading result files, forgiving what killed runs, other programs and full disks leave in them. */
+#include "result.h"
+
+#include <ictus/result.h>
+#include <ictus/text.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reading {
+    const char *path;
+    json_t *objects;
+    long line;
+    int skipped;
+    int found;
+};
+
+/* The bare words that are no JSON but that other writers leave for a number. */
+static size_t not_a_number(const char *text, size_t left)
+{
+    static const char *const words[] = {"NaN",       "nan",      "-NaN", "-nan",
+                                        "-Infinity", "Infinity", "inf",  "-inf"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        const size_t length = strlen(words[i]);
+        if (left >= length && strncmp(text, words[i], length) == 0) {
+            return length;
+        }
+    }
+    return 0;
+}
+
+/* A copy of the text with null for every such word outside a string; NULL if there was none. */
+static char *null_for_nan(const char *text, size_t length)
+{
+    char *copy = malloc(2 * length + 8); /* the shortest word has three letters, null four */
+    size_t at = 0;
+    bool inside = false;
+    bool any = false;
+    for (size_t i = 0; copy && i < length; i++) {
+        const size_t word = inside ? 0 : not_a_number(text + i, length - i);
+        if (word > 0) {
+            memcpy(copy + at, "null", 4);
+            at += 4;
+            i += word - 1;
+            any = true;
+            continue;
+        }
+        if (text[i] == '"') {
+            inside = !inside;
+        } else if (inside && text[i] == '\\' && i + 1 < length) {
+            copy[at++] = text[i++];
+        }
+        copy[at++] = text[i];
+    }
+    if (!any) {
+        free(copy);
+        return NULL;
+    }
+    copy[at] = '\0';
+    return copy;
+}
+
+static json_t *parse_line(const char *text, size_t length)
+{
+    json_t *object = json_loadb(text, length, 0, NULL);
+    if (!object) {
+        char *copy = null_for_nan(text, length);
+        object = copy ? json_loads(copy, 0, NULL) : NULL;
+        free(copy);
+    }
+    return object;
+}
+
+/* A header of a later major schema may mean anything: refuse it by name. */
+static int check_schema(const struct reading *reading, const json_t *object, struct ictus_why *why)
+{
+    const char *schema = json_string_value(json_object_get(object, "schema"));
+    const size_t family = strlen(ICTUSI_RESULT_FAMILY);
+    if (!schema || strcmp(schema, ICTUSI_RESULT_SCHEMA) == 0) {
+        return ICTUS_OK;
+    }
+    if (strncmp(schema, ICTUSI_RESULT_FAMILY, family) == 0) {
+        return ictus_because(why, ICTUS_ERR_FORMAT,
+                             "%.200s line %ld: schema '%.60s', but this program reads '%s'",
+                             reading->path, reading->line, schema, ICTUSI_RESULT_SCHEMA);
+    }
+    return ICTUS_OK;
+}
+
+static bool is_blank(const char *text, size_t length)
+{
+    while (length > 0 && isspace((unsigned char)text[length - 1])) {
+        length--;
+    }
+    return length == 0;
+}
+
+static int take_line(struct reading *reading, char *text, size_t length, struct ictus_why *why)
+{
+    static const char mark[] = "\xef\xbb\xbf"; /* what some editors put before UTF-8 */
+    reading->line++;
+    if (reading->line == 1 && length >= 3 && memcmp(text, mark, 3) == 0) {
+        text += 3;
+        length -= 3;
+    }
+    if (is_blank(text, length)) {
+        return ICTUS_OK;
+    }
+    json_t *object = parse_line(text, length);
+    const char *type = json_string_value(json_object_get(object, "type"));
+    if (!type) {
+        reading->skipped++;
+        json_decref(object);
+        return ICTUS_OK;
+    }
+    const bool header = strcmp(type, "header") == 0;
+    int err = header ? check_schema(reading, object, why) : ICTUS_OK;
+    if (!err && reading->found == 0 && !header) {
+        err = json_array_append_new(reading->objects, json_pack("{s:s}", "type", "header"))
+                  ? ICTUS_ERR_NOMEM
+                  : ICTUS_OK;
+    }
+    reading->found++;
+    if (err) {
+        json_decref(object);
+        return err;
+    }
+    return json_array_append_new(reading->objects, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
+}
+
+static int read_lines(struct reading *reading, FILE *file, struct ictus_why *why)
+{
+    char *line = NULL;
+    size_t room = 0;
+    int err = ICTUS_OK;
+    errno = 0;
+    while (!err) {
+        const ssize_t length = getline(&line, &room, file);
+        if (length < 0) {
+            break;
+        }
+        err = take_line(reading, line, (size_t)length, why);
+    }
+    free(line);
+    if (!err && ferror(file)) {
+        err = ictus_because(why, ICTUS_ERR_IO, "cannot read '%.200s': %s", reading->path,
+                            strerror(errno));
+    }
+    if (!err && reading->found == 0) {
+        err = ictus_because(why, ICTUS_ERR_FORMAT, "%.200s line %ld: no ictus result in the file",
+                            reading->path, reading->line);
+    }
+    return err;
+}
+
+int ictus_result_read(const char *path, json_t **objects, int *skipped, struct ictus_why *why)
+{
+    if (!path || !objects) {
+        return ictus_because(why, ICTUS_ERR_ARG, "no result file given");
+    }
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        return ictus_because(why, ICTUS_ERR_IO, "cannot read '%.200s': %s", path, strerror(errno));
+    }
+    struct reading reading = {.path = path, .objects = json_array()};
+    const int err = reading.objects ? read_lines(&reading, file, why) : ICTUS_ERR_NOMEM;
+    (void)fclose(file);
+    if (err) {
+        json_decref(reading.objects);
+        return err;
+    }
+    *objects = reading.objects;
+    if (skipped) {
+        *skipped = reading.skipped;
+    }
+    return ICTUS_OK;
+}
