@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a source is like on one process: how fine, how costly, whether it ever runs backwards. */
+#include "core/stats.h"
+#include "study/study.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    READS = 4096,        /* in one burst */
+    BATCHES = 31,        /* of reads, for the cost */
+    BATCH_READS = 1000,  /* the clock that times them adds under 0.1 ns to each */
+    CPUS_MAX = 64,       /* visited: bounds the time this takes on large nodes */
+    COARSE_NS = 20000000 /* a clock that has not ticked in 20 ms is not waited for any longer */
+};
+
+static int64_t monotonic_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * ICTUS_NS_PER_S + now.tv_nsec;
+}
+
+static double read_cost_ns(const struct source *source)
+{
+    double cost[BATCHES];
+    for (int b = 0; b < BATCHES; b++) {
+        const int64_t start = monotonic_ns();
+        for (int i = 0; i < BATCH_READS; i++) {
+            (void)ictusi_source_read(source);
+        }
+        cost[b] = (double)(monotonic_ns() - start) / BATCH_READS;
+    }
+    ictusi_sort(cost, BATCHES);
+    return ictusi_quantile(cost, BATCHES, 0.5);
+}
+
+static void count_steps(const int64_t *readings, int n, struct ictus_source_study *out)
+{
+    for (int i = 1; i < n; i++) {
+        const double step = (double)(readings[i - 1] - readings[i]);
+        out->backwards += step > 0.0 ? 1 : 0;
+        out->worst_step_ns = step > out->worst_step_ns ? step : out->worst_step_ns;
+    }
+    out->reads += (uint64_t)n - 1;
+}
+
+/*
+ * The tick of a clock that is read slower than it ticks shows in how its differences differ; that
+ * of a coarse clock in the differences themselves.
+ */
+static double finest_difference(double *differences, size_t n)
+{
+    double finest = 0.0;
+    double before = 0.0;
+    ictusi_sort(differences, n);
+    for (size_t i = 0; i < n; i++) {
+        const double gap = differences[i] - before;
+        if (gap > 0.0 && (finest == 0.0 || gap < finest)) {
+            finest = gap;
+        }
+        before = differences[i];
+    }
+    return finest;
+}
+
+static double resolution_ns(const int64_t *readings)
+{
+    double differences[READS];
+    size_t n = 0;
+    for (int i = 1; i < READS; i++) {
+        if (readings[i] > readings[i - 1]) {
+            differences[n++] = (double)(readings[i] - readings[i - 1]);
+        }
+    }
+    return finest_difference(differences, n);
+}
+
+static void take(const struct source *source, int64_t *readings)
+{
+    for (int i = 0; i < READS; i++) {
+        readings[i] = ictusi_source_read(source);
+    }
+}
+
+/* A clock so coarse that a burst saw no tick: wait for two. */
+static double coarse_resolution_ns(const struct source *source)
+{
+    const int64_t deadline = monotonic_ns() + COARSE_NS;
+    int64_t first = 0;
+    int ticks = 0;
+    for (int64_t last = ictusi_source_read(source); monotonic_ns() < deadline;) {
+        const int64_t now = ictusi_source_read(source);
+        if (now > last && ++ticks == 2) {
+            return (double)(now - first);
+        }
+        first = now > last ? now : first;
+        last = now;
+    }
+    return 0.0;
+}
+
+#if defined(ICTUS_SIMGRID)
+static void visit_cpus(const struct source *source, int64_t *readings,
+                       struct ictus_source_study *out)
+{
+    (void)source;
+    (void)readings;
+    out->cpus = 1; /* a simulated host has no CPUs to hop between */
+}
+#else
+/* H08 2.1, "process hopping": the counters of two CPUs need not agree. */
+static void visit_cpus(const struct source *source, int64_t *readings,
+                       struct ictus_source_study *out)
+{
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof(allowed), &allowed)) {
+        out->cpus = 1;
+        return;
+    }
+    for (size_t cpu = 0; cpu < CPU_SETSIZE && out->cpus < CPUS_MAX; cpu++) {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        if (!CPU_ISSET(cpu, &allowed)) {
+            continue;
+        }
+        const int64_t before = ictusi_source_read(source);
+        if (sched_setaffinity(0, sizeof(one), &one)) {
+            continue;
+        }
+        take(source, readings);
+        const int64_t hop[2] = {before, readings[0]};
+        count_steps(hop, 2, out);
+        count_steps(readings, READS, out);
+        out->cpus++;
+    }
+    (void)sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+#endif
+
+int ictus_study_source(const struct ictus_study *study, struct ictus_source_study *out)
+{
+    int64_t *readings = study && out ? calloc(READS, sizeof(*readings)) : NULL;
+    if (!readings) {
+        return study && out ? ICTUS_ERR_NOMEM : ICTUS_ERR_ARG;
+    }
+    *out = (struct ictus_source_study){0};
+    take(study->source, readings);
+    out->resolution_ns = resolution_ns(readings);
+    count_steps(readings, READS, out);
+    if (out->resolution_ns == 0.0) {
+        out->resolution_ns = coarse_resolution_ns(study->source);
+    }
+    out->cost_ns = read_cost_ns(study->source);
+    visit_cpus(study->source, readings, out);
+    free(readings);
+    return ICTUS_OK;
+}

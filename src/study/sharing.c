@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which processes read the same clock: by what their sources promise, and by what they read. */
+#include "core/estimator.h"
+#include "exchange/exchange.h"
+#include "study/study.h"
+#include "sync/sync.h"
+
+#include <ictus/text.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHECKS = 10 };
+
+/* 64-bit FNV-1a; 16384 different texts collide with a probability of 1e-11. */
+static uint64_t hash(const char *text)
+{
+    uint64_t h = UINT64_C(14695981039346656037);
+    for (; *text; text++) {
+        h = (h ^ (unsigned char)*text) * UINT64_C(1099511628211);
+    }
+    return h;
+}
+
+struct named {
+    uint64_t name;
+    int rank;
+};
+
+static int compare_named(const void *a, const void *b)
+{
+    const struct named *x = a;
+    const struct named *y = b;
+    if (x->name != y->name) {
+        return x->name < y->name ? -1 : 1;
+    }
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* For each rank the lowest one with the same name. */
+static void first_of_each(const struct named *sorted, int n, int *first)
+{
+    int leader = 0;
+    for (int i = 0; i < n; i++) {
+        if (i == 0 || sorted[i].name != sorted[i - 1].name) {
+            leader = sorted[i].rank;
+        }
+        first[sorted[i].rank] = leader;
+    }
+}
+
+/* Collective: for every rank the lowest rank with the same name, and how many names there are. */
+static int gather_first(const struct ictus_study *study, uint64_t name, int *first)
+{
+    const size_t n = (size_t)study->size;
+    uint64_t *names = calloc(n, sizeof(*names));
+    struct named *sorted = calloc(n, sizeof(*sorted));
+    int err = ictusi_sync_agree(study->comm, names && sorted ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
+    if (!err) {
+        const int sent = MPI_Allgather(&name, 1, MPI_UINT64_T, names, 1, MPI_UINT64_T, study->comm);
+        err = sent == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+    }
+    if (!err) {
+        for (size_t i = 0; i < n; i++) {
+            sorted[i] = (struct named){names[i], (int)i};
+        }
+        qsort(sorted, n, sizeof(*sorted), compare_named);
+        first_of_each(sorted, study->size, first);
+    }
+    free(names);
+    free(sorted);
+    return err;
+}
+
+static int count_leaders(const int *first, int n)
+{
+    int leaders = 0;
+    for (int i = 0; i < n; i++) {
+        leaders += first[i] == i;
+    }
+    return leaders;
+}
+
+/* Whether exchanges with the leader leave room for an offset of zero. */
+static int agrees(struct exchange *x, int leader, bool *agree)
+{
+    struct stamp stamps[CHECKS];
+    struct offset offset;
+    int err = ictusi_exchange_ping(x, leader, CHECKS, stamps);
+    if (!err) {
+        *agree = ictusi_offset_skampi(stamps, CHECKS, &offset) == ICTUS_OK &&
+                 fabs((double)offset.offset + offset.frac) <= offset.half_width_ns;
+    }
+    return err;
+}
+
+/* Every member of a group against its first process; leaders answer one after the other. */
+static int check_readings(const struct ictus_study *study, const int *first, bool *agree)
+{
+    struct exchange x = {.comm = study->comm, .source = study->source, .crowded = study->crowded};
+    const struct line bare = ictusi_line_identity();
+    int err = ICTUS_OK;
+    *agree = true;
+    if (first[study->rank] != study->rank) {
+        return agrees(&x, first[study->rank], agree);
+    }
+    for (int i = study->rank + 1; i < study->size && !err; i++) {
+        if (first[i] == study->rank) {
+            err = ictusi_exchange_pong(&x, i, CHECKS, &bare);
+        }
+    }
+    return err;
+}
+
+/* Nodes are what shares memory: each is named by its lowest rank. */
+static int node_of(const struct ictus_study *study)
+{
+    MPI_Comm node = MPI_COMM_NULL;
+    int lowest = study->rank;
+    if (MPI_Comm_split_type(study->comm, MPI_COMM_TYPE_SHARED, study->rank, MPI_INFO_NULL, &node) ==
+        MPI_SUCCESS) {
+        MPI_Allreduce(MPI_IN_PLACE, &lowest, 1, MPI_INT, MPI_MIN, node);
+        MPI_Comm_free(&node);
+    }
+    return lowest;
+}
+
+static uint64_t promised_name(const struct ictus_study *study)
+{
+    char text[SOURCE_IDENTITY_MAX] = "";
+    study->source->ops->identify(study->source, text, sizeof(text));
+    /* Who is promised nothing is alone. */
+    return text[0] ? hash(text) : (uint64_t)study->rank;
+}
+
+static int count_names(const struct ictus_study *study, uint64_t name, int *scratch, int *count)
+{
+    const int err = gather_first(study, name, scratch);
+    *count = err ? 0 : count_leaders(scratch, study->size);
+    return err;
+}
+
+static int find_groups(const struct ictus_study *study, int *first, struct ictus_sharing *out)
+{
+    char kernel[SOURCE_IDENTITY_MAX];
+    bool agree = true;
+    ictusi_source_kernel_identity(kernel, sizeof(kernel));
+    int err = count_names(study, hash(kernel), first, &out->kernels);
+    if (!err) {
+        err = gather_first(study, promised_name(study), first);
+    }
+    if (!err) {
+        err = ictusi_sync_agree(study->comm, check_readings(study, first, &agree), NULL);
+    }
+    if (err) {
+        return err;
+    }
+    out->contradicted = agree ? 0 : 1;
+    MPI_Allreduce(MPI_IN_PLACE, &out->contradicted, 1, MPI_INT, MPI_SUM, study->comm);
+    const int leader = agree ? first[study->rank] : study->rank;
+    const int node = node_of(study);
+    int same = leader == node;
+    MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, study->comm);
+    out->per_node = same != 0;
+    err = count_names(study, (uint64_t)node, first, &out->nodes);
+    if (!err) {
+        err = count_names(study, (uint64_t)leader, first, &out->groups);
+    }
+    for (int i = 0; i < first[study->rank] && !err; i++) {
+        out->group += first[i] == i;
+    }
+    return err;
+}
+
+int ictus_study_sharing(struct ictus_study *study, struct ictus_sharing *out, struct ictus_why *why)
+{
+    if (!study || !out) {
+        return ictus_because(why, ICTUS_ERR_ARG, "sharing needs a study");
+    }
+    struct ictus_sharing found = {0};
+    int *first = calloc((size_t)study->size, sizeof(*first));
+    int err = ictusi_sync_agree(study->comm, first ? ICTUS_OK : ICTUS_ERR_NOMEM, why);
+    if (!err) {
+        err = find_groups(study, first, &found);
+    }
+    free(first);
+    if (!err) {
+        *out = found;
+    }
+    return err;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opening the sources of a job, and bursts of exchanges between two of its processes. */
+#include "study/study.h"
+
+#include "core/estimator.h"
+#include "exchange/exchange.h"
+#include "sync/place.h"
+
+#include <ictus/text.h>
+
+#include <stdlib.h>
+
+static int build(struct ictus_study *study, MPI_Comm comm, const char *source,
+                 struct ictus_why *why)
+{
+    const int err = ictusi_place_own(comm, &study->comm);
+    if (err) {
+        return err;
+    }
+    MPI_Comm_rank(study->comm, &study->rank);
+    MPI_Comm_size(study->comm, &study->size);
+    return ictusi_place_open_source(study->comm, source, &study->source, &study->crowded, why);
+}
+
+int ictus_study_create(MPI_Comm comm, const char *source, struct ictus_study **study,
+                       struct ictus_why *why)
+{
+    int inter = 0;
+    if (comm == MPI_COMM_NULL || !source || !study) {
+        return ictus_because(why, ICTUS_ERR_ARG, "a study needs a communicator and a clock");
+    }
+    if (MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter) {
+        return ictus_because(why, ICTUS_ERR_INTERCOMM, "a study needs an intra-communicator");
+    }
+    struct ictus_study *made = calloc(1, sizeof(*made));
+    if (!made) {
+        return ICTUS_ERR_NOMEM;
+    }
+    made->comm = MPI_COMM_NULL;
+    const int err = build(made, comm, source, why);
+    if (err) {
+        ictus_study_free(made);
+        return err;
+    }
+    *study = made;
+    return ICTUS_OK;
+}
+
+void ictus_study_free(struct ictus_study *study)
+{
+    if (!study) {
+        return;
+    }
+    ictusi_source_free(study->source);
+    if (study->comm != MPI_COMM_NULL) {
+        ictusi_place_disown(&study->comm);
+    }
+    free(study);
+}
+
+struct ictus_time ictus_study_now(const struct ictus_study *study)
+{
+    return (struct ictus_time){ictusi_source_read(study->source)};
+}
+
+void ictus_study_identity(const struct ictus_study *study, char *text, size_t size)
+{
+    study->source->ops->identify(study->source, text, size);
+}
+
+static struct exchange exchange_of(const struct ictus_study *study)
+{
+    return (struct exchange){
+        .comm = study->comm, .source = study->source, .crowded = study->crowded};
+}
+
+static bool is_pair(const struct ictus_study *study, int a, int b, size_t n)
+{
+    return study && a != b && a >= 0 && b >= 0 && a < study->size && b < study->size && n > 0;
+}
+
+/* The client's side of a burst; the caller frees the stamps. */
+static int burst(struct ictus_study *study, int peer, size_t n, struct stamp **stamps)
+{
+    struct exchange x = exchange_of(study);
+    /* Touched before the first stamp is taken: calloc alone maps pages lazily. */
+    struct stamp *taken = malloc(n * sizeof(*taken));
+    if (!taken) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (size_t i = 0; i < n; i++) {
+        taken[i] = (struct stamp){-1, -1, -1};
+    }
+    const int err = ictusi_exchange_ping(&x, peer, n, taken);
+    if (err) {
+        free(taken);
+        return err;
+    }
+    *stamps = taken;
+    return ICTUS_OK;
+}
+
+static int answer(struct ictus_study *study, int peer, size_t n)
+{
+    struct exchange x = exchange_of(study);
+    const struct line bare = ictusi_line_identity();
+    return ictusi_exchange_pong(&x, peer, n, &bare);
+}
+
+int ictus_study_rtt(struct ictus_study *study, int from, int to, size_t n, double *rtt_ns)
+{
+    struct stamp *stamps = NULL;
+    if (!is_pair(study, from, to, n)) {
+        return ICTUS_ERR_ARG;
+    }
+    if (study->rank == to) {
+        return answer(study, from, n);
+    }
+    if (study->rank != from) {
+        return ICTUS_OK;
+    }
+    int err = burst(study, to, n, &stamps);
+    for (size_t i = 0; i < n && !err; i++) {
+        rtt_ns[i] = (double)(stamps[i].received - stamps[i].sent);
+        err = rtt_ns[i] < 0.0 ? ICTUS_ERR_CLOCK : ICTUS_OK;
+    }
+    free(stamps);
+    return err;
+}
+
+int ictus_study_offset(struct ictus_study *study, int client, int reference, size_t exchanges,
+                       struct ictus_offset *offset)
+{
+    struct stamp *stamps = NULL;
+    struct offset found;
+    if (!is_pair(study, client, reference, exchanges)) {
+        return ICTUS_ERR_ARG;
+    }
+    if (study->rank == reference) {
+        return answer(study, client, exchanges);
+    }
+    if (study->rank != client) {
+        return ICTUS_OK;
+    }
+    int err = burst(study, reference, exchanges, &stamps);
+    if (!err) {
+        err = ictusi_offset_skampi(stamps, exchanges, &found);
+    }
+    free(stamps);
+    if (!err) {
+        *offset = (struct ictus_offset){.at = {found.at},
+                                        .offset_ns = found.offset,
+                                        .frac_ns = found.frac,
+                                        .half_width_ns = found.half_width_ns};
+    }
+    return err;
+}

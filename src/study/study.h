@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The inside of a study: a job's bare sources and a communicator to exchange over. */
+#ifndef ICTUS_STUDY_STUDY_H
+#define ICTUS_STUDY_STUDY_H
+
+#include "clock/source.h"
+
+#include <ictus/study.h>
+#include <stdbool.h>
+
+struct ictus_study {
+    MPI_Comm comm; /* private */
+    struct source *source;
+    bool crowded;
+    int rank;
+    int size;
+};
+
+#endif
