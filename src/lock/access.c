@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Access lists and rate limits. */
+#include "access.h"
+
+#include <arpa/inet.h>
+#include <ictus/text.h>
+#include <math.h>
+#include <netinet/in.h>
+#include <string.h>
+
+/* One refused request in so many is told why; the others get no answer at all. */
+enum { KISS_EVERY = 16, MAPPED_BITS = 96, TEXT_BYTES = 80 };
+
+static void map_v4(const struct in_addr *v4, struct address *address)
+{
+    memset(address->bytes, 0, 10);
+    memset(address->bytes + 10, 0xff, 2);
+    memcpy(address->bytes + 12, v4, 4);
+}
+
+bool ictusi_address_of(const struct sockaddr *from, struct address *address)
+{
+    if (from->sa_family == AF_INET) {
+        map_v4(&((const struct sockaddr_in *)(const void *)from)->sin_addr, address);
+        return true;
+    }
+    if (from->sa_family == AF_INET6) {
+        memcpy(address->bytes, &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr, 16);
+        return true;
+    }
+    return false;
+}
+
+static bool read_network(char *text, struct network *network)
+{
+    struct in_addr v4;
+    struct in6_addr v6;
+    char *slash = strchr(text, '/');
+    int64_t bits = -1;
+    if (slash) {
+        *slash = '\0';
+        if (ictus_parse_int(slash + 1, &bits) || bits < 0) {
+            return false;
+        }
+    }
+    if (inet_pton(AF_INET, text, &v4) == 1) {
+        map_v4(&v4, &network->address);
+        network->bits = (int)(bits < 0 ? 32 : bits) + MAPPED_BITS;
+        return bits <= 32;
+    }
+    if (inet_pton(AF_INET6, text, &v6) == 1) {
+        memcpy(network->address.bytes, &v6, 16);
+        network->bits = (int)(bits < 0 ? 128 : bits);
+        return bits <= 128;
+    }
+    return false;
+}
+
+static int read_list(const char *list, struct network *networks, int *count, struct ictus_why *why)
+{
+    while (list && *list) {
+        char text[TEXT_BYTES];
+        const size_t length = strcspn(list, ",");
+        if (length == 0 || length >= sizeof(text) || *count == ACCESS_NETWORKS) {
+            return ictus_because(why, ICTUS_ERR_SPEC,
+                                 "'%.60s': want up to %d networks as 10.0.0.0/8,fd00::/8", list,
+                                 ACCESS_NETWORKS);
+        }
+        memcpy(text, list, length);
+        text[length] = '\0';
+        if (!read_network(text, &networks[(*count)++])) {
+            return ictus_because(why, ICTUS_ERR_SPEC, "'%.60s' is no network; want 10.0.0.0/8",
+                                 text);
+        }
+        list += length + (list[length] == ',' ? 1 : 0);
+    }
+    return ICTUS_OK;
+}
+
+int ictusi_access_read(struct access *access, const char *deny, const char *allow,
+                       struct ictus_why *why)
+{
+    memset(access, 0, sizeof(*access));
+    const int err = read_list(deny, access->deny, &access->deny_count, why);
+    return err ? err : read_list(allow, access->allow, &access->allow_count, why);
+}
+
+static bool within(const struct network *network, const struct address *address)
+{
+    const size_t whole = (size_t)network->bits / 8;
+    const int rest = network->bits % 8;
+    if (memcmp(network->address.bytes, address->bytes, whole) != 0) {
+        return false;
+    }
+    const uint8_t mask = (uint8_t)(0xff00 >> rest);
+    return rest == 0 || ((network->address.bytes[whole] ^ address->bytes[whole]) & mask) == 0;
+}
+
+bool ictusi_access_may(const struct access *access, const struct address *address)
+{
+    for (int i = 0; i < access->deny_count; i++) {
+        if (within(&access->deny[i], address)) {
+            return false;
+        }
+    }
+    for (int i = 0; i < access->allow_count; i++) {
+        if (within(&access->allow[i], address)) {
+            return true;
+        }
+    }
+    return access->allow_count == 0;
+}
+
+void ictusi_limiter_init(struct limiter *limiter, double rate, double burst, uint64_t secret)
+{
+    memset(limiter, 0, sizeof(*limiter));
+    limiter->rate = rate;
+    limiter->burst = fmax(1.0, burst);
+    limiter->secret = secret;
+}
+
+/* splitmix64's finaliser over both halves; one who knows no secret cannot choose collisions. */
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+static uint64_t identify(const struct limiter *limiter, const struct address *address)
+{
+    static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    uint64_t high = 0, low = 0;
+    memcpy(&high, address->bytes, 8);
+    if (memcmp(address->bytes, mapped, sizeof(mapped)) == 0) {
+        memcpy(&low, address->bytes + 8, 8);
+    }
+    const uint64_t hash = mix(mix(high ^ limiter->secret) ^ low ^ (limiter->secret << 1 | 1));
+    return hash ? hash : 1;
+}
+
+enum verdict ictusi_limiter_count(struct limiter *limiter, const struct address *address,
+                                  int64_t now)
+{
+    if (limiter->rate <= 0.0) {
+        return LIMIT_ANSWER;
+    }
+    const uint64_t who = identify(limiter, address);
+    struct bucket *bucket = &limiter->table[who % ACCESS_CLIENTS];
+    if (bucket->who != who) {
+        bucket->who = who;
+        bucket->at = now;
+        bucket->tokens = limiter->burst;
+        bucket->refused = 0;
+    }
+    const double since = fmax(0.0, (double)(now - bucket->at) / 1e9);
+    bucket->tokens = fmin(limiter->burst, bucket->tokens + since * limiter->rate);
+    bucket->at = now;
+    if (bucket->tokens >= 1.0) {
+        bucket->tokens -= 1.0;
+        bucket->refused = 0;
+        return LIMIT_ANSWER;
+    }
+    return bucket->refused++ % KISS_EVERY == 0 ? LIMIT_KISS : LIMIT_DROP;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who may ask, and how often: lists of networks, and one token bucket a client. */
+#ifndef ICTUS_LOCK_ACCESS_H
+#define ICTUS_LOCK_ACCESS_H
+
+#include <ictus/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+enum { ACCESS_NETWORKS = 64, ACCESS_CLIENTS = 4096 };
+
+/* An address as 16 bytes, IPv4 mapped into IPv6. */
+struct address {
+    uint8_t bytes[16];
+};
+
+struct network {
+    struct address address;
+    int bits; /* of the 128 */
+};
+
+struct access {
+    struct network deny[ACCESS_NETWORKS], allow[ACCESS_NETWORKS];
+    int deny_count, allow_count;
+};
+
+/* Read "10.0.0.0/8,fd00::/8"; NULL is an empty list. @return ICTUS_OK or ICTUS_ERR_SPEC */
+int ictusi_access_read(struct access *access, const char *deny, const char *allow,
+                       struct ictus_why *why);
+
+/* Deny first; then an empty list of allowed ones lets everybody in. */
+bool ictusi_access_may(const struct access *access, const struct address *address);
+
+/* @return false for families other than IPv4 and IPv6 */
+bool ictusi_address_of(const struct sockaddr *from, struct address *address);
+
+/* The clients seen lately, in a table that never grows: a new one takes the place of an old one. */
+struct bucket {
+    uint64_t who; /* hash of the network it comes from: /32 or /64 */
+    int64_t at;
+    double tokens;
+    uint32_t refused; /* in a row */
+};
+
+struct limiter {
+    double rate, burst; /* answers per second; 0: no limit */
+    uint64_t secret;    /* so that nobody can aim at another's place */
+    struct bucket table[ACCESS_CLIENTS];
+};
+
+enum verdict { LIMIT_ANSWER, LIMIT_KISS, LIMIT_DROP };
+
+void ictusi_limiter_init(struct limiter *limiter, double rate, double burst, uint64_t secret);
+
+/* Count one request at an instant (ns): answer it, tell the client to slow down, or be silent. */
+enum verdict ictusi_limiter_count(struct limiter *limiter, const struct address *address,
+                                  int64_t now);
+
+#endif

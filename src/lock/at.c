@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Starting a command at an instant: the process exists beforehand and is replaced on time. */
+#include "page/timebase.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ictus/lock_daemon.h>
+#include <ictus/text.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Sleep in pieces, so that corrections of the clock are seen; spin for the last moment. */
+static const int64_t piece_ns = 500000000;
+static const int64_t spin_ns = 1000000;
+
+/* An instant missed by more than this was missed for another reason than a slow machine. */
+static const int64_t missed_ns = 1000000000;
+
+/* What the waiting child tells its parent. */
+struct word {
+    int err;
+    int code;         /* errno of execvp */
+    int64_t released; /* CLOCK_MONOTONIC_RAW */
+    double lateness_ns, sigma_ns, bound_ns;
+};
+
+static int judge(const struct ictus_lock *lock, struct ictus_time raw,
+                 const struct ictus_at_start *start, struct ictus_lock_reading *reading,
+                 struct ictus_why *why)
+{
+    const int err = ictus_lock_map(lock, raw, reading);
+    if (err || reading->state == ICTUS_LOCK_UNLOCKED) {
+        return ictus_because(why, ICTUS_ERR_CLOCK, "the clock is not locked yet");
+    }
+    const double error = start->use_bound ? reading->bound_ns : 2.0 * reading->sigma_ns;
+    if (error > start->tolerance_ns) {
+        return ictus_because(
+            why, ICTUS_ERR_TOLERANCE, "the clock is good to +-%.3g us%s, the tolerance is %.3g us",
+            error / 1e3, start->use_bound ? " by its bound" : "", start->tolerance_ns / 1e3);
+    }
+    return ICTUS_OK;
+}
+
+static void sleep_ns(int64_t ns)
+{
+    const struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+}
+
+/* Until the clock shows the instant. @return ICTUS_OK or ICTUS_ERR_TIMEOUT */
+static int wait_for(const struct ictus_lock *lock, struct ictus_time instant)
+{
+    for (;;) {
+        const int64_t left = instant.ns - ictus_lock_time(lock).ns;
+        if (left < -missed_ns) {
+            return ICTUS_ERR_TIMEOUT;
+        }
+        if (left <= spin_ns) {
+            break;
+        }
+        sleep_ns(left - spin_ns < piece_ns ? left - spin_ns : piece_ns);
+    }
+    while (ictus_lock_time(lock).ns < instant.ns) {
+    }
+    return ICTUS_OK;
+}
+
+/* Ahead of everybody else while waiting, where we may; the command gets its old place back. */
+static bool hurry(bool on)
+{
+    const struct sched_param param = {.sched_priority = on ? 1 : 0};
+    return sched_setscheduler(0, on ? SCHED_FIFO : SCHED_OTHER, &param) == 0;
+}
+
+_Noreturn static void be_child(const struct ictus_lock *lock, const struct ictus_at_start *start,
+                               int fd)
+{
+    struct word word = {.err = ICTUS_OK};
+    struct ictus_lock_reading reading;
+    (void)prctl(PR_SET_TIMERSLACK, 1UL);
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    const int policy = sched_getscheduler(0);
+    const bool hurried = policy == SCHED_OTHER && hurry(true);
+    word.err = wait_for(lock, start->instant);
+    const struct ictus_time now = {ictusi_raw_now()};
+    if (!word.err) {
+        word.err = judge(lock, now, start, &reading, NULL);
+    }
+    word.released = now.ns;
+    if (!word.err) {
+        word.lateness_ns = (double)(reading.time.ns - start->instant.ns);
+        word.sigma_ns = reading.sigma_ns;
+        word.bound_ns = reading.bound_ns;
+    }
+    /* A pipe takes so few bytes at once. */
+    if (write(fd, &word, sizeof(word)) == (ssize_t)sizeof(word) && !word.err) {
+        (void)prctl(PR_SET_PDEATHSIG, 0UL);
+        if (hurried) {
+            (void)hurry(false);
+        }
+        (void)execvp(start->command[0], start->command);
+        word.err = ICTUS_ERR_IO;
+        word.code = errno;
+        (void)!write(fd, &word, sizeof(word));
+    }
+    _exit(127); /* the child of a fork */
+}
+
+/* @return 1 a word, 0 the end of the pipe */
+static int read_word(int fd, struct word *word)
+{
+    size_t have = 0;
+    while (have < sizeof(*word)) {
+        const ssize_t got = read(fd, (char *)word + have, sizeof(*word) - have);
+        if (got == 0 || (got < 0 && errno != EINTR)) {
+            return 0;
+        }
+        have += got > 0 ? (size_t)got : 0;
+    }
+    return 1;
+}
+
+static int hear(int fd, struct ictus_at_report *report, char *const *command, struct ictus_why *why)
+{
+    struct word word, after;
+    if (!read_word(fd, &word)) {
+        return ictus_because(why, ICTUS_ERR_IO, "the waiting process was ended");
+    }
+    if (word.err == ICTUS_ERR_TIMEOUT) {
+        return ictus_because(why, word.err, "the instant passed: the clock was set meanwhile");
+    }
+    if (word.err) {
+        return ictus_because(why, word.err, "the clock lost its accuracy meanwhile");
+    }
+    report->lateness_ns = word.lateness_ns;
+    report->sigma_ns = word.sigma_ns;
+    report->bound_ns = word.bound_ns;
+    if (read_word(fd, &after)) {
+        return ictus_because(why, ICTUS_ERR_IO, "cannot run '%.80s': %s", command[0],
+                             strerror(after.code));
+    }
+    report->exec_ns = (double)(ictusi_raw_now() - word.released);
+    return ICTUS_OK;
+}
+
+int ictus_at_run(const struct ictus_lock *lock, const struct ictus_at_start *start,
+                 struct ictus_at_report *report, struct ictus_why *why)
+{
+    struct ictus_lock_reading reading;
+    int ends[2];
+    if (!lock || !start || !start->command || !start->command[0] || !report) {
+        return ICTUS_ERR_ARG;
+    }
+    const struct ictus_time now = {ictusi_raw_now()};
+    int err = judge(lock, now, start, &reading, why);
+    if (err) {
+        return err;
+    }
+    memset(report, 0, sizeof(*report));
+    report->instant = start->instant;
+    if (pipe2(ends, O_CLOEXEC) < 0) {
+        return ictus_because(why, ICTUS_ERR_IO, "no pipe: %s", strerror(errno));
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)close(ends[0]);
+        be_child(lock, start, ends[1]);
+    }
+    (void)close(ends[1]);
+    if (child < 0) {
+        (void)close(ends[0]);
+        return ictus_because(why, ICTUS_ERR_IO, "cannot fork: %s", strerror(errno));
+    }
+    err = hear(ends[0], report, start->command, why);
+    (void)close(ends[0]);
+    if (!err && start->on_start) {
+        start->on_start(report, start->context);
+    }
+    while (waitpid(child, &report->status, 0) < 0 && errno == EINTR) {
+    }
+    return err;
+}

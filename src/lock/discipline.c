@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The Autolock discipline. */
+#include "discipline.h"
+
+#include <math.h>
+#include <string.h>
+
+/* No crystal is further off than this, a priori one standard deviation (ns/s). */
+static const double frequency_prior = 1e5;
+
+/* Phase noise of the oscillator itself (white frequency), ns^2 per s. */
+static const double phase_walk = 1e-4;
+
+/* Standard deviations beyond which a measurement is held to be a glitch. */
+static const double glitch_sd = 3.0;
+
+/* The third glitch in a row is believed. */
+enum { GLITCHES_MAX = 3 };
+
+/* Likelihoods and noise are averaged over about so many measurements. */
+static const double memory = 200.0;
+static const double noise_memory = 32.0;
+
+/* A log-likelihood gains nothing from being right by more than 4 sd, nor loses more. */
+static const double surprise_max = 16.0;
+
+/* The bank: random walks from 1e-11 to 3e-7 per root second, noise from 1/16 to 16 times. */
+static const double walk_smallest = 1e-4; /* (0.01 ns/s)^2 per s */
+static const double walk_factor = 10.0;
+static const double scale_smallest = 0.0625;
+static const double scale_factor = 4.0;
+
+/* A frequency beyond this (ns/s) is refused: 500 ppm as for the kernel's clock. */
+static const double frequency_max = 5e5;
+
+void ictusi_discipline_init(struct discipline *d, enum ictus_lock_loop loop, double sigma_ns,
+                            double tconf_s)
+{
+    memset(d, 0, sizeof(*d));
+    d->loop = loop;
+    d->sigma_ns = sigma_ns;
+    d->tconf_s = tconf_s;
+    d->walk_ns2_per_s3 = 1.0;
+    d->scale = 1.0;
+    for (int w = 0; w < DISCIPLINE_WALKS; w++) {
+        for (int s = 0; s < DISCIPLINE_SCALES; s++) {
+            struct hypothesis *h = &d->bank[w * DISCIPLINE_SCALES + s];
+            h->walk_ns2_per_s3 = walk_smallest * pow(walk_factor, w);
+            h->scale = scale_smallest * pow(scale_factor, s);
+            /* Weak prior: a decade about 1e-9 per root second, a factor of four about 1. */
+            const double far_walk = log10(h->walk_ns2_per_s3) / 2.0;
+            const double far_scale = log(h->scale) / log(4.0);
+            h->log_likelihood = -0.5 * (far_walk * far_walk + far_scale * far_scale);
+        }
+    }
+}
+
+static void carry(struct kalman *k, double dt, double walk)
+{
+    const double dt2 = dt * dt;
+    k->phase += k->frequency * dt;
+    k->pp += 2.0 * dt * k->pf + dt2 * k->ff + walk * dt2 * dt / 3.0 + phase_walk * dt;
+    k->pf += dt * k->ff + walk * dt2 / 2.0;
+    k->ff += walk * dt;
+}
+
+/* Correct with given gains; the covariance in Joseph's form holds for any gain. */
+static void correct(struct kalman *k, double innovation, double noise, double gp, double gf)
+{
+    const double pp = k->pp, pf = k->pf;
+    k->phase += gp * innovation;
+    k->frequency = fmin(frequency_max, fmax(-frequency_max, k->frequency + gf * innovation));
+    k->ff = k->ff - 2.0 * gf * pf + gf * gf * (pp + noise);
+    k->pf = (1.0 - gp) * (pf - gf * pp) + gp * gf * noise;
+    k->pp = (1.0 - gp) * (1.0 - gp) * pp + gp * gp * noise;
+}
+
+static void correct_optimally(struct kalman *k, double innovation, double noise)
+{
+    const double s = k->pp + noise;
+    correct(k, innovation, noise, k->pp / s, k->pf / s);
+}
+
+static double likelihood_term(const struct hypothesis *h, double x, double noise)
+{
+    const double s = h->state.pp + h->scale * noise;
+    const double e = x - h->state.phase;
+    return -0.5 * (log(s) + fmin(e * e / s, surprise_max));
+}
+
+struct blend {
+    struct kalman state;
+    double log_walk, log_scale;
+};
+
+/* The mixture of the bank's states by posterior weight, moments matched. */
+static struct blend blend_bank(const struct discipline *d)
+{
+    enum { COUNT = DISCIPLINE_WALKS * DISCIPLINE_SCALES };
+    struct blend b = {.log_walk = 0.0};
+    double best = -INFINITY;
+    double weights[COUNT];
+    double sum = 0.0;
+    for (int i = 0; i < COUNT; i++) {
+        best = fmax(best, d->bank[i].log_likelihood);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        weights[i] = exp(d->bank[i].log_likelihood - best);
+        sum += weights[i];
+    }
+    for (int i = 0; i < COUNT; i++) {
+        const double w = weights[i] / sum;
+        b.state.phase += w * d->bank[i].state.phase;
+        b.state.frequency += w * d->bank[i].state.frequency;
+        b.log_walk += w * log(d->bank[i].walk_ns2_per_s3);
+        b.log_scale += w * log(d->bank[i].scale);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        const struct kalman *k = &d->bank[i].state;
+        const double w = weights[i] / sum;
+        const double p = k->phase - b.state.phase, f = k->frequency - b.state.frequency;
+        b.state.pp += w * (k->pp + p * p);
+        b.state.pf += w * (k->pf + p * f);
+        b.state.ff += w * (k->ff + f * f);
+    }
+    return b;
+}
+
+static void take_blend(struct discipline *d)
+{
+    const struct blend b = blend_bank(d);
+    d->walk_ns2_per_s3 = exp(b.log_walk);
+    d->scale = exp(b.log_scale);
+    if (d->loop == ICTUS_LOCK_ADAPTIVE) {
+        d->state = b.state;
+    }
+}
+
+static void start(struct discipline *d, const struct measurement *m)
+{
+    const struct kalman first = {.pp = m->variance_ns2, .ff = frequency_prior * frequency_prior};
+    d->origin_ns = m->offset_ns;
+    d->at = m->local;
+    d->first_at = m->local;
+    d->warm = false;
+    d->started = true;
+    d->state = first;
+    d->state.phase = m->offset_frac;
+    d->noise_ns2 = m->variance_ns2;
+    for (int i = 0; i < DISCIPLINE_WALKS * DISCIPLINE_SCALES; i++) {
+        d->bank[i].state = d->state;
+        d->bank[i].state.pp *= d->bank[i].scale;
+    }
+    ictusi_stability_reset(&d->stability);
+    ictusi_stability_add(&d->stability, m->local, d->state.phase, m->variance_ns2);
+    d->last_phase = d->state.phase;
+    d->last_at = m->local;
+}
+
+/* The gains of the two classic loops after an interval of dt. */
+static void classic_gains(const struct discipline *d, double dt, double *gp, double *gf)
+{
+    if (d->loop == ICTUS_LOCK_FLL) {
+        /* y += D/(D + tconf) (yk - y), where yk - y is the innovation over D. */
+        *gp = 1.0;
+        *gf = 1.0 / (dt + d->tconf_s);
+    } else {
+        /* Critically damped: phase 1 - exp(-2 D/tconf), frequency by its square over 4 D. */
+        *gp = 1.0 - exp(-2.0 * dt / d->tconf_s);
+        *gf = *gp * *gp / (4.0 * dt);
+    }
+}
+
+/* Until the frequency is known at all nothing is a glitch. */
+static bool settling(const struct discipline *d)
+{
+    return d->accepted < 4;
+}
+
+/*
+ * The classic loops begin with the best gains, too, and take their own when those have fallen
+ * below, or after one time constant: else a bad first frequency would take many of them to forget.
+ */
+static bool warming(struct discipline *d, double dt, double noise)
+{
+    double gp = 0.0, gf = 0.0;
+    classic_gains(d, dt, &gp, &gf);
+    d->warm = d->warm || (!settling(d) && d->state.pf / (d->state.pp + noise) < gf) ||
+              (double)(d->at - d->first_at) / 1e9 > d->tconf_s;
+    return !d->warm;
+}
+
+static void accept(struct discipline *d, double x, double noise, double innovation, double dt)
+{
+    const double scaled = noise * d->scale;
+    for (int i = 0; i < DISCIPLINE_WALKS * DISCIPLINE_SCALES; i++) {
+        struct hypothesis *h = &d->bank[i];
+        correct_optimally(&h->state, x - h->state.phase, h->scale * noise);
+    }
+    if (d->loop != ICTUS_LOCK_ADAPTIVE) {
+        if (dt <= 0.0 || warming(d, dt, scaled)) {
+            correct_optimally(&d->state, innovation, scaled);
+        } else {
+            double gp = 0.0, gf = 0.0;
+            classic_gains(d, dt, &gp, &gf);
+            correct(&d->state, innovation, scaled, gp, gf);
+        }
+    }
+    if (d->accepted >= 2) {
+        const double g = 1.0 / fmin(noise_memory, (double)d->accepted - 1.0);
+        d->noise_ns2 += g * (scaled - d->noise_ns2);
+        d->measured_ns2 += g * (innovation * innovation - d->measured_ns2);
+    }
+    d->accepted++;
+    d->glitches = 0;
+}
+
+static void learn(struct discipline *d, double x, double noise)
+{
+    for (int i = 0; i < DISCIPLINE_WALKS * DISCIPLINE_SCALES; i++) {
+        struct hypothesis *h = &d->bank[i];
+        h->log_likelihood += likelihood_term(h, x, noise) - h->log_likelihood / memory;
+    }
+}
+
+/* The remote or local clock was set: take the new phase, keep the frequency. */
+static void step(struct discipline *d, const struct measurement *m, double x)
+{
+    const double pp = m->variance_ns2 * d->scale;
+    d->origin_ns = m->offset_ns;
+    x = m->offset_frac;
+    for (int i = 0; i < DISCIPLINE_WALKS * DISCIPLINE_SCALES; i++) {
+        d->bank[i].state.phase = x;
+        d->bank[i].state.pp = m->variance_ns2 * d->bank[i].scale;
+        d->bank[i].state.pf = 0.0;
+    }
+    d->state.phase = x;
+    d->state.pp = pp;
+    d->state.pf = 0.0;
+    d->glitches = 0;
+    d->steps++;
+    ictusi_stability_reset(&d->stability);
+    take_blend(d);
+}
+
+static bool glitch(const struct discipline *d, double innovation, double noise)
+{
+    const double sd = sqrt(d->state.pp + noise * fmax(1.0, d->scale));
+    return !settling(d) && fabs(innovation) > fmax(glitch_sd * sd, d->sigma_ns);
+}
+
+static void carry_all(struct discipline *d, int64_t local)
+{
+    const double dt = (double)(local - d->at) / 1e9;
+    carry(&d->state, dt, d->walk_ns2_per_s3);
+    for (int i = 0; i < DISCIPLINE_WALKS * DISCIPLINE_SCALES; i++) {
+        carry(&d->bank[i].state, dt, d->bank[i].walk_ns2_per_s3);
+    }
+    d->at = local;
+}
+
+enum discipline_event ictusi_discipline_update(struct discipline *d, const struct measurement *m)
+{
+    if (!d->started) {
+        start(d, m);
+        d->accepted++;
+        return DISCIPLINE_FIRST;
+    }
+    if (m->local <= d->at) {
+        return DISCIPLINE_GLITCH; /* nothing new: a repeated or reordered measurement */
+    }
+    const double dt = (double)(m->local - d->at) / 1e9;
+    const double since = (double)(m->local - d->last_at) / 1e9;
+    const double x = (double)(m->offset_ns - d->origin_ns) + m->offset_frac;
+    carry_all(d, m->local);
+    d->innovation_ns = x - d->state.phase;
+    if (!settling(d)) {
+        learn(d, x, m->variance_ns2);
+    }
+    if (glitch(d, d->innovation_ns, m->variance_ns2)) {
+        d->rejected++;
+        if (++d->glitches < GLITCHES_MAX) {
+            return DISCIPLINE_GLITCH;
+        }
+        step(d, m, x);
+        return DISCIPLINE_STEPPED;
+    }
+    accept(d, x, m->variance_ns2, d->innovation_ns, d->glitches ? since : dt);
+    take_blend(d);
+    ictusi_stability_add(&d->stability, m->local, x, m->variance_ns2 * d->scale);
+    d->last_phase = x;
+    d->last_at = m->local;
+    return DISCIPLINE_ACCEPTED;
+}
+
+void ictusi_discipline_restart(struct discipline *d)
+{
+    d->started = false;
+    d->accepted = 0;
+    d->glitches = 0;
+    d->steps++;
+}
+
+struct kalman ictusi_discipline_predict(const struct discipline *d, int64_t local)
+{
+    struct kalman k = d->state;
+    carry(&k, fmax(0.0, (double)(local - d->at) / 1e9), d->walk_ns2_per_s3);
+    return k;
+}
+
+double ictusi_discipline_steady_sigma(const struct discipline *d, double interval_s, double fewer)
+{
+    enum { ROUNDS = 200 };
+    struct kalman k = {.pp = d->noise_ns2, .ff = 1e4};
+    const double noise = fmax(1.0, d->noise_ns2 / fewer);
+    for (int i = 0; i < ROUNDS; i++) {
+        carry(&k, interval_s, d->walk_ns2_per_s3);
+        if (d->loop == ICTUS_LOCK_ADAPTIVE) {
+            correct_optimally(&k, 0.0, noise);
+        } else {
+            double gp = 0.0, gf = 0.0;
+            classic_gains(d, interval_s, &gp, &gf);
+            correct(&k, 0.0, noise, gp, gf);
+        }
+    }
+    carry(&k, interval_s, d->walk_ns2_per_s3);
+    return sqrt(k.pp);
+}
+
+bool ictusi_discipline_locked(const struct discipline *d, double interval_s)
+{
+    if (!d->started || d->accepted < 3) {
+        return false;
+    }
+    struct kalman k = d->state;
+    carry(&k, interval_s, d->walk_ns2_per_s3);
+    const double sigma = sqrt(k.pp);
+    /* Good enough; or about as good as polling so seldom can ever be. */
+    return sigma <= fmax(d->sigma_ns, 4.0 * sqrt(d->noise_ns2)) ||
+           sigma <= 2.0 * ictusi_discipline_steady_sigma(d, interval_s, 1.0);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Groups of exchanges. */
+#include "group.h"
+
+#include "core/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Stamps cannot be better than this: the pair of clock readings and the kernel's own grain. */
+static const double grain_ns = 15.0;
+
+/* Delays beyond this many MAD above the smallest are left out of a group (DESIGN, Autolock). */
+static const double mad_limit = 3.0;
+
+/* The path changed when this many delays in a row stand far above the floor. */
+enum { PATH_RUN = 12 };
+static const double path_factor = 4.0;
+
+struct floor {
+    double minimum; /* of the window */
+    double doubt;   /* how far above the true minimum it probably is */
+};
+
+void ictusi_delays_reset(struct delays *delays)
+{
+    memset(delays, 0, sizeof(*delays));
+}
+
+static size_t window(const struct delays *delays, double *values)
+{
+    const size_t oldest = delays->count > DELAY_WINDOW ? delays->count - DELAY_WINDOW : 0;
+    const size_t first = delays->first > oldest ? delays->first : oldest;
+    size_t n = 0;
+    for (size_t i = first; i < delays->count; i++) {
+        values[n++] = delays->ring[i % DELAY_WINDOW];
+    }
+    return n;
+}
+
+/* A run of delays far above the floor means another path: forget the old one. */
+static void watch_path(struct delays *delays, double minimum, double typical)
+{
+    if (delays->count - delays->first <= PATH_RUN) {
+        return;
+    }
+    for (size_t i = 1; i <= PATH_RUN; i++) {
+        const double excess = delays->ring[(delays->count - i) % DELAY_WINDOW] - minimum;
+        if (excess < path_factor * typical + grain_ns) {
+            return;
+        }
+    }
+    delays->first = delays->count - PATH_RUN;
+}
+
+/*
+ * The smallest of n delays, each a minimum plus two exponential waits of mean m, is still
+ * m sqrt(pi/(2n)) above the true one, nearly: that is the doubt.
+ */
+static struct floor add_delays(struct delays *delays, const struct sample *samples, size_t count)
+{
+    double values[DELAY_WINDOW];
+    struct floor floor;
+    for (size_t i = 0; i < count; i++) {
+        delays->ring[delays->count++ % DELAY_WINDOW] = samples[i].delay_ns;
+    }
+    size_t n = window(delays, values);
+    ictusi_sort(values, n);
+    watch_path(delays, values[0], ictusi_quantile(values, n, 0.5) - values[0]);
+    n = window(delays, values);
+    ictusi_sort(values, n);
+    const double excess = ictusi_quantile(values, n, 0.5) - values[0];
+    floor.minimum = values[0];
+    floor.doubt = 0.75 * excess / sqrt((double)n);
+    return floor;
+}
+
+static double variance_of(const struct sample *sample, const struct floor *floor)
+{
+    if (sample->sigma_ns > 0.0) {
+        return sample->sigma_ns * sample->sigma_ns;
+    }
+    const double s = sample->delay_ns - floor->minimum + floor->doubt;
+    return grain_ns * grain_ns + s * s / 12.0;
+}
+
+/* The delay above which a sample of this group is left out. */
+static double delay_limit(const struct sample *samples, size_t count)
+{
+    double values[GROUP_MAX];
+    double deviations[GROUP_MAX];
+    for (size_t i = 0; i < count; i++) {
+        values[i] = samples[i].delay_ns;
+    }
+    ictusi_sort(values, count);
+    const double median = ictusi_quantile(values, count, 0.5);
+    for (size_t i = 0; i < count; i++) {
+        deviations[i] = fabs(values[i] - median);
+    }
+    ictusi_sort(deviations, count);
+    const double mad = 1.4826 * ictusi_quantile(deviations, count, 0.5);
+    return values[0] + mad_limit * mad + grain_ns;
+}
+
+static void describe(const struct sample *samples, size_t count, struct measurement *out)
+{
+    double delays[GROUP_MAX];
+    out->delay_ns = samples[0].delay_ns;
+    for (size_t i = 0; i < count; i++) {
+        const struct sample *s = &samples[i];
+        delays[i] = s->delay_ns + s->send_ns + s->receive_ns;
+        out->delay_ns = fmin(out->delay_ns, s->delay_ns);
+        out->send_ns += s->send_ns / (double)count;
+        out->network_ns += s->network_ns / (double)count;
+        out->receive_ns += s->receive_ns / (double)count;
+        out->interleaved = out->interleaved && s->interleaved;
+        out->kernel = out->kernel && s->kernel;
+    }
+    out->delay_sd_ns = ictusi_sd(delays, count);
+}
+
+/*
+ * All offsets are taken relative to the first, at their own instants: within a group of some
+ * milliseconds a skew of 100 ppm moves them by less than a microsecond, and rate removes that.
+ */
+static void average(const struct sample *samples, size_t count, const struct floor *floor,
+                    struct measurement *out)
+{
+    const int64_t base = samples[0].offset_ns;
+    const double limit = delay_limit(samples, count);
+    double kept[GROUP_MAX], all[GROUP_MAX];
+    double weights = 0.0, offset = 0.0, at = 0.0;
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double x = (double)(samples[i].offset_ns - base);
+        all[i] = x;
+        if (samples[i].delay_ns > limit) {
+            continue;
+        }
+        const double w = 1.0 / variance_of(&samples[i], floor);
+        weights += w;
+        offset += w * x;
+        at += w * (double)(samples[i].local - samples[0].local);
+        kept[n++] = x;
+    }
+    out->offset_ns = base;
+    out->offset_frac = offset / weights;
+    out->local = samples[0].local + (int64_t)llround(at / weights);
+    out->variance_ns2 = 1.0 / weights;
+    out->mean_ns = ictusi_mean(kept, n);
+    out->spread_ns = n > 1 ? ictusi_sd(kept, n) : ictusi_sd(all, count);
+    out->used = (int)n;
+}
+
+bool ictusi_group_combine(const struct sample *samples, size_t count, bool drop_first,
+                          struct delays *delays, struct measurement *out)
+{
+    memset(out, 0, sizeof(*out));
+    if (count == 0 || count > GROUP_MAX) {
+        return false;
+    }
+    const size_t skip = drop_first && count > 2 ? 1 : 0;
+    const struct floor floor = add_delays(delays, samples + skip, count - skip);
+    out->count = (int)count;
+    out->interleaved = true;
+    out->kernel = true;
+    describe(samples + skip, count - skip, out);
+    average(samples + skip, count - skip, &floor, out);
+    return true;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which instant a text means. */
+#include <ictus/lock_daemon.h>
+#include <ictus/text.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static const int64_t second = ICTUS_NS_PER_S;
+
+/* Instants further away than this are mistakes. */
+static const double far_s = 366.0 * 86400.0;
+
+static int bad(struct ictus_why *why, const char *text)
+{
+    return ictus_because(why, ICTUS_ERR_SPEC,
+                         "'%.60s': want +DURATION, YYYY-MM-DDTHH:MM:SS[.FRACTION]Z or "
+                         "@SECONDS[.FRACTION]",
+                         text);
+}
+
+/* ".25" as nanoseconds; an empty text is 0. @return false when it is no fraction */
+static bool read_fraction(const char *text, int64_t *ns)
+{
+    int64_t scale = second;
+    *ns = 0;
+    if (!text[0]) {
+        return true;
+    }
+    if (text[0] != '.' || !text[1]) {
+        return false;
+    }
+    for (text++; *text; text++) {
+        if (*text < '0' || *text > '9') {
+            return false;
+        }
+        scale /= 10;
+        *ns += (*text - '0') * scale;
+    }
+    return true;
+}
+
+static int read_epoch(const char *text, int64_t *ns, struct ictus_why *why)
+{
+    char whole[24];
+    const size_t length = strcspn(text, ".");
+    int64_t s = 0, rest = 0;
+    if (length >= sizeof(whole)) {
+        return bad(why, text);
+    }
+    memcpy(whole, text, length);
+    whole[length] = '\0';
+    if (ictus_parse_int(whole, &s) || s < 0 || s > INT64_MAX / second - 1 ||
+        !read_fraction(text + length, &rest)) {
+        return bad(why, text);
+    }
+    *ns = s * second + rest;
+    return ICTUS_OK;
+}
+
+static int read_date(const char *text, int64_t *ns, struct ictus_why *why)
+{
+    struct tm utc;
+    char copy[64];
+    int64_t rest = 0;
+    const size_t length = strlen(text);
+    if (length < 20 || length >= sizeof(copy) || text[length - 1] != 'Z') {
+        return bad(why, text);
+    }
+    memcpy(copy, text, length - 1);
+    copy[length - 1] = '\0';
+    memset(&utc, 0, sizeof(utc));
+    const char *end = strptime(copy, "%Y-%m-%dT%H:%M:%S", &utc);
+    if (!end || end != copy + 19 || !read_fraction(end, &rest)) {
+        return bad(why, text);
+    }
+    const struct tm asked = utc;
+    const time_t s = timegm(&utc);
+    /* 30 February is moved to March by timegm: that is not what was meant. */
+    if (utc.tm_mday != asked.tm_mday || utc.tm_hour != asked.tm_hour || s < 0) {
+        return bad(why, text);
+    }
+    *ns = (int64_t)s * second + rest;
+    return ICTUS_OK;
+}
+
+/*
+ * M00, section 4: activated within a minute, all units reset at the given second of the next
+ * odd-numbered one. The minute of the hour is odd when the minute since 1970 is.
+ */
+static int64_t next_odd_minute(int64_t now, int64_t at_second)
+{
+    const int64_t minute = now / (60 * second);
+    const int64_t odd = minute % 2 ? minute + 2 : minute + 1;
+    return (odd * 60 + at_second) * second;
+}
+
+static int read_when(const char *text, int64_t now, int64_t *ns, struct ictus_why *why)
+{
+    double seconds = 0.0;
+    if (text[0] == '@') {
+        return read_epoch(text + 1, ns, why);
+    }
+    if (text[0] != '+') {
+        return read_date(text, ns, why);
+    }
+    if (ictus_parse_seconds(text + 1, &seconds) || seconds < 0.0 || seconds > far_s) {
+        return bad(why, text);
+    }
+    *ns = now + llround(seconds * 1e9);
+    return ICTUS_OK;
+}
+
+int ictus_at_instant(const struct ictus_at_when *when, struct ictus_time now,
+                     struct ictus_time *instant, struct ictus_why *why)
+{
+    int64_t ns = 0;
+    if (!when || !instant || (when->when != NULL) == (when->odd_minute_s >= 0) ||
+        when->odd_minute_s > 59) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "want either --when or --next-odd-minute");
+    }
+    if (when->when) {
+        const int err = read_when(when->when, now.ns, &ns, why);
+        if (err) {
+            return err;
+        }
+    } else {
+        ns = next_odd_minute(now.ns, when->odd_minute_s);
+    }
+    if (when->align_s > 0.0) {
+        const int64_t step = llround(when->align_s * 1e9);
+        ns = step > 0 && ns % step ? ns - ns % step + step : ns;
+    }
+    if (ns < now.ns) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "that instant was %.3f s ago",
+                             (double)(now.ns - ns) / 1e9);
+    }
+    if ((double)(ns - now.ns) > far_s * 1e9) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "that instant is more than a year away");
+    }
+    instant->ns = ns;
+    return ICTUS_OK;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The three policies. */
+#include "interval.h"
+
+#include <math.h>
+
+/* Candidates are tmin times powers of two: nothing hinges on finer steps. */
+enum { CANDIDATES_MAX = 24 };
+
+static double candidate(const struct interval_options *options, int i)
+{
+    return fmin(options->tmax_s, options->tmin_s * ldexp(1.0, i));
+}
+
+/* The longest interval in which the oscillator wanders less than a measurement errs. */
+static double best(const struct interval_options *options, const struct discipline *d)
+{
+    double chosen = options->tmin_s;
+    for (int i = 0; i < CANDIDATES_MAX; i++) {
+        const double t = candidate(options, i);
+        const double wander_ns =
+            1e9 * t * ictusi_stability_at(&d->stability, t, d->walk_ns2_per_s3);
+        if (wander_ns > sqrt(d->noise_ns2)) {
+            break;
+        }
+        chosen = t;
+    }
+    return chosen;
+}
+
+/* Half the packets are worth a doubled variance. */
+static double cheapest(const struct interval_options *options, const struct discipline *d)
+{
+    double chosen = options->tmin_s;
+    double least = INFINITY;
+    for (int i = 0; i < CANDIDATES_MAX; i++) {
+        const double t = candidate(options, i);
+        const double sigma = ictusi_discipline_steady_sigma(d, t, 1.0);
+        if (sigma * sigma / t < least) {
+            least = sigma * sigma / t;
+            chosen = t;
+        }
+        if (t >= options->tmax_s) {
+            break;
+        }
+    }
+    return chosen;
+}
+
+static double target(const struct interval_options *options, const struct discipline *d,
+                     int *exchanges)
+{
+    double chosen = 0.0;
+    for (int i = 0; i < CANDIDATES_MAX; i++) {
+        const double t = candidate(options, i);
+        if (ictusi_discipline_steady_sigma(d, t, 1.0) > options->sigma_ns) {
+            break;
+        }
+        chosen = t;
+        if (t >= options->tmax_s) {
+            break;
+        }
+    }
+    while (chosen == 0.0 && *exchanges * 2 <= options->exchanges_max) {
+        *exchanges *= 2;
+        const double fewer = (double)*exchanges / options->exchanges;
+        if (ictusi_discipline_steady_sigma(d, options->tmin_s, fewer) <= options->sigma_ns) {
+            break;
+        }
+    }
+    return chosen > 0.0 ? chosen : options->tmin_s;
+}
+
+double ictusi_interval_start(double tmin_s, int polled)
+{
+    enum { QUICK = 6 };
+    static const double quick_s = 2.0;
+    const int doubled = polled < QUICK ? 0 : polled < 32 ? polled - QUICK + 1 : 32;
+    return fmin(tmin_s, ldexp(quick_s, doubled));
+}
+
+struct interval_choice ictusi_interval_next(const struct interval_options *options,
+                                            const struct discipline *d, double last_s)
+{
+    struct interval_choice choice = {options->tmin_s, options->exchanges};
+    if (d->glitches > 0 || d->accepted < 4) {
+        return choice;
+    }
+    switch (options->policy) {
+    case ICTUS_LOCK_BEST:
+        choice.interval_s = best(options, d);
+        break;
+    case ICTUS_LOCK_CHEAPEST:
+        choice.interval_s = cheapest(options, d);
+        break;
+    case ICTUS_LOCK_TARGET:
+        choice.interval_s = target(options, d, &choice.exchanges);
+        break;
+    case ICTUS_LOCK_FIXED:
+        break;
+    }
+    choice.interval_s = fmin(2.0 * last_s, fmax(0.5 * last_s, choice.interval_s));
+    choice.interval_s = fmin(options->tmax_s, fmax(options->tmin_s, choice.interval_s));
+    return choice;
+}

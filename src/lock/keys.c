@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Key files and AES-CMAC. */
+#include "keys.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <ictus/text.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIGEST_BYTES = 16, LINE_BYTES = 512 };
+
+#ifdef ICTUS_HAVE_NETTLE
+#include <nettle/cmac.h>
+#include <nettle/memops.h>
+
+static void digest(const struct key *key, const uint8_t *bytes, size_t length,
+                   uint8_t out[DIGEST_BYTES])
+{
+    if (key->length == 16) {
+        struct cmac_aes128_ctx context;
+        cmac_aes128_set_key(&context, key->bytes);
+        cmac_aes128_update(&context, length, bytes);
+        cmac_aes128_digest(&context, DIGEST_BYTES, out);
+    } else {
+        struct cmac_aes256_ctx context;
+        cmac_aes256_set_key(&context, key->bytes);
+        cmac_aes256_update(&context, length, bytes);
+        cmac_aes256_digest(&context, DIGEST_BYTES, out);
+    }
+}
+
+static bool equal(const uint8_t *a, const uint8_t *b)
+{
+    return memeql_sec(a, b, DIGEST_BYTES) != 0;
+}
+
+static int supported(struct ictus_why *why)
+{
+    (void)why;
+    return ICTUS_OK;
+}
+#else
+static void digest(const struct key *key, const uint8_t *bytes, size_t length,
+                   uint8_t out[DIGEST_BYTES])
+{
+    (void)key;
+    (void)bytes;
+    (void)length;
+    memset(out, 0, DIGEST_BYTES);
+}
+
+static bool equal(const uint8_t *a, const uint8_t *b)
+{
+    (void)a;
+    (void)b;
+    return false;
+}
+
+static int supported(struct ictus_why *why)
+{
+    return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
+                         "symmetric keys need libnettle, which this build was made without");
+}
+#endif
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    const int lower = tolower((unsigned char)c);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+static bool read_hex(const char *text, size_t wanted, uint8_t *bytes)
+{
+    if (strlen(text) != 2 * wanted) {
+        return false;
+    }
+    for (size_t i = 0; i < wanted; i++) {
+        const int high = hex_digit(text[2 * i]);
+        const int low = hex_digit(text[2 * i + 1]);
+        if (high < 0 || low < 0) {
+            return false;
+        }
+        bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+/* @return 1 a key, 0 an empty line, negative: malformed */
+static int read_line(char *line, struct key *key)
+{
+    char *rest = NULL;
+    line[strcspn(line, "#\r\n")] = '\0';
+    const char *id = strtok_r(line, " \t", &rest);
+    if (!id) {
+        return 0;
+    }
+    const char *type = strtok_r(NULL, " \t", &rest);
+    const char *secret = strtok_r(NULL, " \t", &rest);
+    int64_t number = 0;
+    if (!type || !secret || strtok_r(NULL, " \t", &rest) || ictus_parse_int(id, &number) ||
+        number < 1 || number > UINT32_MAX) {
+        return -1;
+    }
+    key->id = (uint32_t)number;
+    key->length = strcmp(type, "AES128") == 0 ? 16 : strcmp(type, "AES256") == 0 ? 32 : 0;
+    const bool hex = strncmp(secret, "HEX:", 4) == 0;
+    return key->length && hex && read_hex(secret + 4, key->length, key->bytes) ? 1 : -1;
+}
+
+static int add_key(struct keys *keys, const struct key *key)
+{
+    struct key *grown = realloc(keys->list, (keys->count + 1) * sizeof(*grown));
+    if (!grown) {
+        return ICTUS_ERR_NOMEM;
+    }
+    keys->list = grown;
+    keys->list[keys->count++] = *key;
+    return ICTUS_OK;
+}
+
+int ictusi_keys_read(const char *path, struct keys *keys, struct ictus_why *why)
+{
+    char line[LINE_BYTES];
+    int err = supported(why);
+    keys->list = NULL;
+    keys->count = 0;
+    if (err) {
+        return err;
+    }
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        return ictus_because(why, ICTUS_ERR_IO, "cannot read the keys in %s: %s", path,
+                             strerror(errno));
+    }
+    for (int number = 1; !err && fgets(line, sizeof(line), file); number++) {
+        struct key key;
+        const int kind = read_line(line, &key);
+        if (kind < 0) {
+            err = ictus_because(why, ICTUS_ERR_FORMAT,
+                                "%s:%d: a key is 'ID AES128 HEX:<32 digits>' or 'ID AES256 "
+                                "HEX:<64 digits>'",
+                                path, number);
+        } else if (kind > 0) {
+            err = add_key(keys, &key);
+        }
+    }
+    (void)fclose(file);
+    explicit_bzero(line, sizeof(line));
+    if (err) {
+        ictusi_keys_free(keys);
+    }
+    return err;
+}
+
+void ictusi_keys_free(struct keys *keys)
+{
+    if (keys->list) {
+        explicit_bzero(keys->list, keys->count * sizeof(*keys->list));
+        free(keys->list);
+    }
+    keys->list = NULL;
+    keys->count = 0;
+}
+
+const struct key *ictusi_keys_find(const struct keys *keys, uint32_t id)
+{
+    for (size_t i = 0; i < keys->count; i++) {
+        if (keys->list[i].id == id) {
+            return &keys->list[i];
+        }
+    }
+    return NULL;
+}
+
+size_t ictusi_key_sign(const struct key *key, uint8_t *bytes, size_t length)
+{
+    for (size_t i = 0; i < 4; i++) {
+        bytes[length + i] = (uint8_t)(key->id >> (24 - 8 * i));
+    }
+    digest(key, bytes, length, bytes + length + 4);
+    return length + KEY_MAC_BYTES;
+}
+
+bool ictusi_key_verify(const struct key *key, const uint8_t *bytes, size_t mac_offset,
+                       size_t digest_length)
+{
+    uint8_t wanted[DIGEST_BYTES];
+    if (digest_length != DIGEST_BYTES) {
+        return false;
+    }
+    digest(key, bytes, mac_offset, wanted);
+    return equal(wanted, bytes + mac_offset + 4);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The Prometheus endpoint. */
+#include "metrics.h"
+
+#include <errno.h>
+#include <ictus/text.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { BACKLOG = 4, PATIENCE_MS = 100, REQUEST_BYTES = 1024 };
+
+static int split(const char *where, char host[128], const char **port)
+{
+    const char *colon = strrchr(where, ':');
+    (void)snprintf(host, 128, "127.0.0.1");
+    *port = where;
+    if (colon) {
+        const bool bracket = where[0] == '[' && colon > where && colon[-1] == ']';
+        const char *start = where + (bracket ? 1 : 0);
+        const size_t length = (size_t)(colon - start) - (bracket ? 1U : 0U);
+        if (length == 0 || length >= 128) {
+            return ICTUS_ERR_SPEC;
+        }
+        memcpy(host, start, length);
+        host[length] = '\0';
+        *port = colon + 1;
+    }
+    int64_t number = 0;
+    return ictus_parse_int(*port, &number) || number < 1 || number > 65535 ? ICTUS_ERR_SPEC
+                                                                           : ICTUS_OK;
+}
+
+int ictusi_metrics_open(const char *where, int *fd, struct ictus_why *why)
+{
+    char host[128];
+    const char *port = NULL;
+    const int on = 1;
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                                   .ai_flags = AI_PASSIVE | AI_NUMERICHOST};
+    struct addrinfo *list = NULL;
+    if (split(where, host, &port) || getaddrinfo(host, port, &hints, &list)) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "--metrics=%.80s: want PORT or ADDRESS:PORT",
+                             where);
+    }
+    *fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const bool bad = *fd < 0 || setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+                     bind(*fd, list->ai_addr, list->ai_addrlen) < 0 || listen(*fd, BACKLOG) < 0;
+    freeaddrinfo(list);
+    if (bad) {
+        const int err =
+            ictus_because(why, ICTUS_ERR_IO, "cannot listen on %.80s: %s", where, strerror(errno));
+        if (*fd >= 0) {
+            (void)close(*fd);
+        }
+        *fd = -1;
+        return err;
+    }
+    return ICTUS_OK;
+}
+
+void ictusi_metrics_answer(int listener, const char *body, size_t length)
+{
+    char request[REQUEST_BYTES];
+    char head[160];
+    const int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) {
+        return;
+    }
+    struct pollfd event = {.fd = fd, .events = POLLIN};
+    if (poll(&event, 1, PATIENCE_MS) > 0 && recv(fd, request, sizeof(request), 0) > 0) {
+        const int n = snprintf(head, sizeof(head),
+                               "HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\n"
+                               "Content-Length: %zu\r\n\r\n",
+                               length);
+        /* Both fit a fresh socket's buffer; a reader that goes away is no signal. */
+        if (send(fd, head, (size_t)n, MSG_NOSIGNAL | MSG_MORE) == (ssize_t)n) {
+            (void)send(fd, body, length, MSG_NOSIGNAL);
+        }
+        (void)shutdown(fd, SHUT_WR);
+    }
+    (void)close(fd);
+}
+
+struct text {
+    char *to;
+    size_t size, length;
+};
+
+static void put(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(struct text *text, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    const int n = vsnprintf(text->to + text->length, text->size - text->length, format, list);
+    va_end(list);
+    if (n > 0) {
+        const size_t room = text->size - text->length - 1;
+        text->length += (size_t)n < room ? (size_t)n : room;
+    }
+}
+
+static void gauge(struct text *text, const char *name, const char *help, double value)
+{
+    put(text, "# HELP ictus_lock_%s %s\n# TYPE ictus_lock_%s gauge\nictus_lock_%s %.17g\n", name,
+        help, name, name, value);
+}
+
+/* Label values may not hold quotes or backslashes as they are. */
+static void label(const char *name, char safe[64])
+{
+    size_t i = 0;
+    for (; i < 63 && name[i]; i++) {
+        safe[i] = (char)(name[i] == '"' || name[i] == '\\' || name[i] == '\n' ? '_' : name[i]);
+    }
+    safe[i] = '\0';
+}
+
+static void put_sources(struct text *text, const struct ictus_lock_status *s)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } columns[] = {
+        {"offset_ns", offsetof(struct ictus_lock_source_status, offset_ns)},
+        {"delay_ns", offsetof(struct ictus_lock_source_status, delay_ns)},
+        {"sigma_ns", offsetof(struct ictus_lock_source_status, sigma_ns)},
+        {"bound_ns", offsetof(struct ictus_lock_source_status, bound_ns)},
+        {"interval_s", offsetof(struct ictus_lock_source_status, interval_s)},
+    };
+    for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
+        put(text, "# TYPE ictus_lock_source_%s gauge\n", columns[c].name);
+        for (int i = 0; i < s->source_count; i++) {
+            char name[64];
+            double value = 0.0;
+            label(s->sources[i].name, name);
+            memcpy(&value, (const char *)&s->sources[i] + columns[c].offset, sizeof(value));
+            put(text, "ictus_lock_source_%s{source=\"%s\",selection=\"%s\"} %.17g\n",
+                columns[c].name, name,
+                ictus_lock_selection_name((enum ictus_lock_selection)s->sources[i].selection),
+                value);
+        }
+    }
+}
+
+size_t ictusi_metrics_text(const struct ictus_lock_status *s, char *to, size_t size)
+{
+    struct text text = {.to = to, .size = size, .length = 0};
+    gauge(&text, "state", "0 unlocked, 1 locked, 2 holdover", (double)s->now.state);
+    gauge(&text, "sigma_ns", "standard deviation of the clock's error", s->now.sigma_ns);
+    gauge(&text, "bound_ns", "hard bound of the clock's error", s->now.bound_ns);
+    gauge(&text, "frequency_ppm", "of the clock against the local oscillator", s->frequency_ppm);
+    gauge(&text, "skew_ppm", "standard deviation of the frequency", s->skew_ppm);
+    gauge(&text, "expected_ns", "spread of the last group of exchanges", s->expected_ns);
+    gauge(&text, "predicted_ns", "standard deviation at the next poll", s->predicted_ns);
+    gauge(&text, "measured_ns", "root mean square of the innovations", s->measured_ns);
+    gauge(&text, "system_offset_ns", "CLOCK_REALTIME minus the clock", s->system_offset_ns);
+    gauge(&text, "stratum", "as served", (double)s->stratum);
+    gauge(&text, "steps", "of the absolute clock", (double)s->steps);
+    gauge(&text, "suspends", "of this machine", (double)s->suspends);
+    put_sources(&text, s);
+    return text.length;
+}

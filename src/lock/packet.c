@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The NTP packet's codec and checks. */
+#include "packet.h"
+
+#include <string.h>
+
+/* Seconds from 1900, where NTP counts from, to 1970. */
+static const int64_t era_offset_s = INT64_C(2208988800);
+static const int64_t ns_per_s = INT64_C(1000000000);
+
+enum { MAC_MIN = 20, MAC_MAX = 24, EXTENSION_MIN = 16, KEY_ID_BYTES = 4 };
+
+static uint32_t get32(const uint8_t *bytes)
+{
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static uint64_t get64(const uint8_t *bytes)
+{
+    return (uint64_t)get32(bytes) << 32 | get32(bytes + 4);
+}
+
+static void put32(uint8_t *bytes, uint32_t value)
+{
+    for (int i = 0; i < 4; i++) {
+        bytes[i] = (uint8_t)(value >> (24 - 8 * i));
+    }
+}
+
+static void put64(uint8_t *bytes, uint64_t value)
+{
+    put32(bytes, (uint32_t)(value >> 32));
+    put32(bytes + 4, (uint32_t)value);
+}
+
+/* The 16.16 short format is unsigned seconds. */
+static double short_to_ns(uint32_t value)
+{
+    return (double)value / 65536.0 * 1e9;
+}
+
+/* Rounded up: a root distance must not shrink on its way. */
+static uint32_t short_from_ns(double ns)
+{
+    const double units = ns / 1e9 * 65536.0;
+    if (!(units > 0.0)) {
+        return 0;
+    }
+    if (units >= 4294967294.0) {
+        return UINT32_MAX;
+    }
+    return (uint32_t)units + 1U;
+}
+
+bool ictusi_packet_decode(const uint8_t *bytes, size_t length, struct packet *packet)
+{
+    if (length < PACKET_BYTES) {
+        return false;
+    }
+    packet->leap = bytes[0] >> 6;
+    packet->version = (bytes[0] >> 3) & 7;
+    packet->mode = bytes[0] & 7;
+    packet->stratum = bytes[1];
+    packet->poll = (int8_t)bytes[2];
+    packet->precision = (int8_t)bytes[3];
+    packet->root_delay_ns = short_to_ns(get32(bytes + 4));
+    packet->root_dispersion_ns = short_to_ns(get32(bytes + 8));
+    packet->reference_id = get32(bytes + 12);
+    packet->reference = get64(bytes + 16);
+    packet->origin = get64(bytes + 24);
+    packet->receive = get64(bytes + 32);
+    packet->transmit = get64(bytes + 40);
+    return true;
+}
+
+void ictusi_packet_encode(const struct packet *packet, uint8_t bytes[PACKET_BYTES])
+{
+    bytes[0] = (uint8_t)((packet->leap & 3) << 6 | (packet->version & 7) << 3 | (packet->mode & 7));
+    bytes[1] = packet->stratum;
+    bytes[2] = (uint8_t)packet->poll;
+    bytes[3] = (uint8_t)packet->precision;
+    put32(bytes + 4, short_from_ns(packet->root_delay_ns));
+    put32(bytes + 8, short_from_ns(packet->root_dispersion_ns));
+    put32(bytes + 12, packet->reference_id);
+    put64(bytes + 16, packet->reference);
+    put64(bytes + 24, packet->origin);
+    put64(bytes + 32, packet->receive);
+    put64(bytes + 40, packet->transmit);
+}
+
+bool ictusi_packet_trailer(const uint8_t *bytes, size_t length, struct packet_mac *mac)
+{
+    memset(mac, 0, sizeof(*mac));
+    if (length < PACKET_BYTES || length % 4 != 0) {
+        return false;
+    }
+    size_t at = PACKET_BYTES;
+    while (length - at > MAC_MAX) {
+        const size_t field = (size_t)bytes[at + 2] << 8 | bytes[at + 3];
+        if (field < EXTENSION_MIN || field % 4 != 0 || field > length - at) {
+            return false;
+        }
+        at += field;
+    }
+    const size_t rest = length - at;
+    if (rest == 0) {
+        return true;
+    }
+    /* A lone key id is a crypto-NAK; anything else between is no authenticator. */
+    if (rest != KEY_ID_BYTES && rest < MAC_MIN) {
+        return false;
+    }
+    mac->present = true;
+    mac->key = get32(bytes + at);
+    mac->offset = at;
+    mac->length = rest - KEY_ID_BYTES;
+    return true;
+}
+
+uint64_t ictusi_packet_stamp(int64_t unix_ns)
+{
+    int64_t seconds = unix_ns / ns_per_s;
+    int64_t rest = unix_ns % ns_per_s;
+    if (rest < 0) {
+        rest += ns_per_s;
+        seconds--;
+    }
+    const uint64_t fraction =
+        (((uint64_t)rest << 32) + (uint64_t)ns_per_s / 2) / (uint64_t)ns_per_s;
+    const uint64_t whole = (uint64_t)(uint32_t)(uint64_t)(seconds + era_offset_s);
+    const uint64_t stamp = (whole << 32) + fraction;
+    return stamp ? stamp : 1;
+}
+
+int64_t ictusi_packet_unix(uint64_t stamp, int64_t pivot_ns)
+{
+    /* The difference to the pivot in wire units, taken modulo an era, is the nearest one. */
+    const uint64_t pivot = ictusi_packet_stamp(pivot_ns);
+    const int64_t units = (int64_t)(stamp - pivot);
+    const int64_t seconds = units >> 32;
+    const uint64_t fraction = (uint64_t)units & UINT32_MAX;
+    const int64_t rest = (int64_t)((fraction * (uint64_t)ns_per_s + (UINT64_C(1) << 31)) >> 32);
+    return pivot_ns + seconds * ns_per_s + rest;
+}
+
+enum packet_fault ictusi_packet_check_header(const struct packet *reply,
+                                             const struct packet_request *request,
+                                             bool *interleaved)
+{
+    if (reply->version != 3 && reply->version != 4) {
+        return PACKET_VERSION;
+    }
+    if (reply->mode != PACKET_SERVER) {
+        return PACKET_NOT_SERVER;
+    }
+    if (reply->origin == request->transmit) {
+        *interleaved = false;
+    } else if (request->receive && reply->origin == request->receive) {
+        *interleaved = true;
+    } else {
+        return PACKET_ORIGIN;
+    }
+    return PACKET_GOOD;
+}
+
+enum packet_fault ictusi_packet_check_content(const struct packet *reply, double max_distance_ns)
+{
+    if (reply->stratum == 0 && reply->reference_id) {
+        return PACKET_KISS;
+    }
+    if (reply->leap == PACKET_LEAP_UNSYNCHRONISED || reply->stratum == 0 ||
+        reply->stratum > PACKET_STRATUM_MAX) {
+        return PACKET_UNSYNCHRONISED;
+    }
+    if (!reply->receive || !reply->transmit) {
+        return PACKET_TIMES;
+    }
+    if (reply->root_delay_ns / 2 + reply->root_dispersion_ns > max_distance_ns) {
+        return PACKET_DISTANCE;
+    }
+    return PACKET_GOOD;
+}
+
+void ictusi_packet_refid_text(uint32_t reference_id, char text[5])
+{
+    for (int i = 0; i < 4; i++) {
+        const uint8_t c = (uint8_t)(reference_id >> (24 - 8 * i));
+        text[i] = '\0';
+        if (c == 0) {
+            break;
+        }
+        text[i] = (char)(c >= 32 && c < 127 ? c : '.');
+    }
+    text[4] = '\0';
+}
+
+const char *ictusi_packet_fault_name(enum packet_fault fault)
+{
+    static const char *const names[PACKET_FAULTS] = {
+        [PACKET_GOOD] = "good",
+        [PACKET_SHORT] = "malformed",
+        [PACKET_VERSION] = "version",
+        [PACKET_NOT_SERVER] = "not a reply",
+        [PACKET_ORIGIN] = "origin",
+        [PACKET_AUTHENTICATION] = "authentication",
+        [PACKET_KISS] = "kiss-o'-death",
+        [PACKET_UNSYNCHRONISED] = "unsynchronised",
+        [PACKET_TIMES] = "impossible times",
+        [PACKET_DISTANCE] = "too distant",
+    };
+    return fault < PACKET_FAULTS ? names[fault] : "unknown";
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The exchange with one NTP server. */
+#include "peer.h"
+
+#include <errno.h>
+#include <ictus/text.h>
+#include <math.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+/* The transmit stamp comes with the send or shortly behind; never wait longer for it. */
+static const int64_t stamp_wait_ns = 2000000;
+
+/* Replies slower than this many times the usual are lost, but no reply sooner than that. */
+static const double patience_trips = 8.0;
+static const double patience_min_s = 0.05;
+
+/* A server's hold longer than this makes the frequency difference count: 1 s at 10 ppm is 10 us. */
+static const int64_t hold_max_ns = INT64_C(1000000000);
+
+enum { REQUEST_BYTES = PACKET_BYTES + KEY_MAC_BYTES, NTP_VERSION = 4, POLL_LOG2 = 6 };
+
+int ictusi_peer_name(const char *text, struct peer *peer, struct ictus_why *why)
+{
+    const char *host = text;
+    size_t length = strlen(text);
+    const char *port = NULL;
+    const char *colon = strchr(text, ':');
+    if (text[0] == '[') {
+        const char *end = strchr(text, ']');
+        if (!end || (end[1] && end[1] != ':')) {
+            return ictus_because(why, ICTUS_ERR_SPEC, "'%.100s': want [ADDRESS]:PORT", text);
+        }
+        host = text + 1;
+        length = (size_t)(end - host);
+        port = end[1] ? end + 2 : NULL;
+    } else if (colon && !strchr(colon + 1, ':')) {
+        length = (size_t)(colon - text);
+        port = colon + 1;
+    }
+    int64_t number = PACKET_PORT;
+    if (length == 0 || length >= sizeof(peer->host) ||
+        (port && (ictus_parse_int(port, &number) || number < 1 || number > 65535))) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "'%.100s': want HOST, HOST:PORT or [IPV6]:PORT",
+                             text);
+    }
+    memcpy(peer->host, host, length);
+    peer->host[length] = '\0';
+    (void)snprintf(peer->port, sizeof(peer->port), "%u", (unsigned)number);
+    peer->socket.fd = -1;
+    peer->card.fd = -1;
+    return ICTUS_OK;
+}
+
+/* Refid of an upstream server (RFC 5905, 7.3): its IPv4 address; a hash of an IPv6 one. */
+static uint32_t refid_of(const struct sockaddr *address)
+{
+    if (address->sa_family == AF_INET) {
+        return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr);
+    }
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)address;
+    uint32_t hash = UINT32_C(2166136261);
+    for (int i = 0; i < 16; i++) {
+        hash = (hash ^ v6->sin6_addr.s6_addr[i]) * UINT32_C(16777619);
+    }
+    return hash;
+}
+
+static int connect_one(struct peer *peer, const struct addrinfo *info, struct ictus_why *why)
+{
+    peer->socket.fd = socket(info->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (peer->socket.fd < 0) {
+        return ictus_because(why, ICTUS_ERR_IO, "no socket for %s: %s", peer->host,
+                             strerror(errno));
+    }
+    if (connect(peer->socket.fd, info->ai_addr, info->ai_addrlen) < 0) {
+        const int err =
+            ictus_because(why, ICTUS_ERR_IO, "cannot reach %s: %s", peer->host, strerror(errno));
+        ictusi_peer_close(peer);
+        return err;
+    }
+    (void)getnameinfo(info->ai_addr, info->ai_addrlen, peer->address, sizeof(peer->address), NULL,
+                      0, NI_NUMERICHOST);
+    peer->reference_id = refid_of(info->ai_addr);
+    return ICTUS_OK;
+}
+
+/* The card first, if that was asked: where it cannot, the kernel stamps, and why says so. */
+static void enable_stamps(struct peer *peer, struct ictus_why *why)
+{
+    enum stamp_mode mode = peer->options.stamps;
+    if (mode == STAMP_HARDWARE && ictusi_card_open(peer->socket.fd, &peer->card, why)) {
+        mode = STAMP_KERNEL;
+    }
+    (void)ictusi_stamp_enable(&peer->socket, mode, why);
+}
+
+int ictusi_peer_open(struct peer *peer, struct ictus_why *why)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = AI_ADDRCONFIG};
+    struct addrinfo *list = NULL;
+    ictusi_peer_close(peer);
+    const int code = getaddrinfo(peer->host, peer->port, &hints, &list);
+    if (code) {
+        return ictus_because(why, ICTUS_ERR_IO, "cannot resolve '%s': %s", peer->host,
+                             gai_strerror(code));
+    }
+    int err = ICTUS_ERR_IO;
+    for (const struct addrinfo *info = list; info && err; info = info->ai_next) {
+        err = connect_one(peer, info, why);
+    }
+    freeaddrinfo(list);
+    if (!err) {
+        peer->last.valid = false;
+        enable_stamps(peer, why);
+    }
+    return err;
+}
+
+void ictusi_peer_close(struct peer *peer)
+{
+    if (peer->socket.fd >= 0) {
+        (void)close(peer->socket.fd);
+    }
+    peer->socket.fd = -1;
+    peer->last.valid = false;
+    ictusi_card_close(&peer->card);
+}
+
+bool ictusi_peer_sample(const struct peer_exchange *exchange, struct sample *sample)
+{
+    const int64_t trip = exchange->t4 - exchange->t1;
+    const int64_t hold = exchange->t3 - exchange->t2;
+    /* The hold is the server's clock, the trip ours: allow for 500 ppm and the stamps' grain. */
+    const double slack = 50.0 + 5e-4 * fabs((double)hold);
+    if (trip <= 0 || hold < 0 || hold > hold_max_ns || (double)(trip - hold) < -slack) {
+        return false;
+    }
+    memset(sample, 0, sizeof(*sample));
+    sample->local = exchange->t1 + trip / 2;
+    sample->offset_ns = exchange->t2 + hold / 2 - sample->local;
+    sample->delay_ns = fmax(0.0, (double)(trip - hold));
+    sample->bound_ns = sample->delay_ns / 2 + slack;
+    sample->network_ns = sample->delay_ns;
+    sample->kernel = exchange->kernel;
+    if (exchange->kernel) {
+        sample->send_ns = (double)(exchange->t1 - exchange->user1);
+        sample->receive_ns = (double)(exchange->user4 - exchange->t4);
+    }
+    return true;
+}
+
+static uint64_t random_stamp(void)
+{
+    uint64_t value = 0;
+    while (value == 0) {
+        if (getrandom(&value, sizeof(value), 0) != (ssize_t)sizeof(value)) {
+            value = 0;
+        }
+    }
+    return value;
+}
+
+/* Nothing of the client's clock is shown: RFC 9769's stamps may be random. */
+static int send_request(struct peer *peer, struct packet_request *request, int64_t *user)
+{
+    uint8_t bytes[REQUEST_BYTES];
+    size_t length = PACKET_BYTES;
+    struct packet packet = {.version = NTP_VERSION,
+                            .mode = PACKET_CLIENT,
+                            .leap = 0,
+                            .poll = POLL_LOG2,
+                            .precision = 32};
+    request->transmit = random_stamp();
+    request->receive = 0;
+    packet.transmit = request->transmit;
+    if (peer->options.interleaved && peer->last.valid) {
+        request->receive = random_stamp();
+        packet.receive = request->receive;
+        packet.origin = peer->last.wire2;
+    }
+    ictusi_packet_encode(&packet, bytes);
+    if (peer->options.key) {
+        length = ictusi_key_sign(peer->options.key, bytes, length);
+    }
+    peer->sent++;
+    return ictusi_stamp_send(&peer->socket, bytes, length, NULL, user);
+}
+
+static bool authentic(const struct peer *peer, const uint8_t *bytes, const struct packet_mac *mac)
+{
+    const struct key *key = peer->options.key;
+    return !key || (mac->present && mac->key == key->id &&
+                    ictusi_key_verify(key, bytes, mac->offset, mac->length));
+}
+
+static enum packet_fault check(struct peer *peer, const struct stamp_datagram *datagram,
+                               const struct packet_request *request, struct packet *reply,
+                               bool *interleaved)
+{
+    struct packet_mac mac;
+    if (datagram->length > datagram->size ||
+        !ictusi_packet_decode(datagram->bytes, datagram->length, reply) ||
+        !ictusi_packet_trailer(datagram->bytes, datagram->length, &mac)) {
+        return PACKET_SHORT;
+    }
+    const enum packet_fault fault = ictusi_packet_check_header(reply, request, interleaved);
+    if (fault) {
+        return fault;
+    }
+    if (!authentic(peer, datagram->bytes, &mac)) {
+        return PACKET_AUTHENTICATION;
+    }
+    return ictusi_packet_check_content(reply, peer->options.max_distance_ns);
+}
+
+/* Whether a refused reply ends the exchange: it is the server's own word, not noise. */
+static bool final_fault(enum packet_fault fault)
+{
+    return fault >= PACKET_KISS;
+}
+
+struct wait {
+    struct packet_request request;
+    struct stamps sent;
+    struct stamp_datagram reply;
+    uint8_t bytes[PACKET_MAX];
+    bool answered, stamped, interleaved;
+    int64_t deadline;
+};
+
+static int take_replies(struct peer *peer, struct wait *wait)
+{
+    struct stamp_datagram datagram = {.bytes = wait->bytes, .size = sizeof(wait->bytes)};
+    int err = 0;
+    while (!wait->answered && !(err = ictusi_stamp_receive(&peer->socket, &datagram))) {
+        struct packet reply;
+        const enum packet_fault fault =
+            check(peer, &datagram, &wait->request, &reply, &wait->interleaved);
+        peer->faults[fault]++;
+        if (fault == PACKET_GOOD || final_fault(fault)) {
+            peer->reply = reply;
+        }
+        if (fault && (peer->fault = fault, final_fault(fault))) {
+            return ICTUS_ERR_FORMAT;
+        }
+        if (!fault) {
+            wait->reply = datagram;
+            wait->answered = true;
+        }
+    }
+    return err == ICTUS_ERR_IO ? ICTUS_ERR_IO : ICTUS_OK;
+}
+
+static void take_sent(struct peer *peer, struct wait *wait)
+{
+    struct stamps stamps;
+    uint32_t id = 0;
+    while (ictusi_stamp_sent(&peer->socket, &id, &stamps) == ICTUS_OK) {
+        if (id != peer->socket.sent - 1) {
+            continue;
+        }
+        wait->sent.kernel = stamps.kernel ? stamps.kernel : wait->sent.kernel;
+        wait->sent.hardware = stamps.hardware ? stamps.hardware : wait->sent.hardware;
+        wait->stamped = wait->sent.hardware || peer->socket.mode != STAMP_HARDWARE;
+    }
+}
+
+static int wait_reply(struct peer *peer, struct wait *wait)
+{
+    const bool stamps = peer->socket.mode != STAMP_USER;
+    if (peer->patience_s <= 0.0) {
+        peer->patience_s = peer->options.timeout_s;
+    }
+    wait->deadline = ictusi_raw_now() + (int64_t)(peer->patience_s * 1e9);
+    for (;;) {
+        if (stamps) {
+            take_sent(peer, wait);
+        }
+        const bool was = wait->answered;
+        const int err = take_replies(peer, wait);
+        if (err || (wait->answered && (wait->stamped || !stamps))) {
+            return err;
+        }
+        const int64_t now = ictusi_raw_now();
+        if (wait->answered && !was && wait->deadline - now > stamp_wait_ns) {
+            wait->deadline = now + stamp_wait_ns;
+        }
+        if (now >= wait->deadline) {
+            return wait->answered ? ICTUS_OK : ICTUS_ERR_TIMEOUT;
+        }
+        struct pollfd event = {.fd = peer->socket.fd, .events = POLLIN};
+        const int64_t left = wait->deadline - now;
+        const struct timespec pause = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
+        (void)ppoll(&event, 1, &pause, NULL);
+    }
+}
+
+static int call_ioctl(int fd, unsigned long request, void *argument)
+{
+    return ioctl(fd, request, argument);
+}
+
+/* The card's stamps, if both are there. */
+static bool take_hardware(struct peer *peer, struct timebase *base, const struct wait *wait,
+                          struct peer_exchange *exchange)
+{
+    static const struct device_calls calls = {.ioctl = call_ioctl};
+    if (peer->card.fd < 0 || !wait->sent.hardware || !wait->reply.stamps.hardware ||
+        ictusi_card_compare(&calls, &peer->card, base)) {
+        return false;
+    }
+    exchange->t1 = ictusi_card_raw(&peer->card, wait->sent.hardware);
+    exchange->t4 = ictusi_card_raw(&peer->card, wait->reply.stamps.hardware);
+    exchange->kernel = true;
+    return true;
+}
+
+/* Both of the client's stamps of one kind: mixed ones would shift the offset by half the overhead.
+ */
+static void fill_exchange(struct peer *peer, struct timebase *base, const struct wait *wait,
+                          struct peer_exchange *exchange)
+{
+    const struct stamps *got = &wait->reply.stamps;
+    const int64_t now = ictusi_real_now();
+    exchange->kernel = wait->sent.kernel && got->kernel;
+    exchange->user1 = ictusi_timebase_raw(base, wait->sent.user);
+    exchange->user4 = ictusi_timebase_raw(base, got->user);
+    exchange->t1 =
+        exchange->kernel ? ictusi_timebase_raw(base, wait->sent.kernel) : exchange->user1;
+    exchange->t4 = exchange->kernel ? ictusi_timebase_raw(base, got->kernel) : exchange->user4;
+    (void)take_hardware(peer, base, wait, exchange);
+    exchange->wire2 = peer->reply.receive;
+    exchange->t2 = ictusi_packet_unix(peer->reply.receive, now);
+    exchange->t3 = ictusi_packet_unix(peer->reply.transmit, now);
+    exchange->valid = true;
+    if (!exchange->kernel && peer->socket.mode != STAMP_USER) {
+        peer->missing++;
+    }
+}
+
+/* A lost packet should not cost a second where replies take a millisecond. */
+static void learn_patience(struct peer *peer, const struct peer_exchange *exchange)
+{
+    const double trip_s = (double)(exchange->user4 - exchange->user1) / 1e9;
+    const double wanted = fmax(patience_min_s, patience_trips * trip_s);
+    /* Down slowly, so that one quick reply does not make the next one late; up at once. */
+    peer->patience_s = fmin(peer->options.timeout_s, fmax(wanted, 0.8 * peer->patience_s));
+}
+
+int ictusi_peer_exchange(struct peer *peer, struct timebase *base, struct sample *sample)
+{
+    struct wait wait;
+    struct peer_exchange now = {0};
+    const struct peer_exchange before = peer->last;
+    memset(&wait, 0, sizeof(wait));
+    peer->fault = PACKET_GOOD;
+    if (ictusi_timebase_read(base)) {
+        peer->last.valid = false;
+        return ICTUS_ERR_CLOCK;
+    }
+    int err = send_request(peer, &wait.request, &wait.sent.user);
+    if (!err) {
+        err = wait_reply(peer, &wait);
+    }
+    if (ictusi_timebase_read(base)) {
+        err = ICTUS_ERR_CLOCK;
+    }
+    if (err) {
+        peer->last.valid = false;
+        if (err == ICTUS_ERR_TIMEOUT) {
+            peer->patience_s = fmin(peer->options.timeout_s, 2.0 * peer->patience_s);
+        }
+        return err;
+    }
+    peer->received++;
+    fill_exchange(peer, base, &wait, &now);
+    peer->last = now;
+    learn_patience(peer, &now);
+    if (wait.interleaved) {
+        /* The reply tells when the one before really left. */
+        struct peer_exchange whole = before;
+        whole.t3 = now.t3;
+        if (before.valid && ictusi_peer_sample(&whole, sample)) {
+            sample->interleaved = true;
+            return ICTUS_OK;
+        }
+    } else if (ictusi_peer_sample(&now, sample)) {
+        return peer->options.interleaved && !before.valid ? ICTUS_ERR_SAMPLES : ICTUS_OK;
+    }
+    peer->fault = PACKET_TIMES;
+    peer->faults[PACKET_TIMES]++;
+    return ICTUS_ERR_FORMAT;
+}

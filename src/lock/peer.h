@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The exchange with one NTP server (M00 figure 3): a connected socket, the request, the checks of
+ * its reply, and what of the last exchange the interleaved mode (RFC 9769) needs.
+ */
+#ifndef ICTUS_LOCK_PEER_H
+#define ICTUS_LOCK_PEER_H
+
+#include "card.h"
+#include "keys.h"
+#include "packet.h"
+#include "page/timebase.h"
+#include "sample.h"
+#include "stamp.h"
+
+#include <ictus/error.h>
+
+struct peer_options {
+    enum stamp_mode stamps;
+    bool interleaved;
+    const struct key *key; /* NULL: no authentication */
+    double timeout_s;
+    double max_distance_ns;
+};
+
+/* The stamps of one exchange: client's on CLOCK_MONOTONIC_RAW, server's since 1970. */
+struct peer_exchange {
+    int64_t t1, t2, t3, t4;
+    int64_t user1, user4; /* the application's own, raw */
+    uint64_t wire2;       /* t2 as it was on the wire */
+    bool kernel;
+    bool valid;
+};
+
+struct peer {
+    char host[256];
+    char port[8];
+    char address[64]; /* as numbers; for people */
+    uint32_t reference_id;
+    struct peer_options options;
+    struct stamp_socket socket;
+    struct peer_exchange last;
+    double patience_s;   /* how long to wait for a reply now: less than the timeout where they are
+                            quick */
+    struct card card;    /* with hardware stamps */
+    struct packet reply; /* the last valid one, or the kiss */
+    enum packet_fault fault;          /* of the last exchange that failed */
+    uint64_t faults[PACKET_FAULTS];   /* replies refused, by reason */
+    uint64_t sent, received, missing; /* missing: exchanges without kernel stamps */
+};
+
+/* Split "HOST", "HOST:PORT", "[V6]:PORT" or a bare IPv6 address. */
+int ictusi_peer_name(const char *text, struct peer *peer, struct ictus_why *why);
+
+/* Resolve the name and connect a socket with timestamps on; closes an old one. */
+int ictusi_peer_open(struct peer *peer, struct ictus_why *why);
+
+void ictusi_peer_close(struct peer *peer);
+
+/*
+ * One exchange. In interleaved mode the sample is of the exchange before, so the first gives none.
+ * @return ICTUS_OK with a sample; ICTUS_ERR_SAMPLES: a good reply, but no sample yet;
+ *         ICTUS_ERR_TIMEOUT, ICTUS_ERR_IO (unreachable), ICTUS_ERR_FORMAT (see fault: a kiss, an
+ *         unsynchronised server), ICTUS_ERR_CLOCK (the system's clock was stepped meanwhile)
+ */
+int ictusi_peer_exchange(struct peer *peer, struct timebase *base, struct sample *sample);
+
+/* The sample that four stamps make. @return false when they are impossible */
+bool ictusi_peer_sample(const struct peer_exchange *exchange, struct sample *sample);
+
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `ictus serve`: sockets, stamps and the loop around the server. */
+#include "metrics.h"
+#include "page/timebase.h"
+#include "privilege.h"
+#include "server.h"
+#include "stamp.h"
+
+#include <errno.h>
+#include <ictus/lock_daemon.h>
+#include <ictus/text.h>
+#include <inttypes.h>
+#include <math.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum { SOCKETS = 2, PENDING = 1024, METRICS_BYTES = 4096 };
+
+/* Pairs of clock readings serve for stamps of this age, the clock's own account for that long. */
+static const int64_t pair_ns = 10000000;
+static const int64_t account_ns = 500000000;
+
+/* Root dispersion of a clock that we are told to trust (--system-clock). */
+static const double trusted_dispersion_ns = 1000.0;
+
+struct serving {
+    const struct ictus_serve_options *options;
+    struct server server;
+    struct ictus_lock *lock;
+    struct timebase base;
+    int64_t account_at;
+    struct stamp_socket sockets[SOCKETS];
+    int families[SOCKETS];
+    uint64_t pending[SOCKETS][PENDING]; /* receive stamp of the answer of that number */
+    int stampedcount;
+    int signals, metrics;
+    sigset_t old_mask;
+    bool stop, was_locked;
+};
+
+static void say(const struct serving *s, const char *text)
+{
+    if (s->options->on_message) {
+        s->options->on_message(text, s->options->context);
+    }
+}
+
+static void refresh_pair(struct serving *s)
+{
+    const int64_t now = ictusi_raw_now();
+    if (now - s->base.raw > pair_ns || !s->base.started) {
+        (void)ictusi_timebase_read(&s->base);
+    }
+}
+
+/* A CLOCK_REALTIME stamp on the served clock. */
+static int64_t served(const struct serving *s, int64_t real)
+{
+    struct ictus_lock_reading reading;
+    const struct ictus_time raw = {ictusi_timebase_raw(&s->base, real)};
+    if (s->options->system_clock || ictus_lock_map(s->lock, raw, &reading)) {
+        return real;
+    }
+    return reading.time.ns;
+}
+
+static void account_lock(struct serving *s, struct server_clock *clock)
+{
+    struct ictus_lock_status status;
+    if (ictus_lock_status(s->lock, &status) || status.now.state == ICTUS_LOCK_UNLOCKED) {
+        clock->stratum = PACKET_STRATUM_MAX + 1;
+        clock->leap = PACKET_LEAP_UNSYNCHRONISED;
+        return;
+    }
+    clock->stratum = (uint8_t)status.stratum;
+    clock->leap = (uint8_t)status.leap;
+    clock->reference_id = status.reference_id;
+    /* Half the delay and the dispersion together are the bound: nobody is promised more. */
+    clock->root_delay_ns = status.root_delay_ns;
+    clock->root_dispersion_ns =
+        fmax(status.now.sigma_ns, status.now.bound_ns - status.root_delay_ns / 2);
+    clock->reference_ns = status.now.time.ns - (ictusi_raw_now() - status.updated_raw_ns);
+}
+
+/* What the clock says of itself now; a message when that changes. */
+static void refresh_account(struct serving *s)
+{
+    struct server_clock *clock = &s->server.clock;
+    const int64_t now = ictusi_raw_now();
+    if (s->account_at && now - s->account_at < account_ns) {
+        return;
+    }
+    s->account_at = now;
+    if (s->options->system_clock) {
+        clock->stratum = (uint8_t)s->options->stratum;
+        clock->root_dispersion_ns = trusted_dispersion_ns;
+        clock->reference_id = UINT32_C(0x4c4f434c); /* "LOCL" */
+        clock->reference_ns = ictusi_real_now();
+        return;
+    }
+    account_lock(s, clock);
+    const bool locked = clock->stratum <= PACKET_STRATUM_MAX;
+    if (locked != s->was_locked) {
+        say(s, locked ? "the clock is locked: serving it"
+                      : "the clock is not locked: answering as unsynchronised");
+        s->was_locked = locked;
+    }
+}
+
+static void take_sent(struct serving *s, int which)
+{
+    struct stamps stamps;
+    uint32_t id = 0;
+    while (ictusi_stamp_sent(&s->sockets[which], &id, &stamps) == ICTUS_OK) {
+        if (stamps.kernel) {
+            ictusi_server_sent(&s->server, s->pending[which][id % PENDING],
+                               served(s, stamps.kernel));
+        }
+    }
+}
+
+/* Answer what is waiting, a batch at a time so that signals are heard under a flood. */
+static void take_requests(struct serving *s, int which)
+{
+    enum { BATCH = 64 };
+    struct stamp_socket *socket = &s->sockets[which];
+    uint8_t bytes[PACKET_MAX];
+    struct stamp_datagram datagram = {.bytes = bytes, .size = sizeof(bytes)};
+    for (int i = 0; i < BATCH && ictusi_stamp_receive(socket, &datagram) == ICTUS_OK; i++) {
+        struct server_answer answer;
+        const int64_t stamp =
+            datagram.stamps.kernel ? datagram.stamps.kernel : datagram.stamps.user;
+        int64_t sent = 0;
+        if (datagram.length > datagram.size) {
+            continue;
+        }
+        refresh_pair(s);
+        const struct server_request request = {.bytes = bytes,
+                                               .length = datagram.length,
+                                               .from = (const struct sockaddr *)&datagram.peer,
+                                               .received_ns = served(s, stamp),
+                                               .raw_ns = s->base.raw};
+        ictusi_server_answer(&s->server, &request, &answer);
+        if (answer.length == 0) {
+            continue;
+        }
+        const uint32_t number = socket->sent;
+        s->pending[which][number % PENDING] = answer.receive;
+        ictusi_server_finish(&answer, served(s, ictusi_real_now()));
+        (void)ictusi_stamp_send(socket, answer.bytes, answer.length, &datagram, &sent);
+        take_sent(s, which);
+    }
+}
+
+static void answer_metrics(const struct serving *s)
+{
+    char text[METRICS_BYTES];
+    const struct server_counts *c = &s->server.counts;
+    const int n = snprintf(
+        text, sizeof(text),
+        "ictus_serve_requests_total %" PRIu64 "\nictus_serve_answered_total %" PRIu64
+        "\nictus_serve_interleaved_total %" PRIu64 "\nictus_serve_denied_total %" PRIu64
+        "\nictus_serve_limited_total %" PRIu64 "\nictus_serve_kissed_total %" PRIu64
+        "\nictus_serve_malformed_total %" PRIu64 "\nictus_serve_unauthentic_total %" PRIu64
+        "\nictus_serve_stratum %d\nictus_serve_root_dispersion_ns %.17g\n",
+        c->requests, c->answered, c->interleaved, c->denied, c->limited, c->kissed, c->malformed,
+        c->unauthentic, s->server.clock.stratum, s->server.clock.root_dispersion_ns);
+    ictusi_metrics_answer(s->metrics, text, (size_t)n);
+}
+
+static int open_socket(struct serving *s, const struct addrinfo *info, struct ictus_why *why)
+{
+    const int on = 1;
+    struct stamp_socket *stamped = &s->sockets[s->stampedcount];
+    struct ictus_why lesser = {""};
+    stamped->fd = socket(info->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (stamped->fd < 0) {
+        return ICTUS_ERR_UNSUPPORTED; /* no IPv6, say: the other family is enough */
+    }
+    if (info->ai_family == AF_INET6) {
+        (void)setsockopt(stamped->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+    }
+    if (bind(stamped->fd, info->ai_addr, info->ai_addrlen) < 0) {
+        const int code = errno;
+        (void)close(stamped->fd);
+        return ictus_because(why, code == EACCES ? ICTUS_ERR_PERMISSION : ICTUS_ERR_IO,
+                             "cannot serve on port %" PRId64 ": %s", s->options->port,
+                             strerror(code));
+    }
+    ictusi_stamp_want_own(stamped, info->ai_family);
+    (void)ictusi_stamp_enable(stamped, (enum stamp_mode)s->options->stamps, &lesser);
+    if (lesser.text[0]) {
+        say(s, lesser.text);
+    }
+    s->families[s->stampedcount++] = info->ai_family;
+    return ICTUS_OK;
+}
+
+static int open_sockets(struct serving *s, struct ictus_why *why)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM,
+                                   .ai_flags = AI_PASSIVE | AI_NUMERICHOST};
+    struct addrinfo *list = NULL;
+    char port[8];
+    (void)snprintf(port, sizeof(port), "%d", (int)s->options->port);
+    if (getaddrinfo(s->options->address, port, &hints, &list)) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "--address=%.60s: want a numeric address",
+                             s->options->address ? s->options->address : "");
+    }
+    int err = ICTUS_OK;
+    for (const struct addrinfo *a = list; a && s->stampedcount < SOCKETS; a = a->ai_next) {
+        const int failed = open_socket(s, a, why);
+        err = failed ? failed : err;
+    }
+    freeaddrinfo(list);
+    return s->stampedcount ? ICTUS_OK : err;
+}
+
+static int open_signals(struct serving *s)
+{
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGINT);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGHUP);
+    if (sigprocmask(SIG_BLOCK, &set, &s->old_mask) < 0) {
+        return ICTUS_ERR_IO;
+    }
+    s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return s->signals < 0 ? ICTUS_ERR_IO : ICTUS_OK;
+}
+
+static int open_all(struct serving *s, struct ictus_why *why)
+{
+    const struct ictus_serve_options *o = s->options;
+    uint64_t secret = 0;
+    (void)!getrandom(&secret, sizeof(secret), 0);
+    ictusi_limiter_init(&s->server.limiter, o->rate, (double)o->burst, secret);
+    s->server.require_key = o->require_key;
+    int err = ictusi_access_read(&s->server.access, o->deny, o->allow, why);
+    if (!err && o->keys) {
+        err = ictusi_keys_read(o->keys, &s->server.keys, why);
+    }
+    if (!err && o->require_key && s->server.keys.count == 0) {
+        err = ictus_because(why, ICTUS_ERR_SPEC, "--require-key wants --keys");
+    }
+    if (!err && !o->system_clock) {
+        err = ictus_lock_open(o->name, o->directory, &s->lock, why);
+    }
+    if (!err) {
+        err = open_sockets(s, why);
+    }
+    if (!err && o->metrics) {
+        err = ictusi_metrics_open(o->metrics, &s->metrics, why);
+    }
+    if (!err) {
+        err = open_signals(s);
+    }
+    return err ? err : ictusi_privilege_drop(o->user, false, why);
+}
+
+static void close_all(struct serving *s)
+{
+    for (int i = 0; i < s->stampedcount; i++) {
+        (void)close(s->sockets[i].fd);
+    }
+    if (s->metrics >= 0) {
+        (void)close(s->metrics);
+    }
+    if (s->signals >= 0) {
+        (void)close(s->signals);
+        (void)sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+    }
+    ictusi_keys_free(&s->server.keys);
+    ictus_lock_close(s->lock);
+}
+
+static void loop(struct serving *s)
+{
+    enum { SIGNALS = SOCKETS, METRICS = SOCKETS + 1, EVENTS = SOCKETS + 2, REFRESH_MS = 1000 };
+    struct pollfd events[EVENTS];
+    for (int i = 0; i < EVENTS; i++) {
+        events[i].events = POLLIN;
+        events[i].fd = i < s->stampedcount ? s->sockets[i].fd : -1;
+    }
+    events[SIGNALS].fd = s->signals;
+    events[METRICS].fd = s->metrics;
+    while (!s->stop) {
+        const int ready = poll(events, EVENTS, REFRESH_MS);
+        refresh_account(s);
+        for (int i = 0; ready > 0 && i < s->stampedcount; i++) {
+            if (events[i].revents & POLLERR) {
+                take_sent(s, i);
+            }
+            if (events[i].revents & POLLIN) {
+                take_requests(s, i);
+            }
+        }
+        if (ready > 0 && events[METRICS].revents) {
+            answer_metrics(s);
+        }
+        s->stop = ready > 0 && events[SIGNALS].revents;
+    }
+}
+
+int ictus_serve_run(const struct ictus_serve_options *options, struct ictus_why *why)
+{
+    struct ictus_why local = {""};
+    why = why ? why : &local;
+    if (!options || options->size != sizeof(*options)) {
+        return ICTUS_ERR_ARG;
+    }
+    struct serving *s = calloc(1, sizeof(*s));
+    if (!s) {
+        return ICTUS_ERR_NOMEM;
+    }
+    s->options = options;
+    s->signals = -1;
+    s->metrics = -1;
+    s->was_locked = true; /* say so if it is not */
+    const int err = open_all(s, why);
+    if (!err) {
+        loop(s);
+    }
+    close_all(s);
+    free(s);
+    return err;
+}

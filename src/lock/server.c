@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Answering NTP requests. */
+#include "server.h"
+
+#include <string.h>
+
+/* 2^-25 s: a reading of the clock takes some 30 ns. */
+enum { PRECISION = -25, STRATUM_NONE = 16 };
+
+static const uint32_t kiss_rate = UINT32_C(0x52415445); /* "RATE" */
+
+static struct server_sent *slot_of(struct server *server, uint64_t receive)
+{
+    /* The low bits of a stamp are the fraction of a second: as good as random. */
+    const uint64_t hash = (receive ^ receive >> 17) * UINT64_C(0x9e3779b97f4a7c15);
+    return &server->memory[hash >> 52];
+}
+
+/* The stamp must name one answer only: move on by 0.23 ns where it is taken. */
+static uint64_t remember(struct server *server, uint64_t receive)
+{
+    while (receive == 0 || slot_of(server, receive)->receive == receive) {
+        receive++;
+    }
+    struct server_sent *slot = slot_of(server, receive);
+    slot->receive = receive;
+    slot->transmit = 0;
+    return receive;
+}
+
+void ictusi_server_sent(struct server *server, uint64_t receive, int64_t transmit_ns)
+{
+    struct server_sent *slot = slot_of(server, receive);
+    if (slot->receive == receive) {
+        slot->transmit = ictusi_packet_stamp(transmit_ns);
+    }
+}
+
+/* @return false when there is to be no answer; key is what signs it */
+static bool authenticate(struct server *server, const struct server_request *request,
+                         const struct key **key)
+{
+    struct packet_mac mac;
+    *key = NULL;
+    if (!ictusi_packet_trailer(request->bytes, request->length, &mac)) {
+        server->counts.malformed++;
+        return false;
+    }
+    if (mac.present && mac.length) {
+        const struct key *found = ictusi_keys_find(&server->keys, mac.key);
+        if (found && ictusi_key_verify(found, request->bytes, mac.offset, mac.length)) {
+            *key = found;
+            return true;
+        }
+        server->counts.unauthentic++;
+        return false;
+    }
+    if (server->require_key) {
+        server->counts.unauthentic++;
+        return false;
+    }
+    return true;
+}
+
+static bool is_request(const struct packet *packet)
+{
+    /* Version 1 knew no modes; symmetric peers get no answer. */
+    return packet->mode == PACKET_CLIENT && packet->version >= 2 && packet->version <= 4;
+}
+
+static void fill(const struct server *server, const struct packet *request, struct packet *reply)
+{
+    const struct server_clock *clock = &server->clock;
+    memset(reply, 0, sizeof(*reply));
+    reply->version = request->version;
+    reply->mode = PACKET_SERVER;
+    reply->poll = request->poll;
+    reply->precision = PRECISION;
+    reply->origin = request->transmit;
+    reply->root_delay_ns = clock->root_delay_ns;
+    reply->root_dispersion_ns = clock->root_dispersion_ns;
+    if (clock->stratum == 0 || clock->stratum >= STRATUM_NONE) {
+        reply->leap = PACKET_LEAP_UNSYNCHRONISED;
+        reply->stratum = 0; /* 16 is 0 on the wire */
+        return;
+    }
+    reply->leap = clock->leap;
+    reply->stratum = clock->stratum;
+    reply->reference_id = clock->reference_id;
+    reply->reference = ictusi_packet_stamp(clock->reference_ns);
+}
+
+/* In interleaved mode the origin names the answer before, by its receive stamp. */
+static uint64_t earlier_transmit(struct server *server, const struct packet *request)
+{
+    if (!request->origin || request->receive == request->transmit) {
+        return 0;
+    }
+    const struct server_sent *slot = slot_of(server, request->origin);
+    return slot->receive == request->origin ? slot->transmit : 0;
+}
+
+static void answer_kiss(const struct packet *request, struct server_answer *answer)
+{
+    const struct packet kiss = {.leap = PACKET_LEAP_UNSYNCHRONISED,
+                                .version = request->version,
+                                .mode = PACKET_SERVER,
+                                .poll = request->poll,
+                                .precision = PRECISION,
+                                .reference_id = kiss_rate,
+                                .origin = request->transmit,
+                                .receive = request->transmit,
+                                .transmit = request->transmit};
+    ictusi_packet_encode(&kiss, answer->bytes);
+    answer->length = PACKET_BYTES;
+}
+
+static bool limited(struct server *server, const struct server_request *request,
+                    const struct address *address, const struct packet *packet,
+                    struct server_answer *answer)
+{
+    const enum verdict verdict = ictusi_limiter_count(&server->limiter, address, request->raw_ns);
+    if (verdict == LIMIT_ANSWER) {
+        return false;
+    }
+    server->counts.limited++;
+    if (verdict == LIMIT_KISS) {
+        server->counts.kissed++;
+        answer_kiss(packet, answer);
+    }
+    return true;
+}
+
+void ictusi_server_answer(struct server *server, const struct server_request *request,
+                          struct server_answer *answer)
+{
+    struct packet packet, reply;
+    struct address address;
+    memset(answer, 0, sizeof(*answer));
+    server->counts.requests++;
+    if (!ictusi_address_of(request->from, &address) ||
+        !ictusi_access_may(&server->access, &address)) {
+        server->counts.denied++;
+        return;
+    }
+    if (!ictusi_packet_decode(request->bytes, request->length, &packet) || !is_request(&packet)) {
+        server->counts.malformed++;
+        return;
+    }
+    if (limited(server, request, &address, &packet, answer) ||
+        !authenticate(server, request, &answer->key)) {
+        return;
+    }
+    fill(server, &packet, &reply);
+    const uint64_t earlier = earlier_transmit(server, &packet);
+    answer->receive = remember(server, ictusi_packet_stamp(request->received_ns));
+    reply.receive = answer->receive;
+    if (earlier) {
+        reply.origin = packet.receive;
+        reply.transmit = earlier;
+        server->counts.interleaved++;
+    }
+    answer->basic = !earlier;
+    answer->length = PACKET_BYTES;
+    server->counts.answered++;
+    ictusi_packet_encode(&reply, answer->bytes);
+}
+
+void ictusi_server_finish(struct server_answer *answer, int64_t transmit_ns)
+{
+    enum { TRANSMIT_AT = 40 };
+    if (answer->basic) {
+        const uint64_t stamp = ictusi_packet_stamp(transmit_ns);
+        for (size_t i = 0; i < 8; i++) {
+            answer->bytes[TRANSMIT_AT + i] = (uint8_t)(stamp >> (56 - 8 * i));
+        }
+    }
+    if (answer->key && answer->length == PACKET_BYTES) {
+        answer->length = ictusi_key_sign(answer->key, answer->bytes, answer->length);
+    }
+}
