@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Events and local definitions of an archive. */
+#include "trace/archive.h"
+
+#include "trace/convert.h"
+
+#include <ictus/text.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EVENT_CHUNK_BYTES = 1 << 20, DEFINITION_CHUNK_BYTES = 1 << 22 };
+
+static OTF2_FlushType before_flush(void *user, OTF2_FileType type, OTF2_LocationRef location,
+                                   void *caller, bool final)
+{
+    (void)user;
+    (void)type;
+    (void)location;
+    (void)caller;
+    (void) final;
+    return OTF2_FLUSH;
+}
+
+OTF2_Archive *ictusi_archive_open(const struct archive_options *options)
+{
+    static const OTF2_FlushCallbacks flush = {.otf2_pre_flush = before_flush};
+    OTF2_Archive *archive =
+        OTF2_Archive_Open(options->directory, "traces", OTF2_FILEMODE_WRITE, EVENT_CHUNK_BYTES,
+                          DEFINITION_CHUNK_BYTES, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+    if (archive) {
+        (void)OTF2_Archive_SetFlushCallbacks(archive, &flush, NULL);
+        (void)OTF2_Archive_SetCreator(archive, "ictus trace");
+    }
+    return archive;
+}
+
+static int convert_thread(OTF2_Archive *archive, const char *path, int rank, int thread,
+                          struct conversion *c, uint64_t *events, struct ictus_why *why)
+{
+    OTF2_EvtWriter *writer = OTF2_Archive_GetEvtWriter(archive, archive_location(rank, thread));
+    if (!writer) {
+        return ictus_because(why, ICTUS_ERR_IO, "writing the archive: no events of rank %d", rank);
+    }
+    const uint64_t before = c->events;
+    int err = ictusi_convert(path, c, writer, why);
+    *events = c->events - before;
+    if (OTF2_Archive_CloseEvtWriter(archive, writer) != OTF2_SUCCESS && !err) {
+        err = ictus_because(why, ICTUS_ERR_IO, "writing the archive: events of rank %d", rank);
+    }
+    return err;
+}
+
+int ictusi_archive_events(OTF2_Archive *archive, const struct archive_options *options,
+                          const struct rawlog *log, const struct trace_map *map, uint64_t *events,
+                          struct process_result *result, struct ictus_why *why)
+{
+    char path[4352];
+    int err = ICTUS_OK;
+    *result = (struct process_result){.lost = log->lost, .untracked = log->untracked};
+    struct conversion c = {
+        .log = log,
+        .timeline = log->timeline,
+        .map = map,
+        .shift_ns = options->shift_ns,
+        .local = options->local,
+        .counters = options->counters,
+        .first_local = INT64_MAX,
+        .last_local = INT64_MIN,
+    };
+    for (int t = 0; t < ARCHIVE_THREADS_MAX && !err; t++) {
+        (void)snprintf(path, sizeof(path), "%s/%d.%d.events", options->raw, log->rank, t);
+        if (access(path, R_OK) != 0) {
+            break;
+        }
+        err = convert_thread(archive, path, log->rank, t, &c, &events[t], why);
+        result->threads = t + 1;
+    }
+    result->events = c.events;
+    result->raw_bytes = c.raw_bytes;
+    result->clamped = c.clamped;
+    result->ended = log->ended;
+    result->first = UINT64_MAX;
+    result->last = c.last;
+    (void)snprintf(result->host, sizeof(result->host), "%.60s", log->host);
+    if (c.first_local <= c.last_local) {
+        struct timeline view = log->timeline;
+        const int64_t first =
+            options->local ? c.first_local : ictusi_timeline_map(&view, c.first_local);
+        result->first = (uint64_t)first + (uint64_t)options->shift_ns;
+        ictusi_timeline_error(&log->timeline, c.first_local, c.last_local, &result->sigma_ns,
+                              &result->bound_ns);
+    }
+    return err;
+}
+
+/* Timestamps are on the global clock already: offsets of nothing, but with their error. */
+static OTF2_ErrorCode write_offsets(OTF2_DefWriter *writer, const struct archive_options *options,
+                                    const struct rawlog *log, const struct process_result *result)
+{
+    OTF2_ErrorCode code = OTF2_SUCCESS;
+    uint64_t last = 0;
+    int written = 0;
+    double sigma = 0.0;
+    for (int i = 0; i < log->timeline.count && code == OTF2_SUCCESS; i++) {
+        const struct timeline_point *point = &log->timeline.points[i];
+        const int64_t at =
+            time_add(options->local ? point->local : point->global, options->shift_ns);
+        sigma = ceil(point->sigma_ns);
+        if (at > 0 && (written == 0 || (uint64_t)at > last)) {
+            last = (uint64_t)at;
+            code = OTF2_DefWriter_WriteClockOffset(writer, last, 0, sigma);
+            written++;
+        }
+    }
+    if (written == 1 && code == OTF2_SUCCESS) {
+        /* Readers take no notice of a single one. */
+        const uint64_t end = result->last > last ? result->last : last + 1;
+        code = OTF2_DefWriter_WriteClockOffset(writer, end, 0, ceil(result->sigma_ns));
+    }
+    return code;
+}
+
+int ictusi_archive_local(OTF2_Archive *archive, const struct archive_options *options,
+                         const struct rawlog *log, const struct process_result *result)
+{
+    OTF2_ErrorCode code = OTF2_SUCCESS;
+    for (int t = 0; t < result->threads && code == OTF2_SUCCESS; t++) {
+        OTF2_DefWriter *writer = OTF2_Archive_GetDefWriter(archive, archive_location(log->rank, t));
+        if (!writer) {
+            return ICTUS_ERR_IO;
+        }
+        if (!options->local) {
+            code = write_offsets(writer, options, log, result);
+        }
+        const OTF2_ErrorCode closed = OTF2_Archive_CloseDefWriter(archive, writer);
+        code = code == OTF2_SUCCESS ? closed : code;
+    }
+    return code == OTF2_SUCCESS ? ICTUS_OK : ICTUS_ERR_IO;
+}
+
+void ictusi_archive_summarise(const struct archive_world *world,
+                              struct ictus_trace_summary *summary)
+{
+    uint64_t first = UINT64_MAX;
+    uint64_t last = 0;
+    *summary = (struct ictus_trace_summary){0};
+    for (int p = 0; p < world->size; p++) {
+        const struct process_result *r = &world->results[p];
+        if (!world->logs[p].text) {
+            summary->missing++;
+            continue;
+        }
+        summary->processes++;
+        summary->cut += !r->ended;
+        summary->locations += (uint64_t)r->threads;
+        summary->events += r->events;
+        summary->raw_bytes += r->raw_bytes;
+        summary->lost += r->lost;
+        summary->untracked += r->untracked;
+        summary->clamped += r->clamped;
+        summary->sigma_ns = fmax(summary->sigma_ns, r->sigma_ns);
+        summary->bound_ns = fmax(summary->bound_ns, r->bound_ns);
+        first = r->first < first ? r->first : first;
+        last = r->last > last ? r->last : last;
+    }
+    summary->length_s = last > first ? (double)(last - first) * 1e-9 : 0.0;
+}

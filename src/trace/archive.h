@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Writing an OTF2 archive from raw files. The same steps serve one process that has all raw files
+ * (a recovery) and many that have one each (at MPI_Finalize): open with collective callbacks, write
+ * the events and local definitions of the own processes, and in one process the global ones.
+ */
+#ifndef ICTUS_TRACE_ARCHIVE_H
+#define ICTUS_TRACE_ARCHIVE_H
+
+#include "functions.h"
+#include "trace/rawlog.h"
+#include "trace/unify.h"
+
+#include <ictus/trace.h>
+#include <otf2/otf2.h>
+
+enum { ARCHIVE_THREADS_MAX = 4096 };
+
+/* What one process's files became; plain numbers, so that it can be sent. */
+struct process_result {
+    uint64_t events, raw_bytes, clamped, lost, untracked;
+    uint64_t first, last; /* archive times; first > last: no events */
+    double sigma_ns, bound_ns;
+    int32_t threads;
+    int32_t ended;
+    char host[64];
+};
+
+struct archive_options {
+    const char *directory, *raw;
+    bool local; /* timestamps stay on the local clocks */
+    int64_t shift_ns;
+    int counters; /* sampled a time */
+};
+
+/* Open for writing; callbacks are set by the caller afterwards. NULL on failure. */
+OTF2_Archive *ictusi_archive_open(const struct archive_options *options);
+
+/*
+ * Convert the event files of one process. events[t] gets the number of events of thread t, for the
+ * location definitions; room for ARCHIVE_THREADS_MAX.
+ */
+int ictusi_archive_events(OTF2_Archive *archive, const struct archive_options *options,
+                          const struct rawlog *log, const struct trace_map *map, uint64_t *events,
+                          struct process_result *result, struct ictus_why *why);
+
+/* Write the local definitions of one process: how well its clock was known when. */
+int ictusi_archive_local(OTF2_Archive *archive, const struct archive_options *options,
+                         const struct rawlog *log, const struct process_result *result);
+
+/* What the global definitions need of all processes. */
+struct archive_world {
+    const struct unified *unified;
+    const struct rawlog *logs; /* text NULL: missing */
+    const struct process_result *results;
+    const uint64_t *events; /* of all threads of all processes, one process behind another */
+    int size;
+};
+
+/* Write the global definitions. One process, after all events. */
+int ictusi_archive_global(OTF2_Archive *archive, const struct archive_options *options,
+                          const struct archive_world *world, struct ictus_trace_summary *summary);
+
+/* Add up what all processes had. */
+void ictusi_archive_summarise(const struct archive_world *world,
+                              struct ictus_trace_summary *summary);
+
+/* The location of a thread. */
+static inline OTF2_LocationRef archive_location(int rank, int thread)
+{
+    return (OTF2_LocationRef)thread << 32 | (OTF2_LocationRef)rank;
+}
+
+#endif

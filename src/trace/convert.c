@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Walking a thread's records and writing OTF2 events. */
+#include "trace/convert.h"
+
+#include "trace/ops.h"
+#include "trace/record.h"
+
+#include <ictus/text.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A call that is open, or whose leave is still to be written behind its post records. */
+struct call {
+    unsigned region;
+    enum { PLAIN, COLLECTIVE, FENCE } kind;
+    unsigned op; /* or window */
+    uint32_t root, comm;
+    uint64_t sent, received;
+};
+
+struct walk {
+    struct conversion *c;
+    OTF2_EvtWriter *w;
+    struct call *stack;
+    size_t depth, room;
+    bool pending; /* the top of the stack was left at leave_time */
+    uint64_t enter_time, leave_time;
+    uint64_t last; /* no event may be earlier */
+    uint64_t last_ticks;
+    OTF2_ErrorCode failed;
+};
+
+/* The archive's time of a tick. */
+static uint64_t time_of(struct walk *k, uint64_t ticks)
+{
+    struct conversion *c = k->c;
+    const int64_t local = ticks_to_ns(&c->log->scale, ticks);
+    const int64_t at =
+        time_add(c->local ? local : ictusi_timeline_map(&c->timeline, local), c->shift_ns);
+    c->first_local = local < c->first_local ? local : c->first_local;
+    c->last_local = local > c->last_local ? local : c->last_local;
+    uint64_t time = at < 0 ? 0 : (uint64_t)at;
+    if (time < k->last) {
+        c->clamped += ticks < k->last_ticks;
+        time = k->last;
+    }
+    k->last = time;
+    k->last_ticks = ticks;
+    return time;
+}
+
+static void wrote(struct walk *k, OTF2_ErrorCode code)
+{
+    k->c->events++;
+    if (code != OTF2_SUCCESS) {
+        k->failed = code;
+    }
+}
+
+static uint32_t comm_of(struct walk *k, uint32_t number)
+{
+    return ictusi_map_get(k->c->map, MAP_COMM, number);
+}
+
+static uint32_t window_of(struct walk *k, unsigned number)
+{
+    return ictusi_map_get(k->c->map, MAP_WINDOW, number);
+}
+
+/* The archive's region. */
+static uint32_t region_of(struct walk *k, unsigned region)
+{
+    if (region < REGION_USER) {
+        return ictusi_map_get(k->c->map, MAP_FUNCTION, region);
+    }
+    return ictusi_map_get(k->c->map, MAP_REGION, region - REGION_USER);
+}
+
+static void write_end(struct walk *k, const struct call *call)
+{
+    if (call->kind == COLLECTIVE) {
+        wrote(k, OTF2_EvtWriter_MpiCollectiveEnd(
+                     k->w, NULL, k->leave_time, (OTF2_CollectiveOp)call->op, comm_of(k, call->comm),
+                     call->root, call->sent, call->received));
+    } else if (call->kind == FENCE) {
+        wrote(k, OTF2_EvtWriter_RmaCollectiveEnd(
+                     k->w, NULL, k->leave_time, OTF2_COLLECTIVE_OP_BARRIER,
+                     OTF2_RMA_SYNC_LEVEL_PROCESS | OTF2_RMA_SYNC_LEVEL_MEMORY,
+                     window_of(k, call->op), OTF2_UNDEFINED_UINT32, 0, 0));
+    }
+}
+
+/* Write the leave that waited for the records of what happened at it. */
+static void settle(struct walk *k)
+{
+    if (k->pending) {
+        const struct call *call = &k->stack[--k->depth];
+        write_end(k, call);
+        wrote(k, OTF2_EvtWriter_Leave(k->w, NULL, k->leave_time, region_of(k, call->region)));
+        k->pending = false;
+    }
+}
+
+static bool push(struct walk *k, unsigned region)
+{
+    if (k->depth == k->room) {
+        const size_t room = k->room ? k->room * 2 : 64;
+        struct call *stack = realloc(k->stack, room * sizeof(*stack));
+        if (!stack) {
+            k->failed = OTF2_ERROR_MEM_ALLOC_FAILED;
+            return false;
+        }
+        k->stack = stack;
+        k->room = room;
+    }
+    k->stack[k->depth++] = (struct call){.region = region, .kind = PLAIN};
+    return true;
+}
+
+static void enter(struct walk *k, unsigned region, uint64_t ticks)
+{
+    k->enter_time = time_of(k, ticks);
+    if (region_of(k, region) != KEYMAP_NONE && push(k, region)) {
+        wrote(k, OTF2_EvtWriter_Enter(k->w, NULL, k->enter_time, region_of(k, region)));
+    }
+}
+
+/* A region was left: it is on the stack, under others if those were never left. */
+static void leave(struct walk *k, unsigned region, uint64_t ticks)
+{
+    const uint64_t time = time_of(k, ticks);
+    size_t at = k->depth;
+    while (at > 0 && k->stack[at - 1].region != region) {
+        at--;
+    }
+    if (at == 0) {
+        return; /* entered before recording was switched on */
+    }
+    while (k->depth > at) {
+        const struct call *inner = &k->stack[--k->depth];
+        wrote(k, OTF2_EvtWriter_Leave(k->w, NULL, time, region_of(k, inner->region)));
+    }
+    k->pending = true;
+    k->leave_time = time;
+}
+
+static void write_metric(struct walk *k, const uint64_t *p, uint64_t head, uint64_t time)
+{
+    const unsigned class = record_small(head);
+    const unsigned count = record_words(head) - 2;
+    OTF2_Type types[RECORD_WORDS_MAX];
+    OTF2_MetricValue values[RECORD_WORDS_MAX];
+    uint32_t metric = METRIC_REF_CLOCK;
+    if (class == METRIC_CLASS_COUNTERS) {
+        metric = METRIC_REF_COUNTERS;
+    } else if (class >= METRIC_CLASS_USER) {
+        metric = ictusi_map_get(k->c->map, MAP_METRIC, class - METRIC_CLASS_USER);
+        metric += metric == KEYMAP_NONE ? 0 : metric_ref_user(k->c->counters);
+    }
+    if (metric == KEYMAP_NONE || count == 0 || count > RECORD_WORDS_MAX ||
+        (class == METRIC_CLASS_COUNTERS && (int)count != k->c->counters)) {
+        return;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        types[i] = class == METRIC_CLASS_COUNTERS ? OTF2_TYPE_UINT64 : OTF2_TYPE_DOUBLE;
+        memcpy(&values[i], &p[2 + i], sizeof(values[i]));
+    }
+    wrote(k, OTF2_EvtWriter_Metric(k->w, NULL, time, metric, (uint8_t)count, types, values));
+}
+
+static void walk_timed(struct walk *k, const uint64_t *p, uint64_t head)
+{
+    const unsigned small = record_small(head);
+    settle(k);
+    switch (record_kind(head)) {
+    case RECORD_OPEN:
+        enter(k, small, p[1]);
+        break;
+    case RECORD_CALL:
+        enter(k, small, p[1]);
+        leave(k, small, p[1] + record_value(head));
+        break;
+    case RECORD_LEAVE:
+        leave(k, small, p[1]);
+        break;
+    case RECORD_EVENT: {
+        const uint32_t name = ictusi_map_get(k->c->map, MAP_EVENT, small);
+        const uint64_t time = time_of(k, p[1]);
+        if (name != KEYMAP_NONE) {
+            wrote(k, OTF2_EvtWriter_ParameterUnsignedInt(k->w, NULL, time, name, p[2]));
+        }
+        break;
+    }
+    case RECORD_METRIC:
+        write_metric(k, p, head, time_of(k, p[1]));
+        break;
+    case RECORD_FLUSH: {
+        const uint64_t from = time_of(k, p[1]);
+        const uint64_t to = time_of(k, p[1] + p[2]);
+        k->last = from; /* the flush's end is not an event of its own */
+        wrote(k, OTF2_EvtWriter_BufferFlush(k->w, NULL, from, to));
+        break;
+    }
+    default:
+        wrote(k, OTF2_EvtWriter_MeasurementOnOff(
+                     k->w, NULL, time_of(k, p[1]),
+                     record_kind(head) == RECORD_ON ? OTF2_MEASUREMENT_ON : OTF2_MEASUREMENT_OFF));
+        break;
+    }
+}
+
+static void walk_pre_rma(struct walk *k, const uint64_t *p, uint64_t head)
+{
+    const uint32_t window = window_of(k, record_small(head));
+    const uint32_t target = record_value(head);
+    const uint64_t at = k->enter_time;
+    switch (record_kind(head)) {
+    case RECORD_RMA_PUT:
+        wrote(k, OTF2_EvtWriter_RmaPut(k->w, NULL, at, window, target, p[1], p[2]));
+        break;
+    case RECORD_RMA_GET:
+        wrote(k, OTF2_EvtWriter_RmaGet(k->w, NULL, at, window, target, p[1], p[2]));
+        break;
+    case RECORD_RMA_ATOMIC: {
+        static const OTF2_RmaAtomicType types[] = {OTF2_RMA_ATOMIC_TYPE_ACCUMULATE,
+                                                   OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ACCUMULATE,
+                                                   OTF2_RMA_ATOMIC_TYPE_COMPARE_AND_SWAP};
+        const uint64_t type = p[1] >> 32;
+        wrote(k, OTF2_EvtWriter_RmaAtomic(k->w, NULL, at, window, target,
+                                          types[type < 3 ? type : 0], p[2], p[3], p[4]));
+        break;
+    }
+    default:
+        if (k->depth > 0) {
+            k->stack[k->depth - 1].kind = FENCE;
+            k->stack[k->depth - 1].op = record_small(head);
+            wrote(k, OTF2_EvtWriter_RmaCollectiveBegin(k->w, NULL, at));
+        }
+        break;
+    }
+}
+
+static void walk_pre(struct walk *k, const uint64_t *p, uint64_t head)
+{
+    const uint64_t at = k->enter_time;
+    const uint32_t comm = comm_of(k, (uint32_t)(p[1] >> 32));
+    const uint32_t tag = (uint32_t)p[1];
+    switch (record_kind(head)) {
+    case RECORD_SEND:
+        wrote(k, OTF2_EvtWriter_MpiSend(k->w, NULL, at, record_value(head), comm, tag, p[2]));
+        break;
+    case RECORD_ISEND:
+        wrote(k,
+              OTF2_EvtWriter_MpiIsend(k->w, NULL, at, record_value(head), comm, tag, p[2], p[3]));
+        break;
+    case RECORD_COLL:
+        if (k->depth > 0) {
+            struct call *call = &k->stack[k->depth - 1];
+            *call = (struct call){.region = call->region,
+                                  .kind = COLLECTIVE,
+                                  .op = record_small(head),
+                                  .root = record_value(head),
+                                  .comm = (uint32_t)p[1],
+                                  .sent = p[2],
+                                  .received = p[3]};
+            wrote(k, OTF2_EvtWriter_MpiCollectiveBegin(k->w, NULL, at));
+        }
+        break;
+    default:
+        walk_pre_rma(k, p, head);
+        break;
+    }
+}
+
+static void walk_post_rma(struct walk *k, const uint64_t *p, uint64_t head, uint64_t at)
+{
+    const uint32_t window = window_of(k, record_small(head));
+    const uint32_t target = record_value(head);
+    switch (record_kind(head)) {
+    case RECORD_RMA_DONE:
+        wrote(k, OTF2_EvtWriter_RmaOpCompleteBlocking(k->w, NULL, at, window, p[1]));
+        break;
+    case RECORD_RMA_LOCK:
+        wrote(k, OTF2_EvtWriter_RmaAcquireLock(k->w, NULL, at, window, target, 0,
+                                               p[1] ? OTF2_LOCK_EXCLUSIVE : OTF2_LOCK_SHARED));
+        break;
+    case RECORD_RMA_UNLOCK:
+        wrote(k, OTF2_EvtWriter_RmaReleaseLock(k->w, NULL, at, window, target, 0));
+        break;
+    case RECORD_RMA_CREATE:
+        wrote(k, OTF2_EvtWriter_RmaWinCreate(k->w, NULL, at, window));
+        break;
+    default:
+        wrote(k, OTF2_EvtWriter_RmaWinDestroy(k->w, NULL, at, window));
+        break;
+    }
+}
+
+static void walk_post(struct walk *k, const uint64_t *p, uint64_t head)
+{
+    const uint64_t at = k->pending ? k->leave_time : k->last;
+    const uint32_t comm = comm_of(k, (uint32_t)(p[1] >> 32));
+    const uint32_t tag = (uint32_t)p[1];
+    switch (record_kind(head)) {
+    case RECORD_RECV:
+        wrote(k, OTF2_EvtWriter_MpiRecv(k->w, NULL, at, record_value(head), comm, tag, p[2]));
+        break;
+    case RECORD_IRECV:
+        wrote(k, OTF2_EvtWriter_MpiIrecvRequest(k->w, NULL, at, p[1]));
+        break;
+    case RECORD_IRECV_DONE:
+        wrote(k,
+              OTF2_EvtWriter_MpiIrecv(k->w, NULL, at, record_value(head), comm, tag, p[2], p[3]));
+        break;
+    case RECORD_ISEND_DONE:
+        wrote(k, OTF2_EvtWriter_MpiIsendComplete(k->w, NULL, at, p[1]));
+        break;
+    case RECORD_TESTED:
+        wrote(k, OTF2_EvtWriter_MpiRequestTest(k->w, NULL, at, p[1]));
+        break;
+    case RECORD_CANCELLED:
+        wrote(k, OTF2_EvtWriter_MpiRequestCancelled(k->w, NULL, at, p[1]));
+        break;
+    case RECORD_ICOLL:
+        wrote(k, OTF2_EvtWriter_NonBlockingCollectiveRequest(k->w, NULL, at, p[1]));
+        break;
+    case RECORD_ICOLL_DONE:
+        wrote(k, OTF2_EvtWriter_NonBlockingCollectiveComplete(
+                     k->w, NULL, at, (OTF2_CollectiveOp)record_small(head),
+                     comm_of(k, (uint32_t)p[1]), record_value(head), p[2], p[3], p[4]));
+        break;
+    default:
+        walk_post_rma(k, p, head, at);
+        break;
+    }
+}
+
+/* The fewest words of a record: what is read of it. Less is no record, whatever its head says. */
+static unsigned least_words(unsigned kind)
+{
+    static const unsigned char words[RECORD_KINDS] = {
+        [RECORD_EVENT] = 3,      [RECORD_FLUSH] = 3,      [RECORD_SEND] = 3,
+        [RECORD_ISEND] = 4,      [RECORD_COLL] = 4,       [RECORD_RMA_PUT] = 3,
+        [RECORD_RMA_GET] = 3,    [RECORD_RMA_ATOMIC] = 5, [RECORD_RECV] = 3,
+        [RECORD_IRECV_DONE] = 4, [RECORD_ICOLL_DONE] = 5,
+    };
+    return words[kind] ? words[kind] : 2;
+}
+
+/* One window's records. @return whether it had any */
+static bool walk_window(struct walk *k, const uint64_t *p, const uint64_t *end)
+{
+    const uint64_t *const begin = p;
+    while (p + 2 <= end && k->failed == OTF2_SUCCESS) {
+        const uint64_t head = *p;
+        const unsigned kind = record_kind(head);
+        const unsigned words = record_words(head);
+        if (kind == RECORD_END || kind >= RECORD_KINDS || words < least_words(kind) ||
+            words > (size_t)(end - p)) {
+            break;
+        }
+        if (kind < RECORD_TIMED) {
+            walk_timed(k, p, head);
+        } else if (kind < RECORD_PRE) {
+            walk_pre(k, p, head);
+        } else {
+            walk_post(k, p, head);
+        }
+        k->c->raw_bytes += words * sizeof(*p);
+        p += words;
+    }
+    return p > begin;
+}
+
+static int check_header(const char *path, const struct raw_header *header, size_t size,
+                        struct ictus_why *why)
+{
+    if (size < RAW_HEADER_BYTES || memcmp(header->magic, RAW_MAGIC, sizeof(header->magic)) != 0 ||
+        header->window_bytes < 4096 || header->window_bytes % 4096 != 0 ||
+        header->window_bytes > UINT64_C(1) << 46) {
+        return ictus_because(why, ICTUS_ERR_FORMAT, "%.200s: not a file of raw events", path);
+    }
+    if (header->table_hash != TRACE_TABLE_HASH) {
+        return ictus_because(why, ICTUS_ERR_FORMAT, "%.200s: recorded by another version of ictus",
+                             path);
+    }
+    return ICTUS_OK;
+}
+
+static void walk_all(struct walk *k, char *base, size_t size)
+{
+    const struct raw_header *header = (const void *)base;
+    const size_t window = header->window_bytes;
+    for (size_t at = RAW_HEADER_BYTES; at < size; at += window) {
+        const size_t bytes = at + window <= size ? window : size - at;
+        const uint64_t *words = (const uint64_t *)(const void *)(base + at);
+        if (!walk_window(k, words, words + bytes / sizeof(*words))) {
+            break;
+        }
+        /* Memory stays within a window, however long the file. */
+        (void)madvise(base + at, bytes, MADV_DONTNEED);
+    }
+    settle(k);
+    while (k->depth > 0) {
+        const struct call *open = &k->stack[--k->depth];
+        wrote(k, OTF2_EvtWriter_Leave(k->w, NULL, k->last, region_of(k, open->region)));
+    }
+}
+
+int ictusi_convert(const char *path, struct conversion *c, OTF2_EvtWriter *writer,
+                   struct ictus_why *why)
+{
+    struct stat what;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &what) != 0) {
+        return ictus_because(why, ICTUS_ERR_IO, "%.200s: %s", path, strerror(errno));
+    }
+    const size_t size = (size_t)what.st_size;
+    void *base = size ? mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    (void)close(fd);
+    if (base == MAP_FAILED) {
+        return ictus_because(why, size ? ICTUS_ERR_NOMEM : ICTUS_ERR_FORMAT,
+                             "%.200s: cannot be mapped", path);
+    }
+    int err = check_header(path, base, size, why);
+    if (!err) {
+        struct walk walk = {.c = c, .w = writer, .failed = OTF2_SUCCESS};
+        (void)madvise(base, size, MADV_SEQUENTIAL);
+        const uint64_t before = c->events;
+        walk_all(&walk, base, size);
+        free(walk.stack);
+        if (c->events > before) {
+            c->last = walk.last > c->last ? walk.last : c->last;
+        }
+        if (walk.failed != OTF2_SUCCESS) {
+            err = ictus_because(why, ICTUS_ERR_IO, "writing the archive: %s",
+                                OTF2_Error_GetDescription(walk.failed));
+        }
+    }
+    (void)munmap(base, size);
+    return err;
+}

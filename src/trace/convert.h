@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From one thread's records to OTF2 events on the common clock. */
+#ifndef ICTUS_TRACE_CONVERT_H
+#define ICTUS_TRACE_CONVERT_H
+
+#include "functions.h"
+#include "trace/rawlog.h"
+#include "trace/unify.h"
+
+#include <otf2/otf2.h>
+
+/* What is to be converted, and what came of it. */
+struct conversion {
+    const struct rawlog *log;
+    struct timeline timeline; /* a view of the log's, with a place of its own */
+    const struct trace_map *map;
+    int64_t shift_ns;
+    bool local; /* leave times on the local clock */
+    int counters;
+    /* Results; first and last hold over all files converted with this structure. */
+    uint64_t events, raw_bytes, clamped;
+    int64_t first_local, last_local;
+    uint64_t last;
+};
+
+/*
+ * Convert an event file. What a killed process had not closed is closed at its last event.
+ * Errors: ICTUS_ERR_IO, ICTUS_ERR_FORMAT (not such a file, or of another version), ICTUS_ERR_NOMEM.
+ */
+int ictusi_convert(const char *path, struct conversion *c, OTF2_EvtWriter *writer,
+                   struct ictus_why *why);
+
+/* Archive numbers of metric classes: the clock's, the counters' if any are sampled, the user's. */
+enum { METRIC_REF_CLOCK = 0, METRIC_REF_COUNTERS = 1 };
+
+static inline uint32_t metric_ref_user(int counters)
+{
+    return counters > 0 ? 2 : 1;
+}
+
+#endif

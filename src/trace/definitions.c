@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The global definitions of an archive. */
+#include "trace/archive.h"
+
+#include "trace/convert.h"
+#include "trace/ops.h"
+#include "trace/record.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is needed all along. */
+struct writing {
+    OTF2_GlobalDefWriter *w;
+    const struct archive_world *world;
+    struct keymap strings;
+    OTF2_ErrorCode failed;
+};
+
+static void check(struct writing *g, OTF2_ErrorCode code)
+{
+    if (code != OTF2_SUCCESS && g->failed == OTF2_SUCCESS) {
+        g->failed = code;
+    }
+}
+
+/* The number of a text, written at its first use. */
+static OTF2_StringRef string(struct writing *g, const char *text)
+{
+    bool fresh = false;
+    const uint32_t number = ictusi_keymap_put(&g->strings, ictusi_keymap_hash(text), &fresh);
+    if (number == KEYMAP_NONE) {
+        check(g, OTF2_ERROR_MEM_ALLOC_FAILED);
+    } else if (fresh) {
+        check(g, OTF2_GlobalDefWriter_WriteString(g->w, number, text));
+    }
+    return number;
+}
+
+static OTF2_RegionRole role_of(const struct trace_function *function)
+{
+    static const struct {
+        const char *group;
+        OTF2_RegionRole role;
+    } roles[] = {{"p2p", OTF2_REGION_ROLE_POINT2POINT},
+                 {"request", OTF2_REGION_ROLE_POINT2POINT},
+                 {"coll", OTF2_REGION_ROLE_COLL_OTHER},
+                 {"rma", OTF2_REGION_ROLE_RMA},
+                 {"io", OTF2_REGION_ROLE_FILE_IO}};
+    switch (function->op) {
+    case COLL_BARRIER:
+        return OTF2_REGION_ROLE_BARRIER;
+    case COLL_BCAST:
+    case COLL_SCATTER:
+    case COLL_SCATTERV:
+        return OTF2_REGION_ROLE_COLL_ONE2ALL;
+    case COLL_GATHER:
+    case COLL_GATHERV:
+    case COLL_REDUCE:
+        return OTF2_REGION_ROLE_COLL_ALL2ONE;
+    case COLL_SCAN:
+    case COLL_EXSCAN:
+        return OTF2_REGION_ROLE_COLL_OTHER;
+    case -1:
+        break;
+    default:
+        return OTF2_REGION_ROLE_COLL_ALL2ALL;
+    }
+    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+        if (strcmp(roles[i].group, function->group) == 0) {
+            return roles[i].role;
+        }
+    }
+    return OTF2_REGION_ROLE_FUNCTION;
+}
+
+static void write_region(struct writing *g, uint32_t number, const char *name, OTF2_RegionRole role,
+                         OTF2_Paradigm paradigm, const char *file)
+{
+    const OTF2_StringRef called = string(g, name);
+    const OTF2_StringRef none = string(g, "");
+    const OTF2_StringRef from = string(g, file);
+    check(g, OTF2_GlobalDefWriter_WriteRegion(g->w, number, called, called, none, role, paradigm,
+                                              OTF2_REGION_FLAG_NONE, from, 0, 0));
+}
+
+static void write_regions(struct writing *g)
+{
+    const struct unified *u = g->world->unified;
+    for (uint32_t i = 0; i < u->region_keys.count; i++) {
+        const struct unified_name *region = &u->regions[i];
+        if (region->function < TRACE_FUNCTIONS) {
+            const struct trace_function *function = &ictusi_trace_functions[region->function];
+            write_region(g, i, function->name, role_of(function), OTF2_PARADIGM_MPI, "MPI");
+        } else if (strcmp(region->name, TRACE_REGION_SYNC) == 0) {
+            write_region(g, i, region->name, OTF2_REGION_ROLE_ARTIFICIAL,
+                         OTF2_PARADIGM_MEASUREMENT_SYSTEM, "");
+        } else {
+            write_region(g, i, region->name, OTF2_REGION_ROLE_CODE, OTF2_PARADIGM_USER, "");
+        }
+    }
+}
+
+/* One node a host, in order of their lowest rank; hosts[p] gets the node of process p. */
+static void write_tree(struct writing *g, uint32_t *hosts)
+{
+    struct keymap nodes = {NULL, NULL, 0, 0};
+    const OTF2_StringRef class_name = string(g, "node");
+    check(g, OTF2_GlobalDefWriter_WriteSystemTreeNode(g->w, 0, string(g, "machine"),
+                                                      string(g, "machine"),
+                                                      OTF2_UNDEFINED_SYSTEM_TREE_NODE));
+    check(g,
+          OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(g->w, 0, OTF2_SYSTEM_TREE_DOMAIN_MACHINE));
+    for (int p = 0; p < g->world->size; p++) {
+        if (!g->world->logs[p].text) {
+            continue;
+        }
+        bool fresh = false;
+        const char *host = g->world->results[p].host;
+        const uint32_t node = ictusi_keymap_put(&nodes, ictusi_keymap_hash(host), &fresh);
+        hosts[p] = node + 1;
+        if (fresh) {
+            check(g, OTF2_GlobalDefWriter_WriteSystemTreeNode(g->w, node + 1, string(g, host),
+                                                              class_name, 0));
+            check(g, OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(
+                         g->w, node + 1, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY));
+        }
+    }
+    ictusi_keymap_free(&nodes);
+}
+
+static void write_locations(struct writing *g, const uint32_t *hosts)
+{
+    char text[64];
+    const uint64_t *events = g->world->events;
+    for (int p = 0; p < g->world->size; p++) {
+        if (!g->world->logs[p].text) {
+            continue;
+        }
+        (void)snprintf(text, sizeof(text), "MPI Rank %d", p);
+        check(g, OTF2_GlobalDefWriter_WriteLocationGroup(
+                     g->w, (OTF2_LocationGroupRef)p, string(g, text),
+                     OTF2_LOCATION_GROUP_TYPE_PROCESS, hosts[p], OTF2_UNDEFINED_LOCATION_GROUP));
+        for (int t = 0; t < g->world->results[p].threads; t++) {
+            if (t == 0) {
+                (void)snprintf(text, sizeof(text), "Master thread");
+            } else {
+                (void)snprintf(text, sizeof(text), "Thread %d", t);
+            }
+            check(g, OTF2_GlobalDefWriter_WriteLocation(
+                         g->w, archive_location(p, t), string(g, text),
+                         OTF2_LOCATION_TYPE_CPU_THREAD, *events++, (OTF2_LocationGroupRef)p));
+        }
+    }
+}
+
+/* The communicators' locations: those that left events; a missing one's rank has no place. */
+static void write_groups(struct writing *g, const int *place)
+{
+    const struct unified *u = g->world->unified;
+    const OTF2_StringRef none = string(g, "");
+    uint64_t *members = calloc((size_t)g->world->size + 1, sizeof(*members));
+    uint32_t count = 0;
+    if (!members) {
+        check(g, OTF2_ERROR_MEM_ALLOC_FAILED);
+        return;
+    }
+    for (int p = 0; p < g->world->size; p++) {
+        if (g->world->logs[p].text) {
+            members[count++] = archive_location(p, 0);
+        }
+    }
+    check(g,
+          OTF2_GlobalDefWriter_WriteGroup(g->w, 0, none, OTF2_GROUP_TYPE_COMM_LOCATIONS,
+                                          OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE, count, members));
+    check(g, OTF2_GlobalDefWriter_WriteGroup(g->w, 1, none, OTF2_GROUP_TYPE_COMM_SELF,
+                                             OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE, 0, NULL));
+    for (uint32_t i = 0; i < u->group_count; i++) {
+        const struct unified_group *group = &u->groups[i];
+        uint64_t *mapped = calloc((size_t)group->count + 1, sizeof(*mapped));
+        for (uint32_t m = 0; mapped && m < group->count; m++) {
+            const bool known = group->members[m] < (uint64_t)g->world->size;
+            mapped[m] = known ? (uint64_t)place[group->members[m]] : 0;
+        }
+        check(g, OTF2_GlobalDefWriter_WriteGroup(g->w, i + 2, none, OTF2_GROUP_TYPE_COMM_GROUP,
+                                                 OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE,
+                                                 mapped ? group->count : 0, mapped));
+        free(mapped);
+    }
+    free(members);
+}
+
+static void write_comms(struct writing *g)
+{
+    const struct unified *u = g->world->unified;
+    for (uint32_t i = 0; i < u->comm_keys.count; i++) {
+        const struct unified_comm *comm = &u->comms[i];
+        const OTF2_StringRef name = string(g, comm->name);
+        if (comm->self) {
+            check(g, OTF2_GlobalDefWriter_WriteComm(g->w, i, name, 1, OTF2_UNDEFINED_COMM,
+                                                    OTF2_COMM_FLAG_NONE));
+        } else if (comm->other != KEYMAP_NONE && comm->group != KEYMAP_NONE) {
+            check(g, OTF2_GlobalDefWriter_WriteInterComm(g->w, i, name, comm->group + 2,
+                                                         comm->other + 2, OTF2_UNDEFINED_COMM,
+                                                         OTF2_COMM_FLAG_NONE));
+        } else if (comm->group != KEYMAP_NONE) {
+            check(g, OTF2_GlobalDefWriter_WriteComm(g->w, i, name, comm->group + 2,
+                                                    OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE));
+        }
+    }
+    for (uint32_t i = 0; i < u->window_keys.count; i++) {
+        check(g, OTF2_GlobalDefWriter_WriteRmaWin(g->w, i, string(g, u->windows[i].name),
+                                                  u->windows[i].comm, OTF2_RMA_WIN_FLAG_NONE));
+    }
+}
+
+static void write_metric(struct writing *g, OTF2_MetricMemberRef member, const char *name,
+                         const char *unit, bool counter)
+{
+    check(g, OTF2_GlobalDefWriter_WriteMetricMember(
+                 g->w, member, string(g, name), string(g, name),
+                 counter ? OTF2_METRIC_TYPE_PAPI : OTF2_METRIC_TYPE_USER,
+                 counter ? OTF2_METRIC_ACCUMULATED_START : OTF2_METRIC_ABSOLUTE_POINT,
+                 counter ? OTF2_TYPE_UINT64 : OTF2_TYPE_DOUBLE, OTF2_BASE_DECIMAL, 0,
+                 string(g, unit)));
+}
+
+static void write_class(struct writing *g, OTF2_MetricRef class, uint8_t count,
+                        const OTF2_MetricMemberRef *members)
+{
+    check(g, OTF2_GlobalDefWriter_WriteMetricClass(
+                 g->w, class, count, members, OTF2_METRIC_ASYNCHRONOUS, OTF2_RECORDER_KIND_CPU));
+}
+
+static void write_metrics(struct writing *g)
+{
+    const struct unified *u = g->world->unified;
+    OTF2_MetricMemberRef members[RECORD_WORDS_MAX];
+    OTF2_MetricMemberRef next = 0;
+    uint8_t count = 0;
+    write_metric(g, next, "clock sigma", "ns", false);
+    members[0] = next++;
+    write_class(g, METRIC_REF_CLOCK, 1, members);
+    for (size_t i = 0; u->counters && i < u->counters->item_count; i++) {
+        const struct raw_item *item = &u->counters->items[i];
+        if (item->kind == 'M' && count < RECORD_WORDS_MAX) {
+            write_metric(g, next, item->text, strstr(item->text, "_ns") ? "ns" : "#", true);
+            members[count++] = next++;
+        }
+    }
+    if (count > 0) {
+        write_class(g, METRIC_REF_COUNTERS, count, members);
+    }
+    for (uint32_t i = 0; i < u->metric_keys.count; i++) {
+        write_metric(g, next, u->metrics[i].name, u->metrics[i].unit, false);
+        members[0] = next++;
+        write_class(g, metric_ref_user(count) + i, 1, members);
+    }
+    for (uint32_t i = 0; i < u->event_keys.count; i++) {
+        check(g, OTF2_GlobalDefWriter_WriteParameter(g->w, i, string(g, u->events[i].name),
+                                                     OTF2_PARAMETER_TYPE_UINT64));
+    }
+}
+
+/* Times count nanoseconds; the trace's first instant is tied to the wall clock of a process. */
+static void write_clock(struct writing *g, const struct archive_options *options)
+{
+    uint64_t first = UINT64_MAX;
+    uint64_t last = 0;
+    uint64_t realtime = OTF2_UNDEFINED_TIMESTAMP;
+    for (int p = 0; p < g->world->size; p++) {
+        const struct process_result *r = &g->world->results[p];
+        if (g->world->logs[p].text && r->first <= r->last) {
+            first = r->first < first ? r->first : first;
+            last = r->last > last ? r->last : last;
+        }
+    }
+    first = first == UINT64_MAX ? 0 : first;
+    for (int p = 0; p < g->world->size; p++) {
+        const struct rawlog *log = &g->world->logs[p];
+        if (log->text) {
+            struct timeline view = log->timeline;
+            const int64_t at =
+                options->local ? log->local_anchor : ictusi_timeline_map(&view, log->local_anchor);
+            realtime =
+                (uint64_t)log->realtime_anchor + first - (uint64_t)at - (uint64_t)options->shift_ns;
+            break;
+        }
+    }
+    check(g, OTF2_GlobalDefWriter_WriteClockProperties(g->w, 1000000000, first,
+                                                       last > first ? last - first : 0, realtime));
+}
+
+static void set_property(OTF2_Archive *archive, const char *name, const char *format, double value)
+{
+    char text[64];
+    (void)snprintf(text, sizeof(text), format, value);
+    (void)OTF2_Archive_SetProperty(archive, name, text, true);
+}
+
+static void set_properties(OTF2_Archive *archive, const struct archive_options *options,
+                           const struct archive_world *world,
+                           const struct ictus_trace_summary *summary)
+{
+    for (int p = 0; p < world->size; p++) {
+        if (world->logs[p].text) {
+            (void)OTF2_Archive_SetDescription(archive, world->logs[p].program);
+            (void)OTF2_Archive_SetProperty(archive, "ICTUS::CLOCK::SPEC", world->logs[p].clock,
+                                           true);
+            (void)OTF2_Archive_SetMachineName(archive, world->results[p].host);
+            break;
+        }
+    }
+    (void)OTF2_Archive_SetProperty(archive, "ICTUS::CLOCK::TIMESTAMPS",
+                                   options->local ? "local" : "global", true);
+    set_property(archive, "ICTUS::CLOCK::SIGMA_NS", "%.1f", summary->sigma_ns);
+    set_property(archive, "ICTUS::CLOCK::BOUND_NS", "%.1f", summary->bound_ns);
+    set_property(archive, "ICTUS::CLOCK::SHIFT_NS", "%.0f", (double)options->shift_ns);
+    set_property(archive, "ICTUS::PROCESSES::CUT", "%.0f", (double)summary->cut);
+}
+
+int ictusi_archive_global(OTF2_Archive *archive, const struct archive_options *options,
+                          const struct archive_world *world, struct ictus_trace_summary *summary)
+{
+    struct writing g = {
+        OTF2_Archive_GetGlobalDefWriter(archive), world, {NULL, NULL, 0, 0}, OTF2_SUCCESS};
+    uint32_t *hosts = calloc((size_t)world->size + 1, sizeof(*hosts));
+    int *place = calloc((size_t)world->size + 1, sizeof(*place));
+    ictusi_archive_summarise(world, summary);
+    if (g.w && hosts && place) {
+        for (int p = 0, next = 0; p < world->size; p++) {
+            place[p] = next;
+            next += world->logs[p].text != NULL;
+        }
+        write_clock(&g, options);
+        write_regions(&g);
+        write_tree(&g, hosts);
+        write_locations(&g, hosts);
+        write_groups(&g, place);
+        write_comms(&g);
+        write_metrics(&g);
+        check(&g, OTF2_Archive_CloseGlobalDefWriter(archive, g.w));
+        set_properties(archive, options, world, summary);
+    } else {
+        g.failed = OTF2_ERROR_MEM_ALLOC_FAILED;
+    }
+    ictusi_keymap_free(&g.strings);
+    free(hosts);
+    free(place);
+    return g.failed == OTF2_SUCCESS ? ICTUS_OK : ICTUS_ERR_IO;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Making an archive of raw files by one process, whatever state the job left them in. */
+#include "trace/archive.h"
+#include "trace/directory.h"
+
+#include <ictus/text.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct recovery {
+    struct archive_options options;
+    struct rawlog *logs;
+    struct trace_map *maps;
+    struct unified unified;
+    struct process_result *results;
+    uint64_t *events, *all_events;
+    size_t all_count;
+    int size;
+};
+
+/* How many processes the job had: any log says so. */
+static int find_size(const char *raw, int *size, struct ictus_why *why)
+{
+    char path[4352];
+    struct rawlog log;
+    struct ictus_why first = {""};
+    int err = ICTUS_ERR_IO;
+    *size = 0;
+    /* Ranks that died at once left no log, or one without a synchronisation. */
+    for (int rank = 0; rank < 1 << 20; rank++) {
+        (void)snprintf(path, sizeof(path), "%s/%d.log", raw, rank);
+        err = ictusi_rawlog_read(path, &log, rank == 0 ? &first : NULL);
+        if (!err) {
+            *size = log.size;
+            ictusi_rawlog_free(&log);
+            return ICTUS_OK;
+        }
+        if (rank > 65536) {
+            break;
+        }
+    }
+    return ictus_because(why, err, "no raw files that can be used in %.200s%s%.60s", raw,
+                         first.text[0] ? ": " : "", first.text);
+}
+
+static int read_logs(struct recovery *v, struct ictus_why *why)
+{
+    char path[4352];
+    v->logs = calloc((size_t)v->size, sizeof(*v->logs));
+    v->maps = calloc((size_t)v->size, sizeof(*v->maps));
+    v->results = calloc((size_t)v->size, sizeof(*v->results));
+    v->events = calloc(ARCHIVE_THREADS_MAX, sizeof(*v->events));
+    if (!v->logs || !v->maps || !v->results || !v->events) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (int p = 0; p < v->size; p++) {
+        (void)snprintf(path, sizeof(path), "%s/%d.log", v->options.raw, p);
+        struct rawlog *log = &v->logs[p];
+        const int err = ictusi_rawlog_read(path, log, why);
+        if (err == ICTUS_ERR_NOMEM) {
+            return err;
+        }
+        if (!err && (log->size != v->size || log->rank != p)) {
+            return ictus_because(why, ICTUS_ERR_FORMAT, "%.200s: not of the same job as the others",
+                                 path);
+        }
+        if (!err && log->table_hash != TRACE_TABLE_HASH) {
+            return ictus_because(why, ICTUS_ERR_FORMAT,
+                                 "%.200s: recorded by another version of ictus", path);
+        }
+    }
+    return ICTUS_OK;
+}
+
+static int count_counters(const struct unified *unified)
+{
+    int count = 0;
+    for (size_t i = 0; unified->counters && i < unified->counters->item_count; i++) {
+        count += unified->counters->items[i].kind == 'M';
+    }
+    return count;
+}
+
+static int keep_events(struct recovery *v, int threads)
+{
+    uint64_t *wider = realloc(v->all_events, (v->all_count + (size_t)threads + 1) * sizeof(*wider));
+    if (!wider) {
+        return ICTUS_ERR_NOMEM;
+    }
+    memcpy(wider + v->all_count, v->events, (size_t)threads * sizeof(*wider));
+    v->all_events = wider;
+    v->all_count += (size_t)threads;
+    return ICTUS_OK;
+}
+
+static int write_events(struct recovery *v, OTF2_Archive *archive, struct ictus_why *why)
+{
+    int err = ICTUS_OK;
+    for (int p = 0; p < v->size && !err; p++) {
+        if (v->logs[p].text) {
+            err = ictusi_archive_events(archive, &v->options, &v->logs[p], &v->maps[p], v->events,
+                                        &v->results[p], why);
+            if (!err) {
+                err = keep_events(v, v->results[p].threads);
+            }
+        }
+    }
+    return err;
+}
+
+static int write_archive(struct recovery *v, struct ictus_trace_summary *summary,
+                         struct ictus_why *why)
+{
+    OTF2_Archive *archive = ictusi_archive_open(&v->options);
+    if (!archive || OTF2_Archive_SetSerialCollectiveCallbacks(archive) != OTF2_SUCCESS ||
+        OTF2_Archive_OpenEvtFiles(archive) != OTF2_SUCCESS) {
+        (void)(archive && OTF2_Archive_Close(archive));
+        return ictus_because(why, ICTUS_ERR_IO, "%.200s: no archive can be made there",
+                             v->options.directory);
+    }
+    int err = write_events(v, archive, why);
+    (void)OTF2_Archive_CloseEvtFiles(archive);
+    (void)OTF2_Archive_OpenDefFiles(archive);
+    for (int p = 0; p < v->size && !err; p++) {
+        if (v->logs[p].text) {
+            err = ictusi_archive_local(archive, &v->options, &v->logs[p], &v->results[p]);
+        }
+    }
+    (void)OTF2_Archive_CloseDefFiles(archive);
+    if (!err) {
+        const struct archive_world world = {&v->unified, v->logs, v->results, v->all_events,
+                                            v->size};
+        err = ictusi_archive_global(archive, &v->options, &world, summary);
+    }
+    if (OTF2_Archive_Close(archive) != OTF2_SUCCESS && !err) {
+        err = ICTUS_ERR_IO;
+    }
+    return err;
+}
+
+static void release(struct recovery *v)
+{
+    for (int p = 0; p < v->size && v->logs && v->maps; p++) {
+        ictusi_rawlog_free(&v->logs[p]);
+        free(v->maps[p].flat);
+    }
+    ictusi_unified_free(&v->unified);
+    free(v->logs);
+    free(v->maps);
+    free(v->results);
+    free(v->events);
+    free(v->all_events);
+}
+
+/* The directory to write to: empty of archives, or emptied. */
+static int make_output(const char *output, bool force, struct ictus_why *why)
+{
+    char path[4352];
+    struct trace_settings settings = {0};
+    (void)snprintf(path, sizeof(path), "%s/traces.otf2", output);
+    if (access(path, F_OK) == 0 && !force) {
+        return ictus_because(why, ICTUS_ERR_EXISTS,
+                             "%.200s holds an archive already; --force replaces it", output);
+    }
+    if (strlen(output) >= sizeof(settings.directory)) {
+        return ictus_because(why, ICTUS_ERR_ARG, "the directory's name is too long");
+    }
+    (void)snprintf(settings.scratch, sizeof(settings.scratch), "%s", output);
+    const int err = ictusi_directory_raw(&settings, path, sizeof(path), why);
+    /* Without an anchor file it is what was left of an archive that was never finished. */
+    return err ? err : ictusi_directory_drop_archive(output, why);
+}
+
+int ictus_trace_recover(const char *directory, const struct ictus_trace_recover_opts *opts,
+                        struct ictus_trace_summary *summary, struct ictus_why *why)
+{
+    static const struct ictus_trace_recover_opts defaults = {.size = sizeof(defaults)};
+    const struct ictus_trace_recover_opts *o = opts ? opts : &defaults;
+    struct ictus_trace_summary unheard;
+    char raw[4096];
+    if (!directory) {
+        return ICTUS_ERR_ARG;
+    }
+    ictusi_directory_raw_name(directory, raw, sizeof(raw));
+    const char *output = o->output ? o->output : directory;
+    struct recovery v = {.options = {.directory = output,
+                                     .raw = o->scratch ? o->scratch : raw,
+                                     .local = o->local != 0}};
+    int err = find_size(v.options.raw, &v.size, why);
+    if (!err) {
+        err = read_logs(&v, why);
+    }
+    if (!err) {
+        err = make_output(output, o->force != 0, why);
+    }
+    if (!err) {
+        err = ictusi_unify(v.logs, v.size, v.options.local, &v.unified, v.maps);
+    }
+    if (!err) {
+        v.options.shift_ns = v.unified.shift_ns;
+        v.options.counters = count_counters(&v.unified);
+        err = write_archive(&v, summary ? summary : &unheard, why);
+    }
+    for (int p = 0; p < v.size && !err && !o->keep; p++) {
+        ictusi_directory_clean(v.options.raw, p);
+    }
+    release(&v);
+    return err;
+}

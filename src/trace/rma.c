@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The records of one-sided communication. */
+#include "trace/rma.h"
+
+void ictusi_note_window(struct recorder *r, MPI_Comm comm, MPI_Win win)
+{
+    const struct trace_window *window = ictusi_window_new(r, comm, win);
+    if (window) {
+        recorder_put1(r, RECORD_RMA_CREATE, window->id, 0, 0);
+    }
+}
+
+void ictusi_note_window_free(struct recorder *r, MPI_Win win)
+{
+    const struct trace_window *window = ictusi_window_find(win);
+    if (window) {
+        recorder_put1(r, RECORD_RMA_FREE, window->id, 0, 0);
+        ictusi_window_gone(win);
+    }
+}
+
+void ictusi_note_fence(struct recorder *r, MPI_Win win)
+{
+    const struct trace_window *window = ictusi_window_find(win);
+    if (window) {
+        recorder_put1(r, RECORD_RMA_FENCE, window->id, 0, 0);
+    }
+}
+
+/* The window of an operation that leaves a record, and its matching number. */
+static struct trace_window *operation(MPI_Win win, int target, uint64_t *match)
+{
+    struct trace_window *window = target >= 0 ? ictusi_window_find(win) : NULL;
+    if (window) {
+        atomic_store(&window->pending, true);
+        *match = atomic_load(&window->match);
+    }
+    return window;
+}
+
+void ictusi_note_put(struct recorder *r, MPI_Win win, int target, int64_t count, MPI_Datatype type)
+{
+    uint64_t match = 0;
+    const struct trace_window *window = operation(win, target, &match);
+    if (window) {
+        recorder_put2(r, RECORD_RMA_PUT, window->id, (uint32_t)target,
+                      (uint64_t)(count * trace_type_bytes(r, type)), match);
+    }
+}
+
+void ictusi_note_get(struct recorder *r, MPI_Win win, int target, int64_t count, MPI_Datatype type)
+{
+    uint64_t match = 0;
+    const struct trace_window *window = operation(win, target, &match);
+    if (window) {
+        recorder_put2(r, RECORD_RMA_GET, window->id, (uint32_t)target,
+                      (uint64_t)(count * trace_type_bytes(r, type)), match);
+    }
+}
+
+void ictusi_note_atomic(struct recorder *r, MPI_Win win, int target, enum rma_atomic atomic,
+                        int64_t count, MPI_Datatype type)
+{
+    uint64_t match = 0;
+    const struct trace_window *window = operation(win, target, &match);
+    if (window) {
+        const uint64_t bytes = (uint64_t)(count * trace_type_bytes(r, type));
+        recorder_put4(r, RECORD_RMA_ATOMIC, window->id, (uint32_t)target, (uint64_t)atomic << 32,
+                      bytes, atomic == RMA_ACCUMULATE ? 0 : bytes, match);
+    }
+}
+
+void ictusi_note_rma_done(struct recorder *r, MPI_Win win)
+{
+    struct trace_window *window = ictusi_window_find(win);
+    if (window && atomic_exchange(&window->pending, false)) {
+        recorder_put1(r, RECORD_RMA_DONE, window->id, 0, atomic_fetch_add(&window->match, 1));
+    }
+}
+
+void ictusi_note_lock(struct recorder *r, MPI_Win win, int target, bool exclusive)
+{
+    const struct trace_window *window = target >= 0 ? ictusi_window_find(win) : NULL;
+    if (window) {
+        recorder_put1(r, RECORD_RMA_LOCK, window->id, (uint32_t)target, exclusive);
+    }
+}
+
+void ictusi_note_lock_all(struct recorder *r, MPI_Win win)
+{
+    const struct trace_window *window = ictusi_window_find(win);
+    if (window) {
+        recorder_put1(r, RECORD_RMA_LOCK, window->id, RMA_ALL, 0);
+    }
+}
+
+void ictusi_note_unlock(struct recorder *r, MPI_Win win, int target)
+{
+    const struct trace_window *window = target >= 0 ? ictusi_window_find(win) : NULL;
+    ictusi_note_rma_done(r, win);
+    if (window) {
+        recorder_put1(r, RECORD_RMA_UNLOCK, window->id, (uint32_t)target, 0);
+    }
+}
+
+void ictusi_note_unlock_all(struct recorder *r, MPI_Win win)
+{
+    const struct trace_window *window = ictusi_window_find(win);
+    ictusi_note_rma_done(r, win);
+    if (window) {
+        recorder_put1(r, RECORD_RMA_UNLOCK, window->id, RMA_ALL, 0);
+    }
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a user may choose about a trace; `ictus trace` hands it on in ICTUS_TRACE_* variables. */
+#ifndef ICTUS_TRACE_SETTINGS_H
+#define ICTUS_TRACE_SETTINGS_H
+
+#include <ictus/error.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct trace_settings {
+    char directory[2048]; /* of the archive; empty: do not trace */
+    char scratch[2048];   /* of the raw files; empty: in the archive's directory */
+    char clock[512];      /* specification of the clock; empty: the default */
+    char filter[1024];    /* functions and groups, see ictusi_filter_apply() */
+    char metrics[512];    /* names of counters */
+    double metrics_every_s;
+    double resync_every_s;   /* 0: only at start and end */
+    int64_t resync_barriers; /* after every n-th barrier of MPI_COMM_WORLD; 0: never */
+    uint64_t buffer_bytes;   /* per thread */
+    uint64_t limit_bytes;    /* per thread; 0: none */
+    int64_t requests;        /* active at a time in a process */
+    bool force;              /* replace an archive that is there */
+    bool keep;               /* keep the raw files */
+    bool raw;                /* leave it at the raw files: no archive at the end */
+    bool off;                /* start switched off, until MPI_Pcontrol(1) */
+    bool quiet;
+};
+
+/*
+ * Read the ICTUS_TRACE_* variables.
+ * Errors: ICTUS_ERR_SPEC with the variable and what it may be.
+ */
+int ictusi_settings_read(struct trace_settings *settings, struct ictus_why *why);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From a process's local clock to the global one: straight lines between the points of its
+ * synchronisations, and the fitted lines beyond the first and the last. A burst before and one
+ * after a measurement, interpolated, beat any line fitted before it (H18 V-C).
+ */
+#ifndef ICTUS_TRACE_TIMELINE_H
+#define ICTUS_TRACE_TIMELINE_H
+
+#include <stdint.h>
+
+/* What the clock said at one synchronisation. */
+struct timeline_point {
+    int64_t local, global;
+    double slope;    /* of the global clock against the local one, minus one */
+    double sigma_ns; /* at the point */
+    double bound_ns;
+    double later_sigma_ns; /* a second later */
+};
+
+struct timeline {
+    struct timeline_point *points;
+    int count;
+    int last; /* the piece that the last instant fell into */
+};
+
+/*
+ * Take points in order of time; those that do not advance, or that would bend the clock by more
+ * than one part in a hundred, are left out. Takes the array over. At least one point is needed.
+ */
+struct timeline ictusi_timeline_make(struct timeline_point *points, int count);
+
+/* The global instant. Remembers the piece, so that a run of rising instants costs no search. */
+int64_t ictusi_timeline_map(struct timeline *timeline, int64_t local);
+
+/* The largest sigma and bound of the error between two local instants. */
+void ictusi_timeline_error(const struct timeline *timeline, int64_t from, int64_t to,
+                           double *sigma_ns, double *bound_ns);
+
+void ictusi_timeline_free(struct timeline *timeline);
+
+/* A sum that wraps: times of a damaged trace may be anything. */
+static inline int64_t time_add(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+#endif

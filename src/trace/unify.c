@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Giving everything in all processes' logs one number. */
+#include "trace/unify.h"
+
+#include "trace/record.h"
+
+#include <ictus/time.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_WORLD = 1, KEY_SELF = 2 };
+
+/* More than a process can number, less than what a damaged log could make of memory. */
+enum { MAP_NUMBERS = 1 << 22, MEMBERS_MAX = 1 << 26 };
+
+uint32_t ictusi_map_get(const struct trace_map *map, enum map_kind kind, uint32_t number)
+{
+    size_t at = MAP_KINDS;
+    for (int i = 0; i < (int)kind; i++) {
+        at += map->flat[i];
+    }
+    return number < map->flat[kind] ? map->flat[at + number] : KEYMAP_NONE;
+}
+
+static enum map_kind kind_of(char letter)
+{
+    switch (letter) {
+    case 'C':
+        return MAP_COMM;
+    case 'W':
+        return MAP_WINDOW;
+    case 'F':
+        return MAP_FUNCTION;
+    case 'R':
+        return MAP_REGION;
+    case 'P':
+        return MAP_EVENT;
+    case 'U':
+        return MAP_METRIC;
+    default:
+        return MAP_KINDS;
+    }
+}
+
+/* Numbers of user regions and metrics begin above those that all processes share. */
+static uint32_t index_of(const struct raw_item *item)
+{
+    if (item->kind == 'R') {
+        return item->number - REGION_USER;
+    }
+    return item->kind == 'U' ? item->number - METRIC_CLASS_USER : item->number;
+}
+
+static int make_map(const struct rawlog *log, struct trace_map *map)
+{
+    uint32_t counts[MAP_KINDS] = {0};
+    for (size_t i = 0; i < log->item_count; i++) {
+        const enum map_kind kind = kind_of(log->items[i].kind);
+        if (kind != MAP_KINDS && index_of(&log->items[i]) < MAP_NUMBERS &&
+            index_of(&log->items[i]) >= counts[kind]) {
+            counts[kind] = index_of(&log->items[i]) + 1;
+        }
+    }
+    map->words = MAP_KINDS;
+    for (int i = 0; i < MAP_KINDS; i++) {
+        map->words += counts[i];
+    }
+    map->flat = malloc(map->words * sizeof(uint32_t));
+    if (!map->flat) {
+        return ICTUS_ERR_NOMEM;
+    }
+    memset(map->flat, 0xff, map->words * sizeof(uint32_t));
+    memcpy(map->flat, counts, sizeof(counts));
+    return ICTUS_OK;
+}
+
+static void map_set(struct trace_map *map, enum map_kind kind, uint32_t number, uint32_t value)
+{
+    size_t at = MAP_KINDS;
+    for (int i = 0; i < (int)kind; i++) {
+        at += map->flat[i];
+    }
+    if (number < map->flat[kind]) {
+        map->flat[at + number] = value;
+    }
+}
+
+/* Room for one more element of an array that grows by doubling. */
+static void *more(void *array, uint32_t count, size_t bytes)
+{
+    const bool power = (count & (count - 1)) == 0;
+    return power ? realloc(array, (size_t)(count ? count * 2 : 1) * bytes) : array;
+}
+
+/* "0-15,32" to numbers. */
+static int read_members(const char *text, struct unified_group *group)
+{
+    uint32_t room = 0;
+    while (*text >= '0' && *text <= '9') {
+        char *end = NULL;
+        const uint64_t from = strtoull(text, &end, 10);
+        const uint64_t to = *end == '-' ? strtoull(end + 1, &end, 10) : from;
+        if (to < from || to - from >= MEMBERS_MAX - group->count) {
+            return ICTUS_ERR_FORMAT;
+        }
+        const uint32_t needed = group->count + (uint32_t)(to - from) + 1;
+        if (needed > room) {
+            room = needed * 2;
+            uint64_t *members = realloc(group->members, room * sizeof(*members));
+            if (!members) {
+                return ICTUS_ERR_NOMEM;
+            }
+            group->members = members;
+        }
+        for (uint64_t i = from; i <= to; i++) {
+            group->members[group->count++] = i;
+        }
+        text = *end == ',' ? end + 1 : end;
+    }
+    return ICTUS_OK;
+}
+
+static uint32_t add_group(struct unified *u, const char *members)
+{
+    bool fresh = false;
+    const uint32_t number = ictusi_keymap_put(&u->group_keys, ictusi_keymap_hash(members), &fresh);
+    if (number == KEYMAP_NONE || !fresh) {
+        return number;
+    }
+    struct unified_group *groups = more(u->groups, number, sizeof(*groups));
+    if (!groups) {
+        return KEYMAP_NONE;
+    }
+    u->groups = groups;
+    u->group_count = number + 1;
+    groups[number] = (struct unified_group){NULL, 0};
+    return read_members(members, &groups[number]) ? KEYMAP_NONE : number;
+}
+
+/* The communicator of a key; made at its first use. */
+static struct unified_comm *comm_of(struct unified *u, uint64_t key, uint32_t *number)
+{
+    bool fresh = false;
+    *number = ictusi_keymap_put(&u->comm_keys, key, &fresh);
+    if (*number != KEYMAP_NONE && fresh) {
+        struct unified_comm *comms = more(u->comms, *number, sizeof(*comms));
+        if (!comms) {
+            return NULL;
+        }
+        u->comms = comms;
+        comms[*number] = (struct unified_comm){
+            .key = key, .name = "", .group = KEYMAP_NONE, .other = KEYMAP_NONE};
+    }
+    return *number == KEYMAP_NONE ? NULL : &u->comms[*number];
+}
+
+static int take_function(struct unified *u, const struct raw_item *item, uint32_t *number)
+{
+    bool fresh = false;
+    *number = ictusi_keymap_put(&u->region_keys, (uint64_t)item->number + 1, &fresh);
+    if (*number != KEYMAP_NONE && fresh) {
+        struct unified_name *wider = more(u->regions, *number, sizeof(*wider));
+        if (!wider) {
+            return ICTUS_ERR_NOMEM;
+        }
+        u->regions = wider;
+        wider[*number] = (struct unified_name){"", "", item->number};
+    }
+    return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
+}
+
+static int take_name(struct keymap *keys, struct unified_name **names, const struct raw_item *item,
+                     uint32_t *number)
+{
+    bool fresh = false;
+    *number = ictusi_keymap_put(keys, ictusi_keymap_hash(item->text), &fresh);
+    if (*number != KEYMAP_NONE && fresh) {
+        struct unified_name *wider = more(*names, *number, sizeof(*wider));
+        if (!wider) {
+            return ICTUS_ERR_NOMEM;
+        }
+        *names = wider;
+        wider[*number] = (struct unified_name){item->text, item->more, KEYMAP_NONE};
+    }
+    return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
+}
+
+static int take_window(struct unified *u, const struct raw_item *item, struct trace_map *map,
+                       uint32_t *number)
+{
+    bool fresh = false;
+    *number = ictusi_keymap_put(&u->window_keys, item->key, &fresh);
+    if (*number != KEYMAP_NONE && fresh) {
+        struct unified_window *windows = more(u->windows, *number, sizeof(*windows));
+        if (!windows) {
+            return ICTUS_ERR_NOMEM;
+        }
+        u->windows = windows;
+        windows[*number].name = "";
+        windows[*number].comm = ictusi_map_get(map, MAP_COMM, (uint32_t)item->a);
+    }
+    return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
+}
+
+/* Lines that give something a number of its own in this process. */
+static int take_numbered(struct unified *u, const struct raw_item *item, struct trace_map *map)
+{
+    uint32_t number = KEYMAP_NONE;
+    struct unified_comm *comm = NULL;
+    int err = ICTUS_OK;
+    switch (item->kind) {
+    case 'C':
+        comm = comm_of(u, item->key, &number);
+        if (comm) {
+            comm->size = (int)item->b;
+        }
+        err = comm ? ICTUS_OK : ICTUS_ERR_NOMEM;
+        break;
+    case 'W':
+        err = take_window(u, item, map, &number);
+        break;
+    case 'F':
+        err = take_function(u, item, &number);
+        break;
+    case 'R':
+        err = take_name(&u->region_keys, &u->regions, item, &number);
+        break;
+    case 'P':
+        err = take_name(&u->event_keys, &u->events, item, &number);
+        break;
+    case 'U':
+        err = take_name(&u->metric_keys, &u->metrics, item, &number);
+        break;
+    default:
+        return ICTUS_OK;
+    }
+    if (!err) {
+        map_set(map, kind_of(item->kind), index_of(item), number);
+    }
+    return err;
+}
+
+/* Lines that say more about what has a number: names. Later ones win. */
+static void take_note(struct unified *u, const struct raw_item *item, const struct trace_map *map)
+{
+    if (item->kind == 'N') {
+        const uint32_t comm = ictusi_map_get(map, MAP_COMM, item->number);
+        if (comm != KEYMAP_NONE) {
+            u->comms[comm].name = item->text; /* NOLINT(clang-analyzer-core*): numbered, so there */
+        }
+    } else if (item->kind == 'V') {
+        const uint32_t window = ictusi_map_get(map, MAP_WINDOW, item->number);
+        if (window != KEYMAP_NONE) {
+            u->windows[window].name = item->text;
+        }
+    }
+}
+
+/* The members of communicators that some process's records name. */
+static int take_group(struct unified *u, const struct raw_item *item)
+{
+    const uint32_t number = ictusi_keymap_find(&u->comm_keys, item->key);
+    if (item->kind != 'G' || number == KEYMAP_NONE) {
+        return ICTUS_OK;
+    }
+    const uint32_t group = add_group(u, item->text);
+    if (group == KEYMAP_NONE) {
+        return ICTUS_ERR_NOMEM;
+    }
+    if (item->a == 'b') {
+        u->comms[number].other = group;
+    } else {
+        u->comms[number].group =
+            group; /* NOLINT(clang-analyzer-core.NullDereference): numbered, so there */
+    }
+    return ICTUS_OK;
+}
+
+static void take_duplicate(struct unified *u, const struct raw_item *item)
+{
+    const uint32_t number = ictusi_keymap_find(&u->comm_keys, item->key);
+    const uint32_t model = ictusi_keymap_find(&u->comm_keys, (uint64_t)item->a);
+    if (item->kind == 'D' && number != KEYMAP_NONE && model != KEYMAP_NONE) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): both are numbered, so there */
+        u->comms[number].group = u->comms[model].group;
+        u->comms[number].other = u->comms[model].other;
+    }
+}
+
+/* Where the process that knew the members left no log: from those that say which rank they had. */
+static int mend_groups(struct unified *u, const struct rawlog *logs, int count)
+{
+    for (uint32_t c = 0; c < u->comm_keys.count; c++) {
+        struct unified_comm *comm = &u->comms[c];
+        /* NOLINTBEGIN(clang-analyzer-core.NullDereference): as many as there are keys */
+        if (comm->group != KEYMAP_NONE || comm->self || comm->size <= 0 ||
+            comm->size > MEMBERS_MAX) {
+            continue;
+        }
+        /* NOLINTEND(clang-analyzer-core.NullDereference) */
+        char text[64];
+        (void)snprintf(text, sizeof(text), "?%u", c); /* a group of its own */
+        comm->group = add_group(u, text);
+        if (comm->group == KEYMAP_NONE) {
+            return ICTUS_ERR_NOMEM;
+        }
+        struct unified_group *group = &u->groups[comm->group];
+        group->members = calloc((size_t)comm->size, sizeof(*group->members));
+        if (!group->members) {
+            return ICTUS_ERR_NOMEM;
+        }
+        group->count = (uint32_t)comm->size;
+        for (int p = 0; p < count; p++) {
+            for (size_t i = 0; logs[p].text && i < logs[p].item_count; i++) {
+                const struct raw_item *item = &logs[p].items[i];
+                if (item->kind == 'C' && item->key == comm->key && item->a >= 0 &&
+                    item->a < comm->size) {
+                    group->members[item->a] = (uint64_t)p;
+                }
+            }
+        }
+    }
+    return ICTUS_OK;
+}
+
+/* How far to move all times so that the first is not negative (OTF2's are unsigned). */
+static int64_t find_shift(struct rawlog *logs, int count, bool local)
+{
+    int64_t first = INT64_MAX;
+    for (int p = 0; p < count; p++) {
+        if (!logs[p].text) {
+            continue;
+        }
+        const int64_t ns = ticks_to_ns(&logs[p].scale, logs[p].init_ticks);
+        const int64_t at = local ? ns : ictusi_timeline_map(&logs[p].timeline, ns);
+        first = at < first ? at : first;
+    }
+    /* A second to spare: timestamps of other threads may be a little earlier. */
+    return first < ICTUS_NS_PER_S ? time_add(ICTUS_NS_PER_S, (int64_t) - (uint64_t)first) : 0;
+}
+
+static int take_process(struct unified *u, const struct rawlog *log, struct trace_map *map)
+{
+    int err = make_map(log, map);
+    for (size_t i = 0; i < log->item_count && !err; i++) {
+        err = take_numbered(u, &log->items[i], map);
+        u->counters = log->items[i].kind == 'M' && !u->counters ? log : u->counters;
+    }
+    for (size_t i = 0; i < log->item_count && !err; i++) {
+        take_note(u, &log->items[i], map);
+    }
+    return err;
+}
+
+static int take_groups(struct unified *u, const struct rawlog *logs, int count)
+{
+    int err = ICTUS_OK;
+    for (int p = 0; p < count && !err; p++) {
+        for (size_t i = 0; logs[p].text && i < logs[p].item_count && !err; i++) {
+            err = take_group(u, &logs[p].items[i]);
+        }
+    }
+    for (int p = 0; p < count && !err; p++) {
+        for (size_t i = 0; logs[p].text && i < logs[p].item_count; i++) {
+            take_duplicate(u, &logs[p].items[i]);
+        }
+    }
+    return err;
+}
+
+int ictusi_unify(struct rawlog *logs, int count, bool local, struct unified *u,
+                 struct trace_map *maps)
+{
+    uint32_t number = 0;
+    *u = (struct unified){.shift_ns = find_shift(logs, count, local)};
+    struct unified_comm *world = comm_of(u, KEY_WORLD, &number);
+    int err = world ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    if (world) {
+        world->name = "MPI_COMM_WORLD";
+        world->size = count;
+    }
+    struct unified_comm *self = err ? NULL : comm_of(u, KEY_SELF, &number);
+    if (self) {
+        self->name = "MPI_COMM_SELF";
+        self->self = true;
+        self->size = 1;
+    }
+    for (int p = 0; p < count && !err; p++) {
+        if (logs[p].text) {
+            err = take_process(u, &logs[p], &maps[p]);
+        }
+    }
+    if (!err) {
+        err = take_groups(u, logs, count);
+    }
+    return err ? err : mend_groups(u, logs, count);
+}
+
+void ictusi_unified_free(struct unified *u)
+{
+    for (uint32_t i = 0; i < u->group_count; i++) {
+        free(u->groups[i].members);
+    }
+    free(u->groups);
+    free(u->comms);
+    free(u->windows);
+    free(u->regions);
+    free(u->events);
+    free(u->metrics);
+    ictusi_keymap_free(&u->comm_keys);
+    ictusi_keymap_free(&u->group_keys);
+    ictusi_keymap_free(&u->window_keys);
+    ictusi_keymap_free(&u->region_keys);
+    ictusi_keymap_free(&u->event_keys);
+    ictusi_keymap_free(&u->metric_keys);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One numbering for all processes: each numbers its communicators, windows, regions, events and
+ * metrics as it meets them; an archive wants one definition of each.
+ */
+#ifndef ICTUS_TRACE_UNIFY_H
+#define ICTUS_TRACE_UNIFY_H
+
+#include "trace/keymap.h"
+#include "trace/rawlog.h"
+
+enum map_kind { MAP_COMM, MAP_WINDOW, MAP_FUNCTION, MAP_REGION, MAP_EVENT, MAP_METRIC, MAP_KINDS };
+
+/* A process's numbers to the archive's: counts of each kind, then the tables, one behind another.
+ */
+struct trace_map {
+    uint32_t *flat;
+    size_t words;
+};
+
+/* The archive's number, or KEYMAP_NONE. */
+uint32_t ictusi_map_get(const struct trace_map *map, enum map_kind kind, uint32_t number);
+
+struct unified_group {
+    uint64_t *members; /* world ranks */
+    uint32_t count;
+};
+
+struct unified_comm {
+    uint64_t key;
+    const char *name; /* "" where it has none */
+    uint32_t group;   /* index; of side a in an inter-communicator */
+    uint32_t other;   /* index of side b's group, or KEYMAP_NONE */
+    bool self;        /* MPI_COMM_SELF, of all processes at once */
+    int size;
+};
+
+struct unified_window {
+    const char *name;
+    uint32_t comm;
+};
+
+/* A region, an event or a metric. */
+struct unified_name {
+    const char *name, *unit;
+    uint32_t function; /* of a region: its number, or KEYMAP_NONE where it is the user's */
+};
+
+struct unified {
+    struct unified_group *groups;
+    uint32_t group_count;
+    struct unified_comm *comms;
+    struct unified_window *windows;
+    struct unified_name *regions, *events, *metrics;
+    struct keymap comm_keys, group_keys, window_keys, region_keys, event_keys, metric_keys;
+    const struct rawlog *counters; /* a log that names the sampled counters, or NULL */
+    int64_t shift_ns; /* added to all times, so that none is negative; 0 where none would be */
+};
+
+/*
+ * Number everything in the logs of count processes; logs[i].text is NULL where process i left
+ * none. maps gets one map a process. The logs must outlive the result. local: timestamps will be
+ * the local clocks'. Errors: ICTUS_ERR_NOMEM.
+ */
+int ictusi_unify(struct rawlog *logs, int count, bool local, struct unified *unified,
+                 struct trace_map *maps);
+
+void ictusi_unified_free(struct unified *unified);
+
+#endif
