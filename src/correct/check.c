@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The observer that counts violations: B07, equation (1), over all pairs of the graph. */
+#include "correct/check.h"
+
+#include "core/container.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SUM_CLASSES = 0, /* pairs, violations of each class */
+    SUM_OPS = SUM_CLASSES + 2 * POINT_CLASSES,
+    SUM_BINS = SUM_OPS + 2 * CHECK_OPS,
+    SUM_WITHIN = SUM_BINS + CHECK_BINS,
+    SUM_PAIRS
+};
+
+static uint64_t pair_cells(const struct check_stats *stats)
+{
+    return stats->nodes * stats->nodes + stats->processes * stats->processes;
+}
+
+/*
+ * Between processes a second event must be later than the first; threads of one process read one
+ * clock, on which both may fall on the same tick.
+ */
+static bool is_violation(uint8_t class, int64_t delay)
+{
+    return class == POINT_THREAD ? delay < 0 : delay <= 0;
+}
+
+static void count_cell(struct check_stats *stats, uint64_t cell, bool bad, int64_t delay)
+{
+    stats->sums[SUM_PAIRS + 2 * cell]++;
+    stats->sums[SUM_PAIRS + 2 * cell + 1] += bad;
+    int64_t *largest = &stats->maxima[POINT_CLASSES + cell];
+    int64_t *least = &stats->minima[cell];
+    *largest = bad && -delay > *largest ? -delay : *largest;
+    *least = delay < *least ? delay : *least;
+}
+
+static void count_bin(struct check_stats *stats, int64_t delay)
+{
+    const double ns = (double)-delay * stats->ns_per_tick;
+    int bin = 0;
+    for (double edge = 10; bin < CHECK_BINS - 1 && ns >= edge; edge *= 10) {
+        bin++;
+    }
+    stats->sums[SUM_BINS + bin]++;
+}
+
+static void on_pair(struct observer *observer, uint32_t point, uint32_t from, uint32_t to,
+                    int64_t delay)
+{
+    struct check_stats *stats = container_of(observer, struct check_stats, observer);
+    const struct trace *trace = stats->scan->trace;
+    const uint8_t class = stats->scan->points.kind[point] & POINT_CLASS;
+    const bool bad = is_violation(class, delay);
+    stats->sums[SUM_CLASSES + 2 * class]++;
+    stats->sums[SUM_CLASSES + 2 * class + 1] += bad;
+    if (bad) {
+        count_bin(stats, delay);
+        stats->maxima[class] = -delay > stats->maxima[class] ? -delay : stats->maxima[class];
+    }
+    const int64_t op = stats->scan->points.cap[point];
+    if (class == POINT_COLLECTIVE && op >= 0 && op < CHECK_OPS) {
+        stats->sums[SUM_OPS + 2 * op]++;
+        stats->sums[SUM_OPS + 2 * op + 1] += bad;
+    }
+    if (class == POINT_THREAD || from == TRACE_NONE ||
+        trace->locations[from].process == TRACE_NONE ||
+        trace->locations[to].process == TRACE_NONE) {
+        return;
+    }
+    const uint32_t a = trace->locations[from].process;
+    const uint32_t b = trace->locations[to].process;
+    const uint64_t node_a = trace->processes[a].node;
+    const uint64_t node_b = trace->processes[b].node;
+    stats->sums[SUM_WITHIN] += bad && a != b && node_a == node_b;
+    if (stats->nodes) {
+        count_cell(stats, node_a * stats->nodes + node_b, bad, delay);
+    }
+    if (stats->processes) {
+        count_cell(stats, stats->nodes * stats->nodes + a * stats->processes + b, bad, delay);
+    }
+}
+
+int ictusi_check_init(struct check_stats *stats, const struct scan *scan)
+{
+    const struct trace *trace = scan->trace;
+    *stats = (struct check_stats){.observer = {on_pair}, .scan = scan};
+    stats->ns_per_tick = 1e9 / (double)trace->resolution;
+    stats->nodes = trace->node_count <= CHECK_PAIRS_MAX ? trace->node_count : 0;
+    stats->processes = trace->process_count <= CHECK_PAIRS_MAX ? trace->process_count : 0;
+    stats->sum_count = SUM_PAIRS + 2 * pair_cells(stats);
+    stats->maximum_count = POINT_CLASSES + pair_cells(stats);
+    stats->minimum_count = pair_cells(stats);
+    stats->sums = calloc(stats->sum_count, sizeof *stats->sums);
+    stats->maxima = calloc(stats->maximum_count, sizeof *stats->maxima);
+    stats->minima = malloc((stats->minimum_count + 1) * sizeof *stats->minima);
+    if (!stats->sums || !stats->maxima || !stats->minima) {
+        ictusi_check_fini(stats);
+        return ICTUS_ERR_NOMEM;
+    }
+    for (uint64_t i = 0; i < stats->minimum_count; i++) {
+        stats->minima[i] = INT64_MAX;
+    }
+    return ICTUS_OK;
+}
+
+void ictusi_check_fini(struct check_stats *stats)
+{
+    free(stats->sums);
+    free(stats->maxima);
+    free(stats->minima);
+    stats->sums = NULL;
+    stats->maxima = NULL;
+    stats->minima = NULL;
+}
+
+uint64_t ictusi_check_violations(const struct check_stats *stats, enum point_class class)
+{
+    return stats->sums[SUM_CLASSES + 2 * class + 1];
+}
+
+uint64_t ictusi_check_all_violations(const struct check_stats *stats)
+{
+    uint64_t sum = 0;
+    for (int c = 0; c < POINT_CLASSES; c++) {
+        sum += ictusi_check_violations(stats, (enum point_class)c);
+    }
+    return sum;
+}
+
+uint64_t ictusi_check_within_nodes(const struct check_stats *stats)
+{
+    return stats->sums[SUM_WITHIN];
+}
+
+int64_t ictusi_check_largest(const struct check_stats *stats)
+{
+    int64_t largest = 0;
+    for (int c = 0; c < POINT_CLASSES; c++) {
+        largest = stats->maxima[c] > largest ? stats->maxima[c] : largest;
+    }
+    return largest;
+}
+
+static const char *const class_names[POINT_CLASSES] = {"p2p", "collective", "openmp", "rma"};
+
+static const char *const op_names[] = {"barrier",
+                                       "bcast",
+                                       "gather",
+                                       "gatherv",
+                                       "scatter",
+                                       "scatterv",
+                                       "allgather",
+                                       "allgatherv",
+                                       "alltoall",
+                                       "alltoallv",
+                                       "alltoallw",
+                                       "allreduce",
+                                       "reduce",
+                                       "reduce_scatter",
+                                       "scan",
+                                       "exscan",
+                                       "reduce_scatter_block",
+                                       "create_handle",
+                                       "destroy_handle",
+                                       "allocate",
+                                       "deallocate",
+                                       "create_handle_and_allocate",
+                                       "destroy_handle_and_deallocate"};
+
+static void set_int(json_t *object, const char *prefix, const char *key, const char *suffix,
+                    double value)
+{
+    char name[96];
+    (void)snprintf(name, sizeof name, "%s%s%s", prefix, key, suffix);
+    (void)json_object_set_new(object, name, json_integer((json_int_t)value));
+}
+
+static json_t *ops_json(const struct check_stats *stats)
+{
+    json_t *list = json_array();
+    for (size_t op = 0; op < sizeof op_names / sizeof *op_names; op++) {
+        const uint64_t pairs = stats->sums[SUM_OPS + 2 * op];
+        if (pairs) {
+            (void)json_array_append_new(
+                list, json_pack("{s:s, s:I, s:I}", "op", op_names[op], "exits", (json_int_t)pairs,
+                                "violations", (json_int_t)stats->sums[SUM_OPS + 2 * op + 1]));
+        }
+    }
+    return list;
+}
+
+static json_t *pairs_json(const struct check_stats *stats, uint64_t base, uint64_t n)
+{
+    json_t *list = json_array();
+    for (uint64_t i = 0; i < n * n; i++) {
+        const uint64_t cell = base + i;
+        const uint64_t pairs = stats->sums[SUM_PAIRS + 2 * cell];
+        if (pairs) {
+            (void)json_array_append_new(
+                list,
+                json_pack("{s:I, s:I, s:I, s:I, s:f, s:f}", "from", (json_int_t)(i / n), "to",
+                          (json_int_t)(i % n), "pairs", (json_int_t)pairs, "violations",
+                          (json_int_t)stats->sums[SUM_PAIRS + 2 * cell + 1], "max_violation_ns",
+                          (double)stats->maxima[POINT_CLASSES + cell] * stats->ns_per_tick,
+                          "min_latency_ns", (double)stats->minima[cell] * stats->ns_per_tick));
+        }
+    }
+    return list;
+}
+
+static json_t *bins_json(const struct check_stats *stats)
+{
+    json_t *list = json_array();
+    double edge = 10;
+    for (int i = 0; i < CHECK_BINS; i++, edge *= 10) {
+        (void)json_array_append_new(list, json_pack("{s:f, s:I}", "below_ns", edge, "violations",
+                                                    (json_int_t)stats->sums[SUM_BINS + i]));
+    }
+    return list;
+}
+
+void ictusi_check_json(const struct check_stats *stats, json_t *object, const char *prefix,
+                       bool full)
+{
+    for (int c = 0; c < POINT_CLASSES; c++) {
+        set_int(object, prefix, "violations_", class_names[c],
+                (double)ictusi_check_violations(stats, (enum point_class)c));
+    }
+    char name[96];
+    (void)snprintf(name, sizeof name, "%smax_violation_ns", prefix);
+    (void)json_object_set_new(object, name,
+                              json_real((double)ictusi_check_largest(stats) * stats->ns_per_tick));
+    if (!full) {
+        return;
+    }
+    for (int c = 0; c < POINT_CLASSES; c++) {
+        (void)snprintf(name, sizeof name, "max_violation_%s_ns", class_names[c]);
+        (void)json_object_set_new(object, name,
+                                  json_real((double)stats->maxima[c] * stats->ns_per_tick));
+        (void)snprintf(name, sizeof name, "pairs_%s", class_names[c]);
+        (void)json_object_set_new(object, name,
+                                  json_integer((json_int_t)stats->sums[SUM_CLASSES + 2 * c]));
+    }
+    (void)json_object_set_new(object, "operations", ops_json(stats));
+    (void)json_object_set_new(object, "histogram", bins_json(stats));
+    (void)json_object_set_new(object, "node_pairs", pairs_json(stats, 0, stats->nodes));
+    (void)json_object_set_new(object, "rank_pairs",
+                              pairs_json(stats, stats->nodes * stats->nodes, stats->processes));
+}

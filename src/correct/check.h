@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Counting violations of the clock condition: by class, by operation, by pair of ranks and nodes.
+ */
+#ifndef ICTUS_CORRECT_CHECK_H
+#define ICTUS_CORRECT_CHECK_H
+
+#include "correct/flow.h"
+
+#include <jansson.h>
+
+enum { CHECK_BINS = 12, CHECK_OPS = 32 };
+
+/* Tables by pairs are kept up to this many processes or nodes. */
+enum { CHECK_PAIRS_MAX = 256 };
+
+struct check_class {
+    uint64_t pairs, violations;
+};
+
+/*
+ * Three arrays, so that ranks can add them up: sums, maxima, minima. Then named views into them.
+ */
+struct check_stats {
+    struct observer observer; /* first member */
+    const struct scan *scan;
+    double ns_per_tick;
+    uint64_t *sums;
+    int64_t *maxima, *minima;
+    uint64_t sum_count, maximum_count, minimum_count;
+    uint64_t nodes, processes; /* sizes of the pair tables; 0: not kept */
+};
+
+/* Sums: classes (pairs, violations), operations (same), histogram, within nodes, pair tables. */
+int ictusi_check_init(struct check_stats *stats, const struct scan *scan);
+void ictusi_check_fini(struct check_stats *stats);
+
+uint64_t ictusi_check_violations(const struct check_stats *stats, enum point_class class);
+uint64_t ictusi_check_all_violations(const struct check_stats *stats);
+
+/* Violations between processes of one node: their clocks are not the same one. */
+uint64_t ictusi_check_within_nodes(const struct check_stats *stats);
+int64_t ictusi_check_largest(const struct check_stats *stats);
+
+/* Add "<prefix>violations_p2p" and so on to an object; tables only when full. */
+void ictusi_check_json(const struct check_stats *stats, json_t *object, const char *prefix,
+                       bool full);
+
+#endif

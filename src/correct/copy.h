@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Writing an archive again with other times: definitions, events, markers, snapshots refused by
+ * name, files beside the archive. The output appears under its name only when it is whole.
+ */
+#ifndef ICTUS_CORRECT_COPY_H
+#define ICTUS_CORRECT_COPY_H
+
+#include "correct/copy_callbacks.h"
+#include "correct/trace.h"
+
+/* Where a location's new times come from. */
+struct copy_clock {
+    /* Begin a location: the clock for its events; clock functions as in struct event_copy. */
+    void *(*open)(void *self, uint32_t location);
+    void (*close)(void *self, uint32_t location, void *clock);
+    uint64_t (*time)(void *clock, uint64_t stamp);
+    uint64_t (*other_time)(void *clock, uint64_t stamp);
+    /* The stamp of an instant that belongs to no location (markers). */
+    uint64_t (*global_time)(void *self, uint64_t stamp);
+    /* After all events: the new properties {resolution, offset, length, real time}. */
+    void (*properties)(void *self, uint64_t clock[4]);
+    /* Clock offsets to write for a location, at most two; may be NULL: none. */
+    uint32_t (*new_offsets)(void *self, uint32_t location, struct clock_offset list[2]);
+    void *self;
+    bool keep_offsets; /* those of the input */
+};
+
+/* Collective callbacks of OTF2 for a parallel writer, given by the MPI half; NULL alone. */
+struct copy_team {
+    int rank, size;
+    int (*attach)(struct copy_team *team, OTF2_Archive *archive);
+    /* The worst (least) error over all ranks. */
+    int (*agree)(struct copy_team *team, int err);
+};
+
+struct copy_job {
+    struct trace *trace;
+    const char *out;  /* directory to make */
+    const bool *mine; /* by location; NULL: all */
+    struct copy_clock clock;
+    struct copy_team *team;
+    bool events; /* false: definitions only */
+};
+
+/*
+ * Refuse an output that exists, or that is the input. Errors: ICTUS_ERR_EXISTS, ICTUS_ERR_ARG.
+ */
+int ictusi_copy_check(const char *in, const char *out, struct ictus_why *why);
+
+/*
+ * Write the archive. On failure the half-written output is removed. Errors: ICTUS_ERR_IO,
+ * ICTUS_ERR_CORRUPT, ICTUS_ERR_UNSUPPORTED (records that would be lost, by name), ICTUS_ERR_NOMEM.
+ */
+int ictusi_copy_run(const struct copy_job *job, struct ictus_why *why);
+
+#endif

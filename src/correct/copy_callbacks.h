@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the generated reader-to-writer callbacks need. */
+#ifndef ICTUS_CORRECT_COPY_CALLBACKS_H
+#define ICTUS_CORRECT_COPY_CALLBACKS_H
+
+#include "correct/warp.h"
+
+#include <otf2/otf2.h>
+
+/* Copying the events of one location. */
+struct event_copy {
+    OTF2_EvtWriter *writer;
+    /* The new stamp of the next event, and of another instant. */
+    uint64_t (*time)(void *clock, uint64_t stamp);
+    uint64_t (*other_time)(void *clock, uint64_t stamp);
+    void *clock;
+    OTF2_ErrorCode code; /* first failure of the writer */
+    uint64_t unknown;    /* records whose type this OTF2 library does not know */
+};
+
+/* Copying definitions. */
+struct definition_copy {
+    OTF2_DefWriter *local;
+    OTF2_GlobalDefWriter *global;
+    OTF2_ErrorCode code;
+    uint64_t unknown;
+    bool keep_offsets; /* write ClockOffset records too */
+    uint64_t clock[4]; /* the new ClockProperties: resolution, offset, length, real time */
+};
+
+static inline uint64_t ictusi_copy_time(const struct event_copy *copy, uint64_t stamp)
+{
+    return copy->time(copy->clock, stamp);
+}
+
+static inline uint64_t ictusi_copy_other_time(const struct event_copy *copy, uint64_t stamp)
+{
+    return copy->other_time(copy->clock, stamp);
+}
+
+static inline OTF2_CallbackCode ictusi_copy_done(struct event_copy *copy, OTF2_ErrorCode code)
+{
+    if (code == OTF2_SUCCESS) {
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    copy->code = code;
+    return OTF2_CALLBACK_INTERRUPT;
+}
+
+static inline OTF2_CallbackCode ictusi_definition_done(struct definition_copy *copy,
+                                                       OTF2_ErrorCode code)
+{
+    if (code == OTF2_SUCCESS) {
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    copy->code = code;
+    return OTF2_CALLBACK_INTERRUPT;
+}
+
+/* Collecting the stamps of one location. */
+struct stamps {
+    uint64_t *list;
+    uint64_t count, room;
+};
+
+static inline OTF2_CallbackCode ictusi_stamp_seen(struct stamps *stamps, uint64_t stamp)
+{
+    if (stamps->count == stamps->room) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    stamps->list[stamps->count++] = stamp;
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+/* Generated: register a copying callback for every record type. Zero for success. */
+int ictusi_register_event_copies(OTF2_EvtReaderCallbacks *set);
+int ictusi_register_event_stamps(OTF2_EvtReaderCallbacks *set);
+int ictusi_register_local_copies(OTF2_DefReaderCallbacks *set);
+int ictusi_register_global_copies(OTF2_GlobalDefReaderCallbacks *set);
+
+#endif

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ictus_correct(): presynchronise, forward pass, limits, backward pass, write, report. */
+#include "correct/correct.h"
+
+#include "correct/session.h"
+#include "correct/truth.h"
+
+#include <ictus/text.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows of the report's histograms and the state of one correction. */
+struct correction {
+    const struct ictus_correct_options *options;
+    struct session session;
+    json_t *report;
+    double gamma; /* of the last pass */
+    int passes;
+    bool clean;        /* nothing to repair: times are only presynchronised */
+    bool keep_offsets; /* nothing at all to do: the archive stays as it is */
+    double error_ns;
+    struct backward_stats backward;
+    struct warp_stats warps;
+    const struct clock_map *master; /* for instants of no location */
+};
+
+void ictus_correct_defaults(struct ictus_correct_options *options)
+{
+    *options = (struct ictus_correct_options){.size = sizeof *options,
+                                              .presync = ICTUS_PRESYNC_AUTO,
+                                              .gamma = 0.99,
+                                              .passes = 3,
+                                              .error_s = 1e-3,
+                                              .slope = 0.01,
+                                              .latency_s = -1,
+                                              .node_latency_s = -1};
+}
+
+static int check_options(const struct ictus_correct_options *o, struct ictus_why *why)
+{
+    if (!o || o->size != sizeof *o || !o->in) {
+        return ictus_because(why, ICTUS_ERR_ARG, "the options are not those of this library");
+    }
+    if (!(o->gamma >= 0 && o->gamma < 1)) {
+        return ictus_because(why, ICTUS_ERR_ARG, "gamma must be at least 0 and less than 1");
+    }
+    if (!(o->slope > 0 && o->slope <= 1)) {
+        return ictus_because(why, ICTUS_ERR_ARG, "the slope must be more than 0 and at most 1");
+    }
+    if (o->passes < 1) {
+        return ictus_because(why, ICTUS_ERR_ARG, "there must be at least one pass");
+    }
+    return ictusi_copy_check(o->in, o->out, why);
+}
+
+/* What a check found. */
+struct found {
+    uint64_t violations;
+    uint64_t within; /* a node's processes */
+    int64_t worst;   /* ticks */
+};
+
+static int report_check(struct correction *c, const int64_t *values, const char *prefix,
+                        struct found *found)
+{
+    struct check_stats stats;
+    const int err = ictusi_session_check(&c->session, values, &stats);
+    if (err) {
+        return err;
+    }
+    ictusi_check_json(&stats, c->report, prefix, false);
+    found->violations = ictusi_check_all_violations(&stats);
+    found->within = ictusi_check_within_nodes(&stats);
+    found->worst = ictusi_check_largest(&stats);
+    ictusi_check_fini(&stats);
+    return ICTUS_OK;
+}
+
+static enum presync first_presync(enum ictus_presync wanted)
+{
+    switch (wanted) {
+    case ICTUS_PRESYNC_NONE:
+        return PRESYNC_NONE;
+    case ICTUS_PRESYNC_OFFSET:
+        return PRESYNC_OFFSET;
+    case ICTUS_PRESYNC_ARCHIVE:
+        return PRESYNC_ARCHIVE;
+    default:
+        return PRESYNC_LINEAR;
+    }
+}
+
+/* Without violations, raw or with the archive's offsets, those can stay in it. */
+static int look_as_read(struct correction *c)
+{
+    struct found found = {0, 0, 0};
+    int err = ictusi_session_as_read(&c->session);
+    if (!err) {
+        err = report_check(c, c->session.scan.points.value, "as_read_", &found);
+    }
+    c->keep_offsets = !err && found.violations == 0;
+    return err;
+}
+
+static int presynchronise(struct correction *c)
+{
+    struct session *s = &c->session;
+    const enum ictus_presync wanted = c->options->presync;
+    struct found found = {0, 0, 0};
+    int err = report_check(c, s->scan.points.time, "raw_", &found);
+    if (!err) {
+        err = ictusi_session_presync(s, first_presync(wanted));
+    }
+    if (!err) {
+        err = report_check(c, s->scan.points.time, "presync_", &found);
+    }
+    if (err || (wanted != ICTUS_PRESYNC_MESSAGES &&
+                !(wanted == ICTUS_PRESYNC_AUTO && found.violations > 0))) {
+        c->clean = found.violations == 0;
+        return err || !c->clean || wanted != ICTUS_PRESYNC_NONE ? err : look_as_read(c);
+    }
+    err = ictusi_session_fit(s, found.within > 0, found.worst);
+    if (!err) {
+        err = report_check(c, s->scan.points.time, "fit_", &found);
+    }
+    c->clean = found.violations == 0;
+    return err;
+}
+
+/* B07 5.2: the largest error that is left at the end, over all locations, in ns. */
+static int end_error(struct correction *c, double *error_ns)
+{
+    const struct session *s = &c->session;
+    const struct points *points = &s->scan.points;
+    int64_t largest = 0;
+    for (uint32_t l = 0; l < s->trace->location_count; l++) {
+        if (s->scan.first[l + 1] > s->scan.first[l]) {
+            const uint64_t last = s->scan.first[l + 1] - 1;
+            const int64_t lead = points->value[last] - points->time[last];
+            largest = lead > largest ? lead : largest;
+        }
+    }
+    const int err = s->team ? s->team->maxima(s->team, &largest, 1) : ICTUS_OK;
+    *error_ns = (double)largest * 1e9 / (double)s->trace->resolution;
+    return err;
+}
+
+/* Passes of the forward amortisation, each with a smaller gamma, until the error is small. */
+static int forward(struct correction *c)
+{
+    double before = INFINITY;
+    int err = ICTUS_OK;
+    c->gamma = c->options->gamma;
+    for (c->passes = 1;; c->passes++) {
+        c->session.flow.decay = 1 - c->gamma;
+        c->session.flow.broken = 0;
+        err = ictusi_session_agree(&c->session, ictusi_flow_run(&c->session.flow, FLOW_CLOCK));
+        if (!err) {
+            err = end_error(c, &c->error_ns);
+        }
+        const double smaller = 1 - (1 - c->gamma) * 10;
+        if (err || c->passes >= c->options->passes || smaller < 0 ||
+            c->error_ns <= c->options->error_s * 1e9 || c->error_ns >= before * 0.99) {
+            return err;
+        }
+        before = c->error_ns;
+        c->gamma = smaller;
+    }
+}
+
+static int amortise(struct correction *c)
+{
+    struct session *s = &c->session;
+    struct points *points = &s->scan.points;
+    int err = ictusi_session_latency(s, c->options->latency_s, c->options->node_latency_s);
+    if (!err) {
+        err = forward(c);
+    }
+    if (!err) {
+        err = ictusi_session_agree(s, ictusi_flow_run(&s->flow, FLOW_LIMIT));
+    }
+    for (uint32_t l = 0; l < s->trace->location_count && !err; l++) {
+        err = ictusi_backward(points, s->scan.first[l], s->scan.first[l + 1], c->options->slope,
+                              &c->backward);
+    }
+    ictusi_points_relax(points);
+    return ictusi_session_agree(s, err);
+}
+
+/* The times just checked are the result: they have no violation, and need no second look. */
+static int report_clean(struct correction *c)
+{
+    struct check_stats none;
+    const int err = ictusi_check_init(&none, &c->session.scan);
+    if (!err) {
+        ictusi_check_json(&none, c->report, "", false);
+        ictusi_check_fini(&none);
+    }
+    c->gamma = c->options->gamma;
+    return ictusi_session_agree(&c->session, err);
+}
+
+/* Whose points move a location that has none of its own: its process's first thread's. */
+static uint32_t follow(const struct session *s, uint32_t location, bool *by_time)
+{
+    const uint32_t process = s->process_of[location];
+    *by_time = false;
+    if (s->scan.first[location + 1] > s->scan.first[location] || !s->trace->process_count) {
+        return location;
+    }
+    const uint32_t lead = s->trace->processes[process].rank_location;
+    if (lead == TRACE_NONE || !s->share.mine[lead]) {
+        return location;
+    }
+    *by_time = true;
+    return lead;
+}
+
+static void *open_warp(void *self, uint32_t location)
+{
+    const struct correction *c = self;
+    const struct session *s = &c->session;
+    struct warp *warp = calloc(1, sizeof *warp);
+    if (!warp) {
+        return NULL;
+    }
+    const uint32_t source = follow(s, location, &warp->by_time);
+    warp->local = &s->maps[location];
+    warp->unit = s->units ? &s->units[s->unit_of[location]] : NULL;
+    warp->points = c->clean ? NULL : &s->scan.points;
+    warp->start = s->scan.first[source];
+    warp->next = warp->start;
+    warp->end = s->scan.first[source + 1];
+    warp->decay = 1 - c->gamma;
+    warp->slope = c->options->slope;
+    return warp;
+}
+
+static void close_warp(void *self, uint32_t location, void *clock)
+{
+    struct correction *c = self;
+    struct warp *warp = clock;
+    (void)location;
+    ictusi_warp_add_stats(&c->warps, &warp->stats);
+    ictusi_points_relax(&c->session.scan.points);
+    free(warp);
+}
+
+static uint64_t warp_time(void *clock, uint64_t stamp)
+{
+    return ictusi_warp_event(clock, stamp);
+}
+
+static uint64_t warp_other(void *clock, uint64_t stamp)
+{
+    return ictusi_warp_other(clock, stamp);
+}
+
+/* Markers carry global times already: they move as the master does, which is not at all. */
+static uint64_t global_time(void *self, uint64_t stamp)
+{
+    (void)self;
+    return stamp;
+}
+
+static int add_up_warps(struct correction *c)
+{
+    struct team *team = c->session.team;
+    struct warp_stats *w = &c->warps;
+    if (!team) {
+        return ICTUS_OK;
+    }
+    uint64_t sums[5 + 2 * WARP_BINS] = {w->moved, w->decreasing, w->stretched, w->events,
+                                        c->backward.steep};
+    memcpy(sums + 5, w->absolute, sizeof w->absolute);
+    memcpy(sums + 5 + WARP_BINS, w->relative, sizeof w->relative);
+    const bool any = w->events > 0;
+    int64_t maxima[] = {w->largest_shift,
+                        w->largest_stretch,
+                        (int64_t)(w->largest_ratio * 1e12),
+                        (int64_t)(c->backward.largest_slope * 1e12),
+                        any ? w->last : INT64_MIN,
+                        any ? (int64_t)w->last_raw : INT64_MIN};
+    int64_t minima[] = {any ? w->first : INT64_MAX, any ? (int64_t)w->first_raw : INT64_MAX};
+    int err = team->sums(team, sums, sizeof sums / sizeof *sums);
+    err = err ? err : team->maxima(team, maxima, sizeof maxima / sizeof *maxima);
+    err = err ? err : team->minima(team, minima, sizeof minima / sizeof *minima);
+    if (err || sums[3] == 0) {
+        return err;
+    }
+    w->moved = sums[0];
+    w->decreasing = sums[1];
+    w->stretched = sums[2];
+    w->events = sums[3];
+    c->backward.steep = sums[4];
+    memcpy(w->absolute, sums + 5, sizeof w->absolute);
+    memcpy(w->relative, sums + 5 + WARP_BINS, sizeof w->relative);
+    w->largest_shift = maxima[0];
+    w->largest_stretch = maxima[1];
+    w->largest_ratio = (double)maxima[2] / 1e12;
+    c->backward.largest_slope = (double)maxima[3] / 1e12;
+    w->last = maxima[4];
+    w->last_raw = (uint64_t)maxima[5];
+    w->first = minima[0];
+    w->first_raw = (uint64_t)minima[1];
+    return ICTUS_OK;
+}
+
+static void properties(void *self, uint64_t clock[4])
+{
+    struct correction *c = self;
+    const struct trace *trace = c->session.trace;
+    if (add_up_warps(c) || c->warps.events == 0 || c->keep_offsets) {
+        return;
+    }
+    const int64_t first = c->warps.first > 0 ? c->warps.first : 0;
+    const int64_t last = c->warps.last > first ? c->warps.last : first;
+    clock[1] = (uint64_t)first;
+    clock[2] = (uint64_t)(last - first) + 1;
+    if (trace->realtime != OTF2_UNDEFINED_TIMESTAMP) {
+        /* The real time of the global offset, which has moved. */
+        const double ticks = (double)(first - (int64_t)trace->global_offset);
+        clock[3] = trace->realtime + (uint64_t)(int64_t)(ticks * 1e9 / (double)trace->resolution);
+    }
+}
+
+static int write_out(struct correction *c)
+{
+    struct session *s = &c->session;
+    const struct copy_job job = {.trace = s->trace,
+                                 .out = c->options->out,
+                                 .mine = s->share.mine,
+                                 .clock = {.open = open_warp,
+                                           .close = close_warp,
+                                           .time = warp_time,
+                                           .other_time = warp_other,
+                                           .global_time = global_time,
+                                           .properties = properties,
+                                           .self = c,
+                                           .keep_offsets = c->keep_offsets},
+                                 .team = s->team ? &s->team->copy : NULL,
+                                 .events = true};
+    return ictusi_copy_run(&job, s->why);
+}
+
+static json_t *bins(const uint64_t *counts, double first_edge, const char *key)
+{
+    json_t *list = json_array();
+    double edge = first_edge;
+    for (int i = 0; i < WARP_BINS; i++, edge *= 10) {
+        (void)json_array_append_new(
+            list, json_pack("{s:f, s:I}", key, edge, "intervals", (json_int_t)counts[i]));
+    }
+    return list;
+}
+
+static void report_moves(struct correction *c)
+{
+    static const char *const presyncs[] = {"auto",   "none",    "offset",
+                                           "linear", "archive", "messages"};
+    const struct warp_stats *w = &c->warps;
+    const double ns = 1e9 / (double)c->session.trace->resolution;
+    json_t *more = json_pack(
+        "{s:s, s:i, s:f, s:f, s:I, s:f, s:f, s:f, s:I, s:I, s:f, s:f, s:I, s:I}", "presync",
+        presyncs[c->session.presync], "passes", c->passes, "gamma", c->gamma, "error_end_ns",
+        c->error_ns, "moved_events", (json_int_t)w->moved, "max_shift_ns",
+        (double)w->largest_shift * ns, "largest_slope", c->backward.largest_slope, "asked_slope",
+        c->options->slope, "steep_intervals", (json_int_t)c->backward.steep, "changed_intervals",
+        (json_int_t)w->stretched, "max_interval_change_ns", (double)w->largest_stretch * ns,
+        "max_interval_change_relative", w->largest_ratio, "ramps", (json_int_t)c->backward.jumps,
+        "limited_ramps", (json_int_t)c->backward.limited);
+    (void)json_object_set_new(c->report, "fit_parts", json_integer(c->session.fit_parts));
+    (void)json_object_update(c->report, more);
+    json_decref(more);
+    (void)json_object_set_new(c->report, "interval_changes",
+                              bins(w->absolute, 10 * ns, "below_ns"));
+    (void)json_object_set_new(c->report, "interval_changes_relative",
+                              bins(w->relative, 1e-9, "below"));
+}
+
+static int correct_open(struct correction *c)
+{
+    struct session *s = &c->session;
+    struct found found = {0, 0, 0};
+    int err = presynchronise(c);
+    if (!err && c->clean) {
+        err = report_clean(c);
+    } else if (!err) {
+        err = amortise(c);
+        err = err ? err : report_check(c, s->scan.points.value, "", &found);
+    }
+    if (!err) {
+        err = write_out(c);
+    }
+    if (!err) {
+        report_moves(c);
+        err = ictusi_session_json(s, c->report);
+    }
+    return err;
+}
+
+int ictusi_correct_team(const struct ictus_correct_options *options, struct team *team,
+                        json_t **report, struct ictus_why *why)
+{
+    struct correction c = {.options = options};
+    int err = report ? check_options(options, why) : ICTUS_ERR_ARG;
+    err = team ? team->agree(team, err) : err;
+    if (err) {
+        return err;
+    }
+    c.report = json_pack("{s:s, s:s, s:s, s:i}", "type", "correct", "archive", options->in,
+                         "output", options->out, "ranks", team ? team->size : 1);
+    err = c.report ? ictusi_session_open(&c.session, options->in, team, why) : ICTUS_ERR_NOMEM;
+    if (!err) {
+        err = correct_open(&c);
+    }
+    if (c.report) {
+        ictusi_session_close(&c.session);
+    }
+    if (!err && options->truth && (!team || team->rank == 0)) {
+        err = ictusi_truth_compare(options->truth, options->in, options->out, c.report, why);
+    }
+    err = team ? team->agree(team, err) : err;
+    if (err) {
+        json_decref(c.report);
+        return err;
+    }
+    *report = c.report;
+    return ICTUS_OK;
+}
+
+int ictus_correct(const struct ictus_correct_options *options, json_t **report,
+                  struct ictus_why *why)
+{
+    return ictusi_correct_team(options, NULL, report, why);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Presynchronisation from the archive's clock offsets. */
+#include "correct/presync.h"
+
+#include <ictus/error.h>
+#include <math.h>
+#include <stdlib.h>
+
+/*
+ * Recorders write a standard deviation of 0 and mean "unknown". Offsets measured by the fastest of
+ * some ping-pongs are good to a fraction of the network's latency.
+ */
+static const double unknown_sd_s = 250e-9;
+
+/* A slope is believed from this many of its standard deviations on. */
+static const double significant = 3.0;
+
+static int one_piece(struct clock_map *map, int64_t from, double offset, double slope)
+{
+    map->pieces = malloc(sizeof *map->pieces);
+    if (!map->pieces) {
+        return ICTUS_ERR_NOMEM;
+    }
+    const double whole = floor(offset);
+    map->pieces[0] = (struct piece){from, (int64_t)whole, offset - whole, slope};
+    map->count = 1;
+    return ICTUS_OK;
+}
+
+int ictusi_clock_map_knots(struct clock_map *map, const int64_t *times, const double *offsets,
+                           uint32_t count)
+{
+    if (count < 2) {
+        return one_piece(map, count ? times[0] : 0, count ? offsets[0] : 0, 0);
+    }
+    map->pieces = malloc((count - 1UL) * sizeof *map->pieces);
+    if (!map->pieces) {
+        return ICTUS_ERR_NOMEM;
+    }
+    map->count = 0;
+    for (uint32_t i = 0; i + 1 < count; i++) {
+        const double whole = floor(offsets[i]);
+        map->pieces[map->count++] =
+            (struct piece){times[i], (int64_t)whole, offsets[i] - whole,
+                           (offsets[i + 1] - offsets[i]) / (double)(times[i + 1] - times[i])};
+    }
+    return ICTUS_OK;
+}
+
+/* As OTF2's own readers do: straight between records, and on beyond the first and last. */
+static int as_archive(struct clock_map *map, const struct trace_location *location)
+{
+    int64_t *times = malloc((location->offset_count + 1UL) * sizeof *times);
+    double *offsets = malloc((location->offset_count + 1UL) * sizeof *offsets);
+    uint32_t n = 0;
+    if (!times || !offsets) {
+        free(times);
+        free(offsets);
+        return ICTUS_ERR_NOMEM;
+    }
+    /* Relative to the first, so that no digit of a large offset is lost in a double. */
+    const int64_t base = location->offsets[0].offset;
+    for (uint32_t i = 0; i < location->offset_count; i++) {
+        const int64_t time = (int64_t)location->offsets[i].time;
+        if (n == 0 || time > times[n - 1]) {
+            times[n] = time;
+            offsets[n++] = (double)(location->offsets[i].offset - base);
+        }
+    }
+    const int err = ictusi_clock_map_knots(map, times, offsets, n);
+    for (uint32_t i = 0; !err && i < map->count; i++) {
+        map->pieces[i].offset += base;
+    }
+    free(times);
+    free(offsets);
+    return err;
+}
+
+struct line_fit {
+    double sw, st, so, stt, sto;
+};
+
+/* Weighted least squares; the slope only where it stands out of its own uncertainty. */
+static int as_line(struct clock_map *map, const struct trace_location *location, double resolution,
+                   bool sloped)
+{
+    const int64_t base = location->offsets[0].offset;
+    const int64_t origin = (int64_t)location->offsets[0].time;
+    struct line_fit f = {0, 0, 0, 0, 0};
+    for (uint32_t i = 0; i < location->offset_count; i++) {
+        const struct clock_offset *o = &location->offsets[i];
+        const double sd = o->sd > 0 ? o->sd : unknown_sd_s * resolution;
+        const double w = 1 / (sd * sd);
+        const double t = (double)((int64_t)o->time - origin);
+        const double y = (double)(o->offset - base);
+        f.sw += w;
+        f.st += w * t;
+        f.so += w * y;
+        f.stt += w * t * t;
+        f.sto += w * t * y;
+    }
+    const double mean_t = f.st / f.sw;
+    const double mean_o = f.so / f.sw;
+    const double spread = f.stt - f.sw * mean_t * mean_t;
+    double slope = 0;
+    if (sloped && spread > 0) {
+        slope = (f.sto - f.sw * mean_t * mean_o) / spread;
+        slope = fabs(slope) > significant / sqrt(spread) ? slope : 0;
+    }
+    const int err = one_piece(map, origin + (int64_t)mean_t, mean_o, slope);
+    if (!err) {
+        map->pieces[0].offset += base;
+    }
+    return err;
+}
+
+int ictusi_presync_make(const struct trace *trace, enum presync mode, struct clock_map **maps)
+{
+    struct clock_map *made = calloc(trace->location_count + 1, sizeof *made);
+    int err = made ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    for (uint64_t i = 0; i < trace->location_count && !err; i++) {
+        const struct trace_location *location = &trace->locations[i];
+        if (location->offset_count == 0 || mode == PRESYNC_NONE) {
+            err = one_piece(&made[i], 0, 0, 0);
+        } else if (mode == PRESYNC_ARCHIVE) {
+            err = as_archive(&made[i], location);
+        } else {
+            err = as_line(&made[i], location, (double)trace->resolution, mode != PRESYNC_OFFSET);
+        }
+    }
+    if (err) {
+        ictusi_presync_free(made, trace->location_count);
+        return err;
+    }
+    *maps = made;
+    return ICTUS_OK;
+}
+
+void ictusi_presync_free(struct clock_map *maps, uint64_t count)
+{
+    for (uint64_t i = 0; maps && i < count; i++) {
+        free(maps[i].pieces);
+    }
+    free(maps);
+}

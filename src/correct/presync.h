@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Presynchronisation (B07 5.1): one piecewise linear map of each location's stamps onto the
+ * master's clock, from the clock offsets that the archive holds.
+ */
+#ifndef ICTUS_CORRECT_PRESYNC_H
+#define ICTUS_CORRECT_PRESYNC_H
+
+#include "correct/trace.h"
+
+enum presync {
+    PRESYNC_AUTO,
+    PRESYNC_NONE,
+    PRESYNC_OFFSET,
+    PRESYNC_LINEAR,
+    PRESYNC_ARCHIVE,
+    PRESYNC_MESSAGES
+};
+
+/* From a stamp on: stamp + offset + slope * (stamp - from), rounded. */
+struct piece {
+    int64_t from, offset;
+    double frac; /* of the offset */
+    double slope;
+};
+
+/* At least one piece; the first holds for earlier stamps too. */
+struct clock_map {
+    struct piece *pieces;
+    uint32_t count;
+};
+
+/* One map per location. Errors: ICTUS_ERR_NOMEM. The array is ended by ictusi_presync_free(). */
+int ictusi_presync_make(const struct trace *trace, enum presync mode, struct clock_map **maps);
+void ictusi_presync_free(struct clock_map *maps, uint64_t count);
+
+/* A map through knots (at times, with offsets); one knot is a constant. Errors: ICTUS_ERR_NOMEM. */
+int ictusi_clock_map_knots(struct clock_map *map, const int64_t *times, const double *offsets,
+                           uint32_t count);
+
+static inline int64_t piece_at(const struct piece *piece, int64_t time)
+{
+    const double rest = piece->frac + piece->slope * (double)(time - piece->from);
+    return time + piece->offset + (int64_t)(rest < 0 ? rest - 0.5 : rest + 0.5);
+}
+
+/* The image of a stamp; *hint speeds up ascending look-ups and starts as 0. */
+static inline int64_t clock_map_at(const struct clock_map *map, int64_t time, uint32_t *hint)
+{
+    uint32_t i = *hint;
+    while (i + 1 < map->count && time >= map->pieces[i + 1].from) {
+        i++;
+    }
+    while (i > 0 && time < map->pieces[i].from) {
+        i--;
+    }
+    *hint = i;
+    return piece_at(&map->pieces[i], time);
+}
+
+#endif

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The parallel replay (B07 5.2): a team of MPI ranks, each with some of the locations. What they
+ * must tell each other before the first value flows: how many collectives there are, where their
+ * nodes are, and which send belongs to which receive.
+ */
+#include "correct/correct.h"
+#include "correct/transport.h"
+
+#include "core/container.h"
+
+#include <otf2/OTF2_MPI_Collectives.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct mpi_team {
+    struct team team; /* first member */
+    struct mpi_transport transport;
+    MPI_Comm comm;
+};
+
+static struct mpi_team *self(struct team *team)
+{
+    return container_of(team, struct mpi_team, team);
+}
+
+static int checked(int code)
+{
+    return code == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+}
+
+/* Errors are negative: the least of them is every rank's. */
+static int agree(struct team *team, int err)
+{
+    int worst = ICTUS_ERR_MPI;
+    return MPI_Allreduce(&err, &worst, 1, MPI_INT, MPI_MIN, self(team)->comm) == MPI_SUCCESS
+               ? worst
+               : ICTUS_ERR_MPI;
+}
+
+/* Reduce in pieces that MPI's int counts can name. */
+static int reduce(struct team *team, void *values, uint64_t count, MPI_Datatype type, MPI_Op op,
+                  size_t size)
+{
+    enum { PIECE = 1 << 24 };
+    int err = ICTUS_OK;
+    for (uint64_t at = 0; at < count && !err; at += PIECE) {
+        const uint64_t n = count - at < PIECE ? count - at : PIECE;
+        err = checked(MPI_Allreduce(MPI_IN_PLACE, (char *)values + at * size, (int)n, type, op,
+                                    self(team)->comm));
+    }
+    return err;
+}
+
+static int sums(struct team *team, uint64_t *values, uint64_t count)
+{
+    return reduce(team, values, count, MPI_UINT64_T, MPI_SUM, sizeof *values);
+}
+
+static int maxima(struct team *team, int64_t *values, uint64_t count)
+{
+    return reduce(team, values, count, MPI_INT64_T, MPI_MAX, sizeof *values);
+}
+
+static int minima(struct team *team, int64_t *values, uint64_t count)
+{
+    return reduce(team, values, count, MPI_INT64_T, MPI_MIN, sizeof *values);
+}
+
+/*
+ * Reduce 32-bit numbers as 64-bit ones: MPICH 4.0 takes the minimum of MPI_UINT32_T as if it were
+ * signed, and UINT32_MAX stands for "nothing to say" here.
+ */
+static int reduce_u32(struct team *team, uint32_t *values, uint64_t count, MPI_Op op)
+{
+    enum { PIECE = 4096 };
+    int64_t wide[PIECE];
+    int err = ICTUS_OK;
+    for (uint64_t at = 0; at < count && !err; at += PIECE) {
+        const uint64_t n = count - at < PIECE ? count - at : PIECE;
+        for (uint64_t i = 0; i < n; i++) {
+            wide[i] = values[at + i];
+        }
+        err = reduce(team, wide, n, MPI_INT64_T, op, sizeof *wide);
+        for (uint64_t i = 0; i < n; i++) {
+            values[at + i] = (uint32_t)wide[i];
+        }
+    }
+    return err;
+}
+
+static int copy_agree(struct copy_team *copy, int err)
+{
+    return agree(container_of(copy, struct team, copy), err);
+}
+
+static int copy_attach(struct copy_team *copy, OTF2_Archive *archive)
+{
+    struct team *team = container_of(copy, struct team, copy);
+    return OTF2_MPI_Archive_SetCollectiveCallbacks(archive, self(team)->comm, MPI_COMM_NULL) ==
+                   OTF2_SUCCESS
+               ? ICTUS_OK
+               : ICTUS_ERR_MPI;
+}
+
+/* Collective calls of each communicator that all of this rank's members have. */
+static void count_calls(const struct scan *scan, const struct share *share, uint32_t *calls)
+{
+    const struct trace *trace = scan->trace;
+    for (uint32_t i = 0; i < POINT_CLASSES * trace->comm_count; i++) {
+        const uint32_t class = (uint32_t)(i / trace->comm_count);
+        const struct trace_comm *comm = &trace->comms[i % trace->comm_count];
+        calls[i] = UINT32_MAX; /* NOLINT(clang-analyzer-core.NullDereference): comms exist then */
+        for (uint32_t k = 0; comm->members && k < comm->size_a + comm->size_b; k++) {
+            const uint32_t location = comm->members[k];
+            if (location == TRACE_NONE) {
+                calls[i] = 0;
+            } else if (share->mine[location]) {
+                const int64_t n = ictusi_idmap_get(
+                    &scan->matching.sequences,
+                    (uint64_t) class << 32 | (uint32_t)(i % trace->comm_count), location);
+                const uint32_t count = n == IDMAP_NONE ? 0 : (uint32_t)n;
+                calls[i] = count < calls[i] ? count : calls[i];
+            }
+        }
+    }
+}
+
+/* What all ranks say of each call: one entry per call of each communicator in a row. */
+struct calls_said {
+    uint64_t count;
+    uint32_t *op_low, *op_high, *root, *bases;
+};
+
+static void say_calls(const struct scan *scan, const struct agreement *agreements,
+                      struct calls_said *said)
+{
+    const uint64_t comms = scan->trace->comm_count;
+    memset(said->op_low, 0xff, said->count * sizeof *said->op_low);
+    memset(said->op_high, 0, said->count * sizeof *said->op_high);
+    memset(said->root, 0xff, said->count * sizeof *said->root);
+    for (uint64_t i = 0; i < scan->matching.instance_count; i++) {
+        const struct instance *instance = &scan->matching.instances[i];
+        if (instance->op >= OP_FORK && instance->op <= OP_PAIR) {
+            continue;
+        }
+        const struct agreement *a = &agreements[instance->class * comms + instance->comm];
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): an instance has a communicator */
+        if (instance->sequence < a->calls) {
+            a->op_low[instance->sequence] = instance->broken ? 0 : instance->op;
+            a->op_high[instance->sequence] = instance->broken ? UINT8_MAX : instance->op;
+            a->root[instance->sequence] = instance->root;
+        }
+    }
+}
+
+static int exchange_said(struct team *team, struct calls_said *said)
+{
+    int err = reduce_u32(team, said->op_low, said->count, MPI_MIN);
+    err = err ? err : reduce_u32(team, said->op_high, said->count, MPI_MAX);
+    return err ? err : reduce_u32(team, said->root, said->count, MPI_MIN);
+}
+
+/* Divide the rows among the communicators, and compute where this rank's nodes will lie. */
+static void divide(struct team *team, const struct scan *scan, const struct share *share,
+                   const uint32_t *calls, struct agreement *agreements, struct calls_said *said,
+                   uint32_t *own_bases)
+{
+    const uint64_t comms = scan->trace->comm_count;
+    uint64_t at = 0;
+    uint32_t base = 0;
+    for (uint64_t i = 0; i < POINT_CLASSES * comms; i++) {
+        const uint32_t slots =
+            ictusi_graph_slots(scan->trace, share, (uint32_t)(i % comms), team->rank);
+        struct agreement *a = &agreements[i];
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): one for each communicator */
+        a->calls = calls[i] == UINT32_MAX ? 0 : calls[i];
+        a->op_low = said->op_low + at;
+        a->op_high = said->op_high + at;
+        a->root = said->root + at;
+        a->base = said->bases + i * (uint64_t)team->size;
+        own_bases[i] = base;
+        base += slots * (uint32_t)a->calls;
+        at += a->calls;
+    }
+}
+
+static int make_rows(struct calls_said *said, const uint32_t *calls, uint64_t n, int ranks)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        said->count += calls[i] == UINT32_MAX ? 0 : calls[i];
+    }
+    said->op_low = malloc((said->count + 1) * sizeof *said->op_low);
+    said->op_high = malloc((said->count + 1) * sizeof *said->op_high);
+    said->root = malloc((said->count + 1) * sizeof *said->root);
+    said->bases = malloc((n * (uint64_t)ranks + 1) * sizeof *said->bases);
+    return said->op_low && said->op_high && said->root && said->bases ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
+/* Tell all ranks where this one's nodes begin. */
+static int exchange_bases(struct team *team, uint32_t *own, uint64_t n,
+                          struct agreement *agreements)
+{
+    uint32_t *all = calloc(n * (uint64_t)team->size + 1, sizeof *all);
+    int err = agree(team, all ? ICTUS_OK : ICTUS_ERR_NOMEM);
+    err = err ? err
+              : checked(MPI_Allgather(own, (int)n, MPI_UINT32_T, all, (int)n, MPI_UINT32_T,
+                                      self(team)->comm));
+    for (uint64_t i = 0; i < n && !err; i++) {
+        for (int r = 0; r < team->size; r++) {
+            agreements[i].base[r] = all[(uint64_t)r * n + i];
+        }
+    }
+    free(all);
+    return err;
+}
+
+static int agree_on_collectives(struct team *team, const struct scan *scan,
+                                const struct share *share, struct agreement *agreements,
+                                struct calls_said *said)
+{
+    const uint64_t n = POINT_CLASSES * scan->trace->comm_count;
+    uint32_t *calls = calloc(2 * n + 2, sizeof *calls);
+    int err = agree(team, calls ? ICTUS_OK : ICTUS_ERR_NOMEM);
+    if (!err) {
+        count_calls(scan, share, calls);
+        err = reduce_u32(team, calls, n, MPI_MIN);
+    }
+    err = err ? err : agree(team, make_rows(said, calls, n, team->size));
+    if (!err) {
+        divide(team, scan, share, calls, agreements, said, calls + n + 1);
+        say_calls(scan, agreements, said);
+        err = exchange_said(team, said);
+    }
+    err = err ? err : exchange_bases(team, calls + n + 1, n, agreements);
+    free(calls);
+    return agree(team, err);
+}
+
+/* A send that another rank receives, and the answer to it. */
+struct crossing {
+    uint32_t comm, tag, sender, receiver;
+    uint32_t point, location;
+};
+
+/* Records on their way to all ranks, grouped by rank. */
+struct post {
+    struct crossing *records;
+    int *counts, *starts;
+    uint64_t total;
+};
+
+static void post_fini(struct post *post)
+{
+    free(post->records);
+    free(post->counts);
+    free(post->starts);
+}
+
+static int post_init(struct post *post, int ranks)
+{
+    *post = (struct post){NULL, calloc((uint32_t)ranks + 1UL, sizeof(int)),
+                          calloc((uint32_t)ranks + 1UL, sizeof(int)), 0};
+    return post->counts && post->starts ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
+static int post_room(struct post *post, int ranks)
+{
+    post->total = 0;
+    for (int r = 0; r < ranks; r++) {
+        if (post->total > INT32_MAX) {
+            return ICTUS_ERR_UNSUPPORTED;
+        }
+        post->starts[r] = (int)post->total;
+        post->total += (uint32_t)post->counts[r];
+    }
+    post->records = malloc((post->total + 1) * sizeof *post->records);
+    return post->records ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
+static int exchange_posts(struct team *team, struct post *out, struct post *in)
+{
+    MPI_Datatype type;
+    MPI_Comm comm = self(team)->comm;
+    int err = checked(MPI_Alltoall(out->counts, 1, MPI_INT, in->counts, 1, MPI_INT, comm));
+    err = agree(team, err ? err : post_room(in, team->size));
+    if (err) {
+        return err;
+    }
+    MPI_Type_contiguous((int)sizeof(struct crossing), MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    err = checked(MPI_Alltoallv(out->records, out->counts, out->starts, type, in->records,
+                                in->counts, in->starts, type, comm));
+    MPI_Type_free(&type);
+    return err;
+}
+
+static bool leaves(const struct share *share, const struct channel *channel)
+{
+    return share->mine[channel->sender] && !share->mine[channel->receiver];
+}
+
+/* All sends to other ranks, in the order of their channels. */
+static int write_sends(struct graph *graph, struct post *out)
+{
+    struct matching *m = &graph->scan->matching;
+    uint32_t *link = graph->scan->points.link;
+    for (uint64_t i = 0; i < m->channel_count; i++) {
+        if (leaves(graph->share, &m->channels[i])) {
+            out->counts[graph->share->owner[m->channels[i].receiver]] +=
+                (int)m->channels[i].sends.count;
+        }
+    }
+    int err = post_room(out, graph->share->size);
+    int *at = malloc(((uint32_t)graph->share->size + 1UL) * sizeof *at);
+    if (err || !at) {
+        free(at);
+        return err ? err : ICTUS_ERR_NOMEM;
+    }
+    memcpy(at, out->starts, (uint32_t)graph->share->size * sizeof *at);
+    for (uint64_t i = 0; i < m->channel_count && !err; i++) {
+        struct channel *c = &m->channels[i];
+        if (!leaves(graph->share, c)) {
+            continue;
+        }
+        err = ictusi_graph_order(graph, c);
+        for (uint32_t p = c->sends.head, next = 0; p != NODE_NONE && !err; p = next) {
+            next = link[p];
+            link[p] = NODE_NONE;
+            out->records[at[graph->share->owner[c->receiver]]++] = (struct crossing){
+                c->comm, c->tag, c->sender, c->receiver, p, ictusi_match_location(m, p)};
+        }
+    }
+    free(at);
+    return err;
+}
+
+/* Give each arriving send the next receive of its channel; the answer goes into its record. */
+static int meet(struct graph *graph, struct crossing *record, uint32_t rank)
+{
+    struct matching *m = &graph->scan->matching;
+    const int64_t index =
+        ictusi_idmap_get(&m->channel_index, (uint64_t)record->comm << 32 | record->tag,
+                         (uint64_t)record->sender << 32 | record->receiver);
+    struct channel *c = index == IDMAP_NONE ? NULL : &m->channels[index];
+    const uint32_t send = record->point;
+    record->comm = send;
+    record->point = NODE_NONE;
+    if (!c || c->receives.head == NODE_NONE) {
+        return ICTUS_OK;
+    }
+    const uint32_t receive = c->receives.head;
+    const uint32_t node = ictusi_graph_remote(graph, rank, send, record->location);
+    if (node == NODE_NONE) {
+        return ICTUS_ERR_NOMEM;
+    }
+    c->receives.head = graph->scan->points.link[receive];
+    const uint32_t location = ictusi_match_location(m, receive);
+    ictusi_graph_pair(graph, node, receive, record->location, location);
+    graph->messages++;
+    record->point = receive;
+    record->location = location;
+    return ICTUS_OK;
+}
+
+static int meet_all(struct graph *graph, struct post *in)
+{
+    struct matching *m = &graph->scan->matching;
+    int err = ICTUS_OK;
+    for (uint64_t i = 0; i < m->channel_count && !err; i++) {
+        if (graph->share->mine[m->channels[i].receiver]) {
+            err = graph->share->mine[m->channels[i].sender]
+                      ? ICTUS_OK
+                      : ictusi_graph_order(graph, &m->channels[i]);
+        }
+    }
+    for (int r = 0; r < graph->share->size && !err; r++) {
+        for (int i = 0; i < in->counts[r] && !err; i++) {
+            err = meet(graph, &in->records[in->starts[r] + i], (uint32_t)r);
+        }
+    }
+    for (uint64_t i = 0; i < m->channel_count; i++) {
+        struct channel *c = &m->channels[i];
+        if (graph->share->mine[c->receiver] && !graph->share->mine[c->sender]) {
+            graph->unmatched_receives += ictusi_graph_drop(graph, c->receives.head);
+        }
+    }
+    return err;
+}
+
+static int take_answers(struct graph *graph, const struct post *answers)
+{
+    for (int r = 0; r < graph->share->size; r++) {
+        for (int i = 0; i < answers->counts[r]; i++) {
+            const struct crossing *a = &answers->records[answers->starts[r] + i];
+            if (a->point == NODE_NONE) {
+                graph->unmatched_sends++;
+                continue;
+            }
+            const uint32_t node = ictusi_graph_remote(graph, (uint32_t)r, a->point, a->location);
+            if (node == NODE_NONE) {
+                return ICTUS_ERR_NOMEM;
+            }
+            ictusi_graph_pair(graph, a->comm, node, TRACE_NONE, a->location);
+        }
+    }
+    return ICTUS_OK;
+}
+
+static int connect_messages(struct team *team, struct graph *graph)
+{
+    struct post out;
+    struct post in;
+    struct post back;
+    int err = post_init(&out, team->size);
+    err = post_init(&in, team->size) ? ICTUS_ERR_NOMEM : err;
+    err = post_init(&back, team->size) ? ICTUS_ERR_NOMEM : err;
+    err = agree(team, err ? err : write_sends(graph, &out));
+    err = err ? err : agree(team, exchange_posts(team, &out, &in));
+    err = err ? err : agree(team, meet_all(graph, &in));
+    err = err ? err : agree(team, exchange_posts(team, &in, &back));
+    err = err ? err : agree(team, take_answers(graph, &back));
+    post_fini(&out);
+    post_fini(&in);
+    post_fini(&back);
+    return err;
+}
+
+static int connect(struct team *team, struct graph *graph, struct scan *scan,
+                   const struct share *share)
+{
+    struct calls_said said = {0, NULL, NULL, NULL, NULL};
+    uint64_t known = scan->matching.sizes_known;
+    struct agreement *agreements =
+        calloc(POINT_CLASSES * scan->trace->comm_count + 1, sizeof *agreements);
+    int err = agree(team, agreements ? ICTUS_OK : ICTUS_ERR_NOMEM);
+    err = err ? err : sums(team, &known, 1);
+    if (!err) {
+        scan->matching.sizes_known = known > 0;
+        err = agree_on_collectives(team, scan, share, agreements, &said);
+    }
+    if (!err) {
+        err = agree(team, ictusi_graph_build(graph, scan, share, agreements));
+    }
+    if (!err) {
+        err = connect_messages(team, graph);
+    }
+    free(agreements);
+    free(said.op_low);
+    free(said.op_high);
+    free(said.root);
+    free(said.bases);
+    return err;
+}
+
+/* The first rank that knows the reason tells the others. */
+static void share_reason(const struct mpi_team *team, int own, struct ictus_why *why)
+{
+    int teller = own && why->text[0] ? team->team.rank : INT32_MAX;
+    int first = INT32_MAX;
+    MPI_Allreduce(&teller, &first, 1, MPI_INT, MPI_MIN, team->comm);
+    if (first != INT32_MAX) {
+        MPI_Bcast(why->text, (int)sizeof why->text, MPI_CHAR, first, team->comm);
+    }
+}
+
+static int run_team(struct mpi_team *team, const struct ictus_correct_options *options,
+                    json_t **report, struct ictus_why *why)
+{
+    struct ictus_why mine = {""};
+    int err = ictusi_transport_init(&team->transport, team->comm);
+    team->team = (struct team){.rank = team->transport.rank,
+                               .size = team->transport.size,
+                               .transport = &team->transport.transport,
+                               .agree = agree,
+                               .sums = sums,
+                               .maxima = maxima,
+                               .minima = minima,
+                               .connect = connect};
+    team->team.copy = (struct copy_team){.rank = team->team.rank,
+                                         .size = team->team.size,
+                                         .attach = copy_attach,
+                                         .agree = copy_agree};
+    err = agree(&team->team, err);
+    if (!err) {
+        err = ictusi_correct_team(options, &team->team, report, &mine);
+    }
+    if (err) {
+        share_reason(team, err, &mine);
+        if (why) {
+            *why = mine;
+        }
+    }
+    ictusi_transport_fini(&team->transport);
+    return err;
+}
+
+int ictus_correct_mpi(MPI_Comm comm, const struct ictus_correct_options *options, json_t **report,
+                      struct ictus_why *why)
+{
+    struct mpi_team team = {.comm = MPI_COMM_NULL};
+    int inter = 0;
+    if (comm == MPI_COMM_NULL || MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) {
+        return ICTUS_ERR_ARG;
+    }
+    if (inter) {
+        return ICTUS_ERR_INTERCOMM;
+    }
+    if (MPI_Comm_dup(comm, &team.comm) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    MPI_Comm_set_errhandler(team.comm, MPI_ERRORS_RETURN);
+    const int err = run_team(&team, options, report, why);
+    MPI_Comm_free(&team.comm);
+    return err;
+}

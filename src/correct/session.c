@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One run over one archive. */
+#include "correct/session.h"
+
+#include <ictus/error.h>
+#include <ictus/text.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int ictusi_session_agree(const struct session *s, int err)
+{
+    return s->team ? s->team->agree(s->team, err) : err;
+}
+
+/* Neighbouring locations to the same rank, so that each has about as many events. */
+static int share_locations(struct session *s)
+{
+    const struct trace *trace = s->trace;
+    const uint64_t n = trace->location_count;
+    s->share.rank = s->team ? s->team->rank : 0;
+    s->share.size = s->team ? s->team->size : 1;
+    s->share.owner = calloc(n + 1, sizeof *s->share.owner);
+    s->share.mine = calloc(n + 1, sizeof *s->share.mine);
+    if (!s->share.owner || !s->share.mine) {
+        return ICTUS_ERR_NOMEM;
+    }
+    double total = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        total += (double)trace->locations[i].events + 1;
+    }
+    double before = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        const double middle = before + ((double)trace->locations[i].events + 1) / 2;
+        const int owner = (int)(middle / total * s->share.size);
+        s->share.owner[i] = (uint32_t)(owner < s->share.size ? owner : s->share.size - 1);
+        before += (double)trace->locations[i].events + 1;
+    }
+    /* Threads share their process's rank: their calls meet in one place. */
+    for (uint64_t i = 0; i < n; i++) {
+        const uint32_t process = trace->locations[i].process;
+        const uint32_t lead =
+            process == TRACE_NONE ? TRACE_NONE : trace->processes[process].rank_location;
+        if (lead != TRACE_NONE) {
+            s->share.owner[i] = s->share.owner[lead];
+        }
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        s->share.mine[i] = s->share.owner[i] == (uint32_t)s->share.rank;
+    }
+    return ICTUS_OK;
+}
+
+/* The process whose clock stamps a location: an accelerator's is its creator's. */
+static uint32_t clock_process(const struct trace *trace, uint32_t location)
+{
+    const uint32_t process = trace->locations[location].process;
+    if (process == TRACE_NONE) {
+        return 0;
+    }
+    const int64_t creator =
+        trace->processes[process].creator == OTF2_UNDEFINED_LOCATION_GROUP
+            ? IDMAP_NONE
+            : ictusi_idmap_get(&trace->process_index, trace->processes[process].creator, 0);
+    return creator == IDMAP_NONE ? process : (uint32_t)creator;
+}
+
+static void set_units(struct session *s, bool by_process)
+{
+    for (uint32_t i = 0; i < s->trace->location_count; i++) {
+        const uint32_t process = clock_process(s->trace, i);
+        s->process_of[i] = process;
+        s->unit_of[i] =
+            by_process || !s->trace->process_count ? process : s->trace->processes[process].node;
+    }
+    s->unit_count = (uint32_t)(by_process ? s->trace->process_count : s->trace->node_count);
+    s->unit_count = s->unit_count ? s->unit_count : 1;
+}
+
+static int prepare_latency(struct session *s)
+{
+    const uint64_t n = s->trace->location_count + 1;
+    s->unit_of = calloc(n, sizeof *s->unit_of);
+    s->process_of = calloc(n, sizeof *s->process_of);
+    if (!s->unit_of || !s->process_of) {
+        return ICTUS_ERR_NOMEM;
+    }
+    set_units(s, false);
+    s->latency = (struct latency){.units = s->unit_count,
+                                  .unit_of = s->unit_of,
+                                  .process_of = s->process_of,
+                                  .least = 1,
+                                  .thread = 0};
+    return ICTUS_OK;
+}
+
+int ictusi_session_open(struct session *s, const char *path, struct team *team,
+                        struct ictus_why *why)
+{
+    *s = (struct session){.team = team, .why = why, .scan = {.points = {.file = -1}}};
+    int err = ictusi_session_agree(s, ictusi_trace_open(path, &s->trace, why));
+    if (err) {
+        return err;
+    }
+    err = share_locations(s);
+    if (!err) {
+        err = prepare_latency(s);
+    }
+    if (!err) {
+        err = ictusi_scan_read(&s->scan, s->trace, s->share.mine, why);
+    }
+    err = ictusi_session_agree(s, err);
+    if (!err) {
+        err = team ? team->connect(team, &s->graph, &s->scan, &s->share)
+                   : ictusi_graph_build(&s->graph, &s->scan, &s->share, NULL);
+    }
+    s->flow = (struct flow){
+        .graph = &s->graph, .latency = &s->latency, .transport = team ? team->transport : NULL};
+    return ictusi_session_agree(s, err);
+}
+
+void ictusi_session_close(struct session *s)
+{
+    ictusi_graph_fini(&s->graph);
+    ictusi_scan_fini(&s->scan);
+    if (s->trace) {
+        ictusi_presync_free(s->maps, s->trace->location_count);
+    }
+    ictusi_presync_free(s->units, s->unit_count);
+    free(s->latency.table);
+    free(s->unit_of);
+    free(s->process_of);
+    free(s->share.owner);
+    free(s->share.mine);
+    ictusi_trace_close(s->trace);
+    *s = (struct session){.scan = {.points = {.file = -1}}};
+}
+
+/* Map all times of the points in place: by location or by unit. */
+static void map_times(struct session *s, bool by_unit)
+{
+    struct points *points = &s->scan.points;
+    for (uint32_t l = 0; l < s->trace->location_count; l++) {
+        const struct clock_map *map = by_unit ? &s->units[s->unit_of[l]] : &s->maps[l];
+        uint32_t hint = 0;
+        for (uint64_t i = s->scan.first[l]; i < s->scan.first[l + 1]; i++) {
+            const int64_t time = clock_map_at(map, points->time[i], &hint);
+            const bool later = i == s->scan.first[l] || time > points->time[i - 1];
+            points->time[i] = later ? time : points->time[i - 1];
+        }
+    }
+    ictusi_points_relax(points);
+}
+
+static int find_span(struct session *s)
+{
+    const struct points *points = &s->scan.points;
+    int64_t low = INT64_MAX;
+    int64_t high = INT64_MIN;
+    for (uint32_t l = 0; l < s->trace->location_count; l++) {
+        if (s->scan.first[l + 1] > s->scan.first[l]) {
+            const int64_t first = points->time[s->scan.first[l]];
+            const int64_t last = points->time[s->scan.first[l + 1] - 1];
+            low = first < low ? first : low;
+            high = last > high ? last : high;
+        }
+    }
+    int err = s->team ? s->team->minima(s->team, &low, 1) : ICTUS_OK;
+    if (!err && s->team) {
+        err = s->team->maxima(s->team, &high, 1);
+    }
+    s->from = low <= high ? low : 0;
+    s->to = low <= high ? high : 0;
+    return err;
+}
+
+int ictusi_session_presync(struct session *s, enum presync mode)
+{
+    int err = ictusi_session_agree(s, ictusi_presync_make(s->trace, mode, &s->maps));
+    if (err) {
+        return err;
+    }
+    s->presync = mode;
+    map_times(s, false);
+    return find_span(s);
+}
+
+int ictusi_session_as_read(struct session *s)
+{
+    struct points *points = &s->scan.points;
+    struct clock_map *maps = NULL;
+    const int err = ictusi_session_agree(s, ictusi_presync_make(s->trace, PRESYNC_ARCHIVE, &maps));
+    for (uint32_t l = 0; l < s->trace->location_count && !err; l++) {
+        uint32_t hint = 0;
+        for (uint64_t i = s->scan.first[l]; i < s->scan.first[l + 1]; i++) {
+            points->value[i] = clock_map_at(&maps[l], points->time[i], &hint);
+        }
+    }
+    ictusi_presync_free(maps, s->trace->location_count);
+    return err;
+}
+
+int ictusi_session_check(struct session *s, const int64_t *values, struct check_stats *stats)
+{
+    int err = ictusi_session_agree(s, ictusi_check_init(stats, &s->scan));
+    if (err) {
+        return err;
+    }
+    s->flow.observer = &stats->observer;
+    s->flow.known = values;
+    err = ictusi_flow_run(&s->flow, FLOW_CHECK);
+    if (s->team && !err) {
+        err = s->team->sums(s->team, stats->sums, stats->sum_count);
+        err = err ? err : s->team->maxima(s->team, stats->maxima, stats->maximum_count);
+        err = err ? err : s->team->minima(s->team, stats->minima, stats->minimum_count);
+    }
+    return ictusi_session_agree(s, err);
+}
+
+/* One look at all delays, with the times as the units' knots would have them. */
+static int observe_delays(struct session *s, struct fit *fit, const int64_t *values)
+{
+    ictusi_fit_clear(fit);
+    s->flow.observer = &fit->observer;
+    s->flow.known = values;
+    int err = ictusi_flow_run(&s->flow, FLOW_CHECK);
+    if (s->team && !err) {
+        err = s->team->minima(s->team, fit->least, fit->cells);
+    }
+    return ictusi_session_agree(s, err);
+}
+
+static int64_t block_middle(const struct fit *fit, uint32_t block)
+{
+    return fit->from + (int64_t)(((double)block + 0.5) / (double)fit->blocks * (double)fit->length);
+}
+
+/* Maps through the knots; pieces of the old maps are released. */
+static int maps_of_knots(struct session *s, const struct fit *fit, const double *knots)
+{
+    int64_t *times = malloc(fit->blocks * sizeof *times);
+    ictusi_presync_free(s->units, s->unit_count);
+    s->units = calloc(s->unit_count + 1UL, sizeof *s->units);
+    int err = times && s->units ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    for (uint32_t b = 0; b < fit->blocks && !err; b++) {
+        times[b] = block_middle(fit, b);
+    }
+    for (uint32_t u = 0; u < s->unit_count && !err; u++) {
+        err = ictusi_clock_map_knots(&s->units[u], times, &knots[(uint64_t)u * fit->blocks],
+                                     fit->blocks);
+    }
+    free(times);
+    return err;
+}
+
+/* The points' times through the present knots, into their value array. */
+static void map_values(struct session *s)
+{
+    struct points *points = &s->scan.points;
+    for (uint32_t l = 0; l < s->trace->location_count; l++) {
+        uint32_t hint = 0;
+        for (uint64_t i = s->scan.first[l]; i < s->scan.first[l + 1]; i++) {
+            points->value[i] = clock_map_at(&s->units[s->unit_of[l]], points->time[i], &hint);
+        }
+    }
+    ictusi_points_relax(points);
+}
+
+/* Knots for the finer rounds, begun with the constants of the first. */
+static double *spread_constants(const struct session *s, const struct fit *fit,
+                                const double *constant)
+{
+    const uint64_t n = (uint64_t)s->unit_count * fit->blocks;
+    double *knots = malloc(n * sizeof *knots);
+    for (uint64_t i = 0; knots && i < n; i++) {
+        knots[i] = constant[i / fit->blocks];
+    }
+    return knots;
+}
+
+/* Look at the delays, solve, and apply the knots to the values; at the end straight if they may. */
+static int fit_round(struct session *s, struct fit *fit, double *knots, bool first, bool last)
+{
+    int err = observe_delays(s, fit, first ? s->scan.points.time : s->scan.points.value);
+    if (!err) {
+        err = ictusi_fit_solve(fit, knots, &s->fit_parts);
+    }
+    for (uint32_t u = 0; u < s->unit_count && !err && last; u++) {
+        ictusi_fit_straighten(&knots[(uint64_t)u * fit->blocks], fit->blocks, s->fit_parts);
+    }
+    err = err ? err : maps_of_knots(s, fit, knots);
+    if (!err) {
+        map_values(s);
+    }
+    return err;
+}
+
+/* First constant offsets alone, then as finely as the messages allow. */
+static int fit_rounds(struct session *s, double *constant)
+{
+    enum { ROUNDS = 4 };
+    double *knots = NULL;
+    int err = ICTUS_OK;
+    for (int round = 0; round < ROUNDS && !err; round++) {
+        struct fit fit;
+        err = ictusi_fit_init(&fit, &s->scan, s->unit_of, s->unit_count, s->from, s->to, round > 0);
+        if (!err && round == 1) {
+            knots = spread_constants(s, &fit, constant);
+            err = knots ? ICTUS_OK : ICTUS_ERR_NOMEM;
+        }
+        if (!err) {
+            err =
+                fit_round(s, &fit, round == 0 ? constant : knots, round == 0, round == ROUNDS - 1);
+        }
+        ictusi_fit_fini(&fit);
+    }
+    free(knots);
+    return err;
+}
+
+/* Keep the fitted maps only if the worst violation is smaller with them. */
+static int judge_fit(struct session *s, int64_t worst, bool *better)
+{
+    struct check_stats stats;
+    const int err = ictusi_session_check(s, s->scan.points.value, &stats);
+    if (err) {
+        return err;
+    }
+    *better = ictusi_check_largest(&stats) <= worst;
+    ictusi_check_fini(&stats);
+    return ICTUS_OK;
+}
+
+int ictusi_session_fit(struct session *s, bool by_process, int64_t worst)
+{
+    bool better = false;
+    set_units(s, by_process);
+    s->latency.units = s->unit_count;
+    if (s->unit_count < 2 || s->unit_count > FIT_UNITS_MAX || s->to <= s->from) {
+        return ICTUS_OK;
+    }
+    double *constant = calloc(s->unit_count, sizeof *constant);
+    int err = constant ? fit_rounds(s, constant) : ICTUS_ERR_NOMEM;
+    free(constant);
+    err = ictusi_session_agree(s, err);
+    if (!err) {
+        err = judge_fit(s, worst, &better);
+    }
+    if (err || !better) {
+        ictusi_presync_free(s->units, s->unit_count);
+        s->units = NULL;
+        return err;
+    }
+    map_times(s, true);
+    s->presync = PRESYNC_MESSAGES;
+    return find_span(s);
+}
+
+/* Half of half a round trip: no message was faster, whatever the path's asymmetry. */
+static int estimate_latency(struct session *s, int64_t *table)
+{
+    struct fit fit;
+    int err = ictusi_fit_init(&fit, &s->scan, s->unit_of, s->unit_count, s->from, s->to, false);
+    if (!err) {
+        err = observe_delays(s, &fit, s->scan.points.time);
+    }
+    for (uint32_t a = 0; a < s->unit_count && !err; a++) {
+        for (uint32_t b = 0; b < s->unit_count; b++) {
+            int64_t *cell = &table[(uint64_t)a * s->unit_count + b];
+            const int64_t seen = fit.least[(uint64_t)a * s->unit_count + b];
+            const double half = ictusi_fit_half_trip(&fit, a, b) / 2;
+            *cell = half > 1 ? (int64_t)half : 1;
+            /* A direction that is not violated keeps what it has. */
+            *cell = seen > 0 && seen < *cell ? seen : *cell;
+        }
+    }
+    ictusi_fit_fini(&fit);
+    return err;
+}
+
+static int64_t ticks(const struct session *s, double seconds)
+{
+    const double value = floor(seconds * (double)s->trace->resolution);
+    return value > 1 ? (int64_t)value : 1;
+}
+
+/* One cell of the table where the user gave times; node_s may be negative: as in the network. */
+static int64_t given_latency(const struct session *s, bool same_unit, double network_s,
+                             double node_s, int64_t estimated)
+{
+    if (same_unit && node_s >= 0) {
+        return ticks(s, node_s);
+    }
+    if (network_s >= 0) {
+        return ticks(s, network_s);
+    }
+    return same_unit ? 1 : estimated;
+}
+
+int ictusi_session_latency(struct session *s, double network_s, double node_s)
+{
+    const uint64_t n = s->unit_count;
+    int err = ICTUS_OK;
+    free(s->latency.table);
+    s->latency.table = NULL;
+    s->latency.least = 1;
+    if (network_s >= 0) {
+        const int64_t network = ticks(s, network_s);
+        const int64_t node = node_s >= 0 ? ticks(s, node_s) : network;
+        s->latency.least = node < network ? node : network;
+    }
+    if (n > FIT_UNITS_MAX) {
+        return ICTUS_OK;
+    }
+    s->latency.table = calloc(n * n, sizeof *s->latency.table);
+    err = s->latency.table ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    if (!err && network_s < 0) {
+        err = estimate_latency(s, s->latency.table);
+    }
+    for (uint64_t i = 0; i < n * n && !err; i++) {
+        s->latency.table[i] =
+            given_latency(s, i / n == i % n, network_s, node_s, s->latency.table[i]);
+    }
+    return ictusi_session_agree(s, err);
+}
+
+int ictusi_session_json(struct session *s, json_t *object)
+{
+    const struct scan_counts *c = &s->scan.counts;
+    const struct graph *g = &s->graph;
+    static const char *const names[] = {
+        "events",          "messages",        "collectives",
+        "thread_pairs",    "unmatched_sends", "unmatched_receives",
+        "incomplete",      "points",          "decreasing",
+        "unknown_records", "open_calls",      "lone_collective_ends",
+        "foreign",         "cyclic"};
+    enum { NAMES = sizeof names / sizeof *names };
+    uint64_t values[NAMES] = {c->events,       g->messages,          g->collectives,
+                              g->thread_pairs, g->unmatched_sends,   g->unmatched_receives,
+                              g->incomplete,   s->scan.points.count, c->decreasing,
+                              c->unknown,      c->open_calls,        c->lone_ends,
+                              c->foreign,      s->flow.broken};
+    const int err = s->team ? s->team->sums(s->team, values, NAMES) : ICTUS_OK;
+    (void)json_object_set_new(object, "locations",
+                              json_integer((json_int_t)s->trace->location_count));
+    (void)json_object_set_new(object, "processes",
+                              json_integer((json_int_t)s->trace->process_count));
+    (void)json_object_set_new(object, "nodes", json_integer((json_int_t)s->trace->node_count));
+    (void)json_object_set_new(object, "ticks_per_second",
+                              json_integer((json_int_t)s->trace->resolution));
+    for (int i = 0; i < NAMES; i++) {
+        (void)json_object_set_new(object, names[i], json_integer((json_int_t)values[i]));
+    }
+    return err;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One run over one archive, alone or as a rank of a team: scan, connect, presynchronise, count. */
+#ifndef ICTUS_CORRECT_SESSION_H
+#define ICTUS_CORRECT_SESSION_H
+
+#include "correct/backward.h"
+#include "correct/check.h"
+#include "correct/copy.h"
+#include "correct/fit.h"
+
+#include <ictus/correct.h>
+
+/* What a team of MPI ranks does for a session; a session alone has none. */
+struct team {
+    int rank, size;
+    struct transport *transport;
+    struct copy_team copy;
+    /* The worst error of all ranks. */
+    int (*agree)(struct team *team, int err);
+    int (*sums)(struct team *team, uint64_t *values, uint64_t count);
+    int (*maxima)(struct team *team, int64_t *values, uint64_t count);
+    int (*minima)(struct team *team, int64_t *values, uint64_t count);
+    /* Agree on the collectives, build the graph, connect messages across ranks. */
+    int (*connect)(struct team *team, struct graph *graph, struct scan *scan,
+                   const struct share *share);
+};
+
+struct session {
+    struct team *team; /* NULL: alone */
+    struct ictus_why *why;
+    struct trace *trace;
+    struct share share;
+    struct scan scan;
+    struct graph graph;
+    struct clock_map *maps;  /* by location */
+    struct clock_map *units; /* by unit; NULL: not needed */
+    uint32_t unit_count;
+    uint32_t *unit_of, *process_of; /* by location */
+    struct latency latency;
+    struct flow flow;
+    int64_t from, to; /* presynchronised times of the points */
+    uint32_t fit_parts;
+    enum presync presync; /* what was done in the end */
+};
+
+/* Open, scan and connect. On error the session is to be closed all the same. */
+int ictusi_session_open(struct session *session, const char *path, struct team *team,
+                        struct ictus_why *why);
+void ictusi_session_close(struct session *session);
+
+/* Bring the points' times onto the master's clock by the archive's offsets. */
+int ictusi_session_presync(struct session *session, enum presync mode);
+
+/*
+ * Refine by the messages: clocks are nodes, or processes where nodes' processes disagree. Kept
+ * only if no violation is then larger than the worst one before.
+ */
+int ictusi_session_fit(struct session *session, bool by_process, int64_t worst);
+
+/* The recorded times as OTF2's readers would show them, into the points' values. */
+int ictusi_session_as_read(struct session *session);
+
+/* Count violations among these values; totals over the team. stats is made here. */
+int ictusi_session_check(struct session *session, const int64_t *values, struct check_stats *stats);
+
+/* Fill the table of least delays: given in seconds, or (negative) estimated from the trace. */
+int ictusi_session_latency(struct session *session, double network_s, double node_s);
+
+/* The error of all ranks; what a rank must do before it returns early. */
+int ictusi_session_agree(const struct session *session, int err);
+
+/* Add "events", "messages" and what was odd to a report. */
+int ictusi_session_json(struct session *session, json_t *object);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Archives of known truth: the clocks of a good one skewed by functions drawn from a seed. */
+#include "core/random.h"
+#include "core/spec.h"
+#include "correct/session.h"
+
+#include <ictus/text.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Knots of a skew that is no straight line. */
+enum { KNOTS = 8192 };
+
+enum { SCOPE_NODE, SCOPE_PROCESS, SCOPE_LOCATION };
+static const char *const scopes[] = {"node", "process", "location", NULL};
+
+enum { OFFSETS_START, OFFSETS_BOTH, OFFSETS_DROP };
+static const char *const offset_names[] = {"start", "both", "drop", NULL};
+
+struct skew_options {
+    double offset, drift, walk, sine, period;
+    int64_t seed;
+    int scope, offsets;
+};
+
+#define ROW(key, kind, field, value, low, high, list, text)                                        \
+    {                                                                                              \
+        key, kind, offsetof(struct skew_options, field), value, low, high, list, text              \
+    }
+
+static const struct spec_param params[] = {
+    ROW("offset", SPEC_SECONDS, offset, "0", 0, 1e6, NULL, "offset at the start, drawn from +-"),
+    ROW("drift", SPEC_RATIO, drift, "0", 0, 0.01, NULL, "constant drift, drawn from +-"),
+    ROW("walk", SPEC_RATIO, walk, "0", 0, 0.01, NULL, "random walk of the rate, per sqrt(s)"),
+    ROW("sine", SPEC_SECONDS, sine, "0", 0, 1e3, NULL, "amplitude of a sinusoid"),
+    ROW("period", SPEC_SECONDS, period, "1", 1e-6, 1e9, NULL, "its period"),
+    ROW("seed", SPEC_INT, seed, "1", 0, 1e15, NULL, "of all drawings"),
+    ROW("scope", SPEC_CHOICE, scope, "node", 0, 0, scopes, "which locations share a clock"),
+    ROW("offsets", SPEC_CHOICE, offsets, "start", 0, 0, offset_names,
+        "clock offsets in the output: measured at the start, also at the end, none"),
+    {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL},
+};
+
+struct skewing {
+    struct trace *trace;
+    struct skew_options options;
+    bool plain; /* copy the archive as it is */
+    struct clock_map *maps, *skews;
+    uint32_t skew_count;
+    struct warp_stats stats;
+};
+
+static uint32_t scope_of(const struct skewing *s, uint32_t location)
+{
+    const uint32_t process = s->trace->locations[location].process;
+    if (s->options.scope == SCOPE_LOCATION) {
+        return location;
+    }
+    if (process == TRACE_NONE) {
+        return 0;
+    }
+    return s->options.scope == SCOPE_PROCESS ? process : s->trace->processes[process].node;
+}
+
+/* One clock's error, in ticks, at evenly spaced knots from the start to the end of the trace. */
+static void draw(const struct skewing *s, uint32_t clock, const int64_t *times, double *offsets)
+{
+    const struct skew_options *o = &s->options;
+    const double resolution = (double)s->trace->resolution;
+    struct rng rng;
+    ictusi_rng_seed(&rng, (uint64_t)o->seed, clock);
+    const double offset = o->offset * (2 * ictusi_rng_uniform(&rng) - 1);
+    const double drift = o->drift * (2 * ictusi_rng_uniform(&rng) - 1);
+    const double phase = 6.283185307179586 * ictusi_rng_uniform(&rng);
+    double rate = 0;
+    double wandered = 0;
+    for (int i = 0; i < KNOTS; i++) {
+        const double t = (double)(times[i] - times[0]) / resolution;
+        if (i > 0) {
+            const double step = (double)(times[i] - times[i - 1]) / resolution;
+            rate += o->walk * sqrt(step) * ictusi_rng_normal(&rng);
+            wandered += rate * step;
+        }
+        const double sine = o->sine * (sin(6.283185307179586 * t / o->period + phase) - sin(phase));
+        const double error = clock == 0 ? 0 : offset + drift * t + wandered + sine;
+        offsets[i] = error * resolution;
+    }
+}
+
+static int make_skews(struct skewing *s)
+{
+    const struct trace *trace = s->trace;
+    int64_t *times = malloc(KNOTS * sizeof *times);
+    double *offsets = malloc(KNOTS * sizeof *offsets);
+    s->skew_count = (uint32_t)(trace->location_count + trace->process_count + 1);
+    s->skews = calloc(s->skew_count, sizeof *s->skews);
+    int err = times && offsets && s->skews ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    const double length = trace->length > KNOTS ? (double)trace->length : KNOTS;
+    for (int i = 0; i < KNOTS && !err; i++) {
+        times[i] = (int64_t)trace->global_offset + (int64_t)(length * i / (KNOTS - 1));
+    }
+    for (uint32_t l = 0; l < trace->location_count && !err; l++) {
+        const uint32_t clock = scope_of(s, l);
+        if (!s->skews[clock].pieces) {
+            draw(s, clock, times, offsets);
+            err = ictusi_clock_map_knots(&s->skews[clock], times, offsets, KNOTS);
+        }
+    }
+    free(times);
+    free(offsets);
+    return err;
+}
+
+static void *open_warp(void *self, uint32_t location)
+{
+    const struct skewing *s = self;
+    struct warp *warp = calloc(1, sizeof *warp);
+    if (warp) {
+        warp->local = &s->maps[location];
+        warp->unit = s->plain ? NULL : &s->skews[scope_of(s, location)];
+    }
+    return warp;
+}
+
+static void close_warp(void *self, uint32_t location, void *clock)
+{
+    struct skewing *s = self;
+    struct warp *warp = clock;
+    (void)location;
+    ictusi_warp_add_stats(&s->stats, &warp->stats);
+    free(warp);
+}
+
+static uint64_t warp_time(void *clock, uint64_t stamp)
+{
+    return ictusi_warp_event(clock, stamp);
+}
+
+static uint64_t warp_other(void *clock, uint64_t stamp)
+{
+    return ictusi_warp_other(clock, stamp);
+}
+
+static uint64_t global_time(void *self, uint64_t stamp)
+{
+    (void)self;
+    return stamp;
+}
+
+static void properties(void *self, uint64_t clock[4])
+{
+    const struct skewing *s = self;
+    if (!s->plain && s->stats.events > 0) {
+        const int64_t first = s->stats.first > 0 ? s->stats.first : 0;
+        clock[1] = (uint64_t)first;
+        clock[2] = (uint64_t)(s->stats.last - first) + 1;
+    }
+}
+
+/* The offsets that the skewed archive is to hold: true ones, but perhaps only of the start. */
+static uint32_t new_offsets(void *self, uint32_t location, struct clock_offset list[2])
+{
+    const struct skewing *s = self;
+    if (s->plain || s->options.offsets == OFFSETS_DROP) {
+        return 0;
+    }
+    const struct clock_map *skew = &s->skews[scope_of(s, location)];
+    uint32_t hint = 0;
+    const int64_t start = (int64_t)s->trace->global_offset;
+    const int64_t end = start + (int64_t)s->trace->length;
+    for (int i = 0; i < 2; i++) {
+        const bool at_end = i == 1 && s->options.offsets == OFFSETS_BOTH;
+        const int64_t at = at_end ? end : start;
+        const int64_t stamp = clock_map_at(skew, at, &hint);
+        list[i] = (struct clock_offset){(uint64_t)stamp + (i == 1 && !at_end), at - stamp, 0};
+    }
+    return 2;
+}
+
+static int write_skewed(struct skewing *s, const char *out, struct ictus_why *why)
+{
+    const struct copy_job job = {.trace = s->trace,
+                                 .out = out,
+                                 .clock = {.open = open_warp,
+                                           .close = close_warp,
+                                           .time = warp_time,
+                                           .other_time = warp_other,
+                                           .global_time = global_time,
+                                           .properties = properties,
+                                           .new_offsets = new_offsets,
+                                           .self = s,
+                                           .keep_offsets = s->plain},
+                                 .events = true};
+    return ictusi_copy_run(&job, why);
+}
+
+static int read_spec(const char *text, struct skew_options *options, struct ictus_why *why)
+{
+    struct spec spec = {.name = "skew"};
+    if (strlen(text) >= sizeof spec.options) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "the skew is too long");
+    }
+    memcpy(spec.options, text, strlen(text) + 1);
+    return ictusi_spec_read(&spec, params, options, why);
+}
+
+int ictus_trace_skew(const char *in, const char *out, const char *skew, json_t **report,
+                     struct ictus_why *why)
+{
+    struct skewing s = {.trace = NULL};
+    if (!in || !skew || !report) {
+        return ICTUS_ERR_ARG;
+    }
+    s.plain = skew[0] == '\0';
+    int err = read_spec(skew, &s.options, why);
+    if (!err) {
+        err = ictusi_copy_check(in, out, why);
+    }
+    if (!err) {
+        err = ictusi_trace_open(in, &s.trace, why);
+    }
+    if (!err) {
+        err = ictusi_presync_make(s.trace, s.plain ? PRESYNC_NONE : PRESYNC_ARCHIVE, &s.maps);
+    }
+    if (!err && !s.plain) {
+        err = make_skews(&s);
+    }
+    if (!err) {
+        err = write_skewed(&s, out, why);
+    }
+    if (!err) {
+        *report = json_pack("{s:s, s:s, s:s, s:s, s:I}", "type", "trace-skew", "archive", in,
+                            "output", out, "skew", skew, "events", (json_int_t)s.stats.events);
+    }
+    ictusi_presync_free(s.maps, s.trace ? s.trace->location_count : 0);
+    ictusi_presync_free(s.skews, s.skew_count);
+    ictusi_trace_close(s.trace);
+    return err;
+}

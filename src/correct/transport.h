@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages of the replay between MPI ranks: bundled, asynchronous, with an end that all agree on.
+ */
+#ifndef ICTUS_CORRECT_TRANSPORT_H
+#define ICTUS_CORRECT_TRANSPORT_H
+
+#include "correct/flow.h"
+
+#include <mpi.h>
+
+/* Messages bundled into one, at most. */
+enum { BUNDLE = 512 };
+
+struct bundle {
+    struct bundle *next; /* of those under way */
+    MPI_Request request;
+    int count;
+    struct message messages[BUNDLE];
+};
+
+struct mpi_transport {
+    struct transport transport; /* first member */
+    MPI_Comm comm;
+    int rank, size;
+    struct bundle **open; /* by rank: not sent yet */
+    struct bundle *under_way, *spare;
+    struct message *inbox;
+    int epoch;                    /* of the flow: tag of its messages */
+    int64_t counts[3], totals[3]; /* sent, received, ranks that are through */
+    int64_t before[3];            /* totals of the round before */
+    int64_t sent, received;
+    MPI_Request round;
+    bool counting, had_round;
+};
+
+int ictusi_transport_init(struct mpi_transport *t, MPI_Comm comm);
+void ictusi_transport_fini(struct mpi_transport *t);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Distance to truth: of each event's time, plainly and with one line taken off that is common to
+ * all locations (no correction can know where the master's own clock is).
+ */
+#include "correct/truth.h"
+
+#include "correct/copy_callbacks.h"
+#include "correct/trace.h"
+
+#include <ictus/text.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Sums over all events of d = time - truth against t = truth. */
+struct distance {
+    double n, t, tt, d, dd, td, largest;
+};
+
+static int read_stamps(struct trace *trace, uint32_t location, struct stamps *stamps)
+{
+    OTF2_EvtReaderCallbacks *set = OTF2_EvtReaderCallbacks_New();
+    const uint64_t ref = trace->locations[location].ref;
+    uint64_t read = 0;
+    stamps->count = 0;
+    OTF2_EvtReader *reader = set ? OTF2_Reader_GetEvtReader(trace->reader, ref) : NULL;
+    if (!reader) {
+        OTF2_EvtReaderCallbacks_Delete(set);
+        return ICTUS_OK;
+    }
+    (void)ictusi_register_event_stamps(set);
+    (void)OTF2_Reader_RegisterEvtCallbacks(trace->reader, reader, set, stamps);
+    const OTF2_ErrorCode code = OTF2_Reader_ReadAllLocalEvents(trace->reader, reader, &read);
+    (void)OTF2_Reader_CloseEvtReader(trace->reader, reader);
+    OTF2_EvtReaderCallbacks_Delete(set);
+    return code == OTF2_SUCCESS ? ICTUS_OK : ICTUS_ERR_CORRUPT;
+}
+
+static void add_event(struct distance *sum, uint64_t truth, uint64_t time, uint64_t origin)
+{
+    const double t = (double)(int64_t)(truth - origin);
+    const double d = (double)(int64_t)(time - truth);
+    sum->n++;
+    sum->t += t;
+    sum->tt += t * t;
+    sum->d += d;
+    sum->dd += d * d;
+    sum->td += t * d;
+    sum->largest = fabs(d) > sum->largest ? fabs(d) : sum->largest;
+}
+
+/* Root mean square of what a common line leaves. */
+static double aligned(const struct distance *s)
+{
+    if (s->n < 2) {
+        return 0;
+    }
+    const double stt = s->tt - s->t * s->t / s->n;
+    const double std = s->td - s->t * s->d / s->n;
+    const double sdd = s->dd - s->d * s->d / s->n;
+    const double rest = stt > 0 ? sdd - std * std / stt : sdd;
+    return rest > 0 ? sqrt(rest / s->n) : 0;
+}
+
+enum { GOOD, IN, OUT, ARCHIVES };
+
+struct comparison {
+    struct trace *traces[ARCHIVES];
+    struct stamps stamps[ARCHIVES];
+    struct distance in, out;
+};
+
+static int compare_location(struct comparison *c, uint32_t location, struct ictus_why *why)
+{
+    const uint64_t events = c->traces[GOOD]->locations[location].events;
+    int err = ICTUS_OK;
+    for (int i = 0; i < ARCHIVES && !err; i++) {
+        if (c->traces[i]->locations[location].events != events ||
+            c->traces[i]->locations[location].ref != c->traces[GOOD]->locations[location].ref) {
+            return ictus_because(why, ICTUS_ERR_ARG,
+                                 "%s is not of the same run: location %llu differs",
+                                 c->traces[GOOD]->path,
+                                 (unsigned long long)c->traces[GOOD]->locations[location].ref);
+        }
+        free(c->stamps[i].list);
+        c->stamps[i] = (struct stamps){malloc((events + 1) * sizeof(uint64_t)), 0, events};
+        err = c->stamps[i].list ? read_stamps(c->traces[i], location, &c->stamps[i])
+                                : ICTUS_ERR_NOMEM;
+    }
+    const uint64_t origin = c->traces[GOOD]->global_offset;
+    for (uint64_t i = 0; i < c->stamps[GOOD].count && !err; i++) {
+        if (i < c->stamps[IN].count && i < c->stamps[OUT].count) {
+            add_event(&c->in, c->stamps[GOOD].list[i], c->stamps[IN].list[i], origin);
+            add_event(&c->out, c->stamps[GOOD].list[i], c->stamps[OUT].list[i], origin);
+        }
+    }
+    return err;
+}
+
+static void report_distance(const struct comparison *c, json_t *report)
+{
+    const double ns = 1e9 / (double)c->traces[GOOD]->resolution;
+    const double n = c->in.n > 0 ? c->in.n : 1;
+    const double in_rms = sqrt(c->in.dd / n) * ns;
+    const double out_rms = sqrt(c->out.dd / n) * ns;
+    json_t *truth = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "input_max_ns",
+                              c->in.largest * ns, "input_rms_ns", in_rms, "input_aligned_rms_ns",
+                              aligned(&c->in) * ns, "output_max_ns", c->out.largest * ns,
+                              "output_rms_ns", out_rms, "output_aligned_rms_ns",
+                              aligned(&c->out) * ns, "ratio_rms", in_rms > 0 ? out_rms / in_rms : 0,
+                              "ratio_max", c->in.largest > 0 ? c->out.largest / c->in.largest : 0);
+    (void)json_object_set_new(report, "truth", truth);
+}
+
+int ictusi_truth_compare(const char *good, const char *in, const char *out, json_t *report,
+                         struct ictus_why *why)
+{
+    struct comparison c = {.traces = {NULL}};
+    const char *const paths[ARCHIVES] = {good, in, out};
+    int err = ICTUS_OK;
+    for (int i = 0; i < ARCHIVES && !err; i++) {
+        err = ictusi_trace_open(paths[i], &c.traces[i], why);
+        if (!err && OTF2_Reader_OpenEvtFiles(c.traces[i]->reader) != OTF2_SUCCESS) {
+            err = ictus_because(why, ICTUS_ERR_CORRUPT, "%s: its events cannot be read", paths[i]);
+        }
+    }
+    if (!err && (c.traces[GOOD]->location_count != c.traces[IN]->location_count ||
+                 c.traces[GOOD]->resolution != c.traces[IN]->resolution)) {
+        err = ictus_because(why, ICTUS_ERR_ARG, "%s is not of the same run as %s", good, in);
+    }
+    for (uint32_t i = 0; !err && i < c.traces[GOOD]->location_count; i++) {
+        err = compare_location(&c, i, why);
+    }
+    if (!err) {
+        report_distance(&c, report);
+    }
+    for (int i = 0; i < ARCHIVES; i++) {
+        free(c.stamps[i].list);
+        ictusi_trace_close(c.traces[i]);
+    }
+    return err;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How far the times of archives are from those of a third, event by event. */
+#ifndef ICTUS_CORRECT_TRUTH_H
+#define ICTUS_CORRECT_TRUTH_H
+
+#include <ictus/error.h>
+#include <jansson.h>
+
+/*
+ * Compare in and out with good, all with their own clock offsets applied, and add "truth" to the
+ * report. Errors: ICTUS_ERR_ARG where the archives are not of the same run.
+ */
+int ictusi_truth_compare(const char *good, const char *in, const char *out, json_t *report,
+                         struct ictus_why *why);
+
+#endif

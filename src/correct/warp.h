@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From the stamps of one location's events, in order, to the corrected ones. */
+#ifndef ICTUS_CORRECT_WARP_H
+#define ICTUS_CORRECT_WARP_H
+
+#include "correct/points.h"
+#include "correct/presync.h"
+
+enum { WARP_BINS = 12 };
+
+/* How a location's events were moved against the presynchronised input. */
+struct warp_stats {
+    uint64_t events, moved, decreasing;
+    int64_t largest_shift;        /* ticks */
+    int64_t largest_stretch;      /* of an interval between neighbours, ticks */
+    double largest_ratio;         /* |new - old| / old of an interval */
+    uint64_t stretched;           /* intervals that changed */
+    uint64_t absolute[WARP_BINS]; /* by decades of ticks: < 10, < 100, ... */
+    uint64_t relative[WARP_BINS]; /* by decades: < 1e-9, < 1e-8, ..., more than 100 */
+    int64_t first, last;          /* corrected stamps */
+    uint64_t first_raw, last_raw;
+};
+
+struct warp {
+    const struct clock_map *local; /* of the location */
+    const struct clock_map *unit;  /* then of its process or node; NULL: none */
+    const struct points *points;   /* NULL: presynchronise only */
+    uint64_t next, end, start;     /* points of the location */
+    bool by_time;        /* the points are another location's: look at stamps, not order */
+    double decay, slope; /* 1 - gamma, and that of backward amortisation */
+    uint32_t local_hint, unit_hint;
+    uint64_t since;        /* events since the last point */
+    uint64_t raw;          /* last input stamp */
+    int64_t input, output; /* last presynchronised and corrected stamps */
+    struct warp_stats stats;
+};
+
+/* The presynchronised stamp. */
+int64_t ictusi_warp_presync(struct warp *warp, uint64_t stamp);
+
+/* The corrected stamp of the next event. Never less than the one before. */
+uint64_t ictusi_warp_event(struct warp *warp, uint64_t stamp);
+
+/* The corrected stamp of another instant near the current event (a flush's end, a marker). */
+uint64_t ictusi_warp_other(const struct warp *warp, uint64_t stamp);
+
+void ictusi_warp_add_stats(struct warp_stats *sum, const struct warp_stats *part);
+
+#endif
