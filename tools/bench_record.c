@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The result objects of `ictus bench`: type "measurement". */
+#include "bench_study.h"
+
+#include "progress.h"
+
+#include <string.h>
+
+const struct ictus_column study_columns[] = {{"operation", "operation", ICTUS_COLUMN_TEXT},
+                                             {"bytes", "bytes", ICTUS_COLUMN_COUNT},
+                                             {"processes", "procs", ICTUS_COLUMN_COUNT},
+                                             {"reduction", "over ranks", ICTUS_COLUMN_TEXT},
+                                             {"n", "n", ICTUS_COLUMN_COUNT},
+                                             {"invalid", "late", ICTUS_COLUMN_COUNT},
+                                             {"median_s", "median us", ICTUS_COLUMN_SECONDS},
+                                             {"ci95_low_s", "95% low", ICTUS_COLUMN_SECONDS},
+                                             {"ci95_high_s", "95% high", ICTUS_COLUMN_SECONDS},
+                                             {"p99_s", "p99 us", ICTUS_COLUMN_SECONDS},
+                                             {"outliers", "outliers", ICTUS_COLUMN_COUNT},
+                                             {"algorithm", "algorithm", ICTUS_COLUMN_TEXT},
+                                             {NULL, NULL, ICTUS_COLUMN_TEXT}};
+
+/* Below this many repetitions a median's interval says little (hyperfine warns at ten). */
+enum { FEW_SAMPLES = 10 };
+/* A larger share of outliers points at interference. */
+#define MANY_OUTLIERS 0.10
+
+static json_t *raw_samples(const double *values, int64_t n)
+{
+    json_t *array = json_array();
+    for (int64_t i = 0; i < n; i++) {
+        (void)json_array_append_new(array, json_real(values[i]));
+    }
+    return array;
+}
+
+/* One array of repetitions for each process. */
+static json_t *raw_ranks(const double *values, int64_t n, int processes)
+{
+    json_t *ranks = json_array();
+    for (int rank = 0; rank < processes; rank++) {
+        json_t *row = json_array();
+        for (int64_t i = 0; i < n; i++) {
+            (void)json_array_append_new(row, json_real(values[i * processes + rank]));
+        }
+        (void)json_array_append_new(ranks, row);
+    }
+    return ranks;
+}
+
+/* What a reader should know before believing the number. */
+static json_t *warnings(const struct ictus_summary *s, const struct ictus_bench_result *result)
+{
+    json_t *list = json_array();
+    if (s->n < FEW_SAMPLES) {
+        (void)json_array_append_new(list, json_string("few samples"));
+    }
+    if ((double)s->outliers > MANY_OUTLIERS * (double)s->n) {
+        (void)json_array_append_new(list, json_string("many outliers: interference?"));
+    }
+    if (s->p75 > 0.0 && s->median > 0.0 && s->p99 > 10.0 * s->median) {
+        (void)json_array_append_new(list, json_string("heavy tail: p99 is ten medians"));
+    }
+    if (result->sigma_ns * 1e-9 > 0.1 * s->median) {
+        (void)json_array_append_new(list, json_string("clock sigma above a tenth of the median"));
+    }
+    return list;
+}
+
+static json_t *statistics(const struct ictus_summary *s, const struct ictus_bench_result *result)
+{
+    return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:f, "
+                     "s:f}",
+                     "n", (json_int_t)s->n, "invalid", (json_int_t)result->invalid, "median_s",
+                     s->median, "ci95_low_s", s->ci95_low, "ci95_high_s", s->ci95_high,
+                     "ci95_covered", s->covered, "mean_s", s->mean, "sd_s", s->sd, "min_s", s->min,
+                     "max_s", s->max, "p25_s", s->p25, "p90_s", s->p90, "p99_s", s->p99, "outliers",
+                     (json_int_t)s->outliers, "clock_sigma_ns", result->sigma_ns, "clock_bound_ns",
+                     result->bound_ns);
+}
+
+static const char *algorithm_name(const struct study *study, const struct study_experiment *e)
+{
+    return e->algorithm < 0 ? ICTUS_ALGORITHM_DEFAULT : study->algorithms[e->algorithm].name;
+}
+
+/* The variables of the experiment: what --resume and ictus compare match by. */
+static json_t *variables(const struct study *study, const struct study_experiment *e)
+{
+    const struct bench_options *o = study->options;
+    const struct ictus_operation_info *op = &study->ops[e->op];
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:I, s:i, s:s}", "type", "measurement", "operation", op->name,
+                  "algorithm", algorithm_name(study, e), "bytes", (json_int_t)e->bytes, "processes",
+                  study->groups[e->group].processes, "scheme", o->scheme);
+    if (object && op->has_data) {
+        (void)json_object_set_new(object, "datatype", json_string(o->datatype));
+    }
+    if (object && op->reduces) {
+        (void)json_object_set_new(object, "op", json_string(o->reduce));
+    }
+    if (object && op->rooted) {
+        (void)json_object_set_new(object, "root", json_integer(o->root));
+    }
+    if (object && strcmp(o->arrival, "together") != 0) {
+        (void)json_object_set_new(object, "arrival", json_string(o->arrival));
+    }
+    return object;
+}
+
+static json_t *measurement(const struct study *study, const struct study_experiment *e,
+                           const struct ictus_bench_result *result, int reduction)
+{
+    const double *values = result->samples_s[reduction];
+    struct ictus_summary s;
+    if (ictus_summarize(values, (size_t)result->n, &s)) {
+        return NULL;
+    }
+    json_t *object = variables(study, e);
+    json_t *numbers = statistics(&s, result);
+    if (!object || !numbers) {
+        json_decref(object);
+        json_decref(numbers);
+        return NULL;
+    }
+    (void)json_object_set_new(object, "reduction", json_string(ictus_reduction_names[reduction]));
+    (void)json_object_update(object, numbers);
+    json_decref(numbers);
+    (void)json_object_set_new(object, "warnings", warnings(&s, result));
+    if (study->options->raw) {
+        (void)json_object_set_new(object, "raw_s", raw_samples(values, result->n));
+    }
+    if (result->ranks_s) {
+        (void)json_object_set_new(
+            object, "raw_ranks_s",
+            raw_ranks(result->ranks_s, result->n, study->groups[e->group].processes));
+    }
+    return object;
+}
+
+int study_write(struct study *study, const struct study_experiment *e,
+                const struct ictus_bench_result *result)
+{
+    int err = ICTUS_OK;
+    progress_hide(&study->progress);
+    for (int r = 0; r < ICTUS_REDUCTIONS && !err; r++) {
+        if (study->wanted[r]) {
+            json_t *object = measurement(study, e, result, r);
+            err = object ? ictus_output_put(study->out, object) : ICTUS_ERR_NOMEM;
+        }
+    }
+    return err;
+}
+
+/* Whether every variable of the experiment has the same value in an object of the file. */
+static bool matches(json_t *wanted, json_t *object)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach(wanted, key, value)
+    {
+        json_t *other = json_object_get(object, key);
+        if (!other || !json_equal(value, other)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool study_is_done(const struct study *study, const struct study_experiment *e)
+{
+    size_t i = 0;
+    json_t *object = NULL;
+    json_t *wanted = study->done ? variables(study, e) : NULL;
+    bool found = false;
+    if (!wanted) {
+        return false;
+    }
+    json_array_foreach(study->done, i, object)
+    {
+        found = found || matches(wanted, object);
+    }
+    json_decref(wanted);
+    return found;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reading the lists of a bench study. */
+#include "bench_study.h"
+
+#include "command.h"
+#include "sizes.h"
+
+#include <ictus/text.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIST_BYTES = 4096 };
+
+/* Copy a list to be cut by strtok_r. Errors: ICTUS_ERR_SPEC when it is too long. */
+static int copy_list(const char *option, const char *text, char *copy, struct ictus_why *why)
+{
+    if (snprintf(copy, LIST_BYTES, "%s", text) >= LIST_BYTES) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "--%s: the list is too long", option);
+    }
+    return ICTUS_OK;
+}
+
+static int load_plugins(struct study *study, struct ictus_why *why)
+{
+    char copy[LIST_BYTES];
+    char *rest = NULL;
+    if (!study->options->plugin) {
+        return ICTUS_OK;
+    }
+    int err = copy_list("plugin", study->options->plugin, copy, why);
+    for (char *path = strtok_r(copy, ",", &rest); path && !err; path = strtok_r(NULL, ",", &rest)) {
+        err = ictus_plugins_load(&study->plugins, path, why);
+    }
+    return err;
+}
+
+static int read_ops(struct study *study, struct ictus_why *why)
+{
+    char copy[LIST_BYTES];
+    char *rest = NULL;
+    int err = copy_list("ops", study->options->ops, copy, why);
+    if (!err && strcmp(copy, "all") == 0) {
+        while (study->op_count < STUDY_OPS_MAX &&
+               !ictus_operation(study->plugins, study->op_count, &study->ops[study->op_count])) {
+            study->op_count++;
+        }
+        return ICTUS_OK;
+    }
+    for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
+        if (study->op_count == STUDY_OPS_MAX) {
+            return ictus_because(why, ICTUS_ERR_SPEC, "--ops: at most %d operations",
+                                 STUDY_OPS_MAX);
+        }
+        err = ictus_operation_find(study->plugins, word, &study->ops[study->op_count], why);
+        study->op_count++;
+    }
+    return err || study->op_count ? err
+                                  : ictus_because(why, ICTUS_ERR_SPEC, "--ops: names no operation");
+}
+
+static int read_counts(struct study *study, struct ictus_why *why)
+{
+    int counts[GROUP_COUNTS_MAX];
+    const int err = group_counts(study->options->processes, counts, &study->group_count, why);
+    for (int i = 0; i < study->group_count && !err; i++) {
+        study->groups[i].processes = counts[i];
+        study->groups[i].comm = MPI_COMM_NULL;
+    }
+    return err;
+}
+
+static int read_reductions(struct study *study, struct ictus_why *why)
+{
+    char copy[LIST_BYTES];
+    char *rest = NULL;
+    if (!study->options->reduction) {
+        study->wanted[ictus_scheme_reduction(study->options->scheme)] = true;
+        return ICTUS_OK;
+    }
+    int err = copy_list("reduction", study->options->reduction, copy, why);
+    for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
+        int r = 0;
+        while (r < ICTUS_REDUCTIONS && strcmp(word, ictus_reduction_names[r]) != 0) {
+            r++;
+        }
+        if (r == ICTUS_REDUCTIONS) {
+            return ictus_unknown(why, "reduction", word, ictus_reduction_names);
+        }
+        study->wanted[r] = true;
+    }
+    return err;
+}
+
+static int add_algorithm(struct study *study, const char *operation, const char *name,
+                         struct ictus_why *why)
+{
+    const char *const *names = NULL;
+    if (study->algorithm_count == STUDY_ALGORITHMS_MAX) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "--algorithm: at most %d", STUDY_ALGORITHMS_MAX);
+    }
+    int err = ictus_selector_algorithms(study->selector, operation, &names, why);
+    bool known = strcmp(name, ICTUS_ALGORITHM_DEFAULT) == 0;
+    for (int i = 0; !err && names[i] && !known; i++) {
+        known = strcmp(names[i], name) == 0;
+    }
+    if (!err && !known) {
+        err = ictus_unknown(why, "algorithm", name, names);
+    }
+    struct study_algorithm *a = &study->algorithms[study->algorithm_count++];
+    (void)snprintf(a->operation, sizeof(a->operation), "%s", operation);
+    (void)snprintf(a->name, sizeof(a->name), "%s", name);
+    return err;
+}
+
+/* Every algorithm of every operation that has a choice, the library's own choice first. */
+static int add_all_algorithms(struct study *study, struct ictus_why *why)
+{
+    study->every_algorithm = true;
+    for (int op = 0; op < study->op_count; op++) {
+        const char *const *names = NULL;
+        struct ictus_why unheard;
+        const char *operation = study->ops[op].name;
+        if (ictus_selector_algorithms(study->selector, operation, &names, &unheard)) {
+            continue;
+        }
+        int err = add_algorithm(study, operation, ICTUS_ALGORITHM_DEFAULT, why);
+        for (int i = 0; names[i] && !err; i++) {
+            err = add_algorithm(study, operation, names[i], why);
+        }
+        if (err) {
+            return err;
+        }
+    }
+    return ICTUS_OK;
+}
+
+/* "allreduce:ring,recursive_doubling,bcast:binomial": a colon begins another operation's list. */
+static int read_algorithms(struct study *study, struct ictus_why *why)
+{
+    char copy[LIST_BYTES];
+    char *rest = NULL;
+    const char *operation = NULL;
+    if (!study->options->algorithm) {
+        return ICTUS_OK;
+    }
+    int err = ictus_selector_create(&study->selector, why);
+    if (!err && strcmp(study->options->algorithm, "all") == 0) {
+        return add_all_algorithms(study, why);
+    }
+    if (!err) {
+        err = copy_list("algorithm", study->options->algorithm, copy, why);
+    }
+    for (char *word = err ? NULL : strtok_r(copy, ",", &rest); word && !err;
+         word = strtok_r(NULL, ",", &rest)) {
+        char *colon = strchr(word, ':');
+        if (colon) {
+            *colon = '\0';
+            operation = word;
+            word = colon + 1;
+        }
+        if (!operation) {
+            return ictus_because(why, ICTUS_ERR_SPEC,
+                                 "--algorithm: write OPERATION:NAME,NAME or all, not '%.60s'",
+                                 word);
+        }
+        err = add_algorithm(study, operation, word, why);
+    }
+    return err;
+}
+
+static int check_rest(const struct study *study, struct ictus_why *why)
+{
+    const struct study_experiment first = {.algorithm = -1, .bytes = study->sizes[0]};
+    const int size = command_size();
+    int err = ictus_scheme_check(study->options->scheme, why);
+    if (!err && study->options->root >= size) {
+        err = ictus_because(why, ICTUS_ERR_SPEC, "--root=%lld: there are ranks 0 to %d",
+                            (long long)study->options->root, size - 1);
+    }
+    if (!err && study->options->resume && !study->options->file) {
+        err = ictus_because(why, ICTUS_ERR_SPEC, "--resume wants the file to go on with: --output");
+    }
+    if (!err) {
+        const struct ictus_bench_plan plan = study_plan(study, &first);
+        err = ictus_bench_check_plan(&plan, why);
+    }
+    return err;
+}
+
+int study_read(struct study *study, struct ictus_why *why)
+{
+    int err = load_plugins(study, why);
+    if (!err) {
+        err = read_ops(study, why);
+    }
+    if (!err) {
+        err = sizes_read(study->options->sizes, &study->sizes, &study->size_count, why);
+    }
+    if (!err) {
+        err = read_counts(study, why);
+    }
+    if (!err) {
+        err = read_reductions(study, why);
+    }
+    if (!err) {
+        err = check_rest(study, why);
+    }
+    if (!err) {
+        err = read_algorithms(study, why);
+    }
+    (void)snprintf(study->clock, sizeof(study->clock), "%s%s%s",
+                   study->options->sync ? study->options->sync : "",
+                   study->options->clock ? "@" : "",
+                   study->options->clock ? study->options->clock : "");
+    return err;
+}
+
+struct ictus_bench_plan study_plan(const struct study *study, const struct study_experiment *e)
+{
+    const struct bench_options *o = study->options;
+    return (struct ictus_bench_plan){
+        .size = sizeof(struct ictus_bench_plan),
+        .operation = study->ops[e->op].name,
+        .plugins = study->plugins,
+        .bytes = e->bytes,
+        .datatype = o->datatype,
+        .reduce = o->reduce,
+        .root = (int)o->root,
+        .rotate_root = o->rotate_root,
+        .in_place = o->in_place,
+        .buffers = (int)o->buffers,
+        .cold = o->cold,
+        .check = o->check,
+        .arrival = o->arrival,
+        .repetitions = o->repetitions,
+        .warmup = o->warmup,
+        .max_time_s = o->max_time_s,
+        .width = o->width,
+        .keep_ranks = o->raw_ranks,
+    };
+}
+
+static void shuffle(struct study_experiment *list, size_t count, uint64_t seed)
+{
+    /* splitmix64: the same order on every rank and machine. */
+    for (size_t i = count; i > 1; i--) {
+        uint64_t z = (seed += UINT64_C(0x9e3779b97f4a7c15));
+        z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+        z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+        const size_t j = (size_t)((z ^ (z >> 31)) % i);
+        const struct study_experiment kept = list[i - 1];
+        list[i - 1] = list[j];
+        list[j] = kept;
+    }
+}
+
+/* The sizes of one operation under one algorithm; one experiment where the size does not matter. */
+static size_t list_sizes(const struct study *study, struct study_experiment first,
+                         struct study_experiment *list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < study->size_count; i++) {
+        const bool matters = study->ops[first.op].has_data;
+        if (matters || i == 0) {
+            first.bytes = matters ? study->sizes[i] : 0;
+            list[count++] = first;
+        }
+    }
+    return count;
+}
+
+static size_t list_algorithms(const struct study *study, int op, int group,
+                              struct study_experiment *list)
+{
+    struct study_experiment first = {.op = op, .group = group, .algorithm = -1};
+    size_t count = 0;
+    bool named = false;
+    for (int a = 0; a < study->algorithm_count; a++) {
+        if (strcmp(study->algorithms[a].operation, study->ops[op].name) == 0) {
+            first.algorithm = a;
+            count += list_sizes(study, first, list + count);
+            named = true;
+        }
+    }
+    return named ? count : list_sizes(study, first, list);
+}
+
+int study_list(const struct study *study, struct study_experiment **out, size_t *count)
+{
+    const size_t most = (size_t)study->group_count * (size_t)study->op_count *
+                        ((size_t)study->algorithm_count + 1) * study->size_count;
+    struct study_experiment *list = calloc(most, sizeof(*list));
+    if (!list) {
+        return ICTUS_ERR_NOMEM;
+    }
+    *count = 0;
+    for (int group = 0; group < study->group_count; group++) {
+        for (int op = 0; op < study->op_count; op++) {
+            *count += list_algorithms(study, op, group, list + *count);
+        }
+    }
+    if (study->options->shuffle) {
+        shuffle(list, *count, (uint64_t)study->options->seed);
+    }
+    *out = list;
+    return ICTUS_OK;
+}
+
+void study_fini(struct study *study)
+{
+    for (int i = 0; i < study->group_count; i++) {
+        struct study_group *group = &study->groups[i];
+        if (group->member) {
+            ictus_bench_free(group->bench);
+            MPI_Comm_free(&group->comm);
+        }
+    }
+    ictus_selector_free(study->selector);
+    ictus_plugins_free(study->plugins);
+    json_decref(study->done);
+    free(study->sizes);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ictus simulate: run an MPI command of ictus on a described cluster. The same sources, built
+ * against SimGrid's MPI, run under smpirun; clocks are simulated on its time, so that the truth is
+ * known.
+ */
+#include "command.h"
+#include "simulate_platform.h"
+
+#include <ictus/text.h>
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct simulate_options {
+    int64_t nodes, ppn, seed;
+    const char *topology;
+    const char *jitter;
+    const char *walk;
+    double latency, bandwidth, asymmetry, offset, drift;
+    bool keep;
+};
+
+#define AT(member) offsetof(struct simulate_options, member)
+
+static const struct option_row options[] = {
+    {"nodes", 'n', OPTION_INT, AT(nodes), "64", 1, 1 << 20, NULL, "N", "nodes of the cluster"},
+    {"ppn", 'p', OPTION_INT, AT(ppn), "1", 1, 4096, NULL, "N", "processes on each"},
+    {"topology", 't', OPTION_TEXT, AT(topology), "fat-tree", 0, 0, NULL, "NAME",
+     "fat-tree, dragonfly, torus or FILE.xml"},
+    {"latency", 'l', OPTION_SECONDS, AT(latency), "1.5us", 1e-9, 1, NULL, "TIME",
+     "of a message between two nodes"},
+    {"bandwidth", 0, OPTION_REAL, AT(bandwidth), "12.5e9", 1e3, 1e15, NULL, "B/S",
+     "of a link, in bytes per second"},
+    {"jitter", 'j', OPTION_TEXT, AT(jitter), "exp:300ns,tail:1%:2us", 0, 0, NULL, "SPEC",
+     "none or SHAPE:TIME[,tail:SHARE:TIME]"},
+    {"asymmetry", 'a', OPTION_SECONDS, AT(asymmetry), "0", 0, 1, NULL, "TIME",
+     "a pair's ways differ by up to twice this"},
+    {"offset", 0, OPTION_SECONDS, AT(offset), "1s", 0, 1e8, NULL, "TIME",
+     "clocks are apart by up to this"},
+    {"drift", 0, OPTION_RATIO, AT(drift), "10ppm", 0, 0.01, NULL, "RATIO", "and drift by up to"},
+    {"walk", 0, OPTION_TEXT, AT(walk), "1e-9", 0, 0, NULL, "NUMBER",
+     "their frequencies' random walk per root second"},
+    {"seed", 's', OPTION_INT, AT(seed), "1", 0, 1e15, NULL, "N", "of everything that is drawn"},
+    {"keep", 0, OPTION_FLAG, AT(keep), NULL, 0, 0, NULL, NULL,
+     "keep the platform and host files, say where"},
+    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
+
+enum { PATH_BYTES = 1024, ARGUMENTS_MAX = 256 };
+
+/* Files of one simulation. */
+struct files {
+    char directory[64];
+    char platform[128], hosts[128];
+    char program[PATH_BYTES], plugin[PATH_BYTES];
+};
+
+/*
+ * What SimGrid needs to be exact and quick with many ranks, as measured: computing takes no
+ * simulated time, ranks share the program's memory (it has no mutable globals), small stacks,
+ * exact times, tree collectives.
+ */
+static const char *const settings[] = {
+    "--log=root.thres:warning",
+    "--log=smpi_kernel.thres:error",
+    "--cfg=smpi/host-speed:1Gf",
+    "--cfg=smpi/simulate-computation:no",
+    "--cfg=smpi/privatization:no",
+    "--cfg=contexts/stack-size:256",
+    "--cfg=contexts/guard-size:1",
+    "--cfg=surf/precision:1e-12",
+    "--cfg=network/model:CM02",
+    "--cfg=smpi/async-small-thresh:65536",
+    "--cfg=smpi/finalization-barrier:1",
+    "--cfg=smpi/barrier:ompi_tree",
+    "--cfg=smpi/reduce:binomial",
+    "--cfg=smpi/bcast:binomial_tree",
+    "--cfg=smpi/allreduce:rdb",
+    "--cfg=smpi/gather:ompi_binomial",
+    "--cfg=smpi/scatter:ompi_binomial",
+    "--cfg=smpi/test:1e-7",
+    "--cfg=smpi/iprobe:1e-7",
+    "--cfg=smpi/grow-injected-times:no",
+};
+enum { SETTINGS = sizeof(settings) / sizeof(settings[0]) };
+
+/* The simulated flavour: beside the build's program, or where it was installed. */
+static int find_program(struct files *f, struct ictus_why *why)
+{
+    static const char *const places[] = {"../simulate", "../libexec/ictus"};
+    char self[PATH_BYTES / 2];
+    const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    self[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash) {
+        *slash = '\0';
+    }
+    const char *given = getenv("ICTUS_SIMULATE_DIR");
+    for (int i = -1; i < 2; i++) {
+        if (i < 0 && !given) {
+            continue;
+        }
+        char place[PATH_BYTES / 2 + 32];
+        (void)snprintf(place, sizeof(place), "%.510s/%s", i < 0 ? given : self,
+                       i < 0 ? "." : places[i]);
+        (void)snprintf(f->program, sizeof(f->program), "%s/ictus-simgrid", place);
+        (void)snprintf(f->plugin, sizeof(f->plugin), "%s/ictus-platform.so", place);
+        if (access(f->program, R_OK) == 0 && access(f->plugin, R_OK) == 0) {
+            return ICTUS_OK;
+        }
+    }
+    return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
+                         "this build has no simulated flavour: build ictus where SimGrid's "
+                         "development files (libsimgrid-dev) are");
+}
+
+static int make_files(const struct simulate_options *o, struct files *f, struct ictus_why *why)
+{
+    const struct simulate_cluster cluster = {.nodes = o->nodes,
+                                             .ppn = o->ppn,
+                                             .topology = o->topology,
+                                             .latency_s = o->latency,
+                                             .bandwidth = o->bandwidth};
+    (void)snprintf(f->directory, sizeof(f->directory), "/tmp/ictus-simulate-XXXXXX");
+    if (!mkdtemp(f->directory)) {
+        return ictus_because(why, ICTUS_ERR_IO, "cannot make a directory in /tmp");
+    }
+    (void)snprintf(f->platform, sizeof(f->platform), "%s/platform.xml", f->directory);
+    (void)snprintf(f->hosts, sizeof(f->hosts), "%s/hosts", f->directory);
+    return simulate_platform_write(&cluster, f->platform, f->hosts, why);
+}
+
+static void remove_files(const struct simulate_options *o, const struct files *f)
+{
+    if (o->keep) {
+        (void)fprintf(stderr, "ictus simulate: kept %s and %s\n", f->platform, f->hosts);
+        return;
+    }
+    (void)unlink(f->platform);
+    (void)unlink(f->hosts);
+    (void)rmdir(f->directory);
+}
+
+static void set_number(const char *name, double value)
+{
+    char text[40];
+    (void)snprintf(text, sizeof(text), "%.17g", value);
+    (void)setenv(name, text, 1);
+}
+
+/* What the platform and the clocks are told; the child's environment only. */
+static void set_environment(const struct simulate_options *o, const struct simulate_jitter *jitter,
+                            const struct files *f)
+{
+    char clock[200];
+    (void)setenv("ICTUS_SIMULATE_PLATFORM", f->platform, 1);
+    (void)setenv("ICTUS_SIMULATE_SHAPE", jitter->shape, 1);
+    set_number("ICTUS_SIMULATE_JITTER", jitter->mean_s);
+    set_number("ICTUS_SIMULATE_TAIL", jitter->tail);
+    set_number("ICTUS_SIMULATE_TAIL_SCALE", jitter->tail_s);
+    set_number("ICTUS_SIMULATE_ASYMMETRY", o->asymmetry);
+    set_number("ICTUS_SIMULATE_SEED", (double)o->seed);
+    (void)snprintf(clock, sizeof(clock), "sim:offset=%.17g,drift=%.17g,walk=%s,seed=%" PRId64,
+                   o->offset, o->drift, o->walk, o->seed);
+    (void)setenv("ICTUS_CLOCK", clock, 1);
+}
+
+static int become_smpirun(const struct simulate_options *o, const struct files *f, int count,
+                          char **words)
+{
+    char ranks[24];
+    char *arguments[ARGUMENTS_MAX];
+    int n = 0;
+    (void)snprintf(ranks, sizeof(ranks), "%" PRId64, o->nodes * o->ppn);
+    const char *const first[] = {"smpirun", "-np",       ranks,   "-platform",
+                                 f->plugin, "-hostfile", f->hosts};
+    for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
+        arguments[n++] = (char *)first[i];
+    }
+    for (int i = 0; i < SETTINGS; i++) {
+        arguments[n++] = (char *)settings[i];
+    }
+    arguments[n++] = (char *)f->program;
+    for (int i = 0; i < count; i++) {
+        arguments[n++] = words[i];
+    }
+    arguments[n] = NULL;
+    (void)execvp("smpirun", arguments);
+    (void)fprintf(stderr, "ictus simulate: cannot start smpirun: is SimGrid installed?\n");
+    return EXIT_FAILED;
+}
+
+static int run_child(const struct simulate_options *o, const struct simulate_jitter *jitter,
+                     const struct files *f, int count, char **words)
+{
+    (void)fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        set_environment(o, jitter, f);
+        _exit(become_smpirun(o, f, count, words));
+    }
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) < 0 || !WIFEXITED(status)) {
+        return EXIT_FAILED;
+    }
+    return WEXITSTATUS(status);
+}
+
+static int run(const void *given, int word_count, char **words)
+{
+    const struct simulate_options *o = given;
+    struct simulate_jitter jitter;
+    struct files files;
+    struct ictus_why why = {""};
+    double walk = 0.0;
+    if (word_count && strcmp(words[0], "--") == 0) {
+        words++;
+        word_count--;
+    }
+    if (!word_count) {
+        (void)ictus_because(&why, ICTUS_ERR_SPEC, "which command? e.g. ictus simulate -- sync");
+        return command_fail("simulate", ICTUS_ERR_SPEC, &why);
+    }
+    int err = simulate_jitter_read(o->jitter, &jitter, &why);
+    if (!err && (ictus_parse_real(o->walk, &walk) || walk < 0.0 || walk > 1e-3)) {
+        err = ictus_because(&why, ICTUS_ERR_SPEC, "walk '%.40s': must be from 0 to 1e-3", o->walk);
+    }
+    if (!err && word_count > ARGUMENTS_MAX - SETTINGS - 10) {
+        err = ictus_because(&why, ICTUS_ERR_SPEC, "too many arguments");
+    }
+    if (!err) {
+        err = find_program(&files, &why);
+    }
+    if (err) {
+        return command_fail("simulate", err, &why);
+    }
+    err = make_files(o, &files, &why);
+    const int code = err ? command_fail("simulate", err, &why)
+                         : run_child(o, &jitter, &files, word_count, words);
+    remove_files(o, &files);
+    return code;
+}
+
+const struct command command_simulate = {
+    .name = "simulate",
+    .summary = "run an MPI command of ictus on a simulated cluster",
+    .arguments = "-- COMMAND [OPTION...]",
+    .details = "  ictus simulate --nodes=1024 --ppn=16 --asymmetry=100ns -- sync --sync=hca3,mesh\n"
+               "Commands: clocks, rtt, sync. Clocks are simulated: errors are judged by the truth.",
+    .options = options,
+    .options_size = sizeof(struct simulate_options),
+    .run = run,
+};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The statistics of ictus compare, through GSL: ratio of medians, its interval, a rank test. */
+#ifndef ICTUS_TOOLS_COMPARE_STATS_H
+#define ICTUS_TOOLS_COMPARE_STATS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct comparison {
+    double ratio;     /* of medians, second over first */
+    double low, high; /* 95 % bootstrap interval */
+    double p;         /* two-sided Wilcoxon-Mann-Whitney */
+};
+
+/* Sort ascending, in place. */
+void compare_sort(double *values, size_t n);
+
+/*
+ * Compare two sorted samples, each of at least 2 positive values. Deterministic for a seed.
+ *
+ * Interval: percentile bootstrap (Efron 1979) of the ratio of medians. A resample of n has as its
+ * k-th order statistic the original one at the Beta(k, n+1-k) quantile, so each costs two draws
+ * instead of n, with the same distribution.
+ *
+ * Test: exact (Mann and Whitney 1947) without ties and up to 50 values a side; else the normal
+ * approximation with the corrections for ties and continuity.
+ */
+void compare_samples(const double *a, size_t n_a, const double *b, size_t n_b, size_t resamples,
+                     uint64_t seed, struct comparison *result);
+
+/* Compare two medians of which only the 95 % intervals are known: both taken as log-normal. */
+void compare_intervals(const double a[3], const double b[3], struct comparison *result);
+
+/*
+ * Adjust p values for being many (Benjamini and Hochberg 1995): the false discovery rate at which
+ * each would be called a difference. NaN stays, and does not count.
+ */
+void compare_adjust(const double *p, double *adjusted, size_t n);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ending a measurement early without losing it: the first SIGINT or SIGTERM is remembered, and the
+ * command stops at its next pause; the second one ends the process as usual.
+ */
+#ifndef ICTUS_TOOLS_INTERRUPT_H
+#define ICTUS_TOOLS_INTERRUPT_H
+
+#include <stdbool.h>
+
+enum { EXIT_INTERRUPTED = 130 };
+
+/* From now on remember signals. */
+void interrupt_watch(void);
+
+/* Collective over MPI_COMM_WORLD where MPI is up: whether any rank was told to stop. */
+bool interrupt_came(void);
+
+/* The same on this rank alone: to leave a sleep. */
+bool interrupt_here(void);
+
+#endif

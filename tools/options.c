@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reading command line options from their table. */
+#include "options.h"
+
+#include <ictus/text.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROWS_MAX = 64 };
+
+static int read_choice(const struct option_row *row, const char *text, int *member,
+                       struct ictus_why *why)
+{
+    for (int i = 0; row->choices[i]; i++) {
+        if (strcmp(text, row->choices[i]) == 0) {
+            *member = i;
+            return ICTUS_OK;
+        }
+    }
+    return ictus_unknown(why, row->name, text, row->choices);
+}
+
+static int in_range(const struct option_row *row, double number)
+{
+    return number >= row->min && number <= row->max ? ICTUS_OK : ICTUS_ERR_SPEC;
+}
+
+static int read_real(const struct option_row *row, const char *text, double *member)
+{
+    double number = 0.0;
+    int err = 0;
+    if (row->type == OPTION_SECONDS) {
+        err = ictus_parse_seconds(text, &number);
+    } else if (row->type == OPTION_RATIO) {
+        err = ictus_parse_ratio(text, &number);
+    } else {
+        err = ictus_parse_real(text, &number);
+    }
+    if (err || in_range(row, number)) {
+        return ICTUS_ERR_SPEC;
+    }
+    *member = number;
+    return ICTUS_OK;
+}
+
+static int read_integer(const struct option_row *row, const char *text, void *member)
+{
+    int64_t integer = 0;
+    uint64_t bytes = 0;
+    if (row->type == OPTION_INT) {
+        if (ictus_parse_int(text, &integer) || in_range(row, (double)integer)) {
+            return ICTUS_ERR_SPEC;
+        }
+        *(int64_t *)member = integer;
+    } else {
+        if (ictus_parse_bytes(text, &bytes) || in_range(row, (double)bytes)) {
+            return ICTUS_ERR_SPEC;
+        }
+        *(uint64_t *)member = bytes;
+    }
+    return ICTUS_OK;
+}
+
+static const char *type_name(enum option_type type)
+{
+    static const char *const names[] = {
+        [OPTION_INT] = "an integer",
+        [OPTION_REAL] = "a number",
+        [OPTION_SECONDS] = "a duration such as 1.5us, in seconds",
+        [OPTION_RATIO] = "a ratio such as 5%",
+        [OPTION_BYTES] = "a size such as 64K",
+    };
+    return names[type];
+}
+
+static int read_value(const struct option_row *row, const char *text, void *options,
+                      struct ictus_why *why)
+{
+    void *member = (char *)options + row->offset;
+    int err = 0;
+    switch (row->type) {
+    case OPTION_FLAG:
+        *(bool *)member = text != NULL;
+        return ICTUS_OK;
+    case OPTION_TEXT:
+        *(const char **)member = text;
+        return ICTUS_OK;
+    case OPTION_CHOICE:
+        return read_choice(row, text, member, why);
+    case OPTION_INT:
+    case OPTION_BYTES:
+        err = read_integer(row, text, member);
+        break;
+    default:
+        err = read_real(row, text, member);
+        break;
+    }
+    if (err) {
+        return ictus_because(why, err, "--%s=%.80s: must be %s between %g and %g", row->name, text,
+                             type_name(row->type), row->min, row->max);
+    }
+    return ICTUS_OK;
+}
+
+static const struct option_row *find_long(const struct option_row *rows, const char *word,
+                                          size_t length)
+{
+    for (; rows->name; rows++) {
+        if (strlen(rows->name) == length && strncmp(rows->name, word, length) == 0) {
+            return rows;
+        }
+    }
+    return NULL;
+}
+
+static const struct option_row *find_letter(const struct option_row *rows, char letter)
+{
+    for (; rows->name; rows++) {
+        if (rows->letter && rows->letter == letter) {
+            return rows;
+        }
+    }
+    return NULL;
+}
+
+static int unknown_option(const struct option_row *rows, const char *word, struct ictus_why *why)
+{
+    const char *names[ROWS_MAX + 2] = {"help"};
+    char plain[64];
+    for (int i = 0; i < ROWS_MAX && rows[i].name; i++) {
+        names[i + 1] = rows[i].name;
+    }
+    (void)snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(word, "="), word);
+    return ictus_unknown(why, "option", plain[0] == '-' ? plain + strspn(plain, "-") : plain,
+                         names);
+}
+
+/* The row and value of the option at argv[*i]; moves *i over a value in the next word. */
+static int take_option(const struct option_row *rows, int argc, char **argv, int *i,
+                       const struct option_row **row, const char **value, struct ictus_why *why)
+{
+    char *word = argv[*i];
+    char *inside = NULL;
+    if (word[1] == '-') {
+        const size_t length = strcspn(word + 2, "=");
+        *row = find_long(rows, word + 2, length);
+        inside = word[2 + length] == '=' ? word + 3 + length : NULL;
+    } else {
+        *row = find_letter(rows, word[1]);
+        inside = word[2] ? word + 2 : NULL;
+    }
+    if (!*row) {
+        return unknown_option(rows, word, why);
+    }
+    if ((*row)->type == OPTION_FLAG) {
+        if (inside) {
+            return ictus_because(why, ICTUS_ERR_SPEC, "--%s takes no value", (*row)->name);
+        }
+        *value = "1";
+        return ICTUS_OK;
+    }
+    if (!inside && *i + 1 >= argc) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "--%s wants a value: %s", (*row)->name,
+                             (*row)->argument);
+    }
+    *value = inside ? inside : argv[++*i];
+    return ICTUS_OK;
+}
+
+static int set_defaults(const struct option_row *rows, void *options, struct ictus_why *why)
+{
+    for (; rows->name; rows++) {
+        const bool unset =
+            !rows->fallback && rows->type != OPTION_TEXT && rows->type != OPTION_FLAG;
+        int err = unset ? ICTUS_OK : read_value(rows, rows->fallback, options, why);
+        if (err) {
+            return err;
+        }
+    }
+    return ICTUS_OK;
+}
+
+int options_read(const struct option_row *rows, int argc, char **argv, void *options, int *left,
+                 struct ictus_why *why)
+{
+    int err = set_defaults(rows, options, why);
+    int kept = 0;
+    for (int i = 1; i < argc && !err; i++) {
+        if (strcmp(argv[i], "--") == 0) {
+            while (++i < argc) {
+                argv[++kept] = argv[i];
+            }
+            break;
+        }
+        if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
+            return ICTUS_ERR_EXISTS;
+        }
+        if (argv[i][0] != '-' || !argv[i][1]) {
+            argv[++kept] = argv[i];
+            continue;
+        }
+        const struct option_row *row = NULL;
+        const char *value = NULL;
+        err = take_option(rows, argc, argv, &i, &row, &value, why);
+        if (!err) {
+            err = read_value(row, value, options, why);
+        }
+    }
+    *left = kept;
+    return err;
+}
+
+void options_help(const struct option_row *rows)
+{
+    for (; rows->name; rows++) {
+        char label[64];
+        const bool flag = rows->type == OPTION_FLAG;
+        (void)snprintf(label, sizeof(label), "%c%c%s--%s%s%s", rows->letter ? '-' : ' ',
+                       rows->letter ? rows->letter : ' ', rows->letter ? ", " : "  ", rows->name,
+                       flag ? "" : "=", flag ? "" : rows->argument);
+        printf("  %-28s %s", label, rows->help);
+        if (rows->fallback && rows->fallback[0] && !flag) {
+            printf(" [%s]", rows->fallback);
+        }
+        printf("\n");
+    }
+    printf("  -h, --help                   this text\n");
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Command line options as data: one row an option, from which the parser, --help and the shell
+ * completion all read. Values are checked here, before MPI or any measuring starts.
+ */
+#ifndef ICTUS_TOOLS_OPTIONS_H
+#define ICTUS_TOOLS_OPTIONS_H
+
+#include <ictus/error.h>
+#include <stddef.h>
+
+enum option_type {
+    OPTION_FLAG,    /* bool; takes no value */
+    OPTION_INT,     /* int64_t */
+    OPTION_REAL,    /* double */
+    OPTION_SECONDS, /* double: "1.5us" */
+    OPTION_RATIO,   /* double: "5%", "12.5ppm" */
+    OPTION_BYTES,   /* uint64_t: "64K" */
+    OPTION_CHOICE,  /* int: index into choices */
+    OPTION_TEXT     /* const char *, points into argv or at the default; NULL when unset */
+};
+
+struct option_row {
+    const char *name; /* long name without dashes */
+    char letter;      /* short name or 0 */
+    enum option_type type;
+    size_t offset; /* of the member in the command's options structure */
+    const char *fallback;
+    double min, max; /* inclusive, for numbers */
+    const char *const *choices;
+    const char *argument; /* shown in --help: "SPEC" */
+    const char *help;
+};
+
+/*
+ * Read argv[1..] into an options structure: defaults first. A word that is no option stays, and
+ * argv is permuted so that argv[1..*left] are those; everything behind "--" is left there too.
+ * -h and --help give ICTUS_ERR_EXISTS (the caller prints the help).
+ * Errors: ICTUS_ERR_SPEC, ICTUS_ERR_UNKNOWN with the reason in why.
+ */
+int options_read(const struct option_row *rows, int argc, char **argv, void *options, int *left,
+                 struct ictus_why *why);
+
+/* Print the table of options on standard output. */
+void options_help(const struct option_row *rows);
+
+#endif

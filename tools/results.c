@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opening and closing a command's results so that all ranks agree. */
+#include "results.h"
+
+#include "command.h"
+#include "header.h"
+
+#include <ictus/text.h>
+#include <mpi.h>
+#include <stdio.h>
+
+const char *const results_formats[] = {"text", "csv", "json", NULL};
+
+int results_agree(int err, struct ictus_why *why)
+{
+    if (command_size() > 1) {
+        MPI_Bcast(&err, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        MPI_Bcast(why->text, (int)sizeof(why->text), MPI_CHAR, 0, MPI_COMM_WORLD);
+    }
+    return err;
+}
+
+int results_open(int format, const struct ictus_column *columns, const char *path, json_t *header,
+                 struct ictus_output **out, struct ictus_why *why)
+{
+    int err = ICTUS_OK;
+    *out = NULL;
+    if (command_rank() == 0) {
+        /* The output takes the header over and may print nothing before it is known to work. */
+        json_t *shown = format == ICTUS_FORMAT_TEXT ? json_deep_copy(header) : NULL;
+        err = ictus_output_open((enum ictus_format)format, columns, path, header, out, why);
+        if (!err) {
+            header_print(shown);
+        }
+        json_decref(shown);
+    }
+    return results_agree(err, why);
+}
+
+int results_close(struct ictus_output *out, const char *path, struct ictus_why *why)
+{
+    int err = out ? ictus_output_close(out) : ICTUS_OK;
+    if (err) {
+        (void)ictus_because(why, err, "%.200s could not be written whole", path ? path : "output");
+    }
+    return results_agree(err, why);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A command's results across the job: rank 0 writes, all ranks know whether it can. The calls are
+ * collective where they say so, so that a full disk or a wrong path ends every rank alike.
+ */
+#ifndef ICTUS_TOOLS_RESULTS_H
+#define ICTUS_TOOLS_RESULTS_H
+
+#include <ictus/result.h>
+#include <stdbool.h>
+
+/* For option tables: --format=... */
+extern const char *const results_formats[];
+
+/*
+ * Collective: open the output on rank 0 and tell all whether that worked. In the text format the
+ * header is printed first, as "# ..." lines. header and columns as for ictus_output_open(); NULL
+ * header on the other ranks. *out is NULL there.
+ */
+int results_open(int format, const struct ictus_column *columns, const char *path, json_t *header,
+                 struct ictus_output **out, struct ictus_why *why);
+
+/*
+ * Collective: finish on rank 0; every rank gets the error if something was not written.
+ * path is for the reason; out may be NULL.
+ */
+int results_close(struct ictus_output *out, const char *path, struct ictus_why *why);
+
+/* Collective: every rank gets rank 0's error and reason. */
+int results_agree(int err, struct ictus_why *why);
+
+#endif

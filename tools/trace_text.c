@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reports about archives, as text for people or through the result writer. */
+#include "trace_text.h"
+
+#include "command.h"
+#include "results.h"
+
+#include <errno.h>
+#include <ictus/error.h>
+#include <ictus/text.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROWS_SHOWN = 20 };
+
+const char *const trace_formats[] = {"text", "json", NULL};
+
+static void print_value(const json_t *value, int width)
+{
+    if (json_is_string(value)) {
+        printf("%*s", width, json_string_value(value));
+    } else if (json_is_integer(value)) {
+        printf("%*" JSON_INTEGER_FORMAT, width, json_integer_value(value));
+    } else if (json_is_real(value)) {
+        printf("%*.6g", width, json_real_value(value));
+    } else if (json_is_boolean(value)) {
+        printf("%*s", width, json_is_true(value) ? "yes" : "no");
+    }
+}
+
+static void print_table(const char *name, const json_t *list)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    size_t i = 0;
+    json_t *row = NULL;
+    if (json_array_size(list) == 0) {
+        return;
+    }
+    printf("\n%s\n", name);
+    json_object_foreach(json_array_get(list, 0), key, value)
+    {
+        printf("  %16s", key);
+    }
+    printf("\n");
+    json_array_foreach(list, i, row)
+    {
+        if (i == ROWS_SHOWN) {
+            printf("  ... %zu more: see --format=json\n", json_array_size(list) - i);
+            break;
+        }
+        json_object_foreach(row, key, value)
+        {
+            printf("  ");
+            print_value(value, 16);
+        }
+        printf("\n");
+    }
+}
+
+static void print_plain(const json_t *object, const char *indent)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)object, key, value)
+    {
+        if (!json_is_array(value) && !json_is_object(value)) {
+            printf("%s%-32s ", indent, key);
+            print_value(value, 0);
+            printf("\n");
+        }
+    }
+}
+
+void trace_text_print(const json_t *report)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    print_plain(report, "");
+    json_object_foreach((json_t *)report, key, value)
+    {
+        if (json_is_object(value)) {
+            printf("\n%s\n", key);
+            print_plain(value, "  ");
+        } else if (json_is_array(value)) {
+            print_table(key, value);
+        }
+    }
+}
+
+/* As JSON lines. Not through the result writer: it keeps members that begin with "raw" to files. */
+static int write_json(FILE *file, const json_t *header, const json_t *report)
+{
+    json_t *first = json_pack("{s:s, s:s}", "type", "header", "schema", "ictus-result/1");
+    (void)json_object_update_missing(first, (json_t *)header);
+    const bool bad = json_dumpf(first, file, JSON_COMPACT) || fputc('\n', file) == EOF ||
+                     json_dumpf(report, file, JSON_COMPACT) || fputc('\n', file) == EOF;
+    json_decref(first);
+    return bad || fflush(file) == EOF ? ICTUS_ERR_IO : ICTUS_OK;
+}
+
+static int write_file(const char *path, const json_t *header, const json_t *report,
+                      struct ictus_why *why)
+{
+    FILE *file = fopen(path, "w");
+    int err = file ? write_json(file, header, report) : ICTUS_ERR_IO;
+    if (file && fclose(file) == EOF) {
+        err = ICTUS_ERR_IO;
+    }
+    return err ? ictus_because(why, err, "%s cannot be written: %s", path, strerror(errno)) : err;
+}
+
+static int put_on_first(int format, const char *path, const json_t *header, const json_t *report,
+                        struct ictus_why *why)
+{
+    int err = ICTUS_OK;
+    if (format == TRACE_FORMAT_JSON) {
+        err = write_json(stdout, header, report);
+    } else {
+        trace_text_print(report);
+        err = fflush(stdout) == EOF ? ICTUS_ERR_IO : ICTUS_OK;
+    }
+    if (err) {
+        return ictus_because(why, err, "the report cannot be written to standard output");
+    }
+    return path ? write_file(path, header, report, why) : ICTUS_OK;
+}
+
+int trace_text_put(const struct header_facts *facts, int format, const char *path, json_t *report,
+                   struct ictus_why *why)
+{
+    json_t *header = header_create(facts);
+    int err = command_rank() == 0 ? put_on_first(format, path, header, report, why) : ICTUS_OK;
+    if (command_size() > 1) {
+        err = results_agree(err, why);
+    }
+    json_decref(header);
+    json_decref(report);
+    return err;
+}
