@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * libictus-barrier.so: every MPI_Barrier of an unchanged program becomes a harmonised start, or
+ * another barrier that is the same under every MPI library.
+ *
+ *   ICTUS_BARRIER=harmonize|dissemination|tree|linear|mpi   default harmonize
+ *   ICTUS_BARRIER_RETRY=N        start again up to N times where a process was late (0)
+ *   ICTUS_BARRIER_SUMMARY=0      no summary on standard error at MPI_Finalize
+ *
+ * The program calls us by MPI's names, so there is no handle to keep state in: this file has the
+ * process's one record of it.
+ */
+#include "fortran.h"
+
+#include <ictus/barrier.h>
+#include <ictus/harmonize.h>
+#include <ictus/text.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RETRIES_MAX = 1000 };
+
+struct wishes {
+    enum ictus_barrier_algorithm algorithm;
+    int retries;
+    bool silent;
+    bool bad;
+    struct ictus_why why;
+};
+
+/* What is added up on this process; times in ns. */
+struct record {
+    atomic_ullong calls;
+    atomic_ullong late;
+    atomic_ullong retried;
+    atomic_ullong passed_on; /* to the MPI library */
+    atomic_ullong slack_ns;
+    atomic_ullong skew_ns;
+    atomic_int rank; /* in the first communicator served, plus 1 */
+};
+
+static pthread_once_t wishes_once = PTHREAD_ONCE_INIT;
+static struct wishes wishes;
+static struct record record;
+/* The library's own barriers, while it serves one of the program's. */
+static _Thread_local int depth;
+
+/* Where libictus-wtime.so is loaded too: its chance to synchronise at a barrier. */
+extern void ictus_wtime_at_barrier(MPI_Comm comm) __attribute__((weak));
+
+static const char *environment(const char *name)
+{
+    const char *text = getenv(name);
+    return text && text[0] ? text : NULL;
+}
+
+static void read_wishes(void)
+{
+    const char *const *names = ictus_barrier_names();
+    const char *name = environment("ICTUS_BARRIER");
+    const char *retry = environment("ICTUS_BARRIER_RETRY");
+    const char *summary = environment("ICTUS_BARRIER_SUMMARY");
+    int64_t retries = 0;
+    int found = name ? 0 : ICTUS_BARRIER_HARMONIZE;
+    while (name && names[found] && strcmp(names[found], name) != 0) {
+        found++;
+    }
+    if (!names[found]) {
+        (void)ictus_unknown(&wishes.why, "ICTUS_BARRIER", name, names);
+        wishes.bad = true;
+    } else if (retry &&
+               (ictus_parse_int(retry, &retries) || retries < 0 || retries > RETRIES_MAX)) {
+        (void)ictus_because(&wishes.why, ICTUS_ERR_SPEC,
+                            "ICTUS_BARRIER_RETRY=%.40s: must be a number between 0 and %d", retry,
+                            RETRIES_MAX);
+        wishes.bad = true;
+    }
+    wishes.algorithm = (enum ictus_barrier_algorithm)found;
+    wishes.retries = (int)retries;
+    wishes.silent = summary && strcmp(summary, "0") == 0;
+}
+
+static void refuse(MPI_Comm comm)
+{
+    int rank = 0;
+    PMPI_Comm_rank(comm, &rank);
+    if (rank == 0) {
+        (void)fprintf(stderr, "ictus-barrier: %s\n", wishes.why.text);
+        PMPI_Abort(comm, 2);
+    }
+}
+
+static int pass_on(MPI_Comm comm)
+{
+    atomic_fetch_add(&record.passed_on, 1);
+    return PMPI_Barrier(comm);
+}
+
+static bool can_serve(MPI_Comm comm)
+{
+    int inter = 1;
+    return wishes.algorithm != ICTUS_BARRIER_MPI && comm != MPI_COMM_NULL &&
+           PMPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && !inter;
+}
+
+static void remember_rank(MPI_Comm comm)
+{
+    if (atomic_load_explicit(&record.rank, memory_order_relaxed) == 0) {
+        int rank = 0;
+        PMPI_Comm_rank(comm, &rank);
+        atomic_store(&record.rank, rank + 1);
+    }
+}
+
+/* Little is done after the start: it would be in the program's measurement. */
+static int harmonize(MPI_Comm comm)
+{
+    struct ictus_harmony harmony;
+    const int err = ictus_harmonize_retry(comm, wishes.retries, &harmony);
+    if (err) {
+        return err;
+    }
+    const double skew =
+        2.0 * harmony.sigma_ns + (harmony.lateness_ns > 0 ? harmony.lateness_ns : 0);
+    atomic_fetch_add_explicit(&record.late, !harmony.flag, memory_order_relaxed);
+    atomic_fetch_add_explicit(&record.retried, (unsigned)(harmony.attempts - 1),
+                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&record.slack_ns, (unsigned long long)harmony.slack_ns,
+                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&record.skew_ns, (unsigned long long)skew, memory_order_relaxed);
+    return ICTUS_OK;
+}
+
+static int serve(MPI_Comm comm)
+{
+    (void)pthread_once(&wishes_once, read_wishes);
+    if (wishes.bad) {
+        refuse(comm);
+        return PMPI_Barrier(comm);
+    }
+    if (!can_serve(comm)) {
+        return pass_on(comm);
+    }
+    remember_rank(comm);
+    depth++;
+    if (ictus_wtime_at_barrier) {
+        ictus_wtime_at_barrier(comm);
+    }
+    atomic_fetch_add_explicit(&record.calls, 1, memory_order_relaxed);
+    const int err = wishes.algorithm == ICTUS_BARRIER_HARMONIZE
+                        ? harmonize(comm)
+                        : ictus_barrier(comm, wishes.algorithm);
+    depth--;
+    if (err) { /* all processes got the same */
+        atomic_fetch_sub(&record.calls, 1);
+        return pass_on(comm);
+    }
+    return MPI_SUCCESS;
+}
+
+PRELOAD_API int MPI_Barrier(MPI_Comm comm)
+{
+    return depth > 0 ? PMPI_Barrier(comm) : serve(comm);
+}
+
+/* The sums of one process or of all, in the order of struct record. */
+enum { SUM_CALLS, SUM_LATE, SUM_RETRIED, SUM_PASSED, SUM_SLACK, SUM_SKEW, SUMS };
+
+static void own_sums(unsigned long long *sums)
+{
+    sums[SUM_CALLS] = atomic_load(&record.calls);
+    sums[SUM_LATE] = atomic_load(&record.late);
+    sums[SUM_RETRIED] = atomic_load(&record.retried);
+    sums[SUM_PASSED] = atomic_load(&record.passed_on);
+    sums[SUM_SLACK] = atomic_load(&record.slack_ns);
+    sums[SUM_SKEW] = atomic_load(&record.skew_ns);
+}
+
+static void print_summary(const unsigned long long *sums, const char *whose)
+{
+    const char *name = ictus_barrier_names()[wishes.algorithm];
+    const double calls = sums[SUM_CALLS] ? (double)sums[SUM_CALLS] : 1.0;
+    (void)fprintf(stderr, "ictus-barrier: %s: %llu calls%s, %llu passed on to MPI", name,
+                  sums[SUM_CALLS], whose, sums[SUM_PASSED]);
+    if (wishes.algorithm == ICTUS_BARRIER_HARMONIZE && sums[SUM_CALLS]) {
+        (void)fprintf(stderr,
+                      ", %llu late (%.2f %%), %llu repeated, mean slack %.2f us, expected skew "
+                      "%.3f us",
+                      sums[SUM_LATE], 100.0 * (double)sums[SUM_LATE] / calls, sums[SUM_RETRIED],
+                      (double)sums[SUM_SLACK] / calls * 1e-3,
+                      (double)sums[SUM_SKEW] / calls * 1e-3);
+    }
+    (void)fputc('\n', stderr);
+}
+
+/* A world's summary counts the calls of all its processes. Collective over it. */
+static void summarise_world(void)
+{
+    unsigned long long sums[SUMS];
+    unsigned long long all[SUMS] = {0};
+    int rank = 0;
+    (void)pthread_once(&wishes_once, read_wishes);
+    own_sums(sums);
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Reduce(sums, all, SUMS, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (rank == 0 && !wishes.silent && !wishes.bad) {
+        print_summary(all, " over all processes");
+    }
+}
+
+PRELOAD_API int MPI_Finalize(void)
+{
+    summarise_world();
+    return PMPI_Finalize();
+}
+
+#if MPI_VERSION >= 4
+/* A program of sessions has no communicator left here to add up over: its first rank speaks. */
+PRELOAD_API int MPI_Session_finalize(MPI_Session *session)
+{
+    int world = 0;
+    PMPI_Initialized(&world);
+    if (!world && atomic_load(&record.rank) == 1 && !wishes.silent) {
+        unsigned long long sums[SUMS];
+        own_sums(sums);
+        print_summary(sums, " of this process");
+    }
+    return PMPI_Session_finalize(session);
+}
+#endif
+
+static void barrier_fortran(const MPI_Fint *comm, MPI_Fint *ierror)
+{
+    preload_error(ierror, MPI_Barrier(PMPI_Comm_f2c(*comm)));
+}
+
+static void finalize_fortran(MPI_Fint *ierror)
+{
+    preload_error(ierror, MPI_Finalize());
+}
+
+PRELOAD_FORTRAN(mpi_barrier, MPI_BARRIER, barrier_fortran, (const MPI_Fint *comm, MPI_Fint *ierror),
+                (comm, ierror))
+PRELOAD_FORTRAN(mpi_finalize, MPI_FINALIZE, finalize_fortran, (MPI_Fint * ierror), (ierror))

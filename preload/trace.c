@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * libictus-trace.so: where the tracer meets the program. MPI's entry and exit, the switch, and what
+ * the process itself goes through. All other wrappers are made from src/trace/mpi.table.
+ *
+ * Both MPI_X and PMPI_X are put in front of the library's: the Fortran bindings of Open MPI and
+ * some of MPICH call PMPI_X, so that C and Fortran callers are seen alike and once.
+ */
+#include "real.h"
+#include "trace/lifecycle.h"
+#include "trace/tracer.h"
+
+#include <ictus/api.h>
+#include <ictus/text.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int traced(void)
+{
+    const char *directory = getenv("ICTUS_TRACE_DIR");
+    return directory && directory[0];
+}
+
+static int init(int (*real)(int *, char ***), int *argc, char ***argv)
+{
+    const struct early_stamp entered = ictusi_trace_stamp();
+    const int err = real(argc, argv);
+    if (err == MPI_SUCCESS && traced()) {
+        int provided = MPI_THREAD_SINGLE;
+        (void)REAL(Query_thread)(&provided);
+        ictusi_trace_start(FUNCTION_MPI_Init, entered, provided);
+    }
+    return err;
+}
+
+static int init_thread(int (*real)(int *, char ***, int, int *), int *argc, char ***argv,
+                       int required, int *provided)
+{
+    const struct early_stamp entered = ictusi_trace_stamp();
+    const int err = real(argc, argv, required, provided);
+    if (err == MPI_SUCCESS && traced()) {
+        ictusi_trace_start(FUNCTION_MPI_Init_thread, entered, *provided);
+    }
+    return err;
+}
+
+ICTUS_API int MPI_Init(int *argc, char ***argv)
+{
+    return init(ictusi_real.Init, argc, argv);
+}
+
+ICTUS_API int PMPI_Init(int *argc, char ***argv)
+{
+    return init(ictusi_real.P_Init, argc, argv);
+}
+
+ICTUS_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    return init_thread(ictusi_real.Init_thread, argc, argv, required, provided);
+}
+
+ICTUS_API int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    return init_thread(ictusi_real.P_Init_thread, argc, argv, required, provided);
+}
+
+ICTUS_API int MPI_Finalize(void)
+{
+    ictusi_trace_finish();
+    return ictusi_real.Finalize();
+}
+
+ICTUS_API int PMPI_Finalize(void)
+{
+    ictusi_trace_finish();
+    return ictusi_real.P_Finalize();
+}
+
+ICTUS_API int MPI_Abort(MPI_Comm comm, int errorcode)
+{
+    ictusi_trace_lost("MPI_Abort");
+    return ictusi_real.Abort(comm, errorcode);
+}
+
+ICTUS_API int PMPI_Abort(MPI_Comm comm, int errorcode)
+{
+    ictusi_trace_lost("MPI_Abort");
+    return ictusi_real.P_Abort(comm, errorcode);
+}
+
+/* 0 switches recording off, other levels switch it on (MPI 4.0, 15.2.4). */
+ICTUS_API int MPI_Pcontrol(const int level, ...)
+{
+    ictusi_trace_mute(level == 0);
+    return MPI_SUCCESS;
+}
+
+ICTUS_API int PMPI_Pcontrol(const int level, ...)
+{
+    ictusi_trace_mute(level == 0);
+    return MPI_SUCCESS;
+}
+
+/* The windows are shared with the parent: a child must not write to them. */
+static void forked(void)
+{
+    atomic_store(&ictusi_tracer.state, TRACER_IDLE);
+    ictusi_trace_self = NULL;
+    ictusi_trace_active = NULL;
+    ictusi_tracer.log_fd = -1;
+    ictusi_tracer.forked = true;
+}
+
+__attribute__((constructor)) static void loaded(void)
+{
+    ictusi_real_load();
+    ictusi_tracer.comm = MPI_COMM_NULL;
+    atomic_store(&ictusi_tracer.next_region, REGION_USER + 1);
+    atomic_store(&ictusi_tracer.next_metric, METRIC_CLASS_USER);
+    (void)pthread_atfork(NULL, NULL, forked);
+}
+
+__attribute__((destructor)) static void unloaded(void)
+{
+    const char *started = getenv("ICTUS_TRACE_PID");
+    int64_t pid = 0;
+    if (ictusi_tracer.forked) {
+        return;
+    }
+    ictusi_trace_lost("ended without MPI_Finalize");
+    if (traced() && started && ictus_parse_int(started, &pid) == ICTUS_OK && pid == getpid() &&
+        ictusi_tracer.comm == MPI_COMM_NULL && !ictusi_tracer.finished) {
+        (void)fprintf(stderr, "ictus trace: the program never called MPI_Init: nothing recorded\n");
+    }
+}
