@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A SimGrid platform in a shared object: loads the XML that `ictus simulate` wrote, then gives
+// every message a latency of its own: jitter, a heavy tail, and a difference between the ways of
+// each pair.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <random>
+#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
+#include <simgrid/s4u.hpp>
+#include <string>
+
+namespace s4u = simgrid::s4u;
+
+namespace
+{
+
+struct Noise {
+    enum class Shape {
+        exponential,
+        erlang,
+        gaussian,
+        lognormal,
+        uniform
+    } shape = Shape::exponential;
+    double jitter_s = 0.0;
+    double tail = 0.0;   // share of messages in the heavy tail
+    double tail_s = 0.0; // scale of a Pareto distribution of index 1 / 0.7
+    double asymmetry_s = 0.0;
+    double inside = 0.2; // inside a host, jitter is this part of it
+    std::uint64_t seed = 1;
+    std::mt19937_64 random;
+};
+
+double number(const char *name, double fallback)
+{
+    const char *text = std::getenv(name);
+    return text ? std::atof(text) : fallback;
+}
+
+Noise::Shape shape_of(const std::string &name)
+{
+    if (name == "erlang") {
+        return Noise::Shape::erlang;
+    }
+    if (name == "gauss") {
+        return Noise::Shape::gaussian;
+    }
+    if (name == "lognormal") {
+        return Noise::Shape::lognormal;
+    }
+    return name == "uniform" ? Noise::Shape::uniform : Noise::Shape::exponential;
+}
+
+// In (0, 1): the same on every C++ library, unlike the standard distributions.
+double uniform(Noise &noise)
+{
+    return (static_cast<double>(noise.random() >> 11) + 0.5) / 9007199254740992.0;
+}
+
+double normal(Noise &noise)
+{
+    return std::sqrt(-2.0 * std::log(uniform(noise))) *
+           std::cos(6.283185307179586 * uniform(noise));
+}
+
+double jitter(Noise &noise)
+{
+    double s = 0.0;
+    switch (noise.shape) {
+    case Noise::Shape::erlang:
+        s = -std::log(uniform(noise) * uniform(noise) * uniform(noise)) / 3.0;
+        break;
+    case Noise::Shape::gaussian:
+        s = std::max(4.0 + normal(noise), 0.0);
+        break;
+    case Noise::Shape::lognormal:
+        s = std::exp(normal(noise) - 0.5);
+        break;
+    case Noise::Shape::uniform:
+        s = 2.0 * uniform(noise);
+        break;
+    default:
+        s = -std::log(uniform(noise));
+    }
+    s *= noise.jitter_s;
+    if (noise.tail > 0.0 && uniform(noise) < noise.tail) {
+        s += noise.tail_s * std::pow(uniform(noise), -0.7);
+    }
+    return s;
+}
+
+std::uint64_t mix(std::uint64_t h)
+{
+    h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    h = (h ^ (h >> 27)) * 0x94d049bb133111ebULL;
+    return h ^ (h >> 31);
+}
+
+// Fixed for a pair: one way is longer by it, the other shorter.
+double asymmetry(const Noise &noise, const std::string &from, const std::string &to)
+{
+    const bool forward = from < to;
+    std::uint64_t h = mix(noise.seed + 0x9e3779b97f4a7c15ULL);
+    for (const char c : (forward ? from : to) + ' ' + (forward ? to : from)) {
+        h = mix(h + static_cast<unsigned char>(c));
+    }
+    const double unit = static_cast<double>(h >> 11) / 9007199254740992.0 * 2.0 - 1.0;
+    return forward ? unit * noise.asymmetry_s : -unit * noise.asymmetry_s;
+}
+
+} // namespace
+
+extern "C" void load_platform(const s4u::Engine &engine)
+{
+    const char *path = std::getenv("ICTUS_SIMULATE_PLATFORM");
+    if (!path) {
+        throw std::runtime_error("ICTUS_SIMULATE_PLATFORM is not set: start it by ictus simulate");
+    }
+    const_cast<s4u::Engine &>(engine).load_platform(path);
+    // Lives as long as the simulation.
+    static Noise noise;
+    const char *shape = std::getenv("ICTUS_SIMULATE_SHAPE");
+    noise.shape = shape_of(shape ? shape : "exp");
+    noise.jitter_s = number("ICTUS_SIMULATE_JITTER", 0.0);
+    noise.tail = number("ICTUS_SIMULATE_TAIL", 0.0);
+    noise.tail_s = number("ICTUS_SIMULATE_TAIL_SCALE", 0.0);
+    noise.asymmetry_s = number("ICTUS_SIMULATE_ASYMMETRY", 0.0);
+    noise.seed = static_cast<std::uint64_t>(number("ICTUS_SIMULATE_SEED", 1.0));
+    noise.random.seed(mix(noise.seed));
+    if (noise.jitter_s == 0.0 && noise.tail == 0.0 && noise.asymmetry_s == 0.0) {
+        return;
+    }
+    engine.get_netzone_root()->get_network_model()->set_lat_factor_cb(
+        [](double, const s4u::Host *from, const s4u::Host *to,
+           const std::vector<s4u::Link *> &links, const std::unordered_set<s4u::NetZone *> &) {
+            double latency = 0.0;
+            for (const s4u::Link *link : links) {
+                latency += link->get_latency();
+            }
+            if (latency <= 0.0) {
+                return 1.0;
+            }
+            double more = jitter(noise);
+            if (from == to) {
+                more *= noise.inside;
+            } else {
+                more += asymmetry(noise, from->get_name(), to->get_name());
+            }
+            return std::max(1.0 + more / latency, 0.0);
+        });
+}
