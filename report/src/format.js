@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Numbers as people read them.
+
+const missing = '–';
+
+function trim(number, digits) {
+    return Number(number.toPrecision(digits)).toLocaleString('en', { maximumSignificantDigits: digits });
+}
+
+function scaled(value, steps, digits) {
+    if (value === null || value === undefined || !Number.isFinite(value)) {
+        return missing;
+    }
+    if (value === 0) {
+        return '0';
+    }
+    const size = Math.abs(value);
+    let chosen = steps[0];
+    for (const step of steps) {
+        if (size >= step[0] * 0.9995) {
+            chosen = step;
+        }
+    }
+    return `${trim(value / chosen[0], digits)} ${chosen[1]}`;
+}
+
+const timeSteps = [[1e-12, 'ps'], [1e-9, 'ns'], [1e-6, 'µs'], [1e-3, 'ms'], [1, 's']];
+const byteSteps = [[1, 'B'], [1024, 'KiB'], [1048576, 'MiB'], [1073741824, 'GiB']];
+const rateSteps = [[1, 'B/s'], [1e3, 'kB/s'], [1e6, 'MB/s'], [1e9, 'GB/s'], [1e12, 'TB/s']];
+
+export const seconds = (value, digits = 4) => scaled(value, timeSteps, digits);
+export const nanoseconds = (value, digits = 4) =>
+    value === null || value === undefined ? missing : scaled(value * 1e-9, timeSteps, digits);
+export const bytes = (value) => (value === 0 ? '0 B' : scaled(value, byteSteps, 5));
+export const rate = (value) => scaled(value, rateSteps, 4);
+export const number = (value, digits = 5) =>
+    value === null || value === undefined || !Number.isFinite(value) ? missing : trim(value, digits);
+export const percent = (value, digits = 3) =>
+    value === null || value === undefined || !Number.isFinite(value)
+        ? missing
+        : `${trim(value * 100, digits)} %`;
+
+/** Guess from a member's name how its value reads: the unit ends the name. */
+export function byName(name, value) {
+    if (value === null || value === undefined) {
+        return missing;
+    }
+    if (typeof value === 'boolean') {
+        return value ? 'yes' : 'no';
+    }
+    if (Array.isArray(value)) {
+        return value.length > 12
+            ? `${value.length} values`
+            : value.map((v) => byName(name, v)).join(', ');
+    }
+    if (typeof value === 'object') {
+        return Object.entries(value)
+            .map(([key, inner]) => `${key}=${byName(key, inner)}`)
+            .join(', ');
+    }
+    if (typeof value !== 'number') {
+        return String(value);
+    }
+    if (name.endsWith('_s')) {
+        return seconds(value);
+    }
+    if (name.endsWith('_ns')) {
+        return nanoseconds(value);
+    }
+    if (name === 'bytes' || name.endsWith('_bytes')) {
+        return bytes(value);
+    }
+    if (name === 'seed' || name === 'launch') {
+        return String(value);
+    }
+    return number(value, 6);
+}
+
+/** What a member's name means in words: "skew_median_s" becomes "Skew median". */
+export function title(name) {
+    const quantile = /^p(\d\d)(_s)?$/.exec(name);
+    if (quantile) {
+        return `${quantile[1]} %`;
+    }
+    if (name.startsWith('ci95_')) {
+        return `95 % ${name.split('_')[1]}`;
+    }
+    const words = name.replace(/_(s|ns)$/, '').replaceAll('_', ' ');
+    return words.charAt(0).toUpperCase() + words.slice(1);
+}

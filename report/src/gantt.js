@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A timeline on a canvas: a row for each process or thread, arrows for messages, zoom and pan.
+import { download, h } from './dom.js';
+import { nanoseconds } from './format.js';
+import { onTheme, theme } from './theme.js';
+
+const labelWidth = 120;
+const axisHeight = 26;
+const mostArrows = 4000;
+
+/** The slices of one track as columns; ends[i] is the latest end of the first i + 1. */
+function columns(flat) {
+    const count = flat.length / 4;
+    const track = {
+        count, start: new Float64Array(count), duration: new Float64Array(count),
+        name: new Uint32Array(count), depth: new Uint32Array(count), ends: new Float64Array(count),
+    };
+    let latest = -Infinity;
+    for (let i = 0; i < count; i++) {
+        track.start[i] = flat[4 * i];
+        track.duration[i] = flat[4 * i + 1];
+        track.name[i] = flat[4 * i + 2];
+        track.depth[i] = flat[4 * i + 3];
+        latest = Math.max(latest, flat[4 * i] + flat[4 * i + 1]);
+        track.ends[i] = latest;
+    }
+    return track;
+}
+
+/** The first place whose value is above a limit, in ascending values. */
+function above(values, limit) {
+    let low = 0;
+    let high = values.length;
+    while (low < high) {
+        const middle = (low + high) >> 1;
+        if (values[middle] > limit) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+/** Tracks by process and thread, as people count. */
+function inOrder(tracks) {
+    const key = (i) => `${tracks[i].process} ${tracks[i].name}`;
+    return tracks.map((_t, i) => i).sort((a, b) => key(a).localeCompare(key(b), 'en', { numeric: true }));
+}
+
+function messagesOf(flat, placed) {
+    const list = [];
+    for (let i = 0; i < flat.length; i += 5) {
+        const [from, sent, to, received, bytes] = flat.slice(i, i + 5);
+        list.push({ from: placed[from], sent, to: placed[to], received, bytes, backward: received < sent });
+    }
+    return list.sort((a, b) => Math.min(a.sent, a.received) - Math.min(b.sent, b.received));
+}
+
+/** Round steps for the axis: at most so many. */
+function steps(from, to, most) {
+    const raw = (to - from) / most;
+    const power = 10 ** Math.floor(Math.log10(Math.max(raw, 1)));
+    const step = [1, 2, 5, 10].map((f) => f * power).find((s) => s >= raw) || power * 10;
+    const list = [];
+    for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
+        list.push(at);
+    }
+    return list;
+}
+
+export class Gantt {
+    /** @param moved (view) => void, after the user moved */
+    constructor(row, moved) {
+        const places = inOrder(row.tracks);
+        const placed = places.map((_p, i) => places.indexOf(i));
+        this.row = row;
+        this.moved = moved;
+        this.names = places.map((i) => row.tracks[i]);
+        this.tracks = places.map((i) => columns(row.slices[i]));
+        this.messages = messagesOf(row.messages, placed);
+        this.colours = new Map(row.names.filter((n) => n.startsWith('MPI_')).sort().map((n, i) => [n, i]));
+        this.backward = this.messages.filter((m) => m.backward);
+        this.depths = this.tracks.map((t) => Math.min(4, t.depth.reduce((a, b) => Math.max(a, b), 0) + 1));
+        this.arrows = true;
+        this.whole = this.extent();
+        this.view = { ...this.whole };
+        const rows = this.tracks.length;
+        this.rowHeight = Math.max(12, Math.min(44, Math.floor(460 / Math.max(rows, 1))));
+        this.canvas = h('canvas', {
+            class: 'gantt', tabindex: 0, role: 'img', 'aria-label': `timeline of ${row.archive}`,
+            style: `height:${rows * this.rowHeight + axisHeight}px`,
+        });
+        this.tip = h('div', { class: 'gantt-tip', hidden: true });
+        this.box = h('div', { class: 'gantt-box' }, this.canvas, this.tip);
+        this.listen();
+        new ResizeObserver(() => this.draw()).observe(this.box);
+        onTheme(() => this.draw());
+    }
+
+    extent() {
+        let from = Infinity;
+        let to = -Infinity;
+        for (const track of this.tracks) {
+            if (track.count) {
+                from = Math.min(from, track.start[0]);
+                to = Math.max(to, track.ends[track.count - 1]);
+            }
+        }
+        return to > from ? { from, to } : { from: 0, to: 1 };
+    }
+
+    listen() {
+        const { canvas } = this;
+        let held = null;
+        canvas.addEventListener('wheel', (event) => {
+            if (event.ctrlKey || event.shiftKey) {
+                event.preventDefault();
+                this.zoom((event.deltaY || event.deltaX) > 0 ? 1.25 : 0.8, this.timeAt(event.offsetX));
+            }
+        }, { passive: false });
+        canvas.addEventListener('pointerdown', (event) => {
+            held = { x: event.offsetX, view: { ...this.view } };
+            canvas.setPointerCapture(event.pointerId);
+        });
+        canvas.addEventListener('pointermove', (event) => {
+            if (held) {
+                const shift = ((held.x - event.offsetX) * (held.view.to - held.view.from)) / this.plot;
+                this.look(held.view.from + shift, held.view.to + shift);
+            } else {
+                this.explain(event.offsetX, event.offsetY);
+            }
+        });
+        canvas.addEventListener('pointerup', () => { held = null; });
+        canvas.addEventListener('pointerleave', () => { this.tip.hidden = true; });
+        canvas.addEventListener('dblclick', (event) => this.zoom(0.25, this.timeAt(event.offsetX)));
+        canvas.addEventListener('keydown', (event) => {
+            const span = this.view.to - this.view.from;
+            const act = {
+                ArrowLeft: () => this.look(this.view.from - span / 4, this.view.to - span / 4),
+                ArrowRight: () => this.look(this.view.from + span / 4, this.view.to + span / 4),
+                '+': () => this.zoom(0.5), '-': () => this.zoom(2), 0: () => this.reset(),
+            }[event.key];
+            if (act) {
+                event.preventDefault();
+                act();
+            }
+        });
+    }
+
+    get plot() {
+        return Math.max(50, this.canvas.clientWidth - labelWidth);
+    }
+
+    timeAt(x) {
+        return this.view.from + ((x - labelWidth) / this.plot) * (this.view.to - this.view.from);
+    }
+
+    zoom(factor, around = (this.view.from + this.view.to) / 2) {
+        this.look(around - (around - this.view.from) * factor, around + (this.view.to - around) * factor);
+    }
+
+    reset() {
+        this.look(this.whole.from, this.whole.to);
+    }
+
+    /** Show a span of time, and tell whoever shows the same. */
+    look(from, to, quietly = false) {
+        const least = 10; // ns
+        const middle = (from + to) / 2;
+        this.view = to - from < least ? { from: middle - least / 2, to: middle + least / 2 } : { from, to };
+        this.draw();
+        if (!quietly) {
+            this.moved?.(this.view, this);
+        }
+    }
+
+    colourOf(name, colours) {
+        const place = this.colours.get(this.row.names[name]);
+        return place === undefined ? colours.line : colours.series[place % colours.series.length];
+    }
+
+    draw() {
+        const { canvas } = this;
+        const width = canvas.clientWidth;
+        const height = canvas.clientHeight;
+        const ratio = window.devicePixelRatio || 1;
+        if (!width || !height) {
+            return;
+        }
+        canvas.width = Math.round(width * ratio);
+        canvas.height = Math.round(height * ratio);
+        const pen = canvas.getContext('2d');
+        pen.scale(ratio, ratio);
+        const colours = theme();
+        pen.fillStyle = colours.card;
+        pen.fillRect(0, 0, width, height);
+        pen.font = '11px sans-serif';
+        this.drawAxis(pen, colours, height);
+        pen.save();
+        pen.beginPath();
+        pen.rect(labelWidth, 0, this.plot, height - axisHeight);
+        pen.clip();
+        this.tracks.forEach((track, i) => this.drawTrack(pen, colours, track, i));
+        this.shownArrows = this.arrows ? this.drawMessages(pen, colours) : 0;
+        pen.restore();
+        this.drawLabels(pen, colours);
+    }
+
+    drawAxis(pen, colours, height) {
+        const { from, to } = this.view;
+        pen.textAlign = 'center';
+        for (const at of steps(from, to, Math.max(2, this.plot / 110))) {
+            const x = labelWidth + ((at - from) / (to - from)) * this.plot;
+            pen.fillStyle = colours.faint;
+            pen.fillRect(x, 0, 1, height - axisHeight);
+            pen.fillStyle = colours.muted;
+            // so many digits that neighbours differ
+            const digits = Math.max(4, Math.ceil(Math.log10(Math.abs(at) / (to - from) + 1)) + 3);
+            pen.fillText(nanoseconds(at, Math.min(digits, 15)), x, height - 9);
+        }
+        pen.textAlign = 'left';
+    }
+
+    drawTrack(pen, colours, track, index) {
+        const { from, to } = this.view;
+        const scale = this.plot / (to - from);
+        const top = index * this.rowHeight + 1;
+        const each = (this.rowHeight - 2) / this.depths[index];
+        const drawn = []; // the last pixel drawn at each depth: what is narrower is not seen
+        for (let i = above(track.ends, from); i < track.count && track.start[i] < to; i++) {
+            const depth = Math.min(track.depth[i], 3);
+            const x = labelWidth + (track.start[i] - from) * scale;
+            const right = x + track.duration[i] * scale;
+            if (right < labelWidth || right < (drawn[depth] ?? -1) + 0.5) {
+                continue;
+            }
+            const wide = Math.max(right - x, 0.8);
+            drawn[depth] = x + wide;
+            pen.fillStyle = this.colourOf(track.name[i], colours);
+            const y = top + depth * each;
+            pen.fillRect(x, y, wide, each - (each > 5 ? 1 : 0));
+            if (wide > 46 && each > 10) {
+                const shown = Math.max(x, labelWidth);
+                pen.save();
+                pen.beginPath();
+                pen.rect(shown, y, right - shown - 3, each);
+                pen.clip();
+                pen.fillStyle = this.row.names[track.name[i]].startsWith('MPI_')
+                    ? (colours.name === 'dark' ? '#0f141b' : '#ffffff') : colours.text;
+                pen.fillText(this.row.names[track.name[i]], shown + 4, y + each / 2 + 4);
+                pen.restore();
+            }
+        }
+    }
+
+    drawMessages(pen, colours) {
+        const { from, to } = this.view;
+        const x = (at) => labelWidth + ((at - from) / (to - from)) * this.plot;
+        const y = (track) => (track + 0.5) * this.rowHeight;
+        const seen = (m) => Math.max(m.sent, m.received) >= from && Math.min(m.sent, m.received) <= to;
+        const shown = this.messages.filter((m) => !m.backward && seen(m));
+        const arrow = (m) => {
+            const ax = x(m.received);
+            const ay = y(m.to);
+            const angle = Math.atan2(ay - y(m.from), ax - x(m.sent));
+            pen.beginPath();
+            pen.moveTo(x(m.sent), y(m.from));
+            pen.lineTo(ax, ay);
+            pen.lineTo(ax - 7 * Math.cos(angle - 0.4), ay - 7 * Math.sin(angle - 0.4));
+            pen.moveTo(ax, ay);
+            pen.lineTo(ax - 7 * Math.cos(angle + 0.4), ay - 7 * Math.sin(angle + 0.4));
+            pen.stroke();
+        };
+        pen.strokeStyle = colours.text;
+        pen.lineWidth = 1;
+        pen.globalAlpha = shown.length > 300 ? 0.35 : 0.8;
+        const step = Math.max(1, Math.ceil(shown.length / mostArrows));
+        for (let i = 0; i < shown.length; i += step) {
+            arrow(shown[i]);
+        }
+        pen.globalAlpha = 1;
+        pen.strokeStyle = colours.bad;
+        pen.lineWidth = 1.6;
+        this.backward.filter(seen).slice(0, mostArrows).forEach(arrow);
+        return shown.length;
+    }
+
+    drawLabels(pen, colours) {
+        let last = null;
+        this.names.forEach((track, i) => {
+            const y = i * this.rowHeight;
+            pen.fillStyle = colours.line;
+            if (track.process !== last) {
+                pen.fillRect(0, y, this.canvas.clientWidth, 1);
+            }
+            last = track.process;
+            const text = track.name && !/^(master thread|thread \d+)$/i.test(track.name)
+                ? track.name : `${track.process}${track.name ? ` · ${track.name}` : ''}`;
+            if (this.rowHeight >= 11) {
+                pen.save();
+                pen.beginPath();
+                pen.rect(0, y, labelWidth - 6, this.rowHeight);
+                pen.clip();
+                pen.fillStyle = colours.text;
+                pen.fillText(text, 2, y + this.rowHeight / 2 + 4);
+                pen.restore();
+            }
+        });
+    }
+
+    /** The innermost slice under the pointer. */
+    sliceAt(x, y) {
+        const index = Math.floor(y / this.rowHeight);
+        const track = this.tracks[index];
+        if (!track || x < labelWidth) {
+            return null;
+        }
+        const at = this.timeAt(x);
+        const slack = (this.view.to - this.view.from) / this.plot;
+        let found = null;
+        for (let i = above(track.ends, at - slack); i < track.count && track.start[i] <= at + slack; i++) {
+            if (track.start[i] + track.duration[i] >= at - slack) {
+                found = { index, name: this.row.names[track.name[i]], start: track.start[i], duration: track.duration[i] };
+            }
+        }
+        return found;
+    }
+
+    explain(x, y) {
+        const slice = this.sliceAt(x, y);
+        this.tip.hidden = !slice;
+        if (slice) {
+            this.tip.replaceChildren(h('strong', {}, slice.name),
+                h('div', {}, `${nanoseconds(slice.duration)} from ${nanoseconds(slice.start - this.whole.from, 9)}`));
+            this.tip.style.left = `${Math.min(x + 12, this.canvas.clientWidth - 180)}px`;
+            this.tip.style.top = `${y + 14}px`;
+        }
+    }
+
+    /** Look at the n-th call of a name on every track; false if no track has so many. */
+    lookAtCall(name, n) {
+        const number = this.row.names.indexOf(name);
+        let from = Infinity;
+        let to = -Infinity;
+        for (const track of this.tracks) {
+            let seen = 0;
+            for (let i = 0; i < track.count; i++) {
+                if (track.name[i] === number && ++seen === n) {
+                    from = Math.min(from, track.start[i]);
+                    to = Math.max(to, track.start[i] + track.duration[i]);
+                    break;
+                }
+            }
+        }
+        if (!(to >= from)) {
+            return false;
+        }
+        const margin = 0.15 * (to - from) + 50;
+        this.look(from - margin, to + margin);
+        return true;
+    }
+
+    lookAtMessage(message) {
+        const low = Math.min(message.sent, message.received);
+        const high = Math.max(message.sent, message.received);
+        const margin = 2 * (high - low) + 1000;
+        this.look(low - margin, high + margin);
+    }
+
+    save() {
+        this.canvas.toBlob((blob) => blob && download('ictus-timeline.png', blob, 'image/png'));
+    }
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Option builders: lines with intervals, dots with intervals, scatters, distributions.
+import { axis } from './chart.js';
+import { esc } from './dom.js';
+import { groupBy, order } from './stats.js';
+
+const zeroAt = 0.5; // where a logarithmic axis shows 0 bytes
+
+/** Vertical (or horizontal) whiskers from low to high at each point, drawn in the line's colour. */
+function whiskers(name, data, colour, flat) {
+    return {
+        type: 'custom',
+        name,
+        data,
+        itemStyle: { color: colour },
+        silent: true,
+        z: 1,
+        tooltip: { show: false },
+        encode: flat ? { x: [1, 2], y: 0 } : { x: 0, y: [1, 2] },
+        renderItem(_params, api) {
+            const at = api.value(0);
+            const from = api.coord(flat ? [api.value(1), at] : [at, api.value(1)]);
+            const to = api.coord(flat ? [api.value(2), at] : [at, api.value(2)]);
+            const cap = 4;
+            const line = (x1, y1, x2, y2) => ({
+                type: 'line',
+                shape: { x1, y1, x2, y2 },
+                style: { stroke: colour, lineWidth: 1.4, opacity: 0.75 },
+            });
+            const ends = flat
+                ? [line(from[0], from[1] - cap, from[0], from[1] + cap),
+                   line(to[0], to[1] - cap, to[0], to[1] + cap)]
+                : [line(from[0] - cap, from[1], from[0] + cap, from[1]),
+                   line(to[0] - cap, to[1], to[0] + cap, to[1])];
+            return { type: 'group', children: [line(...from, ...to), ...ends] };
+        },
+    };
+}
+
+const pencil = document.createElement('canvas').getContext('2d');
+
+/** A legend that wraps, and how much room it takes; very many names scroll instead. */
+export function legendFor(names, width) {
+    pencil.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+    let rows = 1;
+    let used = 0;
+    for (const name of names) {
+        const wide = 32 + pencil.measureText(name).width;
+        if (used > 0 && used + wide > width - 16) {
+            rows++;
+            used = 0;
+        }
+        used += wide;
+    }
+    const fits = rows <= 6;
+    return {
+        legend: { show: names.length > 1, data: names, type: fits ? 'plain' : 'scroll', itemGap: 8 },
+        grid: { top: names.length > 1 ? 12 + 19 * (fits ? rows : 1) : 14 },
+    };
+}
+
+/** A table of names and values for a tooltip. */
+export function tipTable(heading, pairs) {
+    const rows = pairs
+        .map(([name, value]) => `<tr><td>${esc(name)}</td><td><b>${esc(value)}</b></td></tr>`)
+        .join('');
+    return `<div class="tip"><strong>${esc(heading)}</strong><table>${rows}</table></div>`;
+}
+
+const least = (values) => values.reduce((a, b) => Math.min(a, b), Infinity);
+const greatest = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
+const positive = (value) => (value > 0 ? value : null);
+
+/**
+ * Lines of rows.
+ * @param spec rows, key (row → line's name), x and y (row → number), low and high (row → number),
+ *             xName, yName, xFormat, yFormat, xLog, yLog, tip (row → pairs), points (no line), marks
+ */
+export function lineOption(colours, spec, width = 600) {
+    const rows = spec.rows.filter((row) => spec.y(row) !== null && spec.y(row) !== undefined);
+    if (!rows.length) {
+        return null;
+    }
+    const placeX = (row) => {
+        const x = spec.x(row);
+        return spec.xLog && !(x > 0) ? zeroAt : x;
+    };
+    const placeY = (value) => (spec.yLog ? positive(value) : value);
+    const series = [];
+    const names = order(groupBy(rows, spec.key).keys());
+    const groups = groupBy(rows, spec.key);
+    names.forEach((name, index) => {
+        const colour = colours.series[index % colours.series.length];
+        const group = groups.get(name).filter((row) => placeY(spec.y(row)) !== null);
+        group.sort((a, b) => spec.x(a) - spec.x(b));
+        series.push({
+            type: spec.points ? 'scatter' : 'line',
+            name,
+            symbol: ['circle', 'rect', 'triangle', 'diamond', 'roundRect', 'arrow'][index % 6],
+            symbolSize: spec.points ? 6 : group.length > 60 ? 3 : 7,
+            showSymbol: spec.points || group.length <= 400,
+            lineStyle: { width: 2, type: index >= colours.series.length ? 'dashed' : 'solid' },
+            itemStyle: { color: colour, opacity: spec.points ? 0.75 : 1 },
+            data: group.map((row) => ({ value: [placeX(row), placeY(spec.y(row))], row })),
+            markLine: spec.marks && index === 0 ? spec.marks(colours) : undefined,
+        });
+        if (spec.low && group.length <= 400) {
+            const ends = group
+                .map((row) => [placeX(row), placeY(spec.low(row)), placeY(spec.high(row))])
+                .filter((p) => Number.isFinite(p[1]) && Number.isFinite(p[2]));
+            if (ends.length) {
+                series.push(whiskers(name, ends, colour, false));
+            }
+        }
+    });
+    const across = spec.xLog ? rows.map(placeX) : [];
+    return {
+        ...legendFor(names, width),
+        tooltip: {
+            trigger: 'item',
+            formatter: (p) =>
+                tipTable(p.seriesName || '', [
+                    [spec.xName, spec.xFormat(spec.x(p.data.row))],
+                    [spec.yName, spec.yFormat(spec.y(p.data.row))],
+                    ...(spec.tip ? spec.tip(p.data.row) : []),
+                ]),
+        },
+        xAxis: axis(colours, {
+            type: spec.xLog ? 'log' : 'value',
+            logBase: spec.xBase || 10,
+            scale: true,
+            // a logarithmic axis would else run to the next round power, far beyond the data
+            ...(spec.xLog && !spec.points ? { min: least(across), max: greatest(across) } : {}),
+            name: spec.xName,
+            axisLabel: {
+                formatter: (v) => spec.xFormat(spec.xLog && v === zeroAt ? 0 : v),
+            },
+        }),
+        yAxis: axis(colours, {
+            type: spec.yLog ? 'log' : 'value',
+            scale: spec.yLog || spec.yScale === true,
+            name: spec.yName,
+            axisLabel: { formatter: (v) => spec.yFormat(v) },
+        }),
+        dataZoom: [{ type: 'inside', filterMode: 'none', zoomOnMouseWheel: 'ctrl' }],
+        series,
+    };
+}
+
+/** One dot with its interval a line: what a single size or process count leaves to show. */
+export function dotOption(colours, spec, width = 600) {
+    const rows = spec.rows.filter((row) => spec.y(row) !== null && spec.y(row) !== undefined);
+    if (!rows.length) {
+        return null;
+    }
+    const sorted = [...rows].sort((a, b) => spec.y(b) - spec.y(a)).slice(-40);
+    const names = sorted.map((row) => spec.key(row));
+    const ends = sorted
+        .map((row, i) => [i, spec.low?.(row), spec.high?.(row)])
+        .filter((p) => Number.isFinite(p[1]) && Number.isFinite(p[2]));
+    return {
+        legend: { show: false },
+        grid: { top: 10 },
+        tooltip: {
+            trigger: 'item',
+            formatter: (p) =>
+                tipTable(p.name, [
+                    [spec.yName, spec.yFormat(spec.y(p.data.row))],
+                    ...(spec.tip ? spec.tip(p.data.row) : []),
+                ]),
+        },
+        yAxis: axis(colours, { type: 'category', data: names, axisLabel: { width: Math.min(380, width * 0.4), overflow: 'truncate' } }),
+        xAxis: axis(colours, {
+            type: spec.yLog ? 'log' : 'value',
+            scale: true,
+            name: spec.yName,
+            axisLabel: { formatter: (v) => spec.yFormat(v) },
+        }),
+        series: [
+            {
+                type: 'scatter',
+                symbolSize: 10,
+                itemStyle: { color: colours.accent },
+                data: sorted.map((row, i) => ({ name: names[i], value: [spec.y(row), i], row })),
+                markLine: spec.marks?.(colours),
+            },
+            whiskers('interval', ends, colours.accent, true),
+        ],
+    };
+}
+
+/** Bars of numbers by name. */
+export function barOption(colours, { names, series, yName, yFormat, stacked = false, xName = '' }) {
+    if (!names.length) {
+        return null;
+    }
+    return {
+        legend: { show: series.length > 1 },
+        grid: { top: series.length > 1 ? 38 : 14 },
+        tooltip: {
+            trigger: 'axis',
+            axisPointer: { type: 'shadow' },
+            formatter: (points) =>
+                tipTable(points[0].name, points.map((p) => [p.seriesName, yFormat(p.value)])),
+        },
+        xAxis: axis(colours, { type: 'category', data: names, name: xName }),
+        yAxis: axis(colours, { type: 'value', name: yName, axisLabel: { formatter: yFormat } }),
+        series: series.map(({ name, values, colour }) => ({
+            type: 'bar',
+            name,
+            data: values,
+            stack: stacked ? 'all' : undefined,
+            barMaxWidth: 36,
+            itemStyle: colour ? { color: colour } : undefined,
+        })),
+    };
+}
+
+/** Bars of a histogram, each as wide as its bin. */
+export function histogramOption(colours, { bins, xName, xFormat, marks }) {
+    if (!bins.length) {
+        return null;
+    }
+    return {
+        legend: { show: false },
+        grid: { top: 14 },
+        tooltip: {
+            trigger: 'item',
+            formatter: (p) =>
+                tipTable(`${xFormat(p.value[0])} – ${xFormat(p.value[1])}`, [['samples', p.value[2]]]),
+        },
+        xAxis: axis(colours, {
+            type: 'value', scale: true, name: xName, axisLabel: { formatter: (v) => xFormat(v) },
+        }),
+        yAxis: axis(colours, { type: 'value', name: 'samples' }),
+        series: [
+            {
+                type: 'custom',
+                encode: { x: [0, 1], y: 2 },
+                data: bins,
+                renderItem(_params, api) {
+                    const top = api.coord([api.value(0), api.value(2)]);
+                    const foot = api.coord([api.value(1), 0]);
+                    return {
+                        type: 'rect',
+                        shape: { x: top[0], y: top[1], width: Math.max(1, foot[0] - top[0] - 1),
+                                 height: foot[1] - top[1] },
+                        style: { fill: colours.accent },
+                        emphasis: { style: { opacity: 0.8 } },
+                    };
+                },
+                markLine: marks?.(colours),
+            },
+        ],
+    };
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files beside each other: ratios of medians for each experiment that several files hold.
+import { ChartCard } from '../chart.js';
+import { dimensions } from '../data.js';
+import { h, select } from '../dom.js';
+import { Filters } from '../filters.js';
+import * as format from '../format.js';
+import { dotOption, lineOption } from '../lines.js';
+import { ascending, groupBy, quantile } from '../stats.js';
+import { DataTable, plainColumns } from '../table.js';
+
+const numbers = ['bytes', 'processes', 'root'];
+
+/** An experiment is the same when all text and the given numbers agree, but for the file. */
+function identity(row, names) {
+    return names.map((n) => `${n}=${row[n] ?? ''}`).join('\n');
+}
+
+function pairs(rows, base, other) {
+    const names = dimensions(rows, numbers).map((d) => d.name).filter((n) => n !== 'file' && n !== 'launch');
+    const first = new Map();
+    for (const row of rows) {
+        if (row.$file === base && row.median_s > 0) {
+            first.set(identity(row, names), row);
+        }
+    }
+    const out = [];
+    for (const row of rows) {
+        const a = row.$file === other && row.median_s > 0 ? first.get(identity(row, names)) : undefined;
+        if (!a) {
+            continue;
+        }
+        const low = row.ci95_low_s / a.ci95_high_s;
+        const high = row.ci95_high_s / a.ci95_low_s;
+        const entry = { type: 'ratio', file: row.file };
+        for (const n of names) {
+            entry[n] = row[n];
+        }
+        Object.assign(entry, {
+            median_a_s: a.median_s, median_b_s: row.median_s, ratio: row.median_s / a.median_s, ratio_low: low, ratio_high: high,
+            verdict: low > 1 ? 'slower' : high < 1 ? 'faster' : 'no difference shown',
+        });
+        out.push(entry);
+    }
+    return out;
+}
+
+/** One median ratio with quartiles for each file, operation and size. */
+function condense(rows) {
+    return [...groupBy(rows, (r) => `${r.file}\n${r.operation}\n${r.bytes}`).values()].map((group) => {
+        const sorted = ascending(group.map((r) => r.ratio));
+        const [{ file, operation, bytes }] = group;
+        const several = new Set(rows.map((r) => r.file)).size > 1;
+        return { name: several ? `${operation}, ${file}` : operation, bytes, ratio: quantile(sorted, 0.5),
+                 ratio_low: quantile(sorted, 0.25), ratio_high: quantile(sorted, 0.75) };
+    });
+}
+
+function view(rows, intro) {
+    const panels = h('div', { class: 'panels' });
+    const filters = new Filters(dimensions(rows, numbers), show);
+    const table = new DataTable({ name: 'Ratios', columns: plainColumns(rows), rows });
+    const sentence = h('p', { class: 'message' });
+    let cards = [];
+    const marks = (where) => (c) => ({ silent: true, symbol: 'none', label: { show: false },
+        lineStyle: { color: c.muted, type: 'dashed' }, data: [{ [where]: 1 }] });
+    const spec = (shown, key, where) => ({
+        rows: shown, key, y: (r) => r.ratio, low: (r) => r.ratio_low, high: (r) => r.ratio_high, yName: 'ratio of medians',
+        yFormat: (v) => `${format.number(v, 4)}×`, marks: marks(where),
+        tip: (r) => [['before', format.seconds(r.median_a_s)], ['after', format.seconds(r.median_b_s)],
+                     ['95 % interval', `${format.number(r.ratio_low, 4)} – ${format.number(r.ratio_high, 4)}`],
+                     ['verdict', r.verdict], ...(r.p === undefined ? [] : [['p', format.number(r.p, 2)]])],
+    });
+
+    function show() {
+        const shown = filters.apply(rows);
+        const names = dimensions(shown, numbers).filter((d) => d.varies).map((d) => d.name);
+        const key = (r) => names.filter((n) => n !== 'bytes').map((n) => format.byName(n, r[n])).join(', ') || 'all';
+        const keyed = (r) => names.map((n) => format.byName(n, r[n])).join(', ');
+        const count = (word) => shown.filter((r) => r.verdict.startsWith(word)).length;
+        const middle = quantile(ascending(shown.map((r) => r.ratio)), 0.5);
+        sentence.textContent = shown.length
+            ? `${intro} Of ${shown.length} experiments ${count('slower')} are slower, ${count('faster')} faster; the median ratio is ${format.number(middle, 4)}.`
+            : 'The files have no experiment in common.';
+        cards.forEach((c) => c.dispose());
+        const furthest = [...shown].sort((a, b) => Math.abs(Math.log(b.ratio)) - Math.abs(Math.log(a.ratio))).slice(0, 30);
+        const csv = () => [['experiment', 'ratio', 'low', 'high'],
+                           ...shown.map((r) => [keyed(r), r.ratio, r.ratio_low, r.ratio_high])];
+        cards = [new ChartCard({
+            title: 'The largest differences', note: 'Right of the dashed line is slower than the first file.',
+            height: 90 + 20 * furthest.length, wide: true,
+            option: (colours, width) => dotOption(colours, spec(furthest, keyed, 'xAxis'), width), csv })];
+        if (names.includes('bytes')) {
+            const many = new Set(shown.map(key)).size > 10;
+            const over = many ? { ...spec(condense(shown), (r) => r.name, 'yAxis'), tip: undefined }
+                : spec(shown, key, 'yAxis');
+            cards.push(new ChartCard({
+                title: 'Ratio over size', height: 380, wide: true,
+                note: many ? 'Medians and quartiles over what else varies; narrow the filter to see each line.' : '',
+                option: (colours, width) => lineOption(colours, { ...over, x: (r) => r.bytes, xLog: true,
+                    xBase: 2, xName: 'bytes', xFormat: format.bytes, yScale: true }, width), csv }));
+        }
+        panels.replaceChildren(...cards.map((c) => c.element));
+        table.setRows(shown);
+    }
+
+    show();
+    return h('div', {}, sentence, filters.element, panels, table.element);
+}
+
+/** Of the measurements of several files; null when there is nothing in common. */
+export function buildFromFiles(rows, files) {
+    const holder = h('div', {});
+    let base = 0;
+    const show = () => {
+        const list = files.flatMap((_f, i) => (i === base ? [] : pairs(rows, base, i)));
+        holder.replaceChildren(list.length
+            ? view(list, `Each file against ${files[base].name}, intervals from those of both medians (wide on purpose; ictus compare tests more sharply).`)
+            : h('p', { class: 'message' }, 'The files have no experiment in common.'));
+    };
+    show();
+    return h('div', {}, h('div', { class: 'controls' },
+        select('Against', files.map((f, i) => [String(i), f.name]), '0', (v) => { base = Number(v); show(); })), holder);
+}
+
+export function build(rows) {
+    return view(rows, 'As ictus compare found.');
+}

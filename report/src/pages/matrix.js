@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Algorithm against synchronisation: the heat map that shows what a barrier's bias does (S23 fig 2, H18 fig 7).
+import { axis, ChartCard } from '../chart.js';
+import { h, segmented } from '../dom.js';
+import * as format from '../format.js';
+import { tipTable } from '../lines.js';
+import { groupBy, order } from '../stats.js';
+import { DataTable, plainColumns } from '../table.js';
+
+const most = 24;
+
+function placed(cells) {
+    const best = new Map();
+    for (const cell of cells) {
+        const least = best.get(cell.sync);
+        if (cell.median_s > 0 && (least === undefined || cell.median_s < least)) {
+            best.set(cell.sync, cell.median_s);
+        }
+    }
+    return cells.filter((c) => c.median_s > 0).map((c) => ({ ...c, relative: c.median_s / best.get(c.sync) }));
+}
+
+function heat(colours, cells, value) {
+    const rows = order(new Set(cells.map((c) => c.algorithm))).reverse();
+    const columns = order(new Set(cells.map((c) => c.sync)));
+    const of = (c) => (value === 'relative' ? c.relative : c.median_s);
+    const text = (c) => (value === 'relative' ? `${format.number(c.relative, 3)}×` : format.seconds(c.median_s, 3));
+    const spread = cells.map(of);
+    const [low, high] = [Math.min(...spread), Math.max(...spread)];
+    // the ends of the light scale are dark
+    const ink = (c) => {
+        const at = (of(c) - low) / (high - low || 1);
+        return colours.name === 'light' && (at < 0.12 || at > 0.85) ? '#ffffff' : colours.text;
+    };
+    return {
+        legend: { show: false },
+        grid: { top: 14, bottom: 60 },
+        tooltip: { trigger: 'item', formatter: (p) => tipTable(`${p.data.cell.algorithm} under ${p.data.cell.sync}`, [
+            ['median', format.seconds(p.data.cell.median_s)],
+            ['95 % interval', `${format.seconds(p.data.cell.ci95_low_s)} – ${format.seconds(p.data.cell.ci95_high_s)}`],
+            ['against the best of the column', `${format.number(p.data.cell.relative, 4)}×`],
+            ['place in the column', p.data.cell.rank ?? '–']]) },
+        xAxis: axis(colours, { type: 'category', data: columns, name: 'synchronisation',
+                               axisLabel: { interval: 0, rotate: columns.length > 6 ? 40 : 0 } }),
+        yAxis: axis(colours, { type: 'category', data: rows }),
+        visualMap: { min: low, max: high, calculable: false, orient: 'horizontal',
+                     left: 'center', bottom: 0, itemHeight: 120, itemWidth: 12, inRange: { color: colours.heat },
+                     textStyle: { color: colours.muted },
+                     text: value === 'relative' ? ['slower', 'the column’s best'] : ['slow', 'fast'] },
+        series: [{
+            type: 'heatmap',
+            data: cells.map((cell) => ({ value: [columns.indexOf(cell.sync), rows.indexOf(cell.algorithm), of(cell)], cell,
+                label: { formatter: text(cell), color: ink(cell), fontWeight: cell.relative === 1 ? 'bold' : 'normal' } })),
+            label: { show: cells.length <= 200, color: colours.text, fontSize: 12 },
+            itemStyle: { borderColor: colours.card, borderWidth: 2 },
+        }],
+    };
+}
+
+function ranking(cells) {
+    const columns = order(new Set(cells.map((c) => c.sync)));
+    const lists = columns.map((sync) => cells.filter((c) => c.sync === sync).sort((a, b) => a.median_s - b.median_s));
+    const depth = Math.max(...lists.map((l) => l.length));
+    return h('div', { class: 'table small' }, h('table', {},
+        h('thead', {}, h('tr', {}, h('th', {}, 'Place'), columns.map((c) => h('th', {}, c)))),
+        h('tbody', {}, Array.from({ length: depth }, (_x, i) => h('tr', {}, h('td', {}, String(i + 1)),
+            lists.map((l) => h('td', { class: 'txt' }, l[i] ? `${l[i].algorithm} ${format.seconds(l[i].median_s, 3)}` : '')))))));
+}
+
+function verdict(cells, said) {
+    if (said) {
+        return said.verdict;
+    }
+    const winners = new Set();
+    for (const column of groupBy(cells, (c) => c.sync).values()) {
+        winners.add(column.reduce((a, b) => (b.median_s < a.median_s ? b : a)).algorithm);
+    }
+    return winners.size > 1
+        ? `The choice of synchronisation changes the winner: ${[...winners].join(', ')}.`
+        : `${[...winners][0]} wins under every synchronisation.`;
+}
+
+export function build(rows) {
+    let value = 'relative';
+    const same = (r) => `${r.file}\n${r.operation}\n${r.bytes}\n${r.processes}`;
+    const groups = [...groupBy(rows, same).values()];
+    const cards = [];
+    const blocks = groups.slice(0, most).map((group) => {
+        const cells = placed(group.filter((r) => r.algorithm !== undefined && r.sync !== undefined));
+        if (!cells.length) {
+            return null;
+        }
+        const { operation, bytes, processes } = group[0];
+        const card = new ChartCard({
+            title: `${operation}, ${format.bytes(bytes)}, ${processes} processes`, wide: true,
+            note: verdict(cells, group.find((r) => r.verdict)),
+            height: 130 + 40 * new Set(cells.map((c) => c.algorithm)).size,
+            option: (colours) => heat(colours, cells, value),
+            csv: () => [['algorithm', 'sync', 'median_s', 'relative'],
+                        ...cells.map((c) => [c.algorithm, c.sync, c.median_s, c.relative])],
+        });
+        cards.push(card);
+        return [card.element, ranking(cells)];
+    });
+    return h('div', {},
+        h('div', { class: 'controls' },
+            segmented('cells', [['relative', 'Against the column’s best'], ['median', 'Medians']], value, (v) => {
+                value = v;
+                cards.forEach((c) => c.update());
+            })),
+        groups.length > most ? h('p', { class: 'message' }, `${groups.length - most} further matrices are in the table.`) : null,
+        blocks.flat().filter(Boolean),
+        new DataTable({ name: 'Cells', columns: plainColumns(rows), rows }).element);
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Round trips (H08 fig 4, 6), drift (H18 fig 2, H08 fig 5) and the time sources of the machine.
+import { ChartCard } from '../chart.js';
+import { h } from '../dom.js';
+import * as format from '../format.js';
+import { histogramOption, lineOption } from '../lines.js';
+import { ascending, histogram, quantile } from '../stats.js';
+import { DataTable, plainColumns } from '../table.js';
+
+const most = 8;
+
+function rttBins(row) {
+    if (row.histogram?.counts) {
+        const { edges_s: edges, counts } = row.histogram;
+        return counts.map((count, i) => [edges[i], edges[i + 1], count]);
+    }
+    if (!row.raw_s) {
+        return [];
+    }
+    const sorted = ascending(row.raw_s);
+    const { low, width, counts } = histogram(sorted, sorted[0], quantile(sorted, 0.995));
+    return counts.map((count, i) => [low + i * width, low + (i + 1) * width, count]);
+}
+
+const pair = (row) => (row.from === undefined ? row.clock || 'all' : `rank ${row.from} to ${row.to}`);
+
+export function buildRtt(rows) {
+    const cards = rows.slice(0, most).map((row) => new ChartCard({
+        title: `Round trips, ${pair(row)}`,
+        note: `${format.number(row.n)} exchanges: least ${format.seconds(row.min_s)}, median ${
+            format.seconds(row.median_s)}, 99 % ${format.seconds(row.p99_s)}`,
+        height: 280,
+        option: (colours) => histogramOption(colours, { bins: rttBins(row), xName: 'round trip', xFormat: format.seconds }),
+        csv: () => [['from_s', 'to_s', 'count'], ...rttBins(row)],
+    }));
+    const steps = rows.flatMap((row) => (row.quality || []).map((q) => ({
+        ...q, name: pair(row), error_s: q.error_s > 1e-12 ? q.error_s : null })));
+    if (steps.length) {
+        const line = (title, member, yName) => new ChartCard({
+            title, height: 280,
+            option: (colours, width) => lineOption(colours, {
+                rows: steps, key: (q) => q.name, x: (q) => q.exchanges, y: (q) => q[member], xLog: true, yLog: true,
+                xName: 'exchanges', yName, xFormat: (v) => format.number(v), yFormat: format.seconds,
+            }, width),
+            csv: () => [['pair', 'exchanges', member], ...steps.map((q) => [q.name, q.exchanges, q[member]])],
+        });
+        cards.push(line('How good the minimum of N exchanges is', 'error_s', 'above the best'));
+        cards.push(line('What N exchanges cost', 'cost_s', 'time'));
+    }
+    return h('div', {}, h('div', { class: 'panels' }, cards.map((c) => c.element)),
+        new DataTable({ name: 'Round trips', columns: plainColumns(rows), rows }).element);
+}
+
+export function buildDrift(rows) {
+    const points = (member) => rows.flatMap((row) =>
+        (row[member] || []).map((y, i) => ({ name: `rank ${row.rank}`, x: row.times_s?.[i] ?? i, y })));
+    const windows = rows.flatMap((row) => (row.windows || []).map((w) => ({ ...w, name: `rank ${row.rank}` })));
+    const tolerance = rows.find((r) => r.tolerance_ns)?.tolerance_ns;
+    const line = (title, note, list, x, y, yName, yFormat, more = {}) => new ChartCard({
+        title, note, height: 320,
+        option: (colours, width) => lineOption(colours, {
+            rows: list, key: (p) => p.name, x: (p) => p[x], y: (p) => p[y], xName: 'time', yName,
+            xFormat: format.seconds, yFormat, ...more,
+        }, width),
+        csv: () => [['name', x, y], ...list.map((p) => [p.name, p[x], p[y]])],
+    });
+    const cards = [line('Offset to the reference', 'Each clock against the reference rank.', points('offsets_ns'),
+        'x', 'y', 'offset', format.nanoseconds)];
+    if (rows.some((r) => r.residuals_ns)) {
+        cards.push(line('What a straight line leaves over', 'Offsets minus the line fitted to all of them.',
+            points('residuals_ns'), 'x', 'y', 'residual', format.nanoseconds));
+    }
+    if (windows.length) {
+        cards.push(line('Fit over growing windows', '1 − R² of a line: small is straight.',
+            windows.map((w) => ({ ...w, rest: Math.max(1 - w.r2, 1e-16) })), 'window_s', 'rest', '1 − R²',
+            (v) => format.number(v, 3), { xLog: true, yLog: true, xName: 'window' }));
+    }
+    if (windows.some((w) => w.max_residual_ns)) {
+        cards.push(line('For how long a line holds', tolerance
+            ? `Dashed: the tolerance of ${format.nanoseconds(tolerance)}.` : '', windows, 'window_s',
+            'max_residual_ns', 'largest residual', format.nanoseconds, {
+                xLog: true, yLog: true, xName: 'window',
+                marks: tolerance && ((c) => ({ silent: true, symbol: 'none', label: { show: false },
+                    lineStyle: { color: c.bad, type: 'dashed' }, data: [{ yAxis: tolerance }] })),
+            }));
+    }
+    return h('div', {}, h('div', { class: 'panels' }, cards.map((c) => c.element)),
+        new DataTable({ name: 'Drift', columns: plainColumns(rows), rows }).element);
+}
+
+export function buildClocks(rows) {
+    return new DataTable({ name: 'Time sources', columns: plainColumns(rows), rows }).element;
+}

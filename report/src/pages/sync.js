@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How accurate, how long it stays so, and how costly each synchronisation is (H18 fig 3-6, S23 fig 15-16).
+import { ChartCard } from '../chart.js';
+import { dimensions } from '../data.js';
+import { h, segmented } from '../dom.js';
+import { Filters } from '../filters.js';
+import * as format from '../format.js';
+import { lineOption } from '../lines.js';
+import { ascending, groupBy, order, quantile } from '../stats.js';
+import { DataTable, plainColumns } from '../table.js';
+
+const tip = (row) => [
+    ['processes', row.processes],
+    ['repetition', row.repetition],
+    ['rms error', format.nanoseconds(row.rms_error_ns)],
+    ['sigma', format.nanoseconds(row.max_sigma_ns)],
+    ['exchanges', format.number(row.exchanges)],
+    ['error known', row.truth ? 'exactly' : 'by exchanges'],
+];
+
+/** One row of medians and quartiles for each name and process count. */
+function medians(rows, key, member) {
+    const out = [];
+    for (const group of groupBy(rows, (r) => `${key(r)}\n${r.processes}\n${r.wait_s}`).values()) {
+        const sorted = ascending(group.map((r) => r[member]).filter(Number.isFinite));
+        out.push({ ...group[0], value: quantile(sorted, 0.5), low: quantile(sorted, 0.25),
+                   high: quantile(sorted, 0.75), count: sorted.length });
+    }
+    return out;
+}
+
+export function build(rows) {
+    const dims = dimensions(rows, ['processes', 'wait_s']);
+    let error = 'max_error_ns';
+    let cards = [];
+    const panels = h('div', { class: 'panels' });
+    const filters = new Filters(dims, show);
+    const table = new DataTable({ name: 'Synchronisations', columns: plainColumns(rows), rows });
+    const errorName = () => (error === 'max_error_ns' ? 'largest error' : 'rms error');
+
+    function overDuration(group, wait, name) {
+        return new ChartCard({
+            title: `Error over duration, ${wait === 0 ? 'at the end of the sync' : `${format.seconds(wait)} later`}`,
+            note: 'One point a repetition: left and low is better.',
+            height: 360,
+            option: (colours, width) => lineOption(colours, {
+                rows: group, key: name, points: true, x: (r) => r.duration_s, y: (r) => r[error], xLog: true,
+                yLog: true, xName: 'duration of the synchronisation', yName: errorName(),
+                xFormat: format.seconds, yFormat: format.nanoseconds, tip,
+            }, width),
+            csv: () => [['sync', 'processes', 'repetition', 'wait_s', 'duration_s', error],
+                        ...group.map((r) => [r.sync, r.processes, r.repetition, r.wait_s, r.duration_s, r[error]])],
+        });
+    }
+
+    function overProcesses(group, member, heading, yName, yFormat, name) {
+        const points = medians(group, name, member);
+        return new ChartCard({
+            title: heading,
+            note: 'Medians over repetitions, with quartiles.',
+            option: (colours, width) => lineOption(colours, {
+                rows: points, key: name, x: (r) => r.processes, y: (r) => r.value, low: (r) => r.low,
+                high: (r) => r.high, xLog: true, xBase: 2, yLog: true, xName: 'processes', yName,
+                xFormat: (v) => format.number(v), yFormat, tip: (r) => [['repetitions', r.count]],
+            }, width),
+            csv: () => [['sync', 'processes', 'wait_s', 'median', 'p25', 'p75'],
+                        ...points.map((r) => [r.sync, r.processes, r.wait_s, r.value, r.low, r.high])],
+        });
+    }
+
+    function promise(group, name) {
+        const known = group.filter((r) => r.max_sigma_ns > 0 && r.max_error_ns > 0);
+        const within = known.filter((r) => r.max_error_ns <= 1.96 * r.max_sigma_ns).length;
+        const range = (member) => known.reduce(([low, high], r) =>
+            [Math.min(low, r[member]), Math.max(high, r[member])], [Infinity, 0]);
+        return new ChartCard({
+            title: 'What the clock said of itself, and what was true',
+            note: known.length
+                ? `In ${format.percent(within / known.length)} of ${known.length} cases the largest error over all processes was within 1.96 of the largest sigma (dashed: error = sigma).`
+                : '',
+            height: 360,
+            option: (colours, width) => lineOption(colours, {
+                rows: known, key: name, points: true, x: (r) => r.max_sigma_ns, y: (r) => r.max_error_ns,
+                xLog: true, yLog: true, xName: 'sigma', yName: 'largest error',
+                xFormat: format.nanoseconds, yFormat: format.nanoseconds, tip,
+                marks: (c) => {
+                    const [sigma, off] = [range('max_sigma_ns'), range('max_error_ns')];
+                    const low = Math.max(sigma[0], off[0]);
+                    const high = Math.min(sigma[1], off[1]);
+                    return { silent: true, symbol: 'none', lineStyle: { color: c.muted, type: 'dashed' },
+                             label: { show: false },
+                             data: low < high ? [[{ coord: [low, low] }, { coord: [high, high] }]] : [] };
+                },
+            }, width),
+            csv: () => [['sync', 'processes', 'wait_s', 'max_sigma_ns', 'max_error_ns'],
+                        ...known.map((r) => [r.sync, r.processes, r.wait_s, r.max_sigma_ns, r.max_error_ns])],
+        });
+    }
+
+    function show() {
+        const shown = filters.apply(rows);
+        const names = dimensions(shown).filter((d) => d.varies).map((d) => d.name);
+        const name = (row) => names.map((n) => row[n]).join(', ') || row.sync;
+        cards.forEach((card) => card.dispose());
+        cards = [];
+        const waits = groupBy(shown, (r) => r.wait_s);
+        for (const wait of order(waits.keys()).slice(0, 8)) {
+            cards.push(overDuration(waits.get(wait), wait, name));
+        }
+        if (new Set(shown.map((r) => r.processes)).size > 1) {
+            for (const wait of order(waits.keys()).slice(0, 4)) {
+                cards.push(overProcesses(waits.get(wait), error,
+                    `Accuracy over processes, ${wait === 0 ? 'at the end' : `${format.seconds(wait)} later`}`,
+                    errorName(), format.nanoseconds, name));
+            }
+            cards.push(overProcesses(waits.get(order(waits.keys())[0]) || [], 'duration_s',
+                'Duration over processes', 'duration', format.seconds, name));
+        }
+        cards.push(promise(shown, name));
+        panels.replaceChildren(...cards.map((c) => c.element));
+        table.setRows(shown);
+    }
+
+    const controls = h('div', { class: 'controls' },
+        segmented('error', [['max_error_ns', 'Largest error'], ['rms_error_ns', 'RMS error']], error, (value) => {
+            error = value;
+            show();
+        }));
+    show();
+    return h('div', {}, filters.element, controls, panels, table.element);
+}
