@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How exact a clock is on an MPI_Wtime that a shim skews by seconds and tens of ppm: synchronise,
+ * then compare with the shim's own function at common true instants. Started by bench/exact.
+ *   bench_exact [REPETITIONS [SPEC...]]
+ */
+#include "../tests/mpi/skew.h"
+
+#include <ictus/clock.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { REPETITIONS_MAX = 1000, WAITS = 3 };
+#define GOAL_NS 100.0
+#define GOAL_WAIT_S 2.0
+
+static const double waits_s[WAITS] = {0.0, 2.0, 5.0};
+
+static int64_t monotonic_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * ICTUS_NS_PER_S + now.tv_nsec;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The largest error over the ranks at one true instant, on rank 0. */
+static double error_ns(const struct ictus_clock *clock, int rank, int64_t truth)
+{
+    const double local_s = skew_apply(skew_of(rank), truth);
+    const struct ictus_time local = {(int64_t)llrint(local_s * 1e9)};
+    int64_t mine = ictus_clock_map(clock, local).ns;
+    int64_t first = mine;
+    double worst = 0.0;
+    MPI_Bcast(&first, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+    const double error = fabs((double)(mine - first));
+    MPI_Reduce(&error, &worst, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    return worst;
+}
+
+/* One synchronisation, judged after every wait. */
+static int judge(const char *spec, int rank, double *errors, int repetition,
+                 struct ictus_sync_stats *stats)
+{
+    struct ictus_clock *clock = NULL;
+    struct ictus_why why = {""};
+    if (ictus_clock_create_why(MPI_COMM_WORLD, spec, &clock, &why)) {
+        if (rank == 0) {
+            (void)fprintf(stderr, "%s: %s\n", spec, why.text);
+        }
+        return 1;
+    }
+    int64_t now = monotonic_ns();
+    MPI_Bcast(&now, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+    for (int w = 0; w < WAITS; w++) {
+        errors[w * REPETITIONS_MAX + repetition] =
+            error_ns(clock, rank, now + (int64_t)(waits_s[w] * 1e9));
+    }
+    (void)ictus_clock_stats(clock, stats);
+    ictus_clock_free(clock);
+    return 0;
+}
+
+/* Judge one specification and print its rows; true where the goal after 2 s is missed. */
+static int judge_all(const char *spec, int rank, int repetitions)
+{
+    static double errors[WAITS * REPETITIONS_MAX];
+    struct ictus_sync_stats stats;
+    int missed = 0;
+    for (int r = 0; r < repetitions; r++) {
+        if (judge(spec, rank, errors, r, &stats)) {
+            return 1;
+        }
+    }
+    for (int w = 0; w < WAITS && rank == 0; w++) {
+        double *e = errors + (size_t)w * REPETITIONS_MAX;
+        qsort(e, (size_t)repetitions, sizeof(*e), compare_doubles);
+        const double middle = e[repetitions / 2];
+        const int late = waits_s[w] == GOAL_WAIT_S && middle > GOAL_NS;
+        printf("%-44s %6g %12.1f %12.1f %12.1f%s\n", spec, waits_s[w], middle,
+               e[repetitions * 9 / 10], e[repetitions - 1], late ? "  missed" : "");
+        missed += late;
+    }
+    return missed;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const usual[] = {"hca3:fitpoints=500,exchanges=100@wtime", "@wtime"};
+    int rank = 0;
+    int missed = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const long asked = argc > 1 ? strtol(argv[1], NULL, 10) : 20;
+    const int repetitions = asked > 0 && asked <= REPETITIONS_MAX ? (int)asked : 20;
+    const int given = argc > 2 ? argc - 2 : 2;
+    if (rank == 0) {
+        printf("%-44s %6s %12s %12s %12s\n", "max error over ranks, ns", "s", "median", "p90",
+               "max");
+    }
+    for (int i = 0; i < given; i++) {
+        missed += judge_all(argc > 2 ? argv[i + 2] : usual[i], rank, repetitions);
+    }
+    MPI_Bcast(&missed, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return missed > 0;
+}
