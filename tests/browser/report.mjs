@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opens reports, clicks through them and looks whether what should have changed did.
+import { mkdirSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const failures = [];
+
+function check(what, good) {
+    if (!good) {
+        failures.push(what);
+        console.log(`FAILED: ${what}`);
+    }
+}
+
+mkdirSync('shots', { recursive: true });
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox'] });
+
+/** A page that complains about every error and every request that leaves the file. */
+async function open(file, { width = 1400, scheme = 'light' } = {}) {
+    const page = await browser.newPage({ viewport: { width, height: 1000 }, colorScheme: scheme, acceptDownloads: true });
+    const here = `${file} at ${width} ${scheme}`;
+    page.on('console', (m) => check(`${here}: console ${m.type()}: ${m.text()}`, !['error', 'warning'].includes(m.type())));
+    page.on('pageerror', (e) => check(`${here}: ${e.stack}`, false));
+    page.on('request', (r) => check(`${here}: request for ${r.url()}`, /^(file|data|blob):/.test(r.url())));
+    await page.goto(`file://${resolve(file)}`);
+    await page.waitForSelector('html[data-ready]', { timeout: 20000 });
+    return page;
+}
+
+async function scrollThrough(page) {
+    for (let y = 0, height = 1; y < height; y += 700) {
+        height = await page.evaluate((to) => {
+            scrollTo({ top: to, behavior: 'instant' });
+            return document.documentElement.scrollHeight;
+        }, y);
+        await page.waitForTimeout(60);
+    }
+    await page.waitForTimeout(150);
+}
+
+/** Each chart that is shown has ink on its canvas. */
+async function blankCharts(page) {
+    return page.evaluate(() => [...document.querySelectorAll('[data-chart]')]
+        .filter((figure) => !figure.hidden && figure.dataset.drawn !== 'empty')
+        .filter((figure) => {
+            const canvas = figure.querySelector('canvas');
+            if (!canvas) {
+                return true;
+            }
+            const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+            const seen = new Set();
+            for (let i = 0; i < data.length && seen.size < 5; i += 4) {
+                seen.add((data[i] << 24) | (data[i + 1] << 16) | (data[i + 2] << 8) | data[i + 3]);
+            }
+            return seen.size < 5;
+        })
+        .map((figure) => figure.dataset.chart));
+}
+
+async function looks(file, sections) {
+    for (const width of [390, 900, 1600]) {
+        for (const scheme of ['light', 'dark']) {
+            const page = await open(file, { width, scheme });
+            await scrollThrough(page);
+            const blank = await blankCharts(page);
+            check(`${file} ${width} ${scheme}: blank charts ${blank}`, blank.length === 0);
+            check(`${file} ${width} ${scheme}: wider than the window`,
+                await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+            check(`${file}: theme follows the system`,
+                (await page.getAttribute('html', 'data-theme')) === scheme);
+            for (const id of sections) {
+                check(`${file}: section ${id}`, (await page.locator(`section#${id}`).count()) === 1);
+            }
+            await page.evaluate(() => scrollTo({ top: 0, behavior: 'instant' }));
+            await page.screenshot({ path: `shots/${file}-${width}-${scheme}.png`, fullPage: true });
+            await page.close();
+        }
+    }
+}
+
+async function filters() {
+    const page = await open('two.html');
+    const section = page.locator('#measurement');
+    const count = section.locator('.filters .count');
+    const before = await count.textContent();
+    check('the filter begins narrowed, and says so', /To begin with/.test(await section.locator('.message').first().textContent()));
+    await section.locator('.filters .reset').click();
+    check('“All” shows everything', (await count.textContent()).startsWith('1,152 of 1,152') && before !== await count.textContent());
+    await section.locator('[data-dimension=operation] summary').click();
+    await section.locator('[data-dimension=operation] label', { hasText: 'bcast' }).locator('.only').click();
+    check('“only” leaves one operation', (await count.textContent()).startsWith('288 of'));
+    check('one panel is left', (await section.locator('.panels').first().locator('[data-chart]').count()) === 1);
+    await section.locator('[data-dimension=operation] label', { hasText: 'reduce' }).last().locator('input').check();
+    check('a second box adds its rows', (await count.textContent()).startsWith('576 of'));
+    await page.keyboard.press('Escape');
+    check('Escape closes the menu', !(await section.locator('[data-dimension=operation]').evaluate((d) => d.open)));
+    const title = () => section.locator('.panels').first().locator('[data-chart] h4').first().textContent();
+    check('titled latency', (await title()).startsWith('Latency over size'));
+    await section.locator('[data-choice=bandwidth]').click();
+    check('titled bandwidth', (await title()).startsWith('Bandwidth over size'));
+    await section.locator('[data-choice=processes]').click();
+    check('titled over processes', (await title()).startsWith('Bandwidth over processes'));
+    await section.locator('[data-choice=linear]').click();
+    await section.getByLabel('A panel for each').selectOption('scheme');
+    check('panels by scheme', /harmonize|barrier/.test(await title()));
+    await section.getByLabel('Statistic').selectOption('p99_s');
+    await scrollThrough(page);
+    check('all drawn after the clicks', (await blankCharts(page)).length === 0);
+    await page.close();
+}
+
+async function closely() {
+    const page = await open('two.html');
+    const section = page.locator('#measurement');
+    const picked = section.locator('.picked');
+    const chart = section.locator('.panels').first().locator('[data-chart]').first();
+    await chart.scrollIntoViewIfNeeded();
+    await chart.locator('canvas').waitFor();
+    const spot = await chart.evaluate((figure) => {
+        const { chart: drawn } = figure.ictusCard;
+        const { series } = drawn.getOption();
+        const last = series.filter((s) => s.type === 'line').pop();
+        const [x, y] = drawn.convertToPixel({ seriesName: last.name }, last.data[3].value);
+        return { x, y };
+    });
+    const before = await picked.textContent();
+    await chart.locator('.canvas').hover({ position: spot });
+    await page.waitForTimeout(300);
+    check('a tooltip tells the interval', /95 % interval/.test(await chart.locator('.tip').textContent()));
+    await page.waitForTimeout(50);
+    await chart.locator('.canvas').click({ position: spot });
+    check('a click on a point picks it', (await picked.textContent()) !== before);
+    const rows = section.locator('[data-table=Measurements] tbody tr.can');
+    await rows.nth(4).click();
+    const one = await picked.textContent();
+    await rows.nth(6).click({ modifiers: ['Control'] });
+    check('Ctrl adds one', (await picked.textContent()).length > one.length);
+    await section.locator('[data-choice=violin]').click();
+    await section.locator('[data-choice=histogram]').click();
+    await scrollThrough(page);
+    check('distributions drawn', (await blankCharts(page)).length === 0);
+    const head = section.locator('[data-table=Measurements] th').filter({ hasText: /^Median$/ });
+    await head.locator('button').click();
+    check('sorting is marked', (await head.getAttribute('aria-sort')) === 'ascending');
+    const smallest = await rows.first().textContent();
+    await head.locator('button').click();
+    check('sorting turns round', (await rows.first().textContent()) !== smallest);
+    await page.screenshot({ path: 'shots/closely.png', fullPage: true });
+    await page.close();
+}
+
+async function saves() {
+    const page = await open('two.html');
+    const chart = page.locator('#measurement [data-chart]').first();
+    await chart.scrollIntoViewIfNeeded();
+    for (const [button, magic] of [['PNG', '\x89PNG'], ['SVG', '<svg'], ['CSV', 'scheme,algorithm,file,bytes,latency']]) {
+        const [download] = await Promise.all([
+            page.waitForEvent('download'),
+            chart.getByRole('button', { name: button }).click(),
+        ]);
+        const saved = `shots/saved.${button.toLowerCase()}`;
+        await download.saveAs(saved);
+        const content = readFileSync(saved, 'latin1');
+        check(`${button} begins as one: ${content.slice(0, 40)}`, content.startsWith(magic));
+        check(`${button} is not empty`, content.length > 500);
+    }
+    const [table] = await Promise.all([
+        page.waitForEvent('download'),
+        page.locator('[data-table=Measurements] .saves button').click(),
+    ]);
+    await table.saveAs('shots/table.csv');
+    check('the table has all rows', readFileSync('shots/table.csv', 'utf8').trim().split('\r\n').length === 385);
+    await page.close();
+}
+
+async function themeAndPrint() {
+    const page = await open('all.html');
+    await page.locator('.tools [data-choice=dark]').click();
+    check('dark on request', (await page.getAttribute('html', 'data-theme')) === 'dark');
+    await page.reload();
+    await page.waitForSelector('html[data-ready]');
+    check('the wish is kept', (await page.getAttribute('html', 'data-theme')) === 'dark');
+    await page.locator('nav a', { hasText: 'Barriers' }).click();
+    await page.waitForTimeout(900);
+    check('a link goes to its section', await page.locator('#barrier h2').evaluate((e) => {
+        const { top } = e.getBoundingClientRect();
+        return top >= 0 && top < innerHeight;
+    }));
+    await page.locator('#sync [data-choice=rms_error_ns]').click();
+    await page.locator('#overlap .controls select').selectOption('1024');
+    await page.locator('#barrier .controls select').selectOption('8');
+    await page.locator('#matrix [data-choice=median]').click();
+    await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+    check('paper is light', (await page.getAttribute('html', 'data-theme')) === 'light');
+    check('paper has every chart', (await blankCharts(page)).length === 0);
+    await page.evaluate(() => dispatchEvent(new Event('afterprint')));
+    check('dark again after printing', (await page.getAttribute('html', 'data-theme')) === 'dark');
+    const pdf = await page.pdf({ path: 'shots/all.pdf', format: 'A4' });
+    check('a PDF of some size', pdf.length > 100000);
+    await page.close();
+}
+
+async function timelines() {
+    const page = await open('traces.html');
+    const figures = page.locator('#timeline [data-chart]');
+    check('two timelines', (await figures.count()) === 2);
+    check('the good one has no backward message', /none arrives before/.test(await figures.nth(1).textContent()));
+    check('the skewed one has some', /\d+ arrive before they were sent/.test(await figures.nth(0).textContent()));
+    const view = (i) => figures.nth(i).locator('canvas').evaluate((c) => c.toDataURL());
+    let before = [await view(0), await view(1)];
+    const changed = async (what) => {
+        await page.waitForTimeout(50);
+        const after = [await view(0), await view(1)];
+        check(`${what} moves both timelines`, after[0] !== before[0] && after[1] !== before[1]);
+        before = after;
+    };
+    await figures.nth(0).getByRole('button', { name: '+' }).click();
+    await changed('zooming');
+    await figures.nth(0).getByRole('button', { name: 'Next backward message' }).click();
+    await changed('the next backward message');
+    await figures.nth(1).locator('select').selectOption('MPI_Allreduce');
+    await changed('looking at a call');
+    await figures.nth(1).getByRole('button', { name: '▶' }).click();
+    await changed('the next call');
+    await figures.nth(1).locator('canvas').scrollIntoViewIfNeeded();
+    const box = await figures.nth(1).locator('canvas').boundingBox();
+    await page.mouse.move(box.x + 400, box.y + 60);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 300, box.y + 60);
+    await page.mouse.up();
+    await changed('dragging');
+    await figures.nth(1).locator('canvas').hover({ position: { x: 500, y: 30 } });
+    check('a tooltip names the call', /from/.test(await figures.nth(1).locator('.gantt-tip').textContent()));
+    await page.screenshot({ path: 'shots/timelines.png', fullPage: true });
+    await figures.nth(0).getByRole('button', { name: 'Whole' }).click();
+    await changed('the whole');
+    await page.close();
+}
+
+async function hardDays() {
+    const hostile = await open('hostile.html');
+    check('names never become code', (await hostile.evaluate(() => window.pwned)) === undefined);
+    check('names are shown as they are', (await hostile.locator('body').textContent()).includes('<img src=x'));
+    check('an unknown type has its table', (await hostile.locator('#type-new').count()) === 1);
+    check('skipped lines are told', /1 lines could not be read/.test(await hostile.locator('.doubts').textContent()));
+    await hostile.close();
+    const empty = await open('empty.html');
+    check('an empty file says so', /no results yet/.test(await empty.locator('main').textContent()));
+    await empty.close();
+}
+
+await looks('all.html', ['overview', 'measurement', 'matrix', 'sync', 'barrier', 'overlap', 'rtt', 'drift', 'clock', 'lock', 'traces']);
+await looks('traces.html', ['timeline']);
+await looks('two.html', ['overview', 'measurement', 'files']);
+await filters();
+await closely();
+await saves();
+await themeAndPrint();
+await timelines();
+await hardDays();
+const three = await open('three.html');
+await three.close();
+await browser.close();
+console.log(failures.length ? `${failures.length} failures` : 'all as it should be');
+process.exit(failures.length ? 1 : 0);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The test framework: CHECK records a failure and goes on (so that no rank leaves a collective),
+ * REQUIRE stops. A test is a plain program; check_result() is what main returns. 77 means skipped.
+ */
+#ifndef ICTUS_TESTS_CHECK_H
+#define ICTUS_TESTS_CHECK_H
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef CHECK_ABORT
+#define CHECK_ABORT() exit(1)
+#endif
+
+enum { CHECK_SKIP = 77 };
+
+static int check_failures;
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            check_failures++;                                                                      \
+            (void)fprintf(stderr, "%s:%d: CHECK(%s) failed\n", __FILE__, __LINE__, #condition);    \
+        }                                                                                          \
+    } while (0)
+
+#define CHECK_NEAR(value, wanted, tolerance)                                                       \
+    do {                                                                                           \
+        const double check_v = (double)(value);                                                    \
+        const double check_w = (double)(wanted);                                                   \
+        if (!(fabs(check_v - check_w) <= (double)(tolerance))) {                                   \
+            check_failures++;                                                                      \
+            (void)fprintf(stderr, "%s:%d: %s = %.17g, wanted %.17g +- %g\n", __FILE__, __LINE__,   \
+                          #value, check_v, check_w, (double)(tolerance));                          \
+        }                                                                                          \
+    } while (0)
+
+#define CHECK_STR(value, wanted)                                                                   \
+    do {                                                                                           \
+        if (strcmp((value), (wanted)) != 0) {                                                      \
+            check_failures++;                                                                      \
+            (void)fprintf(stderr, "%s:%d: %s = \"%s\", wanted \"%s\"\n", __FILE__, __LINE__,       \
+                          #value, (value), (wanted));                                              \
+        }                                                                                          \
+    } while (0)
+
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            (void)fprintf(stderr, "%s:%d: REQUIRE(%s) failed\n", __FILE__, __LINE__, #condition);  \
+            CHECK_ABORT();                                                                         \
+        }                                                                                          \
+    } while (0)
+
+static inline int check_result(void)
+{
+    return check_failures ? 1 : 0;
+}
+
+#endif

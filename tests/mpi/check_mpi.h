@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * check.h for programs of several ranks: a failed CHECK never makes a rank leave its collectives,
+ * REQUIRE ends the job, and every rank returns the same result.
+ *
+ *     int main(int argc, char **argv)
+ *     {
+ *         check_mpi_init(&argc, &argv, MPI_THREAD_SINGLE);
+ *         ...
+ *         return check_mpi_finish();
+ *     }
+ */
+#ifndef ICTUS_TESTS_MPI_CHECK_MPI_H
+#define ICTUS_TESTS_MPI_CHECK_MPI_H
+
+#include <mpi.h>
+
+#define CHECK_ABORT() MPI_Abort(MPI_COMM_WORLD, 1)
+#include "../check.h"
+
+static int check_rank; /* in MPI_COMM_WORLD */
+static int check_size;
+
+static inline void check_mpi_init(int *argc, char ***argv, int level)
+{
+    int provided = 0;
+    MPI_Init_thread(argc, argv, level, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &check_rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &check_size);
+    if (provided < level) {
+        if (check_rank == 0) {
+            (void)fprintf(stderr, "skipped: MPI gives thread level %d, wanted %d\n", provided,
+                          level);
+        }
+        MPI_Finalize();
+        exit(CHECK_SKIP);
+    }
+}
+
+/* Collective: the exit code for main, the same on every rank. Finalizes MPI. */
+static inline int check_mpi_finish(void)
+{
+    int failures = 0;
+    MPI_Allreduce(&check_failures, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (failures > 0 && check_rank == 0) {
+        (void)fprintf(stderr, "%d failures on %d ranks\n", failures, check_size);
+    }
+    MPI_Finalize();
+    return failures > 0 ? 1 : 0;
+}
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Global clocks on simulated sources against exact truth: all processes map one true instant to
+ * global instants; the spread of these is the clock's error. Bounds must hold; misuse is refused.
+ */
+#include "sync/clock.h"
+
+#include <ictus/clock.h>
+
+#include <stdint.h>
+#include <time.h>
+
+#include "check_mpi.h"
+
+static int64_t monotonic_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* The local instant that stands for a true one, found by bisection: truth is monotone. */
+static int64_t local_at(const struct ictus_clock *clock, int64_t truth)
+{
+    int64_t low = truth - INT64_C(100000000000);
+    int64_t high = truth + INT64_C(100000000000);
+    while (high - low > 1) {
+        const struct ictus_time middle = {low + (high - low) / 2};
+        struct ictus_time at = {0};
+        REQUIRE(!ictus_clock_truth(clock, middle, &at));
+        if (at.ns <= truth) {
+            low = middle.ns;
+        } else {
+            high = middle.ns;
+        }
+    }
+    return low;
+}
+
+/* This process's global clock against rank 0's at one true instant, in ns. */
+static double error_at(const struct ictus_clock *clock, int64_t truth)
+{
+    const struct ictus_time local = {local_at(clock, truth)};
+    const int64_t mine = ictus_clock_map(clock, local).ns;
+    int64_t first = mine;
+    MPI_Bcast(&first, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+    return (double)(mine - first);
+}
+
+static void clock_is_within_its_bound(const char *spec)
+{
+    struct ictus_clock *clock = NULL;
+    struct ictus_why why = {""};
+    const int err = ictus_clock_create_why(MPI_COMM_WORLD, spec, &clock, &why);
+    if (err && check_rank == 0) {
+        (void)fprintf(stderr, "%s: %s\n", spec, why.text);
+    }
+    REQUIRE(!err);
+    int64_t now = monotonic_ns();
+    MPI_Bcast(&now, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+    for (int seconds = 0; seconds <= 10; seconds += 5) {
+        const int64_t truth = now + seconds * INT64_C(1000000000);
+        const struct ictus_time local = {local_at(clock, truth)};
+        const double error = error_at(clock, truth);
+        struct ictus_reading reading;
+        CHECK(!ictus_clock_map_reading(clock, local, &reading));
+        CHECK(fabs(error) <= reading.bound_ns + 2.0);
+        if (fabs(error) > reading.bound_ns + 2.0) {
+            (void)fprintf(stderr, "%s rank %d +%d s: error %g ns, sigma %g, bound %g\n", spec,
+                          check_rank, seconds, error, reading.sigma_ns, reading.bound_ns);
+        }
+        /* A shared source has no error against itself; a clock of one's own must admit one. */
+        CHECK(check_rank == 0 || !strstr(spec, "scope=process") || reading.sigma_ns > 0.0);
+    }
+    ictus_clock_free(clock);
+}
+
+static void propagation_is_refused_where_wrong(void)
+{
+    struct ictus_clock *clock = NULL;
+    struct ictus_why why = {""};
+    int err = ictus_clock_create_why(MPI_COMM_WORLD, "propagate@sim:offset=1s,scope=process",
+                                     &clock, &why);
+    CHECK(check_size == 1 ? err == ICTUS_OK : err == ICTUS_ERR_NOT_SHARED);
+    CHECK(check_size == 1 || strstr(why.text, "does not share"));
+    ictus_clock_free(clock);
+    clock = NULL;
+    err = ictus_clock_create_why(MPI_COMM_WORLD, "propagate@wtime", &clock, &why);
+    CHECK(err == ICTUS_OK || err == ICTUS_ERR_NOT_SHARED);
+    ictus_clock_free(clock);
+    clock = NULL;
+    CHECK(!ictus_clock_create(MPI_COMM_WORLD, "propagate@monotonic", &clock));
+    ictus_clock_free(clock);
+}
+
+static void misuse_is_refused(void)
+{
+    static const char *const bad[] = {
+        "hcb3",  "hca3:fitpoints=0", "hca3:fitponits=3",
+        "hca3@", "hca3@nothing",     "hierarchy(hca3)",
+        "hca3:", "hca3(mesh)",       "hierarchy(hca3,propagate):levels=moon"};
+    struct ictus_clock *clock = NULL;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct ictus_why why = {""};
+        const int err = ictus_clock_create_why(MPI_COMM_WORLD, bad[i], &clock, &why);
+        CHECK(err == ICTUS_ERR_SPEC || err == ICTUS_ERR_UNKNOWN);
+        CHECK(why.text[0] != '\0');
+        CHECK(clock == NULL);
+    }
+    CHECK(ictus_clock_create(MPI_COMM_NULL, NULL, &clock) == ICTUS_ERR_ARG);
+    CHECK(ictus_clock_create(MPI_COMM_WORLD, NULL, NULL) == ICTUS_ERR_ARG);
+    CHECK(ictus_clock_resync(NULL) == ICTUS_ERR_ARG);
+    if (check_size > 1) {
+        MPI_Comm half;
+        MPI_Comm inter;
+        const int side = check_rank % 2;
+        MPI_Comm_split(MPI_COMM_WORLD, side, check_rank, &half);
+        MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - side, 7, &inter);
+        CHECK(ictus_clock_create(inter, NULL, &clock) == ICTUS_ERR_INTERCOMM);
+        MPI_Comm_free(&inter);
+        MPI_Comm_free(&half);
+    }
+}
+
+static void many_clocks_live_together(void)
+{
+    struct ictus_clock *clocks[8];
+    MPI_Comm half;
+    MPI_Comm_split(MPI_COMM_WORLD, check_rank % 2, check_rank, &half);
+    for (int i = 0; i < 8; i++) {
+        REQUIRE(!ictus_clock_create(i % 2 ? half : MPI_COMM_WORLD,
+                                    "hca3:fitpoints=5,exchanges=3@tsc", &clocks[i]));
+    }
+    MPI_Comm_free(&half);
+    for (int i = 0; i < 8; i++) {
+        const struct ictus_time before = ictus_clock_now(clocks[i]);
+        CHECK(!ictus_clock_resync(clocks[i]));
+        CHECK(ictus_clock_now(clocks[i]).ns > before.ns - 1000000000);
+        struct ictus_sync_stats stats;
+        CHECK(!ictus_clock_stats(clocks[i], &stats) && stats.synced == 2);
+        ictus_clock_free(clocks[i]);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    check_mpi_init(&argc, &argv, MPI_THREAD_SINGLE);
+#define SKEWED "@sim:offset=1.5s,drift=50ppm,scope=process,seed=5"
+    clock_is_within_its_bound("hca3:fitpoints=30,exchanges=10" SKEWED);
+    clock_is_within_its_bound("hca3:fitpoints=30,exchanges=10,recompute=1,offset=min-rtt" SKEWED);
+    clock_is_within_its_bound("hca3:fitpoints=30,exchanges=10,offset=netgauge" SKEWED);
+    clock_is_within_its_bound("hca3:fitpoints=30,exchanges=10,offset=mean-rtt" SKEWED);
+    clock_is_within_its_bound("hca3-offset:exchanges=50" SKEWED);
+    clock_is_within_its_bound("hierarchy(hca3,propagate(hca3:fitpoints=20,exchanges=10))" SKEWED);
+    clock_is_within_its_bound("hierarchy(hca3,propagate)@sim:offset=1.5s,drift=50ppm");
+    clock_is_within_its_bound("hierarchy(hca3,hca3-offset:exchanges=9,propagate("
+                              "hca3-offset))@sim:offset=1.5s,drift=50ppm,walk=1e-7,scope=process");
+    propagation_is_refused_where_wrong();
+    misuse_is_refused();
+    many_clocks_live_together();
+    return check_mpi_finish();
+}

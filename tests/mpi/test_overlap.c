@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Overlap of every nonblocking operation: shares within 0 and 1, parts that add up, refusals. */
+#include <ictus/overlap.h>
+
+#include "check_mpi.h"
+
+static struct ictus_overlap_plan plan_of(const char *operation, uint64_t bytes)
+{
+    const struct ictus_overlap_plan plan = {
+        .size = sizeof(plan),
+        .call = {.size = sizeof(plan.call),
+                 .operation = operation,
+                 .bytes = bytes,
+                 .repetitions = 10,
+                 .warmup = 1,
+                 .max_time_s = 0.2},
+        .progress = ICTUS_PROGRESS_TESTS,
+        .interval = 1024,
+        .factor = 1.0,
+    };
+    return plan;
+}
+
+static void check_result_of(const struct ictus_overlap_result *r)
+{
+    CHECK(r->n >= 1);
+    CHECK(r->h08 >= 0.0 && r->h08 <= 1.0);
+    CHECK(r->osu >= 0.0 && r->imb >= 0.0 && r->imb <= 1.0);
+    CHECK(r->init_s >= 0.0 && r->test_s >= 0.0 && r->wait_s >= 0.0);
+    CHECK(r->blocking_s > 0.0 && r->compute_s > 0.0);
+}
+
+static void run(struct ictus_bench *bench, const struct ictus_overlap_plan *plan)
+{
+    struct ictus_overlap_result result;
+    struct ictus_why why;
+    const int err = ictus_overlap_run(bench, plan, &result, &why);
+    /* A crowded machine may leave no valid start, or no time in proportion: then it is said. */
+    if (err == ICTUS_ERR_SAMPLES || err == ICTUS_ERR_CORRUPT) {
+        return;
+    }
+    CHECK(!err);
+    if (err && check_rank == 0) {
+        (void)fprintf(stderr, "%s: %s\n", plan->call.operation, why.text);
+    }
+    if (!err) {
+        check_result_of(&result);
+    }
+}
+
+static void every_operation(struct ictus_bench *bench)
+{
+    struct ictus_operation_info info;
+    /* Where many processes share the cores, a few of the operations stand for all. */
+    const int stride = check_size > 4 ? 7 : 1;
+    for (int i = 0; !ictus_operation(NULL, i, &info); i++) {
+        if (info.nonblocking && i % stride == 0) {
+            const struct ictus_overlap_plan plan = plan_of(info.name, 64);
+            run(bench, &plan);
+        }
+    }
+}
+
+static void other_ways(struct ictus_bench *bench)
+{
+    struct ictus_overlap_plan plan = plan_of("iallreduce", 0);
+    run(bench, &plan);
+    plan = plan_of("iallreduce", 4096);
+    plan.method = ICTUS_OVERLAP_WORK;
+    plan.kernel = ICTUS_KERNEL_MEMORY;
+    run(bench, &plan);
+    plan.progress = ICTUS_PROGRESS_THREAD;
+    plan.factor = 2.0;
+    run(bench, &plan);
+}
+
+static void nonsense_is_refused(struct ictus_bench *bench)
+{
+    struct ictus_overlap_result result;
+    struct ictus_why why;
+    struct ictus_overlap_plan plan = plan_of("allreduce", 8);
+    CHECK(ictus_overlap_run(bench, &plan, &result, &why) == ICTUS_ERR_ARG);
+    CHECK_STR(why.text, "'allreduce' is no nonblocking operation; try iallreduce");
+    plan = plan_of("iallreduse", 8);
+    CHECK(ictus_overlap_run(bench, &plan, &result, &why) == ICTUS_ERR_UNKNOWN);
+    plan = plan_of("iallreduce", 8);
+    plan.factor = 0.0;
+    CHECK(ictus_overlap_run(bench, &plan, &result, &why) == ICTUS_ERR_ARG);
+    plan = plan_of("iallreduce", 8);
+    plan.progress = ICTUS_PROGRESS_LIBRARY;
+    CHECK(ictus_overlap_run(bench, &plan, &result, &why) == ICTUS_ERR_UNSUPPORTED);
+}
+
+int main(int argc, char **argv)
+{
+    check_mpi_init(&argc, &argv, MPI_THREAD_MULTIPLE);
+    struct ictus_bench *bench = NULL;
+    REQUIRE(!ictus_bench_create(MPI_COMM_WORLD, "harmonize", "hca3:fitpoints=20,exchanges=10",
+                                &bench, NULL));
+    every_operation(bench);
+    other_ways(bench);
+    nonsense_is_refused(bench);
+    ictus_bench_free(bench);
+    return check_mpi_finish();
+}

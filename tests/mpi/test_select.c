@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Algorithms inside the MPI library: named rightly, forced, kept apart, refused and restored. */
+#include <ictus/select.h>
+
+#include "select/variable.h"
+
+#include <stdbool.h>
+
+#include "check_mpi.h"
+
+/* Values that MPICH reads by name from the environment: what our names for them must agree with. */
+static const struct {
+    const char *variable;
+    const char *name;
+} named[] = {
+    {"MPIR_CVAR_BARRIER_INTRA_ALGORITHM", "dissemination"},
+    {"MPIR_CVAR_BCAST_INTRA_ALGORITHM", "smp"},
+    {"MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM", "ring"},
+    {"MPIR_CVAR_GATHER_INTRA_ALGORITHM", "nb"},
+    {"MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM", "scattered"},
+    {"MPIR_CVAR_REDUCE_INTRA_ALGORITHM", "reduce_scatter_gather"},
+    {"MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM", "recursive_doubling"},
+    {"MPIR_CVAR_REDUCE_SCATTER_INTRA_ALGORITHM", "recursive_halving"},
+    {"MPIR_CVAR_IALLREDUCE_INTRA_ALGORITHM", "tsp_tree"},
+    {"MPIR_CVAR_IBARRIER_INTRA_ALGORITHM", "sched_recursive_doubling"},
+    {"MPIR_CVAR_COLLECTIVE_FALLBACK", "silent"},
+};
+enum { NAMED = sizeof(named) / sizeof(named[0]) };
+
+static void name_values(void)
+{
+    for (int i = 0; i < NAMED; i++) {
+        setenv(named[i].variable, named[i].name, 1);
+    }
+}
+
+static bool open_by_name(const char *name, struct variable *variable)
+{
+    int index = 0;
+    return MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS &&
+           ictusi_variable_open(index, variable);
+}
+
+static void names_are_the_librarys(void)
+{
+    struct variable variable;
+    if (!open_by_name(named[0].variable, &variable)) {
+        return; /* Open MPI names its values itself */
+    }
+    ictusi_variable_close(&variable);
+    for (int i = 0; i < NAMED; i++) {
+        int held = -1;
+        int ours = -2;
+        REQUIRE(open_by_name(named[i].variable, &variable));
+        CHECK(ictusi_variable_read(&variable, &held));
+        CHECK(ictusi_variable_value(&variable, named[i].name, &ours));
+        if (held != ours) {
+            (void)fprintf(stderr, "%s=%s\n", named[i].variable, named[i].name);
+        }
+        CHECK(held == ours);
+        CHECK(ictusi_variable_write(&variable,
+                                    ictusi_variable_value(&variable, "auto", &held) ? held : ours));
+        ictusi_variable_close(&variable);
+    }
+}
+
+static int sum_of_ranks(MPI_Comm comm)
+{
+    int sum = 0;
+    MPI_Allreduce(&check_rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+    return sum;
+}
+
+static void every_algorithm_works(struct ictus_selector *selector, const char *operation)
+{
+    const char *const *names = NULL;
+    struct ictus_why why;
+    int able = 0;
+    REQUIRE(!ictus_selector_algorithms(selector, operation, &names, &why));
+    for (int i = 0; names[i]; i++) {
+        MPI_Comm forced = MPI_COMM_NULL;
+        const int err =
+            ictus_selector_force(selector, MPI_COMM_WORLD, operation, names[i], &forced, &why);
+        CHECK(!err || err == ICTUS_ERR_UNSUPPORTED);
+        if (err) {
+            CHECK(forced == MPI_COMM_NULL && why.text[0]);
+            continue;
+        }
+        able++;
+        CHECK(sum_of_ranks(forced) == check_size * (check_size - 1) / 2);
+        CHECK(!ictus_selector_works(selector, forced, 65536));
+        CHECK(!ictus_selector_release(selector, &forced));
+        CHECK(forced == MPI_COMM_NULL);
+    }
+    CHECK(able >= 1 || check_size == 1);
+}
+
+static void choices_are_kept_and_restored(struct ictus_selector *selector)
+{
+    struct variable open_mpi;
+    const bool has = open_by_name("coll_tuned_barrier_algorithm", &open_mpi);
+    MPI_Comm one;
+    MPI_Comm two;
+    struct ictus_why why;
+    const char *const *barriers = NULL;
+    const char *const *reduces = NULL;
+    REQUIRE(!ictus_selector_algorithms(selector, "barrier", &barriers, &why));
+    REQUIRE(!ictus_selector_algorithms(selector, "reduce", &reduces, &why));
+    REQUIRE(!ictus_selector_force(selector, MPI_COMM_WORLD, "barrier", barriers[0], &one, &why));
+    REQUIRE(!ictus_selector_force(selector, one, "reduce", reduces[0], &two, &why));
+    CHECK(!ictus_selector_activate(selector, one));
+    CHECK(!ictus_selector_activate(selector, two));
+    CHECK(!ictus_selector_release(selector, &one));
+    CHECK(ictus_selector_activate(selector, one) == ICTUS_ERR_ARG);
+    CHECK(!ictus_selector_activate(selector, two));
+    CHECK(sum_of_ranks(two) == check_size * (check_size - 1) / 2);
+    CHECK(!ictus_selector_release(selector, &two));
+    if (has) {
+        int value = -1;
+        CHECK(ictusi_variable_read(&open_mpi, &value) && value == 0);
+        ictusi_variable_close(&open_mpi);
+    }
+}
+
+static void misuse_is_refused(struct ictus_selector *selector)
+{
+    MPI_Comm forced = MPI_COMM_NULL;
+    struct ictus_why why;
+    CHECK(ictus_selector_force(selector, MPI_COMM_WORLD, "redoce", "linear", &forced, &why) ==
+          ICTUS_ERR_UNKNOWN);
+    CHECK(strstr(why.text, "reduce") != NULL);
+    CHECK(ictus_selector_force(selector, MPI_COMM_WORLD, "reduce", "quick", &forced, &why) ==
+          ICTUS_ERR_UNKNOWN);
+    CHECK(ictus_selector_force(selector, MPI_COMM_NULL, "reduce", "linear", &forced, &why) ==
+          ICTUS_ERR_ARG);
+    CHECK(ictus_selector_release(selector, &forced) == ICTUS_ERR_ARG);
+    struct variable open_mpi;
+    if (open_by_name("coll_tuned_barrier_algorithm", &open_mpi)) {
+        ictusi_variable_close(&open_mpi);
+        const int err =
+            ictus_selector_force(selector, MPI_COMM_WORLD, "barrier", "two_proc", &forced, &why);
+        /* The library refuses it itself, which shows that the choice was in force. One process has
+         * no choice of algorithm. */
+        CHECK(check_size < 2 || err == (check_size == 2 ? ICTUS_OK : ICTUS_ERR_UNSUPPORTED));
+        if (!err) {
+            CHECK(!ictus_selector_release(selector, &forced));
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct ictus_selector *selector = NULL;
+    struct ictus_why why = {""};
+    setenv("OMPI_MCA_coll_tuned_use_dynamic_rules", "1", 1);
+    name_values();
+    check_mpi_init(&argc, &argv, MPI_THREAD_SINGLE);
+    int level = 0;
+    REQUIRE(MPI_T_init_thread(MPI_THREAD_SINGLE, &level) == MPI_SUCCESS);
+    names_are_the_librarys();
+    const int err = ictus_selector_create(&selector, &why);
+    if (err) {
+        (void)fprintf(stderr, "%s\n", why.text);
+    }
+    REQUIRE(!err);
+    for (int i = 0; ictus_selector_operations(selector)[i]; i++) {
+        every_algorithm_works(selector, ictus_selector_operations(selector)[i]);
+    }
+    choices_are_kept_and_restored(selector);
+    misuse_is_refused(selector);
+    ictus_selector_free(selector);
+    MPI_T_finalize();
+    return check_mpi_finish();
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Harmonised starts: options by info objects, what duplicates inherit, repeats, stopped processes.
+ */
+#include <ictus/harmonize.h>
+
+#include <unistd.h>
+
+#include "check_mpi.h"
+
+static void option_is(MPI_Comm comm, const char *key, const char *wanted)
+{
+    char value[256] = "";
+    int found = 0;
+    MPI_Info info = MPI_INFO_NULL;
+    CHECK(!ictus_harmonize_get_info(comm, &info));
+    MPI_Info_get(info, key, (int)sizeof(value) - 1, value, &found);
+    CHECK(found);
+    CHECK_STR(value, wanted);
+    MPI_Info_free(&info);
+}
+
+static void options_are_inherited(void)
+{
+    MPI_Comm comm;
+    MPI_Comm copy;
+    MPI_Comm half;
+    MPI_Info info;
+    struct ictus_why why;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    CHECK(ictus_harmonize_get_info(comm, &info) == ICTUS_ERR_SAMPLES);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "ictus_late", "0.25");
+    MPI_Info_set(info, "ictus_resync", "never");
+    MPI_Info_set(info, "another_key", "of somebody else");
+    CHECK(!ictus_harmonize_set_info(comm, info, &why));
+    option_is(comm, "ictus_late", "0.25");
+    option_is(comm, "ictus_resync", "never");
+    MPI_Info_set(info, "ictus_late", "often");
+    CHECK(ictus_harmonize_set_info(comm, info, &why) == ICTUS_ERR_SPEC);
+    option_is(comm, "ictus_late", "0.25"); /* as before */
+    MPI_Comm_dup(comm, &copy);
+    MPI_Comm_split(comm, check_rank % 2, 0, &half);
+    MPI_Comm_free(&comm);
+    CHECK(!ictus_harmonize(copy, NULL) && !ictus_harmonize(half, NULL));
+    option_is(copy, "ictus_late", "0.25");
+    option_is(half, "ictus_late", "0.001");
+    CHECK(!ictus_harmonize_set_info(copy, MPI_INFO_NULL, &why));
+    option_is(copy, "ictus_late", "0.001");
+    MPI_Comm_free(&copy);
+    MPI_Comm_free(&half);
+    MPI_Info_free(&info);
+}
+
+static void late_starts_are_repeated(void)
+{
+    struct ictus_harmony harmony;
+    for (int i = 0; i < 20; i++) {
+        REQUIRE(!ictus_harmonize_retry(MPI_COMM_WORLD, 3, &harmony));
+        CHECK(harmony.attempts >= 1 && harmony.attempts <= 4);
+        int64_t first = harmony.deadline.ns;
+        MPI_Bcast(&first, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+        CHECK(first == harmony.deadline.ns);
+    }
+    CHECK(ictus_harmonize_retry(MPI_COMM_WORLD, -1, NULL) == ICTUS_ERR_ARG);
+}
+
+/* Stopped for half a second somewhere inside the calls: it ends, and goes on as before. */
+static void a_stopped_process_does_no_harm(void)
+{
+    if (check_rank == check_size - 1) {
+        char command[160];
+        (void)snprintf(command, sizeof(command),
+                       "(sleep 0.1; kill -STOP %d; sleep 0.5; kill -CONT %d) >/dev/null 2>&1 &",
+                       (int)getpid(), (int)getpid());
+        CHECK(system(command) == 0);
+    }
+    struct ictus_harmonize_stats before;
+    struct ictus_harmonize_stats after;
+    CHECK(!ictus_harmonize_stats(MPI_COMM_WORLD, &before));
+    double start = MPI_Wtime();
+    int go_on = 1;
+    while (go_on) { /* a second, by rank 0's watch */
+        CHECK(!ictus_harmonize(MPI_COMM_WORLD, NULL));
+        go_on = MPI_Wtime() - start < 1.0;
+        MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    CHECK(!ictus_harmonize_stats(MPI_COMM_WORLD, &after));
+    CHECK(after.calls > before.calls);
+    CHECK(after.slack_ns <= 100e6); /* the stall is not waited for */
+}
+
+int main(int argc, char **argv)
+{
+    check_mpi_init(&argc, &argv, MPI_THREAD_SINGLE);
+    options_are_inherited();
+    late_starts_are_repeated();
+    a_stopped_process_does_no_harm();
+    return check_mpi_finish();
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every algorithm on a simulated source: bounds hold against exact truth, costs are as published
+ * (messages counted, not timed), history is used, malformed specifications are refused.
+ */
+#include "exchange/exchange.h"
+#include "sync/clock.h"
+
+#include <ictus/clock.h>
+
+#include <stdint.h>
+#include <time.h>
+
+#include <unistd.h>
+
+#include "check_mpi.h"
+
+#define SKEWED "sim:offset=1.5s,drift=50ppm,scope=process,seed=5"
+#define NEGATIVE "sim:offsets=-900000000,drift=50ppm,scope=process,seed=5"
+
+static int64_t monotonic_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* The local instant that stands for a true one, by bisection around a known pair. */
+static int64_t local_at(const struct ictus_clock *clock, int64_t truth)
+{
+    const struct ictus_time here = ictus_clock_local(clock);
+    struct ictus_time at = {0};
+    REQUIRE(!ictus_clock_truth(clock, here, &at));
+    int64_t low = here.ns + (truth - at.ns) - INT64_C(10000000000);
+    int64_t high = here.ns + (truth - at.ns) + INT64_C(10000000000);
+    while (high - low > 1) {
+        const struct ictus_time middle = {low + (high - low) / 2};
+        REQUIRE(!ictus_clock_truth(clock, middle, &at));
+        if (at.ns <= truth) {
+            low = middle.ns;
+        } else {
+            high = middle.ns;
+        }
+    }
+    return low;
+}
+
+static void within_bound(const struct ictus_clock *clock, const char *spec)
+{
+    int64_t now = monotonic_ns();
+    MPI_Bcast(&now, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+    for (int seconds = 0; seconds <= 10; seconds += 5) {
+        const struct ictus_time local = {local_at(clock, now + seconds * INT64_C(1000000000))};
+        struct ictus_reading reading;
+        REQUIRE(!ictus_clock_map_reading(clock, local, &reading));
+        int64_t first = reading.time.ns;
+        MPI_Bcast(&first, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+        const double error = fabs((double)(reading.time.ns - first));
+        CHECK(error <= reading.bound_ns + 2.0);
+        CHECK(check_rank == 0 || reading.sigma_ns > 0.0);
+        if (error > reading.bound_ns + 2.0) {
+            (void)fprintf(stderr, "%s: rank %d of %d, +%d s: error %g ns, bound %g ns\n", spec,
+                          check_rank, check_size, seconds, error, reading.bound_ns);
+        }
+    }
+}
+
+static void stays_within_its_bound(const char *spec)
+{
+    struct ictus_clock *clock = NULL;
+    struct ictus_why why = {""};
+    const int err = ictus_clock_create_why(MPI_COMM_WORLD, spec, &clock, &why);
+    if (err && check_rank == 0) {
+        (void)fprintf(stderr, "%s: %s\n", spec, why.text);
+    }
+    REQUIRE(!err);
+    within_bound(clock, spec);
+    for (int k = 0; k < 3; k++) {
+        REQUIRE(!ictus_clock_resync(clock));
+    }
+    within_bound(clock, spec);
+    struct ictus_sync_stats stats;
+    CHECK(!ictus_clock_stats(clock, &stats) && stats.synced == 4);
+    /* Processes that take turns on a core look as if clocks jumped: then they begin anew, and say
+     * so. */
+    CHECK(stats.steps == 0 || check_size > (int)sysconf(_SC_NPROCESSORS_ONLN));
+    ictus_clock_free(clock);
+}
+
+/* What one run of an algorithm sends in all, and what its busiest process sends. */
+struct cost {
+    uint64_t exchanges, exchanges_max, messages, messages_max;
+};
+
+static struct cost cost_of(const char *text)
+{
+    struct sync *sync = NULL;
+    struct source *source = NULL;
+    struct ictus_why why = {""};
+    const struct source_place place = {check_rank, check_rank};
+    REQUIRE(!ictusi_sync_create(text, &sync, &why));
+    REQUIRE(!ictusi_source_open(SKEWED, &place, &source, &why));
+    struct sync_run run = {.comm = MPI_COMM_WORLD, .source = source, .crowded = true};
+    run.base = ictusi_line_identity();
+    run.base.anchor = ictusi_source_read(source);
+    REQUIRE(!ictusi_sync_run(sync, &run));
+    struct cost c = {0, 0, 0, 0};
+    MPI_Allreduce(&run.exchanges, &c.exchanges, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(&run.exchanges, &c.exchanges_max, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(&run.messages, &c.messages, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(&run.messages, &c.messages_max, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+    ictusi_source_free(source);
+    ictusi_sync_free(sync);
+    return c;
+}
+
+/* Of the binomial tree that has rank 0 at its root: rounds that rank 0 takes part in. */
+static uint64_t root_rounds(void)
+{
+    uint64_t rounds = 0;
+    int power = 1;
+    while (power <= check_size / 2) {
+        power *= 2;
+        rounds++;
+    }
+    return rounds + (check_size > power ? 1 : 0);
+}
+
+static void costs_are_as_published(void)
+{
+    const uint64_t clients = (uint64_t)check_size - 1;
+    /* p - 1 lines of 6 points of 5 exchanges; every exchange is two messages; a line's error one.
+     */
+    struct cost c = cost_of("hca3:fitpoints=6,exchanges=5");
+    CHECK(c.exchanges == 30 * clients && c.exchanges_max == (clients ? 30 : 0));
+    CHECK(c.messages == 61 * clients);
+    CHECK(check_size == 1 || c.messages_max <= 31 * root_rounds() + 30);
+    c = cost_of("hca3-offset:exchanges=5");
+    CHECK(c.exchanges == 5 * clients);
+    /* HCA2: the same, and one message with the subtree's lines a pair. */
+    c = cost_of("hca2:fitpoints=6,exchanges=5");
+    CHECK(c.exchanges == 30 * clients && c.messages <= 62 * clients);
+    /* HCA: p - 1 offsets more, all by rank 0. */
+    c = cost_of("hca:fitpoints=6,exchanges=5");
+    CHECK(c.exchanges == 35 * clients && c.messages <= 72 * clients);
+    CHECK(check_size == 1 || c.messages_max >= 5 * clients);
+    /* The linear ones: every exchange is with rank 0. */
+    c = cost_of("skampi:exchanges=5");
+    CHECK(c.exchanges == 5 * clients && c.messages_max == 5 * clients);
+    c = cost_of("jk:fitpoints=6,exchanges=5");
+    CHECK(c.exchanges == 30 * clients && c.messages_max == 30 * clients);
+    c = cost_of("jk:fitpoints=6,exchanges=5,offset=mean-rtt");
+    CHECK(c.exchanges == 35 * clients); /* the round trip first */
+    /* Netgauge: at least patience + 1 a pair, and its end is told. */
+    c = cost_of("netgauge:patience=7");
+    CHECK(c.exchanges >= 8 * clients);
+}
+
+/* Mesh: no process's share grows with their number. */
+static void mesh_costs_the_same_everywhere(void)
+{
+    const struct cost c = cost_of("mesh:rounds=6,exchanges=5,sweeps=2,window=2s");
+    const int most = check_size - 1 + check_size % 2;
+    const uint64_t rounds = most < 6 ? (uint64_t)most : 6;
+    if (check_size > 1) {
+        /* Pairs of all rounds; a trial of at most 4 rounds of 6 comes first. */
+        const uint64_t per_round = (uint64_t)check_size / 2;
+        const uint64_t burst = 30 / rounds;
+        const uint64_t trial = 6 * (rounds < 4 ? rounds : 4) * per_round;
+        CHECK(c.exchanges == 2 * burst * rounds * per_round + trial);
+        CHECK(c.exchanges_max <= 2 * burst * rounds + 24);
+    } else {
+        CHECK(c.exchanges == 0);
+    }
+}
+
+static void tolerance_is_reached_or_told(void)
+{
+    struct ictus_clock *clock = NULL;
+    struct ictus_why why = {""};
+    int err = ictus_clock_create_why(
+        MPI_COMM_WORLD, "mesh:tolerance=1ms,horizon=10s,window=0.1@" SKEWED, &clock, &why);
+    CHECK(!err);
+    ictus_clock_free(clock);
+    clock = NULL;
+    err = ictus_clock_create_why(MPI_COMM_WORLD,
+                                 "mesh:tolerance=0.1ns,horizon=10s,window=0.05,limit=0.2@" SKEWED,
+                                 &clock, &why);
+    CHECK(check_size == 1 ? !err : err == ICTUS_ERR_TOLERANCE);
+    CHECK(check_size == 1 || strstr(why.text, "tolerance=0.0001 us was asked"));
+    ictus_clock_free(clock);
+}
+
+static void malformed_specs_are_refused(void)
+{
+    static const char *const bad[] = {"mesh:sweeps=1",
+                                      "mesh:rounds=0",
+                                      "mesh:window=-1s",
+                                      "mesh:walk=0",
+                                      "mesh:tolerance=2us,horizon=x",
+                                      "mesh(hca3)",
+                                      "mesh:pair=median",
+                                      "jk:fitpoints=1",
+                                      "skampi:fitpoints=3",
+                                      "netgauge:patience=0",
+                                      "hca2:offset=best",
+                                      "mesh:rounds=1e3"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct ictus_clock *clock = NULL;
+        struct ictus_why why = {""};
+        const int err = ictus_clock_create_why(MPI_COMM_WORLD, bad[i], &clock, &why);
+        CHECK(err == ICTUS_ERR_SPEC || err == ICTUS_ERR_UNKNOWN);
+        CHECK(why.text[0] && !clock);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    check_mpi_init(&argc, &argv, MPI_THREAD_SINGLE);
+    stays_within_its_bound("mesh:window=0.1@" SKEWED);
+    stays_within_its_bound("mesh:window=0.05,sweeps=5,pair=skampi@" SKEWED);
+    stays_within_its_bound("mesh:window=0.05,rounds=2,pair=adaptive@" SKEWED);
+    stays_within_its_bound("hierarchy(mesh,propagate(mesh:window=0.05))@" SKEWED);
+    stays_within_its_bound("skampi:exchanges=20@" SKEWED);
+    stays_within_its_bound("jk:fitpoints=20,exchanges=10@" SKEWED);
+    stays_within_its_bound("hca:fitpoints=20,exchanges=10@" SKEWED);
+    stays_within_its_bound("hca2:fitpoints=20,exchanges=10@" SKEWED);
+    stays_within_its_bound("netgauge:patience=20@" SKEWED);
+    stays_within_its_bound("mesh:window=0.05@" NEGATIVE);
+    stays_within_its_bound("hca2:fitpoints=20,exchanges=10@" NEGATIVE);
+    costs_are_as_published();
+    mesh_costs_the_same_everywhere();
+    tolerance_is_reached_or_told();
+    malformed_specs_are_refused();
+    return check_mpi_finish();
+}

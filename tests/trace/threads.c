@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Threads that send to the next process and receive from the one before at the same time, each on a
+ * communicator of its own; prints what a trace must hold like basic.c. Skipped (77) without
+ * MPI_THREAD_MULTIPLE.
+ */
+#include <mpi.h>
+
+#include <pthread.h>
+#include <stdio.h>
+
+enum { THREADS = 3, ROUNDS = 200 };
+
+struct task {
+    MPI_Comm comm;
+    int rank, size;
+};
+
+static void *work(void *argument)
+{
+    const struct task *task = argument;
+    const int next = (task->rank + 1) % task->size;
+    const int before = (task->rank + task->size - 1) % task->size;
+    for (int i = 0; i < ROUNDS; i++) {
+        int out = i;
+        int in = -1;
+        MPI_Request requests[2];
+        MPI_Irecv(&in, 1, MPI_INT, before, i, task->comm, &requests[0]);
+        MPI_Isend(&out, 1, MPI_INT, next, i, task->comm, &requests[1]);
+        if (i % 2) {
+            MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        } else {
+            int flag = 0;
+            while (!flag) {
+                MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE);
+            }
+        }
+        if (in != i) {
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    int provided = 0;
+    int rank = 0;
+    int size = 0;
+    struct task tasks[THREADS];
+    pthread_t threads[THREADS];
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (provided < MPI_THREAD_MULTIPLE) {
+        MPI_Finalize();
+        return 77;
+    }
+    for (int i = 0; i < THREADS; i++) {
+        tasks[i] = (struct task){MPI_COMM_NULL, rank, size};
+        MPI_Comm_dup(MPI_COMM_WORLD, &tasks[i].comm);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_create(&threads[i], NULL, work, &tasks[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        MPI_Comm_free(&tasks[i].comm);
+    }
+    if (rank == 0) {
+        const long messages = (long)THREADS * ROUNDS * size;
+        printf("MPI_ISEND %ld\nMPI_ISEND_COMPLETE %ld\n", messages, messages);
+        printf("MPI_IRECV_REQUEST %ld\nMPI_IRECV %ld\n", messages, messages);
+    }
+    MPI_Finalize();
+    return 0;
+}

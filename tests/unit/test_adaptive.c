@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Envelope and adaptive pair estimator: exactness, guard, honesty, bad input. */
+#include "core/adaptive.h"
+#include "core/bounds.h"
+#include "core/envelope.h"
+#include "core/fit.h"
+#include "core/random.h"
+
+#include <ictus/error.h>
+
+#include "../check.h"
+
+enum { COUNT = 800 };
+
+static const int64_t origins[] = {0, -5000000000, 1700000000000000000, -1700000000000000000};
+
+struct world {
+    int64_t origin, apart;
+    double drift, jitter, too_fast;
+};
+
+static void simulate(struct rng *rng, const struct world *w, struct stamp *stamps, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const double sent = 1e6 * (double)i;
+        double there = sent + 1500.0 + w->jitter * ictusi_rng_exponential(rng);
+        const double back = there + 1500.0 + w->jitter * ictusi_rng_exponential(rng);
+        if (ictusi_rng_uniform(rng) < w->too_fast) {
+            there -= 1400.0; /* the server's stamp is wrong: seemingly too early */
+        }
+        stamps[i].sent = w->origin + (int64_t)sent;
+        stamps[i].remote = w->origin + w->apart + (int64_t)nearbyint(there + w->drift * there);
+        stamps[i].received = w->origin + (int64_t)nearbyint(back);
+    }
+}
+
+static double missed(const struct line *line, const struct world *w, double later_ns)
+{
+    const double value = (double)(line->offset - w->apart) + line->frac + line->slope * later_ns;
+    return value - w->drift * ((double)(line->anchor - w->origin) + later_ns);
+}
+
+static void recovers_line_and_bounds_it(void)
+{
+    struct rng rng;
+    ictusi_rng_seed(&rng, 7, 0);
+    for (int k = 0; k < 12; k++) {
+        const struct world w = {origins[k % 4], -3200000000, (k - 6) * 8e-6, 300.0,
+                                k % 3 ? 0.0 : 0.002};
+        struct stamp stamps[COUNT];
+        struct line line;
+        struct line_error error;
+        simulate(&rng, &w, stamps, COUNT);
+        REQUIRE(!ictusi_fit_adaptive(stamps, COUNT, &line, &error, NULL));
+        CHECK_NEAR(missed(&line, &w, 0.0), 0.0, 8.0);
+        CHECK_NEAR(missed(&line, &w, 1e10), 0.0, 150.0);
+        CHECK(fabs(missed(&line, &w, 0.0)) <= error.bound_ns + 1.0);
+        CHECK(ictusi_line_error_sigma(&error, 0.0) < 10.0);
+        CHECK(error.bound_slope_ns_per_s >= ICTUSI_DRIFT_MAX_NS_PER_S);
+    }
+}
+
+static void works_from_one_exchange_up(void)
+{
+    struct rng rng;
+    ictusi_rng_seed(&rng, 8, 0);
+    const struct world w = {1700000000000000000, 12345678901, 0.0, 300.0, 0.0};
+    struct stamp stamps[COUNT];
+    simulate(&rng, &w, stamps, COUNT);
+    for (size_t n = 1; n < 120; n++) {
+        struct line line;
+        struct line_error error;
+        REQUIRE(!ictusi_fit_adaptive(stamps, n, &line, &error, NULL));
+        CHECK_NEAR(missed(&line, &w, 0.0), 0.0, 2000.0);
+        CHECK(fabs(missed(&line, &w, 0.0)) <= error.bound_ns + 1.0);
+    }
+}
+
+static void exact_without_jitter(void)
+{
+    struct rng rng;
+    ictusi_rng_seed(&rng, 9, 0);
+    const struct world w = {-1700000000000000000, 1, 12.5e-6, 0.0, 0.0};
+    struct stamp stamps[COUNT];
+    struct line line;
+    simulate(&rng, &w, stamps, COUNT);
+    for (size_t n = 20; n <= COUNT; n += 195) {
+        REQUIRE(!ictusi_fit_adaptive(stamps, n, &line, NULL, NULL));
+        CHECK_NEAR(missed(&line, &w, 0.0), 0.0, 1.0);
+    }
+}
+
+static void envelope_range_contains_every_fitting_line(void)
+{
+    struct rng rng;
+    ictusi_rng_seed(&rng, 10, 0);
+    const struct world w = {0, 5000, 20e-6, 300.0, 0.0};
+    struct stamp stamps[COUNT];
+    struct bounds bounds = {0};
+    struct envelope envelope = {0};
+    simulate(&rng, &w, stamps, COUNT);
+    REQUIRE(!ictusi_bounds_create(stamps, COUNT, &bounds));
+    REQUIRE(!ictusi_envelope_reserve(COUNT, &envelope));
+    ictusi_envelope_build(&bounds, &envelope);
+    double margin = 0.0;
+    const struct trend middle = ictusi_envelope_middle(&envelope, 2e5, &margin);
+    CHECK(margin >= 0.0);
+    for (double t = -2.0; t < 12.0; t += 0.5) {
+        double low = 0.0;
+        double high = 0.0;
+        REQUIRE(ictusi_envelope_range(&envelope, 2e5, t, &low, &high));
+        const double value = middle.at_zero + middle.slope * t;
+        const double truth =
+            5000.0 + w.drift * ((double)bounds.anchor + t * 1e9) - (double)bounds.base;
+        CHECK(low <= value + 1e-6 && value <= high + 1e-6);
+        CHECK(low <= truth + 1.0 && truth <= high + 1.0);
+    }
+    /* A step of the remote clock leaves no line. */
+    for (size_t i = COUNT / 2; i < COUNT; i++) {
+        bounds.upper[i] += 1e7;
+        bounds.lower[i] += 1e7;
+    }
+    double low = 0.0;
+    double high = 0.0;
+    ictusi_envelope_build(&bounds, &envelope);
+    CHECK(!ictusi_envelope_range(&envelope, 2e5, 0.0, &low, &high));
+    ictusi_envelope_free(&envelope);
+    ictusi_bounds_free(&bounds);
+}
+
+static void bad_stamps_are_told(void)
+{
+    struct line line;
+    const struct stamp backwards[] = {{100, 5, 110}, {90, 5, 95}};
+    const struct stamp negative[] = {{100, 5, 90}};
+    CHECK(ictusi_fit_adaptive(backwards, 0, &line, NULL, NULL) == ICTUS_ERR_SAMPLES);
+    CHECK(ictusi_fit_adaptive(backwards, 2, &line, NULL, NULL) == ICTUS_ERR_CLOCK);
+    CHECK(ictusi_fit_adaptive(negative, 1, &line, NULL, NULL) == ICTUS_ERR_CLOCK);
+}
+
+int main(void)
+{
+    recovers_line_and_bounds_it();
+    works_from_one_exchange_up();
+    exact_without_jitter();
+    envelope_range_contains_every_fitting_line();
+    bad_stamps_are_told();
+    return check_result();
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The statistics of ictus compare against known values and against simulated truth. */
+#include "../../tools/compare_stats.h"
+#include "../check.h"
+
+#include <core/random.h>
+
+enum { RESAMPLES = 2000, MOST = 64 };
+
+static void test_exact(void)
+{
+    /* complete separation of 5 and 5: two of binomial(10, 5) = 252 orders are as extreme */
+    const double low[] = {1, 2, 3, 4, 5};
+    const double high[] = {6, 7, 8, 9, 10};
+    struct comparison result;
+    compare_samples(low, 5, high, 5, RESAMPLES, 1, &result);
+    CHECK_NEAR(result.p, 2.0 / 252, 1e-12);
+    CHECK_NEAR(result.ratio, 8.0 / 3, 1e-12);
+    compare_samples(high, 5, low, 5, RESAMPLES, 1, &result);
+    CHECK_NEAR(result.p, 2.0 / 252, 1e-12);
+    /* 3 and 4 values, a wins 2 of 12 pairs: of 35 orders 1, 1, 2 win 0, 1, 2 */
+    const double a[] = {1, 3, 4.5};
+    const double b[] = {2, 4, 5, 6};
+    compare_samples(a, 3, b, 4, RESAMPLES, 1, &result);
+    CHECK_NEAR(result.p, 2 * (1 + 1 + 2 + 3) / 35.0, 1e-12);
+}
+
+static void test_equal(void)
+{
+    const double same[] = {2, 2, 2, 2, 2, 2};
+    struct comparison result;
+    compare_samples(same, 6, same, 6, RESAMPLES, 1, &result);
+    CHECK_NEAR(result.p, 1.0, 0);
+    CHECK_NEAR(result.ratio, 1.0, 0);
+    CHECK_NEAR(result.low, 1.0, 0);
+    CHECK_NEAR(result.high, 1.0, 0);
+}
+
+static void draw(struct rng *rng, double *values, size_t n, double scale, double grain)
+{
+    for (size_t i = 0; i < n; i++) {
+        const double value = scale * (1 + 0.3 * ictusi_rng_exponential(rng));
+        values[i] = grain > 0 ? grain * ceil(value / grain) : value;
+    }
+    compare_sort(values, n);
+}
+
+/* The interval covers the true ratio in 95 %, and the test finds a difference that is none in 5 %.
+ */
+static void test_truth(size_t n_a, size_t n_b, double grain)
+{
+    enum { TRIALS = 1000 };
+    double a[MOST];
+    double b[MOST];
+    struct comparison result;
+    struct rng rng;
+    int covered = 0;
+    int false_alarms = 0;
+    ictusi_rng_seed(&rng, 11, n_a * 100 + n_b);
+    for (int trial = 0; trial < TRIALS; trial++) {
+        draw(&rng, a, n_a, 1.0, 0);
+        draw(&rng, b, n_b, 1.2, 0);
+        compare_samples(a, n_a, b, n_b, RESAMPLES, (uint64_t)trial, &result);
+        covered += result.low <= 1.2 && result.high >= 1.2;
+        draw(&rng, a, n_a, 1.0, grain);
+        draw(&rng, b, n_b, 1.0, grain);
+        compare_samples(a, n_a, b, n_b, 100, (uint64_t)trial, &result);
+        false_alarms += result.p <= 0.05;
+    }
+    CHECK(covered >= 930 && covered <= 985);
+    CHECK(false_alarms >= 25 && false_alarms <= 75);
+}
+
+/* The resampling by order statistics is the plain bootstrap: same interval, drawn the long way. */
+static void test_plain_bootstrap(size_t n)
+{
+    enum { PLAIN = 20000 };
+    static double medians[PLAIN];
+    double a[MOST];
+    double again[MOST];
+    const double one[] = {1.0, 1.0};
+    struct comparison result;
+    struct rng rng;
+    ictusi_rng_seed(&rng, 5, n);
+    draw(&rng, a, n, 1.0, 0);
+    for (int r = 0; r < PLAIN; r++) {
+        for (size_t i = 0; i < n; i++) {
+            again[i] = a[ictusi_rng_below(&rng, n)];
+        }
+        compare_sort(again, n);
+        medians[r] = 0.5 * (again[(n - 1) / 2] + again[n / 2]);
+    }
+    compare_sort(medians, PLAIN);
+    compare_samples(one, 2, a, n, PLAIN, 7, &result);
+    CHECK_NEAR(result.low, medians[PLAIN / 40], 0.01);
+    CHECK_NEAR(result.high, medians[PLAIN - PLAIN / 40], 0.01);
+}
+
+static void test_intervals(void)
+{
+    const double a[3] = {1.0, 0.9, 1.0 / 0.9};
+    const double b[3] = {2.0, 1.8, 2.0 / 0.9};
+    struct comparison result;
+    compare_intervals(a, b, &result);
+    CHECK_NEAR(result.ratio, 2.0, 1e-12);
+    CHECK_NEAR(log(result.high / 2), sqrt(2) * log(1 / 0.9), 1e-9);
+    CHECK_NEAR(log(result.low / 2), -sqrt(2) * log(1 / 0.9), 1e-9);
+    CHECK(result.p < 1e-6);
+    compare_intervals(a, a, &result);
+    CHECK_NEAR(result.p, 1.0, 1e-12);
+}
+
+static void test_adjust(void)
+{
+    /* Benjamini and Hochberg's step-up by hand: p(i) n / i, made monotone from the largest */
+    const double p[] = {0.01, NAN, 0.04, 0.03, 0.005};
+    double adjusted[5];
+    compare_adjust(p, adjusted, 5);
+    CHECK_NEAR(adjusted[4], 0.02, 1e-12);
+    CHECK_NEAR(adjusted[0], 0.02, 1e-12);
+    CHECK_NEAR(adjusted[3], 0.04, 1e-12);
+    CHECK_NEAR(adjusted[2], 0.04, 1e-12);
+    CHECK(isnan(adjusted[1]));
+}
+
+int main(void)
+{
+    test_exact();
+    test_equal();
+    test_truth(31, 30, 0.05);
+    test_truth(60, 55, 0.02);
+    test_plain_bootstrap(9);
+    test_plain_bootstrap(20);
+    test_intervals();
+    test_adjust();
+    return check_result();
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pieces of the correction: the hash map, backward amortisation, the warp between points, the fit.
+ */
+#include "../check.h"
+
+#include "core/random.h"
+#include "correct/backward.h"
+#include "correct/fit.h"
+#include "correct/idmap.h"
+#include "correct/presync.h"
+#include "correct/warp.h"
+
+static void test_idmap(void)
+{
+    struct idmap map = {NULL, 0, 0};
+    CHECK(ictusi_idmap_get(&map, 1, 2) == IDMAP_NONE);
+    for (uint64_t i = 0; i < 5000; i++) {
+        CHECK(ictusi_idmap_put(&map, i * 64, i % 7, (int64_t)i) == 0);
+    }
+    CHECK(map.used == 5000);
+    for (uint64_t i = 0; i < 5000; i++) {
+        CHECK(ictusi_idmap_get(&map, i * 64, i % 7) == (int64_t)i);
+    }
+    CHECK(ictusi_idmap_get(&map, 64, 0) == IDMAP_NONE);
+    int64_t *slot = ictusi_idmap_at(&map, 64, 1, 99);
+    REQUIRE(slot);
+    CHECK(*slot == 1);
+    ictusi_idmap_fini(&map);
+}
+
+/* Points of one location with the given times and forward values. */
+static void set_point(struct points *points, uint64_t i, int64_t time, int64_t lead, int64_t room)
+{
+    points->time[i] = time;
+    points->value[i] = time + lead;
+    points->gap[i] = 1;
+    points->link[i] = NODE_NONE;
+    points->kind[i] = room >= 0 ? POINT_OUT : POINT_IN;
+    points->cap[i] = room >= 0 ? time + lead + room : CAP_NONE;
+}
+
+/* One jump and no limits: a line of the asked slope up to it. */
+static void test_ramp(void)
+{
+    struct points points;
+    struct backward_stats stats = {0, 0, 0, 0};
+    REQUIRE(ictusi_points_init(&points, 101, NULL) == 0);
+    for (uint64_t i = 0; i <= 100; i++) {
+        set_point(&points, i, (int64_t)i * 1000, i == 100 ? 500 : 0, -1);
+    }
+    CHECK(ictusi_backward(&points, 0, 101, 0.01, &stats) == 0);
+    for (uint64_t i = 0; i <= 100; i++) {
+        const int64_t left = (100 - (int64_t)i) * 10;
+        const int64_t want = left < 500 ? 500 - left : 0;
+        CHECK_NEAR(points.value[i] - points.time[i], want, 1);
+    }
+    CHECK(stats.largest_slope <= 0.01);
+    ictusi_points_fini(&points);
+}
+
+/* A send in the way breaks the line there; the slope behind it is that of the straight line. */
+static void test_limit(void)
+{
+    struct points points;
+    struct backward_stats stats = {0, 0, 0, 0};
+    REQUIRE(ictusi_points_init(&points, 101, NULL) == 0);
+    for (uint64_t i = 0; i <= 100; i++) {
+        set_point(&points, i, (int64_t)i * 1000, i == 100 ? 500 : 0, i == 90 ? 100 : -1);
+    }
+    CHECK(ictusi_backward(&points, 0, 101, 0.01, &stats) == 0);
+    CHECK(points.value[90] - points.time[90] == 100);
+    CHECK_NEAR(points.value[95] - points.time[95], 300, 1);
+    CHECK_NEAR(points.value[85] - points.time[85], 50, 1);
+    CHECK_NEAR(stats.largest_slope, 0.04, 0.002);
+    ictusi_points_fini(&points);
+}
+
+/* Whatever the jumps and limits: never below the forward values, above a limit, or out of order. */
+static void test_random_ramps(void)
+{
+    enum { N = 400 };
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct points points;
+        struct rng rng;
+        struct backward_stats stats = {0, 0, 0, 0};
+        int64_t forward[N];
+        int64_t time = 0;
+        int64_t lead = 0;
+        ictusi_rng_seed(&rng, seed, 0);
+        REQUIRE(ictusi_points_init(&points, N, NULL) == 0);
+        for (uint64_t i = 0; i < N; i++) {
+            const int64_t passed = (int64_t)ictusi_rng_below(&rng, 1000) + 1;
+            time += passed;
+            lead = lead > passed / 100 ? lead - passed / 100 : 0;
+            const bool send = ictusi_rng_below(&rng, 3) == 0;
+            lead +=
+                !send && ictusi_rng_below(&rng, 10) == 0 ? (int64_t)ictusi_rng_below(&rng, 900) : 0;
+            set_point(&points, i, time, lead, send ? (int64_t)ictusi_rng_below(&rng, 300) : -1);
+            forward[i] = points.value[i];
+        }
+        CHECK(ictusi_backward(&points, 0, N, 0.02, &stats) == 0);
+        for (uint64_t i = 0; i < N; i++) {
+            CHECK(points.value[i] >= forward[i]);
+            CHECK(points.cap[i] == CAP_NONE || points.value[i] <= points.cap[i]);
+            CHECK(i == 0 || points.value[i] > points.value[i - 1]);
+        }
+        ictusi_points_fini(&points);
+    }
+}
+
+/* Events between two points keep their order, their distinctness, and room for what follows. */
+static void test_warp(void)
+{
+    struct points points;
+    struct piece piece = {0, 0, 0, 0};
+    const struct clock_map map = {&piece, 1};
+    REQUIRE(ictusi_points_init(&points, 2, NULL) == 0);
+    set_point(&points, 0, 1000, 300, -1);
+    set_point(&points, 1, 1010, 296, -1);
+    points.gap[0] = 2;
+    points.gap[1] = 6;
+    struct warp warp = {.local = &map, .points = &points, .end = 2, .decay = 0.5, .slope = 0.01};
+    static const uint64_t in[] = {900, 1000, 1001, 1002, 1002, 1003, 1009, 1010, 5000};
+    uint64_t out[9];
+    for (int i = 0; i < 9; i++) {
+        out[i] = ictusi_warp_event(&warp, in[i]);
+    }
+    CHECK(out[1] == 1300);
+    CHECK(out[7] == 1306);
+    for (int i = 1; i < 9; i++) {
+        CHECK(in[i] == in[i - 1] ? out[i] >= out[i - 1] : out[i] > out[i - 1]);
+    }
+    CHECK(out[8] == 5000);
+    CHECK(warp.stats.events == 9 && warp.stats.largest_shift >= 300);
+    ictusi_points_fini(&points);
+}
+
+static void test_clock_map(void)
+{
+    static const int64_t times[] = {0, 1000, 3000};
+    static const double offsets[] = {10, 20, 0};
+    struct clock_map map = {NULL, 0};
+    uint32_t hint = 0;
+    REQUIRE(ictusi_clock_map_knots(&map, times, offsets, 3) == 0);
+    CHECK(clock_map_at(&map, 500, &hint) == 515);
+    CHECK(clock_map_at(&map, 2000, &hint) == 2010);
+    CHECK(clock_map_at(&map, 4000, &hint) == 3990);
+    CHECK(clock_map_at(&map, -1000, &hint) == -1000);
+    free(map.pieces);
+}
+
+static void test_straighten(void)
+{
+    double line[64];
+    double bent[64];
+    for (int i = 0; i < 64; i++) {
+        line[i] = 5.0 * i + (i % 2 ? 3 : -3);
+        bent[i] = (i - 32) * (i - 32) + (i % 2 ? 3 : -3);
+    }
+    ictusi_fit_straighten(line, 64, 64);
+    ictusi_fit_straighten(bent, 64, 64);
+    CHECK_NEAR(line[10] - line[9], 5, 0.01);
+    CHECK(bent[0] > 1000);
+}
+
+int main(void)
+{
+    test_idmap();
+    test_ramp();
+    test_limit();
+    test_random_ramps();
+    test_warp();
+    test_clock_map();
+    test_straighten();
+    return check_result();
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ranks and verdicts of matrices made up for the purpose. */
+#include "../../tools/matrix.h"
+
+#include "../check.h"
+
+static void set(struct matrix *m, int row, int column, double median)
+{
+    m->cells[row][column] = (struct cell){true, median, median * 0.98, median * 1.02, 0};
+}
+
+static void fill(struct matrix *m)
+{
+    static const char *const rows[] = {"default", "linear", "binomial"};
+    static const char *const syncs[] = {"mpi", "mpi:double_ring", "harmonize"};
+    memset(m, 0, sizeof(*m));
+    m->operation = "reduce";
+    m->bytes = 8;
+    m->processes = 16;
+    m->rows = 3;
+    m->columns = 3;
+    for (int i = 0; i < 3; i++) {
+        strcpy(m->algorithms[i], rows[i]);
+        strcpy(m->syncs[i], syncs[i]);
+        set(m, 0, i, 0.9e-6); /* the default is no winner of its own */
+        set(m, 1, i, 5e-6);
+        set(m, 2, i, 1e-6);
+    }
+}
+
+static const char *verdict(struct matrix *m)
+{
+    static char text[1024];
+    for (int i = 0; i < m->columns; i++) {
+        matrix_rank(m, i);
+    }
+    matrix_verdict(m, text, sizeof(text));
+    return text;
+}
+
+int main(void)
+{
+    static struct matrix m;
+    fill(&m);
+    CHECK(strstr(verdict(&m), "does not change the winner: binomial under harmonize"));
+    CHECK(m.cells[0][0].rank == 1 && m.cells[2][0].rank == 2 && m.cells[1][0].rank == 3);
+    set(&m, 1, 1, 0.2e-6); /* what S23 figure 2 shows */
+    CHECK_STR(verdict(&m),
+              "reduce of 8 bytes on 16 processes: the choice of barrier changes the winner: "
+              "binomial under harmonize, but linear under mpi:double_ring");
+    set(&m, 1, 2, 1.01e-6); /* as good as each other where it counts */
+    CHECK(strstr(verdict(&m), "does not change"));
+    m.cells[2][2].measured = false;
+    m.cells[1][2].measured = false;
+    m.cells[0][2].measured = false;
+    CHECK(strstr(verdict(&m), "nothing was measured"));
+    return check_result();
+}

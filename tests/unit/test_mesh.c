@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The mesh against known truth: exactness, honesty, history, clocks that step, bad input. */
+#include "../sim/world.h"
+#include "core/estimator.h"
+#include "core/matching.h"
+#include "core/mesh.h"
+
+#include <ictus/error.h>
+
+#include "../check.h"
+
+enum { SIZE_MAX_TESTED = 64, BURST = 40 };
+
+/* A mesh, the world it measures and what it said last. */
+struct bed {
+    struct world *world;
+    struct mesh *mesh;
+    struct line lines[SIZE_MAX_TESTED];
+    struct line_error errors[SIZE_MAX_TESTED];
+    struct mesh_quality quality;
+};
+
+static void open_bed(struct bed *b, const struct world_options *options)
+{
+    b->world = world_create(options);
+    REQUIRE(!ictusi_mesh_create(options->size, 1e-9, &b->mesh));
+}
+
+static void close_bed(struct bed *b)
+{
+    ictusi_mesh_free(b->mesh);
+    world_free(b->world);
+}
+
+static void sweep(struct bed *b, int rounds, uint64_t seed, double start_s)
+{
+    const int n = b->world->options.size;
+    struct mesh_edge edges[SIZE_MAX_TESTED * SIZE_MAX_TESTED / 2];
+    struct stamp stamps[BURST];
+    struct matching m;
+    size_t count = 0;
+    REQUIRE(!ictusi_matching_create(n, rounds, seed, &m));
+    world_wait(b->world, start_s);
+    for (int r = 0; r < m.rounds; r++) {
+        for (int i = 0; i < n; i++) {
+            if (ictusi_matching_asks(&m, r, i)) {
+                const int j = ictusi_matching_partner(&m, r, i);
+                struct offset o;
+                world_burst(b->world, i, j, BURST, stamps);
+                REQUIRE(!ictusi_offset_skampi(stamps, BURST, &o));
+                edges[count++] = (struct mesh_edge){
+                    i, j, o.at, o.offset, o.frac, o.half_width_ns, 0.0, o.rtt_min_ns};
+            }
+        }
+    }
+    REQUIRE(!ictusi_mesh_add(b->mesh, edges, count));
+    ictusi_matching_free(&m);
+}
+
+static int solve(struct bed *b)
+{
+    return ictusi_mesh_solve(b->mesh, b->lines, b->errors, 10.0, &b->quality);
+}
+
+static double worst(struct bed *b, double later_s)
+{
+    const double t = world_now(b->world) + later_s;
+    double most = 0.0;
+    for (int i = 0; i < b->world->options.size; i++) {
+        most = fmax(most, fabs(world_error(b->world, i, &b->lines[i], t)));
+    }
+    return most;
+}
+
+static void exact_without_jitter(void)
+{
+    static const int64_t origins[] = {0, -5000000000, 1700000000000000000, -1700000000000000000};
+    for (int n = 1; n <= 17; n++) {
+        struct world_options o = world_defaults(n, (uint64_t)n);
+        struct bed b;
+        o.jitter_ns = o.tail = o.walk = 0.0;
+        o.origin = origins[n % 4];
+        open_bed(&b, &o);
+        sweep(&b, 16, 1, 0.0);
+        sweep(&b, 16, 1, 0.3);
+        REQUIRE(!solve(&b));
+        CHECK_NEAR(worst(&b, 0.0), 0.0, 1.0);
+        CHECK_NEAR(worst(&b, 10.0), 0.0, 50.0); /* stamps are whole nanoseconds 0.3 s apart */
+        for (int i = 1; i < n; i++) {
+            CHECK(b.errors[i].bound_ns >= 1500.0 && b.errors[i].bound_ns < 20000.0);
+        }
+        close_bed(&b);
+    }
+}
+
+static void knows_how_good_it_is(void)
+{
+    enum { TRIALS = 200, SIZE = 24 };
+    static const double asymmetries[] = {0.0, 100.0};
+    for (int a = 0; a < 2; a++) {
+        double covered = 0.0;
+        for (int t = 0; t < TRIALS; t++) {
+            struct world_options o = world_defaults(SIZE, (uint64_t)t + 1);
+            struct bed b;
+            o.asymmetry_ns = asymmetries[a];
+            open_bed(&b, &o);
+            sweep(&b, 20, 1, 0.0);
+            sweep(&b, 20, 1, 0.3);
+            REQUIRE(!solve(&b));
+            const double now = world_now(b.world);
+            for (int i = 1; i < SIZE; i++) {
+                const double e = fabs(world_error(b.world, i, &b.lines[i], now));
+                covered += e <= 1.96 * ictusi_line_error_sigma(&b.errors[i], 0.0);
+                CHECK(e <= b.errors[i].bound_ns);
+            }
+            close_bed(&b);
+        }
+        CHECK_NEAR(covered / (TRIALS * (SIZE - 1)), 0.95, 0.02);
+    }
+}
+
+static void history_helps_and_shows_the_walk(void)
+{
+    enum { SIZE = 32 };
+    for (int k = 0; k < 3; k++) {
+        struct world_options o = world_defaults(SIZE, 5);
+        struct bed b;
+        o.walk = k == 0 ? 0.0 : k == 1 ? 1e-9 : 2e-8;
+        open_bed(&b, &o);
+        sweep(&b, 16, 1, 0.0);
+        sweep(&b, 16, 1, 0.3);
+        REQUIRE(!solve(&b));
+        const double first = ictusi_line_error_sigma(&b.errors[SIZE - 1], 10.0);
+        for (int s = 1; s <= 30; s++) {
+            sweep(&b, 16, (uint64_t)s + 1, s);
+            REQUIRE(!solve(&b));
+        }
+        if (k < 2) {
+            CHECK(ictusi_line_error_sigma(&b.errors[SIZE - 1], 10.0) < 0.8 * first);
+        }
+        if (k == 0) {
+            CHECK(b.quality.walk < 1e-9);
+            CHECK_NEAR(worst(&b, 10.0), 0.0, 30.0);
+        } else {
+            /* Against the reference: the walks of two clocks. */
+            CHECK(b.quality.walk > 0.5 * o.walk && b.quality.walk < 4.0 * o.walk);
+        }
+        close_bed(&b);
+    }
+}
+
+static void a_step_is_told(void)
+{
+    for (int when = 0; when < 3; when++) {
+        struct world_options o = world_defaults(12, 3);
+        struct bed b;
+        open_bed(&b, &o);
+        if (when == 0) { /* between the sweeps of the first synchronisation */
+            sweep(&b, 11, 1, 0.0);
+            b.world->clocks[7].origin += 10000000;
+            sweep(&b, 11, 1, 0.3);
+        } else if (when == 1) { /* between synchronisations */
+            sweep(&b, 11, 1, 0.0);
+            sweep(&b, 11, 1, 0.3);
+            REQUIRE(!solve(&b));
+            b.world->clocks[7].origin -= 1000000;
+            sweep(&b, 11, 2, 1.0);
+        } else { /* in the middle of a sweep: its second half is another one's */
+            sweep(&b, 11, 1, 0.0);
+            struct stamp stamps[BURST];
+            struct mesh_edge edges[66];
+            struct matching m;
+            size_t count = 0;
+            REQUIRE(!ictusi_matching_create(12, 11, 1, &m));
+            for (int r = 0; r < m.rounds; r++) {
+                b.world->clocks[7].origin += r == 5 ? 50000 : 0;
+                for (int i = 0; i < 12; i++) {
+                    if (ictusi_matching_asks(&m, r, i)) {
+                        const int j = ictusi_matching_partner(&m, r, i);
+                        struct offset f;
+                        world_burst(b.world, i, j, BURST, stamps);
+                        REQUIRE(!ictusi_offset_skampi(stamps, BURST, &f));
+                        edges[count++] = (struct mesh_edge){
+                            i, j, f.at, f.offset, f.frac, f.half_width_ns, 0.0, f.rtt_min_ns};
+                    }
+                }
+            }
+            REQUIRE(!ictusi_mesh_add(b.mesh, edges, count));
+            ictusi_matching_free(&m);
+        }
+        CHECK(solve(&b) == ICTUS_ERR_CLOCK);
+        CHECK(b.quality.suspect == 7);
+        /* It has forgotten, and begins anew. */
+        CHECK(solve(&b) == ICTUS_ERR_SAMPLES);
+        const double now = world_now(b.world);
+        sweep(&b, 11, 3, now);
+        sweep(&b, 11, 3, now + 0.3);
+        CHECK(!solve(&b));
+        CHECK_NEAR(worst(&b, 0.0), 0.0, 60.0);
+        close_bed(&b);
+    }
+}
+
+static void bad_input_is_told(void)
+{
+    struct mesh *mesh = NULL;
+    struct line lines[4];
+    struct line_error errors[4];
+    REQUIRE(!ictusi_mesh_create(4, 1e-9, &mesh));
+    CHECK(ictusi_mesh_solve(mesh, lines, errors, 1.0, NULL) == ICTUS_ERR_SAMPLES);
+    const struct mesh_edge wrong[] = {{0, 4, 0, 0, 0.0, 1.0, 0.0, 1.0},
+                                      {2, 2, 0, 0, 0.0, 1.0, 0.0, 1.0}};
+    CHECK(ictusi_mesh_add(mesh, &wrong[0], 1) == ICTUS_ERR_ARG);
+    CHECK(ictusi_mesh_add(mesh, &wrong[1], 1) == ICTUS_ERR_ARG);
+    const struct mesh_edge split[] = {{0, 1, 0, 5, 0.0, 9.0, 0.0, 9.0},
+                                      {2, 3, 0, 5, 0.0, 9.0, 0.0, 9.0}};
+    REQUIRE(!ictusi_mesh_add(mesh, split, 2));
+    CHECK(ictusi_mesh_solve(mesh, lines, errors, 1.0, NULL) == ICTUS_ERR_SAMPLES);
+    REQUIRE(!ictusi_mesh_add(mesh, split, 0));
+    CHECK(ictusi_mesh_solve(mesh, lines, errors, 1.0, NULL) == ICTUS_ERR_SAMPLES);
+    ictusi_mesh_free(mesh);
+    ictusi_mesh_free(NULL);
+}
+
+int main(void)
+{
+    exact_without_jitter();
+    knows_how_good_it_is();
+    history_helps_and_shows_the_walk();
+    a_step_is_told();
+    bad_input_is_told();
+    return check_result();
+}

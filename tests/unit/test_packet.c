@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* NTP packets: codec, eras, checks, authenticators, and a storm of damaged ones. */
+#include "core/random.h"
+#include "lock/keys.h"
+#include "lock/packet.h"
+
+#include "../check.h"
+
+#include <unistd.h>
+
+static const int64_t second = INT64_C(1000000000);
+
+static struct packet sample_packet(void)
+{
+    const struct packet p = {.leap = 1,
+                             .version = 4,
+                             .mode = PACKET_SERVER,
+                             .stratum = 2,
+                             .poll = 6,
+                             .precision = -23,
+                             .root_delay_ns = 1.5e6,
+                             .root_dispersion_ns = 2.5e6,
+                             .reference_id = 0x47505300,
+                             .reference = 0x1122334455667788,
+                             .origin = 0x8877665544332211,
+                             .receive = 0x0123456789abcdef,
+                             .transmit = 0xfedcba9876543210};
+    return p;
+}
+
+static void test_round_trip(void)
+{
+    uint8_t bytes[PACKET_BYTES];
+    struct packet q;
+    const struct packet p = sample_packet();
+    ictusi_packet_encode(&p, bytes);
+    CHECK(bytes[0] == (1 << 6 | 4 << 3 | 4));
+    REQUIRE(ictusi_packet_decode(bytes, sizeof(bytes), &q));
+    CHECK(q.leap == 1 && q.version == 4 && q.mode == 4 && q.stratum == 2);
+    CHECK(q.poll == 6 && q.precision == -23 && q.reference_id == p.reference_id);
+    CHECK(q.origin == p.origin && q.receive == p.receive && q.transmit == p.transmit);
+    /* Root values never shrink on the wire, and grow by at most a unit of 2^-16 s. */
+    CHECK(q.root_delay_ns >= 1.5e6 && q.root_delay_ns < 1.5e6 + 2 * 15259);
+    CHECK(q.root_dispersion_ns >= 2.5e6 && q.root_dispersion_ns < 2.5e6 + 2 * 15259);
+    CHECK(!ictusi_packet_decode(bytes, PACKET_BYTES - 1, &q));
+}
+
+static void test_stamps(void)
+{
+    struct rng rng;
+    ictusi_rng_seed(&rng, 5, 0);
+    for (int i = 0; i < 20000; i++) {
+        /* From 1970 to 2191, through two ends of eras; the pivot is up to 60 years off. */
+        const int64_t t = (int64_t)ictusi_rng_below(&rng, UINT64_C(7000000000) * 1000000000);
+        const int64_t off = ((int64_t)ictusi_rng_below(&rng, 120) - 60) * 31557600 * second;
+        CHECK_NEAR((double)(ictusi_packet_unix(ictusi_packet_stamp(t), t + off) - t), 0, 1);
+    }
+    /* 2036-02-07T06:28:16Z, the end of era 0, is stamp 0, which must not mean "none". */
+    CHECK(ictusi_packet_stamp(INT64_C(2085978496) * second) == 1);
+    CHECK(ictusi_packet_stamp(0) >> 32 == 2208988800U);
+    CHECK(ictusi_packet_unix(ictusi_packet_stamp(-second / 2), 0) == -second / 2);
+}
+
+static void test_checks(void)
+{
+    const struct packet_request request = {.transmit = 7, .receive = 9};
+    struct packet p = sample_packet();
+    bool interleaved = true;
+    p.origin = 7;
+    CHECK(ictusi_packet_check_header(&p, &request, &interleaved) == PACKET_GOOD && !interleaved);
+    p.origin = 9;
+    CHECK(ictusi_packet_check_header(&p, &request, &interleaved) == PACKET_GOOD && interleaved);
+    p.origin = 8;
+    CHECK(ictusi_packet_check_header(&p, &request, &interleaved) == PACKET_ORIGIN);
+    p.origin = 0;
+    const struct packet_request basic = {.transmit = 7, .receive = 0};
+    CHECK(ictusi_packet_check_header(&p, &basic, &interleaved) == PACKET_ORIGIN);
+    p.origin = 7;
+    p.mode = PACKET_CLIENT;
+    CHECK(ictusi_packet_check_header(&p, &request, &interleaved) == PACKET_NOT_SERVER);
+    p.mode = PACKET_SERVER;
+    p.version = 5;
+    CHECK(ictusi_packet_check_header(&p, &request, &interleaved) == PACKET_VERSION);
+    CHECK(ictusi_packet_check_content(&p, 1e9) == PACKET_GOOD);
+    p.stratum = 16;
+    CHECK(ictusi_packet_check_content(&p, 1e9) == PACKET_UNSYNCHRONISED);
+    p.stratum = 0;
+    CHECK(ictusi_packet_check_content(&p, 1e9) == PACKET_KISS);
+    p.reference_id = 0;
+    CHECK(ictusi_packet_check_content(&p, 1e9) == PACKET_UNSYNCHRONISED);
+    p.stratum = 1;
+    p.leap = 3;
+    CHECK(ictusi_packet_check_content(&p, 1e9) == PACKET_UNSYNCHRONISED);
+    p.leap = 0;
+    CHECK(ictusi_packet_check_content(&p, 3e6) == PACKET_DISTANCE);
+    p.transmit = 0;
+    CHECK(ictusi_packet_check_content(&p, 1e9) == PACKET_TIMES);
+}
+
+static void test_trailer(void)
+{
+    uint8_t bytes[PACKET_MAX] = {0};
+    struct packet_mac mac;
+    CHECK(ictusi_packet_trailer(bytes, 48, &mac) && !mac.present);
+    bytes[51] = 5;
+    CHECK(ictusi_packet_trailer(bytes, 68, &mac) && mac.present && mac.key == 5 &&
+          mac.offset == 48 && mac.length == 16);
+    CHECK(ictusi_packet_trailer(bytes, 52, &mac) && mac.length == 0);
+    CHECK(!ictusi_packet_trailer(bytes, 56, &mac));
+    CHECK(!ictusi_packet_trailer(bytes, 49, &mac));
+    /* An extension field of 28 bytes before an authenticator of 20; then one that overruns. */
+    memset(bytes, 0, sizeof(bytes));
+    bytes[51] = 28;
+    bytes[48 + 28 + 3] = 6;
+    CHECK(ictusi_packet_trailer(bytes, 48 + 28 + 20, &mac) && mac.present && mac.key == 6);
+    bytes[51] = 200;
+    CHECK(!ictusi_packet_trailer(bytes, 48 + 28 + 20, &mac));
+    bytes[51] = 0;
+    CHECK(!ictusi_packet_trailer(bytes, 48 + 28 + 20, &mac));
+}
+
+/* Random bytes and damaged good packets of every length: nothing is read outside, nothing loops. */
+static void test_storm(void)
+{
+    struct rng rng;
+    ictusi_rng_seed(&rng, 11, 0);
+    int malformed = 0, accepted = 0;
+    for (int i = 0; i < 200000; i++) {
+        const size_t length = (size_t)ictusi_rng_below(&rng, 160);
+        uint8_t *bytes = malloc(length + 1); /* exact, so that sanitizers see an overrun */
+        struct packet p = sample_packet();
+        uint8_t good[PACKET_BYTES];
+        struct packet_mac mac;
+        bool interleaved = false;
+        const struct packet_request request = {.transmit = p.origin, .receive = 3};
+        REQUIRE(bytes);
+        ictusi_packet_encode(&p, good);
+        for (size_t b = 0; b < length; b++) {
+            const bool keep = i % 2 && b < PACKET_BYTES && ictusi_rng_below(&rng, 24);
+            bytes[b] = keep ? good[b] : (uint8_t)ictusi_rng_below(&rng, 256);
+        }
+        if (!ictusi_packet_decode(bytes, length, &p) ||
+            !ictusi_packet_trailer(bytes, length, &mac)) {
+            malformed++;
+        } else if (!ictusi_packet_check_header(&p, &request, &interleaved) &&
+                   !ictusi_packet_check_content(&p, 1e12)) {
+            accepted++;
+            CHECK(p.origin == request.transmit && p.mode == PACKET_SERVER);
+            CHECK(!mac.present || mac.offset + 4 + mac.length == length);
+        }
+        free(bytes);
+    }
+    CHECK(malformed > 10000);
+    CHECK(accepted > 100); /* damage elsewhere than in what is checked */
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    REQUIRE(file);
+    (void)fputs(text, file);
+    REQUIRE(fclose(file) == 0);
+}
+
+/* RFC 4493, 4: AES-CMAC test vectors with this key; example 3 has 40 bytes. */
+static void test_keys(void)
+{
+    static const uint8_t message[40] = {0x6b, 0xc1, 0xbe, 0xe2, 0x2e, 0x40, 0x9f, 0x96, 0xe9, 0x3d,
+                                        0x7e, 0x11, 0x73, 0x93, 0x17, 0x2a, 0xae, 0x2d, 0x8a, 0x57,
+                                        0x1e, 0x03, 0xac, 0x9c, 0x9e, 0xb7, 0x6f, 0xac, 0x45, 0xaf,
+                                        0x8e, 0x51, 0x30, 0xc8, 0x1c, 0x46, 0xa3, 0x5c, 0xe4, 0x11};
+    static const uint8_t wanted[16] = {0xdf, 0xa6, 0x67, 0x47, 0xde, 0x9a, 0xe6, 0x30,
+                                       0x30, 0xca, 0x32, 0x61, 0x14, 0x97, 0xc8, 0x27};
+    uint8_t bytes[sizeof(message) + KEY_MAC_BYTES];
+    char path[] = "/tmp/ictus-keys-XXXXXX";
+    struct keys keys;
+    struct ictus_why why;
+    REQUIRE(close(mkstemp(path)) == 0);
+    write_file(path, "# keys\n\n7 AES128 HEX:2b7e151628aed2a6abf7158809cf4f3c # one\n");
+    const int err = ictusi_keys_read(path, &keys, &why);
+    if (err == ICTUS_ERR_UNSUPPORTED) {
+        (void)unlink(path);
+        return;
+    }
+    REQUIRE(err == ICTUS_OK);
+    const struct key *key = ictusi_keys_find(&keys, 7);
+    REQUIRE(key);
+    CHECK(!ictusi_keys_find(&keys, 8));
+    memcpy(bytes, message, sizeof(message));
+    CHECK(ictusi_key_sign(key, bytes, sizeof(message)) == sizeof(bytes));
+    CHECK(memcmp(bytes + sizeof(message) + 4, wanted, sizeof(wanted)) == 0);
+    CHECK(ictusi_key_verify(key, bytes, sizeof(message), 16));
+    CHECK(!ictusi_key_verify(key, bytes, sizeof(message), 12));
+    bytes[3] ^= 1;
+    CHECK(!ictusi_key_verify(key, bytes, sizeof(message), 16));
+    ictusi_keys_free(&keys);
+    write_file(path, "7 AES128 HEX:2b7e\n");
+    CHECK(ictusi_keys_read(path, &keys, &why) == ICTUS_ERR_FORMAT);
+    CHECK(strstr(why.text, ":1:") != NULL);
+    write_file(path, "0 AES128 HEX:2b7e151628aed2a6abf7158809cf4f3c\n");
+    CHECK(ictusi_keys_read(path, &keys, &why) == ICTUS_ERR_FORMAT);
+    (void)unlink(path);
+    CHECK(ictusi_keys_read(path, &keys, &why) == ICTUS_ERR_IO);
+}
+
+int main(void)
+{
+    test_round_trip();
+    test_stamps();
+    test_checks();
+    test_trailer();
+    test_storm();
+    test_keys();
+    return check_result();
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The shared page: readers against a writer at full speed, dead daemons, wrong files, instants. */
+#include "page/page.h"
+#include "page/timebase.h"
+
+#include "../check.h"
+
+#include <ictus/lock_daemon.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char directory[] = "/tmp/ictus-page-XXXXXX";
+static char path[200];
+
+static struct page_clock clock_at(int64_t anchor, double slope)
+{
+    const struct page_clock c = {.anchor = anchor,
+                                 .value = INT64_C(1800000000000000000),
+                                 .slope = slope,
+                                 .pp_ns2 = 1e4,
+                                 .ff_ns2_per_s2 = 4.0,
+                                 .bound_ns = 2000.0,
+                                 .bound_rate = 100.0,
+                                 .good_until = anchor + 60000000000,
+                                 .state = ICTUS_LOCK_LOCKED};
+    return c;
+}
+
+static void test_reading(void)
+{
+    struct page_writer writer, second;
+    struct ictus_lock *lock = NULL;
+    struct ictus_lock_reading r;
+    struct ictus_lock_status status;
+    struct ictus_why why;
+    CHECK(ictus_lock_open("none", directory, &lock, &why) == ICTUS_ERR_IO);
+    REQUIRE(ictusi_page_create(path, &writer, &why) == ICTUS_OK);
+    CHECK(ictusi_page_create(path, &second, &why) == ICTUS_ERR_EXISTS);
+    CHECK(strstr(why.text, "kept by process") != NULL);
+    REQUIRE(ictus_lock_open("t", directory, &lock, &why) == ICTUS_OK);
+    CHECK(ictus_lock_now(lock, &r) == ICTUS_ERR_SAMPLES);
+    CHECK(ictus_lock_status(lock, &status) == ICTUS_ERR_SAMPLES);
+    struct page_clock c = clock_at(INT64_C(5000000000), 1e-5);
+    ictusi_page_publish(&writer, &c);
+    const struct ictus_time later = {INT64_C(6000000000)};
+    REQUIRE(ictus_lock_map(lock, later, &r) == ICTUS_OK);
+    CHECK(r.time.ns == c.value + 1000010000);
+    CHECK_NEAR(r.sigma_ns, sqrt(1e4 + 4.0), 2.0); /* a chord until the next poll */
+    CHECK_NEAR(r.bound_ns, 2100.0, 1e-9);
+    CHECK(r.state == ICTUS_LOCK_LOCKED);
+    /* A slew of 1 us at 100 ppm is gone after 10 ms, and counts as error until then. */
+    c.slew_ns = 1000.0;
+    c.slew_rate = 1e-4;
+    ictusi_page_publish(&writer, &c);
+    const struct ictus_time at = {c.anchor}, half = {c.anchor + 5000000};
+    REQUIRE(ictus_lock_map(lock, at, &r) == ICTUS_OK);
+    CHECK(r.time.ns == c.value - 1000 && r.sigma_ns >= 1000.0);
+    REQUIRE(ictus_lock_map(lock, half, &r) == ICTUS_OK);
+    CHECK(r.time.ns == c.value + 5000000 + 50 - 500);
+    struct ictus_time back;
+    REQUIRE(ictus_lock_unmap(lock, r.time, &back) == ICTUS_OK);
+    CHECK_NEAR((double)(back.ns - half.ns), 0, 1);
+    /* Past its next poll and a grace it is in holdover, and says ever less. */
+    const struct ictus_time far = {c.good_until + 1};
+    REQUIRE(ictus_lock_map(lock, far, &r) == ICTUS_OK);
+    CHECK(r.state == ICTUS_LOCK_HOLDOVER && r.bound_ns > 7900.0);
+    CHECK_NEAR(r.sigma_ns, sqrt(1e4 + 4.0 * 3600.0), 1e-3);
+    memset(&status, 0, sizeof(status));
+    status.pid = 4711;
+    ictusi_page_report(&writer, &status);
+    REQUIRE(ictus_lock_status(lock, &status) == ICTUS_OK);
+    CHECK(status.pid == 4711 && status.alive == 1);
+    ictusi_page_close(&writer);
+    REQUIRE(ictus_lock_status(lock, &status) == ICTUS_OK);
+    CHECK(status.alive == 0);
+    CHECK(ictus_lock_now(lock, &r) == ICTUS_OK); /* the clock goes on */
+    /* A new daemon takes the page over; who still maps it sees an unlocked clock, not the old. */
+    REQUIRE(ictusi_page_create(path, &writer, &why) == ICTUS_OK);
+    CHECK(ictus_lock_now(lock, &r) == ICTUS_ERR_SAMPLES);
+    ictusi_page_close(&writer);
+    ictus_lock_close(lock);
+}
+
+/* The writer alternates two clocks that no mixture of their members resembles. */
+static void test_race(void)
+{
+    struct page_writer writer;
+    struct ictus_lock *lock = NULL;
+    struct ictus_why why;
+    REQUIRE(ictusi_page_create(path, &writer, &why) == ICTUS_OK);
+    struct page_clock even = clock_at(0, 0.0), odd = clock_at(1000, 0.0);
+    odd.value = INT64_C(1500000000000000000);
+    odd.bound_ns = 1.0;
+    odd.pp_ns2 = 9.0;
+    ictusi_page_publish(&writer, &even);
+    REQUIRE(ictus_lock_open("t", directory, &lock, &why) == ICTUS_OK);
+    const pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < 200000; i++) {
+            ictusi_page_publish(&writer, i % 2 ? &even : &odd);
+            for (volatile int pause = 0; pause < 2000; pause++) {
+            }
+        }
+        _exit(0);
+    }
+    int bad = 0, missed = 0, seen[2] = {0, 0}, status = 0;
+    for (;;) {
+        struct ictus_lock_reading r;
+        const struct ictus_time raw = {1000};
+        if (waitpid(child, &status, WNOHANG) == child) {
+            break;
+        }
+        for (int i = 0; i < 1000; i++) {
+            if (ictus_lock_map(lock, raw, &r)) {
+                missed++;
+                continue;
+            }
+            const bool is_odd = r.time.ns == odd.value;
+            seen[is_odd]++;
+            bad += is_odd ? r.sigma_ns != 3.0 || r.bound_ns != 1.0 : r.time.ns != even.value + 1000;
+        }
+    }
+    CHECK(bad == 0);
+    CHECK(missed == 0);
+    CHECK(seen[0] > 0 && seen[1] > 0);
+    /* Killed in the middle of writing: the slot in force is whole all the same. */
+    memset((void *)(uintptr_t)writer.page->clock[(writer.page->clock_turn + 1) & 1], 0x5a,
+           sizeof(writer.page->clock[0]));
+    struct ictus_lock_reading r;
+    const struct ictus_time raw = {1000};
+    CHECK(ictus_lock_map(lock, raw, &r) == ICTUS_OK && r.time.ns == even.value + 1000);
+    ictus_lock_close(lock);
+    ictusi_page_close(&writer);
+}
+
+static void test_wrong_files(void)
+{
+    struct ictus_lock *lock = NULL;
+    struct ictus_why why;
+    struct page_writer writer;
+    REQUIRE(ictusi_page_create(path, &writer, &why) == ICTUS_OK);
+    writer.page->header.boot[0] ^= 1;
+    CHECK(ictus_lock_open("t", directory, &lock, &why) == ICTUS_ERR_NOT_SHARED);
+    writer.page->header.boot[0] ^= 1;
+    writer.page->header.timens++;
+    CHECK(ictus_lock_open("t", directory, &lock, &why) == ICTUS_ERR_NOT_SHARED);
+    writer.page->header.version++;
+    CHECK(ictus_lock_open("t", directory, &lock, &why) == ICTUS_ERR_FORMAT);
+    ictusi_page_close(&writer);
+    REQUIRE(truncate(path, 100) == 0);
+    CHECK(ictus_lock_open("t", directory, &lock, &why) == ICTUS_ERR_FORMAT);
+    CHECK(ictus_lock_open("a/b", directory, &lock, &why) == ICTUS_ERR_SPEC);
+    REQUIRE(unlink(path) == 0 && symlink("/etc/passwd", path) == 0);
+    CHECK(ictus_lock_open("t", directory, &lock, &why) == ICTUS_ERR_IO);
+    CHECK(ictusi_page_create(path, &writer, &why) == ICTUS_ERR_IO);
+    (void)unlink(path);
+}
+
+static int64_t instant(const char *text, int64_t odd, double align, int64_t now, int *err)
+{
+    struct ictus_why why;
+    const struct ictus_at_when when = {.when = text, .odd_minute_s = odd, .align_s = align};
+    const struct ictus_time t = {now};
+    struct ictus_time out = {-1};
+    *err = ictus_at_instant(&when, t, &out, &why);
+    return out.ns;
+}
+
+static void test_instants(void)
+{
+    static const char *const wrong[] = {"",
+                                        "noon",
+                                        "+",
+                                        "+-1s",
+                                        "@",
+                                        "@12.",
+                                        "@1e9",
+                                        "2026-12-01T12:00:30",
+                                        "2026-02-30T12:00:30Z",
+                                        "2026-12-01 12:00:30Z",
+                                        "2026-12-01T12:00:30.Z",
+                                        "+900000h"};
+    const int64_t s = 1000000000, now = INT64_C(1780000000) * s; /* 2026-05-28T20:26:40Z */
+    int err = 0;
+    CHECK(instant("+2min", -1, 0, now, &err) == now + 120 * s && !err);
+    CHECK(instant("@1780000001.5", -1, 0, now, &err) == now + 3 * s / 2 && !err);
+    CHECK(instant("2026-05-28T20:26:41.25Z", -1, 0, now, &err) == now + 5 * s / 4 && !err);
+    CHECK(instant("+1s", -1, 60.0, now, &err) == now + 20 * s && !err);
+    CHECK(instant(NULL, 30, 0, now, &err) == now + (20 + 30) * s && !err);
+    CHECK(instant(NULL, 30, 0, now + 25 * s, &err) == now + (140 + 30) * s && !err);
+    (void)instant("2026-05-28T20:26:39Z", -1, 0, now, &err);
+    CHECK(err == ICTUS_ERR_SPEC);
+    (void)instant("2029-05-28T20:26:39Z", -1, 0, now, &err);
+    CHECK(err == ICTUS_ERR_SPEC);
+    (void)instant("+1s", 30, 0, now, &err);
+    CHECK(err == ICTUS_ERR_SPEC);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        (void)instant(wrong[i], -1, 0, now, &err);
+        CHECK(err == ICTUS_ERR_SPEC);
+    }
+}
+
+static void test_timebase(void)
+{
+    struct timebase base = {0};
+    CHECK(ictusi_timebase_read(&base) == 0);
+    const int64_t real = ictusi_real_now();
+    const int64_t raw = ictusi_timebase_raw(&base, real);
+    CHECK(ictusi_timebase_real(&base, raw) - real <= 1);
+    CHECK(llabs(ictusi_raw_now() - raw) < 1000000000);
+    base.real_minus_mono -= 1000000000; /* as if the clock had been set by a second */
+    CHECK(ictusi_timebase_read(&base) == TIMEBASE_STEPPED);
+    base.boot_minus_mono -= 5000000000;
+    CHECK(ictusi_timebase_read(&base) == TIMEBASE_SUSPENDED);
+    CHECK(ictusi_timebase_read(&base) == 0);
+}
+
+int main(void)
+{
+    REQUIRE(mkdtemp(directory) != NULL);
+    (void)snprintf(path, sizeof(path), "%s/ictus-lock.t", directory);
+    test_reading();
+    test_race();
+    test_wrong_files();
+    test_instants();
+    test_timebase();
+    (void)unlink(path);
+    (void)rmdir(directory);
+    return check_result();
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reference clocks on what their system calls and feeders would say. */
+#include "lock/card.h"
+#include "lock/reference.h"
+#include "lock/reference_gpsd.h"
+#include "lock/reference_phc.h"
+#include "lock/reference_shm.h"
+#include "lock/reference_sock.h"
+#include "lock/stamp.h"
+#include "lock/steer.h"
+
+#include "../check.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static const int64_t s = INT64_C(1000000000);
+static const int64_t noon = INT64_C(1800000000000000000);
+
+/* A pair that says: raw 100 s is the true noon. */
+static struct timebase pair(void)
+{
+    const struct timebase base = {.raw = 100 * s, .real = noon, .started = true};
+    return base;
+}
+
+static struct ptp_clock_time ptp(int64_t ns)
+{
+    const struct ptp_clock_time t = {.sec = ns / s, .nsec = (unsigned)(ns % s)};
+    return t;
+}
+
+static void test_phc(void)
+{
+    struct ptp_sys_offset_extended a;
+    struct sample sample;
+    const struct timebase base = pair();
+    memset(&a, 0, sizeof(a));
+    CHECK(!ictusi_phc_sample(&a, &base, 37, &sample));
+    a.n_samples = 3;
+    for (int i = 0; i < 3; i++) {
+        /* The device is TAI and 250 ns ahead; sandwiches of 900, 300, 1500 ns. */
+        static const int64_t width[] = {900, 300, 1500};
+        const int64_t at = noon + i * 10000;
+        a.ts[i][0] = ptp(at);
+        a.ts[i][1] = ptp(at + width[i] / 2 + 37 * s + 250);
+        a.ts[i][2] = ptp(at + width[i]);
+    }
+    REQUIRE(ictusi_phc_sample(&a, &base, 37, &sample));
+    CHECK(sample.local == 100 * s + 10000 + 150);
+    CHECK(sample.offset_ns + sample.local == noon + 10150 + 250);
+    CHECK_NEAR(sample.delay_ns, 300, 0);
+    CHECK(sample.bound_ns >= 150);
+}
+
+static int phc_fails(int fd, unsigned long request, void *argument)
+{
+    (void)fd;
+    (void)argument;
+    CHECK(request == PTP_SYS_OFFSET_EXTENDED);
+    errno = EOPNOTSUPP;
+    return -1;
+}
+
+static int pps_answers(int fd, unsigned long request, void *argument)
+{
+    struct pps_fdata *data = argument;
+    CHECK(request == PPS_FETCH && data->timeout.sec == 0);
+    struct timebase now = {0};
+    (void)ictusi_timebase_read(&now);
+    if (fd == 9) {
+        errno = ETIMEDOUT;
+        return -1;
+    }
+    data->info.assert_sequence = (unsigned)fd;
+    data->info.assert_tu.sec = now.real / s;
+    data->info.assert_tu.nsec = (int)(now.real % s);
+    return 0;
+}
+
+static void test_devices(void)
+{
+    const struct device_calls bad = {.ioctl = phc_fails}, pps = {.ioctl = pps_answers};
+    struct timebase base = {0};
+    struct sample sample;
+    unsigned sequence = 0;
+    CHECK(ictusi_phc_read(&bad, 3, &base, 37, &sample) == ICTUS_ERR_IO);
+    CHECK(ictusi_pps_read(&pps, 5, &base, 0, &sequence, &sample) == 1 && sequence == 5);
+    CHECK((sample.offset_ns + sample.local) % s == 0); /* a pulse is a whole second */
+    CHECK(ictusi_pps_read(&pps, 5, &base, 0, &sequence, &sample) == 0); /* the same pulse */
+    CHECK(ictusi_pps_read(&pps, 9, &base, 0, &sequence, &sample) == 0);
+    struct pps_fdata answer;
+    const struct timebase fixed = pair();
+    memset(&answer, 0, sizeof(answer));
+    CHECK(!ictusi_pps_sample(&answer, &fixed, 0, &sample));
+    /* The system's clock is 0.7 s slow; what is locked says which second it was. */
+    answer.info.assert_tu.sec = (noon - s) / s;
+    answer.info.assert_tu.nsec = 999999000;
+    REQUIRE(ictusi_pps_sample(&answer, &fixed, noon + 7 * s / 10, &sample));
+    CHECK(sample.offset_ns + sample.local == noon + s);
+}
+
+static void test_shm(void)
+{
+    struct shm_segment seg;
+    struct timebase base = pair();
+    struct sample sample;
+    memset(&seg, 0, sizeof(seg));
+    CHECK(ictusi_shm_take(&seg, &base, &sample) == 0);
+    seg.mode = 1;
+    seg.valid = 1;
+    seg.precision = -20;
+    seg.local_s = (noon - s) / s;
+    seg.local_us = 999990;
+    seg.local_ns = 999990500;
+    seg.reference_s = noon / s;
+    REQUIRE(ictusi_shm_take(&seg, &base, &sample) == 1);
+    CHECK(seg.valid == 0);
+    CHECK(sample.local == 100 * s - 9500);
+    CHECK(sample.offset_ns + sample.local == noon);
+    seg.valid = 1;
+    seg.local_ns = 5; /* an old feeder: nanoseconds that contradict the microseconds */
+    REQUIRE(ictusi_shm_take(&seg, &base, &sample) == 1);
+    CHECK(sample.local == 100 * s - 10000);
+    seg.valid = 1;
+    seg.leap = 3;
+    CHECK(ictusi_shm_take(&seg, &base, &sample) == 0);
+    seg.leap = 0;
+    seg.valid = 1;
+    seg.local_s -= 3600; /* what a dead feeder left */
+    CHECK(ictusi_shm_take(&seg, &base, &sample) == 0);
+}
+
+static void test_sock(void)
+{
+    struct timebase base = pair();
+    struct sample sample;
+    struct sock_message m = {.time = {.tv_sec = noon / s}, .offset = 0.25, .magic = 0x534f434b};
+    REQUIRE(ictusi_sock_sample(&m, sizeof(m), &base, 0, &sample));
+    CHECK(sample.local == 100 * s && sample.offset_ns + sample.local == noon + s / 4);
+    CHECK(!ictusi_sock_sample(&m, sizeof(m) - 1, &base, 0, &sample));
+    m.magic = 1;
+    CHECK(!ictusi_sock_sample(&m, sizeof(m), &base, 0, &sample));
+    m.magic = 0x534f434b;
+    m.offset = NAN;
+    CHECK(!ictusi_sock_sample(&m, sizeof(m), &base, 0, &sample));
+    /* A pulse: its fraction counts; the clock in force, 3 s ahead of the system's, has the second.
+     */
+    m.offset = -0.125;
+    m.pulse = 1;
+    REQUIRE(ictusi_sock_sample(&m, sizeof(m), &base, noon + 3 * s, &sample));
+    CHECK(sample.offset_ns + sample.local == noon + 3 * s - s / 8);
+}
+
+static void test_sock_socket(void)
+{
+    struct reference *reference = NULL;
+    struct ictus_why why;
+    struct sample samples[4];
+    struct timebase base = {0};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char spec[128];
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/ictus-sock-%d", getpid());
+    (void)snprintf(spec, sizeof(spec), "sock:%s", address.sun_path);
+    REQUIRE(ictusi_reference_open(spec, &reference, &why) == ICTUS_OK);
+    const int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+    struct sock_message m = {.offset = 0.001, .magic = 0x534f434b};
+    REQUIRE(gettimeofday(&m.time, NULL) == 0);
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(sendto(fd, &m, sizeof(m), 0, (const struct sockaddr *)&address, sizeof(address)) ==
+                (ssize_t)sizeof(m));
+    }
+    REQUIRE(sendto(fd, "x", 1, 0, (const struct sockaddr *)&address, sizeof(address)) == 1);
+    CHECK(ictusi_reference_read(reference, &base, 0, samples, 4) == 2);
+    const int64_t real = ictusi_timebase_real(&base, samples[0].local);
+    CHECK_NEAR((double)(samples[0].offset_ns + samples[0].local - real), 1e6, 10);
+    ictusi_reference_close(reference);
+    CHECK(access(address.sun_path, F_OK) != 0);
+    (void)close(fd);
+    static const char *const wrong[] = {"sock:",         "shm:-1",           "phc:/nonexistent",
+                                        "pps:/dev/null", "gpsd:127.0.0.1:1", "sundial"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        why.text[0] = '\0';
+        CHECK(ictusi_reference_open(wrong[i], &reference, &why) != ICTUS_OK);
+        CHECK(why.text[0] != '\0');
+    }
+}
+
+static void test_gpsd(void)
+{
+    const struct timebase base = pair();
+    struct sample sample;
+    /* As gpsd 3.22 writes it. */
+    CHECK(
+        ictusi_gpsd_sample("{\"class\":\"TOFF\",\"device\":\"/dev/ttyS0\",\"real_sec\":1800000000,"
+                           "\"real_nsec\":0,\"clock_sec\":1800000000,\"clock_nsec\":123456789,"
+                           "\"precision\":-2,\"shm\":\"NTP0\"}",
+                           &base, &sample));
+    CHECK(sample.local == 100 * s + 123456789);
+    CHECK(sample.offset_ns + sample.local == noon && !sample.kernel);
+    CHECK(ictusi_gpsd_sample("{\"class\":\"PPS\",\"real_sec\":1800000000,\"real_nsec\":0,"
+                             "\"clock_sec\":1800000000,\"clock_nsec\":5}",
+                             &base, &sample) &&
+          sample.kernel);
+    static const char *const wrong[] = {
+        "",
+        "{\"class\":\"TPV\"}",
+        "{\"class\":\"TOFF\"}",
+        "{\"class\":\"TOFF\",\"real_sec\":-1,\"real_nsec\":0,\"clock_sec\":1800000000,"
+        "\"clock_nsec\":0}",
+        "{\"class\":\"PPS\",\"real_sec\":99999999999999999999,\"real_nsec\":0,\"clock_sec\":1,"
+        "\"clock_nsec\":0}",
+        "{\"class\":\"PPS\",\"real_sec\":1800000000,\"real_nsec\":0,\"clock_sec\":1700000000,"
+        "\"clock_nsec\":0}"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        CHECK(!ictusi_gpsd_sample(wrong[i], &base, &sample));
+    }
+}
+
+static int card_answers(int fd, unsigned long request, void *argument)
+{
+    struct ptp_sys_offset_extended *a = argument;
+    CHECK(fd == 6 && request == PTP_SYS_OFFSET_EXTENDED && a->n_samples > 0);
+    const int64_t now = ictusi_real_now();
+    for (unsigned i = 0; i < a->n_samples; i++) {
+        a->ts[i][0] = ptp(now);
+        a->ts[i][1] = ptp(now + 40 + 12345 * s); /* the card counts from somewhere else */
+        a->ts[i][2] = ptp(now + 80);
+    }
+    return 0;
+}
+
+static void test_card(void)
+{
+    const struct device_calls calls = {.ioctl = card_answers}, bad = {.ioctl = phc_fails};
+    struct card card = {.fd = 6};
+    struct timebase base = {0};
+    char name[16] = "";
+    REQUIRE(ictusi_card_compare(&calls, &card, &base) == ICTUS_OK);
+    /* A stamp of the card's, now, is the raw clock's now. */
+    const int64_t stamp = ictusi_real_now() + 12345 * s;
+    CHECK_NEAR((double)(ictusi_card_raw(&card, stamp) - ictusi_raw_now()), 0, 1e7);
+    CHECK(ictusi_card_compare(&bad, &card, &base) == ICTUS_ERR_IO);
+    const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    struct sockaddr_in local = {.sin_family = AF_INET, .sin_port = htons(9)};
+    struct ictus_why why = {""};
+    local.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (connect(fd, (const struct sockaddr *)(const void *)&local, sizeof(local)) == 0) {
+        CHECK(ictusi_card_interface(fd, name));
+        CHECK_STR(name, "lo");
+        CHECK(ictusi_card_open(fd, &card, &why) != ICTUS_OK); /* lo has no clock */
+        CHECK(why.text[0] != '\0' && card.fd == -1);
+    }
+    (void)close(fd);
+}
+
+/* No permission for stamps: the application's, and one sentence why. */
+static void test_fallback(void)
+{
+    struct stamp_socket none = {.fd = -1};
+    struct ictus_why why = {""};
+    CHECK(ictusi_stamp_enable(&none, STAMP_KERNEL, &why) == STAMP_USER);
+    CHECK(strstr(why.text, "refuses kernel timestamps") != NULL);
+}
+
+static struct timex seen;
+static int calls;
+
+static int record(struct timex *request)
+{
+    seen = *request;
+    calls++;
+    return 0;
+}
+
+/* Steering, without a clock that could be steered. */
+static void test_steer(void)
+{
+    struct steer steer;
+    struct page_clock clock = {.state = ICTUS_LOCK_UNLOCKED, .slope = 2e-5, .bound_ns = 5e4};
+    ictusi_steer_init(&steer);
+    steer.adjust = record;
+    ictusi_steer_apply(&steer, &clock, 3e9, 16.0);
+    CHECK(calls == 0); /* an unlocked clock steers nothing */
+    clock.state = ICTUS_LOCK_LOCKED;
+    ictusi_steer_apply(&steer, &clock, 1.6e5, 16.0);
+    CHECK(calls == 1 && (seen.modes & ADJ_FREQUENCY) && !(seen.modes & ADJ_SETOFFSET));
+    /* 20 ppm of its own, and 160 us over 16 s to lose: 10 ppm. */
+    CHECK_NEAR((double)seen.freq / 65536.0, 10.0, 0.001);
+    CHECK(seen.maxerror >= 50);
+    ictusi_steer_apply(&steer, &clock, 3e9, 16.0);
+    CHECK(calls == 2 && !(seen.modes & ADJ_SETOFFSET)); /* steps only at the start */
+    CHECK_NEAR((double)seen.freq / 65536.0, -500.0, 0.001);
+    ictusi_steer_init(&steer);
+    steer.adjust = record;
+    ictusi_steer_apply(&steer, &clock, 1.5e9, 16.0);
+    CHECK(calls == 4);
+    CHECK_NEAR((double)seen.freq / 65536.0, 20.0, 0.001);
+}
+
+int main(void)
+{
+    test_phc();
+    test_devices();
+    test_shm();
+    test_sock();
+    test_sock_socket();
+    test_gpsd();
+    test_card();
+    test_fallback();
+    test_steer();
+    return check_result();
+}

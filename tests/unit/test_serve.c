@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The NTP server without sockets: modes, keys, limits, lists, and requests made of noise. */
+#include "core/random.h"
+#include "lock/server.h"
+
+#include "../check.h"
+
+#include <arpa/inet.h>
+
+static const int64_t noon = INT64_C(1800000000000000000);
+
+static struct server server; /* large; each test starts it over */
+
+static void start(void)
+{
+    memset(&server, 0, sizeof(server));
+    ictusi_limiter_init(&server.limiter, 0.0, 1.0, 42);
+    server.clock = (struct server_clock){.stratum = 2,
+                                         .root_delay_ns = 1e5,
+                                         .root_dispersion_ns = 2e5,
+                                         .reference_id = 0x0a000001,
+                                         .reference_ns = noon - 5000000000};
+}
+
+static struct sockaddr_in v4(const char *text)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET};
+    REQUIRE(inet_pton(AF_INET, text, &a.sin_addr) == 1);
+    return a;
+}
+
+static void ask_bytes(const uint8_t *bytes, size_t length, const char *from, int64_t now,
+                      struct server_answer *answer)
+{
+    const struct sockaddr_in a = v4(from);
+    const struct server_request request = {.bytes = bytes,
+                                           .length = length,
+                                           .from = (const struct sockaddr *)(const void *)&a,
+                                           .received_ns = now,
+                                           .raw_ns = now - noon};
+    ictusi_server_answer(&server, &request, answer);
+    ictusi_server_finish(answer, now + 1000);
+}
+
+static bool ask(const struct packet *packet, int64_t now, struct packet *reply)
+{
+    uint8_t bytes[PACKET_BYTES];
+    struct server_answer answer;
+    ictusi_packet_encode(packet, bytes);
+    ask_bytes(bytes, sizeof(bytes), "10.0.0.9", now, &answer);
+    return answer.length == PACKET_BYTES &&
+           ictusi_packet_decode(answer.bytes, answer.length, reply);
+}
+
+static void test_basic(void)
+{
+    struct packet reply;
+    const struct packet request = {
+        .version = 4, .mode = PACKET_CLIENT, .poll = 3, .transmit = 0x1234};
+    start();
+    REQUIRE(ask(&request, noon, &reply));
+    CHECK(reply.mode == PACKET_SERVER && reply.version == 4 && reply.stratum == 2);
+    CHECK(reply.origin == 0x1234 && reply.poll == 3 && reply.leap == 0);
+    CHECK_NEAR((double)(ictusi_packet_unix(reply.receive, noon) - noon), 0, 1);
+    CHECK_NEAR((double)(ictusi_packet_unix(reply.transmit, noon) - noon), 1000, 1);
+    CHECK(reply.root_delay_ns / 2 + reply.root_dispersion_ns >= 2.5e5);
+    server.clock.stratum = 16;
+    REQUIRE(ask(&request, noon, &reply));
+    CHECK(reply.stratum == 0 && reply.leap == PACKET_LEAP_UNSYNCHRONISED);
+    CHECK(reply.reference_id == 0); /* unsynchronised is no kiss */
+}
+
+static void test_interleaved(void)
+{
+    struct packet first, second, third;
+    struct packet request = {.version = 4, .mode = PACKET_CLIENT, .transmit = 1};
+    start();
+    REQUIRE(ask(&request, noon, &first));
+    request.origin = first.receive;
+    request.receive = 77;
+    request.transmit = 2;
+    /* When the first one left is not known yet: a basic answer. */
+    REQUIRE(ask(&request, noon + 1000000, &second));
+    CHECK(second.origin == 2);
+    ictusi_server_sent(&server, second.receive, noon + 1004321);
+    request.origin = second.receive;
+    request.transmit = 3;
+    REQUIRE(ask(&request, noon + 2000000, &third));
+    CHECK(third.origin == 77);
+    CHECK_NEAR((double)(ictusi_packet_unix(third.transmit, noon) - noon), 1004321, 1);
+    CHECK_NEAR((double)(ictusi_packet_unix(third.receive, noon) - noon), 2000000, 1);
+    CHECK(server.counts.interleaved == 1);
+    /* Two requests in one nanosecond get stamps of their own. */
+    REQUIRE(ask(&request, noon + 3000000, &first) && ask(&request, noon + 3000000, &second));
+    CHECK(first.receive != second.receive);
+}
+
+static void test_refusals(void)
+{
+    struct packet reply;
+    struct packet request = {.version = 4, .mode = PACKET_SERVER, .transmit = 1};
+    start();
+    CHECK(!ask(&request, noon, &reply));
+    request.mode = PACKET_CLIENT;
+    request.version = 5;
+    CHECK(!ask(&request, noon, &reply));
+    request.version = 1;
+    CHECK(!ask(&request, noon, &reply));
+    CHECK(server.counts.malformed == 3);
+    request.version = 3;
+    CHECK(ask(&request, noon, &reply) && reply.version == 3);
+}
+
+static void test_lists(void)
+{
+    struct access access;
+    struct ictus_why why;
+    struct address address;
+    const struct sockaddr_in inside = v4("10.1.2.3"), denied = v4("10.9.1.1"),
+                             outside = v4("192.0.2.1");
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6};
+    REQUIRE(inet_pton(AF_INET6, "fd00::5", &six.sin6_addr) == 1);
+    REQUIRE(ictusi_access_read(&access, "10.9.0.0/16", "10.0.0.0/8,fd00::/8", &why) == ICTUS_OK);
+    REQUIRE(ictusi_address_of((const struct sockaddr *)(const void *)&inside, &address));
+    CHECK(ictusi_access_may(&access, &address));
+    REQUIRE(ictusi_address_of((const struct sockaddr *)(const void *)&denied, &address));
+    CHECK(!ictusi_access_may(&access, &address));
+    REQUIRE(ictusi_address_of((const struct sockaddr *)(const void *)&outside, &address));
+    CHECK(!ictusi_access_may(&access, &address));
+    REQUIRE(ictusi_address_of((const struct sockaddr *)(const void *)&six, &address));
+    CHECK(ictusi_access_may(&access, &address));
+    static const char *const wrong[] = {"10.0.0.0/33",  "10.0.0/8", "x",
+                                        "10.0.0.0/8,,", "::/129",   "10.0.0.0/-1"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        CHECK(ictusi_access_read(&access, NULL, wrong[i], &why) == ICTUS_ERR_SPEC);
+    }
+    REQUIRE(ictusi_access_read(&access, NULL, NULL, &why) == ICTUS_OK);
+    CHECK(ictusi_access_may(&access, &address));
+}
+
+static void test_limit(void)
+{
+    struct packet reply;
+    const struct packet request = {.version = 4, .mode = PACKET_CLIENT, .transmit = 9};
+    int answered = 0, kissed = 0;
+    start();
+    ictusi_limiter_init(&server.limiter, 2.0, 8.0, 42);
+    for (int i = 0; i < 1000; i++) { /* a second's worth */
+        if (ask(&request, noon + i * INT64_C(1000000), &reply)) {
+            answered += reply.stratum > 0;
+            kissed += reply.stratum == 0;
+            CHECK(reply.origin == 9);
+        }
+    }
+    CHECK(answered >= 9 && answered <= 11);
+    CHECK(kissed > 10 && kissed < 100);
+    /* Half a second later one more is due. */
+    CHECK(ask(&request, noon + INT64_C(1600000000), &reply) && reply.stratum == 2);
+}
+
+static void test_keys(void)
+{
+    uint8_t bytes[PACKET_BYTES + KEY_MAC_BYTES];
+    struct server_answer answer;
+    const struct packet request = {.version = 4, .mode = PACKET_CLIENT, .transmit = 9};
+    struct key key = {.id = 3, .length = 16, .bytes = {1, 2, 3}};
+    start();
+    ictusi_packet_encode(&request, bytes);
+    REQUIRE(ictusi_key_sign(&key, bytes, PACKET_BYTES) == sizeof(bytes));
+    server.keys.list = &key;
+    server.keys.count = 1;
+    server.require_key = true;
+    if (!ictusi_key_verify(&key, bytes, PACKET_BYTES, 16)) {
+        return; /* built without libnettle */
+    }
+    ask_bytes(bytes, sizeof(bytes), "10.0.0.9", noon, &answer);
+    CHECK(answer.length == sizeof(bytes));
+    CHECK(ictusi_key_verify(&key, answer.bytes, PACKET_BYTES, 16));
+    ask_bytes(bytes, PACKET_BYTES, "10.0.0.9", noon, &answer);
+    CHECK(answer.length == 0);
+    bytes[60] ^= 1;
+    ask_bytes(bytes, sizeof(bytes), "10.0.0.9", noon, &answer);
+    CHECK(answer.length == 0 && server.counts.unauthentic == 2);
+    server.require_key = false;
+    ask_bytes(bytes, sizeof(bytes), "10.0.0.9", noon, &answer);
+    CHECK(answer.length == 0); /* a wrong authenticator is no missing one */
+    ask_bytes(bytes, PACKET_BYTES, "10.0.0.9", noon, &answer);
+    CHECK(answer.length == PACKET_BYTES);
+}
+
+/* Noise, and requests damaged in every way: no answer is ever longer than its request. */
+static void test_storm(void)
+{
+    struct rng rng;
+    ictusi_rng_seed(&rng, 31, 0);
+    start();
+    for (int i = 0; i < 200000; i++) {
+        const size_t length = (size_t)ictusi_rng_below(&rng, 140);
+        uint8_t *bytes = malloc(length + 1);
+        struct server_answer answer;
+        REQUIRE(bytes);
+        for (size_t b = 0; b < length; b++) {
+            bytes[b] = (uint8_t)ictusi_rng_next(&rng);
+        }
+        if (length && i % 2) {
+            bytes[0] = 4 << 3 | PACKET_CLIENT;
+        }
+        ask_bytes(bytes, length, "10.0.0.9", noon + i, &answer);
+        CHECK(answer.length <= length);
+        free(bytes);
+    }
+    CHECK(server.counts.answered > 100 && server.counts.malformed > 100000);
+}
+
+int main(void)
+{
+    test_basic();
+    test_interleaved();
+    test_refusals();
+    test_lists();
+    test_limit();
+    test_keys();
+    test_storm();
+    return check_result();
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Quantities, nearest names, specification lists and options. */
+#include "core/spec.h"
+
+#include <ictus/text.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../check.h"
+
+static void quantities(void)
+{
+    double x = 0.0;
+    uint64_t n = 0;
+    int64_t i = 0;
+    CHECK(!ictus_parse_seconds("1.5us", &x));
+    CHECK_NEAR(x, 1.5e-6, 1e-18);
+    CHECK(!ictus_parse_seconds("-3.2s", &x));
+    CHECK_NEAR(x, -3.2, 1e-12);
+    CHECK(!ictus_parse_ratio("12.5ppm", &x));
+    CHECK_NEAR(x, 12.5e-6, 1e-15);
+    CHECK(!ictus_parse_bytes("64KiB", &n) && n == 65536);
+    CHECK(!ictus_parse_bytes("4M", &n) && n == 4194304);
+    CHECK(!ictus_parse_bytes("0", &n) && n == 0);
+    CHECK(!ictus_parse_int("-7", &i) && i == -7);
+    static const char *const bad[] = {"", " 1", "1 s", "nan", "inf", "1e999", "x", "1sx"};
+    for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++) {
+        CHECK(ictus_parse_seconds(bad[k], &x) == ICTUS_ERR_SPEC);
+        CHECK(ictus_parse_bytes(bad[k], &n) == ICTUS_ERR_SPEC);
+        CHECK(ictus_parse_int(bad[k], &i) == ICTUS_ERR_SPEC);
+    }
+    CHECK(ictus_parse_bytes("99999999999999999999", &n) == ICTUS_ERR_SPEC);
+    CHECK(ictus_parse_bytes("18446744073709551615K", &n) == ICTUS_ERR_SPEC);
+    CHECK(ictus_parse_bytes("-1", &n) == ICTUS_ERR_SPEC);
+}
+
+static void nearest_names(void)
+{
+    static const char *const names[] = {"hca3", "hca2", "mesh", "propagate", NULL};
+    CHECK_STR(ictus_nearest("mehs", names), "mesh");
+    CHECK_STR(ictus_nearest("propagat", names), "propagate");
+    CHECK(!ictus_nearest("xyzzy", names));
+    struct ictus_why why;
+    CHECK(ictus_unknown(&why, "algorithm", "hcb3", names) == ICTUS_ERR_UNKNOWN);
+    CHECK_STR(why.text, "unknown algorithm 'hcb3'; did you mean 'hca3'?");
+}
+
+static void lists(void)
+{
+    const char *list = "hca3:fitpoints=500,exchanges=10,hierarchy(hca3:a=1,propagate):x=2,"
+                       "sim:offsets=0,1.5s,-3s,mesh";
+    static const char *const wanted[] = {"hca3:fitpoints=500,exchanges=10",
+                                         "hierarchy(hca3:a=1,propagate):x=2",
+                                         "sim:offsets=0,1.5s,-3s", "mesh"};
+    char piece[128];
+    for (int i = 0; i < 4; i++) {
+        REQUIRE(!ictus_next_spec(&list, piece, sizeof(piece)));
+        CHECK_STR(piece, wanted[i]);
+    }
+    CHECK(ictus_next_spec(&list, piece, sizeof(piece)) == ICTUS_ERR_SAMPLES);
+}
+
+struct options {
+    int64_t count;
+    double window;
+    bool flag;
+    int kind;
+    struct spec_text list;
+};
+
+static const char *const kinds[] = {"plain", "fancy", NULL};
+static const struct spec_param params[] = {
+    {"count", SPEC_INT, offsetof(struct options, count), "10", 1, 100, NULL, ""},
+    {"window", SPEC_SECONDS, offsetof(struct options, window), "1ms", 0, 10, NULL, ""},
+    {"flag", SPEC_BOOL, offsetof(struct options, flag), "0", 0, 0, NULL, ""},
+    {"kind", SPEC_CHOICE, offsetof(struct options, kind), "plain", 0, 0, kinds, ""},
+    {"list", SPEC_TEXT, offsetof(struct options, list), "", 0, 0, NULL, ""},
+    {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
+
+static int read_options(const char *text, struct options *options, struct ictus_why *why)
+{
+    struct spec spec;
+    int err = ictusi_spec_split(text, &spec, why);
+    return err ? err : ictusi_spec_read(&spec, params, options, why);
+}
+
+static void options_are_read(void)
+{
+    struct options o;
+    struct ictus_why why;
+    CHECK(!read_options("x:count=7,list=1,2,-3,flag=yes,kind=fancy", &o, &why));
+    CHECK(o.count == 7 && o.flag && o.kind == 1);
+    CHECK_STR(o.list.text, "1,2,-3");
+    CHECK_NEAR(o.window, 1e-3, 1e-15);
+    CHECK(read_options("x:count=0", &o, &why) == ICTUS_ERR_SPEC);
+    CHECK_STR(why.text, "count=0: must be an integer between 1 and 100");
+    CHECK(read_options("x:cuont=1", &o, &why) == ICTUS_ERR_SPEC);
+    CHECK_STR(why.text, "unknown option of x 'cuont'; did you mean 'count'?");
+    static const char *const bad[] = {"",        ":",    "x:",       "x(",  "x(a",        "x(a)b",
+                                      "x:count", "x:=1", "x:count=", "x()", "x:count=1e3"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        CHECK(read_options(bad[i], &o, &why) == ICTUS_ERR_SPEC);
+    }
+}
+
+int main(void)
+{
+    quantities();
+    nearest_names();
+    lists();
+    options_are_read();
+    return check_result();
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parts of the tracer that need no MPI: tables, timelines, logs and their unification. */
+#include "../check.h"
+
+#include "trace/keymap.h"
+#include "trace/rawlog.h"
+#include "trace/table.h"
+#include "trace/timeline.h"
+#include "trace/unify.h"
+
+#include <stdint.h>
+
+static void test_table(void)
+{
+    enum { KEYS = 5000 };
+    struct table table;
+    REQUIRE(ictusi_table_init(&table, 2 * KEYS, sizeof(uint64_t)) == 0);
+    for (uint64_t key = 1; key <= KEYS; key++) {
+        uint64_t *value = ictusi_table_put(&table, key * 16);
+        REQUIRE(value);
+        *value = key;
+    }
+    for (uint64_t key = 1; key <= KEYS; key += 2) {
+        uint64_t copy = 0;
+        CHECK(ictusi_table_take(&table, key * 16, &copy));
+        CHECK(copy == key);
+    }
+    for (uint64_t key = 1; key <= KEYS; key++) {
+        const uint64_t *value = ictusi_table_find(&table, key * 16);
+        CHECK((value != NULL) == (key % 2 == 0));
+        CHECK(!value || *value == key);
+    }
+    CHECK(!ictusi_table_take(&table, 16, NULL));
+    ictusi_table_fini(&table);
+}
+
+static void test_full_table(void)
+{
+    struct table table;
+    int held = 0;
+    REQUIRE(ictusi_table_init(&table, 7, sizeof(int)) == 0);
+    while (held < 100 && ictusi_table_put(&table, (uint64_t)held + 1)) {
+        held++;
+    }
+    CHECK(held == 7);
+    CHECK(ictusi_table_take(&table, 3, NULL));
+    CHECK(ictusi_table_put(&table, 1000) != NULL);
+    CHECK(ictusi_table_put(&table, 1001) == NULL);
+    ictusi_table_fini(&table);
+}
+
+static void test_timeline(void)
+{
+    struct timeline_point *points = calloc(4, sizeof(*points));
+    REQUIRE(points);
+    /* 1000 ns gained in a second, then 3000 in the next; a point that goes back is left out. */
+    points[0] = (struct timeline_point){.local = 0, .global = 500, .slope = 2e-6, .sigma_ns = 5};
+    points[1] = (struct timeline_point){.local = 1000000000, .global = 1000001500};
+    points[2] = (struct timeline_point){.local = 1000000000, .global = 900000000};
+    points[3] = (struct timeline_point){
+        .local = 2000000000, .global = 2000004500, .slope = -1e-6, .sigma_ns = 9};
+    struct timeline t = ictusi_timeline_make(points, 4);
+    CHECK(t.count == 3);
+    CHECK(ictusi_timeline_map(&t, 0) == 500);
+    CHECK(ictusi_timeline_map(&t, 500000000) == 500001000);
+    CHECK(ictusi_timeline_map(&t, 1500000000) == 1500003000);
+    CHECK(ictusi_timeline_map(&t, 2000000000) == 2000004500);
+    CHECK(ictusi_timeline_map(&t, 3000000000) == 3000003500);
+    CHECK(ictusi_timeline_map(&t, -1000000000) == -1000001500);
+    double sigma = 0.0;
+    double bound = 0.0;
+    ictusi_timeline_error(&t, 0, 2000000000, &sigma, &bound);
+    CHECK_NEAR(sigma, 9.0, 1e-12);
+    CHECK(bound >= 100000.0); /* 200 ppm over half a second */
+    ictusi_timeline_free(&t);
+}
+
+static void test_scale(void)
+{
+    /* A third of a nanosecond a tick, near what an up-time of months gives. */
+    const struct tick_scale scale = {TICKS_TSC, UINT64_C(70000000000000000), 1000,
+                                     (UINT64_C(1) << TICK_SHIFT) / 3};
+    CHECK_NEAR(ticks_to_ns(&scale, UINT64_C(70000000000000000) + 3000000000), 1000001000.0, 1.0);
+    CHECK_NEAR(ticks_to_ns(&scale, UINT64_C(70000000000000000) - 3000), 0.0, 1.0);
+}
+
+static const char log_0[] =
+    "H\t1\t7\t0\t2\t10\nK\t0\t0\t0\t0\nI\t2000000000\nS\t1\t2000000001\t0\t0\t0\t0\n"
+    "F\t4\nR\t2048\tours\nG\t1\ta\t0-1\nG\tabc\ta\t0-1\nN\t0\tMPI_COMM_WORLD\n"
+    "C\t0\t1\t0\t2\t-1\nC\t5\tabc\t0\t2\t-1\nN\t5\tlater\n";
+static const char log_1[] =
+    "H\t1\t7\t1\t2\t11\nK\t0\t0\t0\t0\nI\t2000000000\nS\t1\t2000000001\t0\t0\t0\t0\n"
+    "R\t2048\tother\nR\t2049\tours\nF\t4\nF\t6\nC\t2\tabc\t1\t2\t-1\nE\t3\t0\ncut off";
+
+static void test_unify(void)
+{
+    struct rawlog logs[2];
+    struct trace_map maps[2] = {{NULL, 0}, {NULL, 0}};
+    struct unified u;
+    struct ictus_why why = {""};
+    REQUIRE(ictusi_rawlog_parse(log_0, strlen(log_0), &logs[0], &why) == ICTUS_OK);
+    REQUIRE(ictusi_rawlog_parse(log_1, strlen(log_1), &logs[1], &why) == ICTUS_OK);
+    CHECK(!logs[0].ended && logs[1].ended && logs[1].lost == 3);
+    REQUIRE(ictusi_unify(logs, 2, false, &u, maps) == ICTUS_OK);
+    CHECK(ictusi_map_get(&maps[0], MAP_COMM, 0) == 0);
+    const uint32_t comm = ictusi_map_get(&maps[0], MAP_COMM, 5);
+    REQUIRE(comm != KEYMAP_NONE);
+    CHECK(ictusi_map_get(&maps[1], MAP_COMM, 2) == comm);
+    CHECK(ictusi_map_get(&maps[1], MAP_COMM, 0) == KEYMAP_NONE);
+    CHECK_STR(u.comms[comm].name, "later");
+    REQUIRE(u.comms[comm].group != KEYMAP_NONE);
+    CHECK(u.groups[u.comms[comm].group].count == 2);
+    CHECK(ictusi_map_get(&maps[0], MAP_REGION, 0) == ictusi_map_get(&maps[1], MAP_REGION, 1));
+    CHECK(ictusi_map_get(&maps[0], MAP_REGION, 0) != ictusi_map_get(&maps[1], MAP_REGION, 0));
+    CHECK(ictusi_map_get(&maps[0], MAP_FUNCTION, 4) == ictusi_map_get(&maps[1], MAP_FUNCTION, 4));
+    CHECK(u.region_keys.count == 4);
+    ictusi_unified_free(&u);
+    for (int i = 0; i < 2; i++) {
+        free(maps[i].flat);
+        ictusi_rawlog_free(&logs[i]);
+    }
+}
+
+static void test_bad_logs(void)
+{
+    static const char *const texts[] = {"",
+                                        "garbage",
+                                        "H\n",
+                                        "H\t1\t7\t0\t2\t10\n",
+                                        "S\n\t\t\n\n",
+                                        "H\t1\t7\t5\t2\t10\nS\t1\t1\t0\t0\t0\t0\n"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct rawlog log;
+        struct ictus_why why = {""};
+        CHECK(ictusi_rawlog_parse(texts[i], strlen(texts[i]), &log, &why) == ICTUS_ERR_FORMAT);
+        CHECK(why.text[0]);
+    }
+}
+
+int main(void)
+{
+    test_table();
+    test_full_table();
+    test_timeline();
+    test_scale();
+    test_unify();
+    test_bad_logs();
+    return check_result();
+}
