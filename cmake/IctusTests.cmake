@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# How tests are declared. Unit and MPI tests link the static library, which also holds what the
+# shared one hides.
+set(ICTUS_TEST_SKIPPED 77)
+option(ICTUS_LINT "Tests of the house rules and of the report: once, not in each build" ON)
+set(ICTUS_TEST_PREFIX "" CACHE STRING "Put before the name of each test, where several builds are tested at once")
+set(ICTUS_TEST_RANKS "" CACHE STRING "Only these numbers of ranks in MPI tests; empty: as declared")
+
+# ictus_unit_test(NAME [LIBRARY...]): tests/unit/test_NAME.c, run without MPI's launcher.
+function(ictus_unit_test name)
+  add_executable(test_${name} unit/test_${name}.c)
+  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(test_${name} PRIVATE ictus_static ${ARGN} m)
+  set(label ${ICTUS_TEST_PREFIX}unit.${name})
+  add_test(NAME ${label} COMMAND test_${name})
+  set_tests_properties(${label} PROPERTIES LABELS unit TIMEOUT 120
+    ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/sanitizers/lsan.supp:print_suppressions=0")
+endfunction()
+
+# ictus_mpi_test(NAME RANKS 1 2 3 4 5 7 [ARGS ...] [SOURCES ...] [LIBRARIES ...] [TIMEOUT s]
+#                [SUFFIX text]): tests/mpi/test_NAME.c, one test mpi.NAME[.SUFFIX].npN a number of ranks.
+# Use tests/mpi/check_mpi.h. A second call with another SUFFIX runs the same program again.
+function(ictus_mpi_test name)
+  cmake_parse_arguments(T "" "TIMEOUT;SUFFIX" "RANKS;ARGS;SOURCES;LIBRARIES" ${ARGN})
+  if(NOT TARGET mpi_${name})
+    add_executable(mpi_${name} mpi/test_${name}.c ${T_SOURCES})
+    target_include_directories(mpi_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(mpi_${name} PRIVATE ictus_static ${T_LIBRARIES} m)
+  endif()
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 120)
+  endif()
+  set(label ${ICTUS_TEST_PREFIX}mpi.${name})
+  if(T_SUFFIX)
+    string(APPEND label .${T_SUFFIX})
+  endif()
+  math(EXPR inner "${T_TIMEOUT} - 5")
+  foreach(n IN LISTS T_RANKS)
+    if(ICTUS_TEST_RANKS AND NOT n IN_LIST ICTUS_TEST_RANKS)
+      continue()
+    endif()
+    add_test(NAME ${label}.np${n} COMMAND ${ICTUS_LAUNCH} ${n} $<TARGET_FILE:mpi_${name}> ${T_ARGS})
+    set_tests_properties(${label}.np${n} PROPERTIES LABELS mpi PROCESSORS ${n} TIMEOUT ${T_TIMEOUT}
+      SKIP_RETURN_CODE ${ICTUS_TEST_SKIPPED} ENVIRONMENT "ICTUS_LAUNCH_TIMEOUT=${inner}")
+  endforeach()
+endfunction()
+
+# ictus_script_test(NAME LABEL label COMMAND ... [PROCESSORS n] [TIMEOUT s]): any other program; exit
+# code 77 skips. It finds the build in ICTUS, LAUNCH, BUILD, SOURCE and FLAVOUR.
+function(ictus_script_test name)
+  cmake_parse_arguments(T "" "TIMEOUT;PROCESSORS" "LABEL;COMMAND" ${ARGN})
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 120)
+  endif()
+  if(NOT T_PROCESSORS)
+    set(T_PROCESSORS 1)
+  endif()
+  set(label ${ICTUS_TEST_PREFIX}${name})
+  add_test(NAME ${label} COMMAND ${T_COMMAND})
+  set_tests_properties(${label} PROPERTIES LABELS "${T_LABEL}" PROCESSORS ${T_PROCESSORS}
+    TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE ${ICTUS_TEST_SKIPPED}
+    ENVIRONMENT "ICTUS=$<TARGET_FILE:ictus>;LAUNCH=${ICTUS_LAUNCH};BUILD=${PROJECT_BINARY_DIR};SOURCE=${PROJECT_SOURCE_DIR};FLAVOUR=${ICTUS_MPI_FLAVOUR};ICTUS_LAUNCH_TIMEOUT=${T_TIMEOUT}")
+endfunction()
+
+# Every directory tests/cli/NAME with a file cmd is a test cli.NAME; see tests/cli/run.
+function(ictus_cli_tests)
+  file(GLOB commands CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cli/*/cmd)
+  foreach(command IN LISTS commands)
+    get_filename_component(directory ${command} DIRECTORY)
+    get_filename_component(name ${directory} NAME)
+    file(STRINGS ${command} ranks REGEX "^# processors: [0-9]+")
+    string(REGEX REPLACE "[^0-9]" "" ranks "0${ranks}")
+    if(ranks EQUAL 0)
+      set(ranks 1)
+    endif()
+    ictus_script_test(cli.${name} LABEL cli PROCESSORS ${ranks}
+      COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/run ${directory})
+  endforeach()
+endfunction()
