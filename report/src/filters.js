@@ -6,7 +6,8 @@ import { byName, title } from './format.js';
 export class Filters {
     /** @param dims as dimensions() gives them @param change called after each choice */
     constructor(dims, change) {
-        this.dims = dims.filter((d) => d.varies);
+        // What some rows lack and the others agree on is no choice.
+        this.dims = dims.filter((d) => d.varies && d.values.length > 1);
         this.chosen = new Map();
         this.change = change;
         this.menus = new Map();

@@ -19,8 +19,9 @@ const statistics = [
 ];
 
 export function lineName(row, names) {
-    return names.map((n) => (row[n] === undefined ? '–' : n === 'processes' ? `${row[n]} processes`
-        : format.byName(n, row[n]))).join(', ') || row.operation || 'all';
+    return names.filter((n) => row[n] !== undefined)
+        .map((n) => (n === 'processes' ? `${row[n]} processes` : format.byName(n, row[n])))
+        .join(', ') || row.operation || 'all';
 }
 
 class Page {
@@ -67,7 +68,7 @@ class Page {
             this.show();
         };
         const panelChoices = this.dims
-            .filter((d) => d.varies && d.name !== 'bytes')
+            .filter((d) => d.values.length > 1 && d.name !== 'bytes')
             .map((d) => [d.name, format.title(d.name)]);
         return h(
             'div', { class: 'controls' },
@@ -91,7 +92,7 @@ class Page {
     narrow() {
         this.narrowed = [];
         const other = this.dims.filter(
-            (d) => d.varies && ![this.view.over, this.view.panels, 'file'].includes(d.name));
+            (d) => d.values.length > 1 && ![this.view.over, this.view.panels, 'file'].includes(d.name));
         other.sort((a, b) => b.values.length - a.values.length);
         for (const dim of other) {
             const rows = this.filters.apply(this.rows);
