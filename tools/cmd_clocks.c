@@ -298,7 +298,7 @@ static int run(const void *given, int word_count, char **words)
 
 const struct command command_clocks = {
     .name = "clocks",
-    .summary = "List time sources: how fine, how costly to read, and which processes share one.",
+    .summary = "time sources: how fine, how costly to read, and who shares one",
     .arguments = "",
     .details = "Run it under mpirun to see the whole job: mpirun -n 4 ictus clocks\n"
                "step ns: the finest difference seen. read ns: of one read, the slowest rank's.\n"

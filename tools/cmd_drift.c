@@ -301,7 +301,7 @@ static int run(const void *given, int word_count, char **words)
 
 const struct command command_drift = {
     .name = "drift",
-    .summary = "Watch the clocks of a job wander, and see how long a line describes them.",
+    .summary = "how clocks wander, and for how long a line describes them",
     .arguments = "",
     .details = "mpirun -n 2 ictus drift --duration=5min --interval=1s --fit=10s --tolerance=1us\n"
                "Offsets are the reference's clock minus a process's, over that process's time.\n"

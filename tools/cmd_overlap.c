@@ -444,7 +444,7 @@ static int overlap_run(const void *given, int word_count, char **words)
 
 const struct command command_overlap = {
     .name = "overlap",
-    .summary = "what nonblocking operations cost the CPU, and how well they progress",
+    .summary = "what nonblocking operations cost the CPU, and how they progress",
     .arguments = "",
     .details = "  mpirun -n 2 ictus overlap --ops=iallreduce --sizes=1K..1M*4 -g none,tests",
     .options = options,

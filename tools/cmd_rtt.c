@@ -279,7 +279,7 @@ static int run(const void *given, int word_count, char **words)
 
 const struct command command_rtt = {
     .name = "rtt",
-    .summary = "Show round trips between processes, and how many a good minimum needs.",
+    .summary = "round trips between processes, and how many a good minimum needs",
     .arguments = "",
     .details = "mpirun -n 2 ictus rtt --exchanges=50000\n"
                "An exchange is an 8-byte message and its answer. Pairs are measured one by one.",

@@ -250,8 +250,8 @@ const struct command command_simulate = {
     .name = "simulate",
     .summary = "run an MPI command of ictus on a simulated cluster",
     .arguments = "-- COMMAND [OPTION...]",
-    .details = "  ictus simulate --nodes=1024 --ppn=16 --asymmetry=100ns -- sync --sync=hca3,mesh\n"
-               "Commands: clocks, rtt, sync. Clocks are simulated: errors are judged by the truth.",
+    .details = "  ictus simulate --nodes=1024 --ppn=16 -- sync --sync=hca3,mesh\n"
+               "Commands: clocks, rtt, sync. Clocks are simulated: errors are judged by truth.",
     .options = options,
     .options_size = sizeof(struct simulate_options),
     .run = run,

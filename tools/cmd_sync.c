@@ -475,12 +475,11 @@ static int run(const void *given, int word_count, char **words)
 
 const struct command command_sync = {
     .name = "sync",
-    .summary = "Judge clock synchronisations: accuracy, how long it lasts, and cost.",
+    .summary = "clock synchronisations: accuracy, how long it lasts, and cost",
     .arguments = "",
-    .details =
-        "mpirun -n 4 ictus sync --sync=hca3:fitpoints=500,exchanges=10,hca3-offset --wait=0,2,5\n"
-        "error: the largest of all processes against rank 0, median over repetitions; exact where\n"
-        "the clock is simulated: --clock=sim:offset=1.5s,drift=12.5ppm,scope=process",
+    .details = "  mpirun -n 4 ictus sync --sync=hca3:fitpoints=500,mesh --wait=0,2,5\n"
+               "error: the largest of all processes against rank 0, median over repetitions;\n"
+               "exact where clocks are simulated: -c sim:offset=1s,drift=12ppm,scope=process",
     .options = options,
     .flags = NEEDS_MPI,
     .options_size = sizeof(struct sync_options),

@@ -16,7 +16,7 @@ static const struct option_row rows[] = {
     {"output", 'o', OPTION_TEXT, offsetof(struct skew_options, output), NULL, 0, 0, NULL, "DIR",
      "directory to make"},
     {"skew", 's', OPTION_TEXT, offsetof(struct skew_options, skew), "", 0, 0, NULL, "SPEC",
-     "offset=,drift=,walk=,sine=,period=,seed=,scope=,offsets="},
+     "offset=, drift=, walk=, sine=, period=, seed=, scope=, offsets="},
     {"format", 'f', OPTION_CHOICE, offsetof(struct skew_options, format), "text", 0, 0,
      trace_formats, "KIND", "text, json"},
     {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
@@ -48,11 +48,10 @@ const struct command command_trace_skew = {
     .name = "trace-skew",
     .summary = "skew an OTF2 archive's clocks by known functions",
     .arguments = "ARCHIVE",
-    .details =
-        "Makes test archives of known truth from good ones; each clock but the first draws from\n"
-        "plus or minus the values. Without --skew the archive is copied record by record.\n"
-        "example: ictus trace-skew good -o bad --skew=drift=20ppm,offset=1ms,seed=7\n"
-        "         ictus correct bad -o fixed --truth=good",
+    .details = "Makes test archives of known truth from good ones; each clock but the first\n"
+               "draws from plus or minus the values. Without --skew it copies record by record.\n"
+               "example: ictus trace-skew good -o bad --skew=drift=20ppm,offset=1ms,seed=7\n"
+               "         ictus correct bad -o fixed --truth=good",
     .options = rows,
     .options_size = sizeof(struct skew_options),
     .run = run_skew,

@@ -8,7 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROWS_MAX = 64 };
+enum {
+    ROWS_MAX = 64,
+    NAMES_MAX = 12,   /* so many options may be listed in one line of complaint */
+    HELP_COLUMN = 31, /* where the words on an option begin */
+    SCREEN_COLUMNS = 80
+};
+
+/* A limit beyond which a user is better told that there is none. */
+static const double no_limit = 1e9;
 
 static int read_choice(const struct option_row *row, const char *text, int *member,
                        struct ictus_why *why)
@@ -75,6 +83,20 @@ static const char *type_name(enum option_type type)
     return names[type];
 }
 
+static int out_of_range(const struct option_row *row, const char *text, int err,
+                        struct ictus_why *why)
+{
+    const bool whole = row->type == OPTION_INT || row->type == OPTION_BYTES;
+    if (whole && row->max >= no_limit) {
+        return ictus_because(why, err, "--%s=%.80s: must be %s, at least %.0f", row->name, text,
+                             type_name(row->type), row->min);
+    }
+    return ictus_because(why, err,
+                         whole ? "--%s=%.80s: must be %s between %.0f and %.0f"
+                               : "--%s=%.80s: must be %s between %g and %g",
+                         row->name, text, type_name(row->type), row->min, row->max);
+}
+
 static int read_value(const struct option_row *row, const char *text, void *options,
                       struct ictus_why *why)
 {
@@ -97,11 +119,7 @@ static int read_value(const struct option_row *row, const char *text, void *opti
         err = read_real(row, text, member);
         break;
     }
-    if (err) {
-        return ictus_because(why, err, "--%s=%.80s: must be %s between %g and %g", row->name, text,
-                             type_name(row->type), row->min, row->max);
-    }
-    return ICTUS_OK;
+    return err ? out_of_range(row, text, err, why) : ICTUS_OK;
 }
 
 static const struct option_row *find_long(const struct option_row *rows, const char *word,
@@ -125,16 +143,23 @@ static const struct option_row *find_letter(const struct option_row *rows, char 
     return NULL;
 }
 
-static int unknown_option(const struct option_row *rows, const char *word, struct ictus_why *why)
+static int unknown_option(const struct option_row *rows, const char *command, const char *word,
+                          struct ictus_why *why)
 {
     const char *names[ROWS_MAX + 2] = {"help"};
-    char plain[64];
-    for (int i = 0; i < ROWS_MAX && rows[i].name; i++) {
-        names[i + 1] = rows[i].name;
+    int count = 1;
+    while (count <= ROWS_MAX && rows[count - 1].name) {
+        names[count] = rows[count - 1].name;
+        count++;
     }
+    char plain[64];
     (void)snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(word, "="), word);
-    return ictus_unknown(why, "option", plain[0] == '-' ? plain + strspn(plain, "-") : plain,
-                         names);
+    const char *name = plain + strspn(plain, "-");
+    if (count > NAMES_MAX && !ictus_nearest(name, names)) {
+        return ictus_because(why, ICTUS_ERR_UNKNOWN, "unknown option '%s'; see ictus %s --help",
+                             name, command);
+    }
+    return ictus_unknown(why, "option", name, names);
 }
 
 /* The row and value of the option at argv[*i]; moves *i over a value in the next word. */
@@ -152,7 +177,7 @@ static int take_option(const struct option_row *rows, int argc, char **argv, int
         inside = word[2] ? word + 2 : NULL;
     }
     if (!*row) {
-        return unknown_option(rows, word, why);
+        return unknown_option(rows, argv[0], word, why);
     }
     if ((*row)->type == OPTION_FLAG) {
         if (inside) {
@@ -212,19 +237,41 @@ int options_read(const struct option_row *rows, int argc, char **argv, void *opt
     return err;
 }
 
+/* Words from the column on, broken so that a terminal of 80 columns need not break them. */
+static void print_wrapped(size_t column, const char *text)
+{
+    bool fresh = true;
+    while (*text) {
+        const size_t word = strcspn(text, " ");
+        if (!fresh && column + 1 + word > SCREEN_COLUMNS) {
+            printf("\n%*s", HELP_COLUMN, "");
+            column = HELP_COLUMN;
+        } else if (!fresh) {
+            printf(" ");
+            column++;
+        }
+        printf("%.*s", (int)word, text);
+        fresh = false;
+        column += word;
+        text += word + strspn(text + word, " ");
+    }
+    printf("\n");
+}
+
 void options_help(const struct option_row *rows)
 {
     for (; rows->name; rows++) {
         char label[64];
+        char text[256];
         const bool flag = rows->type == OPTION_FLAG;
+        const bool falls_back = rows->fallback && rows->fallback[0] && !flag;
         (void)snprintf(label, sizeof(label), "%c%c%s--%s%s%s", rows->letter ? '-' : ' ',
                        rows->letter ? rows->letter : ' ', rows->letter ? ", " : "  ", rows->name,
                        flag ? "" : "=", flag ? "" : rows->argument);
-        printf("  %-28s %s", label, rows->help);
-        if (rows->fallback && rows->fallback[0] && !flag) {
-            printf(" [%s]", rows->fallback);
-        }
-        printf("\n");
+        (void)snprintf(text, sizeof(text), "%s%s%s%s", rows->help, falls_back ? " [" : "",
+                       falls_back ? rows->fallback : "", falls_back ? "]" : "");
+        const int label_columns = printf("  %-*s ", HELP_COLUMN - 3, label);
+        print_wrapped((size_t)label_columns, text);
     }
     printf("  -h, --help                   this text\n");
 }
