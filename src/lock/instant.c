@@ -79,7 +79,8 @@ static int read_date(const char *text, int64_t *ns, struct ictus_why *why)
     const struct tm asked = utc;
     const time_t s = timegm(&utc);
     /* 30 February is moved to March by timegm: that is not what was meant. */
-    if (utc.tm_mday != asked.tm_mday || utc.tm_hour != asked.tm_hour || s < 0) {
+    if (utc.tm_mday != asked.tm_mday || utc.tm_hour != asked.tm_hour || s < 0 ||
+        s > INT64_MAX / second - 1) {
         return bad(why, text);
     }
     *ns = (int64_t)s * second + rest;

@@ -50,12 +50,8 @@ static bool number(const char *line, const char *key, int64_t *value)
 static bool instant(const char *line, const char *key_s, const char *key_ns, int64_t *ns)
 {
     int64_t s = 0, rest = 0;
-    if (!number(line, key_s, &s) || !number(line, key_ns, &rest) || s <= 0 ||
-        s >= INT64_MAX / 1000000000 || rest < 0 || rest > 999999999) {
-        return false;
-    }
-    *ns = s * 1000000000 + rest;
-    return true;
+    return number(line, key_s, &s) && number(line, key_ns, &rest) && s > 0 &&
+           ictusi_stamp_join(s, rest, ns);
 }
 
 bool ictusi_gpsd_sample(const char *line, const struct timebase *base, struct sample *sample)

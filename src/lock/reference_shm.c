@@ -25,10 +25,10 @@ struct shm_reference {
 };
 
 /* Nanoseconds count if they agree with the microseconds, which old feeders only set. */
-static int64_t stamp(time_t s, int us, unsigned ns)
+static bool stamp(time_t s, int us, unsigned ns, int64_t *instant)
 {
     const int64_t fine = ns / 1000 == (unsigned)us ? (int64_t)ns : (int64_t)us * 1000;
-    return (int64_t)s * INT64_C(1000000000) + fine;
+    return ictusi_stamp_join(s, fine, instant);
 }
 
 int ictusi_shm_take(struct shm_segment *segment, struct timebase *base, struct sample *sample)
@@ -44,10 +44,12 @@ int ictusi_shm_take(struct shm_segment *segment, struct timebase *base, struct s
         return 0;
     }
     segment->valid = 0;
-    const int64_t real = stamp(copy.local_s, copy.local_us, copy.local_ns);
-    const int64_t reference = stamp(copy.reference_s, copy.reference_us, copy.reference_ns);
-    if (copy.mode < 0 || copy.mode > 1 || copy.leap == 3 || reference <= 0 ||
-        llabs(base->real - real) > stale_ns) {
+    int64_t real = 0;
+    int64_t reference = 0;
+    if (copy.mode < 0 || copy.mode > 1 || copy.leap == 3 ||
+        !stamp(copy.local_s, copy.local_us, copy.local_ns, &real) ||
+        !stamp(copy.reference_s, copy.reference_us, copy.reference_ns, &reference) ||
+        reference == 0 || llabs(base->real - real) > stale_ns) {
         return 0;
     }
     memset(sample, 0, sizeof(*sample));

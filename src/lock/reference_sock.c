@@ -38,9 +38,10 @@ bool ictusi_sock_sample(const struct sock_message *message, size_t length, struc
         !isfinite(message->offset) || fabs(message->offset) > 1e9) {
         return false;
     }
-    const int64_t real =
-        (int64_t)message->time.tv_sec * 1000000000 + (int64_t)message->time.tv_usec * 1000;
-    if (fabs((double)(base->real - real)) > stale_ns) {
+    int64_t real = 0;
+    const int64_t us = (int64_t)message->time.tv_usec;
+    if (us < 0 || us > 999999 || !ictusi_stamp_join(message->time.tv_sec, us * 1000, &real) ||
+        fabs((double)(base->real - real)) > stale_ns) {
         return false;
     }
     memset(sample, 0, sizeof(*sample));

@@ -62,6 +62,41 @@ static int map_file(int fd, const char *path, const struct page **page, struct i
     return ICTUS_OK;
 }
 
+static bool copy_clock(const struct ictus_lock *lock, struct page_clock *copy);
+
+/*
+ * Whether a clock can be reckoned with: no reading of it leaves the range of its numbers. A page
+ * from a directory that is everybody's may hold anything.
+ */
+static bool is_sane(const struct page_clock *c)
+{
+    static const double slope_most = 0.01; /* daemons stay within 500 ppm */
+    static const double ns_most = 4e18;    /* 126 years */
+    const double fields[] = {c->slew_ns,    c->slew_rate, c->bound_ns,
+                             c->bound_rate, c->sigma_ns,  c->sigma_rate};
+    const int64_t instants[] = {c->anchor, c->value, c->elapsed};
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        if (!(fabs(fields[i]) <= ns_most)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < sizeof(instants) / sizeof(instants[0]); i++) {
+        if (!(fabs((double)instants[i]) <= ns_most)) {
+            return false;
+        }
+    }
+    return fabs(c->slope) <= slope_most && c->slew_rate >= 0.0 && c->slew_rate <= slope_most;
+}
+
+static int check_clock(const struct ictus_lock *lock, const char *path, struct ictus_why *why)
+{
+    struct page_clock clock;
+    if (copy_clock(lock, &clock) && !is_sane(&clock)) {
+        return ictus_because(why, ICTUS_ERR_CORRUPT, "%s holds no possible clock", path);
+    }
+    return ICTUS_OK;
+}
+
 int ictus_lock_open(const char *name, const char *directory, struct ictus_lock **lock,
                     struct ictus_why *why)
 {
@@ -88,6 +123,9 @@ int ictus_lock_open(const char *name, const char *directory, struct ictus_lock *
         goto close_file;
     }
     err = check_header(&l->page->header, path, why);
+    if (!err) {
+        err = check_clock(l, path, why);
+    }
     if (err) {
         goto unmap;
     }
@@ -352,6 +390,22 @@ int ictus_lock_elapsed(const struct ictus_lock *lock, struct ictus_time *elapsed
     return ICTUS_OK;
 }
 
+/* Texts end and counts are within their arrays, whatever the page holds. */
+static void tidy_status(struct ictus_lock_status *status)
+{
+    status->reference[sizeof(status->reference) - 1] = '\0';
+    if (status->source_count < 0) {
+        status->source_count = 0;
+    } else if (status->source_count > ICTUS_LOCK_SOURCES_MAX) {
+        status->source_count = ICTUS_LOCK_SOURCES_MAX;
+    }
+    for (int i = 0; i < status->source_count; i++) {
+        struct ictus_lock_source_status *source = &status->sources[i];
+        source->name[sizeof(source->name) - 1] = '\0';
+        source->reference_id[sizeof(source->reference_id) - 1] = '\0';
+    }
+}
+
 int ictus_lock_status(const struct ictus_lock *lock, struct ictus_lock_status *status)
 {
     uint64_t words[PAGE_STATUS_WORDS];
@@ -362,6 +416,7 @@ int ictus_lock_status(const struct ictus_lock *lock, struct ictus_lock_status *s
         return ICTUS_ERR_SAMPLES;
     }
     memcpy(status, words, sizeof(*status));
+    tidy_status(status);
     /* Whoever gets the lock is alone: the daemon is gone. Let it go at once. */
     status->alive = 1;
     if (flock(lock->fd, LOCK_SH | LOCK_NB) == 0) {

@@ -65,6 +65,18 @@ static void read_pair(int64_t *raw, int64_t *real, double *width)
     *width = (double)best;
 }
 
+bool ictusi_stamp_join(int64_t seconds, int64_t nanoseconds, int64_t *ns)
+{
+    static const int64_t second = 1000000000;
+    static const int64_t margin_s = 3600; /* so that differences near the end fit as well */
+    if (seconds < 0 || seconds > INT64_MAX / second - margin_s || nanoseconds < 0 ||
+        nanoseconds >= second) {
+        return false;
+    }
+    *ns = seconds * second + nanoseconds;
+    return true;
+}
+
 unsigned ictusi_timebase_read(struct timebase *base)
 {
     const struct timebase old = *base;
