@@ -251,6 +251,9 @@ struct row {
     json_t *statistics;
 };
 
+/* Beyond that a double does not count one by one, and nobody measures it. */
+static const double most = 9007199254740992.0;
+
 static bool take_cell(const struct reading *reading, const struct column_meaning *column,
                       const char *word, struct row *row)
 {
@@ -266,8 +269,10 @@ static bool take_cell(const struct reading *reading, const struct column_meaning
         const long each = column->meaning == COUNT ? reading->datatype_size : 1;
         row->size = value * (double)(each > 0 ? each : 1);
         row->sized = true;
+        return row->size >= 0 && row->size <= most;
     } else if (column->meaning == REPETITIONS) {
         row->repetitions = value;
+        return value <= most;
     } else if (column->meaning == SAMPLE) {
         row->sample = value * column->unit;
     } else if (column->meaning == ERRORCODE) {

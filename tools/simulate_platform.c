@@ -5,6 +5,7 @@
 #include <ictus/text.h>
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,7 +197,8 @@ static void add_cluster(struct host_list *list, const char *tag)
     for (char *part = strtok_r(radical, ",", &rest); part; part = strtok_r(NULL, ",", &rest)) {
         char *dash = strchr(part, '-');
         const long first = strtol(part, NULL, 10);
-        const long last = dash ? strtol(dash + 1, NULL, 10) : first;
+        const long end = dash ? strtol(dash + 1, NULL, 10) : first;
+        const long last = end < LONG_MAX ? end : LONG_MAX - 1;
         for (long i = first; i <= last && list->found < list->wanted; i++) {
             char name[192];
             (void)snprintf(name, sizeof(name), "%s%ld%s", prefix, i, suffix);

@@ -63,9 +63,12 @@ static json_int_t place_of(json_t *index, const char *text)
     return json_object_set_new(index, text, json_integer(place)) ? -1 : place;
 }
 
+/* Held within a quarter of the range, 73 years, so that ends and differences of times still fit. */
 static int64_t to_ns(const json_t *value)
 {
-    return (int64_t)llround(json_number_value(value) * 1e3);
+    static const double most = (double)(INT64_MAX / 4);
+    const double ns = json_number_value(value) * 1e3;
+    return (int64_t)llround(ns > most ? most : ns < -most ? -most : ns);
 }
 
 /* "pid/tid": processes may be numbers or texts. */

@@ -202,6 +202,9 @@ int tune_choose(const json_t *objects, const char *reduction, struct winners *wi
     }
     free(candidates);
     experiments_free(&experiments);
+    if (err) {
+        tune_free(winners);
+    }
     return err;
 }
 

@@ -104,7 +104,11 @@ int ictusi_arrival_init(struct arrival *a, const char *text, struct ictus_why *w
     a->spread_ns = options.spread_s * 1e9;
     a->rank = options.rank;
     a->seed = (uint64_t)options.seed;
-    return a->kind == ARRIVE_FILE ? read_file(a, options.path.text, why) : ICTUS_OK;
+    err = a->kind == ARRIVE_FILE ? read_file(a, options.path.text, why) : ICTUS_OK;
+    if (err) {
+        ictusi_arrival_fini(a);
+    }
+    return err;
 }
 
 void ictusi_arrival_fini(struct arrival *a)

@@ -182,6 +182,7 @@ static int read_definitions(struct reading *r)
     OTF2_GlobalDefReaderCallbacks *c = OTF2_GlobalDefReaderCallbacks_New();
     uint64_t count = 0;
     if (!reader || !c) {
+        OTF2_GlobalDefReaderCallbacks_Delete(c);
         return ICTUS_ERR_FORMAT;
     }
     (void)OTF2_GlobalDefReaderCallbacks_SetClockPropertiesCallback(c, on_clock);

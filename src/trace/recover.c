@@ -5,7 +5,9 @@
 
 #include <ictus/text.h>
 
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,26 @@ struct recovery {
     int size;
 };
 
+/* The lowest rank from `least` on that left a log; -1: none. */
+static int next_log(const char *raw, int least)
+{
+    const struct dirent *entry = NULL;
+    int best = -1;
+    DIR *directory = opendir(raw);
+    while (directory && (entry = readdir(directory)) != NULL) {
+        char *end = NULL;
+        const long rank = strtol(entry->d_name, &end, 10);
+        if (end != entry->d_name && strcmp(end, ".log") == 0 && rank >= least && rank < INT_MAX &&
+            (best < 0 || rank < best)) {
+            best = (int)rank;
+        }
+    }
+    if (directory) {
+        (void)closedir(directory);
+    }
+    return best;
+}
+
 /* How many processes the job had: any log says so. */
 static int find_size(const char *raw, int *size, struct ictus_why *why)
 {
@@ -31,16 +53,13 @@ static int find_size(const char *raw, int *size, struct ictus_why *why)
     int err = ICTUS_ERR_IO;
     *size = 0;
     /* Ranks that died at once left no log, or one without a synchronisation. */
-    for (int rank = 0; rank < 1 << 20; rank++) {
+    for (int rank = next_log(raw, 0); rank >= 0; rank = next_log(raw, rank + 1)) {
         (void)snprintf(path, sizeof(path), "%s/%d.log", raw, rank);
-        err = ictusi_rawlog_read(path, &log, rank == 0 ? &first : NULL);
+        err = ictusi_rawlog_read(path, &log, first.text[0] ? NULL : &first);
         if (!err) {
             *size = log.size;
             ictusi_rawlog_free(&log);
             return ICTUS_OK;
-        }
-        if (rank > 65536) {
-            break;
         }
     }
     return ictus_because(why, err, "no raw files that can be used in %.200s%s%.60s", raw,
