@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * libFuzzer's way into everything that reads packets: the reply's checks and the server's answer.
- * Built and run by tests/lock/fuzz.
- */
+/* Everything that reads packets: the reply's checks and the server's answer. */
+#include "fuzz.h"
 #include "lock/packet.h"
 #include "lock/server.h"
 
 #include <netinet/in.h>
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
@@ -25,18 +20,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     server.clock.stratum = 2;
     ictusi_server_answer(&server, &request, &answer);
     ictusi_server_finish(&answer, request.received_ns);
-    if (answer.length > length) {
-        abort();
-    }
+    fuzz_require(answer.length <= length);
     if (ictusi_packet_decode(bytes, length, &packet) &&
         ictusi_packet_trailer(bytes, length, &mac)) {
         const struct packet_request asked = {.transmit = packet.origin, .receive = 0};
         bool interleaved = false;
         (void)ictusi_packet_check_header(&packet, &asked, &interleaved);
         (void)ictusi_packet_check_content(&packet, 1e9);
-        if (mac.present && mac.offset + 4 + mac.length != length) {
-            abort();
-        }
+        fuzz_require(!mac.present || mac.offset + 4 + mac.length == length);
     }
     return 0;
 }

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * OTF2 archives by the way of check, correct or the exports, as the length says. Parts: a the
+ * anchor, g the global definitions, e and d the next location's events and definitions in turn.
+ */
+#include "fuzz.h"
+
+#include <ictus/correct.h>
+#include <ictus/result.h>
+#include <ictus/trace.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t length, size_t room, unsigned seed)
+{
+    return fuzz_mutate_parts(bytes, length, room, seed);
+}
+
+static void unpack(const char *directory, const struct fuzz_part *parts, size_t count)
+{
+    char name[64];
+    int events = 0;
+    int definitions = 0;
+    for (size_t i = 0; i < count; i++) {
+        switch (parts[i].letter) {
+        case 'a':
+            (void)snprintf(name, sizeof(name), "traces.otf2");
+            break;
+        case 'g':
+            (void)snprintf(name, sizeof(name), "traces.def");
+            break;
+        case 'e':
+            (void)snprintf(name, sizeof(name), "traces/%d.evt", events++);
+            break;
+        default:
+            (void)snprintf(name, sizeof(name), "traces/%d.def", definitions++);
+            break;
+        }
+        fuzz_put(directory, name, parts[i].bytes, parts[i].length);
+    }
+}
+
+static void correct(const char *in, const char *out, enum ictus_presync presync)
+{
+    struct ictus_correct_options options;
+    struct ictus_why why;
+    json_t *report = NULL;
+    ictus_correct_defaults(&options);
+    options.in = in;
+    options.out = out;
+    options.presync = presync;
+    if (ictus_correct(&options, &report, &why) == ICTUS_OK) {
+        json_decref(report);
+    }
+}
+
+static void export(const char *in)
+{
+    struct ictus_why why;
+    FILE *nowhere = fopen("/dev/null", "we");
+    fuzz_require(nowhere);
+    (void)ictus_trace_export_perfetto(in, nowhere, &why);
+    (void)ictus_trace_print_profile(in, nowhere, &why);
+    (void)fclose(nowhere);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    struct fuzz_part parts[FUZZ_PARTS_MAX];
+    struct ictus_why why;
+    char in[128];
+    char out[128];
+    char inner[160];
+    json_t *report = NULL;
+    const size_t count = fuzz_parts(bytes, length, parts);
+    (void)snprintf(in, sizeof(in), "%s/in", fuzz_directory());
+    (void)snprintf(out, sizeof(out), "%s/out", fuzz_directory());
+    (void)snprintf(inner, sizeof(inner), "%s/in/traces", fuzz_directory());
+    fuzz_empty(fuzz_directory());
+    fuzz_require(mkdir(in, 0700) == 0 && mkdir(inner, 0700) == 0);
+    unpack(in, parts, count);
+    if (length % 3 == 0 && ictus_check(in, &report, &why) == ICTUS_OK) {
+        json_decref(report);
+    } else if (length % 3 == 1) {
+        correct(in, out, (enum ictus_presync)(length % (ICTUS_PRESYNC_MESSAGES + 1)));
+    } else {
+        export(in);
+    }
+    return 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files of arrival patterns. */
+#include "bench/arrival.h"
+#include "fuzz.h"
+
+#include <stdio.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    char spec[64];
+    struct arrival arrival;
+    struct ictus_why why;
+    (void)snprintf(spec, sizeof(spec), "file:path=%s", fuzz_file(bytes, length));
+    if (ictusi_arrival_init(&arrival, spec, &why) == ICTUS_OK) {
+        for (int rank = 0; rank < 5; rank++) {
+            const int64_t delay_ns = ictusi_arrival_delay(&arrival, rank, 5, 1);
+            fuzz_require(delay_ns >= 0 && delay_ns <= INT64_C(10000000000));
+        }
+        ictusi_arrival_fini(&arrival);
+    }
+    return 0;
+}

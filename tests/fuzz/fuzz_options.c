@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every command's own table of options: the first byte chooses the command, each line is a word. */
+#include "commands.h"
+#include "fuzz.h"
+#include "sizes.h"
+#include "spec_list.h"
+
+#include <ictus/text.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS_MAX = 64 };
+
+/* What commands do with the texts of options. */
+static void read_lists(const char *text)
+{
+    struct spec_list list = {NULL, 0};
+    struct ictus_why why;
+    uint64_t *sizes = NULL;
+    double *numbers = NULL;
+    size_t count = 0;
+    if (spec_list_read(&list, "list", text, &why) == ICTUS_OK) {
+        char title[64];
+        spec_list_title(&list, "word", title, sizeof(title));
+    }
+    spec_list_free(&list);
+    if (sizes_read(text, &sizes, &count, &why) == ICTUS_OK) {
+        fuzz_require(count > 0 && count <= SIZES_MAX);
+        free(sizes);
+    }
+    if (number_list_read("wait", text, ictus_parse_seconds, 0.0, 1e6, &numbers, &count, &why) ==
+        ICTUS_OK) {
+        fuzz_require(count > 0 && numbers[0] >= 0.0);
+        free(numbers);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    static const size_t commands_count = sizeof(commands) / sizeof(commands[0]) - 1;
+    char *words[WORDS_MAX + 2] = {NULL};
+    struct ictus_why why;
+    int count = 0;
+    int left = 0;
+    if (length == 0) {
+        return 0;
+    }
+    const struct command *command = commands[bytes[0] % commands_count];
+    char *text = fuzz_text(bytes + 1, length - 1);
+    char *next = text;
+    words[count++] = (char *)(uintptr_t)command->name;
+    while (next && count < WORDS_MAX) {
+        words[count++] = strsep(&next, "\n");
+    }
+    void *options = calloc(1, command->options_size + 1);
+    fuzz_require(options);
+    const int err = options_read(command->options, count, words, options, &left, &why);
+    fuzz_require(left < count);
+    if (!err && left > 0) {
+        read_lists(words[1]);
+    }
+    free(options);
+    free(text);
+    return 0;
+}

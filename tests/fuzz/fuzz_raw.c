@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The raw files of a tracer that was killed, by the way of recovery. Parts: l and e the next
+ * process's log and events in turn. The number that ties them to this version is put in here, so
+ * that seeds live on.
+ */
+#include "functions.h"
+#include "fuzz.h"
+#include "trace/record.h"
+
+#include <ictus/trace.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t length, size_t room, unsigned seed)
+{
+    return fuzz_mutate_parts(bytes, length, room, seed);
+}
+
+static void put_events(const char *directory, int process, const struct fuzz_part *part)
+{
+    char name[32];
+    struct raw_header header;
+    uint8_t *copy = malloc(part->length + sizeof(header));
+    fuzz_require(copy);
+    memcpy(copy, part->bytes, part->length);
+    if (part->length >= sizeof(header)) {
+        memcpy(&header, copy, sizeof(header));
+        header.table_hash = TRACE_TABLE_HASH;
+        memcpy(copy, &header, sizeof(header));
+    }
+    (void)snprintf(name, sizeof(name), "raw/%d.0.events", process);
+    fuzz_put(directory, name, copy, part->length);
+    free(copy);
+}
+
+/* The log, with the version's number behind "H\t1\t" in place of what is there. */
+static void put_log(const char *directory, int process, const struct fuzz_part *part)
+{
+    static const char start[] = "H\t1\t";
+    const size_t skip = sizeof(start) - 1;
+    char name[32];
+    (void)snprintf(name, sizeof(name), "raw/%d.log", process);
+    if (part->length <= skip || memcmp(part->bytes, start, skip) != 0) {
+        fuzz_put(directory, name, part->bytes, part->length);
+        return;
+    }
+    char *given = fuzz_text(part->bytes + skip, part->length - skip);
+    char *text = NULL;
+    const int length = asprintf(&text, "%s%llu%s", start, (unsigned long long)TRACE_TABLE_HASH,
+                                given + strcspn(given, "\t\n"));
+    fuzz_require(length >= 0);
+    fuzz_put(directory, name, text, (size_t)length);
+    free(text);
+    free(given);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    struct fuzz_part parts[FUZZ_PARTS_MAX];
+    struct ictus_trace_summary summary;
+    struct ictus_why why;
+    char raw[128];
+    int logs = 0;
+    int events = 0;
+    const char *directory = fuzz_directory();
+    const size_t count = fuzz_parts(bytes, length, parts);
+    const struct ictus_trace_recover_opts opts = {
+        .size = sizeof(opts), .local = length % 2, .force = 1, .keep = 1};
+    fuzz_empty(directory);
+    (void)snprintf(raw, sizeof(raw), "%s/raw", directory);
+    fuzz_require(mkdir(raw, 0700) == 0);
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].letter == 'l') {
+            put_log(directory, logs++, &parts[i]);
+        } else {
+            put_events(directory, events++, &parts[i]);
+        }
+    }
+    (void)ictus_trace_recover(directory, &opts, &summary, &why);
+    return 0;
+}

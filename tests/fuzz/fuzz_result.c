@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Result files, and all that is done with what they hold: text, page, comparison, choice. */
+#include "compare.h"
+#include "experiments.h"
+#include "fuzz.h"
+#include "report.h"
+#include "tune.h"
+
+#include <ictus/result.h>
+#include <stdio.h>
+
+static void show(json_t *objects, int skipped)
+{
+    static const char page[] = "<script>@ICTUS_RESULTS@</script>";
+    struct report_file file = {"a/b.jsonl", objects, skipped};
+    struct ictus_why why;
+    const struct report report = {&file, 1, 100};
+    report_print_text(&report, 80);
+    fuzz_require(report_write_page(&report, "/dev/null", page, sizeof(page) - 1, &why) == ICTUS_OK);
+}
+
+static void choose(const json_t *objects)
+{
+    struct winners winners = {NULL, 0};
+    struct ictus_why why;
+    FILE *nowhere = fopen("/dev/null", "we");
+    fuzz_require(nowhere);
+    if (tune_choose(objects, NULL, &winners, &why) == ICTUS_OK) {
+        (void)tune_write_ompi(&winners, nowhere, &why);
+        tune_free(&winners);
+    }
+    (void)fclose(nowhere);
+}
+
+static void compare(const char *path)
+{
+    struct experiments a = {.path = NULL};
+    struct compared_list list = {NULL, 0};
+    struct ictus_why why;
+    char text[256];
+    if (experiments_read(path, &a, &why) == ICTUS_OK) {
+        for (size_t i = 0; i < a.count && i < 4; i++) {
+            bool several = false;
+            const struct experiment *same = experiments_find(&a, &a.list[i], &several);
+            experiment_describe(a.list[i].members, text, sizeof(text));
+            if (same) {
+                (void)compared_add(&list, same, &a.list[i], path, 20, 1);
+            }
+        }
+        compared_judge(&list, 0.01);
+        for (size_t i = 0; i < list.count; i++) {
+            compared_words(&list.items[i], text, sizeof(text));
+        }
+        (void)compared_mean_ratio(&list);
+    }
+    compared_free(&list);
+    experiments_free(&a);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    const char *path = fuzz_file(bytes, length);
+    json_t *objects = NULL;
+    struct ictus_why why;
+    int skipped = 0;
+    if (ictus_result_read(path, &objects, &skipped, &why) == ICTUS_OK) {
+        fuzz_require(json_array_size(objects) > 0 && skipped >= 0);
+        show(objects, skipped);
+        choose(objects);
+        json_decref(objects);
+        compare(path);
+    }
+    return 0;
+}
