@@ -7,6 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Clocks of two cores, or whole ticks of a coarse source, may contradict by so much. */
+static const double contradiction_ns = 100.0;
+
 /* Whole and fractional part of base + ns. */
 static void set_offset(struct offset *out, int64_t base, double ns)
 {
@@ -18,6 +21,12 @@ static void set_offset(struct offset *out, int64_t base, double ns)
 static int64_t middle(const struct stamp *s)
 {
     return s->sent + (s->received - s->sent) / 2;
+}
+
+/* From an instant to the farther end of an exchange, in ns. */
+static double farthest(const struct stamp *s, int64_t at)
+{
+    return fmax(fabs((double)(at - s->sent)), fabs((double)(s->received - at)));
 }
 
 /* The exchange with the shortest round trip; ICTUS_ERR_CLOCK where one is negative. */
@@ -82,12 +91,36 @@ int ictusi_offset_skampi(const struct stamp *stamps, size_t n, struct offset *ou
     out->at = early + (middle(&stamps[high]) - early) / 2;
     set_offset(out, lower, (double)(upper - lower) / 2.0);
     out->rtt_min_ns = (double)(stamps[best].received - stamps[best].sent);
-    /* The two bounds belong to different instants: the largest drift may have moved them apart. */
-    const double apart_s = fabs((double)(middle(&stamps[high]) - early)) * 1e-9;
-    const double drifted = apart_s / 2.0 * ICTUSI_DRIFT_MAX_NS_PER_S;
+    /*
+     * The two bounds belong to different instants, each somewhere between its request and its
+     * reply: the largest drift may have moved them apart.
+     */
+    const double apart_s =
+        fmax(farthest(&stamps[high], out->at), farthest(&stamps[low], out->at)) * 1e-9;
+    const double drifted = apart_s * ICTUSI_DRIFT_MAX_NS_PER_S;
     out->half_width_ns =
         drifted + (upper >= lower ? (double)(upper - lower) / 2.0 : out->rtt_min_ns / 2.0);
     return ICTUS_OK;
+}
+
+int ictusi_offset_interval(const struct stamp *stamps, size_t n, int64_t at, int64_t offset,
+                           double *low_ns, double *high_ns)
+{
+    *low_ns = -INFINITY;
+    *high_ns = INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        const struct stamp *s = &stamps[i];
+        if (s->received < s->sent || (i && s->sent < stamps[i - 1].received)) {
+            return ICTUS_ERR_CLOCK;
+        }
+        const double drifted = farthest(s, at) * 1e-9 * ICTUSI_DRIFT_MAX_NS_PER_S;
+        *low_ns = fmax(*low_ns, (double)(s->remote - s->received - offset) - drifted);
+        *high_ns = fmin(*high_ns, (double)(s->remote - s->sent - offset) + drifted);
+    }
+    if (n == 0) {
+        return ICTUS_ERR_SAMPLES;
+    }
+    return *low_ns > *high_ns + contradiction_ns ? ICTUS_ERR_CLOCK : ICTUS_OK;
 }
 
 double ictusi_rtt_mean(const struct stamp *stamps, size_t n)

@@ -19,9 +19,6 @@ enum {
 static const double settled_ns = 0.01;
 /* Nobody's drift is known before a second sweep: half of what the hard bounds allow. */
 static const double unknown_drift = ICTUSI_DRIFT_MAX_NS_PER_S / 2.0;
-/* A drift beyond this is a step between sweeps: twice the assumption, each of two clocks within it.
- */
-static const double impossible_drift = 2.0 * ICTUSI_DRIFT_MAX_NS_PER_S;
 
 int ictusi_mesh_create(int size, double walk, struct mesh **mesh)
 {
@@ -33,7 +30,7 @@ int ictusi_mesh_create(int size, double walk, struct mesh **mesh)
     m->size = size;
     m->prior_walk = sqrt(2.0) * walk * 1e9;
     m->base = calloc(n, sizeof(*m->base));
-    m->drift = calloc(4 * n, sizeof(double));
+    m->drift = calloc(6 * n, sizeof(double));
     m->x = malloc(TRACK_MAX * n * sizeof(double));
     if (!m->base || !m->drift || !m->x || ictusi_laplacian_create(size, &m->laplacian)) {
         ictusi_mesh_free(m);
@@ -42,6 +39,8 @@ int ictusi_mesh_create(int size, double walk, struct mesh **mesh)
     m->value = m->drift + n;
     m->relative = m->drift + 2 * n;
     m->bound = m->drift + 3 * n;
+    m->low = m->drift + 4 * n;
+    m->high = m->drift + 5 * n;
     ictusi_mesh_reset(m);
     *mesh = m;
     return ICTUS_OK;
@@ -66,11 +65,14 @@ void ictusi_mesh_reset(struct mesh *mesh)
     mesh->sweeps = 0;
     mesh->groups = 0;
     mesh->now = 0.0;
+    mesh->known_s = 0.0;
     for (int i = 0; i < mesh->size; i++) {
         mesh->drift[i] = 0.0;
         mesh->value[i] = 0.0;
         mesh->relative[i] = 1.0;
         mesh->bound[i] = i ? INFINITY : 0.0;
+        mesh->low[i] = -mesh->bound[i];
+        mesh->high[i] = mesh->bound[i];
     }
 }
 
@@ -276,7 +278,7 @@ static int settle(struct mesh *m, struct track_model *model, struct track *track
 static void bounds_now(struct mesh *m, const double *extrapolated, double grown_s)
 {
     for (int i = 1; i < m->size; i++) {
-        m->bound[i] += grown_s * (2.0 * ICTUSI_DRIFT_MAX_NS_PER_S);
+        m->bound[i] += grown_s * (ICTUSI_DRIFT_MAX_NS_PER_S + fabs(extrapolated[m->size + i]));
         m->bound[i] += fabs(m->value[i] - extrapolated[i]);
     }
     const struct mesh_sweep *s = &m->pending[m->pending_count - 1];
@@ -286,7 +288,7 @@ static void bounds_now(struct mesh *m, const double *extrapolated, double grown_
         for (size_t e = 0; e < s->count; e++) {
             const int a = s->graph[e].a;
             const int b = s->graph[e].b;
-            const double y = s->graph[e].y + (m->drift[b] - m->drift[a]) * (s->t[e] - s->t_mean);
+            const double y = ictusi_mesh_difference(m, &s->edges[e]);
             const double off = fabs(m->value[b] - m->value[a] - y);
             const double length = off + s->edges[e].half_width_ns + 1.0 +
                                   (m->now - s->t[e]) * ICTUSI_DRIFT_MAX_NS_PER_S;
@@ -299,40 +301,6 @@ static void bounds_now(struct mesh *m, const double *extrapolated, double grown_
     }
 }
 
-/* A clock that stepped within a sweep, or jumped since the last solution beyond all bounds. */
-static int find_stepped(const struct mesh *m, const struct mesh_spread *spread,
-                        const double *extrapolated, double grown_s)
-{
-    for (int k = 0; k < m->pending_count; k++) {
-        const int suspect = ictusi_mesh_suspect(m, &m->pending[k], spread);
-        if (suspect >= 0) {
-            return suspect;
-        }
-    }
-    const struct mesh_sweep *s = &m->pending[m->pending_count - 1];
-    for (int i = 1; i < m->size; i++) {
-        /* Twice the old bound: the new offset has one of about the same size. */
-        const double reach =
-            2.0 * m->bound[i] + 10.0 * spread->typical_ns + grown_s * impossible_drift;
-        if (fabs(s->x[i] - extrapolated[i]) > reach) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-/* A clock whose sweeps lie on no possible line: it stepped between them. */
-static int find_wild(const struct mesh *m)
-{
-    const double span_s = m->sweep[m->sweeps - 1].t_s - m->sweep[0].t_s;
-    for (int i = 1; i < m->size && m->sweeps > 1; i++) {
-        if (fabs(m->drift[i]) * span_s > impossible_drift * span_s + 2.0 * m->bound[i]) {
-            return i;
-        }
-    }
-    return -1;
-}
-
 static void write_lines(const struct mesh *m, const struct track *t, double walk, double inflate,
                         struct line *lines, struct line_error *errors)
 {
@@ -340,16 +308,17 @@ static void write_lines(const struct mesh *m, const struct track *t, double walk
     for (int i = 0; i < m->size; i++) {
         const int64_t anchor = now - m->base[i] - (int64_t)nearbyint(m->value[i]);
         const double drift = m->drift[i] * 1e-9;
+        const double slope = drift / (1.0 - drift);
         const double own = i ? m->relative[i] * inflate * inflate : 0.0;
         const double wander = i ? 1.0 : 0.0;
-        lines[i] = ictusi_line_make(anchor, m->base[i], m->value[i], drift / (1.0 - drift));
+        lines[i] = ictusi_line_make(anchor, m->base[i], m->value[i], slope);
         errors[i] = (struct line_error){
             .offset_var_ns2 = own * t->measured[0] + wander * t->wander[0],
             .covariance_ns2_per_s = own * t->measured[1] + wander * t->wander[1],
             .slope_var_ns2_per_s2 = own * t->measured[2] + wander * t->wander[2],
             .walk_ns_per_s_sqrt_s = wander * walk,
             .bound_ns = m->bound[i],
-            .bound_slope_ns_per_s = i ? ICTUSI_DRIFT_MAX_NS_PER_S + fabs(m->drift[i]) : 0.0,
+            .bound_slope_ns_per_s = i ? ICTUSI_DRIFT_MAX_NS_PER_S + fabs(slope) * 1e9 : 0.0,
         };
     }
 }
@@ -391,14 +360,11 @@ static int solve(struct mesh *m, double *extrapolated, struct track *track,
     for (int i = 0; i < m->size; i++) {
         extrapolated[i] += extrapolated[m->size + i] * grown_s;
     }
-    q->suspect = find_stepped(m, spread, extrapolated, grown_s);
-    if (q->suspect < 0) {
-        bounds_now(m, extrapolated, grown_s);
-        q->suspect = find_wild(m);
+    err = ictusi_mesh_stepped(m, &q->suspect);
+    if (err || q->suspect >= 0) {
+        return err ? err : ICTUS_ERR_CLOCK;
     }
-    if (q->suspect >= 0) {
-        return ICTUS_ERR_CLOCK;
-    }
+    bounds_now(m, extrapolated, grown_s);
     const struct mesh_sweep *s = &m->pending[m->pending_count - 1];
     return ictusi_laplacian_resistance(&m->laplacian, s->graph, s->count, m->relative);
 }

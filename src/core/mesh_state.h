@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the mesh's two halves share: mesh.c keeps the history, mesh_sweep.c solves one sweep. */
+/* What the mesh's parts share: mesh.c keeps the history, mesh_sweep.c solves one group
+ * of sweeps, mesh_steps.c looks for clocks that stepped. */
 #ifndef ICTUS_CORE_MESH_STATE_H
 #define ICTUS_CORE_MESH_STATE_H
 
@@ -32,6 +33,9 @@ struct mesh {
     double now;       /* s */
     double *relative; /* variance of a process's offset over that of an average edge */
     double *bound;    /* hard bound now, ns; INFINITY before the first solve */
+    double *low;      /* ns: what is proven of an offset less base, at known_s */
+    double *high;
+    double known_s;
     /* history */
     int sweeps;
     int groups;
@@ -48,12 +52,18 @@ static inline double ictusi_mesh_at(const struct mesh *mesh, int process, double
     return mesh->value[process] + mesh->drift[process] * (t - mesh->now);
 }
 
+/* x[server] - x[client], as measured. */
+static inline double ictusi_mesh_difference(const struct mesh *mesh, const struct mesh_edge *e)
+{
+    const int64_t whole = e->offset + mesh->base[e->server] - mesh->base[e->client];
+    return -((double)whole + e->frac);
+}
+
 /* What the edges of a group of sweeps err by, per pair, in ns^2. */
 struct mesh_spread {
-    double noise;      /* new in every sweep */
-    double bias;       /* what a pair keeps: its path's asymmetry */
-    double typical_ns; /* of a residual, by medians: unmoved by a clock that stepped */
-    double freedom;    /* degrees of freedom behind the two; 0: taken from the edges' own opinion */
+    double noise;   /* new in every sweep */
+    double bias;    /* what a pair keeps: its path's asymmetry */
+    double freedom; /* degrees of freedom behind the two; 0: taken from the edges' own opinion */
 };
 
 /*
@@ -63,8 +73,14 @@ struct mesh_spread {
  */
 int ictusi_mesh_group_solve(struct mesh *mesh, struct mesh_spread *spread);
 
-/* A process most of whose edges lie outside their own hard intervals, or -1. */
-int ictusi_mesh_suspect(const struct mesh *mesh, const struct mesh_sweep *sweep,
-                        const struct mesh_spread *spread);
+/* Whether all pending sweeps list the same pairs in the same order, whoever asks. */
+bool ictusi_mesh_same_pairs(const struct mesh *mesh);
+
+/*
+ * Whether the pending sweeps, solved, and what is known from before prove that a clock stepped:
+ * suspect is the process whose clock it most likely was, or -1. Keeps what the sweeps prove for the
+ * next call, and confines offsets and drifts to it. Errors: ICTUS_ERR_NOMEM.
+ */
+int ictusi_mesh_stepped(struct mesh *mesh, int *suspect);
 
 #endif

@@ -51,15 +51,13 @@ static void prepare(const struct mesh *mesh, struct mesh_sweep *s)
         const struct mesh_edge *edge = &s->edges[e];
         const int a = edge->client;
         const int b = edge->server;
-        const double difference =
-            -((double)(edge->offset + mesh->base[b] - mesh->base[a]) + edge->frac);
+        const double difference = ictusi_mesh_difference(mesh, edge);
         const double drifted = (mesh->drift[b] - mesh->drift[a]) * (s->t[e] - s->t_mean);
         s->graph[e] = (struct graph_edge){a, b, 1.0, difference - drifted};
     }
 }
 
-/* Whether all sweeps list the same pairs in the same order, whoever asks. */
-static bool same_pairs(const struct mesh *m)
+bool ictusi_mesh_same_pairs(const struct mesh *m)
 {
     const struct mesh_sweep *a = &m->pending[0];
     for (int k = 1; k < m->pending_count; k++) {
@@ -142,7 +140,6 @@ static void split(const struct group *g, struct mesh_spread *spread)
     ictusi_sort(g->scratch, g->edges);
     const double middle = ictusi_quantile(g->scratch, g->edges, 0.5);
     const double between = c2 * middle * middle * g->slack;
-    spread->typical_ns = sqrt(between);
     if (g->count < 2) {
         spread->noise = fmax(between, rounding_ns * rounding_ns);
         spread->bias = 0.0;
@@ -215,7 +212,6 @@ static void believe(const struct group *g, struct mesh_spread *spread)
         shortest = fmin(shortest, g->sweeps[0].edges[e].rtt_ns);
     }
     spread->noise = noise;
-    spread->typical_ns = sqrt(noise);
     spread->bias = pow(asymmetry_per_rtt * shortest, 2.0);
 }
 
@@ -275,7 +271,7 @@ int ictusi_mesh_group_solve(struct mesh *mesh, struct mesh_spread *spread)
     for (int k = 0; k < mesh->pending_count; k++) {
         prepare(mesh, &mesh->pending[k]);
     }
-    if (same_pairs(mesh)) {
+    if (ictusi_mesh_same_pairs(mesh)) {
         return solve_run(mesh, mesh->pending, mesh->pending_count, spread);
     }
     struct mesh_spread sum = {0};
@@ -287,39 +283,7 @@ int ictusi_mesh_group_solve(struct mesh *mesh, struct mesh_spread *spread)
         sum.noise += spread->noise / mesh->pending_count;
         sum.bias += spread->bias / mesh->pending_count;
         sum.freedom += spread->freedom;
-        sum.typical_ns = fmax(sum.typical_ns, spread->typical_ns);
     }
     *spread = sum;
     return ICTUS_OK;
-}
-
-int ictusi_mesh_suspect(const struct mesh *mesh, const struct mesh_sweep *sweep,
-                        const struct mesh_spread *spread)
-{
-    int *seen = calloc(2 * (size_t)mesh->size, sizeof(*seen));
-    if (!seen) {
-        return -1;
-    }
-    int *wrong = seen + mesh->size;
-    const double margin = 10.0 * spread->typical_ns + 100.0;
-    for (size_t e = 0; e < sweep->count; e++) {
-        const struct graph_edge *g = &sweep->graph[e];
-        const double rest = fabs(g->y - (sweep->x[g->b] - sweep->x[g->a]));
-        const int outside = rest > sweep->edges[e].half_width_ns + margin;
-        seen[g->a]++;
-        seen[g->b]++;
-        wrong[g->a] += outside;
-        wrong[g->b] += outside;
-    }
-    int suspect = -1;
-    double worst = 0.25; /* a clock that stepped in the middle has half of its edges wrong */
-    for (int i = 0; i < mesh->size; i++) {
-        const double share = seen[i] ? (double)wrong[i] / seen[i] : 0.0;
-        if (wrong[i] > 1 && share > worst) {
-            worst = share;
-            suspect = i;
-        }
-    }
-    free(seen);
-    return suspect;
 }

@@ -80,8 +80,10 @@ static int sweep_all(struct mesh_state *s, struct sync_run *run, int count)
         failed = failed ? failed : err;
     }
     if (failed == ICTUS_ERR_CLOCK) {
-        return ictus_because(&run->why, failed, "mesh: the '%s' clock of rank %d ran backwards",
-                             run->source->ops->name, s->rank);
+        return ictus_because(
+            &run->why, failed,
+            "mesh: the '%s' clock of rank %d, or of a process it met, stepped or ran backwards",
+            run->source->ops->name, s->rank);
     }
     return failed;
 }
@@ -155,6 +157,9 @@ static int sweep_and_solve(struct mesh_state *s, struct sync_run *run, struct ve
     const int concluded = gathered ? gathered : conclude(s, run, mine);
     err = ictusi_sync_agree(run->comm, err ? err : concluded, &run->why);
     s->solved = !err && !mine->err;
+    if (err && s->mesh) {
+        ictusi_mesh_reset(s->mesh); /* all begin anew, the root too */
+    }
     return err;
 }
 
@@ -199,7 +204,7 @@ static int mesh_run(struct sync *sync, struct sync_run *run)
     }
     for (int k = 0; k < ATTEMPTS; k++) {
         err = attempt(s, run, &mine);
-        if (err || mine.err != ICTUS_ERR_CLOCK) {
+        if ((err ? err : mine.err) != ICTUS_ERR_CLOCK) {
             break;
         }
         run->steps++; /* the mesh has forgotten its history: a clock that stepped once is fine */

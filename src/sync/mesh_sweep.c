@@ -197,7 +197,6 @@ static int estimate(const struct mesh_state *s, const struct stamp *stamps, stru
     edge->at = o.at;
     edge->offset = o.offset;
     edge->frac = o.frac;
-    edge->half_width_ns = o.half_width_ns;
     edge->rtt_ns = o.rtt_min_ns;
     if (pair == PAIR_ADAPTIVE || (pair == PAIR_AUTO && s->exchanges >= ADAPTIVE_FROM)) {
         struct line line;
@@ -212,10 +211,13 @@ static int estimate(const struct mesh_state *s, const struct stamp *stamps, stru
         edge->at = middle;
         edge->offset = line.offset;
         edge->frac = line.frac;
-        edge->half_width_ns = error.bound_ns;
         edge->sigma_ns = ictusi_line_error_sigma(&error, 0.0);
     }
-    return ICTUS_OK;
+    double low = 0.0;
+    double high = 0.0;
+    err = ictusi_offset_interval(stamps, n, edge->at, edge->offset, &low, &high);
+    edge->half_width_ns = fmax(fabs(high - edge->frac), fabs(edge->frac - low));
+    return err;
 }
 
 int ictusi_mesh_sweep(struct mesh_state *s, int k)

@@ -11,8 +11,6 @@
 #include <stdint.h>
 #include <time.h>
 
-#include <unistd.h>
-
 #include "check_mpi.h"
 
 #define SKEWED "sim:offset=1.5s,drift=50ppm,scope=process,seed=5"
@@ -81,9 +79,8 @@ static void stays_within_its_bound(const char *spec)
     within_bound(clock, spec);
     struct ictus_sync_stats stats;
     CHECK(!ictus_clock_stats(clock, &stats) && stats.synced == 4);
-    /* Processes that take turns on a core look as if clocks jumped: then they begin anew, and say
-     * so. */
-    CHECK(stats.steps == 0 || check_size > (int)sysconf(_SC_NPROCESSORS_ONLN));
+    /* Nothing stepped, however often processes take turns on a core. */
+    CHECK(stats.steps == 0);
     ictus_clock_free(clock);
 }
 
@@ -214,20 +211,27 @@ static void malformed_specs_are_refused(void)
     }
 }
 
+enum { FEW = 4 };
+static const char *const specs[] = {"mesh:window=0.1@" SKEWED,
+                                    "mesh:window=0.05,rounds=2,pair=adaptive@" SKEWED,
+                                    "mesh:window=0.05,sweeps=5,pair=skampi@" SKEWED,
+                                    "mesh:window=0.05@" NEGATIVE,
+                                    "hca2:fitpoints=20,exchanges=10@" NEGATIVE,
+                                    "hierarchy(mesh,propagate(mesh:window=0.05))@" SKEWED,
+                                    "skampi:exchanges=20@" SKEWED,
+                                    "jk:fitpoints=20,exchanges=10@" SKEWED,
+                                    "hca:fitpoints=20,exchanges=10@" SKEWED,
+                                    "hca2:fitpoints=20,exchanges=10@" SKEWED,
+                                    "netgauge:patience=20@" SKEWED};
+
 int main(int argc, char **argv)
 {
     check_mpi_init(&argc, &argv, MPI_THREAD_SINGLE);
-    stays_within_its_bound("mesh:window=0.1@" SKEWED);
-    stays_within_its_bound("mesh:window=0.05,sweeps=5,pair=skampi@" SKEWED);
-    stays_within_its_bound("mesh:window=0.05,rounds=2,pair=adaptive@" SKEWED);
-    stays_within_its_bound("hierarchy(mesh,propagate(mesh:window=0.05))@" SKEWED);
-    stays_within_its_bound("skampi:exchanges=20@" SKEWED);
-    stays_within_its_bound("jk:fitpoints=20,exchanges=10@" SKEWED);
-    stays_within_its_bound("hca:fitpoints=20,exchanges=10@" SKEWED);
-    stays_within_its_bound("hca2:fitpoints=20,exchanges=10@" SKEWED);
-    stays_within_its_bound("netgauge:patience=20@" SKEWED);
-    stays_within_its_bound("mesh:window=0.05@" NEGATIVE);
-    stays_within_its_bound("hca2:fitpoints=20,exchanges=10@" NEGATIVE);
+    /* Where processes take turns, only what differs most: each takes seconds there. */
+    const size_t count = sizeof(specs) / sizeof(specs[0]);
+    for (size_t i = 0; i < (check_size > 4 ? FEW : count); i++) {
+        stays_within_its_bound(specs[i]);
+    }
     costs_are_as_published();
     mesh_costs_the_same_everywhere();
     tolerance_is_reached_or_told();

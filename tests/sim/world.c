@@ -122,6 +122,9 @@ static double message(struct world *w, double bias)
     if (ictusi_rng_uniform(&w->rng) < w->options.tail) {
         ns += 2000.0 / pow(ictusi_rng_uniform(&w->rng), 0.7);
     }
+    if (w->options.stall > 0.0 && ictusi_rng_uniform(&w->rng) < w->options.stall) {
+        ns += w->options.stall_ns * ictusi_rng_exponential(&w->rng);
+    }
     return ns * 1e-9;
 }
 

@@ -21,6 +21,8 @@ struct world_options {
     double jitter_ns;    /* mean of what comes on top */
     double asymmetry_ns; /* a pair's ways differ by up to twice this */
     double tail;         /* share of messages in the heavy tail */
+    double stall;        /* share of messages whose receiver is off its core for a while */
+    double stall_ns;     /* mean of these whiles */
     double drift;        /* standard deviation */
     double walk;         /* per square root of a second */
     enum world_jitter shape;

@@ -147,6 +147,27 @@ static void fit_knows_its_error(void)
     CHECK_NEAR((double)covered[1] / TRIALS, 0.94, 0.02);
 }
 
+/* Bounds of a burst hold however long a process was off its core; a step leaves none. */
+static void a_burst_proves_an_interval(void)
+{
+    struct stamp stamps[3] = {
+        {0, 5000000, 9000000}, {9000100, 9001000, 9002000}, {9002100, 30000000, 30000100}};
+    double low = 0.0;
+    double high = 0.0;
+    REQUIRE(!ictusi_offset_interval(stamps, 3, 9001000, 0, &low, &high));
+    CHECK(low <= 0.0 && low >= -1005.0 && high >= 0.0 && high <= 905.0);
+    struct offset found;
+    REQUIRE(!ictusi_offset_skampi(stamps, 3, &found));
+    /* The last exchange's lower bound belongs to some instant of 21 ms: 200 ppm of it. */
+    CHECK(found.half_width_ns > 2000.0 && found.half_width_ns < 6000.0);
+    stamps[2].remote += 1000000000;
+    stamps[2].received += 10;
+    CHECK(ictusi_offset_interval(stamps, 3, 9001000, 0, &low, &high) == ICTUS_ERR_CLOCK);
+    stamps[2] = (struct stamp){8000000, 9001500, 9002200};
+    CHECK(ictusi_offset_interval(stamps, 3, 9001000, 0, &low, &high) == ICTUS_ERR_CLOCK);
+    CHECK(ictusi_offset_interval(stamps, 0, 0, 0, &low, &high) == ICTUS_ERR_SAMPLES);
+}
+
 int main(void)
 {
     exact_without_jitter();
@@ -155,5 +176,6 @@ int main(void)
     bad_bursts_are_told();
     fit_is_exact_far_from_zero();
     fit_knows_its_error();
+    a_burst_proves_an_interval();
     return check_result();
 }

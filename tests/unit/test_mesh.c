@@ -201,6 +201,57 @@ static void a_step_is_told(void)
     }
 }
 
+/*
+ * More processes than cores: every second message waits for a time slice, some bursts have no good
+ * exchange at all. Nothing stepped; neither within a call nor over a history may it be said.
+ */
+static void a_stall_is_no_step(void)
+{
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        const int size = 2 + (int)(seed % 7);
+        struct world_options o = world_defaults(size, seed);
+        struct bed b;
+        o.drift = 20e-6; /* two clocks part by at most 200 ppm */
+        o.stall = seed % 2 ? 0.5 : 0.98;
+        o.stall_ns = 8e6;
+        open_bed(&b, &o);
+        for (int k = 0; k < 4; k++) {
+            sweep(&b, size, 1, 0.1 * k);
+        }
+        for (int k = 0; k < 5; k++) {
+            const int err = solve(&b);
+            CHECK(!err && b.quality.suspect == -1);
+            const double now = world_now(b.world);
+            for (int i = 1; i < size && !err; i++) {
+                const double error = fabs(world_error(b.world, i, &b.lines[i], now));
+                const int64_t local = world_read(b.world, i, now);
+                const double since_s = (double)(local - b.lines[i].anchor) * 1e-9;
+                CHECK(error <= ictusi_line_error_bound(&b.errors[i], since_s) + 2.0);
+                CHECK(fabs(b.lines[i].slope) < 500e-6);
+            }
+            sweep(&b, size, (uint64_t)k + 2, now);
+        }
+        close_bed(&b);
+    }
+}
+
+/* Steps that no drift limit shows: where each pair has several sweeps, one line has to fit them. */
+static void a_small_step_is_told(void)
+{
+    for (int size = 2; size <= 12; size += 5) {
+        struct world_options o = world_defaults(size, 3);
+        struct bed b;
+        open_bed(&b, &o);
+        for (int k = 0; k < 5; k++) {
+            b.world->clocks[size - 1].origin += k == 2 ? 20000 : 0;
+            sweep(&b, size, 1, 0.1 * k);
+        }
+        CHECK(solve(&b) == ICTUS_ERR_CLOCK);
+        CHECK(b.quality.suspect == size - 1);
+        close_bed(&b);
+    }
+}
+
 static void bad_input_is_told(void)
 {
     struct mesh *mesh = NULL;
@@ -228,6 +279,8 @@ int main(void)
     knows_how_good_it_is();
     history_helps_and_shows_the_walk();
     a_step_is_told();
+    a_stall_is_no_step();
+    a_small_step_is_told();
     bad_input_is_told();
     return check_result();
 }
