@@ -53,17 +53,28 @@ static void record_done(struct recorder *r, const struct trace_request *request,
 }
 
 /*
- * Remember what a handle stands for. MPI libraries hand out one and the same handle for all
- * operations that were complete when their call returned: one that stands for something already
- * is of that kind, and its completion is recorded at once.
+ * Whether the handle's operation was complete when its call returned. MPI libraries hand out one
+ * and the same handle for all of those, so that threads would meet in its place of the table.
+ */
+static bool complete_already(MPI_Request handle)
+{
+    int flag = 0;
+    return ictusi_tracer.multiple &&
+           REAL(Request_get_status)(handle, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag;
+}
+
+/*
+ * Remember what a handle stands for. One that is handed out for all operations that were complete
+ * when their call returned may stand for something already: the completion is recorded at once.
  */
 static void track(struct recorder *r, MPI_Request handle, const struct trace_request *request)
 {
     if (handle == MPI_REQUEST_NULL || (request->id == 0 && !request->persistent)) {
         return;
     }
-    const struct trace_request *known = find(handle);
-    if (known && !known->persistent && request->kind != REQUEST_RECV) {
+    const bool may_share = !request->persistent && request->kind != REQUEST_RECV;
+    const struct trace_request *known = may_share ? find(handle) : NULL;
+    if (may_share && ((known && !known->persistent) || complete_already(handle))) {
         record_done(r, request, MPI_STATUS_IGNORE);
     } else {
         put(REQUEST_KEY(handle), request);

@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { ROUNDS = 50 };
+enum { ROUNDS = 50, PAUSE_US = 100 };
 
 /* What must be found, in the words of otf2-print. */
 struct tally {
@@ -70,6 +71,7 @@ static void probed(int rank, int size, struct tally *t)
     MPI_Mprobe(0, 8, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
     MPI_Mrecv(&value, 1, MPI_INT, &message, &status);
     while (!flag) {
+        (void)usleep(PAUSE_US); /* each probe is an event */
         MPI_Improbe(0, 9, MPI_COMM_WORLD, &flag, &message, MPI_STATUS_IGNORE);
     }
     MPI_Request request;
@@ -110,12 +112,14 @@ static void nonblocking(int rank, int size, struct tally *t)
             break;
         case 3:
             while (!done) {
+                (void)usleep(PAUSE_US);
                 MPI_Testall(4, requests, &done, MPI_STATUSES_IGNORE);
             }
             break;
         default:
             for (int k = 0; k < 4; k++) {
                 for (done = 0; !done;) {
+                    (void)usleep(PAUSE_US);
                     MPI_Test(&requests[k], &done, MPI_STATUS_IGNORE);
                 }
             }
