@@ -149,8 +149,12 @@ static int check_directory(const struct trace_options *o, struct ictus_why *why)
 {
     char path[PATH_MAX];
     (void)snprintf(path, sizeof(path), "%s/traces.otf2", o->output);
-    /* Of the processes of a job only the first looks: others may be further. */
-    if (launched_rank() == 0 && !o->force && access(path, F_OK) == 0) {
+    /*
+     * Every process looks: one that went on alone would wait for the others in MPI_Init for ever
+     * where the launcher lets it (MPICH's). None can be too late, since the archive is written when
+     * all of them finalize.
+     */
+    if (!o->force && access(path, F_OK) == 0) {
         return ictus_because(why, ICTUS_ERR_EXISTS,
                              "%.200s holds an archive already; --force replaces it", o->output);
     }
