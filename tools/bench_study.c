@@ -36,16 +36,26 @@ static int load_plugins(struct study *study, struct ictus_why *why)
     return err;
 }
 
+/* Mock-ups are for comparisons: they are measured where they are named. */
+static void add_all_ops(struct study *study)
+{
+    struct ictus_operation_info info;
+    study->every_operation = true;
+    for (int i = 0; study->op_count < STUDY_OPS_MAX && !ictus_operation(study->plugins, i, &info);
+         i++) {
+        if (!info.mocks) {
+            study->ops[study->op_count++] = info;
+        }
+    }
+}
+
 static int read_ops(struct study *study, struct ictus_why *why)
 {
     char copy[LIST_BYTES];
     char *rest = NULL;
     int err = copy_list("ops", study->options->ops, copy, why);
     if (!err && strcmp(copy, "all") == 0) {
-        while (study->op_count < STUDY_OPS_MAX &&
-               !ictus_operation(study->plugins, study->op_count, &study->ops[study->op_count])) {
-            study->op_count++;
-        }
+        add_all_ops(study);
         return ICTUS_OK;
     }
     for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {

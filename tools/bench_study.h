@@ -87,6 +87,7 @@ struct study {
     struct study_algorithm algorithms[STUDY_ALGORITHMS_MAX];
     int algorithm_count;
     bool every_algorithm; /* --algorithm=all: leave out what cannot run */
+    bool every_operation; /* --ops=all: likewise */
     bool wanted[ICTUS_REDUCTIONS];
     char clock[1024];
     struct ictus_selector *selector;

@@ -125,7 +125,8 @@ static int measure(struct study *study, const struct study_experiment *e,
 static bool may_go_on(const struct study *study, const struct study_experiment *e, int err)
 {
     return err == ICTUS_ERR_SAMPLES ||
-           (err == ICTUS_ERR_UNSUPPORTED && study->every_algorithm && e->algorithm >= 0);
+           (err == ICTUS_ERR_UNSUPPORTED && study->every_algorithm && e->algorithm >= 0) ||
+           (err == ICTUS_ERR_UNSUPPORTED && study->every_operation && study->ops[e->op].persistent);
 }
 
 static int run_one(struct study *study, const struct study_experiment *e, struct ictus_why *why)

@@ -268,6 +268,15 @@ static struct ictus_overlap_plan plan_of(const struct study *s, const char *oper
     };
 }
 
+/* Failures of one operation that say nothing about the others. */
+static bool may_go_on(const struct study *s, const struct ictus_overlap_plan *plan, int err)
+{
+    struct ictus_operation_info info = {0};
+    (void)ictus_operation_find(NULL, plan->call.operation, &info, NULL);
+    return err == ICTUS_ERR_SAMPLES || err == ICTUS_ERR_CORRUPT ||
+           (err == ICTUS_ERR_UNSUPPORTED && info.persistent && strcmp(s->options->ops, "all") == 0);
+}
+
 /* One measurement; *object is the caller's, NULL where nothing came and on all ranks but 0. */
 static int run_one(struct study *s, struct ictus_bench *bench,
                    const struct ictus_overlap_plan *plan, int processes, json_t **object,
@@ -281,7 +290,7 @@ static int run_one(struct study *s, struct ictus_bench *bench,
         err = *object ? ICTUS_OK : ICTUS_ERR_NOMEM;
     }
     err = results_agree(err, why);
-    if (err == ICTUS_ERR_SAMPLES || err == ICTUS_ERR_CORRUPT) {
+    if (may_go_on(s, plan, err)) {
         s->left_out++;
         if (command_rank() == 0) {
             progress_hide(&s->progress);

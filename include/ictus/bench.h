@@ -49,11 +49,13 @@ ICTUS_API void ictus_plugins_free(struct ictus_plugins *plugins);
 struct ictus_operation_info {
     const char *name;
     const char *summary;
-    int rooted;      /**< has a root */
-    int reduces;     /**< needs an MPI_Op */
-    int has_data;    /**< 0: the size does not matter (barrier) */
-    int nonblocking; /**< can be begun and waited for apart */
-    int persistent;  /**< made once, started many times */
+    int rooted;        /**< has a root */
+    int reduces;       /**< needs an MPI_Op */
+    int has_data;      /**< 0: the size does not matter (barrier) */
+    int nonblocking;   /**< can be begun and waited for apart */
+    int persistent;    /**< made once, started many times */
+    const char *mocks; /**< the operation that this composition of others stands for, or NULL */
+    int pieces;        /**< of a mock-up: the operation itself on so many pieces; else 0 */
 };
 
 /**

@@ -54,7 +54,7 @@ static int check_plan(const struct operation *operation, const struct ictus_benc
         return ictus_because(why, ICTUS_ERR_ARG, "root %d: there are ranks 0 to %d", plan->root,
                              size - 1);
     }
-    if (plan->in_place && !shape->in_place) {
+    if (plan->in_place && (!shape->in_place || operation->mockup)) {
         return ictus_because(why, ICTUS_ERR_ARG, "%s cannot work in place", operation->name);
     }
     if (plan->buffers < 0 || plan->buffers > BUFFER_SETS_MAX) {
@@ -97,17 +97,32 @@ static int read_types(struct call *call, const struct ictus_bench_plan *plan, st
                             type.name);
     }
     call->type = type.type;
+    call->element = type.size;
     call->op = reduction.op;
     call->count = err ? 0 : (int)count;
     return err;
 }
 
-/* Names of v- and w-variants end so. */
+/* Names of v- and w-variants end so; a mock-up may have one as a part, or counts all blocks. */
 static bool has_displacements(const struct operation *operation)
 {
+    if (operation->mockup) {
+        return true;
+    }
     const char *base = strstr(operation->name, "_init");
     const size_t length = base ? (size_t)(base - operation->name) : strlen(operation->name);
     return strchr("vw", operation->name[length - 1]) && operation->shape != SHAPE_SHIFT;
+}
+
+/* A block cut into as many parts as there are processes, the first ones larger by one element. */
+static void make_shares(struct call *call)
+{
+    const int each = call->count / call->size;
+    const int more = call->count % call->size;
+    for (int i = 0; i < call->size; i++) {
+        call->shares[i] = each + (i < more);
+        call->share_displs[i] = i * each + (i < more ? i : more);
+    }
 }
 
 /* Displacements of the v-variants are ints: the whole buffer must be within reach. */
@@ -116,7 +131,7 @@ static int make_counts(struct call *call, uint64_t bytes, struct ictus_why *why)
     const int n = call->size > NEIGHBORS ? call->size : NEIGHBORS;
     if ((uint64_t)n * bytes > INT_MAX && has_displacements(call->operation)) {
         return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
-                             "%s of %llu bytes to %d processes: displacements end at %d bytes",
+                             "%s of %llu bytes on %d processes: displacements end at %d bytes",
                              call->operation->name, (unsigned long long)bytes, call->size, INT_MAX);
     }
     const size_t entries = (size_t)n;
@@ -124,9 +139,12 @@ static int make_counts(struct call *call, uint64_t bytes, struct ictus_why *why)
     call->displs = calloc(entries, sizeof(int));
     call->byte_displs = calloc(entries, sizeof(int));
     call->types = calloc(entries, sizeof(MPI_Datatype));
-    if (!call->counts || !call->displs || !call->byte_displs || !call->types) {
+    call->shares = calloc(2 * entries, sizeof(int));
+    if (!call->counts || !call->displs || !call->byte_displs || !call->types || !call->shares) {
         return ICTUS_ERR_NOMEM;
     }
+    call->share_displs = call->shares + entries;
+    make_shares(call);
     for (int i = 0; i < n; i++) {
         call->counts[i] = call->count;
         /* Beyond INT_MAX nobody reads them: the v- and w-variants were refused above. */
@@ -153,13 +171,20 @@ static int make_buffers(struct call *call, const struct ictus_bench_plan *plan,
             err = allocate(&call->recvs[i], recv);
         }
     }
+    uint64_t scratch = 0;
+    if (!err && call->operation->mockup) {
+        /* One more block, where a block is cut into equal parts that fill it up. */
+        scratch = plan->bytes * (block_count(call->operation->mockup->scratch, call->size) + 1) +
+                  (uint64_t)call->size * call->element;
+        err = allocate(&call->scratch, scratch);
+    }
     if (!err && plan->cold) {
         const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
         call->flush_bytes = cache > 0 ? 2 * (size_t)cache : FLUSH_BYTES_DEFAULT;
         err = allocate(&call->flush, call->flush_bytes);
     }
     if (err == ICTUS_ERR_NOMEM) {
-        const uint64_t needed = (send + recv) * (uint64_t)call->sets;
+        const uint64_t needed = (send + recv) * (uint64_t)call->sets + scratch;
         (void)ictus_because(why, err, "%s of %llu bytes: no memory for %llu bytes of buffers",
                             call->operation->name, (unsigned long long)plan->bytes,
                             (unsigned long long)needed);
@@ -291,7 +316,9 @@ void ictusi_call_fini(struct call *call)
         free(call->sends[i]);
         free(call->recvs[i]);
     }
+    free(call->scratch);
     free(call->flush);
+    free(call->shares);
     free(call->counts);
     free(call->displs);
     free(call->byte_displs);

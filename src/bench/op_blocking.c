@@ -38,7 +38,7 @@ BLOCKING(reduce_local, MPI_Reduce_local, c->send, c->recv, c->count, c->type, c-
 
 #define ROW(name, mpi_name, shape)                                                                 \
     {                                                                                              \
-#name, mpi_name, shape, run_##name, NULL, NULL, NULL                                       \
+#name, mpi_name, shape, run_##name, NULL, NULL, NULL, NULL                                 \
     }
 
 const struct operation ictusi_blocking[] = {
@@ -60,5 +60,5 @@ const struct operation ictusi_blocking[] = {
     ROW(scan, "MPI_Scan", SHAPE_SCAN),
     ROW(exscan, "MPI_Exscan", SHAPE_EXSCAN),
     ROW(reduce_local, "MPI_Reduce_local", SHAPE_REDUCE_LOCAL),
-    {NULL, NULL, SHAPE_BARRIER, NULL, NULL, NULL, NULL},
+    {NULL, NULL, SHAPE_BARRIER, NULL, NULL, NULL, NULL, NULL},
 };

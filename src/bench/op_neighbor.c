@@ -28,9 +28,9 @@ NEIGHBOR(neighbor_alltoallv, MPI_Neighbor_alltoallv, MPI_Ineighbor_alltoallv, c-
          c->displs, c->type, c->recv, c->counts, c->displs, c->type, c->comm)
 
 #define ROWS(name, mpi_name, mpi_iname, shape)                                                     \
-    {#name, mpi_name, shape, run_##name, NULL, NULL, NULL},                                        \
+    {#name, mpi_name, shape, run_##name, NULL, NULL, NULL, NULL},                                  \
     {                                                                                              \
-        "i" #name, mpi_iname, shape, run_i##name, start_i##name, NULL, NULL                        \
+        "i" #name, mpi_iname, shape, run_i##name, start_i##name, NULL, NULL, NULL                  \
     }
 
 const struct operation ictusi_neighbor[] = {
@@ -42,5 +42,5 @@ const struct operation ictusi_neighbor[] = {
          SHAPE_NEIGHBOR_ALLTOALL),
     ROWS(neighbor_alltoallv, "MPI_Neighbor_alltoallv", "MPI_Ineighbor_alltoallv",
          SHAPE_NEIGHBOR_ALLTOALL),
-    {NULL, NULL, SHAPE_BARRIER, NULL, NULL, NULL, NULL},
+    {NULL, NULL, SHAPE_BARRIER, NULL, NULL, NULL, NULL, NULL},
 };

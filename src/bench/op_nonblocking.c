@@ -48,7 +48,7 @@ NONBLOCKING(iexscan, MPI_Iexscan, c->send, c->recv, c->count, c->type, c->op, c-
 
 #define ROW(name, mpi_name, shape)                                                                 \
     {                                                                                              \
-#name, mpi_name, shape, run_##name, start_##name, NULL, NULL                               \
+#name, mpi_name, shape, run_##name, start_##name, NULL, NULL, NULL                         \
     }
 
 const struct operation ictusi_nonblocking[] = {
@@ -69,6 +69,6 @@ const struct operation ictusi_nonblocking[] = {
     ROW(ireduce_scatter_block, "MPI_Ireduce_scatter_block", SHAPE_REDUCE_SCATTER),
     ROW(iscan, "MPI_Iscan", SHAPE_SCAN),
     ROW(iexscan, "MPI_Iexscan", SHAPE_EXSCAN),
-    {NULL, NULL, SHAPE_BARRIER, NULL, NULL, NULL, NULL},
+    {NULL, NULL, SHAPE_BARRIER, NULL, NULL, NULL, NULL, NULL},
 };
 /* NOLINTEND(clang-analyzer-optin.mpi.MPI-Checker) */

@@ -62,10 +62,10 @@ static int run_isend_irecv(struct call *c)
 
 const struct operation ictusi_point_to_point[] = {
     {"ping_pong", "a round trip of MPI_Send and MPI_Recv between ranks 0 and 1", SHAPE_PING_PONG,
-     run_ping_pong, NULL, NULL, NULL},
-    {"sendrecv", "MPI_Sendrecv around the ring", SHAPE_SHIFT, run_sendrecv, NULL, NULL, NULL},
+     run_ping_pong, NULL, NULL, NULL, NULL},
+    {"sendrecv", "MPI_Sendrecv around the ring", SHAPE_SHIFT, run_sendrecv, NULL, NULL, NULL, NULL},
     {"isend_irecv", "MPI_Isend and MPI_Irecv around the ring", SHAPE_SHIFT, run_isend_irecv,
-     start_isend_irecv, NULL, NULL},
-    {NULL, NULL, SHAPE_BARRIER, NULL, NULL, NULL, NULL},
+     start_isend_irecv, NULL, NULL, NULL},
+    {NULL, NULL, SHAPE_BARRIER, NULL, NULL, NULL, NULL, NULL},
 };
 /* NOLINTEND(clang-analyzer-optin.mpi.MPI-Checker) */

@@ -67,7 +67,7 @@ PERSISTENT(exscan, Exscan_init, c->send, c->recv, c->count, c->type, c->op, c->c
 #define ROW(name, shape)                                                                           \
     {                                                                                              \
 #name "_init", "MPI_Start of a persistent " #name, shape, run_persistent,                  \
-            start_persistent, prepare_##name, NULL                                                 \
+            start_persistent, prepare_##name, NULL, NULL                                           \
     }
 
 const struct operation ictusi_persistent[] = {
@@ -88,13 +88,13 @@ const struct operation ictusi_persistent[] = {
     ROW(reduce_scatter_block, SHAPE_REDUCE_SCATTER),
     ROW(scan, SHAPE_SCAN),
     ROW(exscan, SHAPE_EXSCAN),
-    {NULL, NULL, SHAPE_BARRIER, NULL, NULL, NULL, NULL},
+    {NULL, NULL, SHAPE_BARRIER, NULL, NULL, NULL, NULL, NULL},
 };
 
 #else
 
 const struct operation ictusi_persistent[] = {
-    {NULL, NULL, SHAPE_BARRIER, NULL, NULL, NULL, NULL},
+    {NULL, NULL, SHAPE_BARRIER, NULL, NULL, NULL, NULL, NULL},
 };
 
 #endif

@@ -27,8 +27,13 @@ static const struct shape_info shapes[SHAPES] = {
 };
 
 static const struct operation *const tables[] = {
-    ictusi_blocking,   ictusi_nonblocking,    ictusi_neighbor,
-    ictusi_persistent, ictusi_point_to_point, NULL,
+    ictusi_blocking,
+    ictusi_nonblocking,
+    ictusi_neighbor,
+    ictusi_persistent,
+    ictusi_point_to_point,
+    ictusi_mockups,
+    NULL,
 };
 
 enum { NAMES_MAX = 512 };
@@ -76,6 +81,8 @@ static void describe(const struct operation *row, struct ictus_operation_info *i
         .has_data = shape->has_data,
         .nonblocking = row->start != NULL,
         .persistent = row->prepare != NULL,
+        .mocks = row->mockup ? row->mockup->of : NULL,
+        .pieces = row->mockup ? row->mockup->pieces : 0,
     };
 }
 

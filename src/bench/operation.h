@@ -60,6 +60,9 @@ struct call {
     MPI_Op op;
     int *counts, *displs, *byte_displs; /* for v- and w-variants: size entries (at least two) */
     MPI_Datatype *types;
+    size_t element;             /* bytes of one of the type */
+    void *scratch;              /* of a mock-up; as large as its row asks, and padding */
+    int *shares, *share_displs; /* a block cut into size parts, the first ones larger by one */
     MPI_Request request;
     MPI_Request request_twin; /* a second one that completes with it; else MPI_REQUEST_NULL */
     /* What the plan asks beyond the call itself. */
@@ -76,6 +79,13 @@ struct call {
     bool prepared;    /* request or plugin must be released */
 };
 
+/* A composition of other operations that does what one of them does. */
+struct mockup {
+    const char *of;      /* the operation it stands for */
+    enum blocks scratch; /* what it needs beside that one's buffers */
+    int pieces;          /* the operation itself on so many pieces; else 0 */
+};
+
 struct operation {
     const char *name;
     const char *summary;
@@ -84,6 +94,7 @@ struct operation {
     int (*start)(struct call *call);   /* nonblocking: begin, leaving call->request; NULL if not */
     int (*prepare)(struct call *call); /* persistent: make call->request once; NULL if not */
     const void *user;                  /* of a plugin's operation */
+    const struct mockup *mockup;       /* NULL if it is none */
 };
 
 /* The tables, each ended by a row without a name. */
@@ -92,6 +103,7 @@ extern const struct operation ictusi_nonblocking[];
 extern const struct operation ictusi_neighbor[];
 extern const struct operation ictusi_persistent[];
 extern const struct operation ictusi_point_to_point[];
+extern const struct operation ictusi_mockups[];
 
 /* Row number i over all tables and plugins, or NULL behind the last. plugins may be NULL. */
 const struct operation *ictusi_operation_at(const struct ictus_plugins *plugins, int i);

@@ -100,11 +100,19 @@ static int sent_blocks(const struct call *call)
     }
 }
 
-/* Put the data to be sent where the call takes it from: in place that is the receive buffer. */
+static int received_blocks(const struct call *call);
+
+/*
+ * Put the data to be sent where the call takes it from: in place that is the receive buffer. What
+ * an earlier call received is wiped out, so that a call that does nothing is found out.
+ */
 static void fill_all(struct check *c)
 {
     struct call *call = c->call;
     void *recv = call->recvs[call->set];
+    if (call->operation->shape != SHAPE_BCAST) {
+        memset(recv, 1, (size_t)received_blocks(call) * (size_t)call->count * c->type.size);
+    }
     fill(c, call->sends[call->set], 0, sent_blocks(call));
     if (call->operation->shape == SHAPE_REDUCE_LOCAL) {
         fill(c, recv, 0, 1);

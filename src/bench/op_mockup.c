@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Mock-ups: compositions of other collectives that do what one collective does, which therefore
+ * should not be slower (the self-consistent performance guidelines of Träff, Gropp and Thakur 2010;
+ * the list of Hunold et al. 2016 (PGMPI) and Hunold and Carpen-Amarie 2018 (PGMPITuneLib), and the
+ * split-robustness of the former). All that a caller in place of the library would have to do, the
+ * copies too, is timed; what she could set aside once (memory, counts) is not.
+ */
+#include "bench/operation.h"
+
+#include <string.h>
+
+static void *block(const struct call *c, void *buffer, int i)
+{
+    return (unsigned char *)buffer + (size_t)i * c->bytes;
+}
+
+static void *element(const struct call *c, void *buffer, int i)
+{
+    return (unsigned char *)buffer + (size_t)i * c->element;
+}
+
+/* Call init has made sure that all blocks together can be counted by an int. */
+static int all_elements(const struct call *c)
+{
+    return c->count * c->size;
+}
+
+static int all_bytes(const struct call *c)
+{
+    return (int)((uint64_t)c->size * c->bytes);
+}
+
+/* Elements of a part where a block is cut into equal ones, the last of which may reach beyond. */
+static int chunk(const struct call *c)
+{
+    return (c->count + c->size - 1) / c->size;
+}
+
+static bool is_even(const struct call *c)
+{
+    return c->count % c->size == 0;
+}
+
+/* A block at the head of the scratch space, filled up to whole chunks. */
+static void *padded(const struct call *c, const void *buffer)
+{
+    memcpy(c->scratch, buffer, c->bytes);
+    memset(element(c, c->scratch, c->count), 0,
+           (size_t)(chunk(c) * c->size - c->count) * c->element);
+    return c->scratch;
+}
+
+/* Behind it. */
+static void *beside(const struct call *c)
+{
+    return element(c, c->scratch, chunk(c) * c->size);
+}
+
+static bool at_root(const struct call *c)
+{
+    return c->rank == c->root;
+}
+
+/* Own block where all processes have theirs, zeros elsewhere: a bitwise or then gathers. */
+static void place_alone(const struct call *c, void *buffer)
+{
+    memset(buffer, 0, (size_t)all_bytes(c));
+    memcpy(block(c, buffer, c->rank), c->send, c->bytes);
+}
+
+/* Defines a composition of two calls. */
+#define TWO(name, first, second)                                                                   \
+    static int run_##name(struct call *c)                                                          \
+    {                                                                                              \
+        const int err = first;                                                                     \
+        return err == MPI_SUCCESS ? second : err;                                                  \
+    }
+
+/* Defines a composition that is one call. */
+#define ONE(name, only)                                                                            \
+    static int run_##name(struct call *c)                                                          \
+    {                                                                                              \
+        return only;                                                                               \
+    }
+
+TWO(allgather_gather_bcast,
+    MPI_Gather(c->send, c->count, c->type, c->recv, c->count, c->type, c->root, c->comm),
+    MPI_Bcast(c->recv, all_elements(c), c->type, c->root, c->comm))
+ONE(allgather_allgatherv,
+    MPI_Allgatherv(c->send, c->count, c->type, c->recv, c->counts, c->displs, c->type, c->comm))
+ONE(alltoall_alltoallv, MPI_Alltoallv(c->send, c->counts, c->displs, c->type, c->recv, c->counts,
+                                      c->displs, c->type, c->comm))
+TWO(allreduce_reduce_bcast,
+    MPI_Reduce(c->send, c->recv, c->count, c->type, c->op, c->root, c->comm),
+    MPI_Bcast(c->recv, c->count, c->type, c->root, c->comm))
+TWO(allreduce_reduce_scatter_allgatherv,
+    MPI_Reduce_scatter(c->send, element(c, c->recv, c->share_displs[c->rank]), c->shares, c->type,
+                       c->op, c->comm),
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, c->recv, c->shares, c->share_displs, c->type,
+                   c->comm))
+ONE(gather_allgather, MPI_Allgather(c->send, c->count, c->type, at_root(c) ? c->recv : c->scratch,
+                                    c->count, c->type, c->comm))
+ONE(gather_gatherv, MPI_Gatherv(c->send, c->count, c->type, c->recv, c->counts, c->displs, c->type,
+                                c->root, c->comm))
+ONE(reduce_allreduce,
+    MPI_Allreduce(c->send, at_root(c) ? c->recv : c->scratch, c->count, c->type, c->op, c->comm))
+TWO(reduce_scatter_block_reduce_scatter,
+    MPI_Reduce(c->send, c->scratch, all_elements(c), c->type, c->op, c->root, c->comm),
+    MPI_Scatter(c->scratch, c->count, c->type, c->recv, c->count, c->type, c->root, c->comm))
+ONE(reduce_scatter_block_whole,
+    MPI_Reduce_scatter(c->send, c->recv, c->counts, c->type, c->op, c->comm))
+TWO(reduce_scatter_reduce_scatterv,
+    MPI_Reduce(c->send, c->scratch, all_elements(c), c->type, c->op, c->root, c->comm),
+    MPI_Scatterv(c->scratch, c->counts, c->displs, c->type, c->recv, c->count, c->type, c->root,
+                 c->comm))
+ONE(scatter_scatterv, MPI_Scatterv(c->send, c->counts, c->displs, c->type, c->recv, c->count,
+                                   c->type, c->root, c->comm))
+
+static int run_allgather_alltoall(struct call *c)
+{
+    for (int i = 0; i < c->size; i++) {
+        memcpy(block(c, c->scratch, i), c->send, c->bytes);
+    }
+    return MPI_Alltoall(c->scratch, c->count, c->type, c->recv, c->count, c->type, c->comm);
+}
+
+static int run_allgather_allreduce(struct call *c)
+{
+    place_alone(c, c->recv);
+    return MPI_Allreduce(MPI_IN_PLACE, c->recv, all_bytes(c), MPI_BYTE, MPI_BOR, c->comm);
+}
+
+static int run_gather_reduce(struct call *c)
+{
+    place_alone(c, c->scratch);
+    return MPI_Reduce(c->scratch, c->recv, all_bytes(c), MPI_BYTE, MPI_BOR, c->root, c->comm);
+}
+
+/* Every process's reduced chunk of the block goes to share. */
+static int reduce_chunks(struct call *c, void *share)
+{
+    const void *from = is_even(c) ? c->send : padded(c, c->send);
+    return MPI_Reduce_scatter_block(from, share, chunk(c), c->type, c->op, c->comm);
+}
+
+static int run_allreduce_reduce_scatter_block_allgather(struct call *c)
+{
+    const int n = chunk(c);
+    if (is_even(c)) {
+        const int err = reduce_chunks(c, element(c, c->recv, c->rank * n));
+        return err == MPI_SUCCESS
+                   ? MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, c->recv, n, c->type, c->comm)
+                   : err;
+    }
+    void *share = beside(c);
+    int err = reduce_chunks(c, share);
+    if (err == MPI_SUCCESS) {
+        err = MPI_Allgather(share, n, c->type, c->scratch, n, c->type, c->comm);
+    }
+    memcpy(c->recv, c->scratch, c->bytes);
+    return err;
+}
+
+static int run_reduce_reduce_scatter_block_gather(struct call *c)
+{
+    const int n = chunk(c);
+    const bool in_place = is_even(c) && at_root(c);
+    void *whole = is_even(c) ? c->recv : c->scratch;
+    void *share = in_place ? element(c, c->recv, c->rank * n) : beside(c);
+    int err = reduce_chunks(c, share);
+    if (err == MPI_SUCCESS) {
+        err = MPI_Gather(in_place ? MPI_IN_PLACE : share, n, c->type, whole, n, c->type, c->root,
+                         c->comm);
+    }
+    if (at_root(c) && !is_even(c)) {
+        memcpy(c->recv, c->scratch, c->bytes);
+    }
+    return err;
+}
+
+static int run_reduce_reduce_scatter_gatherv(struct call *c)
+{
+    const int place = c->share_displs[c->rank];
+    void *share = at_root(c) ? element(c, c->recv, place) : c->scratch;
+    const int err = MPI_Reduce_scatter(c->send, share, c->shares, c->type, c->op, c->comm);
+    return err == MPI_SUCCESS
+               ? MPI_Gatherv(at_root(c) ? MPI_IN_PLACE : share, c->shares[c->rank], c->type,
+                             c->recv, c->shares, c->share_displs, c->type, c->root, c->comm)
+               : err;
+}
+
+static int run_bcast_scatter_allgather(struct call *c)
+{
+    const int n = chunk(c);
+    void *whole = is_even(c) ? c->send : c->scratch;
+    if (!is_even(c) && at_root(c)) {
+        (void)padded(c, c->send);
+    }
+    int err =
+        MPI_Scatter(whole, n, c->type, at_root(c) ? MPI_IN_PLACE : element(c, whole, c->rank * n),
+                    n, c->type, c->root, c->comm);
+    if (err == MPI_SUCCESS) {
+        err = MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, whole, n, c->type, c->comm);
+    }
+    if (!is_even(c) && !at_root(c)) {
+        memcpy(c->send, c->scratch, c->bytes);
+    }
+    return err;
+}
+
+/* The root's block from the root, nothing from the others. */
+static int run_bcast_allgatherv(struct call *c)
+{
+    for (int i = 0; i < c->size; i++) {
+        c->shares[i] = i == c->root ? c->count : 0;
+        c->share_displs[i] = 0;
+    }
+    return MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, c->send, c->shares, c->share_displs,
+                          c->type, c->comm);
+}
+
+static int run_reduce_scatter_allreduce(struct call *c)
+{
+    const int err = MPI_Allreduce(c->send, c->scratch, all_elements(c), c->type, c->op, c->comm);
+    memcpy(c->recv, block(c, c->scratch, c->rank), c->bytes);
+    return err;
+}
+
+static int run_scan_exscan_reduce_local(struct call *c)
+{
+    const int err = MPI_Exscan(c->send, c->scratch, c->count, c->type, c->op, c->comm);
+    memcpy(c->recv, c->send, c->bytes);
+    return err == MPI_SUCCESS && c->rank > 0
+               ? MPI_Reduce_local(c->scratch, c->recv, c->count, c->type, c->op)
+               : err;
+}
+
+static int run_scatter_bcast(struct call *c)
+{
+    void *whole = at_root(c) ? c->send : c->scratch;
+    const int err = MPI_Bcast(whole, all_elements(c), c->type, c->root, c->comm);
+    memcpy(c->recv, block(c, whole, c->rank), c->bytes);
+    return err;
+}
+
+/* Defines the operation on pieces of the block, one behind the other: n elements at send, recv. */
+#define PIECES(name, only)                                                                         \
+    static int run_##name##_pieces(struct call *c)                                                 \
+    {                                                                                              \
+        const int pieces = c->operation->mockup->pieces;                                           \
+        int err = MPI_SUCCESS;                                                                     \
+        for (int64_t i = 0; i < pieces && err == MPI_SUCCESS; i++) {                               \
+            const int first = (int)(i * c->count / pieces);                                        \
+            const int n = (int)((i + 1) * c->count / pieces) - first;                              \
+            void *send = element(c, c->send, first);                                               \
+            void *recv = element(c, c->recv, first);                                               \
+            (void)recv;                                                                            \
+            err = n > 0 ? only : err;                                                              \
+        }                                                                                          \
+        return err;                                                                                \
+    }
+
+PIECES(bcast, MPI_Bcast(send, n, c->type, c->root, c->comm))
+PIECES(reduce, MPI_Reduce(send, recv, n, c->type, c->op, c->root, c->comm))
+PIECES(allreduce, MPI_Allreduce(send, recv, n, c->type, c->op, c->comm))
+PIECES(scan, MPI_Scan(send, recv, n, c->type, c->op, c->comm))
+PIECES(exscan, MPI_Exscan(send, recv, n, c->type, c->op, c->comm))
+
+#define MOCKUP(operation, parts, shape, function, scratch)                                         \
+    {                                                                                              \
+#operation "_as_" parts, "the work of " #operation " by " parts, shape,                    \
+            run_##operation##_##function, NULL, NULL, NULL, &(const struct mockup)                 \
+        {                                                                                          \
+#operation, scratch, 0                                                                 \
+        }                                                                                          \
+    }
+#define IN_PIECES(operation, shape, count)                                                         \
+    {                                                                                              \
+#operation "_in_" #count, #operation " in " #count " pieces", shape,                       \
+            run_##operation##_pieces, NULL, NULL, NULL, &(const struct mockup)                     \
+        {                                                                                          \
+#operation, BLOCKS_NONE, count                                                         \
+        }                                                                                          \
+    }
+#define IN_ALL_PIECES(operation, shape)                                                            \
+    IN_PIECES(operation, shape, 2), IN_PIECES(operation, shape, 4), IN_PIECES(operation, shape, 16)
+
+const struct operation ictusi_mockups[] = {
+    MOCKUP(allgather, "gather+bcast", SHAPE_ALLGATHER, gather_bcast, BLOCKS_NONE),
+    MOCKUP(allgather, "alltoall", SHAPE_ALLGATHER, alltoall, BLOCKS_ALL),
+    MOCKUP(allgather, "allreduce", SHAPE_ALLGATHER, allreduce, BLOCKS_NONE),
+    MOCKUP(allgather, "allgatherv", SHAPE_ALLGATHER, allgatherv, BLOCKS_NONE),
+    MOCKUP(allreduce, "reduce+bcast", SHAPE_ALLREDUCE, reduce_bcast, BLOCKS_NONE),
+    MOCKUP(allreduce, "reduce_scatter+allgatherv", SHAPE_ALLREDUCE, reduce_scatter_allgatherv,
+           BLOCKS_NONE),
+    MOCKUP(allreduce, "reduce_scatter_block+allgather", SHAPE_ALLREDUCE,
+           reduce_scatter_block_allgather, BLOCKS_ONE),
+    MOCKUP(alltoall, "alltoallv", SHAPE_ALLTOALL, alltoallv, BLOCKS_NONE),
+    MOCKUP(bcast, "scatter+allgather", SHAPE_BCAST, scatter_allgather, BLOCKS_ONE),
+    MOCKUP(bcast, "allgatherv", SHAPE_BCAST, allgatherv, BLOCKS_NONE),
+    MOCKUP(gather, "allgather", SHAPE_GATHER, allgather, BLOCKS_ALL),
+    MOCKUP(gather, "gatherv", SHAPE_GATHER, gatherv, BLOCKS_NONE),
+    MOCKUP(gather, "reduce", SHAPE_GATHER, reduce, BLOCKS_ALL),
+    MOCKUP(reduce, "allreduce", SHAPE_REDUCE, allreduce, BLOCKS_ONE),
+    MOCKUP(reduce, "reduce_scatter+gatherv", SHAPE_REDUCE, reduce_scatter_gatherv, BLOCKS_ONE),
+    MOCKUP(reduce, "reduce_scatter_block+gather", SHAPE_REDUCE, reduce_scatter_block_gather,
+           BLOCKS_ONE),
+    MOCKUP(reduce_scatter, "allreduce", SHAPE_REDUCE_SCATTER, allreduce, BLOCKS_ALL),
+    MOCKUP(reduce_scatter, "reduce+scatterv", SHAPE_REDUCE_SCATTER, reduce_scatterv, BLOCKS_ALL),
+    MOCKUP(reduce_scatter_block, "reduce+scatter", SHAPE_REDUCE_SCATTER, reduce_scatter,
+           BLOCKS_ALL),
+    MOCKUP(reduce_scatter_block, "reduce_scatter", SHAPE_REDUCE_SCATTER, whole, BLOCKS_NONE),
+    {"reduce_scatter_block_as_allreduce", "the work of reduce_scatter_block by allreduce",
+     SHAPE_REDUCE_SCATTER, run_reduce_scatter_allreduce, NULL, NULL, NULL,
+     &(const struct mockup){"reduce_scatter_block", BLOCKS_ALL, 0}},
+    MOCKUP(scan, "exscan+reduce_local", SHAPE_SCAN, exscan_reduce_local, BLOCKS_ONE),
+    MOCKUP(scatter, "bcast", SHAPE_SCATTER, bcast, BLOCKS_ALL),
+    MOCKUP(scatter, "scatterv", SHAPE_SCATTER, scatterv, BLOCKS_NONE),
+    IN_ALL_PIECES(bcast, SHAPE_BCAST),
+    IN_ALL_PIECES(reduce, SHAPE_REDUCE),
+    IN_ALL_PIECES(allreduce, SHAPE_ALLREDUCE),
+    IN_ALL_PIECES(scan, SHAPE_SCAN),
+    IN_ALL_PIECES(exscan, SHAPE_EXSCAN),
+    {NULL, NULL, SHAPE_BARRIER, NULL, NULL, NULL, NULL, NULL},
+};
