@@ -9,6 +9,7 @@
 
 #include <ictus/text.h>
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,7 +23,8 @@ struct simulate_options {
     const char *topology;
     const char *jitter;
     const char *walk;
-    double latency, bandwidth, asymmetry, offset, drift;
+    const char *collectives;
+    double latency, bandwidth, overhead, asymmetry, offset, drift;
     bool keep;
 };
 
@@ -37,6 +39,10 @@ static const struct option_row options[] = {
      "of a message between two nodes"},
     {"bandwidth", 0, OPTION_REAL, AT(bandwidth), "12.5e9", 1e3, 1e15, NULL, "B/S",
      "of a link, in bytes per second"},
+    {"overhead", 0, OPTION_SECONDS, AT(overhead), "0", 0, 1, NULL, "TIME",
+     "a message keeps each of its two processes busy"},
+    {"collectives", 0, OPTION_TEXT, AT(collectives), "", 0, 0, NULL, "LIST",
+     "SimGrid's algorithms: barrier:ompi_bruck,bcast:flattree"},
     {"jitter", 'j', OPTION_TEXT, AT(jitter), "exp:300ns,tail:1%:2us", 0, 0, NULL, "SPEC",
      "none or SHAPE:TIME[,tail:SHARE:TIME]"},
     {"asymmetry", 'a', OPTION_SECONDS, AT(asymmetry), "0", 0, 1, NULL, "TIME",
@@ -51,12 +57,13 @@ static const struct option_row options[] = {
      "keep the platform and host files, say where"},
     {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
 
-enum { PATH_BYTES = 1024, ARGUMENTS_MAX = 256 };
+enum { PATH_BYTES = 1024, ARGUMENTS_MAX = 256, CHOICES_MAX = 16, CHOICE_BYTES = 96 };
+enum { RESULTS = 9 }; /* descriptor of standard output on its way through smpirun */
 
 /* Files of one simulation. */
 struct files {
     char directory[64];
-    char platform[128], hosts[128];
+    char platform[128], hosts[128], wrapper[128];
     char program[PATH_BYTES], plugin[PATH_BYTES];
 };
 
@@ -80,7 +87,7 @@ static const char *const settings[] = {
     "--cfg=smpi/barrier:ompi_tree",
     "--cfg=smpi/reduce:binomial",
     "--cfg=smpi/bcast:binomial_tree",
-    "--cfg=smpi/allreduce:rdb",
+    "--cfg=smpi/allreduce:redbcast",
     "--cfg=smpi/gather:ompi_binomial",
     "--cfg=smpi/scatter:ompi_binomial",
     "--cfg=smpi/test:1e-7",
@@ -119,6 +126,20 @@ static int find_program(struct files *f, struct ictus_why *why)
                          "development files (libsimgrid-dev) are");
 }
 
+/*
+ * smpirun adds lines of its own to standard output when a program fails: it gets none, the program
+ * the real one.
+ */
+static int write_wrapper(const struct files *f, struct ictus_why *why)
+{
+    FILE *file = fopen(f->wrapper, "we");
+    const int written = file ? fprintf(file, "exec \"$@\" >&%d %d>&-\n", RESULTS, RESULTS) : -1;
+    if (!file || fclose(file) || written < 0) {
+        return ictus_because(why, ICTUS_ERR_IO, "cannot write %.200s", f->wrapper);
+    }
+    return ICTUS_OK;
+}
+
 static int make_files(const struct simulate_options *o, struct files *f, struct ictus_why *why)
 {
     const struct simulate_cluster cluster = {.nodes = o->nodes,
@@ -132,7 +153,9 @@ static int make_files(const struct simulate_options *o, struct files *f, struct 
     }
     (void)snprintf(f->platform, sizeof(f->platform), "%s/platform.xml", f->directory);
     (void)snprintf(f->hosts, sizeof(f->hosts), "%s/hosts", f->directory);
-    return simulate_platform_write(&cluster, f->platform, f->hosts, why);
+    (void)snprintf(f->wrapper, sizeof(f->wrapper), "%s/wrapper", f->directory);
+    const int err = simulate_platform_write(&cluster, f->platform, f->hosts, why);
+    return err ? err : write_wrapper(f, why);
 }
 
 static void remove_files(const struct simulate_options *o, const struct files *f)
@@ -143,6 +166,7 @@ static void remove_files(const struct simulate_options *o, const struct files *f
     }
     (void)unlink(f->platform);
     (void)unlink(f->hosts);
+    (void)unlink(f->wrapper);
     (void)rmdir(f->directory);
 }
 
@@ -170,27 +194,75 @@ static void set_environment(const struct simulate_options *o, const struct simul
     (void)setenv("ICTUS_CLOCK", clock, 1);
 }
 
+/* OPERATION:NAME,... as SimGrid's settings, which win over ours. */
+static int read_collectives(const char *text, char choices[][CHOICE_BYTES], int *count,
+                            struct ictus_why *why)
+{
+    char copy[CHOICES_MAX * CHOICE_BYTES / 2];
+    char *rest = NULL;
+    *count = 0;
+    bool good = strlen(text) < sizeof(copy);
+    (void)snprintf(copy, sizeof(copy), "%s", text);
+    for (char *word = strtok_r(copy, ",", &rest); good && word; word = strtok_r(NULL, ",", &rest)) {
+        const char *colon = strchr(word, ':');
+        good = *count < CHOICES_MAX && strlen(word) < CHOICE_BYTES / 2 && colon && colon > word &&
+               colon[1] && strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_:") == strlen(word);
+        if (good) {
+            (void)snprintf(choices[(*count)++], CHOICE_BYTES, "--cfg=smpi/%.48s", word);
+        }
+    }
+    return good ? ICTUS_OK
+                : ictus_because(why, ICTUS_ERR_SPEC,
+                                "--collectives=%.80s: must be OPERATION:NAME[,OPERATION:NAME...]",
+                                text);
+}
+
+/* What a message costs its processes, as SimGrid's settings. */
+static int set_overhead(double seconds, char choices[][CHOICE_BYTES])
+{
+    static const char *const sides[] = {"os", "or", "ois"};
+    const int count = seconds > 0.0 ? (int)(sizeof(sides) / sizeof(sides[0])) : 0;
+    for (int i = 0; i < count; i++) {
+        (void)snprintf(choices[i], CHOICE_BYTES, "--cfg=smpi/%s:0:%.17g:0", sides[i], seconds);
+    }
+    return count;
+}
+
 static int become_smpirun(const struct simulate_options *o, const struct files *f, int count,
                           char **words)
 {
     char ranks[24];
+    char choices[CHOICES_MAX + 3][CHOICE_BYTES];
+    char wrapper[160];
     char *arguments[ARGUMENTS_MAX];
+    struct ictus_why why;
     int n = 0;
+    int chosen = 0;
+    (void)read_collectives(o->collectives, choices, &chosen, &why); /* checked before */
+    chosen += set_overhead(o->overhead, choices + chosen);
+    (void)snprintf(wrapper, sizeof(wrapper), "sh %s", f->wrapper);
     (void)snprintf(ranks, sizeof(ranks), "%" PRId64, o->nodes * o->ppn);
-    const char *const first[] = {"smpirun", "-np",       ranks,   "-platform",
-                                 f->plugin, "-hostfile", f->hosts};
+    const char *const first[] = {"smpirun", "-quiet",    "-np",    ranks,      "-platform",
+                                 f->plugin, "-hostfile", f->hosts, "-wrapper", wrapper};
     for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
         arguments[n++] = (char *)first[i];
     }
     for (int i = 0; i < SETTINGS; i++) {
         arguments[n++] = (char *)settings[i];
     }
+    for (int i = 0; i < chosen; i++) {
+        arguments[n++] = choices[i];
+    }
     arguments[n++] = (char *)f->program;
     for (int i = 0; i < count; i++) {
         arguments[n++] = words[i];
     }
     arguments[n] = NULL;
-    (void)execvp("smpirun", arguments);
+    const int nowhere = open("/dev/null", O_WRONLY);
+    if (nowhere >= 0 && dup2(STDOUT_FILENO, RESULTS) == RESULTS) {
+        (void)dup2(nowhere, STDOUT_FILENO);
+        (void)execvp("smpirun", arguments);
+    }
     (void)fprintf(stderr, "ictus simulate: cannot start smpirun: is SimGrid installed?\n");
     return EXIT_FAILED;
 }
@@ -211,28 +283,48 @@ static int run_child(const struct simulate_options *o, const struct simulate_jit
     return WEXITSTATUS(status);
 }
 
+/* Everything that can be wrong before anything is started. */
+static int check(const struct simulate_options *o, int word_count, char **words,
+                 struct simulate_jitter *jitter, struct ictus_why *why)
+{
+    /* Those of commands_simulated.h: each rank would complain of another one. */
+    static const char *const known[] = {"barrier", "bench", "clocks", "drift",
+                                        "matrix",  "rtt",   "sync",   NULL};
+    char choices[CHOICES_MAX][CHOICE_BYTES];
+    int chosen = 0;
+    int command = 0;
+    double walk = 0.0;
+    if (!word_count) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "which command? e.g. ictus simulate -- sync");
+    }
+    while (known[command] && strcmp(known[command], words[0]) != 0) {
+        command++;
+    }
+    if (!known[command]) {
+        (void)ictus_unknown(why, "command", words[0], known);
+        return ICTUS_ERR_SPEC;
+    }
+    if (ictus_parse_real(o->walk, &walk) || walk < 0.0 || walk > 1e-3) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "walk '%.40s': must be from 0 to 1e-3", o->walk);
+    }
+    if (word_count > ARGUMENTS_MAX - SETTINGS - CHOICES_MAX - 16) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "too many arguments");
+    }
+    const int err = simulate_jitter_read(o->jitter, jitter, why);
+    return err ? err : read_collectives(o->collectives, choices, &chosen, why);
+}
+
 static int run(const void *given, int word_count, char **words)
 {
     const struct simulate_options *o = given;
     struct simulate_jitter jitter;
     struct files files;
     struct ictus_why why = {""};
-    double walk = 0.0;
     if (word_count && strcmp(words[0], "--") == 0) {
         words++;
         word_count--;
     }
-    if (!word_count) {
-        (void)ictus_because(&why, ICTUS_ERR_SPEC, "which command? e.g. ictus simulate -- sync");
-        return command_fail("simulate", ICTUS_ERR_SPEC, &why);
-    }
-    int err = simulate_jitter_read(o->jitter, &jitter, &why);
-    if (!err && (ictus_parse_real(o->walk, &walk) || walk < 0.0 || walk > 1e-3)) {
-        err = ictus_because(&why, ICTUS_ERR_SPEC, "walk '%.40s': must be from 0 to 1e-3", o->walk);
-    }
-    if (!err && word_count > ARGUMENTS_MAX - SETTINGS - 10) {
-        err = ictus_because(&why, ICTUS_ERR_SPEC, "too many arguments");
-    }
+    int err = check(o, word_count, words, &jitter, &why);
     if (!err) {
         err = find_program(&files, &why);
     }
@@ -251,7 +343,7 @@ const struct command command_simulate = {
     .summary = "run an MPI command of ictus on a simulated cluster",
     .arguments = "-- COMMAND [OPTION...]",
     .details = "  ictus simulate --nodes=1024 --ppn=16 -- sync --sync=hca3,mesh\n"
-               "Commands: clocks, rtt, sync. Clocks are simulated: errors are judged by truth.",
+               "Commands: barrier, bench, clocks, drift, rtt, sync. Errors are judged by truth.",
     .options = options,
     .options_size = sizeof(struct simulate_options),
     .run = run,

@@ -5,13 +5,17 @@
 
 #include "command.h"
 
+extern const struct command command_barrier;
+extern const struct command command_bench;
 extern const struct command command_clocks;
 extern const struct command command_drift;
+extern const struct command command_matrix;
 extern const struct command command_rtt;
 extern const struct command command_sync;
 
 static const struct command *const commands[] = {
-    &command_clocks, &command_drift, &command_rtt, &command_sync, NULL,
+    &command_barrier, &command_bench, &command_clocks, &command_drift,
+    &command_matrix,  &command_rtt,   &command_sync,   NULL,
 };
 
 #endif
