@@ -54,25 +54,22 @@ static int check_options(const struct ictus_correct_options *o, struct ictus_why
     return ictusi_copy_check(o->in, o->out, why);
 }
 
-/* What a check found. */
-struct found {
-    uint64_t violations;
-    uint64_t within; /* a node's processes */
-    int64_t worst;   /* ticks */
-};
+static void say_check(struct correction *c, const struct check_stats *stats, const char *prefix)
+{
+    ictusi_check_json(stats, c->report, prefix, false);
+}
 
+/* Look at these values, and whether they violate anything. */
 static int report_check(struct correction *c, const int64_t *values, const char *prefix,
-                        struct found *found)
+                        bool *clean)
 {
     struct check_stats stats;
     const int err = ictusi_session_check(&c->session, values, &stats);
     if (err) {
         return err;
     }
-    ictusi_check_json(&stats, c->report, prefix, false);
-    found->violations = ictusi_check_all_violations(&stats);
-    found->within = ictusi_check_within_nodes(&stats);
-    found->worst = ictusi_check_largest(&stats);
+    say_check(c, &stats, prefix);
+    *clean = ictusi_check_all_violations(&stats) == 0;
     ictusi_check_fini(&stats);
     return ICTUS_OK;
 }
@@ -94,12 +91,22 @@ static enum presync first_presync(enum ictus_presync wanted)
 /* Without violations, raw or with the archive's offsets, those can stay in it. */
 static int look_as_read(struct correction *c)
 {
-    struct found found = {0, 0, 0};
-    int err = ictusi_session_as_read(&c->session);
-    if (!err) {
-        err = report_check(c, c->session.scan.points.value, "as_read_", &found);
+    const int err = ictusi_session_as_read(&c->session);
+    return err ? err : report_check(c, c->session.scan.points.value, "as_read_", &c->keep_offsets);
+}
+
+/* The archive's own offsets; then stats are those of the times that they give. */
+static int apply_offsets(struct correction *c, struct check_stats *stats)
+{
+    struct session *s = &c->session;
+    int err = ictusi_session_presync(s, first_presync(c->options->presync));
+    if (!err && !s->unchanged) {
+        ictusi_check_fini(stats);
+        err = ictusi_session_check(s, s->scan.points.time, stats);
     }
-    c->keep_offsets = !err && found.violations == 0;
+    if (!err) {
+        say_check(c, stats, "presync_");
+    }
     return err;
 }
 
@@ -107,25 +114,23 @@ static int presynchronise(struct correction *c)
 {
     struct session *s = &c->session;
     const enum ictus_presync wanted = c->options->presync;
-    struct found found = {0, 0, 0};
-    int err = report_check(c, s->scan.points.time, "raw_", &found);
-    if (!err) {
-        err = ictusi_session_presync(s, first_presync(wanted));
+    struct check_stats stats;
+    int err = ictusi_session_check(s, s->scan.points.time, &stats);
+    if (err) {
+        return err;
     }
-    if (!err) {
-        err = report_check(c, s->scan.points.time, "presync_", &found);
+    say_check(c, &stats, "raw_");
+    err = apply_offsets(c, &stats);
+    c->clean = !err && ictusi_check_all_violations(&stats) == 0;
+    if (!err && (wanted == ICTUS_PRESYNC_MESSAGES || (wanted == ICTUS_PRESYNC_AUTO && !c->clean))) {
+        err = ictusi_session_fit(s, &stats);
+        if (!err) {
+            say_check(c, &stats, "fit_");
+            c->clean = ictusi_check_all_violations(&stats) == 0;
+        }
     }
-    if (err || (wanted != ICTUS_PRESYNC_MESSAGES &&
-                !(wanted == ICTUS_PRESYNC_AUTO && found.violations > 0))) {
-        c->clean = found.violations == 0;
-        return err || !c->clean || wanted != ICTUS_PRESYNC_NONE ? err : look_as_read(c);
-    }
-    err = ictusi_session_fit(s, found.within > 0, found.worst);
-    if (!err) {
-        err = report_check(c, s->scan.points.time, "fit_", &found);
-    }
-    c->clean = found.violations == 0;
-    return err;
+    ictusi_check_fini(&stats);
+    return err || !c->clean || wanted != ICTUS_PRESYNC_NONE ? err : look_as_read(c);
 }
 
 /* B07 5.2: the largest error that is left at the end, over all locations, in ns. */
@@ -226,7 +231,7 @@ static void *open_warp(void *self, uint32_t location)
         return NULL;
     }
     const uint32_t source = follow(s, location, &warp->by_time);
-    warp->local = &s->maps[location];
+    warp->local = s->unchanged ? NULL : &s->maps[location];
     warp->unit = s->units ? &s->units[s->unit_of[location]] : NULL;
     warp->points = c->clean ? NULL : &s->scan.points;
     warp->start = s->scan.first[source];
@@ -382,13 +387,13 @@ static void report_moves(struct correction *c)
 static int correct_open(struct correction *c)
 {
     struct session *s = &c->session;
-    struct found found = {0, 0, 0};
+    bool clean = false;
     int err = presynchronise(c);
     if (!err && c->clean) {
         err = report_clean(c);
     } else if (!err) {
         err = amortise(c);
-        err = err ? err : report_check(c, s->scan.points.value, "", &found);
+        err = err ? err : report_check(c, s->scan.points.value, "", &clean);
     }
     if (!err) {
         err = write_out(c);

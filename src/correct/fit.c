@@ -322,6 +322,26 @@ int ictusi_fit_solve(struct fit *fit, double *knots, uint32_t *used)
     return err;
 }
 
+int ictusi_fit_constants(struct fit *fit, double *constants)
+{
+    struct solver s;
+    bool solved = false;
+    const int err = solver_init(&s, fit->units);
+    if (err) {
+        return err;
+    }
+    solve_parts(fit, &s, 1, constants, &solved);
+    solver_fini(&s);
+    for (uint64_t i = 0; i < fit->cells; i++) {
+        const uint64_t pair = i / fit->blocks;
+        if (fit->least[i] != INT64_MAX) {
+            fit->least[i] +=
+                llround(constants[pair % fit->units]) - llround(constants[pair / fit->units]);
+        }
+    }
+    return ICTUS_OK;
+}
+
 void ictusi_fit_straighten(double *knots, uint32_t n, uint32_t parts)
 {
     if (n < 2 || parts < 2) {

@@ -34,6 +34,12 @@ void ictusi_fit_fini(struct fit *fit);
 void ictusi_fit_clear(struct fit *fit);
 
 /*
+ * One constant per unit from the delays of the whole trace; what was seen is shifted by them, as
+ * if it had been looked at with them applied. Errors: ICTUS_ERR_NOMEM.
+ */
+int ictusi_fit_constants(struct fit *fit, double *constants);
+
+/*
  * Add what the delays say to each unit's offsets at the middles of the blocks: knots is units x
  * blocks. *used: into how many parts the trace could be divided. Errors: ICTUS_ERR_NOMEM.
  */

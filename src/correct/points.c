@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Storage of points: reserved addresses over a sparse unlinked file that grows in steps. */
+/*
+ * Storage of points: reserved addresses, in memory while they are few, then over a sparse unlinked
+ * file. Both grow in steps.
+ */
 #include "correct/points.h"
 
 #include <errno.h>
@@ -12,8 +15,11 @@
 #include <unistd.h>
 
 enum { POINTS_STEP = 1 << 17 }; /* points allocated at a time */
-/* Below this many points everything stays in plain memory. */
-enum { POINTS_SMALL = 1 << 20 };
+/*
+ * Up to this many points stay in plain memory, 240 MB: a file's pages are written to the disk
+ * behind our back, and cost a fault each whenever they were let go.
+ */
+enum { POINTS_IN_MEMORY = 52 * POINTS_STEP };
 
 static const size_t sizes[POINTS_ARRAYS] = {8, 8, 8, 4, 4, 4, 1};
 
@@ -68,24 +74,14 @@ static void name_areas(struct points *points)
 int ictusi_points_init(struct points *points, uint64_t room, struct ictus_why *why)
 {
     *points = (struct points){.file = -1, .room = room ? room : 1};
-    if (points->room > POINTS_SMALL) {
-        points->file = open_unlinked(why);
-        if (points->file < 0) {
-            return ICTUS_ERR_IO;
-        }
-        if (ftruncate(points->file, (off_t)area_start(points, POINTS_ARRAYS))) {
-            return ictus_because(why, ICTUS_ERR_IO, "the temporary file: %s", strerror(errno));
-        }
-    }
     for (int i = 0; i < POINTS_ARRAYS; i++) {
-        const int flags = points->file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
-                                           : MAP_SHARED | MAP_NORESERVE;
-        void *area = mmap(NULL, area_size(points, i), PROT_READ | PROT_WRITE, flags, points->file,
-                          points->file < 0 ? 0 : (off_t)area_start(points, i));
+        void *area = mmap(NULL, area_size(points, i), PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (area == MAP_FAILED) {
             return ictus_because(why, ICTUS_ERR_NOMEM, "no room for %llu synchronisation points",
                                  (unsigned long long)room);
         }
+        (void)madvise(area, area_size(points, i), MADV_HUGEPAGE); /* fewer faults, where it may */
         points->area[i] = area;
     }
     name_areas(points);
@@ -105,6 +101,57 @@ void ictusi_points_fini(struct points *points)
     *points = (struct points){.file = -1};
 }
 
+/* A hole in a mapped file on a full disk would kill the process when touched: no holes. */
+static int allocate(const struct points *points, int array, uint64_t from, uint64_t count,
+                    struct ictus_why *why)
+{
+    const int failed =
+        posix_fallocate(points->file, (off_t)(area_start(points, array) + from * sizes[array]),
+                        (off_t)(count * sizes[array]));
+    return failed ? ictus_because(why, ICTUS_ERR_IO, "the temporary file: %s", strerror(failed))
+                  : ICTUS_OK;
+}
+
+static int write_all(int file, const char *bytes, uint64_t count, uint64_t at)
+{
+    while (count > 0) {
+        const ssize_t put = pwrite(file, bytes, count, (off_t)at);
+        if (put <= 0) {
+            return -1;
+        }
+        bytes += put;
+        at += (uint64_t)put;
+        count -= (uint64_t)put;
+    }
+    return 0;
+}
+
+/* From memory into a file that takes its place at the same addresses. */
+static int move_to_file(struct points *points, struct ictus_why *why)
+{
+    points->file = open_unlinked(why);
+    if (points->file < 0) {
+        return ICTUS_ERR_IO;
+    }
+    if (ftruncate(points->file, (off_t)area_start(points, POINTS_ARRAYS))) {
+        return ictus_because(why, ICTUS_ERR_IO, "the temporary file: %s", strerror(errno));
+    }
+    for (int i = 0; i < POINTS_ARRAYS; i++) {
+        const uint64_t start = area_start(points, i);
+        const int err = allocate(points, i, 0, points->ready, why);
+        if (err) {
+            return err;
+        }
+        if (write_all(points->file, points->area[i], points->count * sizes[i], start) ||
+            mmap(points->area[i], area_size(points, i), PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, points->file,
+                 (off_t)start) == MAP_FAILED) {
+            return ictus_because(why, ICTUS_ERR_IO, "the temporary file: %s", strerror(errno));
+        }
+    }
+    return ICTUS_OK;
+}
+
 int ictusi_points_grow(struct points *points, struct ictus_why *why)
 {
     if (points->count < points->ready) {
@@ -116,17 +163,14 @@ int ictusi_points_grow(struct points *points, struct ictus_why *why)
     }
     const uint64_t left = points->room - points->ready;
     const uint64_t step = left < POINTS_STEP ? left : POINTS_STEP;
-    for (int i = 0; i < POINTS_ARRAYS && points->file >= 0; i++) {
-        /* A hole in a mapped file on a full disk would kill the process when touched. */
-        const int failed =
-            posix_fallocate(points->file, (off_t)(area_start(points, i) + points->ready * sizes[i]),
-                            (off_t)(step * sizes[i]));
-        if (failed) {
-            return ictus_because(why, ICTUS_ERR_IO, "the temporary file: %s", strerror(failed));
-        }
+    int err = points->file < 0 && points->ready + step > POINTS_IN_MEMORY
+                  ? move_to_file(points, why)
+                  : ICTUS_OK;
+    for (int i = 0; i < POINTS_ARRAYS && points->file >= 0 && !err; i++) {
+        err = allocate(points, i, points->ready, step, why);
     }
-    points->ready += step;
-    return ICTUS_OK;
+    points->ready += err ? 0 : step;
+    return err;
 }
 
 void ictusi_points_relax(struct points *points)

@@ -143,3 +143,16 @@ void ictusi_presync_free(struct clock_map *maps, uint64_t count)
     }
     free(maps);
 }
+
+bool ictusi_presync_is_identity(const struct clock_map *maps, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < maps[i].count; k++) {
+            const struct piece *piece = &maps[i].pieces[k];
+            if (piece->offset != 0 || piece->frac != 0 || piece->slope != 0) {
+                return false;
+            }
+        }
+    }
+    return true;
+}

@@ -34,6 +34,9 @@ struct clock_map {
 int ictusi_presync_make(const struct trace *trace, enum presync mode, struct clock_map **maps);
 void ictusi_presync_free(struct clock_map *maps, uint64_t count);
 
+/* Whether every map leaves every stamp as it is. */
+bool ictusi_presync_is_identity(const struct clock_map *maps, uint64_t count);
+
 /* A map through knots (at times, with offsets); one knot is a constant. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_clock_map_knots(struct clock_map *map, const int64_t *times, const double *offsets,
                            uint32_t count);

@@ -54,26 +54,50 @@ static OTF2_CallbackCode on_unknown(OTF2_LocationRef location, OTF2_TimeStamp ti
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* A message event: opens a call; done at once unless it is a receive that waits for its request. */
-static OTF2_CallbackCode message(struct reading *r, OTF2_TimeStamp time, uint64_t position,
-                                 enum call_kind kind, const uint32_t ends[3], uint64_t *number)
+/* Most events name the communicator of the one before. */
+static uint32_t find_comm(struct reading *r, OTF2_CommRef ref)
+{
+    if (!r->comm_known || r->comm_ref != ref) {
+        r->comm_known = true;
+        r->comm_ref = ref;
+        r->comm = ictusi_trace_comm(r->scan->trace, ref);
+    }
+    return r->comm;
+}
+
+/* A message event as a call; its point is NODE_NONE where there is none, for which see r->err. */
+static struct call message(struct reading *r, OTF2_TimeStamp time, uint64_t position,
+                           enum call_kind kind, const uint32_t ends[3])
 {
     const struct trace *trace = r->scan->trace;
-    const uint32_t comm = ictusi_trace_comm(trace, ends[1]);
+    struct call call = {
+        .kind = (uint8_t)kind, .state = CALL_DONE, .tag = ends[2], .point = NODE_NONE};
+    const uint32_t comm = find_comm(r, ends[1]);
     const uint32_t peer =
         comm == TRACE_NONE ? TRACE_NONE : ictusi_trace_peer(trace, comm, r->location, ends[0]);
     if (peer == TRACE_NONE) {
         r->scan->counts.foreign++;
-        return OTF2_CALLBACK_SUCCESS;
+        return call;
     }
-    struct call call = {.kind = (uint8_t)kind, .state = CALL_DONE, .peer = peer, .tag = ends[2]};
+    call.peer = peer;
     call.member.comm = comm;
     call.point = ictusi_scan_point(r, time, position,
                                    POINT_P2P | (kind == CALL_SEND ? POINT_OUT : POINT_IN));
-    if (call.point == NODE_NONE) {
-        return OTF2_CALLBACK_INTERRUPT;
+    return call;
+}
+
+/* A blocking call: matched at once where no call before it is open. */
+static OTF2_CallbackCode matched(struct reading *r, const struct call *call)
+{
+    uint64_t number = 0;
+    if (r->calls.count == 0) {
+        return ictusi_scan_verdict(
+            r, ictusi_match_message(&r->scan->matching, call->point, r->location, call->member.comm,
+                                    call->peer, call->tag, call->kind == CALL_SEND));
     }
-    return ictusi_scan_verdict(r, ictusi_calls_open(&r->calls, &call, number));
+    const int err = ictusi_calls_open(&r->calls, call, &number);
+    return ictusi_scan_verdict(
+        r, err ? err : ictusi_calls_commit(&r->calls, &r->scan->matching, r->location, false));
 }
 
 static OTF2_CallbackCode commit(struct reading *r)
@@ -88,13 +112,12 @@ static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time,
                                  OTF2_CommRef comm, uint32_t tag, uint64_t length)
 {
     struct reading *r = data;
-    uint64_t number = 0;
     (void)location;
     (void)attributes;
     (void)length;
     const uint32_t ends[] = {receiver, comm, tag};
-    const OTF2_CallbackCode code = message(r, time, position, CALL_SEND, ends, &number);
-    return code == OTF2_CALLBACK_SUCCESS ? commit(r) : code;
+    const struct call call = message(r, time, position, CALL_SEND, ends);
+    return call.point == NODE_NONE ? ictusi_scan_verdict(r, r->err) : matched(r, &call);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
@@ -105,18 +128,17 @@ static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp time
 {
     struct reading *r = data;
     uint64_t number = 0;
-    const uint64_t before = r->calls.head + r->calls.count;
     (void)location;
     (void)attributes;
     (void)length;
     const uint32_t ends[] = {receiver, comm, tag};
-    const OTF2_CallbackCode code = message(r, time, position, CALL_SEND, ends, &number);
-    if (code != OTF2_CALLBACK_SUCCESS || r->calls.head + r->calls.count == before) {
-        return code;
+    struct call call = message(r, time, position, CALL_SEND, ends);
+    if (call.point == NODE_NONE) {
+        return ictusi_scan_verdict(r, r->err);
     }
-    /* It may still be cancelled, so it waits for its completion. */
-    ictusi_calls_at(&r->calls, number)->state = CALL_OPEN;
-    return ictusi_scan_verdict(r, ictusi_calls_request(&r->calls, request, number));
+    call.state = CALL_OPEN; /* it may still be cancelled, so it waits for its completion */
+    const int err = ictusi_calls_open(&r->calls, &call, &number);
+    return ictusi_scan_verdict(r, err ? err : ictusi_calls_request(&r->calls, request, number));
 }
 
 static OTF2_CallbackCode on_irecv_request(OTF2_LocationRef location, OTF2_TimeStamp time,
@@ -140,13 +162,12 @@ static OTF2_CallbackCode on_recv(OTF2_LocationRef location, OTF2_TimeStamp time,
                                  OTF2_CommRef comm, uint32_t tag, uint64_t length)
 {
     struct reading *r = data;
-    uint64_t number = 0;
     (void)location;
     (void)attributes;
     (void)length;
     const uint32_t ends[] = {sender, comm, tag};
-    const OTF2_CallbackCode code = message(r, time, position, CALL_RECEIVE, ends, &number);
-    return code == OTF2_CALLBACK_SUCCESS ? commit(r) : code;
+    const struct call call = message(r, time, position, CALL_RECEIVE, ends);
+    return call.point == NODE_NONE ? ictusi_scan_verdict(r, r->err) : matched(r, &call);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
@@ -162,7 +183,7 @@ static OTF2_CallbackCode on_irecv(OTF2_LocationRef location, OTF2_TimeStamp time
         return on_recv(location, time, position, data, attributes, sender, comm, tag, length);
     }
     const struct trace *trace = r->scan->trace;
-    const uint32_t index = ictusi_trace_comm(trace, comm);
+    const uint32_t index = find_comm(r, comm);
     const uint32_t peer =
         index == TRACE_NONE ? TRACE_NONE : ictusi_trace_peer(trace, index, r->location, sender);
     if (peer == TRACE_NONE) {
@@ -256,7 +277,7 @@ static OTF2_CallbackCode end(struct reading *r, OTF2_TimeStamp time, uint64_t po
     }
     call.begin = r->begins[--r->begin_count];
     call.location = r->location;
-    call.comm = ictusi_trace_comm(r->scan->trace, call.comm);
+    call.comm = find_comm(r, call.comm);
     if (call.comm == TRACE_NONE) {
         r->scan->counts.foreign++;
         return OTF2_CALLBACK_SUCCESS;
@@ -338,7 +359,7 @@ static OTF2_CallbackCode on_nbc_complete(OTF2_LocationRef location, OTF2_TimeSta
         r->scan->counts.lone_ends++;
         return OTF2_CALLBACK_SUCCESS;
     }
-    const uint32_t index = ictusi_trace_comm(r->scan->trace, comm);
+    const uint32_t index = find_comm(r, comm);
     const uint32_t begin_point = posted->member.begin;
     posted->state = index == TRACE_NONE ? CALL_CANCELLED : CALL_DONE;
     r->scan->counts.foreign += index == TRACE_NONE;

@@ -30,6 +30,8 @@ struct reading {
     uint32_t location;
     uint64_t last_position;
     int64_t last_time;
+    bool comm_known;
+    uint32_t comm_ref, comm; /* the communicator looked up last */
     struct calls calls;
     uint32_t begins[STACK_MAX]; /* points of collectives that have begun */
     uint32_t begin_count;

@@ -136,12 +136,12 @@ void ictusi_session_close(struct session *s)
     *s = (struct session){.scan = {.points = {.file = -1}}};
 }
 
-/* Map all times of the points in place: by location or by unit. */
-static void map_times(struct session *s, bool by_unit)
+/* Map all times of the points in place. */
+static void map_times(struct session *s)
 {
     struct points *points = &s->scan.points;
     for (uint32_t l = 0; l < s->trace->location_count; l++) {
-        const struct clock_map *map = by_unit ? &s->units[s->unit_of[l]] : &s->maps[l];
+        const struct clock_map *map = &s->maps[l];
         uint32_t hint = 0;
         for (uint64_t i = s->scan.first[l]; i < s->scan.first[l + 1]; i++) {
             const int64_t time = clock_map_at(map, points->time[i], &hint);
@@ -181,7 +181,10 @@ int ictusi_session_presync(struct session *s, enum presync mode)
         return err;
     }
     s->presync = mode;
-    map_times(s, false);
+    s->unchanged = ictusi_presync_is_identity(s->maps, s->trace->location_count);
+    if (!s->unchanged) {
+        map_times(s);
+    }
     return find_span(s);
 }
 
@@ -203,18 +206,21 @@ int ictusi_session_as_read(struct session *s)
 int ictusi_session_check(struct session *s, const int64_t *values, struct check_stats *stats)
 {
     int err = ictusi_session_agree(s, ictusi_check_init(stats, &s->scan));
-    if (err) {
-        return err;
+    if (!err) {
+        s->flow.observer = &stats->observer;
+        s->flow.known = values;
+        err = ictusi_flow_run(&s->flow, FLOW_CHECK);
     }
-    s->flow.observer = &stats->observer;
-    s->flow.known = values;
-    err = ictusi_flow_run(&s->flow, FLOW_CHECK);
     if (s->team && !err) {
         err = s->team->sums(s->team, stats->sums, stats->sum_count);
         err = err ? err : s->team->maxima(s->team, stats->maxima, stats->maximum_count);
         err = err ? err : s->team->minima(s->team, stats->minima, stats->minimum_count);
     }
-    return ictusi_session_agree(s, err);
+    err = ictusi_session_agree(s, err);
+    if (err) {
+        ictusi_check_fini(stats);
+    }
+    return err;
 }
 
 /* One look at all delays, with the times as the units' knots would have them. */
@@ -253,38 +259,27 @@ static int maps_of_knots(struct session *s, const struct fit *fit, const double 
     return err;
 }
 
-/* The points' times through the present knots, into their value array. */
+/* The points' times through the present knots, into their value array; order is kept. */
 static void map_values(struct session *s)
 {
     struct points *points = &s->scan.points;
     for (uint32_t l = 0; l < s->trace->location_count; l++) {
+        const struct clock_map *map = &s->units[s->unit_of[l]];
+        int64_t last = INT64_MIN;
         uint32_t hint = 0;
         for (uint64_t i = s->scan.first[l]; i < s->scan.first[l + 1]; i++) {
-            points->value[i] = clock_map_at(&s->units[s->unit_of[l]], points->time[i], &hint);
+            const int64_t time = clock_map_at(map, points->time[i], &hint);
+            last = time > last ? time : last;
+            points->value[i] = last;
         }
     }
     ictusi_points_relax(points);
 }
 
-/* Knots for the finer rounds, begun with the constants of the first. */
-static double *spread_constants(const struct session *s, const struct fit *fit,
-                                const double *constant)
+/* Solve what was seen, and apply the knots to the values; at the end straight if they may. */
+static int fit_round(struct session *s, struct fit *fit, double *knots, bool last)
 {
-    const uint64_t n = (uint64_t)s->unit_count * fit->blocks;
-    double *knots = malloc(n * sizeof *knots);
-    for (uint64_t i = 0; knots && i < n; i++) {
-        knots[i] = constant[i / fit->blocks];
-    }
-    return knots;
-}
-
-/* Look at the delays, solve, and apply the knots to the values; at the end straight if they may. */
-static int fit_round(struct session *s, struct fit *fit, double *knots, bool first, bool last)
-{
-    int err = observe_delays(s, fit, first ? s->scan.points.time : s->scan.points.value);
-    if (!err) {
-        err = ictusi_fit_solve(fit, knots, &s->fit_parts);
-    }
+    int err = ictusi_fit_solve(fit, knots, &s->fit_parts);
     for (uint32_t u = 0; u < s->unit_count && !err && last; u++) {
         ictusi_fit_straighten(&knots[(uint64_t)u * fit->blocks], fit->blocks, s->fit_parts);
     }
@@ -295,65 +290,72 @@ static int fit_round(struct session *s, struct fit *fit, double *knots, bool fir
     return err;
 }
 
-/* First constant offsets alone, then as finely as the messages allow. */
-static int fit_rounds(struct session *s, double *constant)
+/* First constant offsets alone, then, begun with those, as finely as the messages allow. */
+static int fit_rounds(struct session *s, struct fit *fit)
 {
-    enum { ROUNDS = 4 };
-    double *knots = NULL;
-    int err = ICTUS_OK;
-    for (int round = 0; round < ROUNDS && !err; round++) {
-        struct fit fit;
-        err = ictusi_fit_init(&fit, &s->scan, s->unit_of, s->unit_count, s->from, s->to, round > 0);
-        if (!err && round == 1) {
-            knots = spread_constants(s, &fit, constant);
-            err = knots ? ICTUS_OK : ICTUS_ERR_NOMEM;
-        }
-        if (!err) {
-            err =
-                fit_round(s, &fit, round == 0 ? constant : knots, round == 0, round == ROUNDS - 1);
-        }
-        ictusi_fit_fini(&fit);
+    enum { ROUNDS = 3 };
+    const uint64_t n = (uint64_t)s->unit_count * fit->blocks;
+    double *constants = malloc(s->unit_count * sizeof *constants);
+    double *knots = malloc(n * sizeof *knots);
+    int err = constants && knots ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    err = ictusi_session_agree(s, err);
+    err = err ? err : observe_delays(s, fit, s->scan.points.time);
+    err = err ? err : ictusi_session_agree(s, ictusi_fit_constants(fit, constants));
+    for (uint64_t i = 0; i < n && !err; i++) {
+        knots[i] = constants[i / fit->blocks];
     }
+    for (int round = 1; round <= ROUNDS && !err; round++) {
+        if (round > 1) {
+            err = observe_delays(s, fit, s->scan.points.value);
+        }
+        err = err ? err : ictusi_session_agree(s, fit_round(s, fit, knots, round == ROUNDS));
+    }
+    free(constants);
     free(knots);
     return err;
 }
 
-/* Keep the fitted maps only if the worst violation is smaller with them. */
-static int judge_fit(struct session *s, int64_t worst, bool *better)
+/* Judge the fitted maps; they stay only if the worst violation is not larger than before. */
+static int judge_fit(struct session *s, struct check_stats *stats)
 {
-    struct check_stats stats;
-    const int err = ictusi_session_check(s, s->scan.points.value, &stats);
+    struct points *points = &s->scan.points;
+    struct check_stats fitted;
+    const int err = ictusi_session_check(s, points->value, &fitted);
     if (err) {
         return err;
     }
-    *better = ictusi_check_largest(&stats) <= worst;
-    ictusi_check_fini(&stats);
-    return ICTUS_OK;
+    if (ictusi_check_largest(&fitted) > ictusi_check_largest(stats)) {
+        ictusi_check_fini(&fitted);
+        ictusi_presync_free(s->units, s->unit_count);
+        s->units = NULL;
+        return ICTUS_OK;
+    }
+    ictusi_check_fini(stats);
+    *stats = fitted;
+    memcpy(points->time, points->value, points->count * sizeof *points->time);
+    ictusi_points_relax(points);
+    s->presync = PRESYNC_MESSAGES;
+    return find_span(s);
 }
 
-int ictusi_session_fit(struct session *s, bool by_process, int64_t worst)
+int ictusi_session_fit(struct session *s, struct check_stats *stats)
 {
-    bool better = false;
-    set_units(s, by_process);
+    struct fit fit;
+    set_units(s, ictusi_check_within_nodes(stats) > 0);
     s->latency.units = s->unit_count;
     if (s->unit_count < 2 || s->unit_count > FIT_UNITS_MAX || s->to <= s->from) {
         return ICTUS_OK;
     }
-    double *constant = calloc(s->unit_count, sizeof *constant);
-    int err = constant ? fit_rounds(s, constant) : ICTUS_ERR_NOMEM;
-    free(constant);
+    int err = ictusi_fit_init(&fit, &s->scan, s->unit_of, s->unit_count, s->from, s->to, true);
     err = ictusi_session_agree(s, err);
-    if (!err) {
-        err = judge_fit(s, worst, &better);
-    }
-    if (err || !better) {
+    err = err ? err : fit_rounds(s, &fit);
+    ictusi_fit_fini(&fit);
+    if (err) {
         ictusi_presync_free(s->units, s->unit_count);
         s->units = NULL;
         return err;
     }
-    map_times(s, true);
-    s->presync = PRESYNC_MESSAGES;
-    return find_span(s);
+    return judge_fit(s, stats);
 }
 
 /* Half of half a round trip: no message was faster, whatever the path's asymmetry. */

@@ -40,6 +40,7 @@ struct session {
     struct flow flow;
     int64_t from, to; /* presynchronised times of the points */
     uint32_t fit_parts;
+    bool unchanged;       /* the archive's clock offsets moved nothing */
     enum presync presync; /* what was done in the end */
 };
 
@@ -53,9 +54,10 @@ int ictusi_session_presync(struct session *session, enum presync mode);
 
 /*
  * Refine by the messages: clocks are nodes, or processes where nodes' processes disagree. Kept
- * only if no violation is then larger than the worst one before.
+ * only if no violation is then larger than the worst one before; stats, those of the times as they
+ * are, then become those of the new times.
  */
-int ictusi_session_fit(struct session *session, bool by_process, int64_t worst);
+int ictusi_session_fit(struct session *session, struct check_stats *stats);
 
 /* The recorded times as OTF2's readers would show them, into the points' values. */
 int ictusi_session_as_read(struct session *session);

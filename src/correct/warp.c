@@ -17,7 +17,8 @@ static uint64_t as_stamp(int64_t time)
 
 int64_t ictusi_warp_presync(struct warp *warp, uint64_t stamp)
 {
-    const int64_t time = clock_map_at(warp->local, (int64_t)stamp, &warp->local_hint);
+    const int64_t time =
+        warp->local ? clock_map_at(warp->local, (int64_t)stamp, &warp->local_hint) : (int64_t)stamp;
     return warp->unit ? clock_map_at(warp->unit, time, &warp->unit_hint) : time;
 }
 
@@ -87,6 +88,15 @@ static int64_t place(const struct warp *warp, int64_t time)
     return out;
 }
 
+/* Whether neither neighbouring point was moved: then nothing between them is. */
+static bool is_calm(const struct warp *warp)
+{
+    const struct points *points = warp->points;
+    const uint64_t q = warp->next;
+    return (q == warp->end || points->value[q] == points->time[q]) &&
+           (q == warp->start || points->value[q - 1] == points->time[q - 1]);
+}
+
 static int64_t next_value(struct warp *warp, int64_t time)
 {
     if (!warp->points) {
@@ -98,12 +108,16 @@ static int64_t next_value(struct warp *warp, int64_t time)
         }
         return place(warp, time);
     }
+    if (warp->since == 0) {
+        warp->calm = is_calm(warp);
+        warp->ahead = warp->next < warp->end ? warp->points->gap[warp->next] : UINT64_MAX;
+    }
     warp->since++;
-    if (warp->next < warp->end && warp->since == warp->points->gap[warp->next]) {
+    if (warp->since == warp->ahead) {
         warp->since = 0;
         return warp->points->value[warp->next++];
     }
-    return place(warp, time);
+    return warp->calm ? time : place(warp, time);
 }
 
 static void count_interval(struct warp_stats *stats, int64_t old, int64_t new)

@@ -22,7 +22,7 @@ struct warp_stats {
 };
 
 struct warp {
-    const struct clock_map *local; /* of the location */
+    const struct clock_map *local; /* of the location; NULL: none */
     const struct clock_map *unit;  /* then of its process or node; NULL: none */
     const struct points *points;   /* NULL: presynchronise only */
     uint64_t next, end, start;     /* points of the location */
@@ -30,6 +30,8 @@ struct warp {
     double decay, slope; /* 1 - gamma, and that of backward amortisation */
     uint32_t local_hint, unit_hint;
     uint64_t since;        /* events since the last point */
+    uint64_t ahead;        /* events from there to the next one */
+    bool calm;             /* both points stay where they are */
     uint64_t raw;          /* last input stamp */
     int64_t input, output; /* last presynchronised and corrected stamps */
     struct warp_stats stats;
