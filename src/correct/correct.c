@@ -271,15 +271,17 @@ static uint64_t global_time(void *self, uint64_t stamp)
 
 static int add_up_warps(struct correction *c)
 {
+    enum { OWN_SUMS = 7 };
     struct team *team = c->session.team;
     struct warp_stats *w = &c->warps;
     if (!team) {
         return ICTUS_OK;
     }
-    uint64_t sums[5 + 2 * WARP_BINS] = {w->moved, w->decreasing, w->stretched, w->events,
-                                        c->backward.steep};
-    memcpy(sums + 5, w->absolute, sizeof w->absolute);
-    memcpy(sums + 5 + WARP_BINS, w->relative, sizeof w->relative);
+    uint64_t sums[OWN_SUMS + 2 * WARP_BINS] = {
+        w->moved,          w->decreasing,     w->stretched,       w->events,
+        c->backward.steep, c->backward.jumps, c->backward.limited};
+    memcpy(sums + OWN_SUMS, w->absolute, sizeof w->absolute);
+    memcpy(sums + OWN_SUMS + WARP_BINS, w->relative, sizeof w->relative);
     const bool any = w->events > 0;
     int64_t maxima[] = {w->largest_shift,
                         w->largest_stretch,
@@ -299,8 +301,10 @@ static int add_up_warps(struct correction *c)
     w->stretched = sums[2];
     w->events = sums[3];
     c->backward.steep = sums[4];
-    memcpy(w->absolute, sums + 5, sizeof w->absolute);
-    memcpy(w->relative, sums + 5 + WARP_BINS, sizeof w->relative);
+    c->backward.jumps = sums[5];
+    c->backward.limited = sums[6];
+    memcpy(w->absolute, sums + OWN_SUMS, sizeof w->absolute);
+    memcpy(w->relative, sums + OWN_SUMS + WARP_BINS, sizeof w->relative);
     w->largest_shift = maxima[0];
     w->largest_stretch = maxima[1];
     w->largest_ratio = (double)maxima[2] / 1e12;

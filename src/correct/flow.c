@@ -168,7 +168,7 @@ static int push(struct flow *flow, uint32_t location, uint64_t i, int64_t value)
         message.first += latency_of(flow->latency, location, points->peer[i]);
     }
     if ((link & NODE_TYPE) == NODE_REMOTE) {
-        return deliver(flow, link, &message);
+        return flow->rounds ? ICTUS_OK : deliver(flow, link, &message);
     }
     arrive(flow, link, points->peer[i], message.first);
     return ICTUS_OK;
@@ -190,9 +190,14 @@ static int64_t own_value(const struct flow *flow, uint64_t i, uint64_t first)
     return time + (lead > 0 ? lead : 0);
 }
 
-static bool listens(const struct points *points, uint64_t i)
+/* What a point has received; VALUE_UNSET: nothing yet. */
+static int64_t received_at(const struct flow *flow, const struct points *points, uint64_t i)
 {
-    return (points->kind[i] & POINT_IN) && points->link[i] != NODE_NONE;
+    if (!(points->kind[i] & POINT_IN) || points->link[i] == NODE_NONE) {
+        return NO_BOUND;
+    }
+    const bool remote = (points->link[i] & NODE_TYPE) == NODE_REMOTE;
+    return remote && flow->rounds ? points->cap[i] : points->value[i];
 }
 
 /* Have the value at the other end of a point further on at hand when it is needed. */
@@ -216,7 +221,7 @@ static int advance_clock(struct flow *flow, uint32_t location)
     for (; i < end && !err; i++) {
         flow->cursor[location] = i;
         fetch_ahead(points, points->value, i, end);
-        const int64_t received = listens(points, i) ? points->value[i] : NO_BOUND;
+        const int64_t received = received_at(flow, points, i);
         if (received == VALUE_UNSET) {
             flow->blocked[location] = true;
             return ICTUS_OK;
@@ -235,7 +240,7 @@ static int advance_clock(struct flow *flow, uint32_t location)
 
 /*
  * Counting. Pairs within this rank are looked at from their second events, which come in order:
- * only the first one's value lies elsewhere.
+ * only the first one's value lies elsewhere. Those between ranks have been exchanged.
  */
 static int advance_check(struct flow *flow, uint32_t location)
 {
@@ -245,9 +250,9 @@ static int advance_check(struct flow *flow, uint32_t location)
     for (uint64_t i = flow->graph->scan->first[location]; i < end && !err; i++) {
         const uint32_t link = points->link[i];
         fetch_ahead(points, flow->known, i, end);
-        if (link & NODE_VIRTUAL) { /* and remote, and none */
+        if ((link & NODE_TYPE) == NODE_VIRTUAL) {
             err = points->kind[i] & POINT_OUT ? push(flow, location, i, flow->known[i]) : ICTUS_OK;
-        } else if (points->kind[i] & POINT_IN) {
+        } else if (!(link & NODE_VIRTUAL) && (points->kind[i] & POINT_IN)) {
             flow->observer->pair(flow->observer, (uint32_t)i, points->peer[i], location,
                                  flow->known[i] - flow->known[link]);
         }
@@ -257,7 +262,7 @@ static int advance_check(struct flow *flow, uint32_t location)
     return err;
 }
 
-/* Limits: all values are known, no waiting. */
+/* Limits within this rank: all values are known, no waiting. */
 static int advance_limit(struct flow *flow, uint32_t location)
 {
     struct points *points = &flow->graph->scan->points;
@@ -276,14 +281,9 @@ static int advance_limit(struct flow *flow, uint32_t location)
             err = points->kind[i] & POINT_IN ? deliver(flow, link, &message) : ICTUS_OK;
             continue;
         }
-        const uint32_t peer = points->peer[i];
-        if ((link & NODE_TYPE) == NODE_REMOTE && (points->kind[i] & POINT_IN)) {
-            const struct message message = {
-                link, location, TRACE_NONE,
-                points->value[i] - latency_of(flow->latency, peer, location), INT64_MAX};
-            err = deliver(flow, link, &message);
-        } else if (!(link & NODE_VIRTUAL) && (points->kind[i] & POINT_OUT)) {
-            points->cap[i] = points->value[link] - latency_of(flow->latency, location, peer);
+        if (!(link & NODE_VIRTUAL) && (points->kind[i] & POINT_OUT)) {
+            points->cap[i] =
+                points->value[link] - latency_of(flow->latency, location, points->peer[i]);
         }
     }
     flow->unfinished--;
@@ -380,7 +380,11 @@ static int start(struct flow *flow)
 
 static int run(struct flow *flow)
 {
+    uint64_t open = 0;
     int err = start(flow);
+    if (!err && flow->transport && flow->mode != FLOW_CLOCK) {
+        err = flow->transport->exchange(flow->transport, flow, &open);
+    }
     while (!err) {
         bool quiet = true;
         bool finished = flow->unfinished == 0;
@@ -404,6 +408,35 @@ static int run(struct flow *flow)
     return err;
 }
 
+/*
+ * The clock over several ranks. Waiting for each message between them costs its latency, one after
+ * the other; so all are given what is known, first C(s) + mu, and the pass is repeated with what
+ * it found until nothing changes. Values only ever rise, to the one solution that there is without
+ * cycles. Corrections seldom pass on over more than a few locations; where they do, and where
+ * there are cycles, the ranks wait for each other's messages after all.
+ */
+static int run_clock(struct flow *flow)
+{
+    enum { ROUNDS = 16 };
+    struct points *points = &flow->graph->scan->points;
+    uint64_t open = 1;
+    flow->broken = 0;
+    flow->rounds = true;
+    for (uint64_t i = 0; i < points->count; i++) {
+        points->value[i] = points->time[i];
+    }
+    int err = flow->transport->exchange(flow->transport, flow, &open);
+    open = 1; /* a rank without crossings has its pass to do as well */
+    for (int round = 0; round < ROUNDS && open && !err; round++) {
+        flow->broken = 0;
+        err = run(flow);
+        err = err ? err : flow->transport->exchange(flow->transport, flow, &open);
+    }
+    flow->rounds = false;
+    flow->broken = open ? 0 : flow->broken;
+    return err || !open ? err : run(flow);
+}
+
 int ictusi_flow_run(struct flow *flow, enum flow_mode mode)
 {
     const uint64_t n = flow->graph->scan->trace->location_count + 1;
@@ -411,7 +444,10 @@ int ictusi_flow_run(struct flow *flow, enum flow_mode mode)
     flow->cursor = calloc(n, sizeof *flow->cursor);
     flow->blocked = calloc(n, sizeof *flow->blocked);
     flow->ready = calloc(n, sizeof *flow->ready);
-    const int err = flow->cursor && flow->blocked && flow->ready ? run(flow) : ICTUS_ERR_NOMEM;
+    int err = flow->cursor && flow->blocked && flow->ready ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    if (!err) {
+        err = flow->transport && mode == FLOW_CLOCK ? run_clock(flow) : run(flow);
+    }
     free(flow->cursor);
     free(flow->blocked);
     free(flow->ready);

@@ -30,6 +30,8 @@ struct transport {
      */
     int (*idle)(struct transport *transport, struct flow *flow, bool through, bool *quiet,
                 bool *finished);
+    /* All messages between ranks at once: see crossing.h. Collective. */
+    int (*exchange)(struct transport *transport, struct flow *flow, uint64_t *open);
     /* The least (time, location) over all ranks; who has none gives INT64_MAX. */
     int (*least)(struct transport *transport, int64_t *time, uint32_t *location);
 };
@@ -52,6 +54,7 @@ struct flow {
     uint64_t broken;      /* dependencies given up because they were cyclic */
 
     enum flow_mode mode;
+    bool rounds;      /* FLOW_CLOCK: receives from other ranks have their values in their caps */
     uint64_t *cursor; /* by location: the next point */
     bool *blocked;
     uint32_t *ready; /* locations that can go on */

@@ -407,6 +407,27 @@ static int take_answers(struct graph *graph, const struct post *answers)
     return ICTUS_OK;
 }
 
+/* What of the records met its other end, in their order, which is that of both ranks. */
+static int list_crossings(struct crossing_list *list, const struct post *post, int ranks,
+                          bool sends)
+{
+    uint64_t *counts = calloc((uint32_t)ranks + 1UL, sizeof *counts);
+    for (int r = 0; counts && r < ranks; r++) {
+        for (int i = 0; i < post->counts[r]; i++) {
+            counts[r] += post->records[post->starts[r] + i].point != NODE_NONE;
+        }
+    }
+    const int err = counts ? ictusi_crossing_list(list, counts, ranks) : ICTUS_ERR_NOMEM;
+    free(counts);
+    for (uint64_t i = 0, n = 0; i < post->total && !err; i++) {
+        const struct crossing *record = &post->records[i];
+        if (record->point != NODE_NONE) {
+            list->points[n++] = sends ? record->comm : record->point; /* see meet() */
+        }
+    }
+    return err;
+}
+
 static int connect_messages(struct team *team, struct graph *graph)
 {
     struct post out;
@@ -420,6 +441,13 @@ static int connect_messages(struct team *team, struct graph *graph)
     err = err ? err : agree(team, meet_all(graph, &in));
     err = err ? err : agree(team, exchange_posts(team, &in, &back));
     err = err ? err : agree(team, take_answers(graph, &back));
+    struct crossings *crossings = &self(team)->transport.crossings;
+    if (!err) {
+        err = list_crossings(&crossings->sends, &back, team->size, true);
+        err = err ? err : list_crossings(&crossings->receives, &in, team->size, false);
+        err = agree(team, err);
+    }
+    err = err ? err : ictusi_crossings_ready(crossings, self(team)->comm);
     post_fini(&out);
     post_fini(&in);
     post_fini(&back);

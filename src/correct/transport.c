@@ -9,8 +9,11 @@
 #include "core/container.h"
 
 #include <ictus/error.h>
+#include <limits.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker): requests live in bundles */
 
@@ -155,12 +158,24 @@ static bool is_quiet(struct mpi_transport *t)
     return same && t->totals[0] == t->totals[1];
 }
 
+/* Nothing came: leave the core to those who have something to do, the longer the more. */
+static void back_off(int tries)
+{
+    enum { SPINS = 64, YIELDS = 1024, NAP_NS = 20000 };
+    const struct timespec nap = {0, NAP_NS};
+    if (tries > YIELDS) {
+        (void)nanosleep(&nap, NULL);
+    } else if (tries > SPINS) {
+        (void)sched_yield();
+    }
+}
+
 static int idle(struct transport *transport, struct flow *flow, bool through, bool *quiet,
                 bool *finished)
 {
     struct mpi_transport *t = self(transport);
     *quiet = false;
-    for (;;) {
+    for (int tries = 0;; tries += tries < INT_MAX) {
         bool got = false;
         int done = 0;
         int err = post_all(t);
@@ -178,6 +193,7 @@ static int idle(struct transport *transport, struct flow *flow, bool through, bo
         if (done && is_quiet(t)) {
             break;
         }
+        back_off(tries);
     }
     *quiet = true;
     *finished = t->totals[2] == t->size;
@@ -186,6 +202,11 @@ static int idle(struct transport *transport, struct flow *flow, bool through, bo
         t->epoch = (t->epoch + 1) % EPOCHS;
     }
     return ICTUS_OK;
+}
+
+static int exchange(struct transport *transport, struct flow *flow, uint64_t *open)
+{
+    return ictusi_crossings_exchange(&self(transport)->crossings, flow, open);
 }
 
 static int least(struct transport *transport, int64_t *time, uint32_t *location)
@@ -207,7 +228,7 @@ static int least(struct transport *transport, int64_t *time, uint32_t *location)
 
 int ictusi_transport_init(struct mpi_transport *t, MPI_Comm comm)
 {
-    *t = (struct mpi_transport){.transport = {send_message, poll_messages, idle, least},
+    *t = (struct mpi_transport){.transport = {send_message, poll_messages, idle, exchange, least},
                                 .comm = comm,
                                 .round = MPI_REQUEST_NULL};
     MPI_Comm_rank(comm, &t->rank);
@@ -231,5 +252,6 @@ void ictusi_transport_fini(struct mpi_transport *t)
     }
     free(t->open);
     free(t->inbox);
+    ictusi_crossings_fini(&t->crossings);
 }
 /* NOLINTEND(clang-analyzer-optin.mpi.MPI-Checker) */

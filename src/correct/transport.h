@@ -4,7 +4,7 @@
 #ifndef ICTUS_CORRECT_TRANSPORT_H
 #define ICTUS_CORRECT_TRANSPORT_H
 
-#include "correct/flow.h"
+#include "correct/crossing.h"
 
 #include <mpi.h>
 
@@ -30,6 +30,7 @@ struct mpi_transport {
     int64_t before[3];            /* totals of the round before */
     int64_t sent, received;
     MPI_Request round;
+    struct crossings crossings;
     bool counting, had_round;
 };
 
