@@ -3,6 +3,7 @@
 #include "bench_study.h"
 
 #include "command.h"
+#include "shuffle.h"
 #include "sizes.h"
 
 #include <ictus/text.h>
@@ -254,12 +255,8 @@ struct ictus_bench_plan study_plan(const struct study *study, const struct study
 
 static void shuffle(struct study_experiment *list, size_t count, uint64_t seed)
 {
-    /* splitmix64: the same order on every rank and machine. */
     for (size_t i = count; i > 1; i--) {
-        uint64_t z = (seed += UINT64_C(0x9e3779b97f4a7c15));
-        z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-        z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-        const size_t j = (size_t)((z ^ (z >> 31)) % i);
+        const size_t j = (size_t)(shuffle_next(&seed) % i);
         const struct study_experiment kept = list[i - 1];
         list[i - 1] = list[j];
         list[j] = kept;

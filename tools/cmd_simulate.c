@@ -288,7 +288,7 @@ static int check(const struct simulate_options *o, int word_count, char **words,
                  struct simulate_jitter *jitter, struct ictus_why *why)
 {
     /* Those of commands_simulated.h: each rank would complain of another one. */
-    static const char *const known[] = {"barrier", "bench", "clocks", "drift",
+    static const char *const known[] = {"barrier", "bench", "clocks", "drift", "guidelines",
                                         "matrix",  "rtt",   "sync",   NULL};
     char choices[CHOICES_MAX][CHOICE_BYTES];
     int chosen = 0;
@@ -343,7 +343,8 @@ const struct command command_simulate = {
     .summary = "run an MPI command of ictus on a simulated cluster",
     .arguments = "-- COMMAND [OPTION...]",
     .details = "  ictus simulate --nodes=1024 --ppn=16 -- sync --sync=hca3,mesh\n"
-               "Commands: barrier, bench, clocks, drift, rtt, sync. Errors are judged by truth.",
+               "Commands: barrier, bench, clocks, drift, guidelines, rtt, sync.\n"
+               "Errors are judged by truth.",
     .options = options,
     .options_size = sizeof(struct simulate_options),
     .run = run,

@@ -8,6 +8,7 @@
 extern const struct command command_bench;
 extern const struct command command_barrier;
 extern const struct command command_matrix;
+extern const struct command command_guidelines;
 extern const struct command command_overlap;
 extern const struct command command_clocks;
 extern const struct command command_rtt;
@@ -34,6 +35,7 @@ static const struct command *const commands[] = {
     &command_bench,
     &command_barrier,
     &command_matrix,
+    &command_guidelines,
     &command_overlap,
     &command_clocks,
     &command_rtt,

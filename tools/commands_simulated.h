@@ -9,12 +9,13 @@ extern const struct command command_barrier;
 extern const struct command command_bench;
 extern const struct command command_clocks;
 extern const struct command command_drift;
+extern const struct command command_guidelines;
 extern const struct command command_matrix;
 extern const struct command command_rtt;
 extern const struct command command_sync;
 
 static const struct command *const commands[] = {
-    &command_barrier, &command_bench, &command_clocks, &command_drift,
+    &command_barrier, &command_bench, &command_clocks, &command_drift, &command_guidelines,
     &command_matrix,  &command_rtt,   &command_sync,   NULL,
 };
 

@@ -7,6 +7,7 @@ import { h, segmented } from './dom.js';
 import { overview } from './overview.js';
 import * as barrier from './pages/barrier.js';
 import * as compare from './pages/compare.js';
+import * as guideline from './pages/guideline.js';
 import * as lock from './pages/lock.js';
 import * as matrix from './pages/matrix.js';
 import * as measurement from './pages/measurement.js';
@@ -23,6 +24,7 @@ const sections = [
     ['timeline', 'Timelines', 'What each process did when, and the messages between them.', timeline.build],
     ['compare', 'Comparison', 'Experiments of one file against another.', compare.build],
     ['matrix', 'Algorithms and synchronisation', 'The same operation, algorithm by algorithm, under each way to start.', matrix.build],
+    ['guideline', 'Performance guidelines', 'Collectives that are slower than other collectives in their place.', guideline.build],
     ['sync', 'Clock synchronisation', 'How accurate, how long it stays so, and how costly.', sync.build],
     ['barrier', 'Barriers', 'How far apart processes leave a barrier.', barrier.build],
     ['overlap', 'Overlap', 'What a nonblocking collective costs, and how much of it hides.', overlap.build],

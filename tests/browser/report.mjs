@@ -191,6 +191,10 @@ async function themeAndPrint() {
     await page.locator('#overlap .controls select').selectOption('1024');
     await page.locator('#barrier .controls select').selectOption('8');
     await page.locator('#matrix [data-choice=median]').click();
+    check('violations are told in words', /takes [0-9.]+ times what/.test(await page.locator('#guideline .findings').textContent()));
+    const guidelines = await page.locator('#guideline [data-chart]').count();
+    await page.locator('#guideline [data-choice=violated]').click();
+    check('operations without violations go', (await page.locator('#guideline [data-chart]').count()) <= guidelines);
     await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
     check('paper is light', (await page.getAttribute('html', 'data-theme')) === 'light');
     check('paper has every chart', (await blankCharts(page)).length === 0);
@@ -250,7 +254,7 @@ async function hardDays() {
     await empty.close();
 }
 
-await looks('all.html', ['overview', 'measurement', 'matrix', 'sync', 'barrier', 'overlap', 'rtt', 'drift', 'clock', 'lock', 'traces']);
+await looks('all.html', ['overview', 'measurement', 'matrix', 'guideline', 'sync', 'barrier', 'overlap', 'rtt', 'drift', 'clock', 'lock', 'traces']);
 await looks('traces.html', ['timeline']);
 await looks('two.html', ['overview', 'measurement', 'files']);
 await filters();

@@ -230,6 +230,27 @@ def matrix(rng, _options):
                f"{winners['linear']}, under harmonize {winners['harmonize']}"}
 
 
+def guideline(rng, _options):
+    pairs = [("mockup", "allreduce", "allreduce_as_reduce+bcast"), ("mockup", "bcast", "bcast_as_scatter+allgather"),
+             ("split", "bcast", "bcast_in_4"), ("monotony", "bcast", "bcast")]
+    for kind, operation, against in pairs:
+        for size in [8, 1024, 65536]:
+            base = (2 + size / 5000) * 1e-6
+            factor = rng.uniform(0.5, 1.6)
+            state = "violated" if factor > 1.2 else "open" if factor > 1.05 else "holds"
+            row = {"type": "guideline", "kind": kind, "operation": operation, "bytes": size, "processes": 8,
+                   "against": against, "against_bytes": size * (4 if kind == "monotony" else 1),
+                   "reduction": "max", "scheme": "harmonize", "n": 300, "against_n": 300, "invalid": 3, "rounds": 15,
+                   "median_s": base * factor, "against_median_s": base, "factor": factor,
+                   "factor_low": factor * 0.95, "factor_high": factor * 1.06, "p": 0.5 if factor < 1 else 1e-9,
+                   "p_adjusted": 1.0 if factor < 1 else 1e-7, "state": state}
+            if state != "holds":
+                row["finding"] = f"{operation} of {size} bytes takes {factor:.2f} times what {against} takes"
+            yield row
+    yield {"type": "guideline", "processes": 8, "tested": 12, "violated": 3, "open": 1, "untested": 0,
+           "verdict": "3 of 12 guidelines are violated, 1 more may be"}
+
+
 def overlap(rng, _options):
     for strategy, progress in (("none", 0.25), ("tests", 0.8), ("thread", 0.9)):
         for power in range(0, 23, 2):
@@ -279,7 +300,7 @@ def lock(rng, _options):
 
 
 MAKERS = {"bench": bench, "sync": sync, "clocks": clock, "rtt": rtt, "drift": drift,
-          "barrier": barrier, "matrix": matrix, "overlap": overlap, "check": check, "lock": lock}
+          "barrier": barrier, "matrix": matrix, "guideline": guideline, "overlap": overlap, "check": check, "lock": lock}
 
 
 def main():
