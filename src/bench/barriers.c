@@ -82,7 +82,7 @@ static int measure_barriers(struct scheme *scheme, struct call *call, double bud
             err = ictusi_subject_call(&state->subject);
         }
         if (!err) {
-            err = ictusi_time_call(scheme->clock->source, call, sample);
+            err = ictusi_time_call(scheme->clock, call, sample);
             sample->valid = true;
             sample->has_common = false;
             made++;

@@ -50,6 +50,7 @@ static int one_loop(const struct scheme *scheme, struct call *call, struct sampl
     const int64_t total = ictusi_source_read(source) - start;
     sample->start = start;
     sample->stop = start + total / options->calls;
+    ictusi_sample_place(scheme->clock, sample);
     sample->has_common = false;
     sample->valid = true;
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;

@@ -28,17 +28,15 @@ static int columns_init(struct columns *c, int64_t n)
     return c->all ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
-static void fill(struct columns *c, const struct scheme *scheme, const struct sample *samples,
-                 int64_t n)
+static void fill(struct columns *c, const struct sample *samples, int64_t n)
 {
-    const struct line *line = &scheme->clock->line;
     for (int64_t i = 0; i < n; i++) {
         const struct sample *s = &samples[i];
         const int64_t time = s->stop - s->start;
-        const int64_t begin = s->has_common ? s->common : ictusi_line_map(line, s->start);
+        const int64_t begin = s->has_common ? s->common : s->begin;
         c->max[MAX_TIME * n + i] = time;
         c->max[MAX_MINUS_TIME * n + i] = -time;
-        c->max[MAX_STOP * n + i] = ictusi_line_map(line, s->stop);
+        c->max[MAX_STOP * n + i] = s->end;
         c->max[MAX_MINUS_START * n + i] = -begin;
         c->max[MAX_INVALID * n + i] = !s->valid;
         c->sum[i] = time;
@@ -141,7 +139,7 @@ int ictusi_reduce_batch(const struct scheme *scheme, const struct call *call,
     err = ictusi_sync_agree(scheme->comm, err, NULL);
     double *table = NULL;
     if (!err) {
-        fill(&c, scheme, samples, n);
+        fill(&c, samples, n);
         err = combine(&c, scheme, call, n);
     }
     if (!err) {

@@ -106,7 +106,7 @@ static int measure_round_time(struct scheme *scheme, struct call *call, double b
         ictusi_call_next(call);
         int err = start_together(scheme, sample);
         if (!err) {
-            err = ictusi_time_call(scheme->clock->source, call, sample);
+            err = ictusi_time_call(scheme->clock, call, sample);
         }
         if (err) {
             return err;

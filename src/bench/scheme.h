@@ -14,10 +14,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One repetition on this process; instants of the local source. */
+/* One repetition on this process. */
 struct sample {
-    int64_t start;
-    int64_t stop;
+    int64_t start, stop; /* of the local source */
+    /* The same on the global clock as it was then: it may be made again before they are reduced. */
+    int64_t begin, end;
     int64_t common; /* global instant at which all were to start; only if has_common */
     bool has_common;
     bool valid;
@@ -57,13 +58,21 @@ int ictusi_scheme_create(const char *spec, MPI_Comm comm, struct ictus_clock *cl
 /* NULL is legal. */
 void ictusi_scheme_free(struct scheme *scheme);
 
+/* Where the repetition lies on the global clock. */
+static inline void ictusi_sample_place(const struct ictus_clock *clock, struct sample *sample)
+{
+    sample->begin = ictusi_line_map(&clock->line, sample->start);
+    sample->end = ictusi_line_map(&clock->line, sample->stop);
+}
+
 /*
  * Call the operation once between two readings of the source: the timed region of every scheme. A
  * process that is to arrive late spins first.
  */
-static inline int ictusi_time_call(const struct source *source, struct call *call,
+static inline int ictusi_time_call(const struct ictus_clock *clock, struct call *call,
                                    struct sample *sample)
 {
+    const struct source *source = clock->source;
     sample->start = ictusi_source_read(source);
     if (call->delay_ns > 0) {
         const int64_t arrival = sample->start + call->delay_ns;
@@ -73,6 +82,7 @@ static inline int ictusi_time_call(const struct source *source, struct call *cal
     }
     const int err = call->operation->run(call);
     sample->stop = ictusi_source_read(source);
+    ictusi_sample_place(clock, sample);
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 

@@ -85,7 +85,7 @@ static int one_window(struct scheme *scheme, struct call *call, int64_t start, i
     (void)ictusi_wait_until(clock->source, local, clock->crowded);
     sample->common = start;
     sample->has_common = true;
-    const int err = ictusi_time_call(clock->source, call, sample);
+    const int err = ictusi_time_call(clock, call, sample);
     sample->valid = ready && sample->stop < ictusi_line_unmap(&clock->line, end);
     return err;
 }
