@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # libictus-otf2: the rooms that need OTF2, one a line. Optional: ICTUS_WITH_OTF2.
 set(ICTUS_OTF2_ROOMS
+  archive
   trace
   correct
 )

@@ -2,9 +2,11 @@
 /* Writing an archive again, record by record, under another clock. */
 #include "correct/copy.h"
 
+#include "archive/verify.h"
 #include "correct/output.h"
 
 #include <ictus/text.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -450,6 +452,30 @@ static int prepare(struct rewriting *w)
     return refuse_losses(w);
 }
 
+/* Every rank looks after its own locations. */
+static int verify(const struct rewriting *w, bool first)
+{
+    const struct copy_job *job = w->job;
+    const struct trace *trace = job->trace;
+    struct archive_count *counts = calloc(trace->location_count + 1, sizeof(*counts));
+    size_t count = 0;
+    char *anchor = NULL;
+    if (!counts || asprintf(&anchor, "%s/%s.otf2", w->partial, w->base) < 0) {
+        free(counts);
+        return ICTUS_ERR_NOMEM;
+    }
+    for (uint64_t i = 0; i < trace->location_count; i++) {
+        if (job->events && (!job->mine || job->mine[i])) {
+            counts[count++] =
+                (struct archive_count){trace->locations[i].ref, trace->locations[i].events};
+        }
+    }
+    const int err = ictusi_archive_verify(anchor, counts, count, first, w->why);
+    free(anchor);
+    free(counts);
+    return err;
+}
+
 int ictusi_copy_run(const struct copy_job *job, struct ictus_why *why)
 {
     struct rewriting w = {.job = job, .why = why};
@@ -465,6 +491,9 @@ int ictusi_copy_run(const struct copy_job *job, struct ictus_why *why)
             err = complain(&w, ICTUS_ERR_IO, "the output cannot be finished");
         }
         err = agree(&w, err);
+        if (!err) {
+            err = agree(&w, verify(&w, first));
+        }
     }
     if (first && !err) {
         err = ictusi_output_finish(job->trace->path, w.partial, job->out, why);

@@ -2,6 +2,7 @@
 /* Events and local definitions of an archive. */
 #include "trace/archive.h"
 
+#include "archive/verify.h"
 #include "trace/convert.h"
 
 #include <ictus/text.h>
@@ -121,6 +122,23 @@ static OTF2_ErrorCode write_offsets(OTF2_DefWriter *writer, const struct archive
         code = OTF2_DefWriter_WriteClockOffset(writer, end, 0, ceil(result->sigma_ns));
     }
     return code;
+}
+
+int ictusi_archive_check(const struct archive_options *options, int rank, const uint64_t *events,
+                         int threads, bool global, struct ictus_why *why)
+{
+    char anchor[4352];
+    struct archive_count *counts = calloc((size_t)threads + 1, sizeof(*counts));
+    if (!counts) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (int t = 0; t < threads; t++) {
+        counts[t] = (struct archive_count){archive_location(rank, t), events[t]};
+    }
+    (void)snprintf(anchor, sizeof(anchor), "%s/traces.otf2", options->directory);
+    const int err = ictusi_archive_verify(anchor, counts, (size_t)threads, global, why);
+    free(counts);
+    return err;
 }
 
 int ictusi_archive_local(OTF2_Archive *archive, const struct archive_options *options,

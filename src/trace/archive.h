@@ -57,6 +57,13 @@ struct archive_world {
     int size;
 };
 
+/*
+ * Whether the closed archive holds these many events of a process's threads, and its definitions if
+ * asked. Errors: ICTUS_ERR_IO, ICTUS_ERR_NOMEM.
+ */
+int ictusi_archive_check(const struct archive_options *options, int rank, const uint64_t *events,
+                         int threads, bool global, struct ictus_why *why);
+
 /* Write the global definitions. One process, after all events. */
 int ictusi_archive_global(OTF2_Archive *archive, const struct archive_options *options,
                           const struct archive_world *world, struct ictus_trace_summary *summary);

@@ -158,6 +158,16 @@ static int write_archive(struct recovery *v, struct ictus_trace_summary *summary
     if (OTF2_Archive_Close(archive) != OTF2_SUCCESS && !err) {
         err = ICTUS_ERR_IO;
     }
+    const uint64_t *events = v->all_events;
+    bool global = true;
+    for (int p = 0; p < v->size && !err; p++) {
+        if (v->logs[p].text) {
+            const int threads = v->results[p].threads;
+            err = ictusi_archive_check(&v->options, p, events, threads, global, why);
+            global = false;
+            events += threads;
+        }
+    }
     return err;
 }
 

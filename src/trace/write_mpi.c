@@ -187,7 +187,11 @@ static int write_archive(struct job *j, struct ictus_trace_summary *summary, str
                                             j->size};
         err = ictusi_archive_global(archive, &j->options, &world, summary);
     }
-    return agree(j, step(err, OTF2_Archive_Close(archive)));
+    err = agree(j, step(err, OTF2_Archive_Close(archive)));
+    /* Raw files go when the archive is there: look, not hope. */
+    return err ? err
+               : agree(j, ictusi_archive_check(&j->options, j->rank, j->events, j->result.threads,
+                                               j->rank == 0, why));
 }
 
 static int allocate(struct job *j)
