@@ -5,6 +5,7 @@
 
 #include <ictus/text.h>
 #include <mpi.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,7 +179,17 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
-int main(int argc, char **argv)
+/* What was printed must have come out: a full disk is a failure, not a short table. */
+static int close_output(int code)
+{
+    const bool lost = ferror(stdout) || fflush(stdout) != 0;
+    if (lost && code != EXIT_FAILED) {
+        (void)fprintf(stderr, "ictus: standard output could not be written whole\n");
+    }
+    return lost ? EXIT_FAILED : code;
+}
+
+static int run_program(int argc, char **argv)
 {
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
@@ -206,4 +217,11 @@ int main(int argc, char **argv)
         MPI_Finalize();
     }
     return code;
+}
+
+int main(int argc, char **argv)
+{
+    /* A file at its allowed size shall be an error like a full disk, which is told, not a death. */
+    (void)signal(SIGXFSZ, SIG_IGN);
+    return close_output(run_program(argc, argv));
 }

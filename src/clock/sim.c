@@ -23,6 +23,7 @@
 /* Beyond these a simulated clock is a typing error. */
 #define OFFSET_MAX_S 1e9
 #define DRIFT_MAX 0.1
+#define STEP_MAX_S 1e6
 
 enum { SCOPE_NODE, SCOPE_PROCESS };
 static const char *const scopes[] = {"node", "process", NULL};
@@ -38,6 +39,7 @@ struct sim_options {
     struct spec_text base;
     double step;
     double step_at;
+    struct spec_text steps;
 };
 
 #if defined(ICTUS_SIMGRID)
@@ -62,10 +64,11 @@ static const struct spec_param params[] = {
      "drifts one by one"},
     {"base", SPEC_TEXT, offsetof(struct sim_options, base), DEFAULT_BASE, 0, 0, NULL,
      "the real source underneath"},
-    {"step", SPEC_SECONDS, offsetof(struct sim_options, step), "0", -1e6, 1e6, NULL,
+    {"step", SPEC_SECONDS, offsetof(struct sim_options, step), "0", -STEP_MAX_S, STEP_MAX_S, NULL,
      "jump by this"},
     {"step_at", SPEC_SECONDS, offsetof(struct sim_options, step_at), "0", 0, 1e9, NULL,
      "so long after the clock was opened"},
+    {"steps", SPEC_TEXT, offsetof(struct sim_options, steps), "", 0, 0, NULL, "jumps one by one"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 struct sim {
@@ -192,7 +195,13 @@ static int draw(struct sim *sim, const struct sim_options *o, int index, struct 
     }
     sim->offset_ns = (int64_t)llrint(offset * 1e9);
     sim->drift = drift;
-    sim->step_ns = (int64_t)llrint(o->step * 1e9);
+    double step = o->step;
+    if (o->steps.text[0] && !pick(o->steps.text, index, ictus_parse_seconds, STEP_MAX_S, &step)) {
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "sim: steps=%.80s: must be durations such as 0,3s, up to 1e6 s",
+                             o->steps.text);
+    }
+    sim->step_ns = (int64_t)llrint(step * 1e9);
     sim->step_at_ns = (int64_t)llrint(o->step_at * 1e9);
     return ICTUS_OK;
 }

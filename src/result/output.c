@@ -57,10 +57,12 @@ static int write_line(struct ictus_output *out, const json_t *object)
     int err = write_all(out->fd, text, length + 1);
     free(text);
     if (err) {
+        const int reason = errno;
         out->broken = true;
         /* Pipes and devices cannot be cut: nothing better can be done for them. */
         const int cut = ftruncate(out->fd, out->length);
         (void)cut;
+        errno = reason;
         return err;
     }
     out->length += (off_t)length + 1;

@@ -10,11 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* Allocate file space now, where a full disk is an error code and not a SIGBUS in the program. */
 static int reserve_space(int fd, off_t from, size_t bytes)
 {
+    struct rlimit limit;
+    /* Beyond it the kernel sends SIGXFSZ, and that would end a program that knows nothing of
+     * traces. */
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        (rlim_t)from + bytes > limit.rlim_cur) {
+        errno = EFBIG;
+        return -1;
+    }
     if (fallocate(fd, 0, from, (off_t)bytes) == 0) {
         return 0;
     }
