@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* That build/launch starts as many processes of one job as it was asked for, and they can talk. */
+/*
+ * That build/launch starts as many processes of one job as it was asked for, that they can talk,
+ * and that waiting ones yield.
+ */
+#include <dlfcn.h>
+#include <string.h>
+
 #include "check_mpi.h"
+
+/* MPICH never yields by itself: the launcher preloads what does (tests/mpi/yield.c). */
+static void waiting_yields(void)
+{
+#ifdef MPICH_NAME
+    Dl_info info;
+    void *poll = dlsym(RTLD_DEFAULT, "ucp_worker_progress");
+    CHECK(poll && dladdr(poll, &info) && strstr(info.dli_fname, "ictus-test-yield"));
+#endif
+}
 
 int main(int argc, char **argv)
 {
@@ -16,5 +32,6 @@ int main(int argc, char **argv)
     MPI_Sendrecv(&check_rank, 1, MPI_INT, next, 0, &got, 1, MPI_INT, previous, 0, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
     CHECK(got == previous);
+    waiting_yields();
     return check_mpi_finish();
 }
