@@ -138,20 +138,6 @@ static json_t *measurement(const struct study *study, const struct study_experim
     return object;
 }
 
-int study_write(struct study *study, const struct study_experiment *e,
-                const struct ictus_bench_result *result)
-{
-    int err = ICTUS_OK;
-    progress_hide(&study->progress);
-    for (int r = 0; r < ICTUS_REDUCTIONS && !err; r++) {
-        if (study->wanted[r]) {
-            json_t *object = measurement(study, e, result, r);
-            err = object ? ictus_output_put(study->out, object) : ICTUS_ERR_NOMEM;
-        }
-    }
-    return err;
-}
-
 /* Whether every variable of the experiment has the same value in an object of the file. */
 static bool matches(json_t *wanted, json_t *object)
 {
@@ -167,7 +153,9 @@ static bool matches(json_t *wanted, json_t *object)
     return true;
 }
 
-bool study_is_done(const struct study *study, const struct study_experiment *e)
+/* Whether the file that is continued has this reduction of the experiment. */
+static bool has_reduction(const struct study *study, const struct study_experiment *e,
+                          int reduction)
 {
     size_t i = 0;
     json_t *object = NULL;
@@ -176,10 +164,35 @@ bool study_is_done(const struct study *study, const struct study_experiment *e)
     if (!wanted) {
         return false;
     }
+    (void)json_object_set_new(wanted, "reduction", json_string(ictus_reduction_names[reduction]));
     json_array_foreach(study->done, i, object)
     {
         found = found || matches(wanted, object);
     }
     json_decref(wanted);
     return found;
+}
+
+int study_write(struct study *study, const struct study_experiment *e,
+                const struct ictus_bench_result *result)
+{
+    int err = ICTUS_OK;
+    progress_hide(&study->progress);
+    for (int r = 0; r < ICTUS_REDUCTIONS && !err; r++) {
+        /* A run may have been killed between two reductions. */
+        if (study->wanted[r] && !has_reduction(study, e, r)) {
+            json_t *object = measurement(study, e, result, r);
+            err = object ? ictus_output_put(study->out, object) : ICTUS_ERR_NOMEM;
+        }
+    }
+    return err;
+}
+
+bool study_is_done(const struct study *study, const struct study_experiment *e)
+{
+    bool done = study->done != NULL;
+    for (int r = 0; r < ICTUS_REDUCTIONS; r++) {
+        done = done && (!study->wanted[r] || has_reduction(study, e, r));
+    }
+    return done;
 }

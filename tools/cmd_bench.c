@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define AT(member) offsetof(struct bench_options, member)
 
@@ -203,34 +204,43 @@ static void clock_facts(const struct study *study, struct header_facts *facts)
     facts->clock_bound_ns = worst[1];
 }
 
-/* --resume: take what the file holds, to be written again at the head of the new one. */
-static int read_done(struct study *study, struct ictus_why *why)
+/*
+ * --resume: go on behind the last whole line of the file; what it holds is not touched, so that
+ * nothing is lost if this run is killed as well. Where there is no file yet, begin one.
+ */
+static int resume(struct study *study, json_t *header, struct ictus_why *why)
 {
-    int err = ICTUS_OK;
-    if (study->options->resume && command_rank() == 0) {
-        char kept[4096];
-        err = ictus_result_read(study->options->file, &study->done, NULL, why);
-        (void)snprintf(kept, sizeof(kept), "%s.old", study->options->file);
-        if (!err && rename(study->options->file, kept)) {
-            err = ictus_because(why, ICTUS_ERR_IO, "cannot rename '%.200s'", study->options->file);
-        }
-    }
-    return results_agree(err, why);
-}
-
-static int write_done(struct study *study)
-{
+    const struct bench_options *o = study->options;
     size_t i = 0;
     json_t *object = NULL;
-    int err = ICTUS_OK;
+    int err = ictus_result_read(o->file, &study->done, NULL, why);
+    if (!err) {
+        err = ictus_output_resume((enum ictus_format)o->format, study_columns, o->file, &study->out,
+                                  why);
+    }
+    if (!err && o->format == ICTUS_FORMAT_TEXT) {
+        header_print(header);
+    }
+    json_decref(header);
     json_array_foreach(study->done, i, object)
     {
         const char *type = json_string_value(json_object_get(object, "type"));
         if (!err && type && strcmp(type, "measurement") == 0) {
-            err = ictus_output_put(study->out, json_incref(object));
+            err = ictus_output_show(study->out, json_incref(object));
         }
     }
     return err;
+}
+
+/* Whether there is a file to go on with: rank 0 looks, all hear it. */
+static bool is_resumed(const struct bench_options *o)
+{
+    int there = 0;
+    if (o->resume && command_rank() == 0) {
+        there = access(o->file, F_OK) == 0;
+    }
+    MPI_Bcast(&there, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return there;
 }
 
 static int open_results(struct study *study, struct ictus_why *why)
@@ -253,15 +263,12 @@ static int open_results(struct study *study, struct ictus_why *why)
         *at = '\0';
     }
     clock_facts(study, &facts);
-    int err = read_done(study, why);
-    if (!err) {
-        err = results_open(study->options->format, study_columns, study->options->file,
-                           header_create(&facts), &study->out, why);
+    json_t *header = header_create(&facts);
+    if (is_resumed(study->options)) {
+        return results_agree(command_rank() == 0 ? resume(study, header, why) : ICTUS_OK, why);
     }
-    if (!err) {
-        err = results_agree(write_done(study), why);
-    }
-    return err;
+    return results_open(study->options->format, study_columns, study->options->file, header,
+                        &study->out, why);
 }
 
 /* What a user should know before she believes the table. */
