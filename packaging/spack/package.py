@@ -14,6 +14,8 @@ class Ictus(CMakePackage):
     variant("compare", default=True, description="ictus compare (GSL)")
     variant("nettle", default=True, description="Authenticated NTP")
 
+    variant("otf2", default=True, description="Traces: ictus trace, check and correct")
+
     depends_on("c", type="build")
     depends_on("cmake@3.20:", type="build")
     depends_on("pkgconfig", type="build")
@@ -22,12 +24,15 @@ class Ictus(CMakePackage):
     depends_on("jansson@2.10:")
     depends_on("gsl", when="+compare")
     depends_on("nettle@3.5:", when="+nettle")
+    depends_on("otf2@3:", when="+otf2")
+    depends_on("python@3:", type="build", when="+otf2")
 
     def cmake_args(self):
         return [
             self.define("MPI_C_COMPILER", self.spec["mpi"].mpicc),
             self.define("BUILD_TESTING", self.run_tests),
             self.define_from_variant("ICTUS_WITH_NETTLE", "nettle"),
+            self.define_from_variant("ICTUS_WITH_OTF2", "otf2"),
             # A release tarball brings the report's page and the manual rendered.
             self.define("ICTUS_REPORT", False),
         ]
