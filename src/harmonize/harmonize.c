@@ -33,20 +33,36 @@ static int64_t kernel_ns(void)
     return (int64_t)now.tv_sec * ICTUS_NS_PER_S + now.tv_nsec;
 }
 
+/*
+ * The source less the kernel's clock: from low to high, however long this process is off its core
+ * between two of the three readings.
+ */
+static void compare(const struct harmonize_state *s, int64_t *low, int64_t *high)
+{
+    const int64_t before = kernel_ns();
+    const int64_t source = ictusi_source_read(s->clock->source);
+    *high = source - before;
+    *low = source - kernel_ns();
+}
+
 static void watch(struct harmonize_state *s)
 {
     s->watched_at_ns = kernel_ns();
-    s->watch_ns = ictusi_source_read(s->clock->source) - s->watched_at_ns;
+    compare(s, &s->watch_low_ns, &s->watch_high_ns);
     s->suspicious = false;
 }
 
-/* Whether the source jumped since the last sync, judged by the kernel's monotonic clock. */
+/*
+ * Whether the source jumped since the last sync, judged by the kernel's monotonic clock: only where
+ * what it was and what it is exclude each other.
+ */
 static bool stepped(const struct harmonize_state *s)
 {
-    const int64_t kernel = kernel_ns();
-    const int64_t now = ictusi_source_read(s->clock->source) - kernel;
-    const double allowed = STEP_MIN_NS + STEP_RATE * (double)(kernel - s->watched_at_ns);
-    return fabs((double)(now - s->watch_ns)) > allowed;
+    int64_t low = 0;
+    int64_t high = 0;
+    compare(s, &low, &high);
+    const double allowed = STEP_MIN_NS + STEP_RATE * (double)(kernel_ns() - s->watched_at_ns);
+    return (double)(low - s->watch_high_ns) > allowed || (double)(s->watch_low_ns - high) > allowed;
 }
 
 /* Whether this process's clock has become too uncertain, and a sync would help. */

@@ -36,8 +36,9 @@ struct harmonize_state {
     int64_t last_slack_ns;
     int64_t last_lateness_ns;
     bool any_call;
-    bool suspicious;       /* a deadline was absurd: sync again */
-    int64_t watch_ns;      /* source minus CLOCK_MONOTONIC at the last sync */
+    bool suspicious;      /* a deadline was absurd: sync again */
+    int64_t watch_low_ns; /* the source less the kernel's clock then: between these */
+    int64_t watch_high_ns;
     int64_t watched_at_ns; /* CLOCK_MONOTONIC then */
     struct ictus_harmonize_stats stats;
     double slack_sum_ns;

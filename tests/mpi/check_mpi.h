@@ -14,6 +14,8 @@
 #define ICTUS_TESTS_MPI_CHECK_MPI_H
 
 #include <mpi.h>
+#include <signal.h>
+#include <unistd.h>
 
 #define CHECK_ABORT() MPI_Abort(MPI_COMM_WORLD, 1)
 #include "../check.h"
@@ -47,6 +49,22 @@ static inline int check_mpi_finish(void)
     }
     MPI_Finalize();
     return failures > 0 ? 1 : 0;
+}
+
+/*
+ * Stop this process from outside for a while, some time from now: what a debugger, a batch system
+ * or an overcommitted host does. Reap the child that does it with wait().
+ */
+static inline void check_stop_soon(unsigned after_us, unsigned for_us)
+{
+    const pid_t target = getpid();
+    if (fork() == 0) {
+        (void)usleep(after_us);
+        (void)kill(target, SIGSTOP);
+        (void)usleep(for_us);
+        (void)kill(target, SIGCONT);
+        _exit(0);
+    }
 }
 
 #endif

@@ -3,9 +3,12 @@
 #include <ictus/mpix_harmonize.h>
 
 #include <stdbool.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check_mpi.h"
+
+#define HCA3 "hca3:fitpoints=20,exchanges=10"
 
 static void starts_are_common(MPI_Comm comm, int calls)
 {
@@ -75,17 +78,45 @@ static void misuse_is_refused(void)
     starts_are_common(MPI_COMM_WORLD, 2);
 }
 
-static void a_stepped_clock_is_noticed(void)
+/*
+ * Whatever the clock does, also while a process waits on it: every call returns, and it is noticed.
+ * The step comes a second after the clock was opened, early or late in these calls.
+ */
+static void a_step_is_noticed(const char *spec, const char *clock)
 {
-    REQUIRE(!ictus_harmonize_configure(MPI_COMM_WORLD, NULL,
-                                       "hca3:fitpoints=20,exchanges=10"
-                                       "@sim:scope=process,step=1s,step_at=0.3s",
-                                       NULL));
+    struct ictus_harmonize_stats stats = {0};
+    REQUIRE(!ictus_harmonize_configure(MPI_COMM_WORLD, spec, clock, NULL));
+    const double start = MPI_Wtime();
+    for (int over = 0; !over;) {
+        REQUIRE(!ictus_harmonize(MPI_COMM_WORLD, NULL));
+        CHECK(!ictus_harmonize_stats(MPI_COMM_WORLD, &stats));
+        over = stats.resyncs > 0 || MPI_Wtime() - start > 10.0;
+        MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    CHECK(stats.resyncs >= 1);
     starts_are_common(MPI_COMM_WORLD, 3);
-    (void)usleep(600000);
-    starts_are_common(MPI_COMM_WORLD, 3);
+}
+
+/* One process is off its core for half a second, most likely inside the call. */
+static void a_stopped_process_is_waited_for(void)
+{
+    REQUIRE(!ictus_harmonize_configure(MPI_COMM_WORLD, "harmonize:slack=2ms", NULL, NULL));
+    const bool stops = check_rank == check_size - 1;
+    if (stops) {
+        check_stop_soon(20000, 500000);
+    }
+    const double start = MPI_Wtime();
+    for (int over = 0; !over;) {
+        starts_are_common(MPI_COMM_WORLD, 5);
+        over = stops && MPI_Wtime() - start > 0.6;
+        MPI_Bcast(&over, 1, MPI_INT, check_size - 1, MPI_COMM_WORLD);
+    }
+    if (stops) {
+        (void)wait(NULL);
+    }
+    /* Nothing stepped: being stopped between two readings is no reason to synchronise again. */
     struct ictus_harmonize_stats stats;
-    CHECK(!ictus_harmonize_stats(MPI_COMM_WORLD, &stats) && stats.resyncs >= 1);
+    CHECK(!ictus_harmonize_stats(MPI_COMM_WORLD, &stats) && stats.late <= stats.calls);
 }
 
 int main(int argc, char **argv)
@@ -95,6 +126,8 @@ int main(int argc, char **argv)
     communicators_of_all_kinds();
     a_late_process_is_waited_for();
     misuse_is_refused();
-    a_stepped_clock_is_noticed();
+    a_step_is_noticed(NULL, HCA3 "@sim:scope=process,step=1s,step_at=1s");
+    a_step_is_noticed("harmonize:slack=2ms", HCA3 "@sim:scope=process,step=-1s,step_at=1s");
+    a_stopped_process_is_waited_for();
     return check_mpi_finish();
 }

@@ -8,7 +8,10 @@
 
 #include <ictus/clock.h>
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "check_mpi.h"
@@ -211,6 +214,59 @@ static void malformed_specs_are_refused(void)
     }
 }
 
+/* A process that is stopped in the middle of the sweeps: late, but neither wrong nor a step. */
+static void a_stopped_process_is_no_step(void)
+{
+    struct ictus_clock *clock = NULL;
+    const char *const spec = "mesh:window=0.2@" SKEWED;
+    const bool stops = check_rank == check_size - 1;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (stops) {
+        check_stop_soon(60000, 300000);
+    }
+    REQUIRE(!ictus_clock_create(MPI_COMM_WORLD, spec, &clock));
+    if (stops) {
+        (void)wait(NULL);
+    }
+    within_bound(clock, spec);
+    struct ictus_sync_stats stats;
+    CHECK(!ictus_clock_stats(clock, &stats) && stats.steps == 0);
+    ictus_clock_free(clock);
+}
+
+/* Several communicators at once, each in a thread of its own. */
+static void *synchronise_on(void *comm)
+{
+    struct ictus_clock *clock = NULL;
+    const int err =
+        ictus_clock_create(*(MPI_Comm *)comm, "mesh:window=0.05,exchanges=5@" SKEWED, &clock);
+    CHECK(!err && !ictus_clock_resync(clock));
+    ictus_clock_free(clock);
+    return NULL;
+}
+
+static void threads_synchronise_at_once(void)
+{
+    enum { THREADS = 2 };
+    pthread_t threads[THREADS];
+    MPI_Comm comms[THREADS];
+    int level = 0;
+    MPI_Query_thread(&level);
+    if (level < MPI_THREAD_MULTIPLE || check_size > 3) {
+        return; /* two busy threads a process: minutes where processes take turns */
+    }
+    for (int i = 0; i < THREADS; i++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        REQUIRE(!pthread_create(&threads[i], NULL, synchronise_on, &comms[i]));
+    }
+    for (int i = 0; i < THREADS; i++) {
+        (void)pthread_join(threads[i], NULL);
+        MPI_Comm_free(&comms[i]);
+    }
+}
+
 enum { FEW = 4 };
 static const char *const specs[] = {"mesh:window=0.1@" SKEWED,
                                     "mesh:window=0.05,rounds=2,pair=adaptive@" SKEWED,
@@ -226,12 +282,14 @@ static const char *const specs[] = {"mesh:window=0.1@" SKEWED,
 
 int main(int argc, char **argv)
 {
-    check_mpi_init(&argc, &argv, MPI_THREAD_SINGLE);
+    check_mpi_init(&argc, &argv, MPI_THREAD_MULTIPLE);
     /* Where processes take turns, only what differs most: each takes seconds there. */
     const size_t count = sizeof(specs) / sizeof(specs[0]);
     for (size_t i = 0; i < (check_size > 4 ? FEW : count); i++) {
         stays_within_its_bound(specs[i]);
     }
+    a_stopped_process_is_no_step();
+    threads_synchronise_at_once();
     costs_are_as_published();
     mesh_costs_the_same_everywhere();
     tolerance_is_reached_or_told();

@@ -252,6 +252,26 @@ static void a_small_step_is_told(void)
     }
 }
 
+/* A job of hours: old sweeps fade, anchors move, nothing is taken for a step. */
+static void hours_pass(void)
+{
+    enum { SIZE = 8 };
+    struct world_options o = world_defaults(SIZE, 9);
+    struct bed b;
+    open_bed(&b, &o);
+    sweep(&b, 7, 1, 0.0);
+    sweep(&b, 7, 1, 0.3);
+    REQUIRE(!solve(&b));
+    for (int hour = 1; hour <= 12; hour++) {
+        sweep(&b, 7, (uint64_t)hour + 1, 3600.0 * hour);
+        REQUIRE(!solve(&b));
+        CHECK_NEAR(worst(&b, 0.0), 0.0, 200.0);
+        const int64_t local = world_read(b.world, 1, world_now(b.world));
+        CHECK(llabs(local - b.lines[1].anchor) < 100000000);
+    }
+    close_bed(&b);
+}
+
 static void bad_input_is_told(void)
 {
     struct mesh *mesh = NULL;
@@ -281,6 +301,7 @@ int main(void)
     a_step_is_told();
     a_stall_is_no_step();
     a_small_step_is_told();
+    hours_pass();
     bad_input_is_told();
     return check_result();
 }
