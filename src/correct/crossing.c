@@ -165,7 +165,7 @@ int ictusi_crossings_exchange(struct crossings *c, struct flow *flow, uint64_t *
     for (uint64_t round = 0; !err && round * c->piece < c->longest; round++) {
         err = run_round(&x, round);
     }
-    *open = x.changed + flow->broken;
+    *open = x.changed + flow->broken + flow->unsettled;
     if (!err && flow->mode == FLOW_CLOCK &&
         MPI_Allreduce(MPI_IN_PLACE, open, 1, MPI_UINT64_T, MPI_SUM, c->comm) != MPI_SUCCESS) {
         err = ICTUS_ERR_MPI;

@@ -147,9 +147,60 @@ static int deliver(struct flow *flow, uint32_t node, const struct message *messa
     return --v->pending == 0 ? fire(flow, node) : ICTUS_OK;
 }
 
+static int keep(struct arrivals *arrivals, const struct message *message)
+{
+    if (arrivals->count == arrivals->room) {
+        const uint64_t room = arrivals->room ? 2 * arrivals->room : 1024;
+        struct message *wide = realloc(arrivals->list, room * sizeof *wide);
+        if (!wide) {
+            return ICTUS_ERR_NOMEM;
+        }
+        arrivals->list = wide;
+        arrivals->room = room;
+    }
+    arrivals->list[arrivals->count++] = *message;
+    /* Any odd constants do: equal sums of different messages are a matter of 2^-64. */
+    uint64_t hash = message->node * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ (uint64_t)message->first) * UINT64_C(0xbf58476d1ce4e5b9);
+    hash = (hash ^ (hash >> 29) ^ (uint64_t)message->second) * UINT64_C(0x94d049bb133111eb);
+    hash = (hash ^ (hash >> 32) ^ message->who) * UINT64_C(0xff51afd7ed558ccd);
+    hash = (hash ^ (hash >> 31) ^ message->other) * UINT64_C(0xc4ceb9fe1a85ec53);
+    arrivals->sum += hash ^ (hash >> 30);
+    return ICTUS_OK;
+}
+
+/* What this pass heard becomes what the pass before heard. */
+static void turn_page(struct flow *flow)
+{
+    const struct arrivals old = flow->heard;
+    flow->heard = flow->hearing;
+    flow->hearing = old;
+    flow->hearing.count = 0;
+    flow->hearing.sum = 0;
+}
+
 int ictusi_flow_receive(struct flow *flow, const struct message *message)
 {
-    return deliver(flow, message->node, message);
+    const int err = flow->rounds || flow->mode == FLOW_CHECK ? keep(&flow->hearing, message) : 0;
+    return err || flow->rounds ? err : deliver(flow, message->node, message);
+}
+
+/* In rounds: what the pass before heard from other ranks' virtual nodes. */
+static int deliver_heard(struct flow *flow)
+{
+    int err = ICTUS_OK;
+    for (uint64_t i = 0; i < flow->heard.count && !err; i++) {
+        err = deliver(flow, flow->heard.list[i].node, &flow->heard.list[i]);
+    }
+    return err;
+}
+
+void ictusi_flow_fini(struct flow *flow)
+{
+    free(flow->heard.list);
+    free(flow->hearing.list);
+    flow->heard = (struct arrivals){.list = NULL};
+    flow->hearing = (struct arrivals){.list = NULL};
 }
 
 /* A pair's first event is done: tell the second. */
@@ -385,6 +436,9 @@ static int run(struct flow *flow)
     if (!err && flow->transport && flow->mode != FLOW_CLOCK) {
         err = flow->transport->exchange(flow->transport, flow, &open);
     }
+    if (!err && flow->rounds) {
+        err = deliver_heard(flow);
+    }
     while (!err) {
         bool quiet = true;
         bool finished = flow->unfinished == 0;
@@ -410,9 +464,10 @@ static int run(struct flow *flow)
 
 /*
  * The clock over several ranks. Waiting for each message between them costs its latency, one after
- * the other; so all are given what is known, first C(s) + mu, and the pass is repeated with what
- * it found until nothing changes. Values only ever rise, to the one solution that there is without
- * cycles. Corrections seldom pass on over more than a few locations; where they do, and where
+ * the other; so all are given what is known (first C(s) + mu, and for collectives what the last
+ * look at all pairs heard from other ranks), and the pass is repeated with what it found until
+ * nothing changes. Without cycles there is one solution, whatever the passes begin with.
+ * Corrections seldom pass on over more than a few locations; where they do, and where
  * there are cycles, the ranks wait for each other's messages after all.
  */
 static int run_clock(struct flow *flow)
@@ -430,9 +485,13 @@ static int run_clock(struct flow *flow)
     for (int round = 0; round < ROUNDS && open && !err; round++) {
         flow->broken = 0;
         err = run(flow);
+        flow->unsettled =
+            flow->heard.count != flow->hearing.count || flow->heard.sum != flow->hearing.sum;
+        turn_page(flow);
         err = err ? err : flow->transport->exchange(flow->transport, flow, &open);
     }
     flow->rounds = false;
+    flow->unsettled = 0;
     flow->broken = open ? 0 : flow->broken;
     return err || !open ? err : run(flow);
 }
@@ -447,6 +506,9 @@ int ictusi_flow_run(struct flow *flow, enum flow_mode mode)
     int err = flow->cursor && flow->blocked && flow->ready ? ICTUS_OK : ICTUS_ERR_NOMEM;
     if (!err) {
         err = flow->transport && mode == FLOW_CLOCK ? run_clock(flow) : run(flow);
+    }
+    if (mode == FLOW_CHECK) {
+        turn_page(flow); /* the first values that a pass in rounds takes for granted */
     }
     free(flow->cursor);
     free(flow->blocked);

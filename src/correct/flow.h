@@ -44,6 +44,13 @@ struct observer {
                  int64_t delay);
 };
 
+/* Messages from other ranks to virtual nodes, kept for the next pass. */
+struct arrivals {
+    struct message *list;
+    uint64_t count, room;
+    uint64_t sum; /* of a hash of each: the order of arrival is not the same twice */
+};
+
 struct flow {
     struct graph *graph;
     const struct latency *latency;
@@ -54,8 +61,10 @@ struct flow {
     uint64_t broken;      /* dependencies given up because they were cyclic */
 
     enum flow_mode mode;
-    bool rounds;      /* FLOW_CLOCK: receives from other ranks have their values in their caps */
-    uint64_t *cursor; /* by location: the next point */
+    bool rounds; /* FLOW_CLOCK: what other ranks have to say was said in the pass before */
+    struct arrivals heard, hearing; /* in the pass before, and in this one */
+    uint64_t unsettled;             /* this pass heard something else than the one before */
+    uint64_t *cursor;               /* by location: the next point */
     bool *blocked;
     uint32_t *ready; /* locations that can go on */
     uint64_t ready_count;
@@ -65,6 +74,9 @@ struct flow {
 
 /* Run one mode to its end. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_MPI. */
 int ictusi_flow_run(struct flow *flow, enum flow_mode mode);
+
+/* Release what passes keep for each other. */
+void ictusi_flow_fini(struct flow *flow);
 
 /* A message from another rank. */
 int ictusi_flow_receive(struct flow *flow, const struct message *message);

@@ -10,7 +10,6 @@
 
 #include <ictus/error.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -158,15 +157,16 @@ static bool is_quiet(struct mpi_transport *t)
     return same && t->totals[0] == t->totals[1];
 }
 
-/* Nothing came: leave the core to those who have something to do, the longer the more. */
+/*
+ * Nothing came: leave the core to those who have something to do. Sleeping, not yielding: on a
+ * crowded machine who yields waits for everybody's time slice, and who wakes goes first.
+ */
 static void back_off(int tries)
 {
-    enum { SPINS = 64, YIELDS = 1024, NAP_NS = 20000 };
+    enum { SPINS = 128, NAP_NS = 20000 };
     const struct timespec nap = {0, NAP_NS};
-    if (tries > YIELDS) {
+    if (tries > SPINS) {
         (void)nanosleep(&nap, NULL);
-    } else if (tries > SPINS) {
-        (void)sched_yield();
     }
 }
 
