@@ -2,6 +2,7 @@
 /* Writing an archive again, record by record, under another clock. */
 #include "correct/copy.h"
 
+#include "archive/chunks.h"
 #include "archive/verify.h"
 #include "correct/output.h"
 
@@ -84,6 +85,7 @@ static int open_archive(struct rewriting *w)
         return complain(w, ICTUS_ERR_IO, "the output cannot be created");
     }
     if (OTF2_Archive_SetFlushCallbacks(w->archive, &flush_callbacks, NULL) != OTF2_SUCCESS ||
+        ictusi_chunks_attach(w->archive) != OTF2_SUCCESS ||
         (w->job->team ? w->job->team->attach(w->job->team, w->archive)
                       : (int)OTF2_Archive_SetSerialCollectiveCallbacks(w->archive))) {
         return complain(w, ICTUS_ERR_IO, "the output cannot be created");

@@ -2,6 +2,7 @@
 /* Events and local definitions of an archive. */
 #include "trace/archive.h"
 
+#include "archive/chunks.h"
 #include "archive/verify.h"
 #include "trace/convert.h"
 
@@ -33,6 +34,7 @@ OTF2_Archive *ictusi_archive_open(const struct archive_options *options)
                           DEFINITION_CHUNK_BYTES, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
     if (archive) {
         (void)OTF2_Archive_SetFlushCallbacks(archive, &flush, NULL);
+        (void)ictusi_chunks_attach(archive);
         (void)OTF2_Archive_SetCreator(archive, "ictus trace");
     }
     return archive;

@@ -353,10 +353,22 @@ static unsigned least_words(unsigned kind)
     return words[kind] ? words[kind] : 2;
 }
 
-/* One window's records. @return whether it had any */
-static bool walk_window(struct walk *k, const uint64_t *p, const uint64_t *end)
+/* Let go of the memory behind what was read, so that not even a window of it is held. */
+static void release_read(char **from, const uint64_t *to)
 {
+    enum { STEP_BYTES = 1 << 18 }; /* whole pages; windows begin with one */
+    while ((const char *)to - *from >= STEP_BYTES) {
+        (void)madvise(*from, STEP_BYTES, MADV_DONTNEED);
+        *from += STEP_BYTES;
+    }
+}
+
+/* One window's records. @return whether it had any */
+static bool walk_window(struct walk *k, char *base, size_t bytes)
+{
+    const uint64_t *p = (const uint64_t *)(const void *)base;
     const uint64_t *const begin = p;
+    const uint64_t *const end = p + bytes / sizeof(*p);
     while (p + 2 <= end && k->failed == OTF2_SUCCESS) {
         const uint64_t head = *p;
         const unsigned kind = record_kind(head);
@@ -374,6 +386,7 @@ static bool walk_window(struct walk *k, const uint64_t *p, const uint64_t *end)
         }
         k->c->raw_bytes += words * sizeof(*p);
         p += words;
+        release_read(&base, p);
     }
     return p > begin;
 }
@@ -399,11 +412,9 @@ static void walk_all(struct walk *k, char *base, size_t size)
     const size_t window = header->window_bytes;
     for (size_t at = RAW_HEADER_BYTES; at < size; at += window) {
         const size_t bytes = at + window <= size ? window : size - at;
-        const uint64_t *words = (const uint64_t *)(const void *)(base + at);
-        if (!walk_window(k, words, words + bytes / sizeof(*words))) {
+        if (!walk_window(k, base + at, bytes)) {
             break;
         }
-        /* Memory stays within a window, however long the file. */
         (void)madvise(base + at, bytes, MADV_DONTNEED);
     }
     settle(k);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A few buffers a writer, handed out in turn and taken back together. */
+#include "archive/chunks.h"
+
+#include <stdlib.h>
+
+/* One is filled while OTF2 may still look at another. */
+enum { CHUNKS = 2 };
+
+struct chunks {
+    int out, made;
+    void *list[CHUNKS];
+};
+
+/* NULL tells OTF2 to write out what it has, and to return the chunks. */
+static void *get_chunk(void *user, OTF2_FileType type, OTF2_LocationRef location, void **own,
+                       uint64_t bytes)
+{
+    struct chunks *chunks = *own ? *own : calloc(1, sizeof *chunks);
+    (void)user;
+    (void)type;
+    (void)location;
+    *own = chunks;
+    if (!chunks || chunks->out == CHUNKS) {
+        return NULL;
+    }
+    if (chunks->out == chunks->made) {
+        chunks->list[chunks->made] = malloc(bytes);
+        if (!chunks->list[chunks->made]) {
+            return NULL;
+        }
+        chunks->made++;
+    }
+    return chunks->list[chunks->out++];
+}
+
+static void return_chunks(void *user, OTF2_FileType type, OTF2_LocationRef location, void **own,
+                          bool final)
+{
+    struct chunks *chunks = *own;
+    (void)user;
+    (void)type;
+    (void)location;
+    if (!chunks) {
+        return;
+    }
+    chunks->out = 0;
+    for (int i = 0; final && i < chunks->made; i++) {
+        free(chunks->list[i]);
+    }
+    if (final) {
+        free(chunks);
+        *own = NULL;
+    }
+}
+
+OTF2_ErrorCode ictusi_chunks_attach(OTF2_Archive *archive)
+{
+    static const OTF2_MemoryCallbacks callbacks = {get_chunk, return_chunks};
+    return OTF2_Archive_SetMemoryCallbacks(archive, &callbacks, NULL);
+}
