@@ -2,6 +2,7 @@
 /* Buffers, counts and communicator of a call. */
 #include "bench/call.h"
 
+#include "bench/defect.h"
 #include "sync/sync.h"
 
 #include <ictus/plugin.h>
@@ -46,6 +47,17 @@ static int allocate(void **buffer, uint64_t bytes)
     return ICTUS_OK;
 }
 
+/* What would hang is refused before it is called. */
+static int check_defects(const struct operation *operation, int size, struct ictus_why *why)
+{
+    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(library, &length);
+    const char *defect = ictusi_defect(library, operation->name, size);
+    return defect ? ictus_because(why, ICTUS_ERR_UNSUPPORTED, "%s: %s", operation->name, defect)
+                  : ICTUS_OK;
+}
+
 static int check_plan(const struct operation *operation, const struct ictus_bench_plan *plan,
                       int size, struct ictus_why *why)
 {
@@ -68,7 +80,7 @@ static int check_plan(const struct operation *operation, const struct ictus_benc
     if (operation->shape == SHAPE_PING_PONG && size < 2) {
         return ictus_because(why, ICTUS_ERR_ARG, "%s needs two processes", operation->name);
     }
-    return ICTUS_OK;
+    return check_defects(operation, size, why);
 }
 
 static int read_types(struct call *call, const struct ictus_bench_plan *plan, struct ictus_why *why)
