@@ -6,6 +6,7 @@
  */
 #include <mpi.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,13 @@ static void do_one(const char *what)
             MPI_Abort(MPI_COMM_WORLD, 5);
         }
         MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Barrier(MPI_COMM_WORLD);
+    } else if (strcmp(what, "dies") == 0) {
+        barriers(MPI_COMM_WORLD, 10);
+        if (rank == size - 1) {
+            (void)raise(SIGKILL);
+        }
+        MPI_Barrier(MPI_COMM_WORLD); /* never returns: the launcher ends the job */
         MPI_Barrier(MPI_COMM_WORLD);
     } else if (strcmp(what, "nothing") != 0) {
         CHECK(!what);
