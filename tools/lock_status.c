@@ -67,8 +67,8 @@ static void print_head(const struct ictus_lock_status *s)
     printf("Expected      : %s, predicted %s, measured %s\n", duration(s->expected_ns, a),
            duration(s->predicted_ns, b), duration(s->measured_ns, c));
     printf("Frequency     : %+.6f ppm +- %.6f\n", s->frequency_ppm, s->skew_ppm);
-    printf("System clock  : %s %s of this clock%s\n", duration(fabs(s->system_offset_ns), a),
-           s->system_offset_ns < 0 ? "behind" : "ahead", s->steer ? " (steered)" : "");
+    printf("System clock  : %s %s this clock%s\n", duration(fabs(s->system_offset_ns), a),
+           s->system_offset_ns < 0 ? "behind" : "ahead of", s->steer ? " (steered)" : "");
     printf("Root          : delay %s, dispersion %s, leap %" PRId32 "\n",
            duration(s->root_delay_ns, a), duration(s->root_dispersion_ns, b), s->leap);
     printf("Steps         : %" PRIu64 ", suspends %" PRIu64 ", system clock set %" PRIu64 "\n\n",

@@ -108,26 +108,33 @@ void matrix_verdict(const struct matrix *m, char *text, size_t size)
     }
 }
 
+/* A column holds its whole name: the end of one alone ("issemination") puzzles. */
+static int column_width(const struct matrix *m, int column)
+{
+    enum { LEAST = 12 };
+    const int length = (int)strlen(m->syncs[column]);
+    return length > LEAST ? length : LEAST;
+}
+
 void matrix_print(const struct matrix *m, FILE *out)
 {
-    enum { NAMES = 26, WIDTH = 12 };
+    enum { NAMES = 26 };
     (void)fprintf(out, "#\n# medians in us; * is the fastest under its synchronisation\n# %-*s",
                   NAMES, "");
     for (int c = 0; c < m->columns; c++) {
-        const char *name = m->syncs[c];
-        const size_t length = strlen(name);
-        (void)fprintf(out, " %*s", WIDTH, length > WIDTH ? name + length - WIDTH : name);
+        (void)fprintf(out, " %*s", column_width(m, c), m->syncs[c]);
     }
     (void)fputc('\n', out);
     for (int i = 0; i < m->rows; i++) {
         (void)fprintf(out, "# %-*.*s", NAMES, NAMES, m->algorithms[i]);
         for (int c = 0; c < m->columns; c++) {
             const struct cell *cell = &m->cells[i][c];
+            const int width = column_width(m, c);
             if (cell->measured) {
-                (void)fprintf(out, " %*.3f%c", WIDTH - 1, cell->median_s * 1e6,
+                (void)fprintf(out, " %*.3f%c", width - 1, cell->median_s * 1e6,
                               cell->rank == 1 ? '*' : ' ');
             } else {
-                (void)fprintf(out, " %*s", WIDTH, "- ");
+                (void)fprintf(out, " %*s", width, "- ");
             }
         }
         (void)fputc('\n', out);
