@@ -12,8 +12,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* NOLINTBEGIN(bugprone-integer-division): halves of counts are meant */
-
 enum { EXACT_MOST = 50 };
 
 void compare_sort(double *values, size_t n)
@@ -30,7 +28,8 @@ static double at_quantile(const double *sorted, size_t n, double u)
 
 static double resampled_median(const gsl_rng *rng, const double *sorted, size_t n)
 {
-    const double half = (double)(n / 2);
+    const size_t pairs = n / 2;
+    const double half = (double)pairs;
     if (n % 2 == 1) {
         return at_quantile(sorted, n, gsl_ran_beta(rng, half + 1, half + 1));
     }
@@ -191,4 +190,3 @@ void compare_adjust(const double *p, double *adjusted, size_t n)
     free(keys);
     free(order);
 }
-/* NOLINTEND(bugprone-integer-division) */

@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NOLINTBEGIN(readability-function-size): one table of units */
-
 enum { WORDS_MAX = 24, WORD_MAX = 63 };
 
 struct words {
@@ -138,32 +136,46 @@ static void begin_table(struct reading *reading, const struct words *titles)
     reading->raw = NULL;
 }
 
-/* "All-to-All Personalized Exchange" and "Non-blocking Allreduce" become alltoall and iallreduce.
+/* In lower case, without hyphens. */
+static void plain_word(const char *word, char *plain)
+{
+    size_t length = 0;
+    for (const char *c = word; *c; c++) {
+        if (*c != '-') {
+            plain[length++] = (char)(tolower)((unsigned char)*c); /* no macro */
+        }
+    }
+    plain[length] = '\0';
+}
+
+/* Words of a title that are no part of an operation's name. */
+static bool is_dropped(const char *word)
+{
+    static const char *const dropped[] = {"personalized", "exchange", "persistent", "nonblocking",
+                                          NULL};
+    int i = 0;
+    while (dropped[i] && strcmp(dropped[i], word) != 0) {
+        i++;
+    }
+    return dropped[i] != NULL;
+}
+
+/*
+ * "All-to-All Personalized Exchange" and "Non-blocking Allreduce" become alltoall and iallreduce.
  */
 static void normalise(const char *name, char *operation)
 {
-    static const char *const dropped[] = {"personalized", "exchange", "persistent", NULL};
     struct words words;
     size_t used = 0;
     bool nonblocking = false;
     char plain[WORD_MAX + 1] = "";
     split(name, &words);
     for (int w = 0; w < words.count; w++) {
-        char lower[WORD_MAX + 1];
-        size_t length = 0;
-        for (const char *c = words.word[w]; *c; c++) {
-            if (*c != '-') {
-                lower[length++] = (char)tolower((unsigned char)*c);
-            }
-        }
-        lower[length] = '\0';
-        bool drop = strcmp(lower, "nonblocking") == 0;
-        nonblocking = nonblocking || drop;
-        for (int d = 0; dropped[d]; d++) {
-            drop = drop || strcmp(lower, dropped[d]) == 0;
-        }
-        if (!drop && used < sizeof(plain)) {
-            used += (size_t)snprintf(plain + used, sizeof(plain) - used, "%s", lower);
+        char word[WORD_MAX + 1];
+        plain_word(words.word[w], word);
+        nonblocking = nonblocking || strcmp(word, "nonblocking") == 0;
+        if (!is_dropped(word) && used < sizeof(plain)) {
+            used += (size_t)snprintf(plain + used, sizeof(plain) - used, "%s", word);
         }
     }
     const char *last = strcmp(plain, "broadcast") == 0 ? "bcast" : plain;
@@ -449,4 +461,3 @@ int foreign_read(const char *path, json_t **objects, struct ictus_why *why)
     *objects = reading.objects;
     return ICTUS_OK;
 }
-/* NOLINTEND(readability-function-size) */

@@ -60,15 +60,15 @@ static json_t *samples(const struct guideline_series *series)
 static json_t *describe(const struct guideline_study *study, const struct comparison *c)
 {
     const struct guideline_result *r = &c->result;
-    json_t *object =
-        json_pack("{s:s, s:s, s:s, s:I, s:i, s:s, s:I, s:s, s:s, s:I, s:I, s:I, s:I}", "type",
-                  "guideline", "kind", guideline_kinds[c->kind], "operation", c->of->name, "bytes",
-                  (json_int_t)c->bytes, "processes", command_size(), "against", c->against->name,
-                  "against_bytes", (json_int_t)c->against_bytes, "reduction",
-                  ictus_reduction_names[study->reduction], "scheme", study->options->scheme, "n",
-                  (json_int_t)c->series->n, "against_n", (json_int_t)c->against_series->n,
-                  "invalid", (json_int_t)(c->series->invalid + c->against_series->invalid),
-                  "rounds", (json_int_t)r->rounds);
+    json_t *object = json_pack(
+        "{s:s, s:s, s:s, s:I, s:i, s:s, s:I, s:s, s:s, s:I, s:I, s:I, s:I}", "type", "guideline",
+        "kind", guideline_kinds[c->kind], "operation", c->of->name, "bytes", (json_int_t)c->bytes,
+        "processes", command_size(), "against", c->against->name, "against_bytes",
+        (json_int_t)c->against_bytes, "reduction", ictus_reduction_names[study->reduction],
+        "scheme", study->options->scheme, "n", (json_int_t)c->series->n, "against_n",
+        (json_int_t)c->against_series->n, "invalid",
+        (json_int_t)c->series->invalid + (json_int_t)c->against_series->invalid, "rounds",
+        (json_int_t)r->rounds);
     json_t *numbers = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s}", "median_s", r->median_s,
                                 "against_median_s", r->against_s, "factor", r->factor, "factor_low",
                                 r->low, "factor_high", r->high, "p", r->p, "p_adjusted",

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NOLINTBEGIN(clang-analyzer-*): what tracks hold is freed with the timeline */
-
 enum { DEPTH_MAX = 64 };
 
 struct slice {
@@ -162,7 +160,7 @@ static int take_flow(struct timeline *timeline, const struct track *track, const
         }
         timeline->messages = messages;
         messages[timeline->message_count++] = (struct message){.bytes = -1};
-    } else if (place >= 0) {
+    } else if (place >= 0 && timeline->messages) {
         timeline->messages[place].whole = true;
     } else {
         return ICTUS_ERR_NOMEM;
@@ -190,8 +188,12 @@ static int take_name(struct timeline *timeline, const json_t *event)
         if (!track) {
             return ICTUS_ERR_NOMEM;
         }
+        char *copy = strdup(name);
+        if (!copy) {
+            return ICTUS_ERR_NOMEM;
+        }
         free(track->name);
-        track->name = strdup(name);
+        track->name = copy;
     } else if (what && name && strcmp(what, "process_name") == 0) {
         char key[32];
         (void)snprintf(key, sizeof(key), "%lld",
@@ -227,6 +229,9 @@ static int take_event(struct timeline *timeline, const json_t *event)
         end_slice(timeline, track, event);
         return ICTUS_OK;
     default:
+        /* The analyzer loses sight of the array that track_of() has kept: it takes it for leaked.
+         */
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
         return take_flow(timeline, track, event, phase[0] == 's');
     }
 }
@@ -484,4 +489,3 @@ int timeline_read(const char *path, size_t most, json_t **objects, struct ictus_
     timeline_free(&timeline);
     return err;
 }
-/* NOLINTEND(clang-analyzer-*) */

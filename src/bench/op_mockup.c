@@ -73,15 +73,15 @@ static void place_alone(const struct call *c, void *buffer)
 #define TWO(name, first, second)                                                                   \
     static int run_##name(struct call *c)                                                          \
     {                                                                                              \
-        const int err = first;                                                                     \
-        return err == MPI_SUCCESS ? second : err;                                                  \
+        const int err = (first);                                                                   \
+        return err == MPI_SUCCESS ? (second) : err;                                                \
     }
 
 /* Defines a composition that is one call. */
 #define ONE(name, only)                                                                            \
     static int run_##name(struct call *c)                                                          \
     {                                                                                              \
-        return only;                                                                               \
+        return (only);                                                                             \
     }
 
 TWO(allgather_gather_bcast,
@@ -256,7 +256,7 @@ static int run_scatter_bcast(struct call *c)
             void *send = element(c, c->send, first);                                               \
             void *recv = element(c, c->recv, first);                                               \
             (void)recv;                                                                            \
-            err = n > 0 ? only : err;                                                              \
+            err = n > 0 ? (only) : err;                                                            \
         }                                                                                          \
         return err;                                                                                \
     }
