@@ -115,7 +115,14 @@ static void nonsense_is_refused(void)
     CHECK(ictus_bench_run(bench, &plan, &result, &why) == ICTUS_ERR_UNKNOWN);
     CHECK_STR(why.text, "unknown operation 'allreduse'; did you mean 'allreduce'?");
     plan = plan_of("bcast", UINT64_C(1) << 40, 1);
-    CHECK(ictus_bench_run(bench, &plan, &result, &why) < 0);
+    CHECK(ictus_bench_run(bench, &plan, &result, &why) == ICTUS_ERR_UNSUPPORTED);
+    plan = plan_of("bcast", UINT64_C(3) << 30, 1);
+    CHECK(ictus_bench_run(bench, &plan, &result, &why) == ICTUS_ERR_UNSUPPORTED);
+    CHECK_STR(why.text, "bcast of 3221225472 bytes: this MPI call takes at most 2147483647 "
+                        "elements of 'char'");
+    plan = plan_of("gather_as_reduce", UINT64_C(1) << 31, 1);
+    plan.datatype = "double";
+    CHECK(ictus_bench_run(bench, &plan, &result, &why) == ICTUS_ERR_UNSUPPORTED);
     plan = plan_of("bcast", 8, 0);
     CHECK(ictus_bench_run(bench, &plan, &result, &why) == ICTUS_ERR_ARG);
     plan = plan_of("bcast", 8, 1);
