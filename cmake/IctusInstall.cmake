@@ -41,6 +41,10 @@ if(ICTUS_WITH_NETTLE)
 endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/ictus-lock.pc.in ${PROJECT_BINARY_DIR}/ictus-lock.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/ictus.pc ${PROJECT_BINARY_DIR}/ictus-lock.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(ICTUS_WITH_OTF2)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/ictus-otf2.pc.in ${PROJECT_BINARY_DIR}/ictus-otf2.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/ictus-otf2.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
 
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/NEWS.md ${PROJECT_SOURCE_DIR}/LICENSE
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
