@@ -336,7 +336,7 @@ static int check(const struct simulate_options *o, int word_count, char **words,
 static int run(const void *given, int word_count, char **words)
 {
     const struct simulate_options *o = given;
-    struct simulate_jitter jitter;
+    struct simulate_jitter jitter = {.mean_s = 0.0};
     struct files files;
     struct ictus_why why = {""};
     if (word_count && strcmp(words[0], "--") == 0) {
