@@ -91,6 +91,19 @@ static struct attached *list_pop(struct live_list *list)
     return attached;
 }
 
+/* At MPI_Finalize, the list's own key last: MPI keeps a key until nothing is named by it any more.
+ */
+static void free_keys(void)
+{
+    const int keys[] = {state_key[ATTACH_HARMONIZE], state_key[ATTACH_BARRIER], hint_key, list_key};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        int key = keys[i]; /* MPI writes to it; ours never change */
+        if (key != MPI_KEYVAL_INVALID) {
+            MPI_Comm_free_keyval(&key);
+        }
+    }
+}
+
 static int delete_list(MPI_Comm comm, int key, void *value, void *extra)
 {
     (void)comm;
@@ -104,6 +117,7 @@ static int delete_list(MPI_Comm comm, int key, void *value, void *extra)
     }
     (void)pthread_mutex_destroy(&list->lock);
     free(list);
+    free_keys();
     return MPI_SUCCESS;
 }
 
