@@ -19,6 +19,12 @@ if(ICTUS_WERROR)
 endif()
 
 option(ICTUS_FUZZ "libFuzzer programs of tests/fuzz; wants clang, brings address and undefined sanitizers" OFF)
+option(ICTUS_COVERAGE "Count which lines run; scripts/coverage reports" OFF)
+if(ICTUS_COVERAGE)
+  add_compile_options(--coverage -fprofile-update=atomic)
+  add_link_options(--coverage)
+endif()
+
 set(ICTUS_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or thread")
 if(ICTUS_FUZZ)
   if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
