@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Known hangs are known for the releases and sizes that have them, and for no others. */
-#include "bench/defect.h"
 #include "../check.h"
+#include "bench/defect.h"
 
 int main(void)
 {
