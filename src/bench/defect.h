@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations that hang in known releases of an MPI library. */
+/* Operations that hang, or worse, in known releases of an MPI library. */
 #ifndef ICTUS_BENCH_DEFECT_H
 #define ICTUS_BENCH_DEFECT_H
 
