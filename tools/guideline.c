@@ -50,7 +50,7 @@ static const double *round_of(const struct guideline_series *series, size_t roun
 {
     const size_t begin = round ? series->ends[round - 1] : 0;
     *n = series->ends[round] - begin;
-    return series->values + begin;
+    return series->values ? series->values + begin : NULL;
 }
 
 struct tagged {
