@@ -2,9 +2,7 @@
 /*
  * Figures of ictus overlap, as ratios in one run on two processes: how well the work fills the
  * blocking time, what the harness adds to a test, and its OSU share against OSU's own procedure
- * (timer-driven dummy computation, means over iterations), interleaved.
- *
- *     mpicc -O2 -I include bench/overlap.c -lictus && mpirun -n 2 ./a.out
+ * (timer-driven dummy computation, means over iterations), interleaved. Run by bench/overlap.
  */
 #include <ictus/overlap.h>
 
