@@ -270,6 +270,8 @@ static int become_smpirun(const struct simulate_options *o, const struct files *
         arguments[n++] = choices[i];
     }
     if (sends_last(words[0])) {
+        /* SimGrid wants this one no larger than the next. */
+        arguments[n++] = (char *)"--cfg=smpi/async-small-thresh:0";
         arguments[n++] = (char *)"--cfg=smpi/send-is-detached-thresh:0";
     }
     arguments[n++] = (char *)f->program;
