@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus drift: how the clocks of a job wander, and for how long a line describes them (H18 figure
  * 2, H08 figure 5). */
+#include "clock_study.h"
 #include "command.h"
 #include "drift_describe.h"
-#include "header.h"
 #include "interrupt.h"
 #include "meet.h"
 #include "progress.h"
@@ -239,31 +239,13 @@ static int observe(struct ictus_study *study, const struct drift_options *o, con
 
 static int run_study(const struct drift_options *o, struct ictus_why *why)
 {
-    struct ictus_study *study = NULL;
-    struct ictus_output *out = NULL;
-    char sync[1024];
-    char clock[1024];
-    int err = ictus_clock_default(NULL, sync, sizeof(sync), clock, sizeof(clock), why);
-    if (!err && o->clock) {
-        (void)snprintf(clock, sizeof(clock), "%s", o->clock);
-    }
+    struct clock_study s;
+    const struct header_facts facts = {.command = "drift", .rows = options, .options = o};
+    int err = clock_study_open(&s, o->clock, facts, o->format, columns, o->file, why);
     if (!err) {
-        err = ictus_study_create(MPI_COMM_WORLD, clock, &study, why);
+        err = observe(s.study, o, s.clock, s.out, why);
     }
-    if (err) {
-        return err;
-    }
-    const struct header_facts facts = {
-        .command = "drift", .rows = options, .options = o, .clock = clock};
-    err = results_open(o->format, columns, o->file, header_create(&facts), &out, why);
-    if (!err) {
-        interrupt_watch();
-        err = observe(study, o, clock, out, why);
-        const int closed = results_close(out, o->file, why);
-        err = err ? err : closed;
-    }
-    ictus_study_free(study);
-    return err;
+    return clock_study_close(&s, err, why);
 }
 
 static int check(const struct drift_options *o, int word_count, char **words, struct ictus_why *why)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus rtt: the distribution of round trips, and how many exchanges a good minimum needs (H08 2.2,
  * 3.1, figures 4 and 6). */
+#include "clock_study.h"
 #include "command.h"
-#include "header.h"
 #include "interrupt.h"
 #include "meet.h"
 #include "progress.h"
@@ -228,31 +228,13 @@ static int measure_all(struct ictus_study *study, const struct pairs *pairs,
 
 static int run_study(const struct rtt_options *o, const struct pairs *pairs, struct ictus_why *why)
 {
-    struct ictus_study *study = NULL;
-    struct ictus_output *out = NULL;
-    char sync[1024];
-    char clock[1024];
-    int err = ictus_clock_default(NULL, sync, sizeof(sync), clock, sizeof(clock), why);
-    if (!err && o->clock) {
-        (void)snprintf(clock, sizeof(clock), "%s", o->clock);
-    }
+    struct clock_study s;
+    const struct header_facts facts = {.command = "rtt", .rows = options, .options = o};
+    int err = clock_study_open(&s, o->clock, facts, o->format, columns, o->file, why);
     if (!err) {
-        err = ictus_study_create(MPI_COMM_WORLD, clock, &study, why);
+        err = measure_all(s.study, pairs, o, s.out, s.clock, why);
     }
-    if (err) {
-        return err;
-    }
-    const struct header_facts facts = {
-        .command = "rtt", .rows = options, .options = o, .clock = clock};
-    err = results_open(o->format, columns, o->file, header_create(&facts), &out, why);
-    if (!err) {
-        interrupt_watch();
-        err = measure_all(study, pairs, o, out, clock, why);
-        const int closed = results_close(out, o->file, why);
-        err = err ? err : closed;
-    }
-    ictus_study_free(study);
-    return err;
+    return clock_study_close(&s, err, why);
 }
 
 static int run(const void *given, int word_count, char **words)
