@@ -61,7 +61,7 @@ static void skews_are_counted(struct ictus_skew *skew, const char *barrier)
     ictus_skew_result_free(&result);
 }
 
-/* Every scheme measures something, or says that the machine let no start be in time. */
+/* Every scheme measures all, or says how many starts the machine did not let be in time. */
 static void every_scheme_measures(void)
 {
     for (int i = 0; ictus_scheme_name(i, NULL); i++) {
@@ -76,7 +76,7 @@ static void every_scheme_measures(void)
                                     &why));
         const int err = ictus_bench_run(bench, &plan, &result, &why);
         CHECK(!err || err == ICTUS_ERR_SAMPLES);
-        CHECK(err || result.n == 5);
+        CHECK(err || result.n == 5 || (result.n >= 1 && result.n < 5 && result.invalid > 0));
         ictus_bench_result_free(&result);
         ictus_bench_free(bench);
     }
