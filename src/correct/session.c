@@ -298,11 +298,11 @@ static int fit_rounds(struct session *s, struct fit *fit)
     const uint64_t n = (uint64_t)s->unit_count * fit->blocks;
     double *constants = malloc(s->unit_count * sizeof *constants);
     double *knots = malloc(n * sizeof *knots);
-    int err = constants && knots ? ICTUS_OK : ICTUS_ERR_NOMEM;
-    err = ictusi_session_agree(s, err);
+    const bool enough = constants && knots;
+    int err = ictusi_session_agree(s, enough ? ICTUS_OK : ICTUS_ERR_NOMEM);
     err = err ? err : observe_delays(s, fit, s->scan.points.time);
     err = err ? err : ictusi_session_agree(s, ictusi_fit_constants(fit, constants));
-    for (uint64_t i = 0; i < n && !err; i++) {
+    for (uint64_t i = 0; enough && i < n && !err; i++) {
         knots[i] = constants[i / fit->blocks];
     }
     for (int round = 1; round <= ROUNDS && !err; round++) {
