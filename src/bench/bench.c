@@ -6,6 +6,7 @@
 #include "bench/bench.h"
 
 #include "bench/reduce.h"
+#include "clock/watch.h"
 #include "sync/sync.h"
 
 #include <ictus/bench.h>
@@ -148,12 +149,22 @@ static int next_batch(struct experiment *e, int64_t *n)
 static int run_batch(struct experiment *e, int64_t n)
 {
     struct ictus_bench *bench = e->bench;
+    struct watch watch;
+    ictusi_watch_begin(&watch, bench->clock->source);
     const double before = elapsed_s(e);
     const double budget =
         e->plan->max_time_s > 0.0 ? fmax(e->plan->max_time_s - before, 1e-9) : 0.0;
     int64_t made = n;
     int err = bench->scheme->ops->measure(bench->scheme, &e->call, budget, bench->samples, &made);
     err = ictusi_sync_agree(bench->comm, err, NULL);
+    int stepped = ictusi_watch_stepped(&watch, bench->clock->source);
+    if (!err && MPI_Allreduce(MPI_IN_PLACE, &stepped, 1, MPI_INT, MPI_MAX, bench->comm)) {
+        err = ICTUS_ERR_MPI;
+    }
+    if (!err && stepped) {
+        e->all.invalid += made; /* some of them have the step in them */
+        return ICTUS_OK;
+    }
     e->repetition_s = made > 0 ? (elapsed_s(e) - before) / (double)made : 0.0;
     return err ? err : ictusi_reduce_batch(bench->scheme, &e->call, bench->samples, made, &e->all);
 }

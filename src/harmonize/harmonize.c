@@ -10,59 +10,22 @@
 #include "sync/wait.h"
 
 #include <math.h>
-#include <time.h>
 
 /* Words of the reduction, all combined by MPI_MAX. */
 enum { TELL_RESYNC, TELL_SHORTFALL, TELL_LATENESS, TELL_WORDS };
 /* Words of the broadcast. */
 enum { GO_DEADLINE, GO_SLACK, GO_RESYNC, GO_WORDS };
 
-/* A source that moves against the kernel's clock faster than this has stepped. */
-#define STEP_RATE 0.001
-#define STEP_MIN_NS 20000
 /* Syncing again is worth it only while it makes the clock better by this factor. */
 #define WORTH_RESYNC 1.5
 /* And at most this part of the time goes into it, where the machine is too noisy for the tolerance.
  */
 #define RESYNC_SHARE 0.1
 
-static int64_t kernel_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * ICTUS_NS_PER_S + now.tv_nsec;
-}
-
-/*
- * The source less the kernel's clock: from low to high, however long this process is off its core
- * between two of the three readings.
- */
-static void compare(const struct harmonize_state *s, int64_t *low, int64_t *high)
-{
-    const int64_t before = kernel_ns();
-    const int64_t source = ictusi_source_read(s->clock->source);
-    *high = source - before;
-    *low = source - kernel_ns();
-}
-
 static void watch(struct harmonize_state *s)
 {
-    s->watched_at_ns = kernel_ns();
-    compare(s, &s->watch_low_ns, &s->watch_high_ns);
+    ictusi_watch_begin(&s->watch, s->clock->source);
     s->suspicious = false;
-}
-
-/*
- * Whether the source jumped since the last sync, judged by the kernel's monotonic clock: only where
- * what it was and what it is exclude each other.
- */
-static bool stepped(const struct harmonize_state *s)
-{
-    int64_t low = 0;
-    int64_t high = 0;
-    compare(s, &low, &high);
-    const double allowed = STEP_MIN_NS + STEP_RATE * (double)(kernel_ns() - s->watched_at_ns);
-    return (double)(low - s->watch_high_ns) > allowed || (double)(s->watch_low_ns - high) > allowed;
 }
 
 /* Whether this process's clock has become too uncertain, and a sync would help. */
@@ -72,10 +35,11 @@ static bool wants_resync(const struct harmonize_state *s)
     if (s->options.resync == RESYNC_NEVER) {
         return false;
     }
-    if (s->options.resync == RESYNC_ALWAYS || s->suspicious || stepped(s)) {
+    if (s->options.resync == RESYNC_ALWAYS || s->suspicious ||
+        ictusi_watch_stepped(&s->watch, s->clock->source)) {
         return true;
     }
-    const double since_s = 1e-9 * (double)(kernel_ns() - s->watched_at_ns);
+    const double since_s = 1e-9 * (double)ictusi_watch_elapsed_ns(&s->watch);
     if (since_s * RESYNC_SHARE < s->clock->stats.duration_s) {
         return false;
     }

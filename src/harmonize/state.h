@@ -7,6 +7,7 @@
 #ifndef ICTUS_HARMONIZE_STATE_H
 #define ICTUS_HARMONIZE_STATE_H
 
+#include "clock/watch.h"
 #include "harmonize/attach.h"
 #include "harmonize/slack.h"
 #include "sync/clock.h"
@@ -36,10 +37,8 @@ struct harmonize_state {
     int64_t last_slack_ns;
     int64_t last_lateness_ns;
     bool any_call;
-    bool suspicious;      /* a deadline was absurd: sync again */
-    int64_t watch_low_ns; /* the source less the kernel's clock then: between these */
-    int64_t watch_high_ns;
-    int64_t watched_at_ns; /* CLOCK_MONOTONIC then */
+    bool suspicious;    /* a deadline was absurd: sync again */
+    struct watch watch; /* since the last sync */
     struct ictus_harmonize_stats stats;
     double slack_sum_ns;
 };
