@@ -228,22 +228,6 @@ static int set_overhead(double seconds, char choices[][CHOICE_BYTES])
     return count;
 }
 
-/*
- * SimGrid keeps eager sends in one list that it searches through whenever one of them ends: most of
- * the time of a large run. Where the timing of collectives is no result, a send lasts until its
- * message has arrived instead; for an exchange of request and reply that is the same.
- */
-static bool sends_last(const char *command)
-{
-    static const char *const studied[] = {"barrier", "bench", "matrix"};
-    for (size_t i = 0; i < sizeof(studied) / sizeof(studied[0]); i++) {
-        if (strcmp(command, studied[i]) == 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static int become_smpirun(const struct simulate_options *o, const struct files *f, int count,
                           char **words)
 {
@@ -268,11 +252,6 @@ static int become_smpirun(const struct simulate_options *o, const struct files *
     }
     for (int i = 0; i < chosen; i++) {
         arguments[n++] = choices[i];
-    }
-    if (sends_last(words[0])) {
-        /* SimGrid wants this one no larger than the next. */
-        arguments[n++] = (char *)"--cfg=smpi/async-small-thresh:0";
-        arguments[n++] = (char *)"--cfg=smpi/send-is-detached-thresh:0";
     }
     arguments[n++] = (char *)f->program;
     for (int i = 0; i < count; i++) {
