@@ -106,6 +106,14 @@ static OTF2_CallbackCode commit(struct reading *r)
         r, ictusi_calls_commit(&r->calls, &r->scan->matching, r->location, false));
 }
 
+/* A call that its request will complete. */
+static OTF2_CallbackCode under_way(struct reading *r, const struct call *call, uint64_t request)
+{
+    uint64_t number = 0;
+    const int err = ictusi_calls_open(&r->calls, call, &number);
+    return ictusi_scan_verdict(r, err ? err : ictusi_calls_request(&r->calls, request, number));
+}
+
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
 static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
                                  void *data, OTF2_AttributeList *attributes, uint32_t receiver,
@@ -127,7 +135,6 @@ static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp time
                                   uint64_t request)
 {
     struct reading *r = data;
-    uint64_t number = 0;
     (void)location;
     (void)attributes;
     (void)length;
@@ -137,8 +144,7 @@ static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp time
         return ictusi_scan_verdict(r, r->err);
     }
     call.state = CALL_OPEN; /* it may still be cancelled, so it waits for its completion */
-    const int err = ictusi_calls_open(&r->calls, &call, &number);
-    return ictusi_scan_verdict(r, err ? err : ictusi_calls_request(&r->calls, request, number));
+    return under_way(r, &call, request);
 }
 
 static OTF2_CallbackCode on_irecv_request(OTF2_LocationRef location, OTF2_TimeStamp time,
@@ -146,14 +152,12 @@ static OTF2_CallbackCode on_irecv_request(OTF2_LocationRef location, OTF2_TimeSt
                                           OTF2_AttributeList *attributes, uint64_t request)
 {
     struct reading *r = data;
-    uint64_t number = 0;
     (void)location;
     (void)time;
     (void)position;
     (void)attributes;
     const struct call call = {.kind = CALL_RECEIVE, .state = CALL_OPEN, .point = NODE_NONE};
-    const int err = ictusi_calls_open(&r->calls, &call, &number);
-    return ictusi_scan_verdict(r, err ? err : ictusi_calls_request(&r->calls, request, number));
+    return under_way(r, &call, request);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
@@ -332,7 +336,6 @@ static OTF2_CallbackCode on_nbc_request(OTF2_LocationRef location, OTF2_TimeStam
                                         OTF2_AttributeList *attributes, uint64_t request)
 {
     struct reading *r = data;
-    uint64_t number = 0;
     (void)location;
     (void)attributes;
     struct call call = {.kind = CALL_COLLECTIVE, .state = CALL_OPEN};
@@ -340,8 +343,7 @@ static OTF2_CallbackCode on_nbc_request(OTF2_LocationRef location, OTF2_TimeStam
     if (call.member.begin == NODE_NONE) {
         return OTF2_CALLBACK_INTERRUPT;
     }
-    const int err = ictusi_calls_open(&r->calls, &call, &number);
-    return ictusi_scan_verdict(r, err ? err : ictusi_calls_request(&r->calls, request, number));
+    return under_way(r, &call, request);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */

@@ -141,10 +141,8 @@ static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp time
                                   OTF2_AttributeList *attributes, uint32_t receiver,
                                   OTF2_CommRef comm, uint32_t tag, uint64_t bytes, uint64_t request)
 {
-    (void)attributes;
     (void)request;
-    flow(user, true, location, time, receiver, comm, tag, bytes);
-    return OTF2_CALLBACK_SUCCESS;
+    return on_send(location, time, user, attributes, receiver, comm, tag, bytes);
 }
 
 static OTF2_CallbackCode on_recv(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
@@ -161,10 +159,8 @@ static OTF2_CallbackCode on_irecv(OTF2_LocationRef location, OTF2_TimeStamp time
                                   OTF2_AttributeList *attributes, uint32_t sender,
                                   OTF2_CommRef comm, uint32_t tag, uint64_t bytes, uint64_t request)
 {
-    (void)attributes;
     (void)request;
-    flow(user, false, location, time, sender, comm, tag, bytes);
-    return OTF2_CALLBACK_SUCCESS;
+    return on_recv(location, time, user, attributes, sender, comm, tag, bytes);
 }
 
 static OTF2_CallbackCode on_event(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
