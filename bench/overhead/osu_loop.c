@@ -5,24 +5,17 @@
  * of the largest size on page boundaries, MPI_Wtime around each call, MPI_Barrier behind it. The
  * times of each repetition are summed over the ranks, sorted, and number round(n / 2) of them is
  * divided by the ranks. (Before 7.0 its reductions took MPI_FLOAT.)
- *
- *     osu_loop OPERATION LARGEST      prints "BYTES P50_us" for each power of two from 1
  */
+#include "osu_loop.h"
+
 #include <math.h>
 #include <mpi.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { LARGE_MESSAGE = 8192, SMALL_LOOP = 1000, SMALL_SKIP = 200, LARGE_LOOP = 100 };
-enum { LARGE_SKIP = 10, DECIMAL = 10 };
-
-struct osu {
-    int (*call)(const struct osu *osu, int bytes);
-    char *send, *recv;
-    int rank, size;
-};
+enum { LARGE_SKIP = 10 };
 
 static int call_allreduce(const struct osu *osu, int bytes)
 {
@@ -56,11 +49,16 @@ static char *page_aligned(size_t bytes, int value)
     return made;
 }
 
-static void one_size(const struct osu *osu, int bytes)
+int osu_repetitions(int bytes)
+{
+    return bytes > LARGE_MESSAGE ? LARGE_LOOP : SMALL_LOOP;
+}
+
+double osu_p50_us(const struct osu *osu, int bytes)
 {
     double times_us[SMALL_LOOP];
     double sums_us[SMALL_LOOP];
-    const int loop = bytes > LARGE_MESSAGE ? LARGE_LOOP : SMALL_LOOP;
+    const int loop = osu_repetitions(bytes);
     const int skip = bytes > LARGE_MESSAGE ? LARGE_SKIP : SMALL_SKIP;
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < loop + skip; i++) {
@@ -74,34 +72,28 @@ static void one_size(const struct osu *osu, int bytes)
             times_us[i - skip] = (stop - start) * 1e6;
         }
     }
-    MPI_Reduce(times_us, sums_us, loop, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-    if (osu->rank == 0) {
-        qsort(sums_us, (size_t)loop, sizeof(*sums_us), by_value);
-        printf("%d %.4f\n", bytes, sums_us[(int)round(loop * 0.5) - 1] / osu->size);
-    }
+    MPI_Allreduce(times_us, sums_us, loop, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    qsort(sums_us, (size_t)loop, sizeof(*sums_us), by_value);
     MPI_Barrier(MPI_COMM_WORLD);
+    return sums_us[(int)round(loop * 0.5) - 1] / osu->size;
 }
 
-int main(int argc, char **argv)
+void osu_begin(struct osu *osu, const char *operation, size_t largest)
 {
-    struct osu osu = {.call = call_allreduce};
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &osu.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &osu.size);
-    const char *name = argc > 1 ? argv[1] : "allreduce";
-    const long largest = argc > 2 ? strtol(argv[2], NULL, DECIMAL) : 65536;
-    if (strcmp(name, "bcast") == 0) {
-        osu.call = call_bcast;
-    } else if (strcmp(name, "reduce") == 0) {
-        osu.call = call_reduce;
+    MPI_Comm_rank(MPI_COMM_WORLD, &osu->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &osu->size);
+    osu->call = call_allreduce;
+    if (strcmp(operation, "bcast") == 0) {
+        osu->call = call_bcast;
+    } else if (strcmp(operation, "reduce") == 0) {
+        osu->call = call_reduce;
     }
-    osu.send = page_aligned((size_t)largest, 1);
-    osu.recv = page_aligned((size_t)largest, 0);
-    for (int bytes = 1; bytes <= largest; bytes *= 2) {
-        one_size(&osu, bytes);
-    }
-    free(osu.send);
-    free(osu.recv);
-    MPI_Finalize();
-    return 0;
+    osu->send = page_aligned(largest, 1);
+    osu->recv = page_aligned(largest, 0);
+}
+
+void osu_end(struct osu *osu)
+{
+    free(osu->send);
+    free(osu->recv);
 }
