@@ -15,11 +15,62 @@ static uint64_t as_stamp(int64_t time)
     return time > 0 ? (uint64_t)time : 0;
 }
 
+/* What the two maps do to one stamp. */
+struct image {
+    int64_t local, unit; /* shifts, one after the other */
+    uint32_t local_hint, unit_hint;
+};
+
+static struct image image_of(const struct warp *warp, int64_t stamp)
+{
+    struct image image = {0, 0, warp->local_hint, warp->unit_hint};
+    if (warp->local) {
+        image.local = clock_map_at(warp->local, stamp, &image.local_hint) - stamp;
+    }
+    if (warp->unit) {
+        const int64_t time = stamp + image.local;
+        image.unit = clock_map_at(warp->unit, time, &image.unit_hint) - time;
+    }
+    return image;
+}
+
+static bool same_image(const struct image *a, const struct image *b)
+{
+    return a->local == b->local && a->unit == b->unit && a->local_hint == b->local_hint &&
+           a->unit_hint == b->unit_hint;
+}
+
+/*
+ * A drift moves neighbouring events by the same number of ticks. Within one piece the rounded shift
+ * is monotone, so where it is the same at both ends of a stretch it is so in between.
+ */
+static int64_t presync_afresh(struct warp *warp, int64_t stamp)
+{
+    enum { REACH_LEAST = 64 };
+    const int64_t reach_most = INT64_C(1) << 40;
+    const struct image image = image_of(warp, stamp);
+    warp->local_hint = image.local_hint;
+    warp->unit_hint = image.unit_hint;
+    warp->same_shift = image.local + image.unit;
+    warp->same_from = stamp;
+    warp->same_to = stamp;
+    warp->reach = warp->reach > REACH_LEAST ? warp->reach : REACH_LEAST;
+    if (stamp >= 0 && stamp < INT64_MAX - reach_most) {
+        const struct image end = image_of(warp, stamp + warp->reach);
+        const bool same = same_image(&image, &end);
+        warp->same_to += same ? warp->reach + 1 : 0;
+        warp->reach = !same                      ? warp->reach / 2
+                      : warp->reach < reach_most ? 2 * warp->reach
+                                                 : warp->reach;
+    }
+    return stamp + warp->same_shift;
+}
+
 int64_t ictusi_warp_presync(struct warp *warp, uint64_t stamp)
 {
-    const int64_t time =
-        warp->local ? clock_map_at(warp->local, (int64_t)stamp, &warp->local_hint) : (int64_t)stamp;
-    return warp->unit ? clock_map_at(warp->unit, time, &warp->unit_hint) : time;
+    const int64_t time = (int64_t)stamp;
+    return time >= warp->same_from && time < warp->same_to ? time + warp->same_shift
+                                                           : presync_afresh(warp, time);
 }
 
 /* The shift that the point before gives, at a later time. */

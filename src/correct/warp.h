@@ -29,6 +29,8 @@ struct warp {
     bool by_time;        /* the points are another location's: look at stamps, not order */
     double decay, slope; /* 1 - gamma, and that of backward amortisation */
     uint32_t local_hint, unit_hint;
+    /* Stamps in [same_from, same_to) are presynchronised by same_shift; reach: how many to try. */
+    int64_t same_from, same_to, same_shift, reach;
     uint64_t since;        /* events since the last point */
     uint64_t ahead;        /* events from there to the next one */
     bool calm;             /* both points stay where they are */

@@ -149,6 +149,38 @@ static void test_clock_map(void)
     free(map.pieces);
 }
 
+/* Through knots at random places; now and then a stamp falls back. */
+static void test_presync_of_neighbours(void)
+{
+    enum { KNOTS = 20, STAMPS = 20000 };
+    int64_t times[KNOTS];
+    double first[KNOTS];
+    double second[KNOTS];
+    struct rng rng;
+    ictusi_rng_seed(&rng, 11, 0);
+    for (int i = 0; i < KNOTS; i++) {
+        times[i] = (int64_t)(i * 100000 + 50000 * ictusi_rng_uniform(&rng));
+        first[i] = 300 * ictusi_rng_uniform(&rng) - 150;
+        second[i] = 300 * ictusi_rng_uniform(&rng) - 150;
+    }
+    struct clock_map a = {NULL, 0};
+    struct clock_map b = {NULL, 0};
+    REQUIRE(ictusi_clock_map_knots(&a, times, first, KNOTS) == 0);
+    REQUIRE(ictusi_clock_map_knots(&b, times, second, KNOTS) == 0);
+    struct warp warp = {.local = &a, .unit = &b};
+    uint32_t hint_a = 0;
+    uint32_t hint_b = 0;
+    int64_t stamp = -1000;
+    for (int i = 0; i < STAMPS; i++) {
+        stamp += (int64_t)(300 * ictusi_rng_uniform(&rng)) - (i % 1000 == 0 ? 5000 : 0);
+        const int64_t middle = clock_map_at(&a, stamp, &hint_a);
+        CHECK(ictusi_warp_presync(&warp, (uint64_t)stamp) == clock_map_at(&b, middle, &hint_b));
+    }
+    CHECK(warp.reach > 64);
+    free(a.pieces);
+    free(b.pieces);
+}
+
 static void test_straighten(void)
 {
     double line[64];
@@ -171,6 +203,7 @@ int main(void)
     test_random_ramps();
     test_warp();
     test_clock_map();
+    test_presync_of_neighbours();
     test_straighten();
     return check_result();
 }
