@@ -117,9 +117,8 @@ static uint32_t slot_node(struct joint *j, uint32_t rank, uint32_t slot)
     const uint32_t slots = slots_of(j->plan, j->graph, rank);
     const uint32_t node =
         NODE_VIRTUAL | (j->agreement->base[rank] + j->instance->sequence * slots + slot);
-    return rank == (uint32_t)j->graph->share->rank
-               ? node
-               : ictusi_graph_remote(j->graph, rank, node, TRACE_NONE);
+    return rank == (uint32_t)j->graph->share->rank ? node
+                                                   : ictusi_graph_remote(j->graph, rank, node);
 }
 
 static bool takes_part(const struct joint *j, uint32_t point)

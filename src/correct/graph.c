@@ -65,12 +65,12 @@ uint32_t *ictusi_graph_out(struct graph *graph, uint32_t node)
     return graph->edges + v->edges + v->in_count;
 }
 
-uint32_t ictusi_graph_remote(struct graph *graph, uint32_t rank, uint32_t node, uint32_t location)
+uint32_t ictusi_graph_remote(struct graph *graph, uint32_t rank, uint32_t node)
 {
     if (reserve((void **)&graph->remotes, graph->remote_count, 1, sizeof *graph->remotes)) {
         return NODE_NONE;
     }
-    graph->remotes[graph->remote_count] = (struct remote){rank, node, location};
+    graph->remotes[graph->remote_count] = (struct remote){rank, node};
     return NODE_REMOTE | (uint32_t)graph->remote_count++;
 }
 

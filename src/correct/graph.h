@@ -27,7 +27,6 @@ struct vnode {
 struct remote {
     uint32_t rank;
     uint32_t node;
-    uint32_t location; /* of a point: the location there */
 };
 
 /* Which MPI rank replays which location; one rank without MPI. */
@@ -75,7 +74,7 @@ uint32_t *ictusi_graph_in(struct graph *graph, uint32_t node);
 uint32_t *ictusi_graph_out(struct graph *graph, uint32_t node);
 
 /* The local number of another rank's node. Errors: NODE_NONE for no memory. */
-uint32_t ictusi_graph_remote(struct graph *graph, uint32_t rank, uint32_t node, uint32_t location);
+uint32_t ictusi_graph_remote(struct graph *graph, uint32_t rank, uint32_t node);
 
 /* Connect a send and a receive, or any two points or remote points. */
 void ictusi_graph_pair(struct graph *graph, uint32_t send, uint32_t receive, uint32_t send_location,
