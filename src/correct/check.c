@@ -50,6 +50,14 @@ static void count_bin(struct check_stats *stats, int64_t delay)
     stats->sums[SUM_BINS + bin]++;
 }
 
+static void count_op(struct check_stats *stats, int64_t op, bool bad)
+{
+    if (op >= 0 && op < CHECK_OPS) {
+        stats->sums[SUM_OPS + 2 * op]++;
+        stats->sums[SUM_OPS + 2 * op + 1] += bad;
+    }
+}
+
 static void on_pair(struct observer *observer, uint32_t point, uint32_t from, uint32_t to,
                     int64_t delay)
 {
@@ -63,10 +71,8 @@ static void on_pair(struct observer *observer, uint32_t point, uint32_t from, ui
         count_bin(stats, delay);
         stats->maxima[class] = -delay > stats->maxima[class] ? -delay : stats->maxima[class];
     }
-    const int64_t op = stats->scan->points.cap[point];
-    if (class == POINT_COLLECTIVE && op >= 0 && op < CHECK_OPS) {
-        stats->sums[SUM_OPS + 2 * op]++;
-        stats->sums[SUM_OPS + 2 * op + 1] += bad;
+    if (class == POINT_COLLECTIVE) {
+        count_op(stats, stats->scan->points.cap[point], bad);
     }
     if (class == POINT_THREAD || from == TRACE_NONE ||
         trace->locations[from].process == TRACE_NONE ||

@@ -33,8 +33,7 @@ static void on_pair(struct observer *observer, uint32_t point, uint32_t from, ui
     if (a == b) {
         return;
     }
-    int64_t block = (int64_t)((double)(fit->stamps[point] - fit->from) / (double)fit->length *
-                              (double)fit->blocks);
+    int64_t block = (int64_t)((double)(fit->stamps[point] - fit->from) * fit->per_tick);
     block = block < 0 ? 0 : block;
     block = block < fit->blocks ? block : fit->blocks - 1;
     int64_t *least = &fit->least[((uint64_t)a * fit->units + b) * fit->blocks + (uint64_t)block];
@@ -56,6 +55,7 @@ int ictusi_fit_init(struct fit *fit, const struct scan *scan, const uint32_t *un
         fit->blocks /= 2;
     }
     fit->cells = (uint64_t)units * units * fit->blocks;
+    fit->per_tick = (double)fit->blocks / (double)fit->length;
     fit->least = malloc(fit->cells * sizeof *fit->least);
     if (!fit->least) {
         return ICTUS_ERR_NOMEM;

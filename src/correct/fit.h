@@ -21,6 +21,7 @@ struct fit {
     const int64_t *stamps;   /* of the points: the time of a pair */
     uint32_t units, blocks;
     int64_t from, length; /* of the trace */
+    double per_tick;      /* blocks */
     int64_t *least;       /* units x units x blocks, sender first */
     uint64_t cells;
 };

@@ -16,6 +16,8 @@
 enum { VISITS = 1 << 21 };
 /* How many points ahead the value at the other end is asked for: about a memory's latency. */
 enum { AHEAD = 12 };
+/* Points that are sorted out at a time. */
+enum { BATCH = 256 };
 
 static int deliver(struct flow *flow, uint32_t node, const struct message *message);
 
@@ -289,26 +291,67 @@ static int advance_clock(struct flow *flow, uint32_t location)
     return err;
 }
 
+/* Some of a location's points, sorted out: who is at the other end. */
+struct batch {
+    uint32_t pairs[BATCH]; /* a point of this rank */
+    uint32_t nodes[BATCH]; /* a virtual node */
+    uint32_t pair_count, node_count;
+};
+
+/*
+ * The points in [from, to) on one side (POINT_IN or POINT_OUT) of pairs, and on one of nodes.
+ * Without branches: who is where is as good as random, and a processor guesses half of that wrong.
+ */
+static void sort_out(const struct points *points, uint64_t from, uint64_t to,
+                     const uint8_t sides[2], struct batch *batch)
+{
+    batch->pair_count = 0;
+    batch->node_count = 0;
+    for (uint64_t i = from; i < to; i++) {
+        const uint32_t link = points->link[i];
+        const uint8_t kind = points->kind[i];
+        batch->pairs[batch->pair_count] = (uint32_t)i;
+        batch->pair_count += ((kind & sides[0]) != 0) & !(link & NODE_VIRTUAL);
+        batch->nodes[batch->node_count] = (uint32_t)i;
+        batch->node_count += ((kind & sides[1]) != 0) & ((link & NODE_TYPE) == NODE_VIRTUAL);
+    }
+}
+
+/* Have the value at the other end of a pair further on at hand when it is needed. */
+static inline void fetch_pair(const struct points *points, const int64_t *values,
+                              const struct batch *batch, uint32_t i)
+{
+    if (i + AHEAD < batch->pair_count) {
+        __builtin_prefetch(&values[points->link[batch->pairs[i + AHEAD]]]);
+    }
+}
+
 /*
  * Counting. Pairs within this rank are looked at from their second events, which come in order:
  * only the first one's value lies elsewhere. Those between ranks have been exchanged.
  */
 static int advance_check(struct flow *flow, uint32_t location)
 {
+    static const uint8_t sides[] = {POINT_IN, POINT_OUT};
     const struct points *points = &flow->graph->scan->points;
+    const int64_t *known = flow->known;
+    const uint64_t first = flow->graph->scan->first[location];
     const uint64_t end = flow->graph->scan->first[location + 1];
+    struct batch batch;
     int err = ICTUS_OK;
-    for (uint64_t i = flow->graph->scan->first[location]; i < end && !err; i++) {
-        const uint32_t link = points->link[i];
-        fetch_ahead(points, flow->known, i, end);
-        if ((link & NODE_TYPE) == NODE_VIRTUAL) {
-            err = points->kind[i] & POINT_OUT ? push(flow, location, i, flow->known[i]) : ICTUS_OK;
-        } else if (!(link & NODE_VIRTUAL) && (points->kind[i] & POINT_IN)) {
-            flow->observer->pair(flow->observer, (uint32_t)i, points->peer[i], location,
-                                 flow->known[i] - flow->known[link]);
+    for (uint64_t i = first; i < end && !err; i += BATCH) {
+        sort_out(points, i, end - i < BATCH ? end : i + BATCH, sides, &batch);
+        for (uint32_t k = 0; k < batch.pair_count; k++) {
+            const uint32_t point = batch.pairs[k];
+            fetch_pair(points, known, &batch, k);
+            flow->observer->pair(flow->observer, point, points->peer[point], location,
+                                 known[point] - known[points->link[point]]);
+        }
+        for (uint32_t k = 0; k < batch.node_count && !err; k++) {
+            err = push(flow, location, batch.nodes[k], known[batch.nodes[k]]);
         }
     }
-    flow->visited += end - flow->graph->scan->first[location];
+    flow->visited += end - first;
     flow->unfinished--;
     return err;
 }
@@ -316,27 +359,28 @@ static int advance_check(struct flow *flow, uint32_t location)
 /* Limits within this rank: all values are known, no waiting. */
 static int advance_limit(struct flow *flow, uint32_t location)
 {
+    static const uint8_t sides[] = {POINT_OUT, POINT_IN};
     struct points *points = &flow->graph->scan->points;
+    const uint64_t first = flow->graph->scan->first[location];
     const uint64_t end = flow->graph->scan->first[location + 1];
+    struct batch batch;
     int err = ICTUS_OK;
-    for (uint64_t i = flow->graph->scan->first[location]; i < end && !err; i++) {
-        const uint32_t link = points->link[i];
-        flow->visited++;
-        fetch_ahead(points, points->value, i, end);
-        if (link == NODE_NONE) {
-            continue;
+    for (uint64_t i = first; i < end && !err; i += BATCH) {
+        sort_out(points, i, end - i < BATCH ? end : i + BATCH, sides, &batch);
+        for (uint32_t k = 0; k < batch.pair_count; k++) {
+            const uint32_t point = batch.pairs[k];
+            fetch_pair(points, points->value, &batch, k);
+            points->cap[point] = points->value[points->link[point]] -
+                                 latency_of(flow->latency, location, points->peer[point]);
         }
-        if ((link & NODE_TYPE) == NODE_VIRTUAL) {
-            const struct message message = {link, location, TRACE_NONE, points->value[i],
-                                            INT64_MAX};
-            err = points->kind[i] & POINT_IN ? deliver(flow, link, &message) : ICTUS_OK;
-            continue;
-        }
-        if (!(link & NODE_VIRTUAL) && (points->kind[i] & POINT_OUT)) {
-            points->cap[i] =
-                points->value[link] - latency_of(flow->latency, location, points->peer[i]);
+        for (uint32_t k = 0; k < batch.node_count && !err; k++) {
+            const uint32_t point = batch.nodes[k];
+            const struct message message = {points->link[point], location, TRACE_NONE,
+                                            points->value[point], INT64_MAX};
+            err = deliver(flow, message.node, &message);
         }
     }
+    flow->visited += end - first;
     flow->unfinished--;
     return err;
 }
@@ -413,10 +457,12 @@ static int start(struct flow *flow)
     flow->ready_count = 0;
     flow->unfinished = 0;
     flow->visited = 0;
-    if (flow->mode == FLOW_CLOCK) {
-        for (uint64_t i = 0; i < points->count; i++) {
-            points->value[i] = VALUE_UNSET;
-        }
+    for (uint64_t i = 0; i < points->count && flow->mode == FLOW_CLOCK; i++) {
+        points->value[i] = VALUE_UNSET;
+    }
+    for (uint64_t i = 0; i < points->count && flow->mode == FLOW_LIMIT; i++) {
+        /* The cap of a collective's exit is its operation: see check.c. */
+        points->cap[i] = points->kind[i] & POINT_OUT ? CAP_NONE : points->cap[i];
     }
     for (uint64_t i = n; i-- > 0;) {
         flow->cursor[i] = scan->first[i];

@@ -10,7 +10,7 @@ static const struct chain empty_chain = {NODE_NONE, NODE_NONE, 0};
 
 void ictusi_matching_init(struct matching *matching, struct trace *trace, struct points *points)
 {
-    *matching = (struct matching){.trace = trace, .points = points};
+    *matching = (struct matching){.trace = trace, .points = points, .seen_comm = TRACE_NONE};
 }
 
 void ictusi_matching_fini(struct matching *matching)
@@ -70,7 +70,7 @@ static struct channel *find_channel(struct matching *m, uint32_t comm, uint32_t 
 }
 
 /* The location that stands for a location's process in a communicator. */
-static uint32_t representative(const struct trace *trace, uint32_t comm, uint32_t location)
+static uint32_t find_representative(const struct trace *trace, uint32_t comm, uint32_t location)
 {
     const uint32_t rank = ictusi_trace_rank(trace, comm, location);
     if (rank == TRACE_NONE || trace->comms[comm].self) {
@@ -79,10 +79,21 @@ static uint32_t representative(const struct trace *trace, uint32_t comm, uint32_
     return trace->comms[comm].members[rank];
 }
 
+/* Mostly that of the message before. */
+static uint32_t representative(struct matching *m, uint32_t comm, uint32_t location)
+{
+    if (m->seen_comm != comm || m->seen_location != location) {
+        m->seen_comm = comm;
+        m->seen_location = location;
+        m->seen_own = find_representative(m->trace, comm, location);
+    }
+    return m->seen_own;
+}
+
 int ictusi_match_message(struct matching *m, uint32_t point, uint32_t location, uint32_t comm,
                          uint32_t peer, uint32_t tag, bool send)
 {
-    const uint32_t own = representative(m->trace, comm, location);
+    const uint32_t own = representative(m, comm, location);
     struct channel *channel =
         send ? find_channel(m, comm, own, peer, tag) : find_channel(m, comm, peer, own, tag);
     if (!channel) {

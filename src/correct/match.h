@@ -47,7 +47,8 @@ struct matching {
     uint64_t channel_count;
     struct instance *instances;
     uint64_t instance_count;
-    bool sizes_known; /* some collective recorded how much it moved */
+    uint32_t seen_comm, seen_location, seen_own; /* see representative() */
+    bool sizes_known;                            /* some collective recorded how much it moved */
 };
 
 /* What a collective's end says. */

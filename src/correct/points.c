@@ -16,10 +16,10 @@
 
 enum { POINTS_STEP = 1 << 17 }; /* points allocated at a time */
 /*
- * Up to this many points stay in plain memory, 240 MB: a file's pages are written to the disk
+ * Up to this many points stay in plain memory, 390 MB: a file's pages are written to the disk
  * behind our back, and cost a fault each whenever they were let go.
  */
-enum { POINTS_IN_MEMORY = 52 * POINTS_STEP };
+enum { POINTS_IN_MEMORY = 80 * POINTS_STEP };
 
 static const size_t sizes[POINTS_ARRAYS] = {8, 8, 8, 4, 4, 4, 1};
 

@@ -53,7 +53,7 @@ struct points {
 
     int64_t *time;  /* input stamp; later presynchronised: C of B07 */
     int64_t *value; /* LC of B07; at a receive, before its turn, the value that arrived */
-    int64_t *cap;   /* sends: the latest permitted value; scratch while scanning */
+    int64_t *cap;   /* sends: the latest permitted value; exits of collectives: which one */
     uint32_t *link; /* the node at the other end */
     uint32_t *gap;  /* events since the previous point of the location */
     uint32_t *peer; /* location at the other end, or rank in the collective */

@@ -31,8 +31,7 @@ uint32_t ictusi_scan_point(struct reading *r, OTF2_TimeStamp stamp, uint64_t pos
     }
     const uint64_t i = points->count++;
     points->time[i] = time;
-    points->value[i] = VALUE_UNSET;
-    points->cap[i] = CAP_NONE;
+    /* Values and caps are set when they are wanted: memory that is not touched costs nothing. */
     points->link[i] = NODE_NONE;
     points->gap[i] = (uint32_t)(position - r->last_position);
     points->peer[i] = TRACE_NONE;
@@ -61,6 +60,8 @@ static uint32_t find_comm(struct reading *r, OTF2_CommRef ref)
         r->comm_known = true;
         r->comm_ref = ref;
         r->comm = ictusi_trace_comm(r->scan->trace, ref);
+        r->own = r->comm == TRACE_NONE ? TRACE_NONE
+                                       : ictusi_trace_rank(r->scan->trace, r->comm, r->location);
     }
     return r->comm;
 }
@@ -73,8 +74,9 @@ static struct call message(struct reading *r, OTF2_TimeStamp time, uint64_t posi
     struct call call = {
         .kind = (uint8_t)kind, .state = CALL_DONE, .tag = ends[2], .point = NODE_NONE};
     const uint32_t comm = find_comm(r, ends[1]);
-    const uint32_t peer =
-        comm == TRACE_NONE ? TRACE_NONE : ictusi_trace_peer(trace, comm, r->location, ends[0]);
+    const uint32_t peer = comm == TRACE_NONE
+                              ? TRACE_NONE
+                              : ictusi_trace_peer(trace, comm, r->location, r->own, ends[0]);
     if (peer == TRACE_NONE) {
         r->scan->counts.foreign++;
         return call;
@@ -188,8 +190,9 @@ static OTF2_CallbackCode on_irecv(OTF2_LocationRef location, OTF2_TimeStamp time
     }
     const struct trace *trace = r->scan->trace;
     const uint32_t index = find_comm(r, comm);
-    const uint32_t peer =
-        index == TRACE_NONE ? TRACE_NONE : ictusi_trace_peer(trace, index, r->location, sender);
+    const uint32_t peer = index == TRACE_NONE
+                              ? TRACE_NONE
+                              : ictusi_trace_peer(trace, index, r->location, r->own, sender);
     if (peer == TRACE_NONE) {
         r->scan->counts.foreign++;
         posted->state = CALL_CANCELLED;

@@ -32,6 +32,7 @@ struct reading {
     int64_t last_time;
     bool comm_known;
     uint32_t comm_ref, comm; /* the communicator looked up last */
+    uint32_t own;            /* the location's rank in it */
     struct calls calls;
     uint32_t begins[STACK_MAX]; /* points of collectives that have begun */
     uint32_t begin_count;

@@ -167,13 +167,12 @@ uint32_t ictusi_trace_rank(const struct trace *trace, uint32_t comm, uint32_t lo
 }
 
 uint32_t ictusi_trace_peer(const struct trace *trace, uint32_t comm, uint32_t location,
-                           uint32_t rank)
+                           uint32_t own, uint32_t rank)
 {
     const struct trace_comm *c = &trace->comms[comm];
     if (c->self) {
         return rank == 0 ? location : TRACE_NONE;
     }
-    const uint32_t own = ictusi_trace_rank(trace, comm, location);
     if (own == TRACE_NONE) {
         return TRACE_NONE;
     }

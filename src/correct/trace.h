@@ -89,8 +89,11 @@ uint32_t ictusi_trace_comm(const struct trace *trace, uint32_t ref);
 /* A location's position among a communicator's members, or that of its process; TRACE_NONE. */
 uint32_t ictusi_trace_rank(const struct trace *trace, uint32_t comm, uint32_t location);
 
-/* The location at a rank as this member names it: of the other group in an inter-communicator. */
+/*
+ * The location at a rank as the member at position own (this location, or its process) names it: of
+ * the other group in an inter-communicator.
+ */
 uint32_t ictusi_trace_peer(const struct trace *trace, uint32_t comm, uint32_t location,
-                           uint32_t rank);
+                           uint32_t own, uint32_t rank);
 
 #endif
