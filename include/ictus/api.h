@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which symbols the shared libraries export, and the C++ brackets of every public header. */
+/**
+ * @file
+ * Which symbols the shared libraries export, and the C++ brackets of every public header.
+ */
 #ifndef ICTUS_API_H
 #define ICTUS_API_H
 

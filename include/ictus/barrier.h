@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
+/**
+ * @file
  * Barriers of our own, the same under every MPI library, so that results with a barrier can be
  * compared between libraries: point-to-point messages of no bytes on a private communicator, which
  * is an attribute of the caller's and goes with it.
@@ -31,7 +32,8 @@ ICTUS_API const char *const *ictus_barrier_names(void);
 /**
  * Wait for all processes of @p comm. Collective; blocking. The first call on a communicator
  * duplicates it.
- * @param comm an intra-communicator
+ * @param comm      an intra-communicator
+ * @param algorithm the same on all processes
  * @return ICTUS_OK, ICTUS_ERR_ARG (MPI_COMM_NULL, no such algorithm), ICTUS_ERR_INTERCOMM,
  *         ICTUS_ERR_NOMEM, ICTUS_ERR_MPI, or as ictus_harmonize()
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
+/**
+ * @file
  * Measuring MPI operations with controlled starts. For the tools of ictus: not yet stable.
  *
  * An experiment is one operation with one block size on one communicator under one scheme. All
@@ -35,7 +36,9 @@ struct ictus_plugins;
 
 /**
  * Load a shared object's operations. Local; call it alike on all processes.
- * @param[in,out] plugins  NULL at first; grows; release with ictus_plugins_free()
+ * @param[in,out] plugins NULL at first; grows; release with ictus_plugins_free()
+ * @param path            of the shared object, as for dlopen(3)
+ * @param[out] why        says why on failure; may be NULL
  * @return ICTUS_OK, ICTUS_ERR_IO (cannot be loaded), ICTUS_ERR_FORMAT (no plugin), ICTUS_ERR_EXISTS
  *         (an operation of that name is there), ICTUS_ERR_NOMEM
  */
@@ -47,20 +50,22 @@ ICTUS_API void ictus_plugins_free(struct ictus_plugins *plugins);
 
 /** One row of the tables of operations. */
 struct ictus_operation_info {
-    const char *name;
-    const char *summary;
-    int rooted;        /**< has a root */
-    int reduces;       /**< needs an MPI_Op */
-    int has_data;      /**< 0: the size does not matter (barrier) */
-    int nonblocking;   /**< can be begun and waited for apart */
-    int persistent;    /**< made once, started many times */
-    const char *mocks; /**< the operation that this composition of others stands for, or NULL */
-    int pieces;        /**< of a mock-up: the operation itself on so many pieces; else 0 */
+    const char *name;    /**< as given to --ops */
+    const char *summary; /**< one line for lists */
+    int rooted;          /**< has a root */
+    int reduces;         /**< needs an MPI_Op */
+    int has_data;        /**< 0: the size does not matter (barrier) */
+    int nonblocking;     /**< can be begun and waited for apart */
+    int persistent;      /**< made once, started many times */
+    const char *mocks;   /**< the operation that this composition of others stands for, or NULL */
+    int pieces;          /**< of a mock-up: the operation itself on so many pieces; else 0 */
 };
 
 /**
  * Row number @p i of the operations, the plugins' last. Local.
- * @param plugins may be NULL
+ * @param plugins   may be NULL
+ * @param i         from 0
+ * @param[out] info set only on success; its texts are static or the plugin's
  * @return ICTUS_OK, or ICTUS_ERR_SAMPLES behind the last
  */
 ICTUS_API int ictus_operation(const struct ictus_plugins *plugins, int i,
@@ -84,9 +89,9 @@ ICTUS_API enum ictus_reduction ictus_scheme_reduction(const char *spec);
  * zero or NULL takes its default.
  */
 struct ictus_bench_plan {
-    size_t size;
-    const char *operation;
-    const struct ictus_plugins *plugins;
+    size_t size;                         /**< sizeof(struct ictus_bench_plan) */
+    const char *operation;               /**< name of an operation, see ictus_operation_at() */
+    const struct ictus_plugins *plugins; /**< where else operations are looked up; may be NULL */
     uint64_t bytes; /**< of one block: the count argument of the MPI call times the datatype */
     const char *datatype; /**< "char" by default */
     const char *reduce;   /**< "sum" by default */
@@ -116,16 +121,18 @@ struct ictus_bench_result {
     double *samples_s[ICTUS_REDUCTIONS]; /**< n seconds each, in the order of measurement */
     double *ranks_s;                     /**< n times processes, if asked for; else NULL */
     double sigma_ns;                     /**< largest clock sigma over processes, at the end */
-    double bound_ns;
+    double bound_ns;                     /**< largest hard bound of the clock's error, likewise */
 };
 
 struct ictus_bench;
 
 /**
  * Get ready to measure on a communicator: builds its clock.
- * @param scheme  "harmonize", "barrier", "round-time:slack=3", ...; NULL takes harmonize
- * @param clock   as in ictus_clock_create(); may be NULL
+ * @param comm       an intra-communicator; duplicated, the caller keeps its handle
+ * @param scheme     "harmonize", "barrier", "round-time:slack=3", ...; NULL takes harmonize
+ * @param clock      as in ictus_clock_create(); may be NULL
  * @param[out] bench released with ictus_bench_free()
+ * @param[out] why   says why on failure; may be NULL
  */
 ICTUS_API int ictus_bench_create(MPI_Comm comm, const char *scheme, const char *clock,
                                  struct ictus_bench **bench, struct ictus_why *why);
@@ -141,23 +148,36 @@ ICTUS_API int ictus_bench_crowded(const struct ictus_bench *bench);
 
 /**
  * Run one experiment.
+ * @param bench       from ictus_bench_create()
+ * @param plan        the same on all processes
  * @param[out] result filled on success; release with ictus_bench_result_free()
+ * @param[out] why    says why on failure; may be NULL
  * @return the same on all processes: ICTUS_OK, ICTUS_ERR_UNKNOWN (operation), ICTUS_ERR_ARG,
  *         ICTUS_ERR_UNSUPPORTED (size), ICTUS_ERR_NOMEM, ICTUS_ERR_MPI, ICTUS_ERR_SAMPLES
  */
 ICTUS_API int ictus_bench_run(struct ictus_bench *bench, const struct ictus_bench_plan *plan,
                               struct ictus_bench_result *result, struct ictus_why *why);
 
+/** Release what a result owns. Local. @param result from a run, or all zero */
 ICTUS_API void ictus_bench_result_free(struct ictus_bench_result *result);
 
 /** Statistics of one sample. */
 struct ictus_summary {
-    size_t n;
-    double median, ci95_low, ci95_high; /**< rank-based interval, see covered */
-    double covered;                     /**< level that the interval really has */
-    double mean, sd, min, max;
-    double p10, p25, p75, p90, p99;
-    size_t outliers; /**< outside Tukey's fences; counted, never dropped */
+    size_t n;         /**< values */
+    double median;    /**< the middle value, or the mean of the middle two */
+    double ci95_low;  /**< lower end of the median's rank-based interval, see covered */
+    double ci95_high; /**< upper end of it */
+    double covered;   /**< level that the interval really has */
+    double mean;      /**< arithmetic mean */
+    double sd;        /**< standard deviation, by n - 1 */
+    double min;       /**< smallest value */
+    double max;       /**< largest value */
+    double p10;       /**< quantile 0.10 */
+    double p25;       /**< quantile 0.25 */
+    double p75;       /**< quantile 0.75 */
+    double p90;       /**< quantile 0.90 */
+    double p99;       /**< quantile 0.99 */
+    size_t outliers;  /**< outside Tukey's fences; counted, never dropped */
 };
 
 /** Summarise @p n > 0 values; sorts a copy. @return ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_NOMEM */

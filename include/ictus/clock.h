@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
+/**
+ * @file
  * One clock for all processes of a communicator.
  *
  * A clock joins a local time source (what `ictus clocks` lists) with the line that a
@@ -59,7 +60,10 @@ ICTUS_API int ictus_clock_create(MPI_Comm comm, const char *spec, struct ictus_c
 
 /**
  * As ictus_clock_create(), and say why it failed.
- * @param[out] why  filled on failure, the same on every process; may be NULL
+ * @param comm       as there
+ * @param spec       as there
+ * @param[out] clock as there
+ * @param[out] why   filled on failure, the same on every process; may be NULL
  */
 ICTUS_API int ictus_clock_create_why(MPI_Comm comm, const char *spec, struct ictus_clock **clock,
                                      struct ictus_why *why);
@@ -75,6 +79,7 @@ ICTUS_API struct ictus_time ictus_clock_now(const struct ictus_clock *clock);
 
 /**
  * Read the global clock with its uncertainty. Local.
+ * @param clock        not NULL
  * @param[out] reading set only on success
  * @return ICTUS_OK or ICTUS_ERR_ARG
  */
@@ -83,7 +88,11 @@ ICTUS_API int ictus_clock_read(const struct ictus_clock *clock, struct ictus_rea
 /** Read the local source under the clock. Local. @param clock not NULL */
 ICTUS_API struct ictus_time ictus_clock_local(const struct ictus_clock *clock);
 
-/** The global instant of a local one, past or future. Local. @param clock not NULL */
+/**
+ * The global instant of a local one, past or future. Local.
+ * @param clock not NULL
+ * @param local an instant of the local source
+ */
 ICTUS_API struct ictus_time ictus_clock_map(const struct ictus_clock *clock,
                                             struct ictus_time local);
 
@@ -105,6 +114,8 @@ ICTUS_API int ictus_clock_resync(struct ictus_clock *clock);
 /**
  * The true instant that a `sim:` source stands for, to judge a clock by: all processes that share
  * the real source underneath share this truth. Local. Never used by an algorithm.
+ * @param clock      not NULL
+ * @param local      an instant of the local source
  * @param[out] truth set only on success
  * @return ICTUS_OK, or ICTUS_ERR_UNSUPPORTED where the source is not simulated
  */

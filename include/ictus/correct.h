@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
+/**
+ * @file
  * Clock-condition violations in OTF2 archives: count them, repair them, make some. In the library
  * libictus-otf2.
  *
@@ -37,11 +38,11 @@ struct ictus_correct_options {
     const char *in;    /**< anchor file, or the directory that holds traces.otf2 */
     const char *out;   /**< directory to make; must not exist */
     const char *truth; /**< an archive with the true times to judge the result by, or NULL */
-    enum ictus_presync presync;
-    double gamma;     /**< of the first pass, within [0, 1) (B07: 0.99 or 0.999) */
-    int passes;       /**< at most so many, each with (1 - gamma) ten times the last */
-    double error_s;   /**< another pass while the last event is off by more than this */
-    double slope;     /**< largest slope of backward amortisation */
+    enum ictus_presync presync; /**< what to make of the archive's clock offsets first */
+    double gamma;               /**< of the first pass, within [0, 1) (B07: 0.99 or 0.999) */
+    int passes;                 /**< at most so many, each with (1 - gamma) ten times the last */
+    double error_s;             /**< another pass while the last event is off by more than this */
+    double slope;               /**< largest slope of backward amortisation */
     double latency_s; /**< least delay between processes; negative: estimate it from the trace */
     double node_latency_s; /**< the same within a node; negative: like latency_s */
 };
@@ -51,15 +52,18 @@ ICTUS_API void ictus_correct_defaults(struct ictus_correct_options *options);
 
 /**
  * Count violations of the clock condition, raw and after the archive's own clock offsets. Local.
- * @param in           anchor file, or the directory that holds traces.otf2
- * @param[out] report  an object of type "check"; released with json_decref(); set on success
+ * @param in          anchor file, or the directory that holds traces.otf2
+ * @param[out] report an object of type "check"; released with json_decref(); set on success
+ * @param[out] why    says why on failure; may be NULL
  * @return ICTUS_OK, ICTUS_ERR_IO, ICTUS_ERR_FORMAT, ICTUS_ERR_CORRUPT, ICTUS_ERR_NOMEM
  */
 ICTUS_API int ictus_check(const char *in, json_t **report, struct ictus_why *why);
 
 /**
  * Write an archive with corrected times and all else unchanged. Local.
- * @param[out] report  an object of type "correct"; released with json_decref(); set on success
+ * @param options     filled by ictus_correct_defaults() and the caller
+ * @param[out] report an object of type "correct"; released with json_decref(); set on success
+ * @param[out] why    says why on failure; may be NULL
  * @return as ictus_check(), and ICTUS_ERR_ARG, ICTUS_ERR_EXISTS, ICTUS_ERR_UNSUPPORTED (the archive
  *         holds records that would be lost). On failure no output is left.
  */
@@ -75,10 +79,13 @@ ICTUS_API int ictus_correct_mpi(MPI_Comm comm, const struct ictus_correct_option
 
 /**
  * Write an archive whose clocks are skewed by known functions, to make tests of known truth. Local.
- * @param skew "offset=DURATION,drift=RATIO,walk=RATIO,sine=DURATION,period=DURATION,seed=N,
- *             scope=node|process|location,offsets=start|both|drop"; each clock but the first draws
- *             from plus or minus the values. "" copies the archive record by record.
+ * @param in          anchor file, or the directory that holds traces.otf2
+ * @param out         directory to make; must not exist
+ * @param skew        "offset=DURATION,drift=RATIO,walk=RATIO,sine=DURATION,period=DURATION,seed=N,
+ *                    scope=node|process|location,offsets=start|both|drop"; each clock but the first
+ *                    draws from plus or minus the values. "" copies the archive record by record.
  * @param[out] report an object of type "trace-skew"
+ * @param[out] why    says why on failure; may be NULL
  * @return as ictus_correct(), and ICTUS_ERR_SPEC
  */
 ICTUS_API int ictus_trace_skew(const char *in, const char *out, const char *skew, json_t **report,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Error codes of every ictus function, and the sentence that explains one occurrence. */
+/**
+ * @file
+ * Error codes of every ictus function, and the sentence that explains one occurrence.
+ */
 #ifndef ICTUS_ERROR_H
 #define ICTUS_ERROR_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
+/**
+ * @file
  * A common start: every process of a communicator leaves the call at the same instant of the
  * global clock (S23, algorithm 1, repaired). State hangs off the communicator as an attribute and
  * goes with it. Quick path: one reduce and one broadcast of a few words each.
@@ -56,7 +57,9 @@ ICTUS_API int ictus_harmonize(MPI_Comm comm, struct ictus_harmony *harmony);
  * Start together, and again if any process was late, up to @p retries times more. Between agreeing
  * that all were on time and the start that counts lies a second wait of four slacks. Collective;
  * one allreduce more than ictus_harmonize().
- * @param retries 0 is ictus_harmonize()
+ * @param comm         an intra-communicator
+ * @param retries      0 is ictus_harmonize()
+ * @param[out] harmony of the last start; may be NULL
  */
 ICTUS_API int ictus_harmonize_retry(MPI_Comm comm, int retries, struct ictus_harmony *harmony);
 
@@ -66,8 +69,9 @@ ICTUS_API int ictus_harmonize_retry(MPI_Comm comm, int retries, struct ictus_har
  * outnumber cores), late=0.001 (asked rate of late starts), resync=auto|never|always, slack=0
  * (fixed when above 0), max_slack=100ms, reach=8 (the longest slack in medians of what calls
  * needed). The default comes from the environment variable ICTUS_HARMONIZE.
- * @param spec   "harmonize:option=value,..." or NULL for the defaults
- * @param clock  specification of its clock, as in ictus_clock_create(); may be NULL
+ * @param comm     an intra-communicator
+ * @param spec     "harmonize:option=value,..." or NULL for the defaults
+ * @param clock    specification of its clock, as in ictus_clock_create(); may be NULL
  * @param[out] why filled on failure; may be NULL
  */
 ICTUS_API int ictus_harmonize_configure(MPI_Comm comm, const char *spec, const char *clock,
@@ -77,12 +81,16 @@ ICTUS_API int ictus_harmonize_configure(MPI_Comm comm, const char *spec, const c
  * As ictus_harmonize_configure(), from an info object with any of the keys ictus_tolerance,
  * ictus_late, ictus_reach, ictus_resync, ictus_slack, ictus_max_slack and ictus_clock; others are
  * ignored. A communicator made with such an info (MPI_Comm_dup_with_info) needs no call where the
- * MPI library keeps keys it does not know. Collective. @param info MPI_INFO_NULL: the defaults
+ * MPI library keeps keys it does not know. Collective.
+ * @param comm     as in ictus_harmonize()
+ * @param info     MPI_INFO_NULL: the defaults
+ * @param[out] why says why on failure; may be NULL
  */
 ICTUS_API int ictus_harmonize_set_info(MPI_Comm comm, MPI_Info info, struct ictus_why *why);
 
 /**
  * The options in force, under the same keys. Local.
+ * @param comm      as in ictus_harmonize()
  * @param[out] info released by the caller; set only on success
  * @return ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_MPI, or ICTUS_ERR_SAMPLES before the first call
  */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Everything a program that wants the common clock and the common start needs. */
+/**
+ * @file
+ * Everything a program that wants the common clock and the common start needs.
+ */
 #ifndef ICTUS_ICTUS_H
 #define ICTUS_ICTUS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
+/**
+ * @file
  * Reading the network clock that `ictus lock` keeps in shared memory. In libictus-lock, which needs
  * no MPI. Two clocks, as RADclock has them: the absolute one, for when something happened, follows
  * the reference in phase; the difference one, for how long something took, never steps nor slews
@@ -19,19 +20,20 @@ ICTUS_BEGIN
 
 struct ictus_lock;
 
+/** What a reading is worth. */
 enum ictus_lock_state {
     ICTUS_LOCK_UNLOCKED, /**< nothing known yet: the instant is a guess */
-    ICTUS_LOCK_LOCKED,
-    ICTUS_LOCK_HOLDOVER /**< the source or the daemon is gone; the bound grows */
+    ICTUS_LOCK_LOCKED,   /**< follows a majority of its sources */
+    ICTUS_LOCK_HOLDOVER  /**< the source or the daemon is gone; the bound grows */
 };
 
 /** What a reading says. */
 struct ictus_lock_reading {
-    struct ictus_time time; /**< UTC, ns since 1970 */
-    double sigma_ns;        /**< standard deviation of its error */
-    double bound_ns;        /**< no error exceeds this, within docs/lock.md's assumptions */
-    enum ictus_lock_state state;
-    uint32_t epoch; /**< changes when the absolute clock was stepped */
+    struct ictus_time time;      /**< UTC, ns since 1970 */
+    double sigma_ns;             /**< standard deviation of its error */
+    double bound_ns;             /**< no error exceeds this, within docs/lock.md's assumptions */
+    enum ictus_lock_state state; /**< whether the rest can be believed */
+    uint32_t epoch;              /**< changes when the absolute clock was stepped */
 };
 
 /**
@@ -51,6 +53,7 @@ ICTUS_API void ictus_lock_close(struct ictus_lock *lock);
 
 /**
  * Read the absolute clock. Never waits, whatever happened to the daemon.
+ * @param lock         not NULL
  * @param[out] reading set only on success
  * @return ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_SAMPLES (the daemon has measured nothing yet)
  */
@@ -66,6 +69,8 @@ ICTUS_API int ictus_lock_unmap(const struct ictus_lock *lock, struct ictus_time 
 
 /**
  * Read the difference clock: nanoseconds since an origin of no meaning, at the best known rate.
+ * @param lock            not NULL
+ * @param[out] elapsed    set only on success
  * @param[out] sigma_rate standard deviation of the rate, dimensionless; may be NULL
  * @return as ictus_lock_now()
  */
@@ -93,47 +98,70 @@ enum ictus_lock_selection {
 
 /** One row of the source table. Names are terminated. */
 struct ictus_lock_source_status {
-    char name[64];
-    char reference_id[16];
-    int32_t selection; /**< enum ictus_lock_selection */
-    int32_t stratum;
-    int32_t reach;  /**< the last eight polls as bits, newest lowest */
-    int32_t stamps; /**< in force: 0 user, 1 kernel, 2 hardware */
-    int32_t interleaved;
-    int32_t leap;
-    int64_t last_raw_ns; /**< of the last good measurement */
-    double interval_s;
-    double offset_ns; /**< last measurement minus prediction */
-    double frequency_ppm, skew_ppm;
-    double sigma_ns, bound_ns; /**< of this source's own estimate */
-    double expected_ns, predicted_ns, measured_ns;
-    double delay_ns, delay_sd_ns, send_ns, network_ns, receive_ns;
-    double root_delay_ns, root_dispersion_ns;
-    double walk;     /**< random walk of frequency, per root second */
-    double noise_ns; /**< of a measurement */
-    double allan_tau_s[ICTUS_LOCK_ALLAN_MAX];
-    double allan[ICTUS_LOCK_ALLAN_MAX]; /**< 0 where all is noise */
-    uint64_t sent, received, lost, refused, accepted, glitches, steps, missing_stamps;
+    char name[64];         /**< as it was given */
+    char reference_id[16]; /**< what the source itself follows */
+    int32_t selection;     /**< enum ictus_lock_selection */
+    int32_t stratum;       /**< its own; 16: none */
+    int32_t reach;         /**< the last eight polls as bits, newest lowest */
+    int32_t stamps;        /**< in force: 0 user, 1 kernel, 2 hardware */
+    int32_t interleaved;   /**< 1: the last group was of interleaved mode */
+    int32_t leap;          /**< NTP's leap indicator: 0 none, 1 a second more, 2 less, 3 unknown */
+    int64_t last_raw_ns;   /**< of the last good measurement, CLOCK_MONOTONIC_RAW */
+    double interval_s;     /**< until the next poll */
+    double offset_ns;      /**< last measurement minus prediction */
+    double frequency_ppm;  /**< of the source against the local oscillator */
+    double skew_ppm;       /**< standard deviation of it */
+    double sigma_ns;       /**< standard deviation of this source's own estimate */
+    double bound_ns;       /**< hard bound of its error */
+    double expected_ns;    /**< M00's: spread of the last group of exchanges */
+    double predicted_ns;   /**< standard deviation at the next poll */
+    double measured_ns;    /**< root mean square of offset_ns over the last polls */
+    double delay_ns;       /**< round trip of the last group, without the server's hold */
+    double delay_sd_ns;    /**< its standard deviation within the group */
+    double send_ns;        /**< share of the sender's software: from its stamp to the kernel's */
+    double network_ns;     /**< share between the stamps */
+    double receive_ns;     /**< share of the receiver's software */
+    double root_delay_ns;  /**< from the source to its root, as it says */
+    double root_dispersion_ns;                /**< likewise */
+    double walk;                              /**< random walk of frequency, per root second */
+    double noise_ns;                          /**< of a measurement */
+    double allan_tau_s[ICTUS_LOCK_ALLAN_MAX]; /**< intervals of the Allan deviation; 0: no more */
+    double allan[ICTUS_LOCK_ALLAN_MAX];       /**< the oscillator's at them; 0 where all is noise */
+    uint64_t sent;                            /**< requests */
+    uint64_t received;                        /**< good replies */
+    uint64_t lost;                            /**< polls without an answer */
+    uint64_t refused;                         /**< polls whose replies were refused */
+    uint64_t accepted;                        /**< measurements that were followed */
+    uint64_t glitches;                        /**< measurements that were held */
+    uint64_t steps;          /**< times that the third glitch in a row was believed */
+    uint64_t missing_stamps; /**< exchanges that lacked a kernel stamp */
 };
 
 /** The daemon's own account of itself, as of its last poll. */
 struct ictus_lock_status {
     struct ictus_lock_reading now; /**< at the call */
-    int64_t pid;
-    int64_t started_raw_ns, updated_raw_ns;
-    int32_t alive; /**< 1 if the daemon still holds its page */
-    int32_t stratum;
-    int32_t leap;
-    int32_t source_count;
-    uint32_t reference_id;
-    int32_t steer;
-    char reference[64]; /**< name of the selected source */
-    double frequency_ppm, skew_ppm;
-    double root_delay_ns, root_dispersion_ns;
-    double expected_ns, predicted_ns, measured_ns;
-    double system_offset_ns; /**< CLOCK_REALTIME minus the locked clock */
-    uint64_t steps, suspends, system_steps;
-    struct ictus_lock_source_status sources[ICTUS_LOCK_SOURCES_MAX];
+    int64_t pid;                   /**< of the daemon */
+    int64_t started_raw_ns;        /**< when it began, CLOCK_MONOTONIC_RAW */
+    int64_t updated_raw_ns;        /**< when it wrote this, likewise */
+    int32_t alive;                 /**< 1 if the daemon still holds its page */
+    int32_t stratum;               /**< as `ictus serve` tells it; 16: not synchronised */
+    int32_t leap;                  /**< NTP's leap indicator, likewise */
+    int32_t source_count;          /**< rows of sources */
+    uint32_t reference_id;         /**< NTP's, of the selected source */
+    int32_t steer;                 /**< 1: disciplines CLOCK_REALTIME too */
+    char reference[64];            /**< name of the selected source */
+    double frequency_ppm;          /**< of the clock against the local oscillator */
+    double skew_ppm;               /**< standard deviation of it */
+    double root_delay_ns;          /**< to the root, through the selected source */
+    double root_dispersion_ns;     /**< likewise */
+    double expected_ns;            /**< the three accuracies are the selected source's */
+    double predicted_ns;           /**< as in its row */
+    double measured_ns;            /**< as in its row */
+    double system_offset_ns;       /**< CLOCK_REALTIME minus the locked clock */
+    uint64_t steps;                /**< of the absolute clock */
+    uint64_t suspends;             /**< times that the machine slept */
+    uint64_t system_steps;         /**< times that somebody set CLOCK_REALTIME */
+    struct ictus_lock_source_status sources[ICTUS_LOCK_SOURCES_MAX]; /**< source_count of them */
 };
 
 /** Copy the status out. @return as ictus_lock_now(); also where nothing is measured yet */

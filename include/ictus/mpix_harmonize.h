@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
+/**
+ * @file
  * The MPI call that Schuchart, Hunold and Bosilca propose (S23, section 5.1), as a thin layer over
  * ictus_harmonize(). MPIX_ is the implementers' namespace: include this header only on purpose.
  */
@@ -11,6 +12,7 @@
 
 /**
  * Synchronise the processes of @p comm in space and time. Collective; blocking.
+ * @param comm      an intra-communicator
  * @param[out] flag 1 if this process left within the tolerance of the common instant, else 0
  * @return MPI_SUCCESS, MPI_ERR_COMM, MPI_ERR_ARG or MPI_ERR_OTHER
  */

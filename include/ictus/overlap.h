@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
+/**
+ * @file
  * What a nonblocking operation costs the CPU and how much of it hides behind computation (H08
  * section 4). For the tools of ictus: not yet stable. Collective over the bench's communicator.
  */
@@ -29,29 +30,33 @@ enum ictus_progress {
 /** What is computed. */
 enum ictus_kernel { ICTUS_KERNEL_ARITHMETIC, ICTUS_KERNEL_MEMORY };
 
-/** Their names, each list ended by NULL. */
+/** The names of enum ictus_overlap_method, ended by NULL. */
 ICTUS_API extern const char *const ictus_overlap_method_names[];
+/** The names of enum ictus_progress, ended by NULL. */
 ICTUS_API extern const char *const ictus_progress_names[];
+/** The names of enum ictus_kernel, ended by NULL. */
 ICTUS_API extern const char *const ictus_kernel_names[];
 
 /** What to measure. Set size to sizeof(struct ictus_overlap_plan). */
 struct ictus_overlap_plan {
-    size_t size;
-    struct ictus_bench_plan
-        call; /**< operation, bytes, datatype, repetitions, warmup, max_time_s */
-    enum ictus_overlap_method method;
-    enum ictus_progress progress;
-    enum ictus_kernel kernel;
+    size_t size;                      /**< sizeof(struct ictus_overlap_plan) */
+    struct ictus_bench_plan call;     /**< operation, bytes, repetitions and how to stop */
+    enum ictus_overlap_method method; /**< how overlap is told */
+    enum ictus_progress progress;     /**< who moves the operation on meanwhile */
+    enum ictus_kernel kernel;         /**< what is computed */
     uint64_t interval; /**< bytes for each test: N = ceil(bytes / interval) + 1 (H08 4.2) */
     double factor;     /**< computation in multiples of the blocking time */
 };
 
 /** Medians over the repetitions; times of the slowest process in each. Set on rank 0 only. */
 struct ictus_overlap_result {
-    int64_t n, invalid;
+    int64_t n;         /**< valid repetitions */
+    int64_t invalid;   /**< repetitions whose start was late on some process */
     double blocking_s; /**< t_b: start and wait at once */
     double compute_s;  /**< the computation alone */
-    double init_s, test_s, wait_s;
+    double init_s;     /**< in the call that begins */
+    double test_s;     /**< in all calls of MPI_Test */
+    double wait_s;     /**< in MPI_Wait */
     double overhead_s; /**< init + test + wait; by work: how much longer the work took */
     double total_s;    /**< all together; by work: common start to last exit on the global clock */
     int64_t tests;     /**< calls of MPI_Test in each repetition */
@@ -63,7 +68,11 @@ struct ictus_overlap_result {
 };
 
 /**
- * Measure one operation. @param bench under the scheme "harmonize"
+ * Measure one operation.
+ * @param bench       under the scheme "harmonize"
+ * @param plan        the same on all processes
+ * @param[out] result set on rank 0, on success
+ * @param[out] why    says why on failure; may be NULL
  * @return the same on all processes: ICTUS_OK, ICTUS_ERR_ARG (not nonblocking), ICTUS_ERR_THREAD,
  *         ICTUS_ERR_UNSUPPORTED (no progress of the library's own), ICTUS_ERR_CORRUPT (the
  *         computation does not take time in proportion), or as ictus_bench_run()

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Operations of your own for `ictus bench --plugin ./my.so`: a shared object that defines
+/**
+ * @file
+ * Operations of your own, a shared object for `ictus bench --plugin`, that defines
  *
  *     const struct ictus_plugin ictus_plugin = {ICTUS_PLUGIN_VERSION, operations};
  *
@@ -33,8 +34,8 @@ struct ictus_plugin_operation {
 
 /** What the shared object exports under the name ictus_plugin. */
 struct ictus_plugin {
-    int version;
-    const struct ictus_plugin_operation *operations;
+    int version;                                     /**< ICTUS_PLUGIN_VERSION */
+    const struct ictus_plugin_operation *operations; /**< ended by one without a name */
 };
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
+/**
+ * @file
  * The result file `ictus-result/1`: JSON lines, first a header object, then one object a
  * measurement, each written and flushed as soon as it exists. The same objects make the text, CSV
  * and JSON on standard output (without the header object there: one line a result). Objects are
@@ -16,6 +17,7 @@
 
 ICTUS_BEGIN
 
+/** What goes to standard output. */
 enum ictus_format { ICTUS_FORMAT_TEXT, ICTUS_FORMAT_CSV, ICTUS_FORMAT_JSON };
 
 /** How a column of the text table shows its value. */
@@ -48,11 +50,14 @@ ICTUS_API json_t *ictus_result_real(double value);
  * may print context lines ("# ...") between. CSV has one row an object, one column a member (nested
  * objects as "outer.inner", arrays as JSON text), and a line of names before the first of each
  * type.
+ * @param format   what goes to standard output
  * @param columns  of the text table, ended by a NULL key; NULL prints objects as JSON lines; must
  *                 outlive the output
+ * @param path     of the result file; NULL: none
  * @param header   the header object; stolen, also on failure. Gets "type": "header" and "schema":
  *                 "ictus-result/1", and is written at once.
  * @param[out] out set only on success
+ * @param[out] why says why on failure; may be NULL
  * @return ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_IO (the reason names path), ICTUS_ERR_NOMEM
  */
 ICTUS_API int ictus_output_open(enum ictus_format format, const struct ictus_column *columns,
@@ -71,9 +76,10 @@ ICTUS_API int ictus_output_resume(enum ictus_format format, const struct ictus_c
 /**
  * Write one object to the file and to standard output. Keys that begin with "raw" go only to the
  * file.
+ * @param out    from ictus_output_open()
  * @param object stolen, also on failure; must have a string "type"
  * @return ICTUS_OK, ICTUS_ERR_ARG (no type), or ICTUS_ERR_IO; the file then ends with its last
- * whole line and takes no more
+ *         whole line and takes no more
  */
 ICTUS_API int ictus_output_put(struct ictus_output *out, json_t *object);
 
@@ -90,11 +96,13 @@ ICTUS_API int ictus_output_close(struct ictus_output *out);
  * Read a result file, or several written one behind the other. Unknown types and members are kept;
  * a truncated last line and foreign lines are skipped; the bare words NaN and Infinity, which other
  * writers leave behind, are read as null.
+ * @param path         of the file
  * @param[out] objects a JSON array, a header first (an empty one where the file has none), each
  *                     later header in its place; released with json_decref()
  * @param[out] skipped lines that were neither blank nor objects with a type; may be NULL
+ * @param[out] why     says why on failure; may be NULL
  * @return ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_NOMEM, ICTUS_ERR_IO, ICTUS_ERR_FORMAT (the reason
- * names file and line: no such object at all, or one of a later major schema)
+ *         names file and line: no such object at all, or one of a later major schema)
  */
 ICTUS_API int ictus_result_read(const char *path, json_t **objects, int *skipped,
                                 struct ictus_why *why);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
+/**
+ * @file
  * Choosing the algorithm of a collective inside the MPI library, while the program runs: Open MPI's
  * coll_tuned_OPERATION_algorithm and MPICH's MPIR_CVAR_OPERATION_INTRA_ALGORITHM, through MPI_T.
  * Operations are named in lower case without MPI_ ("allreduce"), algorithms as the library does.
@@ -30,6 +31,7 @@ struct ictus_selector;
 /**
  * Look up what can be chosen. Local; MPI must be initialised.
  * @param[out] selector set only on success; release with ictus_selector_free() before MPI_Finalize
+ * @param[out] why      says why on failure; may be NULL
  * @return ICTUS_OK, ICTUS_ERR_NOMEM, ICTUS_ERR_MPI; ICTUS_ERR_UNSUPPORTED where the library offers
  *         no choice, or was started without allowing it
  */
@@ -43,7 +45,10 @@ ICTUS_API const char *const *ictus_selector_operations(const struct ictus_select
 
 /**
  * The algorithms of an operation in the library's order, ended by NULL; without the default. Local.
+ * @param selector   from ictus_selector_create()
+ * @param operation  one of ictus_selector_operations()
  * @param[out] names owned by the selector; set only on success
+ * @param[out] why   says why on failure; may be NULL
  * @return ICTUS_OK, or ICTUS_ERR_UNKNOWN with the nearest operation
  */
 ICTUS_API int ictus_selector_algorithms(const struct ictus_selector *selector,
@@ -54,8 +59,12 @@ ICTUS_API int ictus_selector_algorithms(const struct ictus_selector *selector,
  * Duplicate a communicator with an algorithm of one operation in force on the duplicate, read the
  * choice back, and try it once. Forcing a forced communicator keeps its other choices. Collective
  * over @p comm; an intra-communicator.
+ * @param selector    from ictus_selector_create()
+ * @param comm        an intra-communicator
+ * @param operation   one of ictus_selector_operations()
  * @param algorithm   one of ictus_selector_algorithms(), or ICTUS_ALGORITHM_DEFAULT
  * @param[out] forced set only on success; release with ictus_selector_release()
+ * @param[out] why    says why on failure; may be NULL
  * @return ICTUS_OK, or the same on all processes: ICTUS_ERR_UNKNOWN, ICTUS_ERR_UNSUPPORTED (the
  *         algorithm cannot run on so many processes, or the library did not take it), ICTUS_ERR_MPI
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
+/**
+ * @file
  * How far apart the processes leave a barrier (S23 section 2.2): all enter it at one instant of the
  * global clock, and its exits are read on that clock, or by the truth where the source is
  * simulated. For the tools of ictus: not yet stable. All functions with a handle are collective.
@@ -33,9 +34,11 @@ struct ictus_skew_result {
 
 /**
  * Get ready on a communicator: builds its clock.
+ * @param comm      an intra-communicator; duplicated, the caller keeps its handle
  * @param clock     as in ictus_clock_create(); may be NULL
  * @param selector  for "mpi:ALGORITHM"; may be NULL
  * @param[out] skew released with ictus_skew_free()
+ * @param[out] why  says why on failure; may be NULL
  * @return as ictus_clock_create()
  */
 ICTUS_API int ictus_skew_create(MPI_Comm comm, const char *clock, struct ictus_selector *selector,
@@ -49,7 +52,12 @@ ICTUS_API struct ictus_clock *ictus_skew_clock(struct ictus_skew *skew);
 
 /**
  * Measure a barrier until @p n skews are known or @p max_time_s has passed (0: no limit).
+ * @param skew        from ictus_skew_create()
+ * @param barrier     "mpi", "mpi:ALGORITHM", or one of ictus_barrier_names()
+ * @param n           skews wanted
+ * @param max_time_s  stop then; 0: no limit
  * @param[out] result release with ictus_skew_result_free()
+ * @param[out] why    says why on failure; may be NULL
  * @return the same on all processes: ICTUS_OK, ICTUS_ERR_UNKNOWN (no such barrier),
  *         ICTUS_ERR_UNSUPPORTED (not on so many processes, or no selection), ICTUS_ERR_SAMPLES (no
  *         entry was in time), ICTUS_ERR_NOMEM, ICTUS_ERR_MPI
@@ -58,6 +66,7 @@ ICTUS_API int ictus_skew_run(struct ictus_skew *skew, const char *barrier, int64
                              double max_time_s, struct ictus_skew_result *result,
                              struct ictus_why *why);
 
+/** Release what a result owns. Local. @param result from a run, or all zero */
 ICTUS_API void ictus_skew_result_free(struct ictus_skew_result *result);
 
 ICTUS_END

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
+/**
+ * @file
  * Judging clocks: what the time sources of a job are like, how exchanges between its processes
  * behave, and how far a global clock is from rank 0's, by exchange and, where the source is
  * simulated, exactly. For the tools of ictus: not yet stable.
@@ -24,16 +25,16 @@ ICTUS_BEGIN
 
 /** A time source or an algorithm. Static strings. */
 struct ictus_entry {
-    const char *name;
-    const char *summary;
+    const char *name;    /**< as in a specification */
+    const char *summary; /**< one line for lists */
 };
 
 /** A parameter of an algorithm. Static strings. */
 struct ictus_parameter {
-    const char *name;
+    const char *name;           /**< as in name=value */
     const char *fallback;       /**< the default, as text */
     const char *const *choices; /**< NULL-terminated; NULL where it is no choice */
-    const char *help;
+    const char *help;           /**< one line for lists */
 };
 
 /** The source number @p index, the default first. @return ICTUS_OK or ICTUS_ERR_SAMPLES behind */
@@ -51,7 +52,12 @@ ICTUS_API int ictus_sync_check(const char *spec, struct ictus_why *why);
 /**
  * The full texts "ALGORITHM" and "SOURCE" behind a clock's specification, defaults filled in.
  * Local.
- * @param spec may be NULL
+ * @param spec        may be NULL
+ * @param[out] sync   the algorithm with its parameters, terminated
+ * @param sync_size   bytes of it
+ * @param[out] source the source with its parameters, terminated
+ * @param source_size bytes of it
+ * @param[out] why    says why on failure; may be NULL
  * @return ICTUS_OK, ICTUS_ERR_SPEC, ICTUS_ERR_ARG where a text is too short
  */
 ICTUS_API int ictus_clock_default(const char *spec, char *sync, size_t sync_size, char *source,
@@ -64,8 +70,10 @@ struct ictus_study;
 /**
  * Open a source on every process. Collective over @p comm; all get the same error, so this also
  * checks a source's specification.
- * @param source      "monotonic", "tsc", "sim:offset=1s", ...
- * @param[out] study  set only on success; release with ictus_study_free()
+ * @param comm       an intra-communicator; duplicated, the caller keeps its handle
+ * @param source     "monotonic", "tsc", "sim:offset=1s", ...
+ * @param[out] study set only on success; release with ictus_study_free()
+ * @param[out] why   says why on failure; may be NULL
  */
 ICTUS_API int ictus_study_create(MPI_Comm comm, const char *source, struct ictus_study **study,
                                  struct ictus_why *why);
@@ -112,6 +120,10 @@ ICTUS_API void ictus_study_identity(const struct ictus_study *study, char *text,
 
 /**
  * Round trips between two ranks. Both call it, others need not.
+ * @param study       from ictus_study_create()
+ * @param from        the rank that begins
+ * @param to          the rank that answers
+ * @param n           round trips
  * @param[out] rtt_ns on rank @p from, @p n values in the order they were taken; NULL on @p to
  * @return ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_MPI, ICTUS_ERR_CLOCK (a clock ran backwards),
  *         ICTUS_ERR_NOMEM
@@ -129,6 +141,10 @@ struct ictus_offset {
 
 /**
  * Measure an offset (H18 algorithm 7). Both ranks call it, others need not.
+ * @param study       from ictus_study_create()
+ * @param client      a rank
+ * @param reference   another rank
+ * @param exchanges   to take the smallest of
  * @param[out] offset on rank @p client; may be NULL on @p reference
  */
 ICTUS_API int ictus_study_offset(struct ictus_study *study, int client, int reference,
@@ -161,8 +177,10 @@ ICTUS_API int ictus_clock_true_error(const struct ictus_clock *clock, struct ict
 /**
  * The error as exchanges with rank 0 show it (H18 algorithm 6), one rank after the other.
  * Collective over the clock's communicator.
+ * @param clock     not NULL
  * @param asked     this process is to be judged; rank 0 always knows its own error, 0
  * @param exchanges of each offset, for example 100
+ * @param[out] out  of this process
  */
 ICTUS_API int ictus_clock_measured_error(const struct ictus_clock *clock, bool asked,
                                          size_t exchanges, struct ictus_clock_error *out);
@@ -172,9 +190,11 @@ ICTUS_API int ictus_clock_measured_error(const struct ictus_clock *clock, bool a
 /**
  * H08 3.1 over a recorded sample: exchange until the minimum has not fallen for @p patience times
  * in a row. The expectations of the simulation behind H08 figure 6, exactly.
- * @param sorted          round trips, ascending, in any unit
- * @param[out] exchanges  expected number of exchanges
- * @param[out] error      expected excess of the minimum found over the smallest of the sample
+ * @param sorted         round trips, ascending, in any unit
+ * @param n              how many, at least 1
+ * @param patience       H08's N
+ * @param[out] exchanges expected number of exchanges
+ * @param[out] error     expected excess of the minimum found over the smallest of the sample
  */
 ICTUS_API int ictus_patience(const double *sorted, size_t n, size_t patience, double *exchanges,
                              double *error);
@@ -184,10 +204,10 @@ ICTUS_API int ictus_minimum_excess(const double *sorted, size_t n, size_t k, dou
 
 /** A straight line through points. */
 struct ictus_straight {
-    double slope_ppm;
+    double slope_ppm;    /**< parts per million */
     double intercept_ns; /**< at time 0 */
     double r2;           /**< share of the variance that the line explains; 1 where there is none */
-    double max_residual_ns;
+    double max_residual_ns; /**< of the point furthest from it */
 };
 
 /** Ordinary least squares. @return ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_SAMPLES (under 2 points) */
@@ -207,7 +227,12 @@ struct ictus_holding {
  * Fit a line to each stretch of @p fit_s and follow it until the offsets have left it by more than
  * the tolerance twice in a row (one stray measurement ends nothing). Lines that hold to the end of
  * the data count as the product-limit estimate counts them (Kaplan and Meier 1958).
- * @param times_s ascending
+ * @param times_s      ascending
+ * @param offsets_ns   at these times
+ * @param n            of both
+ * @param fit_s        length of the stretch that a line is fitted to
+ * @param tolerance_ns how far offsets may leave it
+ * @param[out] holding set only on success
  * @return ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_SAMPLES where no stretch has 2 points and one behind
  */
 ICTUS_API int ictus_straight_holding(const double *times_s, const double *offsets_ns, size_t n,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An instant on one clock: integer nanoseconds, never a double, never a sentinel value. */
+/**
+ * @file
+ * An instant on one clock: integer nanoseconds, never a double, never a sentinel value.
+ */
 #ifndef ICTUS_TIME_H
 #define ICTUS_TIME_H
 

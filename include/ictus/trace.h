@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
+/**
+ * @file
  * What a program may tell the tracer, and what may be done with a trace afterwards.
  *
  * The first half is in libictus, where it does nothing: a program that uses it runs unchanged
@@ -29,6 +30,7 @@ ICTUS_API int ictus_event_define(const char *name);
  * Record that something happened now, with a value: a mark of 24 bytes on the common clock. Costs
  * about as much as reading the clock.
  * @param event from ictus_event_define(); others are ignored
+ * @param value anything; shown beside the event
  */
 ICTUS_API void ictus_event(int event, uint64_t value);
 
@@ -67,25 +69,26 @@ struct ictus_trace_recover_opts {
 
 /** What was written. */
 struct ictus_trace_summary {
-    uint64_t processes;
-    uint64_t missing; /**< processes of which nothing was found */
-    uint64_t cut;     /**< processes that did not reach MPI_Finalize */
-    uint64_t locations;
-    uint64_t events;
+    uint64_t processes; /**< of the job */
+    uint64_t missing;   /**< processes of which nothing was found */
+    uint64_t cut;       /**< processes that did not reach MPI_Finalize */
+    uint64_t locations; /**< threads that recorded something */
+    uint64_t events;    /**< in the archive */
     uint64_t raw_bytes; /**< of the records that the events came from */
     uint64_t lost;      /**< calls that found no room */
     uint64_t untracked; /**< requests that could not be followed */
     uint64_t clamped;   /**< events whose clock had gone back */
     double sigma_ns;    /**< largest standard deviation of a timestamp's error */
     double bound_ns;    /**< largest bound of it */
-    double length_s;
+    double length_s;    /**< from the first event to the last */
 };
 
 /**
  * Make an archive of the raw files that a traced job left. Serial, without MPI; blocking.
- * @param directory  what was given to `ictus trace -o`
- * @param opts       NULL: the defaults, all zero
+ * @param directory    what was given to `ictus trace -o`
+ * @param opts         NULL: the defaults, all zero
  * @param[out] summary set only on success; may be NULL
+ * @param[out] why     says why on failure; may be NULL
  * @return ICTUS_OK, ICTUS_ERR_IO, ICTUS_ERR_FORMAT, ICTUS_ERR_EXISTS, ICTUS_ERR_NOMEM
  */
 ICTUS_API int ictus_trace_recover(const char *directory,
@@ -97,6 +100,7 @@ ICTUS_API int ictus_trace_recover(const char *directory,
  * arrow a message, microseconds from the start with three decimals. Serial; blocking.
  * @param archive  the directory or its traces.otf2
  * @param out      an open file; the caller closes it
+ * @param[out] why says why on failure; may be NULL
  * @return ICTUS_OK, ICTUS_ERR_IO, ICTUS_ERR_FORMAT, ICTUS_ERR_NOMEM
  */
 ICTUS_API int ictus_trace_export_perfetto(const char *archive, FILE *out, struct ictus_why *why);
@@ -104,6 +108,8 @@ ICTUS_API int ictus_trace_export_perfetto(const char *archive, FILE *out, struct
 /**
  * Write a table of regions: how often, how long in all, shortest, mean and longest.
  * @param archive  the directory or its traces.otf2
+ * @param out      an open file; the caller closes it
+ * @param[out] why says why on failure; may be NULL
  * @return ICTUS_OK, ICTUS_ERR_IO, ICTUS_ERR_FORMAT, ICTUS_ERR_NOMEM
  */
 ICTUS_API int ictus_trace_print_profile(const char *archive, FILE *out, struct ictus_why *why);
