@@ -176,6 +176,12 @@ static double bound_rate(const struct keeper *keeper, double frequency)
     return fmax(fabs(b->rate_high - frequency), fabs(b->rate_low - frequency));
 }
 
+static void show_offset(struct keeper *keeper, int64_t now)
+{
+    keeper->system_offset_ns =
+        (double)(ictusi_timebase_real(&keeper->base, now) - ictusi_keeper_clock(keeper, now));
+}
+
 void ictusi_keeper_update(struct keeper *keeper, bool stepped)
 {
     struct page_clock next = keeper->clock;
@@ -185,6 +191,7 @@ void ictusi_keeper_update(struct keeper *keeper, bool stepped)
     const bool unlocked = !keeper->published || keeper->clock.state == ICTUS_LOCK_UNLOCKED;
     if (!agreed && !(unlocked && guess(keeper, now, origin))) {
         if (keeper->published) {
+            show_offset(keeper, now);
             keeper->clock.state = state_of(keeper, now, false);
             ictusi_page_publish(&keeper->page, &keeper->clock);
         }
@@ -208,8 +215,7 @@ void ictusi_keeper_update(struct keeper *keeper, bool stepped)
     next.leap = keeper->sources[keeper->selected].leap;
     keeper->clock = next;
     keeper->published = true;
-    keeper->system_offset_ns =
-        (double)(ictusi_timebase_real(&keeper->base, now) - ictusi_keeper_clock(keeper, now));
+    show_offset(keeper, now);
     ictusi_page_publish(&keeper->page, &keeper->clock);
 }
 

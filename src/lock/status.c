@@ -125,6 +125,19 @@ void ictusi_keeper_report(struct keeper *keeper)
     ictusi_page_report(&keeper->page, &status);
 }
 
+/* The clock as a reader sees it: what a slew has still to remove counts as error. */
+static void fill_clock(const struct keeper *keeper, int64_t now, struct ictus_lock_poll *poll)
+{
+    const struct page_clock *c = &keeper->clock;
+    const double s = (double)(now - c->anchor) / 1e9;
+    const double left = fmax(0.0, fabs(c->slew_ns) - c->slew_rate * s * 1e9);
+    poll->estimate_ns = ictusi_page_sigma(c, s) + left;
+    poll->bound_ns = c->bound_ns + s * c->bound_rate + left;
+    poll->clock_ns =
+        (double)(ictusi_keeper_clock(keeper, now) - ictusi_timebase_real(&keeper->base, now));
+    poll->utc_ns = ictusi_keeper_clock(keeper, now);
+}
+
 void ictusi_keeper_poll(const struct keeper *keeper, const struct upstream *source,
                         enum upstream_event event, struct ictus_lock_poll *poll)
 {
@@ -136,7 +149,7 @@ void ictusi_keeper_poll(const struct keeper *keeper, const struct upstream *sour
     memset(poll, 0, sizeof(*poll));
     poll->source = source->name;
     poll->event = ictusi_upstream_event_name(event);
-    poll->utc_ns = keeper->published ? ictusi_keeper_clock(keeper, now) : ictusi_real_now();
+    poll->utc_ns = ictusi_real_now();
     poll->interval_s = source->interval_s;
     poll->exchanges = source->last.count;
     poll->used = source->last.used;
@@ -159,6 +172,8 @@ void ictusi_keeper_poll(const struct keeper *keeper, const struct upstream *sour
     poll->sigma_y = ictusi_stability_at(&d->stability, source->interval_s, d->walk_ns2_per_s3);
     poll->raw_offset_ns =
         (double)(source->last.local + source->last.offset_ns - real) + source->last.offset_frac;
-    poll->clock_ns = -keeper->system_offset_ns;
     poll->state = (enum ictus_lock_state)keeper->clock.state;
+    if (keeper->published) {
+        fill_clock(keeper, now, poll);
+    }
 }
