@@ -192,6 +192,14 @@ static void answer_metrics(struct runner *runner)
     free(body);
 }
 
+/* Heard and done with: one left pending would end the process once the mask is as it was. */
+static void take_signals(int fd)
+{
+    struct signalfd_siginfo info;
+    while (read(fd, &info, sizeof(info)) > 0) {
+    }
+}
+
 /* Sleep until an instant, answering whoever asks meanwhile. */
 static void wait_until(struct runner *runner, int64_t due)
 {
@@ -207,6 +215,7 @@ static void wait_until(struct runner *runner, int64_t due)
             continue;
         }
         if (events[0].revents) {
+            take_signals(runner->signals);
             runner->stop = true;
         }
         if (events[1].revents) {

@@ -283,6 +283,14 @@ static void close_all(struct serving *s)
     ictus_lock_close(s->lock);
 }
 
+/* Heard and done with: one left pending would end the process once the mask is as it was. */
+static void take_signals(int fd)
+{
+    struct signalfd_siginfo info;
+    while (read(fd, &info, sizeof(info)) > 0) {
+    }
+}
+
 static void loop(struct serving *s)
 {
     enum { SIGNALS = SOCKETS, METRICS = SOCKETS + 1, EVENTS = SOCKETS + 2, REFRESH_MS = 1000 };
@@ -307,7 +315,10 @@ static void loop(struct serving *s)
         if (ready > 0 && events[METRICS].revents) {
             answer_metrics(s);
         }
-        s->stop = ready > 0 && events[SIGNALS].revents;
+        if (ready > 0 && events[SIGNALS].revents) {
+            take_signals(s->signals);
+            s->stop = true;
+        }
     }
 }
 
