@@ -9,6 +9,7 @@
 #include <ictus/text.h>
 #include <math.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +25,15 @@ static const double pulse_sigma_ns = 1000.0;
 static const double pulse_bound_ns = 1e5;
 static const double stale_ns = 1e10;
 
+/* How long a connection may take to be made, at first and again; and how soon it is tried again. */
+enum { PATIENCE_MS = 5000, AGAIN_MS = 300 };
+static const int64_t retry_ns = INT64_C(5000000000);
+
 struct gpsd_reference {
     struct reference base;
-    int fd;
+    char host[128], port[16];
+    int fd; /* -1: gpsd went away */
+    int64_t retry_at;
     bool pulses; /* once pulses come, reports are left alone */
     size_t length;
     char buffer[BUFFER_BYTES];
@@ -73,62 +80,89 @@ bool ictusi_gpsd_sample(const char *line, const struct timebase *base, struct sa
     return true;
 }
 
-static int connect_to(const char *host, const char *port, int *fd, struct ictus_why *why)
+static bool connects(int fd, const struct addrinfo *a, int patience_ms)
 {
+    int failed = 0;
+    socklen_t length = sizeof(failed);
+    if (connect(fd, a->ai_addr, a->ai_addrlen) == 0) {
+        return true;
+    }
+    struct pollfd event = {.fd = fd, .events = POLLOUT};
+    if (errno != EINPROGRESS) {
+        return false;
+    }
+    if (poll(&event, 1, patience_ms) <= 0) {
+        errno = ETIMEDOUT;
+        return false;
+    }
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &length) == 0) {
+        errno = failed;
+    }
+    return failed == 0;
+}
+
+static int connect_to(struct gpsd_reference *r, int patience_ms, struct ictus_why *why)
+{
+    static const char watch[] = "?WATCH={\"enable\":true,\"json\":true,\"pps\":true}\n";
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *list = NULL;
-    const int code = getaddrinfo(host, port, &hints, &list);
+    const int code = getaddrinfo(r->host, r->port, &hints, &list);
     if (code) {
-        return ictus_because(why, ICTUS_ERR_IO, "cannot resolve gpsd's host '%.60s': %s", host,
+        return ictus_because(why, ICTUS_ERR_IO, "cannot resolve gpsd's host '%.60s': %s", r->host,
                              gai_strerror(code));
     }
-    *fd = -1;
-    for (const struct addrinfo *a = list; a && *fd < 0; a = a->ai_next) {
-        *fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (*fd >= 0 && connect(*fd, a->ai_addr, a->ai_addrlen) < 0) {
-            (void)close(*fd);
-            *fd = -1;
+    for (const struct addrinfo *a = list; a && r->fd < 0; a = a->ai_next) {
+        r->fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (r->fd >= 0 && (!connects(r->fd, a, patience_ms) ||
+                           send(r->fd, watch, sizeof(watch) - 1, MSG_NOSIGNAL) < 0)) {
+            const int reason = errno;
+            (void)close(r->fd);
+            r->fd = -1;
+            errno = reason;
         }
     }
     freeaddrinfo(list);
-    return *fd >= 0 ? ICTUS_OK
-                    : ictus_because(why, ICTUS_ERR_IO, "cannot reach gpsd at %.60s port %.10s: %s",
-                                    host, port, strerror(errno));
+    r->length = 0;
+    return r->fd >= 0
+               ? ICTUS_OK
+               : ictus_because(why, ICTUS_ERR_IO, "cannot reach gpsd at %.60s port %.10s: %s",
+                               r->host, r->port, strerror(errno));
 }
 
 static int gpsd_open(const char *argument, struct reference **reference, struct ictus_why *why)
 {
-    static const char watch[] = "?WATCH={\"enable\":true,\"json\":true,\"pps\":true}\n";
-    char host[128] = "localhost";
-    const char *port = "2947";
     const char *colon = strrchr(argument, ':');
     const size_t length = colon ? (size_t)(colon - argument) : strlen(argument);
-    if (length >= sizeof(host)) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "gpsd: the host's name is too long");
-    }
-    if (length) {
-        memcpy(host, argument, length);
-        host[length] = '\0';
-    }
-    if (colon) {
-        port = colon + 1;
-    }
     struct gpsd_reference *r = calloc(1, sizeof(*r));
     if (!r) {
         return ICTUS_ERR_NOMEM;
     }
     r->base.ops = &ictusi_reference_gpsd;
-    int err = connect_to(host, port, &r->fd, why);
-    if (!err && send(r->fd, watch, sizeof(watch) - 1, MSG_NOSIGNAL) < 0) {
-        (void)close(r->fd);
-        err = ictus_because(why, ICTUS_ERR_IO, "cannot talk to gpsd: %s", strerror(errno));
+    r->fd = -1;
+    if (length >= sizeof(r->host)) {
+        free(r);
+        return ictus_because(why, ICTUS_ERR_SPEC, "gpsd: the host's name is too long");
     }
+    (void)snprintf(r->host, sizeof(r->host), "%.*s", length ? (int)length : 9,
+                   length ? argument : "localhost");
+    (void)snprintf(r->port, sizeof(r->port), "%.15s", colon ? colon + 1 : "2947");
+    const int err = connect_to(r, PATIENCE_MS, why);
     if (err) {
         free(r);
         return err;
     }
     *reference = &r->base;
     return ICTUS_OK;
+}
+
+/* gpsd went away: it is started again some time, and is asked for now and then. */
+static void come_back(struct gpsd_reference *r, int64_t now)
+{
+    if (now >= r->retry_at) {
+        r->retry_at = now + retry_ns;
+        r->pulses = false;
+        (void)connect_to(r, AGAIN_MS, NULL);
+    }
 }
 
 /* @return 1 with a sample that counts */
@@ -149,11 +183,19 @@ static int gpsd_read(struct reference *reference, struct timebase *base, int64_t
     int count = 0;
     (void)utc_ns;
     (void)ictusi_timebase_read(base);
-    for (;;) {
+    if (r->fd < 0) {
+        come_back(r, base->raw);
+    }
+    while (r->fd >= 0) {
         const size_t room = sizeof(r->buffer) - 1 - r->length;
         const ssize_t got = recv(r->fd, r->buffer + r->length, room, MSG_DONTWAIT);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+            break;
+        }
         if (got <= 0) {
-            return count ? count : got == 0 ? ICTUS_ERR_IO : 0;
+            (void)close(r->fd);
+            r->fd = -1;
+            break;
         }
         r->length += (size_t)got;
         r->buffer[r->length] = '\0';
@@ -172,12 +214,15 @@ static int gpsd_read(struct reference *reference, struct timebase *base, int64_t
             r->length = 0; /* a line of 16 KiB is none of gpsd's */
         }
     }
+    return count;
 }
 
 static void gpsd_close(struct reference *reference)
 {
     struct gpsd_reference *r = container_of(reference, struct gpsd_reference, base);
-    (void)close(r->fd);
+    if (r->fd >= 0) {
+        (void)close(r->fd);
+    }
     free(r);
 }
 

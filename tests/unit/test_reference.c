@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -220,6 +221,120 @@ static void test_gpsd(void)
     }
 }
 
+static int listen_on(int *port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)*port)};
+    socklen_t length = sizeof(at);
+    const int on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    REQUIRE(bind(fd, (const struct sockaddr *)(const void *)&at, sizeof(at)) == 0);
+    REQUIRE(listen(fd, 1) == 0);
+    REQUIRE(getsockname(fd, (struct sockaddr *)(void *)&at, &length) == 0);
+    *port = ntohs(at.sin_port);
+    return fd;
+}
+
+/* gpsd's greeting, then a report of now in two pieces, and a pulse. */
+static void report(int fd, const char *class)
+{
+    char line[256];
+    const int64_t now = ictusi_real_now();
+    const int length =
+        snprintf(line, sizeof(line),
+                 "{\"class\":\"%s\",\"real_sec\":%lld,\"real_nsec\":%lld,\"clock_sec\":%lld,"
+                 "\"clock_nsec\":%lld}\n",
+                 class, (long long)(now / s), (long long)(now % s), (long long)(now / s),
+                 (long long)(now % s));
+    REQUIRE(send(fd, line, 20, 0) == 20);
+    REQUIRE(send(fd, line + 20, (size_t)length - 20, 0) == length - 20);
+}
+
+static int accept_watcher(int listener)
+{
+    char text[64];
+    const int fd = accept(listener, NULL, NULL);
+    REQUIRE(fd >= 0 && recv(fd, text, sizeof(text), 0) > 7);
+    CHECK(strncmp(text, "?WATCH=", 7) == 0);
+    return fd;
+}
+
+/* gpsd over its connection: pieces of lines, a pulse, noise; and it dies and comes back. */
+static void test_gpsd_socket(void)
+{
+    struct reference *reference = NULL;
+    struct ictus_why why;
+    struct sample samples[4];
+    struct timebase base = {0};
+    char spec[64];
+    int port = 0;
+    int listener = listen_on(&port);
+    (void)snprintf(spec, sizeof(spec), "gpsd:127.0.0.1:%d", port);
+    REQUIRE(ictusi_reference_open(spec, &reference, &why) == ICTUS_OK);
+    int gpsd = accept_watcher(listener);
+    CHECK(ictusi_reference_read(reference, &base, 0, samples, 4) == 0);
+    report(gpsd, "TPV");
+    report(gpsd, "TOFF");
+    CHECK(ictusi_reference_read(reference, &base, 0, samples, 4) == 1 && !samples[0].kernel);
+    CHECK_NEAR((double)(samples[0].offset_ns + samples[0].local - base.real), 0, 1e9);
+    report(gpsd, "PPS");
+    report(gpsd, "TOFF"); /* no longer listened to */
+    CHECK(ictusi_reference_read(reference, &base, 0, samples, 4) == 1 && samples[0].kernel);
+    static char noise[40000];
+    memset(noise, 'x', sizeof(noise));
+    REQUIRE(send(gpsd, noise, sizeof(noise), 0) == (ssize_t)sizeof(noise));
+    REQUIRE(send(gpsd, "\n", 1, 0) == 1);
+    report(gpsd, "PPS");
+    CHECK(ictusi_reference_read(reference, &base, 0, samples, 4) == 1);
+    (void)close(gpsd);
+    CHECK(ictusi_reference_read(reference, &base, 0, samples, 4) == 0);
+    /* Asked for again at once, and then now and then; a clock without pulses is one again. */
+    CHECK(ictusi_reference_read(reference, &base, 0, samples, 4) == 0);
+    gpsd = accept_watcher(listener);
+    report(gpsd, "TOFF");
+    CHECK(ictusi_reference_read(reference, &base, 0, samples, 4) == 1 && !samples[0].kernel);
+    (void)close(gpsd);
+    (void)close(listener);
+    CHECK(ictusi_reference_read(reference, &base, 0, samples, 4) == 0);
+    CHECK(ictusi_reference_read(reference, &base, 0, samples, 4) == 0); /* nobody there */
+    ictusi_reference_close(reference);
+}
+
+/* A segment of our own, as a feeder would fill it. */
+static void test_shm_segment(void)
+{
+    struct reference *reference = NULL;
+    struct ictus_why why;
+    struct sample samples[2];
+    struct timebase base = {0};
+    const int unit = 128 + getpid() % 128;
+    char spec[32];
+    const int id =
+        shmget(0x4e545030 + unit, sizeof(struct shm_segment), IPC_CREAT | IPC_EXCL | 0600);
+    if (id < 0) {
+        return; /* somebody has it, or there is none here */
+    }
+    struct shm_segment *segment = shmat(id, NULL, 0);
+    (void)snprintf(spec, sizeof(spec), "shm:%d", unit);
+    const int err = ictusi_reference_open(spec, &reference, &why);
+    CHECK(err == ICTUS_OK);
+    if (!err && (intptr_t)segment != -1) {
+        const int64_t now = ictusi_real_now();
+        CHECK(ictusi_reference_read(reference, &base, 0, samples, 2) == 0);
+        segment->mode = 0;
+        segment->precision = -20;
+        segment->local_s = segment->reference_s = now / s;
+        segment->local_us = segment->reference_us = (int)(now % s / 1000);
+        segment->valid = 1;
+        CHECK(ictusi_reference_read(reference, &base, 0, samples, 2) == 1);
+        segment->valid = 1; /* the same sample once more */
+        CHECK(ictusi_reference_read(reference, &base, 0, samples, 2) == 0);
+        ictusi_reference_close(reference);
+    }
+    (void)shmdt(segment);
+    (void)shmctl(id, IPC_RMID, NULL);
+}
+
 static int card_answers(int fd, unsigned long request, void *argument)
 {
     struct ptp_sys_offset_extended *a = argument;
@@ -309,6 +424,8 @@ int main(void)
     test_sock();
     test_sock_socket();
     test_gpsd();
+    test_gpsd_socket();
+    test_shm_segment();
     test_card();
     test_fallback();
     test_steer();
