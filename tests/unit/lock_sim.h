@@ -20,6 +20,7 @@ struct sim {
     double now_s;
     double phase_ns, frequency;    /* remote minus local; ns/s: the truth */
     double walk;                   /* of the frequency, ns/s per root second */
+    double warm, warm_period_s;    /* the room: a sine in the frequency, ns/s */
     double base_ns[2], wait_ns[2]; /* there and back */
     double loss;
 };
@@ -29,6 +30,7 @@ static inline void sim_init(struct sim *s, uint64_t seed)
     const struct sim defaults = {.phase_ns = 5e6,
                                  .frequency = 2e4,
                                  .walk = 1.0,
+                                 .warm_period_s = 1.0,
                                  .base_ns = {1e5, 1e5},
                                  .wait_ns = {2e4, 2e4}};
     *s = defaults;
@@ -40,7 +42,9 @@ static inline void sim_advance(struct sim *s, double dt)
     /* Phase and frequency of an integrated random walk, exactly. */
     const double a = s->walk * sqrt(dt) * ictusi_rng_normal(&s->rng);
     const double b = s->walk * sqrt(dt * dt * dt / 12.0) * ictusi_rng_normal(&s->rng);
-    s->phase_ns += s->frequency * dt + a * dt / 2.0 + b;
+    const double turn = 6.283185307179586 / s->warm_period_s;
+    const double warm = s->warm / turn * (cos(turn * s->now_s) - cos(turn * (s->now_s + dt)));
+    s->phase_ns += s->frequency * dt + a * dt / 2.0 + b + warm;
     s->frequency += a;
     s->now_s += dt;
 }

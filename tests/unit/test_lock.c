@@ -160,6 +160,94 @@ static void test_holdover(void)
     }
 }
 
+/* What may happen to a clock between morning and evening, by the hour. */
+static void day(struct sim *s, bool asymmetric)
+{
+    const double hour = s->now_s / 3600.0;
+    const double detour = hour >= 3.0 && hour < 4.0 ? 4e5 : 0.0; /* another route */
+    s->base_ns[0] = 1e5 + detour;
+    s->base_ns[1] = 1e5 + (asymmetric ? 0.0 : detour);
+    s->wait_ns[0] = hour >= 6.0 && hour < 7.0 ? 1e6 : 2e4; /* a full network, one way */
+    s->loss = hour >= 8.0 && hour < 9.0 ? 1.0 : 0.05;      /* the server is away */
+    s->warm = 300.0;                                       /* 0.3 ppm up and down */
+    s->warm_period_s = 6.0 * 3600.0;
+}
+
+struct tally {
+    long seconds, violations, doubtful; /* judged; out of the bound; beyond five sigma */
+    double worst_ns;
+    int steps;
+};
+
+static void live_a_day(struct sim *s, bool asymmetric, const struct interval_options *o,
+                       struct tally *tally)
+{
+    static struct run r;
+    double interval = o->tmin_s, next = 0.0;
+    int polled = 0;
+    ictusi_discipline_init(&r.d, ICTUS_LOCK_ADAPTIVE, 0.0, 120.0);
+    ictusi_bound_init(&r.bound, 1e-6);
+    ictusi_delays_reset(&r.delays);
+    memset(tally, 0, sizeof(*tally));
+    while (s->now_s < 12 * 3600.0) {
+        day(s, asymmetric);
+        if (s->now_s >= next) {
+            struct sample samples[GROUP_MAX];
+            struct measurement m;
+            const size_t got = sim_group(s, 5, samples);
+            if (ictusi_group_combine(samples, got, true, &r.delays, &m)) {
+                const enum discipline_event event = ictusi_discipline_update(&r.d, &m);
+                tally->steps += event == DISCIPLINE_STEPPED;
+                for (size_t i = 0; event != DISCIPLINE_GLITCH && i < got; i++) {
+                    (void)ictusi_bound_add(&r.bound, &samples[i]);
+                }
+                interval = ictusi_interval_next(o, &r.d, interval).interval_s;
+            }
+            next = s->now_s + fmin(interval, ictusi_interval_start(o->tmin_s, polled++));
+        }
+        sim_advance(s, 4.0);
+        if (s->now_s < 600.0) {
+            continue;
+        }
+        double low = 0.0, high = 0.0;
+        const struct kalman k = ictusi_discipline_predict(&r.d, sim_local(s));
+        const double e = (double)r.d.origin_ns + k.phase - s->phase_ns;
+        ictusi_bound_at(&r.bound, sim_local(s), &low, &high);
+        const double truth = s->phase_ns - (double)r.bound.origin_ns;
+        tally->seconds++;
+        tally->violations += truth < low || truth > high;
+        tally->doubtful += fabs(e) > 5.0 * sqrt(k.pp);
+        tally->worst_ns = fmax(tally->worst_ns, fabs(e));
+    }
+}
+
+/* Half a day: the room warms and cools, routes change, the network fills, the server goes away for
+ * an hour. The bound holds all the time, and sigma knows unless the path turned asymmetric. */
+static void test_hours(void)
+{
+    static const struct interval_options quick = {.tmin_s = 16.0,
+                                                  .tmax_s = 16.0,
+                                                  .exchanges = 5,
+                                                  .exchanges_max = 32,
+                                                  .policy = ICTUS_LOCK_FIXED},
+                                         best = {.tmin_s = 8.0,
+                                                 .tmax_s = 1024.0,
+                                                 .exchanges = 5,
+                                                 .exchanges_max = 32,
+                                                 .policy = ICTUS_LOCK_BEST};
+    struct sim s;
+    struct tally tally;
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        const bool asymmetric = seed % 2;
+        sim_init(&s, 500 + seed);
+        live_a_day(&s, asymmetric, seed < 2 ? &quick : &best, &tally);
+        CHECK(tally.violations == 0);
+        CHECK(tally.worst_ns < 1e6);
+        CHECK(asymmetric || tally.doubtful < tally.seconds / 20);
+        CHECK(tally.steps < 6);
+    }
+}
+
 static void test_intervals(void)
 {
     static struct run r;
@@ -271,6 +359,7 @@ int main(void)
     test_bound_on_bad_paths();
     test_steps();
     test_holdover();
+    test_hours();
     test_intervals();
     test_stability();
     test_selection();
