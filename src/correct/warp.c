@@ -95,7 +95,8 @@ static int64_t backward_shift(const struct warp *warp, int64_t time)
     if (shift <= 0) {
         return 0;
     }
-    const double left = (double)(points->time[q] - time);
+    /* Events of damaged archives may lie behind the point that they lead to. */
+    const double left = time < points->time[q] ? (double)(points->time[q] - time) : 0.0;
     double slope = warp->slope;
     if (q > warp->start) {
         const double passed = (double)(points->time[q] - points->time[q - 1]);

@@ -135,6 +135,25 @@ static void test_warp(void)
     ictusi_points_fini(&points);
 }
 
+/* In a damaged archive events may lie far behind the point that they lead to: it still leads. */
+static void test_warp_behind(void)
+{
+    struct points points;
+    const int64_t far = INT64_C(1) << 62;
+    REQUIRE(ictusi_points_init(&points, 2, NULL) == 0);
+    set_point(&points, 0, 1000, 0, -1);
+    set_point(&points, 1, 1001, INT64_C(1) << 40, -1);
+    points.gap[0] = 1;
+    points.gap[1] = 3;
+    struct warp warp = {.points = &points, .end = 2, .decay = 0.5, .slope = 0.01};
+    CHECK(ictusi_warp_event(&warp, 1000) == 1000);
+    const uint64_t out = ictusi_warp_event(&warp, (uint64_t)far);
+    CHECK(out >= 1000 && out <= (uint64_t)points.value[1]);
+    CHECK(ictusi_warp_event(&warp, (uint64_t)far + 5) >= out);
+    CHECK(ictusi_warp_event(&warp, 1001) >= out);
+    ictusi_points_fini(&points);
+}
+
 static void test_clock_map(void)
 {
     static const int64_t times[] = {0, 1000, 3000};
@@ -202,6 +221,7 @@ int main(void)
     test_limit();
     test_random_ramps();
     test_warp();
+    test_warp_behind();
     test_clock_map();
     test_presync_of_neighbours();
     test_straighten();
