@@ -3,6 +3,7 @@
 """Compare logs of chronyd and of ictus lock; prints one line a figure. Called by figures."""
 import json
 import math
+import re
 import sys
 
 
@@ -56,6 +57,18 @@ def offsets(title, theirs, group, single):
           f"interleaved {sum(share)}/{len(share)}")
 
 
+def ptp(title, theirs, group):
+    with open(theirs, encoding="utf-8") as lines:
+        found = [re.search(r"master offset +(-?\d+) s0", line) for line in lines]
+    peer = [float(m.group(1)) for m in found if m][8:]
+    mine = [r["system_offset_ns"] for r in ours(group)]
+    if not peer:
+        print(f"{title}: ptp4l measured nothing")
+        return
+    print(f"{title}, ptp4l {sd(peer):.0f} ns (n={len(peer)}), ictus group of 5 {sd(mine):.0f} ns (n={len(mine)}), "
+          f"ratio {sd(mine) / sd(peer):.2f}; kernel stamps in {sum(r['stamps'] == 'kernel' for r in ours(group))} polls")
+
+
 def errors(title, theirs, group, single):
     # Both servers' clocks minus CLOCK_REALTIME, by the same probe over lo.
     series = [[r["system_offset_ns"] for r in ours(p)] for p in (theirs, group, single)]
@@ -69,6 +82,9 @@ def errors(title, theirs, group, single):
 def bound(title, *paths):
     for path in paths:
         rows = [r for r in ours(path) if r["state"] != "unlocked"]
+        if not rows:
+            print(f"{title}: never locked")
+            continue
         out = [r for r in rows if abs(r["clock_minus_system_ns"]) > r["bound_ns"]]
         worst = max(abs(r["clock_minus_system_ns"]) / r["bound_ns"] for r in rows)
         print(f"{title}: bound violated {len(out)} of {len(rows)} times, "
@@ -76,4 +92,4 @@ def bound(title, *paths):
 
 
 if __name__ == "__main__":
-    {"offsets": offsets, "errors": errors, "bound": bound}[sys.argv[1]](*sys.argv[2:])
+    {"offsets": offsets, "errors": errors, "bound": bound, "ptp": ptp}[sys.argv[1]](*sys.argv[2:])

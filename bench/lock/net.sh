@@ -100,3 +100,15 @@ net_chronyd() {
 }
 
 net_serve() { net_chronyd a server 'local stratum 5' 'allow all'; sleep 1; }
+
+# ptp4l in both namespaces, in software and free running: it measures and steers nothing. B is the client; its
+# log, four lines a second with its offset, is $NET_DIR/ptp.b.
+net_ptp4l() {
+    local ns
+    for ns in a b; do
+        printf '[global]\n%s\n' 'free_running 1' 'time_stamping software' "uds_address $NET_DIR/ptp.$ns.socket" \
+            'summary_interval -2' 'logAnnounceInterval -2' 'logSyncInterval -2' 'logMinDelayReqInterval -2' "slaveOnly $([ $ns = b ] && echo 1 || echo 0)" \
+            >"$NET_DIR/ptp.$ns.conf"
+        "bg_$ns" ptp4l -m -i ve0 -f "$NET_DIR/ptp.$ns.conf" >"$NET_DIR/ptp.$ns" 2>&1
+    done
+}
