@@ -7,6 +7,7 @@
 #include <ictus/text.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -63,7 +64,8 @@ static int open_event(uint32_t type, uint64_t config, int group)
         .config = config,
         .exclude_kernel = type == PERF_TYPE_HARDWARE,
         .exclude_hv = 1,
-        .read_format = PERF_FORMAT_GROUP,
+        .read_format =
+            PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
     };
     return (int)syscall(SYS_perf_event_open, &attr, 0, -1, group, PERF_FLAG_FD_CLOEXEC);
 }
@@ -141,6 +143,47 @@ int ictusi_metrics_choose(const char *names, struct metric_set *set, char *missi
     return ICTUS_OK;
 }
 
+/*
+ * A thread's perf events, in the order of the set. One read gets a whole group, but the kernel
+ * takes no group that the processor cannot count at once: the rest makes further groups, which
+ * then take turns.
+ */
+struct metric_events {
+    int fds[METRICS_MAX];
+    int count;
+    struct {
+        int leader, first, count;
+    } groups[METRICS_MAX];
+    int group_count;
+};
+
+static void open_next(struct metric_events *e, uint32_t type, uint64_t config)
+{
+    const int n = e->count++;
+    const int last = e->group_count - 1;
+    e->fds[n] = last >= 0 ? open_event(type, config, e->groups[last].leader) : -1;
+    if (e->fds[n] >= 0) {
+        e->groups[last].count++;
+        return;
+    }
+    e->fds[n] = open_event(type, config, -1);
+    e->groups[e->group_count].leader = e->fds[n];
+    e->groups[e->group_count].first = n;
+    e->groups[e->group_count].count = 1;
+    e->group_count++;
+}
+
+void ictusi_metrics_leave(struct recorder *r)
+{
+    for (int i = 0; r->events && i < r->events->count; i++) {
+        if (r->events->fds[i] >= 0) {
+            (void)close(r->events->fds[i]);
+        }
+    }
+    free(r->events);
+    r->events = NULL;
+}
+
 void ictusi_metrics_join(struct recorder *r)
 {
     const struct metric_set *set = &ictusi_tracer.metrics;
@@ -148,14 +191,34 @@ void ictusi_metrics_join(struct recorder *r)
         return;
     }
     r->after |= AFTER_SAMPLE;
-    if (r->perf_fd >= 0) {
-        (void)close(r->perf_fd); /* of the thread that had this recorder before */
-        r->perf_fd = -1;
-    }
-    for (int i = 0; i < set->count; i++) {
+    ictusi_metrics_leave(r);
+    r->events = set->perf_count ? calloc(1, sizeof(*r->events)) : NULL;
+    for (int i = 0; r->events && i < set->count; i++) {
         if (set->usage[i] < 0) {
-            const int fd = open_event(set->perf_type[i], set->perf_config[i], r->perf_fd);
-            r->perf_fd = r->perf_fd < 0 ? fd : r->perf_fd;
+            open_next(r->events, set->perf_type[i], set->perf_config[i]);
+        }
+    }
+}
+
+/* What a counter would have counted had it been on all the time. */
+static uint64_t scaled(uint64_t value, uint64_t enabled, uint64_t running)
+{
+    __extension__ typedef unsigned __int128 wide;
+    return running > 0 && running < enabled ? (uint64_t)((wide)value * enabled / running) : value;
+}
+
+/* The counters' values; 0 for one that cannot be read. */
+static void read_events(const struct metric_events *e, uint64_t *values)
+{
+    for (int g = 0; e && g < e->group_count; g++) {
+        struct {
+            uint64_t count, enabled, running, values[METRICS_MAX];
+        } group = {0};
+        if (e->groups[g].leader < 0 || read(e->groups[g].leader, &group, sizeof(group)) < 0) {
+            continue;
+        }
+        for (int i = 0; i < e->groups[g].count && i < (int)group.count; i++) {
+            values[e->groups[g].first + i] = scaled(group.values[i], group.enabled, group.running);
         }
     }
 }
@@ -183,7 +246,7 @@ static uint64_t usage_value(const struct rusage *usage, int which)
 void ictusi_metrics_sample(struct recorder *r)
 {
     const struct metric_set *set = &ictusi_tracer.metrics;
-    uint64_t group[METRICS_MAX + 1] = {0};
+    uint64_t counted[METRICS_MAX] = {0};
     struct rusage usage = {0};
     const uint64_t now = recorder_ticks(r);
     if (now - r->last_sample < ictusi_tracer.sample_ticks || !recorder_ready(r)) {
@@ -193,13 +256,11 @@ void ictusi_metrics_sample(struct recorder *r)
     if (set->perf_count < set->count) {
         (void)getrusage(RUSAGE_THREAD, &usage);
     }
-    if (r->perf_fd >= 0 && read(r->perf_fd, group, sizeof(group)) < 0) {
-        group[0] = 0;
-    }
+    read_events(r->events, counted);
     recorder_timed(r, RECORD_METRIC, METRIC_CLASS_COUNTERS, now);
     uint64_t *record = r->pos - 2;
-    for (int i = 0, next = 1; i < set->count; i++) {
-        *r->pos++ = set->usage[i] >= 0 ? usage_value(&usage, set->usage[i]) : group[next++];
+    for (int i = 0, next = 0; i < set->count; i++) {
+        *r->pos++ = set->usage[i] >= 0 ? usage_value(&usage, set->usage[i]) : counted[next++];
     }
     recorder_publish(
         record, record_head(RECORD_METRIC, 2 + (unsigned)set->count, METRIC_CLASS_COUNTERS, 0));

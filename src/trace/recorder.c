@@ -100,7 +100,6 @@ struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint
     r->type = MPI_DATATYPE_NULL;
     r->next_request = (uint64_t)thread << 40 | 1;
     r->fd = -1;
-    r->perf_fd = -1;
     if (open_file(r, setup) || map_window(r)) {
         const int why = errno;
         ictusi_recorder_free(r);
@@ -120,9 +119,6 @@ void ictusi_recorder_free(struct recorder *r)
     }
     if (r->fd >= 0) {
         (void)close(r->fd);
-    }
-    if (r->perf_fd >= 0) {
-        (void)close(r->perf_fd);
     }
     free(r->handles);
     free(r->statuses);

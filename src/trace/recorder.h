@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct metric_events;
 struct trace_comm;
 struct trace_request;
 
@@ -59,7 +60,7 @@ struct recorder {
     uint64_t file_bytes, limit_bytes;
     int fd;
     uint32_t thread;
-    int perf_fd; /* the group of hardware counters, or -1 */
+    struct metric_events *events; /* of perf, or NULL */
 };
 
 /* What all recorders of a process have in common. */

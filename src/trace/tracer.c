@@ -61,6 +61,7 @@ void ictusi_trace_thread_ended(void *recorder)
     ictusi_trace_active = NULL;
     (void)pthread_mutex_lock(&t->lock);
     t->spare[t->spare_count++] = recorder;
+    ictusi_metrics_leave(recorder);
     (void)pthread_mutex_unlock(&t->lock);
 }
 
