@@ -18,7 +18,7 @@ struct trace_options {
     const char *output, *clock, *filter, *metrics, *scratch, *recover, *profile;
     double metrics_every_s, resync_every_s;
     int64_t resync_barriers, requests;
-    uint64_t buffer, limit;
+    uint64_t buffer, window, limit;
     int export;
     bool force, keep, raw, off, quiet, local;
 };
@@ -46,12 +46,14 @@ static const struct option_row rows[] = {
      "counters: page_faults,context_switches,cycles,..."},
     {"metrics-every", 0, OPTION_SECONDS, AT(metrics_every_s), "1ms", 0, 3600, NULL, "TIME",
      "between two samples of a thread"},
-    {"buffer", 0, OPTION_BYTES, AT(buffer), "8M", 65536, 1e12, NULL, "BYTES",
-     "memory for events, per thread"},
+    {"buffer", 0, OPTION_BYTES, AT(buffer), "16M", 8388608, 1e12, NULL, "BYTES",
+     "memory that tracing may add to a process"},
+    {"window", 0, OPTION_BYTES, AT(window), "0", 0, 1e12, NULL, "BYTES",
+     "of it for each thread's events; 0: a share"},
     {"limit", 0, OPTION_BYTES, AT(limit), "0", 0, 1e18, NULL, "BYTES",
      "of raw events, per thread; 0: none"},
-    {"requests", 0, OPTION_INT, AT(requests), "262144", 16, 1e9, NULL, "N",
-     "active at a time in a process"},
+    {"requests", 0, OPTION_INT, AT(requests), "0", 0, 1e9, NULL, "N",
+     "active at a time in a process; 0: as --buffer allows"},
     {"scratch", 0, OPTION_TEXT, AT(scratch), NULL, 0, 0, NULL, "DIR",
      "directory of the raw files, e.g. on a local disk"},
     {"keep", 0, OPTION_FLAG, AT(keep), NULL, 0, 0, NULL, NULL, "keep the raw files"},
@@ -132,6 +134,7 @@ static void set_environment(const struct trace_options *o, const char *library)
     set_number("ICTUS_TRACE_RESYNC_EVERY", "%.9f", o->resync_every_s);
     set_number("ICTUS_TRACE_RESYNC_BARRIERS", "%.0f", (double)o->resync_barriers);
     set_number("ICTUS_TRACE_BUFFER", "%.0f", (double)o->buffer);
+    set_number("ICTUS_TRACE_WINDOW", "%.0f", (double)o->window);
     set_number("ICTUS_TRACE_LIMIT", "%.0f", (double)o->limit);
     set_number("ICTUS_TRACE_REQUESTS", "%.0f", (double)o->requests);
     set_text("ICTUS_TRACE_FORCE", o->force ? "1" : NULL);

@@ -13,7 +13,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EVENT_CHUNK_BYTES = 1 << 20, DEFINITION_CHUNK_BYTES = 1 << 22 };
+/*
+ * Chunks are as small as OTF2 takes them: it clears those of writers and readers alike, and below
+ * 4 MiB collects them in a buffer of that size a file anyway. A record must fit in a chunk, and the
+ * longest is a group of all processes.
+ */
+static uint64_t definition_chunk(int processes)
+{
+    const uint64_t wanted = 64 * (uint64_t)processes;
+    const uint64_t most = wanted < OTF2_CHUNK_SIZE_MAX ? wanted : OTF2_CHUNK_SIZE_MAX;
+    return most > OTF2_CHUNK_SIZE_MIN ? most : OTF2_CHUNK_SIZE_MIN;
+}
 
 static OTF2_FlushType before_flush(void *user, OTF2_FileType type, OTF2_LocationRef location,
                                    void *caller, bool final)
@@ -29,9 +39,9 @@ static OTF2_FlushType before_flush(void *user, OTF2_FileType type, OTF2_Location
 OTF2_Archive *ictusi_archive_open(const struct archive_options *options)
 {
     static const OTF2_FlushCallbacks flush = {.otf2_pre_flush = before_flush};
-    OTF2_Archive *archive =
-        OTF2_Archive_Open(options->directory, "traces", OTF2_FILEMODE_WRITE, EVENT_CHUNK_BYTES,
-                          DEFINITION_CHUNK_BYTES, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+    OTF2_Archive *archive = OTF2_Archive_Open(
+        options->directory, "traces", OTF2_FILEMODE_WRITE, OTF2_CHUNK_SIZE_MIN,
+        definition_chunk(options->processes), OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
     if (archive) {
         (void)OTF2_Archive_SetFlushCallbacks(archive, &flush, NULL);
         (void)ictusi_chunks_attach(archive);

@@ -30,7 +30,8 @@ struct archive_options {
     const char *directory, *raw;
     bool local; /* timestamps stay on the local clocks */
     int64_t shift_ns;
-    int counters; /* sampled a time */
+    int counters;  /* sampled a time */
+    int processes; /* of the job */
 };
 
 /* Open for writing; callbacks are set by the caller afterwards. NULL on failure. */

@@ -356,7 +356,7 @@ static unsigned least_words(unsigned kind)
 /* Let go of the memory behind what was read, so that not even a window of it is held. */
 static void release_read(char **from, const uint64_t *to)
 {
-    enum { STEP_BYTES = 1 << 18 }; /* whole pages; windows begin with one */
+    enum { STEP_BYTES = 1 << 16 }; /* whole pages; windows begin with one */
     while ((const char *)to - *from >= STEP_BYTES) {
         (void)madvise(*from, STEP_BYTES, MADV_DONTNEED);
         *from += STEP_BYTES;

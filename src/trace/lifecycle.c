@@ -112,11 +112,14 @@ static int open_log(struct tracer *t, struct ictus_why *why)
 
 static int make_tables(struct tracer *t, struct ictus_why *why)
 {
-    if (ictusi_table_init(&t->requests, (size_t)t->settings.requests,
-                          sizeof(struct trace_request)) ||
-        ictusi_table_init(&t->comms, 1 << 18, sizeof(struct trace_comm *)) ||
-        ictusi_table_init(&t->windows, 1 << 16, sizeof(struct trace_window *)) ||
-        ictusi_table_init(&t->counters, 1 << 16, sizeof(uint64_t))) {
+    const size_t requests =
+        t->settings.requests > 0
+            ? (size_t)t->settings.requests
+            : ictusi_table_slots(ictusi_settings_table(&t->settings), sizeof(struct trace_request));
+    if (ictusi_table_init(&t->requests, requests, sizeof(struct trace_request)) ||
+        ictusi_table_init(&t->comms, 1 << 14, sizeof(struct trace_comm *)) ||
+        ictusi_table_init(&t->windows, 1 << 13, sizeof(struct trace_window *)) ||
+        ictusi_table_init(&t->counters, 1 << 14, sizeof(uint64_t))) {
         return ictus_because(why, ICTUS_ERR_NOMEM, "no memory for the tables of handles");
     }
     return ICTUS_OK;
@@ -162,7 +165,7 @@ static int prepare(struct tracer *t, struct ictus_why *why)
     }
     t->setup.rank = (uint32_t)t->rank;
     t->setup.table_hash = TRACE_TABLE_HASH;
-    t->setup.window_bytes = t->settings.buffer_bytes;
+    t->windows_left = ictusi_settings_windows(&t->settings);
     t->setup.limit_bytes = t->settings.limit_bytes ? t->settings.limit_bytes : UINT64_MAX;
     err = ictusi_directory_raw(&t->settings, t->setup.directory, sizeof(t->setup.directory), why);
     if (!err) {
@@ -314,6 +317,18 @@ void ictusi_trace_start(unsigned function, struct early_stamp entered, int provi
     begin(t, function, entered, returned);
 }
 
+/* Recording is over: its memory is what the archive is written in. */
+static void rest(struct tracer *t)
+{
+    for (uint32_t i = 0; i < t->recorder_count; i++) {
+        ictusi_recorder_rest(t->recorders[i]);
+    }
+    if (ictusi_trace_self) {
+        ictusi_recorder_leave_room(ictusi_trace_self);
+    }
+    ictusi_table_clear(&t->requests);
+}
+
 void ictusi_trace_finish(void)
 {
     struct tracer *t = &ictusi_tracer;
@@ -343,6 +358,7 @@ void ictusi_trace_finish(void)
     for (uint32_t i = 0; i < t->recorder_count; i++) {
         lost += t->recorders[i]->lost;
     }
+    rest(t);
     ictusi_trace_log("E\t%llu\t%llu", (unsigned long long)lost,
                      (unsigned long long)atomic_load(&t->untracked));
     if (!t->settings.raw) {

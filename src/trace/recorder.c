@@ -66,7 +66,7 @@ static int open_file(struct recorder *r, const struct recorder_setup *setup)
 {
     char path[4096];
     struct raw_header header = {.table_hash = setup->table_hash,
-                                .window_bytes = setup->window_bytes,
+                                .window_bytes = r->window_bytes,
                                 .rank = setup->rank,
                                 .thread = r->thread,
                                 .pid = (uint64_t)getpid()};
@@ -85,7 +85,8 @@ static int open_file(struct recorder *r, const struct recorder_setup *setup)
     return 0;
 }
 
-struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint32_t thread)
+struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint32_t thread,
+                                        size_t window_bytes)
 {
     struct recorder *r = calloc(1, sizeof(*r));
     if (!r) {
@@ -94,7 +95,7 @@ struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint
     r->thread = thread;
     r->clock = setup->clock;
     r->kind = setup->kind;
-    r->window_bytes = setup->window_bytes;
+    r->window_bytes = window_bytes;
     r->limit_bytes = setup->limit_bytes;
     r->comm = MPI_COMM_NULL;
     r->type = MPI_DATATYPE_NULL;
@@ -109,6 +110,24 @@ struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint
     return r;
 }
 
+void ictusi_recorder_rest(struct recorder *r)
+{
+    if (r->window) {
+        (void)madvise(r->window, r->window_bytes, MADV_DONTNEED);
+    }
+}
+
+void ictusi_recorder_leave_room(struct recorder *r)
+{
+    free(r->handles);
+    free(r->statuses);
+    free(r->held);
+    r->handles = NULL;
+    r->statuses = NULL;
+    r->held = NULL;
+    r->room = 0;
+}
+
 void ictusi_recorder_free(struct recorder *r)
 {
     if (!r) {
@@ -120,9 +139,7 @@ void ictusi_recorder_free(struct recorder *r)
     if (r->fd >= 0) {
         (void)close(r->fd);
     }
-    free(r->handles);
-    free(r->statuses);
-    free(r->held);
+    ictusi_recorder_leave_room(r);
     free(r);
 }
 
@@ -141,6 +158,8 @@ bool ictusi_recorder_switch(struct recorder *r)
     }
     const uint64_t from = recorder_ticks(r);
     uint64_t *old = r->window;
+    /* Never two windows in memory. The old one stays mapped: it says so if there is no other. */
+    ictusi_recorder_rest(r);
     if (map_window(r)) {
         shut(r, errno);
         return false;

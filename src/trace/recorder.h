@@ -68,14 +68,20 @@ struct recorder_setup {
     char directory[3072];
     uint32_t rank;
     uint64_t table_hash;
-    size_t window_bytes;
     uint64_t limit_bytes;
     const struct ictus_clock *clock;
     enum tick_kind kind;
 };
 
 /* Make a thread's file and first window. @return NULL with errno set */
-struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint32_t thread);
+struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint32_t thread,
+                                        size_t window_bytes);
+
+/*
+ * Let go of the window's memory: the file has what is in it. Whoever writes there all the same, a
+ * thread behind MPI_Finalize, gets it back.
+ */
+void ictusi_recorder_rest(struct recorder *recorder);
 
 /* Unmap the window; the file stays. NULL is legal. */
 void ictusi_recorder_free(struct recorder *recorder);
@@ -85,6 +91,9 @@ bool ictusi_recorder_switch(struct recorder *recorder);
 
 /* Room for count requests in handles and statuses. @return false: no memory */
 bool ictusi_recorder_room(struct recorder *recorder, int count);
+
+/* Free that room; by the recorder's own thread. */
+void ictusi_recorder_leave_room(struct recorder *recorder);
 
 /* Write a flush that is due. */
 void ictusi_recorder_flush(struct recorder *recorder);

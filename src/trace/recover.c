@@ -231,6 +231,7 @@ int ictus_trace_recover(const char *directory, const struct ictus_trace_recover_
     }
     if (!err) {
         v.options.shift_ns = v.unified.shift_ns;
+        v.options.processes = v.size;
         v.options.counters = count_counters(&v.unified);
         err = write_archive(&v, summary ? summary : &unheard, why);
     }

@@ -33,9 +33,10 @@ static const struct setting_row rows[] = {
     {"ICTUS_TRACE_METRICS_EVERY", SETTING_SECONDS, AT(metrics_every_s), 0, "1ms", 0.0, 3600.0},
     {"ICTUS_TRACE_RESYNC_EVERY", SETTING_SECONDS, AT(resync_every_s), 0, "0", 0.0, 1e6},
     {"ICTUS_TRACE_RESYNC_BARRIERS", SETTING_INT, AT(resync_barriers), 0, "0", 0.0, 1e9},
-    {"ICTUS_TRACE_BUFFER", SETTING_BYTES, AT(buffer_bytes), 0, "8M", 65536.0, 1e12},
+    {"ICTUS_TRACE_BUFFER", SETTING_BYTES, AT(buffer_bytes), 0, "16M", 8388608.0, 1e12},
+    {"ICTUS_TRACE_WINDOW", SETTING_BYTES, AT(window_bytes), 0, "0", 0.0, 1e12},
     {"ICTUS_TRACE_LIMIT", SETTING_BYTES, AT(limit_bytes), 0, "0", 0.0, 1e18},
-    {"ICTUS_TRACE_REQUESTS", SETTING_INT, AT(requests), 0, "262144", 16.0, 1e9},
+    {"ICTUS_TRACE_REQUESTS", SETTING_INT, AT(requests), 0, "0", 0.0, 1e9},
     {"ICTUS_TRACE_FORCE", SETTING_FLAG, AT(force), 0, "0", 0.0, 1.0},
     {"ICTUS_TRACE_KEEP", SETTING_FLAG, AT(keep), 0, "0", 0.0, 1.0},
     {"ICTUS_TRACE_RAW", SETTING_FLAG, AT(raw), 0, "0", 0.0, 1.0},
@@ -101,7 +102,27 @@ int ictusi_settings_read(struct trace_settings *settings, struct ictus_why *why)
                                  row->variable, text, row->min, row->max);
         }
     }
-    /* Windows are mapped: whole pages. */
-    settings->buffer_bytes = (settings->buffer_bytes + 65535) / 65536 * 65536;
     return ICTUS_OK;
+}
+
+/* Windows are mapped: whole pages, and not so few that a thread maps all the time. */
+enum { WINDOW_STEP = 65536 };
+
+uint64_t ictusi_settings_windows(const struct trace_settings *settings)
+{
+    return settings->buffer_bytes / 2;
+}
+
+uint64_t ictusi_settings_window(const struct trace_settings *settings, uint64_t left)
+{
+    if (settings->window_bytes > 0) {
+        return (settings->window_bytes + WINDOW_STEP - 1) / WINDOW_STEP * WINDOW_STEP;
+    }
+    const uint64_t half = left / 2 / WINDOW_STEP * WINDOW_STEP;
+    return half > WINDOW_STEP ? half : WINDOW_STEP;
+}
+
+uint64_t ictusi_settings_table(const struct trace_settings *settings)
+{
+    return settings->buffer_bytes / 4;
 }

@@ -5,6 +5,7 @@
 
 #include <ictus/error.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct trace_settings {
@@ -16,9 +17,10 @@ struct trace_settings {
     double metrics_every_s;
     double resync_every_s;   /* 0: only at start and end */
     int64_t resync_barriers; /* after every n-th barrier of MPI_COMM_WORLD; 0: never */
-    uint64_t buffer_bytes;   /* per thread */
+    uint64_t buffer_bytes;   /* of memory that the tracer may add to a process */
+    uint64_t window_bytes;   /* of each thread; 0: a share of the buffer */
     uint64_t limit_bytes;    /* per thread; 0: none */
-    int64_t requests;        /* active at a time in a process */
+    int64_t requests;        /* active at a time in a process; 0: as the buffer allows */
     bool force;              /* replace an archive that is there */
     bool keep;               /* keep the raw files */
     bool raw;                /* leave it at the raw files: no archive at the end */
@@ -31,5 +33,16 @@ struct trace_settings {
  * Errors: ICTUS_ERR_SPEC with the variable and what it may be.
  */
 int ictusi_settings_read(struct trace_settings *settings, struct ictus_why *why);
+
+/*
+ * How the buffer is shared out: half of it is windows of all threads, a quarter the table of
+ * requests, and the rest what else recording takes. When the archive is written the windows have
+ * been let go.
+ */
+uint64_t ictusi_settings_windows(const struct trace_settings *settings);
+uint64_t ictusi_settings_table(const struct trace_settings *settings);
+
+/* The window of one more thread when so much is left for windows: half of that, if not tiny. */
+uint64_t ictusi_settings_window(const struct trace_settings *settings, uint64_t left);
 
 #endif

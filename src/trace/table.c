@@ -22,6 +22,16 @@ static uint64_t scramble(uint64_t key)
     return key;
 }
 
+size_t ictusi_table_slots(size_t bytes, size_t value_bytes)
+{
+    const size_t bucket_bytes = sizeof(struct table_bucket) + BUCKET_KEYS * value_bytes;
+    size_t buckets = 1;
+    while (2 * buckets * bucket_bytes <= bytes) {
+        buckets *= 2;
+    }
+    return buckets * BUCKET_KEYS;
+}
+
 int ictusi_table_init(struct table *table, size_t slots, size_t value_bytes)
 {
     uint64_t buckets = 1;
@@ -48,6 +58,11 @@ void ictusi_table_fini(struct table *table)
         (void)munmap(table->buckets, table->mapped_bytes);
         table->buckets = NULL;
     }
+}
+
+void ictusi_table_clear(struct table *table)
+{
+    (void)madvise(table->buckets, table->mapped_bytes, MADV_DONTNEED);
 }
 
 static void *value_at(const struct table *table, uint64_t bucket, int slot)

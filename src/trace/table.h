@@ -4,7 +4,7 @@
  * and removed by one thread at a time (MPI forbids two threads to complete one request at once),
  * while different handles are worked on by all threads concurrently.
  *
- * Buckets of eight keys, one cache line; a key that finds its bucket full goes to the next one and
+ * Buckets of seven keys, one cache line; a key that finds its bucket full goes to the next one and
  * the buckets that it passed count it, so that a lookup knows when to stop.
  */
 #ifndef ICTUS_TRACE_TABLE_H
@@ -22,9 +22,15 @@ struct table {
     size_t mapped_bytes;
 };
 
-/* Slots is rounded up to a power of two. @return 0, or -1 when there is no address space */
+/* The most slots that a table of no more than so many bytes has; at least those of one bucket. */
+size_t ictusi_table_slots(size_t bytes, size_t value_bytes);
+
+/* Slots is rounded up to a power of two of buckets. @return 0, or -1: no address space */
 int ictusi_table_init(struct table *table, size_t slots, size_t value_bytes);
 void ictusi_table_fini(struct table *table);
+
+/* Forget everything, and give the memory back until it is needed again. */
+void ictusi_table_clear(struct table *table);
 
 /* The value of a key, or NULL. key is never 0. */
 void *ictusi_table_find(const struct table *table, uint64_t key);

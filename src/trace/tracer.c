@@ -24,8 +24,10 @@ static struct recorder *claim_recorder(void)
     if (t->spare_count > 0) {
         r = t->spare[--t->spare_count];
     } else if (t->recorder_count < TRACER_THREADS_MAX) {
-        r = ictusi_recorder_create(&t->setup, t->recorder_count);
+        const uint64_t window = ictusi_settings_window(&t->settings, t->windows_left);
+        r = ictusi_recorder_create(&t->setup, t->recorder_count, window);
         if (r) {
+            t->windows_left -= window < t->windows_left ? window : t->windows_left;
             t->recorders[t->recorder_count++] = r;
         }
     }
@@ -59,9 +61,9 @@ void ictusi_trace_thread_ended(void *recorder)
     struct tracer *t = &ictusi_tracer;
     ictusi_trace_self = NULL;
     ictusi_trace_active = NULL;
+    ictusi_metrics_leave(recorder);
     (void)pthread_mutex_lock(&t->lock);
     t->spare[t->spare_count++] = recorder;
-    ictusi_metrics_leave(recorder);
     (void)pthread_mutex_unlock(&t->lock);
 }
 

@@ -53,7 +53,8 @@ struct tracer {
     uint32_t recorder_count;
     struct recorder *spare[TRACER_THREADS_MAX];
     uint32_t spare_count;
-    char *early_log; /* lines from before there was a file */
+    uint64_t windows_left; /* bytes for windows of threads to come */
+    char *early_log;       /* lines from before there was a file */
     size_t early_bytes;
     bool forked;   /* this is a child of the traced process */
     bool finished; /* MPI_Finalize was seen, or MPI_Init without tracing */

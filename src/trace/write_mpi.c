@@ -260,7 +260,8 @@ void ictusi_write_parallel(struct tracer *t)
                     .size = t->size,
                     .options = {.directory = t->settings.directory,
                                 .raw = t->setup.directory,
-                                .counters = t->metrics.count}};
+                                .counters = t->metrics.count,
+                                .processes = t->size}};
     int err = agree(&j, allocate(&j));
     if (!err) {
         err = number(&j, &why);

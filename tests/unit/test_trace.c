@@ -34,6 +34,20 @@ static void test_table(void)
     ictusi_table_fini(&table);
 }
 
+static void test_table_of_bytes(void)
+{
+    enum { MOST = 1 << 20, VALUE = 48 };
+    struct table table;
+    const size_t slots = ictusi_table_slots(MOST, VALUE);
+    REQUIRE(ictusi_table_init(&table, slots, VALUE) == 0);
+    CHECK(table.mapped_bytes <= MOST && 2 * table.mapped_bytes > MOST);
+    CHECK(ictusi_table_put(&table, 7) != NULL);
+    ictusi_table_clear(&table);
+    CHECK(ictusi_table_find(&table, 7) == NULL);
+    ictusi_table_fini(&table);
+    CHECK(ictusi_table_slots(0, VALUE) == 7);
+}
+
 static void test_full_table(void)
 {
     struct table table;
@@ -140,6 +154,7 @@ static void test_bad_logs(void)
 int main(void)
 {
     test_table();
+    test_table_of_bytes();
     test_full_table();
     test_timeline();
     test_scale();
