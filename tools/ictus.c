@@ -3,6 +3,7 @@
 #include "command.h"
 #include "completion.h"
 
+#include <fcntl.h>
 #include <ictus/text.h>
 #include <mpi.h>
 #include <signal.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #if defined(ICTUS_SIMGRID)
 #include "commands_simulated.h"
@@ -219,8 +221,22 @@ static int run_program(int argc, char **argv)
     return code;
 }
 
+/*
+ * A standard stream that was closed must not become a result file or one of MPI's sockets: it is
+ * held by a device that, as a closed one, takes no output.
+ */
+static void hold_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) {
+            return;
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
+    hold_streams();
     /* A file at its allowed size shall be an error like a full disk, which is told, not a death. */
     (void)signal(SIGXFSZ, SIG_IGN);
     return close_output(run_program(argc, argv));

@@ -91,6 +91,12 @@ static int map_page(int fd, struct page **page)
         ftruncate(fd, (off_t)sizeof(struct page)) < 0 || fchmod(fd, 0644) < 0) {
         return ICTUS_ERR_IO;
     }
+    /* A page that has no room ends here, and not by a signal at the first word written. */
+    const int full = posix_fallocate(fd, 0, (off_t)sizeof(struct page));
+    if (full) {
+        errno = full;
+        return ICTUS_ERR_IO;
+    }
     void *memory = mmap(NULL, sizeof(struct page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED) {
         return ICTUS_ERR_IO;
