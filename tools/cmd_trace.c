@@ -120,11 +120,32 @@ static void set_path(const char *name, const char *path)
     }
 }
 
+/* Put a text in front of a variable that is a list. */
+static void put_before(const char *name, const char *text)
+{
+    char whole[4 * PATH_MAX];
+    const char *before = getenv(name);
+    const bool more = before && before[0];
+    (void)snprintf(whole, sizeof(whole), "%s%s%s", text, more ? ":" : "", more ? before : "");
+    (void)setenv(name, whole, 1);
+}
+
+/* Blanks part LD_PRELOAD, but not LD_LIBRARY_PATH: a library behind one is looked for by name. */
+static void set_preload(const char *library)
+{
+    char directory[PATH_MAX];
+    const char *last = strrchr(library, '/');
+    if (!last || !strchr(library, ' ')) {
+        put_before("LD_PRELOAD", library);
+        return;
+    }
+    (void)snprintf(directory, sizeof(directory), "%.*s", (int)(last - library), library);
+    put_before("LD_LIBRARY_PATH", directory);
+    put_before("LD_PRELOAD", last + 1);
+}
+
 static void set_environment(const struct trace_options *o, const char *library)
 {
-    char preload[2 * PATH_MAX];
-    const char *before = getenv("LD_PRELOAD");
-    const bool more = before && before[0];
     set_path("ICTUS_TRACE_DIR", o->output);
     set_path("ICTUS_TRACE_SCRATCH", o->scratch);
     set_text("ICTUS_TRACE_CLOCK", o->clock);
@@ -143,9 +164,7 @@ static void set_environment(const struct trace_options *o, const char *library)
     set_text("ICTUS_TRACE_OFF", o->off ? "1" : NULL);
     set_text("ICTUS_TRACE_QUIET", o->quiet ? "1" : NULL);
     set_number("ICTUS_TRACE_PID", "%.0f", (double)getpid());
-    (void)snprintf(preload, sizeof(preload), "%s%s%s", library, more ? ":" : "",
-                   more ? before : "");
-    (void)setenv("LD_PRELOAD", preload, 1);
+    set_preload(library);
 }
 
 static int check_directory(const struct trace_options *o, struct ictus_why *why)

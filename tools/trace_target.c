@@ -173,7 +173,7 @@ int trace_target_check(const char *program, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-int trace_target_library(char *path, unsigned long size, struct ictus_why *why)
+static int find_library(char *path, unsigned long size, struct ictus_why *why)
 {
     static const char *const places[] = {"../" ICTUS_LIBDIR, "../lib", "../preload", NULL};
     const char *given = getenv("ICTUS_TRACE_LIBRARY");
@@ -203,4 +203,14 @@ int trace_target_library(char *path, unsigned long size, struct ictus_why *why)
     return ictus_because(why, ICTUS_ERR_IO,
                          "libictus-trace.so is not beside this program; name it "
                          "in ICTUS_TRACE_LIBRARY");
+}
+
+int trace_target_library(char *path, unsigned long size, struct ictus_why *why)
+{
+    const int err = find_library(path, size, why);
+    if (!err && strchr(path, ':')) {
+        return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
+                             "%.200s cannot be preloaded: its path has a colon", path);
+    }
+    return err;
 }
