@@ -157,7 +157,7 @@ static int run_batch(struct experiment *e, int64_t n)
     int64_t made = n;
     int err = bench->scheme->ops->measure(bench->scheme, &e->call, budget, bench->samples, &made);
     err = ictusi_sync_agree(bench->comm, err, NULL);
-    int stepped = ictusi_watch_stepped(&watch, bench->clock->source);
+    int stepped = ictusi_watch_look(&watch, bench->clock->source).stepped;
     if (!err && MPI_Allreduce(MPI_IN_PLACE, &stepped, 1, MPI_INT, MPI_MAX, bench->comm)) {
         err = ICTUS_ERR_MPI;
     }

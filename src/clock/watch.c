@@ -17,34 +17,36 @@ static int64_t kernel_ns(void)
     return (int64_t)now.tv_sec * ICTUS_NS_PER_S + now.tv_nsec;
 }
 
-/*
- * The source less the kernel's clock: from low to high, however long this process is off its core
- * between two of the three readings.
- */
-static void compare(const struct source *source, int64_t *low, int64_t *high)
+/* The source, and what it is less the kernel's clock: from low to high, however long this process
+ * is off its core between two of the three readings. */
+struct glance {
+    int64_t kernel_ns, source_ns;
+    int64_t low_ns, high_ns;
+};
+
+static struct glance compare(const struct source *source)
 {
     const int64_t before = kernel_ns();
     const int64_t now = ictusi_source_read(source);
-    *high = now - before;
-    *low = now - kernel_ns();
+    const int64_t after = kernel_ns();
+    return (struct glance){before, now, now - after, now - before};
 }
 
 void ictusi_watch_begin(struct watch *watch, const struct source *source)
 {
-    watch->began_ns = kernel_ns();
-    compare(source, &watch->low_ns, &watch->high_ns);
+    const struct glance glance = compare(source);
+    *watch = (struct watch){glance.kernel_ns, glance.low_ns, glance.high_ns};
 }
 
-bool ictusi_watch_stepped(const struct watch *watch, const struct source *source)
+struct watch_look ictusi_watch_look(const struct watch *watch, const struct source *source)
 {
-    int64_t low = 0;
-    int64_t high = 0;
-    compare(source, &low, &high);
-    const double allowed = STEP_MIN_NS + STEP_RATE * (double)ictusi_watch_elapsed_ns(watch);
-    return (double)(low - watch->high_ns) > allowed || (double)(watch->low_ns - high) > allowed;
-}
-
-int64_t ictusi_watch_elapsed_ns(const struct watch *watch)
-{
-    return kernel_ns() - watch->began_ns;
+    const struct glance now = compare(source);
+    const int64_t elapsed_ns = now.kernel_ns - watch->began_ns;
+    const double allowed = STEP_MIN_NS + STEP_RATE * (double)elapsed_ns;
+    return (struct watch_look){
+        .source_ns = now.source_ns,
+        .elapsed_ns = elapsed_ns,
+        .stepped = (double)(now.low_ns - watch->high_ns) > allowed ||
+                   (double)(watch->low_ns - now.high_ns) > allowed,
+    };
 }

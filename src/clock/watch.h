@@ -17,10 +17,13 @@ struct watch {
 /* From now on. */
 void ictusi_watch_begin(struct watch *watch, const struct source *source);
 
-/* Whether the source has jumped since: only where what it was and what it is exclude each other. */
-bool ictusi_watch_stepped(const struct watch *watch, const struct source *source);
+struct watch_look {
+    int64_t source_ns;  /* the source now */
+    int64_t elapsed_ns; /* how long it has been watched, by the kernel's clock */
+    bool stepped;       /* only where what it was and what it is exclude each other */
+};
 
-/* How long it has been watched, by the kernel's clock. */
-int64_t ictusi_watch_elapsed_ns(const struct watch *watch);
+/* Whether the source has jumped since. Three readings of clocks. */
+struct watch_look ictusi_watch_look(const struct watch *watch, const struct source *source);
 
 #endif

@@ -31,19 +31,19 @@ static void watch(struct harmonize_state *s)
 /* Whether this process's clock has become too uncertain, and a sync would help. */
 static bool wants_resync(const struct harmonize_state *s)
 {
-    struct ictus_reading now;
     if (s->options.resync == RESYNC_NEVER) {
         return false;
     }
-    if (s->options.resync == RESYNC_ALWAYS || s->suspicious ||
-        ictusi_watch_stepped(&s->watch, s->clock->source)) {
+    const struct watch_look look = ictusi_watch_look(&s->watch, s->clock->source);
+    if (s->options.resync == RESYNC_ALWAYS || s->suspicious || look.stepped) {
         return true;
     }
-    const double since_s = 1e-9 * (double)ictusi_watch_elapsed_ns(&s->watch);
-    if (since_s * RESYNC_SHARE < s->clock->stats.duration_s) {
+    if (1e-9 * (double)look.elapsed_ns * RESYNC_SHARE < s->clock->stats.duration_s) {
         return false;
     }
-    (void)ictus_clock_read(s->clock, &now);
+    const struct ictus_time local = {look.source_ns};
+    struct ictus_reading now;
+    (void)ictus_clock_map_reading(s->clock, local, &now);
     return now.sigma_ns > s->options.tolerance_s * 1e9 &&
            now.sigma_ns > WORTH_RESYNC * s->clock->stats.sigma_ns;
 }
@@ -104,56 +104,68 @@ static int agree_on_deadline(struct harmonize_state *s, int64_t *go)
     return negotiate(s, false, go);
 }
 
+/* How this process leaves. The caller's clock runs: nothing is done here that can be done before.
+ */
+static void judge(struct harmonize_state *s, int64_t lateness_ns, bool trusted,
+                  struct ictus_harmony *harmony)
+{
+    harmony->lateness_ns = (double)lateness_ns;
+    harmony->flag = trusted && lateness_ns <= s->tolerance_ns;
+    s->last_lateness_ns = lateness_ns;
+    s->suspicious = !trusted;
+    s->stats.late += !harmony->flag;
+}
+
+/* All that is known of a start before it: the wait hides what this takes. */
+static void foresee(struct harmonize_state *s, const int64_t *go, int64_t deadline,
+                    struct ictus_harmony *harmony)
+{
+    const struct ictus_time at = {deadline};
+    struct ictus_reading reading;
+    (void)ictus_clock_map_reading(s->clock, at, &reading);
+    *harmony = (struct ictus_harmony){
+        .deadline = {go[GO_DEADLINE]},
+        .sigma_ns = reading.sigma_ns,
+        .bound_ns = reading.bound_ns,
+        .slack_ns = (double)go[GO_SLACK],
+        .attempts = 1,
+    };
+    s->last_slack_ns = go[GO_SLACK];
+    s->last_sigma_ns = reading.sigma_ns;
+    s->any_call = true;
+    s->stats.calls++;
+    s->stats.slack_ns = (double)go[GO_SLACK];
+    s->slack_sum_ns += (double)go[GO_SLACK];
+    /* A rehearsal as if on time, which leaves no trace: code and data are at hand for the exit. */
+    judge(s, 0, true, harmony);
+}
+
 /* Wait for the deadline and judge how this process leaves. */
 static void start(struct harmonize_state *s, const int64_t *go, struct ictus_harmony *harmony)
 {
     const struct ictus_clock *clock = s->clock;
     const int64_t deadline = ictusi_line_unmap(&clock->line, go[GO_DEADLINE]);
+    foresee(s, go, deadline, harmony);
     const int64_t ready = ictusi_source_read(clock->source);
     const int64_t margin = deadline - ready;
     int64_t left = ready;
     /* No honest deadline lies farther ahead than the longest slack: never wait for one that does.
      */
     const bool absurd = margin > go[GO_SLACK] + (int64_t)(s->options.max_slack_s * 1e9);
-    if (margin > 0 && !absurd) {
+    const bool waits = margin > 0 && !absurd;
+    harmony->margin_ns = (double)margin;
+    s->last_margin_ns = absurd ? 0 : margin;
+    if (waits) {
         left = ictusi_wait_until(clock->source, deadline, clock->crowded);
     }
     /* Leaving before the deadline after a wait: the source ran backwards meanwhile. */
-    const bool backwards = margin > 0 && left < deadline && !absurd;
-    s->suspicious = absurd || backwards;
-    s->last_margin_ns = absurd ? 0 : margin;
-    s->last_slack_ns = go[GO_SLACK];
-    s->last_lateness_ns = left - deadline;
-    s->any_call = true;
-    const struct ictus_time at = {deadline};
-    struct ictus_reading reading;
-    (void)ictus_clock_map_reading(clock, at, &reading);
-    *harmony = (struct ictus_harmony){
-        .deadline = {go[GO_DEADLINE]},
-        .lateness_ns = (double)(left - deadline),
-        .margin_ns = (double)margin,
-        .sigma_ns = reading.sigma_ns,
-        .bound_ns = reading.bound_ns,
-        .slack_ns = (double)go[GO_SLACK],
-        .attempts = 1,
-    };
-    harmony->flag = !s->suspicious && harmony->lateness_ns <= s->options.tolerance_s * 1e9;
-}
-
-static void count(struct harmonize_state *s, const struct ictus_harmony *harmony)
-{
-    s->stats.calls++;
-    s->stats.late += !harmony->flag;
-    s->stats.slack_ns = (double)s->last_slack_ns;
-    s->slack_sum_ns += s->stats.slack_ns;
-    /* Clocks may be off by sigma each way, and a start by how late it was. */
-    s->stats.skew_ns = hypot(2.0 * harmony->sigma_ns, fmax(0.0, harmony->lateness_ns));
+    judge(s, left - deadline, !absurd && !(waits && left < deadline), harmony);
 }
 
 int ictus_harmonize(MPI_Comm comm, struct ictus_harmony *harmony)
 {
     struct harmonize_state *state = NULL;
-    struct ictus_harmony outcome;
+    struct ictus_harmony unheard;
     int64_t go[GO_WORDS] = {0, 0, 0};
     int err = ictusi_harmonize_state(comm, &state, NULL);
     if (!err && state->stats.calls == 0) {
@@ -165,11 +177,7 @@ int ictus_harmonize(MPI_Comm comm, struct ictus_harmony *harmony)
     if (err) {
         return err;
     }
-    start(state, go, &outcome);
-    count(state, &outcome);
-    if (harmony) {
-        *harmony = outcome;
-    }
+    start(state, go, harmony ? harmony : &unheard);
     return ICTUS_OK;
 }
 
@@ -179,43 +187,39 @@ enum { RETRY_PAUSE = 4 };
 /* All were on time: leave at a common instant after the news of it has reached everybody. */
 static void start_again(struct harmonize_state *s, struct ictus_harmony *harmony)
 {
-    const int64_t pause = RETRY_PAUSE * (int64_t)harmony->slack_ns;
-    const int64_t deadline = ictusi_line_unmap(&s->clock->line, harmony->deadline.ns + pause);
+    harmony->deadline.ns += RETRY_PAUSE * (int64_t)harmony->slack_ns;
+    const int64_t deadline = ictusi_line_unmap(&s->clock->line, harmony->deadline.ns);
     const int64_t ready = ictusi_source_read(s->clock->source);
-    const int64_t left =
-        ready < deadline ? ictusi_wait_until(s->clock->source, deadline, s->clock->crowded) : ready;
-    harmony->deadline.ns += pause;
+    int64_t left = ready;
     harmony->margin_ns = (double)(deadline - ready);
+    if (ready < deadline) {
+        left = ictusi_wait_until(s->clock->source, deadline, s->clock->crowded);
+    }
     harmony->lateness_ns = (double)(left - deadline);
-    harmony->flag = left >= deadline && harmony->lateness_ns <= s->options.tolerance_s * 1e9;
+    harmony->flag = left >= deadline && left - deadline <= s->tolerance_ns;
 }
 
 int ictus_harmonize_retry(MPI_Comm comm, int retries, struct ictus_harmony *harmony)
 {
-    struct ictus_harmony outcome;
+    struct ictus_harmony unheard;
+    struct ictus_harmony *outcome = harmony ? harmony : &unheard;
     if (retries < 0) {
         return ICTUS_ERR_ARG;
     }
-    int err = ictus_harmonize(comm, &outcome);
-    struct harmonize_state *state = err ? NULL : ictusi_harmonize_find(comm);
-    for (int attempt = 1; state && retries > 0; attempt++) {
+    int err = ictus_harmonize(comm, outcome);
+    struct harmonize_state *state = err || !retries ? NULL : ictusi_harmonize_find(comm);
+    for (int attempt = 1; state && !err; attempt++) {
         int all = 0;
-        if (MPI_Allreduce(&outcome.flag, &all, 1, MPI_INT, MPI_MIN, state->clock->comm) !=
+        if (MPI_Allreduce(&outcome->flag, &all, 1, MPI_INT, MPI_MIN, state->clock->comm) !=
             MPI_SUCCESS) {
             return ICTUS_ERR_MPI;
         }
         if (all || attempt > retries) {
-            start_again(state, &outcome);
-            outcome.attempts = attempt;
+            outcome->attempts = attempt;
+            start_again(state, outcome);
             break;
         }
-        err = ictus_harmonize(comm, &outcome);
-        if (err) {
-            break;
-        }
-    }
-    if (!err && harmony) {
-        *harmony = outcome;
+        err = ictus_harmonize(comm, outcome);
     }
     return err;
 }
@@ -273,6 +277,8 @@ int ictus_harmonize_stats(MPI_Comm comm, struct ictus_harmonize_stats *stats)
         return ICTUS_ERR_SAMPLES;
     }
     *stats = state->stats;
+    /* Clocks may be off by sigma each way, and a start by how late it was. */
+    stats->skew_ns = hypot(2.0 * state->last_sigma_ns, fmax(0.0, (double)state->last_lateness_ns));
     stats->tolerance_ns = state->options.tolerance_s * 1e9;
     stats->mean_slack_ns = state->slack_sum_ns / (double)state->stats.calls;
     return ICTUS_OK;

@@ -111,6 +111,7 @@ static void fill(struct harmonize_state *state, const struct harmonize_options *
     if (state->options.tolerance_s <= 0.0) {
         state->options.tolerance_s = usual_tolerance(state->clock);
     }
+    state->tolerance_ns = (int64_t)(state->options.tolerance_s * 1e9);
     MPI_Comm_rank(comm, &state->rank);
     ictusi_slack_init(&state->slack, &slack, 10.0 * broadcast_ns(state->clock));
 }
@@ -236,12 +237,12 @@ static int make_as_wished(MPI_Comm comm, struct harmonize_state **state, struct 
 
 int ictusi_harmonize_state(MPI_Comm comm, struct harmonize_state **state, struct ictus_why *why)
 {
-    const int err = check_comm(comm, why);
-    if (err) {
-        return err;
+    *state = comm == MPI_COMM_NULL ? NULL : ictusi_harmonize_find(comm);
+    if (*state) {
+        return ICTUS_OK;
     }
-    *state = ictusi_harmonize_find(comm);
-    return *state ? ICTUS_OK : make_as_wished(comm, state, why);
+    const int err = check_comm(comm, why);
+    return err ? err : make_as_wished(comm, state, why);
 }
 
 int ictusi_harmonize_info_get(const struct harmonize_state *state, MPI_Info *info)

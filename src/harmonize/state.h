@@ -36,6 +36,8 @@ struct harmonize_state {
     int64_t last_margin_ns;
     int64_t last_slack_ns;
     int64_t last_lateness_ns;
+    double last_sigma_ns;
+    int64_t tolerance_ns; /* options.tolerance_s, for the exit */
     bool any_call;
     bool suspicious;    /* a deadline was absurd: sync again */
     struct watch watch; /* since the last sync */
