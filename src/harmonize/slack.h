@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How far ahead a common start must lie. The peers only ever lengthen it; here it follows what
- * recent calls needed, both up and down, to meet an asked rate of late starts.
+ * recent calls needed, both up and down, to meet an asked rate of late starts. Where calls suddenly
+ * need something else, what was learned before is forgotten within a few of them.
  */
 #ifndef ICTUS_HARMONIZE_SLACK_H
 #define ICTUS_HARMONIZE_SLACK_H

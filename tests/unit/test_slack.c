@@ -21,6 +21,21 @@ static double late_rate(struct slack *slack, struct rng *rng, double base, doubl
     return (double)late / calls;
 }
 
+/* Calls that are late after what they need has changed, for good: few, not half a window. */
+static void changes_are_followed_at_once(double before, double after)
+{
+    struct slack slack;
+    struct rng rng;
+    ictusi_rng_seed(&rng, 5, 0);
+    ictusi_slack_init(&slack, &usual, 20000);
+    (void)late_rate(&slack, &rng, before, before / 5, 500);
+    const double rate = late_rate(&slack, &rng, after, after / 5, 100);
+    (void)printf("%g -> %g ns: %g of 100 calls late, slack %g\n", before, after, 100 * rate,
+                 ictusi_slack_next(&slack));
+    CHECK(rate <= 0.12);
+    CHECK(ictusi_slack_next(&slack) < 8 * after);
+}
+
 int main(void)
 {
     struct slack slack;
@@ -45,5 +60,8 @@ int main(void)
         ictusi_slack_learn(&slack, i % 50 ? 1000.0 : 5e8);
     }
     CHECK(ictusi_slack_next(&slack) <= 8 * 1000.0);
+    changes_are_followed_at_once(300, 3000);
+    changes_are_followed_at_once(3000, 300);
+    changes_are_followed_at_once(300, 30000);
     return check_result();
 }
