@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "results.h"
+#include "trace_words.h"
 
 #include <errno.h>
 #include <ictus/error.h>
@@ -28,26 +29,55 @@ static void print_value(const json_t *value, int width)
     }
 }
 
+static bool is_zero(const json_t *value)
+{
+    return json_is_number(value) && json_number_value(value) == 0;
+}
+
+/* A row that counts nothing: numbers that are not counts, like a bin's edge, do not matter. */
+static bool is_idle(const json_t *row)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)row, key, value)
+    {
+        if (json_is_integer(value) && !is_zero(value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void print_names(const json_t *row)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)row, key, value)
+    {
+        printf("  %16s", key);
+    }
+    printf("\n");
+}
+
 static void print_table(const char *name, const json_t *list)
 {
     const char *key = NULL;
     json_t *value = NULL;
     size_t i = 0;
+    size_t shown = 0;
     json_t *row = NULL;
-    if (json_array_size(list) == 0) {
-        return;
-    }
-    printf("\n%s\n", name);
-    json_object_foreach(json_array_get(list, 0), key, value)
-    {
-        printf("  %16s", key);
-    }
-    printf("\n");
     json_array_foreach(list, i, row)
     {
-        if (i == ROWS_SHOWN) {
-            printf("  ... %zu more: see --format=json\n", json_array_size(list) - i);
+        if (is_idle(row)) {
+            continue;
+        }
+        if (shown == ROWS_SHOWN) {
+            printf("  ... more: see --format=json\n");
             break;
+        }
+        if (shown++ == 0) {
+            printf("\n%s\n", name);
+            print_names(row);
         }
         json_object_foreach(row, key, value)
         {
@@ -64,7 +94,7 @@ static void print_plain(const json_t *object, const char *indent)
     json_t *value = NULL;
     json_object_foreach((json_t *)object, key, value)
     {
-        if (!json_is_array(value) && !json_is_object(value)) {
+        if (!json_is_array(value) && !json_is_object(value) && !is_zero(value)) {
             printf("%s%-32s ", indent, key);
             print_value(value, 0);
             printf("\n");
@@ -76,6 +106,7 @@ void trace_text_print(const json_t *report)
 {
     const char *key = NULL;
     json_t *value = NULL;
+    trace_words_print(report);
     print_plain(report, "");
     json_object_foreach((json_t *)report, key, value)
     {

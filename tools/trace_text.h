@@ -12,7 +12,10 @@
 enum { TRACE_FORMAT_TEXT, TRACE_FORMAT_JSON };
 extern const char *const trace_formats[];
 
-/* Print "name  value" for each plain member, and each list of objects as a table. */
+/*
+ * Print what was found in words, then "name  value" for each plain member that is not zero, and
+ * each list of objects as a table, without the rows that count nothing.
+ */
 void trace_text_print(const json_t *report);
 
 /*
