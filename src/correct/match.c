@@ -93,7 +93,7 @@ static uint32_t representative(struct matching *m, uint32_t comm, uint32_t locat
 int ictusi_match_message(struct matching *m, uint32_t point, uint32_t location, uint32_t comm,
                          uint32_t peer, uint32_t tag, bool send)
 {
-    const uint32_t own = representative(m, comm, location);
+    const uint32_t own = representative(m, comm & ~MATCH_NOTIFICATION, location);
     struct channel *channel =
         send ? find_channel(m, comm, own, peer, tag) : find_channel(m, comm, peer, own, tag);
     if (!channel) {

@@ -62,6 +62,12 @@ struct collective_call {
 void ictusi_matching_init(struct matching *matching, struct trace *trace, struct points *points);
 void ictusi_matching_fini(struct matching *matching);
 
+/*
+ * Set in a communicator's index: notifications of RMA windows, which are apart from its messages;
+ * their tag is the window.
+ */
+#define MATCH_NOTIFICATION UINT32_C(0x80000000)
+
 /* Add a message event in post order. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_match_message(struct matching *matching, uint32_t point, uint32_t location,
                          uint32_t comm, uint32_t peer, uint32_t tag, bool send);

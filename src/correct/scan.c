@@ -334,6 +334,37 @@ static OTF2_CallbackCode on_rma_end(OTF2_LocationRef location, OTF2_TimeStamp ti
     return end(r, time, position, call);
 }
 
+/* The k-th notification that one process sends another arrives as the k-th from there. */
+static OTF2_CallbackCode on_rma_sync(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                     uint64_t position, void *data, OTF2_AttributeList *attributes,
+                                     OTF2_RmaWinRef window, uint32_t remote, OTF2_RmaSyncType type)
+{
+    struct reading *r = data;
+    const bool out = type == OTF2_RMA_SYNC_TYPE_NOTIFY_OUT;
+    (void)location;
+    (void)attributes;
+    if (!out && type != OTF2_RMA_SYNC_TYPE_NOTIFY_IN) {
+        return OTF2_CALLBACK_SUCCESS; /* memory: nobody else takes part */
+    }
+    const struct trace *trace = r->scan->trace;
+    const int64_t ref = ictusi_idmap_get(&trace->window_comm, window, 0);
+    const uint32_t comm = ref == IDMAP_NONE ? TRACE_NONE : find_comm(r, (OTF2_CommRef)ref);
+    const uint32_t peer = comm == TRACE_NONE
+                              ? TRACE_NONE
+                              : ictusi_trace_peer(trace, comm, r->location, r->own, remote);
+    if (peer == TRACE_NONE) {
+        r->scan->counts.foreign++;
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    const uint32_t point =
+        ictusi_scan_point(r, time, position, POINT_RMA | (out ? POINT_OUT : POINT_IN));
+    return point == NODE_NONE
+               ? OTF2_CALLBACK_INTERRUPT
+               : ictusi_scan_verdict(r, ictusi_match_message(&r->scan->matching, point, r->location,
+                                                             comm | MATCH_NOTIFICATION, peer,
+                                                             window, out));
+}
+
 static OTF2_CallbackCode on_nbc_request(OTF2_LocationRef location, OTF2_TimeStamp time,
                                         uint64_t position, void *data,
                                         OTF2_AttributeList *attributes, uint64_t request)
@@ -394,6 +425,7 @@ static void register_messages(OTF2_EvtReaderCallbacks *set)
     OTF2_EvtReaderCallbacks_SetMpiCollectiveEndCallback(set, on_end);
     OTF2_EvtReaderCallbacks_SetRmaCollectiveBeginCallback(set, on_rma_begin);
     OTF2_EvtReaderCallbacks_SetRmaCollectiveEndCallback(set, on_rma_end);
+    OTF2_EvtReaderCallbacks_SetRmaSyncCallback(set, on_rma_sync);
     OTF2_EvtReaderCallbacks_SetNonBlockingCollectiveRequestCallback(set, on_nbc_request);
     OTF2_EvtReaderCallbacks_SetNonBlockingCollectiveCompleteCallback(set, on_nbc_complete);
 }

@@ -13,6 +13,20 @@ int ictusi_session_agree(const struct session *s, int err)
     return s->team ? s->team->agree(s->team, err) : err;
 }
 
+/* The process whose clock stamps a location: an accelerator's is its creator's. */
+static uint32_t clock_process(const struct trace *trace, uint32_t location)
+{
+    const uint32_t process = trace->locations[location].process;
+    if (process == TRACE_NONE) {
+        return 0;
+    }
+    const int64_t creator =
+        trace->processes[process].creator == OTF2_UNDEFINED_LOCATION_GROUP
+            ? IDMAP_NONE
+            : ictusi_idmap_get(&trace->process_index, trace->processes[process].creator, 0);
+    return creator == IDMAP_NONE ? process : (uint32_t)creator;
+}
+
 /* Neighbouring locations to the same rank, so that each has about as many events. */
 static int share_locations(struct session *s)
 {
@@ -36,11 +50,12 @@ static int share_locations(struct session *s)
         s->share.owner[i] = (uint32_t)(owner < s->share.size ? owner : s->share.size - 1);
         before += (double)trace->locations[i].events + 1;
     }
-    /* Threads share their process's rank: their calls meet in one place. */
-    for (uint64_t i = 0; i < n; i++) {
-        const uint32_t process = trace->locations[i].process;
+    /* Threads share their process's rank, as their calls meet there; so do streams: see follow().
+     */
+    for (uint32_t i = 0; i < n; i++) {
+        const bool apart = trace->locations[i].process == TRACE_NONE;
         const uint32_t lead =
-            process == TRACE_NONE ? TRACE_NONE : trace->processes[process].rank_location;
+            apart ? TRACE_NONE : trace->processes[clock_process(trace, i)].rank_location;
         if (lead != TRACE_NONE) {
             s->share.owner[i] = s->share.owner[lead];
         }
@@ -49,20 +64,6 @@ static int share_locations(struct session *s)
         s->share.mine[i] = s->share.owner[i] == (uint32_t)s->share.rank;
     }
     return ICTUS_OK;
-}
-
-/* The process whose clock stamps a location: an accelerator's is its creator's. */
-static uint32_t clock_process(const struct trace *trace, uint32_t location)
-{
-    const uint32_t process = trace->locations[location].process;
-    if (process == TRACE_NONE) {
-        return 0;
-    }
-    const int64_t creator =
-        trace->processes[process].creator == OTF2_UNDEFINED_LOCATION_GROUP
-            ? IDMAP_NONE
-            : ictusi_idmap_get(&trace->process_index, trace->processes[process].creator, 0);
-    return creator == IDMAP_NONE ? process : (uint32_t)creator;
 }
 
 static void set_units(struct session *s, bool by_process)
