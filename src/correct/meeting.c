@@ -258,6 +258,7 @@ static int list_crossings(struct crossing_list *list, const struct post *post, i
     free(counts);
     for (uint64_t i = 0, n = 0; i < post->total && !err; i++) {
         if (answers[i].point != NODE_NONE) {
+            /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): MPI filled them */
             list->points[n++] = own ? own[i] : answers[i].point;
         }
     }
