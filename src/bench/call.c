@@ -3,6 +3,7 @@
 #include "bench/call.h"
 
 #include "bench/defect.h"
+#include "bench/memory.h"
 #include "sync/sync.h"
 
 #include <ictus/plugin.h>
@@ -14,8 +15,9 @@
 #include <unistd.h>
 
 enum {
-    BUFFER_ALIGNMENT = 4096,       /* a page, as OSU's: alignment is part of what is measured */
-    FLUSH_BYTES_DEFAULT = 64 << 20 /* where the size of the last cache is not known */
+    BUFFER_ALIGNMENT = 4096,        /* a page, as OSU's: alignment is part of what is measured */
+    FLUSH_BYTES_DEFAULT = 64 << 20, /* where the size of the last cache is not known */
+    LARGE_BYTES = 64 << 20          /* from here on a process asks before it takes memory */
 };
 
 static uint64_t block_count(enum blocks blocks, int processes)
@@ -83,6 +85,25 @@ static int check_plan(const struct operation *operation, const struct ictus_benc
     return check_defects(operation, size, why);
 }
 
+/* An int counts the elements where it can; beyond, MPI-4's calls do where the library has them. */
+static int choose_counts(struct call *call, const struct ictus_bench_plan *plan,
+                         const struct datatype *type, struct ictus_why *why)
+{
+    if (call->elements <= INT_MAX) {
+        call->count = (int)call->elements;
+        return ICTUS_OK;
+    }
+    const struct operation *large = ictusi_operation_large(call->operation);
+    if (!large) {
+        return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
+                             "%s of %llu bytes: this MPI call takes at most %d elements of '%s'",
+                             call->operation->name, (unsigned long long)plan->bytes, INT_MAX,
+                             type->name);
+    }
+    call->operation = large;
+    return ICTUS_OK;
+}
+
 static int read_types(struct call *call, const struct ictus_bench_plan *plan, struct ictus_why *why)
 {
     struct datatype type;
@@ -101,18 +122,11 @@ static int read_types(struct call *call, const struct ictus_bench_plan *plan, st
         err = ictus_because(why, ICTUS_ERR_ARG, "%llu bytes are no multiple of a '%s' (%zu bytes)",
                             (unsigned long long)plan->bytes, type.name, type.size);
     }
-    const uint64_t count = plan->bytes / type.size;
-    if (!err && count > INT_MAX) {
-        err = ictus_because(why, ICTUS_ERR_UNSUPPORTED,
-                            "%s of %llu bytes: this MPI call takes at most %d elements of '%s'",
-                            call->operation->name, (unsigned long long)plan->bytes, INT_MAX,
-                            type.name);
-    }
     call->type = type.type;
     call->element = type.size;
     call->op = reduction.op;
-    call->count = err ? 0 : (int)count;
-    return err;
+    call->elements = (int64_t)(plan->bytes / type.size);
+    return err ? err : choose_counts(call, plan, &type, why);
 }
 
 /* Names of v- and w-variants end so; a mock-up may have one as a part, or counts all blocks. */
@@ -167,39 +181,95 @@ static int make_counts(struct call *call, uint64_t bytes, struct ictus_why *why)
     return ICTUS_OK;
 }
 
+/* Bytes of each kind of buffer. */
+struct needs {
+    uint64_t send, recv, scratch, flush;
+};
+
+static struct needs needs_of(const struct call *call, const struct ictus_bench_plan *plan)
+{
+    const struct shape_info *shape = ictusi_shape(call->operation->shape);
+    const struct mockup *mockup = call->operation->mockup;
+    struct needs needs = {.send = plan->bytes * block_count(shape->sends, call->size),
+                          .recv = plan->bytes * block_count(shape->receives, call->size)};
+    /* A scatter in place keeps the root's block in the send buffer; all others receive in recv. */
+    if (needs.recv < plan->bytes && shape->receives != BLOCKS_NONE) {
+        needs.recv = plan->bytes;
+    }
+    if (mockup) {
+        /* One more block, where a block is cut into equal parts that fill it up. */
+        needs.scratch = plan->bytes * (block_count(mockup->scratch, call->size) + 1) +
+                        (uint64_t)call->size * call->element;
+    }
+    if (plan->cold) {
+        const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+        needs.flush = cache > 0 ? 2 * (uint64_t)cache : FLUSH_BYTES_DEFAULT;
+    }
+    return needs;
+}
+
+static uint64_t sum_of(const struct call *call, const struct needs *needs)
+{
+    return (needs->send + needs->recv) * (uint64_t)call->sets + needs->scratch + needs->flush;
+}
+
+/*
+ * Linux hands out more memory than there is and kills who uses it: large buffers are asked for only
+ * where the node has them for all its processes. Collective.
+ */
+static int check_memory(const struct call *call, const struct ictus_bench_plan *plan, MPI_Comm comm,
+                        struct ictus_why *why)
+{
+    const struct needs needs = needs_of(call, plan);
+    uint64_t wanted = sum_of(call, &needs);
+    if (wanted < LARGE_BYTES) {
+        return ICTUS_OK;
+    }
+    MPI_Comm node = MPI_COMM_NULL;
+    if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    int processes = 1;
+    MPI_Comm_size(node, &processes);
+    /* All have looked before one of them takes any. */
+    uint64_t available = ictusi_memory_available();
+    int err = MPI_Allreduce(MPI_IN_PLACE, &available, 1, MPI_UINT64_T, MPI_MIN, node);
+    MPI_Comm_free(&node);
+    if (err != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    err = wanted / LARGE_BYTES > available / LARGE_BYTES / (uint64_t)processes
+              ? ictus_because(why, ICTUS_ERR_NOMEM,
+                              "%s of %llu bytes: %d processes on a node need %llu bytes of buffers "
+                              "each, %llu are free there",
+                              call->operation->name, (unsigned long long)plan->bytes, processes,
+                              (unsigned long long)wanted, (unsigned long long)available)
+              : ICTUS_OK;
+    return ictusi_sync_agree(comm, err, why);
+}
+
 static int make_buffers(struct call *call, const struct ictus_bench_plan *plan,
                         struct ictus_why *why)
 {
-    const struct shape_info *shape = ictusi_shape(call->operation->shape);
-    const uint64_t send = plan->bytes * block_count(shape->sends, call->size);
-    uint64_t recv = plan->bytes * block_count(shape->receives, call->size);
-    /* A scatter in place keeps the root's block in the send buffer; all others receive in recv. */
-    recv = recv > plan->bytes || shape->receives == BLOCKS_NONE ? recv : plan->bytes;
-    call->sets = plan->buffers > 1 ? plan->buffers : 1;
+    const struct needs needs = needs_of(call, plan);
     int err = ICTUS_OK;
     for (int i = 0; i < call->sets && !err; i++) {
-        err = allocate(&call->sends[i], send);
+        err = allocate(&call->sends[i], needs.send);
         if (!err) {
-            err = allocate(&call->recvs[i], recv);
+            err = allocate(&call->recvs[i], needs.recv);
         }
     }
-    uint64_t scratch = 0;
-    if (!err && call->operation->mockup) {
-        /* One more block, where a block is cut into equal parts that fill it up. */
-        scratch = plan->bytes * (block_count(call->operation->mockup->scratch, call->size) + 1) +
-                  (uint64_t)call->size * call->element;
-        err = allocate(&call->scratch, scratch);
+    if (!err && needs.scratch > 0) {
+        err = allocate(&call->scratch, needs.scratch);
     }
-    if (!err && plan->cold) {
-        const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-        call->flush_bytes = cache > 0 ? 2 * (size_t)cache : FLUSH_BYTES_DEFAULT;
-        err = allocate(&call->flush, call->flush_bytes);
+    if (!err && needs.flush > 0) {
+        call->flush_bytes = needs.flush;
+        err = allocate(&call->flush, needs.flush);
     }
     if (err == ICTUS_ERR_NOMEM) {
-        const uint64_t needed = (send + recv) * (uint64_t)call->sets + scratch;
         (void)ictus_because(why, err, "%s of %llu bytes: no memory for %llu bytes of buffers",
                             call->operation->name, (unsigned long long)plan->bytes,
-                            (unsigned long long)needed);
+                            (unsigned long long)sum_of(call, &needs));
     }
     return err;
 }
@@ -253,7 +323,7 @@ static int make_comm(struct call *call, MPI_Comm comm)
     return ICTUS_OK;
 }
 
-static int make_local(struct call *call, const struct ictus_bench_plan *plan, struct ictus_why *why)
+static int read_plan(struct call *call, const struct ictus_bench_plan *plan, struct ictus_why *why)
 {
     int err = check_plan(call->operation, plan, call->size, why);
     if (!err) {
@@ -262,10 +332,8 @@ static int make_local(struct call *call, const struct ictus_bench_plan *plan, st
     if (!err) {
         err = ictusi_arrival_init(&call->arrival, plan->arrival, why);
     }
-    if (!err) {
-        err = make_counts(call, plan->bytes, why);
-    }
-    return err ? err : make_buffers(call, plan, why);
+    call->sets = plan->buffers > 1 ? plan->buffers : 1;
+    return err ? err : make_counts(call, plan->bytes, why);
 }
 
 /* What is made with MPI's help: persistent requests, users' state. */
@@ -296,7 +364,13 @@ int ictusi_call_init(struct call *call, const struct operation *operation, MPI_C
     call->in_place = plan->in_place;
     call->rotate_root = plan->rotate_root;
     call->bytes = plan->bytes;
-    int err = ictusi_sync_agree(comm, make_local(call, plan, why), why);
+    int err = ictusi_sync_agree(comm, read_plan(call, plan, why), why);
+    if (!err) {
+        err = check_memory(call, plan, comm, why);
+    }
+    if (!err) {
+        err = ictusi_sync_agree(comm, make_buffers(call, plan, why), why);
+    }
     if (!err) {
         err = make_comm(call, comm);
     }

@@ -55,7 +55,8 @@ struct call {
     MPI_Comm comm; /* a ring topology for neighbourhood operations */
     int rank, size, root;
     void *send, *recv; /* of the set in turn; send or recv may be MPI_IN_PLACE */
-    int count;         /* elements of one block */
+    int64_t elements;  /* of one block */
+    int count;         /* the same, but for a row of large counts, which does not look at it */
     MPI_Datatype type;
     MPI_Op op;
     int *counts, *displs, *byte_displs; /* for v- and w-variants: size entries (at least two) */
@@ -107,6 +108,9 @@ extern const struct operation ictusi_mockups[];
 
 /* Row number i over all tables and plugins, or NULL behind the last. plugins may be NULL. */
 const struct operation *ictusi_operation_at(const struct ictus_plugins *plugins, int i);
+
+/* The row that does the same with more elements than an int counts (MPI-4), or NULL. */
+const struct operation *ictusi_operation_large(const struct operation *operation);
 
 /* NULL if there is none; why gets the nearest. */
 const struct operation *ictusi_operation_find(const struct ictus_plugins *plugins, const char *name,

@@ -21,10 +21,10 @@ struct check {
 };
 
 /* What rank contributes to element i of block b in a reduction. */
-static int64_t contribution(const struct check *c, int rank, int b, int i)
+static int64_t contribution(const struct check *c, int rank, int b, int64_t i)
 {
     const int size = c->call->size;
-    const int turn = (int)(((int64_t)rank + size - (b + (int64_t)i) % size) % size);
+    const int turn = (int)(((int64_t)rank + size - (b + i) % size) % size);
     switch (c->reduction.kind) {
     case KIND_SUM:
         return turn < CONTRIBUTORS ? turn % VALUE_CYCLE + 1 : 0;
@@ -44,7 +44,7 @@ static int64_t contribution(const struct check *c, int rank, int b, int i)
 }
 
 /* What rank sends in element i of block b where nothing is reduced. */
-static int64_t plain(int rank, int b, int i)
+static int64_t plain(int rank, int b, int64_t i)
 {
     return (int64_t)((rank * 31 + b * VALUE_CYCLE + i) % PLAIN_CYCLE);
 }
@@ -60,13 +60,13 @@ static bool reduces(const struct check *c)
     return ictusi_shape(c->call->operation->shape)->reduces;
 }
 
-static int64_t sent(const struct check *c, int rank, int b, int i)
+static int64_t sent(const struct check *c, int rank, int b, int64_t i)
 {
     return reduces(c) ? contribution(c, rank, b, i) : fit(c, plain(rank, b, i));
 }
 
 /* The reduction over ranks [first, last]. */
-static int64_t reduced(const struct check *c, int first, int last, int b, int i)
+static int64_t reduced(const struct check *c, int first, int last, int b, int64_t i)
 {
     int64_t value = contribution(c, first, b, i);
     for (int rank = first + 1; rank <= last; rank++) {
@@ -79,7 +79,7 @@ static void fill(const struct check *c, void *buffer, int first_block, int block
 {
     unsigned char *element = buffer;
     for (int b = 0; b < blocks; b++) {
-        for (int i = 0; i < c->call->count; i++) {
+        for (int64_t i = 0; i < c->call->elements; i++) {
             c->type.set(element, sent(c, c->call->rank, first_block + b, i));
             element += c->type.size;
         }
@@ -111,7 +111,7 @@ static void fill_all(struct check *c)
     struct call *call = c->call;
     void *recv = call->recvs[call->set];
     if (call->operation->shape != SHAPE_BCAST) {
-        memset(recv, 1, (size_t)received_blocks(call) * (size_t)call->count * c->type.size);
+        memset(recv, 1, (size_t)received_blocks(call) * (size_t)call->elements * c->type.size);
     }
     fill(c, call->sends[call->set], 0, sent_blocks(call));
     if (call->operation->shape == SHAPE_REDUCE_LOCAL) {
@@ -121,7 +121,7 @@ static void fill_all(struct check *c)
     if (call->send != MPI_IN_PLACE) {
         return;
     }
-    const size_t block = (size_t)call->count * c->type.size;
+    const size_t block = (size_t)call->elements * c->type.size;
     if (call->operation->shape == SHAPE_GATHER || call->operation->shape == SHAPE_ALLGATHER) {
         fill(c, (unsigned char *)recv + (size_t)call->rank * block, 0, 1);
     } else {
@@ -130,7 +130,7 @@ static void fill_all(struct check *c)
 }
 
 /* The value that must stand in element i of received block b; false where nothing is defined. */
-static bool expected(const struct check *c, int b, int i, int64_t *value)
+static bool expected(const struct check *c, int b, int64_t i, int64_t *value)
 {
     const struct call *call = c->call;
     const int last = call->size - 1;
@@ -211,7 +211,7 @@ static int compare(const struct check *c, struct ictus_why *why)
     const unsigned char *element = broadcast ? call->sends[call->set] : call->recvs[call->set];
     const int blocks = received_blocks(call);
     for (int b = 0; b < blocks; b++) {
-        for (int i = 0; i < call->count; i++, element += c->type.size) {
+        for (int64_t i = 0; i < call->elements; i++, element += c->type.size) {
             int64_t value = 0;
             if (!expected(c, b, i, &value)) {
                 continue;
@@ -220,9 +220,10 @@ static int compare(const struct check *c, struct ictus_why *why)
             if (found != value) {
                 return ictus_because(why, ICTUS_ERR_CORRUPT,
                                      "%s of %llu bytes gave a wrong result: rank %d, block %d, "
-                                     "element %d is %lld, should be %lld",
+                                     "element %lld is %lld, should be %lld",
                                      call->operation->name, (unsigned long long)call->bytes,
-                                     call->rank, b, i, (long long)found, (long long)value);
+                                     call->rank, b, (long long)i, (long long)found,
+                                     (long long)value);
             }
         }
     }

@@ -3,6 +3,10 @@
 #include <ictus/bench.h>
 
 #include <stdint.h>
+#include <string.h>
+
+#include "bench/call.h"
+#include "bench/memory.h"
 
 #include "check_mpi.h"
 
@@ -101,6 +105,47 @@ static void mockups_compute_the_same(const char *datatype, uint64_t bytes)
     ictus_bench_free(bench);
 }
 
+/* The calls with an MPI_Count leave what those with an int leave. */
+static void large_counts_compute_the_same(void)
+{
+    int large_ones = 0;
+    for (const struct operation *row = ictusi_blocking; row->name; row++) {
+        const struct operation *large = ictusi_operation_large(row);
+        struct ictus_bench_plan plan = plan_of(row->name, 84, 1);
+        struct call call;
+        struct ictus_why why;
+        if (!large) {
+            continue;
+        }
+        large_ones++;
+        CHECK(large->shape == row->shape && strstr(large->summary, "_c"));
+        REQUIRE(!ictusi_call_init(&call, large, MPI_COMM_WORLD, &plan, &why));
+        CHECK(!ictusi_call_check(&call, &plan, &why));
+        ictusi_call_fini(&call);
+    }
+    CHECK(large_ones == (MPI_VERSION >= 4 ? 10 : 0));
+}
+
+/* Beyond what an int counts, where the machine has room for it. */
+static void a_really_large_one_runs(void)
+{
+    struct ictus_bench *bench = NULL;
+    struct ictus_bench_result result;
+    struct ictus_why why;
+    struct ictus_bench_plan plan = plan_of("bcast", UINT64_C(2200) << 20, 1);
+    int roomy = ictusi_memory_available() > UINT64_C(10) << 30;
+    MPI_Bcast(&roomy, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (MPI_VERSION < 4 || check_size != 2 || !roomy) {
+        return;
+    }
+    plan.warmup = 0;
+    REQUIRE(!ictus_bench_create(MPI_COMM_WORLD, "barrier", "hca3-offset", &bench, &why));
+    CHECK(!ictus_bench_run(bench, &plan, &result, &why));
+    CHECK(result.n == 1);
+    ictus_bench_result_free(&result);
+    ictus_bench_free(bench);
+}
+
 static void nonsense_is_refused(void)
 {
     struct ictus_bench *bench = NULL;
@@ -114,12 +159,16 @@ static void nonsense_is_refused(void)
     struct ictus_bench_plan plan = plan_of("allreduse", 8, 1);
     CHECK(ictus_bench_run(bench, &plan, &result, &why) == ICTUS_ERR_UNKNOWN);
     CHECK_STR(why.text, "unknown operation 'allreduse'; did you mean 'allreduce'?");
-    plan = plan_of("bcast", UINT64_C(1) << 40, 1);
+    plan = plan_of("bcast", UINT64_C(1) << 50, 1);
+    CHECK(ictus_bench_run(bench, &plan, &result, &why) ==
+          (MPI_VERSION >= 4 ? ICTUS_ERR_NOMEM : ICTUS_ERR_UNSUPPORTED));
+    plan = plan_of("ibcast", UINT64_C(3) << 30, 1);
     CHECK(ictus_bench_run(bench, &plan, &result, &why) == ICTUS_ERR_UNSUPPORTED);
-    plan = plan_of("bcast", UINT64_C(3) << 30, 1);
-    CHECK(ictus_bench_run(bench, &plan, &result, &why) == ICTUS_ERR_UNSUPPORTED);
-    CHECK_STR(why.text, "bcast of 3221225472 bytes: this MPI call takes at most 2147483647 "
+    CHECK_STR(why.text, "ibcast of 3221225472 bytes: this MPI call takes at most 2147483647 "
                         "elements of 'char'");
+    plan = plan_of("bcast", (UINT64_C(1) << 50) + 4, 1);
+    plan.datatype = "double";
+    CHECK(ictus_bench_run(bench, &plan, &result, &why) == ICTUS_ERR_ARG);
     plan = plan_of("gather_as_reduce", UINT64_C(1) << 31, 1);
     plan.datatype = "double";
     CHECK(ictus_bench_run(bench, &plan, &result, &why) == ICTUS_ERR_UNSUPPORTED);
@@ -158,6 +207,8 @@ int main(int argc, char **argv)
     mockups_compute_the_same("int", 4);
     mockups_compute_the_same("char", 53);
     mockups_compute_the_same("double", UINT64_C(8) * 420);
+    large_counts_compute_the_same();
+    a_really_large_one_runs();
     nonsense_is_refused();
     time_limits_hold();
     return check_mpi_finish();
