@@ -10,12 +10,15 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 enum {
     CELL_NS = 50000000, /* 50 ms: far below the seconds over which a walk shows */
     CHUNK_CELLS = 64,
-    CHUNKS = 4096 /* 3.6 h */
+    SHELF_CHUNKS = 64,
+    SHELVES = 64,
+    CHUNKS = SHELVES * SHELF_CHUNKS /* 3.6 h */
 };
 
 struct cell {
@@ -27,12 +30,17 @@ struct chunk {
     struct cell cells[CHUNK_CELLS + 1]; /* the last is the first of the next chunk */
 };
 
+/* Thousands of simulated processes have a walk each: one table of all chunks would be 32 KiB. */
+struct shelf {
+    _Atomic(struct chunk *) chunks[SHELF_CHUNKS];
+};
+
 struct wander {
     double step; /* sd of the frequency's change over a cell */
     struct rng rng;
     pthread_mutex_t lock;
     int made;
-    _Atomic(struct chunk *) chunks[CHUNKS];
+    _Atomic(struct shelf *) shelves[SHELVES];
 };
 
 int ictusi_wander_create(double walk, uint64_t seed, uint64_t stream, struct wander **wander)
@@ -60,32 +68,55 @@ static void fill_chunk(struct wander *w, struct chunk *chunk, struct cell start)
     }
 }
 
+/* NULL where there is none yet. */
+static struct chunk *find_chunk(struct wander *w, int index)
+{
+    struct shelf *shelf =
+        atomic_load_explicit(&w->shelves[index / SHELF_CHUNKS], memory_order_acquire);
+    return shelf ? atomic_load_explicit(&shelf->chunks[index % SHELF_CHUNKS], memory_order_acquire)
+                 : NULL;
+}
+
+/* Under the lock. NULL when memory is out. */
+static struct shelf *find_or_make_shelf(struct wander *w, int index)
+{
+    struct shelf *shelf = atomic_load_explicit(&w->shelves[index], memory_order_relaxed);
+    if (!shelf) {
+        shelf = calloc(1, sizeof(*shelf));
+        atomic_store_explicit(&w->shelves[index], shelf, memory_order_release);
+    }
+    return shelf;
+}
+
+/* Under the lock: make the chunk behind the last one; false when memory is out. */
+static bool add_chunk(struct wander *w)
+{
+    struct shelf *shelf = find_or_make_shelf(w, w->made / SHELF_CHUNKS);
+    struct chunk *chunk = shelf ? malloc(sizeof(*chunk)) : NULL;
+    if (!chunk) {
+        return false;
+    }
+    const struct cell origin = {0.0, 0.0};
+    fill_chunk(w, chunk, w->made > 0 ? find_chunk(w, w->made - 1)->cells[CHUNK_CELLS] : origin);
+    atomic_store_explicit(&shelf->chunks[w->made % SHELF_CHUNKS], chunk, memory_order_release);
+    w->made++;
+    return true;
+}
+
 /* Make all chunks up to the given one; NULL when memory is out. */
 static struct chunk *grow(struct wander *w, int wanted)
 {
     (void)pthread_mutex_lock(&w->lock);
-    while (w->made <= wanted) {
-        struct chunk *chunk = malloc(sizeof(*chunk));
-        if (!chunk) {
-            break;
-        }
-        struct cell start = {0.0, 0.0};
-        if (w->made > 0) {
-            const struct chunk *before =
-                atomic_load_explicit(&w->chunks[w->made - 1], memory_order_relaxed);
-            start = before->cells[CHUNK_CELLS];
-        }
-        fill_chunk(w, chunk, start);
-        atomic_store_explicit(&w->chunks[w->made], chunk, memory_order_release);
-        w->made++;
+    while (w->made <= wanted && add_chunk(w)) {
+        /* One after the other: each begins where the one before ends. */
     }
     (void)pthread_mutex_unlock(&w->lock);
-    return atomic_load_explicit(&w->chunks[wanted], memory_order_acquire);
+    return find_chunk(w, wanted);
 }
 
 static const struct chunk *chunk_at(struct wander *w, int index)
 {
-    struct chunk *chunk = atomic_load_explicit(&w->chunks[index], memory_order_acquire);
+    struct chunk *chunk = find_chunk(w, index);
     return chunk ? chunk : grow(w, index);
 }
 
@@ -113,7 +144,10 @@ void ictusi_wander_free(struct wander *w)
         return;
     }
     for (int i = 0; i < w->made; i++) {
-        free(atomic_load_explicit(&w->chunks[i], memory_order_relaxed));
+        free(find_chunk(w, i));
+    }
+    for (int i = 0; i < SHELVES; i++) {
+        free(atomic_load_explicit(&w->shelves[i], memory_order_relaxed));
     }
     (void)pthread_mutex_destroy(&w->lock);
     free(w);
