@@ -15,6 +15,8 @@ int results_agree(int err, struct ictus_why *why)
 {
     if (command_size() > 1) {
         MPI_Bcast(&err, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    if (command_size() > 1 && err) {
         MPI_Bcast(why->text, (int)sizeof(why->text), MPI_CHAR, 0, MPI_COMM_WORLD);
     }
     return err;

@@ -69,21 +69,21 @@ int ictus_clock_true_error(const struct ictus_clock *clock, struct ictus_time at
     if (!clock || !out || !clock->source->ops->truth) {
         return ICTUS_ERR_ARG;
     }
-    int64_t truth = clock->source->ops->truth(clock->source, at.ns);
-    if (MPI_Bcast(&truth, 1, MPI_INT64_T, 0, clock->comm) != MPI_SUCCESS) {
-        return ICTUS_ERR_MPI;
-    }
-    const int64_t local = local_at(clock->source, truth);
-    const struct fine mine = map_finely(&clock->line, local);
-    struct fine first = mine;
+    struct {
+        int64_t truth;
+        struct fine global;
+    } first = {.truth = clock->source->ops->truth(clock->source, at.ns)};
+    first.global = map_finely(&clock->line, local_at(clock->source, first.truth));
     if (MPI_Bcast(&first, (int)sizeof(first), MPI_BYTE, 0, clock->comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
+    const int64_t local = local_at(clock->source, first.truth);
+    const struct fine mine = map_finely(&clock->line, local);
     struct ictus_reading reading;
     (void)ictus_clock_map_reading(clock, (struct ictus_time){local}, &reading);
     *out = (struct ictus_clock_error){
         .known = true,
-        .error_ns = (double)(mine.ns - first.ns) + (mine.frac - first.frac),
+        .error_ns = (double)(mine.ns - first.global.ns) + (mine.frac - first.global.frac),
         .half_width_ns = 1.0, /* two local instants, each rounded to a nanosecond */
         .sigma_ns = reading.sigma_ns,
         .bound_ns = reading.bound_ns,

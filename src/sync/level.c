@@ -66,8 +66,8 @@ static int join_leaders(MPI_Comm comm, MPI_Comm within, MPI_Comm *between)
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     MPI_Comm_rank(within, &within_rank);
-    int *ranks = malloc((size_t)size * sizeof(*ranks));
-    if (!ranks) {
+    int *ranks = rank == 0 ? malloc((size_t)size * sizeof(*ranks)) : NULL;
+    if (rank == 0 && !ranks) {
         return ICTUS_ERR_NOMEM;
     }
     const int mine = within_rank == 0 ? rank : -1;
@@ -80,6 +80,12 @@ static int join_leaders(MPI_Comm comm, MPI_Comm within, MPI_Comm *between)
     }
     if (err == MPI_SUCCESS) {
         err = MPI_Bcast(&leaders, 1, MPI_INT, 0, comm);
+    }
+    if (rank != 0) { /* thousands of simulated processes share one memory: no room for all */
+        ranks = malloc((size_t)leaders * sizeof(*ranks));
+    }
+    if (!ranks) {
+        return ICTUS_ERR_NOMEM;
     }
     if (err == MPI_SUCCESS) {
         err = MPI_Bcast(ranks, leaders, MPI_INT, 0, comm);
