@@ -28,7 +28,9 @@ struct Noise {
     double tail = 0.0;   // share of messages in the heavy tail
     double tail_s = 0.0; // scale of a Pareto distribution of index 1 / 0.7
     double asymmetry_s = 0.0;
-    double inside = 0.2; // inside a host, jitter is this part of it
+    double inside = 0.2;    // inside a host, jitter is this part of it
+    double bandwidth = 0.0; // where links are not shared: what a message takes more for its length
+    double inside_bandwidth = 0.0;
     std::uint64_t seed = 1;
     std::mt19937_64 random;
 };
@@ -110,7 +112,43 @@ double asymmetry(const Noise &noise, const std::string &from, const std::string 
     return forward ? unit * noise.asymmetry_s : -unit * noise.asymmetry_s;
 }
 
+// Lives as long as the simulation.
+Noise &the_noise()
+{
+    static Noise noise;
+    return noise;
+}
+
+// What a message takes beyond the links' latency, as a multiple of that.
+double factor(Noise &noise, double bytes, double latency, const s4u::Host *from,
+              const s4u::Host *to)
+{
+    double more = jitter(noise);
+    if (from == to) {
+        more *= noise.inside;
+    } else {
+        more += asymmetry(noise, from->get_name(), to->get_name());
+    }
+    const double bandwidth = from == to ? noise.inside_bandwidth : noise.bandwidth;
+    const double length = bandwidth > 0.0 ? bytes / bandwidth : 0.0;
+    return std::max(1.0 + more / latency, 0.0) + length / latency;
+}
+
 } // namespace
+
+// What n messages would take one after the other, each of them, for src/exchange/burst.c.
+extern "C" void ictus_platform_delays(const char *from, const char *to, double bytes, std::size_t n,
+                                      double *delays)
+{
+    const s4u::Host *sender = s4u::Host::by_name(from);
+    const s4u::Host *receiver = s4u::Host::by_name(to);
+    std::vector<s4u::Link *> links;
+    double latency = 0.0;
+    sender->route_to(receiver, links, &latency);
+    for (std::size_t i = 0; i < n; i++) {
+        delays[i] = latency * factor(the_noise(), bytes, latency, sender, receiver);
+    }
+}
 
 extern "C" void load_platform(const s4u::Engine &engine)
 {
@@ -119,21 +157,23 @@ extern "C" void load_platform(const s4u::Engine &engine)
         throw std::runtime_error("ICTUS_SIMULATE_PLATFORM is not set: start it by ictus simulate");
     }
     const_cast<s4u::Engine &>(engine).load_platform(path);
-    // Lives as long as the simulation.
-    static Noise noise;
+    Noise &noise = the_noise();
     const char *shape = std::getenv("ICTUS_SIMULATE_SHAPE");
     noise.shape = shape_of(shape ? shape : "exp");
     noise.jitter_s = number("ICTUS_SIMULATE_JITTER", 0.0);
     noise.tail = number("ICTUS_SIMULATE_TAIL", 0.0);
     noise.tail_s = number("ICTUS_SIMULATE_TAIL_SCALE", 0.0);
     noise.asymmetry_s = number("ICTUS_SIMULATE_ASYMMETRY", 0.0);
+    noise.bandwidth = number("ICTUS_SIMULATE_BANDWIDTH", 0.0);
+    noise.inside_bandwidth = number("ICTUS_SIMULATE_INSIDE_BANDWIDTH", 0.0);
     noise.seed = static_cast<std::uint64_t>(number("ICTUS_SIMULATE_SEED", 1.0));
     noise.random.seed(mix(noise.seed));
-    if (noise.jitter_s == 0.0 && noise.tail == 0.0 && noise.asymmetry_s == 0.0) {
+    if (noise.jitter_s == 0.0 && noise.tail == 0.0 && noise.asymmetry_s == 0.0 &&
+        noise.bandwidth == 0.0) {
         return;
     }
     engine.get_netzone_root()->get_network_model()->set_lat_factor_cb(
-        [](double, const s4u::Host *from, const s4u::Host *to,
+        [](double bytes, const s4u::Host *from, const s4u::Host *to,
            const std::vector<s4u::Link *> &links, const std::unordered_set<s4u::NetZone *> &) {
             double latency = 0.0;
             for (const s4u::Link *link : links) {
@@ -142,12 +182,6 @@ extern "C" void load_platform(const s4u::Engine &engine)
             if (latency <= 0.0) {
                 return 1.0;
             }
-            double more = jitter(noise);
-            if (from == to) {
-                more *= noise.inside;
-            } else {
-                more += asymmetry(noise, from->get_name(), to->get_name());
-            }
-            return std::max(1.0 + more / latency, 0.0);
+            return factor(the_noise(), bytes, latency, from, to);
         });
 }

@@ -148,7 +148,7 @@ static int write_cluster(const struct simulate_cluster *c, FILE *platform, FILE 
                   "\" speed=\"1Gf\" core=\"%" PRId64 "\"\n"
                   "    bw=\"%.17gBps\" lat=\"%.17gs\" loopback_bw=\"%.17gBps\" "
                   "loopback_lat=\"%.17gs\"\n    %s/>\n</platform>\n",
-                  nodes - 1, c->ppn, c->bandwidth, c->latency_s / hops, c->bandwidth * 4.0,
+                  nodes - 1, c->ppn, c->bandwidth, c->latency_s / hops, c->inside_bandwidth,
                   c->latency_s * inside_share, shape);
     for (int64_t rank = 0; rank < c->nodes * c->ppn; rank++) {
         (void)fprintf(hosts, "node-%" PRId64 "\n", rank / c->ppn);

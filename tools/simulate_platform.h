@@ -11,6 +11,7 @@ struct simulate_cluster {
     const char *topology; /* fat-tree, dragonfly, torus, or the path of a platform file */
     double latency_s;     /* between two nodes, the usual way */
     double bandwidth;     /* bytes per second of a link */
+    double inside_bandwidth;
 };
 
 /* "exp:300ns,tail:1%:2us" taken apart. */

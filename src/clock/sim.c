@@ -116,6 +116,11 @@ static int64_t sim_truth(const struct source *source, int64_t local)
     return under;
 }
 
+static int64_t sim_reading_at(const struct source *source, int64_t truth)
+{
+    return skew(container_of(source, struct sim, base), truth);
+}
+
 static const struct source *sim_under(const struct source *source)
 {
     return container_of(source, struct sim, base)->under;
@@ -256,6 +261,7 @@ const struct source_ops ictusi_source_sim = {
     .identify = sim_identify,
     .state = sim_state,
     .truth = sim_truth,
+    .reading_at = sim_reading_at,
     .under = sim_under,
     .free = sim_free,
 };

@@ -48,6 +48,8 @@ struct source_ops {
     void *(*state)(struct source *source, size_t *size);
     /* The true instant behind a reading; NULL where there is no known truth. */
     int64_t (*truth)(const struct source *source, int64_t local);
+    /* The reading at a true instant; NULL where truth is. */
+    int64_t (*reading_at)(const struct source *source, int64_t truth);
     /* The source that truth counts on; NULL where truth is. */
     const struct source *(*under)(const struct source *source);
     void (*free)(struct source *source);

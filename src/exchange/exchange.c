@@ -6,10 +6,17 @@
 
 #include <sched.h>
 
+#if defined(ICTUS_SIMGRID)
+#include "exchange/burst.h"
+#endif
+
 /* Tags on the private communicator. */
 enum { TAG_REQUEST = 1, TAG_REPLY, TAG_WORDS };
 
-/* What a request carries: the client's stamp, and whether it wants a reply at all. */
+/*
+ * What a request carries: the client's stamp, and whether it wants a reply at all. The reply is as
+ * long, since a longer way out would look like an offset.
+ */
 enum { REQUEST_WORDS = 2 };
 
 static int translate(int mpi_error)
@@ -63,16 +70,26 @@ static int ping_once(struct exchange *x, int peer, struct stamp *stamp)
 int ictusi_exchange_ping(struct exchange *x, int peer, size_t n, struct stamp *stamps)
 {
     int err = MPI_SUCCESS;
+    x->started += n;
+#if defined(ICTUS_SIMGRID)
+    if (ictusi_burst_possible(x, n)) {
+        return translate(ictusi_burst_ping(x, peer, n, stamps));
+    }
+#endif
     for (size_t i = 0; i < n && err == MPI_SUCCESS; i++) {
         err = ping_once(x, peer, &stamps[i]);
     }
-    x->started += n;
     return translate(err);
 }
 
 int ictusi_exchange_pong(struct exchange *x, int peer, size_t n, const struct line *line)
 {
     int err = MPI_SUCCESS;
+#if defined(ICTUS_SIMGRID)
+    if (ictusi_burst_possible(x, n)) {
+        return translate(ictusi_burst_pong(x, peer, n, line));
+    }
+#endif
     for (size_t i = 0; i < n && err == MPI_SUCCESS; i++) {
         int64_t request = 0;
         err = receive_words(x, peer, TAG_REQUEST, &request, 1);
@@ -91,11 +108,13 @@ int ictusi_exchange_ping_until(struct exchange *x, int peer, size_t max, struct 
     for (size_t i = 0; !over && err == MPI_SUCCESS; i++) {
         struct stamp stamp = {ictusi_source_read(x->source), 0, 0};
         int64_t request[REQUEST_WORDS] = {stamp.sent, 1};
+        int64_t reply[REQUEST_WORDS] = {0, 0};
         err = send_words(x, peer, TAG_REQUEST, request, REQUEST_WORDS);
         if (err == MPI_SUCCESS) {
-            err = receive_words(x, peer, TAG_REPLY, &stamp.remote, 1);
+            err = receive_words(x, peer, TAG_REPLY, reply, REQUEST_WORDS);
         }
         stamp.received = ictusi_source_read(x->source);
+        stamp.remote = reply[0];
         x->started++;
         over = ictusi_netgauge_add(rule, &stamp) || i + 1 == max;
     }
@@ -112,8 +131,9 @@ int ictusi_exchange_pong_until(struct exchange *x, int peer, const struct line *
         if (err != MPI_SUCCESS || !request[1]) {
             return translate(err);
         }
-        const int64_t reply = ictusi_line_map(line, ictusi_source_read(x->source));
-        err = send_words(x, peer, TAG_REPLY, &reply, 1);
+        const int64_t reply[REQUEST_WORDS] = {ictusi_line_map(line, ictusi_source_read(x->source)),
+                                              0};
+        err = send_words(x, peer, TAG_REPLY, reply, REQUEST_WORDS);
         if (err != MPI_SUCCESS) {
             return ICTUS_ERR_MPI;
         }
