@@ -2,7 +2,7 @@
 /*
  * A program that knows nothing of ictus, to be run with libraries preloaded. Usage: victim WHAT...,
  * each of: barriers, halves, inter, global (MPI_Wtime must be), local (need not), late, threads,
- * abort, session, nothing.
+ * abort, dies, leaves (without MPI_Finalize), session, nothing.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -161,6 +161,13 @@ static void do_one(const char *what)
             (void)raise(SIGKILL);
         }
         MPI_Barrier(MPI_COMM_WORLD); /* never returns: the launcher ends the job */
+        MPI_Barrier(MPI_COMM_WORLD);
+    } else if (strcmp(what, "leaves") == 0) {
+        barriers(MPI_COMM_WORLD, 10);
+        if (rank == size - 1) {
+            exit(0);
+        }
+        MPI_Barrier(MPI_COMM_WORLD); /* likewise */
         MPI_Barrier(MPI_COMM_WORLD);
     } else if (strcmp(what, "nothing") != 0) {
         CHECK(!what);
