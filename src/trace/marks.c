@@ -49,21 +49,39 @@ ICTUS_API int ictus_event_define(const char *name)
     return define(&ictusi_tracer.next_name, 'P', name, NULL);
 }
 
-ICTUS_API void ictus_event(int event, uint64_t value)
+static inline void put_event(struct recorder *r, unsigned event, uint64_t value, uint64_t ticks)
 {
-    struct recorder *r = recording();
-    if (__builtin_expect(!r || event < 0 || event > NUMBERS_MAX, 0)) {
-        return;
-    }
-    if (__builtin_expect(r->flush_ticks != 0, 0)) {
-        ictusi_recorder_flush(r);
-    }
     uint64_t *p = r->pos;
-    p[1] = recorder_ticks(r);
+    p[1] = ticks;
     p[2] = value;
-    recorder_publish(p, record_head(RECORD_EVENT, 3, (unsigned)event, 0));
+    recorder_publish(p, record_head(RECORD_EVENT, 3, event, 0));
     r->open = NULL;
     r->pos = p + 3;
+}
+
+/* Whatever calls other functions is kept out of the way of what does not: that saves registers. */
+static __attribute__((noinline, cold)) void event_slowly(int event, uint64_t value)
+{
+    struct recorder *r = recording();
+    if (!r || event < 0 || event > NUMBERS_MAX) {
+        return;
+    }
+    if (r->flush_ticks != 0) {
+        ictusi_recorder_flush(r);
+    }
+    put_event(r, (unsigned)event, value, recorder_ticks(r));
+}
+
+ICTUS_API void ictus_event(int event, uint64_t value)
+{
+    struct recorder *r = ictusi_trace_self;
+    if (__builtin_expect(r && (unsigned)event <= NUMBERS_MAX && !(r->after & AFTER_MUTED) &&
+                             r->pos <= r->soft && r->flush_ticks == 0 && r->kind == TICKS_TSC,
+                         1)) {
+        put_event(r, (unsigned)event, value, ticks_read(TICKS_TSC, r->clock));
+    } else {
+        event_slowly(event, value);
+    }
 }
 
 ICTUS_API int ictus_region_define(const char *name)
