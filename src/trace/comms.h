@@ -28,11 +28,18 @@ struct trace_comm {
     _Atomic bool logged;
 };
 
+/* Ranks in a window's communicator. */
+struct window_peers {
+    int *ranks;
+    int count;
+};
+
 struct trace_window {
     uint32_t id;
     struct trace_comm *comm;
-    _Atomic uint64_t match; /* of the operations since the last completion */
-    _Atomic bool pending;   /* there are such operations */
+    _Atomic uint64_t match;                /* of the operations since the last completion */
+    _Atomic bool pending;                  /* there are such operations */
+    struct window_peers exposed, accessed; /* by MPI_Win_post, MPI_Win_start; until they end */
 };
 
 /* A handle as a key of a table; never 0. */

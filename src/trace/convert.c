@@ -293,6 +293,11 @@ static void walk_post_rma(struct walk *k, const uint64_t *p, uint64_t head, uint
     case RECORD_RMA_UNLOCK:
         wrote(k, OTF2_EvtWriter_RmaReleaseLock(k->w, NULL, at, window, target, 0));
         break;
+    case RECORD_RMA_SYNC:
+        wrote(k, OTF2_EvtWriter_RmaSync(k->w, NULL, at, window, target,
+                                        p[1] ? OTF2_RMA_SYNC_TYPE_NOTIFY_OUT
+                                             : OTF2_RMA_SYNC_TYPE_NOTIFY_IN));
+        break;
     case RECORD_RMA_CREATE:
         wrote(k, OTF2_EvtWriter_RmaWinCreate(k->w, NULL, at, window));
         break;

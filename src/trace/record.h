@@ -51,6 +51,7 @@ enum record_kind {
     RECORD_RMA_UNLOCK, /* small = window, value = target */
     RECORD_RMA_CREATE, /* small = window */
     RECORD_RMA_FREE,   /* small = window */
+    RECORD_RMA_SYNC,   /* small = window, value = peer; word 1 = 1 notice given, 0 notice got */
     RECORD_KINDS
 };
 

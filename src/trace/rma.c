@@ -2,6 +2,10 @@
 /* The records of one-sided communication. */
 #include "trace/rma.h"
 
+#include "real.h"
+
+#include <stdlib.h>
+
 void ictusi_note_window(struct recorder *r, MPI_Comm comm, MPI_Win win)
 {
     const struct trace_window *window = ictusi_window_new(r, comm, win);
@@ -109,5 +113,80 @@ void ictusi_note_unlock_all(struct recorder *r, MPI_Win win)
     ictusi_note_rma_done(r, win);
     if (window) {
         recorder_put1(r, RECORD_RMA_UNLOCK, window->id, RMA_ALL, 0);
+    }
+}
+
+static struct window_peers peers_of(MPI_Win win, MPI_Group group)
+{
+    struct window_peers peers = {NULL, 0};
+    MPI_Group all = MPI_GROUP_NULL;
+    (void)REAL(Group_size)(group, &peers.count);
+    int *own = malloc((size_t)(peers.count + 1) * sizeof(*own));
+    peers.ranks = malloc((size_t)(peers.count + 1) * sizeof(*peers.ranks));
+    for (int i = 0; own && i < peers.count; i++) {
+        own[i] = i;
+    }
+    if (!own || !peers.ranks || REAL(Win_get_group)(win, &all) != MPI_SUCCESS) {
+        peers.count = 0;
+    } else {
+        (void)REAL(Group_translate_ranks)(group, peers.count, own, all, peers.ranks);
+        (void)REAL(Group_free)(&all);
+    }
+    free(own);
+    return peers;
+}
+
+static void note_sync(struct recorder *r, const struct trace_window *window,
+                      const struct window_peers *peers, bool given)
+{
+    for (int i = 0; i < peers->count; i++) {
+        if (peers->ranks[i] >= 0 && recorder_ready(r)) {
+            recorder_put1(r, RECORD_RMA_SYNC, window->id, (uint32_t)peers->ranks[i], given);
+        }
+    }
+}
+
+static void forget(struct window_peers *peers)
+{
+    free(peers->ranks);
+    *peers = (struct window_peers){NULL, 0};
+}
+
+void ictusi_note_post(struct recorder *r, MPI_Win win, MPI_Group origins)
+{
+    struct trace_window *window = ictusi_window_find(win);
+    if (window) {
+        forget(&window->exposed);
+        window->exposed = peers_of(win, origins);
+        note_sync(r, window, &window->exposed, true);
+    }
+}
+
+void ictusi_note_start_epoch(MPI_Win win, MPI_Group targets)
+{
+    struct trace_window *window = ictusi_window_find(win);
+    if (window) {
+        forget(&window->accessed);
+        /* It may return before the targets have posted: no notice is known to be got. */
+        window->accessed = peers_of(win, targets);
+    }
+}
+
+void ictusi_note_complete(struct recorder *r, MPI_Win win)
+{
+    struct trace_window *window = ictusi_window_find(win);
+    ictusi_note_rma_done(r, win);
+    if (window) {
+        note_sync(r, window, &window->accessed, true);
+        forget(&window->accessed);
+    }
+}
+
+void ictusi_note_waited(struct recorder *r, MPI_Win win)
+{
+    struct trace_window *window = ictusi_window_find(win);
+    if (window) {
+        note_sync(r, window, &window->exposed, false);
+        forget(&window->exposed);
     }
 }
