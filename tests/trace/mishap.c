@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A program that ends as its argument says: kill (rank 1 gets SIGKILL), segfault, abort, exit
- * (without MPI_Finalize), fork (a child that goes on and ends), noinit. Every rank prints, before
- * that, how many barriers it has left behind.
+ * (without MPI_Finalize), fork (a child that goes on and ends), noinit, comms (a thousand at once),
+ * freed (requests that are still active). Every rank prints, before that, how many barriers it has
+ * left behind.
  */
 #include <mpi.h>
 
@@ -13,7 +14,37 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ROUNDS = 100 };
+enum { ROUNDS = 100, COMMS = 1000 };
+
+/* Many communicators at a time, each used. */
+static void make_comms(void)
+{
+    MPI_Comm copies[COMMS];
+    for (int i = 0; i < COMMS; i++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &copies[i]);
+    }
+    for (int i = 0; i < COMMS; i++) {
+        MPI_Barrier(copies[i]);
+        MPI_Comm_free(&copies[i]);
+    }
+}
+
+/* Sends whose requests are freed before they can be complete, and their handles used again. */
+static void free_requests(int rank)
+{
+    static int out[ROUNDS];
+    MPI_Request request = MPI_REQUEST_NULL;
+    for (int i = 0; i < ROUNDS; i++) {
+        out[i] = i;
+        MPI_Issend(&out[i], 1, MPI_INT, rank, i, MPI_COMM_WORLD, &request);
+        MPI_Request_free(&request);
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        int in = 0;
+        MPI_Irecv(&in, 1, MPI_INT, rank, i, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
 
 static void end(const char *how, int rank)
 {
@@ -50,6 +81,12 @@ int main(int argc, char **argv)
             }
             (void)waitpid(child, NULL, 0);
         }
+    }
+    if (strcmp(how, "comms") == 0) {
+        make_comms();
+    }
+    if (strcmp(how, "freed") == 0) {
+        free_requests(rank);
     }
     end(how, rank);
     MPI_Barrier(MPI_COMM_WORLD);

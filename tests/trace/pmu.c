@@ -12,7 +12,7 @@
 
 enum { GROUP_MOST = 4, FDS = 1024 };
 
-long syscall(long number, ...);
+__attribute__((visibility("default"))) long syscall(long number, ...);
 
 /* By the leader's descriptor. */
 static __thread int group_sizes[FDS];

@@ -1,10 +1,23 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! A ring from Fortran, with `use mpi`: what a trace must hold is printed like basic.c does.
+! A ring from Fortran, with each of MPI's three interfaces (BINDING: 0 mpif.h, 90 mpi, 2008 mpi_f08): what a trace must
+! hold is printed like basic.c does.
 program ring
+#if BINDING == 2008
+  use mpi_f08
+#elif BINDING == 90
   use mpi
+#endif
   implicit none
-  integer :: rank, ranks, err, i, request(2), value, other
-  integer :: statuses(MPI_STATUS_SIZE, 2)
+#if BINDING == 0
+  include 'mpif.h'
+#endif
+  integer :: rank, ranks, err, i, value, other
+#if BINDING == 2008
+  type(MPI_Request) :: request(2)
+  type(MPI_Status) :: statuses(2)
+#else
+  integer :: request(2), statuses(MPI_STATUS_SIZE, 2)
+#endif
   call MPI_Init(err)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, err)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, err)
