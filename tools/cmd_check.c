@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus check: count clock-condition violations in an OTF2 archive. */
 #include "command.h"
+#include "keep_memory.h"
 #include "trace_text.h"
 
 #include <ictus/correct.h>
@@ -41,6 +42,7 @@ static int run_check(const void *options, int word_count, char **words)
                             "name one archive: a directory or its anchor file");
         return command_fail("check", ICTUS_ERR_ARG, &why);
     }
+    keep_memory();
     int err = ictus_check(words[0], &report, &why);
     if (err) {
         const int code = command_fail("check", err, &why);

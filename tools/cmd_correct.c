@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus correct: repair the timestamps of an OTF2 archive. */
 #include "command.h"
+#include "keep_memory.h"
 #include "trace_text.h"
 
 #include <ictus/correct.h>
@@ -87,6 +88,7 @@ static int run_correct(const void *options, int word_count, char **words)
     } else {
         err = fill(o, words[0], &wanted, &why);
     }
+    keep_memory();
     if (!err) {
         err = command_size() > 1 ? ictus_correct_mpi(MPI_COMM_WORLD, &wanted, &report, &why)
                                  : ictus_correct(&wanted, &report, &why);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus trace-skew: skew an archive's clocks by known functions. */
 #include "command.h"
+#include "keep_memory.h"
 #include "trace_text.h"
 
 #include <ictus/correct.h>
@@ -34,6 +35,7 @@ static int run_skew(const void *options, int word_count, char **words)
     } else if (!o->output) {
         err = ictus_because(&why, ICTUS_ERR_ARG, "name the output directory: -o DIR");
     } else {
+        keep_memory();
         err = ictus_trace_skew(words[0], o->output, o->skew, &report, &why);
     }
     if (err) {
