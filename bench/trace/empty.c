@@ -15,6 +15,9 @@ static unsigned long long READ(void)
 }
 #endif
 
+/* Not every mpi.h says that its functions are to be seen, and hidden wrappers wrap nothing. */
+#pragma GCC visibility push(default)
+
 static volatile unsigned long long spent;
 
 #define WRAP(call)                                                                                 \
