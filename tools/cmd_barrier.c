@@ -356,12 +356,8 @@ static int barrier_run(const void *given, int word_count, char **words)
             ictus_selector_free(study.selector);
         }
     }
-    const bool interrupted = interrupt_came();
     free(study.processes);
-    if (err) {
-        return command_fail("barrier", err, &why);
-    }
-    return interrupted ? EXIT_INTERRUPTED : EXIT_OK;
+    return interrupt_end("barrier", err, &why, EXIT_OK);
 }
 
 const struct command command_barrier = {

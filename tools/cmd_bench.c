@@ -368,17 +368,10 @@ static int bench_run(const void *given, int word_count, char **words)
     const int err = word_count > 0 ? ictus_because(&why, ICTUS_ERR_SPEC,
                                                    "unexpected argument '%.80s'", words[0])
                                    : act(study, &why);
-    const bool interrupted = interrupt_came();
     const bool below = study->left_out > 0 && !study->every_algorithm;
     study_fini(study);
     free(study);
-    if (err) {
-        return command_fail("bench", err, &why);
-    }
-    if (interrupted) {
-        return EXIT_INTERRUPTED;
-    }
-    return below ? EXIT_BELOW : EXIT_OK;
+    return interrupt_end("bench", err, &why, below ? EXIT_BELOW : EXIT_OK);
 }
 
 const struct command command_bench = {

@@ -437,18 +437,11 @@ static int overlap_run(const void *given, int word_count, char **words)
     if (!err) {
         err = run_study(s, &why);
     }
-    const bool interrupted = interrupt_came();
     const int left_out = s->left_out;
     free(s->sizes);
     free(s->intervals);
     free(s);
-    if (err) {
-        return command_fail("overlap", err, &why);
-    }
-    if (interrupted) {
-        return EXIT_INTERRUPTED;
-    }
-    return left_out ? EXIT_BELOW : EXIT_OK;
+    return interrupt_end("overlap", err, &why, left_out ? EXIT_BELOW : EXIT_OK);
 }
 
 const struct command command_overlap = {

@@ -42,3 +42,12 @@ bool interrupt_came(void)
     }
     return any != 0;
 }
+
+int interrupt_end(const char *command, int err, const struct ictus_why *why, int otherwise)
+{
+    const bool interrupted = interrupt_came();
+    if (err) {
+        return command_fail(command, err, why);
+    }
+    return interrupted ? EXIT_INTERRUPTED : otherwise;
+}

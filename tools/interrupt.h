@@ -6,6 +6,7 @@
 #ifndef ICTUS_TOOLS_INTERRUPT_H
 #define ICTUS_TOOLS_INTERRUPT_H
 
+#include <ictus/error.h>
 #include <stdbool.h>
 
 enum { EXIT_INTERRUPTED = 130 };
@@ -16,7 +17,13 @@ void interrupt_watch(void);
 /* Collective over MPI_COMM_WORLD where MPI is up: whether any rank was told to stop. */
 bool interrupt_came(void);
 
-/* The same on this rank alone: to leave a sleep. */
+/*
+ * The exit code of a measuring command: of its failure, which is told, of an interruption, or the
+ * one given. Collective as interrupt_came(); err is the same on all ranks.
+ */
+int interrupt_end(const char *command, int err, const struct ictus_why *why, int otherwise);
+
+/* What interrupt_came() says, on this rank alone: to leave a sleep. */
 bool interrupt_here(void);
 
 #endif
