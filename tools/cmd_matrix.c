@@ -62,7 +62,7 @@ static const struct option_row options[] = {
     {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
 
 static const struct ictus_column columns[] = {
-    {"sync", "synchronisation   ", ICTUS_COLUMN_TEXT},
+    {"sync", "synchronisation       ", ICTUS_COLUMN_TEXT},
     {"algorithm", "algorithm           ", ICTUS_COLUMN_TEXT},
     {"bytes", "bytes", ICTUS_COLUMN_COUNT},
     {"processes", "procs", ICTUS_COLUMN_COUNT},
@@ -391,11 +391,7 @@ static int matrix_run(const void *given, int word_count, char **words)
     }
     free(study->sizes);
     free(study);
-    const bool interrupted = interrupt_came();
-    if (err) {
-        return command_fail("matrix", err, &why);
-    }
-    return interrupted ? EXIT_INTERRUPTED : EXIT_OK;
+    return interrupt_end("matrix", err, &why, EXIT_OK);
 }
 
 const struct command command_matrix = {
