@@ -2,13 +2,15 @@
 /* Linux tells in /proc/meminfo: free memory and what caches would give back. */
 #include "bench/memory.h"
 
-#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-enum { LINE_BYTES = 128, KIB = 1024 };
+enum { LINE_BYTES = 128, KIB = 1024, DECIMAL = 10 };
 
 uint64_t ictusi_memory_available(void)
 {
+    static const char wanted[] = "MemAvailable:";
     uint64_t bytes = UINT64_MAX;
     char line[LINE_BYTES];
     FILE *file = fopen("/proc/meminfo", "r");
@@ -16,9 +18,8 @@ uint64_t ictusi_memory_available(void)
         return bytes;
     }
     while (fgets(line, sizeof(line), file)) {
-        uint64_t kib = 0;
-        if (sscanf(line, "MemAvailable: %" SCNu64 " kB", &kib) == 1) {
-            bytes = kib * KIB;
+        if (strncmp(line, wanted, sizeof(wanted) - 1) == 0) {
+            bytes = strtoull(line + sizeof(wanted) - 1, NULL, DECIMAL) * KIB;
         }
     }
     (void)fclose(file);

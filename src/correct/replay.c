@@ -207,7 +207,7 @@ static int exchange_bases(struct team *team, uint32_t *own, uint64_t n,
     err = err ? err
               : checked(MPI_Allgather(own, (int)n, MPI_UINT32_T, all, (int)n, MPI_UINT32_T,
                                       self(team)->comm));
-    for (uint64_t i = 0; i < n && !err; i++) {
+    for (uint64_t i = 0; all && i < n && !err; i++) {
         for (int r = 0; r < team->size; r++) {
             agreements[i].base[r] = all[(uint64_t)r * n + i];
         }

@@ -2,6 +2,8 @@
 /* Cutting communicators by nodes (MPI-3) and by places inside a node (hwloc). */
 #include "sync/level.h"
 
+#include "sync/sync.h"
+
 #include <ictus/error.h>
 
 #include <hwloc.h>
@@ -54,6 +56,18 @@ static int my_place(enum level_kind kind)
     return place;
 }
 
+static int make_between(MPI_Comm comm, int leaders, const int *ranks, MPI_Comm *between)
+{
+    MPI_Group all;
+    MPI_Group chosen;
+    MPI_Comm_group(comm, &all);
+    MPI_Group_incl(all, leaders, ranks, &chosen);
+    const int err = MPI_Comm_create_group(comm, chosen, 0, between);
+    MPI_Group_free(&chosen);
+    MPI_Group_free(&all);
+    return err;
+}
+
 /*
  * The leaders' communicator. MPI_Comm_create_group instead of a split of everybody: only leaders
  * take part (on 16384 simulated ranks 1 s instead of 200).
@@ -66,9 +80,12 @@ static int join_leaders(MPI_Comm comm, MPI_Comm within, MPI_Comm *between)
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     MPI_Comm_rank(within, &within_rank);
+    /* Thousands of simulated processes share one memory: only one of them has room for all. */
     int *ranks = rank == 0 ? malloc((size_t)size * sizeof(*ranks)) : NULL;
-    if (rank == 0 && !ranks) {
-        return ICTUS_ERR_NOMEM;
+    int failed = ictusi_sync_agree(comm, rank != 0 || ranks ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
+    if (failed) {
+        free(ranks);
+        return failed;
     }
     const int mine = within_rank == 0 ? rank : -1;
     int leaders = 0;
@@ -81,24 +98,20 @@ static int join_leaders(MPI_Comm comm, MPI_Comm within, MPI_Comm *between)
     if (err == MPI_SUCCESS) {
         err = MPI_Bcast(&leaders, 1, MPI_INT, 0, comm);
     }
-    if (rank != 0) { /* thousands of simulated processes share one memory: no room for all */
-        ranks = malloc((size_t)leaders * sizeof(*ranks));
+    if (rank != 0) {
+        ranks = malloc(((size_t)leaders + 1) * sizeof(*ranks));
     }
-    if (!ranks) {
-        return ICTUS_ERR_NOMEM;
+    failed = ictusi_sync_agree(comm, ranks ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
+    if (failed) {
+        free(ranks);
+        return failed;
     }
     if (err == MPI_SUCCESS) {
         err = MPI_Bcast(ranks, leaders, MPI_INT, 0, comm);
     }
     *between = MPI_COMM_NULL;
     if (err == MPI_SUCCESS && within_rank == 0) {
-        MPI_Group all;
-        MPI_Group chosen;
-        MPI_Comm_group(comm, &all);
-        MPI_Group_incl(all, leaders, ranks, &chosen);
-        err = MPI_Comm_create_group(comm, chosen, 0, between);
-        MPI_Group_free(&chosen);
-        MPI_Group_free(&all);
+        err = make_between(comm, leaders, ranks, between);
     }
     free(ranks);
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
