@@ -5,7 +5,7 @@
  * run. Goal: at most 1.2 times.
  */
 #include "bench/scheme.h"
-#include "clock/source.h"
+#include "sync/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,15 +66,16 @@ static double bare_tsc_ns(const struct source *source)
 }
 #endif
 
-static double harness_ns(const struct source *source, const struct operation *operation)
+static double harness_ns(struct source *source, const struct operation *operation)
 {
+    const struct ictus_clock clock = {.source = source};
     struct call call;
     struct sample sample;
     int64_t sum = 0;
     memset(&call, 0, sizeof(call));
     call.operation = operation;
     for (int i = 0; i < SAMPLES; i++) {
-        (void)ictusi_time_call(source, &call, &sample);
+        (void)ictusi_time_call(&clock, &call, &sample);
         sum += sample.stop - sample.start;
     }
     return (double)sum / SAMPLES;
