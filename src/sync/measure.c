@@ -4,6 +4,7 @@
 
 #include "core/estimator.h"
 #include "core/fit.h"
+#include "sync/wait.h"
 
 #include <stdlib.h>
 
@@ -128,10 +129,16 @@ int ictusi_learn_client(struct measure *m, const struct learn_options *options, 
     struct line_error theirs;
     int failed = ICTUS_OK;
     int err = ICTUS_OK;
+    const struct source *source = m->exchange.source;
     for (size_t i = 0; i < n; i++) {
+        const int64_t began = ictusi_source_read(source);
         /* After a failed point the exchanges go on, so that the reference is not left waiting. */
         err = ictusi_measure_client(m, reference, &m->points[i]);
         failed = failed ? failed : err;
+        if (options->pace_s > 0.0 && i + 1 < n) {
+            (void)ictusi_wait_until(source, began + (int64_t)(options->pace_s * 1e9),
+                                    m->exchange.crowded);
+        }
     }
     if (!failed) {
         failed = ictusi_fit_ols(m->points, n, line, error);
