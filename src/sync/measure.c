@@ -6,6 +6,7 @@
 #include "core/fit.h"
 #include "sync/wait.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum estimator { SKAMPI, MEAN_RTT, NETGAUGE, MIN_RTT };
@@ -122,6 +123,18 @@ static int recompute_intercept(struct measure *m, int reference, struct line *li
     return ICTUS_OK;
 }
 
+/*
+ * How long after the beginning of point i the next one begins: the pace on average, by golden steps
+ * from three quarters to five quarters of it. Even steps in which the clocks part by a whole number
+ * of nanoseconds would round all points alike.
+ */
+static int64_t pace_ns(const struct learn_options *options, size_t i)
+{
+    const double golden = 0.6180339887498949;
+    const double step = (double)i * golden;
+    return (int64_t)(options->pace_s * 1e9 * (0.75 + 0.5 * (step - floor(step))));
+}
+
 int ictusi_learn_client(struct measure *m, const struct learn_options *options, int reference,
                         struct line *line, struct line_error *error)
 {
@@ -136,8 +149,7 @@ int ictusi_learn_client(struct measure *m, const struct learn_options *options, 
         err = ictusi_measure_client(m, reference, &m->points[i]);
         failed = failed ? failed : err;
         if (options->pace_s > 0.0 && i + 1 < n) {
-            (void)ictusi_wait_until(source, began + (int64_t)(options->pace_s * 1e9),
-                                    m->exchange.crowded);
+            (void)ictusi_wait_until(source, began + pace_ns(options, i), m->exchange.crowded);
         }
     }
     if (!failed) {
