@@ -234,6 +234,12 @@ static int recover(const struct trace_options *o)
         if (!o->local) {
             printf("; clocks +-%.0f ns (bound %.0f ns)", s.sigma_ns, s.bound_ns);
         }
+        if (s.jump_ns > 0.0) {
+            printf(
+                "\na clock stepped by %.3g s between two synchronisations: times between them are "
+                "off by as much",
+                s.jump_ns * 1e-9);
+        }
         printf("\n%llu processes did not reach MPI_Finalize, %llu left nothing\n",
                (unsigned long long)s.cut, (unsigned long long)s.missing);
     }

@@ -81,6 +81,7 @@ struct ictus_trace_summary {
     double sigma_ns;    /**< largest standard deviation of a timestamp's error */
     double bound_ns;    /**< largest bound of it */
     double length_s;    /**< from the first event to the last */
+    double jump_ns;     /**< largest step of a clock between two synchronisations; 0: none */
 };
 
 /**

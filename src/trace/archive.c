@@ -94,6 +94,7 @@ int ictusi_archive_events(OTF2_Archive *archive, const struct archive_options *o
     result->events = c.events;
     result->raw_bytes = c.raw_bytes;
     result->clamped = c.clamped;
+    result->jump_ns = log->timeline.jump_ns;
     result->ended = log->ended;
     result->first = UINT64_MAX;
     result->last = c.last;
@@ -193,6 +194,7 @@ void ictusi_archive_summarise(const struct archive_world *world,
         summary->clamped += r->clamped;
         summary->sigma_ns = fmax(summary->sigma_ns, r->sigma_ns);
         summary->bound_ns = fmax(summary->bound_ns, r->bound_ns);
+        summary->jump_ns = fmax(summary->jump_ns, r->jump_ns);
         first = r->first < first ? r->first : first;
         last = r->last > last ? r->last : last;
     }

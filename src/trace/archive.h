@@ -20,7 +20,7 @@ enum { ARCHIVE_THREADS_MAX = 4096 };
 struct process_result {
     uint64_t events, raw_bytes, clamped, lost, untracked;
     uint64_t first, last; /* archive times; first > last: no events */
-    double sigma_ns, bound_ns;
+    double sigma_ns, bound_ns, jump_ns;
     int32_t threads;
     int32_t ended;
     char host[64];

@@ -3,32 +3,10 @@
 #include "trace/timeline.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
-
-/* No oscillator drifts so far; a step of an NTP-steered clock over a short piece may look so. */
-static const double slope_max = 0.01;
 
 /* How fast a bound grows away from a point: the drift that no oscillator exceeds. */
 static const double bound_slope = 200e-6;
-
-static bool plausible(const struct timeline_point *a, const struct timeline_point *b)
-{
-    const double local = (double)b->local - (double)a->local;
-    const double global = (double)b->global - (double)a->global;
-    return local > 0.0 && fabs(global - local) <= slope_max * local;
-}
-
-struct timeline ictusi_timeline_make(struct timeline_point *points, int count)
-{
-    int kept = count > 0;
-    for (int i = 1; i < count; i++) {
-        if (plausible(&points[kept - 1], &points[i])) {
-            points[kept++] = points[i];
-        }
-    }
-    return (struct timeline){points, kept, 0};
-}
 
 /* In unsigned arithmetic: the times of a damaged trace may be anything. */
 static int64_t along(const struct timeline_point *point, double slope, int64_t local)
@@ -37,6 +15,29 @@ static int64_t along(const struct timeline_point *point, double slope, int64_t l
     const double gained = slope * (double)distance;
     const int64_t more = fabs(gained) < 4e18 ? (int64_t)llround(gained) : 0;
     return (int64_t)((uint64_t)point->global + (uint64_t)distance + (uint64_t)more);
+}
+
+/* What no drift explains of the way from one point to the next; 0: all of it is explained. */
+static double jump_between(const struct timeline_point *a, const struct timeline_point *b)
+{
+    const double away_s = fabs((double)b->local - (double)a->local) * 1e-9;
+    const double jump = fabs((double)b->global - (double)along(a, a->slope, b->local));
+    return jump > a->bound_ns + b->bound_ns + bound_slope * away_s * 1e9 ? jump : 0.0;
+}
+
+struct timeline ictusi_timeline_make(struct timeline_point *points, int count)
+{
+    struct timeline t = {points, count > 0, 0, 0.0};
+    for (int i = 1; i < count; i++) {
+        const struct timeline_point *before = &points[t.count - 1];
+        const double jump = jump_between(before, &points[i]);
+        t.jump_ns = fmax(t.jump_ns, jump);
+        if (points[i].local > before->local) {
+            points[t.count] = points[i];
+            points[t.count++].stepped = jump > 0.0;
+        }
+    }
+    return t;
 }
 
 int64_t ictusi_timeline_map(struct timeline *t, int64_t local)
@@ -54,6 +55,9 @@ int64_t ictusi_timeline_map(struct timeline *t, int64_t local)
         return along(a, a->slope, local);
     }
     const struct timeline_point *b = &t->points[i + 1];
+    if (b->stepped) {
+        return along(a, a->slope, local);
+    }
     const double span = (double)(b->local - a->local);
     const double gained = (double)((b->global - a->global) - (b->local - a->local));
     return along(a, gained / span, local);
@@ -98,10 +102,12 @@ void ictusi_timeline_error(const struct timeline *t, int64_t from, int64_t to, d
         *sigma_ns = fmax(*sigma_ns, sigma);
         *bound_ns = fmax(*bound_ns, bound);
     }
+    *sigma_ns = fmax(*sigma_ns, t->jump_ns);
+    *bound_ns += t->jump_ns;
 }
 
 void ictusi_timeline_free(struct timeline *t)
 {
     free(t->points);
-    *t = (struct timeline){NULL, 0, 0};
+    *t = (struct timeline){NULL, 0, 0, 0.0};
 }

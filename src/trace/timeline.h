@@ -16,17 +16,21 @@ struct timeline_point {
     double sigma_ns; /* at the point */
     double bound_ns;
     double later_sigma_ns; /* a second later */
+    int stepped;           /* made by ictusi_timeline_make(): no drift explains the way to here */
 };
 
 struct timeline {
     struct timeline_point *points;
     int count;
-    int last; /* the piece that the last instant fell into */
+    int last;       /* the piece that the last instant fell into */
+    double jump_ns; /* the largest step of the clock between two points; 0: none */
 };
 
 /*
- * Take points in order of time; those that do not advance, or that would bend the clock by more
- * than one part in a hundred, are left out. Takes the array over. At least one point is needed.
+ * Take points in order of time; those that do not advance are left out. Where a point lies farther
+ * from the line of the one before than bounds and any oscillator's drift allow, the clock has
+ * stepped between them: that line holds until the later point, and instants between are as
+ * uncertain as the step is large. Takes the array over. At least one point is needed.
  */
 struct timeline ictusi_timeline_make(struct timeline_point *points, int count);
 

@@ -245,6 +245,12 @@ static void say_summary(const struct tracer *t, const struct ictus_trace_summary
         ictusi_trace_say("%llu requests could not be followed: raise --requests",
                          (unsigned long long)s->untracked);
     }
+    if (s->jump_ns > 0.0) {
+        ictusi_trace_say(
+            "a clock stepped by %.3g s between two synchronisations: times between them "
+            "are off by as much; `ictus correct` restores their order",
+            s->jump_ns * 1e-9);
+    }
     if (s->clamped) {
         ictusi_trace_say("%llu times a clock went back; those events stand at the latest time seen",
                          (unsigned long long)s->clamped);

@@ -88,6 +88,9 @@ int main(int argc, char **argv)
     if (strcmp(how, "freed") == 0) {
         free_requests(rank);
     }
+    if (strcmp(how, "pause") == 0) {
+        (void)sleep(2);
+    }
     end(how, rank);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();

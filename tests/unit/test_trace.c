@@ -67,10 +67,10 @@ static void test_timeline(void)
 {
     struct timeline_point *points = calloc(4, sizeof(*points));
     REQUIRE(points);
-    /* 1000 ns gained in a second, then 3000 in the next; a point that goes back is left out. */
+    /* 1000 ns gained in a second, then 3000 in the next; a point that stands still is left out. */
     points[0] = (struct timeline_point){.local = 0, .global = 500, .slope = 2e-6, .sigma_ns = 5};
     points[1] = (struct timeline_point){.local = 1000000000, .global = 1000001500};
-    points[2] = (struct timeline_point){.local = 1000000000, .global = 900000000};
+    points[2] = (struct timeline_point){.local = 1000000000, .global = 1000001500};
     points[3] = (struct timeline_point){
         .local = 2000000000, .global = 2000004500, .slope = -1e-6, .sigma_ns = 9};
     struct timeline t = ictusi_timeline_make(points, 4);
@@ -86,6 +86,27 @@ static void test_timeline(void)
     ictusi_timeline_error(&t, 0, 2000000000, &sigma, &bound);
     CHECK_NEAR(sigma, 9.0, 1e-12);
     CHECK(bound >= 100000.0); /* 200 ppm over half a second */
+    ictusi_timeline_free(&t);
+}
+
+/* A clock that jumps between two synchronisations: its times say so. */
+static void test_timeline_step(void)
+{
+    struct timeline_point *points = calloc(3, sizeof(*points));
+    REQUIRE(points);
+    points[0] = (struct timeline_point){.local = 0, .global = 500, .slope = 1e-6, .bound_ns = 300};
+    points[1] = (struct timeline_point){.local = 2000000000, .global = 1999000000};
+    points[2] = (struct timeline_point){.local = 3000000000, .global = 2999000000, .sigma_ns = 7};
+    struct timeline t = ictusi_timeline_make(points, 3);
+    CHECK(t.count == 3);
+    CHECK_NEAR(t.jump_ns, 1002500.0, 1.0);
+    CHECK(ictusi_timeline_map(&t, 1000000000) == 1000001500); /* the line before holds */
+    CHECK(ictusi_timeline_map(&t, 2500000000) == 2499000000);
+    double sigma = 0.0;
+    double bound = 0.0;
+    ictusi_timeline_error(&t, 0, 3000000000, &sigma, &bound);
+    CHECK_NEAR(sigma, 1002500.0, 1.0);
+    CHECK(bound >= sigma);
     ictusi_timeline_free(&t);
 }
 
@@ -157,6 +178,7 @@ int main(void)
     test_table_of_bytes();
     test_full_table();
     test_timeline();
+    test_timeline_step();
     test_scale();
     test_unify();
     test_bad_logs();
