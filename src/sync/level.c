@@ -7,6 +7,7 @@
 #include <ictus/error.h>
 
 #include <hwloc.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 const char *const ictusi_level_names[] = {"node", "socket", "numa", "l3", NULL};
@@ -65,6 +66,38 @@ static int make_between(MPI_Comm comm, int leaders, const int *ranks, MPI_Comm *
     const int err = MPI_Comm_create_group(comm, chosen, 0, between);
     MPI_Group_free(&chosen);
     MPI_Group_free(&all);
+    return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+}
+
+/*
+ * The ranks of all leaders, newly allocated. Thousands of simulated processes share one memory:
+ * only rank 0 has room for everybody's.
+ */
+static int find_leaders(MPI_Comm comm, bool leads, int **leaders, int *n)
+{
+    int rank = 0;
+    int size = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    int *ranks = rank == 0 ? malloc((size_t)size * sizeof(*ranks)) : NULL;
+    int err = ictusi_sync_agree(comm, rank != 0 || ranks ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
+    const int mine = leads ? rank : -1;
+    if (!err && MPI_Gather(&mine, 1, MPI_INT, ranks, 1, MPI_INT, 0, comm) != MPI_SUCCESS) {
+        err = ICTUS_ERR_MPI;
+    }
+    *n = 0;
+    for (int i = 0; ranks && i < size && !err; i++) {
+        if (ranks[i] >= 0) {
+            ranks[(*n)++] = ranks[i];
+        }
+    }
+    if (!err && MPI_Bcast(n, 1, MPI_INT, 0, comm) != MPI_SUCCESS) {
+        err = ICTUS_ERR_MPI;
+    }
+    if (rank != 0) {
+        ranks = malloc(((size_t)*n + 1) * sizeof(*ranks));
+    }
+    *leaders = ranks;
     return err;
 }
 
@@ -74,47 +107,23 @@ static int make_between(MPI_Comm comm, int leaders, const int *ranks, MPI_Comm *
  */
 static int join_leaders(MPI_Comm comm, MPI_Comm within, MPI_Comm *between)
 {
-    int rank = 0;
-    int size = 0;
     int within_rank = 0;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    MPI_Comm_rank(within, &within_rank);
-    /* Thousands of simulated processes share one memory: only one of them has room for all. */
-    int *ranks = rank == 0 ? malloc((size_t)size * sizeof(*ranks)) : NULL;
-    int failed = ictusi_sync_agree(comm, rank != 0 || ranks ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
-    if (failed) {
-        free(ranks);
-        return failed;
-    }
-    const int mine = within_rank == 0 ? rank : -1;
+    int *ranks = NULL;
     int leaders = 0;
-    int err = MPI_Gather(&mine, 1, MPI_INT, ranks, 1, MPI_INT, 0, comm);
-    for (int i = 0; rank == 0 && i < size; i++) {
-        if (ranks[i] >= 0) {
-            ranks[leaders++] = ranks[i];
-        }
-    }
-    if (err == MPI_SUCCESS) {
-        err = MPI_Bcast(&leaders, 1, MPI_INT, 0, comm);
-    }
-    if (rank != 0) {
-        ranks = malloc(((size_t)leaders + 1) * sizeof(*ranks));
-    }
-    failed = ictusi_sync_agree(comm, ranks ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
-    if (failed) {
-        free(ranks);
-        return failed;
-    }
-    if (err == MPI_SUCCESS) {
-        err = MPI_Bcast(ranks, leaders, MPI_INT, 0, comm);
-    }
     *between = MPI_COMM_NULL;
-    if (err == MPI_SUCCESS && within_rank == 0) {
+    MPI_Comm_rank(within, &within_rank);
+    int err = find_leaders(comm, within_rank == 0, &ranks, &leaders);
+    if (!err) {
+        err = ictusi_sync_agree(comm, ranks ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
+    }
+    if (!err && MPI_Bcast(ranks, leaders, MPI_INT, 0, comm) != MPI_SUCCESS) {
+        err = ICTUS_ERR_MPI;
+    }
+    if (!err && within_rank == 0) {
         err = make_between(comm, leaders, ranks, between);
     }
     free(ranks);
-    return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+    return err;
 }
 
 int ictusi_level_create(MPI_Comm comm, enum level_kind kind, struct level *level)
