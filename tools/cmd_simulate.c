@@ -307,6 +307,55 @@ static int become_smpirun(const struct simulate_options *o, const struct files *
     return EXIT_FAILED;
 }
 
+/* SimGrid's own words of what it refuses: behind the brackets of its log, without its list's rest.
+ */
+static void say_refusal(const char *said, struct ictus_why *why)
+{
+    const char *line = strstr(said, "CRITICAL] ");
+    line = line ? line + strlen("CRITICAL] ") : said;
+    (void)ictus_because(why, ICTUS_ERR_SPEC, "--collectives: %.*s", (int)strcspn(line, "\n"), line);
+}
+
+/* SimGrid aborts on a collective or an algorithm that it does not know: one process finds out. */
+static int try_collectives(const struct simulate_options *o, const struct simulate_jitter *jitter,
+                           const struct files *f, struct ictus_why *why)
+{
+    struct simulate_options trial = *o;
+    char *words[] = {"clocks"};
+    char said[sizeof(why->text)] = "";
+    int status = 0;
+    int ends[2];
+    trial.nodes = 1;
+    trial.ppn = 1;
+    if (!*o->collectives || pipe(ends)) {
+        return ICTUS_OK; /* what cannot be tried is seen when it runs */
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+        const int nowhere = open("/dev/null", O_WRONLY);
+        (void)dup2(nowhere, STDOUT_FILENO);
+        (void)dup2(ends[1], STDERR_FILENO);
+        (void)close(ends[0]);
+        (void)close(ends[1]);
+        set_environment(&trial, jitter, f);
+        _exit(become_smpirun(&trial, f, 1, words));
+    }
+    (void)close(ends[1]);
+    FILE *errors = fdopen(ends[0], "r");
+    const size_t n = errors ? fread(said, 1, sizeof(said) - 1, errors) : 0;
+    said[n] = '\0';
+    while (errors && fgetc(errors) != EOF) { /* the child must not wait for a reader */
+    }
+    if (errors) {
+        (void)fclose(errors);
+    }
+    if (child < 0 || waitpid(child, &status, 0) < 0 || status == 0) {
+        return ICTUS_OK;
+    }
+    say_refusal(said, why);
+    return ICTUS_ERR_SPEC;
+}
+
 static int run_child(const struct simulate_options *o, const struct simulate_jitter *jitter,
                      const struct files *f, int count, char **words)
 {
@@ -373,6 +422,9 @@ static int run(const void *given, int word_count, char **words)
     }
     files.shared = is_file(o->topology) || !is_light(words[0]);
     err = make_files(o, &files, &why);
+    if (!err) {
+        err = try_collectives(o, &jitter, &files, &why);
+    }
     const int code = err ? command_fail("simulate", err, &why)
                          : run_child(o, &jitter, &files, word_count, words);
     remove_files(o, &files);
