@@ -7,6 +7,8 @@
  *
  *   make_foreign OUT [cycle]
  */
+#include "flush.h"
+
 #include <otf2/otf2.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -336,20 +338,8 @@ static void write_markers(struct world *w)
     OTF2_Archive_CloseMarkerWriter(w->archive, m);
 }
 
-static OTF2_FlushType on_flush(void *data, OTF2_FileType type, OTF2_LocationRef location,
-                               void *caller, bool final)
-{
-    (void)data;
-    (void)type;
-    (void)location;
-    (void)caller;
-    (void) final;
-    return OTF2_FLUSH;
-}
-
 int main(int argc, char **argv)
 {
-    static const OTF2_FlushCallbacks flush = {.otf2_pre_flush = on_flush};
     struct world w = {.now = START, .attributes = OTF2_AttributeList_New()};
     if (argc < 2) {
         (void)fprintf(stderr, "usage: make_foreign OUT [cycle]\n");
@@ -360,7 +350,7 @@ int main(int argc, char **argv)
     if (!w.archive) {
         return 1;
     }
-    OTF2_Archive_SetFlushCallbacks(w.archive, &flush, NULL);
+    OTF2_Archive_SetFlushCallbacks(w.archive, &flush_callbacks, NULL);
     OTF2_Archive_SetSerialCollectiveCallbacks(w.archive);
     OTF2_Archive_OpenEvtFiles(w.archive);
     for (int l = 0; l < LOCATIONS; l++) {

@@ -5,6 +5,8 @@
  *
  *   make_trace OUT [ranks=8] [events=10000] [seed=1] [nodes=2] [mix=all|p2p] [compute=N]
  */
+#include "flush.h"
+
 #include <otf2/otf2.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -282,17 +284,6 @@ static void step(struct world *w)
     }
 }
 
-static OTF2_FlushType on_flush(void *data, OTF2_FileType type, OTF2_LocationRef location,
-                               void *caller, bool final)
-{
-    (void)data;
-    (void)type;
-    (void)location;
-    (void)caller;
-    (void) final;
-    return OTF2_FLUSH;
-}
-
 static void write_comms(struct world *w, OTF2_GlobalDefWriter *d)
 {
     const uint32_t n = (uint32_t)w->ranks;
@@ -390,7 +381,6 @@ int main(int argc, char **argv)
                       .compute = 4,
                       .all = true,
                       .state = 88172645463325252U};
-    static const OTF2_FlushCallbacks flush = {.otf2_pre_flush = on_flush};
     if (argc < 2) {
         (void)fprintf(stderr, "usage: make_trace OUT [ranks=N] [events=N] [seed=N] [nodes=N] "
                               "[mix=all|p2p] [compute=N]\n");
@@ -409,7 +399,7 @@ int main(int argc, char **argv)
     if (!w.now || !w.count || !w.writer || !w.archive) {
         return 1;
     }
-    OTF2_Archive_SetFlushCallbacks(w.archive, &flush, NULL);
+    OTF2_Archive_SetFlushCallbacks(w.archive, &flush_callbacks, NULL);
     OTF2_Archive_SetSerialCollectiveCallbacks(w.archive);
     OTF2_Archive_OpenEvtFiles(w.archive);
     for (int r = 0; r < w.ranks; r++) {
