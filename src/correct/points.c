@@ -81,7 +81,6 @@ int ictusi_points_init(struct points *points, uint64_t room, struct ictus_why *w
             return ictus_because(why, ICTUS_ERR_NOMEM, "no room for %llu synchronisation points",
                                  (unsigned long long)room);
         }
-        (void)madvise(area, area_size(points, i), MADV_HUGEPAGE); /* fewer faults, where it may */
         points->area[i] = area;
     }
     name_areas(points);
