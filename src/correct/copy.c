@@ -151,17 +151,14 @@ static int read_events(struct rewriting *w, uint32_t index, const OTF2_EvtReader
 static int copy_location(struct rewriting *w, uint32_t index, const OTF2_EvtReaderCallbacks *set)
 {
     const struct copy_clock *clock = &w->job->clock;
-    struct event_copy copy = {.time = clock->time, .other_time = clock->other_time};
+    struct event_copy copy = {.code = OTF2_SUCCESS};
     copy.writer = OTF2_Archive_GetEvtWriter(w->archive, w->job->trace->locations[index].ref);
     if (!copy.writer) {
         return complain(w, ICTUS_ERR_IO, "an event file cannot be created");
     }
-    copy.clock = clock->open(clock->self, index);
-    if (!copy.clock) {
-        return ICTUS_ERR_NOMEM;
-    }
+    clock->open(clock->self, index, &copy.warp);
     int err = read_events(w, index, set, &copy);
-    clock->close(clock->self, index, copy.clock);
+    clock->close(clock->self, &copy.warp);
     if (OTF2_Archive_CloseEvtWriter(w->archive, copy.writer) != OTF2_SUCCESS && !err) {
         err = complain(w, ICTUS_ERR_IO, "an event file cannot be written");
     }
@@ -349,7 +346,6 @@ static int copy_local_definitions(struct rewriting *w)
 
 struct marker_copy {
     OTF2_MarkerWriter *writer;
-    const struct copy_clock *clock;
     OTF2_ErrorCode code;
 };
 
@@ -361,21 +357,20 @@ static OTF2_CallbackCode on_def_marker(void *data, OTF2_MarkerRef self, const ch
     return copy->code == OTF2_SUCCESS ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
 }
 
+/* Markers carry global times already: they move as the master does, which is not at all. */
 static OTF2_CallbackCode on_marker(void *data, OTF2_TimeStamp stamp, OTF2_TimeStamp duration,
                                    OTF2_MarkerRef marker, OTF2_MarkerScope scope,
                                    uint64_t scope_ref, const char *text)
 {
     struct marker_copy *copy = data;
-    const uint64_t start = copy->clock->global_time(copy->clock->self, stamp);
-    const uint64_t end = copy->clock->global_time(copy->clock->self, stamp + duration);
-    copy->code = OTF2_MarkerWriter_WriteMarker(copy->writer, start, end > start ? end - start : 0,
-                                               marker, scope, scope_ref, text);
+    copy->code = OTF2_MarkerWriter_WriteMarker(copy->writer, stamp, duration, marker, scope,
+                                               scope_ref, text);
     return copy->code == OTF2_SUCCESS ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
 }
 
 static int copy_markers(struct rewriting *w)
 {
-    struct marker_copy copy = {.clock = &w->job->clock, .code = OTF2_SUCCESS};
+    struct marker_copy copy = {.code = OTF2_SUCCESS};
     uint64_t read = 0;
     if ((w->job->team && w->job->team->rank != 0) ||
         !ictusi_output_sibling(w->job->trace->path, ".marker")) {

@@ -11,13 +11,10 @@
 
 /* Where a location's new times come from. */
 struct copy_clock {
-    /* Begin a location: the clock for its events; clock functions as in struct event_copy. */
-    void *(*open)(void *self, uint32_t location);
-    void (*close)(void *self, uint32_t location, void *clock);
-    uint64_t (*time)(void *clock, uint64_t stamp);
-    uint64_t (*other_time)(void *clock, uint64_t stamp);
-    /* The stamp of an instant that belongs to no location (markers). */
-    uint64_t (*global_time)(void *self, uint64_t stamp);
+    /* Begin a location: fill in how its events move; the warp is zero. */
+    void (*open)(void *self, uint32_t location, struct warp *warp);
+    /* All its events are copied. */
+    void (*close)(void *self, const struct warp *warp);
     /* After all events: the new properties {resolution, offset, length, real time}. */
     void (*properties)(void *self, uint64_t clock[4]);
     /* Clock offsets to write for a location, at most two; may be NULL: none. */

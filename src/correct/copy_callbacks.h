@@ -10,10 +10,7 @@
 /* Copying the events of one location. */
 struct event_copy {
     OTF2_EvtWriter *writer;
-    /* The new stamp of the next event, and of another instant. */
-    uint64_t (*time)(void *clock, uint64_t stamp);
-    uint64_t (*other_time)(void *clock, uint64_t stamp);
-    void *clock;
+    struct warp warp;    /* gives the new stamps */
     OTF2_ErrorCode code; /* first failure of the writer */
     uint64_t unknown;    /* records whose type this OTF2 library does not know */
 };
@@ -28,14 +25,14 @@ struct definition_copy {
     uint64_t clock[4]; /* the new ClockProperties: resolution, offset, length, real time */
 };
 
-static inline uint64_t ictusi_copy_time(const struct event_copy *copy, uint64_t stamp)
+static inline uint64_t ictusi_copy_time(struct event_copy *copy, uint64_t stamp)
 {
-    return copy->time(copy->clock, stamp);
+    return ictusi_warp_event(&copy->warp, stamp);
 }
 
 static inline uint64_t ictusi_copy_other_time(const struct event_copy *copy, uint64_t stamp)
 {
-    return copy->other_time(copy->clock, stamp);
+    return ictusi_warp_other(&copy->warp, stamp);
 }
 
 static inline OTF2_CallbackCode ictusi_copy_done(struct event_copy *copy, OTF2_ErrorCode code)

@@ -22,7 +22,6 @@ struct correction {
     double error_ns;
     struct backward_stats backward;
     struct warp_stats warps;
-    const struct clock_map *master; /* for instants of no location */
 };
 
 void ictus_correct_defaults(struct ictus_correct_options *options)
@@ -222,14 +221,10 @@ static uint32_t follow(const struct session *s, uint32_t location, bool *by_time
     return lead;
 }
 
-static void *open_warp(void *self, uint32_t location)
+static void open_warp(void *self, uint32_t location, struct warp *warp)
 {
     const struct correction *c = self;
     const struct session *s = &c->session;
-    struct warp *warp = calloc(1, sizeof *warp);
-    if (!warp) {
-        return NULL;
-    }
     const uint32_t source = follow(s, location, &warp->by_time);
     warp->local = s->unchanged ? NULL : &s->maps[location];
     warp->unit = s->units ? &s->units[s->unit_of[location]] : NULL;
@@ -239,34 +234,13 @@ static void *open_warp(void *self, uint32_t location)
     warp->end = s->scan.first[source + 1];
     warp->decay = 1 - c->gamma;
     warp->slope = c->options->slope;
-    return warp;
 }
 
-static void close_warp(void *self, uint32_t location, void *clock)
+static void close_warp(void *self, const struct warp *warp)
 {
     struct correction *c = self;
-    struct warp *warp = clock;
-    (void)location;
-    ictusi_warp_add_stats(&c->warps, &warp->stats);
+    ictusi_warp_add_stats(&c->warps, warp);
     ictusi_points_relax(&c->session.scan.points);
-    free(warp);
-}
-
-static uint64_t warp_time(void *clock, uint64_t stamp)
-{
-    return ictusi_warp_event(clock, stamp);
-}
-
-static uint64_t warp_other(void *clock, uint64_t stamp)
-{
-    return ictusi_warp_other(clock, stamp);
-}
-
-/* Markers carry global times already: they move as the master does, which is not at all. */
-static uint64_t global_time(void *self, uint64_t stamp)
-{
-    (void)self;
-    return stamp;
 }
 
 static int add_up_warps(struct correction *c)
@@ -342,9 +316,6 @@ static int write_out(struct correction *c)
                                  .mine = s->share.mine,
                                  .clock = {.open = open_warp,
                                            .close = close_warp,
-                                           .time = warp_time,
-                                           .other_time = warp_other,
-                                           .global_time = global_time,
                                            .properties = properties,
                                            .self = c,
                                            .keep_offsets = c->keep_offsets},

@@ -112,40 +112,17 @@ static int make_skews(struct skewing *s)
     return err;
 }
 
-static void *open_warp(void *self, uint32_t location)
+static void open_warp(void *self, uint32_t location, struct warp *warp)
 {
     const struct skewing *s = self;
-    struct warp *warp = calloc(1, sizeof *warp);
-    if (warp) {
-        warp->local = &s->maps[location];
-        warp->unit = s->plain ? NULL : &s->skews[scope_of(s, location)];
-    }
-    return warp;
+    warp->local = &s->maps[location];
+    warp->unit = s->plain ? NULL : &s->skews[scope_of(s, location)];
 }
 
-static void close_warp(void *self, uint32_t location, void *clock)
+static void close_warp(void *self, const struct warp *warp)
 {
     struct skewing *s = self;
-    struct warp *warp = clock;
-    (void)location;
-    ictusi_warp_add_stats(&s->stats, &warp->stats);
-    free(warp);
-}
-
-static uint64_t warp_time(void *clock, uint64_t stamp)
-{
-    return ictusi_warp_event(clock, stamp);
-}
-
-static uint64_t warp_other(void *clock, uint64_t stamp)
-{
-    return ictusi_warp_other(clock, stamp);
-}
-
-static uint64_t global_time(void *self, uint64_t stamp)
-{
-    (void)self;
-    return stamp;
+    ictusi_warp_add_stats(&s->stats, warp);
 }
 
 static void properties(void *self, uint64_t clock[4])
@@ -184,9 +161,6 @@ static int write_skewed(struct skewing *s, const char *out, struct ictus_why *wh
                                  .out = out,
                                  .clock = {.open = open_warp,
                                            .close = close_warp,
-                                           .time = warp_time,
-                                           .other_time = warp_other,
-                                           .global_time = global_time,
                                            .properties = properties,
                                            .new_offsets = new_offsets,
                                            .self = s,

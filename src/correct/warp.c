@@ -8,8 +8,6 @@
  */
 #include "correct/warp.h"
 
-#include <math.h>
-
 static uint64_t as_stamp(int64_t time)
 {
     return time > 0 ? (uint64_t)time : 0;
@@ -73,50 +71,57 @@ int64_t ictusi_warp_presync(struct warp *warp, uint64_t stamp)
                                                            : presync_afresh(warp, time);
 }
 
+/* How steeply the shift rises to the point behind, where that is steeper than asked. */
+static double slope_behind(const struct warp *warp)
+{
+    const struct points *points = warp->points;
+    const uint64_t q = warp->next;
+    if (q == warp->start) {
+        return warp->slope;
+    }
+    const double passed = (double)(points->time[q] - points->time[q - 1]);
+    const double risen = (double)(warp->rise - (points->value[q - 1] - points->time[q - 1]));
+    return risen > warp->slope * passed && passed > 0 ? risen / passed : warp->slope;
+}
+
+/* What is the same for all events between two points. */
+static void look_around(struct warp *warp)
+{
+    const struct points *points = warp->points;
+    const uint64_t q = warp->next;
+    const bool before = q > warp->start;
+    const bool behind = q < warp->end;
+    warp->lead_time = before ? points->time[q - 1] : 0;
+    warp->lead = before ? points->value[q - 1] - warp->lead_time : 0;
+    warp->rise_time = behind ? points->time[q] : 0;
+    warp->rise = behind ? points->value[q] - warp->rise_time : 0;
+    warp->rise_slope = warp->rise > 0 ? slope_behind(warp) : 0;
+    warp->ahead = behind ? points->gap[q] : UINT64_MAX;
+    warp->calm = warp->lead == 0 && warp->rise == 0;
+    warp->around = q + 1;
+}
+
 /* The shift that the point before gives, at a later time. */
 static int64_t forward_shift(const struct warp *warp, int64_t time)
 {
-    if (warp->next == warp->start) {
-        return 0;
-    }
-    const struct points *points = warp->points;
-    const uint64_t p = warp->next - 1;
-    const int64_t shift = points->value[p] - points->time[p] -
-                          (int64_t)(warp->decay * (double)(time - points->time[p]));
-    return shift > 0 ? shift : 0;
+    const int64_t shift = warp->lead - (int64_t)(warp->decay * (double)(time - warp->lead_time));
+    return warp->lead > 0 && shift > 0 ? shift : 0;
 }
 
 /* The shift that leads up to the point behind. */
 static int64_t backward_shift(const struct warp *warp, int64_t time)
 {
-    const struct points *points = warp->points;
-    const uint64_t q = warp->next;
-    const int64_t shift = points->value[q] - points->time[q];
-    if (shift <= 0) {
-        return 0;
-    }
     /* Events of damaged archives may lie behind the point that they lead to. */
-    const double left = time < points->time[q] ? (double)(points->time[q] - time) : 0.0;
-    double slope = warp->slope;
-    if (q > warp->start) {
-        const double passed = (double)(points->time[q] - points->time[q - 1]);
-        const double risen = (double)(shift - (points->value[q - 1] - points->time[q - 1]));
-        if (risen > slope * passed && passed > 0) {
-            slope = risen / passed;
-        }
-    }
-    const double rest = (double)shift - slope * left;
-    return rest > 0 ? (int64_t)floor(rest) : 0;
+    const double left = time < warp->rise_time ? (double)(warp->rise_time - time) : 0.0;
+    const double rest = (double)warp->rise - warp->rise_slope * left;
+    return warp->rise > 0 && rest > 0 ? (int64_t)rest : 0;
 }
 
 static int64_t between(const struct warp *warp, int64_t time)
 {
-    int64_t shift = forward_shift(warp, time);
-    if (warp->next < warp->end) {
-        const int64_t ramp = backward_shift(warp, time);
-        shift = ramp > shift ? ramp : shift;
-    }
-    return time + shift;
+    const int64_t shift = forward_shift(warp, time);
+    const int64_t ramp = backward_shift(warp, time);
+    return time + (ramp > shift ? ramp : shift);
 }
 
 /* An event between points: in order, apart from its neighbours, and before the next point. */
@@ -140,29 +145,19 @@ static int64_t place(const struct warp *warp, int64_t time)
     return out;
 }
 
-/* Whether neither neighbouring point was moved: then nothing between them is. */
-static bool is_calm(const struct warp *warp)
-{
-    const struct points *points = warp->points;
-    const uint64_t q = warp->next;
-    return (q == warp->end || points->value[q] == points->time[q]) &&
-           (q == warp->start || points->value[q - 1] == points->time[q - 1]);
-}
-
 static int64_t next_value(struct warp *warp, int64_t time)
 {
     if (!warp->points) {
         return time;
     }
-    if (warp->by_time) {
-        while (warp->next < warp->end && warp->points->time[warp->next] <= time) {
-            warp->next++;
-        }
-        return place(warp, time);
+    while (warp->by_time && warp->next < warp->end && warp->points->time[warp->next] <= time) {
+        warp->next++;
     }
-    if (warp->since == 0) {
-        warp->calm = is_calm(warp);
-        warp->ahead = warp->next < warp->end ? warp->points->gap[warp->next] : UINT64_MAX;
+    if (warp->around != warp->next + 1) {
+        look_around(warp);
+    }
+    if (warp->by_time) {
+        return place(warp, time);
     }
     warp->since++;
     if (warp->since == warp->ahead) {
@@ -172,53 +167,74 @@ static int64_t next_value(struct warp *warp, int64_t time)
     return warp->calm ? time : place(warp, time);
 }
 
+/* The number of edges that a value is not below; counted without branches, which would be guessed.
+ */
+static int bin_of(const double edges[WARP_BINS - 1], double value)
+{
+    int bin = 0;
+    for (int i = 0; i < WARP_BINS - 1; i++) {
+        bin += value >= edges[i];
+    }
+    return bin;
+}
+
 static void count_interval(struct warp_stats *stats, int64_t old, int64_t new)
 {
-    if (new == old) {
-        return;
-    }
+    static const double ticks[] = {1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11};
+    static const double ratios[] = {1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1};
     const int64_t change = new > old ? new - old : old - new;
     stats->stretched++;
     stats->largest_stretch = change > stats->largest_stretch ? change : stats->largest_stretch;
-    int bin = 0;
-    for (int64_t edge = 10; bin < WARP_BINS - 1 && change >= edge; edge *= 10) {
-        bin++;
-    }
-    stats->absolute[bin]++;
+    stats->absolute[change < 10 ? 0 : bin_of(ticks, (double)change)]++;
     if (old > 0) {
         const double ratio = (double)change / (double)old;
         stats->largest_ratio = ratio > stats->largest_ratio ? ratio : stats->largest_ratio;
-        bin = 0;
-        for (double edge = 1e-9; bin < WARP_BINS - 1 && ratio >= edge; edge *= 10) {
-            bin++;
-        }
-        stats->relative[bin]++;
+        stats->relative[bin_of(ratios, ratio)]++;
     }
+}
+
+static void count_move(struct warp_stats *stats, int64_t shift)
+{
+    stats->moved++;
+    stats->largest_shift = shift > stats->largest_shift ? shift : stats->largest_shift;
+}
+
+/* What a location's first event does that no other does. */
+static int64_t begin(struct warp *warp, uint64_t stamp, int64_t time)
+{
+    const int64_t out = next_value(warp, time);
+    warp->stats.first_raw = stamp;
+    warp->stats.first = out;
+    return out;
+}
+
+/* In order, whatever the stamps say. */
+static int64_t go_on(struct warp *warp, uint64_t stamp, int64_t time)
+{
+    warp->stats.decreasing += stamp < warp->raw;
+    const int64_t value = next_value(warp, time);
+    const int64_t out = value > warp->output ? value : warp->output;
+    if (out - warp->output != time - warp->input) {
+        count_interval(&warp->stats, time - warp->input, out - warp->output);
+    }
+    return out;
 }
 
 uint64_t ictusi_warp_event(struct warp *warp, uint64_t stamp)
 {
     struct warp_stats *stats = &warp->stats;
     int64_t time = ictusi_warp_presync(warp, stamp);
-    if (stats->events > 0) {
-        stats->decreasing += stamp < warp->raw;
+    int64_t out = 0;
+    if (stats->events == 0) {
+        out = begin(warp, stamp, time);
+    } else {
         time = time > warp->input ? time : warp->input;
-    } else {
-        stats->first_raw = stamp;
+        out = go_on(warp, stamp, time);
     }
-    int64_t out = next_value(warp, time);
-    if (stats->events > 0) {
-        out = out > warp->output ? out : warp->output;
-        count_interval(stats, time - warp->input, out - warp->output);
-    } else {
-        stats->first = out;
+    if (out != time) {
+        count_move(stats, out - time);
     }
-    const int64_t shift = out - time;
-    stats->moved += shift != 0;
-    stats->largest_shift = shift > stats->largest_shift ? shift : stats->largest_shift;
     stats->events++;
-    stats->last = out;
-    stats->last_raw = stamp;
     warp->raw = stamp;
     warp->input = time;
     warp->output = out;
@@ -238,11 +254,13 @@ uint64_t ictusi_warp_other(const struct warp *warp, uint64_t stamp)
     while (probe.next > probe.start && probe.points->time[probe.next - 1] > time) {
         probe.next--;
     }
+    look_around(&probe);
     return as_stamp(between(&probe, time));
 }
 
-void ictusi_warp_add_stats(struct warp_stats *sum, const struct warp_stats *part)
+void ictusi_warp_add_stats(struct warp_stats *sum, const struct warp *warp)
 {
+    const struct warp_stats *part = &warp->stats;
     if (part->events == 0) {
         return;
     }
@@ -262,7 +280,7 @@ void ictusi_warp_add_stats(struct warp_stats *sum, const struct warp_stats *part
         sum->relative[i] += part->relative[i];
     }
     sum->first = fresh || part->first < sum->first ? part->first : sum->first;
-    sum->last = fresh || part->last > sum->last ? part->last : sum->last;
+    sum->last = fresh || warp->output > sum->last ? warp->output : sum->last;
     sum->first_raw = fresh || part->first_raw < sum->first_raw ? part->first_raw : sum->first_raw;
-    sum->last_raw = fresh || part->last_raw > sum->last_raw ? part->last_raw : sum->last_raw;
+    sum->last_raw = fresh || warp->raw > sum->last_raw ? warp->raw : sum->last_raw;
 }

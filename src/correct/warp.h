@@ -17,7 +17,7 @@ struct warp_stats {
     uint64_t stretched;           /* intervals that changed */
     uint64_t absolute[WARP_BINS]; /* by decades of ticks: < 10, < 100, ... */
     uint64_t relative[WARP_BINS]; /* by decades: < 1e-9, < 1e-8, ..., more than 100 */
-    int64_t first, last;          /* corrected stamps */
+    int64_t first, last;          /* corrected stamps; the last ones are only set in sums */
     uint64_t first_raw, last_raw;
 };
 
@@ -31,9 +31,14 @@ struct warp {
     uint32_t local_hint, unit_hint;
     /* Stamps in [same_from, same_to) are presynchronised by same_shift; reach: how many to try. */
     int64_t same_from, same_to, same_shift, reach;
-    uint64_t since;        /* events since the last point */
-    uint64_t ahead;        /* events from there to the next one */
-    bool calm;             /* both points stay where they are */
+    uint64_t since; /* events since the last point */
+    uint64_t ahead; /* events from there to the next one */
+    bool calm;      /* both points stay where they are */
+    /* What the points around say; looked up for the gap before point `around` - 1, 0: for none. */
+    uint64_t around;
+    int64_t lead, lead_time; /* shift of the point before, 0: none; and its time */
+    int64_t rise, rise_time; /* shift of the point behind, 0: none; and its time */
+    double rise_slope;
     uint64_t raw;          /* last input stamp */
     int64_t input, output; /* last presynchronised and corrected stamps */
     struct warp_stats stats;
@@ -48,6 +53,7 @@ uint64_t ictusi_warp_event(struct warp *warp, uint64_t stamp);
 /* The corrected stamp of another instant near the current event (a flush's end, a marker). */
 uint64_t ictusi_warp_other(const struct warp *warp, uint64_t stamp);
 
-void ictusi_warp_add_stats(struct warp_stats *sum, const struct warp_stats *part);
+/* Add what a location's warp saw, after its last event. */
+void ictusi_warp_add_stats(struct warp_stats *sum, const struct warp *warp);
 
 #endif
