@@ -16,9 +16,11 @@ enum {
     SUM_PAIRS
 };
 
+/* The table of processes, or of nodes where those are too many. */
 static uint64_t pair_cells(const struct check_stats *stats)
 {
-    return stats->nodes * stats->nodes + stats->processes * stats->processes;
+    const uint64_t n = stats->processes ? stats->processes : stats->nodes;
+    return n * n;
 }
 
 /*
@@ -84,11 +86,10 @@ static void on_pair(struct observer *observer, uint32_t point, uint32_t from, ui
     const uint64_t node_a = trace->processes[a].node;
     const uint64_t node_b = trace->processes[b].node;
     stats->sums[SUM_WITHIN] += bad && a != b && node_a == node_b;
-    if (stats->nodes) {
-        count_cell(stats, node_a * stats->nodes + node_b, bad, delay);
-    }
     if (stats->processes) {
-        count_cell(stats, stats->nodes * stats->nodes + a * stats->processes + b, bad, delay);
+        count_cell(stats, a * stats->processes + b, bad, delay);
+    } else if (stats->nodes) {
+        count_cell(stats, node_a * stats->nodes + node_b, bad, delay);
     }
 }
 
@@ -201,21 +202,71 @@ static json_t *ops_json(const struct check_stats *stats)
     return list;
 }
 
-static json_t *pairs_json(const struct check_stats *stats, uint64_t base, uint64_t n)
+/* What a table says of one pair. */
+struct pair_cell {
+    uint64_t pairs, violations;
+    int64_t largest, least;
+};
+
+static struct pair_cell cell_at(const struct check_stats *stats, uint64_t cell)
+{
+    return (struct pair_cell){stats->sums[SUM_PAIRS + 2 * cell],
+                              stats->sums[SUM_PAIRS + 2 * cell + 1],
+                              stats->maxima[POINT_CLASSES + cell], stats->minima[cell]};
+}
+
+static void add_row(const struct check_stats *stats, json_t *list, uint64_t from, uint64_t to,
+                    const struct pair_cell *cell)
+{
+    if (cell->pairs) {
+        (void)json_array_append_new(
+            list, json_pack("{s:I, s:I, s:I, s:I, s:f, s:f}", "from", (json_int_t)from, "to",
+                            (json_int_t)to, "pairs", (json_int_t)cell->pairs, "violations",
+                            (json_int_t)cell->violations, "max_violation_ns",
+                            (double)cell->largest * stats->ns_per_tick, "min_latency_ns",
+                            (double)cell->least * stats->ns_per_tick));
+    }
+}
+
+/* The table as it was counted, of n processes or nodes. */
+static json_t *counted_json(const struct check_stats *stats, uint64_t n)
 {
     json_t *list = json_array();
     for (uint64_t i = 0; i < n * n; i++) {
-        const uint64_t cell = base + i;
-        const uint64_t pairs = stats->sums[SUM_PAIRS + 2 * cell];
-        if (pairs) {
-            (void)json_array_append_new(
-                list,
-                json_pack("{s:I, s:I, s:I, s:I, s:f, s:f}", "from", (json_int_t)(i / n), "to",
-                          (json_int_t)(i % n), "pairs", (json_int_t)pairs, "violations",
-                          (json_int_t)stats->sums[SUM_PAIRS + 2 * cell + 1], "max_violation_ns",
-                          (double)stats->maxima[POINT_CLASSES + cell] * stats->ns_per_tick,
-                          "min_latency_ns", (double)stats->minima[cell] * stats->ns_per_tick));
+        const struct pair_cell cell = cell_at(stats, i);
+        add_row(stats, list, i / n, i % n, &cell);
+    }
+    return list;
+}
+
+/* All cells of processes on two nodes as one. */
+static struct pair_cell node_cell(const struct check_stats *stats, uint64_t from, uint64_t to)
+{
+    const struct trace_process *processes = stats->scan->trace->processes;
+    struct pair_cell sum = {0, 0, 0, INT64_MAX};
+    for (uint64_t a = 0; a < stats->processes; a++) {
+        for (uint64_t b = 0; b < stats->processes && processes[a].node == from; b++) {
+            if (processes[b].node == to) {
+                const struct pair_cell one = cell_at(stats, a * stats->processes + b);
+                sum.pairs += one.pairs;
+                sum.violations += one.violations;
+                sum.largest = one.largest > sum.largest ? one.largest : sum.largest;
+                sum.least = one.least < sum.least ? one.least : sum.least;
+            }
         }
+    }
+    return sum;
+}
+
+static json_t *nodes_json(const struct check_stats *stats)
+{
+    if (!stats->processes) {
+        return counted_json(stats, stats->nodes);
+    }
+    json_t *list = json_array();
+    for (uint64_t i = 0; i < stats->nodes * stats->nodes; i++) {
+        const struct pair_cell cell = node_cell(stats, i / stats->nodes, i % stats->nodes);
+        add_row(stats, list, i / stats->nodes, i % stats->nodes, &cell);
     }
     return list;
 }
@@ -255,7 +306,6 @@ void ictusi_check_json(const struct check_stats *stats, json_t *object, const ch
     }
     (void)json_object_set_new(object, "operations", ops_json(stats));
     (void)json_object_set_new(object, "histogram", bins_json(stats));
-    (void)json_object_set_new(object, "node_pairs", pairs_json(stats, 0, stats->nodes));
-    (void)json_object_set_new(object, "rank_pairs",
-                              pairs_json(stats, stats->nodes * stats->nodes, stats->processes));
+    (void)json_object_set_new(object, "node_pairs", nodes_json(stats));
+    (void)json_object_set_new(object, "rank_pairs", counted_json(stats, stats->processes));
 }
