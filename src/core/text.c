@@ -2,6 +2,8 @@
 /* Reading what people type: quantities with units, names with a nearest match. */
 #include <ictus/text.h>
 
+#include "core/plain.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -32,7 +34,7 @@ static int parse_number(const char *text, double *value, const char **rest)
         return ICTUS_ERR_SPEC;
     }
     errno = 0;
-    const double number = strtod(text, &end);
+    const double number = plain_strtod(text, &end);
     if (end == text || errno == ERANGE || !isfinite(number)) {
         return ICTUS_ERR_SPEC;
     }

@@ -3,6 +3,7 @@
 #include "harmonize/state.h"
 
 #include "core/container.h"
+#include "core/plain.h"
 #include "core/spec.h"
 
 #include <ictus/text.h>
@@ -259,7 +260,9 @@ int ictusi_harmonize_info_get(const struct harmonize_state *state, MPI_Info *inf
         if (p->type == SPEC_CHOICE) {
             (void)snprintf(value, sizeof(value), "%s", p->choices[*(const int *)member]);
         } else {
+            const struct plain plain = plain_begin();
             (void)snprintf(value, sizeof(value), "%.9g", *(const double *)member);
+            plain_end(&plain);
         }
         MPI_Info_set(*info, key, value);
     }

@@ -2,6 +2,8 @@
 /* The Prometheus endpoint. */
 #include "metrics.h"
 
+#include "core/plain.h"
+
 #include <errno.h>
 #include <ictus/text.h>
 #include <netdb.h>
@@ -98,7 +100,9 @@ static void put(struct text *text, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
+    const struct plain plain = plain_begin();
     const int n = vsnprintf(text->to + text->length, text->size - text->length, format, list);
+    plain_end(&plain);
     va_end(list);
     if (n > 0) {
         const size_t room = text->size - text->length - 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `ictus serve`: sockets, stamps and the loop around the server. */
+#include "core/plain.h"
 #include "metrics.h"
 #include "page/timebase.h"
 #include "privilege.h"
@@ -164,6 +165,7 @@ static void answer_metrics(const struct serving *s)
 {
     char text[METRICS_BYTES];
     const struct server_counts *c = &s->server.counts;
+    const struct plain plain = plain_begin();
     const int n = snprintf(
         text, sizeof(text),
         "ictus_serve_requests_total %" PRIu64 "\nictus_serve_answered_total %" PRIu64
@@ -173,6 +175,7 @@ static void answer_metrics(const struct serving *s)
         "\nictus_serve_stratum %d\nictus_serve_root_dispersion_ns %.17g\n",
         c->requests, c->answered, c->interleaved, c->denied, c->limited, c->kissed, c->malformed,
         c->unauthentic, s->server.clock.stratum, s->server.clock.root_dispersion_ns);
+    plain_end(&plain);
     ictusi_metrics_answer(s->metrics, text, (size_t)n);
 }
 

@@ -2,6 +2,8 @@
 /* How result objects look on standard output: table rows, CSV rows, JSON lines. */
 #include "print.h"
 
+#include "core/plain.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -219,6 +221,7 @@ static int print_csv_row(struct printer *printer, const json_t *object)
 int ictusi_printer_put(struct printer *printer, const json_t *object)
 {
     int err = ICTUS_OK;
+    const struct plain plain = plain_begin();
     if (printer->format == ICTUS_FORMAT_CSV) {
         err = print_csv_row(printer, object);
     } else if (printer->format == ICTUS_FORMAT_JSON || !printer->columns) {
@@ -226,6 +229,7 @@ int ictusi_printer_put(struct printer *printer, const json_t *object)
     } else {
         print_table_row(printer, object);
     }
+    plain_end(&plain);
     if (!err && (fflush(printer->stream) || ferror(printer->stream))) {
         err = ICTUS_ERR_IO;
     }

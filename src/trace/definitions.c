@@ -2,6 +2,7 @@
 /* The global definitions of an archive. */
 #include "trace/archive.h"
 
+#include "core/plain.h"
 #include "trace/convert.h"
 #include "trace/ops.h"
 #include "trace/record.h"
@@ -295,7 +296,9 @@ static void write_clock(struct writing *g, const struct archive_options *options
 static void set_property(OTF2_Archive *archive, const char *name, const char *format, double value)
 {
     char text[64];
+    const struct plain plain = plain_begin();
     (void)snprintf(text, sizeof(text), format, value);
+    plain_end(&plain);
     (void)OTF2_Archive_SetProperty(archive, name, text, true);
 }
 

@@ -2,6 +2,8 @@
 /* Reading the log beside a process's records. */
 #include "trace/rawlog.h"
 
+#include "core/plain.h"
+
 #include <ictus/text.h>
 
 #include <errno.h>
@@ -72,10 +74,10 @@ static void take_point(struct rawlog *log, char **f)
         more[t->count++] = (struct timeline_point){
             .local = integer(f[0]),
             .global = integer(f[1]),
-            .slope = strtod(f[2], NULL),
-            .sigma_ns = strtod(f[3], NULL),
-            .bound_ns = strtod(f[4], NULL),
-            .later_sigma_ns = strtod(f[5], NULL),
+            .slope = plain_strtod(f[2], NULL),
+            .sigma_ns = plain_strtod(f[3], NULL),
+            .bound_ns = plain_strtod(f[4], NULL),
+            .later_sigma_ns = plain_strtod(f[5], NULL),
         };
     }
 }

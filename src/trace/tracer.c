@@ -2,6 +2,7 @@
 /* The tracer's threads, its switch and its log. */
 #include "trace/tracer.h"
 
+#include "core/plain.h"
 #include "trace/metrics.h"
 
 #include <errno.h>
@@ -141,7 +142,9 @@ void ictusi_trace_log(const char *format, ...)
     char *text = small;
     va_list list;
     va_start(list, format);
+    const struct plain plain = plain_begin();
     const int length = vsnprintf(small, sizeof(small) - 1, format, list);
+    plain_end(&plain);
     va_end(list);
     if (length < 0 || ictusi_tracer.forked) {
         return;
@@ -152,7 +155,9 @@ void ictusi_trace_log(const char *format, ...)
             return;
         }
         va_start(list, format);
+        const struct plain again = plain_begin();
         (void)vsnprintf(text, (size_t)length + 1, format, list);
+        plain_end(&again);
         va_end(list);
     }
     text[length] = '\n';
@@ -171,9 +176,11 @@ void ictusi_trace_say(const char *format, ...)
 {
     char text[1024];
     va_list list;
+    const struct plain plain = plain_begin();
     va_start(list, format);
     (void)vsnprintf(text, sizeof(text), format, list);
     va_end(list);
+    plain_end(&plain);
     if (ictusi_tracer.rank == 0) {
         (void)fprintf(stderr, "ictus trace: %s\n", text);
     }

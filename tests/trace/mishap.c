@@ -2,11 +2,12 @@
 /*
  * A program that ends as its argument says: kill (rank 1 gets SIGKILL), segfault, abort, exit
  * (without MPI_Finalize), fork (a child that goes on and ends), noinit, comms (a thousand at once),
- * freed (requests that are still active). Every rank prints, before that, how many barriers it has
- * left behind.
+ * freed (requests that are still active). It speaks the user's language. Every rank prints, before
+ * that, how many barriers it has left behind.
  */
 #include <mpi.h>
 
+#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +66,7 @@ static void end(const char *how, int rank)
 
 int main(int argc, char **argv)
 {
+    (void)setlocale(LC_ALL, "");
     int rank = 0;
     const char *how = argc > 1 ? argv[1] : "";
     if (strcmp(how, "noinit") == 0) {

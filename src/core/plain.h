@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Numbers as text with a decimal point, whatever the program around us says in setlocale(): what is
+ * written by one program is read by another. The calling thread's locale, not the program's, is set
+ * for a moment.
+ */
+#ifndef ICTUS_CORE_PLAIN_H
+#define ICTUS_CORE_PLAIN_H
+
+#include <locale.h>
+#include <stdlib.h>
+
+struct plain {
+    locale_t before, plain; /* 0 where there is none to be had */
+};
+
+static inline struct plain plain_begin(void)
+{
+    struct plain p = {(locale_t)0, newlocale(LC_ALL_MASK, "C", (locale_t)0)};
+    if (p.plain) {
+        p.before = uselocale(p.plain);
+    }
+    return p;
+}
+
+static inline void plain_end(const struct plain *p)
+{
+    if (p->plain) {
+        (void)uselocale(p->before);
+        freelocale(p->plain);
+    }
+}
+
+/* strtod() with a decimal point. */
+static inline double plain_strtod(const char *text, char **end)
+{
+    const struct plain p = plain_begin();
+    const double number = strtod(text, end);
+    plain_end(&p);
+    return number;
+}
+
+#endif
