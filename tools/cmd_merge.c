@@ -2,18 +2,17 @@
 /* ictus merge: several launches in one result file, side by side or as one. */
 #include "command.h"
 #include "experiments.h"
+#include "output.h"
 
 #include <ictus/result.h>
 #include <ictus/text.h>
 
-#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 struct merge_options {
     const char *output;
@@ -227,31 +226,14 @@ static int refuse_overwrite(const char *output, int count, char **words, struct 
 static int write_merged(const struct merge_options *options, json_t *all, json_int_t launches,
                         struct ictus_why *why)
 {
-    FILE *file = fopen(options->output, "we");
-    struct stat status;
-    if (!file) {
-        return ictus_because(why, ICTUS_ERR_IO, "cannot write '%.200s': %s", options->output,
-                             strerror(errno));
+    struct output output;
+    int err = output_open(&output, options->output, why);
+    if (err) {
+        return err;
     }
-    const bool regular = fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
-    errno = 0;
-    int err =
-        options->combine ? put_combined(file, all, launches, why) : put_side_by_side(file, all);
-    if (!err && (fflush(file) || ferror(file))) {
-        err = ICTUS_ERR_IO;
-    }
-    const int reason = errno;
-    if (fclose(file) && !err) {
-        err = ICTUS_ERR_IO;
-    }
-    if (err == ICTUS_ERR_IO) {
-        (void)ictus_because(why, err, "cannot write '%.200s': %s", options->output,
-                            strerror(reason));
-    }
-    if (err && regular) {
-        (void)unlink(options->output);
-    }
-    return err;
+    err = options->combine ? put_combined(output.stream, all, launches, why)
+                           : put_side_by_side(output.stream, all);
+    return output_close(&output, err, why);
 }
 
 static int run(const void *given, int word_count, char **words)

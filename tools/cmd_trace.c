@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus trace: run a program under the tracer, and what may be done with a trace. */
 #include "command.h"
+#include "output.h"
 #include "trace_target.h"
 
 #include <ictus/text.h>
@@ -249,19 +250,11 @@ static int recover(const struct trace_options *o)
 static int export(const struct trace_options *o, const char *archive)
 {
     struct ictus_why why = {""};
-    FILE *out = o->output ? fopen(o->output, "we") : stdout;
-    if (!out) {
-        (void)ictus_because(&why, ICTUS_ERR_IO, "%.200s: %s", o->output, strerror(errno));
-        return fail(ICTUS_ERR_IO, &why);
-    }
-    int err = ictus_trace_export_perfetto(archive, out, &why);
-    bool whole = fflush(out) == 0;
-    if (o->output) {
-        whole = fclose(out) == 0 && whole;
-    }
-    if (!err && !whole) {
-        err = ictus_because(&why, ICTUS_ERR_IO, "%.200s: %s", o->output ? o->output : "output",
-                            strerror(errno));
+    struct output output;
+    int err = output_open(&output, o->output, &why);
+    if (!err) {
+        err = ictus_trace_export_perfetto(archive, output.stream, &why);
+        err = output_close(&output, err, &why);
     }
     return err ? fail(err, &why) : EXIT_OK;
 }

@@ -2,20 +2,19 @@
 /* ictus tune: the fastest algorithms among measurements, as the MPI library's tuning file. */
 #include "command.h"
 #include "experiments.h"
+#include "output.h"
 #include "tune.h"
 
 #include <ictus/bench.h>
 #include <ictus/text.h>
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <math.h>
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum form { FORM_TEXT, FORM_OMPI, FORM_MPICH };
 
@@ -122,40 +121,16 @@ static int put(const struct tune_options *options, const struct winners *winners
     }
 }
 
-/* Close what was opened; say why not everything could be written. */
-static int finish(const char *path, FILE *file, int err, struct ictus_why *why)
-{
-    errno = 0;
-    if (!err && (fflush(file) || ferror(file))) {
-        err = ICTUS_ERR_IO;
-    }
-    const int reason = errno;
-    if (path && fclose(file) && !err) {
-        err = ICTUS_ERR_IO;
-    }
-    if (err == ICTUS_ERR_IO && !why->text[0]) {
-        (void)ictus_because(why, err, "cannot write '%.200s': %s", path ? path : "standard output",
-                            strerror(reason ? reason : EIO));
-    }
-    return err;
-}
-
-/* A file that could not be written whole is not left behind. */
 static int write_file(const struct tune_options *options, const struct winners *winners,
                       struct ictus_why *why)
 {
-    const char *path = options->output;
-    FILE *file = path ? fopen(path, "we") : stdout;
-    struct stat status;
-    if (!file) {
-        return ictus_because(why, ICTUS_ERR_IO, "cannot write '%.200s': %s", path, strerror(errno));
+    struct output output;
+    int err = output_open(&output, options->output, why);
+    if (err) {
+        return err;
     }
-    const bool regular = path && fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
-    const int err = finish(path, file, put(options, winners, file, why), why);
-    if (err && regular) {
-        (void)unlink(path);
-    }
-    return err;
+    err = put(options, winners, output.stream, why);
+    return output_close(&output, err, why);
 }
 
 static int check(const struct tune_options *options, int count, char **words, struct ictus_why *why)

@@ -2,15 +2,14 @@
 /* The web report: results packed as rows under shared lists of names, put into the template. */
 #include "report.h"
 
+#include "output.h"
+
 #include <ictus/text.h>
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char mark[] = "@ICTUS_RESULTS@";
 
@@ -211,11 +210,6 @@ static int put_page(const struct report *report, const char *template_text, size
     return fwrite(place + strlen(mark), 1, after, stream) == after ? ICTUS_OK : ICTUS_ERR_IO;
 }
 
-static int cannot(struct ictus_why *why, const char *path)
-{
-    return ictus_because(why, ICTUS_ERR_IO, "cannot write '%.200s': %s", path, strerror(errno));
-}
-
 int report_write_page(const struct report *report, const char *path, const char *template_text,
                       size_t template_size, struct ictus_why *why)
 {
@@ -224,26 +218,11 @@ int report_write_page(const struct report *report, const char *path, const char 
         return ictus_because(why, ICTUS_ERR_FORMAT, "the page has no place for the results (%s)",
                              mark);
     }
-    const bool to_stdout = strcmp(path, "-") == 0;
-    FILE *stream = to_stdout ? stdout : fopen(path, "we");
-    if (!stream) {
-        return cannot(why, path);
+    struct output output;
+    int err = output_open(&output, path, why);
+    if (err) {
+        return err;
     }
-    errno = 0;
-    int err = put_page(report, template_text, template_size, place, stream);
-    if (!err && (fflush(stream) || ferror(stream))) {
-        err = ICTUS_ERR_IO;
-    }
-    if (err == ICTUS_ERR_IO) {
-        (void)cannot(why, path);
-    }
-    struct stat status;
-    const bool regular = fstat(fileno(stream), &status) == 0 && S_ISREG(status.st_mode);
-    if (!to_stdout && fclose(stream) && !err) {
-        err = cannot(why, path);
-    }
-    if (err && regular && !to_stdout) {
-        (void)unlink(path); /* half a page helps nobody */
-    }
-    return err;
+    err = put_page(report, template_text, template_size, place, output.stream);
+    return output_close(&output, err, why);
 }

@@ -3,10 +3,10 @@
 #include "trace_text.h"
 
 #include "command.h"
+#include "output.h"
 #include "results.h"
 #include "trace_words.h"
 
-#include <errno.h>
 #include <ictus/error.h>
 #include <ictus/text.h>
 #include <stdio.h>
@@ -133,12 +133,13 @@ static int write_json(FILE *file, const json_t *header, const json_t *report)
 static int write_file(const char *path, const json_t *header, const json_t *report,
                       struct ictus_why *why)
 {
-    FILE *file = fopen(path, "w");
-    int err = file ? write_json(file, header, report) : ICTUS_ERR_IO;
-    if (file && fclose(file) == EOF) {
-        err = ICTUS_ERR_IO;
+    struct output output;
+    int err = output_open(&output, path, why);
+    if (err) {
+        return err;
     }
-    return err ? ictus_because(why, err, "%s cannot be written: %s", path, strerror(errno)) : err;
+    err = write_json(output.stream, header, report);
+    return output_close(&output, err, why);
 }
 
 static int put_on_first(int format, const char *path, const json_t *header, const json_t *report,

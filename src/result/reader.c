@@ -152,8 +152,8 @@ static int read_lines(struct reading *reading, FILE *file, struct ictus_why *why
                             strerror(errno));
     }
     if (!err && reading->found == 0) {
-        err = ictus_because(why, ICTUS_ERR_FORMAT, "%.200s line %ld: no ictus result in the file",
-                            reading->path, reading->line);
+        err = ictus_because(why, ICTUS_ERR_FORMAT, "'%.200s': no ictus result in the file",
+                            reading->path);
     }
     return err;
 }
