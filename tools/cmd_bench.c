@@ -215,6 +215,7 @@ static int resume(struct study *study, json_t *header, struct ictus_why *why)
     json_t *object = NULL;
     int err = ictus_result_read(o->file, &study->done, NULL, why);
     if (!err) {
+        results_outlive_readers();
         err = ictus_output_resume((enum ictus_format)o->format, study_columns, o->file, &study->out,
                                   why);
     }

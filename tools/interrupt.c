@@ -19,14 +19,20 @@ static void remember(int number)
 
 void interrupt_watch(void)
 {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction before;
     struct sigaction action;
     memset(&action, 0, sizeof(action));
     action.sa_handler = remember;
     /* Once only: a second signal ends the process the usual way. */
     action.sa_flags = (int)SA_RESETHAND;
     (void)sigemptyset(&action.sa_mask);
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        /* One that nohup or a shell's background ignores stays ignored. */
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+            (void)sigaction(numbers[i], &action, NULL);
+        }
+    }
 }
 
 bool interrupt_here(void)

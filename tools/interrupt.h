@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ending a measurement early without losing it: the first SIGINT or SIGTERM is remembered, and the
- * command stops at its next pause; the second one ends the process as usual.
+ * Ending a measurement early without losing it: the first SIGINT, SIGTERM or SIGHUP is
+ * remembered, and the command stops at its next pause; the second one ends the process as usual.
  */
 #ifndef ICTUS_TOOLS_INTERRUPT_H
 #define ICTUS_TOOLS_INTERRUPT_H

@@ -7,6 +7,7 @@
 
 #include <ictus/text.h>
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 
 const char *const results_formats[] = {"text", "csv", "json", NULL};
@@ -22,11 +23,19 @@ int results_agree(int err, struct ictus_why *why)
     return err;
 }
 
+void results_outlive_readers(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
 int results_open(int format, const struct ictus_column *columns, const char *path, json_t *header,
                  struct ictus_output **out, struct ictus_why *why)
 {
     int err = ICTUS_OK;
     *out = NULL;
+    if (path) {
+        results_outlive_readers();
+    }
     if (command_rank() == 0) {
         /* The output takes the header over and may print nothing before it is known to work. */
         json_t *shown = format == ICTUS_FORMAT_TEXT ? json_deep_copy(header) : NULL;

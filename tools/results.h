@@ -26,6 +26,10 @@ int results_open(int format, const struct ictus_column *columns, const char *pat
  */
 int results_close(struct ictus_output *out, const char *path, struct ictus_why *why);
 
+/* From now on a reader of standard output who goes away (a pager, head) ends nothing: the result
+ * file gets all. */
+void results_outlive_readers(void);
+
 /* Collective: every rank gets rank 0's error and reason. */
 int results_agree(int err, struct ictus_why *why);
 

@@ -203,7 +203,9 @@ static int put(struct ictus_output *out, json_t *object, bool keep, bool show)
     }
     const int written = keep ? write_line(out, object) : ICTUS_OK;
     const int printed = show ? ictusi_printer_put(&out->printer, object) : ICTUS_OK;
-    const int err = written ? written : printed;
+    /* What has a file is worth going on for without somebody to look on. */
+    const bool lost_only_view = printed == ICTUS_ERR_IO && !written && out->fd >= 0;
+    const int err = written ? written : lost_only_view ? ICTUS_OK : printed;
     json_decref(object);
     if (!out->err) {
         out->err = err;

@@ -44,7 +44,7 @@ job() {
         # shellcheck disable=SC2016 # for the inner shell
         set -- bash -c "$(declare -f "$1")"'; "$@"' job "$@"
     fi
-    setsid env --default-signal=INT,QUIT "$@" >out 2>err </dev/null &
+    setsid env --default-signal=HUP,INT,PIPE,QUIT,TERM "$@" >out 2>err </dev/null &
     drill_job=$!
 }
 # ended SECONDS: the job is over by then; its exit code in $code. A hang is a failure and ends here.
