@@ -5,7 +5,9 @@
  * known.
  */
 #include "command.h"
+#include "simulate_files.h"
 #include "simulate_platform.h"
+#include "simulate_run.h"
 
 #include <ictus/text.h>
 
@@ -65,13 +67,11 @@ static const double inside_faster = 4.0;
 /* A bandwidth at which no message lasts long enough to share anything. */
 static const double unshared = 1e15;
 
-enum { PATH_BYTES = 1024, ARGUMENTS_MAX = 256, CHOICES_MAX = 16, CHOICE_BYTES = 96 };
-enum { RESULTS = 9 }; /* descriptor of standard output on its way through smpirun */
+enum { PATH_BYTES = 1024, CHOICES_MAX = 16, CHOICE_BYTES = 96 };
 
-/* Files of one simulation. */
-struct files {
-    char directory[64];
-    char platform[128], hosts[128], wrapper[128];
+/* One simulation's. */
+struct simulation {
+    struct simulate_files files;
     char program[PATH_BYTES], plugin[PATH_BYTES];
     bool shared; /* links are, by messages at the same time */
 };
@@ -106,7 +106,7 @@ static const char *const settings[] = {
 enum { SETTINGS = sizeof(settings) / sizeof(settings[0]) };
 
 /* The simulated flavour: beside the build's program, or where it was installed. */
-static int find_program(struct files *f, struct ictus_why *why)
+static int find_program(struct simulation *f, struct ictus_why *why)
 {
     static const char *const places[] = {"../simulate", "../libexec/ictus"};
     char self[PATH_BYTES / 2];
@@ -136,20 +136,6 @@ static int find_program(struct files *f, struct ictus_why *why)
 }
 
 /*
- * smpirun adds lines of its own to standard output when a program fails: it gets none, the program
- * the real one.
- */
-static int write_wrapper(const struct files *f, struct ictus_why *why)
-{
-    FILE *file = fopen(f->wrapper, "we");
-    const int written = file ? fprintf(file, "exec \"$@\" >&%d %d>&-\n", RESULTS, RESULTS) : -1;
-    if (!file || fclose(file) || written < 0) {
-        return ictus_because(why, ICTUS_ERR_IO, "cannot write %.200s", f->wrapper);
-    }
-    return ICTUS_OK;
-}
-
-/*
  * Commands that send no more than a clock's readings at a time: their messages take their length's
  * time and share no links, since who shares what with whom, solved anew for each message, is half
  * of the simulator's work (4096 ranks: 75 s against 46 s).
@@ -171,7 +157,8 @@ static bool is_file(const char *topology)
     return length > 4 && strcmp(topology + length - 4, ".xml") == 0;
 }
 
-static int make_files(const struct simulate_options *o, struct files *f, struct ictus_why *why)
+static int make_files(const struct simulate_options *o, struct simulation *f, char **words,
+                      struct ictus_why *why)
 {
     const struct simulate_cluster cluster = {
         .nodes = o->nodes,
@@ -180,27 +167,7 @@ static int make_files(const struct simulate_options *o, struct files *f, struct 
         .latency_s = o->latency,
         .bandwidth = f->shared ? o->bandwidth : unshared,
         .inside_bandwidth = f->shared ? inside_faster * o->bandwidth : unshared};
-    (void)snprintf(f->directory, sizeof(f->directory), "/tmp/ictus-simulate-XXXXXX");
-    if (!mkdtemp(f->directory)) {
-        return ictus_because(why, ICTUS_ERR_IO, "cannot make a directory in /tmp");
-    }
-    (void)snprintf(f->platform, sizeof(f->platform), "%s/platform.xml", f->directory);
-    (void)snprintf(f->hosts, sizeof(f->hosts), "%s/hosts", f->directory);
-    (void)snprintf(f->wrapper, sizeof(f->wrapper), "%s/wrapper", f->directory);
-    const int err = simulate_platform_write(&cluster, f->platform, f->hosts, why);
-    return err ? err : write_wrapper(f, why);
-}
-
-static void remove_files(const struct simulate_options *o, const struct files *f)
-{
-    if (o->keep) {
-        (void)fprintf(stderr, "ictus simulate: kept %s and %s\n", f->platform, f->hosts);
-        return;
-    }
-    (void)unlink(f->platform);
-    (void)unlink(f->hosts);
-    (void)unlink(f->wrapper);
-    (void)rmdir(f->directory);
+    return simulate_files_make(&cluster, words, o->keep, &f->files, why);
 }
 
 static void set_number(const char *name, double value)
@@ -212,10 +179,10 @@ static void set_number(const char *name, double value)
 
 /* What the platform and the clocks are told; the child's environment only. */
 static void set_environment(const struct simulate_options *o, const struct simulate_jitter *jitter,
-                            const struct files *f)
+                            const struct simulation *f)
 {
     char clock[200];
-    (void)setenv("ICTUS_SIMULATE_PLATFORM", f->platform, 1);
+    (void)setenv("ICTUS_SIMULATE_PLATFORM", f->files.platform, 1);
     (void)setenv("ICTUS_SIMULATE_SHAPE", jitter->shape, 1);
     set_number("ICTUS_SIMULATE_JITTER", jitter->mean_s);
     set_number("ICTUS_SIMULATE_TAIL", jitter->tail);
@@ -268,41 +235,47 @@ static int set_overhead(double seconds, char choices[][CHOICE_BYTES])
     return count;
 }
 
-static int become_smpirun(const struct simulate_options *o, const struct files *f, int count,
-                          char **words)
+/* What a child that becomes smpirun has to know. */
+struct launch {
+    const struct simulate_options *options;
+    const struct simulate_jitter *jitter;
+    const struct simulation *simulation;
+    const char *word; /* of a trial, in place of the wrapper and what it runs */
+};
+
+/* Returns only if it cannot. */
+static int become_smpirun(const void *given)
 {
+    const struct launch *l = given;
+    const struct simulation *f = l->simulation;
     char ranks[24];
     char choices[CHOICES_MAX + 3][CHOICE_BYTES];
-    char wrapper[160];
-    char *arguments[ARGUMENTS_MAX];
+    char wrapper[SIMULATE_PATH_BYTES + 4];
+    const char *arguments[SETTINGS + CHOICES_MAX + 20];
     struct ictus_why why;
     int n = 0;
     int chosen = 0;
-    (void)read_collectives(o->collectives, choices, &chosen, &why); /* checked before */
-    chosen += set_overhead(o->overhead, choices + chosen);
-    (void)snprintf(wrapper, sizeof(wrapper), "sh %s", f->wrapper);
-    (void)snprintf(ranks, sizeof(ranks), "%" PRId64, o->nodes * o->ppn);
-    const char *const first[] = {"smpirun", "-quiet",    "-np",    ranks,      "-platform",
-                                 f->plugin, "-hostfile", f->hosts, "-wrapper", wrapper};
-    for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
-        arguments[n++] = (char *)first[i];
+    set_environment(l->options, l->jitter, f);
+    (void)read_collectives(l->options->collectives, choices, &chosen, &why); /* checked before */
+    chosen += set_overhead(l->options->overhead, choices + chosen);
+    (void)snprintf(wrapper, sizeof(wrapper), "sh %s", f->files.wrapper);
+    (void)snprintf(ranks, sizeof(ranks), "%" PRId64, l->options->nodes * l->options->ppn);
+    const char *const first[] = {"smpirun", "-quiet",    "-np",          ranks,      "-platform",
+                                 f->plugin, "-hostfile", f->files.hosts, "-wrapper", wrapper};
+    const int first_count = (int)(sizeof(first) / sizeof(first[0])) - (l->word ? 2 : 0);
+    for (int i = 0; i < first_count; i++) {
+        arguments[n++] = first[i];
     }
     for (int i = 0; i < SETTINGS; i++) {
-        arguments[n++] = (char *)settings[i];
+        arguments[n++] = settings[i];
     }
     for (int i = 0; i < chosen; i++) {
         arguments[n++] = choices[i];
     }
-    arguments[n++] = (char *)f->program;
-    for (int i = 0; i < count; i++) {
-        arguments[n++] = words[i];
-    }
+    arguments[n++] = f->program;
+    arguments[n++] = l->word;
     arguments[n] = NULL;
-    const int nowhere = open("/dev/null", O_WRONLY);
-    if (nowhere >= 0 && dup2(STDOUT_FILENO, RESULTS) == RESULTS) {
-        (void)dup2(nowhere, STDOUT_FILENO);
-        (void)execvp("smpirun", arguments);
-    }
+    (void)execvp("smpirun", (char *const *)arguments);
     (void)fprintf(stderr, "ictus simulate: cannot start smpirun: is SimGrid installed?\n");
     return EXIT_FAILED;
 }
@@ -317,17 +290,18 @@ static void say_refusal(const char *said, struct ictus_why *why)
 }
 
 /* SimGrid aborts on a collective or an algorithm that it does not know: one process finds out. */
-static int try_collectives(const struct simulate_options *o, const struct simulate_jitter *jitter,
-                           const struct files *f, struct ictus_why *why)
+static int try_collectives(const struct launch *real, struct ictus_why *why)
 {
-    struct simulate_options trial = *o;
-    char *words[] = {"clocks"};
+    struct simulate_options one = *real->options;
+    struct launch trial = *real;
     char said[sizeof(why->text)] = "";
     int status = 0;
     int ends[2];
-    trial.nodes = 1;
-    trial.ppn = 1;
-    if (!*o->collectives || pipe(ends)) {
+    one.nodes = 1;
+    one.ppn = 1;
+    trial.options = &one;
+    trial.word = "clocks";
+    if (!*one.collectives || pipe(ends)) {
         return ICTUS_OK; /* what cannot be tried is seen when it runs */
     }
     const pid_t child = fork();
@@ -337,8 +311,7 @@ static int try_collectives(const struct simulate_options *o, const struct simula
         (void)dup2(ends[1], STDERR_FILENO);
         (void)close(ends[0]);
         (void)close(ends[1]);
-        set_environment(&trial, jitter, f);
-        _exit(become_smpirun(&trial, f, 1, words));
+        _exit(become_smpirun(&trial));
     }
     (void)close(ends[1]);
     FILE *errors = fdopen(ends[0], "r");
@@ -354,22 +327,6 @@ static int try_collectives(const struct simulate_options *o, const struct simula
     }
     say_refusal(said, why);
     return ICTUS_ERR_SPEC;
-}
-
-static int run_child(const struct simulate_options *o, const struct simulate_jitter *jitter,
-                     const struct files *f, int count, char **words)
-{
-    (void)fflush(NULL);
-    const pid_t child = fork();
-    if (child == 0) {
-        set_environment(o, jitter, f);
-        _exit(become_smpirun(o, f, count, words));
-    }
-    int status = 0;
-    if (child < 0 || waitpid(child, &status, 0) < 0 || !WIFEXITED(status)) {
-        return EXIT_FAILED;
-    }
-    return WEXITSTATUS(status);
 }
 
 /* Everything that can be wrong before anything is started. */
@@ -396,9 +353,6 @@ static int check(const struct simulate_options *o, int word_count, char **words,
     if (ictus_parse_real(o->walk, &walk) || walk < 0.0 || walk > 1e-3) {
         return ictus_because(why, ICTUS_ERR_SPEC, "walk '%.40s': must be from 0 to 1e-3", o->walk);
     }
-    if (word_count > ARGUMENTS_MAX - SETTINGS - CHOICES_MAX - 16) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "too many arguments");
-    }
     const int err = simulate_jitter_read(o->jitter, jitter, why);
     return err ? err : read_collectives(o->collectives, choices, &chosen, why);
 }
@@ -407,28 +361,26 @@ static int run(const void *given, int word_count, char **words)
 {
     const struct simulate_options *o = given;
     struct simulate_jitter jitter = {.mean_s = 0.0};
-    struct files files;
+    struct simulation simulation;
     struct ictus_why why = {""};
+    const struct launch launch = {.options = o, .jitter = &jitter, .simulation = &simulation};
     if (word_count && strcmp(words[0], "--") == 0) {
         words++;
         word_count--;
     }
+    words[word_count] = NULL;
     int err = check(o, word_count, words, &jitter, &why);
     if (!err) {
-        err = find_program(&files, &why);
+        err = find_program(&simulation, &why);
     }
-    if (err) {
-        return command_fail("simulate", err, &why);
-    }
-    files.shared = is_file(o->topology) || !is_light(words[0]);
-    err = make_files(o, &files, &why);
     if (!err) {
-        err = try_collectives(o, &jitter, &files, &why);
+        simulation.shared = is_file(o->topology) || !is_light(words[0]);
+        err = make_files(o, &simulation, words, &why);
     }
-    const int code = err ? command_fail("simulate", err, &why)
-                         : run_child(o, &jitter, &files, word_count, words);
-    remove_files(o, &files);
-    return code;
+    if (!err) {
+        err = try_collectives(&launch, &why);
+    }
+    return err ? command_fail("simulate", err, &why) : simulate_run(become_smpirun, &launch);
 }
 
 const struct command command_simulate = {
@@ -436,7 +388,7 @@ const struct command command_simulate = {
     .summary = "run an MPI command of ictus on a simulated cluster",
     .arguments = "-- COMMAND [OPTION...]",
     .details = "  ictus simulate --nodes=1024 --ppn=16 -- sync --sync=hca3,mesh\n"
-               "Commands: barrier, bench, clocks, drift, guidelines, rtt, sync.\n"
+               "Commands: barrier, bench, clocks, drift, guidelines, matrix, rtt, sync.\n"
                "Errors are judged by truth.",
     .options = options,
     .options_size = sizeof(struct simulate_options),
