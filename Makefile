@@ -3,7 +3,7 @@
 #   make demo       measure collectives here, for real; a table, a result file and a report
 #   make check      both MPIs, all tests, lints and sanitizers
 #   make            the program, in build/openmpi (or build/$(MPI) with MPI=mpich, or MPI=default: mpicc)
-#   make install PREFIX=/opt/ictus
+#   make install PREFIX=/opt/ictus      (and make uninstall)
 #   make clean
 MPI ?= $(shell command -v mpicc.openmpi >/dev/null 2>&1 && echo openmpi || echo default)
 PREFIX ?= /usr/local
@@ -26,7 +26,10 @@ check:
 install: all
 	cmake --install $(BUILD) --prefix $(PREFIX)
 
+uninstall:
+	cmake --build $(BUILD) --target uninstall
+
 clean:
 	rm -rf build
 
-.PHONY: all demo check install clean
+.PHONY: all demo check install uninstall clean

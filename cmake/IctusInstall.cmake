@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What `cmake --install` puts where. The tree may be moved afterwards: every path in it is relative.
+# What `cmake --install` puts where. The tree may be moved afterwards: every path in it is relative, but for that
+# of systemd units.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ictus)
 
@@ -48,8 +49,11 @@ endif()
 
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/NEWS.md ${PROJECT_SOURCE_DIR}/LICENSE
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES ${PROJECT_SOURCE_DIR}/contrib/ictus-lock.service ${PROJECT_SOURCE_DIR}/contrib/ictus-serve.service
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/ictus)
+set(ICTUS_UNIT_PROGRAM "" CACHE STRING "What systemd units start; empty: ictus where it is installed")
+configure_file(${PROJECT_SOURCE_DIR}/cmake/InstallUnits.cmake.in ${PROJECT_BINARY_DIR}/InstallUnits.cmake @ONLY)
+install(SCRIPT ${PROJECT_BINARY_DIR}/InstallUnits.cmake)
+add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -DMANIFEST=${PROJECT_BINARY_DIR}/install_manifest.txt
+  -P ${PROJECT_SOURCE_DIR}/cmake/Uninstall.cmake VERBATIM)
 
 # A module file for Environment Modules and Lmod: share/modulefiles/ictus/VERSION.
 configure_file(${PROJECT_SOURCE_DIR}/packaging/modulefile.in ${PROJECT_BINARY_DIR}/modulefile @ONLY)

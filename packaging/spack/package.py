@@ -2,6 +2,11 @@
 """Spack recipe: put into a repository as packages/ictus/package.py."""
 from spack.package import *
 
+try:  # Spack 1.0 and later keep build systems with the packages
+    from spack_repo.builtin.build_systems.cmake import CMakePackage
+except ImportError:
+    pass
+
 
 class Ictus(CMakePackage):
     """One clock and one common start for MPI jobs: benchmarks of collectives, studies of
