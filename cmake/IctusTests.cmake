@@ -45,10 +45,10 @@ function(ictus_mpi_test name)
   endforeach()
 endfunction()
 
-# ictus_script_test(NAME LABEL label COMMAND ... [PROCESSORS n] [TIMEOUT s]): any other program; exit
-# code 77 skips. It finds the build in ICTUS, LAUNCH, BUILD, SOURCE and FLAVOUR.
+# ictus_script_test(NAME LABEL label COMMAND ... [PROCESSORS n] [TIMEOUT s] [COST s]): any other program;
+# exit code 77 skips. What has a cost starts first: long ones that leave a core to others. It finds the build in ICTUS, LAUNCH, BUILD, SOURCE and FLAVOUR.
 function(ictus_script_test name)
-  cmake_parse_arguments(T "" "TIMEOUT;PROCESSORS" "LABEL;COMMAND" ${ARGN})
+  cmake_parse_arguments(T "" "TIMEOUT;PROCESSORS;COST" "LABEL;COMMAND" ${ARGN})
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 120)
   endif()
@@ -60,6 +60,9 @@ function(ictus_script_test name)
   set_tests_properties(${label} PROPERTIES LABELS "${T_LABEL}" PROCESSORS ${T_PROCESSORS}
     TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE ${ICTUS_TEST_SKIPPED}
     ENVIRONMENT "ICTUS=$<TARGET_FILE:ictus>;LAUNCH=${ICTUS_LAUNCH};BUILD=${PROJECT_BINARY_DIR};SOURCE=${PROJECT_SOURCE_DIR};FLAVOUR=${ICTUS_MPI_FLAVOUR};ICTUS_LAUNCH_TIMEOUT=${T_TIMEOUT}")
+  if(T_COST)
+    set_tests_properties(${label} PROPERTIES COST ${T_COST})
+  endif()
 endfunction()
 
 # Every directory tests/cli/NAME with a file cmd is a test cli.NAME; see tests/cli/run.
