@@ -23,13 +23,12 @@ static uint64_t pair_cells(const struct check_stats *stats)
     return n * n;
 }
 
-/*
- * Between processes a second event must be later than the first; threads of one process read one
- * clock, on which both may fall on the same tick.
- */
-static bool is_violation(uint8_t class, int64_t delay)
+/* Threads of one process read one clock. */
+static bool share_clock(const struct trace *trace, uint8_t class, uint32_t from, uint32_t to)
 {
-    return class == POINT_THREAD ? delay < 0 : delay <= 0;
+    return class == POINT_THREAD || from == to ||
+           (from != TRACE_NONE && trace->locations[from].process != TRACE_NONE &&
+            trace->locations[from].process == trace->locations[to].process);
 }
 
 static void count_cell(struct check_stats *stats, uint64_t cell, bool bad, int64_t delay)
@@ -66,7 +65,8 @@ static void on_pair(struct observer *observer, uint32_t point, uint32_t from, ui
     struct check_stats *stats = container_of(observer, struct check_stats, observer);
     const struct trace *trace = stats->scan->trace;
     const uint8_t class = stats->scan->points.kind[point] & POINT_CLASS;
-    const bool bad = is_violation(class, delay);
+    /* A second event must be later than the first; on one clock both may fall on the same tick. */
+    const bool bad = share_clock(trace, class, from, to) ? delay < 0 : delay <= 0;
     stats->sums[SUM_CLASSES + 2 * class]++;
     stats->sums[SUM_CLASSES + 2 * class + 1] += bad;
     if (bad) {
