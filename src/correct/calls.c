@@ -40,11 +40,11 @@ int ictusi_calls_open(struct calls *calls, const struct call *call, uint64_t *nu
 struct call *ictusi_calls_take(struct calls *calls, uint64_t request)
 {
     const int64_t held = ictusi_idmap_get(&calls->requests, request, 0);
-    if (held <= 0) {
+    if (held == IDMAP_NONE) {
         return NULL;
     }
-    (void)ictusi_idmap_put(&calls->requests, request, 0, 0);
-    const uint64_t number = (uint64_t)held - 1;
+    ictusi_idmap_remove(&calls->requests, request, 0);
+    const uint64_t number = (uint64_t)held;
     if (number < calls->head || number >= calls->head + calls->count) {
         return NULL;
     }
@@ -54,20 +54,19 @@ struct call *ictusi_calls_take(struct calls *calls, uint64_t request)
 
 int ictusi_calls_request(struct calls *calls, uint64_t request, uint64_t number)
 {
-    return ictusi_idmap_put(&calls->requests, request, 0, (int64_t)number + 1);
+    return ictusi_idmap_put(&calls->requests, request, 0, (int64_t)number);
 }
 
 static int commit_one(const struct call *call, struct matching *matching, uint32_t location)
 {
-    /* A send without a completion was posted all the same. */
-    if (call->state != CALL_DONE && (call->state != CALL_OPEN || call->kind != CALL_SEND)) {
+    if (call->state != CALL_DONE) {
         return ICTUS_OK;
     }
     if (call->kind == CALL_COLLECTIVE) {
         return ictusi_match_collective(matching, &call->member);
     }
     return ictusi_match_message(matching, call->point, location, call->member.comm, call->peer,
-                                call->tag, call->kind == CALL_SEND);
+                                call->tag, false);
 }
 
 int ictusi_calls_commit(struct calls *calls, struct matching *matching, uint32_t location,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The calls of one location in the order they were made. What a nonblocking call moved is known
- * only when it completes, but MPI matches in call order: so calls wait here for their completion,
- * and leave in order.
+ * The receives and collectives of one location in the order they were called. What a nonblocking
+ * call moved is known only when it completes, but MPI matches in call order: so calls wait here
+ * for their completion, and leave in order. Sends say at once what they move, and do not wait.
  */
 #ifndef ICTUS_CORRECT_CALLS_H
 #define ICTUS_CORRECT_CALLS_H
 
 #include "correct/match.h"
 
-enum call_kind { CALL_SEND, CALL_RECEIVE, CALL_COLLECTIVE };
+enum call_kind { CALL_RECEIVE, CALL_COLLECTIVE };
 enum call_state { CALL_OPEN, CALL_DONE, CALL_CANCELLED };
 
 struct call {
@@ -22,7 +22,7 @@ struct call {
 struct calls {
     struct call *ring;
     uint64_t capacity, head, count; /* head: number of the oldest call kept */
-    struct idmap requests;          /* request -> number of its call + 1, or 0 */
+    struct idmap requests;          /* of open calls: request -> number of its call */
 };
 
 /* Append a call; its number in *number. Errors: ICTUS_ERR_NOMEM. */

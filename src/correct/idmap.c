@@ -74,6 +74,27 @@ int ictusi_idmap_put(struct idmap *map, uint64_t a, uint64_t b, int64_t value)
     return ICTUS_OK;
 }
 
+void ictusi_idmap_remove(struct idmap *map, uint64_t a, uint64_t b)
+{
+    struct idmap_slot *slots = map->slots;
+    struct idmap_slot *gone = map->capacity ? find(map, a, b) : NULL;
+    if (!gone || gone->value == IDMAP_NONE) {
+        return;
+    }
+    /* Who would have had this slot moves up (Knuth, volume 3, 6.4, algorithm R). */
+    const uint64_t mask = map->capacity - 1;
+    uint64_t hole = (uint64_t)(gone - slots);
+    for (uint64_t i = (hole + 1) & mask; slots[i].value != IDMAP_NONE; i = (i + 1) & mask) {
+        const uint64_t home = mix(slots[i].a, slots[i].b) & mask;
+        if (((i - home) & mask) >= ((i - hole) & mask)) {
+            slots[hole] = slots[i];
+            hole = i;
+        }
+    }
+    slots[hole].value = IDMAP_NONE;
+    map->used--;
+}
+
 void ictusi_idmap_fini(struct idmap *map)
 {
     free(map->slots);

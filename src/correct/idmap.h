@@ -30,6 +30,9 @@ int64_t *ictusi_idmap_at(struct idmap *map, uint64_t a, uint64_t b, int64_t fres
 /* Set a key's value (>= 0). Errors: ICTUS_ERR_NOMEM. */
 int ictusi_idmap_put(struct idmap *map, uint64_t a, uint64_t b, int64_t value);
 
+/* Forget a key, and make its slot free again. */
+void ictusi_idmap_remove(struct idmap *map, uint64_t a, uint64_t b);
+
 void ictusi_idmap_fini(struct idmap *map);
 
 #endif

@@ -106,6 +106,27 @@ int ictusi_match_message(struct matching *m, uint32_t point, uint32_t location, 
     return ICTUS_OK;
 }
 
+static void drop_cancelled(struct points *points, struct chain *chain)
+{
+    uint32_t p = chain->head;
+    *chain = empty_chain;
+    while (p != NODE_NONE) {
+        const uint32_t next = points->link[p];
+        points->link[p] = NODE_NONE;
+        if (!(points->kind[p] & POINT_CANCELLED)) {
+            chain_add(points, chain, p);
+        }
+        p = next;
+    }
+}
+
+void ictusi_match_drop_cancelled(struct matching *m)
+{
+    for (uint64_t i = 0; i < m->channel_count; i++) {
+        drop_cancelled(m->points, &m->channels[i].sends);
+    }
+}
+
 int64_t *ictusi_match_sequence(struct matching *m, uint32_t kind, uint32_t comm, uint32_t location)
 {
     return ictusi_idmap_at(&m->sequences, (uint64_t)kind << 32 | comm, location, 0);

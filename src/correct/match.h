@@ -72,6 +72,9 @@ void ictusi_matching_fini(struct matching *matching);
 int ictusi_match_message(struct matching *matching, uint32_t point, uint32_t location,
                          uint32_t comm, uint32_t peer, uint32_t tag, bool send);
 
+/* Take the sends that were cancelled after all out of their channels. */
+void ictusi_match_drop_cancelled(struct matching *matching);
+
 /* Add one process's part of a collective, in call order. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_match_collective(struct matching *matching, const struct collective_call *call);
 

@@ -28,9 +28,10 @@ enum point_class { POINT_P2P, POINT_COLLECTIVE, POINT_THREAD, POINT_RMA, POINT_C
 
 enum {
     POINT_CLASS = 0x0f,
-    POINT_IN = 0x10,  /* the second event of pairs: a receive */
-    POINT_OUT = 0x20, /* the first event of pairs: a send */
-    POINT_LIVE = 0x40 /* of a collective: moves data */
+    POINT_IN = 0x10,       /* the second event of pairs: a receive */
+    POINT_OUT = 0x20,      /* the first event of pairs: a send */
+    POINT_LIVE = 0x40,     /* of a collective: moves data */
+    POINT_CANCELLED = 0x80 /* a send that was cancelled */
 };
 
 enum points_array {

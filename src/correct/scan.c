@@ -66,40 +66,30 @@ static uint32_t find_comm(struct reading *r, OTF2_CommRef ref)
     return r->comm;
 }
 
-/* A message event as a call; its point is NODE_NONE where there is none, for which see r->err. */
-static struct call message(struct reading *r, OTF2_TimeStamp time, uint64_t position,
-                           enum call_kind kind, const uint32_t ends[3])
+/* Who is at the other end of a message: ends are the rank there, communicator and tag. */
+static uint32_t find_peer(struct reading *r, const uint32_t ends[3])
 {
-    const struct trace *trace = r->scan->trace;
-    struct call call = {
-        .kind = (uint8_t)kind, .state = CALL_DONE, .tag = ends[2], .point = NODE_NONE};
     const uint32_t comm = find_comm(r, ends[1]);
-    const uint32_t peer = comm == TRACE_NONE
-                              ? TRACE_NONE
-                              : ictusi_trace_peer(trace, comm, r->location, r->own, ends[0]);
-    if (peer == TRACE_NONE) {
-        r->scan->counts.foreign++;
-        return call;
-    }
-    call.peer = peer;
-    call.member.comm = comm;
-    call.point = ictusi_scan_point(r, time, position,
-                                   POINT_P2P | (kind == CALL_SEND ? POINT_OUT : POINT_IN));
-    return call;
+    const uint32_t peer =
+        comm == TRACE_NONE ? TRACE_NONE
+                           : ictusi_trace_peer(r->scan->trace, comm, r->location, r->own, ends[0]);
+    r->scan->counts.foreign += peer == TRACE_NONE;
+    return peer;
 }
 
-/* A blocking call: matched at once where no call before it is open. */
-static OTF2_CallbackCode matched(struct reading *r, const struct call *call)
+/* A send, matched at once; its point, or NODE_NONE where there is none, for which see r->err. */
+static uint32_t send(struct reading *r, OTF2_TimeStamp time, uint64_t position,
+                     const uint32_t ends[3])
 {
-    uint64_t number = 0;
-    if (r->calls.count == 0) {
-        return ictusi_scan_verdict(
-            r, ictusi_match_message(&r->scan->matching, call->point, r->location, call->member.comm,
-                                    call->peer, call->tag, call->kind == CALL_SEND));
+    const uint32_t peer = find_peer(r, ends);
+    const uint32_t point = peer == TRACE_NONE
+                               ? NODE_NONE
+                               : ictusi_scan_point(r, time, position, POINT_P2P | POINT_OUT);
+    if (point != NODE_NONE) {
+        (void)ictusi_scan_verdict(r, ictusi_match_message(&r->scan->matching, point, r->location,
+                                                          r->comm, peer, ends[2], true));
     }
-    const int err = ictusi_calls_open(&r->calls, call, &number);
-    return ictusi_scan_verdict(
-        r, err ? err : ictusi_calls_commit(&r->calls, &r->scan->matching, r->location, false));
+    return point;
 }
 
 static OTF2_CallbackCode commit(struct reading *r)
@@ -112,6 +102,7 @@ static OTF2_CallbackCode commit(struct reading *r)
 static OTF2_CallbackCode under_way(struct reading *r, const struct call *call, uint64_t request)
 {
     uint64_t number = 0;
+    ictusi_idmap_remove(&r->sends, request, 0); /* a send that was freed left it behind */
     const int err = ictusi_calls_open(&r->calls, call, &number);
     return ictusi_scan_verdict(r, err ? err : ictusi_calls_request(&r->calls, request, number));
 }
@@ -126,8 +117,8 @@ static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time,
     (void)attributes;
     (void)length;
     const uint32_t ends[] = {receiver, comm, tag};
-    const struct call call = message(r, time, position, CALL_SEND, ends);
-    return call.point == NODE_NONE ? ictusi_scan_verdict(r, r->err) : matched(r, &call);
+    (void)send(r, time, position, ends);
+    return ictusi_scan_verdict(r, r->err);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
@@ -141,12 +132,11 @@ static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp time
     (void)attributes;
     (void)length;
     const uint32_t ends[] = {receiver, comm, tag};
-    struct call call = message(r, time, position, CALL_SEND, ends);
-    if (call.point == NODE_NONE) {
-        return ictusi_scan_verdict(r, r->err);
+    const uint32_t point = send(r, time, position, ends);
+    if (point != NODE_NONE && !r->err) {
+        r->err = ictusi_idmap_put(&r->sends, request, 0, point); /* it may still be cancelled */
     }
-    call.state = CALL_OPEN; /* it may still be cancelled, so it waits for its completion */
-    return under_way(r, &call, request);
+    return ictusi_scan_verdict(r, r->err);
 }
 
 static OTF2_CallbackCode on_irecv_request(OTF2_LocationRef location, OTF2_TimeStamp time,
@@ -172,8 +162,25 @@ static OTF2_CallbackCode on_recv(OTF2_LocationRef location, OTF2_TimeStamp time,
     (void)attributes;
     (void)length;
     const uint32_t ends[] = {sender, comm, tag};
-    const struct call call = message(r, time, position, CALL_RECEIVE, ends);
-    return call.point == NODE_NONE ? ictusi_scan_verdict(r, r->err) : matched(r, &call);
+    const uint32_t peer = find_peer(r, ends);
+    const uint32_t point =
+        peer == TRACE_NONE ? NODE_NONE : ictusi_scan_point(r, time, position, POINT_P2P | POINT_IN);
+    if (point == NODE_NONE) {
+        return ictusi_scan_verdict(r, r->err);
+    }
+    if (r->calls.count == 0) { /* no call before it is open */
+        return ictusi_scan_verdict(r, ictusi_match_message(&r->scan->matching, point, r->location,
+                                                           r->comm, peer, tag, false));
+    }
+    uint64_t number = 0;
+    const struct call call = {.kind = CALL_RECEIVE,
+                              .state = CALL_DONE,
+                              .peer = peer,
+                              .tag = tag,
+                              .point = point,
+                              .member = {.comm = r->comm}};
+    const int err = ictusi_calls_open(&r->calls, &call, &number);
+    return err ? ictusi_scan_verdict(r, err) : commit(r);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
@@ -188,19 +195,15 @@ static OTF2_CallbackCode on_irecv(OTF2_LocationRef location, OTF2_TimeStamp time
         /* Posted before recording began: in the order of completion. */
         return on_recv(location, time, position, data, attributes, sender, comm, tag, length);
     }
-    const struct trace *trace = r->scan->trace;
-    const uint32_t index = find_comm(r, comm);
-    const uint32_t peer = index == TRACE_NONE
-                              ? TRACE_NONE
-                              : ictusi_trace_peer(trace, index, r->location, r->own, sender);
+    const uint32_t ends[] = {sender, comm, tag};
+    const uint32_t peer = find_peer(r, ends);
     if (peer == TRACE_NONE) {
-        r->scan->counts.foreign++;
         posted->state = CALL_CANCELLED;
         return commit(r);
     }
     posted->peer = peer;
     posted->tag = tag;
-    posted->member.comm = index;
+    posted->member.comm = r->comm;
     posted->point = ictusi_scan_point(r, time, position, POINT_P2P | POINT_IN);
     posted->state = CALL_DONE;
     return posted->point == NODE_NONE ? OTF2_CALLBACK_INTERRUPT : commit(r);
@@ -215,6 +218,13 @@ static OTF2_CallbackCode on_cancelled(OTF2_LocationRef location, OTF2_TimeStamp 
     (void)time;
     (void)position;
     (void)attributes;
+    const int64_t point = ictusi_idmap_get(&r->sends, request, 0);
+    if (point != IDMAP_NONE) {
+        ictusi_idmap_remove(&r->sends, request, 0);
+        r->scan->points.kind[point] |= POINT_CANCELLED;
+        r->scan->counts.cancelled++;
+        return OTF2_CALLBACK_SUCCESS;
+    }
     struct call *call = ictusi_calls_take(&r->calls, request);
     if (call) {
         call->state = CALL_CANCELLED;
@@ -231,11 +241,8 @@ static OTF2_CallbackCode on_isend_complete(OTF2_LocationRef location, OTF2_TimeS
     (void)time;
     (void)position;
     (void)attributes;
-    struct call *call = ictusi_calls_take(&r->calls, request);
-    if (call) {
-        call->state = CALL_DONE;
-    }
-    return commit(r);
+    ictusi_idmap_remove(&r->sends, request, 0);
+    return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode begin(struct reading *r, OTF2_TimeStamp time, uint64_t position,
@@ -480,9 +487,11 @@ static int scan_location(struct scan *scan, uint32_t location, const OTF2_EvtRea
         scan->counts.open_calls +=
             ictusi_calls_at(&r->calls, r->calls.head + i)->state == CALL_OPEN;
     }
+    scan->counts.open_calls += r->sends.used;
     if (!err) {
         err = ictusi_calls_commit(&r->calls, &scan->matching, location, true);
     }
+    ictusi_idmap_fini(&r->sends);
     ictusi_calls_fini(&r->calls);
     free(r);
     return err;
@@ -519,6 +528,9 @@ static int scan_all(struct scan *scan, const bool *mine, struct ictus_why *why)
         }
     }
     scan->first[scan->trace->location_count] = scan->points.count;
+    if (scan->counts.cancelled) {
+        ictusi_match_drop_cancelled(&scan->matching);
+    }
     (void)OTF2_Reader_CloseEvtFiles(scan->trace->reader);
     OTF2_EvtReaderCallbacks_Delete(set);
     return err;

@@ -34,6 +34,7 @@ struct reading {
     uint32_t comm_ref, comm; /* the communicator looked up last */
     uint32_t own;            /* the location's rank in it */
     struct calls calls;
+    struct idmap sends;         /* request of a send that has not completed -> its point */
     uint32_t begins[STACK_MAX]; /* points of collectives that have begun */
     uint32_t begin_count;
     struct fork_state forks[STACK_MAX];

@@ -25,6 +25,14 @@ static void test_idmap(void)
     int64_t *slot = ictusi_idmap_at(&map, 64, 1, 99);
     REQUIRE(slot);
     CHECK(*slot == 1);
+    for (uint64_t i = 0; i < 1000; i += 3) {
+        ictusi_idmap_remove(&map, i * 64, i % 7);
+        ictusi_idmap_remove(&map, i * 64, 7); /* is not there */
+    }
+    for (uint64_t i = 0; i < 1000; i++) {
+        const int64_t value = ictusi_idmap_get(&map, i * 64, i % 7);
+        CHECK(i % 3 == 0 ? value == IDMAP_NONE : value >= 0);
+    }
     ictusi_idmap_fini(&map);
 }
 
