@@ -9,6 +9,7 @@
 #include <ictus/text.h>
 #include <ictus/trace.h>
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,23 +60,26 @@ static bool is_archive(const char *path)
 }
 
 #ifdef ICTUS_WITH_OTF2
-/* An OTF2 archive by way of its Trace Event JSON, in a file that is gone at once. */
+/* An OTF2 archive by way of its Trace Event JSON, in a file that has no name to be left behind. */
 static int read_archive(const char *path, json_t **objects, struct ictus_why *why)
 {
-    char scratch[] = "/tmp/ictus-report-XXXXXX";
-    const int fd = mkstemp(scratch);
-    FILE *file = fd >= 0 ? fdopen(fd, "we") : NULL;
+    const char *where = getenv("TMPDIR");
+    char scratch[32];
+    where = where && *where ? where : "/tmp";
+    const int fd = open(where, O_TMPFILE | O_RDWR | O_CLOEXEC, (mode_t)0600);
+    FILE *file = fd >= 0 ? fdopen(fd, "w+") : tmpfile();
     if (!file) {
-        return ictus_because(why, ICTUS_ERR_IO, "cannot make a file in /tmp");
+        return ictus_because(why, ICTUS_ERR_IO, "cannot make a file in %.200s", where);
     }
     int err = ictus_trace_export_perfetto(path, file, why);
-    if (fclose(file) && !err) {
-        err = ictus_because(why, ICTUS_ERR_IO, "/tmp has no room for the trace");
+    if (!err && (fflush(file) || ferror(file))) {
+        err = ictus_because(why, ICTUS_ERR_IO, "%.200s has no room for the trace", where);
     }
     if (!err) {
+        (void)snprintf(scratch, sizeof(scratch), "/dev/fd/%d", fileno(file));
         err = timeline_read(scratch, most_slices, objects, why);
     }
-    (void)unlink(scratch);
+    (void)fclose(file);
     if (!err) {
         (void)json_object_set_new(json_array_get(*objects, 1), "archive", json_string(path));
     }
