@@ -2,6 +2,8 @@
 /* A source beside the kernel's monotonic clock, which never steps. */
 #include "clock/watch.h"
 
+#include "clock/sources.h"
+
 #include <ictus/time.h>
 
 #include <time.h>
@@ -38,15 +40,31 @@ void ictusi_watch_begin(struct watch *watch, const struct source *source)
     *watch = (struct watch){glance.kernel_ns, glance.low_ns, glance.high_ns};
 }
 
+/* Far from what it was, either way. */
+static bool far(const struct watch *watch, int64_t low_ns, int64_t high_ns, double allowed)
+{
+    return (double)(low_ns - watch->high_ns) > allowed ||
+           (double)(watch->low_ns - high_ns) > allowed;
+}
+
+/*
+ * Two readings tell when nothing has happened; the third only proves that something has. The
+ * kernel's clock need not be compared with itself.
+ */
 struct watch_look ictusi_watch_look(const struct watch *watch, const struct source *source)
 {
+    const int64_t source_ns = ictusi_source_read(source);
+    const bool itself = source->ops == &ictusi_source_monotonic;
+    const int64_t now_ns = itself ? source_ns : kernel_ns();
+    const struct watch_look calm = {source_ns, now_ns - watch->began_ns, false};
+    const double allowed = STEP_MIN_NS + STEP_RATE * (double)calm.elapsed_ns;
+    if (itself || !far(watch, source_ns - now_ns, source_ns - now_ns, allowed)) {
+        return calm;
+    }
     const struct glance now = compare(source);
-    const int64_t elapsed_ns = now.kernel_ns - watch->began_ns;
-    const double allowed = STEP_MIN_NS + STEP_RATE * (double)elapsed_ns;
     return (struct watch_look){
         .source_ns = now.source_ns,
-        .elapsed_ns = elapsed_ns,
-        .stepped = (double)(now.low_ns - watch->high_ns) > allowed ||
-                   (double)(watch->low_ns - now.high_ns) > allowed,
+        .elapsed_ns = now.kernel_ns - watch->began_ns,
+        .stepped = far(watch, now.low_ns, now.high_ns, allowed),
     };
 }

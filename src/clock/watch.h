@@ -23,7 +23,8 @@ struct watch_look {
     bool stepped;       /* only where what it was and what it is exclude each other */
 };
 
-/* Whether the source has jumped since. Three readings of clocks. */
+/* Whether the source has jumped since. One or two readings of clocks; three more where it seems so.
+ */
 struct watch_look ictusi_watch_look(const struct watch *watch, const struct source *source);
 
 #endif
