@@ -17,16 +17,44 @@ enum {
 };
 static const double unlike_share = 0.1;
 
+/* Asked rate of starts after the instant, though within the tolerance; and at most this many
+ * medians for it, fewer than what lateness may take. */
+#define MISSED 0.01
+#define MISSED_REACH 8.0
+
+/* Between the points that the tail is known by: log(0.1 / 0.025). */
+#define TAIL_SPAN 1.3862943611198906
+
+/*
+ * The window tells where the tail begins; how long it is only late starts tell: each lengthens it
+ * by BOOST, each call in time shortens it again, so that the two balance at the asked rate. Late
+ * starts on end are one piece of news: a burst, which the window learns of by itself.
+ */
+#define BOOST 1.6
+#define BOOST_LOG 0.47
+#define BOOST_LEAST 0.5
+#define BOOST_MOST 32.0
+enum { BOOST_EVERY = 100 };
+
 /* While little is known: this many times the largest need so far. */
 #define EARLY_FACTOR 3.0
 /* While nothing is: this many times the first guess. */
 #define FIRST_FACTOR 4.0
+
+/* Of an exponential tail that begins at the 90 % quantile, in its scale. */
+static double depth(double rate)
+{
+    return rate < 0.1 ? log(0.1 / rate) : 0.0;
+}
 
 void ictusi_slack_init(struct slack *slack, const struct slack_options *options, double first_ns)
 {
     memset(slack, 0, sizeof(*slack));
     slack->options = *options;
     slack->first_ns = first_ns;
+    slack->boost = 1.0;
+    slack->late_depth = depth(options->late);
+    slack->missed_depth = depth(fmax(options->late, MISSED));
 }
 
 /* The first place in the sorted window whose value is not below. */
@@ -98,17 +126,10 @@ static void forget_all_but_last(struct slack *slack)
     }
     slack->count = 0;
     slack->next = 0;
+    slack->boost = 1.0;
     for (size_t i = 0; i < LOOK - 1; i++) {
         insert(slack, last[i]);
     }
-}
-
-void ictusi_slack_learn(struct slack *slack, double needed_ns)
-{
-    if (times_changed(slack, needed_ns)) {
-        forget_all_but_last(slack);
-    }
-    insert(slack, needed_ns);
 }
 
 static double quantile(const struct slack *slack, double q)
@@ -120,17 +141,25 @@ static double quantile(const struct slack *slack, double q)
     return slack->sorted[below] + part * (slack->sorted[above] - slack->sorted[below]);
 }
 
-/*
- * The asked quantile lies beyond the window: extrapolate the tail as exponential from its 90 % and
- * 97.5 % points (peaks over threshold; two quantiles, since a mean of excesses would follow
- * stalls).
- */
-static double tail_quantile(const struct slack *slack)
+/* The longest that is waited for. */
+static double longest(const struct slack *slack)
 {
+    return slack->options.reach * quantile(slack, 0.5);
+}
+
+/*
+ * From enough calls: the starts that are late at all, and those that are too late. Both lie beyond
+ * the window or at its edge: extrapolate the tail as exponential from its 90 % and 97.5 % points
+ * (peaks over threshold; two quantiles, since a mean of excesses would follow stalls).
+ */
+static double learned(const struct slack *slack)
+{
+    const struct slack_options *o = &slack->options;
     const double threshold = quantile(slack, 0.9);
-    const double scale = (quantile(slack, 0.975) - threshold) / log(4.0);
-    const double exceed = slack->options.late < 0.1 ? log(0.1 / slack->options.late) : 0.0;
-    return threshold + scale * exceed;
+    const double scale = (quantile(slack, 0.975) - threshold) / TAIL_SPAN;
+    const double missed = threshold + scale * slack->missed_depth;
+    const double late = threshold + scale * slack->late_depth * slack->boost - o->tolerance_ns;
+    return fmax(fmin(missed, MISSED_REACH * quantile(slack, 0.5)), fmin(late, longest(slack)));
 }
 
 double ictusi_slack_next(const struct slack *slack)
@@ -138,13 +167,34 @@ double ictusi_slack_next(const struct slack *slack)
     const struct slack_options *o = &slack->options;
     double wanted = slack->first_ns;
     if (slack->count >= ENOUGH) {
-        wanted = fmin(tail_quantile(slack), o->reach * quantile(slack, 0.5));
-    } else if (slack->count >= FEW) {
-        wanted =
-            fmin(EARLY_FACTOR * slack->sorted[slack->count - 1], o->reach * quantile(slack, 0.5));
+        wanted = learned(slack);
     } else if (slack->count > 0) {
-        wanted =
-            fmin(EARLY_FACTOR * slack->sorted[slack->count - 1], FIRST_FACTOR * slack->first_ns);
+        const double most = slack->count >= FEW ? MISSED_REACH * quantile(slack, 0.5)
+                                                : FIRST_FACTOR * slack->first_ns;
+        wanted = fmin(EARLY_FACTOR * slack->sorted[slack->count - 1], most);
     }
     return fmin(fmax(wanted, o->min_ns), o->max_ns);
+}
+
+/* What no slack within reach would have caught teaches nothing about slack. */
+static void judge(struct slack *slack, double needed_ns)
+{
+    const struct slack_options *o = &slack->options;
+    if (slack->count < ENOUGH || needed_ns > longest(slack) + o->tolerance_ns) {
+        return;
+    }
+    const bool late = needed_ns > ictusi_slack_next(slack) + o->tolerance_ns;
+    const bool news = late && slack->since >= BOOST_EVERY;
+    const double factor = news ? BOOST : 1.0 - BOOST_LOG * o->late;
+    slack->boost = fmin(fmax(slack->boost * factor, BOOST_LEAST), BOOST_MOST);
+    slack->since = news ? 0 : slack->since + 1;
+}
+
+void ictusi_slack_learn(struct slack *slack, double needed_ns)
+{
+    judge(slack, needed_ns);
+    if (times_changed(slack, needed_ns)) {
+        forget_all_but_last(slack);
+    }
+    insert(slack, needed_ns);
 }
