@@ -3,7 +3,8 @@
  * @file
  * A common start: every process of a communicator leaves the call at the same instant of the
  * global clock (S23, algorithm 1, repaired). State hangs off the communicator as an attribute and
- * goes with it. Quick path: one reduce and one broadcast of a few words each.
+ * goes with it. Quick path: one reduce and one broadcast of three words each: by MPI_Reduce and
+ * MPI_Bcast between nodes, through shared memory inside a node that has a core for each process.
  *
  * Threads: calls on one communicator must not overlap, as for every MPI collective; on different
  * communicators they may, at the thread level MPI was initialised with.
@@ -67,8 +68,9 @@ ICTUS_API int ictus_harmonize_retry(MPI_Comm comm, int retries, struct ictus_har
  * Choose how a communicator's harmonised starts are made. Collective over @p comm; drops earlier
  * state; duplicates made later inherit it. Options: tolerance=0 (1us, or 100us where processes
  * outnumber cores), late=0.001 (asked rate of late starts), resync=auto|never|always, slack=0
- * (fixed when above 0), max_slack=100ms, reach=8 (the longest slack in medians of what calls
- * needed). The default comes from the environment variable ICTUS_HARMONIZE.
+ * (fixed when above 0), max_slack=100ms, reach=32 (the longest slack in medians of what calls
+ * needed), within=auto|memory|messages (how processes of a node agree). The default comes from the
+ * environment variable ICTUS_HARMONIZE.
  * @param comm     an intra-communicator
  * @param spec     "harmonize:option=value,..." or NULL for the defaults
  * @param clock    specification of its clock, as in ictus_clock_create(); may be NULL
@@ -79,9 +81,9 @@ ICTUS_API int ictus_harmonize_configure(MPI_Comm comm, const char *spec, const c
 
 /**
  * As ictus_harmonize_configure(), from an info object with any of the keys ictus_tolerance,
- * ictus_late, ictus_reach, ictus_resync, ictus_slack, ictus_max_slack and ictus_clock; others are
- * ignored. A communicator made with such an info (MPI_Comm_dup_with_info) needs no call where the
- * MPI library keeps keys it does not know. Collective.
+ * ictus_late, ictus_reach, ictus_resync, ictus_slack, ictus_max_slack, ictus_within and
+ * ictus_clock; others are ignored. A communicator made with such an info (MPI_Comm_dup_with_info)
+ * needs no call where the MPI library keeps keys it does not know. Collective.
  * @param comm     as in ictus_harmonize()
  * @param info     MPI_INFO_NULL: the defaults
  * @param[out] why says why on failure; may be NULL

@@ -3,8 +3,9 @@
  * S23 algorithm 1, repaired: works on any intra-communicator, knows the clock's uncertainty instead
  * of a fixed second of validity, judges lateness after the wait as well, and lets the slack fall.
  *
- * Quick path: one MPI_Reduce of three words to rank 0 (who wants a sync; how the last start went)
- * and one MPI_Bcast of three words from it (the deadline).
+ * Quick path: one reduction of three words to rank 0 (who wants a sync; how the last start went)
+ * and one broadcast of three words from it (the deadline). Between nodes these are MPI_Reduce and
+ * MPI_Bcast; see board.h for inside them.
  */
 #include "harmonize/state.h"
 #include "sync/wait.h"
@@ -15,6 +16,7 @@
 enum { TELL_RESYNC, TELL_SHORTFALL, TELL_LATENESS, TELL_WORDS };
 /* Words of the broadcast. */
 enum { GO_DEADLINE, GO_SLACK, GO_RESYNC, GO_WORDS };
+_Static_assert((int)TELL_WORDS == (int)BOARD_WORDS && (int)GO_WORDS == (int)BOARD_WORDS, "a board");
 
 /* Syncing again is worth it only while it makes the clock better by this factor. */
 #define WORTH_RESYNC 1.5
@@ -55,33 +57,50 @@ static int report(struct harmonize_state *s, bool resync, int64_t *heard)
         [TELL_SHORTFALL] = s->any_call ? -s->last_margin_ns : INT64_MIN,
         [TELL_LATENESS] = s->any_call ? s->last_lateness_ns : INT64_MIN,
     };
+    if (s->board) {
+        return ictusi_board_max(s->board, told, heard);
+    }
     const int err = MPI_Reduce(told, heard, TELL_WORDS, MPI_INT64_T, MPI_MAX, 0, s->clock->comm);
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
-/* Rank 0: what the last call needed, and the deadline of this one. */
+/*
+ * Rank 0: what has been heard of earlier starts, into the slack. When a call begins: between the
+ * decision on an instant and the instant everything takes from the slack.
+ */
+static void learn(struct harmonize_state *s)
+{
+    if (s->learn && s->options.slack_s <= 0.0) {
+        ictusi_slack_learn(&s->slack, (double)s->unlearned_ns);
+        s->next_slack_ns = (int64_t)ictusi_slack_next(&s->slack);
+    }
+    s->learn = false;
+}
+
+/* Rank 0: the deadline of this call, and what the last one needed. */
 static void decide(struct harmonize_state *s, const int64_t *heard, int64_t *go)
 {
-    if (heard[TELL_SHORTFALL] != INT64_MIN) {
-        ictusi_slack_learn(&s->slack, (double)(s->last_slack_ns + heard[TELL_SHORTFALL]));
-    }
-    const double slack =
-        s->options.slack_s > 0.0 ? s->options.slack_s * 1e9 : ictusi_slack_next(&s->slack);
+    s->learn = heard[TELL_SHORTFALL] != INT64_MIN;
+    s->unlearned_ns = s->last_slack_ns + heard[TELL_SHORTFALL];
     go[GO_RESYNC] = heard[TELL_RESYNC];
-    go[GO_SLACK] = (int64_t)slack;
-    go[GO_DEADLINE] = ictus_clock_now(s->clock).ns + (int64_t)slack;
+    go[GO_SLACK] = s->next_slack_ns;
+    go[GO_DEADLINE] = ictus_clock_now(s->clock).ns + s->next_slack_ns;
 }
 
 /* Both messages of one attempt; go is the same on all processes then. */
 static int negotiate(struct harmonize_state *s, bool resync, int64_t *go)
 {
     int64_t heard[TELL_WORDS] = {0, INT64_MIN, INT64_MIN};
+    learn(s);
     const int err = report(s, resync, heard);
     if (err) {
         return err;
     }
     if (s->rank == 0) {
         decide(s, heard, go);
+    }
+    if (s->board) {
+        return ictusi_board_tell(s->board, go);
     }
     return MPI_Bcast(go, GO_WORDS, MPI_INT64_T, 0, s->clock->comm) == MPI_SUCCESS ? ICTUS_OK
                                                                                   : ICTUS_ERR_MPI;

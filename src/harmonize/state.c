@@ -13,18 +13,21 @@
 #include <string.h>
 
 static const char *const policies[] = {"auto", "never", "always", NULL};
+static const char *const withins[] = {"auto", "memory", "messages", NULL};
 
 static const struct spec_param params[] = {
     {"tolerance", SPEC_SECONDS, offsetof(struct harmonize_options, tolerance_s), "0", 0, 1.0, NULL,
      "how far a start may be off; 0: 1us, or 100us where processes outnumber cores"},
     {"late", SPEC_REAL, offsetof(struct harmonize_options, late), "0.001", 1e-6, 0.5, NULL,
      "asked rate of late starts"},
-    {"reach", SPEC_REAL, offsetof(struct harmonize_options, reach), "8", 1, 1e6, NULL,
+    {"reach", SPEC_REAL, offsetof(struct harmonize_options, reach), "32", 1, 1e6, NULL,
      "longest slack, in medians of what calls needed"},
     {"resync", SPEC_CHOICE, offsetof(struct harmonize_options, resync), "auto", 0, 0, policies,
      "when to synchronise again"},
     {"slack", SPEC_SECONDS, offsetof(struct harmonize_options, slack_s), "0", 0, 10, NULL,
      "fixed slack; 0 follows the margins"},
+    {"within", SPEC_CHOICE, offsetof(struct harmonize_options, within), "auto", 0, 0, withins,
+     "how processes of one node agree"},
     {"max_slack", SPEC_SECONDS, offsetof(struct harmonize_options, max_slack_s), "100ms", 1e-6, 10,
      NULL, "longest slack"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
@@ -32,6 +35,7 @@ static const struct spec_param params[] = {
 static void release_state(struct attached *attached)
 {
     struct harmonize_state *state = container_of(attached, struct harmonize_state, attached);
+    ictusi_board_free(state->board);
     ictus_clock_free(state->clock);
     free(state);
 }
@@ -93,28 +97,42 @@ static int check_comm(MPI_Comm comm, struct ictus_why *why)
 /* Processes that take turns on a core start a context switch apart at best. */
 #define TOLERANCE_CROWDED_S 100e-6
 
-/* The tolerance where none was asked for; the same on all processes. Collective. */
-static double usual_tolerance(const struct ictus_clock *clock)
+/* Whether processes outnumber cores anywhere. Collective. */
+static bool any_crowded(const struct ictus_clock *clock)
 {
     int crowded = clock->crowded;
     (void)MPI_Allreduce(MPI_IN_PLACE, &crowded, 1, MPI_INT, MPI_MAX, clock->comm);
-    return crowded ? TOLERANCE_CROWDED_S : TOLERANCE_S;
+    return crowded != 0;
 }
 
-static void fill(struct harmonize_state *state, const struct harmonize_options *options,
-                 MPI_Comm comm)
+/* Where processes take turns, they wait for switches, whichever way the words take; MPI libraries
+ * know some of these waits better. */
+static bool wants_memory(const struct harmonize_options *options, bool crowded)
 {
-    const struct slack_options slack = {.late = options->late,
-                                        .reach = options->reach,
-                                        .min_ns = 200.0,
-                                        .max_ns = options->max_slack_s * 1e9};
+    return options->within == WITHIN_MEMORY || (options->within == WITHIN_AUTO && !crowded);
+}
+
+static int fill(struct harmonize_state *state, const struct harmonize_options *options)
+{
+    const struct ictus_clock *clock = state->clock;
+    const bool crowded = any_crowded(clock);
+    struct slack_options slack = {.late = options->late,
+                                  .reach = options->reach,
+                                  .min_ns = 200.0,
+                                  .max_ns = options->max_slack_s * 1e9};
     state->options = *options;
     if (state->options.tolerance_s <= 0.0) {
-        state->options.tolerance_s = usual_tolerance(state->clock);
+        state->options.tolerance_s = crowded ? TOLERANCE_CROWDED_S : TOLERANCE_S;
     }
-    state->tolerance_ns = (int64_t)(state->options.tolerance_s * 1e9);
-    MPI_Comm_rank(comm, &state->rank);
-    ictusi_slack_init(&state->slack, &slack, 10.0 * broadcast_ns(state->clock));
+    slack.tolerance_ns = state->options.tolerance_s * 1e9;
+    state->tolerance_ns = (int64_t)slack.tolerance_ns;
+    MPI_Comm_rank(clock->comm, &state->rank);
+    ictusi_slack_init(&state->slack, &slack, 10.0 * broadcast_ns(clock));
+    state->next_slack_ns = options->slack_s > 0.0 ? (int64_t)(options->slack_s * 1e9)
+                                                  : (int64_t)ictusi_slack_next(&state->slack);
+    return wants_memory(options, crowded)
+               ? ictusi_board_create(clock->comm, clock->crowded, &state->board)
+               : ICTUS_OK;
 }
 
 static int make(MPI_Comm comm, const char *spec, const char *clock, struct harmonize_state **out,
@@ -134,8 +152,12 @@ static int make(MPI_Comm comm, const char *spec, const char *clock, struct harmo
         free(state);
         return err;
     }
-    fill(state, &options, comm);
     state->attached.release = release_state;
+    err = fill(state, &options);
+    if (err) {
+        release_state(&state->attached);
+        return err;
+    }
     err = ictusi_attach(comm, ATTACH_HARMONIZE, &state->attached);
     if (!err) {
         *out = state;

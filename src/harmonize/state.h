@@ -9,6 +9,7 @@
 
 #include "clock/watch.h"
 #include "harmonize/attach.h"
+#include "harmonize/board.h"
 #include "harmonize/slack.h"
 #include "sync/clock.h"
 
@@ -17,11 +18,15 @@
 
 enum resync_policy { RESYNC_AUTO, RESYNC_NEVER, RESYNC_ALWAYS };
 
+/* How processes of one node agree; by itself through memory unless they take turns on cores. */
+enum within { WITHIN_AUTO, WITHIN_MEMORY, WITHIN_MESSAGES };
+
 struct harmonize_options {
     double tolerance_s; /* of the clock's sigma and of leaving late */
     double late;        /* asked rate of late starts */
     double reach;       /* see slack.h */
     int resync;         /* enum resync_policy */
+    int within;         /* enum within */
     double slack_s;     /* fixed when above 0 */
     double max_slack_s;
 };
@@ -30,7 +35,11 @@ struct harmonize_state {
     struct attached attached;
     struct harmonize_options options;
     struct ictus_clock *clock;
-    struct slack slack; /* used on rank 0 */
+    struct board *board; /* NULL: messages only */
+    struct slack slack;  /* used on rank 0, as are the next three */
+    int64_t next_slack_ns;
+    int64_t unlearned_ns; /* what the start before the last needed */
+    bool learn;
     int rank;
     /* Of the last call on this process, told to rank 0 by the next one. */
     int64_t last_margin_ns;

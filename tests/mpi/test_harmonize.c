@@ -52,6 +52,36 @@ static void communicators_of_all_kinds(void)
     }
 }
 
+/*
+ * Who waits for the others' arrival still receives: a large message needs both sides' attention.
+ */
+static void other_messages_arrive(void)
+{
+    enum { LENGTH = 1 << 20 };
+    MPI_Request request = MPI_REQUEST_NULL;
+    char *buffer = calloc(1, LENGTH);
+    REQUIRE(buffer);
+    if (check_rank == 0 && check_size > 1) {
+        MPI_Irecv(buffer, LENGTH, MPI_BYTE, check_size - 1, 5, MPI_COMM_WORLD, &request);
+    } else if (check_rank == check_size - 1 && check_size > 1) {
+        MPI_Ssend(buffer, LENGTH, MPI_BYTE, 0, 5, MPI_COMM_WORLD);
+    }
+    starts_are_common(MPI_COMM_WORLD, 1);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    free(buffer);
+}
+
+static void words_go_either_way(void)
+{
+    static const char *const specs[] = {"harmonize:within=memory", "harmonize:within=messages"};
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(!ictus_harmonize_configure(MPI_COMM_WORLD, specs[i], NULL, NULL));
+        starts_are_common(MPI_COMM_WORLD, 200);
+        communicators_of_all_kinds();
+        other_messages_arrive();
+    }
+}
+
 static void a_late_process_is_waited_for(void)
 {
     for (int i = 0; i < 3; i++) {
@@ -124,6 +154,7 @@ int main(int argc, char **argv)
     check_mpi_init(&argc, &argv, MPI_THREAD_SINGLE);
     starts_are_common(MPI_COMM_WORLD, 200);
     communicators_of_all_kinds();
+    words_go_either_way();
     a_late_process_is_waited_for();
     misuse_is_refused();
     a_step_is_noticed(NULL, HCA3 "@sim:scope=process,step=1s,step_at=1s");

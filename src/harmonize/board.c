@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Words go up a tree of the node's processes and down it again; each writes into a line of its own
+ * and reads the lines of its children, or of its parent. A line is written again only after all its
+ * readers have shown that they have read it: a child's line after the parent answered, a parent's
+ * line after all have reported to the next call.
+ */
+#include "harmonize/board.h"
+
+#include "harmonize/page.h"
+
+#include <ictus/error.h>
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Children of a process in the tree. */
+enum { FAN = 4 };
+
+/* Two cache lines: processors fetch them in pairs. */
+enum { LINE = 128 };
+
+enum {
+    /*
+     * Looks at a line between two calls of MPI, which serve what else is under way on this process:
+     * some microseconds. The first call comes later: it may find nothing of MPI in the caches and
+     * take ten microseconds, in which most waits would have ended.
+     */
+    LOOKS = 4000,
+    LOOKS_FIRST = 64000,
+    /* Where processes outnumber cores, the one that is waited for may need this very core at once.
+     */
+    LOOKS_CROWDED = 100,
+    /* Rounds of looks until the core is offered to others in each. */
+    PATIENCE = 4
+};
+
+struct notice {
+    _Alignas(LINE) atomic_llong call; /* that the words belong to, counted from 1 */
+    int64_t words[BOARD_WORDS];
+};
+
+struct cell {
+    struct notice up;
+    struct notice down;
+};
+
+struct board {
+    MPI_Comm comm;
+    MPI_Comm
+        leaders; /* the first of each node; MPI_COMM_NULL elsewhere, and where there is one node */
+    struct cell *cells;
+    int rank; /* on the node */
+    int size;
+    bool crowded;
+    long long call;
+};
+
+static size_t page_size(const struct board *board)
+{
+    return (size_t)board->size * sizeof(struct cell);
+}
+
+void ictusi_board_free(struct board *board)
+{
+    if (!board) {
+        return;
+    }
+    ictusi_page_release(board->cells, page_size(board));
+    if (board->leaders != MPI_COMM_NULL) {
+        MPI_Comm_free(&board->leaders);
+    }
+    free(board);
+}
+
+/* Whether all of comm can do without messages inside nodes, and some have anything to gain. */
+static bool all_can_share(struct board *board, MPI_Comm node)
+{
+    int most = 0;
+    int have = 0;
+    int all = 0;
+    if (MPI_Allreduce(&board->size, &most, 1, MPI_INT, MPI_MAX, board->comm) != MPI_SUCCESS ||
+        most == 1) {
+        return false;
+    }
+    board->cells = ictusi_page_share(node, page_size(board));
+    have = board->cells != NULL;
+    return MPI_Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, board->comm) == MPI_SUCCESS && all;
+}
+
+static int find_leaders(struct board *board)
+{
+    int rank = 0;
+    int size = 0;
+    int nodes = board->rank == 0;
+    MPI_Comm_rank(board->comm, &rank);
+    MPI_Comm_size(board->comm, &size);
+    if (MPI_Allreduce(MPI_IN_PLACE, &nodes, 1, MPI_INT, MPI_SUM, board->comm) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    if (nodes == 1) {
+        return ICTUS_OK;
+    }
+    return MPI_Comm_split(board->comm, board->rank == 0 ? 0 : MPI_UNDEFINED, rank,
+                          &board->leaders) == MPI_SUCCESS
+               ? ICTUS_OK
+               : ICTUS_ERR_MPI;
+}
+
+int ictusi_board_create_on(MPI_Comm comm, MPI_Comm node, bool crowded, struct board **board)
+{
+    struct board *made = calloc(1, sizeof(*made));
+    int enough = made != NULL;
+    int all = 0;
+    *board = NULL;
+    if (MPI_Allreduce(&enough, &all, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || !all || !made) {
+        free(made);
+        return ICTUS_OK; /* messages need no memory */
+    }
+    made->comm = comm;
+    made->leaders = MPI_COMM_NULL;
+    made->crowded = crowded;
+    MPI_Comm_rank(node, &made->rank);
+    MPI_Comm_size(node, &made->size);
+    int err = ICTUS_OK;
+    if (!all_can_share(made, node) || (err = find_leaders(made)) != ICTUS_OK) {
+        ictusi_board_free(made);
+        return err;
+    }
+    *board = made;
+    return ICTUS_OK;
+}
+
+int ictusi_board_create(MPI_Comm comm, bool crowded, struct board **board)
+{
+    *board = NULL;
+#if defined(ICTUS_SIMGRID)
+    (void)comm; /* simulated processes have no memory in which time passes */
+    (void)crowded;
+    return ICTUS_OK;
+#else
+    MPI_Comm node = MPI_COMM_NULL;
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node) !=
+        MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    const int err = ictusi_board_create_on(comm, node, crowded, board);
+    MPI_Comm_free(&node);
+    return err;
+#endif
+}
+
+static bool shown(const struct notice *notice, long long call)
+{
+    return atomic_load_explicit(&notice->call, memory_order_acquire) == call;
+}
+
+/* A barrier must not keep other messages of this process from arriving; and where MPI knows that a
+ * process is gone, it says so. */
+static int serve_others(const struct board *board)
+{
+    int flag = 0;
+    return PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, board->comm, &flag, MPI_STATUS_IGNORE) ==
+                   MPI_SUCCESS
+               ? ICTUS_OK
+               : ICTUS_ERR_MPI;
+}
+
+static int looks_in_round(const struct board *board, int round)
+{
+    if (board->crowded) {
+        return LOOKS_CROWDED;
+    }
+    return round == 0 ? LOOKS_FIRST : LOOKS;
+}
+
+static int await(const struct board *board, const struct notice *notice)
+{
+    int err = ICTUS_OK;
+    for (int round = 0; !err; round += round < PATIENCE) {
+        const int looks = looks_in_round(board, round);
+        for (int i = 0; i < looks; i++) {
+            if (shown(notice, board->call)) {
+                return ICTUS_OK;
+            }
+        }
+        err = serve_others(board);
+        if (board->crowded || round == PATIENCE) {
+            (void)sched_yield();
+        }
+    }
+    return err;
+}
+
+static void show(struct notice *notice, const int64_t *words, long long call)
+{
+    memcpy(notice->words, words, sizeof(notice->words));
+    atomic_store_explicit(&notice->call, call, memory_order_release);
+}
+
+int ictusi_board_max(struct board *board, const int64_t *mine, int64_t *all)
+{
+    int64_t most[BOARD_WORDS];
+    int err = ICTUS_OK;
+    memcpy(most, mine, sizeof(most));
+    board->call++;
+    for (int child = FAN * board->rank + 1;
+         child <= FAN * board->rank + FAN && child < board->size && !err; child++) {
+        const struct notice *notice = &board->cells[child].up;
+        err = await(board, notice);
+        for (int i = 0; i < BOARD_WORDS; i++) {
+            most[i] = notice->words[i] > most[i] ? notice->words[i] : most[i];
+        }
+    }
+    if (err) {
+        return err;
+    }
+    if (board->rank > 0) {
+        show(&board->cells[board->rank].up, most, board->call);
+        return ICTUS_OK;
+    }
+    if (board->leaders == MPI_COMM_NULL) {
+        memcpy(all, most, sizeof(most));
+        return ICTUS_OK;
+    }
+    return MPI_Reduce(most, all, BOARD_WORDS, MPI_INT64_T, MPI_MAX, 0, board->leaders) ==
+                   MPI_SUCCESS
+               ? ICTUS_OK
+               : ICTUS_ERR_MPI;
+}
+
+int ictusi_board_tell(struct board *board, int64_t *words)
+{
+    if (board->leaders != MPI_COMM_NULL &&
+        MPI_Bcast(words, BOARD_WORDS, MPI_INT64_T, 0, board->leaders) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    if (board->rank > 0) {
+        const struct notice *notice = &board->cells[(board->rank - 1) / FAN].down;
+        const int err = await(board, notice);
+        if (err) {
+            return err;
+        }
+        memcpy(words, notice->words, sizeof(notice->words));
+    }
+    if (FAN * board->rank + 1 < board->size) {
+        show(&board->cells[board->rank].down, words, board->call);
+    }
+    return ICTUS_OK;
+}

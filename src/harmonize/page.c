@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared memory by its POSIX name, which lives only until everybody has it open. */
+#include "harmonize/page.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { NAME_MAX_LENGTH = 64, NAME_TRIES = 8 };
+
+/* What the first process tells the others. */
+struct invitation {
+    char name[NAME_MAX_LENGTH]; /* empty: there is no page */
+    int64_t token; /* in its first word until all have looked: the same name elsewhere is another
+                      page */
+};
+
+static int64_t token_of(const void *place)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec + (int64_t)(uintptr_t)place;
+}
+
+static void *map_and_close(int fd, size_t size)
+{
+    void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    (void)close(fd);
+    return page == MAP_FAILED ? NULL : page;
+}
+
+/* Memory that is not there would be missed at the first touch, by a signal. */
+static void *fill(int fd, size_t size)
+{
+    if (posix_fallocate(fd, 0, (off_t)size)) {
+        (void)close(fd);
+        return NULL;
+    }
+    return map_and_close(fd, size);
+}
+
+static void *invite(struct invitation *invitation, size_t size)
+{
+    int fd = -1;
+    for (int i = 0; i < NAME_TRIES && fd < 0; i++) {
+        invitation->token = token_of(invitation) + i;
+        (void)snprintf(invitation->name, sizeof(invitation->name), "/ictus-%ld-%llx",
+                       (long)getpid(), (unsigned long long)invitation->token);
+        fd = shm_open(invitation->name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    }
+    void *page = fd < 0 ? NULL : fill(fd, size);
+    if (page) {
+        *(int64_t *)page = invitation->token;
+    } else {
+        if (fd >= 0) {
+            (void)shm_unlink(invitation->name);
+        }
+        invitation->name[0] = '\0';
+    }
+    return page;
+}
+
+static void *accept_invitation(const struct invitation *invitation, size_t size)
+{
+    const int fd = invitation->name[0] ? shm_open(invitation->name, O_RDWR | O_CLOEXEC, 0) : -1;
+    void *page = fd < 0 ? NULL : map_and_close(fd, size);
+    if (page && *(const int64_t *)page != invitation->token) {
+        ictusi_page_release(page, size);
+        page = NULL;
+    }
+    return page;
+}
+
+void *ictusi_page_share(MPI_Comm node, size_t size)
+{
+    struct invitation invitation = {.name = ""};
+    void *page = NULL;
+    int rank = 0;
+    int have = 0;
+    int all = 0;
+    MPI_Comm_rank(node, &rank);
+    if (rank == 0) {
+        page = invite(&invitation, size);
+    }
+    if (MPI_Bcast(&invitation, (int)sizeof(invitation), MPI_BYTE, 0, node) == MPI_SUCCESS) {
+        page = rank == 0 ? page : accept_invitation(&invitation, size);
+        have = page != NULL;
+    }
+    const int err = MPI_Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, node);
+    if (rank == 0 && invitation.name[0]) {
+        (void)shm_unlink(invitation.name);
+    }
+    if (err != MPI_SUCCESS || !all || !page) {
+        ictusi_page_release(page, size);
+        return NULL;
+    }
+    if (rank == 0) {
+        *(int64_t *)page = 0;
+    }
+    return page;
+}
+
+void ictusi_page_release(void *page, size_t size)
+{
+    if (page) {
+        (void)munmap(page, size);
+    }
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The largest words arrive on rank 0 and its words on all, whichever processes share memory. */
+#include "harmonize/board.h"
+
+#include <ictus/error.h>
+
+#include <stdint.h>
+#include <unistd.h>
+
+#include "check_mpi.h"
+
+enum { ROUNDS = 300 };
+
+static int64_t word_of(int rank, int round, int i)
+{
+    return (int64_t)((rank * 7 + round * 13 + i * 5) % 31) - 15 + (i == 2 ? INT64_MIN / 2 : 0);
+}
+
+static void words_travel(struct board *board, int round)
+{
+    int64_t mine[BOARD_WORDS];
+    int64_t all[BOARD_WORDS] = {-1, -2, -3};
+    int64_t told[BOARD_WORDS] = {0};
+    for (int i = 0; i < BOARD_WORDS; i++) {
+        mine[i] = word_of(check_rank, round, i);
+    }
+    REQUIRE(!ictusi_board_max(board, mine, all));
+    for (int i = 0; i < BOARD_WORDS; i++) {
+        int64_t most = INT64_MIN;
+        for (int rank = 0; rank < check_size; rank++) {
+            most = word_of(rank, round, i) > most ? word_of(rank, round, i) : most;
+        }
+        CHECK(all[i] == (check_rank == 0 ? most : -1 - i));
+        told[i] = check_rank == 0 ? most + round : 0;
+        all[i] = most + round;
+    }
+    REQUIRE(!ictusi_board_tell(board, told));
+    for (int i = 0; i < BOARD_WORDS; i++) {
+        CHECK(told[i] == all[i]);
+    }
+}
+
+/* So many processes on each "node". */
+static void nodes_of(int each, bool crowded)
+{
+    MPI_Comm node;
+    struct board *board = NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, check_rank / each, check_rank, &node);
+    REQUIRE(!ictusi_board_create_on(MPI_COMM_WORLD, node, crowded, &board));
+    MPI_Comm_free(&node);
+    CHECK(!board == (each == 1 || check_size == 1));
+    for (int round = 0; board && round < ROUNDS; round++) {
+        words_travel(board, round);
+        if (round % 100 == check_rank) {
+            (void)usleep(2000); /* somebody is last */
+        }
+    }
+    ictusi_board_free(board);
+}
+
+int main(int argc, char **argv)
+{
+    check_mpi_init(&argc, &argv, MPI_THREAD_SINGLE);
+    for (int each = 1; each <= 7; each++) {
+        nodes_of(each, true);
+    }
+    nodes_of(check_size, false);
+    struct board *board = NULL;
+    REQUIRE(!ictusi_board_create(MPI_COMM_WORLD, true, &board));
+    CHECK(!board == (check_size == 1));
+    ictusi_board_free(board);
+    return check_mpi_finish();
+}
