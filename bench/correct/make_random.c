@@ -5,7 +5,9 @@
  * completed; blocking and nonblocking collectives, many at a time, on communicators of any order
  * and size and between two groups. Times are true. For tests, against tests/traces/oracle.py.
  *
- *   make_random OUT [SEED]
+ *   make_random OUT [SEED [bare|beyond]]
+ *
+ * bare: locations of no process, and without definitions of their own; beyond: stamps from 2^62 on.
  */
 #include "flush.h"
 
@@ -14,6 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { RANKS_MAX = 9, ROUNDS = 60, PENDING = 64, MESSAGES = 12, LATENCY = 900, START = 1000 };
 enum { WORLD, REVERSED, EVEN, LONE, SELF, INTER, COMMS };
@@ -37,7 +40,8 @@ struct process {
 struct world {
     OTF2_Archive *archive;
     int ranks;
-    uint64_t state, requests;
+    bool bare;
+    uint64_t start, state, requests;
     struct process process[RANKS_MAX];
 };
 
@@ -61,6 +65,12 @@ static uint64_t draw(struct world *w, uint64_t below)
     w->state ^= w->state >> 7;
     w->state ^= w->state << 17;
     return w->state % below;
+}
+
+/* Who calls: without processes nothing would tie a second thread to its rank. */
+static uint64_t thread(struct world *w)
+{
+    return w->bare ? 0 : draw(w, 2);
 }
 
 static uint64_t later(struct world *w, int r, uint64_t least)
@@ -115,7 +125,7 @@ static void send(struct world *w, int from, int to, uint32_t tag, uint64_t *sent
     const uint64_t kind = draw(w, 4);
     *sent = tick(w, from);
     if (tag == 2 || kind == 0) {
-        OTF2_EvtWriter_MpiSend(p->writer[tag == 2 ? draw(w, 2) : 0], NULL, *sent, (uint32_t)to,
+        OTF2_EvtWriter_MpiSend(p->writer[tag == 2 ? thread(w) : 0], NULL, *sent, (uint32_t)to,
                                WORLD, tag, 8);
         return;
     }
@@ -130,7 +140,7 @@ static void receive(struct world *w, int from, int to, uint32_t tag, uint64_t le
 {
     struct process *p = &w->process[to];
     if (tag == 2 || p->count == PENDING || draw(w, 3) == 0) {
-        OTF2_EvtWriter_MpiRecv(p->writer[tag == 2 ? draw(w, 2) : 0], NULL, later(w, to, least),
+        OTF2_EvtWriter_MpiRecv(p->writer[tag == 2 ? thread(w) : 0], NULL, later(w, to, least),
                                (uint32_t)from, WORLD, tag, 8);
         return;
     }
@@ -381,11 +391,11 @@ static void write_definitions(const struct world *w)
 {
     static const char *const texts[] = {"", "machine", "node", "work", "MPI_call", "rank"};
     OTF2_GlobalDefWriter *d = OTF2_Archive_GetGlobalDefWriter(w->archive);
-    uint64_t last = START;
+    uint64_t last = w->start;
     for (int r = 0; r < w->ranks; r++) {
         last = w->process[r].now > last ? w->process[r].now : last;
     }
-    OTF2_GlobalDefWriter_WriteClockProperties(d, 1000000000, START, last - START + 1,
+    OTF2_GlobalDefWriter_WriteClockProperties(d, 1000000000, w->start, last - w->start + 1,
                                               OTF2_UNDEFINED_TIMESTAMP);
     for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         OTF2_GlobalDefWriter_WriteString(d, i, texts[i]);
@@ -397,8 +407,11 @@ static void write_definitions(const struct world *w)
                                          OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, 0, 0, 0);
     }
     for (int r = 0; r < w->ranks; r++) {
-        OTF2_GlobalDefWriter_WriteLocationGroup(d, (uint32_t)r, 5, OTF2_LOCATION_GROUP_TYPE_PROCESS,
-                                                1, OTF2_UNDEFINED_LOCATION_GROUP);
+        if (!w->bare) {
+            OTF2_GlobalDefWriter_WriteLocationGroup(d, (uint32_t)r, 5,
+                                                    OTF2_LOCATION_GROUP_TYPE_PROCESS, 1,
+                                                    OTF2_UNDEFINED_LOCATION_GROUP);
+        }
         for (int t = 0; t < 2; t++) {
             uint64_t events = 0;
             OTF2_EvtWriter_GetNumberOfEvents(w->process[r].writer[t], &events);
@@ -437,11 +450,13 @@ int main(int argc, char **argv)
 {
     struct world *w = calloc(1, sizeof *w);
     if (argc < 2 || !w) {
-        (void)fprintf(stderr, "usage: make_random OUT [SEED]\n");
+        (void)fprintf(stderr, "usage: make_random OUT [SEED [bare|beyond]]\n");
         free(w);
         return 2;
     }
     w->state = (argc > 2 ? strtoull(argv[2], NULL, 10) : 1) * 2654435761U + 88172645463325252U;
+    w->bare = argc > 3 && strcmp(argv[3], "bare") == 0;
+    w->start = argc > 3 && strcmp(argv[3], "beyond") == 0 ? UINT64_C(1) << 62 : START;
     w->ranks = 2 + (int)draw(w, RANKS_MAX - 1);
     w->archive = OTF2_Archive_Open(argv[1], "traces", OTF2_FILEMODE_WRITE, 1 << 20, 4 << 20,
                                    OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
@@ -454,11 +469,13 @@ int main(int argc, char **argv)
     OTF2_Archive_OpenEvtFiles(w->archive);
     for_all_writers(w, true);
     for (int r = 0; r < w->ranks; r++) {
-        w->process[r].now = START + draw(w, 100);
+        w->process[r].now = w->start + draw(w, 100);
     }
     write_events(w);
     write_definitions(w);
-    write_local(w);
+    if (!w->bare) {
+        write_local(w);
+    }
     for_all_writers(w, false);
     OTF2_Archive_CloseEvtFiles(w->archive);
     OTF2_Archive_Close(w->archive);

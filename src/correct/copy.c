@@ -142,7 +142,7 @@ static int read_events(struct rewriting *w, uint32_t index, const OTF2_EvtReader
     if (copy->code != OTF2_SUCCESS) {
         return complain(w, ICTUS_ERR_IO, "an event cannot be written");
     }
-    if (code != OTF2_SUCCESS || read != location->events) {
+    if ((code != OTF2_SUCCESS && location->events > 0) || read != location->events) {
         return complain(w, ICTUS_ERR_CORRUPT, "the input is damaged or cut off");
     }
     return ICTUS_OK;
@@ -158,6 +158,9 @@ static int copy_location(struct rewriting *w, uint32_t index, const OTF2_EvtRead
     }
     clock->open(clock->self, index, &copy.warp);
     int err = read_events(w, index, set, &copy);
+    if (!err && copy.warp.bits >> TRACE_STAMP_BITS) {
+        err = ictusi_trace_beyond(w->job->trace, index);
+    }
     clock->close(clock->self, &copy.warp);
     if (OTF2_Archive_CloseEvtWriter(w->archive, copy.writer) != OTF2_SUCCESS && !err) {
         err = complain(w, ICTUS_ERR_IO, "an event file cannot be written");
@@ -291,21 +294,20 @@ static int copy_local(struct rewriting *w, uint32_t index, const OTF2_DefReaderC
     struct definition_copy copy = {.keep_offsets = w->job->clock.keep_offsets};
     OTF2_DefReader *reader = OTF2_Reader_GetDefReader(w->definitions, ref);
     uint64_t read = 0;
-    if (!reader) {
-        return ICTUS_OK;
-    }
     copy.local = OTF2_Archive_GetDefWriter(w->archive, ref);
     OTF2_ErrorCode code = copy.local ? OTF2_SUCCESS : OTF2_ERROR_EIO;
-    if (code == OTF2_SUCCESS) {
+    if (code == OTF2_SUCCESS && reader) { /* else an empty file, which readers ask for */
         code = OTF2_Reader_RegisterDefCallbacks(w->definitions, reader, set, &copy);
     }
-    if (code == OTF2_SUCCESS) {
+    if (code == OTF2_SUCCESS && reader) {
         code = OTF2_Reader_ReadAllLocalDefinitions(w->definitions, reader, &read);
     }
     if (code == OTF2_SUCCESS) {
         copy.code = write_offsets(w, index, copy.local);
     }
-    (void)OTF2_Reader_CloseDefReader(w->definitions, reader);
+    if (reader) {
+        (void)OTF2_Reader_CloseDefReader(w->definitions, reader);
+    }
     int err = definitions_result(w, &copy, code);
     if (copy.local && OTF2_Archive_CloseDefWriter(w->archive, copy.local) != OTF2_SUCCESS && !err) {
         err = complain(w, ICTUS_ERR_IO, "a definition file cannot be written");
@@ -329,11 +331,11 @@ static int copy_local_definitions(struct rewriting *w)
             (void)OTF2_Reader_SelectLocation(w->definitions, job->trace->locations[i].ref);
         }
     }
-    const bool there = OTF2_Reader_OpenDefFiles(w->definitions) == OTF2_SUCCESS;
+    (void)OTF2_Reader_OpenDefFiles(w->definitions); /* there may be none */
     if (OTF2_Archive_OpenDefFiles(w->archive) != OTF2_SUCCESS) {
         err = complain(w, ICTUS_ERR_IO, "its definition files cannot be created");
     }
-    for (uint32_t i = 0; i < job->trace->location_count && there && !err; i++) {
+    for (uint32_t i = 0; i < job->trace->location_count && !err; i++) {
         if (!job->mine || job->mine[i]) {
             err = copy_local(w, i, set);
         }
@@ -405,8 +407,9 @@ static int refuse_losses(const struct rewriting *w)
     (void)OTF2_Reader_GetNumberOfThumbnails(w->job->trace->reader, &thumbnails);
     if (snapshots || thumbnails) {
         return ictus_because(w->why, ICTUS_ERR_UNSUPPORTED,
-                             "%s holds %u snapshots and %u thumbnails, which would be lost",
-                             w->job->trace->path, snapshots, thumbnails);
+                             "%s holds %u snapshot%s and %u thumbnail%s, which would be lost",
+                             w->job->trace->path, snapshots, snapshots == 1 ? "" : "s", thumbnails,
+                             thumbnails == 1 ? "" : "s");
     }
     return ICTUS_OK;
 }

@@ -208,12 +208,12 @@ static int report_clean(struct correction *c)
 /* Whose points move a location that has none of its own: its process's first thread's. */
 static uint32_t follow(const struct session *s, uint32_t location, bool *by_time)
 {
-    const uint32_t process = s->process_of[location];
     *by_time = false;
     if (s->scan.first[location + 1] > s->scan.first[location] || !s->trace->process_count) {
         return location;
     }
-    const uint32_t lead = s->trace->processes[process].rank_location;
+    const bool apart = s->process_of[location] >= s->trace->process_count; /* then the first one */
+    const uint32_t lead = s->trace->processes[apart ? 0 : s->process_of[location]].rank_location;
     if (lead == TRACE_NONE || !s->share.mine[lead]) {
         return location;
     }

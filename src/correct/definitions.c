@@ -3,6 +3,7 @@
 #include "correct/definitions.h"
 
 #include <ictus/text.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -224,7 +225,11 @@ int ictusi_definitions_read_global(struct trace *trace)
         code = OTF2_Reader_ReadAllGlobalDefinitions(trace->reader, reader, &read);
     }
     OTF2_Reader_CloseGlobalDefReader(trace->reader, reader);
-    if (code != OTF2_SUCCESS || read != trace->definitions || trace->resolution == 0) {
+    if (code == OTF2_SUCCESS && read == trace->definitions && trace->resolution == 0) {
+        return ictus_because(trace->said ? NULL : trace->why, ICTUS_ERR_CORRUPT,
+                             "%s: it does not say how long a tick of its clock is", trace->path);
+    }
+    if (code != OTF2_SUCCESS || read != trace->definitions) {
         return ictus_because(trace->said ? NULL : trace->why, ICTUS_ERR_CORRUPT,
                              "%s: its global definitions are damaged (%llu of %llu read)",
                              trace->path, (unsigned long long)read,
@@ -246,13 +251,29 @@ static OTF2_CallbackCode on_offset(void *data, OTF2_TimeStamp time, int64_t offs
     return OTF2_CALLBACK_SUCCESS;
 }
 
+static int check_offsets(const struct trace *trace, const struct trace_location *location)
+{
+    const int64_t most = INT64_C(1) << TRACE_STAMP_BITS;
+    for (uint32_t i = 0; i < location->offset_count; i++) {
+        const struct clock_offset *o = &location->offsets[i];
+        if (o->time >> TRACE_STAMP_BITS || o->offset > most || o->offset < -most || isnan(o->sd)) {
+            return ictus_because(trace->why, ICTUS_ERR_CORRUPT,
+                                 "%s: location %llu has a clock offset that cannot be", trace->path,
+                                 (unsigned long long)location->ref);
+        }
+    }
+    return ICTUS_OK;
+}
+
 static int read_local(struct trace *trace, struct trace_location *location,
                       const OTF2_DefReaderCallbacks *set)
 {
+    const bool said = trace->said;
     OTF2_DefReader *reader = OTF2_Reader_GetDefReader(trace->reader, location->ref);
     uint64_t read = 0;
     if (!reader) {
-        return ICTUS_OK; /* a location need not have definitions of its own */
+        trace->said = said; /* a location need not have definitions of its own */
+        return ICTUS_OK;
     }
     OTF2_ErrorCode code = OTF2_Reader_RegisterDefCallbacks(trace->reader, reader, set, location);
     if (code == OTF2_SUCCESS) {
@@ -264,7 +285,7 @@ static int read_local(struct trace *trace, struct trace_location *location,
                              "%s: the definitions of location %llu are damaged", trace->path,
                              (unsigned long long)location->ref);
     }
-    return ICTUS_OK;
+    return check_offsets(trace, location);
 }
 
 int ictusi_definitions_read_local(struct trace *trace)

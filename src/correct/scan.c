@@ -19,7 +19,8 @@ OTF2_CallbackCode ictusi_scan_verdict(struct reading *r, int err)
 uint32_t ictusi_scan_point(struct reading *r, OTF2_TimeStamp stamp, uint64_t position, uint8_t kind)
 {
     struct points *points = &r->scan->points;
-    const int err = ictusi_points_grow(points, r->why);
+    const int err = stamp >> TRACE_STAMP_BITS ? ictusi_trace_beyond(r->scan->trace, r->location)
+                                              : ictusi_points_grow(points, r->why);
     if (err) {
         r->err = err;
         return NODE_NONE;
@@ -441,6 +442,7 @@ static int read_location(struct reading *r, const OTF2_EvtReaderCallbacks *set)
 {
     struct trace *trace = r->scan->trace;
     const struct trace_location *location = &trace->locations[r->location];
+    const bool said = trace->said;
     OTF2_EvtReader *reader = OTF2_Reader_GetEvtReader(trace->reader, location->ref);
     uint64_t read = 0;
     if (!reader) {
@@ -461,6 +463,10 @@ static int read_location(struct reading *r, const OTF2_EvtReaderCallbacks *set)
     r->scan->counts.events += read;
     if (r->err) {
         return r->err;
+    }
+    if (code != OTF2_SUCCESS && location->events == 0 && read == 0) {
+        trace->said = said; /* nothing was written, not even an empty file */
+        return ICTUS_OK;
     }
     if (code != OTF2_SUCCESS || read != location->events) {
         return ictus_because(trace->said ? NULL : r->why, ICTUS_ERR_CORRUPT,

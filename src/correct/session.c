@@ -69,8 +69,10 @@ static int share_locations(struct session *s)
 static void set_units(struct session *s, bool by_process)
 {
     for (uint32_t i = 0; i < s->trace->location_count; i++) {
+        const bool apart = s->trace->locations[i].process == TRACE_NONE;
         const uint32_t process = clock_process(s->trace, i);
-        s->process_of[i] = process;
+        /* Locations of no process share no clock that we know of. */
+        s->process_of[i] = apart ? (uint32_t)s->trace->process_count + i : process;
         s->unit_of[i] =
             by_process || !s->trace->process_count ? process : s->trace->processes[process].node;
     }

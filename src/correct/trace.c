@@ -151,6 +151,13 @@ uint32_t ictusi_trace_comm(const struct trace *trace, uint32_t ref)
     return index == IDMAP_NONE ? TRACE_NONE : (uint32_t)index;
 }
 
+int ictusi_trace_beyond(const struct trace *trace, uint32_t location)
+{
+    return ictus_because(trace->why, ICTUS_ERR_CORRUPT,
+                         "%s: location %llu has time stamps beyond 2^%d ticks", trace->path,
+                         (unsigned long long)trace->locations[location].ref, TRACE_STAMP_BITS);
+}
+
 uint32_t ictusi_trace_rank(const struct trace *trace, uint32_t comm, uint32_t location)
 {
     const struct trace_comm *c = &trace->comms[comm];

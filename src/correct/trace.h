@@ -16,6 +16,9 @@
 
 #define TRACE_NONE UINT32_MAX
 
+/* Stamps below 2^62, so that sums of a few of them and of offsets fit into 64 bits. */
+#define TRACE_STAMP_BITS 62
+
 struct clock_offset {
     uint64_t time;  /* on the location's clock, ticks */
     int64_t offset; /* global minus local, ticks */
@@ -85,6 +88,9 @@ void ictusi_trace_close(struct trace *trace);
 /* The index of a location or communicator by its reference; TRACE_NONE where there is none. */
 uint32_t ictusi_trace_location(const struct trace *trace, uint64_t ref);
 uint32_t ictusi_trace_comm(const struct trace *trace, uint32_t ref);
+
+/* Say that a location has stamps of more than TRACE_STAMP_BITS bits. Gives ICTUS_ERR_CORRUPT. */
+int ictusi_trace_beyond(const struct trace *trace, uint32_t location);
 
 /* A location's position among a communicator's members, or that of its process; TRACE_NONE. */
 uint32_t ictusi_trace_rank(const struct trace *trace, uint32_t comm, uint32_t location);

@@ -235,6 +235,7 @@ uint64_t ictusi_warp_event(struct warp *warp, uint64_t stamp)
         count_move(stats, out - time);
     }
     stats->events++;
+    warp->bits |= stamp;
     warp->raw = stamp;
     warp->input = time;
     warp->output = out;

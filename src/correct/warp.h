@@ -40,6 +40,7 @@ struct warp {
     int64_t rise, rise_time; /* shift of the point behind, 0: none; and its time */
     double rise_slope;
     uint64_t raw;          /* last input stamp */
+    uint64_t bits;         /* that are set in any input stamp */
     int64_t input, output; /* last presynchronised and corrected stamps */
     struct warp_stats stats;
 };
