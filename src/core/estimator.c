@@ -23,10 +23,15 @@ static int64_t middle(const struct stamp *s)
     return s->sent + (s->received - s->sent) / 2;
 }
 
-/* From an instant to the farther end of an exchange, in ns. */
-static double farthest(const struct stamp *s, int64_t at)
+/*
+ * The two bounds of an exchange hold at different instants: the remote clock had passed `remote`
+ * when the reply came, and had not yet reached it when the request left. The one holds at
+ * `received`, the other at `sent`, even if the server was elsewhere for a second in between. By how
+ * much the largest drift may have moved such a bound from its instant to another, in ns:
+ */
+static double drifted_ns(int64_t from, int64_t to)
 {
-    return fmax(fabs((double)(at - s->sent)), fabs((double)(s->received - at)));
+    return fabs((double)(to - from)) * 1e-9 * ICTUSI_DRIFT_MAX_NS_PER_S;
 }
 
 /* The exchange with the shortest round trip; ICTUS_ERR_CLOCK where one is negative. */
@@ -87,17 +92,13 @@ int ictusi_offset_skampi(const struct stamp *stamps, size_t n, struct offset *ou
     }
     const int64_t lower = stamps[low].remote - stamps[low].received;
     const int64_t upper = stamps[high].remote - stamps[high].sent;
-    const int64_t early = middle(&stamps[low]);
-    out->at = early + (middle(&stamps[high]) - early) / 2;
+    const int64_t lower_at = stamps[low].received;
+    const int64_t upper_at = stamps[high].sent;
+    out->at = lower_at + (upper_at - lower_at) / 2;
     set_offset(out, lower, (double)(upper - lower) / 2.0);
     out->rtt_min_ns = (double)(stamps[best].received - stamps[best].sent);
-    /*
-     * The two bounds belong to different instants, each somewhere between its request and its
-     * reply: the largest drift may have moved them apart.
-     */
-    const double apart_s =
-        fmax(farthest(&stamps[high], out->at), farthest(&stamps[low], out->at)) * 1e-9;
-    const double drifted = apart_s * ICTUSI_DRIFT_MAX_NS_PER_S;
+    /* Both are as far from the instant between them. */
+    const double drifted = drifted_ns(lower_at, out->at);
     out->half_width_ns =
         drifted + (upper >= lower ? (double)(upper - lower) / 2.0 : out->rtt_min_ns / 2.0);
     return ICTUS_OK;
@@ -113,9 +114,10 @@ int ictusi_offset_interval(const struct stamp *stamps, size_t n, int64_t at, int
         if (s->received < s->sent || (i && s->sent < stamps[i - 1].received)) {
             return ICTUS_ERR_CLOCK;
         }
-        const double drifted = farthest(s, at) * 1e-9 * ICTUSI_DRIFT_MAX_NS_PER_S;
-        *low_ns = fmax(*low_ns, (double)(s->remote - s->received - offset) - drifted);
-        *high_ns = fmin(*high_ns, (double)(s->remote - s->sent - offset) + drifted);
+        const double lower = (double)(s->remote - s->received - offset);
+        const double upper = (double)(s->remote - s->sent - offset);
+        *low_ns = fmax(*low_ns, lower - drifted_ns(s->received, at));
+        *high_ns = fmin(*high_ns, upper + drifted_ns(s->sent, at));
     }
     if (n == 0) {
         return ICTUS_ERR_SAMPLES;

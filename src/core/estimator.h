@@ -16,8 +16,9 @@
  * H18 algorithm 7 (SKaMPI-Offset; Worsch, Reussner, Augustin 2002): the middle between the largest
  * lower and the smallest upper bound. The paper dates the result to the end of the burst, which
  * costs half the burst's drift (2 ns for 100 exchanges at 10 ppm); here it is dated to the middle
- * of the two exchanges that won. With bounds that contradict each other (a clock drifted by more
- * than the delays, or stepped) the half-width is that of the exchange with the shortest round trip.
+ * of the instants at which the two bounds that won hold: the one's reply, the other's request. With
+ * bounds that contradict each other (a clock drifted by more than the delays, or stepped) the
+ * half-width is that of the exchange with the shortest round trip.
  */
 int ictusi_offset_skampi(const struct stamp *stamps, size_t n, struct offset *out);
 

@@ -72,6 +72,27 @@ static void close_with_jitter(void)
     }
 }
 
+/* The first request of a round may wait for a server that is still busy elsewhere. */
+static void a_late_server_dates_nothing_wrongly(void)
+{
+    /* The remote clock loses 10 ppm against the local one, and both read 0 at once; 1 us a way. */
+    struct stamp stamps[3] = {{.sent = 0, .received = 100000000},
+                              {.sent = 100001000, .received = 100003000},
+                              {.sent = 100004000, .received = 100006000}};
+    for (size_t i = 0; i < 3; i++) {
+        const int64_t met = stamps[i].received - 1000;
+        stamps[i].remote = met - met / 100000;
+    }
+    struct offset found;
+    REQUIRE(!ictusi_offset_skampi(stamps, 3, &found));
+    CHECK_NEAR((double)found.offset + found.frac, (double)found.at * -1e-5, 1.0);
+    CHECK(found.half_width_ns < 2000.0);
+    double low = 0.0;
+    double high = 0.0;
+    REQUIRE(!ictusi_offset_interval(stamps, 1, found.at, found.offset, &low, &high));
+    CHECK(low > -2000.0);
+}
+
 static void netgauge_stops_when_nothing_improves(void)
 {
     struct netgauge state = ictusi_netgauge_begin(3);
@@ -171,6 +192,7 @@ static void a_burst_proves_an_interval(void)
 int main(void)
 {
     exact_without_jitter();
+    a_late_server_dates_nothing_wrongly();
     close_with_jitter();
     netgauge_stops_when_nothing_improves();
     bad_bursts_are_told();
