@@ -13,9 +13,11 @@ struct hca3_options {
 };
 
 /*
- * Defaults: the setting H18 found best for H2HCA (500 fit points, SKaMPI-Offset, 100 exchanges). On
- * its networks an offset took 0.2 ms or more. Shared memory takes 30 us, and a line through 16 ms
- * of them is off by 150 ns a second: the pace keeps the span that H18's fits had.
+ * Defaults: the setting H18 found best for H2HCA (500 fit points, SKaMPI-Offset, 100 exchanges).
+ * A path's asymmetry wanders by tens of ns within tenths of a second, whatever the exchanges, and
+ * what it does inside a fit becomes slope: over shared memory 500 offsets take 16 ms, and lines
+ * through them were off by 100 ns a second and more. The pace spreads them over a second; 100, at a
+ * fifth of it, over 40 ms.
  */
 static const struct spec_param hca3_params[] = {
     {"fitpoints", SPEC_INT, offsetof(struct hca3_options, learn.fitpoints), "500", 2, 1000000, NULL,
@@ -23,8 +25,8 @@ static const struct spec_param hca3_params[] = {
     MEASURE_PARAMS(struct hca3_options, measure, "100"),
     {"recompute", SPEC_BOOL, offsetof(struct hca3_options, learn.recompute), "0", 0, 0, NULL,
      "measure the intercept again after the fit"},
-    {"pace", SPEC_SECONDS, offsetof(struct hca3_options, learn.pace_s), "200us", 0, 1, NULL,
-     "an offset begins at least this long after the one before"},
+    {"pace", SPEC_SECONDS, offsetof(struct hca3_options, learn.pace_s), "2ms", 0, 1, NULL,
+     "between the beginnings of offsets; in proportion less below 500 fit points"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 static int hca3_run(struct sync *sync, struct sync_run *run)

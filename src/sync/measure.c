@@ -15,6 +15,9 @@ const char *const ictusi_estimators[] = {"skampi", "mean-rtt", "netgauge", "min-
 /* Netgauge's burst ends after patience exchanges without a better one; this many end it anyway. */
 enum { NETGAUGE_MAX = 100000 };
 
+/* From so many fit points on, the whole pace is kept (H18's usual fit). */
+#define PACE_POINTS 500.0
+
 int ictusi_measure_init(struct measure *m, const struct measure_options *options, int64_t fitpoints,
                         struct sync_run *run)
 {
@@ -124,15 +127,17 @@ static int recompute_intercept(struct measure *m, int reference, struct line *li
 }
 
 /*
- * How long after the beginning of point i the next one begins: the pace on average, by golden steps
+ * How long after the beginning of point i the next one begins: the gap on average, by golden steps
  * from three quarters to five quarters of it. Even steps in which the clocks part by a whole number
- * of nanoseconds would round all points alike.
+ * of nanoseconds would round all points alike. Who asks for few points wants to be done: their
+ * gap is shorter in proportion.
  */
-static int64_t pace_ns(const struct learn_options *options, size_t i)
+static int64_t gap_ns(const struct learn_options *options, size_t i)
 {
     const double golden = 0.6180339887498949;
     const double step = (double)i * golden;
-    return (int64_t)(options->pace_s * 1e9 * (0.75 + 0.5 * (step - floor(step))));
+    const double share = fmin((double)options->fitpoints / PACE_POINTS, 1.0);
+    return (int64_t)(options->pace_s * 1e9 * share * (0.75 + 0.5 * (step - floor(step))));
 }
 
 int ictusi_learn_client(struct measure *m, const struct learn_options *options, int reference,
@@ -149,7 +154,7 @@ int ictusi_learn_client(struct measure *m, const struct learn_options *options, 
         err = ictusi_measure_client(m, reference, &m->points[i]);
         failed = failed ? failed : err;
         if (options->pace_s > 0.0 && i + 1 < n) {
-            (void)ictusi_wait_until(source, began + pace_ns(options, i), m->exchange.crowded);
+            (void)ictusi_wait_until(source, began + gap_ns(options, i), m->exchange.crowded);
         }
     }
     if (!failed) {

@@ -65,7 +65,7 @@ int ictusi_measure_reference(struct measure *m, int client, const struct line *c
 struct learn_options {
     int64_t fitpoints; /* 1: an offset without a slope */
     bool recompute;    /* measure the intercept once more after the fit (H18 algorithm 2) */
-    double pace_s;     /* one offset begins at least so long after the one before; 0: at once */
+    double pace_s;     /* between the beginnings of offsets, less for few; 0: at once */
 };
 
 /* A line from many offsets, with its error; the reference's own error is added. Client's side. */

@@ -36,7 +36,7 @@ static const struct spec_param params[] = {
     {"sweeps", SPEC_INT, offsetof(struct mesh_options, sweeps), "0", 0, SWEEPS_FIRST_MAX, NULL,
      "sweeps of the first synchronisation, which share the effort of two; 0: by their pairings"},
     {"window", SPEC_SECONDS, offsetof(struct mesh_options, window_s), "0", 0, 3600, NULL,
-     "from the first to the last sweep; effort is cut to fit; 0: 0.4 s, 0.22 s above 32 processes"},
+     "from the first to the last sweep; effort is cut to fit; 0: 1.5 s, 0.32 s above 32 processes"},
     {"tolerance", SPEC_SECONDS, offsetof(struct mesh_options, tolerance_s), "0", 0, 1, NULL,
      "95 % of clocks shall be this good at the horizon: sweep on until they are"},
     {"horizon", SPEC_SECONDS, offsetof(struct mesh_options, horizon_s), "10", 0, 86400, NULL,

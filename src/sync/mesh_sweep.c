@@ -20,10 +20,12 @@ enum {
 
 /* Sweeps keep all processes busy for at most this part of the window. */
 static const double busy_share = 0.7;
-/* The default windows: no longer than a usual HCA3 on large machines, below half a second on all.
+/*
+ * The default windows. Few processes have no other pairs to average a wandering path over, only
+ * time; many are synchronised no longer than by a usual HCA3.
  */
-static const double window_small_s = 0.4;
-static const double window_large_s = 0.22;
+static const double window_small_s = 1.5;
+static const double window_large_s = 0.32;
 
 enum pair_estimator { PAIR_AUTO, PAIR_ADAPTIVE, PAIR_SKAMPI, PAIR_MIN_RTT };
 const char *const ictusi_mesh_pair_names[] = {"auto", "adaptive", "skampi", "min-rtt", NULL};
