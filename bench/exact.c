@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { REPETITIONS_MAX = 1000, WAITS = 3 };
+enum { REPETITIONS_MAX = 1000, SPECS_MAX = 16, WAITS = 3 };
 #define GOAL_NS 100.0
 #define GOAL_WAIT_S 2.0
 
@@ -46,46 +46,54 @@ static double error_ns(const struct ictus_clock *clock, int rank, int64_t truth)
     return worst;
 }
 
+/* One specification's largest errors, by wait and repetition. */
+struct judged {
+    const char *spec;
+    double errors[WAITS][REPETITIONS_MAX];
+};
+
 /* One synchronisation, judged after every wait. */
-static int judge(const char *spec, int rank, double *errors, int repetition,
-                 struct ictus_sync_stats *stats)
+static int judge(struct judged *j, int rank, int repetition)
 {
     struct ictus_clock *clock = NULL;
     struct ictus_why why = {""};
-    if (ictus_clock_create_why(MPI_COMM_WORLD, spec, &clock, &why)) {
+    if (ictus_clock_create_why(MPI_COMM_WORLD, j->spec, &clock, &why)) {
         if (rank == 0) {
-            (void)fprintf(stderr, "%s: %s\n", spec, why.text);
+            (void)fprintf(stderr, "%s: %s\n", j->spec, why.text);
         }
         return 1;
     }
     int64_t now = monotonic_ns();
     MPI_Bcast(&now, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
     for (int w = 0; w < WAITS; w++) {
-        errors[w * REPETITIONS_MAX + repetition] =
-            error_ns(clock, rank, now + (int64_t)(waits_s[w] * 1e9));
+        j->errors[w][repetition] = error_ns(clock, rank, now + (int64_t)(waits_s[w] * 1e9));
     }
-    (void)ictus_clock_stats(clock, stats);
     ictus_clock_free(clock);
     return 0;
 }
 
-/* Judge one specification and print its rows; true where the goal after 2 s is missed. */
-static int judge_all(const char *spec, int rank, int repetitions)
+/* In turns: a host that changes the path between the processes changes it for all. */
+static int judge_in_turns(struct judged *judged, int specs, int rank, int repetitions)
 {
-    static double errors[WAITS * REPETITIONS_MAX];
-    struct ictus_sync_stats stats;
-    int missed = 0;
-    for (int r = 0; r < repetitions; r++) {
-        if (judge(spec, rank, errors, r, &stats)) {
-            return 1;
+    int failed = 0;
+    for (int r = 0; r < repetitions && !failed; r++) {
+        for (int i = 0; i < specs && !failed; i++) {
+            failed = judge(&judged[i], rank, r);
         }
     }
-    for (int w = 0; w < WAITS && rank == 0; w++) {
-        double *e = errors + (size_t)w * REPETITIONS_MAX;
+    return failed;
+}
+
+/* Print a specification's rows; true where the goal after 2 s is missed. */
+static int print_rows(struct judged *j, int repetitions)
+{
+    int missed = 0;
+    for (int w = 0; w < WAITS; w++) {
+        double *e = j->errors[w];
         qsort(e, (size_t)repetitions, sizeof(*e), compare_doubles);
         const double middle = e[repetitions / 2];
         const int late = waits_s[w] == GOAL_WAIT_S && middle > GOAL_NS;
-        printf("%-44s %6g %12.1f %12.1f %12.1f%s\n", spec, waits_s[w], middle,
+        printf("%-44s %6g %12.1f %12.1f %12.1f%s\n", j->spec, waits_s[w], middle,
                e[repetitions * 9 / 10], e[repetitions - 1], late ? "  missed" : "");
         missed += late;
     }
@@ -95,21 +103,26 @@ static int judge_all(const char *spec, int rank, int repetitions)
 int main(int argc, char **argv)
 {
     static const char *const usual[] = {"hca3:fitpoints=500,exchanges=100@wtime", "@wtime"};
+    static struct judged judged[SPECS_MAX];
     int rank = 0;
     int missed = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     const long asked = argc > 1 ? strtol(argv[1], NULL, 10) : 20;
     const int repetitions = asked > 0 && asked <= REPETITIONS_MAX ? (int)asked : 20;
-    const int given = argc > 2 ? argc - 2 : 2;
-    if (rank == 0) {
+    const int given = argc > 2 ? (argc - 2 < SPECS_MAX ? argc - 2 : SPECS_MAX) : 2;
+    for (int i = 0; i < given; i++) {
+        judged[i].spec = argc > 2 ? argv[i + 2] : usual[i];
+    }
+    const int failed = judge_in_turns(judged, given, rank, repetitions);
+    if (rank == 0 && !failed) {
         printf("%-44s %6s %12s %12s %12s\n", "max error over ranks, ns", "s", "median", "p90",
                "max");
-    }
-    for (int i = 0; i < given; i++) {
-        missed += judge_all(argc > 2 ? argv[i + 2] : usual[i], rank, repetitions);
+        for (int i = 0; i < given; i++) {
+            missed += print_rows(&judged[i], repetitions);
+        }
     }
     MPI_Bcast(&missed, 1, MPI_INT, 0, MPI_COMM_WORLD);
     MPI_Finalize();
-    return missed > 0;
+    return failed || missed > 0;
 }
