@@ -24,7 +24,7 @@ static void fill(const double *sorted, size_t n, struct ictus_summary *s)
     s->outliers = ictusi_tukey_outliers(sorted, n);
 }
 
-int ictus_summarize(const double *values, size_t n, struct ictus_summary *summary)
+static int summarize(const double *values, size_t n, int in_order, struct ictus_summary *summary)
 {
     if (!values || !summary || n == 0) {
         return ICTUS_ERR_ARG;
@@ -36,6 +36,19 @@ int ictus_summarize(const double *values, size_t n, struct ictus_summary *summar
     memcpy(sorted, values, n * sizeof(*sorted));
     ictusi_sort(sorted, n);
     fill(sorted, n, summary);
+    const double inflation = in_order ? ictusi_batch_inflation(values, n, summary->median) : 1.0;
+    ictusi_median_widen(sorted, n, inflation, &summary->ci95_low, &summary->ci95_high);
+    summary->effective = (double)n / inflation;
     free(sorted);
     return ICTUS_OK;
+}
+
+int ictus_summarize(const double *values, size_t n, struct ictus_summary *summary)
+{
+    return summarize(values, n, 0, summary);
+}
+
+int ictus_summarize_series(const double *values, size_t n, struct ictus_summary *summary)
+{
+    return summarize(values, n, 1, summary);
 }

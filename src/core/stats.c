@@ -111,6 +111,52 @@ void ictusi_median_interval(const double *sorted, size_t n, double level, double
     *high = sorted[n - 1 - cut];
 }
 
+/*
+ * Of nine degrees of freedom: the 97.5 % quantile of Student's t, and the 95 % quantile of chi
+ * squared over nine, below which batches that differ prove nothing.
+ */
+#define BATCH_T 2.262
+#define BATCH_NOISE 1.880
+
+double ictusi_batch_inflation(const double *values, size_t n, double median)
+{
+    if (n < ICTUSI_BATCHED) {
+        return 1.0;
+    }
+    double share[ICTUSI_BATCHES];
+    double square = 0.0;
+    for (size_t b = 0; b < ICTUSI_BATCHES; b++) {
+        const size_t begin = n * b / ICTUSI_BATCHES;
+        const size_t end = n * (b + 1) / ICTUSI_BATCHES;
+        double sum = 0.0;
+        for (size_t i = begin; i < end; i++) {
+            /* Clocks are coarse: many values may be the median itself. */
+            const double sign = (double)(values[i] > median) - (double)(values[i] < median);
+            sum += sign;
+            square += sign * sign;
+        }
+        share[b] = sum / (double)(end - begin);
+    }
+    const double mean = ictusi_mean(share, ICTUSI_BATCHES);
+    const double one = square / (double)n - mean * mean;
+    const double sd = ictusi_sd(share, ICTUSI_BATCHES);
+    const double inflation = one > 0.0 ? sd * sd * (double)n / ICTUSI_BATCHES / one : 1.0;
+    return inflation > BATCH_NOISE ? inflation : 1.0;
+}
+
+void ictusi_median_widen(const double *sorted, size_t n, double inflation, double *low,
+                         double *high)
+{
+    if (inflation <= 1.0) {
+        return;
+    }
+    const double half = BATCH_T * sqrt((double)n * inflation) / 2.0;
+    const double first = floor((double)n / 2.0 - half) - 1.0;
+    const size_t cut = first > 0.0 ? (size_t)first : 0;
+    *low = fmin(*low, sorted[cut]);
+    *high = fmax(*high, sorted[n - 1 - cut]);
+}
+
 size_t ictusi_tukey_outliers(const double *sorted, size_t n)
 {
     const double first = ictusi_quantile(sorted, n, 0.25);

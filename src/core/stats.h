@@ -25,6 +25,24 @@ double ictusi_sd(const double *values, size_t n);
 void ictusi_median_interval(const double *sorted, size_t n, double level, double *low, double *high,
                             double *covered);
 
+/*
+ * How much wider the variance of the median's rank is than that of as many independent values: by
+ * batch means of the sign about the median (Heidelberger and Lewis 1984), over ICTUSI_BATCHES equal
+ * stretches of the values in the order of measurement. 1 where they look independent, where there
+ * are fewer than ICTUSI_BATCHED values, and for the noise of that estimate (below its 95 %
+ * quantile).
+ */
+enum { ICTUSI_BATCHES = 10, ICTUSI_BATCHED = 100 };
+double ictusi_batch_inflation(const double *values, size_t n, double median);
+
+/*
+ * Widen the median's interval of sorted values to what ictusi_batch_inflation() says, by Student's
+ * t with the batches' degrees of freedom. Never narrows it. Coverage in the face of drift is that
+ * of the batches' independence: right where a state of the machine lasts no longer than a batch.
+ */
+void ictusi_median_widen(const double *sorted, size_t n, double inflation, double *low,
+                         double *high);
+
 /* How many values lie outside Tukey's fences, 1.5 interquartile ranges beyond the quartiles. */
 size_t ictusi_tukey_outliers(const double *sorted, size_t n);
 

@@ -47,8 +47,76 @@ static void intervals_cover(size_t n, double least, double most)
     CHECK((double)inside / rounds >= least && (double)inside / rounds <= most);
 }
 
+/*
+ * A machine in one of two states, `stay` repetitions long on average; with 1 they are independent.
+ * How often the median's interval covers the true median, and how often drift is seen.
+ */
+static void states_cover(double stay, double plain_most, double least, double seen_least,
+                         double seen_most)
+{
+    enum { VALUES = 1000, ROUNDS = 400 };
+    static double sample[VALUES];
+    static double sorted[VALUES];
+    struct rng rng;
+    int plain = 0;
+    int wide = 0;
+    int seen = 0;
+    ictusi_rng_seed(&rng, 5, (uint64_t)stay);
+    for (int r = 0; r < ROUNDS; r++) {
+        double low = 0.0;
+        double high = 0.0;
+        double covered = 0.0;
+        int state = ictusi_rng_uniform(&rng) < 0.5;
+        for (size_t i = 0; i < VALUES; i++) {
+            /* Drawn anew with this chance: the state changes in half of the draws. */
+            if (ictusi_rng_uniform(&rng) < 1.0 / stay) {
+                state = ictusi_rng_uniform(&rng) < 0.5;
+            }
+            sample[i] = ictusi_rng_uniform(&rng) + 0.5 * state;
+            sorted[i] = sample[i];
+        }
+        ictusi_sort(sorted, VALUES);
+        const double median = ictusi_quantile(sorted, VALUES, 0.5);
+        const double inflation = ictusi_batch_inflation(sample, VALUES, median);
+        ictusi_median_interval(sorted, VALUES, 0.95, &low, &high, &covered);
+        plain += low <= 0.75 && 0.75 <= high;
+        ictusi_median_widen(sorted, VALUES, inflation, &low, &high);
+        wide += low <= 0.75 && 0.75 <= high;
+        seen += inflation > 1.0;
+    }
+    CHECK((double)plain / ROUNDS <= plain_most);
+    CHECK((double)wide / ROUNDS >= least);
+    CHECK((double)seen / ROUNDS >= seen_least && (double)seen / ROUNDS <= seen_most);
+}
+
+/* Values that a coarse clock makes equal, all or nearly all. */
+static void ties_do_not_drift(void)
+{
+    double values[200];
+    for (size_t i = 0; i < 200; i++) {
+        values[i] = 3.0;
+    }
+    CHECK_NEAR(ictusi_batch_inflation(values, 200, 3.0), 1.0, 0);
+    values[7] = 4.0;
+    CHECK_NEAR(ictusi_batch_inflation(values, 200, 3.0), 1.0, 0);
+    CHECK_NEAR(ictusi_batch_inflation(values, 99, 3.0), 1.0, 0);
+    for (size_t i = 0; i < 200; i++) {
+        values[i] = (double)i;
+    }
+    CHECK(ictusi_batch_inflation(values, 200, 99.5) > 10.0);
+    double low = 90.0;
+    double high = 110.0;
+    ictusi_median_widen(values, 200, 1e9, &low, &high);
+    CHECK_NEAR(low, 0.0, 0);
+    CHECK_NEAR(high, 199.0, 0);
+}
+
 int main(void)
 {
+    states_cover(1, 0.98, 0.935, 0.0, 0.10);
+    states_cover(20, 0.60, 0.90, 0.95, 1.0);
+    states_cover(60, 0.40, 0.80, 0.99, 1.0);
+    ties_do_not_drift();
     known_values();
     intervals_cover(25, 0.94, 0.99);
     intervals_cover(200, 0.935, 0.975);
