@@ -24,6 +24,10 @@ const struct ictus_column study_columns[] = {{"operation", "operation", ICTUS_CO
 enum { FEW_SAMPLES = 10 };
 /* A larger share of outliers points at interference. */
 #define MANY_OUTLIERS 0.10
+/* So many times fewer independent values than samples are a machine that changed its state. */
+#define DRIFTING 3.0
+
+static const char cut_short[] = "interrupted before all repetitions were made";
 
 static json_t *raw_samples(const double *values, int64_t n)
 {
@@ -48,10 +52,19 @@ static json_t *raw_ranks(const double *values, int64_t n, int processes)
     return ranks;
 }
 
+static bool drifts(const struct ictus_summary *s)
+{
+    return s->effective * DRIFTING < (double)s->n;
+}
+
 /* What a reader should know before believing the number. */
-static json_t *warnings(const struct ictus_summary *s, const struct ictus_bench_result *result)
+static json_t *warnings(const struct study *study, const struct ictus_summary *s,
+                        const struct ictus_bench_result *result)
 {
     json_t *list = json_array();
+    if (study->cut_short && (int64_t)s->n < study->options->repetitions) {
+        (void)json_array_append_new(list, json_string(cut_short));
+    }
     if (s->n < FEW_SAMPLES) {
         (void)json_array_append_new(list, json_string("few samples"));
     }
@@ -60,6 +73,10 @@ static json_t *warnings(const struct ictus_summary *s, const struct ictus_bench_
     }
     if (s->p75 > 0.0 && s->median > 0.0 && s->p99 > 10.0 * s->median) {
         (void)json_array_append_new(list, json_string("heavy tail: p99 is ten medians"));
+    }
+    if (drifts(s)) {
+        (void)json_array_append_new(list, json_string("samples drift: the machine changed while "
+                                                      "they were taken"));
     }
     if (result->sigma_ns * 1e-9 > 0.1 * s->median) {
         (void)json_array_append_new(list, json_string("clock sigma above a tenth of the median"));
@@ -70,13 +87,14 @@ static json_t *warnings(const struct ictus_summary *s, const struct ictus_bench_
 static json_t *statistics(const struct ictus_summary *s, const struct ictus_bench_result *result)
 {
     return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:f, "
-                     "s:f}",
+                     "s:f, s:f, s:f}",
                      "n", (json_int_t)s->n, "invalid", (json_int_t)result->invalid, "median_s",
                      s->median, "ci95_low_s", s->ci95_low, "ci95_high_s", s->ci95_high,
                      "ci95_covered", s->covered, "mean_s", s->mean, "sd_s", s->sd, "min_s", s->min,
-                     "max_s", s->max, "p25_s", s->p25, "p90_s", s->p90, "p99_s", s->p99, "outliers",
-                     (json_int_t)s->outliers, "clock_sigma_ns", result->sigma_ns, "clock_bound_ns",
-                     result->bound_ns);
+                     "max_s", s->max, "p25_s", s->p25, "p75_s", s->p75, "p90_s", s->p90, "p99_s",
+                     s->p99, "outliers", (json_int_t)s->outliers, "clock_sigma_ns",
+                     result->sigma_ns, "clock_bound_ns", result->bound_ns, "n_effective",
+                     s->effective);
 }
 
 static const char *algorithm_name(const struct study *study, const struct study_experiment *e)
@@ -108,14 +126,16 @@ static json_t *variables(const struct study *study, const struct study_experimen
     return object;
 }
 
-static json_t *measurement(const struct study *study, const struct study_experiment *e,
+static json_t *measurement(struct study *study, const struct study_experiment *e,
                            const struct ictus_bench_result *result, int reduction)
 {
     const double *values = result->samples_s[reduction];
     struct ictus_summary s;
-    if (ictus_summarize(values, (size_t)result->n, &s)) {
+    if (ictus_summarize_series(values, (size_t)result->n, &s)) {
         return NULL;
     }
+    study->written++;
+    study->drifting += drifts(&s);
     json_t *object = variables(study, e);
     json_t *numbers = statistics(&s, result);
     if (!object || !numbers) {
@@ -126,7 +146,7 @@ static json_t *measurement(const struct study *study, const struct study_experim
     (void)json_object_set_new(object, "reduction", json_string(ictus_reduction_names[reduction]));
     (void)json_object_update(object, numbers);
     json_decref(numbers);
-    (void)json_object_set_new(object, "warnings", warnings(&s, result));
+    (void)json_object_set_new(object, "warnings", warnings(study, &s, result));
     if (study->options->raw) {
         (void)json_object_set_new(object, "raw_s", raw_samples(values, result->n));
     }
@@ -138,11 +158,21 @@ static json_t *measurement(const struct study *study, const struct study_experim
     return object;
 }
 
+/* An interrupted experiment is measured again. */
+static bool was_cut_short(const json_t *object)
+{
+    const char *first = json_string_value(json_array_get(json_object_get(object, "warnings"), 0));
+    return first && strcmp(first, cut_short) == 0;
+}
+
 /* Whether every variable of the experiment has the same value in an object of the file. */
 static bool matches(json_t *wanted, json_t *object)
 {
     const char *key = NULL;
     json_t *value = NULL;
+    if (was_cut_short(object)) {
+        return false;
+    }
     json_object_foreach(wanted, key, value)
     {
         json_t *other = json_object_get(object, key);

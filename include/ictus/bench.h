@@ -109,6 +109,7 @@ struct ictus_bench_plan {
     double max_time_s;    /**< stop after this even with fewer repetitions; 0: no limit */
     double width;         /**< stop when the median's interval is narrower than this part; 0: off */
     int keep_ranks;       /**< keep every process's times as well */
+    int64_t first;        /**< repetitions made before: where roots, buffers, arrivals go on */
 };
 
 /** Check a plan's texts (operation, datatype, reduction, arrival) without MPI. Local. */
@@ -117,7 +118,8 @@ ICTUS_API int ictus_bench_check_plan(const struct ictus_bench_plan *plan, struct
 /** What one experiment gave. Arrays are owned by the result; on ranks but 0 they are NULL. */
 struct ictus_bench_result {
     int64_t n;                           /**< valid repetitions */
-    int64_t invalid;                     /**< repetitions whose start was late on some process */
+    int64_t invalid;                     /**< repetitions whose start was late on some process;
+                                              set alone with ICTUS_ERR_SAMPLES */
     double *samples_s[ICTUS_REDUCTIONS]; /**< n seconds each, in the order of measurement */
     double *ranks_s;                     /**< n times processes, if asked for; else NULL */
     double sigma_ns;                     /**< largest clock sigma over processes, at the end */
@@ -178,10 +180,19 @@ struct ictus_summary {
     double p90;       /**< quantile 0.90 */
     double p99;       /**< quantile 0.99 */
     size_t outliers;  /**< outside Tukey's fences; counted, never dropped */
+    double effective; /**< how many independent values the median is worth; n unless a series */
 };
 
 /** Summarise @p n > 0 values; sorts a copy. @return ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_NOMEM */
 ICTUS_API int ictus_summarize(const double *values, size_t n, struct ictus_summary *summary);
+
+/**
+ * Summarise values in the order in which they were measured: where stretches of them differ more
+ * than chance allows (a machine that changes its state, a drift), the median's interval is as wide
+ * as they say, and effective less than n. Seen from 100 values on. Local.
+ * @return as ictus_summarize()
+ */
+ICTUS_API int ictus_summarize_series(const double *values, size_t n, struct ictus_summary *summary);
 
 ICTUS_END
 

@@ -117,7 +117,7 @@ static bool narrow_enough(const struct experiment *e)
     const double *values = e->all.values[e->bench->scheme->ops->reduction];
     struct ictus_summary summary;
     if (e->plan->width <= 0.0 || e->all.n < WIDTH_MIN_SAMPLES ||
-        ictus_summarize(values, (size_t)e->all.n, &summary)) {
+        ictus_summarize_series(values, (size_t)e->all.n, &summary)) {
         return false;
     }
     return summary.ci95_high - summary.ci95_low <= e->plan->width * summary.median;
@@ -241,7 +241,8 @@ static int check_plan(const struct ictus_bench_plan *plan, struct ictus_why *why
     if (!plan || plan->size < sizeof(*plan) || !plan->operation) {
         return ictus_because(why, ICTUS_ERR_ARG, "a plan needs an operation and its own size");
     }
-    if (plan->repetitions < 1 || plan->warmup < 0 || plan->max_time_s < 0.0 || plan->width < 0.0) {
+    if (plan->repetitions < 1 || plan->warmup < 0 || plan->max_time_s < 0.0 || plan->width < 0.0 ||
+        plan->first < 0) {
         return ictus_because(why, ICTUS_ERR_ARG,
                              "a plan needs at least one repetition and no negative numbers");
     }
@@ -300,6 +301,8 @@ int ictus_bench_run(struct ictus_bench *bench, const struct ictus_bench_plan *pl
     err = run_all(&e, reason);
     if (!err) {
         err = finish(&e, result);
+    } else if (err == ICTUS_ERR_SAMPLES) {
+        result->invalid = e.all.invalid;
     }
     ictusi_call_fini(&e.call);
     ictusi_collection_fini(&e.all);

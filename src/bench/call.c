@@ -351,6 +351,12 @@ static int prepare(struct call *call)
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
+/* Where the rotation of the root stands after what was measured before. */
+static int first_root(const struct call *call, const struct ictus_bench_plan *plan)
+{
+    return plan->rotate_root ? (int)((plan->root + plan->first) % call->size) : plan->root;
+}
+
 int ictusi_call_init(struct call *call, const struct operation *operation, MPI_Comm comm,
                      const struct ictus_bench_plan *plan, struct ictus_why *why)
 {
@@ -360,9 +366,10 @@ int ictusi_call_init(struct call *call, const struct operation *operation, MPI_C
     call->request_twin = MPI_REQUEST_NULL;
     MPI_Comm_rank(comm, &call->rank);
     MPI_Comm_size(comm, &call->size);
-    call->root = plan->root;
     call->in_place = plan->in_place;
     call->rotate_root = plan->rotate_root;
+    call->turn = plan->first;
+    call->root = plan->root;
     call->bytes = plan->bytes;
     int err = ictusi_sync_agree(comm, read_plan(call, plan, why), why);
     if (!err) {
@@ -375,7 +382,8 @@ int ictusi_call_init(struct call *call, const struct operation *operation, MPI_C
         err = make_comm(call, comm);
     }
     if (!err) {
-        take_set(call, 0);
+        call->root = first_root(call, plan);
+        take_set(call, (int)(plan->first % call->sets));
     }
     if (!err) {
         err = ictusi_sync_agree(comm, prepare(call), why);
