@@ -31,6 +31,8 @@ struct bench_options {
     int64_t repetitions;
     int64_t warmup;
     double max_time_s;
+    int64_t rounds;
+    double span_s;
     double width;
     int64_t root;
     bool rotate_root;
@@ -93,8 +95,11 @@ struct study {
     struct ictus_selector *selector;
     struct ictus_output *out; /* rank 0 only */
     struct progress progress;
-    int left_out; /* experiments without a result */
-    json_t *done; /* --resume: what the file held; rank 0 only */
+    bool cut_short; /* what is written now was interrupted */
+    int written;    /* objects, rank 0 */
+    int drifting;   /* of those, with samples that drift */
+    int left_out;   /* experiments without a result */
+    json_t *done;   /* --resume: what the file held; rank 0 only */
 };
 
 /* Read the lists. Local, the same on all ranks. Errors as the options deserve. */

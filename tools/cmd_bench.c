@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus bench: how long a collective takes when every process starts together. */
+#include "bench_rounds.h"
 #include "bench_study.h"
 #include "command.h"
 #include "group.h"
@@ -14,6 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* A simulated machine has no states that last; its sleeps would only let clocks drift. */
+#if defined(ICTUS_SIMGRID)
+#define SPAN_DEFAULT "0"
+#else
+#define SPAN_DEFAULT "3s"
+#endif
 
 #define AT(member) offsetof(struct bench_options, member)
 
@@ -33,6 +41,10 @@ static const struct option_row options[] = {
      "valid repetitions of each experiment"},
     {"time", 't', OPTION_SECONDS, AT(max_time_s), "2s", 0, 1e6, NULL, "TIME",
      "longest time for each experiment, 0: none"},
+    {"rounds", 0, OPTION_INT, AT(rounds), "10", 1, 10000, NULL, "N",
+     "turns in which experiments are measured"},
+    {"span", 0, OPTION_SECONDS, AT(span_s), SPAN_DEFAULT, 0, 1e6, NULL, "TIME",
+     "spread them over at least this"},
     {"width", 'w', OPTION_RATIO, AT(width), "0", 0, 1, NULL, "RATIO",
      "stop when the median's interval is this narrow"},
     {"warmup", 0, OPTION_INT, AT(warmup), "10", 0, 1e6, NULL, "N", "untimed calls before"},
@@ -97,79 +109,29 @@ static int build_groups(struct study *study, struct ictus_why *why)
 
 /* Measure on a member: under a forced algorithm if one is named. */
 static int measure(struct study *study, const struct study_experiment *e,
-                   struct ictus_bench_result *result, struct ictus_why *why)
+                   struct ictus_bench_plan *plan, struct ictus_bench_result *result,
+                   struct ictus_why *why)
 {
     const struct study_group *group = &study->groups[e->group];
-    struct ictus_bench_plan plan = study_plan(study, e);
     if (e->algorithm < 0) {
-        return ictus_bench_run(group->bench, &plan, result, why);
+        return ictus_bench_run(group->bench, plan, result, why);
     }
     const struct study_algorithm *a = &study->algorithms[e->algorithm];
     int err =
-        ictus_selector_force(study->selector, group->comm, a->operation, a->name, &plan.comm, why);
+        ictus_selector_force(study->selector, group->comm, a->operation, a->name, &plan->comm, why);
     if (err) {
         return err;
     }
-    plan.use_comm = 1;
-    err = ictus_selector_works(study->selector, plan.comm, (size_t)e->bytes);
+    plan->use_comm = 1;
+    err = ictus_selector_works(study->selector, plan->comm, (size_t)e->bytes);
     if (err) {
         (void)ictus_because(why, err, "algorithm '%s' of %s does not work with %llu bytes", a->name,
                             a->operation, (unsigned long long)e->bytes);
     } else {
-        err = ictus_bench_run(group->bench, &plan, result, why);
+        err = ictus_bench_run(group->bench, plan, result, why);
     }
-    (void)ictus_selector_release(study->selector, &plan.comm);
+    (void)ictus_selector_release(study->selector, &plan->comm);
     return err;
-}
-
-/* Failures of one experiment that say nothing about the others. */
-static bool may_go_on(const struct study *study, const struct study_experiment *e, int err)
-{
-    return err == ICTUS_ERR_SAMPLES ||
-           (err == ICTUS_ERR_UNSUPPORTED && study->every_algorithm && e->algorithm >= 0) ||
-           (err == ICTUS_ERR_UNSUPPORTED && study->every_operation && study->ops[e->op].persistent);
-}
-
-static int run_one(struct study *study, const struct study_experiment *e, struct ictus_why *why)
-{
-    struct ictus_bench_result result = {0};
-    int err = ICTUS_OK;
-    if (study->groups[e->group].member) {
-        err = measure(study, e, &result, why);
-    }
-    if (study->group_count > 1 || !study->groups[0].member ||
-        study->groups[0].processes < command_size()) {
-        group_rest();
-    }
-    if (command_rank() == 0 && !err) {
-        err = study_write(study, e, &result);
-    }
-    ictus_bench_result_free(&result);
-    if (err == ICTUS_ERR_IO) {
-        (void)ictus_because(
-            why, err, "cannot write results any more; what is written ends with a whole line");
-    }
-    err = results_agree(err, why);
-    if (may_go_on(study, e, err)) {
-        study->left_out++;
-        if (command_rank() == 0) {
-            progress_hide(&study->progress);
-            (void)fprintf(stderr, "ictus bench: left out: %s\n", why->text);
-        }
-        return ICTUS_OK;
-    }
-    return err;
-}
-
-/* Whether rank 0 has the experiment already; the others hear it. */
-static bool is_done(const struct study *study, const struct study_experiment *e)
-{
-    int done = 0;
-    if (study->options->resume) {
-        done = command_rank() == 0 && study_is_done(study, e);
-        MPI_Bcast(&done, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    }
-    return done;
 }
 
 static int run_experiments(struct study *study, struct ictus_why *why)
@@ -177,12 +139,10 @@ static int run_experiments(struct study *study, struct ictus_why *why)
     struct study_experiment *list = NULL;
     size_t count = 0;
     int err = study_list(study, &list, &count);
+    err = results_agree(err, why);
     progress_start(&study->progress, "experiments", (double)count);
-    for (size_t k = 0; k < count && !err && !interrupt_came(); k++) {
-        progress_step(&study->progress, (double)k, study->ops[list[k].op].name);
-        if (!is_done(study, &list[k])) {
-            err = run_one(study, &list[k], why);
-        }
+    if (!err && count > 0) {
+        err = rounds_run(study, list, count, measure, why);
     }
     progress_hide(&study->progress);
     free(list);
@@ -288,6 +248,18 @@ static void warn_of_conditions(const struct study *study)
     }
 }
 
+/* And before she believes the digits. */
+static void warn_of_drift(const struct study *study)
+{
+    if (study->drifting > 0) {
+        (void)fprintf(
+            stderr,
+            "ictus bench: the machine changed while %d of %d medians were measured: their "
+            "intervals allow for it, a longer --span narrows them\n",
+            study->drifting, study->written);
+    }
+}
+
 static int run_study(struct study *study, struct ictus_why *why)
 {
     int err = build_groups(study, why);
@@ -299,6 +271,7 @@ static int run_study(struct study *study, struct ictus_why *why)
     }
     if (!err) {
         err = run_experiments(study, why);
+        warn_of_drift(study);
         /* The first reason is the one to tell. */
         struct ictus_why second = *why;
         const int closed = results_close(study->out, study->options->file, &second);
