@@ -146,6 +146,26 @@ static void a_really_large_one_runs(void)
     ictus_bench_free(bench);
 }
 
+/* An experiment in parts: the second goes on with roots, buffers and arrivals. */
+static void parts_follow_each_other(void)
+{
+    struct ictus_bench_plan plan = plan_of("bcast", 8, 1);
+    struct call call;
+    struct ictus_why why;
+    plan.rotate_root = 1;
+    plan.buffers = 3;
+    plan.first = 5;
+    plan.root = check_size - 1;
+    REQUIRE(!ictusi_call_init(&call, ictusi_operation_find(NULL, "bcast", &why), MPI_COMM_WORLD,
+                              &plan, &why));
+    CHECK(call.root == (check_size - 1 + 5) % check_size);
+    CHECK(call.set == 2 && call.turn == 5);
+    ictusi_call_next(&call);
+    CHECK(call.root == (check_size + 5) % check_size);
+    CHECK(call.set == 0 && call.turn == 6);
+    ictusi_call_fini(&call);
+}
+
 static void nonsense_is_refused(void)
 {
     struct ictus_bench *bench = NULL;
@@ -209,6 +229,7 @@ int main(int argc, char **argv)
     mockups_compute_the_same("double", UINT64_C(8) * 420);
     large_counts_compute_the_same();
     a_really_large_one_runs();
+    parts_follow_each_other();
     nonsense_is_refused();
     time_limits_hold();
     return check_mpi_finish();
