@@ -64,7 +64,7 @@ static uint64_t draw(struct world *w, uint64_t below)
     w->state ^= w->state << 13;
     w->state ^= w->state >> 7;
     w->state ^= w->state << 17;
-    return w->state % below;
+    return below > 0 ? w->state % below : 0;
 }
 
 /* Who calls: without processes nothing would tie a second thread to its rank. */
@@ -384,7 +384,7 @@ static void write_comms(const struct world *w, OTF2_GlobalDefWriter *d)
 
 static uint64_t location_of(const struct world *w, int r, int thread)
 {
-    return (uint64_t)(thread * w->ranks + r);
+    return (uint64_t)thread * (uint64_t)w->ranks + (uint64_t)r;
 }
 
 static void write_definitions(const struct world *w)
