@@ -57,7 +57,7 @@ ICTUS_API int ictus_harmonize(MPI_Comm comm, struct ictus_harmony *harmony);
 /**
  * Start together, and again if any process was late, up to @p retries times more. Between agreeing
  * that all were on time and the start that counts lies a second wait of four slacks. Collective;
- * one allreduce more than ictus_harmonize().
+ * one reduce and one broadcast more than ictus_harmonize().
  * @param comm         an intra-communicator
  * @param retries      0 is ictus_harmonize()
  * @param[out] harmony of the last start; may be NULL

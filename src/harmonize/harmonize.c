@@ -50,6 +50,25 @@ static bool wants_resync(const struct harmonize_state *s)
            now.sigma_ns > WORTH_RESYNC * s->clock->stats.sigma_ns;
 }
 
+/* The one message of each kind that a call takes. */
+static int reduce(struct harmonize_state *s, const int64_t *told, int64_t *heard)
+{
+    if (s->board) {
+        return ictusi_board_max(s->board, told, heard);
+    }
+    const int err = MPI_Reduce(told, heard, TELL_WORDS, MPI_INT64_T, MPI_MAX, 0, s->clock->comm);
+    return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+}
+
+static int broadcast(struct harmonize_state *s, int64_t *go)
+{
+    if (s->board) {
+        return ictusi_board_tell(s->board, go);
+    }
+    const int err = MPI_Bcast(go, GO_WORDS, MPI_INT64_T, 0, s->clock->comm);
+    return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+}
+
 static int report(struct harmonize_state *s, bool resync, int64_t *heard)
 {
     const int64_t told[TELL_WORDS] = {
@@ -57,11 +76,7 @@ static int report(struct harmonize_state *s, bool resync, int64_t *heard)
         [TELL_SHORTFALL] = s->any_call ? -s->last_margin_ns : INT64_MIN,
         [TELL_LATENESS] = s->any_call ? s->last_lateness_ns : INT64_MIN,
     };
-    if (s->board) {
-        return ictusi_board_max(s->board, told, heard);
-    }
-    const int err = MPI_Reduce(told, heard, TELL_WORDS, MPI_INT64_T, MPI_MAX, 0, s->clock->comm);
-    return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+    return reduce(s, told, heard);
 }
 
 /*
@@ -99,11 +114,7 @@ static int negotiate(struct harmonize_state *s, bool resync, int64_t *go)
     if (s->rank == 0) {
         decide(s, heard, go);
     }
-    if (s->board) {
-        return ictusi_board_tell(s->board, go);
-    }
-    return MPI_Bcast(go, GO_WORDS, MPI_INT64_T, 0, s->clock->comm) == MPI_SUCCESS ? ICTUS_OK
-                                                                                  : ICTUS_ERR_MPI;
+    return broadcast(s, go);
 }
 
 static int agree_on_deadline(struct harmonize_state *s, int64_t *go)
@@ -200,13 +211,30 @@ int ictus_harmonize(MPI_Comm comm, struct ictus_harmony *harmony)
     return ICTUS_OK;
 }
 
-/* Slacks between the start that all agree on and the one that counts. */
+/* The start that counts is not repeated: so many slacks for it. */
 enum { RETRY_PAUSE = 4 };
 
-/* All were on time: leave at a common instant after the news of it has reached everybody. */
+/* Whether any process was late; and when all leave if not, or if it does not matter any more. */
+static int agree_on_restart(struct harmonize_state *s, struct ictus_harmony *harmony,
+                            bool *any_late)
+{
+    const int64_t told[TELL_WORDS] = {!harmony->flag, 0, 0};
+    int64_t heard[TELL_WORDS] = {0, 0, 0};
+    int64_t go[GO_WORDS] = {0, 0, 0};
+    int err = reduce(s, told, heard);
+    if (!err && s->rank == 0) {
+        const int64_t pause = RETRY_PAUSE * (int64_t)harmony->slack_ns;
+        go[GO_RESYNC] = heard[TELL_RESYNC];
+        go[GO_DEADLINE] = ictus_clock_now(s->clock).ns + pause;
+    }
+    err = err ? err : broadcast(s, go);
+    *any_late = go[GO_RESYNC] != 0;
+    harmony->deadline.ns = go[GO_DEADLINE]; /* the next start's own replaces it if there is one */
+    return err;
+}
+
 static void start_again(struct harmonize_state *s, struct ictus_harmony *harmony)
 {
-    harmony->deadline.ns += RETRY_PAUSE * (int64_t)harmony->slack_ns;
     const int64_t deadline = ictusi_line_unmap(&s->clock->line, harmony->deadline.ns);
     const int64_t ready = ictusi_source_read(s->clock->source);
     int64_t left = ready;
@@ -228,17 +256,14 @@ int ictus_harmonize_retry(MPI_Comm comm, int retries, struct ictus_harmony *harm
     int err = ictus_harmonize(comm, outcome);
     struct harmonize_state *state = err || !retries ? NULL : ictusi_harmonize_find(comm);
     for (int attempt = 1; state && !err; attempt++) {
-        int all = 0;
-        if (MPI_Allreduce(&outcome->flag, &all, 1, MPI_INT, MPI_MIN, state->clock->comm) !=
-            MPI_SUCCESS) {
-            return ICTUS_ERR_MPI;
-        }
-        if (all || attempt > retries) {
+        bool any_late = false;
+        err = agree_on_restart(state, outcome, &any_late);
+        if (!err && (!any_late || attempt > retries)) {
             outcome->attempts = attempt;
             start_again(state, outcome);
             break;
         }
-        err = ictus_harmonize(comm, outcome);
+        err = err ? err : ictus_harmonize(comm, outcome);
     }
     return err;
 }
