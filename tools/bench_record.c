@@ -86,7 +86,7 @@ static json_t *warnings(const struct study *study, const struct ictus_summary *s
 
 static json_t *statistics(const struct ictus_summary *s, const struct ictus_bench_result *result)
 {
-    return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:f, "
+    return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, "
                      "s:f, s:f, s:f}",
                      "n", (json_int_t)s->n, "invalid", (json_int_t)result->invalid, "median_s",
                      s->median, "ci95_low_s", s->ci95_low, "ci95_high_s", s->ci95_high,
