@@ -49,7 +49,9 @@ static bool may_go_on(const struct study *study, const struct study_experiment *
 {
     return err == ICTUS_ERR_SAMPLES ||
            (err == ICTUS_ERR_UNSUPPORTED && study->every_algorithm && e->algorithm >= 0) ||
-           (err == ICTUS_ERR_UNSUPPORTED && study->every_operation && study->ops[e->op].persistent);
+           (err == ICTUS_ERR_UNSUPPORTED && study->every_operation &&
+            study->ops[e->op].persistent) ||
+           (err == ICTUS_ERR_ARG && study->every_operation);
 }
 
 static int append(double **to, const double *from, int64_t have, int64_t more, int64_t each)
@@ -157,7 +159,7 @@ static int run_part(struct chapter *chapter, struct cell *cell, int round, struc
         return err;
     }
     /* What does not work will not work in the next round; late starts may become better. */
-    cell->over = cell->over || err == ICTUS_ERR_UNSUPPORTED;
+    cell->over = cell->over || err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_ARG;
     return ICTUS_OK;
 }
 

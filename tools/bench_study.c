@@ -181,9 +181,46 @@ static int read_algorithms(struct study *study, struct ictus_why *why)
     return err;
 }
 
-static int check_rest(const struct study *study, struct ictus_why *why)
+/* Whether an operation can be measured as asked, at every size. */
+static int check_op(const struct study *study, int op, struct ictus_why *why)
 {
-    const struct study_experiment first = {.algorithm = -1, .bytes = study->sizes[0]};
+    const size_t sizes = study->ops[op].has_data ? study->size_count : 1;
+    int err = ICTUS_OK;
+    for (size_t i = 0; i < sizes && !err; i++) {
+        const struct study_experiment e = {
+            .op = op, .algorithm = -1, .bytes = study->ops[op].has_data ? study->sizes[i] : 0};
+        const struct ictus_bench_plan plan = study_plan(study, &e);
+        err = ictus_bench_check_plan(&plan, why);
+    }
+    return err;
+}
+
+/* Of all operations those that can; of named ones each must. */
+static int check_ops(struct study *study, struct ictus_why *why)
+{
+    int can = 0;
+    int err = ICTUS_OK;
+    for (int op = 0; op < study->op_count && (!err || study->every_operation); op++) {
+        err = check_op(study, op, why);
+        can += !err;
+    }
+    if (!study->every_operation || can == 0) {
+        return err;
+    }
+    can = 0;
+    for (int op = 0; op < study->op_count; op++) {
+        if (!check_op(study, op, why)) {
+            study->ops[can++] = study->ops[op];
+        } else if (command_rank() == 0) {
+            (void)fprintf(stderr, "ictus bench: left out: %s\n", why->text);
+        }
+    }
+    study->op_count = can;
+    return ICTUS_OK;
+}
+
+static int check_rest(struct study *study, struct ictus_why *why)
+{
     const int size = command_size();
     int err = ictus_scheme_check(study->options->scheme, why);
     if (!err && study->options->root >= size) {
@@ -193,11 +230,7 @@ static int check_rest(const struct study *study, struct ictus_why *why)
     if (!err && study->options->resume && !study->options->file) {
         err = ictus_because(why, ICTUS_ERR_SPEC, "--resume wants the file to go on with: --output");
     }
-    if (!err) {
-        const struct ictus_bench_plan plan = study_plan(study, &first);
-        err = ictus_bench_check_plan(&plan, why);
-    }
-    return err;
+    return err ? err : check_ops(study, why);
 }
 
 int study_read(struct study *study, struct ictus_why *why)

@@ -112,7 +112,7 @@ struct ictus_bench_plan {
     int64_t first;        /**< repetitions made before: where roots, buffers, arrivals go on */
 };
 
-/** Check a plan's texts (operation, datatype, reduction, arrival) without MPI. Local. */
+/** Check a plan without a communicator: its texts, and whether the operation can do it. Local. */
 ICTUS_API int ictus_bench_check_plan(const struct ictus_bench_plan *plan, struct ictus_why *why);
 
 /** What one experiment gave. Arrays are owned by the result; on ranks but 0 they are NULL. */

@@ -312,17 +312,11 @@ int ictus_bench_run(struct ictus_bench *bench, const struct ictus_bench_plan *pl
 int ictus_bench_check_plan(const struct ictus_bench_plan *plan, struct ictus_why *why)
 {
     struct arrival arrival;
-    struct datatype type;
-    struct reduction reduction;
     int err = check_plan(plan, why);
-    if (!err && !ictusi_operation_find(plan->plugins, plan->operation, why)) {
-        err = ICTUS_ERR_UNKNOWN;
-    }
     if (!err) {
-        err = ictusi_datatype_find(plan->datatype ? plan->datatype : "char", &type, why);
-    }
-    if (!err) {
-        err = ictusi_reduction_find(plan->reduce ? plan->reduce : "sum", &reduction, why);
+        const struct operation *operation =
+            ictusi_operation_find(plan->plugins, plan->operation, why);
+        err = operation ? ictusi_call_can(operation, plan, why) : ICTUS_ERR_UNKNOWN;
     }
     if (!err) {
         err = ictusi_arrival_init(&arrival, plan->arrival, why);

@@ -60,14 +60,29 @@ static int check_defects(const struct operation *operation, int size, struct ict
                   : ICTUS_OK;
 }
 
-static int check_plan(const struct operation *operation, const struct ictus_bench_plan *plan,
-                      int size, struct ictus_why *why)
+static int check_types(const struct operation *operation, const struct ictus_bench_plan *plan,
+                       struct ictus_why *why)
+{
+    struct datatype type;
+    struct reduction reduction;
+    int err = ictusi_datatype_find(plan->datatype ? plan->datatype : "char", &type, why);
+    if (!err) {
+        err = ictusi_reduction_find(plan->reduce ? plan->reduce : "sum", &reduction, why);
+    }
+    if (!err && ictusi_shape(operation->shape)->reduces) {
+        err = ictusi_reduction_fits(&reduction, &type, why);
+    }
+    if (!err && plan->bytes % type.size) {
+        err = ictus_because(why, ICTUS_ERR_ARG, "%llu bytes are no multiple of '%s' (%zu bytes)",
+                            (unsigned long long)plan->bytes, type.name, type.size);
+    }
+    return err;
+}
+
+int ictusi_call_can(const struct operation *operation, const struct ictus_bench_plan *plan,
+                    struct ictus_why *why)
 {
     const struct shape_info *shape = ictusi_shape(operation->shape);
-    if (plan->root < 0 || plan->root >= size) {
-        return ictus_because(why, ICTUS_ERR_ARG, "root %d: there are ranks 0 to %d", plan->root,
-                             size - 1);
-    }
     if (plan->in_place && (!shape->in_place || operation->mockup)) {
         return ictus_because(why, ICTUS_ERR_ARG, "%s cannot work in place", operation->name);
     }
@@ -78,6 +93,20 @@ static int check_plan(const struct operation *operation, const struct ictus_benc
         return ictus_because(why, ICTUS_ERR_ARG,
                              "%s is bound to one root and one buffer: nothing can be rotated",
                              operation->name);
+    }
+    return check_types(operation, plan, why);
+}
+
+static int check_plan(const struct operation *operation, const struct ictus_bench_plan *plan,
+                      int size, struct ictus_why *why)
+{
+    if (plan->root < 0 || plan->root >= size) {
+        return ictus_because(why, ICTUS_ERR_ARG, "root %d: there are ranks 0 to %d", plan->root,
+                             size - 1);
+    }
+    const int err = ictusi_call_can(operation, plan, why);
+    if (err) {
+        return err;
     }
     if (operation->shape == SHAPE_PING_PONG && size < 2) {
         return ictus_because(why, ICTUS_ERR_ARG, "%s needs two processes", operation->name);
@@ -115,18 +144,11 @@ static int read_types(struct call *call, const struct ictus_bench_plan *plan, st
     if (err) {
         return err;
     }
-    if (ictusi_shape(call->operation->shape)->reduces) {
-        err = ictusi_reduction_fits(&reduction, &type, why);
-    }
-    if (!err && plan->bytes % type.size) {
-        err = ictus_because(why, ICTUS_ERR_ARG, "%llu bytes are no multiple of a '%s' (%zu bytes)",
-                            (unsigned long long)plan->bytes, type.name, type.size);
-    }
     call->type = type.type;
     call->element = type.size;
     call->op = reduction.op;
     call->elements = (int64_t)(plan->bytes / type.size);
-    return err ? err : choose_counts(call, plan, &type, why);
+    return choose_counts(call, plan, &type, why);
 }
 
 /* Names of v- and w-variants end so; a mock-up may have one as a part, or counts all blocks. */

@@ -7,6 +7,13 @@
 #include "bench/operation.h"
 
 /*
+ * Whether the operation can do what the plan asks of it (in place, rotated, this datatype under
+ * this MPI_Op), whatever the processes. ICTUS_ERR_ARG or ICTUS_ERR_UNKNOWN with the reason. Local.
+ */
+int ictusi_call_can(const struct operation *operation, const struct ictus_bench_plan *plan,
+                    struct ictus_why *why);
+
+/*
  * Make a call on comm as the plan asks. Collective; all processes get the same error and reason:
  * ICTUS_ERR_UNSUPPORTED (too large for the MPI call), ICTUS_ERR_ARG (not a multiple of the
  * datatype, no such root, nonsense combinations), ICTUS_ERR_UNKNOWN, ICTUS_ERR_NOMEM,
