@@ -137,7 +137,8 @@ static void a_step_is_noticed(const char *spec, const char *clock)
     for (int over = 0; !over;) {
         REQUIRE(!ictus_harmonize(MPI_COMM_WORLD, NULL));
         CHECK(!ictus_harmonize_stats(MPI_COMM_WORLD, &stats));
-        over = stats.resyncs > 0 || MPI_Wtime() - start > 10.0;
+        /* Past the step: a busy machine may have asked for a synchronisation before it. */
+        over = MPI_Wtime() - start > 1.5;
         MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     CHECK(stats.resyncs >= 1);
