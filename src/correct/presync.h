@@ -41,10 +41,17 @@ bool ictusi_presync_is_identity(const struct clock_map *maps, uint64_t count);
 int ictusi_clock_map_knots(struct clock_map *map, const int64_t *times, const double *offsets,
                            uint32_t count);
 
+/* What broken offsets send beyond all numbers ends at their edge, and wraps instead of trapping. */
 static inline int64_t piece_at(const struct piece *piece, int64_t time)
 {
-    const double rest = piece->frac + piece->slope * (double)(time - piece->from);
-    return time + piece->offset + (int64_t)(rest < 0 ? rest - 0.5 : rest + 0.5);
+    const double edge = 0x1p62;
+    const int64_t since = (int64_t)((uint64_t)time - (uint64_t)piece->from);
+    double rest = piece->frac + piece->slope * (double)since;
+    rest += rest < 0 ? -0.5 : 0.5;
+    if (!(rest > -edge && rest < edge)) {
+        rest = rest < 0 ? -edge : edge;
+    }
+    return (int64_t)((uint64_t)time + (uint64_t)piece->offset + (uint64_t)(int64_t)rest);
 }
 
 /* The image of a stamp; *hint speeds up ascending look-ups and starts as 0. */
