@@ -7,7 +7,7 @@
  *
  *   make_foreign OUT [cycle]
  */
-#include "flush.h"
+#include "../../src/archive/flush.h"
 
 #include <otf2/otf2.h>
 #include <stdbool.h>
@@ -350,7 +350,7 @@ int main(int argc, char **argv)
     if (!w.archive) {
         return 1;
     }
-    OTF2_Archive_SetFlushCallbacks(w.archive, &flush_callbacks, NULL);
+    OTF2_Archive_SetFlushCallbacks(w.archive, &archive_flush_callbacks, NULL);
     OTF2_Archive_SetSerialCollectiveCallbacks(w.archive);
     OTF2_Archive_OpenEvtFiles(w.archive);
     for (int l = 0; l < LOCATIONS; l++) {

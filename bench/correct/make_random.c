@@ -9,7 +9,7 @@
  *
  * bare: locations of no process, and without definitions of their own; beyond: stamps from 2^62 on.
  */
-#include "flush.h"
+#include "../../src/archive/flush.h"
 
 #include <otf2/otf2.h>
 #include <stdbool.h>
@@ -464,7 +464,7 @@ int main(int argc, char **argv)
         free(w);
         return 1;
     }
-    OTF2_Archive_SetFlushCallbacks(w->archive, &flush_callbacks, NULL);
+    OTF2_Archive_SetFlushCallbacks(w->archive, &archive_flush_callbacks, NULL);
     OTF2_Archive_SetSerialCollectiveCallbacks(w->archive);
     OTF2_Archive_OpenEvtFiles(w->archive);
     for_all_writers(w, true);

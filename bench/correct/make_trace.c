@@ -5,7 +5,7 @@
  *
  *   make_trace OUT [ranks=8] [events=10000] [seed=1] [nodes=2] [mix=all|p2p] [compute=N]
  */
-#include "flush.h"
+#include "../../src/archive/flush.h"
 
 #include <otf2/otf2.h>
 #include <stdbool.h>
@@ -399,7 +399,7 @@ int main(int argc, char **argv)
     if (!w.now || !w.count || !w.writer || !w.archive) {
         return 1;
     }
-    OTF2_Archive_SetFlushCallbacks(w.archive, &flush_callbacks, NULL);
+    OTF2_Archive_SetFlushCallbacks(w.archive, &archive_flush_callbacks, NULL);
     OTF2_Archive_SetSerialCollectiveCallbacks(w.archive);
     OTF2_Archive_OpenEvtFiles(w.archive);
     for (int r = 0; r < w.ranks; r++) {

@@ -3,6 +3,7 @@
 #include "correct/copy.h"
 
 #include "archive/chunks.h"
+#include "archive/flush.h"
 #include "archive/verify.h"
 #include "correct/output.h"
 
@@ -30,19 +31,6 @@ static int complain(const struct rewriting *w, int err, const char *what)
     }
     return ictus_because(w->why, err, "%s: %s", w->job->out, what);
 }
-
-static OTF2_FlushType on_flush(void *data, OTF2_FileType type, OTF2_LocationRef location,
-                               void *caller, bool final)
-{
-    (void)data;
-    (void)type;
-    (void)location;
-    (void)caller;
-    (void) final;
-    return OTF2_FLUSH;
-}
-
-static const OTF2_FlushCallbacks flush_callbacks = {.otf2_pre_flush = on_flush};
 
 static void copy_properties(const struct rewriting *w)
 {
@@ -84,7 +72,8 @@ static int open_archive(struct rewriting *w)
     if (!w->archive) {
         return complain(w, ICTUS_ERR_IO, "the output cannot be created");
     }
-    if (OTF2_Archive_SetFlushCallbacks(w->archive, &flush_callbacks, NULL) != OTF2_SUCCESS ||
+    if (OTF2_Archive_SetFlushCallbacks(w->archive, &archive_flush_callbacks, NULL) !=
+            OTF2_SUCCESS ||
         ictusi_chunks_attach(w->archive) != OTF2_SUCCESS ||
         (w->job->team ? w->job->team->attach(w->job->team, w->archive)
                       : (int)OTF2_Archive_SetSerialCollectiveCallbacks(w->archive))) {

@@ -3,6 +3,7 @@
 #include "trace/archive.h"
 
 #include "archive/chunks.h"
+#include "archive/flush.h"
 #include "archive/verify.h"
 #include "trace/convert.h"
 
@@ -25,25 +26,13 @@ static uint64_t definition_chunk(int processes)
     return most > OTF2_CHUNK_SIZE_MIN ? most : OTF2_CHUNK_SIZE_MIN;
 }
 
-static OTF2_FlushType before_flush(void *user, OTF2_FileType type, OTF2_LocationRef location,
-                                   void *caller, bool final)
-{
-    (void)user;
-    (void)type;
-    (void)location;
-    (void)caller;
-    (void) final;
-    return OTF2_FLUSH;
-}
-
 OTF2_Archive *ictusi_archive_open(const struct archive_options *options)
 {
-    static const OTF2_FlushCallbacks flush = {.otf2_pre_flush = before_flush};
     OTF2_Archive *archive = OTF2_Archive_Open(
         options->directory, "traces", OTF2_FILEMODE_WRITE, OTF2_CHUNK_SIZE_MIN,
         definition_chunk(options->processes), OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
     if (archive) {
-        (void)OTF2_Archive_SetFlushCallbacks(archive, &flush, NULL);
+        (void)OTF2_Archive_SetFlushCallbacks(archive, &archive_flush_callbacks, NULL);
         (void)ictusi_chunks_attach(archive);
         (void)OTF2_Archive_SetCreator(archive, "ictus trace");
     }
