@@ -60,15 +60,19 @@ static int check_defects(const struct operation *operation, int size, struct ict
                   : ICTUS_OK;
 }
 
+static int find_types(const struct ictus_bench_plan *plan, struct datatype *type,
+                      struct reduction *reduction, struct ictus_why *why)
+{
+    const int err = ictusi_datatype_find(plan->datatype ? plan->datatype : "char", type, why);
+    return err ? err : ictusi_reduction_find(plan->reduce ? plan->reduce : "sum", reduction, why);
+}
+
 static int check_types(const struct operation *operation, const struct ictus_bench_plan *plan,
                        struct ictus_why *why)
 {
     struct datatype type;
     struct reduction reduction;
-    int err = ictusi_datatype_find(plan->datatype ? plan->datatype : "char", &type, why);
-    if (!err) {
-        err = ictusi_reduction_find(plan->reduce ? plan->reduce : "sum", &reduction, why);
-    }
+    int err = find_types(plan, &type, &reduction, why);
     if (!err && ictusi_shape(operation->shape)->reduces) {
         err = ictusi_reduction_fits(&reduction, &type, why);
     }
@@ -137,10 +141,7 @@ static int read_types(struct call *call, const struct ictus_bench_plan *plan, st
 {
     struct datatype type;
     struct reduction reduction;
-    int err = ictusi_datatype_find(plan->datatype ? plan->datatype : "char", &type, why);
-    if (!err) {
-        err = ictusi_reduction_find(plan->reduce ? plan->reduce : "sum", &reduction, why);
-    }
+    const int err = find_types(plan, &type, &reduction, why);
     if (err) {
         return err;
     }
