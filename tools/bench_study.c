@@ -189,7 +189,10 @@ static int check_op(const struct study *study, int op, struct ictus_why *why)
     for (size_t i = 0; i < sizes && !err; i++) {
         const struct study_experiment e = {
             .op = op, .algorithm = -1, .bytes = study->ops[op].has_data ? study->sizes[i] : 0};
-        const struct ictus_bench_plan plan = study_plan(study, &e);
+        struct ictus_bench_plan plan = study_plan(study, &e);
+        if (op > 0 || i > 0) {
+            plan.arrival = NULL; /* the same for all, and perhaps a file: read once */
+        }
         err = ictus_bench_check_plan(&plan, why);
     }
     return err;
@@ -200,23 +203,18 @@ static int check_ops(struct study *study, struct ictus_why *why)
 {
     int can = 0;
     int err = ICTUS_OK;
-    for (int op = 0; op < study->op_count && (!err || study->every_operation); op++) {
-        err = check_op(study, op, why);
-        can += !err;
-    }
-    if (!study->every_operation || can == 0) {
-        return err;
-    }
-    can = 0;
     for (int op = 0; op < study->op_count; op++) {
-        if (!check_op(study, op, why)) {
+        err = check_op(study, op, why);
+        if (!err) {
             study->ops[can++] = study->ops[op];
+        } else if (err != ICTUS_ERR_ARG || !study->every_operation) {
+            return err;
         } else if (command_rank() == 0) {
             (void)fprintf(stderr, "ictus bench: left out: %s\n", why->text);
         }
     }
     study->op_count = can;
-    return ICTUS_OK;
+    return can ? ICTUS_OK : err;
 }
 
 static int check_rest(struct study *study, struct ictus_why *why)
