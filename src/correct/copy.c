@@ -6,8 +6,10 @@
 #include "archive/flush.h"
 #include "archive/verify.h"
 #include "correct/output.h"
+#include "correct/snapshots.h"
 
 #include <ictus/text.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -387,18 +389,37 @@ static int copy_markers(struct rewriting *w)
                : complain(w, ICTUS_ERR_IO, "the markers cannot be copied");
 }
 
+/*
+ * OTF2's readers of thumbnails cannot read what its writers write (3.0): here they are only
+ * counted, and the files, which hold no times, are copied as they are in the end.
+ */
+static int count_thumbnails(const struct rewriting *w)
+{
+    const struct trace *trace = w->job->trace;
+    const uint64_t nothing = 0;
+    uint32_t count = 0;
+    (void)OTF2_Reader_GetNumberOfThumbnails(trace->reader, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        char suffix[32];
+        (void)snprintf(suffix, sizeof suffix, ".%" PRIu32 ".thumb", i);
+        if (!ictusi_output_sibling(trace->path, suffix)) {
+            return complain(w, ICTUS_ERR_CORRUPT, "a thumbnail of the input is missing");
+        }
+        if (!OTF2_Archive_GetThumbWriter(w->archive, "-", "-", OTF2_THUMBNAIL_TYPE_REGION, 1, 1,
+                                         &nothing)) {
+            return complain(w, ICTUS_ERR_IO, "a thumbnail cannot be created");
+        }
+    }
+    return ICTUS_OK;
+}
+
 /* What cannot be kept is refused by name, before anything is written. */
 static int refuse_losses(const struct rewriting *w)
 {
-    uint32_t snapshots = 0;
-    uint32_t thumbnails = 0;
-    (void)OTF2_Reader_GetNumberOfSnapshots(w->job->trace->reader, &snapshots);
-    (void)OTF2_Reader_GetNumberOfThumbnails(w->job->trace->reader, &thumbnails);
-    if (snapshots || thumbnails) {
+    const struct trace *trace = w->job->trace;
+    if (w->job->clock.new_offsets && !w->job->clock.keep_offsets && ictusi_snapshots_exist(trace)) {
         return ictus_because(w->why, ICTUS_ERR_UNSUPPORTED,
-                             "%s holds %u snapshot%s and %u thumbnail%s, which would be lost",
-                             w->job->trace->path, snapshots, snapshots == 1 ? "" : "s", thumbnails,
-                             thumbnails == 1 ? "" : "s");
+                             "%s holds snapshots, whose times cannot be skewed", trace->path);
     }
     return ICTUS_OK;
 }
@@ -416,13 +437,20 @@ static int write_all(struct rewriting *w)
     }
     err = agree(w, w->job->events ? copy_events(w) : ICTUS_OK);
     (void)OTF2_Archive_CloseEvtFiles(w->archive);
+    if (!err && ictusi_snapshots_exist(w->job->trace)) {
+        err = agree(w, ictusi_snapshots_copy(w->job, w->archive, w->why));
+    }
     if (!err) {
         err = agree(w, copy_global_definitions(w));
     }
     if (!err) {
         err = agree(w, copy_local_definitions(w));
     }
-    return err ? err : agree(w, copy_markers(w));
+    if (!err) {
+        err = agree(w, copy_markers(w));
+    }
+    const bool first = !w->job->team || w->job->team->rank == 0;
+    return err ? err : agree(w, first ? count_thumbnails(w) : ICTUS_OK);
 }
 
 static int prepare(struct rewriting *w)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writing an archive again with other times: definitions, events, markers, snapshots refused by
- * name, files beside the archive. The output appears under its name only when it is whole.
+ * Writing an archive again with other times: definitions, events, markers, snapshots, files
+ * beside the archive. The output appears under its name only when it is whole.
  */
 #ifndef ICTUS_CORRECT_COPY_H
 #define ICTUS_CORRECT_COPY_H

@@ -69,9 +69,32 @@ static inline OTF2_CallbackCode ictusi_stamp_seen(struct stamps *stamps, uint64_
     return OTF2_CALLBACK_SUCCESS;
 }
 
+/* Copying the snapshots of one location. */
+struct snapshot_copy {
+    OTF2_SnapWriter *writer;
+    struct stamps shown; /* of the location's events, as readers show them */
+    uint64_t *moved;     /* and as they are written */
+    OTF2_ErrorCode code;
+    uint64_t unknown;
+};
+
+static inline OTF2_CallbackCode ictusi_snapshot_done(struct snapshot_copy *copy,
+                                                     OTF2_ErrorCode code)
+{
+    if (code == OTF2_SUCCESS) {
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    copy->code = code;
+    return OTF2_CALLBACK_INTERRUPT;
+}
+
+/* The new time of a snapshot or of an event in it. */
+uint64_t ictusi_snapshot_time(const struct snapshot_copy *copy, uint64_t stamp);
+
 /* Generated: register a copying callback for every record type. Zero for success. */
 int ictusi_register_event_copies(OTF2_EvtReaderCallbacks *set);
 int ictusi_register_event_stamps(OTF2_EvtReaderCallbacks *set);
+int ictusi_register_snapshot_copies(OTF2_SnapReaderCallbacks *set);
 int ictusi_register_local_copies(OTF2_DefReaderCallbacks *set);
 int ictusi_register_global_copies(OTF2_GlobalDefReaderCallbacks *set);
 

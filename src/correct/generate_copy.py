@@ -111,6 +111,25 @@ def definition_code(kind, name, params, out_writers):
     return "\n".join(lines)
 
 
+def snapshot_code(name, params, out_writers):
+    if name not in out_writers:
+        die("snapshot record %s has no writer" % name)
+    given = {n for _, n in params}
+    arguments = []
+    for _, argument in out_writers[name][2:]:
+        if argument not in given:
+            die("snapshot record %s: its writer wants '%s'" % (name, argument))
+        times = argument in ("snapTime", "origEventTime")
+        arguments.append("ictusi_snapshot_time(copy, %s)" % argument if times else argument)
+    return "\n".join([
+        "static OTF2_CallbackCode copy_Snap_%s(%s)\n{" %
+        (name, ", ".join((t + " " + n).replace("* ", "*") for t, n in params)),
+        "    struct snapshot_copy *copy = userData;",
+        "    (void)location;",
+        "    return ictusi_snapshot_done(copy, OTF2_SnapWriter_%s(copy->writer, attributeList, %s));\n}\n" %
+        (name, ", ".join(arguments))])
+
+
 def stamp_code(name, params):
     lines = ["static OTF2_CallbackCode stamp_%s(%s)\n{" %
              (name, ", ".join((t + " " + n).replace("* ", "*") for t, n in params))]
@@ -144,6 +163,12 @@ def main():
     out.append(register_code("Evt", reader, "ictusi_register_event_copies", "copy_"))
     out += [stamp_code(n, p) for n, p in reader.items()]
     out.append(register_code("Evt", reader, "ictusi_register_event_stamps", "stamp_"))
+    reader = callbacks(read_header(directory, "OTF2_SnapReaderCallbacks.h"), "Snap")
+    writer = writers(read_header(directory, "OTF2_SnapWriter.h"), "Snap")
+    if len(reader) < 15:
+        die("found only %d snapshot records in %s" % (len(reader), directory))
+    out += [snapshot_code(n, p, writer) for n, p in reader.items()]
+    out.append(register_code("Snap", reader, "ictusi_register_snapshot_copies", "copy_Snap_"))
     for kind, function in (("Def", "ictusi_register_local_copies"),
                            ("GlobalDef", "ictusi_register_global_copies")):
         reader = callbacks(read_header(directory, "OTF2_%sReaderCallbacks.h" % kind), kind)

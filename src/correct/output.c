@@ -138,7 +138,7 @@ static int copy_file(const char *dir, const char *name, const char *partial)
     int err = source && target ? ICTUS_OK : ICTUS_ERR_NOMEM;
     if (!err) {
         const int from = open(source, O_RDONLY | O_CLOEXEC);
-        const int to = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        const int to = open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
         err = from >= 0 && to >= 0 ? copy_bytes(from, to) : ICTUS_ERR_IO;
         if (from >= 0) {
             (void)close(from);
@@ -152,19 +152,24 @@ static int copy_file(const char *dir, const char *name, const char *partial)
     return err;
 }
 
-/* What Score-P leaves beside its archives. Other files there are not the archive's. */
-static bool belongs(const char *name)
+/* What Score-P leaves beside its archives, and thumbnails. Other files are not the archive's. */
+static bool belongs(const char *name, const char *base)
 {
-    return strncmp(name, "scorep", 6) == 0 || strcmp(name, "MANIFEST.md") == 0;
+    const size_t stem = strlen(base);
+    const char *dot = strrchr(name, '.');
+    const bool thumbnail =
+        dot && strcmp(dot, ".thumb") == 0 && strncmp(name, base, stem) == 0 && name[stem] == '.';
+    return thumbnail || strncmp(name, "scorep", 6) == 0 || strcmp(name, "MANIFEST.md") == 0;
 }
 
 static int copy_companions(const char *anchor, const char *partial, struct ictus_why *why)
 {
     char *dir = directory(anchor);
-    DIR *list = dir ? opendir(dir) : NULL;
+    char *base = ictusi_output_base(anchor);
+    DIR *list = dir && base ? opendir(dir) : NULL;
     int err = ICTUS_OK;
     for (const struct dirent *entry = NULL; list && !err && (entry = readdir(list)) != NULL;) {
-        if (belongs(entry->d_name) && entry->d_type != DT_DIR) {
+        if (belongs(entry->d_name, base) && entry->d_type != DT_DIR) {
             err = copy_file(dir, entry->d_name, partial);
             if (err) {
                 err = ictus_because(why, err, "%s/%s: %s", partial, entry->d_name, strerror(errno));
@@ -174,6 +179,7 @@ static int copy_companions(const char *anchor, const char *partial, struct ictus
     if (list) {
         (void)closedir(list);
     }
+    free(base);
     free(dir);
     return err;
 }

@@ -5,8 +5,7 @@
  */
 #include "correct/truth.h"
 
-#include "correct/copy_callbacks.h"
-#include "correct/trace.h"
+#include "correct/stamps.h"
 
 #include <ictus/text.h>
 #include <math.h>
@@ -16,25 +15,6 @@
 struct distance {
     double n, t, tt, d, dd, td, largest;
 };
-
-static int read_stamps(struct trace *trace, uint32_t location, struct stamps *stamps)
-{
-    OTF2_EvtReaderCallbacks *set = OTF2_EvtReaderCallbacks_New();
-    const uint64_t ref = trace->locations[location].ref;
-    uint64_t read = 0;
-    stamps->count = 0;
-    OTF2_EvtReader *reader = set ? OTF2_Reader_GetEvtReader(trace->reader, ref) : NULL;
-    if (!reader) {
-        OTF2_EvtReaderCallbacks_Delete(set);
-        return ICTUS_OK;
-    }
-    (void)ictusi_register_event_stamps(set);
-    (void)OTF2_Reader_RegisterEvtCallbacks(trace->reader, reader, set, stamps);
-    const OTF2_ErrorCode code = OTF2_Reader_ReadAllLocalEvents(trace->reader, reader, &read);
-    (void)OTF2_Reader_CloseEvtReader(trace->reader, reader);
-    OTF2_EvtReaderCallbacks_Delete(set);
-    return code == OTF2_SUCCESS ? ICTUS_OK : ICTUS_ERR_CORRUPT;
-}
 
 static void add_event(struct distance *sum, uint64_t truth, uint64_t time, uint64_t origin)
 {
@@ -83,9 +63,7 @@ static int compare_location(struct comparison *c, uint32_t location, struct ictu
                                  (unsigned long long)c->traces[GOOD]->locations[location].ref);
         }
         free(c->stamps[i].list);
-        c->stamps[i] = (struct stamps){malloc((events + 1) * sizeof(uint64_t)), 0, events};
-        err = c->stamps[i].list ? read_stamps(c->traces[i], location, &c->stamps[i])
-                                : ICTUS_ERR_NOMEM;
+        err = ictusi_stamps_read(c->traces[i], location, true, &c->stamps[i]);
     }
     const uint64_t origin = c->traces[GOOD]->global_offset;
     for (uint64_t i = 0; i < c->stamps[GOOD].count && !err; i++) {

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Snapshots: what of a location's past still holds at some instants, with its events' times. */
+#include "correct/snapshots.h"
+
+#include "correct/output.h"
+#include "correct/stamps.h"
+
+#include <ictus/text.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+bool ictusi_snapshots_exist(const struct trace *trace)
+{
+    uint32_t count = 0;
+    return OTF2_Reader_GetNumberOfSnapshots(trace->reader, &count) == OTF2_SUCCESS && count > 0;
+}
+
+/* For each event of a location the time that readers show, and the one that is written. */
+static int make_times(const struct copy_job *job, uint32_t location, struct snapshot_copy *copy)
+{
+    struct stamps moved = {.list = NULL};
+    struct warp warp = {.decay = 0};
+    int err = ictusi_stamps_read(job->trace, location, true, &copy->shown);
+    err = err ? err : ictusi_stamps_read(job->trace, location, false, &moved);
+    job->clock.open(job->clock.self, location, &warp);
+    for (uint64_t i = 0; i < moved.count; i++) {
+        moved.list[i] = ictusi_warp_event(&warp, moved.list[i]);
+    }
+    copy->moved = moved.list;
+    return !err && moved.count != copy->shown.count ? ICTUS_ERR_CORRUPT : err;
+}
+
+/*
+ * What an event's time becomes; any other instant stays as far before the next event, but behind
+ * the one before: reading goes on there with the same event.
+ */
+uint64_t ictusi_snapshot_time(const struct snapshot_copy *copy, uint64_t stamp)
+{
+    const uint64_t *shown = copy->shown.list;
+    const uint64_t count = copy->shown.count;
+    uint64_t next = 0;
+    for (uint64_t high = count; next < high;) {
+        const uint64_t middle = next + (high - next) / 2;
+        if (shown[middle] < stamp) {
+            next = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (next == count) {
+        return count ? copy->moved[next - 1] + (stamp - shown[next - 1]) : stamp;
+    }
+    const uint64_t ahead = shown[next] - stamp;
+    const uint64_t gap = copy->moved[next] - (next ? copy->moved[next - 1] : 0);
+    const uint64_t room = gap ? gap - 1 : 0;
+    return copy->moved[next] - (ahead < room ? ahead : room);
+}
+
+static OTF2_CallbackCode on_unknown(OTF2_LocationRef location, OTF2_TimeStamp time, void *data,
+                                    OTF2_AttributeList *attributes)
+{
+    struct snapshot_copy *copy = data;
+    (void)location;
+    (void)time;
+    (void)attributes;
+    copy->unknown++;
+    return OTF2_CALLBACK_INTERRUPT;
+}
+
+/* Whether a location has snapshots: not all must. */
+static bool has_file(const struct trace *trace, uint64_t ref)
+{
+    char suffix[40];
+    (void)snprintf(suffix, sizeof suffix, "/%" PRIu64 ".snap", ref);
+    return ictusi_output_sibling(trace->path, suffix);
+}
+
+static int copy_records(const struct trace *trace, uint64_t ref,
+                        const OTF2_SnapReaderCallbacks *set, struct snapshot_copy *copy)
+{
+    OTF2_SnapReader *reader = OTF2_Reader_GetSnapReader(trace->reader, ref);
+    uint64_t read = 0;
+    OTF2_ErrorCode code = reader ? OTF2_SUCCESS : OTF2_ERROR_EIO;
+    if (code == OTF2_SUCCESS) {
+        code = OTF2_Reader_RegisterSnapCallbacks(trace->reader, reader, set, copy);
+    }
+    if (code == OTF2_SUCCESS) {
+        code = OTF2_Reader_ReadAllLocalSnapshots(trace->reader, reader, &read);
+    }
+    if (reader) {
+        (void)OTF2_Reader_CloseSnapReader(trace->reader, reader);
+    }
+    if (copy->unknown) {
+        return ICTUS_ERR_UNSUPPORTED;
+    }
+    if (copy->code != OTF2_SUCCESS) {
+        return ICTUS_ERR_IO;
+    }
+    return code == OTF2_SUCCESS ? ICTUS_OK : ICTUS_ERR_CORRUPT;
+}
+
+static int copy_location(const struct copy_job *job, OTF2_Archive *archive, uint32_t location,
+                         const OTF2_SnapReaderCallbacks *set)
+{
+    const struct trace *trace = job->trace;
+    const uint64_t ref = trace->locations[location].ref;
+    struct snapshot_copy copy = {.code = OTF2_SUCCESS};
+    int err = job->clock.keep_offsets ? ICTUS_OK : make_times(job, location, &copy);
+    if (!err) {
+        copy.writer = OTF2_Archive_GetSnapWriter(archive, ref);
+        err = copy.writer ? copy_records(trace, ref, set, &copy) : ICTUS_ERR_IO;
+    }
+    if (copy.writer && OTF2_Archive_CloseSnapWriter(archive, copy.writer) != OTF2_SUCCESS && !err) {
+        err = ICTUS_ERR_IO;
+    }
+    free(copy.shown.list);
+    free(copy.moved);
+    return err;
+}
+
+static int copy_locations(const struct copy_job *job, OTF2_Archive *archive)
+{
+    const struct trace *trace = job->trace;
+    OTF2_SnapReaderCallbacks *set = OTF2_SnapReaderCallbacks_New();
+    int err = set ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    if (!err && (ictusi_register_snapshot_copies(set) ||
+                 OTF2_SnapReaderCallbacks_SetUnknownCallback(set, on_unknown))) {
+        err = ICTUS_ERR_UNSUPPORTED;
+    }
+    for (uint32_t i = 0; i < trace->location_count && !err; i++) {
+        if ((!job->mine || job->mine[i]) && has_file(trace, trace->locations[i].ref)) {
+            err = copy_location(job, archive, i, set);
+        }
+    }
+    OTF2_SnapReaderCallbacks_Delete(set);
+    return err;
+}
+
+int ictusi_snapshots_copy(const struct copy_job *job, OTF2_Archive *archive, struct ictus_why *why)
+{
+    struct trace *trace = job->trace;
+    uint32_t count = 0;
+    (void)OTF2_Reader_GetNumberOfSnapshots(trace->reader, &count);
+    const bool first = !job->team || job->team->rank == 0;
+    const bool open = OTF2_Archive_OpenSnapFiles(archive) == OTF2_SUCCESS;
+    int err = open && (!first || OTF2_Archive_SetNumberOfSnapshots(archive, count) == OTF2_SUCCESS)
+                  ? ICTUS_OK
+                  : ICTUS_ERR_IO;
+    if (!err && (OTF2_Reader_OpenEvtFiles(trace->reader) != OTF2_SUCCESS ||
+                 OTF2_Reader_OpenSnapFiles(trace->reader) != OTF2_SUCCESS)) {
+        err = ICTUS_ERR_CORRUPT;
+    }
+    if (!err) {
+        err = copy_locations(job, archive);
+    }
+    (void)OTF2_Reader_CloseSnapFiles(trace->reader);
+    (void)OTF2_Reader_CloseEvtFiles(trace->reader);
+    (void)OTF2_Archive_CloseSnapFiles(archive);
+    return err && !trace->said
+               ? ictus_because(why, err, "%s: its snapshots cannot be copied: %s", trace->path,
+                               err == ICTUS_ERR_UNSUPPORTED ? "a record is of an unknown type"
+                               : err == ICTUS_ERR_CORRUPT   ? "they are damaged"
+                                                            : ictus_strerror(err))
+               : err;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The time stamps of all events of a location. */
+#ifndef ICTUS_CORRECT_STAMPS_H
+#define ICTUS_CORRECT_STAMPS_H
+
+#include "correct/copy_callbacks.h"
+#include "correct/trace.h"
+
+/*
+ * Read them, with the archive's clock offsets as OTF2's readers show them, or raw; none where there
+ * is no file. The list is the caller's to free, after errors too; the trace's event files are open.
+ * Errors: ICTUS_ERR_CORRUPT, ICTUS_ERR_NOMEM.
+ */
+int ictusi_stamps_read(const struct trace *trace, uint32_t location, bool shown,
+                       struct stamps *stamps);
+
+#endif
