@@ -13,7 +13,6 @@ struct exchange {
     struct crossings *crossings;
     struct flow *flow;
     uint32_t location; /* that the last point belongs to */
-    uint64_t changed;
 };
 
 int ictusi_crossing_list(struct crossing_list *list, const uint64_t *counts, int ranks)
@@ -99,7 +98,9 @@ static void pack(struct exchange *x, const struct crossing_list *list, int rank,
     struct crossings *c = x->crossings;
     const struct points *all = &x->flow->graph->scan->points;
     const bool clock = x->flow->mode == FLOW_CLOCK;
-    const int64_t *values = x->flow->mode == FLOW_CHECK ? x->flow->known : all->value;
+    const int64_t *values = clock                         ? all->time
+                            : x->flow->mode == FLOW_CHECK ? x->flow->known
+                                                          : all->value;
     const uint32_t *points = list->points + list->starts[rank] + round * c->piece;
     int64_t *out = c->out + c->starts[rank];
     for (int i = 0; i < c->counts[rank]; i++) {
@@ -115,7 +116,6 @@ static void take(struct exchange *x, uint32_t point, int64_t value)
     struct flow *flow = x->flow;
     struct points *all = &flow->graph->scan->points;
     if (flow->mode == FLOW_CLOCK) {
-        x->changed += all->cap[point] != value;
         all->cap[point] = value;
         return;
     }
@@ -158,17 +158,12 @@ static int run_round(struct exchange *x, uint64_t round)
     return ICTUS_OK;
 }
 
-int ictusi_crossings_exchange(struct crossings *c, struct flow *flow, uint64_t *open)
+int ictusi_crossings_exchange(struct crossings *c, struct flow *flow)
 {
     struct exchange x = {.crossings = c, .flow = flow};
     int err = ICTUS_OK;
     for (uint64_t round = 0; !err && round * c->piece < c->longest; round++) {
         err = run_round(&x, round);
-    }
-    *open = x.changed + flow->broken + flow->unsettled;
-    if (!err && flow->mode == FLOW_CLOCK &&
-        MPI_Allreduce(MPI_IN_PLACE, open, 1, MPI_UINT64_T, MPI_SUM, c->comm) != MPI_SUCCESS) {
-        err = ICTUS_ERR_MPI;
     }
     return err;
 }

@@ -36,10 +36,9 @@ void ictusi_crossings_fini(struct crossings *crossings);
 
 /*
  * Bring values across: FLOW_CHECK from the sends, which the observer is told of; FLOW_LIMIT from
- * the receives, as limits of the sends; FLOW_CLOCK from the sends into the receives' caps. There
- * *open is how many of those changed on any rank, and how many cycles were broken. Collective.
- * Errors: ICTUS_ERR_MPI.
+ * the receives, as limits of the sends; FLOW_CLOCK C(s) + mu from the sends into the receives'
+ * caps. Collective. Errors: ICTUS_ERR_MPI.
  */
-int ictusi_crossings_exchange(struct crossings *crossings, struct flow *flow, uint64_t *open);
+int ictusi_crossings_exchange(struct crossings *crossings, struct flow *flow);
 
 #endif

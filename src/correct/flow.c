@@ -5,21 +5,15 @@
  * by (1 - gamma) of the time that passes, but never so fast that two events of different input
  * stamps meet (the term with delta). So internal events need no state of their own.
  */
-#include "correct/flow.h"
+#include "correct/flow_private.h"
 
 #include <ictus/error.h>
 #include <stdlib.h>
 
-/* Nothing arrived, and nothing will: no bound. */
-#define NO_BOUND (INT64_MIN + 1)
 /* How many points may be visited before their memory is let go. */
 enum { VISITS = 1 << 21 };
-/* How many points ahead the value at the other end is asked for: about a memory's latency. */
-enum { AHEAD = 12 };
-/* Points that are sorted out at a time. */
-enum { BATCH = 256 };
-
-static int deliver(struct flow *flow, uint32_t node, const struct message *message);
+/* No point of a location has been raised. */
+#define NOWHERE UINT64_MAX
 
 static int64_t worst(const struct flow *flow)
 {
@@ -45,12 +39,28 @@ static void wake(struct flow *flow, uint32_t location)
     }
 }
 
+/* FLOW_RAISE: a value reaches a point that has one. */
+static void lift(struct flow *flow, uint32_t point, uint32_t location, int64_t value)
+{
+    struct points *points = &flow->graph->scan->points;
+    if (value > points->value[point]) {
+        points->value[point] = value;
+        flow->cursor[location] = point < flow->cursor[location] ? point : flow->cursor[location];
+        flow->far[location] = point > flow->far[location] ? point : flow->far[location];
+        wake(flow, location);
+    }
+}
+
 /* A value reaches a point: already with the delay added, or taken off. */
 static void arrive(struct flow *flow, uint32_t point, uint32_t location, int64_t value)
 {
     struct points *points = &flow->graph->scan->points;
     if (flow->mode == FLOW_LIMIT) {
         points->cap[point] = value;
+        return;
+    }
+    if (flow->mode == FLOW_RAISE) {
+        lift(flow, point, location, value);
         return;
     }
     if (flow->cursor[location] <= point) { /* else it stopped waiting: see break_cycle() */
@@ -96,7 +106,7 @@ static int fire(struct flow *flow, uint32_t node)
             continue;
         }
         const struct message message = {target, v.who, v.other, v.first, v.second};
-        const int err = deliver(flow, target, &message);
+        const int err = ictusi_flow_deliver(flow, target, &message);
         if (err) {
             return err;
         }
@@ -119,11 +129,19 @@ static void merge(const struct flow *flow, struct vnode *v, uint32_t who, int64_
     }
 }
 
-/* Bring a value to a node: a point here, a virtual node here, or any node elsewhere. */
-static int deliver(struct flow *flow, uint32_t node, const struct message *message)
+static bool is_same(const struct vnode *a, const struct vnode *b)
+{
+    return a->first == b->first && a->second == b->second && a->who == b->who &&
+           a->other == b->other;
+}
+
+int ictusi_flow_deliver(struct flow *flow, uint32_t node, const struct message *message)
 {
     if ((node & NODE_TYPE) == NODE_REMOTE) {
         const struct remote *remote = &flow->graph->remotes[node & NODE_INDEX];
+        if (flow->ahead && message->first == worst(flow)) {
+            return ICTUS_OK; /* nothing to tell, and nobody waits */
+        }
         struct message out = *message;
         out.node = remote->node;
         /* NOLINTBEGIN(clang-analyzer-core.NullDereference): remotes need a transport */
@@ -140,11 +158,15 @@ static int deliver(struct flow *flow, uint32_t node, const struct message *messa
         return ICTUS_OK;
     }
     struct vnode *v = graph_vnode(flow->graph, node);
+    const struct vnode before = *v;
     if (message->first != worst(flow)) {
         merge(flow, v, message->who, message->first);
     }
     if (message->second != worst(flow)) {
         merge(flow, v, message->other, message->second);
+    }
+    if (flow->mode == FLOW_RAISE) {
+        return is_same(v, &before) ? ICTUS_OK : fire(flow, node);
     }
     return --v->pending == 0 ? fire(flow, node) : ICTUS_OK;
 }
@@ -161,52 +183,16 @@ static int keep(struct arrivals *arrivals, const struct message *message)
         arrivals->room = room;
     }
     arrivals->list[arrivals->count++] = *message;
-    /* Any odd constants do: equal sums of different messages are a matter of 2^-64. */
-    uint64_t hash = message->node * UINT64_C(0x9e3779b97f4a7c15);
-    hash = (hash ^ (uint64_t)message->first) * UINT64_C(0xbf58476d1ce4e5b9);
-    hash = (hash ^ (hash >> 29) ^ (uint64_t)message->second) * UINT64_C(0x94d049bb133111eb);
-    hash = (hash ^ (hash >> 32) ^ message->who) * UINT64_C(0xff51afd7ed558ccd);
-    hash = (hash ^ (hash >> 31) ^ message->other) * UINT64_C(0xc4ceb9fe1a85ec53);
-    arrivals->sum += hash ^ (hash >> 30);
     return ICTUS_OK;
-}
-
-/* What this pass heard becomes what the pass before heard. */
-static void turn_page(struct flow *flow)
-{
-    const struct arrivals old = flow->heard;
-    flow->heard = flow->hearing;
-    flow->hearing = old;
-    flow->hearing.count = 0;
-    flow->hearing.sum = 0;
 }
 
 int ictusi_flow_receive(struct flow *flow, const struct message *message)
 {
-    const int err = flow->rounds || flow->mode == FLOW_CHECK ? keep(&flow->hearing, message) : 0;
-    return err || flow->rounds ? err : deliver(flow, message->node, message);
+    return flow->ahead ? keep(&flow->later, message)
+                       : ictusi_flow_deliver(flow, message->node, message);
 }
 
-/* In rounds: what the pass before heard from other ranks' virtual nodes. */
-static int deliver_heard(struct flow *flow)
-{
-    int err = ICTUS_OK;
-    for (uint64_t i = 0; i < flow->heard.count && !err; i++) {
-        err = deliver(flow, flow->heard.list[i].node, &flow->heard.list[i]);
-    }
-    return err;
-}
-
-void ictusi_flow_fini(struct flow *flow)
-{
-    free(flow->heard.list);
-    free(flow->hearing.list);
-    flow->heard = (struct arrivals){.list = NULL};
-    flow->hearing = (struct arrivals){.list = NULL};
-}
-
-/* A pair's first event is done: tell the second. */
-static int push(struct flow *flow, uint32_t location, uint64_t i, int64_t value)
+int ictusi_flow_push(struct flow *flow, uint32_t location, uint64_t i, int64_t value)
 {
     const struct points *points = &flow->graph->scan->points;
     const uint32_t link = points->link[i];
@@ -215,13 +201,14 @@ static int push(struct flow *flow, uint32_t location, uint64_t i, int64_t value)
         return ICTUS_OK;
     }
     if ((link & NODE_TYPE) == NODE_VIRTUAL) {
-        return deliver(flow, link, &message);
+        return ictusi_flow_deliver(flow, link, &message);
     }
-    if (flow->mode == FLOW_CLOCK) {
+    if (flow->mode != FLOW_CHECK) {
         message.first += latency_of(flow->latency, location, points->peer[i]);
     }
     if ((link & NODE_TYPE) == NODE_REMOTE) {
-        return flow->rounds ? ICTUS_OK : deliver(flow, link, &message);
+        const bool known = flow->ahead && value == points->time[i]; /* see run_clock() */
+        return known ? ICTUS_OK : ictusi_flow_deliver(flow, link, &message);
     }
     arrive(flow, link, points->peer[i], message.first);
     return ICTUS_OK;
@@ -250,7 +237,7 @@ static int64_t received_at(const struct flow *flow, const struct points *points,
         return NO_BOUND;
     }
     const bool remote = (points->link[i] & NODE_TYPE) == NODE_REMOTE;
-    return remote && flow->rounds ? points->cap[i] : points->value[i];
+    return remote && flow->ahead ? points->cap[i] : points->value[i];
 }
 
 /* Have the value at the other end of a point further on at hand when it is needed. */
@@ -283,7 +270,7 @@ static int advance_clock(struct flow *flow, uint32_t location)
         points->value[i] = received > own ? received : own;
         flow->visited++;
         if (points->kind[i] & POINT_OUT) {
-            err = push(flow, location, i, points->value[i]);
+            err = ictusi_flow_push(flow, location, i, points->value[i]);
         }
     }
     flow->cursor[location] = end;
@@ -291,97 +278,30 @@ static int advance_clock(struct flow *flow, uint32_t location)
     return err;
 }
 
-/* Some of a location's points, sorted out: who is at the other end. */
-struct batch {
-    uint32_t pairs[BATCH]; /* a point of this rank */
-    uint32_t nodes[BATCH]; /* a virtual node */
-    uint32_t pair_count, node_count;
-};
-
-/*
- * The points in [from, to) on one side (POINT_IN or POINT_OUT) of pairs, and on one of nodes.
- * Without branches: who is where is as good as random, and a processor guesses half of that wrong.
- */
-static void sort_out(const struct points *points, uint64_t from, uint64_t to,
-                     const uint8_t sides[2], struct batch *batch)
+/* FLOW_RAISE: from the first point raised on, as far as that changes anything. */
+static int advance_raise(struct flow *flow, uint32_t location)
 {
-    batch->pair_count = 0;
-    batch->node_count = 0;
-    for (uint64_t i = from; i < to; i++) {
-        const uint32_t link = points->link[i];
-        const uint8_t kind = points->kind[i];
-        batch->pairs[batch->pair_count] = (uint32_t)i;
-        batch->pair_count += ((kind & sides[0]) != 0) & !(link & NODE_VIRTUAL);
-        batch->nodes[batch->node_count] = (uint32_t)i;
-        batch->node_count += ((kind & sides[1]) != 0) & ((link & NODE_TYPE) == NODE_VIRTUAL);
-    }
-}
-
-/* Have the value at the other end of a pair further on at hand when it is needed. */
-static inline void fetch_pair(const struct points *points, const int64_t *values,
-                              const struct batch *batch, uint32_t i)
-{
-    if (i + AHEAD < batch->pair_count) {
-        __builtin_prefetch(&values[points->link[batch->pairs[i + AHEAD]]]);
-    }
-}
-
-/*
- * Counting. Pairs within this rank are looked at from their second events, which come in order:
- * only the first one's value lies elsewhere. Those between ranks have been exchanged.
- */
-static int advance_check(struct flow *flow, uint32_t location)
-{
-    static const uint8_t sides[] = {POINT_IN, POINT_OUT};
-    const struct points *points = &flow->graph->scan->points;
-    const int64_t *known = flow->known;
-    const uint64_t first = flow->graph->scan->first[location];
-    const uint64_t end = flow->graph->scan->first[location + 1];
-    struct batch batch;
-    int err = ICTUS_OK;
-    for (uint64_t i = first; i < end && !err; i += BATCH) {
-        sort_out(points, i, end - i < BATCH ? end : i + BATCH, sides, &batch);
-        for (uint32_t k = 0; k < batch.pair_count; k++) {
-            const uint32_t point = batch.pairs[k];
-            fetch_pair(points, known, &batch, k);
-            flow->observer->pair(flow->observer, point, points->peer[point], location,
-                                 known[point] - known[points->link[point]]);
-        }
-        for (uint32_t k = 0; k < batch.node_count && !err; k++) {
-            err = push(flow, location, batch.nodes[k], known[batch.nodes[k]]);
-        }
-    }
-    flow->visited += end - first;
-    flow->unfinished--;
-    return err;
-}
-
-/* Limits within this rank: all values are known, no waiting. */
-static int advance_limit(struct flow *flow, uint32_t location)
-{
-    static const uint8_t sides[] = {POINT_OUT, POINT_IN};
     struct points *points = &flow->graph->scan->points;
     const uint64_t first = flow->graph->scan->first[location];
     const uint64_t end = flow->graph->scan->first[location + 1];
-    struct batch batch;
+    const uint64_t from = flow->cursor[location];
+    const uint64_t far = flow->far[location];
+    uint64_t i = from + 1; /* who receives does not send */
     int err = ICTUS_OK;
-    for (uint64_t i = first; i < end && !err; i += BATCH) {
-        sort_out(points, i, end - i < BATCH ? end : i + BATCH, sides, &batch);
-        for (uint32_t k = 0; k < batch.pair_count; k++) {
-            const uint32_t point = batch.pairs[k];
-            fetch_pair(points, points->value, &batch, k);
-            points->cap[point] = points->value[points->link[point]] -
-                                 latency_of(flow->latency, location, points->peer[point]);
-        }
-        for (uint32_t k = 0; k < batch.node_count && !err; k++) {
-            const uint32_t point = batch.nodes[k];
-            const struct message message = {points->link[point], location, TRACE_NONE,
-                                            points->value[point], INT64_MAX};
-            err = deliver(flow, message.node, &message);
+    flow->cursor[location] = NOWHERE;
+    flow->far[location] = 0;
+    flow->blocked[location] = true;
+    for (; i < end && !err; i++) {
+        const int64_t own = own_value(flow, i, first);
+        if (own > points->value[i]) {
+            points->value[i] = own;
+            err = points->kind[i] & POINT_OUT ? ictusi_flow_push(flow, location, i, own) : ICTUS_OK;
+        } else if (i > far) {
+            break;
         }
     }
-    flow->visited += end - first;
-    flow->unfinished--;
+    flow->walked += i - from;
+    flow->visited += i - from;
     return err;
 }
 
@@ -408,17 +328,27 @@ static int break_cycle(struct flow *flow)
     return err;
 }
 
+/* FLOW_RAISE: what was walked again has cost more than waiting for each other's messages would. */
+static bool is_worn_out(const struct flow *flow)
+{
+    return flow->mode == FLOW_RAISE && flow->walked > 4 * flow->graph->scan->points.count;
+}
+
 static int work(struct flow *flow)
 {
     int err = ICTUS_OK;
     while (flow->ready_count && !err) {
         const uint32_t location = flow->ready[--flow->ready_count];
         err = flow->mode == FLOW_CLOCK   ? advance_clock(flow, location)
-              : flow->mode == FLOW_CHECK ? advance_check(flow, location)
-                                         : advance_limit(flow, location);
+              : flow->mode == FLOW_RAISE ? advance_raise(flow, location)
+              : flow->mode == FLOW_CHECK ? ictusi_flow_check(flow, location)
+                                         : ictusi_flow_limit(flow, location);
         if (flow->visited > VISITS) {
             flow->visited = 0;
             ictusi_points_relax(&flow->graph->scan->points);
+        }
+        if (is_worn_out(flow)) {
+            flow->ready_count = 0;
         }
         if (!err && flow->transport) {
             err = flow->transport->poll(flow->transport, flow);
@@ -427,23 +357,34 @@ static int work(struct flow *flow)
     return err;
 }
 
+/* How many messages a node waits for. */
+static uint32_t awaited(const struct flow *flow, uint32_t node)
+{
+    const struct vnode *v = graph_vnode(flow->graph, node);
+    uint32_t count = flow->mode == FLOW_LIMIT ? v->out_count : v->in_count;
+    for (uint32_t i = 0; flow->ahead && i < v->in_count; i++) {
+        count -= (ictusi_graph_in(flow->graph, node)[i] & NODE_TYPE) == NODE_REMOTE;
+    }
+    return count;
+}
+
 static int start_nodes(struct flow *flow)
 {
     struct graph *graph = flow->graph;
-    const bool back = flow->mode == FLOW_LIMIT;
     for (uint64_t i = 0; i < graph->vnode_count; i++) {
         struct vnode *v = &graph->vnodes[i];
         v->first = worst(flow);
         v->second = worst(flow);
         v->who = TRACE_NONE;
         v->other = TRACE_NONE;
-        v->pending = back ? v->out_count : v->in_count;
+        v->pending = awaited(flow, NODE_VIRTUAL | (uint32_t)i);
     }
     int err = ICTUS_OK;
     for (uint64_t i = 0; i < graph->vnode_count && !err; i++) {
         const struct vnode *v = &graph->vnodes[i];
-        if ((back ? v->out_count : v->in_count) == 0 && v->in_count + v->out_count > 0) {
-            err = fire(flow, NODE_VIRTUAL | (uint32_t)i);
+        const uint32_t node = NODE_VIRTUAL | (uint32_t)i;
+        if (v->in_count + v->out_count > 0 && awaited(flow, node) == 0) {
+            err = fire(flow, node);
         }
     }
     return err;
@@ -475,16 +416,10 @@ static int start(struct flow *flow)
     return start_nodes(flow);
 }
 
-static int run(struct flow *flow)
+/* Until nothing is left to do, and nothing under way. */
+static int circulate(struct flow *flow)
 {
-    uint64_t open = 0;
-    int err = start(flow);
-    if (!err && flow->transport && flow->mode != FLOW_CLOCK) {
-        err = flow->transport->exchange(flow->transport, flow, &open);
-    }
-    if (!err && flow->rounds) {
-        err = deliver_heard(flow);
-    }
+    int err = ICTUS_OK;
     while (!err) {
         bool quiet = true;
         bool finished = flow->unfinished == 0;
@@ -508,38 +443,80 @@ static int run(struct flow *flow)
     return err;
 }
 
+static int run(struct flow *flow)
+{
+    int err = start(flow);
+    if (!err && flow->transport && flow->mode != FLOW_CLOCK) {
+        err = flow->transport->exchange(flow->transport, flow);
+    }
+    return err ? err : circulate(flow);
+}
+
+/* What other ranks told since the last wave, and all that follows from it here. */
+static int wave(struct flow *flow)
+{
+    const struct arrivals now = flow->later;
+    int err = ICTUS_OK;
+    flow->later = (struct arrivals){.list = NULL};
+    for (uint64_t i = 0; i < now.count && !err; i++) {
+        err = ictusi_flow_deliver(flow, now.list[i].node, &now.list[i]);
+    }
+    free(now.list);
+    return err ? err : circulate(flow);
+}
+
+/* Wave by wave until nobody has news: *settled. Else the ranks have to wait for each other. */
+static int run_waves(struct flow *flow, bool *settled)
+{
+    enum { WAVES = 64 };
+    const uint64_t hopeless = UINT64_C(1) << 48;
+    const uint64_t n = flow->graph->scan->trace->location_count;
+    int err = ICTUS_OK;
+    flow->mode = FLOW_RAISE;
+    flow->walked = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        flow->cursor[i] = NOWHERE;
+        flow->far[i] = 0;
+        flow->blocked[i] = true;
+    }
+    *settled = false;
+    for (int i = 0; i < WAVES && !err && !*settled; i++) {
+        uint64_t news = flow->broken || is_worn_out(flow) ? hopeless : flow->later.count;
+        err = flow->transport->sum(flow->transport, &news);
+        *settled = news == 0;
+        if (news >= hopeless) {
+            break;
+        }
+        err = err || *settled ? err : wave(flow);
+    }
+    flow->mode = FLOW_CLOCK;
+    return err;
+}
+
 /*
  * The clock over several ranks. Waiting for each message between them costs its latency, one after
- * the other; so all are given what is known (first C(s) + mu, and for collectives what the last
- * look at all pairs heard from other ranks), and the pass is repeated with what it found until
- * nothing changes. Without cycles there is one solution, whatever the passes begin with.
- * Corrections seldom pass on over more than a few locations; where they do, and where
- * there are cycles, the ranks wait for each other's messages after all.
+ * the other; so all go ahead with what is known of other ranks, C(s) + mu at receives and nothing
+ * in collectives, which is never too much. Where a rank then finds more, it tells; values are
+ * raised, which may be news for others, until nobody has any: values only ever rise, and without
+ * cycles there is one solution. Corrections seldom pass on over more than a few locations; where
+ * they do, and where there are cycles, the ranks wait for each other's messages after all.
  */
 static int run_clock(struct flow *flow)
 {
-    enum { ROUNDS = 16 };
-    struct points *points = &flow->graph->scan->points;
-    uint64_t open = 1;
+    bool settled = false;
     flow->broken = 0;
-    flow->rounds = true;
-    for (uint64_t i = 0; i < points->count; i++) {
-        points->value[i] = points->time[i];
+    flow->ahead = true;
+    int err = flow->transport->exchange(flow->transport, flow);
+    err = err ? err : run(flow);
+    err = err ? err : run_waves(flow, &settled);
+    flow->ahead = false;
+    free(flow->later.list);
+    flow->later = (struct arrivals){.list = NULL};
+    if (err || settled) {
+        return err;
     }
-    int err = flow->transport->exchange(flow->transport, flow, &open);
-    open = 1; /* a rank without crossings has its pass to do as well */
-    for (int round = 0; round < ROUNDS && open && !err; round++) {
-        flow->broken = 0;
-        err = run(flow);
-        flow->unsettled =
-            flow->heard.count != flow->hearing.count || flow->heard.sum != flow->hearing.sum;
-        turn_page(flow);
-        err = err ? err : flow->transport->exchange(flow->transport, flow, &open);
-    }
-    flow->rounds = false;
-    flow->unsettled = 0;
-    flow->broken = open ? 0 : flow->broken;
-    return err || !open ? err : run(flow);
+    flow->broken = 0;
+    return run(flow);
 }
 
 int ictusi_flow_run(struct flow *flow, enum flow_mode mode)
@@ -547,19 +524,20 @@ int ictusi_flow_run(struct flow *flow, enum flow_mode mode)
     const uint64_t n = flow->graph->scan->trace->location_count + 1;
     flow->mode = mode;
     flow->cursor = calloc(n, sizeof *flow->cursor);
+    flow->far = calloc(n, sizeof *flow->far);
     flow->blocked = calloc(n, sizeof *flow->blocked);
     flow->ready = calloc(n, sizeof *flow->ready);
-    int err = flow->cursor && flow->blocked && flow->ready ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    const bool enough = flow->cursor && flow->far && flow->blocked && flow->ready;
+    int err = enough ? ICTUS_OK : ICTUS_ERR_NOMEM;
     if (!err) {
         err = flow->transport && mode == FLOW_CLOCK ? run_clock(flow) : run(flow);
     }
-    if (mode == FLOW_CHECK) {
-        turn_page(flow); /* the first values that a pass in rounds takes for granted */
-    }
     free(flow->cursor);
+    free(flow->far);
     free(flow->blocked);
     free(flow->ready);
     flow->cursor = NULL;
+    flow->far = NULL;
     flow->blocked = NULL;
     flow->ready = NULL;
     return err;

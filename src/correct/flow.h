@@ -31,12 +31,15 @@ struct transport {
     int (*idle)(struct transport *transport, struct flow *flow, bool through, bool *quiet,
                 bool *finished);
     /* All messages between ranks at once: see crossing.h. Collective. */
-    int (*exchange)(struct transport *transport, struct flow *flow, uint64_t *open);
+    int (*exchange)(struct transport *transport, struct flow *flow);
+    /* Over all ranks. Collective. */
+    int (*sum)(struct transport *transport, uint64_t *value);
     /* The least (time, location) over all ranks; who has none gives INT64_MAX. */
     int (*least)(struct transport *transport, int64_t *time, uint32_t *location);
 };
 
-enum flow_mode { FLOW_CLOCK, FLOW_CHECK, FLOW_LIMIT };
+/* FLOW_RAISE is a part of FLOW_CLOCK over several ranks, and not for callers. */
+enum flow_mode { FLOW_CLOCK, FLOW_RAISE, FLOW_CHECK, FLOW_LIMIT };
 
 /* Told about each pair in FLOW_CHECK: its second point, the locations, and how long it took. */
 struct observer {
@@ -44,11 +47,10 @@ struct observer {
                  int64_t delay);
 };
 
-/* Messages from other ranks to virtual nodes, kept for the next pass. */
+/* Messages from other ranks that wait for the next wave. */
 struct arrivals {
     struct message *list;
     uint64_t count, room;
-    uint64_t sum; /* of a hash of each: the order of arrival is not the same twice */
 };
 
 struct flow {
@@ -61,12 +63,13 @@ struct flow {
     uint64_t broken;      /* dependencies given up because they were cyclic */
 
     enum flow_mode mode;
-    bool rounds; /* FLOW_CLOCK: what other ranks have to say was said in the pass before */
-    struct arrivals heard, hearing; /* in the pass before, and in this one */
-    uint64_t unsettled;             /* this pass heard something else than the one before */
-    uint64_t *cursor;               /* by location: the next point */
-    bool *blocked;
-    uint32_t *ready; /* locations that can go on */
+    bool ahead;            /* FLOW_CLOCK: what other ranks find is told after this wave */
+    struct arrivals later; /* what they have told */
+    uint64_t walked;       /* points that were looked at again because of it */
+    uint64_t *cursor;      /* by location: the next point; FLOW_RAISE: the first one raised */
+    uint64_t *far;         /* by location: FLOW_RAISE: the last one raised */
+    bool *blocked;         /* nothing to do before something arrives */
+    uint32_t *ready;       /* locations that can go on */
     uint64_t ready_count;
     uint64_t unfinished;
     uint64_t visited;
@@ -74,9 +77,6 @@ struct flow {
 
 /* Run one mode to its end. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_MPI. */
 int ictusi_flow_run(struct flow *flow, enum flow_mode mode);
-
-/* Release what passes keep for each other. */
-void ictusi_flow_fini(struct flow *flow);
 
 /* A message from another rank. */
 int ictusi_flow_receive(struct flow *flow, const struct message *message);

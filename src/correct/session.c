@@ -124,7 +124,6 @@ int ictusi_session_open(struct session *s, const char *path, struct team *team,
 
 void ictusi_session_close(struct session *s)
 {
-    ictusi_flow_fini(&s->flow);
     ictusi_graph_fini(&s->graph);
     ictusi_scan_fini(&s->scan);
     if (s->trace) {

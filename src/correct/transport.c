@@ -204,9 +204,15 @@ static int idle(struct transport *transport, struct flow *flow, bool through, bo
     return ICTUS_OK;
 }
 
-static int exchange(struct transport *transport, struct flow *flow, uint64_t *open)
+static int exchange(struct transport *transport, struct flow *flow)
 {
-    return ictusi_crossings_exchange(&self(transport)->crossings, flow, open);
+    return ictusi_crossings_exchange(&self(transport)->crossings, flow);
+}
+
+static int sum(struct transport *transport, uint64_t *value)
+{
+    return checked(
+        MPI_Allreduce(MPI_IN_PLACE, value, 1, MPI_UINT64_T, MPI_SUM, self(transport)->comm));
 }
 
 static int least(struct transport *transport, int64_t *time, uint32_t *location)
@@ -228,9 +234,10 @@ static int least(struct transport *transport, int64_t *time, uint32_t *location)
 
 int ictusi_transport_init(struct mpi_transport *t, MPI_Comm comm)
 {
-    *t = (struct mpi_transport){.transport = {send_message, poll_messages, idle, exchange, least},
-                                .comm = comm,
-                                .round = MPI_REQUEST_NULL};
+    *t = (struct mpi_transport){
+        .transport = {send_message, poll_messages, idle, exchange, sum, least},
+        .comm = comm,
+        .round = MPI_REQUEST_NULL};
     MPI_Comm_rank(comm, &t->rank);
     MPI_Comm_size(comm, &t->size);
     t->open = calloc((uint32_t)t->size + 1UL, sizeof(struct bundle *));
