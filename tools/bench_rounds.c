@@ -17,8 +17,7 @@
 
 enum {
     ROUND_LEAST = 50, /* repetitions below which a round is not worth its warm-up */
-    CHAPTER_MOST = 1024,
-    WIDTH_LEAST = 100 /* repetitions from which the width of an interval ends an experiment */
+    CHAPTER_MOST = 1024
 };
 
 /* Shortest time that a round may be given: 0 would be no limit. */
@@ -85,17 +84,6 @@ static int add(struct ictus_bench_result *sum, const struct ictus_bench_result *
     return err;
 }
 
-/* Rank 0: whether the experiment's median is known well enough. */
-static bool narrow_enough(const struct study *study, const struct cell *cell)
-{
-    struct ictus_summary s;
-    const double width = study->options->width;
-    const double *values = cell->sum.samples_s[ictus_scheme_reduction(study->options->scheme)];
-    return width > 0.0 && cell->sum.n >= WIDTH_LEAST &&
-           !ictus_summarize_series(values, (size_t)cell->sum.n, &s) &&
-           s.ci95_high - s.ci95_low <= width * s.median;
-}
-
 /* What is left of the experiment's repetitions and time, shared among the rounds to come. */
 static struct ictus_bench_plan part_of(const struct chapter *chapter, const struct cell *cell,
                                        int round)
@@ -117,9 +105,11 @@ static struct ictus_bench_plan part_of(const struct chapter *chapter, const stru
 static void settle(const struct chapter *chapter, struct cell *cell, double took_s)
 {
     const struct bench_options *o = chapter->study->options;
+    const double *values = cell->sum.samples_s[ictus_scheme_reduction(o->scheme)];
     cell->spent_s += took_s;
     double words[2] = {cell->spent_s, 0.0};
-    words[1] = cell->sum.n >= o->repetitions || narrow_enough(chapter->study, cell) ||
+    words[1] = cell->sum.n >= o->repetitions ||
+               ictus_median_settled(values, (size_t)cell->sum.n, o->width) ||
                (o->max_time_s > 0.0 && cell->spent_s >= o->max_time_s);
     MPI_Bcast(words, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     cell->spent_s = words[0];

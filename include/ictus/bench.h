@@ -107,7 +107,7 @@ struct ictus_bench_plan {
     int64_t repetitions;  /**< valid ones wanted */
     int64_t warmup;       /**< untimed calls before */
     double max_time_s;    /**< stop after this even with fewer repetitions; 0: no limit */
-    double width;         /**< stop when the median's interval is narrower than this part; 0: off */
+    double width;         /**< stop at ictus_median_settled() by this part of it; 0: off */
     int keep_ranks;       /**< keep every process's times as well */
     int64_t first;        /**< repetitions made before: where roots, buffers, arrivals go on */
 };
@@ -193,6 +193,16 @@ ICTUS_API int ictus_summarize(const double *values, size_t n, struct ictus_summa
  * @return as ictus_summarize()
  */
 ICTUS_API int ictus_summarize_series(const double *values, size_t n, struct ictus_summary *summary);
+
+/**
+ * Whether values in the order of measurement settle their median: there are 100 or more, enough to
+ * see a drift by, and the median's interval is no wider than a part of the median. Local.
+ * @param values seconds
+ * @param n      how many
+ * @param width  the part, such as 0.01; 0 and less is never reached
+ * @return 1 or 0
+ */
+ICTUS_API int ictus_median_settled(const double *values, size_t n, double width);
 
 ICTUS_END
 

@@ -25,8 +25,6 @@ enum {
 
 /* A batch should not take longer than this, so that time limits hold. */
 #define BATCH_TIME_S 0.1
-/* Below this many repetitions no interval is narrow enough to stop for. */
-#define WIDTH_MIN_SAMPLES 30
 
 static int build(struct ictus_bench *bench, MPI_Comm comm, const char *scheme, const char *clock,
                  struct ictus_why *why)
@@ -111,18 +109,6 @@ static double elapsed_s(const struct experiment *e)
     return 1e-9 * (double)(ictusi_source_read(e->bench->clock->source) - e->began);
 }
 
-/* Rank 0: is the interval of the median narrow enough? */
-static bool narrow_enough(const struct experiment *e)
-{
-    const double *values = e->all.values[e->bench->scheme->ops->reduction];
-    struct ictus_summary summary;
-    if (e->plan->width <= 0.0 || e->all.n < WIDTH_MIN_SAMPLES ||
-        ictus_summarize_series(values, (size_t)e->all.n, &summary)) {
-        return false;
-    }
-    return summary.ci95_high - summary.ci95_low <= e->plan->width * summary.median;
-}
-
 /* How many repetitions next, 0 to stop; decided by rank 0 for all. */
 static int next_batch(struct experiment *e, int64_t *n)
 {
@@ -137,7 +123,9 @@ static int next_batch(struct experiment *e, int64_t *n)
             e->repetition_s > 0.0 ? (int64_t)(BATCH_TIME_S / e->repetition_s) + 1 : BATCH_FIRST;
         left = left < affordable ? left : affordable;
         left = left < BATCH_MAX ? left : BATCH_MAX;
-        if (out_of_time || hopeless || narrow_enough(e)) {
+        const double *values = e->all.values[e->bench->scheme->ops->reduction];
+        if (out_of_time || hopeless ||
+            ictus_median_settled(values, (size_t)e->all.n, plan->width)) {
             left = 0;
         }
     }

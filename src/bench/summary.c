@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Below this many values the batch means of a drift say nothing. */
+enum { SETTLED_LEAST = 100 };
+
 static void fill(const double *sorted, size_t n, struct ictus_summary *s)
 {
     s->n = n;
@@ -51,4 +54,11 @@ int ictus_summarize(const double *values, size_t n, struct ictus_summary *summar
 int ictus_summarize_series(const double *values, size_t n, struct ictus_summary *summary)
 {
     return summarize(values, n, 1, summary);
+}
+
+int ictus_median_settled(const double *values, size_t n, double width)
+{
+    struct ictus_summary s;
+    return width > 0.0 && n >= SETTLED_LEAST && !ictus_summarize_series(values, n, &s) &&
+           s.ci95_high - s.ci95_low <= width * s.median;
 }
