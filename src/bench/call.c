@@ -49,13 +49,19 @@ static int allocate(void **buffer, uint64_t bytes)
     return ICTUS_OK;
 }
 
-/* What would hang is refused before it is called. */
-static int check_defects(const struct operation *operation, int size, struct ictus_why *why)
+/* What would hang or crash is refused before it is called. */
+static int check_defects(const struct operation *operation, const struct ictus_bench_plan *plan,
+                         int size, struct ictus_why *why)
 {
     char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
+    const struct defect_use use = {
+        .operation = operation->name,
+        .processes = size,
+        .in_place_beyond_0 = plan->in_place && (plan->root != 0 || plan->rotate_root),
+    };
     MPI_Get_library_version(library, &length);
-    const char *defect = ictusi_defect(library, operation->name, size);
+    const char *defect = ictusi_defect(library, &use);
     return defect ? ictus_because(why, ICTUS_ERR_UNSUPPORTED, "%s: %s", operation->name, defect)
                   : ICTUS_OK;
 }
@@ -115,7 +121,7 @@ static int check_plan(const struct operation *operation, const struct ictus_benc
     if (operation->shape == SHAPE_PING_PONG && size < 2) {
         return ictus_because(why, ICTUS_ERR_ARG, "%s needs two processes", operation->name);
     }
-    return check_defects(operation, size, why);
+    return check_defects(operation, plan, size, why);
 }
 
 /* An int counts the elements where it can; beyond, MPI-4's calls do where the library has them. */

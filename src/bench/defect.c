@@ -6,27 +6,33 @@
  */
 #include "bench/defect.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+
+enum when { ALWAYS, POWER_OF_TWO_PROCESSES, IN_PLACE_BEYOND_0 };
 
 struct defect {
     const char *operation;
     const char *library; /* the words before the version number */
     int mended;          /* the first version without it, as VERSION() */
-    bool powers_of_two;  /* only on such numbers of processes */
+    enum when when;
     const char *words;
 };
 
 #define VERSION(major, minor, patch) (((major)*100 + (minor)) * 100 + (patch))
 
-/* Both keep the state of their last run: github.com/pmodels/mpich, pull requests 7550 and 6425. */
+/*
+ * The first two keep the state of their last run: github.com/pmodels/mpich, pull requests 7550 and
+ * 6425. The third reads at the address of MPI_IN_PLACE: issue 6540.
+ */
 static const struct defect defects[] = {
-    {"scatter_init", "MPICH Version:", VERSION(5, 0, 0), false,
+    {"scatter_init", "MPICH Version:", VERSION(5, 0, 0), ALWAYS,
      "in MPICH before 5.0 it hangs or reads foreign memory when it is started again"},
-    {"allgather_init", "MPICH Version:", VERSION(4, 1, 2), true,
+    {"allgather_init", "MPICH Version:", VERSION(4, 1, 2), POWER_OF_TWO_PROCESSES,
      "in MPICH before 4.1.2 it reads foreign memory when it is started again"},
+    {"reduce", "MPICH Version:", VERSION(4, 1, 2), IN_PLACE_BEYOND_0,
+     "in MPICH before 4.1.2 it crashes in place at a root that is not rank 0"},
 };
 
 static int version_of(const char *text)
@@ -38,14 +44,24 @@ static int version_of(const char *text)
     return VERSION(major, minor, patch);
 }
 
-const char *ictusi_defect(const char *library, const char *operation, int processes)
+static bool applies(enum when when, const struct defect_use *use)
 {
-    const bool power_of_two = (processes & (processes - 1)) == 0;
-    for (size_t i = 0; processes > 1 && i < sizeof(defects) / sizeof(defects[0]); i++) {
+    switch (when) {
+    case POWER_OF_TWO_PROCESSES:
+        return (use->processes & (use->processes - 1)) == 0;
+    case IN_PLACE_BEYOND_0:
+        return use->in_place_beyond_0;
+    default:
+        return true;
+    }
+}
+
+const char *ictusi_defect(const char *library, const struct defect_use *use)
+{
+    for (size_t i = 0; use->processes > 1 && i < sizeof(defects) / sizeof(defects[0]); i++) {
         const struct defect *d = &defects[i];
         const char *version = strstr(library, d->library);
-        if (version && strcmp(operation, d->operation) == 0 &&
-            (power_of_two || !d->powers_of_two) &&
+        if (version && strcmp(use->operation, d->operation) == 0 && applies(d->when, use) &&
             version_of(version + strlen(d->library)) < d->mended) {
             return d->words;
         }
