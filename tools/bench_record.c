@@ -2,8 +2,11 @@
 /* The result objects of `ictus bench`: type "measurement". */
 #include "bench_study.h"
 
+#include "experiments.h"
 #include "progress.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct ictus_column study_columns[] = {{"operation", "operation", ICTUS_COLUMN_TEXT},
@@ -26,8 +29,6 @@ enum { FEW_SAMPLES = 10 };
 #define MANY_OUTLIERS 0.10
 /* So many times fewer independent values than samples are a machine that changed its state. */
 #define DRIFTING 3.0
-
-static const char cut_short[] = "interrupted before all repetitions were made";
 
 static json_t *raw_samples(const double *values, int64_t n)
 {
@@ -58,12 +59,13 @@ static bool drifts(const struct ictus_summary *s)
 }
 
 /* What a reader should know before believing the number. */
-static json_t *warnings(const struct study *study, const struct ictus_summary *s,
-                        const struct ictus_bench_result *result)
+static json_t *warnings(const struct ictus_summary *s, const struct ictus_bench_result *result,
+                        bool interrupted)
 {
     json_t *list = json_array();
-    if (study->cut_short && (int64_t)s->n < study->options->repetitions) {
-        (void)json_array_append_new(list, json_string(cut_short));
+    if (interrupted) {
+        (void)json_array_append_new(list,
+                                    json_string("interrupted before all repetitions were made"));
     }
     if (s->n < FEW_SAMPLES) {
         (void)json_array_append_new(list, json_string("few samples"));
@@ -102,6 +104,40 @@ static const char *algorithm_name(const struct study *study, const struct study_
     return e->algorithm < 0 ? ICTUS_ALGORITHM_DEFAULT : study->algorithms[e->algorithm].name;
 }
 
+/* null where the operation has no such thing: every row of a CSV has the same columns. */
+static void set_text(json_t *object, const char *name, bool applies, const char *text)
+{
+    (void)json_object_set_new(object, name, applies ? json_string(text) : json_null());
+}
+
+/* How the experiment differs from the plain one, where it does: as text, which tells them apart. */
+static void set_conditions(json_t *object, const struct study *study,
+                           const struct study_experiment *e)
+{
+    const struct bench_options *o = study->options;
+    const struct ictus_operation_info *op = &study->ops[e->op];
+    if (strcmp(o->arrival, "together") != 0) {
+        set_text(object, "arrival", true, o->arrival);
+    }
+    if (o->in_place) {
+        set_text(object, "in_place", true, "yes");
+    }
+    if (o->rotate_root) {
+        set_text(object, "roots", op->rooted, "rotated");
+    }
+    if (o->cold) {
+        set_text(object, "caches", op->has_data, "cold");
+    }
+    if (o->buffers > 1) {
+        char text[32];
+        (void)snprintf(text, sizeof(text), "%lld in turn", (long long)o->buffers);
+        set_text(object, "buffers", op->has_data, text);
+    }
+    if (o->placement != PLACE_PACKED) {
+        set_text(object, "placement", true, group_placements[o->placement]);
+    }
+}
+
 /* The variables of the experiment: what --resume and ictus compare match by. */
 static json_t *variables(const struct study *study, const struct study_experiment *e)
 {
@@ -111,17 +147,11 @@ static json_t *variables(const struct study *study, const struct study_experimen
         json_pack("{s:s, s:s, s:s, s:I, s:i, s:s}", "type", "measurement", "operation", op->name,
                   "algorithm", algorithm_name(study, e), "bytes", (json_int_t)e->bytes, "processes",
                   study->groups[e->group].processes, "scheme", o->scheme);
-    if (object && op->has_data) {
-        (void)json_object_set_new(object, "datatype", json_string(o->datatype));
-    }
-    if (object && op->reduces) {
-        (void)json_object_set_new(object, "op", json_string(o->reduce));
-    }
-    if (object && op->rooted) {
-        (void)json_object_set_new(object, "root", json_integer(o->root));
-    }
-    if (object && strcmp(o->arrival, "together") != 0) {
-        (void)json_object_set_new(object, "arrival", json_string(o->arrival));
+    if (object) {
+        set_text(object, "datatype", op->has_data, o->datatype);
+        set_text(object, "op", op->reduces, o->reduce);
+        (void)json_object_set_new(object, "root", op->rooted ? json_integer(o->root) : json_null());
+        set_conditions(object, study, e);
     }
     return object;
 }
@@ -134,6 +164,7 @@ static json_t *measurement(struct study *study, const struct study_experiment *e
     if (ictus_summarize_series(values, (size_t)result->n, &s)) {
         return NULL;
     }
+    const bool interrupted = study->cut_short && result->n < study->options->repetitions;
     study->written++;
     study->drifting += drifts(&s);
     json_t *object = variables(study, e);
@@ -146,7 +177,8 @@ static json_t *measurement(struct study *study, const struct study_experiment *e
     (void)json_object_set_new(object, "reduction", json_string(ictus_reduction_names[reduction]));
     (void)json_object_update(object, numbers);
     json_decref(numbers);
-    (void)json_object_set_new(object, "warnings", warnings(study, &s, result));
+    (void)json_object_set_new(object, "interrupted", json_boolean(interrupted));
+    (void)json_object_set_new(object, "warnings", warnings(&s, result, interrupted));
     if (study->options->raw) {
         (void)json_object_set_new(object, "raw_s", raw_samples(values, result->n));
     }
@@ -158,47 +190,40 @@ static json_t *measurement(struct study *study, const struct study_experiment *e
     return object;
 }
 
-/* An interrupted experiment is measured again. */
-static bool was_cut_short(const json_t *object)
+int study_know(struct study *study, const json_t *objects)
 {
-    const char *first = json_string_value(json_array_get(json_object_get(object, "warnings"), 0));
-    return first && strcmp(first, cut_short) == 0;
-}
-
-/* Whether every variable of the experiment has the same value in an object of the file. */
-static bool matches(json_t *wanted, json_t *object)
-{
-    const char *key = NULL;
-    json_t *value = NULL;
-    if (was_cut_short(object)) {
-        return false;
-    }
-    json_object_foreach(wanted, key, value)
+    size_t i = 0;
+    json_t *object = NULL;
+    study->done = json_object();
+    json_array_foreach((json_t *)objects, i, object)
     {
-        json_t *other = json_object_get(object, key);
-        if (!other || !json_equal(value, other)) {
-            return false;
+        const char *type = json_string_value(json_object_get(object, "type"));
+        if (strcmp(type, "measurement") != 0 ||
+            json_is_true(json_object_get(object, "interrupted"))) {
+            continue;
+        }
+        char *identity = experiment_identity(object);
+        const int failed = !identity || json_object_set_new(study->done, identity, json_true());
+        free(identity);
+        if (failed) {
+            return ICTUS_ERR_NOMEM;
         }
     }
-    return true;
+    return ICTUS_OK;
 }
 
 /* Whether the file that is continued has this reduction of the experiment. */
 static bool has_reduction(const struct study *study, const struct study_experiment *e,
                           int reduction)
 {
-    size_t i = 0;
-    json_t *object = NULL;
     json_t *wanted = study->done ? variables(study, e) : NULL;
-    bool found = false;
     if (!wanted) {
         return false;
     }
     (void)json_object_set_new(wanted, "reduction", json_string(ictus_reduction_names[reduction]));
-    json_array_foreach(study->done, i, object)
-    {
-        found = found || matches(wanted, object);
-    }
+    char *identity = experiment_identity(wanted);
+    const bool found = identity && json_object_get(study->done, identity);
+    free(identity);
     json_decref(wanted);
     return found;
 }

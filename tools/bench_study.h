@@ -99,7 +99,7 @@ struct study {
     int written;    /* objects, rank 0 */
     int drifting;   /* of those, with samples that drift */
     int left_out;   /* experiments without a result */
-    json_t *done;   /* --resume: what the file held; rank 0 only */
+    json_t *done;   /* --resume: identities of what the file held whole; rank 0 only */
 };
 
 /* Read the lists. Local, the same on all ranks. Errors as the options deserve. */
@@ -119,6 +119,9 @@ void study_fini(struct study *study);
 /* The objects of one experiment, one for each reduction asked for. Rank 0. */
 int study_write(struct study *study, const struct study_experiment *e,
                 const struct ictus_bench_result *result);
+
+/* --resume: take note of the objects of the file that is continued. Rank 0. */
+int study_know(struct study *study, const json_t *objects);
 
 /* --resume: whether the file that is continued holds the experiment already. Rank 0. */
 bool study_is_done(const struct study *study, const struct study_experiment *e);

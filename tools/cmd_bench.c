@@ -164,6 +164,19 @@ static void clock_facts(const struct study *study, struct header_facts *facts)
     facts->clock_bound_ns = worst[1];
 }
 
+/* One file holds what one MPI library did: its header speaks for all that is in it. */
+static int check_library(const char *path, const json_t *objects, const json_t *header,
+                         struct ictus_why *why)
+{
+    const char *mine = json_string_value(json_object_get(header, "mpi"));
+    const char *its = json_string_value(json_object_get(json_array_get(objects, 0), "mpi"));
+    return mine && its && strcmp(mine, its) != 0
+               ? ictus_because(why, ICTUS_ERR_SPEC,
+                               "--resume: '%.200s' was measured with %.80s, this is %.80s", path,
+                               its, mine)
+               : ICTUS_OK;
+}
+
 /*
  * --resume: go on behind the last whole line of the file; what it holds is not touched, so that
  * nothing is lost if this run is killed as well. Where there is no file yet, begin one.
@@ -173,7 +186,14 @@ static int resume(struct study *study, json_t *header, struct ictus_why *why)
     const struct bench_options *o = study->options;
     size_t i = 0;
     json_t *object = NULL;
-    int err = ictus_result_read(o->file, &study->done, NULL, why);
+    json_t *objects = NULL;
+    int err = ictus_result_read(o->file, &objects, NULL, why);
+    if (!err) {
+        err = check_library(o->file, objects, header, why);
+    }
+    if (!err) {
+        err = study_know(study, objects);
+    }
     if (!err) {
         results_outlive_readers();
         err = ictus_output_resume((enum ictus_format)o->format, study_columns, o->file, &study->out,
@@ -183,13 +203,14 @@ static int resume(struct study *study, json_t *header, struct ictus_why *why)
         header_print(header);
     }
     json_decref(header);
-    json_array_foreach(study->done, i, object)
+    json_array_foreach(objects, i, object)
     {
         const char *type = json_string_value(json_object_get(object, "type"));
-        if (!err && type && strcmp(type, "measurement") == 0) {
+        if (!err && strcmp(type, "measurement") == 0) {
             err = ictus_output_show(study->out, json_incref(object));
         }
     }
+    json_decref(objects);
     return err;
 }
 

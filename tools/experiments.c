@@ -40,6 +40,14 @@ json_t *experiment_members(const json_t *measurement)
     return members;
 }
 
+char *experiment_identity(const json_t *measurement)
+{
+    json_t *members = experiment_members(measurement);
+    char *identity = json_dumps(members, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(members);
+    return identity;
+}
+
 int experiments_read_objects(const char *path, json_t **objects, int *skipped,
                              struct ictus_why *why)
 {
@@ -53,12 +61,14 @@ int experiments_read_objects(const char *path, json_t **objects, int *skipped,
     return foreign_read(path, objects, &foreign_why) ? err : ICTUS_OK;
 }
 
+/* Takes members; the identity as well if it succeeds. */
 static struct experiment *add_experiment(struct experiments *experiments, char *identity,
                                          json_t *members)
 {
     const size_t size = (experiments->count + 1) * sizeof(*experiments->list);
     struct experiment *list = realloc(experiments->list, size);
     if (!list) {
+        json_decref(members);
         return NULL;
     }
     experiments->list = list;
@@ -67,6 +77,7 @@ static struct experiment *add_experiment(struct experiments *experiments, char *
     if (json_object_set_new(experiments->index, identity,
                             json_integer((json_int_t)experiments->count))) {
         json_decref(fresh->launches);
+        json_decref(members);
         return NULL;
     }
     experiments->count++;
@@ -75,18 +86,16 @@ static struct experiment *add_experiment(struct experiments *experiments, char *
 
 static int gather(struct experiments *experiments, json_t *object)
 {
-    json_t *members = experiment_members(object);
-    char *identity = json_dumps(members, JSON_COMPACT | JSON_SORT_KEYS);
+    char *identity = experiment_identity(object);
     const json_t *known = identity ? json_object_get(experiments->index, identity) : NULL;
     struct experiment *experiment = NULL;
     if (known) {
         experiment = &experiments->list[json_integer_value(known)];
     } else if (identity) {
-        experiment = add_experiment(experiments, identity, members);
+        experiment = add_experiment(experiments, identity, experiment_members(object));
     }
     if (known || !experiment) {
         free(identity);
-        json_decref(members);
     }
     return experiment && json_array_append(experiment->launches, object) == 0 ? ICTUS_OK
                                                                               : ICTUS_ERR_NOMEM;

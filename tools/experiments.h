@@ -45,6 +45,9 @@ void experiments_free(struct experiments *experiments);
 /* The members that make up an experiment's identity; a new reference, NULL when out of memory. */
 json_t *experiment_members(const json_t *measurement);
 
+/* The same as canonical text: free it; NULL when out of memory. */
+char *experiment_identity(const json_t *measurement);
+
 /*
  * The experiment of @p other that is the same as @p wanted: identical, or else the only one that
  * agrees in operation, bytes and every other member that both have (other programs tell less).
