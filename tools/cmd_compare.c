@@ -46,12 +46,12 @@ static const struct ictus_column columns[] = {
     {"ratio", "ratio", ICTUS_COLUMN_NUMBER},
     {"ratio_low", "95%_low", ICTUS_COLUMN_NUMBER},
     {"ratio_high", "high", ICTUS_COLUMN_NUMBER},
-    {"p_adjusted", "p", ICTUS_COLUMN_NUMBER},
+    {"p_adjusted", "p_adj", ICTUS_COLUMN_NUMBER},
     {"verdict", "verdict", ICTUS_COLUMN_TEXT},
     {NULL, NULL, ICTUS_COLUMN_TEXT}};
 
 struct tally {
-    size_t slower, faster, same, unclear, failed;
+    size_t slower, faster, same, unclear, bare, failed;
     size_t missing;   /* experiments of a file without a partner in the first */
     size_t ambiguous; /* with several */
 };
@@ -62,6 +62,7 @@ static void count_verdict(const struct compared *compared, double fail_above, st
     tally->faster += compared->verdict == VERDICT_FASTER;
     tally->same += compared->verdict == VERDICT_SAME;
     tally->unclear += compared->verdict == VERDICT_UNCLEAR;
+    tally->bare += compared->verdict == VERDICT_BARE;
     /* without any interval the bare ratio must do: a gate that cannot close helps nobody */
     const bool judged = compared->verdict == VERDICT_SLOWER || !isfinite(compared->result.low);
     if (isfinite(fail_above) && judged && compared->result.ratio > 1 + fail_above) {
@@ -140,6 +141,21 @@ static json_t *compared_object(const struct compared *compared, const char *base
     return object;
 }
 
+/* The experiment of the first file that is the same as this one, and of no other one of this file.
+ */
+static const struct experiment *find_partner(const struct experiments *base,
+                                             const struct experiments *other,
+                                             const struct experiment *mine, bool *several)
+{
+    bool again = false;
+    const struct experiment *partner = experiments_find(base, mine, several);
+    if (partner && experiments_find(other, partner, &again) != mine) {
+        *several = true;
+        return NULL;
+    }
+    return partner;
+}
+
 static int compare_file(const struct experiments *base, const struct experiments *other,
                         const struct compare_options *options, struct compared_list *list,
                         struct tally *tally)
@@ -147,7 +163,7 @@ static int compare_file(const struct experiments *base, const struct experiments
     int err = ICTUS_OK;
     for (size_t i = 0; i < other->count && !err; i++) {
         bool several = false;
-        const struct experiment *partner = experiments_find(base, &other->list[i], &several);
+        const struct experiment *partner = find_partner(base, other, &other->list[i], &several);
         if (partner) {
             err = compared_add(list, partner, &other->list[i], other->path,
                                (size_t)options->resamples, (uint64_t)options->seed + i);
@@ -164,6 +180,9 @@ static void print_summary(const struct tally *tally, const struct compared_list 
     printf(
         "# %zu experiments: %zu slower, %zu faster, %zu the same, %zu without a shown difference",
         list->count, tally->slower, tally->faster, tally->same, tally->unclear);
+    if (tally->bare > 0) {
+        printf(", %zu with nothing to judge them by", tally->bare);
+    }
     printf("; geometric mean of ratios %.4g\n", compared_mean_ratio(list));
 }
 
@@ -204,9 +223,11 @@ static void say_unmatched(const struct tally *tally)
                       tally->missing);
     }
     if (tally->ambiguous > 0) {
-        (void)fprintf(stderr,
-                      "ictus compare: %zu experiments match several of the first file: left out\n",
-                      tally->ambiguous);
+        (void)fprintf(
+            stderr,
+            "ictus compare: %zu experiments match several, or several of them the same: left "
+            "out\n",
+            tally->ambiguous);
     }
 }
 

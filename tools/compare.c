@@ -2,6 +2,7 @@
 /* One experiment of two files set against each other. */
 #include "compare.h"
 
+#include <ictus/bench.h>
 #include <ictus/error.h>
 
 #include <math.h>
@@ -13,9 +14,10 @@ enum { LAUNCHES_LEAST = 5, SAMPLES_LEAST = 5 };
 /* At which false discovery rate a difference counts as shown. */
 static const double discovery_rate = 0.05;
 
-struct samples {
-    double *values;
+struct values {
+    double *list;
     size_t count;
+    double effective; /* of how many independent ones they tell as much */
 };
 
 static double number_of(const json_t *object, const char *key)
@@ -37,40 +39,71 @@ static size_t count_values(const struct experiment *experiment, const char *key)
     return count;
 }
 
-/* All positive numbers that the launches have under a name, sorted. */
-static struct samples take_values(const struct experiment *experiment, const char *key)
+static void take_value(struct values *values, const json_t *value)
 {
-    struct samples samples = {malloc((count_values(experiment, key) + 1) * sizeof(double)), 0};
+    if (json_is_number(value) && json_number_value(value) > 0) {
+        values->list[values->count++] = json_number_value(value);
+    }
+}
+
+/*
+ * The samples of one launch come in the order of measurement, and a machine that changes meanwhile
+ * makes them depend on each other: bench widens the median's interval for it, by batch means with
+ * nine degrees of freedom. An effective number of values stands for the same here.
+ */
+static void take_series(struct values *values, const json_t *series)
+{
+    enum { ONLY = 2 };
+    static const double student = (1.960 / 2.262) * (1.960 / 2.262);
+    struct ictus_summary summary;
     size_t i = 0;
-    size_t k = 0;
-    json_t *launch = NULL;
     json_t *item = NULL;
+    const size_t before = values->count;
+    json_array_foreach((json_t *)series, i, item)
+    {
+        take_value(values, item);
+    }
+    const double n = (double)(values->count - before);
+    if (n > 0 &&
+        ictus_summarize_series(values->list + before, values->count - before, &summary) == 0 &&
+        summary.effective < n) {
+        values->effective += fmax(fmin(n, ONLY), summary.effective * student);
+    } else {
+        values->effective += n;
+    }
+}
+
+/* All positive numbers that the launches have under a name, sorted. */
+static struct values take_values(const struct experiment *experiment, const char *key)
+{
+    struct values values = {malloc((count_values(experiment, key) + 1) * sizeof(double)), 0, 0.0};
+    size_t i = 0;
+    json_t *launch = NULL;
+    if (!values.list) {
+        return values;
+    }
     json_array_foreach(experiment->launches, i, launch)
     {
         const json_t *value = json_object_get(launch, key);
-        if (samples.values && json_is_number(value) && json_number_value(value) > 0) {
-            samples.values[samples.count++] = json_number_value(value);
-        }
-        json_array_foreach((json_t *)value, k, item)
-        {
-            if (samples.values && json_is_number(item) && json_number_value(item) > 0) {
-                samples.values[samples.count++] = json_number_value(item);
-            }
+        if (json_is_array(value)) {
+            take_series(&values, value);
+        } else {
+            const size_t before = values.count;
+            take_value(&values, value);
+            values.effective += (double)(values.count - before);
         }
     }
-    if (samples.values) {
-        compare_sort(samples.values, samples.count);
-    }
-    return samples;
+    compare_sort(values.list, values.count);
+    return values;
 }
 
-static double middle(const struct samples *samples)
+static double middle(const struct values *values)
 {
-    const size_t n = samples->count;
+    const size_t n = values->count;
     if (n == 0) {
         return NAN;
     }
-    return 0.5 * (samples->values[(n - 1) / 2] + samples->values[n / 2]);
+    return 0.5 * (values->list[(n - 1) / 2] + values->list[n / 2]);
 }
 
 /* Compare by one member that both have at least so often. Returns whether they have. */
@@ -78,19 +111,20 @@ static bool by_samples(struct compared *compared, const struct experiment *a,
                        const struct experiment *b, const char *key, size_t least, size_t resamples,
                        uint64_t seed)
 {
-    struct samples first = take_values(a, key);
-    struct samples second = take_values(b, key);
+    struct values first = take_values(a, key);
+    struct values second = take_values(b, key);
     const bool enough = first.count >= least && second.count >= least;
     if (enough) {
-        compare_samples(first.values, first.count, second.values, second.count, resamples, seed,
-                        &compared->result);
+        const struct sample mine = {first.list, first.count, first.effective};
+        const struct sample theirs = {second.list, second.count, second.effective};
+        compare_samples(&mine, &theirs, resamples, seed, &compared->result);
         compared->samples_a = first.count;
         compared->samples_b = second.count;
         compared->value_a = middle(&first);
         compared->value_b = middle(&second);
     }
-    free(first.values);
-    free(second.values);
+    free(first.list);
+    free(second.list);
     return enough;
 }
 
@@ -123,8 +157,8 @@ static bool by_values(struct compared *compared, const struct experiment *a,
     static const char *const keys[] = {"median_s", "mean_s", "min_s", "raw_s", NULL};
     bool found = false;
     for (int i = 0; keys[i] && !found; i++) {
-        struct samples first = take_values(a, keys[i]);
-        struct samples second = take_values(b, keys[i]);
+        struct values first = take_values(a, keys[i]);
+        struct values second = take_values(b, keys[i]);
         found = first.count > 0 && second.count > 0;
         if (found) {
             compared->value_a = middle(&first);
@@ -132,8 +166,8 @@ static bool by_values(struct compared *compared, const struct experiment *a,
             compared->samples_a = first.count;
             compared->samples_b = second.count;
         }
-        free(first.values);
-        free(second.values);
+        free(first.list);
+        free(second.list);
     }
     compared->result = (struct comparison){compared->value_b / compared->value_a, NAN, NAN, NAN};
     return found;

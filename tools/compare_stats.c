@@ -26,21 +26,24 @@ static double at_quantile(const double *sorted, size_t n, double u)
     return sorted[i < n ? i : n - 1];
 }
 
-static double resampled_median(const gsl_rng *rng, const double *sorted, size_t n)
+static double resampled_median(const gsl_rng *rng, const struct sample *sample)
 {
-    const size_t pairs = n / 2;
+    const size_t size = (size_t)fmax(2.0, round(sample->effective));
+    const size_t pairs = size / 2;
     const double half = (double)pairs;
-    if (n % 2 == 1) {
+    const double *sorted = sample->sorted;
+    const size_t n = sample->n;
+    if (size % 2 == 1) {
         return at_quantile(sorted, n, gsl_ran_beta(rng, half + 1, half + 1));
     }
-    /* the two middle order statistics of n uniforms: the first, and the next one given it */
+    /* the two middle order statistics of as many uniforms: the first, and the next one given it */
     const double lower = gsl_ran_beta(rng, half, half + 1);
     const double rest = 1 - pow(gsl_rng_uniform_pos(rng), 1 / half);
     const double upper = lower + (1 - lower) * rest;
     return 0.5 * (at_quantile(sorted, n, lower) + at_quantile(sorted, n, upper));
 }
 
-static void bootstrap(const double *a, size_t n_a, const double *b, size_t n_b, size_t resamples,
+static void bootstrap(const struct sample *a, const struct sample *b, size_t resamples,
                       uint64_t seed, struct comparison *result)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -50,7 +53,7 @@ static void bootstrap(const double *a, size_t n_a, const double *b, size_t n_b, 
     if (rng && ratios) {
         gsl_rng_set(rng, (unsigned long)seed);
         for (size_t i = 0; i < resamples; i++) {
-            ratios[i] = resampled_median(rng, b, n_b) / resampled_median(rng, a, n_a);
+            ratios[i] = resampled_median(rng, b) / resampled_median(rng, a);
         }
         gsl_sort(ratios, 1, resamples);
         result->low = gsl_stats_quantile_from_sorted_data(ratios, 1, resamples, 0.025);
@@ -67,9 +70,13 @@ struct ranks {
     double ties; /* sum of t^3 - t over groups of equal values */
 };
 
-static struct ranks rank_sum(const double *a, size_t n_a, const double *b, size_t n_b)
+static struct ranks rank_sum(const struct sample *first, const struct sample *second)
 {
     struct ranks ranks = {0.0, 0.0};
+    const double *a = first->sorted;
+    const double *b = second->sorted;
+    const size_t n_a = first->n;
+    const size_t n_b = second->n;
     size_t i = 0;
     size_t j = 0;
     while (i < n_a || j < n_b) {
@@ -121,32 +128,35 @@ static double exact_p(size_t n, size_t m, size_t u)
     return below / all;
 }
 
-static double mann_whitney(const double *a, size_t n_a, const double *b, size_t n_b)
+/* The normal approximation is of the share of pairs won, whose variance is that of the effective
+ * sizes. */
+static double mann_whitney(const struct sample *a, const struct sample *b)
 {
-    const struct ranks ranks = rank_sum(a, n_a, b, n_b);
-    const double n = (double)n_a;
-    const double m = (double)n_b;
-    const double middle = 0.5 * n * m;
-    const double off = fabs(ranks.u - middle);
-    const bool small = n_a <= EXACT_MOST && n_b <= EXACT_MOST;
-    if (small && ranks.ties == 0.0) {
-        return fmin(1.0, 2 * exact_p(n_a, n_b, (size_t)(middle - off + 0.25)));
+    const struct ranks ranks = rank_sum(a, b);
+    const double pairs = (double)a->n * (double)b->n;
+    const double off = fabs(ranks.u - 0.5 * pairs);
+    const bool small = a->n <= EXACT_MOST && b->n <= EXACT_MOST;
+    const double n = a->effective;
+    const double m = b->effective;
+    const double all = (double)(a->n + b->n);
+    if (small && ranks.ties == 0.0 && n + m >= all) {
+        return fmin(1.0, 2 * exact_p(a->n, b->n, (size_t)(0.5 * pairs - off + 0.25)));
     }
-    const double all = n + m;
-    const double variance = n * m / 12 * (all + 1 - ranks.ties / (all * (all - 1)));
+    const double tied = ranks.ties / (all * (all - 1)) * (n + m) / all;
+    const double variance = (n + m + 1 - tied) / (12 * n * m);
     if (!(variance > 0)) {
         return 1.0; /* all values are equal */
     }
-    return fmin(1.0, 2 * gsl_cdf_ugaussian_Q(fmax(0.0, off - 0.5) / sqrt(variance)));
+    return fmin(1.0, 2 * gsl_cdf_ugaussian_Q(fmax(0.0, off - 0.5) / pairs / sqrt(variance)));
 }
 
-void compare_samples(const double *a, size_t n_a, const double *b, size_t n_b, size_t resamples,
+void compare_samples(const struct sample *a, const struct sample *b, size_t resamples,
                      uint64_t seed, struct comparison *result)
 {
-    result->ratio =
-        gsl_stats_median_from_sorted_data(b, 1, n_b) / gsl_stats_median_from_sorted_data(a, 1, n_a);
-    bootstrap(a, n_a, b, n_b, resamples, seed, result);
-    result->p = mann_whitney(a, n_a, b, n_b);
+    result->ratio = gsl_stats_median_from_sorted_data(b->sorted, 1, b->n) /
+                    gsl_stats_median_from_sorted_data(a->sorted, 1, a->n);
+    bootstrap(a, b, resamples, seed, result);
+    result->p = mann_whitney(a, b);
 }
 
 void compare_intervals(const double a[3], const double b[3], struct comparison *result)

@@ -15,17 +15,24 @@ struct comparison {
 /* Sort ascending, in place. */
 void compare_sort(double *values, size_t n);
 
+struct sample {
+    const double *sorted; /* at least 2, positive */
+    size_t n;
+    double effective; /* of how many independent values they tell as much; n where they are such */
+};
+
 /*
- * Compare two sorted samples, each of at least 2 positive values. Deterministic for a seed.
+ * Compare two samples. Deterministic for a seed.
  *
  * Interval: percentile bootstrap (Efron 1979) of the ratio of medians. A resample of n has as its
  * k-th order statistic the original one at the Beta(k, n+1-k) quantile, so each costs two draws
- * instead of n, with the same distribution.
+ * instead of n, with the same distribution. Resamples of dependent values are of the effective
+ * size.
  *
- * Test: exact (Mann and Whitney 1947) without ties and up to 50 values a side; else the normal
- * approximation with the corrections for ties and continuity.
+ * Test: exact (Mann and Whitney 1947) without ties, for independent values and up to 50 a side;
+ * else the normal approximation with the corrections for ties and continuity.
  */
-void compare_samples(const double *a, size_t n_a, const double *b, size_t n_b, size_t resamples,
+void compare_samples(const struct sample *a, const struct sample *b, size_t resamples,
                      uint64_t seed, struct comparison *result);
 
 /* Compare two medians of which only the 95 % intervals are known: both taken as log-normal. */

@@ -7,21 +7,30 @@
 
 enum { RESAMPLES = 2000, MOST = 64 };
 
+/* Compare independent values. */
+static void compare(const double *a, size_t n_a, const double *b, size_t n_b, size_t resamples,
+                    uint64_t seed, struct comparison *result)
+{
+    const struct sample first = {a, n_a, (double)n_a};
+    const struct sample second = {b, n_b, (double)n_b};
+    compare_samples(&first, &second, resamples, seed, result);
+}
+
 static void test_exact(void)
 {
     /* complete separation of 5 and 5: two of binomial(10, 5) = 252 orders are as extreme */
     const double low[] = {1, 2, 3, 4, 5};
     const double high[] = {6, 7, 8, 9, 10};
     struct comparison result;
-    compare_samples(low, 5, high, 5, RESAMPLES, 1, &result);
+    compare(low, 5, high, 5, RESAMPLES, 1, &result);
     CHECK_NEAR(result.p, 2.0 / 252, 1e-12);
     CHECK_NEAR(result.ratio, 8.0 / 3, 1e-12);
-    compare_samples(high, 5, low, 5, RESAMPLES, 1, &result);
+    compare(high, 5, low, 5, RESAMPLES, 1, &result);
     CHECK_NEAR(result.p, 2.0 / 252, 1e-12);
     /* 3 and 4 values, a wins 2 of 12 pairs: of 35 orders 1, 1, 2 win 0, 1, 2 */
     const double a[] = {1, 3, 4.5};
     const double b[] = {2, 4, 5, 6};
-    compare_samples(a, 3, b, 4, RESAMPLES, 1, &result);
+    compare(a, 3, b, 4, RESAMPLES, 1, &result);
     CHECK_NEAR(result.p, 2 * (1 + 1 + 2 + 3) / 35.0, 1e-12);
 }
 
@@ -29,7 +38,7 @@ static void test_equal(void)
 {
     const double same[] = {2, 2, 2, 2, 2, 2};
     struct comparison result;
-    compare_samples(same, 6, same, 6, RESAMPLES, 1, &result);
+    compare(same, 6, same, 6, RESAMPLES, 1, &result);
     CHECK_NEAR(result.p, 1.0, 0);
     CHECK_NEAR(result.ratio, 1.0, 0);
     CHECK_NEAR(result.low, 1.0, 0);
@@ -60,15 +69,43 @@ static void test_truth(size_t n_a, size_t n_b, double grain)
     for (int trial = 0; trial < TRIALS; trial++) {
         draw(&rng, a, n_a, 1.0, 0);
         draw(&rng, b, n_b, 1.2, 0);
-        compare_samples(a, n_a, b, n_b, RESAMPLES, (uint64_t)trial, &result);
+        compare(a, n_a, b, n_b, RESAMPLES, (uint64_t)trial, &result);
         covered += result.low <= 1.2 && result.high >= 1.2;
         draw(&rng, a, n_a, 1.0, grain);
         draw(&rng, b, n_b, 1.0, grain);
-        compare_samples(a, n_a, b, n_b, 100, (uint64_t)trial, &result);
+        compare(a, n_a, b, n_b, 100, (uint64_t)trial, &result);
         false_alarms += result.p <= 0.05;
     }
     CHECK(covered >= 930 && covered <= 985);
     CHECK(false_alarms >= 25 && false_alarms <= 75);
+}
+
+/* Values that come four times tell no more than once: a fourth of them counts. */
+static void test_dependent(void)
+{
+    enum { TRIALS = 1000, ALONE = 16, TOGETHER = 4 };
+    double a[ALONE * TOGETHER];
+    double b[ALONE * TOGETHER];
+    struct comparison result;
+    struct rng rng;
+    int covered = 0;
+    int false_alarms = 0;
+    const struct sample first = {a, ALONE * TOGETHER, ALONE};
+    const struct sample second = {b, ALONE * TOGETHER, ALONE};
+    ictusi_rng_seed(&rng, 13, 1);
+    for (int trial = 0; trial < TRIALS; trial++) {
+        draw(&rng, a, ALONE, 1.0, 0);
+        draw(&rng, b, ALONE, 1.0, 0);
+        for (int i = ALONE * TOGETHER - 1; i >= 0; i--) {
+            a[i] = a[i / TOGETHER];
+            b[i] = b[i / TOGETHER];
+        }
+        compare_samples(&first, &second, RESAMPLES, (uint64_t)trial, &result);
+        covered += result.low <= 1.0 && result.high >= 1.0;
+        false_alarms += result.p <= 0.05;
+    }
+    CHECK(covered >= 930 && covered <= 990);
+    CHECK(false_alarms >= 20 && false_alarms <= 75);
 }
 
 /* The resampling by order statistics is the plain bootstrap: same interval, drawn the long way. */
@@ -91,7 +128,7 @@ static void test_plain_bootstrap(size_t n)
         medians[r] = 0.5 * (again[(n - 1) / 2] + again[n / 2]);
     }
     compare_sort(medians, PLAIN);
-    compare_samples(one, 2, a, n, PLAIN, 7, &result);
+    compare(one, 2, a, n, PLAIN, 7, &result);
     CHECK_NEAR(result.low, medians[PLAIN / 40], 0.01);
     CHECK_NEAR(result.high, medians[PLAIN - PLAIN / 40], 0.01);
 }
@@ -129,6 +166,7 @@ int main(void)
     test_equal();
     test_truth(31, 30, 0.05);
     test_truth(60, 55, 0.02);
+    test_dependent();
     test_plain_bootstrap(9);
     test_plain_bootstrap(20);
     test_intervals();
