@@ -25,12 +25,22 @@ struct words {
 };
 
 /* What a column becomes. */
-enum meaning { IGNORED, TEST, SIZE, COUNT, REPETITIONS, SAMPLE, ERRORCODE, STATISTIC };
+enum meaning {
+    IGNORED,
+    TEST,
+    SIZE,
+    COUNT,
+    REPETITIONS,
+    SAMPLE,
+    ERRORCODE,
+    STATISTIC, /* this and what follows may be missing */
+    RATE
+};
 
 struct column_meaning {
     enum meaning meaning;
-    const char *member; /* of STATISTIC */
-    double unit;        /* seconds in one */
+    const char *member; /* of STATISTIC and RATE */
+    double unit;        /* seconds in one; of RATE, bytes per second */
 };
 
 struct reading {
@@ -41,7 +51,7 @@ struct reading {
     long datatype_size;
     struct column_meaning columns[WORDS_MAX];
     int column_count;
-    bool skip_table; /* of bandwidths */
+    bool skip_table; /* nothing in it that is known */
     json_t *raw;     /* the ReproMPI experiment that rows are being added to; borrowed */
 };
 
@@ -59,9 +69,19 @@ static void split(const char *line, struct words *words)
     }
 }
 
-/* Titles of OSU have spaces: a title ends with a unit in brackets, or is Size or Iterations. */
+static bool is_listed(const char *const *names, const char *word)
+{
+    while (*names && strcmp(*names, word) != 0) {
+        names++;
+    }
+    return *names != NULL;
+}
+
+/* Titles of OSU have spaces: a title ends with a unit in brackets, or is one of those without. */
 static void split_osu_titles(const char *line, struct words *titles)
 {
+    static const char *const single[] = {"Size", "Iterations", "Validation",
+                                         "MB/s", "Messages/s", NULL};
     struct words words;
     char title[WORD_MAX + 1] = "";
     split(line + strspn(line, "# "), &words);
@@ -69,9 +89,7 @@ static void split_osu_titles(const char *line, struct words *titles)
     for (int i = 0; i < words.count; i++) {
         const size_t used = strlen(title);
         (void)snprintf(title + used, sizeof(title) - used, "%s%s", used ? " " : "", words.word[i]);
-        const bool whole = strchr(words.word[i], ')') || strcmp(title, "Size") == 0 ||
-                           strcmp(title, "Iterations") == 0;
-        if (whole) {
+        if (strchr(words.word[i], ')') || is_listed(single, title)) {
             (void)snprintf(titles->word[titles->count++], WORD_MAX + 1, "%s", title);
             title[0] = '\0';
         }
@@ -100,15 +118,19 @@ static const struct title_meaning titles_known[] = {
     {"max_sec", {STATISTIC, "max_s", 1}},
     {"Avg Lat", {STATISTIC, "mean_s", 1e-6}},
     {"Latency", {STATISTIC, "mean_s", 1e-6}},
-    {"Overall", {STATISTIC, "mean_s", 1e-6}},
+    {"Pure Comm", {STATISTIC, "mean_s", 1e-6}},
+    {"Min Comm", {STATISTIC, "min_s", 1e-6}},
+    {"Max Comm", {STATISTIC, "max_s", 1e-6}},
+    {"Bandwidth", {RATE, "mean_s", 1e6}},
+    {"MB/s", {RATE, "mean_s", 1e6}},
     {"Min Lat", {STATISTIC, "min_s", 1e-6}},
     {"Max Lat", {STATISTIC, "max_s", 1e-6}},
-    {"P50", {STATISTIC, "median_s", 1e-6}},
-    {"P90", {STATISTIC, "p90_s", 1e-6}},
-    {"P99", {STATISTIC, "p99_s", 1e-6}},
+    {"P50 ", {STATISTIC, "median_s", 1e-6}},
+    {"P90 ", {STATISTIC, "p90_s", 1e-6}},
+    {"P99 ", {STATISTIC, "p99_s", 1e-6}},
     {"t_avg[usec]", {STATISTIC, "mean_s", 1e-6}},
     {"t[usec]", {STATISTIC, "mean_s", 1e-6}},
-    {"t_ovrl[usec]", {STATISTIC, "mean_s", 1e-6}},
+    {"t_pure[usec]", {STATISTIC, "mean_s", 1e-6}},
     {"t_min[usec]", {STATISTIC, "min_s", 1e-6}},
     {"t_max[usec]", {STATISTIC, "max_s", 1e-6}},
 };
@@ -130,7 +152,7 @@ static void begin_table(struct reading *reading, const struct words *titles)
     for (int i = 0; i < titles->count; i++) {
         reading->columns[i] = meaning_of(titles->word[i]);
         times = times || reading->columns[i].meaning == SAMPLE ||
-                reading->columns[i].meaning == STATISTIC;
+                reading->columns[i].meaning == STATISTIC || reading->columns[i].meaning == RATE;
     }
     reading->skip_table = !times;
     reading->raw = NULL;
@@ -148,39 +170,45 @@ static void plain_word(const char *word, char *plain)
     plain[length] = '\0';
 }
 
-/* Words of a title that are no part of an operation's name. */
-static bool is_dropped(const char *word)
+/* A word of a title as part of an operation's name, behind what is there already. */
+static const char *part_of_name(const char *word, bool first)
 {
-    static const char *const dropped[] = {"personalized", "exchange", "persistent", "nonblocking",
-                                          NULL};
-    int i = 0;
-    while (dropped[i] && strcmp(dropped[i], word) != 0) {
-        i++;
+    static const char *const marks[] = {"personalized", "persistent", "nonblocking", NULL};
+    if (is_listed(marks, word) || (!first && strcmp(word, "exchange") == 0)) {
+        return "";
     }
-    return dropped[i] != NULL;
+    return strcmp(word, "neighborhood") == 0 ? "neighbor_" : word;
 }
 
 /*
- * "All-to-All Personalized Exchange" and "Non-blocking Allreduce" become alltoall and iallreduce.
+ * "All-to-All Personalized Exchange", "Non-blocking Allreduce", "Persistent Bcast" and
+ * "Ibcast_pure" become alltoall, iallreduce, bcast_init and ibcast.
  */
 static void normalise(const char *name, char *operation)
 {
     struct words words;
     size_t used = 0;
     bool nonblocking = false;
+    bool persistent = false;
     char plain[WORD_MAX + 1] = "";
     split(name, &words);
     for (int w = 0; w < words.count; w++) {
         char word[WORD_MAX + 1];
         plain_word(words.word[w], word);
         nonblocking = nonblocking || strcmp(word, "nonblocking") == 0;
-        if (!is_dropped(word) && used < sizeof(plain)) {
-            used += (size_t)snprintf(plain + used, sizeof(plain) - used, "%s", word);
+        persistent = persistent || strcmp(word, "persistent") == 0;
+        if (used < sizeof(plain)) {
+            used += (size_t)snprintf(plain + used, sizeof(plain) - used, "%s",
+                                     part_of_name(word, used == 0));
         }
     }
+    char *pure = strstr(plain, "_pure");
+    if (pure) {
+        *pure = '\0';
+    }
     const char *last = strcmp(plain, "broadcast") == 0 ? "bcast" : plain;
-    (void)snprintf(operation, WORD_MAX + 1, "%s%.60s", nonblocking ? "i" : "",
-                   last[0] ? last : "pingpong");
+    (void)snprintf(operation, WORD_MAX + 1, "%s%.57s%s", nonblocking ? "i" : "",
+                   last[0] ? last : "pingpong", persistent ? "_init" : "");
 }
 
 /* "# OSU MPI <name> Latency Test v7.5" */
@@ -207,6 +235,7 @@ static bool take_imb_title(struct reading *reading, const char *line)
 {
     static const char begin[] = "# Benchmarking ";
     const char *processes = strstr(line, "#processes = ");
+    const char *mode = strstr(line, "MODE: ");
     if (strncmp(line, begin, strlen(begin)) == 0) {
         normalise(line + strlen(begin), reading->operation);
         reading->program = "Intel MPI benchmarks";
@@ -215,6 +244,12 @@ static bool take_imb_title(struct reading *reading, const char *line)
     }
     if (processes && line[0] == '#') {
         reading->processes = strtol(processes + strlen("#processes = "), NULL, 10);
+        return true;
+    }
+    if (mode && line[0] == '#') { /* of one-sided operations: each has a table for itself */
+        char name[2 * WORD_MAX];
+        (void)snprintf(name, sizeof(name), "%s_%s", reading->operation, mode + strlen("MODE: "));
+        normalise(name, reading->operation);
         return true;
     }
     return false;
@@ -246,8 +281,9 @@ static bool take_titles(struct reading *reading, const char *line)
         begin_table(reading, &words);
         return true;
     }
-    if (strncmp(line, "# Size", 6) == 0 || strncmp(line, "# Avg Lat", 9) == 0 ||
-        strncmp(line, "# Overall", 9) == 0) {
+    const char *text = line + strspn(line, "# \t"); /* some of OSU's titles lack the sign */
+    if (strncmp(text, "Size ", 5) == 0 || strncmp(text, "Avg Latency(", 12) == 0 ||
+        strncmp(text, "Overall(", 8) == 0) {
         split_osu_titles(line, &words);
         begin_table(reading, &words);
         return true;
@@ -274,8 +310,8 @@ static bool take_cell(const struct reading *reading, const struct column_meaning
         normalise(strncmp(word, "MPI_", 4) == 0 ? word + 4 : word, row->operation);
         return true;
     }
-    if (ictus_parse_real(word, &value)) {
-        return column->meaning == IGNORED;
+    if (ictus_parse_real(word, &value)) { /* "nan" among other statistics is one less */
+        return column->meaning == IGNORED || column->meaning >= STATISTIC;
     }
     if (column->meaning == SIZE || column->meaning == COUNT) {
         const long each = column->meaning == COUNT ? reading->datatype_size : 1;
@@ -291,6 +327,9 @@ static bool take_cell(const struct reading *reading, const struct column_meaning
         row->errorcode = value;
     } else if (column->meaning == STATISTIC) {
         (void)json_object_set_new(row->statistics, column->member, json_real(value * column->unit));
+    } else if (column->meaning == RATE) {
+        (void)json_object_set_new(row->statistics, column->member,
+                                  json_real(row->size / (value * column->unit)));
     }
     return true;
 }
@@ -362,7 +401,7 @@ static int take_row(struct reading *reading, const char *line)
         good = take_cell(reading, &reading->columns[i], words.word[i], &row);
         sampled = sampled || reading->columns[i].meaning == SAMPLE;
     }
-    if (good && row.operation[0]) {
+    if (good && row.operation[0] && (sampled || json_object_size(row.statistics) > 0)) {
         err = sampled ? add_sample(reading, &row) : add_statistics(reading, &row);
     }
     json_decref(row.statistics);
@@ -441,7 +480,7 @@ int foreign_read(const char *path, json_t **objects, struct ictus_why *why)
     }
     int err = reading.objects ? ICTUS_OK : ICTUS_ERR_NOMEM;
     while (!err && getline(&line, &room, file) >= 0) {
-        err = take_line(&reading, line + strspn(line, " \t") * (strchr(line, '#') != NULL));
+        err = take_line(&reading, line + strspn(line, " \t"));
     }
     free(line);
     (void)fclose(file);
