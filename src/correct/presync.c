@@ -12,6 +12,10 @@
  */
 static const double unknown_sd_s = 250e-9;
 
+/* Standard deviations beyond these, in ticks, are none; their weights still are numbers. */
+static const double least_sd = 1e-3;
+static const double most_sd = 0x1p62;
+
 /* A slope is believed from this many of its standard deviations on. */
 static const double significant = 3.0;
 
@@ -89,7 +93,8 @@ static int as_line(struct clock_map *map, const struct trace_location *location,
     struct line_fit f = {0, 0, 0, 0, 0};
     for (uint32_t i = 0; i < location->offset_count; i++) {
         const struct clock_offset *o = &location->offsets[i];
-        const double sd = o->sd > 0 ? o->sd : unknown_sd_s * resolution;
+        const bool known = o->sd >= least_sd && o->sd <= most_sd;
+        const double sd = known ? o->sd : unknown_sd_s * resolution;
         const double w = 1 / (sd * sd);
         const double t = (double)((int64_t)o->time - origin);
         const double y = (double)(o->offset - base);

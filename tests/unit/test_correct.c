@@ -10,6 +10,8 @@
 #include "correct/presync.h"
 #include "correct/warp.h"
 
+#include <math.h>
+
 static void test_idmap(void)
 {
     struct idmap map = {NULL, 0, 0};
@@ -34,6 +36,23 @@ static void test_idmap(void)
         CHECK(i % 3 == 0 ? value == IDMAP_NONE : value >= 0);
     }
     ictusi_idmap_fini(&map);
+}
+
+/* Clock offsets with standard deviations that no recorder means, as damaged archives hold them. */
+static void test_presync_deviations(void)
+{
+    const double odd[] = {0, -1, 5e-324, 1e-170, 1e170, INFINITY};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        struct clock_offset offsets[] = {{1000, 70, odd[i]}, {5001000, 70, odd[i]}};
+        struct trace_location location = {.offsets = offsets, .offset_count = 2};
+        const struct trace trace = {
+            .resolution = 1000000000, .location_count = 1, .locations = &location};
+        struct clock_map *maps = NULL;
+        uint32_t hint = 0;
+        REQUIRE(ictusi_presync_make(&trace, PRESYNC_LINEAR, &maps) == 0);
+        CHECK(clock_map_at(&maps[0], 2000, &hint) == 2070);
+        ictusi_presync_free(maps, 1);
+    }
 }
 
 /* Points of one location with the given times and forward values. */
@@ -225,6 +244,7 @@ static void test_straighten(void)
 int main(void)
 {
     test_idmap();
+    test_presync_deviations();
     test_ramp();
     test_limit();
     test_random_ramps();
