@@ -35,7 +35,7 @@ enum ictus_presync {
 /** What to correct, and how. Set size and fill the rest by ictus_correct_defaults(). */
 struct ictus_correct_options {
     size_t size;       /**< sizeof(struct ictus_correct_options) */
-    const char *in;    /**< anchor file, or the directory that holds traces.otf2 */
+    const char *in;    /**< anchor file, or the directory that holds it */
     const char *out;   /**< directory to make; must not exist */
     const char *truth; /**< an archive with the true times to judge the result by, or NULL */
     enum ictus_presync presync; /**< what to make of the archive's clock offsets first */
@@ -52,7 +52,7 @@ ICTUS_API void ictus_correct_defaults(struct ictus_correct_options *options);
 
 /**
  * Count violations of the clock condition, raw and after the archive's own clock offsets. Local.
- * @param in          anchor file, or the directory that holds traces.otf2
+ * @param in          anchor file, or the directory that holds it
  * @param[out] report an object of type "check"; released with json_decref(); set on success
  * @param[out] why    says why on failure; may be NULL
  * @return ICTUS_OK, ICTUS_ERR_IO, ICTUS_ERR_FORMAT, ICTUS_ERR_CORRUPT, ICTUS_ERR_NOMEM
@@ -79,7 +79,7 @@ ICTUS_API int ictus_correct_mpi(MPI_Comm comm, const struct ictus_correct_option
 
 /**
  * Write an archive whose clocks are skewed by known functions, to make tests of known truth. Local.
- * @param in          anchor file, or the directory that holds traces.otf2
+ * @param in          anchor file, or the directory that holds it
  * @param out         directory to make; must not exist
  * @param skew        "offset=DURATION,drift=RATIO,walk=RATIO,sine=DURATION,period=DURATION,seed=N,
  *                    scope=node|process|location,offsets=start|both|drop"; each clock but the first

@@ -36,7 +36,8 @@ void ictus_correct_defaults(struct ictus_correct_options *options)
                                               .node_latency_s = -1};
 }
 
-static int check_options(const struct ictus_correct_options *o, struct ictus_why *why)
+/* One rank looks at the truth too, before anything is written. */
+static int check_options(const struct ictus_correct_options *o, bool first, struct ictus_why *why)
 {
     if (!o || o->size != sizeof *o || !o->in) {
         return ictus_because(why, ICTUS_ERR_ARG, "the options are not those of this library");
@@ -50,7 +51,8 @@ static int check_options(const struct ictus_correct_options *o, struct ictus_why
     if (o->passes < 1) {
         return ictus_because(why, ICTUS_ERR_ARG, "there must be at least one pass");
     }
-    return ictusi_copy_check(o->in, o->out, why);
+    const int err = ictusi_copy_check(o->in, o->out, why);
+    return !err && first && o->truth ? ictusi_truth_check(o->truth, o->in, why) : err;
 }
 
 static void say_check(struct correction *c, const struct check_stats *stats, const char *prefix)
@@ -384,7 +386,8 @@ int ictusi_correct_team(const struct ictus_correct_options *options, struct team
                         json_t **report, struct ictus_why *why)
 {
     struct correction c = {.options = options};
-    int err = report ? check_options(options, why) : ICTUS_ERR_ARG;
+    const bool first = !team || team->rank == 0;
+    int err = report ? check_options(options, first, why) : ICTUS_ERR_ARG;
     err = team ? team->agree(team, err) : err;
     if (err) {
         return err;
@@ -398,7 +401,7 @@ int ictusi_correct_team(const struct ictus_correct_options *options, struct team
     if (c.report) {
         ictusi_session_close(&c.session);
     }
-    if (!err && options->truth && (!team || team->rank == 0)) {
+    if (!err && options->truth && first) {
         err = ictusi_truth_compare(options->truth, options->in, options->out, c.report, why);
     }
     err = team ? team->agree(team, err) : err;

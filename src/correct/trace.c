@@ -4,6 +4,8 @@
 
 #include "correct/definitions.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <ictus/text.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,27 +33,63 @@ static OTF2_ErrorCode on_error(void *data, const char *file, uint64_t line, cons
     return code;
 }
 
+static bool is_anchor(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && dot != name && strcmp(dot, ".otf2") == 0;
+}
+
 static int check_anchor(const char *path, struct ictus_why *why)
 {
     struct stat st;
     if (stat(path, &st)) {
-        return ictus_because(why, ICTUS_ERR_IO, "%s: there is no such file", path);
+        return ictus_because(why, ICTUS_ERR_ARG, "%s: %s", path, strerror(errno));
     }
-    if (!S_ISREG(st.st_mode)) {
+    if (!S_ISREG(st.st_mode) || !is_anchor(path)) {
         return ictus_because(why, ICTUS_ERR_FORMAT, "%s is not an OTF2 anchor file", path);
     }
     return ICTUS_OK;
 }
 
-/* A directory stands for the traces.otf2 in it. */
+/* The name of the only anchor in a directory; NULL where there is none, or no single one. */
+static char *only_anchor(const char *path)
+{
+    DIR *list = opendir(path);
+    char *name = NULL;
+    size_t count = 0;
+    for (const struct dirent *entry = NULL; list && (entry = readdir(list)) != NULL;) {
+        if (is_anchor(entry->d_name) && count++ == 0) {
+            name = strdup(entry->d_name);
+        }
+    }
+    if (list) {
+        (void)closedir(list);
+    }
+    if (count != 1) {
+        free(name);
+        name = NULL;
+    }
+    return name;
+}
+
+/* A directory stands for the traces.otf2 in it, or for its anchor of another name. */
 static char *anchor_path(const char *path)
 {
     struct stat st;
-    const char *tail = stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? "/traces.otf2" : "";
-    const size_t size = strlen(path) + strlen(tail) + 1;
-    char *anchor = malloc(size);
-    if (anchor) {
-        (void)snprintf(anchor, size, "%s%s", path, tail);
+    char *anchor = NULL;
+    if (stat(path, &st) || !S_ISDIR(st.st_mode)) {
+        return strdup(path);
+    }
+    if (asprintf(&anchor, "%s/traces.otf2", path) < 0) {
+        return NULL;
+    }
+    char *other = stat(anchor, &st) ? only_anchor(path) : NULL;
+    if (other) {
+        free(anchor);
+        if (asprintf(&anchor, "%s/%s", path, other) < 0) {
+            anchor = NULL;
+        }
+        free(other);
     }
     return anchor;
 }

@@ -50,18 +50,41 @@ struct comparison {
     struct distance in, out;
 };
 
-static int compare_location(struct comparison *c, uint32_t location, struct ictus_why *why)
+/* Whether two archives can be compared event by event. */
+static int same_run(const struct trace *good, const struct trace *other, struct ictus_why *why)
 {
-    const uint64_t events = c->traces[GOOD]->locations[location].events;
+    if (good->location_count != other->location_count || good->resolution != other->resolution) {
+        return ictus_because(why, ICTUS_ERR_ARG, "%s is not of the same run as %s", good->path,
+                             other->path);
+    }
+    for (uint64_t i = 0; i < good->location_count; i++) {
+        const struct trace_location *a = &good->locations[i];
+        const struct trace_location *b = &other->locations[i];
+        if (a->events != b->events || a->ref != b->ref) {
+            return ictus_because(why, ICTUS_ERR_ARG,
+                                 "%s is not of the same run as %s: location %llu differs",
+                                 good->path, other->path, (unsigned long long)a->ref);
+        }
+    }
+    return ICTUS_OK;
+}
+
+int ictusi_truth_check(const char *good, const char *in, struct ictus_why *why)
+{
+    struct trace *truth = NULL;
+    struct trace *input = NULL;
+    int err = ictusi_trace_open(good, &truth, why);
+    err = err ? err : ictusi_trace_open(in, &input, why);
+    err = err ? err : same_run(truth, input, why);
+    ictusi_trace_close(input);
+    ictusi_trace_close(truth);
+    return err;
+}
+
+static int compare_location(struct comparison *c, uint32_t location)
+{
     int err = ICTUS_OK;
     for (int i = 0; i < ARCHIVES && !err; i++) {
-        if (c->traces[i]->locations[location].events != events ||
-            c->traces[i]->locations[location].ref != c->traces[GOOD]->locations[location].ref) {
-            return ictus_because(why, ICTUS_ERR_ARG,
-                                 "%s is not of the same run: location %llu differs",
-                                 c->traces[GOOD]->path,
-                                 (unsigned long long)c->traces[GOOD]->locations[location].ref);
-        }
         free(c->stamps[i].list);
         err = ictusi_stamps_read(c->traces[i], location, true, &c->stamps[i]);
     }
@@ -102,12 +125,11 @@ int ictusi_truth_compare(const char *good, const char *in, const char *out, json
             err = ictus_because(why, ICTUS_ERR_CORRUPT, "%s: its events cannot be read", paths[i]);
         }
     }
-    if (!err && (c.traces[GOOD]->location_count != c.traces[IN]->location_count ||
-                 c.traces[GOOD]->resolution != c.traces[IN]->resolution)) {
-        err = ictus_because(why, ICTUS_ERR_ARG, "%s is not of the same run as %s", good, in);
+    for (int i = IN; i < ARCHIVES && !err; i++) {
+        err = same_run(c.traces[GOOD], c.traces[i], why);
     }
     for (uint32_t i = 0; !err && i < c.traces[GOOD]->location_count; i++) {
-        err = compare_location(&c, i, why);
+        err = compare_location(&c, i);
     }
     if (!err) {
         report_distance(&c, report);

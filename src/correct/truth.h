@@ -6,6 +6,9 @@
 #include <ictus/error.h>
 #include <jansson.h>
 
+/* Whether good and in are of the same run: to be asked before in is corrected. */
+int ictusi_truth_check(const char *good, const char *in, struct ictus_why *why);
+
 /*
  * Compare in and out with good, all with their own clock offsets applied, and add "truth" to the
  * report. Errors: ICTUS_ERR_ARG where the archives are not of the same run.
