@@ -49,10 +49,11 @@ static bool is_samples(const char *key, const json_t *value)
     return strcmp(key, "raw_s") == 0 && json_is_array(value);
 }
 
-/* Samples of each rank and whatever else is raw have no picture: they stay in the file. */
+/* Other raw numbers, like samples of each rank, have no picture: they stay in the file. */
 static bool is_left_out(const char *key, const json_t *value)
 {
-    return strncmp(key, "raw", 3) == 0 && !is_samples(key, value);
+    return strncmp(key, "raw", 3) == 0 && !is_samples(key, value) && json_is_array(value) &&
+           !json_is_object(json_array_get(value, 0));
 }
 
 static int put_samples(const struct packer *packer, const json_t *samples)

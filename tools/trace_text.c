@@ -9,23 +9,25 @@
 
 #include <ictus/error.h>
 #include <ictus/text.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { ROWS_SHOWN = 20 };
+enum { ROWS_SHOWN = 20, COLUMNS = 8, LEAST_WIDTH = 8, CELL_BYTES = 40 };
 
 const char *const trace_formats[] = {"text", "json", NULL};
 
-static void print_value(const json_t *value, int width)
+static void write_value(const json_t *value, char *text, size_t size)
 {
+    *text = '\0';
     if (json_is_string(value)) {
-        printf("%*s", width, json_string_value(value));
+        (void)snprintf(text, size, "%s", json_string_value(value));
     } else if (json_is_integer(value)) {
-        printf("%*" JSON_INTEGER_FORMAT, width, json_integer_value(value));
+        (void)snprintf(text, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     } else if (json_is_real(value)) {
-        printf("%*.6g", width, json_real_value(value));
+        (void)snprintf(text, size, "%.6g", json_real_value(value));
     } else if (json_is_boolean(value)) {
-        printf("%*s", width, json_is_true(value) ? "yes" : "no");
+        (void)snprintf(text, size, "%s", json_is_true(value) ? "yes" : "no");
     }
 }
 
@@ -48,43 +50,86 @@ static bool is_idle(const json_t *row)
     return true;
 }
 
-static void print_names(const json_t *row)
+/* What the text shows of a table: the rows with violations come first. */
+struct shown {
+    const json_t *rows[ROWS_SHOWN];
+    size_t count, left_out;
+};
+
+static void choose(struct shown *shown, const json_t *list)
 {
+    size_t i = 0;
+    json_t *row = NULL;
+    *shown = (struct shown){.count = 0};
+    for (int violated = 1; violated >= 0; violated--) {
+        json_array_foreach(list, i, row)
+        {
+            const bool first = json_integer_value(json_object_get(row, "violations")) > 0;
+            if (is_idle(row) || first != violated) {
+                continue;
+            }
+            if (shown->count < ROWS_SHOWN) {
+                shown->rows[shown->count++] = row;
+            } else {
+                shown->left_out++;
+            }
+        }
+    }
+}
+
+/* Columns as wide as what stands in them. */
+static void measure(const struct shown *shown, int width[COLUMNS])
+{
+    char text[CELL_BYTES];
+    for (size_t i = 0; i < shown->count; i++) {
+        const char *key = NULL;
+        json_t *value = NULL;
+        size_t c = 0;
+        json_object_foreach((json_t *)shown->rows[i], key, value)
+        {
+            write_value(value, text, sizeof text);
+            const size_t cell = strlen(text) > strlen(key) ? strlen(text) : strlen(key);
+            if (c < COLUMNS) {
+                width[c] = (int)cell > width[c] ? (int)cell : width[c];
+                c++;
+            }
+        }
+    }
+}
+
+static void print_row(const json_t *row, const int width[COLUMNS], bool names)
+{
+    char text[CELL_BYTES];
     const char *key = NULL;
     json_t *value = NULL;
+    size_t c = 0;
     json_object_foreach((json_t *)row, key, value)
     {
-        printf("  %16s", key);
+        write_value(value, text, sizeof text);
+        printf("  %*s", width[c], names ? key : text);
+        c += c + 1 < COLUMNS;
     }
     printf("\n");
 }
 
 static void print_table(const char *name, const json_t *list)
 {
-    const char *key = NULL;
-    json_t *value = NULL;
-    size_t i = 0;
-    size_t shown = 0;
-    json_t *row = NULL;
-    json_array_foreach(list, i, row)
-    {
-        if (is_idle(row)) {
-            continue;
-        }
-        if (shown == ROWS_SHOWN) {
-            printf("  ... more: see --format=json\n");
-            break;
-        }
-        if (shown++ == 0) {
+    struct shown shown;
+    int width[COLUMNS];
+    choose(&shown, list);
+    for (size_t c = 0; c < COLUMNS; c++) {
+        width[c] = LEAST_WIDTH;
+    }
+    measure(&shown, width);
+    for (size_t i = 0; i < shown.count; i++) {
+        if (i == 0) {
             printf("\n%s\n", name);
-            print_names(row);
+            print_row(shown.rows[i], width, true);
         }
-        json_object_foreach(row, key, value)
-        {
-            printf("  ");
-            print_value(value, 16);
-        }
-        printf("\n");
+        print_row(shown.rows[i], width, false);
+    }
+    if (shown.left_out > 0) {
+        printf("  and %zu more: see --format=json\n", shown.left_out);
     }
 }
 
@@ -95,20 +140,39 @@ static void print_plain(const json_t *object, const char *indent)
     json_object_foreach((json_t *)object, key, value)
     {
         if (!json_is_array(value) && !json_is_object(value) && !is_zero(value)) {
-            printf("%s%-32s ", indent, key);
-            print_value(value, 0);
-            printf("\n");
+            char text[PATH_MAX];
+            write_value(value, text, sizeof text);
+            printf("%s%-32s %s\n", indent, key, text);
         }
     }
+}
+
+/* Without what is the same as recorded and with the archive's clock offsets. */
+static json_t *without_twins(const json_t *report)
+{
+    static const char raw[] = "raw_";
+    json_t *rest = json_object();
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)report, key, value)
+    {
+        const bool twin = strncmp(key, raw, strlen(raw)) == 0 &&
+                          json_equal(value, json_object_get(report, key + strlen(raw)));
+        if (!twin) {
+            (void)json_object_set(rest, key, value);
+        }
+    }
+    return rest;
 }
 
 void trace_text_print(const json_t *report)
 {
     const char *key = NULL;
     json_t *value = NULL;
+    json_t *rest = without_twins(report);
     trace_words_print(report);
-    print_plain(report, "");
-    json_object_foreach((json_t *)report, key, value)
+    print_plain(rest, "");
+    json_object_foreach(rest, key, value)
     {
         if (json_is_object(value)) {
             printf("\n%s\n", key);
@@ -117,6 +181,7 @@ void trace_text_print(const json_t *report)
             print_table(key, value);
         }
     }
+    json_decref(rest);
 }
 
 /* As JSON lines. Not through the result writer: it keeps members that begin with "raw" to files. */

@@ -180,12 +180,14 @@ static const char *const op_names[] = {"barrier",
                                        "create_handle_and_allocate",
                                        "destroy_handle_and_deallocate"};
 
-static void set_int(json_t *object, const char *prefix, const char *key, const char *suffix,
-                    double value)
+/* A member of the report: "raw_" "max_violation_" "p2p" "_ns", say. */
+static void set(json_t *object, const char *prefix, const char *key, int class, const char *unit,
+                json_t *value)
 {
     char name[96];
-    (void)snprintf(name, sizeof name, "%s%s%s", prefix, key, suffix);
-    (void)json_object_set_new(object, name, json_integer((json_int_t)value));
+    (void)snprintf(name, sizeof name, "%s%s%s%s", prefix, key, class < 0 ? "" : class_names[class],
+                   unit);
+    (void)json_object_set_new(object, name, value);
 }
 
 static json_t *ops_json(const struct check_stats *stats)
@@ -285,27 +287,24 @@ static json_t *bins_json(const struct check_stats *stats)
 void ictusi_check_json(const struct check_stats *stats, json_t *object, const char *prefix,
                        bool full)
 {
+    enum { ALL = -1 };
     for (int c = 0; c < POINT_CLASSES; c++) {
-        set_int(object, prefix, "violations_", class_names[c],
-                (double)ictusi_check_violations(stats, (enum point_class)c));
+        set(object, prefix, "violations_", c, "",
+            json_integer((json_int_t)ictusi_check_violations(stats, (enum point_class)c)));
     }
-    char name[96];
-    (void)snprintf(name, sizeof name, "%smax_violation_ns", prefix);
-    (void)json_object_set_new(object, name,
-                              json_real((double)ictusi_check_largest(stats) * stats->ns_per_tick));
+    set(object, prefix, "max_violation", ALL, "_ns",
+        json_real((double)ictusi_check_largest(stats) * stats->ns_per_tick));
     if (!full) {
         return;
     }
     for (int c = 0; c < POINT_CLASSES; c++) {
-        (void)snprintf(name, sizeof name, "max_violation_%s_ns", class_names[c]);
-        (void)json_object_set_new(object, name,
-                                  json_real((double)stats->maxima[c] * stats->ns_per_tick));
-        (void)snprintf(name, sizeof name, "pairs_%s", class_names[c]);
-        (void)json_object_set_new(object, name,
-                                  json_integer((json_int_t)stats->sums[SUM_CLASSES + 2 * c]));
+        set(object, prefix, "max_violation_", c, "_ns",
+            json_real((double)stats->maxima[c] * stats->ns_per_tick));
+        set(object, prefix, "pairs_", c, "",
+            json_integer((json_int_t)stats->sums[SUM_CLASSES + 2 * c]));
     }
-    (void)json_object_set_new(object, "operations", ops_json(stats));
-    (void)json_object_set_new(object, "histogram", bins_json(stats));
-    (void)json_object_set_new(object, "node_pairs", nodes_json(stats));
-    (void)json_object_set_new(object, "rank_pairs", counted_json(stats, stats->processes));
+    set(object, prefix, "operations", ALL, "", ops_json(stats));
+    set(object, prefix, "histogram", ALL, "", bins_json(stats));
+    set(object, prefix, "node_pairs", ALL, "", nodes_json(stats));
+    set(object, prefix, "rank_pairs", ALL, "", counted_json(stats, stats->processes));
 }

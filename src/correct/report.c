@@ -12,7 +12,7 @@ static int check_both(struct session *s, json_t *object)
     if (err) {
         return err;
     }
-    ictusi_check_json(&raw, object, "raw_", false);
+    ictusi_check_json(&raw, object, "raw_", true);
     ictusi_check_fini(&raw);
     err = ictusi_session_presync(s, PRESYNC_ARCHIVE);
     if (!err) {

@@ -195,6 +195,9 @@ async function themeAndPrint() {
     const guidelines = await page.locator('#guideline [data-chart]').count();
     await page.locator('#guideline [data-choice=violated]').click();
     check('operations without violations go', (await page.locator('#guideline [data-chart]').count()) <= guidelines);
+    check('violations are drawn before and after', (await page.locator('#traces [data-chart^="Violations"]').count()) === 3);
+    check('a correction shows how much it changed', (await page.locator('#traces [data-chart^="How much intervals changed"]').count()) === 2
+        && (await page.locator('#traces .note').allTextContents()).some((t) => t.includes('From the truth')));
     await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
     check('paper is light', (await page.getAttribute('html', 'data-theme')) === 'light');
     check('paper has every chart', (await blankCharts(page)).length === 0);

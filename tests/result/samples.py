@@ -277,12 +277,18 @@ def check(_rng, _options):
                          for i, n in enumerate([2, 9, 15, 10, 5, 0, 0])],
            "rank_pairs": [
                {"from": 0, "to": 1, "violations": 20, "max_violation_ns": 18300.0},
-               {"from": 2, "to": 1, "violations": 17, "max_violation_ns": 900.0}],
-           "min_latency_ns": 410.0}
+               {"from": 2, "to": 1, "violations": 17, "max_violation_ns": 900.0, "min_latency_ns": -900.0}]}
     yield {"type": "correct", "archive": "traces.otf2", "output": "fixed/traces.otf2",
-           "events": 300816, "moved": 20311, "passes": 2, "violations_p2p": 0,
-           "violations_collective": 0, "max_shift_ns": 21000.0, "max_slope": 0.009,
-           "error_ns": 400.0, "interval_distortion_rel": 0.01, "interval_distortion_ns": 120.0}
+           "events": 300816, "raw_violations_p2p": 612, "raw_violations_collective": 77,
+           "raw_max_violation_ns": 2.1e7, "presync_violations_p2p": 37, "presync_violations_collective": 4,
+           "violations_p2p": 0, "violations_collective": 0, "max_violation_ns": 0.0, "presync": "linear",
+           "passes": 2, "gamma": 0.9, "moved_events": 20311, "max_shift_ns": 21000.0, "error_end_ns": 400.0,
+           "largest_slope": 0.009, "asked_slope": 0.01, "steep_intervals": 0,
+           "interval_changes": [{"below_ns": 10.0 ** (i + 1), "intervals": n}
+                                for i, n in enumerate([900, 320, 41, 7, 0, 0])],
+           "interval_changes_relative": [{"below": 10.0 ** (i - 9), "intervals": n}
+                                         for i, n in enumerate([0, 0, 12, 800, 430, 22, 4])],
+           "truth": {"input_rms_ns": 17800.0, "output_rms_ns": 310.0, "ratio_rms": 0.0174}}
 
 
 def lock(rng, _options):
