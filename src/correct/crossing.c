@@ -2,6 +2,8 @@
 /* The values of messages between ranks, in rounds of bounded size. */
 #include "correct/crossing.h"
 
+#include "correct/flow_private.h"
+
 #include <ictus/error.h>
 #include <stdlib.h>
 
@@ -131,8 +133,14 @@ static void take(struct exchange *x, uint32_t point, int64_t value)
 static void unpack(struct exchange *x, const struct crossing_list *list, int rank, uint64_t round)
 {
     const struct crossings *c = x->crossings;
+    const struct points *all = &x->flow->graph->scan->points;
+    const int64_t *values = x->flow->mode == FLOW_CHECK ? x->flow->known : all->cap;
     const uint32_t *points = list->points + list->starts[rank] + round * c->piece;
     for (int i = 0; i < c->in_counts[rank]; i++) {
+        if (i + AHEAD < c->in_counts[rank]) {
+            __builtin_prefetch(&values[points[i + AHEAD]]);
+            __builtin_prefetch(&all->peer[points[i + AHEAD]]);
+        }
         take(x, points[i], c->in[c->starts[rank] + i]);
     }
 }

@@ -271,6 +271,5 @@ void ictusi_graph_fini(struct graph *graph)
     free(graph->vnodes);
     free(graph->edges);
     free(graph->remotes);
-    ictusi_idmap_fini(&graph->remote_index);
     memset(graph, 0, sizeof(*graph));
 }

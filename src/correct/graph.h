@@ -45,7 +45,6 @@ struct graph {
     uint64_t edge_count;
     struct remote *remotes;
     uint64_t remote_count;
-    struct idmap remote_index;
     uint64_t messages, collectives, thread_pairs; /* that are connected */
     uint64_t unmatched_sends, unmatched_receives, incomplete;
 };

@@ -34,7 +34,8 @@ struct meeting {
     struct post leads_out, leads_in;
     struct post sends_out, sends_in; /* the location of each send */
     struct post answers_out, answers_in;
-    uint32_t *points; /* the sends, as in sends_out */
+    struct post met_out, met_in; /* the receive of each send that has one */
+    uint32_t *points;            /* the sends, as in sends_out */
 };
 
 static int agree(const struct meeting *m, int err)
@@ -243,24 +244,60 @@ static int take_answers(struct meeting *m)
     return ICTUS_OK;
 }
 
-/* What met its other end, in the order of both ranks; own: the sends, NULL for the receives. */
-static int list_crossings(struct crossing_list *list, const struct post *post, int ranks,
-                          const uint32_t *own)
+/* The rank and point that the other end of a send is, if it is on another rank. */
+static const struct remote *met(const struct graph *graph, uint64_t point)
 {
-    const struct answer *answers = (const struct answer *)(const void *)post->records;
+    const struct points *points = &graph->scan->points;
+    const uint32_t link = points->link[point];
+    const bool crosses =
+        (points->kind[point] & POINT_OUT) && link != NODE_NONE && (link & NODE_TYPE) == NODE_REMOTE;
+    return crosses ? &graph->remotes[link & NODE_INDEX] : NULL;
+}
+
+static int make_list(struct crossing_list *list, const struct post *post, int ranks)
+{
     uint64_t *counts = calloc((uint32_t)ranks + 1UL, sizeof *counts);
     for (int r = 0; counts && r < ranks; r++) {
-        for (int i = 0; i < post->counts[r]; i++) {
-            counts[r] += answers[post->starts[r] + i].point != NODE_NONE;
-        }
+        counts[r] = (uint32_t)post->counts[r];
     }
     const int err = counts ? ictusi_crossing_list(list, counts, ranks) : ICTUS_ERR_NOMEM;
     free(counts);
-    for (uint64_t i = 0, n = 0; i < post->total && !err; i++) {
-        if (answers[i].point != NODE_NONE) {
-            /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): MPI filled them */
-            list->points[n++] = own ? own[i] : answers[i].point;
+    return err;
+}
+
+/* In the order of the senders' points, in which each exchange then goes through memory. */
+static int list_sends(struct meeting *m, struct crossing_list *list)
+{
+    const struct graph *graph = m->graph;
+    const uint64_t points = graph->scan->points.count;
+    for (uint64_t i = 0; i < points; i++) {
+        const struct remote *remote = met(graph, i);
+        m->met_out.counts[remote ? remote->rank : 0] += remote != NULL;
+    }
+    int *at = calloc((uint32_t)m->ranks + 1UL, sizeof *at);
+    int err = at ? post_room(&m->met_out, m->ranks) : ICTUS_ERR_NOMEM;
+    err = err ? err : make_list(list, &m->met_out, m->ranks);
+    for (uint64_t i = 0; i < points && !err; i++) {
+        const struct remote *remote = met(graph, i);
+        if (remote) {
+            const int place = m->met_out.starts[remote->rank] + at[remote->rank]++;
+            ((uint32_t *)(void *)m->met_out.records)[place] = remote->node;
+            list->points[place] = (uint32_t)i;
         }
+    }
+    free(at);
+    return err;
+}
+
+static int list_crossings(struct meeting *m, struct crossings *crossings)
+{
+    int err = agree(m, list_sends(m, &crossings->sends));
+    err = err ? err : exchange_counts(m, &m->met_out, &m->met_in);
+    err = err ? err : agree(m, make_list(&crossings->receives, &m->met_in, m->ranks));
+    err = err ? err : exchange(m, &m->met_out, &m->met_in);
+    if (!err) {
+        memcpy(crossings->receives.points, m->met_in.records,
+               m->met_in.total * sizeof *crossings->receives.points);
     }
     return err;
 }
@@ -276,20 +313,19 @@ static int run(struct meeting *m, struct crossings *crossings)
     err = err ? err : agree(m, meet_all(m));
     err = err ? err : exchange(m, &m->answers_out, &m->answers_in);
     err = err ? err : take_answers(m);
-    err = err ? err : list_crossings(&crossings->sends, &m->answers_in, m->ranks, m->points);
-    err = err ? err : list_crossings(&crossings->receives, &m->answers_out, m->ranks, NULL);
     err = agree(m, err);
+    err = err ? err : agree(m, list_crossings(m, crossings));
     return err ? err : ictusi_crossings_ready(crossings, m->comm);
 }
 
 int ictusi_meeting_run(MPI_Comm comm, struct graph *graph, struct crossings *crossings)
 {
     struct meeting m = {.comm = comm, .ranks = graph->share->size, .graph = graph};
-    struct post *posts[] = {&m.leads_out, &m.leads_in,    &m.sends_out,
-                            &m.sends_in,  &m.answers_out, &m.answers_in};
-    static const size_t sizes[] = {sizeof(struct lead),   sizeof(struct lead),
-                                   sizeof(uint32_t),      sizeof(uint32_t),
-                                   sizeof(struct answer), sizeof(struct answer)};
+    struct post *posts[] = {&m.leads_out,   &m.leads_in,   &m.sends_out, &m.sends_in,
+                            &m.answers_out, &m.answers_in, &m.met_out,   &m.met_in};
+    static const size_t sizes[] = {
+        sizeof(struct lead),   sizeof(struct lead),   sizeof(uint32_t), sizeof(uint32_t),
+        sizeof(struct answer), sizeof(struct answer), sizeof(uint32_t), sizeof(uint32_t)};
     enum { POSTS = sizeof sizes / sizeof *sizes };
     int err = ICTUS_OK;
     for (int i = 0; i < POSTS; i++) {
