@@ -197,6 +197,10 @@ static void print_truth(FILE *out, const json_t *truth)
         print_duration(out, number_of(truth, "", "input_rms_ns"));
         (void)fprintf(out, " before, ");
         print_duration(out, number_of(truth, "", "output_rms_ns"));
+        (void)fprintf(out, " now; but for a line that all have in common ");
+        print_duration(out, number_of(truth, "", "input_aligned_rms_ns"));
+        (void)fprintf(out, " before, ");
+        print_duration(out, number_of(truth, "", "output_aligned_rms_ns"));
         (void)fprintf(out, " now.\n");
     }
 }

@@ -5,7 +5,7 @@
  * completed; blocking and nonblocking collectives, many at a time, on communicators of any order
  * and size and between two groups. Times are true. For tests, against tests/traces/oracle.py.
  *
- *   make_random OUT [SEED [bare|beyond]]
+ *   make_random OUT [SEED [bare|beyond|own]]
  *
  * bare: locations of no process, and without definitions of their own; beyond: stamps from 2^62 on.
  */
@@ -32,7 +32,7 @@ struct pending {
 
 struct process {
     OTF2_EvtWriter *writer[2]; /* two threads; the first one calls collectives */
-    uint64_t now;
+    uint64_t now, zero;        /* time that all share, and where its own clock begins */
     struct pending pending[PENDING];
     int count;
 };
@@ -40,7 +40,7 @@ struct process {
 struct world {
     OTF2_Archive *archive;
     int ranks;
-    bool bare;
+    bool bare, own;
     uint64_t start, state, requests;
     struct process process[RANKS_MAX];
 };
@@ -73,11 +73,13 @@ static uint64_t thread(struct world *w)
     return w->bare ? 0 : draw(w, 2);
 }
 
+/* A stamp of the process's own clock, after an instant of the time that all share. */
 static uint64_t later(struct world *w, int r, uint64_t least)
 {
     struct process *p = &w->process[r];
     p->now = p->now > least ? p->now : least;
-    return p->now += 1 + draw(w, 50);
+    p->now += 1 + draw(w, 50);
+    return p->now - p->zero;
 }
 
 static uint64_t tick(struct world *w, int r)
@@ -123,14 +125,15 @@ static void send(struct world *w, int from, int to, uint32_t tag, uint64_t *sent
 {
     struct process *p = &w->process[from];
     const uint64_t kind = draw(w, 4);
-    *sent = tick(w, from);
+    const uint64_t time = tick(w, from);
+    *sent = p->now;
     if (tag == 2 || kind == 0) {
-        OTF2_EvtWriter_MpiSend(p->writer[tag == 2 ? thread(w) : 0], NULL, *sent, (uint32_t)to,
-                               WORLD, tag, 8);
+        OTF2_EvtWriter_MpiSend(p->writer[tag == 2 ? thread(w) : 0], NULL, time, (uint32_t)to, WORLD,
+                               tag, 8);
         return;
     }
     const uint64_t request = ++w->requests;
-    OTF2_EvtWriter_MpiIsend(p->writer[0], NULL, *sent, (uint32_t)to, WORLD, tag, 8, request);
+    OTF2_EvtWriter_MpiIsend(p->writer[0], NULL, time, (uint32_t)to, WORLD, tag, 8, request);
     if (kind != 1) { /* else it is freed, and never completes */
         OTF2_EvtWriter_MpiIsendComplete(p->writer[0], NULL, tick(w, from), request);
     }
@@ -320,11 +323,12 @@ static void collective(struct world *w)
         if (blocking) {
             OTF2_EvtWriter_Enter(p->writer[0], NULL, tick(w, c.comm.member[i]), 1);
         }
-        c.enter[i] = tick(w, c.comm.member[i]);
+        const uint64_t time = tick(w, c.comm.member[i]);
+        c.enter[i] = p->now;
         if (blocking) {
-            OTF2_EvtWriter_MpiCollectiveBegin(p->writer[0], NULL, c.enter[i]);
+            OTF2_EvtWriter_MpiCollectiveBegin(p->writer[0], NULL, time);
         } else {
-            OTF2_EvtWriter_NonBlockingCollectiveRequest(p->writer[0], NULL, c.enter[i], c.request);
+            OTF2_EvtWriter_NonBlockingCollectiveRequest(p->writer[0], NULL, time, c.request);
         }
     }
     for (int i = 0; i < c.comm.size; i++) {
@@ -391,11 +395,13 @@ static void write_definitions(const struct world *w)
 {
     static const char *const texts[] = {"", "machine", "node", "work", "MPI_call", "rank"};
     OTF2_GlobalDefWriter *d = OTF2_Archive_GetGlobalDefWriter(w->archive);
-    uint64_t last = w->start;
+    const uint64_t first = w->own ? 0 : w->start;
+    uint64_t last = first;
     for (int r = 0; r < w->ranks; r++) {
-        last = w->process[r].now > last ? w->process[r].now : last;
+        const uint64_t end = w->process[r].now - w->process[r].zero;
+        last = end > last ? end : last;
     }
-    OTF2_GlobalDefWriter_WriteClockProperties(d, 1000000000, w->start, last - w->start + 1,
+    OTF2_GlobalDefWriter_WriteClockProperties(d, 1000000000, first, last - first + 1,
                                               OTF2_UNDEFINED_TIMESTAMP);
     for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         OTF2_GlobalDefWriter_WriteString(d, i, texts[i]);
@@ -450,12 +456,13 @@ int main(int argc, char **argv)
 {
     struct world *w = calloc(1, sizeof *w);
     if (argc < 2 || !w) {
-        (void)fprintf(stderr, "usage: make_random OUT [SEED [bare|beyond]]\n");
+        (void)fprintf(stderr, "usage: make_random OUT [SEED [bare|beyond|own]]\n");
         free(w);
         return 2;
     }
     w->state = (argc > 2 ? strtoull(argv[2], NULL, 10) : 1) * 2654435761U + 88172645463325252U;
     w->bare = argc > 3 && strcmp(argv[3], "bare") == 0;
+    w->own = argc > 3 && strcmp(argv[3], "own") == 0; /* clocks that begin with their process */
     w->start = argc > 3 && strcmp(argv[3], "beyond") == 0 ? UINT64_C(1) << 62 : START;
     w->ranks = 2 + (int)draw(w, RANKS_MAX - 1);
     w->archive = OTF2_Archive_Open(argv[1], "traces", OTF2_FILEMODE_WRITE, 1 << 20, 4 << 20,
@@ -469,7 +476,8 @@ int main(int argc, char **argv)
     OTF2_Archive_OpenEvtFiles(w->archive);
     for_all_writers(w, true);
     for (int r = 0; r < w->ranks; r++) {
-        w->process[r].now = w->start + draw(w, 100);
+        w->process[r].now = w->start + draw(w, w->own ? 100000 : 100);
+        w->process[r].zero = w->own ? w->process[r].now : 0;
     }
     write_events(w);
     write_definitions(w);

@@ -131,6 +131,9 @@ static int presynchronise(struct correction *c)
         }
     }
     ictusi_check_fini(&stats);
+    if (!err) {
+        ictusi_session_raise(s);
+    }
     return err || !c->clean || wanted != ICTUS_PRESYNC_NONE ? err : look_as_read(c);
 }
 
@@ -305,7 +308,7 @@ static void properties(void *self, uint64_t clock[4])
     clock[2] = (uint64_t)(last - first) + 1;
     if (trace->realtime != OTF2_UNDEFINED_TIMESTAMP) {
         /* The real time of the global offset, which has moved. */
-        const double ticks = (double)(first - (int64_t)trace->global_offset);
+        const double ticks = (double)(first - c->session.raised - (int64_t)trace->global_offset);
         clock[3] = trace->realtime + (uint64_t)(int64_t)(ticks * 1e9 / (double)trace->resolution);
     }
 }
@@ -352,6 +355,7 @@ static void report_moves(struct correction *c)
         (json_int_t)w->stretched, "max_interval_change_ns", (double)w->largest_stretch * ns,
         "max_interval_change_relative", w->largest_ratio, "ramps", (json_int_t)c->backward.jumps,
         "limited_ramps", (json_int_t)c->backward.limited);
+    (void)json_object_set_new(c->report, "raised_ns", json_real((double)c->session.raised * ns));
     (void)json_object_set_new(c->report, "fit_parts", json_integer(c->session.fit_parts));
     (void)json_object_update(c->report, more);
     json_decref(more);

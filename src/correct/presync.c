@@ -161,3 +161,12 @@ bool ictusi_presync_is_identity(const struct clock_map *maps, uint64_t count)
     }
     return true;
 }
+
+void ictusi_clock_maps_raise(struct clock_map *maps, uint64_t count, int64_t ticks)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < maps[i].count; k++) {
+            maps[i].pieces[k].offset += ticks;
+        }
+    }
+}

@@ -41,6 +41,9 @@ bool ictusi_presync_is_identity(const struct clock_map *maps, uint64_t count);
 int ictusi_clock_map_knots(struct clock_map *map, const int64_t *times, const double *offsets,
                            uint32_t count);
 
+/* Make every image later. */
+void ictusi_clock_maps_raise(struct clock_map *maps, uint64_t count, int64_t ticks);
+
 /* What broken offsets send beyond all numbers ends at their edge, and wraps instead of trapping. */
 static inline int64_t piece_at(const struct piece *piece, int64_t time)
 {

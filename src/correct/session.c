@@ -191,6 +191,43 @@ int ictusi_session_presync(struct session *s, enum presync mode)
     return find_span(s);
 }
 
+/* The earliest that the archive's own beginning becomes on any location, or a point if earlier. */
+static int64_t earliest(const struct session *s)
+{
+    int64_t least = s->from;
+    if (s->trace->global_offset >> TRACE_STAMP_BITS) {
+        return least;
+    }
+    for (uint32_t l = 0; l < s->trace->location_count; l++) {
+        uint32_t hints[2] = {0, 0};
+        int64_t time = clock_map_at(&s->maps[l], (int64_t)s->trace->global_offset, &hints[0]);
+        if (s->units) {
+            time = clock_map_at(&s->units[s->unit_of[l]], time, &hints[1]);
+        }
+        least = time < least ? time : least;
+    }
+    return least;
+}
+
+void ictusi_session_raise(struct session *s)
+{
+    const int64_t most = INT64_C(1) << (TRACE_STAMP_BITS - 2); /* beyond, the offsets are broken */
+    const int64_t least = earliest(s);
+    if (least >= 0 || least < -most || s->to > 4 * most || s->presync == PRESYNC_NONE) {
+        return;
+    }
+    struct points *points = &s->scan.points;
+    s->raised = -least;
+    ictusi_clock_maps_raise(s->units ? s->units : s->maps,
+                            s->units ? s->unit_count : s->trace->location_count, s->raised);
+    for (uint64_t i = 0; i < points->count; i++) {
+        points->time[i] += s->raised;
+    }
+    ictusi_points_relax(points);
+    s->from += s->raised;
+    s->to += s->raised;
+}
+
 int ictusi_session_as_read(struct session *s)
 {
     struct points *points = &s->scan.points;

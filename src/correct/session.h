@@ -39,6 +39,7 @@ struct session {
     struct latency latency;
     struct flow flow;
     int64_t from, to; /* presynchronised times of the points */
+    int64_t raised;   /* ticks that ictusi_session_raise() added */
     uint32_t fit_parts;
     bool unchanged;       /* the archive's clock offsets moved nothing */
     enum presync presync; /* what was done in the end */
@@ -58,6 +59,12 @@ int ictusi_session_presync(struct session *session, enum presync mode);
  * are, then become those of the new times.
  */
 int ictusi_session_fit(struct session *session, struct check_stats *stats);
+
+/*
+ * Make all times later by the same number of ticks where the first would lie before 0, which stamps
+ * cannot: clocks that begin with their process and not at the same instant.
+ */
+void ictusi_session_raise(struct session *session);
 
 /* The recorded times as OTF2's readers would show them, into the points' values. */
 int ictusi_session_as_read(struct session *session);

@@ -112,6 +112,20 @@ static int make_skews(struct skewing *s)
     return err;
 }
 
+/* Stamps are not negative: where the first would be, all are made later by the same. */
+static void raise_skews(struct skewing *s)
+{
+    const struct trace *trace = s->trace;
+    int64_t least = 0;
+    for (uint32_t l = 0; l < trace->location_count; l++) {
+        uint32_t hint = 0;
+        const int64_t time =
+            clock_map_at(&s->skews[scope_of(s, l)], (int64_t)trace->global_offset, &hint);
+        least = time < least ? time : least;
+    }
+    ictusi_clock_maps_raise(s->skews, s->skew_count, -least);
+}
+
 static void open_warp(void *self, uint32_t location, struct warp *warp)
 {
     const struct skewing *s = self;
@@ -199,6 +213,9 @@ int ictus_trace_skew(const char *in, const char *out, const char *skew, json_t *
     }
     if (!err && !s.plain) {
         err = make_skews(&s);
+    }
+    if (!err && !s.plain) {
+        raise_skews(&s);
     }
     if (!err) {
         err = write_skewed(&s, out, why);
