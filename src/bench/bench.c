@@ -162,7 +162,7 @@ static int warm_up(struct experiment *e)
     int err = ICTUS_OK;
     for (int64_t i = 0; i < e->plan->warmup && !err; i++) {
         ictusi_call_next(&e->call);
-        err = e->call.operation->run(&e->call) == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+        err = ictusi_call_run(&e->call);
     }
     return ictusi_sync_agree(e->bench->comm, err, NULL);
 }
@@ -237,6 +237,14 @@ static int check_plan(const struct ictus_bench_plan *plan, struct ictus_why *why
     return ICTUS_OK;
 }
 
+/* Tell all what the first process to know of it has to say. */
+static int explain(const struct experiment *e, struct ictus_why *why)
+{
+    const int mine = e->call.mpi_error ? ictusi_call_failed(&e->call, why) : ICTUS_OK;
+    (void)ictusi_sync_agree(e->bench->comm, mine, why);
+    return ICTUS_ERR_MPI;
+}
+
 /* Hand the collected samples over, with the clock's uncertainty at the end. */
 static int finish(struct experiment *e, struct ictus_bench_result *result)
 {
@@ -291,6 +299,8 @@ int ictus_bench_run(struct ictus_bench *bench, const struct ictus_bench_plan *pl
         err = finish(&e, result);
     } else if (err == ICTUS_ERR_SAMPLES) {
         result->invalid = e.all.invalid;
+    } else if (err == ICTUS_ERR_MPI) {
+        err = explain(&e, reason);
     }
     ictusi_call_fini(&e.call);
     ictusi_collection_fini(&e.all);

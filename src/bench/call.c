@@ -154,6 +154,12 @@ static int read_types(struct call *call, const struct ictus_bench_plan *plan, st
     call->type = type.type;
     call->element = type.size;
     call->op = reduction.op;
+    if (reduction.user && ictusi_shape(call->operation->shape)->reduces) {
+        if (MPI_Op_create(reduction.user, reduction.commutes, &call->op) != MPI_SUCCESS) {
+            return ICTUS_ERR_MPI;
+        }
+        call->owns_op = true;
+    }
     call->elements = (int64_t)(plan->bytes / type.size);
     return choose_counts(call, plan, &type, why);
 }
@@ -193,9 +199,11 @@ static int make_counts(struct call *call, uint64_t bytes, struct ictus_why *why)
     call->counts = calloc(entries, sizeof(int));
     call->displs = calloc(entries, sizeof(int));
     call->byte_displs = calloc(entries, sizeof(int));
+    call->aint_displs = calloc(entries, sizeof(MPI_Aint));
     call->types = calloc(entries, sizeof(MPI_Datatype));
     call->shares = calloc(2 * entries, sizeof(int));
-    if (!call->counts || !call->displs || !call->byte_displs || !call->types || !call->shares) {
+    if (!call->counts || !call->displs || !call->byte_displs || !call->aint_displs ||
+        !call->types || !call->shares) {
         return ICTUS_ERR_NOMEM;
     }
     call->share_displs = call->shares + entries;
@@ -205,6 +213,7 @@ static int make_counts(struct call *call, uint64_t bytes, struct ictus_why *why)
         /* Beyond INT_MAX nobody reads them: the v- and w-variants were refused above. */
         call->displs[i] = (int)((uint32_t)i * (uint32_t)call->count);
         call->byte_displs[i] = (int)((uint32_t)i * (uint32_t)bytes);
+        call->aint_displs[i] = (MPI_Aint)i * (MPI_Aint)bytes;
         call->types[i] = call->type;
     }
     return ICTUS_OK;
@@ -221,6 +230,9 @@ static struct needs needs_of(const struct call *call, const struct ictus_bench_p
     const struct mockup *mockup = call->operation->mockup;
     struct needs needs = {.send = plan->bytes * block_count(shape->sends, call->size),
                           .recv = plan->bytes * block_count(shape->receives, call->size)};
+    if (plan->in_place && call->operation->shape == SHAPE_REDUCE_SCATTER) {
+        needs.recv = needs.send; /* all blocks are taken from where the own one is left */
+    }
     /* A scatter in place keeps the root's block in the send buffer; all others receive in recv. */
     if (needs.recv < plan->bytes && shape->receives != BLOCKS_NONE) {
         needs.recv = plan->bytes;
@@ -365,19 +377,38 @@ static int read_plan(struct call *call, const struct ictus_bench_plan *plan, str
     return err ? err : make_counts(call, plan->bytes, why);
 }
 
+int ictusi_call_run(struct call *call)
+{
+    call->mpi_error = call->operation->run(call);
+    return call->mpi_error == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+}
+
+int ictusi_call_failed(const struct call *call, struct ictus_why *why)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    (void)MPI_Error_string(call->mpi_error, text, &length);
+    char *stack = strstr(text, ", error stack:"); /* MPICH's */
+    if (stack) {
+        *stack = '\0';
+    }
+    return ictus_because(why, ICTUS_ERR_MPI, "%s of %llu bytes: %s", call->operation->name,
+                         (unsigned long long)call->bytes, text);
+}
+
 /* What is made with MPI's help: persistent requests, users' state. */
-static int prepare(struct call *call)
+static int prepare(struct call *call, struct ictus_why *why)
 {
     const struct ictus_plugin_operation *user = call->operation->user;
-    int err = MPI_SUCCESS;
     if (user) {
-        err = user->init(call->comm, call->bytes, &call->plugin);
-        call->prepared = err == MPI_SUCCESS;
+        call->mpi_error = user->init(call->comm, call->bytes, &call->plugin);
     } else if (call->operation->prepare) {
-        err = call->operation->prepare(call);
-        call->prepared = err == MPI_SUCCESS;
+        call->mpi_error = call->operation->prepare(call);
+    } else {
+        return ICTUS_OK;
     }
-    return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+    call->prepared = call->mpi_error == MPI_SUCCESS;
+    return call->prepared ? ICTUS_OK : ictusi_call_failed(call, why);
 }
 
 /* Where the rotation of the root stands after what was measured before. */
@@ -415,7 +446,7 @@ int ictusi_call_init(struct call *call, const struct operation *operation, MPI_C
         take_set(call, (int)(plan->first % call->sets));
     }
     if (!err) {
-        err = ictusi_sync_agree(comm, prepare(call), why);
+        err = ictusi_sync_agree(comm, prepare(call, why), why);
     }
     if (err) {
         ictusi_call_fini(call);
@@ -432,6 +463,9 @@ void ictusi_call_fini(struct call *call)
         MPI_Request_free(&call->request);
     }
     ictusi_arrival_fini(&call->arrival);
+    if (call->owns_op) {
+        MPI_Op_free(&call->op);
+    }
     if (call->owns_comm) {
         MPI_Comm_free(&call->comm);
     }
@@ -445,6 +479,7 @@ void ictusi_call_fini(struct call *call)
     free(call->counts);
     free(call->displs);
     free(call->byte_displs);
+    free(call->aint_displs);
     free(call->types);
     memset(call, 0, sizeof(*call));
 }

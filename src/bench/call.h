@@ -28,6 +28,12 @@ void ictusi_call_fini(struct call *call);
 /* Between two calls, outside of any timing: next buffers, next root, cold caches. Local. */
 void ictusi_call_next(struct call *call);
 
+/* Run the operation once, untimed. Collective. ICTUS_ERR_MPI leaves call->mpi_error. */
+int ictusi_call_run(struct call *call);
+
+/* ICTUS_ERR_MPI with the operation's name and what MPI says to its error. Local. */
+int ictusi_call_failed(const struct call *call, struct ictus_why *why);
+
 /*
  * Run the operation once on known data and verify what it left. Collective; the same on all
  * processes: ICTUS_OK, ICTUS_ERR_CORRUPT with the first wrong element.

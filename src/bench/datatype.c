@@ -27,24 +27,77 @@ ACCESS(int16, int16_t)
 ACCESS(int32, int32_t)
 ACCESS(int64, int64_t)
 ACCESS(uint8, uint8_t)
+ACCESS(uint16, uint16_t)
 ACCESS(uint32, uint32_t)
 ACCESS(uint64, uint64_t)
-ACCESS(float, float)
-ACCESS(double, double)
-ACCESS(bool, bool)
-
-static void set_complex(void *element, int64_t value)
+/* A damaged number is no small integer any more: not rounded to one, but found out. */
+static int64_t whole(long double value)
 {
-    const double complex converted = (double)value;
-    memcpy(element, &converted, sizeof(converted));
+    const bool small = value > -0x1p62L && value < 0x1p62L;
+    return small && (long double)(int64_t)value == value ? (int64_t)value : INT64_MIN;
 }
 
-static int64_t get_complex(const void *element)
-{
-    double complex stored;
-    memcpy(&stored, element, sizeof(stored));
-    return (int64_t)creal(stored);
-}
+#define ACCESS_REAL(name, ctype)                                                                   \
+    static void set_##name(void *element, int64_t value)                                           \
+    {                                                                                              \
+        const ctype converted = (ctype)value;                                                      \
+        memcpy(element, &converted, sizeof(converted));                                            \
+    }                                                                                              \
+    static int64_t get_##name(const void *element)                                                 \
+    {                                                                                              \
+        ctype stored;                                                                              \
+        memcpy(&stored, element, sizeof(stored));                                                  \
+        return whole(stored);                                                                      \
+    }
+
+ACCESS_REAL(float, float)
+ACCESS_REAL(double, double)
+ACCESS_REAL(long_double, long double)
+
+#define ACCESS_COMPLEX(name, ctype, real, imaginary)                                               \
+    static void set_##name(void *element, int64_t value)                                           \
+    {                                                                                              \
+        const ctype complex converted = (ctype)value;                                              \
+        memcpy(element, &converted, sizeof(converted));                                            \
+    }                                                                                              \
+    static int64_t get_##name(const void *element)                                                 \
+    {                                                                                              \
+        ctype complex stored;                                                                      \
+        memcpy(&stored, element, sizeof(stored));                                                  \
+        return imaginary(stored) == 0 ? whole(real(stored)) : INT64_MIN;                           \
+    }
+
+ACCESS_COMPLEX(float_complex, float, crealf, cimagf)
+ACCESS_COMPLEX(complex, double, creal, cimag)
+
+/* A value and where it is, as one integer; the structures are MPI's (MPI-3.1, section 5.9.4). */
+#define ACCESS_PAIR(name, ctype)                                                                   \
+    struct name {                                                                                  \
+        ctype value;                                                                               \
+        int place;                                                                                 \
+    };                                                                                             \
+    static void set_##name(void *element, int64_t value)                                           \
+    {                                                                                              \
+        struct name converted;                                                                     \
+        memset(&converted, 0, sizeof(converted));                                                  \
+        converted.value = (ctype)(value / PAIR_PLACES);                                            \
+        converted.place = (int)(value % PAIR_PLACES);                                              \
+        memcpy(element, &converted, sizeof(converted));                                            \
+    }                                                                                              \
+    static int64_t get_##name(const void *element)                                                 \
+    {                                                                                              \
+        struct name stored;                                                                        \
+        memcpy(&stored, element, sizeof(stored));                                                  \
+        const int64_t value = whole((long double)stored.value);                                    \
+        const bool sound =                                                                         \
+            value >= 0 && value <= INT32_MAX && stored.place >= 0 && stored.place < PAIR_PLACES;   \
+        return sound ? value * PAIR_PLACES + stored.place : INT64_MIN;                             \
+    }
+
+ACCESS_PAIR(int_pair, int)
+ACCESS_PAIR(long_pair, long)
+ACCESS_PAIR(float_pair, float)
+ACCESS_PAIR(double_pair, double)
 
 struct row {
     const char *name;
@@ -61,6 +114,7 @@ static const struct row rows[] = {
     {"int8", CLASS_INTEGER, 1, set_int8, get_int8},
     {"uint8", CLASS_INTEGER, 1, set_uint8, get_uint8},
     {"int16", CLASS_INTEGER, 2, set_int16, get_int16},
+    {"uint16", CLASS_INTEGER, 2, set_uint16, get_uint16},
     {"int32", CLASS_INTEGER, 4, set_int32, get_int32},
     {"int", CLASS_INTEGER, 4, set_int32, get_int32},
     {"uint32", CLASS_INTEGER, 4, set_uint32, get_uint32},
@@ -68,8 +122,14 @@ static const struct row rows[] = {
     {"uint64", CLASS_INTEGER, 8, set_uint64, get_uint64},
     {"float", CLASS_FLOAT, 4, set_float, get_float},
     {"double", CLASS_FLOAT, 8, set_double, get_double},
+    {"long_double", CLASS_FLOAT, sizeof(long double), set_long_double, get_long_double},
+    {"float_complex", CLASS_COMPLEX, 8, set_float_complex, get_float_complex},
     {"complex", CLASS_COMPLEX, 16, set_complex, get_complex},
-    {"bool", CLASS_LOGICAL, 1, set_bool, get_bool},
+    {"bool", CLASS_LOGICAL, 1, set_uint8, get_uint8}, /* 0 and 1, and what they are damaged to */
+    {"2int", CLASS_PAIR, sizeof(struct int_pair), set_int_pair, get_int_pair},
+    {"long_int", CLASS_PAIR, sizeof(struct long_pair), set_long_pair, get_long_pair},
+    {"float_int", CLASS_PAIR, sizeof(struct float_pair), set_float_pair, get_float_pair},
+    {"double_int", CLASS_PAIR, sizeof(struct double_pair), set_double_pair, get_double_pair},
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -77,9 +137,12 @@ enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 static MPI_Datatype handle(int i)
 {
     const MPI_Datatype handles[ROWS] = {
-        MPI_CHAR,    MPI_BYTE,   MPI_INT8_T,           MPI_UINT8_T, MPI_INT16_T,
-        MPI_INT32_T, MPI_INT,    MPI_UINT32_T,         MPI_INT64_T, MPI_UINT64_T,
-        MPI_FLOAT,   MPI_DOUBLE, MPI_C_DOUBLE_COMPLEX, MPI_C_BOOL,
+        MPI_CHAR,       MPI_BYTE,        MPI_INT8_T,          MPI_UINT8_T,
+        MPI_INT16_T,    MPI_UINT16_T,    MPI_INT32_T,         MPI_INT,
+        MPI_UINT32_T,   MPI_INT64_T,     MPI_UINT64_T,        MPI_FLOAT,
+        MPI_DOUBLE,     MPI_LONG_DOUBLE, MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX,
+        MPI_C_BOOL,     MPI_2INT,        MPI_LONG_INT,        MPI_FLOAT_INT,
+        MPI_DOUBLE_INT,
     };
     return handles[i];
 }
@@ -104,17 +167,51 @@ enum {
     ORDERED = BIT(CLASS_INTEGER) | BIT(CLASS_FLOAT),
     LOGICAL = BIT(CLASS_INTEGER) | BIT(CLASS_LOGICAL),
     BITWISE = BIT(CLASS_INTEGER) | BIT(CLASS_BYTE),
-    REDUCTIONS = 10
+    LOCATED = BIT(CLASS_PAIR),
+    ANY_NUMBER = ARITHMETIC | LOGICAL | BITWISE,
+    REDUCTIONS = 14
 };
+
+static size_t bytes_of(int length, MPI_Datatype type)
+{
+    MPI_Aint bound = 0;
+    MPI_Aint extent = 0;
+    MPI_Type_get_extent(type, &bound, &extent);
+    return (size_t)length * (size_t)extent;
+}
+
+/* What MPI_Op_create() is given: prototypes are MPI's. */
+static void user_first(void *in, void *inout, int *length, MPI_Datatype *type)
+{
+    memcpy(inout, in, bytes_of(*length, *type));
+}
+
+static void user_bxor(void *in, void *inout, int *length, MPI_Datatype *type)
+{
+    const unsigned char *from = in;
+    unsigned char *to = inout;
+    for (size_t i = bytes_of(*length, *type); i > 0; i--) {
+        *to++ ^= *from++;
+    }
+}
 
 int ictusi_reduction_find(const char *name, struct reduction *reduction, struct ictus_why *why)
 {
     const struct reduction all[REDUCTIONS] = {
-        {"sum", MPI_SUM, KIND_SUM, ARITHMETIC}, {"prod", MPI_PROD, KIND_PROD, ARITHMETIC},
-        {"max", MPI_MAX, KIND_MAX, ORDERED},    {"min", MPI_MIN, KIND_MIN, ORDERED},
-        {"land", MPI_LAND, KIND_LAND, LOGICAL}, {"lor", MPI_LOR, KIND_LOR, LOGICAL},
-        {"lxor", MPI_LXOR, KIND_LXOR, LOGICAL}, {"band", MPI_BAND, KIND_BAND, BITWISE},
-        {"bor", MPI_BOR, KIND_BOR, BITWISE},    {"bxor", MPI_BXOR, KIND_BXOR, BITWISE},
+        {"sum", MPI_SUM, KIND_SUM, ARITHMETIC, NULL, false},
+        {"prod", MPI_PROD, KIND_PROD, ARITHMETIC, NULL, false},
+        {"max", MPI_MAX, KIND_MAX, ORDERED, NULL, false},
+        {"min", MPI_MIN, KIND_MIN, ORDERED, NULL, false},
+        {"land", MPI_LAND, KIND_LAND, LOGICAL, NULL, false},
+        {"lor", MPI_LOR, KIND_LOR, LOGICAL, NULL, false},
+        {"lxor", MPI_LXOR, KIND_LXOR, LOGICAL, NULL, false},
+        {"band", MPI_BAND, KIND_BAND, BITWISE, NULL, false},
+        {"bor", MPI_BOR, KIND_BOR, BITWISE, NULL, false},
+        {"bxor", MPI_BXOR, KIND_BXOR, BITWISE, NULL, false},
+        {"minloc", MPI_MINLOC, KIND_MINLOC, LOCATED, NULL, false},
+        {"maxloc", MPI_MAXLOC, KIND_MAXLOC, LOCATED, NULL, false},
+        {"user_bxor", MPI_OP_NULL, KIND_BXOR, BITWISE, user_bxor, true},
+        {"user_first", MPI_OP_NULL, KIND_FIRST, ANY_NUMBER, user_first, false},
     };
     const char *names[REDUCTIONS + 1] = {NULL};
     for (int i = 0; i < REDUCTIONS; i++) {
@@ -158,7 +255,16 @@ int64_t ictusi_reduction_apply(enum reduction_kind kind, int64_t a, int64_t b)
         return a & b;
     case KIND_BOR:
         return a | b;
-    default:
+    case KIND_BXOR:
         return a ^ b;
+    case KIND_MINLOC:
+        return a < b ? a : b; /* of equal values the first place, as the lower part has it */
+    case KIND_MAXLOC:
+        if (a / PAIR_PLACES == b / PAIR_PLACES) {
+            return a < b ? a : b;
+        }
+        return a > b ? a : b;
+    default:
+        return a; /* KIND_FIRST */
     }
 }

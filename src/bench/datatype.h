@@ -5,6 +5,7 @@
 
 #include <ictus/error.h>
 #include <mpi.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,8 +23,8 @@ struct datatype {
     const char *name;
     MPI_Datatype type;
     enum type_class class;
-    size_t size;
-    /* Store and load a small integer; exact in every type. */
+    size_t size; /* of one in memory: pairs are padded */
+    /* Store and load a small integer; exact in every type. What is none loads as INT64_MIN. */
     void (*set)(void *element, int64_t value);
     int64_t (*get)(const void *element);
 };
@@ -39,14 +40,22 @@ enum reduction_kind {
     KIND_LXOR,
     KIND_BAND,
     KIND_BOR,
-    KIND_BXOR
+    KIND_BXOR,
+    KIND_MINLOC,
+    KIND_MAXLOC,
+    KIND_FIRST /* the lowest rank's */
 };
+
+/* The value of a pair is so many times as much as its place in the integer that stands for it. */
+enum { PAIR_PLACES = 1024 };
 
 struct reduction {
     const char *name;
     MPI_Op op;
     enum reduction_kind kind;
-    unsigned classes; /* bits of enum type_class */
+    unsigned classes;        /* bits of enum type_class */
+    MPI_User_function *user; /* to make op of with MPI_Op_create(); NULL where MPI has it */
+    bool commutes;           /* that one */
 };
 
 /* Errors: ICTUS_ERR_UNKNOWN with the nearest. */

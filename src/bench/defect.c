@@ -50,15 +50,15 @@ static bool applies(enum when when, const struct defect_use *use)
     case POWER_OF_TWO_PROCESSES:
         return (use->processes & (use->processes - 1)) == 0;
     case IN_PLACE_BEYOND_0:
-        return use->in_place_beyond_0;
+        return use->in_place_beyond_0 && use->processes > 1;
     default:
-        return true;
+        return use->processes > 1;
     }
 }
 
 const char *ictusi_defect(const char *library, const struct defect_use *use)
 {
-    for (size_t i = 0; use->processes > 1 && i < sizeof(defects) / sizeof(defects[0]); i++) {
+    for (size_t i = 0; i < sizeof(defects) / sizeof(defects[0]); i++) {
         const struct defect *d = &defects[i];
         const char *version = strstr(library, d->library);
         if (version && strcmp(use->operation, d->operation) == 0 && applies(d->when, use) &&

@@ -48,6 +48,7 @@ static int one_loop(const struct scheme *scheme, struct call *call, struct sampl
         err = call->operation->run(call);
     }
     const int64_t total = ictusi_source_read(source) - start;
+    call->mpi_error = err;
     sample->start = start;
     sample->stop = start + total / options->calls;
     ictusi_sample_place(scheme->clock, sample);

@@ -35,6 +35,8 @@ NEIGHBOR(neighbor_alltoall, MPI_Neighbor_alltoall, MPI_Ineighbor_alltoall, c->se
          c->type, c->recv, c->count, c->type, c->comm)
 NEIGHBOR(neighbor_alltoallv, MPI_Neighbor_alltoallv, MPI_Ineighbor_alltoallv, c->send, c->counts,
          c->displs, c->type, c->recv, c->counts, c->displs, c->type, c->comm)
+NEIGHBOR(neighbor_alltoallw, MPI_Neighbor_alltoallw, MPI_Ineighbor_alltoallw, c->send, c->counts,
+         c->aint_displs, c->types, c->recv, c->counts, c->aint_displs, c->types, c->comm)
 
 #define ROWS(name, mpi_name, mpi_iname, shape)                                                     \
     {#name, mpi_name, shape, run_##name, NULL, NULL, NULL, NULL},                                  \
@@ -50,6 +52,8 @@ const struct operation ictusi_neighbor[] = {
     ROWS(neighbor_alltoall, "MPI_Neighbor_alltoall", "MPI_Ineighbor_alltoall",
          SHAPE_NEIGHBOR_ALLTOALL),
     ROWS(neighbor_alltoallv, "MPI_Neighbor_alltoallv", "MPI_Ineighbor_alltoallv",
+         SHAPE_NEIGHBOR_ALLTOALL),
+    ROWS(neighbor_alltoallw, "MPI_Neighbor_alltoallw", "MPI_Ineighbor_alltoallw",
          SHAPE_NEIGHBOR_ALLTOALL),
     {NULL, NULL, SHAPE_BARRIER, NULL, NULL, NULL, NULL, NULL},
 };

@@ -63,6 +63,16 @@ PERSISTENT(reduce_scatter_block, Reduce_scatter_block_init, c->send, c->recv, c-
            c->op, c->comm)
 PERSISTENT(scan, Scan_init, c->send, c->recv, c->count, c->type, c->op, c->comm)
 PERSISTENT(exscan, Exscan_init, c->send, c->recv, c->count, c->type, c->op, c->comm)
+PERSISTENT(neighbor_allgather, Neighbor_allgather_init, c->send, c->count, c->type, c->recv,
+           c->count, c->type, c->comm)
+PERSISTENT(neighbor_allgatherv, Neighbor_allgatherv_init, c->send, c->count, c->type, c->recv,
+           c->counts, c->displs, c->type, c->comm)
+PERSISTENT(neighbor_alltoall, Neighbor_alltoall_init, c->send, c->count, c->type, c->recv, c->count,
+           c->type, c->comm)
+PERSISTENT(neighbor_alltoallv, Neighbor_alltoallv_init, c->send, c->counts, c->displs, c->type,
+           c->recv, c->counts, c->displs, c->type, c->comm)
+PERSISTENT(neighbor_alltoallw, Neighbor_alltoallw_init, c->send, c->counts, c->aint_displs,
+           c->types, c->recv, c->counts, c->aint_displs, c->types, c->comm)
 
 #define ROW(name, shape)                                                                           \
     {                                                                                              \
@@ -88,6 +98,11 @@ const struct operation ictusi_persistent[] = {
     ROW(reduce_scatter_block, SHAPE_REDUCE_SCATTER),
     ROW(scan, SHAPE_SCAN),
     ROW(exscan, SHAPE_EXSCAN),
+    ROW(neighbor_allgather, SHAPE_NEIGHBOR_ALLGATHER),
+    ROW(neighbor_allgatherv, SHAPE_NEIGHBOR_ALLGATHER),
+    ROW(neighbor_alltoall, SHAPE_NEIGHBOR_ALLTOALL),
+    ROW(neighbor_alltoallv, SHAPE_NEIGHBOR_ALLTOALL),
+    ROW(neighbor_alltoallw, SHAPE_NEIGHBOR_ALLTOALL),
     {NULL, NULL, SHAPE_BARRIER, NULL, NULL, NULL, NULL, NULL},
 };
 

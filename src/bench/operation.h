@@ -60,6 +60,7 @@ struct call {
     MPI_Datatype type;
     MPI_Op op;
     int *counts, *displs, *byte_displs; /* for v- and w-variants: size entries (at least two) */
+    MPI_Aint *aint_displs;
     MPI_Datatype *types;
     size_t element;             /* bytes of one of the type */
     void *scratch;              /* of a mock-up; as large as its row asks, and padding */
@@ -69,7 +70,7 @@ struct call {
     /* What the plan asks beyond the call itself. */
     void *sends[BUFFER_SETS_MAX], *recvs[BUFFER_SETS_MAX];
     int sets, set;
-    bool in_place, rotate_root, owns_comm;
+    bool in_place, rotate_root, owns_comm, owns_op;
     void *flush; /* written before each call to leave the caches cold; NULL: not */
     size_t flush_bytes;
     struct arrival arrival;
@@ -78,6 +79,7 @@ struct call {
     uint64_t bytes;   /* of a block */
     void *plugin;     /* state of a user's operation */
     bool prepared;    /* request or plugin must be released */
+    int mpi_error;    /* of the last call that the harness made */
 };
 
 /* A composition of other operations that does what one of them does. */

@@ -80,10 +80,10 @@ static inline int ictusi_time_call(const struct ictus_clock *clock, struct call 
             sample->start = ictusi_source_read(source);
         }
     }
-    const int err = call->operation->run(call);
+    call->mpi_error = call->operation->run(call);
     sample->stop = ictusi_source_read(source);
     ictusi_sample_place(clock, sample);
-    return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+    return call->mpi_error == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
 extern const struct scheme_ops ictusi_scheme_harmonize;

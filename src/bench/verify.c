@@ -20,26 +20,37 @@ struct check {
     struct reduction reduction;
 };
 
-/* What rank contributes to element i of block b in a reduction. */
-static int64_t contribution(const struct check *c, int rank, int b, int64_t i)
+/* Whose turn it is to differ in element i of block b, and how far after it this rank comes. */
+static int turn_of(const struct check *c, int rank, int b, int64_t i)
 {
     const int size = c->call->size;
-    const int turn = (int)(((int64_t)rank + size - (b + i) % size) % size);
+    return (int)(((int64_t)rank + size - (b + i) % size) % size);
+}
+
+/* What rank contributes to element i of block b in a reduction: each one's part shows. */
+static int64_t contribution(const struct check *c, int rank, int b, int64_t i)
+{
+    const int turn = turn_of(c, rank, b, i);
+    const bool even = (b + i) % 2 == 0;
     switch (c->reduction.kind) {
     case KIND_SUM:
         return turn < CONTRIBUTORS ? turn % VALUE_CYCLE + 1 : 0;
     case KIND_PROD:
         return turn < 2 ? turn + 2 : 1;
     case KIND_LAND:
+        return even || turn != 0; /* all of them, or all but one */
     case KIND_LOR:
     case KIND_LXOR:
-        return turn == 0;
+        return even && turn == 0; /* one of them, or none */
     case KIND_BAND:
     case KIND_BOR:
     case KIND_BXOR:
         return (rank * BIT_STRIDE + b + i) & 0x7f;
+    case KIND_MINLOC:
+    case KIND_MAXLOC:
+        return (turn / 2 % VALUE_CYCLE + 1) * PAIR_PLACES + rank % PAIR_PLACES;
     default:
-        return (rank * VALUE_CYCLE + b + i * 3) % PLAIN_CYCLE;
+        return (rank * BIT_STRIDE + b + i * 3) % PLAIN_CYCLE;
     }
 }
 
@@ -62,25 +73,25 @@ static bool reduces(const struct check *c)
 
 static int64_t sent(const struct check *c, int rank, int b, int64_t i)
 {
-    return reduces(c) ? contribution(c, rank, b, i) : fit(c, plain(rank, b, i));
+    return fit(c, reduces(c) ? contribution(c, rank, b, i) : plain(rank, b, i));
 }
 
 /* The reduction over ranks [first, last]. */
 static int64_t reduced(const struct check *c, int first, int last, int b, int64_t i)
 {
-    int64_t value = contribution(c, first, b, i);
+    int64_t value = sent(c, first, b, i);
     for (int rank = first + 1; rank <= last; rank++) {
-        value = ictusi_reduction_apply(c->reduction.kind, value, contribution(c, rank, b, i));
+        value = ictusi_reduction_apply(c->reduction.kind, value, sent(c, rank, b, i));
     }
     return value;
 }
 
-static void fill(const struct check *c, void *buffer, int first_block, int blocks)
+static void fill(const struct check *c, void *buffer, int rank, int first_block, int blocks)
 {
     unsigned char *element = buffer;
     for (int b = 0; b < blocks; b++) {
         for (int64_t i = 0; i < c->call->elements; i++) {
-            c->type.set(element, sent(c, c->call->rank, first_block + b, i));
+            c->type.set(element, sent(c, rank, first_block + b, i));
             element += c->type.size;
         }
     }
@@ -97,35 +108,6 @@ static int sent_blocks(const struct call *call)
         return NEIGHBORS;
     default:
         return call->size;
-    }
-}
-
-static int received_blocks(const struct call *call);
-
-/*
- * Put the data to be sent where the call takes it from: in place that is the receive buffer. What
- * an earlier call received is wiped out, so that a call that does nothing is found out.
- */
-static void fill_all(struct check *c)
-{
-    struct call *call = c->call;
-    void *recv = call->recvs[call->set];
-    if (call->operation->shape != SHAPE_BCAST) {
-        memset(recv, 1, (size_t)received_blocks(call) * (size_t)call->elements * c->type.size);
-    }
-    fill(c, call->sends[call->set], 0, sent_blocks(call));
-    if (call->operation->shape == SHAPE_REDUCE_LOCAL) {
-        fill(c, recv, 0, 1);
-        return;
-    }
-    if (call->send != MPI_IN_PLACE) {
-        return;
-    }
-    const size_t block = (size_t)call->elements * c->type.size;
-    if (call->operation->shape == SHAPE_GATHER || call->operation->shape == SHAPE_ALLGATHER) {
-        fill(c, (unsigned char *)recv + (size_t)call->rank * block, 0, 1);
-    } else {
-        fill(c, recv, 0, sent_blocks(call));
     }
 }
 
@@ -168,8 +150,8 @@ static bool expected(const struct check *c, int b, int64_t i, int64_t *value)
         *value = call->rank ? reduced(c, 0, call->rank - 1, b, i) : 0;
         return call->rank > 0;
     case SHAPE_REDUCE_LOCAL:
-        *value = sent(c, call->rank, b, i);
-        *value = ictusi_reduction_apply(c->reduction.kind, *value, *value);
+        *value = ictusi_reduction_apply(c->reduction.kind, sent(c, call->rank, b, i),
+                                        sent(c, call->rank + 1, b, i));
         return true;
     case SHAPE_NEIGHBOR_ALLGATHER:
         *value = sent(c, b ? right : left, 0, i);
@@ -204,11 +186,55 @@ static int received_blocks(const struct call *call)
     }
 }
 
+/* Where the operation leaves what it computes. */
+static unsigned char *received(const struct call *call)
+{
+    return call->operation->shape == SHAPE_BCAST ? call->sends[call->set] : call->recvs[call->set];
+}
+
+/* Have in each element what must not be there, so that a call that does nothing is found out. */
+static void spoil(const struct check *c)
+{
+    unsigned char *element = received(c->call);
+    const int blocks = received_blocks(c->call);
+    for (int b = 0; b < blocks; b++) {
+        for (int64_t i = 0; i < c->call->elements; i++, element += c->type.size) {
+            int64_t value = 0;
+            if (expected(c, b, i, &value)) {
+                c->type.set(element, value ^ 1);
+            }
+        }
+    }
+}
+
+/* Put the data to be sent where the call takes it from: in place that is the receive buffer. */
+static void fill_all(const struct check *c)
+{
+    struct call *call = c->call;
+    void *recv = call->recvs[call->set];
+    if (call->operation->shape == SHAPE_BCAST && call->rank != call->root) {
+        return;
+    }
+    fill(c, call->sends[call->set], call->rank, 0, sent_blocks(call));
+    if (call->operation->shape == SHAPE_REDUCE_LOCAL) {
+        fill(c, recv, call->rank + 1, 0, 1);
+        return;
+    }
+    if (call->send != MPI_IN_PLACE) {
+        return;
+    }
+    const size_t block = (size_t)call->elements * c->type.size;
+    if (call->operation->shape == SHAPE_GATHER || call->operation->shape == SHAPE_ALLGATHER) {
+        fill(c, (unsigned char *)recv + (size_t)call->rank * block, call->rank, 0, 1);
+    } else {
+        fill(c, recv, call->rank, 0, sent_blocks(call));
+    }
+}
+
 static int compare(const struct check *c, struct ictus_why *why)
 {
     const struct call *call = c->call;
-    const bool broadcast = call->operation->shape == SHAPE_BCAST;
-    const unsigned char *element = broadcast ? call->sends[call->set] : call->recvs[call->set];
+    const unsigned char *element = received(call);
     const int blocks = received_blocks(call);
     for (int b = 0; b < blocks; b++) {
         for (int64_t i = 0; i < call->elements; i++, element += c->type.size) {
@@ -240,7 +266,9 @@ int ictusi_call_check(struct call *call, const struct ictus_bench_plan *plan, st
     if (err || call->operation->user) {
         return err; /* what a user's operation should leave is only known to its author */
     }
+    spoil(&c);
     fill_all(&c);
-    err = call->operation->run(call) == MPI_SUCCESS ? compare(&c, why) : ICTUS_ERR_MPI;
+    err = ictusi_call_run(call);
+    err = err ? err : compare(&c, why);
     return ictusi_sync_agree(call->comm, err, why);
 }

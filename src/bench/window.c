@@ -52,7 +52,7 @@ static int first_window(struct scheme *scheme, struct call *call, double *window
             return ICTUS_ERR_MPI;
         }
         const int64_t start = ictusi_source_read(scheme->clock->source);
-        if (call->operation->run(call) != MPI_SUCCESS) {
+        if (ictusi_call_run(call)) {
             return ICTUS_ERR_MPI;
         }
         const int64_t took = ictusi_source_read(scheme->clock->source) - start;

@@ -67,6 +67,107 @@ static void every_operation_runs(const char *scheme)
     ictus_bench_free(bench);
 }
 
+static int run_idle(struct call *call)
+{
+    (void)call;
+    return MPI_SUCCESS;
+}
+
+/* The operation, but one bit of the first element comes out wrong on each process. */
+static int run_damaged(struct call *call)
+{
+    const struct operation *row = ictusi_operation_find(NULL, call->operation->name, NULL);
+    const int err = row->run(call);
+    unsigned char *result = row->shape == SHAPE_BCAST ? call->sends[0] : call->recvs[0];
+    *result ^= 1;
+    return err;
+}
+
+static int check_with(int (*run)(struct call *call), const struct operation *row,
+                      const struct ictus_bench_plan *plan)
+{
+    struct operation other = *row;
+    struct call call;
+    struct ictus_why why;
+    other.run = run;
+    int err = ictusi_call_init(&call, &other, MPI_COMM_WORLD, plan, &why);
+    if (!err) {
+        err = ictusi_call_check(&call, plan, &why);
+        if (err && err != ICTUS_ERR_CORRUPT && check_rank == 0) {
+            (void)fprintf(stderr, "%s: %s\n", row->name, why.text);
+        }
+        ictusi_call_fini(&call);
+    }
+    return err;
+}
+
+/* What computes nothing, or one bit wrong, is found out, in every datatype under every reduction.
+ */
+static void damage_is_found(const struct operation *row, const struct ictus_bench_plan *plan)
+{
+    const int before = check_failures;
+    if (check_size == 1 && (row->shape == SHAPE_BCAST || row->shape == SHAPE_EXSCAN ||
+                            (row->shape == SHAPE_SCATTER && plan->in_place))) {
+        return; /* alone they have nothing to do */
+    }
+    CHECK(check_with(row->run, row, plan) == ICTUS_OK);
+    CHECK(check_with(run_damaged, row, plan) == ICTUS_ERR_CORRUPT);
+    /* In place a process alone has its result already. */
+    if (check_size > 1 || !plan->in_place) {
+        CHECK(check_with(run_idle, row, plan) == ICTUS_ERR_CORRUPT);
+    }
+    if (check_failures > before && check_rank == 0) {
+        (void)fprintf(stderr, "%s of %s under %s%s\n", row->name,
+                      plan->datatype ? plan->datatype : "char", plan->reduce ? plan->reduce : "sum",
+                      plan->in_place ? ", in place" : "");
+    }
+}
+
+static void reductions_are_verified(const struct operation *row)
+{
+    static const char *const types[] = {"char",        "uint16",     "int",           "float",
+                                        "long_double", "complex",    "bool",          "byte",
+                                        "2int",        "double_int", "float_complex", NULL};
+    static const char *const ops[] = {"sum",    "prod",   "max",       "min",        "land",
+                                      "lor",    "lxor",   "band",      "bor",        "bxor",
+                                      "minloc", "maxloc", "user_bxor", "user_first", NULL};
+    for (int t = 0; types[t]; t++) {
+        for (int o = 0; ops[o]; o++) {
+            struct ictus_bench_plan plan = plan_of(row->name, 480, 1);
+            plan.datatype = types[t];
+            plan.reduce = ops[o];
+            plan.root = check_size - 1;
+            if (ictusi_call_can(row, &plan, NULL) == ICTUS_OK) {
+                damage_is_found(row, &plan);
+            }
+        }
+    }
+}
+
+static void results_are_verified(void)
+{
+    for (const struct operation *row = ictusi_blocking; row->name; row++) {
+        struct ictus_bench_plan plan = plan_of(row->name, 480, 1);
+        if (row->shape == SHAPE_BARRIER) {
+            continue;
+        }
+        damage_is_found(row, &plan);
+        plan.in_place = 1;
+        if (ictusi_call_can(row, &plan, NULL) == ICTUS_OK) {
+            damage_is_found(row, &plan);
+        }
+        if (row->shape == SHAPE_ALLREDUCE) {
+            reductions_are_verified(row);
+        }
+    }
+    for (const struct operation *row = ictusi_neighbor; row->name; row++) {
+        struct ictus_bench_plan plan = plan_of(row->name, 480, 1);
+        if (row->shape != SHAPE_NEIGHBOR_ALLTOALL || check_size > 2) {
+            damage_is_found(row, &plan);
+        }
+    }
+}
+
 /* Each mock-up leaves what its operation leaves, whether or not blocks divide into equal parts. */
 static void mockups_compute_the_same(const char *datatype, uint64_t bytes)
 {
@@ -223,6 +324,7 @@ int main(int argc, char **argv)
     every_operation_runs("harmonize");
     every_operation_runs("barrier");
     every_operation_runs("round-time:slack=10");
+    results_are_verified();
     mockups_compute_the_same("char", 0);
     mockups_compute_the_same("int", 4);
     mockups_compute_the_same("char", 53);

@@ -18,6 +18,7 @@ int main(void)
     CHECK(defect("MPICH Version:      5.0.0", "scatter_init", 3) == NULL);
     CHECK(defect(old, "allgather_init", 4) != NULL);
     CHECK(defect(old, "allgather_init", 3) == NULL);
+    CHECK(defect(old, "allgather_init", 1) != NULL); /* padded datatypes fail an assertion */
     CHECK(defect("MPICH Version:\t4.1.2", "allgather_init", 4) == NULL);
     CHECK(defect("MPICH Version:\t4.1.1", "allgather_init", 4) != NULL);
     CHECK(defect("Open MPI v4.1.4", "scatter_init", 3) == NULL);
