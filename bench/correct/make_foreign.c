@@ -76,6 +76,14 @@ static void parallel(struct world *w, uint32_t order)
         OTF2_EvtWriter_ThreadReleaseLock(w->writer[threads[i]], NULL, tick(w), OTF2_PARADIGM_OPENMP,
                                          5, order + 1 + (uint32_t)i);
     }
+    /* A lock of another model, with the same number and as many acquisitions. */
+    for (int i = THREADS - 1; i >= 0; i--) {
+        const uint32_t number = order + (uint32_t)(THREADS - i);
+        OTF2_EvtWriter_ThreadAcquireLock(w->writer[threads[i]], NULL, tick(w),
+                                         OTF2_PARADIGM_PTHREAD, 5, number);
+        OTF2_EvtWriter_ThreadReleaseLock(w->writer[threads[i]], NULL, tick(w),
+                                         OTF2_PARADIGM_PTHREAD, 5, number);
+    }
     for (int i = 0; i < THREADS; i++) {
         enter(w, threads[i], BARRIER);
     }
@@ -191,6 +199,9 @@ static void write_events(struct world *w, bool cyclic)
         OTF2_EvtWriter_ProgramBegin(w->writer[r], NULL, tick(w), 3, 0, NULL);
         OTF2_EvtWriter_RmaWinCreate(w->writer[r], NULL, tick(w), WINDOW);
     }
+    /* Begun before recording, and waiting for nobody. */
+    OTF2_EvtWriter_RmaCollectiveEnd(w->writer[0], NULL, tick(w), OTF2_COLLECTIVE_OP_BARRIER,
+                                    OTF2_RMA_SYNC_LEVEL_NONE, WINDOW, OTF2_UNDEFINED_UINT32, 0, 0);
     for (int i = 0; i < ROUNDS; i++) {
         messages(w, i);
         parallel(w, (uint32_t)(i * THREADS));

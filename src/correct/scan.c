@@ -330,15 +330,17 @@ static OTF2_CallbackCode on_rma_end(OTF2_LocationRef location, OTF2_TimeStamp ti
     (void)location;
     (void)attributes;
     /* Without process synchronisation nobody waits for anybody. */
-    const bool waits = level & OTF2_RMA_SYNC_LEVEL_PROCESS;
-    const struct collective_call call = {.comm = waits && comm != IDMAP_NONE ? (uint32_t)comm
-                                                                             : OTF2_UNDEFINED_COMM,
+    if (!(level & OTF2_RMA_SYNC_LEVEL_PROCESS)) {
+        r->begin_count -= r->begin_count > 0;
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    const struct collective_call call = {.comm = comm != IDMAP_NONE ? (uint32_t)comm
+                                                                    : OTF2_UNDEFINED_COMM,
                                          .root = root,
                                          .op = op,
                                          .class = POINT_RMA,
                                          .sent = sent + 1, /* it synchronises whatever it moved */
                                          .received = received + 1};
-    r->scan->counts.foreign -= !waits;
     return end(r, time, position, call);
 }
 

@@ -8,7 +8,7 @@
 enum pair_kind { PAIR_LOCK = 1, PAIR_CREATE, PAIR_WAIT, PAIR_TASK };
 /* Kind of sequence number: the teams a location has begun. Below it are point classes. */
 enum { SEQUENCE_TEAM = 16 };
-enum { BARRIER_BITS = 20 };
+enum { BARRIER_BITS = 32 };
 
 static uint32_t thread_point(struct reading *r, OTF2_TimeStamp time, uint64_t position, bool out)
 {
@@ -193,6 +193,12 @@ static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time
     return code;
 }
 
+/* Locks are numbered by each model for itself, in each process for itself. */
+static uint64_t lock_key(const struct reading *r, OTF2_Paradigm model)
+{
+    return (uint64_t)model << 32 | key(PAIR_LOCK, r->scan->trace->locations[r->location].process);
+}
+
 /* B07 knows no locks: who acquires as number k + 1 does so after number k released. */
 static OTF2_CallbackCode on_acquire(OTF2_LocationRef location, OTF2_TimeStamp time,
                                     uint64_t position, void *data, OTF2_AttributeList *attributes,
@@ -201,10 +207,8 @@ static OTF2_CallbackCode on_acquire(OTF2_LocationRef location, OTF2_TimeStamp ti
     struct reading *r = data;
     (void)location;
     (void)attributes;
-    (void)model;
-    const uint32_t process = r->scan->trace->locations[r->location].process;
     return order == 0 ? OTF2_CALLBACK_SUCCESS
-                      : pair(r, time, position, key(PAIR_LOCK, process),
+                      : pair(r, time, position, lock_key(r, model),
                              (uint64_t)lock << 32 | (order - 1), false);
 }
 
@@ -215,9 +219,7 @@ static OTF2_CallbackCode on_release(OTF2_LocationRef location, OTF2_TimeStamp ti
     struct reading *r = data;
     (void)location;
     (void)attributes;
-    (void)model;
-    const uint32_t process = r->scan->trace->locations[r->location].process;
-    return pair(r, time, position, key(PAIR_LOCK, process), (uint64_t)lock << 32 | order, true);
+    return pair(r, time, position, lock_key(r, model), (uint64_t)lock << 32 | order, true);
 }
 
 #define ON_THREAD(name, kind, out)                                                                 \
