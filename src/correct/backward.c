@@ -122,6 +122,7 @@ static uint64_t ramp_back(struct ramp *ramp, uint64_t first, uint64_t from)
     ramp->count = 1;
     ramp->vertex[0] = from;
     ramp->phi[0] = lead(points, from);
+    bool limited = false;
     uint64_t i = from;
     while (i > first && from - i < REACH) {
         const uint64_t top = ramp->count - 1;
@@ -134,7 +135,7 @@ static uint64_t ramp_back(struct ramp *ramp, uint64_t first, uint64_t from)
             const int64_t limit = points->cap[i] - points->time[i];
             if (limit < line) {
                 add_limit(ramp, i, limit);
-                ramp->stats->limited++;
+                limited = true;
             }
         }
     }
@@ -142,6 +143,7 @@ static uint64_t ramp_back(struct ramp *ramp, uint64_t first, uint64_t from)
         return from > first ? from - 1 : first;
     }
     ramp->stats->jumps++;
+    ramp->stats->limited += limited;
     const uint64_t stop = settle(ramp, i);
     measure(ramp, stop > first ? stop - (stop == i && i > first) : stop, from);
     return stop < from ? stop : from - 1;

@@ -7,7 +7,7 @@
 
 struct backward_stats {
     uint64_t jumps;       /* ramps that were begun */
-    uint64_t limited;     /* sends that broke a ramp */
+    uint64_t limited;     /* of these, broken by a send */
     double largest_slope; /* between two points, beyond what rounding to ticks explains */
     uint64_t steep;       /* intervals steeper than asked */
 };
