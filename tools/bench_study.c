@@ -34,7 +34,8 @@ static int load_plugins(struct study *study, struct ictus_why *why)
     for (char *path = strtok_r(copy, ",", &rest); path && !err; path = strtok_r(NULL, ",", &rest)) {
         err = ictus_plugins_load(&study->plugins, path, why);
     }
-    return err;
+    /* Whatever is wrong with the file, the option is. */
+    return err && err != ICTUS_ERR_NOMEM ? ICTUS_ERR_SPEC : err;
 }
 
 /* Mock-ups are for comparisons: they are measured where they are named. */

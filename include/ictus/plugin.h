@@ -5,16 +5,20 @@
  *
  *     const struct ictus_plugin ictus_plugin = {ICTUS_PLUGIN_VERSION, operations};
  *
- * with a table of operations that ends with a NULL name. They are measured like MPI's own.
+ * with a table of operations that ends with a NULL name. They are measured like MPI's own; see
+ * examples/plugin.c. Build it with the MPI library that ictus was built with: mpicc -shared -fPIC.
  */
 #ifndef ICTUS_PLUGIN_H
 #define ICTUS_PLUGIN_H
 
+#include <ictus/api.h>
 #include <mpi.h>
 #include <stdint.h>
 
-/** Raised when the structures below change. */
-#define ICTUS_PLUGIN_VERSION 1
+ICTUS_BEGIN
+
+/** Of the structures below, and the size of a handle: a plugin for another MPI is refused. */
+#define ICTUS_PLUGIN_VERSION (256 + (int)sizeof(MPI_Comm))
 
 /** One operation. All functions are called on every process of the communicator. */
 struct ictus_plugin_operation {
@@ -37,5 +41,10 @@ struct ictus_plugin {
     int version;                                     /**< ICTUS_PLUGIN_VERSION */
     const struct ictus_plugin_operation *operations; /**< ended by one without a name */
 };
+
+/** To be defined by the shared object; visible whatever it was compiled with. */
+ICTUS_API extern const struct ictus_plugin ictus_plugin;
+
+ICTUS_END
 
 #endif

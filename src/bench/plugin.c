@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OBJECTS_MAX = 16, ROWS_MAX = 128 };
+enum {
+    OBJECTS_MAX = 16,
+    ROWS_MAX = 128,
+    STRUCTURES = 256 /* what ICTUS_PLUGIN_VERSION counts versions of the structures by */
+};
 
 struct ictus_plugins {
     void *objects[OBJECTS_MAX];
@@ -64,10 +68,14 @@ static int load(struct ictus_plugins *plugins, const char *path, struct ictus_wh
     }
     plugins->objects[plugins->object_count++] = object;
     const struct ictus_plugin *plugin = dlsym(object, "ictus_plugin");
-    if (!plugin || plugin->version != ICTUS_PLUGIN_VERSION || !plugin->operations) {
+    if (!plugin || plugin->version / STRUCTURES != ICTUS_PLUGIN_VERSION / STRUCTURES ||
+        !plugin->operations) {
         return ictus_because(why, ICTUS_ERR_FORMAT,
                              "%s exports no 'ictus_plugin' of version %d; see ictus/plugin.h", path,
-                             ICTUS_PLUGIN_VERSION);
+                             ICTUS_PLUGIN_VERSION / STRUCTURES);
+    }
+    if (plugin->version != ICTUS_PLUGIN_VERSION) {
+        return ictus_because(why, ICTUS_ERR_FORMAT, "%s was built for another MPI library", path);
     }
     for (const struct ictus_plugin_operation *user = plugin->operations; user->name; user++) {
         const int err = add_row(plugins, user, path, why);
