@@ -17,6 +17,13 @@ struct exchange {
     uint32_t location; /* that the last point belongs to */
 };
 
+int ictusi_ranks_agree(MPI_Comm comm, int err)
+{
+    int worst = ICTUS_ERR_MPI;
+    return MPI_Allreduce(&err, &worst, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS ? worst
+                                                                                 : ICTUS_ERR_MPI;
+}
+
 int ictusi_crossing_list(struct crossing_list *list, const uint64_t *counts, int ranks)
 {
     list->starts = calloc((uint32_t)ranks + 1UL, sizeof *list->starts);

@@ -27,6 +27,9 @@ struct crossings {
     MPI_Comm comm;
 };
 
+/* The least of all ranks' errors, which are negative: every rank's. Collective. */
+int ictusi_ranks_agree(MPI_Comm comm, int err);
+
 /* Room for a list of so many points by rank, which are then filled in. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_crossing_list(struct crossing_list *list, const uint64_t *counts, int ranks);
 

@@ -38,13 +38,6 @@ struct meeting {
     uint32_t *points;            /* the sends, as in sends_out */
 };
 
-static int agree(const struct meeting *m, int err)
-{
-    int worst = ICTUS_ERR_MPI;
-    return MPI_Allreduce(&err, &worst, 1, MPI_INT, MPI_MIN, m->comm) == MPI_SUCCESS ? worst
-                                                                                    : ICTUS_ERR_MPI;
-}
-
 static int post_init(struct post *post, int ranks, size_t size)
 {
     post->size = size;
@@ -78,7 +71,8 @@ static int post_room(struct post *post, int ranks)
 static int exchange_counts(struct meeting *m, const struct post *out, struct post *in)
 {
     const int code = MPI_Alltoall(out->counts, 1, MPI_INT, in->counts, 1, MPI_INT, m->comm);
-    return agree(m, code == MPI_SUCCESS ? post_room(in, m->ranks) : ICTUS_ERR_MPI);
+    return ictusi_ranks_agree(m->comm,
+                              code == MPI_SUCCESS ? post_room(in, m->ranks) : ICTUS_ERR_MPI);
 }
 
 static int exchange(struct meeting *m, const struct post *out, struct post *in)
@@ -291,9 +285,10 @@ static int list_sends(struct meeting *m, struct crossing_list *list)
 
 static int list_crossings(struct meeting *m, struct crossings *crossings)
 {
-    int err = agree(m, list_sends(m, &crossings->sends));
+    int err = ictusi_ranks_agree(m->comm, list_sends(m, &crossings->sends));
     err = err ? err : exchange_counts(m, &m->met_out, &m->met_in);
-    err = err ? err : agree(m, make_list(&crossings->receives, &m->met_in, m->ranks));
+    err = err ? err
+              : ictusi_ranks_agree(m->comm, make_list(&crossings->receives, &m->met_in, m->ranks));
     err = err ? err : exchange(m, &m->met_out, &m->met_in);
     if (!err) {
         memcpy(crossings->receives.points, m->met_in.records,
@@ -304,17 +299,17 @@ static int list_crossings(struct meeting *m, struct crossings *crossings)
 
 static int run(struct meeting *m, struct crossings *crossings)
 {
-    int err = agree(m, write_sends(m));
+    int err = ictusi_ranks_agree(m->comm, write_sends(m));
     err = err ? err : exchange_counts(m, &m->leads_out, &m->leads_in);
     err = err ? err : exchange_counts(m, &m->sends_out, &m->sends_in);
     err = err ? err : exchange(m, &m->leads_out, &m->leads_in);
     err = err ? err : exchange(m, &m->sends_out, &m->sends_in);
-    err = agree(m, err);
-    err = err ? err : agree(m, meet_all(m));
+    err = ictusi_ranks_agree(m->comm, err);
+    err = err ? err : ictusi_ranks_agree(m->comm, meet_all(m));
     err = err ? err : exchange(m, &m->answers_out, &m->answers_in);
     err = err ? err : take_answers(m);
-    err = agree(m, err);
-    err = err ? err : agree(m, list_crossings(m, crossings));
+    err = ictusi_ranks_agree(m->comm, err);
+    err = err ? err : ictusi_ranks_agree(m->comm, list_crossings(m, crossings));
     return err ? err : ictusi_crossings_ready(crossings, m->comm);
 }
 
@@ -331,7 +326,7 @@ int ictusi_meeting_run(MPI_Comm comm, struct graph *graph, struct crossings *cro
     for (int i = 0; i < POSTS; i++) {
         err = post_init(posts[i], m.ranks, sizes[i]) ? ICTUS_ERR_NOMEM : err;
     }
-    err = agree(&m, err);
+    err = ictusi_ranks_agree(m.comm, err);
     err = err ? err : run(&m, crossings);
     for (int i = 0; i < POSTS; i++) {
         post_fini(posts[i]);

@@ -30,13 +30,9 @@ static int checked(int code)
     return code == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
-/* Errors are negative: the least of them is every rank's. */
 static int agree(struct team *team, int err)
 {
-    int worst = ICTUS_ERR_MPI;
-    return MPI_Allreduce(&err, &worst, 1, MPI_INT, MPI_MIN, self(team)->comm) == MPI_SUCCESS
-               ? worst
-               : ICTUS_ERR_MPI;
+    return ictusi_ranks_agree(self(team)->comm, err);
 }
 
 /* Reduce in pieces that MPI's int counts can name. */
