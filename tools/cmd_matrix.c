@@ -317,6 +317,15 @@ static int close_matrix(struct study *study)
 {
     const struct matrix *m = &study->matrix;
     char verdict[1024];
+    for (int row = 0; row < m->rows; row++) {
+        if (!matrix_row_measured(m, row)) {
+            (void)fprintf(stderr,
+                          "ictus matrix: skipped: algorithm '%s' of %s cannot run on %d processes "
+                          "with %llu bytes\n",
+                          m->algorithms[row], m->operation, m->processes,
+                          (unsigned long long)m->bytes);
+        }
+    }
     matrix_verdict(m, verdict, sizeof(verdict));
     if (study->options->format == ICTUS_FORMAT_TEXT) {
         matrix_print(m, stdout);

@@ -108,6 +108,15 @@ void matrix_verdict(const struct matrix *m, char *text, size_t size)
     }
 }
 
+bool matrix_row_measured(const struct matrix *m, int row)
+{
+    int column = 0;
+    while (column < m->columns && !m->cells[row][column].measured) {
+        column++;
+    }
+    return column < m->columns;
+}
+
 /* A column holds its whole name: the end of one alone ("issemination") puzzles. */
 static int column_width(const struct matrix *m, int column)
 {
@@ -116,27 +125,45 @@ static int column_width(const struct matrix *m, int column)
     return length > LEAST ? length : LEAST;
 }
 
+static bool is_measured(const struct matrix *m, int column)
+{
+    int row = 0;
+    while (row < m->rows && !m->cells[row][column].measured) {
+        row++;
+    }
+    return row < m->rows;
+}
+
+static void print_row(const struct matrix *m, int row, FILE *out)
+{
+    for (int c = 0; c < m->columns; c++) {
+        const struct cell *cell = &m->cells[row][c];
+        const int width = column_width(m, c);
+        if (cell->measured) {
+            (void)fprintf(out, " %*.3f%c", width - 1, cell->median_s * 1e6,
+                          cell->rank == 1 ? '*' : ' ');
+        } else if (is_measured(m, c)) {
+            (void)fprintf(out, " %*s", width, "- ");
+        }
+    }
+}
+
 void matrix_print(const struct matrix *m, FILE *out)
 {
     enum { NAMES = 26 };
     (void)fprintf(out, "#\n# medians in us; * is the fastest under its synchronisation\n# %-*s",
                   NAMES, "");
     for (int c = 0; c < m->columns; c++) {
-        (void)fprintf(out, " %*s", column_width(m, c), m->syncs[c]);
+        if (is_measured(m, c)) {
+            (void)fprintf(out, " %*s", column_width(m, c), m->syncs[c]);
+        }
     }
     (void)fputc('\n', out);
     for (int i = 0; i < m->rows; i++) {
-        (void)fprintf(out, "# %-*.*s", NAMES, NAMES, m->algorithms[i]);
-        for (int c = 0; c < m->columns; c++) {
-            const struct cell *cell = &m->cells[i][c];
-            const int width = column_width(m, c);
-            if (cell->measured) {
-                (void)fprintf(out, " %*.3f%c", width - 1, cell->median_s * 1e6,
-                              cell->rank == 1 ? '*' : ' ');
-            } else {
-                (void)fprintf(out, " %*s", width, "- ");
-            }
+        if (matrix_row_measured(m, i)) {
+            (void)fprintf(out, "# %-*.*s", NAMES, NAMES, m->algorithms[i]);
+            print_row(m, i, out);
+            (void)fputc('\n', out);
         }
-        (void)fputc('\n', out);
     }
 }

@@ -36,7 +36,13 @@ void matrix_rank(struct matrix *matrix, int column);
  */
 void matrix_verdict(const struct matrix *matrix, char *text, size_t size);
 
-/* Medians in us, the winner of each column with a star, as "# ..." lines. */
+/* Whether any cell of a row was. */
+bool matrix_row_measured(const struct matrix *matrix, int row);
+
+/*
+ * Medians in us, the winner of each column with a star, as "# ..." lines. Rows and columns in which
+ * nothing was measured are left out.
+ */
 void matrix_print(const struct matrix *matrix, FILE *out);
 
 #endif

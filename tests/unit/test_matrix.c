@@ -38,6 +38,22 @@ static const char *verdict(struct matrix *m)
     return text;
 }
 
+/* What was not measured takes no place in the table. */
+static void test_print(struct matrix *m)
+{
+    char text[2048] = "";
+    FILE *out = fmemopen(text, sizeof(text), "w");
+    fill(m);
+    for (int i = 0; i < 3; i++) {
+        m->cells[1][i].measured = false;
+        m->cells[i][1].measured = false;
+    }
+    CHECK(out != NULL && !matrix_row_measured(m, 1) && matrix_row_measured(m, 2));
+    matrix_print(m, out);
+    (void)fclose(out);
+    CHECK(!strstr(text, "linear") && !strstr(text, "double_ring") && strstr(text, "binomial"));
+}
+
 int main(void)
 {
     static struct matrix m;
@@ -54,5 +70,6 @@ int main(void)
     m.cells[1][2].measured = false;
     m.cells[0][2].measured = false;
     CHECK(strstr(verdict(&m), "nothing was measured"));
+    test_print(&m);
     return check_result();
 }
