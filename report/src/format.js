@@ -70,10 +70,20 @@ export function byName(name, value) {
     if (name === 'bytes' || name.endsWith('_bytes')) {
         return bytes(value);
     }
+    if (name === 'overlap' || name.startsWith('overlap_')) {
+        return percent(value);
+    }
     if (name === 'seed' || name === 'launch') {
         return String(value);
     }
     return number(value, 6);
+}
+
+/** A row in words, by those of the named members that it has. */
+export function inWords(row, names) {
+    const word = (name, value) => (name === 'processes' ? `${value} processes`
+        : ['root', 'launch'].includes(name) ? `${name} ${value}` : byName(name, value));
+    return names.filter((n) => row[n] !== undefined).map((n) => word(n, row[n])).join(', ');
 }
 
 /** What a member's name means in words: "skew_median_s" becomes "Skew median". */

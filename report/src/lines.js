@@ -74,7 +74,8 @@ const positive = (value) => (value > 0 ? value : null);
 /**
  * Lines of rows.
  * @param spec rows, key (row → line's name), x and y (row → number), low and high (row → number),
- *             xName, yName, xFormat, yFormat, xLog, yLog, tip (row → pairs), points (no line), marks
+ *             xName, yName, xFormat, yFormat, xLog, yLog, tip (row → pairs), points (no line), marks; of dots
+ *             also colour (row, colours → colour)
  */
 export function lineOption(colours, spec, width = 600) {
     const rows = spec.rows.filter((row) => spec.y(row) !== null && spec.y(row) !== undefined);
@@ -181,7 +182,8 @@ export function dotOption(colours, spec, width = 600) {
                 type: 'scatter',
                 symbolSize: 10,
                 itemStyle: { color: colours.accent },
-                data: sorted.map((row, i) => ({ name: names[i], value: [spec.y(row), i], row })),
+                data: sorted.map((row, i) => ({ name: names[i], value: [spec.y(row), i], row,
+                                                itemStyle: { color: spec.colour?.(row, colours) ?? colours.accent } })),
                 markLine: spec.marks?.(colours),
             },
             whiskers('interval', ends, colours.accent, true),

@@ -124,6 +124,16 @@ async function closely() {
         const [x, y] = drawn.convertToPixel({ seriesName: last.name }, last.data[3].value);
         return { x, y };
     });
+    const histogram = section.locator('[data-chart="Samples by value"]');
+    await histogram.scrollIntoViewIfNeeded();
+    await histogram.locator('canvas').waitFor();
+    const [line, median] = await histogram.evaluate((figure) => {
+        const { chart: drawn } = figure.ictusCard;
+        const [{ markLine }] = drawn.getOption().series;
+        const lines = drawn.getZr().storage.getDisplayList(true).filter((e) => e.style?.stroke === markLine.lineStyle.color);
+        return [lines[0]?.shape.x1, drawn.convertToPixel({ xAxisIndex: 0 }, markLine.data[0].xAxis)];
+    });
+    check(`the median's line is at the median: ${line}, ${median}`, Math.abs(line - median) < 2);
     const before = await picked.textContent();
     await chart.locator('.canvas').hover({ position: spot });
     await page.waitForTimeout(300);
@@ -208,6 +218,18 @@ async function themeAndPrint() {
     await page.close();
 }
 
+async function matrixAndBarriers() {
+    const page = await open('all.html');
+    const columns = await page.locator('#matrix .table.small').first().locator('th').allTextContents();
+    check(`the matrix keeps the order of the file: ${columns}`, columns[1] === 'linear' && columns[columns.length - 1] === 'harmonize');
+    const verdicts = await page.locator('#matrix [data-table=Cells] th', { hasText: 'Verdict' }).count();
+    check('a verdict is no cell', verdicts === 0);
+    const barriers = page.locator('#barrier');
+    const titles = await barriers.locator('[data-chart^="Who leaves"] h4').allTextContents();
+    check(`every barrier is drawn: ${titles.length}`, titles.some((t) => t.includes('harmonize')));
+    await page.close();
+}
+
 async function timelines() {
     const page = await open('traces.html');
     const figures = page.locator('#timeline [data-chart]');
@@ -264,6 +286,7 @@ await filters();
 await closely();
 await saves();
 await themeAndPrint();
+await matrixAndBarriers();
 await timelines();
 await hardDays();
 const three = await open('three.html');

@@ -9,10 +9,13 @@ import { barOption, dotOption, lineOption } from '../lines.js';
 import { ascending, ecdf, order } from '../stats.js';
 import { DataTable, plainColumns } from '../table.js';
 
+const most = 24;
+
 export function build(rows) {
     const panels = h('div', { class: 'panels' });
     const filters = new Filters(dimensions(rows, ['processes']), show);
     const table = new DataTable({ name: 'Barriers', columns: plainColumns(rows), rows });
+    const message = h('p', { class: 'message', role: 'status' });
     let cards = [];
     let processes = String(Math.max(...rows.map((r) => r.processes)));
     let shown = rows;
@@ -88,7 +91,9 @@ export function build(rows) {
                             ...shown.map((r) => [key(r), r.processes, r.skew_median_s])],
             }));
         }
-        cards.push(...here().filter((r) => r.first).slice(0, 8).map(ends));
+        const known = here().filter((r) => r.first);
+        cards.push(...known.slice(0, most).map(ends));
+        message.textContent = known.length > most ? `Who leaves first and last is drawn for ${most} of ${known.length}: narrow the filter.` : '';
         panels.replaceChildren(...cards.map((c) => c.element));
         table.setRows(shown);
     }
@@ -97,5 +102,5 @@ export function build(rows) {
     const controls = h('div', { class: 'controls' },
         select('Processes', counts, processes, (value) => { processes = value; show(); }));
     show();
-    return h('div', {}, filters.element, counts.length > 1 ? controls : null, panels, table.element);
+    return h('div', {}, filters.element, counts.length > 1 ? controls : null, message, panels, table.element);
 }

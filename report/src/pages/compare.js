@@ -56,10 +56,22 @@ function condense(rows) {
     });
 }
 
+const first = ['experiment', 'operation', 'bytes', 'processes', 'median_a_s', 'median_b_s', 'ratio', 'ratio_low', 'ratio_high',
+               'p_adjusted', 'verdict'];
+
+/** What is asked for comes first, what is the same in all rows last. */
+function columns(rows) {
+    const all = plainColumns(rows);
+    const fixed = new Set(dimensions(rows).filter((d) => !d.varies).map((d) => d.name));
+    const known = first.filter((n) => all.includes(n) && !(n === 'operation' && all.includes('experiment')));
+    const rest = all.filter((n) => !first.includes(n));
+    return [...known, ...rest.filter((n) => !fixed.has(n)), ...rest.filter((n) => fixed.has(n))];
+}
+
 function view(rows, intro) {
     const panels = h('div', { class: 'panels' });
     const filters = new Filters(dimensions(rows, numbers), show);
-    const table = new DataTable({ name: 'Ratios', columns: plainColumns(rows), rows });
+    const table = new DataTable({ name: 'Ratios', columns: columns(rows), rows });
     const sentence = h('p', { class: 'message' });
     let cards = [];
     const marks = (where) => (c) => ({ silent: true, symbol: 'none', label: { show: false },
@@ -67,16 +79,17 @@ function view(rows, intro) {
     const spec = (shown, key, where) => ({
         rows: shown, key, y: (r) => r.ratio, low: (r) => r.ratio_low, high: (r) => r.ratio_high, yName: 'ratio of medians',
         yFormat: (v) => `${format.number(v, 4)}×`, marks: marks(where),
+        colour: (r, c) => (r.verdict.startsWith('slower') ? c.bad : r.verdict.startsWith('faster') ? c.good : c.muted),
         tip: (r) => [['before', format.seconds(r.median_a_s)], ['after', format.seconds(r.median_b_s)],
                      ['95 % interval', `${format.number(r.ratio_low, 4)} – ${format.number(r.ratio_high, 4)}`],
-                     ['verdict', r.verdict], ...(r.p === undefined ? [] : [['p', format.number(r.p, 2)]])],
+                     ['verdict', r.verdict], ...(r.p_adjusted === undefined ? [] : [['p, adjusted', format.number(r.p_adjusted, 2)]])],
     });
 
     function show() {
         const shown = filters.apply(rows);
         const names = dimensions(shown, numbers).filter((d) => d.varies).map((d) => d.name);
-        const key = (r) => names.filter((n) => n !== 'bytes').map((n) => format.byName(n, r[n])).join(', ') || 'all';
-        const keyed = (r) => names.map((n) => format.byName(n, r[n])).join(', ');
+        const key = (r) => format.inWords(r, names.filter((n) => n !== 'bytes')) || 'all';
+        const keyed = (r) => format.inWords(r, names) || r.operation;
         const count = (word) => shown.filter((r) => r.verdict.startsWith(word)).length;
         const middle = quantile(ascending(shown.map((r) => r.ratio)), 0.5);
         sentence.textContent = shown.length
@@ -87,7 +100,7 @@ function view(rows, intro) {
         const csv = () => [['experiment', 'ratio', 'low', 'high'],
                            ...shown.map((r) => [keyed(r), r.ratio, r.ratio_low, r.ratio_high])];
         cards = [new ChartCard({
-            title: 'The largest differences', note: 'Right of the dashed line is slower than the first file.',
+            title: 'The largest differences', note: 'Right of the dashed line is slower than the first file; red and green are differences that are shown, grey ones may be chance.',
             height: 90 + 20 * furthest.length, wide: true,
             option: (colours, width) => dotOption(colours, spec(furthest, keyed, 'xAxis'), width), csv })];
         if (names.includes('bytes')) {

@@ -18,9 +18,16 @@ function nameOf(row) {
 /** Where a picture should end: the far tail would squeeze everything else together. */
 function ends(list) {
     const low = Math.min(...list.map((s) => s[0]));
-    const high = Math.max(...list.map((s) => quantile(s, 0.99)));
+    const reach = (s) => [0.99, 0.95].map((q) => quantile(s, q)).find((v) => v <= 5 * quantile(s, 0.5)) ?? quantile(s, 0.9);
+    const high = Math.max(...list.map(reach));
     const top = Math.max(...list.map((s) => s[s.length - 1]));
     return [low, Math.min(top, high + 0.25 * (high - low)), top];
+}
+
+/** Whether times reach so far apart that only a logarithmic axis shows both ends. */
+function farApart(list) {
+    const low = Math.min(...list.map((s) => s[0]));
+    return low > 0 && Math.max(...list.map((s) => s[s.length - 1])) > 20 * low;
 }
 
 export class Distribution {
@@ -102,12 +109,11 @@ export class Distribution {
         const rows = this.raw().flatMap((r) => ecdf(r.sorted).map(([x, y]) => ({ name: r.name, x, y })));
         const option = lineOption(colours, {
             rows, key: (r) => r.name, x: (r) => r.x, y: (r) => r.y, xName: 'time', yName: 'share of samples',
-            xFormat: format.seconds, yFormat: (v) => format.percent(v),
+            xFormat: format.seconds, yFormat: (v) => format.percent(v), xLog: farApart(this.raw().map((r) => r.sorted)),
         }, width);
         if (!option) {
             return null;
         }
-        option.xAxis.max = ends(this.raw().map((r) => r.sorted))[1];
         for (const series of option.series) {
             series.step = 'end';
             series.symbolSize = 4;
@@ -132,6 +138,7 @@ export class Distribution {
         const option = lineOption(colours, {
             rows, key: (r) => r.name, x: (r) => r.x, y: (r) => r.y, xName: 'repetition', yName: 'time',
             xFormat: (v) => format.number(v), yFormat: format.seconds, points: true, yScale: true,
+            yLog: farApart(this.raw().map((r) => r.sorted)),
         }, width);
         if (option && rows.length > 1000) {
             option.series.forEach((s) => { s.symbolSize = 3; });
@@ -172,7 +179,8 @@ function bars(colours, one) {
     const option = histogramOption(colours, {
         bins, xName: beyond ? `time (${beyond} slower samples lie beyond)` : 'time', xFormat: format.seconds,
         marks: (c) => ({
-            symbol: 'none', silent: true, lineStyle: { color: c.bad, type: 'dashed' },
+            // seconds are small numbers, and two digits the default
+            symbol: 'none', silent: true, precision: 20, lineStyle: { color: c.bad, type: 'dashed' },
             label: { formatter: 'median', color: c.bad }, data: [{ xAxis: one.row.median_s }],
         }),
     });

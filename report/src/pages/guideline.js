@@ -6,6 +6,7 @@ import * as format from '../format.js';
 import { tipTable } from '../lines.js';
 import { groupBy, order } from '../stats.js';
 import { DataTable, plainColumns } from '../table.js';
+import { inkOn } from '../theme.js';
 
 // colours saturate at half and at twice
 const reach = 1;
@@ -22,10 +23,10 @@ function heat(colours, rows) {
     const names = order(new Set(rows.map(rival))).reverse();
     const sizes = order(new Set(rows.map((r) => r.bytes)));
     const value = (r) => Math.max(-reach, Math.min(reach, Math.log2(r.factor)));
-    const ink = (r) => (colours.name === 'light' && Math.abs(value(r)) > 0.85 * reach ? '#ffffff' : colours.text);
+    const ink = (r) => inkOn(colours, (value(r) + reach) / (2 * reach));
     return {
         legend: { show: false },
-        grid: { top: 14, bottom: 60 },
+        grid: { top: 14, bottom: 44 },
         tooltip: { trigger: 'item', formatter: ({ data: { row } }) =>
             tipTable(`${row.operation} of ${format.bytes(row.bytes)} against ${rival(row)}`, [
                 ['guideline', row.state],
@@ -33,7 +34,7 @@ function heat(colours, rows) {
                 [row.kind === 'monotony' ? `of ${format.bytes(row.against_bytes)}` : 'the other’s', format.seconds(row.against_median_s)],
                 ['factor', `${format.number(row.factor, 4)} (${format.number(row.factor_low, 4)} – ${format.number(row.factor_high, 4)})`],
                 ['p, corrected', format.number(row.p_adjusted, 3)]]) },
-        xAxis: axis(colours, { type: 'category', data: sizes.map(format.bytes), name: 'block' }),
+        xAxis: axis(colours, { type: 'category', data: sizes.map(format.bytes) }),
         yAxis: axis(colours, { type: 'category', data: names }),
         visualMap: { min: -reach, max: reach, calculable: false, orient: 'horizontal', left: 'center', bottom: 0,
                      itemHeight: 120, itemWidth: 12, inRange: { color: colours.heat },

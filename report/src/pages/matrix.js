@@ -4,8 +4,9 @@ import { axis, ChartCard } from '../chart.js';
 import { h, segmented } from '../dom.js';
 import * as format from '../format.js';
 import { tipTable } from '../lines.js';
-import { groupBy, order } from '../stats.js';
+import { groupBy } from '../stats.js';
 import { DataTable, plainColumns } from '../table.js';
+import { inkOn } from '../theme.js';
 
 const most = 24;
 
@@ -20,18 +21,21 @@ function placed(cells) {
     return cells.filter((c) => c.median_s > 0).map((c) => ({ ...c, relative: c.median_s / best.get(c.sync) }));
 }
 
-function heat(colours, cells, value) {
-    const rows = order(new Set(cells.map((c) => c.algorithm))).reverse();
-    const columns = order(new Set(cells.map((c) => c.sync)));
-    const of = (c) => (value === 'relative' ? c.relative : c.median_s);
+// in the order of the file: the default first, the starts that judge last
+const algorithms = (cells) => [...new Set(cells.map((c) => c.algorithm))];
+const syncs = (cells) => [...new Set(cells.map((c) => c.sync))];
+
+function heat(colours, cells, value, width) {
+    const rows = algorithms(cells).reverse();
+    const columns = syncs(cells);
+    // by factors: one slow cell would else make all others look the same
+    const of = (c) => Math.log(value === 'relative' ? c.relative : c.median_s);
     const text = (c) => (value === 'relative' ? `${format.number(c.relative, 3)}×` : format.seconds(c.median_s, 3));
     const spread = cells.map(of);
     const [low, high] = [Math.min(...spread), Math.max(...spread)];
-    // the ends of the light scale are dark
-    const ink = (c) => {
-        const at = (of(c) - low) / (high - low || 1);
-        return colours.name === 'light' && (at < 0.12 || at > 0.85) ? '#ffffff' : colours.text;
-    };
+    const ink = (c) => inkOn(colours, (of(c) - low) / (high - low || 1));
+    const room = (width - 9 * Math.max(...rows.map((r) => r.length))) / columns.length;
+    const narrow = room < 8 * Math.max(...columns.map((c) => c.length));
     return {
         legend: { show: false },
         grid: { top: 14, bottom: 60 },
@@ -40,10 +44,10 @@ function heat(colours, cells, value) {
             ['95 % interval', `${format.seconds(p.data.cell.ci95_low_s)} – ${format.seconds(p.data.cell.ci95_high_s)}`],
             ['against the best of the column', `${format.number(p.data.cell.relative, 4)}×`],
             ['place in the column', p.data.cell.rank ?? '–']]) },
-        xAxis: axis(colours, { type: 'category', data: columns, name: 'synchronisation',
-                               axisLabel: { interval: 0, rotate: columns.length > 6 ? 40 : 0 } }),
+        xAxis: axis(colours, { type: 'category', data: columns,
+                               axisLabel: { interval: 0, hideOverlap: false, rotate: narrow ? 40 : 0 } }),
         yAxis: axis(colours, { type: 'category', data: rows }),
-        visualMap: { min: low, max: high, calculable: false, orient: 'horizontal',
+        visualMap: { min: low, max: high > low ? high : low + 1, calculable: false, orient: 'horizontal',
                      left: 'center', bottom: 0, itemHeight: 120, itemWidth: 12, inRange: { color: colours.heat },
                      textStyle: { color: colours.muted },
                      text: value === 'relative' ? ['slower', 'the column’s best'] : ['slow', 'fast'] },
@@ -51,25 +55,26 @@ function heat(colours, cells, value) {
             type: 'heatmap',
             data: cells.map((cell) => ({ value: [columns.indexOf(cell.sync), rows.indexOf(cell.algorithm), of(cell)], cell,
                 label: { formatter: text(cell), color: ink(cell), fontWeight: cell.relative === 1 ? 'bold' : 'normal' } })),
-            label: { show: cells.length <= 200, color: colours.text, fontSize: 12 },
+            label: { show: cells.length <= 200 && room > 36, color: colours.text, fontSize: 12 },
             itemStyle: { borderColor: colours.card, borderWidth: 2 },
         }],
     };
 }
 
 function ranking(cells) {
-    const columns = order(new Set(cells.map((c) => c.sync)));
+    const columns = syncs(cells);
     const lists = columns.map((sync) => cells.filter((c) => c.sync === sync).sort((a, b) => a.median_s - b.median_s));
     const depth = Math.max(...lists.map((l) => l.length));
     return h('div', { class: 'table small' }, h('table', {},
         h('thead', {}, h('tr', {}, h('th', {}, 'Place'), columns.map((c) => h('th', {}, c)))),
         h('tbody', {}, Array.from({ length: depth }, (_x, i) => h('tr', {}, h('td', {}, String(i + 1)),
-            lists.map((l) => h('td', { class: 'txt' }, l[i] ? `${l[i].algorithm} ${format.seconds(l[i].median_s, 3)}` : '')))))));
+            lists.map((l) => h('td', { class: 'txt' }, l[i] ? [l[i].algorithm, h('span', { class: 'note' }, ` ${format.seconds(l[i].median_s, 3)}`)] : '')))))));
 }
 
 function verdict(cells, said) {
-    if (said) {
-        return said.verdict;
+    if (said) { // the title tells operation, size and processes already
+        const words = said.verdict.replace(/^.*? processes: /, '');
+        return `${words[0].toUpperCase()}${words.slice(1)}.`;
     }
     const winners = new Set();
     for (const column of groupBy(cells, (c) => c.sync).values()) {
@@ -83,10 +88,11 @@ function verdict(cells, said) {
 export function build(rows) {
     let value = 'relative';
     const same = (r) => `${r.file}\n${r.operation}\n${r.bytes}\n${r.processes}`;
+    const isCell = (r) => r.algorithm !== undefined && r.sync !== undefined;
     const groups = [...groupBy(rows, same).values()];
     const cards = [];
     const blocks = groups.slice(0, most).map((group) => {
-        const cells = placed(group.filter((r) => r.algorithm !== undefined && r.sync !== undefined));
+        const cells = placed(group.filter(isCell));
         if (!cells.length) {
             return null;
         }
@@ -94,8 +100,8 @@ export function build(rows) {
         const card = new ChartCard({
             title: `${operation}, ${format.bytes(bytes)}, ${processes} processes`, wide: true,
             note: verdict(cells, group.find((r) => r.verdict)),
-            height: 130 + 40 * new Set(cells.map((c) => c.algorithm)).size,
-            option: (colours) => heat(colours, cells, value),
+            height: 160 + 36 * algorithms(cells).length,
+            option: (colours, width) => heat(colours, cells, value, width),
             csv: () => [['algorithm', 'sync', 'median_s', 'relative'],
                         ...cells.map((c) => [c.algorithm, c.sync, c.median_s, c.relative])],
         });
@@ -110,5 +116,5 @@ export function build(rows) {
             })),
         groups.length > most ? h('p', { class: 'message' }, `${groups.length - most} further matrices are in the table.`) : null,
         blocks.flat().filter(Boolean),
-        new DataTable({ name: 'Cells', columns: plainColumns(rows), rows }).element);
+        new DataTable({ name: 'Cells', columns: plainColumns(rows.filter(isCell)), rows: rows.filter(isCell) }).element);
 }

@@ -18,10 +18,15 @@ const statistics = [
     ['p99_s', '99 % quantile'], ['max_s', 'maximum'],
 ];
 
-export function lineName(row, names) {
-    return names.filter((n) => row[n] !== undefined)
-        .map((n) => (n === 'processes' ? `${row[n]} processes` : format.byName(n, row[n])))
-        .join(', ') || row.operation || 'all';
+const numbers = ['bytes', 'processes', 'root', 'launch'];
+
+function lineName(row, names) {
+    return format.inWords(row, names) || row.operation || 'all';
+}
+
+/** What tells rows apart. */
+function varying(rows) {
+    return dimensions(rows, numbers).filter((d) => d.varies).map((d) => d.name);
 }
 
 class Page {
@@ -29,7 +34,7 @@ class Page {
         this.rows = rows;
         this.view = { kind: 'latency', over: 'bytes', statistic: 'median_s', panels: 'operation', log: 'log' };
         this.cards = [];
-        this.dims = dimensions(rows, ['bytes', 'processes', 'root', 'launch']);
+        this.dims = dimensions(rows, numbers);
         this.filters = new Filters(this.dims, () => this.show());
         const varies = (name) => this.dims.some((d) => d.name === name && d.varies);
         if (!varies('bytes') && varies('processes')) {
@@ -111,10 +116,7 @@ class Page {
     }
 
     split(rows) {
-        const names = dimensions(rows, ['bytes', 'processes', 'root', 'launch'])
-            .filter((d) => d.varies)
-            .map((d) => d.name)
-            .filter((n) => n !== this.view.over && n !== this.view.panels);
+        const names = varying(rows).filter((n) => n !== this.view.over && n !== this.view.panels);
         const panel = (row) => (this.view.panels ? row[this.view.panels] ?? '–' : '');
         const panels = groupBy(rows, panel);
         let lines = 0;
@@ -172,7 +174,9 @@ class Page {
         };
     }
 
-    panel(key, rows, names) {
+    panel(key, rows, all) {
+        const here = new Set(varying(rows)); // one root of all in this panel is no part of a line's name
+        const names = all.filter((n) => here.has(n));
         const groups = groupBy(rows, (row) => lineName(row, names));
         const kept = new Set(order(groups.keys()).slice(0, mostLines));
         const hidden = groups.size - kept.size;

@@ -12,7 +12,9 @@ const most = 8;
 function rttBins(row) {
     if (row.histogram?.counts) {
         const { edges_s: edges, counts } = row.histogram;
-        return counts.map((count, i) => [edges[i], edges[i + 1], count]);
+        const bins = counts.map((count, i) => [edges[i], edges[i + 1], count]);
+        // the last reaches to the maximum: as a bar it would say that most lie there
+        return bins.filter(([low, high]) => high - low <= 5 * (edges[1] - edges[0]));
     }
     if (!row.raw_s) {
         return [];
@@ -20,6 +22,11 @@ function rttBins(row) {
     const sorted = ascending(row.raw_s);
     const { low, width, counts } = histogram(sorted, sorted[0], quantile(sorted, 0.995));
     return counts.map((count, i) => [low + i * width, low + (i + 1) * width, count]);
+}
+
+function beyond(row) {
+    const left = row.n - rttBins(row).reduce((sum, bin) => sum + bin[2], 0);
+    return left > 0 ? `round trip (${format.number(left)} more lie beyond, up to ${format.seconds(row.max_s)})` : 'round trip';
 }
 
 const pair = (row) => (row.from === undefined ? row.clock || 'all' : `rank ${row.from} to ${row.to}`);
@@ -30,7 +37,7 @@ export function buildRtt(rows) {
         note: `${format.number(row.n)} exchanges: least ${format.seconds(row.min_s)}, median ${
             format.seconds(row.median_s)}, 99 % ${format.seconds(row.p99_s)}`,
         height: 280,
-        option: (colours) => histogramOption(colours, { bins: rttBins(row), xName: 'round trip', xFormat: format.seconds }),
+        option: (colours) => histogramOption(colours, { bins: rttBins(row), xName: beyond(row), xFormat: format.seconds }),
         csv: () => [['from_s', 'to_s', 'count'], ...rttBins(row)],
     }));
     const steps = rows.flatMap((row) => (row.quality || []).map((q) => ({
