@@ -43,11 +43,16 @@ struct chapter {
     double began_s;
 };
 
+/* Whether its algorithm is one that nobody named. */
+static bool is_of_all(const struct study *study, const struct study_experiment *e)
+{
+    return e->algorithm >= 0 && study->algorithms[e->algorithm].of_all;
+}
+
 /* Failures of one experiment that say nothing about the others. */
 static bool may_go_on(const struct study *study, const struct study_experiment *e, int err)
 {
-    return err == ICTUS_ERR_SAMPLES ||
-           (err == ICTUS_ERR_UNSUPPORTED && study->every_algorithm && e->algorithm >= 0) ||
+    return err == ICTUS_ERR_SAMPLES || (err == ICTUS_ERR_UNSUPPORTED && is_of_all(study, e)) ||
            (err == ICTUS_ERR_UNSUPPORTED && study->every_operation &&
             study->ops[e->op].persistent) ||
            (err == ICTUS_ERR_ARG && study->every_operation);
@@ -197,7 +202,7 @@ static bool all_over(const struct chapter *chapter)
     return over;
 }
 
-/* Write what an experiment gave; say so where it gave nothing. */
+/* Write what an experiment gave; say once where it gave nothing. */
 static int write_cell(struct study *study, struct cell *cell, struct ictus_why *why)
 {
     int err = ICTUS_OK;
@@ -210,8 +215,9 @@ static int write_cell(struct study *study, struct cell *cell, struct ictus_why *
         return results_agree(err, why);
     }
     if (cell->err) {
-        study->left_out++;
-        if (command_rank() == 0) {
+        study->left_out += !is_of_all(study, cell->e);
+        if (command_rank() == 0 && strcmp(cell->why.text, study->said.text) != 0) {
+            study->said = cell->why;
             progress_hide(&study->progress);
             (void)fprintf(stderr, "ictus bench: left out: %s\n", cell->why.text);
         }

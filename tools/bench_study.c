@@ -105,50 +105,72 @@ static int read_reductions(struct study *study, struct ictus_why *why)
     return err;
 }
 
-static int add_algorithm(struct study *study, const char *operation, const char *name,
+static int add_algorithm(struct study *study, const char *operation, const char *name, bool of_all,
                          struct ictus_why *why)
 {
-    const char *const *names = NULL;
     if (study->algorithm_count == STUDY_ALGORITHMS_MAX) {
         return ictus_because(why, ICTUS_ERR_SPEC, "--algorithm: at most %d", STUDY_ALGORITHMS_MAX);
-    }
-    int err = ictus_selector_algorithms(study->selector, operation, &names, why);
-    bool known = strcmp(name, ICTUS_ALGORITHM_DEFAULT) == 0;
-    for (int i = 0; !err && names[i] && !known; i++) {
-        known = strcmp(names[i], name) == 0;
-    }
-    if (!err && !known) {
-        err = ictus_unknown(why, "algorithm", name, names);
     }
     struct study_algorithm *a = &study->algorithms[study->algorithm_count++];
     (void)snprintf(a->operation, sizeof(a->operation), "%s", operation);
     (void)snprintf(a->name, sizeof(a->name), "%s", name);
-    return err;
-}
-
-/* Every algorithm of every operation that has a choice, the library's own choice first. */
-static int add_all_algorithms(struct study *study, struct ictus_why *why)
-{
-    study->every_algorithm = true;
-    for (int op = 0; op < study->op_count; op++) {
-        const char *const *names = NULL;
-        struct ictus_why unheard;
-        const char *operation = study->ops[op].name;
-        if (ictus_selector_algorithms(study->selector, operation, &names, &unheard)) {
-            continue;
-        }
-        int err = add_algorithm(study, operation, ICTUS_ALGORITHM_DEFAULT, why);
-        for (int i = 0; names[i] && !err; i++) {
-            err = add_algorithm(study, operation, names[i], why);
-        }
-        if (err) {
-            return err;
-        }
-    }
+    a->of_all = of_all;
     return ICTUS_OK;
 }
 
-/* "allreduce:ring,recursive_doubling,bcast:binomial": a colon begins another operation's list. */
+/* Every algorithm of an operation, the library's own choice first. */
+static int add_every(struct study *study, const char *operation, const char *const *names,
+                     struct ictus_why *why)
+{
+    int err = add_algorithm(study, operation, ICTUS_ALGORITHM_DEFAULT, true, why);
+    for (int i = 0; names[i] && !err; i++) {
+        err = add_algorithm(study, operation, names[i], true, why);
+    }
+    return err;
+}
+
+/* Of every operation that has a choice. */
+static int add_all_algorithms(struct study *study, struct ictus_why *why)
+{
+    int err = ICTUS_OK;
+    for (int op = 0; op < study->op_count && !err; op++) {
+        const char *const *names = NULL;
+        struct ictus_why unheard;
+        const char *operation = study->ops[op].name;
+        if (!ictus_selector_algorithms(study->selector, operation, &names, &unheard)) {
+            err = add_every(study, operation, names, why);
+        }
+    }
+    return err;
+}
+
+/* One that was named, or "all" of an operation that is measured. */
+static int add_named(struct study *study, const char *operation, const char *name,
+                     struct ictus_why *why)
+{
+    const char *const *names = NULL;
+    const int err = ictus_selector_algorithms(study->selector, operation, &names, why);
+    bool measured = false;
+    for (int op = 0; op < study->op_count && !measured; op++) {
+        measured = strcmp(study->ops[op].name, operation) == 0;
+    }
+    if (err || !measured) {
+        return err ? err
+                   : ictus_because(why, ICTUS_ERR_SPEC,
+                                   "--algorithm: %.60s is not among the operations", operation);
+    }
+    if (strcmp(name, "all") == 0) {
+        return add_every(study, operation, names, why);
+    }
+    bool known = strcmp(name, ICTUS_ALGORITHM_DEFAULT) == 0;
+    for (int i = 0; names[i] && !known; i++) {
+        known = strcmp(names[i], name) == 0;
+    }
+    return known ? add_algorithm(study, operation, name, false, why)
+                 : ictus_unknown(why, "algorithm", name, names);
+}
+
+/* "allreduce:ring,recursive_doubling,bcast:all": a colon begins another operation's list. */
 static int read_algorithms(struct study *study, struct ictus_why *why)
 {
     char copy[LIST_BYTES];
@@ -177,7 +199,7 @@ static int read_algorithms(struct study *study, struct ictus_why *why)
                                  "--algorithm: write OPERATION:NAME,NAME or all, not '%.60s'",
                                  word);
         }
-        err = add_algorithm(study, operation, word, why);
+        err = add_named(study, operation, word, why);
     }
     return err;
 }

@@ -59,6 +59,7 @@ enum { STUDY_OPS_MAX = 256, STUDY_ALGORITHMS_MAX = 256 };
 struct study_algorithm {
     char operation[64];
     char name[64]; /* "" stands for whatever the library chooses */
+    bool of_all;   /* nobody named it: left out where it cannot run */
 };
 
 /* One process count: the first ranks of a placement, with a bench of their own. */
@@ -88,18 +89,18 @@ struct study {
     int group_count;
     struct study_algorithm algorithms[STUDY_ALGORITHMS_MAX];
     int algorithm_count;
-    bool every_algorithm; /* --algorithm=all: leave out what cannot run */
     bool every_operation; /* --ops=all: likewise */
     bool wanted[ICTUS_REDUCTIONS];
     char clock[1024];
     struct ictus_selector *selector;
     struct ictus_output *out; /* rank 0 only */
     struct progress progress;
-    bool cut_short; /* what is written now was interrupted */
-    int written;    /* objects, rank 0 */
-    int drifting;   /* of those, with samples that drift */
-    int left_out;   /* experiments without a result */
-    json_t *done;   /* --resume: identities of what the file held whole; rank 0 only */
+    bool cut_short;        /* what is written now was interrupted */
+    int written;           /* objects, rank 0 */
+    int drifting;          /* of those, with samples that drift */
+    struct ictus_why said; /* of the last experiment left out */
+    int left_out;          /* experiments without a result, of what was named */
+    json_t *done;          /* --resume: identities of what the file held whole; rank 0 only */
 };
 
 /* Read the lists. Local, the same on all ranks. Errors as the options deserve. */

@@ -363,7 +363,7 @@ static int bench_run(const void *given, int word_count, char **words)
     const int err = word_count > 0 ? ictus_because(&why, ICTUS_ERR_SPEC,
                                                    "unexpected argument '%.80s'", words[0])
                                    : act(study, &why);
-    const bool below = study->left_out > 0 && !study->every_algorithm;
+    const bool below = study->left_out > 0;
     study_fini(study);
     free(study);
     return interrupt_end("bench", err, &why, below ? EXIT_BELOW : EXIT_OK);
