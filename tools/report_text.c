@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The report in a terminal: a table for each type of result, with bars and sample distributions. */
 #include "report.h"
+#include "report_cells.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -8,14 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL = 96, COLUMNS_MAX = 16, SPARK = 16, BAR_LEAST = 10, BAR_MOST = 40 };
-
-enum look { TEXT, COUNT, SECONDS, NS, BYTES, SHARE, NUMBER, SPARKLINE, BAR };
+enum { COLUMNS_MAX = 16, BAR_LEAST = 10, BAR_MOST = 40, TEXT_LEAST = 8 };
 
 struct column {
     const char *key;
     const char *title;
     enum look look;
+    int spare; /* where a terminal is narrow, the highest goes first; 0 stays */
 };
 
 /* How one type is shown. The bar shows its member on a logarithmic scale. */
@@ -28,146 +28,144 @@ struct layout {
 static const struct layout layouts[] = {
     {"clock",
      "Time sources",
-     {{"clock", "clock", TEXT},
-      {"available", "here", TEXT},
-      {"resolution_ns", "resolution", NS},
-      {"cost_ns", "cost", NS},
-      {"monotonic", "monotonic", TEXT},
-      {"shared", "shared by", TEXT},
-      {"reason", "reason", TEXT}}},
+     {{"clock", "clock", TEXT, 0},
+      {"available", "here", TEXT, 0},
+      {"resolution_ns", "resolution", NS, 3},
+      {"cost_ns", "cost", NS, 0},
+      {"monotonic", "monotonic", TEXT, 5},
+      {"shared", "shared by", TEXT, 0},
+      {"reason", "reason", TEXT, 0}}},
     {"measurement",
      "Operations",
-     {{"file", "file", TEXT},
-      {"operation", "operation", TEXT},
-      {"algorithm", "algorithm", TEXT},
-      {"scheme", "scheme", TEXT},
-      {"reduction", "reduction", TEXT},
-      {"processes", "procs", COUNT},
-      {"bytes", "bytes", BYTES},
-      {"n", "n", COUNT},
-      {"median_s", "median", SECONDS},
-      {"ci95_low_s", "95 % low", SECONDS},
-      {"ci95_high_s", "high", SECONDS},
-      {"p99_s", "99 %", SECONDS},
-      {"raw_s", "samples", SPARKLINE},
-      {"median_s", "", BAR}}},
+     {{"file", "file", TEXT, 0},
+      {"operation", "operation", TEXT, 0},
+      {"algorithm", "algorithm", TEXT, 0},
+      {"scheme", "scheme", TEXT, 0},
+      {"reduction", "reduction", TEXT, 0},
+      {"processes", "procs", COUNT, 0},
+      {"bytes", "bytes", BYTES, 0},
+      {"n", "n", COUNT, 8},
+      {"median_s", "median", SECONDS, 0},
+      {"ci95_low_s", "95 % low", SECONDS, 5},
+      {"ci95_high_s", "high", SECONDS, 5},
+      {"p99_s", "99 %", SECONDS, 7},
+      {"raw_s", "samples", SPARKLINE, 9},
+      {"median_s", "", BAR, 0}}},
     {"matrix",
      "Algorithms and synchronisation",
-     {{"operation", "operation", TEXT},
-      {"processes", "procs", COUNT},
-      {"bytes", "bytes", BYTES},
-      {"sync", "synchronisation", TEXT},
-      {"algorithm", "algorithm", TEXT},
-      {"rank", "place", COUNT},
-      {"median_s", "median", SECONDS},
-      {"verdict", "verdict", TEXT},
-      {"median_s", "", BAR}}},
+     {{"operation", "operation", TEXT, 0},
+      {"processes", "procs", COUNT, 0},
+      {"bytes", "bytes", BYTES, 0},
+      {"sync", "synchronisation", TEXT, 0},
+      {"algorithm", "algorithm", TEXT, 0},
+      {"rank", "place", COUNT, 4},
+      {"median_s", "median", SECONDS, 0},
+      {"median_s", "", BAR, 0}}},
     {"guideline",
      "Performance guidelines",
-     {{"operation", "operation", TEXT},
-      {"processes", "procs", COUNT},
-      {"bytes", "bytes", BYTES},
-      {"against", "against", TEXT},
-      {"against_bytes", "bytes", BYTES},
-      {"median_s", "median", SECONDS},
-      {"against_median_s", "against", SECONDS},
-      {"factor", "factor", NUMBER},
-      {"p_adjusted", "p", NUMBER},
-      {"state", "guideline", TEXT},
-      {"verdict", "verdict", TEXT},
-      {"factor", "", BAR}}},
+     {{"operation", "operation", TEXT, 0},
+      {"processes", "procs", COUNT, 0},
+      {"bytes", "bytes", BYTES, 0},
+      {"against", "against", TEXT, 0},
+      {"against_bytes", "bytes", BYTES, 2},
+      {"median_s", "median", SECONDS, 4},
+      {"against_median_s", "against", SECONDS, 5},
+      {"factor", "factor", NUMBER, 0},
+      {"p_adjusted", "p", NUMBER, 3},
+      {"state", "guideline", TEXT, 0},
+      {"factor", "", BAR, 0}}},
     {"sync",
      "Clock synchronisation",
-     {{"sync", "sync", TEXT},
-      {"clock", "clock", TEXT},
-      {"processes", "procs", COUNT},
-      {"repetition", "run", COUNT},
-      {"wait_s", "after", SECONDS},
-      {"duration_s", "duration", SECONDS},
-      {"exchanges", "exchanges", COUNT},
-      {"max_error_ns", "max error", NS},
-      {"rms_error_ns", "rms", NS},
-      {"max_sigma_ns", "sigma", NS},
-      {"max_error_ns", "", BAR}}},
+     {{"sync", "sync", TEXT, 0},
+      {"clock", "clock", TEXT, 0},
+      {"processes", "procs", COUNT, 0},
+      {"repetition", "run", COUNT, 5},
+      {"wait_s", "after", SECONDS, 0},
+      {"duration_s", "duration", SECONDS, 0},
+      {"exchanges", "exchanges", COUNT, 6},
+      {"max_error_ns", "max error", NS, 0},
+      {"rms_error_ns", "rms", NS, 4},
+      {"max_sigma_ns", "sigma", NS, 0},
+      {"max_error_ns", "", BAR, 0}}},
     {"barrier",
      "Barriers",
-     {{"algorithm", "algorithm", TEXT},
-      {"processes", "procs", COUNT},
-      {"n", "n", COUNT},
-      {"skew_median_s", "skew", SECONDS},
-      {"skew_p95_s", "95 %", SECONDS},
-      {"skew_max_s", "max", SECONDS},
-      {"raw_s", "samples", SPARKLINE},
-      {"skew_median_s", "", BAR}}},
+     {{"algorithm", "algorithm", TEXT, 0},
+      {"processes", "procs", COUNT, 0},
+      {"n", "n", COUNT, 8},
+      {"skew_median_s", "skew", SECONDS, 0},
+      {"skew_p95_s", "95 %", SECONDS, 4},
+      {"skew_max_s", "max", SECONDS, 5},
+      {"raw_s", "samples", SPARKLINE, 9},
+      {"skew_median_s", "", BAR, 0}}},
     {"overlap",
      "Overlap",
-     {{"operation", "operation", TEXT},
-      {"strategy", "strategy", TEXT},
-      {"method", "method", TEXT},
-      {"processes", "procs", COUNT},
-      {"bytes", "bytes", BYTES},
-      {"blocking_s", "blocking", SECONDS},
-      {"init_s", "start", SECONDS},
-      {"test_s", "tests", SECONDS},
-      {"wait_s", "wait", SECONDS},
-      {"overlap", "hidden", SHARE},
-      {"overhead_s", "", BAR}}},
+     {{"operation", "operation", TEXT, 0},
+      {"strategy", "strategy", TEXT, 0},
+      {"method", "method", TEXT, 6},
+      {"processes", "procs", COUNT, 0},
+      {"bytes", "bytes", BYTES, 0},
+      {"blocking_s", "blocking", SECONDS, 0},
+      {"init_s", "start", SECONDS, 5},
+      {"test_s", "tests", SECONDS, 5},
+      {"wait_s", "wait", SECONDS, 5},
+      {"overlap", "hidden", SHARE, 0},
+      {"overhead_s", "", BAR, 0}}},
     {"rtt",
      "Round trips",
-     {{"from", "from", COUNT},
-      {"to", "to", COUNT},
-      {"n", "n", COUNT},
-      {"min_s", "least", SECONDS},
-      {"median_s", "median", SECONDS},
-      {"p99_s", "99 %", SECONDS},
-      {"raw_s", "samples", SPARKLINE},
-      {"median_s", "", BAR}}},
+     {{"from", "from", COUNT, 0},
+      {"to", "to", COUNT, 0},
+      {"n", "n", COUNT, 8},
+      {"min_s", "least", SECONDS, 0},
+      {"median_s", "median", SECONDS, 0},
+      {"p99_s", "99 %", SECONDS, 7},
+      {"raw_s", "samples", SPARKLINE, 9},
+      {"median_s", "", BAR, 0}}},
     {"drift",
      "Drift",
-     {{"rank", "rank", COUNT},
-      {"slope_ppm", "ppm", NUMBER},
-      {"r2", "R2", NUMBER},
-      {"holds_s", "line holds", SECONDS},
-      {"tolerance_ns", "within", NS}}},
+     {{"rank", "rank", COUNT, 0},
+      {"slope_ppm", "ppm", NUMBER, 0},
+      {"r2", "R2", NUMBER, 0},
+      {"holds_s", "line holds", SECONDS, 0},
+      {"tolerance_ns", "within", NS, 0}}},
     {"check",
      "Violations in traces",
-     {{"archive", "archive", TEXT},
-      {"messages", "messages", COUNT},
-      {"violations_p2p", "violated", COUNT},
-      {"raw_violations_p2p", "raw", COUNT},
-      {"collectives", "collectives", COUNT},
-      {"violations_collective", "violated", COUNT},
-      {"raw_violations_collective", "raw", COUNT},
-      {"max_violation_ns", "largest", NS}}},
+     {{"archive", "archive", TEXT, 0},
+      {"messages", "messages", COUNT, 0},
+      {"violations_p2p", "violated", COUNT, 0},
+      {"raw_violations_p2p", "raw", COUNT, 5},
+      {"collectives", "collectives", COUNT, 0},
+      {"violations_collective", "violated", COUNT, 0},
+      {"raw_violations_collective", "raw", COUNT, 5},
+      {"max_violation_ns", "largest", NS, 0}}},
     {"correct",
      "Corrections",
-     {{"archive", "archive", TEXT},
-      {"events", "events", COUNT},
-      {"moved_events", "moved", COUNT},
-      {"passes", "passes", COUNT},
-      {"max_shift_ns", "largest shift", NS},
-      {"largest_slope", "slope", NUMBER}}},
+     {{"archive", "archive", TEXT, 0},
+      {"events", "events", COUNT, 0},
+      {"moved_events", "moved", COUNT, 0},
+      {"passes", "passes", COUNT, 5},
+      {"max_shift_ns", "largest shift", NS, 0},
+      {"largest_slope", "slope", NUMBER, 0}}},
     {"lock",
      "Network clock",
-     {{"server", "server", TEXT},
-      {"elapsed_s", "time", SECONDS},
-      {"state", "state", TEXT},
-      {"offset_ns", "offset", NS},
-      {"frequency_ppm", "ppm", NUMBER},
-      {"sigma_ns", "sigma", NS},
-      {"bound_ns", "bound", NS},
-      {"sigma_ns", "", BAR}}},
+     {{"server", "server", TEXT, 0},
+      {"elapsed_s", "time", SECONDS, 0},
+      {"state", "state", TEXT, 0},
+      {"offset_ns", "offset", NS, 0},
+      {"frequency_ppm", "ppm", NUMBER, 5},
+      {"sigma_ns", "sigma", NS, 0},
+      {"bound_ns", "bound", NS, 0},
+      {"sigma_ns", "", BAR, 0}}},
     {"compare",
      "Comparison",
-     {{"operation", "operation", TEXT},
-      {"algorithm", "algorithm", TEXT},
-      {"processes", "procs", COUNT},
-      {"bytes", "bytes", BYTES},
-      {"median_a_s", "before", SECONDS},
-      {"median_b_s", "after", SECONDS},
-      {"ratio", "ratio", NUMBER},
-      {"p", "p", NUMBER},
-      {"verdict", "verdict", TEXT}}},
+     {{"operation", "operation", TEXT, 0},
+      {"algorithm", "algorithm", TEXT, 0},
+      {"processes", "procs", COUNT, 0},
+      {"bytes", "bytes", BYTES, 0},
+      {"median_a_s", "before", SECONDS, 2},
+      {"median_b_s", "after", SECONDS, 2},
+      {"ratio", "ratio", NUMBER, 1},
+      {"p_adjusted", "p", NUMBER, 3},
+      {"verdict", "verdict", TEXT, 0}}},
 };
 
 /* The rows of one type, and the range of what its bar shows. */
@@ -176,116 +174,6 @@ struct selection {
     size_t count;
     double least, most;
 };
-
-struct step {
-    double size;
-    const char *unit;
-};
-
-static void scaled(double value, const struct step *steps, char *cell)
-{
-    const struct step *step = steps;
-    for (; step[1].unit && fabs(value) >= step[1].size * 0.9995; step++) {
-    }
-    (void)snprintf(cell, CELL, "%.4g %s", value / step->size, step->unit);
-}
-
-static void format_seconds(double value, char *cell)
-{
-    static const struct step steps[] = {
-        {1e-9, "ns"}, {1e-6, "us"}, {1e-3, "ms"}, {1.0, "s"}, {0, NULL}};
-    scaled(value, steps, cell);
-}
-
-static void format_bytes(double value, char *cell)
-{
-    static const struct step steps[] = {
-        {1, "B"}, {1024, "KiB"}, {1048576, "MiB"}, {1073741824, "GiB"}, {0, NULL}};
-    scaled(value, steps, cell);
-}
-
-static int compare_reals(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static size_t finite_samples(const json_t *samples, double *values)
-{
-    size_t count = 0;
-    size_t i = 0;
-    json_t *value = NULL;
-    json_array_foreach((json_t *)samples, i, value)
-    {
-        if (json_is_number(value)) {
-            values[count++] = json_number_value(value);
-        }
-    }
-    qsort(values, count, sizeof(*values), compare_reals);
-    return count;
-}
-
-/* The distribution from the least to the 95 % quantile; the rest falls into the last step. */
-static void format_spark(const json_t *samples, char *cell)
-{
-    static const char *const levels[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    size_t counts[SPARK] = {0};
-    size_t tallest = 1;
-    double *values = malloc((json_array_size(samples) + 1) * sizeof(*values));
-    const size_t count = values ? finite_samples(samples, values) : 0;
-    cell[0] = '\0';
-    if (count > 0) {
-        const double low = values[0];
-        const double high = values[(size_t)(0.95 * (double)(count - 1))];
-        const double width = high > low ? (high - low) / (SPARK - 1) : 1.0;
-        for (size_t i = 0; i < count; i++) {
-            const double at = (values[i] - low) / width;
-            const size_t bin = at < SPARK - 1 ? (size_t)at : SPARK - 1;
-            counts[bin]++;
-            tallest = counts[bin] > tallest ? counts[bin] : tallest;
-        }
-        for (int i = 0; i < SPARK; i++) {
-            const size_t level = (counts[i] * 8 + tallest - 1) / tallest;
-            (void)strncat(cell, levels[level], CELL - strlen(cell) - 1);
-        }
-    }
-    free(values);
-}
-
-static void format_value(enum look look, const json_t *value, char *cell)
-{
-    const double number = json_number_value(value);
-    if (look == SPARKLINE) {
-        format_spark(value, cell);
-    } else if (!value || json_is_null(value)) {
-        (void)snprintf(cell, CELL, "-");
-    } else if (json_is_string(value)) {
-        (void)snprintf(cell, CELL, "%s", json_string_value(value));
-    } else if (json_is_boolean(value)) {
-        (void)snprintf(cell, CELL, "%s", json_is_true(value) ? "yes" : "no");
-    } else if (look == SECONDS) {
-        format_seconds(number, cell);
-    } else if (look == NS) {
-        format_seconds(number * 1e-9, cell);
-    } else if (look == BYTES) {
-        format_bytes(number, cell);
-    } else if (look == SHARE) {
-        (void)snprintf(cell, CELL, "%.1f %%", number * 100);
-    } else {
-        (void)snprintf(cell, CELL, "%.8g", number);
-    }
-}
-
-/* Columns that a text takes: UTF-8 continuation bytes take none. */
-static int columns_of(const char *text)
-{
-    int columns = 0;
-    for (; *text; text++) {
-        columns += ((unsigned char)*text & 0xc0) != 0x80;
-    }
-    return columns;
-}
 
 /* What is the same in every row is said once above the table; what no row has is not said. */
 static bool is_same(const struct selection *selected, const char *key)
@@ -311,13 +199,15 @@ struct table {
     int count;
     const struct column *bar;
     int bar_width;
+    int width; /* of the terminal */
+    bool utf8;
 };
 
 static void choose_columns(const struct layout *layout, const struct selection *selected,
                            struct table *table)
 {
     char cell[CELL];
-    bool said = false;
+    char all[8 * CELL] = "";
     printf("%s: %zu\n", layout->heading, selected->count);
     for (int i = 0; i < COLUMNS_MAX && layout->columns[i].key; i++) {
         const struct column *column = &layout->columns[i];
@@ -327,56 +217,93 @@ static void choose_columns(const struct layout *layout, const struct selection *
             table->bar = column;
         } else if (same && (!first || (is_identity(column) && selected->count > 1))) {
             if (first) {
-                format_value(column->look, first, cell);
-                printf("%s%s %s", said ? ", " : "  all: ", column->title, cell);
-                said = true;
+                const size_t used = strlen(all);
+                cell_format(column->look, first, table->utf8, cell);
+                (void)snprintf(all + used, sizeof(all) - used, "%s%s %s", used > 0 ? ", " : "",
+                               column->title, cell);
             }
         } else {
             table->columns[table->count++] = column;
         }
     }
-    printf("%s", said ? "\n" : "");
+    if (all[0]) {
+        printf("  all: ");
+        cell_put_wrapped(all, 7, table->width);
+    }
 }
 
-static void measure(const struct selection *selected, struct table *table, int width)
+static int total_width(const struct table *table)
+{
+    int total = 0;
+    for (int c = 0; c < table->count; c++) {
+        total += table->widths[c] + 2;
+    }
+    return total;
+}
+
+/* Leave out what may be spared until the rest fits. Returns whether anything is left to spare. */
+static bool spare_one(struct table *table)
+{
+    int most = 0;
+    for (int c = 1; c < table->count; c++) {
+        most = table->columns[c]->spare >= table->columns[most]->spare ? c : most;
+    }
+    if (table->count == 0 || table->columns[most]->spare == 0) {
+        return false;
+    }
+    table->count--;
+    for (int c = most; c < table->count; c++) {
+        table->columns[c] = table->columns[c + 1];
+        table->widths[c] = table->widths[c + 1];
+    }
+    return true;
+}
+
+/* Then cut the widest texts. */
+static bool cut_one(struct table *table)
+{
+    int widest = -1;
+    for (int c = 0; c < table->count; c++) {
+        const bool text = table->columns[c]->look == TEXT && table->widths[c] > TEXT_LEAST;
+        if (text && (widest < 0 || table->widths[c] > table->widths[widest])) {
+            widest = c;
+        }
+    }
+    if (widest >= 0) {
+        table->widths[widest]--;
+    }
+    return widest >= 0;
+}
+
+static void measure(const struct selection *selected, struct table *table)
 {
     char cell[CELL];
-    int total = 2;
     for (int c = 0; c < table->count; c++) {
-        int widest = columns_of(table->columns[c]->title);
+        int widest = cell_columns(table->columns[c]->title);
         for (size_t i = 0; i < selected->count; i++) {
-            format_value(table->columns[c]->look,
-                         json_object_get(selected->rows[i], table->columns[c]->key), cell);
-            widest = columns_of(cell) > widest ? columns_of(cell) : widest;
+            cell_format(table->columns[c]->look,
+                        json_object_get(selected->rows[i], table->columns[c]->key), table->utf8,
+                        cell);
+            widest = cell_columns(cell) > widest ? cell_columns(cell) : widest;
         }
         table->widths[c] = widest;
-        total += widest + 2;
     }
-    table->bar_width = width - total < BAR_MOST ? width - total : BAR_MOST;
-}
-
-static void put_cell(const char *text, int width, bool left)
-{
-    const int pad = width - columns_of(text);
-    printf("  %*s%s%*s", left || pad < 0 ? 0 : pad, "", text, left && pad > 0 ? pad : 0, "");
+    while (total_width(table) > table->width && (spare_one(table) || cut_one(table))) {
+    }
+    const int room = table->width - total_width(table) - 2;
+    table->bar_width = room < BAR_MOST ? room : BAR_MOST;
+    table->bar = room < BAR_LEAST ? NULL : table->bar;
 }
 
 static void put_bar(const struct selection *selected, const struct table *table, const json_t *row)
 {
-    static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    const json_t *value = json_object_get(row, table->bar->key);
-    const double number = json_number_value(value);
-    if (table->bar_width < BAR_LEAST || !(number > 0) || !(selected->most > selected->least)) {
+    const double number = json_number_value(json_object_get(row, table->bar->key));
+    if (!(number > 0) || !(selected->most > selected->least)) {
         return;
     }
     /* the least gets a twentieth, so that it can be seen */
     const double share = log(number / selected->least) / log(selected->most / selected->least);
-    const int eighths = (int)((0.05 + 0.95 * share) * table->bar_width * 8);
-    printf("  ");
-    for (int i = 0; i < eighths / 8; i++) {
-        printf("█");
-    }
-    printf("%s", parts[eighths % 8]);
+    cell_put_bar(0.05 + 0.95 * share, table->bar_width, table->utf8);
 }
 
 static void find_range(const char *key, struct selection *selected)
@@ -392,34 +319,75 @@ static void find_range(const char *key, struct selection *selected)
     }
 }
 
-static void print_type(const struct layout *layout, struct selection *selected, int width)
+static void print_row(const struct selection *selected, const struct table *table,
+                      const json_t *row)
 {
-    struct table table = {.count = 0};
     char cell[CELL];
-    choose_columns(layout, selected, &table);
-    measure(selected, &table, width);
-    if (table.bar) {
-        find_range(table.bar->key, selected);
-    }
-    for (int c = 0; c < table.count; c++) {
-        put_cell(table.columns[c]->title, table.widths[c], table.columns[c]->look == TEXT);
-    }
-    printf("\n");
-    for (size_t i = 0; i < selected->count; i++) {
-        for (int c = 0; c < table.count; c++) {
-            const struct column *column = table.columns[c];
-            format_value(column->look, json_object_get(selected->rows[i], column->key), cell);
-            put_cell(cell, table.widths[c], column->look == TEXT || column->look == SPARKLINE);
+    for (int c = 0; c < table->count; c++) {
+        const struct column *column = table->columns[c];
+        const bool left = column->look == TEXT || column->look == SPARKLINE;
+        const bool last = c + 1 == table->count && (!row || !table->bar);
+        if (row) {
+            cell_format(column->look, json_object_get(row, column->key), table->utf8, cell);
         }
-        if (table.bar) {
-            put_bar(selected, &table, selected->rows[i]);
-        }
-        printf("\n");
+        cell_put(row ? cell : column->title, table->widths[c],
+                 !left  ? SIDE_RIGHT
+                 : last ? SIDE_LAST
+                        : SIDE_LEFT);
+    }
+    if (row && table->bar) {
+        put_bar(selected, table, row);
     }
     printf("\n");
 }
 
-static void print_header(const struct report_file *file)
+/* A verdict about all is no row: told apart, it makes no column of its own. Returns the rows left.
+ */
+static size_t take_verdicts(const struct layout *layout, const json_t **rows, size_t count,
+                            const json_t **verdicts)
+{
+    const struct column *bar = layout->columns;
+    size_t left = 0;
+    size_t told = 0;
+    while (bar->key && bar->look != BAR) {
+        bar++;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const bool row = !bar->key || json_object_get(rows[i], bar->key) ||
+                         !json_is_string(json_object_get(rows[i], "verdict"));
+        if (row) {
+            rows[left++] = rows[i];
+        } else {
+            verdicts[told++] = rows[i];
+        }
+    }
+    verdicts[told] = NULL;
+    return left;
+}
+
+static void print_type(const struct layout *layout, struct selection *selected,
+                       const json_t **verdicts, const struct table *terminal)
+{
+    struct table table = *terminal;
+    if (selected->count > 0) {
+        choose_columns(layout, selected, &table);
+        measure(selected, &table);
+        if (table.bar) {
+            find_range(table.bar->key, selected);
+        }
+        print_row(selected, &table, NULL);
+    }
+    for (size_t i = 0; i < selected->count; i++) {
+        print_row(selected, &table, selected->rows[i]);
+    }
+    for (; *verdicts; verdicts++) {
+        printf("  ");
+        cell_put_wrapped(json_string_value(json_object_get(*verdicts, "verdict")), 2, table.width);
+    }
+    printf("\n");
+}
+
+static void print_header(const struct report_file *file, int width)
 {
     static const char *const keys[] = {
         "command", "mpi", "processes", "nodes", "clock", "sync", "clock_sigma_ns", "started", NULL};
@@ -429,8 +397,9 @@ static void print_header(const struct report_file *file)
     for (int i = 0; keys[i]; i++) {
         const json_t *value = json_object_get(header, keys[i]);
         if (value) {
-            format_value(strstr(keys[i], "_ns") ? NS : NUMBER, value, cell);
-            printf("  %-14s %s\n", keys[i], cell);
+            cell_format(strstr(keys[i], "_ns") ? NS : COUNT, value, false, cell);
+            printf("  %-14s ", keys[i]);
+            cell_put_wrapped(json_is_string(value) ? json_string_value(value) : cell, 17, width);
         }
     }
     printf("\n");
@@ -458,27 +427,29 @@ static size_t select_rows(const struct report *report, const char *type, const j
 
 void report_print_text(const struct report *report, int width)
 {
+    const struct table terminal = {.count = 0, .width = width, .utf8 = cell_utf8()};
     size_t all = 0;
     size_t shown = 0;
     size_t headers = 0;
     for (size_t f = 0; f < report->count; f++) {
         all += json_array_size(report->files[f].objects);
-        print_header(&report->files[f]);
+        print_header(&report->files[f], width);
     }
     const json_t **rows = malloc((all + 1) * sizeof(const json_t *));
-    if (!rows) {
-        return;
-    }
-    for (size_t t = 0; t < sizeof(layouts) / sizeof(layouts[0]); t++) {
-        struct selection selected = {rows, select_rows(report, layouts[t].type, rows), 0, 0};
-        shown += selected.count;
-        if (selected.count > 0) {
-            print_type(&layouts[t], &selected, width);
+    const json_t **verdicts = malloc((all + 1) * sizeof(const json_t *));
+    for (size_t t = 0; t < sizeof(layouts) / sizeof(layouts[0]) && rows && verdicts; t++) {
+        const size_t count = select_rows(report, layouts[t].type, rows);
+        struct selection selected = {rows, 0, 0, 0};
+        shown += count;
+        if (count > 0) {
+            selected.count = take_verdicts(&layouts[t], rows, count, verdicts);
+            print_type(&layouts[t], &selected, verdicts, &terminal);
         }
     }
-    headers = select_rows(report, "header", rows);
-    if (all > shown + headers) {
+    headers = rows ? select_rows(report, "header", rows) : 0;
+    if (rows && all > shown + headers) {
         printf("results of other types: %zu\n", all - shown - headers);
     }
     free((void *)rows);
+    free((void *)verdicts);
 }
