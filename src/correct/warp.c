@@ -19,15 +19,26 @@ struct image {
     uint32_t local_hint, unit_hint;
 };
 
+/* Sums of what broken offsets give wrap instead of trapping: see presync_afresh(). */
+static int64_t plus(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static int64_t minus(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
 static struct image image_of(const struct warp *warp, int64_t stamp)
 {
     struct image image = {0, 0, warp->local_hint, warp->unit_hint};
     if (warp->local) {
-        image.local = clock_map_at(warp->local, stamp, &image.local_hint) - stamp;
+        image.local = minus(clock_map_at(warp->local, stamp, &image.local_hint), stamp);
     }
     if (warp->unit) {
-        const int64_t time = stamp + image.local;
-        image.unit = clock_map_at(warp->unit, time, &image.unit_hint) - time;
+        const int64_t time = plus(stamp, image.local);
+        image.unit = minus(clock_map_at(warp->unit, time, &image.unit_hint), time);
     }
     return image;
 }
@@ -49,9 +60,15 @@ static int64_t presync_afresh(struct warp *warp, int64_t stamp)
     const struct image image = image_of(warp, stamp);
     warp->local_hint = image.local_hint;
     warp->unit_hint = image.unit_hint;
-    warp->same_shift = image.local + image.unit;
+    warp->same_shift = plus(image.local, image.unit);
     warp->same_from = stamp;
     warp->same_to = stamp;
+    const int64_t edge = INT64_C(1) << TRACE_STAMP_BITS;
+    const int64_t time = plus(stamp, warp->same_shift);
+    if (time < -edge || time > edge) { /* the copy is refused */
+        warp->bits |= (uint64_t)edge;
+        return time < 0 ? -edge : edge;
+    }
     warp->reach = warp->reach > REACH_LEAST ? warp->reach : REACH_LEAST;
     if (stamp >= 0 && stamp < INT64_MAX - reach_most) {
         const struct image end = image_of(warp, stamp + warp->reach);
@@ -61,7 +78,7 @@ static int64_t presync_afresh(struct warp *warp, int64_t stamp)
                       : warp->reach < reach_most ? 2 * warp->reach
                                                  : warp->reach;
     }
-    return stamp + warp->same_shift;
+    return time;
 }
 
 int64_t ictusi_warp_presync(struct warp *warp, uint64_t stamp)

@@ -55,6 +55,25 @@ static void test_presync_deviations(void)
     }
 }
 
+/* Clock offsets whose sum leaves the numbers: the copy is told, and goes on with what can be. */
+static void test_warp_beyond(void)
+{
+    struct piece far = {.offset = INT64_C(1) << 62};
+    const struct clock_map map = {&far, 1};
+    struct warp warp = {.local = &map};
+    CHECK(ictusi_warp_event(&warp, 1000) == (UINT64_C(1) << 62));
+    CHECK(warp.bits >> TRACE_STAMP_BITS);
+    struct warp both = {.local = &map, .unit = &map};
+    (void)ictusi_warp_event(&both, (UINT64_C(1) << 62) - 1);
+    (void)ictusi_warp_event(&both, UINT64_C(1) << 63);
+    CHECK(both.bits >> TRACE_STAMP_BITS);
+    struct piece near = {.offset = 5};
+    const struct clock_map small = {&near, 1};
+    struct warp fine = {.local = &small};
+    CHECK(ictusi_warp_event(&fine, 1000) == 1005);
+    CHECK(fine.bits >> TRACE_STAMP_BITS == 0);
+}
+
 /* Points of one location with the given times and forward values. */
 static void set_point(struct points *points, uint64_t i, int64_t time, int64_t lead, int64_t room)
 {
@@ -245,6 +264,7 @@ int main(void)
 {
     test_idmap();
     test_presync_deviations();
+    test_warp_beyond();
     test_ramp();
     test_limit();
     test_random_ramps();
