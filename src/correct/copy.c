@@ -5,6 +5,7 @@
 #include "archive/chunks.h"
 #include "archive/flush.h"
 #include "archive/verify.h"
+#include "correct/markers.h"
 #include "correct/output.h"
 #include "correct/snapshots.h"
 
@@ -337,58 +338,6 @@ static int copy_local_definitions(struct rewriting *w)
     return err;
 }
 
-struct marker_copy {
-    OTF2_MarkerWriter *writer;
-    OTF2_ErrorCode code;
-};
-
-static OTF2_CallbackCode on_def_marker(void *data, OTF2_MarkerRef self, const char *group,
-                                       const char *category, OTF2_MarkerSeverity severity)
-{
-    struct marker_copy *copy = data;
-    copy->code = OTF2_MarkerWriter_WriteDefMarker(copy->writer, self, group, category, severity);
-    return copy->code == OTF2_SUCCESS ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
-}
-
-/* Markers carry global times already: they move as the master does, which is not at all. */
-static OTF2_CallbackCode on_marker(void *data, OTF2_TimeStamp stamp, OTF2_TimeStamp duration,
-                                   OTF2_MarkerRef marker, OTF2_MarkerScope scope,
-                                   uint64_t scope_ref, const char *text)
-{
-    struct marker_copy *copy = data;
-    copy->code = OTF2_MarkerWriter_WriteMarker(copy->writer, stamp, duration, marker, scope,
-                                               scope_ref, text);
-    return copy->code == OTF2_SUCCESS ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
-}
-
-static int copy_markers(struct rewriting *w)
-{
-    struct marker_copy copy = {.code = OTF2_SUCCESS};
-    uint64_t read = 0;
-    if ((w->job->team && w->job->team->rank != 0) ||
-        !ictusi_output_sibling(w->job->trace->path, ".marker")) {
-        return ICTUS_OK;
-    }
-    OTF2_MarkerReader *reader = OTF2_Reader_GetMarkerReader(w->definitions);
-    OTF2_MarkerReaderCallbacks *set = OTF2_MarkerReaderCallbacks_New();
-    copy.writer = reader && set ? OTF2_Archive_GetMarkerWriter(w->archive) : NULL;
-    OTF2_ErrorCode code = copy.writer ? OTF2_SUCCESS : OTF2_ERROR_EIO;
-    if (code == OTF2_SUCCESS) {
-        OTF2_MarkerReaderCallbacks_SetDefMarkerCallback(set, on_def_marker);
-        OTF2_MarkerReaderCallbacks_SetMarkerCallback(set, on_marker);
-        (void)OTF2_Reader_RegisterMarkerCallbacks(w->definitions, reader, set, &copy);
-        code = OTF2_Reader_ReadAllMarkers(w->definitions, reader, &read);
-        (void)OTF2_Reader_CloseMarkerReader(w->definitions, reader);
-        if (OTF2_Archive_CloseMarkerWriter(w->archive, copy.writer) != OTF2_SUCCESS) {
-            code = OTF2_ERROR_EIO;
-        }
-    }
-    OTF2_MarkerReaderCallbacks_Delete(set);
-    return code == OTF2_SUCCESS && copy.code == OTF2_SUCCESS
-               ? ICTUS_OK
-               : complain(w, ICTUS_ERR_IO, "the markers cannot be copied");
-}
-
 /*
  * OTF2's readers of thumbnails cannot read what its writers write (3.0): here they are only
  * counted, and the files, which hold no times, are copied as they are in the end.
@@ -447,7 +396,7 @@ static int write_all(struct rewriting *w)
         err = agree(w, copy_local_definitions(w));
     }
     if (!err) {
-        err = agree(w, copy_markers(w));
+        err = agree(w, ictusi_markers_copy(w->job, w->archive, w->why));
     }
     const bool first = !w->job->team || w->job->team->rank == 0;
     return err ? err : agree(w, first ? count_thumbnails(w) : ICTUS_OK);

@@ -21,6 +21,7 @@ struct copy_clock {
     uint32_t (*new_offsets)(void *self, uint32_t location, struct clock_offset list[2]);
     void *self;
     bool keep_offsets; /* those of the input */
+    int64_t raised;    /* ticks by which all times are later */
 };
 
 /* Collective callbacks of OTF2 for a parallel writer, given by the MPI half; NULL alone. */
@@ -29,6 +30,7 @@ struct copy_team {
     int (*attach)(struct copy_team *team, OTF2_Archive *archive);
     /* The worst (least) error over all ranks. */
     int (*agree)(struct copy_team *team, int err);
+    int (*sums)(struct copy_team *team, uint64_t *values, uint64_t count);
 };
 
 struct copy_job {

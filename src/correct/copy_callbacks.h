@@ -69,11 +69,22 @@ static inline OTF2_CallbackCode ictusi_stamp_seen(struct stamps *stamps, uint64_
     return OTF2_CALLBACK_SUCCESS;
 }
 
+/* Of each event of a location, in order: the time that readers show, and the one written. */
+struct moved_times {
+    struct stamps shown;
+    uint64_t *moved;
+};
+
+/*
+ * What an event's time becomes; any other instant stays as far behind the event before it, but not
+ * behind the next. Without events a stamp stays as it is.
+ */
+uint64_t ictusi_moved_time(const struct moved_times *times, uint64_t stamp);
+
 /* Copying the snapshots of one location. */
 struct snapshot_copy {
     OTF2_SnapWriter *writer;
-    struct stamps shown; /* of the location's events, as readers show them */
-    uint64_t *moved;     /* and as they are written */
+    struct moved_times times;
     OTF2_ErrorCode code;
     uint64_t unknown;
 };
@@ -87,9 +98,6 @@ static inline OTF2_CallbackCode ictusi_snapshot_done(struct snapshot_copy *copy,
     copy->code = code;
     return OTF2_CALLBACK_INTERRUPT;
 }
-
-/* The new time of a snapshot or of an event in it. */
-uint64_t ictusi_snapshot_time(const struct snapshot_copy *copy, uint64_t stamp);
 
 /* Generated: register a copying callback for every record type. Zero for success. */
 int ictusi_register_event_copies(OTF2_EvtReaderCallbacks *set);

@@ -323,7 +323,8 @@ static int write_out(struct correction *c)
                                            .close = close_warp,
                                            .properties = properties,
                                            .self = c,
-                                           .keep_offsets = c->keep_offsets},
+                                           .keep_offsets = c->keep_offsets,
+                                           .raised = s->raised},
                                  .team = s->team ? &s->team->copy : NULL,
                                  .events = true};
     return ictusi_copy_run(&job, s->why);

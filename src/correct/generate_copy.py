@@ -120,7 +120,7 @@ def snapshot_code(name, params, out_writers):
         if argument not in given:
             die("snapshot record %s: its writer wants '%s'" % (name, argument))
         times = argument in ("snapTime", "origEventTime")
-        arguments.append("ictusi_snapshot_time(copy, %s)" % argument if times else argument)
+        arguments.append("ictusi_moved_time(&copy->times, %s)" % argument if times else argument)
     return "\n".join([
         "static OTF2_CallbackCode copy_Snap_%s(%s)\n{" %
         (name, ", ".join((t + " " + n).replace("* ", "*") for t, n in params)),

@@ -91,6 +91,11 @@ static int copy_agree(struct copy_team *copy, int err)
     return agree(container_of(copy, struct team, copy), err);
 }
 
+static int copy_sums(struct copy_team *copy, uint64_t *values, uint64_t count)
+{
+    return sums(container_of(copy, struct team, copy), values, count);
+}
+
 static int copy_attach(struct copy_team *copy, OTF2_Archive *archive)
 {
     struct team *team = container_of(copy, struct team, copy);
@@ -288,7 +293,8 @@ static int run_team(struct mpi_team *team, const struct ictus_correct_options *o
     team->team.copy = (struct copy_team){.rank = team->team.rank,
                                          .size = team->team.size,
                                          .attach = copy_attach,
-                                         .agree = copy_agree};
+                                         .agree = copy_agree,
+                                         .sums = copy_sums};
     err = agree(&team->team, err);
     if (!err) {
         err = ictusi_correct_team(options, &team->team, report, &mine);

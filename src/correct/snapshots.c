@@ -8,53 +8,11 @@
 #include <ictus/text.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 bool ictusi_snapshots_exist(const struct trace *trace)
 {
     uint32_t count = 0;
     return OTF2_Reader_GetNumberOfSnapshots(trace->reader, &count) == OTF2_SUCCESS && count > 0;
-}
-
-/* For each event of a location the time that readers show, and the one that is written. */
-static int make_times(const struct copy_job *job, uint32_t location, struct snapshot_copy *copy)
-{
-    struct stamps moved = {.list = NULL};
-    struct warp warp = {.decay = 0};
-    int err = ictusi_stamps_read(job->trace, location, true, &copy->shown);
-    err = err ? err : ictusi_stamps_read(job->trace, location, false, &moved);
-    job->clock.open(job->clock.self, location, &warp);
-    for (uint64_t i = 0; i < moved.count; i++) {
-        moved.list[i] = ictusi_warp_event(&warp, moved.list[i]);
-    }
-    copy->moved = moved.list;
-    return !err && moved.count != copy->shown.count ? ICTUS_ERR_CORRUPT : err;
-}
-
-/*
- * What an event's time becomes; any other instant stays as far before the next event, but behind
- * the one before: reading goes on there with the same event.
- */
-uint64_t ictusi_snapshot_time(const struct snapshot_copy *copy, uint64_t stamp)
-{
-    const uint64_t *shown = copy->shown.list;
-    const uint64_t count = copy->shown.count;
-    uint64_t next = 0;
-    for (uint64_t high = count; next < high;) {
-        const uint64_t middle = next + (high - next) / 2;
-        if (shown[middle] < stamp) {
-            next = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (next == count) {
-        return count ? copy->moved[next - 1] + (stamp - shown[next - 1]) : stamp;
-    }
-    const uint64_t ahead = shown[next] - stamp;
-    const uint64_t gap = copy->moved[next] - (next ? copy->moved[next - 1] : 0);
-    const uint64_t room = gap ? gap - 1 : 0;
-    return copy->moved[next] - (ahead < room ? ahead : room);
 }
 
 static OTF2_CallbackCode on_unknown(OTF2_LocationRef location, OTF2_TimeStamp time, void *data,
@@ -106,7 +64,8 @@ static int copy_location(const struct copy_job *job, OTF2_Archive *archive, uint
     const struct trace *trace = job->trace;
     const uint64_t ref = trace->locations[location].ref;
     struct snapshot_copy copy = {.code = OTF2_SUCCESS};
-    int err = job->clock.keep_offsets ? ICTUS_OK : make_times(job, location, &copy);
+    int err =
+        job->clock.keep_offsets ? ICTUS_OK : ictusi_moved_times_make(job, location, &copy.times);
     if (!err) {
         copy.writer = OTF2_Archive_GetSnapWriter(archive, ref);
         err = copy.writer ? copy_records(trace, ref, set, &copy) : ICTUS_ERR_IO;
@@ -114,8 +73,7 @@ static int copy_location(const struct copy_job *job, OTF2_Archive *archive, uint
     if (copy.writer && OTF2_Archive_CloseSnapWriter(archive, copy.writer) != OTF2_SUCCESS && !err) {
         err = ICTUS_ERR_IO;
     }
-    free(copy.shown.list);
-    free(copy.moved);
+    ictusi_moved_times_free(&copy.times);
     return err;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading nothing but the times of a location. */
+/* Reading nothing but the times of a location, and where they move. */
 #include "correct/stamps.h"
 
 #include <stdlib.h>
@@ -36,4 +36,53 @@ int ictusi_stamps_read(const struct trace *trace, uint32_t location, bool shown,
     }
     OTF2_EvtReaderCallbacks_Delete(set);
     return code == OTF2_SUCCESS ? ICTUS_OK : ICTUS_ERR_CORRUPT;
+}
+
+int ictusi_moved_times_make(const struct copy_job *job, uint32_t location,
+                            struct moved_times *times)
+{
+    struct stamps moved = {.list = NULL};
+    struct warp warp = {.decay = 0};
+    int err = ictusi_stamps_read(job->trace, location, true, &times->shown);
+    err = err ? err : ictusi_stamps_read(job->trace, location, false, &moved);
+    job->clock.open(job->clock.self, location, &warp);
+    for (uint64_t i = 0; i < moved.count; i++) {
+        moved.list[i] = ictusi_warp_event(&warp, moved.list[i]);
+    }
+    times->moved = moved.list;
+    return !err && moved.count != times->shown.count ? ICTUS_ERR_CORRUPT : err;
+}
+
+void ictusi_moved_times_free(struct moved_times *times)
+{
+    free(times->shown.list);
+    free(times->moved);
+    *times = (struct moved_times){.moved = NULL};
+}
+
+uint64_t ictusi_moved_time(const struct moved_times *times, uint64_t stamp)
+{
+    const uint64_t *shown = times->shown.list;
+    const uint64_t count = times->shown.count;
+    uint64_t next = 0;
+    for (uint64_t high = count; next < high;) {
+        const uint64_t middle = next + (high - next) / 2;
+        if (shown[middle] < stamp) {
+            next = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (count == 0) {
+        return stamp;
+    }
+    if (next == 0) {
+        const uint64_t ahead = shown[0] - stamp;
+        return times->moved[0] - (ahead < times->moved[0] ? ahead : times->moved[0]);
+    }
+    const uint64_t before = times->moved[next - 1];
+    const uint64_t since = stamp - shown[next - 1];
+    const uint64_t gap = next < count ? times->moved[next] - before : UINT64_MAX;
+    const bool event = next < count && shown[next] == stamp;
+    return before + (event || since > gap ? gap : since);
 }

@@ -3,8 +3,7 @@
 #ifndef ICTUS_CORRECT_STAMPS_H
 #define ICTUS_CORRECT_STAMPS_H
 
-#include "correct/copy_callbacks.h"
-#include "correct/trace.h"
+#include "correct/copy.h"
 
 /*
  * Read them, with the archive's clock offsets as OTF2's readers show them, or raw; none where there
@@ -13,5 +12,13 @@
  */
 int ictusi_stamps_read(const struct trace *trace, uint32_t location, bool shown,
                        struct stamps *stamps);
+
+/*
+ * How a location's events move in a job; what is made is the caller's to free, after errors too.
+ * Errors: as above.
+ */
+int ictusi_moved_times_make(const struct copy_job *job, uint32_t location,
+                            struct moved_times *times);
+void ictusi_moved_times_free(struct moved_times *times);
 
 #endif
