@@ -208,10 +208,6 @@ static int write_cell(struct study *study, struct cell *cell, struct ictus_why *
     int err = ICTUS_OK;
     if (cell->sum.n > 0) {
         err = command_rank() == 0 ? study_write(study, cell->e, &cell->sum) : ICTUS_OK;
-        if (err == ICTUS_ERR_IO) {
-            (void)ictus_because(
-                why, err, "cannot write results any more; what is written ends with a whole line");
-        }
         return results_agree(err, why);
     }
     if (cell->err) {

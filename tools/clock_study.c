@@ -37,7 +37,7 @@ int clock_study_open(struct clock_study *s, const char *clock, struct header_fac
 
 int clock_study_close(struct clock_study *s, int err, struct ictus_why *why)
 {
-    const int closed = s->opened ? results_close(s->out, s->file, why) : ICTUS_OK;
+    err = s->opened ? results_close(s->out, s->file, err, why) : err;
     ictus_study_free(s->study);
-    return err ? err : closed;
+    return err;
 }

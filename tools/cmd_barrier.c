@@ -333,8 +333,7 @@ static int run_study(struct study *study, struct ictus_why *why)
         err = run_processes(study, (int)study->processes[i], why);
     }
     progress_hide(&study->progress);
-    const int closed = results_close(study->out, study->options->file, err ? NULL : why);
-    return err ? err : closed;
+    return results_close(study->out, study->options->file, err, why);
 }
 
 static int barrier_run(const void *given, int word_count, char **words)

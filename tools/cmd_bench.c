@@ -293,11 +293,7 @@ static int run_study(struct study *study, struct ictus_why *why)
     if (!err) {
         err = run_experiments(study, why);
         warn_of_drift(study);
-        /* The first reason is the one to tell. */
-        struct ictus_why second = *why;
-        const int closed = results_close(study->out, study->options->file, &second);
-        *why = err ? *why : second;
-        err = err ? err : closed;
+        err = results_close(study->out, study->options->file, err, why);
     }
     return err;
 }

@@ -267,8 +267,7 @@ static int study_all(const struct clocks_options *o, const struct spec_list *lis
     }
     progress_hide(&progress);
     free(groups);
-    const int closed = results_close(out, o->file, why);
-    return err ? err : closed;
+    return results_close(out, o->file, err, why);
 }
 
 static int run(const void *given, int word_count, char **words)

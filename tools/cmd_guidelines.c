@@ -197,8 +197,7 @@ static int run_study(struct guideline_study *study, struct ictus_why *why)
         err = guideline_study_close(study);
     }
     err = results_agree(err, why);
-    const int closed = results_close(study->out, study->options->file, err ? NULL : why);
-    return err ? err : closed;
+    return results_close(study->out, study->options->file, err, why);
 }
 
 static int act(struct guideline_study *study, struct ictus_why *why)

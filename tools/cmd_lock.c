@@ -194,7 +194,7 @@ static int run_daemon(const struct lock_options *given)
         (void)ictus_output_close(log.output);
         return command_fail("lock", err, &why);
     }
-    err = results_close(log.output, o.output, &why);
+    err = results_close(log.output, o.output, ICTUS_OK, &why);
     return err ? command_fail("lock", err, &why) : EXIT_OK;
 }
 

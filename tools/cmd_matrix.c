@@ -376,8 +376,7 @@ static int run_study(struct study *study, struct ictus_why *why)
         err = run_matrix(study, study->sizes[i], why);
     }
     progress_hide(&study->progress);
-    const int closed = results_close(study->out, study->options->file, err ? NULL : why);
-    return err ? err : closed;
+    return results_close(study->out, study->options->file, err, why);
 }
 
 static int matrix_run(const void *given, int word_count, char **words)

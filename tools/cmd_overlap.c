@@ -308,9 +308,6 @@ static int put(struct study *s, json_t *object, struct ictus_why *why)
         progress_hide(&s->progress);
         err = ictus_output_put(s->out, object);
     }
-    if (err) {
-        (void)ictus_because(why, err, "cannot write results any more");
-    }
     return results_agree(err, why);
 }
 
@@ -415,11 +412,7 @@ static int run_study(struct study *s, struct ictus_why *why)
         err = run_group(s, s->counts[i], &done, why);
     }
     progress_hide(&s->progress);
-    /* The first reason is the one to tell. */
-    struct ictus_why second = *why;
-    const int closed = results_close(s->out, s->options->file, &second);
-    *why = err ? *why : second;
-    return err ? err : closed;
+    return results_close(s->out, s->options->file, err, why);
 }
 
 static int overlap_run(const void *given, int word_count, char **words)

@@ -444,8 +444,7 @@ static int measure(struct plan *plan, struct ictus_why *why)
     if (plan->summary) {
         show_summary(plan);
     }
-    const int closed = results_close(plan->out, o->file, why);
-    return err ? err : closed;
+    return results_close(plan->out, o->file, err, why);
 }
 
 static int run(const void *given, int word_count, char **words)

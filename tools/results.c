@@ -48,11 +48,18 @@ int results_open(int format, const struct ictus_column *columns, const char *pat
     return results_agree(err, why);
 }
 
-int results_close(struct ictus_output *out, const char *path, struct ictus_why *why)
+int results_close(struct ictus_output *out, const char *path, int before, struct ictus_why *why)
 {
+    struct ictus_why unsaid = {""};
+    struct ictus_why *told = before ? &unsaid : why;
     int err = out ? ictus_output_close(out) : ICTUS_OK;
     if (err) {
-        (void)ictus_because(why, err, "%.200s could not be written whole", path ? path : "output");
+        (void)ictus_because(told, err, "%.200s could not be written whole", path ? path : "output");
     }
-    return results_agree(err, why);
+    err = results_agree(err, told);
+    if (before == ICTUS_ERR_IO && why->text[0] == '\0') {
+        (void)ictus_because(
+            why, before, "cannot write results any more; what is written ends with a whole line");
+    }
+    return before ? before : err;
 }

@@ -21,10 +21,10 @@ int results_open(int format, const struct ictus_column *columns, const char *pat
                  struct ictus_output **out, struct ictus_why *why);
 
 /*
- * Collective: finish on rank 0; every rank gets the error if something was not written.
- * path is for the reason; out may be NULL.
+ * Collective: finish on rank 0; every rank gets the error if something was not written, or the one
+ * from before: the first reason is the one to tell. path is for the reason; out may be NULL.
  */
-int results_close(struct ictus_output *out, const char *path, struct ictus_why *why);
+int results_close(struct ictus_output *out, const char *path, int before, struct ictus_why *why);
 
 /* From now on a reader of standard output who goes away (a pager, head) ends nothing: the result
  * file gets all. */
