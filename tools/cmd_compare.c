@@ -110,6 +110,22 @@ static json_t *common_members(const struct compared_list *list)
     return common;
 }
 
+/* The names of all members of all experiments, without values: what one lacks is null, so that rows
+ * of CSV have the same columns whichever comes first. */
+static json_t *all_members(const struct compared_list *list)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_t *all = json_object();
+    for (size_t i = 0; i < list->count; i++) {
+        json_object_foreach(list->items[i].members, key, value)
+        {
+            (void)json_object_set_new(all, key, json_null());
+        }
+    }
+    return all;
+}
+
 static json_t *compared_object(const struct compared *compared, const char *baseline,
                                json_t *common, bool several)
 {
@@ -196,6 +212,7 @@ static int put_all(const struct compared_list *list, const struct compare_option
     int err = ictus_output_open((enum ictus_format)options->format, columns, options->output,
                                 header, &out, why);
     json_t *common = common_members(list);
+    json_t *all = all_members(list);
     if (!err && options->format == ICTUS_FORMAT_TEXT && list->count > 1) {
         char text[400];
         experiment_describe(common, text, sizeof(text));
@@ -203,9 +220,12 @@ static int put_all(const struct compared_list *list, const struct compare_option
     }
     for (size_t i = 0; i < list->count && !err; i++) {
         count_verdict(&list->items[i], fail_above, tally);
-        err = ictus_output_put(out, compared_object(&list->items[i], baseline, common, several));
+        json_t *object = compared_object(&list->items[i], baseline, common, several);
+        (void)json_object_update_missing(object, all);
+        err = ictus_output_put(out, object);
     }
     json_decref(common);
+    json_decref(all);
     if (!err && options->format == ICTUS_FORMAT_TEXT) {
         print_summary(tally, list);
     }
