@@ -52,8 +52,8 @@ static int copy_records(const struct trace *trace, uint64_t ref,
     if (copy->unknown) {
         return ICTUS_ERR_UNSUPPORTED;
     }
-    if (copy->code != OTF2_SUCCESS) {
-        return ICTUS_ERR_IO;
+    if (copy->code != OTF2_SUCCESS) { /* times in no order are refused as arguments */
+        return copy->code == OTF2_ERROR_INVALID_ARGUMENT ? ICTUS_ERR_CORRUPT : ICTUS_ERR_IO;
     }
     return code == OTF2_SUCCESS ? ICTUS_OK : ICTUS_ERR_CORRUPT;
 }
