@@ -52,10 +52,9 @@ static bool is_of_all(const struct study *study, const struct study_experiment *
 /* Failures of one experiment that say nothing about the others. */
 static bool may_go_on(const struct study *study, const struct study_experiment *e, int err)
 {
-    return err == ICTUS_ERR_SAMPLES || (err == ICTUS_ERR_UNSUPPORTED && is_of_all(study, e)) ||
-           (err == ICTUS_ERR_UNSUPPORTED && study->every_operation &&
-            study->ops[e->op].persistent) ||
-           (err == ICTUS_ERR_ARG && study->every_operation);
+    const bool cannot = err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_ARG;
+    return err == ICTUS_ERR_SAMPLES || (cannot && study->every_operation) ||
+           (err == ICTUS_ERR_UNSUPPORTED && is_of_all(study, e));
 }
 
 static int append(double **to, const double *from, int64_t have, int64_t more, int64_t each)

@@ -91,6 +91,7 @@ static int read_reductions(struct study *study, struct ictus_why *why)
         study->wanted[ictus_scheme_reduction(study->options->scheme)] = true;
         return ICTUS_OK;
     }
+    bool named = false;
     int err = copy_list("reduction", study->options->reduction, copy, why);
     for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
         int r = 0;
@@ -101,8 +102,10 @@ static int read_reductions(struct study *study, struct ictus_why *why)
             return ictus_unknown(why, "reduction", word, ictus_reduction_names);
         }
         study->wanted[r] = true;
+        named = true;
     }
-    return err;
+    return err || named ? err
+                        : ictus_because(why, ICTUS_ERR_SPEC, "--reduction: names no reduction");
 }
 
 static int add_algorithm(struct study *study, const char *operation, const char *name, bool of_all,
@@ -204,10 +207,24 @@ static int read_algorithms(struct study *study, struct ictus_why *why)
     return err;
 }
 
+/* Each of the counts must do for named operations, one of them for all there are. */
+static int checked_processes(const struct study *study)
+{
+    int chosen = study->groups[0].processes;
+    for (int i = 1; i < study->group_count; i++) {
+        const int other = study->groups[i].processes;
+        if (study->every_operation ? other > chosen : other < chosen) {
+            chosen = other;
+        }
+    }
+    return chosen;
+}
+
 /* Whether an operation can be measured as asked, at every size. */
 static int check_op(const struct study *study, int op, struct ictus_why *why)
 {
     const size_t sizes = study->ops[op].has_data ? study->size_count : 1;
+    const int processes = checked_processes(study);
     int err = ICTUS_OK;
     for (size_t i = 0; i < sizes && !err; i++) {
         const struct study_experiment e = {
@@ -216,7 +233,7 @@ static int check_op(const struct study *study, int op, struct ictus_why *why)
         if (op > 0 || i > 0) {
             plan.arrival = NULL; /* the same for all, and perhaps a file: read once */
         }
-        err = ictus_bench_check_plan(&plan, why);
+        err = ictus_bench_check(&plan, study->options->scheme, processes, why);
     }
     return err;
 }
@@ -230,7 +247,8 @@ static int check_ops(struct study *study, struct ictus_why *why)
         err = check_op(study, op, why);
         if (!err) {
             study->ops[can++] = study->ops[op];
-        } else if (err != ICTUS_ERR_ARG || !study->every_operation) {
+        } else if (!study->every_operation ||
+                   (err != ICTUS_ERR_ARG && err != ICTUS_ERR_UNSUPPORTED)) {
             return err;
         } else if (command_rank() == 0) {
             (void)fprintf(stderr, "ictus bench: left out: %s\n", why->text);
@@ -242,12 +260,7 @@ static int check_ops(struct study *study, struct ictus_why *why)
 
 static int check_rest(struct study *study, struct ictus_why *why)
 {
-    const int size = command_size();
     int err = ictus_scheme_check(study->options->scheme, why);
-    if (!err && study->options->root >= size) {
-        err = ictus_because(why, ICTUS_ERR_SPEC, "--root=%lld: there are ranks 0 to %d",
-                            (long long)study->options->root, size - 1);
-    }
     if (!err && study->options->resume && !study->options->file) {
         err = ictus_because(why, ICTUS_ERR_SPEC, "--resume wants the file to go on with: --output");
     }

@@ -115,6 +115,17 @@ struct ictus_bench_plan {
 /** Check a plan without a communicator: its texts, and whether the operation can do it. Local. */
 ICTUS_API int ictus_bench_check_plan(const struct ictus_bench_plan *plan, struct ictus_why *why);
 
+/**
+ * Check as well whether it goes with a scheme and with so many processes. Local.
+ * @param plan      to be run by ictus_bench_run()
+ * @param scheme    as for ictus_bench_create()
+ * @param processes that will take part; 0 where that is not known yet
+ * @param[out] why  says why on failure; may be NULL
+ * @return ICTUS_OK, or what ictus_bench_run() would return
+ */
+ICTUS_API int ictus_bench_check(const struct ictus_bench_plan *plan, const char *scheme,
+                                int processes, struct ictus_why *why);
+
 /** What one experiment gave. Arrays are owned by the result; on ranks but 0 they are NULL. */
 struct ictus_bench_result {
     int64_t n;                           /**< valid repetitions */

@@ -74,14 +74,19 @@ static int read_file(struct arrival *a, const char *path, struct ictus_why *why)
     }
     FILE *file = fopen(path, "re");
     if (!file) {
-        return ictus_because(why, ICTUS_ERR_IO, "cannot read '%.200s'", path);
+        return ictus_because(why, ICTUS_ERR_SPEC, "cannot read '%.200s'", path);
     }
     const int err = read_lines(a, file, path, why);
     (void)fclose(file);
     return err;
 }
 
-int ictusi_arrival_init(struct arrival *a, const char *text, struct ictus_why *why)
+bool ictusi_arrival_is_asked(const char *text)
+{
+    return text && strcmp(text, kinds[ARRIVE_TOGETHER]) != 0;
+}
+
+int ictusi_arrival_init(struct arrival *a, const char *text, int size, struct ictus_why *why)
 {
     struct spec spec;
     struct arrival_options options;
@@ -99,6 +104,10 @@ int ictusi_arrival_init(struct arrival *a, const char *text, struct ictus_why *w
     }
     if (!kinds[kind]) {
         return ictus_unknown(why, "arrival pattern", spec.name, kinds);
+    }
+    if (kind == ARRIVE_LATE && size > 0 && options.rank >= size) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "arrival late:rank=%lld: there are ranks 0 to %d",
+                             (long long)options.rank, size - 1);
     }
     a->kind = (enum arrival_kind)kind;
     a->spread_ns = options.spread_s * 1e9;

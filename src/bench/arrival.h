@@ -7,6 +7,7 @@
 #define ICTUS_BENCH_ARRIVAL_H
 
 #include <ictus/error.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum arrival_kind {
@@ -30,9 +31,13 @@ struct arrival {
 /*
  * Read "together", "ascending:spread=10us", "descending:...", "random:spread=10us,seed=3",
  * "late:rank=0,spread=20us" or "file:path=delays.txt" (a duration for each rank; the last repeats).
- * Errors: ICTUS_ERR_SPEC, ICTUS_ERR_UNKNOWN, ICTUS_ERR_IO, ICTUS_ERR_NOMEM.
+ * size is the number of processes, 0 where it is not known. Errors: ICTUS_ERR_SPEC (an unreadable
+ * file, too), ICTUS_ERR_UNKNOWN, ICTUS_ERR_NOMEM.
  */
-int ictusi_arrival_init(struct arrival *a, const char *text, struct ictus_why *why);
+int ictusi_arrival_init(struct arrival *a, const char *text, int size, struct ictus_why *why);
+
+/* Whether a specification asks for any pattern at all. */
+bool ictusi_arrival_is_asked(const char *text);
 
 void ictusi_arrival_fini(struct arrival *a);
 

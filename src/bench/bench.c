@@ -284,6 +284,7 @@ int ictus_bench_run(struct ictus_bench *bench, const struct ictus_bench_plan *pl
     if (!err && !operation) {
         err = ICTUS_ERR_UNKNOWN;
     }
+    err = err ? err : ictusi_scheme_can(bench->scheme->ops, plan, reason);
     err = ictusi_sync_agree(bench->comm, err, reason);
     if (err || !operation) {
         return err;
@@ -307,20 +308,34 @@ int ictus_bench_run(struct ictus_bench *bench, const struct ictus_bench_plan *pl
     return err;
 }
 
-int ictus_bench_check_plan(const struct ictus_bench_plan *plan, struct ictus_why *why)
+int ictus_bench_check(const struct ictus_bench_plan *plan, const char *scheme, int processes,
+                      struct ictus_why *why)
 {
     struct arrival arrival;
-    int err = check_plan(plan, why);
-    if (!err) {
-        const struct operation *operation =
-            ictusi_operation_find(plan->plugins, plan->operation, why);
-        err = operation ? ictusi_call_can(operation, plan, why) : ICTUS_ERR_UNKNOWN;
+    const int err = check_plan(plan, why);
+    if (err) {
+        return err;
     }
-    if (!err) {
-        err = ictusi_arrival_init(&arrival, plan->arrival, why);
+    const struct operation *operation = ictusi_operation_find(plan->plugins, plan->operation, why);
+    const struct scheme_ops *ops = operation ? ictusi_scheme_find(scheme, why) : NULL;
+    if (!ops) {
+        return ICTUS_ERR_UNKNOWN;
+    }
+    int unfit = ictusi_scheme_can(ops, plan, why);
+    if (!unfit) {
+        unfit = processes > 0 ? ictusi_call_fits(operation, plan, processes, why)
+                              : ictusi_call_can(operation, plan, why);
+    }
+    if (!unfit) {
+        unfit = ictusi_arrival_init(&arrival, plan->arrival, processes, why);
         ictusi_arrival_fini(&arrival);
     }
-    return err;
+    return unfit;
+}
+
+int ictus_bench_check_plan(const struct ictus_bench_plan *plan, struct ictus_why *why)
+{
+    return ictus_bench_check(plan, NULL, 0, why);
 }
 
 void ictus_bench_result_free(struct ictus_bench_result *result)

@@ -34,6 +34,19 @@ static uint64_t block_count(enum blocks blocks, int processes)
     }
 }
 
+/* What does not fit into the address space stays too large, and is refused for it. */
+static uint64_t times(uint64_t a, uint64_t b)
+{
+    uint64_t product = 0;
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+    uint64_t sum = 0;
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
 static int allocate(void **buffer, uint64_t bytes)
 {
     void *made = NULL;
@@ -107,8 +120,8 @@ int ictusi_call_can(const struct operation *operation, const struct ictus_bench_
     return check_types(operation, plan, why);
 }
 
-static int check_plan(const struct operation *operation, const struct ictus_bench_plan *plan,
-                      int size, struct ictus_why *why)
+int ictusi_call_fits(const struct operation *operation, const struct ictus_bench_plan *plan,
+                     int size, struct ictus_why *why)
 {
     if (plan->root < 0 || plan->root >= size) {
         return ictus_because(why, ICTUS_ERR_ARG, "root %d: there are ranks 0 to %d", plan->root,
@@ -190,7 +203,7 @@ static void make_shares(struct call *call)
 static int make_counts(struct call *call, uint64_t bytes, struct ictus_why *why)
 {
     const int n = call->size > NEIGHBORS ? call->size : NEIGHBORS;
-    if ((uint64_t)n * bytes > INT_MAX && has_displacements(call->operation)) {
+    if (times((uint64_t)n, bytes) > INT_MAX && has_displacements(call->operation)) {
         return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
                              "%s of %llu bytes on %d processes: displacements end at %d bytes",
                              call->operation->name, (unsigned long long)bytes, call->size, INT_MAX);
@@ -228,8 +241,8 @@ static struct needs needs_of(const struct call *call, const struct ictus_bench_p
 {
     const struct shape_info *shape = ictusi_shape(call->operation->shape);
     const struct mockup *mockup = call->operation->mockup;
-    struct needs needs = {.send = plan->bytes * block_count(shape->sends, call->size),
-                          .recv = plan->bytes * block_count(shape->receives, call->size)};
+    struct needs needs = {.send = times(plan->bytes, block_count(shape->sends, call->size)),
+                          .recv = times(plan->bytes, block_count(shape->receives, call->size))};
     if (plan->in_place && call->operation->shape == SHAPE_REDUCE_SCATTER) {
         needs.recv = needs.send; /* all blocks are taken from where the own one is left */
     }
@@ -239,8 +252,8 @@ static struct needs needs_of(const struct call *call, const struct ictus_bench_p
     }
     if (mockup) {
         /* One more block, where a block is cut into equal parts that fill it up. */
-        needs.scratch = plan->bytes * (block_count(mockup->scratch, call->size) + 1) +
-                        (uint64_t)call->size * call->element;
+        needs.scratch = plus(times(plan->bytes, block_count(mockup->scratch, call->size) + 1),
+                             (uint64_t)call->size * call->element);
     }
     if (plan->cold) {
         const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
@@ -251,7 +264,8 @@ static struct needs needs_of(const struct call *call, const struct ictus_bench_p
 
 static uint64_t sum_of(const struct call *call, const struct needs *needs)
 {
-    return (needs->send + needs->recv) * (uint64_t)call->sets + needs->scratch + needs->flush;
+    const uint64_t sets = times(plus(needs->send, needs->recv), (uint64_t)call->sets);
+    return plus(sets, plus(needs->scratch, needs->flush));
 }
 
 /*
@@ -366,12 +380,12 @@ static int make_comm(struct call *call, MPI_Comm comm)
 
 static int read_plan(struct call *call, const struct ictus_bench_plan *plan, struct ictus_why *why)
 {
-    int err = check_plan(call->operation, plan, call->size, why);
+    int err = ictusi_call_fits(call->operation, plan, call->size, why);
     if (!err) {
         err = read_types(call, plan, why);
     }
     if (!err) {
-        err = ictusi_arrival_init(&call->arrival, plan->arrival, why);
+        err = ictusi_arrival_init(&call->arrival, plan->arrival, call->size, why);
     }
     call->sets = plan->buffers > 1 ? plan->buffers : 1;
     return err ? err : make_counts(call, plan->bytes, why);

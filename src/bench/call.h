@@ -13,6 +13,11 @@
 int ictusi_call_can(const struct operation *operation, const struct ictus_bench_plan *plan,
                     struct ictus_why *why);
 
+/* The same on so many processes; also ICTUS_ERR_UNSUPPORTED for what this MPI library crashes in.
+ */
+int ictusi_call_fits(const struct operation *operation, const struct ictus_bench_plan *plan,
+                     int size, struct ictus_why *why);
+
 /*
  * Make a call on comm as the plan asks. Collective; all processes get the same error and reason:
  * ICTUS_ERR_UNSUPPORTED (too large for the MPI call), ICTUS_ERR_ARG (not a multiple of the

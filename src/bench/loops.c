@@ -77,6 +77,7 @@ const struct scheme_ops ictusi_scheme_loop_imb = {
     .summary = "barriers, then a loop timed on every process, as IMB does",
     .reduction = ICTUS_REDUCE_MEAN,
     .params = imb_params,
+    .loops = true,
     .options_size = sizeof(struct loop_options),
     .measure = measure_loops,
 };
@@ -86,6 +87,7 @@ const struct scheme_ops ictusi_scheme_loop_mpptest = {
     .summary = "a barrier, then a loop timed on the root, as mpptest does",
     .reduction = ICTUS_REDUCE_ROOT,
     .params = mpptest_params,
+    .loops = true,
     .options_size = sizeof(struct loop_options),
     .measure = measure_loops,
 };
@@ -95,6 +97,7 @@ const struct scheme_ops ictusi_scheme_loop_mpbench = {
     .summary = "a loop timed on the root without any barrier, as MPBench does",
     .reduction = ICTUS_REDUCE_ROOT,
     .params = mpbench_params,
+    .loops = true,
     .options_size = sizeof(struct loop_options),
     .measure = measure_loops,
 };

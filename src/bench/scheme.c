@@ -100,6 +100,17 @@ static int read_spec(const char *text, const struct scheme_ops **ops, void **opt
     return err;
 }
 
+int ictusi_scheme_can(const struct scheme_ops *ops, const struct ictus_bench_plan *plan,
+                      struct ictus_why *why)
+{
+    if (!ops->loops || (!plan->cold && !ictusi_arrival_is_asked(plan->arrival))) {
+        return ICTUS_OK;
+    }
+    return ictus_because(why, ICTUS_ERR_SPEC,
+                         "%s times many calls at once: there are no %s between them", ops->name,
+                         plan->cold ? "cold caches" : "arrivals");
+}
+
 int ictus_scheme_check(const char *spec, struct ictus_why *why)
 {
     const struct scheme_ops *ops = NULL;
@@ -109,13 +120,15 @@ int ictus_scheme_check(const char *spec, struct ictus_why *why)
     return err;
 }
 
-enum ictus_reduction ictus_scheme_reduction(const char *text)
+const struct scheme_ops *ictusi_scheme_find(const char *text, struct ictus_why *why)
 {
     struct spec spec;
-    const struct scheme_ops *ops = NULL;
-    if (!ictusi_spec_split(text ? text : "harmonize", &spec, NULL)) {
-        ops = find(spec.name, NULL);
-    }
+    return ictusi_spec_split(text ? text : "harmonize", &spec, why) ? NULL : find(spec.name, why);
+}
+
+enum ictus_reduction ictus_scheme_reduction(const char *text)
+{
+    const struct scheme_ops *ops = ictusi_scheme_find(text, NULL);
     return ops ? ops->reduction : ICTUS_REDUCE_MAX;
 }
 

@@ -30,6 +30,7 @@ struct scheme_ops {
     const char *name;
     const char *summary;
     enum ictus_reduction reduction; /* what its users expect */
+    bool loops;                     /* many calls between two readings of the clock */
     const struct spec_param *params;
     size_t options_size;
     /* After the options are read; the clock and communicator are set. Collective. May be NULL. */
@@ -54,6 +55,13 @@ struct scheme {
 /* Errors: ICTUS_ERR_UNKNOWN, ICTUS_ERR_SPEC, ICTUS_ERR_NOMEM, or of init. Collective over comm. */
 int ictusi_scheme_create(const char *spec, MPI_Comm comm, struct ictus_clock *clock,
                          struct scheme **out, struct ictus_why *why);
+
+/* The table of a specification's scheme; NULL gives the default, why the nearest to none. Local. */
+const struct scheme_ops *ictusi_scheme_find(const char *spec, struct ictus_why *why);
+
+/* Whether it can measure what the plan asks for. Errors: ICTUS_ERR_SPEC. Local. */
+int ictusi_scheme_can(const struct scheme_ops *ops, const struct ictus_bench_plan *plan,
+                      struct ictus_why *why);
 
 /* NULL is legal. */
 void ictusi_scheme_free(struct scheme *scheme);

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     struct arrival arrival;
     struct ictus_why why;
     (void)snprintf(spec, sizeof(spec), "file:path=%s", fuzz_file(bytes, length));
-    if (ictusi_arrival_init(&arrival, spec, &why) == ICTUS_OK) {
+    if (ictusi_arrival_init(&arrival, spec, 0, &why) == ICTUS_OK) {
         for (int rank = 0; rank < 5; rank++) {
             const int64_t delay_ns = ictusi_arrival_delay(&arrival, rank, 5, 1);
             fuzz_require(delay_ns >= 0 && delay_ns <= INT64_C(10000000000));

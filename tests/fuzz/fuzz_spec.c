@@ -49,7 +49,7 @@ static void read_arrival(const char *text)
 {
     struct arrival arrival;
     struct ictus_why why;
-    if (!strstr(text, "path=") && ictusi_arrival_init(&arrival, text, &why) == ICTUS_OK) {
+    if (!strstr(text, "path=") && ictusi_arrival_init(&arrival, text, 3, &why) == ICTUS_OK) {
         (void)ictusi_arrival_delay(&arrival, 2, 5, 7);
         ictusi_arrival_fini(&arrival);
     }
