@@ -75,6 +75,9 @@ ICTUS_API int ictus_operation(const struct ictus_plugins *plugins, int i,
 ICTUS_API int ictus_operation_find(const struct ictus_plugins *plugins, const char *name,
                                    struct ictus_operation_info *info, struct ictus_why *why);
 
+/** @return how many blocks a process sends at once in this operation, a stream; else 0. Local. */
+ICTUS_API int ictus_operation_messages(const char *name);
+
 /** @return name and summary of scheme number @p i, or NULL behind the last. Local. */
 ICTUS_API const char *ictus_scheme_name(int i, const char **summary);
 

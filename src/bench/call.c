@@ -22,16 +22,7 @@ enum {
 
 static uint64_t block_count(enum blocks blocks, int processes)
 {
-    switch (blocks) {
-    case BLOCKS_NONE:
-        return 0;
-    case BLOCKS_ONE:
-        return 1;
-    case BLOCKS_TWO:
-        return NEIGHBORS;
-    default:
-        return (uint64_t)processes;
-    }
+    return (uint64_t)ictusi_block_count(blocks, processes);
 }
 
 /* What does not fit into the address space stays too large, and is refused for it. */
@@ -131,7 +122,7 @@ int ictusi_call_fits(const struct operation *operation, const struct ictus_bench
     if (err) {
         return err;
     }
-    if (operation->shape == SHAPE_PING_PONG && size < 2) {
+    if (operation->shape >= SHAPE_PING_PONG && operation->shape <= SHAPE_STREAMS && size < 2) {
         return ictus_because(why, ICTUS_ERR_ARG, "%s needs two processes", operation->name);
     }
     return check_defects(operation, plan, size, why);

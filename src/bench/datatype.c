@@ -33,7 +33,8 @@ ACCESS(uint64, uint64_t)
 /* A damaged number is no small integer any more: not rounded to one, but found out. */
 static int64_t whole(long double value)
 {
-    const bool small = value > -0x1p62L && value < 0x1p62L;
+    const long double most = (long double)(INT64_MAX / 2);
+    const bool small = value > -most && value < most;
     return small && (long double)(int64_t)value == value ? (int64_t)value : INT64_MIN;
 }
 

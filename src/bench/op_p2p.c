@@ -1,28 +1,92 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Point-to-point: a round trip between ranks 0 and 1, and a shift around the ring. */
+/* Point-to-point: round trips and streams between pairs, shifts and exchanges around the ring. */
 #include "bench/operation.h"
+
+#include <stddef.h>
 
 /* Starting and waiting are different functions here, which the checker cannot pair. */
 /* NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker) */
 
 enum { TAG = 11 };
 
-static int run_ping_pong(struct call *c)
+/* A round trip that first begins. */
+static int bounce(const struct call *c, int peer, bool first)
 {
-    const int peer = 1 - c->rank;
     int err = MPI_SUCCESS;
-    if (c->rank == 0) {
+    if (first) {
         err = MPI_Send(c->send, c->count, c->type, peer, TAG, c->comm);
-        if (err == MPI_SUCCESS) {
-            err = MPI_Recv(c->recv, c->count, c->type, peer, TAG, c->comm, MPI_STATUS_IGNORE);
-        }
-    } else if (c->rank == 1) {
+    }
+    if (err == MPI_SUCCESS) {
         err = MPI_Recv(c->recv, c->count, c->type, peer, TAG, c->comm, MPI_STATUS_IGNORE);
-        if (err == MPI_SUCCESS) {
-            err = MPI_Send(c->send, c->count, c->type, peer, TAG, c->comm);
-        }
+    }
+    if (err == MPI_SUCCESS && !first) {
+        err = MPI_Send(c->send, c->count, c->type, peer, TAG, c->comm);
     }
     return err;
+}
+
+static int run_ping_pong(struct call *c)
+{
+    return c->rank < 2 ? bounce(c, 1 - c->rank, c->rank == 0) : MPI_SUCCESS;
+}
+
+static int run_multi_ping_pong(struct call *c)
+{
+    const int peer = ictusi_partner(c);
+    return peer == MPI_PROC_NULL ? MPI_SUCCESS : bounce(c, peer, c->rank < peer);
+}
+
+static int run_ping_ping(struct call *c)
+{
+    const int peer = 1 - c->rank;
+    MPI_Request request;
+    if (c->rank >= 2) {
+        return MPI_SUCCESS;
+    }
+    int err = MPI_Isend(c->send, c->count, c->type, peer, TAG, c->comm, &request);
+    if (err == MPI_SUCCESS) {
+        err = MPI_Recv(c->recv, c->count, c->type, peer, TAG, c->comm, MPI_STATUS_IGNORE);
+    }
+    return err == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : err;
+}
+
+/* A window of messages to the peer, from it, or both; each is received where no other is. */
+static int stream(const struct call *c, int peer, bool sends, bool receives)
+{
+    MPI_Request requests[2 * WINDOW];
+    const size_t block = (size_t)c->count * c->element;
+    int made = 0;
+    int err = MPI_SUCCESS;
+    for (int i = 0; i < WINDOW && receives && err == MPI_SUCCESS; i++) {
+        err = MPI_Irecv((char *)c->recv + (size_t)i * block, c->count, c->type, peer, TAG, c->comm,
+                        &requests[made++]);
+    }
+    for (int i = 0; i < WINDOW && sends && err == MPI_SUCCESS; i++) {
+        err = MPI_Isend(c->send, c->count, c->type, peer, TAG, c->comm, &requests[made++]);
+    }
+    return err == MPI_SUCCESS ? MPI_Waitall(made, requests, MPI_STATUSES_IGNORE) : err;
+}
+
+/* The sender is through when an empty message tells it that all has arrived. */
+static int run_bandwidth(struct call *c)
+{
+    const int peer = ictusi_partner(c);
+    if (peer == MPI_PROC_NULL) {
+        return MPI_SUCCESS;
+    }
+    const bool sends = c->rank < peer;
+    const int err = stream(c, peer, sends, !sends);
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    return sends ? MPI_Recv(NULL, 0, MPI_BYTE, peer, TAG, c->comm, MPI_STATUS_IGNORE)
+                 : MPI_Send(NULL, 0, MPI_BYTE, peer, TAG, c->comm);
+}
+
+static int run_bibandwidth(struct call *c)
+{
+    const int peer = ictusi_partner(c);
+    return peer == MPI_PROC_NULL ? MPI_SUCCESS : stream(c, peer, true, true);
 }
 
 static int left_of(const struct call *c)
@@ -60,12 +124,42 @@ static int run_isend_irecv(struct call *c)
     return err;
 }
 
+/* Tags tell messages apart where both neighbours are one process: what goes left comes from the
+ * right. */
+static int run_exchange(struct call *c)
+{
+    enum { TO_RIGHT = TAG + 1, TO_LEFT = TAG + 2, REQUESTS = 4 };
+    MPI_Request requests[REQUESTS];
+    char *from_right = (char *)c->recv + (size_t)c->count * c->element;
+    int err = MPI_Irecv(c->recv, c->count, c->type, left_of(c), TO_RIGHT, c->comm, &requests[0]);
+    if (err == MPI_SUCCESS) {
+        err = MPI_Irecv(from_right, c->count, c->type, right_of(c), TO_LEFT, c->comm, &requests[1]);
+    }
+    if (err == MPI_SUCCESS) {
+        err = MPI_Isend(c->send, c->count, c->type, right_of(c), TO_RIGHT, c->comm, &requests[2]);
+    }
+    if (err == MPI_SUCCESS) {
+        err = MPI_Isend(c->send, c->count, c->type, left_of(c), TO_LEFT, c->comm, &requests[3]);
+    }
+    return err == MPI_SUCCESS ? MPI_Waitall(REQUESTS, requests, MPI_STATUSES_IGNORE) : err;
+}
+
 const struct operation ictusi_point_to_point[] = {
     {"ping_pong", "a round trip of MPI_Send and MPI_Recv between ranks 0 and 1", SHAPE_PING_PONG,
      run_ping_pong, NULL, NULL, NULL, NULL},
+    {"ping_ping", "ranks 0 and 1 send to each other at once", SHAPE_PING_PONG, run_ping_ping, NULL,
+     NULL, NULL, NULL},
+    {"multi_ping_pong", "round trips between the first and the second half", SHAPE_PAIRS,
+     run_multi_ping_pong, NULL, NULL, NULL, NULL},
+    {"bandwidth", "64 messages at once from the first half to the second, and an answer",
+     SHAPE_STREAM, run_bandwidth, NULL, NULL, NULL, NULL},
+    {"bibandwidth", "64 messages at once between the halves, both ways", SHAPE_STREAMS,
+     run_bibandwidth, NULL, NULL, NULL, NULL},
     {"sendrecv", "MPI_Sendrecv around the ring", SHAPE_SHIFT, run_sendrecv, NULL, NULL, NULL, NULL},
     {"isend_irecv", "MPI_Isend and MPI_Irecv around the ring", SHAPE_SHIFT, run_isend_irecv,
      start_isend_irecv, NULL, NULL, NULL},
+    {"exchange", "MPI_Isend and MPI_Irecv with both neighbours on the ring",
+     SHAPE_NEIGHBOR_ALLGATHER, run_exchange, NULL, NULL, NULL, NULL},
     {NULL, NULL, SHAPE_BARRIER, NULL, NULL, NULL, NULL, NULL},
 };
 /* NOLINTEND(clang-analyzer-optin.mpi.MPI-Checker) */

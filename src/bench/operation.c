@@ -23,6 +23,9 @@ static const struct shape_info shapes[SHAPES] = {
     [SHAPE_NEIGHBOR_ALLTOALL] = {false, false, true, false, BLOCKS_TWO, BLOCKS_TWO},
     [SHAPE_SHIFT] = {false, false, true, false, BLOCKS_ONE, BLOCKS_ONE},
     [SHAPE_PING_PONG] = {false, false, true, false, BLOCKS_ONE, BLOCKS_ONE},
+    [SHAPE_PAIRS] = {false, false, true, false, BLOCKS_ONE, BLOCKS_ONE},
+    [SHAPE_STREAM] = {false, false, true, false, BLOCKS_ONE, BLOCKS_WINDOW},
+    [SHAPE_STREAMS] = {false, false, true, false, BLOCKS_ONE, BLOCKS_WINDOW},
     [SHAPE_USER] = {false, false, true, false, BLOCKS_NONE, BLOCKS_NONE},
 };
 
@@ -41,6 +44,31 @@ enum { NAMES_MAX = 512 };
 const struct shape_info *ictusi_shape(enum shape shape)
 {
     return &shapes[shape];
+}
+
+int64_t ictusi_block_count(enum blocks blocks, int processes)
+{
+    switch (blocks) {
+    case BLOCKS_NONE:
+        return 0;
+    case BLOCKS_ONE:
+        return 1;
+    case BLOCKS_TWO:
+        return NEIGHBORS;
+    case BLOCKS_WINDOW:
+        return WINDOW;
+    default:
+        return processes;
+    }
+}
+
+int ictusi_partner(const struct call *call)
+{
+    const int half = call->size / 2;
+    if (call->rank >= 2 * half) {
+        return MPI_PROC_NULL;
+    }
+    return call->rank < half ? call->rank + half : call->rank - half;
 }
 
 const struct operation *ictusi_operation_at(const struct ictus_plugins *plugins, int i)
@@ -105,6 +133,12 @@ int ictus_operation_find(const struct ictus_plugins *plugins, const char *name,
     }
     describe(row, info);
     return ICTUS_OK;
+}
+
+int ictus_operation_messages(const char *name)
+{
+    const struct operation *row = ictusi_operation_find(NULL, name, NULL);
+    return row && ictusi_shape(row->shape)->receives == BLOCKS_WINDOW ? WINDOW : 0;
 }
 
 /* The requests were begun through a row of the tables, where no checker can follow. */

@@ -32,12 +32,15 @@ enum shape {
     SHAPE_NEIGHBOR_ALLTOALL,
     SHAPE_SHIFT,     /* every rank sends to its right and receives from its left */
     SHAPE_PING_PONG, /* ranks 0 and 1; the others look on */
-    SHAPE_USER,      /* a plugin's */
+    SHAPE_PAIRS,   /* each process of the first half with one of the second; an odd one looks on */
+    SHAPE_STREAM,  /* likewise, the first half sends a window of messages */
+    SHAPE_STREAMS, /* likewise, both halves */
+    SHAPE_USER,    /* a plugin's */
     SHAPES
 };
 
 /* How many blocks a buffer holds. */
-enum blocks { BLOCKS_NONE, BLOCKS_ONE, BLOCKS_TWO, BLOCKS_ALL };
+enum blocks { BLOCKS_NONE, BLOCKS_ONE, BLOCKS_TWO, BLOCKS_WINDOW, BLOCKS_ALL };
 
 struct shape_info {
     bool rooted, reduces, has_data;
@@ -47,7 +50,8 @@ struct shape_info {
 
 const struct shape_info *ictusi_shape(enum shape shape);
 
-enum { NEIGHBORS = 2, BUFFER_SETS_MAX = 64 };
+/* WINDOW: messages under way at once, as many as in OSU's bandwidth tests. */
+enum { NEIGHBORS = 2, WINDOW = 64, BUFFER_SETS_MAX = 64 };
 
 /* A call made ready: what the row's function passes to MPI. */
 struct call {
@@ -107,6 +111,12 @@ extern const struct operation ictusi_neighbor[];
 extern const struct operation ictusi_persistent[];
 extern const struct operation ictusi_point_to_point[];
 extern const struct operation ictusi_mockups[];
+
+/* How many blocks a buffer holds. */
+int64_t ictusi_block_count(enum blocks blocks, int processes);
+
+/* The other one of a process's pair, or MPI_PROC_NULL. */
+int ictusi_partner(const struct call *call);
 
 /* Row number i over all tables and plugins, or NULL behind the last. plugins may be NULL. */
 const struct operation *ictusi_operation_at(const struct ictus_plugins *plugins, int i);

@@ -99,16 +99,29 @@ static void fill(const struct check *c, void *buffer, int rank, int first_block,
 
 static int sent_blocks(const struct call *call)
 {
-    switch (ictusi_shape(call->operation->shape)->sends) {
-    case BLOCKS_NONE:
-        return 0;
-    case BLOCKS_ONE:
-        return 1;
-    case BLOCKS_TWO:
-        return NEIGHBORS;
-    default:
-        return call->size;
+    return (int)ictusi_block_count(ictusi_shape(call->operation->shape)->sends, call->size);
+}
+
+static int received_blocks(const struct call *call)
+{
+    /* A broadcast receives where it sends from. */
+    return call->operation->shape == SHAPE_BCAST
+               ? 1
+               : (int)ictusi_block_count(ictusi_shape(call->operation->shape)->receives,
+                                         call->size);
+}
+
+/* The value that must stand in element i of what comes from the partner; likewise. */
+static bool expected_of_pair(const struct check *c, int64_t i, int64_t *value)
+{
+    const struct call *call = c->call;
+    const int partner = ictusi_partner(call);
+    const bool first_half = call->rank < call->size / 2;
+    if (partner == MPI_PROC_NULL || (first_half && call->operation->shape == SHAPE_STREAM)) {
+        return false;
     }
+    *value = sent(c, partner, 0, i);
+    return true;
 }
 
 /* The value that must stand in element i of received block b; false where nothing is defined. */
@@ -167,22 +180,12 @@ static bool expected(const struct check *c, int b, int64_t i, int64_t *value)
     case SHAPE_PING_PONG:
         *value = sent(c, 1 - call->rank, 0, i);
         return call->rank < 2;
+    case SHAPE_PAIRS:
+    case SHAPE_STREAM:
+    case SHAPE_STREAMS:
+        return expected_of_pair(c, i, value);
     default:
         return false;
-    }
-}
-
-static int received_blocks(const struct call *call)
-{
-    switch (ictusi_shape(call->operation->shape)->receives) {
-    case BLOCKS_NONE:
-        return call->operation->shape == SHAPE_BCAST ? 1 : 0;
-    case BLOCKS_ONE:
-        return 1;
-    case BLOCKS_TWO:
-        return NEIGHBORS;
-    default:
-        return call->size;
     }
 }
 
