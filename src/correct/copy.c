@@ -446,6 +446,7 @@ int ictusi_copy_run(const struct copy_job *job, struct ictus_why *why)
 {
     struct rewriting w = {.job = job, .why = why};
     const bool first = !job->team || job->team->rank == 0;
+    job->trace->output = job->out;
     int err = agree(&w, prepare(&w));
     if (!err) {
         err = agree(&w, first ? ictusi_output_start(w.partial, why) : ICTUS_OK);

@@ -13,6 +13,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+static bool is_full(OTF2_ErrorCode code)
+{
+    return code == OTF2_ERROR_ENOSPC || code == OTF2_ERROR_EDQUOT || code == OTF2_ERROR_EFBIG;
+}
+
 /* OTF2 prints its complaints on standard error; keep the first one for the user instead. */
 static OTF2_ErrorCode on_error(void *data, const char *file, uint64_t line, const char *function,
                                OTF2_ErrorCode code, const char *format, va_list args)
@@ -26,9 +31,11 @@ static OTF2_ErrorCode on_error(void *data, const char *file, uint64_t line, cons
         if (format && *format) {
             (void)vsnprintf(detail, sizeof detail, format, args);
         }
+        const bool written = trace->output && is_full(code);
         trace->said = true;
-        (void)ictus_because(trace->why, ICTUS_ERR_CORRUPT, "%s: OTF2 says: %s%s%s", trace->path,
-                            OTF2_Error_GetDescription(code), *detail ? ": " : "", detail);
+        (void)ictus_because(trace->why, ICTUS_ERR_CORRUPT, "%s: OTF2 says: %s%s%s",
+                            written ? trace->output : trace->path, OTF2_Error_GetDescription(code),
+                            *detail ? ": " : "", detail);
     }
     return code;
 }

@@ -76,6 +76,7 @@ struct trace {
     uint64_t definitions;
     struct ictus_why *why; /* first complaint of the OTF2 library goes here */
     bool said;
+    const char *output; /* what is written meanwhile: a full disk is its trouble */
 };
 
 /*
