@@ -156,13 +156,12 @@ static json_t *variables(const struct study *study, const struct study_experimen
     return object;
 }
 
-/* What a stream of messages is measured for. */
-static void set_bandwidth(json_t *object, const struct study *study,
-                          const struct study_experiment *e, const struct ictus_summary *s)
+/* What a stream of messages is measured for; it has arrived when the slowest process is through. */
+static void set_bandwidth(json_t *object, const struct study_experiment *e, int messages,
+                          int reduction, const struct ictus_summary *s)
 {
-    const int messages = ictus_operation_messages(study->ops[e->op].name);
     const double sent = (double)messages * (double)e->bytes;
-    const bool known = messages > 0 && s->median > 0.0;
+    const bool known = messages > 0 && s->median > 0.0 && reduction == ICTUS_REDUCE_MAX;
     (void)json_object_set_new(object, "messages",
                               messages > 0 ? json_integer(messages) : json_null());
     (void)json_object_set_new(object, "bandwidth_Bps",
@@ -190,7 +189,7 @@ static json_t *measurement(struct study *study, const struct study_experiment *e
     (void)json_object_set_new(object, "reduction", json_string(ictus_reduction_names[reduction]));
     (void)json_object_update(object, numbers);
     json_decref(numbers);
-    set_bandwidth(object, study, e, &s);
+    set_bandwidth(object, e, ictus_operation_messages(study->ops[e->op].name), reduction, &s);
     (void)json_object_set_new(object, "interrupted", json_boolean(interrupted));
     (void)json_object_set_new(object, "warnings", warnings(&s, result, interrupted));
     if (study->options->raw) {

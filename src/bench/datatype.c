@@ -79,9 +79,10 @@ ACCESS_COMPLEX(complex, double, creal, cimag)
     };                                                                                             \
     static void set_##name(void *element, int64_t value)                                           \
     {                                                                                              \
+        const int64_t whole_value = value / PAIR_PLACES;                                           \
         struct name converted;                                                                     \
         memset(&converted, 0, sizeof(converted));                                                  \
-        converted.value = (ctype)(value / PAIR_PLACES);                                            \
+        converted.value = (ctype)whole_value;                                                      \
         converted.place = (int)(value % PAIR_PLACES);                                              \
         memcpy(element, &converted, sizeof(converted));                                            \
     }                                                                                              \

@@ -54,6 +54,7 @@ static int run_ping_ping(struct call *c)
 static int stream(const struct call *c, int peer, bool sends, bool receives)
 {
     MPI_Request requests[2 * WINDOW];
+    MPI_Status statuses[2 * WINDOW];
     const size_t block = (size_t)c->count * c->element;
     int made = 0;
     int err = MPI_SUCCESS;
@@ -64,7 +65,7 @@ static int stream(const struct call *c, int peer, bool sends, bool receives)
     for (int i = 0; i < WINDOW && sends && err == MPI_SUCCESS; i++) {
         err = MPI_Isend(c->send, c->count, c->type, peer, TAG, c->comm, &requests[made++]);
     }
-    return err == MPI_SUCCESS ? MPI_Waitall(made, requests, MPI_STATUSES_IGNORE) : err;
+    return err == MPI_SUCCESS ? MPI_Waitall(made, requests, statuses) : err;
 }
 
 /* The sender is through when an empty message tells it that all has arrived. */
@@ -130,6 +131,7 @@ static int run_exchange(struct call *c)
 {
     enum { TO_RIGHT = TAG + 1, TO_LEFT = TAG + 2, REQUESTS = 4 };
     MPI_Request requests[REQUESTS];
+    MPI_Status statuses[REQUESTS];
     char *from_right = (char *)c->recv + (size_t)c->count * c->element;
     int err = MPI_Irecv(c->recv, c->count, c->type, left_of(c), TO_RIGHT, c->comm, &requests[0]);
     if (err == MPI_SUCCESS) {
@@ -141,7 +143,7 @@ static int run_exchange(struct call *c)
     if (err == MPI_SUCCESS) {
         err = MPI_Isend(c->send, c->count, c->type, left_of(c), TO_LEFT, c->comm, &requests[3]);
     }
-    return err == MPI_SUCCESS ? MPI_Waitall(REQUESTS, requests, MPI_STATUSES_IGNORE) : err;
+    return err == MPI_SUCCESS ? MPI_Waitall(REQUESTS, requests, statuses) : err;
 }
 
 const struct operation ictusi_point_to_point[] = {
