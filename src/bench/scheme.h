@@ -57,7 +57,7 @@ int ictusi_scheme_create(const char *spec, MPI_Comm comm, struct ictus_clock *cl
                          struct scheme **out, struct ictus_why *why);
 
 /* The table of a specification's scheme; NULL gives the default, why the nearest to none. Local. */
-const struct scheme_ops *ictusi_scheme_find(const char *spec, struct ictus_why *why);
+const struct scheme_ops *ictusi_scheme_find(const char *text, struct ictus_why *why);
 
 /* Whether it can measure what the plan asks for. Errors: ICTUS_ERR_SPEC. Local. */
 int ictusi_scheme_can(const struct scheme_ops *ops, const struct ictus_bench_plan *plan,
