@@ -8,28 +8,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Access to elements of one C type; memcpy, since buffers have no declared type. */
-#define ACCESS(name, ctype)                                                                        \
-    static void set_##name(void *element, int64_t value)                                           \
-    {                                                                                              \
-        const ctype converted = (ctype)value;                                                      \
-        memcpy(element, &converted, sizeof(converted));                                            \
-    }                                                                                              \
-    static int64_t get_##name(const void *element)                                                 \
-    {                                                                                              \
-        ctype stored;                                                                              \
-        memcpy(&stored, element, sizeof(stored));                                                  \
-        return (int64_t)stored;                                                                    \
-    }
-
-ACCESS(int8, int8_t)
-ACCESS(int16, int16_t)
-ACCESS(int32, int32_t)
-ACCESS(int64, int64_t)
-ACCESS(uint8, uint8_t)
-ACCESS(uint16, uint16_t)
-ACCESS(uint32, uint32_t)
-ACCESS(uint64, uint64_t)
 /* A damaged number is no small integer any more: not rounded to one, but found out. */
 static int64_t whole(long double value)
 {
@@ -38,7 +16,15 @@ static int64_t whole(long double value)
     return small && (long double)(int64_t)value == value ? (int64_t)value : INT64_MIN;
 }
 
-#define ACCESS_REAL(name, ctype)                                                                   \
+static int64_t whole_complex(double complex value)
+{
+    return cimag(value) == 0 ? whole(creal(value)) : INT64_MIN;
+}
+
+#define INTEGER(value) ((int64_t)(value))
+
+/* Access to elements of one C type; memcpy, since buffers have no declared type. */
+#define ACCESS(name, ctype, value_of)                                                              \
     static void set_##name(void *element, int64_t value)                                           \
     {                                                                                              \
         const ctype converted = (ctype)value;                                                      \
@@ -48,28 +34,22 @@ static int64_t whole(long double value)
     {                                                                                              \
         ctype stored;                                                                              \
         memcpy(&stored, element, sizeof(stored));                                                  \
-        return whole(stored);                                                                      \
+        return value_of(stored);                                                                   \
     }
 
-ACCESS_REAL(float, float)
-ACCESS_REAL(double, double)
-ACCESS_REAL(long_double, long double)
-
-#define ACCESS_COMPLEX(name, ctype, real, imaginary)                                               \
-    static void set_##name(void *element, int64_t value)                                           \
-    {                                                                                              \
-        const ctype complex converted = (ctype)value;                                              \
-        memcpy(element, &converted, sizeof(converted));                                            \
-    }                                                                                              \
-    static int64_t get_##name(const void *element)                                                 \
-    {                                                                                              \
-        ctype complex stored;                                                                      \
-        memcpy(&stored, element, sizeof(stored));                                                  \
-        return imaginary(stored) == 0 ? whole(real(stored)) : INT64_MIN;                           \
-    }
-
-ACCESS_COMPLEX(float_complex, float, crealf, cimagf)
-ACCESS_COMPLEX(complex, double, creal, cimag)
+ACCESS(int8, int8_t, INTEGER)
+ACCESS(int16, int16_t, INTEGER)
+ACCESS(int32, int32_t, INTEGER)
+ACCESS(int64, int64_t, INTEGER)
+ACCESS(uint8, uint8_t, INTEGER)
+ACCESS(uint16, uint16_t, INTEGER)
+ACCESS(uint32, uint32_t, INTEGER)
+ACCESS(uint64, uint64_t, INTEGER)
+ACCESS(float, float, whole)
+ACCESS(double, double, whole)
+ACCESS(long_double, long double, whole)
+ACCESS(float_complex, float complex, whole_complex)
+ACCESS(complex, double complex, whole_complex)
 
 /* A value and where it is, as one integer; the structures are MPI's (MPI-3.1, section 5.9.4). */
 #define ACCESS_PAIR(name, ctype)                                                                   \
