@@ -83,7 +83,7 @@ void ictusi_crossings_fini(struct crossings *c)
     *c = (struct crossings){.size = 0};
 }
 
-/* Points come in runs of one location. */
+/* Where points come in runs of one location, as sends do, it is found at once. */
 static uint32_t location_of(struct exchange *x, uint32_t point)
 {
     const struct scan *scan = x->flow->graph->scan;
