@@ -196,9 +196,9 @@ static OTF2_CallbackCode on_clock(void *data, uint64_t resolution, uint64_t offs
     (void)offset;
     (void)length;
     (void)realtime;
-    return ictusi_definition_done(
-        copy, OTF2_GlobalDefWriter_WriteClockProperties(copy->global, resolution, copy->clock[1],
-                                                        copy->clock[2], copy->clock[3]));
+    return ictusi_written(
+        &copy->code, OTF2_GlobalDefWriter_WriteClockProperties(
+                         copy->global, resolution, copy->clock[1], copy->clock[2], copy->clock[3]));
 }
 
 static OTF2_CallbackCode on_offset(void *data, OTF2_TimeStamp time, int64_t offset, double sd)
@@ -207,8 +207,8 @@ static OTF2_CallbackCode on_offset(void *data, OTF2_TimeStamp time, int64_t offs
     if (!copy->keep_offsets) {
         return OTF2_CALLBACK_SUCCESS; /* the stamps hold them now */
     }
-    return ictusi_definition_done(copy,
-                                  OTF2_DefWriter_WriteClockOffset(copy->local, time, offset, sd));
+    return ictusi_written(&copy->code,
+                          OTF2_DefWriter_WriteClockOffset(copy->local, time, offset, sd));
 }
 
 static int definitions_result(struct rewriting *w, const struct definition_copy *copy,

@@ -35,22 +35,14 @@ static inline uint64_t ictusi_copy_other_time(const struct event_copy *copy, uin
     return ictusi_warp_other(&copy->warp, stamp);
 }
 
-static inline OTF2_CallbackCode ictusi_copy_done(struct event_copy *copy, OTF2_ErrorCode code)
+/* What a callback returns after it wrote: the writer's first failure is kept, and ends the reading.
+ */
+static inline OTF2_CallbackCode ictusi_written(OTF2_ErrorCode *kept, OTF2_ErrorCode code)
 {
     if (code == OTF2_SUCCESS) {
         return OTF2_CALLBACK_SUCCESS;
     }
-    copy->code = code;
-    return OTF2_CALLBACK_INTERRUPT;
-}
-
-static inline OTF2_CallbackCode ictusi_definition_done(struct definition_copy *copy,
-                                                       OTF2_ErrorCode code)
-{
-    if (code == OTF2_SUCCESS) {
-        return OTF2_CALLBACK_SUCCESS;
-    }
-    copy->code = code;
+    *kept = code;
     return OTF2_CALLBACK_INTERRUPT;
 }
 
@@ -88,16 +80,6 @@ struct snapshot_copy {
     OTF2_ErrorCode code;
     uint64_t unknown;
 };
-
-static inline OTF2_CallbackCode ictusi_snapshot_done(struct snapshot_copy *copy,
-                                                     OTF2_ErrorCode code)
-{
-    if (code == OTF2_SUCCESS) {
-        return OTF2_CALLBACK_SUCCESS;
-    }
-    copy->code = code;
-    return OTF2_CALLBACK_INTERRUPT;
-}
 
 /* Generated: register a copying callback for every record type. Zero for success. */
 int ictusi_register_event_copies(OTF2_EvtReaderCallbacks *set);

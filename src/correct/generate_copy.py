@@ -16,7 +16,7 @@ HEAD = """/* SPDX-License-Identifier: BSD-3-Clause */
 # Second time stamps inside an event: moved with the clock, but without advancing it.
 OTHER_TIMES = {("BufferFlush", "stopTime")}
 # Written by hand: they hold times, or are replaced.
-BY_HAND = {"Def": {"ClockOffset"}, "GlobalDef": {"ClockProperties"}, "Evt": set()}
+BY_HAND = {"Def": {"ClockOffset"}, "GlobalDef": {"ClockProperties"}, "Evt": set(), "Snap": set()}
 # Deprecated events keep their type while OTF2 still has a writer, else become their successors.
 SUCCESSORS = {
     "OmpFork": ("ThreadFork", ["OTF2_PARADIGM_OPENMP", "numberOfRequestedThreads"]),
@@ -57,6 +57,11 @@ def die(message):
     sys.exit("generate_copy.py: " + message)
 
 
+def signature(function, params):
+    return "static OTF2_CallbackCode %s(%s)\n{" % (
+        function, ", ".join((t + " " + n).replace("* ", "*") for t, n in params))
+
+
 def event_arguments(name, params, wanted):
     given = {n for _, n in params}
     arguments = []
@@ -79,8 +84,7 @@ def event_code(name, params, out_writers):
     else:
         die("event %s has no writer" % name)
     known = {"location", "time", "eventPosition", "userData", "attributeList"}
-    lines = ["static OTF2_CallbackCode copy_%s(%s)\n{" %
-             (name, ", ".join((t + " " + n).replace("* ", "*") for t, n in params))]
+    lines = [signature("copy_" + name, params)]
     lines.append("    struct event_copy *copy = userData;")
     lines.append("    (void)location;\n    (void)eventPosition;")
     used = " ".join(arguments)
@@ -89,7 +93,7 @@ def event_code(name, params, out_writers):
             lines.append("    (void)%s;" % parameter)
     tail = "".join(", " + a for a in arguments)
     lines.append("    const OTF2_TimeStamp moved = ictusi_copy_time(copy, time);")
-    lines.append("    return ictusi_copy_done(copy, OTF2_EvtWriter_%s(copy->writer, attributeList, "
+    lines.append("    return ictusi_written(&copy->code, OTF2_EvtWriter_%s(copy->writer, attributeList, "
                  "moved%s));\n}\n" % (target, tail))
     return "\n".join(lines)
 
@@ -102,11 +106,10 @@ def definition_code(kind, name, params, out_writers):
     for argument in arguments:
         if argument not in given:
             die("definition %s: its writer wants '%s'" % (name, argument))
-    lines = ["static OTF2_CallbackCode copy_%s_%s(%s)\n{" %
-             (kind, name, ", ".join((t + " " + n).replace("* ", "*") for t, n in params))]
+    lines = [signature("copy_%s_%s" % (kind, name), params)]
     lines.append("    struct definition_copy *copy = userData;")
     field = "local" if kind == "Def" else "global"
-    lines.append("    return ictusi_definition_done(copy, OTF2_%sWriter_Write%s(copy->%s%s));\n}\n" %
+    lines.append("    return ictusi_written(&copy->code, OTF2_%sWriter_Write%s(copy->%s%s));\n}\n" %
                  (kind, name, field, "".join(", " + a for a in arguments)))
     return "\n".join(lines)
 
@@ -122,17 +125,15 @@ def snapshot_code(name, params, out_writers):
         times = argument in ("snapTime", "origEventTime")
         arguments.append("ictusi_moved_time(&copy->times, %s)" % argument if times else argument)
     return "\n".join([
-        "static OTF2_CallbackCode copy_Snap_%s(%s)\n{" %
-        (name, ", ".join((t + " " + n).replace("* ", "*") for t, n in params)),
+        signature("copy_Snap_" + name, params),
         "    struct snapshot_copy *copy = userData;",
         "    (void)location;",
-        "    return ictusi_snapshot_done(copy, OTF2_SnapWriter_%s(copy->writer, attributeList, %s));\n}\n" %
+        "    return ictusi_written(&copy->code, OTF2_SnapWriter_%s(copy->writer, attributeList, %s));\n}\n" %
         (name, ", ".join(arguments))])
 
 
 def stamp_code(name, params):
-    lines = ["static OTF2_CallbackCode stamp_%s(%s)\n{" %
-             (name, ", ".join((t + " " + n).replace("* ", "*") for t, n in params))]
+    lines = [signature("stamp_" + name, params)]
     for _, parameter in params:
         if parameter not in ("time", "userData"):
             lines.append("    (void)%s;" % parameter)
@@ -149,33 +150,33 @@ def register_code(kind, names, function, prefix):
     return "\n".join(lines)
 
 
+def both_sides(directory, kind, least):
+    """What a reader gives and its writer wants, by record; fewer than so many are not all."""
+    reader = callbacks(read_header(directory, "OTF2_%sReaderCallbacks.h" % kind), kind)
+    writer = writers(read_header(directory, "OTF2_%sWriter.h" % kind), kind)
+    reader = {n: p for n, p in reader.items() if n not in BY_HAND[kind]}
+    if len(reader) < least:
+        die("found only %d %s types in %s" % (len(reader), kind, directory))
+    return reader, writer
+
+
 def main():
     if len(sys.argv) != 3:
         die("usage: generate_copy.py OTF2-HEADER-DIRECTORY OUTPUT.c")
     directory = Path(sys.argv[1])
     out = [HEAD, '#include "correct/copy_callbacks.h"\n',
            '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"\n']
-    reader = callbacks(read_header(directory, "OTF2_EvtReaderCallbacks.h"), "Evt")
-    writer = writers(read_header(directory, "OTF2_EvtWriter.h"), "Evt")
-    if len(reader) < 60:
-        die("found only %d event types in %s" % (len(reader), directory))
+    reader, writer = both_sides(directory, "Evt", 60)
     out += [event_code(n, p, writer) for n, p in reader.items()]
     out.append(register_code("Evt", reader, "ictusi_register_event_copies", "copy_"))
     out += [stamp_code(n, p) for n, p in reader.items()]
     out.append(register_code("Evt", reader, "ictusi_register_event_stamps", "stamp_"))
-    reader = callbacks(read_header(directory, "OTF2_SnapReaderCallbacks.h"), "Snap")
-    writer = writers(read_header(directory, "OTF2_SnapWriter.h"), "Snap")
-    if len(reader) < 15:
-        die("found only %d snapshot records in %s" % (len(reader), directory))
+    reader, writer = both_sides(directory, "Snap", 15)
     out += [snapshot_code(n, p, writer) for n, p in reader.items()]
     out.append(register_code("Snap", reader, "ictusi_register_snapshot_copies", "copy_Snap_"))
     for kind, function in (("Def", "ictusi_register_local_copies"),
                            ("GlobalDef", "ictusi_register_global_copies")):
-        reader = callbacks(read_header(directory, "OTF2_%sReaderCallbacks.h" % kind), kind)
-        writer = writers(read_header(directory, "OTF2_%sWriter.h" % kind), kind)
-        reader = {n: p for n, p in reader.items() if n not in BY_HAND[kind]}
-        if len(reader) < 25:
-            die("found only %d %s types in %s" % (len(reader), kind, directory))
+        reader, writer = both_sides(directory, kind, 25)
         out += [definition_code(kind, n, p, writer) for n, p in reader.items()]
         out.append(register_code(kind, reader, function, "copy_%s_" % kind))
     Path(sys.argv[2]).write_text("\n".join(out), encoding="utf-8")
