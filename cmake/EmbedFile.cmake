@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Run with cmake -P: a C file that holds a file's bytes and why they may be missing.
-#   -DIN=file -DWHY=why.txt -DOUT=file.c -DNAME=symbol
+#   -DIN=file -DWHY=why.txt -DOUT=file.c -DNAME=symbol -DHEADER=its.h
 file(READ ${IN} hex HEX)
 string(LENGTH "${hex}" digits)
 math(EXPR size "${digits} / 2")
@@ -11,7 +11,7 @@ string(REPLACE "\\" "\\\\" why "${why}")
 string(REPLACE "\"" "\\\"" why "${why}")
 file(WRITE ${OUT} "/* SPDX-License-Identifier: BSD-3-Clause */
 /* Made by cmake/EmbedFile.cmake. */
-#include \"${NAME}.h\"
+#include \"${HEADER}\"
 
 const size_t ${NAME}_size = ${size};
 const char ${NAME}_why[] = \"${why}\";

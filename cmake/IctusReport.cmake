@@ -24,7 +24,7 @@ function(ictus_embed_report target)
     DEPENDS ${sources} COMMENT "Building the report's page" VERBATIM)
   add_custom_command(OUTPUT ${dir}/report_template.c
     COMMAND ${CMAKE_COMMAND} -DIN=${dir}/template.html -DWHY=${dir}/why.txt -DOUT=${dir}/report_template.c
-      -DNAME=report_template -P ${PROJECT_SOURCE_DIR}/cmake/EmbedFile.cmake
+      -DNAME=report_template -DHEADER=results/report_template.h -P ${PROJECT_SOURCE_DIR}/cmake/EmbedFile.cmake
     DEPENDS ${dir}/template.html ${dir}/why.txt ${PROJECT_SOURCE_DIR}/cmake/EmbedFile.cmake VERBATIM)
   target_sources(${target} PRIVATE ${dir}/report_template.c)
 endfunction()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The statistics of ictus compare against known values and against simulated truth. */
-#include "../../tools/compare_stats.h"
 #include "../check.h"
+#include "results/compare_stats.h"
 
 #include <core/random.h>
 

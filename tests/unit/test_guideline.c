@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Verdicts on series of known truth. */
-#include "../../tools/guideline.h"
+#include "bench/guideline.h"
 
 #include <ictus/error.h>
 

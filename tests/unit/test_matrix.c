@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ranks and verdicts of matrices made up for the purpose. */
-#include "../../tools/matrix.h"
+#include "bench/matrix.h"
 
 #include "../check.h"
 

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The result objects of `ictus bench`: type "measurement". */
+#include "bench/bench_study.h"
+
+#include "main/progress.h"
+#include "results/experiments.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct ictus_column study_columns[] = {{"operation", "operation", ICTUS_COLUMN_TEXT},
+                                             {"bytes", "bytes", ICTUS_COLUMN_COUNT},
+                                             {"processes", "procs", ICTUS_COLUMN_COUNT},
+                                             {"reduction", "over ranks", ICTUS_COLUMN_TEXT},
+                                             {"n", "n", ICTUS_COLUMN_COUNT},
+                                             {"invalid", "late", ICTUS_COLUMN_COUNT},
+                                             {"median_s", "median us", ICTUS_COLUMN_SECONDS},
+                                             {"ci95_low_s", "95% low", ICTUS_COLUMN_SECONDS},
+                                             {"ci95_high_s", "95% high", ICTUS_COLUMN_SECONDS},
+                                             {"p99_s", "p99 us", ICTUS_COLUMN_SECONDS},
+                                             {"outliers", "outliers", ICTUS_COLUMN_COUNT},
+                                             {"algorithm", "algorithm", ICTUS_COLUMN_TEXT},
+                                             {NULL, NULL, ICTUS_COLUMN_TEXT}};
+
+/* Below this many repetitions a median's interval says little (hyperfine warns at ten). */
+enum { FEW_SAMPLES = 10 };
+/* A larger share of outliers points at interference. */
+#define MANY_OUTLIERS 0.10
+/* So many times fewer independent values than samples are a machine that changed its state. */
+#define DRIFTING 3.0
+
+static json_t *raw_samples(const double *values, int64_t n)
+{
+    json_t *array = json_array();
+    for (int64_t i = 0; i < n; i++) {
+        (void)json_array_append_new(array, json_real(values[i]));
+    }
+    return array;
+}
+
+/* One array of repetitions for each process. */
+static json_t *raw_ranks(const double *values, int64_t n, int processes)
+{
+    json_t *ranks = json_array();
+    for (int rank = 0; rank < processes; rank++) {
+        json_t *row = json_array();
+        for (int64_t i = 0; i < n; i++) {
+            (void)json_array_append_new(row, json_real(values[i * processes + rank]));
+        }
+        (void)json_array_append_new(ranks, row);
+    }
+    return ranks;
+}
+
+static bool drifts(const struct ictus_summary *s)
+{
+    return s->effective * DRIFTING < (double)s->n;
+}
+
+/* What a reader should know before believing the number. */
+static json_t *warnings(const struct ictus_summary *s, const struct ictus_bench_result *result,
+                        bool interrupted)
+{
+    json_t *list = json_array();
+    if (interrupted) {
+        (void)json_array_append_new(list,
+                                    json_string("interrupted before all repetitions were made"));
+    }
+    if (s->n < FEW_SAMPLES) {
+        (void)json_array_append_new(list, json_string("few samples"));
+    }
+    if ((double)s->outliers > MANY_OUTLIERS * (double)s->n) {
+        (void)json_array_append_new(list, json_string("many outliers: interference?"));
+    }
+    if (s->p75 > 0.0 && s->median > 0.0 && s->p99 > 10.0 * s->median) {
+        (void)json_array_append_new(list, json_string("heavy tail: p99 is ten medians"));
+    }
+    if (drifts(s)) {
+        (void)json_array_append_new(list, json_string("samples drift: the machine changed while "
+                                                      "they were taken"));
+    }
+    if (result->sigma_ns * 1e-9 > 0.1 * s->median) {
+        (void)json_array_append_new(list, json_string("clock sigma above a tenth of the median"));
+    }
+    return list;
+}
+
+static json_t *statistics(const struct ictus_summary *s, const struct ictus_bench_result *result)
+{
+    return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, "
+                     "s:f, s:f, s:f}",
+                     "n", (json_int_t)s->n, "invalid", (json_int_t)result->invalid, "median_s",
+                     s->median, "ci95_low_s", s->ci95_low, "ci95_high_s", s->ci95_high,
+                     "ci95_covered", s->covered, "mean_s", s->mean, "sd_s", s->sd, "min_s", s->min,
+                     "max_s", s->max, "p25_s", s->p25, "p75_s", s->p75, "p90_s", s->p90, "p99_s",
+                     s->p99, "outliers", (json_int_t)s->outliers, "clock_sigma_ns",
+                     result->sigma_ns, "clock_bound_ns", result->bound_ns, "n_effective",
+                     s->effective);
+}
+
+static const char *algorithm_name(const struct study *study, const struct study_experiment *e)
+{
+    return e->algorithm < 0 ? ICTUS_ALGORITHM_DEFAULT : study->algorithms[e->algorithm].name;
+}
+
+/* null where the operation has no such thing: every row of a CSV has the same columns. */
+static void set_text(json_t *object, const char *name, bool applies, const char *text)
+{
+    (void)json_object_set_new(object, name, applies ? json_string(text) : json_null());
+}
+
+/* How the experiment differs from the plain one, where it does: as text, which tells them apart. */
+static void set_conditions(json_t *object, const struct study *study,
+                           const struct study_experiment *e)
+{
+    const struct bench_options *o = study->options;
+    const struct ictus_operation_info *op = &study->ops[e->op];
+    if (strcmp(o->arrival, "together") != 0) {
+        set_text(object, "arrival", true, o->arrival);
+    }
+    if (o->in_place) {
+        set_text(object, "in_place", true, "yes");
+    }
+    if (o->rotate_root) {
+        set_text(object, "roots", op->rooted, "rotated");
+    }
+    if (o->cold) {
+        set_text(object, "caches", op->has_data, "cold");
+    }
+    if (o->buffers > 1) {
+        char text[32];
+        (void)snprintf(text, sizeof(text), "%lld in turn", (long long)o->buffers);
+        set_text(object, "buffers", op->has_data, text);
+    }
+    if (o->placement != PLACE_PACKED) {
+        set_text(object, "placement", true, group_placements[o->placement]);
+    }
+}
+
+/* The variables of the experiment: what --resume and ictus compare match by. */
+static json_t *variables(const struct study *study, const struct study_experiment *e)
+{
+    const struct bench_options *o = study->options;
+    const struct ictus_operation_info *op = &study->ops[e->op];
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:I, s:i, s:s}", "type", "measurement", "operation", op->name,
+                  "algorithm", algorithm_name(study, e), "bytes", (json_int_t)e->bytes, "processes",
+                  study->groups[e->group].processes, "scheme", o->scheme);
+    if (object) {
+        set_text(object, "datatype", op->has_data, o->datatype);
+        set_text(object, "op", op->reduces, o->reduce);
+        (void)json_object_set_new(object, "root", op->rooted ? json_integer(o->root) : json_null());
+        set_conditions(object, study, e);
+    }
+    return object;
+}
+
+/* What a stream of messages is measured for; it has arrived when the slowest process is through. */
+static void set_bandwidth(json_t *object, const struct study_experiment *e, int messages,
+                          int reduction, const struct ictus_summary *s)
+{
+    const double sent = (double)messages * (double)e->bytes;
+    const bool known = messages > 0 && s->median > 0.0 && reduction == ICTUS_REDUCE_MAX;
+    (void)json_object_set_new(object, "messages",
+                              messages > 0 ? json_integer(messages) : json_null());
+    (void)json_object_set_new(object, "bandwidth_Bps",
+                              known ? json_real(sent / s->median) : json_null());
+}
+
+static json_t *measurement(struct study *study, const struct study_experiment *e,
+                           const struct ictus_bench_result *result, int reduction)
+{
+    const double *values = result->samples_s[reduction];
+    struct ictus_summary s;
+    if (ictus_summarize_series(values, (size_t)result->n, &s)) {
+        return NULL;
+    }
+    const bool interrupted = study->cut_short && result->n < study->options->repetitions;
+    study->written++;
+    study->drifting += drifts(&s);
+    json_t *object = variables(study, e);
+    json_t *numbers = statistics(&s, result);
+    if (!object || !numbers) {
+        json_decref(object);
+        json_decref(numbers);
+        return NULL;
+    }
+    (void)json_object_set_new(object, "reduction", json_string(ictus_reduction_names[reduction]));
+    (void)json_object_update(object, numbers);
+    json_decref(numbers);
+    set_bandwidth(object, e, ictus_operation_messages(study->ops[e->op].name), reduction, &s);
+    (void)json_object_set_new(object, "interrupted", json_boolean(interrupted));
+    (void)json_object_set_new(object, "warnings", warnings(&s, result, interrupted));
+    if (study->options->raw) {
+        (void)json_object_set_new(object, "raw_s", raw_samples(values, result->n));
+    }
+    if (result->ranks_s) {
+        (void)json_object_set_new(
+            object, "raw_ranks_s",
+            raw_ranks(result->ranks_s, result->n, study->groups[e->group].processes));
+    }
+    return object;
+}
+
+int study_know(struct study *study, const json_t *objects)
+{
+    size_t i = 0;
+    json_t *object = NULL;
+    study->done = json_object();
+    json_array_foreach((json_t *)objects, i, object)
+    {
+        const char *type = json_string_value(json_object_get(object, "type"));
+        if (strcmp(type, "measurement") != 0 ||
+            json_is_true(json_object_get(object, "interrupted"))) {
+            continue;
+        }
+        char *identity = experiment_identity(object);
+        const int failed = !identity || json_object_set_new(study->done, identity, json_true());
+        free(identity);
+        if (failed) {
+            return ICTUS_ERR_NOMEM;
+        }
+    }
+    return ICTUS_OK;
+}
+
+/* Whether the file that is continued has this reduction of the experiment. */
+static bool has_reduction(const struct study *study, const struct study_experiment *e,
+                          int reduction)
+{
+    json_t *wanted = study->done ? variables(study, e) : NULL;
+    if (!wanted) {
+        return false;
+    }
+    (void)json_object_set_new(wanted, "reduction", json_string(ictus_reduction_names[reduction]));
+    char *identity = experiment_identity(wanted);
+    const bool found = identity && json_object_get(study->done, identity);
+    free(identity);
+    json_decref(wanted);
+    return found;
+}
+
+int study_write(struct study *study, const struct study_experiment *e,
+                const struct ictus_bench_result *result)
+{
+    int err = ICTUS_OK;
+    progress_hide(&study->progress);
+    for (int r = 0; r < ICTUS_REDUCTIONS && !err; r++) {
+        /* A run may have been killed between two reductions. */
+        if (study->wanted[r] && !has_reduction(study, e, r)) {
+            json_t *object = measurement(study, e, result, r);
+            err = object ? ictus_output_put(study->out, object) : ICTUS_ERR_NOMEM;
+        }
+    }
+    return err;
+}
+
+bool study_is_done(const struct study *study, const struct study_experiment *e)
+{
+    bool done = study->done != NULL;
+    for (int r = 0; r < ICTUS_REDUCTIONS; r++) {
+        done = done && (!study->wanted[r] || has_reduction(study, e, r));
+    }
+    return done;
+}

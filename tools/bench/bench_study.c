@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reading the lists of a bench study. */
+#include "bench/bench_study.h"
+
+#include "main/command.h"
+#include "main/shuffle.h"
+#include "main/sizes.h"
+
+#include <ictus/text.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIST_BYTES = 4096 };
+
+/* Copy a list to be cut by strtok_r. Errors: ICTUS_ERR_SPEC when it is too long. */
+static int copy_list(const char *option, const char *text, char *copy, struct ictus_why *why)
+{
+    if (snprintf(copy, LIST_BYTES, "%s", text) >= LIST_BYTES) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "--%s: the list is too long", option);
+    }
+    return ICTUS_OK;
+}
+
+static int load_plugins(struct study *study, struct ictus_why *why)
+{
+    char copy[LIST_BYTES];
+    char *rest = NULL;
+    if (!study->options->plugin) {
+        return ICTUS_OK;
+    }
+    int err = copy_list("plugin", study->options->plugin, copy, why);
+    for (char *path = strtok_r(copy, ",", &rest); path && !err; path = strtok_r(NULL, ",", &rest)) {
+        err = ictus_plugins_load(&study->plugins, path, why);
+    }
+    /* Whatever is wrong with the file, the option is. */
+    return err && err != ICTUS_ERR_NOMEM ? ICTUS_ERR_SPEC : err;
+}
+
+/* Mock-ups are for comparisons: they are measured where they are named. */
+static void add_all_ops(struct study *study)
+{
+    struct ictus_operation_info info;
+    study->every_operation = true;
+    for (int i = 0; study->op_count < STUDY_OPS_MAX && !ictus_operation(study->plugins, i, &info);
+         i++) {
+        if (!info.mocks) {
+            study->ops[study->op_count++] = info;
+        }
+    }
+}
+
+static int read_ops(struct study *study, struct ictus_why *why)
+{
+    char copy[LIST_BYTES];
+    char *rest = NULL;
+    int err = copy_list("ops", study->options->ops, copy, why);
+    if (!err && strcmp(copy, "all") == 0) {
+        add_all_ops(study);
+        return ICTUS_OK;
+    }
+    for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
+        if (study->op_count == STUDY_OPS_MAX) {
+            return ictus_because(why, ICTUS_ERR_SPEC, "--ops: at most %d operations",
+                                 STUDY_OPS_MAX);
+        }
+        err = ictus_operation_find(study->plugins, word, &study->ops[study->op_count], why);
+        study->op_count++;
+    }
+    return err || study->op_count ? err
+                                  : ictus_because(why, ICTUS_ERR_SPEC, "--ops: names no operation");
+}
+
+static int read_counts(struct study *study, struct ictus_why *why)
+{
+    int counts[GROUP_COUNTS_MAX];
+    const int err = group_counts(study->options->processes, counts, &study->group_count, why);
+    for (int i = 0; i < study->group_count && !err; i++) {
+        study->groups[i].processes = counts[i];
+        study->groups[i].comm = MPI_COMM_NULL;
+    }
+    return err;
+}
+
+static int read_reductions(struct study *study, struct ictus_why *why)
+{
+    char copy[LIST_BYTES];
+    char *rest = NULL;
+    if (!study->options->reduction) {
+        study->wanted[ictus_scheme_reduction(study->options->scheme)] = true;
+        return ICTUS_OK;
+    }
+    bool named = false;
+    int err = copy_list("reduction", study->options->reduction, copy, why);
+    for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
+        int r = 0;
+        while (r < ICTUS_REDUCTIONS && strcmp(word, ictus_reduction_names[r]) != 0) {
+            r++;
+        }
+        if (r == ICTUS_REDUCTIONS) {
+            return ictus_unknown(why, "reduction", word, ictus_reduction_names);
+        }
+        study->wanted[r] = true;
+        named = true;
+    }
+    return err || named ? err
+                        : ictus_because(why, ICTUS_ERR_SPEC, "--reduction: names no reduction");
+}
+
+static int add_algorithm(struct study *study, const char *operation, const char *name, bool of_all,
+                         struct ictus_why *why)
+{
+    if (study->algorithm_count == STUDY_ALGORITHMS_MAX) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "--algorithm: at most %d", STUDY_ALGORITHMS_MAX);
+    }
+    struct study_algorithm *a = &study->algorithms[study->algorithm_count++];
+    (void)snprintf(a->operation, sizeof(a->operation), "%s", operation);
+    (void)snprintf(a->name, sizeof(a->name), "%s", name);
+    a->of_all = of_all;
+    return ICTUS_OK;
+}
+
+/* Every algorithm of an operation, the library's own choice first. */
+static int add_every(struct study *study, const char *operation, const char *const *names,
+                     struct ictus_why *why)
+{
+    int err = add_algorithm(study, operation, ICTUS_ALGORITHM_DEFAULT, true, why);
+    for (int i = 0; names[i] && !err; i++) {
+        err = add_algorithm(study, operation, names[i], true, why);
+    }
+    return err;
+}
+
+/* Of every operation that has a choice. */
+static int add_all_algorithms(struct study *study, struct ictus_why *why)
+{
+    int err = ICTUS_OK;
+    for (int op = 0; op < study->op_count && !err; op++) {
+        const char *const *names = NULL;
+        struct ictus_why unheard;
+        const char *operation = study->ops[op].name;
+        if (!ictus_selector_algorithms(study->selector, operation, &names, &unheard)) {
+            err = add_every(study, operation, names, why);
+        }
+    }
+    return err;
+}
+
+/* One that was named, or "all" of an operation that is measured. */
+static int add_named(struct study *study, const char *operation, const char *name,
+                     struct ictus_why *why)
+{
+    const char *const *names = NULL;
+    const int err = ictus_selector_algorithms(study->selector, operation, &names, why);
+    bool measured = false;
+    for (int op = 0; op < study->op_count && !measured; op++) {
+        measured = strcmp(study->ops[op].name, operation) == 0;
+    }
+    if (err || !measured) {
+        return err ? err
+                   : ictus_because(why, ICTUS_ERR_SPEC,
+                                   "--algorithm: %.60s is not among the operations", operation);
+    }
+    if (strcmp(name, "all") == 0) {
+        return add_every(study, operation, names, why);
+    }
+    bool known = strcmp(name, ICTUS_ALGORITHM_DEFAULT) == 0;
+    for (int i = 0; names[i] && !known; i++) {
+        known = strcmp(names[i], name) == 0;
+    }
+    return known ? add_algorithm(study, operation, name, false, why)
+                 : ictus_unknown(why, "algorithm", name, names);
+}
+
+/* "allreduce:ring,recursive_doubling,bcast:all": a colon begins another operation's list. */
+static int read_algorithms(struct study *study, struct ictus_why *why)
+{
+    char copy[LIST_BYTES];
+    char *rest = NULL;
+    const char *operation = NULL;
+    if (!study->options->algorithm) {
+        return ICTUS_OK;
+    }
+    int err = ictus_selector_create(&study->selector, why);
+    if (!err && strcmp(study->options->algorithm, "all") == 0) {
+        return add_all_algorithms(study, why);
+    }
+    if (!err) {
+        err = copy_list("algorithm", study->options->algorithm, copy, why);
+    }
+    for (char *word = err ? NULL : strtok_r(copy, ",", &rest); word && !err;
+         word = strtok_r(NULL, ",", &rest)) {
+        char *colon = strchr(word, ':');
+        if (colon) {
+            *colon = '\0';
+            operation = word;
+            word = colon + 1;
+        }
+        if (!operation) {
+            return ictus_because(why, ICTUS_ERR_SPEC,
+                                 "--algorithm: write OPERATION:NAME,NAME or all, not '%.60s'",
+                                 word);
+        }
+        err = add_named(study, operation, word, why);
+    }
+    return err;
+}
+
+/* Each of the counts must do for named operations, one of them for all there are. */
+static int checked_processes(const struct study *study)
+{
+    int chosen = study->groups[0].processes;
+    for (int i = 1; i < study->group_count; i++) {
+        const int other = study->groups[i].processes;
+        if (study->every_operation ? other > chosen : other < chosen) {
+            chosen = other;
+        }
+    }
+    return chosen;
+}
+
+/* Whether an operation can be measured as asked, at every size. */
+static int check_op(const struct study *study, int op, struct ictus_why *why)
+{
+    const size_t sizes = study->ops[op].has_data ? study->size_count : 1;
+    const int processes = checked_processes(study);
+    int err = ICTUS_OK;
+    for (size_t i = 0; i < sizes && !err; i++) {
+        const struct study_experiment e = {
+            .op = op, .algorithm = -1, .bytes = study->ops[op].has_data ? study->sizes[i] : 0};
+        struct ictus_bench_plan plan = study_plan(study, &e);
+        if (op > 0 || i > 0) {
+            plan.arrival = NULL; /* the same for all, and perhaps a file: read once */
+        }
+        err = ictus_bench_check(&plan, study->options->scheme, processes, why);
+    }
+    return err;
+}
+
+/* Of all operations those that can; of named ones each must. */
+static int check_ops(struct study *study, struct ictus_why *why)
+{
+    int can = 0;
+    int err = ICTUS_OK;
+    for (int op = 0; op < study->op_count; op++) {
+        err = check_op(study, op, why);
+        if (!err) {
+            study->ops[can++] = study->ops[op];
+        } else if (!study->every_operation ||
+                   (err != ICTUS_ERR_ARG && err != ICTUS_ERR_UNSUPPORTED)) {
+            return err;
+        } else if (command_rank() == 0) {
+            (void)fprintf(stderr, "ictus bench: left out: %s\n", why->text);
+        }
+    }
+    study->op_count = can;
+    return can ? ICTUS_OK : err;
+}
+
+static int check_rest(struct study *study, struct ictus_why *why)
+{
+    int err = ictus_scheme_check(study->options->scheme, why);
+    if (!err && study->options->resume && !study->options->file) {
+        err = ictus_because(why, ICTUS_ERR_SPEC, "--resume wants the file to go on with: --output");
+    }
+    return err ? err : check_ops(study, why);
+}
+
+int study_read(struct study *study, struct ictus_why *why)
+{
+    int err = load_plugins(study, why);
+    if (!err) {
+        err = read_ops(study, why);
+    }
+    if (!err) {
+        err = sizes_read(study->options->sizes, &study->sizes, &study->size_count, why);
+    }
+    if (!err) {
+        err = read_counts(study, why);
+    }
+    if (!err) {
+        err = read_reductions(study, why);
+    }
+    if (!err) {
+        err = check_rest(study, why);
+    }
+    if (!err) {
+        err = read_algorithms(study, why);
+    }
+    (void)snprintf(study->clock, sizeof(study->clock), "%s%s%s",
+                   study->options->sync ? study->options->sync : "",
+                   study->options->clock ? "@" : "",
+                   study->options->clock ? study->options->clock : "");
+    return err;
+}
+
+struct ictus_bench_plan study_plan(const struct study *study, const struct study_experiment *e)
+{
+    const struct bench_options *o = study->options;
+    return (struct ictus_bench_plan){
+        .size = sizeof(struct ictus_bench_plan),
+        .operation = study->ops[e->op].name,
+        .plugins = study->plugins,
+        .bytes = e->bytes,
+        .datatype = o->datatype,
+        .reduce = o->reduce,
+        .root = (int)o->root,
+        .rotate_root = o->rotate_root,
+        .in_place = o->in_place,
+        .buffers = (int)o->buffers,
+        .cold = o->cold,
+        .check = o->check,
+        .arrival = o->arrival,
+        .repetitions = o->repetitions,
+        .warmup = o->warmup,
+        .max_time_s = o->max_time_s,
+        .width = o->width,
+        .keep_ranks = o->raw_ranks,
+    };
+}
+
+static void shuffle(struct study_experiment *list, size_t count, uint64_t seed)
+{
+    for (size_t i = count; i > 1; i--) {
+        const size_t j = (size_t)(shuffle_next(&seed) % i);
+        const struct study_experiment kept = list[i - 1];
+        list[i - 1] = list[j];
+        list[j] = kept;
+    }
+}
+
+/* The sizes of one operation under one algorithm; one experiment where the size does not matter. */
+static size_t list_sizes(const struct study *study, struct study_experiment first,
+                         struct study_experiment *list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < study->size_count; i++) {
+        const bool matters = study->ops[first.op].has_data;
+        if (matters || i == 0) {
+            first.bytes = matters ? study->sizes[i] : 0;
+            list[count++] = first;
+        }
+    }
+    return count;
+}
+
+static size_t list_algorithms(const struct study *study, int op, int group,
+                              struct study_experiment *list)
+{
+    struct study_experiment first = {.op = op, .group = group, .algorithm = -1};
+    size_t count = 0;
+    bool named = false;
+    for (int a = 0; a < study->algorithm_count; a++) {
+        if (strcmp(study->algorithms[a].operation, study->ops[op].name) == 0) {
+            first.algorithm = a;
+            count += list_sizes(study, first, list + count);
+            named = true;
+        }
+    }
+    return named ? count : list_sizes(study, first, list);
+}
+
+int study_list(const struct study *study, struct study_experiment **out, size_t *count)
+{
+    const size_t most = (size_t)study->group_count * (size_t)study->op_count *
+                        ((size_t)study->algorithm_count + 1) * study->size_count;
+    struct study_experiment *list = calloc(most, sizeof(*list));
+    if (!list) {
+        return ICTUS_ERR_NOMEM;
+    }
+    *count = 0;
+    for (int group = 0; group < study->group_count; group++) {
+        for (int op = 0; op < study->op_count; op++) {
+            *count += list_algorithms(study, op, group, list + *count);
+        }
+    }
+    if (study->options->shuffle) {
+        shuffle(list, *count, (uint64_t)study->options->seed);
+    }
+    *out = list;
+    return ICTUS_OK;
+}
+
+void study_fini(struct study *study)
+{
+    for (int i = 0; i < study->group_count; i++) {
+        struct study_group *group = &study->groups[i];
+        if (group->member) {
+            ictus_bench_free(group->bench);
+            MPI_Comm_free(&group->comm);
+        }
+    }
+    ictus_selector_free(study->selector);
+    ictus_plugins_free(study->plugins);
+    json_decref(study->done);
+    free(study->sizes);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What `ictus bench` is asked to measure: its options, read and checked before anything starts. */
+#ifndef ICTUS_TOOLS_BENCH_STUDY_H
+#define ICTUS_TOOLS_BENCH_STUDY_H
+
+#include "main/group.h"
+#include "main/options.h"
+#include "main/progress.h"
+
+#include <ictus/bench.h>
+#include <ictus/result.h>
+#include <ictus/select.h>
+
+#include <jansson.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bench_options {
+    const char *ops;
+    const char *sizes;
+    const char *processes;
+    int placement; /* enum placement */
+    const char *algorithm;
+    bool list_algorithms;
+    bool list;
+    const char *scheme;
+    const char *sync;
+    const char *clock;
+    const char *reduction;
+    int64_t repetitions;
+    int64_t warmup;
+    double max_time_s;
+    int64_t rounds;
+    double span_s;
+    double width;
+    int64_t root;
+    bool rotate_root;
+    const char *datatype;
+    const char *reduce;
+    bool in_place;
+    bool check;
+    int64_t buffers;
+    bool cold;
+    const char *arrival;
+    const char *plugin;
+    int64_t seed;
+    bool shuffle;
+    bool raw;
+    bool raw_ranks;
+    bool resume;
+    int format; /* enum ictus_format */
+    const char *file;
+};
+
+enum { STUDY_OPS_MAX = 256, STUDY_ALGORITHMS_MAX = 256 };
+
+/* An algorithm to be forced: of which operation, under which name. */
+struct study_algorithm {
+    char operation[64];
+    char name[64]; /* "" stands for whatever the library chooses */
+    bool of_all;   /* nobody named it: left out where it cannot run */
+};
+
+/* One process count: the first ranks of a placement, with a bench of their own. */
+struct study_group {
+    int processes;
+    bool member;
+    MPI_Comm comm; /* MPI_COMM_NULL where not a member */
+    struct ictus_bench *bench;
+};
+
+/* One experiment, by its place in the study's lists. */
+struct study_experiment {
+    int op;
+    int group;
+    int algorithm; /* -1: the library's choice, unnamed */
+    uint64_t bytes;
+};
+
+struct study {
+    const struct bench_options *options;
+    struct ictus_plugins *plugins;
+    struct ictus_operation_info ops[STUDY_OPS_MAX];
+    int op_count;
+    uint64_t *sizes;
+    size_t size_count;
+    struct study_group groups[GROUP_COUNTS_MAX];
+    int group_count;
+    struct study_algorithm algorithms[STUDY_ALGORITHMS_MAX];
+    int algorithm_count;
+    bool every_operation; /* --ops=all: likewise */
+    bool wanted[ICTUS_REDUCTIONS];
+    char clock[1024];
+    struct ictus_selector *selector;
+    struct ictus_output *out; /* rank 0 only */
+    struct progress progress;
+    bool cut_short;        /* what is written now was interrupted */
+    int written;           /* objects, rank 0 */
+    int drifting;          /* of those, with samples that drift */
+    struct ictus_why said; /* of the last experiment left out */
+    int left_out;          /* experiments without a result, of what was named */
+    json_t *done;          /* --resume: identities of what the file held whole; rank 0 only */
+};
+
+/* Read the lists. Local, the same on all ranks. Errors as the options deserve. */
+int study_read(struct study *study, struct ictus_why *why);
+
+/* The plan of an experiment without its communicator. */
+struct ictus_bench_plan study_plan(const struct study *study, const struct study_experiment *e);
+
+/*
+ * All experiments in the order of measuring; shuffled if asked. *out is allocated and the
+ * caller's. Errors: ICTUS_ERR_NOMEM.
+ */
+int study_list(const struct study *study, struct study_experiment **out, size_t *count);
+
+void study_fini(struct study *study);
+
+/* The objects of one experiment, one for each reduction asked for. Rank 0. */
+int study_write(struct study *study, const struct study_experiment *e,
+                const struct ictus_bench_result *result);
+
+/* --resume: take note of the objects of the file that is continued. Rank 0. */
+int study_know(struct study *study, const json_t *objects);
+
+/* --resume: whether the file that is continued holds the experiment already. Rank 0. */
+bool study_is_done(const struct study *study, const struct study_experiment *e);
+
+extern const struct ictus_column study_columns[];
+
+#endif

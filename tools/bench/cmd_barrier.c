@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ictus barrier: how far apart the processes leave a barrier. */
+#include "main/command.h"
+#include "main/header.h"
+#include "main/interrupt.h"
+#include "main/progress.h"
+#include "main/results.h"
+#include "main/sizes.h"
+
+#include <ictus/barrier.h>
+#include <ictus/bench.h>
+#include <ictus/clock.h>
+#include <ictus/result.h>
+#include <ictus/skew.h>
+#include <ictus/text.h>
+
+#include <jansson.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct barrier_options {
+    const char *algorithms;
+    const char *processes;
+    int64_t repetitions;
+    double max_time_s;
+    const char *clock;
+    const char *sync;
+    bool raw;
+    int format;
+    const char *file;
+};
+
+#define AT(member) offsetof(struct barrier_options, member)
+
+static const struct option_row options[] = {
+    {"algorithms", 'a', OPTION_TEXT, AT(algorithms), "all", 0, 0, NULL, "LIST",
+     "barriers: mpi, mpi:NAME, dissemination, tree, ..., all"},
+    {"processes", 'p', OPTION_TEXT, AT(processes), "", 0, 0, NULL, "LIST",
+     "process counts, the first ranks: 2..16"},
+    {"repetitions", 'n', OPTION_INT, AT(repetitions), "1000", 1, 1e8, NULL, "N",
+     "barriers of each algorithm"},
+    {"time", 't', OPTION_SECONDS, AT(max_time_s), "2s", 0, 1e6, NULL, "TIME",
+     "longest time for each, 0: none"},
+    {"clock", 'c', OPTION_TEXT, AT(clock), "", 0, 0, NULL, "SRC", "time source, see ictus clocks"},
+    {"sync", 0, OPTION_TEXT, AT(sync), "", 0, 0, NULL, "SPEC", "clock algorithm, see ictus sync"},
+    {"raw", 0, OPTION_FLAG, AT(raw), NULL, 0, 0, NULL, NULL, "keep every skew in the result file"},
+    {"format", 'f', OPTION_CHOICE, AT(format), "text", 0, 0, results_formats, "FORMAT",
+     "of standard output: text, csv, json"},
+    {"output", 'o', OPTION_TEXT, AT(file), NULL, 0, 0, NULL, "FILE",
+     "write a result file, whatever the format"},
+    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
+
+static const struct ictus_column columns[] = {
+    {"algorithm", "algorithm             ", ICTUS_COLUMN_TEXT},
+    {"processes", "procs", ICTUS_COLUMN_COUNT},
+    {"n", "n", ICTUS_COLUMN_COUNT},
+    {"invalid", "late", ICTUS_COLUMN_COUNT},
+    {"skew_median_s", "skew us", ICTUS_COLUMN_SECONDS},
+    {"skew_p95_s", "p95 us", ICTUS_COLUMN_SECONDS},
+    {"skew_max_s", "max us", ICTUS_COLUMN_SECONDS},
+    {"duration_median_s", "took us", ICTUS_COLUMN_SECONDS},
+    {"often_first", "first", ICTUS_COLUMN_COUNT},
+    {"often_last", "last", ICTUS_COLUMN_COUNT},
+    {NULL, NULL, ICTUS_COLUMN_TEXT}};
+
+enum { BARRIERS_MAX = 64, NAME_MAX_LENGTH = 72 };
+
+struct study {
+    const struct barrier_options *options;
+    struct ictus_selector *selector;
+    char names[BARRIERS_MAX][NAME_MAX_LENGTH];
+    int count;
+    uint64_t *processes;
+    size_t process_counts;
+    char clock[1024];
+    struct ictus_output *out; /* rank 0 only */
+    struct progress progress;
+    size_t done;
+};
+
+static int add(struct study *study, const char *prefix, const char *name, struct ictus_why *why)
+{
+    if (study->count == BARRIERS_MAX || strlen(prefix) + strlen(name) >= NAME_MAX_LENGTH) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "--algorithms: the list is too long");
+    }
+    (void)snprintf(study->names[study->count++], NAME_MAX_LENGTH, "%s%s", prefix, name);
+    return ICTUS_OK;
+}
+
+/* Those of the MPI library, where it offers a choice. */
+static const char *const *inside(const struct study *study)
+{
+    const char *const *names = NULL;
+    return study->selector && !ictus_selector_algorithms(study->selector, "barrier", &names, NULL)
+               ? names
+               : NULL;
+}
+
+static int add_all(struct study *study, struct ictus_why *why)
+{
+    const char *const *mine = ictus_barrier_names();
+    const char *const *theirs = inside(study);
+    int err = add(study, "", "mpi", why);
+    for (; theirs && *theirs && !err; theirs++) {
+        err = add(study, "mpi:", *theirs, why);
+    }
+    for (; *mine && !err; mine++) {
+        err = strcmp(*mine, "mpi") == 0 ? ICTUS_OK : add(study, "", *mine, why);
+    }
+    return err;
+}
+
+static int check_name(const struct study *study, const char *word, struct ictus_why *why)
+{
+    const char *known[BARRIERS_MAX + 1] = {NULL};
+    static const char prefix[] = "mpi:";
+    const char *const *mine = ictus_barrier_names();
+    const char *const *theirs = inside(study);
+    int count = 0;
+    if (strncmp(word, prefix, sizeof(prefix) - 1) == 0) {
+        if (!theirs) {
+            return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
+                                 "'%.80s': the MPI library offers no choice of algorithms", word);
+        }
+        mine = theirs;
+        word += sizeof(prefix) - 1;
+    }
+    for (; count < BARRIERS_MAX && mine[count]; count++) {
+        known[count] = mine[count];
+        if (strcmp(word, mine[count]) == 0) {
+            return ICTUS_OK;
+        }
+    }
+    return ictus_unknown(why, "barrier", word, known);
+}
+
+static int read_algorithms(struct study *study, struct ictus_why *why)
+{
+    char copy[2048];
+    char *rest = NULL;
+    int err = ICTUS_OK;
+    if (snprintf(copy, sizeof(copy), "%s", study->options->algorithms) >= (int)sizeof(copy)) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "--algorithms: the list is too long");
+    }
+    if (strcmp(copy, "all") == 0) {
+        return add_all(study, why);
+    }
+    for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
+        err = check_name(study, word, why);
+        err = err ? err : add(study, "", word, why);
+    }
+    if (!err && study->count == 0) {
+        err = ictus_because(why, ICTUS_ERR_SPEC, "--algorithms: names no barrier");
+    }
+    return err;
+}
+
+static int read_processes(struct study *study, struct ictus_why *why)
+{
+    char all[32];
+    const char *text = study->options->processes;
+    (void)snprintf(all, sizeof(all), "%d", command_size());
+    int err = sizes_read(text[0] ? text : all, &study->processes, &study->process_counts, why);
+    for (size_t i = 0; i < study->process_counts && !err; i++) {
+        if (study->processes[i] < 1 || study->processes[i] > (uint64_t)command_size()) {
+            err = ictus_because(why, ICTUS_ERR_SPEC,
+                                "--processes=%.80s: the job has 1 to %d processes", text,
+                                command_size());
+        }
+    }
+    return err;
+}
+
+static int most(const int64_t *counts, int size)
+{
+    int best = 0;
+    for (int i = 1; i < size; i++) {
+        best = counts[i] > counts[best] ? i : best;
+    }
+    return best;
+}
+
+static json_t *counts_array(const int64_t *counts, int size)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < size; i++) {
+        (void)json_array_append_new(array, json_integer(counts[i]));
+    }
+    return array;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The smallest value that at least 95 % do not exceed. */
+static double p95(const double *values, int64_t n)
+{
+    double *sorted = malloc((size_t)n * sizeof(*sorted));
+    if (!sorted) {
+        return 0.0;
+    }
+    memcpy(sorted, values, (size_t)n * sizeof(*sorted));
+    qsort(sorted, (size_t)n, sizeof(*sorted), compare);
+    const double value = sorted[(n * 95 + 99) / 100 - 1];
+    free(sorted);
+    return value;
+}
+
+static json_t *result_object(const struct study *study, const char *name, int processes,
+                             const struct ictus_skew_result *r)
+{
+    struct ictus_summary skew;
+    struct ictus_summary took;
+    if (ictus_summarize(r->skews_s, (size_t)r->n, &skew) ||
+        ictus_summarize(r->durations_s, (size_t)r->n, &took)) {
+        return NULL;
+    }
+    json_t *object = json_pack(
+        "{s:s, s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:[f,f], s:f, s:o, s:o, s:i, s:i, s:b}", "type",
+        "barrier", "algorithm", name, "processes", processes, "n", (json_int_t)r->n, "invalid",
+        (json_int_t)r->invalid, "skew_median_s", skew.median, "skew_p95_s", p95(r->skews_s, r->n),
+        "skew_max_s", skew.max, "ci95", skew.ci95_low, skew.ci95_high, "duration_median_s",
+        took.median, "first", counts_array(r->first, processes), "last",
+        counts_array(r->last, processes), "often_first", most(r->first, processes), "often_last",
+        most(r->last, processes), "truth", r->truth);
+    if (object && study->options->raw) {
+        json_t *raw = json_array();
+        for (int64_t i = 0; i < r->n; i++) {
+            (void)json_array_append_new(raw, json_real(r->skews_s[i]));
+        }
+        (void)json_object_set_new(object, "raw_s", raw);
+    }
+    return object;
+}
+
+static int run_one(struct study *study, struct ictus_skew *skew, const char *name, int processes,
+                   struct ictus_why *why)
+{
+    struct ictus_skew_result result;
+    progress_step(&study->progress, (double)study->done++, name);
+    int err = ictus_skew_run(skew, name, study->options->repetitions, study->options->max_time_s,
+                             &result, why);
+    if (err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_SAMPLES) {
+        if (command_rank() == 0) { /* two_proc on three processes is no reason to stop */
+            progress_hide(&study->progress);
+            (void)fprintf(stderr, "ictus barrier: skipped: %s\n", why->text);
+        }
+        return ICTUS_OK;
+    }
+    if (err) {
+        return err;
+    }
+    if (command_rank() == 0) {
+        progress_hide(&study->progress);
+        json_t *object = result_object(study, name, processes, &result);
+        err = object ? ictus_output_put(study->out, object) : ICTUS_ERR_NOMEM;
+    }
+    ictus_skew_result_free(&result);
+    return err;
+}
+
+/* Processes that a smaller count leaves out: asleep, so that they take no core. */
+static void wait_asleep(MPI_Request *request)
+{
+    int done = 0;
+    while (!done) {
+        MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        if (!done) {
+            (void)usleep(1000);
+        }
+    }
+}
+
+static int run_processes(struct study *study, int processes, struct ictus_why *why)
+{
+    MPI_Comm comm;
+    MPI_Request request;
+    struct ictus_skew *skew = NULL;
+    int err = ICTUS_OK;
+    MPI_Comm_split(MPI_COMM_WORLD, command_rank() < processes ? 0 : MPI_UNDEFINED, command_rank(),
+                   &comm);
+    if (comm != MPI_COMM_NULL) {
+        err = ictus_skew_create(comm, study->clock[0] ? study->clock : NULL, study->selector, &skew,
+                                why);
+        int stop = 0;
+        for (int i = 0; i < study->count && !err && !stop; i++) {
+            err = run_one(study, skew, study->names[i], processes, why);
+            int mine[2] = {err, interrupt_here()};
+            int all[2];
+            MPI_Allreduce(mine, all, 2, MPI_INT, MPI_MAX, comm);
+            stop = all[1];
+            MPI_Bcast(&err, 1, MPI_INT, 0, comm);
+        }
+        ictus_skew_free(skew);
+        MPI_Comm_free(&comm);
+    }
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    wait_asleep(&request);
+    return results_agree(err, why);
+}
+
+static int open_results(struct study *study, struct ictus_why *why)
+{
+    const struct header_facts facts = {
+        .command = "barrier",
+        .rows = options,
+        .options = study->options,
+        .sync = study->options->sync[0] ? study->options->sync : NULL,
+        .clock = study->options->clock[0] ? study->options->clock : NULL,
+    };
+    return results_open(study->options->format, columns, study->options->file,
+                        header_create(&facts), &study->out, why);
+}
+
+static int run_study(struct study *study, struct ictus_why *why)
+{
+    int err = read_algorithms(study, why);
+    err = err ? err : read_processes(study, why);
+    err = err ? err : open_results(study, why);
+    if (err) {
+        return err;
+    }
+    progress_start(&study->progress, "barriers",
+                   (double)study->count * (double)study->process_counts);
+    for (size_t i = 0; i < study->process_counts && !err && !interrupt_came(); i++) {
+        err = run_processes(study, (int)study->processes[i], why);
+    }
+    progress_hide(&study->progress);
+    return results_close(study->out, study->options->file, err, why);
+}
+
+static int barrier_run(const void *given, int word_count, char **words)
+{
+    struct study study = {.options = given};
+    struct ictus_why why = {""};
+    int err = ICTUS_OK;
+    if (word_count > 0) {
+        err = ictus_because(&why, ICTUS_ERR_SPEC, "unexpected argument '%.80s'", words[0]);
+    }
+    (void)snprintf(study.clock, sizeof(study.clock), "%s%s%s", study.options->sync,
+                   study.options->clock[0] ? "@" : "", study.options->clock);
+    interrupt_watch();
+    if (!err) {
+        /* Without a choice of algorithms there are still our own barriers. */
+        (void)ictus_selector_create(&study.selector, NULL);
+        err = run_study(&study, &why);
+        if (study.selector) {
+            ictus_selector_free(study.selector);
+        }
+    }
+    free(study.processes);
+    return interrupt_end("barrier", err, &why, EXIT_OK);
+}
+
+const struct command command_barrier = {
+    .name = "barrier",
+    .summary = "how far apart processes leave a barrier",
+    .arguments = "",
+    .details = "  mpirun -n 8 ictus barrier -o barriers.jsonl\n"
+               "  mpirun -n 16 ictus barrier --algorithms=mpi,harmonize --processes=2..16",
+    .options = options,
+    .flags = NEEDS_MPI,
+    .options_size = sizeof(struct barrier_options),
+    .run = barrier_run,
+};

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ictus bench: how long a collective takes when every process starts together. */
+#include "bench/bench_rounds.h"
+#include "bench/bench_study.h"
+#include "main/command.h"
+#include "main/group.h"
+#include "main/header.h"
+#include "main/interrupt.h"
+#include "main/progress.h"
+#include "main/results.h"
+
+#include <ictus/text.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A simulated machine has no states that last; its sleeps would only let clocks drift. */
+#if defined(ICTUS_SIMGRID)
+#define SPAN_DEFAULT "0"
+#else
+#define SPAN_DEFAULT "3s"
+#endif
+
+#define AT(member) offsetof(struct bench_options, member)
+
+static const struct option_row options[] = {
+    {"ops", 'p', OPTION_TEXT, AT(ops), "allreduce", 0, 0, NULL, "LIST", "operations, or all"},
+    {"sizes", 's', OPTION_TEXT, AT(sizes), "8,1K,64K", 0, 0, NULL, "LIST",
+     "bytes of a block: 8,1K or 8..64K or 8..1M*4"},
+    {"processes", 'P', OPTION_TEXT, AT(processes), NULL, 0, 0, NULL, "LIST",
+     "process counts, of those that run"},
+    {"placement", 0, OPTION_CHOICE, AT(placement), "packed", 0, 0, group_placements, "HOW",
+     "of fewer processes: packed, spread"},
+    {"algorithm", 'a', OPTION_TEXT, AT(algorithm), NULL, 0, 0, NULL, "LIST",
+     "of the library: allreduce:ring,linear or all"},
+    {"scheme", 'm', OPTION_TEXT, AT(scheme), "harmonize", 0, 0, NULL, "SPEC",
+     "how processes start together"},
+    {"repetitions", 'n', OPTION_INT, AT(repetitions), "1000", 1, 1e9, NULL, "N",
+     "valid repetitions of each experiment"},
+    {"time", 't', OPTION_SECONDS, AT(max_time_s), "2s", 0, 1e6, NULL, "TIME",
+     "longest time for each experiment, 0: none"},
+    {"rounds", 0, OPTION_INT, AT(rounds), "10", 1, 10000, NULL, "N",
+     "turns in which experiments are measured"},
+    {"span", 0, OPTION_SECONDS, AT(span_s), SPAN_DEFAULT, 0, 1e6, NULL, "TIME",
+     "spread them over at least this"},
+    {"width", 'w', OPTION_RATIO, AT(width), "0", 0, 1, NULL, "RATIO",
+     "stop when the median's interval is this narrow"},
+    {"warmup", 0, OPTION_INT, AT(warmup), "10", 0, 1e6, NULL, "N", "untimed calls before"},
+    {"reduction", 0, OPTION_TEXT, AT(reduction), NULL, 0, 0, NULL, "LIST",
+     "over ranks: max,mean,min,root,makespan"},
+    {"root", 0, OPTION_INT, AT(root), "0", 0, 1e9, NULL, "RANK", "of rooted operations"},
+    {"rotate-root", 0, OPTION_FLAG, AT(rotate_root), NULL, 0, 0, NULL, NULL,
+     "another root for each repetition"},
+    {"datatype", 0, OPTION_TEXT, AT(datatype), "char", 0, 0, NULL, "TYPE",
+     "int, float, double, ..."},
+    {"op", 0, OPTION_TEXT, AT(reduce), "sum", 0, 0, NULL, "OP",
+     "of reductions: sum, max, band, ..."},
+    {"in-place", 0, OPTION_FLAG, AT(in_place), NULL, 0, 0, NULL, NULL, "use MPI_IN_PLACE"},
+    {"check", 0, OPTION_FLAG, AT(check), NULL, 0, 0, NULL, NULL, "verify what operations compute"},
+    {"buffers", 0, OPTION_INT, AT(buffers), "1", 1, 64, NULL, "N", "sets of buffers, used in turn"},
+    {"cold", 0, OPTION_FLAG, AT(cold), NULL, 0, 0, NULL, NULL, "cold caches for each repetition"},
+    {"arrival", 0, OPTION_TEXT, AT(arrival), "together", 0, 0, NULL, "SPEC",
+     "ascending:spread=10us, late:rank=0, random"},
+    {"plugin", 0, OPTION_TEXT, AT(plugin), NULL, 0, 0, NULL, "FILE", "operations of your own"},
+    {"clock", 'c', OPTION_TEXT, AT(clock), NULL, 0, 0, NULL, "SRC",
+     "time source, see ictus clocks"},
+    {"sync", 0, OPTION_TEXT, AT(sync), NULL, 0, 0, NULL, "SPEC", "clock algorithm, see ictus sync"},
+    {"shuffle", 0, OPTION_FLAG, AT(shuffle), NULL, 0, 0, NULL, NULL, "experiments in random order"},
+    {"seed", 0, OPTION_INT, AT(seed), "1", 0, 9e18, NULL, "N", "of the order"},
+    {"raw", 0, OPTION_FLAG, AT(raw), NULL, 0, 0, NULL, NULL,
+     "keep every sample in the result file"},
+    {"raw-ranks", 0, OPTION_FLAG, AT(raw_ranks), NULL, 0, 0, NULL, NULL,
+     "keep every process's samples as well"},
+    {"format", 'f', OPTION_CHOICE, AT(format), "text", 0, 0, results_formats, "FORMAT",
+     "of standard output: text, csv, json"},
+    {"output", 'o', OPTION_TEXT, AT(file), NULL, 0, 0, NULL, "FILE", "write a result file as well"},
+    {"resume", 0, OPTION_FLAG, AT(resume), NULL, 0, 0, NULL, NULL,
+     "go on with --output where it ended"},
+    {"list", 'l', OPTION_FLAG, AT(list), NULL, 0, 0, NULL, NULL, "list operations and schemes"},
+    {"list-algorithms", 0, OPTION_FLAG, AT(list_algorithms), NULL, 0, 0, NULL, NULL,
+     "list the library's algorithms"},
+    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
+
+static int build_group(const struct study *study, struct study_group *group, struct ictus_why *why)
+{
+    const struct bench_options *o = study->options;
+    group_split(group->processes, (enum placement)o->placement, &group->comm);
+    group->member = group->comm != MPI_COMM_NULL;
+    const int err = group->member ? ictus_bench_create(group->comm, o->scheme,
+                                                       study->clock[0] ? study->clock : NULL,
+                                                       &group->bench, why)
+                                  : ICTUS_OK;
+    /* Rank 0 is in every group, and all of a group have the same error. */
+    return results_agree(err, why);
+}
+
+static int build_groups(struct study *study, struct ictus_why *why)
+{
+    for (int i = 0; i < study->group_count; i++) {
+        const int err = build_group(study, &study->groups[i], why);
+        if (err) {
+            return err;
+        }
+    }
+    return ICTUS_OK;
+}
+
+/* Measure on a member: under a forced algorithm if one is named. */
+static int measure(struct study *study, const struct study_experiment *e,
+                   struct ictus_bench_plan *plan, struct ictus_bench_result *result,
+                   struct ictus_why *why)
+{
+    const struct study_group *group = &study->groups[e->group];
+    if (e->algorithm < 0) {
+        return ictus_bench_run(group->bench, plan, result, why);
+    }
+    const struct study_algorithm *a = &study->algorithms[e->algorithm];
+    int err =
+        ictus_selector_force(study->selector, group->comm, a->operation, a->name, &plan->comm, why);
+    if (err) {
+        return err;
+    }
+    plan->use_comm = 1;
+    err = ictus_selector_works(study->selector, plan->comm, (size_t)e->bytes);
+    if (err) {
+        (void)ictus_because(why, err, "algorithm '%s' of %s does not work with %llu bytes", a->name,
+                            a->operation, (unsigned long long)e->bytes);
+    } else {
+        err = ictus_bench_run(group->bench, plan, result, why);
+    }
+    (void)ictus_selector_release(study->selector, &plan->comm);
+    return err;
+}
+
+static int run_experiments(struct study *study, struct ictus_why *why)
+{
+    struct study_experiment *list = NULL;
+    size_t count = 0;
+    int err = study_list(study, &list, &count);
+    err = results_agree(err, why);
+    progress_start(&study->progress, "experiments", (double)count);
+    if (!err && count > 0) {
+        err = rounds_run(study, list, count, measure, why);
+    }
+    progress_hide(&study->progress);
+    free(list);
+    return err;
+}
+
+/* The clock's uncertainty right after its first synchronisation, over all ranks. */
+static void clock_facts(const struct study *study, struct header_facts *facts)
+{
+    struct ictus_sync_stats stats = {0};
+    double worst[2] = {0.0, 0.0};
+    if (study->groups[0].member) {
+        (void)ictus_clock_stats(ictus_bench_clock(study->groups[0].bench), &stats);
+    }
+    const double mine[2] = {stats.sigma_ns, stats.bound_ns};
+    MPI_Allreduce(mine, worst, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    facts->clock_known = true;
+    facts->clock_sigma_ns = worst[0];
+    facts->clock_bound_ns = worst[1];
+}
+
+/* One file holds what one MPI library did: its header speaks for all that is in it. */
+static int check_library(const char *path, const json_t *objects, const json_t *header,
+                         struct ictus_why *why)
+{
+    const char *mine = json_string_value(json_object_get(header, "mpi"));
+    const char *its = json_string_value(json_object_get(json_array_get(objects, 0), "mpi"));
+    return mine && its && strcmp(mine, its) != 0
+               ? ictus_because(why, ICTUS_ERR_SPEC,
+                               "--resume: '%.200s' was measured with %.80s, this is %.80s", path,
+                               its, mine)
+               : ICTUS_OK;
+}
+
+/*
+ * --resume: go on behind the last whole line of the file; what it holds is not touched, so that
+ * nothing is lost if this run is killed as well. Where there is no file yet, begin one.
+ */
+static int resume(struct study *study, json_t *header, struct ictus_why *why)
+{
+    const struct bench_options *o = study->options;
+    size_t i = 0;
+    json_t *object = NULL;
+    json_t *objects = NULL;
+    int err = ictus_result_read(o->file, &objects, NULL, why);
+    if (!err) {
+        err = check_library(o->file, objects, header, why);
+    }
+    if (!err) {
+        err = study_know(study, objects);
+    }
+    if (!err) {
+        results_outlive_readers();
+        err = ictus_output_resume((enum ictus_format)o->format, study_columns, o->file, &study->out,
+                                  why);
+    }
+    if (!err && o->format == ICTUS_FORMAT_TEXT) {
+        header_print(header);
+    }
+    json_decref(header);
+    json_array_foreach(objects, i, object)
+    {
+        const char *type = json_string_value(json_object_get(object, "type"));
+        if (!err && strcmp(type, "measurement") == 0) {
+            err = ictus_output_show(study->out, json_incref(object));
+        }
+    }
+    json_decref(objects);
+    return err;
+}
+
+/* Whether there is a file to go on with: rank 0 looks, all hear it. */
+static bool is_resumed(const struct bench_options *o)
+{
+    int there = 0;
+    if (o->resume && command_rank() == 0) {
+        there = access(o->file, F_OK) == 0;
+    }
+    MPI_Bcast(&there, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return there;
+}
+
+static int open_results(struct study *study, struct ictus_why *why)
+{
+    char spec[2048];
+    const struct study_group *first = &study->groups[0];
+    (void)snprintf(spec, sizeof(spec), "%s",
+                   first->member ? ictus_clock_spec(ictus_bench_clock(first->bench)) : "");
+    char *at = strchr(spec, '@');
+    struct header_facts facts = {
+        .command = "bench",
+        .rows = options,
+        .options = study->options,
+        .sync = spec,
+        .clock = at ? at + 1 : "",
+        .seeded = study->options->shuffle,
+        .seed = study->options->seed,
+    };
+    if (at) {
+        *at = '\0';
+    }
+    clock_facts(study, &facts);
+    json_t *header = header_create(&facts);
+    if (is_resumed(study->options)) {
+        return results_agree(command_rank() == 0 ? resume(study, header, why) : ICTUS_OK, why);
+    }
+    return results_open(study->options->format, study_columns, study->options->file, header,
+                        &study->out, why);
+}
+
+/* What a user should know before she believes the table. */
+static void warn_of_conditions(const struct study *study)
+{
+    const struct study_group *first = &study->groups[0];
+    if (command_rank() != 0) {
+        return;
+    }
+    if (command_size() == 1) {
+        (void)fprintf(stderr, "ictus bench: one process only; mpirun -n N starts more\n");
+    }
+    if (first->member && ictus_bench_crowded(first->bench)) {
+        (void)fprintf(stderr, "ictus bench: more processes than cores: they cannot start together, "
+                              "times include waiting for a core\n");
+    }
+}
+
+/* And before she believes the digits. */
+static void warn_of_drift(const struct study *study)
+{
+    if (study->drifting > 0) {
+        (void)fprintf(
+            stderr,
+            "ictus bench: the machine changed while %d of %d medians were measured: their "
+            "intervals allow for it, a longer --span narrows them\n",
+            study->drifting, study->written);
+    }
+}
+
+static int run_study(struct study *study, struct ictus_why *why)
+{
+    int err = build_groups(study, why);
+    if (!err) {
+        warn_of_conditions(study);
+    }
+    if (!err) {
+        err = open_results(study, why);
+    }
+    if (!err) {
+        err = run_experiments(study, why);
+        warn_of_drift(study);
+        err = results_close(study->out, study->options->file, err, why);
+    }
+    return err;
+}
+
+static void list_all(const struct study *study)
+{
+    struct ictus_operation_info info;
+    const char *summary = NULL;
+    printf("operations\n");
+    for (int i = 0; !ictus_operation(study->plugins, i, &info); i++) {
+        printf("  %-28s %s\n", info.name, info.summary);
+    }
+    printf("schemes\n");
+    for (int i = 0; ictus_scheme_name(i, &summary); i++) {
+        printf("  %-28s %s\n", ictus_scheme_name(i, NULL), summary);
+    }
+}
+
+static int list_algorithms(struct ictus_why *why)
+{
+    struct ictus_selector *selector = NULL;
+    const int err = ictus_selector_create(&selector, why);
+    if (err) {
+        return err;
+    }
+    const char *const *operations = ictus_selector_operations(selector);
+    for (int i = 0; command_rank() == 0 && operations[i]; i++) {
+        const char *const *names = NULL;
+        if (!ictus_selector_algorithms(selector, operations[i], &names, why)) {
+            for (int k = 0; names[k]; k++) {
+                printf("%s:%s\n", operations[i], names[k]);
+            }
+        }
+    }
+    ictus_selector_free(selector);
+    return ICTUS_OK;
+}
+
+static int act(struct study *study, struct ictus_why *why)
+{
+    if (study->options->list_algorithms) {
+        return list_algorithms(why);
+    }
+    int err = study_read(study, why);
+    if (!err && study->options->list) {
+        if (command_rank() == 0) {
+            list_all(study);
+        }
+        return ICTUS_OK;
+    }
+    return err ? err : run_study(study, why);
+}
+
+static int bench_run(const void *given, int word_count, char **words)
+{
+    struct study *study = calloc(1, sizeof(*study));
+    struct ictus_why why = {""};
+    if (!study) {
+        return command_fail("bench", ICTUS_ERR_NOMEM, NULL);
+    }
+    study->options = given;
+    interrupt_watch();
+    const int err = word_count > 0 ? ictus_because(&why, ICTUS_ERR_SPEC,
+                                                   "unexpected argument '%.80s'", words[0])
+                                   : act(study, &why);
+    const bool below = study->left_out > 0;
+    study_fini(study);
+    free(study);
+    return interrupt_end("bench", err, &why, below ? EXIT_BELOW : EXIT_OK);
+}
+
+const struct command command_bench = {
+    .name = "bench",
+    .summary = "measure collectives, every process starting together",
+    .arguments = "",
+    .details = "  mpirun -n 4 ictus bench --ops=allreduce,bcast --sizes=8..64K -o result.jsonl\n"
+               "  ictus report result.jsonl",
+    .options = options,
+    .flags = NEEDS_MPI,
+    .options_size = sizeof(struct bench_options),
+    .run = bench_run,
+};

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ictus overlap: what a nonblocking operation costs the CPU and how well it progresses. */
+#include "main/command.h"
+#include "main/group.h"
+#include "main/header.h"
+#include "main/interrupt.h"
+#include "main/progress.h"
+#include "main/results.h"
+#include "main/sizes.h"
+
+#include <ictus/overlap.h>
+#include <ictus/text.h>
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct overlap_options {
+    const char *ops;
+    const char *sizes;
+    const char *processes;
+    int placement;
+    int method;
+    const char *progress;
+    const char *intervals;
+    int kernel;
+    double factor;
+    int formula;
+    int64_t repetitions;
+    int64_t warmup;
+    double max_time_s;
+    int64_t root;
+    const char *datatype;
+    const char *clock;
+    const char *sync;
+    int format;
+    const char *file;
+};
+
+enum { FORMULA_H08, FORMULA_OSU, FORMULA_IMB };
+static const char *const formula_names[] = {"h08", "osu", "imb", NULL};
+static const char *const formula_texts[] = {
+    "1 - (init + test + wait) / blocking",
+    "max(0, 1 - (overall - (compute - test)) / blocking), means over ranks",
+    "clamp01((blocking + compute - overall) / max(blocking, compute)), means over ranks"};
+
+#define AT(member) offsetof(struct overlap_options, member)
+
+static const struct option_row options[] = {
+    {"ops", 'p', OPTION_TEXT, AT(ops), "iallreduce", 0, 0, NULL, "LIST",
+     "nonblocking operations, or all"},
+    {"sizes", 's', OPTION_TEXT, AT(sizes), "8,1K,64K,1M", 0, 0, NULL, "LIST",
+     "bytes of a block: 8,1K or 1..4M*4"},
+    {"processes", 'P', OPTION_TEXT, AT(processes), NULL, 0, 0, NULL, "LIST",
+     "process counts, of those that run"},
+    {"placement", 0, OPTION_CHOICE, AT(placement), "packed", 0, 0, group_placements, "HOW",
+     "of fewer processes: packed, spread"},
+    {"method", 'm', OPTION_CHOICE, AT(method), "time", 0, 0, ictus_overlap_method_names, "HOW",
+     "overhead by time (timers) or work (fixed work)"},
+    {"progress", 'g', OPTION_TEXT, AT(progress), "none,tests", 0, 0, NULL, "LIST",
+     "none, tests, thread, library"},
+    {"interval", 'i', OPTION_TEXT, AT(intervals), "1K", 0, 0, NULL, "LIST",
+     "bytes for each test; several: the best is marked"},
+    {"kernel", 'k', OPTION_CHOICE, AT(kernel), "arithmetic", 0, 0, ictus_kernel_names, "NAME",
+     "what is computed: arithmetic, memory"},
+    {"factor", 0, OPTION_REAL, AT(factor), "1", 0.01, 1000, NULL, "F",
+     "computation in multiples of the blocking time"},
+    {"overlap", 0, OPTION_CHOICE, AT(formula), "h08", 0, 0, formula_names, "FORMULA",
+     "whose definition is shown: h08, osu, imb"},
+    {"repetitions", 'n', OPTION_INT, AT(repetitions), "200", 1, 1e7, NULL, "N",
+     "of each measurement"},
+    {"warmup", 0, OPTION_INT, AT(warmup), "10", 0, 1e6, NULL, "N", "untimed calls before"},
+    {"time", 't', OPTION_SECONDS, AT(max_time_s), "2s", 0, 1e6, NULL, "TIME",
+     "longest time for each, 0: none"},
+    {"root", 0, OPTION_INT, AT(root), "0", 0, 1e9, NULL, "RANK", "of rooted operations"},
+    {"datatype", 0, OPTION_TEXT, AT(datatype), "char", 0, 0, NULL, "TYPE",
+     "int, float, double, ..."},
+    {"clock", 'c', OPTION_TEXT, AT(clock), NULL, 0, 0, NULL, "SRC",
+     "time source, see ictus clocks"},
+    {"sync", 0, OPTION_TEXT, AT(sync), NULL, 0, 0, NULL, "SPEC", "clock algorithm, see ictus sync"},
+    {"format", 'f', OPTION_CHOICE, AT(format), "text", 0, 0, results_formats, "FORMAT",
+     "of standard output: text, csv, json"},
+    {"output", 'o', OPTION_TEXT, AT(file), NULL, 0, 0, NULL, "FILE", "write a result file as well"},
+    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
+
+static const struct ictus_column columns[] = {{"operation", "operation", ICTUS_COLUMN_TEXT},
+                                              {"bytes", "bytes", ICTUS_COLUMN_COUNT},
+                                              {"processes", "procs", ICTUS_COLUMN_COUNT},
+                                              {"strategy", "progress", ICTUS_COLUMN_TEXT},
+                                              {"tests", "tests", ICTUS_COLUMN_COUNT},
+                                              {"blocking_s", "blocking us", ICTUS_COLUMN_SECONDS},
+                                              {"init_s", "init us", ICTUS_COLUMN_SECONDS},
+                                              {"test_s", "test us", ICTUS_COLUMN_SECONDS},
+                                              {"wait_s", "wait us", ICTUS_COLUMN_SECONDS},
+                                              {"overhead_s", "overhead us", ICTUS_COLUMN_SECONDS},
+                                              {"overlap_percent", "overlap %", ICTUS_COLUMN_NUMBER},
+                                              {"n", "n", ICTUS_COLUMN_COUNT},
+                                              {"note", "note", ICTUS_COLUMN_TEXT},
+                                              {NULL, NULL, ICTUS_COLUMN_TEXT}};
+
+enum { OPS_MAX = 256, INTERVALS_MAX = 64 };
+
+struct study {
+    const struct overlap_options *options;
+    struct ictus_operation_info ops[OPS_MAX];
+    int op_count;
+    uint64_t *sizes, *intervals;
+    size_t size_count, interval_count;
+    int counts[GROUP_COUNTS_MAX];
+    int count_count;
+    bool wanted[ICTUS_PROGRESSES];
+    char clock[1024];
+    struct ictus_output *out;
+    struct progress progress;
+    int left_out;
+};
+
+/* Time that no timer saw is worth a note above this share of the blocking time. */
+#define UNSEEN_SHARE 0.10
+#define UNSEEN_MIN_S 1e-6
+/* The computation shall take what was asked within this. */
+#define WORK_TOLERANCE 0.02
+
+static int add_op(struct study *s, const char *name, struct ictus_why *why)
+{
+    if (s->op_count == OPS_MAX) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "--ops: at most %d operations", OPS_MAX);
+    }
+    const int err = ictus_operation_find(NULL, name, &s->ops[s->op_count], why);
+    if (!err && !s->ops[s->op_count].nonblocking) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "'%s' is no nonblocking operation; try 'i%s'",
+                             name, name);
+    }
+    s->op_count++;
+    return err;
+}
+
+static int read_ops(struct study *s, struct ictus_why *why)
+{
+    char copy[4096];
+    char *rest = NULL;
+    struct ictus_operation_info info;
+    if (strcmp(s->options->ops, "all") == 0) {
+        for (int i = 0; !ictus_operation(NULL, i, &info); i++) {
+            if (info.nonblocking && s->op_count < OPS_MAX) {
+                s->ops[s->op_count++] = info;
+            }
+        }
+        return ICTUS_OK;
+    }
+    if (snprintf(copy, sizeof(copy), "%s", s->options->ops) >= (int)sizeof(copy)) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "--ops: the list is too long");
+    }
+    int err = ICTUS_OK;
+    for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
+        err = add_op(s, word, why);
+    }
+    return err || s->op_count ? err
+                              : ictus_because(why, ICTUS_ERR_SPEC, "--ops: names no operation");
+}
+
+static int read_progress(struct study *s, struct ictus_why *why)
+{
+    char copy[256];
+    char *rest = NULL;
+    (void)snprintf(copy, sizeof(copy), "%s", s->options->progress);
+    for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        int i = 0;
+        while (ictus_progress_names[i] && strcmp(word, ictus_progress_names[i]) != 0) {
+            i++;
+        }
+        if (!ictus_progress_names[i]) {
+            return ictus_unknown(why, "progress", word, ictus_progress_names);
+        }
+        s->wanted[i] = true;
+    }
+    return ICTUS_OK;
+}
+
+static int read_lists(struct study *s, struct ictus_why *why)
+{
+    int err = sizes_read(s->options->sizes, &s->sizes, &s->size_count, why);
+    if (!err) {
+        err = sizes_read(s->options->intervals, &s->intervals, &s->interval_count, why);
+    }
+    if (!err && s->interval_count > INTERVALS_MAX) {
+        err = ictus_because(why, ICTUS_ERR_SPEC, "--interval: at most %d", INTERVALS_MAX);
+    }
+    return err ? err : group_counts(s->options->processes, s->counts, &s->count_count, why);
+}
+
+static int read_study(struct study *s, struct ictus_why *why)
+{
+    int err = read_ops(s, why);
+    if (!err) {
+        err = read_lists(s, why);
+    }
+    if (!err) {
+        err = read_progress(s, why);
+    }
+    if (!err && s->options->root >= command_size()) {
+        err = ictus_because(why, ICTUS_ERR_SPEC, "--root=%lld: there are ranks 0 to %d",
+                            (long long)s->options->root, command_size() - 1);
+    }
+    (void)snprintf(s->clock, sizeof(s->clock), "%s%s%s", s->options->sync ? s->options->sync : "",
+                   s->options->clock ? "@" : "", s->options->clock ? s->options->clock : "");
+    return err;
+}
+
+static double shown_overlap(const struct overlap_options *o, const struct ictus_overlap_result *r)
+{
+    switch (o->formula) {
+    case FORMULA_OSU:
+        return r->osu;
+    case FORMULA_IMB:
+        return r->imb;
+    default:
+        return r->h08;
+    }
+}
+
+static const char *note_of(const struct ictus_overlap_result *r)
+{
+    if (r->unseen_s > UNSEEN_SHARE * r->blocking_s && r->unseen_s > UNSEEN_MIN_S) {
+        return "preempted?";
+    }
+    return r->work_error > WORK_TOLERANCE || r->work_error < -WORK_TOLERANCE ? "work off" : "-";
+}
+
+static json_t *describe(const struct study *s, const struct ictus_overlap_plan *plan, int processes,
+                        const struct ictus_overlap_result *r)
+{
+    const struct overlap_options *o = s->options;
+    const double overlap = shown_overlap(o, r);
+    return json_pack(
+        "{s:s, s:s, s:I, s:i, s:s, s:s, s:s, s:f, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f,"
+        " s:f, s:s, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:s}",
+        "type", "overlap", "operation", plan->call.operation, "bytes", (json_int_t)plan->call.bytes,
+        "processes", processes, "method", ictus_overlap_method_names[plan->method], "strategy",
+        ictus_progress_names[plan->progress], "kernel", ictus_kernel_names[plan->kernel], "factor",
+        plan->factor, "interval_bytes", (json_int_t)plan->interval, "tests", (json_int_t)r->tests,
+        "blocking_s", r->blocking_s, "compute_s", r->compute_s, "init_s", r->init_s, "test_s",
+        r->test_s, "wait_s", r->wait_s, "overhead_s", r->overhead_s, "total_s", r->total_s,
+        "overlap", overlap, "overlap_percent", 100.0 * overlap, "formula",
+        formula_texts[o->formula], "overlap_h08", r->h08, "overlap_osu", r->osu, "overlap_imb",
+        r->imb, "work_error", r->work_error, "unseen_s", r->unseen_s, "n", (json_int_t)r->n,
+        "invalid", (json_int_t)r->invalid, "note", note_of(r));
+}
+
+static struct ictus_overlap_plan plan_of(const struct study *s, const char *operation,
+                                         uint64_t bytes)
+{
+    const struct overlap_options *o = s->options;
+    return (struct ictus_overlap_plan){
+        .size = sizeof(struct ictus_overlap_plan),
+        .call = {.size = sizeof(struct ictus_bench_plan),
+                 .operation = operation,
+                 .bytes = bytes,
+                 .datatype = o->datatype,
+                 .root = (int)o->root,
+                 .repetitions = o->repetitions,
+                 .warmup = o->warmup,
+                 .max_time_s = o->max_time_s},
+        .method = (enum ictus_overlap_method)o->method,
+        .kernel = (enum ictus_kernel)o->kernel,
+        .factor = o->factor,
+    };
+}
+
+/* Failures of one operation that say nothing about the others. */
+static bool may_go_on(const struct study *s, const struct ictus_overlap_plan *plan, int err)
+{
+    struct ictus_operation_info info = {0};
+    (void)ictus_operation_find(NULL, plan->call.operation, &info, NULL);
+    return err == ICTUS_ERR_SAMPLES || err == ICTUS_ERR_CORRUPT ||
+           (err == ICTUS_ERR_UNSUPPORTED && info.persistent && strcmp(s->options->ops, "all") == 0);
+}
+
+/* One measurement; *object is the caller's, NULL where nothing came and on all ranks but 0. */
+static int run_one(struct study *s, struct ictus_bench *bench,
+                   const struct ictus_overlap_plan *plan, int processes, json_t **object,
+                   struct ictus_why *why)
+{
+    struct ictus_overlap_result result = {0};
+    int err = bench ? ictus_overlap_run(bench, plan, &result, why) : ICTUS_OK;
+    group_rest();
+    if (!err && command_rank() == 0) {
+        *object = describe(s, plan, processes, &result);
+        err = *object ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    }
+    err = results_agree(err, why);
+    if (may_go_on(s, plan, err)) {
+        s->left_out++;
+        if (command_rank() == 0) {
+            progress_hide(&s->progress);
+            (void)fprintf(stderr, "ictus overlap: left out: %s\n", why->text);
+        }
+        return ICTUS_OK;
+    }
+    return err;
+}
+
+static int put(struct study *s, json_t *object, struct ictus_why *why)
+{
+    int err = ICTUS_OK;
+    if (object) {
+        progress_hide(&s->progress);
+        err = ictus_output_put(s->out, object);
+    }
+    return results_agree(err, why);
+}
+
+static double overhead_of(const json_t *object)
+{
+    return json_real_value(json_object_get(object, "overhead_s"));
+}
+
+/* Tests at every interval; the one with the least overhead is marked. */
+static int run_tests(struct study *s, struct ictus_bench *bench, struct ictus_overlap_plan plan,
+                     int processes, struct ictus_why *why)
+{
+    json_t *objects[INTERVALS_MAX] = {NULL};
+    json_t *best = NULL;
+    int err = ICTUS_OK;
+    for (size_t i = 0; i < s->interval_count && !err; i++) {
+        plan.interval = s->intervals[i];
+        err = run_one(s, bench, &plan, processes, &objects[i], why);
+        if (objects[i] && (!best || overhead_of(objects[i]) < overhead_of(best))) {
+            best = objects[i];
+        }
+    }
+    if (best && s->interval_count > 1) {
+        (void)json_object_set_new(best, "note", json_string("best interval"));
+    }
+    for (size_t i = 0; i < s->interval_count && !err; i++) {
+        err = put(s, objects[i], why);
+    }
+    return err;
+}
+
+static int run_size(struct study *s, struct ictus_bench *bench, int processes,
+                    const char *operation, uint64_t bytes, struct ictus_why *why)
+{
+    int err = ICTUS_OK;
+    for (int p = 0; p < ICTUS_PROGRESSES && !err; p++) {
+        struct ictus_overlap_plan plan = plan_of(s, operation, bytes);
+        json_t *object = NULL;
+        plan.progress = (enum ictus_progress)p;
+        if (!s->wanted[p]) {
+            continue;
+        }
+        if (p == ICTUS_PROGRESS_TESTS) {
+            err = run_tests(s, bench, plan, processes, why);
+            continue;
+        }
+        err = run_one(s, bench, &plan, processes, &object, why);
+        if (!err) {
+            err = put(s, object, why);
+        }
+    }
+    return err;
+}
+
+static int run_group(struct study *s, int processes, double *done, struct ictus_why *why)
+{
+    struct ictus_bench *bench = NULL;
+    MPI_Comm comm = MPI_COMM_NULL;
+    group_split(processes, (enum placement)s->options->placement, &comm);
+    int err = ICTUS_OK;
+    if (comm != MPI_COMM_NULL) {
+        err = ictus_bench_create(comm, "harmonize", s->clock[0] ? s->clock : NULL, &bench, why);
+    }
+    err = results_agree(err, why);
+    for (int op = 0; op < s->op_count && !err; op++) {
+        for (size_t i = 0; i < s->size_count && !err && !interrupt_came(); i++) {
+            progress_step(&s->progress, (*done)++, s->ops[op].name);
+            if (s->ops[op].has_data || i == 0) {
+                const uint64_t bytes = s->ops[op].has_data ? s->sizes[i] : 0;
+                err = run_size(s, bench, processes, s->ops[op].name, bytes, why);
+            }
+        }
+    }
+    ictus_bench_free(bench);
+    if (comm != MPI_COMM_NULL) {
+        MPI_Comm_free(&comm);
+    }
+    return err;
+}
+
+static int run_study(struct study *s, struct ictus_why *why)
+{
+    const struct header_facts facts = {
+        .command = "overlap",
+        .rows = options,
+        .options = s->options,
+        .clock = s->options->clock,
+        .sync = s->options->sync,
+    };
+    double done = 0.0;
+    int err = results_open(s->options->format, columns, s->options->file, header_create(&facts),
+                           &s->out, why);
+    if (err) {
+        return err;
+    }
+    if (command_rank() == 0 && s->options->format == ICTUS_FORMAT_TEXT) {
+        printf("# overlap = %s\n", formula_texts[s->options->formula]);
+    }
+    progress_start(&s->progress, "measurements",
+                   (double)s->count_count * s->op_count * (double)s->size_count);
+    for (int i = 0; i < s->count_count && !err; i++) {
+        err = run_group(s, s->counts[i], &done, why);
+    }
+    progress_hide(&s->progress);
+    return results_close(s->out, s->options->file, err, why);
+}
+
+static int overlap_run(const void *given, int word_count, char **words)
+{
+    struct study *s = calloc(1, sizeof(*s));
+    struct ictus_why why = {""};
+    if (!s) {
+        return command_fail("overlap", ICTUS_ERR_NOMEM, NULL);
+    }
+    s->options = given;
+    interrupt_watch();
+    int err = word_count > 0
+                  ? ictus_because(&why, ICTUS_ERR_SPEC, "unexpected argument '%.80s'", words[0])
+                  : read_study(s, &why);
+    if (!err) {
+        err = run_study(s, &why);
+    }
+    const int left_out = s->left_out;
+    free(s->sizes);
+    free(s->intervals);
+    free(s);
+    return interrupt_end("overlap", err, &why, left_out ? EXIT_BELOW : EXIT_OK);
+}
+
+const struct command command_overlap = {
+    .name = "overlap",
+    .summary = "what nonblocking operations cost the CPU, and how they progress",
+    .arguments = "",
+    .details = "  mpirun -n 2 ictus overlap --ops=iallreduce --sizes=1K..1M*4 -g none,tests",
+    .options = options,
+    .flags = NEEDS_MPI | ASKS_PROGRESS,
+    .options_size = sizeof(struct overlap_options),
+    .run = overlap_run,
+};

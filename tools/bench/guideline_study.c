@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reading the lists of a study of guidelines. */
+#include "bench/guideline_study.h"
+
+#include "main/command.h"
+#include "main/sizes.h"
+
+#include <ictus/text.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const guideline_kinds[] = {"mockup", "split", "monotony", NULL};
+
+enum { LIST_BYTES = 4096 };
+
+static int read_kinds(struct guideline_study *study, struct ictus_why *why)
+{
+    char copy[LIST_BYTES];
+    char *rest = NULL;
+    bool any = false;
+    const bool all = strcmp(study->options->kinds, "all") == 0;
+    (void)snprintf(copy, sizeof(copy), "%s", all ? "mockup,split,monotony" : study->options->kinds);
+    for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        int i = 0;
+        while (guideline_kinds[i] && strcmp(guideline_kinds[i], word) != 0) {
+            i++;
+        }
+        if (!guideline_kinds[i]) {
+            return ictus_unknown(why, "kind of guideline", word, guideline_kinds);
+        }
+        study->kinds[i] = true;
+        any = true;
+    }
+    return any ? ICTUS_OK : ictus_because(why, ICTUS_ERR_SPEC, "--kinds: names no kind");
+}
+
+static bool is_wanted(const struct guideline_study *study, const struct ictus_operation_info *rival)
+{
+    return study->kinds[rival->pieces ? KIND_SPLIT : KIND_MOCKUP];
+}
+
+/* An operation and those of its mock-ups that are of a wanted kind. */
+static int add_operation(struct guideline_study *study, const struct ictus_operation_info *info,
+                         struct ictus_why *why)
+{
+    struct ictus_operation_info rival;
+    if (study->operation_count == GUIDELINE_OPS_MAX) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "--ops: at most %d operations",
+                             GUIDELINE_OPS_MAX);
+    }
+    struct guideline_operation *op = &study->operations[study->operation_count++];
+    op->rivals[op->rival_count++] = *info;
+    for (int i = 0; op->rival_count < GUIDELINE_RIVALS_MAX && !ictus_operation(NULL, i, &rival);
+         i++) {
+        if (rival.mocks && strcmp(rival.mocks, info->name) == 0 && is_wanted(study, &rival)) {
+            op->rivals[op->rival_count++] = rival;
+        }
+    }
+    return ICTUS_OK;
+}
+
+static bool has_mockup(const char *name)
+{
+    struct ictus_operation_info info;
+    bool found = false;
+    for (int i = 0; !found && !ictus_operation(NULL, i, &info); i++) {
+        found = info.mocks && strcmp(info.mocks, name) == 0;
+    }
+    return found;
+}
+
+static int read_ops(struct guideline_study *study, struct ictus_why *why)
+{
+    char copy[LIST_BYTES];
+    char *rest = NULL;
+    struct ictus_operation_info info;
+    int err = ICTUS_OK;
+    if (strcmp(study->options->ops, "all") == 0) {
+        for (int i = 0; !err && !ictus_operation(NULL, i, &info); i++) {
+            if (has_mockup(info.name)) {
+                err = add_operation(study, &info, why);
+            }
+        }
+        return err;
+    }
+    if (snprintf(copy, sizeof(copy), "%s", study->options->ops) >= LIST_BYTES) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "--ops: the list is too long");
+    }
+    for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
+        err = ictus_operation_find(NULL, word, &info, why);
+        if (!err && (info.mocks || !info.has_data)) {
+            err = ictus_because(why, ICTUS_ERR_SPEC, "--ops: there is no guideline for '%.60s'",
+                                word);
+        }
+        err = err ? err : add_operation(study, &info, why);
+    }
+    return err || study->operation_count
+               ? err
+               : ictus_because(why, ICTUS_ERR_SPEC, "--ops: names no operation");
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a;
+    const uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int read_sizes(struct guideline_study *study, struct ictus_why *why)
+{
+    const int err = sizes_read(study->options->sizes, &study->sizes, &study->size_count, why);
+    if (err) {
+        return err;
+    }
+    size_t kept = 0;
+    qsort(study->sizes, study->size_count, sizeof(*study->sizes), by_size);
+    for (size_t i = 0; i < study->size_count; i++) {
+        if (kept == 0 || study->sizes[i] != study->sizes[kept - 1]) {
+            study->sizes[kept++] = study->sizes[i];
+        }
+    }
+    study->size_count = kept;
+    return ICTUS_OK;
+}
+
+/* How many guidelines there are to test: what p is corrected for. */
+static size_t count_comparisons(const struct guideline_study *study)
+{
+    size_t count = 0;
+    for (int i = 0; i < study->operation_count; i++) {
+        count += (size_t)(study->operations[i].rival_count - 1) * study->size_count;
+        count += study->kinds[KIND_MONOTONY] ? study->size_count - 1 : 0;
+    }
+    return count;
+}
+
+static int check_rest(struct guideline_study *study, struct ictus_why *why)
+{
+    const struct guideline_options *o = study->options;
+    const size_t comparisons = count_comparisons(study);
+    const struct ictus_bench_plan plan = {.size = sizeof(plan),
+                                          .operation = study->operations[0].rivals[0].name,
+                                          .bytes = study->sizes[0],
+                                          .datatype = o->datatype,
+                                          .reduce = o->reduce,
+                                          .repetitions = 1};
+    int err = ictus_scheme_check(o->scheme, why);
+    err = err ? err : ictus_bench_check_plan(&plan, why);
+    if (!err && o->root >= command_size()) {
+        err = ictus_because(why, ICTUS_ERR_SPEC, "--root=%lld: there are ranks 0 to %d",
+                            (long long)o->root, command_size() - 1);
+    }
+    if (!err && o->rounds > o->repetitions) {
+        err = ictus_because(why, ICTUS_ERR_SPEC, "--rounds=%lld: more than --repetitions",
+                            (long long)o->rounds);
+    }
+    if (!err && comparisons == 0) {
+        err = ictus_because(why, ICTUS_ERR_SPEC,
+                            "nothing to compare: monotony wants two sizes, other kinds are not of "
+                            "these operations");
+    }
+    study->limits = (struct guideline_limits){o->tolerance, o->significance, (double)comparisons};
+    study->reduction = o->reduction > 0 ? (enum ictus_reduction)(o->reduction - 1)
+                                        : ictus_scheme_reduction(o->scheme);
+    return err;
+}
+
+static int allocate(struct guideline_study *study)
+{
+    const size_t cells = GUIDELINE_RIVALS_MAX * study->size_count;
+    study->series = calloc(cells, sizeof(*study->series));
+    study->unfit = calloc(cells, sizeof(*study->unfit));
+    return study->series && study->unfit ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
+int guideline_study_read(struct guideline_study *study, struct ictus_why *why)
+{
+    study->operations = calloc(GUIDELINE_OPS_MAX, sizeof(*study->operations));
+    int err = study->operations ? read_kinds(study, why) : ICTUS_ERR_NOMEM;
+    err = err ? err : read_ops(study, why);
+    err = err ? err : read_sizes(study, why);
+    err = err ? err : check_rest(study, why);
+    (void)snprintf(study->clock, sizeof(study->clock), "%s%s%s", study->options->sync,
+                   study->options->clock[0] ? "@" : "", study->options->clock);
+    return err ? err : allocate(study);
+}
+
+void guideline_study_fini(struct guideline_study *study)
+{
+    for (size_t i = 0; study->series && i < GUIDELINE_RIVALS_MAX * study->size_count; i++) {
+        guideline_series_fini(&study->series[i]);
+    }
+    ictus_bench_free(study->bench);
+    free(study->series);
+    free(study->unfit);
+    free(study->operations);
+    free(study->sizes);
+}

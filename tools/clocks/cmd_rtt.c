@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ictus rtt: the distribution of round trips, and how many exchanges a good minimum needs (H08 2.2,
+ * 3.1, figures 4 and 6). */
+#include "clocks/clock_study.h"
+#include "clocks/rtt_describe.h"
+#include "main/command.h"
+#include "main/interrupt.h"
+#include "main/meet.h"
+#include "main/progress.h"
+#include "main/results.h"
+
+#include <ictus/result.h>
+#include <ictus/study.h>
+#include <ictus/text.h>
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct rtt_options {
+    const char *clock;
+    const char *pairs;
+    int64_t exchanges;
+    int64_t warmup;
+    int64_t bins;
+    bool raw;
+    int format;
+    const char *file;
+};
+
+#define AT(member) offsetof(struct rtt_options, member)
+
+static const struct option_row options[] = {
+    {"clock", 'c', OPTION_TEXT, AT(clock), NULL, 0, 0, NULL, "SRC",
+     "time source, see ictus clocks"},
+    {"pairs", 'p', OPTION_TEXT, AT(pairs), "from0", 0, 0, NULL, "LIST",
+     "0-1,2-3 or from0, neighbours, all"},
+    {"exchanges", 'n', OPTION_INT, AT(exchanges), "10000", 10, 1e7, NULL, "N", "of each pair"},
+    {"warmup", 0, OPTION_INT, AT(warmup), "200", 0, 1e6, NULL, "N",
+     "exchanges before, not counted"},
+    {"bins", 0, OPTION_INT, AT(bins), "200", 2, 10000, NULL, "N",
+     "of the histogram, the last one holds the tail"},
+    {"raw", 0, OPTION_FLAG, AT(raw), NULL, 0, 0, NULL, NULL,
+     "keep every round trip in the result file"},
+    {"format", 'f', OPTION_CHOICE, AT(format), "text", 0, 0, results_formats, "FORMAT",
+     "of standard output: text, csv, json"},
+    {"output", 'o', OPTION_TEXT, AT(file), NULL, 0, 0, NULL, "FILE",
+     "write a result file, whatever the format"},
+    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
+
+static const struct ictus_column columns[] = {{"from", "from", ICTUS_COLUMN_COUNT},
+                                              {"to", "to", ICTUS_COLUMN_COUNT},
+                                              {"n", "n", ICTUS_COLUMN_COUNT},
+                                              {"min_s", "min us", ICTUS_COLUMN_SECONDS},
+                                              {"median_s", "median us", ICTUS_COLUMN_SECONDS},
+                                              {"mean_s", "mean us", ICTUS_COLUMN_SECONDS},
+                                              {"p90_s", "p90 us", ICTUS_COLUMN_SECONDS},
+                                              {"p99_s", "p99 us", ICTUS_COLUMN_SECONDS},
+                                              {"max_s", "max us", ICTUS_COLUMN_SECONDS},
+                                              {NULL, NULL, ICTUS_COLUMN_TEXT}};
+
+enum {
+    DRAWN_MAX = 3, /* pairs whose histogram the terminal shows */
+    TAG_RTT = 7
+};
+
+struct pair {
+    int from;
+    int to;
+};
+
+struct pairs {
+    struct pair *list;
+    size_t count;
+    size_t room;
+};
+
+static int add(struct pairs *pairs, int from, int to)
+{
+    if (pairs->count == pairs->room) {
+        const size_t room = pairs->room ? 2 * pairs->room : 16;
+        struct pair *list = realloc(pairs->list, room * sizeof(*list));
+        if (!list) {
+            return ICTUS_ERR_NOMEM;
+        }
+        pairs->list = list;
+        pairs->room = room;
+    }
+    pairs->list[pairs->count++] = (struct pair){from, to};
+    return ICTUS_OK;
+}
+
+/* One "from-to". */
+static int read_pair(const char *word, struct pair *pair, struct ictus_why *why)
+{
+    char first[32];
+    int64_t from = -1;
+    int64_t to = -1;
+    const size_t length = strcspn(word, "-");
+    const int size = command_size();
+    bool good = length < sizeof(first) && word[length] == '-';
+    if (good) {
+        (void)snprintf(first, sizeof(first), "%.*s", (int)length, word);
+        good = !ictus_parse_int(first, &from) && !ictus_parse_int(word + length + 1, &to);
+    }
+    if (!good || from < 0 || to < 0 || from >= size || to >= size || from == to) {
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "--pairs: '%.40s' is no pair of two different ranks below %d, such as "
+                             "0-1; or all, neighbours, from0",
+                             word, size);
+    }
+    *pair = (struct pair){(int)from, (int)to};
+    return ICTUS_OK;
+}
+
+static int read_listed(const char *text, struct pairs *pairs, struct ictus_why *why)
+{
+    char word[64];
+    int err = ICTUS_OK;
+    for (const char *rest = text; !err;) {
+        struct pair pair = {0, 0};
+        const size_t length = strcspn(rest, ",");
+        (void)snprintf(word, sizeof(word), "%.*s", (int)(length < 63 ? length : 63), rest);
+        err = read_pair(word, &pair, why);
+        err = err ? err : add(pairs, pair.from, pair.to);
+        if (!rest[length]) {
+            break;
+        }
+        rest += length + 1;
+    }
+    return err;
+}
+
+static int read_pairs(const char *text, struct pairs *pairs, struct ictus_why *why)
+{
+    const int size = command_size();
+    int err = ICTUS_OK;
+    if (size < 2) {
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "a round trip needs two processes: mpirun -n 2 ictus rtt");
+    }
+    if (strcmp(text, "from0") == 0) {
+        for (int i = 1; i < size && !err; i++) {
+            err = add(pairs, 0, i);
+        }
+    } else if (strcmp(text, "neighbours") == 0) {
+        for (int i = 0; i + 1 < size && !err; i++) {
+            err = add(pairs, i, i + 1);
+        }
+    } else if (strcmp(text, "all") == 0) {
+        for (int i = 0; i < size * size && !err; i++) {
+            err = i / size < i % size ? add(pairs, i / size, i % size) : ICTUS_OK;
+        }
+    } else {
+        err = read_listed(text, pairs, why);
+    }
+    return err;
+}
+
+/* Collective: measure one pair; rank 0 gets the round trips. Returns the same error on all. */
+static int measure(struct ictus_study *study, struct pair pair, const struct rtt_options *o,
+                   double *rtt_ns)
+{
+    const int rank = command_rank();
+    const int n = (int)o->exchanges;
+    int err = ICTUS_OK;
+    meet_all();
+    if (o->warmup > 0) {
+        /* In slices, so that the buffer is large enough whatever was asked. */
+        for (int64_t left = o->warmup; left > 0 && !err; left -= o->exchanges) {
+            err = ictus_study_rtt(study, pair.from, pair.to,
+                                  (size_t)(left < o->exchanges ? left : o->exchanges), rtt_ns);
+        }
+    }
+    const int measured = ictus_study_rtt(study, pair.from, pair.to, (size_t)n, rtt_ns);
+    err = err ? err : measured;
+    meet_all();
+    if (pair.from != 0 && rank == pair.from) {
+        MPI_Send(rtt_ns, n, MPI_DOUBLE, 0, TAG_RTT, MPI_COMM_WORLD);
+    } else if (pair.from != 0 && rank == 0) {
+        MPI_Recv(rtt_ns, n, MPI_DOUBLE, pair.from, TAG_RTT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &err, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    return err;
+}
+
+static int measure_all(struct ictus_study *study, const struct pairs *pairs,
+                       const struct rtt_options *o, struct ictus_output *out, const char *clock,
+                       struct ictus_why *why)
+{
+    struct progress progress;
+    double *rtt_ns = calloc((size_t)o->exchanges, sizeof(*rtt_ns));
+    int enough = rtt_ns != NULL;
+    MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (!enough) {
+        free(rtt_ns);
+        return ICTUS_ERR_NOMEM;
+    }
+    const struct rtt_picture picture = {.clock = clock,
+                                        .bins = (size_t)o->bins,
+                                        .raw = o->raw,
+                                        .text = o->format == ICTUS_FORMAT_TEXT &&
+                                                pairs->count <= DRAWN_MAX};
+    int err = ICTUS_OK;
+    progress_start(&progress, "pairs", (double)pairs->count);
+    for (size_t i = 0; i < pairs->count && !err; i++) {
+        if (interrupt_came()) {
+            err = ICTUS_ERR_TIMEOUT;
+            break;
+        }
+        progress_step(&progress, (double)i, NULL);
+        err = measure(study, pairs->list[i], o, rtt_ns);
+        if (err == ICTUS_ERR_CLOCK) {
+            err = ictus_because(why, err, "clock '%.80s' ran backwards during an exchange", clock);
+        }
+        if (!err && command_rank() == 0) {
+            progress_hide(&progress);
+            err = rtt_describe(out, &picture, pairs->list[i].from, pairs->list[i].to, rtt_ns,
+                               (size_t)o->exchanges);
+        }
+        err = results_agree(err, why);
+    }
+    progress_hide(&progress);
+    free(rtt_ns);
+    return err;
+}
+
+static int run_study(const struct rtt_options *o, const struct pairs *pairs, struct ictus_why *why)
+{
+    struct clock_study s;
+    const struct header_facts facts = {.command = "rtt", .rows = options, .options = o};
+    int err = clock_study_open(&s, o->clock, facts, o->format, columns, o->file, why);
+    if (!err) {
+        err = measure_all(s.study, pairs, o, s.out, s.clock, why);
+    }
+    return clock_study_close(&s, err, why);
+}
+
+static int run(const void *given, int word_count, char **words)
+{
+    const struct rtt_options *o = given;
+    struct pairs pairs = {NULL, 0, 0};
+    struct ictus_why why = {""};
+    int err = ICTUS_OK;
+    if (word_count > 0) {
+        err = ictus_because(&why, ICTUS_ERR_SPEC, "what is '%.80s'? name pairs by --pairs=0-1",
+                            words[0]);
+    } else {
+        err = read_pairs(o->pairs, &pairs, &why);
+    }
+    if (!err) {
+        err = run_study(o, &pairs, &why);
+    }
+    free(pairs.list);
+    if (err == ICTUS_ERR_TIMEOUT) {
+        return EXIT_INTERRUPTED;
+    }
+    return err ? command_fail("rtt", err, &why) : EXIT_OK;
+}
+
+const struct command command_rtt = {
+    .name = "rtt",
+    .summary = "round trips between processes, and how many a good minimum needs",
+    .arguments = "",
+    .details = "mpirun -n 2 ictus rtt --exchanges=50000\n"
+               "An exchange is an 8-byte message and its answer. Pairs are measured one by one.",
+    .options = options,
+    .flags = NEEDS_MPI,
+    .options_size = sizeof(struct rtt_options),
+    .run = run,
+};

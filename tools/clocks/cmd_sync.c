@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ictus sync: how accurate, how long it stays so, and how costly each algorithm is here. */
+#include "clocks/sync_experiment.h"
+#include "clocks/sync_summary.h"
+#include "main/command.h"
+#include "main/header.h"
+#include "main/interrupt.h"
+#include "main/meet.h"
+#include "main/progress.h"
+#include "main/results.h"
+#include "main/spec_list.h"
+
+#include <ictus/result.h>
+#include <ictus/study.h>
+#include <ictus/text.h>
+
+#include <jansson.h>
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(ICTUS_SIMGRID)
+#define WARMUP "0"               /* connections cost nothing there, and large runs much */
+#define CHECKED_ON MPI_COMM_SELF /* simulated processes find alike whether a clock is good */
+#else
+#define WARMUP "1"
+#define CHECKED_ON MPI_COMM_WORLD
+#endif
+
+struct sync_options {
+    const char *sync;
+    const char *clock;
+    const char *waits;
+    int64_t repetitions;
+    const char *processes;
+    double sample;
+    int64_t exchanges;
+    int64_t warmup;
+    int64_t seed;
+    bool reseed;
+    bool raw;
+    bool list;
+    int format;
+    const char *file;
+};
+
+#define AT(member) offsetof(struct sync_options, member)
+
+static const struct option_row options[] = {
+    {"sync", 's', OPTION_TEXT, AT(sync), NULL, 0, 0, NULL, "SPEC[,SPEC...]",
+     "algorithms, see --list"},
+    {"clock", 'c', OPTION_TEXT, AT(clock), NULL, 0, 0, NULL, "SRC",
+     "time source, see ictus clocks"},
+    {"wait", 'w', OPTION_TEXT, AT(waits), "0,5", 0, 0, NULL, "TIME[,TIME...]",
+     "judge so long after the sync"},
+    {"repetitions", 'n', OPTION_INT, AT(repetitions), "5", 1, 1e6, NULL, "N",
+     "synchronisations of each algorithm"},
+    {"processes", 'p', OPTION_TEXT, AT(processes), NULL, 0, 0, NULL, "N[,N...]",
+     "of the first N ranks, for each N; all"},
+    {"sample", 0, OPTION_RATIO, AT(sample), "100%", 1e-6, 1, NULL, "RATIO",
+     "judge this share of the processes"},
+    {"exchanges", 0, OPTION_INT, AT(exchanges), "100", 1, 1e6, NULL, "N",
+     "of a judgement, where the truth is unknown"},
+    {"warmup", 0, OPTION_INT, AT(warmup), WARMUP, 0, 1000, NULL, "N",
+     "syncs of each before, not counted"},
+    {"seed", 0, OPTION_INT, AT(seed), "1", 0, 9e18, NULL, "N", "of order and sample"},
+    {"reseed", 0, OPTION_FLAG, AT(reseed), NULL, 0, 0, NULL, NULL,
+     "new simulated clocks in each repetition"},
+    {"raw", 0, OPTION_FLAG, AT(raw), NULL, 0, 0, NULL, NULL,
+     "keep every process's error in the result file"},
+    {"list", 'l', OPTION_FLAG, AT(list), NULL, 0, 0, NULL, NULL,
+     "list the algorithms and their parameters"},
+    {"format", 'f', OPTION_CHOICE, AT(format), "text", 0, 0, results_formats, "FORMAT",
+     "of standard output: text, csv, json"},
+    {"output", 'o', OPTION_TEXT, AT(file), NULL, 0, 0, NULL, "FILE",
+     "write a result file, whatever the format"},
+    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
+
+/* Everything that is decided before anything is measured. */
+struct plan {
+    const struct sync_options *options;
+    struct spec_list syncs;
+    char clock[SPEC_ITEM_MAX];
+    double *waits;
+    size_t wait_count;
+    double *processes; /* whole numbers */
+    MPI_Comm *comms;   /* of each count; MPI_COMM_NULL where this rank is not in it */
+    size_t process_count;
+    struct ictus_output *out;     /* rank 0 */
+    struct sync_summary *summary; /* rank 0, text */
+    struct sync_quality *qualities;
+    int64_t done; /* experiments */
+};
+
+static void print_algorithms(void)
+{
+    struct ictus_entry entry;
+    struct ictus_parameter p;
+    for (size_t i = 0; ictus_sync_entry(i, &entry) == ICTUS_OK; i++) {
+        printf("%s: %s\n", entry.name, entry.summary);
+        for (size_t k = 0; ictus_sync_parameter(i, k, &p) == ICTUS_OK; k++) {
+            printf("    %s=%s  %s", p.name, p.fallback, p.help);
+            for (size_t c = 0; p.choices && p.choices[c]; c++) {
+                printf("%s%s", c ? ", " : ": ", p.choices[c]);
+            }
+            printf("\n");
+        }
+    }
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int read_processes(struct plan *plan, struct ictus_why *why)
+{
+    const char *text = plan->options->processes;
+    if (!text) {
+        plan->processes = calloc(1, sizeof(*plan->processes));
+        plan->process_count = 1;
+        if (plan->processes) {
+            plan->processes[0] = command_size();
+        }
+        return plan->processes ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    }
+    const int err = number_list_read("processes", text, ictus_parse_real, 1, command_size(),
+                                     &plan->processes, &plan->process_count, why);
+    for (size_t i = 0; !err && i < plan->process_count; i++) {
+        if (plan->processes[i] != floor(plan->processes[i])) {
+            return ictus_because(why, ICTUS_ERR_SPEC, "--processes=%.80s: must be whole numbers",
+                                 text);
+        }
+    }
+    return err;
+}
+
+/* Put source and algorithm into one text; a repetition may have simulated clocks of its own. */
+static void clock_spec(const struct plan *plan, size_t sync, int64_t repetition, char *text,
+                       size_t size)
+{
+    const struct sync_options *o = plan->options;
+    const bool fresh = o->reseed && strncmp(plan->clock, "sim", 3) == 0;
+    (void)snprintf(text, size, "%s@%s", plan->syncs.items[sync].text, plan->clock);
+    if (fresh) {
+        const size_t length = strlen(text);
+        (void)snprintf(text + length, size - length, "%sseed=%lld",
+                       strchr(plan->clock, ':') ? "," : ":",
+                       (long long)o->seed + (long long)repetition);
+    }
+}
+
+static int check_reseed(const struct plan *plan, struct ictus_why *why)
+{
+    if (!plan->options->reseed) {
+        return ICTUS_OK;
+    }
+    if (strncmp(plan->clock, "sim", 3) != 0 || strstr(plan->clock, "seed=")) {
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "--reseed wants a simulated clock without a seed of its own, not "
+                             "'%.80s'",
+                             plan->clock);
+    }
+    return ICTUS_OK;
+}
+
+static int read_clock(struct plan *plan, struct ictus_why *why)
+{
+    const struct sync_options *o = plan->options;
+    char usual[SPEC_ITEM_MAX];
+    int err =
+        ictus_clock_default(NULL, usual, sizeof(usual), plan->clock, sizeof(plan->clock), why);
+    if (!err && o->clock) {
+        if (strlen(o->clock) >= sizeof(plan->clock)) {
+            return ictus_because(why, ICTUS_ERR_SPEC, "--clock: too long");
+        }
+        (void)snprintf(plan->clock, sizeof(plan->clock), "%s", o->clock);
+    }
+    if (!err) {
+        err = o->sync ? spec_list_read(&plan->syncs, "sync", o->sync, why)
+                      : spec_list_add(&plan->syncs, usual, why);
+    }
+    for (size_t i = 0; !err && i < plan->syncs.count; i++) {
+        err = ictus_sync_check(plan->syncs.items[i].text, why);
+    }
+    return err ? err : check_reseed(plan, why);
+}
+
+static int read_plan(struct plan *plan, struct ictus_why *why)
+{
+    const struct sync_options *o = plan->options;
+    struct ictus_study *study = NULL;
+    int err = read_clock(plan, why);
+    if (!err) {
+        err = number_list_read("wait", o->waits, ictus_parse_seconds, 0, 1e6, &plan->waits,
+                               &plan->wait_count, why);
+    }
+    if (!err) {
+        err = read_processes(plan, why);
+    }
+    if (!err) {
+        qsort(plan->waits, plan->wait_count, sizeof(*plan->waits), compare_doubles);
+        plan->qualities = calloc(plan->wait_count, sizeof(*plan->qualities));
+        err = plan->qualities ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    }
+    if (!err) {
+        err = ictus_study_create(CHECKED_ON, plan->clock, &study, why);
+        ictus_study_free(study);
+    }
+    return err;
+}
+
+/* One communicator a count; the world itself needs none of its own. */
+static int make_comms(struct plan *plan)
+{
+    plan->comms = calloc(plan->process_count, sizeof(*plan->comms));
+    if (!plan->comms) {
+        return ICTUS_ERR_NOMEM;
+    }
+    MPI_Group world;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    for (size_t i = 0; i < plan->process_count; i++) {
+        const int n = (int)plan->processes[i];
+        int range[1][3] = {{0, n - 1, 1}};
+        plan->comms[i] = n == command_size() ? MPI_COMM_WORLD : MPI_COMM_NULL;
+        if (n < command_size() && command_rank() < n) {
+            MPI_Group first;
+            MPI_Group_range_incl(world, 1, range, &first);
+            MPI_Comm_create_group(MPI_COMM_WORLD, first, (int)i, &plan->comms[i]);
+            MPI_Group_free(&first);
+        }
+    }
+    MPI_Group_free(&world);
+    return ICTUS_OK;
+}
+
+static void free_plan(struct plan *plan)
+{
+    for (size_t i = 0; plan->comms && i < plan->process_count; i++) {
+        if (plan->comms[i] != MPI_COMM_NULL && plan->comms[i] != MPI_COMM_WORLD) {
+            MPI_Comm_free(&plan->comms[i]);
+        }
+    }
+    spec_list_free(&plan->syncs);
+    sync_summary_free(plan->summary);
+    free(plan->comms);
+    free(plan->waits);
+    free(plan->processes);
+    free(plan->qualities);
+}
+
+/* One cell of the table: an algorithm on so many processes. */
+struct experiment {
+    size_t processes;
+    size_t sync;
+};
+
+static json_t *describe(const struct plan *plan, const struct experiment *e, int64_t repetition,
+                        const struct sync_cost *cost, const struct sync_quality *q)
+{
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:I, s:I}", "type", "sync", "sync",
+                  plan->syncs.items[e->sync].text, "clock", plan->clock, "processes",
+                  (int)plan->processes[e->processes], "repetition", (json_int_t)repetition,
+                  "wait_s", q->wait_s, "duration_s", cost->duration_s, "exchanges",
+                  (json_int_t)cost->exchanges, "messages", (json_int_t)cost->messages);
+    json_object_set_new(object, "max_error_ns", ictus_result_real(q->max_error_ns));
+    json_object_set_new(object, "rms_error_ns", ictus_result_real(q->rms_error_ns));
+    json_object_set_new(object, "truth", json_boolean(cost->truth));
+    json_object_set_new(object, "max_sigma_ns", ictus_result_real(q->max_sigma_ns));
+    json_object_set_new(object, "max_bound_ns", ictus_result_real(q->max_bound_ns));
+    json_object_set_new(object, "checked", json_integer(q->checked));
+    json_object_set_new(object, "judgement_ns", ictus_result_real(q->half_width_ns));
+    if (cost->truth) {
+        json_object_set_new(object, "covered", ictus_result_real(q->covered));
+    }
+    json_object_set_new(object, "order", json_integer((json_int_t)plan->done));
+    json_object_set_new(object, "seed", json_integer((json_int_t)plan->options->seed));
+    if (q->errors_ns) {
+        json_t *raw = json_array();
+        for (int i = 0; i < (int)plan->processes[e->processes]; i++) {
+            json_array_append_new(raw, ictus_result_real(q->errors_ns[i]));
+        }
+        json_object_set_new(object, "raw_errors_ns", raw);
+    }
+    return object;
+}
+
+/* Rank 0: write what one experiment found. */
+static int report(struct plan *plan, const struct experiment *e, int64_t repetition,
+                  const struct sync_cost *cost, size_t judged)
+{
+    int err = ICTUS_OK;
+    for (size_t i = 0; i < judged; i++) {
+        struct sync_quality *q = &plan->qualities[i];
+        const size_t cell = (e->processes * plan->syncs.count + e->sync) * plan->wait_count + i;
+        json_t *object = describe(plan, e, repetition, cost, q);
+        if (plan->summary) {
+            sync_summary_add(plan->summary, cell, cost, q);
+        }
+        const int put = plan->summary ? ictus_output_keep(plan->out, object)
+                                      : ictus_output_put(plan->out, object);
+        err = err ? err : put;
+        free(q->errors_ns);
+        q->errors_ns = NULL;
+    }
+    return err;
+}
+
+/* Collective over the job. A negative repetition warms up: nothing is reported. */
+static int run_one(struct plan *plan, const struct experiment *e, int64_t repetition,
+                   struct ictus_why *why)
+{
+    const struct sync_options *o = plan->options;
+    const bool counts = repetition >= 0;
+    const struct judging how = {.waits = plan->waits,
+                                .wait_count = counts ? plan->wait_count : 0,
+                                .exchanges = (size_t)o->exchanges,
+                                .sample = o->sample,
+                                .seed = (uint64_t)(o->seed + repetition),
+                                .raw = o->raw};
+    struct sync_cost cost = {0};
+    size_t judged = 0;
+    int err = ICTUS_OK;
+    char spec[2 * SPEC_ITEM_MAX + 64];
+    clock_spec(plan, e->sync, counts ? repetition : 0, spec, sizeof(spec));
+    meet_all();
+    if (plan->comms[e->processes] != MPI_COMM_NULL) {
+        err = sync_experiment_run(plan->comms[e->processes], spec, &how, &cost, plan->qualities,
+                                  &judged, why);
+    }
+    if (!err && command_rank() == 0) {
+        err = report(plan, e, repetition, &cost, judged);
+    }
+    meet_all();
+    return results_agree(err, why);
+}
+
+/* A fresh order for every repetition, so that a noisy minute hurts all alike. */
+static void shuffle(struct experiment *list, size_t n, uint64_t *state)
+{
+    for (size_t i = n; i > 1; i--) {
+        const size_t k = (size_t)(sync_random(state) % i);
+        const struct experiment other = list[k];
+        list[k] = list[i - 1];
+        list[i - 1] = other;
+    }
+}
+
+static int run_rounds(struct plan *plan, struct experiment *list, size_t n, struct ictus_why *why)
+{
+    const struct sync_options *o = plan->options;
+    uint64_t state = (uint64_t)o->seed;
+    struct progress progress;
+    int err = ICTUS_OK;
+    progress_start(&progress, "synchronisations", (double)((int64_t)n * o->repetitions));
+    for (int64_t r = -o->warmup; r < o->repetitions && !err; r++) {
+        if (r >= 0) {
+            shuffle(list, n, &state);
+        }
+        for (size_t i = 0; i < n && !err; i++) {
+            if (interrupt_came()) {
+                progress_hide(&progress);
+                return ICTUS_ERR_TIMEOUT;
+            }
+            progress_step(&progress, (double)plan->done, plan->syncs.items[list[i].sync].text);
+            if (o->format != ICTUS_FORMAT_TEXT) {
+                progress_hide(&progress);
+            }
+            err = run_one(plan, &list[i], r, why);
+            plan->done += r >= 0 ? 1 : 0;
+        }
+    }
+    progress_hide(&progress);
+    return err;
+}
+
+static int run_experiments(struct plan *plan, struct ictus_why *why)
+{
+    const size_t n = plan->process_count * plan->syncs.count;
+    struct experiment *list = calloc(n, sizeof(*list));
+    if (!list) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (size_t i = 0; i < n; i++) {
+        list[i] = (struct experiment){i / plan->syncs.count, i % plan->syncs.count};
+    }
+    const int err = run_rounds(plan, list, n, why);
+    free(list);
+    return err;
+}
+
+static void show_summary(struct plan *plan)
+{
+    for (size_t p = 0; p < plan->process_count; p++) {
+        for (size_t s = 0; s < plan->syncs.count; s++) {
+            for (size_t w = 0; w < plan->wait_count; w++) {
+                const size_t cell = (p * plan->syncs.count + s) * plan->wait_count + w;
+                json_t *row = sync_summary_row(plan->summary, cell, plan->syncs.items[s].text,
+                                               (int)plan->processes[p], plan->waits[w]);
+                if (row) {
+                    (void)ictus_output_show(plan->out, row);
+                }
+            }
+        }
+    }
+}
+
+static int measure(struct plan *plan, struct ictus_why *why)
+{
+    const struct sync_options *o = plan->options;
+    const struct header_facts facts = {.command = "sync",
+                                       .rows = options,
+                                       .options = o,
+                                       .clock = plan->clock,
+                                       .sync = o->sync ? o->sync : plan->syncs.items[0].text,
+                                       .seeded = true,
+                                       .seed = o->seed};
+    struct ictus_column columns[SYNC_SUMMARY_COLUMNS];
+    char title[SPEC_ITEM_MAX];
+    spec_list_title(&plan->syncs, "algorithm", title, sizeof(title));
+    sync_summary_columns(title, columns);
+    int err = results_open(o->format, columns, o->file, header_create(&facts), &plan->out, why);
+    if (err) {
+        return err;
+    }
+    if (command_rank() == 0 && o->format == ICTUS_FORMAT_TEXT) {
+        plan->summary = sync_summary_create(
+            plan->process_count * plan->syncs.count * plan->wait_count, (size_t)o->repetitions);
+        err = plan->summary ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    }
+    err = results_agree(err, why);
+    if (!err) {
+        err = make_comms(plan);
+    }
+    if (!err) {
+        interrupt_watch();
+        err = run_experiments(plan, why);
+    }
+    if (plan->summary) {
+        show_summary(plan);
+    }
+    return results_close(plan->out, o->file, err, why);
+}
+
+static int run(const void *given, int word_count, char **words)
+{
+    struct plan plan = {.options = given};
+    struct ictus_why why = {""};
+    int err = ICTUS_OK;
+    if (plan.options->list) {
+        if (command_rank() == 0) {
+            print_algorithms();
+        }
+        return EXIT_OK;
+    }
+    if (word_count > 0) {
+        err = ictus_because(&why, ICTUS_ERR_SPEC, "what is '%.80s'? name algorithms by --sync",
+                            words[0]);
+    } else {
+        err = read_plan(&plan, &why);
+    }
+    if (!err) {
+        err = measure(&plan, &why);
+    }
+    free_plan(&plan);
+    if (err == ICTUS_ERR_TIMEOUT) {
+        return EXIT_INTERRUPTED;
+    }
+    return err ? command_fail("sync", err, &why) : EXIT_OK;
+}
+
+const struct command command_sync = {
+    .name = "sync",
+    .summary = "clock synchronisations: accuracy, how long it lasts, and cost",
+    .arguments = "",
+    .details = "  mpirun -n 4 ictus sync --sync=hca3:fitpoints=500,mesh --wait=0,2,5\n"
+               "error: the largest of all processes against rank 0, median over repetitions;\n"
+               "exact where clocks are simulated: -c sim:offset=1s,drift=12ppm,scope=process",
+    .options = options,
+    .flags = NEEDS_MPI,
+    .options_size = sizeof(struct sync_options),
+    .run = run,
+};

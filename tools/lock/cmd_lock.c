@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ictus lock: keep the network clock, one object a poll; `ictus lock status` is in lock_status.c.
+ */
+#include "lock/lock_status.h"
+#include "main/command.h"
+#include "main/header.h"
+#include "main/results.h"
+
+#include <ictus/lock_daemon.h>
+#include <ictus/result.h>
+#include <ictus/text.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+struct lock_options {
+    struct ictus_lock_options run;
+    const char *output;
+    int stamps, loop, policy, format;
+    bool basic, quiet;
+};
+
+static const char *const stamps[] = {"user", "kernel", "hardware", NULL};
+static const char *const loops[] = {"adaptive", "fll", "pll", NULL};
+static const char *const policies[] = {"best", "cheapest", "target", "fixed", NULL};
+
+#define AT(member) offsetof(struct lock_options, member)
+
+static const struct option_row rows[] = {
+    {"server", 's', OPTION_TEXT, AT(run.servers), NULL, 0, 0, NULL, "HOST[:PORT],...",
+     "NTP servers to follow"},
+    {"reference", 'r', OPTION_TEXT, AT(run.reference), NULL, 0, 0, NULL, "SPEC,...",
+     "phc:/dev/ptp0 pps:/dev/pps0 shm:N sock:PATH gpsd[:HOST]"},
+    {"name", 'n', OPTION_TEXT, AT(run.name), NULL, 0, 0, NULL, "NAME", "of the clock [default]"},
+    {"directory", 0, OPTION_TEXT, AT(run.directory), NULL, 0, 0, NULL, "DIR",
+     "of its shared page [/dev/shm]"},
+    {"stamps", 0, OPTION_CHOICE, AT(stamps), "kernel", 0, 0, stamps, "KIND",
+     "user, kernel, hardware"},
+    {"basic", 0, OPTION_FLAG, AT(basic), NULL, 0, 0, NULL, NULL, "no interleaved mode"},
+    {"exchanges", 0, OPTION_INT, AT(run.exchanges), "5", 1, 32, NULL, "N", "in a group"},
+    {"keep-first", 0, OPTION_FLAG, AT(run.keep_first), NULL, 0, 0, NULL, NULL,
+     "do not leave out a group's first exchange"},
+    {"spacing", 0, OPTION_SECONDS, AT(run.spacing_s), "1ms", 0, 60, NULL, "TIME",
+     "between exchanges of a group"},
+    {"timeout", 0, OPTION_SECONDS, AT(run.timeout_s), "1s", 1e-4, 60, NULL, "TIME",
+     "wait for a reply"},
+    {"sigma", 0, OPTION_SECONDS, AT(run.sigma_s), "10us", 0, 10, NULL, "TIME", "asked accuracy"},
+    {"tconf", 0, OPTION_SECONDS, AT(run.tconf_s), "300s", 1, 1e6, NULL, "TIME",
+     "time constant of --loop=fll, pll"},
+    {"tmin", 0, OPTION_SECONDS, AT(run.tmin_s), "8s", 0.05, 1e5, NULL, "TIME", "shortest interval"},
+    {"tmax", 0, OPTION_SECONDS, AT(run.tmax_s), "1024s", 0.05, 1e6, NULL, "TIME",
+     "longest interval"},
+    {"policy", 0, OPTION_CHOICE, AT(policy), "best", 0, 0, policies, "NAME",
+     "of intervals: best, cheapest, target, fixed"},
+    {"loop", 0, OPTION_CHOICE, AT(loop), "adaptive", 0, 0, loops, "NAME", "adaptive, fll, pll"},
+    {"wander", 0, OPTION_RATIO, AT(run.wander), "1ppm", 0, 1e-3, NULL, "RATE",
+     "how far the frequency may leave its mean (bound)"},
+    {"max-distance", 0, OPTION_SECONDS, AT(run.max_distance_s), "3s", 0, 100, NULL, "TIME",
+     "refuse servers further from their root"},
+    {"keys", 0, OPTION_TEXT, AT(run.keys), NULL, 0, 0, NULL, "FILE", "AES-CMAC keys"},
+    {"key", 0, OPTION_INT, AT(run.key), "0", 0, 4294967295.0, NULL, "ID", "the servers' key"},
+    {"user", 0, OPTION_TEXT, AT(run.user), NULL, 0, 0, NULL, "NAME",
+     "to become when started as root [nobody]"},
+    {"steer", 0, OPTION_FLAG, AT(run.steer), NULL, 0, 0, NULL, NULL,
+     "discipline CLOCK_REALTIME too"},
+    {"metrics", 0, OPTION_TEXT, AT(run.metrics), NULL, 0, 0, NULL, "[ADDR:]PORT",
+     "Prometheus endpoint"},
+    {"polls", 'p', OPTION_INT, AT(run.polls), "0", 0, 1e9, NULL, "N", "stop after; 0 is never"},
+    {"duration", 'd', OPTION_SECONDS, AT(run.duration_s), "0s", 0, 1e9, NULL, "TIME",
+     "stop after; 0 is never"},
+    {"format", 'f', OPTION_CHOICE, AT(format), "text", 0, 0, results_formats, "KIND",
+     "text, csv, json"},
+    {"output", 'o', OPTION_TEXT, AT(output), NULL, 0, 0, NULL, "FILE", "result file, the log"},
+    {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, 0, 0, NULL, NULL, "print no polls"},
+    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
+};
+
+static const struct ictus_column columns[] = {
+    {"server", "server", ICTUS_COLUMN_TEXT},
+    {"event", "event", ICTUS_COLUMN_TEXT},
+    {"state", "state", ICTUS_COLUMN_TEXT},
+    {"elapsed_s", "after [s]", ICTUS_COLUMN_NUMBER},
+    {"offset_ns", "offset", ICTUS_COLUMN_NS},
+    {"sigma_ns", "sigma", ICTUS_COLUMN_NS},
+    {"bound_ns", "bound", ICTUS_COLUMN_NS},
+    {"delay_s", "delay", ICTUS_COLUMN_SECONDS},
+    {"frequency_ppm", "freq [ppm]", ICTUS_COLUMN_NUMBER},
+    {"interval_s", "next [s]", ICTUS_COLUMN_NUMBER},
+    {NULL, NULL, ICTUS_COLUMN_TEXT},
+};
+
+struct log {
+    struct ictus_output *output;
+    const struct lock_options *options;
+    int64_t start;
+};
+
+/* JSON has no NaN. */
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static void put_real(json_t *object, const char *key, double value)
+{
+    (void)json_object_set_new(object, key, real(value));
+}
+
+static void put_timing(json_t *object, const struct ictus_lock_poll *poll)
+{
+    put_real(object, "delay_s", poll->delay_ns / 1e9);
+    put_real(object, "delay_sd_s", poll->delay_sd_ns / 1e9);
+    put_real(object, "send_s", poll->send_ns / 1e9);
+    put_real(object, "network_s", poll->network_ns / 1e9);
+    put_real(object, "receive_s", poll->receive_ns / 1e9);
+    put_real(object, "interval_s", poll->interval_s);
+    put_real(object, "sigma_y", poll->sigma_y);
+    put_real(object, "tau_s", poll->tau_s);
+    put_real(object, "system_offset_ns", poll->raw_offset_ns);
+    put_real(object, "clock_minus_system_ns", poll->clock_ns);
+}
+
+static void on_poll(const struct ictus_lock_poll *poll, void *context)
+{
+    struct log *log = context;
+    json_t *object = json_object();
+    struct timespec now;
+    if (!object) {
+        return;
+    }
+    (void)clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    const int64_t raw = (int64_t)now.tv_sec * ICTUS_NS_PER_S + now.tv_nsec;
+    const char *kind = poll->kernel ? stamps[log->options->stamps] : stamps[0];
+    (void)json_object_set_new(object, "type", json_string("lock"));
+    (void)json_object_set_new(object, "server", json_string(poll->source));
+    (void)json_object_set_new(object, "stamps", json_string(kind));
+    (void)json_object_set_new(object, "interleaved", json_boolean(poll->interleaved));
+    (void)json_object_set_new(object, "event", json_string(poll->event));
+    put_real(object, "elapsed_s", rint((double)(raw - log->start) / 1e6) / 1e3);
+    (void)json_object_set_new(object, "utc_ns", json_integer(poll->utc_ns));
+    (void)json_object_set_new(object, "state", json_string(ictus_lock_state_name(poll->state)));
+    (void)json_object_set_new(object, "exchanges", json_integer(poll->exchanges));
+    (void)json_object_set_new(object, "used", json_integer(poll->used));
+    put_real(object, "offset_ns", poll->offset_ns);
+    put_real(object, "frequency_ppm", poll->frequency_ppm);
+    put_real(object, "skew_ppm", poll->skew_ppm);
+    put_real(object, "sigma_ns", poll->estimate_ns);
+    put_real(object, "bound_ns", poll->bound_ns);
+    put_real(object, "expected_ns", poll->expected_ns);
+    put_real(object, "predicted_ns", poll->predicted_ns);
+    put_real(object, "measured_ns", poll->measured_ns);
+    put_timing(object, poll);
+    (void)ictus_output_put(log->output, object);
+}
+
+static void on_message(const char *text, void *context)
+{
+    (void)context;
+    (void)fprintf(stderr, "ictus lock: %s\n", text);
+}
+
+static int run_daemon(const struct lock_options *given)
+{
+    struct lock_options o = *given;
+    struct ictus_why why = {""};
+    struct timespec now;
+    struct log log = {.options = &o};
+    o.run.size = sizeof(o.run);
+    o.run.stamps = (enum ictus_lock_stamps)o.stamps;
+    o.run.loop = (enum ictus_lock_loop)o.loop;
+    o.run.policy = (enum ictus_lock_policy)o.policy;
+    o.run.interleaved = !o.basic && o.stamps != ICTUS_STAMPS_USER;
+    o.run.on_message = on_message;
+    o.run.on_poll = o.quiet && !o.output ? NULL : on_poll;
+    o.run.context = &log;
+    if (!o.run.servers && !o.run.reference) {
+        (void)ictus_because(&why, ICTUS_ERR_SPEC,
+                            "want --server=HOST or --reference=SPEC, or the word 'status'");
+        return command_fail("lock", ICTUS_ERR_SPEC, &why);
+    }
+    if (o.quiet && !freopen("/dev/null", "w", stdout)) {
+        return command_fail("lock", ICTUS_ERR_IO, NULL);
+    }
+    const struct header_facts facts = {.command = "lock", .rows = rows, .options = given};
+    int err = results_open(o.format, columns, o.output, header_create(&facts), &log.output, &why);
+    if (err) {
+        return command_fail("lock", err, &why);
+    }
+    (void)clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    log.start = (int64_t)now.tv_sec * ICTUS_NS_PER_S + now.tv_nsec;
+    err = ictus_lock_run(&o.run, &why);
+    if (err) {
+        (void)ictus_output_close(log.output);
+        return command_fail("lock", err, &why);
+    }
+    err = results_close(log.output, o.output, ICTUS_OK, &why);
+    return err ? command_fail("lock", err, &why) : EXIT_OK;
+}
+
+static int run(const void *options, int word_count, char **words)
+{
+    const struct lock_options *o = options;
+    struct ictus_why why;
+    if (word_count == 1 && strcmp(words[0], "status") == 0) {
+        return lock_status(o->run.name, o->run.directory, (enum ictus_format)o->format);
+    }
+    if (word_count) {
+        (void)ictus_because(&why, ICTUS_ERR_SPEC, "'%.60s': the only word here is 'status'",
+                            words[0]);
+        return command_fail("lock", ICTUS_ERR_SPEC, &why);
+    }
+    return run_daemon(o);
+}
+
+const struct command command_lock = {
+    .name = "lock",
+    .summary = "lock a software clock to NTP servers or reference clocks",
+    .arguments = "[status]",
+    .details = "  ictus lock --server=ntp1,ntp2 --tmin=1s -o lock.jsonl\n"
+               "  ictus lock status",
+    .options = rows,
+    .flags = 0,
+    .options_size = sizeof(struct lock_options),
+    .run = run,
+};

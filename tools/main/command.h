@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command table's row, the exit codes, and what every command gets from the program. */
+#ifndef ICTUS_TOOLS_COMMAND_H
+#define ICTUS_TOOLS_COMMAND_H
+
+#include "main/options.h"
+
+#include <ictus/error.h>
+
+/* Exit codes of the program. */
+enum {
+    EXIT_OK = 0,
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    EXIT_BELOW = 3 /* measured, but below the asked quality */
+};
+
+enum command_flags {
+    NEEDS_MPI = 1,     /* MPI is initialised before the command runs */
+    NEEDS_THREADS = 2, /* ... with MPI_THREAD_MULTIPLE */
+    ASKS_PROGRESS = 8, /* "thread" or "library" among the arguments wants MPI_THREAD_MULTIPLE */
+    USES_MPI = 4       /* runs with MPI under a launcher, without it otherwise */
+};
+
+/* One command. Rows live in each cmd_*.c; ictus.c only lists them. */
+struct command {
+    const char *name;
+    const char *summary;   /* for the list of commands */
+    const char *arguments; /* behind the options: "FILE..." or "" */
+    const char *details;   /* a few lines under the usage, with an example */
+    const struct option_row *options;
+    unsigned flags;
+    size_t options_size; /* of the structure that the rows fill */
+    /*
+     * Run with options read; words are what was left of the command line. Returns an exit code, the
+     * same on every rank.
+     */
+    int (*run)(const void *options, int word_count, char **words);
+};
+
+/*
+ * Print one line "ictus COMMAND: ..." on standard error, from rank 0 only, and return the exit code
+ * that belongs to err: EXIT_USAGE for a wrong argument, else EXIT_FAILED.
+ */
+int command_fail(const char *command, int err, const struct ictus_why *why);
+
+/* Rank and size in MPI_COMM_WORLD; 0 and 1 where MPI is not initialised. */
+int command_rank(void);
+int command_size(void);
+
+#endif

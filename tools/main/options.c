@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reading command line options from their table. */
+#include "main/options.h"
+
+#include <ictus/text.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    ROWS_MAX = 64,
+    NAMES_MAX = 12,   /* so many options may be listed in one line of complaint */
+    HELP_COLUMN = 31, /* where the words on an option begin */
+    SCREEN_COLUMNS = 80
+};
+
+/* A limit beyond which a user is better told that there is none. */
+static const double no_limit = 1e9;
+
+static int read_choice(const struct option_row *row, const char *text, int *member,
+                       struct ictus_why *why)
+{
+    for (int i = 0; row->choices[i]; i++) {
+        if (strcmp(text, row->choices[i]) == 0) {
+            *member = i;
+            return ICTUS_OK;
+        }
+    }
+    return ictus_unknown(why, row->name, text, row->choices);
+}
+
+static int in_range(const struct option_row *row, double number)
+{
+    return number >= row->min && number <= row->max ? ICTUS_OK : ICTUS_ERR_SPEC;
+}
+
+static int read_real(const struct option_row *row, const char *text, double *member)
+{
+    double number = 0.0;
+    int err = 0;
+    if (row->type == OPTION_SECONDS) {
+        err = ictus_parse_seconds(text, &number);
+    } else if (row->type == OPTION_RATIO) {
+        err = ictus_parse_ratio(text, &number);
+    } else {
+        err = ictus_parse_real(text, &number);
+    }
+    if (err || in_range(row, number)) {
+        return ICTUS_ERR_SPEC;
+    }
+    *member = number;
+    return ICTUS_OK;
+}
+
+static int read_integer(const struct option_row *row, const char *text, void *member)
+{
+    int64_t integer = 0;
+    uint64_t bytes = 0;
+    if (row->type == OPTION_INT) {
+        if (ictus_parse_int(text, &integer) || in_range(row, (double)integer)) {
+            return ICTUS_ERR_SPEC;
+        }
+        *(int64_t *)member = integer;
+    } else {
+        if (ictus_parse_bytes(text, &bytes) || in_range(row, (double)bytes)) {
+            return ICTUS_ERR_SPEC;
+        }
+        *(uint64_t *)member = bytes;
+    }
+    return ICTUS_OK;
+}
+
+static const char *type_name(enum option_type type)
+{
+    static const char *const names[] = {
+        [OPTION_INT] = "an integer",
+        [OPTION_REAL] = "a number",
+        [OPTION_SECONDS] = "a duration such as 1.5us, in seconds",
+        [OPTION_RATIO] = "a ratio such as 5%",
+        [OPTION_BYTES] = "a size such as 64K",
+    };
+    return names[type];
+}
+
+static int out_of_range(const struct option_row *row, const char *text, int err,
+                        struct ictus_why *why)
+{
+    const bool whole = row->type == OPTION_INT || row->type == OPTION_BYTES;
+    if (whole && row->max >= no_limit) {
+        return ictus_because(why, err, "--%s=%.80s: must be %s, at least %.0f", row->name, text,
+                             type_name(row->type), row->min);
+    }
+    return ictus_because(why, err,
+                         whole ? "--%s=%.80s: must be %s between %.0f and %.0f"
+                               : "--%s=%.80s: must be %s between %g and %g",
+                         row->name, text, type_name(row->type), row->min, row->max);
+}
+
+static int read_value(const struct option_row *row, const char *text, void *options,
+                      struct ictus_why *why)
+{
+    void *member = (char *)options + row->offset;
+    int err = 0;
+    switch (row->type) {
+    case OPTION_FLAG:
+        *(bool *)member = text != NULL;
+        return ICTUS_OK;
+    case OPTION_TEXT:
+        *(const char **)member = text;
+        return ICTUS_OK;
+    case OPTION_CHOICE:
+        return read_choice(row, text, member, why);
+    case OPTION_INT:
+    case OPTION_BYTES:
+        err = read_integer(row, text, member);
+        break;
+    default:
+        err = read_real(row, text, member);
+        break;
+    }
+    return err ? out_of_range(row, text, err, why) : ICTUS_OK;
+}
+
+static const struct option_row *find_long(const struct option_row *rows, const char *word,
+                                          size_t length)
+{
+    for (; rows->name; rows++) {
+        if (strlen(rows->name) == length && strncmp(rows->name, word, length) == 0) {
+            return rows;
+        }
+    }
+    return NULL;
+}
+
+static const struct option_row *find_letter(const struct option_row *rows, char letter)
+{
+    for (; rows->name; rows++) {
+        if (rows->letter && rows->letter == letter) {
+            return rows;
+        }
+    }
+    return NULL;
+}
+
+static int unknown_option(const struct option_row *rows, const char *command, const char *word,
+                          struct ictus_why *why)
+{
+    const char *names[ROWS_MAX + 2] = {"help"};
+    int count = 1;
+    while (count <= ROWS_MAX && rows[count - 1].name) {
+        names[count] = rows[count - 1].name;
+        count++;
+    }
+    char plain[64];
+    (void)snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(word, "="), word);
+    const char *name = plain + strspn(plain, "-");
+    if (count > NAMES_MAX && !ictus_nearest(name, names)) {
+        return ictus_because(why, ICTUS_ERR_UNKNOWN, "unknown option '%s'; see ictus %s --help",
+                             name, command);
+    }
+    return ictus_unknown(why, "option", name, names);
+}
+
+/* The row and value of the option at argv[*i]; moves *i over a value in the next word. */
+static int take_option(const struct option_row *rows, int argc, char **argv, int *i,
+                       const struct option_row **row, const char **value, struct ictus_why *why)
+{
+    char *word = argv[*i];
+    char *inside = NULL;
+    if (word[1] == '-') {
+        const size_t length = strcspn(word + 2, "=");
+        *row = find_long(rows, word + 2, length);
+        inside = word[2 + length] == '=' ? word + 3 + length : NULL;
+    } else {
+        *row = find_letter(rows, word[1]);
+        inside = word[2] ? word + 2 : NULL;
+    }
+    if (!*row) {
+        return unknown_option(rows, argv[0], word, why);
+    }
+    if ((*row)->type == OPTION_FLAG) {
+        if (inside) {
+            return ictus_because(why, ICTUS_ERR_SPEC, "--%s takes no value", (*row)->name);
+        }
+        *value = "1";
+        return ICTUS_OK;
+    }
+    if (!inside && *i + 1 >= argc) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "--%s wants a value: %s", (*row)->name,
+                             (*row)->argument);
+    }
+    *value = inside ? inside : argv[++*i];
+    return ICTUS_OK;
+}
+
+static int set_defaults(const struct option_row *rows, void *options, struct ictus_why *why)
+{
+    for (; rows->name; rows++) {
+        const bool unset =
+            !rows->fallback && rows->type != OPTION_TEXT && rows->type != OPTION_FLAG;
+        int err = unset ? ICTUS_OK : read_value(rows, rows->fallback, options, why);
+        if (err) {
+            return err;
+        }
+    }
+    return ICTUS_OK;
+}
+
+int options_read(const struct option_row *rows, int argc, char **argv, void *options, int *left,
+                 struct ictus_why *why)
+{
+    int err = set_defaults(rows, options, why);
+    int kept = 0;
+    for (int i = 1; i < argc && !err; i++) {
+        if (strcmp(argv[i], "--") == 0) {
+            while (++i < argc) {
+                argv[++kept] = argv[i];
+            }
+            break;
+        }
+        if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
+            return ICTUS_ERR_EXISTS;
+        }
+        if (argv[i][0] != '-' || !argv[i][1]) {
+            argv[++kept] = argv[i];
+            continue;
+        }
+        const struct option_row *row = NULL;
+        const char *value = NULL;
+        err = take_option(rows, argc, argv, &i, &row, &value, why);
+        if (!err) {
+            err = read_value(row, value, options, why);
+        }
+    }
+    *left = kept;
+    return err;
+}
+
+/* Words from the column on, broken so that a terminal of 80 columns need not break them. */
+static void print_wrapped(size_t column, const char *text)
+{
+    bool fresh = true;
+    while (*text) {
+        const size_t word = strcspn(text, " ");
+        if (!fresh && column + 1 + word > SCREEN_COLUMNS) {
+            printf("\n%*s", HELP_COLUMN, "");
+            column = HELP_COLUMN;
+        } else if (!fresh) {
+            printf(" ");
+            column++;
+        }
+        printf("%.*s", (int)word, text);
+        fresh = false;
+        column += word;
+        text += word + strspn(text + word, " ");
+    }
+    printf("\n");
+}
+
+void options_help(const struct option_row *rows)
+{
+    for (; rows->name; rows++) {
+        char label[64];
+        char text[256];
+        const bool flag = rows->type == OPTION_FLAG;
+        const bool falls_back = rows->fallback && rows->fallback[0] && !flag;
+        (void)snprintf(label, sizeof(label), "%c%c%s--%s%s%s", rows->letter ? '-' : ' ',
+                       rows->letter ? rows->letter : ' ', rows->letter ? ", " : "  ", rows->name,
+                       flag ? "" : "=", flag ? "" : rows->argument);
+        (void)snprintf(text, sizeof(text), "%s%s%s%s", rows->help, falls_back ? " [" : "",
+                       falls_back ? rows->fallback : "", falls_back ? "]" : "");
+        const int label_columns = printf("  %-*s ", HELP_COLUMN - 3, label);
+        print_wrapped((size_t)label_columns, text);
+    }
+    printf("  -h, --help                   this text\n");
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whole files. */
+#include "main/output.h"
+
+#include <ictus/text.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int cannot(const char *name, struct ictus_why *why)
+{
+    return ictus_because(why, ICTUS_ERR_IO, "cannot write '%.200s': %s", name,
+                         strerror(errno ? errno : EIO));
+}
+
+/* The directory of a path, with its slash; empty for one without. */
+static void directory_of(const char *path, char *directory)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+    memcpy(directory, path, length);
+    directory[length] = '\0';
+}
+
+/*
+ * A file without a name yet, in the directory of its own; -1 where it has to be written in place:
+ * what is there is no plain file or has other names or another owner, or the directory or its file
+ * system does not allow it.
+ */
+static int open_nameless(struct output *o, const char *path)
+{
+    struct stat old;
+    char real[PATH_MAX];
+    char directory[OUTPUT_PATH_BYTES];
+    o->fresh = lstat(path, &old) != 0;
+    if (o->fresh && strlen(path) < sizeof(real)) {
+        memcpy(real, path, strlen(path) + 1);
+    } else if (o->fresh || !realpath(path, real) || stat(real, &old) || !S_ISREG(old.st_mode) ||
+               old.st_nlink != 1 || old.st_uid != geteuid() || access(real, W_OK)) {
+        return -1;
+    }
+    directory_of(real, directory);
+    const int fd =
+        open(directory[0] ? directory : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, (mode_t)0666);
+    if (fd >= 0 && !o->fresh) {
+        (void)fchmod(fd, old.st_mode & (mode_t)07777);
+    }
+    if (fd >= 0) {
+        (void)snprintf(o->target, sizeof(o->target), "%s", real);
+    }
+    return fd;
+}
+
+int output_open(struct output *o, const char *path, struct ictus_why *why)
+{
+    memset(o, 0, sizeof(*o));
+    if (!path || strcmp(path, "-") == 0) {
+        o->name = "standard output";
+        o->stream = stdout;
+        return ICTUS_OK;
+    }
+    o->name = path;
+    const int fd = open_nameless(o, path);
+    o->stream = fd >= 0 ? fdopen(fd, "w") : fopen(path, "we");
+    if (!o->stream) {
+        const int err = cannot(path, why);
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return err;
+    }
+    return ICTUS_OK;
+}
+
+/* Give the file its name: at once where that is free, else by way of another. */
+static bool name_it(const struct output *o)
+{
+    char self[40];
+    char passing[OUTPUT_PATH_BYTES + 32];
+    (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(o->stream));
+    if (o->fresh && linkat(AT_FDCWD, self, AT_FDCWD, o->target, AT_SYMLINK_FOLLOW) == 0) {
+        return true;
+    }
+    directory_of(o->target, passing);
+    const size_t length = strlen(passing);
+    (void)snprintf(passing + length, sizeof(passing) - length, ".ictus-%ld", (long)getpid());
+    (void)unlink(passing);
+    if (linkat(AT_FDCWD, self, AT_FDCWD, passing, AT_SYMLINK_FOLLOW)) {
+        return false;
+    }
+    if (rename(passing, o->target)) {
+        const int reason = errno;
+        (void)unlink(passing);
+        errno = reason;
+        return false;
+    }
+    return true;
+}
+
+/* What was written in place and came out wrong is not left there. */
+static void remove_part(const struct output *o)
+{
+    struct stat status;
+    if (stat(o->name, &status) == 0 && S_ISREG(status.st_mode)) {
+        (void)unlink(o->name);
+    }
+}
+
+int output_close(struct output *o, int err, struct ictus_why *why)
+{
+    const bool nameless = o->target[0] != '\0';
+    const bool told = err && why->text[0];
+    errno = 0;
+    if (!err && (fflush(o->stream) || ferror(o->stream) || (nameless && !name_it(o)))) {
+        err = ICTUS_ERR_IO;
+    }
+    const int reason = errno;
+    if (o->stream != stdout && fclose(o->stream) && !err) {
+        err = ICTUS_ERR_IO;
+    } else {
+        errno = reason;
+    }
+    if (err == ICTUS_ERR_IO && !told) {
+        (void)cannot(o->name, why);
+    }
+    if (err && o->stream != stdout && !nameless) {
+        remove_part(o);
+    }
+    return err;
+}

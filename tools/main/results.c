@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opening and closing a command's results so that all ranks agree. */
+#include "main/results.h"
+
+#include "main/command.h"
+#include "main/header.h"
+
+#include <ictus/text.h>
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+
+const char *const results_formats[] = {"text", "csv", "json", NULL};
+
+int results_agree(int err, struct ictus_why *why)
+{
+    if (command_size() > 1) {
+        MPI_Bcast(&err, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    if (command_size() > 1 && err) {
+        MPI_Bcast(why->text, (int)sizeof(why->text), MPI_CHAR, 0, MPI_COMM_WORLD);
+    }
+    return err;
+}
+
+void results_outlive_readers(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+int results_open(int format, const struct ictus_column *columns, const char *path, json_t *header,
+                 struct ictus_output **out, struct ictus_why *why)
+{
+    int err = ICTUS_OK;
+    *out = NULL;
+    if (path) {
+        results_outlive_readers();
+    }
+    if (command_rank() == 0) {
+        /* The output takes the header over and may print nothing before it is known to work. */
+        json_t *shown = format == ICTUS_FORMAT_TEXT ? json_deep_copy(header) : NULL;
+        err = ictus_output_open((enum ictus_format)format, columns, path, header, out, why);
+        if (!err) {
+            header_print(shown);
+        }
+        json_decref(shown);
+    }
+    return results_agree(err, why);
+}
+
+int results_close(struct ictus_output *out, const char *path, int before, struct ictus_why *why)
+{
+    struct ictus_why unsaid = {""};
+    struct ictus_why *told = before ? &unsaid : why;
+    int err = out ? ictus_output_close(out) : ICTUS_OK;
+    if (err) {
+        (void)ictus_because(told, err, "%.200s could not be written whole", path ? path : "output");
+    }
+    err = results_agree(err, told);
+    if (before == ICTUS_ERR_IO && why->text[0] == '\0') {
+        (void)ictus_because(
+            why, before, "cannot write results any more; what is written ends with a whole line");
+    }
+    return before ? before : err;
+}

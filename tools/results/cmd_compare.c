@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ictus compare: whether result files differ, and by how much. */
+#include "main/command.h"
+#include "main/results.h"
+#include "results/compare.h"
+#include "results/experiments.h"
+
+#include <ictus/result.h>
+#include <ictus/text.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct compare_options {
+    const char *fail_above;
+    const char *output;
+    double same;
+    int format;
+    int64_t resamples;
+    int64_t seed;
+};
+
+static const struct option_row rows[] = {
+    {"fail-above", 0, OPTION_TEXT, offsetof(struct compare_options, fail_above), NULL, 0, 0, NULL,
+     "RATIO", "exit 3 if an experiment is slower by more than this, e.g. 5%"},
+    {"same", 0, OPTION_RATIO, offsetof(struct compare_options, same), "2%", 0, 10, NULL, "RATIO",
+     "what counts as the same"},
+    {"resamples", 0, OPTION_INT, offsetof(struct compare_options, resamples), "10000", 100, 1e7,
+     NULL, "N", "of the bootstrap"},
+    {"seed", 0, OPTION_INT, offsetof(struct compare_options, seed), "1", 0, 4294967295.0, NULL, "N",
+     "of the bootstrap"},
+    {"format", 'f', OPTION_CHOICE, offsetof(struct compare_options, format), "text", 0, 0,
+     results_formats, "text|csv|json", "of standard output"},
+    {"output", 'o', OPTION_TEXT, offsetof(struct compare_options, output), NULL, 0, 0, NULL, "FILE",
+     "write a result file too, for ictus report"},
+    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
+};
+
+static const struct ictus_column columns[] = {
+    {"experiment", "experiment                           ", ICTUS_COLUMN_TEXT},
+    {"median_a_s", "before_us", ICTUS_COLUMN_SECONDS},
+    {"median_b_s", "after_us", ICTUS_COLUMN_SECONDS},
+    {"ratio", "ratio", ICTUS_COLUMN_NUMBER},
+    {"ratio_low", "95%_low", ICTUS_COLUMN_NUMBER},
+    {"ratio_high", "high", ICTUS_COLUMN_NUMBER},
+    {"p_adjusted", "p_adj", ICTUS_COLUMN_NUMBER},
+    {"verdict", "verdict", ICTUS_COLUMN_TEXT},
+    {NULL, NULL, ICTUS_COLUMN_TEXT}};
+
+struct tally {
+    size_t slower, faster, same, unclear, bare, failed;
+    size_t missing;   /* experiments of a file without a partner in the first */
+    size_t ambiguous; /* with several */
+};
+
+static void count_verdict(const struct compared *compared, double fail_above, struct tally *tally)
+{
+    tally->slower += compared->verdict == VERDICT_SLOWER;
+    tally->faster += compared->verdict == VERDICT_FASTER;
+    tally->same += compared->verdict == VERDICT_SAME;
+    tally->unclear += compared->verdict == VERDICT_UNCLEAR;
+    tally->bare += compared->verdict == VERDICT_BARE;
+    /* without any interval the bare ratio must do: a gate that cannot close helps nobody */
+    const bool judged = compared->verdict == VERDICT_SLOWER || !isfinite(compared->result.low);
+    if (isfinite(fail_above) && judged && compared->result.ratio > 1 + fail_above) {
+        tally->failed++;
+    }
+}
+
+/* To two digits: a p value says no more. */
+static double rounded(double p)
+{
+    char text[32];
+    (void)snprintf(text, sizeof(text), "%.2g", p);
+    return strtod(text, NULL);
+}
+
+/* What tells this experiment from the others; all there is where nothing else does. */
+static void describe(const struct compared *compared, json_t *common, char *text, size_t size)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_t *own = json_copy(compared->members);
+    json_object_foreach(common, key, value)
+    {
+        (void)json_object_del(own, key);
+    }
+    experiment_describe(json_object_size(own) > 0 ? own : compared->members, text, size);
+    json_decref(own);
+}
+
+/* The members that are the same in all experiments; a new reference. */
+static json_t *common_members(const struct compared_list *list)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    void *next = NULL;
+    json_t *common = json_copy(list->items[0].members);
+    for (size_t i = 1; i < list->count; i++) {
+        json_object_foreach_safe(common, next, key, value)
+        {
+            if (!json_equal(value, json_object_get(list->items[i].members, key))) {
+                (void)json_object_del(common, key);
+            }
+        }
+    }
+    return common;
+}
+
+/* The names of all members of all experiments, without values: what one lacks is null, so that rows
+ * of CSV have the same columns whichever comes first. */
+static json_t *all_members(const struct compared_list *list)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_t *all = json_object();
+    for (size_t i = 0; i < list->count; i++) {
+        json_object_foreach(list->items[i].members, key, value)
+        {
+            (void)json_object_set_new(all, key, json_null());
+        }
+    }
+    return all;
+}
+
+static json_t *compared_object(const struct compared *compared, const char *baseline,
+                               json_t *common, bool several)
+{
+    const char *file = compared->file;
+    char words[128];
+    char description[400];
+    json_t *object =
+        json_pack("{s:s, s:s, s:s}", "type", "compare", "baseline", baseline, "file", file);
+    (void)json_object_update(object, compared->members);
+    describe(compared, common, description, sizeof(description));
+    if (several) {
+        const size_t used = strlen(description);
+        (void)snprintf(description + used, sizeof(description) - used, " [%s]", file);
+    }
+    compared_words(compared, words, sizeof(words));
+    (void)json_object_set_new(object, "experiment", json_string(description));
+    (void)json_object_set_new(object, "median_a_s", ictus_result_real(compared->value_a));
+    (void)json_object_set_new(object, "median_b_s", ictus_result_real(compared->value_b));
+    (void)json_object_set_new(object, "ratio", ictus_result_real(compared->result.ratio));
+    (void)json_object_set_new(object, "ratio_low", ictus_result_real(compared->result.low));
+    (void)json_object_set_new(object, "ratio_high", ictus_result_real(compared->result.high));
+    (void)json_object_set_new(object, "p", ictus_result_real(rounded(compared->result.p)));
+    (void)json_object_set_new(object, "p_adjusted",
+                              ictus_result_real(rounded(compared->p_adjusted)));
+    (void)json_object_set_new(object, "samples_a", json_integer((json_int_t)compared->samples_a));
+    (void)json_object_set_new(object, "samples_b", json_integer((json_int_t)compared->samples_b));
+    (void)json_object_set_new(object, "method", json_string(compared->method));
+    (void)json_object_set_new(object, "verdict", json_string(words));
+    return object;
+}
+
+/* The experiment of the first file that is the same as this one, and of no other one of this file.
+ */
+static const struct experiment *find_partner(const struct experiments *base,
+                                             const struct experiments *other,
+                                             const struct experiment *mine, bool *several)
+{
+    bool again = false;
+    const struct experiment *partner = experiments_find(base, mine, several);
+    if (partner && experiments_find(other, partner, &again) != mine) {
+        *several = true;
+        return NULL;
+    }
+    return partner;
+}
+
+static int compare_file(const struct experiments *base, const struct experiments *other,
+                        const struct compare_options *options, struct compared_list *list,
+                        struct tally *tally)
+{
+    int err = ICTUS_OK;
+    for (size_t i = 0; i < other->count && !err; i++) {
+        bool several = false;
+        const struct experiment *partner = find_partner(base, other, &other->list[i], &several);
+        if (partner) {
+            err = compared_add(list, partner, &other->list[i], other->path,
+                               (size_t)options->resamples, (uint64_t)options->seed + i);
+        } else {
+            tally->ambiguous += several;
+            tally->missing += !several;
+        }
+    }
+    return err;
+}
+
+static void print_summary(const struct tally *tally, const struct compared_list *list)
+{
+    printf(
+        "# %zu experiments: %zu slower, %zu faster, %zu the same, %zu without a shown difference",
+        list->count, tally->slower, tally->faster, tally->same, tally->unclear);
+    if (tally->bare > 0) {
+        printf(", %zu with nothing to judge them by", tally->bare);
+    }
+    printf("; geometric mean of ratios %.4g\n", compared_mean_ratio(list));
+}
+
+static int put_all(const struct compared_list *list, const struct compare_options *options,
+                   const char *baseline, double fail_above, bool several, struct tally *tally,
+                   struct ictus_why *why)
+{
+    struct ictus_output *out = NULL;
+    json_t *header = json_pack("{s:s, s:s, s:s}", "version", ICTUS_VERSION, "command", "compare",
+                               "baseline", baseline);
+    int err = ictus_output_open((enum ictus_format)options->format, columns, options->output,
+                                header, &out, why);
+    json_t *common = common_members(list);
+    json_t *all = all_members(list);
+    if (!err && options->format == ICTUS_FORMAT_TEXT && list->count > 1) {
+        char text[400];
+        experiment_describe(common, text, sizeof(text));
+        printf("%s%s%s", text[0] ? "# all: " : "", text, text[0] ? "\n" : "");
+    }
+    for (size_t i = 0; i < list->count && !err; i++) {
+        count_verdict(&list->items[i], fail_above, tally);
+        json_t *object = compared_object(&list->items[i], baseline, common, several);
+        (void)json_object_update_missing(object, all);
+        err = ictus_output_put(out, object);
+    }
+    json_decref(common);
+    json_decref(all);
+    if (!err && options->format == ICTUS_FORMAT_TEXT) {
+        print_summary(tally, list);
+    }
+    const int closed = ictus_output_close(out);
+    if (!err && closed) {
+        err = ictus_because(why, closed, "not everything could be written");
+    }
+    return err;
+}
+
+static void say_unmatched(const struct tally *tally)
+{
+    if (tally->missing > 0) {
+        (void)fprintf(stderr, "ictus compare: %zu experiments are not in the first file\n",
+                      tally->missing);
+    }
+    if (tally->ambiguous > 0) {
+        (void)fprintf(
+            stderr,
+            "ictus compare: %zu experiments match several, or several of them the same: left "
+            "out\n",
+            tally->ambiguous);
+    }
+}
+
+static int compare_files(const struct compare_options *options, int count, char **words,
+                         double fail_above, struct tally *tally, struct ictus_why *why)
+{
+    struct experiments base;
+    struct compared_list list = {NULL, 0};
+    int err = experiments_read(words[0], &base, why);
+    for (int i = 1; i < count && !err; i++) {
+        struct experiments other;
+        err = experiments_read(words[i], &other, why);
+        if (!err) {
+            err = compare_file(&base, &other, options, &list, tally);
+        }
+        experiments_free(&other);
+    }
+    if (!err && list.count == 0) {
+        err = ictus_because(why, ICTUS_ERR_SAMPLES, "the files have no experiment in common%s",
+                            tally->ambiguous > 0 ? " that matches only one of the first" : "");
+    }
+    if (!err) {
+        compared_judge(&list, options->same);
+        err = put_all(&list, options, words[0], fail_above, count > 2, tally, why);
+    }
+    compared_free(&list);
+    experiments_free(&base);
+    return err;
+}
+
+static int run(const void *given, int word_count, char **words)
+{
+    const struct compare_options *options = given;
+    struct ictus_why why = {""};
+    struct tally tally = {0};
+    double fail_above = INFINITY;
+    int err = ICTUS_OK;
+    if (word_count < 2) {
+        err = ictus_because(&why, ICTUS_ERR_ARG, "two result files or more are needed");
+    } else if (options->fail_above &&
+               (ictus_parse_ratio(options->fail_above, &fail_above) || fail_above < 0)) {
+        err = ictus_because(&why, ICTUS_ERR_SPEC,
+                            "--fail-above=%.80s: must be a share of 0 or more, like 5%%",
+                            options->fail_above);
+    }
+    if (!err) {
+        err = compare_files(options, word_count, words, fail_above, &tally, &why);
+    }
+    if (err) {
+        return command_fail("compare", err, &why);
+    }
+    say_unmatched(&tally);
+    if (tally.failed > 0) {
+        (void)fprintf(stderr, "ictus compare: %zu experiments are slower by more than %s\n",
+                      tally.failed, options->fail_above);
+        return EXIT_BELOW;
+    }
+    return EXIT_OK;
+}
+
+const struct command command_compare = {
+    .name = "compare",
+    .summary = "say whether result files differ, and by how much",
+    .arguments = "A B [C...]",
+    .details = "Each file is set against A. Outputs of OSU, IMB and ReproMPI are read too.\n"
+               "  ictus compare before.jsonl after.jsonl --fail-above=5%",
+    .options = rows,
+    .flags = 0,
+    .options_size = sizeof(struct compare_options),
+    .run = run,
+};

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ictus merge: several launches in one result file, side by side or as one. */
+#include "main/command.h"
+#include "main/output.h"
+#include "results/experiments.h"
+
+#include <ictus/result.h>
+#include <ictus/text.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct merge_options {
+    const char *output;
+    bool combine;
+};
+
+static const struct option_row rows[] = {
+    {"output", 'o', OPTION_TEXT, offsetof(struct merge_options, output), NULL, 0, 0, NULL, "FILE",
+     "the merged result file; needed"},
+    {"combine", 'c', OPTION_FLAG, offsetof(struct merge_options, combine), NULL, 0, 0, NULL, NULL,
+     "one measurement an experiment: the median of the launches' medians"},
+    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
+};
+
+/* All objects of all files in one array; each has the number of its launch, from 1. */
+static int read_launches(int count, char **words, json_t *all, json_int_t *launches,
+                         struct ictus_why *why)
+{
+    *launches = 0;
+    for (int f = 0; f < count; f++) {
+        json_t *objects = NULL;
+        json_t *object = NULL;
+        int skipped = 0;
+        size_t i = 0;
+        const int err = experiments_read_objects(words[f], &objects, &skipped, why);
+        if (err) {
+            return err;
+        }
+        if (skipped > 0) {
+            (void)fprintf(stderr, "ictus merge: %s: %d lines are no results and were left out\n",
+                          words[f], skipped);
+        }
+        json_array_foreach(objects, i, object)
+        {
+            const char *type = json_string_value(json_object_get(object, "type"));
+            *launches += strcmp(type, "header") == 0;
+            if (json_object_set_new(object, "launch", json_integer(*launches)) ||
+                json_array_append(all, object)) {
+                json_decref(objects);
+                return ICTUS_ERR_NOMEM;
+            }
+        }
+        json_decref(objects);
+    }
+    return ICTUS_OK;
+}
+
+static int compare_reals(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The launches' finite values of a member, sorted; returns how many. */
+static size_t collect(const json_t *launches, const char *key, double *values)
+{
+    size_t count = 0;
+    size_t i = 0;
+    json_t *launch = NULL;
+    json_array_foreach((json_t *)launches, i, launch)
+    {
+        const json_t *value = json_object_get(launch, key);
+        if (json_is_number(value)) {
+            values[count++] = json_number_value(value);
+        }
+    }
+    qsort(values, count, sizeof(*values), compare_reals);
+    return count;
+}
+
+static double median_of(const double *sorted, size_t n)
+{
+    return n == 0 ? NAN : 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]);
+}
+
+/*
+ * The rank of the lower end of the median's 95 % interval (Conover 1999, 3.2): the largest r with
+ * P(binomial(n, 1/2) < r) at most 2.5 %; 0, so the whole range, for fewer than 6 launches.
+ */
+static size_t interval_rank(size_t n)
+{
+    double term = pow(0.5, (double)n);
+    double below = 0.0;
+    size_t rank = 0;
+    while (rank < n / 2 && below + term <= 0.025) {
+        below += term;
+        rank++;
+        term *= (double)(n - rank + 1) / (double)rank;
+    }
+    return rank > 0 ? rank - 1 : 0;
+}
+
+static void set_real(json_t *object, const char *key, double value)
+{
+    (void)json_object_set_new(object, key, ictus_result_real(value));
+}
+
+static json_int_t sum_of(const json_t *launches, const char *key)
+{
+    json_int_t sum = 0;
+    size_t i = 0;
+    json_t *launch = NULL;
+    json_array_foreach((json_t *)launches, i, launch)
+    {
+        sum += json_integer_value(json_object_get(launch, key));
+    }
+    return sum;
+}
+
+/* One measurement for all launches: what varies from launch to launch is what it tells. */
+static json_t *combine(const struct experiment *experiment)
+{
+    static const char *const middles[] = {"mean_s", "p25_s", "p75_s", "p90_s",
+                                          "p99_s",  "sd_s",  NULL};
+    const json_t *launches = experiment->launches;
+    double *values = malloc((json_array_size(launches) + 1) * sizeof(*values));
+    json_t *object = json_object();
+    if (!values || json_object_set_new(object, "type", json_string("measurement")) ||
+        json_object_update(object, experiment->members)) {
+        free(values);
+        json_decref(object);
+        return NULL;
+    }
+    const size_t n = collect(launches, "median_s", values);
+    const size_t rank = interval_rank(n);
+    (void)json_object_set_new(object, "launches", json_integer((json_int_t)n));
+    (void)json_object_set_new(object, "n", json_integer(sum_of(launches, "n")));
+    (void)json_object_set_new(object, "invalid", json_integer(sum_of(launches, "invalid")));
+    (void)json_object_set_new(object, "outliers", json_integer(sum_of(launches, "outliers")));
+    set_real(object, "median_s", median_of(values, n));
+    set_real(object, "ci95_low_s", n > 0 ? values[rank] : NAN);
+    set_real(object, "ci95_high_s", n > 0 ? values[n - 1 - rank] : NAN);
+    for (int i = 0; middles[i]; i++) {
+        const size_t count = collect(launches, middles[i], values);
+        if (count > 0) {
+            set_real(object, middles[i], median_of(values, count));
+        }
+    }
+    const size_t least = collect(launches, "min_s", values);
+    set_real(object, "min_s", least > 0 ? values[0] : NAN);
+    const size_t most = collect(launches, "max_s", values);
+    set_real(object, "max_s", most > 0 ? values[most - 1] : NAN);
+    free(values);
+    return object;
+}
+
+static int put_line(FILE *file, const json_t *object)
+{
+    if (json_dumpf(object, file, JSON_COMPACT | JSON_REAL_PRECISION(15)) ||
+        fputc('\n', file) == EOF) {
+        return ICTUS_ERR_IO;
+    }
+    return ICTUS_OK;
+}
+
+static int put_side_by_side(FILE *file, const json_t *all)
+{
+    int err = ICTUS_OK;
+    size_t i = 0;
+    json_t *object = NULL;
+    json_array_foreach((json_t *)all, i, object)
+    {
+        err = err ? err : put_line(file, object);
+    }
+    return err;
+}
+
+/* The first header stands for all; what is no measurement is kept as it is. */
+static int put_combined(FILE *file, json_t *all, json_int_t launches, struct ictus_why *why)
+{
+    struct experiments experiments;
+    json_t *header = json_array_get(all, 0);
+    size_t i = 0;
+    json_t *object = NULL;
+    (void)json_object_del(header, "launch");
+    (void)json_object_set_new(header, "launches", json_integer(launches));
+    int err = put_line(file, header);
+    json_array_foreach(all, i, object)
+    {
+        const char *type = json_string_value(json_object_get(object, "type"));
+        if (!err && strcmp(type, "header") != 0 && strcmp(type, "measurement") != 0) {
+            err = put_line(file, object);
+        }
+    }
+    if (!err) {
+        err = experiments_gather(all, &experiments, why);
+        for (size_t e = 0; e < experiments.count && !err; e++) {
+            json_t *one = combine(&experiments.list[e]);
+            err = one ? put_line(file, one) : ICTUS_ERR_NOMEM;
+            json_decref(one);
+        }
+        experiments_free(&experiments);
+    }
+    return err;
+}
+
+static int refuse_overwrite(const char *output, int count, char **words, struct ictus_why *why)
+{
+    struct stat out;
+    struct stat in;
+    for (int i = 0; i < count && stat(output, &out) == 0; i++) {
+        if (stat(words[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+            return ictus_because(why, ICTUS_ERR_EXISTS, "'%.200s' is read and would be overwritten",
+                                 output);
+        }
+    }
+    return ICTUS_OK;
+}
+
+static int write_merged(const struct merge_options *options, json_t *all, json_int_t launches,
+                        struct ictus_why *why)
+{
+    struct output output;
+    int err = output_open(&output, options->output, why);
+    if (err) {
+        return err;
+    }
+    err = options->combine ? put_combined(output.stream, all, launches, why)
+                           : put_side_by_side(output.stream, all);
+    return output_close(&output, err, why);
+}
+
+static int run(const void *given, int word_count, char **words)
+{
+    const struct merge_options *options = given;
+    struct ictus_why why = {""};
+    json_int_t launches = 0;
+    json_t *all = json_array();
+    int err = ICTUS_OK;
+    if (word_count < 1 || !options->output) {
+        err = ictus_because(&why, ICTUS_ERR_ARG, "result files and -o FILE are needed");
+    }
+    if (!err) {
+        err = refuse_overwrite(options->output, word_count, words, &why);
+    }
+    if (!err) {
+        err = read_launches(word_count, words, all, &launches, &why);
+    }
+    if (!err) {
+        err = write_merged(options, all, launches, &why);
+    }
+    json_decref(all);
+    return err ? command_fail("merge", err, &why) : EXIT_OK;
+}
+
+const struct command command_merge = {
+    .name = "merge",
+    .summary = "put the results of several launches into one file",
+    .arguments = "FILE...",
+    .details = "Outputs of OSU, IMB and ReproMPI are read too, and written as results.\n"
+               "  ictus merge run1.jsonl run2.jsonl run3.jsonl -o all.jsonl\n"
+               "  ictus merge --combine run*.jsonl -o seven-launches.jsonl",
+    .options = rows,
+    .flags = 0,
+    .options_size = sizeof(struct merge_options),
+    .run = run,
+};

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ictus report: pictures of result files, as one web page or in the terminal. */
+#include "main/command.h"
+#include "results/report.h"
+#include "results/report_template.h"
+#include "results/timeline.h"
+
+#include <ictus/result.h>
+#include <ictus/text.h>
+#include <ictus/trace.h>
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct report_options {
+    const char *output;
+    const char *page;
+    bool text;
+    int64_t samples;
+    int64_t width;
+};
+
+static const struct option_row rows[] = {
+    {"output", 'o', OPTION_TEXT, offsetof(struct report_options, output), NULL, 0, 0, NULL, "FILE",
+     "write the page there; - is standard output"},
+    {"text", 't', OPTION_FLAG, offsetof(struct report_options, text), NULL, 0, 0, NULL, NULL,
+     "draw tables and small charts in the terminal instead"},
+    {"width", 0, OPTION_INT, offsetof(struct report_options, width), "0", 0, 1000, NULL, "N",
+     "columns of the terminal; 0 asks it"},
+    {"samples", 0, OPTION_INT, offsetof(struct report_options, samples), "500000", 1, 1e8, NULL,
+     "N", "raw samples in the page at most; beyond, every k-th"},
+    {"page", 0, OPTION_TEXT, offsetof(struct report_options, page), NULL, 0, 0, NULL, "FILE",
+     "template to fill instead of the built-in one"},
+    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
+};
+
+/* Slices of a trace in the page: what a browser draws and moves without delay. */
+static const size_t most_slices = 300000;
+
+static void free_files(struct report *report)
+{
+    for (size_t i = 0; i < report->count; i++) {
+        json_decref(report->files[i].objects);
+    }
+    free(report->files);
+}
+
+static bool is_archive(const char *path)
+{
+    struct stat status;
+    const size_t length = strlen(path);
+    const bool anchor = length > 5 && strcmp(path + length - 5, ".otf2") == 0;
+    return anchor || (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
+}
+
+#ifdef ICTUS_WITH_OTF2
+/* An OTF2 archive by way of its Trace Event JSON, in a file that has no name to be left behind. */
+static int read_archive(const char *path, json_t **objects, struct ictus_why *why)
+{
+    const char *where = getenv("TMPDIR");
+    char scratch[32];
+    where = where && *where ? where : "/tmp";
+    const int fd = open(where, O_TMPFILE | O_RDWR | O_CLOEXEC, (mode_t)0600);
+    FILE *file = fd >= 0 ? fdopen(fd, "w+") : tmpfile();
+    if (!file) {
+        return ictus_because(why, ICTUS_ERR_IO, "cannot make a file in %.200s", where);
+    }
+    int err = ictus_trace_export_perfetto(path, file, why);
+    if (!err && (fflush(file) || ferror(file))) {
+        err = ictus_because(why, ICTUS_ERR_IO, "%.200s has no room for the trace", where);
+    }
+    if (!err) {
+        (void)snprintf(scratch, sizeof(scratch), "/dev/fd/%d", fileno(file));
+        err = timeline_read(scratch, most_slices, objects, why);
+    }
+    (void)fclose(file);
+    if (!err) {
+        (void)json_object_set_new(json_array_get(*objects, 1), "archive", json_string(path));
+    }
+    return err;
+}
+#else
+static int read_archive(const char *path, json_t **objects, struct ictus_why *why)
+{
+    (void)objects;
+    return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
+                         "'%.200s' is an OTF2 archive, and this program was built without OTF2",
+                         path);
+}
+#endif
+
+static int read_file(struct report_file *file, struct ictus_why *why)
+{
+    if (is_archive(file->path)) {
+        return read_archive(file->path, &file->objects, why);
+    }
+    if (timeline_is_trace(file->path)) {
+        return timeline_read(file->path, most_slices, &file->objects, why);
+    }
+    return ictus_result_read(file->path, &file->objects, &file->skipped, why);
+}
+
+static int read_files(int count, char **words, struct report *report, struct ictus_why *why)
+{
+    report->files = calloc((size_t)count, sizeof(*report->files));
+    if (!report->files) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (int i = 0; i < count; i++) {
+        struct report_file *file = &report->files[i];
+        file->path = words[i];
+        const size_t length = strlen(words[i]);
+        if (length > 1 && words[i][length - 1] == '/') {
+            words[i][length - 1] = '\0'; /* "run1/" is run1 */
+        }
+        const int err = read_file(file, why);
+        if (err) {
+            return err;
+        }
+        report->count++;
+    }
+    return ICTUS_OK;
+}
+
+/* The page beside the first file: x.ictus.jsonl becomes x.html. */
+static int default_output(const char *first, char *path, size_t size, struct ictus_why *why)
+{
+    static const char *const ends[] = {".ictus.jsonl", ".jsonl", ".json", ".txt", NULL};
+    size_t length = strlen(first);
+    for (int i = 0; ends[i]; i++) {
+        const size_t end = strlen(ends[i]);
+        if (length > end && strcmp(first + length - end, ends[i]) == 0) {
+            length -= end;
+            break;
+        }
+    }
+    const int wanted = snprintf(path, size, "%.*s.html", (int)length, first);
+    if (wanted < 0 || (size_t)wanted >= size) {
+        return ictus_because(why, ICTUS_ERR_ARG, "the file's name is too long: give -o FILE");
+    }
+    return ICTUS_OK;
+}
+
+static int refuse_overwrite(const char *output, int count, char **words, struct ictus_why *why)
+{
+    struct stat out;
+    struct stat in;
+    if (stat(output, &out)) {
+        return ICTUS_OK;
+    }
+    for (int i = 0; i < count; i++) {
+        if (stat(words[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+            return ictus_because(why, ICTUS_ERR_EXISTS, "'%.200s' is read and would be overwritten",
+                                 output);
+        }
+    }
+    return ICTUS_OK;
+}
+
+static int read_page(const char *path, char **text, size_t *size, struct ictus_why *why)
+{
+    FILE *file = fopen(path, "re");
+    size_t used = 0;
+    size_t room = 1 << 16;
+    char *bytes = file ? malloc(room) : NULL;
+    while (bytes) {
+        const size_t got = fread(bytes + used, 1, room - used, file);
+        used += got;
+        if (got == 0) {
+            break;
+        }
+        if (used == room) {
+            room *= 2;
+            char *more = realloc(bytes, room);
+            if (!more) {
+                free(bytes);
+            }
+            bytes = more;
+        }
+    }
+    const bool failed = !bytes || ferror(file);
+    if (file) {
+        (void)fclose(file);
+    }
+    if (failed) {
+        free(bytes);
+        return ictus_because(why, ICTUS_ERR_IO, "cannot read the page '%.200s'", path);
+    }
+    *text = bytes;
+    *size = used;
+    return ICTUS_OK;
+}
+
+static int write_page(const struct report *report, const struct report_options *options,
+                      const char *output, struct ictus_why *why)
+{
+    if (options->page) {
+        char *text = NULL;
+        size_t size = 0;
+        int err = read_page(options->page, &text, &size, why);
+        if (!err) {
+            err = report_write_page(report, output, text, size, why);
+        }
+        free(text);
+        return err;
+    }
+    if (report_template_size == 0) {
+        return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
+                             "this build has no page: %s; --text draws in the terminal",
+                             report_template_why);
+    }
+    return report_write_page(report, output, (const char *)report_template, report_template_size,
+                             why);
+}
+
+static int terminal_width(int64_t wanted)
+{
+    struct winsize window;
+    if (wanted > 0) {
+        return (int)wanted;
+    }
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) {
+        return window.ws_col;
+    }
+    return 100;
+}
+
+static void say_skipped(const struct report *report)
+{
+    for (size_t i = 0; i < report->count; i++) {
+        if (report->files[i].skipped > 0) {
+            (void)fprintf(stderr, "ictus report: %s: %d lines are no results and were left out\n",
+                          report->files[i].path, report->files[i].skipped);
+        }
+    }
+}
+
+static int make_page(const struct report *report, const struct report_options *options, int count,
+                     char **words, struct ictus_why *why)
+{
+    char beside[4096];
+    const char *output = options->output;
+    int err = ICTUS_OK;
+    if (!output) {
+        err = default_output(words[0], beside, sizeof(beside), why);
+        output = beside;
+    }
+    if (!err) {
+        err = refuse_overwrite(output, count, words, why);
+    }
+    if (!err) {
+        err = write_page(report, options, output, why);
+    }
+    if (!err && strcmp(output, "-") != 0) {
+        printf("%s\n", output);
+    }
+    return err;
+}
+
+static int run(const void *given, int word_count, char **words)
+{
+    const struct report_options *options = given;
+    struct report report = {NULL, 0, options->samples};
+    struct ictus_why why = {""};
+    if (word_count < 1) {
+        const int err =
+            ictus_because(&why, ICTUS_ERR_ARG, "which result file? ictus bench -o FILE makes one");
+        return command_fail("report", err, &why);
+    }
+    int err = read_files(word_count, words, &report, &why);
+    if (!err) {
+        say_skipped(&report);
+        if (options->text) {
+            report_print_text(&report, terminal_width(options->width));
+        } else {
+            err = make_page(&report, options, word_count, words, &why);
+        }
+    }
+    free_files(&report);
+    return err ? command_fail("report", err, &why) : EXIT_OK;
+}
+
+const struct command command_report = {
+    .name = "report",
+    .summary = "draw result files: one web page that needs no network, or text",
+    .arguments = "FILE...",
+    .details = "Several files are compared. Without -o the page lies beside the first file:\n"
+               "  ictus report run.jsonl            writes run.html\n"
+               "  ictus report a.jsonl b.jsonl -o both.html\n"
+               "  ictus report run1                 the archive of ictus trace -o run1\n"
+               "  ictus report --text run.jsonl",
+    .options = rows,
+    .flags = 0,
+    .options_size = sizeof(struct report_options),
+    .run = run,
+};

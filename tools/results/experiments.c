@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Gathering the measurements of result files by experiment. */
+#include "results/experiments.h"
+
+#include "results/foreign.h"
+
+#include <ictus/result.h>
+#include <ictus/text.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Numbers that belong to an experiment, and text that does not. */
+static const char *const numbers[] = {"bytes", "processes", "root", "count", NULL};
+static const char *const remarks[] = {"type", "file", "started", "placement_file", NULL};
+
+static bool is_listed(const char *const *names, const char *name)
+{
+    for (; *names; names++) {
+        if (strcmp(*names, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+json_t *experiment_members(const json_t *measurement)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_t *members = json_object();
+    json_object_foreach((json_t *)measurement, key, value)
+    {
+        const bool text = json_is_string(value) && !is_listed(remarks, key);
+        if (text || (json_is_integer(value) && is_listed(numbers, key))) {
+            (void)json_object_set(members, key, value);
+        }
+    }
+    return members;
+}
+
+char *experiment_identity(const json_t *measurement)
+{
+    json_t *members = experiment_members(measurement);
+    char *identity = json_dumps(members, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(members);
+    return identity;
+}
+
+int experiments_read_objects(const char *path, json_t **objects, int *skipped,
+                             struct ictus_why *why)
+{
+    struct ictus_why foreign_why = {""};
+    const int err = ictus_result_read(path, objects, skipped, why);
+    if (err != ICTUS_ERR_FORMAT) {
+        return err;
+    }
+    *skipped = 0;
+    /* a later schema of ours is refused by its own reason */
+    return foreign_read(path, objects, &foreign_why) ? err : ICTUS_OK;
+}
+
+/* Takes members; the identity as well if it succeeds. */
+static struct experiment *add_experiment(struct experiments *experiments, char *identity,
+                                         json_t *members)
+{
+    const size_t size = (experiments->count + 1) * sizeof(*experiments->list);
+    struct experiment *list = realloc(experiments->list, size);
+    if (!list) {
+        json_decref(members);
+        return NULL;
+    }
+    experiments->list = list;
+    struct experiment *fresh = &list[experiments->count];
+    *fresh = (struct experiment){identity, members, json_array()};
+    if (json_object_set_new(experiments->index, identity,
+                            json_integer((json_int_t)experiments->count))) {
+        json_decref(fresh->launches);
+        json_decref(members);
+        return NULL;
+    }
+    experiments->count++;
+    return fresh;
+}
+
+static int gather(struct experiments *experiments, json_t *object)
+{
+    char *identity = experiment_identity(object);
+    const json_t *known = identity ? json_object_get(experiments->index, identity) : NULL;
+    struct experiment *experiment = NULL;
+    if (known) {
+        experiment = &experiments->list[json_integer_value(known)];
+    } else if (identity) {
+        experiment = add_experiment(experiments, identity, experiment_members(object));
+    }
+    if (known || !experiment) {
+        free(identity);
+    }
+    return experiment && json_array_append(experiment->launches, object) == 0 ? ICTUS_OK
+                                                                              : ICTUS_ERR_NOMEM;
+}
+
+int experiments_gather(const json_t *objects, struct experiments *experiments,
+                       struct ictus_why *why)
+{
+    json_t *object = NULL;
+    size_t i = 0;
+    int err = ICTUS_OK;
+    *experiments = (struct experiments){.path = "", .index = json_object()};
+    json_array_foreach((json_t *)objects, i, object)
+    {
+        const char *type = json_string_value(json_object_get(object, "type"));
+        if (!err && strcmp(type, "measurement") == 0) {
+            err = gather(experiments, object);
+        }
+    }
+    if (!err && experiments->count == 0) {
+        err = ictus_because(why, ICTUS_ERR_FORMAT, "there is no measurement");
+    }
+    return err;
+}
+
+int experiments_read(const char *path, struct experiments *experiments, struct ictus_why *why)
+{
+    json_t *objects = NULL;
+    int skipped = 0;
+    *experiments = (struct experiments){.path = path};
+    int err = experiments_read_objects(path, &objects, &skipped, why);
+    if (err) {
+        return err;
+    }
+    err = experiments_gather(objects, experiments, why);
+    experiments->path = path;
+    json_decref(objects);
+    if (err == ICTUS_ERR_FORMAT) {
+        err = ictus_because(why, err, "'%.200s' holds no measurement", path);
+    }
+    return err;
+}
+
+void experiments_free(struct experiments *experiments)
+{
+    for (size_t i = 0; i < experiments->count; i++) {
+        free(experiments->list[i].identity);
+        json_decref(experiments->list[i].members);
+        json_decref(experiments->list[i].launches);
+    }
+    free(experiments->list);
+    json_decref(experiments->index);
+}
+
+/* Whether the two agree in operation, size and all that both tell. */
+static bool agree(const json_t *a, const json_t *b)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    if (!json_equal(json_object_get(a, "operation"), json_object_get(b, "operation")) ||
+        !json_equal(json_object_get(a, "bytes"), json_object_get(b, "bytes"))) {
+        return false;
+    }
+    json_object_foreach((json_t *)a, key, value)
+    {
+        const json_t *other = json_object_get(b, key);
+        if (other && !json_equal(value, other)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const struct experiment *experiments_find(const struct experiments *other,
+                                          const struct experiment *wanted, bool *several)
+{
+    const json_t *known = json_object_get(other->index, wanted->identity);
+    const struct experiment *found = NULL;
+    *several = false;
+    if (known) {
+        return &other->list[json_integer_value(known)];
+    }
+    for (size_t i = 0; i < other->count; i++) {
+        if (agree(other->list[i].members, wanted->members)) {
+            *several = found != NULL;
+            found = &other->list[i];
+            if (*several) {
+                return NULL;
+            }
+        }
+    }
+    return found;
+}
+
+static void describe_bytes(json_int_t bytes, char *text, size_t size)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
+    int unit = 0;
+    while (unit < 3 && bytes >= 1024 && bytes % 1024 == 0) {
+        bytes /= 1024;
+        unit++;
+    }
+    (void)snprintf(text, size, "%lld %s", (long long)bytes, units[unit]);
+}
+
+static void describe_member(const char *key, const json_t *value, char *part, size_t size)
+{
+    const long long number = (long long)json_integer_value(value);
+    if (strcmp(key, "bytes") == 0) {
+        describe_bytes(number, part, size);
+    } else if (strcmp(key, "processes") == 0) {
+        (void)snprintf(part, size, "%lld processes", number);
+    } else if (json_is_integer(value)) {
+        (void)snprintf(part, size, "%s %lld", key, number);
+    } else {
+        (void)snprintf(part, size, "%s", json_string_value(value));
+    }
+}
+
+void experiment_describe(const json_t *members, char *text, size_t size)
+{
+    static const char *const first[] = {"operation", "bytes",  "processes",
+                                        "algorithm", "scheme", NULL};
+    const char *key = NULL;
+    json_t *value = NULL;
+    char part[128];
+    size_t used = 0;
+    text[0] = '\0';
+    for (int pass = 0; pass < 6; pass++) { /* the five above in their order, then all others */
+        json_object_foreach((json_t *)members, key, value)
+        {
+            const bool here = first[pass] ? strcmp(first[pass], key) == 0 : !is_listed(first, key);
+            if (!here || used + 4 >= size) {
+                continue;
+            }
+            describe_member(key, value, part, sizeof(part));
+            const int wrote =
+                snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", part);
+            used += wrote > 0 ? (size_t)wrote : 0;
+        }
+    }
+}

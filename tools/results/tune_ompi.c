@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Open MPI's dynamic rules file (coll_tuned_dynamic_rules_filename): nested counts, then lines of
+ * "bytes algorithm fan-out segment". A rule holds from its size or process count up to the next
+ * one's, so that each list begins with algorithm 0, "as without a file", and each process count
+ * that was measured is followed by one that ends it: an algorithm may fail on other counts.
+ */
+#include "results/tune.h"
+
+#include <ictus/select.h>
+#include <ictus/text.h>
+
+#include <string.h>
+
+/*
+ * What the sizes in a rule count, found out with Open MPI 4.1.4 by algorithms that do not exist. Of
+ * scans it compares the datatype's size times the processes, whatever the count: of no use.
+ */
+enum measure {
+    OF_A_BLOCK, /* count times datatype */
+    OF_ALL,     /* that times the processes */
+    OF_NOTHING  /* not the message */
+};
+
+struct collective {
+    const char *name;
+    int id; /* as Open MPI numbers its collectives */
+    enum measure measure;
+    const char *const *algorithms; /* algorithm 1 first */
+};
+
+static const char *const allgather[] = {
+    "linear", "bruck", "recursive_doubling", "ring", "neighbor", "two_proc", NULL};
+static const char *const allgatherv[] = {"default", "bruck", "ring", "neighbor", "two_proc", NULL};
+static const char *const allreduce[] = {"basic_linear",
+                                        "nonoverlapping",
+                                        "recursive_doubling",
+                                        "ring",
+                                        "segmented_ring",
+                                        "rabenseifner",
+                                        NULL};
+static const char *const alltoall[] = {"linear",      "pairwise", "modified_bruck",
+                                       "linear_sync", "two_proc", NULL};
+static const char *const alltoallv[] = {"basic_linear", "pairwise", NULL};
+static const char *const barrier[] = {
+    "linear", "double_ring", "recursive_doubling", "bruck", "two_proc", "tree", NULL};
+static const char *const bcast[] = {
+    "basic_linear", "chain",   "pipeline",          "split_binary_tree",      "binary_tree",
+    "binomial",     "knomial", "scatter_allgather", "scatter_allgather_ring", NULL};
+static const char *const scans[] = {"linear", "recursive_doubling", NULL};
+static const char *const gather[] = {"basic_linear", "binomial", "linear_sync", NULL};
+static const char *const reduce[] = {"linear",   "chain",           "pipeline",     "binary",
+                                     "binomial", "in-order_binary", "rabenseifner", NULL};
+static const char *const reduce_scatter[] = {"non-overlapping", "recursive_halving", "ring",
+                                             "butterfly", NULL};
+static const char *const reduce_scatter_block[] = {"basic_linear", "recursive_doubling",
+                                                   "recursive_halving", "butterfly", NULL};
+static const char *const scatter[] = {"basic_linear", "binomial", "linear_nb", NULL};
+
+static const struct collective collectives[] = {
+    {"allgather", 0, OF_ALL, allgather},
+    {"allgatherv", 1, OF_A_BLOCK, allgatherv},
+    {"allreduce", 2, OF_A_BLOCK, allreduce},
+    {"alltoall", 3, OF_ALL, alltoall},
+    {"alltoallv", 4, OF_NOTHING, alltoallv},
+    {"barrier", 6, OF_NOTHING, barrier},
+    {"bcast", 7, OF_A_BLOCK, bcast},
+    {"exscan", 8, OF_NOTHING, scans},
+    {"gather", 9, OF_ALL, gather},
+    {"reduce", 11, OF_A_BLOCK, reduce},
+    {"reduce_scatter", 12, OF_ALL, reduce_scatter},
+    {"reduce_scatter_block", 13, OF_ALL, reduce_scatter_block},
+    {"scan", 14, OF_NOTHING, scans},
+    {"scatter", 15, OF_ALL, scatter},
+};
+
+/* coll_tuned_*_chain_fanout's default, under which a chain was measured. */
+enum { CHAINS = 4 };
+
+enum { COLLECTIVES = sizeof(collectives) / sizeof(collectives[0]) };
+
+static const struct collective *find_collective(const char *name)
+{
+    for (int i = 0; i < COLLECTIVES; i++) {
+        if (strcmp(collectives[i].name, name) == 0) {
+            return &collectives[i];
+        }
+    }
+    return NULL;
+}
+
+static int algorithm_number(const struct collective *collective, const char *name, int *number,
+                            struct ictus_why *why)
+{
+    *number = 0;
+    if (strcmp(name, ICTUS_ALGORITHM_DEFAULT) == 0) {
+        return ICTUS_OK;
+    }
+    while (collective->algorithms[*number]) {
+        if (strcmp(collective->algorithms[(*number)++], name) == 0) {
+            return ICTUS_OK;
+        }
+    }
+    return ictus_because(why, ICTUS_ERR_UNKNOWN, "Open MPI has no algorithm '%s' of %s", name,
+                         collective->name);
+}
+
+/* The winners of one operation and process count: from `first` up to where *end says. */
+static size_t end_of(const struct winners *winners, size_t first, bool of_processes)
+{
+    const struct winner *w = &winners->list[first];
+    size_t end = first;
+    while (end < winners->count && strcmp(winners->list[end].operation, w->operation) == 0 &&
+           (!of_processes || winners->list[end].processes == w->processes)) {
+        end++;
+    }
+    return end;
+}
+
+static json_int_t threshold(const struct collective *collective, const struct winner *w)
+{
+    switch (collective->measure) {
+    case OF_A_BLOCK:
+        return w->bytes;
+    case OF_ALL:
+        return w->bytes * w->processes;
+    default:
+        return 0;
+    }
+}
+
+/*
+ * The lines of one process count. With a NULL file they are only counted. Consecutive sizes with
+ * one winner make one line.
+ */
+static int put_sizes(const struct collective *collective, const struct winner *list, size_t count,
+                     FILE *file, struct ictus_why *why)
+{
+    int lines = 0;
+    int last = -1;
+    if (threshold(collective, &list[0]) > 0) {
+        lines++;
+        last = 0;
+        if (file) {
+            (void)fprintf(file, "0 0 0 0\n");
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        int number = 0;
+        const int err = algorithm_number(collective, list[i].algorithm, &number, why);
+        if (err) {
+            return err;
+        }
+        if (number == last) {
+            continue;
+        }
+        last = number;
+        lines++;
+        if (file) {
+            const bool chain = strcmp(list[i].algorithm, "chain") == 0;
+            (void)fprintf(file, "%lld %d %d 0 # %s\n", (long long)threshold(collective, &list[i]),
+                          number, chain ? CHAINS : 0, list[i].algorithm);
+        }
+    }
+    return lines;
+}
+
+/* Whether a collective whose sizes do not count has one winner for all sizes, per process count. */
+static bool is_writable(const struct collective *collective, const struct winners *winners,
+                        size_t first)
+{
+    if (!collective) {
+        return false;
+    }
+    const struct winner *list = winners->list;
+    const size_t end = end_of(winners, first, false);
+    for (size_t i = first + 1; i < end && collective->measure == OF_NOTHING; i++) {
+        if (list[i].processes == list[i - 1].processes &&
+            strcmp(list[i].algorithm, list[i - 1].algorithm) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int put_collective(const struct collective *collective, const struct winners *winners,
+                          size_t first, FILE *file, struct ictus_why *why)
+{
+    const size_t end = end_of(winners, first, false);
+    int counts = 0;
+    for (size_t i = first; i < end; i = end_of(winners, i, true)) {
+        const size_t next = end_of(winners, i, true);
+        const bool adjoins =
+            next < end && winners->list[next].processes == winners->list[i].processes + 1;
+        counts += adjoins ? 1 : 2;
+    }
+    (void)fprintf(file, "%d # %s\n%d # process counts\n", collective->id, collective->name, counts);
+    for (size_t i = first; i < end;) {
+        const size_t next = end_of(winners, i, true);
+        const struct winner *list = &winners->list[i];
+        const int lines = put_sizes(collective, list, next - i, NULL, why);
+        if (lines < 0) {
+            return lines;
+        }
+        (void)fprintf(file, "%lld # processes\n%d # sizes\n", (long long)list->processes, lines);
+        (void)put_sizes(collective, list, next - i, file, why);
+        if (next == end || winners->list[next].processes != list->processes + 1) {
+            (void)fprintf(file, "%lld # processes: not measured\n1\n0 0 0 0\n",
+                          (long long)list->processes + 1);
+        }
+        i = next;
+    }
+    return ICTUS_OK;
+}
+
+int tune_write_ompi(const struct winners *winners, FILE *file, struct ictus_why *why)
+{
+    int operations = 0;
+    int err = ICTUS_OK;
+    for (size_t i = 0; i < winners->count; i = end_of(winners, i, false)) {
+        const struct winner *w = &winners->list[i];
+        const bool writable = is_writable(find_collective(w->operation), winners, i);
+        operations += writable ? 1 : 0;
+        if (!writable) {
+            (void)fprintf(stderr, "ictus tune: left out: Open MPI's rules cannot say this of %s\n",
+                          w->operation);
+        }
+    }
+    (void)fprintf(file,
+                  "# Open MPI: coll_tuned_use_dynamic_rules=1, "
+                  "coll_tuned_dynamic_rules_filename=this file\n%d # collectives\n",
+                  operations);
+    for (size_t i = 0; i < winners->count && !err; i = end_of(winners, i, false)) {
+        const struct collective *collective = find_collective(winners->list[i].operation);
+        if (is_writable(collective, winners, i)) {
+            err = put_collective(collective, winners, i, file, why);
+        }
+    }
+    return err ? err : ferror(file) ? ICTUS_ERR_IO : ICTUS_OK;
+}

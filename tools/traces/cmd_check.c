@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ictus check: count clock-condition violations in an OTF2 archive. */
+#include "main/command.h"
+#include "traces/keep_memory.h"
+#include "traces/trace_text.h"
+
+#include <ictus/correct.h>
+#include <ictus/text.h>
+#include <stddef.h>
+
+struct check_options {
+    int format;
+    const char *output;
+};
+
+static const struct option_row rows[] = {
+    {"format", 'f', OPTION_CHOICE, offsetof(struct check_options, format), "text", 0, 0,
+     trace_formats, "KIND", "text, json"},
+    {"output", 'o', OPTION_TEXT, offsetof(struct check_options, output), NULL, 0, 0, NULL, "FILE",
+     "result file"},
+    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
+};
+
+static json_int_t violations(const json_t *report)
+{
+    static const char *const keys[] = {"violations_p2p", "violations_collective",
+                                       "violations_openmp", "violations_rma"};
+    json_int_t sum = 0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        sum += json_integer_value(json_object_get(report, keys[i]));
+    }
+    return sum;
+}
+
+static int run_check(const void *options, int word_count, char **words)
+{
+    const struct check_options *o = options;
+    struct ictus_why why = {""};
+    json_t *report = NULL;
+    if (word_count != 1) {
+        (void)ictus_because(&why, ICTUS_ERR_ARG,
+                            "name one archive: a directory or its anchor file");
+        return command_fail("check", ICTUS_ERR_ARG, &why);
+    }
+    keep_memory();
+    int err = ictus_check(words[0], &report, &why);
+    if (err) {
+        const int code = command_fail("check", err, &why);
+        return code == EXIT_FAILED && err != ICTUS_ERR_NOMEM ? EXIT_USAGE : code;
+    }
+    const bool found = violations(report) > 0;
+    const struct header_facts facts = {.command = "check", .rows = rows, .options = options};
+    err = trace_text_put(&facts, o->format, o->output, report, &why);
+    if (err) {
+        return command_fail("check", err, &why);
+    }
+    return found ? EXIT_BELOW : EXIT_OK;
+}
+
+const struct command command_check = {
+    .name = "check",
+    .summary = "count clock-condition violations in an OTF2 archive",
+    .arguments = "ARCHIVE",
+    .details = "Raw, and after the archive's own clock offsets. Exit code 0: none are left after\n"
+               "those; 3: some are; 2: the archive cannot be read.\n"
+               "example: ictus check scorep-run/traces.otf2",
+    .options = rows,
+    .options_size = sizeof(struct check_options),
+    .run = run_check,
+};

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ictus correct: repair the timestamps of an OTF2 archive. */
+#include "main/command.h"
+#include "traces/keep_memory.h"
+#include "traces/trace_text.h"
+
+#include <ictus/correct.h>
+#include <ictus/text.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct correct_options {
+    const char *output, *truth, *report, *latency, *node_latency;
+    int presync, format;
+    double gamma, slope, error;
+    int64_t passes;
+};
+
+static const char *const presyncs[] = {"auto",    "none",     "offset", "linear",
+                                       "archive", "messages", NULL};
+
+#define AT(member) offsetof(struct correct_options, member)
+
+static const struct option_row rows[] = {
+    {"output", 'o', OPTION_TEXT, AT(output), NULL, 0, 0, NULL, "DIR", "directory to make"},
+    {"presync", 'p', OPTION_CHOICE, AT(presync), "auto", 0, 0, presyncs, "KIND",
+     "auto, none, offset, linear, archive, messages"},
+    {"gamma", 'g', OPTION_REAL, AT(gamma), "0.99", 0, 0.9999999, NULL, "X",
+     "forward amortisation: rate after a jump, first pass"},
+    {"passes", 0, OPTION_INT, AT(passes), "3", 1, 20, NULL, "N", "at most, gamma falling"},
+    {"max-error", 0, OPTION_SECONDS, AT(error), "1ms", 0, 1e9, NULL, "TIME",
+     "another pass while the end is off by more"},
+    {"slope", 0, OPTION_RATIO, AT(slope), "1%", 1e-9, 1, NULL, "RATIO",
+     "largest slope of backward amortisation"},
+    {"latency", 'l', OPTION_TEXT, AT(latency), "estimate", 0, 0, NULL, "TIME",
+     "least delay between processes, or: estimate"},
+    {"node-latency", 0, OPTION_TEXT, AT(node_latency), NULL, 0, 0, NULL, "TIME",
+     "the same within a node"},
+    {"truth", 't', OPTION_TEXT, AT(truth), NULL, 0, 0, NULL, "ARCHIVE",
+     "say how far the result is from this one"},
+    {"report", 'r', OPTION_TEXT, AT(report), NULL, 0, 0, NULL, "FILE", "result file"},
+    {"format", 'f', OPTION_CHOICE, AT(format), "text", 0, 0, trace_formats, "KIND", "text, json"},
+    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
+};
+
+/* A least delay: a time, or a negative number for "estimate" and nothing. */
+static int read_latency(const char *text, double *seconds, struct ictus_why *why)
+{
+    *seconds = -1;
+    if (!text || strcmp(text, "estimate") == 0) {
+        return ICTUS_OK;
+    }
+    if (ictus_parse_seconds(text, seconds) || *seconds < 0) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "a latency is a time like 1us, not '%s'", text);
+    }
+    return ICTUS_OK;
+}
+
+static int fill(const struct correct_options *o, const char *in,
+                struct ictus_correct_options *options, struct ictus_why *why)
+{
+    ictus_correct_defaults(options);
+    options->in = in;
+    options->out = o->output;
+    options->truth = o->truth;
+    options->presync = (enum ictus_presync)o->presync;
+    options->gamma = o->gamma;
+    options->passes = (int)o->passes;
+    options->error_s = o->error;
+    options->slope = o->slope;
+    const int err = read_latency(o->latency, &options->latency_s, why);
+    return err ? err : read_latency(o->node_latency, &options->node_latency_s, why);
+}
+
+static int run_correct(const void *options, int word_count, char **words)
+{
+    const struct correct_options *o = options;
+    struct ictus_correct_options wanted;
+    struct ictus_why why = {""};
+    json_t *report = NULL;
+    int err = ICTUS_OK;
+    if (word_count != 1) {
+        err =
+            ictus_because(&why, ICTUS_ERR_ARG, "name one archive: a directory or its anchor file");
+    } else if (!o->output) {
+        err = ictus_because(&why, ICTUS_ERR_ARG, "name the output directory: -o DIR");
+    } else {
+        err = fill(o, words[0], &wanted, &why);
+    }
+    keep_memory();
+    if (!err) {
+        err = command_size() > 1 ? ictus_correct_mpi(MPI_COMM_WORLD, &wanted, &report, &why)
+                                 : ictus_correct(&wanted, &report, &why);
+    }
+    if (err) {
+        const int code = command_fail("correct", err, &why);
+        return err == ICTUS_ERR_CORRUPT || err == ICTUS_ERR_FORMAT ? EXIT_USAGE : code;
+    }
+    const struct header_facts facts = {.command = "correct", .rows = rows, .options = options};
+    err = trace_text_put(&facts, o->format, o->report, report, &why);
+    return err ? command_fail("correct", err, &why) : EXIT_OK;
+}
+
+const struct command command_correct = {
+    .name = "correct",
+    .summary = "repair the timestamps of an OTF2 archive",
+    .arguments = "ARCHIVE",
+    .details = "Extended controlled logical clock; all but the times stays as it is.\n"
+               "example: ictus correct scorep-run -o corrected\n"
+               "         mpirun -n 8 ictus correct scorep-run -o corrected",
+    .options = rows,
+    .flags = USES_MPI,
+    .options_size = sizeof(struct correct_options),
+    .run = run_correct,
+};

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ictus trace: run a program under the tracer, and what may be done with a trace. */
+#include "main/command.h"
+#include "main/output.h"
+#include "traces/trace_target.h"
+
+#include <ictus/text.h>
+#include <ictus/trace.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct trace_options {
+    const char *output, *clock, *filter, *metrics, *scratch, *recover, *profile;
+    double metrics_every_s, resync_every_s;
+    int64_t resync_barriers, requests;
+    uint64_t buffer, window, limit;
+    int export;
+    bool force, keep, raw, off, quiet, local;
+};
+
+static const char *const exports[] = {"none", "perfetto", NULL};
+
+#define AT(member) offsetof(struct trace_options, member)
+
+static const struct option_row rows[] = {
+    {"output", 'o', OPTION_TEXT, AT(output), NULL, 0, 0, NULL, "DIR",
+     "directory of the archive; with --export the file"},
+    {"force", 0, OPTION_FLAG, AT(force), NULL, 0, 0, NULL, NULL,
+     "replace an archive that is there"},
+    {"clock", 0, OPTION_TEXT, AT(clock), NULL, 0, 0, NULL, "SPEC",
+     "clock as SYNC[@SOURCE]; by default on the time stamp counter"},
+    {"resync-every", 0, OPTION_SECONDS, AT(resync_every_s), "0", 0, 1e6, NULL, "TIME",
+     "synchronise again at the next world collective; 0: never"},
+    {"resync-barriers", 0, OPTION_INT, AT(resync_barriers), "0", 0, 1e9, NULL, "N",
+     "... after every n-th barrier of MPI_COMM_WORLD"},
+    {"filter", 0, OPTION_TEXT, AT(filter), NULL, 0, 0, NULL, "LIST",
+     "functions and groups: p2p,coll or -MPI_Iprobe,-type"},
+    {"off", 0, OPTION_FLAG, AT(off), NULL, 0, 0, NULL, NULL,
+     "begin switched off, until MPI_Pcontrol(1)"},
+    {"metrics", 0, OPTION_TEXT, AT(metrics), NULL, 0, 0, NULL, "LIST",
+     "counters: page_faults,context_switches,cycles,..."},
+    {"metrics-every", 0, OPTION_SECONDS, AT(metrics_every_s), "1ms", 0, 3600, NULL, "TIME",
+     "between two samples of a thread"},
+    {"buffer", 0, OPTION_BYTES, AT(buffer), "16M", 8388608, 1e12, NULL, "BYTES",
+     "memory that tracing may add to a process"},
+    {"window", 0, OPTION_BYTES, AT(window), "0", 0, 1e12, NULL, "BYTES",
+     "of it for each thread's events; 0: a share"},
+    {"limit", 0, OPTION_BYTES, AT(limit), "0", 0, 1e18, NULL, "BYTES",
+     "of raw events, per thread; 0: none"},
+    {"requests", 0, OPTION_INT, AT(requests), "0", 0, 1e9, NULL, "N",
+     "active at a time in a process; 0: as --buffer allows"},
+    {"scratch", 0, OPTION_TEXT, AT(scratch), NULL, 0, 0, NULL, "DIR",
+     "directory of the raw files, e.g. on a local disk"},
+    {"keep", 0, OPTION_FLAG, AT(keep), NULL, 0, 0, NULL, NULL, "keep the raw files"},
+    {"raw", 0, OPTION_FLAG, AT(raw), NULL, 0, 0, NULL, NULL,
+     "leave raw files, make the archive later with --recover"},
+    {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, 0, 0, NULL, NULL, "no summary at the end"},
+    {"recover", 0, OPTION_TEXT, AT(recover), NULL, 0, 0, NULL, "DIR",
+     "make the archive of what a killed job left there"},
+    {"local", 0, OPTION_FLAG, AT(local), NULL, 0, 0, NULL, NULL,
+     "with --recover: timestamps of the local clocks"},
+    {"export", 0, OPTION_CHOICE, AT(export), "none", 0, 0, exports, "perfetto",
+     "write the archive DIR as Perfetto JSON"},
+    {"profile", 0, OPTION_TEXT, AT(profile), NULL, 0, 0, NULL, "DIR",
+     "print a table of the regions of an archive"},
+    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
+};
+
+/* The rank that a launcher gave this process, 0 without one: MPI is not started here. */
+static int launched_rank(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                        "SLURM_PROCID", NULL};
+    for (int i = 0; names[i]; i++) {
+        const char *text = getenv(names[i]);
+        int64_t rank = 0;
+        if (text && ictus_parse_int(text, &rank) == ICTUS_OK) {
+            return (int)rank;
+        }
+    }
+    return 0;
+}
+
+static int fail(int err, const struct ictus_why *why)
+{
+    /* Every process comes here with the same fault; one says so. */
+    return launched_rank() == 0 ? command_fail("trace", err, why) : EXIT_USAGE;
+}
+
+static void set_text(const char *name, const char *value)
+{
+    if (value && value[0]) {
+        (void)setenv(name, value, 1);
+    } else {
+        (void)unsetenv(name);
+    }
+}
+
+static void set_number(const char *name, const char *format, double value)
+{
+    char text[64];
+    (void)snprintf(text, sizeof(text), format, value);
+    (void)setenv(name, text, 1);
+}
+
+static void set_path(const char *name, const char *path)
+{
+    char here[PATH_MAX];
+    char whole[2 * PATH_MAX];
+    if (path && path[0] != '/' && getcwd(here, sizeof(here))) {
+        (void)snprintf(whole, sizeof(whole), "%s/%s", here, path);
+        set_text(name, whole);
+    } else {
+        set_text(name, path);
+    }
+}
+
+/* Put a text in front of a variable that is a list. */
+static void put_before(const char *name, const char *text)
+{
+    char whole[4 * PATH_MAX];
+    const char *before = getenv(name);
+    const bool more = before && before[0];
+    (void)snprintf(whole, sizeof(whole), "%s%s%s", text, more ? ":" : "", more ? before : "");
+    (void)setenv(name, whole, 1);
+}
+
+/* Blanks part LD_PRELOAD, but not LD_LIBRARY_PATH: a library behind one is looked for by name. */
+static void set_preload(const char *library)
+{
+    char directory[PATH_MAX];
+    const char *last = strrchr(library, '/');
+    if (!last || !strchr(library, ' ')) {
+        put_before("LD_PRELOAD", library);
+        return;
+    }
+    (void)snprintf(directory, sizeof(directory), "%.*s", (int)(last - library), library);
+    put_before("LD_LIBRARY_PATH", directory);
+    put_before("LD_PRELOAD", last + 1);
+}
+
+static void set_environment(const struct trace_options *o, const char *library)
+{
+    set_path("ICTUS_TRACE_DIR", o->output);
+    set_path("ICTUS_TRACE_SCRATCH", o->scratch);
+    set_text("ICTUS_TRACE_CLOCK", o->clock);
+    set_text("ICTUS_TRACE_FILTER", o->filter);
+    set_text("ICTUS_TRACE_METRICS", o->metrics);
+    set_number("ICTUS_TRACE_METRICS_EVERY", "%.9f", o->metrics_every_s);
+    set_number("ICTUS_TRACE_RESYNC_EVERY", "%.9f", o->resync_every_s);
+    set_number("ICTUS_TRACE_RESYNC_BARRIERS", "%.0f", (double)o->resync_barriers);
+    set_number("ICTUS_TRACE_BUFFER", "%.0f", (double)o->buffer);
+    set_number("ICTUS_TRACE_WINDOW", "%.0f", (double)o->window);
+    set_number("ICTUS_TRACE_LIMIT", "%.0f", (double)o->limit);
+    set_number("ICTUS_TRACE_REQUESTS", "%.0f", (double)o->requests);
+    set_text("ICTUS_TRACE_FORCE", o->force ? "1" : NULL);
+    set_text("ICTUS_TRACE_KEEP", o->keep ? "1" : NULL);
+    set_text("ICTUS_TRACE_RAW", o->raw ? "1" : NULL);
+    set_text("ICTUS_TRACE_OFF", o->off ? "1" : NULL);
+    set_text("ICTUS_TRACE_QUIET", o->quiet ? "1" : NULL);
+    set_number("ICTUS_TRACE_PID", "%.0f", (double)getpid());
+    set_preload(library);
+}
+
+static int check_directory(const struct trace_options *o, struct ictus_why *why)
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof(path), "%s/traces.otf2", o->output);
+    /*
+     * Every process looks: one that went on alone would wait for the others in MPI_Init for ever
+     * where the launcher lets it (MPICH's). None can be too late, since the archive is written when
+     * all of them finalize.
+     */
+    if (!o->force && access(path, F_OK) == 0) {
+        return ictus_because(why, ICTUS_ERR_EXISTS,
+                             "%.200s holds an archive already; --force replaces it", o->output);
+    }
+    return ICTUS_OK;
+}
+
+static int run_program(const struct trace_options *o, char **words)
+{
+    char library[PATH_MAX];
+    struct ictus_why why = {""};
+    if (!o->output) {
+        (void)ictus_because(&why, ICTUS_ERR_ARG, "wants -o DIR, where the archive will be");
+        return fail(ICTUS_ERR_ARG, &why);
+    }
+    int err = trace_target_check(words[0], &why);
+    if (!err && why.text[0] && launched_rank() == 0) {
+        (void)fprintf(stderr, "ictus trace: %s\n", why.text);
+    }
+    if (!err) {
+        err = check_directory(o, &why);
+    }
+    if (!err) {
+        err = trace_target_library(library, sizeof(library), &why);
+    }
+    if (err) {
+        return fail(err, &why);
+    }
+    set_environment(o, library);
+    (void)execvp(words[0], words);
+    (void)ictus_because(&why, ICTUS_ERR_IO, "%.200s: %s", words[0], strerror(errno));
+    return fail(ICTUS_ERR_IO, &why);
+}
+
+static int recover(const struct trace_options *o)
+{
+    struct ictus_why why = {""};
+    struct ictus_trace_summary s;
+    const struct ictus_trace_recover_opts opts = {
+        .size = sizeof(opts),
+        .output = o->output,
+        .scratch = o->scratch,
+        .local = o->local,
+        .force = o->force,
+        .keep = o->keep,
+    };
+    const int err = ictus_trace_recover(o->recover, &opts, &s, &why);
+    if (err) {
+        return fail(err, &why);
+    }
+    if (!o->quiet) {
+        printf("%s: %llu events of %llu processes", o->output ? o->output : o->recover,
+               (unsigned long long)s.events, (unsigned long long)s.processes);
+        printf(" in %.3f s; %.1f bytes an event", s.length_s,
+               s.events ? (double)s.raw_bytes / (double)s.events : 0.0);
+        if (!o->local) {
+            printf("; clocks +-%.0f ns (bound %.0f ns)", s.sigma_ns, s.bound_ns);
+        }
+        if (s.jump_ns > 0.0) {
+            printf(
+                "\na clock stepped by %.3g s between two synchronisations: times between them are "
+                "off by as much",
+                s.jump_ns * 1e-9);
+        }
+        printf("\n%llu processes did not reach MPI_Finalize, %llu left nothing\n",
+               (unsigned long long)s.cut, (unsigned long long)s.missing);
+    }
+    return EXIT_OK;
+}
+
+static int export(const struct trace_options *o, const char *archive)
+{
+    struct ictus_why why = {""};
+    struct output output;
+    int err = output_open(&output, o->output, &why);
+    if (!err) {
+        err = ictus_trace_export_perfetto(archive, output.stream, &why);
+        err = output_close(&output, err, &why);
+    }
+    return err ? fail(err, &why) : EXIT_OK;
+}
+
+static int run_trace(const void *options, int word_count, char **words)
+{
+    const struct trace_options *o = options;
+    struct ictus_why why = {""};
+    if (o->recover) {
+        return recover(o);
+    }
+    if (o->profile) {
+        const int err = ictus_trace_print_profile(o->profile, stdout, &why);
+        return err ? fail(err, &why) : EXIT_OK;
+    }
+    if (word_count == 0) {
+        (void)ictus_because(&why, ICTUS_ERR_ARG,
+                            o->export ? "--export wants an archive's directory"
+                                      : "wants a program: ictus trace -o DIR "
+                                        "-- ./app");
+        return fail(ICTUS_ERR_ARG, &why);
+    }
+    if (o->export) {
+        return export(o, words[0]);
+    }
+    words[word_count] = NULL;
+    return run_program(o, words);
+}
+
+const struct command command_trace = {
+    .name = "trace",
+    .summary = "run an unchanged MPI program and get an OTF2 archive on one clock",
+    .arguments = "[-- PROGRAM [ARGUMENT...]]",
+    .details = "mpirun -n 4 ictus trace -o run1 -- ./app\n"
+               "ictus trace --export=perfetto -o run1.json run1",
+    .options = rows,
+    .flags = 0,
+    .options_size = sizeof(struct trace_options),
+    .run = run_trace,
+};

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ictus trace-skew: skew an archive's clocks by known functions. */
+#include "main/command.h"
+#include "traces/keep_memory.h"
+#include "traces/trace_text.h"
+
+#include <ictus/correct.h>
+#include <ictus/text.h>
+#include <stddef.h>
+
+struct skew_options {
+    const char *output, *skew;
+    int format;
+};
+
+static const struct option_row rows[] = {
+    {"output", 'o', OPTION_TEXT, offsetof(struct skew_options, output), NULL, 0, 0, NULL, "DIR",
+     "directory to make"},
+    {"skew", 's', OPTION_TEXT, offsetof(struct skew_options, skew), "", 0, 0, NULL, "SPEC",
+     "offset=, drift=, walk=, sine=, period=, seed=, scope=, offsets="},
+    {"format", 'f', OPTION_CHOICE, offsetof(struct skew_options, format), "text", 0, 0,
+     trace_formats, "KIND", "text, json"},
+    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
+};
+
+static int run_skew(const void *options, int word_count, char **words)
+{
+    const struct skew_options *o = options;
+    struct ictus_why why = {""};
+    json_t *report = NULL;
+    int err = ICTUS_OK;
+    if (word_count != 1) {
+        err =
+            ictus_because(&why, ICTUS_ERR_ARG, "name one archive: a directory or its anchor file");
+    } else if (!o->output) {
+        err = ictus_because(&why, ICTUS_ERR_ARG, "name the output directory: -o DIR");
+    } else {
+        keep_memory();
+        err = ictus_trace_skew(words[0], o->output, o->skew, &report, &why);
+    }
+    if (err) {
+        return command_fail("trace-skew", err, &why);
+    }
+    const struct header_facts facts = {.command = "trace-skew", .rows = rows, .options = options};
+    err = trace_text_put(&facts, o->format, NULL, report, &why);
+    return err ? command_fail("trace-skew", err, &why) : EXIT_OK;
+}
+
+const struct command command_trace_skew = {
+    .name = "trace-skew",
+    .summary = "skew an OTF2 archive's clocks by known functions",
+    .arguments = "ARCHIVE",
+    .details = "Makes test archives of known truth from good ones; each clock but the first\n"
+               "draws from plus or minus the values. Without --skew it copies record by record.\n"
+               "example: ictus trace-skew good -o bad --skew=drift=20ppm,offset=1ms,seed=7\n"
+               "         ictus correct bad -o fixed --truth=good",
+    .options = rows,
+    .options_size = sizeof(struct skew_options),
+    .run = run_skew,
+};

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reports about archives, as text for people or through the result writer. */
+#include "traces/trace_text.h"
+
+#include "main/command.h"
+#include "main/output.h"
+#include "main/results.h"
+#include "traces/trace_words.h"
+
+#include <ictus/error.h>
+#include <ictus/text.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROWS_SHOWN = 20, COLUMNS = 8, LEAST_WIDTH = 8, CELL_BYTES = 40 };
+
+const char *const trace_formats[] = {"text", "json", NULL};
+
+static void write_value(const json_t *value, char *text, size_t size)
+{
+    *text = '\0';
+    if (json_is_string(value)) {
+        (void)snprintf(text, size, "%s", json_string_value(value));
+    } else if (json_is_integer(value)) {
+        (void)snprintf(text, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    } else if (json_is_real(value)) {
+        (void)snprintf(text, size, "%.6g", json_real_value(value));
+    } else if (json_is_boolean(value)) {
+        (void)snprintf(text, size, "%s", json_is_true(value) ? "yes" : "no");
+    }
+}
+
+static bool is_zero(const json_t *value)
+{
+    return json_is_number(value) && json_number_value(value) == 0;
+}
+
+/* A row that counts nothing: numbers that are not counts, like a bin's edge, do not matter. */
+static bool is_idle(const json_t *row)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)row, key, value)
+    {
+        if (json_is_integer(value) && !is_zero(value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What the text shows of a table: the rows with violations come first. */
+struct shown {
+    const json_t *rows[ROWS_SHOWN];
+    size_t count, left_out;
+};
+
+static void choose(struct shown *shown, const json_t *list)
+{
+    size_t i = 0;
+    json_t *row = NULL;
+    *shown = (struct shown){.count = 0};
+    for (int violated = 1; violated >= 0; violated--) {
+        json_array_foreach(list, i, row)
+        {
+            const bool first = json_integer_value(json_object_get(row, "violations")) > 0;
+            if (is_idle(row) || first != violated) {
+                continue;
+            }
+            if (shown->count < ROWS_SHOWN) {
+                shown->rows[shown->count++] = row;
+            } else {
+                shown->left_out++;
+            }
+        }
+    }
+}
+
+/* Columns as wide as what stands in them. */
+static void measure(const struct shown *shown, int width[COLUMNS])
+{
+    char text[CELL_BYTES];
+    for (size_t i = 0; i < shown->count; i++) {
+        const char *key = NULL;
+        json_t *value = NULL;
+        size_t c = 0;
+        json_object_foreach((json_t *)shown->rows[i], key, value)
+        {
+            write_value(value, text, sizeof text);
+            const size_t cell = strlen(text) > strlen(key) ? strlen(text) : strlen(key);
+            if (c < COLUMNS) {
+                width[c] = (int)cell > width[c] ? (int)cell : width[c];
+                c++;
+            }
+        }
+    }
+}
+
+static void print_row(const json_t *row, const int width[COLUMNS], bool names)
+{
+    char text[CELL_BYTES];
+    const char *key = NULL;
+    json_t *value = NULL;
+    size_t c = 0;
+    json_object_foreach((json_t *)row, key, value)
+    {
+        write_value(value, text, sizeof text);
+        printf("  %*s", width[c], names ? key : text);
+        c += c + 1 < COLUMNS;
+    }
+    printf("\n");
+}
+
+static void print_table(const char *name, const json_t *list)
+{
+    struct shown shown;
+    int width[COLUMNS];
+    choose(&shown, list);
+    for (size_t c = 0; c < COLUMNS; c++) {
+        width[c] = LEAST_WIDTH;
+    }
+    measure(&shown, width);
+    for (size_t i = 0; i < shown.count; i++) {
+        if (i == 0) {
+            printf("\n%s\n", name);
+            print_row(shown.rows[i], width, true);
+        }
+        print_row(shown.rows[i], width, false);
+    }
+    if (shown.left_out > 0) {
+        printf("  and %zu more: see --format=json\n", shown.left_out);
+    }
+}
+
+static void print_plain(const json_t *object, const char *indent)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)object, key, value)
+    {
+        if (!json_is_array(value) && !json_is_object(value) && !is_zero(value)) {
+            char text[PATH_MAX];
+            write_value(value, text, sizeof text);
+            printf("%s%-32s %s\n", indent, key, text);
+        }
+    }
+}
+
+/* Without what is the same as recorded and with the archive's clock offsets. */
+static json_t *without_twins(const json_t *report)
+{
+    static const char raw[] = "raw_";
+    json_t *rest = json_object();
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)report, key, value)
+    {
+        const bool twin = strncmp(key, raw, strlen(raw)) == 0 &&
+                          json_equal(value, json_object_get(report, key + strlen(raw)));
+        if (!twin) {
+            (void)json_object_set(rest, key, value);
+        }
+    }
+    return rest;
+}
+
+void trace_text_print(const json_t *report)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_t *rest = without_twins(report);
+    trace_words_print(report);
+    print_plain(rest, "");
+    json_object_foreach(rest, key, value)
+    {
+        if (json_is_object(value)) {
+            printf("\n%s\n", key);
+            print_plain(value, "  ");
+        } else if (json_is_array(value)) {
+            print_table(key, value);
+        }
+    }
+    json_decref(rest);
+}
+
+/* As JSON lines. Not through the result writer: it keeps members that begin with "raw" to files. */
+static int write_json(FILE *file, const json_t *header, const json_t *report)
+{
+    json_t *first = json_pack("{s:s, s:s}", "type", "header", "schema", "ictus-result/1");
+    (void)json_object_update_missing(first, (json_t *)header);
+    const bool bad = json_dumpf(first, file, JSON_COMPACT) || fputc('\n', file) == EOF ||
+                     json_dumpf(report, file, JSON_COMPACT) || fputc('\n', file) == EOF;
+    json_decref(first);
+    return bad || fflush(file) == EOF ? ICTUS_ERR_IO : ICTUS_OK;
+}
+
+static int write_file(const char *path, const json_t *header, const json_t *report,
+                      struct ictus_why *why)
+{
+    struct output output;
+    int err = output_open(&output, path, why);
+    if (err) {
+        return err;
+    }
+    err = write_json(output.stream, header, report);
+    return output_close(&output, err, why);
+}
+
+static int put_on_first(int format, const char *path, const json_t *header, const json_t *report,
+                        struct ictus_why *why)
+{
+    int err = ICTUS_OK;
+    if (format == TRACE_FORMAT_JSON) {
+        err = write_json(stdout, header, report);
+    } else {
+        trace_text_print(report);
+        err = fflush(stdout) == EOF ? ICTUS_ERR_IO : ICTUS_OK;
+    }
+    if (err) {
+        return ictus_because(why, err, "the report cannot be written to standard output");
+    }
+    return path ? write_file(path, header, report, why) : ICTUS_OK;
+}
+
+int trace_text_put(const struct header_facts *facts, int format, const char *path, json_t *report,
+                   struct ictus_why *why)
+{
+    json_t *header = header_create(facts);
+    int err = command_rank() == 0 ? put_on_first(format, path, header, report, why) : ICTUS_OK;
+    if (command_size() > 1) {
+        err = results_agree(err, why);
+    }
+    json_decref(header);
+    json_decref(report);
+    return err;
+}

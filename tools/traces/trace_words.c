@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a report about an archive found, in words. */
+#include "traces/trace_words.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The classes of pairs, as reports name them and as people do. */
+struct class_words {
+    const char *key, *one, *many;
+};
+
+static const struct class_words classes[] = {
+    {"p2p", "message that arrives before it was sent",
+     "messages that arrive before they were sent"},
+    {"collective", "exit of a collective before an enter that it waits for",
+     "exits of collectives before an enter that they wait for"},
+    {"openmp", "event of a thread before its cause", "events of threads before their causes"},
+    {"rma", "event of an RMA window before its cause", "events of RMA windows before their causes"},
+};
+enum { CLASSES = sizeof classes / sizeof *classes };
+
+static json_int_t count_of(const json_t *report, const char *prefix, const char *key)
+{
+    char name[96];
+    (void)snprintf(name, sizeof name, "%s%s", prefix, key);
+    return json_integer_value(json_object_get(report, name));
+}
+
+static double number_of(const json_t *report, const char *prefix, const char *key)
+{
+    char name[96];
+    (void)snprintf(name, sizeof name, "%s%s", prefix, key);
+    return json_number_value(json_object_get(report, name));
+}
+
+/* The sum over all classes of a key that ends in the class's name. */
+static json_int_t sum_of(const json_t *report, const char *prefix, const char *stem)
+{
+    json_int_t sum = 0;
+    for (int i = 0; i < CLASSES; i++) {
+        char key[64];
+        (void)snprintf(key, sizeof key, "%s%s", stem, classes[i].key);
+        sum += count_of(report, prefix, key);
+    }
+    return sum;
+}
+
+static void print_duration(FILE *out, double ns)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    int unit = 0;
+    while (unit < 3 && (ns >= 999.5 || ns <= -999.5)) {
+        ns /= 1000;
+        unit++;
+    }
+    (void)fprintf(out, "%.3g %s", ns, units[unit]);
+}
+
+static void print_count(FILE *out, json_int_t n, const char *one, const char *many)
+{
+    (void)fprintf(out, "%" JSON_INTEGER_FORMAT " %s", n, n == 1 ? one : many);
+}
+
+/* "3 violations of the clock condition (2 messages, 1 exit of a collective), the largest 2.1 us" */
+static void print_violations(FILE *out, const json_t *report, const char *prefix)
+{
+    const char *before = " (";
+    const json_int_t all = sum_of(report, prefix, "violations_");
+    if (all == 0) {
+        (void)fprintf(out, "no violation of the clock condition");
+        return;
+    }
+    print_count(out, all, "violation of the clock condition", "violations of the clock condition");
+    for (int i = 0; i < CLASSES; i++) {
+        char key[64];
+        (void)snprintf(key, sizeof key, "violations_%s", classes[i].key);
+        const json_int_t n = count_of(report, prefix, key);
+        if (n > 0) {
+            (void)fprintf(out, "%s", before);
+            print_count(out, n, classes[i].one, classes[i].many);
+            before = ", ";
+        }
+    }
+    (void)fprintf(out, "), the largest ");
+    print_duration(out, number_of(report, prefix, "max_violation_ns"));
+}
+
+/* What could not be paired, and what is odd. */
+static void print_oddities(FILE *out, const json_t *report)
+{
+    static const struct class_words odd[] = {
+        {"unmatched_sends", "send without its receive", "sends without their receives"},
+        {"unmatched_receives", "receive without its send", "receives without their sends"},
+        {"incomplete", "collective or team that not all joined",
+         "collectives or teams that not all joined"},
+        {"decreasing", "stamp less than the one before", "stamps less than the one before"},
+        {"unknown_records", "record of unknown type", "records of unknown type"},
+        {"open_calls", "call that never completed", "calls that never completed"},
+        {"lone_collective_ends", "collective that ended without beginning",
+         "collectives that ended without beginning"},
+        {"foreign", "event on an unknown communicator", "events on unknown communicators"},
+        {"cyclic", "dependency given up: it was part of a cycle",
+         "dependencies given up: they were part of cycles"},
+    };
+    const char *before = "Not looked at, or odd: ";
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        const json_int_t n = count_of(report, "", odd[i].key);
+        if (n > 0) {
+            (void)fprintf(out, "%s", before);
+            print_count(out, n, odd[i].one, odd[i].many);
+            before = ", ";
+        }
+    }
+    if (*before == ',') {
+        (void)fprintf(out, ".\n");
+    }
+}
+
+static void print_size(FILE *out, const json_t *report)
+{
+    (void)fprintf(out, "%s: ", json_string_value(json_object_get(report, "archive")));
+    print_count(out, count_of(report, "", "events"), "event", "events");
+    (void)fprintf(out, " of ");
+    print_count(out, count_of(report, "", "locations"), "location", "locations");
+    (void)fprintf(out, " on ");
+    print_count(out, count_of(report, "", "nodes"), "node", "nodes");
+    (void)fprintf(out, ", ");
+    print_count(out, count_of(report, "", "messages"), "message", "messages");
+    (void)fprintf(out, ", ");
+    print_count(out, count_of(report, "", "collectives"), "collective", "collectives");
+    (void)fprintf(out, ".\n");
+}
+
+static void print_check(FILE *out, const json_t *report)
+{
+    print_size(out, report);
+    (void)fprintf(out, "Found ");
+    print_violations(out, report, "");
+    (void)fprintf(out, ", in ");
+    print_count(out, sum_of(report, "", "pairs_"), "pair", "pairs");
+    (void)fprintf(out, ".\n");
+    if (sum_of(report, "raw_", "violations_") != sum_of(report, "", "violations_")) {
+        (void)fprintf(out, "As recorded, without the archive's clock offsets: ");
+        print_violations(out, report, "raw_");
+        (void)fprintf(out, ".\n");
+    }
+    print_oddities(out, report);
+}
+
+/* What the clocks' maps alone did. */
+static void print_presync(FILE *out, const json_t *report)
+{
+    const char *presync = json_string_value(json_object_get(report, "presync"));
+    if (presync && strcmp(presync, "none") != 0 &&
+        sum_of(report, "raw_", "violations_") != sum_of(report, "presync_", "violations_")) {
+        (void)fprintf(out, "The archive's clock offsets leave ");
+        print_violations(out, report, "presync_");
+        (void)fprintf(out, ".\n");
+    }
+    if (presync && strcmp(presync, "messages") == 0) {
+        (void)fprintf(out, "Clocks fitted to the messages leave ");
+        print_violations(out, report, "fit_");
+        (void)fprintf(out, ".\n");
+    }
+}
+
+static void print_amortisation(FILE *out, const json_t *report)
+{
+    const json_int_t passes = count_of(report, "", "passes");
+    if (passes == 0) {
+        return;
+    }
+    (void)fprintf(out, "The logical clock (");
+    print_count(out, passes, "pass", "passes");
+    (void)fprintf(out, ", gamma %g) moved ", number_of(report, "", "gamma"));
+    print_count(out, count_of(report, "", "moved_events"), "event", "events");
+    (void)fprintf(out, " by up to ");
+    print_duration(out, number_of(report, "", "max_shift_ns"));
+    (void)fprintf(out, ", at a slope of up to %.3g %% (%.3g %% asked",
+                  100 * number_of(report, "", "largest_slope"),
+                  100 * number_of(report, "", "asked_slope"));
+    const json_int_t steep = count_of(report, "", "steep_intervals");
+    if (steep > 0) {
+        (void)fprintf(out, "; sends force more on ");
+        print_count(out, steep, "interval", "intervals");
+    }
+    (void)fprintf(out, ").\n");
+}
+
+static void print_truth(FILE *out, const json_t *truth)
+{
+    if (truth) {
+        (void)fprintf(out, "Root mean square distance to the truth: ");
+        print_duration(out, number_of(truth, "", "input_rms_ns"));
+        (void)fprintf(out, " before, ");
+        print_duration(out, number_of(truth, "", "output_rms_ns"));
+        (void)fprintf(out, " now; but for a line that all have in common ");
+        print_duration(out, number_of(truth, "", "input_aligned_rms_ns"));
+        (void)fprintf(out, " before, ");
+        print_duration(out, number_of(truth, "", "output_aligned_rms_ns"));
+        (void)fprintf(out, " now.\n");
+    }
+}
+
+static void print_correct(FILE *out, const json_t *report)
+{
+    print_size(out, report);
+    (void)fprintf(out, "Found ");
+    print_violations(out, report, "raw_");
+    (void)fprintf(out, ".\n");
+    print_presync(out, report);
+    print_amortisation(out, report);
+    (void)fprintf(out, "%s, written now, has ",
+                  json_string_value(json_object_get(report, "output")));
+    print_violations(out, report, "");
+    (void)fprintf(out, ".\n");
+    print_truth(out, json_object_get(report, "truth"));
+    print_oddities(out, report);
+}
+
+/* Lines no longer than a terminal, broken between words. */
+static void print_wrapped(const char *text)
+{
+    enum { WIDTH = 80 };
+    while (*text) {
+        const size_t line = strcspn(text, "\n");
+        size_t end = line;
+        if (line > WIDTH) {
+            for (end = WIDTH; end > 0 && text[end] != ' '; end--) {
+            }
+            end = end > 0 ? end : strcspn(text, " \n");
+        }
+        printf("%.*s\n", (int)end, text);
+        text += end;
+        text += *text != '\0';
+    }
+}
+
+void trace_words_print(const json_t *report)
+{
+    const char *type = json_string_value(json_object_get(report, "type"));
+    char *text = NULL;
+    size_t size = 0;
+    const bool check = type && strcmp(type, "check") == 0;
+    FILE *out =
+        check || (type && strcmp(type, "correct") == 0) ? open_memstream(&text, &size) : NULL;
+    if (!out) {
+        return;
+    }
+    if (check) {
+        print_check(out, report);
+    } else {
+        print_correct(out, report);
+    }
+    if (fclose(out) == 0) {
+        print_wrapped(text);
+        printf("\n");
+    }
+    free(text);
+}
