@@ -61,7 +61,7 @@ static void posix_free(struct source *source)
     free(posix);
 }
 
-static int create(const struct source_ops *ops, clockid_t id, int fd, struct source **source)
+static int posix_create(const struct source_ops *ops, clockid_t id, int fd, struct source **source)
 {
     struct posix *posix = calloc(1, sizeof(*posix));
     if (!posix) {
@@ -85,7 +85,7 @@ static int open_plain(const struct source_ops *ops, clockid_t id, const struct s
         return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "clock '%s' is not here: %s", spec->name,
                              strerror(errno));
     }
-    return create(ops, id, -1, source);
+    return posix_create(ops, id, -1, source);
 }
 
 static int open_monotonic(const struct spec *spec, const struct source_place *place,
@@ -129,7 +129,7 @@ static int open_phc(const struct spec *spec, const struct source_place *place,
         return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "'%.100s' is not a PTP hardware clock",
                              spec->options);
     }
-    const int err = create(&ictusi_source_phc, clock_of_fd(fd), fd, source);
+    const int err = posix_create(&ictusi_source_phc, clock_of_fd(fd), fd, source);
     if (err) {
         (void)close(fd);
     }

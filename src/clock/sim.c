@@ -83,7 +83,7 @@ struct sim {
     char identity[SOURCE_IDENTITY_MAX];
 };
 
-static int64_t skew(const struct sim *sim, int64_t under)
+static int64_t sim_skew(const struct sim *sim, int64_t under)
 {
     const int64_t elapsed = under - sim->origin;
     double phase = sim->drift * (double)elapsed;
@@ -97,7 +97,7 @@ static int64_t skew(const struct sim *sim, int64_t under)
 static int64_t sim_read(const struct source *source)
 {
     const struct sim *sim = container_of(source, struct sim, base);
-    return skew(sim, ictusi_source_read(sim->under));
+    return sim_skew(sim, ictusi_source_read(sim->under));
 }
 
 static int64_t sim_truth(const struct source *source, int64_t local)
@@ -107,7 +107,7 @@ static int64_t sim_truth(const struct source *source, int64_t local)
      */
     int64_t under = local - sim->offset_ns;
     for (int i = 0; i < 24; i++) {
-        const int64_t error = local - skew(sim, under);
+        const int64_t error = local - sim_skew(sim, under);
         if (error == 0) {
             break;
         }
@@ -118,7 +118,7 @@ static int64_t sim_truth(const struct source *source, int64_t local)
 
 static int64_t sim_reading_at(const struct source *source, int64_t truth)
 {
-    return skew(container_of(source, struct sim, base), truth);
+    return sim_skew(container_of(source, struct sim, base), truth);
 }
 
 static const struct source *sim_under(const struct source *source)
@@ -155,8 +155,8 @@ static void sim_free(struct source *source)
 
 /* The value number `index` of a list, the last one being repeated; false if the list is malformed.
  */
-static bool pick(const char *list, int index, int (*parse)(const char *, double *), double limit,
-                 double *value)
+static bool sim_pick(const char *list, int index, int (*parse)(const char *, double *),
+                     double limit, double *value)
 {
     char item[64];
     int i = 0;
@@ -181,19 +181,20 @@ static bool pick(const char *list, int index, int (*parse)(const char *, double 
     }
 }
 
-static int draw(struct sim *sim, const struct sim_options *o, int index, struct ictus_why *why)
+static int sim_draw(struct sim *sim, const struct sim_options *o, int index, struct ictus_why *why)
 {
     struct rng rng;
     ictusi_rng_seed(&rng, (uint64_t)o->seed, (uint64_t)index);
     double offset = o->offset * (2.0 * ictusi_rng_uniform(&rng) - 1.0);
     double drift = o->drift * (2.0 * ictusi_rng_uniform(&rng) - 1.0);
     if (o->offsets.text[0] &&
-        !pick(o->offsets.text, index, ictus_parse_seconds, OFFSET_MAX_S, &offset)) {
+        !sim_pick(o->offsets.text, index, ictus_parse_seconds, OFFSET_MAX_S, &offset)) {
         return ictus_because(why, ICTUS_ERR_SPEC,
                              "sim: offsets=%.80s: must be durations such as 0,1.5s, up to 1e9 s",
                              o->offsets.text);
     }
-    if (o->drifts.text[0] && !pick(o->drifts.text, index, ictus_parse_ratio, DRIFT_MAX, &drift)) {
+    if (o->drifts.text[0] &&
+        !sim_pick(o->drifts.text, index, ictus_parse_ratio, DRIFT_MAX, &drift)) {
         return ictus_because(why, ICTUS_ERR_SPEC,
                              "sim: drifts=%.80s: must be ratios such as 0,12.5ppm, up to 0.1",
                              o->drifts.text);
@@ -201,7 +202,8 @@ static int draw(struct sim *sim, const struct sim_options *o, int index, struct 
     sim->offset_ns = (int64_t)llrint(offset * 1e9);
     sim->drift = drift;
     double step = o->step;
-    if (o->steps.text[0] && !pick(o->steps.text, index, ictus_parse_seconds, STEP_MAX_S, &step)) {
+    if (o->steps.text[0] &&
+        !sim_pick(o->steps.text, index, ictus_parse_seconds, STEP_MAX_S, &step)) {
         return ictus_because(why, ICTUS_ERR_SPEC,
                              "sim: steps=%.80s: must be durations such as 0,3s, up to 1e6 s",
                              o->steps.text);
@@ -211,8 +213,8 @@ static int draw(struct sim *sim, const struct sim_options *o, int index, struct 
     return ICTUS_OK;
 }
 
-static int fill(struct sim *sim, const struct spec *spec, const struct source_place *place,
-                struct ictus_why *why)
+static int sim_fill(struct sim *sim, const struct spec *spec, const struct source_place *place,
+                    struct ictus_why *why)
 {
     struct sim_options o;
     int err = ictusi_spec_read(spec, params, &o, why);
@@ -220,7 +222,7 @@ static int fill(struct sim *sim, const struct spec *spec, const struct source_pl
         return err;
     }
     const int index = o.scope == SCOPE_PROCESS ? place->process : place->node;
-    err = draw(sim, &o, index, why);
+    err = sim_draw(sim, &o, index, why);
     if (!err && o.walk > 0.0) {
         /* A stream apart from the one that drew offset and drift. */
         err = ictusi_wander_create(o.walk, (uint64_t)o.seed, (uint64_t)index + (UINT64_C(1) << 32),
@@ -244,7 +246,7 @@ static int sim_open(const struct spec *spec, const struct source_place *place,
         return ICTUS_ERR_NOMEM;
     }
     sim->base.ops = &ictusi_source_sim;
-    const int err = fill(sim, spec, place, why);
+    const int err = sim_fill(sim, spec, place, why);
     if (err) {
         sim_free(&sim->base);
         return err;

@@ -71,7 +71,7 @@ static struct pair read_pair(void)
     return best;
 }
 
-static void calibrate(struct source_counter *c)
+static void tsc_calibrate(struct source_counter *c)
 {
     const struct pair start = read_pair();
     while (raw_ns() - start.ns < CALIBRATION_NS) {
@@ -132,7 +132,7 @@ static int tsc_open(const struct spec *spec, const struct source_place *place,
         return ICTUS_ERR_NOMEM;
     }
     tsc->base.ops = &ictusi_source_tsc;
-    calibrate(&tsc->calibration);
+    tsc_calibrate(&tsc->calibration);
     *source = &tsc->base;
     return ICTUS_OK;
 }

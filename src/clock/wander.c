@@ -104,7 +104,7 @@ static bool add_chunk(struct wander *w)
 }
 
 /* Make all chunks up to the given one; NULL when memory is out. */
-static struct chunk *grow(struct wander *w, int wanted)
+static struct chunk *wander_grow(struct wander *w, int wanted)
 {
     (void)pthread_mutex_lock(&w->lock);
     while (w->made <= wanted && add_chunk(w)) {
@@ -117,7 +117,7 @@ static struct chunk *grow(struct wander *w, int wanted)
 static const struct chunk *chunk_at(struct wander *w, int index)
 {
     struct chunk *chunk = find_chunk(w, index);
-    return chunk ? chunk : grow(w, index);
+    return chunk ? chunk : wander_grow(w, index);
 }
 
 double ictusi_wander_phase(struct wander *w, int64_t elapsed_ns)

@@ -26,7 +26,7 @@ struct glance {
     int64_t low_ns, high_ns;
 };
 
-static struct glance compare(const struct source *source)
+static struct glance watch_compare(const struct source *source)
 {
     const int64_t before = kernel_ns();
     const int64_t now = ictusi_source_read(source);
@@ -36,12 +36,12 @@ static struct glance compare(const struct source *source)
 
 void ictusi_watch_begin(struct watch *watch, const struct source *source)
 {
-    const struct glance glance = compare(source);
+    const struct glance glance = watch_compare(source);
     *watch = (struct watch){glance.kernel_ns, glance.low_ns, glance.high_ns};
 }
 
 /* Far from what it was, either way. */
-static bool far(const struct watch *watch, int64_t low_ns, int64_t high_ns, double allowed)
+static bool watch_far(const struct watch *watch, int64_t low_ns, int64_t high_ns, double allowed)
 {
     return (double)(low_ns - watch->high_ns) > allowed ||
            (double)(watch->low_ns - high_ns) > allowed;
@@ -58,13 +58,13 @@ struct watch_look ictusi_watch_look(const struct watch *watch, const struct sour
     const int64_t now_ns = itself ? source_ns : kernel_ns();
     const struct watch_look calm = {source_ns, now_ns - watch->began_ns, false};
     const double allowed = STEP_MIN_NS + STEP_RATE * (double)calm.elapsed_ns;
-    if (itself || !far(watch, source_ns - now_ns, source_ns - now_ns, allowed)) {
+    if (itself || !watch_far(watch, source_ns - now_ns, source_ns - now_ns, allowed)) {
         return calm;
     }
-    const struct glance now = compare(source);
+    const struct glance now = watch_compare(source);
     return (struct watch_look){
         .source_ns = now.source_ns,
         .elapsed_ns = now.kernel_ns - watch->began_ns,
-        .stepped = far(watch, now.low_ns, now.high_ns, allowed),
+        .stepped = watch_far(watch, now.low_ns, now.high_ns, allowed),
     };
 }

@@ -150,7 +150,7 @@ static double stand_off(const double *sorted, size_t n)
 }
 
 /* Copy the bounds, with too-fast exchanges moved up so far that no minimum sees them. */
-static void guard(struct work *w)
+static void adaptive_guard(struct work *w)
 {
     const struct bounds *from = &w->all;
     struct bounds *into = &w->guarded;
@@ -197,7 +197,7 @@ static double tail_power(const struct bounds *b, double slope, double *scratch)
     return alpha > 0.0 ? fmin(fmax(1.0 / alpha, 0.5), 1.0) : 0.5;
 }
 
-static struct trend candidate(struct work *w, const struct bounds *b, int which)
+static struct trend adaptive_candidate(struct work *w, const struct bounds *b, int which)
 {
     if (which == ADAPTIVE_ENVELOPE) {
         ictusi_envelope_build(b, &w->envelope);
@@ -219,7 +219,7 @@ static double slope_error(struct work *w, int which)
     double slopes[FOLDS_MAX];
     for (size_t j = 0; j < w->folds; j++) {
         ictusi_bounds_fold(from, j, w->folds, &w->fold);
-        slopes[j] = candidate(w, &w->fold, which).slope;
+        slopes[j] = adaptive_candidate(w, &w->fold, which).slope;
     }
     const double sd = ictusi_sd(slopes, w->folds);
     if (which == ADAPTIVE_ENVELOPE) {
@@ -296,9 +296,10 @@ static double hard_bound(struct work *w, const struct trend *trend)
     return bound;
 }
 
-static struct trend estimate(struct work *w, struct line_error *error, enum adaptive_choice *choice)
+static struct trend adaptive_estimate(struct work *w, struct line_error *error,
+                                      enum adaptive_choice *choice)
 {
-    guard(w);
+    adaptive_guard(w);
     ictusi_envelope_build(&w->guarded, &w->envelope);
     const struct trend hull = ictusi_envelope_middle(&w->envelope, ICTUSI_DRIFT_MAX_NS_PER_S, NULL);
     w->tail_power = tail_power(&w->guarded, hull.slope, w->scratch);
@@ -312,7 +313,7 @@ static struct trend estimate(struct work *w, struct line_error *error, enum adap
         }
     }
     const struct bounds *from = best == ADAPTIVE_WEIGHTED ? &w->all : &w->guarded;
-    struct trend trend = candidate(w, from, best);
+    struct trend trend = adaptive_candidate(w, from, best);
     double offset_se = 0.0;
     trend.at_zero = choose_offset(w, trend.slope, &offset_se);
     /* The offset is an average over the span: it is best known at the mean instant. */
@@ -385,7 +386,7 @@ int ictusi_fit_adaptive(const struct stamp *stamps, size_t n, struct line *line,
     } else {
         err = work_reserve(&w, n);
         if (!err) {
-            const struct trend trend = estimate(&w, &found, &chosen);
+            const struct trend trend = adaptive_estimate(&w, &found, &chosen);
             *line = ictusi_line_make(w.all.anchor, w.all.base, trend.at_zero, trend.slope * 1e-9);
         }
     }

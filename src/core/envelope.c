@@ -27,7 +27,8 @@ void ictusi_envelope_free(struct envelope *envelope)
 }
 
 /* Andrew's scan: the lower hull of sign * y over ascending t. */
-static size_t scan(const double *t, const double *y, size_t n, double sign, size_t *corners)
+static size_t envelope_scan(const double *t, const double *y, size_t n, double sign,
+                            size_t *corners)
 {
     size_t k = 0;
     for (size_t i = 0; i < n; i++) {
@@ -49,13 +50,15 @@ static size_t scan(const double *t, const double *y, size_t n, double sign, size
 void ictusi_envelope_build(const struct bounds *bounds, struct envelope *envelope)
 {
     envelope->bounds = bounds;
-    envelope->upper_count = scan(bounds->t, bounds->upper, bounds->n, 1.0, envelope->upper);
-    envelope->lower_count = scan(bounds->t, bounds->lower, bounds->n, -1.0, envelope->lower);
+    envelope->upper_count =
+        envelope_scan(bounds->t, bounds->upper, bounds->n, 1.0, envelope->upper);
+    envelope->lower_count =
+        envelope_scan(bounds->t, bounds->lower, bounds->n, -1.0, envelope->lower);
 }
 
 /* The corner that a line of the given slope touches first from below (sign 1) or above (-1). */
-static size_t touched(const double *t, const double *y, const size_t *corners, size_t count,
-                      double sign, double slope)
+static size_t envelope_touched(const double *t, const double *y, const size_t *corners,
+                               size_t count, double sign, double slope)
 {
     size_t best = corners[0];
     double least = sign * (y[best] - slope * t[best]);
@@ -72,12 +75,12 @@ static size_t touched(const double *t, const double *y, const size_t *corners, s
 
 static size_t touch_upper(const struct envelope *e, double slope)
 {
-    return touched(e->bounds->t, e->bounds->upper, e->upper, e->upper_count, 1.0, slope);
+    return envelope_touched(e->bounds->t, e->bounds->upper, e->upper, e->upper_count, 1.0, slope);
 }
 
 static size_t touch_lower(const struct envelope *e, double slope)
 {
-    return touched(e->bounds->t, e->bounds->lower, e->lower, e->lower_count, -1.0, slope);
+    return envelope_touched(e->bounds->t, e->bounds->lower, e->lower, e->lower_count, -1.0, slope);
 }
 
 /* Height at t = 0 of the highest line of this slope below all upper bounds. */

@@ -18,7 +18,7 @@ static void set_offset(struct offset *out, int64_t base, double ns)
     out->frac = ns - whole;
 }
 
-static int64_t middle(const struct stamp *s)
+static int64_t estimator_middle(const struct stamp *s)
 {
     return s->sent + (s->received - s->sent) / 2;
 }
@@ -35,7 +35,7 @@ static double drifted_ns(int64_t from, int64_t to)
 }
 
 /* The exchange with the shortest round trip; ICTUS_ERR_CLOCK where one is negative. */
-static int shortest(const struct stamp *stamps, size_t n, size_t *best)
+static int estimator_shortest(const struct stamp *stamps, size_t n, size_t *best)
 {
     if (!n) {
         return ICTUS_ERR_SAMPLES;
@@ -56,7 +56,7 @@ static int shortest(const struct stamp *stamps, size_t n, size_t *best)
 static void from_one(const struct stamp *s, struct offset *out)
 {
     const int64_t rtt = s->received - s->sent;
-    out->at = middle(s);
+    out->at = estimator_middle(s);
     /* An odd round trip has its middle half a nanosecond after the instant `at`. */
     set_offset(out, s->remote - out->at, rtt % 2 ? -0.5 : 0.0);
     out->rtt_min_ns = (double)rtt;
@@ -66,7 +66,7 @@ static void from_one(const struct stamp *s, struct offset *out)
 int ictusi_offset_min_rtt(const struct stamp *stamps, size_t n, struct offset *out)
 {
     size_t best = 0;
-    const int err = shortest(stamps, n, &best);
+    const int err = estimator_shortest(stamps, n, &best);
     if (!err) {
         from_one(&stamps[best], out);
     }
@@ -76,7 +76,7 @@ int ictusi_offset_min_rtt(const struct stamp *stamps, size_t n, struct offset *o
 int ictusi_offset_skampi(const struct stamp *stamps, size_t n, struct offset *out)
 {
     size_t best = 0;
-    const int err = shortest(stamps, n, &best);
+    const int err = estimator_shortest(stamps, n, &best);
     if (err) {
         return err;
     }
@@ -151,7 +151,7 @@ static int by_lag(const void *a, const void *b)
 int ictusi_offset_mean_rtt(const struct stamp *stamps, size_t n, double rtt_ns, struct offset *out)
 {
     size_t best = 0;
-    const int err = shortest(stamps, n, &best);
+    const int err = estimator_shortest(stamps, n, &best);
     if (err) {
         return err;
     }

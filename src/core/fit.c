@@ -25,8 +25,8 @@ static double y_of(const struct offset *p, int64_t base)
 }
 
 /* Two passes: means first, then central moments, so that nothing cancels. */
-static struct moments gather(const struct offset *points, const double *weights, size_t n,
-                             int64_t anchor, int64_t base)
+static struct moments fit_gather(const struct offset *points, const double *weights, size_t n,
+                                 int64_t anchor, int64_t base)
 {
     struct moments m = {0};
     for (size_t i = 0; i < n; i++) {
@@ -105,7 +105,7 @@ int ictusi_fit_wls(const struct offset *points, const double *weights, size_t n,
         anchor = points[i].at > anchor ? points[i].at : anchor;
     }
     const int64_t base = points[n - 1].offset;
-    const struct moments m = gather(points, weights, n, anchor, base);
+    const struct moments m = fit_gather(points, weights, n, anchor, base);
     if (!(m.weight > 0.0)) {
         return ICTUS_ERR_SAMPLES;
     }

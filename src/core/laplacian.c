@@ -35,8 +35,8 @@ void ictusi_laplacian_free(struct laplacian *laplacian)
 }
 
 /* out = L x, node 0 grounded. */
-static void multiply(int nodes, const struct graph_edge *edges, size_t count, const double *x,
-                     double *out)
+static void laplacian_multiply(int nodes, const struct graph_edge *edges, size_t count,
+                               const double *x, double *out)
 {
     memset(out, 0, (size_t)nodes * sizeof(*out));
     for (size_t e = 0; e < count; e++) {
@@ -47,7 +47,7 @@ static void multiply(int nodes, const struct graph_edge *edges, size_t count, co
     out[0] = 0.0;
 }
 
-static double dot(int n, const double *a, const double *b)
+static double laplacian_dot(int n, const double *a, const double *b)
 {
     double sum = 0.0;
     for (int i = 1; i < n; i++) {
@@ -73,20 +73,20 @@ static int conjugate_gradients(struct laplacian *l, const struct graph_edge *edg
     double *residual = rhs;
     double *direction = l->room + n;
     double *image = direction + n;
-    const double wanted = dot(n, rhs, rhs) * tolerance * tolerance;
-    multiply(n, edges, count, x, image);
+    const double wanted = laplacian_dot(n, rhs, rhs) * tolerance * tolerance;
+    laplacian_multiply(n, edges, count, x, image);
     for (int i = 1; i < n; i++) {
         residual[i] -= image[i];
         direction[i] = l->degree[i] > 0.0 ? residual[i] / l->degree[i] : 0.0;
     }
     direction[0] = 0.0;
-    double power = dot(n, residual, direction);
+    double power = laplacian_dot(n, residual, direction);
     for (int k = 0; k < n + ITERATIONS_EXTRA; k++) {
-        if (dot(n, residual, residual) <= wanted || !(power > 0.0)) {
+        if (laplacian_dot(n, residual, residual) <= wanted || !(power > 0.0)) {
             return ICTUS_OK;
         }
-        multiply(n, edges, count, direction, image);
-        const double curvature = dot(n, direction, image);
+        laplacian_multiply(n, edges, count, direction, image);
+        const double curvature = laplacian_dot(n, direction, image);
         if (!(curvature > 0.0)) {
             return ICTUS_ERR_CORRUPT;
         }
@@ -106,7 +106,7 @@ static int conjugate_gradients(struct laplacian *l, const struct graph_edge *edg
         power = next;
     }
     /* Rounding stops progress near the end on long paths: accept what is a millionth off. */
-    return dot(n, residual, residual) <= wanted * 1e8 ? ICTUS_OK : ICTUS_ERR_CORRUPT;
+    return laplacian_dot(n, residual, residual) <= wanted * 1e8 ? ICTUS_OK : ICTUS_ERR_CORRUPT;
 }
 
 int ictusi_laplacian_solve(struct laplacian *laplacian, const struct graph_edge *edges,

@@ -211,7 +211,7 @@ static void moments_of(const struct mesh *m, double *moments)
 }
 
 /* Offsets and drifts of all clocks now, from the history. Says how far a drift moved, at most. */
-static double follow(struct mesh *m, const struct track *t, double now)
+static double mesh_follow(struct mesh *m, const struct track *t, double now)
 {
     double moved = 0.0;
     for (int i = 0; i < m->size; i++) {
@@ -244,8 +244,8 @@ static int solve_sweeps(struct mesh *m, struct mesh_spread *spread)
 }
 
 /* Sweeps, times and drifts depend on each other: iterate. Few rounds, as sweeps are short. */
-static int settle(struct mesh *m, struct track_model *model, struct track *track,
-                  struct mesh_spread *spread, int *iterations)
+static int mesh_settle(struct mesh *m, struct track_model *model, struct track *track,
+                       struct mesh_spread *spread, int *iterations)
 {
     double moments[TRACK_MAX * TRACK_MAX];
     double change = INFINITY;
@@ -264,7 +264,7 @@ static int settle(struct mesh *m, struct track_model *model, struct track *track
         if (err) {
             return err;
         }
-        change = follow(m, track, now) * (last->t_last - last->t_mean);
+        change = mesh_follow(m, track, now) * (last->t_last - last->t_mean);
         moments_of(m, moments);
         *model = ictusi_track_learn(m->sweep, m->sweeps, moments, m->size - 1, m->prior_walk);
     }
@@ -323,8 +323,8 @@ static void write_lines(const struct mesh *m, const struct track *t, double walk
     }
 }
 
-static void judge(const struct mesh *m, const struct line_error *errors, double horizon_s,
-                  const struct track_model *model, struct mesh_quality *q)
+static void mesh_judge(const struct mesh *m, const struct line_error *errors, double horizon_s,
+                       const struct track_model *model, struct mesh_quality *q)
 {
     const struct track_sweep *last = &m->sweep[m->sweeps - 1];
     q->noise_ns = sqrt(last->noise_ns2 * model->inflation);
@@ -339,8 +339,8 @@ static void judge(const struct mesh *m, const struct line_error *errors, double 
 }
 
 /* Everything between checked input and lines. extrapolated: room for two values a process. */
-static int solve(struct mesh *m, double *extrapolated, struct track *track,
-                 struct track_model *model, struct mesh_spread *spread, struct mesh_quality *q)
+static int mesh_solve(struct mesh *m, double *extrapolated, struct track *track,
+                      struct track_model *model, struct mesh_spread *spread, struct mesh_quality *q)
 {
     const double before = m->now;
     int err = m->based ? ICTUS_OK : find_bases(m);
@@ -352,7 +352,7 @@ static int solve(struct mesh *m, double *extrapolated, struct track *track,
     m->groups++;
     memcpy(extrapolated, m->value, (size_t)m->size * sizeof(double));
     memcpy(extrapolated + m->size, m->drift, (size_t)m->size * sizeof(double));
-    err = settle(m, model, track, spread, &q->iterations);
+    err = mesh_settle(m, model, track, spread, &q->iterations);
     if (err) {
         return err;
     }
@@ -392,12 +392,12 @@ int ictusi_mesh_solve(struct mesh *mesh, struct line *lines, struct line_error *
     double *room = malloc(2 * (size_t)mesh->size * sizeof(*room));
     int err = !room ? ICTUS_ERR_NOMEM : empty ? ICTUS_ERR_SAMPLES : ICTUS_OK;
     if (!err) {
-        err = solve(mesh, room, &track, &model, &spread, &found);
+        err = mesh_solve(mesh, room, &track, &model, &spread, &found);
     }
     free(room);
     if (!err) {
         write_lines(mesh, &track, model.walk, few_freedoms(spread.freedom), lines, errors);
-        judge(mesh, errors, horizon_s, &model, &found);
+        mesh_judge(mesh, errors, horizon_s, &model, &found);
     }
     if (quality && (!err || err == ICTUS_ERR_CLOCK)) {
         *quality = found;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the mesh's parts share: mesh.c keeps the history, mesh_sweep.c solves one group
+/* What the mesh's parts share: mesh.c keeps the history, mesh_group.c solves one group
  * of sweeps, mesh_steps.c looks for clocks that stepped. */
 #ifndef ICTUS_CORE_MESH_STATE_H
 #define ICTUS_CORE_MESH_STATE_H

@@ -41,7 +41,7 @@ struct constraint {
  * Follow the constraints from what is known. Returns a process of which two paths prove what cannot
  * be true together, or -1.
  */
-static int propagate(const struct constraint *c, size_t count, struct span *known)
+static int steps_propagate(const struct constraint *c, size_t count, struct span *known)
 {
     bool moved = true;
     for (int round = 0; round < RELAXATIONS && moved; round++) {
@@ -65,7 +65,7 @@ static int propagate(const struct constraint *c, size_t count, struct span *know
     return -1;
 }
 
-static void start(struct span *known, int size, double reach)
+static void steps_start(struct span *known, int size, double reach)
 {
     for (int i = 0; i < size; i++) {
         known->low[i] = i ? -reach : 0.0;
@@ -83,13 +83,13 @@ static int within_sweep(const struct mesh *m, const struct mesh_sweep *s, struct
         const double d = ictusi_mesh_difference(m, edge);
         c[e] = (struct constraint){edge->client, edge->server, d - half, d + half};
     }
-    start(known, m->size, INFINITY);
-    return propagate(c, s->count, known);
+    steps_start(known, m->size, INFINITY);
+    return steps_propagate(c, s->count, known);
 }
 
 /* The slopes that two bursts of a pair leave possible. */
-static void narrow(const struct mesh *m, const struct mesh_sweep *s, const struct mesh_sweep *later,
-                   size_t e, struct constraint *slope)
+static void steps_narrow(const struct mesh *m, const struct mesh_sweep *s,
+                         const struct mesh_sweep *later, size_t e, struct constraint *slope)
 {
     const struct mesh_edge *x = &s->edges[e];
     const struct mesh_edge *y = &later->edges[e];
@@ -137,7 +137,7 @@ static int between_sweeps(const struct mesh *m, struct constraint *c, struct spa
                                    -parting - bending, parting + bending};
         for (int k = 0; k < m->pending_count; k++) {
             for (int l = k + 1; l < m->pending_count; l++) {
-                narrow(m, &m->pending[k], &m->pending[l], e, &c[e]);
+                steps_narrow(m, &m->pending[k], &m->pending[l], e, &c[e]);
             }
         }
     }
@@ -145,8 +145,8 @@ static int between_sweeps(const struct mesh *m, struct constraint *c, struct spa
     if (broken >= 0) {
         return broken;
     }
-    start(known, m->size, parting + bending);
-    return propagate(c, first->count, known);
+    steps_start(known, m->size, parting + bending);
+    return steps_propagate(c, first->count, known);
 }
 
 /*
@@ -175,7 +175,7 @@ static int since_before(struct mesh *m, const struct mesh_sweep *s, const struct
 }
 
 /* Whose pairs, of a sweep that contradicts itself, are most often farther off than they can be. */
-static int accuse(const struct mesh *m, const struct mesh_sweep *s, int proven, double *share)
+static int steps_accuse(const struct mesh *m, const struct mesh_sweep *s, int proven, double *share)
 {
     int suspect = proven;
     double most = 0.0;
@@ -200,7 +200,7 @@ static int accuse(const struct mesh *m, const struct mesh_sweep *s, int proven, 
     return suspect;
 }
 
-static double confined(double value, double low, double high)
+static double steps_confined(double value, double low, double high)
 {
     return fmin(fmax(value, low), high);
 }
@@ -212,18 +212,18 @@ static double confined(double value, double low, double high)
 static void confine_drifts(struct mesh *m, const struct span *slopes)
 {
     for (int i = 0; i < m->size; i++) {
-        m->drift[i] = confined(m->drift[i], slopes->low[i], slopes->high[i]);
+        m->drift[i] = steps_confined(m->drift[i], slopes->low[i], slopes->high[i]);
     }
 }
 
-static int find(struct mesh *m, struct constraint *c, double *room)
+static int steps_find(struct mesh *m, struct constraint *c, double *room)
 {
     struct span now = {room, room + m->size};
-    start(&now, m->size, parting);
+    steps_start(&now, m->size, parting);
     if (m->pending_count > 1 && ictusi_mesh_same_pairs(m)) {
         const int proven = between_sweeps(m, c, &now);
         if (proven >= 0) {
-            return proven ? proven : accuse(m, &m->pending[0], proven, room);
+            return proven ? proven : steps_accuse(m, &m->pending[0], proven, room);
         }
     }
     confine_drifts(m, &now);
@@ -231,7 +231,7 @@ static int find(struct mesh *m, struct constraint *c, double *room)
         const struct mesh_sweep *s = &m->pending[k];
         const int proven = within_sweep(m, s, c, &now);
         if (proven >= 0) {
-            return accuse(m, s, proven, room);
+            return steps_accuse(m, s, proven, room);
         }
         const int moved = since_before(m, s, &now);
         if (moved >= 0) {
@@ -239,7 +239,7 @@ static int find(struct mesh *m, struct constraint *c, double *room)
         }
     }
     for (int i = 1; i < m->size; i++) {
-        m->value[i] = confined(m->value[i], m->low[i], m->high[i]);
+        m->value[i] = steps_confined(m->value[i], m->low[i], m->high[i]);
     }
     return -1;
 }
@@ -254,7 +254,7 @@ int ictusi_mesh_stepped(struct mesh *mesh, int *suspect)
     double *room = malloc(2 * (size_t)mesh->size * sizeof(*room));
     int err = c && room ? ICTUS_OK : ICTUS_ERR_NOMEM;
     if (!err) {
-        *suspect = find(mesh, c, room);
+        *suspect = steps_find(mesh, c, room);
     }
     free(room);
     free(c);

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-static uint64_t splitmix(uint64_t *x)
+static uint64_t random_splitmix(uint64_t *x)
 {
     uint64_t z = (*x += UINT64_C(0x9e3779b97f4a7c15));
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -15,7 +15,7 @@ static uint64_t splitmix(uint64_t *x)
     return z ^ (z >> 31);
 }
 
-static uint64_t rotate(uint64_t x, int k)
+static uint64_t random_rotate(uint64_t x, int k)
 {
     return (x << k) | (x >> (64 - k));
 }
@@ -23,23 +23,23 @@ static uint64_t rotate(uint64_t x, int k)
 void ictusi_rng_seed(struct rng *rng, uint64_t seed, uint64_t stream)
 {
     uint64_t x = seed;
-    x = splitmix(&x) ^ (stream * UINT64_C(0xd1342543de82ef95));
+    x = random_splitmix(&x) ^ (stream * UINT64_C(0xd1342543de82ef95));
     for (int i = 0; i < 4; i++) {
-        rng->state[i] = splitmix(&x);
+        rng->state[i] = random_splitmix(&x);
     }
 }
 
 uint64_t ictusi_rng_next(struct rng *rng)
 {
     uint64_t *s = rng->state;
-    const uint64_t result = rotate(s[1] * 5, 7) * 9;
+    const uint64_t result = random_rotate(s[1] * 5, 7) * 9;
     const uint64_t t = s[1] << 17;
     s[2] ^= s[0];
     s[3] ^= s[1];
     s[1] ^= s[2];
     s[0] ^= s[3];
     s[2] ^= t;
-    s[3] = rotate(s[3], 45);
+    s[3] = random_rotate(s[3], 45);
     return result;
 }
 

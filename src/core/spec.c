@@ -12,7 +12,7 @@
 
 enum { PARAMS_MAX = 32 };
 
-static int copy(char *to, size_t size, const char *from, size_t length)
+static int spec_copy(char *to, size_t size, const char *from, size_t length)
 {
     if (length >= size) {
         return ICTUS_ERR_SPEC;
@@ -35,7 +35,7 @@ static int split_children(const char **p, struct spec *spec)
         return ICTUS_ERR_SPEC;
     }
     char inner[SPEC_CHILDREN_MAX * (SPEC_TEXT_MAX + 1)];
-    if (copy(inner, sizeof(inner), start, (size_t)(end - 1 - start))) {
+    if (spec_copy(inner, sizeof(inner), start, (size_t)(end - 1 - start))) {
         return ICTUS_ERR_SPEC;
     }
     const char *list = inner;
@@ -56,12 +56,12 @@ int ictusi_spec_split(const char *text, struct spec *spec, struct ictus_why *why
     const size_t name_length = strcspn(text, ":(");
     const char *p = text + name_length;
     int err =
-        name_length ? copy(spec->name, sizeof(spec->name), text, name_length) : ICTUS_ERR_SPEC;
+        name_length ? spec_copy(spec->name, sizeof(spec->name), text, name_length) : ICTUS_ERR_SPEC;
     if (!err && *p == '(') {
         err = split_children(&p, spec);
     }
     if (!err && *p == ':') {
-        err = p[1] ? copy(spec->options, sizeof(spec->options), p + 1, strlen(p + 1))
+        err = p[1] ? spec_copy(spec->options, sizeof(spec->options), p + 1, strlen(p + 1))
                    : ICTUS_ERR_SPEC;
     } else if (!err && *p) {
         err = ICTUS_ERR_SPEC;
@@ -153,7 +153,7 @@ static int read_value(const struct spec_param *param, const char *text, void *op
     case SPEC_CHOICE:
         return read_choice(param, text, member, why);
     case SPEC_TEXT:
-        err = copy(((struct spec_text *)member)->text, SPEC_TEXT_MAX + 1, text, strlen(text));
+        err = spec_copy(((struct spec_text *)member)->text, SPEC_TEXT_MAX + 1, text, strlen(text));
         break;
     default:
         err = read_in_range(param, text, member);

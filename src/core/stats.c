@@ -8,7 +8,7 @@
 /* Up to here the binomial ranks are computed exactly. */
 enum { EXACT_RANKS_MAX = 1000 };
 
-static int ascending(const void *a, const void *b)
+static int stats_ascending(const void *a, const void *b)
 {
     const double x = *(const double *)a;
     const double y = *(const double *)b;
@@ -18,7 +18,7 @@ static int ascending(const void *a, const void *b)
 void ictusi_sort(double *values, size_t n)
 {
     if (n > 1) {
-        qsort(values, n, sizeof(*values), ascending);
+        qsort(values, n, sizeof(*values), stats_ascending);
     }
 }
 

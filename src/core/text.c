@@ -119,7 +119,7 @@ int ictus_parse_bytes(const char *text, uint64_t *bytes)
     return ICTUS_OK;
 }
 
-static size_t smaller(size_t a, size_t b)
+static size_t text_smaller(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -142,7 +142,7 @@ static size_t edit_distance(const char *a, const char *b)
         for (size_t j = 1; j <= nb; j++) {
             const size_t above = row[j];
             const size_t changed = diagonal + (a[i - 1] != b[j - 1]);
-            row[j] = smaller(changed, 1 + smaller(above, row[j - 1]));
+            row[j] = text_smaller(changed, 1 + text_smaller(above, row[j - 1]));
             diagonal = above;
         }
     }

@@ -20,19 +20,19 @@ static const double variance_floor = 1e-4;
 typedef double matrix[TRACK_MAX][TRACK_MAX];
 
 /* Covariance of a walk's effect on two sweeps of ages a and b, per walk^2. */
-static double walked(double a, double b)
+static double track_walked(double a, double b)
 {
     const double near = fmin(a, b);
     const double far = fmax(a, b);
     return near * near * near / 3.0 + near * near * (far - near) / 2.0;
 }
 
-static void covariance(const struct track_sweep *s, int n, double now,
-                       const struct track_model *model, matrix v)
+static void track_covariance(const struct track_sweep *s, int n, double now,
+                             const struct track_model *model, matrix v)
 {
     for (int k = 0; k < n; k++) {
         for (int l = 0; l < n; l++) {
-            v[k][l] = model->walk * model->walk * walked(now - s[k].t_s, now - s[l].t_s);
+            v[k][l] = model->walk * model->walk * track_walked(now - s[k].t_s, now - s[l].t_s);
             if (s[k].group == s[l].group) {
                 v[k][l] += sqrt(s[k].bias_ns2 * s[l].bias_ns2);
             }
@@ -41,7 +41,7 @@ static void covariance(const struct track_sweep *s, int n, double now,
     }
 }
 
-static double inner(const double *a, const double *b, int n)
+static double track_inner(const double *a, const double *b, int n)
 {
     double sum = 0.0;
     for (int k = 0; k < n; k++) {
@@ -51,13 +51,13 @@ static double inner(const double *a, const double *b, int n)
 }
 
 /* Lower Cholesky factor in place. */
-static int factor(matrix v, int n)
+static int track_factor(matrix v, int n)
 {
     for (int k = 0; k < n; k++) {
         for (int l = 0; l < k; l++) {
-            v[k][l] = (v[k][l] - inner(v[k], v[l], l)) / v[l][l];
+            v[k][l] = (v[k][l] - track_inner(v[k], v[l], l)) / v[l][l];
         }
-        const double rest = v[k][k] - inner(v[k], v[k], k);
+        const double rest = v[k][k] - track_inner(v[k], v[k], k);
         if (!(rest > 0.0)) {
             return ICTUS_ERR_CORRUPT;
         }
@@ -67,7 +67,7 @@ static int factor(matrix v, int n)
 }
 
 /* Solve L y = b. */
-static void forward(matrix l, int n, const double *b, double *y)
+static void track_forward(matrix l, int n, const double *b, double *y)
 {
     for (int k = 0; k < n; k++) {
         double sum = b[k];
@@ -79,7 +79,7 @@ static void forward(matrix l, int n, const double *b, double *y)
 }
 
 /* Solve L' x = y. */
-static void backward(matrix l, int n, const double *y, double *x)
+static void track_backward(matrix l, int n, const double *y, double *x)
 {
     for (int k = n; k-- > 0;) {
         double sum = y[k];
@@ -96,7 +96,7 @@ struct design {
     double oo, ot, tt;
 };
 
-static struct design whiten(const struct track_sweep *s, int n, double now, matrix l)
+static struct design track_whiten(const struct track_sweep *s, int n, double now, matrix l)
 {
     struct design d;
     double one[TRACK_MAX];
@@ -105,11 +105,11 @@ static struct design whiten(const struct track_sweep *s, int n, double now, matr
         one[k] = 1.0;
         time[k] = s[k].t_s - now;
     }
-    forward(l, n, one, d.ones);
-    forward(l, n, time, d.times);
-    d.oo = inner(d.ones, d.ones, n);
-    d.ot = inner(d.ones, d.times, n);
-    d.tt = inner(d.times, d.times, n);
+    track_forward(l, n, one, d.ones);
+    track_forward(l, n, time, d.times);
+    d.oo = track_inner(d.ones, d.ones, n);
+    d.ot = track_inner(d.ones, d.times, n);
+    d.tt = track_inner(d.times, d.times, n);
     return d;
 }
 
@@ -119,7 +119,8 @@ static void errors_of(const struct track_sweep *s, double now, const struct trac
 {
     for (int k = 0; k < t->count; k++) {
         for (int l = 0; l < t->count; l++) {
-            const double drift = model->walk * model->walk * walked(now - s[k].t_s, now - s[l].t_s);
+            const double drift =
+                model->walk * model->walk * track_walked(now - s[k].t_s, now - s[l].t_s);
             double own = s[k].group == s[l].group ? sqrt(s[k].bias_ns2 * s[l].bias_ns2) : 0.0;
             own += k == l ? model->inflation * s[k].noise_ns2 : 0.0;
             const double oo = t->offset_row[k] * t->offset_row[l];
@@ -154,11 +155,11 @@ int ictusi_track_fit(const struct track_sweep *sweeps, int count, double now_s,
         return ICTUS_OK;
     }
     matrix l;
-    covariance(sweeps, count, now_s, model, l);
-    if (factor(l, count)) {
+    track_covariance(sweeps, count, now_s, model, l);
+    if (track_factor(l, count)) {
         return ICTUS_ERR_CORRUPT;
     }
-    const struct design d = whiten(sweeps, count, now_s, l);
+    const struct design d = track_whiten(sweeps, count, now_s, l);
     const double det = d.oo * d.tt - d.ot * d.ot;
     if (!(det > 1e-12 * d.oo * d.tt)) {
         return ICTUS_ERR_CORRUPT;
@@ -169,8 +170,8 @@ int ictusi_track_fit(const struct track_sweep *sweeps, int count, double now_s,
         offset[k] = (d.tt * d.ones[k] - d.ot * d.times[k]) / det;
         drift[k] = (d.oo * d.times[k] - d.ot * d.ones[k]) / det;
     }
-    backward(l, count, offset, track->offset_row);
-    backward(l, count, drift, track->drift_row);
+    track_backward(l, count, offset, track->offset_row);
+    track_backward(l, count, drift, track->drift_row);
     errors_of(sweeps, now_s, model, track);
     return ICTUS_OK;
 }
@@ -181,11 +182,11 @@ static double log_likelihood(const struct track_sweep *s, int n, const double *m
 {
     matrix l;
     const double now = s[n - 1].t_s;
-    covariance(s, n, now, model, l);
-    if (factor(l, n)) {
+    track_covariance(s, n, now, model, l);
+    if (track_factor(l, n)) {
         return -INFINITY;
     }
-    const struct design d = whiten(s, n, now, l);
+    const struct design d = track_whiten(s, n, now, l);
     const double det = d.oo * d.tt - d.ot * d.ot;
     double log_det = log(det);
     for (int k = 0; k < n; k++) {
@@ -195,14 +196,14 @@ static double log_likelihood(const struct track_sweep *s, int n, const double *m
     matrix half;
     matrix white;
     for (int k = 0; k < n; k++) {
-        forward(l, n, moments + (size_t)k * (size_t)n, half[k]);
+        track_forward(l, n, moments + (size_t)k * (size_t)n, half[k]);
     }
     for (int k = 0; k < n; k++) {
         double column[TRACK_MAX];
         for (int j = 0; j < n; j++) {
             column[j] = half[j][k];
         }
-        forward(l, n, column, white[k]);
+        track_forward(l, n, column, white[k]);
     }
     double trace = 0.0;
     double oo = 0.0;
@@ -210,9 +211,9 @@ static double log_likelihood(const struct track_sweep *s, int n, const double *m
     double tt = 0.0;
     for (int k = 0; k < n; k++) {
         trace += white[k][k];
-        oo += d.ones[k] * inner(white[k], d.ones, n);
-        ot += d.ones[k] * inner(white[k], d.times, n);
-        tt += d.times[k] * inner(white[k], d.times, n);
+        oo += d.ones[k] * track_inner(white[k], d.ones, n);
+        ot += d.ones[k] * track_inner(white[k], d.times, n);
+        tt += d.times[k] * track_inner(white[k], d.times, n);
     }
     trace -= (d.tt * oo - 2.0 * d.ot * ot + d.oo * tt) / det;
     return -0.5 * clocks * (log_det + trace);

@@ -82,18 +82,18 @@ static int find_lane(MPI_Comm comm, struct lane **lane)
     return make_lane(comm, lane);
 }
 
-static int tell(const struct lane *lane, int to)
+static int barrier_tell(const struct lane *lane, int to)
 {
     return MPI_Send(NULL, 0, MPI_BYTE, to, 0, lane->comm);
 }
 
-static int hear(const struct lane *lane, int from)
+static int barrier_hear(const struct lane *lane, int from)
 {
     return MPI_Recv(NULL, 0, MPI_BYTE, from, 0, lane->comm, MPI_STATUS_IGNORE);
 }
 
 /* Hensgen, Finkel and Manber 1988: after round k each process knows of 2^(k+1) others. */
-static int dissemination(const struct lane *lane)
+static int barrier_dissemination(const struct lane *lane)
 {
     int err = MPI_SUCCESS;
     for (int step = 1; step < lane->size && !err; step *= 2) {
@@ -106,39 +106,39 @@ static int dissemination(const struct lane *lane)
 }
 
 /* Up a binomial tree to rank 0, and down the same way. */
-static int tree(const struct lane *lane)
+static int barrier_tree(const struct lane *lane)
 {
     int err = MPI_SUCCESS;
     int step = 1;
     for (; step < lane->size && !(lane->rank & step) && !err; step *= 2) {
         if (lane->rank + step < lane->size) {
-            err = hear(lane, lane->rank + step);
+            err = barrier_hear(lane, lane->rank + step);
         }
     }
     if (lane->rank > 0 && !err) {
-        err = tell(lane, lane->rank - step);
-        err = err ? err : hear(lane, lane->rank - step);
+        err = barrier_tell(lane, lane->rank - step);
+        err = err ? err : barrier_hear(lane, lane->rank - step);
     }
     for (step /= 2; step > 0 && !err; step /= 2) {
         if (lane->rank + step < lane->size) {
-            err = tell(lane, lane->rank + step);
+            err = barrier_tell(lane, lane->rank + step);
         }
     }
     return err;
 }
 
-static int linear(const struct lane *lane)
+static int barrier_linear(const struct lane *lane)
 {
     if (lane->rank > 0) {
-        const int err = tell(lane, 0);
-        return err ? err : hear(lane, 0);
+        const int err = barrier_tell(lane, 0);
+        return err ? err : barrier_hear(lane, 0);
     }
     int err = MPI_SUCCESS;
     for (int i = 1; i < lane->size && !err; i++) {
-        err = hear(lane, i);
+        err = barrier_hear(lane, i);
     }
     for (int i = 1; i < lane->size && !err; i++) {
-        err = tell(lane, i);
+        err = barrier_tell(lane, i);
     }
     return err;
 }
@@ -162,13 +162,13 @@ int ictus_barrier(MPI_Comm comm, enum ictus_barrier_algorithm algorithm)
     }
     switch (algorithm) {
     case ICTUS_BARRIER_DISSEMINATION:
-        err = dissemination(lane);
+        err = barrier_dissemination(lane);
         break;
     case ICTUS_BARRIER_TREE:
-        err = tree(lane);
+        err = barrier_tree(lane);
         break;
     case ICTUS_BARRIER_LINEAR:
-        err = linear(lane);
+        err = barrier_linear(lane);
         break;
     default:
         return ICTUS_ERR_ARG;

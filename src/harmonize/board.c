@@ -154,7 +154,7 @@ int ictusi_board_create(MPI_Comm comm, bool crowded, struct board **board)
 #endif
 }
 
-static bool shown(const struct notice *notice, long long call)
+static bool board_shown(const struct notice *notice, long long call)
 {
     return atomic_load_explicit(&notice->call, memory_order_acquire) == call;
 }
@@ -178,13 +178,13 @@ static int looks_in_round(const struct board *board, int round)
     return round == 0 ? LOOKS_FIRST : LOOKS;
 }
 
-static int await(const struct board *board, const struct notice *notice)
+static int board_await(const struct board *board, const struct notice *notice)
 {
     int err = ICTUS_OK;
     for (int round = 0; !err; round += round < PATIENCE) {
         const int looks = looks_in_round(board, round);
         for (int i = 0; i < looks; i++) {
-            if (shown(notice, board->call)) {
+            if (board_shown(notice, board->call)) {
                 return ICTUS_OK;
             }
         }
@@ -196,7 +196,7 @@ static int await(const struct board *board, const struct notice *notice)
     return err;
 }
 
-static void show(struct notice *notice, const int64_t *words, long long call)
+static void board_show(struct notice *notice, const int64_t *words, long long call)
 {
     memcpy(notice->words, words, sizeof(notice->words));
     atomic_store_explicit(&notice->call, call, memory_order_release);
@@ -211,7 +211,7 @@ int ictusi_board_max(struct board *board, const int64_t *mine, int64_t *all)
     for (int child = FAN * board->rank + 1;
          child <= FAN * board->rank + FAN && child < board->size && !err; child++) {
         const struct notice *notice = &board->cells[child].up;
-        err = await(board, notice);
+        err = board_await(board, notice);
         for (int i = 0; i < BOARD_WORDS; i++) {
             most[i] = notice->words[i] > most[i] ? notice->words[i] : most[i];
         }
@@ -220,7 +220,7 @@ int ictusi_board_max(struct board *board, const int64_t *mine, int64_t *all)
         return err;
     }
     if (board->rank > 0) {
-        show(&board->cells[board->rank].up, most, board->call);
+        board_show(&board->cells[board->rank].up, most, board->call);
         return ICTUS_OK;
     }
     if (board->leaders == MPI_COMM_NULL) {
@@ -241,14 +241,14 @@ int ictusi_board_tell(struct board *board, int64_t *words)
     }
     if (board->rank > 0) {
         const struct notice *notice = &board->cells[(board->rank - 1) / FAN].down;
-        const int err = await(board, notice);
+        const int err = board_await(board, notice);
         if (err) {
             return err;
         }
         memcpy(words, notice->words, sizeof(notice->words));
     }
     if (FAN * board->rank + 1 < board->size) {
-        show(&board->cells[board->rank].down, words, board->call);
+        board_show(&board->cells[board->rank].down, words, board->call);
     }
     return ICTUS_OK;
 }

@@ -24,7 +24,7 @@ _Static_assert((int)TELL_WORDS == (int)BOARD_WORDS && (int)GO_WORDS == (int)BOAR
  */
 #define RESYNC_SHARE 0.1
 
-static void watch(struct harmonize_state *s)
+static void harmonize_watch(struct harmonize_state *s)
 {
     ictusi_watch_begin(&s->watch, s->clock->source);
     s->suspicious = false;
@@ -51,7 +51,7 @@ static bool wants_resync(const struct harmonize_state *s)
 }
 
 /* The one message of each kind that a call takes. */
-static int reduce(struct harmonize_state *s, const int64_t *told, int64_t *heard)
+static int harmonize_reduce(struct harmonize_state *s, const int64_t *told, int64_t *heard)
 {
     if (s->board) {
         return ictusi_board_max(s->board, told, heard);
@@ -60,7 +60,7 @@ static int reduce(struct harmonize_state *s, const int64_t *told, int64_t *heard
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
-static int broadcast(struct harmonize_state *s, int64_t *go)
+static int harmonize_broadcast(struct harmonize_state *s, int64_t *go)
 {
     if (s->board) {
         return ictusi_board_tell(s->board, go);
@@ -69,21 +69,21 @@ static int broadcast(struct harmonize_state *s, int64_t *go)
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
-static int report(struct harmonize_state *s, bool resync, int64_t *heard)
+static int harmonize_report(struct harmonize_state *s, bool resync, int64_t *heard)
 {
     const int64_t told[TELL_WORDS] = {
         [TELL_RESYNC] = resync,
         [TELL_SHORTFALL] = s->any_call ? -s->last_margin_ns : INT64_MIN,
         [TELL_LATENESS] = s->any_call ? s->last_lateness_ns : INT64_MIN,
     };
-    return reduce(s, told, heard);
+    return harmonize_reduce(s, told, heard);
 }
 
 /*
  * Rank 0: what has been heard of earlier starts, into the slack. When a call begins: between the
  * decision on an instant and the instant everything takes from the slack.
  */
-static void learn(struct harmonize_state *s)
+static void harmonize_learn(struct harmonize_state *s)
 {
     if (s->learn && s->options.slack_s <= 0.0) {
         ictusi_slack_learn(&s->slack, (double)s->unlearned_ns);
@@ -93,7 +93,7 @@ static void learn(struct harmonize_state *s)
 }
 
 /* Rank 0: the deadline of this call, and what the last one needed. */
-static void decide(struct harmonize_state *s, const int64_t *heard, int64_t *go)
+static void harmonize_decide(struct harmonize_state *s, const int64_t *heard, int64_t *go)
 {
     s->learn = heard[TELL_SHORTFALL] != INT64_MIN;
     s->unlearned_ns = s->last_slack_ns + heard[TELL_SHORTFALL];
@@ -103,23 +103,23 @@ static void decide(struct harmonize_state *s, const int64_t *heard, int64_t *go)
 }
 
 /* Both messages of one attempt; go is the same on all processes then. */
-static int negotiate(struct harmonize_state *s, bool resync, int64_t *go)
+static int harmonize_negotiate(struct harmonize_state *s, bool resync, int64_t *go)
 {
     int64_t heard[TELL_WORDS] = {0, INT64_MIN, INT64_MIN};
-    learn(s);
-    const int err = report(s, resync, heard);
+    harmonize_learn(s);
+    const int err = harmonize_report(s, resync, heard);
     if (err) {
         return err;
     }
     if (s->rank == 0) {
-        decide(s, heard, go);
+        harmonize_decide(s, heard, go);
     }
-    return broadcast(s, go);
+    return harmonize_broadcast(s, go);
 }
 
 static int agree_on_deadline(struct harmonize_state *s, int64_t *go)
 {
-    int err = negotiate(s, s->any_call && wants_resync(s), go);
+    int err = harmonize_negotiate(s, s->any_call && wants_resync(s), go);
     if (err || !go[GO_RESYNC]) {
         return err;
     }
@@ -128,16 +128,16 @@ static int agree_on_deadline(struct harmonize_state *s, int64_t *go)
         return err;
     }
     s->stats.resyncs++;
-    watch(s);
+    harmonize_watch(s);
     /* The margin of the last start has been learned already. */
     s->any_call = false;
-    return negotiate(s, false, go);
+    return harmonize_negotiate(s, false, go);
 }
 
 /* How this process leaves. The caller's clock runs: nothing is done here that can be done before.
  */
-static void judge(struct harmonize_state *s, int64_t lateness_ns, bool trusted,
-                  struct ictus_harmony *harmony)
+static void harmonize_judge(struct harmonize_state *s, int64_t lateness_ns, bool trusted,
+                            struct ictus_harmony *harmony)
 {
     harmony->lateness_ns = (double)lateness_ns;
     harmony->flag = trusted && lateness_ns <= s->tolerance_ns;
@@ -147,8 +147,8 @@ static void judge(struct harmonize_state *s, int64_t lateness_ns, bool trusted,
 }
 
 /* All that is known of a start before it: the wait hides what this takes. */
-static void foresee(struct harmonize_state *s, const int64_t *go, int64_t deadline,
-                    struct ictus_harmony *harmony)
+static void harmonize_foresee(struct harmonize_state *s, const int64_t *go, int64_t deadline,
+                              struct ictus_harmony *harmony)
 {
     const struct ictus_time at = {deadline};
     struct ictus_reading reading;
@@ -167,15 +167,16 @@ static void foresee(struct harmonize_state *s, const int64_t *go, int64_t deadli
     s->stats.slack_ns = (double)go[GO_SLACK];
     s->slack_sum_ns += (double)go[GO_SLACK];
     /* A rehearsal as if on time, which leaves no trace: code and data are at hand for the exit. */
-    judge(s, 0, true, harmony);
+    harmonize_judge(s, 0, true, harmony);
 }
 
 /* Wait for the deadline and judge how this process leaves. */
-static void start(struct harmonize_state *s, const int64_t *go, struct ictus_harmony *harmony)
+static void harmonize_start(struct harmonize_state *s, const int64_t *go,
+                            struct ictus_harmony *harmony)
 {
     const struct ictus_clock *clock = s->clock;
     const int64_t deadline = ictusi_line_unmap(&clock->line, go[GO_DEADLINE]);
-    foresee(s, go, deadline, harmony);
+    harmonize_foresee(s, go, deadline, harmony);
     const int64_t ready = ictusi_source_read(clock->source);
     const int64_t margin = deadline - ready;
     int64_t left = ready;
@@ -189,7 +190,7 @@ static void start(struct harmonize_state *s, const int64_t *go, struct ictus_har
         left = ictusi_wait_until(clock->source, deadline, clock->crowded);
     }
     /* Leaving before the deadline after a wait: the source ran backwards meanwhile. */
-    judge(s, left - deadline, !absurd && !(waits && left < deadline), harmony);
+    harmonize_judge(s, left - deadline, !absurd && !(waits && left < deadline), harmony);
 }
 
 int ictus_harmonize(MPI_Comm comm, struct ictus_harmony *harmony)
@@ -199,7 +200,7 @@ int ictus_harmonize(MPI_Comm comm, struct ictus_harmony *harmony)
     int64_t go[GO_WORDS] = {0, 0, 0};
     int err = ictusi_harmonize_state(comm, &state, NULL);
     if (!err && state->stats.calls == 0) {
-        watch(state);
+        harmonize_watch(state);
     }
     if (!err) {
         err = agree_on_deadline(state, go);
@@ -207,7 +208,7 @@ int ictus_harmonize(MPI_Comm comm, struct ictus_harmony *harmony)
     if (err) {
         return err;
     }
-    start(state, go, harmony ? harmony : &unheard);
+    harmonize_start(state, go, harmony ? harmony : &unheard);
     return ICTUS_OK;
 }
 
@@ -221,13 +222,13 @@ static int agree_on_restart(struct harmonize_state *s, struct ictus_harmony *har
     const int64_t told[TELL_WORDS] = {!harmony->flag, 0, 0};
     int64_t heard[TELL_WORDS] = {0, 0, 0};
     int64_t go[GO_WORDS] = {0, 0, 0};
-    int err = reduce(s, told, heard);
+    int err = harmonize_reduce(s, told, heard);
     if (!err && s->rank == 0) {
         const int64_t pause = RETRY_PAUSE * (int64_t)harmony->slack_ns;
         go[GO_RESYNC] = heard[TELL_RESYNC];
         go[GO_DEADLINE] = ictus_clock_now(s->clock).ns + pause;
     }
-    err = err ? err : broadcast(s, go);
+    err = err ? err : harmonize_broadcast(s, go);
     *any_late = go[GO_RESYNC] != 0;
     harmony->deadline.ns = go[GO_DEADLINE]; /* the next start's own replaces it if there is one */
     return err;

@@ -34,7 +34,7 @@ static void *map_and_close(int fd, size_t size)
 }
 
 /* Memory that is not there would be missed at the first touch, by a signal. */
-static void *fill(int fd, size_t size)
+static void *page_fill(int fd, size_t size)
 {
     if (posix_fallocate(fd, 0, (off_t)size)) {
         (void)close(fd);
@@ -43,7 +43,7 @@ static void *fill(int fd, size_t size)
     return map_and_close(fd, size);
 }
 
-static void *invite(struct invitation *invitation, size_t size)
+static void *page_invite(struct invitation *invitation, size_t size)
 {
     int fd = -1;
     for (int i = 0; i < NAME_TRIES && fd < 0; i++) {
@@ -52,7 +52,7 @@ static void *invite(struct invitation *invitation, size_t size)
                        (long)getpid(), (unsigned long long)invitation->token);
         fd = shm_open(invitation->name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
     }
-    void *page = fd < 0 ? NULL : fill(fd, size);
+    void *page = fd < 0 ? NULL : page_fill(fd, size);
     if (page) {
         *(int64_t *)page = invitation->token;
     } else {
@@ -84,7 +84,7 @@ void *ictusi_page_share(MPI_Comm node, size_t size)
     int all = 0;
     MPI_Comm_rank(node, &rank);
     if (rank == 0) {
-        page = invite(&invitation, size);
+        page = page_invite(&invitation, size);
     }
     if (MPI_Bcast(&invitation, (int)sizeof(invitation), MPI_BYTE, 0, node) == MPI_SUCCESS) {
         page = rank == 0 ? page : accept_invitation(&invitation, size);

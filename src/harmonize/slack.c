@@ -42,7 +42,7 @@ enum { BOOST_EVERY = 100 };
 #define FIRST_FACTOR 4.0
 
 /* Of an exponential tail that begins at the 90 % quantile, in its scale. */
-static double depth(double rate)
+static double slack_depth(double rate)
 {
     return rate < 0.1 ? log(0.1 / rate) : 0.0;
 }
@@ -53,8 +53,8 @@ void ictusi_slack_init(struct slack *slack, const struct slack_options *options,
     slack->options = *options;
     slack->first_ns = first_ns;
     slack->boost = 1.0;
-    slack->late_depth = depth(options->late);
-    slack->missed_depth = depth(fmax(options->late, MISSED));
+    slack->late_depth = slack_depth(options->late);
+    slack->missed_depth = slack_depth(fmax(options->late, MISSED));
 }
 
 /* The first place in the sorted window whose value is not below. */
@@ -81,7 +81,7 @@ static void forget_oldest(struct slack *slack)
     slack->count--;
 }
 
-static void insert(struct slack *slack, double needed_ns)
+static void slack_insert(struct slack *slack, double needed_ns)
 {
     if (slack->count == SLACK_WINDOW) {
         forget_oldest(slack);
@@ -128,11 +128,11 @@ static void forget_all_but_last(struct slack *slack)
     slack->next = 0;
     slack->boost = 1.0;
     for (size_t i = 0; i < LOOK - 1; i++) {
-        insert(slack, last[i]);
+        slack_insert(slack, last[i]);
     }
 }
 
-static double quantile(const struct slack *slack, double q)
+static double slack_quantile(const struct slack *slack, double q)
 {
     const double position = q * (double)(slack->count - 1);
     const size_t below = (size_t)position;
@@ -142,9 +142,9 @@ static double quantile(const struct slack *slack, double q)
 }
 
 /* The longest that is waited for. */
-static double longest(const struct slack *slack)
+static double slack_longest(const struct slack *slack)
 {
-    return slack->options.reach * quantile(slack, 0.5);
+    return slack->options.reach * slack_quantile(slack, 0.5);
 }
 
 /*
@@ -152,14 +152,15 @@ static double longest(const struct slack *slack)
  * the window or at its edge: extrapolate the tail as exponential from its 90 % and 97.5 % points
  * (peaks over threshold; two quantiles, since a mean of excesses would follow stalls).
  */
-static double learned(const struct slack *slack)
+static double slack_learned(const struct slack *slack)
 {
     const struct slack_options *o = &slack->options;
-    const double threshold = quantile(slack, 0.9);
-    const double scale = (quantile(slack, 0.975) - threshold) / TAIL_SPAN;
+    const double threshold = slack_quantile(slack, 0.9);
+    const double scale = (slack_quantile(slack, 0.975) - threshold) / TAIL_SPAN;
     const double missed = threshold + scale * slack->missed_depth;
     const double late = threshold + scale * slack->late_depth * slack->boost - o->tolerance_ns;
-    return fmax(fmin(missed, MISSED_REACH * quantile(slack, 0.5)), fmin(late, longest(slack)));
+    return fmax(fmin(missed, MISSED_REACH * slack_quantile(slack, 0.5)),
+                fmin(late, slack_longest(slack)));
 }
 
 double ictusi_slack_next(const struct slack *slack)
@@ -167,9 +168,9 @@ double ictusi_slack_next(const struct slack *slack)
     const struct slack_options *o = &slack->options;
     double wanted = slack->first_ns;
     if (slack->count >= ENOUGH) {
-        wanted = learned(slack);
+        wanted = slack_learned(slack);
     } else if (slack->count > 0) {
-        const double most = slack->count >= FEW ? MISSED_REACH * quantile(slack, 0.5)
+        const double most = slack->count >= FEW ? MISSED_REACH * slack_quantile(slack, 0.5)
                                                 : FIRST_FACTOR * slack->first_ns;
         wanted = fmin(EARLY_FACTOR * slack->sorted[slack->count - 1], most);
     }
@@ -177,10 +178,10 @@ double ictusi_slack_next(const struct slack *slack)
 }
 
 /* What no slack within reach would have caught teaches nothing about slack. */
-static void judge(struct slack *slack, double needed_ns)
+static void slack_judge(struct slack *slack, double needed_ns)
 {
     const struct slack_options *o = &slack->options;
-    if (slack->count < ENOUGH || needed_ns > longest(slack) + o->tolerance_ns) {
+    if (slack->count < ENOUGH || needed_ns > slack_longest(slack) + o->tolerance_ns) {
         return;
     }
     const bool late = needed_ns > ictusi_slack_next(slack) + o->tolerance_ns;
@@ -192,9 +193,9 @@ static void judge(struct slack *slack, double needed_ns)
 
 void ictusi_slack_learn(struct slack *slack, double needed_ns)
 {
-    judge(slack, needed_ns);
+    slack_judge(slack, needed_ns);
     if (times_changed(slack, needed_ns)) {
         forget_all_but_last(slack);
     }
-    insert(slack, needed_ns);
+    slack_insert(slack, needed_ns);
 }

@@ -112,7 +112,7 @@ static bool wants_memory(const struct harmonize_options *options, bool crowded)
     return options->within == WITHIN_MEMORY || (options->within == WITHIN_AUTO && !crowded);
 }
 
-static int fill(struct harmonize_state *state, const struct harmonize_options *options)
+static int state_fill(struct harmonize_state *state, const struct harmonize_options *options)
 {
     const struct ictus_clock *clock = state->clock;
     const bool crowded = any_crowded(clock);
@@ -135,8 +135,8 @@ static int fill(struct harmonize_state *state, const struct harmonize_options *o
                : ICTUS_OK;
 }
 
-static int make(MPI_Comm comm, const char *spec, const char *clock, struct harmonize_state **out,
-                struct ictus_why *why)
+static int state_make(MPI_Comm comm, const char *spec, const char *clock,
+                      struct harmonize_state **out, struct ictus_why *why)
 {
     struct harmonize_options options = {.late = 0.0};
     int err = read_options(spec, &options, why);
@@ -153,7 +153,7 @@ static int make(MPI_Comm comm, const char *spec, const char *clock, struct harmo
         return err;
     }
     state->attached.release = release_state;
-    err = fill(state, &options);
+    err = state_fill(state, &options);
     if (err) {
         release_state(&state->attached);
         return err;
@@ -188,7 +188,7 @@ static void split_wishes(struct wishes *wishes)
     }
 }
 
-static int remember(MPI_Comm comm, const char *spec, const char *clock)
+static int state_remember(MPI_Comm comm, const char *spec, const char *clock)
 {
     struct wishes wishes;
     if (!spec && !clock) {
@@ -204,9 +204,9 @@ int ictusi_harmonize_make(MPI_Comm comm, const char *spec, const char *clock,
 {
     int err = check_comm(comm, why);
     if (!err) {
-        err = make(comm, spec, clock, out, why);
+        err = state_make(comm, spec, clock, out, why);
     }
-    return err ? err : remember(comm, spec, clock);
+    return err ? err : state_remember(comm, spec, clock);
 }
 
 /* One key of an info object, if it is there. */
@@ -245,7 +245,7 @@ static int make_as_wished(MPI_Comm comm, struct harmonize_state **state, struct 
     if (hint) {
         (void)snprintf(wishes.text, sizeof(wishes.text), "%s", hint);
         split_wishes(&wishes);
-        return make(comm, wishes.spec, wishes.clock, state, why);
+        return state_make(comm, wishes.spec, wishes.clock, state, why);
     }
     char clock[CLOCK_SPEC_MAX];
     bool wished = false;
@@ -254,8 +254,8 @@ static int make_as_wished(MPI_Comm comm, struct harmonize_state **state, struct 
                                             sizeof(clock));
         MPI_Info_free(&info);
     }
-    return wished ? make(comm, wishes.text, clock[0] ? clock : NULL, state, why)
-                  : make(comm, NULL, NULL, state, why);
+    return wished ? state_make(comm, wishes.text, clock[0] ? clock : NULL, state, why)
+                  : state_make(comm, NULL, NULL, state, why);
 }
 
 int ictusi_harmonize_state(MPI_Comm comm, struct harmonize_state **state, struct ictus_why *why)

@@ -22,7 +22,7 @@ int ictus_source_entry(size_t index, struct ictus_entry *entry)
     return ICTUS_ERR_SAMPLES;
 }
 
-static const struct sync_ops *algorithm(size_t index)
+static const struct sync_ops *list_algorithm(size_t index)
 {
     const struct sync_ops *const *registry = ictusi_sync_registry();
     for (size_t i = 0; registry[i]; i++) {
@@ -35,7 +35,7 @@ static const struct sync_ops *algorithm(size_t index)
 
 int ictus_sync_entry(size_t index, struct ictus_entry *entry)
 {
-    const struct sync_ops *ops = algorithm(index);
+    const struct sync_ops *ops = list_algorithm(index);
     if (!ops) {
         return ICTUS_ERR_SAMPLES;
     }
@@ -45,7 +45,7 @@ int ictus_sync_entry(size_t index, struct ictus_entry *entry)
 
 int ictus_sync_parameter(size_t index, size_t parameter, struct ictus_parameter *out)
 {
-    const struct sync_ops *ops = algorithm(index);
+    const struct sync_ops *ops = list_algorithm(index);
     const struct spec_param *params = ops ? ops->params : NULL;
     for (size_t i = 0; params && params[i].name; i++) {
         if (i == parameter) {

@@ -22,8 +22,8 @@ struct sums {
 };
 
 /* Expectations for the group of equal values [begin, end), of which `begin` values are smaller. */
-static struct sums expect(const double *sorted, size_t n, size_t begin, size_t patience,
-                          const struct sums *smaller)
+static struct sums patience_expect(const double *sorted, size_t n, size_t begin, size_t patience,
+                                   const struct sums *smaller)
 {
     const double q = (double)begin / (double)n;
     if (begin == 0) {
@@ -48,7 +48,7 @@ int ictus_patience(const double *sorted, size_t n, size_t patience, double *exch
         while (end < n && sorted[end] <= sorted[begin]) {
             end++;
         }
-        const struct sums each = expect(sorted, n, begin, patience, &sum);
+        const struct sums each = patience_expect(sorted, n, begin, patience, &sum);
         sum.draws += each.draws * (double)(end - begin);
         sum.error += each.error * (double)(end - begin);
         begin = end;

@@ -77,7 +77,7 @@ static double resolution_ns(const int64_t *readings)
     return finest_difference(differences, n);
 }
 
-static void take(const struct source *source, int64_t *readings)
+static void probe_take(const struct source *source, int64_t *readings)
 {
     for (int i = 0; i < READS; i++) {
         readings[i] = ictusi_source_read(source);
@@ -130,7 +130,7 @@ static void visit_cpus(const struct source *source, int64_t *readings,
         if (sched_setaffinity(0, sizeof(one), &one)) {
             continue;
         }
-        take(source, readings);
+        probe_take(source, readings);
         const int64_t hop[2] = {before, readings[0]};
         count_steps(hop, 2, out);
         count_steps(readings, READS, out);
@@ -147,7 +147,7 @@ int ictus_study_source(const struct ictus_study *study, struct ictus_source_stud
         return study && out ? ICTUS_ERR_NOMEM : ICTUS_ERR_ARG;
     }
     *out = (struct ictus_source_study){0};
-    take(study->source, readings);
+    probe_take(study->source, readings);
     out->resolution_ns = resolution_ns(readings);
     count_steps(readings, READS, out);
     if (out->resolution_ns == 0.0) {

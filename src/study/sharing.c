@@ -14,7 +14,7 @@
 enum { CHECKS = 10 };
 
 /* 64-bit FNV-1a; 16384 different texts collide with a probability of 1e-11. */
-static uint64_t hash(const char *text)
+static uint64_t sharing_hash(const char *text)
 {
     uint64_t h = UINT64_C(14695981039346656037);
     for (; *text; text++) {
@@ -83,7 +83,7 @@ static int count_leaders(const int *first, int n)
 }
 
 /* Whether exchanges with the leader leave room for an offset of zero. */
-static int agrees(struct exchange *x, int leader, bool *agree)
+static int sharing_agrees(struct exchange *x, int leader, bool *agree)
 {
     struct stamp stamps[CHECKS];
     struct offset offset;
@@ -103,7 +103,7 @@ static int check_readings(const struct ictus_study *study, const int *first, boo
     int err = ICTUS_OK;
     *agree = true;
     if (first[study->rank] != study->rank) {
-        return agrees(&x, first[study->rank], agree);
+        return sharing_agrees(&x, first[study->rank], agree);
     }
     for (int i = study->rank + 1; i < study->size && !err; i++) {
         if (first[i] == study->rank) {
@@ -131,7 +131,7 @@ static uint64_t promised_name(const struct ictus_study *study)
     char text[SOURCE_IDENTITY_MAX] = "";
     study->source->ops->identify(study->source, text, sizeof(text));
     /* Who is promised nothing is alone. */
-    return text[0] ? hash(text) : (uint64_t)study->rank;
+    return text[0] ? sharing_hash(text) : (uint64_t)study->rank;
 }
 
 static int count_names(const struct ictus_study *study, uint64_t name, int *scratch, int *count)
@@ -146,7 +146,7 @@ static int find_groups(const struct ictus_study *study, int *first, struct ictus
     char kernel[SOURCE_IDENTITY_MAX];
     bool agree = true;
     ictusi_source_kernel_identity(kernel, sizeof(kernel));
-    int err = count_names(study, hash(kernel), first, &out->kernels);
+    int err = count_names(study, sharing_hash(kernel), first, &out->kernels);
     if (!err) {
         err = gather_first(study, promised_name(study), first);
     }

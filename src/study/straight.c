@@ -54,8 +54,9 @@ struct life {
 };
 
 /* Follow a line fitted up to point `end`. */
-static struct life follow(const struct ictus_straight *line, const double *times_s,
-                          const double *offsets_ns, size_t end, size_t n, double tolerance_ns)
+static struct life straight_follow(const struct ictus_straight *line, const double *times_s,
+                                   const double *offsets_ns, size_t end, size_t n,
+                                   double tolerance_ns)
 {
     bool out = false;
     for (size_t i = end; i < n; i++) {
@@ -86,7 +87,7 @@ static size_t try_all(const double *times_s, const double *offsets_ns, size_t n,
         }
         if (ictus_straight_fit(times_s + begin, offsets_ns + begin, end - begin, &line) ==
             ICTUS_OK) {
-            lives[lines++] = follow(&line, times_s, offsets_ns, end, n, tolerance_ns);
+            lives[lines++] = straight_follow(&line, times_s, offsets_ns, end, n, tolerance_ns);
         }
     }
     return lines;
@@ -104,7 +105,7 @@ static int compare_lives(const void *a, const void *b)
 }
 
 /* The product-limit estimate of the median, and the shortest life. */
-static void summarise(struct life *lives, size_t n, struct ictus_holding *holding)
+static void straight_summarise(struct life *lives, size_t n, struct ictus_holding *holding)
 {
     double surviving = 1.0;
     qsort(lives, n, sizeof(*lives), compare_lives);
@@ -139,7 +140,7 @@ int ictus_straight_holding(const double *times_s, const double *offsets_ns, size
     }
     const size_t lines = try_all(times_s, offsets_ns, n, fit_s, tolerance_ns, lives);
     if (lines > 0) {
-        summarise(lives, lines, holding);
+        straight_summarise(lives, lines, holding);
     }
     free(lives);
     return lines > 0 ? ICTUS_OK : ICTUS_ERR_SAMPLES;

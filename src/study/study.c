@@ -10,8 +10,8 @@
 
 #include <stdlib.h>
 
-static int build(struct ictus_study *study, MPI_Comm comm, const char *source,
-                 struct ictus_why *why)
+static int study_build(struct ictus_study *study, MPI_Comm comm, const char *source,
+                       struct ictus_why *why)
 {
     const int err = ictusi_place_own(comm, &study->comm);
     if (err) {
@@ -37,7 +37,7 @@ int ictus_study_create(MPI_Comm comm, const char *source, struct ictus_study **s
         return ICTUS_ERR_NOMEM;
     }
     made->comm = MPI_COMM_NULL;
-    const int err = build(made, comm, source, why);
+    const int err = study_build(made, comm, source, why);
     if (err) {
         ictus_study_free(made);
         return err;
@@ -80,7 +80,7 @@ static bool is_pair(const struct ictus_study *study, int a, int b, size_t n)
 }
 
 /* The client's side of a burst; the caller frees the stamps. */
-static int burst(struct ictus_study *study, int peer, size_t n, struct stamp **stamps)
+static int study_burst(struct ictus_study *study, int peer, size_t n, struct stamp **stamps)
 {
     struct exchange x = exchange_of(study);
     /* Touched before the first stamp is taken: calloc alone maps pages lazily. */
@@ -100,7 +100,7 @@ static int burst(struct ictus_study *study, int peer, size_t n, struct stamp **s
     return ICTUS_OK;
 }
 
-static int answer(struct ictus_study *study, int peer, size_t n)
+static int study_answer(struct ictus_study *study, int peer, size_t n)
 {
     struct exchange x = exchange_of(study);
     const struct line bare = ictusi_line_identity();
@@ -114,12 +114,12 @@ int ictus_study_rtt(struct ictus_study *study, int from, int to, size_t n, doubl
         return ICTUS_ERR_ARG;
     }
     if (study->rank == to) {
-        return answer(study, from, n);
+        return study_answer(study, from, n);
     }
     if (study->rank != from) {
         return ICTUS_OK;
     }
-    int err = burst(study, to, n, &stamps);
+    int err = study_burst(study, to, n, &stamps);
     for (size_t i = 0; i < n && !err; i++) {
         rtt_ns[i] = (double)(stamps[i].received - stamps[i].sent);
         err = rtt_ns[i] < 0.0 ? ICTUS_ERR_CLOCK : ICTUS_OK;
@@ -137,12 +137,12 @@ int ictus_study_offset(struct ictus_study *study, int client, int reference, siz
         return ICTUS_ERR_ARG;
     }
     if (study->rank == reference) {
-        return answer(study, client, exchanges);
+        return study_answer(study, client, exchanges);
     }
     if (study->rank != client) {
         return ICTUS_OK;
     }
-    int err = burst(study, reference, exchanges, &stamps);
+    int err = study_burst(study, reference, exchanges, &stamps);
     if (!err) {
         err = ictusi_offset_skampi(stamps, exchanges, &found);
     }

@@ -79,13 +79,14 @@ static int synchronise_once(struct ictus_clock *clock, struct ictus_why *why)
 }
 
 /* A step in the middle spoils one synchronisation; the next has it behind. All ranks go alike. */
-static int synchronise(struct ictus_clock *clock, struct ictus_why *why)
+static int clock_synchronise(struct ictus_clock *clock, struct ictus_why *why)
 {
     const int err = synchronise_once(clock, why);
     return err == ICTUS_ERR_CLOCK ? synchronise_once(clock, why) : err;
 }
 
-static int build(struct ictus_clock *clock, MPI_Comm comm, const char *text, struct ictus_why *why)
+static int clock_build(struct ictus_clock *clock, MPI_Comm comm, const char *text,
+                       struct ictus_why *why)
 {
     char sync[CLOCK_SPEC_MAX / 2];
     char source[CLOCK_SPEC_MAX / 2 - 1];
@@ -103,7 +104,7 @@ static int build(struct ictus_clock *clock, MPI_Comm comm, const char *text, str
     }
     (void)snprintf(clock->spec, sizeof(clock->spec), "%s@%s", sync, source);
     err = ictusi_place_open_source(clock->comm, source, &clock->source, &clock->crowded, why);
-    return err ? err : synchronise(clock, why);
+    return err ? err : clock_synchronise(clock, why);
 }
 
 int ictus_clock_create_why(MPI_Comm comm, const char *spec, struct ictus_clock **clock,
@@ -128,7 +129,7 @@ int ictus_clock_create_why(MPI_Comm comm, const char *spec, struct ictus_clock *
         return ICTUS_ERR_NOMEM;
     }
     made->comm = MPI_COMM_NULL;
-    const int err = build(made, comm, spec, reason);
+    const int err = clock_build(made, comm, spec, reason);
     if (err) {
         ictus_clock_free(made);
         return err;
@@ -157,7 +158,7 @@ void ictus_clock_free(struct ictus_clock *clock)
 
 int ictus_clock_resync(struct ictus_clock *clock)
 {
-    return clock ? synchronise(clock, NULL) : ICTUS_ERR_ARG;
+    return clock ? clock_synchronise(clock, NULL) : ICTUS_ERR_ARG;
 }
 
 struct ictus_time ictus_clock_now(const struct ictus_clock *clock)

@@ -61,7 +61,7 @@ static int node_cores(MPI_Comm node)
     return CPU_COUNT(&all);
 }
 
-static void inspect(MPI_Comm comm, MPI_Comm node, struct source_place *place, bool *crowded)
+static void place_inspect(MPI_Comm comm, MPI_Comm node, struct source_place *place, bool *crowded)
 {
     int processes = 1;
     int world = 0;
@@ -105,7 +105,7 @@ int ictusi_place_open_source(MPI_Comm comm, const char *spec, struct source **so
     if (err) {
         return err;
     }
-    inspect(comm, node, &place, crowded);
+    place_inspect(comm, node, &place, crowded);
     err = ictusi_source_open(spec, &place, &opened, why);
     err = ictusi_sync_agree(comm, err, why);
     if (!err) {

@@ -30,7 +30,7 @@ const struct sync_ops *const *ictusi_sync_registry(void)
     return registry;
 }
 
-static const struct sync_ops *find(const char *name, struct ictus_why *why)
+static const struct sync_ops *sync_find(const char *name, struct ictus_why *why)
 {
     const char *names[REGISTRY_SIZE] = {NULL};
     for (int i = 0; registry[i]; i++) {
@@ -64,7 +64,7 @@ static int create_children(struct sync *sync, const struct spec *spec, struct ic
     return ICTUS_OK;
 }
 
-static int fill(struct sync *sync, const struct spec *spec, struct ictus_why *why)
+static int sync_fill(struct sync *sync, const struct spec *spec, struct ictus_why *why)
 {
     sync->options = calloc(1, sync->ops->options_size + 1);
     if (!sync->options) {
@@ -87,7 +87,7 @@ int ictusi_sync_create(const char *text, struct sync **out, struct ictus_why *wh
     if (err) {
         return err;
     }
-    const struct sync_ops *ops = find(spec.name, why);
+    const struct sync_ops *ops = sync_find(spec.name, why);
     if (!ops) {
         return ICTUS_ERR_UNKNOWN;
     }
@@ -96,7 +96,7 @@ int ictusi_sync_create(const char *text, struct sync **out, struct ictus_why *wh
         return ICTUS_ERR_NOMEM;
     }
     sync->ops = ops;
-    err = fill(sync, &spec, why);
+    err = sync_fill(sync, &spec, why);
     if (err) {
         ictusi_sync_free(sync);
         return err;

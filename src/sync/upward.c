@@ -20,13 +20,13 @@ struct ascent {
     int err;
 };
 
-static void keep(struct ascent *a, int err)
+static void upward_keep(struct ascent *a, int err)
 {
     a->err = a->err ? a->err : err;
 }
 
 /* First inner, then outer; both errors at the inner line's anchor. */
-static struct merged merge(const struct merged *outer, const struct merged *inner)
+static struct merged upward_merge(const struct merged *outer, const struct merged *inner)
 {
     const int64_t image = ictusi_line_map(&inner->line, inner->line.anchor);
     const double away_s = (double)(image - outer->line.anchor) * 1e-9;
@@ -38,14 +38,15 @@ static struct merged merge(const struct merged *outer, const struct merged *inne
 /* The line of the higher rank to the lower one, known to whoever asked. */
 static void learn_from(struct ascent *a, int peer, struct merged *line)
 {
-    keep(a, ictusi_learn_client(&a->measure, &a->options->learn, peer, &line->line, &line->error));
+    upward_keep(
+        a, ictusi_learn_client(&a->measure, &a->options->learn, peer, &line->line, &line->error));
 }
 
-static void answer(struct ascent *a, int peer)
+static void upward_answer(struct ascent *a, int peer)
 {
     static const struct line_error none;
     const struct line bare = ictusi_line_identity();
-    keep(a, ictusi_learn_reference(&a->measure, &a->options->learn, peer, &bare, &none));
+    upward_keep(a, ictusi_learn_reference(&a->measure, &a->options->learn, peer, &bare, &none));
 }
 
 /* The lower rank's side of a pair: afterwards below[count..] are lines of the other's subtree. */
@@ -57,12 +58,12 @@ static void join_lower(struct ascent *a, int peer, int count)
         learn_from(a, peer, &theirs);
         theirs.line = ictusi_line_invert(&theirs.line);
     } else {
-        answer(a, peer);
+        upward_answer(a, peer);
     }
     const size_t bytes = (size_t)count * sizeof(*subtree);
-    keep(a, ictusi_exchange_hear(&a->measure.exchange, peer, subtree, bytes));
+    upward_keep(a, ictusi_exchange_hear(&a->measure.exchange, peer, subtree, bytes));
     for (int k = 0; k < count && a->options->lower_asks; k++) {
-        subtree[k] = merge(&theirs, &subtree[k]);
+        subtree[k] = upward_merge(&theirs, &subtree[k]);
     }
 }
 
@@ -70,19 +71,19 @@ static void join_lower(struct ascent *a, int peer, int count)
 static void join_higher(struct ascent *a, int peer, int count)
 {
     if (a->options->lower_asks) {
-        answer(a, peer);
+        upward_answer(a, peer);
     } else {
         struct merged mine = {.line = ictusi_line_identity()};
         learn_from(a, peer, &mine);
         for (int k = 0; k < count; k++) {
-            a->below[k] = merge(&mine, &a->below[k]);
+            a->below[k] = upward_merge(&mine, &a->below[k]);
         }
     }
     const size_t bytes = (size_t)count * sizeof(*a->below);
-    keep(a, ictusi_exchange_tell(&a->measure.exchange, peer, a->below, bytes));
+    upward_keep(a, ictusi_exchange_tell(&a->measure.exchange, peer, a->below, bytes));
 }
 
-static void climb(struct ascent *a)
+static void upward_climb(struct ascent *a)
 {
     for (int next = 1; next < a->power && a->rank < a->power; next *= 2) {
         if (a->rank % (2 * next) == 0) {
@@ -102,33 +103,33 @@ static void second_group(struct ascent *a)
     if (twin < a->size && asks) {
         learn_from(a, twin, &line);
     } else if (twin < a->size) {
-        answer(a, twin);
+        upward_answer(a, twin);
     }
     if (asks && a->rank < a->power) {
         line.line = ictusi_line_invert(&line.line);
     }
     if (a->rank > 0 && twin < a->size && asks) {
-        keep(a, ictusi_exchange_tell(&a->measure.exchange, 0, &line, sizeof(line)));
+        upward_keep(a, ictusi_exchange_tell(&a->measure.exchange, 0, &line, sizeof(line)));
     }
     for (int high = a->power; high < a->size && a->rank == 0; high++) {
         const int from = a->options->lower_asks ? high - a->power : high;
         if (from) {
-            keep(a, ictusi_exchange_hear(&a->measure.exchange, from, &line, sizeof(line)));
+            upward_keep(a, ictusi_exchange_hear(&a->measure.exchange, from, &line, sizeof(line)));
         }
-        a->below[high] = merge(&a->below[high - a->power], &line);
+        a->below[high] = upward_merge(&a->below[high - a->power], &line);
     }
 }
 
 /* HCA: the intercepts once more, one process after the other (H18 II: O(p), often fast enough). */
-static void adjust(struct ascent *a)
+static void upward_adjust(struct ascent *a)
 {
     for (int i = 1; i < a->size; i++) {
         if (a->rank == 0) {
-            keep(a, ictusi_measure_reference(&a->measure, i, &a->run->base));
+            upward_keep(a, ictusi_measure_reference(&a->measure, i, &a->run->base));
         } else if (a->rank == i) {
             struct offset now;
             const int err = ictusi_measure_client(&a->measure, 0, &now);
-            keep(a, err);
+            upward_keep(a, err);
             if (!err) {
                 const double away_s = (double)(now.at - a->run->line.anchor) * 1e-9;
                 a->run->error = ictusi_line_error_move(&a->run->error, away_s);
@@ -139,17 +140,17 @@ static void adjust(struct ascent *a)
     }
 }
 
-static void scatter(struct ascent *a)
+static void upward_scatter(struct ascent *a)
 {
     struct merged mine = {.line = ictusi_line_identity()};
     const struct merged base = {a->run->base, a->run->base_error};
     for (int i = 0; i < a->size && a->rank == 0; i++) {
-        a->below[i] = merge(&base, &a->below[i]);
+        a->below[i] = upward_merge(&base, &a->below[i]);
     }
     const int bytes = (int)sizeof(mine);
     if (MPI_Scatter(a->below, bytes, MPI_BYTE, &mine, bytes, MPI_BYTE, 0, a->run->comm) !=
         MPI_SUCCESS) {
-        keep(a, ICTUS_ERR_MPI);
+        upward_keep(a, ICTUS_ERR_MPI);
     }
     a->run->line = mine.line;
     a->run->error = mine.error;
@@ -176,11 +177,11 @@ int ictusi_upward_learn(struct sync_run *run, const struct upward_options *optio
     }
     a.below[0].line = ictusi_line_identity();
     a.below[0].line.anchor = ictusi_source_read(run->source);
-    climb(&a);
+    upward_climb(&a);
     second_group(&a);
-    scatter(&a);
+    upward_scatter(&a);
     if (options->adjust_after) {
-        adjust(&a);
+        upward_adjust(&a);
     }
     ictusi_measure_fini(&a.measure, run);
     free(a.below);

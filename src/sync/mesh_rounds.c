@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sweeps of the mesh over MPI: planning, exchanging, gathering. */
+#include "sync/mesh_rounds.h"
 #include "core/adaptive.h"
 #include "core/estimator.h"
 #include "core/stats.h"
-#include "sync/mesh.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,9 +29,10 @@ static const double window_small_s = 1.5;
 static const double window_large_s = 0.32;
 
 enum pair_estimator { PAIR_AUTO, PAIR_ADAPTIVE, PAIR_SKAMPI, PAIR_MIN_RTT };
-const char *const ictusi_mesh_pair_names[] = {"auto", "adaptive", "skampi", "min-rtt", NULL};
+const char *const ictusi_rounds_pair_names[] = {"auto", "adaptive", "skampi", "min-rtt", NULL};
 
-int ictusi_mesh_open(struct mesh_state *s, const struct mesh_options *options, struct sync_run *run)
+int ictusi_rounds_open(struct mesh_rounds *s, const struct mesh_options *options,
+                       struct sync_run *run)
 {
     if (s->opened) {
         return ICTUS_OK;
@@ -51,7 +52,7 @@ int ictusi_mesh_open(struct mesh_state *s, const struct mesh_options *options, s
     return err;
 }
 
-static void release_call(struct mesh_state *s)
+static void release_call(struct mesh_rounds *s)
 {
     ictusi_matching_free(&s->matching);
     free(s->edges);
@@ -62,7 +63,7 @@ static void release_call(struct mesh_state *s)
     s->peers = NULL;
 }
 
-void ictusi_mesh_close(struct mesh_state *s)
+void ictusi_rounds_close(struct mesh_rounds *s)
 {
     release_call(s);
     ictusi_mesh_free(s->mesh);
@@ -71,7 +72,7 @@ void ictusi_mesh_close(struct mesh_state *s)
 }
 
 /* One round: ask or answer or idle. `stamps` is where a client's go. */
-static int meet(struct mesh_state *s, int round, int exchanges, struct stamp *stamps)
+static int rounds_meet(struct mesh_rounds *s, int round, int exchanges, struct stamp *stamps)
 {
     const struct line bare = ictusi_line_identity();
     const int peer = ictusi_matching_partner(&s->matching, round, s->rank);
@@ -99,14 +100,14 @@ static double median_rtt(const struct stamp *stamps)
  * What an exchange takes here while all exchange at the same time; in s. On the slowest process,
  * but by medians: among a thousand there is always one that was kept from its core for a moment.
  */
-static int try_exchanges(struct mesh_state *s, struct sync_run *run, double *seconds)
+static int try_exchanges(struct mesh_rounds *s, struct sync_run *run, double *seconds)
 {
     struct stamp stamps[TRIAL_EXCHANGES] = {{0, 0, 0}};
     const int rounds = s->matching.rounds < TRIAL_ROUNDS ? s->matching.rounds : TRIAL_ROUNDS;
     double sum = 0.0;
     int count = 0;
     for (int r = 0; r < rounds; r++) {
-        const int err = meet(s, r, TRIAL_EXCHANGES, stamps);
+        const int err = rounds_meet(s, r, TRIAL_EXCHANGES, stamps);
         if (err) {
             return err;
         }
@@ -122,7 +123,7 @@ static int try_exchanges(struct mesh_state *s, struct sync_run *run, double *sec
 }
 
 /* Cut the asked effort to what fits the window. The same on every process. */
-static void plan(struct mesh_state *s, double exchange_s)
+static void rounds_plan(struct mesh_rounds *s, double exchange_s)
 {
     const struct mesh_options *o = s->options;
     /*
@@ -150,13 +151,13 @@ static void plan(struct mesh_state *s, double exchange_s)
     s->planned = true;
 }
 
-static int draw(struct mesh_state *s, int rounds, uint64_t seed)
+static int rounds_draw(struct mesh_rounds *s, int rounds, uint64_t seed)
 {
     ictusi_matching_free(&s->matching);
     return ictusi_matching_create(s->size, rounds, seed, &s->matching);
 }
 
-static int make_room(struct mesh_state *s, struct sync_run *run, int count)
+static int make_room(struct mesh_rounds *s, struct sync_run *run, int count)
 {
     int asked = 0;
     for (int r = 0; r < s->matching.rounds; r++) {
@@ -179,17 +180,17 @@ static int make_room(struct mesh_state *s, struct sync_run *run, int count)
     return ICTUS_OK;
 }
 
-int ictusi_mesh_begin(struct mesh_state *s, struct sync_run *run, uint64_t seed)
+int ictusi_rounds_begin(struct mesh_rounds *s, struct sync_run *run, uint64_t seed)
 {
     s->exchange =
         (struct exchange){.comm = run->comm, .source = run->source, .crowded = run->crowded};
-    int err = draw(s, s->planned ? s->rounds : (int)s->options->rounds, seed);
+    int err = rounds_draw(s, s->planned ? s->rounds : (int)s->options->rounds, seed);
     err = ictusi_sync_agree(run->comm, err, &run->why);
     if (!err && !s->planned) {
         double exchange_s = 0.0;
         err = try_exchanges(s, run, &exchange_s);
         if (!err) {
-            plan(s, exchange_s);
+            rounds_plan(s, exchange_s);
             s->matching.rounds = s->rounds;
         }
     }
@@ -200,7 +201,8 @@ int ictusi_mesh_begin(struct mesh_state *s, struct sync_run *run, uint64_t seed)
 }
 
 /* The offset at the middle of a burst, and what is known of its error. */
-static int estimate(const struct mesh_state *s, const struct stamp *stamps, struct mesh_edge *edge)
+static int rounds_estimate(const struct mesh_rounds *s, const struct stamp *stamps,
+                           struct mesh_edge *edge)
 {
     const size_t n = (size_t)s->exchanges;
     struct offset o;
@@ -236,13 +238,13 @@ static int estimate(const struct mesh_state *s, const struct stamp *stamps, stru
     return err;
 }
 
-int ictusi_mesh_sweep(struct mesh_state *s, int k)
+int ictusi_rounds_sweep(struct mesh_rounds *s, int k)
 {
     const size_t burst = (size_t)s->exchanges;
     size_t asked = 0;
     int err = ICTUS_OK;
     for (int r = 0; r < s->matching.rounds && !err; r++) {
-        err = meet(s, r, s->exchanges, s->stamps + asked * burst);
+        err = rounds_meet(s, r, s->exchanges, s->stamps + asked * burst);
         if (ictusi_matching_asks(&s->matching, r, s->rank)) {
             s->peers[asked++] = ictusi_matching_partner(&s->matching, r, s->rank);
         }
@@ -252,7 +254,7 @@ int ictusi_mesh_sweep(struct mesh_state *s, int k)
     struct mesh_edge *edges = s->edges + (size_t)k * (size_t)s->slots;
     for (size_t e = 0; e < asked && !err; e++) {
         struct mesh_edge edge = {.client = s->rank, .server = s->peers[e]};
-        const int bad = estimate(s, s->stamps + e * burst, &edge);
+        const int bad = rounds_estimate(s, s->stamps + e * burst, &edge);
         if (!bad) {
             edges[e] = edge;
         }
@@ -262,7 +264,7 @@ int ictusi_mesh_sweep(struct mesh_state *s, int k)
 }
 
 /* The edges of one sweep out of what all processes sent. */
-static int add_sweep(struct mesh_state *s, const struct mesh_edge *all, int count, int k,
+static int add_sweep(struct mesh_rounds *s, const struct mesh_edge *all, int count, int k,
                      struct mesh_edge *packed)
 {
     size_t n = 0;
@@ -277,7 +279,7 @@ static int add_sweep(struct mesh_state *s, const struct mesh_edge *all, int coun
     return ictusi_mesh_add(s->mesh, packed, n);
 }
 
-int ictusi_mesh_gather(struct mesh_state *s, struct sync_run *run, int count)
+int ictusi_rounds_gather(struct mesh_rounds *s, struct sync_run *run, int count)
 {
     const size_t mine = (size_t)count * (size_t)s->slots;
     struct mesh_edge *all = NULL;

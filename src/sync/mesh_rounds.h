@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The mesh's measuring half: plan, sweeps, and bringing the edges to the root. */
-#ifndef ICTUS_SYNC_MESH_H
-#define ICTUS_SYNC_MESH_H
+#ifndef ICTUS_SYNC_MESH_ROUNDS_H
+#define ICTUS_SYNC_MESH_ROUNDS_H
 
 #include "core/matching.h"
 #include "core/mesh.h"
 #include "exchange/exchange.h"
 #include "sync/sync.h"
 
-extern const char *const ictusi_mesh_pair_names[];
+extern const char *const ictusi_rounds_pair_names[];
 
 struct mesh_options {
     int64_t rounds, exchanges, sweeps, seed;
@@ -18,7 +18,7 @@ struct mesh_options {
 };
 
 /* Kept from one synchronisation of a communicator to the next. */
-struct mesh_state {
+struct mesh_rounds {
     const struct mesh_options *options;
     int rank, size;
     bool opened;
@@ -45,21 +45,21 @@ struct mesh_state {
 };
 
 /* Make the state of a communicator, once. Collective. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_MPI. */
-int ictusi_mesh_open(struct mesh_state *s, const struct mesh_options *options,
-                     struct sync_run *run);
+int ictusi_rounds_open(struct mesh_rounds *s, const struct mesh_options *options,
+                       struct sync_run *run);
 
-void ictusi_mesh_close(struct mesh_state *s);
+void ictusi_rounds_close(struct mesh_rounds *s);
 
 /*
  * Draw the call's pairs, plan the effort if that was not done yet, and make room for the sweeps.
  * Collective.
  */
-int ictusi_mesh_begin(struct mesh_state *s, struct sync_run *run, uint64_t seed);
+int ictusi_rounds_begin(struct mesh_rounds *s, struct sync_run *run, uint64_t seed);
 
 /* Measure one sweep, the k-th of the call; offsets are estimated after its last exchange. */
-int ictusi_mesh_sweep(struct mesh_state *s, int k);
+int ictusi_rounds_sweep(struct mesh_rounds *s, int k);
 
 /* Bring the edges of the call's sweeps to rank 0's mesh, release what the call needed. */
-int ictusi_mesh_gather(struct mesh_state *s, struct sync_run *run, int count);
+int ictusi_rounds_gather(struct mesh_rounds *s, struct sync_run *run, int count);
 
 #endif

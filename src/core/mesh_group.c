@@ -34,7 +34,7 @@ static double edge_sigma(const struct mesh_edge *e)
 }
 
 /* Times and measured differences as small numbers, the known drifts taken out. */
-static void prepare(const struct mesh *mesh, struct mesh_sweep *s)
+static void group_prepare(const struct mesh *mesh, struct mesh_sweep *s)
 {
     double sum = 0.0;
     s->t_last = -INFINITY;
@@ -118,7 +118,7 @@ static double residual_of(const struct group *g, int k, size_t e)
 }
 
 /* The variance expected of a pair's residual in one sweep. */
-static double expected(const struct group *g, const struct mesh_spread *spread, size_t e)
+static double group_expected(const struct group *g, const struct mesh_spread *spread, size_t e)
 {
     return spread->bias + spread->noise * g->quality[e];
 }
@@ -127,7 +127,7 @@ static double expected(const struct group *g, const struct mesh_spread *spread, 
  * Split the residuals' robust variance: medians over the pairs of what a pair keeps and of what
  * changes from sweep to sweep. A single sweep cannot tell: all is noise.
  */
-static void split(const struct group *g, struct mesh_spread *spread)
+static void group_split(const struct group *g, struct mesh_spread *spread)
 {
     const double c2 = sigma_per_median * sigma_per_median;
     for (size_t e = 0; e < g->edges; e++) {
@@ -156,11 +156,11 @@ static void split(const struct group *g, struct mesh_spread *spread)
     spread->bias = fmax(between - spread->noise / g->count, 0.0);
 }
 
-static void reweigh(struct group *g, const struct mesh_spread *spread)
+static void group_reweigh(struct group *g, const struct mesh_spread *spread)
 {
     const double whole = spread->bias + spread->noise;
     for (size_t e = 0; e < g->edges; e++) {
-        const double variance = expected(g, spread, e);
+        const double variance = group_expected(g, spread, e);
         double most = 0.0;
         for (int k = 0; k < g->count; k++) {
             most = fmax(most, fabs(g->sweeps[k].residual[e]));
@@ -174,14 +174,15 @@ static void reweigh(struct group *g, const struct mesh_spread *spread)
  * The final variances, not by medians but by what the fit made of the residuals: psi / mean(psi'),
  * whose variance is an M-estimate's effective noise (Huber 1981, 6.3).
  */
-static void effective(struct group *g, struct mesh_spread *spread)
+static void group_effective(struct group *g, struct mesh_spread *spread)
 {
     double inside = 0.0;
     double total = 0.0;
     double change = 0.0;
     for (size_t e = 0; e < g->edges; e++) {
-        const double limit = huber * sqrt(expected(g, spread, e));
-        const double scale = 1.0 / sqrt(expected(g, spread, e) / (spread->bias + spread->noise));
+        const double limit = huber * sqrt(group_expected(g, spread, e));
+        const double scale =
+            1.0 / sqrt(group_expected(g, spread, e) / (spread->bias + spread->noise));
         double mean = 0.0;
         double square = 0.0;
         for (int k = 0; k < g->count; k++) {
@@ -202,7 +203,7 @@ static void effective(struct group *g, struct mesh_spread *spread)
 }
 
 /* No loops: what the pairs say of themselves. */
-static void believe(const struct group *g, struct mesh_spread *spread)
+static void group_believe(const struct group *g, struct mesh_spread *spread)
 {
     double noise = 0.0;
     double shortest = INFINITY;
@@ -233,15 +234,15 @@ static int solve_group(struct mesh *mesh, struct group *g, struct mesh_spread *s
             }
         }
         if (!(spread->freedom > 0.0)) {
-            believe(g, spread);
+            group_believe(g, spread);
             return ICTUS_OK;
         }
-        split(g, spread);
+        group_split(g, spread);
         if (pass < REWEIGHTINGS) {
-            reweigh(g, spread);
+            group_reweigh(g, spread);
         }
     }
-    effective(g, spread);
+    group_effective(g, spread);
     return ICTUS_OK;
 }
 
@@ -269,7 +270,7 @@ static int solve_run(struct mesh *mesh, struct mesh_sweep *sweeps, int count,
 int ictusi_mesh_group_solve(struct mesh *mesh, struct mesh_spread *spread)
 {
     for (int k = 0; k < mesh->pending_count; k++) {
-        prepare(mesh, &mesh->pending[k]);
+        group_prepare(mesh, &mesh->pending[k]);
     }
     if (ictusi_mesh_same_pairs(mesh)) {
         return solve_run(mesh, mesh->pending, mesh->pending_count, spread);

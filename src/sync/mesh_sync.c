@@ -8,8 +8,8 @@
  * here, whatever the number of processes; one gather and one scatter. Blocks for the window, unless
  * processes stall.
  */
-#include "sync/mesh.h"
 #include "sync/algorithms.h"
+#include "sync/mesh_rounds.h"
 #include "sync/wait.h"
 
 #include <ictus/text.h>
@@ -45,8 +45,8 @@ static const struct spec_param params[] = {
      "for a tolerance: give up after this long"},
     {"walk", SPEC_REAL, offsetof(struct mesh_options, walk), "1e-9", 1e-15, 1e-3, NULL,
      "random walk of a clock's frequency per square root of a second, until it is measured"},
-    {"pair", SPEC_CHOICE, offsetof(struct mesh_options, pair), "auto", 0, 0, ictusi_mesh_pair_names,
-     "how a pair's offset is estimated"},
+    {"pair", SPEC_CHOICE, offsetof(struct mesh_options, pair), "auto", 0, 0,
+     ictusi_rounds_pair_names, "how a pair's offset is estimated"},
     {"seed", SPEC_INT, offsetof(struct mesh_options, seed), "1", 0, 1e15, NULL, "of the pairings"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
@@ -64,7 +64,7 @@ struct verdict {
  * pairs, so that a pair's asymmetry cancels in the drifts. A process whose stamps are unusable goes
  * on, so that nobody waits for it; its error is returned.
  */
-static int sweep_all(struct mesh_state *s, struct sync_run *run, int count)
+static int sweep_all(struct mesh_rounds *s, struct sync_run *run, int count)
 {
     const int64_t start = ictusi_source_read(run->source);
     int failed = ICTUS_OK;
@@ -76,7 +76,7 @@ static int sweep_all(struct mesh_state *s, struct sync_run *run, int count)
             const int64_t then = start + (int64_t)(fmax(gap_s, 0.0) * 1e9);
             (void)ictusi_wait_until(run->source, then, run->crowded);
         }
-        const int err = ictusi_mesh_sweep(s, k);
+        const int err = ictusi_rounds_sweep(s, k);
         failed = failed ? failed : err;
     }
     if (failed == ICTUS_ERR_CLOCK) {
@@ -89,8 +89,8 @@ static int sweep_all(struct mesh_state *s, struct sync_run *run, int count)
 }
 
 /* At the root: solve, and say what each process shall know. */
-static void decide(struct mesh_state *s, const struct sync_run *run, struct verdict *verdicts,
-                   int *suspect)
+static void mesh_decide(struct mesh_rounds *s, const struct sync_run *run, struct verdict *verdicts,
+                        int *suspect)
 {
     const struct mesh_options *o = s->options;
     struct mesh_quality quality = {.suspect = -1};
@@ -123,14 +123,14 @@ static void decide(struct mesh_state *s, const struct sync_run *run, struct verd
 }
 
 /* Everybody learns its line. Rank 0's memory is checked before anything is sent. */
-static int conclude(struct mesh_state *s, struct sync_run *run, struct verdict *mine)
+static int mesh_conclude(struct mesh_rounds *s, struct sync_run *run, struct verdict *mine)
 {
     struct verdict *verdicts = NULL;
     int suspect = -1;
     if (s->rank == 0) {
         verdicts = calloc((size_t)s->size, sizeof(*verdicts));
         if (verdicts) {
-            decide(s, run, verdicts, &suspect);
+            mesh_decide(s, run, verdicts, &suspect);
         }
     }
     int err = ictusi_sync_agree(run->comm, s->rank || verdicts ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
@@ -144,17 +144,17 @@ static int conclude(struct mesh_state *s, struct sync_run *run, struct verdict *
 }
 
 /* Pairs, sweeps, solution. Collective; the error is the same on all processes. */
-static int sweep_and_solve(struct mesh_state *s, struct sync_run *run, struct verdict *mine)
+static int sweep_and_solve(struct mesh_rounds *s, struct sync_run *run, struct verdict *mine)
 {
     const uint64_t seed = (uint64_t)s->options->seed + s->runs++;
-    int err = ictusi_mesh_begin(s, run, seed);
+    int err = ictusi_rounds_begin(s, run, seed);
     if (err) {
         return err;
     }
     const int count = s->solved ? 1 : s->sweeps;
     err = sweep_all(s, run, count);
-    const int gathered = ictusi_mesh_gather(s, run, count);
-    const int concluded = gathered ? gathered : conclude(s, run, mine);
+    const int gathered = ictusi_rounds_gather(s, run, count);
+    const int concluded = gathered ? gathered : mesh_conclude(s, run, mine);
     err = ictusi_sync_agree(run->comm, err ? err : concluded, &run->why);
     s->solved = !err && !mine->err;
     if (err && s->mesh) {
@@ -164,7 +164,7 @@ static int sweep_and_solve(struct mesh_state *s, struct sync_run *run, struct ve
 }
 
 /* One synchronisation, and more sweeps until a tolerance is reached. */
-static int attempt(struct mesh_state *s, struct sync_run *run, struct verdict *mine)
+static int mesh_attempt(struct mesh_rounds *s, struct sync_run *run, struct verdict *mine)
 {
     const struct mesh_options *o = s->options;
     const int64_t start = ictusi_source_read(run->source);
@@ -192,8 +192,8 @@ static int attempt(struct mesh_state *s, struct sync_run *run, struct verdict *m
 static int mesh_run(struct sync *sync, struct sync_run *run)
 {
     struct verdict mine = {.err = ICTUS_OK};
-    int err = ictusi_mesh_open(sync->state, sync->options, run);
-    struct mesh_state *s = sync->state;
+    int err = ictusi_rounds_open(sync->state, sync->options, run);
+    struct mesh_rounds *s = sync->state;
     if (err) {
         return err;
     }
@@ -203,7 +203,7 @@ static int mesh_run(struct sync *sync, struct sync_run *run)
         return ICTUS_OK;
     }
     for (int k = 0; k < ATTEMPTS; k++) {
-        err = attempt(s, run, &mine);
+        err = mesh_attempt(s, run, &mine);
         if ((err ? err : mine.err) != ICTUS_ERR_CLOCK) {
             break;
         }
@@ -227,14 +227,14 @@ static int mesh_init(struct sync *sync, struct ictus_why *why)
     if (options->sweeps == 1) {
         return ictus_because(why, ICTUS_ERR_SPEC, "mesh: sweeps=1: one sweep shows no drift");
     }
-    sync->state = calloc(1, sizeof(struct mesh_state));
+    sync->state = calloc(1, sizeof(struct mesh_rounds));
     return sync->state ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
 static void mesh_fini(struct sync *sync)
 {
     if (sync->state) {
-        ictusi_mesh_close(sync->state);
+        ictusi_rounds_close(sync->state);
         free(sync->state);
     }
 }
