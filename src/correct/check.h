@@ -4,7 +4,7 @@
 #ifndef ICTUS_CORRECT_CHECK_H
 #define ICTUS_CORRECT_CHECK_H
 
-#include "correct/flow.h"
+#include "causality/flow.h"
 
 #include <jansson.h>
 

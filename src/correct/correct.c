@@ -21,6 +21,7 @@ struct correction {
     bool keep_offsets; /* nothing at all to do: the archive stays as it is */
     double error_ns;
     struct backward_stats backward;
+    struct warp warp; /* of the location that is being written */
     struct warp_stats warps;
 };
 
@@ -226,10 +227,12 @@ static uint32_t follow(const struct session *s, uint32_t location, bool *by_time
     return lead;
 }
 
-static void open_warp(void *self, uint32_t location, struct warp *warp)
+static void open_warp(void *self, uint32_t location)
 {
-    const struct correction *c = self;
+    struct correction *c = self;
     const struct session *s = &c->session;
+    struct warp *warp = &c->warp;
+    *warp = (struct warp){.stats = {0}};
     const uint32_t source = follow(s, location, &warp->by_time);
     warp->local = s->unchanged ? NULL : &s->maps[location];
     warp->unit = s->units ? &s->units[s->unit_of[location]] : NULL;
@@ -241,11 +244,24 @@ static void open_warp(void *self, uint32_t location, struct warp *warp)
     warp->slope = c->options->slope;
 }
 
-static void close_warp(void *self, const struct warp *warp)
+static uint64_t warp_event(void *self, uint64_t stamp)
 {
     struct correction *c = self;
-    ictusi_warp_add_stats(&c->warps, warp);
+    return ictusi_warp_event(&c->warp, stamp);
+}
+
+static uint64_t warp_other(const void *self, uint64_t stamp)
+{
+    const struct correction *c = self;
+    return ictusi_warp_other(&c->warp, stamp);
+}
+
+static bool close_warp(void *self)
+{
+    struct correction *c = self;
+    ictusi_warp_add_stats(&c->warps, &c->warp);
     ictusi_points_relax(&c->session.scan.points);
+    return c->warp.bits >> TRACE_STAMP_BITS == 0;
 }
 
 static int add_up_warps(struct correction *c)
@@ -320,11 +336,14 @@ static int write_out(struct correction *c)
                                  .out = c->options->out,
                                  .mine = s->share.mine,
                                  .clock = {.open = open_warp,
+                                           .event = warp_event,
+                                           .other = warp_other,
                                            .close = close_warp,
-                                           .properties = properties,
-                                           .self = c,
-                                           .keep_offsets = c->keep_offsets,
-                                           .raised = s->raised},
+                                           .self = c},
+                                 .definitions = {.properties = properties,
+                                                 .self = c,
+                                                 .keep_offsets = c->keep_offsets,
+                                                 .raised = s->raised},
                                  .team = s->team ? &s->team->copy : NULL,
                                  .events = true};
     return ictusi_copy_run(&job, s->why);

@@ -6,7 +6,7 @@
 #ifndef ICTUS_CORRECT_PRESYNC_H
 #define ICTUS_CORRECT_PRESYNC_H
 
-#include "correct/trace.h"
+#include "archive/trace.h"
 
 enum presync {
     PRESYNC_AUTO,

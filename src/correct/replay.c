@@ -5,7 +5,7 @@
  * nodes are, and which send belongs to which receive.
  */
 #include "correct/correct.h"
-#include "correct/meeting.h"
+#include "correct/rank_matching.h"
 #include "correct/transport.h"
 
 #include "core/container.h"

@@ -3,10 +3,11 @@
 #ifndef ICTUS_CORRECT_SESSION_H
 #define ICTUS_CORRECT_SESSION_H
 
-#include "correct/backward.h"
+#include "archive/copy.h"
+#include "causality/backward.h"
+#include "causality/fit.h"
 #include "correct/check.h"
-#include "correct/copy.h"
-#include "correct/fit.h"
+#include "correct/warp.h"
 
 #include <ictus/correct.h>
 

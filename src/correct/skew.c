@@ -48,6 +48,7 @@ struct skewing {
     bool plain; /* copy the archive as it is */
     struct clock_map *maps, *skews;
     uint32_t skew_count;
+    struct warp warp; /* of the location that is being written */
     struct warp_stats stats;
 };
 
@@ -126,17 +127,30 @@ static void raise_skews(struct skewing *s)
     ictusi_clock_maps_raise(s->skews, s->skew_count, -least);
 }
 
-static void open_warp(void *self, uint32_t location, struct warp *warp)
-{
-    const struct skewing *s = self;
-    warp->local = &s->maps[location];
-    warp->unit = s->plain ? NULL : &s->skews[scope_of(s, location)];
-}
-
-static void close_warp(void *self, const struct warp *warp)
+static void open_warp(void *self, uint32_t location)
 {
     struct skewing *s = self;
-    ictusi_warp_add_stats(&s->stats, warp);
+    s->warp = (struct warp){.local = &s->maps[location],
+                            .unit = s->plain ? NULL : &s->skews[scope_of(s, location)]};
+}
+
+static uint64_t warp_event(void *self, uint64_t stamp)
+{
+    struct skewing *s = self;
+    return ictusi_warp_event(&s->warp, stamp);
+}
+
+static uint64_t warp_other(const void *self, uint64_t stamp)
+{
+    const struct skewing *s = self;
+    return ictusi_warp_other(&s->warp, stamp);
+}
+
+static bool close_warp(void *self)
+{
+    struct skewing *s = self;
+    ictusi_warp_add_stats(&s->stats, &s->warp);
+    return s->warp.bits >> TRACE_STAMP_BITS == 0;
 }
 
 static void properties(void *self, uint64_t clock[4])
@@ -174,11 +188,14 @@ static int write_skewed(struct skewing *s, const char *out, struct ictus_why *wh
     const struct copy_job job = {.trace = s->trace,
                                  .out = out,
                                  .clock = {.open = open_warp,
+                                           .event = warp_event,
+                                           .other = warp_other,
                                            .close = close_warp,
-                                           .properties = properties,
-                                           .new_offsets = new_offsets,
-                                           .self = s,
-                                           .keep_offsets = s->plain},
+                                           .self = s},
+                                 .definitions = {.properties = properties,
+                                                 .new_offsets = new_offsets,
+                                                 .self = s,
+                                                 .keep_offsets = s->plain},
                                  .events = true};
     return ictusi_copy_run(&job, why);
 }

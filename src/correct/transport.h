@@ -4,7 +4,7 @@
 #ifndef ICTUS_CORRECT_TRANSPORT_H
 #define ICTUS_CORRECT_TRANSPORT_H
 
-#include "correct/crossing.h"
+#include "correct/rank_exchange.h"
 
 #include <mpi.h>
 

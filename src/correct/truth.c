@@ -5,7 +5,7 @@
  */
 #include "correct/truth.h"
 
-#include "correct/stamps.h"
+#include "archive/stamps.h"
 
 #include <ictus/text.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #ifndef ICTUS_CORRECT_WARP_H
 #define ICTUS_CORRECT_WARP_H
 
-#include "correct/points.h"
+#include "causality/points.h"
 #include "correct/presync.h"
 
 enum { WARP_BINS = 12 };

@@ -3,10 +3,10 @@
  */
 #include "../check.h"
 
+#include "causality/backward.h"
+#include "causality/fit.h"
+#include "core/idmap.h"
 #include "core/random.h"
-#include "correct/backward.h"
-#include "correct/fit.h"
-#include "correct/idmap.h"
 #include "correct/presync.h"
 #include "correct/warp.h"
 

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Writing an archive again, record by record, under another clock. */
+#include "archive/copy.h"
+
+#include "archive/chunks.h"
+#include "archive/flush.h"
+#include "archive/markers.h"
+#include "archive/output.h"
+#include "archive/snapshots.h"
+#include "archive/verify.h"
+
+#include <ictus/text.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The state of one rewriting. */
+struct rewriting {
+    const struct copy_job *job;
+    struct ictus_why *why;
+    OTF2_Archive *archive;
+    OTF2_Reader *definitions; /* a second reader: it must not apply anything to what it reads */
+    char *base;               /* name of the anchor without its suffix */
+    char *partial;            /* where the output grows */
+};
+
+static int complain(const struct rewriting *w, int err, const char *what)
+{
+    const struct trace *trace = w->job->trace;
+    if (trace->said) {
+        return err; /* OTF2's own complaint is better */
+    }
+    return ictus_because(w->why, err, "%s: %s", w->job->out, what);
+}
+
+static void copy_properties(const struct rewriting *w)
+{
+    OTF2_Reader *reader = w->job->trace->reader;
+    char *text = NULL;
+    uint32_t count = 0;
+    char **names = NULL;
+    if (OTF2_Reader_GetMachineName(reader, &text) == OTF2_SUCCESS) {
+        (void)OTF2_Archive_SetMachineName(w->archive, text);
+        free(text);
+    }
+    if (OTF2_Reader_GetCreator(reader, &text) == OTF2_SUCCESS) {
+        (void)OTF2_Archive_SetCreator(w->archive, text);
+        free(text);
+    }
+    if (OTF2_Reader_GetDescription(reader, &text) == OTF2_SUCCESS) {
+        (void)OTF2_Archive_SetDescription(w->archive, text);
+        free(text);
+    }
+    if (OTF2_Reader_GetPropertyNames(reader, &count, &names) != OTF2_SUCCESS) {
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (OTF2_Reader_GetProperty(reader, names[i], &text) == OTF2_SUCCESS) {
+            (void)OTF2_Archive_SetProperty(w->archive, names[i], text, true);
+            free(text);
+        }
+    }
+    free(names);
+}
+
+static int open_archive(struct rewriting *w)
+{
+    uint64_t events = OTF2_CHUNK_SIZE_EVENTS_DEFAULT;
+    uint64_t definitions = OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT;
+    (void)OTF2_Reader_GetChunkSize(w->job->trace->reader, &events, &definitions);
+    w->archive = OTF2_Archive_Open(w->partial, w->base, OTF2_FILEMODE_WRITE, events, definitions,
+                                   OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+    if (!w->archive) {
+        return complain(w, ICTUS_ERR_IO, "the output cannot be created");
+    }
+    if (OTF2_Archive_SetFlushCallbacks(w->archive, &archive_flush_callbacks, NULL) !=
+            OTF2_SUCCESS ||
+        ictusi_chunks_attach(w->archive) != OTF2_SUCCESS ||
+        (w->job->team ? w->job->team->attach(w->job->team, w->archive)
+                      : (int)OTF2_Archive_SetSerialCollectiveCallbacks(w->archive))) {
+        return complain(w, ICTUS_ERR_IO, "the output cannot be created");
+    }
+    if (!w->job->team || w->job->team->rank == 0) {
+        copy_properties(w);
+    }
+    return OTF2_Archive_OpenEvtFiles(w->archive) == OTF2_SUCCESS
+               ? ICTUS_OK
+               : complain(w, ICTUS_ERR_IO, "its event files cannot be created");
+}
+
+static OTF2_CallbackCode on_unknown(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                    uint64_t position, void *data, OTF2_AttributeList *attributes)
+{
+    struct event_copy *copy = data;
+    (void)location;
+    (void)time;
+    (void)position;
+    (void)attributes;
+    copy->unknown++;
+    return OTF2_CALLBACK_INTERRUPT;
+}
+
+static int read_events(struct rewriting *w, uint32_t index, const OTF2_EvtReaderCallbacks *set,
+                       struct event_copy *copy)
+{
+    const struct trace *trace = w->job->trace;
+    const struct trace_location *location = &trace->locations[index];
+    OTF2_EvtReader *reader = OTF2_Reader_GetEvtReader(trace->reader, location->ref);
+    uint64_t read = 0;
+    if (!reader) {
+        return location->events == 0 ? ICTUS_OK
+                                     : complain(w, ICTUS_ERR_CORRUPT, "events are missing");
+    }
+    OTF2_ErrorCode code = OTF2_EvtReader_ApplyClockOffsets(reader, false);
+    if (code == OTF2_SUCCESS) {
+        code = OTF2_EvtReader_ApplyMappingTables(reader, false);
+    }
+    if (code == OTF2_SUCCESS) {
+        code = OTF2_Reader_RegisterEvtCallbacks(trace->reader, reader, set, copy);
+    }
+    if (code == OTF2_SUCCESS) {
+        code = OTF2_Reader_ReadAllLocalEvents(trace->reader, reader, &read);
+    }
+    (void)OTF2_Reader_CloseEvtReader(trace->reader, reader);
+    if (copy->unknown) {
+        return ictus_because(w->why, ICTUS_ERR_UNSUPPORTED,
+                             "%s: location %llu holds a record of a type that this OTF2 library "
+                             "does not know (event %llu); it would be lost",
+                             trace->path, (unsigned long long)location->ref,
+                             (unsigned long long)read);
+    }
+    if (copy->code != OTF2_SUCCESS) {
+        return complain(w, ICTUS_ERR_IO, "an event cannot be written");
+    }
+    if ((code != OTF2_SUCCESS && location->events > 0) || read != location->events) {
+        return complain(w, ICTUS_ERR_CORRUPT, "the input is damaged or cut off");
+    }
+    return ICTUS_OK;
+}
+
+static int copy_location(struct rewriting *w, uint32_t index, const OTF2_EvtReaderCallbacks *set)
+{
+    const struct copy_clock *clock = &w->job->clock;
+    struct event_copy copy = {.clock = clock, .code = OTF2_SUCCESS};
+    copy.writer = OTF2_Archive_GetEvtWriter(w->archive, w->job->trace->locations[index].ref);
+    if (!copy.writer) {
+        return complain(w, ICTUS_ERR_IO, "an event file cannot be created");
+    }
+    clock->open(clock->self, index);
+    int err = read_events(w, index, set, &copy);
+    if (!clock->close(clock->self) && !err) {
+        err = ictusi_trace_beyond(w->job->trace, index);
+    }
+    if (OTF2_Archive_CloseEvtWriter(w->archive, copy.writer) != OTF2_SUCCESS && !err) {
+        err = complain(w, ICTUS_ERR_IO, "an event file cannot be written");
+    }
+    return err;
+}
+
+static int copy_events(struct rewriting *w)
+{
+    const struct copy_job *job = w->job;
+    OTF2_EvtReaderCallbacks *set = OTF2_EvtReaderCallbacks_New();
+    int err = set ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    if (!err && (ictusi_register_event_copies(set) ||
+                 OTF2_EvtReaderCallbacks_SetUnknownCallback(set, on_unknown))) {
+        err = ICTUS_ERR_UNSUPPORTED;
+    }
+    if (!err && OTF2_Reader_OpenEvtFiles(job->trace->reader) != OTF2_SUCCESS) {
+        err = complain(w, ICTUS_ERR_CORRUPT, "the input's event files cannot be opened");
+    }
+    for (uint32_t i = 0; i < job->trace->location_count && !err; i++) {
+        if (!job->mine || job->mine[i]) {
+            err = copy_location(w, i, set);
+        }
+    }
+    (void)OTF2_Reader_CloseEvtFiles(job->trace->reader);
+    OTF2_EvtReaderCallbacks_Delete(set);
+    return err;
+}
+
+static OTF2_CallbackCode on_unknown_definition(void *data)
+{
+    struct definition_copy *copy = data;
+    copy->unknown++;
+    return OTF2_CALLBACK_INTERRUPT;
+}
+
+static OTF2_CallbackCode on_clock(void *data, uint64_t resolution, uint64_t offset, uint64_t length,
+                                  uint64_t realtime)
+{
+    struct definition_copy *copy = data;
+    (void)offset;
+    (void)length;
+    (void)realtime;
+    return ictusi_written(
+        &copy->code, OTF2_GlobalDefWriter_WriteClockProperties(
+                         copy->global, resolution, copy->clock[1], copy->clock[2], copy->clock[3]));
+}
+
+static OTF2_CallbackCode on_offset(void *data, OTF2_TimeStamp time, int64_t offset, double sd)
+{
+    struct definition_copy *copy = data;
+    if (!copy->keep_offsets) {
+        return OTF2_CALLBACK_SUCCESS; /* the stamps hold them now */
+    }
+    return ictusi_written(&copy->code,
+                          OTF2_DefWriter_WriteClockOffset(copy->local, time, offset, sd));
+}
+
+static int definitions_result(struct rewriting *w, const struct definition_copy *copy,
+                              OTF2_ErrorCode code)
+{
+    if (copy->unknown) {
+        return complain(w, ICTUS_ERR_UNSUPPORTED,
+                        "the input holds a definition of a type that this OTF2 library does not "
+                        "know; it would be lost");
+    }
+    if (copy->code != OTF2_SUCCESS) {
+        return complain(w, ICTUS_ERR_IO, "a definition cannot be written");
+    }
+    return code == OTF2_SUCCESS
+               ? ICTUS_OK
+               : complain(w, ICTUS_ERR_CORRUPT, "the input's definitions are damaged");
+}
+
+static int copy_global_definitions(struct rewriting *w)
+{
+    struct definition_copy copy = {.keep_offsets = w->job->definitions.keep_offsets};
+    OTF2_GlobalDefReader *reader = OTF2_Reader_GetGlobalDefReader(w->definitions);
+    OTF2_GlobalDefReaderCallbacks *set = OTF2_GlobalDefReaderCallbacks_New();
+    uint64_t read = 0;
+    const struct trace *trace = w->job->trace;
+    const bool writes = !w->job->team || w->job->team->rank == 0;
+    if (!reader || !set) {
+        OTF2_GlobalDefReaderCallbacks_Delete(set);
+        return complain(w, ICTUS_ERR_CORRUPT, "the input's definitions cannot be read");
+    }
+    const uint64_t clock[4] = {trace->resolution, trace->global_offset, trace->length,
+                               trace->realtime};
+    memcpy(copy.clock, clock, sizeof clock);
+    w->job->definitions.properties(w->job->definitions.self, copy.clock);
+    if (writes) {
+        copy.global = OTF2_Archive_GetGlobalDefWriter(w->archive);
+        if (!copy.global) {
+            OTF2_GlobalDefReaderCallbacks_Delete(set);
+            return complain(w, ICTUS_ERR_IO, "the definitions cannot be created");
+        }
+        (void)ictusi_register_global_copies(set);
+        OTF2_GlobalDefReaderCallbacks_SetUnknownCallback(set, on_unknown_definition);
+        OTF2_GlobalDefReaderCallbacks_SetClockPropertiesCallback(set, on_clock);
+    }
+    OTF2_ErrorCode code =
+        OTF2_Reader_RegisterGlobalDefCallbacks(w->definitions, reader, set, &copy);
+    OTF2_GlobalDefReaderCallbacks_Delete(set);
+    if (code == OTF2_SUCCESS) {
+        code = OTF2_Reader_ReadAllGlobalDefinitions(w->definitions, reader, &read);
+    }
+    int err = definitions_result(w, &copy, code);
+    if (writes && OTF2_Archive_CloseGlobalDefWriter(w->archive, copy.global) != OTF2_SUCCESS &&
+        !err) {
+        err = complain(w, ICTUS_ERR_IO, "the definitions cannot be written");
+    }
+    return err;
+}
+
+static OTF2_ErrorCode write_offsets(const struct rewriting *w, uint32_t index,
+                                    OTF2_DefWriter *writer)
+{
+    const struct copy_definitions *definitions = &w->job->definitions;
+    struct clock_offset list[2];
+    const uint32_t count =
+        definitions->new_offsets ? definitions->new_offsets(definitions->self, index, list) : 0;
+    OTF2_ErrorCode code = OTF2_SUCCESS;
+    for (uint32_t i = 0; i < count && code == OTF2_SUCCESS; i++) {
+        code = OTF2_DefWriter_WriteClockOffset(writer, list[i].time, list[i].offset, list[i].sd);
+    }
+    return code;
+}
+
+static int copy_local(struct rewriting *w, uint32_t index, const OTF2_DefReaderCallbacks *set)
+{
+    const uint64_t ref = w->job->trace->locations[index].ref;
+    struct definition_copy copy = {.keep_offsets = w->job->definitions.keep_offsets};
+    OTF2_DefReader *reader = OTF2_Reader_GetDefReader(w->definitions, ref);
+    uint64_t read = 0;
+    copy.local = OTF2_Archive_GetDefWriter(w->archive, ref);
+    OTF2_ErrorCode code = copy.local ? OTF2_SUCCESS : OTF2_ERROR_EIO;
+    if (code == OTF2_SUCCESS && reader) { /* else an empty file, which readers ask for */
+        code = OTF2_Reader_RegisterDefCallbacks(w->definitions, reader, set, &copy);
+    }
+    if (code == OTF2_SUCCESS && reader) {
+        code = OTF2_Reader_ReadAllLocalDefinitions(w->definitions, reader, &read);
+    }
+    if (code == OTF2_SUCCESS) {
+        copy.code = write_offsets(w, index, copy.local);
+    }
+    if (reader) {
+        (void)OTF2_Reader_CloseDefReader(w->definitions, reader);
+    }
+    int err = definitions_result(w, &copy, code);
+    if (copy.local && OTF2_Archive_CloseDefWriter(w->archive, copy.local) != OTF2_SUCCESS && !err) {
+        err = complain(w, ICTUS_ERR_IO, "a definition file cannot be written");
+    }
+    return err;
+}
+
+static int copy_local_definitions(struct rewriting *w)
+{
+    const struct copy_job *job = w->job;
+    OTF2_DefReaderCallbacks *set = OTF2_DefReaderCallbacks_New();
+    int err = ICTUS_OK;
+    if (!set) {
+        return ICTUS_ERR_NOMEM;
+    }
+    (void)ictusi_register_local_copies(set);
+    OTF2_DefReaderCallbacks_SetUnknownCallback(set, on_unknown_definition);
+    OTF2_DefReaderCallbacks_SetClockOffsetCallback(set, on_offset);
+    for (uint32_t i = 0; i < job->trace->location_count; i++) {
+        if (!job->mine || job->mine[i]) {
+            (void)OTF2_Reader_SelectLocation(w->definitions, job->trace->locations[i].ref);
+        }
+    }
+    (void)OTF2_Reader_OpenDefFiles(w->definitions); /* there may be none */
+    if (OTF2_Archive_OpenDefFiles(w->archive) != OTF2_SUCCESS) {
+        err = complain(w, ICTUS_ERR_IO, "its definition files cannot be created");
+    }
+    for (uint32_t i = 0; i < job->trace->location_count && !err; i++) {
+        if (!job->mine || job->mine[i]) {
+            err = copy_local(w, i, set);
+        }
+    }
+    (void)OTF2_Archive_CloseDefFiles(w->archive);
+    (void)OTF2_Reader_CloseDefFiles(w->definitions);
+    OTF2_DefReaderCallbacks_Delete(set);
+    return err;
+}
+
+/*
+ * OTF2's readers of thumbnails cannot read what its writers write (3.0): here they are only
+ * counted, and the files, which hold no times, are copied as they are in the end.
+ */
+static int count_thumbnails(const struct rewriting *w)
+{
+    const struct trace *trace = w->job->trace;
+    const uint64_t nothing = 0;
+    uint32_t count = 0;
+    (void)OTF2_Reader_GetNumberOfThumbnails(trace->reader, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        char suffix[32];
+        (void)snprintf(suffix, sizeof suffix, ".%" PRIu32 ".thumb", i);
+        if (!ictusi_output_sibling(trace->path, suffix)) {
+            return complain(w, ICTUS_ERR_CORRUPT, "a thumbnail of the input is missing");
+        }
+        if (!OTF2_Archive_GetThumbWriter(w->archive, "-", "-", OTF2_THUMBNAIL_TYPE_REGION, 1, 1,
+                                         &nothing)) {
+            return complain(w, ICTUS_ERR_IO, "a thumbnail cannot be created");
+        }
+    }
+    return ICTUS_OK;
+}
+
+/* What cannot be kept is refused by name, before anything is written. */
+static int refuse_losses(const struct rewriting *w)
+{
+    const struct trace *trace = w->job->trace;
+    if (w->job->definitions.new_offsets && !w->job->definitions.keep_offsets &&
+        ictusi_snapshots_exist(trace)) {
+        return ictus_because(w->why, ICTUS_ERR_UNSUPPORTED,
+                             "%s holds snapshots, whose times cannot be skewed", trace->path);
+    }
+    return ICTUS_OK;
+}
+
+static int agree(const struct rewriting *w, int err)
+{
+    return w->job->team ? w->job->team->agree(w->job->team, err) : err;
+}
+
+static int write_all(struct rewriting *w)
+{
+    int err = agree(w, open_archive(w));
+    if (err) {
+        return err;
+    }
+    err = agree(w, w->job->events ? copy_events(w) : ICTUS_OK);
+    (void)OTF2_Archive_CloseEvtFiles(w->archive);
+    if (!err && ictusi_snapshots_exist(w->job->trace)) {
+        err = agree(w, ictusi_snapshots_copy(w->job, w->archive, w->why));
+    }
+    if (!err) {
+        err = agree(w, copy_global_definitions(w));
+    }
+    if (!err) {
+        err = agree(w, copy_local_definitions(w));
+    }
+    if (!err) {
+        err = agree(w, ictusi_markers_copy(w->job, w->archive, w->why));
+    }
+    const bool first = !w->job->team || w->job->team->rank == 0;
+    return err ? err : agree(w, first ? count_thumbnails(w) : ICTUS_OK);
+}
+
+static int prepare(struct rewriting *w)
+{
+    const struct copy_job *job = w->job;
+    w->base = ictusi_output_base(job->trace->path);
+    w->partial = ictusi_output_partial(job->out);
+    w->definitions = OTF2_Reader_Open(job->trace->path);
+    if (!w->base || !w->partial) {
+        return ICTUS_ERR_NOMEM;
+    }
+    if (!w->definitions ||
+        OTF2_Reader_SetSerialCollectiveCallbacks(w->definitions) != OTF2_SUCCESS) {
+        return complain(w, ICTUS_ERR_IO, "the input cannot be opened again");
+    }
+    return refuse_losses(w);
+}
+
+/* Every rank looks after its own locations. */
+static int verify(const struct rewriting *w, bool first)
+{
+    const struct copy_job *job = w->job;
+    const struct trace *trace = job->trace;
+    struct archive_count *counts = calloc(trace->location_count + 1, sizeof(*counts));
+    size_t count = 0;
+    char *anchor = NULL;
+    if (!counts || asprintf(&anchor, "%s/%s.otf2", w->partial, w->base) < 0) {
+        free(counts);
+        return ICTUS_ERR_NOMEM;
+    }
+    for (uint64_t i = 0; i < trace->location_count; i++) {
+        if (job->events && (!job->mine || job->mine[i])) {
+            counts[count++] =
+                (struct archive_count){trace->locations[i].ref, trace->locations[i].events};
+        }
+    }
+    const int err = ictusi_archive_verify(anchor, counts, count, first, w->why);
+    free(anchor);
+    free(counts);
+    return err;
+}
+
+int ictusi_copy_run(const struct copy_job *job, struct ictus_why *why)
+{
+    struct rewriting w = {.job = job, .why = why};
+    const bool first = !job->team || job->team->rank == 0;
+    job->trace->output = job->out;
+    int err = agree(&w, prepare(&w));
+    if (!err) {
+        err = agree(&w, first ? ictusi_output_start(w.partial, why) : ICTUS_OK);
+    }
+    const bool started = !err;
+    if (!err) {
+        err = write_all(&w);
+        if (w.archive && OTF2_Archive_Close(w.archive) != OTF2_SUCCESS && !err) {
+            err = complain(&w, ICTUS_ERR_IO, "the output cannot be finished");
+        }
+        err = agree(&w, err);
+        if (!err) {
+            err = agree(&w, verify(&w, first));
+        }
+    }
+    if (first && !err) {
+        err = ictusi_output_finish(job->trace->path, w.partial, job->out, why);
+    }
+    if (first && err && started) {
+        ictusi_output_remove(w.partial);
+    }
+    if (w.definitions) {
+        (void)OTF2_Reader_Close(w.definitions);
+    }
+    free(w.base);
+    free(w.partial);
+    return agree(&w, err);
+}

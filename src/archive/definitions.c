@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reading an archive's definitions into a struct trace. */
+#include "archive/definitions.h"
+
+#include <ictus/text.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Append a zeroed element to an array that doubles; the new element, or NULL. */
+static void *append(void **array, uint64_t *count, size_t size)
+{
+    const uint64_t n = *count;
+    if ((n & (n - 1)) == 0) {
+        char *wide = realloc(*array, (n ? n * 2 : 1) * size);
+        if (!wide) {
+            return NULL;
+        }
+        *array = wide;
+    }
+    char *element = (char *)*array + n * size;
+    memset(element, 0, size);
+    *count = n + 1;
+    return element;
+}
+
+static OTF2_CallbackCode on_clock(void *data, uint64_t resolution, uint64_t offset, uint64_t length,
+                                  uint64_t realtime)
+{
+    struct trace *trace = data;
+    trace->resolution = resolution;
+    trace->global_offset = offset;
+    trace->length = length;
+    trace->realtime = realtime;
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_string(void *data, OTF2_StringRef self, const char *text)
+{
+    struct trace *trace = data;
+    if (text && strcmp(text, "node") == 0 && ictusi_idmap_put(&trace->strings, self, 0, 1)) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_tree_node(void *data, OTF2_SystemTreeNodeRef self, OTF2_StringRef name,
+                                      OTF2_StringRef class_name, OTF2_SystemTreeNodeRef parent)
+{
+    struct trace *trace = data;
+    (void)name;
+    const bool node = ictusi_idmap_get(&trace->strings, class_name, 0) == 1;
+    if (ictusi_idmap_put(&trace->tree_parent, self, 0, parent) ||
+        ictusi_idmap_put(&trace->tree_class, self, 0, node)) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_process(void *data, OTF2_LocationGroupRef self, OTF2_StringRef name,
+                                    OTF2_LocationGroupType type, OTF2_SystemTreeNodeRef parent,
+                                    OTF2_LocationGroupRef creator)
+{
+    struct trace *trace = data;
+    (void)name;
+    const uint64_t index = trace->process_count;
+    struct trace_process *process =
+        append((void **)&trace->processes, &trace->process_count, sizeof *process);
+    if (!process || ictusi_idmap_put(&trace->process_index, self, 0, (int64_t)index)) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    process->ref = self;
+    process->parent = parent;
+    process->creator =
+        type == OTF2_LOCATION_GROUP_TYPE_ACCELERATOR ? creator : OTF2_UNDEFINED_LOCATION_GROUP;
+    process->rank_location = TRACE_NONE;
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_location(void *data, OTF2_LocationRef self, OTF2_StringRef name,
+                                     OTF2_LocationType type, uint64_t events,
+                                     OTF2_LocationGroupRef group)
+{
+    struct trace *trace = data;
+    (void)name;
+    if (ictusi_idmap_get(&trace->location_index, self, 0) != IDMAP_NONE) {
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    const uint64_t index = trace->location_count;
+    struct trace_location *location =
+        append((void **)&trace->locations, &trace->location_count, sizeof *location);
+    if (!location || ictusi_idmap_put(&trace->location_index, self, 0, (int64_t)index)) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    const int64_t process = ictusi_idmap_get(&trace->process_index, group, 0);
+    location->ref = self;
+    location->type = type;
+    location->events = events;
+    location->process = process == IDMAP_NONE ? TRACE_NONE : (uint32_t)process;
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
+static OTF2_CallbackCode on_region(void *data, OTF2_RegionRef self, OTF2_StringRef name,
+                                   OTF2_StringRef canonical, OTF2_StringRef description,
+                                   OTF2_RegionRole role, OTF2_Paradigm paradigm,
+                                   OTF2_RegionFlag flags, OTF2_StringRef file, uint32_t begin,
+                                   uint32_t end)
+{
+    struct trace *trace = data;
+    (void)name;
+    (void)canonical;
+    (void)description;
+    (void)flags;
+    (void)file;
+    (void)begin;
+    (void)end;
+    const bool barrier =
+        role == OTF2_REGION_ROLE_BARRIER || role == OTF2_REGION_ROLE_IMPLICIT_BARRIER;
+    if (barrier && paradigm == OTF2_PARADIGM_OPENMP &&
+        ictusi_idmap_put(&trace->region_barrier, self, 0, 1)) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_group(void *data, OTF2_GroupRef self, OTF2_StringRef name,
+                                  OTF2_GroupType type, OTF2_Paradigm paradigm, OTF2_GroupFlag flags,
+                                  uint32_t count, const uint64_t *members)
+{
+    struct trace *trace = data;
+    (void)name;
+    const uint64_t index = trace->group_count;
+    struct trace_group *group = append((void **)&trace->groups, &trace->group_count, sizeof *group);
+    if (!group || ictusi_idmap_put(&trace->group_index, self, 0, (int64_t)index)) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    group->ref = self;
+    group->type = type;
+    group->paradigm = paradigm;
+    group->global_members = flags & OTF2_GROUP_FLAG_GLOBAL_MEMBERS;
+    group->members = malloc((count + 1UL) * sizeof *members);
+    if (!group->members) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    group->count = count;
+    if (count) {
+        memcpy(group->members, members, count * sizeof *members);
+    }
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode add_comm(struct trace *trace, uint32_t self, uint32_t a, uint32_t b,
+                                  bool inter)
+{
+    const uint64_t index = trace->comm_count;
+    struct trace_comm *comm = append((void **)&trace->comms, &trace->comm_count, sizeof *comm);
+    if (!comm || ictusi_idmap_put(&trace->comm_index, self, 0, (int64_t)index)) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    comm->ref = self;
+    comm->group_a = a;
+    comm->group_b = b;
+    comm->inter = inter;
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_comm(void *data, OTF2_CommRef self, OTF2_StringRef name,
+                                 OTF2_GroupRef group, OTF2_CommRef parent, OTF2_CommFlag flags)
+{
+    (void)name;
+    (void)parent;
+    (void)flags;
+    return add_comm(data, self, group, OTF2_UNDEFINED_GROUP, false);
+}
+
+static OTF2_CallbackCode on_intercomm(void *data, OTF2_CommRef self, OTF2_StringRef name,
+                                      OTF2_GroupRef a, OTF2_GroupRef b, OTF2_CommRef common,
+                                      OTF2_CommFlag flags)
+{
+    (void)name;
+    (void)common;
+    (void)flags;
+    return add_comm(data, self, a, b, true);
+}
+
+static OTF2_CallbackCode on_window(void *data, OTF2_RmaWinRef self, OTF2_StringRef name,
+                                   OTF2_CommRef comm, OTF2_RmaWinFlag flags)
+{
+    struct trace *trace = data;
+    (void)name;
+    (void)flags;
+    return ictusi_idmap_put(&trace->window_comm, self, 0, comm) ? OTF2_CALLBACK_INTERRUPT
+                                                                : OTF2_CALLBACK_SUCCESS;
+}
+
+static void set_global_callbacks(OTF2_GlobalDefReaderCallbacks *set)
+{
+    OTF2_GlobalDefReaderCallbacks_SetClockPropertiesCallback(set, on_clock);
+    OTF2_GlobalDefReaderCallbacks_SetStringCallback(set, on_string);
+    OTF2_GlobalDefReaderCallbacks_SetSystemTreeNodeCallback(set, on_tree_node);
+    OTF2_GlobalDefReaderCallbacks_SetLocationGroupCallback(set, on_process);
+    OTF2_GlobalDefReaderCallbacks_SetLocationCallback(set, on_location);
+    OTF2_GlobalDefReaderCallbacks_SetRegionCallback(set, on_region);
+    OTF2_GlobalDefReaderCallbacks_SetGroupCallback(set, on_group);
+    OTF2_GlobalDefReaderCallbacks_SetCommCallback(set, on_comm);
+    OTF2_GlobalDefReaderCallbacks_SetInterCommCallback(set, on_intercomm);
+    OTF2_GlobalDefReaderCallbacks_SetRmaWinCallback(set, on_window);
+}
+
+int ictusi_definitions_read_global(struct trace *trace)
+{
+    OTF2_GlobalDefReader *reader = OTF2_Reader_GetGlobalDefReader(trace->reader);
+    OTF2_GlobalDefReaderCallbacks *set = OTF2_GlobalDefReaderCallbacks_New();
+    uint64_t read = 0;
+    if (!reader || !set) {
+        OTF2_GlobalDefReaderCallbacks_Delete(set);
+        return ictus_because(trace->said ? NULL : trace->why, ICTUS_ERR_CORRUPT,
+                             "%s: its global definitions cannot be read", trace->path);
+    }
+    set_global_callbacks(set);
+    OTF2_ErrorCode code = OTF2_Reader_RegisterGlobalDefCallbacks(trace->reader, reader, set, trace);
+    OTF2_GlobalDefReaderCallbacks_Delete(set);
+    if (code == OTF2_SUCCESS) {
+        code = OTF2_Reader_ReadAllGlobalDefinitions(trace->reader, reader, &read);
+    }
+    OTF2_Reader_CloseGlobalDefReader(trace->reader, reader);
+    if (code == OTF2_SUCCESS && read == trace->definitions && trace->resolution == 0) {
+        return ictus_because(trace->said ? NULL : trace->why, ICTUS_ERR_CORRUPT,
+                             "%s: it does not say how long a tick of its clock is", trace->path);
+    }
+    if (code != OTF2_SUCCESS || read != trace->definitions) {
+        return ictus_because(trace->said ? NULL : trace->why, ICTUS_ERR_CORRUPT,
+                             "%s: its global definitions are damaged (%llu of %llu read)",
+                             trace->path, (unsigned long long)read,
+                             (unsigned long long)trace->definitions);
+    }
+    return ICTUS_OK;
+}
+
+static OTF2_CallbackCode on_offset(void *data, OTF2_TimeStamp time, int64_t offset, double sd)
+{
+    struct trace_location *location = data;
+    uint64_t count = location->offset_count;
+    struct clock_offset *added = append((void **)&location->offsets, &count, sizeof *added);
+    if (!added) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    *added = (struct clock_offset){time, offset, sd};
+    location->offset_count = (uint32_t)count;
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static int check_offsets(const struct trace *trace, const struct trace_location *location)
+{
+    const int64_t most = INT64_C(1) << TRACE_STAMP_BITS;
+    for (uint32_t i = 0; i < location->offset_count; i++) {
+        const struct clock_offset *o = &location->offsets[i];
+        if (o->time >> TRACE_STAMP_BITS || o->offset > most || o->offset < -most || isnan(o->sd)) {
+            return ictus_because(trace->why, ICTUS_ERR_CORRUPT,
+                                 "%s: location %llu has a clock offset that cannot be", trace->path,
+                                 (unsigned long long)location->ref);
+        }
+    }
+    return ICTUS_OK;
+}
+
+static int read_local(struct trace *trace, struct trace_location *location,
+                      const OTF2_DefReaderCallbacks *set)
+{
+    const bool said = trace->said;
+    OTF2_DefReader *reader = OTF2_Reader_GetDefReader(trace->reader, location->ref);
+    uint64_t read = 0;
+    if (!reader) {
+        trace->said = said; /* a location need not have definitions of its own */
+        return ICTUS_OK;
+    }
+    OTF2_ErrorCode code = OTF2_Reader_RegisterDefCallbacks(trace->reader, reader, set, location);
+    if (code == OTF2_SUCCESS) {
+        code = OTF2_Reader_ReadAllLocalDefinitions(trace->reader, reader, &read);
+    }
+    OTF2_Reader_CloseDefReader(trace->reader, reader);
+    if (code != OTF2_SUCCESS) {
+        return ictus_because(trace->said ? NULL : trace->why, ICTUS_ERR_CORRUPT,
+                             "%s: the definitions of location %llu are damaged", trace->path,
+                             (unsigned long long)location->ref);
+    }
+    return check_offsets(trace, location);
+}
+
+int ictusi_definitions_read_local(struct trace *trace)
+{
+    OTF2_DefReaderCallbacks *set = OTF2_DefReaderCallbacks_New();
+    int err = ICTUS_OK;
+    if (!set) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (uint64_t i = 0; i < trace->location_count; i++) {
+        (void)OTF2_Reader_SelectLocation(trace->reader, trace->locations[i].ref);
+    }
+    OTF2_DefReaderCallbacks_SetClockOffsetCallback(set, on_offset);
+    if (OTF2_Reader_OpenDefFiles(trace->reader) == OTF2_SUCCESS) {
+        for (uint64_t i = 0; i < trace->location_count && !err; i++) {
+            err = read_local(trace, &trace->locations[i], set);
+        }
+        (void)OTF2_Reader_CloseDefFiles(trace->reader);
+    }
+    OTF2_DefReaderCallbacks_Delete(set);
+    return err;
+}
+
+/* The node above a process: the tree node of class "node", else its parent. */
+static uint32_t node_of(const struct trace *trace, uint32_t parent)
+{
+    uint32_t at = parent;
+    for (int depth = 0; depth < 64 && at != OTF2_UNDEFINED_SYSTEM_TREE_NODE; depth++) {
+        if (ictusi_idmap_get(&trace->tree_class, at, 0) == 1) {
+            return at;
+        }
+        const int64_t up = ictusi_idmap_get(&trace->tree_parent, at, 0);
+        if (up == IDMAP_NONE) {
+            break;
+        }
+        at = (uint32_t)up;
+    }
+    return parent;
+}
+
+static int link_nodes(struct trace *trace)
+{
+    struct idmap index = {NULL, 0, 0};
+    for (uint64_t i = 0; i < trace->process_count; i++) {
+        const uint32_t node = node_of(trace, trace->processes[i].parent);
+        int64_t *slot = ictusi_idmap_at(&index, node, 0, (int64_t)index.used);
+        if (!slot) {
+            ictusi_idmap_fini(&index);
+            return ICTUS_ERR_NOMEM;
+        }
+        trace->processes[i].node = (uint32_t)*slot;
+    }
+    trace->node_count = index.used;
+    ictusi_idmap_fini(&index);
+    return ICTUS_OK;
+}
+
+static const struct trace_group *find_group(const struct trace *trace, uint32_t ref)
+{
+    const int64_t index = ictusi_idmap_get(&trace->group_index, ref, 0);
+    return index == IDMAP_NONE ? NULL : &trace->groups[index];
+}
+
+/* The group that lists all locations of a paradigm; other groups hold indices into it. */
+static const struct trace_group *paradigm_locations(const struct trace *trace, uint8_t paradigm)
+{
+    for (uint64_t i = 0; i < trace->group_count; i++) {
+        if (trace->groups[i].type == OTF2_GROUP_TYPE_COMM_LOCATIONS &&
+            trace->groups[i].paradigm == paradigm) {
+            return &trace->groups[i];
+        }
+    }
+    return NULL;
+}
+
+static int add_members(struct trace *trace, struct trace_comm *comm,
+                       const struct trace_group *group, uint32_t at)
+{
+    const struct trace_group *all = paradigm_locations(trace, group->paradigm);
+    for (uint32_t i = 0; i < group->count; i++) {
+        uint64_t ref = group->members[i];
+        if (!group->global_members && group->type == OTF2_GROUP_TYPE_COMM_GROUP) {
+            if (!all || ref >= all->count) {
+                return ictus_because(trace->why, ICTUS_ERR_CORRUPT,
+                                     "%s: communicator %u has a member that does not exist",
+                                     trace->path, comm->ref);
+            }
+            ref = all->members[ref];
+        }
+        const uint32_t location = ictusi_trace_location(trace, ref);
+        comm->members[at + i] = location;
+        if (location != TRACE_NONE &&
+            ictusi_idmap_put(&comm->ranks, location, 0, (int64_t)at + (int64_t)i)) {
+            return ICTUS_ERR_NOMEM;
+        }
+    }
+    return ICTUS_OK;
+}
+
+static int link_comm(struct trace *trace, struct trace_comm *comm)
+{
+    const struct trace_group *a = find_group(trace, comm->group_a);
+    const struct trace_group *b = comm->inter ? find_group(trace, comm->group_b) : NULL;
+    if (!a) {
+        return ICTUS_OK; /* never usable; events on it are reported as unmatched */
+    }
+    comm->self = a->type == OTF2_GROUP_TYPE_COMM_SELF;
+    comm->size_a = comm->self ? 1 : a->count;
+    comm->size_b = b ? b->count : 0;
+    if (comm->self) {
+        return ICTUS_OK;
+    }
+    comm->members = calloc((size_t)comm->size_a + comm->size_b + 1, sizeof *comm->members);
+    if (!comm->members) {
+        return ICTUS_ERR_NOMEM;
+    }
+    const int err = add_members(trace, comm, a, 0);
+    return err || !b ? err : add_members(trace, comm, b, comm->size_a);
+}
+
+static void link_ranks(struct trace *trace)
+{
+    const struct trace_group *mpi = paradigm_locations(trace, OTF2_PARADIGM_MPI);
+    for (uint32_t i = 0; mpi && i < mpi->count; i++) {
+        const uint32_t location = ictusi_trace_location(trace, mpi->members[i]);
+        if (location != TRACE_NONE && trace->locations[location].process != TRACE_NONE) {
+            trace->processes[trace->locations[location].process].rank_location = location;
+        }
+    }
+}
+
+int ictusi_definitions_link(struct trace *trace)
+{
+    int err = link_nodes(trace);
+    link_ranks(trace);
+    for (uint64_t i = 0; i < trace->comm_count && !err; i++) {
+        err = link_comm(trace, &trace->comms[i]);
+    }
+    return err;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Snapshots: what of a location's past still holds at some instants, with its events' times. */
+#include "archive/snapshots.h"
+
+#include "archive/output.h"
+#include "archive/stamps.h"
+
+#include <ictus/text.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+bool ictusi_snapshots_exist(const struct trace *trace)
+{
+    uint32_t count = 0;
+    return OTF2_Reader_GetNumberOfSnapshots(trace->reader, &count) == OTF2_SUCCESS && count > 0;
+}
+
+static OTF2_CallbackCode on_unknown(OTF2_LocationRef location, OTF2_TimeStamp time, void *data,
+                                    OTF2_AttributeList *attributes)
+{
+    struct snapshot_copy *copy = data;
+    (void)location;
+    (void)time;
+    (void)attributes;
+    copy->unknown++;
+    return OTF2_CALLBACK_INTERRUPT;
+}
+
+/* Whether a location has snapshots: not all must. */
+static bool has_file(const struct trace *trace, uint64_t ref)
+{
+    char suffix[40];
+    (void)snprintf(suffix, sizeof suffix, "/%" PRIu64 ".snap", ref);
+    return ictusi_output_sibling(trace->path, suffix);
+}
+
+static int copy_records(const struct trace *trace, uint64_t ref,
+                        const OTF2_SnapReaderCallbacks *set, struct snapshot_copy *copy)
+{
+    OTF2_SnapReader *reader = OTF2_Reader_GetSnapReader(trace->reader, ref);
+    uint64_t read = 0;
+    OTF2_ErrorCode code = reader ? OTF2_SUCCESS : OTF2_ERROR_EIO;
+    if (code == OTF2_SUCCESS) {
+        code = OTF2_Reader_RegisterSnapCallbacks(trace->reader, reader, set, copy);
+    }
+    if (code == OTF2_SUCCESS) {
+        code = OTF2_Reader_ReadAllLocalSnapshots(trace->reader, reader, &read);
+    }
+    if (reader) {
+        (void)OTF2_Reader_CloseSnapReader(trace->reader, reader);
+    }
+    if (copy->unknown) {
+        return ICTUS_ERR_UNSUPPORTED;
+    }
+    if (copy->code != OTF2_SUCCESS) { /* times in no order are refused as arguments */
+        return copy->code == OTF2_ERROR_INVALID_ARGUMENT ? ICTUS_ERR_CORRUPT : ICTUS_ERR_IO;
+    }
+    return code == OTF2_SUCCESS ? ICTUS_OK : ICTUS_ERR_CORRUPT;
+}
+
+static int copy_location(const struct copy_job *job, OTF2_Archive *archive, uint32_t location,
+                         const OTF2_SnapReaderCallbacks *set)
+{
+    const struct trace *trace = job->trace;
+    const uint64_t ref = trace->locations[location].ref;
+    struct snapshot_copy copy = {.code = OTF2_SUCCESS};
+    int err = job->definitions.keep_offsets ? ICTUS_OK
+                                            : ictusi_moved_times_make(job, location, &copy.times);
+    if (!err) {
+        copy.writer = OTF2_Archive_GetSnapWriter(archive, ref);
+        err = copy.writer ? copy_records(trace, ref, set, &copy) : ICTUS_ERR_IO;
+    }
+    if (copy.writer && OTF2_Archive_CloseSnapWriter(archive, copy.writer) != OTF2_SUCCESS && !err) {
+        err = ICTUS_ERR_IO;
+    }
+    ictusi_moved_times_free(&copy.times);
+    return err;
+}
+
+static int copy_locations(const struct copy_job *job, OTF2_Archive *archive)
+{
+    const struct trace *trace = job->trace;
+    OTF2_SnapReaderCallbacks *set = OTF2_SnapReaderCallbacks_New();
+    int err = set ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    if (!err && (ictusi_register_snapshot_copies(set) ||
+                 OTF2_SnapReaderCallbacks_SetUnknownCallback(set, on_unknown))) {
+        err = ICTUS_ERR_UNSUPPORTED;
+    }
+    for (uint32_t i = 0; i < trace->location_count && !err; i++) {
+        if ((!job->mine || job->mine[i]) && has_file(trace, trace->locations[i].ref)) {
+            err = copy_location(job, archive, i, set);
+        }
+    }
+    OTF2_SnapReaderCallbacks_Delete(set);
+    return err;
+}
+
+int ictusi_snapshots_copy(const struct copy_job *job, OTF2_Archive *archive, struct ictus_why *why)
+{
+    struct trace *trace = job->trace;
+    uint32_t count = 0;
+    (void)OTF2_Reader_GetNumberOfSnapshots(trace->reader, &count);
+    const bool first = !job->team || job->team->rank == 0;
+    const bool open = OTF2_Archive_OpenSnapFiles(archive) == OTF2_SUCCESS;
+    int err = open && (!first || OTF2_Archive_SetNumberOfSnapshots(archive, count) == OTF2_SUCCESS)
+                  ? ICTUS_OK
+                  : ICTUS_ERR_IO;
+    if (!err && (OTF2_Reader_OpenEvtFiles(trace->reader) != OTF2_SUCCESS ||
+                 OTF2_Reader_OpenSnapFiles(trace->reader) != OTF2_SUCCESS)) {
+        err = ICTUS_ERR_CORRUPT;
+    }
+    if (!err) {
+        err = copy_locations(job, archive);
+    }
+    (void)OTF2_Reader_CloseSnapFiles(trace->reader);
+    (void)OTF2_Reader_CloseEvtFiles(trace->reader);
+    (void)OTF2_Archive_CloseSnapFiles(archive);
+    return err && !trace->said
+               ? ictus_because(why, err, "%s: its snapshots cannot be copied: %s", trace->path,
+                               err == ICTUS_ERR_UNSUPPORTED ? "a record is of an unknown type"
+                               : err == ICTUS_ERR_CORRUPT   ? "they are damaged"
+                                                            : ictus_strerror(err))
+               : err;
+}

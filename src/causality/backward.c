@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Let phi = value - time be a location's shift; the forward pass left it with jumps upwards at
+ * receives. Going back from a jump, phi may fall by `slope` per tick; where that line passes above
+ * a send's limit it is broken there (B07, figure 1). Of all lines below the limits and above the
+ * forward values the one whose steepest part is least is the lower convex hull of the jump and the
+ * limits: slopes grow towards the receive. All jumps share one line, so that ramps that overlap do
+ * not add up their slopes, as they would if each were treated by itself.
+ */
+#include "causality/backward.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A ramp that has not met the forward values after this many points is settled up to there. */
+enum { REACH = 1 << 16 };
+
+/* The line under construction: vertices from the jump backwards. */
+struct ramp {
+    struct points *points;
+    double slope;
+    uint64_t *vertex; /* points; REACH + 2 entries */
+    int64_t *phi;
+    uint64_t count;
+    struct backward_stats *stats;
+};
+
+static int64_t lead(const struct points *points, uint64_t i)
+{
+    return points->value[i] - points->time[i];
+}
+
+/* Slope of the line from a vertex back to (time, phi). */
+static double slope_to(const struct ramp *ramp, uint64_t v, int64_t time, int64_t phi)
+{
+    const double passed = (double)(ramp->points->time[ramp->vertex[v]] - time);
+    const double risen = (double)(ramp->phi[v] - phi);
+    return passed > 0 ? risen / passed : (risen > 0 ? INFINITY : 0);
+}
+
+/* Where the line that leaves a vertex with the given slope is at an earlier time. */
+static int64_t line_at(const struct ramp *ramp, uint64_t v, double slope, int64_t time)
+{
+    const double passed = (double)(ramp->points->time[ramp->vertex[v]] - time);
+    return passed > 0 ? ramp->phi[v] - (int64_t)ceil(slope * passed) : ramp->phi[v];
+}
+
+static void add_limit(struct ramp *ramp, uint64_t i, int64_t limit)
+{
+    const int64_t time = ramp->points->time[i];
+    while (ramp->count >= 2) {
+        const uint64_t top = ramp->count - 1;
+        const double inner =
+            slope_to(ramp, top - 1, ramp->points->time[ramp->vertex[top]], ramp->phi[top]);
+        if (slope_to(ramp, top, time, limit) < inner) {
+            break;
+        }
+        ramp->count--;
+    }
+    ramp->vertex[ramp->count] = i;
+    ramp->phi[ramp->count] = limit;
+    ramp->count++;
+}
+
+/*
+ * Write the line to the points (low, from): from the jump backwards along the vertices. Stops at
+ * the first point whose forward value stands above the line; that is the next jump. Returns it, or
+ * low.
+ */
+static uint64_t settle(struct ramp *ramp, uint64_t low)
+{
+    struct points *points = ramp->points;
+    uint64_t v = 0;
+    double slope = 0.0;
+    for (uint64_t i = ramp->vertex[0]; i-- > low;) {
+        while (v + 1 < ramp->count && i < ramp->vertex[v + 1]) {
+            v++;
+        }
+        if (v + 1 < ramp->count) {
+            const uint64_t next = ramp->vertex[v + 1];
+            slope = slope_to(ramp, v, points->time[next], ramp->phi[v + 1]);
+        } else {
+            slope = ramp->slope;
+        }
+        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): vertices up to count are set */
+        int64_t phi = isinf(slope) ? ramp->phi[v + 1] : line_at(ramp, v, slope, points->time[i]);
+        if (v + 1 < ramp->count && i == ramp->vertex[v + 1]) {
+            phi = ramp->phi[v + 1];
+        }
+        const int64_t room = points->cap[i] == CAP_NONE || !(points->kind[i] & POINT_OUT)
+                                 ? INT64_MAX
+                                 : points->cap[i] - points->time[i];
+        phi = phi < room ? phi : room;
+        if (phi <= lead(points, i)) {
+            return i;
+        }
+        points->value[i] = points->time[i] + phi;
+    }
+    return low;
+}
+
+static void measure(struct ramp *ramp, uint64_t low, uint64_t high)
+{
+    const struct points *points = ramp->points;
+    for (uint64_t i = low; i < high; i++) {
+        const int64_t passed = points->time[i + 1] - points->time[i];
+        const int64_t risen = lead(points, i + 1) - lead(points, i) - 1; /* 1: rounding */
+        const double slope = (double)risen / (double)(passed > 0 ? passed : 1);
+        if (risen > 0 && slope > ramp->slope) {
+            ramp->stats->steep++;
+        }
+        if (risen > 0 && slope > ramp->stats->largest_slope) {
+            ramp->stats->largest_slope = slope;
+        }
+    }
+}
+
+/* One ramp, back from point `from`. Returns where the next one starts. */
+static uint64_t ramp_back(struct ramp *ramp, uint64_t first, uint64_t from)
+{
+    const struct points *points = ramp->points;
+    ramp->count = 1;
+    ramp->vertex[0] = from;
+    ramp->phi[0] = lead(points, from);
+    bool limited = false;
+    uint64_t i = from;
+    while (i > first && from - i < REACH) {
+        const uint64_t top = ramp->count - 1;
+        const int64_t line = line_at(ramp, top, ramp->slope, points->time[i - 1]);
+        if (line <= lead(points, i - 1)) {
+            break;
+        }
+        i--;
+        if ((points->kind[i] & POINT_OUT) && points->cap[i] != CAP_NONE) {
+            const int64_t limit = points->cap[i] - points->time[i];
+            if (limit < line) {
+                add_limit(ramp, i, limit);
+                limited = true;
+            }
+        }
+    }
+    if (i == from) {
+        return from > first ? from - 1 : first;
+    }
+    ramp->stats->jumps++;
+    ramp->stats->limited += limited;
+    const uint64_t stop = settle(ramp, i);
+    measure(ramp, stop > first ? stop - (stop == i && i > first) : stop, from);
+    return stop < from ? stop : from - 1;
+}
+
+int ictusi_backward(struct points *points, uint64_t first, uint64_t end, double slope,
+                    struct backward_stats *stats)
+{
+    if (end - first < 2) {
+        return 0;
+    }
+    const uint64_t room = end - first < REACH ? end - first : REACH;
+    struct ramp ramp = {.points = points, .slope = slope, .stats = stats};
+    ramp.vertex = malloc((room + 2) * sizeof *ramp.vertex);
+    ramp.phi = malloc((room + 2) * sizeof *ramp.phi);
+    if (!ramp.vertex || !ramp.phi) {
+        free(ramp.vertex);
+        free(ramp.phi);
+        return ICTUS_ERR_NOMEM;
+    }
+    for (uint64_t from = end - 1; from > first;) {
+        const uint64_t next = ramp_back(&ramp, first, from);
+        from = next < from ? next : from - 1;
+    }
+    free(ramp.vertex);
+    free(ramp.phi);
+    return 0;
+}

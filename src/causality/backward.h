@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Backward amortisation (B07 3.2 and 4.2): smooth the jumps of the logical clock. */
+#ifndef ICTUS_CAUSALITY_BACKWARD_H
+#define ICTUS_CAUSALITY_BACKWARD_H
+
+#include "causality/points.h"
+
+struct backward_stats {
+    uint64_t jumps;       /* ramps that were begun */
+    uint64_t limited;     /* of these, broken by a send */
+    double largest_slope; /* between two points, beyond what rounding to ticks explains */
+    uint64_t steep;       /* intervals steeper than asked */
+};
+
+/*
+ * One location's points [first, end): raise values, never above a point's cap nor below the value
+ * of the forward pass, so that the shift value - time grows towards each jump by at most `slope`
+ * where the caps allow, and by as little more as they allow. Errors: ICTUS_ERR_NOMEM.
+ */
+int ictusi_backward(struct points *points, uint64_t first, uint64_t end, double slope,
+                    struct backward_stats *stats);
+
+#endif

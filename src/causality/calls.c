@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A queue of calls in post order (MPI 4.0, 3.5: messages between two processes do not overtake). */
+#include "causality/calls.h"
+
+#include <ictus/error.h>
+#include <stdlib.h>
+
+struct call *ictusi_calls_at(const struct calls *calls, uint64_t number)
+{
+    return &calls->ring[number & (calls->capacity - 1)];
+}
+
+static int widen(struct calls *calls)
+{
+    const uint64_t capacity = calls->capacity ? calls->capacity * 2 : 64;
+    struct call *ring = malloc(capacity * sizeof *ring);
+    if (!ring) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (uint64_t i = 0; i < calls->count; i++) {
+        ring[(calls->head + i) & (capacity - 1)] = *ictusi_calls_at(calls, calls->head + i);
+    }
+    free(calls->ring);
+    calls->ring = ring;
+    calls->capacity = capacity;
+    return ICTUS_OK;
+}
+
+int ictusi_calls_open(struct calls *calls, const struct call *call, uint64_t *number)
+{
+    if (calls->count == calls->capacity && widen(calls)) {
+        return ICTUS_ERR_NOMEM;
+    }
+    *number = calls->head + calls->count;
+    *ictusi_calls_at(calls, *number) = *call;
+    calls->count++;
+    return ICTUS_OK;
+}
+
+struct call *ictusi_calls_take(struct calls *calls, uint64_t request)
+{
+    const int64_t held = ictusi_idmap_get(&calls->requests, request, 0);
+    if (held == IDMAP_NONE) {
+        return NULL;
+    }
+    ictusi_idmap_remove(&calls->requests, request, 0);
+    const uint64_t number = (uint64_t)held;
+    if (number < calls->head || number >= calls->head + calls->count) {
+        return NULL;
+    }
+    struct call *call = ictusi_calls_at(calls, number);
+    return call->state == CALL_OPEN ? call : NULL;
+}
+
+int ictusi_calls_request(struct calls *calls, uint64_t request, uint64_t number)
+{
+    return ictusi_idmap_put(&calls->requests, request, 0, (int64_t)number);
+}
+
+static int commit_one(const struct call *call, struct matching *matching, uint32_t location)
+{
+    if (call->state != CALL_DONE) {
+        return ICTUS_OK;
+    }
+    if (call->kind == CALL_COLLECTIVE) {
+        return ictusi_match_collective(matching, &call->member);
+    }
+    return ictusi_match_message(matching, call->point, location, call->member.comm, call->peer,
+                                call->tag, false);
+}
+
+int ictusi_calls_commit(struct calls *calls, struct matching *matching, uint32_t location,
+                        bool at_end)
+{
+    while (calls->count) {
+        const struct call *call = ictusi_calls_at(calls, calls->head);
+        if (call->state == CALL_OPEN && !at_end) {
+            break;
+        }
+        const int err = commit_one(call, matching, location);
+        if (err) {
+            return err;
+        }
+        calls->head++;
+        calls->count--;
+    }
+    return ICTUS_OK;
+}
+
+void ictusi_calls_fini(struct calls *calls)
+{
+    free(calls->ring);
+    ictusi_idmap_fini(&calls->requests);
+    *calls = (struct calls){NULL, 0, 0, 0, {NULL, 0, 0}};
+}

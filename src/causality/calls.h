@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The receives and collectives of one location in the order they were called. What a nonblocking
+ * call moved is known only when it completes, but MPI matches in call order: so calls wait here
+ * for their completion, and leave in order. Sends say at once what they move, and do not wait.
+ */
+#ifndef ICTUS_CAUSALITY_CALLS_H
+#define ICTUS_CAUSALITY_CALLS_H
+
+#include "causality/match.h"
+
+enum call_kind { CALL_RECEIVE, CALL_COLLECTIVE };
+enum call_state { CALL_OPEN, CALL_DONE, CALL_CANCELLED };
+
+struct call {
+    uint8_t kind, state;
+    uint32_t peer, tag;            /* of a message */
+    uint32_t point;                /* of a message */
+    struct collective_call member; /* of a collective */
+};
+
+struct calls {
+    struct call *ring;
+    uint64_t capacity, head, count; /* head: number of the oldest call kept */
+    struct idmap requests;          /* of open calls: request -> number of its call */
+};
+
+/* Append a call; its number in *number. Errors: ICTUS_ERR_NOMEM. */
+int ictusi_calls_open(struct calls *calls, const struct call *call, uint64_t *number);
+
+/* The call a request belongs to, if it is still open; forgets the request. NULL otherwise. */
+struct call *ictusi_calls_take(struct calls *calls, uint64_t request);
+
+/* A call that is still in the queue. */
+struct call *ictusi_calls_at(const struct calls *calls, uint64_t number);
+
+/* Remember which call a request belongs to. Errors: ICTUS_ERR_NOMEM. */
+int ictusi_calls_request(struct calls *calls, uint64_t request, uint64_t number);
+
+/* Hand the finished calls at the front to the matching; all of them at the end of the location. */
+int ictusi_calls_commit(struct calls *calls, struct matching *matching, uint32_t location,
+                        bool at_end);
+
+void ictusi_calls_fini(struct calls *calls);
+
+#endif

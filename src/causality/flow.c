@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * B07, equations (3') and (4), over the graph, in integer ticks. Between two points of a location
+ * the logical clock is a closed form: after a jump it leads its input by LC - C, and the lead falls
+ * by (1 - gamma) of the time that passes, but never so fast that two events of different input
+ * stamps meet (the term with delta). So internal events need no state of their own.
+ */
+#include "causality/flow_state.h"
+
+#include <ictus/error.h>
+#include <stdlib.h>
+
+/* How many points may be visited before their memory is let go. */
+enum { VISITS = 1 << 21 };
+/* No point of a location has been raised. */
+#define NOWHERE UINT64_MAX
+
+static int64_t worst(const struct flow *flow)
+{
+    return flow->mode == FLOW_LIMIT ? INT64_MAX : NO_BOUND;
+}
+
+static bool better(const struct flow *flow, int64_t a, int64_t b)
+{
+    return flow->mode == FLOW_LIMIT ? a < b : a > b;
+}
+
+/* The delay that a pair through a virtual node must have. */
+static int64_t node_delay(const struct flow *flow, uint8_t class)
+{
+    return class == POINT_THREAD ? flow->latency->thread : flow->latency->least;
+}
+
+static void wake(struct flow *flow, uint32_t location)
+{
+    if (flow->blocked[location]) {
+        flow->blocked[location] = false;
+        flow->ready[flow->ready_count++] = location;
+    }
+}
+
+/* FLOW_RAISE: a value reaches a point that has one. */
+static void lift(struct flow *flow, uint32_t point, uint32_t location, int64_t value)
+{
+    struct points *points = &flow->graph->scan->points;
+    if (value > points->value[point]) {
+        points->value[point] = value;
+        flow->cursor[location] = point < flow->cursor[location] ? point : flow->cursor[location];
+        flow->far[location] = point > flow->far[location] ? point : flow->far[location];
+        wake(flow, location);
+    }
+}
+
+/* A value reaches a point: already with the delay added, or taken off. */
+static void arrive(struct flow *flow, uint32_t point, uint32_t location, int64_t value)
+{
+    struct points *points = &flow->graph->scan->points;
+    if (flow->mode == FLOW_LIMIT) {
+        points->cap[point] = value;
+        return;
+    }
+    if (flow->mode == FLOW_RAISE) {
+        lift(flow, point, location, value);
+        return;
+    }
+    if (flow->cursor[location] <= point) { /* else it stopped waiting: see break_cycle() */
+        points->value[point] = value;
+    }
+    if (flow->cursor[location] == point) {
+        wake(flow, location);
+    }
+}
+
+static void observe(struct flow *flow, uint32_t point, uint32_t from, uint32_t to, int64_t sent)
+{
+    if (sent != NO_BOUND) {
+        flow->observer->pair(flow->observer, point, from, to, flow->known[point] - sent);
+    }
+}
+
+/* From a complete virtual node to one of its points. */
+static void fire_point(struct flow *flow, const struct vnode *v, uint32_t point)
+{
+    const uint32_t location = ictusi_match_location(&flow->graph->scan->matching, point);
+    const int64_t value = v->who == location ? v->second : v->first;
+    const int64_t delay = node_delay(flow, v->class);
+    if (flow->mode == FLOW_CHECK) {
+        observe(flow, point, v->who == location ? v->other : v->who, location, value);
+    } else if (value == worst(flow)) {
+        arrive(flow, point, location, value);
+    } else {
+        arrive(flow, point, location, flow->mode == FLOW_LIMIT ? value - delay : value + delay);
+    }
+}
+
+static int fire(struct flow *flow, uint32_t node)
+{
+    const bool back = flow->mode == FLOW_LIMIT;
+    const struct vnode v = *graph_vnode(flow->graph, node);
+    const uint32_t count = back ? v.in_count : v.out_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t target =
+            back ? ictusi_graph_in(flow->graph, node)[i] : ictusi_graph_out(flow->graph, node)[i];
+        if (!(target & NODE_VIRTUAL)) {
+            fire_point(flow, &v, target);
+            continue;
+        }
+        const struct message message = {target, v.who, v.other, v.first, v.second};
+        const int err = ictusi_flow_deliver(flow, target, &message);
+        if (err) {
+            return err;
+        }
+    }
+    return ICTUS_OK;
+}
+
+static void merge(const struct flow *flow, struct vnode *v, uint32_t who, int64_t value)
+{
+    if (better(flow, value, v->first)) {
+        if (who != v->who) {
+            v->second = v->first;
+            v->other = v->who;
+        }
+        v->first = value;
+        v->who = who;
+    } else if (who != v->who && better(flow, value, v->second)) {
+        v->second = value;
+        v->other = who;
+    }
+}
+
+static bool is_same(const struct vnode *a, const struct vnode *b)
+{
+    return a->first == b->first && a->second == b->second && a->who == b->who &&
+           a->other == b->other;
+}
+
+int ictusi_flow_deliver(struct flow *flow, uint32_t node, const struct message *message)
+{
+    if ((node & NODE_TYPE) == NODE_REMOTE) {
+        const struct remote *remote = &flow->graph->remotes[node & NODE_INDEX];
+        if (flow->ahead && message->first == worst(flow)) {
+            return ICTUS_OK; /* nothing to tell, and nobody waits */
+        }
+        struct message out = *message;
+        out.node = remote->node;
+        /* NOLINTBEGIN(clang-analyzer-core.NullDereference): remotes need a transport */
+        return flow->transport->send(flow->transport, remote->rank, &out);
+        /* NOLINTEND(clang-analyzer-core.NullDereference) */
+    }
+    if (!(node & NODE_VIRTUAL)) {
+        const uint32_t location = ictusi_match_location(&flow->graph->scan->matching, node);
+        if (flow->mode == FLOW_CHECK) {
+            observe(flow, node, message->who, location, message->first);
+        } else {
+            arrive(flow, node, location, message->first);
+        }
+        return ICTUS_OK;
+    }
+    struct vnode *v = graph_vnode(flow->graph, node);
+    const struct vnode before = *v;
+    if (message->first != worst(flow)) {
+        merge(flow, v, message->who, message->first);
+    }
+    if (message->second != worst(flow)) {
+        merge(flow, v, message->other, message->second);
+    }
+    if (flow->mode == FLOW_RAISE) {
+        return is_same(v, &before) ? ICTUS_OK : fire(flow, node);
+    }
+    return --v->pending == 0 ? fire(flow, node) : ICTUS_OK;
+}
+
+static int keep(struct arrivals *arrivals, const struct message *message)
+{
+    if (arrivals->count == arrivals->room) {
+        const uint64_t room = arrivals->room ? 2 * arrivals->room : 1024;
+        struct message *wide = realloc(arrivals->list, room * sizeof *wide);
+        if (!wide) {
+            return ICTUS_ERR_NOMEM;
+        }
+        arrivals->list = wide;
+        arrivals->room = room;
+    }
+    arrivals->list[arrivals->count++] = *message;
+    return ICTUS_OK;
+}
+
+int ictusi_flow_receive(struct flow *flow, const struct message *message)
+{
+    return flow->ahead ? keep(&flow->later, message)
+                       : ictusi_flow_deliver(flow, message->node, message);
+}
+
+int ictusi_flow_push(struct flow *flow, uint32_t location, uint64_t i, int64_t value)
+{
+    const struct points *points = &flow->graph->scan->points;
+    const uint32_t link = points->link[i];
+    struct message message = {link, location, TRACE_NONE, value, NO_BOUND};
+    if (link == NODE_NONE) {
+        return ICTUS_OK;
+    }
+    if ((link & NODE_TYPE) == NODE_VIRTUAL) {
+        return ictusi_flow_deliver(flow, link, &message);
+    }
+    if (flow->mode != FLOW_CHECK) {
+        message.first += latency_of(flow->latency, location, points->peer[i]);
+    }
+    if ((link & NODE_TYPE) == NODE_REMOTE) {
+        const bool known = flow->ahead && value == points->time[i]; /* see run_clock() */
+        return known ? ICTUS_OK : ictusi_flow_deliver(flow, link, &message);
+    }
+    arrive(flow, link, points->peer[i], message.first);
+    return ICTUS_OK;
+}
+
+/* The value of equation (4): without what is received. */
+static int64_t own_value(const struct flow *flow, uint64_t i, uint64_t first)
+{
+    const struct points *points = &flow->graph->scan->points;
+    const int64_t time = points->time[i];
+    if (i == first) {
+        return time;
+    }
+    const int64_t passed = time - points->time[i - 1];
+    const int64_t slack = passed > points->gap[i] ? passed - points->gap[i] : 0;
+    int64_t fall = (int64_t)(flow->decay * (double)passed);
+    fall = fall < slack ? fall : slack;
+    const int64_t lead = points->value[i - 1] - points->time[i - 1] - fall;
+    return time + (lead > 0 ? lead : 0);
+}
+
+/* What a point has received; VALUE_UNSET: nothing yet. */
+static int64_t received_at(const struct flow *flow, const struct points *points, uint64_t i)
+{
+    if (!(points->kind[i] & POINT_IN) || points->link[i] == NODE_NONE) {
+        return NO_BOUND;
+    }
+    const bool remote = (points->link[i] & NODE_TYPE) == NODE_REMOTE;
+    return remote && flow->ahead ? points->cap[i] : points->value[i];
+}
+
+/* Have the value at the other end of a point further on at hand when it is needed. */
+static inline void fetch_ahead(const struct points *points, const int64_t *values, uint64_t i,
+                               uint64_t end)
+{
+    const uint32_t link = i + AHEAD < end ? points->link[i + AHEAD] : NODE_NONE;
+    if (!(link & NODE_VIRTUAL)) {
+        __builtin_prefetch(&values[link]);
+    }
+}
+
+/* Follow a location until it has to wait. */
+static int advance_clock(struct flow *flow, uint32_t location)
+{
+    struct points *points = &flow->graph->scan->points;
+    const uint64_t first = flow->graph->scan->first[location];
+    const uint64_t end = flow->graph->scan->first[location + 1];
+    uint64_t i = flow->cursor[location];
+    int err = ICTUS_OK;
+    for (; i < end && !err; i++) {
+        flow->cursor[location] = i;
+        fetch_ahead(points, points->value, i, end);
+        const int64_t received = received_at(flow, points, i);
+        if (received == VALUE_UNSET) {
+            flow->blocked[location] = true;
+            return ICTUS_OK;
+        }
+        const int64_t own = own_value(flow, i, first);
+        points->value[i] = received > own ? received : own;
+        flow->visited++;
+        if (points->kind[i] & POINT_OUT) {
+            err = ictusi_flow_push(flow, location, i, points->value[i]);
+        }
+    }
+    flow->cursor[location] = end;
+    flow->unfinished--;
+    return err;
+}
+
+/* FLOW_RAISE: from the first point raised on, as far as that changes anything. */
+static int advance_raise(struct flow *flow, uint32_t location)
+{
+    struct points *points = &flow->graph->scan->points;
+    const uint64_t first = flow->graph->scan->first[location];
+    const uint64_t end = flow->graph->scan->first[location + 1];
+    const uint64_t from = flow->cursor[location];
+    const uint64_t far = flow->far[location];
+    uint64_t i = from + 1; /* who receives does not send */
+    int err = ICTUS_OK;
+    flow->cursor[location] = NOWHERE;
+    flow->far[location] = 0;
+    flow->blocked[location] = true;
+    for (; i < end && !err; i++) {
+        const int64_t own = own_value(flow, i, first);
+        if (own > points->value[i]) {
+            points->value[i] = own;
+            err = points->kind[i] & POINT_OUT ? ictusi_flow_push(flow, location, i, own) : ICTUS_OK;
+        } else if (i > far) {
+            break;
+        }
+    }
+    flow->walked += i - from;
+    flow->visited += i - from;
+    return err;
+}
+
+/* Nothing moves and somebody waits: a cycle in a broken trace. The earliest waiter stops waiting.
+ */
+static int break_cycle(struct flow *flow)
+{
+    const struct scan *scan = flow->graph->scan;
+    int64_t time = INT64_MAX;
+    uint32_t location = TRACE_NONE;
+    for (uint32_t i = 0; i < scan->trace->location_count; i++) {
+        if (flow->blocked[i] && scan->points.time[flow->cursor[i]] < time) {
+            time = scan->points.time[flow->cursor[i]];
+            location = i;
+        }
+    }
+    const uint32_t own = location;
+    int err = flow->transport ? flow->transport->least(flow->transport, &time, &location) : 0;
+    if (!err && own == location && own != TRACE_NONE) {
+        scan->points.value[flow->cursor[own]] = NO_BOUND;
+        flow->broken++;
+        wake(flow, own);
+    }
+    return err;
+}
+
+/* FLOW_RAISE: what was walked again has cost more than waiting for each other's messages would. */
+static bool is_worn_out(const struct flow *flow)
+{
+    return flow->mode == FLOW_RAISE && flow->walked > 4 * flow->graph->scan->points.count;
+}
+
+static int work(struct flow *flow)
+{
+    int err = ICTUS_OK;
+    while (flow->ready_count && !err) {
+        const uint32_t location = flow->ready[--flow->ready_count];
+        err = flow->mode == FLOW_CLOCK   ? advance_clock(flow, location)
+              : flow->mode == FLOW_RAISE ? advance_raise(flow, location)
+              : flow->mode == FLOW_CHECK ? ictusi_flow_check(flow, location)
+                                         : ictusi_flow_limit(flow, location);
+        if (flow->visited > VISITS) {
+            flow->visited = 0;
+            ictusi_points_relax(&flow->graph->scan->points);
+        }
+        if (is_worn_out(flow)) {
+            flow->ready_count = 0;
+        }
+        if (!err && flow->transport) {
+            err = flow->transport->poll(flow->transport, flow);
+        }
+    }
+    return err;
+}
+
+/* How many messages a node waits for. */
+static uint32_t awaited(const struct flow *flow, uint32_t node)
+{
+    const struct vnode *v = graph_vnode(flow->graph, node);
+    uint32_t count = flow->mode == FLOW_LIMIT ? v->out_count : v->in_count;
+    for (uint32_t i = 0; flow->ahead && i < v->in_count; i++) {
+        count -= (ictusi_graph_in(flow->graph, node)[i] & NODE_TYPE) == NODE_REMOTE;
+    }
+    return count;
+}
+
+static int start_nodes(struct flow *flow)
+{
+    struct graph *graph = flow->graph;
+    for (uint64_t i = 0; i < graph->vnode_count; i++) {
+        struct vnode *v = &graph->vnodes[i];
+        v->first = worst(flow);
+        v->second = worst(flow);
+        v->who = TRACE_NONE;
+        v->other = TRACE_NONE;
+        v->pending = awaited(flow, NODE_VIRTUAL | (uint32_t)i);
+    }
+    int err = ICTUS_OK;
+    for (uint64_t i = 0; i < graph->vnode_count && !err; i++) {
+        const struct vnode *v = &graph->vnodes[i];
+        const uint32_t node = NODE_VIRTUAL | (uint32_t)i;
+        if (v->in_count + v->out_count > 0 && awaited(flow, node) == 0) {
+            err = fire(flow, node);
+        }
+    }
+    return err;
+}
+
+static int start(struct flow *flow)
+{
+    const struct scan *scan = flow->graph->scan;
+    const uint64_t n = scan->trace->location_count;
+    struct points *points = &flow->graph->scan->points;
+    flow->ready_count = 0;
+    flow->unfinished = 0;
+    flow->visited = 0;
+    for (uint64_t i = 0; i < points->count && flow->mode == FLOW_CLOCK; i++) {
+        points->value[i] = VALUE_UNSET;
+    }
+    for (uint64_t i = 0; i < points->count && flow->mode == FLOW_LIMIT; i++) {
+        /* The cap of a collective's exit is its operation: see check.c. */
+        points->cap[i] = points->kind[i] & POINT_OUT ? CAP_NONE : points->cap[i];
+    }
+    for (uint64_t i = n; i-- > 0;) {
+        flow->cursor[i] = scan->first[i];
+        flow->blocked[i] = false;
+        if (flow->graph->share->mine[i]) {
+            flow->ready[flow->ready_count++] = (uint32_t)i;
+            flow->unfinished++;
+        }
+    }
+    return start_nodes(flow);
+}
+
+/* Until nothing is left to do, and nothing under way. */
+static int circulate(struct flow *flow)
+{
+    int err = ICTUS_OK;
+    while (!err) {
+        bool quiet = true;
+        bool finished = flow->unfinished == 0;
+        err = work(flow);
+        if (err) {
+            break;
+        }
+        if (flow->transport) {
+            err = flow->transport->idle(flow->transport, flow, flow->unfinished == 0, &quiet,
+                                        &finished);
+        } else {
+            finished = flow->unfinished == 0;
+        }
+        if (err || (quiet && finished)) {
+            break;
+        }
+        if (quiet) {
+            err = break_cycle(flow);
+        }
+    }
+    return err;
+}
+
+static int run(struct flow *flow)
+{
+    int err = start(flow);
+    if (!err && flow->transport && flow->mode != FLOW_CLOCK) {
+        err = flow->transport->exchange(flow->transport, flow);
+    }
+    return err ? err : circulate(flow);
+}
+
+/* What other ranks told since the last wave, and all that follows from it here. */
+static int wave(struct flow *flow)
+{
+    const struct arrivals now = flow->later;
+    int err = ICTUS_OK;
+    flow->later = (struct arrivals){.list = NULL};
+    for (uint64_t i = 0; i < now.count && !err; i++) {
+        err = ictusi_flow_deliver(flow, now.list[i].node, &now.list[i]);
+    }
+    free(now.list);
+    return err ? err : circulate(flow);
+}
+
+/* Wave by wave until nobody has news: *settled. Else the ranks have to wait for each other. */
+static int run_waves(struct flow *flow, bool *settled)
+{
+    enum { WAVES = 64 };
+    const uint64_t hopeless = UINT64_C(1) << 48;
+    const uint64_t n = flow->graph->scan->trace->location_count;
+    int err = ICTUS_OK;
+    flow->mode = FLOW_RAISE;
+    flow->walked = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        flow->cursor[i] = NOWHERE;
+        flow->far[i] = 0;
+        flow->blocked[i] = true;
+    }
+    *settled = false;
+    for (int i = 0; i < WAVES && !err && !*settled; i++) {
+        uint64_t news = flow->broken || is_worn_out(flow) ? hopeless : flow->later.count;
+        err = flow->transport->sum(flow->transport, &news);
+        *settled = news == 0;
+        if (news >= hopeless) {
+            break;
+        }
+        err = err || *settled ? err : wave(flow);
+    }
+    flow->mode = FLOW_CLOCK;
+    return err;
+}
+
+/*
+ * The clock over several ranks. Waiting for each message between them costs its latency, one after
+ * the other; so all go ahead with what is known of other ranks, C(s) + mu at receives and nothing
+ * in collectives, which is never too much. Where a rank then finds more, it tells; values are
+ * raised, which may be news for others, until nobody has any: values only ever rise, and without
+ * cycles there is one solution. Corrections seldom pass on over more than a few locations; where
+ * they do, and where there are cycles, the ranks wait for each other's messages after all.
+ */
+static int run_clock(struct flow *flow)
+{
+    bool settled = false;
+    flow->broken = 0;
+    flow->ahead = true;
+    int err = flow->transport->exchange(flow->transport, flow);
+    err = err ? err : run(flow);
+    err = err ? err : run_waves(flow, &settled);
+    flow->ahead = false;
+    free(flow->later.list);
+    flow->later = (struct arrivals){.list = NULL};
+    if (err || settled) {
+        return err;
+    }
+    flow->broken = 0;
+    return run(flow);
+}
+
+int ictusi_flow_run(struct flow *flow, enum flow_mode mode)
+{
+    const uint64_t n = flow->graph->scan->trace->location_count + 1;
+    flow->mode = mode;
+    flow->cursor = calloc(n, sizeof *flow->cursor);
+    flow->far = calloc(n, sizeof *flow->far);
+    flow->blocked = calloc(n, sizeof *flow->blocked);
+    flow->ready = calloc(n, sizeof *flow->ready);
+    const bool enough = flow->cursor && flow->far && flow->blocked && flow->ready;
+    int err = enough ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    if (!err) {
+        err = flow->transport && mode == FLOW_CLOCK ? run_clock(flow) : run(flow);
+    }
+    free(flow->cursor);
+    free(flow->far);
+    free(flow->blocked);
+    free(flow->ready);
+    flow->cursor = NULL;
+    flow->far = NULL;
+    flow->blocked = NULL;
+    flow->ready = NULL;
+    return err;
+}

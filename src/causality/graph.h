@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The happened-before relation as a graph. Points are connected directly (a send and its receive)
+ * or through virtual nodes (all enters of a collective -> one node -> all its exits), which keep
+ * the work per collective linear, and the depth logarithmic in the number of MPI ranks that replay.
+ */
+#ifndef ICTUS_CAUSALITY_GRAPH_H
+#define ICTUS_CAUSALITY_GRAPH_H
+
+#include "causality/scan.h"
+
+/*
+ * A virtual node takes the maximum of what arrives (backwards: the minimum) and passes it on. It
+ * remembers from which location that came, and the best from any other location, so that no
+ * process depends on itself.
+ */
+struct vnode {
+    int64_t first, second;
+    uint32_t who, other; /* the locations that first and second come from */
+    uint32_t pending;
+    uint32_t edges; /* where its lists begin in graph.edges: in_count nodes, then out_count */
+    uint32_t in_count, out_count;
+    uint8_t class;
+};
+
+/* A node of another MPI rank. */
+struct remote {
+    uint32_t rank;
+    uint32_t node;
+};
+
+/* Which MPI rank replays which location; one rank without MPI. */
+struct share {
+    int rank, size;
+    uint32_t *owner; /* by location */
+    bool *mine;
+};
+
+struct graph {
+    struct scan *scan;
+    const struct share *share;
+    struct vnode *vnodes;
+    uint64_t vnode_count;
+    uint32_t *edges;
+    uint64_t edge_count;
+    struct remote *remotes;
+    uint64_t remote_count;
+    uint64_t messages, collectives, thread_pairs; /* that are connected */
+    uint64_t unmatched_sends, unmatched_receives, incomplete;
+};
+
+/* What the ranks must agree on about one communicator's collectives; see collectives.c. */
+struct agreement {
+    uint64_t calls;             /* instances that all members have */
+    uint32_t *base;             /* by MPI rank: its first virtual node for this communicator */
+    uint32_t *op_low, *op_high; /* by instance */
+    uint32_t *root;             /* by instance */
+};
+
+/*
+ * Connect all points of the scan. agreements: one per class and communicator (index class *
+ * comm_count + comm), or NULL without MPI. Errors: ICTUS_ERR_NOMEM.
+ */
+int ictusi_graph_build(struct graph *graph, struct scan *scan, const struct share *share,
+                       const struct agreement *agreements);
+void ictusi_graph_fini(struct graph *graph);
+
+/* Building blocks. Lists of a node are given when it is made, or reserved and filled later. */
+int ictusi_graph_vnode(struct graph *graph, uint32_t in, uint32_t out, uint8_t class,
+                       uint32_t *node);
+int ictusi_graph_edges(struct graph *graph, uint32_t node, uint32_t in, uint32_t out);
+uint32_t *ictusi_graph_in(struct graph *graph, uint32_t node);
+uint32_t *ictusi_graph_out(struct graph *graph, uint32_t node);
+
+/* The local number of another rank's node. Errors: NODE_NONE for no memory. */
+uint32_t ictusi_graph_remote(struct graph *graph, uint32_t rank, uint32_t node);
+
+/* Connect a send and a receive, or any two points or remote points. */
+void ictusi_graph_pair(struct graph *graph, uint32_t send, uint32_t receive, uint32_t send_location,
+                       uint32_t receive_location);
+
+/* Order a channel of several threads by time. Errors: ICTUS_ERR_NOMEM. */
+int ictusi_graph_order(struct graph *graph, struct channel *channel);
+
+/* Disconnect the rest of a chain; how many points that are. */
+uint64_t ictusi_graph_drop(struct graph *graph, uint32_t from);
+
+/* Connect the instances of collectives (collectives.c). */
+int ictusi_graph_collectives(struct graph *graph, const struct agreement *agreements);
+
+/* How many virtual nodes other ranks must be able to name, per instance of this communicator. */
+uint32_t ictusi_graph_slots(const struct trace *trace, const struct share *share, uint32_t comm,
+                            int rank);
+
+static inline struct vnode *graph_vnode(const struct graph *graph, uint32_t node)
+{
+    return &graph->vnodes[node & NODE_INDEX];
+}
+
+#endif

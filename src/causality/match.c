@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Collecting the events of channels and instances while the archive is scanned. */
+#include "causality/match.h"
+
+#include <ictus/error.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct chain empty_chain = {NODE_NONE, NODE_NONE, 0};
+
+void ictusi_matching_init(struct matching *matching, struct trace *trace, struct points *points)
+{
+    *matching = (struct matching){.trace = trace, .points = points, .seen_comm = TRACE_NONE};
+}
+
+void ictusi_matching_fini(struct matching *matching)
+{
+    ictusi_idmap_fini(&matching->channel_index);
+    ictusi_idmap_fini(&matching->instance_index);
+    ictusi_idmap_fini(&matching->sequences);
+    free(matching->channels);
+    free(matching->instances);
+    memset(matching, 0, sizeof(*matching));
+}
+
+static void chain_add(struct points *points, struct chain *chain, uint32_t point)
+{
+    points->link[point] = NODE_NONE;
+    if (chain->tail == NODE_NONE) {
+        chain->head = point;
+    } else {
+        points->link[chain->tail] = point;
+    }
+    chain->tail = point;
+    chain->count++;
+}
+
+/* Make room for one more element of an array that doubles. */
+static int reserve(void **array, uint64_t count, size_t size)
+{
+    if ((count & (count - 1)) != 0) {
+        return ICTUS_OK;
+    }
+    void *wide = realloc(*array, (count ? count * 2 : 1) * size);
+    if (!wide) {
+        return ICTUS_ERR_NOMEM;
+    }
+    *array = wide;
+    return ICTUS_OK;
+}
+
+static struct channel *find_channel(struct matching *m, uint32_t comm, uint32_t sender,
+                                    uint32_t receiver, uint32_t tag)
+{
+    int64_t *slot = ictusi_idmap_at(&m->channel_index, (uint64_t)comm << 32 | tag,
+                                    (uint64_t)sender << 32 | receiver, (int64_t)m->channel_count);
+    if (!slot) {
+        return NULL;
+    }
+    const uint64_t index = (uint64_t)*slot;
+    if (index == m->channel_count) {
+        if (reserve((void **)&m->channels, m->channel_count, sizeof *m->channels)) {
+            return NULL;
+        }
+        m->channels[index] = (struct channel){empty_chain, empty_chain, sender,     receiver, comm,
+                                              tag,         TRACE_NONE,  TRACE_NONE, false};
+        m->channel_count++;
+    }
+    return &m->channels[index];
+}
+
+/* The location that stands for a location's process in a communicator. */
+static uint32_t find_representative(const struct trace *trace, uint32_t comm, uint32_t location)
+{
+    const uint32_t rank = ictusi_trace_rank(trace, comm, location);
+    if (rank == TRACE_NONE || trace->comms[comm].self) {
+        return location;
+    }
+    return trace->comms[comm].members[rank];
+}
+
+/* Mostly that of the message before. */
+static uint32_t representative(struct matching *m, uint32_t comm, uint32_t location)
+{
+    if (m->seen_comm != comm || m->seen_location != location) {
+        m->seen_comm = comm;
+        m->seen_location = location;
+        m->seen_own = find_representative(m->trace, comm, location);
+    }
+    return m->seen_own;
+}
+
+int ictusi_match_message(struct matching *m, uint32_t point, uint32_t location, uint32_t comm,
+                         uint32_t peer, uint32_t tag, bool send)
+{
+    const uint32_t own = representative(m, comm & ~MATCH_NOTIFICATION, location);
+    struct channel *channel =
+        send ? find_channel(m, comm, own, peer, tag) : find_channel(m, comm, peer, own, tag);
+    if (!channel) {
+        return ICTUS_ERR_NOMEM;
+    }
+    uint32_t *seen = send ? &channel->send_location : &channel->receive_location;
+    channel->mixed = channel->mixed || (*seen != TRACE_NONE && *seen != location);
+    *seen = location;
+    chain_add(m->points, send ? &channel->sends : &channel->receives, point);
+    return ICTUS_OK;
+}
+
+static void drop_cancelled(struct points *points, struct chain *chain)
+{
+    uint32_t p = chain->head;
+    *chain = empty_chain;
+    while (p != NODE_NONE) {
+        const uint32_t next = points->link[p];
+        points->link[p] = NODE_NONE;
+        if (!(points->kind[p] & POINT_CANCELLED)) {
+            chain_add(points, chain, p);
+        }
+        p = next;
+    }
+}
+
+void ictusi_match_drop_cancelled(struct matching *m)
+{
+    for (uint64_t i = 0; i < m->channel_count; i++) {
+        drop_cancelled(m->points, &m->channels[i].sends);
+    }
+}
+
+int64_t *ictusi_match_sequence(struct matching *m, uint32_t kind, uint32_t comm, uint32_t location)
+{
+    return ictusi_idmap_at(&m->sequences, (uint64_t)kind << 32 | comm, location, 0);
+}
+
+static struct instance *find_instance(struct matching *m, uint64_t a, uint64_t b)
+{
+    int64_t *slot = ictusi_idmap_at(&m->instance_index, a, b, (int64_t)m->instance_count);
+    if (!slot) {
+        return NULL;
+    }
+    const uint64_t index = (uint64_t)*slot;
+    if (index == m->instance_count) {
+        if (reserve((void **)&m->instances, m->instance_count, sizeof *m->instances)) {
+            return NULL;
+        }
+        m->instances[index] = (struct instance){
+            .out = empty_chain, .in = empty_chain, .root = TRACE_NONE, .op = UINT8_MAX};
+        m->instance_count++;
+    }
+    return &m->instances[index];
+}
+
+/* Where the root is among a communicator's members, as this call names it. */
+static uint32_t root_position(const struct trace *trace, const struct collective_call *call,
+                              uint32_t own)
+{
+    const struct trace_comm *comm = &trace->comms[call->comm];
+    if (call->root == OTF2_COLLECTIVE_ROOT_SELF) {
+        return own;
+    }
+    if (call->root == OTF2_COLLECTIVE_ROOT_NONE || call->root == OTF2_COLLECTIVE_ROOT_THIS_GROUP) {
+        return TRACE_NONE;
+    }
+    return comm->inter && own < comm->size_a ? comm->size_a + call->root : call->root;
+}
+
+/* B07 4.1: who contributes and who receives is decided by data length in the v-variants. */
+static bool sized_by_member(uint8_t op)
+{
+    return op == OTF2_COLLECTIVE_OP_GATHERV || op == OTF2_COLLECTIVE_OP_SCATTERV ||
+           op == OTF2_COLLECTIVE_OP_ALLGATHERV || op == OTF2_COLLECTIVE_OP_ALLTOALLV ||
+           op == OTF2_COLLECTIVE_OP_ALLTOALLW || op == OTF2_COLLECTIVE_OP_REDUCE_SCATTER;
+}
+
+static void mark_live(struct matching *m, const struct collective_call *call)
+{
+    uint8_t *kind = m->points->kind;
+    const bool any = call->sent || call->received;
+    const bool apart = sized_by_member(call->op);
+    if (apart ? call->sent > 0 : any) {
+        kind[call->begin] |= POINT_LIVE;
+    }
+    if (apart ? call->received > 0 : any) {
+        kind[call->end] |= POINT_LIVE;
+    }
+    m->sizes_known = m->sizes_known || any;
+}
+
+int ictusi_match_collective(struct matching *m, const struct collective_call *call)
+{
+    const uint32_t rank = ictusi_trace_rank(m->trace, call->comm, call->location);
+    if (rank == TRACE_NONE || m->trace->comms[call->comm].self) {
+        return ICTUS_OK;
+    }
+    const uint32_t own = m->trace->comms[call->comm].members[rank];
+    int64_t *sequence = ictusi_match_sequence(m, call->class, call->comm, own);
+    if (!sequence) {
+        return ICTUS_ERR_NOMEM;
+    }
+    const uint64_t number = (uint64_t)(*sequence)++;
+    struct instance *instance = find_instance(m, (uint64_t)call->class << 32 | call->comm, number);
+    if (!instance) {
+        return ICTUS_ERR_NOMEM;
+    }
+    const uint32_t root = root_position(m->trace, call, rank);
+    if (instance->op == UINT8_MAX) {
+        instance->op = call->op;
+        instance->class = call->class;
+        instance->comm = call->comm;
+        instance->sequence = (uint32_t)number;
+    }
+    if (instance->root == TRACE_NONE) {
+        instance->root = root;
+    }
+    instance->broken = instance->broken || instance->op != call->op ||
+                       (root != TRACE_NONE && root != instance->root);
+    m->points->cap[call->end] = call->op; /* nothing limits a receive: the place is free */
+    m->points->peer[call->begin] = rank;
+    m->points->peer[call->end] = rank;
+    mark_live(m, call);
+    chain_add(m->points, &instance->out, call->begin);
+    chain_add(m->points, &instance->in, call->end);
+    return ICTUS_OK;
+}
+
+int ictusi_match_thread(struct matching *m, enum thread_op op, uint32_t comm, uint64_t a,
+                        uint64_t b, uint32_t point, bool out)
+{
+    struct instance *instance = find_instance(m, UINT64_C(1) << 63 | (uint64_t)op << 48 | a, b);
+    if (!instance) {
+        return ICTUS_ERR_NOMEM;
+    }
+    instance->op = (uint8_t)op;
+    instance->class = POINT_THREAD;
+    instance->comm = comm;
+    m->points->kind[point] |= POINT_LIVE;
+    chain_add(m->points, out ? &instance->out : &instance->in, point);
+    return ICTUS_OK;
+}
+
+uint32_t ictusi_match_location(const struct matching *m, uint32_t point)
+{
+    uint64_t low = 0;
+    uint64_t high = m->trace->location_count;
+    while (high - low > 1) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (m->first[middle] <= point) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return (uint32_t)low;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The events that take part in the happened-before relation between locations: per location in
+ * order, one location after the other, one array a property. The arrays live in an unlinked file
+ * once they are large, so that only the part in use occupies memory.
+ */
+#ifndef ICTUS_CAUSALITY_POINTS_H
+#define ICTUS_CAUSALITY_POINTS_H
+
+#include <ictus/error.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Node numbers: a point, a virtual node (one half of a collective), or a point elsewhere. */
+#define NODE_NONE UINT32_MAX
+#define NODE_VIRTUAL UINT32_C(0x80000000)
+#define NODE_REMOTE UINT32_C(0xc0000000)
+#define NODE_TYPE UINT32_C(0xc0000000)
+#define NODE_INDEX UINT32_C(0x3fffffff)
+#define POINTS_MAX UINT64_C(0x7ffffff0)
+
+/* A value that has not been set yet. */
+#define VALUE_UNSET INT64_MIN
+/* A send that nothing limits. */
+#define CAP_NONE INT64_MAX
+
+enum point_class { POINT_P2P, POINT_COLLECTIVE, POINT_THREAD, POINT_RMA, POINT_CLASSES };
+
+enum {
+    POINT_CLASS = 0x0f,
+    POINT_IN = 0x10,       /* the second event of pairs: a receive */
+    POINT_OUT = 0x20,      /* the first event of pairs: a send */
+    POINT_LIVE = 0x40,     /* of a collective: moves data */
+    POINT_CANCELLED = 0x80 /* a send that was cancelled */
+};
+
+enum points_array {
+    POINTS_TIME,
+    POINTS_VALUE,
+    POINTS_CAP,
+    POINTS_LINK,
+    POINTS_GAP,
+    POINTS_PEER,
+    POINTS_KIND,
+    POINTS_ARRAYS
+};
+
+struct points {
+    uint64_t count;
+    uint64_t room;  /* points that fit into the reserved addresses */
+    uint64_t ready; /* points whose storage is allocated */
+    int file;       /* -1 while in memory */
+    void *area[POINTS_ARRAYS];
+
+    int64_t *time;  /* input stamp; later presynchronised: C of B07 */
+    int64_t *value; /* LC of B07; at a receive, before its turn, the value that arrived */
+    int64_t *cap;   /* sends: the latest permitted value; exits of collectives: which one */
+    uint32_t *link; /* the node at the other end */
+    uint32_t *gap;  /* events since the previous point of the location */
+    uint32_t *peer; /* location at the other end, or rank in the collective */
+    uint8_t *kind;
+};
+
+/* Reserve room. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_IO. */
+int ictusi_points_init(struct points *points, uint64_t room, struct ictus_why *why);
+void ictusi_points_fini(struct points *points);
+
+/* Make storage for one more point. Errors: ICTUS_ERR_IO (disk full), ICTUS_ERR_CORRUPT (no room).
+ */
+int ictusi_points_grow(struct points *points, struct ictus_why *why);
+
+/* Let go of the memory behind the arrays; their contents stay. */
+void ictusi_points_relax(struct points *points);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reading an archive's events once: the points and what connects them. */
+#ifndef ICTUS_CAUSALITY_SCAN_H
+#define ICTUS_CAUSALITY_SCAN_H
+
+#include "causality/match.h"
+
+/* What was found, and what was odd about it. */
+struct scan_counts {
+    uint64_t events;
+    uint64_t decreasing; /* points stamped earlier than the point before them */
+    uint64_t unknown;    /* records that this OTF2 library does not know */
+    uint64_t open_calls; /* nonblocking calls that never completed */
+    uint64_t cancelled;  /* sends that were cancelled */
+    uint64_t lone_ends;  /* collectives that end without a beginning */
+    uint64_t foreign;    /* events that name a communicator or rank that does not exist */
+};
+
+struct scan {
+    struct trace *trace;
+    struct points points;
+    struct matching matching;
+    uint64_t *first; /* location_count + 1 */
+    struct scan_counts counts;
+};
+
+/*
+ * Read the events of the locations that mine selects (NULL: all); the others have no points.
+ * Errors: ICTUS_ERR_CORRUPT, ICTUS_ERR_IO, ICTUS_ERR_NOMEM.
+ */
+int ictusi_scan_read(struct scan *scan, struct trace *trace, const bool *mine,
+                     struct ictus_why *why);
+void ictusi_scan_fini(struct scan *scan);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The state of reading one location, shared by the callbacks for messages and for threads. */
+#ifndef ICTUS_CAUSALITY_SCAN_STATE_H
+#define ICTUS_CAUSALITY_SCAN_STATE_H
+
+#include "causality/calls.h"
+#include "causality/scan.h"
+
+enum { STACK_MAX = 64 };
+
+/* A parallel region that this location has forked and not yet joined. */
+struct fork_state {
+    uint32_t point;
+    uint32_t comm; /* TRACE_NONE until the team is known */
+    uint64_t sequence;
+};
+
+/* A team that this location is in. */
+struct team_state {
+    uint32_t comm;
+    uint64_t sequence;
+    uint64_t barriers;
+    uint32_t barrier_depth;
+};
+
+/* Reading one location. */
+struct reading {
+    struct scan *scan;
+    struct ictus_why *why;
+    uint32_t location;
+    uint64_t last_position;
+    int64_t last_time;
+    bool comm_known;
+    uint32_t comm_ref, comm; /* the communicator looked up last */
+    uint32_t own;            /* the location's rank in it */
+    struct calls calls;
+    struct idmap sends;         /* request of a send that has not completed -> its point */
+    uint32_t begins[STACK_MAX]; /* points of collectives that have begun */
+    uint32_t begin_count;
+    struct fork_state forks[STACK_MAX];
+    uint32_t fork_count;
+    struct team_state teams[STACK_MAX];
+    uint32_t team_count;
+    int err;
+};
+
+/* Turn an error into the reader's callback code; the first one is kept. */
+OTF2_CallbackCode ictusi_scan_verdict(struct reading *r, int err);
+
+/* A new point at the current event; NODE_NONE, with r->err set, where there is no room. */
+uint32_t ictusi_scan_point(struct reading *r, OTF2_TimeStamp stamp, uint64_t position,
+                           uint8_t kind);
+
+/* Register the callbacks for forks, teams, barriers, locks, threads and tasks. */
+void ictusi_scan_register_threads(OTF2_EvtReaderCallbacks *set, bool barriers);
+
+#endif

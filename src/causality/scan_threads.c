@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The reader's callbacks for threads: fork and join, team barriers, locks, creation, tasks. */
+#include "causality/scan_state.h"
+
+#include <ictus/error.h>
+
+/* Kinds of keys, beside the communicator, under which events of threads meet. */
+enum pair_kind { PAIR_LOCK = 1, PAIR_CREATE, PAIR_WAIT, PAIR_TASK };
+/* Kind of sequence number: the teams a location has begun. Below it are point classes. */
+enum { SEQUENCE_TEAM = 16 };
+enum { BARRIER_BITS = 32 };
+
+static uint32_t thread_point(struct reading *r, OTF2_TimeStamp time, uint64_t position, bool out)
+{
+    return ictusi_scan_point(r, time, position, POINT_THREAD | (out ? POINT_OUT : POINT_IN));
+}
+
+/* A point and the key under which it meets its other half. */
+static OTF2_CallbackCode pair(struct reading *r, OTF2_TimeStamp time, uint64_t position, uint64_t a,
+                              uint64_t b, bool out)
+{
+    const uint32_t point = thread_point(r, time, position, out);
+    if (point == NODE_NONE) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    return ictusi_scan_verdict(
+        r, ictusi_match_thread(&r->scan->matching, OP_PAIR, TRACE_NONE, a, b, point, out));
+}
+
+static uint64_t key(enum pair_kind kind, uint32_t scope)
+{
+    return (uint64_t)kind << 40 | scope;
+}
+
+static OTF2_CallbackCode on_fork(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
+                                 void *data, OTF2_AttributeList *attributes, OTF2_Paradigm model,
+                                 uint32_t threads)
+{
+    struct reading *r = data;
+    (void)location;
+    (void)attributes;
+    (void)model;
+    (void)threads;
+    const uint32_t point = thread_point(r, time, position, true);
+    if (point == NODE_NONE) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    if (r->fork_count < STACK_MAX) {
+        r->forks[r->fork_count] = (struct fork_state){point, TRACE_NONE, 0};
+    }
+    r->fork_count++;
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_join(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
+                                 void *data, OTF2_AttributeList *attributes, OTF2_Paradigm model)
+{
+    struct reading *r = data;
+    (void)location;
+    (void)attributes;
+    (void)model;
+    const uint32_t point = thread_point(r, time, position, false);
+    if (point == NODE_NONE) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    if (r->fork_count == 0 || r->fork_count-- > STACK_MAX) {
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    const struct fork_state *fork = &r->forks[r->fork_count];
+    if (fork->comm == TRACE_NONE) {
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    return ictusi_scan_verdict(r, ictusi_match_thread(&r->scan->matching, OP_JOIN, fork->comm,
+                                                      fork->comm, fork->sequence, point, false));
+}
+
+/* The team's number on this location; the one who forked it brings the fork with it. */
+static int enter_team(struct reading *r, uint32_t comm, uint32_t point)
+{
+    int64_t *next = ictusi_match_sequence(&r->scan->matching, SEQUENCE_TEAM, comm, r->location);
+    if (!next) {
+        return ICTUS_ERR_NOMEM;
+    }
+    const uint64_t sequence = (uint64_t)(*next)++;
+    int err = ICTUS_OK;
+    if (r->fork_count && r->fork_count <= STACK_MAX &&
+        r->forks[r->fork_count - 1].comm == TRACE_NONE) {
+        struct fork_state *fork = &r->forks[r->fork_count - 1];
+        fork->comm = comm;
+        fork->sequence = sequence;
+        err = ictusi_match_thread(&r->scan->matching, OP_FORK, comm, comm, sequence, fork->point,
+                                  true);
+    }
+    if (r->team_count < STACK_MAX) {
+        r->teams[r->team_count] = (struct team_state){comm, sequence, 0, 0};
+    }
+    r->team_count++;
+    return err ? err
+               : ictusi_match_thread(&r->scan->matching, OP_FORK, comm, comm, sequence, point,
+                                     false);
+}
+
+static OTF2_CallbackCode on_team_begin(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                       uint64_t position, void *data,
+                                       OTF2_AttributeList *attributes, OTF2_CommRef team)
+{
+    struct reading *r = data;
+    (void)location;
+    (void)attributes;
+    const uint32_t comm = ictusi_trace_comm(r->scan->trace, team);
+    const uint32_t point = thread_point(r, time, position, false);
+    if (point == NODE_NONE) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    if (comm == TRACE_NONE) {
+        r->scan->counts.foreign++;
+        r->team_count += 1;
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    return ictusi_scan_verdict(r, enter_team(r, comm, point));
+}
+
+static OTF2_CallbackCode on_team_end(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                     uint64_t position, void *data, OTF2_AttributeList *attributes,
+                                     OTF2_CommRef team)
+{
+    struct reading *r = data;
+    (void)location;
+    (void)attributes;
+    const uint32_t comm = ictusi_trace_comm(r->scan->trace, team);
+    const uint32_t point = thread_point(r, time, position, true);
+    if (point == NODE_NONE) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    if (r->team_count == 0 || r->team_count-- > STACK_MAX) {
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    const struct team_state *state = &r->teams[r->team_count];
+    if (comm == TRACE_NONE || state->comm != comm) {
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    return ictusi_scan_verdict(r, ictusi_match_thread(&r->scan->matching, OP_JOIN, comm, comm,
+                                                      state->sequence, point, true));
+}
+
+/* The team whose barrier this region is, or NULL. */
+static struct team_state *barrier_team(struct reading *r, OTF2_RegionRef region)
+{
+    if (r->team_count == 0 || r->team_count > STACK_MAX ||
+        ictusi_idmap_get(&r->scan->trace->region_barrier, region, 0) == IDMAP_NONE) {
+        return NULL;
+    }
+    return &r->teams[r->team_count - 1];
+}
+
+static OTF2_CallbackCode barrier(struct reading *r, OTF2_TimeStamp time, uint64_t position,
+                                 const struct team_state *team, bool out)
+{
+    const uint32_t point = thread_point(r, time, position, out);
+    if (point == NODE_NONE) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    return ictusi_scan_verdict(
+        r, ictusi_match_thread(&r->scan->matching, OP_TEAM_BARRIER, team->comm, team->comm,
+                               team->sequence << BARRIER_BITS | team->barriers, point, out));
+}
+
+static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
+                                  void *data, OTF2_AttributeList *attributes, OTF2_RegionRef region)
+{
+    struct reading *r = data;
+    (void)location;
+    (void)attributes;
+    struct team_state *team = barrier_team(r, region);
+    if (!team || team->barrier_depth++ > 0) {
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    return barrier(r, time, position, team, true);
+}
+
+static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
+                                  void *data, OTF2_AttributeList *attributes, OTF2_RegionRef region)
+{
+    struct reading *r = data;
+    (void)location;
+    (void)attributes;
+    struct team_state *team = barrier_team(r, region);
+    if (!team || team->barrier_depth == 0 || --team->barrier_depth > 0) {
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    const OTF2_CallbackCode code = barrier(r, time, position, team, false);
+    team->barriers++;
+    return code;
+}
+
+/* Locks are numbered by each model for itself, in each process for itself. */
+static uint64_t lock_key(const struct reading *r, OTF2_Paradigm model)
+{
+    return (uint64_t)model << 32 | key(PAIR_LOCK, r->scan->trace->locations[r->location].process);
+}
+
+/* B07 knows no locks: who acquires as number k + 1 does so after number k released. */
+static OTF2_CallbackCode on_acquire(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                    uint64_t position, void *data, OTF2_AttributeList *attributes,
+                                    OTF2_Paradigm model, uint32_t lock, uint32_t order)
+{
+    struct reading *r = data;
+    (void)location;
+    (void)attributes;
+    return order == 0 ? OTF2_CALLBACK_SUCCESS
+                      : pair(r, time, position, lock_key(r, model),
+                             (uint64_t)lock << 32 | (order - 1), false);
+}
+
+static OTF2_CallbackCode on_release(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                    uint64_t position, void *data, OTF2_AttributeList *attributes,
+                                    OTF2_Paradigm model, uint32_t lock, uint32_t order)
+{
+    struct reading *r = data;
+    (void)location;
+    (void)attributes;
+    return pair(r, time, position, lock_key(r, model), (uint64_t)lock << 32 | order, true);
+}
+
+#define ON_THREAD(name, kind, out)                                                                 \
+    static OTF2_CallbackCode name(OTF2_LocationRef location, OTF2_TimeStamp time,                  \
+                                  uint64_t position, void *data, OTF2_AttributeList *attributes,   \
+                                  OTF2_CommRef contingent, uint64_t sequence)                      \
+    {                                                                                              \
+        (void)location;                                                                            \
+        (void)attributes;                                                                          \
+        return pair(data, time, position, key(kind, contingent), sequence, out);                   \
+    }
+
+ON_THREAD(on_create, PAIR_CREATE, true)
+ON_THREAD(on_thread_begin, PAIR_CREATE, false)
+ON_THREAD(on_thread_end, PAIR_WAIT, true)
+ON_THREAD(on_wait, PAIR_WAIT, false)
+
+#define ON_TASK(name, out)                                                                         \
+    static OTF2_CallbackCode name(OTF2_LocationRef location, OTF2_TimeStamp time,                  \
+                                  uint64_t position, void *data, OTF2_AttributeList *attributes,   \
+                                  OTF2_CommRef team, uint32_t creator, uint32_t generation)        \
+    {                                                                                              \
+        (void)location;                                                                            \
+        (void)attributes;                                                                          \
+        return pair(data, time, position, key(PAIR_TASK, team),                                    \
+                    (uint64_t)creator << 32 | generation, out);                                    \
+    }
+
+ON_TASK(on_task_create, true)
+ON_TASK(on_task_switch, false)
+
+void ictusi_scan_register_threads(OTF2_EvtReaderCallbacks *set, bool barriers)
+{
+    OTF2_EvtReaderCallbacks_SetThreadForkCallback(set, on_fork);
+    OTF2_EvtReaderCallbacks_SetThreadJoinCallback(set, on_join);
+    OTF2_EvtReaderCallbacks_SetThreadTeamBeginCallback(set, on_team_begin);
+    OTF2_EvtReaderCallbacks_SetThreadTeamEndCallback(set, on_team_end);
+    OTF2_EvtReaderCallbacks_SetThreadAcquireLockCallback(set, on_acquire);
+    OTF2_EvtReaderCallbacks_SetThreadReleaseLockCallback(set, on_release);
+    OTF2_EvtReaderCallbacks_SetThreadCreateCallback(set, on_create);
+    OTF2_EvtReaderCallbacks_SetThreadBeginCallback(set, on_thread_begin);
+    OTF2_EvtReaderCallbacks_SetThreadEndCallback(set, on_thread_end);
+    OTF2_EvtReaderCallbacks_SetThreadWaitCallback(set, on_wait);
+    OTF2_EvtReaderCallbacks_SetThreadTaskCreateCallback(set, on_task_create);
+    OTF2_EvtReaderCallbacks_SetThreadTaskSwitchCallback(set, on_task_switch);
+    if (barriers) {
+        OTF2_EvtReaderCallbacks_SetEnterCallback(set, on_enter);
+        OTF2_EvtReaderCallbacks_SetLeaveCallback(set, on_leave);
+    }
+}

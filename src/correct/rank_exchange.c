@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The values of messages between ranks, in rounds of bounded size. */
+#include "correct/rank_exchange.h"
+
+#include "causality/flow_state.h"
+
+#include <ictus/error.h>
+#include <stdlib.h>
+
+/* Values that a rank sends in one round, over all others; at least a few to each. */
+enum { ROUND_VALUES = 1 << 17, ROUND_LEAST = 256 };
+
+/* One exchange under way. */
+struct exchange {
+    struct crossings *crossings;
+    struct flow *flow;
+    uint32_t location; /* that the last point belongs to */
+};
+
+int ictusi_ranks_agree(MPI_Comm comm, int err)
+{
+    int worst = ICTUS_ERR_MPI;
+    return MPI_Allreduce(&err, &worst, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS ? worst
+                                                                                 : ICTUS_ERR_MPI;
+}
+
+int ictusi_crossing_list(struct crossing_list *list, const uint64_t *counts, int ranks)
+{
+    list->starts = calloc((uint32_t)ranks + 1UL, sizeof *list->starts);
+    if (!list->starts) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (int r = 0; r < ranks; r++) {
+        list->starts[r + 1] = list->starts[r] + counts[r];
+    }
+    list->points = malloc((list->starts[ranks] + 1) * sizeof *list->points);
+    return list->points ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
+static int make_room(struct crossings *c)
+{
+    const uint64_t n = (uint64_t)c->size;
+    c->piece = ROUND_VALUES / n > ROUND_LEAST ? ROUND_VALUES / n : ROUND_LEAST;
+    c->piece = c->piece < c->longest ? c->piece : c->longest;
+    c->counts = calloc(3 * n, sizeof *c->counts);
+    c->out = malloc((n * c->piece + 1) * sizeof *c->out);
+    c->in = malloc((n * c->piece + 1) * sizeof *c->in);
+    if (!c->counts || !c->out || !c->in) {
+        return ICTUS_ERR_NOMEM;
+    }
+    c->starts = c->counts + n;
+    c->in_counts = c->starts + n;
+    for (int r = 0; r < c->size; r++) {
+        c->starts[r] = r * (int)c->piece;
+    }
+    return ICTUS_OK;
+}
+
+int ictusi_crossings_ready(struct crossings *c, MPI_Comm comm)
+{
+    uint64_t longest = 0;
+    c->comm = comm;
+    MPI_Comm_size(comm, &c->size);
+    for (int r = 0; r < c->size; r++) {
+        const uint64_t n = c->sends.starts[r + 1] - c->sends.starts[r];
+        longest = n > longest ? n : longest;
+    }
+    if (MPI_Allreduce(&longest, &c->longest, 1, MPI_UINT64_T, MPI_MAX, comm) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    return make_room(c);
+}
+
+void ictusi_crossings_fini(struct crossings *c)
+{
+    free(c->sends.points);
+    free(c->sends.starts);
+    free(c->receives.points);
+    free(c->receives.starts);
+    free(c->counts);
+    free(c->out);
+    free(c->in);
+    *c = (struct crossings){.size = 0};
+}
+
+/* Where points come in runs of one location, as sends do, it is found at once. */
+static uint32_t location_of(struct exchange *x, uint32_t point)
+{
+    const struct scan *scan = x->flow->graph->scan;
+    if (point < scan->first[x->location] || point >= scan->first[x->location + 1]) {
+        x->location = ictusi_match_location(&scan->matching, point);
+    }
+    return x->location;
+}
+
+/* How much of a list for one rank falls into a round. */
+static int share_of(const struct crossing_list *list, int rank, uint64_t piece, uint64_t round)
+{
+    const uint64_t n = list->starts[rank + 1] - list->starts[rank];
+    const uint64_t done = round * piece;
+    const uint64_t left = n > done ? n - done : 0;
+    return (int)(left < piece ? left : piece);
+}
+
+static void pack(struct exchange *x, const struct crossing_list *list, int rank, uint64_t round)
+{
+    struct crossings *c = x->crossings;
+    const struct points *all = &x->flow->graph->scan->points;
+    const bool clock = x->flow->mode == FLOW_CLOCK;
+    const int64_t *values = clock                         ? all->time
+                            : x->flow->mode == FLOW_CHECK ? x->flow->known
+                                                          : all->value;
+    const uint32_t *points = list->points + list->starts[rank] + round * c->piece;
+    int64_t *out = c->out + c->starts[rank];
+    for (int i = 0; i < c->counts[rank]; i++) {
+        const uint32_t point = points[i];
+        const int64_t delay =
+            clock ? latency_of(x->flow->latency, location_of(x, point), all->peer[point]) : 0;
+        out[i] = values[point] + delay;
+    }
+}
+
+static void take(struct exchange *x, uint32_t point, int64_t value)
+{
+    struct flow *flow = x->flow;
+    struct points *all = &flow->graph->scan->points;
+    if (flow->mode == FLOW_CLOCK) {
+        all->cap[point] = value;
+        return;
+    }
+    const uint32_t location = location_of(x, point);
+    if (flow->mode == FLOW_CHECK) {
+        flow->observer->pair(flow->observer, point, all->peer[point], location,
+                             flow->known[point] - value);
+    } else {
+        all->cap[point] = value - latency_of(flow->latency, location, all->peer[point]);
+    }
+}
+
+static void unpack(struct exchange *x, const struct crossing_list *list, int rank, uint64_t round)
+{
+    const struct crossings *c = x->crossings;
+    const struct points *all = &x->flow->graph->scan->points;
+    const int64_t *values = x->flow->mode == FLOW_CHECK ? x->flow->known : all->cap;
+    const uint32_t *points = list->points + list->starts[rank] + round * c->piece;
+    for (int i = 0; i < c->in_counts[rank]; i++) {
+        if (i + AHEAD < c->in_counts[rank]) {
+            __builtin_prefetch(&values[points[i + AHEAD]]);
+            __builtin_prefetch(&all->peer[points[i + AHEAD]]);
+        }
+        take(x, points[i], c->in[c->starts[rank] + i]);
+    }
+}
+
+static int run_round(struct exchange *x, uint64_t round)
+{
+    struct crossings *c = x->crossings;
+    const bool back = x->flow->mode == FLOW_LIMIT;
+    const struct crossing_list *from = back ? &c->receives : &c->sends;
+    const struct crossing_list *to = back ? &c->sends : &c->receives;
+    for (int r = 0; r < c->size; r++) {
+        c->counts[r] = share_of(from, r, c->piece, round);
+        c->in_counts[r] = share_of(to, r, c->piece, round);
+        pack(x, from, r, round);
+    }
+    if (MPI_Alltoallv(c->out, c->counts, c->starts, MPI_INT64_T, c->in, c->in_counts, c->starts,
+                      MPI_INT64_T, c->comm) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    for (int r = 0; r < c->size; r++) {
+        unpack(x, to, r, round);
+    }
+    return ICTUS_OK;
+}
+
+int ictusi_crossings_exchange(struct crossings *c, struct flow *flow)
+{
+    struct exchange x = {.crossings = c, .flow = flow};
+    int err = ICTUS_OK;
+    for (uint64_t round = 0; !err && round * c->piece < c->longest; round++) {
+        err = run_round(&x, round);
+    }
+    return err;
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A rank tells each other rank which of its channels lead there, and how many sends they hold; the
+ * other answers with the receives. What all messages of a channel share is said once.
+ */
+#include "correct/rank_matching.h"
+
+#include <ictus/error.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A channel from one rank to another. */
+struct lead {
+    uint32_t comm, tag, sender, receiver, sends;
+};
+
+/* A receive: the answer to a send. */
+struct answer {
+    uint32_t point, location;
+};
+
+/* Records on their way to all ranks or from them, grouped by rank. */
+struct post {
+    char *records;
+    int *counts, *starts;
+    uint64_t total;
+    size_t size; /* of a record */
+};
+
+struct meeting {
+    MPI_Comm comm;
+    int ranks;
+    struct graph *graph;
+    struct post leads_out, leads_in;
+    struct post sends_out, sends_in; /* the location of each send */
+    struct post answers_out, answers_in;
+    struct post met_out, met_in; /* the receive of each send that has one */
+    uint32_t *points;            /* the sends, as in sends_out */
+};
+
+static int post_init(struct post *post, int ranks, size_t size)
+{
+    post->size = size;
+    post->counts = calloc((uint32_t)ranks + 1UL, sizeof(int));
+    post->starts = calloc((uint32_t)ranks + 1UL, sizeof(int));
+    return post->counts && post->starts ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
+static void post_fini(struct post *post)
+{
+    free(post->records);
+    free(post->counts);
+    free(post->starts);
+}
+
+/* The counts are known: make room. */
+static int post_room(struct post *post, int ranks)
+{
+    post->total = 0;
+    for (int r = 0; r < ranks; r++) {
+        if (post->total > INT32_MAX) {
+            return ICTUS_ERR_UNSUPPORTED;
+        }
+        post->starts[r] = (int)post->total;
+        post->total += (uint32_t)post->counts[r];
+    }
+    post->records = malloc((post->total + 1) * post->size);
+    return post->records ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
+static int exchange_counts(struct meeting *m, const struct post *out, struct post *in)
+{
+    const int code = MPI_Alltoall(out->counts, 1, MPI_INT, in->counts, 1, MPI_INT, m->comm);
+    return ictusi_ranks_agree(m->comm,
+                              code == MPI_SUCCESS ? post_room(in, m->ranks) : ICTUS_ERR_MPI);
+}
+
+static int exchange(struct meeting *m, const struct post *out, struct post *in)
+{
+    MPI_Datatype type;
+    MPI_Type_contiguous((int)out->size, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    const int code = MPI_Alltoallv(out->records, out->counts, out->starts, type, in->records,
+                                   in->counts, in->starts, type, m->comm);
+    MPI_Type_free(&type);
+    return code == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+}
+
+static bool leaves(const struct share *share, const struct channel *channel)
+{
+    return share->mine[channel->sender] && !share->mine[channel->receiver];
+}
+
+static bool arrives(const struct share *share, const struct channel *channel)
+{
+    return share->mine[channel->receiver] && !share->mine[channel->sender];
+}
+
+/* How much goes where, and room for it. */
+static int count_sends(struct meeting *m)
+{
+    const struct share *share = m->graph->share;
+    const struct matching *matching = &m->graph->scan->matching;
+    for (uint64_t i = 0; i < matching->channel_count; i++) {
+        const struct channel *c = &matching->channels[i];
+        if (leaves(share, c)) {
+            const uint32_t rank = share->owner[c->receiver];
+            m->leads_out.counts[rank]++;
+            m->sends_out.counts[rank] += (int)c->sends.count;
+        }
+    }
+    const int err = post_room(&m->leads_out, m->ranks);
+    return err ? err : post_room(&m->sends_out, m->ranks);
+}
+
+/* One channel's sends, in their order, from index at on. They lose their links. */
+static void write_channel(struct meeting *m, const struct channel *c, int at)
+{
+    uint32_t *link = m->graph->scan->points.link;
+    uint32_t *locations = (uint32_t *)(void *)m->sends_out.records + at;
+    uint32_t *points = m->points + at;
+    for (uint32_t p = c->sends.head, next = 0; p != NODE_NONE; p = next) {
+        next = link[p];
+        link[p] = NODE_NONE;
+        *points++ = p;
+        *locations++ =
+            c->mixed ? ictusi_match_location(&m->graph->scan->matching, p) : c->send_location;
+    }
+}
+
+/* All sends to other ranks, channel by channel. */
+static int write_sends(struct meeting *m)
+{
+    struct matching *matching = &m->graph->scan->matching;
+    int err = count_sends(m);
+    const uint64_t n = (uint32_t)m->ranks;
+    int *at = calloc(2 * n + 1, sizeof *at);
+    m->points = malloc((m->sends_out.total + 1) * sizeof *m->points);
+    if (err || !at || !m->points) {
+        free(at);
+        return err ? err : ICTUS_ERR_NOMEM;
+    }
+    memcpy(at, m->leads_out.starts, n * sizeof *at);
+    memcpy(at + n, m->sends_out.starts, n * sizeof *at);
+    for (uint64_t i = 0; i < matching->channel_count && !err; i++) {
+        struct channel *c = &matching->channels[i];
+        if (!leaves(m->graph->share, c)) {
+            continue;
+        }
+        const uint32_t rank = m->graph->share->owner[c->receiver];
+        const struct lead lead = {c->comm, c->tag, c->sender, c->receiver, c->sends.count};
+        err = ictusi_graph_order(m->graph, c);
+        memcpy(m->leads_out.records + (size_t)at[rank]++ * sizeof lead, &lead, sizeof lead);
+        if (!err) {
+            write_channel(m, c, at[n + rank]);
+            at[n + rank] += (int)lead.sends;
+        }
+    }
+    free(at);
+    return err;
+}
+
+/* Give a channel's sends from elsewhere its receives, and answer. */
+static void meet(struct meeting *m, const struct lead *lead, const uint32_t *senders,
+                 struct answer *answers)
+{
+    struct graph *graph = m->graph;
+    const struct matching *matching = &graph->scan->matching;
+    const int64_t index =
+        ictusi_idmap_get(&matching->channel_index, (uint64_t)lead->comm << 32 | lead->tag,
+                         (uint64_t)lead->sender << 32 | lead->receiver);
+    struct channel *c = index == IDMAP_NONE ? NULL : &matching->channels[index];
+    for (uint32_t i = 0; i < lead->sends; i++) {
+        const uint32_t receive = c ? c->receives.head : NODE_NONE;
+        answers[i] = (struct answer){NODE_NONE, TRACE_NONE};
+        if (!c || receive == NODE_NONE) {
+            continue;
+        }
+        answers[i] = (struct answer){receive, c->mixed ? ictusi_match_location(matching, receive)
+                                                       : c->receive_location};
+        c->receives.head = graph->scan->points.link[receive];
+        /* Which send it is nobody asks: values come in the order of the crossings. */
+        ictusi_graph_pair(graph, NODE_REMOTE, receive, senders[i], answers[i].location);
+        graph->messages++;
+    }
+}
+
+static int meet_all(struct meeting *m)
+{
+    struct graph *graph = m->graph;
+    struct matching *matching = &graph->scan->matching;
+    int err = ICTUS_OK;
+    memcpy(m->answers_out.counts, m->sends_in.counts, (uint32_t)m->ranks * sizeof(int));
+    memcpy(m->answers_in.counts, m->sends_out.counts, (uint32_t)m->ranks * sizeof(int));
+    err = post_room(&m->answers_out, m->ranks);
+    err = err ? err : post_room(&m->answers_in, m->ranks);
+    for (uint64_t i = 0; i < matching->channel_count && !err; i++) {
+        if (arrives(graph->share, &matching->channels[i])) {
+            err = ictusi_graph_order(graph, &matching->channels[i]);
+        }
+    }
+    uint64_t at = 0; /* leads and sends of a rank lie in one order */
+    for (uint64_t i = 0; i < m->leads_in.total && !err; i++) {
+        struct lead lead;
+        memcpy(&lead, m->leads_in.records + i * sizeof lead, sizeof lead);
+        meet(m, &lead, (uint32_t *)(void *)m->sends_in.records + at,
+             (struct answer *)(void *)m->answers_out.records + at);
+        at += lead.sends;
+    }
+    for (uint64_t i = 0; i < matching->channel_count && !err; i++) {
+        if (arrives(graph->share, &matching->channels[i])) {
+            graph->unmatched_receives +=
+                ictusi_graph_drop(graph, matching->channels[i].receives.head);
+        }
+    }
+    return err;
+}
+
+/* Connect the sends with what the other ranks answered. */
+static int take_answers(struct meeting *m)
+{
+    const struct answer *answers = (const struct answer *)(const void *)m->answers_in.records;
+    for (int r = 0; r < m->ranks; r++) {
+        const uint64_t start = (uint64_t)m->answers_in.starts[r];
+        const uint64_t end = start + (uint64_t)m->answers_in.counts[r];
+        for (uint64_t i = start; i < end; i++) {
+            if (answers[i].point == NODE_NONE) {
+                m->graph->unmatched_sends++;
+                continue;
+            }
+            const uint32_t node = ictusi_graph_remote(m->graph, (uint32_t)r, answers[i].point);
+            if (node == NODE_NONE) {
+                return ICTUS_ERR_NOMEM;
+            }
+            ictusi_graph_pair(m->graph, m->points[i], node, TRACE_NONE, answers[i].location);
+        }
+    }
+    return ICTUS_OK;
+}
+
+/* The rank and point that the other end of a send is, if it is on another rank. */
+static const struct remote *met(const struct graph *graph, uint64_t point)
+{
+    const struct points *points = &graph->scan->points;
+    const uint32_t link = points->link[point];
+    const bool crosses =
+        (points->kind[point] & POINT_OUT) && link != NODE_NONE && (link & NODE_TYPE) == NODE_REMOTE;
+    return crosses ? &graph->remotes[link & NODE_INDEX] : NULL;
+}
+
+static int make_list(struct crossing_list *list, const struct post *post, int ranks)
+{
+    uint64_t *counts = calloc((uint32_t)ranks + 1UL, sizeof *counts);
+    for (int r = 0; counts && r < ranks; r++) {
+        counts[r] = (uint32_t)post->counts[r];
+    }
+    const int err = counts ? ictusi_crossing_list(list, counts, ranks) : ICTUS_ERR_NOMEM;
+    free(counts);
+    return err;
+}
+
+/* In the order of the senders' points, in which each exchange then goes through memory. */
+static int list_sends(struct meeting *m, struct crossing_list *list)
+{
+    const struct graph *graph = m->graph;
+    const uint64_t points = graph->scan->points.count;
+    for (uint64_t i = 0; i < points; i++) {
+        const struct remote *remote = met(graph, i);
+        m->met_out.counts[remote ? remote->rank : 0] += remote != NULL;
+    }
+    int *at = calloc((uint32_t)m->ranks + 1UL, sizeof *at);
+    int err = at ? post_room(&m->met_out, m->ranks) : ICTUS_ERR_NOMEM;
+    err = err ? err : make_list(list, &m->met_out, m->ranks);
+    for (uint64_t i = 0; i < points && !err; i++) {
+        const struct remote *remote = met(graph, i);
+        if (remote) {
+            const int place = m->met_out.starts[remote->rank] + at[remote->rank]++;
+            ((uint32_t *)(void *)m->met_out.records)[place] = remote->node;
+            list->points[place] = (uint32_t)i;
+        }
+    }
+    free(at);
+    return err;
+}
+
+static int list_crossings(struct meeting *m, struct crossings *crossings)
+{
+    int err = ictusi_ranks_agree(m->comm, list_sends(m, &crossings->sends));
+    err = err ? err : exchange_counts(m, &m->met_out, &m->met_in);
+    err = err ? err
+              : ictusi_ranks_agree(m->comm, make_list(&crossings->receives, &m->met_in, m->ranks));
+    err = err ? err : exchange(m, &m->met_out, &m->met_in);
+    if (!err) {
+        memcpy(crossings->receives.points, m->met_in.records,
+               m->met_in.total * sizeof *crossings->receives.points);
+    }
+    return err;
+}
+
+static int run(struct meeting *m, struct crossings *crossings)
+{
+    int err = ictusi_ranks_agree(m->comm, write_sends(m));
+    err = err ? err : exchange_counts(m, &m->leads_out, &m->leads_in);
+    err = err ? err : exchange_counts(m, &m->sends_out, &m->sends_in);
+    err = err ? err : exchange(m, &m->leads_out, &m->leads_in);
+    err = err ? err : exchange(m, &m->sends_out, &m->sends_in);
+    err = ictusi_ranks_agree(m->comm, err);
+    err = err ? err : ictusi_ranks_agree(m->comm, meet_all(m));
+    err = err ? err : exchange(m, &m->answers_out, &m->answers_in);
+    err = err ? err : take_answers(m);
+    err = ictusi_ranks_agree(m->comm, err);
+    err = err ? err : ictusi_ranks_agree(m->comm, list_crossings(m, crossings));
+    return err ? err : ictusi_crossings_ready(crossings, m->comm);
+}
+
+int ictusi_meeting_run(MPI_Comm comm, struct graph *graph, struct crossings *crossings)
+{
+    struct meeting m = {.comm = comm, .ranks = graph->share->size, .graph = graph};
+    struct post *posts[] = {&m.leads_out,   &m.leads_in,   &m.sends_out, &m.sends_in,
+                            &m.answers_out, &m.answers_in, &m.met_out,   &m.met_in};
+    static const size_t sizes[] = {
+        sizeof(struct lead),   sizeof(struct lead),   sizeof(uint32_t), sizeof(uint32_t),
+        sizeof(struct answer), sizeof(struct answer), sizeof(uint32_t), sizeof(uint32_t)};
+    enum { POSTS = sizeof sizes / sizeof *sizes };
+    int err = ICTUS_OK;
+    for (int i = 0; i < POSTS; i++) {
+        err = post_init(posts[i], m.ranks, sizes[i]) ? ICTUS_ERR_NOMEM : err;
+    }
+    err = ictusi_ranks_agree(m.comm, err);
+    err = err ? err : run(&m, crossings);
+    for (int i = 0; i < POSTS; i++) {
+        post_fini(posts[i]);
+    }
+    free(m.points);
+    return err;
+}
