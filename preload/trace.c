@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * libictus-trace.so: where the tracer meets the program. MPI's entry and exit, the switch, and what
- * the process itself goes through. All other wrappers are made from src/trace/mpi.table.
+ * the process itself goes through. All other wrappers are made from src/tracer/mpi.table.
  *
  * Both MPI_X and PMPI_X are put in front of the library's: the Fortran bindings of Open MPI and
  * some of MPICH call PMPI_X, so that C and Fortran callers are seen alike and once.
  */
-#include "real.h"
-#include "trace/lifecycle.h"
-#include "trace/tracer.h"
+#include "trace/write_mpi.h"
+#include "tracer/lifecycle.h"
+#include "tracer/real.h"
+#include "tracer/tracer.h"
 
 #include <ictus/api.h>
 #include <ictus/text.h>
@@ -65,15 +66,30 @@ ICTUS_API int PMPI_Init_thread(int *argc, char ***argv, int required, int *provi
     return init_thread(ictusi_real.P_Init_thread, argc, argv, required, provided);
 }
 
+static void finish(void)
+{
+    const struct trace_settings *settings = &ictusi_tracer.settings;
+    if (!ictusi_trace_finish()) {
+        return;
+    }
+    if (!settings->raw) {
+        ictusi_write_parallel(&ictusi_tracer);
+    } else if (!settings->quiet) {
+        ictusi_trace_say("raw files in %s; `ictus trace --recover %s` makes the archive",
+                         ictusi_tracer.setup.directory, settings->directory);
+    }
+    ictusi_trace_release();
+}
+
 ICTUS_API int MPI_Finalize(void)
 {
-    ictusi_trace_finish();
+    finish();
     return ictusi_real.Finalize();
 }
 
 ICTUS_API int PMPI_Finalize(void)
 {
-    ictusi_trace_finish();
+    finish();
     return ictusi_real.P_Finalize();
 }
 

@@ -2,6 +2,7 @@
 # libictus-otf2: the rooms that need OTF2, one a line. Optional: ICTUS_WITH_OTF2.
 set(ICTUS_OTF2_ROOMS
   archive
+  tracer
   trace
   causality
   correct

@@ -7,9 +7,9 @@
 #ifndef ICTUS_TRACE_ARCHIVE_H
 #define ICTUS_TRACE_ARCHIVE_H
 
-#include "functions.h"
 #include "trace/rawlog.h"
 #include "trace/unify.h"
+#include "tracer/functions.h"
 
 #include <ictus/trace.h>
 #include <otf2/otf2.h>

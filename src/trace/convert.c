@@ -2,8 +2,8 @@
 /* Walking a thread's records and writing OTF2 events. */
 #include "trace/convert.h"
 
-#include "trace/ops.h"
-#include "trace/record.h"
+#include "tracer/ops.h"
+#include "tracer/record.h"
 
 #include <ictus/text.h>
 

@@ -3,9 +3,9 @@
 #ifndef ICTUS_TRACE_CONVERT_H
 #define ICTUS_TRACE_CONVERT_H
 
-#include "functions.h"
 #include "trace/rawlog.h"
 #include "trace/unify.h"
+#include "tracer/functions.h"
 
 #include <otf2/otf2.h>
 

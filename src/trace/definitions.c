@@ -4,8 +4,8 @@
 
 #include "core/plain.h"
 #include "trace/convert.h"
-#include "trace/ops.h"
-#include "trace/record.h"
+#include "tracer/ops.h"
+#include "tracer/record.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -17,8 +17,8 @@
 #ifndef ICTUS_TRACE_RAWLOG_H
 #define ICTUS_TRACE_RAWLOG_H
 
-#include "trace/scale.h"
 #include "trace/timeline.h"
+#include "tracer/scale.h"
 
 #include <ictus/error.h>
 #include <stdbool.h>

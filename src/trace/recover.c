@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Making an archive of raw files by one process, whatever state the job left them in. */
 #include "trace/archive.h"
-#include "trace/directory.h"
+#include "tracer/directory.h"
 
 #include <ictus/text.h>
 

@@ -2,7 +2,7 @@
 /* Giving everything in all processes' logs one number. */
 #include "trace/unify.h"
 
-#include "trace/record.h"
+#include "tracer/record.h"
 
 #include <ictus/time.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
 /* Writing the archive in parallel: the root numbers everything, each process writes its events. */
 #include "trace/write_mpi.h"
 
-#include "real.h"
 #include "trace/archive.h"
-#include "trace/directory.h"
-#include "trace/tracer.h"
+#include "tracer/directory.h"
+#include "tracer/real.h"
+#include "tracer/tracer.h"
 
 #include <ictus/text.h>
 #include <stdio.h>

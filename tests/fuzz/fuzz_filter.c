@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which functions a trace holds: the filter's rules. */
-#include "functions.h"
 #include "fuzz.h"
-#include "trace/filter.h"
+#include "tracer/filter.h"
+#include "tracer/functions.h"
 
 #include <stdlib.h>
 

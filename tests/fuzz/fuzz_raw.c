@@ -4,9 +4,9 @@
  * process's log and events in turn. The number that ties them to this version is put in here, so
  * that seeds live on.
  */
-#include "functions.h"
 #include "fuzz.h"
-#include "trace/record.h"
+#include "tracer/functions.h"
+#include "tracer/record.h"
 
 #include <ictus/trace.h>
 #include <stdio.h>

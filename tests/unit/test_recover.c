@@ -2,8 +2,8 @@
 /* Recovering raw files that are whole, cut short, or full of random bytes: never a crash. */
 #include "../check.h"
 
-#include "functions.h"
-#include "trace/record.h"
+#include "tracer/functions.h"
+#include "tracer/record.h"
 
 #include <ictus/trace.h>
 

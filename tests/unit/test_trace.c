@@ -4,9 +4,9 @@
 
 #include "trace/keymap.h"
 #include "trace/rawlog.h"
-#include "trace/table.h"
 #include "trace/timeline.h"
 #include "trace/unify.h"
+#include "tracer/table.h"
 
 #include <stdint.h>
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the generated wrappers use. */
+#ifndef ICTUS_TRACER_CALLS_H
+#define ICTUS_TRACER_CALLS_H
+
+#include "tracer/collective.h"
+#include "tracer/p2p.h"
+#include "tracer/real.h"
+#include "tracer/requests.h"
+#include "tracer/rma.h"
+#include "tracer/tracer.h"
+
+#include <ictus/api.h>
+#include <mpi.h>
+#include <string.h>
+
+#endif

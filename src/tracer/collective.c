@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Measuring what a collective operation moves. */
+#include "tracer/collective.h"
+
+struct traffic {
+    int64_t sent, received;
+};
+
+/* One call seen by its processes: n others to exchange with (the remote group has them all). */
+struct view {
+    struct recorder *r;
+    const struct coll_args *args;
+    int64_t n;
+    bool root; /* this process is the root */
+    bool away; /* of an inter-communicator's root group, but not its root: takes no part */
+};
+
+static int64_t count_at(const struct counts *counts, int64_t i)
+{
+    if (counts->width == sizeof(int)) {
+        return ((const int *)counts->values)[i];
+    }
+    return ((const MPI_Count *)counts->values)[i];
+}
+
+static int64_t count_sum(const struct counts *counts, int64_t n)
+{
+    int64_t sum = 0;
+    for (int64_t i = 0; counts->values && i < n; i++) {
+        sum += count_at(counts, i);
+    }
+    return sum;
+}
+
+static int64_t typed_sum(struct recorder *r, const struct counts *counts, const MPI_Datatype *types,
+                         int64_t n)
+{
+    int64_t sum = 0;
+    for (int64_t i = 0; counts->values && i < n; i++) {
+        const int64_t count = count_at(counts, i);
+        sum += count > 0 ? count * trace_type_bytes(r, types[i]) : 0;
+    }
+    return sum;
+}
+
+static bool in_place(const void *buffer)
+{
+    return buffer == MPI_IN_PLACE;
+}
+
+static int64_t send_bytes(const struct view *v)
+{
+    return v->args->sendcount * trace_type_bytes(v->r, v->args->sendtype);
+}
+
+static int64_t recv_bytes(const struct view *v)
+{
+    return v->args->recvcount * trace_type_bytes(v->r, v->args->recvtype);
+}
+
+/* To all from the root. */
+static struct traffic measure_bcast(const struct view *v)
+{
+    const int64_t bytes = send_bytes(v);
+    return v->root ? (struct traffic){bytes * v->n, bytes} : (struct traffic){0, bytes};
+}
+
+/* To the root from all; v: counts differ. */
+static struct traffic measure_gather(const struct view *v, bool vector)
+{
+    struct traffic t = {0, 0};
+    if (v->root) {
+        t.received = vector ? count_sum(&v->args->recvcounts, v->n) *
+                                  trace_type_bytes(v->r, v->args->recvtype)
+                            : recv_bytes(v) * v->n;
+    }
+    if (!in_place(v->args->sendbuf) && !(v->root && v->args->root == MPI_ROOT)) {
+        t.sent = send_bytes(v);
+    }
+    return t;
+}
+
+static struct traffic measure_scatter(const struct view *v, bool vector)
+{
+    struct traffic t = {0, 0};
+    if (v->root) {
+        t.sent = vector ? count_sum(&v->args->sendcounts, v->n) *
+                              trace_type_bytes(v->r, v->args->sendtype)
+                        : send_bytes(v) * v->n;
+    }
+    if (!in_place(v->args->recvbuf) && !(v->root && v->args->root == MPI_ROOT)) {
+        t.received = recv_bytes(v);
+    }
+    return t;
+}
+
+static struct traffic measure_reduce(const struct view *v)
+{
+    const int64_t bytes = send_bytes(v);
+    const bool gives = !in_place(v->args->sendbuf) && !(v->root && v->args->root == MPI_ROOT);
+    return (struct traffic){gives ? bytes : 0, v->root ? bytes * v->n : 0};
+}
+
+static struct traffic measure_rooted(enum coll_op op, const struct view *v)
+{
+    if (v->away) {
+        return (struct traffic){0, 0};
+    }
+    switch (op) {
+    case COLL_BCAST:
+        return measure_bcast(v);
+    case COLL_GATHER:
+    case COLL_GATHERV:
+        return measure_gather(v, op == COLL_GATHERV);
+    case COLL_SCATTER:
+    case COLL_SCATTERV:
+        return measure_scatter(v, op == COLL_SCATTERV);
+    default:
+        return measure_reduce(v);
+    }
+}
+
+static struct traffic measure_alltoall(enum coll_op op, const struct view *v)
+{
+    const struct coll_args *a = v->args;
+    struct traffic t = {0, 0};
+    if (op == COLL_ALLTOALL) {
+        t.received = recv_bytes(v) * v->n;
+        t.sent = in_place(a->sendbuf) ? t.received : send_bytes(v) * v->n;
+    } else if (op == COLL_ALLTOALLV) {
+        t.received = count_sum(&a->recvcounts, v->n) * trace_type_bytes(v->r, a->recvtype);
+        t.sent = in_place(a->sendbuf)
+                     ? t.received
+                     : count_sum(&a->sendcounts, v->n) * trace_type_bytes(v->r, a->sendtype);
+    } else {
+        t.received = typed_sum(v->r, &a->recvcounts, a->recvtypes, v->n);
+        t.sent =
+            in_place(a->sendbuf) ? t.received : typed_sum(v->r, &a->sendcounts, a->sendtypes, v->n);
+    }
+    return t;
+}
+
+static struct traffic measure_allgather(enum coll_op op, const struct view *v, int rank)
+{
+    const struct coll_args *a = v->args;
+    struct traffic t;
+    int64_t own = 0;
+    if (op == COLL_ALLGATHER) {
+        own = recv_bytes(v);
+        t.received = own * v->n;
+    } else {
+        const int64_t bytes = trace_type_bytes(v->r, a->recvtype);
+        own = count_at(&a->recvcounts, rank) * bytes;
+        t.received = count_sum(&a->recvcounts, v->n) * bytes;
+    }
+    t.sent = (in_place(a->sendbuf) ? own : send_bytes(v)) * v->n;
+    return t;
+}
+
+static struct traffic measure_reduction(enum coll_op op, const struct view *v, int rank)
+{
+    const struct coll_args *a = v->args;
+    const int64_t type = trace_type_bytes(v->r, a->sendtype);
+    switch (op) {
+    case COLL_REDUCE_SCATTER:
+        return (struct traffic){count_sum(&a->recvcounts, v->n) * type,
+                                count_at(&a->recvcounts, rank) * type};
+    case COLL_REDUCE_SCATTER_BLOCK:
+        return (struct traffic){a->recvcount * v->n * type, a->recvcount * type};
+    case COLL_SCAN:
+        return (struct traffic){a->sendcount * type, a->sendcount * type};
+    case COLL_EXSCAN:
+        /* The last process sends to nobody, the first receives from nobody. */
+        return (struct traffic){rank + 1 < v->n ? a->sendcount * type : 0,
+                                rank > 0 ? a->sendcount * type : 0};
+    default: /* allreduce */
+        return (struct traffic){a->sendcount * type, a->sendcount * type};
+    }
+}
+
+static bool is_rooted(enum coll_op op)
+{
+    return op == COLL_BCAST || op == COLL_GATHER || op == COLL_GATHERV || op == COLL_SCATTER ||
+           op == COLL_SCATTERV || op == COLL_REDUCE;
+}
+
+static struct traffic measure(struct recorder *r, enum coll_op op, const struct trace_comm *info,
+                              const struct coll_args *args)
+{
+    const struct view v = {
+        .r = r,
+        .args = args,
+        .n = info->remote >= 0 ? info->remote : info->size,
+        .root = is_rooted(op) &&
+                (args->root == MPI_ROOT || (info->remote < 0 && args->root == info->rank)),
+        .away = args->root == MPI_PROC_NULL,
+    };
+    if (op == COLL_BARRIER) {
+        return (struct traffic){0, 0};
+    }
+    if (is_rooted(op)) {
+        return measure_rooted(op, &v);
+    }
+    if (op == COLL_ALLTOALL || op == COLL_ALLTOALLV || op == COLL_ALLTOALLW) {
+        return measure_alltoall(op, &v);
+    }
+    if (op == COLL_ALLGATHER || op == COLL_ALLGATHERV) {
+        /* In an inter-communicator there is no own part among what is received. */
+        return measure_allgather(op, &v, info->remote >= 0 ? 0 : info->rank);
+    }
+    return measure_reduction(op, &v, info->remote >= 0 ? 0 : info->rank);
+}
+
+static uint32_t root_of(enum coll_op op, const struct coll_args *args)
+{
+    if (!is_rooted(op)) {
+        return ROOT_NONE;
+    }
+    if (args->root == MPI_ROOT) {
+        return ROOT_SELF;
+    }
+    return args->root == MPI_PROC_NULL ? ROOT_THIS_GROUP : (uint32_t)args->root;
+}
+
+void ictusi_note_coll(struct recorder *r, enum coll_op op, MPI_Comm comm,
+                      const struct coll_args *args)
+{
+    const struct trace_comm *info = trace_comm(r, comm);
+    if (info && !info->foreign) {
+        const struct traffic t = measure(r, op, info, args);
+        recorder_put3(r, RECORD_COLL, (unsigned)op, root_of(op, args), info->id, (uint64_t)t.sent,
+                      (uint64_t)t.received);
+    }
+}
+
+struct trace_request ictusi_icoll_request(struct recorder *r, enum coll_op op, MPI_Comm comm,
+                                          const struct coll_args *args)
+{
+    const struct trace_comm *info = trace_comm(r, comm);
+    struct trace_request request = {.kind = REQUEST_COLL, .peer = (int32_t)op};
+    if (info && !info->foreign) {
+        const struct traffic t = measure(r, op, info, args);
+        request.comm = info;
+        request.root = root_of(op, args);
+        request.sent = (uint64_t)t.sent;
+        request.received = (uint64_t)t.received;
+    }
+    return request;
+}

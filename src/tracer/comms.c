@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Communicators and windows: keys without communication, members logged by the first process. */
+#include "tracer/comms.h"
+
+#include "tracer/real.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_WORLD = 1, KEY_SELF = 2 };
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    uint64_t h = a * UINT64_C(0x9e3779b97f4a7c15) ^ (b + UINT64_C(0x632be59bd9b4e019));
+    h ^= h >> 29;
+    h *= UINT64_C(0xbf58476d1ce4e5b9);
+    h ^= h >> 32;
+    return h | 4; /* never one of the fixed keys */
+}
+
+/* World ranks of the first count members of a group, -1 for a process of another world. */
+static void world_ranks(MPI_Group group, int count, int *ranks)
+{
+    int *own = malloc((size_t)(count + 1) * sizeof(*own));
+    if (!own) {
+        count = 0;
+    }
+    for (int i = 0; i < count; i++) {
+        own[i] = i;
+    }
+    if (count > 0) {
+        (void)REAL(Group_translate_ranks)(group, count, own, ictusi_tracer.world, ranks);
+    }
+    for (int i = 0; i < count; i++) {
+        ranks[i] = ranks[i] == MPI_UNDEFINED ? -1 : ranks[i];
+    }
+    free(own);
+}
+
+static int leader_of(MPI_Group group)
+{
+    int leader = -1;
+    world_ranks(group, 1, &leader);
+    return leader;
+}
+
+/* How often this has been asked for the same key. */
+static uint64_t occurrence(uint64_t key)
+{
+    _Atomic uint64_t *count = ictusi_table_put(&ictusi_tracer.counters, key);
+    return count ? atomic_fetch_add(count, 1) : 0;
+}
+
+/* "0-15,32": members in order, runs joined. */
+static char *members_text(const int *ranks, int count)
+{
+    const size_t room = (size_t)count * 24 + 2;
+    char *text = malloc(room);
+    size_t used = 0;
+    for (int i = 0; text && i < count;) {
+        int last = i;
+        while (last + 1 < count && ranks[last + 1] == ranks[last] + 1) {
+            last++;
+        }
+        used += (size_t)snprintf(text + used, room - used, last > i ? "%s%d-%d" : "%s%d",
+                                 i ? "," : "", ranks[i], ranks[last]);
+        i = last + 1;
+    }
+    if (text && count == 0) {
+        (void)snprintf(text, room, "-");
+    }
+    return text;
+}
+
+/* Log a group of a communicator, and say whether all of it is of this world. */
+static bool log_group(uint64_t key, char side, MPI_Group group, bool write)
+{
+    int size = 0;
+    (void)REAL(Group_size)(group, &size);
+    int *ranks = calloc((size_t)size + 1, sizeof(*ranks));
+    if (!ranks) {
+        return true;
+    }
+    world_ranks(group, size, ranks);
+    bool ours = true;
+    for (int i = 0; i < size; i++) {
+        ours = ours && ranks[i] >= 0;
+    }
+    if (write && ours) {
+        char *text = members_text(ranks, size);
+        ictusi_trace_log("G\t%llx\t%c\t%s", (unsigned long long)key, side, text ? text : "-");
+        free(text);
+    }
+    free(ranks);
+    return ours;
+}
+
+/* Which side of an inter-communicator a group is: that with the lower leader is 'a'. */
+static bool is_side_a(MPI_Group local, MPI_Group remote)
+{
+    return leader_of(local) <= leader_of(remote);
+}
+
+static void describe_inter(MPI_Comm comm, struct trace_comm *info, MPI_Group local)
+{
+    MPI_Group remote = MPI_GROUP_NULL;
+    (void)REAL(Comm_remote_group)(comm, &remote);
+    (void)REAL(Comm_remote_size)(comm, &info->remote);
+    const bool a = is_side_a(local, remote);
+    info->foreign = !log_group(info->key, 'r', remote, false);
+    if (!info->foreign) {
+        (void)log_group(info->key, a ? 'a' : 'b', local, info->rank == 0);
+    }
+    (void)REAL(Group_free)(&remote);
+}
+
+/* Fill in what a new communicator is; key is set. query: it may be asked for its group. */
+static void describe(MPI_Comm comm, struct trace_comm *info)
+{
+    int inter = 0;
+    MPI_Group group = MPI_GROUP_NULL;
+    (void)REAL(Comm_test_inter)(comm, &inter);
+    (void)REAL(Comm_rank)(comm, &info->rank);
+    (void)REAL(Comm_size)(comm, &info->size);
+    (void)REAL(Comm_group)(comm, &group);
+    info->remote = -1;
+    if (inter) {
+        describe_inter(comm, info, group);
+    } else if (info->rank == 0) {
+        info->foreign = !log_group(info->key, 'a', group, true);
+    }
+    (void)REAL(Group_free)(&group);
+}
+
+static struct trace_comm *insert(MPI_Comm comm, uint64_t key)
+{
+    struct trace_comm **slot = ictusi_table_put(&ictusi_tracer.comms, HANDLE_KEY(comm));
+    struct trace_comm *info = calloc(1, sizeof(*info));
+    if (!slot || !info) {
+        free(info);
+        return NULL;
+    }
+    info->key = key;
+    info->id = atomic_fetch_add(&ictusi_tracer.next_comm, 1);
+    *slot = info;
+    atomic_fetch_add(&ictusi_tracer.comm_epoch, 1);
+    return info;
+}
+
+/* The records will name it: tie its number to its key, once. */
+static void log_use(struct trace_comm *info)
+{
+    if (!atomic_exchange(&info->logged, true)) {
+        ictusi_trace_log("C\t%u\t%llx\t%d\t%d\t%d", info->id, (unsigned long long)info->key,
+                         info->rank, info->size, info->remote);
+    }
+}
+
+static struct trace_comm *lookup(MPI_Comm comm)
+{
+    struct trace_comm **slot = ictusi_table_find(&ictusi_tracer.comms, HANDLE_KEY(comm));
+    return slot ? *slot : NULL;
+}
+
+/* Made in a way that no wrapper saw: by its members, as far as they can be had. */
+static struct trace_comm *discover(MPI_Comm comm)
+{
+    MPI_Group group = MPI_GROUP_NULL;
+    int size = 0;
+    int inter = 0;
+    (void)REAL(Comm_test_inter)(comm, &inter);
+    if (REAL(Comm_group)(comm, &group) != MPI_SUCCESS) {
+        return NULL;
+    }
+    (void)REAL(Group_size)(group, &size);
+    int *ranks = calloc((size_t)size + 1, sizeof(*ranks));
+    uint64_t key = mix(3, (uint64_t)inter);
+    if (ranks) {
+        world_ranks(group, size, ranks);
+        for (int i = 0; i < size && !inter; i++) {
+            key = mix(key, (uint64_t)(int64_t)ranks[i]);
+        }
+    }
+    free(ranks);
+    (void)REAL(Group_free)(&group);
+    struct trace_comm *info = insert(comm, mix(key, occurrence(key)));
+    if (info) {
+        describe(comm, info);
+    }
+    return info;
+}
+
+const struct trace_comm *ictusi_comm_find(struct recorder *r, MPI_Comm comm)
+{
+    if (comm == MPI_COMM_NULL) {
+        return NULL;
+    }
+    struct trace_comm *info = lookup(comm);
+    if (!info) {
+        info = discover(comm);
+    }
+    if (info) {
+        log_use(info);
+        r->comm = comm;
+        r->comm_info = info;
+        r->comm_epoch = atomic_load(&ictusi_tracer.comm_epoch);
+    }
+    return info;
+}
+
+static int insert_fixed(MPI_Comm comm, uint64_t key, const char *name)
+{
+    struct trace_comm *info = insert(comm, key);
+    if (!info) {
+        return -1;
+    }
+    info->world = key == KEY_WORLD;
+    if (key == KEY_WORLD) {
+        describe(comm, info);
+    } else {
+        info->size = 1;
+        info->remote = -1;
+    }
+    ictusi_trace_log("N\t%u\t%s", info->id, name);
+    return 0;
+}
+
+int ictusi_comms_start(void)
+{
+    /* Numbers 0 and 1. */
+    return insert_fixed(MPI_COMM_WORLD, KEY_WORLD, "MPI_COMM_WORLD") ||
+           insert_fixed(MPI_COMM_SELF, KEY_SELF, "MPI_COMM_SELF");
+}
+
+static void log_name(char kind, uint32_t id, const char *name)
+{
+    char clean[MPI_MAX_OBJECT_NAME + 1];
+    size_t used = 0;
+    for (; used < MPI_MAX_OBJECT_NAME && name[used]; used++) {
+        clean[used] = name[used];
+        if (name[used] == '\n' || name[used] == '\t') {
+            clean[used] = ' ';
+        }
+    }
+    clean[used] = '\0';
+    ictusi_trace_log("%c\t%u\t%s", kind, id, clean);
+}
+
+void ictusi_comm_name(MPI_Comm comm, const char *name)
+{
+    struct trace_comm *info = lookup(comm);
+    if (info) {
+        log_use(info);
+        log_name('N', info->id, name);
+    }
+}
+
+void ictusi_comm_child(MPI_Comm parent, MPI_Comm made)
+{
+    struct trace_comm *above = lookup(parent);
+    if (!above) {
+        above = discover(parent);
+    }
+    const uint32_t nth = above ? atomic_fetch_add(&above->children, 1) : 0;
+    if (made == MPI_COMM_NULL || !above) {
+        return;
+    }
+    MPI_Group group = MPI_GROUP_NULL;
+    MPI_Group remote = MPI_GROUP_NULL;
+    int inter = 0;
+    (void)REAL(Comm_group)(made, &group);
+    (void)REAL(Comm_test_inter)(made, &inter);
+    int leader = leader_of(group);
+    if (inter) {
+        (void)REAL(Comm_remote_group)(made, &remote);
+        leader = is_side_a(group, remote) ? leader : leader_of(remote);
+        (void)REAL(Group_free)(&remote);
+    }
+    (void)REAL(Group_free)(&group);
+    struct trace_comm *info = insert(made, mix(mix(above->key, nth), (uint64_t)(int64_t)leader));
+    if (info) {
+        describe(made, info);
+    }
+}
+
+void ictusi_comm_group(MPI_Comm parent, int tag, MPI_Comm made)
+{
+    const struct trace_comm *above = lookup(parent);
+    MPI_Group group = MPI_GROUP_NULL;
+    if (made == MPI_COMM_NULL) {
+        return;
+    }
+    (void)REAL(Comm_group)(made, &group);
+    const uint64_t call = mix(mix(above ? above->key : 3, (uint64_t)(int64_t)tag),
+                              (uint64_t)(int64_t)leader_of(group) << 1);
+    (void)REAL(Group_free)(&group);
+    struct trace_comm *info = insert(made, mix(call, occurrence(call)));
+    if (info) {
+        describe(made, info);
+    }
+}
+
+void ictusi_comm_idup(MPI_Comm parent, MPI_Comm made)
+{
+    struct trace_comm *above = lookup(parent);
+    if (!above) {
+        above = discover(parent);
+    }
+    if (!above) {
+        return;
+    }
+    const uint32_t nth = atomic_fetch_add(&above->children, 1);
+    struct trace_comm *info = insert(made, mix(mix(above->key, nth), UINT64_C(0x1d0)));
+    if (!info) {
+        return;
+    }
+    info->rank = above->rank;
+    info->size = above->size;
+    info->remote = above->remote;
+    info->foreign = above->foreign;
+    if (above->rank == 0) {
+        ictusi_trace_log("D\t%llx\t%llx", (unsigned long long)info->key,
+                         (unsigned long long)above->key);
+    }
+}
+
+void ictusi_comm_inter(MPI_Comm made, int tag)
+{
+    MPI_Group local = MPI_GROUP_NULL;
+    MPI_Group remote = MPI_GROUP_NULL;
+    if (made == MPI_COMM_NULL) {
+        return;
+    }
+    (void)REAL(Comm_group)(made, &local);
+    (void)REAL(Comm_remote_group)(made, &remote);
+    const int one = leader_of(local);
+    const int other = leader_of(remote);
+    (void)REAL(Group_free)(&local);
+    (void)REAL(Group_free)(&remote);
+    const uint64_t call = mix(mix((uint64_t)(int64_t)(one < other ? one : other),
+                                  (uint64_t)(int64_t)(one < other ? other : one)),
+                              (uint64_t)(int64_t)tag);
+    struct trace_comm *info = insert(made, mix(call, occurrence(call)));
+    if (info) {
+        describe(made, info);
+    }
+}
+
+void ictusi_comm_gone(MPI_Comm comm)
+{
+    /* The description stays: requests under way may refer to it. */
+    (void)ictusi_table_take(&ictusi_tracer.comms, HANDLE_KEY(comm), NULL);
+    atomic_fetch_add(&ictusi_tracer.comm_epoch, 1);
+}
+
+struct trace_window *ictusi_window_new(struct recorder *r, MPI_Comm comm, MPI_Win win)
+{
+    (void)trace_comm(r, comm);
+    struct trace_comm *above = lookup(comm);
+    struct trace_window **slot = ictusi_table_put(&ictusi_tracer.windows, HANDLE_KEY(win));
+    struct trace_window *window = calloc(1, sizeof(*window));
+    if (!above || !slot || !window) {
+        free(window);
+        return NULL;
+    }
+    /* Windows are made collectively: they count among the communicator's children. */
+    const uint64_t key = mix(mix(above->key, atomic_fetch_add(&above->children, 1)), 0x717);
+    window->id = atomic_fetch_add(&ictusi_tracer.next_window, 1);
+    window->comm = above;
+    *slot = window;
+    ictusi_trace_log("W\t%u\t%llx\t%u", window->id, (unsigned long long)key, above->id);
+    return window;
+}
+
+struct trace_window *ictusi_window_find(MPI_Win win)
+{
+    struct trace_window **slot = ictusi_table_find(&ictusi_tracer.windows, HANDLE_KEY(win));
+    return slot ? *slot : NULL;
+}
+
+void ictusi_window_name(MPI_Win win, const char *name)
+{
+    const struct trace_window *window = ictusi_window_find(win);
+    if (window) {
+        log_name('V', window->id, name);
+    }
+}
+
+void ictusi_window_gone(MPI_Win win)
+{
+    (void)ictusi_table_take(&ictusi_tracer.windows, HANDLE_KEY(win), NULL);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Communicators and windows: what the records need of them, and names for them that all
+ * processes find without a message, since a tracer must not add communication to a program's.
+ *
+ * A communicator's key is a hash of its parent's key, how many communicators the parent had had
+ * made collectively before, and the world rank of its first process (which tells the groups of
+ * one split apart). Calls that are not collective over the parent (create_group, intercomm_create)
+ * count by their own arguments instead. The first process of each group logs the members.
+ */
+#ifndef ICTUS_TRACER_COMMS_H
+#define ICTUS_TRACER_COMMS_H
+
+#include "tracer/tracer.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct trace_comm {
+    uint64_t key;
+    uint32_t id; /* in this process's records */
+    int rank, size;
+    int remote;   /* size of the remote group, or -1 in an intra-communicator */
+    bool foreign; /* holds processes of another MPI_COMM_WORLD: no messages are recorded */
+    bool world;
+    _Atomic uint32_t children;
+    _Atomic bool logged;
+};
+
+/* Ranks in a window's communicator. */
+struct window_peers {
+    int *ranks;
+    int count;
+};
+
+struct trace_window {
+    uint32_t id;
+    struct trace_comm *comm;
+    _Atomic uint64_t match;                /* of the operations since the last completion */
+    _Atomic bool pending;                  /* there are such operations */
+    struct window_peers exposed, accessed; /* by MPI_Win_post, MPI_Win_start; until they end */
+};
+
+/* A handle as a key of a table; never 0. */
+#define HANDLE_KEY(handle) ((uint64_t)(uintptr_t)(handle) + 1)
+
+/* Know MPI_COMM_WORLD and MPI_COMM_SELF. */
+int ictusi_comms_start(void);
+
+/* The slow path of trace_comm(). @return never NULL, or NULL without memory */
+const struct trace_comm *ictusi_comm_find(struct recorder *r, MPI_Comm comm);
+
+/* Names given by the program. */
+void ictusi_comm_name(MPI_Comm comm, const char *name);
+void ictusi_window_name(MPI_Win win, const char *name);
+
+/* A communicator was made by a call that is collective over parent. */
+void ictusi_comm_child(MPI_Comm parent, MPI_Comm made);
+/* ... by MPI_Comm_create_group. */
+void ictusi_comm_group(MPI_Comm parent, int tag, MPI_Comm made);
+/* ... by MPI_Comm_idup: the handle may not be used yet. */
+void ictusi_comm_idup(MPI_Comm parent, MPI_Comm made);
+/* ... by MPI_Intercomm_create. */
+void ictusi_comm_inter(MPI_Comm made, int tag);
+void ictusi_comm_gone(MPI_Comm comm);
+
+struct trace_window *ictusi_window_new(struct recorder *r, MPI_Comm comm, MPI_Win win);
+struct trace_window *ictusi_window_find(MPI_Win win);
+void ictusi_window_gone(MPI_Win win);
+
+/* The communicator, by way of the recorder's memory of the last one. */
+static inline const struct trace_comm *trace_comm(struct recorder *r, MPI_Comm comm)
+{
+    const uint64_t epoch = atomic_load_explicit(&ictusi_tracer.comm_epoch, memory_order_relaxed);
+    if (__builtin_expect(r->comm == comm && r->comm_epoch == epoch, 1)) {
+        return r->comm_info;
+    }
+    return ictusi_comm_find(r, comm);
+}
+
+/* The size of a datatype in bytes. */
+static inline int64_t trace_type_bytes(struct recorder *r, MPI_Datatype type)
+{
+    const uint64_t epoch = atomic_load_explicit(&ictusi_tracer.type_epoch, memory_order_relaxed);
+    if (__builtin_expect(r->type == type && r->type_epoch == epoch, 1)) {
+        return r->type_bytes;
+    }
+    MPI_Count bytes = 0;
+    if (type == MPI_DATATYPE_NULL || PMPI_Type_size_x(type, &bytes) != MPI_SUCCESS || bytes < 0) {
+        return 0;
+    }
+    r->type = type;
+    r->type_epoch = epoch;
+    r->type_bytes = bytes;
+    return bytes;
+}
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The directory of an archive, and of the raw files in it. */
+#ifndef ICTUS_TRACER_DIRECTORY_H
+#define ICTUS_TRACER_DIRECTORY_H
+
+#include "tracer/settings.h"
+
+#include <stddef.h>
+
+/*
+ * Make the archive's directory (and those above it). One that holds an archive or raw files is
+ * refused, or emptied of them with force. Done by one process.
+ * Errors: ICTUS_ERR_EXISTS, ICTUS_ERR_IO.
+ */
+int ictusi_directory_make(const struct trace_settings *settings, struct ictus_why *why);
+
+/* Make and name the directory of the raw files. Every process. Errors: ICTUS_ERR_IO. */
+int ictusi_directory_raw(const struct trace_settings *settings, char *path, size_t size,
+                         struct ictus_why *why);
+
+/* Where the raw files of an archive in directory are, if they are not elsewhere. */
+void ictusi_directory_raw_name(const char *directory, char *path, size_t size);
+
+/* Remove the raw files of a process, and the directory when it is empty then. */
+void ictusi_directory_clean(const char *raw, int rank);
+
+/* Remove an archive's own files from a directory: never anything else. Errors: ICTUS_ERR_IO. */
+int ictusi_directory_drop_archive(const char *directory, struct ictus_why *why);
+
+/* Likewise, and raw files. */
+int ictusi_directory_empty(const char *directory, struct ictus_why *why);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Choosing functions by name and group. */
+#include "tracer/filter.h"
+
+#include "tracer/functions.h"
+
+#include <ictus/text.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* Whether a word names a function: its name, its large-count form, or its group. */
+static bool names(const char *word, const struct trace_function *function)
+{
+    const size_t length = strlen(word);
+    if (strcasecmp(word, function->group) == 0) {
+        return true;
+    }
+    return strncasecmp(word, function->name, length) == 0 &&
+           (!function->name[length] || strcmp(function->name + length, "_c") == 0);
+}
+
+static int unknown(const char *word, struct ictus_why *why)
+{
+    const char *list[2 * TRACE_FUNCTIONS + 1] = {NULL};
+    int count = 0;
+    for (int i = 0; i < TRACE_FUNCTIONS; i += 2) {
+        list[count++] = ictusi_trace_functions[i].name;
+        list[count++] = ictusi_trace_functions[i].group;
+    }
+    const char *nearest = ictus_nearest(word, list);
+    return ictus_because(why, ICTUS_ERR_UNKNOWN,
+                         nearest ? "no MPI function or group '%.80s'; did you mean '%s'?"
+                                 : "no MPI function or group '%.80s'%s",
+                         word, nearest ? nearest : "");
+}
+
+int ictusi_filter_apply(const char *text, uint8_t *enabled, struct ictus_why *why)
+{
+    char list[1024];
+    char *rest = NULL;
+    const bool all = !text[0] || text[0] == '-';
+    (void)snprintf(list, sizeof(list), "%s", text);
+    memset(enabled, all, TRACE_FUNCTIONS);
+    for (char *word = strtok_r(list, ", ", &rest); word; word = strtok_r(NULL, ", ", &rest)) {
+        const bool on = word[0] != '-';
+        bool known = false;
+        for (int i = 0; i < TRACE_FUNCTIONS; i++) {
+            if (names(word + !on, &ictusi_trace_functions[i])) {
+                enabled[i] = on;
+                known = true;
+            }
+        }
+        if (!known) {
+            return unknown(word + !on, why);
+        }
+    }
+    for (int i = 0; i < TRACE_FUNCTIONS; i++) {
+        const bool tracked = ictusi_trace_functions[i].tracked;
+        if (enabled[i]) {
+            enabled[i] = FILTER_FRESH;
+        } else if (tracked) {
+            enabled[i] = FILTER_HIDDEN;
+        }
+    }
+    return ICTUS_OK;
+}

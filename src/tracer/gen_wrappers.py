@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Make the tracer's wrappers from mpi.table and the prototypes of the mpi.h at hand.
+
+usage: gen_wrappers.py mpi.table OUTPUT_DIRECTORY [PREPROCESSED_MPI_H]
+
+Writes functions.h and functions.c (names, groups and numbers: the same for every MPI library) and,
+with a preprocessed mpi.h, real.h (pointers to the library's own functions) and wrappers.c.
+"""
+import re
+import sys
+import zlib
+
+NOTE = "/* SPDX-License-Identifier: BSD-3-Clause */\n/* Made by gen_wrappers.py from mpi.table; %s */\n"
+
+# What a call means: code before MPI is called, and code behind it where it succeeded. The names
+# are the table's parameters; the functions are those of p2p.h, requests.h, collective.h, rma.h.
+OWN_STATUS = "    MPI_Status own_status;\n    if (status == MPI_STATUS_IGNORE) {\n        status = &own_status;\n    }\n"
+SEND = "(r, (int64_t)%s, %s, dest, %s, comm)"
+MEANINGS = {
+    "send": ("ictusi_note_send" + SEND % ("count", "datatype", "tag"), ""),
+    "isend": ("const uint64_t id = ictusi_note_isend" + SEND % ("count", "datatype", "tag"),
+              "ictusi_track_isend(r, *request, id)"),
+    "send_init": ("", "ictusi_track_send_init(r, *request, (int64_t)count, datatype, dest, tag, comm)"),
+    "recv": ("@status", "ictusi_note_recv(r, comm, status)"),
+    "irecv": ("", "ictusi_track_irecv(r, *request, source, comm)"),
+    "recv_init": ("", "ictusi_track_recv_init(r, *request, source, comm)"),
+    "sendrecv": ("@status\nictusi_note_send" + SEND % ("sendcount", "sendtype", "sendtag"),
+                 "ictusi_note_recv(r, comm, status)"),
+    "sendrecv_replace": ("@status\nictusi_note_send" + SEND % ("count", "datatype", "sendtag"),
+                         "ictusi_note_recv(r, comm, status)"),
+    "isendrecv": ("ictusi_note_send" + SEND % ("sendcount", "sendtype", "sendtag"),
+                  "ictusi_track_irecv(r, *request, source, comm)"),
+    "isendrecv_replace": ("ictusi_note_send" + SEND % ("count", "datatype", "sendtag"),
+                          "ictusi_track_irecv(r, *request, source, comm)"),
+    "mprobe": ("", "ictusi_track_message(*message, comm)"),
+    "improbe": ("", "if (*flag) ictusi_track_message(*message, comm)"),
+    "mrecv": ("@status\nconst MPI_Message old = *message", "ictusi_note_mrecv(r, old, status)"),
+    "imrecv": ("const MPI_Message old = *message", "ictusi_track_imrecv(r, *request, old)"),
+    "start": ("ictusi_note_start(r, *request)", ""),
+    "startall": ("for (int i = 0; i < count; i++) ictusi_note_start(r, array_of_requests[i])", ""),
+    "request_free": ("ictusi_note_request_free(*request)", ""),
+    "cancel": ("ictusi_note_cancel(*request)", ""),
+    "wait": ("@handles 1 request\n@status", "ictusi_note_any_done(r, 0, status)"),
+    "test": ("@handles 1 request\n@status",
+             "if (*flag) ictusi_note_any_done(r, 0, status); else ictusi_note_tested(r, *request)"),
+    "waitall": ("@handles count array_of_requests\n@statuses", "ictusi_note_all_done(r, kept, array_of_statuses)"),
+    "testall": ("@handles count array_of_requests\n@statuses", "if (*flag) ictusi_note_all_done(r, kept, array_of_statuses)"),
+    "waitany": ("@handles count array_of_requests\n@status", "ictusi_note_any_done(r, *indx, status)"),
+    "testany": ("@handles count array_of_requests\n@status", "if (*flag) ictusi_note_any_done(r, *indx, status)"),
+    "waitsome": ("@handles incount array_of_requests\n@statuses",
+                 "ictusi_note_some_done(r, *outcount, array_of_indices, array_of_statuses)"),
+    "testsome": ("@handles incount array_of_requests\n@statuses",
+                 "ictusi_note_some_done(r, *outcount, array_of_indices, array_of_statuses)"),
+    "comm_free": ("ictusi_comm_gone(*comm)", ""),
+    "comm_name": ("", "ictusi_comm_name(comm, comm_name)"),
+    "comm_idup": ("", "ictusi_comm_idup(comm, *newcomm)"),
+    "win_name": ("", "ictusi_window_name(win, win_name)"),
+    "win_new": ("", "ictusi_note_window(r, comm, *win)"),
+    "win_free": ("ictusi_note_window_free(r, *win)", ""),
+    "type_free": ("atomic_fetch_add_explicit(&ictusi_tracer.type_epoch, 1, memory_order_relaxed)", ""),
+    "fence": ("ictusi_note_fence(r, win)", "ictusi_note_rma_done(r, win)"),
+    "put": ("ictusi_note_put(r, win, target_rank, (int64_t)target_count, target_datatype)", ""),
+    "get": ("ictusi_note_get(r, win, target_rank, (int64_t)target_count, target_datatype)", ""),
+    "accumulate": ("ictusi_note_atomic(r, win, target_rank, RMA_ACCUMULATE, (int64_t)target_count, target_datatype)", ""),
+    "get_accumulate": ("ictusi_note_atomic(r, win, target_rank, RMA_FETCH, (int64_t)target_count, target_datatype)", ""),
+    "fetch_and_op": ("ictusi_note_atomic(r, win, target_rank, RMA_FETCH, 1, datatype)", ""),
+    "compare_and_swap": ("ictusi_note_atomic(r, win, target_rank, RMA_SWAP, 1, datatype)", ""),
+    "lock": ("", "ictusi_note_lock(r, win, rank, lock_type == MPI_LOCK_EXCLUSIVE)"),
+    "lock_all": ("", "ictusi_note_lock_all(r, win)"),
+    "unlock": ("", "ictusi_note_unlock(r, win, rank)"),
+    "unlock_all": ("", "ictusi_note_unlock_all(r, win)"),
+    "post": ("", "ictusi_note_post(r, win, group)"),
+    "open_epoch": ("", "ictusi_note_start_epoch(win, group)"),
+    "complete": ("", "ictusi_note_complete(r, win)"),
+    "win_wait": ("", "ictusi_note_waited(r, win)"),
+    "win_test": ("", "if (*flag) ictusi_note_waited(r, win)"),
+    "flush": ("", "ictusi_note_rma_done(r, win)"),
+}
+COLL_FIELDS = {
+    "sendbuf": ".sendbuf = sendbuf", "recvbuf": ".recvbuf = recvbuf",
+    "sendcount": ".sendcount = (int64_t)sendcount", "recvcount": ".recvcount = (int64_t)recvcount",
+    "count": ".sendcount = (int64_t)count", "datatype": ".sendtype = datatype",
+    "sendtype": ".sendtype = sendtype", "recvtype": ".recvtype = recvtype",
+    "sendcounts": ".sendcounts = {sendcounts, sizeof(*sendcounts)}",
+    "recvcounts": ".recvcounts = {recvcounts, sizeof(*recvcounts)}",
+    "sendtypes": ".sendtypes = sendtypes", "recvtypes": ".recvtypes = recvtypes",
+    "root": ".root = root",
+}
+
+
+class Function:
+    """One line of the table, in one of its two forms."""
+
+    def __init__(self, number, name, group, params, meaning):
+        self.number, self.name, self.group = number, name, group
+        self.params, self.meaning = params, meaning
+
+    @property
+    def op(self):
+        kind = self.meaning.split()
+        return kind[1].upper() if kind and kind[0] in ("coll", "icoll", "coll_init") else None
+
+    @property
+    def short(self):
+        return self.name[4:]
+
+
+def read_table(path):
+    functions = []
+    line_form = re.compile(r"^(MPI_\w+)\s+(\w+)\s+\(([^)]*)\)(?:\s*:\s*(.+))?$")
+    for line in open(path, encoding="ascii"):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        match = line_form.match(line)
+        if not match:
+            sys.exit(f"{path}: cannot read '{line}'")
+        name, group, params, meaning = match.groups()
+        if functions and functions[-1].name == name:
+            functions.pop()
+        for form in (name, name + "_c") if not name.endswith("_c") else (name,):
+            functions.append(Function(len(functions), form, group, params.split(), meaning or ""))
+    return functions
+
+
+def read_prototypes(path):
+    text = "".join(line for line in open(path, encoding="utf-8") if not line.startswith("#"))
+    nested = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+    text = re.sub(r"__attribute__\s*" + nested, "", text)
+    text = re.sub(r"\s+", " ", text)
+    form = r"(?:^|[;{}])\s*(?:extern )?int\s+(MPI_\w+)\s*\(((?:[^()]|\([^()]*\))*)\)\s*(?=;)"
+    return {m.group(1): m.group(2).strip() for m in re.finditer(form, text)}
+
+
+def declare(parameters, names):
+    """The header's parameter declarations, under the table's names."""
+    if parameters in ("void", ""):
+        return []
+    out = []
+    for text, name in zip(re.split(r",(?![^(]*\))", parameters), names):
+        text = text.strip()
+        match = re.match(r"^(.*[\s*])(\w+)((?:\s*\[\d*\])*)$", text)
+        plain = text.split()[-1] in ("int", "char") or text.endswith("*")
+        if match and not plain:
+            out.append(f"{match.group(1)}{name}{match.group(3)}")
+        else:
+            out.append(f"{text} {name}")
+    return out
+
+
+def expand(code, names):
+    """Statements of a meaning; a line with @ stands for a block of its own."""
+    out = ""
+    for line in filter(None, code.split("\n")):
+        if line == "@status":
+            out += OWN_STATUS
+        elif line.startswith("@handles"):
+            _, count, handles = line.split()
+            out += f"    const int kept = ictusi_trace_keep_handles(r, {count}, {handles});\n"
+        elif line == "@statuses":
+            out += ("    if (array_of_statuses == MPI_STATUSES_IGNORE && kept) {\n"
+                    "        array_of_statuses = r->statuses;\n    }\n")
+        else:
+            out += f"    {line};\n"
+    return out
+
+
+def collective(function, names):
+    kind, op = function.meaning.split()
+    fields = ", ".join(COLL_FIELDS[n] for n in names if n in COLL_FIELDS) or "0"
+    args = f"    const struct coll_args args = {{{fields}}};\n"
+    code = f"COLL_{op.upper()}"
+    if kind == "coll":
+        return args + f"    ictusi_note_coll(r, {code}, comm, &args);\n", f"ictusi_note_coll_left(r, {code}, comm)"
+    if kind == "icoll":
+        return (args + f"    struct trace_request made = ictusi_icoll_request(r, {code}, comm, &args);\n",
+                "ictusi_track_icoll(r, *request, &made)")
+    return (args + f"    struct trace_request made = ictusi_icoll_request(r, {code}, comm, &args);\n",
+            "ictusi_track_coll_init(r, *request, &made)")
+
+
+def meaning(function, names):
+    words = function.meaning.split()
+    if not words:
+        return "", ""
+    if words[0] in ("coll", "icoll", "coll_init"):
+        return collective(function, names)
+    if words[0] == "comm_new":
+        special = {"MPI_Comm_create_group": "ictusi_comm_group(comm, tag, *newcomm)",
+                   "MPI_Intercomm_create": "ictusi_comm_inter(*newintercomm, tag)"}
+        made = f"ictusi_comm_child({words[1]}, *{words[2]})"
+        return "", special.get(function.name, made)
+    before, after = MEANINGS[words[0]]
+    return expand(before, names), after
+
+
+def wrapper(function, declared):
+    names = function.params
+    arguments = ", ".join(names)
+    parameters = ", ".join(declared) or "void"
+    before, after = meaning(function, names)
+    region = f"FUNCTION_{function.name}"
+    pointer = f"int (*real)({parameters})"
+    body = f"static inline int body_{function.name}({', '.join([pointer] + declared)})\n{{\n"
+    body += f"    struct recorder *r = trace_begin({region});\n    if (!r) {{\n"
+    body += "        struct recorder *const was = ictusi_trace_active;\n        ictusi_trace_active = NULL;\n"
+    body += f"        const int returned = real({arguments});\n        ictusi_trace_active = was;\n"
+    body += "        return returned;\n    }\n"
+    body += before
+    body += f"    const int err = real({arguments});\n    trace_left(r, {region});\n"
+    if after:
+        body += f"    if (err == MPI_SUCCESS) {{\n        {after};\n    }}\n"
+    if "const int kept" in before:
+        body += "    trace_return_handles(r, kept);\n"
+    body += "    trace_end(r);\n    return err;\n}\n\n"
+    for prefix, member in (("", function.short), ("P", "P_" + function.short)):
+        call = ", ".join([f"ictusi_real.{member}"] + names)
+        body += f"ICTUS_API int {prefix}{function.name}({parameters})\n{{\n"
+        body += f"    return body_{function.name}({call});\n}}\n\n"
+    return body
+
+
+def write_functions(functions, directory):
+    text = "".join(f"{f.number}{f.name}" for f in functions)
+    with open(f"{directory}/functions.h", "w", encoding="ascii") as out:
+        out.write(NOTE % "the numbers of all MPI functions.")
+        out.write("#ifndef ICTUS_TRACER_FUNCTIONS_H\n#define ICTUS_TRACER_FUNCTIONS_H\n\n#include <stdint.h>\n\n")
+        out.write("enum trace_function_number {\n")
+        out.write("".join(f"    FUNCTION_{f.name} = {f.number},\n" for f in functions))
+        out.write(f"    TRACE_FUNCTIONS = {len(functions)}\n}};\n\n")
+        out.write(f"#define TRACE_TABLE_HASH UINT64_C({zlib.crc32(text.encode())})\n\n")
+        out.write("struct trace_function {\n    const char *name, *group;\n    int op; /* enum coll_op, -1: none */\n"
+                  "    unsigned char tracked; /* records of other calls depend on it */\n};\n\n")
+        out.write("extern const struct trace_function ictusi_trace_functions[TRACE_FUNCTIONS];\n\n#endif\n")
+    with open(f"{directory}/functions.c", "w", encoding="ascii") as out:
+        out.write(NOTE % "all MPI functions.")
+        out.write('#include "tracer/functions.h"\n\n#include "tracer/ops.h"\n\n')
+        out.write("const struct trace_function ictusi_trace_functions[TRACE_FUNCTIONS] = {\n")
+        for f in functions:
+            op = f"COLL_{f.op}" if f.op else "-1"
+            tracked = int(bool(f.meaning) and f.meaning.split()[0] not in ("send", "recv", "hook"))
+            out.write(f'    {{"{f.name}", "{f.group}", {op}, {tracked}}},\n')
+        out.write("};\n")
+
+
+def write_real(present, declared, directory):
+    with open(f"{directory}/real.h", "w", encoding="ascii") as out:
+        out.write(NOTE % "the MPI library's own functions.")
+        out.write("#ifndef ICTUS_TRACER_REAL_H\n#define ICTUS_TRACER_REAL_H\n\n#include <mpi.h>\n\n")
+        out.write("struct real_mpi {\n")
+        for f in present:
+            parameters = ", ".join(declared[f.name]) or "void"
+            out.write(f"    int (*{f.short})({parameters});\n    int (*P_{f.short})({parameters});\n")
+        out.write("};\n\nextern struct real_mpi ictusi_real;\n\n")
+        out.write("/* A function as the library has it, past all tools. */\n")
+        out.write("#define REAL(name) ictusi_real.P_##name\n\nvoid ictusi_real_load(void);\n\n#endif\n")
+
+
+def write_wrappers(present, declared, directory):
+    with open(f"{directory}/wrappers.c", "w", encoding="ascii") as out:
+        out.write(NOTE % "one wrapper for each MPI function.")
+        out.write('#include "tracer/calls.h"\n\n#include <dlfcn.h>\n\nstruct real_mpi ictusi_real;\n\n')
+        out.write("/* The next definition behind this one: the library's, or that of another tool. */\n"
+                  "static void load(void *pointer, const char *name)\n{\n"
+                  "    void *symbol = dlsym(RTLD_NEXT, name);\n"
+                  "    memcpy(pointer, &symbol, sizeof(symbol));\n}\n\n")
+        out.write("void ictusi_real_load(void)\n{\n")
+        for f in present:
+            out.write(f'    load(&ictusi_real.{f.short}, "{f.name}");\n')
+            out.write(f'    load(&ictusi_real.P_{f.short}, "P{f.name}");\n')
+        out.write("}\n\n")
+        for f in present:
+            if f.meaning != "hook":
+                out.write(wrapper(f, declared[f.name]))
+
+
+def main():
+    functions = read_table(sys.argv[1])
+    directory = sys.argv[2]
+    write_functions(functions, directory)
+    if len(sys.argv) < 4:
+        return
+    prototypes = read_prototypes(sys.argv[3])
+    present = [f for f in functions if f.name in prototypes and f.name != "MPI_Pcontrol"]
+    declared = {f.name: declare(prototypes[f.name], f.params) for f in present}
+    for f in present:
+        if len(declared[f.name]) != len(f.params):
+            sys.exit(f"{f.name}: the table has {len(f.params)} parameters, mpi.h another number")
+    write_real(present, declared, directory)
+    write_wrappers(present, declared, directory)
+
+
+if __name__ == "__main__":
+    main()

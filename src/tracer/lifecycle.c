@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Beginning a trace and ending it. */
+#include "tracer/lifecycle.h"
+
+#include "sync/clock.h"
+#include "tracer/comms.h"
+#include "tracer/directory.h"
+#include "tracer/real.h"
+#include "tracer/requests.h"
+#include "tracer/tracer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ictus/text.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The regions that the tracer records of itself. */
+enum { REGION_SYNC = REGION_USER };
+
+struct early_stamp ictusi_trace_stamp(void)
+{
+    struct early_stamp stamp = {ticks_monotonic_ns(), 0};
+#if defined(__x86_64__)
+    stamp.counter = __rdtsc();
+#endif
+    return stamp;
+}
+
+/* A stamp in ticks, now that it is known what they are. */
+static uint64_t stamp_ticks(const struct tracer *t, struct early_stamp stamp)
+{
+    if (t->setup.kind == TICKS_TSC) {
+        return stamp.counter;
+    }
+    if (t->setup.kind == TICKS_MONOTONIC) {
+        return (uint64_t)stamp.monotonic_ns;
+    }
+    const int64_t ago = ticks_monotonic_ns() - stamp.monotonic_ns;
+    return ticks_read(t->setup.kind, t->clock) - (uint64_t)ago;
+}
+
+/* The worst of all processes' codes, with the reason of the process that had it. */
+static int agree(int err, struct ictus_why *why)
+{
+    struct {
+        int value, rank;
+    } mine = {-err, ictusi_tracer.rank}, worst;
+    (void)REAL(Allreduce)(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, ictusi_tracer.comm);
+    if (worst.value != 0) {
+        (void)REAL(Bcast)(why->text, (int)sizeof(why->text), MPI_CHAR, worst.rank,
+                          ictusi_tracer.comm);
+    }
+    return -worst.value;
+}
+
+/* Choose the cheapest way to read the clock's source. */
+static void choose_ticks(struct tracer *t)
+{
+    struct source *source = t->clock->source;
+    const char *name = source->ops->name;
+    t->setup.clock = t->clock;
+    t->setup.kind = TICKS_CLOCK;
+    if (strcmp(name, "monotonic") == 0) {
+        t->setup.kind = TICKS_MONOTONIC;
+    }
+#if defined(__x86_64__)
+    if (strcmp(name, "tsc") == 0) {
+        size_t size = 0;
+        const struct source_counter *counter = source->ops->state(source, &size);
+        t->setup.kind = TICKS_TSC;
+        t->scale.anchor_ticks = counter->anchor_ticks;
+        t->scale.anchor_ns = counter->anchor_ns;
+        t->scale.multiplier = counter->multiplier;
+    }
+#endif
+    t->scale.kind = t->setup.kind;
+}
+
+/* As asked for; else on the counter, where every machine of the job has a dependable one. */
+static int make_clock(struct tracer *t, struct ictus_why *why)
+{
+    const char *asked = t->settings.clock;
+    if (asked[0]) {
+        return ictus_clock_create_why(MPI_COMM_WORLD, asked, &t->clock, why);
+    }
+    const char *source = getenv("ICTUS_CLOCK");
+    if (!source || !source[0]) {
+        if (ictus_clock_create_why(MPI_COMM_WORLD, "@tsc", &t->clock, why) == ICTUS_OK) {
+            return ICTUS_OK;
+        }
+    }
+    return ictus_clock_create_why(MPI_COMM_WORLD, NULL, &t->clock, why);
+}
+
+static int open_log(struct tracer *t, struct ictus_why *why)
+{
+    char path[4096];
+    (void)snprintf(path, sizeof(path), "%s/%d.log", t->setup.directory, t->rank);
+    t->log_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    if (t->log_fd < 0) {
+        return ictus_because(why, ICTUS_ERR_IO, "%.200s: %s", path, strerror(errno));
+    }
+    if (t->early_bytes && write(t->log_fd, t->early_log, t->early_bytes) < 0) {
+        return ictus_because(why, ICTUS_ERR_IO, "%.200s: %s", path, strerror(errno));
+    }
+    return ICTUS_OK;
+}
+
+static int make_tables(struct tracer *t, struct ictus_why *why)
+{
+    const size_t requests =
+        t->settings.requests > 0
+            ? (size_t)t->settings.requests
+            : ictusi_table_slots(ictusi_settings_table(&t->settings), sizeof(struct trace_request));
+    if (ictusi_table_init(&t->requests, requests, sizeof(struct trace_request)) ||
+        ictusi_table_init(&t->comms, 1 << 14, sizeof(struct trace_comm *)) ||
+        ictusi_table_init(&t->windows, 1 << 13, sizeof(struct trace_window *)) ||
+        ictusi_table_init(&t->counters, 1 << 14, sizeof(uint64_t))) {
+        return ictus_because(why, ICTUS_ERR_NOMEM, "no memory for the tables of handles");
+    }
+    return ICTUS_OK;
+}
+
+static int choose_calls(struct tracer *t, struct ictus_why *why)
+{
+    char missing[256];
+    for (int i = 0; i < TRACE_FUNCTIONS; i++) {
+        t->tracked[i] = ictusi_trace_functions[i].tracked ? FILTER_ON : FILTER_OFF;
+    }
+    int err = ictusi_filter_apply(t->settings.filter, t->enabled, why);
+    if (!err) {
+        err =
+            ictusi_metrics_choose(t->settings.metrics, &t->metrics, missing, sizeof(missing), why);
+    }
+    if (!err && missing[0]) {
+        ictusi_trace_say("this machine does not count %s", missing);
+    }
+    return err;
+}
+
+/* All that may fail before the first record; the same result on every process. */
+static int prepare(struct tracer *t, struct ictus_why *why)
+{
+    int err = ictusi_settings_read(&t->settings, why);
+    err = agree(err, why);
+    if (err) {
+        return err;
+    }
+    if (t->spawned) {
+        const size_t used = strlen(t->settings.directory);
+        (void)snprintf(t->settings.directory + used, sizeof(t->settings.directory) - used,
+                       "/spawned");
+    }
+    err = choose_calls(t, why);
+    if (!err && t->rank == 0) {
+        err = ictusi_directory_make(&t->settings, why);
+    }
+    err = agree(err, why);
+    if (err) {
+        return err;
+    }
+    t->setup.rank = (uint32_t)t->rank;
+    t->setup.table_hash = TRACE_TABLE_HASH;
+    t->windows_left = ictusi_settings_windows(&t->settings);
+    t->setup.limit_bytes = t->settings.limit_bytes ? t->settings.limit_bytes : UINT64_MAX;
+    err = ictusi_directory_raw(&t->settings, t->setup.directory, sizeof(t->setup.directory), why);
+    if (!err) {
+        err = open_log(t, why);
+    }
+    if (!err) {
+        err = make_tables(t, why);
+    }
+    return agree(err, why);
+}
+
+static void log_header(const struct tracer *t)
+{
+    char host[256] = "unknown";
+    char program[256] = "unknown";
+    struct timespec real;
+    (void)gethostname(host, sizeof(host) - 1);
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    program[length > 0 ? (size_t)length : strlen(program)] = '\0';
+    const int64_t local = ictus_clock_local(t->clock).ns;
+    (void)clock_gettime(CLOCK_REALTIME, &real);
+    ictusi_trace_log("H\t1\t%llu\t%d\t%d\t%d", (unsigned long long)TRACE_TABLE_HASH, t->rank,
+                     t->size, (int)getpid());
+    ictusi_trace_log("K\t%d\t%llu\t%lld\t%llu", (int)t->scale.kind,
+                     (unsigned long long)t->scale.anchor_ticks, (long long)t->scale.anchor_ns,
+                     (unsigned long long)t->scale.multiplier);
+    ictusi_trace_log("A\t%lld\t%lld", (long long)local,
+                     (long long)real.tv_sec * 1000000000 + real.tv_nsec);
+    ictusi_trace_log("O\t%s", host);
+    ictusi_trace_log("X\t%s", program);
+    ictusi_trace_log("L\t%s", ictus_clock_spec(t->clock));
+    ictusi_trace_log("R\t%d\t%s", REGION_SYNC, TRACE_REGION_SYNC);
+    for (int i = 0; i < t->metrics.count; i++) {
+        ictusi_trace_log("M\t%d\t%d\t%s", METRIC_CLASS_COUNTERS, i, t->metrics.names[i]);
+    }
+}
+
+/* What the clock says now: a point between which timestamps will be interpolated. */
+static void log_point(struct tracer *t)
+{
+    struct ictus_reading now;
+    struct ictus_reading later;
+    struct recorder *r = ictusi_trace_self;
+    const struct ictus_time local = ictus_clock_local(t->clock);
+    const struct ictus_time second = {local.ns + ICTUS_NS_PER_S};
+    (void)ictus_clock_map_reading(t->clock, local, &now);
+    (void)ictus_clock_map_reading(t->clock, second, &later);
+    const double slope =
+        (double)(later.time.ns - now.time.ns - ICTUS_NS_PER_S) / (double)ICTUS_NS_PER_S;
+    ictusi_trace_log("S\t%lld\t%lld\t%.17g\t%.17g\t%.17g\t%.17g", (long long)local.ns,
+                     (long long)now.time.ns, slope, now.sigma_ns, now.bound_ns, later.sigma_ns);
+    t->last_sync_ns = ticks_monotonic_ns();
+    t->syncs++;
+    if (r && recorder_ready(r)) {
+        uint64_t bits = 0;
+        memcpy(&bits, &now.sigma_ns, sizeof(bits));
+        recorder_timed(r, RECORD_METRIC, METRIC_CLASS_CLOCK, recorder_ticks(r));
+        uint64_t *record = r->pos - 2;
+        *r->pos++ = bits;
+        recorder_publish(record, record_head(RECORD_METRIC, 3, METRIC_CLASS_CLOCK, 0));
+    }
+}
+
+int ictusi_trace_sync(void)
+{
+    struct tracer *t = &ictusi_tracer;
+    struct recorder *r = ictusi_trace_self;
+    if (r && recorder_ready(r)) {
+        recorder_enter(r, REGION_SYNC);
+    }
+    const int err = ictus_clock_resync(t->clock);
+    if (r && recorder_ready(r)) {
+        recorder_leave(r, REGION_SYNC, recorder_ticks(r));
+    }
+    if (!err) {
+        log_point(t);
+    }
+    return err;
+}
+
+/* A closed region whose begin was stamped before there was a recorder. */
+static void record_past(struct recorder *r, unsigned region, uint64_t from, uint64_t to)
+{
+    recorder_timed(r, RECORD_OPEN, region, from);
+    recorder_timed(r, RECORD_LEAVE, region, to < from ? from : to);
+}
+
+static void begin(struct tracer *t, unsigned function, struct early_stamp entered,
+                  struct early_stamp returned)
+{
+    const uint64_t from = stamp_ticks(t, entered);
+    const uint64_t to = stamp_ticks(t, returned);
+    (void)pthread_key_create(&t->key, ictusi_trace_thread_ended);
+    t->sample_ticks = (uint64_t)(t->settings.metrics_every_s * 1e9);
+    if (t->scale.multiplier) {
+        const double ns_per_tick = (double)t->scale.multiplier / 281474976710656.0;
+        t->sample_ticks = (uint64_t)((double)t->sample_ticks / ns_per_tick);
+    }
+    t->sweeps = t->settings.resync_every_s > 0.0 || t->settings.resync_barriers > 0;
+    atomic_store(&t->state, TRACER_RUNNING);
+    struct recorder *r = ictusi_trace_join();
+    if (!r) {
+        atomic_store(&t->state, TRACER_IDLE);
+        ictusi_trace_say("%s: %s; not traced", t->setup.directory, strerror(errno));
+        return;
+    }
+    t->finished = false;
+    ictusi_trace_log("I\t%llu", (unsigned long long)from);
+    if (t->enabled[function] == FILTER_FRESH) {
+        ictusi_trace_unusual(r, function);
+        record_past(r, function, from, to);
+    }
+    record_past(r, REGION_SYNC, to, recorder_ticks(r));
+    log_point(t);
+    if (t->settings.off) {
+        ictusi_trace_mute(true);
+    }
+}
+
+void ictusi_trace_start(unsigned function, struct early_stamp entered, int provided)
+{
+    struct tracer *t = &ictusi_tracer;
+    struct ictus_why why = {""};
+    const struct early_stamp returned = ictusi_trace_stamp();
+    MPI_Comm parent = MPI_COMM_NULL;
+    (void)REAL(Comm_rank)(MPI_COMM_WORLD, &t->rank);
+    (void)REAL(Comm_size)(MPI_COMM_WORLD, &t->size);
+    (void)REAL(Comm_dup)(MPI_COMM_WORLD, &t->comm);
+    (void)REAL(Comm_group)(MPI_COMM_WORLD, &t->world);
+    (void)REAL(Comm_get_parent)(&parent);
+    t->spawned = parent != MPI_COMM_NULL;
+    t->multiple = provided == MPI_THREAD_MULTIPLE;
+    t->finished = true; /* until tracing has begun */
+    int err = prepare(t, &why);
+    if (!err) {
+        err = make_clock(t, &why);
+    }
+    if (err) {
+        ictusi_trace_say("%s; the program runs untraced",
+                         why.text[0] ? why.text : ictus_strerror(err));
+        return;
+    }
+    choose_ticks(t);
+    log_header(t);
+    if (ictusi_comms_start()) {
+        ictusi_trace_say("no memory; the program runs untraced");
+        return;
+    }
+    begin(t, function, entered, returned);
+}
+
+/* Recording is over: its memory is what the archive is written in. */
+static void rest(struct tracer *t)
+{
+    for (uint32_t i = 0; i < t->recorder_count; i++) {
+        ictusi_recorder_rest(t->recorders[i]);
+    }
+    if (ictusi_trace_self) {
+        ictusi_recorder_leave_room(ictusi_trace_self);
+    }
+    ictusi_table_clear(&t->requests);
+}
+
+bool ictusi_trace_finish(void)
+{
+    struct tracer *t = &ictusi_tracer;
+    struct recorder *r = ictusi_trace_self;
+    int running = atomic_load(&t->state) == TRACER_RUNNING;
+    int all = 0;
+    t->finished = true;
+    if (t->comm == MPI_COMM_NULL || !t->clock) {
+        return false;
+    }
+    (void)REAL(Allreduce)(&running, &all, 1, MPI_INT, MPI_MIN, t->comm);
+    if (!all) {
+        return false;
+    }
+    ictusi_trace_active = NULL;
+    const bool seen = r && r->enabled[FUNCTION_MPI_Finalize] == FILTER_FRESH && recorder_ready(r);
+    if (seen) {
+        ictusi_trace_unusual(r, FUNCTION_MPI_Finalize);
+        recorder_enter(r, FUNCTION_MPI_Finalize);
+    }
+    (void)ictusi_trace_sync();
+    if (seen) {
+        recorder_leave(r, FUNCTION_MPI_Finalize, recorder_ticks(r));
+    }
+    atomic_store(&t->state, TRACER_DONE);
+    uint64_t lost = 0;
+    for (uint32_t i = 0; i < t->recorder_count; i++) {
+        lost += t->recorders[i]->lost;
+    }
+    rest(t);
+    ictusi_trace_log("E\t%llu\t%llu", (unsigned long long)lost,
+                     (unsigned long long)atomic_load(&t->untracked));
+    return true;
+}
+
+void ictusi_trace_release(void)
+{
+    struct tracer *t = &ictusi_tracer;
+    ictus_clock_free(t->clock);
+    t->clock = NULL;
+    (void)REAL(Group_free)(&t->world);
+    (void)REAL(Comm_free)(&t->comm);
+}
+
+void ictusi_trace_lost(const char *reason)
+{
+    if (atomic_load(&ictusi_tracer.state) == TRACER_RUNNING) {
+        atomic_store(&ictusi_tracer.state, TRACER_DONE);
+        (void)fprintf(stderr,
+                      "ictus trace: rank %d: %s; the events are kept: ictus trace --recover %s\n",
+                      ictusi_tracer.rank, reason, ictusi_tracer.settings.directory);
+    }
+}

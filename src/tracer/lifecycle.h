@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From MPI_Init to MPI_Finalize: beginning a trace and ending it. */
+#ifndef ICTUS_TRACER_LIFECYCLE_H
+#define ICTUS_TRACER_LIFECYCLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* When a call began, in what clocks could be read before there was a tracer. */
+struct early_stamp {
+    int64_t monotonic_ns;
+    uint64_t counter;
+};
+
+struct early_stamp ictusi_trace_stamp(void);
+
+/*
+ * MPI_Init has returned: read the settings, make the directory, the clock and this thread's
+ * recorder. Collective over MPI_COMM_WORLD. On failure says why and leaves the program untraced.
+ */
+void ictusi_trace_start(unsigned function, struct early_stamp entered, int provided);
+
+/*
+ * MPI_Finalize was called: synchronise and stop recording. Collective.
+ * @return whether there is a recording now, of which an archive may be made; ictusi_trace_release()
+ * follows then
+ */
+bool ictusi_trace_finish(void);
+
+/* Let go of what the recording held: nothing of it is used any more. Collective. */
+void ictusi_trace_release(void);
+
+/* The process goes down without MPI_Finalize; say how to recover. reason: "MPI_Abort", ... */
+void ictusi_trace_lost(const char *reason);
+
+/* One more synchronisation: its point goes to the log and to the trace. Collective. */
+int ictusi_trace_sync(void);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The program's own events, regions and metrics, as the tracer records them. */
+#include "tracer/tracer.h"
+
+#include <ictus/trace.h>
+#include <string.h>
+
+enum { NUMBERS_MAX = 65535, NAME_MAX_BYTES = 200 };
+
+/* One number of a kind, and its name in the log. */
+static int define(_Atomic uint32_t *next, char kind, const char *name, const char *more)
+{
+    char clean[NAME_MAX_BYTES + 1];
+    size_t used = 0;
+    for (; name && name[used] && used < NAME_MAX_BYTES; used++) {
+        clean[used] = name[used];
+        if (name[used] == '\n' || name[used] == '\t') {
+            clean[used] = ' ';
+        }
+    }
+    clean[used] = '\0';
+    const uint32_t number = atomic_fetch_add(next, 1);
+    if (number > NUMBERS_MAX) {
+        return -1;
+    }
+    if (more) {
+        ictusi_trace_log("%c\t%u\t0\t%s\t%.40s", kind, number, clean, more);
+    } else {
+        ictusi_trace_log("%c\t%u\t%s", kind, number, clean);
+    }
+    return (int)number;
+}
+
+/* The calling thread's recorder if it records now and has room. */
+static inline struct recorder *recording(void)
+{
+    struct recorder *r = ictusi_trace_self;
+    if (__builtin_expect(r == NULL, 0)) {
+        r = ictusi_trace_join();
+        if (!r) {
+            return NULL;
+        }
+    }
+    return __builtin_expect(r->after & AFTER_MUTED, 0) || !recorder_ready(r) ? NULL : r;
+}
+
+ICTUS_API int ictus_event_define(const char *name)
+{
+    return define(&ictusi_tracer.next_name, 'P', name, NULL);
+}
+
+static inline void put_event(struct recorder *r, unsigned event, uint64_t value, uint64_t ticks)
+{
+    uint64_t *p = r->pos;
+    p[1] = ticks;
+    p[2] = value;
+    recorder_publish(p, record_head(RECORD_EVENT, 3, event, 0));
+    r->open = NULL;
+    r->pos = p + 3;
+}
+
+/* Whatever calls other functions is kept out of the way of what does not: that saves registers. */
+static __attribute__((noinline, cold)) void event_slowly(int event, uint64_t value)
+{
+    struct recorder *r = recording();
+    if (!r || event < 0 || event > NUMBERS_MAX) {
+        return;
+    }
+    if (r->flush_ticks != 0) {
+        ictusi_recorder_flush(r);
+    }
+    put_event(r, (unsigned)event, value, recorder_ticks(r));
+}
+
+ICTUS_API void ictus_event(int event, uint64_t value)
+{
+    struct recorder *r = ictusi_trace_self;
+    if (__builtin_expect(r && (unsigned)event <= NUMBERS_MAX && !(r->after & AFTER_MUTED) &&
+                             r->pos <= r->soft && r->flush_ticks == 0 && r->kind == TICKS_TSC,
+                         1)) {
+        put_event(r, (unsigned)event, value, ticks_read(TICKS_TSC, r->clock));
+    } else {
+        event_slowly(event, value);
+    }
+}
+
+ICTUS_API int ictus_region_define(const char *name)
+{
+    return define(&ictusi_tracer.next_region, 'R', name, NULL);
+}
+
+ICTUS_API void ictus_region_enter(int region)
+{
+    struct recorder *r = recording();
+    if (r && region >= REGION_USER && region <= REGION_MAX) {
+        recorder_enter(r, (unsigned)region);
+    }
+}
+
+ICTUS_API void ictus_region_leave(int region)
+{
+    struct recorder *r = recording();
+    if (r && region >= REGION_USER && region <= REGION_MAX) {
+        recorder_leave(r, (unsigned)region, recorder_ticks(r));
+        if (r->after & AFTER_SAMPLE) {
+            ictusi_metrics_sample(r);
+        }
+    }
+}
+
+ICTUS_API int ictus_metric_define(const char *name, const char *unit)
+{
+    return define(&ictusi_tracer.next_metric, 'U', name, unit ? unit : "");
+}
+
+ICTUS_API void ictus_metric(int metric, double value)
+{
+    struct recorder *r = recording();
+    if (!r || metric < METRIC_CLASS_USER || metric > NUMBERS_MAX) {
+        return;
+    }
+    recorder_timed(r, RECORD_METRIC, (unsigned)metric, recorder_ticks(r));
+    uint64_t *record = r->pos - 2;
+    memcpy(r->pos, &value, sizeof(value));
+    r->pos++;
+    recorder_publish(record, record_head(RECORD_METRIC, 3, (unsigned)metric, 0));
+}
+
+ICTUS_API void ictus_trace_switch(int on)
+{
+    ictusi_trace_mute(!on);
+}
+
+ICTUS_API int ictus_trace_is_on(void)
+{
+    return atomic_load(&ictusi_tracer.state) == TRACER_RUNNING &&
+           !atomic_load(&ictusi_tracer.muted);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The records of a raw event file, in 64-bit words of the machine that wrote them. Head word:
+ *
+ *     bits 0-7 kind, 8-15 length in words, 16-31 small (a number of the kind), 32-63 value
+ *
+ * Timed records carry ticks in their second word and never go back in time within a file. The
+ * others belong to the call of the last timed record: "pre" kinds happened when it was entered,
+ * "post" kinds when it was left. A call is written when it is entered (RECORD_OPEN) and closed in
+ * place by one store of its head (RECORD_CALL, value = duration in ticks), or by RECORD_LEAVE
+ * where other records came between. A head of zero ends a window. Heads are stored last, so a
+ * process that is killed leaves whole records only.
+ */
+#ifndef ICTUS_TRACER_RECORD_H
+#define ICTUS_TRACER_RECORD_H
+
+#include <stdint.h>
+
+enum record_kind {
+    RECORD_END = 0,
+    RECORD_OPEN,   /* timed; small = region */
+    RECORD_CALL,   /* timed; small = region, value = duration */
+    RECORD_LEAVE,  /* timed; small = region */
+    RECORD_EVENT,  /* timed; small = event name; word 2 = value */
+    RECORD_METRIC, /* timed; small = metric class; words 2.. = values */
+    RECORD_FLUSH,  /* timed; word 2 = duration in ticks */
+    RECORD_ON,     /* timed; recording was switched on */
+    RECORD_OFF,    /* timed; recording was switched off; small = enum off_reason */
+    RECORD_TIMED,  /* the kinds above are timed */
+    /* pre */
+    RECORD_SEND,       /* value = peer; word 1 = comm << 32 | tag; word 2 = bytes */
+    RECORD_ISEND,      /* as SEND; word 3 = request */
+    RECORD_COLL,       /* small = op, value = root; word 1 = comm; 2 = sent; 3 = received */
+    RECORD_RMA_PUT,    /* small = window, value = target; word 1 = bytes; 2 = match */
+    RECORD_RMA_GET,    /* likewise */
+    RECORD_RMA_ATOMIC, /* small = window, value = target; 1 = type << 32; 2 = sent; 3 = got; 4 =
+                          match */
+    RECORD_RMA_FENCE,  /* small = window */
+    RECORD_PRE,        /* the kinds above are pre */
+    /* post */
+    RECORD_IRECV,      /* word 1 = request: the request was posted */
+    RECORD_RECV,       /* value = peer; word 1 = comm << 32 | tag; word 2 = bytes */
+    RECORD_IRECV_DONE, /* as RECV; word 3 = request */
+    RECORD_ISEND_DONE, /* word 1 = request */
+    RECORD_TESTED,     /* word 1 = request */
+    RECORD_CANCELLED,  /* word 1 = request */
+    RECORD_ICOLL,      /* word 1 = request */
+    RECORD_ICOLL_DONE, /* as COLL; word 4 = request */
+    RECORD_RMA_DONE,   /* small = window; word 1 = match */
+    RECORD_RMA_LOCK,   /* small = window, value = target; word 1 = 1 exclusive, 0 shared */
+    RECORD_RMA_UNLOCK, /* small = window, value = target */
+    RECORD_RMA_CREATE, /* small = window */
+    RECORD_RMA_FREE,   /* small = window */
+    RECORD_RMA_SYNC,   /* small = window, value = peer; word 1 = 1 notice given, 0 notice got */
+    RECORD_KINDS
+};
+
+enum off_reason { OFF_ASKED, OFF_NO_SPACE, OFF_LIMIT };
+
+/* Regions below this number are MPI functions, from the table; the others are the user's. */
+enum { REGION_USER = 2048, REGION_MAX = 65535 };
+
+/* Numbers of metric classes in the records. */
+enum { METRIC_CLASS_CLOCK = 0, METRIC_CLASS_COUNTERS = 1, METRIC_CLASS_USER = 16 };
+
+/* The name of the region in which the tracer itself synchronises. */
+#define TRACE_REGION_SYNC "ictus synchronises clocks"
+
+/* Everybody: the target of lock_all. */
+#define RMA_ALL UINT32_C(0xffffffff)
+
+enum { RECORD_WORDS_MAX = 40 };
+
+static inline uint64_t record_head(enum record_kind kind, unsigned words, unsigned small,
+                                   uint32_t value)
+{
+    return (uint64_t)kind | (uint64_t)words << 8 | (uint64_t)small << 16 | (uint64_t)value << 32;
+}
+
+static inline unsigned record_kind(uint64_t head)
+{
+    return (unsigned)(head & 0xff);
+}
+
+static inline unsigned record_words(uint64_t head)
+{
+    return (unsigned)(head >> 8 & 0xff);
+}
+
+static inline unsigned record_small(uint64_t head)
+{
+    return (unsigned)(head >> 16 & 0xffff);
+}
+
+static inline uint32_t record_value(uint64_t head)
+{
+    return (uint32_t)(head >> 32);
+}
+
+/* Raw event files begin with this page-sized header; windows of window_bytes follow. */
+enum { RAW_HEADER_BYTES = 4096 };
+
+#define RAW_MAGIC "ictusev1"
+
+struct raw_header {
+    char magic[8];
+    uint64_t table_hash; /* of the table that numbers the regions */
+    uint64_t window_bytes;
+    uint32_t rank;
+    uint32_t thread;
+    uint64_t pid;
+};
+
+#endif

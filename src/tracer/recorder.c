@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Making, mapping and switching the windows of a thread's event file. */
+#include "tracer/recorder.h"
+
+#include "tracer/requests.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Allocate file space now, where a full disk is an error code and not a SIGBUS in the program. */
+static int reserve_space(int fd, off_t from, size_t bytes)
+{
+    struct rlimit limit;
+    /* Beyond it the kernel sends SIGXFSZ, and that would end a program that knows nothing of
+     * traces. */
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        (rlim_t)from + bytes > limit.rlim_cur) {
+        errno = EFBIG;
+        return -1;
+    }
+    if (fallocate(fd, 0, from, (off_t)bytes) == 0) {
+        return 0;
+    }
+    if (errno != EOPNOTSUPP && errno != ENOSYS) {
+        return -1;
+    }
+    static const char zeros[65536];
+    for (size_t done = 0; done < bytes; done += sizeof(zeros)) {
+        if (pwrite(fd, zeros, sizeof(zeros), from + (off_t)done) != (ssize_t)sizeof(zeros)) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Map the window at the end of the file. */
+static int map_window(struct recorder *r)
+{
+    if (r->file_bytes + r->window_bytes > r->limit_bytes) {
+        errno = EFBIG;
+        return -1;
+    }
+    if (reserve_space(r->fd, (off_t)r->file_bytes, r->window_bytes)) {
+        return -1;
+    }
+    void *memory = mmap(NULL, r->window_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                        r->fd, (off_t)r->file_bytes);
+    if (memory == MAP_FAILED) {
+        return -1;
+    }
+    r->window = memory;
+    r->file_bytes += r->window_bytes;
+    r->pos = r->window;
+    r->mark = r->pos;
+    r->soft = r->window + r->window_bytes / sizeof(uint64_t) - (size_t)2 * RECORD_WORDS_MAX;
+    return 0;
+}
+
+static int open_file(struct recorder *r, const struct recorder_setup *setup)
+{
+    char path[4096];
+    struct raw_header header = {.table_hash = setup->table_hash,
+                                .window_bytes = r->window_bytes,
+                                .rank = setup->rank,
+                                .thread = r->thread,
+                                .pid = (uint64_t)getpid()};
+    memcpy(header.magic, RAW_MAGIC, sizeof(header.magic));
+    (void)snprintf(path, sizeof(path), "%s/%u.%u.events", setup->directory, setup->rank, r->thread);
+    r->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (r->fd < 0) {
+        return -1;
+    }
+    char page[RAW_HEADER_BYTES] = {0};
+    memcpy(page, &header, sizeof(header));
+    if (write(r->fd, page, sizeof(page)) != (ssize_t)sizeof(page)) {
+        return -1;
+    }
+    r->file_bytes = RAW_HEADER_BYTES;
+    return 0;
+}
+
+struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint32_t thread,
+                                        size_t window_bytes)
+{
+    struct recorder *r = calloc(1, sizeof(*r));
+    if (!r) {
+        return NULL;
+    }
+    r->thread = thread;
+    r->clock = setup->clock;
+    r->kind = setup->kind;
+    r->window_bytes = window_bytes;
+    r->limit_bytes = setup->limit_bytes;
+    r->comm = MPI_COMM_NULL;
+    r->type = MPI_DATATYPE_NULL;
+    r->next_request = (uint64_t)thread << 40 | 1;
+    r->fd = -1;
+    if (open_file(r, setup) || map_window(r)) {
+        const int why = errno;
+        ictusi_recorder_free(r);
+        errno = why;
+        return NULL;
+    }
+    return r;
+}
+
+void ictusi_recorder_rest(struct recorder *r)
+{
+    if (r->window) {
+        (void)madvise(r->window, r->window_bytes, MADV_DONTNEED);
+    }
+}
+
+void ictusi_recorder_leave_room(struct recorder *r)
+{
+    free(r->handles);
+    free(r->statuses);
+    free(r->held);
+    r->handles = NULL;
+    r->statuses = NULL;
+    r->held = NULL;
+    r->room = 0;
+}
+
+void ictusi_recorder_free(struct recorder *r)
+{
+    if (!r) {
+        return;
+    }
+    if (r->window) {
+        (void)munmap(r->window, r->window_bytes);
+    }
+    if (r->fd >= 0) {
+        (void)close(r->fd);
+    }
+    ictusi_recorder_leave_room(r);
+    free(r);
+}
+
+/* Say in the old window that it ends here; RECORD_WORDS_MAX words were kept for such. */
+static void shut(struct recorder *r, int why)
+{
+    recorder_timed(r, RECORD_OFF, why == EFBIG ? OFF_LIMIT : OFF_NO_SPACE, recorder_ticks(r));
+    r->shut = true;
+}
+
+bool ictusi_recorder_switch(struct recorder *r)
+{
+    if (r->shut) {
+        r->lost++;
+        return false;
+    }
+    const uint64_t from = recorder_ticks(r);
+    uint64_t *old = r->window;
+    /* Never two windows in memory. The old one stays mapped: it says so if there is no other. */
+    ictusi_recorder_rest(r);
+    if (map_window(r)) {
+        shut(r, errno);
+        return false;
+    }
+    /* Start writing the old window to the disk, so that dirty pages do not pile up. */
+    (void)sync_file_range(r->fd, (off_t)(r->file_bytes - 2 * r->window_bytes),
+                          (off_t)r->window_bytes, SYNC_FILE_RANGE_WRITE);
+    (void)munmap(old, r->window_bytes);
+    r->open = NULL;
+    r->flush_from = from;
+    r->flush_ticks = recorder_ticks(r) - from;
+    if (r->flush_ticks == 0) {
+        r->flush_ticks = 1;
+    }
+    return true;
+}
+
+void ictusi_recorder_flush(struct recorder *r)
+{
+    uint64_t *p = r->pos;
+    p[1] = r->flush_from;
+    p[2] = r->flush_ticks;
+    recorder_publish(p, record_head(RECORD_FLUSH, 3, 0, 0));
+    r->flush_ticks = 0;
+    r->pos = p + 3;
+}
+
+bool ictusi_recorder_room(struct recorder *r, int count)
+{
+    if (count <= r->room) {
+        return true;
+    }
+    const int room = count < 64 ? 64 : count * 2;
+    MPI_Request *handles = realloc(r->handles, (size_t)room * sizeof(*handles));
+    if (handles) {
+        r->handles = handles;
+    }
+    MPI_Status *statuses = realloc(r->statuses, (size_t)room * sizeof(*statuses));
+    if (statuses) {
+        r->statuses = statuses;
+    }
+    struct trace_request *held = realloc(r->held, (size_t)room * sizeof(*held));
+    if (held) {
+        r->held = held;
+    }
+    if (!handles || !statuses || !held) {
+        return false;
+    }
+    r->room = room;
+    return true;
+}

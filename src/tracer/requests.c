@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Following requests from the call that makes them to the one that completes them. */
+#include "tracer/requests.h"
+
+#include "tracer/p2p.h"
+
+#include <string.h>
+
+/* Messages of matched probes live in the same table; handles of the two kinds may be equal. */
+#define REQUEST_KEY(handle) (HANDLE_KEY(handle) << 1)
+#define MESSAGE_KEY(handle) (HANDLE_KEY(handle) << 1 | 1)
+
+static void put(uint64_t key, const struct trace_request *request)
+{
+    struct trace_request *slot = ictusi_table_put(&ictusi_tracer.requests, key);
+    if (slot) {
+        *slot = *request;
+    } else {
+        atomic_fetch_add_explicit(&ictusi_tracer.untracked, 1, memory_order_relaxed);
+    }
+}
+
+static struct trace_request *find(MPI_Request handle)
+{
+    return handle == MPI_REQUEST_NULL
+               ? NULL
+               : ictusi_table_find(&ictusi_tracer.requests, REQUEST_KEY(handle));
+}
+
+/* The record of a completion. */
+static void record_done(struct recorder *r, const struct trace_request *request,
+                        const MPI_Status *status)
+{
+    int cancelled = 0;
+    if (request->id == 0 || !recorder_ready(r)) {
+        return;
+    }
+    if (request->cancelled) {
+        (void)REAL(Test_cancelled)(status, &cancelled);
+    }
+    if (cancelled) {
+        recorder_put1(r, RECORD_CANCELLED, 0, 0, request->id);
+    } else if (request->kind == REQUEST_SEND) {
+        recorder_put1(r, RECORD_ISEND_DONE, 0, 0, request->id);
+    } else if (request->kind == REQUEST_RECV && status->MPI_SOURCE >= 0) {
+        recorder_put3(r, RECORD_IRECV_DONE, 0, (uint32_t)status->MPI_SOURCE,
+                      comm_and_tag(request->comm, status->MPI_TAG), (uint64_t)status_bytes(status),
+                      request->id);
+    } else if (request->kind == REQUEST_COLL) {
+        recorder_put4(r, RECORD_ICOLL_DONE, (unsigned)request->peer, request->root,
+                      request->comm->id, request->sent, request->received, request->id);
+    }
+}
+
+/*
+ * Whether the handle's operation was complete when its call returned. MPI libraries hand out one
+ * and the same handle for all of those, so that threads would meet in its place of the table.
+ */
+static bool complete_already(MPI_Request handle)
+{
+    int flag = 0;
+    return ictusi_tracer.multiple &&
+           REAL(Request_get_status)(handle, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag;
+}
+
+/*
+ * Remember what a handle stands for. One that is handed out for all operations that were complete
+ * when their call returned may stand for something already: the completion is recorded at once.
+ */
+static void track(struct recorder *r, MPI_Request handle, const struct trace_request *request)
+{
+    if (handle == MPI_REQUEST_NULL || (request->id == 0 && !request->persistent)) {
+        return;
+    }
+    const bool may_share = !request->persistent && request->kind != REQUEST_RECV;
+    const struct trace_request *known = may_share ? find(handle) : NULL;
+    if (may_share && ((known && !known->persistent) || complete_already(handle))) {
+        record_done(r, request, MPI_STATUS_IGNORE);
+    } else {
+        put(REQUEST_KEY(handle), request);
+    }
+}
+
+void ictusi_track_isend(struct recorder *r, MPI_Request handle, uint64_t id)
+{
+    const struct trace_request request = {.id = id, .kind = REQUEST_SEND};
+    track(r, handle, &request);
+}
+
+void ictusi_track_irecv(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm)
+{
+    struct trace_request request = {.kind = REQUEST_RECV, .comm = trace_comm(r, comm)};
+    if (source != MPI_PROC_NULL && request.comm && !request.comm->foreign) {
+        request.id = recorder_request(r);
+        recorder_put1(r, RECORD_IRECV, 0, 0, request.id);
+    }
+    track(r, handle, &request);
+}
+
+void ictusi_track_send_init(struct recorder *r, MPI_Request handle, int64_t count,
+                            MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+{
+    const struct trace_comm *info = trace_comm(r, comm);
+    const struct trace_request request = {
+        .kind = REQUEST_SEND,
+        .persistent = true,
+        .comm = dest >= 0 && info && !info->foreign ? info : NULL,
+        .peer = dest,
+        .tag = tag,
+        .sent = (uint64_t)(count * trace_type_bytes(r, type)),
+    };
+    track(r, handle, &request);
+}
+
+void ictusi_track_recv_init(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm)
+{
+    const struct trace_comm *info = trace_comm(r, comm);
+    const struct trace_request request = {
+        .kind = REQUEST_RECV,
+        .persistent = true,
+        .comm = source != MPI_PROC_NULL && info && !info->foreign ? info : NULL,
+    };
+    track(r, handle, &request);
+}
+
+void ictusi_track_icoll(struct recorder *r, MPI_Request handle, struct trace_request *made)
+{
+    if (made->comm) {
+        made->id = recorder_request(r);
+        recorder_put1(r, RECORD_ICOLL, 0, 0, made->id);
+    }
+    track(r, handle, made);
+}
+
+void ictusi_track_coll_init(struct recorder *r, MPI_Request handle, struct trace_request *made)
+{
+    made->persistent = true;
+    track(r, handle, made);
+}
+
+void ictusi_track_message(MPI_Message message, MPI_Comm comm)
+{
+    struct recorder *r = ictusi_trace_self;
+    if (message != MPI_MESSAGE_NULL && message != MPI_MESSAGE_NO_PROC) {
+        const struct trace_request request = {.kind = REQUEST_RECV, .comm = trace_comm(r, comm)};
+        put(MESSAGE_KEY(message), &request);
+    }
+}
+
+void ictusi_track_imrecv(struct recorder *r, MPI_Request handle, MPI_Message message)
+{
+    struct trace_request request;
+    if (!ictusi_table_take(&ictusi_tracer.requests, MESSAGE_KEY(message), &request)) {
+        return;
+    }
+    if (request.comm && !request.comm->foreign) {
+        request.id = recorder_request(r);
+        recorder_put1(r, RECORD_IRECV, 0, 0, request.id);
+    }
+    track(r, handle, &request);
+}
+
+void ictusi_note_mrecv(struct recorder *r, MPI_Message message, const MPI_Status *status)
+{
+    struct trace_request request;
+    if (ictusi_table_take(&ictusi_tracer.requests, MESSAGE_KEY(message), &request) &&
+        request.comm && !request.comm->foreign && status->MPI_SOURCE >= 0) {
+        recorder_put2(r, RECORD_RECV, 0, (uint32_t)status->MPI_SOURCE,
+                      comm_and_tag(request.comm, status->MPI_TAG), (uint64_t)status_bytes(status));
+    }
+}
+
+void ictusi_note_start(struct recorder *r, MPI_Request handle)
+{
+    struct trace_request *request = find(handle);
+    if (!request || !request->persistent || !recorder_ready(r)) {
+        return;
+    }
+    request->active = true;
+    request->cancelled = false;
+    request->id = 0;
+    if (!request->comm) {
+        return;
+    }
+    request->id = recorder_request(r);
+    if (request->kind == REQUEST_SEND) {
+        recorder_put3(r, RECORD_ISEND, 0, (uint32_t)request->peer,
+                      comm_and_tag(request->comm, request->tag), request->sent, request->id);
+    } else {
+        recorder_put1(r, request->kind == REQUEST_RECV ? RECORD_IRECV : RECORD_ICOLL, 0, 0,
+                      request->id);
+    }
+}
+
+static void note_done(struct recorder *r, MPI_Request handle, const MPI_Status *status)
+{
+    struct trace_request *request = find(handle);
+    if (!request) {
+        return;
+    }
+    if (request->persistent) {
+        if (request->active) {
+            record_done(r, request, status);
+            request->active = false;
+        }
+        return;
+    }
+    struct trace_request done;
+    if (ictusi_table_take(&ictusi_tracer.requests, REQUEST_KEY(handle), &done)) {
+        record_done(r, &done, status);
+    }
+}
+
+void ictusi_note_tested(struct recorder *r, MPI_Request handle)
+{
+    const struct trace_request *request =
+        ictusi_tracer.multiple && r->held[0].kind != REQUEST_NONE ? &r->held[0] : find(handle);
+    if (request && request->id && (!request->persistent || request->active)) {
+        recorder_put1(r, RECORD_TESTED, 0, 0, request->id);
+    }
+}
+
+void ictusi_note_request_free(MPI_Request handle)
+{
+    if (handle != MPI_REQUEST_NULL) {
+        (void)ictusi_table_take(&ictusi_tracer.requests, REQUEST_KEY(handle), NULL);
+    }
+}
+
+void ictusi_note_cancel(MPI_Request handle)
+{
+    struct trace_request *request = find(handle);
+    if (request) {
+        request->cancelled = true;
+    }
+}
+
+/* Take a request out of the table, unless it is persistent: those handles are not given out again.
+ */
+static void hold(MPI_Request handle, struct trace_request *held)
+{
+    const struct trace_request *request = find(handle);
+    held->kind = REQUEST_NONE;
+    if (request && !request->persistent) {
+        (void)ictusi_table_take(&ictusi_tracer.requests, REQUEST_KEY(handle), held);
+    }
+}
+
+int ictusi_trace_keep_handles(struct recorder *r, int count, const MPI_Request *handles)
+{
+    if (count <= 0 || !ictusi_recorder_room(r, count)) {
+        return 0;
+    }
+    memcpy(r->handles, handles, (size_t)count * sizeof(*handles));
+    for (int i = 0; i < count && ictusi_tracer.multiple; i++) {
+        hold(handles[i], &r->held[i]);
+    }
+    return count;
+}
+
+void ictusi_return_handles(struct recorder *r, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (r->held[i].kind != REQUEST_NONE) {
+            put(REQUEST_KEY(r->handles[i]), &r->held[i]);
+        }
+    }
+}
+
+static void kept_done(struct recorder *r, int index, const MPI_Status *status)
+{
+    if (!ictusi_tracer.multiple || r->held[index].kind == REQUEST_NONE) {
+        note_done(r, r->handles[index], status);
+        return;
+    }
+    record_done(r, &r->held[index], status);
+    r->held[index].kind = REQUEST_NONE;
+}
+
+void ictusi_note_all_done(struct recorder *r, int count, const MPI_Status *statuses)
+{
+    for (int i = 0; i < count; i++) {
+        kept_done(r, i, &statuses[i]);
+    }
+}
+
+void ictusi_note_any_done(struct recorder *r, int index, const MPI_Status *status)
+{
+    if (index >= 0 && index < r->room) {
+        kept_done(r, index, status);
+    }
+}
+
+void ictusi_note_some_done(struct recorder *r, int count, const int *indices,
+                           const MPI_Status *statuses)
+{
+    for (int i = 0; i < count && indices[i] < r->room; i++) {
+        kept_done(r, indices[i], &statuses[i]);
+    }
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests: what an MPI_Request (or MPI_Message) handle stands for until it is completed, and the
+ * records that its start and completion leave.
+ */
+#ifndef ICTUS_TRACER_REQUESTS_H
+#define ICTUS_TRACER_REQUESTS_H
+
+#include "tracer/comms.h"
+#include "tracer/ops.h"
+
+enum request_kind { REQUEST_NONE, REQUEST_SEND, REQUEST_RECV, REQUEST_COLL };
+
+struct trace_request {
+    uint64_t id; /* number in the records; 0: of a call that leaves none */
+    const struct trace_comm *comm;
+    uint8_t kind;
+    bool persistent;
+    bool active; /* a persistent one that was started */
+    bool cancelled;
+    int32_t tag;
+    int32_t peer;  /* or the operation of a collective */
+    uint32_t root; /* of a collective */
+    uint64_t sent, received;
+};
+
+void ictusi_track_isend(struct recorder *r, MPI_Request handle, uint64_t id);
+void ictusi_track_irecv(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm);
+void ictusi_track_send_init(struct recorder *r, MPI_Request handle, int64_t count,
+                            MPI_Datatype type, int dest, int tag, MPI_Comm comm);
+void ictusi_track_recv_init(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm);
+void ictusi_track_icoll(struct recorder *r, MPI_Request handle, struct trace_request *made);
+void ictusi_track_coll_init(struct recorder *r, MPI_Request handle, struct trace_request *made);
+void ictusi_track_message(MPI_Message message, MPI_Comm comm);
+void ictusi_track_imrecv(struct recorder *r, MPI_Request handle, MPI_Message message);
+
+void ictusi_note_mrecv(struct recorder *r, MPI_Message message, const MPI_Status *status);
+void ictusi_note_start(struct recorder *r, MPI_Request handle);
+void ictusi_note_tested(struct recorder *r, MPI_Request handle);
+void ictusi_note_request_free(MPI_Request handle);
+void ictusi_note_cancel(MPI_Request handle);
+
+/*
+ * Handles of a call that may complete them are kept before MPI sets them to MPI_REQUEST_NULL. Under
+ * MPI_THREAD_MULTIPLE their requests also leave the table meanwhile: MPI may give a handle out
+ * again in another thread before this one has looked at its completion.
+ * @return how many were kept: all, or 0 without memory
+ */
+int ictusi_trace_keep_handles(struct recorder *r, int count, const MPI_Request *handles);
+void ictusi_return_handles(struct recorder *r, int count);
+void ictusi_note_all_done(struct recorder *r, int count, const MPI_Status *statuses);
+void ictusi_note_any_done(struct recorder *r, int index, const MPI_Status *status);
+void ictusi_note_some_done(struct recorder *r, int count, const int *indices,
+                           const MPI_Status *statuses);
+
+static inline void trace_return_handles(struct recorder *r, int count)
+{
+    if (ictusi_tracer.multiple) {
+        ictusi_return_handles(r, count);
+    }
+}
+
+#endif

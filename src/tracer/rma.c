@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The records of one-sided communication. */
+#include "tracer/rma.h"
+
+#include "tracer/real.h"
+
+#include <stdlib.h>
+
+void ictusi_note_window(struct recorder *r, MPI_Comm comm, MPI_Win win)
+{
+    const struct trace_window *window = ictusi_window_new(r, comm, win);
+    if (window) {
+        recorder_put1(r, RECORD_RMA_CREATE, window->id, 0, 0);
+    }
+}
+
+void ictusi_note_window_free(struct recorder *r, MPI_Win win)
+{
+    const struct trace_window *window = ictusi_window_find(win);
+    if (window) {
+        recorder_put1(r, RECORD_RMA_FREE, window->id, 0, 0);
+        ictusi_window_gone(win);
+    }
+}
+
+void ictusi_note_fence(struct recorder *r, MPI_Win win)
+{
+    const struct trace_window *window = ictusi_window_find(win);
+    if (window) {
+        recorder_put1(r, RECORD_RMA_FENCE, window->id, 0, 0);
+    }
+}
+
+/* The window of an operation that leaves a record, and its matching number. */
+static struct trace_window *operation(MPI_Win win, int target, uint64_t *match)
+{
+    struct trace_window *window = target >= 0 ? ictusi_window_find(win) : NULL;
+    if (window) {
+        atomic_store(&window->pending, true);
+        *match = atomic_load(&window->match);
+    }
+    return window;
+}
+
+void ictusi_note_put(struct recorder *r, MPI_Win win, int target, int64_t count, MPI_Datatype type)
+{
+    uint64_t match = 0;
+    const struct trace_window *window = operation(win, target, &match);
+    if (window) {
+        recorder_put2(r, RECORD_RMA_PUT, window->id, (uint32_t)target,
+                      (uint64_t)(count * trace_type_bytes(r, type)), match);
+    }
+}
+
+void ictusi_note_get(struct recorder *r, MPI_Win win, int target, int64_t count, MPI_Datatype type)
+{
+    uint64_t match = 0;
+    const struct trace_window *window = operation(win, target, &match);
+    if (window) {
+        recorder_put2(r, RECORD_RMA_GET, window->id, (uint32_t)target,
+                      (uint64_t)(count * trace_type_bytes(r, type)), match);
+    }
+}
+
+void ictusi_note_atomic(struct recorder *r, MPI_Win win, int target, enum rma_atomic atomic,
+                        int64_t count, MPI_Datatype type)
+{
+    uint64_t match = 0;
+    const struct trace_window *window = operation(win, target, &match);
+    if (window) {
+        const uint64_t bytes = (uint64_t)(count * trace_type_bytes(r, type));
+        recorder_put4(r, RECORD_RMA_ATOMIC, window->id, (uint32_t)target, (uint64_t)atomic << 32,
+                      bytes, atomic == RMA_ACCUMULATE ? 0 : bytes, match);
+    }
+}
+
+void ictusi_note_rma_done(struct recorder *r, MPI_Win win)
+{
+    struct trace_window *window = ictusi_window_find(win);
+    if (window && atomic_exchange(&window->pending, false)) {
+        recorder_put1(r, RECORD_RMA_DONE, window->id, 0, atomic_fetch_add(&window->match, 1));
+    }
+}
+
+void ictusi_note_lock(struct recorder *r, MPI_Win win, int target, bool exclusive)
+{
+    const struct trace_window *window = target >= 0 ? ictusi_window_find(win) : NULL;
+    if (window) {
+        recorder_put1(r, RECORD_RMA_LOCK, window->id, (uint32_t)target, exclusive);
+    }
+}
+
+void ictusi_note_lock_all(struct recorder *r, MPI_Win win)
+{
+    const struct trace_window *window = ictusi_window_find(win);
+    if (window) {
+        recorder_put1(r, RECORD_RMA_LOCK, window->id, RMA_ALL, 0);
+    }
+}
+
+void ictusi_note_unlock(struct recorder *r, MPI_Win win, int target)
+{
+    const struct trace_window *window = target >= 0 ? ictusi_window_find(win) : NULL;
+    ictusi_note_rma_done(r, win);
+    if (window) {
+        recorder_put1(r, RECORD_RMA_UNLOCK, window->id, (uint32_t)target, 0);
+    }
+}
+
+void ictusi_note_unlock_all(struct recorder *r, MPI_Win win)
+{
+    const struct trace_window *window = ictusi_window_find(win);
+    ictusi_note_rma_done(r, win);
+    if (window) {
+        recorder_put1(r, RECORD_RMA_UNLOCK, window->id, RMA_ALL, 0);
+    }
+}
+
+static struct window_peers peers_of(MPI_Win win, MPI_Group group)
+{
+    struct window_peers peers = {NULL, 0};
+    MPI_Group all = MPI_GROUP_NULL;
+    (void)REAL(Group_size)(group, &peers.count);
+    int *own = malloc((size_t)(peers.count + 1) * sizeof(*own));
+    peers.ranks = malloc((size_t)(peers.count + 1) * sizeof(*peers.ranks));
+    for (int i = 0; own && i < peers.count; i++) {
+        own[i] = i;
+    }
+    if (!own || !peers.ranks || REAL(Win_get_group)(win, &all) != MPI_SUCCESS) {
+        peers.count = 0;
+    } else {
+        (void)REAL(Group_translate_ranks)(group, peers.count, own, all, peers.ranks);
+        (void)REAL(Group_free)(&all);
+    }
+    free(own);
+    return peers;
+}
+
+static void note_sync(struct recorder *r, const struct trace_window *window,
+                      const struct window_peers *peers, bool given)
+{
+    for (int i = 0; i < peers->count; i++) {
+        if (peers->ranks[i] >= 0 && recorder_ready(r)) {
+            recorder_put1(r, RECORD_RMA_SYNC, window->id, (uint32_t)peers->ranks[i], given);
+        }
+    }
+}
+
+static void forget(struct window_peers *peers)
+{
+    free(peers->ranks);
+    *peers = (struct window_peers){NULL, 0};
+}
+
+void ictusi_note_post(struct recorder *r, MPI_Win win, MPI_Group origins)
+{
+    struct trace_window *window = ictusi_window_find(win);
+    if (window) {
+        forget(&window->exposed);
+        window->exposed = peers_of(win, origins);
+        note_sync(r, window, &window->exposed, true);
+    }
+}
+
+void ictusi_note_start_epoch(MPI_Win win, MPI_Group targets)
+{
+    struct trace_window *window = ictusi_window_find(win);
+    if (window) {
+        forget(&window->accessed);
+        /* It may return before the targets have posted: no notice is known to be got. */
+        window->accessed = peers_of(win, targets);
+    }
+}
+
+void ictusi_note_complete(struct recorder *r, MPI_Win win)
+{
+    struct trace_window *window = ictusi_window_find(win);
+    ictusi_note_rma_done(r, win);
+    if (window) {
+        note_sync(r, window, &window->accessed, true);
+        forget(&window->accessed);
+    }
+}
+
+void ictusi_note_waited(struct recorder *r, MPI_Win win)
+{
+    struct trace_window *window = ictusi_window_find(win);
+    if (window) {
+        note_sync(r, window, &window->exposed, false);
+        forget(&window->exposed);
+    }
+}

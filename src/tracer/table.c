@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A lock-free table from MPI handles to values. */
+#include "tracer/table.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { BUCKET_KEYS = 7 };
+
+/* One cache line: how many keys were pushed beyond this bucket, and its own keys. */
+struct table_bucket {
+    _Atomic uint64_t passed;
+    _Atomic uint64_t keys[BUCKET_KEYS];
+};
+
+static uint64_t scramble(uint64_t key)
+{
+    key ^= key >> 33;
+    key *= UINT64_C(0xff51afd7ed558ccd);
+    key ^= key >> 33;
+    return key;
+}
+
+size_t ictusi_table_slots(size_t bytes, size_t value_bytes)
+{
+    const size_t bucket_bytes = sizeof(struct table_bucket) + BUCKET_KEYS * value_bytes;
+    size_t buckets = 1;
+    while (2 * buckets * bucket_bytes <= bytes) {
+        buckets *= 2;
+    }
+    return buckets * BUCKET_KEYS;
+}
+
+int ictusi_table_init(struct table *table, size_t slots, size_t value_bytes)
+{
+    uint64_t buckets = 1;
+    while (buckets * BUCKET_KEYS < slots) {
+        buckets *= 2;
+    }
+    const size_t keys_bytes = buckets * sizeof(struct table_bucket);
+    table->mapped_bytes = keys_bytes + buckets * BUCKET_KEYS * value_bytes;
+    void *memory = mmap(NULL, table->mapped_bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        return -1;
+    }
+    table->buckets = memory;
+    table->values = (char *)memory + keys_bytes;
+    table->value_bytes = value_bytes;
+    table->mask = buckets - 1;
+    return 0;
+}
+
+void ictusi_table_fini(struct table *table)
+{
+    if (table->buckets) {
+        (void)munmap(table->buckets, table->mapped_bytes);
+        table->buckets = NULL;
+    }
+}
+
+void ictusi_table_clear(struct table *table)
+{
+    (void)madvise(table->buckets, table->mapped_bytes, MADV_DONTNEED);
+}
+
+static void *value_at(const struct table *table, uint64_t bucket, int slot)
+{
+    return table->values + (bucket * BUCKET_KEYS + (uint64_t)slot) * table->value_bytes;
+}
+
+static int slot_of(struct table_bucket *bucket, uint64_t key)
+{
+    for (int i = 0; i < BUCKET_KEYS; i++) {
+        if (atomic_load_explicit(&bucket->keys[i], memory_order_acquire) == key) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Bucket and slot of a key. @return whether it is there */
+static bool locate(const struct table *table, uint64_t key, uint64_t *bucket, int *slot)
+{
+    uint64_t at = scramble(key) & table->mask;
+    for (uint64_t tries = 0; tries <= table->mask; tries++) {
+        struct table_bucket *b = &table->buckets[at];
+        *slot = slot_of(b, key);
+        if (*slot >= 0) {
+            *bucket = at;
+            return true;
+        }
+        if (atomic_load_explicit(&b->passed, memory_order_acquire) == 0) {
+            return false;
+        }
+        at = (at + 1) & table->mask;
+    }
+    return false;
+}
+
+void *ictusi_table_find(const struct table *table, uint64_t key)
+{
+    uint64_t bucket = 0;
+    int slot = 0;
+    return locate(table, key, &bucket, &slot) ? value_at(table, bucket, slot) : NULL;
+}
+
+/* Count a key in or out of the buckets before the one that holds it. */
+static void count_passed(struct table *table, uint64_t key, uint64_t last, uint64_t step)
+{
+    for (uint64_t at = scramble(key) & table->mask; at != last; at = (at + 1) & table->mask) {
+        atomic_fetch_add_explicit(&table->buckets[at].passed, step, memory_order_acq_rel);
+    }
+}
+
+static int claim(struct table_bucket *bucket, uint64_t key)
+{
+    for (int i = 0; i < BUCKET_KEYS; i++) {
+        uint64_t free_key = 0;
+        if (atomic_load_explicit(&bucket->keys[i], memory_order_relaxed) == 0 &&
+            atomic_compare_exchange_strong(&bucket->keys[i], &free_key, key)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+void *ictusi_table_put(struct table *table, uint64_t key)
+{
+    void *known = ictusi_table_find(table, key);
+    if (known) {
+        return known;
+    }
+    uint64_t at = scramble(key) & table->mask;
+    for (uint64_t tries = 0; tries <= table->mask; tries++) {
+        const int slot = claim(&table->buckets[at], key);
+        if (slot >= 0) {
+            count_passed(table, key, at, 1);
+            return value_at(table, at, slot);
+        }
+        at = (at + 1) & table->mask;
+    }
+    return NULL;
+}
+
+bool ictusi_table_take(struct table *table, uint64_t key, void *copy)
+{
+    uint64_t bucket = 0;
+    int slot = 0;
+    if (!locate(table, key, &bucket, &slot)) {
+        return false;
+    }
+    if (copy) {
+        memcpy(copy, value_at(table, bucket, slot), table->value_bytes);
+    }
+    count_passed(table, key, bucket, UINT64_MAX); /* minus one */
+    atomic_store_explicit(&table->buckets[bucket].keys[slot], 0, memory_order_release);
+    return true;
+}
+
+void ictusi_table_each(const struct table *table, void (*visit)(void *value, void *context),
+                       void *context)
+{
+    for (uint64_t at = 0; at <= table->mask; at++) {
+        for (int i = 0; i < BUCKET_KEYS; i++) {
+            if (atomic_load_explicit(&table->buckets[at].keys[i], memory_order_acquire)) {
+                visit(value_at(table, at, i), context);
+            }
+        }
+    }
+}

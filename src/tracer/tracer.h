@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tracer of a process: the one thing in the house that is global, because PMPI gives a tool no
+ * handle to hang its state off. Everything else takes it or a recorder as an argument.
+ */
+#ifndef ICTUS_TRACER_TRACER_H
+#define ICTUS_TRACER_TRACER_H
+
+#include "tracer/filter.h"
+#include "tracer/functions.h"
+#include "tracer/metrics.h"
+#include "tracer/recorder.h"
+#include "tracer/settings.h"
+#include "tracer/table.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum tracer_state {
+    TRACER_IDLE,    /* before MPI_Init, or switched off for good */
+    TRACER_RUNNING, /* threads may join */
+    TRACER_DONE     /* MPI_Finalize was called */
+};
+
+enum { TRACER_THREADS_MAX = 4096 };
+
+struct tracer {
+    _Atomic int state;
+    struct trace_settings settings;
+    struct recorder_setup setup;
+    struct ictus_clock *clock;
+    struct tick_scale scale;
+    int rank, size;
+    MPI_Comm comm;   /* a duplicate of MPI_COMM_WORLD for the tracer's own messages */
+    MPI_Group world; /* of MPI_COMM_WORLD */
+    bool multiple;   /* MPI_THREAD_MULTIPLE was given */
+    bool spawned;    /* by MPI_Comm_spawn: the archive gets a directory of its own */
+    int log_fd;      /* what the records refer to, one line each */
+    /* By function: whether calls are looked at; the second table while recording is off. */
+    uint8_t enabled[TRACE_FUNCTIONS];
+    uint8_t tracked[TRACE_FUNCTIONS];
+    struct table comms, requests, windows, counters;
+    _Atomic uint64_t comm_epoch, type_epoch;
+    _Atomic uint32_t next_comm, next_window, next_name, next_region, next_metric;
+    _Atomic uint64_t untracked; /* requests that found the table full */
+    _Atomic bool muted;         /* recording is switched off */
+    _Atomic bool log_failed;    /* a line of the log could not be written */
+    /* Threads: recorders ever made, and those whose threads have ended and that can be reused. */
+    pthread_mutex_t lock;
+    pthread_key_t key;
+    struct recorder *recorders[TRACER_THREADS_MAX];
+    uint32_t recorder_count;
+    struct recorder *spare[TRACER_THREADS_MAX];
+    uint32_t spare_count;
+    uint64_t windows_left; /* bytes for windows of threads to come */
+    char *early_log;       /* lines from before there was a file */
+    size_t early_bytes;
+    bool forked;   /* this is a child of the traced process */
+    bool finished; /* MPI_Finalize was seen, or MPI_Init without tracing */
+    struct metric_set metrics;
+    uint64_t sample_ticks; /* between samples of a thread */
+    /* When to synchronise again; see sweeps.c. */
+    bool sweeps;
+    uint64_t world_calls, world_barriers, next_check, last_question_call;
+    int64_t last_sync_ns, last_question_ns;
+    uint64_t syncs;
+};
+
+extern struct tracer ictusi_tracer;
+
+/*
+ * Of the calling thread: its recorder, and the same pointer again while calls are to be recorded
+ * (NULL inside of a call, so that what MPI calls itself is not taken for the program's).
+ */
+extern __thread struct recorder *ictusi_trace_self __attribute__((tls_model("initial-exec")));
+extern __thread struct recorder *ictusi_trace_active __attribute__((tls_model("initial-exec")));
+
+/* The slow path of trace_begin(): let a new thread join. @return its recorder or NULL */
+struct recorder *ictusi_trace_join(void);
+
+/* A thread ends: its recorder waits for another one. The destructor of the tracer's key. */
+void ictusi_trace_thread_ended(void *recorder);
+
+/* A call of a function that is hidden or whose first call this is. */
+void ictusi_trace_unusual(struct recorder *r, unsigned function);
+
+/* What is due after a call: take back a muted call's records, sample metrics. */
+void ictusi_trace_after(struct recorder *r);
+
+/* Switch recording on or off, in all threads at their next call. */
+void ictusi_trace_mute(bool muted);
+
+/* Write one line to the log that the records refer to. */
+void ictusi_trace_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Say something on standard error, from rank 0 only. */
+void ictusi_trace_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The region of a call begins; NULL: the call is not to be looked at. */
+static inline struct recorder *trace_begin(unsigned function)
+{
+    struct recorder *r = ictusi_trace_active;
+    if (__builtin_expect(r == NULL, 0)) {
+        r = ictusi_trace_join();
+        if (!r) {
+            return NULL;
+        }
+    }
+    const uint8_t wanted = r->enabled[function];
+    if (__builtin_expect(wanted != FILTER_ON, 0)) {
+        if (wanted == FILTER_OFF) {
+            return NULL;
+        }
+        ictusi_trace_unusual(r, function);
+    }
+    if (!recorder_ready(r)) {
+        return NULL;
+    }
+    ictusi_trace_active = NULL;
+    r->mark = r->pos;
+    recorder_enter(r, function);
+    return r;
+}
+
+/* MPI has returned; what is noted from here on happened when the call was left. */
+static inline void trace_left(struct recorder *r, unsigned function)
+{
+    recorder_leave(r, function, recorder_ticks(r));
+}
+
+static inline void trace_end(struct recorder *r)
+{
+    if (__builtin_expect(r->after, 0)) {
+        ictusi_trace_after(r);
+    }
+    ictusi_trace_active = r;
+}
+
+#endif
