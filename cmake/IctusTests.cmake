@@ -2,15 +2,28 @@
 # How tests are declared. Unit and MPI tests link the static library, which also holds what the
 # shared one hides.
 set(ICTUS_TEST_SKIPPED 77)
-option(ICTUS_LINT "Tests of the house rules and of the report: once, not in each build" ON)
+# Where several builds are tested at once, what no MPI library changes is tested in one of them.
+option(ICTUS_TEST_ONCE "Also the tests that no MPI library changes: units, lints, simulations, the report, the network clock" ON)
+option(ICTUS_TEST_LONG "Also the tests that take minutes: scripts/check-long" OFF)
 set(ICTUS_TEST_PREFIX "" CACHE STRING "Put before the name of each test, where several builds are tested at once")
 set(ICTUS_TEST_RANKS "" CACHE STRING "Only these numbers of ranks in MPI tests; empty: as declared")
 
-# ictus_unit_test(NAME [LIBRARY...]): tests/unit/test_NAME.c, run without MPI's launcher.
+# ictus_unit_test(NAME [LIBRARY...]): tests/unit/test_NAME.c, run without MPI's launcher: once, and once more
+# with each sanitizer.
 function(ictus_unit_test name)
+  set(wanted TRUE)
+  if(NOT ICTUS_TEST_ONCE AND NOT ICTUS_SANITIZE)
+    set(wanted FALSE)
+  endif()
   add_executable(test_${name} unit/test_${name}.c)
+  if(NOT wanted)
+    set_target_properties(test_${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+  endif()
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(test_${name} PRIVATE ictus_static ${ARGN} m)
+  if(NOT wanted)
+    return()
+  endif()
   set(label ${ICTUS_TEST_PREFIX}unit.${name})
   add_test(NAME ${label} COMMAND test_${name})
   set_tests_properties(${label} PROPERTIES LABELS unit TIMEOUT 120
@@ -71,6 +84,10 @@ function(ictus_cli_tests)
   foreach(command IN LISTS commands)
     get_filename_component(directory ${command} DIRECTORY)
     get_filename_component(name ${directory} NAME)
+    file(STRINGS ${command} once REGEX "^# once$")
+    if(once AND NOT ICTUS_TEST_ONCE)
+      continue()
+    endif()
     file(STRINGS ${command} ranks REGEX "^# processors: [0-9]+")
     string(REGEX REPLACE "[^0-9]" "" ranks "0${ranks}")
     if(ranks EQUAL 0)

@@ -25,6 +25,7 @@ def main():
     server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     server.bind(("127.0.0.1", int(sys.argv[1])))
     server.listen(1)
+    print("ready", flush=True)
     while True:
         client, _ = server.accept()
         try:
