@@ -35,16 +35,18 @@ static void choose(const json_t *objects)
 static void compare(const char *path)
 {
     struct experiments a = {.path = NULL};
-    struct compared_list list = {NULL, 0};
+    struct compared_list list = {NULL, 0, 0};
     struct ictus_why why;
+    struct compare_how how = {.resamples = 20, .seed = 1};
     char text[256];
-    if (experiments_read(path, &a, &why) == ICTUS_OK) {
+    if (experiments_read(path, NULL, &a, &why) == ICTUS_OK) {
+        how.spread = compare_spread(&a, &a, 0.1);
         for (size_t i = 0; i < a.count && i < 4; i++) {
             bool several = false;
             const struct experiment *same = experiments_find(&a, &a.list[i], &several);
             experiment_describe(a.list[i].members, text, sizeof(text));
             if (same) {
-                (void)compared_add(&list, same, &a.list[i], path, 20, 1);
+                (void)compared_add(&list, same, &a.list[i], path, &how);
             }
         }
         compared_judge(&list, 0.01);

@@ -18,16 +18,24 @@ struct compare_options {
     const char *fail_above;
     const char *output;
     double same;
+    double launch_spread;
+    int reduction; /* index; 0: any */
     int format;
     int64_t resamples;
     int64_t seed;
 };
+
+static const char *const reductions[] = {"any", "max", "mean", "min", "root", "makespan", NULL};
 
 static const struct option_row rows[] = {
     {"fail-above", 0, OPTION_TEXT, offsetof(struct compare_options, fail_above), NULL, 0, 0, NULL,
      "RATIO", "exit 3 if an experiment is slower by more than this, e.g. 5%"},
     {"same", 0, OPTION_RATIO, offsetof(struct compare_options, same), "2%", 0, 10, NULL, "RATIO",
      "what counts as the same"},
+    {"reduction", 0, OPTION_CHOICE, offsetof(struct compare_options, reduction), "any", 0, 0,
+     reductions, "NAME", "compare results of this reduction over ranks only"},
+    {"launch-spread", 0, OPTION_RATIO, offsetof(struct compare_options, launch_spread), "12%", 0,
+     10, NULL, "RATIO", "assumed between launches where files hold too few to tell"},
     {"resamples", 0, OPTION_INT, offsetof(struct compare_options, resamples), "10000", 100, 1e7,
      NULL, "N", "of the bootstrap"},
     {"seed", 0, OPTION_INT, offsetof(struct compare_options, seed), "1", 0, 4294967295.0, NULL, "N",
@@ -54,6 +62,7 @@ struct tally {
     size_t slower, faster, same, unclear, bare, failed;
     size_t missing;   /* experiments of a file without a partner in the first */
     size_t ambiguous; /* with several */
+    size_t unlike;    /* in units that cannot be compared */
 };
 
 static void count_verdict(const struct compared *compared, double fail_above, struct tally *tally)
@@ -126,6 +135,17 @@ static json_t *all_members(const struct compared_list *list)
     return all;
 }
 
+/* The spread between launches that an interval was widened by, and where it is from. */
+static void set_spread(json_t *object, const struct launch_spread *spread)
+{
+    const bool widened = spread->share > 0;
+    const char *from = spread->freedom > 0 ? "files" : "assumed";
+    (void)json_object_set_new(object, "launch_spread",
+                              widened ? json_real(spread->share) : json_null());
+    (void)json_object_set_new(object, "launch_spread_from",
+                              widened ? json_string(from) : json_null());
+}
+
 static json_t *compared_object(const struct compared *compared, const char *baseline,
                                json_t *common, bool several)
 {
@@ -152,6 +172,9 @@ static json_t *compared_object(const struct compared *compared, const char *base
                               ictus_result_real(rounded(compared->p_adjusted)));
     (void)json_object_set_new(object, "samples_a", json_integer((json_int_t)compared->samples_a));
     (void)json_object_set_new(object, "samples_b", json_integer((json_int_t)compared->samples_b));
+    (void)json_object_set_new(object, "launches_a", json_integer((json_int_t)compared->launches_a));
+    (void)json_object_set_new(object, "launches_b", json_integer((json_int_t)compared->launches_b));
+    set_spread(object, &compared->spread);
     (void)json_object_set_new(object, "method", json_string(compared->method));
     (void)json_object_set_new(object, "verdict", json_string(words));
     return object;
@@ -176,13 +199,14 @@ static int compare_file(const struct experiments *base, const struct experiments
                         const struct compare_options *options, struct compared_list *list,
                         struct tally *tally)
 {
+    struct compare_how how = {(size_t)options->resamples, (uint64_t)options->seed,
+                              compare_spread(base, other, options->launch_spread)};
     int err = ICTUS_OK;
-    for (size_t i = 0; i < other->count && !err; i++) {
+    for (size_t i = 0; i < other->count && !err; i++, how.seed++) {
         bool several = false;
         const struct experiment *partner = find_partner(base, other, &other->list[i], &several);
         if (partner) {
-            err = compared_add(list, partner, &other->list[i], other->path,
-                               (size_t)options->resamples, (uint64_t)options->seed + i);
+            err = compared_add(list, partner, &other->list[i], other->path, &how);
         } else {
             tally->ambiguous += several;
             tally->missing += !several;
@@ -236,6 +260,44 @@ static int put_all(const struct compared_list *list, const struct compare_option
     return err;
 }
 
+/* Few launches tell little of the next one; whoever reads the verdicts should know it. */
+static void say_few_launches(const struct compared_list *list)
+{
+    size_t single = 0;
+    size_t assumed = 0;
+    double share = 0.0;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct compared *item = &list->items[i];
+        single += item->launches_a == 1 || item->launches_b == 1;
+        if (item->spread.share > 0 && !(item->spread.freedom > 0)) {
+            assumed++;
+            share = fmax(share, item->spread.share);
+        }
+    }
+    if (single > 0) {
+        (void)fprintf(stderr,
+                      "ictus compare: %zu experiments have only one launch on a side; several "
+                      "launches in one file (ictus merge) tell more\n",
+                      single);
+    }
+    if (assumed > 0) {
+        (void)fprintf(
+            stderr,
+            "ictus compare: intervals allow for launches that differ by %.3g %% (standard "
+            "deviation), which is assumed: see --launch-spread\n",
+            100 * share);
+    }
+}
+
+static void say_refused(const struct experiments *experiments)
+{
+    if (experiments->refused > 0) {
+        (void)fprintf(
+            stderr, "ictus compare: %s: %d rows failed the benchmark's own validation: left out\n",
+            experiments->path, experiments->refused);
+    }
+}
+
 static void say_unmatched(const struct tally *tally)
 {
     if (tally->missing > 0) {
@@ -246,8 +308,14 @@ static void say_unmatched(const struct tally *tally)
         (void)fprintf(
             stderr,
             "ictus compare: %zu experiments match several, or several of them the same: left "
-            "out\n",
+            "out; --reduction=NAME chooses one of several reductions\n",
             tally->ambiguous);
+    }
+    if (tally->unlike > 0) {
+        (void)fprintf(stderr,
+                      "ictus compare: %zu experiments are times of a window of messages in one "
+                      "file only, which cannot be compared: left out\n",
+                      tally->unlike);
     }
 }
 
@@ -255,11 +323,14 @@ static int compare_files(const struct compare_options *options, int count, char 
                          double fail_above, struct tally *tally, struct ictus_why *why)
 {
     struct experiments base;
-    struct compared_list list = {NULL, 0};
-    int err = experiments_read(words[0], &base, why);
+    struct compared_list list = {NULL, 0, 0};
+    const char *reduction = options->reduction > 0 ? reductions[options->reduction] : NULL;
+    int err = experiments_read(words[0], reduction, &base, why);
+    say_refused(&base);
     for (int i = 1; i < count && !err; i++) {
         struct experiments other;
-        err = experiments_read(words[i], &other, why);
+        err = experiments_read(words[i], reduction, &other, why);
+        say_refused(&other);
         if (!err) {
             err = compare_file(&base, &other, options, &list, tally);
         }
@@ -267,12 +338,17 @@ static int compare_files(const struct compare_options *options, int count, char 
     }
     if (!err && list.count == 0) {
         err = ictus_because(why, ICTUS_ERR_SAMPLES, "the files have no experiment in common%s",
-                            tally->ambiguous > 0 ? " that matches only one of the first" : "");
+                            tally->ambiguous > 0 ? " that matches only one of the first: see "
+                                                   "--reduction"
+                            : list.unlike > 0    ? " that is measured in the same units"
+                                                 : "");
     }
     if (!err) {
         compared_judge(&list, options->same);
         err = put_all(&list, options, words[0], fail_above, count > 2, tally, why);
+        say_few_launches(&list);
     }
+    tally->unlike = list.unlike;
     compared_free(&list);
     experiments_free(&base);
     return err;

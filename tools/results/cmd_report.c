@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus report: pictures of result files, as one web page or in the terminal. */
 #include "main/command.h"
+#include "results/experiments.h"
 #include "results/report.h"
 #include "results/report_template.h"
 #include "results/timeline.h"
 
-#include <ictus/result.h>
 #include <ictus/text.h>
 #include <ictus/trace.h>
 
@@ -103,7 +103,7 @@ static int read_file(struct report_file *file, struct ictus_why *why)
     if (timeline_is_trace(file->path)) {
         return timeline_read(file->path, most_slices, &file->objects, why);
     }
-    return ictus_result_read(file->path, &file->objects, &file->skipped, why);
+    return experiments_read_objects(file->path, &file->objects, &file->skipped, why);
 }
 
 static int read_files(int count, char **words, struct report *report, struct ictus_why *why)

@@ -8,11 +8,29 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { LAUNCHES_LEAST = 5, SAMPLES_LEAST = 5 };
+enum {
+    LAUNCHES_LEAST = 5, /* a side, to be judged by their own spread alone */
+    COMBINED_LEAST = 6, /* whose median's rank-based interval has 95 % (ictus merge --combine) */
+    SAMPLES_LEAST = 5,  /* a side */
+    FREEDOM_LEAST = 2   /* of an estimate of the spread that is better than an assumption */
+};
 
-/* At which false discovery rate a difference counts as shown. */
-static const double discovery_rate = 0.05;
+/*
+ * At which false discovery rate a difference counts as shown: well below 5 %, so that a series of
+ * comparisons of equals stays below that as well.
+ */
+static const double discovery_rate = 0.03;
+
+/* What stands for a launch, the more robust first. */
+static const char *const launch_keys[] = {"median_s", "mean_s", "min_s", NULL};
+
+/* The launches of one side, and what to multiply their times by. */
+struct side {
+    const json_t *launches;
+    double scale;
+};
 
 struct values {
     double *list;
@@ -26,12 +44,12 @@ static double number_of(const json_t *object, const char *key)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static size_t count_values(const struct experiment *experiment, const char *key)
+static size_t count_values(const json_t *launches, const char *key)
 {
     size_t count = 0;
     size_t i = 0;
     json_t *launch = NULL;
-    json_array_foreach(experiment->launches, i, launch)
+    json_array_foreach((json_t *)launches, i, launch)
     {
         const json_t *value = json_object_get(launch, key);
         count += json_is_array(value) ? json_array_size(value) : 1;
@@ -39,10 +57,10 @@ static size_t count_values(const struct experiment *experiment, const char *key)
     return count;
 }
 
-static void take_value(struct values *values, const json_t *value)
+static void take_value(struct values *values, const json_t *value, double scale)
 {
     if (json_is_number(value) && json_number_value(value) > 0) {
-        values->list[values->count++] = json_number_value(value);
+        values->list[values->count++] = json_number_value(value) * scale;
     }
 }
 
@@ -51,7 +69,7 @@ static void take_value(struct values *values, const json_t *value)
  * makes them depend on each other: bench widens the median's interval for it, by batch means with
  * nine degrees of freedom. An effective number of values stands for the same here.
  */
-static void take_series(struct values *values, const json_t *series)
+static void take_series(struct values *values, const json_t *series, double scale)
 {
     enum { ONLY = 2 };
     static const double student = (1.960 / 2.262) * (1.960 / 2.262);
@@ -61,7 +79,7 @@ static void take_series(struct values *values, const json_t *series)
     const size_t before = values->count;
     json_array_foreach((json_t *)series, i, item)
     {
-        take_value(values, item);
+        take_value(values, item, scale);
     }
     const double n = (double)(values->count - before);
     if (n > 0 &&
@@ -74,22 +92,23 @@ static void take_series(struct values *values, const json_t *series)
 }
 
 /* All positive numbers that the launches have under a name, sorted. */
-static struct values take_values(const struct experiment *experiment, const char *key)
+static struct values take_values(const struct side *side, const char *key)
 {
-    struct values values = {malloc((count_values(experiment, key) + 1) * sizeof(double)), 0, 0.0};
+    struct values values = {malloc((count_values(side->launches, key) + 1) * sizeof(double)), 0,
+                            0.0};
     size_t i = 0;
     json_t *launch = NULL;
     if (!values.list) {
         return values;
     }
-    json_array_foreach(experiment->launches, i, launch)
+    json_array_foreach((json_t *)side->launches, i, launch)
     {
         const json_t *value = json_object_get(launch, key);
         if (json_is_array(value)) {
-            take_series(&values, value);
+            take_series(&values, value, side->scale);
         } else {
             const size_t before = values.count;
-            take_value(&values, value);
+            take_value(&values, value, side->scale);
             values.effective += (double)(values.count - before);
         }
     }
@@ -106,10 +125,11 @@ static double middle(const struct values *values)
     return 0.5 * (values->list[(n - 1) / 2] + values->list[n / 2]);
 }
 
-/* Compare by one member that both have at least so often. Returns whether they have. */
-static bool by_samples(struct compared *compared, const struct experiment *a,
-                       const struct experiment *b, const char *key, size_t least, size_t resamples,
-                       uint64_t seed)
+/* Compare by one member that both have at least so often, as launches where there is no how.
+ * Returns whether they have. */
+static bool compare_by_samples(struct compared *compared, const struct side *a,
+                               const struct side *b, const char *key, size_t least,
+                               const struct compare_how *how)
 {
     struct values first = take_values(a, key);
     struct values second = take_values(b, key);
@@ -117,7 +137,11 @@ static bool by_samples(struct compared *compared, const struct experiment *a,
     if (enough) {
         const struct sample mine = {first.list, first.count, first.effective};
         const struct sample theirs = {second.list, second.count, second.effective};
-        compare_samples(&mine, &theirs, resamples, seed, &compared->result);
+        if (how) {
+            compare_samples(&mine, &theirs, how->resamples, how->seed, &compared->result);
+        } else {
+            compare_launches(&mine, &theirs, &compared->result);
+        }
         compared->samples_a = first.count;
         compared->samples_b = second.count;
         compared->value_a = middle(&first);
@@ -128,31 +152,68 @@ static bool by_samples(struct compared *compared, const struct experiment *a,
     return enough;
 }
 
-static bool by_intervals(struct compared *compared, const struct experiment *a,
-                         const struct experiment *b)
+static bool compare_by_launches(struct compared *compared, const struct side *a,
+                                const struct side *b)
 {
-    const json_t *first = json_array_get(a->launches, 0);
-    const json_t *second = json_array_get(b->launches, 0);
-    const double known_a[3] = {number_of(first, "median_s"), number_of(first, "ci95_low_s"),
-                               number_of(first, "ci95_high_s")};
-    const double known_b[3] = {number_of(second, "median_s"), number_of(second, "ci95_low_s"),
-                               number_of(second, "ci95_high_s")};
-    for (int i = 0; i < 3; i++) {
-        if (!(known_a[i] > 0 && known_b[i] > 0)) {
+    bool done = false;
+    for (int i = 0; launch_keys[i] && !done; i++) {
+        done = compare_by_samples(compared, a, b, launch_keys[i], LAUNCHES_LEAST, NULL);
+    }
+    return done;
+}
+
+/*
+ * One number and its 95 % interval for a side of few launches: the geometric mean of their medians,
+ * each with the interval that its own samples gave. Returns whether all have one.
+ */
+static bool combine_intervals(const struct side *side, double known[3], size_t *samples)
+{
+    double sum = 0.0;
+    double square = 0.0;
+    size_t i = 0;
+    json_t *launch = NULL;
+    *samples = 0;
+    json_array_foreach((json_t *)side->launches, i, launch)
+    {
+        const double median = number_of(launch, "median_s");
+        const double half =
+            0.5 * log(number_of(launch, "ci95_high_s") / number_of(launch, "ci95_low_s"));
+        if (!(median > 0) || !isfinite(half)) {
             return false;
         }
+        sum += log(median);
+        square += half * half;
+        *samples += (size_t)fmax(0, number_of(launch, "n"));
+    }
+    const double n = (double)json_array_size(side->launches);
+    known[0] = exp(sum / n) * side->scale;
+    known[1] = known[0] * exp(-sqrt(square) / n);
+    known[2] = known[0] * exp(sqrt(square) / n);
+    if (n == 1) { /* as it was measured: it need not be symmetric */
+        launch = json_array_get(side->launches, 0);
+        known[1] = number_of(launch, "ci95_low_s") * side->scale;
+        known[2] = number_of(launch, "ci95_high_s") * side->scale;
+    }
+    return true;
+}
+
+static bool compare_by_intervals(struct compared *compared, const struct side *a,
+                                 const struct side *b)
+{
+    double known_a[3];
+    double known_b[3];
+    if (!combine_intervals(a, known_a, &compared->samples_a) ||
+        !combine_intervals(b, known_b, &compared->samples_b)) {
+        return false;
     }
     compare_intervals(known_a, known_b, &compared->result);
     compared->value_a = known_a[0];
     compared->value_b = known_b[0];
-    compared->samples_a = (size_t)fmax(0, number_of(first, "n"));
-    compared->samples_b = (size_t)fmax(0, number_of(second, "n"));
     return true;
 }
 
-/* The same statistic on both sides, the more robust first. */
-static bool by_values(struct compared *compared, const struct experiment *a,
-                      const struct experiment *b)
+/* The same statistic on both sides, with no interval but what launches show. */
+static bool compare_by_values(struct compared *compared, const struct side *a, const struct side *b)
 {
     static const char *const keys[] = {"median_s", "mean_s", "min_s", "raw_s", NULL};
     bool found = false;
@@ -169,24 +230,151 @@ static bool by_values(struct compared *compared, const struct experiment *a,
         free(first.list);
         free(second.list);
     }
-    compared->result = (struct comparison){compared->value_b / compared->value_a, NAN, NAN, NAN};
+    const double ratio = compared->value_b / compared->value_a;
+    compared->result = (struct comparison){ratio, NAN, NAN, NAN};
     return found;
 }
 
+/* Variance of the logarithms of an experiment's launches; returns the degrees of freedom. */
+static double launch_variance(const json_t *launches, double *variance)
+{
+    const struct side side = {launches, 1.0};
+    double sum = 0.0;
+    double squares = 0.0;
+    struct values values = {NULL, 0, 0.0};
+    for (int i = 0; launch_keys[i] && values.count == 0; i++) {
+        free(values.list);
+        values = take_values(&side, launch_keys[i]);
+    }
+    for (size_t i = 0; i < values.count; i++) {
+        sum += log(values.list[i]);
+    }
+    for (size_t i = 0; i < values.count; i++) {
+        const double off = log(values.list[i]) - sum / (double)values.count;
+        squares += off * off;
+    }
+    const double freedom = values.count > 1 ? (double)values.count - 1 : 0;
+    *variance = freedom > 0 ? squares / freedom : 0;
+    free(values.list);
+    return freedom;
+}
+
+/* Add a file's experiments to the sum of variances. A launch moves all its experiments together,
+ * so that many of them have no more degrees of freedom than one. */
+static double pool_launches(const struct experiments *experiments, double *sum, double *count)
+{
+    double most = 0.0;
+    for (size_t i = 0; i < experiments->count; i++) {
+        double variance = 0.0;
+        const double freedom = launch_variance(experiments->list[i].launches, &variance);
+        *sum += variance;
+        *count += freedom > 0;
+        most = fmax(most, freedom);
+    }
+    return most;
+}
+
+static struct launch_spread choose_spread(double share, double freedom, double assumed)
+{
+    if (freedom >= FREEDOM_LEAST) {
+        return (struct launch_spread){share, freedom};
+    }
+    return (struct launch_spread){fmax(share, assumed), 0};
+}
+
+struct launch_spread compare_spread(const struct experiments *a, const struct experiments *b,
+                                    double assumed)
+{
+    double sum = 0.0;
+    double count = 0.0;
+    const double freedom = pool_launches(a, &sum, &count) + pool_launches(b, &sum, &count);
+    return choose_spread(count > 0 ? sqrt(sum / count) : 0, freedom, assumed);
+}
+
+/* Launches behind one side; several in one object where ictus merge has combined them. */
+static size_t count_launches(const json_t *launches)
+{
+    const json_t *combined = json_object_get(json_array_get(launches, 0), "launches");
+    const size_t n = json_array_size(launches);
+    return n == 1 && json_integer_value(combined) > 0 ? (size_t)json_integer_value(combined) : n;
+}
+
+/* What this experiment's own launches show may be more than what all do on average. */
+static void allow_for_launches(struct compared *compared, const struct experiment *a,
+                               const struct experiment *b, const struct compare_how *how)
+{
+    double first = 0.0;
+    double second = 0.0;
+    const double n = launch_variance(a->launches, &first);
+    const double m = launch_variance(b->launches, &second);
+    const double own = n + m > 0 ? sqrt((n * first + m * second) / (n + m)) : 0;
+    const bool bare = !isfinite(compared->result.low);
+    const bool combined = json_array_size(a->launches) == 1 && json_array_size(b->launches) == 1 &&
+                          compared->launches_a >= COMBINED_LEAST &&
+                          compared->launches_b >= COMBINED_LEAST;
+    if (combined || (bare && !(how->spread.freedom > 0))) {
+        return; /* its interval is of launches; or: an assumption alone judges nothing */
+    }
+    if (bare) {
+        compared->result.low = compared->result.ratio;
+        compared->result.high = compared->result.ratio;
+        compared->result.p = compared->result.ratio == 1.0 ? 1.0 : 0.0;
+    }
+    compared->spread = how->spread;
+    compared->spread.share = fmax(own, how->spread.share);
+    compare_widen(&compared->spread, (double)compared->launches_a, (double)compared->launches_b,
+                  &compared->result);
+}
+
+static const char *compare_best(struct compared *compared, const struct side *a,
+                                const struct side *b, const struct compare_how *how)
+{
+    if (compare_by_launches(compared, a, b)) {
+        return "launches";
+    }
+    const bool single = json_array_size(a->launches) == 1 && json_array_size(b->launches) == 1;
+    if (single && compare_by_samples(compared, a, b, "raw_s", SAMPLES_LEAST, how)) {
+        return "samples";
+    }
+    if (compare_by_intervals(compared, a, b)) {
+        return "intervals";
+    }
+    return compare_by_values(compared, a, b) ? "values" : NULL;
+}
+
+/*
+ * Times of a window of messages are set against times of another window, or of one message (other
+ * programs' bandwidths), by the message. Returns whether the two can be compared.
+ */
+static bool make_units_alike(struct side *a, struct side *b)
+{
+    const double first = number_of(json_array_get(a->launches, 0), "messages");
+    const double second = number_of(json_array_get(b->launches, 0), "messages");
+    if (first > 0 && second > 0 && first != second) {
+        a->scale = 1 / first;
+        b->scale = 1 / second;
+    }
+    return (first > 0) == (second > 0);
+}
+
 int compared_add(struct compared_list *list, const struct experiment *a, const struct experiment *b,
-                 const char *file, size_t resamples, uint64_t seed)
+                 const char *file, const struct compare_how *how)
 {
     struct compared fresh = {.file = file, .p_adjusted = NAN};
-    if (by_samples(&fresh, a, b, "median_s", LAUNCHES_LEAST, resamples, seed)) {
-        fresh.method = "launches";
-    } else if (by_samples(&fresh, a, b, "raw_s", SAMPLES_LEAST, resamples, seed)) {
-        fresh.method = "samples";
-    } else if (by_intervals(&fresh, a, b)) {
-        fresh.method = "intervals";
-    } else if (by_values(&fresh, a, b)) {
-        fresh.method = "values";
-    } else {
+    struct side first = {a->launches, 1.0};
+    struct side second = {b->launches, 1.0};
+    if (!make_units_alike(&first, &second)) {
+        list->unlike++;
         return ICTUS_OK;
+    }
+    fresh.launches_a = count_launches(a->launches);
+    fresh.launches_b = count_launches(b->launches);
+    fresh.method = compare_best(&fresh, &first, &second, how);
+    if (!fresh.method) {
+        return ICTUS_OK;
+    }
+    if (strcmp(fresh.method, "launches") != 0) {
+        allow_for_launches(&fresh, a, b, how);
     }
     struct compared *items = realloc(list->items, (list->count + 1) * sizeof(*items));
     if (!items) {

@@ -19,12 +19,14 @@ enum verdict {
 };
 
 struct compared {
-    json_t *members;    /* of the second file's experiment; borrowed from nobody */
+    json_t *members;    /* of the second file's experiment; a reference of its own */
     const char *file;   /* the second file */
     const char *method; /* "launches", "samples", "intervals", "values" */
     double value_a, value_b;
     size_t samples_a, samples_b;
-    struct comparison result; /* low, high and p may be NaN */
+    size_t launches_a, launches_b;
+    struct launch_spread spread; /* that it was widened by; share 0: it was not */
+    struct comparison result;    /* low, high and p may be NaN */
     double p_adjusted;
     enum verdict verdict;
 };
@@ -32,15 +34,33 @@ struct compared {
 struct compared_list {
     struct compared *items;
     size_t count;
+    size_t unlike; /* experiments that measure in units that cannot be compared */
+};
+
+struct compare_how {
+    size_t resamples;
+    uint64_t seed;
+    struct launch_spread spread; /* for experiments of few launches */
 };
 
 /*
- * Compare by the best that both have: the medians of five launches or more (what varies from run to
- * run is what a user meets), else all raw samples, else the intervals of the medians, else bare
- * values. Nothing is added where a value is missing or not positive.
+ * The spread between launches that the files themselves show: the mean variance of all experiments
+ * that were launched several times. Where they show it by fewer than two degrees of freedom, the
+ * assumed one, or what they show if that is larger.
+ */
+struct launch_spread compare_spread(const struct experiments *a, const struct experiments *b,
+                                    double assumed);
+
+/*
+ * Compare by the best that both have: the medians (else means, else minima) of five launches or
+ * more, for what varies from run to run is what a user meets. Else all raw samples of one launch
+ * each, the intervals of the medians, or bare values, widened by the spread between launches.
+ * Nothing is added where a value is missing or not positive, or where only one of the two is of a
+ * window of messages; list->unlike counts the latter. Two different windows are compared by the
+ * message.
  */
 int compared_add(struct compared_list *list, const struct experiment *a, const struct experiment *b,
-                 const char *file, size_t resamples, uint64_t seed);
+                 const char *file, const struct compare_how *how);
 
 /* Adjust the p values for being many, and give each experiment its verdict. */
 void compared_judge(struct compared_list *list, double same);

@@ -159,6 +159,47 @@ void compare_samples(const struct sample *a, const struct sample *b, size_t resa
     result->p = mann_whitney(a, b);
 }
 
+/* How many pairs one side may win at most to be called different at 5 %, two-sided; -1: never. */
+static double most_pairs(size_t n, size_t m)
+{
+    const double pairs = (double)n * (double)m;
+    if (n > EXACT_MOST || m > EXACT_MOST) {
+        const double sd = sqrt(pairs * (double)(n + m + 1) / 12);
+        return floor(0.5 * pairs - 0.5 - gsl_cdf_ugaussian_Pinv(0.975) * sd);
+    }
+    size_t low = 0; /* of most + 1: bisection, as P(U <= u) grows with u */
+    size_t high = n * m / 2 + 1;
+    while (low < high) {
+        const size_t between = (low + high) / 2;
+        if (exact_p(n, m, between) <= 0.025) {
+            low = between + 1;
+        } else {
+            high = between;
+        }
+    }
+    return (double)low - 1;
+}
+
+void compare_launches(const struct sample *a, const struct sample *b, struct comparison *result)
+{
+    const size_t pairs = a->n * b->n;
+    const double most = most_pairs(a->n, b->n);
+    double *ratios = malloc(pairs * sizeof(*ratios));
+    *result = (struct comparison){NAN, NAN, NAN, mann_whitney(a, b)};
+    result->ratio = gsl_stats_median_from_sorted_data(b->sorted, 1, b->n) /
+                    gsl_stats_median_from_sorted_data(a->sorted, 1, a->n);
+    if (ratios) {
+        for (size_t i = 0; i < pairs; i++) {
+            ratios[i] = b->sorted[i / a->n] / a->sorted[i % a->n];
+        }
+        gsl_sort(ratios, 1, pairs);
+        const size_t cut = (size_t)fmax(0, most + 1);
+        result->low = ratios[cut];
+        result->high = ratios[pairs - 1 - cut];
+    }
+    free(ratios);
+}
+
 void compare_intervals(const double a[3], const double b[3], struct comparison *result)
 {
     const double wide = gsl_cdf_ugaussian_Pinv(0.975);
@@ -174,6 +215,30 @@ void compare_intervals(const double a[3], const double b[3], struct comparison *
     } else {
         result->p = shift == 0.0 ? 1.0 : 0.0;
     }
+}
+
+/* Two-sided: of the normal distribution where nothing was estimated. */
+static double tail(double deviations, double freedom)
+{
+    return 2 *
+           (freedom > 0 ? gsl_cdf_tdist_Q(deviations, freedom) : gsl_cdf_ugaussian_Q(deviations));
+}
+
+void compare_widen(const struct launch_spread *spread, double launches_a, double launches_b,
+                   struct comparison *result)
+{
+    const double within = log(result->high / result->low) / (2 * gsl_cdf_ugaussian_Pinv(0.975));
+    const double between = spread->share * sqrt(1 / launches_a + 1 / launches_b);
+    const double error = hypot(within, between);
+    const double wide = spread->freedom > 0 ? gsl_cdf_tdist_Pinv(0.975, spread->freedom)
+                                            : gsl_cdf_ugaussian_Pinv(0.975);
+    const double shift = log(result->ratio);
+    if (!(between > 0)) {
+        return; /* launches that differ in nothing */
+    }
+    result->low = exp(shift - wide * error);
+    result->high = exp(shift + wide * error);
+    result->p = fmax(result->p, tail(fabs(shift) / error, spread->freedom));
 }
 
 void compare_adjust(const double *p, double *adjusted, size_t n)

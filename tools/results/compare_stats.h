@@ -35,8 +35,29 @@ struct sample {
 void compare_samples(const struct sample *a, const struct sample *b, size_t resamples,
                      uint64_t seed, struct comparison *result);
 
+/*
+ * Compare the launches of two sides, independent values of which there are few: the interval is
+ * that of the test inverted, all ratios that it would not reject at 5 % (Hodges and Lehmann 1963),
+ * so that the two never disagree.
+ */
+void compare_launches(const struct sample *a, const struct sample *b, struct comparison *result);
+
 /* Compare two medians of which only the 95 % intervals are known: both taken as log-normal. */
 void compare_intervals(const double a[3], const double b[3], struct comparison *result);
+
+/* How much the results of a launch and the next differ, though nothing was changed. */
+struct launch_spread {
+    double share;   /* standard deviation of the logarithm, so a share: 0.1 is 10 % */
+    double freedom; /* degrees of freedom of its estimate; 0: assumed, known to nobody */
+};
+
+/*
+ * Widen what samples within launches say by the spread between launches: the logarithm of the
+ * ratio has the variance of both, spread^2 (1 / launches_a + 1 / launches_b) for the latter, and is
+ * Student's where that was estimated. p grows likewise, and never becomes less.
+ */
+void compare_widen(const struct launch_spread *spread, double launches_a, double launches_b,
+                   struct comparison *result);
 
 /*
  * Adjust p values for being many (Benjamini and Hochberg 1995): the false discovery rate at which

@@ -57,8 +57,13 @@ int experiments_read_objects(const char *path, json_t **objects, int *skipped,
         return err;
     }
     *skipped = 0;
+    const int foreign = foreign_read(path, objects, &foreign_why);
+    if (foreign == ICTUS_ERR_CORRUPT) {
+        *why = foreign_why;
+        return foreign;
+    }
     /* a later schema of ours is refused by its own reason */
-    return foreign_read(path, objects, &foreign_why) ? err : ICTUS_OK;
+    return foreign ? err : ICTUS_OK;
 }
 
 /* Takes members; the identity as well if it succeeds. */
@@ -121,7 +126,21 @@ int experiments_gather(const json_t *objects, struct experiments *experiments,
     return err;
 }
 
-int experiments_read(const char *path, struct experiments *experiments, struct ictus_why *why)
+/* Leave out what is of another reduction. */
+static void keep_reduction(json_t *objects, const char *reduction)
+{
+    size_t i = json_array_size(objects);
+    while (reduction && i-- > 0) {
+        const json_t *object = json_array_get(objects, i);
+        const char *is = json_string_value(json_object_get(object, "reduction"));
+        if (is && strcmp(is, reduction) != 0) {
+            (void)json_array_remove(objects, i);
+        }
+    }
+}
+
+int experiments_read(const char *path, const char *reduction, struct experiments *experiments,
+                     struct ictus_why *why)
 {
     json_t *objects = NULL;
     int skipped = 0;
@@ -130,11 +149,15 @@ int experiments_read(const char *path, struct experiments *experiments, struct i
     if (err) {
         return err;
     }
+    const json_t *refused = json_object_get(json_array_get(objects, 0), "refused");
+    keep_reduction(objects, reduction);
     err = experiments_gather(objects, experiments, why);
     experiments->path = path;
+    experiments->refused = (int)json_integer_value(refused);
     json_decref(objects);
     if (err == ICTUS_ERR_FORMAT) {
-        err = ictus_because(why, err, "'%.200s' holds no measurement", path);
+        err = ictus_because(why, err, "'%.200s' holds no measurement%s%s", path,
+                            reduction ? " with the reduction " : "", reduction ? reduction : "");
     }
     return err;
 }
@@ -150,7 +173,7 @@ void experiments_free(struct experiments *experiments)
     json_decref(experiments->index);
 }
 
-/* Whether the two agree in operation, size and all that both tell. */
+/* Whether the two agree in operation, size and all that both tell; programs may differ. */
 static bool agree(const json_t *a, const json_t *b)
 {
     const char *key = NULL;
@@ -162,7 +185,7 @@ static bool agree(const json_t *a, const json_t *b)
     json_object_foreach((json_t *)a, key, value)
     {
         const json_t *other = json_object_get(b, key);
-        if (other && !json_equal(value, other)) {
+        if (other && strcmp(key, "program") != 0 && !json_equal(value, other)) {
             return false;
         }
     }

@@ -23,6 +23,7 @@ struct experiments {
     struct experiment *list;
     size_t count;
     json_t *index; /* identity -> place in the list */
+    int refused;   /* rows of another program's table that failed its own validation */
 };
 
 /*
@@ -37,8 +38,12 @@ int experiments_read_objects(const char *path, json_t **objects, int *skipped,
 int experiments_gather(const json_t *objects, struct experiments *experiments,
                        struct ictus_why *why);
 
-/* Gather a file's measurements. Free with experiments_free() also after an error. */
-int experiments_read(const char *path, struct experiments *experiments, struct ictus_why *why);
+/*
+ * Gather a file's measurements, of one reduction over ranks where that is named; what does not tell
+ * its reduction is of any. Free with experiments_free() also after an error.
+ */
+int experiments_read(const char *path, const char *reduction, struct experiments *experiments,
+                     struct ictus_why *why);
 
 void experiments_free(struct experiments *experiments);
 
@@ -50,7 +55,8 @@ char *experiment_identity(const json_t *measurement);
 
 /*
  * The experiment of @p other that is the same as @p wanted: identical, or else the only one that
- * agrees in operation, bytes and every other member that both have (other programs tell less).
+ * agrees in operation, bytes and every other member that both have (other programs tell less),
+ * whichever program measured it.
  * NULL if there is none or more than one; *several says which.
  */
 const struct experiment *experiments_find(const struct experiments *other,

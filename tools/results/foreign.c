@@ -33,6 +33,7 @@ enum meaning {
     REPETITIONS,
     SAMPLE,
     ERRORCODE,
+    VALIDATION,
     STATISTIC, /* this and what follows may be missing */
     RATE
 };
@@ -49,6 +50,7 @@ struct reading {
     char operation[WORD_MAX + 1];
     long processes;
     long datatype_size;
+    int refused; /* rows that failed the program's own validation */
     struct column_meaning columns[WORDS_MAX];
     int column_count;
     bool skip_table; /* nothing in it that is known */
@@ -103,6 +105,7 @@ struct title_meaning {
 
 static const struct title_meaning titles_known[] = {
     {"Size", {SIZE, NULL, 1}},
+    {"Validation", {VALIDATION, NULL, 1}},
     {"#bytes", {SIZE, NULL, 1}},
     {"msize_bytes", {SIZE, NULL, 1}},
     {"count", {COUNT, NULL, 1}},
@@ -206,7 +209,9 @@ static void normalise(const char *name, char *operation)
     if (pure) {
         *pure = '\0';
     }
-    const char *last = strcmp(plain, "broadcast") == 0 ? "bcast" : plain;
+    const char *last = strcmp(plain, "broadcast") == 0                ? "bcast"
+                       : strcmp(plain, "bidirectionalbandwidth") == 0 ? "bibandwidth"
+                                                                      : plain;
     (void)snprintf(operation, WORD_MAX + 1, "%s%.57s%s", nonblocking ? "i" : "",
                    last[0] ? last : "pingpong", persistent ? "_init" : "");
 }
@@ -295,12 +300,21 @@ struct row {
     char operation[WORD_MAX + 1];
     double size, sample, errorcode;
     double repetitions;
-    bool sized;
+    bool sized, invalid;
     json_t *statistics;
 };
 
 /* Beyond that a double does not count one by one, and nobody measures it. */
 static const double most = 9007199254740992.0;
+
+/* The time of a message, or of one each way where both directions are counted. */
+static void add_rate(struct row *row, const struct column_meaning *column, double value)
+{
+    const double ways = strcmp(row->operation, "bibandwidth") == 0 ? 2.0 : 1.0;
+    (void)json_object_set_new(row->statistics, column->member,
+                              json_real(ways * row->size / (value * column->unit)));
+    (void)json_object_set_new(row->statistics, "messages", json_integer(1));
+}
 
 static bool take_cell(const struct reading *reading, const struct column_meaning *column,
                       const char *word, struct row *row)
@@ -328,15 +342,15 @@ static bool take_cell(const struct reading *reading, const struct column_meaning
     } else if (column->meaning == STATISTIC) {
         (void)json_object_set_new(row->statistics, column->member, json_real(value * column->unit));
     } else if (column->meaning == RATE) {
-        (void)json_object_set_new(row->statistics, column->member,
-                                  json_real(row->size / (value * column->unit)));
+        add_rate(row, column, value);
     }
     return true;
 }
 
 static json_t *new_measurement(const struct reading *reading, const struct row *row)
 {
-    json_t *object = json_pack("{s:s, s:s, s:I}", "type", "measurement", "operation",
+    json_t *object = json_pack("{s:s, s:s, s:s, s:I}", "type", "measurement", "program",
+                               reading->program ? reading->program : "unknown", "operation",
                                row->operation, "bytes", (json_int_t)(row->sized ? row->size : 0));
     if (reading->processes > 0) {
         (void)json_object_set_new(object, "processes", json_integer(reading->processes));
@@ -346,7 +360,7 @@ static json_t *new_measurement(const struct reading *reading, const struct row *
 
 static bool is_same_test(const json_t *object, const struct row *row)
 {
-    return object &&
+    return json_object_get(object, "raw_s") &&
            strcmp(json_string_value(json_object_get(object, "operation")), row->operation) == 0 &&
            json_integer_value(json_object_get(object, "bytes")) == (json_int_t)row->size;
 }
@@ -398,8 +412,14 @@ static int take_row(struct reading *reading, const char *line)
     bool good = words.count >= reading->column_count && words.count > 0;
     (void)snprintf(row.operation, sizeof(row.operation), "%s", reading->operation);
     for (int i = 0; i < reading->column_count && good; i++) {
-        good = take_cell(reading, &reading->columns[i], words.word[i], &row);
+        const bool verdict = reading->columns[i].meaning == VALIDATION;
+        row.invalid = row.invalid || (verdict && strcmp(words.word[i], "Fail") == 0);
+        good = verdict || take_cell(reading, &reading->columns[i], words.word[i], &row);
         sampled = sampled || reading->columns[i].meaning == SAMPLE;
+    }
+    if (good && row.invalid) {
+        reading->refused++;
+        good = false;
     }
     if (good && row.operation[0] && (sampled || json_object_size(row.statistics) > 0)) {
         err = sampled ? add_sample(reading, &row) : add_statistics(reading, &row);
@@ -468,6 +488,25 @@ static int summarise_all(json_t *objects)
     return err;
 }
 
+static int add_header(struct reading *reading)
+{
+    json_t *header = json_pack("{s:s, s:s}", "type", "header", "program",
+                               reading->program ? reading->program : "unknown");
+    if (reading->refused > 0) {
+        (void)json_object_set_new(header, "refused", json_integer(reading->refused));
+    }
+    return json_array_insert_new(reading->objects, 0, header) ? ICTUS_ERR_NOMEM : ICTUS_OK;
+}
+
+static int explain_nothing(const struct reading *reading, const char *path, struct ictus_why *why)
+{
+    if (reading->refused > 0) {
+        return ictus_because(why, ICTUS_ERR_CORRUPT,
+                             "'%.200s': every row failed the benchmark's own validation", path);
+    }
+    return ictus_because(why, ICTUS_ERR_FORMAT, "'%.200s' holds no table that is known", path);
+}
+
 int foreign_read(const char *path, json_t **objects, struct ictus_why *why)
 {
     struct reading reading = {.objects = json_array()};
@@ -485,13 +524,11 @@ int foreign_read(const char *path, json_t **objects, struct ictus_why *why)
     free(line);
     (void)fclose(file);
     if (!err && json_array_size(reading.objects) == 0) {
-        err = ictus_because(why, ICTUS_ERR_FORMAT, "'%.200s' holds no table that is known", path);
+        err = explain_nothing(&reading, path, why);
     }
     err = err ? err : summarise_all(reading.objects);
     if (!err) {
-        json_t *header = json_pack("{s:s, s:s}", "type", "header", "program",
-                                   reading.program ? reading.program : "unknown");
-        err = json_array_insert_new(reading.objects, 0, header) ? ICTUS_ERR_NOMEM : ICTUS_OK;
+        err = add_header(&reading);
     }
     if (err) {
         json_decref(reading.objects);

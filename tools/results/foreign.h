@@ -8,8 +8,10 @@
 
 /*
  * Read one output, with whatever else a job log holds around it. The objects are a header that
- * names the program and one measurement a row. Bandwidth tables are left out.
- * Errors: ICTUS_ERR_IO, ICTUS_ERR_FORMAT (no such table), ICTUS_ERR_NOMEM.
+ * names the last program and one measurement a row. A bandwidth is read as the time of a message
+ * ("messages": 1). Rows that failed the program's own validation are left out, and counted in the
+ * header's "refused". Errors: ICTUS_ERR_IO, ICTUS_ERR_FORMAT (no such table), ICTUS_ERR_CORRUPT (no
+ * row is valid), ICTUS_ERR_NOMEM.
  */
 int foreign_read(const char *path, json_t **objects, struct ictus_why *why);
 

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ictus compare against simulated truth: launches whose level differs from launch to launch by a
+ * known share, with and without a true difference. Equals must not be told apart in more than 5 %
+ * of tries, whatever the spread between launches; a slowdown of 5 % must be found in 90 % of them
+ * with seven launches a side that differ by 2 %.
+ */
+#include "../check.h"
+#include "results/compare.h"
+
+#include <core/random.h>
+
+enum { TRIES = 200, SAMPLES = 60 };
+
+/* What a launch's object tells. */
+enum tells { RAW, INTERVALS, MEANS };
+
+static int compare_reals(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static json_t *make_launch(struct rng *rng, double scale, double spread, enum tells tells)
+{
+    enum { LOW = 22, HIGH = 37 }; /* ranks of the 95 % interval of the median of 60 */
+    double values[SAMPLES];
+    double sum = 0.0;
+    json_t *raw = json_array();
+    json_t *launch = json_pack("{s:s, s:s, s:I}", "type", "measurement", "operation", "bcast",
+                               "bytes", (json_int_t)8);
+    const double level = 1e-6 * scale * exp(spread * ictusi_rng_normal(rng));
+    for (int i = 0; i < SAMPLES; i++) {
+        values[i] = level * (1 + 0.05 * ictusi_rng_exponential(rng));
+        sum += values[i];
+        (void)json_array_append_new(raw, json_real(values[i]));
+    }
+    qsort(values, SAMPLES, sizeof(*values), compare_reals);
+    (void)json_object_set_new(launch, "mean_s", json_real(sum / SAMPLES));
+    if (tells != MEANS) {
+        const double median = 0.5 * (values[SAMPLES / 2 - 1] + values[SAMPLES / 2]);
+        (void)json_object_set_new(launch, "median_s", json_real(median));
+        (void)json_object_set_new(launch, "ci95_low_s", json_real(values[LOW]));
+        (void)json_object_set_new(launch, "ci95_high_s", json_real(values[HIGH]));
+    }
+    if (tells == RAW) {
+        (void)json_object_set(launch, "raw_s", raw);
+    }
+    json_decref(raw);
+    return launch;
+}
+
+static void make_file(struct rng *rng, int launches, double scale, double spread, enum tells tells,
+                      struct experiments *file)
+{
+    struct ictus_why why;
+    json_t *objects = json_array();
+    for (int i = 0; i < launches; i++) {
+        (void)json_array_append_new(objects, make_launch(rng, scale, spread, tells));
+    }
+    CHECK(experiments_gather(objects, file, &why) == ICTUS_OK);
+    json_decref(objects);
+}
+
+struct tried {
+    enum verdict verdict;
+    struct launch_spread spread;
+    size_t launches_a;
+};
+
+static struct tried try_once(struct rng *rng, int n, int m, double slower, double spread,
+                             enum tells tells)
+{
+    struct experiments a;
+    struct experiments b;
+    struct compared_list list = {NULL, 0, 0};
+    struct compare_how how = {.resamples = 200, .seed = 1};
+    make_file(rng, n, 1.0, spread, tells, &a);
+    make_file(rng, m, slower, spread, tells, &b);
+    how.spread = compare_spread(&a, &b, 0.12);
+    CHECK(compared_add(&list, &a.list[0], &b.list[0], "b", &how) == ICTUS_OK);
+    REQUIRE(list.count == 1);
+    compared_judge(&list, 0.02);
+    const struct tried tried = {list.items[0].verdict, list.items[0].spread,
+                                list.items[0].launches_a};
+    compared_free(&list);
+    experiments_free(&a);
+    experiments_free(&b);
+    return tried;
+}
+
+/* In how many tries a difference is called. */
+static int count_calls(int n, int m, double slower, double spread, enum tells tells)
+{
+    struct rng rng;
+    int slow = 0;
+    int fast = 0;
+    ictusi_rng_seed(&rng, (uint64_t)(1000 * spread) + 7, (uint64_t)(n * 100 + m * 10 + (int)tells));
+    for (int i = 0; i < TRIES; i++) {
+        const struct tried tried = try_once(&rng, n, m, slower, spread, tells);
+        slow += tried.verdict == VERDICT_SLOWER;
+        fast += tried.verdict == VERDICT_FASTER;
+    }
+    printf("%d and %d launches, spread %g %%, ratio %g, tells %d: %d slower, %d faster of %d\n", n,
+           m, 100 * spread, slower, (int)tells, slow, fast, TRIES);
+    return slower > 1 ? slow : slow + fast;
+}
+
+static void test_equals(void)
+{
+    static const int launches[][2] = {{1, 1}, {2, 1}, {2, 2}, {3, 3}, {7, 1}, {7, 7}};
+    static const double spreads[] = {0.0, 0.02, 0.1};
+    for (size_t i = 0; i < sizeof(launches) / sizeof(launches[0]); i++) {
+        for (size_t k = 0; k < sizeof(spreads) / sizeof(spreads[0]); k++) {
+            for (int tells = RAW; tells <= MEANS; tells++) {
+                CHECK(count_calls(launches[i][0], launches[i][1], 1.0, spreads[k],
+                                  (enum tells)tells) <= TRIES / 20);
+            }
+        }
+    }
+}
+
+static void test_slowdown(void)
+{
+    CHECK(count_calls(7, 7, 1.05, 0.02, INTERVALS) >= TRIES * 9 / 10);
+    CHECK(count_calls(7, 7, 1.05, 0.02, MEANS) >= TRIES * 9 / 10);
+    /* What no spread between launches explains is called with one launch as well. */
+    CHECK(count_calls(1, 1, 2.0, 0.02, INTERVALS) >= TRIES * 9 / 10);
+    CHECK(count_calls(1, 1, 2.0, 0.02, RAW) >= TRIES * 9 / 10);
+}
+
+static void test_spread(void)
+{
+    struct rng rng;
+    ictusi_rng_seed(&rng, 3, 3);
+    const struct tried one = try_once(&rng, 1, 1, 1.0, 0.0, RAW);
+    CHECK(one.spread.freedom == 0 && one.spread.share == 0.12 && one.launches_a == 1);
+    const struct tried bare = try_once(&rng, 1, 1, 1.0, 0.0, MEANS);
+    CHECK(bare.verdict == VERDICT_BARE && bare.spread.share == 0);
+    const struct tried known = try_once(&rng, 4, 1, 1.0, 0.02, INTERVALS);
+    CHECK(known.spread.freedom == 3 && known.spread.share > 0.002 && known.spread.share < 0.06);
+}
+
+/* The time of a window of messages is no time of a message. */
+static void test_units(void)
+{
+    struct ictus_why why;
+    struct experiments files[3];
+    static const double median[] = {64e-6, 1.1e-6, 16e-6};
+    static const int messages[] = {64, 1, 0};
+    for (int i = 0; i < 3; i++) {
+        json_t *object = json_pack("[{s:s, s:s, s:I, s:f}]", "type", "measurement", "operation",
+                                   "bandwidth", "bytes", (json_int_t)8, "median_s", median[i]);
+        if (messages[i] > 0) {
+            (void)json_object_set_new(json_array_get(object, 0), "messages",
+                                      json_integer(messages[i]));
+        }
+        CHECK(experiments_gather(object, &files[i], &why) == ICTUS_OK);
+        json_decref(object);
+    }
+    struct compared_list list = {NULL, 0, 0};
+    const struct compare_how how = {.resamples = 200, .seed = 1};
+    CHECK(!compared_add(&list, &files[0].list[0], &files[1].list[0], "b", &how));
+    CHECK(!compared_add(&list, &files[0].list[0], &files[2].list[0], "b", &how));
+    REQUIRE(list.count == 1);
+    CHECK_NEAR(list.items[0].result.ratio, 1.1, 1e-9);
+    CHECK_NEAR(list.items[0].value_a, 1e-6, 1e-15);
+    CHECK(list.unlike == 1);
+    compared_free(&list);
+    for (int i = 0; i < 3; i++) {
+        experiments_free(&files[i]);
+    }
+}
+
+int main(void)
+{
+    test_equals();
+    test_slowdown();
+    test_spread();
+    test_units();
+    return check_result();
+}
