@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # libictus-otf2: the rooms that need OTF2, one a line. Optional: ICTUS_WITH_OTF2.
 set(ICTUS_OTF2_ROOMS
+  causality
   archive
   tracer
   trace
-  causality
   correct
 )
 find_program(OTF2_CONFIG otf2-config)

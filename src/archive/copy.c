@@ -106,7 +106,7 @@ static int read_events(struct rewriting *w, uint32_t index, const OTF2_EvtReader
                        struct event_copy *copy)
 {
     const struct trace *trace = w->job->trace;
-    const struct trace_location *location = &trace->locations[index];
+    const struct layout_location *location = &trace->layout.locations[index];
     OTF2_EvtReader *reader = OTF2_Reader_GetEvtReader(trace->reader, location->ref);
     uint64_t read = 0;
     if (!reader) {
@@ -144,7 +144,7 @@ static int copy_location(struct rewriting *w, uint32_t index, const OTF2_EvtRead
 {
     const struct copy_clock *clock = &w->job->clock;
     struct event_copy copy = {.clock = clock, .code = OTF2_SUCCESS};
-    copy.writer = OTF2_Archive_GetEvtWriter(w->archive, w->job->trace->locations[index].ref);
+    copy.writer = OTF2_Archive_GetEvtWriter(w->archive, w->job->trace->layout.locations[index].ref);
     if (!copy.writer) {
         return complain(w, ICTUS_ERR_IO, "an event file cannot be created");
     }
@@ -171,7 +171,7 @@ static int copy_events(struct rewriting *w)
     if (!err && OTF2_Reader_OpenEvtFiles(job->trace->reader) != OTF2_SUCCESS) {
         err = complain(w, ICTUS_ERR_CORRUPT, "the input's event files cannot be opened");
     }
-    for (uint32_t i = 0; i < job->trace->location_count && !err; i++) {
+    for (uint32_t i = 0; i < job->trace->layout.location_count && !err; i++) {
         if (!job->mine || job->mine[i]) {
             err = copy_location(w, i, set);
         }
@@ -238,7 +238,7 @@ static int copy_global_definitions(struct rewriting *w)
         OTF2_GlobalDefReaderCallbacks_Delete(set);
         return complain(w, ICTUS_ERR_CORRUPT, "the input's definitions cannot be read");
     }
-    const uint64_t clock[4] = {trace->resolution, trace->global_offset, trace->length,
+    const uint64_t clock[4] = {trace->layout.resolution, trace->global_offset, trace->length,
                                trace->realtime};
     memcpy(copy.clock, clock, sizeof clock);
     w->job->definitions.properties(w->job->definitions.self, copy.clock);
@@ -282,7 +282,7 @@ static OTF2_ErrorCode write_offsets(const struct rewriting *w, uint32_t index,
 
 static int copy_local(struct rewriting *w, uint32_t index, const OTF2_DefReaderCallbacks *set)
 {
-    const uint64_t ref = w->job->trace->locations[index].ref;
+    const uint64_t ref = w->job->trace->layout.locations[index].ref;
     struct definition_copy copy = {.keep_offsets = w->job->definitions.keep_offsets};
     OTF2_DefReader *reader = OTF2_Reader_GetDefReader(w->definitions, ref);
     uint64_t read = 0;
@@ -318,16 +318,16 @@ static int copy_local_definitions(struct rewriting *w)
     (void)ictusi_register_local_copies(set);
     OTF2_DefReaderCallbacks_SetUnknownCallback(set, on_unknown_definition);
     OTF2_DefReaderCallbacks_SetClockOffsetCallback(set, on_offset);
-    for (uint32_t i = 0; i < job->trace->location_count; i++) {
+    for (uint32_t i = 0; i < job->trace->layout.location_count; i++) {
         if (!job->mine || job->mine[i]) {
-            (void)OTF2_Reader_SelectLocation(w->definitions, job->trace->locations[i].ref);
+            (void)OTF2_Reader_SelectLocation(w->definitions, job->trace->layout.locations[i].ref);
         }
     }
     (void)OTF2_Reader_OpenDefFiles(w->definitions); /* there may be none */
     if (OTF2_Archive_OpenDefFiles(w->archive) != OTF2_SUCCESS) {
         err = complain(w, ICTUS_ERR_IO, "its definition files cannot be created");
     }
-    for (uint32_t i = 0; i < job->trace->location_count && !err; i++) {
+    for (uint32_t i = 0; i < job->trace->layout.location_count && !err; i++) {
         if (!job->mine || job->mine[i]) {
             err = copy_local(w, i, set);
         }
@@ -424,17 +424,17 @@ static int verify(const struct rewriting *w, bool first)
 {
     const struct copy_job *job = w->job;
     const struct trace *trace = job->trace;
-    struct archive_count *counts = calloc(trace->location_count + 1, sizeof(*counts));
+    struct archive_count *counts = calloc(trace->layout.location_count + 1, sizeof(*counts));
     size_t count = 0;
     char *anchor = NULL;
     if (!counts || asprintf(&anchor, "%s/%s.otf2", w->partial, w->base) < 0) {
         free(counts);
         return ICTUS_ERR_NOMEM;
     }
-    for (uint64_t i = 0; i < trace->location_count; i++) {
+    for (uint64_t i = 0; i < trace->layout.location_count; i++) {
         if (job->events && (!job->mine || job->mine[i])) {
-            counts[count++] =
-                (struct archive_count){trace->locations[i].ref, trace->locations[i].events};
+            counts[count++] = (struct archive_count){trace->layout.locations[i].ref,
+                                                     trace->layout.locations[i].events};
         }
     }
     const int err = ictusi_archive_verify(anchor, counts, count, first, w->why);

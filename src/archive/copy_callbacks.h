@@ -13,7 +13,7 @@ struct copy_clock {
     /* The new time of its next event, and of another instant near that event. */
     uint64_t (*event)(void *self, uint64_t stamp);
     uint64_t (*other)(const void *self, uint64_t stamp);
-    /* All its events are copied. False: some time, old or new, is beyond TRACE_STAMP_BITS. */
+    /* All its events are copied. False: some time, old or new, is beyond STAMP_BITS. */
     bool (*close)(void *self);
     void *self;
 };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Append a zeroed element to an array that doubles; the new element, or NULL. */
-static void *append(void **array, uint64_t *count, size_t size)
+static void *definitions_append(void **array, uint64_t *count, size_t size)
 {
     const uint64_t n = *count;
     if ((n & (n - 1)) == 0) {
@@ -28,20 +28,41 @@ static OTF2_CallbackCode on_clock(void *data, uint64_t resolution, uint64_t offs
                                   uint64_t realtime)
 {
     struct trace *trace = data;
-    trace->resolution = resolution;
+    trace->layout.resolution = resolution;
     trace->global_offset = offset;
     trace->length = length;
     trace->realtime = realtime;
     return OTF2_CALLBACK_SUCCESS;
 }
 
+static int names_add(struct name_table *table, uint64_t ref, uint32_t string)
+{
+    if (ictusi_idmap_get(&table->index, ref, 0) != IDMAP_NONE) {
+        return ICTUS_OK;
+    }
+    const uint64_t index = table->count;
+    struct name_row *row = definitions_append((void **)&table->rows, &table->count, sizeof *row);
+    if (!row || ictusi_idmap_put(&table->index, ref, 0, (int64_t)index)) {
+        return ICTUS_ERR_NOMEM;
+    }
+    *row = (struct name_row){ref, string};
+    return ICTUS_OK;
+}
+
 static OTF2_CallbackCode on_string(void *data, OTF2_StringRef self, const char *text)
 {
     struct trace *trace = data;
-    if (text && strcmp(text, "node") == 0 && ictusi_idmap_put(&trace->strings, self, 0, 1)) {
+    const uint64_t index = trace->string_count;
+    if (ictusi_idmap_get(&trace->string_index, self, 0) != IDMAP_NONE) {
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    char **string =
+        definitions_append((void **)&trace->strings, &trace->string_count, sizeof *string);
+    if (!string || ictusi_idmap_put(&trace->string_index, self, 0, (int64_t)index)) {
         return OTF2_CALLBACK_INTERRUPT;
     }
-    return OTF2_CALLBACK_SUCCESS;
+    *string = strdup(text ? text : "");
+    return *string ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
 }
 
 static OTF2_CallbackCode on_tree_node(void *data, OTF2_SystemTreeNodeRef self, OTF2_StringRef name,
@@ -49,9 +70,9 @@ static OTF2_CallbackCode on_tree_node(void *data, OTF2_SystemTreeNodeRef self, O
 {
     struct trace *trace = data;
     (void)name;
-    const bool node = ictusi_idmap_get(&trace->strings, class_name, 0) == 1;
-    if (ictusi_idmap_put(&trace->tree_parent, self, 0, parent) ||
-        ictusi_idmap_put(&trace->tree_class, self, 0, node)) {
+    const bool node = strcmp(ictusi_trace_string(trace, class_name), "node") == 0;
+    if (ictusi_idmap_put(&trace->links.tree_parent, self, 0, parent) ||
+        ictusi_idmap_put(&trace->links.tree_class, self, 0, node)) {
         return OTF2_CALLBACK_INTERRUPT;
     }
     return OTF2_CALLBACK_SUCCESS;
@@ -62,18 +83,21 @@ static OTF2_CallbackCode on_process(void *data, OTF2_LocationGroupRef self, OTF2
                                     OTF2_LocationGroupRef creator)
 {
     struct trace *trace = data;
-    (void)name;
-    const uint64_t index = trace->process_count;
-    struct trace_process *process =
-        append((void **)&trace->processes, &trace->process_count, sizeof *process);
-    if (!process || ictusi_idmap_put(&trace->process_index, self, 0, (int64_t)index)) {
+    struct trace_links *links = &trace->links;
+    const uint64_t index = trace->layout.process_count;
+    struct layout_process *process = definitions_append(
+        (void **)&trace->layout.processes, &trace->layout.process_count, sizeof *process);
+    struct process_link *link =
+        definitions_append((void **)&links->processes, &links->process_count, sizeof *link);
+    if (!process || !link || names_add(&trace->processes, self, name) ||
+        ictusi_idmap_put(&trace->process_index, self, 0, (int64_t)index)) {
         return OTF2_CALLBACK_INTERRUPT;
     }
+    const bool made = type == OTF2_LOCATION_GROUP_TYPE_ACCELERATOR;
+    *link = (struct process_link){parent, made ? creator : OTF2_UNDEFINED_LOCATION_GROUP};
     process->ref = self;
-    process->parent = parent;
-    process->creator =
-        type == OTF2_LOCATION_GROUP_TYPE_ACCELERATOR ? creator : OTF2_UNDEFINED_LOCATION_GROUP;
-    process->rank_location = TRACE_NONE;
+    process->creator = LAYOUT_NONE;
+    process->rank_location = LAYOUT_NONE;
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -82,21 +106,21 @@ static OTF2_CallbackCode on_location(void *data, OTF2_LocationRef self, OTF2_Str
                                      OTF2_LocationGroupRef group)
 {
     struct trace *trace = data;
-    (void)name;
+    (void)type;
     if (ictusi_idmap_get(&trace->location_index, self, 0) != IDMAP_NONE) {
         return OTF2_CALLBACK_SUCCESS;
     }
-    const uint64_t index = trace->location_count;
-    struct trace_location *location =
-        append((void **)&trace->locations, &trace->location_count, sizeof *location);
-    if (!location || ictusi_idmap_put(&trace->location_index, self, 0, (int64_t)index)) {
+    const uint64_t index = trace->layout.location_count;
+    struct layout_location *location = definitions_append(
+        (void **)&trace->layout.locations, &trace->layout.location_count, sizeof *location);
+    if (!location || names_add(&trace->locations, self, name) ||
+        ictusi_idmap_put(&trace->location_index, self, 0, (int64_t)index)) {
         return OTF2_CALLBACK_INTERRUPT;
     }
     const int64_t process = ictusi_idmap_get(&trace->process_index, group, 0);
     location->ref = self;
-    location->type = type;
     location->events = events;
-    location->process = process == IDMAP_NONE ? TRACE_NONE : (uint32_t)process;
+    location->process = process == IDMAP_NONE ? LAYOUT_NONE : (uint32_t)process;
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -108,7 +132,6 @@ static OTF2_CallbackCode on_region(void *data, OTF2_RegionRef self, OTF2_StringR
                                    uint32_t end)
 {
     struct trace *trace = data;
-    (void)name;
     (void)canonical;
     (void)description;
     (void)flags;
@@ -117,8 +140,9 @@ static OTF2_CallbackCode on_region(void *data, OTF2_RegionRef self, OTF2_StringR
     (void)end;
     const bool barrier =
         role == OTF2_REGION_ROLE_BARRIER || role == OTF2_REGION_ROLE_IMPLICIT_BARRIER;
-    if (barrier && paradigm == OTF2_PARADIGM_OPENMP &&
-        ictusi_idmap_put(&trace->region_barrier, self, 0, 1)) {
+    if (names_add(&trace->regions, self, name) ||
+        (barrier && paradigm == OTF2_PARADIGM_OPENMP &&
+         ictusi_idmap_put(&trace->region_barrier, self, 0, 1))) {
         return OTF2_CALLBACK_INTERRUPT;
     }
     return OTF2_CALLBACK_SUCCESS;
@@ -131,7 +155,8 @@ static OTF2_CallbackCode on_group(void *data, OTF2_GroupRef self, OTF2_StringRef
     struct trace *trace = data;
     (void)name;
     const uint64_t index = trace->group_count;
-    struct trace_group *group = append((void **)&trace->groups, &trace->group_count, sizeof *group);
+    struct trace_group *group =
+        definitions_append((void **)&trace->groups, &trace->group_count, sizeof *group);
     if (!group || ictusi_idmap_put(&trace->group_index, self, 0, (int64_t)index)) {
         return OTF2_CALLBACK_INTERRUPT;
     }
@@ -153,14 +178,16 @@ static OTF2_CallbackCode on_group(void *data, OTF2_GroupRef self, OTF2_StringRef
 static OTF2_CallbackCode add_comm(struct trace *trace, uint32_t self, uint32_t a, uint32_t b,
                                   bool inter)
 {
-    const uint64_t index = trace->comm_count;
-    struct trace_comm *comm = append((void **)&trace->comms, &trace->comm_count, sizeof *comm);
-    if (!comm || ictusi_idmap_put(&trace->comm_index, self, 0, (int64_t)index)) {
+    const uint64_t index = trace->layout.comm_count;
+    struct layout_comm *comm =
+        definitions_append((void **)&trace->layout.comms, &trace->layout.comm_count, sizeof *comm);
+    struct comm_link *link =
+        definitions_append((void **)&trace->links.comms, &trace->links.comm_count, sizeof *link);
+    if (!comm || !link || ictusi_idmap_put(&trace->comm_index, self, 0, (int64_t)index)) {
         return OTF2_CALLBACK_INTERRUPT;
     }
     comm->ref = self;
-    comm->group_a = a;
-    comm->group_b = b;
+    *link = (struct comm_link){a, b};
     comm->inter = inter;
     return OTF2_CALLBACK_SUCCESS;
 }
@@ -194,6 +221,15 @@ static OTF2_CallbackCode on_window(void *data, OTF2_RmaWinRef self, OTF2_StringR
                                                                 : OTF2_CALLBACK_SUCCESS;
 }
 
+static OTF2_CallbackCode on_parameter(void *data, OTF2_ParameterRef self, OTF2_StringRef name,
+                                      OTF2_ParameterType type)
+{
+    struct trace *trace = data;
+    (void)type;
+    return names_add(&trace->parameters, self, name) ? OTF2_CALLBACK_INTERRUPT
+                                                     : OTF2_CALLBACK_SUCCESS;
+}
+
 static void set_global_callbacks(OTF2_GlobalDefReaderCallbacks *set)
 {
     OTF2_GlobalDefReaderCallbacks_SetClockPropertiesCallback(set, on_clock);
@@ -206,6 +242,7 @@ static void set_global_callbacks(OTF2_GlobalDefReaderCallbacks *set)
     OTF2_GlobalDefReaderCallbacks_SetCommCallback(set, on_comm);
     OTF2_GlobalDefReaderCallbacks_SetInterCommCallback(set, on_intercomm);
     OTF2_GlobalDefReaderCallbacks_SetRmaWinCallback(set, on_window);
+    OTF2_GlobalDefReaderCallbacks_SetParameterCallback(set, on_parameter);
 }
 
 int ictusi_definitions_read_global(struct trace *trace)
@@ -225,7 +262,7 @@ int ictusi_definitions_read_global(struct trace *trace)
         code = OTF2_Reader_ReadAllGlobalDefinitions(trace->reader, reader, &read);
     }
     OTF2_Reader_CloseGlobalDefReader(trace->reader, reader);
-    if (code == OTF2_SUCCESS && read == trace->definitions && trace->resolution == 0) {
+    if (code == OTF2_SUCCESS && read == trace->definitions && trace->layout.resolution == 0) {
         return ictus_because(trace->said ? NULL : trace->why, ICTUS_ERR_CORRUPT,
                              "%s: it does not say how long a tick of its clock is", trace->path);
     }
@@ -240,9 +277,10 @@ int ictusi_definitions_read_global(struct trace *trace)
 
 static OTF2_CallbackCode on_offset(void *data, OTF2_TimeStamp time, int64_t offset, double sd)
 {
-    struct trace_location *location = data;
+    struct layout_location *location = data;
     uint64_t count = location->offset_count;
-    struct clock_offset *added = append((void **)&location->offsets, &count, sizeof *added);
+    struct clock_offset *added =
+        definitions_append((void **)&location->offsets, &count, sizeof *added);
     if (!added) {
         return OTF2_CALLBACK_INTERRUPT;
     }
@@ -251,12 +289,12 @@ static OTF2_CallbackCode on_offset(void *data, OTF2_TimeStamp time, int64_t offs
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static int check_offsets(const struct trace *trace, const struct trace_location *location)
+static int check_offsets(const struct trace *trace, const struct layout_location *location)
 {
-    const int64_t most = INT64_C(1) << TRACE_STAMP_BITS;
+    const int64_t most = INT64_C(1) << STAMP_BITS;
     for (uint32_t i = 0; i < location->offset_count; i++) {
         const struct clock_offset *o = &location->offsets[i];
-        if (o->time >> TRACE_STAMP_BITS || o->offset > most || o->offset < -most || isnan(o->sd)) {
+        if (o->time >> STAMP_BITS || o->offset > most || o->offset < -most || isnan(o->sd)) {
             return ictus_because(trace->why, ICTUS_ERR_CORRUPT,
                                  "%s: location %llu has a clock offset that cannot be", trace->path,
                                  (unsigned long long)location->ref);
@@ -265,7 +303,7 @@ static int check_offsets(const struct trace *trace, const struct trace_location 
     return ICTUS_OK;
 }
 
-static int read_local(struct trace *trace, struct trace_location *location,
+static int read_local(struct trace *trace, struct layout_location *location,
                       const OTF2_DefReaderCallbacks *set)
 {
     const bool said = trace->said;
@@ -295,13 +333,13 @@ int ictusi_definitions_read_local(struct trace *trace)
     if (!set) {
         return ICTUS_ERR_NOMEM;
     }
-    for (uint64_t i = 0; i < trace->location_count; i++) {
-        (void)OTF2_Reader_SelectLocation(trace->reader, trace->locations[i].ref);
+    for (uint64_t i = 0; i < trace->layout.location_count; i++) {
+        (void)OTF2_Reader_SelectLocation(trace->reader, trace->layout.locations[i].ref);
     }
     OTF2_DefReaderCallbacks_SetClockOffsetCallback(set, on_offset);
     if (OTF2_Reader_OpenDefFiles(trace->reader) == OTF2_SUCCESS) {
-        for (uint64_t i = 0; i < trace->location_count && !err; i++) {
-            err = read_local(trace, &trace->locations[i], set);
+        for (uint64_t i = 0; i < trace->layout.location_count && !err; i++) {
+            err = read_local(trace, &trace->layout.locations[i], set);
         }
         (void)OTF2_Reader_CloseDefFiles(trace->reader);
     }
@@ -314,10 +352,10 @@ static uint32_t node_of(const struct trace *trace, uint32_t parent)
 {
     uint32_t at = parent;
     for (int depth = 0; depth < 64 && at != OTF2_UNDEFINED_SYSTEM_TREE_NODE; depth++) {
-        if (ictusi_idmap_get(&trace->tree_class, at, 0) == 1) {
+        if (ictusi_idmap_get(&trace->links.tree_class, at, 0) == 1) {
             return at;
         }
-        const int64_t up = ictusi_idmap_get(&trace->tree_parent, at, 0);
+        const int64_t up = ictusi_idmap_get(&trace->links.tree_parent, at, 0);
         if (up == IDMAP_NONE) {
             break;
         }
@@ -326,19 +364,24 @@ static uint32_t node_of(const struct trace *trace, uint32_t parent)
     return parent;
 }
 
-static int link_nodes(struct trace *trace)
+static int link_processes(struct trace *trace)
 {
     struct idmap index = {NULL, 0, 0};
-    for (uint64_t i = 0; i < trace->process_count; i++) {
-        const uint32_t node = node_of(trace, trace->processes[i].parent);
+    for (uint64_t i = 0; i < trace->layout.process_count; i++) {
+        const uint32_t node = node_of(trace, trace->links.processes[i].parent);
         int64_t *slot = ictusi_idmap_at(&index, node, 0, (int64_t)index.used);
         if (!slot) {
             ictusi_idmap_fini(&index);
             return ICTUS_ERR_NOMEM;
         }
-        trace->processes[i].node = (uint32_t)*slot;
+        const uint32_t creator = trace->links.processes[i].creator;
+        const int64_t maker = creator == OTF2_UNDEFINED_LOCATION_GROUP
+                                  ? IDMAP_NONE
+                                  : ictusi_idmap_get(&trace->process_index, creator, 0);
+        trace->layout.processes[i].node = (uint32_t)*slot;
+        trace->layout.processes[i].creator = maker == IDMAP_NONE ? LAYOUT_NONE : (uint32_t)maker;
     }
-    trace->node_count = index.used;
+    trace->layout.node_count = index.used;
     ictusi_idmap_fini(&index);
     return ICTUS_OK;
 }
@@ -361,7 +404,7 @@ static const struct trace_group *paradigm_locations(const struct trace *trace, u
     return NULL;
 }
 
-static int add_members(struct trace *trace, struct trace_comm *comm,
+static int add_members(struct trace *trace, struct layout_comm *comm,
                        const struct trace_group *group, uint32_t at)
 {
     const struct trace_group *all = paradigm_locations(trace, group->paradigm);
@@ -377,7 +420,7 @@ static int add_members(struct trace *trace, struct trace_comm *comm,
         }
         const uint32_t location = ictusi_trace_location(trace, ref);
         comm->members[at + i] = location;
-        if (location != TRACE_NONE &&
+        if (location != LAYOUT_NONE &&
             ictusi_idmap_put(&comm->ranks, location, 0, (int64_t)at + (int64_t)i)) {
             return ICTUS_ERR_NOMEM;
         }
@@ -385,10 +428,10 @@ static int add_members(struct trace *trace, struct trace_comm *comm,
     return ICTUS_OK;
 }
 
-static int link_comm(struct trace *trace, struct trace_comm *comm)
+static int link_comm(struct trace *trace, struct layout_comm *comm, const struct comm_link *link)
 {
-    const struct trace_group *a = find_group(trace, comm->group_a);
-    const struct trace_group *b = comm->inter ? find_group(trace, comm->group_b) : NULL;
+    const struct trace_group *a = find_group(trace, link->group_a);
+    const struct trace_group *b = comm->inter ? find_group(trace, link->group_b) : NULL;
     if (!a) {
         return ICTUS_OK; /* never usable; events on it are reported as unmatched */
     }
@@ -411,18 +454,19 @@ static void link_ranks(struct trace *trace)
     const struct trace_group *mpi = paradigm_locations(trace, OTF2_PARADIGM_MPI);
     for (uint32_t i = 0; mpi && i < mpi->count; i++) {
         const uint32_t location = ictusi_trace_location(trace, mpi->members[i]);
-        if (location != TRACE_NONE && trace->locations[location].process != TRACE_NONE) {
-            trace->processes[trace->locations[location].process].rank_location = location;
+        if (location != LAYOUT_NONE && trace->layout.locations[location].process != LAYOUT_NONE) {
+            trace->layout.processes[trace->layout.locations[location].process].rank_location =
+                location;
         }
     }
 }
 
 int ictusi_definitions_link(struct trace *trace)
 {
-    int err = link_nodes(trace);
+    int err = link_processes(trace);
     link_ranks(trace);
-    for (uint64_t i = 0; i < trace->comm_count && !err; i++) {
-        err = link_comm(trace, &trace->comms[i]);
+    for (uint64_t i = 0; i < trace->layout.comm_count && !err; i++) {
+        err = link_comm(trace, &trace->layout.comms[i], &trace->links.comms[i]);
     }
     return err;
 }

@@ -8,7 +8,7 @@
 #include <ictus/text.h>
 #include <stdlib.h>
 
-/* Begin and end of one marker, and on which location; TRACE_NONE: on none. */
+/* Begin and end of one marker, and on which location; LAYOUT_NONE: on none. */
 struct span {
     uint64_t times[2];
     uint32_t location;
@@ -45,7 +45,7 @@ static uint32_t location_of(const struct trace *trace, OTF2_MarkerScope scope, u
     const int64_t process = scope == OTF2_MARKER_SCOPE_LOCATION_GROUP
                                 ? ictusi_idmap_get(&trace->process_index, ref, 0)
                                 : IDMAP_NONE;
-    return process == IDMAP_NONE ? TRACE_NONE : trace->processes[process].rank_location;
+    return process == IDMAP_NONE ? LAYOUT_NONE : trace->layout.processes[process].rank_location;
 }
 
 static int collect(struct marker_copy *copy, const struct span *span)
@@ -131,11 +131,11 @@ static int move_own(const struct copy_job *job, struct marker_copy *copy, uint64
     int err =
         OTF2_Reader_OpenEvtFiles(job->trace->reader) == OTF2_SUCCESS ? ICTUS_OK : ICTUS_ERR_CORRUPT;
     for (uint64_t i = 0; i < 2 * copy->count && first; i++) {
-        if (copy->spans[i / 2].location == TRACE_NONE) {
+        if (copy->spans[i / 2].location == LAYOUT_NONE) {
             moved[i] = copy->spans[i / 2].times[i % 2] + (uint64_t)job->definitions.raised;
         }
     }
-    for (uint32_t l = 0; l < job->trace->location_count && !err; l++) {
+    for (uint32_t l = 0; l < job->trace->layout.location_count && !err; l++) {
         if (!job->mine || job->mine[l]) {
             err = move_on(job, copy, l, moved);
         }

@@ -62,7 +62,7 @@ static int copy_location(const struct copy_job *job, OTF2_Archive *archive, uint
                          const OTF2_SnapReaderCallbacks *set)
 {
     const struct trace *trace = job->trace;
-    const uint64_t ref = trace->locations[location].ref;
+    const uint64_t ref = trace->layout.locations[location].ref;
     struct snapshot_copy copy = {.code = OTF2_SUCCESS};
     int err = job->definitions.keep_offsets ? ICTUS_OK
                                             : ictusi_moved_times_make(job, location, &copy.times);
@@ -86,8 +86,8 @@ static int copy_locations(const struct copy_job *job, OTF2_Archive *archive)
                  OTF2_SnapReaderCallbacks_SetUnknownCallback(set, on_unknown))) {
         err = ICTUS_ERR_UNSUPPORTED;
     }
-    for (uint32_t i = 0; i < trace->location_count && !err; i++) {
-        if ((!job->mine || job->mine[i]) && has_file(trace, trace->locations[i].ref)) {
+    for (uint32_t i = 0; i < trace->layout.location_count && !err; i++) {
+        if ((!job->mine || job->mine[i]) && has_file(trace, trace->layout.locations[i].ref)) {
             err = copy_location(job, archive, i, set);
         }
     }

@@ -19,8 +19,8 @@ static OTF2_ErrorCode read_all(const struct trace *trace, OTF2_EvtReader *reader
 int ictusi_stamps_read(const struct trace *trace, uint32_t location, bool shown,
                        struct stamps *stamps)
 {
-    const uint64_t events = trace->locations[location].events;
-    const uint64_t ref = trace->locations[location].ref;
+    const uint64_t events = trace->layout.locations[location].events;
+    const uint64_t ref = trace->layout.locations[location].ref;
     OTF2_EvtReaderCallbacks *set = OTF2_EvtReaderCallbacks_New();
     OTF2_ErrorCode code = OTF2_SUCCESS;
     *stamps = (struct stamps){malloc((events + 1) * sizeof *stamps->list), 0, events};

@@ -117,11 +117,11 @@ static int open_reader(struct trace *trace)
                              "%s: the archive cannot be read", trace->path);
     }
     int err = ictusi_definitions_read_global(trace);
-    if (!err && locations != trace->location_count) {
-        err =
-            ictus_because(trace->why, ICTUS_ERR_CORRUPT,
-                          "%s: the anchor names %llu locations, the definitions %llu", trace->path,
-                          (unsigned long long)locations, (unsigned long long)trace->location_count);
+    if (!err && locations != trace->layout.location_count) {
+        err = ictus_because(trace->why, ICTUS_ERR_CORRUPT,
+                            "%s: the anchor names %llu locations, the definitions %llu",
+                            trace->path, (unsigned long long)locations,
+                            (unsigned long long)trace->layout.location_count);
     }
     if (!err) {
         err = ictusi_definitions_link(trace);
@@ -159,27 +159,28 @@ void ictusi_trace_close(struct trace *trace)
         (void)OTF2_Reader_Close(trace->reader);
     }
     (void)OTF2_Error_RegisterCallback(NULL, NULL);
-    for (uint64_t i = 0; i < trace->location_count; i++) {
-        free(trace->locations[i].offsets);
-    }
     for (uint64_t i = 0; i < trace->group_count; i++) {
         free(trace->groups[i].members);
     }
-    for (uint64_t i = 0; i < trace->comm_count; i++) {
-        free(trace->comms[i].members);
-        ictusi_idmap_fini(&trace->comms[i].ranks);
+    for (uint64_t i = 0; i < trace->string_count; i++) {
+        free(trace->strings[i]);
     }
     struct idmap *const maps[] = {
-        &trace->location_index, &trace->process_index,  &trace->group_index,
-        &trace->comm_index,     &trace->region_barrier, &trace->window_comm,
-        &trace->tree_parent,    &trace->tree_class,     &trace->strings};
+        &trace->location_index, &trace->process_index,     &trace->group_index,
+        &trace->comm_index,     &trace->string_index,      &trace->region_barrier,
+        &trace->window_comm,    &trace->links.tree_parent, &trace->links.tree_class,
+        &trace->regions.index,  &trace->parameters.index,  &trace->locations.index,
+        &trace->processes.index};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
         ictusi_idmap_fini(maps[i]);
     }
-    free(trace->locations);
-    free(trace->processes);
-    free(trace->groups);
-    free(trace->comms);
+    void *const arrays[] = {trace->groups,         trace->strings,       trace->links.processes,
+                            trace->links.comms,    trace->regions.rows,  trace->parameters.rows,
+                            trace->locations.rows, trace->processes.rows};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        free(arrays[i]);
+    }
+    ictusi_layout_fini(&trace->layout);
     free(trace->path);
     free(trace);
 }
@@ -187,51 +188,39 @@ void ictusi_trace_close(struct trace *trace)
 uint32_t ictusi_trace_location(const struct trace *trace, uint64_t ref)
 {
     const int64_t index = ictusi_idmap_get(&trace->location_index, ref, 0);
-    return index == IDMAP_NONE ? TRACE_NONE : (uint32_t)index;
+    return index == IDMAP_NONE ? LAYOUT_NONE : (uint32_t)index;
 }
 
 uint32_t ictusi_trace_comm(const struct trace *trace, uint32_t ref)
 {
     const int64_t index = ictusi_idmap_get(&trace->comm_index, ref, 0);
-    return index == IDMAP_NONE ? TRACE_NONE : (uint32_t)index;
+    return index == IDMAP_NONE ? LAYOUT_NONE : (uint32_t)index;
 }
 
 int ictusi_trace_beyond(const struct trace *trace, uint32_t location)
 {
     return ictus_because(trace->why, ICTUS_ERR_CORRUPT,
                          "%s: location %llu has time stamps beyond 2^%d ticks", trace->path,
-                         (unsigned long long)trace->locations[location].ref, TRACE_STAMP_BITS);
+                         (unsigned long long)trace->layout.locations[location].ref, STAMP_BITS);
 }
 
-uint32_t ictusi_trace_rank(const struct trace *trace, uint32_t comm, uint32_t location)
+const char *ictusi_trace_string(const struct trace *trace, uint32_t ref)
 {
-    const struct trace_comm *c = &trace->comms[comm];
-    if (c->self) {
-        return 0;
-    }
-    int64_t rank = ictusi_idmap_get(&c->ranks, location, 0);
-    const uint32_t process = trace->locations[location].process;
-    if (rank == IDMAP_NONE && process != TRACE_NONE) {
-        /* A thread that called MPI: its process stands for it. */
-        rank = ictusi_idmap_get(&c->ranks, trace->processes[process].rank_location, 0);
-    }
-    return rank == IDMAP_NONE ? TRACE_NONE : (uint32_t)rank;
+    const int64_t index = ictusi_idmap_get(&trace->string_index, ref, 0);
+    return index == IDMAP_NONE || !trace->strings[index] ? "" : trace->strings[index];
 }
 
-uint32_t ictusi_trace_peer(const struct trace *trace, uint32_t comm, uint32_t location,
-                           uint32_t own, uint32_t rank)
+const char *ictusi_trace_name(const struct trace *trace, const struct name_table *table,
+                              uint64_t ref)
 {
-    const struct trace_comm *c = &trace->comms[comm];
-    if (c->self) {
-        return rank == 0 ? location : TRACE_NONE;
-    }
-    if (own == TRACE_NONE) {
-        return TRACE_NONE;
-    }
-    if (!c->inter) {
-        return rank < c->size_a ? c->members[rank] : TRACE_NONE;
-    }
-    const bool in_a = own < c->size_a;
-    const uint32_t size = in_a ? c->size_b : c->size_a;
-    return rank < size ? c->members[(in_a ? c->size_a : 0) + rank] : TRACE_NONE;
+    const int64_t row = ictusi_idmap_get(&table->index, ref, 0);
+    return row == IDMAP_NONE ? "" : ictusi_trace_string(trace, table->rows[row].string);
+}
+
+uint64_t ictusi_trace_ns(const struct trace *trace, uint64_t stamp)
+{
+    __extension__ typedef unsigned __int128 wide;
+    const uint64_t since = stamp > trace->global_offset ? stamp - trace->global_offset : 0;
+    const uint64_t resolution = trace->layout.resolution;
+    return resolution == 1000000000 ? since : (uint64_t)((wide)since * 1000000000 / resolution);
 }

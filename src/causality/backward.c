@@ -25,6 +25,11 @@ struct ramp {
     struct backward_stats *stats;
 };
 
+static bool is_limited(const struct points *points, uint64_t i)
+{
+    return (points->kind[i] & POINT_OUT) && points->note[i].limit != LIMIT_NONE;
+}
+
 static int64_t lead(const struct points *points, uint64_t i)
 {
     return points->value[i] - points->time[i];
@@ -87,9 +92,8 @@ static uint64_t settle(struct ramp *ramp, uint64_t low)
         if (v + 1 < ramp->count && i == ramp->vertex[v + 1]) {
             phi = ramp->phi[v + 1];
         }
-        const int64_t room = points->cap[i] == CAP_NONE || !(points->kind[i] & POINT_OUT)
-                                 ? INT64_MAX
-                                 : points->cap[i] - points->time[i];
+        const int64_t room =
+            is_limited(points, i) ? points->note[i].limit - points->time[i] : INT64_MAX;
         phi = phi < room ? phi : room;
         if (phi <= lead(points, i)) {
             return i;
@@ -131,8 +135,8 @@ static uint64_t ramp_back(struct ramp *ramp, uint64_t first, uint64_t from)
             break;
         }
         i--;
-        if ((points->kind[i] & POINT_OUT) && points->cap[i] != CAP_NONE) {
-            const int64_t limit = points->cap[i] - points->time[i];
+        if (is_limited(points, i)) {
+            const int64_t limit = points->note[i].limit - points->time[i];
             if (limit < line) {
                 add_limit(ramp, i, limit);
                 limited = true;

@@ -13,9 +13,9 @@ struct backward_stats {
 };
 
 /*
- * One location's points [first, end): raise values, never above a point's cap nor below the value
+ * One location's points [first, end): raise values, never above a point's limit nor below the value
  * of the forward pass, so that the shift value - time grows towards each jump by at most `slope`
- * where the caps allow, and by as little more as they allow. Errors: ICTUS_ERR_NOMEM.
+ * where the limits allow, and by as little more as they allow. Errors: ICTUS_ERR_NOMEM.
  */
 int ictusi_backward(struct points *points, uint64_t first, uint64_t end, double slope,
                     struct backward_stats *stats);

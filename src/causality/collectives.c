@@ -5,7 +5,7 @@
  * node that gathers and one that spreads, connected as binomial trees; Scan and Exscan combine
  * runs of neighbouring members by recursive doubling (Hillis and Steele 1986).
  */
-#include "causality/graph.h"
+#include "causality/collectives.h"
 
 #include <ictus/error.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ enum { SLOT_GATHER, SLOT_SPREAD, SLOTS };
 
 /* How a communicator's members are spread over MPI ranks. */
 struct plan {
-    const struct trace_comm *comm;
+    const struct layout_comm *comm;
     uint32_t size;            /* members */
     uint32_t *ranks;          /* MPI ranks that have members, in the order of their first member */
     uint32_t rank_count, own; /* own: index of this rank, or rank_count */
@@ -36,15 +36,15 @@ struct joint {
     uint32_t count;
 };
 
-static uint32_t members(const struct trace_comm *comm)
+static uint32_t members(const struct layout_comm *comm)
 {
     return comm->size_a + comm->size_b;
 }
 
-static uint32_t owner_of(const struct graph *graph, const struct trace_comm *comm, uint32_t member)
+static uint32_t owner_of(const struct graph *graph, const struct layout_comm *comm, uint32_t member)
 {
     const uint32_t location = comm->members[member];
-    return location == TRACE_NONE ? 0 : graph->share->owner[location];
+    return location == LAYOUT_NONE ? 0 : graph->share->owner[location];
 }
 
 static int plan_ranks(struct plan *plan, const struct graph *graph)
@@ -97,11 +97,11 @@ static uint32_t slots_of(const struct plan *plan, const struct graph *graph, uin
     return runs ? 2 * SLOTS + runs * (plan->levels + 2) : 0;
 }
 
-uint32_t ictusi_graph_slots(const struct trace *trace, const struct share *share, uint32_t comm,
-                            int rank)
+uint32_t ictusi_collectives_slots(const struct layout *layout, const struct share *share,
+                                  uint32_t comm, int rank)
 {
     const struct graph graph = {.share = share};
-    struct plan plan = {.comm = &trace->comms[comm], .size = members(&trace->comms[comm])};
+    struct plan plan = {.comm = &layout->comms[comm], .size = members(&layout->comms[comm])};
     uint32_t slots = 0;
     if (plan.comm->self || !plan.comm->members || plan_ranks(&plan, &graph)) {
         return 0;
@@ -123,7 +123,7 @@ static uint32_t slot_node(struct joint *j, uint32_t rank, uint32_t slot)
 
 static bool takes_part(const struct joint *j, uint32_t point)
 {
-    return j->everybody || (j->graph->scan->points.kind[point] & POINT_LIVE);
+    return j->everybody || (j->graph->history->points.kind[point] & POINT_LIVE);
 }
 
 /* A list of nodes under construction. */
@@ -138,7 +138,7 @@ enum pick { PICK_ALL, PICK_ROOT };
 static void pick_points(const struct joint *j, const uint32_t *from, uint32_t low, uint32_t high,
                         enum pick pick, struct list *list)
 {
-    const struct points *points = &j->graph->scan->points;
+    const struct points *points = &j->graph->history->points;
     for (uint32_t i = 0; i < j->count; i++) {
         const uint32_t member = points->peer[from[i]];
         const bool wanted = pick == PICK_ROOT
@@ -157,7 +157,7 @@ static int fill_node(struct joint *j, uint32_t node, const struct list *in, cons
     if (err) {
         return err;
     }
-    uint32_t *link = j->graph->scan->points.link;
+    uint32_t *link = j->graph->history->points.link;
     uint32_t *edges = ictusi_graph_in(j->graph, node);
     graph_vnode(j->graph, node)->class = j->instance->class;
     for (uint32_t i = 0; i < in->count; i++) {
@@ -261,7 +261,7 @@ static int connect_sets(struct joint *j, bool root_sends, bool root_receives, ui
         const int err = ictusi_graph_vnode(j->graph, 0, 0, j->instance->class, &node);
         return err ? err : fill_node(j, node, in, out);
     }
-    const uint32_t top = j->root == TRACE_NONE ? 0 : rank_index(j, j->root);
+    const uint32_t top = j->root == LAYOUT_NONE ? 0 : rank_index(j, j->root);
     return connect_tree(j, top, !root_sends, !root_receives, first_slot, in, out);
 }
 
@@ -368,7 +368,7 @@ static int connect_run(struct joint *j, const uint32_t *enter, const uint32_t *e
 {
     const uint32_t first = j->plan->run_first[run];
     const uint32_t n = j->plan->run_first[run + 1] - first;
-    const uint32_t own = j->instance->op == OTF2_COLLECTIVE_OP_SCAN ? 0 : 1;
+    const uint32_t own = j->instance->op == COLLECTIVE_SCAN ? 0 : 1;
     const bool several = j->plan->run_count > 1;
     const uint32_t above = several ? run_node(j, run, 0) : NODE_NONE;
     const uint32_t below = run > 0 ? run_node(j, run, j->plan->levels + 1) : NODE_NONE;
@@ -395,7 +395,7 @@ static int connect_run(struct joint *j, const uint32_t *enter, const uint32_t *e
 
 static int connect_scan(struct joint *j)
 {
-    const struct points *points = &j->graph->scan->points;
+    const struct points *points = &j->graph->history->points;
     const uint32_t size = j->plan->size;
     uint32_t *enter = malloc(2 * (size + 1UL) * sizeof *enter);
     if (!enter) {
@@ -419,23 +419,23 @@ static int connect_scan(struct joint *j)
 
 static int connect_op(struct joint *j)
 {
-    const struct trace_comm *comm = j->plan->comm;
+    const struct layout_comm *comm = j->plan->comm;
     const uint32_t all = j->plan->size;
     bool root_sends = false;
     bool root_receives = false;
     switch (j->instance->op) {
-    case OTF2_COLLECTIVE_OP_BCAST:
-    case OTF2_COLLECTIVE_OP_SCATTER:
-    case OTF2_COLLECTIVE_OP_SCATTERV:
+    case COLLECTIVE_BCAST:
+    case COLLECTIVE_SCATTER:
+    case COLLECTIVE_SCATTERV:
         root_sends = true;
         break;
-    case OTF2_COLLECTIVE_OP_GATHER:
-    case OTF2_COLLECTIVE_OP_GATHERV:
-    case OTF2_COLLECTIVE_OP_REDUCE:
+    case COLLECTIVE_GATHER:
+    case COLLECTIVE_GATHERV:
+    case COLLECTIVE_REDUCE:
         root_receives = true;
         break;
-    case OTF2_COLLECTIVE_OP_SCAN:
-    case OTF2_COLLECTIVE_OP_EXSCAN:
+    case COLLECTIVE_SCAN:
+    case COLLECTIVE_EXSCAN:
         return connect_scan(j);
     default:
         break;
@@ -484,9 +484,8 @@ static bool is_usable(const struct joint *j)
 
 static bool rooted(uint8_t op)
 {
-    return op == OTF2_COLLECTIVE_OP_BCAST || op == OTF2_COLLECTIVE_OP_SCATTER ||
-           op == OTF2_COLLECTIVE_OP_SCATTERV || op == OTF2_COLLECTIVE_OP_GATHER ||
-           op == OTF2_COLLECTIVE_OP_GATHERV || op == OTF2_COLLECTIVE_OP_REDUCE;
+    return op == COLLECTIVE_BCAST || op == COLLECTIVE_SCATTER || op == COLLECTIVE_SCATTERV ||
+           op == COLLECTIVE_GATHER || op == COLLECTIVE_GATHERV || op == COLLECTIVE_REDUCE;
 }
 
 static int connect_instance(struct graph *graph, const struct plan *plan,
@@ -499,15 +498,14 @@ static int connect_instance(struct graph *graph, const struct plan *plan,
         return ICTUS_ERR_NOMEM;
     }
     j.exits = j.enters + instance->out.count;
-    j.count = (uint32_t)detach(&graph->scan->points, instance->out.head, j.enters);
-    (void)detach(&graph->scan->points, instance->in.head, j.exits);
+    j.count = (uint32_t)detach(&graph->history->points, instance->out.head, j.enters);
+    (void)detach(&graph->history->points, instance->in.head, j.exits);
     if (plan->rank_count > 1 && agreement && instance->sequence < agreement->calls) {
         j.root = agreement->root[instance->sequence];
     }
     /* Barriers and calls that make or free handles move no data, and still wait for everybody. */
-    j.everybody = instance->op == OTF2_COLLECTIVE_OP_BARRIER ||
-                  instance->op >= OTF2_COLLECTIVE_OP_CREATE_HANDLE ||
-                  !graph->scan->matching.sizes_known;
+    j.everybody = instance->op == COLLECTIVE_BARRIER || instance->op >= COLLECTIVE_CREATE_HANDLE ||
+                  !graph->history->matching.sizes_known;
     if (!is_usable(&j) || (rooted(instance->op) && j.root >= plan->size)) {
         graph->incomplete += plan->size > 1;
     } else {
@@ -536,23 +534,23 @@ static int reserve_slots(struct graph *graph, const struct plan *plan,
 
 static int make_plans(struct graph *graph, struct plan *plans)
 {
-    const struct trace *trace = graph->scan->trace;
+    const struct layout *layout = graph->history->layout;
     int err = ICTUS_OK;
-    for (uint64_t i = 0; i < trace->comm_count && !err; i++) {
-        plans[i].comm = &trace->comms[i];
-        if (!trace->comms[i].self && trace->comms[i].members) {
-            plans[i].size = members(&trace->comms[i]);
+    for (uint64_t i = 0; i < layout->comm_count && !err; i++) {
+        plans[i].comm = &layout->comms[i];
+        if (!layout->comms[i].self && layout->comms[i].members) {
+            plans[i].size = members(&layout->comms[i]);
             err = plan_ranks(&plans[i], graph);
         }
     }
     return err;
 }
 
-int ictusi_graph_collectives(struct graph *graph, const struct agreement *agreements)
+int ictusi_collectives_connect(struct graph *graph, const struct agreement *agreements)
 {
-    const struct trace *trace = graph->scan->trace;
-    const struct matching *m = &graph->scan->matching;
-    const uint64_t comms = trace->comm_count;
+    const struct layout *layout = graph->history->layout;
+    const struct matching *m = &graph->history->matching;
+    const uint64_t comms = layout->comm_count;
     struct plan *plans = calloc(comms + 1, sizeof *plans);
     int err = plans ? make_plans(graph, plans) : ICTUS_ERR_NOMEM;
     for (uint64_t i = 0; agreements && i < POINT_CLASSES * comms && !err; i++) {

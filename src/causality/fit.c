@@ -25,7 +25,7 @@ static void on_pair(struct observer *observer, uint32_t point, uint32_t from, ui
                     int64_t delay)
 {
     struct fit *fit = container_of(observer, struct fit, observer);
-    if (from == TRACE_NONE || (fit->scan->points.kind[point] & POINT_CLASS) == POINT_THREAD) {
+    if (from == LAYOUT_NONE || (fit->history->points.kind[point] & POINT_CLASS) == POINT_THREAD) {
         return;
     }
     const uint32_t a = fit->unit_of[from];
@@ -40,14 +40,15 @@ static void on_pair(struct observer *observer, uint32_t point, uint32_t from, ui
     *least = delay < *least ? delay : *least;
 }
 
-int ictusi_fit_init(struct fit *fit, const struct scan *scan, const uint32_t *unit_of,
+int ictusi_fit_init(struct fit *fit, const struct history *history, const uint32_t *unit_of,
                     uint32_t units, int64_t from, int64_t to, bool fine)
 {
-    *fit = (struct fit){.observer = {on_pair}, .scan = scan, .unit_of = unit_of, .units = units};
+    *fit =
+        (struct fit){.observer = {on_pair}, .history = history, .unit_of = unit_of, .units = units};
     if (units > FIT_UNITS_MAX) {
         return ICTUS_ERR_UNSUPPORTED;
     }
-    fit->stamps = scan->points.time;
+    fit->stamps = history->points.time;
     fit->from = from;
     fit->length = to > from ? to - from : 1;
     fit->blocks = fine ? BLOCKS_MAX : 1;

@@ -15,7 +15,7 @@ enum { FIT_UNITS_MAX = 2048 };
 /* The least delays seen, by ordered pair of units and stretch of time. */
 struct fit {
     struct observer observer; /* first member */
-    const struct scan *scan;
+    const struct history *history;
     const uint32_t *unit_of; /* by location */
     const int64_t *stamps;   /* of the points: the time of a pair */
     uint32_t units, blocks;
@@ -26,7 +26,7 @@ struct fit {
 };
 
 /* Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_UNSUPPORTED (too many units). */
-int ictusi_fit_init(struct fit *fit, const struct scan *scan, const uint32_t *unit_of,
+int ictusi_fit_init(struct fit *fit, const struct history *history, const uint32_t *unit_of,
                     uint32_t units, int64_t from, int64_t to, bool fine);
 void ictusi_fit_fini(struct fit *fit);
 

@@ -42,7 +42,7 @@ static void wake(struct flow *flow, uint32_t location)
 /* FLOW_RAISE: a value reaches a point that has one. */
 static void lift(struct flow *flow, uint32_t point, uint32_t location, int64_t value)
 {
-    struct points *points = &flow->graph->scan->points;
+    struct points *points = &flow->graph->history->points;
     if (value > points->value[point]) {
         points->value[point] = value;
         flow->cursor[location] = point < flow->cursor[location] ? point : flow->cursor[location];
@@ -54,9 +54,9 @@ static void lift(struct flow *flow, uint32_t point, uint32_t location, int64_t v
 /* A value reaches a point: already with the delay added, or taken off. */
 static void arrive(struct flow *flow, uint32_t point, uint32_t location, int64_t value)
 {
-    struct points *points = &flow->graph->scan->points;
+    struct points *points = &flow->graph->history->points;
     if (flow->mode == FLOW_LIMIT) {
-        points->cap[point] = value;
+        points->note[point].limit = value;
         return;
     }
     if (flow->mode == FLOW_RAISE) {
@@ -81,7 +81,7 @@ static void observe(struct flow *flow, uint32_t point, uint32_t from, uint32_t t
 /* From a complete virtual node to one of its points. */
 static void fire_point(struct flow *flow, const struct vnode *v, uint32_t point)
 {
-    const uint32_t location = ictusi_match_location(&flow->graph->scan->matching, point);
+    const uint32_t location = ictusi_match_location(&flow->graph->history->matching, point);
     const int64_t value = v->who == location ? v->second : v->first;
     const int64_t delay = node_delay(flow, v->class);
     if (flow->mode == FLOW_CHECK) {
@@ -149,7 +149,7 @@ int ictusi_flow_deliver(struct flow *flow, uint32_t node, const struct message *
         /* NOLINTEND(clang-analyzer-core.NullDereference) */
     }
     if (!(node & NODE_VIRTUAL)) {
-        const uint32_t location = ictusi_match_location(&flow->graph->scan->matching, node);
+        const uint32_t location = ictusi_match_location(&flow->graph->history->matching, node);
         if (flow->mode == FLOW_CHECK) {
             observe(flow, node, message->who, location, message->first);
         } else {
@@ -194,9 +194,9 @@ int ictusi_flow_receive(struct flow *flow, const struct message *message)
 
 int ictusi_flow_push(struct flow *flow, uint32_t location, uint64_t i, int64_t value)
 {
-    const struct points *points = &flow->graph->scan->points;
+    const struct points *points = &flow->graph->history->points;
     const uint32_t link = points->link[i];
-    struct message message = {link, location, TRACE_NONE, value, NO_BOUND};
+    struct message message = {link, location, LAYOUT_NONE, value, NO_BOUND};
     if (link == NODE_NONE) {
         return ICTUS_OK;
     }
@@ -217,7 +217,7 @@ int ictusi_flow_push(struct flow *flow, uint32_t location, uint64_t i, int64_t v
 /* The value of equation (4): without what is received. */
 static int64_t own_value(const struct flow *flow, uint64_t i, uint64_t first)
 {
-    const struct points *points = &flow->graph->scan->points;
+    const struct points *points = &flow->graph->history->points;
     const int64_t time = points->time[i];
     if (i == first) {
         return time;
@@ -237,7 +237,7 @@ static int64_t received_at(const struct flow *flow, const struct points *points,
         return NO_BOUND;
     }
     const bool remote = (points->link[i] & NODE_TYPE) == NODE_REMOTE;
-    return remote && flow->ahead ? points->cap[i] : points->value[i];
+    return remote && flow->ahead ? points->note[i].arrived : points->value[i];
 }
 
 /* Have the value at the other end of a point further on at hand when it is needed. */
@@ -253,9 +253,9 @@ static inline void fetch_ahead(const struct points *points, const int64_t *value
 /* Follow a location until it has to wait. */
 static int advance_clock(struct flow *flow, uint32_t location)
 {
-    struct points *points = &flow->graph->scan->points;
-    const uint64_t first = flow->graph->scan->first[location];
-    const uint64_t end = flow->graph->scan->first[location + 1];
+    struct points *points = &flow->graph->history->points;
+    const uint64_t first = flow->graph->history->first[location];
+    const uint64_t end = flow->graph->history->first[location + 1];
     uint64_t i = flow->cursor[location];
     int err = ICTUS_OK;
     for (; i < end && !err; i++) {
@@ -281,9 +281,9 @@ static int advance_clock(struct flow *flow, uint32_t location)
 /* FLOW_RAISE: from the first point raised on, as far as that changes anything. */
 static int advance_raise(struct flow *flow, uint32_t location)
 {
-    struct points *points = &flow->graph->scan->points;
-    const uint64_t first = flow->graph->scan->first[location];
-    const uint64_t end = flow->graph->scan->first[location + 1];
+    struct points *points = &flow->graph->history->points;
+    const uint64_t first = flow->graph->history->first[location];
+    const uint64_t end = flow->graph->history->first[location + 1];
     const uint64_t from = flow->cursor[location];
     const uint64_t far = flow->far[location];
     uint64_t i = from + 1; /* who receives does not send */
@@ -309,19 +309,19 @@ static int advance_raise(struct flow *flow, uint32_t location)
  */
 static int break_cycle(struct flow *flow)
 {
-    const struct scan *scan = flow->graph->scan;
+    const struct history *history = flow->graph->history;
     int64_t time = INT64_MAX;
-    uint32_t location = TRACE_NONE;
-    for (uint32_t i = 0; i < scan->trace->location_count; i++) {
-        if (flow->blocked[i] && scan->points.time[flow->cursor[i]] < time) {
-            time = scan->points.time[flow->cursor[i]];
+    uint32_t location = LAYOUT_NONE;
+    for (uint32_t i = 0; i < history->layout->location_count; i++) {
+        if (flow->blocked[i] && history->points.time[flow->cursor[i]] < time) {
+            time = history->points.time[flow->cursor[i]];
             location = i;
         }
     }
     const uint32_t own = location;
     int err = flow->transport ? flow->transport->least(flow->transport, &time, &location) : 0;
-    if (!err && own == location && own != TRACE_NONE) {
-        scan->points.value[flow->cursor[own]] = NO_BOUND;
+    if (!err && own == location && own != LAYOUT_NONE) {
+        history->points.value[flow->cursor[own]] = NO_BOUND;
         flow->broken++;
         wake(flow, own);
     }
@@ -331,7 +331,7 @@ static int break_cycle(struct flow *flow)
 /* FLOW_RAISE: what was walked again has cost more than waiting for each other's messages would. */
 static bool is_worn_out(const struct flow *flow)
 {
-    return flow->mode == FLOW_RAISE && flow->walked > 4 * flow->graph->scan->points.count;
+    return flow->mode == FLOW_RAISE && flow->walked > 4 * flow->graph->history->points.count;
 }
 
 static int work(struct flow *flow)
@@ -345,7 +345,7 @@ static int work(struct flow *flow)
                                          : ictusi_flow_limit(flow, location);
         if (flow->visited > VISITS) {
             flow->visited = 0;
-            ictusi_points_relax(&flow->graph->scan->points);
+            ictusi_points_relax(&flow->graph->history->points);
         }
         if (is_worn_out(flow)) {
             flow->ready_count = 0;
@@ -375,8 +375,8 @@ static int start_nodes(struct flow *flow)
         struct vnode *v = &graph->vnodes[i];
         v->first = worst(flow);
         v->second = worst(flow);
-        v->who = TRACE_NONE;
-        v->other = TRACE_NONE;
+        v->who = LAYOUT_NONE;
+        v->other = LAYOUT_NONE;
         v->pending = awaited(flow, NODE_VIRTUAL | (uint32_t)i);
     }
     int err = ICTUS_OK;
@@ -392,9 +392,9 @@ static int start_nodes(struct flow *flow)
 
 static int start(struct flow *flow)
 {
-    const struct scan *scan = flow->graph->scan;
-    const uint64_t n = scan->trace->location_count;
-    struct points *points = &flow->graph->scan->points;
+    const struct history *history = flow->graph->history;
+    const uint64_t n = history->layout->location_count;
+    struct points *points = &flow->graph->history->points;
     flow->ready_count = 0;
     flow->unfinished = 0;
     flow->visited = 0;
@@ -402,11 +402,12 @@ static int start(struct flow *flow)
         points->value[i] = VALUE_UNSET;
     }
     for (uint64_t i = 0; i < points->count && flow->mode == FLOW_LIMIT; i++) {
-        /* The cap of a collective's exit is its operation: see check.c. */
-        points->cap[i] = points->kind[i] & POINT_OUT ? CAP_NONE : points->cap[i];
+        if (points->kind[i] & POINT_OUT) {
+            points->note[i].limit = LIMIT_NONE;
+        }
     }
     for (uint64_t i = n; i-- > 0;) {
-        flow->cursor[i] = scan->first[i];
+        flow->cursor[i] = history->first[i];
         flow->blocked[i] = false;
         if (flow->graph->share->mine[i]) {
             flow->ready[flow->ready_count++] = (uint32_t)i;
@@ -470,7 +471,7 @@ static int run_waves(struct flow *flow, bool *settled)
 {
     enum { WAVES = 64 };
     const uint64_t hopeless = UINT64_C(1) << 48;
-    const uint64_t n = flow->graph->scan->trace->location_count;
+    const uint64_t n = flow->graph->history->layout->location_count;
     int err = ICTUS_OK;
     flow->mode = FLOW_RAISE;
     flow->walked = 0;
@@ -521,7 +522,7 @@ static int run_clock(struct flow *flow)
 
 int ictusi_flow_run(struct flow *flow, enum flow_mode mode)
 {
-    const uint64_t n = flow->graph->scan->trace->location_count + 1;
+    const uint64_t n = flow->graph->history->layout->location_count + 1;
     flow->mode = mode;
     flow->cursor = calloc(n, sizeof *flow->cursor);
     flow->far = calloc(n, sizeof *flow->far);

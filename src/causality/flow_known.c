@@ -45,10 +45,10 @@ static inline void fetch_pair(const struct points *points, const int64_t *values
 int ictusi_flow_check(struct flow *flow, uint32_t location)
 {
     static const uint8_t sides[] = {POINT_IN, POINT_OUT};
-    const struct points *points = &flow->graph->scan->points;
+    const struct points *points = &flow->graph->history->points;
     const int64_t *known = flow->known;
-    const uint64_t first = flow->graph->scan->first[location];
-    const uint64_t end = flow->graph->scan->first[location + 1];
+    const uint64_t first = flow->graph->history->first[location];
+    const uint64_t end = flow->graph->history->first[location + 1];
     struct batch batch;
     int err = ICTUS_OK;
     for (uint64_t i = first; i < end && !err; i += BATCH) {
@@ -71,9 +71,9 @@ int ictusi_flow_check(struct flow *flow, uint32_t location)
 int ictusi_flow_limit(struct flow *flow, uint32_t location)
 {
     static const uint8_t sides[] = {POINT_OUT, POINT_IN};
-    struct points *points = &flow->graph->scan->points;
-    const uint64_t first = flow->graph->scan->first[location];
-    const uint64_t end = flow->graph->scan->first[location + 1];
+    struct points *points = &flow->graph->history->points;
+    const uint64_t first = flow->graph->history->first[location];
+    const uint64_t end = flow->graph->history->first[location + 1];
     struct batch batch;
     int err = ICTUS_OK;
     for (uint64_t i = first; i < end && !err; i += BATCH) {
@@ -81,12 +81,12 @@ int ictusi_flow_limit(struct flow *flow, uint32_t location)
         for (uint32_t k = 0; k < batch.pair_count; k++) {
             const uint32_t point = batch.pairs[k];
             fetch_pair(points, points->value, &batch, k);
-            points->cap[point] = points->value[points->link[point]] -
-                                 latency_of(flow->latency, location, points->peer[point]);
+            points->note[point].limit = points->value[points->link[point]] -
+                                        latency_of(flow->latency, location, points->peer[point]);
         }
         for (uint32_t k = 0; k < batch.node_count && !err; k++) {
             const uint32_t point = batch.nodes[k];
-            const struct message message = {points->link[point], location, TRACE_NONE,
+            const struct message message = {points->link[point], location, LAYOUT_NONE,
                                             points->value[point], INT64_MAX};
             err = ictusi_flow_deliver(flow, message.node, &message);
         }

@@ -7,7 +7,7 @@
 #ifndef ICTUS_CAUSALITY_GRAPH_H
 #define ICTUS_CAUSALITY_GRAPH_H
 
-#include "causality/scan.h"
+#include "causality/history.h"
 
 /*
  * A virtual node takes the maximum of what arrives (backwards: the minimum) and passes it on. It
@@ -37,7 +37,7 @@ struct share {
 };
 
 struct graph {
-    struct scan *scan;
+    struct history *history;
     const struct share *share;
     struct vnode *vnodes;
     uint64_t vnode_count;
@@ -49,20 +49,6 @@ struct graph {
     uint64_t unmatched_sends, unmatched_receives, incomplete;
 };
 
-/* What the ranks must agree on about one communicator's collectives; see collectives.c. */
-struct agreement {
-    uint64_t calls;             /* instances that all members have */
-    uint32_t *base;             /* by MPI rank: its first virtual node for this communicator */
-    uint32_t *op_low, *op_high; /* by instance */
-    uint32_t *root;             /* by instance */
-};
-
-/*
- * Connect all points of the scan. agreements: one per class and communicator (index class *
- * comm_count + comm), or NULL without MPI. Errors: ICTUS_ERR_NOMEM.
- */
-int ictusi_graph_build(struct graph *graph, struct scan *scan, const struct share *share,
-                       const struct agreement *agreements);
 void ictusi_graph_fini(struct graph *graph);
 
 /* Building blocks. Lists of a node are given when it is made, or reserved and filled later. */
@@ -79,18 +65,8 @@ uint32_t ictusi_graph_remote(struct graph *graph, uint32_t rank, uint32_t node);
 void ictusi_graph_pair(struct graph *graph, uint32_t send, uint32_t receive, uint32_t send_location,
                        uint32_t receive_location);
 
-/* Order a channel of several threads by time. Errors: ICTUS_ERR_NOMEM. */
-int ictusi_graph_order(struct graph *graph, struct channel *channel);
-
 /* Disconnect the rest of a chain; how many points that are. */
 uint64_t ictusi_graph_drop(struct graph *graph, uint32_t from);
-
-/* Connect the instances of collectives (collectives.c). */
-int ictusi_graph_collectives(struct graph *graph, const struct agreement *agreements);
-
-/* How many virtual nodes other ranks must be able to name, per instance of this communicator. */
-uint32_t ictusi_graph_slots(const struct trace *trace, const struct share *share, uint32_t comm,
-                            int rank);
 
 static inline struct vnode *graph_vnode(const struct graph *graph, uint32_t node)
 {

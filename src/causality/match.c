@@ -8,9 +8,10 @@
 
 static const struct chain empty_chain = {NODE_NONE, NODE_NONE, 0};
 
-void ictusi_matching_init(struct matching *matching, struct trace *trace, struct points *points)
+void ictusi_matching_init(struct matching *matching, const struct layout *layout,
+                          struct points *points)
 {
-    *matching = (struct matching){.trace = trace, .points = points, .seen_comm = TRACE_NONE};
+    *matching = (struct matching){.layout = layout, .points = points, .seen_comm = LAYOUT_NONE};
 }
 
 void ictusi_matching_fini(struct matching *matching)
@@ -62,21 +63,21 @@ static struct channel *find_channel(struct matching *m, uint32_t comm, uint32_t 
         if (reserve((void **)&m->channels, m->channel_count, sizeof *m->channels)) {
             return NULL;
         }
-        m->channels[index] = (struct channel){empty_chain, empty_chain, sender,     receiver, comm,
-                                              tag,         TRACE_NONE,  TRACE_NONE, false};
+        m->channels[index] = (struct channel){empty_chain, empty_chain, sender,      receiver, comm,
+                                              tag,         LAYOUT_NONE, LAYOUT_NONE, false};
         m->channel_count++;
     }
     return &m->channels[index];
 }
 
 /* The location that stands for a location's process in a communicator. */
-static uint32_t find_representative(const struct trace *trace, uint32_t comm, uint32_t location)
+static uint32_t find_representative(const struct layout *layout, uint32_t comm, uint32_t location)
 {
-    const uint32_t rank = ictusi_trace_rank(trace, comm, location);
-    if (rank == TRACE_NONE || trace->comms[comm].self) {
+    const uint32_t rank = ictusi_layout_rank(layout, comm, location);
+    if (rank == LAYOUT_NONE || layout->comms[comm].self) {
         return location;
     }
-    return trace->comms[comm].members[rank];
+    return layout->comms[comm].members[rank];
 }
 
 /* Mostly that of the message before. */
@@ -85,7 +86,7 @@ static uint32_t representative(struct matching *m, uint32_t comm, uint32_t locat
     if (m->seen_comm != comm || m->seen_location != location) {
         m->seen_comm = comm;
         m->seen_location = location;
-        m->seen_own = find_representative(m->trace, comm, location);
+        m->seen_own = find_representative(m->layout, comm, location);
     }
     return m->seen_own;
 }
@@ -100,7 +101,7 @@ int ictusi_match_message(struct matching *m, uint32_t point, uint32_t location, 
         return ICTUS_ERR_NOMEM;
     }
     uint32_t *seen = send ? &channel->send_location : &channel->receive_location;
-    channel->mixed = channel->mixed || (*seen != TRACE_NONE && *seen != location);
+    channel->mixed = channel->mixed || (*seen != LAYOUT_NONE && *seen != location);
     *seen = location;
     chain_add(m->points, send ? &channel->sends : &channel->receives, point);
     return ICTUS_OK;
@@ -144,22 +145,22 @@ static struct instance *find_instance(struct matching *m, uint64_t a, uint64_t b
             return NULL;
         }
         m->instances[index] = (struct instance){
-            .out = empty_chain, .in = empty_chain, .root = TRACE_NONE, .op = UINT8_MAX};
+            .out = empty_chain, .in = empty_chain, .root = LAYOUT_NONE, .op = UINT8_MAX};
         m->instance_count++;
     }
     return &m->instances[index];
 }
 
 /* Where the root is among a communicator's members, as this call names it. */
-static uint32_t root_position(const struct trace *trace, const struct collective_call *call,
+static uint32_t root_position(const struct layout *layout, const struct collective_call *call,
                               uint32_t own)
 {
-    const struct trace_comm *comm = &trace->comms[call->comm];
-    if (call->root == OTF2_COLLECTIVE_ROOT_SELF) {
+    const struct layout_comm *comm = &layout->comms[call->comm];
+    if (call->root == COLLECTIVE_ROOT_SELF) {
         return own;
     }
-    if (call->root == OTF2_COLLECTIVE_ROOT_NONE || call->root == OTF2_COLLECTIVE_ROOT_THIS_GROUP) {
-        return TRACE_NONE;
+    if (call->root == COLLECTIVE_ROOT_NONE || call->root == COLLECTIVE_ROOT_THIS_GROUP) {
+        return LAYOUT_NONE;
     }
     return comm->inter && own < comm->size_a ? comm->size_a + call->root : call->root;
 }
@@ -167,9 +168,9 @@ static uint32_t root_position(const struct trace *trace, const struct collective
 /* B07 4.1: who contributes and who receives is decided by data length in the v-variants. */
 static bool sized_by_member(uint8_t op)
 {
-    return op == OTF2_COLLECTIVE_OP_GATHERV || op == OTF2_COLLECTIVE_OP_SCATTERV ||
-           op == OTF2_COLLECTIVE_OP_ALLGATHERV || op == OTF2_COLLECTIVE_OP_ALLTOALLV ||
-           op == OTF2_COLLECTIVE_OP_ALLTOALLW || op == OTF2_COLLECTIVE_OP_REDUCE_SCATTER;
+    return op == COLLECTIVE_GATHERV || op == COLLECTIVE_SCATTERV || op == COLLECTIVE_ALLGATHERV ||
+           op == COLLECTIVE_ALLTOALLV || op == COLLECTIVE_ALLTOALLW ||
+           op == COLLECTIVE_REDUCE_SCATTER;
 }
 
 static void mark_live(struct matching *m, const struct collective_call *call)
@@ -188,11 +189,11 @@ static void mark_live(struct matching *m, const struct collective_call *call)
 
 int ictusi_match_collective(struct matching *m, const struct collective_call *call)
 {
-    const uint32_t rank = ictusi_trace_rank(m->trace, call->comm, call->location);
-    if (rank == TRACE_NONE || m->trace->comms[call->comm].self) {
+    const uint32_t rank = ictusi_layout_rank(m->layout, call->comm, call->location);
+    if (rank == LAYOUT_NONE || m->layout->comms[call->comm].self) {
         return ICTUS_OK;
     }
-    const uint32_t own = m->trace->comms[call->comm].members[rank];
+    const uint32_t own = m->layout->comms[call->comm].members[rank];
     int64_t *sequence = ictusi_match_sequence(m, call->class, call->comm, own);
     if (!sequence) {
         return ICTUS_ERR_NOMEM;
@@ -202,19 +203,19 @@ int ictusi_match_collective(struct matching *m, const struct collective_call *ca
     if (!instance) {
         return ICTUS_ERR_NOMEM;
     }
-    const uint32_t root = root_position(m->trace, call, rank);
+    const uint32_t root = root_position(m->layout, call, rank);
     if (instance->op == UINT8_MAX) {
         instance->op = call->op;
         instance->class = call->class;
         instance->comm = call->comm;
         instance->sequence = (uint32_t)number;
     }
-    if (instance->root == TRACE_NONE) {
+    if (instance->root == LAYOUT_NONE) {
         instance->root = root;
     }
     instance->broken = instance->broken || instance->op != call->op ||
-                       (root != TRACE_NONE && root != instance->root);
-    m->points->cap[call->end] = call->op; /* nothing limits a receive: the place is free */
+                       (root != LAYOUT_NONE && root != instance->root);
+    m->points->note[call->end].op = call->op;
     m->points->peer[call->begin] = rank;
     m->points->peer[call->end] = rank;
     mark_live(m, call);
@@ -241,7 +242,7 @@ int ictusi_match_thread(struct matching *m, enum thread_op op, uint32_t comm, ui
 uint32_t ictusi_match_location(const struct matching *m, uint32_t point)
 {
     uint64_t low = 0;
-    uint64_t high = m->trace->location_count;
+    uint64_t high = m->layout->location_count;
     while (high - low > 1) {
         const uint64_t middle = low + (high - low) / 2;
         if (m->first[middle] <= point) {

@@ -7,7 +7,8 @@
 #ifndef ICTUS_CAUSALITY_MATCH_H
 #define ICTUS_CAUSALITY_MATCH_H
 
-#include "archive/trace.h"
+#include "causality/collective_op.h"
+#include "causality/layout.h"
 #include "causality/points.h"
 
 /* A list of points, chained through points.link. */
@@ -29,8 +30,8 @@ struct instance {
     struct chain out, in; /* enters and exits */
     uint32_t comm;
     uint32_t sequence;
-    uint32_t root; /* position among the members; TRACE_NONE where there is none */
-    uint8_t op;    /* OTF2_CollectiveOp, or enum thread_op */
+    uint32_t root; /* position among the members; LAYOUT_NONE where there is none */
+    uint8_t op;    /* enum collective_op, or enum thread_op */
     uint8_t class;
     bool broken; /* the members disagree about what was called */
 };
@@ -39,7 +40,7 @@ struct instance {
 enum thread_op { OP_FORK = 200, OP_JOIN, OP_TEAM_BARRIER, OP_PAIR };
 
 struct matching {
-    struct trace *trace;
+    const struct layout *layout;
     struct points *points;
     const uint64_t *first; /* of each location, its first point; location_count + 1 entries */
     struct idmap channel_index, instance_index, sequences;
@@ -59,7 +60,8 @@ struct collective_call {
     uint64_t sent, received;
 };
 
-void ictusi_matching_init(struct matching *matching, struct trace *trace, struct points *points);
+void ictusi_matching_init(struct matching *matching, const struct layout *layout,
+                          struct points *points);
 void ictusi_matching_fini(struct matching *matching);
 
 /*

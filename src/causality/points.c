@@ -64,7 +64,7 @@ static void name_areas(struct points *points)
 {
     points->time = points->area[POINTS_TIME];
     points->value = points->area[POINTS_VALUE];
-    points->cap = points->area[POINTS_CAP];
+    points->note = points->area[POINTS_NOTE];
     points->link = points->area[POINTS_LINK];
     points->gap = points->area[POINTS_GAP];
     points->peer = points->area[POINTS_PEER];

@@ -22,7 +22,7 @@
 /* A value that has not been set yet. */
 #define VALUE_UNSET INT64_MIN
 /* A send that nothing limits. */
-#define CAP_NONE INT64_MAX
+#define LIMIT_NONE INT64_MAX
 
 enum point_class { POINT_P2P, POINT_COLLECTIVE, POINT_THREAD, POINT_RMA, POINT_CLASSES };
 
@@ -37,12 +37,19 @@ enum {
 enum points_array {
     POINTS_TIME,
     POINTS_VALUE,
-    POINTS_CAP,
+    POINTS_NOTE,
     POINTS_LINK,
     POINTS_GAP,
     POINTS_PEER,
     POINTS_KIND,
     POINTS_ARRAYS
+};
+
+/* What is kept of a point beside its times; which of them, its kind says. */
+union point_note {
+    int64_t limit;   /* of a first event: the latest value that its second ones permit */
+    int64_t arrived; /* of a message received from another rank: what it brought */
+    int64_t op;      /* of a collective's exit: which one, enum collective_op */
 };
 
 struct points {
@@ -54,7 +61,7 @@ struct points {
 
     int64_t *time;  /* input stamp; later presynchronised: C of B07 */
     int64_t *value; /* LC of B07; at a receive, before its turn, the value that arrived */
-    int64_t *cap;   /* sends: the latest permitted value; exits of collectives: which one */
+    union point_note *note;
     uint32_t *link; /* the node at the other end */
     uint32_t *gap;  /* events since the previous point of the location */
     uint32_t *peer; /* location at the other end, or rank in the collective */

@@ -24,11 +24,11 @@ static uint64_t pair_cells(const struct check_stats *stats)
 }
 
 /* Threads of one process read one clock. */
-static bool share_clock(const struct trace *trace, uint8_t class, uint32_t from, uint32_t to)
+static bool share_clock(const struct layout *layout, uint8_t class, uint32_t from, uint32_t to)
 {
     return class == POINT_THREAD || from == to ||
-           (from != TRACE_NONE && trace->locations[from].process != TRACE_NONE &&
-            trace->locations[from].process == trace->locations[to].process);
+           (from != LAYOUT_NONE && layout->locations[from].process != LAYOUT_NONE &&
+            layout->locations[from].process == layout->locations[to].process);
 }
 
 static void count_cell(struct check_stats *stats, uint64_t cell, bool bad, int64_t delay)
@@ -63,10 +63,10 @@ static void on_pair(struct observer *observer, uint32_t point, uint32_t from, ui
                     int64_t delay)
 {
     struct check_stats *stats = container_of(observer, struct check_stats, observer);
-    const struct trace *trace = stats->scan->trace;
-    const uint8_t class = stats->scan->points.kind[point] & POINT_CLASS;
+    const struct layout *layout = stats->history->layout;
+    const uint8_t class = stats->history->points.kind[point] & POINT_CLASS;
     /* A second event must be later than the first; on one clock both may fall on the same tick. */
-    const bool bad = share_clock(trace, class, from, to) ? delay < 0 : delay <= 0;
+    const bool bad = share_clock(layout, class, from, to) ? delay < 0 : delay <= 0;
     stats->sums[SUM_CLASSES + 2 * class]++;
     stats->sums[SUM_CLASSES + 2 * class + 1] += bad;
     if (bad) {
@@ -74,17 +74,17 @@ static void on_pair(struct observer *observer, uint32_t point, uint32_t from, ui
         stats->maxima[class] = -delay > stats->maxima[class] ? -delay : stats->maxima[class];
     }
     if (class == POINT_COLLECTIVE) {
-        count_op(stats, stats->scan->points.cap[point], bad);
+        count_op(stats, stats->history->points.note[point].op, bad);
     }
-    if (class == POINT_THREAD || from == TRACE_NONE ||
-        trace->locations[from].process == TRACE_NONE ||
-        trace->locations[to].process == TRACE_NONE) {
+    if (class == POINT_THREAD || from == LAYOUT_NONE ||
+        layout->locations[from].process == LAYOUT_NONE ||
+        layout->locations[to].process == LAYOUT_NONE) {
         return;
     }
-    const uint32_t a = trace->locations[from].process;
-    const uint32_t b = trace->locations[to].process;
-    const uint64_t node_a = trace->processes[a].node;
-    const uint64_t node_b = trace->processes[b].node;
+    const uint32_t a = layout->locations[from].process;
+    const uint32_t b = layout->locations[to].process;
+    const uint64_t node_a = layout->processes[a].node;
+    const uint64_t node_b = layout->processes[b].node;
     stats->sums[SUM_WITHIN] += bad && a != b && node_a == node_b;
     if (stats->processes) {
         count_cell(stats, a * stats->processes + b, bad, delay);
@@ -93,13 +93,13 @@ static void on_pair(struct observer *observer, uint32_t point, uint32_t from, ui
     }
 }
 
-int ictusi_check_init(struct check_stats *stats, const struct scan *scan)
+int ictusi_check_init(struct check_stats *stats, const struct history *history)
 {
-    const struct trace *trace = scan->trace;
-    *stats = (struct check_stats){.observer = {on_pair}, .scan = scan};
-    stats->ns_per_tick = 1e9 / (double)trace->resolution;
-    stats->nodes = trace->node_count <= CHECK_PAIRS_MAX ? trace->node_count : 0;
-    stats->processes = trace->process_count <= CHECK_PAIRS_MAX ? trace->process_count : 0;
+    const struct layout *layout = history->layout;
+    *stats = (struct check_stats){.observer = {on_pair}, .history = history};
+    stats->ns_per_tick = 1e9 / (double)layout->resolution;
+    stats->nodes = layout->node_count <= CHECK_PAIRS_MAX ? layout->node_count : 0;
+    stats->processes = layout->process_count <= CHECK_PAIRS_MAX ? layout->process_count : 0;
     stats->sum_count = SUM_PAIRS + 2 * pair_cells(stats);
     stats->maximum_count = POINT_CLASSES + pair_cells(stats);
     stats->minimum_count = pair_cells(stats);
@@ -244,7 +244,7 @@ static json_t *counted_json(const struct check_stats *stats, uint64_t n)
 /* All cells of processes on two nodes as one. */
 static struct pair_cell node_cell(const struct check_stats *stats, uint64_t from, uint64_t to)
 {
-    const struct trace_process *processes = stats->scan->trace->processes;
+    const struct layout_process *processes = stats->history->layout->processes;
     struct pair_cell sum = {0, 0, 0, INT64_MAX};
     for (uint64_t a = 0; a < stats->processes; a++) {
         for (uint64_t b = 0; b < stats->processes && processes[a].node == from; b++) {

@@ -22,7 +22,7 @@ struct check_class {
  */
 struct check_stats {
     struct observer observer; /* first member */
-    const struct scan *scan;
+    const struct history *history;
     double ns_per_tick;
     uint64_t *sums;
     int64_t *maxima, *minima;
@@ -31,7 +31,7 @@ struct check_stats {
 };
 
 /* Sums: classes (pairs, violations), operations (same), histogram, within nodes, pair tables. */
-int ictusi_check_init(struct check_stats *stats, const struct scan *scan);
+int ictusi_check_init(struct check_stats *stats, const struct history *history);
 void ictusi_check_fini(struct check_stats *stats);
 
 uint64_t ictusi_check_violations(const struct check_stats *stats, enum point_class class);

@@ -94,7 +94,8 @@ static enum presync first_presync(enum ictus_presync wanted)
 static int look_as_read(struct correction *c)
 {
     const int err = ictusi_session_as_read(&c->session);
-    return err ? err : report_check(c, c->session.scan.points.value, "as_read_", &c->keep_offsets);
+    return err ? err
+               : report_check(c, c->session.history.points.value, "as_read_", &c->keep_offsets);
 }
 
 /* The archive's own offsets; then stats are those of the times that they give. */
@@ -104,7 +105,7 @@ static int apply_offsets(struct correction *c, struct check_stats *stats)
     int err = ictusi_session_presync(s, first_presync(c->options->presync));
     if (!err && !s->unchanged) {
         ictusi_check_fini(stats);
-        err = ictusi_session_check(s, s->scan.points.time, stats);
+        err = ictusi_session_check(s, s->history.points.time, stats);
     }
     if (!err) {
         say_check(c, stats, "presync_");
@@ -117,7 +118,7 @@ static int presynchronise(struct correction *c)
     struct session *s = &c->session;
     const enum ictus_presync wanted = c->options->presync;
     struct check_stats stats;
-    int err = ictusi_session_check(s, s->scan.points.time, &stats);
+    int err = ictusi_session_check(s, s->history.points.time, &stats);
     if (err) {
         return err;
     }
@@ -142,17 +143,17 @@ static int presynchronise(struct correction *c)
 static int end_error(struct correction *c, double *error_ns)
 {
     const struct session *s = &c->session;
-    const struct points *points = &s->scan.points;
+    const struct points *points = &s->history.points;
     int64_t largest = 0;
-    for (uint32_t l = 0; l < s->trace->location_count; l++) {
-        if (s->scan.first[l + 1] > s->scan.first[l]) {
-            const uint64_t last = s->scan.first[l + 1] - 1;
+    for (uint32_t l = 0; l < s->trace->layout.location_count; l++) {
+        if (s->history.first[l + 1] > s->history.first[l]) {
+            const uint64_t last = s->history.first[l + 1] - 1;
             const int64_t lead = points->value[last] - points->time[last];
             largest = lead > largest ? lead : largest;
         }
     }
     const int err = s->team ? s->team->maxima(s->team, &largest, 1) : ICTUS_OK;
-    *error_ns = (double)largest * 1e9 / (double)s->trace->resolution;
+    *error_ns = (double)largest * 1e9 / (double)s->trace->layout.resolution;
     return err;
 }
 
@@ -182,7 +183,7 @@ static int forward(struct correction *c)
 static int amortise(struct correction *c)
 {
     struct session *s = &c->session;
-    struct points *points = &s->scan.points;
+    struct points *points = &s->history.points;
     int err = ictusi_session_latency(s, c->options->latency_s, c->options->node_latency_s);
     if (!err) {
         err = forward(c);
@@ -190,9 +191,9 @@ static int amortise(struct correction *c)
     if (!err) {
         err = ictusi_session_agree(s, ictusi_flow_run(&s->flow, FLOW_LIMIT));
     }
-    for (uint32_t l = 0; l < s->trace->location_count && !err; l++) {
-        err = ictusi_backward(points, s->scan.first[l], s->scan.first[l + 1], c->options->slope,
-                              &c->backward);
+    for (uint32_t l = 0; l < s->trace->layout.location_count && !err; l++) {
+        err = ictusi_backward(points, s->history.first[l], s->history.first[l + 1],
+                              c->options->slope, &c->backward);
     }
     ictusi_points_relax(points);
     return ictusi_session_agree(s, err);
@@ -202,7 +203,7 @@ static int amortise(struct correction *c)
 static int report_clean(struct correction *c)
 {
     struct check_stats none;
-    const int err = ictusi_check_init(&none, &c->session.scan);
+    const int err = ictusi_check_init(&none, &c->session.history);
     if (!err) {
         ictusi_check_json(&none, c->report, "", false);
         ictusi_check_fini(&none);
@@ -215,12 +216,15 @@ static int report_clean(struct correction *c)
 static uint32_t follow(const struct session *s, uint32_t location, bool *by_time)
 {
     *by_time = false;
-    if (s->scan.first[location + 1] > s->scan.first[location] || !s->trace->process_count) {
+    if (s->history.first[location + 1] > s->history.first[location] ||
+        !s->trace->layout.process_count) {
         return location;
     }
-    const bool apart = s->process_of[location] >= s->trace->process_count; /* then the first one */
-    const uint32_t lead = s->trace->processes[apart ? 0 : s->process_of[location]].rank_location;
-    if (lead == TRACE_NONE || !s->share.mine[lead]) {
+    const bool apart =
+        s->process_of[location] >= s->trace->layout.process_count; /* then the first one */
+    const uint32_t lead =
+        s->trace->layout.processes[apart ? 0 : s->process_of[location]].rank_location;
+    if (lead == LAYOUT_NONE || !s->share.mine[lead]) {
         return location;
     }
     *by_time = true;
@@ -236,10 +240,10 @@ static void open_warp(void *self, uint32_t location)
     const uint32_t source = follow(s, location, &warp->by_time);
     warp->local = s->unchanged ? NULL : &s->maps[location];
     warp->unit = s->units ? &s->units[s->unit_of[location]] : NULL;
-    warp->points = c->clean ? NULL : &s->scan.points;
-    warp->start = s->scan.first[source];
+    warp->points = c->clean ? NULL : &s->history.points;
+    warp->start = s->history.first[source];
     warp->next = warp->start;
-    warp->end = s->scan.first[source + 1];
+    warp->end = s->history.first[source + 1];
     warp->decay = 1 - c->gamma;
     warp->slope = c->options->slope;
 }
@@ -260,8 +264,8 @@ static bool close_warp(void *self)
 {
     struct correction *c = self;
     ictusi_warp_add_stats(&c->warps, &c->warp);
-    ictusi_points_relax(&c->session.scan.points);
-    return c->warp.bits >> TRACE_STAMP_BITS == 0;
+    ictusi_points_relax(&c->session.history.points);
+    return c->warp.bits >> STAMP_BITS == 0;
 }
 
 static int add_up_warps(struct correction *c)
@@ -325,7 +329,8 @@ static void properties(void *self, uint64_t clock[4])
     if (trace->realtime != OTF2_UNDEFINED_TIMESTAMP) {
         /* The real time of the global offset, which has moved. */
         const double ticks = (double)(first - c->session.raised - (int64_t)trace->global_offset);
-        clock[3] = trace->realtime + (uint64_t)(int64_t)(ticks * 1e9 / (double)trace->resolution);
+        clock[3] =
+            trace->realtime + (uint64_t)(int64_t)(ticks * 1e9 / (double)trace->layout.resolution);
     }
 }
 
@@ -365,7 +370,7 @@ static void report_moves(struct correction *c)
     static const char *const presyncs[] = {"auto",   "none",    "offset",
                                            "linear", "archive", "messages"};
     const struct warp_stats *w = &c->warps;
-    const double ns = 1e9 / (double)c->session.trace->resolution;
+    const double ns = 1e9 / (double)c->session.trace->layout.resolution;
     json_t *more = json_pack(
         "{s:s, s:i, s:f, s:f, s:I, s:f, s:f, s:f, s:I, s:I, s:f, s:f, s:I, s:I}", "presync",
         presyncs[c->session.presync], "passes", c->passes, "gamma", c->gamma, "error_end_ns",
@@ -394,7 +399,7 @@ static int correct_open(struct correction *c)
         err = report_clean(c);
     } else if (!err) {
         err = amortise(c);
-        err = err ? err : report_check(c, s->scan.points.value, "", &clean);
+        err = err ? err : report_check(c, s->history.points.value, "", &clean);
     }
     if (!err) {
         err = write_out(c);

@@ -52,7 +52,7 @@ int ictusi_clock_map_knots(struct clock_map *map, const int64_t *times, const do
 }
 
 /* As OTF2's own readers do: straight between records, and on beyond the first and last. */
-static int as_archive(struct clock_map *map, const struct trace_location *location)
+static int as_archive(struct clock_map *map, const struct layout_location *location)
 {
     int64_t *times = malloc((location->offset_count + 1UL) * sizeof *times);
     double *offsets = malloc((location->offset_count + 1UL) * sizeof *offsets);
@@ -85,7 +85,7 @@ struct line_fit {
 };
 
 /* Weighted least squares; the slope only where it stands out of its own uncertainty. */
-static int as_line(struct clock_map *map, const struct trace_location *location, double resolution,
+static int as_line(struct clock_map *map, const struct layout_location *location, double resolution,
                    bool sloped)
 {
     const int64_t base = location->offsets[0].offset;
@@ -119,22 +119,22 @@ static int as_line(struct clock_map *map, const struct trace_location *location,
     return err;
 }
 
-int ictusi_presync_make(const struct trace *trace, enum presync mode, struct clock_map **maps)
+int ictusi_presync_make(const struct layout *layout, enum presync mode, struct clock_map **maps)
 {
-    struct clock_map *made = calloc(trace->location_count + 1, sizeof *made);
+    struct clock_map *made = calloc(layout->location_count + 1, sizeof *made);
     int err = made ? ICTUS_OK : ICTUS_ERR_NOMEM;
-    for (uint64_t i = 0; i < trace->location_count && !err; i++) {
-        const struct trace_location *location = &trace->locations[i];
+    for (uint64_t i = 0; i < layout->location_count && !err; i++) {
+        const struct layout_location *location = &layout->locations[i];
         if (location->offset_count == 0 || mode == PRESYNC_NONE) {
             err = one_piece(&made[i], 0, 0, 0);
         } else if (mode == PRESYNC_ARCHIVE) {
             err = as_archive(&made[i], location);
         } else {
-            err = as_line(&made[i], location, (double)trace->resolution, mode != PRESYNC_OFFSET);
+            err = as_line(&made[i], location, (double)layout->resolution, mode != PRESYNC_OFFSET);
         }
     }
     if (err) {
-        ictusi_presync_free(made, trace->location_count);
+        ictusi_presync_free(made, layout->location_count);
         return err;
     }
     *maps = made;

@@ -6,7 +6,7 @@
 #ifndef ICTUS_CORRECT_PRESYNC_H
 #define ICTUS_CORRECT_PRESYNC_H
 
-#include "archive/trace.h"
+#include "causality/layout.h"
 
 enum presync {
     PRESYNC_AUTO,
@@ -31,7 +31,7 @@ struct clock_map {
 };
 
 /* One map per location. Errors: ICTUS_ERR_NOMEM. The array is ended by ictusi_presync_free(). */
-int ictusi_presync_make(const struct trace *trace, enum presync mode, struct clock_map **maps);
+int ictusi_presync_make(const struct layout *layout, enum presync mode, struct clock_map **maps);
 void ictusi_presync_free(struct clock_map *maps, uint64_t count);
 
 /* Whether every map leaves every stamp as it is. */

@@ -86,9 +86,9 @@ void ictusi_crossings_fini(struct crossings *c)
 /* Where points come in runs of one location, as sends do, it is found at once. */
 static uint32_t location_of(struct exchange *x, uint32_t point)
 {
-    const struct scan *scan = x->flow->graph->scan;
-    if (point < scan->first[x->location] || point >= scan->first[x->location + 1]) {
-        x->location = ictusi_match_location(&scan->matching, point);
+    const struct history *history = x->flow->graph->history;
+    if (point < history->first[x->location] || point >= history->first[x->location + 1]) {
+        x->location = ictusi_match_location(&history->matching, point);
     }
     return x->location;
 }
@@ -105,7 +105,7 @@ static int share_of(const struct crossing_list *list, int rank, uint64_t piece, 
 static void pack(struct exchange *x, const struct crossing_list *list, int rank, uint64_t round)
 {
     struct crossings *c = x->crossings;
-    const struct points *all = &x->flow->graph->scan->points;
+    const struct points *all = &x->flow->graph->history->points;
     const bool clock = x->flow->mode == FLOW_CLOCK;
     const int64_t *values = clock                         ? all->time
                             : x->flow->mode == FLOW_CHECK ? x->flow->known
@@ -123,9 +123,9 @@ static void pack(struct exchange *x, const struct crossing_list *list, int rank,
 static void take(struct exchange *x, uint32_t point, int64_t value)
 {
     struct flow *flow = x->flow;
-    struct points *all = &flow->graph->scan->points;
+    struct points *all = &flow->graph->history->points;
     if (flow->mode == FLOW_CLOCK) {
-        all->cap[point] = value;
+        all->note[point].arrived = value;
         return;
     }
     const uint32_t location = location_of(x, point);
@@ -133,20 +133,22 @@ static void take(struct exchange *x, uint32_t point, int64_t value)
         flow->observer->pair(flow->observer, point, all->peer[point], location,
                              flow->known[point] - value);
     } else {
-        all->cap[point] = value - latency_of(flow->latency, location, all->peer[point]);
+        all->note[point].limit = value - latency_of(flow->latency, location, all->peer[point]);
     }
 }
 
 static void unpack(struct exchange *x, const struct crossing_list *list, int rank, uint64_t round)
 {
     const struct crossings *c = x->crossings;
-    const struct points *all = &x->flow->graph->scan->points;
-    const int64_t *values = x->flow->mode == FLOW_CHECK ? x->flow->known : all->cap;
+    const struct points *all = &x->flow->graph->history->points;
+    const bool check = x->flow->mode == FLOW_CHECK;
     const uint32_t *points = list->points + list->starts[rank] + round * c->piece;
     for (int i = 0; i < c->in_counts[rank]; i++) {
         if (i + AHEAD < c->in_counts[rank]) {
-            __builtin_prefetch(&values[points[i + AHEAD]]);
-            __builtin_prefetch(&all->peer[points[i + AHEAD]]);
+            const uint32_t next = points[i + AHEAD];
+            __builtin_prefetch(check ? (const void *)&x->flow->known[next]
+                                     : (const void *)&all->note[next]);
+            __builtin_prefetch(&all->peer[next]);
         }
         take(x, points[i], c->in[c->starts[rank] + i]);
     }

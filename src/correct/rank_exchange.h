@@ -40,7 +40,7 @@ void ictusi_crossings_fini(struct crossings *crossings);
 /*
  * Bring values across: FLOW_CHECK from the sends, which the observer is told of; FLOW_LIMIT from
  * the receives, as limits of the sends; FLOW_CLOCK C(s) + mu from the sends into the receives'
- * caps. Collective. Errors: ICTUS_ERR_MPI.
+ * notes. Collective. Errors: ICTUS_ERR_MPI.
  */
 int ictusi_crossings_exchange(struct crossings *crossings, struct flow *flow);
 

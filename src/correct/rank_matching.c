@@ -5,6 +5,8 @@
  */
 #include "correct/rank_matching.h"
 
+#include "causality/connect.h"
+
 #include <ictus/error.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +102,7 @@ static bool arrives(const struct share *share, const struct channel *channel)
 static int count_sends(struct meeting *m)
 {
     const struct share *share = m->graph->share;
-    const struct matching *matching = &m->graph->scan->matching;
+    const struct matching *matching = &m->graph->history->matching;
     for (uint64_t i = 0; i < matching->channel_count; i++) {
         const struct channel *c = &matching->channels[i];
         if (leaves(share, c)) {
@@ -116,7 +118,7 @@ static int count_sends(struct meeting *m)
 /* One channel's sends, in their order, from index at on. They lose their links. */
 static void write_channel(struct meeting *m, const struct channel *c, int at)
 {
-    uint32_t *link = m->graph->scan->points.link;
+    uint32_t *link = m->graph->history->points.link;
     uint32_t *locations = (uint32_t *)(void *)m->sends_out.records + at;
     uint32_t *points = m->points + at;
     for (uint32_t p = c->sends.head, next = 0; p != NODE_NONE; p = next) {
@@ -124,14 +126,14 @@ static void write_channel(struct meeting *m, const struct channel *c, int at)
         link[p] = NODE_NONE;
         *points++ = p;
         *locations++ =
-            c->mixed ? ictusi_match_location(&m->graph->scan->matching, p) : c->send_location;
+            c->mixed ? ictusi_match_location(&m->graph->history->matching, p) : c->send_location;
     }
 }
 
 /* All sends to other ranks, channel by channel. */
 static int write_sends(struct meeting *m)
 {
-    struct matching *matching = &m->graph->scan->matching;
+    struct matching *matching = &m->graph->history->matching;
     int err = count_sends(m);
     const uint64_t n = (uint32_t)m->ranks;
     int *at = calloc(2 * n + 1, sizeof *at);
@@ -149,7 +151,7 @@ static int write_sends(struct meeting *m)
         }
         const uint32_t rank = m->graph->share->owner[c->receiver];
         const struct lead lead = {c->comm, c->tag, c->sender, c->receiver, c->sends.count};
-        err = ictusi_graph_order(m->graph, c);
+        err = ictusi_connect_order(m->graph, c);
         memcpy(m->leads_out.records + (size_t)at[rank]++ * sizeof lead, &lead, sizeof lead);
         if (!err) {
             write_channel(m, c, at[n + rank]);
@@ -165,20 +167,20 @@ static void meet(struct meeting *m, const struct lead *lead, const uint32_t *sen
                  struct answer *answers)
 {
     struct graph *graph = m->graph;
-    const struct matching *matching = &graph->scan->matching;
+    const struct matching *matching = &graph->history->matching;
     const int64_t index =
         ictusi_idmap_get(&matching->channel_index, (uint64_t)lead->comm << 32 | lead->tag,
                          (uint64_t)lead->sender << 32 | lead->receiver);
     struct channel *c = index == IDMAP_NONE ? NULL : &matching->channels[index];
     for (uint32_t i = 0; i < lead->sends; i++) {
         const uint32_t receive = c ? c->receives.head : NODE_NONE;
-        answers[i] = (struct answer){NODE_NONE, TRACE_NONE};
+        answers[i] = (struct answer){NODE_NONE, LAYOUT_NONE};
         if (!c || receive == NODE_NONE) {
             continue;
         }
         answers[i] = (struct answer){receive, c->mixed ? ictusi_match_location(matching, receive)
                                                        : c->receive_location};
-        c->receives.head = graph->scan->points.link[receive];
+        c->receives.head = graph->history->points.link[receive];
         /* Which send it is nobody asks: values come in the order of the crossings. */
         ictusi_graph_pair(graph, NODE_REMOTE, receive, senders[i], answers[i].location);
         graph->messages++;
@@ -188,7 +190,7 @@ static void meet(struct meeting *m, const struct lead *lead, const uint32_t *sen
 static int meet_all(struct meeting *m)
 {
     struct graph *graph = m->graph;
-    struct matching *matching = &graph->scan->matching;
+    struct matching *matching = &graph->history->matching;
     int err = ICTUS_OK;
     memcpy(m->answers_out.counts, m->sends_in.counts, (uint32_t)m->ranks * sizeof(int));
     memcpy(m->answers_in.counts, m->sends_out.counts, (uint32_t)m->ranks * sizeof(int));
@@ -196,7 +198,7 @@ static int meet_all(struct meeting *m)
     err = err ? err : post_room(&m->answers_in, m->ranks);
     for (uint64_t i = 0; i < matching->channel_count && !err; i++) {
         if (arrives(graph->share, &matching->channels[i])) {
-            err = ictusi_graph_order(graph, &matching->channels[i]);
+            err = ictusi_connect_order(graph, &matching->channels[i]);
         }
     }
     uint64_t at = 0; /* leads and sends of a rank lie in one order */
@@ -232,7 +234,7 @@ static int take_answers(struct meeting *m)
             if (node == NODE_NONE) {
                 return ICTUS_ERR_NOMEM;
             }
-            ictusi_graph_pair(m->graph, m->points[i], node, TRACE_NONE, answers[i].location);
+            ictusi_graph_pair(m->graph, m->points[i], node, LAYOUT_NONE, answers[i].location);
         }
     }
     return ICTUS_OK;
@@ -241,7 +243,7 @@ static int take_answers(struct meeting *m)
 /* The rank and point that the other end of a send is, if it is on another rank. */
 static const struct remote *met(const struct graph *graph, uint64_t point)
 {
-    const struct points *points = &graph->scan->points;
+    const struct points *points = &graph->history->points;
     const uint32_t link = points->link[point];
     const bool crosses =
         (points->kind[point] & POINT_OUT) && link != NODE_NONE && (link & NODE_TYPE) == NODE_REMOTE;
@@ -263,7 +265,7 @@ static int make_list(struct crossing_list *list, const struct post *post, int ra
 static int list_sends(struct meeting *m, struct crossing_list *list)
 {
     const struct graph *graph = m->graph;
-    const uint64_t points = graph->scan->points.count;
+    const uint64_t points = graph->history->points.count;
     for (uint64_t i = 0; i < points; i++) {
         const struct remote *remote = met(graph, i);
         m->met_out.counts[remote ? remote->rank : 0] += remote != NULL;

@@ -106,21 +106,21 @@ static int copy_attach(struct copy_team *copy, OTF2_Archive *archive)
 }
 
 /* Collective calls of each communicator that all of this rank's members have. */
-static void count_calls(const struct scan *scan, const struct share *share, uint32_t *calls)
+static void count_calls(const struct history *history, const struct share *share, uint32_t *calls)
 {
-    const struct trace *trace = scan->trace;
-    for (uint32_t i = 0; i < POINT_CLASSES * trace->comm_count; i++) {
-        const uint32_t class = (uint32_t)(i / trace->comm_count);
-        const struct trace_comm *comm = &trace->comms[i % trace->comm_count];
+    const struct layout *layout = history->layout;
+    for (uint32_t i = 0; i < POINT_CLASSES * layout->comm_count; i++) {
+        const uint32_t class = (uint32_t)(i / layout->comm_count);
+        const struct layout_comm *comm = &layout->comms[i % layout->comm_count];
         calls[i] = UINT32_MAX; /* NOLINT(clang-analyzer-core.NullDereference): comms exist then */
         for (uint32_t k = 0; comm->members && k < comm->size_a + comm->size_b; k++) {
             const uint32_t location = comm->members[k];
-            if (location == TRACE_NONE) {
+            if (location == LAYOUT_NONE) {
                 calls[i] = 0;
             } else if (share->mine[location]) {
                 const int64_t n = ictusi_idmap_get(
-                    &scan->matching.sequences,
-                    (uint64_t) class << 32 | (uint32_t)(i % trace->comm_count), location);
+                    &history->matching.sequences,
+                    (uint64_t) class << 32 | (uint32_t)(i % layout->comm_count), location);
                 const uint32_t count = n == IDMAP_NONE ? 0 : (uint32_t)n;
                 calls[i] = count < calls[i] ? count : calls[i];
             }
@@ -134,15 +134,15 @@ struct calls_said {
     uint32_t *op_low, *op_high, *root, *bases;
 };
 
-static void say_calls(const struct scan *scan, const struct agreement *agreements,
+static void say_calls(const struct history *history, const struct agreement *agreements,
                       struct calls_said *said)
 {
-    const uint64_t comms = scan->trace->comm_count;
+    const uint64_t comms = history->layout->comm_count;
     memset(said->op_low, 0xff, said->count * sizeof *said->op_low);
     memset(said->op_high, 0, said->count * sizeof *said->op_high);
     memset(said->root, 0xff, said->count * sizeof *said->root);
-    for (uint64_t i = 0; i < scan->matching.instance_count; i++) {
-        const struct instance *instance = &scan->matching.instances[i];
+    for (uint64_t i = 0; i < history->matching.instance_count; i++) {
+        const struct instance *instance = &history->matching.instances[i];
         if (instance->op >= OP_FORK && instance->op <= OP_PAIR) {
             continue;
         }
@@ -164,16 +164,16 @@ static int exchange_said(struct team *team, struct calls_said *said)
 }
 
 /* Divide the rows among the communicators, and compute where this rank's nodes will lie. */
-static void divide(struct team *team, const struct scan *scan, const struct share *share,
+static void divide(struct team *team, const struct history *history, const struct share *share,
                    const uint32_t *calls, struct agreement *agreements, struct calls_said *said,
                    uint32_t *own_bases)
 {
-    const uint64_t comms = scan->trace->comm_count;
+    const uint64_t comms = history->layout->comm_count;
     uint64_t at = 0;
     uint32_t base = 0;
     for (uint64_t i = 0; i < POINT_CLASSES * comms; i++) {
         const uint32_t slots =
-            ictusi_graph_slots(scan->trace, share, (uint32_t)(i % comms), team->rank);
+            ictusi_collectives_slots(history->layout, share, (uint32_t)(i % comms), team->rank);
         struct agreement *a = &agreements[i];
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): one for each communicator */
         a->calls = calls[i] == UINT32_MAX ? 0 : calls[i];
@@ -217,21 +217,21 @@ static int exchange_bases(struct team *team, uint32_t *own, uint64_t n,
     return err;
 }
 
-static int agree_on_collectives(struct team *team, const struct scan *scan,
+static int agree_on_collectives(struct team *team, const struct history *history,
                                 const struct share *share, struct agreement *agreements,
                                 struct calls_said *said)
 {
-    const uint64_t n = POINT_CLASSES * scan->trace->comm_count;
+    const uint64_t n = POINT_CLASSES * history->layout->comm_count;
     uint32_t *calls = calloc(2 * n + 2, sizeof *calls);
     int err = agree(team, calls ? ICTUS_OK : ICTUS_ERR_NOMEM);
     if (!err) {
-        count_calls(scan, share, calls);
+        count_calls(history, share, calls);
         err = reduce_u32(team, calls, n, MPI_MIN);
     }
     err = err ? err : agree(team, make_rows(said, calls, n, team->size));
     if (!err) {
-        divide(team, scan, share, calls, agreements, said, calls + n + 1);
-        say_calls(scan, agreements, said);
+        divide(team, history, share, calls, agreements, said, calls + n + 1);
+        say_calls(history, agreements, said);
         err = exchange_said(team, said);
     }
     err = err ? err : exchange_bases(team, calls + n + 1, n, agreements);
@@ -239,21 +239,21 @@ static int agree_on_collectives(struct team *team, const struct scan *scan,
     return agree(team, err);
 }
 
-static int connect(struct team *team, struct graph *graph, struct scan *scan,
+static int connect(struct team *team, struct graph *graph, struct history *history,
                    const struct share *share)
 {
     struct calls_said said = {0, NULL, NULL, NULL, NULL};
-    uint64_t known = scan->matching.sizes_known;
+    uint64_t known = history->matching.sizes_known;
     struct agreement *agreements =
-        calloc(POINT_CLASSES * scan->trace->comm_count + 1, sizeof *agreements);
+        calloc(POINT_CLASSES * history->layout->comm_count + 1, sizeof *agreements);
     int err = agree(team, agreements ? ICTUS_OK : ICTUS_ERR_NOMEM);
     err = err ? err : sums(team, &known, 1);
     if (!err) {
-        scan->matching.sizes_known = known > 0;
-        err = agree_on_collectives(team, scan, share, agreements, &said);
+        history->matching.sizes_known = known > 0;
+        err = agree_on_collectives(team, history, share, agreements, &said);
     }
     if (!err) {
-        err = agree(team, ictusi_graph_build(graph, scan, share, agreements));
+        err = agree(team, ictusi_connect_history(graph, history, share, agreements));
     }
     if (!err) {
         err = ictusi_meeting_run(self(team)->comm, graph, &self(team)->transport.crossings);

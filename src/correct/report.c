@@ -8,7 +8,7 @@ static int check_both(struct session *s, json_t *object)
 {
     struct check_stats raw;
     struct check_stats own;
-    int err = ictusi_session_check(s, s->scan.points.time, &raw);
+    int err = ictusi_session_check(s, s->history.points.time, &raw);
     if (err) {
         return err;
     }
@@ -16,7 +16,7 @@ static int check_both(struct session *s, json_t *object)
     ictusi_check_fini(&raw);
     err = ictusi_session_presync(s, PRESYNC_ARCHIVE);
     if (!err) {
-        err = ictusi_session_check(s, s->scan.points.time, &own);
+        err = ictusi_session_check(s, s->history.points.time, &own);
     }
     if (err) {
         return err;

@@ -13,25 +13,11 @@ int ictusi_session_agree(const struct session *s, int err)
     return s->team ? s->team->agree(s->team, err) : err;
 }
 
-/* The process whose clock stamps a location: an accelerator's is its creator's. */
-static uint32_t clock_process(const struct trace *trace, uint32_t location)
-{
-    const uint32_t process = trace->locations[location].process;
-    if (process == TRACE_NONE) {
-        return 0;
-    }
-    const int64_t creator =
-        trace->processes[process].creator == OTF2_UNDEFINED_LOCATION_GROUP
-            ? IDMAP_NONE
-            : ictusi_idmap_get(&trace->process_index, trace->processes[process].creator, 0);
-    return creator == IDMAP_NONE ? process : (uint32_t)creator;
-}
-
 /* Neighbouring locations to the same rank, so that each has about as many events. */
 static int share_locations(struct session *s)
 {
     const struct trace *trace = s->trace;
-    const uint64_t n = trace->location_count;
+    const uint64_t n = trace->layout.location_count;
     s->share.rank = s->team ? s->team->rank : 0;
     s->share.size = s->team ? s->team->size : 1;
     s->share.owner = calloc(n + 1, sizeof *s->share.owner);
@@ -41,22 +27,24 @@ static int share_locations(struct session *s)
     }
     double total = 0;
     for (uint64_t i = 0; i < n; i++) {
-        total += (double)trace->locations[i].events + 1;
+        total += (double)trace->layout.locations[i].events + 1;
     }
     double before = 0;
     for (uint64_t i = 0; i < n; i++) {
-        const double middle = before + ((double)trace->locations[i].events + 1) / 2;
+        const double middle = before + ((double)trace->layout.locations[i].events + 1) / 2;
         const int owner = (int)(middle / total * s->share.size);
         s->share.owner[i] = (uint32_t)(owner < s->share.size ? owner : s->share.size - 1);
-        before += (double)trace->locations[i].events + 1;
+        before += (double)trace->layout.locations[i].events + 1;
     }
     /* Threads share their process's rank, as their calls meet there; so do streams: see follow().
      */
     for (uint32_t i = 0; i < n; i++) {
-        const bool apart = trace->locations[i].process == TRACE_NONE;
+        const bool apart = trace->layout.locations[i].process == LAYOUT_NONE;
         const uint32_t lead =
-            apart ? TRACE_NONE : trace->processes[clock_process(trace, i)].rank_location;
-        if (lead != TRACE_NONE) {
+            apart ? LAYOUT_NONE
+                  : trace->layout.processes[ictusi_layout_clock_process(&trace->layout, i)]
+                        .rank_location;
+        if (lead != LAYOUT_NONE) {
             s->share.owner[i] = s->share.owner[lead];
         }
     }
@@ -68,21 +56,23 @@ static int share_locations(struct session *s)
 
 static void set_units(struct session *s, bool by_process)
 {
-    for (uint32_t i = 0; i < s->trace->location_count; i++) {
-        const bool apart = s->trace->locations[i].process == TRACE_NONE;
-        const uint32_t process = clock_process(s->trace, i);
+    for (uint32_t i = 0; i < s->trace->layout.location_count; i++) {
+        const bool apart = s->trace->layout.locations[i].process == LAYOUT_NONE;
+        const uint32_t process = ictusi_layout_clock_process(&s->trace->layout, i);
         /* Locations of no process share no clock that we know of. */
-        s->process_of[i] = apart ? (uint32_t)s->trace->process_count + i : process;
-        s->unit_of[i] =
-            by_process || !s->trace->process_count ? process : s->trace->processes[process].node;
+        s->process_of[i] = apart ? (uint32_t)s->trace->layout.process_count + i : process;
+        s->unit_of[i] = by_process || !s->trace->layout.process_count
+                            ? process
+                            : s->trace->layout.processes[process].node;
     }
-    s->unit_count = (uint32_t)(by_process ? s->trace->process_count : s->trace->node_count);
+    s->unit_count =
+        (uint32_t)(by_process ? s->trace->layout.process_count : s->trace->layout.node_count);
     s->unit_count = s->unit_count ? s->unit_count : 1;
 }
 
 static int prepare_latency(struct session *s)
 {
-    const uint64_t n = s->trace->location_count + 1;
+    const uint64_t n = s->trace->layout.location_count + 1;
     s->unit_of = calloc(n, sizeof *s->unit_of);
     s->process_of = calloc(n, sizeof *s->process_of);
     if (!s->unit_of || !s->process_of) {
@@ -100,7 +90,7 @@ static int prepare_latency(struct session *s)
 int ictusi_session_open(struct session *s, const char *path, struct team *team,
                         struct ictus_why *why)
 {
-    *s = (struct session){.team = team, .why = why, .scan = {.points = {.file = -1}}};
+    *s = (struct session){.team = team, .why = why, .history = {.points = {.file = -1}}};
     int err = ictusi_session_agree(s, ictusi_trace_open(path, &s->trace, why));
     if (err) {
         return err;
@@ -110,12 +100,12 @@ int ictusi_session_open(struct session *s, const char *path, struct team *team,
         err = prepare_latency(s);
     }
     if (!err) {
-        err = ictusi_scan_read(&s->scan, s->trace, s->share.mine, why);
+        err = ictusi_scan_read(s->trace, s->share.mine, &s->history, &s->counts);
     }
     err = ictusi_session_agree(s, err);
     if (!err) {
-        err = team ? team->connect(team, &s->graph, &s->scan, &s->share)
-                   : ictusi_graph_build(&s->graph, &s->scan, &s->share, NULL);
+        err = team ? team->connect(team, &s->graph, &s->history, &s->share)
+                   : ictusi_connect_history(&s->graph, &s->history, &s->share, NULL);
     }
     s->flow = (struct flow){
         .graph = &s->graph, .latency = &s->latency, .transport = team ? team->transport : NULL};
@@ -125,9 +115,9 @@ int ictusi_session_open(struct session *s, const char *path, struct team *team,
 void ictusi_session_close(struct session *s)
 {
     ictusi_graph_fini(&s->graph);
-    ictusi_scan_fini(&s->scan);
+    ictusi_history_fini(&s->history);
     if (s->trace) {
-        ictusi_presync_free(s->maps, s->trace->location_count);
+        ictusi_presync_free(s->maps, s->trace->layout.location_count);
     }
     ictusi_presync_free(s->units, s->unit_count);
     free(s->latency.table);
@@ -136,19 +126,19 @@ void ictusi_session_close(struct session *s)
     free(s->share.owner);
     free(s->share.mine);
     ictusi_trace_close(s->trace);
-    *s = (struct session){.scan = {.points = {.file = -1}}};
+    *s = (struct session){.history = {.points = {.file = -1}}};
 }
 
 /* Map all times of the points in place. */
 static void map_times(struct session *s)
 {
-    struct points *points = &s->scan.points;
-    for (uint32_t l = 0; l < s->trace->location_count; l++) {
+    struct points *points = &s->history.points;
+    for (uint32_t l = 0; l < s->trace->layout.location_count; l++) {
         const struct clock_map *map = &s->maps[l];
         uint32_t hint = 0;
-        for (uint64_t i = s->scan.first[l]; i < s->scan.first[l + 1]; i++) {
+        for (uint64_t i = s->history.first[l]; i < s->history.first[l + 1]; i++) {
             const int64_t time = clock_map_at(map, points->time[i], &hint);
-            const bool later = i == s->scan.first[l] || time > points->time[i - 1];
+            const bool later = i == s->history.first[l] || time > points->time[i - 1];
             points->time[i] = later ? time : points->time[i - 1];
         }
     }
@@ -157,13 +147,13 @@ static void map_times(struct session *s)
 
 static int find_span(struct session *s)
 {
-    const struct points *points = &s->scan.points;
+    const struct points *points = &s->history.points;
     int64_t low = INT64_MAX;
     int64_t high = INT64_MIN;
-    for (uint32_t l = 0; l < s->trace->location_count; l++) {
-        if (s->scan.first[l + 1] > s->scan.first[l]) {
-            const int64_t first = points->time[s->scan.first[l]];
-            const int64_t last = points->time[s->scan.first[l + 1] - 1];
+    for (uint32_t l = 0; l < s->trace->layout.location_count; l++) {
+        if (s->history.first[l + 1] > s->history.first[l]) {
+            const int64_t first = points->time[s->history.first[l]];
+            const int64_t last = points->time[s->history.first[l + 1] - 1];
             low = first < low ? first : low;
             high = last > high ? last : high;
         }
@@ -179,12 +169,12 @@ static int find_span(struct session *s)
 
 int ictusi_session_presync(struct session *s, enum presync mode)
 {
-    int err = ictusi_session_agree(s, ictusi_presync_make(s->trace, mode, &s->maps));
+    int err = ictusi_session_agree(s, ictusi_presync_make(&s->trace->layout, mode, &s->maps));
     if (err) {
         return err;
     }
     s->presync = mode;
-    s->unchanged = ictusi_presync_is_identity(s->maps, s->trace->location_count);
+    s->unchanged = ictusi_presync_is_identity(s->maps, s->trace->layout.location_count);
     if (!s->unchanged) {
         map_times(s);
     }
@@ -195,10 +185,10 @@ int ictusi_session_presync(struct session *s, enum presync mode)
 static int64_t earliest(const struct session *s)
 {
     int64_t least = s->from;
-    if (s->trace->global_offset >> TRACE_STAMP_BITS) {
+    if (s->trace->global_offset >> STAMP_BITS) {
         return least;
     }
-    for (uint32_t l = 0; l < s->trace->location_count; l++) {
+    for (uint32_t l = 0; l < s->trace->layout.location_count; l++) {
         uint32_t hints[2] = {0, 0};
         int64_t time = clock_map_at(&s->maps[l], (int64_t)s->trace->global_offset, &hints[0]);
         if (s->units) {
@@ -211,15 +201,15 @@ static int64_t earliest(const struct session *s)
 
 void ictusi_session_raise(struct session *s)
 {
-    const int64_t most = INT64_C(1) << (TRACE_STAMP_BITS - 2); /* beyond, the offsets are broken */
+    const int64_t most = INT64_C(1) << (STAMP_BITS - 2); /* beyond, the offsets are broken */
     const int64_t least = earliest(s);
     if (least >= 0 || least < -most || s->to > 4 * most || s->presync == PRESYNC_NONE) {
         return;
     }
-    struct points *points = &s->scan.points;
+    struct points *points = &s->history.points;
     s->raised = -least;
     ictusi_clock_maps_raise(s->units ? s->units : s->maps,
-                            s->units ? s->unit_count : s->trace->location_count, s->raised);
+                            s->units ? s->unit_count : s->trace->layout.location_count, s->raised);
     for (uint64_t i = 0; i < points->count; i++) {
         points->time[i] += s->raised;
     }
@@ -230,22 +220,23 @@ void ictusi_session_raise(struct session *s)
 
 int ictusi_session_as_read(struct session *s)
 {
-    struct points *points = &s->scan.points;
+    struct points *points = &s->history.points;
     struct clock_map *maps = NULL;
-    const int err = ictusi_session_agree(s, ictusi_presync_make(s->trace, PRESYNC_ARCHIVE, &maps));
-    for (uint32_t l = 0; l < s->trace->location_count && !err; l++) {
+    const int err =
+        ictusi_session_agree(s, ictusi_presync_make(&s->trace->layout, PRESYNC_ARCHIVE, &maps));
+    for (uint32_t l = 0; l < s->trace->layout.location_count && !err; l++) {
         uint32_t hint = 0;
-        for (uint64_t i = s->scan.first[l]; i < s->scan.first[l + 1]; i++) {
+        for (uint64_t i = s->history.first[l]; i < s->history.first[l + 1]; i++) {
             points->value[i] = clock_map_at(&maps[l], points->time[i], &hint);
         }
     }
-    ictusi_presync_free(maps, s->trace->location_count);
+    ictusi_presync_free(maps, s->trace->layout.location_count);
     return err;
 }
 
 int ictusi_session_check(struct session *s, const int64_t *values, struct check_stats *stats)
 {
-    int err = ictusi_session_agree(s, ictusi_check_init(stats, &s->scan));
+    int err = ictusi_session_agree(s, ictusi_check_init(stats, &s->history));
     if (!err) {
         s->flow.observer = &stats->observer;
         s->flow.known = values;
@@ -302,12 +293,12 @@ static int maps_of_knots(struct session *s, const struct fit *fit, const double 
 /* The points' times through the present knots, into their value array; order is kept. */
 static void map_values(struct session *s)
 {
-    struct points *points = &s->scan.points;
-    for (uint32_t l = 0; l < s->trace->location_count; l++) {
+    struct points *points = &s->history.points;
+    for (uint32_t l = 0; l < s->trace->layout.location_count; l++) {
         const struct clock_map *map = &s->units[s->unit_of[l]];
         int64_t last = INT64_MIN;
         uint32_t hint = 0;
-        for (uint64_t i = s->scan.first[l]; i < s->scan.first[l + 1]; i++) {
+        for (uint64_t i = s->history.first[l]; i < s->history.first[l + 1]; i++) {
             const int64_t time = clock_map_at(map, points->time[i], &hint);
             last = time > last ? time : last;
             points->value[i] = last;
@@ -339,14 +330,14 @@ static int fit_rounds(struct session *s, struct fit *fit)
     double *knots = malloc(n * sizeof *knots);
     const bool enough = constants && knots;
     int err = ictusi_session_agree(s, enough ? ICTUS_OK : ICTUS_ERR_NOMEM);
-    err = err ? err : observe_delays(s, fit, s->scan.points.time);
+    err = err ? err : observe_delays(s, fit, s->history.points.time);
     err = err ? err : ictusi_session_agree(s, ictusi_fit_constants(fit, constants));
     for (uint64_t i = 0; enough && i < n && !err; i++) {
         knots[i] = constants[i / fit->blocks];
     }
     for (int round = 1; round <= ROUNDS && !err; round++) {
         if (round > 1) {
-            err = observe_delays(s, fit, s->scan.points.value);
+            err = observe_delays(s, fit, s->history.points.value);
         }
         err = err ? err : ictusi_session_agree(s, fit_round(s, fit, knots, round == ROUNDS));
     }
@@ -358,7 +349,7 @@ static int fit_rounds(struct session *s, struct fit *fit)
 /* Judge the fitted maps; they stay only if the worst violation is not larger than before. */
 static int judge_fit(struct session *s, struct check_stats *stats)
 {
-    struct points *points = &s->scan.points;
+    struct points *points = &s->history.points;
     struct check_stats fitted;
     const int err = ictusi_session_check(s, points->value, &fitted);
     if (err) {
@@ -386,7 +377,7 @@ int ictusi_session_fit(struct session *s, struct check_stats *stats)
     if (s->unit_count < 2 || s->unit_count > FIT_UNITS_MAX || s->to <= s->from) {
         return ICTUS_OK;
     }
-    int err = ictusi_fit_init(&fit, &s->scan, s->unit_of, s->unit_count, s->from, s->to, true);
+    int err = ictusi_fit_init(&fit, &s->history, s->unit_of, s->unit_count, s->from, s->to, true);
     err = ictusi_session_agree(s, err);
     err = err ? err : fit_rounds(s, &fit);
     ictusi_fit_fini(&fit);
@@ -402,9 +393,9 @@ int ictusi_session_fit(struct session *s, struct check_stats *stats)
 static int estimate_latency(struct session *s, int64_t *table)
 {
     struct fit fit;
-    int err = ictusi_fit_init(&fit, &s->scan, s->unit_of, s->unit_count, s->from, s->to, false);
+    int err = ictusi_fit_init(&fit, &s->history, s->unit_of, s->unit_count, s->from, s->to, false);
     if (!err) {
-        err = observe_delays(s, &fit, s->scan.points.time);
+        err = observe_delays(s, &fit, s->history.points.time);
     }
     for (uint32_t a = 0; a < s->unit_count && !err; a++) {
         for (uint32_t b = 0; b < s->unit_count; b++) {
@@ -422,7 +413,7 @@ static int estimate_latency(struct session *s, int64_t *table)
 
 static int64_t ticks(const struct session *s, double seconds)
 {
-    const double value = floor(seconds * (double)s->trace->resolution);
+    const double value = floor(seconds * (double)s->trace->layout.resolution);
     return value > 1 ? (int64_t)value : 1;
 }
 
@@ -468,7 +459,7 @@ int ictusi_session_latency(struct session *s, double network_s, double node_s)
 
 int ictusi_session_json(struct session *s, json_t *object)
 {
-    const struct scan_counts *c = &s->scan.counts;
+    const struct scan_counts *c = &s->counts;
     const struct graph *g = &s->graph;
     static const char *const names[] = {
         "events",          "messages",        "collectives",
@@ -477,19 +468,22 @@ int ictusi_session_json(struct session *s, json_t *object)
         "unknown_records", "open_calls",      "lone_collective_ends",
         "foreign",         "cyclic"};
     enum { NAMES = sizeof names / sizeof *names };
-    uint64_t values[NAMES] = {c->events,       g->messages,          g->collectives,
-                              g->thread_pairs, g->unmatched_sends,   g->unmatched_receives,
-                              g->incomplete,   s->scan.points.count, c->decreasing,
-                              c->unknown,      c->open_calls,        c->lone_ends,
-                              c->foreign,      s->flow.broken};
+    uint64_t values[NAMES] = {c->events,          g->messages,
+                              g->collectives,     g->thread_pairs,
+                              g->unmatched_sends, g->unmatched_receives,
+                              g->incomplete,      s->history.points.count,
+                              c->decreasing,      c->unknown,
+                              c->open_calls,      c->lone_ends,
+                              c->foreign,         s->flow.broken};
     const int err = s->team ? s->team->sums(s->team, values, NAMES) : ICTUS_OK;
     (void)json_object_set_new(object, "locations",
-                              json_integer((json_int_t)s->trace->location_count));
+                              json_integer((json_int_t)s->trace->layout.location_count));
     (void)json_object_set_new(object, "processes",
-                              json_integer((json_int_t)s->trace->process_count));
-    (void)json_object_set_new(object, "nodes", json_integer((json_int_t)s->trace->node_count));
+                              json_integer((json_int_t)s->trace->layout.process_count));
+    (void)json_object_set_new(object, "nodes",
+                              json_integer((json_int_t)s->trace->layout.node_count));
     (void)json_object_set_new(object, "ticks_per_second",
-                              json_integer((json_int_t)s->trace->resolution));
+                              json_integer((json_int_t)s->trace->layout.resolution));
     for (int i = 0; i < NAMES; i++) {
         (void)json_object_set_new(object, names[i], json_integer((json_int_t)values[i]));
     }

@@ -4,7 +4,9 @@
 #define ICTUS_CORRECT_SESSION_H
 
 #include "archive/copy.h"
+#include "archive/scan.h"
 #include "causality/backward.h"
+#include "causality/connect.h"
 #include "causality/fit.h"
 #include "correct/check.h"
 #include "correct/warp.h"
@@ -22,7 +24,7 @@ struct team {
     int (*maxima)(struct team *team, int64_t *values, uint64_t count);
     int (*minima)(struct team *team, int64_t *values, uint64_t count);
     /* Agree on the collectives, build the graph, connect messages across ranks. */
-    int (*connect)(struct team *team, struct graph *graph, struct scan *scan,
+    int (*connect)(struct team *team, struct graph *graph, struct history *history,
                    const struct share *share);
 };
 
@@ -31,7 +33,8 @@ struct session {
     struct ictus_why *why;
     struct trace *trace;
     struct share share;
-    struct scan scan;
+    struct history history;
+    struct scan_counts counts;
     struct graph graph;
     struct clock_map *maps;  /* by location */
     struct clock_map *units; /* by unit; NULL: not needed */

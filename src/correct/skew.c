@@ -54,21 +54,21 @@ struct skewing {
 
 static uint32_t scope_of(const struct skewing *s, uint32_t location)
 {
-    const uint32_t process = s->trace->locations[location].process;
+    const uint32_t process = s->trace->layout.locations[location].process;
     if (s->options.scope == SCOPE_LOCATION) {
         return location;
     }
-    if (process == TRACE_NONE) {
+    if (process == LAYOUT_NONE) {
         return 0;
     }
-    return s->options.scope == SCOPE_PROCESS ? process : s->trace->processes[process].node;
+    return s->options.scope == SCOPE_PROCESS ? process : s->trace->layout.processes[process].node;
 }
 
 /* One clock's error, in ticks, at evenly spaced knots from the start to the end of the trace. */
 static void draw(const struct skewing *s, uint32_t clock, const int64_t *times, double *offsets)
 {
     const struct skew_options *o = &s->options;
-    const double resolution = (double)s->trace->resolution;
+    const double resolution = (double)s->trace->layout.resolution;
     struct rng rng;
     ictusi_rng_seed(&rng, (uint64_t)o->seed, clock);
     const double offset = o->offset * (2 * ictusi_rng_uniform(&rng) - 1);
@@ -94,14 +94,14 @@ static int make_skews(struct skewing *s)
     const struct trace *trace = s->trace;
     int64_t *times = malloc(KNOTS * sizeof *times);
     double *offsets = malloc(KNOTS * sizeof *offsets);
-    s->skew_count = (uint32_t)(trace->location_count + trace->process_count + 1);
+    s->skew_count = (uint32_t)(trace->layout.location_count + trace->layout.process_count + 1);
     s->skews = calloc(s->skew_count, sizeof *s->skews);
     int err = times && offsets && s->skews ? ICTUS_OK : ICTUS_ERR_NOMEM;
     const double length = trace->length > KNOTS ? (double)trace->length : KNOTS;
     for (int i = 0; i < KNOTS && !err; i++) {
         times[i] = (int64_t)trace->global_offset + (int64_t)(length * i / (KNOTS - 1));
     }
-    for (uint32_t l = 0; l < trace->location_count && !err; l++) {
+    for (uint32_t l = 0; l < trace->layout.location_count && !err; l++) {
         const uint32_t clock = scope_of(s, l);
         if (!s->skews[clock].pieces) {
             draw(s, clock, times, offsets);
@@ -118,7 +118,7 @@ static void raise_skews(struct skewing *s)
 {
     const struct trace *trace = s->trace;
     int64_t least = 0;
-    for (uint32_t l = 0; l < trace->location_count; l++) {
+    for (uint32_t l = 0; l < trace->layout.location_count; l++) {
         uint32_t hint = 0;
         const int64_t time =
             clock_map_at(&s->skews[scope_of(s, l)], (int64_t)trace->global_offset, &hint);
@@ -150,7 +150,7 @@ static bool close_warp(void *self)
 {
     struct skewing *s = self;
     ictusi_warp_add_stats(&s->stats, &s->warp);
-    return s->warp.bits >> TRACE_STAMP_BITS == 0;
+    return s->warp.bits >> STAMP_BITS == 0;
 }
 
 static void properties(void *self, uint64_t clock[4])
@@ -226,7 +226,8 @@ int ictus_trace_skew(const char *in, const char *out, const char *skew, json_t *
         err = ictusi_trace_open(in, &s.trace, why);
     }
     if (!err) {
-        err = ictusi_presync_make(s.trace, s.plain ? PRESYNC_NONE : PRESYNC_ARCHIVE, &s.maps);
+        err = ictusi_presync_make(&s.trace->layout, s.plain ? PRESYNC_NONE : PRESYNC_ARCHIVE,
+                                  &s.maps);
     }
     if (!err && !s.plain) {
         err = make_skews(&s);
@@ -241,7 +242,7 @@ int ictus_trace_skew(const char *in, const char *out, const char *skew, json_t *
         *report = json_pack("{s:s, s:s, s:s, s:s, s:I}", "type", "trace-skew", "archive", in,
                             "output", out, "skew", skew, "events", (json_int_t)s.stats.events);
     }
-    ictusi_presync_free(s.maps, s.trace ? s.trace->location_count : 0);
+    ictusi_presync_free(s.maps, s.trace ? s.trace->layout.location_count : 0);
     ictusi_presync_free(s.skews, s.skew_count);
     ictusi_trace_close(s.trace);
     return err;

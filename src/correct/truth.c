@@ -53,13 +53,14 @@ struct comparison {
 /* Whether two archives can be compared event by event. */
 static int same_run(const struct trace *good, const struct trace *other, struct ictus_why *why)
 {
-    if (good->location_count != other->location_count || good->resolution != other->resolution) {
+    if (good->layout.location_count != other->layout.location_count ||
+        good->layout.resolution != other->layout.resolution) {
         return ictus_because(why, ICTUS_ERR_ARG, "%s is not of the same run as %s", good->path,
                              other->path);
     }
-    for (uint64_t i = 0; i < good->location_count; i++) {
-        const struct trace_location *a = &good->locations[i];
-        const struct trace_location *b = &other->locations[i];
+    for (uint64_t i = 0; i < good->layout.location_count; i++) {
+        const struct layout_location *a = &good->layout.locations[i];
+        const struct layout_location *b = &other->layout.locations[i];
         if (a->events != b->events || a->ref != b->ref) {
             return ictus_because(why, ICTUS_ERR_ARG,
                                  "%s is not of the same run as %s: location %llu differs",
@@ -100,7 +101,7 @@ static int compare_location(struct comparison *c, uint32_t location)
 
 static void report_distance(const struct comparison *c, json_t *report)
 {
-    const double ns = 1e9 / (double)c->traces[GOOD]->resolution;
+    const double ns = 1e9 / (double)c->traces[GOOD]->layout.resolution;
     const double n = c->in.n > 0 ? c->in.n : 1;
     const double in_rms = sqrt(c->in.dd / n) * ns;
     const double out_rms = sqrt(c->out.dd / n) * ns;
@@ -128,7 +129,7 @@ int ictusi_truth_compare(const char *good, const char *in, const char *out, json
     for (int i = IN; i < ARCHIVES && !err; i++) {
         err = same_run(c.traces[GOOD], c.traces[i], why);
     }
-    for (uint32_t i = 0; !err && i < c.traces[GOOD]->location_count; i++) {
+    for (uint32_t i = 0; !err && i < c.traces[GOOD]->layout.location_count; i++) {
         err = compare_location(&c, i);
     }
     if (!err) {

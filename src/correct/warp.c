@@ -63,7 +63,7 @@ static int64_t presync_afresh(struct warp *warp, int64_t stamp)
     warp->same_shift = plus(image.local, image.unit);
     warp->same_from = stamp;
     warp->same_to = stamp;
-    const int64_t edge = INT64_C(1) << TRACE_STAMP_BITS;
+    const int64_t edge = INT64_C(1) << STAMP_BITS;
     const int64_t time = plus(stamp, warp->same_shift);
     if (time < -edge || time > edge) { /* the copy is refused */
         warp->bits |= (uint64_t)edge;

@@ -5,7 +5,8 @@
  * no nanosecond is lost. Messages match in order on each channel of sender, receiver, communicator
  * and tag, as MPI's own matching does (MPI 4.0, 3.5).
  */
-#include "trace/reading.h"
+#include "archive/global_events.h"
+#include "trace/keymap.h"
 
 #include <ictus/text.h>
 #include <ictus/trace.h>
@@ -19,11 +20,12 @@ struct channel {
 };
 
 struct exporting {
-    struct reading r;
+    struct trace *trace;
     FILE *out;
     struct keymap channel_keys;
     struct channel *channels;
     bool begun;
+    int err;
 };
 
 static void write_text(FILE *out, const char *text)
@@ -42,15 +44,37 @@ static void write_text(FILE *out, const char *text)
     (void)fputc('"', out);
 }
 
+/* The number of a location's process, 0 where it has none. */
+static uint32_t perfetto_process(const struct exporting *x, OTF2_LocationRef location)
+{
+    const uint32_t at = ictusi_trace_location(x->trace, location);
+    const uint32_t process = at == LAYOUT_NONE ? at : x->trace->layout.locations[at].process;
+    return process == LAYOUT_NONE ? 0 : x->trace->layout.processes[process].ref;
+}
+
+/* The location at a communicator's rank, as the one at location sees it; UINT64_MAX: unknown. */
+static uint64_t perfetto_peer(const struct exporting *x, OTF2_LocationRef location, uint32_t comm,
+                              uint32_t rank)
+{
+    const struct layout *layout = &x->trace->layout;
+    const uint32_t own = ictusi_trace_location(x->trace, location);
+    const uint32_t index = ictusi_trace_comm(x->trace, comm);
+    if (own == LAYOUT_NONE || index == LAYOUT_NONE) {
+        return UINT64_MAX;
+    }
+    const uint32_t position = ictusi_layout_rank(layout, index, own);
+    const uint32_t peer = ictusi_layout_peer(layout, index, own, position, rank);
+    return peer == LAYOUT_NONE ? UINT64_MAX : layout->locations[peer].ref;
+}
+
 /* The beginning that all records share; the caller goes on behind a comma and closes the brace. */
 static void begin(struct exporting *x, char phase, OTF2_LocationRef location, uint64_t time)
 {
-    const uint64_t ns = ictusi_reading_ns(&x->r, time);
-    const struct reading_location *where = ictusi_reading_location(&x->r, location);
+    const uint64_t ns = ictusi_trace_ns(x->trace, time);
+    const uint32_t process = perfetto_process(x, location);
     (void)fprintf(x->out, "%s{\"ph\":\"%c\",\"pid\":%u,\"tid\":%llu,\"ts\":%llu.%03u",
-                  x->begun ? ",\n" : "\n", phase, where ? where->group : 0,
-                  (unsigned long long)(location >> 32), (unsigned long long)(ns / 1000),
-                  (unsigned)(ns % 1000));
+                  x->begun ? ",\n" : "\n", phase, process, (unsigned long long)(location >> 32),
+                  (unsigned long long)(ns / 1000), (unsigned)(ns % 1000));
     x->begun = true;
 }
 
@@ -61,7 +85,7 @@ static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time
     (void)attributes;
     begin(x, 'B', location, time);
     (void)fputs(",\"name\":", x->out);
-    write_text(x->out, ictusi_reading_region(&x->r, region));
+    write_text(x->out, ictusi_trace_name(x->trace, &x->trace->regions, region));
     (void)fputc('}', x->out);
     return OTF2_CALLBACK_SUCCESS;
 }
@@ -110,13 +134,13 @@ static struct channel *channel_of(struct exporting *x, uint64_t from, uint64_t t
 static void flow(struct exporting *x, bool send, OTF2_LocationRef location, uint64_t time,
                  uint32_t peer, uint32_t comm, uint32_t tag, uint64_t bytes)
 {
-    const uint64_t other = ictusi_reading_peer(&x->r, location, comm, peer);
+    const uint64_t other = perfetto_peer(x, location, comm, peer);
     const uint64_t process = location & UINT32_MAX; /* threads of a process share its channels */
     uint32_t number = 0;
     struct channel *channel = send ? channel_of(x, process, other, comm, tag, &number)
                                    : channel_of(x, other, process, comm, tag, &number);
     if (!channel) {
-        x->r.failed = ICTUS_ERR_NOMEM;
+        x->err = ICTUS_ERR_NOMEM;
         return;
     }
     begin(x, send ? 's' : 'f', location, time);
@@ -171,28 +195,31 @@ static OTF2_CallbackCode on_event(OTF2_LocationRef location, OTF2_TimeStamp time
     (void)attributes;
     begin(x, 'i', location, time);
     (void)fputs(",\"s\":\"t\",\"name\":", x->out);
-    write_text(x->out, ictusi_reading_parameter(&x->r, parameter));
+    write_text(x->out, ictusi_trace_name(x->trace, &x->trace->parameters, parameter));
     (void)fprintf(x->out, ",\"args\":{\"value\":%llu}}", (unsigned long long)value);
     return OTF2_CALLBACK_SUCCESS;
 }
 
 static void write_names(struct exporting *x)
 {
-    for (uint32_t i = 0; i < x->r.process_keys.count; i++) {
+    const struct trace *trace = x->trace;
+    for (uint64_t i = 0; i < trace->processes.count; i++) {
+        const struct name_row *row = &trace->processes.rows[i];
         (void)fprintf(x->out,
                       "%s{\"ph\":\"M\",\"pid\":%u,\"name\":\"process_name\",\"args\":{\"name\":",
-                      x->begun ? ",\n" : "\n", (unsigned)x->r.processes[i].id);
-        write_text(x->out, ictusi_reading_string(&x->r, x->r.processes[i].name));
+                      x->begun ? ",\n" : "\n", (unsigned)row->ref);
+        write_text(x->out, ictusi_trace_string(trace, row->string));
         (void)fputs("}}", x->out);
         x->begun = true;
     }
-    for (uint32_t i = 0; i < x->r.location_keys.count; i++) {
-        const struct reading_location *one = &x->r.locations[i];
+    for (uint64_t i = 0; i < trace->locations.count; i++) {
+        const struct name_row *row = &trace->locations.rows[i];
         (void)fprintf(x->out,
                       "%s{\"ph\":\"M\",\"pid\":%u,\"tid\":%llu,\"name\":\"thread_name\",\"args\":"
                       "{\"name\":",
-                      x->begun ? ",\n" : "\n", one->group, (unsigned long long)(one->id >> 32));
-        write_text(x->out, ictusi_reading_string(&x->r, one->name));
+                      x->begun ? ",\n" : "\n", perfetto_process(x, row->ref),
+                      (unsigned long long)(row->ref >> 32));
+        write_text(x->out, ictusi_trace_string(trace, row->string));
         (void)fputs("}}", x->out);
         x->begun = true;
     }
@@ -204,7 +231,7 @@ int ictus_trace_export_perfetto(const char *archive, FILE *out, struct ictus_why
     if (!archive || !out) {
         return ICTUS_ERR_ARG;
     }
-    int err = ictusi_reading_open(archive, &x.r, why);
+    int err = ictusi_trace_open(archive, &x.trace, why);
     if (err) {
         return err;
     }
@@ -219,16 +246,16 @@ int ictus_trace_export_perfetto(const char *archive, FILE *out, struct ictus_why
         (void)OTF2_GlobalEvtReaderCallbacks_SetParameterUnsignedIntCallback(c, on_event);
         (void)fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", out);
         write_names(&x);
-        err = ictusi_reading_events(&x.r, c, &x, why);
+        err = ictusi_global_events_read(x.trace, c, &x);
         (void)fputs("\n]}\n", out);
         OTF2_GlobalEvtReaderCallbacks_Delete(c);
     }
     err = err || c ? err : ICTUS_ERR_NOMEM;
-    err = err ? err : x.r.failed;
+    err = err ? err : x.err;
     if (!err && ferror(out)) {
         err = ictus_because(why, ICTUS_ERR_IO, "writing: %s", strerror(errno));
     }
-    ictusi_reading_close(&x.r);
+    ictusi_trace_close(x.trace);
     ictusi_keymap_free(&x.channel_keys);
     free(x.channels);
     return err;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A table of regions: calls and inclusive times over all locations. */
-#include "trace/reading.h"
+#include "archive/global_events.h"
 
 #include <ictus/text.h>
 #include <ictus/trace.h>
@@ -25,15 +25,16 @@ struct stack {
 };
 
 struct profiling {
-    struct reading r;
+    struct trace *trace;
     struct row *rows;
-    struct stack *stacks;
+    struct stack *stacks; /* by location */
+    int err;
 };
 
 static struct stack *stack_of(struct profiling *p, OTF2_LocationRef location)
 {
-    const uint32_t at = ictusi_keymap_find(&p->r.location_keys, location + 1);
-    return at == KEYMAP_NONE ? NULL : &p->stacks[at];
+    const uint32_t at = ictusi_trace_location(p->trace, location);
+    return at == LAYOUT_NONE ? NULL : &p->stacks[at];
 }
 
 static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
@@ -49,13 +50,13 @@ static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time
         const size_t room = s->room ? s->room * 2 : 32;
         struct frame *frames = realloc(s->frames, room * sizeof(*frames));
         if (!frames) {
-            p->r.failed = ICTUS_ERR_NOMEM;
+            p->err = ICTUS_ERR_NOMEM;
             return OTF2_CALLBACK_INTERRUPT;
         }
         s->frames = frames;
         s->room = room;
     }
-    s->frames[s->depth++] = (struct frame){ictusi_reading_ns(&p->r, time), region};
+    s->frames[s->depth++] = (struct frame){ictusi_trace_ns(p->trace, time), region};
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -68,9 +69,9 @@ static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time
     if (!s || s->depth == 0 || s->frames[s->depth - 1].region != region) {
         return OTF2_CALLBACK_SUCCESS;
     }
-    const uint64_t lasted = ictusi_reading_ns(&p->r, time) - s->frames[--s->depth].entered_ns;
-    const uint32_t at = ictusi_keymap_find(&p->r.region_keys, (uint64_t)region + 1);
-    if (at != KEYMAP_NONE) {
+    const uint64_t lasted = ictusi_trace_ns(p->trace, time) - s->frames[--s->depth].entered_ns;
+    const int64_t at = ictusi_idmap_get(&p->trace->regions.index, region, 0);
+    if (at != IDMAP_NONE) {
         struct row *row = &p->rows[at];
         row->least_ns = row->calls == 0 || lasted < row->least_ns ? lasted : row->least_ns;
         row->most_ns = lasted > row->most_ns ? lasted : row->most_ns;
@@ -89,14 +90,14 @@ static int by_time(const void *a, const void *b)
 
 static void print_rows(struct profiling *p, FILE *out)
 {
-    const uint32_t count = p->r.region_keys.count;
-    for (uint32_t i = 0; i < count; i++) {
-        p->rows[i].name = ictusi_reading_string(&p->r, p->r.regions[i].name);
+    const uint64_t count = p->trace->regions.count;
+    for (uint64_t i = 0; i < count; i++) {
+        p->rows[i].name = ictusi_trace_string(p->trace, p->trace->regions.rows[i].string);
     }
     qsort(p->rows, count, sizeof(*p->rows), by_time);
     (void)fprintf(out, "%-32s %10s %14s %12s %12s %12s\n", "region", "calls", "total_ns", "min_ns",
                   "mean_ns", "max_ns");
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count; i++) {
         const struct row *row = &p->rows[i];
         if (row->calls > 0) {
             (void)fprintf(out, "%-32s %10llu %14llu %12llu %12llu %12llu\n", row->name,
@@ -114,19 +115,19 @@ int ictus_trace_print_profile(const char *archive, FILE *out, struct ictus_why *
     if (!archive || !out) {
         return ICTUS_ERR_ARG;
     }
-    int err = ictusi_reading_open(archive, &p.r, why);
+    int err = ictusi_trace_open(archive, &p.trace, why);
     if (err) {
         return err;
     }
-    p.rows = calloc((size_t)p.r.region_keys.count + 1, sizeof(*p.rows));
-    p.stacks = calloc((size_t)p.r.location_keys.count + 1, sizeof(*p.stacks));
+    p.rows = calloc(p.trace->regions.count + 1, sizeof(*p.rows));
+    p.stacks = calloc(p.trace->layout.location_count + 1, sizeof(*p.stacks));
     OTF2_GlobalEvtReaderCallbacks *c = OTF2_GlobalEvtReaderCallbacks_New();
     err = p.rows && p.stacks && c ? ICTUS_OK : ICTUS_ERR_NOMEM;
     if (!err) {
         (void)OTF2_GlobalEvtReaderCallbacks_SetEnterCallback(c, on_enter);
         (void)OTF2_GlobalEvtReaderCallbacks_SetLeaveCallback(c, on_leave);
-        err = ictusi_reading_events(&p.r, c, &p, why);
-        err = p.r.failed ? p.r.failed : err;
+        err = ictusi_global_events_read(p.trace, c, &p);
+        err = p.err ? p.err : err;
     }
     if (!err) {
         print_rows(&p, out);
@@ -134,11 +135,11 @@ int ictus_trace_print_profile(const char *archive, FILE *out, struct ictus_why *
     if (c) {
         OTF2_GlobalEvtReaderCallbacks_Delete(c);
     }
-    for (uint32_t i = 0; p.stacks && i < p.r.location_keys.count; i++) {
+    for (uint64_t i = 0; p.stacks && i < p.trace->layout.location_count; i++) {
         free(p.stacks[i].frames);
     }
     free(p.stacks);
     free(p.rows);
-    ictusi_reading_close(&p.r);
+    ictusi_trace_close(p.trace);
     return err;
 }

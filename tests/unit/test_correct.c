@@ -44,12 +44,12 @@ static void test_presync_deviations(void)
     const double odd[] = {0, -1, 5e-324, 1e-170, 1e170, INFINITY};
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         struct clock_offset offsets[] = {{1000, 70, odd[i]}, {5001000, 70, odd[i]}};
-        struct trace_location location = {.offsets = offsets, .offset_count = 2};
-        const struct trace trace = {
+        struct layout_location location = {.offsets = offsets, .offset_count = 2};
+        const struct layout layout = {
             .resolution = 1000000000, .location_count = 1, .locations = &location};
         struct clock_map *maps = NULL;
         uint32_t hint = 0;
-        REQUIRE(ictusi_presync_make(&trace, PRESYNC_LINEAR, &maps) == 0);
+        REQUIRE(ictusi_presync_make(&layout, PRESYNC_LINEAR, &maps) == 0);
         CHECK(clock_map_at(&maps[0], 2000, &hint) == 2070);
         ictusi_presync_free(maps, 1);
     }
@@ -62,16 +62,16 @@ static void test_warp_beyond(void)
     const struct clock_map map = {&far, 1};
     struct warp warp = {.local = &map};
     CHECK(ictusi_warp_event(&warp, 1000) == (UINT64_C(1) << 62));
-    CHECK(warp.bits >> TRACE_STAMP_BITS);
+    CHECK(warp.bits >> STAMP_BITS);
     struct warp both = {.local = &map, .unit = &map};
     (void)ictusi_warp_event(&both, (UINT64_C(1) << 62) - 1);
     (void)ictusi_warp_event(&both, UINT64_C(1) << 63);
-    CHECK(both.bits >> TRACE_STAMP_BITS);
+    CHECK(both.bits >> STAMP_BITS);
     struct piece near = {.offset = 5};
     const struct clock_map small = {&near, 1};
     struct warp fine = {.local = &small};
     CHECK(ictusi_warp_event(&fine, 1000) == 1005);
-    CHECK(fine.bits >> TRACE_STAMP_BITS == 0);
+    CHECK(fine.bits >> STAMP_BITS == 0);
 }
 
 /* Points of one location with the given times and forward values. */
@@ -82,7 +82,7 @@ static void set_point(struct points *points, uint64_t i, int64_t time, int64_t l
     points->gap[i] = 1;
     points->link[i] = NODE_NONE;
     points->kind[i] = room >= 0 ? POINT_OUT : POINT_IN;
-    points->cap[i] = room >= 0 ? time + lead + room : CAP_NONE;
+    points->note[i].limit = room >= 0 ? time + lead + room : LIMIT_NONE;
 }
 
 /* One jump and no limits: a line of the asked slope up to it. */
@@ -147,7 +147,7 @@ static void test_random_ramps(void)
         CHECK(ictusi_backward(&points, 0, N, 0.02, &stats) == 0);
         for (uint64_t i = 0; i < N; i++) {
             CHECK(points.value[i] >= forward[i]);
-            CHECK(points.cap[i] == CAP_NONE || points.value[i] <= points.cap[i]);
+            CHECK(points.note[i].limit == LIMIT_NONE || points.value[i] <= points.note[i].limit);
             CHECK(i == 0 || points.value[i] > points.value[i - 1]);
         }
         ictusi_points_fini(&points);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The reader's callbacks for threads: fork and join, team barriers, locks, creation, tasks. */
-#include "causality/scan_state.h"
+#include "archive/scan_state.h"
 
 #include <ictus/error.h>
 
@@ -23,8 +23,8 @@ static OTF2_CallbackCode pair(struct reading *r, OTF2_TimeStamp time, uint64_t p
     if (point == NODE_NONE) {
         return OTF2_CALLBACK_INTERRUPT;
     }
-    return ictusi_scan_verdict(
-        r, ictusi_match_thread(&r->scan->matching, OP_PAIR, TRACE_NONE, a, b, point, out));
+    return ictusi_scan_verdict(r, ictusi_match_thread(&r->scan->history->matching, OP_PAIR,
+                                                      LAYOUT_NONE, a, b, point, out));
 }
 
 static uint64_t key(enum pair_kind kind, uint32_t scope)
@@ -46,7 +46,7 @@ static OTF2_CallbackCode on_fork(OTF2_LocationRef location, OTF2_TimeStamp time,
         return OTF2_CALLBACK_INTERRUPT;
     }
     if (r->fork_count < STACK_MAX) {
-        r->forks[r->fork_count] = (struct fork_state){point, TRACE_NONE, 0};
+        r->forks[r->fork_count] = (struct fork_state){point, LAYOUT_NONE, 0};
     }
     r->fork_count++;
     return OTF2_CALLBACK_SUCCESS;
@@ -67,37 +67,39 @@ static OTF2_CallbackCode on_join(OTF2_LocationRef location, OTF2_TimeStamp time,
         return OTF2_CALLBACK_SUCCESS;
     }
     const struct fork_state *fork = &r->forks[r->fork_count];
-    if (fork->comm == TRACE_NONE) {
+    if (fork->comm == LAYOUT_NONE) {
         return OTF2_CALLBACK_SUCCESS;
     }
-    return ictusi_scan_verdict(r, ictusi_match_thread(&r->scan->matching, OP_JOIN, fork->comm,
-                                                      fork->comm, fork->sequence, point, false));
+    return ictusi_scan_verdict(r,
+                               ictusi_match_thread(&r->scan->history->matching, OP_JOIN, fork->comm,
+                                                   fork->comm, fork->sequence, point, false));
 }
 
 /* The team's number on this location; the one who forked it brings the fork with it. */
 static int enter_team(struct reading *r, uint32_t comm, uint32_t point)
 {
-    int64_t *next = ictusi_match_sequence(&r->scan->matching, SEQUENCE_TEAM, comm, r->location);
+    int64_t *next =
+        ictusi_match_sequence(&r->scan->history->matching, SEQUENCE_TEAM, comm, r->location);
     if (!next) {
         return ICTUS_ERR_NOMEM;
     }
     const uint64_t sequence = (uint64_t)(*next)++;
     int err = ICTUS_OK;
     if (r->fork_count && r->fork_count <= STACK_MAX &&
-        r->forks[r->fork_count - 1].comm == TRACE_NONE) {
+        r->forks[r->fork_count - 1].comm == LAYOUT_NONE) {
         struct fork_state *fork = &r->forks[r->fork_count - 1];
         fork->comm = comm;
         fork->sequence = sequence;
-        err = ictusi_match_thread(&r->scan->matching, OP_FORK, comm, comm, sequence, fork->point,
-                                  true);
+        err = ictusi_match_thread(&r->scan->history->matching, OP_FORK, comm, comm, sequence,
+                                  fork->point, true);
     }
     if (r->team_count < STACK_MAX) {
         r->teams[r->team_count] = (struct team_state){comm, sequence, 0, 0};
     }
     r->team_count++;
     return err ? err
-               : ictusi_match_thread(&r->scan->matching, OP_FORK, comm, comm, sequence, point,
-                                     false);
+               : ictusi_match_thread(&r->scan->history->matching, OP_FORK, comm, comm, sequence,
+                                     point, false);
 }
 
 static OTF2_CallbackCode on_team_begin(OTF2_LocationRef location, OTF2_TimeStamp time,
@@ -112,8 +114,8 @@ static OTF2_CallbackCode on_team_begin(OTF2_LocationRef location, OTF2_TimeStamp
     if (point == NODE_NONE) {
         return OTF2_CALLBACK_INTERRUPT;
     }
-    if (comm == TRACE_NONE) {
-        r->scan->counts.foreign++;
+    if (comm == LAYOUT_NONE) {
+        r->scan->counts->foreign++;
         r->team_count += 1;
         return OTF2_CALLBACK_SUCCESS;
     }
@@ -136,11 +138,11 @@ static OTF2_CallbackCode on_team_end(OTF2_LocationRef location, OTF2_TimeStamp t
         return OTF2_CALLBACK_SUCCESS;
     }
     const struct team_state *state = &r->teams[r->team_count];
-    if (comm == TRACE_NONE || state->comm != comm) {
+    if (comm == LAYOUT_NONE || state->comm != comm) {
         return OTF2_CALLBACK_SUCCESS;
     }
-    return ictusi_scan_verdict(r, ictusi_match_thread(&r->scan->matching, OP_JOIN, comm, comm,
-                                                      state->sequence, point, true));
+    return ictusi_scan_verdict(r, ictusi_match_thread(&r->scan->history->matching, OP_JOIN, comm,
+                                                      comm, state->sequence, point, true));
 }
 
 /* The team whose barrier this region is, or NULL. */
@@ -161,7 +163,7 @@ static OTF2_CallbackCode barrier(struct reading *r, OTF2_TimeStamp time, uint64_
         return OTF2_CALLBACK_INTERRUPT;
     }
     return ictusi_scan_verdict(
-        r, ictusi_match_thread(&r->scan->matching, OP_TEAM_BARRIER, team->comm, team->comm,
+        r, ictusi_match_thread(&r->scan->history->matching, OP_TEAM_BARRIER, team->comm, team->comm,
                                team->sequence << BARRIER_BITS | team->barriers, point, out));
 }
 
@@ -196,7 +198,8 @@ static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time
 /* Locks are numbered by each model for itself, in each process for itself. */
 static uint64_t lock_key(const struct reading *r, OTF2_Paradigm model)
 {
-    return (uint64_t)model << 32 | key(PAIR_LOCK, r->scan->trace->locations[r->location].process);
+    return (uint64_t)model << 32 |
+           key(PAIR_LOCK, r->scan->trace->layout.locations[r->location].process);
 }
 
 /* B07 knows no locks: who acquires as number k + 1 does so after number k released. */

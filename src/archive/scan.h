@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading an archive's events once: the points and what connects them. */
-#ifndef ICTUS_CAUSALITY_SCAN_H
-#define ICTUS_CAUSALITY_SCAN_H
+#ifndef ICTUS_ARCHIVE_SCAN_H
+#define ICTUS_ARCHIVE_SCAN_H
 
-#include "causality/match.h"
+#include "archive/trace.h"
+#include "causality/history.h"
 
 /* What was found, and what was odd about it. */
 struct scan_counts {
@@ -16,20 +17,12 @@ struct scan_counts {
     uint64_t foreign;    /* events that name a communicator or rank that does not exist */
 };
 
-struct scan {
-    struct trace *trace;
-    struct points points;
-    struct matching matching;
-    uint64_t *first; /* location_count + 1 */
-    struct scan_counts counts;
-};
-
 /*
- * Read the events of the locations that mine selects (NULL: all); the others have no points.
+ * Read the events of the locations that mine selects (NULL: all) into a history, which is made
+ * here; the others have no points. On error the history is to be ended all the same.
  * Errors: ICTUS_ERR_CORRUPT, ICTUS_ERR_IO, ICTUS_ERR_NOMEM.
  */
-int ictusi_scan_read(struct scan *scan, struct trace *trace, const bool *mine,
-                     struct ictus_why *why);
-void ictusi_scan_fini(struct scan *scan);
+int ictusi_scan_read(struct trace *trace, const bool *mine, struct history *history,
+                     struct scan_counts *counts);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The state of reading one location, shared by the callbacks for messages and for threads. */
-#ifndef ICTUS_CAUSALITY_SCAN_STATE_H
-#define ICTUS_CAUSALITY_SCAN_STATE_H
+#ifndef ICTUS_ARCHIVE_SCAN_STATE_H
+#define ICTUS_ARCHIVE_SCAN_STATE_H
 
+#include "archive/scan.h"
 #include "causality/calls.h"
-#include "causality/scan.h"
 
 enum { STACK_MAX = 64 };
 
 /* A parallel region that this location has forked and not yet joined. */
 struct fork_state {
     uint32_t point;
-    uint32_t comm; /* TRACE_NONE until the team is known */
+    uint32_t comm; /* LAYOUT_NONE until the team is known */
     uint64_t sequence;
 };
 
@@ -23,10 +23,16 @@ struct team_state {
     uint32_t barrier_depth;
 };
 
+/* Reading all of them. */
+struct scan {
+    struct trace *trace;
+    struct history *history;
+    struct scan_counts *counts;
+};
+
 /* Reading one location. */
 struct reading {
     struct scan *scan;
-    struct ictus_why *why;
     uint32_t location;
     uint64_t last_position;
     int64_t last_time;

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The reader's callbacks: which events become points, and which calls they belong to. */
-#include "causality/scan.h"
+#include "archive/scan.h"
 
-#include "causality/scan_state.h"
+#include "archive/scan_state.h"
 
 #include <ictus/text.h>
 #include <stdlib.h>
 #include <string.h>
+
+_Static_assert((int)COLLECTIVE_EXSCAN == (int)OTF2_COLLECTIVE_OP_EXSCAN &&
+                   (int)COLLECTIVE_CREATE_HANDLE == (int)OTF2_COLLECTIVE_OP_CREATE_HANDLE,
+               "the collectives are numbered as OTF2 numbers them");
+_Static_assert(COLLECTIVE_ROOT_NONE == OTF2_COLLECTIVE_ROOT_NONE &&
+                   COLLECTIVE_ROOT_SELF == OTF2_COLLECTIVE_ROOT_SELF &&
+                   COLLECTIVE_ROOT_THIS_GROUP == OTF2_COLLECTIVE_ROOT_THIS_GROUP,
+               "so are roots that are no rank");
 
 OTF2_CallbackCode ictusi_scan_verdict(struct reading *r, int err)
 {
@@ -18,24 +26,24 @@ OTF2_CallbackCode ictusi_scan_verdict(struct reading *r, int err)
 
 uint32_t ictusi_scan_point(struct reading *r, OTF2_TimeStamp stamp, uint64_t position, uint8_t kind)
 {
-    struct points *points = &r->scan->points;
-    const int err = stamp >> TRACE_STAMP_BITS ? ictusi_trace_beyond(r->scan->trace, r->location)
-                                              : ictusi_points_grow(points, r->why);
+    struct points *points = &r->scan->history->points;
+    const int err = stamp >> STAMP_BITS ? ictusi_trace_beyond(r->scan->trace, r->location)
+                                        : ictusi_points_grow(points, r->scan->trace->why);
     if (err) {
         r->err = err;
         return NODE_NONE;
     }
     int64_t time = (int64_t)stamp;
     if (time < r->last_time) {
-        r->scan->counts.decreasing++;
+        r->scan->counts->decreasing++;
         time = r->last_time;
     }
     const uint64_t i = points->count++;
     points->time[i] = time;
-    /* Values and caps are set when they are wanted: memory that is not touched costs nothing. */
+    /* Values and notes are set when they are wanted: memory that is not touched costs nothing. */
     points->link[i] = NODE_NONE;
     points->gap[i] = (uint32_t)(position - r->last_position);
-    points->peer[i] = TRACE_NONE;
+    points->peer[i] = LAYOUT_NONE;
     points->kind[i] = kind;
     r->last_position = position;
     r->last_time = time;
@@ -50,7 +58,7 @@ static OTF2_CallbackCode on_unknown(OTF2_LocationRef location, OTF2_TimeStamp ti
     (void)time;
     (void)position;
     (void)attributes;
-    r->scan->counts.unknown++;
+    r->scan->counts->unknown++;
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -61,8 +69,9 @@ static uint32_t find_comm(struct reading *r, OTF2_CommRef ref)
         r->comm_known = true;
         r->comm_ref = ref;
         r->comm = ictusi_trace_comm(r->scan->trace, ref);
-        r->own = r->comm == TRACE_NONE ? TRACE_NONE
-                                       : ictusi_trace_rank(r->scan->trace, r->comm, r->location);
+        r->own = r->comm == LAYOUT_NONE
+                     ? LAYOUT_NONE
+                     : ictusi_layout_rank(&r->scan->trace->layout, r->comm, r->location);
     }
     return r->comm;
 }
@@ -71,10 +80,10 @@ static uint32_t find_comm(struct reading *r, OTF2_CommRef ref)
 static uint32_t find_peer(struct reading *r, const uint32_t ends[3])
 {
     const uint32_t comm = find_comm(r, ends[1]);
-    const uint32_t peer =
-        comm == TRACE_NONE ? TRACE_NONE
-                           : ictusi_trace_peer(r->scan->trace, comm, r->location, r->own, ends[0]);
-    r->scan->counts.foreign += peer == TRACE_NONE;
+    const uint32_t peer = comm == LAYOUT_NONE ? LAYOUT_NONE
+                                              : ictusi_layout_peer(&r->scan->trace->layout, comm,
+                                                                   r->location, r->own, ends[0]);
+    r->scan->counts->foreign += peer == LAYOUT_NONE;
     return peer;
 }
 
@@ -83,12 +92,13 @@ static uint32_t send(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                      const uint32_t ends[3])
 {
     const uint32_t peer = find_peer(r, ends);
-    const uint32_t point = peer == TRACE_NONE
+    const uint32_t point = peer == LAYOUT_NONE
                                ? NODE_NONE
                                : ictusi_scan_point(r, time, position, POINT_P2P | POINT_OUT);
     if (point != NODE_NONE) {
-        (void)ictusi_scan_verdict(r, ictusi_match_message(&r->scan->matching, point, r->location,
-                                                          r->comm, peer, ends[2], true));
+        (void)ictusi_scan_verdict(r,
+                                  ictusi_match_message(&r->scan->history->matching, point,
+                                                       r->location, r->comm, peer, ends[2], true));
     }
     return point;
 }
@@ -96,7 +106,7 @@ static uint32_t send(struct reading *r, OTF2_TimeStamp time, uint64_t position,
 static OTF2_CallbackCode commit(struct reading *r)
 {
     return ictusi_scan_verdict(
-        r, ictusi_calls_commit(&r->calls, &r->scan->matching, r->location, false));
+        r, ictusi_calls_commit(&r->calls, &r->scan->history->matching, r->location, false));
 }
 
 /* A call that its request will complete. */
@@ -164,14 +174,15 @@ static OTF2_CallbackCode on_recv(OTF2_LocationRef location, OTF2_TimeStamp time,
     (void)length;
     const uint32_t ends[] = {sender, comm, tag};
     const uint32_t peer = find_peer(r, ends);
-    const uint32_t point =
-        peer == TRACE_NONE ? NODE_NONE : ictusi_scan_point(r, time, position, POINT_P2P | POINT_IN);
+    const uint32_t point = peer == LAYOUT_NONE
+                               ? NODE_NONE
+                               : ictusi_scan_point(r, time, position, POINT_P2P | POINT_IN);
     if (point == NODE_NONE) {
         return ictusi_scan_verdict(r, r->err);
     }
     if (r->calls.count == 0) { /* no call before it is open */
-        return ictusi_scan_verdict(r, ictusi_match_message(&r->scan->matching, point, r->location,
-                                                           r->comm, peer, tag, false));
+        return ictusi_scan_verdict(r, ictusi_match_message(&r->scan->history->matching, point,
+                                                           r->location, r->comm, peer, tag, false));
     }
     uint64_t number = 0;
     const struct call call = {.kind = CALL_RECEIVE,
@@ -198,7 +209,7 @@ static OTF2_CallbackCode on_irecv(OTF2_LocationRef location, OTF2_TimeStamp time
     }
     const uint32_t ends[] = {sender, comm, tag};
     const uint32_t peer = find_peer(r, ends);
-    if (peer == TRACE_NONE) {
+    if (peer == LAYOUT_NONE) {
         posted->state = CALL_CANCELLED;
         return commit(r);
     }
@@ -222,8 +233,8 @@ static OTF2_CallbackCode on_cancelled(OTF2_LocationRef location, OTF2_TimeStamp 
     const int64_t point = ictusi_idmap_get(&r->sends, request, 0);
     if (point != IDMAP_NONE) {
         ictusi_idmap_remove(&r->sends, request, 0);
-        r->scan->points.kind[point] |= POINT_CANCELLED;
-        r->scan->counts.cancelled++;
+        r->scan->history->points.kind[point] |= POINT_CANCELLED;
+        r->scan->counts->cancelled++;
         return OTF2_CALLBACK_SUCCESS;
     }
     struct call *call = ictusi_calls_take(&r->calls, request);
@@ -286,15 +297,15 @@ static OTF2_CallbackCode end(struct reading *r, OTF2_TimeStamp time, uint64_t po
         return OTF2_CALLBACK_INTERRUPT;
     }
     if (r->begin_count == 0 || r->begin_count > STACK_MAX) {
-        r->scan->counts.lone_ends++;
+        r->scan->counts->lone_ends++;
         r->begin_count -= r->begin_count > 0;
         return OTF2_CALLBACK_SUCCESS;
     }
     call.begin = r->begins[--r->begin_count];
     call.location = r->location;
     call.comm = find_comm(r, call.comm);
-    if (call.comm == TRACE_NONE) {
-        r->scan->counts.foreign++;
+    if (call.comm == LAYOUT_NONE) {
+        r->scan->counts->foreign++;
         return OTF2_CALLBACK_SUCCESS;
     }
     const struct call done = {.kind = CALL_COLLECTIVE, .state = CALL_DONE, .member = call};
@@ -358,21 +369,21 @@ static OTF2_CallbackCode on_rma_sync(OTF2_LocationRef location, OTF2_TimeStamp t
     }
     const struct trace *trace = r->scan->trace;
     const int64_t ref = ictusi_idmap_get(&trace->window_comm, window, 0);
-    const uint32_t comm = ref == IDMAP_NONE ? TRACE_NONE : find_comm(r, (OTF2_CommRef)ref);
-    const uint32_t peer = comm == TRACE_NONE
-                              ? TRACE_NONE
-                              : ictusi_trace_peer(trace, comm, r->location, r->own, remote);
-    if (peer == TRACE_NONE) {
-        r->scan->counts.foreign++;
+    const uint32_t comm = ref == IDMAP_NONE ? LAYOUT_NONE : find_comm(r, (OTF2_CommRef)ref);
+    const uint32_t peer =
+        comm == LAYOUT_NONE ? LAYOUT_NONE
+                            : ictusi_layout_peer(&trace->layout, comm, r->location, r->own, remote);
+    if (peer == LAYOUT_NONE) {
+        r->scan->counts->foreign++;
         return OTF2_CALLBACK_SUCCESS;
     }
     const uint32_t point =
         ictusi_scan_point(r, time, position, POINT_RMA | (out ? POINT_OUT : POINT_IN));
     return point == NODE_NONE
                ? OTF2_CALLBACK_INTERRUPT
-               : ictusi_scan_verdict(r, ictusi_match_message(&r->scan->matching, point, r->location,
-                                                             comm | MATCH_NOTIFICATION, peer,
-                                                             window, out));
+               : ictusi_scan_verdict(r, ictusi_match_message(&r->scan->history->matching, point,
+                                                             r->location, comm | MATCH_NOTIFICATION,
+                                                             peer, window, out));
 }
 
 static OTF2_CallbackCode on_nbc_request(OTF2_LocationRef location, OTF2_TimeStamp time,
@@ -402,13 +413,13 @@ static OTF2_CallbackCode on_nbc_complete(OTF2_LocationRef location, OTF2_TimeSta
     (void)location;
     (void)attributes;
     if (!posted || posted->kind != CALL_COLLECTIVE) {
-        r->scan->counts.lone_ends++;
+        r->scan->counts->lone_ends++;
         return OTF2_CALLBACK_SUCCESS;
     }
     const uint32_t index = find_comm(r, comm);
     const uint32_t begin_point = posted->member.begin;
-    posted->state = index == TRACE_NONE ? CALL_CANCELLED : CALL_DONE;
-    r->scan->counts.foreign += index == TRACE_NONE;
+    posted->state = index == LAYOUT_NONE ? CALL_CANCELLED : CALL_DONE;
+    r->scan->counts->foreign += index == LAYOUT_NONE;
     posted->member = (struct collective_call){.begin = begin_point,
                                               .location = r->location,
                                               .comm = index,
@@ -443,14 +454,14 @@ static void register_messages(OTF2_EvtReaderCallbacks *set)
 static int read_location(struct reading *r, const OTF2_EvtReaderCallbacks *set)
 {
     struct trace *trace = r->scan->trace;
-    const struct trace_location *location = &trace->locations[r->location];
+    const struct layout_location *location = &trace->layout.locations[r->location];
     const bool said = trace->said;
     OTF2_EvtReader *reader = OTF2_Reader_GetEvtReader(trace->reader, location->ref);
     uint64_t read = 0;
     if (!reader) {
         return location->events == 0
                    ? ICTUS_OK
-                   : ictus_because(trace->said ? NULL : r->why, ICTUS_ERR_CORRUPT,
+                   : ictus_because(trace->said ? NULL : r->scan->trace->why, ICTUS_ERR_CORRUPT,
                                    "%s: the events of location %llu are missing", trace->path,
                                    (unsigned long long)location->ref);
     }
@@ -462,7 +473,7 @@ static int read_location(struct reading *r, const OTF2_EvtReaderCallbacks *set)
         code = OTF2_Reader_ReadAllLocalEvents(trace->reader, reader, &read);
     }
     (void)OTF2_Reader_CloseEvtReader(trace->reader, reader);
-    r->scan->counts.events += read;
+    r->scan->counts->events += read;
     if (r->err) {
         return r->err;
     }
@@ -471,7 +482,7 @@ static int read_location(struct reading *r, const OTF2_EvtReaderCallbacks *set)
         return ICTUS_OK;
     }
     if (code != OTF2_SUCCESS || read != location->events) {
-        return ictus_because(trace->said ? NULL : r->why, ICTUS_ERR_CORRUPT,
+        return ictus_because(trace->said ? NULL : r->scan->trace->why, ICTUS_ERR_CORRUPT,
                              "%s: location %llu is damaged or cut off after %llu of %llu events",
                              trace->path, (unsigned long long)location->ref,
                              (unsigned long long)read, (unsigned long long)location->events);
@@ -479,25 +490,23 @@ static int read_location(struct reading *r, const OTF2_EvtReaderCallbacks *set)
     return ICTUS_OK;
 }
 
-static int scan_location(struct scan *scan, uint32_t location, const OTF2_EvtReaderCallbacks *set,
-                         struct ictus_why *why)
+static int scan_location(struct scan *scan, uint32_t location, const OTF2_EvtReaderCallbacks *set)
 {
     struct reading *r = calloc(1, sizeof *r);
     if (!r) {
         return ICTUS_ERR_NOMEM;
     }
     r->scan = scan;
-    r->why = why;
     r->location = location;
     r->last_time = INT64_MIN;
     int err = read_location(r, set);
     for (uint64_t i = 0; i < r->calls.count; i++) {
-        scan->counts.open_calls +=
+        scan->counts->open_calls +=
             ictusi_calls_at(&r->calls, r->calls.head + i)->state == CALL_OPEN;
     }
-    scan->counts.open_calls += r->sends.used;
+    scan->counts->open_calls += r->sends.used;
     if (!err) {
-        err = ictusi_calls_commit(&r->calls, &scan->matching, location, true);
+        err = ictusi_calls_commit(&r->calls, &scan->history->matching, location, true);
     }
     ictusi_idmap_fini(&r->sends);
     ictusi_calls_fini(&r->calls);
@@ -509,59 +518,47 @@ static int scan_location(struct scan *scan, uint32_t location, const OTF2_EvtRea
 static uint64_t count_events(const struct trace *trace, const bool *mine)
 {
     uint64_t sum = 0;
-    for (uint64_t i = 0; i < trace->location_count; i++) {
-        const uint64_t events = !mine || mine[i] ? trace->locations[i].events : 0;
+    for (uint64_t i = 0; i < trace->layout.location_count; i++) {
+        const uint64_t events = !mine || mine[i] ? trace->layout.locations[i].events : 0;
         sum = events > POINTS_MAX - sum ? POINTS_MAX : sum + events;
     }
     return sum;
 }
 
-static int scan_all(struct scan *scan, const bool *mine, struct ictus_why *why)
+static int scan_all(struct scan *scan, const bool *mine)
 {
     OTF2_EvtReaderCallbacks *set = OTF2_EvtReaderCallbacks_New();
     int err = set ? ICTUS_OK : ICTUS_ERR_NOMEM;
     if (!err && OTF2_Reader_OpenEvtFiles(scan->trace->reader) != OTF2_SUCCESS) {
-        err = ictus_because(scan->trace->said ? NULL : why, ICTUS_ERR_CORRUPT,
+        err = ictus_because(scan->trace->said ? NULL : scan->trace->why, ICTUS_ERR_CORRUPT,
                             "%s: the event files cannot be opened", scan->trace->path);
     }
     if (!err) {
         register_messages(set);
         ictusi_scan_register_threads(set, scan->trace->region_barrier.used > 0);
     }
-    for (uint32_t i = 0; i < scan->trace->location_count && !err; i++) {
-        scan->first[i] = scan->points.count;
+    for (uint32_t i = 0; i < scan->trace->layout.location_count && !err; i++) {
+        scan->history->first[i] = scan->history->points.count;
         if (!mine || mine[i]) {
-            err = scan_location(scan, i, set, why);
-            ictusi_points_relax(&scan->points);
+            err = scan_location(scan, i, set);
+            ictusi_points_relax(&scan->history->points);
         }
     }
-    scan->first[scan->trace->location_count] = scan->points.count;
-    if (scan->counts.cancelled) {
-        ictusi_match_drop_cancelled(&scan->matching);
+    scan->history->first[scan->trace->layout.location_count] = scan->history->points.count;
+    if (scan->counts->cancelled) {
+        ictusi_match_drop_cancelled(&scan->history->matching);
     }
     (void)OTF2_Reader_CloseEvtFiles(scan->trace->reader);
     OTF2_EvtReaderCallbacks_Delete(set);
     return err;
 }
 
-int ictusi_scan_read(struct scan *scan, struct trace *trace, const bool *mine,
-                     struct ictus_why *why)
+int ictusi_scan_read(struct trace *trace, const bool *mine, struct history *history,
+                     struct scan_counts *counts)
 {
-    *scan = (struct scan){.trace = trace, .points = {.file = -1}};
-    scan->first = calloc(trace->location_count + 1, sizeof *scan->first);
-    if (!scan->first) {
-        return ICTUS_ERR_NOMEM;
-    }
-    ictusi_matching_init(&scan->matching, trace, &scan->points);
-    scan->matching.first = scan->first;
-    const int err = ictusi_points_init(&scan->points, count_events(trace, mine), why);
-    return err ? err : scan_all(scan, mine, why);
-}
-
-void ictusi_scan_fini(struct scan *scan)
-{
-    ictusi_matching_fini(&scan->matching);
-    ictusi_points_fini(&scan->points);
-    free(scan->first);
-    scan->first = NULL;
+    struct scan scan = {.trace = trace, .history = history, .counts = counts};
+    *counts = (struct scan_counts){0};
+    const int err =
+        ictusi_history_init(history, &trace->layout, count_events(trace, mine), trace->why);
+    return err ? err : scan_all(&scan, mine);
 }

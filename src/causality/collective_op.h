@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which collective a call was. The numbers are OTF2's, which archive/scan.c asserts. */
+#ifndef ICTUS_CAUSALITY_COLLECTIVE_OP_H
+#define ICTUS_CAUSALITY_COLLECTIVE_OP_H
+
+#include <stdint.h>
+
+enum collective_op {
+    COLLECTIVE_BARRIER,
+    COLLECTIVE_BCAST,
+    COLLECTIVE_GATHER,
+    COLLECTIVE_GATHERV,
+    COLLECTIVE_SCATTER,
+    COLLECTIVE_SCATTERV,
+    COLLECTIVE_ALLGATHER,
+    COLLECTIVE_ALLGATHERV,
+    COLLECTIVE_ALLTOALL,
+    COLLECTIVE_ALLTOALLV,
+    COLLECTIVE_ALLTOALLW,
+    COLLECTIVE_ALLREDUCE,
+    COLLECTIVE_REDUCE,
+    COLLECTIVE_REDUCE_SCATTER,
+    COLLECTIVE_SCAN,
+    COLLECTIVE_EXSCAN,
+    COLLECTIVE_REDUCE_SCATTER_BLOCK,
+    COLLECTIVE_CREATE_HANDLE, /* from here on, handles are made and memory is allocated */
+};
+
+/* Roots that are no rank. */
+#define COLLECTIVE_ROOT_NONE UINT32_MAX
+#define COLLECTIVE_ROOT_SELF (UINT32_MAX - 1)
+#define COLLECTIVE_ROOT_THIS_GROUP (UINT32_MAX - 2)
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Connecting messages and threads with each other, and all of a history. */
+#include "causality/connect.h"
+
+#include <ictus/error.h>
+#include <stdlib.h>
+
+struct timed {
+    int64_t time;
+    uint32_t point;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct timed *x = a;
+    const struct timed *y = b;
+    if (x->time != y->time) {
+        return x->time < y->time ? -1 : 1;
+    }
+    return (x->point > y->point) - (x->point < y->point);
+}
+
+/* Messages of several threads: the order of their stamps is the best there is. */
+static int sort_chain(struct points *points, struct chain *chain)
+{
+    struct timed *list = malloc((chain->count + 1UL) * sizeof *list);
+    uint32_t n = 0;
+    if (!list) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (uint32_t p = chain->head; p != NODE_NONE; p = points->link[p]) {
+        list[n++] = (struct timed){points->time[p], p};
+    }
+    qsort(list, n, sizeof *list, by_time);
+    for (uint32_t i = 0; i < n; i++) {
+        points->link[list[i].point] = i + 1 < n ? list[i + 1].point : NODE_NONE;
+    }
+    chain->head = n ? list[0].point : NODE_NONE;
+    free(list);
+    return ICTUS_OK;
+}
+
+int ictusi_connect_order(struct graph *graph, struct channel *channel)
+{
+    struct points *points = &graph->history->points;
+    if (!channel->mixed) {
+        return ICTUS_OK;
+    }
+    const int err = sort_chain(points, &channel->sends);
+    return err ? err : sort_chain(points, &channel->receives);
+}
+
+/* The k-th send of a channel meets its k-th receive: messages do not overtake each other. */
+static int pair_channel(struct graph *graph, struct channel *channel)
+{
+    struct points *points = &graph->history->points;
+    const struct matching *m = &graph->history->matching;
+    const int err = ictusi_connect_order(graph, channel);
+    if (err) {
+        return ICTUS_ERR_NOMEM;
+    }
+    uint32_t send = channel->sends.head;
+    uint32_t receive = channel->receives.head;
+    while (send != NODE_NONE && receive != NODE_NONE) {
+        const uint32_t next_send = points->link[send];
+        const uint32_t next_receive = points->link[receive];
+        const uint32_t from =
+            channel->mixed ? ictusi_match_location(m, send) : channel->send_location;
+        const uint32_t to =
+            channel->mixed ? ictusi_match_location(m, receive) : channel->receive_location;
+        ictusi_graph_pair(graph, send, receive, from, to);
+        graph->messages++;
+        send = next_send;
+        receive = next_receive;
+    }
+    graph->unmatched_sends += ictusi_graph_drop(graph, send);
+    graph->unmatched_receives += ictusi_graph_drop(graph, receive);
+    return ICTUS_OK;
+}
+
+/* A channel whose other end is on another rank is connected by the exchange in
+ * correct/rank_matching.c. */
+static bool crosses_ranks(const struct graph *graph, const struct channel *channel)
+{
+    return graph->share->owner[channel->sender] != graph->share->owner[channel->receiver];
+}
+
+static uint32_t team_size(const struct layout *layout, uint32_t comm)
+{
+    return comm == LAYOUT_NONE ? 0 : layout->comms[comm].size_a;
+}
+
+/* Whether a thread instance has all its members, so that their numbering can be trusted. */
+static bool is_whole(const struct layout *layout, const struct instance *instance)
+{
+    const uint32_t size = team_size(layout, instance->comm);
+    switch (instance->op) {
+    case OP_FORK:
+        return instance->out.count == 1 && instance->in.count == size;
+    case OP_JOIN:
+        return instance->out.count == size && instance->in.count == 1;
+    case OP_TEAM_BARRIER:
+        return instance->out.count == size && instance->in.count == size && size > 1;
+    default:
+        return instance->out.count == 1 && instance->in.count >= 1;
+    }
+}
+
+static int connect_thread(struct graph *graph, const struct instance *instance)
+{
+    struct points *points = &graph->history->points;
+    uint32_t node = NODE_NONE;
+    if (!is_whole(graph->history->layout, instance)) {
+        graph->incomplete += instance->out.count && instance->in.count;
+        (void)ictusi_graph_drop(graph, instance->out.head);
+        (void)ictusi_graph_drop(graph, instance->in.head);
+        return ICTUS_OK;
+    }
+    graph->thread_pairs += instance->in.count;
+    if (instance->out.count == 1 && instance->in.count == 1) {
+        ictusi_graph_pair(graph, instance->out.head, instance->in.head,
+                          ictusi_match_location(&graph->history->matching, instance->out.head),
+                          ictusi_match_location(&graph->history->matching, instance->in.head));
+        return ICTUS_OK;
+    }
+    const int err =
+        ictusi_graph_vnode(graph, instance->out.count, instance->in.count, instance->class, &node);
+    if (err) {
+        return err;
+    }
+    uint32_t *list = ictusi_graph_in(graph, node);
+    for (uint32_t p = instance->out.head, next; p != NODE_NONE; p = next) {
+        next = points->link[p];
+        points->link[p] = node;
+        *list++ = p;
+    }
+    for (uint32_t p = instance->in.head, next; p != NODE_NONE; p = next) {
+        next = points->link[p];
+        points->link[p] = node;
+        *list++ = p;
+    }
+    return ICTUS_OK;
+}
+
+int ictusi_connect_history(struct graph *graph, struct history *history, const struct share *share,
+                           const struct agreement *agreements)
+{
+    struct matching *m = &history->matching;
+    *graph = (struct graph){.history = history, .share = share};
+    int err = ictusi_collectives_connect(graph, agreements);
+    for (uint64_t i = 0; i < m->instance_count && !err; i++) {
+        if (m->instances[i].op >= OP_FORK && m->instances[i].op <= OP_PAIR) {
+            err = connect_thread(graph, &m->instances[i]);
+        }
+    }
+    for (uint64_t i = 0; i < m->channel_count && !err; i++) {
+        if (!crosses_ranks(graph, &m->channels[i])) {
+            err = pair_channel(graph, &m->channels[i]);
+        }
+    }
+    return err;
+}

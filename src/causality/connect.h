@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From a history to the graph of what happened before what. */
+#ifndef ICTUS_CAUSALITY_CONNECT_H
+#define ICTUS_CAUSALITY_CONNECT_H
+
+#include "causality/collectives.h"
+
+/*
+ * Connect all points of the history. agreements: one per class and communicator (index class *
+ * comm_count + comm), or NULL without MPI. Errors: ICTUS_ERR_NOMEM.
+ */
+int ictusi_connect_history(struct graph *graph, struct history *history, const struct share *share,
+                           const struct agreement *agreements);
+/* Order a channel of several threads by time. Errors: ICTUS_ERR_NOMEM. */
+int ictusi_connect_order(struct graph *graph, struct channel *channel);
+
+#endif

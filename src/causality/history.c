@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Storage of a history. */
+#include "causality/history.h"
+
+#include <stdlib.h>
+
+int ictusi_history_init(struct history *history, const struct layout *layout, uint64_t room,
+                        struct ictus_why *why)
+{
+    *history = (struct history){.layout = layout, .points = {.file = -1}};
+    history->first = calloc(layout->location_count + 1, sizeof *history->first);
+    if (!history->first) {
+        return ICTUS_ERR_NOMEM;
+    }
+    ictusi_matching_init(&history->matching, layout, &history->points);
+    history->matching.first = history->first;
+    return ictusi_points_init(&history->points, room, why);
+}
+
+void ictusi_history_fini(struct history *history)
+{
+    ictusi_matching_fini(&history->matching);
+    ictusi_points_fini(&history->points);
+    free(history->first);
+    history->first = NULL;
+}
