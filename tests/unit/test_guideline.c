@@ -11,7 +11,8 @@
 
 enum { ROUNDS = 15, EACH = 20 };
 
-static const struct guideline_limits limits = {0.05, 0.05, 100};
+static const struct guideline_limits limits = {0.05, 0.05, 100, 0.0};
+static const struct guideline_limits assuming = {0.05, 0.05, 100, 0.12};
 
 static double uniform(uint64_t *state)
 {
@@ -20,44 +21,49 @@ static double uniform(uint64_t *state)
 }
 
 /* Rounds whose level jumps up to three times, as on a machine that moves its cores about. */
-static void make(struct guideline_series *series, double scale, uint64_t seed, uint64_t levels)
+static void make(struct turns *series, double scale, uint64_t seed, uint64_t levels)
 {
     double values[EACH];
-    REQUIRE(!guideline_series_init(series));
+    REQUIRE(!turns_init(series));
     for (int round = 0; round < ROUNDS; round++) {
         const double level = 1e-6 * (1.0 + 2.0 * uniform(&levels));
         for (int i = 0; i < EACH; i++) {
             values[i] = scale * level * (1.0 + 0.2 * uniform(&seed));
         }
-        REQUIRE(!guideline_series_add(series, values, EACH));
+        REQUIRE(!turns_add(series, values, EACH));
     }
 }
 
-static struct guideline_result compare(double scale, uint64_t seed)
+static struct guideline_result compare(double scale, uint64_t seed,
+                                       const struct guideline_limits *how)
 {
-    struct guideline_series a;
-    struct guideline_series b;
+    struct turns a;
+    struct turns b;
     struct guideline_result result;
     make(&a, scale, seed, 99);
     make(&b, 1.0, seed + 1000, 99);
-    CHECK(!guideline_compare(&a, &b, &limits, &result));
-    guideline_series_fini(&a);
-    guideline_series_fini(&b);
+    CHECK(!guideline_compare(&a, &b, how, &result));
+    turns_fini(&a);
+    turns_fini(&b);
     return result;
 }
 
 static void truth_is_found(void)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
-        const struct guideline_result slower = compare(1.3, seed);
+        const struct guideline_result slower = compare(1.3, seed, &limits);
+        const struct turns_verdict *v = &slower.verdict;
         CHECK(slower.state == GUIDELINE_VIOLATED);
-        CHECK_NEAR(slower.factor, 1.3, 0.06);
-        CHECK(slower.low <= slower.factor && slower.factor <= slower.high);
-        CHECK(slower.p_adjusted < 0.05 && slower.rounds == ROUNDS);
-        const struct guideline_result faster = compare(0.7, seed);
-        CHECK(faster.state == GUIDELINE_HOLDS && faster.p > 0.999);
+        CHECK_NEAR(v->factor, 1.3, 0.06);
+        CHECK(v->low <= v->factor && v->factor <= v->high);
+        CHECK(slower.p_adjusted < 0.05 && slower.ratio.rounds == ROUNDS);
+        const struct guideline_result faster = compare(0.7, seed, &limits);
+        CHECK(faster.state == GUIDELINE_HOLDS && faster.verdict.p > 0.999);
         /* Surely slower, but by less than is tolerated. */
-        CHECK(compare(1.02, seed).state == GUIDELINE_HOLDS);
+        CHECK(compare(1.02, seed, &limits).state == GUIDELINE_HOLDS);
+        /* One launch: what the next one may show differently is not told. */
+        CHECK(compare(1.3, seed, &assuming).state == GUIDELINE_OPEN);
+        CHECK(compare(2.0, seed, &assuming).state == GUIDELINE_VIOLATED);
     }
 }
 
@@ -66,60 +72,112 @@ static void chance_is_told(void)
 {
     int below = 0;
     for (uint64_t seed = 1; seed <= 400; seed++) {
-        const struct guideline_result equal = compare(1.0, 7 * seed);
-        below += equal.p < 0.1;
+        const struct guideline_result equal = compare(1.0, 7 * seed, &limits);
+        below += equal.verdict.p < 0.1;
         CHECK(equal.state != GUIDELINE_VIOLATED);
     }
     CHECK(below > 20 && below < 65);
 }
 
-/* One round, counted by hand. */
-static void by_hand(void)
+/* The sum of twelve uniform numbers. */
+static double normal(uint64_t *state)
 {
-    const double a[] = {3, 5, 6};
-    const double b[] = {1, 2, 4};
-    struct guideline_series one;
-    struct guideline_series other;
-    struct guideline_result result;
-    REQUIRE(!guideline_series_init(&one) && !guideline_series_init(&other));
-    REQUIRE(!guideline_series_add(&one, a, 3) && !guideline_series_add(&other, b, 3));
-    CHECK(!guideline_compare(&one, &other, &limits, &result));
-    /* Rank sum 14, expected 10.5, variance 9 / 12 * 7. */
-    CHECK_NEAR(result.p, 0.5 * erfc((14 - 10.5) / sqrt(5.25) / sqrt(2.0)), 1e-12);
-    CHECK_NEAR(result.factor, 2.5, 1e-12);
-    CHECK(result.state == GUIDELINE_OPEN && result.p_adjusted == 1.0);
-    guideline_series_fini(&one);
-    guideline_series_fini(&other);
+    double sum = -6.0;
+    for (int i = 0; i < 12; i++) {
+        sum += uniform(state);
+    }
+    return sum;
+}
+
+/* How often launches that differ by a share are called a violation at 5 %. */
+static int count_violations(size_t launches, double factor, double spread, uint64_t *state)
+{
+    enum { TRIES = 400, MOST = 7 };
+    const struct guideline_limits single = {0.0, 0.05, 1, 0.12};
+    int violated = 0;
+    for (int i = 0; i < TRIES; i++) {
+        struct guideline_result result = {0};
+        double logs[MOST];
+        double errors[MOST];
+        for (size_t k = 0; k < launches; k++) {
+            errors[k] = 0.01;
+            logs[k] = log(factor) + hypot(spread, 0.01) * normal(state);
+        }
+        const struct turns_launches all = {logs, errors, launches, single.spread};
+        guideline_judge(&all, &single, &result);
+        violated += result.state == GUIDELINE_VIOLATED;
+    }
+    return violated * 100 / TRIES;
+}
+
+static void launches_are_judged(void)
+{
+    uint64_t state = 5;
+    static const double spreads[] = {0.0, 0.02, 0.1};
+    for (int i = 0; i < 3; i++) {
+        CHECK(count_violations(1, 1.0, spreads[i], &state) <= 5);
+        CHECK(count_violations(3, 1.0, spreads[i], &state) <= 5);
+        CHECK(count_violations(7, 1.0, spreads[i], &state) <= 5);
+    }
+    CHECK(count_violations(7, 1.05, 0.02, &state) >= 90);
+    CHECK(count_violations(1, 1.8, 0.1, &state) >= 90);
+}
+
+/* Rounds that resemble the one before tell less than as many that do not. */
+static void drift_is_told(void)
+{
+    struct turns steady;
+    struct turns mixed;
+    struct turns slow;
+    struct turns_ratio one;
+    struct turns_ratio other;
+    REQUIRE(!turns_init(&steady) && !turns_init(&mixed) && !turns_init(&slow));
+    for (int round = 0; round < ROUNDS; round++) {
+        const double even = 1.0;
+        const double here = 1.0 + 0.01 * (round * 7 % ROUNDS);
+        const double rising = 1.0 + 0.01 * round;
+        REQUIRE(!turns_add(&steady, &even, 1) && !turns_add(&mixed, &here, 1) &&
+                !turns_add(&slow, &rising, 1));
+    }
+    CHECK(!turns_compare(&mixed, &steady, &one) && !turns_compare(&slow, &steady, &other));
+    CHECK_NEAR(one.factor, other.factor, 1e-9);
+    CHECK(other.error > 1.5 * one.error);
+    turns_fini(&steady);
+    turns_fini(&mixed);
+    turns_fini(&slow);
 }
 
 static void empty_rounds_do_not_count(void)
 {
     const double a[] = {2, 2, 2};
     const double b[] = {1, 1, 1};
-    struct guideline_series one;
-    struct guideline_series other;
+    struct turns one;
+    struct turns other;
     struct guideline_result result;
-    REQUIRE(!guideline_series_init(&one) && !guideline_series_init(&other));
-    REQUIRE(!guideline_series_add(&one, NULL, 0) && !guideline_series_add(&other, b, 3));
+    REQUIRE(!turns_init(&one) && !turns_init(&other));
+    REQUIRE(!turns_add(&one, NULL, 0) && !turns_add(&other, b, 3));
     CHECK(guideline_compare(&one, &other, &limits, &result) == ICTUS_ERR_SAMPLES);
-    REQUIRE(!guideline_series_add(&one, a, 3) && !guideline_series_add(&other, b, 3));
+    REQUIRE(!turns_add(&one, a, 3) && !turns_add(&other, b, 3));
     CHECK(!guideline_compare(&one, &other, &limits, &result));
-    CHECK(result.rounds == 1 && result.factor == 2.0);
-    /* All values alike in both: no variance, no verdict. */
-    guideline_series_fini(&one);
-    REQUIRE(!guideline_series_init(&one));
-    REQUIRE(!guideline_series_add(&one, b, 3));
+    CHECK(result.ratio.rounds == 1);
+    CHECK_NEAR(result.verdict.factor, 2.0, 1e-12);
+    CHECK(result.state == GUIDELINE_OPEN); /* one round shows no error */
+    /* All values alike in both: no difference. */
+    turns_fini(&one);
+    REQUIRE(!turns_init(&one));
+    REQUIRE(!turns_add(&one, b, 3));
     CHECK(!guideline_compare(&one, &other, &limits, &result));
-    CHECK(result.p == 1.0 && result.factor == 1.0 && result.state == GUIDELINE_HOLDS);
-    guideline_series_fini(&one);
-    guideline_series_fini(&other);
+    CHECK(result.verdict.factor == 1.0 && result.state == GUIDELINE_HOLDS);
+    turns_fini(&one);
+    turns_fini(&other);
 }
 
 int main(void)
 {
     truth_is_found();
     chance_is_told();
-    by_hand();
+    launches_are_judged();
+    drift_is_told();
     empty_rounds_do_not_count();
     return check_result();
 }

@@ -32,7 +32,7 @@ static const struct option_row options[] = {
      "over ranks; scheme: as it expects"},
     {"repetitions", 'n', OPTION_INT, AT(repetitions), "300", 1, 1e9, NULL, "N",
      "of each operation and mock-up at each size"},
-    {"rounds", 0, OPTION_INT, AT(rounds), "15", 1, GUIDELINE_ROUNDS_MAX, NULL, "N",
+    {"rounds", 0, OPTION_INT, AT(rounds), "15", 1, TURNS_ROUNDS_MAX, NULL, "N",
      "in so many turns of random order"},
     {"time", 't', OPTION_SECONDS, AT(max_time_s), "1s", 0, 1e6, NULL, "TIME",
      "longest for each of them, 0: none"},
@@ -40,6 +40,8 @@ static const struct option_row options[] = {
      "slower by no more than this is not told"},
     {"significance", 0, OPTION_RATIO, AT(significance), "5%", 0, 1, NULL, "RATIO",
      "chance of any false violation"},
+    {"launch-spread", 0, OPTION_RATIO, AT(launch_spread), "12%", 0, 10, NULL, "RATIO",
+     "assumed between launches where there are fewer than five"},
     {"fail", 0, OPTION_FLAG, AT(fail), NULL, 0, 0, NULL, NULL, "exit 3 if a guideline is violated"},
     {"all", 0, OPTION_FLAG, AT(all), NULL, 0, 0, NULL, NULL, "print guidelines that hold as well"},
     {"root", 0, OPTION_INT, AT(root), "0", 0, 1e9, NULL, "RANK", "of rooted operations"},
@@ -75,14 +77,14 @@ static void list_guidelines(const struct guideline_study *study)
 }
 
 /* This rank may learn of samples, if it is rank 0; all ranks of errors. */
-static int keep(struct guideline_series *series, const struct ictus_bench_result *result,
+static int keep(struct turns *turns, const struct ictus_bench_result *result,
                 enum ictus_reduction reduction)
 {
     int err = ICTUS_OK;
     if (command_rank() == 0) {
-        err = guideline_series_add(series, result->samples_s[reduction],
-                                   result->samples_s[reduction] ? (size_t)result->n : 0);
-        series->invalid += result->invalid;
+        err = turns_add(turns, result->samples_s[reduction],
+                        result->samples_s[reduction] ? (size_t)result->n : 0);
+        turns->invalid += result->invalid;
     }
     return err;
 }
@@ -117,7 +119,7 @@ static int run_turn(struct guideline_study *study, const struct guideline_operat
     if (err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_SAMPLES) {
         err = ICTUS_OK; /* a round without samples */
     }
-    err = err ? err : keep(&study->series[cell], &result, study->reduction);
+    err = err ? err : keep(&study->turns[cell], &result, study->reduction);
     ictus_bench_result_free(&result);
     return results_agree(err, why);
 }
@@ -126,8 +128,8 @@ static int clear_series(struct guideline_study *study, size_t cells)
 {
     int err = ICTUS_OK;
     for (size_t i = 0; i < cells && !err; i++) {
-        guideline_series_fini(&study->series[i]);
-        err = guideline_series_init(&study->series[i]);
+        turns_fini(&study->turns[i]);
+        err = turns_init(&study->turns[i]);
         study->unfit[i] = false;
     }
     return err;
@@ -194,7 +196,7 @@ static int run_study(struct guideline_study *study, struct ictus_why *why)
     }
     progress_hide(&study->progress);
     if (!err && command_rank() == 0) {
-        err = guideline_study_close(study);
+        err = guideline_close(study->options, study->out, &study->tally);
     }
     err = results_agree(err, why);
     return results_close(study->out, study->options->file, err, why);
@@ -212,15 +214,24 @@ static int act(struct guideline_study *study, struct ictus_why *why)
     return err ? err : run_study(study, why);
 }
 
+/* Rank 0 reads and judges; the others hear how it went. */
+static int judge_files(struct guideline_study *study, int count, char **words,
+                       struct ictus_why *why)
+{
+    const int err = command_rank() == 0
+                        ? guideline_merge(study->options, count, words, &study->tally, why)
+                        : ICTUS_OK;
+    return results_agree(err, why);
+}
+
 static int guidelines_run(const void *given, int word_count, char **words)
 {
     struct ictus_why why = {""};
     struct guideline_study study = {.options = given};
     interrupt_watch();
-    const int err = word_count > 0 ? ictus_because(&why, ICTUS_ERR_SPEC,
-                                                   "unexpected argument '%.80s'", words[0])
-                                   : act(&study, &why);
-    int violated = study.violated > 0 && study.options->fail;
+    const int err =
+        word_count > 0 ? judge_files(&study, word_count, words, &why) : act(&study, &why);
+    int violated = study.tally.violated > 0 && study.options->fail;
     guideline_study_fini(&study);
     const bool interrupted = interrupt_came();
     if (err) {
@@ -236,8 +247,10 @@ static int guidelines_run(const void *given, int word_count, char **words)
 const struct command command_guidelines = {
     .name = "guidelines",
     .summary = "collectives slower than other collectives in their place",
-    .arguments = "",
-    .details = "  mpirun -n 4 ictus guidelines --ops=allreduce,bcast -o guidelines.jsonl\n"
+    .arguments = "[FILE...]",
+    .details = "Result files are judged together, as launches, instead of measuring.\n"
+               "  mpirun -n 4 ictus guidelines --ops=allreduce,bcast -o launch1.jsonl\n"
+               "  ictus guidelines launch?.jsonl -o guidelines.jsonl\n"
                "  ictus report guidelines.jsonl",
     .options = options,
     .flags = NEEDS_MPI,

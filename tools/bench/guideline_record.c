@@ -22,152 +22,163 @@ const struct ictus_column guideline_columns[] = {
     {"state", "guideline", ICTUS_COLUMN_TEXT},
     {NULL, NULL, ICTUS_COLUMN_TEXT}};
 
-/* One comparison, to be written. */
-struct comparison {
-    const struct ictus_operation_info *of, *against;
-    enum guideline_kind kind;
-    uint64_t bytes, against_bytes;
-    const struct guideline_series *series, *against_series;
-    struct guideline_result result;
-};
-
-static void say(const struct comparison *c, char *text, size_t size)
+void guideline_say(const struct guideline_row *row, char *text, size_t size)
 {
     char other[128];
-    const struct guideline_result *r = &c->result;
-    if (c->kind == KIND_MONOTONY) {
-        (void)snprintf(other, sizeof(other), "%llu bytes", (unsigned long long)c->against_bytes);
-    } else if (c->kind == KIND_SPLIT) {
-        (void)snprintf(other, sizeof(other), "%d pieces of it", c->against->pieces);
+    const struct turns_verdict *v = &row->result.verdict;
+    const bool monotony = strcmp(row->kind, guideline_kinds[KIND_MONOTONY]) == 0;
+    const bool split = strcmp(row->kind, guideline_kinds[KIND_SPLIT]) == 0;
+    const char *parts = strstr(row->against, split ? "_in_" : "_as_");
+    if (monotony) {
+        (void)snprintf(other, sizeof(other), "%llu bytes", (unsigned long long)row->against_bytes);
     } else {
-        const char *parts = strstr(c->against->name, "_as_");
-        (void)snprintf(other, sizeof(other), "%s", parts ? parts + 4 : c->against->name);
+        (void)snprintf(other, sizeof(other), "%s%s", parts ? parts + 4 : row->against,
+                       split ? " pieces of it" : "");
     }
     (void)snprintf(text, size, "%s of %llu bytes takes %.2f times (95 %%: %.2f to %.2f) what %s %s",
-                   c->of->name, (unsigned long long)c->bytes, r->factor, r->low, r->high, other,
-                   c->kind == KIND_MOCKUP ? "takes" : "take");
+                   row->operation, (unsigned long long)row->bytes, v->factor, v->low, v->high,
+                   other, monotony || split ? "take" : "takes");
 }
 
-static json_t *samples(const struct guideline_series *series)
+static void set_real(json_t *object, const char *name, double value)
 {
-    json_t *array = json_array();
-    for (size_t i = 0; i < series->n; i++) {
-        (void)json_array_append_new(array, json_real(series->values[i]));
-    }
-    return array;
+    (void)json_object_set_new(object, name, ictus_result_real(value));
 }
 
-static json_t *describe(const struct guideline_study *study, const struct comparison *c)
+json_t *guideline_object(const struct guideline_row *row)
 {
-    const struct guideline_result *r = &c->result;
-    json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:I, s:i, s:s, s:I, s:s, s:s, s:I, s:I, s:I, s:I}", "type", "guideline",
-        "kind", guideline_kinds[c->kind], "operation", c->of->name, "bytes", (json_int_t)c->bytes,
-        "processes", command_size(), "against", c->against->name, "against_bytes",
-        (json_int_t)c->against_bytes, "reduction", ictus_reduction_names[study->reduction],
-        "scheme", study->options->scheme, "n", (json_int_t)c->series->n, "against_n",
-        (json_int_t)c->against_series->n, "invalid",
-        (json_int_t)c->series->invalid + (json_int_t)c->against_series->invalid, "rounds",
-        (json_int_t)r->rounds);
-    json_t *numbers = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s}", "median_s", r->median_s,
-                                "against_median_s", r->against_s, "factor", r->factor, "factor_low",
-                                r->low, "factor_high", r->high, "p", r->p, "p_adjusted",
-                                r->p_adjusted, "state", guideline_states[r->state]);
-    if (!object || !numbers) {
-        json_decref(object);
-        json_decref(numbers);
+    const struct guideline_result *r = &row->result;
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:I, s:i, s:s, s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "type",
+                  "guideline", "kind", row->kind, "operation", row->operation, "bytes",
+                  (json_int_t)row->bytes, "processes", row->processes, "against", row->against,
+                  "against_bytes", (json_int_t)row->against_bytes, "reduction", row->reduction,
+                  "scheme", row->scheme, "n", (json_int_t)row->n, "against_n",
+                  (json_int_t)row->against_n, "invalid", (json_int_t)row->invalid, "rounds",
+                  (json_int_t)row->rounds, "launches", (json_int_t)r->launches);
+    if (!object) {
         return NULL;
     }
-    (void)json_object_update(object, numbers);
-    json_decref(numbers);
+    set_real(object, "median_s", r->ratio.median_s);
+    set_real(object, "against_median_s", r->ratio.against_s);
+    set_real(object, "factor", r->verdict.factor);
+    set_real(object, "factor_low", r->verdict.low);
+    set_real(object, "factor_high", r->verdict.high);
+    set_real(object, "factor_error", r->launches == 1 ? r->ratio.error : NAN);
+    set_real(object, "launch_spread", r->verdict.spread);
+    (void)json_object_set_new(object, "launch_spread_from",
+                              json_string(r->verdict.known ? "files" : "assumed"));
+    set_real(object, "p", r->verdict.p);
+    set_real(object, "p_adjusted", r->p_adjusted);
+    (void)json_object_set_new(object, "state", json_string(guideline_states[r->state]));
     if (r->state != GUIDELINE_HOLDS) {
         char text[256];
-        say(c, text, sizeof(text));
+        guideline_say(row, text, sizeof(text));
         (void)json_object_set_new(object, "finding", json_string(text));
-    }
-    if (study->options->raw) {
-        (void)json_object_set_new(object, "raw_s", samples(c->series));
-        (void)json_object_set_new(object, "raw_against_s", samples(c->against_series));
     }
     return object;
 }
 
-/* The terminal sees what needs attention; files and other formats have all. */
-static int write_one(struct guideline_study *study, const struct comparison *c)
+int guideline_put(const struct guideline_options *options, struct ictus_output *out,
+                  const struct guideline_row *row, json_t *object, struct guideline_tally *tally)
 {
-    const enum guideline_state state = c->result.state;
-    json_t *object = describe(study, c);
+    const enum guideline_state state = row->result.state;
     if (!object) {
         return ICTUS_ERR_NOMEM;
     }
-    study->tested++;
-    study->open += state == GUIDELINE_OPEN;
-    study->violated += state == GUIDELINE_VIOLATED;
-    if (state == GUIDELINE_VIOLATED && c->result.factor > study->worst) {
-        study->worst = c->result.factor;
-        say(c, study->worst_text, sizeof(study->worst_text));
+    tally->tested++;
+    tally->open += state == GUIDELINE_OPEN;
+    tally->violated += state == GUIDELINE_VIOLATED;
+    if (state == GUIDELINE_VIOLATED && row->result.verdict.factor > tally->worst) {
+        tally->worst = row->result.verdict.factor;
+        guideline_say(row, tally->worst_text, sizeof(tally->worst_text));
+    }
+    const bool hidden =
+        options->format == ICTUS_FORMAT_TEXT && !options->all && state == GUIDELINE_HOLDS;
+    return hidden ? ictus_output_keep(out, object) : ictus_output_put(out, object);
+}
+
+static json_t *samples(const struct turns *turns)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < turns->n; i++) {
+        (void)json_array_append_new(array, json_real(turns->values[i]));
+    }
+    return array;
+}
+
+/* Two series of the operation in turn. */
+struct pair {
+    const struct ictus_operation_info *of, *against;
+    enum guideline_kind kind;
+    size_t size, against_size;
+    const struct turns *turns, *against_turns;
+};
+
+static int write_pair(struct guideline_study *study, const struct pair *pair)
+{
+    struct guideline_row row = {
+        .kind = guideline_kinds[pair->kind],
+        .operation = pair->of->name,
+        .against = pair->against->name,
+        .bytes = study->sizes[pair->size],
+        .against_bytes = study->sizes[pair->against_size],
+        .processes = command_size(),
+        .reduction = ictus_reduction_names[study->reduction],
+        .scheme = study->options->scheme,
+        .n = (int64_t)pair->turns->n,
+        .against_n = (int64_t)pair->against_turns->n,
+        .invalid = pair->turns->invalid + pair->against_turns->invalid,
+    };
+    const int err =
+        guideline_compare(pair->turns, pair->against_turns, &study->limits, &row.result);
+    if (err == ICTUS_ERR_SAMPLES) {
+        study->tally.unmeasured++;
+        return ICTUS_OK;
+    }
+    if (err) {
+        return err;
+    }
+    row.rounds = (int64_t)row.result.ratio.rounds;
+    json_t *object = guideline_object(&row);
+    if (object && study->options->raw) {
+        (void)json_object_set_new(object, "raw_s", samples(pair->turns));
+        (void)json_object_set_new(object, "raw_against_s", samples(pair->against_turns));
     }
     progress_hide(&study->progress);
-    const bool hidden = study->options->format == ICTUS_FORMAT_TEXT && !study->options->all &&
-                        state == GUIDELINE_HOLDS;
-    return hidden ? ictus_output_keep(study->out, object) : ictus_output_put(study->out, object);
+    return guideline_put(study->options, study->out, &row, object, &study->tally);
 }
 
 /* Compare with a rival at the same size. */
 static int write_rival(struct guideline_study *study, const struct guideline_operation *op,
                        int rival, size_t size)
 {
-    struct comparison c = {
+    const struct pair pair = {
         .of = &op->rivals[0],
         .against = &op->rivals[rival],
         .kind = op->rivals[rival].pieces ? KIND_SPLIT : KIND_MOCKUP,
-        .bytes = study->sizes[size],
-        .against_bytes = study->sizes[size],
-        .series = &study->series[size],
-        .against_series = &study->series[(size_t)rival * study->size_count + size],
+        .size = size,
+        .against_size = size,
+        .turns = &study->turns[size],
+        .against_turns = &study->turns[(size_t)rival * study->size_count + size],
     };
-    const int err = guideline_compare(c.series, c.against_series, &study->limits, &c.result);
-    if (err == ICTUS_ERR_SAMPLES) {
-        study->unmeasured++;
-        return ICTUS_OK;
-    }
-    return err ? err : write_one(study, &c);
+    return write_pair(study, &pair);
 }
 
-/*
- * Compare with all larger sizes; the one against which the factor is largest is told, its p
- * corrected for having been chosen.
- */
+/* Compare with a larger size. */
 static int write_monotony(struct guideline_study *study, const struct guideline_operation *op,
-                          size_t size)
+                          size_t size, size_t larger)
 {
-    struct comparison c = {.of = &op->rivals[0],
-                           .against = &op->rivals[0],
-                           .kind = KIND_MONOTONY,
-                           .bytes = study->sizes[size],
-                           .series = &study->series[size]};
-    double compared = 0.0;
-    for (size_t larger = size + 1; larger < study->size_count; larger++) {
-        struct guideline_result result;
-        const int err =
-            guideline_compare(c.series, &study->series[larger], &study->limits, &result);
-        if (err && err != ICTUS_ERR_SAMPLES) {
-            return err;
-        }
-        compared += !err;
-        if (!err && (!c.against_series || result.factor > c.result.factor)) {
-            c.result = result;
-            c.against_bytes = study->sizes[larger];
-            c.against_series = &study->series[larger];
-        }
-    }
-    if (!c.against_series) {
-        study->unmeasured++;
-        return ICTUS_OK;
-    }
-    c.result.p = fmin(1.0, c.result.p * compared);
-    guideline_judge(&study->limits, &c.result);
-    return write_one(study, &c);
+    const struct pair pair = {
+        .of = &op->rivals[0],
+        .against = &op->rivals[0],
+        .kind = KIND_MONOTONY,
+        .size = size,
+        .against_size = larger,
+        .turns = &study->turns[size],
+        .against_turns = &study->turns[larger],
+    };
+    return write_pair(study, &pair);
 }
 
 int guideline_study_write(struct guideline_study *study, const struct guideline_operation *op)
@@ -178,29 +189,37 @@ int guideline_study_write(struct guideline_study *study, const struct guideline_
             err = write_rival(study, op, rival, size);
         }
     }
-    for (size_t size = 0; study->kinds[KIND_MONOTONY] && size + 1 < study->size_count && !err;
-         size++) {
-        err = write_monotony(study, op, size);
+    for (size_t size = 0; study->kinds[KIND_MONOTONY] && size < study->size_count; size++) {
+        for (size_t larger = size + 1; larger < study->size_count && !err; larger++) {
+            err = write_monotony(study, op, size, larger);
+        }
     }
     return err;
 }
 
-int guideline_study_close(struct guideline_study *study)
+int guideline_close(const struct guideline_options *options, struct ictus_output *out,
+                    const struct guideline_tally *tally)
 {
     char text[512];
     (void)snprintf(text, sizeof(text), "%zu of %zu guidelines are violated, %zu more may be%s%s",
-                   study->violated, study->tested, study->open,
-                   study->violated ? "; the worst: " : "", study->worst_text);
-    if (study->options->format == ICTUS_FORMAT_TEXT) {
+                   tally->violated, tally->tested, tally->open,
+                   tally->violated ? "; the worst: " : "", tally->worst_text);
+    if (options->format == ICTUS_FORMAT_TEXT) {
         (void)printf("# %s\n", text);
-        if (study->unmeasured) {
-            (void)printf("# %zu could not be tested\n", study->unmeasured);
+        if (tally->unmeasured) {
+            (void)printf("# %zu could not be tested\n", tally->unmeasured);
+        }
+        if (tally->launches < TURNS_LAUNCHES_LEAST) {
+            (void)printf("# judged from %zu launch%s, allowing for %.3g %% between launches; "
+                         "ictus guidelines FILE... judges from several\n",
+                         tally->launches, tally->launches == 1 ? "" : "es",
+                         100 * options->launch_spread);
         }
     }
-    return ictus_output_put(study->out,
-                            json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:s}", "type", "guideline",
-                                      "processes", command_size(), "tested",
-                                      (json_int_t)study->tested, "violated",
-                                      (json_int_t)study->violated, "open", (json_int_t)study->open,
-                                      "untested", (json_int_t)study->unmeasured, "verdict", text));
+    return ictus_output_put(
+        out, json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:s}", "type", "guideline", "processes",
+                       tally->processes, "launches", (json_int_t)tally->launches, "tested",
+                       (json_int_t)tally->tested, "violated", (json_int_t)tally->violated, "open",
+                       (json_int_t)tally->open, "untested", (json_int_t)tally->unmeasured,
+                       "verdict", text));
 }

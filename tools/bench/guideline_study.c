@@ -131,7 +131,7 @@ static size_t count_comparisons(const struct guideline_study *study)
     size_t count = 0;
     for (int i = 0; i < study->operation_count; i++) {
         count += (size_t)(study->operations[i].rival_count - 1) * study->size_count;
-        count += study->kinds[KIND_MONOTONY] ? study->size_count - 1 : 0;
+        count += study->kinds[KIND_MONOTONY] ? study->size_count * (study->size_count - 1) / 2 : 0;
     }
     return count;
 }
@@ -161,7 +161,9 @@ static int check_rest(struct guideline_study *study, struct ictus_why *why)
                             "nothing to compare: monotony wants two sizes, other kinds are not of "
                             "these operations");
     }
-    study->limits = (struct guideline_limits){o->tolerance, o->significance, (double)comparisons};
+    study->limits = (struct guideline_limits){o->tolerance, o->significance, (double)comparisons,
+                                              o->launch_spread};
+    study->tally = (struct guideline_tally){.processes = command_size(), .launches = 1};
     study->reduction = o->reduction > 0 ? (enum ictus_reduction)(o->reduction - 1)
                                         : ictus_scheme_reduction(o->scheme);
     return err;
@@ -170,9 +172,9 @@ static int check_rest(struct guideline_study *study, struct ictus_why *why)
 static int allocate(struct guideline_study *study)
 {
     const size_t cells = GUIDELINE_RIVALS_MAX * study->size_count;
-    study->series = calloc(cells, sizeof(*study->series));
+    study->turns = calloc(cells, sizeof(*study->turns));
     study->unfit = calloc(cells, sizeof(*study->unfit));
-    return study->series && study->unfit ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    return study->turns && study->unfit ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
 int guideline_study_read(struct guideline_study *study, struct ictus_why *why)
@@ -189,11 +191,11 @@ int guideline_study_read(struct guideline_study *study, struct ictus_why *why)
 
 void guideline_study_fini(struct guideline_study *study)
 {
-    for (size_t i = 0; study->series && i < GUIDELINE_RIVALS_MAX * study->size_count; i++) {
-        guideline_series_fini(&study->series[i]);
+    for (size_t i = 0; study->turns && i < GUIDELINE_RIVALS_MAX * study->size_count; i++) {
+        turns_fini(&study->turns[i]);
     }
     ictus_bench_free(study->bench);
-    free(study->series);
+    free(study->turns);
     free(study->unfit);
     free(study->operations);
     free(study->sizes);

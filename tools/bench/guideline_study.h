@@ -9,6 +9,7 @@
 #include <ictus/bench.h>
 #include <ictus/result.h>
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@ struct guideline_options {
     double max_time_s;
     double tolerance;
     double significance;
+    double launch_spread;
     int64_t root;
     const char *datatype;
     const char *reduce;
@@ -49,6 +51,23 @@ struct guideline_operation {
     int rival_count;
 };
 
+struct guideline_tally {
+    int processes;
+    size_t launches;
+    size_t tested, open, violated, unmeasured;
+    double worst; /* factor of the worst violation, told at the end ... */
+    char worst_text[256];
+};
+
+/* One guideline, judged; the texts are borrowed. */
+struct guideline_row {
+    const char *kind, *operation, *against, *reduction, *scheme;
+    uint64_t bytes, against_bytes;
+    int processes;
+    int64_t n, against_n, invalid, rounds;
+    struct guideline_result result;
+};
+
 struct guideline_study {
     const struct guideline_options *options;
     bool kinds[KINDS];
@@ -64,11 +83,9 @@ struct guideline_study {
     struct progress progress;
     size_t done;
     /* of the operation in turn: rival times size_count + size; rank 0 fills them */
-    struct guideline_series *series;
+    struct turns *turns;
     bool *unfit; /* cannot be measured at that size */
-    size_t tested, open, violated, unmeasured;
-    double worst; /* factor of the worst violation, told at the end ... */
-    char worst_text[256];
+    struct guideline_tally tally;
 };
 
 /* Read the options. Local, the same on all ranks. Errors as they deserve. */
@@ -79,8 +96,29 @@ void guideline_study_fini(struct guideline_study *study);
 /* Write the guidelines of an operation, whose series are complete. Rank 0. */
 int guideline_study_write(struct guideline_study *study, const struct guideline_operation *op);
 
+/* "bcast of 8 bytes takes 1.50 times (95 %: 1.40 to 1.60) what 2 pieces of it take" */
+void guideline_say(const struct guideline_row *row, char *text, size_t size);
+
+/* A new reference; NULL when out of memory. */
+json_t *guideline_object(const struct guideline_row *row);
+
+/*
+ * Write a guideline's object, which is taken over, and count it. The terminal sees what needs
+ * attention; files and other formats have all. Rank 0.
+ */
+int guideline_put(const struct guideline_options *options, struct ictus_output *out,
+                  const struct guideline_row *row, json_t *object, struct guideline_tally *tally);
+
 /* The closing object and, in the text format, its sentence. Rank 0. */
-int guideline_study_close(struct guideline_study *study);
+int guideline_close(const struct guideline_options *options, struct ictus_output *out,
+                    const struct guideline_tally *tally);
+
+/*
+ * Judge what the files of several launches hold, without measuring. Local. Errors: as of reading
+ * and writing, ICTUS_ERR_SAMPLES (they hold no guideline), ICTUS_ERR_FORMAT (one was merged).
+ */
+int guideline_merge(const struct guideline_options *options, int count, char **paths,
+                    struct guideline_tally *tally, struct ictus_why *why);
 
 extern const struct ictus_column guideline_columns[];
 

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Judging the guidelines of several launches from their result files. */
+#include "bench/guideline_study.h"
+#include "main/results.h"
+
+#include <ictus/error.h>
+#include <ictus/result.h>
+#include <ictus/text.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What makes two objects launches of one guideline. */
+static const char *const members[] = {"kind",      "operation", "bytes",
+                                      "processes", "against",   "against_bytes",
+                                      "reduction", "scheme",    NULL};
+
+static char *identity_of(const json_t *object)
+{
+    json_t *identity = json_object();
+    for (int i = 0; members[i]; i++) {
+        (void)json_object_set(identity, members[i], json_object_get(object, members[i]));
+    }
+    char *text = json_dumps(identity, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(identity);
+    return text;
+}
+
+/* Put an object to the launches of its guideline, in the order in which guidelines first came. */
+static int add_launch(json_t *guidelines, json_t *object)
+{
+    char *identity = identity_of(object);
+    json_t *launches = identity ? json_object_get(guidelines, identity) : NULL;
+    int failed = !identity;
+    if (!failed && !launches) {
+        launches = json_array();
+        failed = json_object_set_new(guidelines, identity, launches);
+    }
+    free(identity);
+    return failed || json_array_append(launches, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
+}
+
+static double number_of(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static int add_file(const char *path, json_t *guidelines, struct ictus_why *why)
+{
+    json_t *objects = NULL;
+    json_t *object = NULL;
+    int skipped = 0;
+    size_t i = 0;
+    int err = ictus_result_read(path, &objects, &skipped, why);
+    if (err) {
+        return err;
+    }
+    json_array_foreach(objects, i, object)
+    {
+        const char *type = json_string_value(json_object_get(object, "type"));
+        const bool guideline = strcmp(type, "guideline") == 0 && json_object_get(object, "kind");
+        if (guideline && number_of(object, "launches") > 1) {
+            err = ictus_because(why, ICTUS_ERR_FORMAT,
+                                "'%.200s' was made of several launches: give the files of the "
+                                "launches themselves",
+                                path);
+        }
+        if (!err && guideline && number_of(object, "factor") > 0) {
+            err = add_launch(guidelines, object);
+        }
+    }
+    json_decref(objects);
+    return err;
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+static int64_t sum_of(const json_t *launches, const char *name)
+{
+    int64_t sum = 0;
+    size_t i = 0;
+    json_t *launch = NULL;
+    json_array_foreach((json_t *)launches, i, launch)
+    {
+        sum += json_integer_value(json_object_get(launch, name));
+    }
+    return sum;
+}
+
+/* The geometric mean over launches: what the factor is of as well. */
+static double mean_of(const json_t *launches, const char *name)
+{
+    double sum = 0.0;
+    size_t i = 0;
+    json_t *launch = NULL;
+    json_array_foreach((json_t *)launches, i, launch)
+    {
+        sum += log(number_of(launch, name));
+    }
+    return exp(sum / (double)json_array_size(launches));
+}
+
+static int judge_launches(const json_t *launches, const struct guideline_limits *limits,
+                          struct guideline_row *row)
+{
+    const json_t *first = json_array_get(launches, 0);
+    const size_t n = json_array_size(launches);
+    double *numbers = calloc(2 * n, sizeof(*numbers));
+    if (!numbers) {
+        return ICTUS_ERR_NOMEM;
+    }
+    *row = (struct guideline_row){
+        .kind = text_of(first, "kind"),
+        .operation = text_of(first, "operation"),
+        .against = text_of(first, "against"),
+        .reduction = text_of(first, "reduction"),
+        .scheme = text_of(first, "scheme"),
+        .bytes = (uint64_t)json_integer_value(json_object_get(first, "bytes")),
+        .against_bytes = (uint64_t)json_integer_value(json_object_get(first, "against_bytes")),
+        .processes = (int)json_integer_value(json_object_get(first, "processes")),
+        .n = sum_of(launches, "n"),
+        .against_n = sum_of(launches, "against_n"),
+        .invalid = sum_of(launches, "invalid"),
+        .rounds = sum_of(launches, "rounds"),
+    };
+    struct turns_launches all = {numbers, numbers + n, n, limits->spread};
+    for (size_t i = 0; i < n; i++) {
+        const json_t *launch = json_array_get(launches, i);
+        const double error = number_of(launch, "factor_error");
+        all.logs[i] = log(number_of(launch, "factor"));
+        all.errors[i] = isfinite(error) ? error : INFINITY;
+    }
+    guideline_judge(&all, limits, &row->result);
+    row->result.ratio.error = all.errors[0];
+    row->result.ratio.median_s = mean_of(launches, "median_s");
+    row->result.ratio.against_s = mean_of(launches, "against_median_s");
+    free(numbers);
+    return ICTUS_OK;
+}
+
+static int put_all(const struct guideline_options *options, json_t *guidelines,
+                   struct ictus_output *out, struct guideline_tally *tally)
+{
+    const struct guideline_limits limits = {options->tolerance, options->significance,
+                                            (double)json_object_size(guidelines),
+                                            options->launch_spread};
+    const char *identity = NULL;
+    json_t *launches = NULL;
+    int err = ICTUS_OK;
+    json_object_foreach(guidelines, identity, launches)
+    {
+        struct guideline_row row;
+        err = err ? err : judge_launches(launches, &limits, &row);
+        if (!err) {
+            tally->processes = row.processes;
+            tally->launches = tally->launches == 0 || row.result.launches < tally->launches
+                                  ? row.result.launches
+                                  : tally->launches;
+            err = guideline_put(options, out, &row, guideline_object(&row), tally);
+        }
+    }
+    return err ? err : guideline_close(options, out, tally);
+}
+
+int guideline_merge(const struct guideline_options *options, int count, char **paths,
+                    struct guideline_tally *tally, struct ictus_why *why)
+{
+    struct ictus_output *out = NULL;
+    json_t *guidelines = json_object();
+    int err = ICTUS_OK;
+    *tally = (struct guideline_tally){0};
+    for (int i = 0; i < count && !err; i++) {
+        err = add_file(paths[i], guidelines, why);
+    }
+    if (!err && json_object_size(guidelines) == 0) {
+        err = ictus_because(why, ICTUS_ERR_SAMPLES,
+                            "the files hold no guideline; ictus guidelines "
+                            "-o FILE writes them");
+    }
+    if (!err) {
+        results_outlive_readers();
+        err =
+            ictus_output_open((enum ictus_format)options->format, guideline_columns, options->file,
+                              json_pack("{s:s, s:s, s:i}", "version", ICTUS_VERSION, "command",
+                                        "guidelines", "launches", count),
+                              &out, why);
+    }
+    if (!err) {
+        err = put_all(options, guidelines, out, tally);
+    }
+    const int closed = out ? ictus_output_close(out) : ICTUS_OK;
+    if (!err && closed) {
+        err = ictus_because(why, closed, "not everything could be written");
+    }
+    json_decref(guidelines);
+    return err;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Comparing what was measured in turns. */
+#include "bench/turns.h"
+
+#include <ictus/bench.h>
+#include <ictus/error.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DRIFT_LEAST = 8 }; /* rounds that show a drift */
+
+/* More than this would say that the rounds tell nothing at all. */
+static const double correlation_most = 0.8;
+
+int turns_init(struct turns *turns)
+{
+    *turns = (struct turns){0};
+    turns->ends = calloc(TURNS_ROUNDS_MAX, sizeof(*turns->ends));
+    return turns->ends ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
+void turns_fini(struct turns *turns)
+{
+    free(turns->values);
+    free(turns->ends);
+    *turns = (struct turns){0};
+}
+
+int turns_add(struct turns *turns, const double *values, size_t n)
+{
+    if (turns->rounds == TURNS_ROUNDS_MAX) {
+        return ICTUS_ERR_ARG;
+    }
+    if (turns->n + n > turns->capacity) {
+        const size_t capacity = 2 * (turns->n + n);
+        double *grown = realloc(turns->values, capacity * sizeof(*grown));
+        if (!grown) {
+            return ICTUS_ERR_NOMEM;
+        }
+        turns->values = grown;
+        turns->capacity = capacity;
+    }
+    if (n > 0) {
+        memcpy(turns->values + turns->n, values, n * sizeof(*values));
+    }
+    turns->n += n;
+    turns->ends[turns->rounds++] = turns->n;
+    return ICTUS_OK;
+}
+
+static const double *round_of(const struct turns *turns, size_t round, size_t *n)
+{
+    const size_t begin = round ? turns->ends[round - 1] : 0;
+    *n = turns->ends[round] - begin;
+    return turns->values ? turns->values + begin : NULL;
+}
+
+/* The logarithm of the ratio of a round's medians. */
+static int compare_round(const struct turns *turns, const struct turns *against, size_t round,
+                         double *ratio)
+{
+    size_t n = 0;
+    size_t m = 0;
+    struct ictus_summary one;
+    struct ictus_summary other;
+    const double *a = round_of(turns, round, &n);
+    const double *b = round_of(against, round, &m);
+    if (n == 0 || m == 0) {
+        return ICTUS_ERR_SAMPLES;
+    }
+    if (ictus_summarize(a, n, &one) || ictus_summarize(b, m, &other)) {
+        return ICTUS_ERR_NOMEM;
+    }
+    if (!(one.median > 0) || !(other.median > 0)) {
+        return ICTUS_ERR_SAMPLES; /* shorter than the clock's resolution */
+    }
+    *ratio = log(one.median / other.median);
+    return ICTUS_OK;
+}
+
+/* The normal deviation within which a share of all lie, by bisection. */
+static double normal_width(double share)
+{
+    double low = 0.0;
+    double high = 8.0;
+    for (int i = 0; i < 60; i++) {
+        const double middle = 0.5 * (low + high);
+        if (erf(middle / sqrt(2.0)) < share) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return high;
+}
+
+/* By how much neighbouring rounds widen the standard error. */
+static double drift_factor(const double *values, size_t n)
+{
+    double mean = 0.0;
+    double square = 0.0;
+    double product = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        mean += values[i] / (double)n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        square += (values[i] - mean) * (values[i] - mean);
+        product += i > 0 ? (values[i] - mean) * (values[i - 1] - mean) : 0.0;
+    }
+    const double r = square > 0 && n >= DRIFT_LEAST ? product / square : 0.0;
+    const double kept = fmin(fmax(r, 0.0), correlation_most);
+    return sqrt((1 + kept) / (1 - kept));
+}
+
+static int summarize_rounds(const double *logs, size_t n, struct turns_ratio *ratio)
+{
+    struct ictus_summary summary;
+    if (n == 0) {
+        return ICTUS_ERR_SAMPLES;
+    }
+    if (ictus_summarize(logs, n, &summary)) {
+        return ICTUS_ERR_NOMEM;
+    }
+    const double width = normal_width(summary.covered);
+    ratio->rounds = n;
+    ratio->factor = exp(summary.median);
+    ratio->error =
+        n < 2 ? INFINITY
+              : (summary.ci95_high - summary.ci95_low) / (2 * width) * drift_factor(logs, n);
+    return ICTUS_OK;
+}
+
+static int summarize_samples(const struct turns *turns, const struct turns *against,
+                             struct turns_ratio *ratio)
+{
+    struct ictus_summary one;
+    struct ictus_summary other;
+    const int err = ictus_summarize(turns->values, turns->n, &one);
+    if (err || ictus_summarize(against->values, against->n, &other)) {
+        return ICTUS_ERR_NOMEM;
+    }
+    ratio->median_s = one.median;
+    ratio->against_s = other.median;
+    return ICTUS_OK;
+}
+
+int turns_compare(const struct turns *turns, const struct turns *against, struct turns_ratio *ratio)
+{
+    const size_t rounds = turns->rounds < against->rounds ? turns->rounds : against->rounds;
+    double *logs = malloc((rounds + 1) * sizeof(*logs));
+    int err = logs ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    size_t n = 0;
+    *ratio = (struct turns_ratio){.error = INFINITY};
+    for (size_t round = 0; round < rounds && !err; round++) {
+        err = compare_round(turns, against, round, &logs[n]);
+        n += !err;
+        err = err == ICTUS_ERR_SAMPLES ? ICTUS_OK : err;
+    }
+    err = err ? err : summarize_rounds(logs, n, ratio);
+    err = err ? err : summarize_samples(turns, against, ratio);
+    free(logs);
+    return err;
+}
+
+/*
+ * P(T > t) of Student's distribution, t >= 0, for whole degrees of freedom (Abramowitz and Stegun
+ * 1964, 26.7.3 and 26.7.4); of the normal one for 0.
+ */
+static double student_tail(double t, size_t freedom)
+{
+    const double pi = acos(-1.0);
+    if (freedom == 0) {
+        return 0.5 * erfc(t / sqrt(2.0));
+    }
+    const double angle = atan2(t, sqrt((double)freedom));
+    const double cosine = cos(angle);
+    const bool odd = freedom % 2 == 1;
+    double term = odd ? cosine : 1.0;
+    double sum = freedom == 1 ? 0.0 : term;
+    for (size_t k = odd ? 3 : 2; k + 1 < freedom; k += 2) {
+        term *= cosine * cosine * ((double)k - 1) / (double)k;
+        sum += term;
+    }
+    const double within = odd ? 2 / pi * (angle + sin(angle) * sum) : sin(angle) * sum;
+    return fmax(0.0, 0.5 * (1 - within));
+}
+
+/* The t beyond which 2.5 % lie. */
+static double student_width(size_t freedom)
+{
+    double low = 0.0;
+    double high = 1e3;
+    for (int i = 0; i < 80; i++) {
+        const double middle = 0.5 * (low + high);
+        if (student_tail(middle, freedom) > 0.025) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return high;
+}
+
+void turns_judge(const struct turns_launches *launches, struct turns_verdict *verdict)
+{
+    const double n = (double)launches->n;
+    double mean = 0.0;
+    double square = 0.0;
+    double within = 0.0;
+    for (size_t i = 0; i < launches->n; i++) {
+        mean += launches->logs[i] / n;
+        within += launches->errors[i] * launches->errors[i] / (n * n);
+    }
+    for (size_t i = 0; i < launches->n; i++) {
+        square += (launches->logs[i] - mean) * (launches->logs[i] - mean);
+    }
+    const double own = launches->n > 1 ? sqrt(square / (n - 1)) : 0.0;
+    const bool known = launches->n >= TURNS_LAUNCHES_LEAST;
+    const size_t freedom = known ? launches->n - 1 : 0;
+    const double spread = known ? own : fmax(own, launches->assumed);
+    const double error = sqrt(spread * spread / n + (known ? 0.0 : within));
+    const double wide = student_width(freedom) * error;
+    verdict->factor = exp(mean);
+    verdict->low = exp(mean - wide);
+    verdict->high = exp(mean + wide);
+    verdict->spread = spread;
+    verdict->known = known;
+    if (!(error > 0.0)) {
+        verdict->p = mean > 0.0 ? 0.0 : 1.0; /* no round differs from another */
+        return;
+    }
+    const double tail = student_tail(fabs(mean) / error, freedom);
+    verdict->p = mean >= 0.0 ? tail : 1 - tail;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Samples that were taken in turns, and how two series of them compare: within rounds, because what
+ * changes on a machine from round to round meets all that is measured in a round.
+ */
+#ifndef ICTUS_TOOLS_TURNS_H
+#define ICTUS_TOOLS_TURNS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    TURNS_ROUNDS_MAX = 1000,
+    TURNS_LAUNCHES_LEAST = 5 /* whose own spread says enough */
+};
+
+/* Samples in the order of measuring; those of round r end in front of ends[r]. */
+struct turns {
+    double *values;
+    size_t n, capacity;
+    size_t *ends; /* rounds so far, of room for TURNS_ROUNDS_MAX */
+    size_t rounds;
+    int64_t invalid;
+};
+
+/* Errors: ICTUS_ERR_NOMEM. */
+int turns_init(struct turns *turns);
+
+/* Close a round with n more samples, which may be none. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_ARG. */
+int turns_add(struct turns *turns, const double *values, size_t n);
+
+void turns_fini(struct turns *turns);
+
+/* How much longer one takes than another, in one launch. */
+struct turns_ratio {
+    double median_s, against_s; /* over all samples */
+    double factor;              /* median over rounds of the ratio of the rounds' medians */
+    double error;  /* standard error of its logarithm; infinite with fewer than two rounds */
+    size_t rounds; /* in which both have samples */
+};
+
+/*
+ * Compare two series of the same rounds. The rounds are the sample, not the repetitions: those of a
+ * round depend on each other. The standard error is that of the rank-based interval of the median
+ * over rounds; where a round resembles the one before (a drift), it grows by the first
+ * autocorrelation r, as sqrt((1 + r) / (1 - r)). Errors: ICTUS_ERR_SAMPLES (no round has both),
+ * ICTUS_ERR_NOMEM.
+ */
+int turns_compare(const struct turns *turns, const struct turns *against,
+                  struct turns_ratio *ratio);
+
+/* Launches of one comparison: logarithms of their factors, and the errors of these. */
+struct turns_launches {
+    double *logs, *errors;
+    size_t n;
+    double assumed; /* standard deviation between launches where too few show it */
+};
+
+struct turns_verdict {
+    double factor;    /* geometric mean over launches */
+    double low, high; /* its 95 % interval, with what differs from launch to launch */
+    double p;         /* one-sided: the first is not slower */
+    double spread;    /* standard deviation between launches that was allowed for */
+    int known;        /* it is the launches' own */
+};
+
+/*
+ * Judge one launch or several. Five and more are judged by their own spread (Student); fewer by the
+ * assumed one, or theirs if that is larger, added to the errors within launches.
+ */
+void turns_judge(const struct turns_launches *launches, struct turns_verdict *verdict);
+
+#endif
