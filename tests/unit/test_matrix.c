@@ -28,13 +28,21 @@ static void fill(struct matrix *m)
     }
 }
 
+static enum matrix_outcome outcome;
+
+/* Faster is here whose interval ends before the other's begins. */
 static const char *verdict(struct matrix *m)
 {
     static char text[1024];
     for (int i = 0; i < m->columns; i++) {
         matrix_rank(m, i);
+        for (int a = 0; a < m->rows; a++) {
+            for (int b = 0; b < m->rows; b++) {
+                m->faster[i][a][b] = m->cells[a][i].high_s < m->cells[b][i].low_s;
+            }
+        }
     }
-    matrix_verdict(m, text, sizeof(text));
+    outcome = matrix_verdict(m, text, sizeof(text));
     return text;
 }
 
@@ -59,17 +67,24 @@ int main(void)
     static struct matrix m;
     fill(&m);
     CHECK(strstr(verdict(&m), "does not change the winner: binomial under harmonize"));
+    CHECK(outcome == MATRIX_SAME && matrix_winner(&m, 2) == 2 && matrix_judge(&m) == 2);
     CHECK(m.cells[0][0].rank == 1 && m.cells[2][0].rank == 2 && m.cells[1][0].rank == 3);
     set(&m, 1, 1, 0.2e-6); /* what S23 figure 2 shows */
     CHECK_STR(verdict(&m),
               "reduce of 8 bytes on 16 processes: the choice of barrier changes the winner: "
               "binomial under harmonize, but linear under mpi:double_ring");
+    CHECK(outcome == MATRIX_CHANGED);
     set(&m, 1, 2, 1.01e-6); /* as good as each other where it counts */
-    CHECK(strstr(verdict(&m), "does not change"));
+    CHECK(strstr(verdict(&m), "unclear: the fastest may be binomial or linear under harmonize"));
+    CHECK(outcome == MATRIX_UNCLEAR && matrix_winner(&m, 2) == -1);
+    set(&m, 1, 2, 5e-6);
+    set(&m, 2, 1, 0.201e-6); /* a column that does not tell them apart changes nothing */
+    CHECK(strstr(verdict(&m), "does not change") && outcome == MATRIX_SAME);
     m.cells[2][2].measured = false;
     m.cells[1][2].measured = false;
     m.cells[0][2].measured = false;
     CHECK(strstr(verdict(&m), "nothing was measured"));
+    CHECK(outcome == MATRIX_EMPTY);
     test_print(&m);
     return check_result();
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus matrix: an operation's algorithms against the ways to start it. */
 #include "bench/matrix.h"
+#include "bench/turns.h"
 #include "main/command.h"
 #include "main/header.h"
 #include "main/interrupt.h"
+#include "main/meet.h"
 #include "main/progress.h"
 #include "main/results.h"
+#include "main/shuffle.h"
 #include "main/sizes.h"
 
 #include <ictus/barrier.h>
@@ -15,6 +18,7 @@
 #include <ictus/text.h>
 
 #include <jansson.h>
+#include <math.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +30,10 @@ struct matrix_options {
     const char *syncs;
     int reduction;
     int64_t repetitions;
+    int64_t rounds;
+    double span_s;
+    double launch_spread;
+    int64_t seed;
     double max_time_s;
     const char *clock;
     const char *sync;
@@ -35,6 +43,15 @@ struct matrix_options {
 };
 
 #define AT(member) offsetof(struct matrix_options, member)
+
+/* Simulated machines do not drift. */
+#if defined(ICTUS_SIMGRID)
+#define SPAN_DEFAULT "0"
+#else
+#define SPAN_DEFAULT "3s"
+#endif
+
+enum { WARMUP = 2 };
 
 static const char *const reductions[] = {"max", "mean", "min", "root", "makespan", NULL};
 
@@ -49,6 +66,13 @@ static const struct option_row options[] = {
     {"reduction", 0, OPTION_CHOICE, AT(reduction), "mean", 0, 0, reductions, "NAME",
      "over ranks, in all columns: max, mean, min, root"},
     {"repetitions", 'n', OPTION_INT, AT(repetitions), "1000", 1, 1e8, NULL, "N", "of each cell"},
+    {"rounds", 0, OPTION_INT, AT(rounds), "15", 1, TURNS_ROUNDS_MAX, NULL, "N",
+     "turns in which all cells are measured, in random order"},
+    {"span", 0, OPTION_SECONDS, AT(span_s), SPAN_DEFAULT, 0, 1e6, NULL, "TIME",
+     "spread the turns over at least this"},
+    {"launch-spread", 0, OPTION_RATIO, AT(launch_spread), "12%", 0, 10, NULL, "RATIO",
+     "assumed between launches: what wins must win by more"},
+    {"seed", 0, OPTION_INT, AT(seed), "1", 0, 9e18, NULL, "N", "of the order within turns"},
     {"time", 't', OPTION_SECONDS, AT(max_time_s), "500ms", 0, 1e6, NULL, "TIME",
      "longest time for each cell, 0: none"},
     {"clock", 'c', OPTION_TEXT, AT(clock), "", 0, 0, NULL, "SRC", "time source, see ictus clocks"},
@@ -78,7 +102,9 @@ struct study {
     const struct matrix_options *options;
     struct ictus_selector *selector;
     struct matrix matrix;
-    json_t *pending[MATRIX_ROWS]; /* of a column, until its ranks are known; rank 0 */
+    struct ictus_bench *benches[MATRIX_COLUMNS];     /* NULL: cannot be */
+    struct turns turns[MATRIX_ROWS][MATRIX_COLUMNS]; /* of the size in turn; rank 0 fills them */
+    bool unfit[MATRIX_ROWS];                         /* cannot run at this size */
     uint64_t *sizes;
     size_t size_count;
     char clock[1024];
@@ -202,115 +228,208 @@ static int read_study(struct study *study, struct ictus_why *why)
     return err;
 }
 
-/* Rank 0: keep a cell and its object, without its rank yet. */
-static int keep_cell(struct study *study, int row, int column,
-                     const struct ictus_bench_result *result)
+/* Rank 0 may fail to keep what came; all ranks hear of it. */
+static int keep_turn(struct study *study, int row, int column,
+                     const struct ictus_bench_result *result, struct ictus_why *why)
 {
-    struct ictus_summary s;
-    struct matrix *m = &study->matrix;
     const double *values = result->samples_s[study->options->reduction];
-    if (ictus_summarize(values, (size_t)result->n, &s)) {
-        return ICTUS_ERR_NOMEM;
+    struct turns *turns = &study->turns[row][column];
+    int err = ICTUS_OK;
+    if (command_rank() == 0) {
+        err = turns_add(turns, values, values ? (size_t)result->n : 0);
+        turns->invalid += result->invalid;
     }
-    m->cells[row][column] = (struct cell){true, s.median, s.ci95_low, s.ci95_high, 0};
-    json_t *object =
-        json_pack("{s:s, s:s, s:I, s:i, s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:f}", "type", "matrix",
-                  "operation", m->operation, "bytes", (json_int_t)m->bytes, "processes",
-                  m->processes, "algorithm", m->algorithms[row], "sync", m->syncs[column],
-                  "reduction", reductions[study->options->reduction], "n", (json_int_t)result->n,
-                  "invalid", (json_int_t)result->invalid, "median_s", s.median, "ci95_low_s",
-                  s.ci95_low, "ci95_high_s", s.ci95_high);
-    if (object && study->options->raw) {
-        json_t *raw = json_array();
-        for (int64_t i = 0; i < result->n; i++) {
-            (void)json_array_append_new(raw, json_real(values[i]));
-        }
-        (void)json_object_set_new(object, "raw_s", raw);
-    }
-    study->pending[row] = object;
-    return object ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    return results_agree(err, why);
 }
 
-/* An algorithm that cannot run here leaves its cell empty. */
-static int run_cell(struct study *study, struct ictus_bench *bench, int row, int column,
-                    struct ictus_why *why)
+/* A few repetitions of one cell. An algorithm that cannot run here leaves its cells empty. */
+static int run_turn(struct study *study, int row, int column, struct ictus_why *why)
 {
-    struct matrix *m = &study->matrix;
+    const struct matrix_options *o = study->options;
+    const struct matrix *m = &study->matrix;
     struct ictus_bench_result result = {0};
     struct ictus_bench_plan plan = {.size = sizeof(plan),
                                     .operation = m->operation,
                                     .bytes = m->bytes,
                                     .use_comm = 1,
-                                    .repetitions = study->options->repetitions,
-                                    .warmup = 10,
-                                    .max_time_s = study->options->max_time_s};
-    progress_step(&study->progress, (double)study->done++, m->syncs[column]);
+                                    .repetitions = (o->repetitions + o->rounds - 1) / o->rounds,
+                                    .warmup = WARMUP,
+                                    .max_time_s = o->max_time_s / (double)o->rounds};
     int err = ictus_selector_force(study->selector, MPI_COMM_WORLD, m->operation,
                                    m->algorithms[row], &plan.comm, why);
+    if (!err) {
+        err = ictus_selector_works(study->selector, plan.comm, (size_t)m->bytes);
+        err = err ? err : ictus_bench_run(study->benches[column], &plan, &result, why);
+        (void)ictus_selector_release(study->selector, &plan.comm);
+    }
     if (err == ICTUS_ERR_UNSUPPORTED) {
+        study->unfit[row] = true;
         return ICTUS_OK;
     }
-    if (err) {
-        return err;
-    }
-    err = ictus_selector_works(study->selector, plan.comm, (size_t)m->bytes);
-    if (!err) {
-        err = ictus_bench_run(bench, &plan, &result, why);
-    }
-    if (!err && command_rank() == 0) {
-        err = keep_cell(study, row, column, &result);
+    if (!err || err == ICTUS_ERR_SAMPLES) { /* late starts may become better */
+        err = keep_turn(study, row, column, &result, why);
     }
     ictus_bench_result_free(&result);
-    (void)ictus_selector_release(study->selector, &plan.comm);
-    return err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_SAMPLES ? ICTUS_OK
-                                                                    : results_agree(err, why);
+    return results_agree(err, why);
 }
 
-/* Rank 0: the column's cells, now that their order is known. */
-static int write_column(struct study *study, int column)
+/* One turn of every cell that can be, in another order each time. */
+static int run_round(struct study *study, size_t *order, uint64_t *random, struct ictus_why *why)
 {
-    struct matrix *m = &study->matrix;
+    const struct matrix *m = &study->matrix;
+    const size_t cells = (size_t)m->rows * (size_t)m->columns;
     int err = ICTUS_OK;
-    matrix_rank(m, column);
-    progress_hide(&study->progress);
-    for (int row = 0; row < m->rows; row++) {
-        json_t *object = study->pending[row];
-        study->pending[row] = NULL;
-        if (object && !err) {
-            (void)json_object_set_new(object, "rank", json_integer(m->cells[row][column].rank));
-            err = ictus_output_put(study->out, object);
-        } else {
-            json_decref(object);
+    shuffle_order(order, cells, random);
+    for (size_t i = 0; i < cells && !err && !interrupt_came(); i++) {
+        const int row = (int)(order[i] / (size_t)m->columns);
+        const int column = (int)(order[i] % (size_t)m->columns);
+        progress_step(&study->progress, (double)study->done++, m->syncs[column]);
+        if (study->benches[column] && !study->unfit[row]) {
+            err = run_turn(study, row, column, why);
         }
     }
     return err;
 }
 
-static int run_column(struct study *study, int column, struct ictus_why *why)
+/* Sleep so that the rounds to come fill the rest of the span. */
+static void rest_between(const struct study *study, double began_s, int64_t round, double round_s)
+{
+    const double left_s = began_s + study->options->span_s - meet_now_s();
+    double nap_s = left_s / (double)(study->options->rounds - round) - round_s;
+    MPI_Bcast(&nap_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    if (nap_s > 0.0) {
+        meet_sleep_until(meet_now_s() + nap_s);
+    }
+}
+
+static int run_rounds(struct study *study, struct ictus_why *why)
+{
+    size_t order[MATRIX_ROWS * MATRIX_COLUMNS];
+    uint64_t random = (uint64_t)study->options->seed;
+    const double began_s = meet_now_s();
+    double round_s = 0.0;
+    int err = ICTUS_OK;
+    for (size_t i = 0; i < (size_t)study->matrix.rows * (size_t)study->matrix.columns; i++) {
+        order[i] = i;
+    }
+    for (int64_t round = 0; round < study->options->rounds && !err && !interrupt_came(); round++) {
+        if (round > 0) {
+            rest_between(study, began_s, round, round_s);
+        }
+        const double start_s = meet_now_s();
+        err = run_round(study, order, &random, why);
+        round_s = meet_now_s() - start_s;
+    }
+    return err;
+}
+
+/* Which rows of a column would be faster than which in another launch, too. */
+static int compare_rows(struct study *study, int column)
 {
     struct matrix *m = &study->matrix;
-    char scheme[2 * MATRIX_NAME];
-    struct ictus_bench *bench = NULL;
-    const char *name = m->syncs[column];
-    const bool common = strcmp(name, "harmonize") == 0;
-    (void)snprintf(scheme, sizeof(scheme), common ? "%s" : "barrier:algorithm=%s", name);
-    int err = ictus_bench_create(MPI_COMM_WORLD, scheme, study->clock[0] ? study->clock : NULL,
-                                 &bench, why);
-    if (err == ICTUS_ERR_UNSUPPORTED) {
-        if (command_rank() == 0) {
-            progress_hide(&study->progress);
-            (void)fprintf(stderr, "ictus matrix: skipped: %s\n", why->text);
+    for (int a = 0; a < m->rows; a++) {
+        for (int b = 0; b < m->rows; b++) {
+            struct turns_ratio ratio;
+            struct turns_verdict verdict;
+            if (a == b || !m->cells[a][column].measured || !m->cells[b][column].measured) {
+                continue;
+            }
+            const int err =
+                turns_compare(&study->turns[b][column], &study->turns[a][column], &ratio);
+            if (err && err != ICTUS_ERR_SAMPLES) {
+                return err;
+            }
+            double logarithm = err ? 0.0 : log(ratio.factor);
+            const struct turns_launches one = {&logarithm, &ratio.error, 1,
+                                               study->options->launch_spread};
+            turns_judge(&one, &verdict);
+            m->faster[column][a][b] = !err && verdict.low > 1.0;
         }
-        return ICTUS_OK;
     }
+    return ICTUS_OK;
+}
+
+static json_t *describe_cell(const struct study *study, int row, int column)
+{
+    const struct matrix *m = &study->matrix;
+    const struct cell *cell = &m->cells[row][column];
+    const struct turns *turns = &study->turns[row][column];
+    json_t *object = json_pack(
+        "{s:s, s:s, s:I, s:i, s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:f, s:i, s:b}", "type", "matrix",
+        "operation", m->operation, "bytes", (json_int_t)m->bytes, "processes", m->processes,
+        "algorithm", m->algorithms[row], "sync", m->syncs[column], "reduction",
+        reductions[study->options->reduction], "n", (json_int_t)turns->n, "invalid",
+        (json_int_t)turns->invalid, "median_s", cell->median_s, "ci95_low_s", cell->low_s,
+        "ci95_high_s", cell->high_s, "rank", cell->rank, "winner", matrix_winner(m, column) == row);
+    if (object && study->options->raw) {
+        json_t *raw = json_array();
+        for (size_t i = 0; i < turns->n; i++) {
+            (void)json_array_append_new(raw, json_real(turns->values[i]));
+        }
+        (void)json_object_set_new(object, "raw_s", raw);
+    }
+    return object;
+}
+
+/* Rank 0: summarise and write a column's cells. */
+static int write_column(struct study *study, int column)
+{
+    struct matrix *m = &study->matrix;
+    int err = ICTUS_OK;
     for (int row = 0; row < m->rows && !err; row++) {
-        err = run_cell(study, bench, row, column, why);
+        const struct turns *turns = &study->turns[row][column];
+        struct ictus_summary s;
+        if (turns->n > 0) {
+            err = ictus_summarize_series(turns->values, turns->n, &s);
+            m->cells[row][column] = (struct cell){!err, s.median, s.ci95_low, s.ci95_high, 0};
+        }
     }
-    ictus_bench_free(bench);
-    if (!err && command_rank() == 0) {
-        err = write_column(study, column);
+    matrix_rank(m, column);
+    err = err ? err : compare_rows(study, column);
+    for (int row = 0; row < m->rows && !err; row++) {
+        if (m->cells[row][column].measured) {
+            json_t *object = describe_cell(study, row, column);
+            err = object ? ictus_output_put(study->out, object) : ICTUS_ERR_NOMEM;
+        }
+    }
+    return err;
+}
+
+/* All columns' clocks and barriers, ready at once. */
+static int build_columns(struct study *study, struct ictus_why *why)
+{
+    const struct matrix *m = &study->matrix;
+    int err = ICTUS_OK;
+    for (int column = 0; column < m->columns && !err; column++) {
+        char scheme[2 * MATRIX_NAME];
+        const char *name = m->syncs[column];
+        const bool common = strcmp(name, "harmonize") == 0;
+        (void)snprintf(scheme, sizeof(scheme), common ? "%s" : "barrier:algorithm=%s", name);
+        err = ictus_bench_create(MPI_COMM_WORLD, scheme, study->clock[0] ? study->clock : NULL,
+                                 &study->benches[column], why);
+        if (err == ICTUS_ERR_UNSUPPORTED) {
+            err = ICTUS_OK;
+            if (command_rank() == 0) {
+                progress_hide(&study->progress);
+                (void)fprintf(stderr, "ictus matrix: skipped: %s\n", why->text);
+            }
+        }
     }
     return results_agree(err, why);
+}
+
+static int clear_turns(struct study *study)
+{
+    int err = ICTUS_OK;
+    memset(study->unfit, 0, sizeof(study->unfit));
+    for (int i = 0; i < MATRIX_ROWS * MATRIX_COLUMNS && !err; i++) {
+        struct turns *turns = &study->turns[i / MATRIX_COLUMNS][i % MATRIX_COLUMNS];
+        turns_fini(turns);
+        if (i / MATRIX_COLUMNS < study->matrix.rows && i % MATRIX_COLUMNS < study->matrix.columns) {
+            err = turns_init(turns);
+        }
+    }
+    return err;
 }
 
 static int close_matrix(struct study *study)
@@ -326,32 +445,38 @@ static int close_matrix(struct study *study)
                           (unsigned long long)m->bytes);
         }
     }
-    matrix_verdict(m, verdict, sizeof(verdict));
+    const int winner = matrix_winner(m, matrix_judge(m));
+    const enum matrix_outcome outcome = matrix_verdict(m, verdict, sizeof(verdict));
     if (study->options->format == ICTUS_FORMAT_TEXT) {
         matrix_print(m, stdout);
         (void)printf("# %s\n", verdict);
     }
     /* The table of standard output has cells only. */
-    return ictus_output_put(study->out,
-                            json_pack("{s:s, s:s, s:I, s:i, s:s}", "type", "matrix", "operation",
-                                      m->operation, "bytes", (json_int_t)m->bytes, "processes",
-                                      m->processes, "verdict", verdict));
+    return ictus_output_put(
+        study->out,
+        json_pack("{s:s, s:s, s:I, s:i, s:s, s:s?, s:f, s:s}", "type", "matrix", "operation",
+                  m->operation, "bytes", (json_int_t)m->bytes, "processes", m->processes, "outcome",
+                  matrix_outcomes[outcome], "winner", winner < 0 ? NULL : m->algorithms[winner],
+                  "launch_spread", study->options->launch_spread, "verdict", verdict));
 }
 
 static int run_matrix(struct study *study, uint64_t bytes, struct ictus_why *why)
 {
     struct matrix *m = &study->matrix;
-    int err = ICTUS_OK;
     m->operation = study->options->operation;
     m->bytes = bytes;
     m->processes = command_size();
     memset(m->cells, 0, sizeof(m->cells));
-    int column = 0;
-    for (; column < m->columns && !err && !interrupt_came(); column++) {
-        err = run_column(study, column, why);
-    }
-    if (!err && column == m->columns && command_rank() == 0) {
-        err = close_matrix(study);
+    memset(m->faster, 0, sizeof(m->faster));
+    int err = results_agree(clear_turns(study), why);
+    err = err ? err : run_rounds(study, why);
+    /* What an interrupt cut short is no fair comparison. */
+    if (!err && !interrupt_came() && command_rank() == 0) {
+        progress_hide(&study->progress);
+        for (int column = 0; column < m->columns && !err; column++) {
+            err = write_column(study, column);
+        }
+        err = err ? err : close_matrix(study);
     }
     return results_agree(err, why);
 }
@@ -364,19 +489,38 @@ static int run_study(struct study *study, struct ictus_why *why)
         .options = study->options,
         .sync = study->options->sync[0] ? study->options->sync : NULL,
         .clock = study->options->clock[0] ? study->options->clock : NULL,
+        .seeded = true,
+        .seed = study->options->seed,
     };
-    int err = results_open(study->options->format, columns, study->options->file,
-                           header_create(&facts), &study->out, why);
+    int err = build_columns(study, why);
+    err = err ? err
+              : results_open(study->options->format, columns, study->options->file,
+                             header_create(&facts), &study->out, why);
     if (err) {
         return err;
     }
-    progress_start(&study->progress, "cells",
-                   (double)study->matrix.rows * study->matrix.columns * (double)study->size_count);
+    progress_start(&study->progress, "turns",
+                   (double)study->matrix.rows * study->matrix.columns * (double)study->size_count *
+                       (double)study->options->rounds);
     for (size_t i = 0; i < study->size_count && !err && !interrupt_came(); i++) {
         err = run_matrix(study, study->sizes[i], why);
     }
     progress_hide(&study->progress);
     return results_close(study->out, study->options->file, err, why);
+}
+
+static void study_fini(struct study *study)
+{
+    for (int i = 0; i < MATRIX_ROWS * MATRIX_COLUMNS; i++) {
+        turns_fini(&study->turns[i / MATRIX_COLUMNS][i % MATRIX_COLUMNS]);
+    }
+    for (int column = 0; column < MATRIX_COLUMNS; column++) {
+        ictus_bench_free(study->benches[column]);
+    }
+    if (study->selector) {
+        ictus_selector_free(study->selector);
+    }
+    free(study->sizes);
 }
 
 static int matrix_run(const void *given, int word_count, char **words)
@@ -394,10 +538,7 @@ static int matrix_run(const void *given, int word_count, char **words)
     if (!err) {
         err = run_study(study, &why);
     }
-    if (study->selector) {
-        ictus_selector_free(study->selector);
-    }
-    free(study->sizes);
+    study_fini(study);
     free(study);
     return interrupt_end("matrix", err, &why, EXIT_OK);
 }

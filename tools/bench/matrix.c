@@ -18,25 +18,39 @@ void matrix_rank(struct matrix *m, int column)
     }
 }
 
-/*
- * The row that is fastest in a column; -1 where nothing was measured. The default is one of the
- * others under another name: it wins only alone.
- */
-static int winner(const struct matrix *m, int column)
+const char *const matrix_outcomes[] = {"unclear", "same", "changed", "empty"};
+
+static bool is_rival(const struct matrix *m, int row, int column)
+{
+    return m->cells[row][column].measured &&
+           (m->rows == 1 || strcmp(m->algorithms[row], "default") != 0);
+}
+
+/* The row of the least median in a column; -1 where nothing was measured. */
+static int fastest(const struct matrix *m, int column)
 {
     int best = -1;
     for (int i = 0; i < m->rows; i++) {
-        const struct cell *cell = &m->cells[i][column];
-        if (cell->measured && (m->rows == 1 || strcmp(m->algorithms[i], "default") != 0) &&
-            (best < 0 || cell->rank < m->cells[best][column].rank)) {
+        if (is_rival(m, i, column) &&
+            (best < 0 || m->cells[i][column].rank < m->cells[best][column].rank)) {
             best = i;
         }
     }
     return best;
 }
 
-/* The column to judge the others by: harmonised starts, else the first. */
-static int judge(const struct matrix *m)
+int matrix_winner(const struct matrix *m, int column)
+{
+    const int best = fastest(m, column);
+    for (int i = 0; i < m->rows && best >= 0; i++) {
+        if (i != best && is_rival(m, i, column) && !m->faster[column][best][i]) {
+            return -1;
+        }
+    }
+    return best;
+}
+
+int matrix_judge(const struct matrix *m)
 {
     for (int c = 0; c < m->columns; c++) {
         if (strcmp(m->syncs[c], "harmonize") == 0) {
@@ -46,18 +60,13 @@ static int judge(const struct matrix *m)
     return 0;
 }
 
-static bool clearly_faster(const struct matrix *m, int column, int a, int b)
+/* Whether a column has a winner that is slower where it counts. */
+static bool differs(const struct matrix *m, int column)
 {
-    return !m->cells[b][column].measured ||
-           (m->cells[a][column].measured && m->cells[a][column].high_s < m->cells[b][column].low_s);
-}
-
-/* Whether a column clearly prefers another algorithm, where the judging one clearly does not. */
-static bool differs(const struct matrix *m, int column, int right)
-{
-    const int mine = winner(m, column);
-    return mine >= 0 && mine != right && clearly_faster(m, column, mine, right) &&
-           clearly_faster(m, judge(m), right, mine);
+    const int judge = matrix_judge(m);
+    const int mine = matrix_winner(m, column);
+    const int best = fastest(m, judge);
+    return column != judge && mine >= 0 && mine != best && m->faster[judge][best][mine];
 }
 
 static void append(char *text, size_t size, const char *piece)
@@ -66,46 +75,63 @@ static void append(char *text, size_t size, const char *piece)
     (void)snprintf(text + length, size - length, "%s", piece);
 }
 
-void matrix_verdict(const struct matrix *m, char *text, size_t size)
+/* "linear under mpi:double_ring, binomial under mpi" */
+static void append_changed(const struct matrix *m, char *text, size_t size)
 {
-    const int column = judge(m);
-    const int right = winner(m, column);
-    int others = 0;
-    int changed = 0;
     char piece[4 * MATRIX_NAME];
-    (void)snprintf(text, size, "%s of %llu bytes on %d processes: ", m->operation,
-                   (unsigned long long)m->bytes, m->processes);
-    if (right < 0) {
-        (void)snprintf(piece, sizeof(piece), "nothing was measured under %s", m->syncs[column]);
-        append(text, size, piece);
-        return;
-    }
-    for (int c = 0; c < m->columns; c++) {
-        others += c != column && winner(m, c) >= 0;
-        changed += c != column && differs(m, c, right);
-    }
-    if (changed == 0) {
-        (void)snprintf(
-            piece, sizeof(piece),
-            "the choice of barrier does not change the winner: %s under %s, and under none "
-            "of %d others is another algorithm clearly faster",
-            m->algorithms[right], m->syncs[column], others);
-        append(text, size, piece);
-        return;
-    }
-    (void)snprintf(piece, sizeof(piece),
-                   "the choice of barrier changes the winner: %s under %s, but",
-                   m->algorithms[right], m->syncs[column]);
-    append(text, size, piece);
     const char *glue = " ";
     for (int c = 0; c < m->columns; c++) {
-        if (c != column && differs(m, c, right)) {
-            (void)snprintf(piece, sizeof(piece), "%s%s under %s", glue, m->algorithms[winner(m, c)],
-                           m->syncs[c]);
+        if (differs(m, c)) {
+            (void)snprintf(piece, sizeof(piece), "%s%s under %s", glue,
+                           m->algorithms[matrix_winner(m, c)], m->syncs[c]);
             append(text, size, piece);
             glue = ", ";
         }
     }
+}
+
+/* "binomial", or of those that are not told apart "binomial or linear" */
+static void append_best(const struct matrix *m, char *text, size_t size)
+{
+    const int judge = matrix_judge(m);
+    const int best = fastest(m, judge);
+    append(text, size, m->algorithms[best]);
+    for (int i = 0; i < m->rows; i++) {
+        if (i != best && is_rival(m, i, judge) && !m->faster[judge][best][i]) {
+            append(text, size, " or ");
+            append(text, size, m->algorithms[i]);
+        }
+    }
+}
+
+enum matrix_outcome matrix_verdict(const struct matrix *m, char *text, size_t size)
+{
+    const int judge = matrix_judge(m);
+    char piece[4 * MATRIX_NAME];
+    bool changed = false;
+    (void)snprintf(text, size, "%s of %llu bytes on %d processes: ", m->operation,
+                   (unsigned long long)m->bytes, m->processes);
+    if (fastest(m, judge) < 0) {
+        (void)snprintf(piece, sizeof(piece), "nothing was measured under %s", m->syncs[judge]);
+        append(text, size, piece);
+        return MATRIX_EMPTY;
+    }
+    for (int c = 0; c < m->columns; c++) {
+        changed = changed || differs(m, c);
+    }
+    const bool won = matrix_winner(m, judge) >= 0;
+    append(text, size,
+           changed ? "the choice of barrier changes the winner: "
+           : won   ? "the choice of barrier does not change the winner: "
+                   : "unclear: the fastest may be ");
+    append_best(m, text, size);
+    (void)snprintf(piece, sizeof(piece), " under %s%s", m->syncs[judge], changed ? ", but" : "");
+    append(text, size, piece);
+    if (changed) {
+        append_changed(m, text, size);
+        return MATRIX_CHANGED;
+    }
+    return won ? MATRIX_SAME : MATRIX_UNCLEAR;
 }
 
 bool matrix_row_measured(const struct matrix *m, int row)

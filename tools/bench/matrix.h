@@ -11,7 +11,7 @@ enum { MATRIX_ROWS = 32, MATRIX_COLUMNS = 32, MATRIX_NAME = 72 };
 
 struct cell {
     bool measured;
-    double median_s, low_s, high_s; /* with its 95 % interval */
+    double median_s, low_s, high_s; /* with its 95 % interval, widened where the machine drifts */
     int rank;                       /* 1: the fastest of its column */
 };
 
@@ -24,17 +24,35 @@ struct matrix {
     char algorithms[MATRIX_ROWS][MATRIX_NAME];
     char syncs[MATRIX_COLUMNS][MATRIX_NAME];
     struct cell cells[MATRIX_ROWS][MATRIX_COLUMNS];
+    /* [column][a][b]: a is faster than b in the column, and would be in another launch */
+    bool faster[MATRIX_COLUMNS][MATRIX_ROWS][MATRIX_ROWS];
 };
 
 /* Rank the measured cells of a column by their medians. */
 void matrix_rank(struct matrix *matrix, int column);
 
 /*
- * Whether the choice of barrier would have changed which algorithm wins, in one sentence. A winner
- * counts as changed only where the intervals of the two algorithms do not overlap in that column,
- * nor in the column of harmonised starts, which judges.
+ * The row that is faster than all others in a column, and would be in another launch; -1 where
+ * there is none. The default is one of the others under another name, and no rival of theirs.
  */
-void matrix_verdict(const struct matrix *matrix, char *text, size_t size);
+int matrix_winner(const struct matrix *matrix, int column);
+
+/*
+ * The column that the others are judged by: harmonised starts, else the first.
+ */
+int matrix_judge(const struct matrix *matrix);
+
+enum matrix_outcome { MATRIX_UNCLEAR, MATRIX_SAME, MATRIX_CHANGED, MATRIX_EMPTY };
+
+/* "unclear", "same", "changed", "empty" */
+extern const char *const matrix_outcomes[];
+
+/*
+ * Whether the choice of barrier changes which algorithm wins, and that in one sentence. Changed: a
+ * column has a winner that is slower, in the judging column, than the fastest one there. Same: the
+ * judging column has a winner, and no column changes it. All else is unclear.
+ */
+enum matrix_outcome matrix_verdict(const struct matrix *matrix, char *text, size_t size);
 
 /* Whether any cell of a row was. */
 bool matrix_row_measured(const struct matrix *matrix, int row);
