@@ -53,7 +53,7 @@ static _Thread_local int depth;
 /* Where libictus-wtime.so is loaded too: its chance to synchronise at a barrier. */
 extern void ictus_wtime_at_barrier(MPI_Comm comm) __attribute__((weak));
 
-static const char *environment(const char *name)
+static const char *wish_text(const char *name)
 {
     const char *text = getenv(name);
     return text && text[0] ? text : NULL;
@@ -62,9 +62,9 @@ static const char *environment(const char *name)
 static void read_wishes(void)
 {
     const char *const *names = ictus_barrier_names();
-    const char *name = environment("ICTUS_BARRIER");
-    const char *retry = environment("ICTUS_BARRIER_RETRY");
-    const char *summary = environment("ICTUS_BARRIER_SUMMARY");
+    const char *name = wish_text("ICTUS_BARRIER");
+    const char *retry = wish_text("ICTUS_BARRIER_RETRY");
+    const char *summary = wish_text("ICTUS_BARRIER_SUMMARY");
     int64_t retries = 0;
     int found = name ? 0 : ICTUS_BARRIER_HARMONIZE;
     while (name && names[found] && strcmp(names[found], name) != 0) {
@@ -85,7 +85,7 @@ static void read_wishes(void)
     wishes.silent = summary && strcmp(summary, "0") == 0;
 }
 
-static void refuse(MPI_Comm comm)
+static void wishes_refuse(MPI_Comm comm)
 {
     int rank = 0;
     PMPI_Comm_rank(comm, &rank);
@@ -118,7 +118,7 @@ static void remember_rank(MPI_Comm comm)
 }
 
 /* Little is done after the start: it would be in the program's measurement. */
-static int harmonize(MPI_Comm comm)
+static int barrier_harmonize(MPI_Comm comm)
 {
     struct ictus_harmony harmony;
     const int err = ictus_harmonize_retry(comm, wishes.retries, &harmony);
@@ -136,11 +136,11 @@ static int harmonize(MPI_Comm comm)
     return ICTUS_OK;
 }
 
-static int serve(MPI_Comm comm)
+static int barrier_serve(MPI_Comm comm)
 {
     (void)pthread_once(&wishes_once, read_wishes);
     if (wishes.bad) {
-        refuse(comm);
+        wishes_refuse(comm);
         return PMPI_Barrier(comm);
     }
     if (!can_serve(comm)) {
@@ -153,7 +153,7 @@ static int serve(MPI_Comm comm)
     }
     atomic_fetch_add_explicit(&record.calls, 1, memory_order_relaxed);
     const int err = wishes.algorithm == ICTUS_BARRIER_HARMONIZE
-                        ? harmonize(comm)
+                        ? barrier_harmonize(comm)
                         : ictus_barrier(comm, wishes.algorithm);
     depth--;
     if (err) { /* all processes got the same */
@@ -165,7 +165,7 @@ static int serve(MPI_Comm comm)
 
 PRELOAD_API int MPI_Barrier(MPI_Comm comm)
 {
-    return depth > 0 ? PMPI_Barrier(comm) : serve(comm);
+    return depth > 0 ? PMPI_Barrier(comm) : barrier_serve(comm);
 }
 
 /* The sums of one process or of all, in the order of struct record. */

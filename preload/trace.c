@@ -17,17 +17,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static int traced(void)
+static int trace_wanted(void)
 {
     const char *directory = getenv("ICTUS_TRACE_DIR");
     return directory && directory[0];
 }
 
-static int init(int (*real)(int *, char ***), int *argc, char ***argv)
+static int trace_init(int (*real)(int *, char ***), int *argc, char ***argv)
 {
     const struct early_stamp entered = ictusi_trace_stamp();
     const int err = real(argc, argv);
-    if (err == MPI_SUCCESS && traced()) {
+    if (err == MPI_SUCCESS && trace_wanted()) {
         int provided = MPI_THREAD_SINGLE;
         (void)REAL(Query_thread)(&provided);
         ictusi_trace_start(FUNCTION_MPI_Init, entered, provided);
@@ -35,12 +35,12 @@ static int init(int (*real)(int *, char ***), int *argc, char ***argv)
     return err;
 }
 
-static int init_thread(int (*real)(int *, char ***, int, int *), int *argc, char ***argv,
-                       int required, int *provided)
+static int trace_init_thread(int (*real)(int *, char ***, int, int *), int *argc, char ***argv,
+                             int required, int *provided)
 {
     const struct early_stamp entered = ictusi_trace_stamp();
     const int err = real(argc, argv, required, provided);
-    if (err == MPI_SUCCESS && traced()) {
+    if (err == MPI_SUCCESS && trace_wanted()) {
         ictusi_trace_start(FUNCTION_MPI_Init_thread, entered, *provided);
     }
     return err;
@@ -48,25 +48,25 @@ static int init_thread(int (*real)(int *, char ***, int, int *), int *argc, char
 
 ICTUS_API int MPI_Init(int *argc, char ***argv)
 {
-    return init(ictusi_real.Init, argc, argv);
+    return trace_init(ictusi_real.Init, argc, argv);
 }
 
 ICTUS_API int PMPI_Init(int *argc, char ***argv)
 {
-    return init(ictusi_real.P_Init, argc, argv);
+    return trace_init(ictusi_real.P_Init, argc, argv);
 }
 
 ICTUS_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    return init_thread(ictusi_real.Init_thread, argc, argv, required, provided);
+    return trace_init_thread(ictusi_real.Init_thread, argc, argv, required, provided);
 }
 
 ICTUS_API int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    return init_thread(ictusi_real.P_Init_thread, argc, argv, required, provided);
+    return trace_init_thread(ictusi_real.P_Init_thread, argc, argv, required, provided);
 }
 
-static void finish(void)
+static void trace_finish(void)
 {
     const struct trace_settings *settings = &ictusi_tracer.settings;
     if (!ictusi_trace_finish()) {
@@ -83,13 +83,13 @@ static void finish(void)
 
 ICTUS_API int MPI_Finalize(void)
 {
-    finish();
+    trace_finish();
     return ictusi_real.Finalize();
 }
 
 ICTUS_API int PMPI_Finalize(void)
 {
-    finish();
+    trace_finish();
     return ictusi_real.P_Finalize();
 }
 
@@ -119,7 +119,7 @@ ICTUS_API int PMPI_Pcontrol(const int level, ...)
 }
 
 /* The windows are shared with the parent: a child must not write to them. */
-static void forked(void)
+static void trace_forked(void)
 {
     atomic_store(&ictusi_tracer.state, TRACER_IDLE);
     ictusi_trace_self = NULL;
@@ -128,16 +128,16 @@ static void forked(void)
     ictusi_tracer.forked = true;
 }
 
-__attribute__((constructor)) static void loaded(void)
+__attribute__((constructor)) static void trace_loaded(void)
 {
     ictusi_real_load();
     ictusi_tracer.comm = MPI_COMM_NULL;
     atomic_store(&ictusi_tracer.next_region, REGION_USER + 1);
     atomic_store(&ictusi_tracer.next_metric, METRIC_CLASS_USER);
-    (void)pthread_atfork(NULL, NULL, forked);
+    (void)pthread_atfork(NULL, NULL, trace_forked);
 }
 
-__attribute__((destructor)) static void unloaded(void)
+__attribute__((destructor)) static void trace_unloaded(void)
 {
     const char *started = getenv("ICTUS_TRACE_PID");
     int64_t pid = 0;
@@ -145,8 +145,8 @@ __attribute__((destructor)) static void unloaded(void)
         return;
     }
     ictusi_trace_lost("ended without MPI_Finalize");
-    if (traced() && started && ictus_parse_int(started, &pid) == ICTUS_OK && pid == getpid() &&
-        ictusi_tracer.comm == MPI_COMM_NULL && !ictusi_tracer.finished) {
+    if (trace_wanted() && started && ictus_parse_int(started, &pid) == ICTUS_OK &&
+        pid == getpid() && ictusi_tracer.comm == MPI_COMM_NULL && !ictusi_tracer.finished) {
         (void)fprintf(stderr, "ictus trace: the program never called MPI_Init: nothing recorded\n");
     }
 }

@@ -55,7 +55,7 @@ static uint64_t time_of(struct walk *k, uint64_t ticks)
     return time;
 }
 
-static void wrote(struct walk *k, OTF2_ErrorCode code)
+static void walk_wrote(struct walk *k, OTF2_ErrorCode code)
 {
     k->c->events++;
     if (code != OTF2_SUCCESS) {
@@ -85,29 +85,29 @@ static uint32_t region_of(struct walk *k, unsigned region)
 static void write_end(struct walk *k, const struct call *call)
 {
     if (call->kind == COLLECTIVE) {
-        wrote(k, OTF2_EvtWriter_MpiCollectiveEnd(
-                     k->w, NULL, k->leave_time, (OTF2_CollectiveOp)call->op, comm_of(k, call->comm),
-                     call->root, call->sent, call->received));
+        walk_wrote(k, OTF2_EvtWriter_MpiCollectiveEnd(
+                          k->w, NULL, k->leave_time, (OTF2_CollectiveOp)call->op,
+                          comm_of(k, call->comm), call->root, call->sent, call->received));
     } else if (call->kind == FENCE) {
-        wrote(k, OTF2_EvtWriter_RmaCollectiveEnd(
-                     k->w, NULL, k->leave_time, OTF2_COLLECTIVE_OP_BARRIER,
-                     OTF2_RMA_SYNC_LEVEL_PROCESS | OTF2_RMA_SYNC_LEVEL_MEMORY,
-                     window_of(k, call->op), OTF2_UNDEFINED_UINT32, 0, 0));
+        walk_wrote(k, OTF2_EvtWriter_RmaCollectiveEnd(
+                          k->w, NULL, k->leave_time, OTF2_COLLECTIVE_OP_BARRIER,
+                          OTF2_RMA_SYNC_LEVEL_PROCESS | OTF2_RMA_SYNC_LEVEL_MEMORY,
+                          window_of(k, call->op), OTF2_UNDEFINED_UINT32, 0, 0));
     }
 }
 
 /* Write the leave that waited for the records of what happened at it. */
-static void settle(struct walk *k)
+static void walk_settle(struct walk *k)
 {
     if (k->pending) {
         const struct call *call = &k->stack[--k->depth];
         write_end(k, call);
-        wrote(k, OTF2_EvtWriter_Leave(k->w, NULL, k->leave_time, region_of(k, call->region)));
+        walk_wrote(k, OTF2_EvtWriter_Leave(k->w, NULL, k->leave_time, region_of(k, call->region)));
         k->pending = false;
     }
 }
 
-static bool push(struct walk *k, unsigned region)
+static bool walk_push(struct walk *k, unsigned region)
 {
     if (k->depth == k->room) {
         const size_t room = k->room ? k->room * 2 : 64;
@@ -123,16 +123,16 @@ static bool push(struct walk *k, unsigned region)
     return true;
 }
 
-static void enter(struct walk *k, unsigned region, uint64_t ticks)
+static void walk_enter(struct walk *k, unsigned region, uint64_t ticks)
 {
     k->enter_time = time_of(k, ticks);
-    if (region_of(k, region) != KEYMAP_NONE && push(k, region)) {
-        wrote(k, OTF2_EvtWriter_Enter(k->w, NULL, k->enter_time, region_of(k, region)));
+    if (region_of(k, region) != KEYMAP_NONE && walk_push(k, region)) {
+        walk_wrote(k, OTF2_EvtWriter_Enter(k->w, NULL, k->enter_time, region_of(k, region)));
     }
 }
 
 /* A region was left: it is on the stack, under others if those were never left. */
-static void leave(struct walk *k, unsigned region, uint64_t ticks)
+static void walk_leave(struct walk *k, unsigned region, uint64_t ticks)
 {
     const uint64_t time = time_of(k, ticks);
     size_t at = k->depth;
@@ -144,7 +144,7 @@ static void leave(struct walk *k, unsigned region, uint64_t ticks)
     }
     while (k->depth > at) {
         const struct call *inner = &k->stack[--k->depth];
-        wrote(k, OTF2_EvtWriter_Leave(k->w, NULL, time, region_of(k, inner->region)));
+        walk_wrote(k, OTF2_EvtWriter_Leave(k->w, NULL, time, region_of(k, inner->region)));
     }
     k->pending = true;
     k->leave_time = time;
@@ -171,29 +171,29 @@ static void write_metric(struct walk *k, const uint64_t *p, uint64_t head, uint6
         types[i] = class == METRIC_CLASS_COUNTERS ? OTF2_TYPE_UINT64 : OTF2_TYPE_DOUBLE;
         memcpy(&values[i], &p[2 + i], sizeof(values[i]));
     }
-    wrote(k, OTF2_EvtWriter_Metric(k->w, NULL, time, metric, (uint8_t)count, types, values));
+    walk_wrote(k, OTF2_EvtWriter_Metric(k->w, NULL, time, metric, (uint8_t)count, types, values));
 }
 
 static void walk_timed(struct walk *k, const uint64_t *p, uint64_t head)
 {
     const unsigned small = record_small(head);
-    settle(k);
+    walk_settle(k);
     switch (record_kind(head)) {
     case RECORD_OPEN:
-        enter(k, small, p[1]);
+        walk_enter(k, small, p[1]);
         break;
     case RECORD_CALL:
-        enter(k, small, p[1]);
-        leave(k, small, p[1] + record_value(head));
+        walk_enter(k, small, p[1]);
+        walk_leave(k, small, p[1] + record_value(head));
         break;
     case RECORD_LEAVE:
-        leave(k, small, p[1]);
+        walk_leave(k, small, p[1]);
         break;
     case RECORD_EVENT: {
         const uint32_t name = ictusi_map_get(k->c->map, MAP_EVENT, small);
         const uint64_t time = time_of(k, p[1]);
         if (name != KEYMAP_NONE) {
-            wrote(k, OTF2_EvtWriter_ParameterUnsignedInt(k->w, NULL, time, name, p[2]));
+            walk_wrote(k, OTF2_EvtWriter_ParameterUnsignedInt(k->w, NULL, time, name, p[2]));
         }
         break;
     }
@@ -204,13 +204,14 @@ static void walk_timed(struct walk *k, const uint64_t *p, uint64_t head)
         const uint64_t from = time_of(k, p[1]);
         const uint64_t to = time_of(k, p[1] + p[2]);
         k->last = from; /* the flush's end is not an event of its own */
-        wrote(k, OTF2_EvtWriter_BufferFlush(k->w, NULL, from, to));
+        walk_wrote(k, OTF2_EvtWriter_BufferFlush(k->w, NULL, from, to));
         break;
     }
     default:
-        wrote(k, OTF2_EvtWriter_MeasurementOnOff(
-                     k->w, NULL, time_of(k, p[1]),
-                     record_kind(head) == RECORD_ON ? OTF2_MEASUREMENT_ON : OTF2_MEASUREMENT_OFF));
+        walk_wrote(k, OTF2_EvtWriter_MeasurementOnOff(k->w, NULL, time_of(k, p[1]),
+                                                      record_kind(head) == RECORD_ON
+                                                          ? OTF2_MEASUREMENT_ON
+                                                          : OTF2_MEASUREMENT_OFF));
         break;
     }
 }
@@ -222,25 +223,25 @@ static void walk_pre_rma(struct walk *k, const uint64_t *p, uint64_t head)
     const uint64_t at = k->enter_time;
     switch (record_kind(head)) {
     case RECORD_RMA_PUT:
-        wrote(k, OTF2_EvtWriter_RmaPut(k->w, NULL, at, window, target, p[1], p[2]));
+        walk_wrote(k, OTF2_EvtWriter_RmaPut(k->w, NULL, at, window, target, p[1], p[2]));
         break;
     case RECORD_RMA_GET:
-        wrote(k, OTF2_EvtWriter_RmaGet(k->w, NULL, at, window, target, p[1], p[2]));
+        walk_wrote(k, OTF2_EvtWriter_RmaGet(k->w, NULL, at, window, target, p[1], p[2]));
         break;
     case RECORD_RMA_ATOMIC: {
         static const OTF2_RmaAtomicType types[] = {OTF2_RMA_ATOMIC_TYPE_ACCUMULATE,
                                                    OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ACCUMULATE,
                                                    OTF2_RMA_ATOMIC_TYPE_COMPARE_AND_SWAP};
         const uint64_t type = p[1] >> 32;
-        wrote(k, OTF2_EvtWriter_RmaAtomic(k->w, NULL, at, window, target,
-                                          types[type < 3 ? type : 0], p[2], p[3], p[4]));
+        walk_wrote(k, OTF2_EvtWriter_RmaAtomic(k->w, NULL, at, window, target,
+                                               types[type < 3 ? type : 0], p[2], p[3], p[4]));
         break;
     }
     default:
         if (k->depth > 0) {
             k->stack[k->depth - 1].kind = FENCE;
             k->stack[k->depth - 1].op = record_small(head);
-            wrote(k, OTF2_EvtWriter_RmaCollectiveBegin(k->w, NULL, at));
+            walk_wrote(k, OTF2_EvtWriter_RmaCollectiveBegin(k->w, NULL, at));
         }
         break;
     }
@@ -253,11 +254,11 @@ static void walk_pre(struct walk *k, const uint64_t *p, uint64_t head)
     const uint32_t tag = (uint32_t)p[1];
     switch (record_kind(head)) {
     case RECORD_SEND:
-        wrote(k, OTF2_EvtWriter_MpiSend(k->w, NULL, at, record_value(head), comm, tag, p[2]));
+        walk_wrote(k, OTF2_EvtWriter_MpiSend(k->w, NULL, at, record_value(head), comm, tag, p[2]));
         break;
     case RECORD_ISEND:
-        wrote(k,
-              OTF2_EvtWriter_MpiIsend(k->w, NULL, at, record_value(head), comm, tag, p[2], p[3]));
+        walk_wrote(
+            k, OTF2_EvtWriter_MpiIsend(k->w, NULL, at, record_value(head), comm, tag, p[2], p[3]));
         break;
     case RECORD_COLL:
         if (k->depth > 0) {
@@ -269,7 +270,7 @@ static void walk_pre(struct walk *k, const uint64_t *p, uint64_t head)
                                   .comm = (uint32_t)p[1],
                                   .sent = p[2],
                                   .received = p[3]};
-            wrote(k, OTF2_EvtWriter_MpiCollectiveBegin(k->w, NULL, at));
+            walk_wrote(k, OTF2_EvtWriter_MpiCollectiveBegin(k->w, NULL, at));
         }
         break;
     default:
@@ -284,25 +285,25 @@ static void walk_post_rma(struct walk *k, const uint64_t *p, uint64_t head, uint
     const uint32_t target = record_value(head);
     switch (record_kind(head)) {
     case RECORD_RMA_DONE:
-        wrote(k, OTF2_EvtWriter_RmaOpCompleteBlocking(k->w, NULL, at, window, p[1]));
+        walk_wrote(k, OTF2_EvtWriter_RmaOpCompleteBlocking(k->w, NULL, at, window, p[1]));
         break;
     case RECORD_RMA_LOCK:
-        wrote(k, OTF2_EvtWriter_RmaAcquireLock(k->w, NULL, at, window, target, 0,
-                                               p[1] ? OTF2_LOCK_EXCLUSIVE : OTF2_LOCK_SHARED));
+        walk_wrote(k, OTF2_EvtWriter_RmaAcquireLock(k->w, NULL, at, window, target, 0,
+                                                    p[1] ? OTF2_LOCK_EXCLUSIVE : OTF2_LOCK_SHARED));
         break;
     case RECORD_RMA_UNLOCK:
-        wrote(k, OTF2_EvtWriter_RmaReleaseLock(k->w, NULL, at, window, target, 0));
+        walk_wrote(k, OTF2_EvtWriter_RmaReleaseLock(k->w, NULL, at, window, target, 0));
         break;
     case RECORD_RMA_SYNC:
-        wrote(k, OTF2_EvtWriter_RmaSync(k->w, NULL, at, window, target,
-                                        p[1] ? OTF2_RMA_SYNC_TYPE_NOTIFY_OUT
-                                             : OTF2_RMA_SYNC_TYPE_NOTIFY_IN));
+        walk_wrote(k, OTF2_EvtWriter_RmaSync(k->w, NULL, at, window, target,
+                                             p[1] ? OTF2_RMA_SYNC_TYPE_NOTIFY_OUT
+                                                  : OTF2_RMA_SYNC_TYPE_NOTIFY_IN));
         break;
     case RECORD_RMA_CREATE:
-        wrote(k, OTF2_EvtWriter_RmaWinCreate(k->w, NULL, at, window));
+        walk_wrote(k, OTF2_EvtWriter_RmaWinCreate(k->w, NULL, at, window));
         break;
     default:
-        wrote(k, OTF2_EvtWriter_RmaWinDestroy(k->w, NULL, at, window));
+        walk_wrote(k, OTF2_EvtWriter_RmaWinDestroy(k->w, NULL, at, window));
         break;
     }
 }
@@ -314,31 +315,31 @@ static void walk_post(struct walk *k, const uint64_t *p, uint64_t head)
     const uint32_t tag = (uint32_t)p[1];
     switch (record_kind(head)) {
     case RECORD_RECV:
-        wrote(k, OTF2_EvtWriter_MpiRecv(k->w, NULL, at, record_value(head), comm, tag, p[2]));
+        walk_wrote(k, OTF2_EvtWriter_MpiRecv(k->w, NULL, at, record_value(head), comm, tag, p[2]));
         break;
     case RECORD_IRECV:
-        wrote(k, OTF2_EvtWriter_MpiIrecvRequest(k->w, NULL, at, p[1]));
+        walk_wrote(k, OTF2_EvtWriter_MpiIrecvRequest(k->w, NULL, at, p[1]));
         break;
     case RECORD_IRECV_DONE:
-        wrote(k,
-              OTF2_EvtWriter_MpiIrecv(k->w, NULL, at, record_value(head), comm, tag, p[2], p[3]));
+        walk_wrote(
+            k, OTF2_EvtWriter_MpiIrecv(k->w, NULL, at, record_value(head), comm, tag, p[2], p[3]));
         break;
     case RECORD_ISEND_DONE:
-        wrote(k, OTF2_EvtWriter_MpiIsendComplete(k->w, NULL, at, p[1]));
+        walk_wrote(k, OTF2_EvtWriter_MpiIsendComplete(k->w, NULL, at, p[1]));
         break;
     case RECORD_TESTED:
-        wrote(k, OTF2_EvtWriter_MpiRequestTest(k->w, NULL, at, p[1]));
+        walk_wrote(k, OTF2_EvtWriter_MpiRequestTest(k->w, NULL, at, p[1]));
         break;
     case RECORD_CANCELLED:
-        wrote(k, OTF2_EvtWriter_MpiRequestCancelled(k->w, NULL, at, p[1]));
+        walk_wrote(k, OTF2_EvtWriter_MpiRequestCancelled(k->w, NULL, at, p[1]));
         break;
     case RECORD_ICOLL:
-        wrote(k, OTF2_EvtWriter_NonBlockingCollectiveRequest(k->w, NULL, at, p[1]));
+        walk_wrote(k, OTF2_EvtWriter_NonBlockingCollectiveRequest(k->w, NULL, at, p[1]));
         break;
     case RECORD_ICOLL_DONE:
-        wrote(k, OTF2_EvtWriter_NonBlockingCollectiveComplete(
-                     k->w, NULL, at, (OTF2_CollectiveOp)record_small(head),
-                     comm_of(k, (uint32_t)p[1]), record_value(head), p[2], p[3], p[4]));
+        walk_wrote(k, OTF2_EvtWriter_NonBlockingCollectiveComplete(
+                          k->w, NULL, at, (OTF2_CollectiveOp)record_small(head),
+                          comm_of(k, (uint32_t)p[1]), record_value(head), p[2], p[3], p[4]));
         break;
     default:
         walk_post_rma(k, p, head, at);
@@ -422,10 +423,10 @@ static void walk_all(struct walk *k, char *base, size_t size)
         }
         (void)madvise(base + at, bytes, MADV_DONTNEED);
     }
-    settle(k);
+    walk_settle(k);
     while (k->depth > 0) {
         const struct call *open = &k->stack[--k->depth];
-        wrote(k, OTF2_EvtWriter_Leave(k->w, NULL, k->last, region_of(k, open->region)));
+        walk_wrote(k, OTF2_EvtWriter_Leave(k->w, NULL, k->last, region_of(k, open->region)));
     }
 }
 

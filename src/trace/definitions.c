@@ -19,7 +19,7 @@ struct writing {
     OTF2_ErrorCode failed;
 };
 
-static void check(struct writing *g, OTF2_ErrorCode code)
+static void write_check(struct writing *g, OTF2_ErrorCode code)
 {
     if (code != OTF2_SUCCESS && g->failed == OTF2_SUCCESS) {
         g->failed = code;
@@ -27,14 +27,14 @@ static void check(struct writing *g, OTF2_ErrorCode code)
 }
 
 /* The number of a text, written at its first use. */
-static OTF2_StringRef string(struct writing *g, const char *text)
+static OTF2_StringRef write_string(struct writing *g, const char *text)
 {
     bool fresh = false;
     const uint32_t number = ictusi_keymap_put(&g->strings, ictusi_keymap_hash(text), &fresh);
     if (number == KEYMAP_NONE) {
-        check(g, OTF2_ERROR_MEM_ALLOC_FAILED);
+        write_check(g, OTF2_ERROR_MEM_ALLOC_FAILED);
     } else if (fresh) {
-        check(g, OTF2_GlobalDefWriter_WriteString(g->w, number, text));
+        write_check(g, OTF2_GlobalDefWriter_WriteString(g->w, number, text));
     }
     return number;
 }
@@ -79,11 +79,11 @@ static OTF2_RegionRole role_of(const struct trace_function *function)
 static void write_region(struct writing *g, uint32_t number, const char *name, OTF2_RegionRole role,
                          OTF2_Paradigm paradigm, const char *file)
 {
-    const OTF2_StringRef called = string(g, name);
-    const OTF2_StringRef none = string(g, "");
-    const OTF2_StringRef from = string(g, file);
-    check(g, OTF2_GlobalDefWriter_WriteRegion(g->w, number, called, called, none, role, paradigm,
-                                              OTF2_REGION_FLAG_NONE, from, 0, 0));
+    const OTF2_StringRef called = write_string(g, name);
+    const OTF2_StringRef none = write_string(g, "");
+    const OTF2_StringRef from = write_string(g, file);
+    write_check(g, OTF2_GlobalDefWriter_WriteRegion(g->w, number, called, called, none, role,
+                                                    paradigm, OTF2_REGION_FLAG_NONE, from, 0, 0));
 }
 
 static void write_regions(struct writing *g)
@@ -107,12 +107,12 @@ static void write_regions(struct writing *g)
 static void write_tree(struct writing *g, uint32_t *hosts)
 {
     struct keymap nodes = {NULL, NULL, 0, 0};
-    const OTF2_StringRef class_name = string(g, "node");
-    check(g, OTF2_GlobalDefWriter_WriteSystemTreeNode(g->w, 0, string(g, "machine"),
-                                                      string(g, "machine"),
-                                                      OTF2_UNDEFINED_SYSTEM_TREE_NODE));
-    check(g,
-          OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(g->w, 0, OTF2_SYSTEM_TREE_DOMAIN_MACHINE));
+    const OTF2_StringRef class_name = write_string(g, "node");
+    write_check(g, OTF2_GlobalDefWriter_WriteSystemTreeNode(g->w, 0, write_string(g, "machine"),
+                                                            write_string(g, "machine"),
+                                                            OTF2_UNDEFINED_SYSTEM_TREE_NODE));
+    write_check(g, OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(g->w, 0,
+                                                                  OTF2_SYSTEM_TREE_DOMAIN_MACHINE));
     for (int p = 0; p < g->world->size; p++) {
         if (!g->world->logs[p].text) {
             continue;
@@ -122,10 +122,10 @@ static void write_tree(struct writing *g, uint32_t *hosts)
         const uint32_t node = ictusi_keymap_put(&nodes, ictusi_keymap_hash(host), &fresh);
         hosts[p] = node + 1;
         if (fresh) {
-            check(g, OTF2_GlobalDefWriter_WriteSystemTreeNode(g->w, node + 1, string(g, host),
-                                                              class_name, 0));
-            check(g, OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(
-                         g->w, node + 1, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY));
+            write_check(g, OTF2_GlobalDefWriter_WriteSystemTreeNode(
+                               g->w, node + 1, write_string(g, host), class_name, 0));
+            write_check(g, OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(
+                               g->w, node + 1, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY));
         }
     }
     ictusi_keymap_free(&nodes);
@@ -140,18 +140,19 @@ static void write_locations(struct writing *g, const uint32_t *hosts)
             continue;
         }
         (void)snprintf(text, sizeof(text), "MPI Rank %d", p);
-        check(g, OTF2_GlobalDefWriter_WriteLocationGroup(
-                     g->w, (OTF2_LocationGroupRef)p, string(g, text),
-                     OTF2_LOCATION_GROUP_TYPE_PROCESS, hosts[p], OTF2_UNDEFINED_LOCATION_GROUP));
+        write_check(g,
+                    OTF2_GlobalDefWriter_WriteLocationGroup(
+                        g->w, (OTF2_LocationGroupRef)p, write_string(g, text),
+                        OTF2_LOCATION_GROUP_TYPE_PROCESS, hosts[p], OTF2_UNDEFINED_LOCATION_GROUP));
         for (int t = 0; t < g->world->results[p].threads; t++) {
             if (t == 0) {
                 (void)snprintf(text, sizeof(text), "Master thread");
             } else {
                 (void)snprintf(text, sizeof(text), "Thread %d", t);
             }
-            check(g, OTF2_GlobalDefWriter_WriteLocation(
-                         g->w, archive_location(p, t), string(g, text),
-                         OTF2_LOCATION_TYPE_CPU_THREAD, *events++, (OTF2_LocationGroupRef)p));
+            write_check(g, OTF2_GlobalDefWriter_WriteLocation(
+                               g->w, archive_location(p, t), write_string(g, text),
+                               OTF2_LOCATION_TYPE_CPU_THREAD, *events++, (OTF2_LocationGroupRef)p));
         }
     }
 }
@@ -160,11 +161,11 @@ static void write_locations(struct writing *g, const uint32_t *hosts)
 static void write_groups(struct writing *g, const int *place)
 {
     const struct unified *u = g->world->unified;
-    const OTF2_StringRef none = string(g, "");
+    const OTF2_StringRef none = write_string(g, "");
     uint64_t *members = calloc((size_t)g->world->size + 1, sizeof(*members));
     uint32_t count = 0;
     if (!members) {
-        check(g, OTF2_ERROR_MEM_ALLOC_FAILED);
+        write_check(g, OTF2_ERROR_MEM_ALLOC_FAILED);
         return;
     }
     for (int p = 0; p < g->world->size; p++) {
@@ -172,11 +173,12 @@ static void write_groups(struct writing *g, const int *place)
             members[count++] = archive_location(p, 0);
         }
     }
-    check(g,
-          OTF2_GlobalDefWriter_WriteGroup(g->w, 0, none, OTF2_GROUP_TYPE_COMM_LOCATIONS,
-                                          OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE, count, members));
-    check(g, OTF2_GlobalDefWriter_WriteGroup(g->w, 1, none, OTF2_GROUP_TYPE_COMM_SELF,
-                                             OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE, 0, NULL));
+    write_check(g, OTF2_GlobalDefWriter_WriteGroup(g->w, 0, none, OTF2_GROUP_TYPE_COMM_LOCATIONS,
+                                                   OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE, count,
+                                                   members));
+    write_check(g,
+                OTF2_GlobalDefWriter_WriteGroup(g->w, 1, none, OTF2_GROUP_TYPE_COMM_SELF,
+                                                OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE, 0, NULL));
     for (uint32_t i = 0; i < u->group_count; i++) {
         const struct unified_group *group = &u->groups[i];
         uint64_t *mapped = calloc((size_t)group->count + 1, sizeof(*mapped));
@@ -184,9 +186,9 @@ static void write_groups(struct writing *g, const int *place)
             const bool known = group->members[m] < (uint64_t)g->world->size;
             mapped[m] = known ? (uint64_t)place[group->members[m]] : 0;
         }
-        check(g, OTF2_GlobalDefWriter_WriteGroup(g->w, i + 2, none, OTF2_GROUP_TYPE_COMM_GROUP,
-                                                 OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE,
-                                                 mapped ? group->count : 0, mapped));
+        write_check(g, OTF2_GlobalDefWriter_WriteGroup(
+                           g->w, i + 2, none, OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI,
+                           OTF2_GROUP_FLAG_NONE, mapped ? group->count : 0, mapped));
         free(mapped);
     }
     free(members);
@@ -197,41 +199,44 @@ static void write_comms(struct writing *g)
     const struct unified *u = g->world->unified;
     for (uint32_t i = 0; i < u->comm_keys.count; i++) {
         const struct unified_comm *comm = &u->comms[i];
-        const OTF2_StringRef name = string(g, comm->name);
+        const OTF2_StringRef name = write_string(g, comm->name);
         if (comm->self) {
-            check(g, OTF2_GlobalDefWriter_WriteComm(g->w, i, name, 1, OTF2_UNDEFINED_COMM,
-                                                    OTF2_COMM_FLAG_NONE));
+            write_check(g, OTF2_GlobalDefWriter_WriteComm(g->w, i, name, 1, OTF2_UNDEFINED_COMM,
+                                                          OTF2_COMM_FLAG_NONE));
         } else if (comm->other != KEYMAP_NONE && comm->group != KEYMAP_NONE) {
-            check(g, OTF2_GlobalDefWriter_WriteInterComm(g->w, i, name, comm->group + 2,
-                                                         comm->other + 2, OTF2_UNDEFINED_COMM,
-                                                         OTF2_COMM_FLAG_NONE));
+            write_check(g, OTF2_GlobalDefWriter_WriteInterComm(g->w, i, name, comm->group + 2,
+                                                               comm->other + 2, OTF2_UNDEFINED_COMM,
+                                                               OTF2_COMM_FLAG_NONE));
         } else if (comm->group != KEYMAP_NONE) {
-            check(g, OTF2_GlobalDefWriter_WriteComm(g->w, i, name, comm->group + 2,
-                                                    OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE));
+            write_check(g,
+                        OTF2_GlobalDefWriter_WriteComm(g->w, i, name, comm->group + 2,
+                                                       OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE));
         }
     }
     for (uint32_t i = 0; i < u->window_keys.count; i++) {
-        check(g, OTF2_GlobalDefWriter_WriteRmaWin(g->w, i, string(g, u->windows[i].name),
-                                                  u->windows[i].comm, OTF2_RMA_WIN_FLAG_NONE));
+        write_check(g,
+                    OTF2_GlobalDefWriter_WriteRmaWin(g->w, i, write_string(g, u->windows[i].name),
+                                                     u->windows[i].comm, OTF2_RMA_WIN_FLAG_NONE));
     }
 }
 
 static void write_metric(struct writing *g, OTF2_MetricMemberRef member, const char *name,
                          const char *unit, bool counter)
 {
-    check(g, OTF2_GlobalDefWriter_WriteMetricMember(
-                 g->w, member, string(g, name), string(g, name),
-                 counter ? OTF2_METRIC_TYPE_PAPI : OTF2_METRIC_TYPE_USER,
-                 counter ? OTF2_METRIC_ACCUMULATED_START : OTF2_METRIC_ABSOLUTE_POINT,
-                 counter ? OTF2_TYPE_UINT64 : OTF2_TYPE_DOUBLE, OTF2_BASE_DECIMAL, 0,
-                 string(g, unit)));
+    write_check(g, OTF2_GlobalDefWriter_WriteMetricMember(
+                       g->w, member, write_string(g, name), write_string(g, name),
+                       counter ? OTF2_METRIC_TYPE_PAPI : OTF2_METRIC_TYPE_USER,
+                       counter ? OTF2_METRIC_ACCUMULATED_START : OTF2_METRIC_ABSOLUTE_POINT,
+                       counter ? OTF2_TYPE_UINT64 : OTF2_TYPE_DOUBLE, OTF2_BASE_DECIMAL, 0,
+                       write_string(g, unit)));
 }
 
 static void write_class(struct writing *g, OTF2_MetricRef class, uint8_t count,
                         const OTF2_MetricMemberRef *members)
 {
-    check(g, OTF2_GlobalDefWriter_WriteMetricClass(
-                 g->w, class, count, members, OTF2_METRIC_ASYNCHRONOUS, OTF2_RECORDER_KIND_CPU));
+    write_check(g, OTF2_GlobalDefWriter_WriteMetricClass(g->w, class, count, members,
+                                                         OTF2_METRIC_ASYNCHRONOUS,
+                                                         OTF2_RECORDER_KIND_CPU));
 }
 
 static void write_metrics(struct writing *g)
@@ -259,8 +264,9 @@ static void write_metrics(struct writing *g)
         write_class(g, metric_ref_user(count) + i, 1, members);
     }
     for (uint32_t i = 0; i < u->event_keys.count; i++) {
-        check(g, OTF2_GlobalDefWriter_WriteParameter(g->w, i, string(g, u->events[i].name),
-                                                     OTF2_PARAMETER_TYPE_UINT64));
+        write_check(g,
+                    OTF2_GlobalDefWriter_WriteParameter(g->w, i, write_string(g, u->events[i].name),
+                                                        OTF2_PARAMETER_TYPE_UINT64));
     }
 }
 
@@ -289,8 +295,8 @@ static void write_clock(struct writing *g, const struct archive_options *options
             break;
         }
     }
-    check(g, OTF2_GlobalDefWriter_WriteClockProperties(g->w, 1000000000, first,
-                                                       last > first ? last - first : 0, realtime));
+    write_check(g, OTF2_GlobalDefWriter_WriteClockProperties(
+                       g->w, 1000000000, first, last > first ? last - first : 0, realtime));
 }
 
 static void set_property(OTF2_Archive *archive, const char *name, const char *format, double value)
@@ -343,7 +349,7 @@ int ictusi_archive_global(OTF2_Archive *archive, const struct archive_options *o
         write_groups(&g, place);
         write_comms(&g);
         write_metrics(&g);
-        check(&g, OTF2_Archive_CloseGlobalDefWriter(archive, g.w));
+        write_check(&g, OTF2_Archive_CloseGlobalDefWriter(archive, g.w));
         set_properties(archive, options, world, summary);
     } else {
         g.failed = OTF2_ERROR_MEM_ALLOC_FAILED;

@@ -68,7 +68,7 @@ static uint64_t perfetto_peer(const struct exporting *x, OTF2_LocationRef locati
 }
 
 /* The beginning that all records share; the caller goes on behind a comma and closes the brace. */
-static void begin(struct exporting *x, char phase, OTF2_LocationRef location, uint64_t time)
+static void record_begin(struct exporting *x, char phase, OTF2_LocationRef location, uint64_t time)
 {
     const uint64_t ns = ictusi_trace_ns(x->trace, time);
     const uint32_t process = perfetto_process(x, location);
@@ -83,7 +83,7 @@ static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time
 {
     struct exporting *x = user;
     (void)attributes;
-    begin(x, 'B', location, time);
+    record_begin(x, 'B', location, time);
     (void)fputs(",\"name\":", x->out);
     write_text(x->out, ictusi_trace_name(x->trace, &x->trace->regions, region));
     (void)fputc('}', x->out);
@@ -96,12 +96,12 @@ static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time
     struct exporting *x = user;
     (void)attributes;
     (void)region;
-    begin(x, 'E', location, time);
+    record_begin(x, 'E', location, time);
     (void)fputc('}', x->out);
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
+static uint64_t key_mix(uint64_t hash, uint64_t value)
 {
     hash ^= value + UINT64_C(0x9e3779b97f4a7c15) + (hash << 6) + (hash >> 2);
     return hash * UINT64_C(0xff51afd7ed558ccd);
@@ -111,7 +111,7 @@ static struct channel *channel_of(struct exporting *x, uint64_t from, uint64_t t
                                   uint32_t tag, uint32_t *number)
 {
     bool fresh = false;
-    const uint64_t key = mix(mix(mix(mix(1, from), to), comm), tag);
+    const uint64_t key = key_mix(key_mix(key_mix(key_mix(1, from), to), comm), tag);
     *number = ictusi_keymap_put(&x->channel_keys, key, &fresh);
     if (*number == KEYMAP_NONE) {
         return NULL;
@@ -131,8 +131,8 @@ static struct channel *channel_of(struct exporting *x, uint64_t from, uint64_t t
 }
 
 /* One end of an arrow. */
-static void flow(struct exporting *x, bool send, OTF2_LocationRef location, uint64_t time,
-                 uint32_t peer, uint32_t comm, uint32_t tag, uint64_t bytes)
+static void record_flow(struct exporting *x, bool send, OTF2_LocationRef location, uint64_t time,
+                        uint32_t peer, uint32_t comm, uint32_t tag, uint64_t bytes)
 {
     const uint64_t other = perfetto_peer(x, location, comm, peer);
     const uint64_t process = location & UINT32_MAX; /* threads of a process share its channels */
@@ -143,7 +143,7 @@ static void flow(struct exporting *x, bool send, OTF2_LocationRef location, uint
         x->err = ICTUS_ERR_NOMEM;
         return;
     }
-    begin(x, send ? 's' : 'f', location, time);
+    record_begin(x, send ? 's' : 'f', location, time);
     (void)fprintf(x->out,
                   ",\"cat\":\"message\",\"name\":\"message\",\"id\":\"%u.%llu\"%s,"
                   "\"args\":{\"bytes\":%llu,\"tag\":%u,\"comm\":%u}}",
@@ -156,7 +156,7 @@ static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time,
                                  OTF2_CommRef comm, uint32_t tag, uint64_t bytes)
 {
     (void)attributes;
-    flow(user, true, location, time, receiver, comm, tag, bytes);
+    record_flow(user, true, location, time, receiver, comm, tag, bytes);
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -174,7 +174,7 @@ static OTF2_CallbackCode on_recv(OTF2_LocationRef location, OTF2_TimeStamp time,
                                  uint32_t tag, uint64_t bytes)
 {
     (void)attributes;
-    flow(user, false, location, time, sender, comm, tag, bytes);
+    record_flow(user, false, location, time, sender, comm, tag, bytes);
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -193,7 +193,7 @@ static OTF2_CallbackCode on_event(OTF2_LocationRef location, OTF2_TimeStamp time
 {
     struct exporting *x = user;
     (void)attributes;
-    begin(x, 'i', location, time);
+    record_begin(x, 'i', location, time);
     (void)fputs(",\"s\":\"t\",\"name\":", x->out);
     write_text(x->out, ictusi_trace_name(x->trace, &x->trace->parameters, parameter));
     (void)fprintf(x->out, ",\"args\":{\"value\":%llu}}", (unsigned long long)value);

@@ -40,7 +40,7 @@ char *ictusi_read_file(const char *path, size_t *size)
 }
 
 /* Cut a line at its tabs. @return the number of fields behind the letter */
-static int split(char *line, char **fields)
+static int line_split(char *line, char **fields)
 {
     int count = 0;
     char *at = line + 1;
@@ -55,12 +55,12 @@ static int split(char *line, char **fields)
     return count;
 }
 
-static int64_t integer(const char *text)
+static int64_t field_integer(const char *text)
 {
     return strtoll(text, NULL, 10);
 }
 
-static uint64_t natural(const char *text, int base)
+static uint64_t field_natural(const char *text, int base)
 {
     return strtoull(text, NULL, base);
 }
@@ -72,8 +72,8 @@ static void take_point(struct rawlog *log, char **f)
     if (more) {
         t->points = more;
         more[t->count++] = (struct timeline_point){
-            .local = integer(f[0]),
-            .global = integer(f[1]),
+            .local = field_integer(f[0]),
+            .global = field_integer(f[1]),
             .slope = plain_strtod(f[2], NULL),
             .sigma_ns = plain_strtod(f[3], NULL),
             .bound_ns = plain_strtod(f[4], NULL),
@@ -87,18 +87,19 @@ static bool take_single(struct rawlog *log, char kind, char **f)
 {
     switch (kind) {
     case 'H':
-        log->table_hash = natural(f[1], 10);
-        log->rank = (int)integer(f[2]);
-        log->size = (int)integer(f[3]);
-        log->pid = integer(f[4]);
+        log->table_hash = field_natural(f[1], 10);
+        log->rank = (int)field_integer(f[2]);
+        log->size = (int)field_integer(f[3]);
+        log->pid = field_integer(f[4]);
         return true;
     case 'K':
-        log->scale = (struct tick_scale){(enum tick_kind)integer(f[0]), natural(f[1], 10),
-                                         integer(f[2]), natural(f[3], 10)};
+        log->scale =
+            (struct tick_scale){(enum tick_kind)field_integer(f[0]), field_natural(f[1], 10),
+                                field_integer(f[2]), field_natural(f[3], 10)};
         return true;
     case 'A':
-        log->local_anchor = integer(f[0]);
-        log->realtime_anchor = integer(f[1]);
+        log->local_anchor = field_integer(f[0]);
+        log->realtime_anchor = field_integer(f[1]);
         return true;
     case 'O':
         log->host = f[0];
@@ -110,15 +111,15 @@ static bool take_single(struct rawlog *log, char kind, char **f)
         log->clock = f[0];
         return true;
     case 'I':
-        log->init_ticks = natural(f[0], 10);
+        log->init_ticks = field_natural(f[0], 10);
         return true;
     case 'S':
         take_point(log, f);
         return true;
     case 'E':
         log->ended = true;
-        log->lost = natural(f[0], 10);
-        log->untracked = natural(f[1], 10);
+        log->lost = field_natural(f[0], 10);
+        log->untracked = field_natural(f[1], 10);
         return true;
     default:
         return false;
@@ -130,35 +131,35 @@ static struct raw_item item_of(char kind, char **f)
     struct raw_item item = {.kind = kind, .text = "", .more = ""};
     switch (kind) {
     case 'G':
-        item.key = natural(f[0], 16);
+        item.key = field_natural(f[0], 16);
         item.a = (unsigned char)f[1][0];
         item.text = f[2];
         break;
     case 'D':
-        item.key = natural(f[0], 16);
-        item.a = (int64_t)natural(f[1], 16);
+        item.key = field_natural(f[0], 16);
+        item.a = (int64_t)field_natural(f[1], 16);
         break;
     case 'C':
-        item.number = (uint32_t)natural(f[0], 10);
-        item.key = natural(f[1], 16);
-        item.a = integer(f[2]);
-        item.b = integer(f[3]);
-        item.c = integer(f[4]);
+        item.number = (uint32_t)field_natural(f[0], 10);
+        item.key = field_natural(f[1], 16);
+        item.a = field_integer(f[2]);
+        item.b = field_integer(f[3]);
+        item.c = field_integer(f[4]);
         break;
     case 'W':
-        item.number = (uint32_t)natural(f[0], 10);
-        item.key = natural(f[1], 16);
-        item.a = integer(f[2]);
+        item.number = (uint32_t)field_natural(f[0], 10);
+        item.key = field_natural(f[1], 16);
+        item.a = field_integer(f[2]);
         break;
     case 'M':
     case 'U':
-        item.number = (uint32_t)natural(f[0], 10);
-        item.a = integer(f[1]);
+        item.number = (uint32_t)field_natural(f[0], 10);
+        item.a = field_integer(f[1]);
         item.text = f[2];
         item.more = f[3];
         break;
     default: /* N V R P */
-        item.number = (uint32_t)natural(f[0], 10);
+        item.number = (uint32_t)field_natural(f[0], 10);
         item.text = f[1];
         break;
     }
@@ -169,7 +170,7 @@ static int take_line(struct rawlog *log, char *line, size_t *room)
 {
     char *fields[FIELDS_MAX];
     const char kind = line[0];
-    (void)split(line, fields);
+    (void)line_split(line, fields);
     if (take_single(log, kind, fields) || !strchr("GDCFWMUNVRP", kind) || !kind) {
         return ICTUS_OK;
     }

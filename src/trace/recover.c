@@ -171,7 +171,7 @@ static int write_archive(struct recovery *v, struct ictus_trace_summary *summary
     return err;
 }
 
-static void release(struct recovery *v)
+static void recovery_release(struct recovery *v)
 {
     for (int p = 0; p < v->size && v->logs && v->maps; p++) {
         ictusi_rawlog_free(&v->logs[p]);
@@ -238,6 +238,6 @@ int ictus_trace_recover(const char *directory, const struct ictus_trace_recover_
     for (int p = 0; p < v.size && !err && !o->keep; p++) {
         ictusi_directory_clean(v.options.raw, p);
     }
-    release(&v);
+    recovery_release(&v);
     return err;
 }

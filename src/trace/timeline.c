@@ -9,7 +9,7 @@
 static const double bound_slope = 200e-6;
 
 /* In unsigned arithmetic: the times of a damaged trace may be anything. */
-static int64_t along(const struct timeline_point *point, double slope, int64_t local)
+static int64_t point_along(const struct timeline_point *point, double slope, int64_t local)
 {
     const int64_t distance = (int64_t)((uint64_t)local - (uint64_t)point->local);
     const double gained = slope * (double)distance;
@@ -21,7 +21,7 @@ static int64_t along(const struct timeline_point *point, double slope, int64_t l
 static double jump_between(const struct timeline_point *a, const struct timeline_point *b)
 {
     const double away_s = fabs((double)b->local - (double)a->local) * 1e-9;
-    const double jump = fabs((double)b->global - (double)along(a, a->slope, b->local));
+    const double jump = fabs((double)b->global - (double)point_along(a, a->slope, b->local));
     return jump > a->bound_ns + b->bound_ns + bound_slope * away_s * 1e9 ? jump : 0.0;
 }
 
@@ -52,15 +52,15 @@ int64_t ictusi_timeline_map(struct timeline *t, int64_t local)
     t->last = i;
     const struct timeline_point *a = &t->points[i];
     if (local < a->local || i + 1 == t->count) {
-        return along(a, a->slope, local);
+        return point_along(a, a->slope, local);
     }
     const struct timeline_point *b = &t->points[i + 1];
     if (b->stepped) {
-        return along(a, a->slope, local);
+        return point_along(a, a->slope, local);
     }
     const double span = (double)(b->local - a->local);
     const double gained = (double)((b->global - a->global) - (b->local - a->local));
-    return along(a, gained / span, local);
+    return point_along(a, gained / span, local);
 }
 
 /* At an instant: beyond the ends as the fit says, between two points by the nearer ones. */

@@ -87,7 +87,7 @@ static void map_set(struct trace_map *map, enum map_kind kind, uint32_t number, 
 }
 
 /* Room for one more element of an array that grows by doubling. */
-static void *more(void *array, uint32_t count, size_t bytes)
+static void *array_more(void *array, uint32_t count, size_t bytes)
 {
     const bool power = (count & (count - 1)) == 0;
     return power ? realloc(array, (size_t)(count ? count * 2 : 1) * bytes) : array;
@@ -128,7 +128,7 @@ static uint32_t add_group(struct unified *u, const char *members)
     if (number == KEYMAP_NONE || !fresh) {
         return number;
     }
-    struct unified_group *groups = more(u->groups, number, sizeof(*groups));
+    struct unified_group *groups = array_more(u->groups, number, sizeof(*groups));
     if (!groups) {
         return KEYMAP_NONE;
     }
@@ -144,7 +144,7 @@ static struct unified_comm *comm_of(struct unified *u, uint64_t key, uint32_t *n
     bool fresh = false;
     *number = ictusi_keymap_put(&u->comm_keys, key, &fresh);
     if (*number != KEYMAP_NONE && fresh) {
-        struct unified_comm *comms = more(u->comms, *number, sizeof(*comms));
+        struct unified_comm *comms = array_more(u->comms, *number, sizeof(*comms));
         if (!comms) {
             return NULL;
         }
@@ -160,7 +160,7 @@ static int take_function(struct unified *u, const struct raw_item *item, uint32_
     bool fresh = false;
     *number = ictusi_keymap_put(&u->region_keys, (uint64_t)item->number + 1, &fresh);
     if (*number != KEYMAP_NONE && fresh) {
-        struct unified_name *wider = more(u->regions, *number, sizeof(*wider));
+        struct unified_name *wider = array_more(u->regions, *number, sizeof(*wider));
         if (!wider) {
             return ICTUS_ERR_NOMEM;
         }
@@ -176,7 +176,7 @@ static int take_name(struct keymap *keys, struct unified_name **names, const str
     bool fresh = false;
     *number = ictusi_keymap_put(keys, ictusi_keymap_hash(item->text), &fresh);
     if (*number != KEYMAP_NONE && fresh) {
-        struct unified_name *wider = more(*names, *number, sizeof(*wider));
+        struct unified_name *wider = array_more(*names, *number, sizeof(*wider));
         if (!wider) {
             return ICTUS_ERR_NOMEM;
         }
@@ -192,7 +192,7 @@ static int take_window(struct unified *u, const struct raw_item *item, struct tr
     bool fresh = false;
     *number = ictusi_keymap_put(&u->window_keys, item->key, &fresh);
     if (*number != KEYMAP_NONE && fresh) {
-        struct unified_window *windows = more(u->windows, *number, sizeof(*windows));
+        struct unified_window *windows = array_more(u->windows, *number, sizeof(*windows));
         if (!windows) {
             return ICTUS_ERR_NOMEM;
         }

@@ -102,7 +102,7 @@ static int scatter_maps(struct job *j)
     return all_fine ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
-static int agree(const struct job *j, int err)
+static int job_agree(const struct job *j, int err)
 {
     int worst = 0;
     (void)REAL(Allreduce)(&err, &worst, 1, MPI_INT, MPI_MIN, j->comm);
@@ -110,7 +110,7 @@ static int agree(const struct job *j, int err)
 }
 
 /* From everybody's logs to a numbering that everybody has. */
-static int number(struct job *j, struct ictus_why *why)
+static int job_number(struct job *j, struct ictus_why *why)
 {
     char path[4352];
     size_t size = 0;
@@ -119,7 +119,7 @@ static int number(struct job *j, struct ictus_why *why)
     char *mine = ictusi_read_file(path, &size);
     int err = mine ? ictusi_rawlog_parse(mine, size, &j->own, why)
                    : ictus_because(why, ICTUS_ERR_IO, "%.200s: cannot be read", path);
-    err = agree(j, err);
+    err = job_agree(j, err);
     if (err) {
         free(mine);
         return err;
@@ -130,7 +130,7 @@ static int number(struct job *j, struct ictus_why *why)
         err = number_all(j, all, why);
     }
     free(all);
-    err = agree(j, err);
+    err = job_agree(j, err);
     if (err) {
         return err;
     }
@@ -145,11 +145,11 @@ static int gather_results(struct job *j)
                        (int)sizeof(j->result), MPI_CHAR, 0, j->comm);
     size_t total = 0;
     j->all_events = gather_bytes(j, j->events, (int)sizeof(uint64_t) * j->result.threads, &total);
-    return agree(j, j->rank == 0 && !j->all_events ? ICTUS_ERR_NOMEM : ICTUS_OK);
+    return job_agree(j, j->rank == 0 && !j->all_events ? ICTUS_ERR_NOMEM : ICTUS_OK);
 }
 
 /* A failed step of OTF2's, behind those that failed before. */
-static int step(int err, OTF2_ErrorCode code)
+static int job_step(int err, OTF2_ErrorCode code)
 {
     return !err && code != OTF2_SUCCESS ? ICTUS_ERR_IO : err;
 }
@@ -157,10 +157,11 @@ static int step(int err, OTF2_ErrorCode code)
 static int open_archive(struct job *j, OTF2_Archive **archive)
 {
     *archive = ictusi_archive_open(&j->options);
-    int err = agree(j, *archive ? ICTUS_OK : ICTUS_ERR_IO);
+    int err = job_agree(j, *archive ? ICTUS_OK : ICTUS_ERR_IO);
     if (!err) {
-        err = step(err, OTF2_MPI_Archive_SetCollectiveCallbacks(*archive, j->comm, MPI_COMM_NULL));
-        err = agree(j, step(err, err ? OTF2_SUCCESS : OTF2_Archive_OpenEvtFiles(*archive)));
+        err = job_step(err,
+                       OTF2_MPI_Archive_SetCollectiveCallbacks(*archive, j->comm, MPI_COMM_NULL));
+        err = job_agree(j, job_step(err, err ? OTF2_SUCCESS : OTF2_Archive_OpenEvtFiles(*archive)));
     }
     return err;
 }
@@ -174,12 +175,12 @@ static int write_archive(struct job *j, struct ictus_trace_summary *summary, str
         return err;
     }
     err = ictusi_archive_events(archive, &j->options, &j->own, &j->map, j->events, &j->result, why);
-    err = step(err, OTF2_Archive_CloseEvtFiles(archive));
-    err = step(err, OTF2_Archive_OpenDefFiles(archive));
+    err = job_step(err, OTF2_Archive_CloseEvtFiles(archive));
+    err = job_step(err, OTF2_Archive_OpenDefFiles(archive));
     if (!err) {
         err = ictusi_archive_local(archive, &j->options, &j->own, &j->result);
     }
-    err = step(err, OTF2_Archive_CloseDefFiles(archive));
+    err = job_step(err, OTF2_Archive_CloseDefFiles(archive));
     const int gathered = gather_results(j);
     err = err ? err : gathered;
     if (j->rank == 0 && !err) {
@@ -187,14 +188,14 @@ static int write_archive(struct job *j, struct ictus_trace_summary *summary, str
                                             j->size};
         err = ictusi_archive_global(archive, &j->options, &world, summary);
     }
-    err = agree(j, step(err, OTF2_Archive_Close(archive)));
+    err = job_agree(j, job_step(err, OTF2_Archive_Close(archive)));
     /* Raw files go when the archive is there: look, not hope. */
     return err ? err
-               : agree(j, ictusi_archive_check(&j->options, j->rank, j->events, j->result.threads,
-                                               j->rank == 0, why));
+               : job_agree(j, ictusi_archive_check(&j->options, j->rank, j->events,
+                                                   j->result.threads, j->rank == 0, why));
 }
 
-static int allocate(struct job *j)
+static int job_allocate(struct job *j)
 {
     const size_t n = j->rank == 0 ? (size_t)j->size : 1;
     j->logs = calloc(n, sizeof(*j->logs));
@@ -208,7 +209,7 @@ static int allocate(struct job *j)
                : ICTUS_ERR_NOMEM;
 }
 
-static void release(struct job *j)
+static void job_release(struct job *j)
 {
     for (int p = 0; j->rank == 0 && p < j->size; p++) {
         if (j->logs) {
@@ -268,9 +269,9 @@ void ictusi_write_parallel(struct tracer *t)
                                 .raw = t->setup.directory,
                                 .counters = t->metrics.count,
                                 .processes = t->size}};
-    int err = agree(&j, allocate(&j));
+    int err = job_agree(&j, job_allocate(&j));
     if (!err) {
-        err = number(&j, &why);
+        err = job_number(&j, &why);
     }
     if (!err) {
         err = write_archive(&j, &summary, &why);
@@ -287,5 +288,5 @@ void ictusi_write_parallel(struct tracer *t)
             say_summary(t, &summary);
         }
     }
-    release(&j);
+    job_release(&j);
 }

@@ -184,8 +184,8 @@ static bool is_rooted(enum coll_op op)
            op == COLL_SCATTERV || op == COLL_REDUCE;
 }
 
-static struct traffic measure(struct recorder *r, enum coll_op op, const struct trace_comm *info,
-                              const struct coll_args *args)
+static struct traffic coll_measure(struct recorder *r, enum coll_op op,
+                                   const struct trace_comm *info, const struct coll_args *args)
 {
     const struct view v = {
         .r = r,
@@ -227,7 +227,7 @@ void ictusi_note_coll(struct recorder *r, enum coll_op op, MPI_Comm comm,
 {
     const struct trace_comm *info = trace_comm(r, comm);
     if (info && !info->foreign) {
-        const struct traffic t = measure(r, op, info, args);
+        const struct traffic t = coll_measure(r, op, info, args);
         recorder_put3(r, RECORD_COLL, (unsigned)op, root_of(op, args), info->id, (uint64_t)t.sent,
                       (uint64_t)t.received);
     }
@@ -239,7 +239,7 @@ struct trace_request ictusi_icoll_request(struct recorder *r, enum coll_op op, M
     const struct trace_comm *info = trace_comm(r, comm);
     struct trace_request request = {.kind = REQUEST_COLL, .peer = (int32_t)op};
     if (info && !info->foreign) {
-        const struct traffic t = measure(r, op, info, args);
+        const struct traffic t = coll_measure(r, op, info, args);
         request.comm = info;
         request.root = root_of(op, args);
         request.sent = (uint64_t)t.sent;

@@ -10,7 +10,7 @@
 
 enum { KEY_WORLD = 1, KEY_SELF = 2 };
 
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint64_t key_mix(uint64_t a, uint64_t b)
 {
     uint64_t h = a * UINT64_C(0x9e3779b97f4a7c15) ^ (b + UINT64_C(0x632be59bd9b4e019));
     h ^= h >> 29;
@@ -46,7 +46,7 @@ static int leader_of(MPI_Group group)
 }
 
 /* How often this has been asked for the same key. */
-static uint64_t occurrence(uint64_t key)
+static uint64_t key_occurrence(uint64_t key)
 {
     _Atomic uint64_t *count = ictusi_table_put(&ictusi_tracer.counters, key);
     return count ? atomic_fetch_add(count, 1) : 0;
@@ -116,7 +116,7 @@ static void describe_inter(MPI_Comm comm, struct trace_comm *info, MPI_Group loc
 }
 
 /* Fill in what a new communicator is; key is set. query: it may be asked for its group. */
-static void describe(MPI_Comm comm, struct trace_comm *info)
+static void comm_describe(MPI_Comm comm, struct trace_comm *info)
 {
     int inter = 0;
     MPI_Group group = MPI_GROUP_NULL;
@@ -133,7 +133,7 @@ static void describe(MPI_Comm comm, struct trace_comm *info)
     (void)REAL(Group_free)(&group);
 }
 
-static struct trace_comm *insert(MPI_Comm comm, uint64_t key)
+static struct trace_comm *comm_insert(MPI_Comm comm, uint64_t key)
 {
     struct trace_comm **slot = ictusi_table_put(&ictusi_tracer.comms, HANDLE_KEY(comm));
     struct trace_comm *info = calloc(1, sizeof(*info));
@@ -157,14 +157,14 @@ static void log_use(struct trace_comm *info)
     }
 }
 
-static struct trace_comm *lookup(MPI_Comm comm)
+static struct trace_comm *comm_lookup(MPI_Comm comm)
 {
     struct trace_comm **slot = ictusi_table_find(&ictusi_tracer.comms, HANDLE_KEY(comm));
     return slot ? *slot : NULL;
 }
 
 /* Made in a way that no wrapper saw: by its members, as far as they can be had. */
-static struct trace_comm *discover(MPI_Comm comm)
+static struct trace_comm *comm_discover(MPI_Comm comm)
 {
     MPI_Group group = MPI_GROUP_NULL;
     int size = 0;
@@ -175,18 +175,18 @@ static struct trace_comm *discover(MPI_Comm comm)
     }
     (void)REAL(Group_size)(group, &size);
     int *ranks = calloc((size_t)size + 1, sizeof(*ranks));
-    uint64_t key = mix(3, (uint64_t)inter);
+    uint64_t key = key_mix(3, (uint64_t)inter);
     if (ranks) {
         world_ranks(group, size, ranks);
         for (int i = 0; i < size && !inter; i++) {
-            key = mix(key, (uint64_t)(int64_t)ranks[i]);
+            key = key_mix(key, (uint64_t)(int64_t)ranks[i]);
         }
     }
     free(ranks);
     (void)REAL(Group_free)(&group);
-    struct trace_comm *info = insert(comm, mix(key, occurrence(key)));
+    struct trace_comm *info = comm_insert(comm, key_mix(key, key_occurrence(key)));
     if (info) {
-        describe(comm, info);
+        comm_describe(comm, info);
     }
     return info;
 }
@@ -196,9 +196,9 @@ const struct trace_comm *ictusi_comm_find(struct recorder *r, MPI_Comm comm)
     if (comm == MPI_COMM_NULL) {
         return NULL;
     }
-    struct trace_comm *info = lookup(comm);
+    struct trace_comm *info = comm_lookup(comm);
     if (!info) {
-        info = discover(comm);
+        info = comm_discover(comm);
     }
     if (info) {
         log_use(info);
@@ -211,13 +211,13 @@ const struct trace_comm *ictusi_comm_find(struct recorder *r, MPI_Comm comm)
 
 static int insert_fixed(MPI_Comm comm, uint64_t key, const char *name)
 {
-    struct trace_comm *info = insert(comm, key);
+    struct trace_comm *info = comm_insert(comm, key);
     if (!info) {
         return -1;
     }
     info->world = key == KEY_WORLD;
     if (key == KEY_WORLD) {
-        describe(comm, info);
+        comm_describe(comm, info);
     } else {
         info->size = 1;
         info->remote = -1;
@@ -249,7 +249,7 @@ static void log_name(char kind, uint32_t id, const char *name)
 
 void ictusi_comm_name(MPI_Comm comm, const char *name)
 {
-    struct trace_comm *info = lookup(comm);
+    struct trace_comm *info = comm_lookup(comm);
     if (info) {
         log_use(info);
         log_name('N', info->id, name);
@@ -258,9 +258,9 @@ void ictusi_comm_name(MPI_Comm comm, const char *name)
 
 void ictusi_comm_child(MPI_Comm parent, MPI_Comm made)
 {
-    struct trace_comm *above = lookup(parent);
+    struct trace_comm *above = comm_lookup(parent);
     if (!above) {
-        above = discover(parent);
+        above = comm_discover(parent);
     }
     const uint32_t nth = above ? atomic_fetch_add(&above->children, 1) : 0;
     if (made == MPI_COMM_NULL || !above) {
@@ -278,40 +278,41 @@ void ictusi_comm_child(MPI_Comm parent, MPI_Comm made)
         (void)REAL(Group_free)(&remote);
     }
     (void)REAL(Group_free)(&group);
-    struct trace_comm *info = insert(made, mix(mix(above->key, nth), (uint64_t)(int64_t)leader));
+    struct trace_comm *info =
+        comm_insert(made, key_mix(key_mix(above->key, nth), (uint64_t)(int64_t)leader));
     if (info) {
-        describe(made, info);
+        comm_describe(made, info);
     }
 }
 
 void ictusi_comm_group(MPI_Comm parent, int tag, MPI_Comm made)
 {
-    const struct trace_comm *above = lookup(parent);
+    const struct trace_comm *above = comm_lookup(parent);
     MPI_Group group = MPI_GROUP_NULL;
     if (made == MPI_COMM_NULL) {
         return;
     }
     (void)REAL(Comm_group)(made, &group);
-    const uint64_t call = mix(mix(above ? above->key : 3, (uint64_t)(int64_t)tag),
-                              (uint64_t)(int64_t)leader_of(group) << 1);
+    const uint64_t call = key_mix(key_mix(above ? above->key : 3, (uint64_t)(int64_t)tag),
+                                  (uint64_t)(int64_t)leader_of(group) << 1);
     (void)REAL(Group_free)(&group);
-    struct trace_comm *info = insert(made, mix(call, occurrence(call)));
+    struct trace_comm *info = comm_insert(made, key_mix(call, key_occurrence(call)));
     if (info) {
-        describe(made, info);
+        comm_describe(made, info);
     }
 }
 
 void ictusi_comm_idup(MPI_Comm parent, MPI_Comm made)
 {
-    struct trace_comm *above = lookup(parent);
+    struct trace_comm *above = comm_lookup(parent);
     if (!above) {
-        above = discover(parent);
+        above = comm_discover(parent);
     }
     if (!above) {
         return;
     }
     const uint32_t nth = atomic_fetch_add(&above->children, 1);
-    struct trace_comm *info = insert(made, mix(mix(above->key, nth), UINT64_C(0x1d0)));
+    struct trace_comm *info = comm_insert(made, key_mix(key_mix(above->key, nth), UINT64_C(0x1d0)));
     if (!info) {
         return;
     }
@@ -338,12 +339,12 @@ void ictusi_comm_inter(MPI_Comm made, int tag)
     const int other = leader_of(remote);
     (void)REAL(Group_free)(&local);
     (void)REAL(Group_free)(&remote);
-    const uint64_t call = mix(mix((uint64_t)(int64_t)(one < other ? one : other),
-                                  (uint64_t)(int64_t)(one < other ? other : one)),
-                              (uint64_t)(int64_t)tag);
-    struct trace_comm *info = insert(made, mix(call, occurrence(call)));
+    const uint64_t call = key_mix(key_mix((uint64_t)(int64_t)(one < other ? one : other),
+                                          (uint64_t)(int64_t)(one < other ? other : one)),
+                                  (uint64_t)(int64_t)tag);
+    struct trace_comm *info = comm_insert(made, key_mix(call, key_occurrence(call)));
     if (info) {
-        describe(made, info);
+        comm_describe(made, info);
     }
 }
 
@@ -357,7 +358,7 @@ void ictusi_comm_gone(MPI_Comm comm)
 struct trace_window *ictusi_window_new(struct recorder *r, MPI_Comm comm, MPI_Win win)
 {
     (void)trace_comm(r, comm);
-    struct trace_comm *above = lookup(comm);
+    struct trace_comm *above = comm_lookup(comm);
     struct trace_window **slot = ictusi_table_put(&ictusi_tracer.windows, HANDLE_KEY(win));
     struct trace_window *window = calloc(1, sizeof(*window));
     if (!above || !slot || !window) {
@@ -365,7 +366,7 @@ struct trace_window *ictusi_window_new(struct recorder *r, MPI_Comm comm, MPI_Wi
         return NULL;
     }
     /* Windows are made collectively: they count among the communicator's children. */
-    const uint64_t key = mix(mix(above->key, atomic_fetch_add(&above->children, 1)), 0x717);
+    const uint64_t key = key_mix(key_mix(above->key, atomic_fetch_add(&above->children, 1)), 0x717);
     window->id = atomic_fetch_add(&ictusi_tracer.next_window, 1);
     window->comm = above;
     *slot = window;

@@ -15,7 +15,7 @@
 
 static const char raw_name[] = "raw";
 
-static int fail(struct ictus_why *why, const char *path)
+static int directory_fail(struct ictus_why *why, const char *path)
 {
     return ictus_because(why, ICTUS_ERR_IO, "%.200s: %s", path, strerror(errno));
 }
@@ -31,7 +31,7 @@ static int make_path(const char *path, struct ictus_why *why)
         *slash = '/';
     }
     if (mkdir(part, 0777) != 0 && errno != EEXIST) {
-        return fail(why, path);
+        return directory_fail(why, path);
     }
     struct stat what;
     if (stat(part, &what) != 0 || !S_ISDIR(what.st_mode)) {
@@ -81,7 +81,7 @@ int ictusi_directory_drop_archive(const char *directory, struct ictus_why *why)
     (void)remove_matching(directory, anchors);
     (void)snprintf(path, sizeof(path), "%s/traces", directory);
     if (access(path, F_OK) == 0 && remove_matching(path, events) == 0 && rmdir(path) != 0) {
-        return fail(why, path);
+        return directory_fail(why, path);
     }
     return ICTUS_OK;
 }
@@ -93,7 +93,7 @@ int ictusi_directory_empty(const char *directory, struct ictus_why *why)
     ictusi_directory_raw_name(directory, path, sizeof(path));
     if (!err && access(path, F_OK) == 0 && remove_matching(path, raw_files) == 0 &&
         rmdir(path) != 0) {
-        return fail(why, path);
+        return directory_fail(why, path);
     }
     return err;
 }

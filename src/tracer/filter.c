@@ -12,7 +12,7 @@
 #include <strings.h>
 
 /* Whether a word names a function: its name, its large-count form, or its group. */
-static bool names(const char *word, const struct trace_function *function)
+static bool filter_names(const char *word, const struct trace_function *function)
 {
     const size_t length = strlen(word);
     if (strcasecmp(word, function->group) == 0) {
@@ -22,7 +22,7 @@ static bool names(const char *word, const struct trace_function *function)
            (!function->name[length] || strcmp(function->name + length, "_c") == 0);
 }
 
-static int unknown(const char *word, struct ictus_why *why)
+static int filter_unknown(const char *word, struct ictus_why *why)
 {
     const char *list[2 * TRACE_FUNCTIONS + 1] = {NULL};
     int count = 0;
@@ -48,13 +48,13 @@ int ictusi_filter_apply(const char *text, uint8_t *enabled, struct ictus_why *wh
         const bool on = word[0] != '-';
         bool known = false;
         for (int i = 0; i < TRACE_FUNCTIONS; i++) {
-            if (names(word + !on, &ictusi_trace_functions[i])) {
+            if (filter_names(word + !on, &ictusi_trace_functions[i])) {
                 enabled[i] = on;
                 known = true;
             }
         }
         if (!known) {
-            return unknown(word + !on, why);
+            return filter_unknown(word + !on, why);
         }
     }
     for (int i = 0; i < TRACE_FUNCTIONS; i++) {

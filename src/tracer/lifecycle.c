@@ -43,7 +43,7 @@ static uint64_t stamp_ticks(const struct tracer *t, struct early_stamp stamp)
 }
 
 /* The worst of all processes' codes, with the reason of the process that had it. */
-static int agree(int err, struct ictus_why *why)
+static int tracer_agree(int err, struct ictus_why *why)
 {
     struct {
         int value, rank;
@@ -142,10 +142,10 @@ static int choose_calls(struct tracer *t, struct ictus_why *why)
 }
 
 /* All that may fail before the first record; the same result on every process. */
-static int prepare(struct tracer *t, struct ictus_why *why)
+static int tracer_prepare(struct tracer *t, struct ictus_why *why)
 {
     int err = ictusi_settings_read(&t->settings, why);
-    err = agree(err, why);
+    err = tracer_agree(err, why);
     if (err) {
         return err;
     }
@@ -158,7 +158,7 @@ static int prepare(struct tracer *t, struct ictus_why *why)
     if (!err && t->rank == 0) {
         err = ictusi_directory_make(&t->settings, why);
     }
-    err = agree(err, why);
+    err = tracer_agree(err, why);
     if (err) {
         return err;
     }
@@ -173,7 +173,7 @@ static int prepare(struct tracer *t, struct ictus_why *why)
     if (!err) {
         err = make_tables(t, why);
     }
-    return agree(err, why);
+    return tracer_agree(err, why);
 }
 
 static void log_header(const struct tracer *t)
@@ -252,8 +252,8 @@ static void record_past(struct recorder *r, unsigned region, uint64_t from, uint
     recorder_timed(r, RECORD_LEAVE, region, to < from ? from : to);
 }
 
-static void begin(struct tracer *t, unsigned function, struct early_stamp entered,
-                  struct early_stamp returned)
+static void tracer_begin(struct tracer *t, unsigned function, struct early_stamp entered,
+                         struct early_stamp returned)
 {
     const uint64_t from = stamp_ticks(t, entered);
     const uint64_t to = stamp_ticks(t, returned);
@@ -298,7 +298,7 @@ void ictusi_trace_start(unsigned function, struct early_stamp entered, int provi
     t->spawned = parent != MPI_COMM_NULL;
     t->multiple = provided == MPI_THREAD_MULTIPLE;
     t->finished = true; /* until tracing has begun */
-    int err = prepare(t, &why);
+    int err = tracer_prepare(t, &why);
     if (!err) {
         err = make_clock(t, &why);
     }
@@ -313,11 +313,11 @@ void ictusi_trace_start(unsigned function, struct early_stamp entered, int provi
         ictusi_trace_say("no memory; the program runs untraced");
         return;
     }
-    begin(t, function, entered, returned);
+    tracer_begin(t, function, entered, returned);
 }
 
 /* Recording is over: its memory is what the archive is written in. */
-static void rest(struct tracer *t)
+static void tracer_rest(struct tracer *t)
 {
     for (uint32_t i = 0; i < t->recorder_count; i++) {
         ictusi_recorder_rest(t->recorders[i]);
@@ -357,7 +357,7 @@ bool ictusi_trace_finish(void)
     for (uint32_t i = 0; i < t->recorder_count; i++) {
         lost += t->recorders[i]->lost;
     }
-    rest(t);
+    tracer_rest(t);
     ictusi_trace_log("E\t%llu\t%llu", (unsigned long long)lost,
                      (unsigned long long)atomic_load(&t->untracked));
     return true;

@@ -8,7 +8,7 @@
 enum { NUMBERS_MAX = 65535, NAME_MAX_BYTES = 200 };
 
 /* One number of a kind, and its name in the log. */
-static int define(_Atomic uint32_t *next, char kind, const char *name, const char *more)
+static int mark_define(_Atomic uint32_t *next, char kind, const char *name, const char *more)
 {
     char clean[NAME_MAX_BYTES + 1];
     size_t used = 0;
@@ -32,7 +32,7 @@ static int define(_Atomic uint32_t *next, char kind, const char *name, const cha
 }
 
 /* The calling thread's recorder if it records now and has room. */
-static inline struct recorder *recording(void)
+static inline struct recorder *mark_recorder(void)
 {
     struct recorder *r = ictusi_trace_self;
     if (__builtin_expect(r == NULL, 0)) {
@@ -46,7 +46,7 @@ static inline struct recorder *recording(void)
 
 ICTUS_API int ictus_event_define(const char *name)
 {
-    return define(&ictusi_tracer.next_name, 'P', name, NULL);
+    return mark_define(&ictusi_tracer.next_name, 'P', name, NULL);
 }
 
 static inline void put_event(struct recorder *r, unsigned event, uint64_t value, uint64_t ticks)
@@ -62,7 +62,7 @@ static inline void put_event(struct recorder *r, unsigned event, uint64_t value,
 /* Whatever calls other functions is kept out of the way of what does not: that saves registers. */
 static __attribute__((noinline, cold)) void event_slowly(int event, uint64_t value)
 {
-    struct recorder *r = recording();
+    struct recorder *r = mark_recorder();
     if (!r || event < 0 || event > NUMBERS_MAX) {
         return;
     }
@@ -86,12 +86,12 @@ ICTUS_API void ictus_event(int event, uint64_t value)
 
 ICTUS_API int ictus_region_define(const char *name)
 {
-    return define(&ictusi_tracer.next_region, 'R', name, NULL);
+    return mark_define(&ictusi_tracer.next_region, 'R', name, NULL);
 }
 
 ICTUS_API void ictus_region_enter(int region)
 {
-    struct recorder *r = recording();
+    struct recorder *r = mark_recorder();
     if (r && region >= REGION_USER && region <= REGION_MAX) {
         recorder_enter(r, (unsigned)region);
     }
@@ -99,7 +99,7 @@ ICTUS_API void ictus_region_enter(int region)
 
 ICTUS_API void ictus_region_leave(int region)
 {
-    struct recorder *r = recording();
+    struct recorder *r = mark_recorder();
     if (r && region >= REGION_USER && region <= REGION_MAX) {
         recorder_leave(r, (unsigned)region, recorder_ticks(r));
         if (r->after & AFTER_SAMPLE) {
@@ -110,12 +110,12 @@ ICTUS_API void ictus_region_leave(int region)
 
 ICTUS_API int ictus_metric_define(const char *name, const char *unit)
 {
-    return define(&ictusi_tracer.next_metric, 'U', name, unit ? unit : "");
+    return mark_define(&ictusi_tracer.next_metric, 'U', name, unit ? unit : "");
 }
 
 ICTUS_API void ictus_metric(int metric, double value)
 {
-    struct recorder *r = recording();
+    struct recorder *r = mark_recorder();
     if (!r || metric < METRIC_CLASS_USER || metric > NUMBERS_MAX) {
         return;
     }

@@ -92,7 +92,7 @@ static const struct counter_row *find_row(const char *name)
     return NULL;
 }
 
-static int unknown(const char *name, struct ictus_why *why)
+static int metrics_unknown(const char *name, struct ictus_why *why)
 {
     const char *names[ROWS + 1] = {NULL};
     for (size_t i = 0; i < ROWS; i++) {
@@ -101,7 +101,7 @@ static int unknown(const char *name, struct ictus_why *why)
     return ictus_unknown(why, "metric", name, names);
 }
 
-static int add(struct metric_set *set, const struct counter_row *row, struct ictus_why *why)
+static int metrics_add(struct metric_set *set, const struct counter_row *row, struct ictus_why *why)
 {
     const int n = set->count;
     if (n == METRICS_MAX) {
@@ -128,14 +128,14 @@ int ictusi_metrics_choose(const char *names, struct metric_set *set, char *missi
     for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
         const struct counter_row *row = find_row(name);
         if (!row) {
-            return unknown(name, why);
+            return metrics_unknown(name, why);
         }
         if (!can_count(row)) {
             used += (size_t)snprintf(missing + used, size - used, "%s%s", used ? ", " : "", name);
             used = used < size ? used : size - 1;
             continue;
         }
-        const int err = add(set, row, why);
+        const int err = metrics_add(set, row, why);
         if (err) {
             return err;
         }
@@ -201,7 +201,7 @@ void ictusi_metrics_join(struct recorder *r)
 }
 
 /* What a counter would have counted had it been on all the time. */
-static uint64_t scaled(uint64_t value, uint64_t enabled, uint64_t running)
+static uint64_t value_scaled(uint64_t value, uint64_t enabled, uint64_t running)
 {
     __extension__ typedef unsigned __int128 wide;
     return running > 0 && running < enabled ? (uint64_t)((wide)value * enabled / running) : value;
@@ -218,7 +218,8 @@ static void read_events(const struct metric_events *e, uint64_t *values)
             continue;
         }
         for (int i = 0; i < e->groups[g].count && i < (int)group.count; i++) {
-            values[e->groups[g].first + i] = scaled(group.values[i], group.enabled, group.running);
+            values[e->groups[g].first + i] =
+                value_scaled(group.values[i], group.enabled, group.running);
         }
     }
 }

@@ -144,7 +144,7 @@ void ictusi_recorder_free(struct recorder *r)
 }
 
 /* Say in the old window that it ends here; RECORD_WORDS_MAX words were kept for such. */
-static void shut(struct recorder *r, int why)
+static void recorder_shut(struct recorder *r, int why)
 {
     recorder_timed(r, RECORD_OFF, why == EFBIG ? OFF_LIMIT : OFF_NO_SPACE, recorder_ticks(r));
     r->shut = true;
@@ -161,7 +161,7 @@ bool ictusi_recorder_switch(struct recorder *r)
     /* Never two windows in memory. The old one stays mapped: it says so if there is no other. */
     ictusi_recorder_rest(r);
     if (map_window(r)) {
-        shut(r, errno);
+        recorder_shut(r, errno);
         return false;
     }
     /* Start writing the old window to the disk, so that dirty pages do not pile up. */

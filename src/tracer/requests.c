@@ -10,7 +10,7 @@
 #define REQUEST_KEY(handle) (HANDLE_KEY(handle) << 1)
 #define MESSAGE_KEY(handle) (HANDLE_KEY(handle) << 1 | 1)
 
-static void put(uint64_t key, const struct trace_request *request)
+static void request_put(uint64_t key, const struct trace_request *request)
 {
     struct trace_request *slot = ictusi_table_put(&ictusi_tracer.requests, key);
     if (slot) {
@@ -20,7 +20,7 @@ static void put(uint64_t key, const struct trace_request *request)
     }
 }
 
-static struct trace_request *find(MPI_Request handle)
+static struct trace_request *request_find(MPI_Request handle)
 {
     return handle == MPI_REQUEST_NULL
                ? NULL
@@ -67,24 +67,25 @@ static bool complete_already(MPI_Request handle)
  * Remember what a handle stands for. One that is handed out for all operations that were complete
  * when their call returned may stand for something already: the completion is recorded at once.
  */
-static void track(struct recorder *r, MPI_Request handle, const struct trace_request *request)
+static void request_track(struct recorder *r, MPI_Request handle,
+                          const struct trace_request *request)
 {
     if (handle == MPI_REQUEST_NULL || (request->id == 0 && !request->persistent)) {
         return;
     }
     const bool may_share = !request->persistent && request->kind != REQUEST_RECV;
-    const struct trace_request *known = may_share ? find(handle) : NULL;
+    const struct trace_request *known = may_share ? request_find(handle) : NULL;
     if (may_share && ((known && !known->persistent) || complete_already(handle))) {
         record_done(r, request, MPI_STATUS_IGNORE);
     } else {
-        put(REQUEST_KEY(handle), request);
+        request_put(REQUEST_KEY(handle), request);
     }
 }
 
 void ictusi_track_isend(struct recorder *r, MPI_Request handle, uint64_t id)
 {
     const struct trace_request request = {.id = id, .kind = REQUEST_SEND};
-    track(r, handle, &request);
+    request_track(r, handle, &request);
 }
 
 void ictusi_track_irecv(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm)
@@ -94,7 +95,7 @@ void ictusi_track_irecv(struct recorder *r, MPI_Request handle, int source, MPI_
         request.id = recorder_request(r);
         recorder_put1(r, RECORD_IRECV, 0, 0, request.id);
     }
-    track(r, handle, &request);
+    request_track(r, handle, &request);
 }
 
 void ictusi_track_send_init(struct recorder *r, MPI_Request handle, int64_t count,
@@ -109,7 +110,7 @@ void ictusi_track_send_init(struct recorder *r, MPI_Request handle, int64_t coun
         .tag = tag,
         .sent = (uint64_t)(count * trace_type_bytes(r, type)),
     };
-    track(r, handle, &request);
+    request_track(r, handle, &request);
 }
 
 void ictusi_track_recv_init(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm)
@@ -120,7 +121,7 @@ void ictusi_track_recv_init(struct recorder *r, MPI_Request handle, int source, 
         .persistent = true,
         .comm = source != MPI_PROC_NULL && info && !info->foreign ? info : NULL,
     };
-    track(r, handle, &request);
+    request_track(r, handle, &request);
 }
 
 void ictusi_track_icoll(struct recorder *r, MPI_Request handle, struct trace_request *made)
@@ -129,13 +130,13 @@ void ictusi_track_icoll(struct recorder *r, MPI_Request handle, struct trace_req
         made->id = recorder_request(r);
         recorder_put1(r, RECORD_ICOLL, 0, 0, made->id);
     }
-    track(r, handle, made);
+    request_track(r, handle, made);
 }
 
 void ictusi_track_coll_init(struct recorder *r, MPI_Request handle, struct trace_request *made)
 {
     made->persistent = true;
-    track(r, handle, made);
+    request_track(r, handle, made);
 }
 
 void ictusi_track_message(MPI_Message message, MPI_Comm comm)
@@ -143,7 +144,7 @@ void ictusi_track_message(MPI_Message message, MPI_Comm comm)
     struct recorder *r = ictusi_trace_self;
     if (message != MPI_MESSAGE_NULL && message != MPI_MESSAGE_NO_PROC) {
         const struct trace_request request = {.kind = REQUEST_RECV, .comm = trace_comm(r, comm)};
-        put(MESSAGE_KEY(message), &request);
+        request_put(MESSAGE_KEY(message), &request);
     }
 }
 
@@ -157,7 +158,7 @@ void ictusi_track_imrecv(struct recorder *r, MPI_Request handle, MPI_Message mes
         request.id = recorder_request(r);
         recorder_put1(r, RECORD_IRECV, 0, 0, request.id);
     }
-    track(r, handle, &request);
+    request_track(r, handle, &request);
 }
 
 void ictusi_note_mrecv(struct recorder *r, MPI_Message message, const MPI_Status *status)
@@ -172,7 +173,7 @@ void ictusi_note_mrecv(struct recorder *r, MPI_Message message, const MPI_Status
 
 void ictusi_note_start(struct recorder *r, MPI_Request handle)
 {
-    struct trace_request *request = find(handle);
+    struct trace_request *request = request_find(handle);
     if (!request || !request->persistent || !recorder_ready(r)) {
         return;
     }
@@ -194,7 +195,7 @@ void ictusi_note_start(struct recorder *r, MPI_Request handle)
 
 static void note_done(struct recorder *r, MPI_Request handle, const MPI_Status *status)
 {
-    struct trace_request *request = find(handle);
+    struct trace_request *request = request_find(handle);
     if (!request) {
         return;
     }
@@ -213,8 +214,9 @@ static void note_done(struct recorder *r, MPI_Request handle, const MPI_Status *
 
 void ictusi_note_tested(struct recorder *r, MPI_Request handle)
 {
-    const struct trace_request *request =
-        ictusi_tracer.multiple && r->held[0].kind != REQUEST_NONE ? &r->held[0] : find(handle);
+    const struct trace_request *request = ictusi_tracer.multiple && r->held[0].kind != REQUEST_NONE
+                                              ? &r->held[0]
+                                              : request_find(handle);
     if (request && request->id && (!request->persistent || request->active)) {
         recorder_put1(r, RECORD_TESTED, 0, 0, request->id);
     }
@@ -229,7 +231,7 @@ void ictusi_note_request_free(MPI_Request handle)
 
 void ictusi_note_cancel(MPI_Request handle)
 {
-    struct trace_request *request = find(handle);
+    struct trace_request *request = request_find(handle);
     if (request) {
         request->cancelled = true;
     }
@@ -237,9 +239,9 @@ void ictusi_note_cancel(MPI_Request handle)
 
 /* Take a request out of the table, unless it is persistent: those handles are not given out again.
  */
-static void hold(MPI_Request handle, struct trace_request *held)
+static void request_hold(MPI_Request handle, struct trace_request *held)
 {
-    const struct trace_request *request = find(handle);
+    const struct trace_request *request = request_find(handle);
     held->kind = REQUEST_NONE;
     if (request && !request->persistent) {
         (void)ictusi_table_take(&ictusi_tracer.requests, REQUEST_KEY(handle), held);
@@ -253,7 +255,7 @@ int ictusi_trace_keep_handles(struct recorder *r, int count, const MPI_Request *
     }
     memcpy(r->handles, handles, (size_t)count * sizeof(*handles));
     for (int i = 0; i < count && ictusi_tracer.multiple; i++) {
-        hold(handles[i], &r->held[i]);
+        request_hold(handles[i], &r->held[i]);
     }
     return count;
 }
@@ -262,7 +264,7 @@ void ictusi_return_handles(struct recorder *r, int count)
 {
     for (int i = 0; i < count; i++) {
         if (r->held[i].kind != REQUEST_NONE) {
-            put(REQUEST_KEY(r->handles[i]), &r->held[i]);
+            request_put(REQUEST_KEY(r->handles[i]), &r->held[i]);
         }
     }
 }

@@ -32,7 +32,7 @@ void ictusi_note_fence(struct recorder *r, MPI_Win win)
 }
 
 /* The window of an operation that leaves a record, and its matching number. */
-static struct trace_window *operation(MPI_Win win, int target, uint64_t *match)
+static struct trace_window *window_operation(MPI_Win win, int target, uint64_t *match)
 {
     struct trace_window *window = target >= 0 ? ictusi_window_find(win) : NULL;
     if (window) {
@@ -45,7 +45,7 @@ static struct trace_window *operation(MPI_Win win, int target, uint64_t *match)
 void ictusi_note_put(struct recorder *r, MPI_Win win, int target, int64_t count, MPI_Datatype type)
 {
     uint64_t match = 0;
-    const struct trace_window *window = operation(win, target, &match);
+    const struct trace_window *window = window_operation(win, target, &match);
     if (window) {
         recorder_put2(r, RECORD_RMA_PUT, window->id, (uint32_t)target,
                       (uint64_t)(count * trace_type_bytes(r, type)), match);
@@ -55,7 +55,7 @@ void ictusi_note_put(struct recorder *r, MPI_Win win, int target, int64_t count,
 void ictusi_note_get(struct recorder *r, MPI_Win win, int target, int64_t count, MPI_Datatype type)
 {
     uint64_t match = 0;
-    const struct trace_window *window = operation(win, target, &match);
+    const struct trace_window *window = window_operation(win, target, &match);
     if (window) {
         recorder_put2(r, RECORD_RMA_GET, window->id, (uint32_t)target,
                       (uint64_t)(count * trace_type_bytes(r, type)), match);
@@ -66,7 +66,7 @@ void ictusi_note_atomic(struct recorder *r, MPI_Win win, int target, enum rma_at
                         int64_t count, MPI_Datatype type)
 {
     uint64_t match = 0;
-    const struct trace_window *window = operation(win, target, &match);
+    const struct trace_window *window = window_operation(win, target, &match);
     if (window) {
         const uint64_t bytes = (uint64_t)(count * trace_type_bytes(r, type));
         recorder_put4(r, RECORD_RMA_ATOMIC, window->id, (uint32_t)target, (uint64_t)atomic << 32,
@@ -146,7 +146,7 @@ static void note_sync(struct recorder *r, const struct trace_window *window,
     }
 }
 
-static void forget(struct window_peers *peers)
+static void peers_forget(struct window_peers *peers)
 {
     free(peers->ranks);
     *peers = (struct window_peers){NULL, 0};
@@ -156,7 +156,7 @@ void ictusi_note_post(struct recorder *r, MPI_Win win, MPI_Group origins)
 {
     struct trace_window *window = ictusi_window_find(win);
     if (window) {
-        forget(&window->exposed);
+        peers_forget(&window->exposed);
         window->exposed = peers_of(win, origins);
         note_sync(r, window, &window->exposed, true);
     }
@@ -166,7 +166,7 @@ void ictusi_note_start_epoch(MPI_Win win, MPI_Group targets)
 {
     struct trace_window *window = ictusi_window_find(win);
     if (window) {
-        forget(&window->accessed);
+        peers_forget(&window->accessed);
         /* It may return before the targets have posted: no notice is known to be got. */
         window->accessed = peers_of(win, targets);
     }
@@ -178,7 +178,7 @@ void ictusi_note_complete(struct recorder *r, MPI_Win win)
     ictusi_note_rma_done(r, win);
     if (window) {
         note_sync(r, window, &window->accessed, true);
-        forget(&window->accessed);
+        peers_forget(&window->accessed);
     }
 }
 
@@ -187,6 +187,6 @@ void ictusi_note_waited(struct recorder *r, MPI_Win win)
     struct trace_window *window = ictusi_window_find(win);
     if (window) {
         note_sync(r, window, &window->exposed, false);
-        forget(&window->exposed);
+        peers_forget(&window->exposed);
     }
 }

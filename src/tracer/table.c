@@ -14,7 +14,7 @@ struct table_bucket {
     _Atomic uint64_t keys[BUCKET_KEYS];
 };
 
-static uint64_t scramble(uint64_t key)
+static uint64_t key_scramble(uint64_t key)
 {
     key ^= key >> 33;
     key *= UINT64_C(0xff51afd7ed558ccd);
@@ -81,9 +81,9 @@ static int slot_of(struct table_bucket *bucket, uint64_t key)
 }
 
 /* Bucket and slot of a key. @return whether it is there */
-static bool locate(const struct table *table, uint64_t key, uint64_t *bucket, int *slot)
+static bool table_locate(const struct table *table, uint64_t key, uint64_t *bucket, int *slot)
 {
-    uint64_t at = scramble(key) & table->mask;
+    uint64_t at = key_scramble(key) & table->mask;
     for (uint64_t tries = 0; tries <= table->mask; tries++) {
         struct table_bucket *b = &table->buckets[at];
         *slot = slot_of(b, key);
@@ -103,18 +103,18 @@ void *ictusi_table_find(const struct table *table, uint64_t key)
 {
     uint64_t bucket = 0;
     int slot = 0;
-    return locate(table, key, &bucket, &slot) ? value_at(table, bucket, slot) : NULL;
+    return table_locate(table, key, &bucket, &slot) ? value_at(table, bucket, slot) : NULL;
 }
 
 /* Count a key in or out of the buckets before the one that holds it. */
 static void count_passed(struct table *table, uint64_t key, uint64_t last, uint64_t step)
 {
-    for (uint64_t at = scramble(key) & table->mask; at != last; at = (at + 1) & table->mask) {
+    for (uint64_t at = key_scramble(key) & table->mask; at != last; at = (at + 1) & table->mask) {
         atomic_fetch_add_explicit(&table->buckets[at].passed, step, memory_order_acq_rel);
     }
 }
 
-static int claim(struct table_bucket *bucket, uint64_t key)
+static int bucket_claim(struct table_bucket *bucket, uint64_t key)
 {
     for (int i = 0; i < BUCKET_KEYS; i++) {
         uint64_t free_key = 0;
@@ -132,9 +132,9 @@ void *ictusi_table_put(struct table *table, uint64_t key)
     if (known) {
         return known;
     }
-    uint64_t at = scramble(key) & table->mask;
+    uint64_t at = key_scramble(key) & table->mask;
     for (uint64_t tries = 0; tries <= table->mask; tries++) {
-        const int slot = claim(&table->buckets[at], key);
+        const int slot = bucket_claim(&table->buckets[at], key);
         if (slot >= 0) {
             count_passed(table, key, at, 1);
             return value_at(table, at, slot);
@@ -148,7 +148,7 @@ bool ictusi_table_take(struct table *table, uint64_t key, void *copy)
 {
     uint64_t bucket = 0;
     int slot = 0;
-    if (!locate(table, key, &bucket, &slot)) {
+    if (!table_locate(table, key, &bucket, &slot)) {
         return false;
     }
     if (copy) {
