@@ -23,53 +23,62 @@ static int trace_wanted(void)
     return directory && directory[0];
 }
 
-static int trace_init(int (*real)(int *, char ***), int *argc, char ***argv)
+static void trace_start(const struct init_call *call)
 {
-    const struct early_stamp entered = ictusi_trace_stamp();
-    const int err = real(argc, argv);
-    if (err == MPI_SUCCESS && trace_wanted()) {
-        int provided = MPI_THREAD_SINGLE;
+    int provided = MPI_THREAD_SINGLE;
+    if (trace_wanted()) {
         (void)REAL(Query_thread)(&provided);
-        ictusi_trace_start(FUNCTION_MPI_Init, entered, provided);
+        ictusi_trace_start(call, provided);
+    }
+}
+
+static int trace_init(int (*real)(int *, char ***), int *argc, char ***argv, const void *from)
+{
+    const struct init_call call = {FUNCTION_MPI_Init, from, ictusi_trace_stamp()};
+    const int err = real(argc, argv);
+    if (err == MPI_SUCCESS) {
+        trace_start(&call);
     }
     return err;
 }
 
 static int trace_init_thread(int (*real)(int *, char ***, int, int *), int *argc, char ***argv,
-                             int required, int *provided)
+                             int required, int *provided, const void *from)
 {
-    const struct early_stamp entered = ictusi_trace_stamp();
+    const struct init_call call = {FUNCTION_MPI_Init_thread, from, ictusi_trace_stamp()};
     const int err = real(argc, argv, required, provided);
-    if (err == MPI_SUCCESS && trace_wanted()) {
-        ictusi_trace_start(FUNCTION_MPI_Init_thread, entered, *provided);
+    if (err == MPI_SUCCESS) {
+        trace_start(&call);
     }
     return err;
 }
 
+#define CALLER() __builtin_return_address(0)
+
 ICTUS_API int MPI_Init(int *argc, char ***argv)
 {
-    return trace_init(ictusi_real.Init, argc, argv);
+    return trace_init(ictusi_real.Init, argc, argv, CALLER());
 }
 
 ICTUS_API int PMPI_Init(int *argc, char ***argv)
 {
-    return trace_init(ictusi_real.P_Init, argc, argv);
+    return trace_init(ictusi_real.P_Init, argc, argv, CALLER());
 }
 
 ICTUS_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    return trace_init_thread(ictusi_real.Init_thread, argc, argv, required, provided);
+    return trace_init_thread(ictusi_real.Init_thread, argc, argv, required, provided, CALLER());
 }
 
 ICTUS_API int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    return trace_init_thread(ictusi_real.P_Init_thread, argc, argv, required, provided);
+    return trace_init_thread(ictusi_real.P_Init_thread, argc, argv, required, provided, CALLER());
 }
 
-static void trace_finish(void)
+static void trace_finish(const void *from)
 {
     const struct trace_settings *settings = &ictusi_tracer.settings;
-    if (!ictusi_trace_finish()) {
+    if (!ictusi_trace_finish(from)) {
         return;
     }
     if (!settings->raw) {
@@ -83,13 +92,13 @@ static void trace_finish(void)
 
 ICTUS_API int MPI_Finalize(void)
 {
-    trace_finish();
+    trace_finish(CALLER());
     return ictusi_real.Finalize();
 }
 
 ICTUS_API int PMPI_Finalize(void)
 {
-    trace_finish();
+    trace_finish(CALLER());
     return ictusi_real.P_Finalize();
 }
 

@@ -201,9 +201,9 @@ def wrapper(function, declared):
     parameters = ", ".join(declared) or "void"
     before, after = meaning(function, names)
     region = f"FUNCTION_{function.name}"
-    pointer = f"int (*real)({parameters})"
-    body = f"static inline int body_{function.name}({', '.join([pointer] + declared)})\n{{\n"
-    body += f"    struct recorder *r = trace_begin({region});\n    if (!r) {{\n"
+    fixed = [f"int (*real)({parameters})", "const void *from"]
+    body = f"static inline int body_{function.name}({', '.join(fixed + declared)})\n{{\n"
+    body += f"    struct recorder *r = trace_begin({region}, from);\n    if (!r) {{\n"
     body += "        struct recorder *const was = ictusi_trace_active;\n        ictusi_trace_active = NULL;\n"
     body += f"        const int returned = real({arguments});\n        ictusi_trace_active = was;\n"
     body += "        return returned;\n    }\n"
@@ -215,7 +215,7 @@ def wrapper(function, declared):
         body += "    trace_return_handles(r, kept);\n"
     body += "    trace_end(r);\n    return err;\n}\n\n"
     for prefix, member in (("", function.short), ("P", "P_" + function.short)):
-        call = ", ".join([f"ictusi_real.{member}"] + names)
+        call = ", ".join([f"ictusi_real.{member}", "__builtin_return_address(0)"] + names)
         body += f"ICTUS_API int {prefix}{function.name}({parameters})\n{{\n"
         body += f"    return body_{function.name}({call});\n}}\n\n"
     return body

@@ -128,9 +128,13 @@ static int choose_calls(struct tracer *t, struct ictus_why *why)
 {
     char missing[256];
     for (int i = 0; i < TRACE_FUNCTIONS; i++) {
-        t->tracked[i] = ictusi_trace_functions[i].tracked ? FILTER_ON : FILTER_OFF;
+        atomic_store(&t->tracked[i], ictusi_trace_functions[i].tracked ? FILTER_ON : FILTER_OFF);
     }
-    int err = ictusi_filter_apply(t->settings.filter, t->enabled, why);
+    uint8_t enabled[TRACE_FUNCTIONS];
+    int err = ictusi_filter_apply(t->settings.filter, enabled, why);
+    for (int i = 0; i < TRACE_FUNCTIONS && !err; i++) {
+        atomic_store(&t->enabled[i], enabled[i]);
+    }
     if (!err) {
         err =
             ictusi_metrics_choose(t->settings.metrics, &t->metrics, missing, sizeof(missing), why);
@@ -141,6 +145,15 @@ static int choose_calls(struct tracer *t, struct ictus_why *why)
     return err;
 }
 
+/* When to synchronise again is decided by all alike, whatever each was told: as the root was. */
+static void share_settings(struct tracer *t)
+{
+    double shared[] = {t->settings.resync_every_s, (double)t->settings.resync_barriers};
+    (void)REAL(Bcast)(shared, 2, MPI_DOUBLE, 0, t->comm);
+    t->settings.resync_every_s = shared[0];
+    t->settings.resync_barriers = (int64_t)shared[1];
+}
+
 /* All that may fail before the first record; the same result on every process. */
 static int tracer_prepare(struct tracer *t, struct ictus_why *why)
 {
@@ -149,6 +162,7 @@ static int tracer_prepare(struct tracer *t, struct ictus_why *why)
     if (err) {
         return err;
     }
+    share_settings(t);
     if (t->spawned) {
         const size_t used = strlen(t->settings.directory);
         (void)snprintf(t->settings.directory + used, sizeof(t->settings.directory) - used,
@@ -218,13 +232,11 @@ static void log_point(struct tracer *t)
                      (long long)now.time.ns, slope, now.sigma_ns, now.bound_ns, later.sigma_ns);
     t->last_sync_ns = ticks_monotonic_ns();
     t->syncs++;
-    if (r && recorder_ready(r)) {
+    if (r) {
         uint64_t bits = 0;
         memcpy(&bits, &now.sigma_ns, sizeof(bits));
-        recorder_timed(r, RECORD_METRIC, METRIC_CLASS_CLOCK, recorder_ticks(r));
-        uint64_t *record = r->pos - 2;
-        *r->pos++ = bits;
-        recorder_publish(record, record_head(RECORD_METRIC, 3, METRIC_CLASS_CLOCK, 0));
+        recorder_make_room(r);
+        recorder_timed_words(r, RECORD_METRIC, METRIC_CLASS_CLOCK, recorder_ticks(r), &bits, 1);
     }
 }
 
@@ -232,11 +244,13 @@ int ictusi_trace_sync(void)
 {
     struct tracer *t = &ictusi_tracer;
     struct recorder *r = ictusi_trace_self;
-    if (r && recorder_ready(r)) {
+    if (r) {
+        recorder_make_room(r);
         recorder_enter(r, REGION_SYNC);
     }
     const int err = ictus_clock_resync(t->clock);
-    if (r && recorder_ready(r)) {
+    if (r) {
+        recorder_make_room(r);
         recorder_leave(r, REGION_SYNC, recorder_ticks(r));
     }
     if (!err) {
@@ -245,46 +259,75 @@ int ictusi_trace_sync(void)
     return err;
 }
 
-/* A closed region whose begin was stamped before there was a recorder. */
-static void record_past(struct recorder *r, unsigned region, uint64_t from, uint64_t to)
+/* MPI_Init, which was entered before there was a recorder. */
+static void record_init(struct recorder *r, const struct init_call *call, uint64_t from,
+                        uint64_t to)
 {
-    recorder_timed(r, RECORD_OPEN, region, from);
-    recorder_timed(r, RECORD_LEAVE, region, to < from ? from : to);
+    const uint64_t site = trace_site(call->from);
+    recorder_timed_words(r, RECORD_OPEN, call->function, from, &site, 1);
+    recorder_timed(r, RECORD_LEAVE, call->function, to);
 }
 
-static void tracer_begin(struct tracer *t, unsigned function, struct early_stamp entered,
-                         struct early_stamp returned)
+/* The first synchronisation, likewise. */
+static void record_first_sync(struct recorder *r, uint64_t from)
 {
-    const uint64_t from = stamp_ticks(t, entered);
-    const uint64_t to = stamp_ticks(t, returned);
-    (void)pthread_key_create(&t->key, ictusi_trace_thread_ended);
+    recorder_timed(r, RECORD_OPEN, REGION_SYNC, from);
+    recorder_timed(r, RECORD_LEAVE, REGION_SYNC, recorder_ticks(r));
+}
+
+static void find_sampling(struct tracer *t)
+{
     t->sample_ticks = (uint64_t)(t->settings.metrics_every_s * 1e9);
     if (t->scale.multiplier) {
         const double ns_per_tick = (double)t->scale.multiplier / 281474976710656.0;
         t->sample_ticks = (uint64_t)((double)t->sample_ticks / ns_per_tick);
     }
+}
+
+/* This thread's recorder and the tables that need one; the same result on every process. */
+static int join_first(struct tracer *t, struct ictus_why *why)
+{
+    int err = ICTUS_OK;
+    (void)pthread_key_create(&t->key, ictusi_trace_thread_ended);
+    find_sampling(t);
     t->sweeps = t->settings.resync_every_s > 0.0 || t->settings.resync_barriers > 0;
     atomic_store(&t->state, TRACER_RUNNING);
-    struct recorder *r = ictusi_trace_join();
-    if (!r) {
-        atomic_store(&t->state, TRACER_IDLE);
-        ictusi_trace_say("%s: %s; not traced", t->setup.directory, strerror(errno));
-        return;
+    const struct recorder *r = ictusi_trace_join();
+    if (!r || ictusi_comms_start()) {
+        err = ictus_because(why, ICTUS_ERR_NOMEM, "no memory");
+    } else if (r->after & AFTER_FULL) {
+        err = ictus_because(why, ICTUS_ERR_IO, "%.200s: no room for the first events of rank %d",
+                            t->setup.directory, t->rank);
     }
+    err = tracer_agree(err, why);
+    if (err) {
+        atomic_store(&t->state, TRACER_IDLE);
+        ictusi_trace_self = NULL;
+        ictusi_trace_active = NULL;
+    }
+    return err;
+}
+
+static void tracer_begin(struct tracer *t, const struct init_call *call,
+                         struct early_stamp returned)
+{
+    struct recorder *r = ictusi_trace_self;
+    const uint64_t from = stamp_ticks(t, call->entered);
+    const uint64_t to = stamp_ticks(t, returned);
     t->finished = false;
     ictusi_trace_log("I\t%llu", (unsigned long long)from);
-    if (t->enabled[function] == FILTER_FRESH) {
-        ictusi_trace_unusual(r, function);
-        record_past(r, function, from, to);
+    if (atomic_load(&t->enabled[call->function]) == FILTER_FRESH) {
+        ictusi_trace_unusual(r, call->function);
+        record_init(r, call, from, to < from ? from : to);
     }
-    record_past(r, REGION_SYNC, to, recorder_ticks(r));
+    record_first_sync(r, to);
     log_point(t);
     if (t->settings.off) {
         ictusi_trace_mute(true);
     }
 }
 
-void ictusi_trace_start(unsigned function, struct early_stamp entered, int provided)
+void ictusi_trace_start(const struct init_call *call, int provided)
 {
     struct tracer *t = &ictusi_tracer;
     struct ictus_why why = {""};
@@ -302,18 +345,17 @@ void ictusi_trace_start(unsigned function, struct early_stamp entered, int provi
     if (!err) {
         err = make_clock(t, &why);
     }
+    if (!err) {
+        choose_ticks(t);
+        log_header(t);
+        err = join_first(t, &why);
+    }
     if (err) {
         ictusi_trace_say("%s; the program runs untraced",
                          why.text[0] ? why.text : ictus_strerror(err));
         return;
     }
-    choose_ticks(t);
-    log_header(t);
-    if (ictusi_comms_start()) {
-        ictusi_trace_say("no memory; the program runs untraced");
-        return;
-    }
-    tracer_begin(t, function, entered, returned);
+    tracer_begin(t, call, returned);
 }
 
 /* Recording is over: its memory is what the archive is written in. */
@@ -328,7 +370,7 @@ static void tracer_rest(struct tracer *t)
     ictusi_table_clear(&t->requests);
 }
 
-bool ictusi_trace_finish(void)
+bool ictusi_trace_finish(const void *from)
 {
     struct tracer *t = &ictusi_tracer;
     struct recorder *r = ictusi_trace_self;
@@ -343,17 +385,22 @@ bool ictusi_trace_finish(void)
         return false;
     }
     ictusi_trace_active = NULL;
-    const bool seen = r && r->enabled[FUNCTION_MPI_Finalize] == FILTER_FRESH && recorder_ready(r);
+    if (r) {
+        trace_notice_switch(r);
+    }
+    const bool seen = r && atomic_load(&r->enabled[FUNCTION_MPI_Finalize]) == FILTER_FRESH;
     if (seen) {
         ictusi_trace_unusual(r, FUNCTION_MPI_Finalize);
-        recorder_enter(r, FUNCTION_MPI_Finalize);
+        recorder_make_room(r);
+        recorder_enter_call(r, FUNCTION_MPI_Finalize, trace_site(from));
     }
     (void)ictusi_trace_sync();
     if (seen) {
+        recorder_make_room(r);
         recorder_leave(r, FUNCTION_MPI_Finalize, recorder_ticks(r));
     }
     atomic_store(&t->state, TRACER_DONE);
-    uint64_t lost = 0;
+    uint64_t lost = atomic_load(&t->lost);
     for (uint32_t i = 0; i < t->recorder_count; i++) {
         lost += t->recorders[i]->lost;
     }

@@ -14,18 +14,26 @@ struct early_stamp {
 
 struct early_stamp ictusi_trace_stamp(void);
 
+/* The call of MPI_Init or MPI_Init_thread, from the place in the program to which it returns. */
+struct init_call {
+    unsigned function;
+    const void *from;
+    struct early_stamp entered;
+};
+
 /*
  * MPI_Init has returned: read the settings, make the directory, the clock and this thread's
  * recorder. Collective over MPI_COMM_WORLD. On failure says why and leaves the program untraced.
  */
-void ictusi_trace_start(unsigned function, struct early_stamp entered, int provided);
+void ictusi_trace_start(const struct init_call *call, int provided);
 
 /*
  * MPI_Finalize was called: synchronise and stop recording. Collective.
+ * @param from  the place in the program to which it returns
  * @return whether there is a recording now, of which an archive may be made; ictusi_trace_release()
  * follows then
  */
-bool ictusi_trace_finish(void);
+bool ictusi_trace_finish(const void *from);
 
 /* Let go of what the recording held: nothing of it is used any more. Collective. */
 void ictusi_trace_release(void);

@@ -41,7 +41,13 @@ static inline struct recorder *mark_recorder(void)
             return NULL;
         }
     }
-    return __builtin_expect(r->after & AFTER_MUTED, 0) || !recorder_ready(r) ? NULL : r;
+    trace_notice_switch(r);
+    if (__builtin_expect(r->after & AFTER_DIVERTED, 0)) {
+        r->lost += (r->after & AFTER_DIVERTED) == AFTER_FULL;
+        return NULL;
+    }
+    recorder_make_room(r);
+    return r;
 }
 
 ICTUS_API int ictus_event_define(const char *name)
@@ -51,12 +57,7 @@ ICTUS_API int ictus_event_define(const char *name)
 
 static inline void put_event(struct recorder *r, unsigned event, uint64_t value, uint64_t ticks)
 {
-    uint64_t *p = r->pos;
-    p[1] = ticks;
-    p[2] = value;
-    recorder_publish(p, record_head(RECORD_EVENT, 3, event, 0));
-    r->open = NULL;
-    r->pos = p + 3;
+    recorder_timed_words(r, RECORD_EVENT, event, ticks, &value, 1);
 }
 
 /* Whatever calls other functions is kept out of the way of what does not: that saves registers. */
@@ -66,17 +67,16 @@ static __attribute__((noinline, cold)) void event_slowly(int event, uint64_t val
     if (!r || event < 0 || event > NUMBERS_MAX) {
         return;
     }
-    if (r->flush_ticks != 0) {
-        ictusi_recorder_flush(r);
-    }
     put_event(r, (unsigned)event, value, recorder_ticks(r));
 }
 
 ICTUS_API void ictus_event(int event, uint64_t value)
 {
     struct recorder *r = ictusi_trace_self;
-    if (__builtin_expect(r && (unsigned)event <= NUMBERS_MAX && !(r->after & AFTER_MUTED) &&
-                             r->pos <= r->soft && r->flush_ticks == 0 && r->kind == TICKS_TSC,
+    const bool muted = atomic_load_explicit(&ictusi_tracer.muted, memory_order_relaxed);
+    if (__builtin_expect(r && (unsigned)event <= NUMBERS_MAX && !(r->after & AFTER_DIVERTED) &&
+                             !muted && r->pos <= r->soft && r->flush_ticks == 0 &&
+                             r->kind == TICKS_TSC,
                          1)) {
         put_event(r, (unsigned)event, value, ticks_read(TICKS_TSC, r->clock));
     } else {
@@ -119,11 +119,9 @@ ICTUS_API void ictus_metric(int metric, double value)
     if (!r || metric < METRIC_CLASS_USER || metric > NUMBERS_MAX) {
         return;
     }
-    recorder_timed(r, RECORD_METRIC, (unsigned)metric, recorder_ticks(r));
-    uint64_t *record = r->pos - 2;
-    memcpy(r->pos, &value, sizeof(value));
-    r->pos++;
-    recorder_publish(record, record_head(RECORD_METRIC, 3, (unsigned)metric, 0));
+    uint64_t bits = 0;
+    memcpy(&bits, &value, sizeof(bits));
+    recorder_timed_words(r, RECORD_METRIC, (unsigned)metric, recorder_ticks(r), &bits, 1);
 }
 
 ICTUS_API void ictus_trace_switch(int on)

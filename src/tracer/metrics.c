@@ -248,21 +248,21 @@ void ictusi_metrics_sample(struct recorder *r)
 {
     const struct metric_set *set = &ictusi_tracer.metrics;
     uint64_t counted[METRICS_MAX] = {0};
+    uint64_t values[METRICS_MAX];
     struct rusage usage = {0};
     const uint64_t now = recorder_ticks(r);
-    if (now - r->last_sample < ictusi_tracer.sample_ticks || !recorder_ready(r)) {
+    if (now - r->last_sample < ictusi_tracer.sample_ticks) {
         return;
     }
+    recorder_make_room(r);
     r->last_sample = now;
     if (set->perf_count < set->count) {
         (void)getrusage(RUSAGE_THREAD, &usage);
     }
     read_events(r->events, counted);
-    recorder_timed(r, RECORD_METRIC, METRIC_CLASS_COUNTERS, now);
-    uint64_t *record = r->pos - 2;
     for (int i = 0, next = 0; i < set->count; i++) {
-        *r->pos++ = set->usage[i] >= 0 ? usage_value(&usage, set->usage[i]) : counted[next++];
+        values[i] = set->usage[i] >= 0 ? usage_value(&usage, set->usage[i]) : counted[next++];
     }
-    recorder_publish(
-        record, record_head(RECORD_METRIC, 2 + (unsigned)set->count, METRIC_CLASS_COUNTERS, 0));
+    recorder_timed_words(r, RECORD_METRIC, METRIC_CLASS_COUNTERS, now, values,
+                         (unsigned)set->count);
 }

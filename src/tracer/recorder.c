@@ -57,7 +57,6 @@ static int map_window(struct recorder *r)
     r->window = memory;
     r->file_bytes += r->window_bytes;
     r->pos = r->window;
-    r->mark = r->pos;
     r->soft = r->window + r->window_bytes / sizeof(uint64_t) - (size_t)2 * RECORD_WORDS_MAX;
     return 0;
 }
@@ -103,11 +102,42 @@ struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint
     r->fd = -1;
     if (open_file(r, setup) || map_window(r)) {
         const int why = errno;
-        ictusi_recorder_free(r);
+        ictusi_recorder_divert(r, AFTER_FULL);
         errno = why;
-        return NULL;
     }
     return r;
+}
+
+void ictusi_recorder_divert(struct recorder *r, enum recorder_after reason)
+{
+    if (!(r->after & AFTER_DIVERTED)) {
+        if (r->flush_ticks != 0) {
+            ictusi_recorder_flush(r);
+        }
+        r->kept_pos = r->pos;
+        r->kept_soft = r->soft;
+    }
+    r->after |= (uint8_t)reason;
+    ictusi_recorder_scratch(r);
+}
+
+void ictusi_recorder_scratch(struct recorder *r)
+{
+    r->pos = r->scratch;
+    r->soft = r->scratch + SCRATCH_WORDS - (size_t)2 * RECORD_WORDS_MAX;
+    r->open = NULL;
+}
+
+void ictusi_recorder_resume(struct recorder *r, enum recorder_after reason)
+{
+    r->after &= (uint8_t)~reason;
+    if (r->after & AFTER_DIVERTED) {
+        ictusi_recorder_scratch(r);
+    } else {
+        r->pos = r->kept_pos;
+        r->soft = r->kept_soft;
+        r->open = NULL;
+    }
 }
 
 void ictusi_recorder_rest(struct recorder *r)
@@ -143,26 +173,26 @@ void ictusi_recorder_free(struct recorder *r)
     free(r);
 }
 
-/* Say in the old window that it ends here; RECORD_WORDS_MAX words were kept for such. */
-static void recorder_shut(struct recorder *r, int why)
+/* Say in the old window that it ends here; words were kept for such. */
+static void recorder_fill(struct recorder *r, int why)
 {
     recorder_timed(r, RECORD_OFF, why == EFBIG ? OFF_LIMIT : OFF_NO_SPACE, recorder_ticks(r));
-    r->shut = true;
+    ictusi_recorder_divert(r, AFTER_FULL);
 }
 
-bool ictusi_recorder_switch(struct recorder *r)
+void ictusi_recorder_switch(struct recorder *r)
 {
-    if (r->shut) {
-        r->lost++;
-        return false;
+    if (r->after & AFTER_DIVERTED) {
+        ictusi_recorder_scratch(r);
+        return;
     }
     const uint64_t from = recorder_ticks(r);
     uint64_t *old = r->window;
     /* Never two windows in memory. The old one stays mapped: it says so if there is no other. */
     ictusi_recorder_rest(r);
     if (map_window(r)) {
-        recorder_shut(r, errno);
-        return false;
+        recorder_fill(r, errno);
+        return;
     }
     /* Start writing the old window to the disk, so that dirty pages do not pile up. */
     (void)sync_file_range(r->fd, (off_t)(r->file_bytes - 2 * r->window_bytes),
@@ -174,7 +204,6 @@ bool ictusi_recorder_switch(struct recorder *r)
     if (r->flush_ticks == 0) {
         r->flush_ticks = 1;
     }
-    return true;
 }
 
 void ictusi_recorder_flush(struct recorder *r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One thread's event buffer: a window of a file of its own, mapped and touched beforehand, with
- * a single writer and no locks. When a window is nearly full the next one is mapped behind it;
+ * a single writer and no locks. When a window is nearly full the next one is mapped after it;
  * how long that took becomes a flush record. What is in a window belongs to the file already, so
  * a killed process loses nothing that it had written.
  */
@@ -20,22 +20,32 @@ struct metric_events;
 struct trace_comm;
 struct trace_request;
 
+/*
+ * What is due after each call. While one of the last three holds, calls are followed as ever
+ * (communicators, requests and collective synchronisations must go on alike on all processes) but
+ * their records go to a scratch area.
+ */
 enum recorder_after {
-    AFTER_MUTED = 1,  /* calls are tracked but leave no records */
-    AFTER_SAMPLE = 2, /* metrics are sampled */
-    AFTER_HIDDEN = 4  /* this call alone is as if muted: its function was filtered out */
+    AFTER_SAMPLE = 1, /* metrics are sampled */
+    AFTER_MUTED = 2,  /* recording is switched off */
+    AFTER_HIDDEN = 4, /* this call alone: its function was filtered out */
+    AFTER_FULL = 8,   /* no window could be had; calls are counted as lost */
+    AFTER_DIVERTED = AFTER_MUTED | AFTER_HIDDEN | AFTER_FULL
 };
+
+/* Room for the records of a diverted call, or their last ones. */
+enum { SCRATCH_WORDS = 256 };
 
 struct recorder {
     uint64_t *pos;  /* where the next record goes */
-    uint64_t *soft; /* behind this the window is to be switched; RECORD_WORDS_MAX before its end */
+    uint64_t *soft; /* beyond this the window is to be switched; some records before its end */
     uint64_t *open; /* the last timed record, if it is an open call */
-    const uint8_t *enabled; /* by function: whether calls are looked at */
+    const _Atomic uint8_t *enabled; /* by function: whether calls are looked at */
     const struct ictus_clock *clock;
     enum tick_kind kind;
-    uint8_t after;  /* enum recorder_after: what is due after each call */
-    bool shut;      /* no window could be had: nothing is recorded any more */
-    uint64_t *mark; /* where a muted call's records began */
+    uint8_t after;                  /* enum recorder_after */
+    bool muted;                     /* the process's switch, as this thread has noticed it */
+    uint64_t *kept_pos, *kept_soft; /* of the window, while records are diverted */
     uint64_t next_request;
     /* The communicator seen last. */
     MPI_Comm comm;
@@ -61,6 +71,7 @@ struct recorder {
     int fd;
     uint32_t thread;
     struct metric_events *events; /* of perf, or NULL */
+    uint64_t scratch[SCRATCH_WORDS];
 };
 
 /* What all recorders of a process have in common. */
@@ -73,21 +84,34 @@ struct recorder_setup {
     enum tick_kind kind;
 };
 
-/* Make a thread's file and first window. @return NULL with errno set */
+/*
+ * Make a thread's file and first window. Where they cannot be had the recorder has no room from the
+ * start (AFTER_FULL): the thread's calls are followed and counted as lost.
+ * @return NULL without memory; errno says why there is no file
+ */
 struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint32_t thread,
                                         size_t window_bytes);
 
+/* Send records to the scratch area from here on, for a reason that did not hold before. */
+void ictusi_recorder_divert(struct recorder *recorder, enum recorder_after reason);
+
+/* The reason holds no longer; if none does, go on in the window. */
+void ictusi_recorder_resume(struct recorder *recorder, enum recorder_after reason);
+
 /*
  * Let go of the window's memory: the file has what is in it. Whoever writes there all the same, a
- * thread behind MPI_Finalize, gets it back.
+ * thread after MPI_Finalize, gets it back.
  */
 void ictusi_recorder_rest(struct recorder *recorder);
 
 /* Unmap the window; the file stays. NULL is legal. */
 void ictusi_recorder_free(struct recorder *recorder);
 
-/* Map the next window. @return whether there is room to write now */
-bool ictusi_recorder_switch(struct recorder *recorder);
+/* Begin the scratch area again: nobody reads what was there. */
+void ictusi_recorder_scratch(struct recorder *recorder);
+
+/* Map the next window; without one, go on in the scratch area. */
+void ictusi_recorder_switch(struct recorder *recorder);
 
 /* Room for count requests in handles and statuses. @return false: no memory */
 bool ictusi_recorder_room(struct recorder *recorder, int count);
@@ -106,7 +130,7 @@ static inline uint64_t recorder_ticks(const struct recorder *r)
 /* A number for a new request of this thread; 0: recording is off, so it shall leave no record. */
 static inline uint64_t recorder_request(struct recorder *r)
 {
-    return r->after & (AFTER_MUTED | AFTER_HIDDEN) ? 0 : r->next_request++;
+    return r->after & AFTER_DIVERTED ? 0 : r->next_request++;
 }
 
 /* Store a head last, so that a record is there whole or not at all. */
@@ -115,23 +139,35 @@ static inline void recorder_publish(uint64_t *record, uint64_t head)
     __atomic_store_n(record, head, __ATOMIC_RELEASE);
 }
 
-/* Whether a record fits; may map the next window. */
-static inline bool recorder_ready(struct recorder *r)
+/* Make room for records of RECORD_WORDS_MAX words; may map the next window. */
+static inline void recorder_make_room(struct recorder *r)
 {
-    return __builtin_expect(r->pos <= r->soft, 1) || ictusi_recorder_switch(r);
+    if (__builtin_expect(r->pos > r->soft, 0)) {
+        ictusi_recorder_switch(r);
+    }
 }
 
-static inline void recorder_timed(struct recorder *r, enum record_kind kind, unsigned small,
-                                  uint64_t ticks)
+/* A timed record with further words. The caller made room for it. */
+static inline void recorder_timed_words(struct recorder *r, enum record_kind kind, unsigned small,
+                                        uint64_t ticks, const uint64_t *words, unsigned count)
 {
     if (__builtin_expect(r->flush_ticks != 0, 0)) {
         ictusi_recorder_flush(r);
     }
     uint64_t *p = r->pos;
     p[1] = ticks;
-    recorder_publish(p, record_head(kind, 2, small, 0));
+    for (unsigned i = 0; i < count; i++) {
+        p[2 + i] = words[i];
+    }
+    recorder_publish(p, record_head(kind, 2 + count, small, 0));
     r->open = NULL;
-    r->pos = p + 2;
+    r->pos = p + 2 + count;
+}
+
+static inline void recorder_timed(struct recorder *r, enum record_kind kind, unsigned small,
+                                  uint64_t ticks)
+{
+    recorder_timed_words(r, kind, small, ticks, NULL, 0);
 }
 
 /* A payload record; the caller made sure that it fits. */
@@ -177,17 +213,18 @@ static inline void recorder_put4(struct recorder *r, enum record_kind kind, unsi
     r->pos = p + 5;
 }
 
-/* A region was entered. The caller made sure of room. */
+/* A region was entered. The caller made room. */
 static inline void recorder_enter(struct recorder *r, unsigned region)
 {
-    if (__builtin_expect(r->flush_ticks != 0, 0)) {
-        ictusi_recorder_flush(r);
-    }
-    uint64_t *p = r->pos;
-    p[1] = recorder_ticks(r);
-    recorder_publish(p, record_head(RECORD_OPEN, 2, region, 0));
-    r->open = p;
-    r->pos = p + 2;
+    recorder_timed(r, RECORD_OPEN, region, recorder_ticks(r));
+    r->open = r->pos - 2;
+}
+
+/* Likewise a call, from a place in the program that ictusi_site numbered. */
+static inline void recorder_enter_call(struct recorder *r, unsigned function, uint64_t site)
+{
+    recorder_timed_words(r, RECORD_OPEN, function, recorder_ticks(r), &site, 1);
+    r->open = r->pos - 3;
 }
 
 /* The region was left: close its record in place, or write that it was left. */
@@ -195,9 +232,11 @@ static inline void recorder_leave(struct recorder *r, unsigned region, uint64_t 
 {
     uint64_t *open = r->open;
     if (__builtin_expect(open != NULL, 1)) {
+        const uint64_t head = *open;
         const uint64_t lasted = ticks - open[1];
-        if (__builtin_expect(record_small(*open) == region && lasted <= UINT32_MAX, 1)) {
-            recorder_publish(open, record_head(RECORD_CALL, 2, region, (uint32_t)lasted));
+        if (__builtin_expect(record_small(head) == region && lasted <= UINT32_MAX, 1)) {
+            recorder_publish(
+                open, record_head(RECORD_CALL, record_words(head), region, (uint32_t)lasted));
             r->open = NULL;
             return;
         }

@@ -32,9 +32,10 @@ static void record_done(struct recorder *r, const struct trace_request *request,
                         const MPI_Status *status)
 {
     int cancelled = 0;
-    if (request->id == 0 || !recorder_ready(r)) {
+    if (request->id == 0) {
         return;
     }
+    recorder_make_room(r);
     if (request->cancelled) {
         (void)REAL(Test_cancelled)(status, &cancelled);
     }
@@ -174,9 +175,10 @@ void ictusi_note_mrecv(struct recorder *r, MPI_Message message, const MPI_Status
 void ictusi_note_start(struct recorder *r, MPI_Request handle)
 {
     struct trace_request *request = request_find(handle);
-    if (!request || !request->persistent || !recorder_ready(r)) {
+    if (!request || !request->persistent) {
         return;
     }
+    recorder_make_room(r);
     request->active = true;
     request->cancelled = false;
     request->id = 0;

@@ -140,7 +140,8 @@ static void note_sync(struct recorder *r, const struct trace_window *window,
                       const struct window_peers *peers, bool given)
 {
     for (int i = 0; i < peers->count; i++) {
-        if (peers->ranks[i] >= 0 && recorder_ready(r)) {
+        if (peers->ranks[i] >= 0) {
+            recorder_make_room(r);
             recorder_put1(r, RECORD_RMA_SYNC, window->id, (uint32_t)peers->ranks[i], given);
         }
     }

@@ -16,22 +16,24 @@ struct tracer ictusi_tracer = {.lock = PTHREAD_MUTEX_INITIALIZER, .log_fd = -1};
 __thread struct recorder *ictusi_trace_self __attribute__((tls_model("initial-exec")));
 __thread struct recorder *ictusi_trace_active __attribute__((tls_model("initial-exec")));
 
+/* A recorder of the process; one that has no file is nobody's but its thread's. */
+static struct recorder *recorder_make(struct tracer *t)
+{
+    const uint64_t window = ictusi_settings_window(&t->settings, t->windows_left);
+    struct recorder *r = ictusi_recorder_create(&t->setup, t->recorder_count, window);
+    if (r && !(r->after & AFTER_FULL)) {
+        t->windows_left -= window < t->windows_left ? window : t->windows_left;
+        t->recorders[t->recorder_count++] = r;
+    }
+    return r;
+}
+
 /* Take over the recorder of a thread that has ended, or make one. */
-static struct recorder *claim_recorder(void)
+static struct recorder *recorder_claim(void)
 {
     struct tracer *t = &ictusi_tracer;
-    struct recorder *r = NULL;
     (void)pthread_mutex_lock(&t->lock);
-    if (t->spare_count > 0) {
-        r = t->spare[--t->spare_count];
-    } else if (t->recorder_count < TRACER_THREADS_MAX) {
-        const uint64_t window = ictusi_settings_window(&t->settings, t->windows_left);
-        r = ictusi_recorder_create(&t->setup, t->recorder_count, window);
-        if (r) {
-            t->windows_left -= window < t->windows_left ? window : t->windows_left;
-            t->recorders[t->recorder_count++] = r;
-        }
-    }
+    struct recorder *r = t->spare_count > 0 ? t->spare[--t->spare_count] : recorder_make(t);
     (void)pthread_mutex_unlock(&t->lock);
     return r;
 }
@@ -43,13 +45,11 @@ struct recorder *ictusi_trace_join(void)
         atomic_load_explicit(&t->state, memory_order_acquire) != TRACER_RUNNING) {
         return NULL;
     }
-    struct recorder *r = claim_recorder();
+    struct recorder *r = recorder_claim();
     if (!r) {
         return NULL;
     }
-    const bool muted = atomic_load(&t->muted);
-    r->enabled = muted ? t->tracked : t->enabled;
-    r->after = muted ? AFTER_MUTED : 0;
+    r->enabled = r->muted ? t->tracked : t->enabled;
     ictusi_metrics_join(r);
     ictusi_trace_self = r;
     ictusi_trace_active = r;
@@ -60,66 +60,74 @@ struct recorder *ictusi_trace_join(void)
 void ictusi_trace_thread_ended(void *recorder)
 {
     struct tracer *t = &ictusi_tracer;
+    struct recorder *r = recorder;
     ictusi_trace_self = NULL;
     ictusi_trace_active = NULL;
-    ictusi_metrics_leave(recorder);
+    ictusi_metrics_leave(r);
+    if (!r->window) {
+        atomic_fetch_add(&t->lost, r->lost);
+        ictusi_recorder_free(r);
+        return;
+    }
     (void)pthread_mutex_lock(&t->lock);
-    t->spare[t->spare_count++] = recorder;
+    t->spare[t->spare_count++] = r;
     (void)pthread_mutex_unlock(&t->lock);
 }
 
 void ictusi_trace_unusual(struct recorder *r, unsigned function)
 {
-    uint8_t *wanted = &ictusi_tracer.enabled[function];
-    if (*wanted == FILTER_HIDDEN) {
-        r->after |= AFTER_HIDDEN;
-    } else if (*wanted == FILTER_FRESH) {
+    _Atomic uint8_t *wanted = &ictusi_tracer.enabled[function];
+    const uint8_t now = atomic_load_explicit(wanted, memory_order_relaxed);
+    if (now == FILTER_HIDDEN) {
+        ictusi_recorder_divert(r, AFTER_HIDDEN);
+    } else if (now == FILTER_FRESH) {
         /* Two threads may log it at once; that does no harm. */
         ictusi_trace_log("F\t%u", function);
-        *wanted = FILTER_ON;
+        atomic_store_explicit(wanted, FILTER_ON, memory_order_relaxed);
     }
-}
-
-/* Unwrite what a muted call wrote; the words must be zero again for the end to be found. */
-static void take_back(struct recorder *r)
-{
-    uint64_t *from = r->mark;
-    if (from < r->window || from > r->pos) {
-        from = r->window;
-    }
-    memset(from, 0, (size_t)(r->pos - from) * sizeof(*from));
-    r->pos = from;
-    r->open = NULL;
 }
 
 void ictusi_trace_after(struct recorder *r)
 {
-    if (r->after & (AFTER_MUTED | AFTER_HIDDEN)) {
-        take_back(r);
-        r->after &= (uint8_t)~AFTER_HIDDEN;
-    } else if (r->after & AFTER_SAMPLE) {
+    if ((r->after & AFTER_DIVERTED) == AFTER_FULL) {
+        r->lost++;
+    }
+    if (r->after & AFTER_HIDDEN) {
+        ictusi_recorder_resume(r, AFTER_HIDDEN);
+    } else if (r->after & AFTER_DIVERTED) {
+        ictusi_recorder_scratch(r);
+    } else {
         ictusi_metrics_sample(r);
     }
 }
 
-void ictusi_trace_mute(bool muted)
+/*
+ * Each thread leaves a mark of its own, before the first call that it does not record or records
+ * again: only so can a reader tell which of its calls may be missing.
+ */
+void ictusi_trace_switched(struct recorder *r, bool muted)
 {
     struct tracer *t = &ictusi_tracer;
-    struct recorder *r = ictusi_trace_self;
-    if (atomic_exchange(&t->muted, muted) == muted) {
-        return;
+    if (muted) {
+        recorder_make_room(r);
+        recorder_timed(r, RECORD_OFF, OFF_ASKED, recorder_ticks(r));
+        ictusi_recorder_divert(r, AFTER_MUTED);
+    } else {
+        ictusi_recorder_resume(r, AFTER_MUTED);
+        recorder_make_room(r);
+        recorder_timed(r, RECORD_ON, 0, recorder_ticks(r));
     }
-    if (r && recorder_ready(r)) {
-        recorder_timed(r, muted ? RECORD_OFF : RECORD_ON, OFF_ASKED, recorder_ticks(r));
+    r->enabled = muted ? t->tracked : t->enabled;
+    r->muted = muted;
+}
+
+void ictusi_trace_mute(bool muted)
+{
+    atomic_store(&ictusi_tracer.muted, muted);
+    /* Within a call, as from a callback, the thread notices at its next one. */
+    if (ictusi_trace_active) {
+        trace_notice_switch(ictusi_trace_active);
     }
-    (void)pthread_mutex_lock(&t->lock);
-    for (uint32_t i = 0; i < t->recorder_count; i++) {
-        struct recorder *one = t->recorders[i];
-        one->enabled = muted ? t->tracked : t->enabled;
-        const unsigned kept = one->after & (unsigned)~AFTER_MUTED;
-        one->after = (uint8_t)(kept | (muted ? AFTER_MUTED : 0));
-    }
-    (void)pthread_mutex_unlock(&t->lock);
 }
 
 /* Keep a line for when there is a file. */

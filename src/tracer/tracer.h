@@ -11,6 +11,7 @@
 #include "tracer/metrics.h"
 #include "tracer/recorder.h"
 #include "tracer/settings.h"
+#include "tracer/sites.h"
 #include "tracer/table.h"
 
 #include <pthread.h>
@@ -38,12 +39,14 @@ struct tracer {
     bool spawned;    /* by MPI_Comm_spawn: the archive gets a directory of its own */
     int log_fd;      /* what the records refer to, one line each */
     /* By function: whether calls are looked at; the second table while recording is off. */
-    uint8_t enabled[TRACE_FUNCTIONS];
-    uint8_t tracked[TRACE_FUNCTIONS];
+    _Atomic uint8_t enabled[TRACE_FUNCTIONS];
+    _Atomic uint8_t tracked[TRACE_FUNCTIONS];
     struct table comms, requests, windows, counters;
     _Atomic uint64_t comm_epoch, type_epoch;
     _Atomic uint32_t next_comm, next_window, next_name, next_region, next_metric;
+    struct sites sites;
     _Atomic uint64_t untracked; /* requests that found the table full */
+    _Atomic uint64_t lost;      /* calls of threads that had no file */
     _Atomic bool muted;         /* recording is switched off */
     _Atomic bool log_failed;    /* a line of the log could not be written */
     /* Threads: recorders ever made, and those whose threads have ended and that can be reused. */
@@ -85,10 +88,13 @@ void ictusi_trace_thread_ended(void *recorder);
 /* A call of a function that is hidden or whose first call this is. */
 void ictusi_trace_unusual(struct recorder *r, unsigned function);
 
-/* What is due after a call: take back a muted call's records, sample metrics. */
+/* What is due after a call: begin the scratch area again, sample metrics. */
 void ictusi_trace_after(struct recorder *r);
 
-/* Switch recording on or off, in all threads at their next call. */
+/* The process's switch is not what this thread last saw: from here on it is. */
+void ictusi_trace_switched(struct recorder *r, bool muted);
+
+/* Switch recording on or off: in this thread now, in the others at their next call. */
 void ictusi_trace_mute(bool muted);
 
 /* Write one line to the log that the records refer to. */
@@ -97,8 +103,26 @@ void ictusi_trace_log(const char *format, ...) __attribute__((format(printf, 1, 
 /* Say something on standard error, from rank 0 only. */
 void ictusi_trace_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The region of a call begins; NULL: the call is not to be looked at. */
-static inline struct recorder *trace_begin(unsigned function)
+/* The number of a place in the program. */
+static inline uint64_t trace_site(const void *from)
+{
+    return sites_number(&ictusi_tracer.sites, from);
+}
+
+/* Only its own thread may change a recorder: so each looks at the switch. */
+static inline void trace_notice_switch(struct recorder *r)
+{
+    const bool muted = atomic_load_explicit(&ictusi_tracer.muted, memory_order_relaxed);
+    if (__builtin_expect(muted != r->muted, 0)) {
+        ictusi_trace_switched(r, muted);
+    }
+}
+
+/*
+ * A call from a place in the program (a return address) begins; NULL: it is not to be looked at.
+ * That must be decided alike on all processes: what follows from a call may be collective.
+ */
+static inline struct recorder *trace_begin(unsigned function, const void *from)
 {
     struct recorder *r = ictusi_trace_active;
     if (__builtin_expect(r == NULL, 0)) {
@@ -107,19 +131,17 @@ static inline struct recorder *trace_begin(unsigned function)
             return NULL;
         }
     }
-    const uint8_t wanted = r->enabled[function];
+    trace_notice_switch(r);
+    const uint8_t wanted = atomic_load_explicit(&r->enabled[function], memory_order_relaxed);
     if (__builtin_expect(wanted != FILTER_ON, 0)) {
         if (wanted == FILTER_OFF) {
             return NULL;
         }
         ictusi_trace_unusual(r, function);
     }
-    if (!recorder_ready(r)) {
-        return NULL;
-    }
     ictusi_trace_active = NULL;
-    r->mark = r->pos;
-    recorder_enter(r, function);
+    recorder_make_room(r);
+    recorder_enter_call(r, function, trace_site(from));
     return r;
 }
 

@@ -2,12 +2,14 @@
 /*
  * A program that ends as its argument says: kill (rank 1 gets SIGKILL), segfault, abort, exit
  * (without MPI_Finalize), fork (a child that goes on and ends), noinit, comms (a thousand at once),
- * freed (requests that are still active). It speaks the user's language. Every rank prints, before
+ * freed (requests that are still active), uneven (rank 0 calls much more often), toggle (a thread
+ * switches recording while another calls). It speaks the user's language. Every rank prints, before
  * that, how many barriers it has left behind.
  */
 #include <mpi.h>
 
 #include <locale.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ROUNDS = 100, COMMS = 1000 };
+enum { ROUNDS = 100, COMMS = 1000, TOGGLES = 400 };
 
 /* Many communicators at a time, each used. */
 static void make_comms(void)
@@ -47,6 +49,52 @@ static void free_requests(int rank)
     }
 }
 
+/* One process's log is full long before the other's; both go on to meet. */
+static void call_unevenly(int rank)
+{
+    int size = 0;
+    for (int i = 0; i < 100 * ROUNDS && rank == 0; i++) {
+        MPI_Comm_size(MPI_COMM_WORLD, &size);
+    }
+    for (int i = 0; i < 2 * ROUNDS; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+static void *toggle(void *meet)
+{
+    for (int i = 0; i < TOGGLES; i++) {
+        pthread_barrier_wait(meet);
+        for (int k = 0; k < ROUNDS; k++) {
+            MPI_Pcontrol(0);
+            MPI_Pcontrol(1);
+        }
+        pthread_barrier_wait(meet);
+    }
+    return NULL;
+}
+
+/* Each call of MPI_Comm_test_inter is made while recording is on. */
+static void call_while_toggled(void)
+{
+    pthread_barrier_t meet;
+    pthread_t thread;
+    int value = 0;
+    if (pthread_barrier_init(&meet, NULL, 2) || pthread_create(&thread, NULL, toggle, &meet)) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    for (int i = 0; i < TOGGLES; i++) {
+        pthread_barrier_wait(&meet);
+        for (int k = 0; k < ROUNDS; k++) {
+            MPI_Comm_size(MPI_COMM_WORLD, &value);
+        }
+        pthread_barrier_wait(&meet);
+        MPI_Comm_test_inter(MPI_COMM_WORLD, &value);
+    }
+    pthread_join(thread, NULL);
+    pthread_barrier_destroy(&meet);
+}
+
 static void end(const char *how, int rank)
 {
     static volatile int *const nowhere = NULL;
@@ -72,7 +120,8 @@ int main(int argc, char **argv)
     if (strcmp(how, "noinit") == 0) {
         return 0;
     }
-    MPI_Init(&argc, &argv);
+    int provided = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (int i = 0; i < ROUNDS; i++) {
         MPI_Barrier(MPI_COMM_WORLD);
@@ -89,6 +138,12 @@ int main(int argc, char **argv)
     }
     if (strcmp(how, "freed") == 0) {
         free_requests(rank);
+    }
+    if (strcmp(how, "uneven") == 0) {
+        call_unevenly(rank);
+    }
+    if (strcmp(how, "toggle") == 0 && provided == MPI_THREAD_MULTIPLE) {
+        call_while_toggled();
     }
     if (strcmp(how, "pause") == 0) {
         (void)sleep(2);
