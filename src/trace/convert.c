@@ -27,6 +27,7 @@ struct call {
 struct walk {
     struct conversion *c;
     OTF2_EvtWriter *w;
+    OTF2_AttributeList *attributes; /* of the next event; empty */
     struct call *stack;
     size_t depth, room;
     bool pending; /* the top of the stack was left at leave_time */
@@ -123,11 +124,28 @@ static bool walk_push(struct walk *k, unsigned region)
     return true;
 }
 
-static void walk_enter(struct walk *k, unsigned region, uint64_t ticks)
+/* The attributes of an enter: the call's site, where it is known. */
+static OTF2_AttributeList *with_site(struct walk *k, uint64_t number)
 {
-    k->enter_time = time_of(k, ticks);
+    OTF2_AttributeValue value;
+    value.callingContextRef =
+        number <= UINT32_MAX ? ictusi_map_get(k->c->map, MAP_SITE, (uint32_t)number) : KEYMAP_NONE;
+    if (value.callingContextRef == KEYMAP_NONE ||
+        OTF2_AttributeList_AddAttribute(k->attributes, ATTRIBUTE_CALL_SITE,
+                                        OTF2_TYPE_CALLING_CONTEXT, value) != OTF2_SUCCESS) {
+        return NULL;
+    }
+    return k->attributes;
+}
+
+/* A region was entered; calls have a third word, the number of the place they came from. */
+static void walk_enter(struct walk *k, const uint64_t *p, uint64_t head)
+{
+    const unsigned region = record_small(head);
+    k->enter_time = time_of(k, p[1]);
     if (region_of(k, region) != KEYMAP_NONE && walk_push(k, region)) {
-        walk_wrote(k, OTF2_EvtWriter_Enter(k->w, NULL, k->enter_time, region_of(k, region)));
+        OTF2_AttributeList *attributes = record_words(head) > 2 ? with_site(k, p[2]) : NULL;
+        walk_wrote(k, OTF2_EvtWriter_Enter(k->w, attributes, k->enter_time, region_of(k, region)));
     }
 }
 
@@ -180,10 +198,10 @@ static void walk_timed(struct walk *k, const uint64_t *p, uint64_t head)
     walk_settle(k);
     switch (record_kind(head)) {
     case RECORD_OPEN:
-        walk_enter(k, small, p[1]);
+        walk_enter(k, p, head);
         break;
     case RECORD_CALL:
-        walk_enter(k, small, p[1]);
+        walk_enter(k, p, head);
         walk_leave(k, small, p[1] + record_value(head));
         break;
     case RECORD_LEAVE:
@@ -447,11 +465,13 @@ int ictusi_convert(const char *path, struct conversion *c, OTF2_EvtWriter *write
     }
     int err = check_header(path, base, size, why);
     if (!err) {
-        struct walk walk = {.c = c, .w = writer, .failed = OTF2_SUCCESS};
+        struct walk walk = {
+            .c = c, .w = writer, .attributes = OTF2_AttributeList_New(), .failed = OTF2_SUCCESS};
         (void)madvise(base, size, MADV_SEQUENTIAL);
         const uint64_t before = c->events;
         walk_all(&walk, base, size);
         free(walk.stack);
+        (void)OTF2_AttributeList_Delete(walk.attributes);
         if (c->events > before) {
             c->last = walk.last > c->last ? walk.last : c->last;
         }

@@ -103,6 +103,52 @@ static void write_regions(struct writing *g)
     }
 }
 
+/* Functions that call MPI: numbered after the regions, one for each function and file. */
+static uint32_t write_caller(struct writing *g, struct keymap *callers,
+                             const struct symbol_site *site)
+{
+    bool fresh = false;
+    char key[48];
+    const char *file = site->file ? site->file : "";
+    (void)snprintf(key, sizeof(key), "%llx %llx",
+                   (unsigned long long)ictusi_keymap_hash(site->function),
+                   (unsigned long long)ictusi_keymap_hash(file));
+    const uint32_t number = ictusi_keymap_put(callers, ictusi_keymap_hash(key), &fresh) +
+                            g->world->unified->region_keys.count;
+    if (fresh) {
+        write_region(g, number, site->function, OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_UNKNOWN,
+                     file);
+    }
+    return number;
+}
+
+/*
+ * Call sites: a calling context each, of the function that calls and the line from which it does.
+ * The attribute of an enter refers to it.
+ */
+static void write_sites(struct writing *g)
+{
+    const struct symbols *symbols = &g->world->unified->symbols;
+    struct keymap callers = {NULL, NULL, 0, 0};
+    write_check(g, OTF2_GlobalDefWriter_WriteAttribute(
+                       g->w, ATTRIBUTE_CALL_SITE, write_string(g, "ICTUS::CALL_SITE"),
+                       write_string(g, "the place from which the region was called"),
+                       OTF2_TYPE_CALLING_CONTEXT));
+    for (uint32_t i = 0; i < symbols->count; i++) {
+        const struct symbol_site *site = &symbols->sites[i];
+        const uint32_t caller = write_caller(g, &callers, site);
+        if (site->file && site->line) {
+            write_check(g, OTF2_GlobalDefWriter_WriteSourceCodeLocation(
+                               g->w, i, write_string(g, site->file), site->line));
+        }
+        write_check(g, OTF2_GlobalDefWriter_WriteCallingContext(
+                           g->w, i, caller,
+                           site->file && site->line ? i : OTF2_UNDEFINED_SOURCE_CODE_LOCATION,
+                           OTF2_UNDEFINED_CALLING_CONTEXT));
+    }
+    ictusi_keymap_free(&callers);
+}
+
 /* One node a host, in order of their lowest rank; hosts[p] gets the node of process p. */
 static void write_tree(struct writing *g, uint32_t *hosts)
 {
@@ -344,6 +390,7 @@ int ictusi_archive_global(OTF2_Archive *archive, const struct archive_options *o
         }
         write_clock(&g, options);
         write_regions(&g);
+        write_sites(&g);
         write_tree(&g, hosts);
         write_locations(&g, hosts);
         write_groups(&g, place);

@@ -151,6 +151,12 @@ static struct raw_item item_of(char kind, char **f)
         item.key = field_natural(f[1], 16);
         item.a = field_integer(f[2]);
         break;
+    case 'Q':
+        item.number = (uint32_t)field_natural(f[0], 10);
+        item.key = field_natural(f[1], 16);
+        item.a = field_integer(f[2]);
+        item.text = f[3];
+        break;
     case 'M':
     case 'U':
         item.number = (uint32_t)field_natural(f[0], 10);
@@ -171,7 +177,7 @@ static int take_line(struct rawlog *log, char *line, size_t *room)
     char *fields[FIELDS_MAX];
     const char kind = line[0];
     (void)line_split(line, fields);
-    if (take_single(log, kind, fields) || !strchr("GDCFWMUNVRP", kind) || !kind) {
+    if (take_single(log, kind, fields) || !strchr("GDCFWMUNVRPQ", kind) || !kind) {
         return ICTUS_OK;
     }
     if (log->item_count == *room) {

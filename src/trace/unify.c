@@ -38,6 +38,8 @@ static enum map_kind kind_of(char letter)
         return MAP_EVENT;
     case 'U':
         return MAP_METRIC;
+    case 'Q':
+        return MAP_SITE;
     default:
         return MAP_KINDS;
     }
@@ -203,6 +205,26 @@ static int take_window(struct unified *u, const struct raw_item *item, struct tr
     return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
+static int take_site(struct unified *u, const struct raw_item *item, uint32_t *number)
+{
+    char key[64];
+    bool fresh = false;
+    (void)snprintf(key, sizeof(key), "%llx %llx %llx", (unsigned long long)item->key,
+                   (unsigned long long)item->a, (unsigned long long)ictusi_keymap_hash(item->text));
+    *number = ictusi_keymap_put(&u->site_keys, ictusi_keymap_hash(key), &fresh);
+    if (*number != KEYMAP_NONE && fresh) {
+        struct symbol_site *wider = array_more(u->symbols.sites, *number, sizeof(*wider));
+        if (!wider) {
+            return ICTUS_ERR_NOMEM;
+        }
+        u->symbols.sites = wider;
+        u->symbols.count = *number + 1;
+        wider[*number] =
+            (struct symbol_site){.path = item->text, .offset = item->key, .mtime_ns = item->a};
+    }
+    return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
+}
+
 /* Lines that give something a number of its own in this process. */
 static int take_numbered(struct unified *u, const struct raw_item *item, struct trace_map *map)
 {
@@ -231,6 +253,9 @@ static int take_numbered(struct unified *u, const struct raw_item *item, struct 
         break;
     case 'U':
         err = take_name(&u->metric_keys, &u->metrics, item, &number);
+        break;
+    case 'Q':
+        err = take_site(u, item, &number);
         break;
     default:
         return ICTUS_OK;
@@ -394,7 +419,11 @@ int ictusi_unify(struct rawlog *logs, int count, bool local, struct unified *u,
     if (!err) {
         err = take_groups(u, logs, count);
     }
-    return err ? err : mend_groups(u, logs, count);
+    if (!err) {
+        ictusi_symbols_resolve(&u->symbols);
+        err = mend_groups(u, logs, count);
+    }
+    return err;
 }
 
 void ictusi_unified_free(struct unified *u)
@@ -408,10 +437,12 @@ void ictusi_unified_free(struct unified *u)
     free(u->regions);
     free(u->events);
     free(u->metrics);
+    ictusi_symbols_free(&u->symbols);
     ictusi_keymap_free(&u->comm_keys);
     ictusi_keymap_free(&u->group_keys);
     ictusi_keymap_free(&u->window_keys);
     ictusi_keymap_free(&u->region_keys);
     ictusi_keymap_free(&u->event_keys);
     ictusi_keymap_free(&u->metric_keys);
+    ictusi_keymap_free(&u->site_keys);
 }

@@ -8,8 +8,18 @@
 
 #include "trace/keymap.h"
 #include "trace/rawlog.h"
+#include "trace/symbols.h"
 
-enum map_kind { MAP_COMM, MAP_WINDOW, MAP_FUNCTION, MAP_REGION, MAP_EVENT, MAP_METRIC, MAP_KINDS };
+enum map_kind {
+    MAP_COMM,
+    MAP_WINDOW,
+    MAP_FUNCTION,
+    MAP_REGION,
+    MAP_EVENT,
+    MAP_METRIC,
+    MAP_SITE,
+    MAP_KINDS
+};
 
 /* A process's numbers to the archive's: counts of each kind, then the tables, one behind another.
  */
@@ -52,7 +62,9 @@ struct unified {
     struct unified_comm *comms;
     struct unified_window *windows;
     struct unified_name *regions, *events, *metrics;
-    struct keymap comm_keys, group_keys, window_keys, region_keys, event_keys, metric_keys;
+    struct keymap comm_keys, group_keys, window_keys, region_keys, event_keys, metric_keys,
+        site_keys;
+    struct symbols symbols;        /* of the call sites */
     const struct rawlog *counters; /* a log that names the sampled counters, or NULL */
     int64_t shift_ns; /* added to all times, so that none is negative; 0 where none would be */
 };

@@ -8,6 +8,7 @@
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* File and offset, as addr2line and its like want them. */
@@ -27,8 +28,11 @@ static void site_log(uint64_t number, uint64_t address)
         program[length > 0 ? length : 0] = '\0';
         name = program;
     }
-    ictusi_trace_log("Q\t%llu\t%llx\t%s", (unsigned long long)number,
-                     (unsigned long long)(inside - map->l_addr), name);
+    struct stat file = {0};
+    (void)stat(name, &file);
+    ictusi_trace_log("Q\t%llu\t%llx\t%lld\t%s", (unsigned long long)number,
+                     (unsigned long long)(inside - map->l_addr),
+                     (long long)file.st_mtim.tv_sec * 1000000000 + file.st_mtim.tv_nsec, name);
 }
 
 uint64_t ictusi_sites_find(struct sites *sites, uint64_t address)
