@@ -39,14 +39,28 @@ struct ictus_lock_reading {
 /**
  * Open the clock of a running or stopped `ictus lock`. Local; no permission but to read a file.
  * @param name      of the instance; NULL: $ICTUS_LOCK, else "default"
- * @param directory where its page is; NULL: $ICTUS_LOCK_DIR, else /dev/shm
+ * @param directory where its page is; NULL: $ICTUS_LOCK_DIR, else one's own, else /run/ictus
  * @param[out] lock set only on success; release with ictus_lock_close()
  * @param[out] why  may be NULL
  * @return ICTUS_OK, ICTUS_ERR_IO (there is none), ICTUS_ERR_FORMAT (another version),
- *         ICTUS_ERR_NOT_SHARED (of another boot or time namespace), ICTUS_ERR_NOMEM
+ *         ICTUS_ERR_NOT_SHARED (of another boot or time namespace), ICTUS_ERR_PERMISSION (kept by
+ *         another user than root or oneself), ICTUS_ERR_NOMEM
  */
 ICTUS_API int ictus_lock_open(const char *name, const char *directory, struct ictus_lock **lock,
                               struct ictus_why *why);
+
+/**
+ * As ictus_lock_open(), for programs that must outlive whatever is done to the page's file: each
+ * reading is made by system calls, at some ten times the price, and a file that was cut off gives
+ * ICTUS_ERR_SAMPLES rather than a signal.
+ * @param name        as of ictus_lock_open()
+ * @param directory   likewise
+ * @param[out] lock   likewise
+ * @param[out] why    likewise
+ * @return as ictus_lock_open()
+ */
+ICTUS_API int ictus_lock_open_guarded(const char *name, const char *directory,
+                                      struct ictus_lock **lock, struct ictus_why *why);
 
 /** Release a handle. @param lock NULL is legal */
 ICTUS_API void ictus_lock_close(struct ictus_lock *lock);

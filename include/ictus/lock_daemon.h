@@ -65,6 +65,8 @@ struct ictus_lock_poll {
 struct ictus_lock_options {
     size_t size;                   /**< sizeof(struct ictus_lock_options) */
     const char *servers;           /**< "HOST[:PORT],..." or NULL */
+    const char *pool;              /**< "NAME[:PORT],...": several addresses of a name, a source
+                                      each, or NULL */
     const char *reference;         /**< "phc:/dev/ptp0", "pps:/dev/pps0", "shm:N", "sock:PATH",
                                       "gpsd[:HOST]", separated by commas, or NULL */
     const char *name;              /**< of the instance */
@@ -80,6 +82,7 @@ struct ictus_lock_options {
     bool keep_first;               /**< do not leave out the first exchange of a group */
     bool steer;                    /**< discipline CLOCK_REALTIME too */
     int64_t exchanges;             /**< in a group */
+    int64_t min_sources;           /**< so many must agree, beside being a majority */
     int64_t polls;                 /**< stop after so many of each source; 0: never */
     double duration_s;             /**< stop then; 0: never */
     double spacing_s;              /**< between the exchanges of a group */
@@ -90,6 +93,9 @@ struct ictus_lock_options {
     double tmax_s;                 /**< largest interval */
     double wander;                 /**< how far the frequency may leave its mean: for the bound */
     double max_distance_s;         /**< servers further from their root are refused */
+    double makestep_s;             /**< the absolute clock steps if further off, else slews */
+    double maxchange_s;            /**< end rather than change by more once locked; 0: never */
+    const char *drift;             /**< file that keeps the frequency between runs, or NULL */
     double delay_s;                /**< to add to a reference's stamps */
     void (*on_poll)(const struct ictus_lock_poll *poll, void *context); /**< may be NULL */
     void (*on_message)(const char *text, void *context);                /**< may be NULL */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* One refused request in so many is told why; the others get no answer at all. */
-enum { KISS_EVERY = 16, MAPPED_BITS = 96, TEXT_BYTES = 80 };
+enum { KISS_EVERY = 16, LEAK_ONE_IN = 4, MAPPED_BITS = 96, TEXT_BYTES = 80 };
 
 static void map_v4(const struct in_addr *v4, struct address *address)
 {
@@ -152,6 +152,7 @@ enum verdict ictusi_limiter_count(struct limiter *limiter, const struct address 
         bucket->at = now;
         bucket->tokens = limiter->burst;
         bucket->refused = 0;
+        bucket->chance = who;
     }
     const double since = fmax(0.0, (double)(now - bucket->at) / 1e9);
     bucket->tokens = fmin(limiter->burst, bucket->tokens + since * limiter->rate);
@@ -160,6 +161,10 @@ enum verdict ictusi_limiter_count(struct limiter *limiter, const struct address 
         bucket->tokens -= 1.0;
         bucket->refused = 0;
         return LIMIT_ANSWER;
+    }
+    bucket->chance = mix(bucket->chance + UINT64_C(0x9e3779b97f4a7c15));
+    if (bucket->chance % LEAK_ONE_IN == 0) {
+        return LIMIT_LEAK;
     }
     return bucket->refused++ % KISS_EVERY == 0 ? LIMIT_KISS : LIMIT_DROP;
 }

@@ -42,6 +42,7 @@ struct bucket {
     int64_t at;
     double tokens;
     uint32_t refused; /* in a row */
+    uint64_t chance;  /* state of the numbers by which some are answered all the same */
 };
 
 struct limiter {
@@ -50,11 +51,15 @@ struct limiter {
     struct bucket table[ACCESS_CLIENTS];
 };
 
-enum verdict { LIMIT_ANSWER, LIMIT_KISS, LIMIT_DROP };
+enum verdict { LIMIT_ANSWER, LIMIT_LEAK, LIMIT_KISS, LIMIT_DROP };
 
 void ictusi_limiter_init(struct limiter *limiter, double rate, double burst, uint64_t secret);
 
-/* Count one request at an instant (ns): answer it, tell the client to slow down, or be silent. */
+/*
+ * Count one request at an instant (ns): answer it, tell the client to slow down, or be silent. Above
+ * the rate one in four is answered all the same, at random: whoever floods us in a client's name
+ * does not silence it.
+ */
 enum verdict ictusi_limiter_count(struct limiter *limiter, const struct address *address,
                                   int64_t now);
 

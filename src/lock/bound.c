@@ -14,6 +14,16 @@ static const int64_t window_ns = INT64_C(3600) * 1000000000;
 /* Stamps are good to this beside the delay: the pair of clock readings. */
 static const double grain_ns = 100.0;
 
+/* So many polls in a row that contradict the others are believed. */
+enum { AGAINST_MAX = 3 };
+
+static void track_reset(struct bound_track *t)
+{
+    memset(t, 0, sizeof(*t));
+    t->rate_low = -rate_prior;
+    t->rate_high = rate_prior;
+}
+
 void ictusi_bound_init(struct bound *b, double wander)
 {
     memset(b, 0, sizeof(*b));
@@ -24,92 +34,157 @@ void ictusi_bound_init(struct bound *b, double wander)
 void ictusi_bound_reset(struct bound *b)
 {
     b->started = false;
-    b->count = 0;
-    b->rate_low = -rate_prior;
-    b->rate_high = rate_prior;
+    b->against = 0;
+    track_reset(&b->kept);
+    track_reset(&b->suspect);
+}
+
+static void track_at(const struct bound_track *t, int64_t local, double *low_ns, double *high_ns)
+{
+    const double dt = (double)(local - t->at) / 1e9;
+    /* Backwards, too: samples of one group may come in any order. */
+    *low_ns = t->low_ns + (dt >= 0 ? t->rate_low : t->rate_high) * dt;
+    *high_ns = t->high_ns + (dt >= 0 ? t->rate_high : t->rate_low) * dt;
 }
 
 void ictusi_bound_at(const struct bound *b, int64_t local, double *low_ns, double *high_ns)
 {
-    const double dt = (double)(local - b->at) / 1e9;
-    /* Backwards, too: samples of one group may come in any order. */
-    *low_ns = b->low_ns + (dt >= 0 ? b->rate_low : b->rate_high) * dt;
-    *high_ns = b->high_ns + (dt >= 0 ? b->rate_high : b->rate_low) * dt;
+    track_at(&b->kept, local, low_ns, high_ns);
+    if (b->suspect.started) {
+        double low = 0.0, high = 0.0;
+        track_at(&b->suspect, local, &low, &high);
+        *low_ns = fmin(*low_ns, low);
+        *high_ns = fmax(*high_ns, high);
+    }
+}
+
+void ictusi_bound_rate(const struct bound *b, double *low, double *high)
+{
+    *low = b->kept.rate_low;
+    *high = b->kept.rate_high;
+    if (b->suspect.started) {
+        *low = fmin(*low, b->suspect.rate_low);
+        *high = fmax(*high, b->suspect.rate_high);
+    }
 }
 
 /* Mean frequencies since each anchor enclose today's within wander. */
-static void narrow_rate(struct bound *b)
+static void track_narrow(struct bound_track *t, double wander)
 {
     double low = -rate_prior, high = rate_prior;
-    for (int i = 0; i < b->count; i++) {
-        const double dt = (double)(b->at - b->anchors[i].at) / 1e9;
-        if (dt > 0.0 && b->at - b->anchors[i].at <= window_ns) {
-            low = fmax(low, (b->low_ns - b->anchors[i].high_ns) / dt - b->wander);
-            high = fmin(high, (b->high_ns - b->anchors[i].low_ns) / dt + b->wander);
+    for (int i = 0; i < t->count; i++) {
+        const double dt = (double)(t->at - t->anchors[i].at) / 1e9;
+        if (dt > 0.0 && t->at - t->anchors[i].at <= window_ns) {
+            low = fmax(low, (t->low_ns - t->anchors[i].high_ns) / dt - wander);
+            high = fmin(high, (t->high_ns - t->anchors[i].low_ns) / dt + wander);
         }
     }
     if (low < high) {
-        b->rate_low = low;
-        b->rate_high = high;
+        t->rate_low = low;
+        t->rate_high = high;
     } else {
-        b->rate_low = -rate_prior;
-        b->rate_high = rate_prior;
-        b->count = 0;
-        b->broken++;
+        /* The oscillator wandered more than was promised: what came before says nothing. */
+        t->rate_low = -rate_prior;
+        t->rate_high = rate_prior;
+        t->count = 0;
     }
 }
 
 /* Keep anchors spread over the window: a new one each 24th of it, and the first ones at once. */
-static void keep_anchor(struct bound *b)
+static void track_anchor(struct bound_track *t)
 {
-    const struct bound_anchor now = {b->at, b->low_ns, b->high_ns};
-    const bool full = b->count == BOUND_ANCHORS;
-    const int64_t since = b->count ? b->at - b->anchors[b->count - 1].at : window_ns;
-    const int64_t age = b->count ? b->at - b->anchors[0].at : 0;
+    const struct bound_anchor now = {t->at, t->low_ns, t->high_ns};
+    const bool full = t->count == BOUND_ANCHORS;
+    const int64_t since = t->count ? t->at - t->anchors[t->count - 1].at : window_ns;
+    const int64_t age = t->count ? t->at - t->anchors[0].at : 0;
     const int64_t grid = age / BOUND_ANCHORS > window_ns / BOUND_ANCHORS ? window_ns / BOUND_ANCHORS
                                                                          : age / BOUND_ANCHORS;
     if (since < grid || since <= 0) {
         return;
     }
     if (full) {
-        memmove(b->anchors, b->anchors + 1, sizeof(b->anchors[0]) * (BOUND_ANCHORS - 1));
-        b->count--;
+        memmove(t->anchors, t->anchors + 1, sizeof(t->anchors[0]) * (BOUND_ANCHORS - 1));
+        t->count--;
     }
-    b->anchors[b->count++] = now;
+    t->anchors[t->count++] = now;
 }
 
-static void start(struct bound *b, const struct sample *sample, double half)
+/* @return false, nothing changed, when the exchange contradicts the track */
+static bool track_add(struct bound_track *t, int64_t local, double x, double half, double wander)
 {
-    b->origin_ns = sample->offset_ns;
-    b->at = sample->local;
-    b->low_ns = -half;
-    b->high_ns = half;
-    b->started = true;
-    keep_anchor(b);
-}
-
-bool ictusi_bound_add(struct bound *b, const struct sample *sample)
-{
-    const double half = sample->bound_ns + grain_ns;
-    if (!b->started) {
-        start(b, sample, half);
-        return true;
+    double low = x - half, high = x + half;
+    if (t->started) {
+        double was_low = 0.0, was_high = 0.0;
+        track_at(t, local, &was_low, &was_high);
+        low = fmax(low, was_low);
+        high = fmin(high, was_high);
+        if (low > high) {
+            return false;
+        }
     }
-    double low = 0.0, high = 0.0;
-    const double x = (double)(sample->offset_ns - b->origin_ns);
-    ictusi_bound_at(b, sample->local, &low, &high);
-    low = fmax(low, x - half);
-    high = fmin(high, x + half);
-    if (low > high) {
-        b->broken++;
-        ictusi_bound_reset(b);
-        start(b, sample, half);
-        return false;
+    t->at = local;
+    t->low_ns = low;
+    t->high_ns = high;
+    if (t->started) {
+        track_narrow(t, wander);
     }
-    b->at = sample->local;
-    b->low_ns = low;
-    b->high_ns = high;
-    narrow_rate(b);
-    keep_anchor(b);
+    t->started = true;
+    track_anchor(t);
     return true;
+}
+
+/* An exchange that fits neither track: what is suspected now covers it as well. */
+static void suspect_more(struct bound *b, int64_t local, double x, double half)
+{
+    double low = x - half, high = x + half;
+    if (b->suspect.started) {
+        double was_low = 0.0, was_high = 0.0;
+        track_at(&b->suspect, local, &was_low, &was_high);
+        low = fmin(low, was_low);
+        high = fmax(high, was_high);
+    }
+    track_reset(&b->suspect);
+    (void)track_add(&b->suspect, local, (low + high) / 2.0, (high - low) / 2.0, b->wander);
+}
+
+static bool add_one(struct bound *b, const struct sample *sample)
+{
+    const double half = sample->bound_ns + sample->root_ns + grain_ns;
+    if (!b->started) {
+        b->origin_ns = sample->offset_ns;
+        b->started = true;
+    }
+    const double x = (double)(sample->offset_ns - b->origin_ns);
+    const bool fits = track_add(&b->kept, sample->local, x, half, b->wander);
+    const bool fits_suspect =
+        b->suspect.started && track_add(&b->suspect, sample->local, x, half, b->wander);
+    if (fits && !fits_suspect) {
+        track_reset(&b->suspect);
+    } else if (!fits && !fits_suspect) {
+        suspect_more(b, sample->local, x, half);
+    }
+    return fits;
+}
+
+bool ictusi_bound_add(struct bound *b, const struct sample *samples, size_t count)
+{
+    bool fits = true;
+    for (size_t i = 0; i < count; i++) {
+        fits = add_one(b, &samples[i]) && fits;
+    }
+    b->against = fits ? 0 : b->against + 1;
+    b->broken += !fits;
+    if (b->against >= AGAINST_MAX) {
+        ictusi_bound_believe(b);
+    }
+    return fits;
+}
+
+void ictusi_bound_believe(struct bound *b)
+{
+    if (b->suspect.started) {
+        b->kept = b->suspect;
+        track_reset(&b->suspect);
+    }
+    b->against = 0;
 }

@@ -14,8 +14,12 @@ static const double phase_walk = 1e-4;
 /* Standard deviations beyond which a measurement is held to be a glitch. */
 static const double glitch_sd = 3.0;
 
-/* The third glitch in a row is believed. */
-enum { GLITCHES_MAX = 3 };
+/* Innovations are averaged over about so many to see whether they lean to one side. */
+static const double bias_gain = 1.0 / 6.0;
+
+/* Leaning is counted as error above so many times its variance, and answered above so many. */
+static const double bias_told = 1.5;
+static const double bias_answered = 9.0;
 
 /* Likelihoods and noise are averaged over about so many measurements. */
 static const double memory = 200.0;
@@ -40,6 +44,7 @@ void ictusi_discipline_init(struct discipline *d, enum ictus_lock_loop loop, dou
     d->loop = loop;
     d->sigma_ns = sigma_ns;
     d->tconf_s = tconf_s;
+    d->prior_sd = frequency_prior;
     d->walk_ns2_per_s3 = 1.0;
     d->scale = 1.0;
     for (int w = 0; w < DISCIPLINE_WALKS; w++) {
@@ -53,6 +58,12 @@ void ictusi_discipline_init(struct discipline *d, enum ictus_lock_loop loop, dou
             h->log_likelihood = -0.5 * (far_walk * far_walk + far_scale * far_scale);
         }
     }
+}
+
+void ictusi_discipline_expect(struct discipline *d, double frequency, double sd)
+{
+    d->prior = frequency;
+    d->prior_sd = fmin(frequency_prior, sd);
 }
 
 static void carry(struct kalman *k, double dt, double walk)
@@ -138,7 +149,8 @@ static void take_blend(struct discipline *d)
 
 static void start(struct discipline *d, const struct measurement *m)
 {
-    const struct kalman first = {.pp = m->variance_ns2, .ff = frequency_prior * frequency_prior};
+    const struct kalman first = {
+        .pp = m->variance_ns2, .frequency = d->prior, .ff = d->prior_sd * d->prior_sd};
     d->origin_ns = m->offset_ns;
     d->at = m->local;
     d->first_at = m->local;
@@ -147,6 +159,8 @@ static void start(struct discipline *d, const struct measurement *m)
     d->state = first;
     d->state.phase = m->offset_frac;
     d->noise_ns2 = m->variance_ns2;
+    d->bias_ns = 0.0;
+    d->bias_ns2 = 0.0;
     for (int i = 0; i < DISCIPLINE_WALKS * DISCIPLINE_SCALES; i++) {
         d->bank[i].state = d->state;
         d->bank[i].state.pp *= d->bank[i].scale;
@@ -223,24 +237,88 @@ static void learn(struct discipline *d, double x, double noise)
     }
 }
 
-/* The remote or local clock was set: take the new phase, keep the frequency. */
-static void step(struct discipline *d, const struct measurement *m, double x)
+/* The line through the measurements held, as phase at the last one, frequency and covariance. */
+static struct kalman fit_held(const struct discipline *d)
 {
-    const double pp = m->variance_ns2 * d->scale;
-    d->origin_ns = m->offset_ns;
-    x = m->offset_frac;
-    for (int i = 0; i < DISCIPLINE_WALKS * DISCIPLINE_SCALES; i++) {
-        d->bank[i].state.phase = x;
-        d->bank[i].state.pp = m->variance_ns2 * d->bank[i].scale;
-        d->bank[i].state.pf = 0.0;
+    const struct held *last = &d->held[DISCIPLINE_HELD - 1];
+    double t = 0.0, x = 0.0, variance = 0.0, tt = 0.0, tx = 0.0;
+    for (int i = 0; i < DISCIPLINE_HELD; i++) {
+        t += (double)(d->held[i].at - last->at) / 1e9 / DISCIPLINE_HELD;
+        x += d->held[i].x / DISCIPLINE_HELD;
+        variance = fmax(variance, d->held[i].variance_ns2 * fmax(1.0, d->scale));
     }
-    d->state.phase = x;
-    d->state.pp = pp;
-    d->state.pf = 0.0;
+    for (int i = 0; i < DISCIPLINE_HELD; i++) {
+        const double s = (double)(d->held[i].at - last->at) / 1e9 - t;
+        tt += s * s;
+        tx += s * (d->held[i].x - x);
+    }
+    const double frequency = tt > 0.0 ? tx / tt : 0.0;
+    const struct kalman k = {.phase = x - frequency * t,
+                             .frequency = frequency,
+                             .pp = variance / DISCIPLINE_HELD + variance * t * t / tt,
+                             .pf = -variance * t / tt,
+                             .ff = variance / tt};
+    return k;
+}
+
+static void adopt(struct discipline *d, const struct kalman *k)
+{
+    d->state = *k;
+    for (int i = 0; i < DISCIPLINE_WALKS * DISCIPLINE_SCALES; i++) {
+        d->bank[i].state = *k;
+    }
     d->glitches = 0;
-    d->steps++;
+    d->bias_ns = 0.0;
     ictusi_stability_reset(&d->stability);
     take_blend(d);
+}
+
+/*
+ * Three in a row: where they lie on a line of another frequency, the remote clock is being slewed,
+ * or the oscillator changed; else the remote or local clock was set: take the new phase, keep the
+ * frequency.
+ */
+static enum discipline_event believe(struct discipline *d, const struct measurement *m)
+{
+    struct kalman k = fit_held(d);
+    const double turn = k.frequency - d->state.frequency;
+    if (turn * turn > glitch_sd * glitch_sd * (k.ff + d->state.ff) &&
+        fabs(k.frequency) < frequency_max) {
+        /* The line is only as straight as what bends it. */
+        k.ff += turn * turn / 16.0;
+        adopt(d, &k);
+        d->turns++;
+        return DISCIPLINE_TURNED;
+    }
+    k = d->state;
+    k.phase = m->offset_frac;
+    k.pp = m->variance_ns2 * fmax(1.0, d->scale);
+    k.pf = 0.0;
+    d->origin_ns = m->offset_ns;
+    adopt(d, &k);
+    d->steps++;
+    return DISCIPLINE_STEPPED;
+}
+
+/*
+ * A loop that follows has innovations about zero. Where their running mean b leans by more than
+ * chance, b^2 beyond its variance is error that the covariance does not know of; where it leans
+ * far, the frequency has changed and all hypotheses are told so.
+ */
+static void watch_bias(struct discipline *d, double dt, double noise)
+{
+    const double g = d->bias_ns2 > 0.0 ? bias_gain : 1.0;
+    const double expected = d->state.pp + noise * d->scale;
+    d->bias_ns += bias_gain * (d->innovation_ns - d->bias_ns);
+    d->bias_ns2 += g * (expected * bias_gain / (2.0 - bias_gain) - d->bias_ns2);
+    if (d->bias_ns * d->bias_ns < bias_answered * d->bias_ns2 || dt <= 0.0 || settling(d)) {
+        return;
+    }
+    const double change = d->bias_ns / dt;
+    for (int i = 0; i < DISCIPLINE_WALKS * DISCIPLINE_SCALES; i++) {
+        d->bank[i].state.ff += change * change;
+    }
+    d->state.ff += d->loop == ICTUS_LOCK_ADAPTIVE ? change * change : 0.0;
 }
 
 static bool glitch(const struct discipline *d, double innovation, double noise)
@@ -278,13 +356,12 @@ enum discipline_event ictusi_discipline_update(struct discipline *d, const struc
         learn(d, x, m->variance_ns2);
     }
     if (glitch(d, d->innovation_ns, m->variance_ns2)) {
+        const struct held held = {m->local, x, m->variance_ns2};
         d->rejected++;
-        if (++d->glitches < GLITCHES_MAX) {
-            return DISCIPLINE_GLITCH;
-        }
-        step(d, m, x);
-        return DISCIPLINE_STEPPED;
+        d->held[d->glitches++] = held;
+        return d->glitches < DISCIPLINE_HELD ? DISCIPLINE_GLITCH : believe(d, m);
     }
+    watch_bias(d, since, m->variance_ns2);
     accept(d, x, m->variance_ns2, d->innovation_ns, d->glitches ? since : dt);
     take_blend(d);
     ictusi_stability_add(&d->stability, m->local, x, m->variance_ns2 * d->scale);
@@ -304,6 +381,13 @@ void ictusi_discipline_restart(struct discipline *d)
 struct kalman ictusi_discipline_predict(const struct discipline *d, int64_t local)
 {
     struct kalman k = d->state;
+    const double leaning = d->bias_ns * d->bias_ns - bias_told * d->bias_ns2;
+    if (leaning > 0.0) {
+        k.pp += leaning;
+    }
+    if (d->glitches > 0) {
+        k.pp += d->innovation_ns * d->innovation_ns;
+    }
     carry(&k, fmax(0.0, (double)(local - d->at) / 1e9), d->walk_ns2_per_s3);
     return k;
 }

@@ -37,17 +37,27 @@ struct hypothesis {
     double log_likelihood;
 };
 
+enum { DISCIPLINE_HELD = 3 };
+
 enum discipline_event {
     DISCIPLINE_ACCEPTED,
     DISCIPLINE_FIRST,   /* the first measurement: phase only */
     DISCIPLINE_GLITCH,  /* held: ask again soon */
-    DISCIPLINE_STEPPED, /* the third in a row: the remote or local clock was set */
+    DISCIPLINE_STEPPED, /* the third in a row, no line: the remote or local clock was set */
+    DISCIPLINE_TURNED,  /* the third in a row, on a line: it runs at another frequency now */
+};
+
+/* A measurement that was held, relative to the origin. */
+struct held {
+    int64_t at;
+    double x, variance_ns2;
 };
 
 struct discipline {
     enum ictus_lock_loop loop;
     double sigma_ns; /* what accuracy is asked: innovations below it are never glitches */
     double tconf_s;
+    double prior, prior_sd; /* of the frequency at a start (ns/s) */
     int64_t origin_ns; /* remote minus local to which phases are relative */
     int64_t at;        /* local instant of the state */
     int64_t first_at;
@@ -63,12 +73,17 @@ struct discipline {
     double measured_ns2;  /* running mean square of accepted innovations: measured accuracy */
     double last_phase;
     int64_t last_at;
+    double bias_ns, bias_ns2; /* running mean of innovations, and what its variance should be */
+    struct held held[DISCIPLINE_HELD];
     int glitches; /* in a row */
-    uint64_t accepted, rejected, steps;
+    uint64_t accepted, rejected, steps, turns;
 };
 
 void ictusi_discipline_init(struct discipline *d, enum ictus_lock_loop loop, double sigma_ns,
                             double tconf_s);
+
+/* What a drift file knows of the frequency. */
+void ictusi_discipline_expect(struct discipline *d, double frequency, double sd);
 
 /* Take one measurement in. */
 enum discipline_event ictusi_discipline_update(struct discipline *d, const struct measurement *m);
@@ -76,7 +91,10 @@ enum discipline_event ictusi_discipline_update(struct discipline *d, const struc
 /* Start over but keep what was learnt of the noise: after a suspended machine. */
 void ictusi_discipline_restart(struct discipline *d);
 
-/* The state carried to a later instant. */
+/*
+ * The state carried to a later instant. Innovations that lean to one side, or are held, say that
+ * the loop is further off than it believes: its variance is told larger by that much.
+ */
 struct kalman ictusi_discipline_predict(const struct discipline *d, int64_t local);
 
 /*

@@ -4,34 +4,46 @@
 
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
-/* Corrections are slewed away in this time, at no more than slew_max; larger ones step. */
+/* Corrections are slewed away in this time, at no more than slew_max. */
 static const double slew_time_ns = 5e8;
 static const double slew_max = 5e-4;
-static const double step_ns = 1e7;
 
 /* A poll may be this much late before readers call it holdover. */
 static const double grace = 2.5;
 static const double grace_s = 3.0;
 
-int64_t ictusi_keeper_clock(const struct keeper *keeper, int64_t raw)
+/* What is older than this has no vote: its oscillator's mean is not known further back. */
+static const int64_t vote_ns = INT64_C(3600) * 1000000000;
+
+/* Polls keep away from a leap second by so much: servers may be early or late. */
+static const int64_t leap_before_ns = 2000000000;
+static const int64_t leap_after_ns = 3000000000;
+
+/* The line, as if there were no leap seconds. */
+static int64_t plain_clock(const struct keeper *keeper, int64_t raw)
 {
     const struct page_clock *c = &keeper->clock;
-    if (!keeper->published) {
-        return 0;
-    }
     const double d = (double)(raw - c->anchor);
     const double left = fmax(0.0, fabs(c->slew_ns) - c->slew_rate * d);
     return c->value + (raw - c->anchor) + llround(c->slope * d - copysign(left, c->slew_ns));
 }
 
-/* A source's estimate and interval at an instant, relative to a common origin. */
+int64_t ictusi_keeper_clock(const struct keeper *keeper, int64_t raw)
+{
+    const struct page_clock *c = &keeper->clock;
+    return keeper->published
+               ? ictusi_page_leapt(plain_clock(keeper, raw), c->leap_at, c->leap_ns)
+               : 0;
+}
+
+/* A source's estimate and intervals at an instant, relative to a common origin. */
 static void propose(const struct upstream *source, int64_t now, int64_t origin, struct candidate *c)
 {
     const struct discipline *d = &source->discipline;
     const double shift = (double)(d->origin_ns - origin);
     const double shift_bound = (double)(source->bound.origin_ns - origin);
-    const double root = source->root_delay_ns / 2 + source->root_dispersion_ns;
     const struct kalman k = ictusi_discipline_predict(d, now);
     memset(c, 0, sizeof(*c));
     c->offset_ns = k.phase + shift;
@@ -40,25 +52,110 @@ static void propose(const struct upstream *source, int64_t now, int64_t origin, 
     c->pf = k.pf;
     c->ff = k.ff;
     ictusi_bound_at(&source->bound, now, &c->low_ns, &c->high_ns);
-    c->low_ns += shift_bound - root;
-    c->high_ns += shift_bound + root;
-    c->usable = d->started && source->bound.started &&
-                ictusi_discipline_locked(d, source->interval_s) && !source->dead;
+    ictusi_bound_rate(&source->bound, &c->rate_low, &c->rate_high);
+    c->low_ns += shift_bound;
+    c->high_ns += shift_bound;
+    c->votes = d->started && source->bound.started && !source->dead &&
+               now - source->last_good < vote_ns;
+    c->counts = c->votes && source->locked;
     c->selection = source->reach == 0                     ? ICTUS_SOURCE_UNREACHABLE
                    : source->stratum > PACKET_STRATUM_MAX ? ICTUS_SOURCE_UNSYNCHRONISED
                                                           : ICTUS_SOURCE_SETTLING;
 }
 
-/* Prefer sources that answer; where none does, those that did carry the clock on. */
-static bool any_reachable(const struct keeper *keeper, const struct candidate *candidates)
+/* Which leap second most of the sources that agree announce: 0, 1 or 2 as on the wire. */
+static int announced_leap(const struct keeper *keeper)
 {
-    bool any = false;
+    int agree = 0;
+    int flags[4] = {0};
     for (int i = 0; i < keeper->source_count; i++) {
-        any = any || (candidates[i].usable && keeper->sources[i].reach);
+        const struct upstream *s = &keeper->sources[i];
+        if (s->selection >= ICTUS_SOURCE_TRUECHIMER && s->reach) {
+            agree++;
+            flags[s->leap & 3]++;
+        }
     }
-    return any;
+    return 2 * flags[1] > agree ? 1 : 2 * flags[2] > agree ? 2 : 0;
 }
 
+/*
+ * Prefer sources that answer; where none does, those that did carry the clock on. Where a leap
+ * second is announced, one that announces none may smear it, and is left out of the mean before it
+ * begins to drift.
+ */
+static void prefer(const struct keeper *keeper, struct candidate *candidates)
+{
+    const int leap = announced_leap(keeper);
+    bool reachable = false, flagged = false;
+    for (int i = 0; i < keeper->source_count; i++) {
+        const struct upstream *s = &keeper->sources[i];
+        reachable = reachable || (candidates[i].counts && s->reach);
+        flagged = flagged || (candidates[i].counts && s->reach && leap && s->leap == leap);
+    }
+    for (int i = 0; i < keeper->source_count; i++) {
+        const struct upstream *s = &keeper->sources[i];
+        candidates[i].counts = candidates[i].counts && (!reachable || s->reach) &&
+                               (!flagged || s->leap == leap);
+    }
+}
+
+/* What the table of sources says, where selection alone does not know. */
+static enum ictus_lock_selection show(const struct upstream *source, const struct candidate *c)
+{
+    const bool plain = c->selection == ICTUS_SOURCE_TRUECHIMER;
+    return source->reach == 0        ? ICTUS_SOURCE_UNREACHABLE
+           : plain && !source->locked ? ICTUS_SOURCE_SETTLING
+                                      : c->selection;
+}
+
+/* Nothing is agreed on: whoever is right, the truth lies in the hull of all. */
+static void cover_all(const struct candidate *candidates, int count, struct consensus *c)
+{
+    c->low_ns = INFINITY;
+    c->high_ns = -INFINITY;
+    for (int i = 0; i < count; i++) {
+        if (candidates[i].votes) {
+            c->low_ns = fmin(c->low_ns, candidates[i].low_ns);
+            c->high_ns = fmax(c->high_ns, candidates[i].high_ns);
+            c->rate_low = fmin(c->rate_low, candidates[i].rate_low);
+            c->rate_high = fmax(c->rate_high, candidates[i].rate_high);
+        }
+    }
+}
+
+/*
+ * A clock that goes on as it was, or begins with the first estimate there is, under the hull of all
+ * that the sources say.
+ */
+static bool guess(struct keeper *keeper, const struct candidate *candidates, int64_t now,
+                  int64_t origin)
+{
+    struct consensus c = {.selected = keeper->selected};
+    int first = 0;
+    while (first < keeper->source_count && !candidates[first].votes) {
+        first++;
+    }
+    if (first == keeper->source_count) {
+        return false;
+    }
+    if (keeper->published) {
+        c.offset_ns = (double)(plain_clock(keeper, now) - now - origin);
+        c.frequency = keeper->clock.slope * 1e9;
+    } else {
+        c.selected = first;
+        c.offset_ns = candidates[first].offset_ns;
+        c.frequency = candidates[first].frequency;
+    }
+    cover_all(candidates, keeper->source_count, &c);
+    const double far = fmax(c.high_ns - c.offset_ns, c.offset_ns - c.low_ns);
+    c.pp = far * far;
+    c.ff = c.rate_high * c.rate_high;
+    keeper->consensus = c;
+    keeper->selected = c.selected;
+    return true;
+}
+
+/* @return whether there is a line to publish */
 static bool choose(struct keeper *keeper, int64_t now, int64_t origin)
 {
     struct candidate candidates[ICTUS_LOCK_SOURCES_MAX];
@@ -66,38 +163,28 @@ static bool choose(struct keeper *keeper, int64_t now, int64_t origin)
     for (int i = 0; i < keeper->source_count; i++) {
         propose(&keeper->sources[i], now, origin, &candidates[i]);
     }
-    if (any_reachable(keeper, candidates)) {
-        for (int i = 0; i < keeper->source_count; i++) {
-            candidates[i].usable = candidates[i].usable && keeper->sources[i].reach;
-        }
-    }
+    prefer(keeper, candidates);
     const bool agreed = ictusi_select(candidates, keeper->source_count, &consensus);
     for (int i = 0; i < keeper->source_count; i++) {
-        keeper->sources[i].selection = candidates[i].selection;
+        keeper->sources[i].selection = show(&keeper->sources[i], &candidates[i]);
     }
-    keeper->majority = agreed;
-    if (agreed) {
+    keeper->agreement = consensus.voters == 0 ? AGREEMENT_NONE
+                        : !agreed             ? AGREEMENT_DISSENT
+                        : consensus.agreeing < keeper->options.min_sources
+                            ? AGREEMENT_FEW
+                            : AGREEMENT_MAJORITY;
+    const bool unlocked = !keeper->published || keeper->clock.state == ICTUS_LOCK_UNLOCKED;
+    if (keeper->agreement == AGREEMENT_MAJORITY && consensus.selected >= 0) {
         keeper->consensus = consensus;
         keeper->selected = consensus.selected;
+        return true;
     }
-    return agreed;
-}
-
-/* A first guess for readers before anything is locked: the best estimate of any source. */
-static bool guess(struct keeper *keeper, int64_t now, int64_t origin)
-{
-    for (int i = 0; i < keeper->source_count; i++) {
-        const struct upstream *s = &keeper->sources[i];
-        if (s->discipline.started && s->bound.started) {
-            struct candidate c;
-            propose(s, now, origin, &c);
-            keeper->consensus = (struct consensus){c.offset_ns, c.frequency, c.pp,      c.pf,
-                                                   c.ff,        c.low_ns,    c.high_ns, i};
-            keeper->selected = i;
-            return true;
-        }
-    }
-    return false;
+    const bool lost = keeper->agreement == AGREEMENT_DISSENT || keeper->agreement == AGREEMENT_FEW;
+    const bool line = (unlocked || lost) && guess(keeper, candidates, now, origin);
+    keeper->consensus.voters = consensus.voters;
+    keeper->consensus.agreeing = consensus.agreeing;
+    keeper->consensus.liars = consensus.liars;
+    return line;
 }
 
 static int64_t common_origin(const struct keeper *keeper)
@@ -110,43 +197,64 @@ static int64_t common_origin(const struct keeper *keeper)
     return 0;
 }
 
-static enum ictus_lock_state state_of(const struct keeper *keeper, int64_t now, bool agreed)
+/* Whether one of those that make the clock has given measurements lately. */
+static bool is_fresh(const struct keeper *keeper, int64_t now)
 {
-    const bool was = keeper->published && keeper->clock.state != ICTUS_LOCK_UNLOCKED;
-    bool fresh = false;
     for (int i = 0; i < keeper->source_count; i++) {
         const struct upstream *s = &keeper->sources[i];
-        const bool counts = s->selection >= ICTUS_SOURCE_COMBINED;
         const double age = (double)(now - s->last_good) / 1e9;
-        fresh = fresh || (counts && s->missed < 3 &&
-                          age < grace * s->interval_s + grace_s + s->spacing_s * GROUP_MAX);
+        const double late =
+            grace * ldexp(s->interval_s, s->polite) + grace_s + s->spacing_s * GROUP_MAX;
+        if (s->selection >= ICTUS_SOURCE_COMBINED && s->missed < 3 && age < late) {
+            return true;
+        }
     }
-    if (agreed && fresh) {
-        return ICTUS_LOCK_LOCKED;
+    return false;
+}
+
+static enum ictus_lock_state state_of(const struct keeper *keeper, int64_t now)
+{
+    const bool was = keeper->published && keeper->clock.state != ICTUS_LOCK_UNLOCKED;
+    switch (keeper->agreement) {
+    case AGREEMENT_DISSENT:
+    case AGREEMENT_FEW:
+        return ICTUS_LOCK_UNLOCKED;
+    case AGREEMENT_MAJORITY:
+        if (is_fresh(keeper, now)) {
+            return ICTUS_LOCK_LOCKED;
+        }
+        break;
+    case AGREEMENT_NONE:
+        break;
     }
     return was ? ICTUS_LOCK_HOLDOVER : ICTUS_LOCK_UNLOCKED;
 }
 
-static double longest_interval(const struct keeper *keeper)
+/* The interval in force: of the slowest of those that make the clock. */
+static double interval_in_force(const struct keeper *keeper)
 {
     double longest = 0.0;
     for (int i = 0; i < keeper->source_count; i++) {
-        longest = fmax(longest, keeper->sources[i].interval_s);
+        const struct upstream *s = &keeper->sources[i];
+        if (s->selection >= ICTUS_SOURCE_COMBINED && s->reach) {
+            longest = fmax(longest, ldexp(s->interval_s, s->polite));
+        }
     }
     return longest;
 }
 
 /* The absolute clock goes on from what it showed, by slewing, unless it has to jump. */
-static void set_value(struct keeper *keeper, struct page_clock *next, int64_t showed, bool stepped)
+static void set_value(struct keeper *keeper, struct page_clock *next, int64_t showed)
 {
+    const double behind = (double)(next->value - showed);
     next->slew_ns = 0.0;
     next->slew_rate = 0.0;
     if (!keeper->published || keeper->clock.state == ICTUS_LOCK_UNLOCKED) {
         next->epoch += keeper->published && next->state == ICTUS_LOCK_LOCKED ? 1 : 0;
         return;
     }
-    const double behind = (double)(next->value - showed);
-    if (stepped || fabs(behind) > step_ns) {
+    keeper->largest_change_ns = fmax(keeper->largest_change_ns, fabs(behind));
+    if (fabs(behind) > keeper->options.makestep_s * 1e9) {
         next->epoch++;
         keeper->steps++;
         return;
@@ -169,11 +277,48 @@ static void set_elapsed(struct keeper *keeper, struct page_clock *next, int64_t 
     keeper->elapsed_frac = rest - round;
 }
 
-/* How fast truth and line may part: the widest of what the selected sources' bounds allow. */
-static double bound_rate(const struct keeper *keeper, double frequency)
+/* The end of the month in UTC, where leap seconds are. */
+static int64_t month_end(int64_t utc_ns)
 {
-    const struct bound *b = &keeper->sources[keeper->selected].bound;
-    return fmax(fabs(b->rate_high - frequency), fabs(b->rate_low - frequency));
+    const time_t now = (time_t)(utc_ns / ICTUS_NS_PER_S);
+    struct tm date;
+    if (!gmtime_r(&now, &date)) {
+        return 0;
+    }
+    struct tm next = {.tm_year = date.tm_year, .tm_mon = date.tm_mon + 1, .tm_mday = 1};
+    return (int64_t)timegm(&next) * ICTUS_NS_PER_S;
+}
+
+static void set_leap(const struct keeper *keeper, struct page_clock *next)
+{
+    const int leap = announced_leap(keeper);
+    next->leap = leap;
+    next->leap_ns = leap == 1 ? -ICTUS_NS_PER_S : leap == 2 ? ICTUS_NS_PER_S : 0;
+    next->leap_at = leap ? month_end(next->value) : 0;
+}
+
+int64_t ictusi_keeper_leap(struct keeper *keeper, int64_t raw)
+{
+    struct page_clock *c = &keeper->clock;
+    if (!keeper->published || !c->leap_ns) {
+        return 0;
+    }
+    const int64_t edge = c->leap_ns > 0 ? c->leap_at - c->leap_ns : c->leap_at;
+    const int64_t left = edge - plain_clock(keeper, raw);
+    if (left > leap_before_ns) {
+        return 0;
+    }
+    if (left <= 0) {
+        /* Readers have leapt by themselves; now the line does, and shows the same. */
+        c->value += c->leap_ns;
+        for (int i = 0; i < keeper->source_count; i++) {
+            ictusi_upstream_leap(&keeper->sources[i], c->leap_ns);
+        }
+        c->leap_ns = 0;
+        c->leap = 0;
+        ictusi_page_publish(&keeper->page, c);
+    }
+    return raw + left + leap_after_ns;
 }
 
 static void show_offset(struct keeper *keeper, int64_t now)
@@ -182,27 +327,38 @@ static void show_offset(struct keeper *keeper, int64_t now)
         (double)(ictusi_timebase_real(&keeper->base, now) - ictusi_keeper_clock(keeper, now));
 }
 
-void ictusi_keeper_update(struct keeper *keeper, bool stepped)
+double ictusi_keeper_offset(struct keeper *keeper)
+{
+    (void)ictusi_timebase_read(&keeper->base);
+    show_offset(keeper, ictusi_raw_now());
+    return keeper->system_offset_ns;
+}
+
+/* The same line as before, in another state. */
+static void republish(struct keeper *keeper, int64_t now)
+{
+    if (keeper->published) {
+        show_offset(keeper, now);
+        keeper->clock.state = state_of(keeper, now);
+        ictusi_page_publish(&keeper->page, &keeper->clock);
+    }
+}
+
+void ictusi_keeper_update(struct keeper *keeper)
 {
     struct page_clock next = keeper->clock;
     const int64_t now = ictusi_raw_now();
     const int64_t origin = common_origin(keeper);
-    const bool agreed = choose(keeper, now, origin);
-    const bool unlocked = !keeper->published || keeper->clock.state == ICTUS_LOCK_UNLOCKED;
-    if (!agreed && !(unlocked && guess(keeper, now, origin))) {
-        if (keeper->published) {
-            show_offset(keeper, now);
-            keeper->clock.state = state_of(keeper, now, false);
-            ictusi_page_publish(&keeper->page, &keeper->clock);
-        }
+    if (!choose(keeper, now, origin)) {
+        republish(keeper, now);
         return;
     }
     const struct consensus *c = &keeper->consensus;
-    next.state = state_of(keeper, now, agreed);
+    next.state = state_of(keeper, now);
     next.anchor = now;
     next.value = now + origin + llround(c->offset_ns);
     next.slope = c->frequency * 1e-9;
-    set_value(keeper, &next, ictusi_keeper_clock(keeper, now), stepped);
+    set_value(keeper, &next, keeper->published ? plain_clock(keeper, now) : 0);
     set_elapsed(keeper, &next, now);
     next.pp_ns2 = c->pp;
     next.pf_ns2_per_s = c->pf;
@@ -210,21 +366,24 @@ void ictusi_keeper_update(struct keeper *keeper, bool stepped)
     next.walk_ns2_per_s3 = keeper->sources[keeper->selected].discipline.walk_ns2_per_s3;
     /* An estimate outside the interval that holds the truth is as wrong as its far end. */
     next.bound_ns = fmax(c->high_ns - c->offset_ns, c->offset_ns - c->low_ns);
-    next.bound_rate = bound_rate(keeper, c->frequency);
-    next.good_until = now + (int64_t)(1e9 * (grace * longest_interval(keeper) + grace_s));
-    next.leap = keeper->sources[keeper->selected].leap;
+    next.bound_rate = fmax(c->rate_high - c->frequency, c->frequency - c->rate_low);
+    next.good_until = now + (int64_t)(1e9 * (grace * interval_in_force(keeper) + grace_s));
+    set_leap(keeper, &next);
     keeper->clock = next;
     keeper->published = true;
     show_offset(keeper, now);
     ictusi_page_publish(&keeper->page, &keeper->clock);
 }
 
-void ictusi_keeper_watch(struct keeper *keeper, unsigned events)
+unsigned ictusi_keeper_watch(struct keeper *keeper)
 {
-    if (events & TIMEBASE_STEPPED) {
+    unsigned events = 0;
+    if (keeper->base.stepped != keeper->seen_steps) {
+        events |= TIMEBASE_STEPPED;
         keeper->system_steps++; /* the raw clock does not care */
     }
-    if (events & TIMEBASE_SUSPENDED) {
+    if (keeper->base.suspended != keeper->seen_sleeps) {
+        events |= TIMEBASE_SUSPENDED;
         keeper->suspends++;
         for (int i = 0; i < keeper->source_count; i++) {
             ictusi_upstream_restart(&keeper->sources[i]);
@@ -235,4 +394,7 @@ void ictusi_keeper_watch(struct keeper *keeper, unsigned events)
             ictusi_page_publish(&keeper->page, &keeper->clock);
         }
     }
+    keeper->seen_steps = keeper->base.stepped;
+    keeper->seen_sleeps = keeper->base.suspended;
+    return events;
 }

@@ -7,6 +7,14 @@
 #include "select.h"
 #include "upstream.h"
 
+/* What the sources said together at the last selection. */
+enum agreement {
+    AGREEMENT_NONE,     /* nobody to ask */
+    AGREEMENT_DISSENT,  /* no majority */
+    AGREEMENT_FEW,      /* a majority of fewer than were asked for */
+    AGREEMENT_MAJORITY
+};
+
 struct keeper {
     struct ictus_lock_options options;
     struct upstream sources[ICTUS_LOCK_SOURCES_MAX];
@@ -16,19 +24,30 @@ struct keeper {
     struct page_clock clock; /* as published last */
     double elapsed_frac;     /* what rounding the difference clock left */
     bool published;
-    bool majority; /* whether the last selection found one */
+    enum agreement agreement; /* of the last selection */
     int selected;
     struct consensus consensus;
     uint64_t steps, suspends, system_steps; /* steps: of the locked absolute clock */
+    unsigned seen_steps, seen_sleeps; /* of the timebase */
     int64_t started;
+    double largest_change_ns; /* of the absolute clock since it was first locked */
     double system_offset_ns; /* CLOCK_REALTIME minus the clock */
 };
 
-/* Select, combine and publish. Call after each poll. stepped: let the absolute clock jump. */
-void ictusi_keeper_update(struct keeper *keeper, bool stepped);
+/* Select, combine and publish. Call after each poll. */
+void ictusi_keeper_update(struct keeper *keeper);
 
-/* Note steps of CLOCK_REALTIME and suspended machines since the last call. */
-void ictusi_keeper_watch(struct keeper *keeper, unsigned events);
+/* Note steps of CLOCK_REALTIME and suspended machines. @return what is new, enum timebase_event */
+unsigned ictusi_keeper_watch(struct keeper *keeper);
+
+/*
+ * Carry out a leap second that is due. @return the raw instant until which no source is to be
+ * asked, because servers may be at either side of it; 0: none is near
+ */
+int64_t ictusi_keeper_leap(struct keeper *keeper, int64_t raw);
+
+/* CLOCK_REALTIME minus the clock, now. */
+double ictusi_keeper_offset(struct keeper *keeper);
 
 /* What the published clock shows at a raw instant; 0 before it shows anything. */
 int64_t ictusi_keeper_clock(const struct keeper *keeper, int64_t raw);

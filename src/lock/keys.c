@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { DIGEST_BYTES = 16, LINE_BYTES = 512 };
 
@@ -136,6 +137,12 @@ int ictusi_keys_read(const char *path, struct keys *keys, struct ictus_why *why)
     if (!file) {
         return ictus_because(why, ICTUS_ERR_IO, "cannot read the keys in %s: %s", path,
                              strerror(errno));
+    }
+    struct stat info;
+    if (fstat(fileno(file), &info) < 0 || (info.st_mode & (S_IROTH | S_IWOTH | S_IWGRP))) {
+        err = ictus_because(why, ICTUS_ERR_PERMISSION,
+                            "%s can be read or written by others: chmod 600 it, and change the keys",
+                            path);
     }
     for (int number = 1; !err && fgets(line, sizeof(line), file); number++) {
         struct key key;

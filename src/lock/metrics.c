@@ -3,19 +3,32 @@
 #include "metrics.h"
 
 #include "core/plain.h"
+#include "page/timebase.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ictus/text.h>
 #include <netdb.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BACKLOG = 4, PATIENCE_MS = 100, REQUEST_BYTES = 1024 };
+enum {
+    BACKLOG = 64,
+    PATIENCE_MS = 500,
+    REQUEST_BYTES = 1024,
+    CONNECTIONS = 64,
+    BODY_BYTES = 65536
+};
+
+/* A connection that asks nothing is closed after this. */
+static const int64_t idle_ns = 2000000000;
 
 static int split(const char *where, char host[128], const char **port)
 {
@@ -66,27 +79,128 @@ int ictusi_metrics_open(const char *where, int *fd, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-void ictusi_metrics_answer(int listener, const char *body, size_t length)
+struct connection {
+    int fd;
+    int64_t since; /* raw */
+};
+
+struct metrics {
+    int listener, ends[2]; /* a pipe whose end tells the thread to stop */
+    size_t (*text)(void *context, char *to, size_t size);
+    void *context;
+    pthread_t thread;
+    struct connection connections[CONNECTIONS];
+    int count;
+    char body[BODY_BYTES];
+};
+
+static void connection_drop(struct metrics *m, int which)
 {
-    char request[REQUEST_BYTES];
-    char head[160];
-    const int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    (void)close(m->connections[which].fd);
+    memmove(&m->connections[which], &m->connections[which + 1],
+            sizeof(m->connections[0]) * (size_t)(m->count - which - 1));
+    m->count--;
+}
+
+/* A new one takes the oldest one's place when all are taken: idle ones keep nobody out. */
+static void connection_take(struct metrics *m)
+{
+    const int fd = accept4(m->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) {
         return;
     }
-    struct pollfd event = {.fd = fd, .events = POLLIN};
-    if (poll(&event, 1, PATIENCE_MS) > 0 && recv(fd, request, sizeof(request), 0) > 0) {
-        const int n = snprintf(head, sizeof(head),
-                               "HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\n"
-                               "Content-Length: %zu\r\n\r\n",
-                               length);
-        /* Both fit a fresh socket's buffer; a reader that goes away is no signal. */
-        if (send(fd, head, (size_t)n, MSG_NOSIGNAL | MSG_MORE) == (ssize_t)n) {
-            (void)send(fd, body, length, MSG_NOSIGNAL);
-        }
-        (void)shutdown(fd, SHUT_WR);
+    if (m->count == CONNECTIONS) {
+        connection_drop(m, 0);
     }
-    (void)close(fd);
+    const struct connection c = {fd, ictusi_raw_now()};
+    m->connections[m->count++] = c;
+}
+
+static void connection_answer(struct metrics *m, int fd)
+{
+    char request[REQUEST_BYTES];
+    char head[160];
+    if (recv(fd, request, sizeof(request), 0) <= 0) {
+        return;
+    }
+    const size_t length = m->text(m->context, m->body, sizeof(m->body));
+    const int n = snprintf(head, sizeof(head),
+                           "HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\n"
+                           "Content-Length: %zu\r\n\r\n",
+                           length);
+    /* Both fit a fresh socket's buffer; a reader that goes away is no signal. */
+    if (send(fd, head, (size_t)n, MSG_NOSIGNAL | MSG_MORE) == (ssize_t)n) {
+        (void)send(fd, m->body, length, MSG_NOSIGNAL);
+    }
+    (void)shutdown(fd, SHUT_WR);
+}
+
+/* Serve until the pipe ends. */
+static void *metrics_run(void *context)
+{
+    struct metrics *m = context;
+    for (;;) {
+        struct pollfd events[CONNECTIONS + 2] = {{.fd = m->ends[0], .events = POLLIN},
+                                                 {.fd = m->listener, .events = POLLIN}};
+        const int count = m->count;
+        for (int i = 0; i < count; i++) {
+            events[i + 2] = (struct pollfd){.fd = m->connections[i].fd, .events = POLLIN};
+        }
+        (void)poll(events, (nfds_t)count + 2, count ? PATIENCE_MS : -1);
+        if (events[0].revents) {
+            return NULL;
+        }
+        const int64_t now = ictusi_raw_now();
+        for (int i = count - 1; i >= 0; i--) {
+            if (events[i + 2].revents) {
+                connection_answer(m, m->connections[i].fd);
+                connection_drop(m, i);
+            } else if (now - m->connections[i].since > idle_ns) {
+                connection_drop(m, i);
+            }
+        }
+        if (events[1].revents) {
+            connection_take(m);
+        }
+    }
+}
+
+int ictusi_metrics_start(int listener, size_t (*text)(void *context, char *to, size_t size),
+                         void *context, struct metrics **metrics)
+{
+    struct metrics *m = calloc(1, sizeof(*m));
+    if (!m) {
+        return ICTUS_ERR_NOMEM;
+    }
+    m->listener = listener;
+    m->text = text;
+    m->context = context;
+    if (pipe2(m->ends, O_CLOEXEC) < 0) {
+        free(m);
+        return ICTUS_ERR_IO;
+    }
+    if (pthread_create(&m->thread, NULL, metrics_run, m)) {
+        (void)close(m->ends[0]);
+        (void)close(m->ends[1]);
+        free(m);
+        return ICTUS_ERR_IO;
+    }
+    *metrics = m;
+    return ICTUS_OK;
+}
+
+void ictusi_metrics_stop(struct metrics *metrics)
+{
+    if (!metrics) {
+        return;
+    }
+    (void)close(metrics->ends[1]);
+    (void)pthread_join(metrics->thread, NULL);
+    while (metrics->count) {
+        connection_drop(metrics, metrics->count - 1);
+    }
+    (void)close(metrics->ends[0]);
+    free(metrics);
 }
 
 struct text {

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -101,23 +100,12 @@ static void enable_stamps(struct peer *peer, struct ictus_why *why)
     (void)ictusi_stamp_enable(&peer->socket, mode, why);
 }
 
-int ictusi_peer_open(struct peer *peer, struct ictus_why *why)
+int ictusi_peer_connect(struct peer *peer, const struct addrinfo *info, struct ictus_why *why)
 {
-    const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = AI_ADDRCONFIG};
-    struct addrinfo *list = NULL;
     ictusi_peer_close(peer);
-    const int code = getaddrinfo(peer->host, peer->port, &hints, &list);
-    if (code) {
-        return ictus_because(why, ICTUS_ERR_IO, "cannot resolve '%s': %s", peer->host,
-                             gai_strerror(code));
-    }
-    int err = ICTUS_ERR_IO;
-    for (const struct addrinfo *info = list; info && err; info = info->ai_next) {
-        err = connect_one(peer, info, why);
-    }
-    freeaddrinfo(list);
+    const int err = connect_one(peer, info, why);
     if (!err) {
-        peer->last.valid = false;
+        peer->patience_s = 0.0;
         enable_stamps(peer, why);
     }
     return err;
@@ -147,6 +135,7 @@ bool ictusi_peer_sample(const struct peer_exchange *exchange, struct sample *sam
     sample->offset_ns = exchange->t2 + hold / 2 - sample->local;
     sample->delay_ns = fmax(0.0, (double)(trip - hold));
     sample->bound_ns = sample->delay_ns / 2 + slack;
+    sample->root_ns = exchange->root_ns;
     sample->network_ns = sample->delay_ns;
     sample->kernel = exchange->kernel;
     if (exchange->kernel) {
@@ -226,16 +215,7 @@ static bool final_fault(enum packet_fault fault)
     return fault >= PACKET_KISS;
 }
 
-struct wait {
-    struct packet_request request;
-    struct stamps sent;
-    struct stamp_datagram reply;
-    uint8_t bytes[PACKET_MAX];
-    bool answered, stamped, interleaved;
-    int64_t deadline;
-};
-
-static int take_replies(struct peer *peer, struct wait *wait)
+static int take_replies(struct peer *peer, struct peer_wait *wait)
 {
     struct stamp_datagram datagram = {.bytes = wait->bytes, .size = sizeof(wait->bytes)};
     int err = 0;
@@ -258,7 +238,7 @@ static int take_replies(struct peer *peer, struct wait *wait)
     return err == ICTUS_ERR_IO ? ICTUS_ERR_IO : ICTUS_OK;
 }
 
-static void take_sent(struct peer *peer, struct wait *wait)
+static void take_sent(struct peer *peer, struct peer_wait *wait)
 {
     struct stamps stamps;
     uint32_t id = 0;
@@ -272,34 +252,26 @@ static void take_sent(struct peer *peer, struct wait *wait)
     }
 }
 
-static int wait_reply(struct peer *peer, struct wait *wait)
+/* @return PEER_PENDING, or what came of it */
+static int look_for_reply(struct peer *peer, struct peer_wait *wait)
 {
     const bool stamps = peer->socket.mode != STAMP_USER;
-    if (peer->patience_s <= 0.0) {
-        peer->patience_s = peer->options.timeout_s;
+    const bool was = wait->answered;
+    if (stamps) {
+        take_sent(peer, wait);
     }
-    wait->deadline = ictusi_raw_now() + (int64_t)(peer->patience_s * 1e9);
-    for (;;) {
-        if (stamps) {
-            take_sent(peer, wait);
-        }
-        const bool was = wait->answered;
-        const int err = take_replies(peer, wait);
-        if (err || (wait->answered && (wait->stamped || !stamps))) {
-            return err;
-        }
-        const int64_t now = ictusi_raw_now();
-        if (wait->answered && !was && wait->deadline - now > stamp_wait_ns) {
-            wait->deadline = now + stamp_wait_ns;
-        }
-        if (now >= wait->deadline) {
-            return wait->answered ? ICTUS_OK : ICTUS_ERR_TIMEOUT;
-        }
-        struct pollfd event = {.fd = peer->socket.fd, .events = POLLIN};
-        const int64_t left = wait->deadline - now;
-        const struct timespec pause = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
-        (void)ppoll(&event, 1, &pause, NULL);
+    const int err = take_replies(peer, wait);
+    if (err || (wait->answered && (wait->stamped || !stamps))) {
+        return err;
     }
+    const int64_t now = ictusi_raw_now();
+    if (wait->answered && !was && wait->deadline - now > stamp_wait_ns) {
+        wait->deadline = now + stamp_wait_ns;
+    }
+    if (now < wait->deadline) {
+        return PEER_PENDING;
+    }
+    return wait->answered ? ICTUS_OK : ICTUS_ERR_TIMEOUT;
 }
 
 static int call_ioctl(int fd, unsigned long request, void *argument)
@@ -308,7 +280,7 @@ static int call_ioctl(int fd, unsigned long request, void *argument)
 }
 
 /* The card's stamps, if both are there. */
-static bool take_hardware(struct peer *peer, struct timebase *base, const struct wait *wait,
+static bool take_hardware(struct peer *peer, struct timebase *base, const struct peer_wait *wait,
                           struct peer_exchange *exchange)
 {
     static const struct device_calls calls = {.ioctl = call_ioctl};
@@ -324,7 +296,7 @@ static bool take_hardware(struct peer *peer, struct timebase *base, const struct
 
 /* Both of the client's stamps of one kind: mixed ones would shift the offset by half the overhead.
  */
-static void fill_exchange(struct peer *peer, struct timebase *base, const struct wait *wait,
+static void fill_exchange(struct peer *peer, struct timebase *base, const struct peer_wait *wait,
                           struct peer_exchange *exchange)
 {
     const struct stamps *got = &wait->reply.stamps;
@@ -337,6 +309,7 @@ static void fill_exchange(struct peer *peer, struct timebase *base, const struct
     exchange->t4 = exchange->kernel ? ictusi_timebase_raw(base, got->kernel) : exchange->user4;
     (void)take_hardware(peer, base, wait, exchange);
     exchange->wire2 = peer->reply.receive;
+    exchange->root_ns = peer->reply.root_delay_ns / 2 + peer->reply.root_dispersion_ns;
     exchange->t2 = ictusi_packet_unix(peer->reply.receive, now);
     exchange->t3 = ictusi_packet_unix(peer->reply.transmit, now);
     exchange->valid = true;
@@ -354,22 +327,62 @@ static void learn_patience(struct peer *peer, const struct peer_exchange *exchan
     peer->patience_s = fmin(peer->options.timeout_s, fmax(wanted, 0.8 * peer->patience_s));
 }
 
-int ictusi_peer_exchange(struct peer *peer, struct timebase *base, struct sample *sample)
+static unsigned disturbances(const struct timebase *base)
 {
-    struct wait wait;
-    struct peer_exchange now = {0};
-    const struct peer_exchange before = peer->last;
-    memset(&wait, 0, sizeof(wait));
+    return base->stepped + base->suspended;
+}
+
+int ictusi_peer_ask(struct peer *peer, struct timebase *base)
+{
+    struct peer_wait *wait = &peer->wait;
+    memset(wait, 0, sizeof(*wait));
     peer->fault = PACKET_GOOD;
-    if (ictusi_timebase_read(base)) {
+    wait->disturbed = disturbances(base);
+    (void)ictusi_timebase_read(base);
+    if (disturbances(base) != wait->disturbed) {
         peer->last.valid = false;
         return ICTUS_ERR_CLOCK;
     }
-    int err = send_request(peer, &wait.request, &wait.sent.user);
-    if (!err) {
-        err = wait_reply(peer, &wait);
+    if (peer->patience_s <= 0.0) {
+        peer->patience_s = peer->options.timeout_s;
     }
-    if (ictusi_timebase_read(base)) {
+    const int err = send_request(peer, &wait->request, &wait->sent.user);
+    wait->deadline = ictusi_raw_now() + (int64_t)(peer->patience_s * 1e9);
+    peer->last.valid = peer->last.valid && !err;
+    return err;
+}
+
+/* What the whole exchange gives; in interleaved mode that of the one before. */
+static int conclude(struct peer *peer, const struct peer_exchange *before, struct sample *sample)
+{
+    const struct peer_exchange *now = &peer->last;
+    if (peer->wait.interleaved) {
+        /* The reply tells when the one before really left. */
+        struct peer_exchange whole = *before;
+        whole.t3 = now->t3;
+        whole.root_ns = fmax(before->root_ns, now->root_ns);
+        if (before->valid && ictusi_peer_sample(&whole, sample)) {
+            sample->interleaved = true;
+            return ICTUS_OK;
+        }
+    } else if (ictusi_peer_sample(now, sample)) {
+        return peer->options.interleaved && !before->valid ? ICTUS_ERR_SAMPLES : ICTUS_OK;
+    }
+    peer->fault = PACKET_TIMES;
+    peer->faults[PACKET_TIMES]++;
+    return ICTUS_ERR_FORMAT;
+}
+
+int ictusi_peer_hear(struct peer *peer, struct timebase *base, struct sample *sample)
+{
+    struct peer_exchange now = {0};
+    const struct peer_exchange before = peer->last;
+    int err = look_for_reply(peer, &peer->wait);
+    if (err == PEER_PENDING) {
+        return err;
+    }
+    (void)ictusi_timebase_read(base);
+    if (disturbances(base) != peer->wait.disturbed) {
         err = ICTUS_ERR_CLOCK;
     }
     if (err) {
@@ -380,21 +393,8 @@ int ictusi_peer_exchange(struct peer *peer, struct timebase *base, struct sample
         return err;
     }
     peer->received++;
-    fill_exchange(peer, base, &wait, &now);
+    fill_exchange(peer, base, &peer->wait, &now);
     peer->last = now;
     learn_patience(peer, &now);
-    if (wait.interleaved) {
-        /* The reply tells when the one before really left. */
-        struct peer_exchange whole = before;
-        whole.t3 = now.t3;
-        if (before.valid && ictusi_peer_sample(&whole, sample)) {
-            sample->interleaved = true;
-            return ICTUS_OK;
-        }
-    } else if (ictusi_peer_sample(&now, sample)) {
-        return peer->options.interleaved && !before.valid ? ICTUS_ERR_SAMPLES : ICTUS_OK;
-    }
-    peer->fault = PACKET_TIMES;
-    peer->faults[PACKET_TIMES]++;
-    return ICTUS_ERR_FORMAT;
+    return conclude(peer, &before, sample);
 }

@@ -14,6 +14,7 @@
 #include "stamp.h"
 
 #include <ictus/error.h>
+#include <netdb.h>
 
 struct peer_options {
     enum stamp_mode stamps;
@@ -28,8 +29,20 @@ struct peer_exchange {
     int64_t t1, t2, t3, t4;
     int64_t user1, user4; /* the application's own, raw */
     uint64_t wire2;       /* t2 as it was on the wire */
+    double root_ns;       /* the server's own distance to the truth, as it said then */
     bool kernel;
     bool valid;
+};
+
+/* A request on its way. */
+struct peer_wait {
+    struct packet_request request;
+    struct stamps sent;
+    struct stamp_datagram reply;
+    uint8_t bytes[PACKET_MAX];
+    bool answered, stamped, interleaved;
+    int64_t deadline;  /* raw: when to look again at the latest */
+    unsigned disturbed; /* steps and sleeps noticed before it was sent */
 };
 
 struct peer {
@@ -39,6 +52,7 @@ struct peer {
     uint32_t reference_id;
     struct peer_options options;
     struct stamp_socket socket;
+    struct peer_wait wait;
     struct peer_exchange last;
     double patience_s;   /* how long to wait for a reply now: less than the timeout where they are
                             quick */
@@ -52,18 +66,28 @@ struct peer {
 /* Split "HOST", "HOST:PORT", "[V6]:PORT" or a bare IPv6 address. */
 int ictusi_peer_name(const char *text, struct peer *peer, struct ictus_why *why);
 
-/* Resolve the name and connect a socket with timestamps on; closes an old one. */
-int ictusi_peer_open(struct peer *peer, struct ictus_why *why);
+/* Connect a socket with timestamps on to the address; closes an old one. */
+int ictusi_peer_connect(struct peer *peer, const struct addrinfo *info, struct ictus_why *why);
 
 void ictusi_peer_close(struct peer *peer);
 
 /*
- * One exchange. In interleaved mode the sample is of the exchange before, so the first gives none.
- * @return ICTUS_OK with a sample; ICTUS_ERR_SAMPLES: a good reply, but no sample yet;
- *         ICTUS_ERR_TIMEOUT, ICTUS_ERR_IO (unreachable), ICTUS_ERR_FORMAT (see fault: a kiss, an
- *         unsynchronised server), ICTUS_ERR_CLOCK (the system's clock was stepped meanwhile)
+ * Begin one exchange: send the request, and no more. The reply is due by wait.deadline, until when
+ * the socket is worth polling.
+ * @return ICTUS_OK, ICTUS_ERR_IO (unreachable), ICTUS_ERR_CLOCK (as below)
  */
-int ictusi_peer_exchange(struct peer *peer, struct timebase *base, struct sample *sample);
+int ictusi_peer_ask(struct peer *peer, struct timebase *base);
+
+/*
+ * Take in what has come, without waiting. In interleaved mode the sample is of the exchange before,
+ * so the first gives none.
+ * @return PEER_PENDING: nothing yet; ICTUS_OK with a sample; ICTUS_ERR_SAMPLES: a good reply, but no
+ *         sample yet; ICTUS_ERR_TIMEOUT, ICTUS_ERR_IO (unreachable), ICTUS_ERR_FORMAT (see fault: a
+ *         kiss, an unsynchronised server), ICTUS_ERR_CLOCK (the system's clock was stepped
+ *         meanwhile)
+ */
+enum { PEER_PENDING = 1 };
+int ictusi_peer_hear(struct peer *peer, struct timebase *base, struct sample *sample);
 
 /* The sample that four stamps make. @return false when they are impossible */
 bool ictusi_peer_sample(const struct peer_exchange *exchange, struct sample *sample);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `ictus lock`: open everything, drop privileges, and poll until told to stop. */
+#include "drift.h"
 #include "keeper.h"
 #include "metrics.h"
 #include "privilege.h"
@@ -7,6 +8,7 @@
 
 #include <errno.h>
 #include <ictus/text.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,17 +19,33 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { METRICS_BYTES = 24576, SPEC_BYTES = 320 };
+enum { SPEC_BYTES = 320, POOL_SOURCES = 4 };
+
+/* A drift file may be of another boot, whose clocks were calibrated anew (ns/s). */
+static const double drift_doubt = 1e3;
+
+/* The drift file is written so often. */
+static const int64_t drift_ns = INT64_C(3600) * 1000000000;
 
 struct runner {
     struct keeper keeper;
     struct keys keys;
     struct steer steer;
-    int signals, metrics;
+    struct drift drift;
+    struct metrics *metrics;
+    int signals, metrics_fd;
     sigset_t old_mask;
-    int64_t ends; /* raw; 0: never */
+    int64_t ends;      /* raw; 0: never */
+    int64_t steer_due; /* raw */
+    int64_t drift_due; /* raw */
+    enum agreement told;
     bool stop, answered;
 };
+
+static const int64_t second_ns = 1000000000;
+
+/* Sources begin one after the other, so that their packets do not queue behind one another. */
+static const int64_t stagger_ns = 7000000;
 
 static void say(const struct runner *runner, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -45,19 +63,28 @@ static void say(const struct runner *runner, const char *format, ...)
     }
 }
 
-static int add_source(struct runner *runner, const char *text, bool reference,
+enum source_kind { SOURCE_SERVER, SOURCE_POOL, SOURCE_REFERENCE };
+
+static int add_source(struct runner *runner, const char *text, enum source_kind kind,
                       const struct key *key, struct ictus_why *why)
 {
     struct keeper *k = &runner->keeper;
-    const struct upstream_options options = {.lock = &k->options, .key = key};
+    const struct upstream_options options = {
+        .lock = &k->options, .key = key, .pool = kind == SOURCE_POOL};
     if (k->source_count == ICTUS_LOCK_SOURCES_MAX) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "at most %d sources", ICTUS_LOCK_SOURCES_MAX);
+        return ictus_because(why, ICTUS_ERR_SPEC, "at most %d sources, a pool being %d",
+                             ICTUS_LOCK_SOURCES_MAX, POOL_SOURCES);
     }
     struct upstream *source = &k->sources[k->source_count];
     why->text[0] = '\0';
-    const int err = reference ? ictusi_upstream_reference(source, text, &options, why)
-                              : ictusi_upstream_server(source, text, &options, why);
+    const int err = kind == SOURCE_REFERENCE
+                        ? ictusi_upstream_reference(source, text, &options, why)
+                        : ictusi_upstream_server(source, text, &options, why);
     if (!err) {
+        if (runner->drift.known) {
+            ictusi_discipline_expect(&source->discipline, runner->drift.frequency,
+                                     3.0 * runner->drift.sd + drift_doubt);
+        }
         k->source_count++;
         if (why->text[0]) {
             say(runner, "%s: %s", source->name, why->text);
@@ -66,12 +93,11 @@ static int add_source(struct runner *runner, const char *text, bool reference,
     return err;
 }
 
-/* A name that does not resolve now may do so later, as long as another source works. */
-static int add_list(struct runner *runner, const char *list, bool reference, const struct key *key,
-                    struct ictus_why *why)
+static int add_list(struct runner *runner, const char *list, enum source_kind kind,
+                    const struct key *key, struct ictus_why *why)
 {
-    int failed = ICTUS_OK;
-    while (list && *list) {
+    int err = ICTUS_OK;
+    while (!err && list && *list) {
         char text[SPEC_BYTES];
         const size_t length = strcspn(list, ",");
         if (length == 0 || length >= sizeof(text)) {
@@ -81,25 +107,20 @@ static int add_list(struct runner *runner, const char *list, bool reference, con
         memcpy(text, list, length);
         text[length] = '\0';
         list += length + (list[length] == ',' ? 1 : 0);
-        const int err = add_source(runner, text, reference, key, why);
-        if (err == ICTUS_ERR_IO && !reference) {
-            failed = err;
-            if (*list || runner->keeper.source_count) {
-                say(runner, "%s", why->text);
-            }
-        } else if (err) {
-            return err;
+        const int count = kind == SOURCE_POOL ? POOL_SOURCES : 1;
+        for (int i = 0; !err && i < count; i++) {
+            err = add_source(runner, text, kind, key, why);
         }
     }
-    return runner->keeper.source_count ? ICTUS_OK : failed;
+    return err;
 }
 
 static int open_sources(struct runner *runner, struct ictus_why *why)
 {
     const struct ictus_lock_options *o = &runner->keeper.options;
     const struct key *key = NULL;
-    if (!o->servers && !o->reference) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "want --server or --reference");
+    if (!o->servers && !o->pool && !o->reference) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "want --server, --pool or --reference");
     }
     int err = o->keys ? ictusi_keys_read(o->keys, &runner->keys, why) : ICTUS_OK;
     if (err) {
@@ -112,8 +133,20 @@ static int open_sources(struct runner *runner, struct ictus_why *why)
                                  (long long)o->key);
         }
     }
-    err = add_list(runner, o->reference, true, NULL, why);
-    return err ? err : add_list(runner, o->servers, false, key, why);
+    struct keeper *k = &runner->keeper;
+    err = add_list(runner, o->reference, SOURCE_REFERENCE, NULL, why);
+    err = err ? err : add_list(runner, o->servers, SOURCE_SERVER, key, why);
+    err = err ? err : add_list(runner, o->pool, SOURCE_POOL, key, why);
+    for (int i = 0; i < k->source_count; i++) {
+        k->sources[i].siblings = k->sources;
+        k->sources[i].sibling_count = k->source_count;
+    }
+    if (!err && k->source_count < o->min_sources) {
+        err = ictus_because(why, ICTUS_ERR_SPEC,
+                            "--min-sources=%d, but only %d are given: this clock would never lock",
+                            (int)o->min_sources, k->source_count);
+    }
+    return err;
 }
 
 static int open_signals(struct runner *runner)
@@ -130,31 +163,62 @@ static int open_signals(struct runner *runner)
     return runner->signals < 0 ? ICTUS_ERR_IO : ICTUS_OK;
 }
 
+static size_t metrics_text(void *context, char *to, size_t size)
+{
+    const struct ictus_lock_options *o = context;
+    struct ictus_lock_status status;
+    /* As a reader sees it: through the page, so that this thread and the daemon's never meet. */
+    struct ictus_lock *lock = NULL;
+    memset(&status, 0, sizeof(status));
+    if (ictus_lock_open(o->name, o->directory, &lock, NULL) == ICTUS_OK) {
+        (void)ictus_lock_status(lock, &status);
+        ictus_lock_close(lock);
+    }
+    return ictusi_metrics_text(&status, to, size);
+}
+
 static int open_all(struct runner *runner, struct ictus_why *why)
 {
     struct keeper *k = &runner->keeper;
     const struct ictus_lock_options *o = &k->options;
-    char path[512];
-    int err = ictusi_page_path(o->name, o->directory, path, sizeof(path), why);
-    if (!err) {
-        err = ictusi_page_create(path, &k->page, why);
+    int err = o->steer ? ictusi_steer_check(&runner->steer, why) : ICTUS_OK;
+    err = err ? err : ictusi_page_create(o->name, o->directory, &k->page, why);
+    if (!err && o->drift) {
+        err = ictusi_drift_open(&runner->drift, o->drift, why);
     }
     if (!err) {
         (void)ictusi_timebase_read(&k->base);
         err = open_sources(runner, why);
     }
     if (!err && o->metrics) {
-        err = ictusi_metrics_open(o->metrics, &runner->metrics, why);
+        err = ictusi_metrics_open(o->metrics, &runner->metrics_fd, why);
     }
     if (!err) {
         err = open_signals(runner);
     }
-    return err ? err : ictusi_privilege_drop(o->user, o->steer, why);
+    err = err ? err : ictusi_privilege_drop(o->user, o->steer, why);
+    if (!err && o->metrics) {
+        err = ictusi_metrics_start(runner->metrics_fd, metrics_text, &k->options, &runner->metrics);
+    }
+    return err;
+}
+
+static void keep_drift(struct runner *runner)
+{
+    const struct keeper *k = &runner->keeper;
+    if (runner->drift.fd >= 0 && k->published && k->clock.state == ICTUS_LOCK_LOCKED &&
+        !ictusi_drift_write(&runner->drift, k->clock.slope * 1e9, sqrt(k->clock.ff_ns2_per_s2))) {
+        say(runner, "cannot write the drift file: %s", strerror(errno));
+    }
 }
 
 static void close_all(struct runner *runner)
 {
     struct keeper *k = &runner->keeper;
+    ictusi_metrics_stop(runner->metrics);
+    ictusi_steer_release(&runner->steer);
+    keep_drift(runner);
+    ictusi_drift_close(&runner->drift);
     for (int i = 0; i < k->source_count; i++) {
         ictusi_upstream_close(&k->sources[i]);
     }
@@ -164,32 +228,13 @@ static void close_all(struct runner *runner)
     }
     ictusi_page_close(&k->page);
     ictusi_keys_free(&runner->keys);
-    if (runner->metrics >= 0) {
-        (void)close(runner->metrics);
+    if (runner->metrics_fd >= 0) {
+        (void)close(runner->metrics_fd);
     }
     if (runner->signals >= 0) {
         (void)close(runner->signals);
         (void)sigprocmask(SIG_SETMASK, &runner->old_mask, NULL);
     }
-}
-
-static void answer_metrics(struct runner *runner)
-{
-    struct ictus_lock_status status;
-    char *body = malloc(METRICS_BYTES);
-    if (!body) {
-        return;
-    }
-    /* As a reader sees it: through the page. */
-    struct ictus_lock *lock = NULL;
-    memset(&status, 0, sizeof(status));
-    if (ictus_lock_open(runner->keeper.options.name, runner->keeper.options.directory, &lock,
-                        NULL) == ICTUS_OK) {
-        (void)ictus_lock_status(lock, &status);
-        ictus_lock_close(lock);
-    }
-    ictusi_metrics_answer(runner->metrics, body, ictusi_metrics_text(&status, body, METRICS_BYTES));
-    free(body);
 }
 
 /* Heard and done with: one left pending would end the process once the mask is as it was. */
@@ -200,42 +245,47 @@ static void take_signals(int fd)
     }
 }
 
-/* Sleep until an instant, answering whoever asks meanwhile. */
-static void wait_until(struct runner *runner, int64_t due)
+static bool is_done(const struct keeper *k, const struct upstream *s)
 {
-    while (!runner->stop) {
-        const int64_t left = due - ictusi_raw_now();
-        if (left <= 0) {
-            return;
-        }
-        struct pollfd events[2] = {{.fd = runner->signals, .events = POLLIN},
-                                   {.fd = runner->metrics, .events = POLLIN}};
-        const struct timespec pause = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
-        if (ppoll(events, 2, &pause, NULL) <= 0) {
-            continue;
-        }
-        if (events[0].revents) {
-            take_signals(runner->signals);
-            runner->stop = true;
-        }
-        if (events[1].revents) {
-            answer_metrics(runner);
-        }
-    }
+    return s->dead || (k->options.polls > 0 && s->polls >= k->options.polls);
 }
 
-static struct upstream *next_source(struct runner *runner)
+/* When the next thing is to be done, as a raw instant; -1: nothing ever. */
+static int64_t next_wake(const struct runner *runner)
 {
-    struct keeper *k = &runner->keeper;
-    struct upstream *next = NULL;
+    const struct keeper *k = &runner->keeper;
+    int64_t next = -1;
     for (int i = 0; i < k->source_count; i++) {
-        struct upstream *s = &k->sources[i];
-        const bool done = s->dead || (k->options.polls > 0 && s->polls >= k->options.polls);
-        if (!done && (!next || s->due < next->due)) {
-            next = s;
+        const struct upstream *s = &k->sources[i];
+        if (!is_done(k, s) && (next < 0 || s->wake < next)) {
+            next = s->wake;
         }
     }
+    if (next >= 0 && k->options.steer && runner->steer_due < next) {
+        next = runner->steer_due;
+    }
     return next;
+}
+
+/* Sleep until an instant or until a socket has something. */
+static void wait_until(struct runner *runner, int64_t wake)
+{
+    const struct keeper *k = &runner->keeper;
+    struct pollfd events[ICTUS_LOCK_SOURCES_MAX + 1];
+    const int64_t left = wake - ictusi_raw_now();
+    if (left <= 0) {
+        return;
+    }
+    events[0] = (struct pollfd){.fd = runner->signals, .events = POLLIN};
+    for (int i = 0; i < k->source_count; i++) {
+        events[i + 1] =
+            (struct pollfd){.fd = ictusi_upstream_fd(&k->sources[i]), .events = POLLIN};
+    }
+    const struct timespec pause = {.tv_sec = left / second_ns, .tv_nsec = left % second_ns};
+    if (ppoll(events, (nfds_t)k->source_count + 1, &pause, NULL) > 0 && events[0].revents) {
+        take_signals(runner->signals);
+        runner->stop = true;
+    }
 }
 
 static void tell(struct runner *runner, const struct upstream *source, enum upstream_event event)
@@ -250,6 +300,8 @@ static void tell(struct runner *runner, const struct upstream *source, enum upst
             ictusi_packet_fault_name(source->peer.fault));
     } else if (event == UPSTREAM_STEPPED) {
         say(runner, "%s: stepped by %.9f s", source->name, source->discipline.innovation_ns / 1e9);
+    } else if (event == UPSTREAM_LOST && source->trouble[0] && source->missed == 1) {
+        say(runner, "%s; it is tried again", source->trouble);
     } else if (event == UPSTREAM_LOST && source->missed == 3) {
         say(runner, "%s: no answer", source->name);
     } else if (event == UPSTREAM_CLOCK) {
@@ -257,28 +309,46 @@ static void tell(struct runner *runner, const struct upstream *source, enum upst
     }
 }
 
-static void poll_source(struct runner *runner, struct upstream *source)
+/* Say when a majority is lost or found. */
+static void tell_agreement(struct runner *runner)
 {
-    struct keeper *k = &runner->keeper;
-    const int64_t before = ictusi_raw_now();
-    const int64_t shows = ictusi_keeper_clock(k, before);
-    unsigned events = ictusi_timebase_read(&k->base);
+    const struct keeper *k = &runner->keeper;
+    const struct consensus *c = &k->consensus;
+    if (k->agreement == runner->told || k->agreement == AGREEMENT_NONE) {
+        return;
+    }
+    if (k->agreement == AGREEMENT_DISSENT) {
+        say(runner, "no majority among %d sources, of which at most %d may be wrong: unlocked",
+            c->voters, c->liars);
+    } else if (k->agreement == AGREEMENT_FEW) {
+        say(runner, "no majority of --min-sources=%d, %d agree: unlocked",
+            (int)k->options.min_sources, c->agreeing);
+    } else if (runner->told != AGREEMENT_NONE) {
+        say(runner, "a majority agrees: %d of %d sources", c->agreeing, c->voters);
+    }
+    runner->told = k->agreement;
+}
+
+static void watch_clocks(struct runner *runner)
+{
+    const unsigned events = ictusi_keeper_watch(&runner->keeper);
     if (events & TIMEBASE_STEPPED) {
         say(runner, "CLOCK_REALTIME was set; the clock goes on unmoved");
     }
     if (events & TIMEBASE_SUSPENDED) {
         say(runner, "the machine was suspended: starting over");
     }
-    ictusi_keeper_watch(k, events);
-    const enum upstream_event event = ictusi_upstream_poll(source, &k->base, shows);
+}
+
+static void end_poll(struct runner *runner, const struct upstream *source,
+                     enum upstream_event event)
+{
+    struct keeper *k = &runner->keeper;
     runner->answered = runner->answered || event <= UPSTREAM_STEPPED;
-    const bool was_stepped = event == UPSTREAM_STEPPED && k->selected == (int)(source - k->sources);
-    ictusi_keeper_update(k, was_stepped);
+    ictusi_keeper_update(k);
     ictusi_keeper_report(k);
-    if (k->options.steer) {
-        ictusi_steer_apply(&runner->steer, &k->clock, k->system_offset_ns, source->interval_s);
-    }
     tell(runner, source, event);
+    tell_agreement(runner);
     if (k->options.on_poll) {
         struct ictus_lock_poll poll;
         ictusi_keeper_poll(k, source, event, &poll);
@@ -286,31 +356,86 @@ static void poll_source(struct runner *runner, struct upstream *source)
     }
 }
 
-static int loop(struct runner *runner, struct ictus_why *why)
+/* What comes by the clock alone. */
+static void tick(struct runner *runner, int64_t now)
 {
     struct keeper *k = &runner->keeper;
-    while (!runner->stop) {
-        struct upstream *source = next_source(runner);
-        if (!source) {
-            break;
+    if (k->options.steer && now >= runner->steer_due) {
+        const double offset_ns = ictusi_keeper_offset(k);
+        if (k->published) {
+            ictusi_steer_apply(&runner->steer, &k->clock, offset_ns);
         }
-        const int64_t due = source->due;
-        if (runner->ends && due >= runner->ends) {
-            wait_until(runner, runner->ends);
-            break;
+        runner->steer_due = now + second_ns;
+        /* Its own step is no news. */
+        (void)ictusi_timebase_read(&k->base);
+        k->seen_steps = k->base.stepped;
+    }
+    if (now >= runner->drift_due) {
+        keep_drift(runner);
+        runner->drift_due = now + drift_ns;
+    }
+}
+
+/* All that can be done now. */
+static void act(struct runner *runner)
+{
+    struct keeper *k = &runner->keeper;
+    const int64_t now = ictusi_raw_now();
+    const int64_t quiet_until = ictusi_keeper_leap(k, now);
+    (void)ictusi_timebase_read(&k->base);
+    watch_clocks(runner);
+    for (int i = 0; i < k->source_count; i++) {
+        struct upstream *s = &k->sources[i];
+        enum upstream_event event = UPSTREAM_LOST;
+        if (quiet_until) {
+            ictusi_upstream_postpone(s, quiet_until);
+        } else if (!is_done(k, s) &&
+                   ictusi_upstream_step(s, &k->base, ictusi_keeper_clock(k, now), &event)) {
+            end_poll(runner, s, event);
         }
-        wait_until(runner, due);
-        if (!runner->stop) {
-            poll_source(runner, source);
-        }
+    }
+    watch_clocks(runner);
+    tick(runner, now);
+}
+
+static int judge_end(const struct runner *runner, struct ictus_why *why)
+{
+    const struct keeper *k = &runner->keeper;
+    const double most_ns = k->options.maxchange_s * 1e9;
+    if (most_ns > 0.0 && k->largest_change_ns > most_ns) {
+        return ictus_because(why, ICTUS_ERR_TOLERANCE,
+                             "the clock would change by %.6f s, more than --maxchange: ended",
+                             k->largest_change_ns / 1e9);
     }
     if (!runner->answered && !runner->stop) {
         const struct upstream *first = &k->sources[0];
-        return ictus_because(why, ICTUS_ERR_TIMEOUT, "%s: %s", first->name,
-                             first->peer.fault ? ictusi_packet_fault_name(first->peer.fault)
-                                               : "no answer");
+        return first->trouble[0]
+                   ? ictus_because(why, ICTUS_ERR_IO, "%s", first->trouble)
+                   : ictus_because(why, ICTUS_ERR_TIMEOUT, "%s: %s", first->name,
+                                   first->peer.fault ? ictusi_packet_fault_name(first->peer.fault)
+                                                     : "no answer");
     }
     return ICTUS_OK;
+}
+
+static int loop(struct runner *runner, struct ictus_why *why)
+{
+    const struct keeper *k = &runner->keeper;
+    const double most_ns = k->options.maxchange_s * 1e9;
+    while (!runner->stop) {
+        const int64_t wake = next_wake(runner);
+        if (wake < 0 || (runner->ends && ictusi_raw_now() >= runner->ends)) {
+            break;
+        }
+        wait_until(runner, runner->ends && runner->ends < wake ? runner->ends : wake);
+        if (!runner->stop && (!runner->ends || ictusi_raw_now() < runner->ends)) {
+            act(runner);
+        }
+        if (most_ns > 0.0 && k->largest_change_ns > most_ns) {
+            break;
+        }
+    }
+    return judge_end(runner, why);
 }
 
 static int check(const struct ictus_lock_options *o, struct ictus_why *why)
@@ -343,15 +468,18 @@ int ictus_lock_run(const struct ictus_lock_options *options, struct ictus_why *w
     runner->keeper.options = *options;
     runner->keeper.page.fd = -1;
     runner->signals = -1;
-    runner->metrics = -1;
+    runner->metrics_fd = -1;
+    runner->drift.fd = -1;
     ictusi_steer_init(&runner->steer);
     err = open_all(runner, why);
     if (!err) {
         const int64_t now = ictusi_raw_now();
         runner->keeper.started = now;
+        runner->drift_due = now + drift_ns;
         runner->ends = options->duration_s > 0 ? now + (int64_t)(options->duration_s * 1e9) : 0;
         for (int i = 0; i < runner->keeper.source_count; i++) {
-            runner->keeper.sources[i].due = now;
+            runner->keeper.sources[i].due = now + i * stagger_ns;
+            runner->keeper.sources[i].wake = now + i * stagger_ns;
         }
         ictusi_keeper_report(&runner->keeper);
         err = loop(runner, why);

@@ -11,6 +11,7 @@ struct sample {
     int64_t offset_ns; /* remote minus local then */
     double delay_ns;   /* round trip without the server's hold; 0 for a local reference */
     double bound_ns;   /* the offset cannot be further off than this: half the delay, at least */
+    double root_ns;    /* what the remote clock said then of its own distance to the truth */
     double sigma_ns;   /* a priori standard deviation of a reference; 0: learn it from delays */
     double send_ns;    /* M00 figure 4: client's send overhead, */
     double network_ns; /* network, */

@@ -8,86 +8,89 @@
 /* A source whose spread is this much above the best one's does not take part in the mean. */
 static const double noisy_factor = 3.0;
 
-static int overlaps(const struct candidate *c, int count, double point)
+/* Where no majority knows the frequency: no oscillator in service is further off (ns/s). */
+static const double rate_prior = 2e5;
+
+/* Variance of an error evenly spread over an interval, as a share of its width squared. */
+static const double even_share2 = 1.0 / 12.0;
+
+/* What a candidate says of the phase or of the frequency. */
+struct span {
+    double low, high;
+};
+
+static struct span span_of(const struct candidate *c, bool rate)
+{
+    const struct span phase = {c->low_ns, c->high_ns}, frequency = {c->rate_low, c->rate_high};
+    return rate ? frequency : phase;
+}
+
+static int depth(const struct candidate *c, int count, bool rate, double point)
 {
     int n = 0;
     for (int i = 0; i < count; i++) {
-        n += c[i].usable && c[i].low_ns <= point && point <= c[i].high_ns;
+        const struct span span = span_of(&c[i], rate);
+        n += c[i].votes && span.low <= point && point <= span.high;
     }
     return n;
 }
 
 /*
- * The deepest point set of intervals begins at some interval's low end and ends at some high end.
- * Sources are few: the square of their number does not count.
+ * The hull of all points that so many intervals share begins at some interval's low end and ends at
+ * some high end. Sources are few: the square of their number does not count.
  */
-static int intersect(const struct candidate *c, int count, double *low, double *high)
+static bool intersect(const struct candidate *c, int count, bool rate, int wanted,
+                      struct span *hull)
 {
-    int deepest = 0;
+    hull->low = INFINITY;
+    hull->high = -INFINITY;
     for (int i = 0; i < count; i++) {
-        const int n = c[i].usable ? overlaps(c, count, c[i].low_ns) : 0;
-        if (n > deepest) {
-            deepest = n;
-            *low = c[i].low_ns;
+        const struct span span = span_of(&c[i], rate);
+        if (!c[i].votes) {
+            continue;
+        }
+        if (span.low < hull->low && depth(c, count, rate, span.low) >= wanted) {
+            hull->low = span.low;
+        }
+        if (span.high > hull->high && depth(c, count, rate, span.high) >= wanted) {
+            hull->high = span.high;
         }
     }
-    *high = INFINITY;
-    for (int i = 0; i < count; i++) {
-        if (c[i].usable && c[i].low_ns <= *low && *low <= c[i].high_ns) {
-            *high = fmin(*high, c[i].high_ns);
-        }
-    }
-    return deepest;
+    return hull->low <= hull->high;
 }
 
 /* A source's error: its noise, and the systematic part that its interval only bounds. */
 static double error_of(const struct candidate *c)
 {
     const double width = c->high_ns - c->low_ns;
-    return c->pp + width * width / 12.0;
+    return c->pp + width * width * even_share2;
 }
 
-static int mark(struct candidate *c, int count, double low, double high)
+static void mark(struct candidate *c, int count, struct consensus *out)
 {
-    int best = -1;
+    out->selected = -1;
     for (int i = 0; i < count; i++) {
-        if (!c[i].usable) {
+        if (!c[i].votes) {
             continue;
         }
-        const bool agrees = c[i].low_ns <= high && c[i].high_ns >= low;
+        const bool agrees = c[i].low_ns <= out->high_ns && c[i].high_ns >= out->low_ns;
         c[i].selection = agrees ? ICTUS_SOURCE_TRUECHIMER : ICTUS_SOURCE_FALSETICKER;
-        if (agrees && (best < 0 || error_of(&c[i]) < error_of(&c[best]))) {
-            best = i;
+        out->agreeing += agrees;
+        if (agrees && c[i].counts &&
+            (out->selected < 0 || error_of(&c[i]) < error_of(&c[out->selected]))) {
+            out->selected = i;
         }
     }
-    return best;
 }
 
-bool ictusi_select(struct candidate *candidates, int count, struct consensus *out)
+/* The mean of the good ones, by what each may be off. */
+static void combine(struct candidate *candidates, int count, struct consensus *out)
 {
-    double low = 0.0, high = 0.0;
-    int usable = 0;
-    memset(out, 0, sizeof(*out));
-    for (int i = 0; i < count; i++) {
-        usable += candidates[i].usable;
-    }
-    const int agreeing = intersect(candidates, count, &low, &high);
-    if (agreeing == 0 || 2 * agreeing <= usable) {
-        for (int i = 0; i < count; i++) {
-            if (candidates[i].usable) {
-                candidates[i].selection = ICTUS_SOURCE_FALSETICKER;
-            }
-        }
-        return false;
-    }
-    out->low_ns = low;
-    out->high_ns = high;
-    out->selected = mark(candidates, count, low, high);
     const double limit = noisy_factor * noisy_factor * error_of(&candidates[out->selected]);
     double sum = 0.0;
     for (int i = 0; i < count; i++) {
         struct candidate *c = &candidates[i];
-        if (!c->usable || c->selection != ICTUS_SOURCE_TRUECHIMER || error_of(c) > limit) {
+        if (c->selection != ICTUS_SOURCE_TRUECHIMER || !c->counts || error_of(c) > limit) {
             continue;
         }
         const double w = 1.0 / error_of(c);
@@ -104,5 +107,38 @@ bool ictusi_select(struct candidate *candidates, int count, struct consensus *ou
     out->pp /= sum * sum;
     out->pf /= sum * sum;
     out->ff /= sum * sum;
+    /* Outside its own interval an estimate is wrong by the distance at least: not there, then. */
+    const double held = fmin(out->high_ns, fmax(out->low_ns, out->offset_ns));
+    out->pp += (held - out->offset_ns) * (held - out->offset_ns);
+    out->offset_ns = held;
+}
+
+bool ictusi_select(struct candidate *candidates, int count, struct consensus *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->selected = -1;
+    for (int i = 0; i < count; i++) {
+        out->voters += candidates[i].votes;
+    }
+    out->liars = out->voters > 0 ? (out->voters - 1) / 2 : 0;
+    const int wanted = out->voters - out->liars;
+    struct span phase, rate;
+    if (out->voters == 0 || !intersect(candidates, count, false, wanted, &phase)) {
+        for (int i = 0; i < count; i++) {
+            if (candidates[i].votes) {
+                candidates[i].selection = ICTUS_SOURCE_FALSETICKER;
+            }
+        }
+        return false;
+    }
+    const bool known = intersect(candidates, count, true, wanted, &rate);
+    out->low_ns = phase.low;
+    out->high_ns = phase.high;
+    out->rate_low = known ? rate.low : -rate_prior;
+    out->rate_high = known ? rate.high : rate_prior;
+    mark(candidates, count, out);
+    if (out->selected >= 0) {
+        combine(candidates, count, out);
+    }
     return true;
 }

@@ -2,6 +2,7 @@
 /* `ictus serve`: sockets, stamps and the loop around the server. */
 #include "core/plain.h"
 #include "metrics.h"
+#include "page/page.h"
 #include "page/timebase.h"
 #include "privilege.h"
 #include "server.h"
@@ -15,6 +16,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,11 +25,14 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { SOCKETS = 2, PENDING = 1024, METRICS_BYTES = 4096 };
+enum { SOCKETS = 2, PENDING = 1024 };
 
 /* Pairs of clock readings serve for stamps of this age, the clock's own account for that long. */
 static const int64_t pair_ns = 10000000;
 static const int64_t account_ns = 500000000;
+
+/* A served clock may drift so far from its line between two accounts. */
+static const double drift_most = 5e-4;
 
 /* Root dispersion of a clock that we are told to trust (--system-clock). */
 static const double trusted_dispersion_ns = 1000.0;
@@ -42,7 +47,11 @@ struct serving {
     int families[SOCKETS];
     uint64_t pending[SOCKETS][PENDING]; /* receive stamp of the answer of that number */
     int stampedcount;
-    int signals, metrics;
+    int signals, metrics_fd;
+    struct metrics *metrics;
+    pthread_mutex_t told_lock; /* of told: what the metrics' thread shows */
+    struct server_counts told;
+    struct server_clock told_clock;
     sigset_t old_mask;
     bool stop, was_locked;
 };
@@ -62,23 +71,38 @@ static void refresh_pair(struct serving *s)
     }
 }
 
-/* A CLOCK_REALTIME stamp on the served clock. */
-static int64_t served(const struct serving *s, int64_t real)
+/*
+ * A CLOCK_REALTIME stamp on the clock that was announced, and no other: where that cannot be read
+ * any more, or is not locked, there is none. @return whether served is set
+ */
+static bool read_served(const struct serving *s, int64_t real, int64_t *served)
 {
     struct ictus_lock_reading reading;
     const struct ictus_time raw = {ictusi_timebase_raw(&s->base, real)};
-    if (s->options->system_clock || ictus_lock_map(s->lock, raw, &reading)) {
-        return real;
+    *served = real;
+    if (s->options->system_clock) {
+        return true;
     }
-    return reading.time.ns;
+    if (!s->lock || ictus_lock_map(s->lock, raw, &reading) ||
+        reading.state == ICTUS_LOCK_UNLOCKED) {
+        return false;
+    }
+    *served = reading.time.ns;
+    return true;
+}
+
+static void set_unsynchronised(struct server_clock *clock)
+{
+    clock->stratum = PACKET_STRATUM_MAX + 1;
+    clock->leap = PACKET_LEAP_UNSYNCHRONISED;
 }
 
 static void account_lock(struct serving *s, struct server_clock *clock)
 {
     struct ictus_lock_status status;
-    if (ictus_lock_status(s->lock, &status) || status.now.state == ICTUS_LOCK_UNLOCKED) {
-        clock->stratum = PACKET_STRATUM_MAX + 1;
-        clock->leap = PACKET_LEAP_UNSYNCHRONISED;
+    if (!s->lock || ictus_lock_status(s->lock, &status) ||
+        status.now.state == ICTUS_LOCK_UNLOCKED || status.stratum > PACKET_STRATUM_MAX) {
+        set_unsynchronised(clock);
         return;
     }
     clock->stratum = (uint8_t)status.stratum;
@@ -88,7 +112,23 @@ static void account_lock(struct serving *s, struct server_clock *clock)
     clock->root_delay_ns = status.root_delay_ns;
     clock->root_dispersion_ns =
         fmax(status.now.sigma_ns, status.now.bound_ns - status.root_delay_ns / 2);
+    /* Until the account is looked at again, the bound grows by what an oscillator may be off. */
+    clock->root_dispersion_ns += (double)account_ns * drift_most;
     clock->reference_ns = status.now.time.ns - (ictusi_raw_now() - status.updated_raw_ns);
+}
+
+/* A page that was taken away, by a service manager say, is looked for again. */
+static void reopen_lock(struct serving *s)
+{
+    struct ictus_lock *lock = NULL;
+    if (s->lock && ictusi_lock_is_there(s->lock)) {
+        return;
+    }
+    ictus_lock_close(s->lock);
+    s->lock = NULL;
+    if (ictus_lock_open_guarded(s->options->name, s->options->directory, &lock, NULL) == ICTUS_OK) {
+        s->lock = lock;
+    }
 }
 
 /* What the clock says of itself now; a message when that changes. */
@@ -107,6 +147,7 @@ static void refresh_account(struct serving *s)
         clock->reference_ns = ictusi_real_now();
         return;
     }
+    reopen_lock(s);
     account_lock(s, clock);
     const bool locked = clock->stratum <= PACKET_STRATUM_MAX;
     if (locked != s->was_locked) {
@@ -121,62 +162,87 @@ static void take_sent(struct serving *s, int which)
     struct stamps stamps;
     uint32_t id = 0;
     while (ictusi_stamp_sent(&s->sockets[which], &id, &stamps) == ICTUS_OK) {
-        if (stamps.kernel) {
-            ictusi_server_sent(&s->server, s->pending[which][id % PENDING],
-                               served(s, stamps.kernel));
+        int64_t sent = 0;
+        if (stamps.kernel && read_served(s, stamps.kernel, &sent)) {
+            ictusi_server_sent(&s->server, s->pending[which][id % PENDING], sent);
         }
     }
+}
+
+/* Answer one request from one clock: when that is lost on the way, not at all. */
+static void take_request(struct serving *s, int which, struct stamp_datagram *datagram)
+{
+    struct stamp_socket *socket = &s->sockets[which];
+    struct server_answer answer;
+    int64_t received = 0, sending = 0, sent = 0;
+    refresh_pair(s);
+    const bool readable = read_served(
+        s, datagram->stamps.kernel ? datagram->stamps.kernel : datagram->stamps.user, &received);
+    if (!readable) {
+        set_unsynchronised(&s->server.clock);
+        s->account_at = 0; /* look again at the next turn */
+    }
+    const struct server_request request = {.bytes = datagram->bytes,
+                                           .length = datagram->length,
+                                           .from = (const struct sockaddr *)&datagram->peer,
+                                           .received_ns = received,
+                                           .raw_ns = s->base.raw};
+    ictusi_server_answer(&s->server, &request, &answer);
+    if (answer.length == 0 || read_served(s, ictusi_real_now(), &sending) != readable) {
+        return;
+    }
+    const uint32_t number = socket->sent;
+    s->pending[which][number % PENDING] = readable ? answer.receive : 0;
+    ictusi_server_finish(&answer, sending);
+    (void)ictusi_stamp_send(socket, answer.bytes, answer.length, datagram, &sent);
+    take_sent(s, which);
 }
 
 /* Answer what is waiting, a batch at a time so that signals are heard under a flood. */
 static void take_requests(struct serving *s, int which)
 {
     enum { BATCH = 64 };
-    struct stamp_socket *socket = &s->sockets[which];
     uint8_t bytes[PACKET_MAX];
     struct stamp_datagram datagram = {.bytes = bytes, .size = sizeof(bytes)};
-    for (int i = 0; i < BATCH && ictusi_stamp_receive(socket, &datagram) == ICTUS_OK; i++) {
-        struct server_answer answer;
-        const int64_t stamp =
-            datagram.stamps.kernel ? datagram.stamps.kernel : datagram.stamps.user;
-        int64_t sent = 0;
-        if (datagram.length > datagram.size) {
-            continue;
+    for (int i = 0;
+         i < BATCH && ictusi_stamp_receive(&s->sockets[which], &datagram) == ICTUS_OK; i++) {
+        if (datagram.length <= datagram.size) {
+            take_request(s, which, &datagram);
         }
-        refresh_pair(s);
-        const struct server_request request = {.bytes = bytes,
-                                               .length = datagram.length,
-                                               .from = (const struct sockaddr *)&datagram.peer,
-                                               .received_ns = served(s, stamp),
-                                               .raw_ns = s->base.raw};
-        ictusi_server_answer(&s->server, &request, &answer);
-        if (answer.length == 0) {
-            continue;
-        }
-        const uint32_t number = socket->sent;
-        s->pending[which][number % PENDING] = answer.receive;
-        ictusi_server_finish(&answer, served(s, ictusi_real_now()));
-        (void)ictusi_stamp_send(socket, answer.bytes, answer.length, &datagram, &sent);
-        take_sent(s, which);
     }
 }
 
-static void answer_metrics(const struct serving *s)
+/* Hand the counts to the metrics' thread, unless it is just reading them: then the next time. */
+static void tell_counts(struct serving *s)
 {
-    char text[METRICS_BYTES];
-    const struct server_counts *c = &s->server.counts;
+    if (s->metrics && pthread_mutex_trylock(&s->told_lock) == 0) {
+        s->told = s->server.counts;
+        s->told_clock = s->server.clock;
+        (void)pthread_mutex_unlock(&s->told_lock);
+    }
+}
+
+/* In the metrics' thread. */
+static size_t metrics_text(void *context, char *to, size_t size)
+{
+    struct serving *s = context;
+    (void)pthread_mutex_lock(&s->told_lock);
+    const struct server_counts c = s->told;
+    const struct server_clock clock = s->told_clock;
+    (void)pthread_mutex_unlock(&s->told_lock);
     const struct plain plain = plain_begin();
     const int n = snprintf(
-        text, sizeof(text),
+        to, size,
         "ictus_serve_requests_total %" PRIu64 "\nictus_serve_answered_total %" PRIu64
         "\nictus_serve_interleaved_total %" PRIu64 "\nictus_serve_denied_total %" PRIu64
-        "\nictus_serve_limited_total %" PRIu64 "\nictus_serve_kissed_total %" PRIu64
-        "\nictus_serve_malformed_total %" PRIu64 "\nictus_serve_unauthentic_total %" PRIu64
+        "\nictus_serve_limited_total %" PRIu64 "\nictus_serve_leaked_total %" PRIu64
+        "\nictus_serve_kissed_total %" PRIu64 "\nictus_serve_malformed_total %" PRIu64
+        "\nictus_serve_unauthentic_total %" PRIu64
         "\nictus_serve_stratum %d\nictus_serve_root_dispersion_ns %.17g\n",
-        c->requests, c->answered, c->interleaved, c->denied, c->limited, c->kissed, c->malformed,
-        c->unauthentic, s->server.clock.stratum, s->server.clock.root_dispersion_ns);
+        c.requests, c.answered, c.interleaved, c.denied, c.limited, c.leaked, c.kissed, c.malformed,
+        c.unauthentic, clock.stratum, clock.root_dispersion_ns);
     plain_end(&plain);
-    ictusi_metrics_answer(s->metrics, text, (size_t)n);
+    return n > 0 && (size_t)n < size ? (size_t)n : 0;
 }
 
 static int open_socket(struct serving *s, const struct addrinfo *info, struct ictus_why *why)
@@ -256,27 +322,33 @@ static int open_all(struct serving *s, struct ictus_why *why)
         err = ictus_because(why, ICTUS_ERR_SPEC, "--require-key wants --keys");
     }
     if (!err && !o->system_clock) {
-        err = ictus_lock_open(o->name, o->directory, &s->lock, why);
+        err = ictus_lock_open_guarded(o->name, o->directory, &s->lock, why);
     }
     if (!err) {
         err = open_sockets(s, why);
     }
     if (!err && o->metrics) {
-        err = ictusi_metrics_open(o->metrics, &s->metrics, why);
+        err = ictusi_metrics_open(o->metrics, &s->metrics_fd, why);
     }
     if (!err) {
         err = open_signals(s);
     }
-    return err ? err : ictusi_privilege_drop(o->user, false, why);
+    err = err ? err : ictusi_privilege_drop(o->user, false, why);
+    if (!err && o->metrics) {
+        err = ictusi_metrics_start(s->metrics_fd, metrics_text, s, &s->metrics);
+    }
+    return err;
 }
 
 static void close_all(struct serving *s)
 {
+    ictusi_metrics_stop(s->metrics);
+    (void)pthread_mutex_destroy(&s->told_lock);
     for (int i = 0; i < s->stampedcount; i++) {
         (void)close(s->sockets[i].fd);
     }
-    if (s->metrics >= 0) {
-        (void)close(s->metrics);
+    if (s->metrics_fd >= 0) {
+        (void)close(s->metrics_fd);
     }
     if (s->signals >= 0) {
         (void)close(s->signals);
@@ -296,17 +368,17 @@ static void take_signals(int fd)
 
 static void loop(struct serving *s)
 {
-    enum { SIGNALS = SOCKETS, METRICS = SOCKETS + 1, EVENTS = SOCKETS + 2, REFRESH_MS = 1000 };
+    enum { SIGNALS = SOCKETS, EVENTS = SOCKETS + 1, REFRESH_MS = 500 };
     struct pollfd events[EVENTS];
     for (int i = 0; i < EVENTS; i++) {
         events[i].events = POLLIN;
         events[i].fd = i < s->stampedcount ? s->sockets[i].fd : -1;
     }
     events[SIGNALS].fd = s->signals;
-    events[METRICS].fd = s->metrics;
     while (!s->stop) {
         const int ready = poll(events, EVENTS, REFRESH_MS);
         refresh_account(s);
+        tell_counts(s);
         for (int i = 0; ready > 0 && i < s->stampedcount; i++) {
             if (events[i].revents & POLLERR) {
                 take_sent(s, i);
@@ -314,9 +386,6 @@ static void loop(struct serving *s)
             if (events[i].revents & POLLIN) {
                 take_requests(s, i);
             }
-        }
-        if (ready > 0 && events[METRICS].revents) {
-            answer_metrics(s);
         }
         if (ready > 0 && events[SIGNALS].revents) {
             take_signals(s->signals);
@@ -338,7 +407,8 @@ int ictus_serve_run(const struct ictus_serve_options *options, struct ictus_why 
     }
     s->options = options;
     s->signals = -1;
-    s->metrics = -1;
+    s->metrics_fd = -1;
+    (void)pthread_mutex_init(&s->told_lock, NULL);
     s->was_locked = true; /* say so if it is not */
     const int err = open_all(s, why);
     if (!err) {

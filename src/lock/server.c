@@ -124,6 +124,10 @@ static bool limited(struct server *server, const struct server_request *request,
         return false;
     }
     server->counts.limited++;
+    if (verdict == LIMIT_LEAK) {
+        server->counts.leaked++;
+        return false;
+    }
     if (verdict == LIMIT_KISS) {
         server->counts.kissed++;
         answer_kiss(packet, answer);

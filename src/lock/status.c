@@ -38,7 +38,7 @@ static void fill_discipline(const struct upstream *s, int64_t now,
     out->sigma_ns = sqrt(k.pp);
     ictusi_bound_at(&s->bound, now, &low, &high);
     const double at = k.phase + (double)(d->origin_ns - s->bound.origin_ns);
-    out->bound_ns = fmax(high - at, at - low) + s->root_delay_ns / 2 + s->root_dispersion_ns;
+    out->bound_ns = fmax(high - at, at - low);
     out->expected_ns = s->expected_ns;
     out->predicted_ns = predicted_ns(s);
     out->measured_ns = sqrt(d->measured_ns2);
@@ -119,7 +119,7 @@ void ictusi_keeper_report(struct keeper *keeper)
         status.steps = keeper->steps;
         if (keeper->clock.state != ICTUS_LOCK_UNLOCKED && s->stratum < PACKET_STRATUM_MAX) {
             status.stratum = s->stratum + 1;
-            status.leap = s->leap;
+            status.leap = (int32_t)keeper->clock.leap;
         }
     }
     ictusi_page_report(&keeper->page, &status);

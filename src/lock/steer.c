@@ -3,6 +3,7 @@
 #include "steer.h"
 
 #include <errno.h>
+#include <ictus/text.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -13,8 +14,12 @@ static const double step_ns = 1.28e8;
 /* The kernel's own limit. */
 static const double frequency_max = 5e-4;
 
-/* Remove an offset over this many seconds at least. */
-static const double shortest_s = 4.0;
+/* Offsets below this are removed by rate, over so many seconds: 5 ppm at most. */
+static const double fine_ns = 2e4;
+static const double fine_s = 4.0;
+
+/* The kernel is told of a leap second when it is no further off. */
+static const int64_t leap_soon_ns = INT64_C(12) * 3600 * 1000000000;
 
 static int adjust_system(struct timex *request)
 {
@@ -49,11 +54,59 @@ static void step(struct steer *steer, double offset_ns)
     call(steer, &request);
 }
 
-void ictusi_steer_apply(struct steer *steer, const struct page_clock *clock, double offset_ns,
-                        double interval_s)
+int ictusi_steer_check(struct steer *steer, struct ictus_why *why)
 {
     struct timex request;
-    if (clock->state != ICTUS_LOCK_LOCKED) {
+    memset(&request, 0, sizeof(request));
+    call(steer, &request);
+    /* The same frequency again changes nothing, and needs the privilege all the same. */
+    request.modes = ADJ_FREQUENCY;
+    call(steer, &request);
+    return steer->last_errno
+               ? ictus_because(why, ICTUS_ERR_PERMISSION,
+                               "--steer may not set the system's clock (%s): it needs CAP_SYS_TIME",
+                               strerror(steer->last_errno))
+               : ICTUS_OK;
+}
+
+static void set_rate(struct steer *steer, double rate, const struct page_clock *clock)
+{
+    struct timex request;
+    memset(&request, 0, sizeof(request));
+    request.modes = ADJ_FREQUENCY;
+    const double within = fmin(frequency_max, fmax(-frequency_max, rate));
+    request.freq = lround(within * 1e6 * 65536.0); /* ppm, 16 bits of fraction */
+    if (clock) {
+        request.modes |= ADJ_TICK | ADJ_STATUS;
+        request.tick = 10000;
+        request.status = clock->bound_ns < 1e9 ? 0 : STA_UNSYNC;
+        if (clock->leap_ns && clock->leap_at - clock->value < leap_soon_ns) {
+            request.status |= clock->leap_ns < 0 ? STA_INS : STA_DEL;
+        }
+        if (!(request.status & STA_UNSYNC)) {
+            request.modes |= ADJ_MAXERROR | ADJ_ESTERROR;
+            request.maxerror = (long)(clock->bound_ns / 1e3) + 1;
+            request.esterror = (long)(sqrt(clock->pp_ns2) / 1e3) + 1;
+        }
+    }
+    call(steer, &request);
+}
+
+/* Have the kernel remove a phase at 500 ppm, and no more than that. */
+static void slew(struct steer *steer, double ns)
+{
+    struct timex request;
+    memset(&request, 0, sizeof(request));
+    request.modes = ADJ_OFFSET_SINGLESHOT;
+    request.offset = lround(ns / 1e3); /* microseconds, always */
+    call(steer, &request);
+    steer->slewing = request.offset != 0;
+}
+
+void ictusi_steer_apply(struct steer *steer, const struct page_clock *clock, double offset_ns)
+{
+    if (clock->state == ICTUS_LOCK_UNLOCKED) {
+        ictusi_steer_release(steer);
         return;
     }
     if (!steer->settled && fabs(offset_ns) > step_ns) {
@@ -61,18 +114,26 @@ void ictusi_steer_apply(struct steer *steer, const struct page_clock *clock, dou
         offset_ns = 0.0;
     }
     steer->settled = true;
-    const double slew = -offset_ns * 1e-9 / fmax(shortest_s, interval_s);
-    const double rate = fmin(frequency_max, fmax(-frequency_max, clock->slope + slew));
-    memset(&request, 0, sizeof(request));
-    request.modes = ADJ_FREQUENCY | ADJ_TICK | ADJ_STATUS;
-    request.tick = 10000;
-    request.status = STA_UNSYNC;
-    if (clock->bound_ns < 1e9) {
-        request.status = 0;
-        request.modes |= ADJ_MAXERROR | ADJ_ESTERROR;
-        request.maxerror = (long)(clock->bound_ns / 1e3) + 1;
-        request.esterror = (long)(sqrt(clock->pp_ns2) / 1e3) + 1;
+    steer->slope = clock->slope;
+    steer->steered = true;
+    if (fabs(offset_ns) > fine_ns) {
+        set_rate(steer, clock->slope, clock);
+        slew(steer, -offset_ns);
+        return;
     }
-    request.freq = lround(rate * 1e6 * 65536.0); /* ppm, 16 bits of fraction */
-    call(steer, &request);
+    if (steer->slewing) {
+        slew(steer, 0.0);
+    }
+    set_rate(steer, clock->slope - offset_ns * 1e-9 / fine_s, clock);
+}
+
+void ictusi_steer_release(struct steer *steer)
+{
+    if (steer->slewing) {
+        slew(steer, 0.0);
+    }
+    if (steer->steered) {
+        set_rate(steer, steer->slope, NULL);
+    }
+    steer->steered = false;
 }

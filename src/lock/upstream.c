@@ -7,13 +7,17 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum { EXCHANGES_MAX = 32, LOST_MAX = 2, REOPEN_MISSED = 4 };
 
-/* After a RATE kiss: be at least this polite. */
-static const double polite_spacing_s = 2.0;
-static const double polite_tmin_s = 64.0;
+/* A RATE kiss doubles the interval, three times at most; so many good polls halve it again. */
+enum { POLITE_MAX = 3, POLITE_POLLS = 4 };
+
+/* A name without an address is asked for no more often than this doubles up to. */
+static const double nameless_s = 64.0;
+
+/* How often a lookup is looked after. */
+static const int64_t lookup_ns = 20000000;
 
 /* Local references cost nothing to read and mostly tick once a second. */
 static const double reference_interval_s = 1.0;
@@ -57,7 +61,19 @@ int ictusi_upstream_server(struct upstream *source, const char *text,
     source->peer.options.key = options->key;
     source->peer.options.timeout_s = options->lock->timeout_s;
     source->peer.options.max_distance_ns = options->lock->max_distance_s * 1e9;
-    return ictusi_peer_open(&source->peer, why);
+    source->pool = options->pool;
+    if (!ictusi_lookup_numeric(source->peer.host)) {
+        return ICTUS_OK; /* looked up once the daemon runs, as often as it takes */
+    }
+    /* At once: network cards are told to stamp while there is the privilege. */
+    const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = AI_NUMERICHOST};
+    struct addrinfo *list = NULL;
+    if (getaddrinfo(source->peer.host, source->peer.port, &hints, &list)) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "'%.60s' is not an address", text);
+    }
+    (void)ictusi_peer_connect(&source->peer, list, why);
+    freeaddrinfo(list);
+    return ICTUS_OK;
 }
 
 int ictusi_upstream_reference(struct upstream *source, const char *text,
@@ -86,15 +102,82 @@ void ictusi_upstream_close(struct upstream *source)
         ictusi_reference_close(source->reference);
         source->reference = NULL;
     } else {
+        ictusi_lookup_end(source->lookup);
+        source->lookup = NULL;
         ictusi_peer_close(&source->peer);
     }
 }
 
-static void pause_s(double seconds)
+static bool taken(const struct upstream *source, const char *address)
 {
-    const int64_t ns = (int64_t)(seconds * 1e9);
-    const struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+    for (int i = 0; i < source->sibling_count; i++) {
+        const struct upstream *s = &source->siblings[i];
+        if (s != source && s->pool && strcmp(s->peer.host, source->peer.host) == 0 &&
+            strcmp(s->peer.address, address) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An address of the name: for one of a pool one that no other has, and not the one that failed. */
+static const struct addrinfo *choose_address(const struct upstream *source,
+                                             const struct addrinfo *list)
+{
+    const struct addrinfo *own = NULL;
+    for (const struct addrinfo *a = list; source->pool && a; a = a->ai_next) {
+        char text[sizeof(source->peer.address)];
+        if (getnameinfo(a->ai_addr, a->ai_addrlen, text, sizeof(text), NULL, 0, NI_NUMERICHOST)) {
+            continue;
+        }
+        if (strcmp(text, source->peer.address) == 0) {
+            own = a;
+        } else if (!taken(source, text)) {
+            return a;
+        }
+    }
+    return source->pool ? own : list;
+}
+
+/* Take an address over when it is there. @return whether there is one to ask at */
+static bool find_address(struct upstream *source)
+{
+    struct peer *peer = &source->peer;
+    const struct addrinfo *list = NULL;
+    struct ictus_why why = {""};
+    int code = 0;
+    const bool wanted = peer->socket.fd < 0 ||
+                        (source->missed && source->missed % REOPEN_MISSED == 0);
+    if (!source->lookup && wanted) {
+        source->lookup = ictusi_lookup_start(peer->host, peer->port);
+    }
+    if (!source->lookup) {
+        return peer->socket.fd >= 0;
+    }
+    const enum lookup_state state = ictusi_lookup_check(source->lookup, &list, &code);
+    if (state == LOOKUP_PENDING) {
+        return peer->socket.fd >= 0;
+    }
+    source->trouble[0] = '\0';
+    if (state == LOOKUP_FAILED) {
+        (void)snprintf(source->trouble, sizeof(source->trouble), "cannot resolve '%.80s': %.60s",
+                       peer->host, gai_strerror(code));
+    } else {
+        char was[sizeof(peer->address)];
+        memcpy(was, peer->address, sizeof(was));
+        const struct addrinfo *a = choose_address(source, list);
+        for (; a; a = source->pool ? NULL : a->ai_next) {
+            if (ictusi_peer_connect(peer, a, &why) == ICTUS_OK) {
+                break;
+            }
+        }
+        if (strcmp(was, peer->address) != 0) {
+            ictusi_delays_reset(&source->delays);
+        }
+    }
+    ictusi_lookup_end(source->lookup);
+    source->lookup = NULL;
+    return peer->socket.fd >= 0;
 }
 
 static enum upstream_event failure(const struct upstream *source, int err)
@@ -106,41 +189,6 @@ static enum upstream_event failure(const struct upstream *source, int err)
         return source->peer.fault == PACKET_KISS ? UPSTREAM_KISS : UPSTREAM_REFUSED;
     }
     return UPSTREAM_LOST;
-}
-
-/*
- * The exchanges of one group. In interleaved mode each reply completes the exchange before it: the
- * first one that of the last group, which is stale, so one more is needed. A server may want to see
- * the mode before it keeps stamps: two more at the very first.
- */
-static size_t ask_server(struct upstream *source, struct timebase *base, struct sample *samples,
-                         enum upstream_event *event)
-{
-    const int wanted = source->exchanges;
-    const int extra = !source->peer.options.interleaved ? 0 : source->polls ? 1 : 2;
-    const int64_t start = ictusi_raw_now();
-    int lost = 0;
-    size_t count = 0;
-    *event = UPSTREAM_LOST;
-    for (int i = 0; i < wanted + extra && lost < LOST_MAX && count < (size_t)wanted; i++) {
-        if (i) {
-            pause_s(source->spacing_s);
-        }
-        const int err = ictusi_peer_exchange(&source->peer, base, &samples[count]);
-        if (err == ICTUS_ERR_SAMPLES) {
-            continue;
-        }
-        if (err == ICTUS_OK) {
-            count += samples[count].local >= start ? 1 : 0;
-            continue;
-        }
-        lost++;
-        *event = failure(source, err);
-        if (*event != UPSTREAM_LOST) {
-            break;
-        }
-    }
-    return *event == UPSTREAM_CLOCK || *event == UPSTREAM_KISS ? 0 : count;
 }
 
 static void take_root(struct upstream *source)
@@ -161,29 +209,26 @@ static enum upstream_event discipline(struct upstream *source, const struct samp
         [DISCIPLINE_FIRST] = UPSTREAM_FIRST,
         [DISCIPLINE_GLITCH] = UPSTREAM_GLITCH,
         [DISCIPLINE_STEPPED] = UPSTREAM_STEPPED,
+        [DISCIPLINE_TURNED] = UPSTREAM_ACCEPTED,
     };
     struct measurement m;
+    /* Held back by the loop or not, no exchange is held back from the bound. */
+    (void)ictusi_bound_add(&source->bound, samples, count);
     if (!ictusi_group_combine(samples, count, source->drop_first, &source->delays, &m)) {
         return UPSTREAM_LOST;
     }
     source->last = m;
     source->expected_ns = m.spread_ns;
     const enum discipline_event event = ictusi_discipline_update(&source->discipline, &m);
-    /*
-     * A glitch may be a server that was set for a moment: its interval must not replace the one
-     * that all exchanges before agree on. Believed steps start over.
-     */
     if (event == DISCIPLINE_STEPPED) {
-        ictusi_bound_reset(&source->bound);
+        ictusi_bound_believe(&source->bound);
         source->since_start = 0;
     }
-    for (size_t i = 0; event != DISCIPLINE_GLITCH && i < count; i++) {
-        (void)ictusi_bound_add(&source->bound, &samples[i]);
-    }
+    source->locked = source->locked || ictusi_discipline_locked(&source->discipline,
+                                                                source->interval_s);
     return events[event];
 }
 
-/* Root distance must not exceed what its own user may ask of it: handled in the peer. */
 static void kissed(struct upstream *source)
 {
     char code[5];
@@ -191,13 +236,24 @@ static void kissed(struct upstream *source)
     if (strcmp(code, "DENY") == 0 || strcmp(code, "RSTR") == 0) {
         source->dead = true;
     } else if (strcmp(code, "RATE") == 0) {
-        source->spacing_s = fmax(source->spacing_s, polite_spacing_s);
-        source->plan.tmin_s = fmax(2.0 * source->plan.tmin_s, polite_tmin_s);
-        source->plan.tmax_s = fmax(source->plan.tmax_s, source->plan.tmin_s);
-        source->since_start = INT_MAX / 2;
+        source->polite += source->polite < POLITE_MAX ? 1 : 0;
+        source->good_run = 0;
     }
 }
 
+/* Good answers are a licence to come as often as before. */
+static void fade(struct upstream *source)
+{
+    if (source->polite && ++source->good_run >= POLITE_POLLS) {
+        source->polite--;
+        source->good_run = 0;
+    }
+}
+
+/*
+ * Who does not answer is asked at the shortest interval, with one packet a poll, so that the clock
+ * locks again as soon as it can.
+ */
 static void plan_next(struct upstream *source, bool good)
 {
     if (good) {
@@ -205,51 +261,40 @@ static void plan_next(struct upstream *source, bool good)
             ictusi_interval_next(&source->plan, &source->discipline, source->interval_s);
         source->interval_s = choice.interval_s;
         source->exchanges = choice.exchanges;
-    } else if (source->missed > REOPEN_MISSED) {
-        source->interval_s = fmin(source->plan.tmax_s, 2.0 * source->interval_s);
+    } else if (!source->reference && source->peer.socket.fd < 0) {
+        source->interval_s =
+            fmin(fmax(nameless_s, source->plan.tmin_s), 2.0 * source->interval_s);
+    } else if (source->missed) {
+        source->interval_s = source->plan.tmin_s;
     }
     const double start_s = ictusi_interval_start(source->plan.tmin_s, source->since_start);
-    if (start_s < source->plan.tmin_s) {
+    if (start_s < source->plan.tmin_s && !source->polite) {
         source->interval_s = start_s;
     }
     source->since_start++;
-    source->due += (int64_t)(source->interval_s * 1e9);
+    const double wait_s = ldexp(source->interval_s, source->polite);
+    source->due += (int64_t)(wait_s * 1e9);
     const int64_t now = ictusi_raw_now();
     if (source->due <= now) {
-        source->due = now + (int64_t)(source->interval_s * 1e9);
+        source->due = now + (int64_t)(wait_s * 1e9);
     }
+    source->wake = source->due;
 }
 
-/* A server that stays away may have moved: ask for its address again. */
-static void reopen(struct upstream *source)
+static enum upstream_event finish(struct upstream *source)
 {
-    if (!source->reference && source->missed && source->missed % REOPEN_MISSED == 0) {
-        struct ictus_why why;
-        (void)ictusi_peer_open(&source->peer, &why);
-    }
-}
-
-enum upstream_event ictusi_upstream_poll(struct upstream *source, struct timebase *base,
-                                         int64_t utc_ns)
-{
-    struct sample samples[GROUP_MAX];
-    enum upstream_event event = UPSTREAM_LOST;
-    size_t count = 0;
-    reopen(source);
-    if (source->reference) {
-        const int got = ictusi_reference_read(source->reference, base, utc_ns, samples, GROUP_MAX);
-        count = got > 0 ? (size_t)got : 0;
-    } else if (source->peer.socket.fd >= 0) {
-        count = ask_server(source, base, samples, &event);
-    }
-    const bool good = count > 0;
+    struct upstream_poll *poll = &source->poll;
+    enum upstream_event event = failure(source, poll->failure);
+    const bool good = poll->count > 0 && event != UPSTREAM_CLOCK && event != UPSTREAM_KISS;
+    poll->phase = UPSTREAM_RESTING;
     if (good) {
         if (!source->reference) {
             take_root(source);
         }
-        event = discipline(source, samples, count);
+        event = discipline(source, poll->samples, poll->count);
         source->last_good = ictusi_raw_now();
         source->missed = 0;
+        fade(source);
     } else {
         source->missed++;
         source->lost += event == UPSTREAM_LOST;
@@ -264,12 +309,158 @@ enum upstream_event ictusi_upstream_poll(struct upstream *source, struct timebas
     return event;
 }
 
+/*
+ * In interleaved mode each reply completes the exchange before it: the first one that of the last
+ * group, which is stale, so one more is needed. A server may want to see the mode before it keeps
+ * stamps: two more at the very first.
+ */
+static int exchanges_most(const struct upstream *source)
+{
+    const int extra = !source->peer.options.interleaved ? 0 : source->polls ? 1 : 2;
+    return source->poll.wanted + extra;
+}
+
+/* The next exchange. @return false when the poll is over */
+static bool ask(struct upstream *source, struct timebase *base)
+{
+    struct upstream_poll *poll = &source->poll;
+    const int lost_max = source->missed >= REOPEN_MISSED ? 1 : LOST_MAX;
+    if (poll->asked >= exchanges_most(source) || poll->lost >= lost_max ||
+        poll->count >= (size_t)poll->wanted) {
+        return false;
+    }
+    poll->asked++;
+    poll->failure = ictusi_peer_ask(&source->peer, base);
+    if (poll->failure == ICTUS_ERR_CLOCK) {
+        return false;
+    }
+    if (poll->failure) {
+        poll->lost++;
+        source->wake = ictusi_raw_now() + (int64_t)(source->spacing_s * 1e9);
+        poll->phase = UPSTREAM_PAUSING;
+        return true;
+    }
+    poll->phase = UPSTREAM_WAITING;
+    source->wake = source->peer.wait.deadline;
+    return true;
+}
+
+/* @return whether the poll goes on */
+static bool begin(struct upstream *source, struct timebase *base, int64_t utc_ns)
+{
+    struct upstream_poll *poll = &source->poll;
+    poll->count = 0;
+    poll->asked = 0;
+    poll->lost = 0;
+    poll->failure = ICTUS_ERR_TIMEOUT;
+    poll->wanted = source->polite ? 1 : source->exchanges;
+    poll->began = ictusi_raw_now();
+    poll->until = poll->began + (int64_t)(source->peer.options.timeout_s * 1e9);
+    if (source->reference) {
+        const int got =
+            ictusi_reference_read(source->reference, base, utc_ns, poll->samples, GROUP_MAX);
+        poll->count = got > 0 ? (size_t)got : 0;
+        return false;
+    }
+    poll->phase = UPSTREAM_NAMING;
+    return true;
+}
+
+/* @return whether the poll goes on */
+static bool hear(struct upstream *source, struct timebase *base)
+{
+    struct upstream_poll *poll = &source->poll;
+    struct sample *sample = &poll->samples[poll->count];
+    const int err = ictusi_peer_hear(&source->peer, base, sample);
+    if (err == PEER_PENDING) {
+        source->wake = source->peer.wait.deadline;
+        return true;
+    }
+    poll->failure = err;
+    if (err == ICTUS_OK) {
+        poll->count += sample->local >= poll->began ? 1 : 0;
+    } else if (err != ICTUS_ERR_SAMPLES) {
+        poll->lost++;
+        if (failure(source, err) != UPSTREAM_LOST) {
+            return false;
+        }
+    }
+    poll->phase = UPSTREAM_PAUSING;
+    source->wake = ictusi_raw_now() + (int64_t)(source->spacing_s * 1e9);
+    return poll->asked < exchanges_most(source) && poll->count < (size_t)poll->wanted;
+}
+
+/* @return whether the poll goes on */
+static bool go_on(struct upstream *source, struct timebase *base, int64_t now)
+{
+    switch (source->poll.phase) {
+    case UPSTREAM_NAMING:
+        if (find_address(source)) {
+            return ask(source, base);
+        }
+        source->wake = now + lookup_ns;
+        return source->lookup && now < source->poll.until;
+    case UPSTREAM_WAITING:
+        return hear(source, base);
+    case UPSTREAM_PAUSING:
+        return now < source->wake || ask(source, base);
+    case UPSTREAM_RESTING:
+        break;
+    }
+    return false;
+}
+
+int ictusi_upstream_fd(const struct upstream *source)
+{
+    return source->poll.phase == UPSTREAM_WAITING ? source->peer.socket.fd : -1;
+}
+
+bool ictusi_upstream_step(struct upstream *source, struct timebase *base, int64_t utc_ns,
+                          enum upstream_event *event)
+{
+    const int64_t now = ictusi_raw_now();
+    if (source->poll.phase == UPSTREAM_RESTING) {
+        if (now < source->due) {
+            source->wake = source->due;
+            return false;
+        }
+        if (!begin(source, base, utc_ns)) {
+            *event = finish(source);
+            return true;
+        }
+    }
+    if (go_on(source, base, now)) {
+        return false;
+    }
+    *event = finish(source);
+    return true;
+}
+
+void ictusi_upstream_postpone(struct upstream *source, int64_t until)
+{
+    source->poll.phase = UPSTREAM_RESTING;
+    source->peer.last.valid = false;
+    source->due = until > source->due ? until : source->due;
+    source->wake = source->due;
+}
+
+void ictusi_upstream_leap(struct upstream *source, int64_t leap_ns)
+{
+    source->discipline.origin_ns += leap_ns;
+    source->bound.origin_ns += leap_ns;
+    source->leap = 0;
+    source->peer.last.valid = false;
+}
+
 void ictusi_upstream_restart(struct upstream *source)
 {
     ictusi_discipline_restart(&source->discipline);
     ictusi_bound_reset(&source->bound);
     source->since_start = 0;
+    source->locked = false;
+    source->poll.phase = UPSTREAM_RESTING;
     source->due = ictusi_raw_now();
+    source->wake = source->due;
     source->peer.last.valid = false;
 }
 

@@ -6,6 +6,7 @@
 #include "bound.h"
 #include "discipline.h"
 #include "interval.h"
+#include "lookup.h"
 #include "peer.h"
 #include "reference.h"
 
@@ -18,6 +19,24 @@ enum upstream_event {
     UPSTREAM_REFUSED, /* a reply that does not count: unsynchronised, too distant, ... */
     UPSTREAM_KISS,
     UPSTREAM_CLOCK /* the system's clock was set during the exchanges */
+};
+
+/* Where a poll stands. */
+enum upstream_phase {
+    UPSTREAM_RESTING,
+    UPSTREAM_NAMING,  /* waits for the address */
+    UPSTREAM_WAITING, /* for a reply */
+    UPSTREAM_PAUSING  /* between two exchanges */
+};
+
+/* The poll that is going on. */
+struct upstream_poll {
+    enum upstream_phase phase;
+    struct sample samples[GROUP_MAX];
+    size_t count;
+    int asked, wanted, lost;
+    int64_t began, until; /* raw; until: no longer for an address */
+    int failure;          /* of the last exchange that gave nothing */
 };
 
 struct upstream {
@@ -37,13 +56,22 @@ struct upstream {
     int polls;       /* so far */
     int missed;      /* in a row */
     int since_start; /* polls since the start or the last step */
-    int64_t due;     /* raw */
+    struct upstream_poll poll;
+    struct lookup *lookup;           /* going on */
+    const struct upstream *siblings; /* all sources: those of one pool take different addresses */
+    int sibling_count;
+    bool pool;
+    char trouble[160]; /* why there is no address, for people */
+    int64_t due;       /* raw: of the next poll */
+    int64_t wake;      /* raw: when to step again at the latest */
     int64_t last_good;
     uint8_t reach;
     uint8_t leap;
     uint8_t stratum;
-    bool denied;
-    bool dead; /* told to go away */
+    bool dead;   /* told to go away */
+    bool locked; /* phase and frequency were known well enough once since the last start */
+    int polite;  /* doublings of the interval that the server asked for, and that fade */
+    int good_run;
     double root_delay_ns, root_dispersion_ns;
     uint32_t reference_id;
     uint64_t lost, refused;
@@ -53,6 +81,7 @@ struct upstream {
 struct upstream_options {
     const struct ictus_lock_options *lock;
     const struct key *key;
+    bool pool;
 };
 
 int ictusi_upstream_server(struct upstream *source, const char *text,
@@ -61,14 +90,26 @@ int ictusi_upstream_reference(struct upstream *source, const char *text,
                               const struct upstream_options *options, struct ictus_why *why);
 void ictusi_upstream_close(struct upstream *source);
 
-/* Poll once, and set when to poll next. Waits for replies. utc_ns: what the clock shows, or 0. */
-enum upstream_event ictusi_upstream_poll(struct upstream *source, struct timebase *base,
-                                         int64_t utc_ns);
+/* The socket to wait on, or -1. */
+int ictusi_upstream_fd(const struct upstream *source);
+
+/*
+ * Do what can be done now without waiting: begin a poll that is due, send, take in replies. Call
+ * again at source->wake or when the socket has something. utc_ns: what the clock shows, or 0.
+ * @return true when a poll ended: event says how, and due when the next one is
+ */
+bool ictusi_upstream_step(struct upstream *source, struct timebase *base, int64_t utc_ns,
+                          enum upstream_event *event);
+
+/* Break a poll off, as if it had not begun; the next one is at an instant (raw). */
+void ictusi_upstream_postpone(struct upstream *source, int64_t until);
 
 /* All clocks were suspended or set: keep only what is known of the noise. */
 void ictusi_upstream_restart(struct upstream *source);
 
-/* The next interval is known only now: apply it. */
+/* Local instants and origins stay, true time is another by this much: a leap second. */
+void ictusi_upstream_leap(struct upstream *source, int64_t leap_ns);
+
 const char *ictusi_upstream_event_name(enum upstream_event event);
 
 #endif

@@ -17,68 +17,34 @@
 #include <time.h>
 #include <unistd.h>
 
-int ictusi_page_identity(char boot[PAGE_BOOT_BYTES], uint64_t *timens)
+static int open_guard(const char *path, struct ictus_why *why)
 {
-    struct stat info;
-    memset(boot, 0, PAGE_BOOT_BYTES);
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (!file) {
-        return ICTUS_ERR_IO;
-    }
-    const bool read = fgets(boot, PAGE_BOOT_BYTES, file) != NULL;
-    (void)fclose(file);
-    /* Kernels without time namespaces have one raw clock for all. */
-    *timens = stat("/proc/self/ns/time", &info) == 0 ? (uint64_t)info.st_ino : 0;
-    return read ? ICTUS_OK : ICTUS_ERR_IO;
-}
-
-int ictusi_page_path(const char *name, const char *directory, char *path, size_t size,
-                     struct ictus_why *why)
-{
-    static const char allowed[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    if (!name) {
-        name = getenv("ICTUS_LOCK");
-    }
-    if (!name || !name[0]) {
-        name = "default";
-    }
-    if (!directory) {
-        directory = getenv("ICTUS_LOCK_DIR");
-    }
-    if (!directory || !directory[0]) {
-        directory = "/dev/shm";
-    }
-    if (name[strspn(name, allowed)] || strlen(name) > 64) {
-        return ictus_because(why, ICTUS_ERR_SPEC,
-                             "'%.80s' is no name of a clock: want up to 64 letters, digits, . _ -",
-                             name);
-    }
-    const int length = snprintf(path, size, "%s/ictus-lock.%s", directory, name);
-    return length > 0 && (size_t)length < size
-               ? ICTUS_OK
-               : ictus_because(why, ICTUS_ERR_SPEC, "the directory's name is too long");
-}
-
-static int open_locked(const char *path, int *fd, struct ictus_why *why)
-{
-    /* Not through a link: the directory may be everybody's. */
-    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-    if (*fd < 0) {
-        return ictus_because(why, errno == EACCES ? ICTUS_ERR_PERMISSION : ICTUS_ERR_IO,
-                             "cannot create the clock's page %s: %s", path, strerror(errno));
-    }
-    /* `ictus lock status` holds the lock for a moment: that is no second daemon. */
-    for (int i = 0; i < 5; i++) {
-        const struct timespec pause = {.tv_nsec = 10000000};
-        if (flock(*fd, LOCK_EX | LOCK_NB) == 0) {
-            return ICTUS_OK;
-        }
-        (void)nanosleep(&pause, NULL);
-    }
+    char guard[PAGE_PATH_BYTES];
     struct page_header header = {.pid = 0};
-    const ssize_t got = pread(*fd, &header, sizeof(header), 0);
-    (void)close(*fd);
+    struct stat info;
+    const char *file = strrchr(path, '/');
+    (void)snprintf(guard, sizeof(guard), "%.*s/ictus-guard.%s", (int)(file - path), path,
+                   file + strlen("/ictus-lock."));
+    /* Not through a link: the directory may be everybody's. Nobody else can open it, nor lock it. */
+    const int fd = open(guard, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 || fstat(fd, &info) < 0 || info.st_uid != geteuid() || fchmod(fd, 0600) < 0) {
+        const int code = fd < 0 ? errno : EPERM;
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return ictus_because(why, code == EACCES || code == EPERM ? ICTUS_ERR_PERMISSION : ICTUS_ERR_IO,
+                             "cannot lock %s: %s", guard,
+                             fd < 0 ? strerror(code) : "it belongs to another user");
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        return fd;
+    }
+    const int page = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    const ssize_t got = page < 0 ? -1 : pread(page, &header, sizeof(header), 0);
+    if (page >= 0) {
+        (void)close(page);
+    }
+    (void)close(fd);
     return ictus_because(why, ICTUS_ERR_EXISTS,
                          "the clock %s is kept by process %ld already; choose another --name", path,
                          got == (ssize_t)sizeof(header) ? (long)header.pid : 0L);
@@ -105,31 +71,75 @@ static int map_page(int fd, struct page **page)
     return ICTUS_OK;
 }
 
-int ictusi_page_create(const char *path, struct page_writer *writer, struct ictus_why *why)
+/* The default directory is made; one that was named must be there. */
+static int make_directory(const char *directory, bool standard, struct ictus_why *why)
 {
-    const int err = open_locked(path, &writer->fd, why);
+    struct stat info;
+    if (standard && mkdir(directory, 0755) < 0 && errno != EEXIST) {
+        return ictus_because(why, ICTUS_ERR_IO, "cannot make %s: %s", directory, strerror(errno));
+    }
+    if (standard && (lstat(directory, &info) < 0 || !S_ISDIR(info.st_mode) ||
+                     info.st_uid != geteuid() || (info.st_mode & (S_IWGRP | S_IWOTH)))) {
+        return ictus_because(why, ICTUS_ERR_PERMISSION,
+                             "%s is not a directory that only you can write to; name another by "
+                             "--directory",
+                             directory);
+    }
+    return ICTUS_OK;
+}
+
+static int open_page(const char *path, struct page_writer *writer, struct ictus_why *why)
+{
+    errno = 0;
+    writer->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (writer->fd >= 0 && map_page(writer->fd, &writer->page) == ICTUS_OK) {
+        return ICTUS_OK;
+    }
+    const int err = ictus_because(why, ICTUS_ERR_IO, "cannot use %s as the clock's page: %s", path,
+                                  errno ? strerror(errno) : "it belongs to another user");
+    if (writer->fd >= 0) {
+        (void)close(writer->fd);
+    }
+    writer->fd = -1;
+    return err;
+}
+
+int ictusi_page_create(const char *name, const char *directory, struct page_writer *writer,
+                       struct ictus_why *why)
+{
+    char place[PAGE_PATH_BYTES], path[PAGE_PATH_BYTES];
+    const char *named = directory ? directory : getenv("ICTUS_LOCK_DIR");
+    writer->page = NULL;
+    writer->fd = -1;
+    writer->guard = -1;
+    int err = ictusi_page_directory(directory, place, sizeof(place), why);
+    err = err ? err : ictusi_page_path(name, place, path, sizeof(path), why);
+    err = err ? err : make_directory(place, !named || !named[0], why);
     if (err) {
         return err;
     }
-    if (map_page(writer->fd, &writer->page)) {
-        (void)close(writer->fd);
-        return ictus_because(why, ICTUS_ERR_IO, "cannot use %s as the clock's page: %s", path,
-                             errno ? strerror(errno) : "it belongs to another user");
+    writer->guard = open_guard(path, why);
+    if (writer->guard < 0) {
+        return writer->guard;
     }
-    struct page *page = writer->page;
+    err = open_page(path, writer, why);
     struct page_header header = {.magic = PAGE_MAGIC,
                                  .version = PAGE_VERSION,
                                  .bytes = (uint32_t)sizeof(struct page),
                                  .pid = getpid(),
                                  .started = ictusi_raw_now()};
-    if (ictusi_page_identity(header.boot, &header.timens)) {
+    (void)ictusi_page_process(header.pid, &header.pid_started, &header.pidns);
+    if (!err && ictusi_page_identity(header.boot, &header.timens)) {
+        err = ictus_because(why, ICTUS_ERR_IO, "cannot read the boot id");
+    }
+    if (err) {
         ictusi_page_close(writer);
-        return ictus_because(why, ICTUS_ERR_IO, "cannot read the boot id");
+        return err;
     }
     /* What an earlier daemon left is void: readers that still map it see an unlocked clock. */
-    atomic_store(&page->clock_turn, 0);
-    atomic_store(&page->status_turn, 0);
-    page->header = header;
+    atomic_store(&writer->page->clock_turn, 0);
+    atomic_store(&writer->page->status_turn, 0);
+    writer->page->header = header;
     return ICTUS_OK;
 }
 
@@ -168,6 +178,12 @@ void ictusi_page_publish(struct page_writer *writer, const struct page_clock *cl
     if (c.slew_ns != 0.0 && c.slew_rate > 0.0) {
         c.slew_until += (int64_t)ceil(fabs(c.slew_ns) / c.slew_rate);
     }
+    c.quick_until = c.good_until;
+    if (c.leap_ns) {
+        /* A second before, so that neither slew nor rate matter. */
+        const int64_t until = c.anchor + (c.leap_at - c.value) - 2 * ICTUS_NS_PER_S;
+        c.quick_until = until < c.good_until ? until : c.good_until;
+    }
     turn(&writer->page->clock_turn, &writer->page->clock[0][0], PAGE_CLOCK_WORDS, &c, sizeof(c));
 }
 
@@ -181,8 +197,14 @@ void ictusi_page_close(struct page_writer *writer)
 {
     if (writer->page) {
         (void)munmap(writer->page, sizeof(*writer->page));
+    }
+    if (writer->fd >= 0) {
         (void)close(writer->fd);
+    }
+    if (writer->guard >= 0) {
+        (void)close(writer->guard);
     }
     writer->page = NULL;
     writer->fd = -1;
+    writer->guard = -1;
 }

@@ -9,12 +9,14 @@
 
 #include <ictus/lock.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define PAGE_MAGIC UINT64_C(0x314b434c53544349) /* "ICTSLCK1" */
 
-enum { PAGE_VERSION = 1, PAGE_BOOT_BYTES = 40 };
+enum { PAGE_VERSION = 2, PAGE_BOOT_BYTES = 40, PAGE_PATH_BYTES = 512 };
 
 /* What reading the clock takes; all words are 8 bytes. */
 struct page_clock {
@@ -31,8 +33,11 @@ struct page_clock {
     int64_t state;               /* enum ictus_lock_state */
     int64_t epoch;
     int64_t leap;
+    int64_t leap_at; /* absolute clock, not having leapt: where the day ends that is longer or */
+    int64_t leap_ns; /* shorter; -1 s: a second is inserted, +1 s: left out, 0: neither */
     /* Worked out of the above when it is published, for the quick way of reading: */
     int64_t slew_until;          /* raw: nothing is left to slew from there on */
+    int64_t quick_until;         /* raw: good_until, or the leap if that is sooner */
     double sigma_ns, sigma_rate; /* the standard deviation between the anchor and good_until */
 };
 
@@ -43,6 +48,8 @@ struct page_header {
     char boot[PAGE_BOOT_BYTES]; /* boot id */
     uint64_t timens;            /* inode of the time namespace: its raw clock has its own zero */
     int64_t pid;
+    uint64_t pidns;       /* inode of the process namespace in which pid counts */
+    uint64_t pid_started; /* as /proc tells it: a process that took the number over has another */
     int64_t started;
 };
 
@@ -62,20 +69,54 @@ struct page {
 /* Boot id and time namespace of this process. @return ICTUS_OK or ICTUS_ERR_IO */
 int ictusi_page_identity(char boot[PAGE_BOOT_BYTES], uint64_t *timens);
 
-/* The file of an instance. @return ICTUS_OK, or ICTUS_ERR_SPEC for a name with odd characters */
+/* When a process started, and in which namespace it counts. @return false: there is none, or no /proc */
+bool ictusi_page_process(int64_t pid, uint64_t *started, uint64_t *namespace);
+
+/* Where the clocks of this machine are, that root keeps or root's service user. */
+#define PAGE_SYSTEM_DIRECTORY "/run/ictus"
+
+/*
+ * The directory of a clock: as given, else $ICTUS_LOCK_DIR; else a writer's own: the system's for
+ * whom it belongs to, /dev/shm/ictus-UID for others. @return ICTUS_OK or ICTUS_ERR_SPEC
+ */
+int ictusi_page_directory(const char *directory, char *path, size_t size, struct ictus_why *why);
+
+/* A file of an instance. @return ICTUS_OK, or ICTUS_ERR_SPEC for a name with odd characters */
 int ictusi_page_path(const char *name, const char *directory, char *path, size_t size,
                      struct ictus_why *why);
 
-/* The writer's side: the page open and locked against a second daemon of the name. */
+/*
+ * Open an instance's page for reading, wherever it is looked for, if it is root's, one's own or the
+ * system service's. owner gets whose it is. @return a descriptor, or a negative error
+ */
+int ictusi_page_open(const char *name, const char *directory, char path[PAGE_PATH_BYTES],
+                     uid_t *owner, struct ictus_why *why);
+
+/* Whether a handle's page still has a name: else a new daemon's is another file. */
+bool ictusi_lock_is_there(const struct ictus_lock *lock);
+
+/*
+ * The writer's side: the page open, and a lock against a second daemon of the name on a file that
+ * nobody else can open.
+ */
 struct page_writer {
-    int fd;
+    int fd, guard;
     struct page *page;
 };
 
 /* @return ICTUS_OK, ICTUS_ERR_EXISTS (the reason names the other process), ICTUS_ERR_IO ... */
-int ictusi_page_create(const char *path, struct page_writer *writer, struct ictus_why *why);
+int ictusi_page_create(const char *name, const char *directory, struct page_writer *writer,
+                       struct ictus_why *why);
+
 /* Standard deviation of the line s seconds from its anchor. */
 double ictusi_page_sigma(const struct page_clock *clock, double s);
+
+/* What the absolute clock shows where its line is at plain: the leap, if it is past. */
+static inline int64_t ictusi_page_leapt(int64_t plain, int64_t leap_at, int64_t leap_ns)
+{
+    const int64_t edge = leap_ns > 0 ? leap_at - leap_ns : leap_at;
+    return leap_ns && plain >= edge ? plain + leap_ns : plain;
+}
 
 void ictusi_page_publish(struct page_writer *writer, const struct page_clock *clock);
 void ictusi_page_report(struct page_writer *writer, const struct ictus_lock_status *status);

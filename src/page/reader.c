@@ -3,21 +3,24 @@
 #include "page.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <ictus/text.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 struct ictus_lock {
-    const struct page *page;
+    const struct page *page; /* NULL: read by system calls, which no truncated file can signal */
     int fd;
+};
+
+/* What reading the clock takes of a page, and nothing behind it. */
+struct page_head {
+    _Alignas(64) char bytes[offsetof(struct page, status_turn)];
 };
 
 /* A daemon that publishes faster than a reader can read does not exist; this only ends a bug. */
@@ -46,20 +49,17 @@ static int check_header(const struct page_header *header, const char *path, stru
     return ICTUS_OK;
 }
 
-static int map_file(int fd, const char *path, const struct page **page, struct ictus_why *why)
+static int check_file(int fd, const char *path, struct ictus_why *why)
 {
+    struct page_header header;
     struct stat info;
     if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) ||
-        info.st_size < (off_t)sizeof(struct page)) {
+        info.st_size < (off_t)sizeof(struct page) ||
+        pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header)) {
         return ictus_because(why, ICTUS_ERR_FORMAT, "%s is not a clock of this version of ictus",
                              path);
     }
-    const void *memory = mmap(NULL, sizeof(struct page), PROT_READ, MAP_SHARED, fd, 0);
-    if (memory == MAP_FAILED) {
-        return ictus_because(why, ICTUS_ERR_IO, "cannot map %s: %s", path, strerror(errno));
-    }
-    *page = memory;
-    return ICTUS_OK;
+    return check_header(&header, path, why);
 }
 
 static bool copy_clock(const struct ictus_lock *lock, struct page_clock *copy);
@@ -97,57 +97,81 @@ static int check_clock(const struct ictus_lock *lock, const char *path, struct i
     return ICTUS_OK;
 }
 
-int ictus_lock_open(const char *name, const char *directory, struct ictus_lock **lock,
-                    struct ictus_why *why)
+static int open_lock(const char *name, const char *directory, bool guarded, struct ictus_lock *l,
+                     struct ictus_why *why)
 {
-    char path[512];
-    if (!lock) {
-        return ICTUS_ERR_ARG;
+    char path[PAGE_PATH_BYTES];
+    uid_t owner = 0;
+    const int fd = ictusi_page_open(name, directory, path, &owner, why);
+    if (fd < 0) {
+        return fd;
     }
-    int err = ictusi_page_path(name, directory, path, sizeof(path), why);
+    l->fd = fd;
+    const int err = check_file(fd, path, why);
     if (err) {
         return err;
+    }
+    /* Another user's page, the service's, is read as if that user were not to be trusted. */
+    if (!guarded && (owner == 0 || owner == geteuid())) {
+        void *memory = mmap(NULL, sizeof(struct page), PROT_READ, MAP_SHARED, fd, 0);
+        if (memory == MAP_FAILED) {
+            return ictus_because(why, ICTUS_ERR_IO, "cannot map %s: %s", path, strerror(errno));
+        }
+        l->page = memory;
+    }
+    return check_clock(l, path, why);
+}
+
+static int open_kind(const char *name, const char *directory, bool guarded,
+                     struct ictus_lock **lock, struct ictus_why *why)
+{
+    if (!lock) {
+        return ICTUS_ERR_ARG;
     }
     struct ictus_lock *l = calloc(1, sizeof(*l));
     if (!l) {
         return ICTUS_ERR_NOMEM;
     }
-    l->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (l->fd < 0) {
-        err = ictus_because(why, ICTUS_ERR_IO, "no clock at %s (%s): is 'ictus lock' running?",
-                            path, strerror(errno));
-        goto free_lock;
-    }
-    err = map_file(l->fd, path, &l->page, why);
+    l->fd = -1;
+    const int err = open_lock(name, directory, guarded, l, why);
     if (err) {
-        goto close_file;
-    }
-    err = check_header(&l->page->header, path, why);
-    if (!err) {
-        err = check_clock(l, path, why);
-    }
-    if (err) {
-        goto unmap;
+        ictus_lock_close(l);
+        return err;
     }
     *lock = l;
     return ICTUS_OK;
+}
 
-unmap:
-    (void)munmap((void *)(uintptr_t)l->page, sizeof(*l->page));
-close_file:
-    (void)close(l->fd);
-free_lock:
-    free(l);
-    return err;
+int ictus_lock_open(const char *name, const char *directory, struct ictus_lock **lock,
+                    struct ictus_why *why)
+{
+    return open_kind(name, directory, false, lock, why);
+}
+
+int ictus_lock_open_guarded(const char *name, const char *directory, struct ictus_lock **lock,
+                            struct ictus_why *why)
+{
+    return open_kind(name, directory, true, lock, why);
 }
 
 void ictus_lock_close(struct ictus_lock *lock)
 {
     if (lock) {
-        (void)munmap((void *)(uintptr_t)lock->page, sizeof(*lock->page));
-        (void)close(lock->fd);
+        if (lock->page) {
+            (void)munmap((void *)(uintptr_t)lock->page, sizeof(*lock->page));
+        }
+        if (lock->fd >= 0) {
+            (void)close(lock->fd);
+        }
         free(lock);
     }
+}
+
+bool ictusi_lock_is_there(const struct ictus_lock *lock)
+{
+    struct stat info;
+    return fstat(lock->fd, &info) == 0 && info.st_nlink > 0 &&
+           info.st_size >= (off_t)sizeof(struct page);
 }
 
 static inline bool copy_slot(const _Atomic uint64_t *counter, const _Atomic uint64_t *slots,
@@ -184,17 +208,39 @@ static inline double as_real(uint64_t word)
 }
 
 /* The slot in force, and its turn; NULL before there is one. */
-static inline const _Atomic uint64_t *slot_now(const struct ictus_lock *lock, uint64_t *turn)
+static inline const _Atomic uint64_t *slot_now(const struct page *page, uint64_t *turn)
 {
-    *turn = atomic_load_explicit(&lock->page->clock_turn, memory_order_acquire);
-    return *turn ? lock->page->clock[*turn & 1] : NULL;
+    *turn = atomic_load_explicit(&page->clock_turn, memory_order_acquire);
+    return *turn ? page->clock[*turn & 1] : NULL;
 }
 
 /* Whether the slot was in force all the while it was read. */
-static inline bool still(const struct ictus_lock *lock, uint64_t turn)
+static inline bool still(const struct page *page, uint64_t turn)
 {
     atomic_thread_fence(memory_order_acquire);
-    return atomic_load_explicit(&lock->page->clock_turn, memory_order_relaxed) == turn;
+    return atomic_load_explicit(&page->clock_turn, memory_order_relaxed) == turn;
+}
+
+/*
+ * The page's beginning by system calls: the slot in force is whole when the counter stood still from
+ * before the copy until after it. @return NULL when the file has been cut off, or never rests
+ */
+static const struct page *read_head(const struct ictus_lock *lock, struct page_head *head)
+{
+    const off_t turn_at = (off_t)offsetof(struct page, clock_turn);
+    for (int i = 0; i < TRIES_MAX; i++) {
+        uint64_t before = 0, after = 0;
+        if (pread(lock->fd, &before, sizeof(before), turn_at) != (ssize_t)sizeof(before) ||
+            pread(lock->fd, head->bytes, sizeof(head->bytes), 0) != (ssize_t)sizeof(head->bytes) ||
+            pread(lock->fd, &after, sizeof(after), turn_at) != (ssize_t)sizeof(after)) {
+            return NULL;
+        }
+        const struct page *page = (const struct page *)(const void *)head->bytes;
+        if (before == after && atomic_load(&page->clock_turn) == before) {
+            return page;
+        }
+    }
+    return NULL;
 }
 
 static inline int64_t raw_now(void)
@@ -230,10 +276,16 @@ static inline int64_t absolute(const _Atomic uint64_t *slot, int64_t raw, double
     return INTEGER(slot, value) + d + whole(REAL(slot, slope) * (double)d - left);
 }
 
+/* The same near the end of a day that is a second longer or shorter. */
+static inline int64_t leapt(const _Atomic uint64_t *slot, int64_t plain)
+{
+    return ictusi_page_leapt(plain, INTEGER(slot, leap_at), INTEGER(slot, leap_ns));
+}
+
 /* What the quick way is good for: from the anchor to a little past the next poll. */
 static inline bool near(const _Atomic uint64_t *slot, int64_t raw)
 {
-    return raw >= INTEGER(slot, anchor) && raw <= INTEGER(slot, good_until);
+    return raw >= INTEGER(slot, anchor) && raw <= INTEGER(slot, quick_until);
 }
 
 /* Elsewhere: the whole formula. */
@@ -246,7 +298,7 @@ static __attribute__((noinline)) void fill_far(const _Atomic uint64_t *slot, int
                                  .walk_ns2_per_s3 = REAL(slot, walk_ns2_per_s3)};
     const double s = fabs((double)(raw - INTEGER(slot, anchor))) * 1e-9;
     const double left = slew_left(slot, raw);
-    reading->time.ns = absolute(slot, raw, left);
+    reading->time.ns = leapt(slot, absolute(slot, raw, left));
     reading->sigma_ns = ictusi_page_sigma(&c, s) + fabs(left);
     reading->bound_ns = REAL(slot, bound_ns) + s * REAL(slot, bound_rate) + fabs(left);
     reading->epoch = (uint32_t)INTEGER(slot, epoch);
@@ -271,15 +323,17 @@ static inline void fill_near(const _Atomic uint64_t *slot, int64_t raw,
 static __attribute__((noinline)) int map_slowly(const struct ictus_lock *lock, int64_t raw,
                                                 struct ictus_lock_reading *reading)
 {
+    struct page_head head;
+    const struct page *page = lock->page ? lock->page : read_head(lock, &head);
     for (int i = 0; i < TRIES_MAX; i++) {
         struct ictus_lock_reading mine;
         uint64_t turn = 0;
-        const _Atomic uint64_t *slot = slot_now(lock, &turn);
+        const _Atomic uint64_t *slot = page ? slot_now(page, &turn) : NULL;
         if (!slot) {
             return ICTUS_ERR_SAMPLES;
         }
         fill_far(slot, raw, &mine);
-        if (still(lock, turn)) {
+        if (still(page, turn)) {
             *reading = mine;
             return ICTUS_OK;
         }
@@ -292,11 +346,12 @@ static inline int map_raw(const struct ictus_lock *lock, int64_t raw,
                           struct ictus_lock_reading *reading)
 {
     uint64_t turn = 0;
-    const _Atomic uint64_t *slot = slot_now(lock, &turn);
+    const struct page *page = lock->page;
+    const _Atomic uint64_t *slot = page ? slot_now(page, &turn) : NULL;
     if (__builtin_expect(slot && near(slot, raw), 1)) {
         struct ictus_lock_reading mine;
         fill_near(slot, raw, &mine);
-        if (__builtin_expect(still(lock, turn), 1)) {
+        if (__builtin_expect(still(page, turn), 1)) {
             reading->time = mine.time;
             reading->sigma_ns = mine.sigma_ns;
             reading->bound_ns = mine.bound_ns;
@@ -322,12 +377,14 @@ int ictus_lock_now(const struct ictus_lock *lock, struct ictus_lock_reading *rea
 struct ictus_time ictus_lock_time(const struct ictus_lock *lock)
 {
     struct ictus_time now = {raw_now()};
-    for (int i = 0; i < TRIES_MAX; i++) {
+    struct page_head head;
+    const struct page *page = lock->page ? lock->page : read_head(lock, &head);
+    for (int i = 0; page && i < TRIES_MAX; i++) {
         uint64_t turn = 0;
-        const _Atomic uint64_t *slot = slot_now(lock, &turn);
-        const struct ictus_time utc = {slot ? absolute(slot, now.ns, slew_left(slot, now.ns))
-                                            : now.ns};
-        if (still(lock, turn)) {
+        const _Atomic uint64_t *slot = slot_now(page, &turn);
+        const struct ictus_time utc = {
+            slot ? leapt(slot, absolute(slot, now.ns, slew_left(slot, now.ns))) : now.ns};
+        if (still(page, turn)) {
             return utc;
         }
     }
@@ -337,8 +394,10 @@ struct ictus_time ictus_lock_time(const struct ictus_lock *lock)
 static bool copy_clock(const struct ictus_lock *lock, struct page_clock *copy)
 {
     uint64_t words[PAGE_CLOCK_WORDS] = {0};
+    struct page_head head;
+    const struct page *page = lock->page ? lock->page : read_head(lock, &head);
     const bool ok =
-        copy_slot(&lock->page->clock_turn, &lock->page->clock[0][0], PAGE_CLOCK_WORDS, words);
+        page && copy_slot(&page->clock_turn, &page->clock[0][0], PAGE_CLOCK_WORDS, words);
     memcpy(copy, words, sizeof(*copy));
     return ok;
 }
@@ -360,6 +419,12 @@ int ictus_lock_unmap(const struct ictus_lock *lock, struct ictus_time utc, struc
     }
     if (!copy_clock(lock, &copy)) {
         return ICTUS_ERR_SAMPLES;
+    }
+    /* On the line itself; of an instant that occurs twice the first, of one left out the next. */
+    if (copy.leap_ns && utc.ns >= copy.leap_at) {
+        utc.ns -= copy.leap_ns;
+    } else if (copy.leap_ns > 0 && utc.ns > copy.leap_at - copy.leap_ns) {
+        utc.ns = copy.leap_at - copy.leap_ns;
     }
     /* The slope is at most 5e-4: each round leaves that part of the error. */
     int64_t guess = copy.anchor + (utc.ns - copy.value);
@@ -406,25 +471,67 @@ static void tidy_status(struct ictus_lock_status *status)
     }
 }
 
+/* The status by system calls, whole: nobody reads it often. */
+static bool read_status(const struct ictus_lock *lock, uint64_t words[PAGE_STATUS_WORDS])
+{
+    const off_t turn_at = (off_t)offsetof(struct page, status_turn);
+    const size_t bytes = PAGE_STATUS_WORDS * sizeof(uint64_t);
+    for (int i = 0; i < TRIES_MAX; i++) {
+        uint64_t before = 0, after = 0;
+        if (pread(lock->fd, &before, sizeof(before), turn_at) != (ssize_t)sizeof(before)) {
+            return false;
+        }
+        const off_t at = (off_t)(offsetof(struct page, status) + (before & 1) * bytes);
+        if (before == 0 || pread(lock->fd, words, bytes, at) != (ssize_t)bytes ||
+            pread(lock->fd, &after, sizeof(after), turn_at) != (ssize_t)sizeof(after)) {
+            return false;
+        }
+        if (before == after) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * Whether the daemon lives: its process does, started when it was. Where that cannot be seen, from
+ * another process namespace say, a clock that was told in time speaks for it.
+ */
+static bool is_alive(const struct ictus_lock *lock)
+{
+    struct page_header header;
+    struct page_clock clock;
+    uint64_t started = 0, namespace = 0;
+    if (pread(lock->fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header)) {
+        return false;
+    }
+    const bool seen = ictusi_page_process(header.pid, &started, &namespace);
+    if (namespace && namespace == header.pidns && header.pid_started) {
+        return seen && started == header.pid_started;
+    }
+    return copy_clock(lock, &clock) && raw_now() <= clock.good_until;
+}
+
 int ictus_lock_status(const struct ictus_lock *lock, struct ictus_lock_status *status)
 {
     uint64_t words[PAGE_STATUS_WORDS];
+    struct page_clock clock;
     if (!lock || !status) {
         return ICTUS_ERR_ARG;
     }
-    if (!copy_slot(&lock->page->status_turn, &lock->page->status[0][0], PAGE_STATUS_WORDS, words)) {
+    if (!read_status(lock, words)) {
         return ICTUS_ERR_SAMPLES;
     }
     memcpy(status, words, sizeof(*status));
     tidy_status(status);
-    /* Whoever gets the lock is alone: the daemon is gone. Let it go at once. */
-    status->alive = 1;
-    if (flock(lock->fd, LOCK_SH | LOCK_NB) == 0) {
-        (void)flock(lock->fd, LOCK_UN);
-        status->alive = 0;
-    }
+    status->alive = is_alive(lock);
     if (ictus_lock_now(lock, &status->now)) {
         memset(&status->now, 0, sizeof(status->now));
+    }
+    /* A leap second that has passed is announced no more. */
+    if (copy_clock(lock, &clock) && status->leap < 3 &&
+        (!clock.leap_ns || absolute_of(&clock, raw_now()) >= clock.leap_at)) {
+        status->leap = 0;
     }
     return ICTUS_OK;
 }

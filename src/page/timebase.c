@@ -92,9 +92,11 @@ unsigned ictusi_timebase_read(struct timebase *base)
     }
     if (llabs(base->real_minus_mono - old.real_minus_mono) > step_ns) {
         events |= TIMEBASE_STEPPED;
+        base->stepped++;
     }
     if (llabs(base->boot_minus_mono - old.boot_minus_mono) > step_ns) {
         events |= TIMEBASE_SUSPENDED;
+        base->suspended++;
     }
     if (events) {
         base->rate_raw = base->raw;

@@ -20,6 +20,7 @@ struct timebase {
     double width_ns; /* of the sandwich in which the pair was read */
     int64_t real_minus_mono;
     int64_t boot_minus_mono;
+    unsigned stepped, suspended; /* how often each was noticed */
     bool started;
 };
 

@@ -6,7 +6,6 @@ drill_job=
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ictus-drill.XXXXXX") || exit 1
 
 drill_failures=0
-drill_partly=0
 # shellcheck disable=SC2317 # called by a trap
 drill_end() {
     local code=$?
@@ -14,7 +13,6 @@ drill_end() {
     if mountpoint -q "$scratch/small" 2>/dev/null; then umount "$scratch/small"; fi
     rm -rf "$scratch"
     if [ "$drill_failures" != 0 ] && [ $code = 0 ]; then code=1; fi
-    if [ "$drill_partly" != 0 ] && [ $code = 0 ]; then code=77; fi
     exit $code
 }
 trap drill_end EXIT
@@ -29,11 +27,6 @@ need() { # TOOL...: or skip
     for tool; do
         command -v "$tool" >/dev/null || { echo "skipped: needs $tool"; exit 77; }
     done
-}
-# A part cannot be tried here: the drill goes on, and counts as skipped at its end.
-partly() { # WHAT
-    echo "left out: $*"
-    drill_partly=1
 }
 fail() {
     echo "FAILED: $*"

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where pages are, and whose are believed. */
+#include "page.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ictus/text.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int ictusi_page_identity(char boot[PAGE_BOOT_BYTES], uint64_t *timens)
+{
+    struct stat info;
+    memset(boot, 0, PAGE_BOOT_BYTES);
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (!file) {
+        return ICTUS_ERR_IO;
+    }
+    const bool read = fgets(boot, PAGE_BOOT_BYTES, file) != NULL;
+    (void)fclose(file);
+    /* Kernels without time namespaces have one raw clock for all. */
+    *timens = stat("/proc/self/ns/time", &info) == 0 ? (uint64_t)info.st_ino : 0;
+    return read ? ICTUS_OK : ICTUS_ERR_IO;
+}
+
+/* proc(5): the start time is the 22nd field, the 20th behind the name in parentheses. */
+static bool read_start(FILE *file, uint64_t *started)
+{
+    enum { FIELDS_BEHIND_NAME = 19 };
+    char line[1024];
+    if (!fgets(line, sizeof(line), file)) {
+        return false;
+    }
+    const char *at = strrchr(line, ')');
+    for (int i = 0; at && i <= FIELDS_BEHIND_NAME; i++) {
+        at = strchr(at + 1, ' ');
+    }
+    if (!at) {
+        return false;
+    }
+    *started = strtoull(at, NULL, 10);
+    return true;
+}
+
+bool ictusi_page_process(int64_t pid, uint64_t *started, uint64_t *namespace)
+{
+    char path[64];
+    struct stat info;
+    (void)snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
+    *started = 0;
+    *namespace = stat("/proc/self/ns/pid", &info) == 0 ? (uint64_t)info.st_ino : 0;
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        return false;
+    }
+    const bool read = read_start(file, started);
+    (void)fclose(file);
+    return read;
+}
+
+static const char *named_directory(const char *directory)
+{
+    directory = directory ? directory : getenv("ICTUS_LOCK_DIR");
+    return directory && directory[0] ? directory : NULL;
+}
+
+/* One's own place: the system's belongs to root, or to the user that a service manager gave it. */
+static void own_directory(char *path, size_t size)
+{
+    struct stat info;
+    const bool is_mine = stat(PAGE_SYSTEM_DIRECTORY, &info) == 0 && info.st_uid == geteuid();
+    if (geteuid() == 0 || is_mine) {
+        (void)snprintf(path, size, "%s", PAGE_SYSTEM_DIRECTORY);
+    } else {
+        (void)snprintf(path, size, "/dev/shm/ictus-%lu", (unsigned long)geteuid());
+    }
+}
+
+int ictusi_page_directory(const char *directory, char *path, size_t size, struct ictus_why *why)
+{
+    directory = named_directory(directory);
+    if (!directory) {
+        own_directory(path, size);
+        return ICTUS_OK;
+    }
+    const int length = snprintf(path, size, "%s", directory);
+    return length > 0 && (size_t)length < size
+               ? ICTUS_OK
+               : ictus_because(why, ICTUS_ERR_SPEC, "the directory's name is too long");
+}
+
+int ictusi_page_path(const char *name, const char *directory, char *path, size_t size,
+                     struct ictus_why *why)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    if (!name) {
+        name = getenv("ICTUS_LOCK");
+    }
+    if (!name || !name[0]) {
+        name = "default";
+    }
+    if (name[strspn(name, allowed)] || strlen(name) > 64) {
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "'%.80s' cannot name a clock: want up to 64 letters, digits, . _ -",
+                             name);
+    }
+    const int length = snprintf(path, size, "%s/ictus-lock.%s", directory, name);
+    /* Room for the guard's name beside it. */
+    return length > 0 && (size_t)length + 2 < size
+               ? ICTUS_OK
+               : ictus_because(why, ICTUS_ERR_SPEC, "the directory's name is too long");
+}
+
+/* Root's pages, one's own, and those of whom root gave the system's directory to. */
+static bool is_trusted(uid_t owner, bool system)
+{
+    struct stat info;
+    return owner == 0 || owner == geteuid() ||
+           (system && stat(PAGE_SYSTEM_DIRECTORY, &info) == 0 && info.st_uid == owner &&
+            !(info.st_mode & (S_IWGRP | S_IWOTH)));
+}
+
+static void name_user(uid_t user, char text[64])
+{
+    struct passwd entry;
+    struct passwd *found = NULL;
+    char buffer[4096];
+    if (getpwuid_r(user, &entry, buffer, sizeof(buffer), &found) == 0 && found) {
+        (void)snprintf(text, 64, "%.40s", found->pw_name);
+    } else {
+        (void)snprintf(text, 64, "number %lu", (unsigned long)user);
+    }
+}
+
+int ictusi_page_open(const char *name, const char *directory, char path[PAGE_PATH_BYTES],
+                     uid_t *owner, struct ictus_why *why)
+{
+    char place[PAGE_PATH_BYTES];
+    struct stat info;
+    const bool named = named_directory(directory) != NULL;
+    int err = ictusi_page_directory(directory, place, sizeof(place), why);
+    err = err ? err : ictusi_page_path(name, place, path, PAGE_PATH_BYTES, why);
+    if (err) {
+        return err;
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 && errno == ENOENT && !named && strcmp(place, PAGE_SYSTEM_DIRECTORY) != 0) {
+        (void)snprintf(place, sizeof(place), "%s", PAGE_SYSTEM_DIRECTORY);
+        (void)ictusi_page_path(name, place, path, PAGE_PATH_BYTES, why);
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    }
+    if (fd < 0 || fstat(fd, &info) < 0) {
+        const int code = errno;
+        return ictus_because(why, ICTUS_ERR_IO, "no clock at %s (%s): is 'ictus lock' running?",
+                             path, strerror(code));
+    }
+    *owner = info.st_uid;
+    if (!is_trusted(info.st_uid, strcmp(place, PAGE_SYSTEM_DIRECTORY) == 0)) {
+        char user[64];
+        name_user(info.st_uid, user);
+        (void)close(fd);
+        return ictus_because(why, ICTUS_ERR_PERMISSION,
+                             "the clock %s was put there by user %s: only root's clocks and one's "
+                             "own are believed",
+                             path, user);
+    }
+    return fd;
+}
