@@ -37,9 +37,7 @@ static struct score run(uint64_t seed, enum ictus_lock_loop loop, double interva
             struct sample samples[GROUP_MAX];
             struct measurement m;
             const size_t got = sim_group(&s, count, samples);
-            for (size_t i = 0; i < got; i++) {
-                (void)ictusi_bound_add(&bound, &samples[i]);
-            }
+            (void)ictusi_bound_add(&bound, samples, got);
             if (ictusi_group_combine(samples, got, count > 1, &delays, &m)) {
                 (void)ictusi_discipline_update(&d, &m);
             }

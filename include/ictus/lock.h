@@ -149,6 +149,8 @@ struct ictus_lock_source_status {
     uint64_t glitches;                        /**< measurements that were held */
     uint64_t steps;          /**< times that the third glitch in a row was believed */
     uint64_t missing_stamps; /**< exchanges that lacked a kernel stamp */
+    uint64_t falseticks;     /**< polls after which the majority contradicted it */
+    uint64_t turns;          /**< times that it was seen to run at another frequency */
 };
 
 /** The daemon's own account of itself, as of its last poll. */
@@ -161,6 +163,9 @@ struct ictus_lock_status {
     int32_t stratum;               /**< as `ictus serve` tells it; 16: not synchronised */
     int32_t leap;                  /**< NTP's leap indicator, likewise */
     int32_t source_count;          /**< rows of sources */
+    int32_t voters;                /**< sources that said anything of the time */
+    int32_t agreeing;              /**< of these, who agree with the majority */
+    int32_t liars;                 /**< so many of the voters may be wrong: the bound allows it */
     uint32_t reference_id;         /**< NTP's, of the selected source */
     int32_t steer;                 /**< 1: disciplines CLOCK_REALTIME too */
     char reference[64];            /**< name of the selected source */

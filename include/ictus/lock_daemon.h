@@ -96,7 +96,6 @@ struct ictus_lock_options {
     double makestep_s;             /**< the absolute clock steps if further off, else slews */
     double maxchange_s;            /**< end rather than change by more once locked; 0: never */
     const char *drift;             /**< file that keeps the frequency between runs, or NULL */
-    double delay_s;                /**< to add to a reference's stamps */
     void (*on_poll)(const struct ictus_lock_poll *poll, void *context); /**< may be NULL */
     void (*on_message)(const char *text, void *context);                /**< may be NULL */
     void *context;                                                      /**< of both */

@@ -26,7 +26,7 @@ static const struct spec_param params[] = {
     {"name", SPEC_TEXT, offsetof(struct network_options, name), "", 0, 0, NULL,
      "of the clock; $ICTUS_LOCK, else default"},
     {"directory", SPEC_TEXT, offsetof(struct network_options, directory), "", 0, 0, NULL,
-     "of its page; $ICTUS_LOCK_DIR, else /dev/shm"},
+     "of its page; $ICTUS_LOCK_DIR, else as for ictus lock"},
     {"shared", SPEC_BOOL, offsetof(struct network_options, shared), "no", 0, 0, NULL,
      "take the locked clocks of all machines for one, good to their own accuracy"},
     {NULL, SPEC_TEXT, 0, NULL, 0, 0, NULL, NULL},

@@ -56,9 +56,9 @@ enum verdict { LIMIT_ANSWER, LIMIT_LEAK, LIMIT_KISS, LIMIT_DROP };
 void ictusi_limiter_init(struct limiter *limiter, double rate, double burst, uint64_t secret);
 
 /*
- * Count one request at an instant (ns): answer it, tell the client to slow down, or be silent. Above
- * the rate one in four is answered all the same, at random: whoever floods us in a client's name
- * does not silence it.
+ * Count one request at an instant (ns): answer it, tell the client to slow down, or be silent.
+ * Above the rate one in four is answered all the same, at random: whoever floods us in a client's
+ * name does not silence it.
  */
 enum verdict ictusi_limiter_count(struct limiter *limiter, const struct address *address,
                                   int64_t now);

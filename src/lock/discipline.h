@@ -58,8 +58,8 @@ struct discipline {
     double sigma_ns; /* what accuracy is asked: innovations below it are never glitches */
     double tconf_s;
     double prior, prior_sd; /* of the frequency at a start (ns/s) */
-    int64_t origin_ns; /* remote minus local to which phases are relative */
-    int64_t at;        /* local instant of the state */
+    int64_t origin_ns;      /* remote minus local to which phases are relative */
+    int64_t at;             /* local instant of the state */
     int64_t first_at;
     bool started;
     bool warm; /* a classic loop that has taken its own gains */

@@ -33,9 +33,8 @@ static int64_t plain_clock(const struct keeper *keeper, int64_t raw)
 int64_t ictusi_keeper_clock(const struct keeper *keeper, int64_t raw)
 {
     const struct page_clock *c = &keeper->clock;
-    return keeper->published
-               ? ictusi_page_leapt(plain_clock(keeper, raw), c->leap_at, c->leap_ns)
-               : 0;
+    return keeper->published ? ictusi_page_leapt(plain_clock(keeper, raw), c->leap_at, c->leap_ns)
+                             : 0;
 }
 
 /* A source's estimate and intervals at an instant, relative to a common origin. */
@@ -55,8 +54,8 @@ static void propose(const struct upstream *source, int64_t now, int64_t origin, 
     ictusi_bound_rate(&source->bound, &c->rate_low, &c->rate_high);
     c->low_ns += shift_bound;
     c->high_ns += shift_bound;
-    c->votes = d->started && source->bound.started && !source->dead &&
-               now - source->last_good < vote_ns;
+    c->votes =
+        d->started && source->bound.started && !source->dead && now - source->last_good < vote_ns;
     c->counts = c->votes && source->locked;
     c->selection = source->reach == 0                     ? ICTUS_SOURCE_UNREACHABLE
                    : source->stratum > PACKET_STRATUM_MAX ? ICTUS_SOURCE_UNSYNCHRONISED
@@ -94,8 +93,8 @@ static void prefer(const struct keeper *keeper, struct candidate *candidates)
     }
     for (int i = 0; i < keeper->source_count; i++) {
         const struct upstream *s = &keeper->sources[i];
-        candidates[i].counts = candidates[i].counts && (!reachable || s->reach) &&
-                               (!flagged || s->leap == leap);
+        candidates[i].counts =
+            candidates[i].counts && (!reachable || s->reach) && (!flagged || s->leap == leap);
     }
 }
 
@@ -103,7 +102,7 @@ static void prefer(const struct keeper *keeper, struct candidate *candidates)
 static enum ictus_lock_selection show(const struct upstream *source, const struct candidate *c)
 {
     const bool plain = c->selection == ICTUS_SOURCE_TRUECHIMER;
-    return source->reach == 0        ? ICTUS_SOURCE_UNREACHABLE
+    return source->reach == 0         ? ICTUS_SOURCE_UNREACHABLE
            : plain && !source->locked ? ICTUS_SOURCE_SETTLING
                                       : c->selection;
 }
@@ -168,11 +167,10 @@ static bool choose(struct keeper *keeper, int64_t now, int64_t origin)
     for (int i = 0; i < keeper->source_count; i++) {
         keeper->sources[i].selection = show(&keeper->sources[i], &candidates[i]);
     }
-    keeper->agreement = consensus.voters == 0 ? AGREEMENT_NONE
-                        : !agreed             ? AGREEMENT_DISSENT
-                        : consensus.agreeing < keeper->options.min_sources
-                            ? AGREEMENT_FEW
-                            : AGREEMENT_MAJORITY;
+    keeper->agreement = consensus.voters == 0                              ? AGREEMENT_NONE
+                        : !agreed                                          ? AGREEMENT_DISSENT
+                        : consensus.agreeing < keeper->options.min_sources ? AGREEMENT_FEW
+                                                                           : AGREEMENT_MAJORITY;
     const bool unlocked = !keeper->published || keeper->clock.state == ICTUS_LOCK_UNLOCKED;
     if (keeper->agreement == AGREEMENT_MAJORITY && consensus.selected >= 0) {
         keeper->consensus = consensus;

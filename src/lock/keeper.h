@@ -9,9 +9,9 @@
 
 /* What the sources said together at the last selection. */
 enum agreement {
-    AGREEMENT_NONE,     /* nobody to ask */
-    AGREEMENT_DISSENT,  /* no majority */
-    AGREEMENT_FEW,      /* a majority of fewer than were asked for */
+    AGREEMENT_NONE,    /* nobody to ask */
+    AGREEMENT_DISSENT, /* no majority */
+    AGREEMENT_FEW,     /* a majority of fewer than were asked for */
     AGREEMENT_MAJORITY
 };
 
@@ -28,10 +28,10 @@ struct keeper {
     int selected;
     struct consensus consensus;
     uint64_t steps, suspends, system_steps; /* steps: of the locked absolute clock */
-    unsigned seen_steps, seen_sleeps; /* of the timebase */
+    unsigned seen_steps, seen_sleeps;       /* of the timebase */
     int64_t started;
     double largest_change_ns; /* of the absolute clock since it was first locked */
-    double system_offset_ns; /* CLOCK_REALTIME minus the clock */
+    double system_offset_ns;  /* CLOCK_REALTIME minus the clock */
 };
 
 /* Select, combine and publish. Call after each poll. */

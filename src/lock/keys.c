@@ -140,9 +140,9 @@ int ictusi_keys_read(const char *path, struct keys *keys, struct ictus_why *why)
     }
     struct stat info;
     if (fstat(fileno(file), &info) < 0 || (info.st_mode & (S_IROTH | S_IWOTH | S_IWGRP))) {
-        err = ictus_because(why, ICTUS_ERR_PERMISSION,
-                            "%s can be read or written by others: chmod 600 it, and change the keys",
-                            path);
+        err = ictus_because(
+            why, ICTUS_ERR_PERMISSION,
+            "%s can be read or written by others: chmod 600 it, and change the keys", path);
     }
     for (int number = 1; !err && fgets(line, sizeof(line), file); number++) {
         struct key key;

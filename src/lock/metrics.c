@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ictus/text.h>
+#include <inttypes.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
@@ -267,6 +268,43 @@ static void put_sources(struct text *text, const struct ictus_lock_status *s)
     }
 }
 
+/* What happened to each source since the start. */
+static void put_counters(struct text *text, const struct ictus_lock_status *s)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } columns[] = {
+        {"sent", offsetof(struct ictus_lock_source_status, sent)},
+        {"received", offsetof(struct ictus_lock_source_status, received)},
+        {"lost", offsetof(struct ictus_lock_source_status, lost)},
+        {"refused", offsetof(struct ictus_lock_source_status, refused)},
+        {"accepted", offsetof(struct ictus_lock_source_status, accepted)},
+        {"glitches", offsetof(struct ictus_lock_source_status, glitches)},
+        {"steps", offsetof(struct ictus_lock_source_status, steps)},
+        {"turns", offsetof(struct ictus_lock_source_status, turns)},
+        {"falseticker", offsetof(struct ictus_lock_source_status, falseticks)},
+    };
+    for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
+        put(text, "# TYPE ictus_lock_source_%s_total counter\n", columns[c].name);
+        for (int i = 0; i < s->source_count; i++) {
+            char name[64];
+            uint64_t value = 0;
+            label(s->sources[i].name, name);
+            memcpy(&value, (const char *)&s->sources[i] + columns[c].offset, sizeof(value));
+            put(text, "ictus_lock_source_%s_total{source=\"%s\"} %" PRIu64 "\n", columns[c].name,
+                name, value);
+        }
+    }
+    put(text, "# TYPE ictus_lock_source_reach gauge\n");
+    for (int i = 0; i < s->source_count; i++) {
+        char name[64];
+        label(s->sources[i].name, name);
+        put(text, "ictus_lock_source_reach{source=\"%s\"} %d\n", name,
+            __builtin_popcount((unsigned)s->sources[i].reach & 255U));
+    }
+}
+
 size_t ictusi_metrics_text(const struct ictus_lock_status *s, char *to, size_t size)
 {
     struct text text = {.to = to, .size = size, .length = 0};
@@ -282,6 +320,11 @@ size_t ictusi_metrics_text(const struct ictus_lock_status *s, char *to, size_t s
     gauge(&text, "stratum", "as served", (double)s->stratum);
     gauge(&text, "steps", "of the absolute clock", (double)s->steps);
     gauge(&text, "suspends", "of this machine", (double)s->suspends);
+    gauge(&text, "alive", "1 while the daemon runs", (double)s->alive);
+    gauge(&text, "voters", "sources that say anything of the time", (double)s->voters);
+    gauge(&text, "agreeing", "of these, who agree with the majority", (double)s->agreeing);
+    gauge(&text, "liars", "so many may be wrong: the bound allows it", (double)s->liars);
     put_sources(&text, s);
+    put_counters(&text, s);
     return text.length;
 }

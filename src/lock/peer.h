@@ -41,7 +41,7 @@ struct peer_wait {
     struct stamp_datagram reply;
     uint8_t bytes[PACKET_MAX];
     bool answered, stamped, interleaved;
-    int64_t deadline;  /* raw: when to look again at the latest */
+    int64_t deadline;   /* raw: when to look again at the latest */
     unsigned disturbed; /* steps and sleeps noticed before it was sent */
 };
 
@@ -81,8 +81,8 @@ int ictusi_peer_ask(struct peer *peer, struct timebase *base);
 /*
  * Take in what has come, without waiting. In interleaved mode the sample is of the exchange before,
  * so the first gives none.
- * @return PEER_PENDING: nothing yet; ICTUS_OK with a sample; ICTUS_ERR_SAMPLES: a good reply, but no
- *         sample yet; ICTUS_ERR_TIMEOUT, ICTUS_ERR_IO (unreachable), ICTUS_ERR_FORMAT (see fault: a
+ * @return PEER_PENDING: nothing yet; ICTUS_OK with a sample; ICTUS_ERR_SAMPLES: a good reply, but
+ * no sample yet; ICTUS_ERR_TIMEOUT, ICTUS_ERR_IO (unreachable), ICTUS_ERR_FORMAT (see fault: a
  *         kiss, an unsynchronised server), ICTUS_ERR_CLOCK (the system's clock was stepped
  *         meanwhile)
  */

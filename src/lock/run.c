@@ -278,8 +278,7 @@ static void wait_until(struct runner *runner, int64_t wake)
     }
     events[0] = (struct pollfd){.fd = runner->signals, .events = POLLIN};
     for (int i = 0; i < k->source_count; i++) {
-        events[i + 1] =
-            (struct pollfd){.fd = ictusi_upstream_fd(&k->sources[i]), .events = POLLIN};
+        events[i + 1] = (struct pollfd){.fd = ictusi_upstream_fd(&k->sources[i]), .events = POLLIN};
     }
     const struct timespec pause = {.tv_sec = left / second_ns, .tv_nsec = left % second_ns};
     if (ppoll(events, (nfds_t)k->source_count + 1, &pause, NULL) > 0 && events[0].revents) {
@@ -314,7 +313,11 @@ static void tell_agreement(struct runner *runner)
 {
     const struct keeper *k = &runner->keeper;
     const struct consensus *c = &k->consensus;
-    if (k->agreement == runner->told || k->agreement == AGREEMENT_NONE) {
+    bool asked = true; /* all of them, once at least */
+    for (int i = 0; i < k->source_count; i++) {
+        asked = asked && k->sources[i].polls > 0;
+    }
+    if (!asked || k->agreement == runner->told || k->agreement == AGREEMENT_NONE) {
         return;
     }
     if (k->agreement == AGREEMENT_DISSENT) {
@@ -340,12 +343,12 @@ static void watch_clocks(struct runner *runner)
     }
 }
 
-static void end_poll(struct runner *runner, const struct upstream *source,
-                     enum upstream_event event)
+static void end_poll(struct runner *runner, struct upstream *source, enum upstream_event event)
 {
     struct keeper *k = &runner->keeper;
     runner->answered = runner->answered || event <= UPSTREAM_STEPPED;
     ictusi_keeper_update(k);
+    source->falseticks += source->selection == ICTUS_SOURCE_FALSETICKER;
     ictusi_keeper_report(k);
     tell(runner, source, event);
     tell_agreement(runner);

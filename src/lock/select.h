@@ -13,11 +13,11 @@
 #include <stdbool.h>
 
 struct candidate {
-    bool votes;             /* has intervals */
-    bool counts;            /* has an estimate worth taking into the mean as well */
-    double offset_ns;       /* estimate, relative to a common origin, at a common instant */
-    double frequency;       /* ns/s */
-    double low_ns, high_ns; /* the truth lies in here, root distance included */
+    bool votes;                 /* has intervals */
+    bool counts;                /* has an estimate worth taking into the mean as well */
+    double offset_ns;           /* estimate, relative to a common origin, at a common instant */
+    double frequency;           /* ns/s */
+    double low_ns, high_ns;     /* the truth lies in here, root distance included */
     double rate_low, rate_high; /* the local clock's frequency lies in here (ns/s) */
     double pp, pf, ff;          /* covariance */
     enum ictus_lock_selection selection; /* in: what it is if it does not vote; out */
@@ -28,9 +28,9 @@ struct consensus {
     double pp, pf, ff;
     double low_ns, high_ns;     /* the hull */
     double rate_low, rate_high; /* likewise; all sources watch one local clock */
-    int selected;           /* index of the best; -1: none counts, only the hull is known */
-    int voters, agreeing;   /* agreeing: whose intervals meet the hull */
-    int liars;              /* f: so many may lie */
+    int selected;               /* index of the best; -1: none counts, only the hull is known */
+    int voters, agreeing;       /* agreeing: whose intervals meet the hull */
+    int liars;                  /* f: so many may lie */
 };
 
 /* @return false when no majority agrees: then nothing is to be believed */

@@ -204,8 +204,8 @@ static void take_requests(struct serving *s, int which)
     enum { BATCH = 64 };
     uint8_t bytes[PACKET_MAX];
     struct stamp_datagram datagram = {.bytes = bytes, .size = sizeof(bytes)};
-    for (int i = 0;
-         i < BATCH && ictusi_stamp_receive(&s->sockets[which], &datagram) == ICTUS_OK; i++) {
+    for (int i = 0; i < BATCH && ictusi_stamp_receive(&s->sockets[which], &datagram) == ICTUS_OK;
+         i++) {
         if (datagram.length <= datagram.size) {
             take_request(s, which, &datagram);
         }
@@ -231,16 +231,16 @@ static size_t metrics_text(void *context, char *to, size_t size)
     const struct server_clock clock = s->told_clock;
     (void)pthread_mutex_unlock(&s->told_lock);
     const struct plain plain = plain_begin();
-    const int n = snprintf(
-        to, size,
-        "ictus_serve_requests_total %" PRIu64 "\nictus_serve_answered_total %" PRIu64
-        "\nictus_serve_interleaved_total %" PRIu64 "\nictus_serve_denied_total %" PRIu64
-        "\nictus_serve_limited_total %" PRIu64 "\nictus_serve_leaked_total %" PRIu64
-        "\nictus_serve_kissed_total %" PRIu64 "\nictus_serve_malformed_total %" PRIu64
-        "\nictus_serve_unauthentic_total %" PRIu64
-        "\nictus_serve_stratum %d\nictus_serve_root_dispersion_ns %.17g\n",
-        c.requests, c.answered, c.interleaved, c.denied, c.limited, c.leaked, c.kissed, c.malformed,
-        c.unauthentic, clock.stratum, clock.root_dispersion_ns);
+    const int n =
+        snprintf(to, size,
+                 "ictus_serve_requests_total %" PRIu64 "\nictus_serve_answered_total %" PRIu64
+                 "\nictus_serve_interleaved_total %" PRIu64 "\nictus_serve_denied_total %" PRIu64
+                 "\nictus_serve_limited_total %" PRIu64 "\nictus_serve_leaked_total %" PRIu64
+                 "\nictus_serve_kissed_total %" PRIu64 "\nictus_serve_malformed_total %" PRIu64
+                 "\nictus_serve_unauthentic_total %" PRIu64
+                 "\nictus_serve_stratum %d\nictus_serve_root_dispersion_ns %.17g\n",
+                 c.requests, c.answered, c.interleaved, c.denied, c.limited, c.leaked, c.kissed,
+                 c.malformed, c.unauthentic, clock.stratum, clock.root_dispersion_ns);
     plain_end(&plain);
     return n > 0 && (size_t)n < size ? (size_t)n : 0;
 }

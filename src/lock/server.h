@@ -28,7 +28,8 @@ struct server_sent {
 };
 
 struct server_counts {
-    uint64_t requests, answered, interleaved, denied, limited, leaked, kissed, malformed, unauthentic;
+    uint64_t requests, answered, interleaved, denied, limited, leaked, kissed, malformed,
+        unauthentic;
 };
 
 struct server {

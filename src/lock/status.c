@@ -52,6 +52,7 @@ static void fill_discipline(const struct upstream *s, int64_t now,
     out->accepted = d->accepted;
     out->glitches = d->rejected;
     out->steps = d->steps;
+    out->turns = d->turns;
 }
 
 static void fill_source(const struct upstream *s, int64_t now, struct ictus_lock_source_status *out)
@@ -78,6 +79,7 @@ static void fill_source(const struct upstream *s, int64_t now, struct ictus_lock
     out->lost = s->lost;
     out->refused = s->refused;
     out->missing_stamps = s->peer.missing;
+    out->falseticks = s->falseticks;
     if (s->polls) {
         fill_id(s, out->reference_id);
     }
@@ -96,6 +98,9 @@ void ictusi_keeper_report(struct keeper *keeper)
     status.started_raw_ns = keeper->started;
     status.updated_raw_ns = now;
     status.source_count = keeper->source_count;
+    status.voters = keeper->consensus.voters;
+    status.agreeing = keeper->consensus.agreeing;
+    status.liars = keeper->consensus.liars;
     status.steer = keeper->options.steer;
     status.suspends = keeper->suspends;
     status.system_steps = keeper->system_steps;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Steering CLOCK_REALTIME after the locked clock, only when asked to. Its frequency is the
- * oscillator's correction and nothing else: phase is removed by the kernel's own slew, which ends by
- * itself, or, below some microseconds, by a rate that is taken back a second later. So whatever
+ * oscillator's correction and nothing else: phase is removed by the kernel's own slew, which ends
+ * by itself, or, below some microseconds, by a rate that is taken back a second later. So whatever
  * ends the daemon leaves the clock at its frequency. The system call is a member, so that tests
  * never touch a clock.
  */

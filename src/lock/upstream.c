@@ -146,8 +146,8 @@ static bool find_address(struct upstream *source)
     const struct addrinfo *list = NULL;
     struct ictus_why why = {""};
     int code = 0;
-    const bool wanted = peer->socket.fd < 0 ||
-                        (source->missed && source->missed % REOPEN_MISSED == 0);
+    const bool wanted =
+        peer->socket.fd < 0 || (source->missed && source->missed % REOPEN_MISSED == 0);
     if (!source->lookup && wanted) {
         source->lookup = ictusi_lookup_start(peer->host, peer->port);
     }
@@ -205,10 +205,8 @@ static enum upstream_event discipline(struct upstream *source, const struct samp
                                       size_t count)
 {
     static const enum upstream_event events[] = {
-        [DISCIPLINE_ACCEPTED] = UPSTREAM_ACCEPTED,
-        [DISCIPLINE_FIRST] = UPSTREAM_FIRST,
-        [DISCIPLINE_GLITCH] = UPSTREAM_GLITCH,
-        [DISCIPLINE_STEPPED] = UPSTREAM_STEPPED,
+        [DISCIPLINE_ACCEPTED] = UPSTREAM_ACCEPTED, [DISCIPLINE_FIRST] = UPSTREAM_FIRST,
+        [DISCIPLINE_GLITCH] = UPSTREAM_GLITCH,     [DISCIPLINE_STEPPED] = UPSTREAM_STEPPED,
         [DISCIPLINE_TURNED] = UPSTREAM_ACCEPTED,
     };
     struct measurement m;
@@ -224,8 +222,8 @@ static enum upstream_event discipline(struct upstream *source, const struct samp
         ictusi_bound_believe(&source->bound);
         source->since_start = 0;
     }
-    source->locked = source->locked || ictusi_discipline_locked(&source->discipline,
-                                                                source->interval_s);
+    source->locked =
+        source->locked || ictusi_discipline_locked(&source->discipline, source->interval_s);
     return events[event];
 }
 
@@ -262,8 +260,7 @@ static void plan_next(struct upstream *source, bool good)
         source->interval_s = choice.interval_s;
         source->exchanges = choice.exchanges;
     } else if (!source->reference && source->peer.socket.fd < 0) {
-        source->interval_s =
-            fmin(fmax(nameless_s, source->plan.tmin_s), 2.0 * source->interval_s);
+        source->interval_s = fmin(fmax(nameless_s, source->plan.tmin_s), 2.0 * source->interval_s);
     } else if (source->missed) {
         source->interval_s = source->plan.tmin_s;
     }

@@ -74,7 +74,7 @@ struct upstream {
     int good_run;
     double root_delay_ns, root_dispersion_ns;
     uint32_t reference_id;
-    uint64_t lost, refused;
+    uint64_t lost, refused, falseticks;
     enum ictus_lock_selection selection;
 };
 

@@ -25,16 +25,17 @@ static int open_guard(const char *path, struct ictus_why *why)
     const char *file = strrchr(path, '/');
     (void)snprintf(guard, sizeof(guard), "%.*s/ictus-guard.%s", (int)(file - path), path,
                    file + strlen("/ictus-lock."));
-    /* Not through a link: the directory may be everybody's. Nobody else can open it, nor lock it. */
+    /* Not through a link: the directory may be everybody's. Nobody else can open it, nor lock it.
+     */
     const int fd = open(guard, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 || fstat(fd, &info) < 0 || info.st_uid != geteuid() || fchmod(fd, 0600) < 0) {
         const int code = fd < 0 ? errno : EPERM;
         if (fd >= 0) {
             (void)close(fd);
         }
-        return ictus_because(why, code == EACCES || code == EPERM ? ICTUS_ERR_PERMISSION : ICTUS_ERR_IO,
-                             "cannot lock %s: %s", guard,
-                             fd < 0 ? strerror(code) : "it belongs to another user");
+        return ictus_because(
+            why, code == EACCES || code == EPERM ? ICTUS_ERR_PERMISSION : ICTUS_ERR_IO,
+            "cannot lock %s: %s", guard, fd < 0 ? strerror(code) : "it belongs to another user");
     }
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
         return fd;
@@ -196,6 +197,7 @@ void ictusi_page_report(struct page_writer *writer, const struct ictus_lock_stat
 void ictusi_page_close(struct page_writer *writer)
 {
     if (writer->page) {
+        writer->page->header.pid = 0; /* nobody keeps it now */
         (void)munmap(writer->page, sizeof(*writer->page));
     }
     if (writer->fd >= 0) {

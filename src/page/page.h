@@ -69,7 +69,8 @@ struct page {
 /* Boot id and time namespace of this process. @return ICTUS_OK or ICTUS_ERR_IO */
 int ictusi_page_identity(char boot[PAGE_BOOT_BYTES], uint64_t *timens);
 
-/* When a process started, and in which namespace it counts. @return false: there is none, or no /proc */
+/* When a process started, and in which namespace it counts. @return false: there is none, or no
+ * /proc */
 bool ictusi_page_process(int64_t pid, uint64_t *started, uint64_t *namespace);
 
 /* Where the clocks of this machine are, that root keeps or root's service user. */

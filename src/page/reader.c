@@ -222,8 +222,8 @@ static inline bool still(const struct page *page, uint64_t turn)
 }
 
 /*
- * The page's beginning by system calls: the slot in force is whole when the counter stood still from
- * before the copy until after it. @return NULL when the file has been cut off, or never rests
+ * The page's beginning by system calls: the slot in force is whole when the counter stood still
+ * from before the copy until after it. @return NULL when the file has been cut off, or never rests
  */
 static const struct page *read_head(const struct ictus_lock *lock, struct page_head *head)
 {
@@ -502,7 +502,7 @@ static bool is_alive(const struct ictus_lock *lock)
     struct page_header header;
     struct page_clock clock;
     uint64_t started = 0, namespace = 0;
-    if (pread(lock->fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header)) {
+    if (pread(lock->fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) || !header.pid) {
         return false;
     }
     const bool seen = ictusi_page_process(header.pid, &started, &namespace);

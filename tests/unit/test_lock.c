@@ -31,9 +31,7 @@ static void run_sim(struct sim *s, struct run *r, enum ictus_lock_loop loop, dou
             struct sample samples[GROUP_MAX];
             struct measurement m;
             const size_t got = sim_group(s, count, samples);
-            for (size_t i = 0; i < got; i++) {
-                (void)ictusi_bound_add(&r->bound, &samples[i]);
-            }
+            (void)ictusi_bound_add(&r->bound, samples, got);
             if (ictusi_group_combine(samples, got, count > 1, &r->delays, &m)) {
                 (void)ictusi_discipline_update(&r->d, &m);
             }
@@ -133,9 +131,14 @@ static void test_steps(void)
     CHECK_NEAR(k.frequency, before, 200.0);
     /* A measurement that is no later than the last one is refused. */
     CHECK(ictusi_discipline_update(&r.d, &m) == DISCIPLINE_GLITCH);
-    /* Its exchanges contradict the bound, which starts over rather than lie. */
-    CHECK(!ictusi_bound_add(&r.bound, &samples[0]));
-    CHECK(r.bound.broken == 1);
+    /* Its exchanges contradict the bound, which then covers both, and believes the third. */
+    double low = 0.0, high = 0.0;
+    CHECK(!ictusi_bound_add(&r.bound, samples, 1) && r.bound.broken == 1);
+    ictusi_bound_at(&r.bound, samples[0].local, &low, &high);
+    CHECK(low < 1e8 && high > 0.999e9);
+    CHECK(!ictusi_bound_add(&r.bound, samples, 1) && !ictusi_bound_add(&r.bound, samples, 1));
+    ictusi_bound_at(&r.bound, samples[0].local, &low, &high);
+    CHECK(low > 0.999e9 && high - low < 1e6);
 }
 
 static void test_holdover(void)
@@ -198,9 +201,7 @@ static void live_a_day(struct sim *s, bool asymmetric, const struct interval_opt
             if (ictusi_group_combine(samples, got, true, &r.delays, &m)) {
                 const enum discipline_event event = ictusi_discipline_update(&r.d, &m);
                 tally->steps += event == DISCIPLINE_STEPPED;
-                for (size_t i = 0; event != DISCIPLINE_GLITCH && i < got; i++) {
-                    (void)ictusi_bound_add(&r.bound, &samples[i]);
-                }
+                (void)ictusi_bound_add(&r.bound, samples, got);
                 interval = ictusi_interval_next(o, &r.d, interval).interval_s;
             }
             next = s->now_s + fmin(interval, ictusi_interval_start(o->tmin_s, polled++));
@@ -305,7 +306,9 @@ static void test_selection(void)
     struct candidate c[4];
     memset(c, 0, sizeof(c));
     for (int i = 0; i < 4; i++) {
-        c[i].usable = true;
+        c[i].votes = c[i].counts = true;
+        c[i].rate_low = -1000.0;
+        c[i].rate_high = 1000.0 + i;
         c[i].offset_ns = 100.0 * i;
         c[i].low_ns = c[i].offset_ns - 1000.0;
         c[i].high_ns = c[i].offset_ns + 1000.0;
@@ -321,11 +324,12 @@ static void test_selection(void)
     CHECK_NEAR(out.offset_ns, 100.0, 1.0);
     CHECK_NEAR(out.low_ns, -800.0, 1e-9);
     CHECK_NEAR(out.high_ns, 1000.0, 1e-9);
+    CHECK(out.voters == 4 && out.agreeing == 3 && out.liars == 1);
     /* One against one is no majority, nor is nobody. */
-    c[0].usable = c[1].usable = false;
+    c[0].votes = c[1].votes = false;
     CHECK(!ictusi_select(c, 4, &out));
     CHECK(!ictusi_select(c, 0, &out));
-    c[3].usable = false;
+    c[3].votes = false;
     CHECK(ictusi_select(c, 4, &out) && out.selected == 2);
 }
 

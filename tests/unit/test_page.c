@@ -36,8 +36,8 @@ static void test_reading(void)
     struct ictus_lock_status status;
     struct ictus_why why;
     CHECK(ictus_lock_open("none", directory, &lock, &why) == ICTUS_ERR_IO);
-    REQUIRE(ictusi_page_create(path, &writer, &why) == ICTUS_OK);
-    CHECK(ictusi_page_create(path, &second, &why) == ICTUS_ERR_EXISTS);
+    REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
+    CHECK(ictusi_page_create("t", directory, &second, &why) == ICTUS_ERR_EXISTS);
     CHECK(strstr(why.text, "kept by process") != NULL);
     REQUIRE(ictus_lock_open("t", directory, &lock, &why) == ICTUS_OK);
     CHECK(ictus_lock_now(lock, &r) == ICTUS_ERR_SAMPLES);
@@ -77,7 +77,7 @@ static void test_reading(void)
     CHECK(status.alive == 0);
     CHECK(ictus_lock_now(lock, &r) == ICTUS_OK); /* the clock goes on */
     /* A new daemon takes the page over; who still maps it sees an unlocked clock, not the old. */
-    REQUIRE(ictusi_page_create(path, &writer, &why) == ICTUS_OK);
+    REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
     CHECK(ictus_lock_now(lock, &r) == ICTUS_ERR_SAMPLES);
     ictusi_page_close(&writer);
     ictus_lock_close(lock);
@@ -89,7 +89,7 @@ static void test_race(void)
     struct page_writer writer;
     struct ictus_lock *lock = NULL;
     struct ictus_why why;
-    REQUIRE(ictusi_page_create(path, &writer, &why) == ICTUS_OK);
+    REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
     struct page_clock even = clock_at(0, 0.0), odd = clock_at(1000, 0.0);
     odd.value = INT64_C(1500000000000000000);
     odd.bound_ns = 1.0;
@@ -140,7 +140,7 @@ static void test_wrong_files(void)
     struct ictus_lock *lock = NULL;
     struct ictus_why why;
     struct page_writer writer;
-    REQUIRE(ictusi_page_create(path, &writer, &why) == ICTUS_OK);
+    REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
     writer.page->header.boot[0] ^= 1;
     CHECK(ictus_lock_open("t", directory, &lock, &why) == ICTUS_ERR_NOT_SHARED);
     writer.page->header.boot[0] ^= 1;
@@ -154,7 +154,7 @@ static void test_wrong_files(void)
     CHECK(ictus_lock_open("a/b", directory, &lock, &why) == ICTUS_ERR_SPEC);
     REQUIRE(unlink(path) == 0 && symlink("/etc/passwd", path) == 0);
     CHECK(ictus_lock_open("t", directory, &lock, &why) == ICTUS_ERR_IO);
-    CHECK(ictusi_page_create(path, &writer, &why) == ICTUS_ERR_IO);
+    CHECK(ictusi_page_create("t", directory, &writer, &why) == ICTUS_ERR_IO);
     (void)unlink(path);
 }
 
@@ -226,6 +226,8 @@ int main(void)
     test_wrong_files();
     test_instants();
     test_timebase();
+    (void)unlink(path);
+    (void)snprintf(path, sizeof(path), "%s/ictus-guard.t", directory);
     (void)unlink(path);
     (void)rmdir(directory);
     return check_result();

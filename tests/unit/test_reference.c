@@ -398,22 +398,47 @@ static void test_steer(void)
     struct page_clock clock = {.state = ICTUS_LOCK_UNLOCKED, .slope = 2e-5, .bound_ns = 5e4};
     ictusi_steer_init(&steer);
     steer.adjust = record;
-    ictusi_steer_apply(&steer, &clock, 3e9, 16.0);
+    ictusi_steer_apply(&steer, &clock, 3e9);
     CHECK(calls == 0); /* an unlocked clock steers nothing */
     clock.state = ICTUS_LOCK_LOCKED;
-    ictusi_steer_apply(&steer, &clock, 1.6e5, 16.0);
+    ictusi_steer_apply(&steer, &clock, 4e3);
     CHECK(calls == 1 && (seen.modes & ADJ_FREQUENCY) && !(seen.modes & ADJ_SETOFFSET));
-    /* 20 ppm of its own, and 160 us over 16 s to lose: 10 ppm. */
-    CHECK_NEAR((double)seen.freq / 65536.0, 10.0, 0.001);
+    /* 20 ppm of its own, and 4 us over 4 s to lose: 1 ppm. */
+    CHECK_NEAR((double)seen.freq / 65536.0, 19.0, 0.001);
     CHECK(seen.maxerror >= 50);
-    ictusi_steer_apply(&steer, &clock, 3e9, 16.0);
-    CHECK(calls == 2 && !(seen.modes & ADJ_SETOFFSET)); /* steps only at the start */
-    CHECK_NEAR((double)seen.freq / 65536.0, -500.0, 0.001);
+    /* What is more is the kernel's to remove: the frequency is the oscillator's alone. */
+    ictusi_steer_apply(&steer, &clock, 3e9);
+    CHECK(calls == 3 && seen.modes == ADJ_OFFSET_SINGLESHOT); /* steps only at the start */
+    CHECK(seen.offset == -3000000);
+    ictusi_steer_release(&steer);
+    CHECK(calls == 5 && seen.modes == ADJ_FREQUENCY);
+    CHECK_NEAR((double)seen.freq / 65536.0, 20.0, 0.001);
+    ictusi_steer_release(&steer);
+    CHECK(calls == 5);
     ictusi_steer_init(&steer);
     steer.adjust = record;
-    ictusi_steer_apply(&steer, &clock, 1.5e9, 16.0);
-    CHECK(calls == 4);
+    ictusi_steer_apply(&steer, &clock, 1.5e9);
+    CHECK(calls == 7);
     CHECK_NEAR((double)seen.freq / 65536.0, 20.0, 0.001);
+}
+
+static int refuse(struct timex *request)
+{
+    errno = EPERM;
+    return request->modes ? -1 : 0;
+}
+
+/* Without the privilege that is said before anything is done. */
+static void test_steer_refused(void)
+{
+    struct steer steer;
+    struct ictus_why why = {""};
+    ictusi_steer_init(&steer);
+    steer.adjust = refuse;
+    CHECK(ictusi_steer_check(&steer, &why) == ICTUS_ERR_PERMISSION);
+    CHECK(strstr(why.text, "CAP_SYS_TIME") != NULL);
+    steer.adjust = record;
+    CHECK(ictusi_steer_check(&steer, &why) == ICTUS_OK && seen.modes == ADJ_FREQUENCY);
 }
 
 int main(void)
@@ -429,5 +454,6 @@ int main(void)
     test_card();
     test_fallback();
     test_steer();
+    test_steer_refused();
     return check_result();
 }

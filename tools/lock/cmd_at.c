@@ -159,7 +159,7 @@ static int run(const void *options, int word_count, char **words)
     for (int i = 0; i < word_count; i++) {
         command[i] = words[i];
     }
-    int err = ictus_lock_open(o->name, o->directory, &lock, &why);
+    int err = ictus_lock_open_guarded(o->name, o->directory, &lock, &why);
     if (err) {
         return command_fail("at", err, &why);
     }

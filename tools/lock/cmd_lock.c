@@ -30,11 +30,13 @@ static const char *const policies[] = {"best", "cheapest", "target", "fixed", NU
 static const struct option_row rows[] = {
     {"server", 's', OPTION_TEXT, AT(run.servers), NULL, 0, 0, NULL, "HOST[:PORT],...",
      "NTP servers to follow"},
+    {"pool", 0, OPTION_TEXT, AT(run.pool), NULL, 0, 0, NULL, "NAME[:PORT],...",
+     "four addresses of a name, a source each"},
     {"reference", 'r', OPTION_TEXT, AT(run.reference), NULL, 0, 0, NULL, "SPEC,...",
      "phc:/dev/ptp0 pps:/dev/pps0 shm:N sock:PATH gpsd[:HOST]"},
     {"name", 'n', OPTION_TEXT, AT(run.name), NULL, 0, 0, NULL, "NAME", "of the clock [default]"},
     {"directory", 0, OPTION_TEXT, AT(run.directory), NULL, 0, 0, NULL, "DIR",
-     "of its shared page [/dev/shm]"},
+     "of its shared page [/run/ictus for root]"},
     {"stamps", 0, OPTION_CHOICE, AT(stamps), "kernel", 0, 0, stamps, "KIND",
      "user, kernel, hardware"},
     {"basic", 0, OPTION_FLAG, AT(basic), NULL, 0, 0, NULL, NULL, "no interleaved mode"},
@@ -58,6 +60,14 @@ static const struct option_row rows[] = {
      "how far the frequency may leave its mean (bound)"},
     {"max-distance", 0, OPTION_SECONDS, AT(run.max_distance_s), "3s", 0, 100, NULL, "TIME",
      "refuse servers further from their root"},
+    {"min-sources", 0, OPTION_INT, AT(run.min_sources), "1", 1, 16, NULL, "N",
+     "so many must agree"},
+    {"makestep", 0, OPTION_SECONDS, AT(run.makestep_s), "10ms", 0, 1e9, NULL, "TIME",
+     "the clock steps if further off, else slews"},
+    {"maxchange", 0, OPTION_SECONDS, AT(run.maxchange_s), "0s", 0, 1e9, NULL, "TIME",
+     "end rather than change by more; 0: never"},
+    {"drift", 0, OPTION_TEXT, AT(run.drift), NULL, 0, 0, NULL, "FILE",
+     "keep the frequency between runs"},
     {"keys", 0, OPTION_TEXT, AT(run.keys), NULL, 0, 0, NULL, "FILE", "AES-CMAC keys"},
     {"key", 0, OPTION_INT, AT(run.key), "0", 0, 4294967295.0, NULL, "ID", "the servers' key"},
     {"user", 0, OPTION_TEXT, AT(run.user), NULL, 0, 0, NULL, "NAME",
@@ -174,9 +184,10 @@ static int run_daemon(const struct lock_options *given)
     o.run.on_message = on_message;
     o.run.on_poll = o.quiet && !o.output ? NULL : on_poll;
     o.run.context = &log;
-    if (!o.run.servers && !o.run.reference) {
+    if (!o.run.servers && !o.run.pool && !o.run.reference) {
         (void)ictus_because(&why, ICTUS_ERR_SPEC,
-                            "want --server=HOST or --reference=SPEC, or the word 'status'");
+                            "want --server=HOST, --pool=NAME or --reference=SPEC, or the word "
+                            "'status'");
         return command_fail("lock", ICTUS_ERR_SPEC, &why);
     }
     if (o.quiet && !freopen("/dev/null", "w", stdout)) {

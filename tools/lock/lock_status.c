@@ -71,6 +71,9 @@ static void print_head(const struct ictus_lock_status *s)
            s->system_offset_ns < 0 ? "behind" : "ahead of", s->steer ? " (steered)" : "");
     printf("Root          : delay %s, dispersion %s, leap %" PRId32 "\n",
            duration(s->root_delay_ns, a), duration(s->root_dispersion_ns, b), s->leap);
+    printf("Agreement     : %" PRId32 " of %" PRId32
+           " sources; the bound holds while at most %" PRId32 " are wrong\n",
+           s->agreeing, s->voters, s->liars);
     printf("Steps         : %" PRIu64 ", suspends %" PRIu64 ", system clock set %" PRIu64 "\n\n",
            s->steps, s->suspends, s->system_steps);
 }
@@ -117,11 +120,13 @@ static json_t *source_object(const struct ictus_lock_source_status *r)
                   r->delay_sd_ns, "send_ns", r->send_ns, "network_ns", r->network_ns, "receive_ns",
                   r->receive_ns, "root_delay_ns", r->root_delay_ns, "root_dispersion_ns",
                   r->root_dispersion_ns, "walk_per_sqrt_s", r->walk, "noise_ns", r->noise_ns);
-    json_t *counts = json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "sent", (json_int_t)r->sent, "received",
-        (json_int_t)r->received, "lost", (json_int_t)r->lost, "refused", (json_int_t)r->refused,
-        "accepted", (json_int_t)r->accepted, "glitches", (json_int_t)r->glitches, "steps",
-        (json_int_t)r->steps, "missing_stamps", (json_int_t)r->missing_stamps);
+    json_t *counts =
+        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "sent", (json_int_t)r->sent,
+                  "received", (json_int_t)r->received, "lost", (json_int_t)r->lost, "refused",
+                  (json_int_t)r->refused, "accepted", (json_int_t)r->accepted, "glitches",
+                  (json_int_t)r->glitches, "steps", (json_int_t)r->steps, "missing_stamps",
+                  (json_int_t)r->missing_stamps, "falseticks", (json_int_t)r->falseticks, "turns",
+                  (json_int_t)r->turns);
     json_t *allan = json_array();
     for (int i = 0; i < ICTUS_LOCK_ALLAN_MAX && r->allan_tau_s[i] > 0.0; i++) {
         (void)json_array_append_new(
@@ -146,13 +151,13 @@ static int print_json(const struct ictus_lock_status *s)
                   s->now.sigma_ns, "bound_ns", s->now.bound_ns, "epoch", (json_int_t)s->now.epoch,
                   "reference", s->reference, "stratum", s->stratum, "leap", s->leap,
                   "frequency_ppm", s->frequency_ppm, "skew_ppm", s->skew_ppm, "sources", sources);
-    json_t *more =
-        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:f}", "expected_ns",
-                  s->expected_ns, "predicted_ns", s->predicted_ns, "measured_ns", s->measured_ns,
-                  "root_delay_ns", s->root_delay_ns, "root_dispersion_ns", s->root_dispersion_ns,
-                  "system_offset_ns", s->system_offset_ns, "steps", (json_int_t)s->steps,
-                  "suspends", (json_int_t)s->suspends, "system_steps", (json_int_t)s->system_steps,
-                  "updated_s", (double)(raw_now() - s->updated_raw_ns) / 1e9);
+    json_t *more = json_pack(
+        "{s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:f}", "voters", s->voters,
+        "agreeing", s->agreeing, "liars", s->liars, "expected_ns", s->expected_ns, "predicted_ns",
+        s->predicted_ns, "measured_ns", s->measured_ns, "root_delay_ns", s->root_delay_ns,
+        "root_dispersion_ns", s->root_dispersion_ns, "system_offset_ns", s->system_offset_ns,
+        "steps", (json_int_t)s->steps, "suspends", (json_int_t)s->suspends, "system_steps",
+        (json_int_t)s->system_steps, "updated_s", (double)(raw_now() - s->updated_raw_ns) / 1e9);
     (void)json_object_update_new(o, more);
     const int bad = !o || json_dumpf(o, stdout, JSON_COMPACT | JSON_REAL_PRECISION(12)) < 0;
     printf("\n");
@@ -165,7 +170,7 @@ int lock_status(const char *name, const char *directory, enum ictus_format forma
     struct ictus_lock_status status;
     struct ictus_lock *lock = NULL;
     struct ictus_why why = {""};
-    int err = ictus_lock_open(name, directory, &lock, &why);
+    int err = ictus_lock_open_guarded(name, directory, &lock, &why);
     if (!err) {
         err = ictus_lock_status(lock, &status);
         ictus_lock_close(lock);
@@ -174,9 +179,10 @@ int lock_status(const char *name, const char *directory, enum ictus_format forma
         return command_fail("lock", err, &why);
     }
     if (format != ICTUS_FORMAT_TEXT) {
-        return print_json(&status);
+        const int bad = print_json(&status);
+        return bad != EXIT_OK || status.alive ? bad : EXIT_FAILED;
     }
     print_head(&status);
     print_sources(&status);
-    return EXIT_OK;
+    return status.alive ? EXIT_OK : EXIT_FAILED;
 }

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the network clock promises, under faults with known truth: each case runs the whole daemon
+ * through hours of simulated time, over several seeds.
+ *   lock-cases CASE [SEEDS [-v]]
+ */
+#include "../check.h"
+#include "world.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char directory[] = "/tmp/ictus-world-XXXXXX";
+static struct world world;
+static int verbose;
+
+static void tell(const char *what, uint64_t seed)
+{
+    const struct world_verdict *v = &world.verdict;
+    if (verbose) {
+        printf("%s, seed %d: %ld s, %ld locked, %ld unlocked, %ld holdover, outside %ld; rms %.0f "
+               "ns, chi2 %.2f, worst %.0f ns, %.2f of the bound, widest %.0f ns; jumps %ld; first "
+               "locked %.1f s\n%s",
+               what, (int)seed, v->seconds, v->locked, v->unlocked, v->holdover, v->outside,
+               world_rms(&world), v->sigma_squares / fmax(1.0, (double)(v->seconds - v->unlocked)),
+               v->worst_ns, v->worst_share, v->widest_ns, v->jumps, (double)v->first_locked * 1e-9,
+               world.said);
+    }
+}
+
+static void begin(uint64_t seed, int servers)
+{
+    world_init(&world, seed, directory);
+    for (int i = 0; i < servers; i++) {
+        (void)world_add(&world);
+    }
+}
+
+static const char *names(int count)
+{
+    static const char all[] = "10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5";
+    static char some[sizeof(all)];
+    (void)snprintf(some, sizeof(some), "%.*s", count * 9 - 1, all);
+    return some;
+}
+
+static void run(const char *what, uint64_t seed, double tmin_s, double seconds)
+{
+    struct ictus_lock_options o = world_options(&world, tmin_s);
+    o.servers = names(world.server_count);
+    (void)world_run(&world, &o, seconds);
+    tell(what, seed);
+    CHECK(world.verdict.outside == 0);
+}
+
+/* Nothing happens: the clock locks, stays locked, and knows how good it is. */
+static void case_quiet(uint64_t seed)
+{
+    begin(seed, 1);
+    run("quiet", seed, 4.0, 3600.0);
+    CHECK(world.verdict.locked > 3500 && world.verdict.jumps == 0);
+}
+
+/* An honest server steps or slews its own error of 5 ms away, and says how wrong it is. */
+static double moving_rate;
+
+static void script_moving(struct world *w, double t)
+{
+    struct world_server *s = &w->servers[0];
+    if (t == 600.0) {
+        world_set_error(w, s, moving_rate == 0.0 ? 0.0 : 5e6, -moving_rate);
+    }
+    if (moving_rate > 0.0 && s->rate < 0.0 && world_error(w, s) <= 0.0) {
+        world_set_error(w, s, 0.0, 0.0);
+    }
+}
+
+static void case_moving(uint64_t seed)
+{
+    static const double rates[] = {0.0, 4e4, 5e5, 5e6};
+    for (int i = 0; i < 8; i++) {
+        begin(seed, 1);
+        moving_rate = rates[i / 2];
+        world.script = script_moving;
+        world.servers[0].error_ns = 5e6;
+        run("moving", seed, i % 2 ? 16.0 : 1.0, 1500.0);
+        CHECK(world.verdict.jumps == 0);
+        CHECK(fabs(world.last_error_ns) < 1e5);
+    }
+}
+
+/* Two honest servers 2 ms away, one near and 700 us off. */
+static void case_liar(uint64_t seed)
+{
+    begin(seed, 3);
+    for (int i = 0; i < 2; i++) {
+        world.servers[i].there.base_ns = 2e6;
+        world.servers[i].back.base_ns = 2e6;
+    }
+    world.servers[2].error_ns = 7e5;
+    world.servers[2].honest = false;
+    world.servers[2].there.base_ns = world.servers[2].back.base_ns = 2e4;
+    run("liar", seed, 1.0, 1200.0);
+    CHECK(world.verdict.locked > 1000);
+}
+
+/* Two against two: the wrong pair answers first. */
+static void script_late(struct world *w, double t)
+{
+    w->servers[0].dead = w->servers[1].dead = t < 60.0;
+}
+
+static void case_split(uint64_t seed)
+{
+    for (int late = 0; late < 2; late++) {
+        begin(seed, 4);
+        world.script = late ? script_late : NULL;
+        world.judge_from_s = late ? 120.0 : 0.0;
+        for (int i = 2; i < 4; i++) {
+            world.servers[i].error_ns = 2e6;
+            world.servers[i].honest = false;
+        }
+        run("split", seed, 1.0, 2400.0);
+        CHECK(world.verdict.locked == 0 && world.verdict.holdover == 0);
+        CHECK(strstr(world.said, "no majority") != NULL);
+    }
+}
+
+/* An hour without network: locked again within three polls. */
+static int64_t relocked_at;
+
+static void script_outage(struct world *w, double t)
+{
+    w->servers[0].dead = t >= 1800.0 && t < 5400.0;
+    if (t > 5400.0 && !relocked_at && w->last_state == ICTUS_LOCK_LOCKED) {
+        relocked_at = w->now;
+    }
+}
+
+static void case_outage(uint64_t seed)
+{
+    for (int i = 0; i < 2; i++) {
+        begin(seed, 1);
+        relocked_at = 0;
+        world.script = script_outage;
+        struct ictus_lock_options o = world_options(&world, 8.0);
+        o.policy = i ? ICTUS_LOCK_BEST : ICTUS_LOCK_FIXED;
+        (void)world_run(&world, &o, 9000.0);
+        tell("outage", seed);
+        CHECK(world.verdict.outside == 0);
+        CHECK(relocked_at && (double)relocked_at * 1e-9 < 5400.0 + 3 * 8.0 + 2.0);
+        CHECK(world.verdict.holdover < 3600 + 30);
+    }
+}
+
+/* Three dead servers of four must not slow the good one. */
+static void case_dead(uint64_t seed)
+{
+    begin(seed, 4);
+    for (int i = 1; i < 4; i++) {
+        world.servers[i].dead = true;
+    }
+    run("dead", seed, 1.0, 600.0);
+    CHECK(world.servers[0].asked > 550 * 5);
+    CHECK(world.verdict.locked > 580);
+}
+
+/* Spoofed requests in the client's name. */
+static void script_spoof(struct world *w, double t)
+{
+    const bool attack = t >= 300.0 && t < 900.0;
+    for (int i = 0; attack && i < 200; i++) {
+        struct flight spoofed = {.server = 0, .fd = -1, .length = PACKET_BYTES};
+        const struct packet request = {.version = 4, .mode = PACKET_CLIENT, .transmit = 4711};
+        ictusi_packet_encode(&request, spoofed.bytes);
+        spoofed.at = w->now + (int64_t)(1e9 * ictusi_rng_uniform(&w->rng));
+        if (w->flight_count < WORLD_FLIGHTS) {
+            w->flights[w->flight_count++] = spoofed;
+        }
+    }
+    if (t == 900.0) {
+        w->context = (void *)(uintptr_t)w->servers[0].asked;
+    }
+}
+
+static void case_spoofed(uint64_t seed)
+{
+    begin(seed, 1);
+    ictusi_limiter_init(&world.servers[0].code.limiter, 8.0, 16.0, 7);
+    world.script = script_spoof;
+    run("spoofed", seed, 1.0, 1500.0);
+    CHECK(world.verdict.locked > 600);
+    /* Ten minutes after the attack the client asks as it did before. */
+    CHECK(world.servers[0].asked - (uint64_t)(uintptr_t)world.context > 500 * 5);
+}
+
+/* Steered, the network goes away after a minute. */
+static void script_unplug(struct world *w, double t)
+{
+    w->servers[0].dead = t >= 60.0;
+}
+
+static void case_steered(uint64_t seed)
+{
+    begin(seed, 1);
+    world.script = script_unplug;
+    world.real = 1e8;
+    struct ictus_lock_options o = world_options(&world, 1.0);
+    o.steer = true;
+    (void)world_run(&world, &o, 2000.0);
+    tell("steered", seed);
+    CHECK(world.verdict.outside == 0);
+    CHECK(fabs(world_real(&world) - (double)world.now) < 1e6);
+    /* It ends at its frequency: an hour later the clock has hardly moved. */
+    const double before = world_real(&world) - (double)world.now;
+    world_advance(&world, world.now + INT64_C(3600000000000));
+    CHECK(fabs(world_real(&world) - (double)world.now - before) < 1e6);
+}
+
+/* A leap second, by the flag. */
+static void leap(uint64_t seed, int sign, int servers, bool smearing)
+{
+    begin(seed, servers);
+    world.leap = sign;
+    world.epoch =
+        INT64_C(1782864000000000000) - INT64_C(1800000000000); /* half an hour before July 2026 */
+    world.leap_at = INT64_C(1782864000000000000);
+    if (smearing) {
+        world.servers[0].smear_s = 86400.0;
+        world.servers[0].honest = false;
+    }
+    run(sign > 0 ? "inserted" : "deleted", seed, 4.0, 3600.0);
+    CHECK(world.verdict.locked > 3500);
+}
+
+static void case_leap(uint64_t seed)
+{
+    leap(seed, 1, 1, false);
+    leap(seed, -1, 1, false);
+    leap(seed, 1, 3, false);
+    leap(seed, 1, 4, true);
+}
+
+/* Names that do not resolve at the start, then do; a server that dies and whose name moves. */
+static void script_names(struct world *w, double t)
+{
+    w->names_fail = t < 120.0;
+    w->servers[0].dead = t >= 600.0;
+}
+
+static void case_names(uint64_t seed)
+{
+    begin(seed, 2);
+    world.script = script_names;
+    struct ictus_lock_options o = world_options(&world, 2.0);
+    o.servers = "one.test";
+    (void)world_run(&world, &o, 1200.0);
+    tell("names", seed);
+    CHECK(world.verdict.outside == 0 && world.verdict.locked > 900);
+    CHECK(world.servers[1].asked > 100);
+}
+
+/* A room that warms by steps and a day: no reading leaves its bound, and sigma notices. */
+static void script_warm(struct world *w, double t)
+{
+    if (fmod(t, 3600.0) == 1800.0) {
+        w->frequency += fmod(t, 7200.0) < 3600.0 ? 1000.0 : -1000.0;
+    }
+}
+
+static void case_warm(uint64_t seed)
+{
+    for (int i = 0; i < 3; i++) {
+        begin(seed, 1);
+        world.script = script_warm;
+        world.judge_from_s = 600.0;
+        run("warm", seed, i == 0 ? 1.0 : i == 1 ? 16.0 : 64.0, 14400.0);
+        const struct world_verdict *v = &world.verdict;
+        /* A poll a minute apart can only notice afterwards. */
+        CHECK(v->sigma_squares / (double)v->seconds < (i < 2 ? 4.0 : 10.0));
+    }
+}
+
+/* Loss, heavy tails, another route each way. */
+static void script_paths(struct world *w, double t)
+{
+    const double detour = fmod(t, 1800.0) < 300.0 ? 4e5 : 0.0;
+    w->servers[0].there.base_ns = 1e5 + detour;
+}
+
+static void case_paths(uint64_t seed)
+{
+    begin(seed, 1);
+    world.script = script_paths;
+    world.servers[0].loss = 0.1;
+    world.servers[0].there.pareto_ns = 1e5;
+    world.servers[0].there.shape = 1.5;
+    run("paths", seed, 4.0, 7200.0);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(uint64_t seed);
+} cases[] = {
+    {"quiet", case_quiet},     {"moving", case_moving},   {"liar", case_liar},
+    {"split", case_split},     {"outage", case_outage},   {"dead", case_dead},
+    {"spoofed", case_spoofed}, {"steered", case_steered}, {"leap", case_leap},
+    {"names", case_names},     {"warm", case_warm},       {"paths", case_paths},
+};
+
+int main(int argc, char **argv)
+{
+    const long seeds = argc > 2 ? strtol(argv[2], NULL, 10) : 2;
+    bool found = false;
+    char command[64];
+    verbose = argc > 3;
+    REQUIRE(argc > 1 && mkdtemp(directory) != NULL);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (strcmp(argv[1], cases[i].name) == 0) {
+            found = true;
+            for (long seed = 0; seed < seeds; seed++) {
+                cases[i].run((uint64_t)seed);
+            }
+        }
+    }
+    CHECK(found);
+    (void)snprintf(command, sizeof(command), "rm -r %s", directory);
+    CHECK(system(command) == 0);
+    return check_result();
+}
