@@ -32,7 +32,7 @@ net_down() {
     wait 2>/dev/null
     ip netns del "$NS_A" 2>/dev/null
     ip netns del "$NS_B" 2>/dev/null
-    rm -f "/dev/shm/ictus-lock.net$$"*
+    rm -f "/run/ictus/ictus-lock.net$$"* "/run/ictus/ictus-guard.net$$"*
     rm -rf "$NET_DIR"
 }
 
