@@ -48,11 +48,13 @@ int ictus_selector_force(struct ictus_selector *selector, MPI_Comm comm, const c
     return ICTUS_ERR_UNSUPPORTED;
 }
 
-int ictus_selector_works(struct ictus_selector *selector, MPI_Comm forced, size_t bytes)
+int ictus_selector_works(struct ictus_selector *selector, MPI_Comm forced, size_t bytes,
+                         size_t element)
 {
     (void)selector;
     (void)forced;
     (void)bytes;
+    (void)element;
     return ICTUS_ERR_UNSUPPORTED;
 }
 
@@ -68,4 +70,22 @@ int ictus_selector_release(struct ictus_selector *selector, MPI_Comm *forced)
     (void)selector;
     (void)forced;
     return ICTUS_ERR_UNSUPPORTED;
+}
+
+int ictus_selector_prove(struct ictus_selector *selector, MPI_Comm forced, size_t bytes,
+                         size_t element, const struct ictus_witness *witness, struct ictus_ran *ran)
+{
+    (void)selector;
+    (void)forced;
+    (void)bytes;
+    (void)element;
+    (void)witness;
+    (void)ran;
+    return ICTUS_ERR_UNSUPPORTED;
+}
+
+const char *ictus_selector_terms(const struct ictus_selector *selector)
+{
+    (void)selector;
+    return "";
 }

@@ -75,6 +75,9 @@ ICTUS_API int ictus_operation(const struct ictus_plugins *plugins, int i,
 ICTUS_API int ictus_operation_find(const struct ictus_plugins *plugins, const char *name,
                                    struct ictus_operation_info *info, struct ictus_why *why);
 
+/** @return bytes of one element of a datatype ("char", "double", ...), or 0: no such one. Local. */
+ICTUS_API size_t ictus_datatype_bytes(const char *name);
+
 /** @return how many blocks a process sends at once in this operation, a stream; else 0. Local. */
 ICTUS_API int ictus_operation_messages(const char *name);
 

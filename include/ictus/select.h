@@ -7,9 +7,13 @@
  *
  * Open MPI takes a choice over when a communicator is made: a forced communicator keeps its own,
  * others keep theirs. It needs OMPI_MCA_coll_tuned_use_dynamic_rules=1 in the environment before
- * MPI_Init. MPICH's choices act on all communicators at once, for as long as the forced one lives:
- * where several live, ictus_selector_activate() says which is meant. MPICH also switches in silence
- * where an algorithm does not apply: ask ictus_selector_works() for each message size.
+ * MPI_Init. Components with higher priorities than tuned (sm, han, adapt, ...) know nothing of the
+ * choice, so that a forced communicator prefers tuned (ompi_comm_coll_preference). MPICH's device
+ * may put its own collectives before the algorithms: while one is forced, the device is kept out of
+ * that operation (MPIR_CVAR_OPERATION_DEVICE_COLLECTIVE). Its choices act on all communicators at
+ * once, for as long as the forced one lives: where several live, ictus_selector_activate() says
+ * which is meant. MPICH also switches in silence where an algorithm does not apply: ask
+ * ictus_selector_works() for each message size.
  *
  * Threads: one thread at a time per selector; the library's variables are the process's own.
  */
@@ -76,9 +80,63 @@ ICTUS_API int ictus_selector_force(struct ictus_selector *selector, MPI_Comm com
  * Whether the forced algorithm carries out its operation at a message size per process. An
  * algorithm that needs more elements than processes fails at small sizes. Collective over the
  * forced communicator.
+ * @param selector from ictus_selector_create()
+ * @param forced   from ictus_selector_force()
+ * @param bytes    for each process
+ * @param element  bytes of one element, at least 1
  * @return ICTUS_OK, ICTUS_ERR_UNSUPPORTED, ICTUS_ERR_ARG, ICTUS_ERR_NOMEM, ICTUS_ERR_MPI
  */
-ICTUS_API int ictus_selector_works(struct ictus_selector *selector, MPI_Comm forced, size_t bytes);
+ICTUS_API int ictus_selector_works(struct ictus_selector *selector, MPI_Comm forced, size_t bytes,
+                                   size_t element);
+
+/** Whether the label of a forced communicator is true. */
+enum ictus_proof {
+    ICTUS_PROOF_NONE,  /**< nothing was seen that would tell */
+    ICTUS_PROOF_HOLDS, /**< the algorithm was seen to run, or, of the default, which one */
+    ICTUS_PROOF_FAILS  /**< another algorithm or component was seen to run in its place */
+};
+
+/** What was seen to run. */
+struct ictus_ran {
+    enum ictus_proof proof; /**< whether it is what was forced */
+    char component[32];     /**< part of the library that ran ("tuned", "han"); "": not known */
+    char algorithm[64];     /**< under the library's name; "": not known */
+};
+
+/**
+ * How a program lets the selector see in which functions a process is while MPI blocks it: the
+ * library itself installs no signal handlers. tools/bench/witness.c is one.
+ */
+struct ictus_witness {
+    void *state; /**< handed to the functions */
+    /** Begin to note stacks of the calling thread, again and again. @return 0 or ICTUS_ERR_... */
+    int (*watch)(void *state);
+    /** End that; not called where watch() failed. */
+    void (*rest)(void *state);
+    /** Beginnings of the functions on stack @p i, outermost first. @return how many; 0: no stack */
+    size_t (*stack)(void *state, size_t i, const void **functions, size_t room);
+};
+
+/**
+ * See whether a forced communicator runs what it is said to run at a message size, with one process
+ * kept back so that the others wait inside the algorithm. Open MPI's functions have names; of
+ * MPICH, whose functions have none, every algorithm of the operation is tried, and each must be
+ * waited for in a function of its own. Takes milliseconds to a second: outside of what is timed.
+ * Collective over the forced communicator.
+ * @param selector  from ictus_selector_create()
+ * @param forced    from ictus_selector_force(); forced to the default, the proof says what that is
+ * @param bytes     for each process
+ * @param element   bytes of one element, at least 1
+ * @param witness   sees the calling thread
+ * @param[out] ran  the same on all processes; set only on success
+ * @return ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_NOMEM, ICTUS_ERR_MPI
+ */
+ICTUS_API int ictus_selector_prove(struct ictus_selector *selector, MPI_Comm forced, size_t bytes,
+                                   size_t element, const struct ictus_witness *witness,
+                                   struct ictus_ran *ran);
+
+/** What forcing sets beside the choice itself, in words; owned by the selector. Local. */
+ICTUS_API const char *ictus_selector_terms(const struct ictus_selector *selector);
 
 /** Put the choices of one forced communicator in force where several live. Local. */
 ICTUS_API int ictus_selector_activate(struct ictus_selector *selector, MPI_Comm forced);

@@ -25,6 +25,9 @@ export function decode(text) {
             }
             object.$header = header;
             object.file = file.name;
+            if (object.proven === false) {
+                object.algorithm += ' (unproven)';
+            }
             const list = types.get(object.type);
             if (list) {
                 list.push(object);
@@ -37,7 +40,7 @@ export function decode(text) {
     return { version: packed.version, files, types };
 }
 
-const never = new Set(['type', 'verdict', 'formula', 'warnings', 'reason', 'unit', 'experiment', 'method', 'baseline']);
+const never = new Set(['type', 'verdict', 'formula', 'warnings', 'reason', 'unit', 'experiment', 'method', 'baseline', 'ran']);
 
 /**
  * The members that tell experiments apart: all that are text, and the given numbers; with their

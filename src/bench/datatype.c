@@ -2,6 +2,7 @@
 /* The tables of datatypes and reductions. */
 #include "bench/datatype.h"
 
+#include <ictus/bench.h>
 #include <ictus/text.h>
 
 #include <complex.h>
@@ -141,6 +142,12 @@ int ictusi_datatype_find(const char *name, struct datatype *datatype, struct ict
         }
     }
     return ictus_unknown(why, "datatype", name, names);
+}
+
+size_t ictus_datatype_bytes(const char *name)
+{
+    struct datatype datatype;
+    return name && ictusi_datatype_find(name, &datatype, NULL) == ICTUS_OK ? datatype.size : 0;
 }
 
 #define BIT(class) (1U << (class))

@@ -2,6 +2,7 @@
 /* Forced communicators, and what the MPI library's variables hold while one is in use. */
 #include <ictus/select.h>
 
+#include "select/selector.h"
 #include "select/trial.h"
 #include "select/variable.h"
 
@@ -13,65 +14,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPERATIONS_MAX = 64, OPERATION_NAME_MAX = 48, TRIAL_BYTES = 4096 };
-
-/* How one MPI library names its variables. */
-struct dialect {
-    const char *prefix;
-    const char *suffix;
-    const char *automatic;  /* the value that leaves the choice to the library */
-    const char *permission; /* must be on, or selecting has no effect; NULL: none */
-    const char *permission_how;
-    const char *fallback; /* what to do where a choice does not apply; NULL: none */
-    const char *fallback_error;
-    bool at_once; /* a value acts on all communicators, else on those made while it holds */
-};
+enum { TRIAL_BYTES = 4096 };
 
 static const struct dialect dialects[] = {
     {.prefix = "coll_tuned_",
      .suffix = "_algorithm",
      .automatic = "ignore",
      .permission = "coll_tuned_use_dynamic_rules",
-     .permission_how = "set OMPI_MCA_coll_tuned_use_dynamic_rules=1 before MPI_Init"},
+     .permission_how = "set OMPI_MCA_coll_tuned_use_dynamic_rules=1 before MPI_Init",
+     .prefer = "ompi_comm_coll_preference",
+     .selects = "tuned"},
     {.prefix = "MPIR_CVAR_",
      .suffix = "_INTRA_ALGORITHM",
      .automatic = "auto",
      .fallback = "MPIR_CVAR_COLLECTIVE_FALLBACK",
      .fallback_error = "error",
+     .device = "_DEVICE_COLLECTIVE",
      .at_once = true},
-};
-
-struct operation {
-    char name[OPERATION_NAME_MAX];
-    struct variable variable;
-    int automatic;
-    int original;
-    bool touched; /* by this selector: it restores nothing else */
-    const char *algorithms[VARIABLE_VALUES_MAX + 1];
-};
-
-/* One choice in force on one communicator. */
-struct forced {
-    MPI_Comm comm;  /* what the caller has */
-    MPI_Comm plain; /* without any choice, to agree on errors */
-    struct operation *operation;
-    int value;
-    struct forced *inherited; /* the choice of the communicator it was made from */
-    int heirs;
-    bool released;
-    struct forced *next;
-};
-
-struct ictus_selector {
-    const struct dialect *dialect;
-    struct operation *operations[OPERATIONS_MAX];
-    const char *names[OPERATIONS_MAX + 1];
-    int count;
-    struct variable fallback;
-    bool has_fallback;
-    int fallback_original;
-    bool strict; /* fallback is set to fail */
-    struct forced *first;
 };
 
 static bool cvar_name(int index, char *name, int size)
@@ -117,11 +76,38 @@ static bool open_operation(const struct dialect *dialect, int index, struct oper
     int kept = 0;
     for (int i = 0; i < v->count; i++) {
         if (v->values[i] != operation->automatic) {
+            if (strcmp(v->text[i], ICTUS_ALGORITHM_DEFAULT) == 0) {
+                /* Open MPI's name of an algorithm of allgatherv; ours of no choice at all. */
+                (void)snprintf(v->text[i], sizeof(v->text[i]), "basic_default");
+            }
             operation->algorithms[kept++] = v->text[i];
         }
     }
     operation->algorithms[kept] = NULL;
     return true;
+}
+
+/* The switch that lets a device put its own collective before the library's algorithms. */
+static void open_device(const struct dialect *dialect, struct operation *operation)
+{
+    char name[VARIABLE_NAME_MAX + OPERATION_NAME_MAX];
+    int index = 0;
+    if (!dialect->device) {
+        return;
+    }
+    (void)snprintf(name, sizeof(name), "%s%s%s", dialect->prefix, operation->name, dialect->device);
+    for (char *at = name; *at; at++) {
+        *at = (char)(toupper)((unsigned char)*at);
+    }
+    if (MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS &&
+        ictusi_variable_open(index, &operation->device)) {
+        operation->has_device =
+            ictusi_variable_read(&operation->device, &operation->device_original) &&
+            ictusi_variable_write(&operation->device, operation->device_original);
+        if (!operation->has_device) {
+            ictusi_variable_close(&operation->device);
+        }
+    }
 }
 
 static int add_operation(struct ictus_selector *s, int index, const char *name)
@@ -135,6 +121,7 @@ static int add_operation(struct ictus_selector *s, int index, const char *name)
         free(operation);
         return ICTUS_OK;
     }
+    open_device(s->dialect, operation);
     int place = s->count++;
     for (; place > 0 && strcmp(s->operations[place - 1]->name, name) > 0; place--) {
         s->operations[place] = s->operations[place - 1];
@@ -191,6 +178,9 @@ static void close_operations(struct ictus_selector *s)
 {
     for (int i = 0; i < s->count; i++) {
         ictusi_variable_close(&s->operations[i]->variable);
+        if (s->operations[i]->has_device) {
+            ictusi_variable_close(&s->operations[i]->device);
+        }
         free(s->operations[i]);
     }
     s->count = 0;
@@ -241,6 +231,7 @@ int ictus_selector_create(struct ictus_selector **selector, struct ictus_why *wh
     for (int i = 0; i < s->count; i++) {
         s->names[i] = s->operations[i]->name;
     }
+    ictusi_terms_write(s);
     *selector = s;
     return ICTUS_OK;
 }
@@ -253,6 +244,9 @@ static bool restore(struct ictus_selector *s)
         struct operation *o = s->operations[i];
         if (o->touched) {
             done = ictusi_variable_write(&o->variable, o->original) && done;
+            if (o->has_device) {
+                done = ictusi_variable_write(&o->device, o->device_original) && done;
+            }
             o->touched = false;
         }
     }
@@ -272,12 +266,19 @@ static bool impose(struct ictus_selector *s, const struct forced *chain)
     if (!impose(s, chain->inherited)) {
         return false;
     }
-    if (!chain->operation->touched) {
+    struct operation *o = chain->operation;
+    if (!o->touched) {
         /* Another selector's choice may be in force: keep it for it. */
-        (void)ictusi_variable_read(&chain->operation->variable, &chain->operation->original);
-        chain->operation->touched = true;
+        (void)ictusi_variable_read(&o->variable, &o->original);
+        if (o->has_device) {
+            (void)ictusi_variable_read(&o->device, &o->device_original);
+        }
+        o->touched = true;
     }
-    return ictusi_variable_write(&chain->operation->variable, chain->value);
+    /* A device's own collective would take no notice of the choice. */
+    const int device = chain->value == o->automatic ? o->device_original : 0;
+    return ictusi_variable_write(&o->variable, chain->value) &&
+           (!o->has_device || ictusi_variable_write(&o->device, device));
 }
 
 void ictus_selector_free(struct ictus_selector *s)
@@ -289,10 +290,16 @@ void ictus_selector_free(struct ictus_selector *s)
             next = f->next;
             free(f);
         }
+        ictusi_references_free(s);
         close_operations(s);
         free(s);
     }
     (void)MPI_T_finalize();
+}
+
+const char *ictus_selector_terms(const struct ictus_selector *selector)
+{
+    return selector->terms;
 }
 
 const char *const *ictus_selector_operations(const struct ictus_selector *selector)
@@ -326,7 +333,7 @@ int ictus_selector_algorithms(const struct ictus_selector *selector, const char 
     return ICTUS_OK;
 }
 
-static struct forced *find_forced(const struct ictus_selector *s, MPI_Comm comm)
+struct forced *ictusi_forced_find(const struct ictus_selector *s, MPI_Comm comm)
 {
     struct forced *f = s->first;
     while (f && (f->released || f->comm != comm)) {
@@ -367,12 +374,13 @@ static void be_strict(struct ictus_selector *s)
     }
 }
 
-static int try_once(struct ictus_selector *s, struct forced *f, size_t bytes)
+int ictusi_forced_try(struct ictus_selector *s, struct forced *f, struct message message,
+                      bool strict, ictusi_trial_body *body, void *context)
 {
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     struct trial *trial = NULL;
     (void)restore(s);
-    int err = ictusi_trial_prepare(f->plain, bytes, &trial);
+    int err = ictusi_trial_prepare(f->plain, message, &trial);
     if (err) {
         (void)settle(s, f);
         return err;
@@ -380,12 +388,51 @@ static int try_once(struct ictus_selector *s, struct forced *f, size_t bytes)
     (void)settle(s, f);
     MPI_Comm_get_errhandler(f->comm, &handler);
     MPI_Comm_set_errhandler(f->comm, MPI_ERRORS_RETURN);
-    be_strict(s);
-    err = ictusi_trial_run(trial, f->comm, f->operation->name);
+    if (strict) {
+        be_strict(s);
+    }
+    err = body(trial, f, context);
     MPI_Comm_set_errhandler(f->comm, handler);
     MPI_Errhandler_free(&handler);
     ictusi_trial_free(trial);
     return agree(s, f->plain, err, f);
+}
+
+static int run_once(struct trial *trial, const struct forced *f, void *context)
+{
+    (void)context;
+    return ictusi_trial_run(trial, f->comm, f->operation->name);
+}
+
+/* Whether a choice is anybody's but the library's. */
+static bool has_choice(const struct forced *f)
+{
+    for (; f; f = f->inherited) {
+        if (f->value != f->operation->automatic) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * A duplicate that prefers the component whose algorithms are chosen from: others may come before
+ * it by their priorities (sm, han, adapt, ...), and know nothing of the choice.
+ */
+static int duplicate_preferring(const struct ictus_selector *s, const struct forced *f,
+                                MPI_Comm from, MPI_Comm *to)
+{
+    MPI_Info info = MPI_INFO_NULL;
+    if (!s->dialect->prefer || !has_choice(f)) {
+        return MPI_Comm_dup(from, to);
+    }
+    int err = MPI_Comm_get_info(from, &info);
+    if (err == MPI_SUCCESS) {
+        MPI_Info_set(info, s->dialect->prefer, s->dialect->selects);
+        err = MPI_Comm_dup_with_info(from, info, to);
+        MPI_Info_free(&info);
+    }
+    return err;
 }
 
 /* The duplicate, made while its choices are in force. */
@@ -399,7 +446,7 @@ static int duplicate(struct ictus_selector *s, struct forced *f, MPI_Comm from)
     if (!(s->dialect->at_once ? restore(s) : impose(s, f))) {
         err = ICTUS_ERR_UNSUPPORTED;
     }
-    if (MPI_Comm_dup(from, &f->comm) != MPI_SUCCESS) {
+    if (duplicate_preferring(s, f, from, &f->comm) != MPI_SUCCESS) {
         err = ICTUS_ERR_MPI;
     }
     return agree(s, f->plain, err, f);
@@ -433,6 +480,7 @@ static void drop(struct ictus_selector *s, struct forced *f)
 static int make(struct ictus_selector *s, MPI_Comm comm, struct operation *operation, int value,
                 struct forced **out)
 {
+    const struct message message = {.bytes = TRIAL_BYTES, .element = sizeof(int)};
     struct forced *f = calloc(1, sizeof(*f));
     if (!f) {
         return ICTUS_ERR_NOMEM;
@@ -441,7 +489,7 @@ static int make(struct ictus_selector *s, MPI_Comm comm, struct operation *opera
                          .plain = MPI_COMM_NULL,
                          .operation = operation,
                          .value = value,
-                         .inherited = find_forced(s, comm),
+                         .inherited = ictusi_forced_find(s, comm),
                          .next = s->first};
     if (f->inherited) {
         f->inherited->heirs++;
@@ -449,7 +497,7 @@ static int make(struct ictus_selector *s, MPI_Comm comm, struct operation *opera
     s->first = f;
     int err = duplicate(s, f, comm);
     if (!err) {
-        err = try_once(s, f, TRIAL_BYTES);
+        err = ictusi_forced_try(s, f, message, true, run_once, NULL);
     }
     if (err) {
         struct forced *inherited = f->inherited;
@@ -463,7 +511,7 @@ static int make(struct ictus_selector *s, MPI_Comm comm, struct operation *opera
 }
 
 /* Algorithms that end the program on other numbers of processes instead of refusing (MPICH 4.0). */
-static bool would_crash(const struct ictus_selector *s, const struct operation *operation,
+bool ictusi_would_crash(const struct ictus_selector *s, const struct operation *operation,
                         const char *algorithm, int size)
 {
     return s->dialect->at_once && strncmp(operation->name, "reduce_scatter", 14) == 0 &&
@@ -493,7 +541,7 @@ int ictus_selector_force(struct ictus_selector *selector, MPI_Comm comm, const c
     }
     struct forced *made = NULL;
     MPI_Comm_size(comm, &size);
-    const int err = would_crash(selector, o, algorithm, size)
+    const int err = ictusi_would_crash(selector, o, algorithm, size)
                         ? ICTUS_ERR_UNSUPPORTED
                         : make(selector, comm, o, value, &made);
     if (err) {
@@ -504,15 +552,17 @@ int ictus_selector_force(struct ictus_selector *selector, MPI_Comm comm, const c
     return ICTUS_OK;
 }
 
-int ictus_selector_works(struct ictus_selector *selector, MPI_Comm forced, size_t bytes)
+int ictus_selector_works(struct ictus_selector *selector, MPI_Comm forced, size_t bytes,
+                         size_t element)
 {
-    struct forced *f = selector ? find_forced(selector, forced) : NULL;
-    return f ? try_once(selector, f, bytes) : ICTUS_ERR_ARG;
+    const struct message message = {.bytes = bytes, .element = element};
+    struct forced *f = selector ? ictusi_forced_find(selector, forced) : NULL;
+    return f ? ictusi_forced_try(selector, f, message, true, run_once, NULL) : ICTUS_ERR_ARG;
 }
 
 int ictus_selector_activate(struct ictus_selector *selector, MPI_Comm forced)
 {
-    const struct forced *f = selector ? find_forced(selector, forced) : NULL;
+    const struct forced *f = selector ? ictusi_forced_find(selector, forced) : NULL;
     if (!f) {
         return ICTUS_ERR_ARG;
     }
@@ -521,7 +571,7 @@ int ictus_selector_activate(struct ictus_selector *selector, MPI_Comm forced)
 
 int ictus_selector_release(struct ictus_selector *selector, MPI_Comm *forced)
 {
-    struct forced *f = selector && forced ? find_forced(selector, *forced) : NULL;
+    struct forced *f = selector && forced ? ictusi_forced_find(selector, *forced) : NULL;
     if (!f) {
         return ICTUS_ERR_ARG;
     }

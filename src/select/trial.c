@@ -11,9 +11,10 @@
 struct trial {
     MPI_Comm comm;
     int size;
-    int count; /* integers for each process */
-    int *in;   /* room for count * size */
-    int *out;
+    int count; /* elements for each process */
+    MPI_Datatype type;
+    char *in; /* room for count * size elements */
+    char *out;
     int *counts;
     int *places;
 };
@@ -25,79 +26,79 @@ static int try_barrier(const struct trial *t)
 
 static int try_bcast(const struct trial *t)
 {
-    return MPI_Bcast(t->in, t->count, MPI_INT, 0, t->comm);
+    return MPI_Bcast(t->in, t->count, t->type, 0, t->comm);
 }
 
 static int try_reduce(const struct trial *t)
 {
-    return MPI_Reduce(t->in, t->out, t->count, MPI_INT, MPI_SUM, 0, t->comm);
+    return MPI_Reduce(t->in, t->out, t->count, t->type, MPI_SUM, 0, t->comm);
 }
 
 static int try_allreduce(const struct trial *t)
 {
-    return MPI_Allreduce(t->in, t->out, t->count, MPI_INT, MPI_SUM, t->comm);
+    return MPI_Allreduce(t->in, t->out, t->count, t->type, MPI_SUM, t->comm);
 }
 
 static int try_scan(const struct trial *t)
 {
-    return MPI_Scan(t->in, t->out, t->count, MPI_INT, MPI_SUM, t->comm);
+    return MPI_Scan(t->in, t->out, t->count, t->type, MPI_SUM, t->comm);
 }
 
 static int try_exscan(const struct trial *t)
 {
-    return MPI_Exscan(t->in, t->out, t->count, MPI_INT, MPI_SUM, t->comm);
+    return MPI_Exscan(t->in, t->out, t->count, t->type, MPI_SUM, t->comm);
 }
 
 static int try_gather(const struct trial *t)
 {
-    return MPI_Gather(t->in, t->count, MPI_INT, t->out, t->count, MPI_INT, 0, t->comm);
+    return MPI_Gather(t->in, t->count, t->type, t->out, t->count, t->type, 0, t->comm);
 }
 
 static int try_gatherv(const struct trial *t)
 {
-    return MPI_Gatherv(t->in, t->count, MPI_INT, t->out, t->counts, t->places, MPI_INT, 0, t->comm);
+    return MPI_Gatherv(t->in, t->count, t->type, t->out, t->counts, t->places, t->type, 0, t->comm);
 }
 
 static int try_scatter(const struct trial *t)
 {
-    return MPI_Scatter(t->in, t->count, MPI_INT, t->out, t->count, MPI_INT, 0, t->comm);
+    return MPI_Scatter(t->in, t->count, t->type, t->out, t->count, t->type, 0, t->comm);
 }
 
 static int try_scatterv(const struct trial *t)
 {
-    return MPI_Scatterv(t->in, t->counts, t->places, MPI_INT, t->out, t->count, MPI_INT, 0,
+    return MPI_Scatterv(t->in, t->counts, t->places, t->type, t->out, t->count, t->type, 0,
                         t->comm);
 }
 
 static int try_allgather(const struct trial *t)
 {
-    return MPI_Allgather(t->in, t->count, MPI_INT, t->out, t->count, MPI_INT, t->comm);
+    return MPI_Allgather(t->in, t->count, t->type, t->out, t->count, t->type, t->comm);
 }
 
 static int try_allgatherv(const struct trial *t)
 {
-    return MPI_Allgatherv(t->in, t->count, MPI_INT, t->out, t->counts, t->places, MPI_INT, t->comm);
+    return MPI_Allgatherv(t->in, t->count, t->type, t->out, t->counts, t->places, t->type, t->comm);
 }
 
 static int try_alltoall(const struct trial *t)
 {
-    return MPI_Alltoall(t->in, t->count, MPI_INT, t->out, t->count, MPI_INT, t->comm);
+    return MPI_Alltoall(t->in, t->count, t->type, t->out, t->count, t->type, t->comm);
 }
 
 static int try_alltoallv(const struct trial *t)
 {
-    return MPI_Alltoallv(t->in, t->counts, t->places, MPI_INT, t->out, t->counts, t->places,
-                         MPI_INT, t->comm);
+    return MPI_Alltoallv(t->in, t->counts, t->places, t->type, t->out, t->counts, t->places,
+                         t->type, t->comm);
 }
 
 static int try_reduce_scatter(const struct trial *t)
 {
-    return MPI_Reduce_scatter(t->in, t->out, t->counts, MPI_INT, MPI_SUM, t->comm);
+    return MPI_Reduce_scatter(t->in, t->out, t->counts, t->type, MPI_SUM, t->comm);
 }
 
 static int try_reduce_scatter_block(const struct trial *t)
 {
-    return MPI_Reduce_scatter_block(t->in, t->out, t->count, MPI_INT, MPI_SUM, t->comm);
+    return MPI_Reduce_scatter_block(t->in, t->out, t->count, t->type, MPI_SUM, t->comm);
 }
 
 static const struct {
@@ -122,30 +123,50 @@ static const struct {
     {"reduce_scatter_block", try_reduce_scatter_block},
 };
 
-int ictusi_trial_prepare(MPI_Comm comm, size_t bytes, struct trial **trial)
+/* Of the element's size, or the next smaller one that can be added up. */
+static MPI_Datatype type_of(size_t element)
+{
+    if (element >= 16) {
+        return MPI_C_DOUBLE_COMPLEX;
+    }
+    if (element >= 8) {
+        return MPI_INT64_T;
+    }
+    return element >= 4 ? MPI_INT : element >= 2 ? MPI_SHORT : MPI_SIGNED_CHAR;
+}
+
+/* All or none: a process without memory must not leave the others in the collective. */
+static bool all_have(MPI_Comm comm, bool enough)
+{
+    const int mine = enough;
+    int all = 0;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm);
+    return all;
+}
+
+int ictusi_trial_prepare(MPI_Comm comm, struct message message, struct trial **trial)
 {
     int size = 1;
     MPI_Comm_size(comm, &size);
-    const size_t count = bytes / sizeof(int);
-    if (count > (size_t)(INT_MAX / size)) {
+    const MPI_Datatype type = type_of(message.element);
+    if (message.element == 0 || message.bytes / message.element > (size_t)(INT_MAX / size)) {
         return ICTUS_ERR_ARG;
     }
-    const size_t words = count * (size_t)size;
+    const size_t count = message.bytes / message.element;
+    const size_t room = (count * (size_t)size + 1) * message.element;
     struct trial *t = calloc(1, sizeof(*t));
-    int *room = calloc(2 * words + 2 * (size_t)size, sizeof(int));
-    /* All or none: a process without memory must not leave the others in the collective. */
-    const int enough = t && room;
-    int all = 0;
-    MPI_Allreduce(&enough, &all, 1, MPI_INT, MPI_MIN, comm);
-    if (!all || !t || !room) {
+    char *in = calloc(2, room);
+    int *counts = calloc(2 * (size_t)size, sizeof(*counts));
+    if (!all_have(comm, t && in && counts) || !t || !counts) {
         free(t);
-        free(room);
+        free(in);
+        free(counts);
         return ICTUS_ERR_NOMEM;
     }
-    *t = (struct trial){.size = size, .count = (int)count, .in = room};
-    t->out = t->in + words;
-    t->counts = t->out + words;
-    t->places = t->counts + size;
+    *t = (struct trial){.size = size, .count = (int)count, .type = type, .in = in};
+    t->out = in + room;
+    t->counts = counts;
+    t->places = counts + size;
     for (int i = 0; i < size; i++) {
         t->counts[i] = t->count;
         t->places[i] = i * t->count;
@@ -154,21 +175,34 @@ int ictusi_trial_prepare(MPI_Comm comm, size_t bytes, struct trial **trial)
     return ICTUS_OK;
 }
 
-int ictusi_trial_run(struct trial *trial, MPI_Comm comm, const char *operation)
+static int find_trial(const char *operation)
 {
-    trial->comm = comm;
-    for (size_t i = 0; i < sizeof(trials) / sizeof(trials[0]); i++) {
+    const int count = (int)(sizeof(trials) / sizeof(trials[0]));
+    for (int i = 0; i < count; i++) {
         if (strcmp(trials[i].operation, operation) == 0) {
-            return trials[i].run(trial) == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_UNSUPPORTED;
+            return i;
         }
     }
-    return ICTUS_OK;
+    return -1;
+}
+
+bool ictusi_trial_knows(const char *operation)
+{
+    return find_trial(operation) >= 0;
+}
+
+int ictusi_trial_run(struct trial *trial, MPI_Comm comm, const char *operation)
+{
+    const int i = find_trial(operation);
+    trial->comm = comm;
+    return i < 0 || trials[i].run(trial) == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_UNSUPPORTED;
 }
 
 void ictusi_trial_free(struct trial *trial)
 {
     if (trial) {
         free(trial->in);
+        free(trial->counts);
         free(trial);
     }
 }

@@ -2,6 +2,7 @@
 /* Algorithms inside the MPI library: named rightly, forced, kept apart, refused and restored. */
 #include <ictus/select.h>
 
+#include "select/sighting.h"
 #include "select/variable.h"
 
 #include <stdbool.h>
@@ -88,7 +89,7 @@ static void every_algorithm_works(struct ictus_selector *selector, const char *o
         }
         able++;
         CHECK(sum_of_ranks(forced) == check_size * (check_size - 1) / 2);
-        CHECK(!ictus_selector_works(selector, forced, 65536));
+        CHECK(!ictus_selector_works(selector, forced, 65536, sizeof(int)));
         CHECK(!ictus_selector_release(selector, &forced));
         CHECK(forced == MPI_COMM_NULL);
     }
@@ -148,6 +149,72 @@ static void misuse_is_refused(struct ictus_selector *selector)
     }
 }
 
+static void functions_tell_algorithms(void)
+{
+    static const struct {
+        const char *operation;
+        const char *functions[3]; /* outermost first, in one file */
+        const char *file;
+        const char *component;
+        const char *algorithm;
+    } stacks[] = {
+        {"bcast",
+         {"ompi_coll_base_bcast_intra_binomial", "ompi_coll_base_bcast_intra_generic"},
+         "/lib/mca_coll_tuned.so",
+         "tuned",
+         "binomial"},
+        {"reduce", {"ompi_coll_base_reduce_scatter_intra_ring"}, "/lib/libmpi.so.40", "", ""},
+        {"reduce_scatter", {"ompi_coll_base_reduce_scatter_block_basic_linear"}, "x.so", "", ""},
+        {"bcast", {"mca_coll_sm_bcast_intra"}, "/lib/mca_coll_sm.so", "sm", ""},
+        {"allreduce",
+         {"ompi_coll_base_allreduce_intra_ring",
+          "ompi_coll_base_allreduce_intra_recursivedoubling"},
+         "/lib/mca_coll_monitoring.so",
+         "",
+         "recursivedoubling"},
+        /* What is too short to be split goes down a chain. */
+        {"bcast",
+         {"ompi_coll_base_bcast_intra_split_bintree", "ompi_coll_base_bcast_intra_generic"},
+         "mca_coll_tuned.so",
+         "tuned",
+         "chain"},
+    };
+    for (size_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++) {
+        struct sighting sighting = {.component = ""};
+        for (int k = 0; k < 3 && stacks[i].functions[k]; k++) {
+            ictusi_sighting_note(stacks[i].file, stacks[i].functions[k], stacks[i].operation,
+                                 &sighting);
+        }
+        CHECK(strcmp(sighting.component, stacks[i].component) == 0);
+        CHECK(strcmp(sighting.algorithm, stacks[i].algorithm) == 0);
+    }
+    CHECK(ictusi_sighting_matches("redscat_allgather", "rabenseifner"));
+    CHECK(ictusi_sighting_matches("in_order_binary", "in-order_binary"));
+    CHECK(ictusi_sighting_matches("basic_linear", "linear"));
+    CHECK(!ictusi_sighting_matches("linear_sync", "linear"));
+    CHECK(!ictusi_sighting_matches("scatter_allgather", "scatter_allgather_ring"));
+}
+
+/* A witness that may not be asked. */
+static int see_nothing(void *state)
+{
+    (void)state;
+    return ICTUS_OK;
+}
+
+static void stop_seeing(void *state)
+{
+    (void)state;
+}
+
+static void misuse_of_proofs_is_refused(struct ictus_selector *selector)
+{
+    const struct ictus_witness witness = {NULL, see_nothing, stop_seeing, NULL};
+    struct ictus_ran ran;
+    CHECK(ictus_selector_prove(selector, MPI_COMM_WORLD, 8, 1, &witness, &ran) == ICTUS_ERR_ARG);
+    CHECK(ictus_selector_prove(NULL, MPI_COMM_WORLD, 8, 1, &witness, &ran) == ICTUS_ERR_ARG);
+}
+
 int main(int argc, char **argv)
 {
     struct ictus_selector *selector = NULL;
@@ -168,6 +235,8 @@ int main(int argc, char **argv)
     }
     choices_are_kept_and_restored(selector);
     misuse_is_refused(selector);
+    functions_tell_algorithms();
+    misuse_of_proofs_is_refused(selector);
     ictus_selector_free(selector);
     MPI_T_finalize();
     return check_mpi_finish();

@@ -2,6 +2,8 @@
 /* The result objects of `ictus bench`: type "measurement". */
 #include "bench/bench_study.h"
 
+#include "bench/bench_proof.h"
+
 #include "main/progress.h"
 #include "results/experiments.h"
 
@@ -9,19 +11,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct ictus_column study_columns[] = {{"operation", "operation", ICTUS_COLUMN_TEXT},
-                                             {"bytes", "bytes", ICTUS_COLUMN_COUNT},
-                                             {"processes", "procs", ICTUS_COLUMN_COUNT},
-                                             {"reduction", "over ranks", ICTUS_COLUMN_TEXT},
-                                             {"n", "n", ICTUS_COLUMN_COUNT},
-                                             {"invalid", "late", ICTUS_COLUMN_COUNT},
-                                             {"median_s", "median us", ICTUS_COLUMN_SECONDS},
-                                             {"ci95_low_s", "95% low", ICTUS_COLUMN_SECONDS},
-                                             {"ci95_high_s", "95% high", ICTUS_COLUMN_SECONDS},
-                                             {"p99_s", "p99 us", ICTUS_COLUMN_SECONDS},
-                                             {"outliers", "outliers", ICTUS_COLUMN_COUNT},
-                                             {"algorithm", "algorithm", ICTUS_COLUMN_TEXT},
-                                             {NULL, NULL, ICTUS_COLUMN_TEXT}};
+#define COLUMNS_OF_ALL                                                                             \
+    {"operation", "operation", ICTUS_COLUMN_TEXT}, {"bytes", "bytes", ICTUS_COLUMN_COUNT},         \
+        {"processes", "procs", ICTUS_COLUMN_COUNT},                                                \
+        {"reduction", "over ranks", ICTUS_COLUMN_TEXT}, {"n", "n", ICTUS_COLUMN_COUNT},            \
+        {"invalid", "late", ICTUS_COLUMN_COUNT}, {"median_s", "median us", ICTUS_COLUMN_SECONDS},  \
+        {"ci95_low_s", "95% low", ICTUS_COLUMN_SECONDS},                                           \
+        {"ci95_high_s", "95% high", ICTUS_COLUMN_SECONDS},                                         \
+        {"p99_s", "p99 us", ICTUS_COLUMN_SECONDS}, {"outliers", "outliers", ICTUS_COLUMN_COUNT},   \
+    {                                                                                              \
+        "algorithm", "algorithm", ICTUS_COLUMN_TEXT                                                \
+    }
+
+const struct ictus_column *study_columns(const struct study *study)
+{
+    static const struct ictus_column plain[] = {COLUMNS_OF_ALL, {NULL, NULL, ICTUS_COLUMN_TEXT}};
+    static const struct ictus_column forced[] = {
+        COLUMNS_OF_ALL, {"ran", "ran", ICTUS_COLUMN_TEXT}, {NULL, NULL, ICTUS_COLUMN_TEXT}};
+    return study->selector ? forced : plain;
+}
 
 /* Below this many repetitions a median's interval says little (hyperfine warns at ten). */
 enum { FEW_SAMPLES = 10 };
@@ -189,6 +197,7 @@ static json_t *measurement(struct study *study, const struct study_experiment *e
     (void)json_object_set_new(object, "reduction", json_string(ictus_reduction_names[reduction]));
     (void)json_object_update(object, numbers);
     json_decref(numbers);
+    study_write_proof(study, e, object);
     set_bandwidth(object, e, ictus_operation_messages(study->ops[e->op].name), reduction, &s);
     (void)json_object_set_new(object, "interrupted", json_boolean(interrupted));
     (void)json_object_set_new(object, "warnings", warnings(&s, result, interrupted));

@@ -2,6 +2,7 @@
 /* Reading the lists of a bench study. */
 #include "bench/bench_study.h"
 
+#include "bench/witness.h"
 #include "main/command.h"
 #include "main/shuffle.h"
 #include "main/sizes.h"
@@ -111,6 +112,13 @@ static int read_reductions(struct study *study, struct ictus_why *why)
 static int add_algorithm(struct study *study, const char *operation, const char *name, bool of_all,
                          struct ictus_why *why)
 {
+    for (int i = 0; i < study->algorithm_count; i++) {
+        struct study_algorithm *known = &study->algorithms[i];
+        if (strcmp(known->operation, operation) == 0 && strcmp(known->name, name) == 0) {
+            known->of_all = known->of_all && of_all; /* who named it wants it in any case */
+            return ICTUS_OK;
+        }
+    }
     if (study->algorithm_count == STUDY_ALGORITHMS_MAX) {
         return ictus_because(why, ICTUS_ERR_SPEC, "--algorithm: at most %d", STUDY_ALGORITHMS_MAX);
     }
@@ -382,6 +390,11 @@ int study_list(const struct study *study, struct study_experiment **out, size_t 
     return ICTUS_OK;
 }
 
+struct study_proof *study_proof(const struct study *study, const struct study_experiment *e)
+{
+    return e->algorithm >= 0 && study->proofs ? &study->proofs[e - study->listed] : NULL;
+}
+
 void study_fini(struct study *study)
 {
     for (int i = 0; i < study->group_count; i++) {
@@ -392,6 +405,8 @@ void study_fini(struct study *study)
         }
     }
     ictus_selector_free(study->selector);
+    witness_free(&study->witness);
+    free(study->proofs);
     ictus_plugins_free(study->plugins);
     json_decref(study->done);
     free(study->sizes);

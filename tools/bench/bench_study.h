@@ -78,6 +78,12 @@ struct study_experiment {
     uint64_t bytes;
 };
 
+/* What was seen to run in an experiment under a forced algorithm. */
+struct study_proof {
+    bool looked;
+    struct ictus_ran ran;
+};
+
 struct study {
     const struct bench_options *options;
     struct ictus_plugins *plugins;
@@ -93,7 +99,10 @@ struct study {
     bool wanted[ICTUS_REDUCTIONS];
     char clock[1024];
     struct ictus_selector *selector;
-    struct ictus_output *out; /* rank 0 only */
+    struct ictus_witness witness;          /* beside a selector */
+    const struct study_experiment *listed; /* all that is measured, ... */
+    struct study_proof *proofs;            /* ... and the proof of each, beside a selector */
+    struct ictus_output *out;              /* rank 0 only */
     struct progress progress;
     bool cut_short;        /* what is written now was interrupted */
     int written;           /* objects, rank 0 */
@@ -127,6 +136,10 @@ int study_know(struct study *study, const json_t *objects);
 /* --resume: whether the file that is continued holds the experiment already. Rank 0. */
 bool study_is_done(const struct study *study, const struct study_experiment *e);
 
-extern const struct ictus_column study_columns[];
+/* The proof of an experiment; NULL where nothing was forced. */
+struct study_proof *study_proof(const struct study *study, const struct study_experiment *e);
+
+/* What stands in a table: with what ran, where algorithms are chosen. */
+const struct ictus_column *study_columns(const struct study *study);
 
 #endif

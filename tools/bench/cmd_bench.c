@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus bench: how long a collective takes when every process starts together. */
+#include "bench/bench_proof.h"
 #include "bench/bench_rounds.h"
 #include "bench/bench_study.h"
 #include "main/command.h"
@@ -117,13 +118,17 @@ static int measure(struct study *study, const struct study_experiment *e,
         return ictus_bench_run(group->bench, plan, result, why);
     }
     const struct study_algorithm *a = &study->algorithms[e->algorithm];
-    int err =
-        ictus_selector_force(study->selector, group->comm, a->operation, a->name, &plan->comm, why);
+    int err = study_refuse(study, e, why);
+    if (!err) {
+        err = ictus_selector_force(study->selector, group->comm, a->operation, a->name, &plan->comm,
+                                   why);
+    }
     if (err) {
         return err;
     }
     plan->use_comm = 1;
-    err = ictus_selector_works(study->selector, plan->comm, (size_t)e->bytes);
+    err = ictus_selector_works(study->selector, plan->comm, (size_t)e->bytes,
+                               ictus_datatype_bytes(study->options->datatype));
     if (err) {
         (void)ictus_because(why, err, "algorithm '%s' of %s does not work with %llu bytes", a->name,
                             a->operation, (unsigned long long)e->bytes);
@@ -141,6 +146,9 @@ static int run_experiments(struct study *study, struct ictus_why *why)
     int err = study_list(study, &list, &count);
     err = results_agree(err, why);
     progress_start(&study->progress, "experiments", (double)count);
+    if (!err && count > 0) {
+        err = study_prove(study, list, count, why);
+    }
     if (!err && count > 0) {
         err = rounds_run(study, list, count, measure, why);
     }
@@ -196,8 +204,8 @@ static int resume(struct study *study, json_t *header, struct ictus_why *why)
     }
     if (!err) {
         results_outlive_readers();
-        err = ictus_output_resume((enum ictus_format)o->format, study_columns, o->file, &study->out,
-                                  why);
+        err = ictus_output_resume((enum ictus_format)o->format, study_columns(study), o->file,
+                                  &study->out, why);
     }
     if (!err && o->format == ICTUS_FORMAT_TEXT) {
         header_print(header);
@@ -240,6 +248,7 @@ static int open_results(struct study *study, struct ictus_why *why)
         .clock = at ? at + 1 : "",
         .seeded = study->options->shuffle,
         .seed = study->options->seed,
+        .selection = study->selector ? ictus_selector_terms(study->selector) : NULL,
     };
     if (at) {
         *at = '\0';
@@ -249,7 +258,7 @@ static int open_results(struct study *study, struct ictus_why *why)
     if (is_resumed(study->options)) {
         return results_agree(command_rank() == 0 ? resume(study, header, why) : ICTUS_OK, why);
     }
-    return results_open(study->options->format, study_columns, study->options->file, header,
+    return results_open(study->options->format, study_columns(study), study->options->file, header,
                         &study->out, why);
 }
 

@@ -258,7 +258,8 @@ static int run_turn(struct study *study, int row, int column, struct ictus_why *
     int err = ictus_selector_force(study->selector, MPI_COMM_WORLD, m->operation,
                                    m->algorithms[row], &plan.comm, why);
     if (!err) {
-        err = ictus_selector_works(study->selector, plan.comm, (size_t)m->bytes);
+        err = ictus_selector_works(study->selector, plan.comm, (size_t)m->bytes,
+                                   ictus_datatype_bytes("char"));
         err = err ? err : ictus_bench_run(study->benches[column], &plan, &result, why);
         (void)ictus_selector_release(study->selector, &plan.comm);
     }

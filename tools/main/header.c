@@ -262,6 +262,7 @@ json_t *header_create(const struct header_facts *facts)
     json_object_set_new(header, "hosts", hosts);
     set_text(header, "clock", facts->clock);
     set_text(header, "sync", facts->sync);
+    set_text(header, "selection", facts->selection);
     if (facts->clock_known) {
         json_object_set_new(header, "clock_sigma_ns", ictus_result_real(facts->clock_sigma_ns));
         json_object_set_new(header, "clock_bound_ns", ictus_result_real(facts->clock_bound_ns));
@@ -304,6 +305,9 @@ void header_print(const json_t *header)
     if (text_of(header, "clock")[0]) {
         printf("# clock %s%s%s\n", text_of(header, "clock"),
                text_of(header, "sync")[0] ? ", sync " : "", text_of(header, "sync"));
+    }
+    if (text_of(header, "selection")[0]) {
+        printf("# algorithms: %s\n", text_of(header, "selection"));
     }
     if (seed) {
         printf("# seed %lld\n", (long long)json_integer_value(seed));

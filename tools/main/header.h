@@ -19,6 +19,7 @@ struct header_facts {
     const void *options;           /* ... their values: the "parameters" */
     const char *clock;             /* local source */
     const char *sync;              /* synchronisation, or a list of them */
+    const char *selection;         /* under which terms algorithms are forced */
     bool clock_known;              /* the two below are */
     double clock_sigma_ns;         /* largest over ranks after the first sync */
     double clock_bound_ns;

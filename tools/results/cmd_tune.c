@@ -164,7 +164,7 @@ static int run(const void *given, int word_count, char **words)
 {
     const struct tune_options *options = given;
     struct ictus_why why = {""};
-    struct winners winners = {NULL, 0};
+    struct winners winners = {.list = NULL};
     json_t *all = json_array();
     int err = check(options, word_count, words, &why);
     if (!err) {
@@ -172,6 +172,11 @@ static int run(const void *given, int word_count, char **words)
     }
     if (!err) {
         err = tune_choose(all, options->reduction, &winners, &why);
+    }
+    if (!err && winners.unproven > 0) {
+        (void)fprintf(stderr,
+                      "ictus tune: left out: %d measurements whose algorithm was not seen to run\n",
+                      winners.unproven);
     }
     if (!err) {
         err = write_file(options, &winners, &why);

@@ -40,6 +40,7 @@ static const struct layout layouts[] = {
      {{"file", "file", TEXT, 0},
       {"operation", "operation", TEXT, 0},
       {"algorithm", "algorithm", TEXT, 0},
+      {"ran", "ran", TEXT, 6},
       {"scheme", "scheme", TEXT, 0},
       {"reduction", "reduction", TEXT, 0},
       {"processes", "procs", COUNT, 0},

@@ -54,6 +54,20 @@ static const char *text_of(const json_t *members, const char *key)
     return text ? text : "";
 }
 
+/* Whether every launch saw the named algorithm run. */
+static bool is_proven(const struct experiment *experiment)
+{
+    size_t i = 0;
+    json_t *launch = NULL;
+    json_array_foreach(experiment->launches, i, launch)
+    {
+        if (!json_is_true(json_object_get(launch, "proven"))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* False for what nothing can be chosen from. */
 static bool read_candidate(const struct experiment *experiment, const char *reduction,
                            struct candidate *candidate)
@@ -176,7 +190,7 @@ int tune_choose(const json_t *objects, const char *reduction, struct winners *wi
                 struct ictus_why *why)
 {
     struct experiments experiments;
-    *winners = (struct winners){NULL, 0};
+    *winners = (struct winners){.list = NULL};
     int err = experiments_gather(objects, &experiments, why);
     struct candidate *candidates = calloc(experiments.count + 1, sizeof(*candidates));
     winners->list = calloc(experiments.count + 1, sizeof(*winners->list));
@@ -187,7 +201,11 @@ int tune_choose(const json_t *objects, const char *reduction, struct winners *wi
     if (!err) {
         const char *wanted = reduction ? reduction : first_reduction(&experiments);
         for (size_t i = 0; i < experiments.count; i++) {
-            count += read_candidate(&experiments.list[i], wanted, &candidates[count]);
+            const bool usable = read_candidate(&experiments.list[i], wanted, &candidates[count]);
+            const bool proven =
+                !usable || candidates[count].is_default || is_proven(&experiments.list[i]);
+            winners->unproven += !proven;
+            count += usable && proven;
         }
         qsort(candidates, count, sizeof(*candidates), compare_candidates);
         err = refuse_mixture(candidates, count, why);
@@ -197,7 +215,8 @@ int tune_choose(const json_t *objects, const char *reduction, struct winners *wi
         if (winners->count == 0) {
             err = ictus_because(why, ICTUS_ERR_FORMAT,
                                 "nothing to choose from: no operation was measured with two "
-                                "algorithms; see ictus bench --algorithm=all");
+                                "algorithms%s; see ictus bench --algorithm=all",
+                                winners->unproven > 0 ? " that were seen to run" : "");
         }
     }
     free(candidates);
@@ -211,5 +230,5 @@ int tune_choose(const json_t *objects, const char *reduction, struct winners *wi
 void tune_free(struct winners *winners)
 {
     free(winners->list);
-    *winners = (struct winners){NULL, 0};
+    *winners = (struct winners){.list = NULL};
 }

@@ -29,6 +29,7 @@ struct winner {
 struct winners {
     struct winner *list; /* sorted by operation, processes, bytes */
     size_t count;
+    int unproven; /* measurements left out: their algorithm was not seen to run */
 };
 
 /*

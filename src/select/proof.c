@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Proof that a label is true: one process is kept back, so that others wait for it inside the
+ * collective, where a witness notes the functions they are in. Open MPI's are named and lie in its
+ * components' files. MPICH's are not: there each algorithm of the operation is run in turn, and one
+ * is proven when its stacks part from every other's.
+ */
+#include "select/selector.h"
+#include "select/sighting.h"
+#include "select/trial.h"
+
+#include <ictus/select.h>
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    STAGES = 2,     /* who is kept back: the first process, the last one */
+    TRIES_SEEN = 3, /* with stacks that do not tell */
+    TRIES_MOST = 8, /* where there were hardly any: a crowded machine */
+    DELAY_MS = 4,   /* of the first try; each doubles it */
+    OWN = 0,        /* place of the library's own choice among a reference's trunks */
+};
+
+/* One collective under observation. */
+struct scene {
+    const struct ictus_witness *witness;
+    int late_rank;
+    int delay_ms;
+};
+
+static void sleep_ms(int ms)
+{
+    struct timespec left = {ms / 1000, (long)(ms % 1000) * 1000000L};
+    while (nanosleep(&left, &left) != 0) {
+    }
+}
+
+/* Run the trial before the witness' eyes. One without eyes still takes part. */
+static int act(struct trial *trial, const struct forced *f, void *context)
+{
+    const struct scene *scene = context;
+    int rank = 0;
+    MPI_Comm_rank(f->plain, &rank);
+    if (rank == scene->late_rank) {
+        sleep_ms(scene->delay_ms);
+    }
+    const int blind = scene->witness->watch(scene->witness->state);
+    const int err = ictusi_trial_run(trial, f->comm, f->operation->name);
+    if (!blind) {
+        scene->witness->rest(scene->witness->state);
+    }
+    return err;
+}
+
+static int observe(struct ictus_selector *s, struct forced *f, struct message message,
+                   struct scene *scene, int stage)
+{
+    int size = 1;
+    MPI_Comm_size(f->plain, &size);
+    scene->late_rank = stage == 0 ? 0 : size - 1;
+    return ictusi_forced_try(s, f, message, f->value != f->operation->automatic, act, scene);
+}
+
+/* --- Functions with names: Open MPI --- */
+
+/* All that was seen by any process; what contradicts itself was not seen. Collective. */
+static int unite(MPI_Comm comm, struct sighting *sighting)
+{
+    int size = 1;
+    MPI_Comm_size(comm, &size);
+    struct sighting *all = calloc((size_t)size, sizeof(*all));
+    int enough = all != NULL;
+    MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_INT, MPI_MIN, comm);
+    if (!enough || !all) {
+        free(all);
+        return ICTUS_ERR_NOMEM;
+    }
+    const int bytes = (int)sizeof(*sighting);
+    MPI_Allgather(sighting, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm);
+    bool torn = false;
+    memset(sighting, 0, sizeof(*sighting));
+    for (int i = 0; i < size; i++) {
+        torn = torn || (sighting->algorithm[0] && all[i].algorithm[0] &&
+                        strcmp(sighting->algorithm, all[i].algorithm) != 0);
+        if (!sighting->algorithm[0]) {
+            memcpy(sighting->algorithm, all[i].algorithm, sizeof(sighting->algorithm));
+        }
+        if (!sighting->component[0]) {
+            memcpy(sighting->component, all[i].component, sizeof(sighting->component));
+        }
+    }
+    if (torn) {
+        sighting->algorithm[0] = '\0';
+    }
+    free(all);
+    return ICTUS_OK;
+}
+
+static const char *name_of(const struct operation *o, int value)
+{
+    for (int i = 0; i < o->variable.count; i++) {
+        if (o->variable.values[i] == value) {
+            return o->variable.text[i];
+        }
+    }
+    return "";
+}
+
+/* The name to choose by of what a function says it is; its own where there is none. */
+static const char *choice_of(const struct operation *o, const char *function)
+{
+    for (int i = 0; o->algorithms[i]; i++) {
+        if (ictusi_sighting_matches(function, o->algorithms[i])) {
+            return o->algorithms[i];
+        }
+    }
+    return function;
+}
+
+static void judge_sighting(const struct ictus_selector *s, const struct forced *f,
+                           const struct sighting *seen, struct ictus_ran *ran)
+{
+    const struct operation *o = f->operation;
+    const bool elsewhere = seen->component[0] && strcmp(seen->component, s->dialect->selects) != 0;
+    const bool known = seen->algorithm[0] != '\0';
+    (void)snprintf(ran->component, sizeof(ran->component), "%s", seen->component);
+    (void)snprintf(ran->algorithm, sizeof(ran->algorithm), "%s",
+                   known && !elsewhere ? choice_of(o, seen->algorithm) : "");
+    if (f->value == o->automatic) {
+        ran->proof = known || elsewhere ? ICTUS_PROOF_HOLDS : ICTUS_PROOF_NONE;
+    } else if (elsewhere ||
+               (known && !ictusi_sighting_matches(seen->algorithm, name_of(o, f->value)))) {
+        ran->proof = ICTUS_PROOF_FAILS;
+    } else {
+        ran->proof = known ? ICTUS_PROOF_HOLDS : ICTUS_PROOF_NONE;
+    }
+}
+
+static int prove_by_name(struct ictus_selector *s, struct forced *f, struct message message,
+                         const struct ictus_witness *witness, struct ictus_ran *ran)
+{
+    struct scene scene = {.witness = witness, .delay_ms = DELAY_MS};
+    int err = ICTUS_OK;
+    for (int i = 0; i < TRIES_MOST && !err && ran->proof == ICTUS_PROOF_NONE; i++) {
+        for (int stage = 0; stage < STAGES && !err && ran->proof == ICTUS_PROOF_NONE; stage++) {
+            struct sighting seen;
+            err = observe(s, f, message, &scene, stage);
+            if (!err) {
+                ictusi_sighting_read(witness, f->operation->name, &seen);
+                err = unite(f->plain, &seen);
+            }
+            if (!err) {
+                judge_sighting(s, f, &seen, ran);
+            }
+        }
+        scene.delay_ms *= 2;
+    }
+    return err;
+}
+
+/* --- Functions without names: MPICH --- */
+
+/* The stacks of all algorithms of an operation, at one size on one group of processes. */
+struct reference {
+    const struct operation *operation;
+    struct message message;
+    uint64_t group; /* of processes, by their ranks in the world */
+    int values[VARIABLE_VALUES_MAX + 1];
+    bool able[VARIABLE_VALUES_MAX + 1];
+    struct trunk trunks[VARIABLE_VALUES_MAX + 1][STAGES]; /* this process's */
+    int apart[(VARIABLE_VALUES_MAX + 1) * (VARIABLE_VALUES_MAX + 1)];
+    int count;
+    struct reference *next;
+};
+
+void ictusi_references_free(struct ictus_selector *s)
+{
+    struct reference *next = NULL;
+    for (struct reference *r = s->references; r; r = next) {
+        next = r->next;
+        free(r);
+    }
+    s->references = NULL;
+}
+
+/* FNV-1a over the ranks in the world. */
+static uint64_t group_of(MPI_Comm comm)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    MPI_Group mine;
+    MPI_Group world;
+    int size = 0;
+    MPI_Comm_group(comm, &mine);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_size(mine, &size);
+    for (int i = 0; i < size; i++) {
+        int rank = 0;
+        MPI_Group_translate_ranks(mine, 1, &i, world, &rank);
+        hash = (hash ^ (uint64_t)(uint32_t)rank) * UINT64_C(1099511628211);
+    }
+    MPI_Group_free(&mine);
+    MPI_Group_free(&world);
+    return hash;
+}
+
+/* Watch one algorithm: false only where that ended in an error that is no "cannot". */
+static int observe_one(struct ictus_selector *s, struct forced *f, struct reference *r, int i,
+                       struct scene *scene)
+{
+    const int kept = f->value;
+    int size = 1;
+    int err = ICTUS_OK;
+    MPI_Comm_size(f->plain, &size);
+    r->able[i] = r->able[i] &&
+                 !ictusi_would_crash(s, f->operation, name_of(f->operation, r->values[i]), size);
+    f->value = r->values[i];
+    for (int stage = 0; stage < STAGES && r->able[i] && !err; stage++) {
+        err = observe(s, f, r->message, scene, stage);
+        ictusi_trunk_read(scene->witness, &r->trunks[i][stage]);
+        if (err == ICTUS_ERR_UNSUPPORTED) {
+            r->able[i] = false;
+            err = ICTUS_OK;
+        }
+    }
+    f->value = kept;
+    return err;
+}
+
+/* Which algorithms part on any process, and whether there were stacks to tell by. Collective. */
+static bool compare(const struct forced *f, struct reference *r, bool *seen)
+{
+    int apart[sizeof(r->apart) / sizeof(r->apart[0])] = {0};
+    int enough[VARIABLE_VALUES_MAX + 1] = {0};
+    for (int i = 0; i < r->count; i++) {
+        for (int stage = 0; stage < STAGES; stage++) {
+            enough[i] = enough[i] || r->trunks[i][stage].seen;
+            for (int k = 0; k < r->count; k++) {
+                apart[i * r->count + k] |=
+                    ictusi_trunk_parting(&r->trunks[i][stage], &r->trunks[k][stage]) >= 0;
+            }
+        }
+    }
+    MPI_Allreduce(MPI_IN_PLACE, apart, r->count * r->count, MPI_INT, MPI_MAX, f->plain);
+    MPI_Allreduce(MPI_IN_PLACE, enough, r->count, MPI_INT, MPI_MAX, f->plain);
+    memcpy(r->apart, apart, sizeof(apart));
+    bool all = true;
+    *seen = true;
+    for (int i = 0; i < r->count; i++) {
+        *seen = *seen && (enough[i] || !r->able[i]);
+        for (int k = 0; k < r->count; k++) {
+            all = all && (i == k || i == OWN || k == OWN || !r->able[i] || !r->able[k] ||
+                          apart[i * r->count + k]);
+        }
+    }
+    return all;
+}
+
+static int observe_all(struct ictus_selector *s, struct forced *f, struct reference *r,
+                       const struct ictus_witness *witness)
+{
+    struct scene scene = {.witness = witness, .delay_ms = DELAY_MS};
+    bool seen = false;
+    bool parted = false;
+    int err = ICTUS_OK;
+    for (int i = 0; i < (seen ? TRIES_SEEN : TRIES_MOST) && !err && !parted; i++) {
+        for (int k = 0; k < r->count && !err; k++) {
+            err = observe_one(s, f, r, k, &scene);
+        }
+        parted = !err && compare(f, r, &seen);
+        scene.delay_ms *= 2;
+    }
+    return err;
+}
+
+static struct reference *known_reference(const struct ictus_selector *s, const struct forced *f,
+                                         struct message message, uint64_t group)
+{
+    for (struct reference *r = s->references; r; r = r->next) {
+        if (r->operation == f->operation && r->message.bytes == message.bytes &&
+            r->message.element == message.element && r->group == group) {
+            return r;
+        }
+    }
+    return NULL;
+}
+
+static int find_reference(struct ictus_selector *s, struct forced *f, struct message message,
+                          const struct ictus_witness *witness, struct reference **out)
+{
+    const struct operation *o = f->operation;
+    const uint64_t group = group_of(f->plain);
+    *out = known_reference(s, f, message, group);
+    if (*out) {
+        return ICTUS_OK;
+    }
+    struct reference *r = calloc(1, sizeof(*r));
+    int enough = r != NULL;
+    MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_INT, MPI_MIN, f->plain);
+    if (!enough || !r) {
+        free(r);
+        return ICTUS_ERR_NOMEM;
+    }
+    *r = (struct reference){.operation = o, .message = message, .group = group, .count = 1};
+    r->values[OWN] = o->automatic;
+    r->able[OWN] = true;
+    for (int i = 0; i < o->variable.count; i++) {
+        if (o->variable.values[i] != o->automatic) {
+            r->values[r->count] = o->variable.values[i];
+            r->able[r->count++] = true;
+        }
+    }
+    const int err = observe_all(s, f, r, witness);
+    if (err) {
+        free(r);
+        return err;
+    }
+    r->next = s->references;
+    s->references = r;
+    *out = r;
+    return ICTUS_OK;
+}
+
+/* Whether it parts from all others that can run here, of which there must be one. */
+static bool stands_alone(const struct reference *r, int i)
+{
+    int others = 0;
+    for (int k = 0; k < r->count; k++) {
+        if (k != i && k != OWN && r->able[k]) {
+            others++;
+            if (!r->apart[i * r->count + k]) {
+                return false;
+            }
+        }
+    }
+    return others > 0 && r->able[i];
+}
+
+/*
+ * Whether the library's own choice may be algorithm i, as far as this process sees: 1 where its
+ * stacks have the functions at which the algorithm parts from others, -1 where they lack one, 0
+ * where there is nothing to tell by.
+ */
+static int own_choice_like(const struct reference *r, int i)
+{
+    int opinion = 0;
+    for (int stage = 0; stage < STAGES; stage++) {
+        const struct trunk *trunk = &r->trunks[i][stage];
+        const struct trunk *own = &r->trunks[OWN][stage];
+        for (int k = 0; k < r->count && own->count > 0; k++) {
+            const int at = k == OWN || k == i || !r->able[k]
+                               ? -1
+                               : ictusi_trunk_parting(trunk, &r->trunks[k][stage]);
+            if (at >= 0) {
+                opinion = opinion < 0 || !ictusi_trunk_has(own, trunk->functions[at]) ? -1 : 1;
+            }
+        }
+    }
+    return opinion;
+}
+
+/* Its device composes a collective of others where there are several nodes: one name is not all. */
+static bool on_one_node(MPI_Comm comm)
+{
+    MPI_Comm node = MPI_COMM_NULL;
+    int size = 0;
+    int here = 0;
+    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(comm, &size);
+    MPI_Comm_size(node, &here);
+    MPI_Comm_free(&node);
+    int all = here == size;
+    MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm);
+    return all;
+}
+
+static void name_own_choice(const struct forced *f, const struct reference *r,
+                            struct ictus_ran *ran)
+{
+    int found = -1;
+    int several = 0;
+    const bool simple = on_one_node(f->plain);
+    for (int i = 1; i < r->count; i++) {
+        int opinion[2] = {own_choice_like(r, i), 0};
+        opinion[1] = -opinion[0];
+        MPI_Allreduce(MPI_IN_PLACE, opinion, 2, MPI_INT, MPI_MAX, f->plain);
+        if (stands_alone(r, i) && opinion[0] > 0 && opinion[1] <= 0) {
+            several += found >= 0;
+            found = i;
+        }
+    }
+    if (simple && found >= 0 && !several) {
+        ran->proof = ICTUS_PROOF_HOLDS;
+        (void)snprintf(ran->algorithm, sizeof(ran->algorithm), "%s",
+                       name_of(f->operation, r->values[found]));
+    }
+}
+
+static int prove_by_parting(struct ictus_selector *s, struct forced *f, struct message message,
+                            const struct ictus_witness *witness, struct ictus_ran *ran)
+{
+    struct reference *r = NULL;
+    const int err = find_reference(s, f, message, witness, &r);
+    if (err) {
+        return err;
+    }
+    if (f->value == f->operation->automatic) {
+        name_own_choice(f, r, ran);
+        return ICTUS_OK;
+    }
+    for (int i = 1; i < r->count; i++) {
+        if (r->values[i] == f->value && stands_alone(r, i)) {
+            ran->proof = ICTUS_PROOF_HOLDS;
+            (void)snprintf(ran->algorithm, sizeof(ran->algorithm), "%s",
+                           name_of(f->operation, f->value));
+        }
+    }
+    return ICTUS_OK;
+}
+
+int ictus_selector_prove(struct ictus_selector *selector, MPI_Comm forced, size_t bytes,
+                         size_t element, const struct ictus_witness *witness, struct ictus_ran *ran)
+{
+    const struct message message = {.bytes = bytes, .element = element};
+    struct forced *f = selector ? ictusi_forced_find(selector, forced) : NULL;
+    struct ictus_ran seen = {.proof = ICTUS_PROOF_NONE};
+    int size = 1;
+    if (!f || !witness || !ran) {
+        return ICTUS_ERR_ARG;
+    }
+    MPI_Comm_size(forced, &size);
+    int err = ICTUS_OK;
+    if (size > 1 && ictusi_trial_knows(f->operation->name)) {
+        err = selector->dialect->selects ? prove_by_name(selector, f, message, witness, &seen)
+                                         : prove_by_parting(selector, f, message, witness, &seen);
+    }
+    if (!err) {
+        *ran = seen;
+    }
+    return err;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whether forced algorithms run: seen once for each experiment, before anything is timed. */
+#include "bench/bench_proof.h"
+
+#include "bench/witness.h"
+#include "main/command.h"
+#include "main/group.h"
+#include "main/interrupt.h"
+#include "main/results.h"
+
+#include <ictus/text.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The library may choose otherwise where operands must not change places; the proof's may. */
+static bool may_commute(const struct study *study, const struct study_experiment *e)
+{
+    return !study->ops[e->op].reduces || strcmp(study->options->reduce, "user_first") != 0;
+}
+
+/* On a member. What cannot be forced is told when it is measured. */
+static int prove(struct study *study, const struct study_experiment *e, struct ictus_why *why)
+{
+    const struct study_algorithm *a = &study->algorithms[e->algorithm];
+    struct study_proof *proof = study_proof(study, e);
+    const size_t bytes = (size_t)e->bytes;
+    const size_t element = ictus_datatype_bytes(study->options->datatype);
+    struct ictus_why unheard = {""};
+    MPI_Comm forced = MPI_COMM_NULL;
+    int err = ictus_selector_force(study->selector, study->groups[e->group].comm, a->operation,
+                                   a->name, &forced, &unheard);
+    if (err) {
+        return ICTUS_OK;
+    }
+    err = ictus_selector_works(study->selector, forced, bytes, element);
+    if (!err && may_commute(study, e)) {
+        err = ictus_selector_prove(study->selector, forced, bytes, element, &study->witness,
+                                   &proof->ran);
+    }
+    proof->looked = !err;
+    (void)ictus_selector_release(study->selector, &forced);
+    if (err == ICTUS_ERR_NOMEM || err == ICTUS_ERR_MPI) {
+        return ictus_because(why, err, "algorithm '%s' of %s cannot be seen running", a->name,
+                             a->operation);
+    }
+    return ICTUS_OK;
+}
+
+int study_prove(struct study *study, const struct study_experiment *list, size_t count,
+                struct ictus_why *why)
+{
+    if (!study->selector) {
+        return ICTUS_OK;
+    }
+    study->listed = list;
+    study->witness = witness_create();
+    study->proofs = calloc(count, sizeof(*study->proofs));
+    int err = results_agree(study->proofs ? ICTUS_OK : ICTUS_ERR_NOMEM, why);
+    for (size_t i = 0; i < count && !err && !interrupt_came(); i++) {
+        const struct study_group *group = &study->groups[list[i].group];
+        if (list[i].algorithm < 0) {
+            continue;
+        }
+        err = group->member ? prove(study, &list[i], why) : ICTUS_OK;
+        if (study->group_count > 1 || group->processes < command_size()) {
+            group_rest();
+        }
+        err = results_agree(err, why);
+    }
+    return err;
+}
+
+int study_refuse(const struct study *study, const struct study_experiment *e, struct ictus_why *why)
+{
+    const struct study_proof *proof = study_proof(study, e);
+    if (!proof || proof->ran.proof != ICTUS_PROOF_FAILS) {
+        return ICTUS_OK;
+    }
+    const struct study_algorithm *a = &study->algorithms[e->algorithm];
+    char ran[128];
+    proof_describe(&proof->ran, ran, sizeof(ran));
+    return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
+                         "algorithm '%s' of %s gives way to another with %llu bytes: %s ran",
+                         a->name, a->operation, (unsigned long long)e->bytes, ran);
+}
+
+void proof_describe(const struct ictus_ran *ran, char *text, size_t size)
+{
+    (void)snprintf(text, size, "%s%s%s", ran->component,
+                   ran->component[0] && ran->algorithm[0] ? ", " : "", ran->algorithm);
+}
+
+void study_write_proof(const struct study *study, const struct study_experiment *e, json_t *object)
+{
+    const struct study_proof *proof = study_proof(study, e);
+    const bool forced =
+        proof && strcmp(study->algorithms[e->algorithm].name, ICTUS_ALGORITHM_DEFAULT) != 0;
+    const bool holds = proof && proof->looked && proof->ran.proof == ICTUS_PROOF_HOLDS;
+    char ran[128] = "unproven";
+    if (holds) {
+        proof_describe(&proof->ran, ran, sizeof(ran));
+    }
+    (void)json_object_set_new(object, "ran", holds || forced ? json_string(ran) : json_null());
+    (void)json_object_set_new(object, "proven", forced ? json_boolean(holds) : json_null());
+}
