@@ -7,7 +7,8 @@ judge.py compare TRUTH RESULT [TOLERANCE_NS]   whether a result file of `ictus w
 
 A process is a coroutine that stops where it really has to wait; its waits are noted there, from instants of the
 execution. Nothing is matched and no graph is made afterwards, and no code is shared with what is judged. Keys:
-ranks=N, nodes=N, steps=N, kinds=mpi|threads|all, planted=0|1, mean=NS (of a computation).
+ranks=N, nodes=N, steps=N, kinds=mpi|threads|all, planted=0|1, mean=NS (of a computation),
+sigma=NS (what the archive says of its clocks, which are exact).
 """
 import json
 import random
@@ -77,6 +78,7 @@ class World:
         self.steps = int(options.get("steps") or self.draw.randrange(10, 25))
         self.mean = float(options.get("mean") or 5000)
         self.kinds = options.get("kinds", "all")
+        self.sigma = float(options.get("sigma", 0.001))
         self.planted = (self.draw.randrange(self.ranks), "X") if options.get("planted", "1") == "1" else None
         self.regions = {name: i for i, name in enumerate(REGIONS[0] + REGIONS[1] + THREAD_REGIONS)}
         self.truth, self.completion = defaultdict(int), defaultdict(int)
@@ -298,6 +300,7 @@ class World:
                 box, pending[r] = pending[r], []
                 plans[r].append(lambda p: self.finish(p, [b[0] for b in box]))
 
+        self.plan_evidence(plans)
         for step in range(self.steps):
             for r in range(self.ranks):
                 compute(r, "R%d" % draw.randrange(4), draw.expovariate(1 / self.mean))
@@ -318,7 +321,7 @@ class World:
                 m = Meeting(draw.choice(["MPI_Iallreduce", "MPI_Ibarrier"]), members, None, 0)
                 for r in members:
                     box = []
-                    plans[r].append(lambda p, b=box: b.append(self.begin_meeting(p, m)))
+                    plans[r].append(lambda p, b=box, x=m: b.append(self.begin_meeting(p, x)))
                     pending[r].append(box)
                     compute(r, "R%d" % draw.randrange(4), draw.expovariate(1 / self.mean))
                     finish(r)
@@ -336,6 +339,14 @@ class World:
         if len(members) > 1:
             for r in members:
                 plans[r].append(lambda p: self.meet(p, m))
+
+    def plan_evidence(self, plans):
+        """Messages that are sent at once long before they are received: they show which sizes that goes for."""
+        for a, b in ((0, 1), (0, self.ranks - 1)):
+            m = Message(a, b, 0, EAGER)
+            plans[a].append(lambda p, x=m: self.send(p, x))
+            plans[b].append(lambda p: p.compute("R0", 100 * self.mean))
+            plans[b].append(lambda p, x=m: self.receive(p, x))
 
     def plan_messages(self, plans, pending, finish):
         """Messages whose calls are in one order everywhere: receives of blocking sends cannot lock up."""
@@ -402,6 +413,9 @@ class World:
         for r in range(self.ranks):
             if self.helpers[r]:
                 print("team", r, *(t.location for t in self.helpers[r]), file=out)
+        for p in self.process + [t for r in range(self.ranks) for t in self.helpers[r]]:
+            for time in (900000, 900000 + 2 * self.process[0].now):
+                print("offset", p.location, time, 0, self.sigma, file=out)
         for p in self.process + [t for r in range(self.ranks) for t in self.helpers[r]]:
             print("\n".join(p.lines), file=out)
 

@@ -26,6 +26,7 @@ extern const struct command command_at;
 extern const struct command command_trace;
 extern const struct command command_check;
 extern const struct command command_correct;
+extern const struct command command_waits;
 extern const struct command command_trace_skew;
 #endif
 
@@ -53,6 +54,7 @@ static const struct command *const commands[] = {
     &command_trace,
     &command_check,
     &command_correct,
+    &command_waits,
     &command_trace_skew,
 #endif
     NULL,

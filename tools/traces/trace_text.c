@@ -6,6 +6,7 @@
 #include "main/output.h"
 #include "main/results.h"
 #include "traces/trace_words.h"
+#include "traces/waits_text.h"
 
 #include <ictus/error.h>
 #include <ictus/text.h>
@@ -184,15 +185,29 @@ void trace_text_print(const json_t *report)
     json_decref(rest);
 }
 
-/* As JSON lines. Not through the result writer: it keeps members that begin with "raw" to files. */
+static bool write_line(FILE *file, const json_t *object)
+{
+    return json_dumpf(object, file, JSON_COMPACT) == 0 && fputc('\n', file) != EOF;
+}
+
+/*
+ * As JSON lines: one object, or those of an array. Not through the result writer: it keeps members
+ * that begin with "raw" to files.
+ */
 static int write_json(FILE *file, const json_t *header, const json_t *report)
 {
     json_t *first = json_pack("{s:s, s:s}", "type", "header", "schema", "ictus-result/1");
     (void)json_object_update_missing(first, (json_t *)header);
-    const bool bad = json_dumpf(first, file, JSON_COMPACT) || fputc('\n', file) == EOF ||
-                     json_dumpf(report, file, JSON_COMPACT) || fputc('\n', file) == EOF;
+    bool good = write_line(file, first);
+    if (json_is_array(report)) {
+        for (size_t i = 0; i < json_array_size(report) && good; i++) {
+            good = write_line(file, json_array_get(report, i));
+        }
+    } else {
+        good = good && write_line(file, report);
+    }
     json_decref(first);
-    return bad || fflush(file) == EOF ? ICTUS_ERR_IO : ICTUS_OK;
+    return good && fflush(file) != EOF ? ICTUS_OK : ICTUS_ERR_IO;
 }
 
 static int write_file(const char *path, const json_t *header, const json_t *report,
@@ -214,7 +229,11 @@ static int put_on_first(int format, const char *path, const json_t *header, cons
     if (format == TRACE_FORMAT_JSON) {
         err = write_json(stdout, header, report);
     } else {
-        trace_text_print(report);
+        if (json_is_array(report)) {
+            waits_text_print(report);
+        } else {
+            trace_text_print(report);
+        }
         err = fflush(stdout) == EOF ? ICTUS_ERR_IO : ICTUS_OK;
     }
     if (err) {

@@ -20,7 +20,8 @@ void trace_text_print(const json_t *report);
 
 /*
  * Collective: put a report out on rank 0, as text or as JSON lines with a header; to the file too
- * if one is named, there always as JSON lines. The report is taken over. Errors: ICTUS_ERR_IO.
+ * if one is named, there always as JSON lines. The report, one object or the array of objects of
+ * ictus_waits(), is taken over. Errors: ICTUS_ERR_IO.
  */
 int trace_text_put(const struct header_facts *facts, int format, const char *path, json_t *report,
                    struct ictus_why *why);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One analysis of one archive: what its parts share. */
+#ifndef ICTUS_WAITS_ANALYSIS_H
+#define ICTUS_WAITS_ANALYSIS_H
+
+#include "waits/partners.h"
+
+struct analysis {
+    struct session session;
+    struct paths paths;
+    struct waiting_calls calls;
+    struct histories histories;
+    struct partners partners;
+};
+
+static inline uint32_t analysis_location(const struct analysis *a, uint64_t call)
+{
+    return ictusi_calls_location(&a->calls, a->session.trace->location_count, call);
+}
+
+/* The nodes that a virtual node listens to, and those that listen to it. */
+static inline const uint32_t *analysis_ins(const struct analysis *a, uint32_t node)
+{
+    return a->session.graph.edges + graph_vnode(&a->session.graph, node)->edges;
+}
+
+static inline const uint32_t *analysis_outs(const struct analysis *a, uint32_t node)
+{
+    return analysis_ins(a, node) + graph_vnode(&a->session.graph, node)->in_count;
+}
+
+/* Ticks that a call waits for its partner, within the call. */
+static inline int64_t analysis_wait(const struct analysis *a, uint64_t call)
+{
+    const struct waiting_call *c = call_at(&a->calls, call);
+    const struct partner *p = partner_at(&a->partners, call);
+    if (p->call == CALL_NONE) {
+        return 0;
+    }
+    const int64_t x = call_at(&a->calls, p->call)->enter - c->enter;
+    return x < 0 ? 0 : x < c->leave - c->enter ? x : c->leave - c->enter;
+}
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A send was blocked if (a) it returned after the receive was posted, certainly; (b) it is a
+ * synchronous one, or larger than every message that certainly returned before its receive was
+ * posted, and never a buffered one; (c) it returned within the time that 99 of 100 messages of its
+ * size take. With (a) but not all of the rest it is possible. What is sent at once differs within a
+ * node and between nodes. Where no message shows it, a call that does nothing but send shows that
+ * it was blocked by returning late; one that also waits for others does not.
+ */
+#include "waits/blocking.h"
+
+#include "waits/analysis.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double certain = 1.96; /* standard deviations: 97.5 % on one side */
+
+/* A message's calls: who sends it, who completes that, and who posts and receives it. */
+struct transfer {
+    const struct waiting_call *sent, *done, *posted, *got;
+    uint32_t from, to; /* locations */
+    int64_t size;
+};
+
+static bool transfer_of(const struct analysis *a, uint32_t send, uint32_t receive,
+                        struct transfer *t)
+{
+    const uint32_t done = other_call(&a->calls, send);
+    const uint32_t posted = other_call(&a->calls, receive);
+    if (done == CALL_NONE || posted == CALL_NONE) {
+        return false;
+    }
+    t->sent = call_at(&a->calls, call_of_point(&a->calls, send));
+    t->done = call_at(&a->calls, done);
+    t->posted = call_at(&a->calls, posted);
+    t->got = call_at(&a->calls, call_of_point(&a->calls, receive));
+    t->from = a->session.scan.points.peer[receive];
+    t->to = a->session.scan.points.peer[send];
+    t->size = a->session.scan.points.cap[send];
+    return true;
+}
+
+static uint32_t node_of(const struct analysis *a, uint32_t location)
+{
+    const uint32_t process = a->session.trace->locations[location].process;
+    return process == TRACE_NONE ? 0 : a->session.trace->processes[process].node;
+}
+
+static int size_class(int64_t size)
+{
+    return size > 0 ? 64 - __builtin_clzll((unsigned long long)size) - 1 : 0;
+}
+
+/* Eighths of powers of two. */
+static int time_class(int64_t ticks)
+{
+    return ticks > 0 ? (int)(log2((double)ticks) * 8) : 0;
+}
+
+static double transfer_sigma(const struct analysis *a, const struct transfer *t)
+{
+    return ictusi_histories_sigma(&a->histories, t->from, t->done->leave, t->to, t->posted->enter);
+}
+
+static void learn_message(struct blocking *b, uint32_t send, uint32_t receive)
+{
+    const struct analysis *a = b->analysis;
+    struct transfer t;
+    if (!transfer_of(a, send, receive, &t) || t.from == t.to) {
+        return;
+    }
+    const int64_t late = t.posted->enter - t.done->leave;
+    if ((double)late > certain * transfer_sigma(a, &t)) {
+        int64_t *most = &b->eager[node_of(a, t.from) == node_of(a, t.to)];
+        *most = t.size > *most ? t.size : *most;
+    }
+    const int64_t begin = t.sent->enter > t.posted->enter ? t.sent->enter : t.posted->enter;
+    const int64_t took = t.got->leave - begin;
+    b->transfers[size_class(t.size) * BLOCK_TIMES + time_class(took)]++;
+}
+
+/* The upper edge of the class below which 99 of 100 are. */
+static void learn_longest(struct blocking *b)
+{
+    for (int s = 0; s < BLOCK_SIZES; s++) {
+        const uint32_t *times = &b->transfers[s * BLOCK_TIMES];
+        uint64_t all = 0;
+        uint64_t below = 0;
+        for (int i = 0; i < BLOCK_TIMES; i++) {
+            all += times[i];
+        }
+        for (int i = 0; i < BLOCK_TIMES && all > 0; i++) {
+            below += times[i];
+            if (below * 100 >= all * 99) {
+                b->longest[s] = (int64_t)fmin(exp2((i + 1) / 8.0), 0x1p61);
+                break;
+            }
+        }
+    }
+}
+
+int ictusi_blocking_learn(struct blocking *b, const struct analysis *a)
+{
+    const struct points *points = &a->session.scan.points;
+    *b = (struct blocking){.analysis = a, .eager = {-1, -1}};
+    b->transfers = calloc((size_t)BLOCK_SIZES * BLOCK_TIMES, sizeof *b->transfers);
+    if (!b->transfers) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (uint64_t i = 0; i < points->count; i++) {
+        const uint32_t link = points->link[i];
+        if ((points->kind[i] & POINT_CLASS) == POINT_P2P && (points->kind[i] & POINT_IN) &&
+            !(link & NODE_VIRTUAL)) {
+            learn_message(b, link, (uint32_t)i);
+        }
+    }
+    learn_longest(b);
+    return ICTUS_OK;
+}
+
+void ictusi_blocking_free(struct blocking *b)
+{
+    free(b->transfers);
+}
+
+enum block ictusi_blocking_judge(const struct blocking *b, uint32_t send, uint32_t receive)
+{
+    const struct analysis *a = b->analysis;
+    struct transfer t;
+    if (!transfer_of(a, send, receive, &t) || t.from == t.to) {
+        return BLOCK_NOT;
+    }
+    const char *name = ictusi_paths_leaf(&a->paths, t.sent->path);
+    const int64_t after = t.done->leave - t.posted->enter;
+    if (after <= 0 || strstr(name, "bsend") || strstr(name, "Bsend") ||
+        t.posted->enter <= t.done->enter) {
+        return BLOCK_NOT;
+    }
+    const bool synchronous = strstr(name, "Ssend") || strstr(name, "ssend");
+    const bool alone = t.sent == t.done && !strstr(name, "endrecv");
+    const int64_t eager = b->eager[node_of(a, t.from) == node_of(a, t.to)];
+    const bool shown = synchronous || (eager < 0 ? alone : t.size > eager);
+    const bool late = (double)after > certain * transfer_sigma(a, &t);
+    const bool prompt = after <= b->longest[size_class(t.size)];
+    if (!shown) {
+        return eager < 0 ? BLOCK_POSSIBLE : BLOCK_NOT;
+    }
+    return late && prompt ? BLOCK_CERTAIN : BLOCK_POSSIBLE;
+}

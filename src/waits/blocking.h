@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Whether a send really waited for its receive to be posted. MPI does not say; small messages are
+ * sent at once, and where that ends is learned from the trace.
+ */
+#ifndef ICTUS_WAITS_BLOCKING_H
+#define ICTUS_WAITS_BLOCKING_H
+
+#include <stdint.h>
+
+enum block { BLOCK_NOT, BLOCK_POSSIBLE, BLOCK_CERTAIN };
+
+/* Sizes by powers of two; times by eighths of powers of two. */
+enum { BLOCK_SIZES = 64, BLOCK_TIMES = 64 * 8 };
+
+struct analysis;
+
+struct blocking {
+    const struct analysis *analysis;
+    int64_t eager[2];             /* largest size certainly sent at once between nodes, and in one */
+    uint32_t *transfers;          /* by size and time: messages */
+    int64_t longest[BLOCK_SIZES]; /* the time that 99 of 100 messages of a size take, ticks */
+};
+
+/* Errors: ICTUS_ERR_NOMEM. */
+int ictusi_blocking_learn(struct blocking *blocking, const struct analysis *analysis);
+void ictusi_blocking_free(struct blocking *blocking);
+
+/* Of a message, by its points. */
+enum block ictusi_blocking_judge(const struct blocking *blocking, uint32_t send, uint32_t receive);
+
+#endif

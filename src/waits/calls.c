@@ -1,0 +1,723 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The second reading of an archive's events. The scan knows which events are points by their
+ * positions; here the regions around them are followed, and the requests that join the call that
+ * begins an operation to the one that completes it.
+ */
+#include "waits/calls.h"
+
+#include <ictus/text.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct frame {
+    uint32_t path;
+    uint32_t region;
+};
+
+/* Until when an open call lasts: the end of its region, or of the collective without one. */
+enum { UNTIL_END = UINT32_MAX };
+
+struct follower {
+    struct waiting_calls *calls;
+    struct paths *paths;
+    const struct scan *scan;
+    const struct instants *instants;
+    struct ictus_why *why;
+    uint32_t location;
+    uint64_t point, point_end; /* the next point */
+    uint64_t position;         /* of the point before */
+    struct frame *stack;
+    uint32_t depth, room;
+    uint32_t path;     /* the present one */
+    int64_t last;      /* time is accounted for up to here */
+    bool open, used;   /* a call is; it has a point or a request */
+    bool muted, began; /* recording is off; there has been an event */
+    uint32_t open_depth;
+    struct waiting_call call;
+    struct idmap slots;             /* path -> its place among the shares since the last call */
+    struct idmap sends, receives;   /* request -> point of the send, call that posted */
+    struct share_of_time *shares;
+    uint64_t share_count, share_room;
+    int err;
+};
+
+static OTF2_CallbackCode follow_verdict(struct follower *f, int err)
+{
+    f->err = f->err ? f->err : err;
+    return f->err ? OTF2_CALLBACK_INTERRUPT : OTF2_CALLBACK_SUCCESS;
+}
+
+/* Add time to a path since the last call. */
+static void follow_spend(struct follower *f, uint32_t path, int64_t ticks)
+{
+    if (ticks == 0) {
+        return;
+    }
+    if (f->share_count && f->shares[f->share_count - 1].path == path) {
+        f->shares[f->share_count - 1].ticks += ticks;
+        return;
+    }
+    int64_t *slot = ictusi_idmap_at(&f->slots, path, 0, (int64_t)f->share_count);
+    if (!slot) {
+        f->err = ICTUS_ERR_NOMEM;
+        return;
+    }
+    if (*slot < (int64_t)f->share_count) {
+        f->shares[*slot].ticks += ticks;
+        return;
+    }
+    if (f->share_count == f->share_room) {
+        const uint64_t room = f->share_room ? 2 * f->share_room : 64;
+        struct share_of_time *wide = realloc(f->shares, room * sizeof *wide);
+        if (!wide) {
+            f->err = ICTUS_ERR_NOMEM;
+            return;
+        }
+        f->shares = wide;
+        f->share_room = room;
+    }
+    f->shares[f->share_count++] = (struct share_of_time){ticks, path};
+}
+
+/* The instant of an event; time up to it is accounted for outside of calls. */
+static int64_t follow_time(struct follower *f, OTF2_TimeStamp stamp)
+{
+    int64_t time = f->instants->map(f->instants->self, f->location, (int64_t)stamp);
+    if (!f->began) {
+        f->began = true;
+        f->last = time;
+        f->calls->from = time < f->calls->from ? time : f->calls->from;
+    }
+    time = time > f->last ? time : f->last;
+    if (!f->open) {
+        follow_spend(f, f->muted ? PATH_MUTED : f->path, time - f->last);
+        f->last = time;
+    }
+    return time;
+}
+
+/* Keep the open call and the shares of time before it. */
+static void follow_keep(struct follower *f)
+{
+    struct waiting_calls *c = f->calls;
+    int err = ictusi_store_grow(&c->shares, f->share_count, f->why);
+    err = err ? err : ictusi_store_grow(&c->calls, 1, f->why);
+    if (err || c->shares.count + f->share_count >= UINT32_MAX) {
+        f->err = f->err ? f->err : err ? err : ICTUS_ERR_NOMEM;
+        return;
+    }
+    memcpy((struct share_of_time *)c->shares.area + c->shares.count, f->shares,
+           f->share_count * sizeof *f->shares);
+    c->shares.count += f->share_count;
+    f->call.delta_end = (uint32_t)c->shares.count;
+    *call_at(c, c->calls.count++) = f->call;
+    c->muted += (f->call.flags & CALL_MUTED) != 0;
+    c->cut += (f->call.flags & CALL_CUT) != 0;
+    for (uint64_t i = 0; i < f->share_count; i++) {
+        ictusi_idmap_remove(&f->slots, f->shares[i].path, 0);
+    }
+    f->share_count = 0;
+}
+
+static void follow_open(struct follower *f, int64_t time, uint32_t path, uint32_t depth)
+{
+    f->open = true;
+    f->used = false;
+    f->open_depth = depth;
+    f->call = (struct waiting_call){.enter = time, .path = path};
+}
+
+static void follow_close(struct follower *f, int64_t time)
+{
+    f->call.leave = time;
+    f->open = false;
+    f->last = time;
+    if (f->used) {
+        follow_keep(f);
+    } else {
+        follow_spend(f, f->call.path, time - f->call.enter);
+    }
+}
+
+/* The call that the present event lies in: an open one, or an instant of its own. */
+static uint32_t follow_use(struct follower *f, int64_t time)
+{
+    const uint32_t index = (uint32_t)f->calls->calls.count;
+    if (f->open) {
+        f->used = true;
+        return index;
+    }
+    follow_open(f, time, f->path, UNTIL_END);
+    f->used = true;
+    f->call.flags = CALL_BARE;
+    follow_close(f, time);
+    return index;
+}
+
+/* If the event at this position is the next point, put it into its call. */
+static bool follow_point(struct follower *f, int64_t time, uint64_t position)
+{
+    const struct points *points = &f->scan->points;
+    if (f->point == f->point_end || f->position + points->gap[f->point] != position) {
+        return false;
+    }
+    f->position = position;
+    const uint32_t call = follow_use(f, time);
+    ((uint32_t *)f->calls->call_of.area)[f->point] = call;
+    ((uint32_t *)f->calls->other.area)[f->point] = call;
+    if ((points->kind[f->point] & POINT_CLASS) == POINT_THREAD) {
+        points->cap[f->point] = THREAD_POINT_OTHER;
+    }
+    f->point++;
+    return true;
+}
+
+static bool follow_push(struct follower *f, struct frame frame)
+{
+    if (f->depth == f->room) {
+        const uint32_t room = f->room ? 2 * f->room : 64;
+        struct frame *wide = realloc(f->stack, room * sizeof *wide);
+        if (!wide) {
+            f->err = ICTUS_ERR_NOMEM;
+            return false;
+        }
+        f->stack = wide;
+        f->room = room;
+    }
+    f->stack[f->depth++] = frame;
+    return true;
+}
+
+static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp stamp,
+                                  uint64_t position, void *data, OTF2_AttributeList *attributes,
+                                  OTF2_RegionRef ref)
+{
+    struct follower *f = data;
+    (void)location;
+    (void)attributes;
+    const int64_t time = follow_time(f, stamp);
+    const uint32_t region = ictusi_paths_region(f->paths, ref);
+    const uint32_t path = ictusi_paths_child(f->paths, f->path, region, 0);
+    if (path == PATH_NONE || !follow_push(f, (struct frame){f->path, region})) {
+        return follow_verdict(f, ICTUS_ERR_NOMEM);
+    }
+    f->path = path;
+    const uint8_t kind = region == UINT32_MAX ? REGION_CODE : f->paths->regions[region].kind;
+    if (!f->open && kind != REGION_CODE) {
+        follow_open(f, time, path, f->depth);
+    }
+    (void)follow_point(f, time, position); /* a barrier of threads */
+    return follow_verdict(f, ICTUS_OK);
+}
+
+static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp stamp,
+                                  uint64_t position, void *data, OTF2_AttributeList *attributes,
+                                  OTF2_RegionRef ref)
+{
+    struct follower *f = data;
+    (void)location;
+    (void)attributes;
+    (void)ref;
+    const int64_t time = follow_time(f, stamp);
+    (void)follow_point(f, time, position);
+    if (f->depth == 0) {
+        return follow_verdict(f, ICTUS_OK); /* entered before recording began */
+    }
+    if (f->open && f->open_depth == f->depth) {
+        follow_close(f, time);
+    }
+    f->path = f->stack[--f->depth].path;
+    return follow_verdict(f, ICTUS_OK);
+}
+
+static OTF2_CallbackCode on_mute(OTF2_LocationRef location, OTF2_TimeStamp stamp, uint64_t position,
+                                 void *data, OTF2_AttributeList *attributes,
+                                 OTF2_MeasurementMode mode)
+{
+    struct follower *f = data;
+    (void)location;
+    (void)position;
+    (void)attributes;
+    (void)follow_time(f, stamp);
+    f->muted = mode == OTF2_MEASUREMENT_OFF;
+    f->call.flags |= f->open ? CALL_MUTED : 0;
+    return follow_verdict(f, ICTUS_OK);
+}
+
+/* Every event that may be a point and says nothing else here. */
+static OTF2_CallbackCode follow_event(struct follower *f, OTF2_TimeStamp stamp, uint64_t position)
+{
+    (void)follow_point(f, follow_time(f, stamp), position);
+    return follow_verdict(f, ICTUS_OK);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
+static OTF2_CallbackCode on_message(OTF2_LocationRef location, OTF2_TimeStamp stamp,
+                                    uint64_t position, void *data, OTF2_AttributeList *attributes,
+                                    uint32_t peer, OTF2_CommRef comm, uint32_t tag, uint64_t length)
+{
+    struct follower *f = data;
+    (void)location;
+    (void)attributes;
+    (void)peer;
+    (void)comm;
+    (void)tag;
+    const int64_t time = follow_time(f, stamp);
+    if (follow_point(f, time, position)) {
+        f->scan->points.cap[f->point - 1] = (int64_t)length;
+    }
+    return follow_verdict(f, ICTUS_OK);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
+static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp stamp,
+                                  uint64_t position, void *data, OTF2_AttributeList *attributes,
+                                  uint32_t receiver, OTF2_CommRef comm, uint32_t tag,
+                                  uint64_t length, uint64_t request)
+{
+    struct follower *f = data;
+    (void)location;
+    (void)attributes;
+    (void)receiver;
+    (void)comm;
+    (void)tag;
+    const int64_t time = follow_time(f, stamp);
+    if (follow_point(f, time, position)) {
+        const uint64_t point = f->point - 1;
+        f->scan->points.cap[point] = (int64_t)length;
+        ((uint32_t *)f->calls->other.area)[point] = CALL_NONE; /* until it completes */
+        if (ictusi_idmap_put(&f->sends, request, 0, (int64_t)point)) {
+            return follow_verdict(f, ICTUS_ERR_NOMEM);
+        }
+    }
+    return follow_verdict(f, ICTUS_OK);
+}
+
+static OTF2_CallbackCode on_isend_complete(OTF2_LocationRef location, OTF2_TimeStamp stamp,
+                                           uint64_t position, void *data,
+                                           OTF2_AttributeList *attributes, uint64_t request)
+{
+    struct follower *f = data;
+    const int64_t point = ictusi_idmap_get(&f->sends, request, 0);
+    const int64_t time = follow_time(f, stamp);
+    (void)location;
+    (void)position;
+    (void)attributes;
+    if (point != IDMAP_NONE) {
+        ((uint32_t *)f->calls->other.area)[point] = follow_use(f, time);
+        ictusi_idmap_remove(&f->sends, request, 0);
+    }
+    return follow_verdict(f, ICTUS_OK);
+}
+
+static OTF2_CallbackCode on_irecv_request(OTF2_LocationRef location, OTF2_TimeStamp stamp,
+                                          uint64_t position, void *data,
+                                          OTF2_AttributeList *attributes, uint64_t request)
+{
+    struct follower *f = data;
+    const int64_t time = follow_time(f, stamp);
+    (void)location;
+    (void)position;
+    (void)attributes;
+    return follow_verdict(
+        f, ictusi_idmap_put(&f->receives, request, 0, (int64_t)follow_use(f, time)));
+}
+
+/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
+static OTF2_CallbackCode on_irecv(OTF2_LocationRef location, OTF2_TimeStamp stamp,
+                                  uint64_t position, void *data, OTF2_AttributeList *attributes,
+                                  uint32_t sender, OTF2_CommRef comm, uint32_t tag, uint64_t length,
+                                  uint64_t request)
+{
+    struct follower *f = data;
+    const OTF2_CallbackCode code =
+        on_message(location, stamp, position, data, attributes, sender, comm, tag, length);
+    const int64_t posted = ictusi_idmap_get(&f->receives, request, 0);
+    if (posted != IDMAP_NONE) {
+        ictusi_idmap_remove(&f->receives, request, 0);
+        if (f->point > f->scan->first[f->location]) {
+            ((uint32_t *)f->calls->other.area)[f->point - 1] = (uint32_t)posted;
+        }
+    }
+    return code;
+}
+
+static OTF2_CallbackCode on_cancelled(OTF2_LocationRef location, OTF2_TimeStamp stamp,
+                                      uint64_t position, void *data, OTF2_AttributeList *attributes,
+                                      uint64_t request)
+{
+    struct follower *f = data;
+    (void)location;
+    (void)position;
+    (void)attributes;
+    (void)follow_time(f, stamp);
+    ictusi_idmap_remove(&f->sends, request, 0);
+    ictusi_idmap_remove(&f->receives, request, 0);
+    return follow_verdict(f, ICTUS_OK);
+}
+
+/* A collective that lies in no region is a call from its beginning to its end. */
+static OTF2_CallbackCode follow_begin(struct follower *f, OTF2_TimeStamp stamp, uint64_t position)
+{
+    const int64_t time = follow_time(f, stamp);
+    if (!f->open) {
+        follow_open(f, time, f->path, UNTIL_END);
+    }
+    (void)follow_point(f, time, position);
+    return follow_verdict(f, ICTUS_OK);
+}
+
+static OTF2_CallbackCode follow_end(struct follower *f, OTF2_TimeStamp stamp, uint64_t position)
+{
+    const int64_t time = follow_time(f, stamp);
+    (void)follow_point(f, time, position);
+    if (f->open && f->open_depth == UNTIL_END) {
+        follow_close(f, time);
+    }
+    return follow_verdict(f, ICTUS_OK);
+}
+
+static OTF2_CallbackCode on_begin(OTF2_LocationRef location, OTF2_TimeStamp stamp,
+                                  uint64_t position, void *data, OTF2_AttributeList *attributes)
+{
+    (void)location;
+    (void)attributes;
+    return follow_begin(data, stamp, position);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
+static OTF2_CallbackCode on_end(OTF2_LocationRef location, OTF2_TimeStamp stamp, uint64_t position,
+                                void *data, OTF2_AttributeList *attributes, OTF2_CollectiveOp op,
+                                OTF2_CommRef comm, uint32_t root, uint64_t sent, uint64_t received)
+{
+    (void)location;
+    (void)attributes;
+    (void)op;
+    (void)comm;
+    (void)root;
+    (void)sent;
+    (void)received;
+    return follow_end(data, stamp, position);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
+static OTF2_CallbackCode on_rma_end(OTF2_LocationRef location, OTF2_TimeStamp stamp,
+                                    uint64_t position, void *data, OTF2_AttributeList *attributes,
+                                    OTF2_CollectiveOp op, OTF2_RmaSyncLevel level,
+                                    OTF2_RmaWinRef window, uint32_t root, uint64_t sent,
+                                    uint64_t received)
+{
+    (void)location;
+    (void)attributes;
+    (void)op;
+    (void)level;
+    (void)window;
+    (void)root;
+    (void)sent;
+    (void)received;
+    return follow_end(data, stamp, position);
+}
+
+static OTF2_CallbackCode on_rma_sync(OTF2_LocationRef location, OTF2_TimeStamp stamp,
+                                     uint64_t position, void *data, OTF2_AttributeList *attributes,
+                                     OTF2_RmaWinRef window, uint32_t remote, OTF2_RmaSyncType type)
+{
+    (void)location;
+    (void)attributes;
+    (void)window;
+    (void)remote;
+    (void)type;
+    return follow_event(data, stamp, position);
+}
+
+static OTF2_CallbackCode on_nbc_request(OTF2_LocationRef location, OTF2_TimeStamp stamp,
+                                        uint64_t position, void *data,
+                                        OTF2_AttributeList *attributes, uint64_t request)
+{
+    (void)location;
+    (void)attributes;
+    (void)request;
+    return follow_event(data, stamp, position);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
+static OTF2_CallbackCode on_nbc_complete(OTF2_LocationRef location, OTF2_TimeStamp stamp,
+                                         uint64_t position, void *data,
+                                         OTF2_AttributeList *attributes, OTF2_CollectiveOp op,
+                                         OTF2_CommRef comm, uint32_t root, uint64_t sent,
+                                         uint64_t received, uint64_t request)
+{
+    (void)location;
+    (void)attributes;
+    (void)op;
+    (void)comm;
+    (void)root;
+    (void)sent;
+    (void)received;
+    (void)request;
+    return follow_event(data, stamp, position);
+}
+
+static OTF2_CallbackCode on_fork(OTF2_LocationRef location, OTF2_TimeStamp stamp, uint64_t position,
+                                 void *data, OTF2_AttributeList *attributes, OTF2_Paradigm model,
+                                 uint32_t threads)
+{
+    (void)location;
+    (void)attributes;
+    (void)model;
+    (void)threads;
+    return follow_event(data, stamp, position);
+}
+
+static OTF2_CallbackCode on_join(OTF2_LocationRef location, OTF2_TimeStamp stamp, uint64_t position,
+                                 void *data, OTF2_AttributeList *attributes, OTF2_Paradigm model)
+{
+    (void)location;
+    (void)attributes;
+    (void)model;
+    return follow_event(data, stamp, position);
+}
+
+static OTF2_CallbackCode on_team(OTF2_LocationRef location, OTF2_TimeStamp stamp, uint64_t position,
+                                 void *data, OTF2_AttributeList *attributes, OTF2_CommRef team)
+{
+    (void)location;
+    (void)attributes;
+    (void)team;
+    return follow_event(data, stamp, position);
+}
+
+/* Waiting for a lock ends when it is acquired, though its region goes on. */
+static OTF2_CallbackCode on_acquire(OTF2_LocationRef location, OTF2_TimeStamp stamp,
+                                    uint64_t position, void *data, OTF2_AttributeList *attributes,
+                                    OTF2_Paradigm model, uint32_t lock, uint32_t order)
+{
+    struct follower *f = data;
+    const int64_t time = follow_time(f, stamp);
+    (void)location;
+    (void)attributes;
+    (void)model;
+    (void)lock;
+    (void)order;
+    if (follow_point(f, time, position)) {
+        f->scan->points.cap[f->point - 1] = THREAD_POINT_LOCK;
+    }
+    const bool in_lock = f->open && f->open_depth == f->depth && f->depth > 0 &&
+                         f->stack[f->depth - 1].region != UINT32_MAX &&
+                         f->paths->regions[f->stack[f->depth - 1].region].kind == REGION_LOCK;
+    if (in_lock) {
+        follow_close(f, time);
+    }
+    return follow_verdict(f, ICTUS_OK);
+}
+
+static OTF2_CallbackCode on_release(OTF2_LocationRef location, OTF2_TimeStamp stamp,
+                                    uint64_t position, void *data, OTF2_AttributeList *attributes,
+                                    OTF2_Paradigm model, uint32_t lock, uint32_t order)
+{
+    (void)location;
+    (void)attributes;
+    (void)model;
+    (void)lock;
+    (void)order;
+    return follow_event(data, stamp, position);
+}
+
+static OTF2_CallbackCode on_thread(OTF2_LocationRef location, OTF2_TimeStamp stamp,
+                                   uint64_t position, void *data, OTF2_AttributeList *attributes,
+                                   OTF2_CommRef contingent, uint64_t sequence)
+{
+    (void)location;
+    (void)attributes;
+    (void)contingent;
+    (void)sequence;
+    return follow_event(data, stamp, position);
+}
+
+static OTF2_CallbackCode on_task(OTF2_LocationRef location, OTF2_TimeStamp stamp, uint64_t position,
+                                 void *data, OTF2_AttributeList *attributes, OTF2_CommRef team,
+                                 uint32_t creator, uint32_t generation)
+{
+    (void)location;
+    (void)attributes;
+    (void)team;
+    (void)creator;
+    (void)generation;
+    return follow_event(data, stamp, position);
+}
+
+static void follow_register(OTF2_EvtReaderCallbacks *set)
+{
+    OTF2_EvtReaderCallbacks_SetEnterCallback(set, on_enter);
+    OTF2_EvtReaderCallbacks_SetLeaveCallback(set, on_leave);
+    OTF2_EvtReaderCallbacks_SetMeasurementOnOffCallback(set, on_mute);
+    OTF2_EvtReaderCallbacks_SetMpiSendCallback(set, on_message);
+    OTF2_EvtReaderCallbacks_SetMpiRecvCallback(set, on_message);
+    OTF2_EvtReaderCallbacks_SetMpiIsendCallback(set, on_isend);
+    OTF2_EvtReaderCallbacks_SetMpiIsendCompleteCallback(set, on_isend_complete);
+    OTF2_EvtReaderCallbacks_SetMpiIrecvRequestCallback(set, on_irecv_request);
+    OTF2_EvtReaderCallbacks_SetMpiIrecvCallback(set, on_irecv);
+    OTF2_EvtReaderCallbacks_SetMpiRequestCancelledCallback(set, on_cancelled);
+    OTF2_EvtReaderCallbacks_SetMpiCollectiveBeginCallback(set, on_begin);
+    OTF2_EvtReaderCallbacks_SetMpiCollectiveEndCallback(set, on_end);
+    OTF2_EvtReaderCallbacks_SetRmaCollectiveBeginCallback(set, on_begin);
+    OTF2_EvtReaderCallbacks_SetRmaCollectiveEndCallback(set, on_rma_end);
+    OTF2_EvtReaderCallbacks_SetRmaSyncCallback(set, on_rma_sync);
+    OTF2_EvtReaderCallbacks_SetNonBlockingCollectiveRequestCallback(set, on_nbc_request);
+    OTF2_EvtReaderCallbacks_SetNonBlockingCollectiveCompleteCallback(set, on_nbc_complete);
+    OTF2_EvtReaderCallbacks_SetThreadForkCallback(set, on_fork);
+    OTF2_EvtReaderCallbacks_SetThreadJoinCallback(set, on_join);
+    OTF2_EvtReaderCallbacks_SetThreadTeamBeginCallback(set, on_team);
+    OTF2_EvtReaderCallbacks_SetThreadTeamEndCallback(set, on_team);
+    OTF2_EvtReaderCallbacks_SetThreadAcquireLockCallback(set, on_acquire);
+    OTF2_EvtReaderCallbacks_SetThreadReleaseLockCallback(set, on_release);
+    OTF2_EvtReaderCallbacks_SetThreadCreateCallback(set, on_thread);
+    OTF2_EvtReaderCallbacks_SetThreadBeginCallback(set, on_thread);
+    OTF2_EvtReaderCallbacks_SetThreadEndCallback(set, on_thread);
+    OTF2_EvtReaderCallbacks_SetThreadWaitCallback(set, on_thread);
+    OTF2_EvtReaderCallbacks_SetThreadTaskCreateCallback(set, on_task);
+    OTF2_EvtReaderCallbacks_SetThreadTaskSwitchCallback(set, on_task);
+}
+
+/* The scan has read the same events: what is odd about them was said then. */
+static int follow_read(struct follower *f, const OTF2_EvtReaderCallbacks *set)
+{
+    struct trace *trace = f->scan->trace;
+    const bool said = trace->said;
+    OTF2_EvtReader *reader =
+        OTF2_Reader_GetEvtReader(trace->reader, trace->locations[f->location].ref);
+    uint64_t read = 0;
+    if (!reader) {
+        return ICTUS_OK;
+    }
+    OTF2_ErrorCode code = OTF2_EvtReader_ApplyClockOffsets(reader, false);
+    if (code == OTF2_SUCCESS) {
+        code = OTF2_Reader_RegisterEvtCallbacks(trace->reader, reader, set, f);
+    }
+    if (code == OTF2_SUCCESS) {
+        (void)OTF2_Reader_ReadAllLocalEvents(trace->reader, reader, &read);
+    }
+    (void)OTF2_Reader_CloseEvtReader(trace->reader, reader);
+    trace->said = said;
+    return f->err;
+}
+
+/* What is open when the events end, and the time after the last call. */
+static void follow_finish(struct follower *f)
+{
+    if (f->open) {
+        f->call.flags |= CALL_CUT;
+        follow_close(f, f->last > f->call.enter ? f->last : f->call.enter);
+    }
+    follow_open(f, f->last, PATH_PROGRAM, UNTIL_END);
+    f->used = true;
+    f->call.flags = CALL_END;
+    follow_close(f, f->last);
+    if (f->began) {
+        f->calls->to = f->last > f->calls->to ? f->last : f->calls->to;
+    }
+}
+
+static int follow_location(struct follower *f, uint32_t location,
+                           const OTF2_EvtReaderCallbacks *set)
+{
+    f->location = location;
+    f->point = f->scan->first[location];
+    f->point_end = f->scan->first[location + 1];
+    f->path = PATH_PROGRAM;
+    int err = follow_read(f, set);
+    if (!err) {
+        follow_finish(f);
+        err = f->err;
+    }
+    free(f->stack);
+    free(f->shares);
+    ictusi_idmap_fini(&f->slots);
+    ictusi_idmap_fini(&f->sends);
+    ictusi_idmap_fini(&f->receives);
+    return err;
+}
+
+static int calls_init(struct waiting_calls *calls, const struct scan *scan, struct ictus_why *why)
+{
+    const struct trace *trace = scan->trace;
+    uint64_t events = 0;
+    for (uint64_t i = 0; i < trace->location_count; i++) {
+        events += trace->locations[i].events + 1;
+    }
+    *calls = (struct waiting_calls){.from = INT64_MAX, .to = INT64_MIN};
+    calls->first = calloc(trace->location_count + 1, sizeof *calls->first);
+    int err = calls->first ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    const uint64_t points = scan->points.count;
+    err = err ? err : ictusi_store_init(&calls->calls, sizeof(struct waiting_call), events, why);
+    err = err ? err
+              : ictusi_store_init(&calls->shares, sizeof(struct share_of_time), 2 * events, why);
+    err = err ? err : ictusi_store_init(&calls->call_of, sizeof(uint32_t), points, why);
+    err = err ? err : ictusi_store_init(&calls->other, sizeof(uint32_t), points, why);
+    err = err ? err : ictusi_store_grow(&calls->call_of, points, why);
+    err = err ? err : ictusi_store_grow(&calls->other, points, why);
+    if (!err) {
+        calls->call_of.count = points;
+        calls->other.count = points;
+    }
+    return err;
+}
+
+int ictusi_calls_read(struct waiting_calls *calls, struct paths *paths, const struct scan *scan,
+                      const struct instants *instants, struct ictus_why *why)
+{
+    struct trace *trace = scan->trace;
+    int err = calls_init(calls, scan, why);
+    OTF2_EvtReaderCallbacks *set = OTF2_EvtReaderCallbacks_New();
+    err = !err && !set ? ICTUS_ERR_NOMEM : err;
+    if (!err && OTF2_Reader_OpenEvtFiles(trace->reader) != OTF2_SUCCESS) {
+        err = ictus_because(why, ICTUS_ERR_CORRUPT, "%s: the event files cannot be opened again",
+                            trace->path);
+    }
+    if (!err) {
+        follow_register(set);
+    }
+    for (uint32_t i = 0; i < trace->location_count && !err; i++) {
+        struct follower f = {.calls = calls,
+                             .paths = paths,
+                             .scan = scan,
+                             .instants = instants,
+                             .why = why};
+        calls->first[i] = calls->calls.count;
+        err = follow_location(&f, i, set);
+        ictusi_store_relax(&calls->calls);
+        ictusi_store_relax(&calls->shares);
+    }
+    if (!err) {
+        calls->first[trace->location_count] = calls->calls.count;
+    }
+    (void)OTF2_Reader_CloseEvtFiles(trace->reader);
+    OTF2_EvtReaderCallbacks_Delete(set);
+    return err;
+}
+
+void ictusi_calls_free(struct waiting_calls *calls)
+{
+    ictusi_store_fini(&calls->calls);
+    ictusi_store_fini(&calls->shares);
+    ictusi_store_fini(&calls->call_of);
+    ictusi_store_fini(&calls->other);
+    free(calls->first);
+    calls->first = NULL;
+}
+
+uint32_t ictusi_calls_location(const struct waiting_calls *calls, uint64_t locations, uint64_t i)
+{
+    uint64_t low = 0;
+    uint64_t high = locations;
+    while (high - low > 1) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (calls->first[middle] <= i) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return (uint32_t)low;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The calls of a program in which its processes meet, in the order of each location, with the time
+ * that it spent by call path between them; and for every point of the causality graph the call that
+ * it lies in.
+ */
+#ifndef ICTUS_WAITS_CALLS_H
+#define ICTUS_WAITS_CALLS_H
+
+#include "causality/graph.h"
+#include "waits/paths.h"
+#include "waits/store.h"
+
+#define CALL_NONE UINT32_MAX
+
+enum call_flags {
+    CALL_CUT = 1,   /* it had not returned when the trace ended */
+    CALL_MUTED = 2, /* recording was switched off in it */
+    CALL_END = 4,   /* no call: the last event of a location */
+    CALL_BARE = 8   /* no region: the bare instant of an event */
+};
+
+/* Presynchronised ticks. delta_end: behind the last share of time between the call before and it. */
+struct waiting_call {
+    int64_t enter, leave;
+    uint32_t path, delta_end;
+    uint32_t flags;
+};
+
+/* Time that a location spent in a call path, itself only. */
+struct share_of_time {
+    int64_t ticks;
+    uint32_t path;
+};
+
+/* Gives presynchronised instants. */
+struct instants {
+    int64_t (*map)(void *self, uint32_t location, int64_t stamp);
+    void *self;
+};
+
+/* In the cap of a point of a thread: it acquires a lock. */
+enum { THREAD_POINT_OTHER, THREAD_POINT_LOCK };
+
+struct waiting_calls {
+    struct store calls, shares;
+    struct store call_of; /* by point */
+    /* By point: of a send the call that completes it, of a receive the one that posted it. */
+    struct store other;
+    uint64_t *first; /* by location, its first call; one more than there are locations */
+    uint64_t bare;   /* events of messages or collectives that lie in no region */
+    uint64_t muted, cut;
+    int64_t from, to; /* the first and the last event of all */
+};
+
+/*
+ * Read the events of an archive that was scanned. Errors: ICTUS_ERR_CORRUPT, ICTUS_ERR_IO,
+ * ICTUS_ERR_NOMEM.
+ */
+int ictusi_calls_read(struct waiting_calls *calls, struct paths *paths, const struct scan *scan,
+                      const struct instants *instants, struct ictus_why *why);
+void ictusi_calls_free(struct waiting_calls *calls);
+
+static inline struct waiting_call *call_at(const struct waiting_calls *calls, uint64_t i)
+{
+    return (struct waiting_call *)calls->calls.area + i;
+}
+
+static inline uint32_t call_of_point(const struct waiting_calls *calls, uint64_t point)
+{
+    return ((const uint32_t *)calls->call_of.area)[point];
+}
+
+static inline uint32_t other_call(const struct waiting_calls *calls, uint64_t point)
+{
+    return ((const uint32_t *)calls->other.area)[point];
+}
+
+/* The first share of time before a call. */
+static inline uint32_t call_delta_begin(const struct waiting_calls *calls, uint64_t i)
+{
+    return i ? call_at(calls, i - 1)->delta_end : 0;
+}
+
+/* The location a call belongs to. */
+uint32_t ictusi_calls_location(const struct waiting_calls *calls, uint64_t locations, uint64_t i);
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Knots are the archive's own clock offsets where it says how good they are; else what messages
+ * both ways leave open, block by block of time: d_ab being the least delay seen from clock a to
+ * clock b, their offset lies within [-d_ba, d_ab], and the trace's least round trip says how much
+ * of that is the path's.
+ */
+#include "waits/histories.h"
+
+#include "core/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Two processes whose archive offsets differ do not read one clock. */
+static bool same_offsets(const struct trace_location *a, const struct trace_location *b)
+{
+    if (a->offset_count != b->offset_count) {
+        return a->offset_count == 0 || b->offset_count == 0;
+    }
+    for (uint32_t i = 0; i < a->offset_count; i++) {
+        if (a->offsets[i].time != b->offsets[i].time ||
+            a->offsets[i].offset != b->offsets[i].offset) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether processes of one node have clocks of their own. */
+static bool clocks_by_process(const struct session *s)
+{
+    const struct trace *trace = s->trace;
+    for (uint32_t i = 0; i < trace->location_count; i++) {
+        for (uint32_t k = i + 1; k < trace->location_count && k < i + 64; k++) {
+            const uint32_t a = trace->locations[i].process;
+            const uint32_t b = trace->locations[k].process;
+            if (a != TRACE_NONE && b != TRACE_NONE && a != b &&
+                trace->processes[a].node == trace->processes[b].node &&
+                !same_offsets(&trace->locations[i], &trace->locations[k])) {
+                return true;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < trace->location_count; i++) { /* the messages said so */
+        const uint32_t process = trace->locations[i].process;
+        if (process != TRACE_NONE && s->unit_of[i] != trace->processes[process].node) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int clocks_find(struct histories *h, const struct session *s)
+{
+    const struct trace *trace = s->trace;
+    const bool by_process = clocks_by_process(s);
+    h->clock_of = calloc(trace->location_count + 1, sizeof *h->clock_of);
+    h->clock_count =
+        (uint32_t)(by_process || !trace->node_count ? trace->process_count : trace->node_count);
+    h->clock_count = h->clock_count ? h->clock_count : 1;
+    h->clocks = calloc(h->clock_count, sizeof *h->clocks);
+    if (!h->clock_of || !h->clocks) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (uint32_t i = 0; i < trace->location_count; i++) {
+        const uint32_t process = s->process_of[i];
+        const bool known = process < trace->process_count;
+        h->clock_of[i] = !known ? 0 : by_process ? process : trace->processes[process].node;
+    }
+    return ICTUS_OK;
+}
+
+static int clock_reserve(struct clock_errors *c, uint32_t count)
+{
+    c->count = count;
+    c->times = calloc(count, sizeof *c->times);
+    c->sigma = calloc(count, sizeof *c->sigma);
+    c->history = calloc((size_t)count * HISTORIES, sizeof *c->history);
+    return c->times && c->sigma && c->history ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
+/* The first location that a clock stamps and that has offsets; NULL: none has. */
+static const struct trace_location *clock_witness(const struct histories *h,
+                                                  const struct trace *trace, uint32_t clock)
+{
+    for (uint32_t i = 0; i < trace->location_count; i++) {
+        if (h->clock_of[i] == clock && trace->locations[i].offset_count) {
+            return &trace->locations[i];
+        }
+    }
+    return NULL;
+}
+
+/* Whether the archive says how good its offsets are. */
+static bool archive_knows(const struct histories *h, const struct session *s)
+{
+    bool any = false;
+    if (s->presync == PRESYNC_MESSAGES) {
+        return false; /* they turned out to be wrong */
+    }
+    for (uint32_t c = 0; c < h->clock_count; c++) {
+        const struct trace_location *witness = clock_witness(h, s->trace, c);
+        if (!witness) {
+            return false;
+        }
+        for (uint32_t i = 0; i < witness->offset_count; i++) {
+            any = any || witness->offsets[i].sd > 0;
+        }
+    }
+    return any;
+}
+
+static int clocks_from_archive(struct histories *h, const struct session *s)
+{
+    int err = ICTUS_OK;
+    for (uint32_t c = 0; c < h->clock_count && !err; c++) {
+        const struct trace_location *witness = clock_witness(h, s->trace, c);
+        struct clock_errors *errors = &h->clocks[c];
+        err = clock_reserve(errors, witness->offset_count);
+        for (uint32_t i = 0; i < witness->offset_count && !err; i++) {
+            errors->times[i] = (int64_t)witness->offsets[i].time + witness->offsets[i].offset;
+            errors->sigma[i] = witness->offsets[i].sd;
+        }
+    }
+    return err;
+}
+
+/*
+ * Half a round trip h, of which the trace's least is h0: queueing and asymmetry leave a uniform
+ * share of the rest open, and three tenths of h0.
+ */
+static double pair_sigma(const struct fit *fit, uint32_t a, uint32_t b, uint32_t block,
+                         double least)
+{
+    const uint64_t forth =
+        ((uint64_t)a * fit->units + b) * fit->blocks + block;
+    const uint64_t back = ((uint64_t)b * fit->units + a) * fit->blocks + block;
+    if (fit->least[forth] == INT64_MAX || fit->least[back] == INT64_MAX) {
+        return INFINITY;
+    }
+    const double half = ((double)fit->least[forth] + (double)fit->least[back]) / 2;
+    const double queue = half > least ? half - least : 0;
+    return sqrt((queue * queue + 0.09 * least * least) / 3);
+}
+
+static double least_half(const struct fit *fit, uint32_t a, uint32_t b)
+{
+    double least = INFINITY;
+    for (uint32_t k = 0; k < fit->blocks; k++) {
+        const int64_t forth = fit->least[((uint64_t)a * fit->units + b) * fit->blocks + k];
+        const int64_t back = fit->least[((uint64_t)b * fit->units + a) * fit->blocks + k];
+        if (forth != INT64_MAX && back != INT64_MAX) {
+            const double half = ((double)forth + (double)back) / 2;
+            least = half < least ? half : least;
+        }
+    }
+    return least > 0 ? least : 0;
+}
+
+/* Least variances from the first clock, over pairs that see each other in this block. */
+static void block_variances(const struct fit *fit, uint32_t block, double *variance, bool *done)
+{
+    const uint32_t n = fit->units;
+    for (uint32_t i = 0; i < n; i++) {
+        variance[i] = i ? INFINITY : 0;
+        done[i] = false;
+    }
+    for (uint32_t round = 0; round < n; round++) {
+        uint32_t at = n;
+        for (uint32_t i = 0; i < n; i++) {
+            at = !done[i] && (at == n || variance[i] < variance[at]) ? i : at;
+        }
+        done[at] = true;
+        for (uint32_t i = 0; i < n && isfinite(variance[at]); i++) {
+            const double s = done[i] ? INFINITY
+                                     : pair_sigma(fit, at, i, block, least_half(fit, at, i));
+            const double sum = variance[at] + s * s;
+            variance[i] = sum < variance[i] ? sum : variance[i];
+        }
+    }
+}
+
+static int clocks_from_fit(struct histories *h, const struct fit *fit)
+{
+    double *variance = calloc(fit->units, sizeof *variance);
+    bool *done = calloc(fit->units, sizeof *done);
+    int err = variance && done ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    for (uint32_t c = 0; c < h->clock_count && !err; c++) {
+        err = clock_reserve(&h->clocks[c], fit->blocks);
+    }
+    for (uint32_t b = 0; b < fit->blocks && !err; b++) {
+        block_variances(fit, b, variance, done);
+        for (uint32_t c = 0; c < h->clock_count; c++) {
+            const double width = (double)fit->length / fit->blocks;
+            h->clocks[c].times[b] = fit->from + (int64_t)(((double)b + 0.5) * width);
+            h->clocks[c].sigma[b] = isfinite(variance[c]) ? sqrt(variance[c]) : -1;
+        }
+    }
+    free(variance);
+    free(done);
+    return err;
+}
+
+/* Blocks in which a clock was not seen both ways are as uncertain as the nearest that was. */
+static bool clock_fill(struct clock_errors *c)
+{
+    double last = -1;
+    for (uint32_t i = 0; i < c->count; i++) {
+        last = c->sigma[i] >= 0 ? c->sigma[i] : last;
+        c->sigma[i] = c->sigma[i] >= 0 ? c->sigma[i] : last;
+    }
+    for (uint32_t i = c->count; i-- > 0;) {
+        last = c->sigma[i] >= 0 ? c->sigma[i] : last;
+        c->sigma[i] = c->sigma[i] >= 0 ? c->sigma[i] : last;
+    }
+    return last >= 0;
+}
+
+/* What messages leave open, of the times that are used. */
+static int clocks_from_messages(struct histories *h, struct session *s)
+{
+    struct fit fit;
+    if (h->clock_count > FIT_UNITS_MAX || s->to <= s->from) {
+        h->source = SIGMA_UNKNOWN;
+        return ICTUS_OK;
+    }
+    int err = ictusi_fit_init(&fit, &s->scan, h->clock_of, h->clock_count, s->from, s->to, true);
+    if (!err) {
+        ictusi_fit_clear(&fit);
+        s->flow.observer = &fit.observer;
+        s->flow.known = s->scan.points.time;
+        err = ictusi_flow_run(&s->flow, FLOW_CHECK);
+    }
+    err = err ? err : clocks_from_fit(h, &fit);
+    ictusi_fit_fini(&fit);
+    for (uint32_t c = 0; c < h->clock_count && !err; c++) {
+        h->source = clock_fill(&h->clocks[c]) ? h->source : SIGMA_UNKNOWN;
+    }
+    return err;
+}
+
+/*
+ * Errors of knots that a line was put through are mostly common to all of them: half of the
+ * variance is one draw for the clock, half is drawn for each knot.
+ */
+static void clock_draw(struct clock_errors *c, struct rng *random)
+{
+    double common[HISTORIES];
+    for (int k = 0; k < HISTORIES; k++) {
+        common[k] = ictusi_rng_normal(random);
+    }
+    for (uint32_t i = 0; i < c->count; i++) {
+        for (int k = 0; k < HISTORIES; k++) {
+            const double own = ictusi_rng_normal(random);
+            c->history[(size_t)i * HISTORIES + (size_t)k] =
+                c->sigma[i] * (common[k] + own) * M_SQRT1_2;
+        }
+    }
+}
+
+int ictusi_histories_make(struct histories *h, struct session *s)
+{
+    *h = (struct histories){.source = SIGMA_ONE_CLOCK};
+    int err = clocks_find(h, s);
+    if (err || h->clock_count < 2) {
+        return err;
+    }
+    const bool archive = archive_knows(h, s);
+    h->source = archive ? SIGMA_ARCHIVE : SIGMA_MESSAGES;
+    err = archive ? clocks_from_archive(h, s) : clocks_from_messages(h, s);
+    for (uint32_t c = 0; c < h->clock_count && !err && h->source != SIGMA_UNKNOWN; c++) {
+        struct rng random;
+        ictusi_rng_seed(&random, s->trace->length, c);
+        clock_draw(&h->clocks[c], &random);
+        for (uint32_t i = 0; i < h->clocks[c].count; i++) {
+            h->worst = fmax(h->worst, h->clocks[c].sigma[i]);
+        }
+    }
+    return err;
+}
+
+void ictusi_histories_free(struct histories *h)
+{
+    for (uint32_t c = 0; h->clocks && c < h->clock_count; c++) {
+        free(h->clocks[c].times);
+        free(h->clocks[c].sigma);
+        free(h->clocks[c].history);
+    }
+    free(h->clocks);
+    free(h->clock_of);
+    *h = (struct histories){.clocks = NULL};
+}
+
+/* The knot before an instant, and how far it is on the way to the next one. */
+static uint32_t clock_place(const struct clock_errors *c, int64_t time, double *share)
+{
+    uint32_t low = 0;
+    uint32_t high = c->count;
+    *share = 0;
+    if (time <= c->times[0]) {
+        return 0;
+    }
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (c->times[middle] <= time) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    if (low + 1 < c->count) {
+        *share = (double)(time - c->times[low]) / (double)(c->times[low + 1] - c->times[low]);
+    }
+    return low;
+}
+
+static double clock_variance(const struct clock_errors *c, int64_t time)
+{
+    double share = 0;
+    if (c->count == 0) {
+        return 0;
+    }
+    const uint32_t at = clock_place(c, time, &share);
+    const double a = c->sigma[at] * (1 - share);
+    const double b = share > 0 ? c->sigma[at + 1] * share : 0;
+    return ((a + b) * (a + b) + a * a + b * b) / 2;
+}
+
+double ictusi_histories_sigma(const struct histories *h, uint32_t location, int64_t time,
+                              uint32_t other, int64_t other_time)
+{
+    const uint32_t a = h->clock_of[location];
+    const uint32_t b = h->clock_of[other];
+    if (a == b || h->source == SIGMA_ONE_CLOCK) {
+        return 0;
+    }
+    if (h->source == SIGMA_UNKNOWN) {
+        return INFINITY;
+    }
+    return sqrt(clock_variance(&h->clocks[a], time) + clock_variance(&h->clocks[b], other_time));
+}
+
+void ictusi_histories_add(const struct histories *h, uint32_t location, int64_t time, double factor,
+                          double sums[HISTORIES])
+{
+    const struct clock_errors *c = &h->clocks[h->clock_of[location]];
+    double share = 0;
+    if (c->count == 0 || h->source == SIGMA_UNKNOWN) {
+        return;
+    }
+    const uint32_t at = clock_place(c, time, &share);
+    const double *before = &c->history[(size_t)at * HISTORIES];
+    const double *after = share > 0 ? before + HISTORIES : before;
+    for (int k = 0; k < HISTORIES; k++) {
+        sums[k] += factor * (before[k] + share * (after[k] - before[k]));
+    }
+}

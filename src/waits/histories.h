@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the clocks may have been off by: error histories, drawn for each clock. A clock is that of a
+ * node, or of a process where those of a node differ. It reads truth + e(t); e is Gaussian and
+ * independent between clocks, known at knots and a straight line between them.
+ */
+#ifndef ICTUS_WAITS_HISTORIES_H
+#define ICTUS_WAITS_HISTORIES_H
+
+#include "correct/session.h"
+
+enum { HISTORIES = 40, LANES = 2 * HISTORIES }; /* each is used with both signs */
+
+enum sigma_source { SIGMA_ONE_CLOCK, SIGMA_ARCHIVE, SIGMA_MESSAGES, SIGMA_UNKNOWN };
+
+struct clock_errors {
+    uint32_t count;  /* knots */
+    int64_t *times;  /* presynchronised ticks */
+    double *sigma;   /* ticks, by knot */
+    double *history; /* ticks, by knot and history */
+};
+
+struct histories {
+    uint32_t *clock_of; /* by location */
+    uint32_t clock_count;
+    struct clock_errors *clocks;
+    enum sigma_source source;
+    double worst; /* largest sigma of any clock, ticks */
+};
+
+/* Errors: ICTUS_ERR_NOMEM. Released by ictusi_histories_free(), after errors too. */
+int ictusi_histories_make(struct histories *histories, struct session *session);
+void ictusi_histories_free(struct histories *histories);
+
+/* The standard deviation of the difference of two instants; 0 on one clock. */
+double ictusi_histories_sigma(const struct histories *histories, uint32_t location, int64_t time,
+                              uint32_t other, int64_t other_time);
+
+/* What a location's clock was off by at an instant, in each history, added with this factor. */
+void ictusi_histories_add(const struct histories *histories, uint32_t location, int64_t time,
+                          double factor, double sums[HISTORIES]);
+
+#endif

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Over all points that have to wait for others: messages by their links, collectives and teams by
+ * their virtual nodes. A call that waits for several waits for the latest of them.
+ */
+#include "waits/partners.h"
+
+#include "waits/analysis.h"
+#include "waits/blocking.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const state_names[WAIT_ROWS] = {
+    [WAIT_NONE] = "none",
+    [WAIT_LATE_SENDER] = "late-sender",
+    [WAIT_LATE_RECEIVER] = "late-receiver",
+    [WAIT_BARRIER] = "barrier",
+    [WAIT_NXN] = "nxn",
+    [WAIT_LATE_BROADCAST] = "late-broadcast",
+    [WAIT_EARLY_REDUCE] = "early-reduce",
+    [WAIT_EARLY_SCAN] = "early-scan",
+    [WAIT_FENCE] = "fence",
+    [WAIT_RMA_SYNC] = "rma-sync",
+    [WAIT_FILE] = "file",
+    [WAIT_TEAM_BARRIER] = "team-barrier",
+    [WAIT_LOCK] = "lock",
+    [WAIT_JOIN] = "join",
+    [WAIT_WRONG_ORDER] = "wrong-order",
+    [WAIT_POSSIBLE] = "late-receiver-possible",
+    [WAIT_BARRIER_COMPLETION] = "barrier-completion",
+    [WAIT_NXN_COMPLETION] = "nxn-completion",
+};
+
+const char *ictusi_wait_state_name(enum wait_state state)
+{
+    return state_names[state];
+}
+
+/* What a virtual node passes on: the latest enter, who entered so, and the latest of another. */
+struct latest {
+    int64_t first, second;
+    uint32_t first_call, second_call;
+};
+
+struct finding {
+    struct partners *partners;
+    const struct analysis *analysis;
+    struct blocking blocking;
+    struct latest *nodes;
+};
+
+/* A call may have waited for another one: the latest counts. */
+static void propose(struct finding *f, uint32_t call, uint32_t cause, enum wait_state state,
+                    uint32_t node)
+{
+    const struct waiting_calls *calls = &f->analysis->calls;
+    if (call == CALL_NONE || cause == CALL_NONE || call == cause) {
+        return;
+    }
+    const struct waiting_call *c = call_at(calls, call);
+    const struct waiting_call *k = call_at(calls, cause);
+    if ((c->flags | k->flags) & (CALL_CUT | CALL_MUTED)) {
+        f->partners->muted += ((c->flags | k->flags) & CALL_MUTED) != 0;
+        f->partners->open += ((c->flags | k->flags) & CALL_CUT) != 0;
+        return;
+    }
+    struct partner *p = partner_at(f->partners, call);
+    if (p->call == CALL_NONE || k->enter > call_at(calls, p->call)->enter ||
+        (k->enter == call_at(calls, p->call)->enter && cause < p->call)) {
+        *p = (struct partner){.call = cause, .node = node, .state = (uint8_t)state};
+    }
+}
+
+/* The send that a receive waited for, and the receive that a send may have. */
+static void propose_message(struct finding *f, uint32_t receive)
+{
+    const struct analysis *a = f->analysis;
+    const uint32_t send = a->session.scan.points.link[receive];
+    const uint32_t waiter = call_of_point(&a->calls, receive);
+    propose(f, waiter, call_of_point(&a->calls, send), WAIT_LATE_SENDER, NODE_NONE);
+    const uint32_t completes = other_call(&a->calls, send);
+    const uint32_t posted = other_call(&a->calls, receive);
+    if (completes == CALL_NONE || posted == CALL_NONE) {
+        return;
+    }
+    switch (ictusi_blocking_judge(&f->blocking, send, receive)) {
+    case BLOCK_CERTAIN:
+        propose(f, completes, posted, WAIT_LATE_RECEIVER, NODE_NONE);
+        break;
+    case BLOCK_POSSIBLE: {
+        const struct waiting_call *c = call_at(&a->calls, completes);
+        const int64_t x = call_at(&a->calls, posted)->enter - c->enter;
+        const int64_t most = c->leave - c->enter;
+        if (x > 0 && f->partners->aside) {
+            f->partners->aside(f->partners->self, WAIT_POSSIBLE, completes, x < most ? x : most);
+        }
+        break;
+    }
+    default:
+        break;
+    }
+}
+
+static bool call_named(const struct finding *f, uint32_t call, const char *part)
+{
+    const struct analysis *a = f->analysis;
+    return strstr(ictusi_paths_leaf(&a->paths, call_at(&a->calls, call)->path), part) != NULL;
+}
+
+/* What waiting for another thread or window means; the scan does not tell them apart. */
+static enum wait_state pair_state(const struct finding *f, uint32_t point)
+{
+    const struct points *points = &f->analysis->session.scan.points;
+    if ((points->kind[point] & POINT_CLASS) == POINT_RMA) {
+        return WAIT_RMA_SYNC;
+    }
+    return points->cap[point] == THREAD_POINT_LOCK ? WAIT_LOCK : WAIT_JOIN;
+}
+
+static void propose_pairs(struct finding *f)
+{
+    const struct analysis *a = f->analysis;
+    const struct points *points = &a->session.scan.points;
+    for (uint64_t i = 0; i < points->count; i++) {
+        const uint32_t link = points->link[i];
+        if (!(points->kind[i] & POINT_IN) || link == NODE_NONE || (link & NODE_VIRTUAL)) {
+            continue;
+        }
+        if ((points->kind[i] & POINT_CLASS) == POINT_P2P) {
+            propose_message(f, (uint32_t)i);
+        } else {
+            propose(f, call_of_point(&a->calls, i), call_of_point(&a->calls, link),
+                    pair_state(f, (uint32_t)i), NODE_NONE);
+        }
+    }
+}
+
+static enum wait_state collective_state(const struct finding *f, uint32_t point)
+{
+    const struct analysis *a = f->analysis;
+    const struct points *points = &a->session.scan.points;
+    const uint32_t call = call_of_point(&a->calls, point);
+    switch (points->kind[point] & POINT_CLASS) {
+    case POINT_THREAD:
+        return WAIT_TEAM_BARRIER;
+    case POINT_RMA:
+        return call_named(f, call, "fence") ? WAIT_FENCE : WAIT_NXN;
+    default:
+        break;
+    }
+    if (call_named(f, call, "MPI_File_")) {
+        return WAIT_FILE;
+    }
+    switch (points->cap[point]) {
+    case OTF2_COLLECTIVE_OP_BARRIER:
+        return WAIT_BARRIER;
+    case OTF2_COLLECTIVE_OP_BCAST:
+    case OTF2_COLLECTIVE_OP_SCATTER:
+    case OTF2_COLLECTIVE_OP_SCATTERV:
+        return WAIT_LATE_BROADCAST;
+    case OTF2_COLLECTIVE_OP_REDUCE:
+    case OTF2_COLLECTIVE_OP_GATHER:
+    case OTF2_COLLECTIVE_OP_GATHERV:
+        return WAIT_EARLY_REDUCE;
+    case OTF2_COLLECTIVE_OP_SCAN:
+    case OTF2_COLLECTIVE_OP_EXSCAN:
+        return WAIT_EARLY_SCAN;
+    default:
+        return WAIT_NXN;
+    }
+}
+
+static void latest_merge(struct latest *l, int64_t time, uint32_t call)
+{
+    if (call == CALL_NONE || call == l->first_call) {
+        return;
+    }
+    if (l->first_call == CALL_NONE || time > l->first ||
+        (time == l->first && call < l->first_call)) {
+        l->second = l->first;
+        l->second_call = l->first_call;
+        l->first = time;
+        l->first_call = call;
+    } else if (l->second_call == CALL_NONE || time > l->second) {
+        l->second = time;
+        l->second_call = call;
+    }
+}
+
+/* Gather what comes into a node; nodes come after those that they listen to. */
+static void node_gather(struct finding *f, uint32_t index, bool *plain)
+{
+    const struct analysis *a = f->analysis;
+    const uint32_t node = NODE_VIRTUAL | index;
+    const struct vnode *v = graph_vnode(&a->session.graph, node);
+    struct latest *l = &f->nodes[index];
+    *l = (struct latest){.first_call = CALL_NONE, .second_call = CALL_NONE};
+    *plain = true;
+    for (uint32_t i = 0; i < v->in_count; i++) {
+        const uint32_t in = analysis_ins(a, node)[i];
+        if (in & NODE_VIRTUAL) {
+            const struct latest other = f->nodes[in & NODE_INDEX];
+            latest_merge(l, other.first, other.first_call);
+            latest_merge(l, other.second, other.second_call);
+            *plain = false;
+        } else {
+            const uint32_t call = call_of_point(&a->calls, in);
+            latest_merge(l, call_at(&a->calls, call)->enter, call);
+        }
+    }
+}
+
+/* Whether members wait for all others to come at all: who left before the last came did not. */
+static bool node_synchronises(const struct finding *f, uint32_t node, enum wait_state state)
+{
+    const struct analysis *a = f->analysis;
+    const struct vnode *v = graph_vnode(&a->session.graph, node);
+    if (state != WAIT_FENCE && state != WAIT_FILE) {
+        return true;
+    }
+    for (uint32_t i = 0; i < v->out_count; i++) {
+        const uint32_t out = analysis_outs(a, node)[i];
+        if (!(out & NODE_VIRTUAL) &&
+            call_at(&a->calls, call_of_point(&a->calls, out))->leave <=
+                f->nodes[node & NODE_INDEX].first) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* After all have come and the first has left, the rest is completion: it is no wait. */
+static void node_complete(struct finding *f, uint32_t node, enum wait_state state)
+{
+    const struct analysis *a = f->analysis;
+    const struct vnode *v = graph_vnode(&a->session.graph, node);
+    int64_t begin = INT64_MAX;
+    if ((state != WAIT_BARRIER && state != WAIT_NXN) || !f->partners->aside) {
+        return;
+    }
+    for (uint32_t i = 0; i < v->out_count; i++) {
+        const uint32_t out = analysis_outs(a, node)[i];
+        const int64_t leave = call_at(&a->calls, call_of_point(&a->calls, out))->leave;
+        begin = leave < begin ? leave : begin;
+    }
+    const int64_t last = f->nodes[node & NODE_INDEX].first;
+    begin = begin > last ? begin : last;
+    for (uint32_t i = 0; i < v->out_count; i++) {
+        const uint32_t out = analysis_outs(a, node)[i];
+        const uint32_t call = call_of_point(&a->calls, out);
+        const int64_t rest = call_at(&a->calls, call)->leave - begin;
+        if (rest > 0) {
+            f->partners->aside(f->partners->self,
+                               state == WAIT_BARRIER ? WAIT_BARRIER_COMPLETION
+                                                     : WAIT_NXN_COMPLETION,
+                               call, rest);
+        }
+    }
+}
+
+static void propose_node(struct finding *f, uint32_t index)
+{
+    const struct analysis *a = f->analysis;
+    const uint32_t node = NODE_VIRTUAL | index;
+    const struct vnode *v = graph_vnode(&a->session.graph, node);
+    const struct latest *l = &f->nodes[index];
+    bool plain = true;
+    bool complete = false;
+    node_gather(f, index, &plain);
+    for (uint32_t i = 0; i < v->out_count && l->first_call != CALL_NONE; i++) {
+        const uint32_t out = analysis_outs(a, node)[i];
+        if (out & NODE_VIRTUAL) {
+            continue;
+        }
+        const uint32_t call = call_of_point(&a->calls, out);
+        const enum wait_state state = collective_state(f, out);
+        if (!complete) {
+            complete = true;
+            if (!node_synchronises(f, node, state)) {
+                return;
+            }
+            node_complete(f, node, state);
+        }
+        /* Of a nonblocking collective the member's own part was begun in another call. */
+        const uint32_t location = analysis_location(a, call);
+        const bool own = analysis_location(a, l->first_call) == location;
+        propose(f, call, own ? l->second_call : l->first_call, state, plain ? node : NODE_NONE);
+    }
+}
+
+/* A late sender's message is in the wrong order if one that comes later was sent earlier. */
+static void mark_wrong_order(struct finding *f)
+{
+    const struct analysis *a = f->analysis;
+    const uint64_t locations = a->session.trace->location_count;
+    for (uint64_t l = 0; l < locations; l++) {
+        int64_t least = INT64_MAX;
+        for (uint64_t i = a->calls.first[l + 1]; i-- > a->calls.first[l];) {
+            struct partner *p = partner_at(f->partners, i);
+            if (p->call != CALL_NONE && p->state == WAIT_LATE_SENDER) {
+                const int64_t sent = call_at(&a->calls, p->call)->enter;
+                p->wrong_order = least < sent;
+                least = sent < least ? sent : least;
+            }
+        }
+    }
+}
+
+int ictusi_partners_find(struct partners *partners, const struct analysis *a,
+                         struct ictus_why *why)
+{
+    struct finding f = {.partners = partners, .analysis = a};
+    const uint64_t nodes = a->session.graph.vnode_count;
+    int err = ictusi_store_init(&partners->list, sizeof(struct partner), a->calls.calls.count, why);
+    err = err ? err : ictusi_store_grow(&partners->list, a->calls.calls.count, why);
+    f.nodes = calloc(nodes + 1, sizeof *f.nodes);
+    err = !err && !f.nodes ? ICTUS_ERR_NOMEM : err;
+    err = err ? err : ictusi_blocking_learn(&f.blocking, a);
+    if (!err) {
+        partners->list.count = a->calls.calls.count;
+        for (uint64_t i = 0; i < partners->list.count; i++) {
+            *partner_at(partners, i) = (struct partner){.call = CALL_NONE, .node = NODE_NONE};
+        }
+        propose_pairs(&f);
+        for (uint64_t i = 0; i < nodes; i++) {
+            propose_node(&f, (uint32_t)i);
+        }
+        mark_wrong_order(&f);
+    }
+    ictusi_blocking_free(&f.blocking);
+    free(f.nodes);
+    return err;
+}
+
+void ictusi_partners_free(struct partners *partners)
+{
+    ictusi_store_fini(&partners->list);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The names of regions, and the call paths that a program took through them. */
+#ifndef ICTUS_WAITS_PATHS_H
+#define ICTUS_WAITS_PATHS_H
+
+#include "archive/trace.h"
+#include "core/idmap.h"
+
+/* What entering a region means. */
+enum region_kind {
+    REGION_CODE, /* of the program */
+    REGION_CALL, /* of a library in which a process can wait: MPI, a barrier of threads */
+    REGION_LOCK  /* whose acquisition may be waited for, and which the program then fills */
+};
+
+struct region {
+    char *name;
+    uint8_t kind;
+    bool mpi;
+};
+
+/* A node of the call tree; paths[0] is the program itself, outside all regions. */
+struct path {
+    uint32_t parent, region;
+    uint64_t site; /* where the call was made: an address, or 0 where it is not known */
+};
+
+enum { PATH_PROGRAM = 0, PATH_MUTED = 1 }; /* the second one: while recording was off */
+#define PATH_NONE UINT32_MAX
+
+struct paths {
+    struct region *regions;
+    uint64_t region_count;
+    struct idmap region_index; /* reference -> index */
+    struct path *list;
+    uint64_t count;
+    struct idmap children; /* (parent, region) with site -> path */
+};
+
+/* Read the regions' names from the archive. Errors: ICTUS_ERR_CORRUPT, ICTUS_ERR_NOMEM. */
+int ictusi_paths_init(struct paths *paths, const struct trace *trace, struct ictus_why *why);
+void ictusi_paths_fini(struct paths *paths);
+
+/* The path that a call in another one is; PATH_NONE: no memory. */
+uint32_t ictusi_paths_child(struct paths *paths, uint32_t parent, uint32_t region, uint64_t site);
+
+/* The index of a region by its reference; UINT32_MAX: it is not defined. */
+uint32_t ictusi_paths_region(const struct paths *paths, uint32_t ref);
+
+/* The name of a path's last region. */
+const char *ictusi_paths_leaf(const struct paths *paths, uint32_t path);
+
+/* "main/solve/MPI_Recv", cut to the size; the innermost regions stay. */
+void ictusi_paths_text(const struct paths *paths, uint32_t path, char *text, size_t size);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The objects of a result file: the whole, states by site and rank, pairs. */
+#include "waits/waits.h"
+
+#include <ictus/error.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH_TEXT = 256 };
+
+/* Tables of pairs are told up to this many. */
+enum { PAIRS_TOLD = 1 << 16 };
+
+static double seconds(const struct wait_results *r, double ticks)
+{
+    return ticks / (double)r->analysis->session.trace->resolution;
+}
+
+static const char *const source_names[] = {
+    [SIGMA_ONE_CLOCK] = "one-clock",
+    [SIGMA_ARCHIVE] = "archive",
+    [SIGMA_MESSAGES] = "messages",
+    [SIGMA_UNKNOWN] = "unknown",
+};
+
+static const char *const kind_names[] = {
+    [SUM_EXACT] = "exact",
+    [SUM_CERTAIN] = "certain",
+    [SUM_ABOUT] = "about",
+    [SUM_AT_MOST] = "at-most",
+};
+
+static bool set_sum(const struct wait_results *r, json_t *object, const struct wait_sum *sum)
+{
+    const struct sum_range range = ictusi_sum_range(sum);
+    const bool unknown = r->analysis->histories.source == SIGMA_UNKNOWN;
+    json_t *more = json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:s}", "n", (json_int_t)sum->n,
+                             "wait_s", seconds(r, range.estimate), "wait_low_s",
+                             seconds(r, range.low), "wait_high_s", seconds(r, range.high),
+                             "wait_raw_s", seconds(r, (double)sum->ticks), "share",
+                             r->rank_ticks > 0 ? range.estimate / r->rank_ticks : 0, "decidable",
+                             unknown ? 0 : range.decidable, "kind",
+                             kind_names[unknown ? SUM_AT_MOST : range.kind]);
+    const bool done = more && json_object_update(object, more) == 0;
+    json_decref(more);
+    return done;
+}
+
+static bool is_wait(uint32_t state)
+{
+    return state < WAIT_STATES;
+}
+
+static json_t *left_out_json(const struct wait_results *r)
+{
+    const struct analysis *a = r->analysis;
+    const struct graph *g = &a->session.graph;
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "unmatched_sends",
+                     (json_int_t)g->unmatched_sends, "unmatched_receives",
+                     (json_int_t)g->unmatched_receives, "incomplete_collectives",
+                     (json_int_t)g->incomplete, "muted_waits", (json_int_t)a->partners.muted,
+                     "calls_cut", (json_int_t)a->calls.cut, "without_region",
+                     (json_int_t)a->calls.bare);
+}
+
+static json_t *whole_json(const struct wait_results *r)
+{
+    const struct analysis *a = r->analysis;
+    const struct trace *trace = a->session.trace;
+    struct wait_sum *sum = calloc(1, sizeof *sum);
+    json_t *object = NULL;
+    for (uint64_t i = 0; sum && i < r->rows->count; i++) {
+        if (is_wait(r->rows->list[i].state)) {
+            ictusi_sum_add(sum, &r->rows->list[i].sum);
+        }
+    }
+    if (sum) {
+        const double wall = a->calls.to > a->calls.from ? (double)(a->calls.to - a->calls.from) : 0;
+        object = json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:s, s:f, s:o}", "type", "waits",
+                           "archive", trace->path, "processes", (json_int_t)trace->process_count,
+                           "locations", (json_int_t)trace->location_count, "nodes",
+                           (json_int_t)trace->node_count, "wall_s", seconds(r, wall), "rank_time_s",
+                           seconds(r, r->rank_ticks), "sigma_source",
+                           source_names[a->histories.source], "clock_sigma_ns",
+                           seconds(r, a->histories.worst) * 1e9, "left_out", left_out_json(r));
+    }
+    if (object && !set_sum(r, object, sum)) {
+        json_decref(object);
+        object = NULL;
+    }
+    free(sum);
+    return object;
+}
+
+static json_int_t rank_of(const struct wait_results *r, uint32_t location)
+{
+    const uint32_t process = r->analysis->session.trace->locations[location].process;
+    return process == TRACE_NONE ? -1 : (json_int_t)process;
+}
+
+/* Told in an order that does not depend on how the rows came about. */
+static int by_key(const void *a, const void *b)
+{
+    const struct wait_row *x = *(const struct wait_row *const *)a;
+    const struct wait_row *y = *(const struct wait_row *const *)b;
+    if (x->state != y->state) {
+        return x->state < y->state ? -1 : 1;
+    }
+    if (x->path != y->path) {
+        return x->path < y->path ? -1 : 1;
+    }
+    return (x->location > y->location) - (x->location < y->location);
+}
+
+/* How much of the rows a sum is of. */
+enum extent { EXTENT_STATE, EXTENT_SITE, EXTENT_RANK, EXTENTS };
+
+static json_t *sum_json(const struct wait_results *r, const struct wait_row *row,
+                        const struct wait_sum *sum, enum extent extent)
+{
+    static const char *const types[EXTENTS] = {"wait-total", "wait-site", "wait-state"};
+    char text[PATH_TEXT];
+    const struct paths *paths = &r->analysis->paths;
+    json_t *object = json_pack("{s:s, s:s}", "type", types[extent], "state",
+                               ictusi_wait_state_name((enum wait_state)row->state));
+    json_t *place = json_object();
+    if (extent >= EXTENT_SITE) {
+        ictusi_paths_text(paths, row->path, text, sizeof text);
+        (void)json_object_set_new(place, "call", json_string(ictusi_paths_leaf(paths, row->path)));
+        (void)json_object_set_new(place, "site", json_string(text));
+    }
+    if (extent >= EXTENT_RANK) {
+        const struct trace *trace = r->analysis->session.trace;
+        (void)json_object_set_new(place, "rank", json_integer(rank_of(r, row->location)));
+        (void)json_object_set_new(place, "location",
+                                  json_integer((json_int_t)trace->locations[row->location].ref));
+    }
+    const bool done = object && json_object_update(object, place) == 0 && set_sum(r, object, sum);
+    json_decref(place);
+    if (!done) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+/* Whether two neighbours in the sorted list belong to one sum. */
+static bool same_sum(const struct wait_row *a, const struct wait_row *b, enum extent extent)
+{
+    return a->state == b->state && (extent == EXTENT_STATE || a->path == b->path) &&
+           extent != EXTENT_RANK;
+}
+
+/* Sums over runs of the sorted rows. */
+static int extent_json(const struct wait_results *r, const struct wait_row *const *sorted,
+                       enum extent extent, json_t *list)
+{
+    const uint64_t n = r->rows->count;
+    struct wait_sum *sum = calloc(1, sizeof *sum);
+    int err = sum ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    for (uint64_t i = 0; i < n && !err; i++) {
+        ictusi_sum_add(sum, &sorted[i]->sum);
+        if (i + 1 == n || !same_sum(sorted[i], sorted[i + 1], extent)) {
+            json_t *object = sum_json(r, sorted[i], sum, extent);
+            err = json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
+            *sum = (struct wait_sum){.ticks = 0};
+        }
+    }
+    free(sum);
+    return err;
+}
+
+static int rows_json(const struct wait_results *r, json_t *list)
+{
+    const uint64_t n = r->rows->count;
+    const struct wait_row **sorted = calloc(n + 1, sizeof *sorted);
+    int err = sorted ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    for (uint64_t i = 0; i < n && !err; i++) {
+        sorted[i] = &r->rows->list[i];
+    }
+    if (!err) {
+        qsort(sorted, n, sizeof *sorted, by_key);
+    }
+    for (int extent = EXTENT_STATE; extent < EXTENTS && !err; extent++) {
+        err = extent_json(r, sorted, (enum extent)extent, list);
+    }
+    free(sorted);
+    return err;
+}
+
+static int pairs_json(const struct wait_results *r, json_t *list)
+{
+    const struct trace *trace = r->analysis->session.trace;
+    int err = ICTUS_OK;
+    for (uint64_t i = 0; i < r->rows->pair_count && i < PAIRS_TOLD && !err; i++) {
+        const struct wait_pair *p = &r->rows->pairs[i];
+        json_t *object = json_pack("{s:s, s:s, s:I, s:I, s:I, s:f}", "type", "wait-pair", "state",
+                                   ictusi_wait_state_name((enum wait_state)p->state), "waiter",
+                                   (json_int_t)trace->locations[p->waiter].ref, "causer",
+                                   (json_int_t)trace->locations[p->causer].ref, "n",
+                                   (json_int_t)p->n, "wait_s", seconds(r, (double)p->ticks));
+        err = json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
+    }
+    return err;
+}
+
+int ictusi_waits_json(const struct wait_results *r, json_t *list)
+{
+    int err = json_array_append_new(list, whole_json(r)) ? ICTUS_ERR_NOMEM : ICTUS_OK;
+    err = err ? err : rows_json(r, list);
+    return err ? err : pairs_json(r, list);
+}

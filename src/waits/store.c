@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reserved addresses, first over plain memory, then over a sparse unlinked file. */
+#include "waits/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ictus/text.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Bytes that stay in memory, and that are added to the file at a time. */
+enum { STORE_IN_MEMORY = 32 << 20, STORE_STEP = 4 << 20 };
+
+static uint64_t store_bytes(const struct store *store, uint64_t count)
+{
+    return (count * store->size + 4095) / 4096 * 4096;
+}
+
+int ictusi_store_init(struct store *store, size_t size, uint64_t room, struct ictus_why *why)
+{
+    *store = (struct store){.size = size, .room = room ? room : 1, .file = -1};
+    void *area = mmap(NULL, store_bytes(store, store->room), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (area == MAP_FAILED) {
+        return ictus_because(why, ICTUS_ERR_NOMEM, "no room for %llu calls of the program",
+                             (unsigned long long)room);
+    }
+    store->area = area;
+    return ICTUS_OK;
+}
+
+void ictusi_store_fini(struct store *store)
+{
+    if (store->area) {
+        (void)munmap(store->area, store_bytes(store, store->room));
+        if (store->file >= 0) {
+            (void)close(store->file);
+        }
+    }
+    *store = (struct store){.file = -1};
+}
+
+static int store_open_file(struct ictus_why *why)
+{
+    const char *dir = getenv("TMPDIR");
+    dir = dir && *dir ? dir : "/tmp";
+    const int file = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (file >= 0) {
+        return file;
+    }
+    char name[4096] = "";
+    const int wanted = snprintf(name, sizeof name, "%s/ictus-XXXXXX", dir);
+    const int made = wanted > 0 && (size_t)wanted < sizeof name ? mkstemp(name) : -1;
+    if (made >= 0) {
+        (void)unlink(name);
+        return made;
+    }
+    (void)ictus_because(why, ICTUS_ERR_IO, "%s: no temporary file can be made there: %s", dir,
+                        strerror(errno));
+    return -1;
+}
+
+static int store_write(int file, const char *bytes, uint64_t count)
+{
+    uint64_t at = 0;
+    while (at < count) {
+        const ssize_t put = pwrite(file, bytes + at, count - at, (off_t)at);
+        if (put <= 0) {
+            return -1;
+        }
+        at += (uint64_t)put;
+    }
+    return 0;
+}
+
+/* From memory into a file that takes its place at the same addresses. */
+static int store_move(struct store *store, struct ictus_why *why)
+{
+    const uint64_t all = store_bytes(store, store->room);
+    store->file = store_open_file(why);
+    if (store->file < 0) {
+        return ICTUS_ERR_IO;
+    }
+    if (ftruncate(store->file, (off_t)all) ||
+        store_write(store->file, store->area, store->count * store->size) ||
+        mmap(store->area, all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
+             store->file, 0) == MAP_FAILED) {
+        return ictus_because(why, ICTUS_ERR_IO, "the temporary file: %s", strerror(errno));
+    }
+    store->ready = store->count;
+    return ICTUS_OK;
+}
+
+int ictusi_store_grow(struct store *store, uint64_t more, struct ictus_why *why)
+{
+    const uint64_t wanted = store->count + more;
+    if (wanted <= store->ready) {
+        return ICTUS_OK;
+    }
+    if (wanted > store->room) {
+        return ictus_because(why, ICTUS_ERR_CORRUPT,
+                             "the archive holds more events than its definitions say");
+    }
+    if (store->file < 0 && store_bytes(store, wanted) <= STORE_IN_MEMORY) {
+        const uint64_t fits = STORE_IN_MEMORY / store->size;
+        store->ready = fits < store->room ? fits : store->room;
+        return ICTUS_OK;
+    }
+    int err = store->file < 0 ? store_move(store, why) : ICTUS_OK;
+    if (err) {
+        return err;
+    }
+    uint64_t ready = wanted + STORE_STEP / store->size;
+    ready = ready < store->room ? ready : store->room;
+    /* A hole in a mapped file on a full disk would kill the process when touched: no holes. */
+    const int failed = posix_fallocate(store->file, 0, (off_t)store_bytes(store, ready));
+    if (failed) {
+        return ictus_because(why, ICTUS_ERR_IO, "the temporary file: %s", strerror(failed));
+    }
+    store->ready = ready;
+    return ICTUS_OK;
+}
+
+void ictusi_store_relax(struct store *store)
+{
+    if (store->area && store->file >= 0) {
+        (void)madvise(store->area, store_bytes(store, store->room), MADV_DONTNEED);
+    }
+}

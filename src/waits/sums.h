@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sums of waits with what the clocks' errors make of them: the sum as it is read off, and as it
+ * would be under every error history.
+ */
+#ifndef ICTUS_WAITS_SUMS_H
+#define ICTUS_WAITS_SUMS_H
+
+#include "waits/analysis.h"
+
+struct wait_sum {
+    int64_t ticks; /* as read off */
+    uint64_t n;
+    double decidable; /* ticks of waits whose sign is certain */
+    double sigma;     /* sum over waits of their own standard deviations */
+    double lanes[LANES]; /* what each history adds to ticks */
+};
+
+/* Which error bar a sum deserves. */
+enum sum_kind { SUM_EXACT, SUM_CERTAIN, SUM_ABOUT, SUM_AT_MOST };
+
+struct sum_range {
+    double estimate, low, high; /* ticks */
+    double decidable;           /* share */
+    enum sum_kind kind;
+};
+
+/* Sums of one state, call path and location. */
+struct wait_row {
+    uint32_t state, path, location;
+    struct wait_sum sum;
+};
+
+struct wait_pair {
+    uint32_t state, waiter, causer; /* locations */
+    int64_t ticks;
+    uint64_t n;
+};
+
+struct wait_rows {
+    struct wait_row *list;
+    uint64_t count;
+    struct idmap index;
+    struct wait_pair *pairs;
+    uint64_t pair_count;
+    struct idmap pair_index;
+};
+
+/* Add up all waits of an analysis. Errors: ICTUS_ERR_NOMEM. */
+int ictusi_rows_add_up(struct wait_rows *rows, const struct analysis *analysis);
+
+/* Add what is told beside the waits. Errors: ICTUS_ERR_NOMEM. */
+int ictusi_rows_aside(struct wait_rows *rows, enum wait_state state, uint32_t path,
+                      uint32_t location, int64_t ticks);
+void ictusi_rows_free(struct wait_rows *rows);
+
+void ictusi_sum_add(struct wait_sum *sum, const struct wait_sum *other);
+
+/* The sum with its 95 % interval. */
+struct sum_range ictusi_sum_range(const struct wait_sum *sum);
+
+/* What each error history adds to a wait of this call, within the call. */
+void ictusi_wait_lanes(const struct analysis *analysis, uint64_t call, double lanes[LANES],
+                       double *sigma, int64_t *raw);
+
+#endif

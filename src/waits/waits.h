@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The result of an analysis as objects of a result file. */
+#ifndef ICTUS_WAITS_WAITS_H
+#define ICTUS_WAITS_WAITS_H
+
+#include "waits/sums.h"
+
+#include <jansson.h>
+
+/* Everything that the objects tell. */
+struct wait_results {
+    const struct analysis *analysis;
+    const struct wait_rows *rows;
+    double rank_ticks; /* time of all locations together */
+};
+
+/* Append the objects to an array. Errors: ICTUS_ERR_NOMEM. */
+int ictusi_waits_json(const struct wait_results *results, json_t *list);
+
+#endif

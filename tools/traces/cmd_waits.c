@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ictus waits: who waited for whom in a traced program, and how sure that is. */
+#include "main/command.h"
+#include "traces/keep_memory.h"
+#include "traces/trace_text.h"
+
+#include <ictus/text.h>
+#include <ictus/waits.h>
+#include <stddef.h>
+
+struct waits_options {
+    int format;
+    const char *output;
+    double fail_above;
+};
+
+static const struct option_row rows[] = {
+    {"fail-above", 0, OPTION_RATIO, offsetof(struct waits_options, fail_above), "100%", 0, 1, NULL,
+     "RATIO", "exit 3 if more of the ranks' time is certainly waiting, e.g. 20%"},
+    {"format", 'f', OPTION_CHOICE, offsetof(struct waits_options, format), "text", 0, 0,
+     trace_formats, "KIND", "text, json"},
+    {"output", 'o', OPTION_TEXT, offsetof(struct waits_options, output), NULL, 0, 0, NULL, "FILE",
+     "result file"},
+    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
+};
+
+/* The least share that the waits may have. */
+static double certain_share(const json_t *report)
+{
+    const json_t *whole = json_array_get(report, 0);
+    const double time = json_number_value(json_object_get(whole, "rank_time_s"));
+    return time > 0 ? json_number_value(json_object_get(whole, "wait_low_s")) / time : 0;
+}
+
+static int run_waits(const void *options, int word_count, char **words)
+{
+    const struct waits_options *o = options;
+    struct ictus_why why = {""};
+    json_t *report = NULL;
+    if (word_count != 1) {
+        (void)ictus_because(&why, ICTUS_ERR_ARG,
+                            "name one archive: a directory or its anchor file");
+        return command_fail("waits", ICTUS_ERR_ARG, &why);
+    }
+    keep_memory();
+    int err = ictus_waits(words[0], &report, &why);
+    if (err) {
+        const int code = command_fail("waits", err, &why);
+        return code == EXIT_FAILED && err != ICTUS_ERR_NOMEM ? EXIT_USAGE : code;
+    }
+    const bool above = certain_share(report) > o->fail_above;
+    const struct header_facts facts = {.command = "waits", .rows = rows, .options = options};
+    err = trace_text_put(&facts, o->format, o->output, report, &why);
+    if (err) {
+        return command_fail("waits", err, &why);
+    }
+    return above ? EXIT_BELOW : EXIT_OK;
+}
+
+const struct command command_waits = {
+    .name = "waits",
+    .summary = "find out who waited for whom in a traced program",
+    .arguments = "ARCHIVE",
+    .details = "Wait states of any OTF2 archive, each with its 95 % interval.\n"
+               "Exit code 3: more waiting than --fail-above; 2: the archive cannot be read.\n"
+               "example: ictus waits ictus-trace --fail-above=20%",
+    .options = rows,
+    .options_size = sizeof(struct waits_options),
+    .run = run_waits,
+};
