@@ -93,10 +93,10 @@ EVENT(put_thread_begin, OTF2_EvtWriter_ThreadBegin(w, NULL, time, U32(0), a[1]))
 EVENT(put_thread_end, OTF2_EvtWriter_ThreadEnd(w, NULL, time, U32(0), a[1]))
 EVENT(put_thread_wait, OTF2_EvtWriter_ThreadWait(w, NULL, time, U32(0), a[1]))
 EVENT(put_rma_begin, OTF2_EvtWriter_RmaCollectiveBegin(w, NULL, time))
-EVENT(put_rma_end, OTF2_EvtWriter_RmaCollectiveEnd(
-                       w, NULL, time, U8(0),
-                       OTF2_RMA_SYNC_LEVEL_PROCESS | OTF2_RMA_SYNC_LEVEL_MEMORY, U32(1), U32(2),
-                       a[3], a[4]))
+EVENT(put_rma_end,
+      OTF2_EvtWriter_RmaCollectiveEnd(w, NULL, time, U8(0),
+                                      OTF2_RMA_SYNC_LEVEL_PROCESS | OTF2_RMA_SYNC_LEVEL_MEMORY,
+                                      U32(1), U32(2), a[3], a[4]))
 EVENT(put_rma_group,
       OTF2_EvtWriter_RmaGroupSync(w, NULL, time, OTF2_RMA_SYNC_LEVEL_MEMORY, U32(0), U32(1)))
 EVENT(put_rma_put, OTF2_EvtWriter_RmaPut(w, NULL, time, U32(0), U32(1), a[2], a[3]))
@@ -277,10 +277,9 @@ static void write_system(const struct text *t, OTF2_GlobalDefWriter *d, uint32_t
     for (uint32_t i = 0; i < t->processes; i++) {
         char name[NAME];
         (void)snprintf(name, sizeof name, "MPI Rank %u", i);
-        OTF2_GlobalDefWriter_WriteLocationGroup(d, i, string(d, next, name),
-                                                OTF2_LOCATION_GROUP_TYPE_PROCESS,
-                                                1 + t->process_node[i],
-                                                OTF2_UNDEFINED_LOCATION_GROUP);
+        OTF2_GlobalDefWriter_WriteLocationGroup(
+            d, i, string(d, next, name), OTF2_LOCATION_GROUP_TYPE_PROCESS, 1 + t->process_node[i],
+            OTF2_UNDEFINED_LOCATION_GROUP);
     }
     for (uint32_t i = 0; i < t->locations; i++) {
         uint64_t count = 0;

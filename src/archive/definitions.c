@@ -141,6 +141,7 @@ static OTF2_CallbackCode on_region(void *data, OTF2_RegionRef self, OTF2_StringR
     const bool barrier =
         role == OTF2_REGION_ROLE_BARRIER || role == OTF2_REGION_ROLE_IMPLICIT_BARRIER;
     if (names_add(&trace->regions, self, name) ||
+        ictusi_idmap_put(&trace->region_traits, self, 0, (int64_t)role | (int64_t)paradigm << 8) ||
         (barrier && paradigm == OTF2_PARADIGM_OPENMP &&
          ictusi_idmap_put(&trace->region_barrier, self, 0, 1))) {
         return OTF2_CALLBACK_INTERRUPT;

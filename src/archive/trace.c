@@ -166,11 +166,11 @@ void ictusi_trace_close(struct trace *trace)
         free(trace->strings[i]);
     }
     struct idmap *const maps[] = {
-        &trace->location_index, &trace->process_index,     &trace->group_index,
-        &trace->comm_index,     &trace->string_index,      &trace->region_barrier,
-        &trace->window_comm,    &trace->links.tree_parent, &trace->links.tree_class,
-        &trace->regions.index,  &trace->parameters.index,  &trace->locations.index,
-        &trace->processes.index};
+        &trace->location_index,  &trace->process_index,     &trace->group_index,
+        &trace->comm_index,      &trace->string_index,      &trace->region_barrier,
+        &trace->window_comm,     &trace->links.tree_parent, &trace->links.tree_class,
+        &trace->regions.index,   &trace->parameters.index,  &trace->locations.index,
+        &trace->processes.index, &trace->region_traits};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
         ictusi_idmap_fini(maps[i]);
     }

@@ -62,7 +62,8 @@ struct trace {
     char **strings;
     struct idmap location_index, process_index, group_index, comm_index, string_index;
     struct idmap region_barrier;
-    struct idmap window_comm; /* RMA window -> communicator reference */
+    struct idmap region_traits; /* region -> OTF2_RegionRole, and OTF2_Paradigm from bit 8 on */
+    struct idmap window_comm;   /* RMA window -> communicator reference */
     struct name_table regions, parameters, locations, processes;
     struct trace_links links;
     uint64_t definitions;

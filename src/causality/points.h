@@ -50,6 +50,8 @@ union point_note {
     int64_t limit;   /* of a first event: the latest value that its second ones permit */
     int64_t arrived; /* of a message received from another rank: what it brought */
     int64_t op;      /* of a collective's exit: which one, enum collective_op */
+    int64_t bytes;   /* of a message, where nothing above is needed of it */
+    int64_t lock;    /* of an event of threads, likewise: whether a lock is acquired */
 };
 
 struct points {

@@ -15,7 +15,7 @@ struct analysis {
 
 static inline uint32_t analysis_location(const struct analysis *a, uint64_t call)
 {
-    return ictusi_calls_location(&a->calls, a->session.trace->location_count, call);
+    return ictusi_calls_location(&a->calls, a->session.trace->layout.location_count, call);
 }
 
 /* The nodes that a virtual node listens to, and those that listen to it. */

@@ -36,16 +36,16 @@ static bool transfer_of(const struct analysis *a, uint32_t send, uint32_t receiv
     t->done = call_at(&a->calls, done);
     t->posted = call_at(&a->calls, posted);
     t->got = call_at(&a->calls, call_of_point(&a->calls, receive));
-    t->from = a->session.scan.points.peer[receive];
-    t->to = a->session.scan.points.peer[send];
-    t->size = a->session.scan.points.cap[send];
+    t->from = a->session.history.points.peer[receive];
+    t->to = a->session.history.points.peer[send];
+    t->size = a->session.history.points.note[send].bytes;
     return true;
 }
 
 static uint32_t node_of(const struct analysis *a, uint32_t location)
 {
-    const uint32_t process = a->session.trace->locations[location].process;
-    return process == TRACE_NONE ? 0 : a->session.trace->processes[process].node;
+    const uint32_t process = a->session.trace->layout.locations[location].process;
+    return process == LAYOUT_NONE ? 0 : a->session.trace->layout.processes[process].node;
 }
 
 static int size_class(int64_t size)
@@ -103,7 +103,7 @@ static void learn_longest(struct blocking *b)
 
 int ictusi_blocking_learn(struct blocking *b, const struct analysis *a)
 {
-    const struct points *points = &a->session.scan.points;
+    const struct points *points = &a->session.history.points;
     *b = (struct blocking){.analysis = a, .eager = {-1, -1}};
     b->transfers = calloc((size_t)BLOCK_SIZES * BLOCK_TIMES, sizeof *b->transfers);
     if (!b->transfers) {

@@ -17,8 +17,8 @@ struct analysis;
 
 struct blocking {
     const struct analysis *analysis;
-    int64_t eager[2];             /* largest size certainly sent at once between nodes, and in one */
-    uint32_t *transfers;          /* by size and time: messages */
+    int64_t eager[2];    /* largest size certainly sent at once between nodes, and in one */
+    uint32_t *transfers; /* by size and time: messages */
     int64_t longest[BLOCK_SIZES]; /* the time that 99 of 100 messages of a size take, ticks */
 };
 

@@ -4,190 +4,11 @@
  * positions; here the regions around them are followed, and the requests that join the call that
  * begins an operation to the one that completes it.
  */
-#include "waits/calls.h"
+#include "waits/follow.h"
 
 #include <ictus/text.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct frame {
-    uint32_t path;
-    uint32_t region;
-};
-
-/* Until when an open call lasts: the end of its region, or of the collective without one. */
-enum { UNTIL_END = UINT32_MAX };
-
-struct follower {
-    struct waiting_calls *calls;
-    struct paths *paths;
-    const struct scan *scan;
-    const struct instants *instants;
-    struct ictus_why *why;
-    uint32_t location;
-    uint64_t point, point_end; /* the next point */
-    uint64_t position;         /* of the point before */
-    struct frame *stack;
-    uint32_t depth, room;
-    uint32_t path;     /* the present one */
-    int64_t last;      /* time is accounted for up to here */
-    bool open, used;   /* a call is; it has a point or a request */
-    bool muted, began; /* recording is off; there has been an event */
-    uint32_t open_depth;
-    struct waiting_call call;
-    struct idmap slots;             /* path -> its place among the shares since the last call */
-    struct idmap sends, receives;   /* request -> point of the send, call that posted */
-    struct share_of_time *shares;
-    uint64_t share_count, share_room;
-    int err;
-};
-
-static OTF2_CallbackCode follow_verdict(struct follower *f, int err)
-{
-    f->err = f->err ? f->err : err;
-    return f->err ? OTF2_CALLBACK_INTERRUPT : OTF2_CALLBACK_SUCCESS;
-}
-
-/* Add time to a path since the last call. */
-static void follow_spend(struct follower *f, uint32_t path, int64_t ticks)
-{
-    if (ticks == 0) {
-        return;
-    }
-    if (f->share_count && f->shares[f->share_count - 1].path == path) {
-        f->shares[f->share_count - 1].ticks += ticks;
-        return;
-    }
-    int64_t *slot = ictusi_idmap_at(&f->slots, path, 0, (int64_t)f->share_count);
-    if (!slot) {
-        f->err = ICTUS_ERR_NOMEM;
-        return;
-    }
-    if (*slot < (int64_t)f->share_count) {
-        f->shares[*slot].ticks += ticks;
-        return;
-    }
-    if (f->share_count == f->share_room) {
-        const uint64_t room = f->share_room ? 2 * f->share_room : 64;
-        struct share_of_time *wide = realloc(f->shares, room * sizeof *wide);
-        if (!wide) {
-            f->err = ICTUS_ERR_NOMEM;
-            return;
-        }
-        f->shares = wide;
-        f->share_room = room;
-    }
-    f->shares[f->share_count++] = (struct share_of_time){ticks, path};
-}
-
-/* The instant of an event; time up to it is accounted for outside of calls. */
-static int64_t follow_time(struct follower *f, OTF2_TimeStamp stamp)
-{
-    int64_t time = f->instants->map(f->instants->self, f->location, (int64_t)stamp);
-    if (!f->began) {
-        f->began = true;
-        f->last = time;
-        f->calls->from = time < f->calls->from ? time : f->calls->from;
-    }
-    time = time > f->last ? time : f->last;
-    if (!f->open) {
-        follow_spend(f, f->muted ? PATH_MUTED : f->path, time - f->last);
-        f->last = time;
-    }
-    return time;
-}
-
-/* Keep the open call and the shares of time before it. */
-static void follow_keep(struct follower *f)
-{
-    struct waiting_calls *c = f->calls;
-    int err = ictusi_store_grow(&c->shares, f->share_count, f->why);
-    err = err ? err : ictusi_store_grow(&c->calls, 1, f->why);
-    if (err || c->shares.count + f->share_count >= UINT32_MAX) {
-        f->err = f->err ? f->err : err ? err : ICTUS_ERR_NOMEM;
-        return;
-    }
-    memcpy((struct share_of_time *)c->shares.area + c->shares.count, f->shares,
-           f->share_count * sizeof *f->shares);
-    c->shares.count += f->share_count;
-    f->call.delta_end = (uint32_t)c->shares.count;
-    *call_at(c, c->calls.count++) = f->call;
-    c->muted += (f->call.flags & CALL_MUTED) != 0;
-    c->cut += (f->call.flags & CALL_CUT) != 0;
-    for (uint64_t i = 0; i < f->share_count; i++) {
-        ictusi_idmap_remove(&f->slots, f->shares[i].path, 0);
-    }
-    f->share_count = 0;
-}
-
-static void follow_open(struct follower *f, int64_t time, uint32_t path, uint32_t depth)
-{
-    f->open = true;
-    f->used = false;
-    f->open_depth = depth;
-    f->call = (struct waiting_call){.enter = time, .path = path};
-}
-
-static void follow_close(struct follower *f, int64_t time)
-{
-    f->call.leave = time;
-    f->open = false;
-    f->last = time;
-    if (f->used) {
-        follow_keep(f);
-    } else {
-        follow_spend(f, f->call.path, time - f->call.enter);
-    }
-}
-
-/* The call that the present event lies in: an open one, or an instant of its own. */
-static uint32_t follow_use(struct follower *f, int64_t time)
-{
-    const uint32_t index = (uint32_t)f->calls->calls.count;
-    if (f->open) {
-        f->used = true;
-        return index;
-    }
-    follow_open(f, time, f->path, UNTIL_END);
-    f->used = true;
-    f->call.flags = CALL_BARE;
-    follow_close(f, time);
-    return index;
-}
-
-/* If the event at this position is the next point, put it into its call. */
-static bool follow_point(struct follower *f, int64_t time, uint64_t position)
-{
-    const struct points *points = &f->scan->points;
-    if (f->point == f->point_end || f->position + points->gap[f->point] != position) {
-        return false;
-    }
-    f->position = position;
-    const uint32_t call = follow_use(f, time);
-    ((uint32_t *)f->calls->call_of.area)[f->point] = call;
-    ((uint32_t *)f->calls->other.area)[f->point] = call;
-    if ((points->kind[f->point] & POINT_CLASS) == POINT_THREAD) {
-        points->cap[f->point] = THREAD_POINT_OTHER;
-    }
-    f->point++;
-    return true;
-}
-
-static bool follow_push(struct follower *f, struct frame frame)
-{
-    if (f->depth == f->room) {
-        const uint32_t room = f->room ? 2 * f->room : 64;
-        struct frame *wide = realloc(f->stack, room * sizeof *wide);
-        if (!wide) {
-            f->err = ICTUS_ERR_NOMEM;
-            return false;
-        }
-        f->stack = wide;
-        f->room = room;
-    }
-    f->stack[f->depth++] = frame;
-    return true;
-}
 
 static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp stamp,
                                   uint64_t position, void *data, OTF2_AttributeList *attributes,
@@ -196,19 +17,19 @@ static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp stam
     struct follower *f = data;
     (void)location;
     (void)attributes;
-    const int64_t time = follow_time(f, stamp);
+    const int64_t time = ictusi_follow_time(f, stamp);
     const uint32_t region = ictusi_paths_region(f->paths, ref);
     const uint32_t path = ictusi_paths_child(f->paths, f->path, region, 0);
-    if (path == PATH_NONE || !follow_push(f, (struct frame){f->path, region})) {
-        return follow_verdict(f, ICTUS_ERR_NOMEM);
+    if (path == PATH_NONE || !ictusi_follow_push(f, (struct frame){f->path, region})) {
+        return ictusi_follow_verdict(f, ICTUS_ERR_NOMEM);
     }
     f->path = path;
-    const uint8_t kind = region == UINT32_MAX ? REGION_CODE : f->paths->regions[region].kind;
+    const uint8_t kind = region == UINT32_MAX ? REGION_CODE : f->paths->kinds[region];
     if (!f->open && kind != REGION_CODE) {
-        follow_open(f, time, path, f->depth);
+        ictusi_follow_open(f, time, path, f->depth);
     }
-    (void)follow_point(f, time, position); /* a barrier of threads */
-    return follow_verdict(f, ICTUS_OK);
+    (void)ictusi_follow_point(f, time, position); /* a barrier of threads */
+    return ictusi_follow_verdict(f, ICTUS_OK);
 }
 
 static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp stamp,
@@ -219,16 +40,16 @@ static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp stam
     (void)location;
     (void)attributes;
     (void)ref;
-    const int64_t time = follow_time(f, stamp);
-    (void)follow_point(f, time, position);
+    const int64_t time = ictusi_follow_time(f, stamp);
+    (void)ictusi_follow_point(f, time, position);
     if (f->depth == 0) {
-        return follow_verdict(f, ICTUS_OK); /* entered before recording began */
+        return ictusi_follow_verdict(f, ICTUS_OK); /* entered before recording began */
     }
     if (f->open && f->open_depth == f->depth) {
-        follow_close(f, time);
+        ictusi_follow_close(f, time);
     }
     f->path = f->stack[--f->depth].path;
-    return follow_verdict(f, ICTUS_OK);
+    return ictusi_follow_verdict(f, ICTUS_OK);
 }
 
 static OTF2_CallbackCode on_mute(OTF2_LocationRef location, OTF2_TimeStamp stamp, uint64_t position,
@@ -239,17 +60,17 @@ static OTF2_CallbackCode on_mute(OTF2_LocationRef location, OTF2_TimeStamp stamp
     (void)location;
     (void)position;
     (void)attributes;
-    (void)follow_time(f, stamp);
+    (void)ictusi_follow_time(f, stamp);
     f->muted = mode == OTF2_MEASUREMENT_OFF;
     f->call.flags |= f->open ? CALL_MUTED : 0;
-    return follow_verdict(f, ICTUS_OK);
+    return ictusi_follow_verdict(f, ICTUS_OK);
 }
 
 /* Every event that may be a point and says nothing else here. */
 static OTF2_CallbackCode follow_event(struct follower *f, OTF2_TimeStamp stamp, uint64_t position)
 {
-    (void)follow_point(f, follow_time(f, stamp), position);
-    return follow_verdict(f, ICTUS_OK);
+    (void)ictusi_follow_point(f, ictusi_follow_time(f, stamp), position);
+    return ictusi_follow_verdict(f, ICTUS_OK);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
@@ -263,11 +84,11 @@ static OTF2_CallbackCode on_message(OTF2_LocationRef location, OTF2_TimeStamp st
     (void)peer;
     (void)comm;
     (void)tag;
-    const int64_t time = follow_time(f, stamp);
-    if (follow_point(f, time, position)) {
-        f->scan->points.cap[f->point - 1] = (int64_t)length;
+    const int64_t time = ictusi_follow_time(f, stamp);
+    if (ictusi_follow_point(f, time, position)) {
+        f->history->points.note[f->point - 1].bytes = (int64_t)length;
     }
-    return follow_verdict(f, ICTUS_OK);
+    return ictusi_follow_verdict(f, ICTUS_OK);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
@@ -282,16 +103,16 @@ static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp stam
     (void)receiver;
     (void)comm;
     (void)tag;
-    const int64_t time = follow_time(f, stamp);
-    if (follow_point(f, time, position)) {
+    const int64_t time = ictusi_follow_time(f, stamp);
+    if (ictusi_follow_point(f, time, position)) {
         const uint64_t point = f->point - 1;
-        f->scan->points.cap[point] = (int64_t)length;
+        f->history->points.note[point].bytes = (int64_t)length;
         ((uint32_t *)f->calls->other.area)[point] = CALL_NONE; /* until it completes */
         if (ictusi_idmap_put(&f->sends, request, 0, (int64_t)point)) {
-            return follow_verdict(f, ICTUS_ERR_NOMEM);
+            return ictusi_follow_verdict(f, ICTUS_ERR_NOMEM);
         }
     }
-    return follow_verdict(f, ICTUS_OK);
+    return ictusi_follow_verdict(f, ICTUS_OK);
 }
 
 static OTF2_CallbackCode on_isend_complete(OTF2_LocationRef location, OTF2_TimeStamp stamp,
@@ -300,15 +121,15 @@ static OTF2_CallbackCode on_isend_complete(OTF2_LocationRef location, OTF2_TimeS
 {
     struct follower *f = data;
     const int64_t point = ictusi_idmap_get(&f->sends, request, 0);
-    const int64_t time = follow_time(f, stamp);
+    const int64_t time = ictusi_follow_time(f, stamp);
     (void)location;
     (void)position;
     (void)attributes;
     if (point != IDMAP_NONE) {
-        ((uint32_t *)f->calls->other.area)[point] = follow_use(f, time);
+        ((uint32_t *)f->calls->other.area)[point] = ictusi_follow_use(f, time);
         ictusi_idmap_remove(&f->sends, request, 0);
     }
-    return follow_verdict(f, ICTUS_OK);
+    return ictusi_follow_verdict(f, ICTUS_OK);
 }
 
 static OTF2_CallbackCode on_irecv_request(OTF2_LocationRef location, OTF2_TimeStamp stamp,
@@ -316,12 +137,12 @@ static OTF2_CallbackCode on_irecv_request(OTF2_LocationRef location, OTF2_TimeSt
                                           OTF2_AttributeList *attributes, uint64_t request)
 {
     struct follower *f = data;
-    const int64_t time = follow_time(f, stamp);
+    const int64_t time = ictusi_follow_time(f, stamp);
     (void)location;
     (void)position;
     (void)attributes;
-    return follow_verdict(
-        f, ictusi_idmap_put(&f->receives, request, 0, (int64_t)follow_use(f, time)));
+    return ictusi_follow_verdict(
+        f, ictusi_idmap_put(&f->receives, request, 0, (int64_t)ictusi_follow_use(f, time)));
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
@@ -336,7 +157,7 @@ static OTF2_CallbackCode on_irecv(OTF2_LocationRef location, OTF2_TimeStamp stam
     const int64_t posted = ictusi_idmap_get(&f->receives, request, 0);
     if (posted != IDMAP_NONE) {
         ictusi_idmap_remove(&f->receives, request, 0);
-        if (f->point > f->scan->first[f->location]) {
+        if (f->point > f->history->first[f->location]) {
             ((uint32_t *)f->calls->other.area)[f->point - 1] = (uint32_t)posted;
         }
     }
@@ -351,31 +172,31 @@ static OTF2_CallbackCode on_cancelled(OTF2_LocationRef location, OTF2_TimeStamp 
     (void)location;
     (void)position;
     (void)attributes;
-    (void)follow_time(f, stamp);
+    (void)ictusi_follow_time(f, stamp);
     ictusi_idmap_remove(&f->sends, request, 0);
     ictusi_idmap_remove(&f->receives, request, 0);
-    return follow_verdict(f, ICTUS_OK);
+    return ictusi_follow_verdict(f, ICTUS_OK);
 }
 
 /* A collective that lies in no region is a call from its beginning to its end. */
 static OTF2_CallbackCode follow_begin(struct follower *f, OTF2_TimeStamp stamp, uint64_t position)
 {
-    const int64_t time = follow_time(f, stamp);
+    const int64_t time = ictusi_follow_time(f, stamp);
     if (!f->open) {
-        follow_open(f, time, f->path, UNTIL_END);
+        ictusi_follow_open(f, time, f->path, UNTIL_END);
     }
-    (void)follow_point(f, time, position);
-    return follow_verdict(f, ICTUS_OK);
+    (void)ictusi_follow_point(f, time, position);
+    return ictusi_follow_verdict(f, ICTUS_OK);
 }
 
 static OTF2_CallbackCode follow_end(struct follower *f, OTF2_TimeStamp stamp, uint64_t position)
 {
-    const int64_t time = follow_time(f, stamp);
-    (void)follow_point(f, time, position);
+    const int64_t time = ictusi_follow_time(f, stamp);
+    (void)ictusi_follow_point(f, time, position);
     if (f->open && f->open_depth == UNTIL_END) {
-        follow_close(f, time);
+        ictusi_follow_close(f, time);
     }
-    return follow_verdict(f, ICTUS_OK);
+    return ictusi_follow_verdict(f, ICTUS_OK);
 }
 
 static OTF2_CallbackCode on_begin(OTF2_LocationRef location, OTF2_TimeStamp stamp,
@@ -494,22 +315,22 @@ static OTF2_CallbackCode on_acquire(OTF2_LocationRef location, OTF2_TimeStamp st
                                     OTF2_Paradigm model, uint32_t lock, uint32_t order)
 {
     struct follower *f = data;
-    const int64_t time = follow_time(f, stamp);
+    const int64_t time = ictusi_follow_time(f, stamp);
     (void)location;
     (void)attributes;
     (void)model;
     (void)lock;
     (void)order;
-    if (follow_point(f, time, position)) {
-        f->scan->points.cap[f->point - 1] = THREAD_POINT_LOCK;
+    if (ictusi_follow_point(f, time, position)) {
+        f->history->points.note[f->point - 1].lock = true;
     }
     const bool in_lock = f->open && f->open_depth == f->depth && f->depth > 0 &&
                          f->stack[f->depth - 1].region != UINT32_MAX &&
-                         f->paths->regions[f->stack[f->depth - 1].region].kind == REGION_LOCK;
+                         f->paths->kinds[f->stack[f->depth - 1].region] == REGION_LOCK;
     if (in_lock) {
-        follow_close(f, time);
+        ictusi_follow_close(f, time);
     }
-    return follow_verdict(f, ICTUS_OK);
+    return ictusi_follow_verdict(f, ICTUS_OK);
 }
 
 static OTF2_CallbackCode on_release(OTF2_LocationRef location, OTF2_TimeStamp stamp,
@@ -583,10 +404,10 @@ static void follow_register(OTF2_EvtReaderCallbacks *set)
 /* The scan has read the same events: what is odd about them was said then. */
 static int follow_read(struct follower *f, const OTF2_EvtReaderCallbacks *set)
 {
-    struct trace *trace = f->scan->trace;
+    struct trace *trace = f->trace;
     const bool said = trace->said;
     OTF2_EvtReader *reader =
-        OTF2_Reader_GetEvtReader(trace->reader, trace->locations[f->location].ref);
+        OTF2_Reader_GetEvtReader(trace->reader, trace->layout.locations[f->location].ref);
     uint64_t read = 0;
     if (!reader) {
         return ICTUS_OK;
@@ -603,32 +424,16 @@ static int follow_read(struct follower *f, const OTF2_EvtReaderCallbacks *set)
     return f->err;
 }
 
-/* What is open when the events end, and the time after the last call. */
-static void follow_finish(struct follower *f)
-{
-    if (f->open) {
-        f->call.flags |= CALL_CUT;
-        follow_close(f, f->last > f->call.enter ? f->last : f->call.enter);
-    }
-    follow_open(f, f->last, PATH_PROGRAM, UNTIL_END);
-    f->used = true;
-    f->call.flags = CALL_END;
-    follow_close(f, f->last);
-    if (f->began) {
-        f->calls->to = f->last > f->calls->to ? f->last : f->calls->to;
-    }
-}
-
 static int follow_location(struct follower *f, uint32_t location,
                            const OTF2_EvtReaderCallbacks *set)
 {
     f->location = location;
-    f->point = f->scan->first[location];
-    f->point_end = f->scan->first[location + 1];
+    f->point = f->history->first[location];
+    f->point_end = f->history->first[location + 1];
     f->path = PATH_PROGRAM;
     int err = follow_read(f, set);
     if (!err) {
-        follow_finish(f);
+        ictusi_follow_finish(f);
         err = f->err;
     }
     free(f->stack);
@@ -639,17 +444,16 @@ static int follow_location(struct follower *f, uint32_t location,
     return err;
 }
 
-static int calls_init(struct waiting_calls *calls, const struct scan *scan, struct ictus_why *why)
+static int calls_init(struct waiting_calls *calls, const struct trace *trace, uint64_t points,
+                      struct ictus_why *why)
 {
-    const struct trace *trace = scan->trace;
     uint64_t events = 0;
-    for (uint64_t i = 0; i < trace->location_count; i++) {
-        events += trace->locations[i].events + 1;
+    for (uint64_t i = 0; i < trace->layout.location_count; i++) {
+        events += trace->layout.locations[i].events + 1;
     }
     *calls = (struct waiting_calls){.from = INT64_MAX, .to = INT64_MIN};
-    calls->first = calloc(trace->location_count + 1, sizeof *calls->first);
+    calls->first = calloc(trace->layout.location_count + 1, sizeof *calls->first);
     int err = calls->first ? ICTUS_OK : ICTUS_ERR_NOMEM;
-    const uint64_t points = scan->points.count;
     err = err ? err : ictusi_store_init(&calls->calls, sizeof(struct waiting_call), events, why);
     err = err ? err
               : ictusi_store_init(&calls->shares, sizeof(struct share_of_time), 2 * events, why);
@@ -664,11 +468,11 @@ static int calls_init(struct waiting_calls *calls, const struct scan *scan, stru
     return err;
 }
 
-int ictusi_calls_read(struct waiting_calls *calls, struct paths *paths, const struct scan *scan,
-                      const struct instants *instants, struct ictus_why *why)
+int ictusi_calls_read(struct waiting_calls *calls, struct paths *paths, struct trace *trace,
+                      struct history *history, const struct instants *instants)
 {
-    struct trace *trace = scan->trace;
-    int err = calls_init(calls, scan, why);
+    struct ictus_why *why = trace->why;
+    int err = calls_init(calls, trace, history->points.count, why);
     OTF2_EvtReaderCallbacks *set = OTF2_EvtReaderCallbacks_New();
     err = !err && !set ? ICTUS_ERR_NOMEM : err;
     if (!err && OTF2_Reader_OpenEvtFiles(trace->reader) != OTF2_SUCCESS) {
@@ -678,19 +482,19 @@ int ictusi_calls_read(struct waiting_calls *calls, struct paths *paths, const st
     if (!err) {
         follow_register(set);
     }
-    for (uint32_t i = 0; i < trace->location_count && !err; i++) {
+    for (uint32_t i = 0; i < trace->layout.location_count && !err; i++) {
         struct follower f = {.calls = calls,
                              .paths = paths,
-                             .scan = scan,
-                             .instants = instants,
-                             .why = why};
+                             .trace = trace,
+                             .history = history,
+                             .instants = instants};
         calls->first[i] = calls->calls.count;
         err = follow_location(&f, i, set);
         ictusi_store_relax(&calls->calls);
         ictusi_store_relax(&calls->shares);
     }
     if (!err) {
-        calls->first[trace->location_count] = calls->calls.count;
+        calls->first[trace->layout.location_count] = calls->calls.count;
     }
     (void)OTF2_Reader_CloseEvtFiles(trace->reader);
     OTF2_EvtReaderCallbacks_Delete(set);

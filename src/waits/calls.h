@@ -8,6 +8,7 @@
 #define ICTUS_WAITS_CALLS_H
 
 #include "causality/graph.h"
+#include "causality/history.h"
 #include "waits/paths.h"
 #include "waits/store.h"
 
@@ -20,7 +21,8 @@ enum call_flags {
     CALL_BARE = 8   /* no region: the bare instant of an event */
 };
 
-/* Presynchronised ticks. delta_end: behind the last share of time between the call before and it. */
+/* Presynchronised ticks. delta_end: behind the last share of time between the call before and it.
+ */
 struct waiting_call {
     int64_t enter, leave;
     uint32_t path, delta_end;
@@ -39,9 +41,6 @@ struct instants {
     void *self;
 };
 
-/* In the cap of a point of a thread: it acquires a lock. */
-enum { THREAD_POINT_OTHER, THREAD_POINT_LOCK };
-
 struct waiting_calls {
     struct store calls, shares;
     struct store call_of; /* by point */
@@ -54,11 +53,12 @@ struct waiting_calls {
 };
 
 /*
- * Read the events of an archive that was scanned. Errors: ICTUS_ERR_CORRUPT, ICTUS_ERR_IO,
- * ICTUS_ERR_NOMEM.
+ * Read the events of an archive that was scanned into this history; notes in its points the bytes
+ * of messages and which events of threads acquire locks. Errors: ICTUS_ERR_CORRUPT, ICTUS_ERR_IO,
+ * ICTUS_ERR_NOMEM. Released by ictusi_calls_free(), after errors too.
  */
-int ictusi_calls_read(struct waiting_calls *calls, struct paths *paths, const struct scan *scan,
-                      const struct instants *instants, struct ictus_why *why);
+int ictusi_calls_read(struct waiting_calls *calls, struct paths *paths, struct trace *trace,
+                      struct history *history, const struct instants *instants);
 void ictusi_calls_free(struct waiting_calls *calls);
 
 static inline struct waiting_call *call_at(const struct waiting_calls *calls, uint64_t i)

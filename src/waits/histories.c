@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Two processes whose archive offsets differ do not read one clock. */
-static bool same_offsets(const struct trace_location *a, const struct trace_location *b)
+static bool same_offsets(const struct layout_location *a, const struct layout_location *b)
 {
     if (a->offset_count != b->offset_count) {
         return a->offset_count == 0 || b->offset_count == 0;
@@ -32,20 +32,20 @@ static bool same_offsets(const struct trace_location *a, const struct trace_loca
 static bool clocks_by_process(const struct session *s)
 {
     const struct trace *trace = s->trace;
-    for (uint32_t i = 0; i < trace->location_count; i++) {
-        for (uint32_t k = i + 1; k < trace->location_count && k < i + 64; k++) {
-            const uint32_t a = trace->locations[i].process;
-            const uint32_t b = trace->locations[k].process;
-            if (a != TRACE_NONE && b != TRACE_NONE && a != b &&
-                trace->processes[a].node == trace->processes[b].node &&
-                !same_offsets(&trace->locations[i], &trace->locations[k])) {
+    for (uint32_t i = 0; i < trace->layout.location_count; i++) {
+        for (uint32_t k = i + 1; k < trace->layout.location_count && k < i + 64; k++) {
+            const uint32_t a = trace->layout.locations[i].process;
+            const uint32_t b = trace->layout.locations[k].process;
+            if (a != LAYOUT_NONE && b != LAYOUT_NONE && a != b &&
+                trace->layout.processes[a].node == trace->layout.processes[b].node &&
+                !same_offsets(&trace->layout.locations[i], &trace->layout.locations[k])) {
                 return true;
             }
         }
     }
-    for (uint32_t i = 0; i < trace->location_count; i++) { /* the messages said so */
-        const uint32_t process = trace->locations[i].process;
-        if (process != TRACE_NONE && s->unit_of[i] != trace->processes[process].node) {
+    for (uint32_t i = 0; i < trace->layout.location_count; i++) { /* the messages said so */
+        const uint32_t process = trace->layout.locations[i].process;
+        if (process != LAYOUT_NONE && s->unit_of[i] != trace->layout.processes[process].node) {
             return true;
         }
     }
@@ -56,18 +56,19 @@ static int clocks_find(struct histories *h, const struct session *s)
 {
     const struct trace *trace = s->trace;
     const bool by_process = clocks_by_process(s);
-    h->clock_of = calloc(trace->location_count + 1, sizeof *h->clock_of);
+    h->clock_of = calloc(trace->layout.location_count + 1, sizeof *h->clock_of);
     h->clock_count =
-        (uint32_t)(by_process || !trace->node_count ? trace->process_count : trace->node_count);
+        (uint32_t)(by_process || !trace->layout.node_count ? trace->layout.process_count
+                                                           : trace->layout.node_count);
     h->clock_count = h->clock_count ? h->clock_count : 1;
     h->clocks = calloc(h->clock_count, sizeof *h->clocks);
     if (!h->clock_of || !h->clocks) {
         return ICTUS_ERR_NOMEM;
     }
-    for (uint32_t i = 0; i < trace->location_count; i++) {
+    for (uint32_t i = 0; i < trace->layout.location_count; i++) {
         const uint32_t process = s->process_of[i];
-        const bool known = process < trace->process_count;
-        h->clock_of[i] = !known ? 0 : by_process ? process : trace->processes[process].node;
+        const bool known = process < trace->layout.process_count;
+        h->clock_of[i] = !known ? 0 : by_process ? process : trace->layout.processes[process].node;
     }
     return ICTUS_OK;
 }
@@ -82,12 +83,12 @@ static int clock_reserve(struct clock_errors *c, uint32_t count)
 }
 
 /* The first location that a clock stamps and that has offsets; NULL: none has. */
-static const struct trace_location *clock_witness(const struct histories *h,
-                                                  const struct trace *trace, uint32_t clock)
+static const struct layout_location *clock_witness(const struct histories *h,
+                                                   const struct trace *trace, uint32_t clock)
 {
-    for (uint32_t i = 0; i < trace->location_count; i++) {
-        if (h->clock_of[i] == clock && trace->locations[i].offset_count) {
-            return &trace->locations[i];
+    for (uint32_t i = 0; i < trace->layout.location_count; i++) {
+        if (h->clock_of[i] == clock && trace->layout.locations[i].offset_count) {
+            return &trace->layout.locations[i];
         }
     }
     return NULL;
@@ -101,7 +102,7 @@ static bool archive_knows(const struct histories *h, const struct session *s)
         return false; /* they turned out to be wrong */
     }
     for (uint32_t c = 0; c < h->clock_count; c++) {
-        const struct trace_location *witness = clock_witness(h, s->trace, c);
+        const struct layout_location *witness = clock_witness(h, s->trace, c);
         if (!witness) {
             return false;
         }
@@ -116,7 +117,7 @@ static int clocks_from_archive(struct histories *h, const struct session *s)
 {
     int err = ICTUS_OK;
     for (uint32_t c = 0; c < h->clock_count && !err; c++) {
-        const struct trace_location *witness = clock_witness(h, s->trace, c);
+        const struct layout_location *witness = clock_witness(h, s->trace, c);
         struct clock_errors *errors = &h->clocks[c];
         err = clock_reserve(errors, witness->offset_count);
         for (uint32_t i = 0; i < witness->offset_count && !err; i++) {
@@ -134,8 +135,7 @@ static int clocks_from_archive(struct histories *h, const struct session *s)
 static double pair_sigma(const struct fit *fit, uint32_t a, uint32_t b, uint32_t block,
                          double least)
 {
-    const uint64_t forth =
-        ((uint64_t)a * fit->units + b) * fit->blocks + block;
+    const uint64_t forth = ((uint64_t)a * fit->units + b) * fit->blocks + block;
     const uint64_t back = ((uint64_t)b * fit->units + a) * fit->blocks + block;
     if (fit->least[forth] == INT64_MAX || fit->least[back] == INT64_MAX) {
         return INFINITY;
@@ -174,8 +174,8 @@ static void block_variances(const struct fit *fit, uint32_t block, double *varia
         }
         done[at] = true;
         for (uint32_t i = 0; i < n && isfinite(variance[at]); i++) {
-            const double s = done[i] ? INFINITY
-                                     : pair_sigma(fit, at, i, block, least_half(fit, at, i));
+            const double s =
+                done[i] ? INFINITY : pair_sigma(fit, at, i, block, least_half(fit, at, i));
             const double sum = variance[at] + s * s;
             variance[i] = sum < variance[i] ? sum : variance[i];
         }
@@ -226,11 +226,11 @@ static int clocks_from_messages(struct histories *h, struct session *s)
         h->source = SIGMA_UNKNOWN;
         return ICTUS_OK;
     }
-    int err = ictusi_fit_init(&fit, &s->scan, h->clock_of, h->clock_count, s->from, s->to, true);
+    int err = ictusi_fit_init(&fit, &s->history, h->clock_of, h->clock_count, s->from, s->to, true);
     if (!err) {
         ictusi_fit_clear(&fit);
         s->flow.observer = &fit.observer;
-        s->flow.known = s->scan.points.time;
+        s->flow.known = s->history.points.time;
         err = ictusi_flow_run(&s->flow, FLOW_CHECK);
     }
     err = err ? err : clocks_from_fit(h, &fit);

@@ -5,6 +5,7 @@
  */
 #include "waits/partners.h"
 
+#include "causality/collective_op.h"
 #include "waits/analysis.h"
 #include "waits/blocking.h"
 
@@ -76,7 +77,7 @@ static void propose(struct finding *f, uint32_t call, uint32_t cause, enum wait_
 static void propose_message(struct finding *f, uint32_t receive)
 {
     const struct analysis *a = f->analysis;
-    const uint32_t send = a->session.scan.points.link[receive];
+    const uint32_t send = a->session.history.points.link[receive];
     const uint32_t waiter = call_of_point(&a->calls, receive);
     propose(f, waiter, call_of_point(&a->calls, send), WAIT_LATE_SENDER, NODE_NONE);
     const uint32_t completes = other_call(&a->calls, send);
@@ -111,17 +112,17 @@ static bool call_named(const struct finding *f, uint32_t call, const char *part)
 /* What waiting for another thread or window means; the scan does not tell them apart. */
 static enum wait_state pair_state(const struct finding *f, uint32_t point)
 {
-    const struct points *points = &f->analysis->session.scan.points;
+    const struct points *points = &f->analysis->session.history.points;
     if ((points->kind[point] & POINT_CLASS) == POINT_RMA) {
         return WAIT_RMA_SYNC;
     }
-    return points->cap[point] == THREAD_POINT_LOCK ? WAIT_LOCK : WAIT_JOIN;
+    return points->note[point].lock ? WAIT_LOCK : WAIT_JOIN;
 }
 
 static void propose_pairs(struct finding *f)
 {
     const struct analysis *a = f->analysis;
-    const struct points *points = &a->session.scan.points;
+    const struct points *points = &a->session.history.points;
     for (uint64_t i = 0; i < points->count; i++) {
         const uint32_t link = points->link[i];
         if (!(points->kind[i] & POINT_IN) || link == NODE_NONE || (link & NODE_VIRTUAL)) {
@@ -139,7 +140,7 @@ static void propose_pairs(struct finding *f)
 static enum wait_state collective_state(const struct finding *f, uint32_t point)
 {
     const struct analysis *a = f->analysis;
-    const struct points *points = &a->session.scan.points;
+    const struct points *points = &a->session.history.points;
     const uint32_t call = call_of_point(&a->calls, point);
     switch (points->kind[point] & POINT_CLASS) {
     case POINT_THREAD:
@@ -152,19 +153,19 @@ static enum wait_state collective_state(const struct finding *f, uint32_t point)
     if (call_named(f, call, "MPI_File_")) {
         return WAIT_FILE;
     }
-    switch (points->cap[point]) {
-    case OTF2_COLLECTIVE_OP_BARRIER:
+    switch (points->note[point].op) {
+    case COLLECTIVE_BARRIER:
         return WAIT_BARRIER;
-    case OTF2_COLLECTIVE_OP_BCAST:
-    case OTF2_COLLECTIVE_OP_SCATTER:
-    case OTF2_COLLECTIVE_OP_SCATTERV:
+    case COLLECTIVE_BCAST:
+    case COLLECTIVE_SCATTER:
+    case COLLECTIVE_SCATTERV:
         return WAIT_LATE_BROADCAST;
-    case OTF2_COLLECTIVE_OP_REDUCE:
-    case OTF2_COLLECTIVE_OP_GATHER:
-    case OTF2_COLLECTIVE_OP_GATHERV:
+    case COLLECTIVE_REDUCE:
+    case COLLECTIVE_GATHER:
+    case COLLECTIVE_GATHERV:
         return WAIT_EARLY_REDUCE;
-    case OTF2_COLLECTIVE_OP_SCAN:
-    case OTF2_COLLECTIVE_OP_EXSCAN:
+    case COLLECTIVE_SCAN:
+    case COLLECTIVE_EXSCAN:
         return WAIT_EARLY_SCAN;
     default:
         return WAIT_NXN;
@@ -221,9 +222,8 @@ static bool node_synchronises(const struct finding *f, uint32_t node, enum wait_
     }
     for (uint32_t i = 0; i < v->out_count; i++) {
         const uint32_t out = analysis_outs(a, node)[i];
-        if (!(out & NODE_VIRTUAL) &&
-            call_at(&a->calls, call_of_point(&a->calls, out))->leave <=
-                f->nodes[node & NODE_INDEX].first) {
+        if (!(out & NODE_VIRTUAL) && call_at(&a->calls, call_of_point(&a->calls, out))->leave <=
+                                         f->nodes[node & NODE_INDEX].first) {
             return false;
         }
     }
@@ -251,10 +251,9 @@ static void node_complete(struct finding *f, uint32_t node, enum wait_state stat
         const uint32_t call = call_of_point(&a->calls, out);
         const int64_t rest = call_at(&a->calls, call)->leave - begin;
         if (rest > 0) {
-            f->partners->aside(f->partners->self,
-                               state == WAIT_BARRIER ? WAIT_BARRIER_COMPLETION
-                                                     : WAIT_NXN_COMPLETION,
-                               call, rest);
+            f->partners->aside(
+                f->partners->self,
+                state == WAIT_BARRIER ? WAIT_BARRIER_COMPLETION : WAIT_NXN_COMPLETION, call, rest);
         }
     }
 }
@@ -293,7 +292,7 @@ static void propose_node(struct finding *f, uint32_t index)
 static void mark_wrong_order(struct finding *f)
 {
     const struct analysis *a = f->analysis;
-    const uint64_t locations = a->session.trace->location_count;
+    const uint64_t locations = a->session.trace->layout.location_count;
     for (uint64_t l = 0; l < locations; l++) {
         int64_t least = INT64_MAX;
         for (uint64_t i = a->calls.first[l + 1]; i-- > a->calls.first[l];) {
@@ -307,8 +306,7 @@ static void mark_wrong_order(struct finding *f)
     }
 }
 
-int ictusi_partners_find(struct partners *partners, const struct analysis *a,
-                         struct ictus_why *why)
+int ictusi_partners_find(struct partners *partners, const struct analysis *a, struct ictus_why *why)
 {
     struct finding f = {.partners = partners, .analysis = a};
     const uint64_t nodes = a->session.graph.vnode_count;

@@ -35,7 +35,8 @@ const char *ictusi_wait_state_name(enum wait_state state);
 
 struct partner {
     uint32_t call; /* the causing one: its enter is the instant waited for; CALL_NONE: none */
-    uint32_t node; /* of a collective whose members are all points: its virtual node, or NODE_NONE */
+    uint32_t
+        node; /* of a collective whose members are all points: its virtual node, or NODE_NONE */
     uint8_t state;
     bool wrong_order;
 };

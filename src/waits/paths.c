@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Regions are read from the global definitions; the call tree grows while events are read. */
+/* The call tree grows while events are read. */
 #include "waits/paths.h"
 
-#include <ictus/text.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Reading the definitions: strings come before the regions that use them. */
-struct naming {
-    struct paths *paths;
-    char **strings;
-    uint64_t string_count;
-    struct idmap index; /* reference -> string */
-    int err;
-};
 
 /* Append a zeroed element to an array that doubles; the new element, or NULL. */
 static void *paths_append(void **array, uint64_t *count, size_t size)
@@ -31,21 +21,6 @@ static void *paths_append(void **array, uint64_t *count, size_t size)
     memset(element, 0, size);
     *count = n + 1;
     return element;
-}
-
-static OTF2_CallbackCode on_string(void *data, OTF2_StringRef self, const char *text)
-{
-    struct naming *n = data;
-    const uint64_t index = n->string_count;
-    char **kept = paths_append((void **)&n->strings, &n->string_count, sizeof *kept);
-    if (kept) {
-        *kept = strdup(text ? text : "");
-    }
-    if (!kept || !*kept || ictusi_idmap_put(&n->index, self, 0, (int64_t)index)) {
-        n->err = ICTUS_ERR_NOMEM;
-        return OTF2_CALLBACK_INTERRUPT;
-    }
-    return OTF2_CALLBACK_SUCCESS;
 }
 
 static bool is_library(OTF2_Paradigm paradigm)
@@ -73,72 +48,17 @@ static uint8_t kind_of(const char *name, OTF2_RegionRole role, OTF2_Paradigm par
     return REGION_CODE;
 }
 
-/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
-static OTF2_CallbackCode on_region(void *data, OTF2_RegionRef self, OTF2_StringRef name,
-                                   OTF2_StringRef canonical, OTF2_StringRef description,
-                                   OTF2_RegionRole role, OTF2_Paradigm paradigm,
-                                   OTF2_RegionFlag flags, OTF2_StringRef file, uint32_t begin,
-                                   uint32_t end)
+int ictusi_paths_init(struct paths *paths, const struct trace *trace)
 {
-    struct naming *n = data;
-    const int64_t text = ictusi_idmap_get(&n->index, name, 0);
-    const uint64_t index = n->paths->region_count;
-    struct region *region = paths_append((void **)&n->paths->regions, &n->paths->region_count,
-                                         sizeof *n->paths->regions);
-    (void)canonical;
-    (void)description;
-    (void)flags;
-    (void)file;
-    (void)begin;
-    (void)end;
-    if (region) {
-        region->name = strdup(text == IDMAP_NONE ? "(without a name)" : n->strings[text]);
+    *paths = (struct paths){.trace = trace};
+    paths->kinds = calloc(trace->regions.count + 1, sizeof *paths->kinds);
+    int err = paths->kinds ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    for (uint64_t i = 0; i < trace->regions.count && !err; i++) {
+        const struct name_row *row = &trace->regions.rows[i];
+        const int64_t traits = ictusi_idmap_get(&trace->region_traits, row->ref, 0);
+        paths->kinds[i] = kind_of(ictusi_trace_string(trace, row->string),
+                                  (OTF2_RegionRole)(traits & 0xff), (OTF2_Paradigm)(traits >> 8));
     }
-    if (!region || !region->name ||
-        ictusi_idmap_put(&n->paths->region_index, self, 0, (int64_t)index)) {
-        n->err = ICTUS_ERR_NOMEM;
-        return OTF2_CALLBACK_INTERRUPT;
-    }
-    region->kind = kind_of(region->name, role, paradigm);
-    region->mpi = paradigm == OTF2_PARADIGM_MPI;
-    return OTF2_CALLBACK_SUCCESS;
-}
-
-static int paths_read(struct naming *n, OTF2_Reader *reader, const char *path,
-                      struct ictus_why *why)
-{
-    OTF2_GlobalDefReader *global = OTF2_Reader_GetGlobalDefReader(reader);
-    OTF2_GlobalDefReaderCallbacks *set = OTF2_GlobalDefReaderCallbacks_New();
-    OTF2_ErrorCode code = global && set ? OTF2_SUCCESS : OTF2_ERROR_INVALID;
-    uint64_t read = 0;
-    if (code == OTF2_SUCCESS) {
-        OTF2_GlobalDefReaderCallbacks_SetStringCallback(set, on_string);
-        OTF2_GlobalDefReaderCallbacks_SetRegionCallback(set, on_region);
-        code = OTF2_Reader_RegisterGlobalDefCallbacks(reader, global, set, n);
-    }
-    if (code == OTF2_SUCCESS) {
-        code = OTF2_Reader_ReadAllGlobalDefinitions(reader, global, &read);
-    }
-    OTF2_GlobalDefReaderCallbacks_Delete(set);
-    OTF2_Reader_CloseGlobalDefReader(reader, global);
-    if (n->err) {
-        return n->err;
-    }
-    return code == OTF2_SUCCESS
-               ? ICTUS_OK
-               : ictus_because(why, ICTUS_ERR_CORRUPT, "%s: its regions cannot be read", path);
-}
-
-int ictusi_paths_init(struct paths *paths, const struct trace *trace, struct ictus_why *why)
-{
-    struct naming naming = {.paths = paths};
-    *paths = (struct paths){.regions = NULL};
-    int err = paths_read(&naming, trace->reader, trace->path, why);
-    for (uint64_t i = 0; i < naming.string_count; i++) {
-        free(naming.strings[i]);
-    }
-    free(naming.strings);
-    ictusi_idmap_fini(&naming.index);
     for (int i = 0; i <= PATH_MUTED && !err; i++) {
         struct path *path = paths_append((void **)&paths->list, &paths->count, sizeof *path);
         err = path ? ICTUS_OK : ICTUS_ERR_NOMEM;
@@ -151,14 +71,10 @@ int ictusi_paths_init(struct paths *paths, const struct trace *trace, struct ict
 
 void ictusi_paths_fini(struct paths *paths)
 {
-    for (uint64_t i = 0; i < paths->region_count; i++) {
-        free(paths->regions[i].name);
-    }
-    free(paths->regions);
+    free(paths->kinds);
     free(paths->list);
-    ictusi_idmap_fini(&paths->region_index);
     ictusi_idmap_fini(&paths->children);
-    *paths = (struct paths){.regions = NULL};
+    *paths = (struct paths){.kinds = NULL};
 }
 
 uint32_t ictusi_paths_child(struct paths *paths, uint32_t parent, uint32_t region, uint64_t site)
@@ -180,7 +96,7 @@ uint32_t ictusi_paths_child(struct paths *paths, uint32_t parent, uint32_t regio
 
 uint32_t ictusi_paths_region(const struct paths *paths, uint32_t ref)
 {
-    const int64_t index = ictusi_idmap_get(&paths->region_index, ref, 0);
+    const int64_t index = ictusi_idmap_get(&paths->trace->regions.index, ref, 0);
     return index == IDMAP_NONE ? UINT32_MAX : (uint32_t)index;
 }
 
@@ -193,7 +109,9 @@ const char *ictusi_paths_leaf(const struct paths *paths, uint32_t path)
         return "(not recorded)";
     }
     const uint32_t region = paths->list[path].region;
-    return region == UINT32_MAX ? "(undefined region)" : paths->regions[region].name;
+    return region == UINT32_MAX
+               ? "(undefined region)"
+               : ictusi_trace_string(paths->trace, paths->trace->regions.rows[region].string);
 }
 
 void ictusi_paths_text(const struct paths *paths, uint32_t path, char *text, size_t size)

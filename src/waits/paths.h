@@ -13,12 +13,6 @@ enum region_kind {
     REGION_LOCK  /* whose acquisition may be waited for, and which the program then fills */
 };
 
-struct region {
-    char *name;
-    uint8_t kind;
-    bool mpi;
-};
-
 /* A node of the call tree; paths[0] is the program itself, outside all regions. */
 struct path {
     uint32_t parent, region;
@@ -29,22 +23,21 @@ enum { PATH_PROGRAM = 0, PATH_MUTED = 1 }; /* the second one: while recording wa
 #define PATH_NONE UINT32_MAX
 
 struct paths {
-    struct region *regions;
-    uint64_t region_count;
-    struct idmap region_index; /* reference -> index */
+    const struct trace *trace; /* knows the regions' names */
+    uint8_t *kinds;            /* by region's row there */
     struct path *list;
     uint64_t count;
     struct idmap children; /* (parent, region) with site -> path */
 };
 
-/* Read the regions' names from the archive. Errors: ICTUS_ERR_CORRUPT, ICTUS_ERR_NOMEM. */
-int ictusi_paths_init(struct paths *paths, const struct trace *trace, struct ictus_why *why);
+/* The trace is only referred to. Errors: ICTUS_ERR_NOMEM. To be ended all the same. */
+int ictusi_paths_init(struct paths *paths, const struct trace *trace);
 void ictusi_paths_fini(struct paths *paths);
 
 /* The path that a call in another one is; PATH_NONE: no memory. */
 uint32_t ictusi_paths_child(struct paths *paths, uint32_t parent, uint32_t region, uint64_t site);
 
-/* The index of a region by its reference; UINT32_MAX: it is not defined. */
+/* The row of a region by its reference; UINT32_MAX: it is not defined. */
 uint32_t ictusi_paths_region(const struct paths *paths, uint32_t ref);
 
 /* The name of a path's last region. */

@@ -14,7 +14,7 @@ enum { PAIRS_TOLD = 1 << 16 };
 
 static double seconds(const struct wait_results *r, double ticks)
 {
-    return ticks / (double)r->analysis->session.trace->resolution;
+    return ticks / (double)r->analysis->session.trace->layout.resolution;
 }
 
 static const char *const source_names[] = {
@@ -35,13 +35,12 @@ static bool set_sum(const struct wait_results *r, json_t *object, const struct w
 {
     const struct sum_range range = ictusi_sum_range(sum);
     const bool unknown = r->analysis->histories.source == SIGMA_UNKNOWN;
-    json_t *more = json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:s}", "n", (json_int_t)sum->n,
-                             "wait_s", seconds(r, range.estimate), "wait_low_s",
-                             seconds(r, range.low), "wait_high_s", seconds(r, range.high),
-                             "wait_raw_s", seconds(r, (double)sum->ticks), "share",
-                             r->rank_ticks > 0 ? range.estimate / r->rank_ticks : 0, "decidable",
-                             unknown ? 0 : range.decidable, "kind",
-                             kind_names[unknown ? SUM_AT_MOST : range.kind]);
+    json_t *more = json_pack(
+        "{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:s}", "n", (json_int_t)sum->n, "wait_s",
+        seconds(r, range.estimate), "wait_low_s", seconds(r, range.low), "wait_high_s",
+        seconds(r, range.high), "wait_raw_s", seconds(r, (double)sum->ticks), "share",
+        r->rank_ticks > 0 ? range.estimate / r->rank_ticks : 0, "decidable",
+        unknown ? 0 : range.decidable, "kind", kind_names[unknown ? SUM_AT_MOST : range.kind]);
     const bool done = more && json_object_update(object, more) == 0;
     json_decref(more);
     return done;
@@ -56,12 +55,11 @@ static json_t *left_out_json(const struct wait_results *r)
 {
     const struct analysis *a = r->analysis;
     const struct graph *g = &a->session.graph;
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "unmatched_sends",
-                     (json_int_t)g->unmatched_sends, "unmatched_receives",
-                     (json_int_t)g->unmatched_receives, "incomplete_collectives",
-                     (json_int_t)g->incomplete, "muted_waits", (json_int_t)a->partners.muted,
-                     "calls_cut", (json_int_t)a->calls.cut, "without_region",
-                     (json_int_t)a->calls.bare);
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I}", "unmatched_sends", (json_int_t)g->unmatched_sends,
+        "unmatched_receives", (json_int_t)g->unmatched_receives, "incomplete_collectives",
+        (json_int_t)g->incomplete, "muted_waits", (json_int_t)a->partners.muted, "calls_cut",
+        (json_int_t)a->calls.cut, "without_region", (json_int_t)a->calls.bare);
 }
 
 static json_t *whole_json(const struct wait_results *r)
@@ -77,13 +75,13 @@ static json_t *whole_json(const struct wait_results *r)
     }
     if (sum) {
         const double wall = a->calls.to > a->calls.from ? (double)(a->calls.to - a->calls.from) : 0;
-        object = json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:s, s:f, s:o}", "type", "waits",
-                           "archive", trace->path, "processes", (json_int_t)trace->process_count,
-                           "locations", (json_int_t)trace->location_count, "nodes",
-                           (json_int_t)trace->node_count, "wall_s", seconds(r, wall), "rank_time_s",
-                           seconds(r, r->rank_ticks), "sigma_source",
-                           source_names[a->histories.source], "clock_sigma_ns",
-                           seconds(r, a->histories.worst) * 1e9, "left_out", left_out_json(r));
+        object = json_pack(
+            "{s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:s, s:f, s:o}", "type", "waits", "archive",
+            trace->path, "processes", (json_int_t)trace->layout.process_count, "locations",
+            (json_int_t)trace->layout.location_count, "nodes", (json_int_t)trace->layout.node_count,
+            "wall_s", seconds(r, wall), "rank_time_s", seconds(r, r->rank_ticks), "sigma_source",
+            source_names[a->histories.source], "clock_sigma_ns",
+            seconds(r, a->histories.worst) * 1e9, "left_out", left_out_json(r));
     }
     if (object && !set_sum(r, object, sum)) {
         json_decref(object);
@@ -95,8 +93,8 @@ static json_t *whole_json(const struct wait_results *r)
 
 static json_int_t rank_of(const struct wait_results *r, uint32_t location)
 {
-    const uint32_t process = r->analysis->session.trace->locations[location].process;
-    return process == TRACE_NONE ? -1 : (json_int_t)process;
+    const uint32_t process = r->analysis->session.trace->layout.locations[location].process;
+    return process == LAYOUT_NONE ? -1 : (json_int_t)process;
 }
 
 /* Told in an order that does not depend on how the rows came about. */
@@ -133,8 +131,9 @@ static json_t *sum_json(const struct wait_results *r, const struct wait_row *row
     if (extent >= EXTENT_RANK) {
         const struct trace *trace = r->analysis->session.trace;
         (void)json_object_set_new(place, "rank", json_integer(rank_of(r, row->location)));
-        (void)json_object_set_new(place, "location",
-                                  json_integer((json_int_t)trace->locations[row->location].ref));
+        (void)json_object_set_new(
+            place, "location",
+            json_integer((json_int_t)trace->layout.locations[row->location].ref));
     }
     const bool done = object && json_object_update(object, place) == 0 && set_sum(r, object, sum);
     json_decref(place);
@@ -197,8 +196,8 @@ static int pairs_json(const struct wait_results *r, json_t *list)
         const struct wait_pair *p = &r->rows->pairs[i];
         json_t *object = json_pack("{s:s, s:s, s:I, s:I, s:I, s:f}", "type", "wait-pair", "state",
                                    ictusi_wait_state_name((enum wait_state)p->state), "waiter",
-                                   (json_int_t)trace->locations[p->waiter].ref, "causer",
-                                   (json_int_t)trace->locations[p->causer].ref, "n",
+                                   (json_int_t)trace->layout.locations[p->waiter].ref, "causer",
+                                   (json_int_t)trace->layout.locations[p->causer].ref, "n",
                                    (json_int_t)p->n, "wait_s", seconds(r, (double)p->ticks));
         err = json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
     }

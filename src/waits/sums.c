@@ -52,8 +52,7 @@ static struct wait_row *row_at(struct wait_rows *rows, uint32_t state, uint32_t 
 static int pair_add(struct wait_rows *rows, const struct wait_pair *pair)
 {
     const uint64_t key = (uint64_t)pair->waiter << 32 | pair->causer;
-    int64_t *slot =
-        ictusi_idmap_at(&rows->pair_index, key, pair->state, (int64_t)rows->pair_count);
+    int64_t *slot = ictusi_idmap_at(&rows->pair_index, key, pair->state, (int64_t)rows->pair_count);
     if (!slot) {
         return ICTUS_ERR_NOMEM;
     }
@@ -190,7 +189,7 @@ int ictusi_rows_add_up(struct wait_rows *rows, const struct analysis *a)
 {
     int err = ICTUS_OK;
     struct node_memory memory = {.node = NODE_NONE};
-    for (uint32_t l = 0; l < a->session.trace->location_count; l++) {
+    for (uint32_t l = 0; l < a->session.trace->layout.location_count; l++) {
         for (uint64_t i = a->calls.first[l]; i < a->calls.first[l + 1] && !err; i++) {
             if (partner_at(&a->partners, i)->call != CALL_NONE) {
                 err = add_wait(rows, a, i, l, &memory);

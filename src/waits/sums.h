@@ -11,8 +11,8 @@
 struct wait_sum {
     int64_t ticks; /* as read off */
     uint64_t n;
-    double decidable; /* ticks of waits whose sign is certain */
-    double sigma;     /* sum over waits of their own standard deviations */
+    double decidable;    /* ticks of waits whose sign is certain */
+    double sigma;        /* sum over waits of their own standard deviations */
     double lanes[LANES]; /* what each history adds to ticks */
 };
 

@@ -21,7 +21,7 @@ static int waits_presync(struct session *s, bool *clean)
 {
     struct check_stats stats;
     int err = ictusi_session_presync(s, PRESYNC_LINEAR);
-    err = err ? err : ictusi_session_check(s, s->scan.points.time, &stats);
+    err = err ? err : ictusi_session_check(s, s->history.points.time, &stats);
     if (err) {
         return err;
     }
@@ -42,9 +42,9 @@ struct asides {
 static void waits_aside(void *self, enum wait_state state, uint32_t call, int64_t ticks)
 {
     struct asides *asides = self;
-    const int err = ictusi_rows_aside(asides->rows, state,
-                                      call_at(&asides->analysis->calls, call)->path,
-                                      analysis_location(asides->analysis, call), ticks);
+    const int err =
+        ictusi_rows_aside(asides->rows, state, call_at(&asides->analysis->calls, call)->path,
+                          analysis_location(asides->analysis, call), ticks);
     asides->err = asides->err ? asides->err : err;
 }
 
@@ -52,8 +52,10 @@ static int waits_find(struct analysis *a, struct wait_rows *rows, struct ictus_w
 {
     struct asides asides = {.analysis = a, .rows = rows};
     const struct instants instants = {waits_map, &a->session};
-    int err = ictusi_paths_init(&a->paths, a->session.trace, why);
-    err = err ? err : ictusi_calls_read(&a->calls, &a->paths, &a->session.scan, &instants, why);
+    int err = ictusi_paths_init(&a->paths, a->session.trace);
+    err = err ? err
+              : ictusi_calls_read(&a->calls, &a->paths, a->session.trace, &a->session.history,
+                                  &instants);
     err = err ? err : ictusi_histories_make(&a->histories, &a->session);
     a->partners.aside = waits_aside;
     a->partners.self = &asides;
@@ -65,7 +67,7 @@ static int waits_find(struct analysis *a, struct wait_rows *rows, struct ictus_w
 static double waits_rank_time(const struct analysis *a)
 {
     double sum = 0;
-    for (uint64_t l = 0; l < a->session.trace->location_count; l++) {
+    for (uint64_t l = 0; l < a->session.trace->layout.location_count; l++) {
         for (uint64_t i = a->calls.first[l]; i < a->calls.first[l + 1]; i++) {
             sum += (double)(call_at(&a->calls, i)->leave - call_at(&a->calls, i)->enter);
         }

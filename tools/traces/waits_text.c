@@ -76,8 +76,8 @@ static void put_share(const json_t *object, double rank_time)
     } else if (strcmp(kind, "exact") == 0) {
         (void)snprintf(cell, sizeof cell, "%.1f %%", share);
     } else {
-        (void)snprintf(cell, sizeof cell, "%s%.1f %% ± %.1f",
-                       strcmp(kind, "about") == 0 ? "~" : "", share, (high - low) / 2);
+        (void)snprintf(cell, sizeof cell, "%s%.1f %% ± %.1f", strcmp(kind, "about") == 0 ? "~" : "",
+                       share, (high - low) / 2);
     }
     put_padded(cell, 16);
 }
@@ -176,8 +176,8 @@ static void print_head(const json_t *whole)
     } else if (strcmp(source, "unknown") == 0) {
         printf("clock ± unknown\n");
     } else {
-        printf("clock ±%.3g us (95 %%), from the %s\n",
-               1.96e-3 * number(whole, "clock_sigma_ns"), source);
+        printf("clock ±%.3g us (95 %%), from the %s\n", 1.96e-3 * number(whole, "clock_sigma_ns"),
+               source);
     }
 }
 
@@ -190,8 +190,8 @@ static void print_left_out(const json_t *whole)
     json_object_foreach((json_t *)left, key, value)
     {
         if (json_integer_value(value) > 0) {
-            printf("%s%" JSON_INTEGER_FORMAT " %s", any ? ", " : "left out: ",
-                   json_integer_value(value), key);
+            printf("%s%" JSON_INTEGER_FORMAT " %s",
+                   any ? ", " : "left out: ", json_integer_value(value), key);
             any = true;
         }
     }
