@@ -136,12 +136,16 @@ int ictusi_scheme_create(const char *spec, MPI_Comm comm, struct ictus_clock *cl
                          struct scheme **out, struct ictus_why *why)
 {
     struct scheme *scheme = calloc(1, sizeof(*scheme));
+    int err = scheme ? read_spec(spec, &scheme->ops, &scheme->options, why) : ICTUS_ERR_NOMEM;
+    err = ictusi_sync_agree(comm, err, why);
+    if (!err) {
+        err = ictusi_sync_same(comm, "scheme", spec ? spec : "harmonize", why);
+    }
     if (!scheme) {
-        return ICTUS_ERR_NOMEM;
+        return err;
     }
     scheme->comm = comm;
     scheme->clock = clock;
-    int err = read_spec(spec, &scheme->ops, &scheme->options, why);
     if (!err && scheme->ops->init) {
         err = scheme->ops->init(scheme, why);
     }

@@ -229,3 +229,12 @@ int ictusi_spec_read(const struct spec *spec, const struct spec_param *params, v
     }
     return ICTUS_OK;
 }
+
+uint64_t ictusi_spec_hash(const char *text)
+{
+    uint64_t h = UINT64_C(14695981039346656037);
+    for (; *text; text++) {
+        h = (h ^ (unsigned char)*text) * UINT64_C(1099511628211);
+    }
+    return h;
+}

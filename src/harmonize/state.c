@@ -46,12 +46,19 @@ struct harmonize_state *ictusi_harmonize_find(MPI_Comm comm)
     return attached ? container_of(attached, struct harmonize_state, attached) : NULL;
 }
 
-static int read_options(const char *text, struct harmonize_options *options, struct ictus_why *why)
+static const char start_name[] = "harmonize";
+
+/* The specification that counts: the given one, else the environment's, else the defaults. */
+static const char *resolved(const char *text)
 {
-    static const char *const only[] = {"harmonize", NULL};
-    struct spec spec;
     const char *const fallback = getenv("ICTUS_HARMONIZE");
-    const char *given = text ? text : fallback && fallback[0] ? fallback : only[0];
+    return text ? text : fallback && fallback[0] ? fallback : start_name;
+}
+
+static int read_options(const char *given, struct harmonize_options *options, struct ictus_why *why)
+{
+    static const char *const only[] = {start_name, NULL};
+    struct spec spec;
     const int err = ictusi_spec_split(given, &spec, why);
     if (err) {
         return err;
@@ -139,13 +146,20 @@ static int state_make(MPI_Comm comm, const char *spec, const char *clock,
                       struct harmonize_state **out, struct ictus_why *why)
 {
     struct harmonize_options options = {.late = 0.0};
-    int err = read_options(spec, &options, why);
-    if (err) {
-        return err;
+    struct harmonize_state *state = NULL;
+    const char *const given = resolved(spec);
+    int err = read_options(given, &options, why);
+    if (!err) {
+        state = calloc(1, sizeof(*state));
+        err = state ? ICTUS_OK : ICTUS_ERR_NOMEM;
     }
-    struct harmonize_state *state = calloc(1, sizeof(*state));
-    if (!state) {
-        return ICTUS_ERR_NOMEM;
+    err = ictusi_sync_agree(comm, err, why);
+    if (!err) {
+        err = ictusi_sync_same(comm, "start", given, why);
+    }
+    if (err) {
+        free(state);
+        return err;
     }
     err = ictus_clock_create_why(comm, clock, &state->clock, why);
     if (err) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which processes read the same clock: by what their sources promise, and by what they read. */
 #include "core/estimator.h"
+#include "core/spec.h"
 #include "exchange/exchange.h"
 #include "study/study.h"
 #include "sync/sync.h"
@@ -12,16 +13,6 @@
 #include <string.h>
 
 enum { CHECKS = 10 };
-
-/* 64-bit FNV-1a; 16384 different texts collide with a probability of 1e-11. */
-static uint64_t sharing_hash(const char *text)
-{
-    uint64_t h = UINT64_C(14695981039346656037);
-    for (; *text; text++) {
-        h = (h ^ (unsigned char)*text) * UINT64_C(1099511628211);
-    }
-    return h;
-}
 
 struct named {
     uint64_t name;
@@ -131,7 +122,7 @@ static uint64_t promised_name(const struct ictus_study *study)
     char text[SOURCE_IDENTITY_MAX] = "";
     study->source->ops->identify(study->source, text, sizeof(text));
     /* Who is promised nothing is alone. */
-    return text[0] ? sharing_hash(text) : (uint64_t)study->rank;
+    return text[0] ? ictusi_spec_hash(text) : (uint64_t)study->rank;
 }
 
 static int count_names(const struct ictus_study *study, uint64_t name, int *scratch, int *count)
@@ -146,7 +137,7 @@ static int find_groups(const struct ictus_study *study, int *first, struct ictus
     char kernel[SOURCE_IDENTITY_MAX];
     bool agree = true;
     ictusi_source_kernel_identity(kernel, sizeof(kernel));
-    int err = count_names(study, sharing_hash(kernel), first, &out->kernels);
+    int err = count_names(study, ictusi_spec_hash(kernel), first, &out->kernels);
     if (!err) {
         err = gather_first(study, promised_name(study), first);
     }

@@ -99,10 +99,13 @@ static int clock_build(struct ictus_clock *clock, MPI_Comm comm, const char *tex
         err = ictusi_sync_create(sync, &clock->sync, why);
     }
     err = ictusi_sync_agree(clock->comm, err, why);
+    if (!err) {
+        (void)snprintf(clock->spec, sizeof(clock->spec), "%s@%s", sync, source);
+        err = ictusi_sync_same(clock->comm, "clock", clock->spec, why);
+    }
     if (err) {
         return err;
     }
-    (void)snprintf(clock->spec, sizeof(clock->spec), "%s@%s", sync, source);
     err = ictusi_place_open_source(clock->comm, source, &clock->source, &clock->crowded, why);
     return err ? err : clock_synchronise(clock, why);
 }

@@ -6,6 +6,7 @@
 
 #include <ictus/text.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,4 +167,39 @@ int ictusi_sync_agree(MPI_Comm comm, int err, struct ictus_why *why)
         *why = reason.why;
     }
     return reason.err;
+}
+
+int ictusi_sync_same(MPI_Comm comm, const char *what, const char *text, struct ictus_why *why)
+{
+    char first[sizeof(why->text)] = "";
+    int rank = 0;
+    const uint64_t mine = ictusi_spec_hash(text);
+    uint64_t extremes[2] = {mine, ~mine}; /* the smallest, and what is left of the largest */
+    if (MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    if (extremes[0] == ~extremes[1]) {
+        return ICTUS_OK;
+    }
+    MPI_Comm_rank(comm, &rank);
+    (void)snprintf(first, sizeof(first), "%s", text);
+    if (MPI_Bcast(first, (int)sizeof(first), MPI_CHAR, 0, comm) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    struct ictus_why different = {""};
+    int err = ICTUS_OK;
+    if (strncmp(first, text, sizeof(first) - 1) != 0) {
+        err = ictus_because(&different, ICTUS_ERR_SPEC,
+                            "%s: rank %d was given '%.100s', rank 0 '%.100s'; all ranks of a "
+                            "communicator need the same",
+                            what, rank, text, first);
+    }
+    err = ictusi_sync_agree(comm, err, &different);
+    if (!err) { /* alike as far as can be shown */
+        err = ictus_because(&different, ICTUS_ERR_SPEC, "%s: differs between ranks", what);
+    }
+    if (why) {
+        *why = different;
+    }
+    return err;
 }

@@ -86,4 +86,12 @@ int ictusi_sync_run_inner(struct sync *sync, struct sync_run *outer, MPI_Comm co
  */
 int ictusi_sync_agree(MPI_Comm comm, int err, struct ictus_why *why);
 
+/*
+ * Whether all ranks were given the same text, where different ones would wait for each other for
+ * ever. Compares hashes; where they differ the reason names both texts and the lowest rank whose
+ * differs from rank 0's. `what` they specify is for the reason. Collective over comm.
+ * Errors, alike on all ranks: ICTUS_ERR_SPEC, ICTUS_ERR_MPI.
+ */
+int ictusi_sync_same(MPI_Comm comm, const char *what, const char *text, struct ictus_why *why);
+
 #endif

@@ -122,6 +122,28 @@ static void misuse_is_refused(void)
     }
 }
 
+/* Each rank waited for a partner that another specification did not send to it. */
+static void different_specifications_are_refused(void)
+{
+    static const char *const pairs[][2] = {
+        {"mesh", "hca3:fitpoints=5,exchanges=3"},
+        {"hca3:fitpoints=5,exchanges=3", "hca3:fitpoints=6,exchanges=3"},
+        {"mesh@monotonic", "mesh@tsc"},
+        {"hca3:fitpoints=5", "hca3:fitpionts=5"}};
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        for (int odd = 0; odd < check_size; odd++) { /* the rank that is told something else */
+            struct ictus_clock *clock = NULL;
+            struct ictus_why why = {""};
+            const char *spec = pairs[i][check_rank == odd];
+            const int err = ictus_clock_create_why(MPI_COMM_WORLD, spec, &clock, &why);
+            CHECK(err == ICTUS_ERR_SPEC || check_size == 1);
+            CHECK(check_size == 1 || (strstr(why.text, pairs[i][1]) || strstr(why.text, "pionts")));
+            CHECK(i == 3 || check_size == 1 || strstr(why.text, pairs[i][0]));
+            ictus_clock_free(clock);
+        }
+    }
+}
+
 static void many_clocks_live_together(void)
 {
     struct ictus_clock *clocks[8];
@@ -157,6 +179,7 @@ int main(int argc, char **argv)
                               "hca3-offset))@sim:offset=1.5s,drift=50ppm,walk=1e-7,scope=process");
     propagation_is_refused_where_wrong();
     misuse_is_refused();
+    different_specifications_are_refused();
     many_clocks_live_together();
     return check_mpi_finish();
 }

@@ -51,6 +51,19 @@ static void options_are_inherited(void)
     MPI_Info_free(&info);
 }
 
+static void different_starts_are_refused(void)
+{
+    MPI_Comm comm;
+    struct ictus_why why = {""};
+    const char *spec = check_rank == check_size - 1 ? "harmonize:late=0.5" : "harmonize";
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    const int err = ictus_harmonize_configure(comm, spec, NULL, &why);
+    CHECK(check_size > 1 ? err == ICTUS_ERR_SPEC : err == ICTUS_OK);
+    CHECK(check_size == 1 ||
+          (strstr(why.text, "'harmonize:late=0.5'") && strstr(why.text, "'harmonize'")));
+    MPI_Comm_free(&comm);
+}
+
 static void late_starts_are_repeated(void)
 {
     struct ictus_harmony harmony;
@@ -93,6 +106,7 @@ int main(int argc, char **argv)
 {
     check_mpi_init(&argc, &argv, MPI_THREAD_SINGLE);
     options_are_inherited();
+    different_starts_are_refused();
     late_starts_are_repeated();
     a_stopped_process_does_no_harm();
     return check_mpi_finish();

@@ -139,33 +139,44 @@ static int read_processes(struct plan *plan, struct ictus_why *why)
     return err;
 }
 
-/* Put source and algorithm into one text; a repetition may have simulated clocks of its own. */
+/* Where a simulated clock's own seed is, or NULL. */
+static const char *find_seed(const char *clock)
+{
+    const char *at = strstr(clock, "seed=");
+    return at && at > clock && (at[-1] == ':' || at[-1] == ',') ? at : NULL;
+}
+
+/*
+ * Put source and algorithm into one text. With --reseed each repetition has simulated clocks of its
+ * own: its number is added to the seed that the clock has, or to --seed.
+ */
 static void clock_spec(const struct plan *plan, size_t sync, int64_t repetition, char *text,
                        size_t size)
 {
     const struct sync_options *o = plan->options;
-    const bool fresh = o->reseed && strncmp(plan->clock, "sim", 3) == 0;
-    (void)snprintf(text, size, "%s@%s", plan->syncs.items[sync].text, plan->clock);
-    if (fresh) {
-        const size_t length = strlen(text);
-        (void)snprintf(text + length, size - length, "%sseed=%lld",
-                       strchr(plan->clock, ':') ? "," : ":",
-                       (long long)o->seed + (long long)repetition);
+    const char *const clock = plan->clock;
+    const char *const algorithm = plan->syncs.items[sync].text;
+    const char *const given = o->reseed ? find_seed(clock) : NULL;
+    const long long of_clock = given ? strtoll(given + strlen("seed="), NULL, 10) : 0;
+    if (given) {
+        (void)snprintf(text, size, "%s@%.*sseed=%lld%s", algorithm, (int)(given - clock), clock,
+                       of_clock + (long long)repetition, given + strcspn(given, ","));
+    } else if (o->reseed) {
+        (void)snprintf(text, size, "%s@%s%cseed=%lld", algorithm, clock,
+                       strchr(clock, ':') ? ',' : ':', (long long)o->seed + (long long)repetition);
+    } else {
+        (void)snprintf(text, size, "%s@%s", algorithm, clock);
     }
 }
 
 static int check_reseed(const struct plan *plan, struct ictus_why *why)
 {
-    if (!plan->options->reseed) {
-        return ICTUS_OK;
-    }
-    if (strncmp(plan->clock, "sim", 3) != 0 || strstr(plan->clock, "seed=")) {
-        return ictus_because(why, ICTUS_ERR_SPEC,
-                             "--reseed wants a simulated clock without a seed of its own, not "
-                             "'%.80s'",
-                             plan->clock);
-    }
-    return ICTUS_OK;
+    const bool simulated = strncmp(plan->clock, "sim", 3) == 0;
+    return !plan->options->reseed || simulated
+               ? ICTUS_OK
+               : ictus_because(why, ICTUS_ERR_SPEC,
+                               "--reseed needs a simulated clock (sim:...), not '%.80s'",
+                               plan->clock);
 }
 
 static int read_clock(struct plan *plan, struct ictus_why *why)
