@@ -9,11 +9,10 @@
  * the ratio, durations, exchanges, and how often the 95 % interval covered.
  */
 #include "../tests/sim/world.h"
-#include "core/adaptive.h"
 #include "core/estimator.h"
 #include "core/fit.h"
 #include "core/matching.h"
-#include "core/mesh.h"
+#include "core/mesh_plan.h"
 
 #include <ictus/error.h>
 #include <math.h>
@@ -23,21 +22,20 @@
 
 struct setup {
     struct world_options world;
-    int repetitions;
+    int repetitions, first_seed;
     int fit_points, fit_exchanges;
     int rounds, exchanges, sweeps;
-    double window_s;
-    int adaptive_from; /* exchanges from which the burst is fitted adaptively */
+    double window_s, tolerance_s;
     double prior_walk;
 };
 
 /* One algorithm's outcome in one world. */
 struct outcome {
-    double max_ns[2];
+    double max_ns[2], square[2]; /* the largest error, the mean of squares */
     double duration_s;
     double started, started_max;
-    double covered[2], bounded;
-    double sigma_ns;
+    double covered[2], bounded, beyond; /* the last: largest error in sigmas */
+    double sigma_ns[2];
     struct mesh_quality quality;
 };
 
@@ -76,10 +74,12 @@ static void judge(struct world *w, const struct line *lines, const struct line_e
         for (int i = 1; i < n; i++) {
             const double e = fabs(world_error(w, i, &lines[i], end + 10.0 * z));
             out->max_ns[z] = fmax(out->max_ns[z], e);
+            out->square[z] += e * e / (n - 1);
             if (errors) {
                 const double sigma = ictusi_line_error_sigma(&errors[i], 10.0 * z);
                 out->covered[z] += (e <= 1.96 * sigma) / (double)(n - 1);
-                out->sigma_ns += z ? 0.0 : sigma / (n - 1);
+                out->sigma_ns[z] += sigma / (n - 1);
+                out->beyond = fmax(out->beyond, sigma > 0.0 ? e / sigma : 0.0);
                 out->bounded += z ? 0.0 : (e <= errors[i].bound_ns) / (double)(n - 1);
             }
         }
@@ -128,33 +128,43 @@ static void run_hca3(const struct setup *s, struct outcome *out)
     world_free(w);
 }
 
-static struct mesh_edge burst(struct world *w, const struct setup *s, int client, int server,
-                              int exchanges, struct stamp *stamps)
+/* What sync/mesh_rounds.c does with messages. */
+static struct mesh_plan plan_mesh(struct world *w, const struct setup *s, const struct matching *m)
 {
-    struct mesh_edge edge = {.client = client, .server = server};
-    struct offset found;
-    world_burst(w, client, server, exchanges, stamps);
-    check(ictusi_offset_skampi(stamps, (size_t)exchanges, &found));
-    edge.at = found.at;
-    edge.offset = found.offset;
-    edge.frac = found.frac;
-    edge.half_width_ns = found.half_width_ns;
-    edge.rtt_ns = found.rtt_min_ns;
-    if (exchanges >= s->adaptive_from) {
-        struct line line;
-        struct line_error error;
-        check(ictusi_fit_adaptive(stamps, (size_t)exchanges, &line, &error, NULL));
-        const int64_t middle =
-            stamps[0].sent + (stamps[exchanges - 1].received - stamps[0].sent) / 2;
-        const double back_s = (double)(middle - line.anchor) * 1e-9;
-        line = ictusi_line_move(&line, middle);
-        error = ictusi_line_error_move(&error, back_s);
-        edge.at = middle;
-        edge.offset = line.offset;
-        edge.frac = line.frac;
-        edge.sigma_ns = sqrt(error.offset_var_ns2);
+    struct stamp stamps[MESH_TRIAL_EXCHANGES];
+    struct mesh_trial trial = {.rtt_ns = INFINITY};
+    double logs = 0.0;
+    int bursts = 0;
+    for (int i = 0; i < s->world.size; i++) {
+        double exchange_s = 0.0;
+        int asked = 0;
+        for (int r = 0; r < MESH_TRIAL_BURSTS; r++) {
+            const int round = r % m->rounds;
+            struct mesh_trial seen;
+            if (ictusi_matching_asks(m, round, i)) {
+                const int peer = ictusi_matching_partner(m, round, i);
+                world_burst(w, i, peer, MESH_TRIAL_EXCHANGES, stamps);
+                check(ictusi_mesh_trial(stamps, &seen));
+                exchange_s += seen.exchange_s;
+                logs += log(seen.scatter_ns + 1.0);
+                trial.rtt_ns = fmin(trial.rtt_ns, seen.rtt_ns);
+                asked++;
+            }
+        }
+        bursts += asked;
+        trial.exchange_s = asked ? fmax(trial.exchange_s, exchange_s / asked) : trial.exchange_s;
     }
-    return edge;
+    trial.scatter_ns = exp(logs / bursts);
+    const struct mesh_wish wish = {.size = s->world.size,
+                                   .factors = m->rounds,
+                                   .rounds = s->rounds,
+                                   .exchanges = s->exchanges,
+                                   .sweeps = s->sweeps,
+                                   .window_s = s->window_s,
+                                   .tolerance_s = s->tolerance_s,
+                                   .horizon_s = 10.0,
+                                   .limit_s = 3.0};
+    return ictusi_mesh_plan(&wish, &trial);
 }
 
 static void run_mesh(const struct setup *s, struct outcome *out)
@@ -165,23 +175,26 @@ static void run_mesh(const struct setup *s, struct outcome *out)
     struct mesh *mesh = NULL;
     check(ictusi_matching_create(n, s->rounds, s->world.seed, &m));
     check(ictusi_mesh_create(n, s->prior_walk, &mesh));
-    const int exchanges = s->rounds / m.rounds * s->exchanges;
-    struct stamp *stamps = must(malloc((size_t)exchanges * sizeof(*stamps)));
+    const struct mesh_plan plan = plan_mesh(w, s, &m);
+    const double start = world_now(w);
+    const size_t exchanges = (size_t)plan.exchanges;
+    struct stamp *stamps = must(malloc(exchanges * sizeof(*stamps)));
     struct mesh_edge *edges = must(malloc((size_t)m.rounds * (size_t)(n / 2 + 1) * sizeof(*edges)));
-    double length = 0.0;
-    for (int k = 0; k < s->sweeps; k++) {
-        const double start = k ? k * (s->window_s - length) / (s->sweeps - 1) : 0.0;
+    m.rounds = plan.rounds;
+    for (int k = 0; k < plan.sweeps; k++) {
         size_t count = 0;
-        world_wait(w, start);
+        world_wait(w, start + ictusi_mesh_plan_start(&plan, k));
         for (int r = 0; r < m.rounds; r++) {
             for (int i = 0; i < n; i++) {
                 if (ictusi_matching_asks(&m, r, i)) {
-                    edges[count++] =
-                        burst(w, s, i, ictusi_matching_partner(&m, r, i), exchanges, stamps);
+                    struct mesh_edge edge = {.client = i};
+                    edge.server = ictusi_matching_partner(&m, r, i);
+                    world_burst(w, i, edge.server, plan.exchanges, stamps);
+                    check(ictusi_mesh_burst(stamps, exchanges, MESH_PAIR_AUTO, &edge));
+                    edges[count++] = edge;
                 }
             }
         }
-        length = k ? length : world_now(w);
         check(ictusi_mesh_add(mesh, edges, count));
     }
     struct line *lines = must(calloc((size_t)n, sizeof(*lines)));
@@ -205,6 +218,10 @@ static int set(struct setup *s, const char *word)
     }
     const size_t n = (size_t)(value - word);
     const double v = atof(value + 1);
+    if (strlen("noisyfirst") == n && strncmp(word, "noisyfirst", n) == 0) {
+        s->world.noisy_first = v != 0.0;
+        return 1;
+    }
     const struct {
         const char *name;
         double *real;
@@ -223,7 +240,13 @@ static int set(struct setup *s, const char *word)
         {"rounds", NULL, &s->rounds},
         {"exchanges", NULL, &s->exchanges},
         {"sweeps", NULL, &s->sweeps},
-        {"adaptive", NULL, &s->adaptive_from},
+        {"noisy", NULL, &s->world.noisy},
+        {"noise", &s->world.noise_ns, NULL},
+        {"slow", &s->world.slow, NULL},
+        {"slowby", &s->world.slow_ns, NULL},
+        {"congested", &s->world.congested, NULL},
+        {"tolerance", &s->tolerance_s, NULL},
+        {"seed", NULL, &s->first_seed},
         {"shape", NULL, (int *)&s->world.shape},
         {"latency", &s->world.latency_ns, NULL},
     };
@@ -240,17 +263,30 @@ static int set(struct setup *s, const char *word)
     return 0;
 }
 
+static void add_up(struct outcome *sum, const struct outcome *one, int repetitions)
+{
+    for (int z = 0; z < 2; z++) {
+        sum->max_ns[z] += one->max_ns[z] / repetitions;
+        sum->square[z] += one->square[z] / repetitions;
+        sum->covered[z] += one->covered[z] / repetitions;
+        sum->sigma_ns[z] += one->sigma_ns[z] / repetitions;
+    }
+    sum->duration_s += one->duration_s / repetitions;
+    sum->started += one->started / repetitions;
+    sum->started_max += one->started_max / repetitions;
+    sum->bounded += one->bounded / repetitions;
+    sum->beyond = fmax(sum->beyond, one->beyond);
+}
+
 int main(int argc, char **argv)
 {
     struct setup s = {.world = world_defaults(argc > 1 ? atoi(argv[1]) : 0, 1),
                       .repetitions = 5,
                       .fit_points = 100,
                       .fit_exchanges = 100,
-                      .rounds = 50,
-                      .exchanges = 100,
-                      .sweeps = 2,
-                      .window_s = 0.3,
-                      .adaptive_from = 1 << 30,
+                      .first_seed = 1000,
+                      .rounds = 100,
+                      .exchanges = 25,
                       .prior_walk = 1e-9};
     int good = s.world.size >= 2;
     for (int k = 2; k < argc; k++) {
@@ -262,7 +298,7 @@ int main(int argc, char **argv)
     }
     struct outcome sum[2] = {{.duration_s = 0.0}};
     for (int k = 0; k < s.repetitions; k++) {
-        s.world.seed = 1000 + (uint64_t)k;
+        s.world.seed = (uint64_t)s.first_seed + (uint64_t)k;
         for (int a = 0; a < 2; a++) {
             struct outcome one = {.duration_s = 0.0};
             if (a) {
@@ -271,26 +307,22 @@ int main(int argc, char **argv)
             } else if (s.fit_points > 0) {
                 run_hca3(&s, &one);
             }
-            for (int z = 0; z < 2; z++) {
-                sum[a].max_ns[z] += one.max_ns[z] / s.repetitions;
-                sum[a].covered[z] += one.covered[z] / s.repetitions;
-            }
-            sum[a].duration_s += one.duration_s / s.repetitions;
-            sum[a].started += one.started / s.repetitions;
-            sum[a].started_max += one.started_max / s.repetitions;
-            sum[a].bounded += one.bounded / s.repetitions;
-            sum[a].sigma_ns += one.sigma_ns / s.repetitions;
+            add_up(&sum[a], &one, s.repetitions);
         }
     }
+    printf("p=%-5d asym %3.0f\n", s.world.size, s.world.asymmetry_ns);
+    for (int a = 0; a < 2; a++) {
+        printf("%s: largest %.2f %.1f ns, rms %.2f %.1f ns, %.2f s, %.0f/%.0f exch\n",
+               a ? "mesh" : "hca3", sum[a].max_ns[0], sum[a].max_ns[1], sqrt(sum[a].square[0]),
+               sqrt(sum[a].square[1]), sum[a].duration_s, sum[a].started, sum[a].started_max);
+    }
     printf(
-        "p=%-5d asym %3.0f | hca3 %8.1f %8.0f ns, %.2f s, %6.0f/%6.0f exch | mesh %7.2f %7.1f ns, "
-        "%.2f s, %6.0f/%6.0f exch | ratio %.3f %.3f | covered %.3f %.3f bound %.3f sigma %.2f "
-        "noise %.2f asym %.1f its %d\n",
-        s.world.size, s.world.asymmetry_ns, sum[0].max_ns[0], sum[0].max_ns[1], sum[0].duration_s,
-        sum[0].started, sum[0].started_max, sum[1].max_ns[0], sum[1].max_ns[1], sum[1].duration_s,
-        sum[1].started, sum[1].started_max, sum[1].max_ns[0] / sum[0].max_ns[0],
-        sum[1].max_ns[1] / sum[0].max_ns[1], sum[1].covered[0], sum[1].covered[1], sum[1].bounded,
-        sum[1].sigma_ns, sum[1].quality.noise_ns, sum[1].quality.asymmetry_ns,
+        "ratio %.3f %.3f | rms %.3f %.3f | covered %.3f %.3f bound %.3f beyond %.1f | sigma %.2f "
+        "%.1f noise %.2f asym %.1f its %d\n",
+        sum[1].max_ns[0] / sum[0].max_ns[0], sum[1].max_ns[1] / sum[0].max_ns[1],
+        sqrt(sum[1].square[0] / sum[0].square[0]), sqrt(sum[1].square[1] / sum[0].square[1]),
+        sum[1].covered[0], sum[1].covered[1], sum[1].bounded, sum[1].beyond, sum[1].sigma_ns[0],
+        sum[1].sigma_ns[1], sum[1].quality.noise_ns, sum[1].quality.asymmetry_ns,
         sum[1].quality.iterations);
     return 0;
 }

@@ -32,6 +32,8 @@ struct ictus_clock;
 struct ictus_reading {
     struct ictus_time time; /**< the instant on the global clock */
     double sigma_ns;        /**< standard deviation of its error, from the fit and the time since */
+    double path_ns;         /**< the systematic part of it, that no averaging reduces: what paths'
+                                 asymmetries were found, or must be assumed, to do */
     double bound_ns;        /**< no error exceeds this while drifts stay within +-200 ppm */
 };
 
@@ -45,6 +47,7 @@ struct ictus_sync_stats {
     double bound_ns;    /**< likewise */
     double slope;       /**< of the global clock against the local source */
     uint64_t messages;  /**< this process sent: requests, replies and words about them */
+    double path_ns;     /**< the part of sigma_ns that is systematic: asymmetries of paths */
 };
 
 /**

@@ -158,6 +158,7 @@ struct ictus_clock_error {
     double error_ns;      /**< this minus rank 0 at one instant */
     double half_width_ns; /**< how far the judgement itself may be off */
     double sigma_ns;      /**< what the clock says of itself at that instant */
+    double path_ns;       /**< the systematic part of it, see struct ictus_reading */
     double bound_ns;      /**< likewise */
 };
 

@@ -123,3 +123,35 @@ int ictusi_fit_ols(const struct offset *points, size_t n, struct line *line,
 {
     return ictusi_fit_wls(points, NULL, n, line, error);
 }
+
+/* A path's delays wander by this part of the shortest round trip, for so many seconds one way. */
+#define WANDER_PER_RTT 0.01
+#define WANDER_MEMORY_S 0.3
+/* Usual walk of one clock's drift against another's, ns per s per square root of a second. */
+#define WALK_NS 1.4
+
+void ictusi_fit_admit_path(const struct offset *points, size_t n, struct line_error *error)
+{
+    int64_t first = points[0].at;
+    int64_t last = points[0].at;
+    double rtt_ns = INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        first = points[i].at < first ? points[i].at : first;
+        last = points[i].at > last ? points[i].at : last;
+        rtt_ns = fmin(rtt_ns, points[i].rtt_min_ns);
+    }
+    const double span_s = (double)(last - first) * S_PER_NS;
+    const double asymmetry = ICTUSI_ASYMMETRY_PER_RTT * rtt_ns;
+    error->offset_var_ns2 += asymmetry * asymmetry;
+    error->path_var_ns2 += asymmetry * asymmetry;
+    if (span_s > 0.0) {
+        /* Least squares over a span of wander that is new after each memory; 0 is at its end. */
+        const double wander = WANDER_PER_RTT * rtt_ns;
+        const double news = 1.0 + span_s / WANDER_MEMORY_S;
+        const double slope_var = 12.0 * wander * wander / (span_s * span_s * news);
+        error->slope_var_ns2_per_s2 += slope_var;
+        error->covariance_ns2_per_s += span_s / 2.0 * slope_var;
+        error->offset_var_ns2 += span_s * span_s / 4.0 * slope_var + wander * wander / news;
+    }
+    error->walk_ns_per_s_sqrt_s = hypot(error->walk_ns_per_s_sqrt_s, WALK_NS);
+}

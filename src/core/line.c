@@ -72,6 +72,7 @@ struct line_error ictusi_line_error_add(const struct line_error *a, const struct
         .walk_ns_per_s_sqrt_s = hypot(a->walk_ns_per_s_sqrt_s, b->walk_ns_per_s_sqrt_s),
         .bound_ns = a->bound_ns + b->bound_ns,
         .bound_slope_ns_per_s = a->bound_slope_ns_per_s + b->bound_slope_ns_per_s,
+        .path_var_ns2 = a->path_var_ns2 + b->path_var_ns2,
     };
 }
 

@@ -30,6 +30,7 @@ struct line_error {
     double walk_ns_per_s_sqrt_s;
     double bound_ns;
     double bound_slope_ns_per_s;
+    double path_var_ns2; /* the part of offset_var that is systematic: paths' asymmetry */
 };
 
 /* The line that changes nothing. */

@@ -12,13 +12,19 @@
 enum {
     ITERATIONS = 8,   /* of times, offsets and drifts; two suffice after a first sweep pair */
     RELAXATIONS = 64, /* of hard bounds along paths; a path of a mesh has two or three hops */
-    FREEDOM_TABLE = 3
+    FREEDOM_TABLE = 3,
+    FEW_CLOCKS = 8
 };
 
 /* Iterations stop when no drift changes a sweep's offsets by more. */
 static const double settled_ns = 0.01;
 /* Nobody's drift is known before a second sweep: half of what the hard bounds allow. */
 static const double unknown_drift = ICTUSI_DRIFT_MAX_NS_PER_S / 2.0;
+/* Between two processes nothing averages the path: its wander is at least this part of the
+ * shortest round trip's. */
+static const double wander_per_rtt = 0.01;
+/* How many independent clocks fewer than FEW_CLOCKS processes make, each. */
+static const double few_clocks_share = 0.7;
 
 int ictusi_mesh_create(int size, double walk, struct mesh **mesh)
 {
@@ -30,7 +36,7 @@ int ictusi_mesh_create(int size, double walk, struct mesh **mesh)
     m->size = size;
     m->prior_walk = sqrt(2.0) * walk * 1e9;
     m->base = calloc(n, sizeof(*m->base));
-    m->drift = calloc(6 * n, sizeof(double));
+    m->drift = calloc(8 * n, sizeof(double));
     m->x = malloc(TRACK_MAX * n * sizeof(double));
     if (!m->base || !m->drift || !m->x || ictusi_laplacian_create(size, &m->laplacian)) {
         ictusi_mesh_free(m);
@@ -41,6 +47,8 @@ int ictusi_mesh_create(int size, double walk, struct mesh **mesh)
     m->bound = m->drift + 3 * n;
     m->low = m->drift + 4 * n;
     m->high = m->drift + 5 * n;
+    m->noisy = m->drift + 6 * n;
+    m->g = m->drift + 7 * n;
     ictusi_mesh_reset(m);
     *mesh = m;
     return ICTUS_OK;
@@ -66,10 +74,12 @@ void ictusi_mesh_reset(struct mesh *mesh)
     mesh->groups = 0;
     mesh->now = 0.0;
     mesh->known_s = 0.0;
+    mesh->rtt_ns = INFINITY;
     for (int i = 0; i < mesh->size; i++) {
         mesh->drift[i] = 0.0;
         mesh->value[i] = 0.0;
         mesh->relative[i] = 1.0;
+        mesh->noisy[i] = 1.0;
         mesh->bound[i] = i ? INFINITY : 0.0;
         mesh->low[i] = -mesh->bound[i];
         mesh->high[i] = mesh->bound[i];
@@ -116,6 +126,9 @@ int ictusi_mesh_add(struct mesh *mesh, const struct mesh_edge *edges, size_t cou
     s->residual = s->t + room;
     s->x = s->t + 2 * room;
     memcpy(s->edges, edges, count * sizeof(*edges));
+    for (size_t e = 0; e < count; e++) {
+        mesh->rtt_ns = edges[e].rtt_ns > 0.0 ? fmin(mesh->rtt_ns, edges[e].rtt_ns) : mesh->rtt_ns;
+    }
     return ICTUS_OK;
 }
 
@@ -237,18 +250,56 @@ static int solve_sweeps(struct mesh *m, struct mesh_spread *spread)
     for (int k = 0; !err && k < m->pending_count; k++) {
         const int row = m->sweeps - m->pending_count + k;
         const struct mesh_sweep *s = &m->pending[k];
-        m->sweep[row] = (struct track_sweep){s->t_mean, spread->noise, spread->bias, m->groups};
+        m->sweep[row] = (struct track_sweep){s->t_mean, s->noise, spread->bias, m->groups};
         memcpy(m->x + (size_t)row * (size_t)m->size, s->x, (size_t)m->size * sizeof(double));
     }
     return err;
 }
 
+/* A sweep of the last group that is off the line through the others counts less. */
+static void doubt_sweeps(struct mesh *m)
+{
+    const int first = m->sweeps - m->pending_count;
+    double offsets[TRACK_MAX];
+    double variance[TRACK_MAX];
+    double sum[TRACK_MAX] = {0.0};
+    if (m->pending_count > m->sweeps) {
+        return;
+    }
+    for (int i = 1; i < m->size; i++) {
+        for (int k = 0; k < m->pending_count; k++) {
+            offsets[k] = m->pending[k].x[i];
+        }
+        ictusi_track_unusual(m->sweep + first, m->pending_count, offsets, variance);
+        for (int k = 0; k < m->pending_count; k++) {
+            sum[k] += variance[k] / (m->size - 1);
+        }
+    }
+    for (int k = 0; k < m->pending_count; k++) {
+        m->sweep[first + k].noise_ns2 += sum[k];
+    }
+}
+
+/* Few clocks are not independent: all are against the same reference. */
+static double independent_clocks(const struct mesh *m)
+{
+    const double clocks = m->size - 1;
+    return m->size < FEW_CLOCKS ? few_clocks_share * clocks : clocks;
+}
+
 /* Sweeps, times and drifts depend on each other: iterate. Few rounds, as sweeps are short. */
-static int mesh_settle(struct mesh *m, struct track_model *model, struct track *track,
+static int mesh_settle(struct mesh *m, double horizon_s, struct track *track,
                        struct mesh_spread *spread, int *iterations)
 {
     double moments[TRACK_MAX * TRACK_MAX];
     double change = INFINITY;
+    const struct track_prior prior = {
+        .walk = m->prior_walk,
+        .drift_var_ns2_per_s2 = unknown_drift * unknown_drift,
+        .floor_ns = m->size == 2 && m->rtt_ns < INFINITY ? wander_per_rtt * m->rtt_ns : 0.0,
+        .horizon_s = horizon_s,
+        .moments = moments,
+        .clocks = independent_clocks(m)};
     for (int k = 0; k < m->pending_count; k++) {
         memset(m->pending[k].x, 0, (size_t)m->size * sizeof(double));
     }
@@ -259,14 +310,13 @@ static int mesh_settle(struct mesh *m, struct track_model *model, struct track *
         }
         const struct mesh_sweep *last = &m->pending[m->pending_count - 1];
         const double now = fmax(last->t_last, last->t_mean);
-        err =
-            ictusi_track_fit(m->sweep, m->sweeps, now, model, unknown_drift * unknown_drift, track);
+        doubt_sweeps(m);
+        moments_of(m, moments);
+        err = ictusi_track_fit(m->sweep, m->sweeps, now, &prior, track);
         if (err) {
             return err;
         }
         change = mesh_follow(m, track, now) * (last->t_last - last->t_mean);
-        moments_of(m, moments);
-        *model = ictusi_track_learn(m->sweep, m->sweeps, moments, m->size - 1, m->prior_walk);
     }
     return ICTUS_OK;
 }
@@ -301,7 +351,7 @@ static void bounds_now(struct mesh *m, const double *extrapolated, double grown_
     }
 }
 
-static void write_lines(const struct mesh *m, const struct track *t, double walk, double inflate,
+static void write_lines(const struct mesh *m, const struct track *t, const double inflate[2],
                         struct line *lines, struct line_error *errors)
 {
     const int64_t now = m->origin + (int64_t)nearbyint(m->now * 1e9);
@@ -309,14 +359,16 @@ static void write_lines(const struct mesh *m, const struct track *t, double walk
         const int64_t anchor = now - m->base[i] - (int64_t)nearbyint(m->value[i]);
         const double drift = m->drift[i] * 1e-9;
         const double slope = drift / (1.0 - drift);
-        const double own = i ? m->relative[i] * inflate * inflate : 0.0;
+        const double bias = i ? m->relative[i] * inflate[0] * inflate[0] : 0.0;
+        const double noise = i ? m->noisy[i] * inflate[1] * inflate[1] : 0.0;
         const double wander = i ? 1.0 : 0.0;
         lines[i] = ictusi_line_make(anchor, m->base[i], m->value[i], slope);
         errors[i] = (struct line_error){
-            .offset_var_ns2 = own * t->measured[0] + wander * t->wander[0],
-            .covariance_ns2_per_s = own * t->measured[1] + wander * t->wander[1],
-            .slope_var_ns2_per_s2 = own * t->measured[2] + wander * t->wander[2],
-            .walk_ns_per_s_sqrt_s = wander * walk,
+            .offset_var_ns2 = noise * t->noise[0] + bias * t->bias[0] + wander * t->wander[0],
+            .covariance_ns2_per_s = noise * t->noise[1] + bias * t->bias[1] + wander * t->wander[1],
+            .slope_var_ns2_per_s2 = noise * t->noise[2] + bias * t->bias[2] + wander * t->wander[2],
+            .path_var_ns2 = bias * t->bias[0],
+            .walk_ns_per_s_sqrt_s = wander * t->walk,
             .bound_ns = m->bound[i],
             .bound_slope_ns_per_s = i ? ICTUSI_DRIFT_MAX_NS_PER_S + fabs(slope) * 1e9 : 0.0,
         };
@@ -324,12 +376,12 @@ static void write_lines(const struct mesh *m, const struct track *t, double walk
 }
 
 static void mesh_judge(const struct mesh *m, const struct line_error *errors, double horizon_s,
-                       const struct track_model *model, struct mesh_quality *q)
+                       const struct track *track, struct mesh_quality *q)
 {
     const struct track_sweep *last = &m->sweep[m->sweeps - 1];
-    q->noise_ns = sqrt(last->noise_ns2 * model->inflation);
+    q->noise_ns = sqrt(last->noise_ns2 * track->inflation);
     q->asymmetry_ns = sqrt(last->bias_ns2);
-    q->walk = model->walk * 1e-9;
+    q->walk = track->walk * 1e-9;
     q->sigma_max_ns = 0.0;
     q->horizon_max_ns = 0.0;
     for (int i = 0; i < m->size; i++) {
@@ -339,8 +391,8 @@ static void mesh_judge(const struct mesh *m, const struct line_error *errors, do
 }
 
 /* Everything between checked input and lines. extrapolated: room for two values a process. */
-static int mesh_solve(struct mesh *m, double *extrapolated, struct track *track,
-                      struct track_model *model, struct mesh_spread *spread, struct mesh_quality *q)
+static int mesh_solve(struct mesh *m, double *extrapolated, double horizon_s, struct track *track,
+                      struct mesh_spread *spread, struct mesh_quality *q)
 {
     const double before = m->now;
     int err = m->based ? ICTUS_OK : find_bases(m);
@@ -352,7 +404,7 @@ static int mesh_solve(struct mesh *m, double *extrapolated, struct track *track,
     m->groups++;
     memcpy(extrapolated, m->value, (size_t)m->size * sizeof(double));
     memcpy(extrapolated + m->size, m->drift, (size_t)m->size * sizeof(double));
-    err = mesh_settle(m, model, track, spread, &q->iterations);
+    err = mesh_settle(m, horizon_s, track, spread, &q->iterations);
     if (err) {
         return err;
     }
@@ -365,8 +417,7 @@ static int mesh_solve(struct mesh *m, double *extrapolated, struct track *track,
         return err ? err : ICTUS_ERR_CLOCK;
     }
     bounds_now(m, extrapolated, grown_s);
-    const struct mesh_sweep *s = &m->pending[m->pending_count - 1];
-    return ictusi_laplacian_resistance(&m->laplacian, s->graph, s->count, m->relative);
+    return ictusi_mesh_errors(m, spread);
 }
 
 int ictusi_mesh_solve(struct mesh *mesh, struct line *lines, struct line_error *errors,
@@ -374,7 +425,6 @@ int ictusi_mesh_solve(struct mesh *mesh, struct line *lines, struct line_error *
 {
     struct mesh_quality found = {.suspect = -1};
     struct track track = {0};
-    struct track_model model = {.walk = mesh->prior_walk, .inflation = 1.0};
     if (mesh->size == 1) {
         drop_pending(mesh);
         lines[0] = ictusi_line_identity();
@@ -392,12 +442,14 @@ int ictusi_mesh_solve(struct mesh *mesh, struct line *lines, struct line_error *
     double *room = malloc(2 * (size_t)mesh->size * sizeof(*room));
     int err = !room ? ICTUS_ERR_NOMEM : empty ? ICTUS_ERR_SAMPLES : ICTUS_OK;
     if (!err) {
-        err = mesh_solve(mesh, room, &track, &model, &spread, &found);
+        err = mesh_solve(mesh, room, horizon_s, &track, &spread, &found);
     }
     free(room);
     if (!err) {
-        write_lines(mesh, &track, model.walk, few_freedoms(spread.freedom), lines, errors);
-        mesh_judge(mesh, errors, horizon_s, &model, &found);
+        const double inflate[2] = {few_freedoms(spread.bias_freedom),
+                                   few_freedoms(spread.noise_freedom)};
+        write_lines(mesh, &track, inflate, lines, errors);
+        mesh_judge(mesh, errors, horizon_s, &track, &found);
     }
     if (quality && (!err || err == ICTUS_ERR_CLOCK)) {
         *quality = found;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One group of sweeps: edges to small numbers, robust least squares, variance components. */
+#include "core/fit.h"
 #include "core/mesh_state.h"
 #include "core/stats.h"
 
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REWEIGHTINGS = 4 };
+enum { REWEIGHTINGS = 4, REFINEMENTS = 3, STUDENT = 3 };
 
 /* Huber's limit in standard deviations: full efficiency for paths' asymmetries, which are bounded.
  */
@@ -19,11 +20,14 @@ static const double quality_max = 4.0;
 static const double rounding_ns = 0.3;
 /* What a half-width says of a sigma where nothing else does. */
 static const double sigma_per_half_width = 0.1;
-/*
- * Without loops no asymmetry can be seen. Then this part of the shortest round trip is assumed: 3 %
- * is 23 ns of 800 ns, as measured between two cores.
- */
-static const double asymmetry_per_rtt = 0.03;
+/* With fewer degrees of freedom some of it is assumed, too, as so many degrees' worth at first. */
+static const double few_loops = 6.0;
+static const double bias_prior = 2.0;
+/* How many degrees of freedom hold a sweep's noise near that of all. */
+static const double own_prior = 8.0;
+/* Degrees of freedom of a burst's opinion of itself (folds), and of what is typical beside it. */
+static const double opinion_freedom = 7.0;
+static const double opinion_prior = 4.0;
 /* The standard deviation of a Gaussian over the median of its absolute value. */
 static const double sigma_per_median = 1.4826;
 
@@ -89,6 +93,15 @@ struct group {
     double *scratch;
 };
 
+static double shortest_rtt(const struct group *g)
+{
+    double shortest = INFINITY;
+    for (size_t e = 0; e < g->edges; e++) {
+        shortest = fmin(shortest, g->sweeps[0].edges[e].rtt_ns);
+    }
+    return shortest;
+}
+
 static int set_quality(struct group *g)
 {
     for (size_t e = 0; e < g->edges; e++) {
@@ -109,12 +122,16 @@ static int set_quality(struct group *g)
     return ICTUS_OK;
 }
 
-/* Residual of a pair in a sweep, in the direction of the first sweep. */
+double ictusi_mesh_residual(const struct mesh_sweep *sweeps, int k, size_t e)
+{
+    const struct mesh_sweep *s = &sweeps[k];
+    const bool turned = s->edges[e].client != sweeps[0].edges[e].client;
+    return turned ? -s->residual[e] : s->residual[e];
+}
+
 static double residual_of(const struct group *g, int k, size_t e)
 {
-    const struct mesh_sweep *s = &g->sweeps[k];
-    const bool turned = s->edges[e].client != g->sweeps[0].edges[e].client;
-    return turned ? -s->residual[e] : s->residual[e];
+    return ictusi_mesh_residual(g->sweeps, k, e);
 }
 
 /* The variance expected of a pair's residual in one sweep. */
@@ -171,6 +188,35 @@ static void group_reweigh(struct group *g, const struct mesh_spread *spread)
 }
 
 /*
+ * A sweep's own noise, held near that of all: on a shared path every burst of a sweep may be bad.
+ * In: sums of squares around the pairs' means.
+ */
+static void own_noise(struct group *g, const struct mesh_spread *spread, double factor)
+{
+    const double own = spread->freedom * (g->count - 1) / g->count;
+    for (int k = 0; k < g->count; k++) {
+        struct mesh_sweep *s = &g->sweeps[k];
+        const double seen = s->noise * factor * g->count / fmax(g->count - 1, 1);
+        s->noise = g->count > 1 ? (own * seen + own_prior * spread->noise) / (own + own_prior)
+                                : spread->noise;
+    }
+}
+
+/* Few loops show little of the asymmetry, however small it looks: some of the usual one is added.
+ */
+static void admit_bias(const struct group *g, struct mesh_spread *spread)
+{
+    const double prior = bias_prior * fmax(1.0 - spread->freedom / few_loops, 0.0);
+    const double usual = ICTUSI_ASYMMETRY_PER_RTT * shortest_rtt(g);
+    spread->bias_freedom = spread->freedom;
+    if (g->count > 1 && prior > 0.0 && usual < INFINITY) {
+        spread->bias_freedom += prior;
+        spread->bias =
+            (spread->freedom * spread->bias + prior * usual * usual) / (spread->freedom + prior);
+    }
+}
+
+/*
  * The final variances, not by medians but by what the fit made of the residuals: psi / mean(psi'),
  * whose variance is an M-estimate's effective noise (Huber 1981, 6.3).
  */
@@ -179,6 +225,9 @@ static void group_effective(struct group *g, struct mesh_spread *spread)
     double inside = 0.0;
     double total = 0.0;
     double change = 0.0;
+    for (int k = 0; k < g->count; k++) {
+        g->sweeps[k].noise = 0.0;
+    }
     for (size_t e = 0; e < g->edges; e++) {
         const double limit = huber * sqrt(group_expected(g, spread, e));
         const double scale =
@@ -193,6 +242,10 @@ static void group_effective(struct group *g, struct mesh_spread *spread)
             square += psi * psi;
         }
         total += square / g->count;
+        for (int k = 0; k < g->count; k++) {
+            const double psi = fmin(fmax(residual_of(g, k, e), -limit), limit) * scale - mean;
+            g->sweeps[k].noise += psi * psi;
+        }
         change += g->count > 1 ? (square - g->count * mean * mean) / (g->count - 1) : 0.0;
     }
     const double n = (double)g->edges;
@@ -200,38 +253,89 @@ static void group_effective(struct group *g, struct mesh_spread *spread)
     const double factor = g->slack / (n * slope * slope);
     spread->noise = fmax((g->count > 1 ? change : total) * factor, rounding_ns * rounding_ns);
     spread->bias = g->count > 1 ? fmax(total * factor - spread->noise, 0.0) : 0.0;
+    own_noise(g, spread, factor);
+    admit_bias(g, spread);
 }
 
-/* No loops: what the pairs say of themselves. */
-static void group_believe(const struct group *g, struct mesh_spread *spread)
+/*
+ * No loops: what the pairs say of themselves, sweep by sweep. A burst's opinion is uncertain, so
+ * that of a typical one is mixed in.
+ */
+static void group_believe(struct group *g, struct mesh_spread *spread)
 {
-    double noise = 0.0;
-    double shortest = INFINITY;
-    for (size_t e = 0; e < g->edges; e++) {
-        const double sigma = edge_sigma(&g->sweeps[0].edges[e]);
-        noise += sigma * sigma / (double)g->edges;
-        shortest = fmin(shortest, g->sweeps[0].edges[e].rtt_ns);
+    double *sorted = g->scratch; /* one value a sweep: the edges of a tree are p - 1, sweeps few */
+    for (int k = 0; k < g->count; k++) {
+        double noise = 0.0;
+        for (size_t e = 0; e < g->edges; e++) {
+            const double sigma = edge_sigma(&g->sweeps[k].edges[e]);
+            noise += sigma * sigma / (double)g->edges;
+        }
+        g->sweeps[k].noise = noise;
+        sorted[k] = noise;
     }
-    spread->noise = noise;
-    spread->bias = pow(asymmetry_per_rtt * shortest, 2.0);
+    ictusi_sort(sorted, (size_t)g->count);
+    spread->noise = ictusi_quantile(sorted, (size_t)g->count, 0.5);
+    for (int k = 0; k < g->count; k++) {
+        double *noise = &g->sweeps[k].noise;
+        *noise = (opinion_freedom * *noise + opinion_prior * spread->noise) /
+                 (opinion_freedom + opinion_prior);
+    }
+    spread->bias = pow(ICTUSI_ASYMMETRY_PER_RTT * shortest_rtt(g), 2.0);
+}
+
+/* Offsets and residuals of all sweeps with the weights as they are. */
+static int solve_weighted(struct mesh *mesh, struct group *g)
+{
+    for (int k = 0; k < g->count; k++) {
+        struct mesh_sweep *s = &g->sweeps[k];
+        for (size_t e = 0; e < g->edges; e++) {
+            s->graph[e].weight = g->weight[e];
+        }
+        const int err = ictusi_laplacian_solve(&mesh->laplacian, s->graph, s->count, s->x);
+        if (err) {
+            return err;
+        }
+        for (size_t e = 0; e < g->edges; e++) {
+            const struct graph_edge *edge = &s->graph[e];
+            s->residual[e] = edge->y - (s->x[edge->b] - s->x[edge->a]);
+        }
+    }
+    return ICTUS_OK;
+}
+
+/*
+ * Weights by the noise of the pairs' own ends. Noise has long tails: Student's weights for all
+ * sweeps of a pair; asymmetries are bounded: Huber's. A pair's is the mean of the two, by what its
+ * residual is expected to be of.
+ */
+static void weigh_by_ends(const struct mesh *mesh, struct group *g,
+                          const struct mesh_spread *spread)
+{
+    for (size_t e = 0; e < g->edges; e++) {
+        const struct graph_edge *edge = &g->sweeps[0].graph[e];
+        const double noise = mesh->g[edge->a] + mesh->g[edge->b];
+        const double v = spread->bias + noise;
+        double most = 0.0;
+        double sum = 0.0;
+        for (int k = 0; k < g->count; k++) {
+            const double r = g->sweeps[k].residual[e];
+            most = fmax(most, fabs(r));
+            sum += r * r / v;
+        }
+        const double u = most / sqrt(v);
+        const double long_tailed = (STUDENT + g->count) / (STUDENT + sum);
+        const double bounded = u > huber ? huber / u : 1.0;
+        g->weight[e] = (spread->bias + spread->noise) / v *
+                       (noise / v * long_tailed + spread->bias / v * bounded);
+    }
 }
 
 static int solve_group(struct mesh *mesh, struct group *g, struct mesh_spread *spread)
 {
     for (int pass = 0; pass <= REWEIGHTINGS; pass++) {
-        for (int k = 0; k < g->count; k++) {
-            struct mesh_sweep *s = &g->sweeps[k];
-            for (size_t e = 0; e < g->edges; e++) {
-                s->graph[e].weight = g->weight[e];
-            }
-            const int err = ictusi_laplacian_solve(&mesh->laplacian, s->graph, s->count, s->x);
-            if (err) {
-                return err;
-            }
-            for (size_t e = 0; e < g->edges; e++) {
-                const struct graph_edge *edge = &s->graph[e];
-                s->residual[e] = edge->y - (s->x[edge->b] - s->x[edge->a]);
-            }
+        const int err = solve_weighted(mesh, g);
+        if (err) {
+            return err;
         }
         if (!(spread->freedom > 0.0)) {
             group_believe(g, spread);
@@ -243,7 +347,19 @@ static int solve_group(struct mesh *mesh, struct group *g, struct mesh_spread *s
         }
     }
     group_effective(g, spread);
-    return ICTUS_OK;
+    /* Of one process's noise: its pairs' share of the freedom. */
+    spread->noise_freedom = 2.0 * spread->freedom / mesh->size * fmax(g->count - 1, 1.0);
+    for (int pass = 0; pass < REFINEMENTS; pass++) {
+        int err = ictusi_mesh_components(g->sweeps, g->count, mesh->size, spread->noise, mesh->g);
+        if (!err) {
+            weigh_by_ends(mesh, g, spread);
+            err = solve_weighted(mesh, g);
+        }
+        if (err) {
+            return err;
+        }
+    }
+    return ictusi_mesh_components(g->sweeps, g->count, mesh->size, spread->noise, mesh->g);
 }
 
 static int solve_run(struct mesh *mesh, struct mesh_sweep *sweeps, int count,
@@ -253,12 +369,14 @@ static int solve_run(struct mesh *mesh, struct mesh_sweep *sweeps, int count,
     struct group g = {.sweeps = sweeps, .count = count, .edges = edges};
     spread->freedom = fmax((double)edges - (double)(mesh->size - 1), 0.0);
     g.slack = spread->freedom > 0.0 ? (double)edges / spread->freedom : 1.0;
-    g.quality = malloc(3 * edges * sizeof(*g.quality));
+    spread->sweeps = count;
+    const size_t room = edges > (size_t)count ? edges : (size_t)count;
+    g.quality = malloc(3 * room * sizeof(*g.quality));
     if (!g.quality) {
         return ICTUS_ERR_NOMEM;
     }
-    g.weight = g.quality + edges;
-    g.scratch = g.quality + 2 * edges;
+    g.weight = g.quality + room;
+    g.scratch = g.quality + 2 * room;
     int err = set_quality(&g);
     if (!err) {
         err = solve_group(mesh, &g, spread);
@@ -284,6 +402,9 @@ int ictusi_mesh_group_solve(struct mesh *mesh, struct mesh_spread *spread)
         sum.noise += spread->noise / mesh->pending_count;
         sum.bias += spread->bias / mesh->pending_count;
         sum.freedom += spread->freedom;
+        sum.sweeps = 1;
+        sum.noise_freedom += spread->noise_freedom;
+        sum.bias_freedom += spread->bias_freedom;
     }
     *spread = sum;
     return ICTUS_OK;

@@ -19,6 +19,7 @@ struct mesh_sweep {
     double *x;                /* ns: offset of each process at t_mean, less its base */
     size_t count;
     double t_mean, t_last;
+    double noise; /* ns^2: of an average edge in this sweep */
 };
 
 struct mesh {
@@ -31,7 +32,10 @@ struct mesh {
     double *drift;    /* ns per s, the current estimate */
     double *value;    /* ns: offset less base at now */
     double now;       /* s */
-    double *relative; /* variance of a process's offset over that of an average edge */
+    double *relative; /* variance of a process's offset by biases over that of an average edge */
+    double *noisy;    /* likewise by noise, by what the process's own edges show */
+    double *g;        /* ns^2: a process's part of its pairs' noise, Student's scale */
+    double rtt_ns;    /* the shortest round trip so far */
     double *bound;    /* hard bound now, ns; INFINITY before the first solve */
     double *low;      /* ns: what is proven of an offset less base, at known_s */
     double *high;
@@ -63,15 +67,36 @@ static inline double ictusi_mesh_difference(const struct mesh *mesh, const struc
 struct mesh_spread {
     double noise;   /* new in every sweep */
     double bias;    /* what a pair keeps: its path's asymmetry */
-    double freedom; /* degrees of freedom behind the two; 0: taken from the edges' own opinion */
+    double freedom; /* degrees of freedom of one sweep; 0: taken from the edges' own opinion */
+    int sweeps;     /* over the same pairs */
+    double noise_freedom; /* degrees of freedom that noise and bias are known by, priors among */
+    double bias_freedom;  /* them; 0: not by residuals */
 };
 
 /*
  * Solve the pending sweeps for offsets at their mean times, with the drifts as known: times, small
  * numbers, then least squares with Huber's weights. Sweeps over the same pairs share weights, so
- * that a pair's bias moves all their offsets alike. Errors: ICTUS_ERR_CORRUPT, ICTUS_ERR_NOMEM.
+ * that a pair's bias moves all their offsets alike. Sets each sweep's noise. Errors:
+ * ICTUS_ERR_CORRUPT, ICTUS_ERR_NOMEM.
  */
 int ictusi_mesh_group_solve(struct mesh *mesh, struct mesh_spread *spread);
+
+/*
+ * Noise belongs to processes: a pair's is the sum of its two ends', each found from the residuals
+ * of all its pairs in count sweeps, solved, over the same ones. noise is where the search begins;
+ * g has one element a process, in ns^2 of Student's scale. Errors: ICTUS_ERR_NOMEM.
+ */
+int ictusi_mesh_components(const struct mesh_sweep *sweeps, int count, int size, double noise,
+                           double *g);
+
+/*
+ * How the offsets of the pending sweeps, solved, err: mesh->relative and mesh->noisy. Errors:
+ * ICTUS_ERR_NOMEM, ICTUS_ERR_CORRUPT.
+ */
+int ictusi_mesh_errors(struct mesh *mesh, const struct mesh_spread *spread);
+
+/* Residual of a pair in the k-th pending sweep, in the direction of the first one. */
+double ictusi_mesh_residual(const struct mesh_sweep *sweeps, int k, size_t e);
 
 /* Whether all pending sweeps list the same pairs in the same order, whoever asks. */
 bool ictusi_mesh_same_pairs(const struct mesh *mesh);

@@ -1,19 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Generalised least squares over sweeps, and the likelihood of a walk. */
+/* Generalised least squares over sweeps, for each likely walk and wander. */
 #include "core/track.h"
+
+#include "core/stats.h"
 
 #include <ictus/error.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { WALKS = 17, WALKS_MIDDLE = 8, INFLATIONS = 8 };
+enum {
+    WALKS = 7,  /* the usual one times 10^-1 to 10^2 */
+    LEVELS = 7, /* of the paths' wander, in standard deviations of noise: 2^-1 to 2^5 */
+    MEMORIES = 3,
+    HYPOTHESES = WALKS * (1 + LEVELS * MEMORIES),
+    MANY_CLOCKS = 7,   /* from so many on, they show what is usual */
+    UNUSUAL_SWEEPS = 6 /* fewer show no line that most of them are on */
+};
 
-/* The grid of walks spans prior / 4^8 to prior * 4^8, that of inflations 1 to 4^7. */
-static const double grid_ratio = 4.0;
-/* Inflation is rare: standard deviation of its natural logarithm. */
-static const double inflation_log_sd = 2.0;
-/* Standard deviation of the prior's natural logarithm: a factor of 20 either way is plausible. */
-static const double prior_log_sd = 3.0;
+/* Prior of the walk's logarithm: Student's with 3 degrees of freedom, this scale. */
+static const double walk_log_scale = 1.15;
+/* Prior of the wander's level: none, or its logarithm normal around a half. */
+static const double none_few = 0.3;
+static const double none_many = 0.5;
+static const double level_middle = 0.5;
+static const double level_log_sd = 1.5;
+/* Memories in parts of the sweeps' span, and how usual they are. */
+static const double memories[MEMORIES] = {0.0, 0.3, 2.0};
+static const double memory_few[MEMORIES] = {1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0};
+static const double memory_many[MEMORIES] = {0.6, 0.3, 0.1};
+/* A sweep counts less beyond so many standard deviations off the line. */
+static const double unusual_limit = 2.5;
+/* The standard deviation of a Gaussian over the median of its absolute value. */
+static const double sigma_per_median = 1.4826;
+/* 95 % of a Gaussian lie within this many standard deviations. */
+static const double two_sided_95 = 1.959964;
 /* Variances below a hundredth of a rounding error are no information. */
 static const double variance_floor = 1e-4;
 
@@ -27,17 +49,43 @@ static double track_walked(double a, double b)
     return near * near * near / 3.0 + near * near * (far - near) / 2.0;
 }
 
+/* One answer to what is not known. */
+struct hypothesis {
+    double walk;   /* ns per s per square root of a second */
+    double wander; /* ns: standard deviation of the paths' wander */
+    double memory; /* s; 0: none */
+    double weight; /* prior, then posterior probability, up to a factor */
+    double offset[TRACK_MAX], drift[TRACK_MAX]; /* its rows */
+    double noise[3], bias[3], away[3];          /* its variances; the clock's wander is away */
+};
+
+/* The part of two sweeps' covariance that is measurement, without the path's constant bias. */
+static double noise_of(const struct track_sweep *s, int k, int l, const struct hypothesis *h)
+{
+    const double lag = fabs(s[k].t_s - s[l].t_s);
+    double own = k == l ? s[k].noise_ns2 : 0.0;
+    if (h->memory > 0.0) {
+        own += h->wander * h->wander * exp(-lag / h->memory);
+    } else if (k == l) {
+        own += h->wander * h->wander;
+    }
+    return own;
+}
+
+static double bias_of(const struct track_sweep *s, int k, int l)
+{
+    return s[k].group == s[l].group ? sqrt(s[k].bias_ns2 * s[l].bias_ns2) : 0.0;
+}
+
 static void track_covariance(const struct track_sweep *s, int n, double now,
-                             const struct track_model *model, matrix v)
+                             const struct hypothesis *h, matrix v)
 {
     for (int k = 0; k < n; k++) {
         for (int l = 0; l < n; l++) {
-            v[k][l] = model->walk * model->walk * track_walked(now - s[k].t_s, now - s[l].t_s);
-            if (s[k].group == s[l].group) {
-                v[k][l] += sqrt(s[k].bias_ns2 * s[l].bias_ns2);
-            }
+            v[k][l] = h->walk * h->walk * track_walked(now - s[k].t_s, now - s[l].t_s);
+            v[k][l] += bias_of(s, k, l) + noise_of(s, k, l, h);
         }
-        v[k][k] += model->inflation * s[k].noise_ns2 + variance_floor;
+        v[k][k] += variance_floor;
     }
 }
 
@@ -99,8 +147,8 @@ struct design {
 static struct design track_whiten(const struct track_sweep *s, int n, double now, matrix l)
 {
     struct design d;
-    double one[TRACK_MAX];
-    double time[TRACK_MAX];
+    double one[TRACK_MAX] = {0.0};
+    double time[TRACK_MAX] = {0.0};
     for (int k = 0; k < n; k++) {
         one[k] = 1.0;
         time[k] = s[k].t_s - now;
@@ -113,85 +161,29 @@ static struct design track_whiten(const struct track_sweep *s, int n, double now
     return d;
 }
 
-/* Split the rows' variance into what was measured and what the clock wandered. */
-static void errors_of(const struct track_sweep *s, double now, const struct track_model *model,
-                      struct track *t)
+/* What the rows' errors come from. */
+static void split_errors(const struct track_sweep *s, int n, double now, struct hypothesis *h)
 {
-    for (int k = 0; k < t->count; k++) {
-        for (int l = 0; l < t->count; l++) {
-            const double drift =
-                model->walk * model->walk * track_walked(now - s[k].t_s, now - s[l].t_s);
-            double own = s[k].group == s[l].group ? sqrt(s[k].bias_ns2 * s[l].bias_ns2) : 0.0;
-            own += k == l ? model->inflation * s[k].noise_ns2 : 0.0;
-            const double oo = t->offset_row[k] * t->offset_row[l];
-            const double od = t->offset_row[k] * t->drift_row[l];
-            const double dd = t->drift_row[k] * t->drift_row[l];
-            t->measured[0] += own * oo;
-            t->measured[1] += own * od;
-            t->measured[2] += own * dd;
-            t->wander[0] += drift * oo;
-            t->wander[1] += drift * od;
-            t->wander[2] += drift * dd;
+    memset(h->noise, 0, sizeof(h->noise));
+    memset(h->bias, 0, sizeof(h->bias));
+    memset(h->away, 0, sizeof(h->away));
+    for (int k = 0; k < n; k++) {
+        for (int l = 0; l < n; l++) {
+            const double products[3] = {h->offset[k] * h->offset[l], h->offset[k] * h->drift[l],
+                                        h->drift[k] * h->drift[l]};
+            const double away = h->walk * h->walk * track_walked(now - s[k].t_s, now - s[l].t_s);
+            for (int z = 0; z < 3; z++) {
+                h->noise[z] += noise_of(s, k, l, h) * products[z];
+                h->bias[z] += bias_of(s, k, l) * products[z];
+                h->away[z] += away * products[z];
+            }
         }
     }
 }
 
-int ictusi_track_fit(const struct track_sweep *sweeps, int count, double now_s,
-                     const struct track_model *model, double drift_prior_ns2_per_s2,
-                     struct track *track)
+/* tr(P M) with P = V^-1 - V^-1 A (A' V^-1 A)^-1 A' V^-1. */
+static double misfit(const struct design *d, double det, int n, const double *moments, matrix l)
 {
-    if (count < 1 || count > TRACK_MAX) {
-        return ICTUS_ERR_SAMPLES;
-    }
-    memset(track, 0, sizeof(*track));
-    track->count = count;
-    if (count == 1) {
-        const double age = now_s - sweeps[0].t_s;
-        track->offset_row[0] = 1.0;
-        track->measured[0] =
-            sweeps[0].noise_ns2 + sweeps[0].bias_ns2 + age * age * drift_prior_ns2_per_s2;
-        track->measured[1] = age * drift_prior_ns2_per_s2;
-        track->measured[2] = drift_prior_ns2_per_s2;
-        return ICTUS_OK;
-    }
-    matrix l;
-    track_covariance(sweeps, count, now_s, model, l);
-    if (track_factor(l, count)) {
-        return ICTUS_ERR_CORRUPT;
-    }
-    const struct design d = track_whiten(sweeps, count, now_s, l);
-    const double det = d.oo * d.tt - d.ot * d.ot;
-    if (!(det > 1e-12 * d.oo * d.tt)) {
-        return ICTUS_ERR_CORRUPT;
-    }
-    double offset[TRACK_MAX];
-    double drift[TRACK_MAX];
-    for (int k = 0; k < count; k++) {
-        offset[k] = (d.tt * d.ones[k] - d.ot * d.times[k]) / det;
-        drift[k] = (d.oo * d.times[k] - d.ot * d.ones[k]) / det;
-    }
-    track_backward(l, count, offset, track->offset_row);
-    track_backward(l, count, drift, track->drift_row);
-    errors_of(sweeps, now_s, model, track);
-    return ICTUS_OK;
-}
-
-/* tr(P M) with P = V^-1 - V^-1 A (A' V^-1 A)^-1 A' V^-1, and the two log determinants. */
-static double log_likelihood(const struct track_sweep *s, int n, const double *moments, int clocks,
-                             const struct track_model *model)
-{
-    matrix l;
-    const double now = s[n - 1].t_s;
-    track_covariance(s, n, now, model, l);
-    if (track_factor(l, n)) {
-        return -INFINITY;
-    }
-    const struct design d = track_whiten(s, n, now, l);
-    const double det = d.oo * d.tt - d.ot * d.ot;
-    double log_det = log(det);
-    for (int k = 0; k < n; k++) {
-        log_det += 2.0 * log(l[k][k]);
-    }
     /* W = L^-1 M L^-T, row by row, then by column. */
     matrix half;
     matrix white;
@@ -199,7 +191,7 @@ static double log_likelihood(const struct track_sweep *s, int n, const double *m
         track_forward(l, n, moments + (size_t)k * (size_t)n, half[k]);
     }
     for (int k = 0; k < n; k++) {
-        double column[TRACK_MAX];
+        double column[TRACK_MAX] = {0.0};
         for (int j = 0; j < n; j++) {
             column[j] = half[j][k];
         }
@@ -211,35 +203,274 @@ static double log_likelihood(const struct track_sweep *s, int n, const double *m
     double tt = 0.0;
     for (int k = 0; k < n; k++) {
         trace += white[k][k];
-        oo += d.ones[k] * track_inner(white[k], d.ones, n);
-        ot += d.ones[k] * track_inner(white[k], d.times, n);
-        tt += d.times[k] * track_inner(white[k], d.times, n);
+        oo += d->ones[k] * track_inner(white[k], d->ones, n);
+        ot += d->ones[k] * track_inner(white[k], d->times, n);
+        tt += d->times[k] * track_inner(white[k], d->times, n);
     }
-    trace -= (d.tt * oo - 2.0 * d.ot * ot + d.oo * tt) / det;
-    return -0.5 * clocks * (log_det + trace);
+    return trace - (d->tt * oo - 2.0 * d->ot * ot + d->oo * tt) / det;
 }
 
-struct track_model ictusi_track_learn(const struct track_sweep *sweeps, int count,
-                                      const double *moments, int clocks, double prior_walk)
+/* Rows and variances under a hypothesis, and its restricted log likelihood. */
+static int fit_hypothesis(const struct track_sweep *s, int n, double now,
+                          const struct track_prior *prior, struct hypothesis *h, double *likely)
 {
-    struct track_model best = {.walk = prior_walk, .inflation = 1.0};
-    double most = -INFINITY;
-    if (count < 3 || count > TRACK_MAX || !(prior_walk > 0.0)) {
-        return best;
+    matrix l;
+    track_covariance(s, n, now, h, l);
+    if (track_factor(l, n)) {
+        return ICTUS_ERR_CORRUPT;
     }
-    for (int g = 0; g < WALKS * INFLATIONS; g++) {
-        const int doublings = g / WALKS;
-        const double walked_off = log(grid_ratio) * (g % WALKS - WALKS_MIDDLE);
-        const double inflated = log(grid_ratio) * doublings;
-        const struct track_model model = {.walk = prior_walk * exp(walked_off),
-                                          .inflation = exp(inflated)};
-        const double likely = log_likelihood(sweeps, count, moments, clocks, &model) -
-                              0.5 * walked_off * walked_off / (prior_log_sd * prior_log_sd) -
-                              0.5 * inflated * inflated / (inflation_log_sd * inflation_log_sd);
-        if (likely > most) {
-            most = likely;
-            best = model;
+    const struct design d = track_whiten(s, n, now, l);
+    const double det = d.oo * d.tt - d.ot * d.ot;
+    if (!(det > 1e-12 * d.oo * d.tt)) {
+        return ICTUS_ERR_CORRUPT;
+    }
+    double offset[TRACK_MAX] = {0.0};
+    double drift[TRACK_MAX] = {0.0};
+    double log_det = log(det);
+    for (int k = 0; k < n; k++) {
+        offset[k] = (d.tt * d.ones[k] - d.ot * d.times[k]) / det;
+        drift[k] = (d.oo * d.times[k] - d.ot * d.ones[k]) / det;
+        log_det += 2.0 * log(l[k][k]);
+    }
+    track_backward(l, n, offset, h->offset);
+    track_backward(l, n, drift, h->drift);
+    split_errors(s, n, now, h);
+    *likely =
+        n > 2 ? -0.5 * prior->clocks * (log_det + misfit(&d, det, n, prior->moments, l)) : 0.0;
+    return ICTUS_OK;
+}
+
+/* All answers and what is usual of them. Two sweeps show nothing: one answer then. */
+static int list_hypotheses(const struct track_sweep *s, int n, const struct track_prior *prior,
+                           struct hypothesis *list)
+{
+    double noise[TRACK_MAX];
+    if (n < 3) {
+        list[0] = (struct hypothesis){.walk = prior->walk, .weight = 1.0};
+        return 1;
+    }
+    for (int k = 0; k < n; k++) {
+        noise[k] = s[k].noise_ns2;
+    }
+    ictusi_sort(noise, (size_t)n);
+    const bool many = prior->clocks >= MANY_CLOCKS;
+    const double unit = fmax(sqrt(ictusi_quantile(noise, (size_t)n, 0.5)), prior->floor_ns);
+    const double none = many ? none_many : none_few;
+    double shape[LEVELS];
+    double sum = 0.0;
+    for (int v = 0; v < LEVELS; v++) {
+        const double off = log(ldexp(0.5, v) / level_middle) / level_log_sd;
+        shape[v] = exp(-0.5 * off * off);
+        sum += shape[v];
+    }
+    int count = 0;
+    for (int w = 0; w < WALKS; w++) {
+        const double decades = 0.5 * w - 1.0;
+        const double z = decades * log(10.0) / walk_log_scale;
+        const double usual = pow(1.0 + z * z / 3.0, -2.0);
+        const double walk = prior->walk * pow(10.0, decades);
+        list[count++] = (struct hypothesis){.walk = walk, .weight = usual * none};
+        for (int v = 0; v < LEVELS * MEMORIES; v++) {
+            const int m = v % MEMORIES;
+            const double share = many ? memory_many[m] : memory_few[m];
+            list[count++] = (struct hypothesis){.walk = walk,
+                                                .wander = unit * ldexp(0.5, v / MEMORIES),
+                                                .memory = memories[m] * (s[n - 1].t_s - s[0].t_s),
+                                                .weight = usual * (1.0 - none) * share *
+                                                          shape[v / MEMORIES] / sum};
         }
     }
-    return best;
+    return count;
+}
+
+/* Prior to posterior probabilities. */
+static void weigh_hypotheses(struct hypothesis *list, int count, const double *likely)
+{
+    double most = -INFINITY;
+    double sum = 0.0;
+    for (int h = 0; h < count; h++) {
+        most = fmax(most, likely[h]);
+    }
+    for (int h = 0; h < count; h++) {
+        list[h].weight *= exp(likely[h] - most);
+        sum += list[h].weight;
+    }
+    for (int h = 0; h < count; h++) {
+        list[h].weight /= sum;
+    }
+}
+
+/* Variance of a hypothesis's value so long after now, and how far its own value is off the mean. */
+static double variance_at(const struct hypothesis *h, double d)
+{
+    const double away = h->walk * h->walk * d * d * d / 3.0;
+    double sum[3];
+    for (int z = 0; z < 3; z++) {
+        sum[z] = h->noise[z] + h->bias[z] + h->away[z];
+    }
+    return sum[0] + 2.0 * d * sum[1] + d * d * sum[2] + away;
+}
+
+/*
+ * The mixture's 95 % half-width over 1.96, squared: a distribution with rare wide parts has more
+ * variance than that. spread[h] is how far hypotheses' values are off their mean, squared.
+ */
+static double claim_at(const struct hypothesis *list, int count, const double *spread, double d)
+{
+    double low = 0.0;
+    double high = 0.0;
+    for (int h = 0; h < count; h++) {
+        high = fmax(high, 10.0 * sqrt(variance_at(&list[h], d) + spread[h]));
+    }
+    for (int step = 0; step < 50; step++) {
+        const double at = (low + high) / 2.0;
+        double outside = 0.0;
+        for (int h = 0; h < count; h++) {
+            const double sd = sqrt(variance_at(&list[h], d) + spread[h]);
+            outside += list[h].weight * (sd > 0.0 ? erfc(at / sd / sqrt(2.0)) : 0.0);
+        }
+        *(outside > 0.05 ? &low : &high) = at;
+    }
+    return high * high / (two_sided_95 * two_sided_95);
+}
+
+/* The mean rows, and for each hypothesis how far its offset and drift are from the means. */
+static void mean_rows(const struct hypothesis *list, int count, struct track *t)
+{
+    for (int h = 0; h < count; h++) {
+        t->inflation += list[h].weight * list[h].wander * list[h].wander;
+        t->walk += list[h].weight * list[h].walk * list[h].walk;
+        for (int k = 0; k < t->count; k++) {
+            t->offset_row[k] += list[h].weight * list[h].offset[k];
+            t->drift_row[k] += list[h].weight * list[h].drift[k];
+        }
+    }
+}
+
+/* What hypotheses disagree by, d after now, squared, as a mean over the clocks. */
+static double disagreement(const struct hypothesis *h, const struct track *t, const double *moments,
+                           double d)
+{
+    double sum = 0.0;
+    for (int k = 0; moments && k < t->count; k++) {
+        const double rk = h->offset[k] - t->offset_row[k] + d * (h->drift[k] - t->drift_row[k]);
+        for (int l = 0; l < t->count; l++) {
+            const double rl = h->offset[l] - t->offset_row[l] + d * (h->drift[l] - t->drift_row[l]);
+            sum += rk * rl * moments[k * t->count + l];
+        }
+    }
+    return fmax(sum, 0.0);
+}
+
+/* Scale mean variances so that now and at the horizon they claim the mixture's 95 %. */
+static void claim(const struct hypothesis *list, int count, const struct track_prior *prior,
+                  struct track *t)
+{
+    const double at[2] = {0.0, prior->horizon_s};
+    double factor[2];
+    double spread[HYPOTHESES];
+    for (int h = 0; h < count; h++) {
+        for (int z = 0; z < 3; z++) {
+            t->noise[z] += list[h].weight * list[h].noise[z];
+            t->bias[z] += list[h].weight * list[h].bias[z];
+            t->wander[z] += list[h].weight * list[h].away[z];
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        double mean = 0.0;
+        for (int h = 0; h < count; h++) {
+            spread[h] = count > 1 ? disagreement(&list[h], t, prior->moments, at[i]) : 0.0;
+            mean += list[h].weight * variance_at(&list[h], at[i]);
+        }
+        factor[i] = mean > 0.0 ? claim_at(list, count, spread, at[i]) / mean : 1.0;
+    }
+    const double both[3] = {factor[0], sqrt(factor[0] * factor[1]), factor[1]};
+    for (int z = 0; z < 3; z++) {
+        t->noise[z] *= both[z];
+        t->bias[z] *= both[z];
+        t->wander[z] *= both[z];
+    }
+    t->walk = sqrt(t->walk * factor[1]);
+}
+
+static int fit_all(const struct track_sweep *sweeps, int count, double now_s,
+                   const struct track_prior *prior, struct hypothesis *list, struct track *track)
+{
+    double likely[HYPOTHESES];
+    const int answers = list_hypotheses(sweeps, count, prior, list);
+    for (int h = 0; h < answers; h++) {
+        const int err = fit_hypothesis(sweeps, count, now_s, prior, &list[h], &likely[h]);
+        if (err) {
+            return err;
+        }
+    }
+    weigh_hypotheses(list, answers, likely);
+    mean_rows(list, answers, track);
+    claim(list, answers, prior, track);
+    track->inflation = 1.0 + track->inflation / fmax(sweeps[count - 1].noise_ns2, variance_floor);
+    return ICTUS_OK;
+}
+
+int ictusi_track_fit(const struct track_sweep *sweeps, int count, double now_s,
+                     const struct track_prior *prior, struct track *track)
+{
+    if (count < 1 || count > TRACK_MAX) {
+        return ICTUS_ERR_SAMPLES;
+    }
+    memset(track, 0, sizeof(*track));
+    track->count = count;
+    if (count == 1) {
+        const double age = now_s - sweeps[0].t_s;
+        track->offset_row[0] = 1.0;
+        track->walk = prior->walk;
+        track->inflation = 1.0;
+        track->bias[0] = sweeps[0].bias_ns2;
+        track->noise[0] = sweeps[0].noise_ns2;
+        track->wander[0] = age * age * prior->drift_var_ns2_per_s2;
+        track->wander[1] = age * prior->drift_var_ns2_per_s2;
+        track->wander[2] = prior->drift_var_ns2_per_s2;
+        return ICTUS_OK;
+    }
+    struct hypothesis *list = malloc(HYPOTHESES * sizeof(*list));
+    if (!list) {
+        return ICTUS_ERR_NOMEM;
+    }
+    const int err = fit_all(sweeps, count, now_s, prior, list, track);
+    free(list);
+    return err;
+}
+
+void ictusi_track_unusual(const struct track_sweep *sweeps, int count, const double *offsets,
+                          double *variance)
+{
+    double slopes[TRACK_MAX * (TRACK_MAX - 1) / 2];
+    double rest[TRACK_MAX];
+    double sorted[TRACK_MAX];
+    size_t pairs = 0;
+    memset(variance, 0, (size_t)count * sizeof(*variance));
+    if (count < UNUSUAL_SWEEPS) {
+        return;
+    }
+    for (int k = 0; k < count; k++) {
+        for (int l = 0; l < k; l++) {
+            slopes[pairs++] = (offsets[k] - offsets[l]) / (sweeps[k].t_s - sweeps[l].t_s);
+        }
+    }
+    ictusi_sort(slopes, pairs);
+    const double slope = ictusi_quantile(slopes, pairs, 0.5);
+    for (int k = 0; k < count; k++) {
+        sorted[k] = rest[k] = offsets[k] - slope * (sweeps[k].t_s - sweeps[0].t_s);
+    }
+    ictusi_sort(sorted, (size_t)count);
+    const double middle = ictusi_quantile(sorted, (size_t)count, 0.5);
+    for (int k = 0; k < count; k++) {
+        sorted[k] = fabs(rest[k] - middle);
+    }
+    ictusi_sort(sorted, (size_t)count);
+    const double typical = sigma_per_median * ictusi_quantile(sorted, (size_t)count, 0.5);
+    for (int k = 0; k < count; k++) {
+        const double usual = fmax(sweeps[k].noise_ns2, typical * typical);
+        const double off = rest[k] - middle;
+        variance[k] = fmax(off * off - unusual_limit * unusual_limit * usual, 0.0);
+    }
 }

@@ -2,11 +2,14 @@
 /*
  * A clock followed over sweeps: generalised least squares for its offset and drift now, when each
  * sweep's offset errs by
- *   - noise, anew in every sweep,
+ *   - noise, anew in every sweep, which differs from sweep to sweep,
  *   - a bias that all sweeps over the same pairs share (the asymmetry of paths),
- *   - wander: a drift that walks at random by walk per square root of a second, so that a sweep of
- *     age s says less about now by walk^2 s^3 / 3.
- * All clocks share sweeps and variances, so one small matrix serves them all.
+ *   - wander of the paths: noise that residuals around loops do not show, with a memory,
+ *   - wander of the clock: a drift that walks at random by walk per square root of a second, so
+ *     that a sweep of age s says less about now by walk^2 s^3 / 3.
+ * How large the last two are is not known and hardly seen in one synchronisation: every likely
+ * answer counts, by its likelihood and what clocks and paths are usually like. All clocks share
+ * sweeps and variances, so one small matrix of each answer serves them all.
  */
 #ifndef ICTUS_CORE_TRACK_H
 #define ICTUS_CORE_TRACK_H
@@ -22,39 +25,45 @@ struct track_sweep {
     int group;        /* sweeps over the same pairs have the same number */
 };
 
+/* What is known beside the sweeps. */
+struct track_prior {
+    double walk;                 /* usual, ns per s per square root of a second */
+    double drift_var_ns2_per_s2; /* where one sweep shows none */
+    double floor_ns;             /* paths' wander is measured in noise, of at least this */
+    double horizon_s;            /* at which, beside now, the claim's 95 % shall hold */
+    const double *moments;       /* see ictusi_track_fit() */
+    double clocks;               /* how many independent ones the moments are of */
+};
+
 /* How offsets of the sweeps combine, and how the result errs. */
 struct track {
     int count;
     double offset_row[TRACK_MAX]; /* offset now = sum of row times the sweeps' offsets */
     double drift_row[TRACK_MAX];  /* likewise, in ns per s */
-    /* Variances of offset, offset and drift, drift: from noise and bias, and from wander. */
-    double measured[3];
-    double wander[3];
-};
-
-/* What the clocks' own history says of the assumptions. */
-struct track_model {
-    double walk;      /* ns per s per square root of a second */
-    double inflation; /* sweeps' noise variance is this many times what pairs show, at least 1 */
+    /* Variances of offset, offset and drift, drift, by what they come from. */
+    double noise[3]; /* the paths' wander, too */
+    double bias[3];
+    double wander[3]; /* of the clock, until now */
+    double walk;      /* ns per s per square root of a second, from now on */
+    double inflation; /* what wander makes of the noise's variance */
 };
 
 /*
- * Combine count (1 to TRACK_MAX) sweeps into offset and drift at now_s. With a single sweep the
- * drift is 0 with the variance drift_prior_ns2_per_s2.
- * Errors: ICTUS_ERR_SAMPLES, ICTUS_ERR_CORRUPT (two sweeps at one instant).
+ * Combine count (1 to TRACK_MAX) sweeps into offset and drift at now_s. prior->moments[k * count +
+ * l] is the mean over all clocks of the product of their offsets in sweeps k and l, each less any
+ * line of its own. With fewer than three sweeps, they say nothing and the usual walk is assumed.
+ * With a single sweep the drift is 0. Variances are such that 1.96 standard deviations hold 95 %.
+ * Errors: ICTUS_ERR_SAMPLES, ICTUS_ERR_CORRUPT (two sweeps at one instant),
+ * ICTUS_ERR_NOMEM.
  */
 int ictusi_track_fit(const struct track_sweep *sweeps, int count, double now_s,
-                     const struct track_model *model, double drift_prior_ns2_per_s2,
-                     struct track *track);
+                     const struct track_prior *prior, struct track *track);
 
 /*
- * The walk and the noise that the clocks show, by restricted maximum likelihood over a grid, held
- * near a prior walk and an inflation of 1 where the sweeps say little (fewer than three say
- * nothing). Inflation is noise that all of a process's pairs share within a sweep, which their
- * residuals cannot show. moments[k * count + l]: mean over all clocks of the product of their
- * offsets in sweeps k and l, each less its own line.
+ * The variance to add to each of count sweeps (six at least, else none) of one clock that is off
+ * the line through most of them by more than its noise explains.
  */
-struct track_model ictusi_track_learn(const struct track_sweep *sweeps, int count,
-                                      const double *moments, int clocks, double prior_walk);
+void ictusi_track_unusual(const struct track_sweep *sweeps, int count, const double *offsets,
+                          double *variance);
 
 #endif

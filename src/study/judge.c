@@ -86,6 +86,7 @@ int ictus_clock_true_error(const struct ictus_clock *clock, struct ictus_time at
         .error_ns = (double)(mine.ns - first.global.ns) + (mine.frac - first.global.frac),
         .half_width_ns = 1.0, /* two local instants, each rounded to a nanosecond */
         .sigma_ns = reading.sigma_ns,
+        .path_ns = reading.path_ns,
         .bound_ns = reading.bound_ns,
     };
     return ICTUS_OK;
@@ -108,6 +109,7 @@ static int compare_with_first(struct measure *m, const struct ictus_clock *clock
         .error_ns = (double)(mine.ns - offset.at - offset.offset) + (mine.frac - offset.frac),
         .half_width_ns = offset.half_width_ns,
         .sigma_ns = reading.sigma_ns,
+        .path_ns = reading.path_ns,
         .bound_ns = reading.bound_ns,
     };
     return ICTUS_OK;

@@ -7,6 +7,7 @@
 
 #include <ictus/text.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,7 @@ static int synchronise_once(struct ictus_clock *clock, struct ictus_why *why)
     clock->stats.steps += run.steps;
     clock->stats.sigma_ns = ictusi_line_error_sigma(&run.error, age_s);
     clock->stats.bound_ns = ictusi_line_error_bound(&run.error, age_s);
+    clock->stats.path_ns = sqrt(run.error.path_var_ns2);
     clock->stats.slope = run.line.slope;
     return ICTUS_OK;
 }
@@ -194,6 +196,7 @@ int ictus_clock_map_reading(const struct ictus_clock *clock, struct ictus_time l
     const double distance_s = (double)(local.ns - clock->line.anchor) * 1e-9;
     reading->time = ictus_clock_map(clock, local);
     reading->sigma_ns = ictusi_line_error_sigma(&clock->error, distance_s);
+    reading->path_ns = sqrt(clock->error.path_var_ns2);
     reading->bound_ns = ictusi_line_error_bound(&clock->error, distance_s);
     return ICTUS_OK;
 }

@@ -61,6 +61,9 @@ static int measure_all(struct measure *m, struct sync_run *run, int64_t points, 
     }
     if (rank && !failed) {
         failed = ictusi_fit_ols(m->points, (size_t)points, &run->line, &run->error);
+        if (!failed) {
+            ictusi_fit_admit_path(m->points, (size_t)points, &run->error);
+        }
     }
     return failed;
 }

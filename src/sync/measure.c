@@ -160,6 +160,9 @@ int ictusi_learn_client(struct measure *m, const struct learn_options *options, 
     if (!failed) {
         failed = ictusi_fit_ols(m->points, n, line, error);
     }
+    if (!failed) {
+        ictusi_fit_admit_path(m->points, n, error);
+    }
     if (options->recompute) {
         err = recompute_intercept(m, reference, line, error);
         failed = failed ? failed : err;

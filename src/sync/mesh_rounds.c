@@ -9,26 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    TRIAL_ROUNDS = 4,    /* of the first sweep's pairs, to see what an exchange takes */
-    TRIAL_EXCHANGES = 6, /* the first of them is left out: connections are made there */
-    EXCHANGES_MIN = 4,   /* of a round, where time is short */
-    ROUNDS_MIN = 8,      /* of a sweep, where time is even shorter */
-    SMALL = 32,          /* processes: fewer have fewer pairs to average over */
-    ADAPTIVE_FROM = 200, /* exchanges: below, folds would say little */
-    SWEEPS_MAX = 16
-};
+/* Windows that nobody asked for are no longer than this. */
+static const double window_most_s = 3.0;
+static const double window_crowded_s = 1.5;
 
-/* Sweeps keep all processes busy for at most this part of the window. */
-static const double busy_share = 0.7;
-/*
- * The default windows. Few processes have no other pairs to average a wandering path over, only
- * time; many are synchronised no longer than by a usual HCA3.
- */
-static const double window_small_s = 1.5;
-static const double window_large_s = 0.32;
-
-enum pair_estimator { PAIR_AUTO, PAIR_ADAPTIVE, PAIR_SKAMPI, PAIR_MIN_RTT };
+/* As enum mesh_pair. */
 const char *const ictusi_rounds_pair_names[] = {"auto", "adaptive", "skampi", "min-rtt", NULL};
 
 int ictusi_rounds_open(struct mesh_rounds *s, const struct mesh_options *options,
@@ -85,70 +70,68 @@ static int rounds_meet(struct mesh_rounds *s, int round, int exchanges, struct s
     return ictusi_exchange_pong(&s->exchange, peer, (size_t)exchanges, &bare);
 }
 
-/* The median round trip of a trial without its first, in s. */
-static double median_rtt(const struct stamp *stamps)
-{
-    double rtts[TRIAL_EXCHANGES - 1];
-    for (int i = 1; i < TRIAL_EXCHANGES; i++) {
-        rtts[i - 1] = (double)(stamps[i].received - stamps[i].sent) * 1e-9;
-    }
-    ictusi_sort(rtts, TRIAL_EXCHANGES - 1);
-    return ictusi_quantile(rtts, TRIAL_EXCHANGES - 1, 0.5);
-}
-
 /*
- * What an exchange takes here while all exchange at the same time; in s. On the slowest process,
- * but by medians: among a thousand there is always one that was kept from its core for a moment.
+ * What an exchange takes and shows here while all exchange at the same time. The time is that of
+ * the slowest process, but by medians: among a thousand there is always one that was kept from its
+ * core for a moment. The scatter is the geometric mean, which few noisy processes hardly move.
  */
-static int try_exchanges(struct mesh_rounds *s, struct sync_run *run, double *seconds)
+static int try_exchanges(struct mesh_rounds *s, struct sync_run *run, struct mesh_trial *trial)
 {
-    struct stamp stamps[TRIAL_EXCHANGES] = {{0, 0, 0}};
-    const int rounds = s->matching.rounds < TRIAL_ROUNDS ? s->matching.rounds : TRIAL_ROUNDS;
-    double sum = 0.0;
-    int count = 0;
-    for (int r = 0; r < rounds; r++) {
-        const int err = rounds_meet(s, r, TRIAL_EXCHANGES, stamps);
+    struct stamp stamps[MESH_TRIAL_EXCHANGES] = {{0, 0, 0}};
+    double exchange_s = 0.0;
+    double logs[2] = {0.0, 0.0}; /* sum and count */
+    double rtt_ns = INFINITY;
+    for (int r = 0; r < MESH_TRIAL_BURSTS; r++) {
+        const int round = r % s->matching.rounds;
+        const int err = rounds_meet(s, round, MESH_TRIAL_EXCHANGES, stamps);
+        struct mesh_trial seen;
         if (err) {
             return err;
         }
-        if (ictusi_matching_asks(&s->matching, r, s->rank)) {
-            sum += median_rtt(stamps);
-            count++;
+        if (ictusi_matching_asks(&s->matching, round, s->rank) &&
+            !ictusi_mesh_trial(stamps, &seen)) {
+            exchange_s += seen.exchange_s;
+            logs[0] += log(seen.scatter_ns + 1.0);
+            logs[1] += 1.0;
+            rtt_ns = fmin(rtt_ns, seen.rtt_ns);
         }
     }
-    *seconds = count ? sum / count : 0.0;
-    return MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, run->comm) == MPI_SUCCESS
-               ? ICTUS_OK
-               : ICTUS_ERR_MPI;
+    double extremes[2] = {logs[1] > 0.0 ? exchange_s / logs[1] : 0.0, -rtt_ns};
+    if (MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, run->comm) != MPI_SUCCESS ||
+        MPI_Allreduce(MPI_IN_PLACE, logs, 2, MPI_DOUBLE, MPI_SUM, run->comm) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    trial->exchange_s = extremes[0];
+    trial->rtt_ns = logs[1] > 0.0 ? -extremes[1] : 0.0;
+    trial->scatter_ns = logs[1] > 0.0 ? exp(logs[0] / logs[1]) : 0.0;
+    return ICTUS_OK;
 }
 
-/* Cut the asked effort to what fits the window. The same on every process. */
-static void rounds_plan(struct mesh_rounds *s, double exchange_s)
+/* The same on every process. Processes that take turns on a core would only wait longer. */
+static int rounds_plan(struct mesh_rounds *s, struct sync_run *run)
 {
     const struct mesh_options *o = s->options;
-    /*
-     * Two sweeps make the best of independent noise. What is common to a burst asks for more of
-     * them: as many as leave each pair bursts that the adaptive estimator can use.
-     */
-    const double per_pair = 2.0 * (double)o->rounds * (double)o->exchanges / s->matching.rounds;
-    const int many = (int)fmin(fmax(per_pair / ADAPTIVE_FROM, 2.0), SWEEPS_MAX);
-    s->sweeps = o->sweeps ? (int)o->sweeps : many;
-    s->window_s = o->window_s > 0.0 ? o->window_s
-                  : s->size > SMALL ? window_large_s
-                                    : window_small_s;
-    const double budget_s = busy_share * s->window_s / s->sweeps;
-    const double asked = 2.0 * (double)o->rounds * (double)o->exchanges / s->sweeps;
-    const double fitting = exchange_s > 0.0 ? budget_s / exchange_s : asked;
-    const double pairs = fmin(asked, fitting);
-    int rounds = s->matching.rounds;
-    if (rounds > ROUNDS_MIN && pairs / rounds < EXCHANGES_MIN) {
-        rounds = (int)fmax(pairs / EXCHANGES_MIN, ROUNDS_MIN);
+    struct mesh_trial trial;
+    int crowded = run->crowded;
+    const int err = try_exchanges(s, run, &trial);
+    if (err) {
+        return err;
     }
-    s->rounds = rounds;
-    s->exchanges = (int)fmax(fmin(pairs / rounds, 1e6), EXCHANGES_MIN);
-    s->exchanges = s->exchanges > asked / rounds ? (int)fmax(asked / rounds, 1.0) : s->exchanges;
-    s->length_s = (double)rounds * s->exchanges * exchange_s;
+    if (MPI_Allreduce(MPI_IN_PLACE, &crowded, 1, MPI_INT, MPI_MAX, run->comm) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    const struct mesh_wish wish = {.size = s->size,
+                                   .factors = s->matching.rounds,
+                                   .rounds = o->rounds,
+                                   .exchanges = o->exchanges,
+                                   .sweeps = o->sweeps,
+                                   .window_s = o->window_s,
+                                   .tolerance_s = o->tolerance_s,
+                                   .horizon_s = o->horizon_s,
+                                   .limit_s = crowded ? window_crowded_s : window_most_s};
+    s->plan = ictusi_mesh_plan(&wish, &trial);
     s->planned = true;
+    return ICTUS_OK;
 }
 
 static int rounds_draw(struct mesh_rounds *s, int rounds, uint64_t seed)
@@ -169,7 +152,7 @@ static int make_room(struct mesh_rounds *s, struct sync_run *run, int count)
     }
     const size_t slots = (size_t)s->slots;
     s->edges = calloc(slots * (size_t)count, sizeof(*s->edges));
-    s->stamps = calloc((size_t)(asked + 1) * (size_t)s->exchanges, sizeof(*s->stamps));
+    s->stamps = calloc((size_t)(asked + 1) * (size_t)s->plan.exchanges, sizeof(*s->stamps));
     s->peers = calloc((size_t)asked + 1, sizeof(*s->peers));
     if (!s->edges || !s->stamps || !s->peers) {
         return ICTUS_ERR_NOMEM;
@@ -184,67 +167,26 @@ int ictusi_rounds_begin(struct mesh_rounds *s, struct sync_run *run, uint64_t se
 {
     s->exchange =
         (struct exchange){.comm = run->comm, .source = run->source, .crowded = run->crowded};
-    int err = rounds_draw(s, s->planned ? s->rounds : (int)s->options->rounds, seed);
+    int err = rounds_draw(s, s->planned ? s->plan.rounds : (int)s->options->rounds, seed);
     err = ictusi_sync_agree(run->comm, err, &run->why);
     if (!err && !s->planned) {
-        double exchange_s = 0.0;
-        err = try_exchanges(s, run, &exchange_s);
-        if (!err) {
-            rounds_plan(s, exchange_s);
-            s->matching.rounds = s->rounds;
-        }
+        err = rounds_plan(s, run);
+        s->matching.rounds = err ? s->matching.rounds : s->plan.rounds;
     }
     if (!err) {
-        err = ictusi_sync_agree(run->comm, make_room(s, run, s->solved ? 1 : s->sweeps), &run->why);
+        err = ictusi_sync_agree(run->comm, make_room(s, run, s->solved ? 1 : s->plan.sweeps),
+                                &run->why);
     }
-    return err;
-}
-
-/* The offset at the middle of a burst, and what is known of its error. */
-static int rounds_estimate(const struct mesh_rounds *s, const struct stamp *stamps,
-                           struct mesh_edge *edge)
-{
-    const size_t n = (size_t)s->exchanges;
-    struct offset o;
-    const int pair = s->options->pair;
-    int err = pair == PAIR_MIN_RTT ? ictusi_offset_min_rtt(stamps, n, &o)
-                                   : ictusi_offset_skampi(stamps, n, &o);
-    if (err) {
-        return err;
-    }
-    edge->at = o.at;
-    edge->offset = o.offset;
-    edge->frac = o.frac;
-    edge->rtt_ns = o.rtt_min_ns;
-    if (pair == PAIR_ADAPTIVE || (pair == PAIR_AUTO && s->exchanges >= ADAPTIVE_FROM)) {
-        struct line line;
-        struct line_error error;
-        err = ictusi_fit_adaptive(stamps, n, &line, &error, NULL);
-        if (err) {
-            return err;
-        }
-        const int64_t middle = stamps[0].sent + (stamps[n - 1].received - stamps[0].sent) / 2;
-        error = ictusi_line_error_move(&error, (double)(middle - line.anchor) * 1e-9);
-        line = ictusi_line_move(&line, middle);
-        edge->at = middle;
-        edge->offset = line.offset;
-        edge->frac = line.frac;
-        edge->sigma_ns = ictusi_line_error_sigma(&error, 0.0);
-    }
-    double low = 0.0;
-    double high = 0.0;
-    err = ictusi_offset_interval(stamps, n, edge->at, edge->offset, &low, &high);
-    edge->half_width_ns = fmax(fabs(high - edge->frac), fabs(edge->frac - low));
     return err;
 }
 
 int ictusi_rounds_sweep(struct mesh_rounds *s, int k)
 {
-    const size_t burst = (size_t)s->exchanges;
+    const size_t burst = (size_t)s->plan.exchanges;
     size_t asked = 0;
     int err = ICTUS_OK;
     for (int r = 0; r < s->matching.rounds && !err; r++) {
-        err = rounds_meet(s, r, s->exchanges, s->stamps + asked * burst);
+        err = rounds_meet(s, r, s->plan.exchanges, s->stamps + asked * burst);
         if (ictusi_matching_asks(&s->matching, r, s->rank)) {
             s->peers[asked++] = ictusi_matching_partner(&s->matching, r, s->rank);
         }
@@ -254,7 +196,8 @@ int ictusi_rounds_sweep(struct mesh_rounds *s, int k)
     struct mesh_edge *edges = s->edges + (size_t)k * (size_t)s->slots;
     for (size_t e = 0; e < asked && !err; e++) {
         struct mesh_edge edge = {.client = s->rank, .server = s->peers[e]};
-        const int bad = rounds_estimate(s, s->stamps + e * burst, &edge);
+        const int bad = ictusi_mesh_burst(s->stamps + e * burst, burst,
+                                          (enum mesh_pair)s->options->pair, &edge);
         if (!bad) {
             edges[e] = edge;
         }

@@ -4,7 +4,7 @@
 #define ICTUS_SYNC_MESH_ROUNDS_H
 
 #include "core/matching.h"
-#include "core/mesh.h"
+#include "core/mesh_plan.h"
 #include "exchange/exchange.h"
 #include "sync/sync.h"
 
@@ -22,14 +22,10 @@ struct mesh_rounds {
     const struct mesh_options *options;
     int rank, size;
     bool opened;
-    bool planned;    /* rounds and exchanges are known */
-    bool solved;     /* the root has a history */
-    uint64_t runs;   /* calls so far: a new seed each */
-    int rounds;      /* of a sweep, as planned */
-    int exchanges;   /* of a round, as planned */
-    int sweeps;      /* of a first synchronisation, as planned */
-    double length_s; /* of a sweep, as planned */
-    double window_s; /* from the first sweep to the last, as planned */
+    bool planned;  /* the plan is made */
+    bool solved;   /* the root has a history */
+    uint64_t runs; /* calls so far: a new seed each */
+    struct mesh_plan plan;
     /* of the call */
     struct exchange exchange;
     struct matching matching;

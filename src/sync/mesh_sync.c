@@ -19,12 +19,10 @@
 #include <string.h>
 
 enum {
-    SWEEPS_FIRST_MAX = 16,
     ATTEMPTS = 2,         /* a clock that stepped makes all begin anew, once */
     TOLERANCE_SWEEPS = 12 /* a tolerance that so many sweeps do not reach is not reached */
 };
 
-static const double pi = 3.14159265358979323846;
 /* 95 % of a Gaussian lie within this many standard deviations. */
 static const double two_sided_95 = 1.96;
 
@@ -33,10 +31,10 @@ static const struct spec_param params[] = {
      "pairings of a sweep; cut to what the processes have"},
     {"exchanges", SPEC_INT, offsetof(struct mesh_options, exchanges), "25", 1, 1000000, NULL,
      "request-reply pairs of a round; more where there are few pairings"},
-    {"sweeps", SPEC_INT, offsetof(struct mesh_options, sweeps), "0", 0, SWEEPS_FIRST_MAX, NULL,
+    {"sweeps", SPEC_INT, offsetof(struct mesh_options, sweeps), "0", 0, MESH_SWEEPS_MAX, NULL,
      "sweeps of the first synchronisation, which share the effort of two; 0: by their pairings"},
     {"window", SPEC_SECONDS, offsetof(struct mesh_options, window_s), "0", 0, 3600, NULL,
-     "from the first to the last sweep; effort is cut to fit; 0: 1.5 s, 0.32 s above 32 processes"},
+     "from the first to the last sweep; effort is cut to fit; 0: by round trips, noise, tolerance"},
     {"tolerance", SPEC_SECONDS, offsetof(struct mesh_options, tolerance_s), "0", 0, 1, NULL,
      "95 % of clocks shall be this good at the horizon: sweep on until they are"},
     {"horizon", SPEC_SECONDS, offsetof(struct mesh_options, horizon_s), "10", 0, 86400, NULL,
@@ -70,10 +68,7 @@ static int sweep_all(struct mesh_rounds *s, struct sync_run *run, int count)
     int failed = ICTUS_OK;
     for (int k = 0; k < count; k++) {
         if (k) {
-            /* Denser at the ends, where a sweep says most about the drift. */
-            const double part = (1.0 - cos(pi * k / (count - 1))) / 2.0;
-            const double gap_s = s->window_s * part - s->length_s;
-            const int64_t then = start + (int64_t)(fmax(gap_s, 0.0) * 1e9);
+            const int64_t then = start + (int64_t)(ictusi_mesh_plan_start(&s->plan, k) * 1e9);
             (void)ictusi_wait_until(run->source, then, run->crowded);
         }
         const int err = ictusi_rounds_sweep(s, k);
@@ -151,7 +146,7 @@ static int sweep_and_solve(struct mesh_rounds *s, struct sync_run *run, struct v
     if (err) {
         return err;
     }
-    const int count = s->solved ? 1 : s->sweeps;
+    const int count = s->solved ? 1 : s->plan.sweeps;
     err = sweep_all(s, run, count);
     const int gathered = ictusi_rounds_gather(s, run, count);
     const int concluded = gathered ? gathered : mesh_conclude(s, run, mine);
@@ -179,10 +174,10 @@ static int mesh_attempt(struct mesh_rounds *s, struct sync_run *run, struct verd
             MPI_SUCCESS) {
             return ICTUS_ERR_MPI;
         }
-        if (spent_s + s->length_s >= o->limit_s) {
+        if (spent_s + s->plan.length_s >= o->limit_s) {
             break;
         }
-        const double next_s = fmin(2.0 * spent_s, o->limit_s - s->length_s);
+        const double next_s = fmin(2.0 * spent_s, o->limit_s - s->plan.length_s);
         (void)ictusi_wait_until(run->source, start + (int64_t)(next_s * 1e9), run->crowded);
     }
     mine->err = ICTUS_ERR_TOLERANCE;

@@ -116,27 +116,58 @@ static double asymmetry(const struct world *w, int a, int b)
     return a < b ? r : -r;
 }
 
-static double message(struct world *w, double bias)
+/* What the two ends add to a message. */
+static double noise(struct world *w, int process)
 {
-    double ns = w->options.latency_ns + bias + jitter(w);
+    const bool first = process == 0 && w->options.noisy_first;
+    const bool last = process >= w->options.size - w->options.noisy && process > 0;
+    return first || last ? w->options.noise_ns * ictusi_rng_exponential(&w->rng) : 0.0;
+}
+
+/* A burst between two processes: what its messages share. */
+struct burst {
+    int client, server;
+    double bias;    /* of a request; a reply's is the opposite */
+    double stretch; /* of the jitter */
+};
+
+static double message(struct world *w, const struct burst *b, double sign)
+{
+    double ns = w->options.latency_ns + sign * b->bias + b->stretch * jitter(w);
+    if (w->options.noise_ns > 0.0) {
+        ns += noise(w, b->client) + noise(w, b->server);
+    }
+    if (w->options.slow > 0.0 && ictusi_rng_uniform(&w->rng) < w->options.slow) {
+        ns += w->options.slow_ns * ictusi_rng_exponential(&w->rng);
+    }
     if (ictusi_rng_uniform(&w->rng) < w->options.tail) {
         ns += 2000.0 / pow(ictusi_rng_uniform(&w->rng), 0.7);
     }
     if (w->options.stall > 0.0 && ictusi_rng_uniform(&w->rng) < w->options.stall) {
         ns += w->options.stall_ns * ictusi_rng_exponential(&w->rng);
     }
-    return ns * 1e-9;
+    return fmax(ns, 0.0) * 1e-9;
+}
+
+static struct burst begin(struct world *w, int client, int server)
+{
+    struct burst b = {client, server, asymmetry(w, client, server), 1.0};
+    if (w->options.congested > 0.0 && ictusi_rng_uniform(&w->rng) < w->options.congested) {
+        b.stretch = 10.0;
+        b.bias += fmin(2000.0, w->options.latency_ns) * ictusi_rng_normal(&w->rng);
+    }
+    return b;
 }
 
 void world_burst(struct world *world, int client, int server, int count, struct stamp *stamps)
 {
     double t = fmax(world->busy_until[client], world->busy_until[server]);
-    const double bias = asymmetry(world, client, server);
+    const struct burst b = begin(world, client, server);
     for (int i = 0; i < count; i++) {
         stamps[i].sent = world_read(world, client, t);
-        t += message(world, bias);
+        t += message(world, &b, 1.0);
         stamps[i].remote = world_read(world, server, t);
-        t += message(world, -bias);
+        t += message(world, &b, -1.0);
         stamps[i].received = world_read(world, client, t);
     }
     world->busy_until[client] = t;

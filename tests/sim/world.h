@@ -10,6 +10,7 @@
 #include "core/random.h"
 #include "core/stamp.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum world_jitter { WORLD_EXPONENTIAL, WORLD_ERLANG, WORLD_GAUSSIAN, WORLD_LOGNORMAL };
@@ -23,6 +24,12 @@ struct world_options {
     double tail;         /* share of messages in the heavy tail */
     double stall;        /* share of messages whose receiver is off its core for a while */
     double stall_ns;     /* mean of these whiles */
+    int noisy;           /* so many of the last processes add noise_ns to their messages */
+    bool noisy_first;    /* process 0 does, too */
+    double noise_ns;     /* mean, exponential, each way */
+    double slow;         /* share of messages that take slow_ns longer */
+    double slow_ns;      /* mean, exponential */
+    double congested;    /* share of bursts on a congested path: ten times the jitter, 2 us aside */
     double drift;        /* standard deviation */
     double walk;         /* per square root of a second */
     enum world_jitter shape;

@@ -53,7 +53,7 @@ static void moving_the_anchor_changes_nothing(void)
 
 static void errors_grow(void)
 {
-    const struct line_error error = {100.0, 0.0, 4.0, 3.0, 500.0, 200.0};
+    const struct line_error error = {100.0, 0.0, 4.0, 3.0, 500.0, 200.0, 36.0};
     CHECK_NEAR(ictusi_line_error_sigma(&error, 0.0), 10.0, 1e-12);
     CHECK_NEAR(ictusi_line_error_sigma(&error, 10.0), sqrt(100.0 + 400.0 + 3000.0), 1e-9);
     CHECK_NEAR(ictusi_line_error_bound(&error, -10.0), 2500.0, 1e-9);

@@ -283,6 +283,7 @@ static json_t *describe(const struct plan *plan, const struct experiment *e, int
     json_object_set_new(object, "rms_error_ns", ictus_result_real(q->rms_error_ns));
     json_object_set_new(object, "truth", json_boolean(cost->truth));
     json_object_set_new(object, "max_sigma_ns", ictus_result_real(q->max_sigma_ns));
+    json_object_set_new(object, "max_path_ns", ictus_result_real(q->max_path_ns));
     json_object_set_new(object, "max_bound_ns", ictus_result_real(q->max_bound_ns));
     json_object_set_new(object, "checked", json_integer(q->checked));
     json_object_set_new(object, "judgement_ns", ictus_result_real(q->half_width_ns));

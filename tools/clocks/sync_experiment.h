@@ -33,6 +33,7 @@ struct sync_quality {
     double max_error_ns;
     double rms_error_ns;
     double max_sigma_ns;
+    double max_path_ns; /* the systematic part of sigma */
     double max_bound_ns;
     double half_width_ns; /* how far the judgement may be off */
     double covered;       /* share of errors inside the 95 % interval */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum value { DURATION, EXCHANGES, ERROR, RMS, SIGMA, COVERED, VALUES };
+enum value { DURATION, EXCHANGES, ERROR, RMS, SIGMA, PATH, COVERED, VALUES };
 
 struct sync_summary {
     size_t cells;
@@ -55,6 +55,7 @@ void sync_summary_add(struct sync_summary *summary, size_t cell, const struct sy
     values_of(summary, cell, ERROR)[i] = quality->max_error_ns;
     values_of(summary, cell, RMS)[i] = quality->rms_error_ns;
     values_of(summary, cell, SIGMA)[i] = quality->max_sigma_ns;
+    values_of(summary, cell, PATH)[i] = quality->max_path_ns;
     values_of(summary, cell, COVERED)[i] = quality->covered;
     summary->truth = cost->truth;
 }
@@ -102,6 +103,7 @@ json_t *sync_summary_row(struct sync_summary *summary, size_t cell, const char *
     json_object_set_new(row, "worst_ns", ictus_result_real(values_of(summary, cell, ERROR)[n - 1]));
     json_object_set_new(row, "rms_ns", ictus_result_real(median(summary, cell, RMS)));
     json_object_set_new(row, "sigma_ns", ictus_result_real(median(summary, cell, SIGMA)));
+    json_object_set_new(row, "path_ns", ictus_result_real(median(summary, cell, PATH)));
     if (summary->truth) {
         json_object_set_new(row, "covered",
                             ictus_result_real(100.0 * mean(summary, cell, COVERED)));
@@ -122,6 +124,7 @@ void sync_summary_columns(const char *title, struct ictus_column *columns)
         {"worst_ns", "worst us", ICTUS_COLUMN_NS},
         {"rms_ns", "rms us", ICTUS_COLUMN_NS},
         {"sigma_ns", "sigma us", ICTUS_COLUMN_NS},
+        {"path_ns", "of it path", ICTUS_COLUMN_NS},
         {"covered", "in 95% %", ICTUS_COLUMN_NUMBER},
         {NULL, NULL, ICTUS_COLUMN_TEXT}};
     memcpy(columns, all, sizeof(all));

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How well each process's offset is known: variance components by process. The variance of a pair's
+ * noise is g_a + g_b. A noisy process shows in all its pairs, and would be lost in a pooled noise.
+ *
+ * REML by fixed point: with V = g_a + g_b, residuals r of leverage h and Student's weights
+ * u = 4 / (3 + r^2 / (1 - h) V) (middles of minima have Laplacian tails),
+ *     g <- g sqrt(sum u r^2 / ((1 - h) V^2) / sum 1 / V)   over the process's pairs.
+ * Without the root the iteration oscillates.
+ */
+#include "core/mesh_state.h"
+#include "core/stats.h"
+
+#include <ictus/error.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { UPDATES = 20 };
+
+/* Student's degrees of freedom of a residual, and its weight's ceiling: what a fit of such
+ * residuals errs by is this much more than their scale says. */
+static const double student = 3.0;
+static const double fit_over_scale = 1.75;
+/* How many pairs' worth hold a process near the median one. */
+static const double prior_pairs = 1.0;
+/* A residual that its own pair decides says nothing. */
+static const double freedom_least = 0.05;
+/* No process is better than the stamps: ns^2. */
+static const double least = 0.05;
+
+/* Tables of one estimation. */
+struct components {
+    const struct mesh_sweep *sweep; /* whose graph lists the pairs */
+    int size;
+    double *pair;  /* mean square of each pair's residuals */
+    double *g;     /* of each process, ns^2 */
+    double *above; /* sums over a process's pairs */
+    double *below;
+    double *sorted;
+};
+
+/* What changes from sweep to sweep; of one sweep, all that it shows. */
+static void square_residuals(const struct mesh_sweep *first, int sweeps, struct components *c)
+{
+    for (size_t e = 0; e < c->sweep->count; e++) {
+        double mean = 0.0;
+        double square = 0.0;
+        for (int k = 0; k < sweeps; k++) {
+            const double r = ictusi_mesh_residual(first, k, e);
+            mean += r / sweeps;
+            square += r * r;
+        }
+        c->pair[e] = sweeps > 1 ? fmax(square - sweeps * mean * mean, 0.0) / (sweeps - 1) : square;
+    }
+}
+
+static void update(struct components *c)
+{
+    const size_t n = (size_t)c->size;
+    const double tree = (c->size - 1.0) / c->size;
+    memset(c->below, 0, n * sizeof(double));
+    for (size_t e = 0; e < c->sweep->count; e++) {
+        const struct graph_edge *edge = &c->sweep->graph[e];
+        const double inverse = 1.0 / (c->g[edge->a] + c->g[edge->b]);
+        c->below[edge->a] += inverse;
+        c->below[edge->b] += inverse;
+    }
+    memset(c->above, 0, n * sizeof(double));
+    for (size_t e = 0; e < c->sweep->count; e++) {
+        const struct graph_edge *edge = &c->sweep->graph[e];
+        const double v = c->g[edge->a] + c->g[edge->b];
+        const double leverage = tree / v * (1.0 / c->below[edge->a] + 1.0 / c->below[edge->b]);
+        const double square = c->pair[e] / fmax(1.0 - leverage, freedom_least);
+        const double weight = (student + 1.0) / (student + square / v);
+        c->above[edge->a] += weight * square / (v * v);
+        c->above[edge->b] += weight * square / (v * v);
+    }
+    memcpy(c->sorted, c->g, n * sizeof(double));
+    ictusi_sort(c->sorted, n);
+    const double usual = ictusi_quantile(c->sorted, n, 0.5);
+    for (int i = 0; i < c->size; i++) {
+        const double g = c->g[i];
+        const double up = c->above[i] + prior_pairs * usual / (g * g);
+        c->g[i] = fmax(g * sqrt(up / (c->below[i] + prior_pairs / g)), least);
+    }
+}
+
+int ictusi_mesh_components(const struct mesh_sweep *sweeps, int count, int size, double noise,
+                           double *g)
+{
+    const size_t n = (size_t)size;
+    double *room = malloc((sweeps->count + 3 * n) * sizeof(*room));
+    if (!room) {
+        return ICTUS_ERR_NOMEM;
+    }
+    struct components c = {.sweep = sweeps, .size = size, .g = g, .pair = room + 3 * n};
+    c.above = room;
+    c.below = room + n;
+    c.sorted = room + 2 * n;
+    square_residuals(sweeps, count, &c);
+    for (size_t i = 0; i < n; i++) {
+        g[i] = noise / (2.0 * fit_over_scale);
+    }
+    for (int k = 0; k < UPDATES; k++) {
+        update(&c);
+    }
+    free(room);
+    return ICTUS_OK;
+}
+
+int ictusi_mesh_errors(struct mesh *mesh, const struct mesh_spread *spread)
+{
+    struct mesh_sweep *last = &mesh->pending[mesh->pending_count - 1];
+    struct graph_edge *graph = malloc(last->count * sizeof(*graph));
+    if (!graph) {
+        return ICTUS_ERR_NOMEM;
+    }
+    int err =
+        ictusi_laplacian_resistance(&mesh->laplacian, last->graph, last->count, mesh->relative);
+    memcpy(mesh->noisy, mesh->relative, (size_t)mesh->size * sizeof(double));
+    if (!err && spread->freedom > 0.0) {
+        for (size_t e = 0; e < last->count; e++) {
+            const double v = mesh->g[last->graph[e].a] + mesh->g[last->graph[e].b];
+            graph[e] = last->graph[e];
+            graph[e].weight = spread->noise / (fit_over_scale * v);
+        }
+        err = ictusi_laplacian_resistance(&mesh->laplacian, graph, last->count, mesh->noisy);
+    }
+    free(graph);
+    return err;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Planning a mesh's sweeps, and one burst's offset. */
+#include "core/mesh_plan.h"
+
+#include "core/adaptive.h"
+#include "core/estimator.h"
+#include "core/stats.h"
+
+#include <ictus/error.h>
+#include <math.h>
+
+enum {
+    EXCHANGES_MIN = 4,   /* of a round, where time is short */
+    EXCHANGES_GOOD = 8,  /* of a round, for which a window is made long enough */
+    ROUNDS_MIN = 8,      /* of a sweep, where time is even shorter */
+    SMALL = 32,          /* processes: fewer have fewer pairs to average over */
+    ADAPTIVE_FROM = 200, /* exchanges: below, folds would say little */
+    FOLD = (MESH_TRIAL_EXCHANGES - 1) / 2
+};
+
+static const double pi = 3.14159265358979323846;
+/* 95 % of a Gaussian lie within this many standard deviations. */
+static const double two_sided_95 = 1.96;
+/* Sweeps keep all processes busy for at most this part of the window. */
+static const double busy_share = 0.7;
+/*
+ * The usual windows. Few processes have no other pairs to average a wandering path over, only
+ * time; many are synchronised no longer than by a usual HCA3.
+ */
+static const double window_small_s = 1.5;
+static const double window_large_s = 0.32;
+/* A window that was asked to be as short as its tolerance allows. */
+static const double window_least_s = 0.1;
+/* What is good enough where nothing was asked: the larger of a time and a share of a round trip. */
+static const double tolerance_least_ns = 150.0;
+static const double tolerance_per_rtt = 0.03;
+/* Standard error of a burst of four over its exchanges' mean excess, exponential on both ways. */
+static const double scatter_per_excess = 0.1;
+/* A path's delays wander within the window by this part of the shortest round trip. */
+static const double wander_per_rtt = 0.01;
+
+static double usual_window(const struct mesh_wish *wish)
+{
+    return wish->size > SMALL ? window_large_s : window_small_s;
+}
+
+/*
+ * Two sweeps make the best of independent noise. What is common to a burst asks for more of them:
+ * as many as leave each pair bursts that the adaptive estimator can use.
+ */
+static int plan_sweeps(const struct mesh_wish *wish)
+{
+    const double per_pair = 2.0 * (double)wish->rounds * (double)wish->exchanges / wish->factors;
+    const int many = (int)fmin(fmax(per_pair / ADAPTIVE_FROM, 2.0), MESH_SWEEPS_MAX);
+    return wish->sweeps ? (int)wish->sweeps : many;
+}
+
+/*
+ * How long the sweeps must be spread out for the error at the horizon to stay within the tolerance.
+ * With bursts of standard error s, r rounds and K sweeps over T seconds, a drift errs by about
+ * s sqrt(2/r) sqrt(8/(K+1)) / T. Exchanges fill the window, so that s falls as the root of T: T
+ * grows as the 2/3rd power of the noise; of a path's wander, which stays as it is, as the first.
+ */
+static double plan_window(const struct mesh_wish *wish, const struct mesh_trial *trial, int sweeps)
+{
+    /* The noisiest process shows in what its exchanges take: halves of it, the least of four. */
+    const double excess_ns = trial->exchange_s * 1e9 - trial->rtt_ns;
+    const double scatter_ns = excess_ns > trial->rtt_ns
+                                  ? fmax(trial->scatter_ns, scatter_per_excess * excess_ns)
+                                  : trial->scatter_ns;
+    const double usual = usual_window(wish);
+    const bool asked = wish->tolerance_s > 0.0;
+    const double tolerance_ns = asked ? wish->tolerance_s * 1e9
+                                      : fmax(tolerance_least_ns, tolerance_per_rtt * trial->rtt_ns);
+    const double pairs = fmax((double)wish->factors, 2.0);
+    const double gain = two_sided_95 * wish->horizon_s * sqrt(2.0 / pairs) *
+                        sqrt(8.0 / (sweeps + 1.0)) / tolerance_ns;
+    const double least = sweeps * wish->factors * EXCHANGES_GOOD * trial->exchange_s / busy_share;
+    const double by_noise = pow(gain * scatter_ns, 2.0 / 3.0) * cbrt(least);
+    const double by_wander = gain * wander_per_rtt * trial->rtt_ns;
+    const double needed = fmax(fmax(by_noise, least), asked ? by_wander : 0.0);
+    return fmin(fmax(needed, asked ? window_least_s : usual), wish->limit_s);
+}
+
+struct mesh_plan ictusi_mesh_plan(const struct mesh_wish *wish, const struct mesh_trial *trial)
+{
+    const int sweeps = plan_sweeps(wish);
+    struct mesh_plan plan = {.sweeps = sweeps, .rounds = wish->factors};
+    plan.window_s = wish->window_s > 0.0 ? wish->window_s : plan_window(wish, trial, sweeps);
+    /* A longer window is there to be filled; one that was asked for gets the asked exchanges. */
+    const double more = wish->window_s > 0.0 ? 1.0 : fmax(plan.window_s / usual_window(wish), 1.0);
+    const double asked = more * 2.0 * (double)wish->rounds * (double)wish->exchanges / sweeps;
+    const double budget_s = busy_share * plan.window_s / sweeps;
+    const double fitting = trial->exchange_s > 0.0 ? budget_s / trial->exchange_s : asked;
+    const double pairs = fmin(asked, fitting);
+    if (plan.rounds > ROUNDS_MIN && pairs / plan.rounds < EXCHANGES_MIN) {
+        plan.rounds = (int)fmax(pairs / EXCHANGES_MIN, ROUNDS_MIN);
+    }
+    plan.exchanges = (int)fmax(fmin(pairs / plan.rounds, 1e6), EXCHANGES_MIN);
+    plan.exchanges =
+        plan.exchanges > asked / plan.rounds ? (int)fmax(asked / plan.rounds, 1.0) : plan.exchanges;
+    plan.length_s = (double)plan.rounds * plan.exchanges * trial->exchange_s;
+    return plan;
+}
+
+double ictusi_mesh_plan_start(const struct mesh_plan *plan, int k)
+{
+    const double part = (1.0 - cos(pi * k / (plan->sweeps - 1))) / 2.0;
+    return k ? fmax(plan->window_s * part - plan->length_s, 0.0) : 0.0;
+}
+
+int ictusi_mesh_trial(const struct stamp *stamps, struct mesh_trial *seen)
+{
+    double rtts[MESH_TRIAL_EXCHANGES - 1];
+    struct stamp halves[2][FOLD];
+    struct offset offsets[2];
+    for (int i = 1; i < MESH_TRIAL_EXCHANGES; i++) {
+        rtts[i - 1] = (double)(stamps[i].received - stamps[i].sent);
+        halves[i % 2][(i - 1) / 2] = stamps[i];
+    }
+    for (int h = 0; h < 2; h++) {
+        const int err = ictusi_offset_skampi(halves[h], FOLD, &offsets[h]);
+        if (err) {
+            return err;
+        }
+    }
+    ictusi_sort(rtts, MESH_TRIAL_EXCHANGES - 1);
+    seen->exchange_s = ictusi_quantile(rtts, MESH_TRIAL_EXCHANGES - 1, 0.5) * 1e-9;
+    seen->rtt_ns = rtts[0];
+    seen->scatter_ns =
+        fabs((double)(offsets[1].offset - offsets[0].offset) + offsets[1].frac - offsets[0].frac) /
+        sqrt(2.0);
+    return ICTUS_OK;
+}
+
+int ictusi_mesh_burst(const struct stamp *stamps, size_t n, enum mesh_pair pair,
+                      struct mesh_edge *edge)
+{
+    struct offset o;
+    int err = pair == MESH_PAIR_MIN_RTT ? ictusi_offset_min_rtt(stamps, n, &o)
+                                        : ictusi_offset_skampi(stamps, n, &o);
+    if (err) {
+        return err;
+    }
+    edge->at = o.at;
+    edge->offset = o.offset;
+    edge->frac = o.frac;
+    edge->rtt_ns = o.rtt_min_ns;
+    if (pair == MESH_PAIR_ADAPTIVE || (pair == MESH_PAIR_AUTO && n >= ADAPTIVE_FROM)) {
+        struct line line;
+        struct line_error error;
+        err = ictusi_fit_adaptive(stamps, n, &line, &error, NULL);
+        if (err) {
+            return err;
+        }
+        const int64_t middle = stamps[0].sent + (stamps[n - 1].received - stamps[0].sent) / 2;
+        error = ictusi_line_error_move(&error, (double)(middle - line.anchor) * 1e-9);
+        line = ictusi_line_move(&line, middle);
+        edge->at = middle;
+        edge->offset = line.offset;
+        edge->frac = line.frac;
+        edge->sigma_ns = ictusi_line_error_sigma(&error, 0.0);
+    }
+    double low = 0.0;
+    double high = 0.0;
+    err = ictusi_offset_interval(stamps, n, edge->at, edge->offset, &low, &high);
+    edge->half_width_ns = fmax(fabs(high - edge->frac), fabs(edge->frac - low));
+    return err;
+}

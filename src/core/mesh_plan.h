@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How a mesh measures: what one burst says, how many sweeps of how many rounds and exchanges, over
+ * which time. Pure: everything is planned from what was asked and what a short trial showed.
+ */
+#ifndef ICTUS_CORE_MESH_PLAN_H
+#define ICTUS_CORE_MESH_PLAN_H
+
+#include "core/mesh.h"
+#include "core/stamp.h"
+
+enum {
+    MESH_SWEEPS_MAX = 16,
+    MESH_TRIAL_BURSTS = 4,   /* of each process, to see what an exchange takes and says */
+    MESH_TRIAL_EXCHANGES = 9 /* the first is left out: connections are made there */
+};
+
+/* How a pair's offset is estimated. */
+enum mesh_pair { MESH_PAIR_AUTO, MESH_PAIR_ADAPTIVE, MESH_PAIR_SKAMPI, MESH_PAIR_MIN_RTT };
+
+/* What was asked; 0 leaves a number open. */
+struct mesh_wish {
+    int size;
+    int factors;                       /* pairings that the processes have, up to rounds */
+    int64_t rounds, exchanges, sweeps; /* exchanges of a round, where there are 100 */
+    double window_s, tolerance_s, horizon_s;
+    double limit_s; /* the window is not longer, unless it was asked */
+};
+
+/* What a trial showed. */
+struct mesh_trial {
+    double exchange_s; /* what an exchange takes, typically, on the slowest process */
+    double scatter_ns; /* of offsets from half a trial burst, typically */
+    double rtt_ns;     /* the shortest round trip */
+};
+
+struct mesh_plan {
+    int sweeps;      /* of a first synchronisation */
+    int rounds;      /* of a sweep */
+    int exchanges;   /* of a round */
+    double length_s; /* of a sweep */
+    double window_s; /* from the beginning to the last sweep's end */
+};
+
+/* A window and effort for what was asked, by what the trial showed; cut to what fits. */
+struct mesh_plan ictusi_mesh_plan(const struct mesh_wish *wish, const struct mesh_trial *trial);
+
+/* When the k-th sweep begins, in s after the first: denser at the ends, where drifts are seen. */
+double ictusi_mesh_plan_start(const struct mesh_plan *plan, int k);
+
+/*
+ * What a trial burst of MESH_TRIAL_EXCHANGES shows: the median time of an exchange, the shortest
+ * round trip, and how far the offsets of two interleaved halves are apart. Unusable bursts show
+ * nothing: errors as of ictusi_offset_skampi().
+ */
+int ictusi_mesh_trial(const struct stamp *stamps, struct mesh_trial *seen);
+
+/*
+ * The offset at the middle of a burst of n exchanges, and what is known of its error; client and
+ * server are the caller's. Errors: ICTUS_ERR_SAMPLES, ICTUS_ERR_CLOCK, ICTUS_ERR_NOMEM.
+ */
+int ictusi_mesh_burst(const struct stamp *stamps, size_t n, enum mesh_pair pair,
+                      struct mesh_edge *edge);
+
+#endif
