@@ -5,6 +5,7 @@
  */
 #include "bench/bench.h"
 
+#include "bench/operation_list.h"
 #include "bench/reduce.h"
 #include "clock/watch.h"
 #include "sync/sync.h"

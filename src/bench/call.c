@@ -132,8 +132,8 @@ int ictusi_call_fits(const struct operation *operation, const struct ictus_bench
 static int choose_counts(struct call *call, const struct ictus_bench_plan *plan,
                          const struct datatype *type, struct ictus_why *why)
 {
-    if (call->elements <= INT_MAX) {
-        call->count = (int)call->elements;
+    if (call->elements <= INT_MAX || call->operation->user) { /* a user's counts for itself */
+        call->count = (int)(call->elements <= INT_MAX ? call->elements : INT_MAX);
         return ICTUS_OK;
     }
     const struct operation *large = ictusi_operation_large(call->operation);
@@ -168,17 +168,6 @@ static int read_types(struct call *call, const struct ictus_bench_plan *plan, st
     return choose_counts(call, plan, &type, why);
 }
 
-/* Names of v- and w-variants end so; a mock-up may have one as a part, or counts all blocks. */
-static bool has_displacements(const struct operation *operation)
-{
-    if (operation->mockup) {
-        return true;
-    }
-    const char *base = strstr(operation->name, "_init");
-    const size_t length = base ? (size_t)(base - operation->name) : strlen(operation->name);
-    return strchr("vw", operation->name[length - 1]) && operation->shape != SHAPE_SHIFT;
-}
-
 /* A block cut into as many parts as there are processes, the first ones larger by one element. */
 static void make_shares(struct call *call)
 {
@@ -194,7 +183,7 @@ static void make_shares(struct call *call)
 static int make_counts(struct call *call, uint64_t bytes, struct ictus_why *why)
 {
     const int n = call->size > NEIGHBORS ? call->size : NEIGHBORS;
-    if (times((uint64_t)n, bytes) > INT_MAX && has_displacements(call->operation)) {
+    if (times((uint64_t)n, bytes) > INT_MAX && call->operation->is_placed) {
         return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
                              "%s of %llu bytes on %d processes: displacements end at %d bytes",
                              call->operation->name, (unsigned long long)bytes, call->size, INT_MAX);

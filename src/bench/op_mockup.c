@@ -227,6 +227,11 @@ static int run_reduce_scatter_allreduce(struct call *c)
     return err;
 }
 
+static int run_reduce_scatter_block_allreduce(struct call *c)
+{
+    return run_reduce_scatter_allreduce(c);
+}
+
 static int run_scan_exscan_reduce_local(struct call *c)
 {
     const int err = MPI_Exscan(c->send, c->scratch, c->count, c->type, c->op, c->comm);
@@ -267,21 +272,18 @@ PIECES(allreduce, MPI_Allreduce(send, recv, n, c->type, c->op, c->comm))
 PIECES(scan, MPI_Scan(send, recv, n, c->type, c->op, c->comm))
 PIECES(exscan, MPI_Exscan(send, recv, n, c->type, c->op, c->comm))
 
-#define MOCKUP(operation, parts, shape, function, scratch)                                         \
+#define MOCKUP(operation, parts, operation_shape, function, space)                                 \
     {                                                                                              \
-#operation "_as_" parts, "the work of " #operation " by " parts, shape,                    \
-            run_##operation##_##function, NULL, NULL, NULL, &(const struct mockup)                 \
-        {                                                                                          \
-#operation, scratch, 0                                                                 \
-        }                                                                                          \
+        .name = #operation "_as_" parts, .summary = "the work of " #operation " by " parts,        \
+        .shape = operation_shape, .run = run_##operation##_##function,                             \
+        .is_placed = true, /* its parts may be, or count all blocks */                             \
+            .mockup = &(const struct mockup){.of = #operation, .scratch = space},                  \
     }
-#define IN_PIECES(operation, shape, count)                                                         \
+#define IN_PIECES(operation, operation_shape, count)                                               \
     {                                                                                              \
-#operation "_in_" #count, #operation " in " #count " pieces", shape,                       \
-            run_##operation##_pieces, NULL, NULL, NULL, &(const struct mockup)                     \
-        {                                                                                          \
-#operation, BLOCKS_NONE, count                                                         \
-        }                                                                                          \
+        .name = #operation "_in_" #count, .summary = #operation " in " #count " pieces",           \
+        .shape = operation_shape, .run = run_##operation##_pieces, .is_placed = true,              \
+        .mockup = &(const struct mockup){.of = #operation, .pieces = count},                       \
     }
 #define IN_ALL_PIECES(operation, shape)                                                            \
     IN_PIECES(operation, shape, 2), IN_PIECES(operation, shape, 4), IN_PIECES(operation, shape, 16)
@@ -311,9 +313,7 @@ const struct operation ictusi_mockups[] = {
     MOCKUP(reduce_scatter_block, "reduce+scatter", SHAPE_REDUCE_SCATTER, reduce_scatter,
            BLOCKS_ALL),
     MOCKUP(reduce_scatter_block, "reduce_scatter", SHAPE_REDUCE_SCATTER, whole, BLOCKS_NONE),
-    {"reduce_scatter_block_as_allreduce", "the work of reduce_scatter_block by allreduce",
-     SHAPE_REDUCE_SCATTER, run_reduce_scatter_allreduce, NULL, NULL, NULL,
-     &(const struct mockup){"reduce_scatter_block", BLOCKS_ALL, 0}},
+    MOCKUP(reduce_scatter_block, "allreduce", SHAPE_REDUCE_SCATTER, allreduce, BLOCKS_ALL),
     MOCKUP(scan, "exscan+reduce_local", SHAPE_SCAN, exscan_reduce_local, BLOCKS_ONE),
     MOCKUP(scatter, "bcast", SHAPE_SCATTER, bcast, BLOCKS_ALL),
     MOCKUP(scatter, "scatterv", SHAPE_SCATTER, scatterv, BLOCKS_NONE),
@@ -322,5 +322,5 @@ const struct operation ictusi_mockups[] = {
     IN_ALL_PIECES(allreduce, SHAPE_ALLREDUCE),
     IN_ALL_PIECES(scan, SHAPE_SCAN),
     IN_ALL_PIECES(exscan, SHAPE_EXSCAN),
-    {NULL, NULL, SHAPE_BARRIER, NULL, NULL, NULL, NULL, NULL},
+    {.name = NULL},
 };

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shapes of operations, and finding a row in the tables. */
+/* The shapes of operations, and the tables of rows. */
 #include "bench/operation.h"
-
-#include <ictus/text.h>
-
-#include <string.h>
 
 static const struct shape_info shapes[SHAPES] = {
     [SHAPE_BARRIER] = {false, false, false, false, BLOCKS_NONE, BLOCKS_NONE},
@@ -30,16 +26,9 @@ static const struct shape_info shapes[SHAPES] = {
 };
 
 static const struct operation *const tables[] = {
-    ictusi_blocking,
-    ictusi_nonblocking,
-    ictusi_neighbor,
-    ictusi_persistent,
-    ictusi_point_to_point,
-    ictusi_mockups,
-    NULL,
+    ictusi_blocking,       ictusi_nonblocking, ictusi_persistent,
+    ictusi_point_to_point, ictusi_mockups,     NULL,
 };
-
-enum { NAMES_MAX = 512 };
 
 const struct shape_info *ictusi_shape(enum shape shape)
 {
@@ -71,7 +60,7 @@ int ictusi_partner(const struct call *call)
     return call->rank < half ? call->rank + half : call->rank - half;
 }
 
-const struct operation *ictusi_operation_at(const struct ictus_plugins *plugins, int i)
+const struct operation *ictusi_operation_row(int i)
 {
     for (int table = 0; tables[table]; table++) {
         for (const struct operation *row = tables[table]; row->name; row++) {
@@ -80,65 +69,7 @@ const struct operation *ictusi_operation_at(const struct ictus_plugins *plugins,
             }
         }
     }
-    return plugins && i >= 0 ? ictusi_plugin_operation(plugins, i) : NULL;
-}
-
-const struct operation *ictusi_operation_find(const struct ictus_plugins *plugins, const char *name,
-                                              struct ictus_why *why)
-{
-    const char *names[NAMES_MAX + 1] = {NULL};
-    const struct operation *row = NULL;
-    for (int i = 0; i < NAMES_MAX && (row = ictusi_operation_at(plugins, i)); i++) {
-        names[i] = row->name;
-        if (strcmp(name, row->name) == 0) {
-            return row;
-        }
-    }
-    (void)ictus_unknown(why, "operation", name, names);
     return NULL;
-}
-
-static void describe(const struct operation *row, struct ictus_operation_info *info)
-{
-    const struct shape_info *shape = ictusi_shape(row->shape);
-    *info = (struct ictus_operation_info){
-        .name = row->name,
-        .summary = row->summary,
-        .rooted = shape->rooted,
-        .reduces = shape->reduces,
-        .has_data = shape->has_data,
-        .nonblocking = row->start != NULL,
-        .persistent = row->prepare != NULL,
-        .mocks = row->mockup ? row->mockup->of : NULL,
-        .pieces = row->mockup ? row->mockup->pieces : 0,
-    };
-}
-
-int ictus_operation(const struct ictus_plugins *plugins, int i, struct ictus_operation_info *info)
-{
-    const struct operation *row = i < 0 ? NULL : ictusi_operation_at(plugins, i);
-    if (!row) {
-        return ICTUS_ERR_SAMPLES;
-    }
-    describe(row, info);
-    return ICTUS_OK;
-}
-
-int ictus_operation_find(const struct ictus_plugins *plugins, const char *name,
-                         struct ictus_operation_info *info, struct ictus_why *why)
-{
-    const struct operation *row = ictusi_operation_find(plugins, name, why);
-    if (!row) {
-        return ICTUS_ERR_UNKNOWN;
-    }
-    describe(row, info);
-    return ICTUS_OK;
-}
-
-int ictus_operation_messages(const char *name)
-{
-    const struct operation *row = ictusi_operation_find(NULL, name, NULL);
-    return row && ictusi_shape(row->shape)->receives == BLOCKS_WINDOW ? WINDOW : 0;
 }
 
 /* The requests were begun through a row of the tables, where no checker can follow. */

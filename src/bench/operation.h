@@ -100,6 +100,7 @@ struct operation {
     int (*run)(struct call *call);     /* the whole operation */
     int (*start)(struct call *call);   /* nonblocking: begin, leaving call->request; NULL if not */
     int (*prepare)(struct call *call); /* persistent: make call->request once; NULL if not */
+    bool is_placed;                    /* has int displacements, which end at INT_MAX */
     const void *user;                  /* of a plugin's operation */
     const struct mockup *mockup;       /* NULL if it is none */
 };
@@ -107,7 +108,6 @@ struct operation {
 /* The tables, each ended by a row without a name. */
 extern const struct operation ictusi_blocking[];
 extern const struct operation ictusi_nonblocking[];
-extern const struct operation ictusi_neighbor[];
 extern const struct operation ictusi_persistent[];
 extern const struct operation ictusi_point_to_point[];
 extern const struct operation ictusi_mockups[];
@@ -118,18 +118,11 @@ int64_t ictusi_block_count(enum blocks blocks, int processes);
 /* The other one of a process's pair, or MPI_PROC_NULL. */
 int ictusi_partner(const struct call *call);
 
-/* Row number i over all tables and plugins, or NULL behind the last. plugins may be NULL. */
-const struct operation *ictusi_operation_at(const struct ictus_plugins *plugins, int i);
+/* Row number i of the tables, or NULL behind the last. */
+const struct operation *ictusi_operation_row(int i);
 
 /* The row that does the same with more elements than an int counts (MPI-4), or NULL. */
 const struct operation *ictusi_operation_large(const struct operation *operation);
-
-/* NULL if there is none; why gets the nearest. */
-const struct operation *ictusi_operation_find(const struct ictus_plugins *plugins, const char *name,
-                                              struct ictus_why *why);
-
-/* Row number i of the plugins' operations, or NULL. */
-const struct operation *ictusi_plugin_operation(const struct ictus_plugins *plugins, int i);
 
 /* Complete what start() began. */
 int ictusi_wait(struct call *call);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Operations from shared objects, as further rows behind the tables. */
-#include "bench/operation.h"
+#include "bench/plugin.h"
 
 #include <ictus/plugin.h>
 #include <ictus/text.h>
@@ -33,6 +33,23 @@ const struct operation *ictusi_plugin_operation(const struct ictus_plugins *plug
     return i < plugins->row_count ? &plugins->rows[i] : NULL;
 }
 
+/* Whether there is an operation of that name, in the tables or among the plugins' own. */
+static bool plugin_knows(const struct ictus_plugins *plugins, const char *name)
+{
+    const struct operation *row = NULL;
+    for (int i = 0; (row = ictusi_operation_row(i)); i++) {
+        if (strcmp(row->name, name) == 0) {
+            return true;
+        }
+    }
+    for (int i = 0; (row = ictusi_plugin_operation(plugins, i)); i++) {
+        if (strcmp(row->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int add_row(struct ictus_plugins *plugins, const struct ictus_plugin_operation *user,
                    const char *path, struct ictus_why *why)
 {
@@ -40,7 +57,7 @@ static int add_row(struct ictus_plugins *plugins, const struct ictus_plugin_oper
         return ictus_because(why, ICTUS_ERR_FORMAT, "%s: operation '%s' lacks init, run or fini",
                              path, user->name);
     }
-    if (ictusi_operation_find(plugins, user->name, NULL)) {
+    if (plugin_knows(plugins, user->name)) {
         return ictus_because(why, ICTUS_ERR_EXISTS, "%s: there is an operation '%s' already", path,
                              user->name);
     }

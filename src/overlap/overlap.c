@@ -4,6 +4,7 @@
  * work that fills it, then start - compute with tests - wait, from a common start.
  */
 #include "bench/bench.h"
+#include "bench/operation_list.h"
 #include "core/stats.h"
 #include "overlap/formula.h"
 #include "overlap/progress.h"

@@ -5,122 +5,40 @@
 #include <ictus/error.h>
 
 #include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* The members have the names that the table of collectives uses. */
 struct trial {
     MPI_Comm comm;
-    int size;
-    int count; /* elements for each process */
-    MPI_Datatype type;
-    char *in; /* room for count * size elements */
-    char *out;
+    int size, root;
+    int count;  /* elements for each process */
+    char *send; /* room for count * size elements */
+    char *recv;
     int *counts;
-    int *places;
+    int *displs, *byte_displs;
+    MPI_Datatype type, *types;
+    MPI_Op op;
 };
 
-static int try_barrier(const struct trial *t)
-{
-    return MPI_Barrier(t->comm);
-}
+#define N c->count
+#define LOCAL(...)        /* has no algorithms */
+#define NEIGHBORHOOD(...) /* likewise */
+#define COLLECTIVE(name, Name, shape, counts, arguments)                                           \
+    static int try_##name(const struct trial *c)                                                   \
+    {                                                                                              \
+        return MPI_##Name arguments;                                                               \
+    }
+#include "select/collectives.def"
+#undef COLLECTIVE
 
-static int try_bcast(const struct trial *t)
-{
-    return MPI_Bcast(t->in, t->count, t->type, 0, t->comm);
-}
-
-static int try_reduce(const struct trial *t)
-{
-    return MPI_Reduce(t->in, t->out, t->count, t->type, MPI_SUM, 0, t->comm);
-}
-
-static int try_allreduce(const struct trial *t)
-{
-    return MPI_Allreduce(t->in, t->out, t->count, t->type, MPI_SUM, t->comm);
-}
-
-static int try_scan(const struct trial *t)
-{
-    return MPI_Scan(t->in, t->out, t->count, t->type, MPI_SUM, t->comm);
-}
-
-static int try_exscan(const struct trial *t)
-{
-    return MPI_Exscan(t->in, t->out, t->count, t->type, MPI_SUM, t->comm);
-}
-
-static int try_gather(const struct trial *t)
-{
-    return MPI_Gather(t->in, t->count, t->type, t->out, t->count, t->type, 0, t->comm);
-}
-
-static int try_gatherv(const struct trial *t)
-{
-    return MPI_Gatherv(t->in, t->count, t->type, t->out, t->counts, t->places, t->type, 0, t->comm);
-}
-
-static int try_scatter(const struct trial *t)
-{
-    return MPI_Scatter(t->in, t->count, t->type, t->out, t->count, t->type, 0, t->comm);
-}
-
-static int try_scatterv(const struct trial *t)
-{
-    return MPI_Scatterv(t->in, t->counts, t->places, t->type, t->out, t->count, t->type, 0,
-                        t->comm);
-}
-
-static int try_allgather(const struct trial *t)
-{
-    return MPI_Allgather(t->in, t->count, t->type, t->out, t->count, t->type, t->comm);
-}
-
-static int try_allgatherv(const struct trial *t)
-{
-    return MPI_Allgatherv(t->in, t->count, t->type, t->out, t->counts, t->places, t->type, t->comm);
-}
-
-static int try_alltoall(const struct trial *t)
-{
-    return MPI_Alltoall(t->in, t->count, t->type, t->out, t->count, t->type, t->comm);
-}
-
-static int try_alltoallv(const struct trial *t)
-{
-    return MPI_Alltoallv(t->in, t->counts, t->places, t->type, t->out, t->counts, t->places,
-                         t->type, t->comm);
-}
-
-static int try_reduce_scatter(const struct trial *t)
-{
-    return MPI_Reduce_scatter(t->in, t->out, t->counts, t->type, MPI_SUM, t->comm);
-}
-
-static int try_reduce_scatter_block(const struct trial *t)
-{
-    return MPI_Reduce_scatter_block(t->in, t->out, t->count, t->type, MPI_SUM, t->comm);
-}
-
+#define COLLECTIVE(name, Name, shape, counts, arguments) {#name, try_##name},
 static const struct {
     const char *operation;
     int (*run)(const struct trial *trial);
 } trials[] = {
-    {"barrier", try_barrier},
-    {"bcast", try_bcast},
-    {"reduce", try_reduce},
-    {"allreduce", try_allreduce},
-    {"scan", try_scan},
-    {"exscan", try_exscan},
-    {"gather", try_gather},
-    {"gatherv", try_gatherv},
-    {"scatter", try_scatter},
-    {"scatterv", try_scatterv},
-    {"allgather", try_allgather},
-    {"allgatherv", try_allgatherv},
-    {"alltoall", try_alltoall},
-    {"alltoallv", try_alltoallv},
-    {"reduce_scatter", try_reduce_scatter},
-    {"reduce_scatter_block", try_reduce_scatter_block},
+#include "select/collectives.def"
 };
 
 /* Of the element's size, or the next smaller one that can be added up. */
@@ -156,20 +74,27 @@ int ictusi_trial_prepare(MPI_Comm comm, struct message message, struct trial **t
     const size_t room = (count * (size_t)size + 1) * message.element;
     struct trial *t = calloc(1, sizeof(*t));
     char *in = calloc(2, room);
-    int *counts = calloc(2 * (size_t)size, sizeof(*counts));
-    if (!all_have(comm, t && in && counts) || !t || !counts) {
+    int *counts = calloc(3 * (size_t)size, sizeof(*counts));
+    MPI_Datatype *types = calloc((size_t)size, sizeof(MPI_Datatype));
+    if (!all_have(comm, t && in && counts && types) || !t || !counts || !types) {
         free(t);
         free(in);
         free(counts);
+        free(types);
         return ICTUS_ERR_NOMEM;
     }
-    *t = (struct trial){.size = size, .count = (int)count, .type = type, .in = in};
-    t->out = in + room;
+    *t = (struct trial){.size = size, .count = (int)count, .send = in, .recv = in + room};
+    t->type = type;
+    t->types = types;
+    t->op = MPI_SUM;
     t->counts = counts;
-    t->places = counts + size;
+    t->displs = counts + size;
+    t->byte_displs = t->displs + size;
     for (int i = 0; i < size; i++) {
         t->counts[i] = t->count;
-        t->places[i] = i * t->count;
+        t->displs[i] = i * t->count;
+        t->byte_displs[i] = (int)((uint32_t)t->displs[i] * (uint32_t)message.element);
+        t->types[i] = type;
     }
     *trial = t;
     return ICTUS_OK;
@@ -201,8 +126,9 @@ int ictusi_trial_run(struct trial *trial, MPI_Comm comm, const char *operation)
 void ictusi_trial_free(struct trial *trial)
 {
     if (trial) {
-        free(trial->in);
+        free(trial->send);
         free(trial->counts);
+        free(trial->types);
         free(trial);
     }
 }

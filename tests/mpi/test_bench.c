@@ -7,6 +7,7 @@
 
 #include "bench/call.h"
 #include "bench/memory.h"
+#include "bench/operation_list.h"
 
 #include "check_mpi.h"
 
@@ -149,7 +150,8 @@ static void results_are_verified(void)
 {
     for (const struct operation *row = ictusi_blocking; row->name; row++) {
         struct ictus_bench_plan plan = plan_of(row->name, 480, 1);
-        if (row->shape == SHAPE_BARRIER) {
+        const bool open = row->shape == SHAPE_NEIGHBOR_ALLTOALL && check_size < 3;
+        if (row->shape == SHAPE_BARRIER || open) {
             continue;
         }
         damage_is_found(row, &plan);
@@ -164,12 +166,6 @@ static void results_are_verified(void)
     for (const struct operation *row = ictusi_point_to_point; row->name; row++) {
         struct ictus_bench_plan plan = plan_of(row->name, 480, 1);
         if (check_size > 1 || row->shape < SHAPE_PING_PONG) {
-            damage_is_found(row, &plan);
-        }
-    }
-    for (const struct operation *row = ictusi_neighbor; row->name; row++) {
-        struct ictus_bench_plan plan = plan_of(row->name, 480, 1);
-        if (row->shape != SHAPE_NEIGHBOR_ALLTOALL || check_size > 2) {
             damage_is_found(row, &plan);
         }
     }
