@@ -25,7 +25,8 @@ struct barriers {
     struct ictus_selector *selector;
 };
 
-static int make(struct scheme *scheme, const char *algorithm, int64_t count, struct ictus_why *why)
+static int barrier_make(struct scheme *scheme, const char *algorithm, int64_t count,
+                        struct ictus_why *why)
 {
     static const char inside[] = "mpi:";
     struct barriers *state = calloc(1, sizeof(*state));
@@ -54,18 +55,18 @@ static int make(struct scheme *scheme, const char *algorithm, int64_t count, str
 static int init_barrier(struct scheme *scheme, struct ictus_why *why)
 {
     const struct barrier_options *options = scheme->options;
-    return make(scheme, options->algorithm.text, 1, why);
+    return barrier_make(scheme, options->algorithm.text, 1, why);
 }
 
 static int init_double(struct scheme *scheme, struct ictus_why *why)
 {
     const struct barrier_options *options = scheme->options;
-    return make(scheme, options->algorithm.text, 2, why);
+    return barrier_make(scheme, options->algorithm.text, 2, why);
 }
 
 static int init_dissemination(struct scheme *scheme, struct ictus_why *why)
 {
-    return make(scheme, "dissemination", 1, why);
+    return barrier_make(scheme, "dissemination", 1, why);
 }
 
 static int measure_barriers(struct scheme *scheme, struct call *call, double budget_s,
@@ -92,7 +93,7 @@ static int measure_barriers(struct scheme *scheme, struct call *call, double bud
     return err;
 }
 
-static void fini(struct scheme *scheme)
+static void barrier_fini(struct scheme *scheme)
 {
     struct barriers *state = scheme->state;
     ictusi_subject_fini(&state->subject);
@@ -110,7 +111,7 @@ const struct scheme_ops ictusi_scheme_barrier = {
     .options_size = sizeof(struct barrier_options),
     .init = init_barrier,
     .measure = measure_barriers,
-    .fini = fini,
+    .fini = barrier_fini,
 };
 
 const struct scheme_ops ictusi_scheme_double_barrier = {
@@ -121,7 +122,7 @@ const struct scheme_ops ictusi_scheme_double_barrier = {
     .options_size = sizeof(struct barrier_options),
     .init = init_double,
     .measure = measure_barriers,
-    .fini = fini,
+    .fini = barrier_fini,
 };
 
 const struct scheme_ops ictusi_scheme_dissemination = {
@@ -131,5 +132,5 @@ const struct scheme_ops ictusi_scheme_dissemination = {
     .params = no_params,
     .init = init_dissemination,
     .measure = measure_barriers,
-    .fini = fini,
+    .fini = barrier_fini,
 };

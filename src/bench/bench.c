@@ -27,8 +27,8 @@ enum {
 /* A batch should not take longer than this, so that time limits hold. */
 #define BATCH_TIME_S 0.1
 
-static int build(struct ictus_bench *bench, MPI_Comm comm, const char *scheme, const char *clock,
-                 struct ictus_why *why)
+static int bench_build(struct ictus_bench *bench, MPI_Comm comm, const char *scheme,
+                       const char *clock, struct ictus_why *why)
 {
     if (MPI_Comm_dup(comm, &bench->comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
@@ -63,7 +63,7 @@ int ictus_bench_create(MPI_Comm comm, const char *scheme, const char *clock,
         return ICTUS_ERR_NOMEM;
     }
     bench->comm = MPI_COMM_NULL;
-    const int err = build(bench, comm, scheme, clock, reason);
+    const int err = bench_build(bench, comm, scheme, clock, reason);
     if (err) {
         ictus_bench_free(bench);
         return err;
@@ -239,7 +239,7 @@ static int check_plan(const struct ictus_bench_plan *plan, struct ictus_why *why
 }
 
 /* Tell all what the first process to know of it has to say. */
-static int explain(const struct experiment *e, struct ictus_why *why)
+static int experiment_explain(const struct experiment *e, struct ictus_why *why)
 {
     const int mine = e->call.mpi_error ? ictusi_call_failed(&e->call, why) : ICTUS_OK;
     (void)ictusi_sync_agree(e->bench->comm, mine, why);
@@ -247,7 +247,7 @@ static int explain(const struct experiment *e, struct ictus_why *why)
 }
 
 /* Hand the collected samples over, with the clock's uncertainty at the end. */
-static int finish(struct experiment *e, struct ictus_bench_result *result)
+static int experiment_finish(struct experiment *e, struct ictus_bench_result *result)
 {
     struct ictus_reading now;
     double errors[2] = {0.0, 0.0};
@@ -298,11 +298,11 @@ int ictus_bench_run(struct ictus_bench *bench, const struct ictus_bench_plan *pl
     }
     err = run_all(&e, reason);
     if (!err) {
-        err = finish(&e, result);
+        err = experiment_finish(&e, result);
     } else if (err == ICTUS_ERR_SAMPLES) {
         result->invalid = e.all.invalid;
     } else if (err == ICTUS_ERR_MPI) {
-        err = explain(&e, reason);
+        err = experiment_explain(&e, reason);
     }
     ictusi_call_fini(&e.call);
     ictusi_collection_fini(&e.all);

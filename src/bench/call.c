@@ -26,19 +26,19 @@ static uint64_t block_count(enum blocks blocks, int processes)
 }
 
 /* What does not fit into the address space stays too large, and is refused for it. */
-static uint64_t times(uint64_t a, uint64_t b)
+static uint64_t bytes_times(uint64_t a, uint64_t b)
 {
     uint64_t product = 0;
     return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-static uint64_t plus(uint64_t a, uint64_t b)
+static uint64_t bytes_plus(uint64_t a, uint64_t b)
 {
     uint64_t sum = 0;
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-static int allocate(void **buffer, uint64_t bytes)
+static int buffer_allocate(void **buffer, uint64_t bytes)
 {
     void *made = NULL;
     if (bytes > PTRDIFF_MAX - BUFFER_ALIGNMENT) {
@@ -183,7 +183,7 @@ static void make_shares(struct call *call)
 static int make_counts(struct call *call, uint64_t bytes, struct ictus_why *why)
 {
     const int n = call->size > NEIGHBORS ? call->size : NEIGHBORS;
-    if (times((uint64_t)n, bytes) > INT_MAX && call->operation->is_placed) {
+    if (bytes_times((uint64_t)n, bytes) > INT_MAX && call->operation->is_placed) {
         return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
                              "%s of %llu bytes on %d processes: displacements end at %d bytes",
                              call->operation->name, (unsigned long long)bytes, call->size, INT_MAX);
@@ -221,8 +221,9 @@ static struct needs needs_of(const struct call *call, const struct ictus_bench_p
 {
     const struct shape_info *shape = ictusi_shape(call->operation->shape);
     const struct mockup *mockup = call->operation->mockup;
-    struct needs needs = {.send = times(plan->bytes, block_count(shape->sends, call->size)),
-                          .recv = times(plan->bytes, block_count(shape->receives, call->size))};
+    struct needs needs = {.send = bytes_times(plan->bytes, block_count(shape->sends, call->size)),
+                          .recv =
+                              bytes_times(plan->bytes, block_count(shape->receives, call->size))};
     if (plan->in_place && call->operation->shape == SHAPE_REDUCE_SCATTER) {
         needs.recv = needs.send; /* all blocks are taken from where the own one is left */
     }
@@ -232,8 +233,9 @@ static struct needs needs_of(const struct call *call, const struct ictus_bench_p
     }
     if (mockup) {
         /* One more block, where a block is cut into equal parts that fill it up. */
-        needs.scratch = plus(times(plan->bytes, block_count(mockup->scratch, call->size) + 1),
-                             (uint64_t)call->size * call->element);
+        needs.scratch =
+            bytes_plus(bytes_times(plan->bytes, block_count(mockup->scratch, call->size) + 1),
+                       (uint64_t)call->size * call->element);
     }
     if (plan->cold) {
         const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
@@ -244,8 +246,8 @@ static struct needs needs_of(const struct call *call, const struct ictus_bench_p
 
 static uint64_t sum_of(const struct call *call, const struct needs *needs)
 {
-    const uint64_t sets = times(plus(needs->send, needs->recv), (uint64_t)call->sets);
-    return plus(sets, plus(needs->scratch, needs->flush));
+    const uint64_t sets = bytes_times(bytes_plus(needs->send, needs->recv), (uint64_t)call->sets);
+    return bytes_plus(sets, bytes_plus(needs->scratch, needs->flush));
 }
 
 /*
@@ -289,17 +291,17 @@ static int make_buffers(struct call *call, const struct ictus_bench_plan *plan,
     const struct needs needs = needs_of(call, plan);
     int err = ICTUS_OK;
     for (int i = 0; i < call->sets && !err; i++) {
-        err = allocate(&call->sends[i], needs.send);
+        err = buffer_allocate(&call->sends[i], needs.send);
         if (!err) {
-            err = allocate(&call->recvs[i], needs.recv);
+            err = buffer_allocate(&call->recvs[i], needs.recv);
         }
     }
     if (!err && needs.scratch > 0) {
-        err = allocate(&call->scratch, needs.scratch);
+        err = buffer_allocate(&call->scratch, needs.scratch);
     }
     if (!err && needs.flush > 0) {
         call->flush_bytes = needs.flush;
-        err = allocate(&call->flush, needs.flush);
+        err = buffer_allocate(&call->flush, needs.flush);
     }
     if (err == ICTUS_ERR_NOMEM) {
         (void)ictus_because(why, err, "%s of %llu bytes: no memory for %llu bytes of buffers",
@@ -391,7 +393,7 @@ int ictusi_call_failed(const struct call *call, struct ictus_why *why)
 }
 
 /* What is made with MPI's help: persistent requests, users' state. */
-static int prepare(struct call *call, struct ictus_why *why)
+static int call_prepare(struct call *call, struct ictus_why *why)
 {
     const struct ictus_plugin_operation *user = call->operation->user;
     if (user) {
@@ -440,7 +442,7 @@ int ictusi_call_init(struct call *call, const struct operation *operation, MPI_C
         take_set(call, (int)(plan->first % call->sets));
     }
     if (!err) {
-        err = ictusi_sync_agree(comm, prepare(call, why), why);
+        err = ictusi_sync_agree(comm, call_prepare(call, why), why);
     }
     if (err) {
         ictusi_call_fini(call);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* A damaged number is no small integer any more: not rounded to one, but found out. */
-static int64_t whole(long double value)
+static int64_t datatype_whole(long double value)
 {
     const long double most = (long double)(INT64_MAX / 2);
     const bool small = value > -most && value < most;
@@ -19,7 +19,7 @@ static int64_t whole(long double value)
 
 static int64_t whole_complex(double complex value)
 {
-    return cimag(value) == 0 ? whole(creal(value)) : INT64_MIN;
+    return cimag(value) == 0 ? datatype_whole(creal(value)) : INT64_MIN;
 }
 
 #define INTEGER(value) ((int64_t)(value))
@@ -46,9 +46,9 @@ ACCESS(uint8, uint8_t, INTEGER)
 ACCESS(uint16, uint16_t, INTEGER)
 ACCESS(uint32, uint32_t, INTEGER)
 ACCESS(uint64, uint64_t, INTEGER)
-ACCESS(float, float, whole)
-ACCESS(double, double, whole)
-ACCESS(long_double, long double, whole)
+ACCESS(float, float, datatype_whole)
+ACCESS(double, double, datatype_whole)
+ACCESS(long_double, long double, datatype_whole)
 ACCESS(float_complex, float complex, whole_complex)
 ACCESS(complex, double complex, whole_complex)
 
@@ -71,7 +71,7 @@ ACCESS(complex, double complex, whole_complex)
     {                                                                                              \
         struct name stored;                                                                        \
         memcpy(&stored, element, sizeof(stored));                                                  \
-        const int64_t value = whole((long double)stored.value);                                    \
+        const int64_t value = datatype_whole((long double)stored.value);                           \
         const bool sound =                                                                         \
             value >= 0 && value <= INT32_MAX && stored.place >= 0 && stored.place < PAIR_PLACES;   \
         return sound ? value * PAIR_PLACES + stored.place : INT64_MIN;                             \
@@ -117,7 +117,7 @@ static const struct row rows[] = {
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
-static MPI_Datatype handle(int i)
+static MPI_Datatype datatype_handle(int i)
 {
     const MPI_Datatype handles[ROWS] = {
         MPI_CHAR,       MPI_BYTE,        MPI_INT8_T,          MPI_UINT8_T,
@@ -136,8 +136,8 @@ int ictusi_datatype_find(const char *name, struct datatype *datatype, struct ict
     for (int i = 0; i < ROWS; i++) {
         names[i] = rows[i].name;
         if (strcmp(name, rows[i].name) == 0) {
-            *datatype = (struct datatype){rows[i].name, handle(i),   rows[i].class,
-                                          rows[i].size, rows[i].set, rows[i].get};
+            *datatype = (struct datatype){rows[i].name, datatype_handle(i), rows[i].class,
+                                          rows[i].size, rows[i].set,        rows[i].get};
             return ICTUS_OK;
         }
     }

@@ -44,7 +44,7 @@ static int version_of(const char *text)
     return VERSION(major, minor, patch);
 }
 
-static bool applies(enum when when, const struct defect_use *use)
+static bool defect_applies(enum when when, const struct defect_use *use)
 {
     switch (when) {
     case POWER_OF_TWO_PROCESSES:
@@ -61,7 +61,7 @@ const char *ictusi_defect(const char *library, const struct defect_use *use)
     for (size_t i = 0; i < sizeof(defects) / sizeof(defects[0]); i++) {
         const struct defect *d = &defects[i];
         const char *version = strstr(library, d->library);
-        if (version && strcmp(use->operation, d->operation) == 0 && applies(d->when, use) &&
+        if (version && strcmp(use->operation, d->operation) == 0 && defect_applies(d->when, use) &&
             version_of(version + strlen(d->library)) < d->mended) {
             return d->words;
         }

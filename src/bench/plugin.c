@@ -74,7 +74,7 @@ static int add_row(struct ictus_plugins *plugins, const struct ictus_plugin_oper
     return ICTUS_OK;
 }
 
-static int load(struct ictus_plugins *plugins, const char *path, struct ictus_why *why)
+static int plugin_load(struct ictus_plugins *plugins, const char *path, struct ictus_why *why)
 {
     if (plugins->object_count == OBJECTS_MAX) {
         return ictus_because(why, ICTUS_ERR_FORMAT, "at most %d plugins", OBJECTS_MAX);
@@ -111,7 +111,7 @@ int ictus_plugins_load(struct ictus_plugins **plugins, const char *path, struct 
     if (!*plugins) {
         *plugins = calloc(1, sizeof(**plugins));
     }
-    return *plugins ? load(*plugins, path, why) : ICTUS_ERR_NOMEM;
+    return *plugins ? plugin_load(*plugins, path, why) : ICTUS_ERR_NOMEM;
 }
 
 void ictus_plugins_free(struct ictus_plugins *plugins)

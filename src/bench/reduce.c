@@ -28,7 +28,7 @@ static int columns_init(struct columns *c, int64_t n)
     return c->all ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
-static void fill(struct columns *c, const struct sample *samples, int64_t n)
+static void batch_fill(struct columns *c, const struct sample *samples, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         const struct sample *s = &samples[i];
@@ -45,8 +45,8 @@ static void fill(struct columns *c, const struct sample *samples, int64_t n)
 }
 
 /* The root's times go to rank 0 by a reduction in which the others hold nothing. */
-static int combine(struct columns *c, const struct scheme *scheme, const struct call *call,
-                   int64_t n)
+static int batch_combine(struct columns *c, const struct scheme *scheme, const struct call *call,
+                         int64_t n)
 {
     const int rank = call->rank;
     const int count = (int)n;
@@ -62,7 +62,7 @@ static int combine(struct columns *c, const struct scheme *scheme, const struct 
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
-static int reserve(struct collection *all, int64_t wanted, int processes)
+static int collection_reserve(struct collection *all, int64_t wanted, int processes)
 {
     if (wanted <= all->capacity) {
         return ICTUS_OK;
@@ -87,8 +87,8 @@ static int reserve(struct collection *all, int64_t wanted, int processes)
     return ICTUS_OK;
 }
 
-static void append(struct collection *all, const struct columns *c, int64_t n, int64_t i,
-                   int processes)
+static void collection_append(struct collection *all, const struct columns *c, int64_t n, int64_t i,
+                              int processes)
 {
     const int64_t makespan = c->max[MAX_STOP * n + i] + c->max[MAX_MINUS_START * n + i];
     all->values[ICTUS_REDUCE_MAX][all->n] = 1e-9 * (double)c->max[MAX_TIME * n + i];
@@ -134,13 +134,13 @@ int ictusi_reduce_batch(const struct scheme *scheme, const struct call *call,
     struct columns c = {NULL, NULL, NULL, NULL};
     int err = columns_init(&c, n);
     if (!err && call->rank == 0) {
-        err = reserve(all, all->n + n, call->size);
+        err = collection_reserve(all, all->n + n, call->size);
     }
     err = ictusi_sync_agree(scheme->comm, err, NULL);
     double *table = NULL;
     if (!err) {
-        fill(&c, samples, n);
-        err = combine(&c, scheme, call, n);
+        batch_fill(&c, samples, n);
+        err = batch_combine(&c, scheme, call, n);
     }
     if (!err) {
         err = gather_ranks(scheme, call, all, samples, n, &table);
@@ -151,7 +151,7 @@ int ictusi_reduce_batch(const struct scheme *scheme, const struct call *call,
             continue;
         }
         if (call->rank == 0) {
-            append(all, &c, n, i, call->size);
+            collection_append(all, &c, n, i, call->size);
             append_ranks(all, table, n, i, call->size);
         }
         all->n++;

@@ -62,7 +62,7 @@ const char *ictus_scheme_name(int i, const char **summary)
     return registry[i]->name;
 }
 
-static const struct scheme_ops *find(const char *name, struct ictus_why *why)
+static const struct scheme_ops *scheme_find(const char *name, struct ictus_why *why)
 {
     const char *names[SCHEMES + 1] = {NULL};
     for (int i = 0; i < SCHEMES; i++) {
@@ -84,7 +84,7 @@ static int read_spec(const char *text, const struct scheme_ops **ops, void **opt
     if (err) {
         return err;
     }
-    *ops = find(spec.name, why);
+    *ops = scheme_find(spec.name, why);
     if (!*ops) {
         return ICTUS_ERR_UNKNOWN;
     }
@@ -123,7 +123,8 @@ int ictus_scheme_check(const char *spec, struct ictus_why *why)
 const struct scheme_ops *ictusi_scheme_find(const char *text, struct ictus_why *why)
 {
     struct spec spec;
-    return ictusi_spec_split(text ? text : "harmonize", &spec, why) ? NULL : find(spec.name, why);
+    return ictusi_spec_split(text ? text : "harmonize", &spec, why) ? NULL
+                                                                    : scheme_find(spec.name, why);
 }
 
 enum ictus_reduction ictus_scheme_reduction(const char *text)

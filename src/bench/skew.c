@@ -26,7 +26,7 @@ struct ictus_skew {
 enum { BATCH_WORDS = 1 << 20, BATCH_MAX = 200, WARMUP = 10, ATTEMPTS_FACTOR = 4 };
 enum { OF_EXIT, OF_ENTRY, OF_VALID, WORDS };
 
-static int allocate(struct ictus_skew *s)
+static int skew_allocate(struct ictus_skew *s)
 {
     int64_t batch = BATCH_WORDS / ((int64_t)s->size * WORDS);
     batch = batch < BATCH_MAX ? batch : BATCH_MAX;
@@ -37,7 +37,7 @@ static int allocate(struct ictus_skew *s)
     return ictusi_sync_agree(s->entry, s->exits && s->gathered ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
 }
 
-static int build(struct ictus_skew *s, MPI_Comm comm, const char *clock, struct ictus_why *why)
+static int skew_build(struct ictus_skew *s, MPI_Comm comm, const char *clock, struct ictus_why *why)
 {
     if (MPI_Comm_dup(comm, &s->entry) != MPI_SUCCESS ||
         MPI_Comm_dup(comm, &s->plain) != MPI_SUCCESS) {
@@ -54,7 +54,7 @@ static int build(struct ictus_skew *s, MPI_Comm comm, const char *clock, struct 
     if (!err && clock) {
         err = ictus_harmonize_configure(s->plain, NULL, clock, why);
     }
-    return err ? err : allocate(s);
+    return err ? err : skew_allocate(s);
 }
 
 int ictus_skew_create(MPI_Comm comm, const char *clock, struct ictus_selector *selector,
@@ -70,7 +70,7 @@ int ictus_skew_create(MPI_Comm comm, const char *clock, struct ictus_selector *s
     s->entry = MPI_COMM_NULL;
     s->plain = MPI_COMM_NULL;
     s->selector = selector;
-    const int err = build(s, comm, clock, why);
+    const int err = skew_build(s, comm, clock, why);
     if (err) {
         ictus_skew_free(s);
         return err;
@@ -110,7 +110,7 @@ static int64_t on_common_clock(const struct ictus_skew *s, int64_t local)
 }
 
 /* One barrier: enter together, leave, and take the time at once. */
-static int once(struct ictus_skew *s, const struct subject *subject, int64_t *words)
+static int skew_once(struct ictus_skew *s, const struct subject *subject, int64_t *words)
 {
     struct ictus_harmony entry;
     struct ictus_harmony leave = {.flag = 1};
@@ -127,11 +127,11 @@ static int once(struct ictus_skew *s, const struct subject *subject, int64_t *wo
     return err;
 }
 
-static int measure(struct ictus_skew *s, const struct subject *subject, int64_t n)
+static int skew_measure(struct ictus_skew *s, const struct subject *subject, int64_t n)
 {
     int err = ICTUS_OK;
     for (int64_t i = 0; i < n && !err; i++) {
-        err = once(s, subject, s->exits + i * WORDS);
+        err = skew_once(s, subject, s->exits + i * WORDS);
     }
     for (int64_t i = 0; i < n; i++) {
         int64_t *words = s->exits + i * WORDS;
@@ -147,7 +147,8 @@ static int measure(struct ictus_skew *s, const struct subject *subject, int64_t 
 }
 
 /* Rank 0: who left first and last of barrier i, unless it does not count. */
-static void judge(const struct ictus_skew *s, int64_t i, int64_t n, struct ictus_skew_result *r)
+static void skew_judge(const struct ictus_skew *s, int64_t i, int64_t n,
+                       struct ictus_skew_result *r)
 {
     int first = 0;
     int last = 0;
@@ -188,16 +189,16 @@ static int run_all(struct ictus_skew *s, const struct subject *subject, int64_t 
 {
     const int64_t began = ictusi_source_read(s->clock->source);
     int64_t n = 1;
-    int err = measure(s, subject, s->batch < WARMUP ? s->batch : WARMUP);
+    int err = skew_measure(s, subject, s->batch < WARMUP ? s->batch : WARMUP);
     while (!err) {
         const double spent_s = 1e-9 * (double)(ictusi_source_read(s->clock->source) - began);
         err = next_batch(s, r, wanted, max_time_s > 0.0 && spent_s >= max_time_s, &n);
         if (err || n == 0) {
             break;
         }
-        err = measure(s, subject, n);
+        err = skew_measure(s, subject, n);
         for (int64_t i = 0; i < n && !err && s->rank == 0; i++) {
-            judge(s, i, n, r);
+            skew_judge(s, i, n, r);
         }
     }
     int64_t counts[2] = {r->n, r->invalid};
@@ -209,7 +210,7 @@ static int run_all(struct ictus_skew *s, const struct subject *subject, int64_t 
     return err;
 }
 
-static int reserve(const struct ictus_skew *s, int64_t n, struct ictus_skew_result *r)
+static int skew_reserve(const struct ictus_skew *s, int64_t n, struct ictus_skew_result *r)
 {
     memset(r, 0, sizeof(*r));
     bool enough = true;
@@ -236,7 +237,7 @@ int ictus_skew_run(struct ictus_skew *skew, const char *barrier, int64_t n, doub
     if (err) {
         return err;
     }
-    err = reserve(skew, n, result);
+    err = skew_reserve(skew, n, result);
     if (!err) {
         err = run_all(skew, &subject, n, max_time_s, result);
     }

@@ -10,7 +10,7 @@
 /* Below this many values the batch means of a drift say nothing. */
 enum { SETTLED_LEAST = 100 };
 
-static void fill(const double *sorted, size_t n, struct ictus_summary *s)
+static void summary_fill(const double *sorted, size_t n, struct ictus_summary *s)
 {
     s->n = n;
     s->median = ictusi_quantile(sorted, n, 0.5);
@@ -27,7 +27,7 @@ static void fill(const double *sorted, size_t n, struct ictus_summary *s)
     s->outliers = ictusi_tukey_outliers(sorted, n);
 }
 
-static int summarize(const double *values, size_t n, int in_order, struct ictus_summary *summary)
+static int summary_make(const double *values, size_t n, int in_order, struct ictus_summary *summary)
 {
     if (!values || !summary || n == 0) {
         return ICTUS_ERR_ARG;
@@ -38,7 +38,7 @@ static int summarize(const double *values, size_t n, int in_order, struct ictus_
     }
     memcpy(sorted, values, n * sizeof(*sorted));
     ictusi_sort(sorted, n);
-    fill(sorted, n, summary);
+    summary_fill(sorted, n, summary);
     const double inflation = in_order ? ictusi_batch_inflation(values, n, summary->median) : 1.0;
     ictusi_median_widen(sorted, n, inflation, &summary->ci95_low, &summary->ci95_high);
     summary->effective = (double)n / inflation;
@@ -48,12 +48,12 @@ static int summarize(const double *values, size_t n, int in_order, struct ictus_
 
 int ictus_summarize(const double *values, size_t n, struct ictus_summary *summary)
 {
-    return summarize(values, n, 0, summary);
+    return summary_make(values, n, 0, summary);
 }
 
 int ictus_summarize_series(const double *values, size_t n, struct ictus_summary *summary)
 {
-    return summarize(values, n, 1, summary);
+    return summary_make(values, n, 1, summary);
 }
 
 int ictus_median_settled(const double *values, size_t n, double width)

@@ -28,7 +28,7 @@ static int turn_of(const struct check *c, int rank, int b, int64_t i)
 }
 
 /* What rank contributes to element i of block b in a reduction: each one's part shows. */
-static int64_t contribution(const struct check *c, int rank, int b, int64_t i)
+static int64_t check_contribution(const struct check *c, int rank, int b, int64_t i)
 {
     const int turn = turn_of(c, rank, b, i);
     const bool even = (b + i) % 2 == 0;
@@ -55,43 +55,44 @@ static int64_t contribution(const struct check *c, int rank, int b, int64_t i)
 }
 
 /* What rank sends in element i of block b where nothing is reduced. */
-static int64_t plain(int rank, int b, int64_t i)
+static int64_t check_plain(int rank, int b, int64_t i)
 {
     return (int64_t)((rank * 31 + b * VALUE_CYCLE + i) % PLAIN_CYCLE);
 }
 
 /* Logical values in a C bool are 0 and 1: moved data must fit as well. */
-static int64_t fit(const struct check *c, int64_t value)
+static int64_t check_fit(const struct check *c, int64_t value)
 {
     return c->type.class == CLASS_LOGICAL ? value & 1 : value;
 }
 
-static bool reduces(const struct check *c)
+static bool check_reduces(const struct check *c)
 {
     return ictusi_shape(c->call->operation->shape)->reduces;
 }
 
-static int64_t sent(const struct check *c, int rank, int b, int64_t i)
+static int64_t check_sent(const struct check *c, int rank, int b, int64_t i)
 {
-    return fit(c, reduces(c) ? contribution(c, rank, b, i) : plain(rank, b, i));
+    return check_fit(c, check_reduces(c) ? check_contribution(c, rank, b, i)
+                                         : check_plain(rank, b, i));
 }
 
 /* The reduction over ranks [first, last]. */
-static int64_t reduced(const struct check *c, int first, int last, int b, int64_t i)
+static int64_t check_reduced(const struct check *c, int first, int last, int b, int64_t i)
 {
-    int64_t value = sent(c, first, b, i);
+    int64_t value = check_sent(c, first, b, i);
     for (int rank = first + 1; rank <= last; rank++) {
-        value = ictusi_reduction_apply(c->reduction.kind, value, sent(c, rank, b, i));
+        value = ictusi_reduction_apply(c->reduction.kind, value, check_sent(c, rank, b, i));
     }
     return value;
 }
 
-static void fill(const struct check *c, void *buffer, int rank, int first_block, int blocks)
+static void check_fill(const struct check *c, void *buffer, int rank, int first_block, int blocks)
 {
     unsigned char *element = buffer;
     for (int b = 0; b < blocks; b++) {
         for (int64_t i = 0; i < c->call->elements; i++) {
-            c->type.set(element, sent(c, rank, first_block + b, i));
+            c->type.set(element, check_sent(c, rank, first_block + b, i));
             element += c->type.size;
         }
     }
@@ -120,12 +121,12 @@ static bool expected_of_pair(const struct check *c, int64_t i, int64_t *value)
     if (partner == MPI_PROC_NULL || (first_half && call->operation->shape == SHAPE_STREAM)) {
         return false;
     }
-    *value = sent(c, partner, 0, i);
+    *value = check_sent(c, partner, 0, i);
     return true;
 }
 
 /* The value that must stand in element i of received block b; false where nothing is defined. */
-static bool expected(const struct check *c, int b, int64_t i, int64_t *value)
+static bool check_expected(const struct check *c, int b, int64_t i, int64_t *value)
 {
     const struct call *call = c->call;
     const int last = call->size - 1;
@@ -133,52 +134,52 @@ static bool expected(const struct check *c, int b, int64_t i, int64_t *value)
     const int right = (call->rank + 1) % call->size;
     switch (call->operation->shape) {
     case SHAPE_BCAST:
-        *value = sent(c, call->root, b, i);
+        *value = check_sent(c, call->root, b, i);
         return true;
     case SHAPE_REDUCE:
-        *value = reduced(c, 0, last, b, i);
+        *value = check_reduced(c, 0, last, b, i);
         return call->rank == call->root;
     case SHAPE_ALLREDUCE:
-        *value = reduced(c, 0, last, b, i);
+        *value = check_reduced(c, 0, last, b, i);
         return true;
     case SHAPE_GATHER:
-        *value = sent(c, b, 0, i);
+        *value = check_sent(c, b, 0, i);
         return call->rank == call->root;
     case SHAPE_ALLGATHER:
-        *value = sent(c, b, 0, i);
+        *value = check_sent(c, b, 0, i);
         return true;
     case SHAPE_SCATTER:
-        *value = sent(c, call->root, call->rank, i);
+        *value = check_sent(c, call->root, call->rank, i);
         return call->recv != MPI_IN_PLACE;
     case SHAPE_ALLTOALL:
-        *value = sent(c, b, call->rank, i);
+        *value = check_sent(c, b, call->rank, i);
         return true;
     case SHAPE_REDUCE_SCATTER:
-        *value = reduced(c, 0, last, call->rank, i);
+        *value = check_reduced(c, 0, last, call->rank, i);
         return true;
     case SHAPE_SCAN:
-        *value = reduced(c, 0, call->rank, b, i);
+        *value = check_reduced(c, 0, call->rank, b, i);
         return true;
     case SHAPE_EXSCAN:
-        *value = call->rank ? reduced(c, 0, call->rank - 1, b, i) : 0;
+        *value = call->rank ? check_reduced(c, 0, call->rank - 1, b, i) : 0;
         return call->rank > 0;
     case SHAPE_REDUCE_LOCAL:
-        *value = ictusi_reduction_apply(c->reduction.kind, sent(c, call->rank, b, i),
-                                        sent(c, call->rank + 1, b, i));
+        *value = ictusi_reduction_apply(c->reduction.kind, check_sent(c, call->rank, b, i),
+                                        check_sent(c, call->rank + 1, b, i));
         return true;
     case SHAPE_NEIGHBOR_ALLGATHER:
-        *value = sent(c, b ? right : left, 0, i);
+        *value = check_sent(c, b ? right : left, 0, i);
         return true;
     case SHAPE_NEIGHBOR_ALLTOALL:
         /* The left neighbour's block for its right one, and the other way round. */
-        *value = sent(c, b ? right : left, 1 - b, i);
+        *value = check_sent(c, b ? right : left, 1 - b, i);
         /* Where both neighbours are one process, libraries differ in which block is which. */
         return call->size > 2;
     case SHAPE_SHIFT:
-        *value = sent(c, left, 0, i);
+        *value = check_sent(c, left, 0, i);
         return true;
     case SHAPE_PING_PONG:
-        *value = sent(c, 1 - call->rank, 0, i);
+        *value = check_sent(c, 1 - call->rank, 0, i);
         return call->rank < 2;
     case SHAPE_PAIRS:
     case SHAPE_STREAM:
@@ -190,20 +191,20 @@ static bool expected(const struct check *c, int b, int64_t i, int64_t *value)
 }
 
 /* Where the operation leaves what it computes. */
-static unsigned char *received(const struct call *call)
+static unsigned char *call_received(const struct call *call)
 {
     return call->operation->shape == SHAPE_BCAST ? call->sends[call->set] : call->recvs[call->set];
 }
 
 /* Have in each element what must not be there, so that a call that does nothing is found out. */
-static void spoil(const struct check *c)
+static void check_spoil(const struct check *c)
 {
-    unsigned char *element = received(c->call);
+    unsigned char *element = call_received(c->call);
     const int blocks = received_blocks(c->call);
     for (int b = 0; b < blocks; b++) {
         for (int64_t i = 0; i < c->call->elements; i++, element += c->type.size) {
             int64_t value = 0;
-            if (expected(c, b, i, &value)) {
+            if (check_expected(c, b, i, &value)) {
                 c->type.set(element, value ^ 1);
             }
         }
@@ -218,9 +219,9 @@ static void fill_all(const struct check *c)
     if (call->operation->shape == SHAPE_BCAST && call->rank != call->root) {
         return;
     }
-    fill(c, call->sends[call->set], call->rank, 0, sent_blocks(call));
+    check_fill(c, call->sends[call->set], call->rank, 0, sent_blocks(call));
     if (call->operation->shape == SHAPE_REDUCE_LOCAL) {
-        fill(c, recv, call->rank + 1, 0, 1);
+        check_fill(c, recv, call->rank + 1, 0, 1);
         return;
     }
     if (call->send != MPI_IN_PLACE) {
@@ -228,21 +229,21 @@ static void fill_all(const struct check *c)
     }
     const size_t block = (size_t)call->elements * c->type.size;
     if (call->operation->shape == SHAPE_GATHER || call->operation->shape == SHAPE_ALLGATHER) {
-        fill(c, (unsigned char *)recv + (size_t)call->rank * block, call->rank, 0, 1);
+        check_fill(c, (unsigned char *)recv + (size_t)call->rank * block, call->rank, 0, 1);
     } else {
-        fill(c, recv, call->rank, 0, sent_blocks(call));
+        check_fill(c, recv, call->rank, 0, sent_blocks(call));
     }
 }
 
-static int compare(const struct check *c, struct ictus_why *why)
+static int check_compare(const struct check *c, struct ictus_why *why)
 {
     const struct call *call = c->call;
-    const unsigned char *element = received(call);
+    const unsigned char *element = call_received(call);
     const int blocks = received_blocks(call);
     for (int b = 0; b < blocks; b++) {
         for (int64_t i = 0; i < call->elements; i++, element += c->type.size) {
             int64_t value = 0;
-            if (!expected(c, b, i, &value)) {
+            if (!check_expected(c, b, i, &value)) {
                 continue;
             }
             const int64_t found = c->type.get(element);
@@ -269,9 +270,9 @@ int ictusi_call_check(struct call *call, const struct ictus_bench_plan *plan, st
     if (err || call->operation->user) {
         return err; /* what a user's operation should leave is only known to its author */
     }
-    spoil(&c);
+    check_spoil(&c);
     fill_all(&c);
     err = ictusi_call_run(call);
-    err = err ? err : compare(&c, why);
+    err = err ? err : check_compare(&c, why);
     return ictusi_sync_agree(call->comm, err, why);
 }

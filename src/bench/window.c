@@ -90,7 +90,7 @@ static int one_window(struct scheme *scheme, struct call *call, int64_t start, i
     return err;
 }
 
-static int adapt(struct scheme *scheme, const struct sample *samples, int64_t n)
+static int window_adapt(struct scheme *scheme, const struct sample *samples, int64_t n)
 {
     const struct window_options *options = scheme->options;
     struct window *state = scheme->state;
@@ -137,7 +137,7 @@ static int measure_window(struct scheme *scheme, struct call *call, double budge
         made += !err;
     }
     *n = made;
-    return err ? err : adapt(scheme, samples, made);
+    return err ? err : window_adapt(scheme, samples, made);
 }
 
 static void window_fini(struct scheme *scheme)

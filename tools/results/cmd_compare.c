@@ -266,6 +266,7 @@ static void say_few_launches(const struct compared_list *list)
     size_t single = 0;
     size_t assumed = 0;
     double share = 0.0;
+    (void)fflush(stdout); /* the results come first, wherever both go */
     for (size_t i = 0; i < list->count; i++) {
         const struct compared *item = &list->items[i];
         single += item->launches_a == 1 || item->launches_b == 1;
