@@ -10,6 +10,7 @@
  * The program calls us by MPI's names, so there is no handle to keep state in: this file has the
  * process's one record of it.
  */
+#include "behind.h"
 #include "fortran.h"
 
 #include <ictus/barrier.h>
@@ -22,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { RETRIES_MAX = 1000 };
 
@@ -43,6 +45,16 @@ struct record {
     atomic_ullong skew_ns;
     atomic_int rank; /* in the first communicator served, plus 1 */
 };
+
+PRELOAD_BEHIND(MPI_Barrier)
+PRELOAD_BEHIND(MPI_Finalize)
+PRELOAD_BEHIND(PMPI_Finalize)
+#if MPI_VERSION >= 4
+PRELOAD_BEHIND(MPI_Session_finalize)
+PRELOAD_BEHIND(PMPI_Session_finalize)
+#endif
+
+typedef int finalize_call(void);
 
 static pthread_once_t wishes_once = PTHREAD_ONCE_INIT;
 static struct wishes wishes;
@@ -91,6 +103,7 @@ static void wishes_refuse(MPI_Comm comm)
     PMPI_Comm_rank(comm, &rank);
     if (rank == 0) {
         (void)fprintf(stderr, "ictus-barrier: %s\n", wishes.why.text);
+        ictus_drain(STDERR_FILENO);
         PMPI_Abort(comm, 2);
     }
 }
@@ -98,7 +111,7 @@ static void wishes_refuse(MPI_Comm comm)
 static int pass_on(MPI_Comm comm)
 {
     atomic_fetch_add(&record.passed_on, 1);
-    return PMPI_Barrier(comm);
+    return behind_MPI_Barrier()(comm);
 }
 
 static bool can_serve(MPI_Comm comm)
@@ -141,7 +154,7 @@ static int barrier_serve(MPI_Comm comm)
     (void)pthread_once(&wishes_once, read_wishes);
     if (wishes.bad) {
         wishes_refuse(comm);
-        return PMPI_Barrier(comm);
+        return behind_MPI_Barrier()(comm);
     }
     if (!can_serve(comm)) {
         return pass_on(comm);
@@ -213,15 +226,30 @@ static void summarise_world(void)
     }
 }
 
+static int barrier_finalize(finalize_call *behind)
+{
+    if (depth == 0) {
+        summarise_world();
+    }
+    depth++;
+    const int err = behind();
+    depth--;
+    return err;
+}
+
 PRELOAD_API int MPI_Finalize(void)
 {
-    summarise_world();
-    return PMPI_Finalize();
+    return barrier_finalize(behind_MPI_Finalize());
+}
+
+PRELOAD_API int PMPI_Finalize(void)
+{
+    return barrier_finalize(behind_PMPI_Finalize());
 }
 
 #if MPI_VERSION >= 4
 /* A program of sessions has no communicator left here to add up over: its first rank speaks. */
-PRELOAD_API int MPI_Session_finalize(MPI_Session *session)
+static void summarise_session(void)
 {
     int world = 0;
     PMPI_Initialized(&world);
@@ -230,7 +258,27 @@ PRELOAD_API int MPI_Session_finalize(MPI_Session *session)
         own_sums(sums);
         print_summary(sums, " of this process");
     }
-    return PMPI_Session_finalize(session);
+}
+
+static int session_finalize(MPI_Session *session, int (*behind)(MPI_Session *))
+{
+    if (depth == 0) {
+        summarise_session();
+    }
+    depth++;
+    const int err = behind(session);
+    depth--;
+    return err;
+}
+
+PRELOAD_API int MPI_Session_finalize(MPI_Session *session)
+{
+    return session_finalize(session, behind_MPI_Session_finalize());
+}
+
+PRELOAD_API int PMPI_Session_finalize(MPI_Session *session)
+{
+    return session_finalize(session, behind_PMPI_Session_finalize());
 }
 #endif
 

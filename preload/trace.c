@@ -6,6 +6,8 @@
  * Both MPI_X and PMPI_X are put in front of the library's: the Fortran bindings of Open MPI and
  * some of MPICH call PMPI_X, so that C and Fortran callers are seen alike and once.
  */
+#include "behind.h"
+
 #include "trace/write_mpi.h"
 #include "tracer/lifecycle.h"
 #include "tracer/real.h"
@@ -17,6 +19,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+PRELOAD_BEHIND(MPI_Pcontrol)
+PRELOAD_BEHIND(PMPI_Pcontrol)
+
 static int trace_wanted(void)
 {
     const char *directory = getenv("ICTUS_TRACE_DIR");
@@ -26,7 +31,8 @@ static int trace_wanted(void)
 static void trace_start(const struct init_call *call)
 {
     int provided = MPI_THREAD_SINGLE;
-    if (trace_wanted()) {
+    /* A tool behind us that calls PMPI_Init has brought us here already. */
+    if (trace_wanted() && ictusi_tracer.comm == MPI_COMM_NULL && !ictusi_tracer.finished) {
         (void)REAL(Query_thread)(&provided);
         ictusi_trace_start(call, provided);
     }
@@ -114,17 +120,20 @@ ICTUS_API int PMPI_Abort(MPI_Comm comm, int errorcode)
     return ictusi_real.P_Abort(comm, errorcode);
 }
 
-/* 0 switches recording off, other levels switch it on (MPI 4.0, 15.2.4). */
+/*
+ * 0 switches recording off, other levels switch it on (MPI 4.0, 15.2.4). What else the program
+ * hands over is meant for no tool in particular; another one gets the level alone.
+ */
 ICTUS_API int MPI_Pcontrol(const int level, ...)
 {
     ictusi_trace_mute(level == 0);
-    return MPI_SUCCESS;
+    return behind_MPI_Pcontrol()(level);
 }
 
 ICTUS_API int PMPI_Pcontrol(const int level, ...)
 {
     ictusi_trace_mute(level == 0);
-    return MPI_SUCCESS;
+    return behind_PMPI_Pcontrol()(level);
 }
 
 /* The windows are shared with the parent: a child must not write to them. */

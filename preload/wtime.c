@@ -11,25 +11,51 @@
  * The program calls us by MPI's names, so there is no handle to keep state in: this file has the
  * process's one clock. A program of sessions alone keeps its local MPI_Wtime.
  */
+#include "behind.h"
 #include "fortran.h"
 
 #include <ictus/clock.h>
 #include <ictus/text.h>
 
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/*
+ * How the source's instants become what is shown, G(L) = global + (L - local) (1 + slope). Threads
+ * read it while another one synchronises: version is odd meanwhile, and changed after it.
+ */
+struct shown {
+    atomic_uint version;
+    atomic_llong local, global;
+    _Atomic double slope;
+};
 
 static _Atomic(struct ictus_clock *) global;
+static struct shown shown;
 static atomic_llong last_ns; /* shown so far */
 static int64_t origin_ns;    /* of what is shown, the same on all processes */
 static double resync_s;      /* 0: never */
 static int64_t synced_ns;
 static _Thread_local bool inside;
+
+PRELOAD_BEHIND(MPI_Wtime)
+PRELOAD_BEHIND(PMPI_Wtime)
+PRELOAD_BEHIND(MPI_Wtick)
+PRELOAD_BEHIND(PMPI_Wtick)
+PRELOAD_BEHIND(MPI_Barrier)
+PRELOAD_BEHIND(MPI_Init)
+PRELOAD_BEHIND(PMPI_Init)
+PRELOAD_BEHIND(MPI_Init_thread)
+PRELOAD_BEHIND(PMPI_Init_thread)
+PRELOAD_BEHIND(MPI_Finalize)
+PRELOAD_BEHIND(PMPI_Finalize)
+PRELOAD_BEHIND(MPI_Comm_get_attr)
+PRELOAD_BEHIND(PMPI_Comm_get_attr)
 
 /* For libictus-barrier.so, which is the one called when both are loaded. */
 PRELOAD_API void ictus_wtime_at_barrier(MPI_Comm comm);
@@ -40,9 +66,40 @@ static void give_up(const char *text)
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0) {
         (void)fprintf(stderr, "ictus-wtime: %s\n", text);
+        ictus_drain(STDERR_FILENO);
         PMPI_Abort(MPI_COMM_WORLD, 2);
     }
     PMPI_Barrier(MPI_COMM_WORLD); /* rank 0 ends us */
+}
+
+/* Show the clock as it is now. Not by two threads at once. */
+static void show_clock(const struct ictus_clock *clock)
+{
+    /* So far apart that the slope keeps all its digits. */
+    static const int64_t apart_ns = INT64_C(1000000000000000);
+    const struct ictus_time from = ictus_clock_local(clock);
+    const struct ictus_time to = {from.ns + apart_ns};
+    const int64_t first = ictus_clock_map(clock, from).ns;
+    const int64_t second = ictus_clock_map(clock, to).ns;
+    atomic_fetch_add(&shown.version, 1);
+    atomic_store(&shown.local, from.ns);
+    atomic_store(&shown.global, first);
+    atomic_store(&shown.slope, (double)(second - first - apart_ns) / (double)apart_ns);
+    atomic_fetch_add(&shown.version, 1);
+}
+
+static int64_t global_now(const struct ictus_clock *clock)
+{
+    const int64_t local = ictus_clock_local(clock).ns;
+    unsigned version = 0;
+    int64_t now = 0;
+    do {
+        version = atomic_load(&shown.version);
+        const int64_t since = local - atomic_load(&shown.local);
+        now = atomic_load(&shown.global) + since +
+              (int64_t)(atomic_load(&shown.slope) * (double)since);
+    } while (version % 2 != 0 || version != atomic_load(&shown.version));
+    return now;
 }
 
 static void set_up(void)
@@ -63,7 +120,8 @@ static void set_up(void)
         inside = false;
         return;
     }
-    synced_ns = ictus_clock_now(clock).ns;
+    show_clock(clock);
+    synced_ns = global_now(clock);
     int64_t origin = synced_ns;
     PMPI_Bcast(&origin, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
     origin_ns = origin;
@@ -91,35 +149,37 @@ static double shown_s(int64_t now)
     return (double)(now > before ? now : before) * 1e-9;
 }
 
-/* The MPI_Wtime behind ours: the library's, or another tool's. */
-static double next_wtime(void)
-{
-    static _Atomic uintptr_t found;
-    uintptr_t address = atomic_load_explicit(&found, memory_order_relaxed);
-    if (!address) {
-        address = (uintptr_t)dlsym(RTLD_NEXT, "MPI_Wtime");
-        address = address ? address : (uintptr_t)PMPI_Wtime;
-        atomic_store_explicit(&found, address, memory_order_relaxed);
-    }
-    return ((double (*)(void))address)();
-}
-
-PRELOAD_API double MPI_Wtime(void)
+/* Within the clock itself (its source may be MPI_Wtime) the time is the one behind ours. */
+static double wtime_now(double (*behind)(void))
 {
     const struct ictus_clock *clock = atomic_load_explicit(&global, memory_order_acquire);
     if (!clock || inside) {
-        return next_wtime();
+        return behind();
     }
-    /* The clock's own source may be MPI_Wtime (ICTUS_CLOCK=wtime): then it means the one behind. */
     inside = true;
-    const int64_t now = ictus_clock_now(clock).ns;
+    const int64_t now = global_now(clock);
     inside = false;
     return shown_s(now - origin_ns);
 }
 
+PRELOAD_API double MPI_Wtime(void)
+{
+    return wtime_now(behind_MPI_Wtime());
+}
+
+PRELOAD_API double PMPI_Wtime(void)
+{
+    return wtime_now(behind_PMPI_Wtime());
+}
+
 PRELOAD_API double MPI_Wtick(void)
 {
-    return atomic_load(&global) ? 1e-9 : PMPI_Wtick();
+    return atomic_load(&global) ? 1e-9 : behind_MPI_Wtick()();
+}
+
+PRELOAD_API double PMPI_Wtick(void)
+{
+    return atomic_load(&global) ? 1e-9 : behind_PMPI_Wtick()();
 }
 
 void ictus_wtime_at_barrier(MPI_Comm comm)
@@ -129,20 +189,13 @@ void ictus_wtime_at_barrier(MPI_Comm comm)
         return;
     }
     inside = true;
-    int due = (double)(ictus_clock_now(clock).ns - synced_ns) * 1e-9 >= resync_s;
+    int due = (double)(global_now(clock) - synced_ns) * 1e-9 >= resync_s;
     PMPI_Bcast(&due, 1, MPI_INT, 0, comm);
     if (due && !ictus_clock_resync(clock)) {
-        synced_ns = ictus_clock_now(clock).ns;
+        show_clock(clock);
+        synced_ns = global_now(clock);
     }
     inside = false;
-}
-
-/* The MPI_Barrier behind ours: the library's, or another tool's. */
-static int next_barrier(MPI_Comm comm)
-{
-    int (*next)(MPI_Comm) = NULL;
-    *(void **)&next = dlsym(RTLD_NEXT, "MPI_Barrier");
-    return next ? next(comm) : PMPI_Barrier(comm);
 }
 
 PRELOAD_API int MPI_Barrier(MPI_Comm comm)
@@ -152,40 +205,67 @@ PRELOAD_API int MPI_Barrier(MPI_Comm comm)
     }
     ictus_wtime_at_barrier(comm);
     inside = true;
-    const int err = next_barrier(comm);
+    const int err = behind_MPI_Barrier()(comm);
     inside = false;
+    return err;
+}
+
+/* Whoever is the first of us to be called sets up, after everybody behind has begun. */
+static int wtime_init(int (*behind)(int *, char ***), int *argc, char ***argv)
+{
+    const bool outer = !inside;
+    inside = true;
+    const int err = behind(argc, argv);
+    inside = !outer;
+    if (outer && err == MPI_SUCCESS) {
+        set_up();
+    }
+    return err;
+}
+
+static int wtime_init_thread(int (*behind)(int *, char ***, int, int *), int *argc, char ***argv,
+                             int required, int *provided)
+{
+    const bool outer = !inside;
+    inside = true;
+    const int err = behind(argc, argv, required, provided);
+    inside = !outer;
+    if (outer && err == MPI_SUCCESS) {
+        set_up();
+    }
     return err;
 }
 
 PRELOAD_API int MPI_Init(int *argc, char ***argv)
 {
-    const int err = PMPI_Init(argc, argv);
-    if (err == MPI_SUCCESS) {
-        set_up();
-    }
-    return err;
+    return wtime_init(behind_MPI_Init(), argc, argv);
+}
+
+PRELOAD_API int PMPI_Init(int *argc, char ***argv)
+{
+    return wtime_init(behind_PMPI_Init(), argc, argv);
 }
 
 PRELOAD_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    const int err = PMPI_Init_thread(argc, argv, required, provided);
-    if (err == MPI_SUCCESS) {
-        set_up();
-    }
-    return err;
+    return wtime_init_thread(behind_MPI_Init_thread(), argc, argv, required, provided);
 }
 
-static int next_finalize(void)
+PRELOAD_API int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    int (*next)(void) = NULL;
-    *(void **)&next = dlsym(RTLD_NEXT, "MPI_Finalize");
-    return next ? next() : PMPI_Finalize();
+    return wtime_init_thread(behind_PMPI_Init_thread(), argc, argv, required, provided);
 }
 
 PRELOAD_API int MPI_Finalize(void)
 {
     take_down();
-    return next_finalize();
+    return behind_MPI_Finalize()();
+}
+
+PRELOAD_API int PMPI_Finalize(void)
+{
+    take_down();
+    return behind_PMPI_Finalize()();
 }
 
 static bool asks_for_global(MPI_Comm comm, int key)
@@ -193,15 +273,24 @@ static bool asks_for_global(MPI_Comm comm, int key)
     return key == MPI_WTIME_IS_GLOBAL && comm == MPI_COMM_WORLD && atomic_load(&global);
 }
 
-PRELOAD_API int MPI_Comm_get_attr(MPI_Comm comm, int key, void *value, int *flag)
+static int get_global(void *value, int *flag)
 {
     static int yes = 1; /* MPI hands out addresses of its predefined attributes */
-    if (!asks_for_global(comm, key)) {
-        return PMPI_Comm_get_attr(comm, key, value, flag);
-    }
     *(int **)value = &yes;
     *flag = 1;
     return MPI_SUCCESS;
+}
+
+PRELOAD_API int MPI_Comm_get_attr(MPI_Comm comm, int key, void *value, int *flag)
+{
+    return asks_for_global(comm, key) ? get_global(value, flag)
+                                      : behind_MPI_Comm_get_attr()(comm, key, value, flag);
+}
+
+PRELOAD_API int PMPI_Comm_get_attr(MPI_Comm comm, int key, void *value, int *flag)
+{
+    return asks_for_global(comm, key) ? get_global(value, flag)
+                                      : behind_PMPI_Comm_get_attr()(comm, key, value, flag);
 }
 
 #ifdef MPICH_VERSION

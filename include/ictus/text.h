@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Reading what people type: quantities with units, names with a nearest match. Local, reentrant.
+ * Reading what people type: quantities with units, names with a nearest match; and last words.
+ * Local, reentrant.
  */
 #ifndef ICTUS_TEXT_H
 #define ICTUS_TEXT_H
@@ -82,6 +83,14 @@ ICTUS_API int ictus_because(struct ictus_why *why, int err, const char *format, 
  * @return ICTUS_OK, ICTUS_ERR_SAMPLES when nothing is left, ICTUS_ERR_SPEC when empty or too long
  */
 ICTUS_API int ictus_next_spec(const char **list, char *piece, size_t size);
+
+/**
+ * Wait until what was written to a pipe, terminal or socket has been read, at most ten seconds. A
+ * launcher that is told to end a job drops what it has not read by then: so wait after the last
+ * words, before MPI_Abort() or exit(). Nothing to wait for with a file.
+ * @param fd as STDERR_FILENO
+ */
+ICTUS_API void ictus_drain(int fd);
 
 ICTUS_END
 

@@ -12,6 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
 
 struct unit {
     const char *name;
@@ -224,4 +227,20 @@ int ictus_next_spec(const char **list, char *piece, size_t size)
     piece[length] = '\0';
     *list = *p ? p + 1 : NULL;
     return ICTUS_OK;
+}
+
+void ictus_drain(int fd)
+{
+    enum { PAUSES = 10000 };
+    const struct timespec pause = {0, 1000000};
+    struct stat what;
+    int waiting = 1;
+    if (fstat(fd, &what) != 0) {
+        return;
+    }
+    /* What a pipe's two ends have between them; what is to leave a terminal or socket. */
+    const unsigned long question = S_ISFIFO(what.st_mode) ? FIONREAD : TIOCOUTQ;
+    for (int i = 0; i < PAUSES && ioctl(fd, question, &waiting) == 0 && waiting > 0; i++) {
+        (void)nanosleep(&pause, NULL);
+    }
 }

@@ -214,11 +214,9 @@ int ictus_trace_recover(const char *directory, const struct ictus_trace_recover_
     if (!directory) {
         return ICTUS_ERR_ARG;
     }
-    ictusi_directory_raw_name(directory, raw, sizeof(raw));
+    ictusi_directory_raw_find(directory, o->scratch, raw, sizeof(raw));
     const char *output = o->output ? o->output : directory;
-    struct recovery v = {.options = {.directory = output,
-                                     .raw = o->scratch ? o->scratch : raw,
-                                     .local = o->local != 0}};
+    struct recovery v = {.options = {.directory = output, .raw = raw, .local = o->local != 0}};
     int err = find_size(v.options.raw, &v.size, why);
     if (!err) {
         err = read_logs(&v, why);
@@ -237,6 +235,9 @@ int ictus_trace_recover(const char *directory, const struct ictus_trace_recover_
     }
     for (int p = 0; p < v.size && !err && !o->keep; p++) {
         ictusi_directory_clean(v.options.raw, p);
+    }
+    if (!err && !o->keep) {
+        ictusi_directory_release(directory);
     }
     recovery_release(&v);
     return err;

@@ -283,6 +283,10 @@ void ictusi_write_parallel(struct tracer *t)
     } else {
         if (!t->settings.keep) {
             ictusi_directory_clean(t->setup.directory, t->rank);
+            (void)REAL(Barrier)(t->comm);
+            if (t->rank == 0) {
+                ictusi_directory_release(t->settings.directory);
+            }
         }
         if (!t->settings.quiet) {
             say_summary(t, &summary);

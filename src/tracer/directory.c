@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char raw_name[] = "raw";
@@ -72,6 +73,51 @@ static int remove_matching(const char *directory, const char *const *patterns)
 }
 
 static const char *const raw_files[] = {"*.events", "*.log", NULL};
+static const char *const pointer_files[] = {"scratch", NULL};
+
+/* Where the raw files of an archive are, if not in its own directory. @return whether elsewhere */
+static bool read_pointer(const char *directory, char *path, size_t size)
+{
+    char name[4096];
+    (void)snprintf(name, sizeof(name), "%s/%s/scratch", directory, raw_name);
+    FILE *file = fopen(name, "re");
+    const bool found = file && fgets(path, (int)size, file);
+    if (file) {
+        (void)fclose(file);
+    }
+    if (found) {
+        path[strcspn(path, "\n")] = '\0';
+    }
+    return found && path[0] != '\0';
+}
+
+static int write_pointer(const struct trace_settings *settings, struct ictus_why *why)
+{
+    char name[4096];
+    (void)snprintf(name, sizeof(name), "%s/%s/scratch", settings->directory, raw_name);
+    FILE *file = fopen(name, "we");
+    if (!file) {
+        return directory_fail(why, name);
+    }
+    const bool written = fprintf(file, "%s\n", settings->scratch) > 0;
+    return fclose(file) == 0 && written ? ICTUS_OK : directory_fail(why, name);
+}
+
+void ictusi_directory_raw_find(const char *directory, const char *scratch, char *path, size_t size)
+{
+    char elsewhere[4096];
+    const bool pointed = read_pointer(directory, elsewhere, sizeof(elsewhere));
+    if (!scratch) {
+        (void)snprintf(path, size, pointed ? "%s" : "%s/raw", pointed ? elsewhere : directory);
+        return;
+    }
+    /* What was collected from the disks of several machines may have kept the job's directory. */
+    const char *last = pointed ? strrchr(elsewhere, '/') : NULL;
+    (void)snprintf(path, size, "%s%s", scratch, last ? last : "");
+    if (!last || access(path, F_OK) != 0) {
+        (void)snprintf(path, size, "%s", scratch);
+    }
+}
 
 int ictusi_directory_drop_archive(const char *directory, struct ictus_why *why)
 {
@@ -90,12 +136,26 @@ int ictusi_directory_empty(const char *directory, struct ictus_why *why)
 {
     char path[4096];
     const int err = ictusi_directory_drop_archive(directory, why);
+    if (!err && read_pointer(directory, path, sizeof(path))) {
+        (void)remove_matching(path, raw_files);
+        (void)rmdir(path);
+    }
     ictusi_directory_raw_name(directory, path, sizeof(path));
-    if (!err && access(path, F_OK) == 0 && remove_matching(path, raw_files) == 0 &&
-        rmdir(path) != 0) {
-        return directory_fail(why, path);
+    if (!err && access(path, F_OK) == 0) {
+        (void)remove_matching(path, pointer_files);
+        if (remove_matching(path, raw_files) == 0 && rmdir(path) != 0) {
+            return directory_fail(why, path);
+        }
     }
     return err;
+}
+
+static int directory_taken(const char *directory, struct ictus_why *why)
+{
+    return ictus_because(why, ICTUS_ERR_EXISTS,
+                         "%.200s holds the raw files of another run; --recover them, or --force "
+                         "drops them",
+                         directory);
 }
 
 int ictusi_directory_make(const struct trace_settings *settings, struct ictus_why *why)
@@ -103,21 +163,35 @@ int ictusi_directory_make(const struct trace_settings *settings, struct ictus_wh
     char path[4096];
     const char *directory = settings->directory;
     (void)snprintf(path, sizeof(path), "%s/traces.otf2", directory);
-    const bool archive = access(path, F_OK) == 0;
-    ictusi_directory_raw_name(directory, path, sizeof(path));
-    const bool raw = access(path, F_OK) == 0;
-    if ((archive || raw) && !settings->force) {
+    if (access(path, F_OK) == 0 && !settings->force) {
         return ictus_because(why, ICTUS_ERR_EXISTS,
-                             archive ? "%.200s holds an archive already; --force replaces it"
-                                     : "%.200s holds the raw files of an earlier run; --recover "
-                                       "them, or --force drops them",
-                             directory);
+                             "%.200s holds an archive already; --force replaces it", directory);
     }
     int err = make_path(directory, why);
     if (!err && settings->force) {
         err = ictusi_directory_empty(directory, why);
     }
-    return err;
+    ictusi_directory_raw_name(directory, path, sizeof(path));
+    /* Whoever makes this one has the archive's directory: two jobs cannot both. */
+    if (!err && mkdir(path, 0777) != 0) {
+        err = errno == EEXIST ? directory_taken(directory, why) : directory_fail(why, path);
+    }
+    return err || !settings->scratch[0] ? err : write_pointer(settings, why);
+}
+
+void ictusi_directory_scratch_own(struct trace_settings *settings)
+{
+    struct timespec now;
+    char host[65] = "";
+    char own[sizeof(settings->scratch)];
+    (void)gethostname(host, sizeof(host) - 1);
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    const int length =
+        snprintf(own, sizeof(own), "%s/ictus-%s-%d-%llx", settings->scratch, host, (int)getpid(),
+                 (unsigned long long)now.tv_sec * 1000000000 + (unsigned long long)now.tv_nsec);
+    if (length > 0 && (size_t)length < sizeof(own)) {
+        memcpy(settings->scratch, own, (size_t)length + 1);
+    }
 }
 
 int ictusi_directory_raw(const struct trace_settings *settings, char *path, size_t size,
@@ -140,4 +214,12 @@ void ictusi_directory_clean(const char *raw, int rank)
     (void)snprintf(log, sizeof(log), "%d.log", rank);
     (void)remove_matching(raw, patterns);
     (void)rmdir(raw); /* fails while other processes' files are there, as it should */
+}
+
+void ictusi_directory_release(const char *directory)
+{
+    char path[4096];
+    ictusi_directory_raw_name(directory, path, sizeof(path));
+    (void)remove_matching(path, pointer_files);
+    (void)rmdir(path);
 }

@@ -8,15 +8,28 @@
 #include <stddef.h>
 
 /*
- * Make the archive's directory (and those above it). One that holds an archive or raw files is
- * refused, or emptied of them with force. Done by one process.
- * Errors: ICTUS_ERR_EXISTS, ICTUS_ERR_IO.
+ * Make the archive's directory (and those above it), and in it the one of the raw files, which only
+ * one job can. One that holds an archive or raw files is refused, or emptied of them with force.
+ * Raw files elsewhere leave a pointer to them there. Done by one process. Errors: ICTUS_ERR_EXISTS,
+ * ICTUS_ERR_IO.
  */
 int ictusi_directory_make(const struct trace_settings *settings, struct ictus_why *why);
 
 /* Make and name the directory of the raw files. Every process. Errors: ICTUS_ERR_IO. */
 int ictusi_directory_raw(const struct trace_settings *settings, char *path, size_t size,
                          struct ictus_why *why);
+
+/* A scratch directory that no other job has: below the given one. Done by one process. */
+void ictusi_directory_scratch_own(struct trace_settings *settings);
+
+/*
+ * The directory that holds the raw files of an archive: where they were left, or as collected below
+ * scratch, which may be NULL.
+ */
+void ictusi_directory_raw_find(const char *directory, const char *scratch, char *path, size_t size);
+
+/* The raw files are done with: remove what leads to them. Done by one process. */
+void ictusi_directory_release(const char *directory);
 
 /* Where the raw files of an archive in directory are, if they are not elsewhere. */
 void ictusi_directory_raw_name(const char *directory, char *path, size_t size);

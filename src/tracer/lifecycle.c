@@ -99,7 +99,7 @@ static int open_log(struct tracer *t, struct ictus_why *why)
 {
     char path[4096];
     (void)snprintf(path, sizeof(path), "%s/%d.log", t->setup.directory, t->rank);
-    t->log_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    t->log_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (t->log_fd < 0) {
         return ictus_because(why, ICTUS_ERR_IO, "%.200s: %s", path, strerror(errno));
     }
@@ -145,13 +145,20 @@ static int choose_calls(struct tracer *t, struct ictus_why *why)
     return err;
 }
 
-/* When to synchronise again is decided by all alike, whatever each was told: as the root was. */
+/*
+ * When to synchronise again is decided by all alike, whatever each was told: as the root was. So is
+ * where raw files go that are not beside the archive: to a directory of this job.
+ */
 static void share_settings(struct tracer *t)
 {
     double shared[] = {t->settings.resync_every_s, (double)t->settings.resync_barriers};
     (void)REAL(Bcast)(shared, 2, MPI_DOUBLE, 0, t->comm);
     t->settings.resync_every_s = shared[0];
     t->settings.resync_barriers = (int64_t)shared[1];
+    if (t->rank == 0 && t->settings.scratch[0]) {
+        ictusi_directory_scratch_own(&t->settings);
+    }
+    (void)REAL(Bcast)(t->settings.scratch, (int)sizeof(t->settings.scratch), MPI_CHAR, 0, t->comm);
 }
 
 /* All that may fail before the first record; the same result on every process. */

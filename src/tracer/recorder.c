@@ -71,7 +71,7 @@ static int open_file(struct recorder *r, const struct recorder_setup *setup)
                                 .pid = (uint64_t)getpid()};
     memcpy(header.magic, RAW_MAGIC, sizeof(header.magic));
     (void)snprintf(path, sizeof(path), "%s/%u.%u.events", setup->directory, setup->rank, r->thread);
-    r->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    r->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (r->fd < 0) {
         return -1;
     }

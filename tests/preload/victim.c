@@ -2,7 +2,7 @@
 /*
  * A program that knows nothing of ictus, to be run with libraries preloaded. Usage: victim WHAT...,
  * each of: barriers, halves, inter, global (MPI_Wtime must be), local (need not), late, threads,
- * abort, dies, leaves (without MPI_Finalize), session, nothing.
+ * abort, dies, leaves (without MPI_Finalize), control, session, nothing.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -169,6 +169,8 @@ static void do_one(const char *what)
         }
         MPI_Barrier(MPI_COMM_WORLD); /* likewise */
         MPI_Barrier(MPI_COMM_WORLD);
+    } else if (strcmp(what, "control") == 0) {
+        MPI_Pcontrol(1);
     } else if (strcmp(what, "nothing") != 0) {
         CHECK(!what);
     }

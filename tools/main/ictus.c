@@ -51,6 +51,7 @@ int command_fail(const char *command, int err, const struct ictus_why *why)
     if (command_rank() == 0) {
         const bool said = why && why->text[0];
         (void)fprintf(stderr, "ictus %s: %s\n", command, said ? why->text : ictus_strerror(err));
+        ictus_drain(STDERR_FILENO);
     }
     const bool usage = err == ICTUS_ERR_SPEC || err == ICTUS_ERR_UNKNOWN || err == ICTUS_ERR_ARG ||
                        err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_EXISTS ||

@@ -26,6 +26,9 @@ struct trace_options {
 
 static const char *const exports[] = {"none", "perfetto", NULL};
 
+/* By then the process that speaks has spoken, however busy the machine is. */
+enum { END_S = 60 };
+
 #define AT(member) offsetof(struct trace_options, member)
 
 static const struct option_row rows[] = {
@@ -90,7 +93,17 @@ static int launched_rank(void)
 static int fail(int err, const struct ictus_why *why)
 {
     /* Every process comes here with the same fault; one says so. */
-    return launched_rank() == 0 ? command_fail("trace", err, why) : EXIT_USAGE;
+    if (launched_rank() == 0) {
+        return command_fail("trace", err, why);
+    }
+    /*
+     * Open MPI's launcher ends all others as soon as one fails: let that be the one that speaks.
+     * Until it is ended this process has nothing to do.
+     */
+    if (getenv("OMPI_COMM_WORLD_RANK")) {
+        (void)sleep(END_S);
+    }
+    return EXIT_USAGE;
 }
 
 static void set_text(const char *name, const char *value)
