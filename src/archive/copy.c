@@ -238,7 +238,7 @@ static int copy_global_definitions(struct rewriting *w)
         OTF2_GlobalDefReaderCallbacks_Delete(set);
         return complain(w, ICTUS_ERR_CORRUPT, "the input's definitions cannot be read");
     }
-    const uint64_t clock[4] = {trace->layout.resolution, trace->global_offset, trace->length,
+    const uint64_t clock[4] = {trace->layout.resolution, trace->global_offset, trace->layout.length,
                                trace->realtime};
     memcpy(copy.clock, clock, sizeof clock);
     w->job->definitions.properties(w->job->definitions.self, copy.clock);

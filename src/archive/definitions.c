@@ -30,7 +30,7 @@ static OTF2_CallbackCode on_clock(void *data, uint64_t resolution, uint64_t offs
     struct trace *trace = data;
     trace->layout.resolution = resolution;
     trace->global_offset = offset;
-    trace->length = length;
+    trace->layout.length = length;
     trace->realtime = realtime;
     return OTF2_CALLBACK_SUCCESS;
 }

@@ -56,7 +56,7 @@ struct trace {
     OTF2_Reader *reader;
     char *path; /* of the anchor */
     struct layout layout;
-    uint64_t global_offset, length, realtime;
+    uint64_t global_offset, realtime;
     uint64_t group_count, string_count;
     struct trace_group *groups;
     char **strings;

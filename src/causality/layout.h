@@ -48,6 +48,7 @@ struct layout_comm {
 
 struct layout {
     uint64_t resolution; /* ticks a second */
+    uint64_t length;     /* of the run, ticks; 0: unknown */
     uint64_t location_count, process_count, comm_count, node_count;
     struct layout_location *locations;
     struct layout_process *processes;

@@ -2,7 +2,7 @@
 /* ictus_correct(): presynchronise, forward pass, limits, backward pass, write, report. */
 #include "correct/correct.h"
 
-#include "correct/session.h"
+#include "correct/clock_fit.h"
 #include "correct/truth.h"
 
 #include <ictus/text.h>
@@ -14,6 +14,7 @@
 struct correction {
     const struct ictus_correct_options *options;
     struct session session;
+    struct clock_fit clocks;
     json_t *report;
     double gamma; /* of the last pass */
     int passes;
@@ -85,8 +86,10 @@ static enum presync first_presync(enum ictus_presync wanted)
         return PRESYNC_OFFSET;
     case ICTUS_PRESYNC_ARCHIVE:
         return PRESYNC_ARCHIVE;
-    default:
+    case ICTUS_PRESYNC_LINEAR:
         return PRESYNC_LINEAR;
+    default:
+        return PRESYNC_AUTO;
     }
 }
 
@@ -125,8 +128,9 @@ static int presynchronise(struct correction *c)
     say_check(c, &stats, "raw_");
     err = apply_offsets(c, &stats);
     c->clean = !err && ictusi_check_all_violations(&stats) == 0;
-    if (!err && (wanted == ICTUS_PRESYNC_MESSAGES || (wanted == ICTUS_PRESYNC_AUTO && !c->clean))) {
-        err = ictusi_session_fit(s, &stats);
+    if (!err && (wanted == ICTUS_PRESYNC_MESSAGES ||
+                 (wanted == ICTUS_PRESYNC_AUTO && !(c->clean && s->unchanged)))) {
+        err = ictusi_clock_fit_run(&c->clocks, s, &stats);
         if (!err) {
             say_check(c, &stats, "fit_");
             c->clean = ictusi_check_all_violations(&stats) == 0;
@@ -381,7 +385,7 @@ static void report_moves(struct correction *c)
         "max_interval_change_relative", w->largest_ratio, "ramps", (json_int_t)c->backward.jumps,
         "limited_ramps", (json_int_t)c->backward.limited);
     (void)json_object_set_new(c->report, "raised_ns", json_real((double)c->session.raised * ns));
-    (void)json_object_set_new(c->report, "fit_parts", json_integer(c->session.fit_parts));
+    ictusi_clock_fit_json(&c->clocks, c->report);
     (void)json_object_update(c->report, more);
     json_decref(more);
     (void)json_object_set_new(c->report, "interval_changes",
@@ -429,6 +433,7 @@ int ictusi_correct_team(const struct ictus_correct_options *options, struct team
     }
     if (c.report) {
         ictusi_session_close(&c.session);
+        ictusi_clock_fit_fini(&c.clocks);
     }
     if (!err && options->truth && first) {
         err = ictusi_truth_compare(options->truth, options->in, options->out, c.report, why);

@@ -80,6 +80,12 @@ static int as_archive(struct clock_map *map, const struct layout_location *locat
     return err;
 }
 
+static double offset_sd(const struct clock_offset *o, double resolution)
+{
+    const bool known = o->sd >= least_sd && o->sd <= most_sd;
+    return known ? o->sd : unknown_sd_s * resolution;
+}
+
 struct line_fit {
     double sw, st, so, stt, sto;
 };
@@ -93,8 +99,7 @@ static int as_line(struct clock_map *map, const struct layout_location *location
     struct line_fit f = {0, 0, 0, 0, 0};
     for (uint32_t i = 0; i < location->offset_count; i++) {
         const struct clock_offset *o = &location->offsets[i];
-        const bool known = o->sd >= least_sd && o->sd <= most_sd;
-        const double sd = known ? o->sd : unknown_sd_s * resolution;
+        const double sd = offset_sd(o, resolution);
         const double w = 1 / (sd * sd);
         const double t = (double)((int64_t)o->time - origin);
         const double y = (double)(o->offset - base);
@@ -119,6 +124,47 @@ static int as_line(struct clock_map *map, const struct layout_location *location
     return err;
 }
 
+/* How far the offsets are from their line, as a multiple of what their errors explain. */
+static double misfit(const struct clock_map *line, const struct layout_location *location,
+                     double resolution)
+{
+    double sum = 0;
+    uint32_t hint = 0;
+    for (uint32_t i = 0; i < location->offset_count; i++) {
+        const struct clock_offset *o = &location->offsets[i];
+        const int64_t time = (int64_t)o->time;
+        const int64_t rest = clock_map_at(line, time, &hint) - time - o->offset;
+        const double r = (double)rest / offset_sd(o, resolution);
+        sum += r * r;
+    }
+    return sum / (location->offset_count - 2);
+}
+
+/*
+ * What is most likely true between an archive's offsets: the line through two that span the run,
+ * pieces where more of them are not on a line, else the line that is nearest to them.
+ */
+static int as_likely(struct clock_map *map, const struct layout_location *location,
+                     const struct layout *layout)
+{
+    const double bent = 3;
+    const uint32_t n = location->offset_count;
+    const uint64_t span = location->offsets[n - 1].time - location->offsets[0].time;
+    const double resolution = (double)layout->resolution;
+    const bool spans = n > 1 && location->offsets[n - 1].time > location->offsets[0].time &&
+                       span >= layout->length / 2;
+    /* Who gives no errors means the line between the two. */
+    if (spans && n == 2 && !(location->offsets[0].sd > 0)) {
+        return as_archive(map, location);
+    }
+    int err = as_line(map, location, resolution, true);
+    if (!err && spans && misfit(map, location, resolution) > bent) {
+        free(map->pieces);
+        err = as_archive(map, location);
+    }
+    return err;
+}
+
 int ictusi_presync_make(const struct layout *layout, enum presync mode, struct clock_map **maps)
 {
     struct clock_map *made = calloc(layout->location_count + 1, sizeof *made);
@@ -127,6 +173,8 @@ int ictusi_presync_make(const struct layout *layout, enum presync mode, struct c
         const struct layout_location *location = &layout->locations[i];
         if (location->offset_count == 0 || mode == PRESYNC_NONE) {
             err = one_piece(&made[i], 0, 0, 0);
+        } else if (mode == PRESYNC_AUTO) {
+            err = as_likely(&made[i], location, layout);
         } else if (mode == PRESYNC_ARCHIVE) {
             err = as_archive(&made[i], location);
         } else {

@@ -64,6 +64,17 @@ static int minima(struct team *team, int64_t *values, uint64_t count)
     return reduce(team, values, count, MPI_INT64_T, MPI_MIN, sizeof *values);
 }
 
+static int broadcast(struct team *team, void *bytes, uint64_t count)
+{
+    enum { PIECE = 1 << 24 };
+    int err = ICTUS_OK;
+    for (uint64_t at = 0; at < count && !err; at += PIECE) {
+        const uint64_t n = count - at < PIECE ? count - at : PIECE;
+        err = checked(MPI_Bcast((char *)bytes + at, (int)n, MPI_BYTE, 0, self(team)->comm));
+    }
+    return err;
+}
+
 /*
  * Reduce 32-bit numbers as 64-bit ones: MPICH 4.0 takes the minimum of MPI_UINT32_T as if it were
  * signed, and UINT32_MAX stands for "nothing to say" here.
@@ -289,6 +300,7 @@ static int run_team(struct mpi_team *team, const struct ictus_correct_options *o
                                .sums = sums,
                                .maxima = maxima,
                                .minima = minima,
+                               .broadcast = broadcast,
                                .connect = connect};
     team->team.copy = (struct copy_team){.rank = team->team.rank,
                                          .size = team->team.size,

@@ -54,7 +54,7 @@ static int share_locations(struct session *s)
     return ICTUS_OK;
 }
 
-static void set_units(struct session *s, bool by_process)
+void ictusi_session_set_units(struct session *s, bool by_process)
 {
     for (uint32_t i = 0; i < s->trace->layout.location_count; i++) {
         const bool apart = s->trace->layout.locations[i].process == LAYOUT_NONE;
@@ -68,6 +68,7 @@ static void set_units(struct session *s, bool by_process)
     s->unit_count =
         (uint32_t)(by_process ? s->trace->layout.process_count : s->trace->layout.node_count);
     s->unit_count = s->unit_count ? s->unit_count : 1;
+    s->latency.units = s->unit_count;
 }
 
 static int prepare_latency(struct session *s)
@@ -78,7 +79,7 @@ static int prepare_latency(struct session *s)
     if (!s->unit_of || !s->process_of) {
         return ICTUS_ERR_NOMEM;
     }
-    set_units(s, false);
+    ictusi_session_set_units(s, false);
     s->latency = (struct latency){.units = s->unit_count,
                                   .unit_of = s->unit_of,
                                   .process_of = s->process_of,
@@ -145,7 +146,7 @@ static void map_times(struct session *s)
     ictusi_points_relax(points);
 }
 
-static int find_span(struct session *s)
+int ictusi_session_span(struct session *s)
 {
     const struct points *points = &s->history.points;
     int64_t low = INT64_MAX;
@@ -178,7 +179,7 @@ int ictusi_session_presync(struct session *s, enum presync mode)
     if (!s->unchanged) {
         map_times(s);
     }
-    return find_span(s);
+    return ictusi_session_span(s);
 }
 
 /* The earliest that the archive's own beginning becomes on any location, or a point if earlier. */
@@ -254,44 +255,7 @@ int ictusi_session_check(struct session *s, const int64_t *values, struct check_
     return err;
 }
 
-/* One look at all delays, with the times as the units' knots would have them. */
-static int observe_delays(struct session *s, struct fit *fit, const int64_t *values)
-{
-    ictusi_fit_clear(fit);
-    s->flow.observer = &fit->observer;
-    s->flow.known = values;
-    int err = ictusi_flow_run(&s->flow, FLOW_CHECK);
-    if (s->team && !err) {
-        err = s->team->minima(s->team, fit->least, fit->cells);
-    }
-    return ictusi_session_agree(s, err);
-}
-
-static int64_t block_middle(const struct fit *fit, uint32_t block)
-{
-    return fit->from + (int64_t)(((double)block + 0.5) / (double)fit->blocks * (double)fit->length);
-}
-
-/* Maps through the knots; pieces of the old maps are released. */
-static int maps_of_knots(struct session *s, const struct fit *fit, const double *knots)
-{
-    int64_t *times = malloc(fit->blocks * sizeof *times);
-    ictusi_presync_free(s->units, s->unit_count);
-    s->units = calloc(s->unit_count + 1UL, sizeof *s->units);
-    int err = times && s->units ? ICTUS_OK : ICTUS_ERR_NOMEM;
-    for (uint32_t b = 0; b < fit->blocks && !err; b++) {
-        times[b] = block_middle(fit, b);
-    }
-    for (uint32_t u = 0; u < s->unit_count && !err; u++) {
-        err = ictusi_clock_map_knots(&s->units[u], times, &knots[(uint64_t)u * fit->blocks],
-                                     fit->blocks);
-    }
-    free(times);
-    return err;
-}
-
-/* The points' times through the present knots, into their value array; order is kept. */
-static void map_values(struct session *s)
+void ictusi_session_map_values(struct session *s)
 {
     struct points *points = &s->history.points;
     for (uint32_t l = 0; l < s->trace->layout.location_count; l++) {
@@ -307,107 +271,33 @@ static void map_values(struct session *s)
     ictusi_points_relax(points);
 }
 
-/* Solve what was seen, and apply the knots to the values; at the end straight if they may. */
-static int fit_round(struct session *s, struct fit *fit, double *knots, bool last)
-{
-    int err = ictusi_fit_solve(fit, knots, &s->fit_parts);
-    for (uint32_t u = 0; u < s->unit_count && !err && last; u++) {
-        ictusi_fit_straighten(&knots[(uint64_t)u * fit->blocks], fit->blocks, s->fit_parts);
-    }
-    err = err ? err : maps_of_knots(s, fit, knots);
-    if (!err) {
-        map_values(s);
-    }
-    return err;
-}
-
-/* First constant offsets alone, then, begun with those, as finely as the messages allow. */
-static int fit_rounds(struct session *s, struct fit *fit)
-{
-    enum { ROUNDS = 3 };
-    const uint64_t n = (uint64_t)s->unit_count * fit->blocks;
-    double *constants = malloc(s->unit_count * sizeof *constants);
-    double *knots = malloc(n * sizeof *knots);
-    const bool enough = constants && knots;
-    int err = ictusi_session_agree(s, enough ? ICTUS_OK : ICTUS_ERR_NOMEM);
-    err = err ? err : observe_delays(s, fit, s->history.points.time);
-    err = err ? err : ictusi_session_agree(s, ictusi_fit_constants(fit, constants));
-    for (uint64_t i = 0; enough && i < n && !err; i++) {
-        knots[i] = constants[i / fit->blocks];
-    }
-    for (int round = 1; round <= ROUNDS && !err; round++) {
-        if (round > 1) {
-            err = observe_delays(s, fit, s->history.points.value);
-        }
-        err = err ? err : ictusi_session_agree(s, fit_round(s, fit, knots, round == ROUNDS));
-    }
-    free(constants);
-    free(knots);
-    return err;
-}
-
-/* Judge the fitted maps; they stay only if the worst violation is not larger than before. */
-static int judge_fit(struct session *s, struct check_stats *stats)
-{
-    struct points *points = &s->history.points;
-    struct check_stats fitted;
-    const int err = ictusi_session_check(s, points->value, &fitted);
-    if (err) {
-        return err;
-    }
-    if (ictusi_check_largest(&fitted) > ictusi_check_largest(stats)) {
-        ictusi_check_fini(&fitted);
-        ictusi_presync_free(s->units, s->unit_count);
-        s->units = NULL;
-        return ICTUS_OK;
-    }
-    ictusi_check_fini(stats);
-    *stats = fitted;
-    memcpy(points->time, points->value, points->count * sizeof *points->time);
-    ictusi_points_relax(points);
-    s->presync = PRESYNC_MESSAGES;
-    return find_span(s);
-}
-
-int ictusi_session_fit(struct session *s, struct check_stats *stats)
-{
-    struct fit fit;
-    set_units(s, ictusi_check_within_nodes(stats) > 0);
-    s->latency.units = s->unit_count;
-    if (s->unit_count < 2 || s->unit_count > FIT_UNITS_MAX || s->to <= s->from) {
-        return ICTUS_OK;
-    }
-    int err = ictusi_fit_init(&fit, &s->history, s->unit_of, s->unit_count, s->from, s->to, true);
-    err = ictusi_session_agree(s, err);
-    err = err ? err : fit_rounds(s, &fit);
-    ictusi_fit_fini(&fit);
-    if (err) {
-        ictusi_presync_free(s->units, s->unit_count);
-        s->units = NULL;
-        return err;
-    }
-    return judge_fit(s, stats);
-}
-
 /* Half of half a round trip: no message was faster, whatever the path's asymmetry. */
 static int estimate_latency(struct session *s, int64_t *table)
 {
-    struct fit fit;
-    int err = ictusi_fit_init(&fit, &s->history, s->unit_of, s->unit_count, s->from, s->to, false);
+    struct least_delays seen;
+    const int64_t *times = s->history.points.time;
+    int err = ictusi_session_agree(
+        s, ictusi_delays_init(&seen, &s->history, s->unit_of, s->unit_count, 1));
     if (!err) {
-        err = observe_delays(s, &fit, s->history.points.time);
+        ictusi_delays_begin(&seen, times, s->from, s->to);
+        s->flow.observer = &seen.observer;
+        s->flow.known = times;
+        err = ictusi_session_agree(s, ictusi_flow_run(&s->flow, FLOW_CHECK));
+    }
+    if (s->team && !err) {
+        err = s->team->minima(s->team, seen.delay, seen.count);
     }
     for (uint32_t a = 0; a < s->unit_count && !err; a++) {
         for (uint32_t b = 0; b < s->unit_count; b++) {
             int64_t *cell = &table[(uint64_t)a * s->unit_count + b];
-            const int64_t seen = fit.least[(uint64_t)a * s->unit_count + b];
-            const double half = ictusi_fit_half_trip(&fit, a, b) / 2;
+            const int64_t least = ictusi_delays_least(&seen, a, b);
+            const double half = ictusi_delays_half_trip(&seen, a, b) / 2;
             *cell = half > 1 ? (int64_t)half : 1;
             /* A direction that is not violated keeps what it has. */
-            *cell = seen > 0 && seen < *cell ? seen : *cell;
+            *cell = least > 0 && least < *cell ? least : *cell;
         }
     }
-    ictusi_fit_fini(&fit);
+    ictusi_delays_fini(&seen);
     return err;
 }
 
@@ -442,7 +332,7 @@ int ictusi_session_latency(struct session *s, double network_s, double node_s)
         const int64_t node = node_s >= 0 ? ticks(s, node_s) : network;
         s->latency.least = node < network ? node : network;
     }
-    if (n > FIT_UNITS_MAX) {
+    if (n > DELAYS_CLOCKS_MAX) {
         return ICTUS_OK;
     }
     s->latency.table = calloc(n * n, sizeof *s->latency.table);

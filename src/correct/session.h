@@ -7,7 +7,7 @@
 #include "archive/scan.h"
 #include "causality/backward.h"
 #include "causality/connect.h"
-#include "causality/fit.h"
+#include "causality/least_delays.h"
 #include "correct/check.h"
 #include "correct/warp.h"
 
@@ -23,6 +23,8 @@ struct team {
     int (*sums)(struct team *team, uint64_t *values, uint64_t count);
     int (*maxima)(struct team *team, int64_t *values, uint64_t count);
     int (*minima)(struct team *team, int64_t *values, uint64_t count);
+    /* From rank 0 to all. */
+    int (*broadcast)(struct team *team, void *bytes, uint64_t count);
     /* Agree on the collectives, build the graph, connect messages across ranks. */
     int (*connect)(struct team *team, struct graph *graph, struct history *history,
                    const struct share *share);
@@ -42,9 +44,8 @@ struct session {
     uint32_t *unit_of, *process_of; /* by location */
     struct latency latency;
     struct flow flow;
-    int64_t from, to; /* presynchronised times of the points */
-    int64_t raised;   /* ticks that ictusi_session_raise() added */
-    uint32_t fit_parts;
+    int64_t from, to;     /* presynchronised times of the points */
+    int64_t raised;       /* ticks that ictusi_session_raise() added */
     bool unchanged;       /* the archive's clock offsets moved nothing */
     enum presync presync; /* what was done in the end */
 };
@@ -57,12 +58,14 @@ void ictusi_session_close(struct session *session);
 /* Bring the points' times onto the master's clock by the archive's offsets. */
 int ictusi_session_presync(struct session *session, enum presync mode);
 
-/*
- * Refine by the messages: clocks are nodes, or processes where nodes' processes disagree. Kept
- * only if no violation is then larger than the worst one before; stats, those of the times as they
- * are, then become those of the new times.
- */
-int ictusi_session_fit(struct session *session, struct check_stats *stats);
+/* Clocks are nodes, or processes. */
+void ictusi_session_set_units(struct session *session, bool by_process);
+
+/* The points' times through the units' maps, into their value array; order is kept. */
+void ictusi_session_map_values(struct session *session);
+
+/* Find the first and last of the points' times. */
+int ictusi_session_span(struct session *session);
 
 /*
  * Make all times later by the same number of ticks where the first would lie before 0, which stamps

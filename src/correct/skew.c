@@ -19,7 +19,7 @@ enum { OFFSETS_START, OFFSETS_BOTH, OFFSETS_DROP };
 static const char *const offset_names[] = {"start", "both", "drop", NULL};
 
 struct skew_options {
-    double offset, drift, walk, sine, period;
+    double offset, drift, walk, sine, period, step, bad, noise, sd;
     int64_t seed;
     int scope, offsets;
 };
@@ -35,6 +35,13 @@ static const struct spec_param params[] = {
     ROW("walk", SPEC_RATIO, walk, "0", 0, 0.01, NULL, "random walk of the rate, per sqrt(s)"),
     ROW("sine", SPEC_SECONDS, sine, "0", 0, 1e3, NULL, "amplitude of a sinusoid"),
     ROW("period", SPEC_SECONDS, period, "1", 1e-6, 1e9, NULL, "its period"),
+    ROW("step", SPEC_RATIO, step, "0", 0, 0.01, NULL,
+        "step of the rate at a drawn instant, up or down"),
+    ROW("bad", SPEC_RATIO, bad, "0", 0, 0.01, NULL,
+        "random walk of the second clock alone, per sqrt(s)"),
+    ROW("noise", SPEC_SECONDS, noise, "0", 0, 1e3, NULL,
+        "standard error of the offsets in the output"),
+    ROW("sd", SPEC_SECONDS, sd, "0", 0, 1e3, NULL, "what the output says that it is"),
     ROW("seed", SPEC_INT, seed, "1", 0, 1e15, NULL, "of all drawings"),
     ROW("scope", SPEC_CHOICE, scope, "node", 0, 0, scopes, "which locations share a clock"),
     ROW("offsets", SPEC_CHOICE, offsets, "start", 0, 0, offset_names,
@@ -74,17 +81,22 @@ static void draw(const struct skewing *s, uint32_t clock, const int64_t *times, 
     const double offset = o->offset * (2 * ictusi_rng_uniform(&rng) - 1);
     const double drift = o->drift * (2 * ictusi_rng_uniform(&rng) - 1);
     const double phase = 6.283185307179586 * ictusi_rng_uniform(&rng);
+    const double step_at =
+        (0.2 + 0.6 * ictusi_rng_uniform(&rng)) * (double)(times[KNOTS - 1] - times[0]) / resolution;
+    const double step = ictusi_rng_uniform(&rng) < 0.5 ? -o->step : o->step;
+    const double walk = clock == 1 && o->bad > 0 ? o->bad : o->walk;
     double rate = 0;
     double wandered = 0;
     for (int i = 0; i < KNOTS; i++) {
         const double t = (double)(times[i] - times[0]) / resolution;
         if (i > 0) {
-            const double step = (double)(times[i] - times[i - 1]) / resolution;
-            rate += o->walk * sqrt(step) * ictusi_rng_normal(&rng);
-            wandered += rate * step;
+            const double passed = (double)(times[i] - times[i - 1]) / resolution;
+            rate += walk * sqrt(passed) * ictusi_rng_normal(&rng);
+            wandered += rate * passed;
         }
         const double sine = o->sine * (sin(6.283185307179586 * t / o->period + phase) - sin(phase));
-        const double error = clock == 0 ? 0 : offset + drift * t + wandered + sine;
+        const double stepped = t > step_at ? step * (t - step_at) : 0;
+        const double error = clock == 0 ? 0 : offset + drift * t + wandered + sine + stepped;
         offsets[i] = error * resolution;
     }
 }
@@ -97,7 +109,7 @@ static int make_skews(struct skewing *s)
     s->skew_count = (uint32_t)(trace->layout.location_count + trace->layout.process_count + 1);
     s->skews = calloc(s->skew_count, sizeof *s->skews);
     int err = times && offsets && s->skews ? ICTUS_OK : ICTUS_ERR_NOMEM;
-    const double length = trace->length > KNOTS ? (double)trace->length : KNOTS;
+    const double length = trace->layout.length > KNOTS ? (double)trace->layout.length : KNOTS;
     for (int i = 0; i < KNOTS && !err; i++) {
         times[i] = (int64_t)trace->global_offset + (int64_t)(length * i / (KNOTS - 1));
     }
@@ -163,22 +175,32 @@ static void properties(void *self, uint64_t clock[4])
     }
 }
 
-/* The offsets that the skewed archive is to hold: true ones, but perhaps only of the start. */
+/* The offsets that the skewed archive is to hold: true ones but for their noise, of one end or
+ * both. */
 static uint32_t new_offsets(void *self, uint32_t location, struct clock_offset list[2])
 {
     const struct skewing *s = self;
     if (s->plain || s->options.offsets == OFFSETS_DROP) {
         return 0;
     }
-    const struct clock_map *skew = &s->skews[scope_of(s, location)];
+    const uint32_t clock = scope_of(s, location);
+    const struct clock_map *skew = &s->skews[clock];
+    const double resolution = (double)s->trace->layout.resolution;
+    struct rng rng;
+    ictusi_rng_seed(&rng, (uint64_t)s->options.seed, clock + (UINT64_C(1) << 32));
     uint32_t hint = 0;
+    int64_t wrong = 0;
     const int64_t start = (int64_t)s->trace->global_offset;
-    const int64_t end = start + (int64_t)s->trace->length;
+    const int64_t end = start + (int64_t)s->trace->layout.length;
     for (int i = 0; i < 2; i++) {
         const bool at_end = i == 1 && s->options.offsets == OFFSETS_BOTH;
         const int64_t at = at_end ? end : start;
         const int64_t stamp = clock_map_at(skew, at, &hint);
-        list[i] = (struct clock_offset){(uint64_t)stamp + (i == 1 && !at_end), at - stamp, 0};
+        if (clock > 0 && (i == 0 || at_end)) {
+            wrong = llround(s->options.noise * ictusi_rng_normal(&rng) * resolution);
+        }
+        list[i] = (struct clock_offset){(uint64_t)stamp + (i == 1 && !at_end), at - stamp + wrong,
+                                        s->options.sd * resolution};
     }
     return 2;
 }

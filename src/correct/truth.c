@@ -48,7 +48,19 @@ struct comparison {
     struct trace *traces[ARCHIVES];
     struct stamps stamps[ARCHIVES];
     struct distance in, out;
+    double interval; /* the largest relative change of an interval between neighbouring events */
 };
+
+/* How much longer or shorter an interval became, beyond the rounding of both its ends. */
+static double interval_change(const struct comparison *c, uint64_t i)
+{
+    const uint64_t *good = c->stamps[GOOD].list;
+    const uint64_t *out = c->stamps[OUT].list;
+    const double was = (double)(int64_t)(good[i] - good[i - 1]);
+    const double is = (double)(int64_t)(out[i] - out[i - 1]);
+    const double change = fabs(is - was) - 1;
+    return change > 0 ? change / (was > 1 ? was : 1) : 0;
+}
 
 /* Whether two archives can be compared event by event. */
 static int same_run(const struct trace *good, const struct trace *other, struct ictus_why *why)
@@ -94,6 +106,7 @@ static int compare_location(struct comparison *c, uint32_t location)
         if (i < c->stamps[IN].count && i < c->stamps[OUT].count) {
             add_event(&c->in, c->stamps[GOOD].list[i], c->stamps[IN].list[i], origin);
             add_event(&c->out, c->stamps[GOOD].list[i], c->stamps[OUT].list[i], origin);
+            c->interval = fmax(c->interval, i > 0 ? interval_change(c, i) : 0);
         }
     }
     return err;
@@ -105,12 +118,12 @@ static void report_distance(const struct comparison *c, json_t *report)
     const double n = c->in.n > 0 ? c->in.n : 1;
     const double in_rms = sqrt(c->in.dd / n) * ns;
     const double out_rms = sqrt(c->out.dd / n) * ns;
-    json_t *truth = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "input_max_ns",
-                              c->in.largest * ns, "input_rms_ns", in_rms, "input_aligned_rms_ns",
-                              aligned(&c->in) * ns, "output_max_ns", c->out.largest * ns,
-                              "output_rms_ns", out_rms, "output_aligned_rms_ns",
-                              aligned(&c->out) * ns, "ratio_rms", in_rms > 0 ? out_rms / in_rms : 0,
-                              "ratio_max", c->in.largest > 0 ? c->out.largest / c->in.largest : 0);
+    json_t *truth = json_pack(
+        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "input_max_ns", c->in.largest * ns,
+        "input_rms_ns", in_rms, "input_aligned_rms_ns", aligned(&c->in) * ns, "output_max_ns",
+        c->out.largest * ns, "output_rms_ns", out_rms, "output_aligned_rms_ns",
+        aligned(&c->out) * ns, "ratio_rms", in_rms > 0 ? out_rms / in_rms : 0, "ratio_max",
+        c->in.largest > 0 ? c->out.largest / c->in.largest : 0, "output_interval", c->interval);
     (void)json_object_set_new(report, "truth", truth);
 }
 

@@ -132,26 +132,26 @@ static int clocks_from_archive(struct histories *h, const struct session *s)
  * Half a round trip h, of which the trace's least is h0: queueing and asymmetry leave a uniform
  * share of the rest open, and three tenths of h0.
  */
-static double pair_sigma(const struct fit *fit, uint32_t a, uint32_t b, uint32_t block,
+static double pair_sigma(const struct least_delays *seen, uint32_t a, uint32_t b, uint32_t block,
                          double least)
 {
-    const uint64_t forth = ((uint64_t)a * fit->units + b) * fit->blocks + block;
-    const uint64_t back = ((uint64_t)b * fit->units + a) * fit->blocks + block;
-    if (fit->least[forth] == INT64_MAX || fit->least[back] == INT64_MAX) {
+    const uint64_t forth = ((uint64_t)a * seen->clocks + b) * seen->cells + block;
+    const uint64_t back = ((uint64_t)b * seen->clocks + a) * seen->cells + block;
+    if (seen->delay[forth] == DELAY_NONE || seen->delay[back] == DELAY_NONE) {
         return INFINITY;
     }
-    const double half = ((double)fit->least[forth] + (double)fit->least[back]) / 2;
+    const double half = ((double)seen->delay[forth] + (double)seen->delay[back]) / 2;
     const double queue = half > least ? half - least : 0;
     return sqrt((queue * queue + 0.09 * least * least) / 3);
 }
 
-static double least_half(const struct fit *fit, uint32_t a, uint32_t b)
+static double least_half(const struct least_delays *seen, uint32_t a, uint32_t b)
 {
     double least = INFINITY;
-    for (uint32_t k = 0; k < fit->blocks; k++) {
-        const int64_t forth = fit->least[((uint64_t)a * fit->units + b) * fit->blocks + k];
-        const int64_t back = fit->least[((uint64_t)b * fit->units + a) * fit->blocks + k];
-        if (forth != INT64_MAX && back != INT64_MAX) {
+    for (uint32_t k = 0; k < seen->cells; k++) {
+        const int64_t forth = seen->delay[((uint64_t)a * seen->clocks + b) * seen->cells + k];
+        const int64_t back = seen->delay[((uint64_t)b * seen->clocks + a) * seen->cells + k];
+        if (forth != DELAY_NONE && back != DELAY_NONE) {
             const double half = ((double)forth + (double)back) / 2;
             least = half < least ? half : least;
         }
@@ -160,9 +160,10 @@ static double least_half(const struct fit *fit, uint32_t a, uint32_t b)
 }
 
 /* Least variances from the first clock, over pairs that see each other in this block. */
-static void block_variances(const struct fit *fit, uint32_t block, double *variance, bool *done)
+static void block_variances(const struct least_delays *seen, uint32_t block, double *variance,
+                            bool *done)
 {
-    const uint32_t n = fit->units;
+    const uint32_t n = seen->clocks;
     for (uint32_t i = 0; i < n; i++) {
         variance[i] = i ? INFINITY : 0;
         done[i] = false;
@@ -175,26 +176,26 @@ static void block_variances(const struct fit *fit, uint32_t block, double *varia
         done[at] = true;
         for (uint32_t i = 0; i < n && isfinite(variance[at]); i++) {
             const double s =
-                done[i] ? INFINITY : pair_sigma(fit, at, i, block, least_half(fit, at, i));
+                done[i] ? INFINITY : pair_sigma(seen, at, i, block, least_half(seen, at, i));
             const double sum = variance[at] + s * s;
             variance[i] = sum < variance[i] ? sum : variance[i];
         }
     }
 }
 
-static int clocks_from_fit(struct histories *h, const struct fit *fit)
+static int clocks_from_delays(struct histories *h, const struct least_delays *seen)
 {
-    double *variance = calloc(fit->units, sizeof *variance);
-    bool *done = calloc(fit->units, sizeof *done);
+    double *variance = calloc(seen->clocks, sizeof *variance);
+    bool *done = calloc(seen->clocks, sizeof *done);
     int err = variance && done ? ICTUS_OK : ICTUS_ERR_NOMEM;
     for (uint32_t c = 0; c < h->clock_count && !err; c++) {
-        err = clock_reserve(&h->clocks[c], fit->blocks);
+        err = clock_reserve(&h->clocks[c], seen->cells);
     }
-    for (uint32_t b = 0; b < fit->blocks && !err; b++) {
-        block_variances(fit, b, variance, done);
+    for (uint32_t b = 0; b < seen->cells && !err; b++) {
+        block_variances(seen, b, variance, done);
         for (uint32_t c = 0; c < h->clock_count; c++) {
-            const double width = (double)fit->length / fit->blocks;
-            h->clocks[c].times[b] = fit->from + (int64_t)(((double)b + 0.5) * width);
+            const double width = (double)seen->length / seen->cells;
+            h->clocks[c].times[b] = seen->from + (int64_t)(((double)b + 0.5) * width);
             h->clocks[c].sigma[b] = isfinite(variance[c]) ? sqrt(variance[c]) : -1;
         }
     }
@@ -221,20 +222,21 @@ static bool clock_fill(struct clock_errors *c)
 /* What messages leave open, of the times that are used. */
 static int clocks_from_messages(struct histories *h, struct session *s)
 {
-    struct fit fit;
-    if (h->clock_count > FIT_UNITS_MAX || s->to <= s->from) {
+    enum { BLOCKS = 256 };
+    struct least_delays seen;
+    if (h->clock_count > DELAYS_CLOCKS_MAX || s->to <= s->from) {
         h->source = SIGMA_UNKNOWN;
         return ICTUS_OK;
     }
-    int err = ictusi_fit_init(&fit, &s->history, h->clock_of, h->clock_count, s->from, s->to, true);
+    int err = ictusi_delays_init(&seen, &s->history, h->clock_of, h->clock_count, BLOCKS);
     if (!err) {
-        ictusi_fit_clear(&fit);
-        s->flow.observer = &fit.observer;
+        ictusi_delays_begin(&seen, s->history.points.time, s->from, s->to);
+        s->flow.observer = &seen.observer;
         s->flow.known = s->history.points.time;
         err = ictusi_flow_run(&s->flow, FLOW_CHECK);
     }
-    err = err ? err : clocks_from_fit(h, &fit);
-    ictusi_fit_fini(&fit);
+    err = err ? err : clocks_from_delays(h, &seen);
+    ictusi_delays_fini(&seen);
     for (uint32_t c = 0; c < h->clock_count && !err; c++) {
         h->source = clock_fill(&h->clocks[c]) ? h->source : SIGMA_UNKNOWN;
     }
@@ -272,7 +274,7 @@ int ictusi_histories_make(struct histories *h, struct session *s)
     err = archive ? clocks_from_archive(h, s) : clocks_from_messages(h, s);
     for (uint32_t c = 0; c < h->clock_count && !err && h->source != SIGMA_UNKNOWN; c++) {
         struct rng random;
-        ictusi_rng_seed(&random, s->trace->length, c);
+        ictusi_rng_seed(&random, s->trace->layout.length, c);
         clock_draw(&h->clocks[c], &random);
         for (uint32_t i = 0; i < h->clocks[c].count; i++) {
             h->worst = fmax(h->worst, h->clocks[c].sigma[i]);

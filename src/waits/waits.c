@@ -2,6 +2,8 @@
 /* ictus_waits(): read, presynchronise, find who waits for whom, add up. */
 #include "waits/waits.h"
 
+#include "correct/clock_fit.h"
+
 #include <ictus/text.h>
 #include <ictus/waits.h>
 #include <stdlib.h>
@@ -20,13 +22,15 @@ static int64_t waits_map(void *self, uint32_t location, int64_t stamp)
 static int waits_presync(struct session *s, bool *clean)
 {
     struct check_stats stats;
-    int err = ictusi_session_presync(s, PRESYNC_LINEAR);
+    struct clock_fit clocks = {.tried = false};
+    int err = ictusi_session_presync(s, PRESYNC_AUTO);
     err = err ? err : ictusi_session_check(s, s->history.points.time, &stats);
     if (err) {
         return err;
     }
-    if (ictusi_check_all_violations(&stats) > 0) {
-        err = ictusi_session_fit(s, &stats);
+    if (ictusi_check_all_violations(&stats) > 0 || !s->unchanged) {
+        err = ictusi_clock_fit_run(&clocks, s, &stats);
+        ictusi_clock_fit_fini(&clocks);
     }
     *clean = ictusi_check_all_violations(&stats) == 0;
     ictusi_check_fini(&stats);

@@ -4,7 +4,7 @@
 #include "../check.h"
 
 #include "causality/backward.h"
-#include "causality/fit.h"
+#include "causality/clock_choice.h"
 #include "core/idmap.h"
 #include "core/random.h"
 #include "correct/presync.h"
@@ -246,22 +246,80 @@ static void test_presync_of_neighbours(void)
     free(b.pieces);
 }
 
-static void test_straighten(void)
+/* Least delays of clocks that are off by known lines: as messages both ways would show them. */
+enum { MODEL_CLOCKS = 3, MODEL_SPAN_NS = 1000000000 };
+
+static double true_error(uint32_t clock, double position, double bend)
 {
-    double line[64];
-    double bent[64];
-    for (int i = 0; i < 64; i++) {
-        line[i] = 5.0 * i + (i % 2 ? 3 : -3);
-        bent[i] = (i - 32) * (i - 32) + (i % 2 ? 3 : -3);
+    static const double offsets[] = {0, 40000, -25000};
+    static const double drifts[] = {0, 90000, -30000}; /* over the span */
+    return offsets[clock] + drifts[clock] * position + (clock == 2 ? bend * sin(6 * position) : 0);
+}
+
+/* A clock_source of delays that are known beforehand. */
+struct known_delays {
+    struct clock_source source; /* first member */
+    struct least_delays delays;
+    double bend;
+};
+
+static int observe_known(struct clock_source *source, struct clock_model *model)
+{
+    struct known_delays *known = (struct known_delays *)source;
+    struct least_delays *d = &known->delays;
+    struct rng rng;
+    ictusi_rng_seed(&rng, 7, 0);
+    ictusi_delays_begin(d, NULL, 0, MODEL_SPAN_NS);
+    for (uint64_t i = 0; i < d->count; i++) {
+        const uint32_t a = (uint32_t)(i / d->cells / d->clocks);
+        const uint32_t b = (uint32_t)(i / d->cells % d->clocks);
+        const double at = ((double)(i % d->cells) + ictusi_rng_uniform(&rng)) / d->cells;
+        const double wait = ictusi_rng_uniform(&rng) < 0.5 ? 0 : 20000 * ictusi_rng_uniform(&rng);
+        const double position = at * (model->knots - 1);
+        const double fitted = ictusi_clock_model_at(model, model->phi, b, position) -
+                              ictusi_clock_model_at(model, model->phi, a, position);
+        if (a != b) {
+            d->delay[i] = (int64_t)(1000 + wait + true_error(b, at, known->bend) -
+                                    true_error(a, at, known->bend) - fitted * 1000);
+            d->instant[i] = (int64_t)(at * MODEL_SPAN_NS);
+        }
     }
-    ictusi_fit_straighten(line, 64, 64);
-    ictusi_fit_straighten(bent, 64, 64);
-    CHECK_NEAR(line[10] - line[9], 5, 0.01);
-    CHECK(bent[0] > 1000);
+    return ictusi_clock_model_see(model, d, 1e-3);
+}
+
+static void run_model(double bend, enum clock_kind kind, double within_us)
+{
+    enum { KNOTS = 17, CELLS = 48 };
+    static const uint32_t clock_of[] = {0, 1, 2};
+    const struct history history = {.layout = NULL};
+    struct known_delays known = {.source = {observe_known}, .bend = bend};
+    struct clock_model model;
+    struct clock_choice choice;
+    REQUIRE(!ictusi_clock_model_init(&model, MODEL_CLOCKS, KNOTS, MODEL_SPAN_NS * 1e-3));
+    REQUIRE(!ictusi_delays_init(&known.delays, &history, clock_of, MODEL_CLOCKS, CELLS));
+    REQUIRE(!ictusi_clock_choice_run(&model, &known.source, &choice));
+    ictusi_clock_model_align(&model);
+    CHECK(choice.kind == kind);
+    for (uint32_t u = 0; u < MODEL_CLOCKS; u++) {
+        for (uint32_t k = 0; k < KNOTS; k++) {
+            const double truth = true_error(u, k / (KNOTS - 1.0), bend) * 1e-3;
+            CHECK_NEAR(model.phi[u * KNOTS + k], truth, within_us);
+        }
+    }
+    ictusi_clock_choice_fini(&choice);
+    ictusi_clock_model_fini(&model);
+    ictusi_delays_fini(&known.delays);
+}
+
+static void test_clock_model(void)
+{
+    run_model(0, CLOCKS_LINES, 0.3);
+    run_model(20000, CLOCKS_WALK, 3);
 }
 
 int main(void)
 {
+    test_clock_model();
     test_idmap();
     test_presync_deviations();
     test_warp_beyond();
@@ -272,6 +330,5 @@ int main(void)
     test_warp_behind();
     test_clock_map();
     test_presync_of_neighbours();
-    test_straighten();
     return check_result();
 }

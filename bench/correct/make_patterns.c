@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Write an OTF2 archive of a made-up MPI program of one communication pattern, with true times that
+ * span seconds or minutes. One rank a node. For bench/correct/truth.
+ *
+ *   make_patterns OUT PATTERN [ranks=8] [rounds=500] [seconds=30] [seed=1]
+ *
+ * master: workers ask the first rank, which is busy and answers; halo: neighbours in a line
+ * exchange; pairs: each rank sends to one drawn at random; collectives: allreduce and barrier;
+ * pipeline: each rank passes on to the next, never back; burst: exchanges with seconds of silence
+ * between; mixed: one of the above each round.
+ */
+#include "../../src/archive/flush.h"
+
+#include <math.h>
+#include <otf2/otf2.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LATENCY = 1000, JITTER = 500, START = 1000000000 }; /* ns */
+
+struct world {
+    OTF2_Archive *archive;
+    OTF2_EvtWriter **writer;
+    uint64_t *now;
+    uint64_t state;
+    int ranks, rounds;
+    double seconds;
+};
+
+typedef void (*pattern_fn)(struct world *w);
+
+static double draw_uniform(struct world *w)
+{
+    w->state ^= w->state << 13;
+    w->state ^= w->state >> 7;
+    w->state ^= w->state << 17;
+    return ((double)(w->state >> 11) + 0.5) * 0x1p-53;
+}
+
+static uint64_t draw_exponential(struct world *w, double mean)
+{
+    return (uint64_t)(-mean * log(draw_uniform(w)));
+}
+
+static uint64_t draw_delay(struct world *w)
+{
+    return LATENCY + draw_exponential(w, JITTER);
+}
+
+static uint64_t next_tick(struct world *w, int r)
+{
+    w->now[r] += 20 + (uint64_t)(draw_uniform(w) * 60);
+    return w->now[r];
+}
+
+/* Enter and leave around some work of this mean. */
+static void do_work(struct world *w, int r, double mean_ns)
+{
+    (void)OTF2_EvtWriter_Enter(w->writer[r], NULL, next_tick(w, r), 0);
+    w->now[r] += draw_exponential(w, mean_ns);
+    (void)OTF2_EvtWriter_Leave(w->writer[r], NULL, next_tick(w, r), 0);
+}
+
+static uint64_t do_send(struct world *w, int from, int to)
+{
+    const uint64_t time = next_tick(w, from);
+    (void)OTF2_EvtWriter_MpiSend(w->writer[from], NULL, time, (uint32_t)to, 0, 1, 8);
+    return time;
+}
+
+static void do_receive(struct world *w, int from, int to, uint64_t sent)
+{
+    const uint64_t arrives = sent + draw_delay(w);
+    w->now[to] = w->now[to] > arrives ? w->now[to] : arrives;
+    (void)OTF2_EvtWriter_MpiRecv(w->writer[to], NULL, next_tick(w, to), (uint32_t)from, 0, 1, 8);
+}
+
+static void pattern_master(struct world *w)
+{
+    for (int r = 1; r < w->ranks; r++) {
+        do_receive(w, r, 0, do_send(w, r, 0));
+        do_work(w, 0, 5000);
+        do_receive(w, 0, r, do_send(w, 0, r));
+    }
+}
+
+static void pattern_halo(struct world *w)
+{
+    uint64_t *sent = calloc(2UL * (unsigned)w->ranks, sizeof *sent);
+    for (int r = 0; sent && r < w->ranks; r++) {
+        do_work(w, r, 100000.0 * (1 + (double)r / w->ranks));
+        sent[2 * r] = r > 0 ? do_send(w, r, r - 1) : 0;
+        sent[2 * r + 1] = r + 1 < w->ranks ? do_send(w, r, r + 1) : 0;
+    }
+    for (int r = 0; sent && r < w->ranks; r++) {
+        if (r > 0) {
+            do_receive(w, r - 1, r, sent[2 * (r - 1) + 1]);
+        }
+        if (r + 1 < w->ranks) {
+            do_receive(w, r + 1, r, sent[2 * (r + 1)]);
+        }
+    }
+    free(sent);
+}
+
+static void pattern_pairs(struct world *w)
+{
+    for (int i = 0; i < w->ranks; i++) {
+        const int a = (int)(draw_uniform(w) * w->ranks);
+        const int b = (a + 1 + (int)(draw_uniform(w) * (w->ranks - 1))) % w->ranks;
+        do_work(w, a, 10000);
+        do_receive(w, a, b, do_send(w, a, b));
+    }
+}
+
+static void pattern_collectives(struct world *w)
+{
+    uint64_t last = 0;
+    const bool barrier = draw_uniform(w) < 0.3;
+    const uint64_t bytes = barrier ? 0 : 8;
+    for (int r = 0; r < w->ranks; r++) {
+        do_work(w, r, 50000);
+        const uint64_t time = next_tick(w, r);
+        (void)OTF2_EvtWriter_MpiCollectiveBegin(w->writer[r], NULL, time);
+        last = time > last ? time : last;
+    }
+    for (int r = 0; r < w->ranks; r++) {
+        w->now[r] = last + 2 * draw_delay(w);
+        (void)OTF2_EvtWriter_MpiCollectiveEnd(w->writer[r], NULL, next_tick(w, r),
+                                              barrier ? OTF2_COLLECTIVE_OP_BARRIER
+                                                      : OTF2_COLLECTIVE_OP_ALLREDUCE,
+                                              0, OTF2_COLLECTIVE_ROOT_NONE, bytes, bytes);
+    }
+}
+
+static void pattern_pipeline(struct world *w)
+{
+    for (int r = 0; r + 1 < w->ranks; r++) {
+        do_receive(w, r, r + 1, do_send(w, r, r + 1));
+        do_work(w, r + 1, 20000);
+    }
+}
+
+/* Ten at once, so that most of the time nobody speaks. */
+static void pattern_burst(struct world *w)
+{
+    for (int i = 0; i < 10; i++) {
+        pattern_pairs(w);
+    }
+    for (int r = 0; r < w->ranks; r++) {
+        w->now[r] += (uint64_t)(9e9 * w->seconds / w->rounds);
+    }
+}
+
+static void pattern_mixed(struct world *w)
+{
+    static const pattern_fn all[] = {pattern_master, pattern_halo, pattern_pairs,
+                                     pattern_collectives, pattern_pipeline};
+    all[(int)(draw_uniform(w) * 5)](w);
+}
+
+static const struct {
+    const char *name;
+    pattern_fn run;
+} patterns[] = {{"master", pattern_master},     {"halo", pattern_halo},
+                {"pairs", pattern_pairs},       {"collectives", pattern_collectives},
+                {"pipeline", pattern_pipeline}, {"burst", pattern_burst},
+                {"mixed", pattern_mixed}};
+
+static void write_definitions(struct world *w)
+{
+    static const char *const texts[] = {"", "machine", "node", "work"};
+    OTF2_GlobalDefWriter *d = OTF2_Archive_GetGlobalDefWriter(w->archive);
+    uint64_t *list = calloc((unsigned)w->ranks + 1UL, sizeof *list);
+    uint64_t last = START;
+    for (int r = 0; list && r < w->ranks; r++) {
+        list[r] = (uint64_t)r;
+        last = w->now[r] > last ? w->now[r] : last;
+    }
+    (void)OTF2_GlobalDefWriter_WriteClockProperties(d, 1000000000, START, last - START + 1,
+                                                    OTF2_UNDEFINED_TIMESTAMP);
+    for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        (void)OTF2_GlobalDefWriter_WriteString(d, i, texts[i]);
+    }
+    (void)OTF2_GlobalDefWriter_WriteSystemTreeNode(d, 0, 0, 1, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
+    (void)OTF2_GlobalDefWriter_WriteRegion(d, 0, 3, 3, 0, OTF2_REGION_ROLE_FUNCTION,
+                                           OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, 0, 0, 0);
+    for (int r = 0; r < w->ranks; r++) {
+        const uint32_t n = (uint32_t)r;
+        uint64_t count = 0;
+        (void)OTF2_GlobalDefWriter_WriteSystemTreeNode(d, n + 1, 0, 2, 0);
+        (void)OTF2_GlobalDefWriter_WriteLocationGroup(d, n, 0, OTF2_LOCATION_GROUP_TYPE_PROCESS,
+                                                      n + 1, OTF2_UNDEFINED_LOCATION_GROUP);
+        (void)OTF2_EvtWriter_GetNumberOfEvents(w->writer[r], &count);
+        (void)OTF2_GlobalDefWriter_WriteLocation(d, n, 0, OTF2_LOCATION_TYPE_CPU_THREAD, count, n);
+    }
+    (void)OTF2_GlobalDefWriter_WriteGroup(d, 0, 0, OTF2_GROUP_TYPE_COMM_LOCATIONS,
+                                          OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE,
+                                          (uint32_t)w->ranks, list);
+    (void)OTF2_GlobalDefWriter_WriteGroup(d, 1, 0, OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI,
+                                          OTF2_GROUP_FLAG_NONE, (uint32_t)w->ranks, list);
+    (void)OTF2_GlobalDefWriter_WriteComm(d, 0, 0, 1, OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE);
+    (void)OTF2_Archive_CloseGlobalDefWriter(w->archive, d);
+    free(list);
+}
+
+static bool read_options(struct world *w, int argc, char **argv)
+{
+    for (int i = 3; i < argc; i++) {
+        unsigned long seed = 0;
+        if (sscanf(argv[i], "seed=%lu", &seed) == 1) {
+            w->state += seed * 2654435761U;
+        } else if (sscanf(argv[i], "ranks=%d", &w->ranks) != 1 &&
+                   sscanf(argv[i], "rounds=%d", &w->rounds) != 1 &&
+                   sscanf(argv[i], "seconds=%lf", &w->seconds) != 1) {
+            return false;
+        }
+    }
+    return w->ranks > 1 && w->rounds > 0 && w->seconds > 0;
+}
+
+static void write_events(struct world *w, pattern_fn run)
+{
+    const double span_ns = w->seconds * 1e9;
+    for (int r = 0; r < w->ranks; r++) {
+        w->now[r] = START + (uint64_t)(draw_uniform(w) * 1000);
+    }
+    for (int round = 0; round < w->rounds; round++) {
+        const double begins = START + span_ns * round / w->rounds;
+        for (int r = 0; r < w->ranks; r++) {
+            const uint64_t at = (uint64_t)begins + draw_exponential(w, 100000);
+            w->now[r] = w->now[r] > at ? w->now[r] : at;
+        }
+        if (run != pattern_burst || round % 10 == 0) {
+            run(w);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct world w = {.ranks = 8, .rounds = 500, .seconds = 30, .state = 88172645463325252U};
+    pattern_fn run = NULL;
+    for (size_t i = 0; argc > 2 && i < sizeof patterns / sizeof *patterns; i++) {
+        run = strcmp(argv[2], patterns[i].name) == 0 ? patterns[i].run : run;
+    }
+    if (!run || !read_options(&w, argc, argv)) {
+        (void)fprintf(stderr,
+                      "usage: make_patterns OUT master|halo|pairs|collectives|pipeline|burst|"
+                      "mixed [ranks=N] [rounds=N] [seconds=X] [seed=N]\n");
+        return 2;
+    }
+    w.now = calloc((unsigned)w.ranks + 1UL, sizeof *w.now);
+    w.writer = calloc((unsigned)w.ranks + 1UL, sizeof(OTF2_EvtWriter *));
+    w.archive = OTF2_Archive_Open(argv[1], "traces", OTF2_FILEMODE_WRITE, 1 << 20, 4 << 20,
+                                  OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+    if (!w.now || !w.writer || !w.archive) {
+        return 1;
+    }
+    (void)OTF2_Archive_SetFlushCallbacks(w.archive, &archive_flush_callbacks, NULL);
+    (void)OTF2_Archive_SetSerialCollectiveCallbacks(w.archive);
+    (void)OTF2_Archive_OpenEvtFiles(w.archive);
+    for (int r = 0; r < w.ranks; r++) {
+        w.writer[r] = OTF2_Archive_GetEvtWriter(w.archive, (uint64_t)r);
+    }
+    write_events(&w, run);
+    write_definitions(&w);
+    (void)OTF2_Archive_OpenDefFiles(w.archive);
+    for (int r = 0; r < w.ranks; r++) {
+        OTF2_DefWriter *d = OTF2_Archive_GetDefWriter(w.archive, (uint64_t)r);
+        (void)OTF2_Archive_CloseDefWriter(w.archive, d);
+        (void)OTF2_Archive_CloseEvtWriter(w.archive, w.writer[r]);
+    }
+    (void)OTF2_Archive_CloseDefFiles(w.archive);
+    (void)OTF2_Archive_CloseEvtFiles(w.archive);
+    const OTF2_ErrorCode code = OTF2_Archive_Close(w.archive);
+    free(w.now);
+    free(w.writer);
+    return code == OTF2_SUCCESS ? 0 : 1;
+}

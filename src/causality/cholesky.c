@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Row by row (Golub and Van Loan, Matrix Computations, 4.2): both factors of each product lie in
+ * rows. */
+#include "causality/cholesky.h"
+
+#include <math.h>
+
+/* Added to the unit diagonal, so that rounding cannot make it indefinite. */
+static const double jitter = 1e-13;
+
+/* Four sums that do not wait for each other. */
+static double row_product(const double *a, const double *b, uint32_t n)
+{
+    double s[4] = {0, 0, 0, 0};
+    uint32_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        for (uint32_t k = 0; k < 4; k++) {
+            s[k] += a[i + k] * b[i + k];
+        }
+    }
+    for (; i < n; i++) {
+        s[0] += a[i] * b[i];
+    }
+    return (s[0] + s[1]) + (s[2] + s[3]);
+}
+
+bool ictusi_cholesky_factorise(double *matrix, uint32_t n, double *scale)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const double diagonal = matrix[(uint64_t)i * n + i];
+        scale[i] = diagonal > 0 ? 1 / sqrt(diagonal) : 0;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        double *row = &matrix[(uint64_t)i * n];
+        for (uint32_t j = 0; j <= i; j++) {
+            const double *other = &matrix[(uint64_t)j * n];
+            const double a = row[j] * scale[i] * scale[j] + (i == j ? jitter : 0);
+            const double rest = a - row_product(row, other, j);
+            if (j < i) {
+                row[j] = rest / other[j];
+            } else if (rest > 0) {
+                row[j] = sqrt(rest);
+            } else {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+void ictusi_cholesky_forward(const double *matrix, uint32_t n, const double *scale, double *x)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const double *row = &matrix[(uint64_t)i * n];
+        x[i] = (x[i] * scale[i] - row_product(row, x, i)) / row[i];
+    }
+}
+
+void ictusi_cholesky_solve(const double *matrix, uint32_t n, const double *scale, double *x)
+{
+    ictusi_cholesky_forward(matrix, n, scale, x);
+    for (uint32_t i = n; i-- > 0;) {
+        const double *row = &matrix[(uint64_t)i * n];
+        x[i] /= row[i];
+        for (uint32_t j = 0; j < i; j++) {
+            x[j] -= row[j] * x[i];
+        }
+        x[i] *= scale[i];
+    }
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Models compete on delays that were left out of their fit: pairs of neighbouring cells of time in
+ * turn. Leaving out pairs of clocks instead would leak: who waits for the same late sender waits
+ * everywhere.
+ */
+#include "causality/clock_choice.h"
+
+#include <ictus/error.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS_FIT = 12, STEPS_TRIAL = 6, LINE_ROUNDS = 2, TURNS = 2 };
+
+static const double walks[] = {1e-9, 1e-8, 1e-7, 1e-6, 1e-5}; /* 1/sqrt(s) */
+
+/* A line must explain this share more than the base where nothing is violated; a walk this. */
+static const double worth_a_line = 0.2;
+static const double worth_a_walk = 0.05;
+
+/* A clock that bends that much more than the others gets a factor of its own. */
+static const double bends_more = 4;
+
+/* Moves beyond so many times what they heal (and what is unknown anyway) are refused. */
+static const double too_far = 10;
+
+/* One competition. */
+struct choosing {
+    struct clock_model *m;
+    struct clock_source *source;
+    struct clock_choice *choice;
+    double *phi;       /* kept while trials change it */
+    double *least;     /* the same of D, two a pair */
+    double *scores[3]; /* of the base, the best so far, a trial */
+    uint64_t count;    /* in each */
+};
+
+enum { SCORE_BASE, SCORE_BEST, SCORE_TRIAL };
+
+static uint64_t phi_count(const struct clock_model *m)
+{
+    return (uint64_t)m->clocks * m->knots;
+}
+
+static void model_keep(struct choosing *c)
+{
+    memcpy(c->phi, c->m->phi, phi_count(c->m) * sizeof *c->phi);
+    for (uint64_t i = 0; i < 2 * c->m->pair_count; i++) {
+        c->least[i] = c->m->pairs[i / 2].least[i % 2];
+    }
+}
+
+static void model_restore(struct choosing *c)
+{
+    memcpy(c->m->phi, c->phi, phi_count(c->m) * sizeof *c->phi);
+    for (uint64_t i = 0; i < 2 * c->m->pair_count; i++) {
+        c->m->pairs[i / 2].least[i % 2] = c->least[i];
+    }
+}
+
+static double mean_of(const double *values, uint64_t n)
+{
+    double sum = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        sum += values[i];
+    }
+    return sum / (double)(n ? n : 1);
+}
+
+/* Whether the trial beats the best by more than chance and by this part of it. */
+static bool trial_wins(const struct choosing *c, double part)
+{
+    const double *old = c->scores[SCORE_BEST];
+    const double *new = c->scores[SCORE_TRIAL];
+    const double n = (double)(c->count ? c->count : 1);
+    const double gain = mean_of(old, c->count) - mean_of(new, c->count);
+    double squares = 0;
+    for (uint64_t i = 0; i < c->count; i++) {
+        squares += (old[i] - new[i] - gain) * (old[i] - new[i] - gain);
+    }
+    return gain > fmax(2 * sqrt(squares / n / n), part * mean_of(old, c->count));
+}
+
+static void trial_becomes_best(struct choosing *c)
+{
+    double *best = c->scores[SCORE_TRIAL];
+    c->scores[SCORE_TRIAL] = c->scores[SCORE_BEST];
+    c->scores[SCORE_BEST] = best;
+}
+
+/* Score a walk, or the base (NULL), on both folds; the model stays as it is. */
+static int held_out(struct choosing *c, const struct model_walk *walk, int score)
+{
+    int err = ICTUS_OK;
+    uint64_t n = 0;
+    model_keep(c);
+    for (int fold = 0; fold < 2 && !err; fold++) {
+        if (walk) {
+            err = ictusi_clock_model_solve(c->m, walk, fold, STEPS_TRIAL, false);
+        } else {
+            ictusi_clock_model_delays_only(c->m, fold);
+        }
+        n += ictusi_clock_model_score(c->m, fold, &c->scores[score][n]);
+        model_restore(c);
+    }
+    c->count = n;
+    return err;
+}
+
+/* Another look at the trace, and the room that its delays need. */
+static int observe(struct choosing *c)
+{
+    const int err = c->source->observe(c->source, c->m);
+    if (err) {
+        return err;
+    }
+    double *wide = realloc(c->least, (2 * c->m->pair_count + 1) * sizeof *c->least);
+    c->least = wide ? wide : c->least;
+    for (int i = 0; i < 3 && wide; i++) {
+        double *score = realloc(c->scores[i], (c->m->delay_count + 1) * sizeof *score);
+        wide = score ? wide : NULL;
+        c->scores[i] = score ? score : c->scores[i];
+    }
+    return wide ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
+static int fit_lines(struct choosing *c)
+{
+    const struct model_walk lines = {.strength = 0};
+    int err = ictusi_clock_model_solve(c->m, &lines, -1, STEPS_FIT, true);
+    for (int round = 0; round < LINE_ROUNDS && !err; round++) {
+        err = observe(c);
+        err = err ? err : ictusi_clock_model_solve(c->m, &lines, -1, STEPS_FIT, false);
+    }
+    return err ? err : observe(c);
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_of(double *values, uint32_t n)
+{
+    qsort(values, n, sizeof *values, compare_doubles);
+    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+/* Each clock's bends beside those of the median clock; whether one stands out. */
+static bool find_factors(const struct clock_model *m, struct model_walk *walk, double *scratch)
+{
+    double largest = 0;
+    memset(walk->factor, 0, m->clocks * sizeof *walk->factor);
+    for (uint32_t k = 0; k + 2 < m->knots; k++) {
+        for (uint32_t u = 0; u < m->clocks; u++) {
+            const double *row = &m->phi[(uint64_t)u * m->knots + k];
+            scratch[u] = row[0] - 2 * row[1] + row[2];
+        }
+        const double median = median_of(scratch, m->clocks);
+        for (uint32_t u = 0; u < m->clocks; u++) {
+            const double *row = &m->phi[(uint64_t)u * m->knots + k];
+            const double bend = row[0] - 2 * row[1] + row[2] - median;
+            walk->factor[u] += bend * bend;
+        }
+    }
+    for (uint32_t u = 0; u < m->clocks; u++) {
+        walk->factor[u] = sqrt(walk->factor[u] / m->knots);
+        scratch[u] = walk->factor[u];
+    }
+    const double usual = fmax(median_of(scratch, m->clocks), 1e-9);
+    for (uint32_t u = 0; u < m->clocks; u++) {
+        walk->factor[u] = fmax(walk->factor[u] / usual, 1);
+        largest = fmax(largest, walk->factor[u]);
+    }
+    return largest >= bends_more;
+}
+
+/* The best strength, beginning with the best so far; a walk is tried until it gets worse. */
+static int try_walks(struct choosing *c, bool apart)
+{
+    enum { WALKS = sizeof walks / sizeof *walks, PATIENCE = 2 };
+    int err = ICTUS_OK;
+    int worse = 0;
+    for (int i = 0; i < WALKS && worse < PATIENCE && !err; i++) {
+        struct model_walk walk = c->choice->walk;
+        walk.strength = walks[i];
+        walk.apart = apart;
+        err = held_out(c, &walk, SCORE_TRIAL);
+        if (err == ICTUS_ERR_UNSUPPORTED) {
+            err = ICTUS_OK; /* that one has no solution */
+        } else if (!err && trial_wins(c, worth_a_walk)) {
+            c->choice->walk = walk;
+            trial_becomes_best(c);
+            worse = 0;
+        } else {
+            worse += c->choice->walk.strength > 0;
+        }
+    }
+    return err;
+}
+
+/* Then the clocks that move more than the others, each by its own factor. */
+static int try_factors(struct choosing *c)
+{
+    if (c->choice->walk.strength == 0 || c->m->clocks < 3) {
+        return ICTUS_OK;
+    }
+    double *scratch = malloc(c->m->clocks * sizeof *scratch);
+    if (!scratch) {
+        return ICTUS_ERR_NOMEM;
+    }
+    struct model_walk alike = c->choice->walk;
+    alike.apart = false;
+    model_keep(c);
+    int err = ictusi_clock_model_solve(c->m, &alike, -1, STEPS_TRIAL, false);
+    const bool some = !err && find_factors(c->m, &c->choice->walk, scratch);
+    model_restore(c);
+    free(scratch);
+    return err || !some ? err : try_walks(c, true);
+}
+
+static int fit_walk(struct choosing *c)
+{
+    int err = ictusi_clock_model_solve(c->m, &c->choice->walk, -1, STEPS_FIT, false);
+    return err ? err : observe(c);
+}
+
+static int choose_walk(struct choosing *c)
+{
+    const struct model_walk lines = {.strength = 0};
+    int err = ICTUS_OK;
+    for (int turn = 0; turn < TURNS && !err; turn++) {
+        const double before = c->choice->walk.strength;
+        if (turn > 0) {
+            c->choice->walk.strength = 0;
+            c->choice->walk.apart = false;
+            err = held_out(c, &lines, SCORE_BEST);
+        }
+        err = err ? err : try_walks(c, false);
+        err = err ? err : try_factors(c);
+        if (err || (c->choice->walk.strength == 0 && turn == 0)) {
+            return err;
+        }
+        err = fit_walk(c);
+        if (turn > 0 && c->choice->walk.strength == before) {
+            break;
+        }
+    }
+    c->choice->kind = c->choice->walk.strength > 0 ? CLOCKS_WALK : CLOCKS_LINES;
+    return err ? err : fit_walk(c);
+}
+
+/* The worst of the delays as they are seen now, as a violation. */
+static double worst_violation(const struct clock_model *m)
+{
+    double worst = 0;
+    for (uint64_t i = 0; i < m->delay_count; i++) {
+        worst = fmax(worst, -m->delays[i].seen);
+    }
+    return worst;
+}
+
+static double largest_move(const struct clock_model *m)
+{
+    double largest = 0;
+    for (uint64_t i = 0; i < phi_count(m); i++) {
+        largest = fmax(largest, fabs(m->phi[i]));
+    }
+    return largest;
+}
+
+static double largest_error(const struct clock_model *m)
+{
+    double largest = 0;
+    for (uint64_t i = 0; i < phi_count(m); i++) {
+        largest = fmax(largest, m->error[i]);
+    }
+    return largest;
+}
+
+static bool moves_too_far(struct choosing *c, double violation)
+{
+    const double moves = largest_move(c->m);
+    if (moves <= too_far * fmax(violation, largest_error(c->m))) {
+        return false;
+    }
+    c->choice->refused = c->choice->kind;
+    c->choice->moves = moves;
+    c->choice->heals = violation;
+    return true;
+}
+
+/* Back to what was known before. */
+static int take_base(struct choosing *c)
+{
+    c->choice->kind = CLOCKS_BASE;
+    c->choice->walk.strength = 0;
+    c->choice->walk.apart = false;
+    memset(c->m->phi, 0, phi_count(c->m) * sizeof *c->m->phi);
+    int err = observe(c);
+    if (!err) {
+        ictusi_clock_model_delays_only(c->m, -1);
+    }
+    return err;
+}
+
+/* A walk, but the lines again where it goes too far; their phi is kept aside. */
+static int choose_above_lines(struct choosing *c, double violation)
+{
+    double *lines = malloc(phi_count(c->m) * sizeof *lines);
+    if (!lines) {
+        return ICTUS_ERR_NOMEM;
+    }
+    c->choice->kind = CLOCKS_LINES;
+    memcpy(lines, c->m->phi, phi_count(c->m) * sizeof *lines);
+    int err = c->m->knots > 2 ? choose_walk(c) : ICTUS_OK;
+    err = err ? err : ictusi_clock_model_errors(c->m, &c->choice->walk);
+    if (!err && c->choice->kind == CLOCKS_WALK && moves_too_far(c, violation)) {
+        c->choice->kind = CLOCKS_LINES;
+        c->choice->walk.strength = 0;
+        c->choice->walk.apart = false;
+        memcpy(c->m->phi, lines, phi_count(c->m) * sizeof *lines);
+        err = observe(c);
+        err = err ? err : ictusi_clock_model_solve(c->m, &c->choice->walk, -1, STEPS_FIT, false);
+        err = err ? err : observe(c);
+        err = err ? err : ictusi_clock_model_errors(c->m, &c->choice->walk);
+    }
+    free(lines);
+    return err;
+}
+
+static int choose(struct choosing *c)
+{
+    const struct model_walk lines = {.strength = 0};
+    int err = observe(c);
+    const double violation = worst_violation(c->m);
+    const double before = ictusi_clock_model_violation(c->m);
+    err = err ? err : held_out(c, NULL, SCORE_BASE);
+    const double base = mean_of(c->scores[SCORE_BASE], c->count);
+    err = err ? err : fit_lines(c);
+    err = err ? err : held_out(c, &lines, SCORE_BEST);
+    const double score = mean_of(c->scores[SCORE_BEST], c->count);
+    if (err || (violation <= 0 && score > (1 - worth_a_line) * base)) {
+        return err ? err : take_base(c);
+    }
+    err = choose_above_lines(c, violation);
+    const double after = ictusi_clock_model_violation(c->m);
+    const double best = mean_of(c->scores[SCORE_BEST], c->count);
+    const bool worse = after > before + 0.1 * (double)(2 * c->m->pair_count) ||
+                       (best > base && after > before / 2);
+    if (!err && (moves_too_far(c, violation) || worse)) {
+        c->choice->refused = c->choice->kind;
+        err = take_base(c);
+    }
+    return err;
+}
+
+int ictusi_clock_choice_run(struct clock_model *m, struct clock_source *source,
+                            struct clock_choice *choice)
+{
+    struct choosing c = {.m = m, .source = source, .choice = choice};
+    *choice = (struct clock_choice){.kind = CLOCKS_BASE};
+    choice->walk.factor = calloc(m->clocks + 1UL, sizeof *choice->walk.factor);
+    c.phi = malloc((phi_count(m) + 1) * sizeof *c.phi);
+    int err = choice->walk.factor && c.phi ? choose(&c) : ICTUS_ERR_NOMEM;
+    err = err ? err : ictusi_clock_model_errors(m, &choice->walk);
+    free(c.phi);
+    free(c.least);
+    for (int i = 0; i < 3; i++) {
+        free(c.scores[i]);
+    }
+    return err;
+}
+
+void ictusi_clock_choice_fini(struct clock_choice *choice)
+{
+    free(choice->walk.factor);
+    choice->walk.factor = NULL;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The storage of a model, its delays and what they predict. The equations are in clock_solve.c. */
+#include "causality/clock_model.h"
+
+#include "causality/clock_private.h"
+
+#include <ictus/error.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int ictusi_clock_model_init(struct clock_model *m, uint32_t clocks, uint32_t knots,
+                            double length_us)
+{
+    *m = (struct clock_model){.clocks = clocks, .knots = knots, .length = length_us};
+    m->phi = calloc((uint64_t)clocks * knots + 1, sizeof *m->phi);
+    m->error = calloc((uint64_t)clocks * knots + 1, sizeof *m->error);
+    m->degree = calloc(clocks + 1UL, sizeof *m->degree);
+    return m->phi && m->error && m->degree ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
+void ictusi_clock_model_fini(struct clock_model *m)
+{
+    free(m->phi);
+    free(m->error);
+    free(m->degree);
+    free(m->pairs);
+    free(m->delays);
+    free(m->offsets);
+    *m = (struct clock_model){0};
+}
+
+double ictusi_clock_model_at(const struct clock_model *m, const double *values, uint32_t clock,
+                             double position)
+{
+    const double *row = &values[(uint64_t)clock * m->knots];
+    double low = floor(position);
+    low = low > 0 ? low : 0;
+    low = low < m->knots - 2 ? low : m->knots - 2;
+    const uint32_t i = (uint32_t)low;
+    return row[i] + (position - low) * (row[i + 1] - row[i]);
+}
+
+static bool is_seen(const struct least_delays *d, uint32_t a, uint32_t b)
+{
+    return ictusi_delays_least(d, a, b) != DELAY_NONE;
+}
+
+/* Count pairs and delays, or, with room for them, fill the pairs in. */
+static void list_pairs(struct clock_model *m, const struct least_delays *d)
+{
+    m->pair_count = 0;
+    m->delay_count = 0;
+    memset(m->degree, 0, m->clocks * sizeof *m->degree);
+    for (uint32_t a = 0; a < m->clocks; a++) {
+        for (uint32_t b = a + 1; b < m->clocks; b++) {
+            const bool there = is_seen(d, a, b);
+            const bool back = is_seen(d, b, a);
+            if (m->pairs && (there || back)) {
+                m->pairs[m->pair_count] = (struct model_pair){.a = a, .b = b};
+            }
+            m->pair_count += there || back;
+            m->delay_count += (uint64_t)(there + back) * d->cells;
+            m->degree[a] += there && back;
+            m->degree[b] += there && back;
+        }
+    }
+}
+
+static double seen_position(const struct clock_model *m, const struct least_delays *d,
+                            int64_t instant)
+{
+    return (double)(instant - d->from) / (double)d->length * (m->knots - 1);
+}
+
+static struct model_delay *fill_row(const struct clock_model *m, const struct least_delays *d,
+                                    struct model_pair *pair, int way, struct model_delay *next)
+{
+    const uint32_t from = way ? pair->b : pair->a;
+    const uint32_t to = way ? pair->a : pair->b;
+    const uint64_t row = ((uint64_t)from * d->clocks + to) * d->cells;
+    pair->delays[way] = next;
+    for (uint32_t c = 0; c < d->cells; c++) {
+        if (d->delay[row + c] == DELAY_NONE) {
+            continue;
+        }
+        const double at = seen_position(m, d, d->instant[row + c]);
+        *next++ =
+            (struct model_delay){.cell = c, .position = at, .seen = (double)d->delay[row + c]};
+    }
+    pair->counts[way] = (uint32_t)(next - pair->delays[way]);
+    return next;
+}
+
+int ictusi_clock_model_see(struct clock_model *m, const struct least_delays *d, double us_per_tick)
+{
+    struct model_pair *old = m->pairs;
+    const uint64_t old_count = m->pair_count;
+    free(m->delays);
+    m->pairs = NULL;
+    m->cells = d->cells;
+    list_pairs(m, d);
+    m->pairs = calloc(m->pair_count + 1, sizeof *m->pairs);
+    m->delays = calloc(m->delay_count + 1, sizeof *m->delays);
+    if (!m->pairs || !m->delays) {
+        free(old);
+        m->pair_count = 0;
+        m->delay_count = 0;
+        return ICTUS_ERR_NOMEM;
+    }
+    list_pairs(m, d);
+    struct model_delay *next = m->delays;
+    for (uint64_t i = 0; i < m->pair_count; i++) {
+        struct model_pair *pair = &m->pairs[i];
+        for (int way = 0; way < 2; way++) {
+            next = fill_row(m, d, pair, way, next);
+            pair->least[way] = old_count == m->pair_count ? old[i].least[way] : 0;
+            for (uint32_t k = 0; k < pair->counts[way]; k++) {
+                struct model_delay *delay = &pair->delays[way][k];
+                delay->seen *= us_per_tick;
+                delay->y = delay->seen + model_shift(m, pair, way, delay->position);
+            }
+        }
+    }
+    m->delay_count = (uint64_t)(next - m->delays);
+    free(old);
+    return ICTUS_OK;
+}
+
+double ictusi_clock_model_violation(const struct clock_model *m)
+{
+    double sum = 0;
+    for (uint64_t i = 0; i < m->pair_count; i++) {
+        for (int way = 0; way < 2; way++) {
+            double worst = 0;
+            for (uint32_t k = 0; k < m->pairs[i].counts[way]; k++) {
+                const double seen = m->pairs[i].delays[way][k].seen;
+                worst = seen < worst ? seen : worst;
+            }
+            sum -= worst;
+        }
+    }
+    return sum;
+}
+
+uint64_t ictusi_clock_model_score(const struct clock_model *m, int fold, double *score)
+{
+    const double unit = 0.1; /* us: errors below do not matter */
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < m->pair_count; i++) {
+        const struct model_pair *pair = &m->pairs[i];
+        for (int way = 0; way < 2; way++) {
+            for (uint32_t k = 0; k < pair->counts[way]; k++) {
+                if (model_is_held(&pair->delays[way][k], fold)) {
+                    const double r = model_residual(m, pair, way, k);
+                    score[n++] = log1p(fabs(r) / unit);
+                }
+            }
+        }
+    }
+    return n;
+}
+
+void ictusi_model_least_guess(const struct clock_model *m, struct model_pair *pair, int way,
+                              int fold)
+{
+    double least = INFINITY;
+    pair->least[way] = 0;
+    for (uint32_t k = 0; k < pair->counts[way]; k++) {
+        if (!model_is_held(&pair->delays[way][k], fold)) {
+            least = fmin(least, model_residual(m, pair, way, k));
+        }
+    }
+    pair->least[way] = isfinite(least) ? least : 0;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void ictusi_model_spread(const struct clock_model *m, struct model_pair *pair, int way, int fold)
+{
+    double rest[MODEL_CELLS_MAX];
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < pair->counts[way]; k++) {
+        if (!model_is_held(&pair->delays[way][k], fold)) {
+            rest[n++] = fmax(0, model_residual(m, pair, way, k));
+        }
+    }
+    qsort(rest, n, sizeof *rest, compare_doubles);
+    const double median = n ? (rest[(n - 1) / 2] + rest[n / 2]) / 2 : 1;
+    pair->spread[way] = fmax(2 * MODEL_SCATTER, median);
+}
+
+void ictusi_clock_model_delays_only(struct clock_model *m, int fold)
+{
+    enum { STEPS = 12 };
+    for (uint64_t i = 0; i < m->pair_count; i++) {
+        struct model_pair *pair = &m->pairs[i];
+        for (int way = 0; way < 2; way++) {
+            ictusi_model_least_guess(m, pair, way, fold);
+            for (int step = 0; step < STEPS; step++) {
+                double weights = 0;
+                double sum = 0;
+                ictusi_model_spread(m, pair, way, fold);
+                for (uint32_t k = 0; k < pair->counts[way]; k++) {
+                    if (!model_is_held(&pair->delays[way][k], fold)) {
+                        const double r = model_residual(m, pair, way, k);
+                        const double w = model_weight(pair->spread[way], r);
+                        weights += w;
+                        sum += w * r;
+                    }
+                }
+                pair->least[way] += sum / fmax(weights, 1e-9);
+            }
+        }
+    }
+}
+
+void ictusi_clock_model_align(struct clock_model *m)
+{
+    const double *row = &m->phi[(uint64_t)m->reference * m->knots];
+    double level = 0;
+    double slope = 0;
+    double squares = 0;
+    for (uint32_t k = 0; k < m->knots; k++) {
+        const double x = (double)k / (m->knots - 1) - 0.5;
+        level += row[k] / m->knots;
+        slope += row[k] * x;
+        squares += x * x;
+    }
+    slope /= squares;
+    for (uint64_t i = 0; i < (uint64_t)m->clocks * m->knots; i++) {
+        m->phi[i] -= level + slope * ((double)(i % m->knots) / (m->knots - 1) - 0.5);
+    }
+}

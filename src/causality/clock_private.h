@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of the clock model share. */
+#ifndef ICTUS_CAUSALITY_CLOCK_PRIVATE_H
+#define ICTUS_CAUSALITY_CLOCK_PRIVATE_H
+
+#include "causality/clock_model.h"
+
+/* Scatter that a least delay has at least, us: resolution, cache misses. */
+#define MODEL_SCATTER 0.05
+
+/* What phi adds to a delay of a pair. */
+static inline double model_shift(const struct clock_model *m, const struct model_pair *pair,
+                                 int way, double position)
+{
+    const double forth = ictusi_clock_model_at(m, m->phi, pair->b, position) -
+                         ictusi_clock_model_at(m, m->phi, pair->a, position);
+    return way ? -forth : forth;
+}
+
+static inline double model_residual(const struct clock_model *m, const struct model_pair *pair,
+                                    int way, uint32_t k)
+{
+    const struct model_delay *delay = &pair->delays[way][k];
+    return delay->y - model_shift(m, pair, way, delay->position) - pair->least[way];
+}
+
+/* Pairs of neighbouring cells are left out in turn. */
+static inline bool model_is_held(const struct model_delay *delay, int fold)
+{
+    return fold >= 0 && delay->cell / 2 % 2 == (uint32_t)fold;
+}
+
+/* Loss of e: quadratic below and to scatter^2 / spread, then linear: waits are exponential. */
+static inline double model_weight(double spread, double e)
+{
+    const double square = MODEL_SCATTER * MODEL_SCATTER;
+    return e < square / spread ? 1 / square : 1 / (spread * (e > 1e-12 ? e : 1e-12));
+}
+
+/* D as the least that is left, or 0 where nothing is. */
+void ictusi_model_least_guess(const struct clock_model *model, struct model_pair *pair, int way,
+                              int fold);
+
+/* The scale of e: the median of what is left, at least twice the scatter. */
+void ictusi_model_spread(const struct clock_model *model, struct model_pair *pair, int way,
+                         int fold);
+
+#endif

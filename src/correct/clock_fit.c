@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A model of the clocks is fitted on one rank; all look at the trace for it. What the leader says
+ * to the others before each look is the model's present phi.
+ */
+#include "correct/clock_fit.h"
+
+#include "core/container.h"
+
+#include <ictus/error.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Clocks for which a line is fitted, and for which a walk is tried; unknowns of a walk. */
+enum { LINES_MAX = 512, WALKS_MAX = 120, UNKNOWNS_MAX = 600 };
+enum { KNOTS_MANY = 49, KNOTS_SOME = 17, KNOTS_FEW = 5, CLOCKS_FEW = 8, CELLS = 48 };
+
+/* Violations beyond this, us, are of clocks that began apart: constants first. */
+static const double apart_us = 1000;
+
+struct fitting {
+    struct clock_source source; /* first member */
+    struct clock_fit *fit;
+    struct session *session;
+    struct least_delays delays;
+    int64_t *constants; /* by clock, ticks: added before anything else */
+    int64_t from, to;   /* of the times with the constants */
+    double us_per_tick;
+};
+
+static uint32_t knots_for(uint32_t clocks)
+{
+    if (clocks <= CLOCKS_FEW) {
+        return KNOTS_MANY;
+    }
+    const uint32_t knots = UNKNOWNS_MAX / clocks;
+    return clocks > WALKS_MAX ? 2 : knots > KNOTS_SOME ? KNOTS_SOME : knots;
+}
+
+/* Maps of all clocks: the constants, less phi, through knots at even times. */
+static int set_maps(struct fitting *f)
+{
+    struct session *s = f->session;
+    const struct clock_model *m = &f->fit->model;
+    int64_t times[KNOTS_MANY];
+    double offsets[KNOTS_MANY];
+    ictusi_presync_free(s->units, s->unit_count);
+    s->units = calloc(s->unit_count + 1UL, sizeof *s->units);
+    int err = s->units ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    const double step = (double)(f->to - f->from) / (m->knots - 1);
+    for (uint32_t u = 0; u < s->unit_count && !err; u++) {
+        for (uint32_t k = 0; k < m->knots; k++) {
+            times[k] = f->from + (int64_t)(step * k) - f->constants[u];
+            offsets[k] = -m->phi[(uint64_t)u * m->knots + k] / f->us_per_tick;
+        }
+        err = ictusi_clock_map_knots(&s->units[u], times, offsets, m->knots);
+        for (uint32_t i = 0; !err && i < s->units[u].count; i++) {
+            s->units[u].pieces[i].offset += f->constants[u];
+        }
+    }
+    return err;
+}
+
+/* Of equal delays all ranks keep the earliest. */
+static int share_delays(struct fitting *f)
+{
+    struct team *team = f->session->team;
+    struct least_delays *d = &f->delays;
+    int64_t *own = team ? malloc((d->count + 1) * sizeof *own) : NULL;
+    if (!team) {
+        return ICTUS_OK;
+    }
+    int err = team->agree(team, own ? ICTUS_OK : ICTUS_ERR_NOMEM);
+    if (!err) {
+        memcpy(own, d->delay, d->count * sizeof *own);
+        err = team->minima(team, d->delay, d->count);
+    }
+    for (uint64_t i = 0; i < d->count && !err; i++) {
+        d->instant[i] = own[i] == d->delay[i] ? d->instant[i] : INT64_MAX;
+    }
+    err = err ? err : team->minima(team, d->instant, d->count);
+    free(own);
+    return err;
+}
+
+/* All delays, with these values as times. Collective. */
+static int look_at(struct fitting *f, const int64_t *values)
+{
+    struct session *s = f->session;
+    ictusi_delays_begin(&f->delays, values, f->from, f->to);
+    s->flow.observer = &f->delays.observer;
+    s->flow.known = values;
+    int err = ictusi_session_agree(s, ictusi_flow_run(&s->flow, FLOW_CHECK));
+    err = err ? err : share_delays(f);
+    return ictusi_session_agree(s, err);
+}
+
+/* The same with the times that the model's phi gives. */
+static int look_again(struct fitting *f)
+{
+    int err = ictusi_session_agree(f->session, set_maps(f));
+    if (!err) {
+        ictusi_session_map_values(f->session);
+        err = look_at(f, f->session->history.points.value);
+    }
+    return err;
+}
+
+static int share_phi(struct fitting *f, uint64_t *more)
+{
+    struct team *team = f->session->team;
+    const struct clock_model *m = &f->fit->model;
+    int err = team ? team->broadcast(team, more, sizeof *more) : ICTUS_OK;
+    return err || !team
+               ? err
+               : team->broadcast(team, m->phi, (uint64_t)m->clocks * m->knots * sizeof *m->phi);
+}
+
+static int on_observe(struct clock_source *source, struct clock_model *model)
+{
+    struct fitting *f = container_of(source, struct fitting, source);
+    uint64_t more = true;
+    int err = share_phi(f, &more);
+    err = err ? err : look_again(f);
+    return err ? err : ictusi_clock_model_see(model, &f->delays, f->us_per_tick);
+}
+
+/* The leader chooses, the others look whenever it does; in the end all have its phi. */
+static int choose_together(struct fitting *f)
+{
+    struct team *team = f->session->team;
+    uint64_t more = false;
+    int err = ICTUS_OK;
+    if (!team || team->rank == 0) {
+        err = ictusi_clock_choice_run(&f->fit->model, &f->source, &f->fit->choice);
+        ictusi_clock_model_align(&f->fit->model);
+        const int said = share_phi(f, &more);
+        err = err ? err : said;
+    } else {
+        do {
+            err = share_phi(f, &more);
+            err = err || !more ? err : look_again(f);
+        } while (more && !err);
+        /* After an error the leader says that it is over. */
+        while (more && err) {
+            err = share_phi(f, &more) ? err : err;
+        }
+    }
+    err = ictusi_session_agree(f->session, err);
+    uint64_t kind = (uint64_t)f->fit->choice.kind;
+    err = err || !team ? err : team->broadcast(team, &kind, sizeof kind);
+    f->fit->choice.kind = (enum clock_kind)kind;
+    err = err ? err : ictusi_session_agree(f->session, set_maps(f));
+    if (!err) {
+        ictusi_session_map_values(f->session);
+    }
+    return err;
+}
+
+/* A location whose offsets speak for a clock: the first that has any. */
+static uint32_t spokesman(const struct session *s, uint32_t unit)
+{
+    for (uint32_t l = 0; l < s->trace->layout.location_count; l++) {
+        if (s->unit_of[l] == unit && s->trace->layout.locations[l].offset_count > 0) {
+            return l;
+        }
+    }
+    return LAYOUT_NONE;
+}
+
+/* The first clock that has offsets, or the first one. */
+static uint32_t find_reference(const struct session *s)
+{
+    uint32_t u = 0;
+    while (u < s->unit_count && spokesman(s, u) == LAYOUT_NONE) {
+        u++;
+    }
+    return u < s->unit_count ? u : 0;
+}
+
+/* Clocks that show hours apart share no cell of time: first the constants that messages tell. */
+static int find_constants(struct fitting *f)
+{
+    struct session *s = f->session;
+    double *constants = calloc(s->unit_count + 1UL, sizeof *constants);
+    int err = ictusi_session_agree(s, constants ? ICTUS_OK : ICTUS_ERR_NOMEM);
+    err = err ? err : look_at(f, s->history.points.time);
+    int64_t worst = 0;
+    for (uint64_t i = 0; i < f->delays.count && !err; i++) {
+        worst = f->delays.delay[i] < worst ? f->delays.delay[i] : worst;
+    }
+    if (!err && (double)-worst * f->us_per_tick > apart_us) {
+        err = ictusi_session_agree(s, ictusi_delays_constants(&f->delays, constants));
+    }
+    for (uint32_t u = 0; u < s->unit_count && !err; u++) {
+        f->constants[u] = llround(constants[u] - constants[find_reference(s)]);
+    }
+    free(constants);
+    return err;
+}
+
+/* The first and last time of any point, with the constants. */
+static int find_span(struct fitting *f)
+{
+    struct session *s = f->session;
+    const struct history *h = &s->history;
+    int64_t low = INT64_MAX;
+    int64_t high = INT64_MIN;
+    for (uint32_t l = 0; l < s->trace->layout.location_count; l++) {
+        if (h->first[l + 1] > h->first[l]) {
+            const int64_t constant = f->constants[s->unit_of[l]];
+            const int64_t first = h->points.time[h->first[l]] + constant;
+            const int64_t last = h->points.time[h->first[l + 1] - 1] + constant;
+            low = first < low ? first : low;
+            high = last > high ? last : high;
+        }
+    }
+    int err = s->team ? s->team->minima(s->team, &low, 1) : ICTUS_OK;
+    err = err || !s->team ? err : s->team->maxima(s->team, &high, 1);
+    f->from = low;
+    f->to = high > low + f->fit->model.knots ? high : low + (int64_t)f->fit->model.knots;
+    return err;
+}
+
+/* What an archive's offset says that phi is, for the clock of its location. */
+static double offset_phi(const struct fitting *f, uint32_t location, const struct clock_offset *o,
+                         double *position)
+{
+    const struct session *s = f->session;
+    const int64_t time = (int64_t)o->time;
+    uint32_t hint = 0;
+    const int64_t based =
+        clock_map_at(&s->maps[location], time, &hint) + f->constants[s->unit_of[location]];
+    *position = (double)(based - f->from) / (double)(f->to - f->from) * (f->fit->model.knots - 1);
+    return (double)(based - time - o->offset) * f->us_per_tick;
+}
+
+/* Offsets are held against those of the reference. */
+static int set_offsets(struct fitting *f)
+{
+    const struct session *s = f->session;
+    const struct layout_location *locations = s->trace->layout.locations;
+    struct clock_model *m = &f->fit->model;
+    uint64_t room = 1;
+    for (uint64_t l = 0; l < s->trace->layout.location_count; l++) {
+        room += locations[l].offset_count;
+    }
+    m->offsets = malloc(room * sizeof *m->offsets);
+    if (!m->offsets) {
+        return ICTUS_ERR_NOMEM;
+    }
+    m->reference = find_reference(s);
+    const uint32_t lead = spokesman(s, m->reference);
+    for (uint32_t u = 0; u < s->unit_count; u++) {
+        const uint32_t l = spokesman(s, u);
+        const uint32_t count = l == LAYOUT_NONE || l == lead ? 0 : locations[l].offset_count;
+        for (uint32_t i = 0; i < count; i++) {
+            const uint32_t last = locations[lead].offset_count - 1;
+            const struct clock_offset *o = &locations[l].offsets[i];
+            double position = 0;
+            const double own =
+                offset_phi(f, lead, &locations[lead].offsets[i < last ? i : last], &position);
+            const double value = offset_phi(f, l, o, &position) - own;
+            m->offsets[m->offset_count++] =
+                (struct model_offset){u, position, value, o->sd * f->us_per_tick};
+        }
+    }
+    return ICTUS_OK;
+}
+
+/* The new times stay unless the worst violation got larger. */
+static int judge(struct fitting *f, struct check_stats *stats)
+{
+    struct session *s = f->session;
+    struct points *points = &s->history.points;
+    struct check_stats fitted;
+    const int err = ictusi_session_check(s, points->value, &fitted);
+    if (err) {
+        return err;
+    }
+    if (f->fit->choice.kind == CLOCKS_BASE ||
+        ictusi_check_largest(&fitted) > ictusi_check_largest(stats)) {
+        ictusi_check_fini(&fitted);
+        f->fit->choice.kind = CLOCKS_BASE;
+        ictusi_presync_free(s->units, s->unit_count);
+        s->units = NULL;
+        return ICTUS_OK;
+    }
+    ictusi_check_fini(stats);
+    *stats = fitted;
+    memcpy(points->time, points->value, points->count * sizeof *points->time);
+    ictusi_points_relax(points);
+    s->presync = PRESYNC_MESSAGES;
+    return ictusi_session_span(s);
+}
+
+/* Constants that were applied stay even where nothing better was found. */
+static void keep_constants(struct fitting *f)
+{
+    for (uint32_t u = 0; u < f->session->unit_count; u++) {
+        if (f->constants[u] && f->fit->choice.kind == CLOCKS_BASE) {
+            f->fit->choice.kind = CLOCKS_LINES;
+        }
+    }
+}
+
+static int fit_clocks(struct fitting *f, struct check_stats *stats)
+{
+    struct session *s = f->session;
+    int err = ictusi_delays_init(&f->delays, &s->history, s->unit_of, s->unit_count, CELLS);
+    f->constants = calloc(s->unit_count + 1UL, sizeof *f->constants);
+    err = err || f->constants ? err : ICTUS_ERR_NOMEM;
+    err = ictusi_session_agree(s, err);
+    f->from = s->from;
+    f->to = s->to;
+    err = err ? err : find_constants(f);
+    err = err ? err
+              : ictusi_session_agree(s, ictusi_clock_model_init(&f->fit->model, s->unit_count,
+                                                                knots_for(s->unit_count), 0));
+    err = err ? err : find_span(f);
+    f->fit->model.length = (double)(f->to - f->from) * f->us_per_tick;
+    err = ictusi_session_agree(s, err ? err : set_offsets(f));
+    err = err ? err : choose_together(f);
+    if (!err) {
+        f->fit->tried = true;
+        keep_constants(f);
+        err = judge(f, stats);
+    }
+    ictusi_delays_fini(&f->delays);
+    free(f->constants);
+    return err;
+}
+
+int ictusi_clock_fit_run(struct clock_fit *fit, struct session *s, struct check_stats *stats)
+{
+    struct fitting f = {.source = {on_observe}, .fit = fit, .session = s};
+    f.us_per_tick = 1e6 / (double)s->trace->layout.resolution;
+    ictusi_session_set_units(s, ictusi_check_within_nodes(stats) > 0);
+    if (s->unit_count < 2 || s->unit_count > LINES_MAX || s->to <= s->from) {
+        return ICTUS_OK;
+    }
+    const int err = fit_clocks(&f, stats);
+    if (err) {
+        ictusi_presync_free(s->units, s->unit_count);
+        s->units = NULL;
+    }
+    return err;
+}
+
+void ictusi_clock_fit_fini(struct clock_fit *fit)
+{
+    ictusi_clock_model_fini(&fit->model);
+    ictusi_clock_choice_fini(&fit->choice);
+}
+
+/* One clock over time: how far it was moved beyond the archive's offsets, and the error of that. */
+static json_t *clock_json(const struct clock_model *m, uint32_t clock)
+{
+    enum { INSTANTS = 9 };
+    json_t *moves = json_array();
+    json_t *errors = json_array();
+    for (int i = 0; i < INSTANTS; i++) {
+        const double at = (double)i / (INSTANTS - 1) * (m->knots - 1);
+        const double phi = ictusi_clock_model_at(m, m->phi, clock, at);
+        const double error = ictusi_clock_model_at(m, m->error, clock, at);
+        (void)json_array_append_new(moves, json_real(-phi * 1e3));
+        (void)json_array_append_new(errors, json_real(error * 1e3));
+    }
+    return json_pack("{s:i, s:o, s:o}", "clock", (int)clock, "moved_ns", moves, "error_ns", errors);
+}
+
+void ictusi_clock_fit_json(const struct clock_fit *fit, json_t *object)
+{
+    enum { CLOCKS_LISTED = 256 };
+    static const char *const kinds[] = {"base", "lines", "walk"};
+    const struct clock_model *m = &fit->model;
+    if (!fit->tried) {
+        return;
+    }
+    json_t *clocks = json_array();
+    double error = 0;
+    double moved = 0;
+    for (uint32_t u = 0; u < m->clocks; u++) {
+        for (uint32_t k = 0; k < m->knots; k++) {
+            error = fmax(error, m->error[(uint64_t)u * m->knots + k]);
+            moved = fmax(moved, fabs(m->phi[(uint64_t)u * m->knots + k]));
+        }
+        if (u < CLOCKS_LISTED) {
+            (void)json_array_append_new(clocks, clock_json(m, u));
+        }
+    }
+    json_t *more = json_pack("{s:s, s:f, s:f, s:f, s:o}", "clock_model", kinds[fit->choice.kind],
+                             "clock_walk", fit->choice.walk.strength, "clock_error_ns", error * 1e3,
+                             "clock_moved_ns", moved * 1e3, "clocks", clocks);
+    if (fit->choice.refused != CLOCKS_BASE) {
+        (void)json_object_set_new(more, "clock_refused", json_string(kinds[fit->choice.refused]));
+        (void)json_object_set_new(more, "clock_refused_moves_ns",
+                                  json_real(fit->choice.moves * 1e3));
+        (void)json_object_set_new(more, "clock_refused_heals_ns",
+                                  json_real(fit->choice.heals * 1e3));
+    }
+    (void)json_object_update(object, more);
+    json_decref(more);
+}
