@@ -47,8 +47,11 @@ if(ICTUS_WITH_OTF2)
   install(FILES ${PROJECT_BINARY_DIR}/ictus-otf2.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 
+# Whatever the manual pages cite lies there, under the same names as in the source.
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/NEWS.md ${PROJECT_SOURCE_DIR}/LICENSE
-  DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  ${PROJECT_SOURCE_DIR}/CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  FILES_MATCHING PATTERN "*.md" PATTERN "*.json" PATTERN "*.png" PATTERN "*.svg" PATTERN man EXCLUDE)
 set(ICTUS_UNIT_PROGRAM "" CACHE STRING "What systemd units start; empty: ictus where it is installed")
 configure_file(${PROJECT_SOURCE_DIR}/cmake/InstallUnits.cmake.in ${PROJECT_BINARY_DIR}/InstallUnits.cmake @ONLY)
 install(SCRIPT ${PROJECT_BINARY_DIR}/InstallUnits.cmake)
