@@ -2,6 +2,7 @@
 /* Judging performance guidelines. */
 #include "bench/guideline.h"
 
+#include <ictus/bench.h>
 #include <ictus/error.h>
 
 #include <math.h>
@@ -21,11 +22,21 @@ void guideline_judge(const struct turns_launches *launches, const struct guideli
     result->state = beyond ? (sure ? GUIDELINE_VIOLATED : GUIDELINE_OPEN) : GUIDELINE_HOLDS;
 }
 
+static int guideline_median(const struct turns *turns, double *median_s)
+{
+    struct ictus_summary summary = {0};
+    const int err = ictus_summarize(turns->values, turns->n, &summary);
+    *median_s = summary.median;
+    return err;
+}
+
 int guideline_compare(const struct turns *turns, const struct turns *against,
                       const struct guideline_limits *limits, struct guideline_result *result)
 {
     *result = (struct guideline_result){0};
-    const int err = turns_compare(turns, against, &result->ratio);
+    int err = turns_compare(turns, against, &result->ratio);
+    err = err ? err : guideline_median(turns, &result->median_s);
+    err = err ? err : guideline_median(against, &result->against_s);
     if (err) {
         return err;
     }

@@ -19,7 +19,8 @@ struct guideline_limits {
 };
 
 struct guideline_result {
-    struct turns_ratio ratio; /* of a launch alone; of several, medians only */
+    struct turns_ratio ratio;   /* of one launch alone */
+    double median_s, against_s; /* over all samples */
     struct turns_verdict verdict;
     size_t launches;
     double p_adjusted;

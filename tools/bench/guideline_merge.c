@@ -139,8 +139,8 @@ static int judge_launches(const json_t *launches, const struct guideline_limits 
     }
     guideline_judge(&all, limits, &row->result);
     row->result.ratio.error = all.errors[0];
-    row->result.ratio.median_s = mean_of(launches, "median_s");
-    row->result.ratio.against_s = mean_of(launches, "against_median_s");
+    row->result.median_s = mean_of(launches, "median_s");
+    row->result.against_s = mean_of(launches, "against_median_s");
     free(numbers);
     return ICTUS_OK;
 }

@@ -59,8 +59,8 @@ json_t *guideline_object(const struct guideline_row *row)
     if (!object) {
         return NULL;
     }
-    set_real(object, "median_s", r->ratio.median_s);
-    set_real(object, "against_median_s", r->ratio.against_s);
+    set_real(object, "median_s", r->median_s);
+    set_real(object, "against_median_s", r->against_s);
     set_real(object, "factor", r->verdict.factor);
     set_real(object, "factor_low", r->verdict.low);
     set_real(object, "factor_high", r->verdict.high);

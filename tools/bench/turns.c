@@ -19,18 +19,21 @@ int turns_init(struct turns *turns)
 {
     *turns = (struct turns){0};
     turns->ends = calloc(TURNS_ROUNDS_MAX, sizeof(*turns->ends));
-    return turns->ends ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    turns->medians = calloc(TURNS_ROUNDS_MAX, sizeof(*turns->medians));
+    return turns->ends && turns->medians ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
 void turns_fini(struct turns *turns)
 {
     free(turns->values);
     free(turns->ends);
+    free(turns->medians);
     *turns = (struct turns){0};
 }
 
 int turns_add(struct turns *turns, const double *values, size_t n)
 {
+    struct ictus_summary summary = {0};
     if (turns->rounds == TURNS_ROUNDS_MAX) {
         return ICTUS_ERR_ARG;
     }
@@ -44,40 +47,14 @@ int turns_add(struct turns *turns, const double *values, size_t n)
         turns->capacity = capacity;
     }
     if (n > 0) {
+        if (ictus_summarize(values, n, &summary)) {
+            return ICTUS_ERR_NOMEM;
+        }
         memcpy(turns->values + turns->n, values, n * sizeof(*values));
     }
     turns->n += n;
+    turns->medians[turns->rounds] = summary.median;
     turns->ends[turns->rounds++] = turns->n;
-    return ICTUS_OK;
-}
-
-static const double *round_of(const struct turns *turns, size_t round, size_t *n)
-{
-    const size_t begin = round ? turns->ends[round - 1] : 0;
-    *n = turns->ends[round] - begin;
-    return turns->values ? turns->values + begin : NULL;
-}
-
-/* The logarithm of the ratio of a round's medians. */
-static int compare_round(const struct turns *turns, const struct turns *against, size_t round,
-                         double *ratio)
-{
-    size_t n = 0;
-    size_t m = 0;
-    struct ictus_summary one;
-    struct ictus_summary other;
-    const double *a = round_of(turns, round, &n);
-    const double *b = round_of(against, round, &m);
-    if (n == 0 || m == 0) {
-        return ICTUS_ERR_SAMPLES;
-    }
-    if (ictus_summarize(a, n, &one) || ictus_summarize(b, m, &other)) {
-        return ICTUS_ERR_NOMEM;
-    }
-    if (!(one.median > 0) || !(other.median > 0)) {
-        return ICTUS_ERR_SAMPLES; /* shorter than the clock's resolution */
-    }
-    *ratio = log(one.median / other.median);
     return ICTUS_OK;
 }
 
@@ -133,20 +110,6 @@ static int summarize_rounds(const double *logs, size_t n, struct turns_ratio *ra
     return ICTUS_OK;
 }
 
-static int summarize_samples(const struct turns *turns, const struct turns *against,
-                             struct turns_ratio *ratio)
-{
-    struct ictus_summary one;
-    struct ictus_summary other;
-    const int err = ictus_summarize(turns->values, turns->n, &one);
-    if (err || ictus_summarize(against->values, against->n, &other)) {
-        return ICTUS_ERR_NOMEM;
-    }
-    ratio->median_s = one.median;
-    ratio->against_s = other.median;
-    return ICTUS_OK;
-}
-
 int turns_compare(const struct turns *turns, const struct turns *against, struct turns_ratio *ratio)
 {
     const size_t rounds = turns->rounds < against->rounds ? turns->rounds : against->rounds;
@@ -155,12 +118,12 @@ int turns_compare(const struct turns *turns, const struct turns *against, struct
     size_t n = 0;
     *ratio = (struct turns_ratio){.error = INFINITY};
     for (size_t round = 0; round < rounds && !err; round++) {
-        err = compare_round(turns, against, round, &logs[n]);
-        n += !err;
-        err = err == ICTUS_ERR_SAMPLES ? ICTUS_OK : err;
+        /* 0: no samples, or shorter than the clock's resolution. */
+        if (turns->medians[round] > 0 && against->medians[round] > 0) {
+            logs[n++] = log(turns->medians[round] / against->medians[round]);
+        }
     }
     err = err ? err : summarize_rounds(logs, n, ratio);
-    err = err ? err : summarize_samples(turns, against, ratio);
     free(logs);
     return err;
 }

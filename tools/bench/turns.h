@@ -18,7 +18,8 @@ enum {
 struct turns {
     double *values;
     size_t n, capacity;
-    size_t *ends; /* rounds so far, of room for TURNS_ROUNDS_MAX */
+    size_t *ends;    /* rounds so far, of room for TURNS_ROUNDS_MAX */
+    double *medians; /* likewise; 0 for a round without samples */
     size_t rounds;
     int64_t invalid;
 };
@@ -33,8 +34,7 @@ void turns_fini(struct turns *turns);
 
 /* How much longer one takes than another, in one launch. */
 struct turns_ratio {
-    double median_s, against_s; /* over all samples */
-    double factor;              /* median over rounds of the ratio of the rounds' medians */
+    double factor; /* median over rounds of the ratio of the rounds' medians */
     double error;  /* standard error of its logarithm; infinite with fewer than two rounds */
     size_t rounds; /* in which both have samples */
 };
