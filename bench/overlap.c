@@ -113,7 +113,7 @@ static void compare_shares(struct ictus_bench *bench, int rank, int bytes)
     if (rank == 0) {
         const double a = median(ours, ROUNDS);
         const double b = median(theirs, ROUNDS);
-        printf("overlap iallreduce %7d B: ictus --overlap=osu %5.1f, OSU's procedure %5.1f, apart "
+        printf("overlap iallreduce %7d B: ictus --formula=osu %5.1f, OSU's procedure %5.1f, apart "
                "%.1f points (reach 10; OSU's spread %.1f)\n",
                bytes, a, b, fabs(a - b), theirs[ROUNDS - 1] - theirs[0]);
         printf("work       iallreduce %7d B: off by %.2f %% (reach 2)\n", bytes,

@@ -23,7 +23,7 @@ const sections = [
     ['measurement', 'Operations', 'How long an operation takes, with every process starting together.', measurement.build],
     ['timeline', 'Timelines', 'What each process did when, and the messages between them.', timeline.build],
     ['compare', 'Comparison', 'Experiments of one file against another.', compare.build],
-    ['matrix', 'Algorithms and synchronisation', 'The same operation, algorithm by algorithm, under each way to start.', matrix.build],
+    ['matrix', 'Algorithms and common starts', 'The same operation, algorithm by algorithm, under each way to start.', matrix.build],
     ['guideline', 'Performance guidelines', 'Collectives that are slower than other collectives in their place.', guideline.build],
     ['sync', 'Clock synchronisation', 'How accurate, how long it stays so, and how costly.', sync.build],
     ['barrier', 'Barriers', 'How far apart processes leave a barrier.', barrier.build],

@@ -61,7 +61,7 @@ int ictusi_metrics_open(const char *where, int *fd, struct ictus_why *why)
                                    .ai_flags = AI_PASSIVE | AI_NUMERICHOST};
     struct addrinfo *list = NULL;
     if (split(where, host, &port) || getaddrinfo(host, port, &hints, &list)) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "--metrics=%.80s: want PORT or ADDRESS:PORT",
+        return ictus_because(why, ICTUS_ERR_SPEC, "--prometheus=%.80s: want PORT or ADDRESS:PORT",
                              where);
     }
     *fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -277,7 +277,7 @@ void ictusi_write_parallel(struct tracer *t)
         err = write_archive(&j, &summary, &why);
     }
     if (err) {
-        ictusi_trace_say("%s; raw files in %s: ictus trace --recover %s",
+        ictusi_trace_say("%s; raw files in %s: ictus recover %s",
                          why.text[0] ? why.text : ictus_strerror(err), t->setup.directory,
                          t->settings.directory);
     } else {

@@ -3,6 +3,7 @@
 # Fault drills: source this. What is promised is in docs/reliability.md. A drill runs in a directory of its own.
 set -u
 drill_job=
+export ICTUS_PROGRESS=0
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ictus-drill.XXXXXX") || exit 1
 
 drill_failures=0

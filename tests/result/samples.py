@@ -203,7 +203,7 @@ def barrier(rng, _options):
             last = [rng.randrange(5, 30) for _ in range(processes)]
             yield {"type": "barrier", "algorithm": name, "processes": processes, "n": 200,
                    "skew_median_s": mid, "skew_p95_s": quantile(s, 0.95), "skew_max_s": s[-1],
-                   "ci95": [mid * 0.95, mid * 1.06], "duration_median_s": 3e-6 * grow,
+                   "ci95_low_s": mid * 0.95, "ci95_high_s": mid * 1.06, "duration_median_s": 3e-6 * grow,
                    "first": first, "last": last, "invalid": 0, "raw_s": values}
 
 
@@ -222,9 +222,9 @@ def matrix(rng, _options):
             winners[name] = cells[0][1]
             for rank, (median, algorithm) in enumerate(cells, 1):
                 yield {"type": "matrix", "operation": "allreduce", "bytes": size, "processes": 8,
-                       "algorithm": algorithm, "sync": name, "n": 100, "invalid": 0,
+                       "algorithm": algorithm, "scheme": name, "n": 100, "invalid": 0,
                        "median_s": median, "ci95_low_s": median * 0.97,
-                       "ci95_high_s": median * 1.04, "rank": rank}
+                       "ci95_high_s": median * 1.04, "place": rank}
         yield {"type": "matrix", "operation": "allreduce", "bytes": size, "processes": 8,
                "verdict": "the choice of barrier changes the winner: under linear it is "
                f"{winners['linear']}, under harmonize {winners['harmonize']}"}

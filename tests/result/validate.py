@@ -46,7 +46,7 @@ def main():
             for number, line in enumerate(file, 1):
                 instance = json.loads(line)
                 count += 1
-                if not (instance["type"] == "matrix" and "verdict" in instance):
+                if not (instance["type"] == "matrix" and instance.get("verdict")):
                     seen.setdefault(instance["type"], instance)
                 for error in validator.iter_errors(instance):
                     print(f"{path}:{number}: {'/'.join(map(str, error.path))}: {error.message}")

@@ -12,7 +12,7 @@ static void set(struct matrix *m, int row, int column, double median)
 static void fill(struct matrix *m)
 {
     static const char *const rows[] = {"default", "linear", "binomial"};
-    static const char *const syncs[] = {"mpi", "mpi:double_ring", "harmonize"};
+    static const char *const schemes[] = {"mpi", "mpi:double_ring", "harmonize"};
     memset(m, 0, sizeof(*m));
     m->operation = "reduce";
     m->bytes = 8;
@@ -21,7 +21,7 @@ static void fill(struct matrix *m)
     m->columns = 3;
     for (int i = 0; i < 3; i++) {
         strcpy(m->algorithms[i], rows[i]);
-        strcpy(m->syncs[i], syncs[i]);
+        strcpy(m->schemes[i], schemes[i]);
         set(m, 0, i, 0.9e-6); /* the default is no winner of its own */
         set(m, 1, i, 5e-6);
         set(m, 2, i, 1e-6);
@@ -35,7 +35,7 @@ static const char *verdict(struct matrix *m)
 {
     static char text[1024];
     for (int i = 0; i < m->columns; i++) {
-        matrix_rank(m, i);
+        matrix_place(m, i);
         for (int a = 0; a < m->rows; a++) {
             for (int b = 0; b < m->rows; b++) {
                 m->faster[i][a][b] = m->cells[a][i].high_s < m->cells[b][i].low_s;
@@ -68,7 +68,7 @@ int main(void)
     fill(&m);
     CHECK(strstr(verdict(&m), "does not change the winner: binomial under harmonize"));
     CHECK(outcome == MATRIX_SAME && matrix_winner(&m, 2) == 2 && matrix_judge(&m) == 2);
-    CHECK(m.cells[0][0].rank == 1 && m.cells[2][0].rank == 2 && m.cells[1][0].rank == 3);
+    CHECK(m.cells[0][0].place == 1 && m.cells[2][0].place == 2 && m.cells[1][0].place == 3);
     set(&m, 1, 1, 0.2e-6); /* what S23 figure 2 shows */
     CHECK_STR(verdict(&m),
               "reduce of 8 bytes on 16 processes: the choice of barrier changes the winner: "

@@ -269,8 +269,9 @@ static int check_ops(struct study *study, struct ictus_why *why)
 static int check_rest(struct study *study, struct ictus_why *why)
 {
     int err = ictus_scheme_check(study->options->scheme, why);
-    if (!err && study->options->resume && !study->options->file) {
-        err = ictus_because(why, ICTUS_ERR_SPEC, "--resume wants the file to go on with: --output");
+    if (!err && study->options->resume && !study->options->results.file) {
+        err = ictus_because(why, ICTUS_ERR_SPEC,
+                            "--resume needs the file to continue: --output=FILE");
     }
     return err ? err : check_ops(study, why);
 }
@@ -282,7 +283,7 @@ int study_read(struct study *study, struct ictus_why *why)
         err = read_ops(study, why);
     }
     if (!err) {
-        err = sizes_read(study->options->sizes, &study->sizes, &study->size_count, why);
+        err = sizes_read("sizes", study->options->sizes, &study->sizes, &study->size_count, why);
     }
     if (!err) {
         err = read_counts(study, why);
@@ -296,10 +297,7 @@ int study_read(struct study *study, struct ictus_why *why)
     if (!err) {
         err = read_algorithms(study, why);
     }
-    (void)snprintf(study->clock, sizeof(study->clock), "%s%s%s",
-                   study->options->sync ? study->options->sync : "",
-                   study->options->clock ? "@" : "",
-                   study->options->clock ? study->options->clock : "");
+    study->clock = clock_spec_join(&study->clock_text, study->options->sync, study->options->clock);
     return err;
 }
 

@@ -3,9 +3,11 @@
 #ifndef ICTUS_TOOLS_BENCH_STUDY_H
 #define ICTUS_TOOLS_BENCH_STUDY_H
 
+#include "main/clock_spec.h"
 #include "main/group.h"
 #include "main/options.h"
 #include "main/progress.h"
+#include "main/results.h"
 
 #include <ictus/bench.h>
 #include <ictus/result.h>
@@ -49,8 +51,8 @@ struct bench_options {
     bool raw;
     bool raw_ranks;
     bool resume;
-    int format; /* enum ictus_format */
-    const char *file;
+    struct results_options results;
+    struct progress_options talk;
 };
 
 enum { STUDY_OPS_MAX = 256, STUDY_ALGORITHMS_MAX = 256 };
@@ -97,7 +99,8 @@ struct study {
     int algorithm_count;
     bool every_operation; /* --ops=all: likewise */
     bool wanted[ICTUS_REDUCTIONS];
-    char clock[1024];
+    struct clock_spec clock_text;
+    const char *clock; /* NULL: the default */
     struct ictus_selector *selector;
     struct ictus_witness witness;          /* beside a selector */
     const struct study_experiment *listed; /* all that is measured, ... */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus barrier: how far apart the processes leave a barrier. */
+#include "main/clock_spec.h"
 #include "main/command.h"
+#include "main/group.h"
 #include "main/header.h"
 #include "main/interrupt.h"
 #include "main/progress.h"
 #include "main/results.h"
-#include "main/sizes.h"
+#include "main/shared_rows.h"
 
 #include <ictus/barrier.h>
 #include <ictus/bench.h>
@@ -29,29 +31,23 @@ struct barrier_options {
     const char *clock;
     const char *sync;
     bool raw;
-    int format;
-    const char *file;
+    struct results_options results;
+    struct progress_options talk;
 };
 
 #define AT(member) offsetof(struct barrier_options, member)
 
 static const struct option_row options[] = {
-    {"algorithms", 'a', OPTION_TEXT, AT(algorithms), "all", 0, 0, NULL, "LIST",
-     "barriers: mpi, mpi:NAME, dissemination, tree, ..., all"},
-    {"processes", 'p', OPTION_TEXT, AT(processes), "", 0, 0, NULL, "LIST",
-     "process counts, the first ranks: 2..16"},
-    {"repetitions", 'n', OPTION_INT, AT(repetitions), "1000", 1, 1e8, NULL, "N",
-     "barriers of each algorithm"},
-    {"time", 't', OPTION_SECONDS, AT(max_time_s), "2s", 0, 1e6, NULL, "TIME",
-     "longest time for each, 0: none"},
-    {"clock", 'c', OPTION_TEXT, AT(clock), "", 0, 0, NULL, "SRC", "time source, see ictus clocks"},
-    {"sync", 0, OPTION_TEXT, AT(sync), "", 0, 0, NULL, "SPEC", "clock algorithm, see ictus sync"},
-    {"raw", 0, OPTION_FLAG, AT(raw), NULL, 0, 0, NULL, NULL, "keep every skew in the result file"},
-    {"format", 'f', OPTION_CHOICE, AT(format), "text", 0, 0, results_formats, "FORMAT",
-     "of standard output: text, csv, json"},
-    {"output", 'o', OPTION_TEXT, AT(file), NULL, 0, 0, NULL, "FILE",
-     "write a result file, whatever the format"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
+    ROW_ALGORITHM(AT(algorithms), "all", "barriers: mpi, mpi:NAME, dissemination, tree, ..., all"),
+    ROW_PROCESSES(AT(processes)),
+    ROW_REPETITIONS(AT(repetitions), "1000", 1e8, "repetitions of each barrier"),
+    ROW_TIME(AT(max_time_s), "2s", "time limit of each barrier, 0: none"),
+    ROW_CLOCK(AT(clock)),
+    ROW_SYNC(AT(sync)),
+    ROW_RAW(AT(raw), "keep every skew in the result file"),
+    ROWS_RESULTS(AT(results)),
+    ROWS_PROGRESS(AT(talk)),
+    ROW_END};
 
 static const struct ictus_column columns[] = {
     {"algorithm", "algorithm             ", ICTUS_COLUMN_TEXT},
@@ -73,9 +69,10 @@ struct study {
     struct ictus_selector *selector;
     char names[BARRIERS_MAX][NAME_MAX_LENGTH];
     int count;
-    uint64_t *processes;
-    size_t process_counts;
-    char clock[1024];
+    int processes[GROUP_COUNTS_MAX];
+    int process_counts;
+    struct clock_spec clock_text;
+    const char *clock;        /* NULL: the default */
     struct ictus_output *out; /* rank 0 only */
     struct progress progress;
     size_t done;
@@ -84,7 +81,7 @@ struct study {
 static int add(struct study *study, const char *prefix, const char *name, struct ictus_why *why)
 {
     if (study->count == BARRIERS_MAX || strlen(prefix) + strlen(name) >= NAME_MAX_LENGTH) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "--algorithms: the list is too long");
+        return ictus_because(why, ICTUS_ERR_SPEC, "--algorithm: the list is too long");
     }
     (void)snprintf(study->names[study->count++], NAME_MAX_LENGTH, "%s%s", prefix, name);
     return ICTUS_OK;
@@ -143,7 +140,7 @@ static int read_algorithms(struct study *study, struct ictus_why *why)
     char *rest = NULL;
     int err = ICTUS_OK;
     if (snprintf(copy, sizeof(copy), "%s", study->options->algorithms) >= (int)sizeof(copy)) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "--algorithms: the list is too long");
+        return ictus_because(why, ICTUS_ERR_SPEC, "--algorithm: the list is too long");
     }
     if (strcmp(copy, "all") == 0) {
         return add_all(study, why);
@@ -153,23 +150,7 @@ static int read_algorithms(struct study *study, struct ictus_why *why)
         err = err ? err : add(study, "", word, why);
     }
     if (!err && study->count == 0) {
-        err = ictus_because(why, ICTUS_ERR_SPEC, "--algorithms: names no barrier");
-    }
-    return err;
-}
-
-static int read_processes(struct study *study, struct ictus_why *why)
-{
-    char all[32];
-    const char *text = study->options->processes;
-    (void)snprintf(all, sizeof(all), "%d", command_size());
-    int err = sizes_read(text[0] ? text : all, &study->processes, &study->process_counts, why);
-    for (size_t i = 0; i < study->process_counts && !err; i++) {
-        if (study->processes[i] < 1 || study->processes[i] > (uint64_t)command_size()) {
-            err = ictus_because(why, ICTUS_ERR_SPEC,
-                                "--processes=%.80s: the job has 1 to %d processes", text,
-                                command_size());
-        }
+        err = ictus_because(why, ICTUS_ERR_SPEC, "--algorithm: names no barrier");
     }
     return err;
 }
@@ -223,11 +204,11 @@ static json_t *result_object(const struct study *study, const char *name, int pr
         return NULL;
     }
     json_t *object = json_pack(
-        "{s:s, s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:[f,f], s:f, s:o, s:o, s:i, s:i, s:b}", "type",
+        "{s:s, s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:i, s:i, s:b}", "type",
         "barrier", "algorithm", name, "processes", processes, "n", (json_int_t)r->n, "invalid",
         (json_int_t)r->invalid, "skew_median_s", skew.median, "skew_p95_s", p95(r->skews_s, r->n),
-        "skew_max_s", skew.max, "ci95", skew.ci95_low, skew.ci95_high, "duration_median_s",
-        took.median, "first", counts_array(r->first, processes), "last",
+        "skew_max_s", skew.max, "ci95_low_s", skew.ci95_low, "ci95_high_s", skew.ci95_high,
+        "duration_median_s", took.median, "first", counts_array(r->first, processes), "last",
         counts_array(r->last, processes), "often_first", most(r->first, processes), "often_last",
         most(r->last, processes), "truth", r->truth);
     if (object && study->options->raw) {
@@ -287,8 +268,7 @@ static int run_processes(struct study *study, int processes, struct ictus_why *w
     MPI_Comm_split(MPI_COMM_WORLD, command_rank() < processes ? 0 : MPI_UNDEFINED, command_rank(),
                    &comm);
     if (comm != MPI_COMM_NULL) {
-        err = ictus_skew_create(comm, study->clock[0] ? study->clock : NULL, study->selector, &skew,
-                                why);
+        err = ictus_skew_create(comm, study->clock, study->selector, &skew, why);
         int stop = 0;
         for (int i = 0; i < study->count && !err && !stop; i++) {
             err = run_one(study, skew, study->names[i], processes, why);
@@ -312,28 +292,29 @@ static int open_results(struct study *study, struct ictus_why *why)
         .command = "barrier",
         .rows = options,
         .options = study->options,
-        .sync = study->options->sync[0] ? study->options->sync : NULL,
-        .clock = study->options->clock[0] ? study->options->clock : NULL,
+        .sync = study->options->sync,
+        .clock = study->options->clock,
     };
-    return results_open(study->options->format, columns, study->options->file,
-                        header_create(&facts), &study->out, why);
+    return results_open(&study->options->results, columns, header_create(&facts), &study->out, why);
 }
 
 static int run_study(struct study *study, struct ictus_why *why)
 {
     int err = read_algorithms(study, why);
-    err = err ? err : read_processes(study, why);
+    err = err ? err
+              : group_counts(study->options->processes, study->processes, &study->process_counts,
+                             why);
     err = err ? err : open_results(study, why);
     if (err) {
         return err;
     }
-    progress_start(&study->progress, "barriers",
-                   (double)study->count * (double)study->process_counts);
-    for (size_t i = 0; i < study->process_counts && !err && !interrupt_came(); i++) {
-        err = run_processes(study, (int)study->processes[i], why);
+    progress_start(&study->progress, &study->options->talk, "barriers",
+                   (double)study->count * study->process_counts);
+    for (int i = 0; i < study->process_counts && !err && !interrupt_came(); i++) {
+        err = run_processes(study, study->processes[i], why);
     }
     progress_hide(&study->progress);
-    return results_close(study->out, study->options->file, err, why);
+    return results_close(study->out, study->options->results.file, err, why);
 }
 
 static int barrier_run(const void *given, int word_count, char **words)
@@ -344,8 +325,7 @@ static int barrier_run(const void *given, int word_count, char **words)
     if (word_count > 0) {
         err = ictus_because(&why, ICTUS_ERR_SPEC, "unexpected argument '%.80s'", words[0]);
     }
-    (void)snprintf(study.clock, sizeof(study.clock), "%s%s%s", study.options->sync,
-                   study.options->clock[0] ? "@" : "", study.options->clock);
+    study.clock = clock_spec_join(&study.clock_text, study.options->sync, study.options->clock);
     interrupt_watch();
     if (!err) {
         /* Without a choice of algorithms there are still our own barriers. */
@@ -355,7 +335,6 @@ static int barrier_run(const void *given, int word_count, char **words)
             ictus_selector_free(study.selector);
         }
     }
-    free(study.processes);
     return interrupt_end("barrier", err, &why, EXIT_OK);
 }
 
@@ -364,7 +343,7 @@ const struct command command_barrier = {
     .summary = "how far apart processes leave a barrier",
     .arguments = "",
     .details = "  mpirun -n 8 ictus barrier -o barriers.jsonl\n"
-               "  mpirun -n 16 ictus barrier --algorithms=mpi,harmonize --processes=2..16",
+               "  mpirun -n 16 ictus barrier --algorithm=mpi,harmonize --processes=2..16",
     .options = options,
     .flags = NEEDS_MPI,
     .options_size = sizeof(struct barrier_options),

@@ -9,6 +9,7 @@
 #include "main/interrupt.h"
 #include "main/progress.h"
 #include "main/results.h"
+#include "main/shared_rows.h"
 
 #include <ictus/text.h>
 
@@ -27,72 +28,59 @@
 #define AT(member) offsetof(struct bench_options, member)
 
 static const struct option_row options[] = {
-    {"ops", 'p', OPTION_TEXT, AT(ops), "allreduce", 0, 0, NULL, "LIST", "operations, or all"},
-    {"sizes", 's', OPTION_TEXT, AT(sizes), "8,1K,64K", 0, 0, NULL, "LIST",
-     "bytes of a block: 8,1K or 8..64K or 8..1M*4"},
-    {"processes", 'P', OPTION_TEXT, AT(processes), NULL, 0, 0, NULL, "LIST",
-     "process counts, of those that run"},
-    {"placement", 0, OPTION_CHOICE, AT(placement), "packed", 0, 0, group_placements, "HOW",
-     "of fewer processes: packed, spread"},
-    {"algorithm", 'a', OPTION_TEXT, AT(algorithm), NULL, 0, 0, NULL, "LIST",
-     "of the library: allreduce:ring,linear or all"},
-    {"scheme", 'm', OPTION_TEXT, AT(scheme), "harmonize", 0, 0, NULL, "SPEC",
-     "how processes start together"},
-    {"repetitions", 'n', OPTION_INT, AT(repetitions), "1000", 1, 1e9, NULL, "N",
-     "valid repetitions of each experiment"},
-    {"time", 't', OPTION_SECONDS, AT(max_time_s), "2s", 0, 1e6, NULL, "TIME",
-     "longest time for each experiment, 0: none"},
+    ROW_OPS(AT(ops), "allreduce", "operations to measure, or all"),
+    ROW_SIZES(AT(sizes), "8,1K,64K"),
+    ROW_PROCESSES(AT(processes)),
+    ROW_PLACEMENT(AT(placement), group_placements),
+    ROW_ALGORITHM(AT(algorithm), NULL, "of the MPI library: allreduce:ring,linear or all"),
+    ROW_SCHEME(AT(scheme), "harmonize", "SPEC", "how processes start together"),
+    ROW_REPETITIONS(AT(repetitions), "1000", 1e9, "valid repetitions of each experiment"),
+    ROW_TIME(AT(max_time_s), "2s", "time limit of each experiment, 0: none"),
     {"rounds", 0, OPTION_INT, AT(rounds), "10", 1, 10000, NULL, "N",
-     "turns in which experiments are measured"},
+     "rounds in which all experiments are measured"},
     {"span", 0, OPTION_SECONDS, AT(span_s), SPAN_DEFAULT, 0, 1e6, NULL, "TIME",
-     "spread them over at least this"},
-    {"width", 'w', OPTION_RATIO, AT(width), "0", 0, 1, NULL, "RATIO",
-     "stop when the median's interval is this narrow"},
-    {"warmup", 0, OPTION_INT, AT(warmup), "10", 0, 1e6, NULL, "N", "untimed calls before"},
+     "spread the rounds over at least this time"},
+    {"width", 0, OPTION_RATIO, AT(width), "0", 0, 1, NULL, "RATIO",
+     "stop when the median's interval is so narrow"},
+    ROW_WARMUP(AT(warmup), "10", 1e6, "untimed calls before"),
     {"reduction", 0, OPTION_TEXT, AT(reduction), NULL, 0, 0, NULL, "LIST",
-     "over ranks: max,mean,min,root,makespan"},
-    {"root", 0, OPTION_INT, AT(root), "0", 0, 1e9, NULL, "RANK", "of rooted operations"},
+     "over the processes: max,mean,min,root,makespan"},
+    ROW_ROOT(AT(root)),
     {"rotate-root", 0, OPTION_FLAG, AT(rotate_root), NULL, 0, 0, NULL, NULL,
-     "another root for each repetition"},
-    {"datatype", 0, OPTION_TEXT, AT(datatype), "char", 0, 0, NULL, "TYPE",
-     "int, float, double, ..."},
-    {"op", 0, OPTION_TEXT, AT(reduce), "sum", 0, 0, NULL, "OP",
-     "of reductions: sum, max, band, ..."},
+     "use another root in each repetition"},
+    ROW_DATATYPE(AT(datatype)),
+    ROW_REDUCE(AT(reduce)),
     {"in-place", 0, OPTION_FLAG, AT(in_place), NULL, 0, 0, NULL, NULL, "use MPI_IN_PLACE"},
     {"check", 0, OPTION_FLAG, AT(check), NULL, 0, 0, NULL, NULL, "verify what operations compute"},
     {"buffers", 0, OPTION_INT, AT(buffers), "1", 1, 64, NULL, "N", "sets of buffers, used in turn"},
-    {"cold", 0, OPTION_FLAG, AT(cold), NULL, 0, 0, NULL, NULL, "cold caches for each repetition"},
+    {"cold", 0, OPTION_FLAG, AT(cold), NULL, 0, 0, NULL, NULL, "cold caches in each repetition"},
     {"arrival", 0, OPTION_TEXT, AT(arrival), "together", 0, 0, NULL, "SPEC",
-     "ascending:spread=10us, late:rank=0, random"},
-    {"plugin", 0, OPTION_TEXT, AT(plugin), NULL, 0, 0, NULL, "FILE", "operations of your own"},
-    {"clock", 'c', OPTION_TEXT, AT(clock), NULL, 0, 0, NULL, "SRC",
-     "time source, see ictus clocks"},
-    {"sync", 0, OPTION_TEXT, AT(sync), NULL, 0, 0, NULL, "SPEC", "clock algorithm, see ictus sync"},
+     "ascending:spread=10us, random, ..."},
+    {"plugin", 0, OPTION_TEXT, AT(plugin), NULL, 0, 0, NULL, "FILE", "load operations of your own"},
+    ROW_CLOCK(AT(clock)),
+    ROW_SYNC(AT(sync)),
     {"shuffle", 0, OPTION_FLAG, AT(shuffle), NULL, 0, 0, NULL, NULL, "experiments in random order"},
-    {"seed", 0, OPTION_INT, AT(seed), "1", 0, 9e18, NULL, "N", "of the order"},
-    {"raw", 0, OPTION_FLAG, AT(raw), NULL, 0, 0, NULL, NULL,
-     "keep every sample in the result file"},
+    ROW_SEED(AT(seed), 9e18, "seed of the random order"),
+    ROW_RAW(AT(raw), "keep every sample in the result file"),
     {"raw-ranks", 0, OPTION_FLAG, AT(raw_ranks), NULL, 0, 0, NULL, NULL,
-     "keep every process's samples as well"},
-    {"format", 'f', OPTION_CHOICE, AT(format), "text", 0, 0, results_formats, "FORMAT",
-     "of standard output: text, csv, json"},
-    {"output", 'o', OPTION_TEXT, AT(file), NULL, 0, 0, NULL, "FILE", "write a result file as well"},
+     "keep the samples of every process as well"},
+    ROWS_RESULTS(AT(results)),
     {"resume", 0, OPTION_FLAG, AT(resume), NULL, 0, 0, NULL, NULL,
-     "go on with --output where it ended"},
-    {"list", 'l', OPTION_FLAG, AT(list), NULL, 0, 0, NULL, NULL, "list operations and schemes"},
+     "continue --output where a run was interrupted"},
+    ROW_LIST(AT(list), "list operations and schemes"),
     {"list-algorithms", 0, OPTION_FLAG, AT(list_algorithms), NULL, 0, 0, NULL, NULL,
-     "list the library's algorithms"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
+     "list the MPI library's algorithms"},
+    ROWS_PROGRESS(AT(talk)),
+    ROW_END};
 
 static int build_group(const struct study *study, struct study_group *group, struct ictus_why *why)
 {
     const struct bench_options *o = study->options;
     group_split(group->processes, (enum placement)o->placement, &group->comm);
     group->member = group->comm != MPI_COMM_NULL;
-    const int err = group->member ? ictus_bench_create(group->comm, o->scheme,
-                                                       study->clock[0] ? study->clock : NULL,
-                                                       &group->bench, why)
-                                  : ICTUS_OK;
+    const int err =
+        group->member ? ictus_bench_create(group->comm, o->scheme, study->clock, &group->bench, why)
+                      : ICTUS_OK;
     /* Rank 0 is in every group, and all of a group have the same error. */
     return results_agree(err, why);
 }
@@ -145,7 +133,7 @@ static int run_experiments(struct study *study, struct ictus_why *why)
     size_t count = 0;
     int err = study_list(study, &list, &count);
     err = results_agree(err, why);
-    progress_start(&study->progress, "experiments", (double)count);
+    progress_start(&study->progress, &study->options->talk, "experiments", (double)count);
     if (!err && count > 0) {
         err = study_prove(study, list, count, why);
     }
@@ -195,19 +183,19 @@ static int resume(struct study *study, json_t *header, struct ictus_why *why)
     size_t i = 0;
     json_t *object = NULL;
     json_t *objects = NULL;
-    int err = ictus_result_read(o->file, &objects, NULL, why);
+    int err = ictus_result_read(o->results.file, &objects, NULL, why);
     if (!err) {
-        err = check_library(o->file, objects, header, why);
+        err = check_library(o->results.file, objects, header, why);
     }
     if (!err) {
         err = study_know(study, objects);
     }
     if (!err) {
         results_outlive_readers();
-        err = ictus_output_resume((enum ictus_format)o->format, study_columns(study), o->file,
-                                  &study->out, why);
+        err = ictus_output_resume((enum ictus_format)o->results.format, study_columns(study),
+                                  o->results.file, &study->out, why);
     }
-    if (!err && o->format == ICTUS_FORMAT_TEXT) {
+    if (!err && o->results.format == ICTUS_FORMAT_TEXT) {
         header_print(header);
     }
     json_decref(header);
@@ -227,7 +215,7 @@ static bool is_resumed(const struct bench_options *o)
 {
     int there = 0;
     if (o->resume && command_rank() == 0) {
-        there = access(o->file, F_OK) == 0;
+        there = access(o->results.file, F_OK) == 0;
     }
     MPI_Bcast(&there, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return there;
@@ -258,8 +246,7 @@ static int open_results(struct study *study, struct ictus_why *why)
     if (is_resumed(study->options)) {
         return results_agree(command_rank() == 0 ? resume(study, header, why) : ICTUS_OK, why);
     }
-    return results_open(study->options->format, study_columns(study), study->options->file, header,
-                        &study->out, why);
+    return results_open(&study->options->results, study_columns(study), header, &study->out, why);
 }
 
 /* What a user should know before she believes the table. */
@@ -302,7 +289,7 @@ static int run_study(struct study *study, struct ictus_why *why)
     if (!err) {
         err = run_experiments(study, why);
         warn_of_drift(study);
-        err = results_close(study->out, study->options->file, err, why);
+        err = results_close(study->out, study->options->results.file, err, why);
     }
     return err;
 }

@@ -5,6 +5,7 @@
 #include "main/header.h"
 #include "main/interrupt.h"
 #include "main/results.h"
+#include "main/shared_rows.h"
 #include "main/shuffle.h"
 
 #include <ictus/text.h>
@@ -20,44 +21,37 @@ enum { WARMUP = 2 };
 static const char *const reductions[] = {"scheme", "max", "mean", "min", "root", "makespan", NULL};
 
 static const struct option_row options[] = {
-    {"ops", 'p', OPTION_TEXT, AT(ops), "all", 0, 0, NULL, "LIST",
-     "operations whose guidelines are tested"},
-    {"sizes", 's', OPTION_TEXT, AT(sizes), "8,64,1K,8K,64K", 0, 0, NULL, "LIST",
-     "bytes of a block: 8,1K or 8..64K"},
-    {"kinds", 'k', OPTION_TEXT, AT(kinds), "all", 0, 0, NULL, "LIST",
+    ROW_OPS(AT(ops), "all", "operations whose guidelines are tested, or all"),
+    ROW_SIZES(AT(sizes), "8,64,1K,8K,64K"),
+    {"kinds", 0, OPTION_TEXT, AT(kinds), "all", 0, 0, NULL, "LIST",
      "mockup, split, monotony, or all"},
-    {"scheme", 'm', OPTION_TEXT, AT(scheme), "harmonize", 0, 0, NULL, "SPEC",
-     "how processes start together"},
+    ROW_SCHEME(AT(scheme), "harmonize", "SPEC", "how processes start together"),
     {"reduction", 0, OPTION_CHOICE, AT(reduction), "scheme", 0, 0, reductions, "NAME",
-     "over ranks; scheme: as it expects"},
-    {"repetitions", 'n', OPTION_INT, AT(repetitions), "300", 1, 1e9, NULL, "N",
-     "of each operation and mock-up at each size"},
+     "over the processes; scheme: what it expects"},
+    ROW_REPETITIONS(AT(repetitions), "300", 1e9, "repetitions of each operation at each size"),
     {"rounds", 0, OPTION_INT, AT(rounds), "15", 1, TURNS_ROUNDS_MAX, NULL, "N",
-     "in so many turns of random order"},
-    {"time", 't', OPTION_SECONDS, AT(max_time_s), "1s", 0, 1e6, NULL, "TIME",
-     "longest for each of them, 0: none"},
+     "rounds in which all are measured, in random order"},
+    ROW_TIME(AT(max_time_s), "1s", "time limit of each of them, 0: none"),
     {"tolerance", 0, OPTION_RATIO, AT(tolerance), "5%", 0, 10, NULL, "RATIO",
-     "slower by no more than this is not told"},
+     "slower by no more than this is no violation"},
     {"significance", 0, OPTION_RATIO, AT(significance), "5%", 0, 1, NULL, "RATIO",
      "chance of any false violation"},
     {"launch-spread", 0, OPTION_RATIO, AT(launch_spread), "12%", 0, 10, NULL, "RATIO",
-     "assumed between launches where there are fewer than five"},
-    {"fail", 0, OPTION_FLAG, AT(fail), NULL, 0, 0, NULL, NULL, "exit 3 if a guideline is violated"},
+     "spread assumed between launches if fewer than five"},
+    ROW_FAIL_ABOVE(AT(fail_above), "exit 3 if a violation is larger, e.g. 10%"),
     {"all", 0, OPTION_FLAG, AT(all), NULL, 0, 0, NULL, NULL, "print guidelines that hold as well"},
-    {"root", 0, OPTION_INT, AT(root), "0", 0, 1e9, NULL, "RANK", "of rooted operations"},
-    {"datatype", 0, OPTION_TEXT, AT(datatype), "char", 0, 0, NULL, "TYPE", "int, double, ..."},
-    {"op", 0, OPTION_TEXT, AT(reduce), "sum", 0, 0, NULL, "OP", "of reductions: sum, max, ..."},
-    {"check", 0, OPTION_FLAG, AT(check), NULL, 0, 0, NULL, NULL, "verify what all of them compute"},
-    {"clock", 'c', OPTION_TEXT, AT(clock), "", 0, 0, NULL, "SRC", "time source, see ictus clocks"},
-    {"sync", 0, OPTION_TEXT, AT(sync), "", 0, 0, NULL, "SPEC", "clock algorithm, see ictus sync"},
-    {"seed", 0, OPTION_INT, AT(seed), "1", 0, 9e18, NULL, "N", "of the order within rounds"},
-    {"raw", 0, OPTION_FLAG, AT(raw), NULL, 0, 0, NULL, NULL,
-     "keep every sample in the result file"},
-    {"list", 'l', OPTION_FLAG, AT(list), NULL, 0, 0, NULL, NULL, "list the guidelines"},
-    {"format", 'f', OPTION_CHOICE, AT(format), "text", 0, 0, results_formats, "FORMAT",
-     "of standard output: text, csv, json"},
-    {"output", 'o', OPTION_TEXT, AT(file), NULL, 0, 0, NULL, "FILE", "write a result file as well"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
+    ROW_ROOT(AT(root)),
+    ROW_DATATYPE(AT(datatype)),
+    ROW_REDUCE(AT(reduce)),
+    {"check", 0, OPTION_FLAG, AT(check), NULL, 0, 0, NULL, NULL, "verify what operations compute"},
+    ROW_CLOCK(AT(clock)),
+    ROW_SYNC(AT(sync)),
+    ROW_SEED(AT(seed), 9e18, "seed of the order within rounds"),
+    ROW_RAW(AT(raw), "keep every sample in the result file"),
+    ROW_LIST(AT(list), "list the guidelines"),
+    ROWS_RESULTS(AT(results)),
+    ROWS_PROGRESS(AT(talk)),
+    ROW_END};
 
 static void list_guidelines(const struct guideline_study *study)
 {
@@ -176,21 +170,21 @@ static int run_study(struct guideline_study *study, struct ictus_why *why)
         .command = "guidelines",
         .rows = options,
         .options = study->options,
-        .sync = study->options->sync[0] ? study->options->sync : NULL,
-        .clock = study->options->clock[0] ? study->options->clock : NULL,
+        .sync = study->options->sync,
+        .clock = study->options->clock,
         .seeded = true,
         .seed = study->options->seed,
     };
     uint64_t random = (uint64_t)study->options->seed;
-    int err = ictus_bench_create(MPI_COMM_WORLD, study->options->scheme,
-                                 study->clock[0] ? study->clock : NULL, &study->bench, why);
+    int err = ictus_bench_create(MPI_COMM_WORLD, study->options->scheme, study->clock,
+                                 &study->bench, why);
     err = err ? err
-              : results_open(study->options->format, guideline_columns, study->options->file,
-                             header_create(&facts), &study->out, why);
+              : results_open(&study->options->results, guideline_columns, header_create(&facts),
+                             &study->out, why);
     if (err) {
         return err;
     }
-    progress_start(&study->progress, "turns", count_turns(study));
+    progress_start(&study->progress, &study->options->talk, "turns", count_turns(study));
     for (int i = 0; i < study->operation_count && !err && !interrupt_came(); i++) {
         err = run_operation(study, &study->operations[i], &random, why);
     }
@@ -199,7 +193,7 @@ static int run_study(struct guideline_study *study, struct ictus_why *why)
         err = guideline_close(study->options, study->out, &study->tally);
     }
     err = results_agree(err, why);
-    return results_close(study->out, study->options->file, err, why);
+    return results_close(study->out, study->options->results.file, err, why);
 }
 
 static int act(struct guideline_study *study, struct ictus_why *why)
@@ -229,9 +223,12 @@ static int guidelines_run(const void *given, int word_count, char **words)
     struct ictus_why why = {""};
     struct guideline_study study = {.options = given};
     interrupt_watch();
-    const int err =
-        word_count > 0 ? judge_files(&study, word_count, words, &why) : act(&study, &why);
-    int violated = study.tally.violated > 0 && study.options->fail;
+    double limit = 0.0;
+    int err = options_fail_above(study.options->fail_above, &limit, &why);
+    if (!err) {
+        err = word_count > 0 ? judge_files(&study, word_count, words, &why) : act(&study, &why);
+    }
+    int violated = study.tally.failed > 0;
     guideline_study_fini(&study);
     const bool interrupted = interrupt_came();
     if (err) {
@@ -253,7 +250,7 @@ const struct command command_guidelines = {
                "  ictus guidelines launch?.jsonl -o guidelines.jsonl\n"
                "  ictus report guidelines.jsonl",
     .options = options,
-    .flags = NEEDS_MPI,
+    .flags = NEEDS_MPI | READS_FILES,
     .options_size = sizeof(struct guideline_options),
     .run = guidelines_run,
 };

@@ -2,12 +2,14 @@
 /* ictus matrix: an operation's algorithms against the ways to start it. */
 #include "bench/matrix.h"
 #include "bench/turns.h"
+#include "main/clock_spec.h"
 #include "main/command.h"
 #include "main/header.h"
 #include "main/interrupt.h"
 #include "main/meet.h"
 #include "main/progress.h"
 #include "main/results.h"
+#include "main/shared_rows.h"
 #include "main/shuffle.h"
 #include "main/sizes.h"
 
@@ -24,10 +26,10 @@
 #include <string.h>
 
 struct matrix_options {
-    const char *operation;
+    const char *ops;
     const char *sizes;
     const char *algorithms;
-    const char *syncs;
+    const char *schemes;
     int reduction;
     int64_t repetitions;
     int64_t rounds;
@@ -38,8 +40,8 @@ struct matrix_options {
     const char *clock;
     const char *sync;
     bool raw;
-    int format;
-    const char *file;
+    struct results_options results;
+    struct progress_options talk;
 };
 
 #define AT(member) offsetof(struct matrix_options, member)
@@ -56,37 +58,32 @@ enum { WARMUP = 2 };
 static const char *const reductions[] = {"max", "mean", "min", "root", "makespan", NULL};
 
 static const struct option_row options[] = {
-    {"operation", 'p', OPTION_TEXT, AT(operation), "reduce", 0, 0, NULL, "NAME",
-     "whose algorithms are compared"},
-    {"sizes", 's', OPTION_TEXT, AT(sizes), "8", 0, 0, NULL, "LIST", "bytes of a block: 8,1K"},
-    {"algorithms", 'a', OPTION_TEXT, AT(algorithms), "all", 0, 0, NULL, "LIST",
-     "rows: of the operation, default too; or all"},
-    {"syncs", 'm', OPTION_TEXT, AT(syncs), "all", 0, 0, NULL, "LIST",
-     "columns: mpi, mpi:NAME, tree, ..., harmonize; or all"},
+    ROW_OPS(AT(ops), "reduce", "operations whose algorithms are compared"),
+    ROW_SIZES(AT(sizes), "8"),
+    ROW_ALGORITHM(AT(algorithms), "all", "rows: the operation's, or default; all"),
+    ROW_SCHEME(AT(schemes), "all", "LIST",
+               "columns: barriers (mpi, mpi:NAME, tree, ...), harmonize; all"),
     {"reduction", 0, OPTION_CHOICE, AT(reduction), "mean", 0, 0, reductions, "NAME",
-     "over ranks, in all columns: max, mean, min, root"},
-    {"repetitions", 'n', OPTION_INT, AT(repetitions), "1000", 1, 1e8, NULL, "N", "of each cell"},
+     "over the processes: max, mean, min, root, makespan"},
+    ROW_REPETITIONS(AT(repetitions), "1000", 1e8, "repetitions of each cell"),
     {"rounds", 0, OPTION_INT, AT(rounds), "15", 1, TURNS_ROUNDS_MAX, NULL, "N",
-     "turns in which all cells are measured, in random order"},
+     "rounds in which all cells are measured, in random order"},
     {"span", 0, OPTION_SECONDS, AT(span_s), SPAN_DEFAULT, 0, 1e6, NULL, "TIME",
-     "spread the turns over at least this"},
+     "spread the rounds over at least this time"},
     {"launch-spread", 0, OPTION_RATIO, AT(launch_spread), "12%", 0, 10, NULL, "RATIO",
-     "assumed between launches: what wins must win by more"},
-    {"seed", 0, OPTION_INT, AT(seed), "1", 0, 9e18, NULL, "N", "of the order within turns"},
-    {"time", 't', OPTION_SECONDS, AT(max_time_s), "500ms", 0, 1e6, NULL, "TIME",
-     "longest time for each cell, 0: none"},
-    {"clock", 'c', OPTION_TEXT, AT(clock), "", 0, 0, NULL, "SRC", "time source, see ictus clocks"},
-    {"sync", 0, OPTION_TEXT, AT(sync), "", 0, 0, NULL, "SPEC", "clock algorithm, see ictus sync"},
-    {"raw", 0, OPTION_FLAG, AT(raw), NULL, 0, 0, NULL, NULL,
-     "keep every sample in the result file"},
-    {"format", 'f', OPTION_CHOICE, AT(format), "text", 0, 0, results_formats, "FORMAT",
-     "of standard output: text, csv, json"},
-    {"output", 'o', OPTION_TEXT, AT(file), NULL, 0, 0, NULL, "FILE",
-     "write a result file, whatever the format"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
+     "spread assumed between launches: winners win by more"},
+    ROW_SEED(AT(seed), 9e18, "seed of the order within rounds"),
+    ROW_TIME(AT(max_time_s), "500ms", "time limit of each cell, 0: none"),
+    ROW_CLOCK(AT(clock)),
+    ROW_SYNC(AT(sync)),
+    ROW_RAW(AT(raw), "keep every sample in the result file"),
+    ROWS_RESULTS(AT(results)),
+    ROWS_PROGRESS(AT(talk)),
+    ROW_END};
 
 static const struct ictus_column columns[] = {
-    {"sync", "synchronisation       ", ICTUS_COLUMN_TEXT},
+    {"operation", "operation", ICTUS_COLUMN_TEXT},
+    {"scheme", "scheme                ", ICTUS_COLUMN_TEXT},
     {"algorithm", "algorithm           ", ICTUS_COLUMN_TEXT},
     {"bytes", "bytes", ICTUS_COLUMN_COUNT},
     {"processes", "procs", ICTUS_COLUMN_COUNT},
@@ -95,8 +92,10 @@ static const struct ictus_column columns[] = {
     {"median_s", "median us", ICTUS_COLUMN_SECONDS},
     {"ci95_low_s", "95% low", ICTUS_COLUMN_SECONDS},
     {"ci95_high_s", "95% high", ICTUS_COLUMN_SECONDS},
-    {"rank", "rank", ICTUS_COLUMN_COUNT},
+    {"place", "place", ICTUS_COLUMN_COUNT},
     {NULL, NULL, ICTUS_COLUMN_TEXT}};
+
+enum { OPS_MAX = 32, OP_BYTES = 64 };
 
 struct study {
     const struct matrix_options *options;
@@ -107,7 +106,10 @@ struct study {
     bool unfit[MATRIX_ROWS];                         /* cannot run at this size */
     uint64_t *sizes;
     size_t size_count;
-    char clock[1024];
+    char ops[OPS_MAX][OP_BYTES];
+    int op_count;
+    struct clock_spec clock_text;
+    const char *clock;        /* NULL: the default */
     struct ictus_output *out; /* rank 0 only */
     struct progress progress;
     size_t done;
@@ -133,7 +135,7 @@ static int add_row(struct study *study, const char *name, struct ictus_why *why)
 static int add_column(struct study *study, const char *prefix, const char *name,
                       struct ictus_why *why)
 {
-    return add(study->matrix.syncs, &study->matrix.columns, MATRIX_COLUMNS, prefix, name, why);
+    return add(study->matrix.schemes, &study->matrix.columns, MATRIX_COLUMNS, prefix, name, why);
 }
 
 static bool listed(const char *const *names, const char *word)
@@ -149,7 +151,8 @@ static int read_rows(struct study *study, struct ictus_why *why)
     char copy[2048];
     char *rest = NULL;
     const char *const *known = NULL;
-    int err = ictus_selector_algorithms(study->selector, study->options->operation, &known, why);
+    study->matrix.rows = 0;
+    int err = ictus_selector_algorithms(study->selector, study->matrix.operation, &known, why);
     if (err) {
         return err;
     }
@@ -169,7 +172,7 @@ static int read_rows(struct study *study, struct ictus_why *why)
     }
     return err || study->matrix.rows
                ? err
-               : ictus_because(why, ICTUS_ERR_SPEC, "--algorithms: names no algorithm");
+               : ictus_because(why, ICTUS_ERR_SPEC, "--algorithm: names no algorithm");
 }
 
 static int check_column(const struct study *study, const char *word, struct ictus_why *why)
@@ -192,7 +195,7 @@ static int read_columns(struct study *study, struct ictus_why *why)
     char *rest = NULL;
     const char *const *known = NULL;
     int err = ICTUS_OK;
-    (void)snprintf(copy, sizeof(copy), "%s", study->options->syncs);
+    (void)snprintf(copy, sizeof(copy), "%s", study->options->schemes);
     if (strcmp(copy, "all") == 0) {
         err = add_column(study, "", "mpi", why);
         if (!ictus_selector_algorithms(study->selector, "barrier", &known, NULL)) {
@@ -209,22 +212,47 @@ static int read_columns(struct study *study, struct ictus_why *why)
     }
     return err || study->matrix.columns
                ? err
-               : ictus_because(why, ICTUS_ERR_SPEC, "--syncs: names no barrier");
+               : ictus_because(why, ICTUS_ERR_SPEC, "--scheme: names no barrier");
+}
+
+/* One operation whose algorithms are compared, named by --ops. */
+static int add_op(struct study *study, const char *name, struct ictus_why *why)
+{
+    const struct ictus_bench_plan plan = {.size = sizeof(plan),
+                                          .operation = name,
+                                          .bytes = 8,
+                                          .repetitions = study->options->repetitions};
+    if (study->op_count == OPS_MAX || strlen(name) >= OP_BYTES) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "--ops: at most %d operations", OPS_MAX);
+    }
+    const int err = ictus_bench_check_plan(&plan, why);
+    study->matrix.operation = study->ops[study->op_count];
+    (void)snprintf(study->ops[study->op_count++], OP_BYTES, "%s", name);
+    /* Its rows are read again when its turn comes: whatever is wrong is said now. */
+    return err ? err : read_rows(study, why);
+}
+
+static int read_ops(struct study *study, struct ictus_why *why)
+{
+    char copy[2048];
+    char *rest = NULL;
+    int err = ICTUS_OK;
+    (void)snprintf(copy, sizeof(copy), "%s", study->options->ops);
+    for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
+        err = add_op(study, word, why);
+    }
+    return err || study->op_count ? err
+                                  : ictus_because(why, ICTUS_ERR_SPEC, "--ops: names no operation");
 }
 
 static int read_study(struct study *study, struct ictus_why *why)
 {
-    const struct ictus_bench_plan plan = {.size = sizeof(plan),
-                                          .operation = study->options->operation,
-                                          .bytes = 8,
-                                          .repetitions = study->options->repetitions};
-    int err = ictus_bench_check_plan(&plan, why);
-    err = err ? err : ictus_selector_create(&study->selector, why);
-    err = err ? err : read_rows(study, why);
+    int err = ictus_selector_create(&study->selector, why);
+    err = err ? err : read_ops(study, why);
     err = err ? err : read_columns(study, why);
-    err = err ? err : sizes_read(study->options->sizes, &study->sizes, &study->size_count, why);
-    (void)snprintf(study->clock, sizeof(study->clock), "%s%s%s", study->options->sync,
-                   study->options->clock[0] ? "@" : "", study->options->clock);
+    err = err ? err
+              : sizes_read("sizes", study->options->sizes, &study->sizes, &study->size_count, why);
+    study->clock = clock_spec_join(&study->clock_text, study->options->sync, study->options->clock);
     return err;
 }
 
@@ -284,7 +312,7 @@ static int run_round(struct study *study, size_t *order, uint64_t *random, struc
     for (size_t i = 0; i < cells && !err && !interrupt_came(); i++) {
         const int row = (int)(order[i] / (size_t)m->columns);
         const int column = (int)(order[i] % (size_t)m->columns);
-        progress_step(&study->progress, (double)study->done++, m->syncs[column]);
+        progress_step(&study->progress, (double)study->done++, m->schemes[column]);
         if (study->benches[column] && !study->unfit[row]) {
             err = run_turn(study, row, column, why);
         }
@@ -355,13 +383,14 @@ static json_t *describe_cell(const struct study *study, int row, int column)
     const struct matrix *m = &study->matrix;
     const struct cell *cell = &m->cells[row][column];
     const struct turns *turns = &study->turns[row][column];
-    json_t *object = json_pack(
-        "{s:s, s:s, s:I, s:i, s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:f, s:i, s:b}", "type", "matrix",
-        "operation", m->operation, "bytes", (json_int_t)m->bytes, "processes", m->processes,
-        "algorithm", m->algorithms[row], "sync", m->syncs[column], "reduction",
-        reductions[study->options->reduction], "n", (json_int_t)turns->n, "invalid",
-        (json_int_t)turns->invalid, "median_s", cell->median_s, "ci95_low_s", cell->low_s,
-        "ci95_high_s", cell->high_s, "rank", cell->rank, "winner", matrix_winner(m, column) == row);
+    json_t *object =
+        json_pack("{s:s, s:s, s:I, s:i, s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:f, s:i, s:b, s:n}",
+                  "type", "matrix", "operation", m->operation, "bytes", (json_int_t)m->bytes,
+                  "processes", m->processes, "algorithm", m->algorithms[row], "scheme",
+                  m->schemes[column], "reduction", reductions[study->options->reduction], "n",
+                  (json_int_t)turns->n, "invalid", (json_int_t)turns->invalid, "median_s",
+                  cell->median_s, "ci95_low_s", cell->low_s, "ci95_high_s", cell->high_s, "place",
+                  cell->place, "winner", matrix_winner(m, column) == row, "verdict");
     if (object && study->options->raw) {
         json_t *raw = json_array();
         for (size_t i = 0; i < turns->n; i++) {
@@ -385,7 +414,7 @@ static int write_column(struct study *study, int column)
             m->cells[row][column] = (struct cell){!err, s.median, s.ci95_low, s.ci95_high, 0};
         }
     }
-    matrix_rank(m, column);
+    matrix_place(m, column);
     err = err ? err : compare_rows(study, column);
     for (int row = 0; row < m->rows && !err; row++) {
         if (m->cells[row][column].measured) {
@@ -403,11 +432,11 @@ static int build_columns(struct study *study, struct ictus_why *why)
     int err = ICTUS_OK;
     for (int column = 0; column < m->columns && !err; column++) {
         char scheme[2 * MATRIX_NAME];
-        const char *name = m->syncs[column];
+        const char *name = m->schemes[column];
         const bool common = strcmp(name, "harmonize") == 0;
         (void)snprintf(scheme, sizeof(scheme), common ? "%s" : "barrier:algorithm=%s", name);
-        err = ictus_bench_create(MPI_COMM_WORLD, scheme, study->clock[0] ? study->clock : NULL,
-                                 &study->benches[column], why);
+        err =
+            ictus_bench_create(MPI_COMM_WORLD, scheme, study->clock, &study->benches[column], why);
         if (err == ICTUS_ERR_UNSUPPORTED) {
             err = ICTUS_OK;
             if (command_rank() == 0) {
@@ -448,7 +477,7 @@ static int close_matrix(struct study *study)
     }
     const int winner = matrix_winner(m, matrix_judge(m));
     const enum matrix_outcome outcome = matrix_verdict(m, verdict, sizeof(verdict));
-    if (study->options->format == ICTUS_FORMAT_TEXT) {
+    if (study->options->results.format == ICTUS_FORMAT_TEXT) {
         matrix_print(m, stdout);
         (void)printf("# %s\n", verdict);
     }
@@ -464,7 +493,6 @@ static int close_matrix(struct study *study)
 static int run_matrix(struct study *study, uint64_t bytes, struct ictus_why *why)
 {
     struct matrix *m = &study->matrix;
-    m->operation = study->options->operation;
     m->bytes = bytes;
     m->processes = command_size();
     memset(m->cells, 0, sizeof(m->cells));
@@ -482,32 +510,42 @@ static int run_matrix(struct study *study, uint64_t bytes, struct ictus_why *why
     return results_agree(err, why);
 }
 
+static int run_op(struct study *study, const char *operation, struct ictus_why *why)
+{
+    study->matrix.operation = operation;
+    int err = read_rows(study, why);
+    for (size_t i = 0; i < study->size_count && !err && !interrupt_came(); i++) {
+        err = run_matrix(study, study->sizes[i], why);
+    }
+    return err;
+}
+
 static int run_study(struct study *study, struct ictus_why *why)
 {
     const struct header_facts facts = {
         .command = "matrix",
         .rows = options,
         .options = study->options,
-        .sync = study->options->sync[0] ? study->options->sync : NULL,
-        .clock = study->options->clock[0] ? study->options->clock : NULL,
+        .sync = study->options->sync,
+        .clock = study->options->clock,
         .seeded = true,
         .seed = study->options->seed,
     };
     int err = build_columns(study, why);
     err = err ? err
-              : results_open(study->options->format, columns, study->options->file,
-                             header_create(&facts), &study->out, why);
+              : results_open(&study->options->results, columns, header_create(&facts), &study->out,
+                             why);
     if (err) {
         return err;
     }
-    progress_start(&study->progress, "turns",
-                   (double)study->matrix.rows * study->matrix.columns * (double)study->size_count *
-                       (double)study->options->rounds);
-    for (size_t i = 0; i < study->size_count && !err && !interrupt_came(); i++) {
-        err = run_matrix(study, study->sizes[i], why);
+    progress_start(&study->progress, &study->options->talk, "turns",
+                   (double)study->op_count * study->matrix.rows * study->matrix.columns *
+                       (double)study->size_count * (double)study->options->rounds);
+    for (int op = 0; op < study->op_count && !err && !interrupt_came(); op++) {
+        err = run_op(study, study->ops[op], why);
     }
     progress_hide(&study->progress);
-    return results_close(study->out, study->options->file, err, why);
+    return results_close(study->out, study->options->results.file, err, why);
 }
 
 static void study_fini(struct study *study)
@@ -548,7 +586,7 @@ const struct command command_matrix = {
     .name = "matrix",
     .summary = "an operation's algorithms under different starts",
     .arguments = "",
-    .details = "  mpirun -n 8 ictus matrix --operation=reduce --sizes=8 -o matrix.jsonl\n"
+    .details = "  mpirun -n 8 ictus matrix --ops=reduce --sizes=8 -o matrix.jsonl\n"
                "  ictus report matrix.jsonl",
     .options = options,
     .flags = NEEDS_MPI,

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus overlap: what a nonblocking operation costs the CPU and how well it progresses. */
+#include "main/clock_spec.h"
 #include "main/command.h"
 #include "main/group.h"
 #include "main/header.h"
 #include "main/interrupt.h"
 #include "main/progress.h"
 #include "main/results.h"
+#include "main/shared_rows.h"
 #include "main/sizes.h"
 
 #include <ictus/overlap.h>
@@ -22,7 +24,7 @@ struct overlap_options {
     const char *processes;
     int placement;
     int method;
-    const char *progress;
+    const char *strategy;
     const char *intervals;
     int kernel;
     double factor;
@@ -34,8 +36,8 @@ struct overlap_options {
     const char *datatype;
     const char *clock;
     const char *sync;
-    int format;
-    const char *file;
+    struct results_options results;
+    struct progress_options talk;
 };
 
 enum { FORMULA_H08, FORMULA_OSU, FORMULA_IMB };
@@ -48,46 +50,37 @@ static const char *const formula_texts[] = {
 #define AT(member) offsetof(struct overlap_options, member)
 
 static const struct option_row options[] = {
-    {"ops", 'p', OPTION_TEXT, AT(ops), "iallreduce", 0, 0, NULL, "LIST",
-     "nonblocking operations, or all"},
-    {"sizes", 's', OPTION_TEXT, AT(sizes), "8,1K,64K,1M", 0, 0, NULL, "LIST",
-     "bytes of a block: 8,1K or 1..4M*4"},
-    {"processes", 'P', OPTION_TEXT, AT(processes), NULL, 0, 0, NULL, "LIST",
-     "process counts, of those that run"},
-    {"placement", 0, OPTION_CHOICE, AT(placement), "packed", 0, 0, group_placements, "HOW",
-     "of fewer processes: packed, spread"},
-    {"method", 'm', OPTION_CHOICE, AT(method), "time", 0, 0, ictus_overlap_method_names, "HOW",
-     "overhead by time (timers) or work (fixed work)"},
-    {"progress", 'g', OPTION_TEXT, AT(progress), "none,tests", 0, 0, NULL, "LIST",
-     "none, tests, thread, library"},
-    {"interval", 'i', OPTION_TEXT, AT(intervals), "1K", 0, 0, NULL, "LIST",
-     "bytes for each test; several: the best is marked"},
-    {"kernel", 'k', OPTION_CHOICE, AT(kernel), "arithmetic", 0, 0, ictus_kernel_names, "NAME",
+    ROW_OPS(AT(ops), "iallreduce", "nonblocking operations, or all"),
+    ROW_SIZES(AT(sizes), "8,1K,64K,1M"),
+    ROW_PROCESSES(AT(processes)),
+    ROW_PLACEMENT(AT(placement), group_placements),
+    {"method", 0, OPTION_CHOICE, AT(method), "time", 0, 0, ictus_overlap_method_names, "HOW",
+     "find the overhead by time (timers) or work (fixed work)"},
+    {"strategy", 0, OPTION_TEXT, AT(strategy), "none,tests", 0, 0, NULL, "LIST",
+     "of progress: none, tests, thread, library"},
+    {"interval-bytes", 0, OPTION_TEXT, AT(intervals), "1K", 0, 0, NULL, "LIST",
+     "bytes for each test; of several the best is marked"},
+    {"kernel", 0, OPTION_CHOICE, AT(kernel), "arithmetic", 0, 0, ictus_kernel_names, "NAME",
      "what is computed: arithmetic, memory"},
     {"factor", 0, OPTION_REAL, AT(factor), "1", 0.01, 1000, NULL, "F",
      "computation in multiples of the blocking time"},
-    {"overlap", 0, OPTION_CHOICE, AT(formula), "h08", 0, 0, formula_names, "FORMULA",
-     "whose definition is shown: h08, osu, imb"},
-    {"repetitions", 'n', OPTION_INT, AT(repetitions), "200", 1, 1e7, NULL, "N",
-     "of each measurement"},
-    {"warmup", 0, OPTION_INT, AT(warmup), "10", 0, 1e6, NULL, "N", "untimed calls before"},
-    {"time", 't', OPTION_SECONDS, AT(max_time_s), "2s", 0, 1e6, NULL, "TIME",
-     "longest time for each, 0: none"},
-    {"root", 0, OPTION_INT, AT(root), "0", 0, 1e9, NULL, "RANK", "of rooted operations"},
-    {"datatype", 0, OPTION_TEXT, AT(datatype), "char", 0, 0, NULL, "TYPE",
-     "int, float, double, ..."},
-    {"clock", 'c', OPTION_TEXT, AT(clock), NULL, 0, 0, NULL, "SRC",
-     "time source, see ictus clocks"},
-    {"sync", 0, OPTION_TEXT, AT(sync), NULL, 0, 0, NULL, "SPEC", "clock algorithm, see ictus sync"},
-    {"format", 'f', OPTION_CHOICE, AT(format), "text", 0, 0, results_formats, "FORMAT",
-     "of standard output: text, csv, json"},
-    {"output", 'o', OPTION_TEXT, AT(file), NULL, 0, 0, NULL, "FILE", "write a result file as well"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
+    {"formula", 0, OPTION_CHOICE, AT(formula), "h08", 0, 0, formula_names, "NAME",
+     "whose definition of overlap is shown: h08, osu, imb"},
+    ROW_REPETITIONS(AT(repetitions), "200", 1e7, "repetitions of each measurement"),
+    ROW_WARMUP(AT(warmup), "10", 1e6, "untimed calls before"),
+    ROW_TIME(AT(max_time_s), "2s", "time limit of each measurement, 0: none"),
+    ROW_ROOT(AT(root)),
+    ROW_DATATYPE(AT(datatype)),
+    ROW_CLOCK(AT(clock)),
+    ROW_SYNC(AT(sync)),
+    ROWS_RESULTS(AT(results)),
+    ROWS_PROGRESS(AT(talk)),
+    ROW_END};
 
 static const struct ictus_column columns[] = {{"operation", "operation", ICTUS_COLUMN_TEXT},
                                               {"bytes", "bytes", ICTUS_COLUMN_COUNT},
                                               {"processes", "procs", ICTUS_COLUMN_COUNT},
-                                              {"strategy", "progress", ICTUS_COLUMN_TEXT},
+                                              {"strategy", "strategy", ICTUS_COLUMN_TEXT},
                                               {"tests", "tests", ICTUS_COLUMN_COUNT},
                                               {"blocking_s", "blocking us", ICTUS_COLUMN_SECONDS},
                                               {"init_s", "init us", ICTUS_COLUMN_SECONDS},
@@ -110,7 +103,8 @@ struct study {
     int counts[GROUP_COUNTS_MAX];
     int count_count;
     bool wanted[ICTUS_PROGRESSES];
-    char clock[1024];
+    struct clock_spec clock_text;
+    const char *clock; /* NULL: the default */
     struct ictus_output *out;
     struct progress progress;
     int left_out;
@@ -129,7 +123,7 @@ static int add_op(struct study *s, const char *name, struct ictus_why *why)
     }
     const int err = ictus_operation_find(NULL, name, &s->ops[s->op_count], why);
     if (!err && !s->ops[s->op_count].nonblocking) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "'%s' is no nonblocking operation; try 'i%s'",
+        return ictus_because(why, ICTUS_ERR_SPEC, "'%s' is not a nonblocking operation; try 'i%s'",
                              name, name);
     }
     s->op_count++;
@@ -160,18 +154,18 @@ static int read_ops(struct study *s, struct ictus_why *why)
                               : ictus_because(why, ICTUS_ERR_SPEC, "--ops: names no operation");
 }
 
-static int read_progress(struct study *s, struct ictus_why *why)
+static int read_strategies(struct study *s, struct ictus_why *why)
 {
     char copy[256];
     char *rest = NULL;
-    (void)snprintf(copy, sizeof(copy), "%s", s->options->progress);
+    (void)snprintf(copy, sizeof(copy), "%s", s->options->strategy);
     for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         int i = 0;
         while (ictus_progress_names[i] && strcmp(word, ictus_progress_names[i]) != 0) {
             i++;
         }
         if (!ictus_progress_names[i]) {
-            return ictus_unknown(why, "progress", word, ictus_progress_names);
+            return ictus_unknown(why, "strategy", word, ictus_progress_names);
         }
         s->wanted[i] = true;
     }
@@ -180,12 +174,14 @@ static int read_progress(struct study *s, struct ictus_why *why)
 
 static int read_lists(struct study *s, struct ictus_why *why)
 {
-    int err = sizes_read(s->options->sizes, &s->sizes, &s->size_count, why);
+    int err = sizes_read("sizes", s->options->sizes, &s->sizes, &s->size_count, why);
     if (!err) {
-        err = sizes_read(s->options->intervals, &s->intervals, &s->interval_count, why);
+        err = sizes_read("interval-bytes", s->options->intervals, &s->intervals, &s->interval_count,
+                         why);
     }
     if (!err && s->interval_count > INTERVALS_MAX) {
-        err = ictus_because(why, ICTUS_ERR_SPEC, "--interval: at most %d", INTERVALS_MAX);
+        err = ictus_because(why, ICTUS_ERR_SPEC, "--interval-bytes: at most %d values",
+                            INTERVALS_MAX);
     }
     return err ? err : group_counts(s->options->processes, s->counts, &s->count_count, why);
 }
@@ -197,14 +193,13 @@ static int read_study(struct study *s, struct ictus_why *why)
         err = read_lists(s, why);
     }
     if (!err) {
-        err = read_progress(s, why);
+        err = read_strategies(s, why);
     }
     if (!err && s->options->root >= command_size()) {
         err = ictus_because(why, ICTUS_ERR_SPEC, "--root=%lld: there are ranks 0 to %d",
                             (long long)s->options->root, command_size() - 1);
     }
-    (void)snprintf(s->clock, sizeof(s->clock), "%s%s%s", s->options->sync ? s->options->sync : "",
-                   s->options->clock ? "@" : "", s->options->clock ? s->options->clock : "");
+    s->clock = clock_spec_join(&s->clock_text, s->options->sync, s->options->clock);
     return err;
 }
 
@@ -369,7 +364,7 @@ static int run_group(struct study *s, int processes, double *done, struct ictus_
     group_split(processes, (enum placement)s->options->placement, &comm);
     int err = ICTUS_OK;
     if (comm != MPI_COMM_NULL) {
-        err = ictus_bench_create(comm, "harmonize", s->clock[0] ? s->clock : NULL, &bench, why);
+        err = ictus_bench_create(comm, "harmonize", s->clock, &bench, why);
     }
     err = results_agree(err, why);
     for (int op = 0; op < s->op_count && !err; op++) {
@@ -398,21 +393,20 @@ static int run_study(struct study *s, struct ictus_why *why)
         .sync = s->options->sync,
     };
     double done = 0.0;
-    int err = results_open(s->options->format, columns, s->options->file, header_create(&facts),
-                           &s->out, why);
+    int err = results_open(&s->options->results, columns, header_create(&facts), &s->out, why);
     if (err) {
         return err;
     }
-    if (command_rank() == 0 && s->options->format == ICTUS_FORMAT_TEXT) {
+    if (command_rank() == 0 && s->options->results.format == ICTUS_FORMAT_TEXT) {
         printf("# overlap = %s\n", formula_texts[s->options->formula]);
     }
-    progress_start(&s->progress, "measurements",
+    progress_start(&s->progress, &s->options->talk, "measurements",
                    (double)s->count_count * s->op_count * (double)s->size_count);
     for (int i = 0; i < s->count_count && !err; i++) {
         err = run_group(s, s->counts[i], &done, why);
     }
     progress_hide(&s->progress);
-    return results_close(s->out, s->options->file, err, why);
+    return results_close(s->out, s->options->results.file, err, why);
 }
 
 static int overlap_run(const void *given, int word_count, char **words)
@@ -441,7 +435,7 @@ const struct command command_overlap = {
     .name = "overlap",
     .summary = "what nonblocking operations cost the CPU, and how they progress",
     .arguments = "",
-    .details = "  mpirun -n 2 ictus overlap --ops=iallreduce --sizes=1K..1M*4 -g none,tests",
+    .details = "  mpirun -n 2 ictus overlap --ops=iallreduce --sizes=1K..1M*4",
     .options = options,
     .flags = NEEDS_MPI | ASKS_PROGRESS,
     .options_size = sizeof(struct overlap_options),

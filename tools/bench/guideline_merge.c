@@ -186,11 +186,11 @@ int guideline_merge(const struct guideline_options *options, int count, char **p
     }
     if (!err) {
         results_outlive_readers();
-        err =
-            ictus_output_open((enum ictus_format)options->format, guideline_columns, options->file,
-                              json_pack("{s:s, s:s, s:i}", "version", ICTUS_VERSION, "command",
-                                        "guidelines", "launches", count),
-                              &out, why);
+        err = ictus_output_open((enum ictus_format)options->results.format, guideline_columns,
+                                options->results.file,
+                                json_pack("{s:s, s:s, s:i}", "version", ICTUS_VERSION, "command",
+                                          "guidelines", "launches", count),
+                                &out, why);
     }
     if (!err) {
         err = put_all(options, guidelines, out, tally);

@@ -71,11 +71,11 @@ json_t *guideline_object(const struct guideline_row *row)
     set_real(object, "p", r->verdict.p);
     set_real(object, "p_adjusted", r->p_adjusted);
     (void)json_object_set_new(object, "state", json_string(guideline_states[r->state]));
-    if (r->state != GUIDELINE_HOLDS) {
-        char text[256];
-        guideline_say(row, text, sizeof(text));
-        (void)json_object_set_new(object, "finding", json_string(text));
-    }
+    char text[256];
+    guideline_say(row, text, sizeof(text));
+    (void)json_object_set_new(object, "finding",
+                              r->state == GUIDELINE_HOLDS ? json_null() : json_string(text));
+    (void)json_object_set_new(object, "verdict", json_null());
     return object;
 }
 
@@ -83,18 +83,21 @@ int guideline_put(const struct guideline_options *options, struct ictus_output *
                   const struct guideline_row *row, json_t *object, struct guideline_tally *tally)
 {
     const enum guideline_state state = row->result.state;
+    double fail_above = INFINITY;
     if (!object) {
         return ICTUS_ERR_NOMEM;
     }
+    (void)options_fail_above(options->fail_above, &fail_above, NULL); /* was checked */
     tally->tested++;
     tally->open += state == GUIDELINE_OPEN;
     tally->violated += state == GUIDELINE_VIOLATED;
+    tally->failed += state == GUIDELINE_VIOLATED && row->result.verdict.factor > 1.0 + fail_above;
     if (state == GUIDELINE_VIOLATED && row->result.verdict.factor > tally->worst) {
         tally->worst = row->result.verdict.factor;
         guideline_say(row, tally->worst_text, sizeof(tally->worst_text));
     }
     const bool hidden =
-        options->format == ICTUS_FORMAT_TEXT && !options->all && state == GUIDELINE_HOLDS;
+        options->results.format == ICTUS_FORMAT_TEXT && !options->all && state == GUIDELINE_HOLDS;
     return hidden ? ictus_output_keep(out, object) : ictus_output_put(out, object);
 }
 
@@ -204,7 +207,7 @@ int guideline_close(const struct guideline_options *options, struct ictus_output
     (void)snprintf(text, sizeof(text), "%zu of %zu guidelines are violated, %zu more may be%s%s",
                    tally->violated, tally->tested, tally->open,
                    tally->violated ? "; the worst: " : "", tally->worst_text);
-    if (options->format == ICTUS_FORMAT_TEXT) {
+    if (options->results.format == ICTUS_FORMAT_TEXT) {
         (void)printf("# %s\n", text);
         if (tally->unmeasured) {
             (void)printf("# %zu could not be tested\n", tally->unmeasured);

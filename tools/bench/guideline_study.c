@@ -110,7 +110,8 @@ static int by_size(const void *a, const void *b)
 
 static int read_sizes(struct guideline_study *study, struct ictus_why *why)
 {
-    const int err = sizes_read(study->options->sizes, &study->sizes, &study->size_count, why);
+    const int err =
+        sizes_read("sizes", study->options->sizes, &study->sizes, &study->size_count, why);
     if (err) {
         return err;
     }
@@ -184,8 +185,7 @@ int guideline_study_read(struct guideline_study *study, struct ictus_why *why)
     err = err ? err : read_ops(study, why);
     err = err ? err : read_sizes(study, why);
     err = err ? err : check_rest(study, why);
-    (void)snprintf(study->clock, sizeof(study->clock), "%s%s%s", study->options->sync,
-                   study->options->clock[0] ? "@" : "", study->options->clock);
+    study->clock = clock_spec_join(&study->clock_text, study->options->sync, study->options->clock);
     return err ? err : allocate(study);
 }
 

@@ -4,7 +4,9 @@
 #define ICTUS_TOOLS_GUIDELINE_STUDY_H
 
 #include "bench/guideline.h"
+#include "main/clock_spec.h"
 #include "main/progress.h"
+#include "main/results.h"
 
 #include <ictus/bench.h>
 #include <ictus/result.h>
@@ -29,15 +31,15 @@ struct guideline_options {
     const char *datatype;
     const char *reduce;
     bool check;
-    bool fail;
+    const char *fail_above;
     bool all;
     const char *clock;
     const char *sync;
     int64_t seed;
     bool raw;
     bool list;
-    int format; /* enum ictus_format */
-    const char *file;
+    struct results_options results;
+    struct progress_options talk;
 };
 
 enum guideline_kind { KIND_MOCKUP, KIND_SPLIT, KIND_MONOTONY, KINDS };
@@ -55,7 +57,8 @@ struct guideline_tally {
     int processes;
     size_t launches;
     size_t tested, open, violated, unmeasured;
-    double worst; /* factor of the worst violation, told at the end ... */
+    size_t failed; /* violated by more than --fail-above */
+    double worst;  /* factor of the worst violation, told at the end ... */
     char worst_text[256];
 };
 
@@ -76,7 +79,8 @@ struct guideline_study {
     uint64_t *sizes; /* ascending, each once */
     size_t size_count;
     enum ictus_reduction reduction;
-    char clock[1024];
+    struct clock_spec clock_text;
+    const char *clock; /* NULL: the default */
     struct guideline_limits limits;
     struct ictus_bench *bench;
     struct ictus_output *out; /* rank 0 only */

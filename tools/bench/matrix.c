@@ -4,16 +4,16 @@
 
 #include <string.h>
 
-void matrix_rank(struct matrix *m, int column)
+void matrix_place(struct matrix *m, int column)
 {
     for (int i = 0; i < m->rows; i++) {
         struct cell *cell = &m->cells[i][column];
-        cell->rank = 1;
+        cell->place = 1;
         for (int j = 0; j < m->rows && cell->measured; j++) {
             const struct cell *other = &m->cells[j][column];
             const bool before =
                 other->median_s < cell->median_s || (other->median_s == cell->median_s && j < i);
-            cell->rank += other->measured && before;
+            cell->place += other->measured && before;
         }
     }
 }
@@ -32,7 +32,7 @@ static int fastest(const struct matrix *m, int column)
     int best = -1;
     for (int i = 0; i < m->rows; i++) {
         if (is_rival(m, i, column) &&
-            (best < 0 || m->cells[i][column].rank < m->cells[best][column].rank)) {
+            (best < 0 || m->cells[i][column].place < m->cells[best][column].place)) {
             best = i;
         }
     }
@@ -53,7 +53,7 @@ int matrix_winner(const struct matrix *m, int column)
 int matrix_judge(const struct matrix *m)
 {
     for (int c = 0; c < m->columns; c++) {
-        if (strcmp(m->syncs[c], "harmonize") == 0) {
+        if (strcmp(m->schemes[c], "harmonize") == 0) {
             return c;
         }
     }
@@ -83,7 +83,7 @@ static void append_changed(const struct matrix *m, char *text, size_t size)
     for (int c = 0; c < m->columns; c++) {
         if (differs(m, c)) {
             (void)snprintf(piece, sizeof(piece), "%s%s under %s", glue,
-                           m->algorithms[matrix_winner(m, c)], m->syncs[c]);
+                           m->algorithms[matrix_winner(m, c)], m->schemes[c]);
             append(text, size, piece);
             glue = ", ";
         }
@@ -112,7 +112,7 @@ enum matrix_outcome matrix_verdict(const struct matrix *m, char *text, size_t si
     (void)snprintf(text, size, "%s of %llu bytes on %d processes: ", m->operation,
                    (unsigned long long)m->bytes, m->processes);
     if (fastest(m, judge) < 0) {
-        (void)snprintf(piece, sizeof(piece), "nothing was measured under %s", m->syncs[judge]);
+        (void)snprintf(piece, sizeof(piece), "nothing was measured under %s", m->schemes[judge]);
         append(text, size, piece);
         return MATRIX_EMPTY;
     }
@@ -125,7 +125,7 @@ enum matrix_outcome matrix_verdict(const struct matrix *m, char *text, size_t si
            : won   ? "the choice of barrier does not change the winner: "
                    : "unclear: the fastest may be ");
     append_best(m, text, size);
-    (void)snprintf(piece, sizeof(piece), " under %s%s", m->syncs[judge], changed ? ", but" : "");
+    (void)snprintf(piece, sizeof(piece), " under %s%s", m->schemes[judge], changed ? ", but" : "");
     append(text, size, piece);
     if (changed) {
         append_changed(m, text, size);
@@ -147,7 +147,7 @@ bool matrix_row_measured(const struct matrix *m, int row)
 static int column_width(const struct matrix *m, int column)
 {
     enum { LEAST = 12 };
-    const int length = (int)strlen(m->syncs[column]);
+    const int length = (int)strlen(m->schemes[column]);
     return length > LEAST ? length : LEAST;
 }
 
@@ -167,7 +167,7 @@ static void print_row(const struct matrix *m, int row, FILE *out)
         const int width = column_width(m, c);
         if (cell->measured) {
             (void)fprintf(out, " %*.3f%c", width - 1, cell->median_s * 1e6,
-                          cell->rank == 1 ? '*' : ' ');
+                          cell->place == 1 ? '*' : ' ');
         } else if (is_measured(m, c)) {
             (void)fprintf(out, " %*s", width, "- ");
         }
@@ -181,7 +181,7 @@ void matrix_print(const struct matrix *m, FILE *out)
                   NAMES, "");
     for (int c = 0; c < m->columns; c++) {
         if (is_measured(m, c)) {
-            (void)fprintf(out, " %*s", column_width(m, c), m->syncs[c]);
+            (void)fprintf(out, " %*s", column_width(m, c), m->schemes[c]);
         }
     }
     (void)fputc('\n', out);

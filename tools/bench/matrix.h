@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cells of one matrix: ranks within columns, the map in letters, and the verdict in words. */
+/* The cells of one matrix: places within columns, the map in letters, and the verdict in words. */
 #ifndef ICTUS_TOOLS_MATRIX_H
 #define ICTUS_TOOLS_MATRIX_H
 
@@ -12,24 +12,24 @@ enum { MATRIX_ROWS = 32, MATRIX_COLUMNS = 32, MATRIX_NAME = 72 };
 struct cell {
     bool measured;
     double median_s, low_s, high_s; /* with its 95 % interval, widened where the machine drifts */
-    int rank;                       /* 1: the fastest of its column */
+    int place;                      /* 1: the fastest of its column */
 };
 
-/* Of one operation and size: algorithms against synchronisations. */
+/* Of one operation and size: algorithms against common starts. */
 struct matrix {
     const char *operation;
     uint64_t bytes;
     int processes;
     int rows, columns;
     char algorithms[MATRIX_ROWS][MATRIX_NAME];
-    char syncs[MATRIX_COLUMNS][MATRIX_NAME];
+    char schemes[MATRIX_COLUMNS][MATRIX_NAME];
     struct cell cells[MATRIX_ROWS][MATRIX_COLUMNS];
     /* [column][a][b]: a is faster than b in the column, and would be in another launch */
     bool faster[MATRIX_COLUMNS][MATRIX_ROWS][MATRIX_ROWS];
 };
 
-/* Rank the measured cells of a column by their medians. */
-void matrix_rank(struct matrix *matrix, int column);
+/* Order the measured cells of a column by their medians. */
+void matrix_place(struct matrix *matrix, int column);
 
 /*
  * The row that is faster than all others in a column, and would be in another launch; -1 where

@@ -11,12 +11,12 @@
 #include <string.h>
 
 int clock_study_open(struct clock_study *s, const char *clock, struct header_facts facts,
-                     int format, const struct ictus_column *columns, const char *file,
+                     const struct results_options *results, const struct ictus_column *columns,
                      struct ictus_why *why)
 {
     char sync[CLOCK_STUDY_SPEC_MAX];
     memset(s, 0, sizeof(*s));
-    s->file = file;
+    s->file = results->file;
     int err = ictus_clock_default(NULL, sync, sizeof(sync), s->clock, sizeof(s->clock), why);
     if (!err && clock) {
         (void)snprintf(s->clock, sizeof(s->clock), "%s", clock);
@@ -26,7 +26,7 @@ int clock_study_open(struct clock_study *s, const char *clock, struct header_fac
     }
     if (!err) {
         facts.clock = s->clock;
-        err = results_open(format, columns, file, header_create(&facts), &s->out, why);
+        err = results_open(results, columns, header_create(&facts), &s->out, why);
     }
     if (!err) {
         s->opened = true;

@@ -4,6 +4,7 @@
 #define ICTUS_TOOLS_CLOCK_STUDY_H
 
 #include "main/header.h"
+#include "main/results.h"
 
 #include <ictus/result.h>
 #include <ictus/study.h>
@@ -24,7 +25,7 @@ struct clock_study {
  * its clock is filled in. Release with clock_study_close(), whatever this returns.
  */
 int clock_study_open(struct clock_study *s, const char *clock, struct header_facts facts,
-                     int format, const struct ictus_column *columns, const char *file,
+                     const struct results_options *results, const struct ictus_column *columns,
                      struct ictus_why *why);
 
 /* Collective. err: how the study went. @return err, or how closing the output went */

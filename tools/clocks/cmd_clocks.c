@@ -5,6 +5,7 @@
 #include "main/interrupt.h"
 #include "main/progress.h"
 #include "main/results.h"
+#include "main/shared_rows.h"
 #include "main/spec_list.h"
 
 #include <ictus/result.h>
@@ -21,20 +22,14 @@
 
 struct clocks_options {
     const char *clocks;
-    int format;
-    const char *file;
+    struct results_options results;
+    struct progress_options talk;
 };
 
 #define AT(member) offsetof(struct clocks_options, member)
 
-static const struct option_row options[] = {
-    {"clock", 'c', OPTION_TEXT, AT(clocks), NULL, 0, 0, NULL, "SRC[,SRC...]",
-     "only these, with options (sim:drift=10ppm)"},
-    {"format", 'f', OPTION_CHOICE, AT(format), "text", 0, 0, results_formats, "FORMAT",
-     "of standard output: text, csv, json"},
-    {"output", 'o', OPTION_TEXT, AT(file), NULL, 0, 0, NULL, "FILE",
-     "write a result file, whatever the format"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
+static const struct option_row options[] = {ROW_CLOCK(AT(clocks)), ROWS_RESULTS(AT(results)),
+                                            ROWS_PROGRESS(AT(talk)), ROW_END};
 
 enum { COLUMNS = 9 };
 
@@ -252,14 +247,14 @@ static int study_all(const struct clocks_options *o, const struct spec_list *lis
         err = groups ? ICTUS_OK : ICTUS_ERR_NOMEM;
     }
     if (!err) {
-        err = results_open(o->format, shown, o->file, header_create(&facts), &out, why);
+        err = results_open(&o->results, shown, header_create(&facts), &out, why);
     }
     if (err) {
         free(groups);
         return err;
     }
     interrupt_watch();
-    progress_start(&progress, "clocks", (double)list->count);
+    progress_start(&progress, &o->talk, "clocks", (double)list->count);
     for (size_t i = 0; i < list->count && !err && !interrupt_came(); i++) {
         progress_hide(&progress);
         err = results_agree(study_one(out, list->items[i].text, usual, groups), why);
@@ -267,7 +262,7 @@ static int study_all(const struct clocks_options *o, const struct spec_list *lis
     }
     progress_hide(&progress);
     free(groups);
-    return results_close(out, o->file, err, why);
+    return results_close(out, o->results.file, err, why);
 }
 
 static int run(const void *given, int word_count, char **words)
@@ -277,8 +272,8 @@ static int run(const void *given, int word_count, char **words)
     struct ictus_why why = {""};
     int err = ICTUS_OK;
     if (word_count > 0) {
-        err = ictus_because(&why, ICTUS_ERR_SPEC, "what is '%.80s'? name clocks by --clock",
-                            words[0]);
+        err = ictus_because(&why, ICTUS_ERR_SPEC,
+                            "unexpected argument '%.80s'; name clocks with --clock", words[0]);
         return command_fail("clocks", err, &why);
     }
     if (o->clocks) {

@@ -8,6 +8,7 @@
 #include "main/meet.h"
 #include "main/progress.h"
 #include "main/results.h"
+#include "main/shared_rows.h"
 
 #include <ictus/result.h>
 #include <ictus/study.h>
@@ -25,30 +26,27 @@ struct drift_options {
     int64_t reference;
     double fit_s;
     double tolerance_s;
-    int format;
-    const char *file;
+    struct results_options results;
+    struct progress_options talk;
 };
 
 #define AT(member) offsetof(struct drift_options, member)
 
 static const struct option_row options[] = {
-    {"clock", 'c', OPTION_TEXT, AT(clock), NULL, 0, 0, NULL, "SRC",
-     "time source, see ictus clocks"},
-    {"duration", 'd', OPTION_SECONDS, AT(duration_s), "60s", 0.001, 1e6, NULL, "TIME", "of it all"},
-    {"interval", 'i', OPTION_SECONDS, AT(interval_s), "500ms", 0, 1e5, NULL, "TIME",
-     "between two offsets of a process"},
-    {"exchanges", 'n', OPTION_INT, AT(exchanges), "100", 1, 1e6, NULL, "N", "of one offset"},
-    {"reference", 'r', OPTION_INT, AT(reference), "0", 0, 1e9, NULL, "RANK",
+    ROW_CLOCK(AT(clock)),
+    ROW_DURATION(AT(duration_s), "60s", 0.001, "how long to observe"),
+    {"interval", 0, OPTION_SECONDS, AT(interval_s), "500ms", 0, 1e5, NULL, "TIME",
+     "time between two offsets of a process"},
+    ROW_EXCHANGES(AT(exchanges), "100", 1, 1e6, "exchanges for each offset"),
+    {"reference-rank", 0, OPTION_INT, AT(reference), "0", 0, 1e9, NULL, "RANK",
      "whose clock all are compared with"},
     {"fit", 0, OPTION_SECONDS, AT(fit_s), "10s", 1e-6, 1e6, NULL, "TIME",
-     "fit lines to so much, then see how long they hold"},
+     "fit lines to this much, then see how long they hold"},
     {"tolerance", 0, OPTION_SECONDS, AT(tolerance_s), "1us", 1e-9, 1e3, NULL, "TIME",
-     "a line holds while it is no farther off"},
-    {"format", 'f', OPTION_CHOICE, AT(format), "text", 0, 0, results_formats, "FORMAT",
-     "of standard output: text, csv, json"},
-    {"output", 'o', OPTION_TEXT, AT(file), NULL, 0, 0, NULL, "FILE",
-     "write a result file, whatever the format"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
+     "a line holds while it is no farther off than this"},
+    ROWS_RESULTS(AT(results)),
+    ROWS_PROGRESS(AT(talk)),
+    ROW_END};
 
 static const struct ictus_column columns[] = {{"rank", "rank", ICTUS_COLUMN_COUNT},
                                               {"points", "points", ICTUS_COLUMN_COUNT},
@@ -138,7 +136,7 @@ static int collect(struct ictus_study *study, const struct drift_options *o, con
     struct progress progress;
     int err = ICTUS_OK;
     const double start_s = meet_now_s();
-    progress_start(&progress, "s", o->duration_s);
+    progress_start(&progress, &o->talk, "s", o->duration_s);
     for (size_t k = 0; k < s->room && !err; k++) {
         meet_sleep_until(start_s + (double)k * o->interval_s);
         meet_all();
@@ -195,7 +193,7 @@ static int describe_all(struct series *s, const struct drift_options *o, const c
                                          .reference = (int)o->reference,
                                          .fit_s = o->fit_s,
                                          .tolerance_ns = o->tolerance_s * 1e9,
-                                         .text = o->format == ICTUS_FORMAT_TEXT &&
+                                         .text = o->results.format == ICTUS_FORMAT_TEXT &&
                                                  command_size() <= DRAWN_MAX + 1};
     for (int rank = 0; rank < command_size() && !err; rank++) {
         struct series other = received;
@@ -241,7 +239,7 @@ static int run_study(const struct drift_options *o, struct ictus_why *why)
 {
     struct clock_study s;
     const struct header_facts facts = {.command = "drift", .rows = options, .options = o};
-    int err = clock_study_open(&s, o->clock, facts, o->format, columns, o->file, why);
+    int err = clock_study_open(&s, o->clock, facts, &o->results, columns, why);
     if (!err) {
         err = observe(s.study, o, s.clock, s.out, why);
     }
@@ -251,16 +249,16 @@ static int run_study(const struct drift_options *o, struct ictus_why *why)
 static int check(const struct drift_options *o, int word_count, char **words, struct ictus_why *why)
 {
     if (word_count > 0) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "what is '%.80s'? drift takes options only",
-                             words[0]);
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "unexpected argument '%.80s'; drift takes options only", words[0]);
     }
     if (command_size() < 2) {
         return ictus_because(why, ICTUS_ERR_SPEC,
                              "drift needs two processes: mpirun -n 2 ictus drift");
     }
     if (o->reference >= command_size()) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "--reference=%lld: there are %d processes",
-                             (long long)o->reference, command_size());
+        return ictus_because(why, ICTUS_ERR_SPEC, "--reference-rank=%lld: there are ranks 0 to %d",
+                             (long long)o->reference, command_size() - 1);
     }
     if (o->interval_s > o->duration_s) {
         return ictus_because(why, ICTUS_ERR_SPEC, "--interval is longer than --duration");

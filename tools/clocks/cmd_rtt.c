@@ -8,6 +8,7 @@
 #include "main/meet.h"
 #include "main/progress.h"
 #include "main/results.h"
+#include "main/shared_rows.h"
 
 #include <ictus/result.h>
 #include <ictus/study.h>
@@ -25,29 +26,24 @@ struct rtt_options {
     int64_t warmup;
     int64_t bins;
     bool raw;
-    int format;
-    const char *file;
+    struct results_options results;
+    struct progress_options talk;
 };
 
 #define AT(member) offsetof(struct rtt_options, member)
 
 static const struct option_row options[] = {
-    {"clock", 'c', OPTION_TEXT, AT(clock), NULL, 0, 0, NULL, "SRC",
-     "time source, see ictus clocks"},
-    {"pairs", 'p', OPTION_TEXT, AT(pairs), "from0", 0, 0, NULL, "LIST",
+    ROW_CLOCK(AT(clock)),
+    {"pairs", 0, OPTION_TEXT, AT(pairs), "from0", 0, 0, NULL, "LIST",
      "0-1,2-3 or from0, neighbours, all"},
-    {"exchanges", 'n', OPTION_INT, AT(exchanges), "10000", 10, 1e7, NULL, "N", "of each pair"},
-    {"warmup", 0, OPTION_INT, AT(warmup), "200", 0, 1e6, NULL, "N",
-     "exchanges before, not counted"},
+    ROW_EXCHANGES(AT(exchanges), "10000", 10, 1e7, "exchanges of each pair"),
+    ROW_WARMUP(AT(warmup), "200", 1e6, "exchanges before, not counted"),
     {"bins", 0, OPTION_INT, AT(bins), "200", 2, 10000, NULL, "N",
-     "of the histogram, the last one holds the tail"},
-    {"raw", 0, OPTION_FLAG, AT(raw), NULL, 0, 0, NULL, NULL,
-     "keep every round trip in the result file"},
-    {"format", 'f', OPTION_CHOICE, AT(format), "text", 0, 0, results_formats, "FORMAT",
-     "of standard output: text, csv, json"},
-    {"output", 'o', OPTION_TEXT, AT(file), NULL, 0, 0, NULL, "FILE",
-     "write a result file, whatever the format"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
+     "bins of the histogram; the last one holds the tail"},
+    ROW_RAW(AT(raw), "keep every round trip in the result file"),
+    ROWS_RESULTS(AT(results)),
+    ROWS_PROGRESS(AT(talk)),
+    ROW_END};
 
 static const struct ictus_column columns[] = {{"from", "from", ICTUS_COLUMN_COUNT},
                                               {"to", "to", ICTUS_COLUMN_COUNT},
@@ -200,10 +196,10 @@ static int measure_all(struct ictus_study *study, const struct pairs *pairs,
     const struct rtt_picture picture = {.clock = clock,
                                         .bins = (size_t)o->bins,
                                         .raw = o->raw,
-                                        .text = o->format == ICTUS_FORMAT_TEXT &&
+                                        .text = o->results.format == ICTUS_FORMAT_TEXT &&
                                                 pairs->count <= DRAWN_MAX};
     int err = ICTUS_OK;
-    progress_start(&progress, "pairs", (double)pairs->count);
+    progress_start(&progress, &o->talk, "pairs", (double)pairs->count);
     for (size_t i = 0; i < pairs->count && !err; i++) {
         if (interrupt_came()) {
             err = ICTUS_ERR_TIMEOUT;
@@ -230,7 +226,7 @@ static int run_study(const struct rtt_options *o, const struct pairs *pairs, str
 {
     struct clock_study s;
     const struct header_facts facts = {.command = "rtt", .rows = options, .options = o};
-    int err = clock_study_open(&s, o->clock, facts, o->format, columns, o->file, why);
+    int err = clock_study_open(&s, o->clock, facts, &o->results, columns, why);
     if (!err) {
         err = measure_all(s.study, pairs, o, s.out, s.clock, why);
     }
@@ -244,8 +240,8 @@ static int run(const void *given, int word_count, char **words)
     struct ictus_why why = {""};
     int err = ICTUS_OK;
     if (word_count > 0) {
-        err = ictus_because(&why, ICTUS_ERR_SPEC, "what is '%.80s'? name pairs by --pairs=0-1",
-                            words[0]);
+        err = ictus_because(&why, ICTUS_ERR_SPEC,
+                            "unexpected argument '%.80s'; name pairs with --pairs=0-1", words[0]);
     } else {
         err = read_pairs(o->pairs, &pairs, &why);
     }

@@ -3,11 +3,13 @@
 #include "clocks/sync_experiment.h"
 #include "clocks/sync_summary.h"
 #include "main/command.h"
+#include "main/group.h"
 #include "main/header.h"
 #include "main/interrupt.h"
 #include "main/meet.h"
 #include "main/progress.h"
 #include "main/results.h"
+#include "main/shared_rows.h"
 #include "main/spec_list.h"
 
 #include <ictus/result.h>
@@ -42,41 +44,33 @@ struct sync_options {
     bool reseed;
     bool raw;
     bool list;
-    int format;
-    const char *file;
+    struct results_options results;
+    struct progress_options talk;
 };
 
 #define AT(member) offsetof(struct sync_options, member)
 
 static const struct option_row options[] = {
-    {"sync", 's', OPTION_TEXT, AT(sync), NULL, 0, 0, NULL, "SPEC[,SPEC...]",
-     "algorithms, see --list"},
-    {"clock", 'c', OPTION_TEXT, AT(clock), NULL, 0, 0, NULL, "SRC",
-     "time source, see ictus clocks"},
-    {"wait", 'w', OPTION_TEXT, AT(waits), "0,5", 0, 0, NULL, "TIME[,TIME...]",
-     "judge so long after the sync"},
-    {"repetitions", 'n', OPTION_INT, AT(repetitions), "5", 1, 1e6, NULL, "N",
-     "synchronisations of each algorithm"},
-    {"processes", 'p', OPTION_TEXT, AT(processes), NULL, 0, 0, NULL, "N[,N...]",
-     "of the first N ranks, for each N; all"},
+    {"sync", 0, OPTION_TEXT, AT(sync), NULL, 0, 0, NULL, "SPEC[,SPEC...]",
+     "clock algorithms, see --list"},
+    ROW_CLOCK(AT(clock)),
+    {"wait", 0, OPTION_TEXT, AT(waits), "0,5", 0, 0, NULL, "TIME[,TIME...]",
+     "judge so long after the synchronisation"},
+    ROW_REPETITIONS(AT(repetitions), "5", 1e6, "synchronisations of each algorithm"),
+    ROW_PROCESSES(AT(processes)),
     {"sample", 0, OPTION_RATIO, AT(sample), "100%", 1e-6, 1, NULL, "RATIO",
      "judge this share of the processes"},
-    {"exchanges", 0, OPTION_INT, AT(exchanges), "100", 1, 1e6, NULL, "N",
-     "of a judgement, where the truth is unknown"},
-    {"warmup", 0, OPTION_INT, AT(warmup), WARMUP, 0, 1000, NULL, "N",
-     "syncs of each before, not counted"},
-    {"seed", 0, OPTION_INT, AT(seed), "1", 0, 9e18, NULL, "N", "of order and sample"},
+    ROW_EXCHANGES(AT(exchanges), "100", 1, 1e6,
+                  "exchanges of a judgement where the truth is unknown"),
+    ROW_WARMUP(AT(warmup), WARMUP, 1000, "synchronisations of each before, not counted"),
+    ROW_SEED(AT(seed), 9e18, "seed of the order and of the sample"),
     {"reseed", 0, OPTION_FLAG, AT(reseed), NULL, 0, 0, NULL, NULL,
      "new simulated clocks in each repetition"},
-    {"raw", 0, OPTION_FLAG, AT(raw), NULL, 0, 0, NULL, NULL,
-     "keep every process's error in the result file"},
-    {"list", 'l', OPTION_FLAG, AT(list), NULL, 0, 0, NULL, NULL,
-     "list the algorithms and their parameters"},
-    {"format", 'f', OPTION_CHOICE, AT(format), "text", 0, 0, results_formats, "FORMAT",
-     "of standard output: text, csv, json"},
-    {"output", 'o', OPTION_TEXT, AT(file), NULL, 0, 0, NULL, "FILE",
-     "write a result file, whatever the format"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
+    ROW_RAW(AT(raw), "keep the error of every process in the result file"),
+    ROW_LIST(AT(list), "list the algorithms and their parameters"),
+    ROWS_RESULTS(AT(results)),
+    ROWS_PROGRESS(AT(talk)),
+    ROW_END};
 
 /* Everything that is decided before anything is measured. */
 struct plan {
@@ -85,9 +79,10 @@ struct plan {
     char clock[SPEC_ITEM_MAX];
     double *waits;
     size_t wait_count;
-    double *processes; /* whole numbers */
-    MPI_Comm *comms;   /* of each count; MPI_COMM_NULL where this rank is not in it */
-    size_t process_count;
+    int processes[GROUP_COUNTS_MAX];
+    MPI_Comm
+        comms[GROUP_COUNTS_MAX]; /* of each count; MPI_COMM_NULL where this rank is not in it */
+    int process_count;
     struct ictus_output *out;     /* rank 0 */
     struct sync_summary *summary; /* rank 0, text */
     struct sync_quality *qualities;
@@ -115,28 +110,6 @@ static int compare_doubles(const void *a, const void *b)
     const double x = *(const double *)a;
     const double y = *(const double *)b;
     return (x > y) - (x < y);
-}
-
-static int read_processes(struct plan *plan, struct ictus_why *why)
-{
-    const char *text = plan->options->processes;
-    if (!text) {
-        plan->processes = calloc(1, sizeof(*plan->processes));
-        plan->process_count = 1;
-        if (plan->processes) {
-            plan->processes[0] = command_size();
-        }
-        return plan->processes ? ICTUS_OK : ICTUS_ERR_NOMEM;
-    }
-    const int err = number_list_read("processes", text, ictus_parse_real, 1, command_size(),
-                                     &plan->processes, &plan->process_count, why);
-    for (size_t i = 0; !err && i < plan->process_count; i++) {
-        if (plan->processes[i] != floor(plan->processes[i])) {
-            return ictus_because(why, ICTUS_ERR_SPEC, "--processes=%.80s: must be whole numbers",
-                                 text);
-        }
-    }
-    return err;
 }
 
 /* Where a simulated clock's own seed is, or NULL. */
@@ -211,7 +184,7 @@ static int read_plan(struct plan *plan, struct ictus_why *why)
                                &plan->wait_count, why);
     }
     if (!err) {
-        err = read_processes(plan, why);
+        err = group_counts(o->processes, plan->processes, &plan->process_count, why);
     }
     if (!err) {
         qsort(plan->waits, plan->wait_count, sizeof(*plan->waits), compare_doubles);
@@ -226,41 +199,34 @@ static int read_plan(struct plan *plan, struct ictus_why *why)
 }
 
 /* One communicator a count; the world itself needs none of its own. */
-static int make_comms(struct plan *plan)
+static void make_comms(struct plan *plan)
 {
-    plan->comms = calloc(plan->process_count, sizeof(*plan->comms));
-    if (!plan->comms) {
-        return ICTUS_ERR_NOMEM;
-    }
     MPI_Group world;
     MPI_Comm_group(MPI_COMM_WORLD, &world);
-    for (size_t i = 0; i < plan->process_count; i++) {
-        const int n = (int)plan->processes[i];
+    for (int i = 0; i < plan->process_count; i++) {
+        const int n = plan->processes[i];
         int range[1][3] = {{0, n - 1, 1}};
         plan->comms[i] = n == command_size() ? MPI_COMM_WORLD : MPI_COMM_NULL;
         if (n < command_size() && command_rank() < n) {
             MPI_Group first;
             MPI_Group_range_incl(world, 1, range, &first);
-            MPI_Comm_create_group(MPI_COMM_WORLD, first, (int)i, &plan->comms[i]);
+            MPI_Comm_create_group(MPI_COMM_WORLD, first, i, &plan->comms[i]);
             MPI_Group_free(&first);
         }
     }
     MPI_Group_free(&world);
-    return ICTUS_OK;
 }
 
 static void free_plan(struct plan *plan)
 {
-    for (size_t i = 0; plan->comms && i < plan->process_count; i++) {
+    for (int i = 0; i < plan->process_count; i++) {
         if (plan->comms[i] != MPI_COMM_NULL && plan->comms[i] != MPI_COMM_WORLD) {
             MPI_Comm_free(&plan->comms[i]);
         }
     }
     spec_list_free(&plan->syncs);
     sync_summary_free(plan->summary);
-    free(plan->comms);
     free(plan->waits);
-    free(plan->processes);
     free(plan->qualities);
 }
 
@@ -276,8 +242,8 @@ static json_t *describe(const struct plan *plan, const struct experiment *e, int
     json_t *object =
         json_pack("{s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:I, s:I}", "type", "sync", "sync",
                   plan->syncs.items[e->sync].text, "clock", plan->clock, "processes",
-                  (int)plan->processes[e->processes], "repetition", (json_int_t)repetition,
-                  "wait_s", q->wait_s, "duration_s", cost->duration_s, "exchanges",
+                  plan->processes[e->processes], "repetition", (json_int_t)repetition, "wait_s",
+                  q->wait_s, "duration_s", cost->duration_s, "exchanges",
                   (json_int_t)cost->exchanges, "messages", (json_int_t)cost->messages);
     json_object_set_new(object, "max_error_ns", ictus_result_real(q->max_error_ns));
     json_object_set_new(object, "rms_error_ns", ictus_result_real(q->rms_error_ns));
@@ -294,7 +260,7 @@ static json_t *describe(const struct plan *plan, const struct experiment *e, int
     json_object_set_new(object, "seed", json_integer((json_int_t)plan->options->seed));
     if (q->errors_ns) {
         json_t *raw = json_array();
-        for (int i = 0; i < (int)plan->processes[e->processes]; i++) {
+        for (int i = 0; i < plan->processes[e->processes]; i++) {
             json_array_append_new(raw, ictus_result_real(q->errors_ns[i]));
         }
         json_object_set_new(object, "raw_errors_ns", raw);
@@ -369,7 +335,7 @@ static int run_rounds(struct plan *plan, struct experiment *list, size_t n, stru
     uint64_t state = (uint64_t)o->seed;
     struct progress progress;
     int err = ICTUS_OK;
-    progress_start(&progress, "synchronisations", (double)((int64_t)n * o->repetitions));
+    progress_start(&progress, &o->talk, "synchronisations", (double)((int64_t)n * o->repetitions));
     for (int64_t r = -o->warmup; r < o->repetitions && !err; r++) {
         if (r >= 0) {
             shuffle(list, n, &state);
@@ -380,7 +346,7 @@ static int run_rounds(struct plan *plan, struct experiment *list, size_t n, stru
                 return ICTUS_ERR_TIMEOUT;
             }
             progress_step(&progress, (double)plan->done, plan->syncs.items[list[i].sync].text);
-            if (o->format != ICTUS_FORMAT_TEXT) {
+            if (o->results.format != ICTUS_FORMAT_TEXT) {
                 progress_hide(&progress);
             }
             err = run_one(plan, &list[i], r, why);
@@ -393,7 +359,7 @@ static int run_rounds(struct plan *plan, struct experiment *list, size_t n, stru
 
 static int run_experiments(struct plan *plan, struct ictus_why *why)
 {
-    const size_t n = plan->process_count * plan->syncs.count;
+    const size_t n = (size_t)plan->process_count * plan->syncs.count;
     struct experiment *list = calloc(n, sizeof(*list));
     if (!list) {
         return ICTUS_ERR_NOMEM;
@@ -408,12 +374,12 @@ static int run_experiments(struct plan *plan, struct ictus_why *why)
 
 static void show_summary(struct plan *plan)
 {
-    for (size_t p = 0; p < plan->process_count; p++) {
+    for (size_t p = 0; p < (size_t)plan->process_count; p++) {
         for (size_t s = 0; s < plan->syncs.count; s++) {
             for (size_t w = 0; w < plan->wait_count; w++) {
                 const size_t cell = (p * plan->syncs.count + s) * plan->wait_count + w;
                 json_t *row = sync_summary_row(plan->summary, cell, plan->syncs.items[s].text,
-                                               (int)plan->processes[p], plan->waits[w]);
+                                               plan->processes[p], plan->waits[w]);
                 if (row) {
                     (void)ictus_output_show(plan->out, row);
                 }
@@ -436,18 +402,19 @@ static int measure(struct plan *plan, struct ictus_why *why)
     char title[SPEC_ITEM_MAX];
     spec_list_title(&plan->syncs, "algorithm", title, sizeof(title));
     sync_summary_columns(title, columns);
-    int err = results_open(o->format, columns, o->file, header_create(&facts), &plan->out, why);
+    int err = results_open(&o->results, columns, header_create(&facts), &plan->out, why);
     if (err) {
         return err;
     }
-    if (command_rank() == 0 && o->format == ICTUS_FORMAT_TEXT) {
-        plan->summary = sync_summary_create(
-            plan->process_count * plan->syncs.count * plan->wait_count, (size_t)o->repetitions);
+    if (command_rank() == 0 && o->results.format == ICTUS_FORMAT_TEXT) {
+        plan->summary =
+            sync_summary_create((size_t)plan->process_count * plan->syncs.count * plan->wait_count,
+                                (size_t)o->repetitions);
         err = plan->summary ? ICTUS_OK : ICTUS_ERR_NOMEM;
     }
     err = results_agree(err, why);
     if (!err) {
-        err = make_comms(plan);
+        make_comms(plan);
     }
     if (!err) {
         interrupt_watch();
@@ -456,7 +423,7 @@ static int measure(struct plan *plan, struct ictus_why *why)
     if (plan->summary) {
         show_summary(plan);
     }
-    return results_close(plan->out, o->file, err, why);
+    return results_close(plan->out, o->results.file, err, why);
 }
 
 static int run(const void *given, int word_count, char **words)
@@ -464,6 +431,9 @@ static int run(const void *given, int word_count, char **words)
     struct plan plan = {.options = given};
     struct ictus_why why = {""};
     int err = ICTUS_OK;
+    for (int i = 0; i < GROUP_COUNTS_MAX; i++) {
+        plan.comms[i] = MPI_COMM_NULL;
+    }
     if (plan.options->list) {
         if (command_rank() == 0) {
             print_algorithms();
@@ -471,8 +441,8 @@ static int run(const void *given, int word_count, char **words)
         return EXIT_OK;
     }
     if (word_count > 0) {
-        err = ictus_because(&why, ICTUS_ERR_SPEC, "what is '%.80s'? name algorithms by --sync",
-                            words[0]);
+        err = ictus_because(&why, ICTUS_ERR_SPEC,
+                            "unexpected argument '%.80s'; name algorithms with --sync", words[0]);
     } else {
         err = read_plan(&plan, &why);
     }

@@ -2,6 +2,7 @@
 /* ictus at: start a command at an agreed instant of the locked clock (M00's synchronised RESET). */
 #include "main/command.h"
 #include "main/header.h"
+#include "main/shared_rows.h"
 
 #include <errno.h>
 #include <ictus/lock_daemon.h>
@@ -17,28 +18,27 @@ struct at_options {
     struct ictus_at_when when;
     const char *name, *directory, *output;
     double tolerance_s;
-    bool bound, quiet;
+    bool bound, quiet, force;
 };
 
 #define AT(member) offsetof(struct at_options, member)
 
 static const struct option_row rows[] = {
-    {"when", 'w', OPTION_TEXT, AT(when.when), NULL, 0, 0, NULL, "INSTANT",
+    {"when", 0, OPTION_TEXT, AT(when.when), NULL, 0, 0, NULL, "INSTANT",
      "+2min, 2026-12-01T12:00:30Z, @1795000000.5"},
     {"next-odd-minute", 0, OPTION_INT, AT(when.odd_minute_s), "-1", -1, 59, NULL, "SECOND",
      "at this second of the next odd-numbered minute"},
     {"align", 0, OPTION_SECONDS, AT(when.align_s), "0s", 0, 86400, NULL, "TIME",
-     "round the instant up to a multiple"},
-    {"tolerance", 't', OPTION_SECONDS, AT(tolerance_s), "100us", 0, 10, NULL, "TIME",
-     "refuse when the clock's +- (2 sigma) is above"},
+     "round the instant up to a multiple of this"},
+    {"tolerance", 0, OPTION_SECONDS, AT(tolerance_s), "100us", 0, 10, NULL, "TIME",
+     "refuse if the clock's +- (2 sigma) is larger"},
     {"bound", 0, OPTION_FLAG, AT(bound), NULL, 0, 0, NULL, NULL, "judge by the hard bound instead"},
-    {"name", 'n', OPTION_TEXT, AT(name), NULL, 0, 0, NULL, "NAME", "of the clock [default]"},
-    {"directory", 0, OPTION_TEXT, AT(directory), NULL, 0, 0, NULL, "DIR",
-     "of its shared page [/dev/shm]"},
-    {"output", 'o', OPTION_TEXT, AT(output), NULL, 0, 0, NULL, "FILE", "result file"},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, 0, 0, NULL, NULL, "say nothing of the start"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
-};
+    ROW_NAME(AT(name)),
+    ROW_DIRECTORY(AT(directory)),
+    ROW_OUTPUT(AT(output), "FILE", "write a result file"),
+    ROW_FORCE(AT(force)),
+    ROW_QUIET(AT(quiet), "do not report the start"),
+    ROW_END};
 
 struct start {
     const struct at_options *options;
@@ -153,7 +153,8 @@ static int run(const void *options, int word_count, char **words)
     char *command[1024] = {NULL};
     const int room = (int)(sizeof(command) / sizeof(command[0])) - 1;
     if (word_count < 1 || word_count > room) {
-        (void)ictus_because(&why, ICTUS_ERR_SPEC, "want a command: ictus at --when=+10s -- date");
+        (void)ictus_because(&why, ICTUS_ERR_SPEC,
+                            "name the command to start: ictus at --when=+10s -- date");
         return command_fail("at", ICTUS_ERR_SPEC, &why);
     }
     for (int i = 0; i < word_count; i++) {

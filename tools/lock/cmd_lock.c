@@ -5,6 +5,7 @@
 #include "main/command.h"
 #include "main/header.h"
 #include "main/results.h"
+#include "main/shared_rows.h"
 
 #include <ictus/lock_daemon.h>
 #include <ictus/result.h>
@@ -16,8 +17,8 @@
 
 struct lock_options {
     struct ictus_lock_options run;
-    const char *output;
-    int stamps, loop, policy, format;
+    struct results_options results;
+    int stamps, loop, policy;
     bool basic, quiet;
 };
 
@@ -28,75 +29,74 @@ static const char *const policies[] = {"best", "cheapest", "target", "fixed", NU
 #define AT(member) offsetof(struct lock_options, member)
 
 static const struct option_row rows[] = {
-    {"server", 's', OPTION_TEXT, AT(run.servers), NULL, 0, 0, NULL, "HOST[:PORT],...",
+    {"server", 0, OPTION_TEXT, AT(run.servers), NULL, 0, 0, NULL, "HOST[:PORT],...",
      "NTP servers to follow"},
     {"pool", 0, OPTION_TEXT, AT(run.pool), NULL, 0, 0, NULL, "NAME[:PORT],...",
      "four addresses of a name, a source each"},
-    {"reference", 'r', OPTION_TEXT, AT(run.reference), NULL, 0, 0, NULL, "SPEC,...",
+    {"reference", 0, OPTION_TEXT, AT(run.reference), NULL, 0, 0, NULL, "SPEC,...",
      "phc:/dev/ptp0 pps:/dev/pps0 shm:N sock:PATH gpsd[:HOST]"},
-    {"name", 'n', OPTION_TEXT, AT(run.name), NULL, 0, 0, NULL, "NAME", "of the clock [default]"},
-    {"directory", 0, OPTION_TEXT, AT(run.directory), NULL, 0, 0, NULL, "DIR",
-     "of its shared page [/run/ictus for root]"},
+    ROW_NAME(AT(run.name)),
+    ROW_DIRECTORY(AT(run.directory)),
     {"stamps", 0, OPTION_CHOICE, AT(stamps), "kernel", 0, 0, stamps, "KIND",
      "user, kernel, hardware"},
-    {"basic", 0, OPTION_FLAG, AT(basic), NULL, 0, 0, NULL, NULL, "no interleaved mode"},
-    {"exchanges", 0, OPTION_INT, AT(run.exchanges), "5", 1, 32, NULL, "N", "in a group"},
+    {"basic", 0, OPTION_FLAG, AT(basic), NULL, 0, 0, NULL, NULL, "do without interleaved mode"},
+    ROW_EXCHANGES(AT(run.exchanges), "5", 1, 32, "exchanges in a group"),
     {"keep-first", 0, OPTION_FLAG, AT(run.keep_first), NULL, 0, 0, NULL, NULL,
      "do not leave out a group's first exchange"},
     {"spacing", 0, OPTION_SECONDS, AT(run.spacing_s), "1ms", 0, 60, NULL, "TIME",
-     "between exchanges of a group"},
+     "time between the exchanges of a group"},
     {"timeout", 0, OPTION_SECONDS, AT(run.timeout_s), "1s", 1e-4, 60, NULL, "TIME",
-     "wait for a reply"},
-    {"sigma", 0, OPTION_SECONDS, AT(run.sigma_s), "10us", 0, 10, NULL, "TIME", "asked accuracy"},
+     "how long to wait for a reply"},
+    {"sigma", 0, OPTION_SECONDS, AT(run.sigma_s), "10us", 0, 10, NULL, "TIME",
+     "accuracy asked for"},
     {"tconf", 0, OPTION_SECONDS, AT(run.tconf_s), "300s", 1, 1e6, NULL, "TIME",
-     "time constant of --loop=fll, pll"},
-    {"tmin", 0, OPTION_SECONDS, AT(run.tmin_s), "8s", 0.05, 1e5, NULL, "TIME", "shortest interval"},
+     "time constant of --loop=fll and pll"},
+    {"tmin", 0, OPTION_SECONDS, AT(run.tmin_s), "8s", 0.05, 1e5, NULL, "TIME",
+     "shortest interval between polls"},
     {"tmax", 0, OPTION_SECONDS, AT(run.tmax_s), "1024s", 0.05, 1e6, NULL, "TIME",
-     "longest interval"},
+     "longest interval between polls"},
     {"policy", 0, OPTION_CHOICE, AT(policy), "best", 0, 0, policies, "NAME",
-     "of intervals: best, cheapest, target, fixed"},
-    {"loop", 0, OPTION_CHOICE, AT(loop), "adaptive", 0, 0, loops, "NAME", "adaptive, fll, pll"},
+     "choice of intervals: best, cheapest, target, fixed"},
+    {"loop", 0, OPTION_CHOICE, AT(loop), "adaptive", 0, 0, loops, "NAME",
+     "discipline: adaptive, fll, pll"},
     {"wander", 0, OPTION_RATIO, AT(run.wander), "1ppm", 0, 1e-3, NULL, "RATE",
      "how far the frequency may leave its mean (bound)"},
     {"max-distance", 0, OPTION_SECONDS, AT(run.max_distance_s), "3s", 0, 100, NULL, "TIME",
-     "refuse servers further from their root"},
+     "refuse servers farther than this from their root"},
     {"min-sources", 0, OPTION_INT, AT(run.min_sources), "1", 1, 16, NULL, "N",
-     "so many must agree"},
+     "sources that must agree"},
     {"makestep", 0, OPTION_SECONDS, AT(run.makestep_s), "10ms", 0, 1e9, NULL, "TIME",
-     "the clock steps if further off, else slews"},
+     "step the clock if it is farther off, else slew it"},
     {"maxchange", 0, OPTION_SECONDS, AT(run.maxchange_s), "0s", 0, 1e9, NULL, "TIME",
-     "end rather than change by more; 0: never"},
+     "end rather than change it by more, 0: never"},
     {"drift", 0, OPTION_TEXT, AT(run.drift), NULL, 0, 0, NULL, "FILE",
      "keep the frequency between runs"},
-    {"keys", 0, OPTION_TEXT, AT(run.keys), NULL, 0, 0, NULL, "FILE", "AES-CMAC keys"},
-    {"key", 0, OPTION_INT, AT(run.key), "0", 0, 4294967295.0, NULL, "ID", "the servers' key"},
-    {"user", 0, OPTION_TEXT, AT(run.user), NULL, 0, 0, NULL, "NAME",
-     "to become when started as root [nobody]"},
+    ROW_KEYS(AT(run.keys)),
+    {"key", 0, OPTION_INT, AT(run.key), "0", 0, 4294967295.0, NULL, "ID",
+     "number of the servers' key"},
+    ROW_USER(AT(run.user)),
     {"steer", 0, OPTION_FLAG, AT(run.steer), NULL, 0, 0, NULL, NULL,
      "discipline CLOCK_REALTIME too"},
-    {"metrics", 0, OPTION_TEXT, AT(run.metrics), NULL, 0, 0, NULL, "[ADDR:]PORT",
-     "Prometheus endpoint"},
-    {"polls", 'p', OPTION_INT, AT(run.polls), "0", 0, 1e9, NULL, "N", "stop after; 0 is never"},
-    {"duration", 'd', OPTION_SECONDS, AT(run.duration_s), "0s", 0, 1e9, NULL, "TIME",
-     "stop after; 0 is never"},
-    {"format", 'f', OPTION_CHOICE, AT(format), "text", 0, 0, results_formats, "KIND",
-     "text, csv, json"},
-    {"output", 'o', OPTION_TEXT, AT(output), NULL, 0, 0, NULL, "FILE", "result file, the log"},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, 0, 0, NULL, NULL, "print no polls"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
-};
+    ROW_PROMETHEUS(AT(run.metrics)),
+    {"polls", 0, OPTION_INT, AT(run.polls), "0", 0, 1e9, NULL, "N",
+     "stop after so many polls, 0: never"},
+    ROW_DURATION(AT(run.duration_s), "0s", 0, "stop after this time, 0: never"),
+    ROW_FORMAT(AT(results.format), "text", results_formats, "of standard output: text, csv, json"),
+    ROW_OUTPUT(AT(results.file), "FILE", "write a result file; one that exists is continued"),
+    ROW_QUIET(AT(quiet), "do not print the polls"),
+    ROW_END};
 
 static const struct ictus_column columns[] = {
     {"server", "server", ICTUS_COLUMN_TEXT},
     {"event", "event", ICTUS_COLUMN_TEXT},
     {"state", "state", ICTUS_COLUMN_TEXT},
-    {"elapsed_s", "after [s]", ICTUS_COLUMN_NUMBER},
-    {"offset_ns", "offset", ICTUS_COLUMN_NS},
-    {"sigma_ns", "sigma", ICTUS_COLUMN_NS},
-    {"bound_ns", "bound", ICTUS_COLUMN_NS},
-    {"delay_s", "delay", ICTUS_COLUMN_SECONDS},
-    {"frequency_ppm", "freq [ppm]", ICTUS_COLUMN_NUMBER},
-    {"interval_s", "next [s]", ICTUS_COLUMN_NUMBER},
+    {"elapsed_s", "after s", ICTUS_COLUMN_NUMBER},
+    {"offset_ns", "offset us", ICTUS_COLUMN_NS},
+    {"sigma_ns", "sigma us", ICTUS_COLUMN_NS},
+    {"bound_ns", "bound us", ICTUS_COLUMN_NS},
+    {"delay_s", "delay us", ICTUS_COLUMN_SECONDS},
+    {"frequency_ppm", "freq ppm", ICTUS_COLUMN_NUMBER},
+    {"interval_s", "next s", ICTUS_COLUMN_NUMBER},
     {NULL, NULL, ICTUS_COLUMN_TEXT},
 };
 
@@ -182,19 +182,19 @@ static int run_daemon(const struct lock_options *given)
     o.run.policy = (enum ictus_lock_policy)o.policy;
     o.run.interleaved = !o.basic && o.stamps != ICTUS_STAMPS_USER;
     o.run.on_message = on_message;
-    o.run.on_poll = o.quiet && !o.output ? NULL : on_poll;
+    o.run.on_poll = o.quiet && !o.results.file ? NULL : on_poll;
     o.run.context = &log;
     if (!o.run.servers && !o.run.pool && !o.run.reference) {
         (void)ictus_because(&why, ICTUS_ERR_SPEC,
-                            "want --server=HOST, --pool=NAME or --reference=SPEC, or the word "
-                            "'status'");
+                            "name a source: --server=HOST, --pool=NAME or --reference=SPEC; or "
+                            "ask for the 'status'");
         return command_fail("lock", ICTUS_ERR_SPEC, &why);
     }
     if (o.quiet && !freopen("/dev/null", "w", stdout)) {
         return command_fail("lock", ICTUS_ERR_IO, NULL);
     }
     const struct header_facts facts = {.command = "lock", .rows = rows, .options = given};
-    int err = results_open(o.format, columns, o.output, header_create(&facts), &log.output, &why);
+    int err = results_continue(&o.results, columns, header_create(&facts), &log.output, &why);
     if (err) {
         return command_fail("lock", err, &why);
     }
@@ -205,7 +205,7 @@ static int run_daemon(const struct lock_options *given)
         (void)ictus_output_close(log.output);
         return command_fail("lock", err, &why);
     }
-    err = results_close(log.output, o.output, ICTUS_OK, &why);
+    err = results_close(log.output, o.results.file, ICTUS_OK, &why);
     return err ? command_fail("lock", err, &why) : EXIT_OK;
 }
 
@@ -214,11 +214,11 @@ static int run(const void *options, int word_count, char **words)
     const struct lock_options *o = options;
     struct ictus_why why;
     if (word_count == 1 && strcmp(words[0], "status") == 0) {
-        return lock_status(o->run.name, o->run.directory, (enum ictus_format)o->format);
+        return lock_status(o->run.name, o->run.directory, (enum ictus_format)o->results.format);
     }
     if (word_count) {
-        (void)ictus_because(&why, ICTUS_ERR_SPEC, "'%.60s': the only word here is 'status'",
-                            words[0]);
+        (void)ictus_because(&why, ICTUS_ERR_SPEC,
+                            "unexpected argument '%.60s'; the only one is 'status'", words[0]);
         return command_fail("lock", ICTUS_ERR_SPEC, &why);
     }
     return run_daemon(o);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus serve: answer NTP clients from the locked clock. */
 #include "main/command.h"
+#include "main/shared_rows.h"
 
 #include <ictus/lock_daemon.h>
 #include <ictus/text.h>
@@ -16,32 +17,30 @@ static const char *const stamps[] = {"user", "kernel", NULL};
 #define AT(member) offsetof(struct serve_options, run.member)
 
 static const struct option_row rows[] = {
-    {"name", 'n', OPTION_TEXT, AT(name), NULL, 0, 0, NULL, "NAME", "of the clock [default]"},
-    {"directory", 0, OPTION_TEXT, AT(directory), NULL, 0, 0, NULL, "DIR",
-     "of its shared page [/dev/shm]"},
-    {"address", 'a', OPTION_TEXT, AT(address), NULL, 0, 0, NULL, "ADDRESS",
-     "to answer on [all, IPv4 and IPv6]"},
-    {"port", 'p', OPTION_INT, AT(port), "123", 1, 65535, NULL, "PORT", "UDP"},
+    ROW_NAME(AT(name)),
+    ROW_DIRECTORY(AT(directory)),
+    {"address", 0, OPTION_TEXT, AT(address), NULL, 0, 0, NULL, "ADDRESS",
+     "address to answer on [all, IPv4 and IPv6]"},
+    {"port", 0, OPTION_INT, AT(port), "123", 1, 65535, NULL, "PORT", "UDP port to answer on"},
     {"stamps", 0, OPTION_CHOICE, offsetof(struct serve_options, stamps), "kernel", 0, 0, stamps,
-     "KIND", "user, kernel"},
+     "KIND", "time stamps: user, kernel"},
     {"allow", 0, OPTION_TEXT, AT(allow), NULL, 0, 0, NULL, "NET,...",
-     "who may ask, as 10.0.0.0/8,fd00::/8 [everybody]"},
-    {"deny", 0, OPTION_TEXT, AT(deny), NULL, 0, 0, NULL, "NET,...", "who may not; comes first"},
+     "networks that may ask: 10.0.0.0/8,fd00::/8 [everybody]"},
+    {"deny", 0, OPTION_TEXT, AT(deny), NULL, 0, 0, NULL, "NET,...",
+     "networks that may not; takes precedence"},
     {"rate", 0, OPTION_REAL, AT(rate), "20", 0, 1e6, NULL, "N",
-     "answers per second and client; 0: any"},
-    {"burst", 0, OPTION_INT, AT(burst), "64", 1, 1e6, NULL, "N", "answers in a row"},
-    {"keys", 0, OPTION_TEXT, AT(keys), NULL, 0, 0, NULL, "FILE", "AES-CMAC keys"},
+     "answers per second and client, 0: any number"},
+    {"burst", 0, OPTION_INT, AT(burst), "64", 1, 1e6, NULL, "N", "answers at once"},
+    ROW_KEYS(AT(keys)),
     {"require-key", 0, OPTION_FLAG, AT(require_key), NULL, 0, 0, NULL, NULL,
      "answer authenticated requests only"},
     {"system-clock", 0, OPTION_FLAG, AT(system_clock), NULL, 0, 0, NULL, NULL,
-     "serve CLOCK_REALTIME as it is, no locked clock"},
-    {"stratum", 0, OPTION_INT, AT(stratum), "10", 1, 15, NULL, "N", "claimed for it"},
-    {"user", 0, OPTION_TEXT, AT(user), NULL, 0, 0, NULL, "NAME",
-     "to become when started as root [nobody]"},
-    {"metrics", 0, OPTION_TEXT, AT(metrics), NULL, 0, 0, NULL, "[ADDR:]PORT",
-     "Prometheus endpoint"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
-};
+     "serve CLOCK_REALTIME as it is, without a locked clock"},
+    {"stratum", 0, OPTION_INT, AT(stratum), "10", 1, 15, NULL, "N",
+     "stratum claimed for the system clock"},
+    ROW_USER(AT(user)),
+    ROW_PROMETHEUS(AT(metrics)),
+    ROW_END};
 
 static void on_message(const char *text, void *context)
 {

@@ -6,19 +6,21 @@
 #include "main/options.h"
 
 #include <ictus/error.h>
+#include <stdbool.h>
 
-/* Exit codes of the program. */
+/* Exit codes of the program, as ictus(1) documents them; interrupt.h has EXIT_INTERRUPTED. */
 enum {
     EXIT_OK = 0,
-    EXIT_FAILED = 1,
-    EXIT_USAGE = 2,
-    EXIT_BELOW = 3 /* measured, but below the asked quality */
+    EXIT_FAILED = 1, /* began, but could not finish: a full disk, no memory, MPI, a server */
+    EXIT_USAGE = 2,  /* cannot begin: a wrong option, an input that is missing or malformed */
+    EXIT_BELOW = 3   /* finished, but what came is below what was asked (--fail-above, ...) */
 };
 
 enum command_flags {
     NEEDS_MPI = 1,     /* MPI is initialised before the command runs */
     NEEDS_THREADS = 2, /* ... with MPI_THREAD_MULTIPLE */
     ASKS_PROGRESS = 8, /* "thread" or "library" among the arguments wants MPI_THREAD_MULTIPLE */
+    READS_FILES = 16,  /* words are files or directories that must be there */
     USES_MPI = 4       /* runs with MPI under a launcher, without it otherwise */
 };
 
@@ -38,6 +40,14 @@ struct command {
     int (*run)(const void *options, int word_count, char **words);
 };
 
+enum { COMMAND_GROUP_MAX = 12, COMMANDS_MAX = 64 };
+
+/* Commands that belong together; both lists end with NULL. */
+struct command_group {
+    const char *name;
+    const struct command *commands[COMMAND_GROUP_MAX];
+};
+
 /*
  * Print one line "ictus COMMAND: ..." on standard error, from rank 0 only, and return the exit code
  * that belongs to err: EXIT_USAGE for a wrong argument, else EXIT_FAILED.
@@ -47,5 +57,8 @@ int command_fail(const char *command, int err, const struct ictus_why *why);
 /* Rank and size in MPI_COMM_WORLD; 0 and 1 where MPI is not initialised. */
 int command_rank(void);
 int command_size(void);
+
+/* Whether an MPI launcher started this process. */
+bool command_launched(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The list of commands, in the order of --help. */
+/* The list of commands, in the order of ictus help. */
 #ifndef ICTUS_TOOLS_COMMANDS_H
 #define ICTUS_TOOLS_COMMANDS_H
 
@@ -27,37 +27,55 @@ extern const struct command command_trace;
 extern const struct command command_check;
 extern const struct command command_correct;
 extern const struct command command_waits;
+extern const struct command command_export;
+extern const struct command command_profile;
+extern const struct command command_recover;
 extern const struct command command_trace_skew;
 #endif
 
-/* One line each. */
+/* Groups by what they are about; one command a line. */
 /* clang-format off */
-static const struct command *const commands[] = {
-    &command_bench,
-    &command_barrier,
-    &command_matrix,
-    &command_guidelines,
-    &command_overlap,
-    &command_clocks,
-    &command_rtt,
-    &command_drift,
-    &command_sync,
-    &command_compare,
-    &command_merge,
-    &command_tune,
-    &command_simulate,
-    &command_report,
-    &command_lock,
-    &command_serve,
-    &command_at,
+static const struct command_group command_groups[] = {
+    {"measure", {
+        &command_bench,
+        &command_barrier,
+        &command_matrix,
+        &command_guidelines,
+        &command_overlap,
+    }},
+    {"clocks", {
+        &command_clocks,
+        &command_rtt,
+        &command_drift,
+        &command_sync,
+    }},
+    {"results", {
+        &command_report,
+        &command_compare,
+        &command_merge,
+        &command_tune,
+    }},
 #ifdef ICTUS_WITH_OTF2
-    &command_trace,
-    &command_check,
-    &command_correct,
-    &command_waits,
-    &command_trace_skew,
+    {"traces", {
+        &command_trace,
+        &command_recover,
+        &command_profile,
+        &command_export,
+        &command_check,
+        &command_correct,
+        &command_waits,
+        &command_trace_skew,
+    }},
 #endif
-    NULL,
+    {"network clock", {
+        &command_lock,
+        &command_serve,
+        &command_at,
+    }},
+    {"simulation", {
+        &command_simulate,
+    }},
+    {NULL, {NULL}},
 };
 /* clang-format on */
 

@@ -14,9 +14,10 @@ extern const struct command command_matrix;
 extern const struct command command_rtt;
 extern const struct command command_sync;
 
-static const struct command *const commands[] = {
-    &command_barrier, &command_bench, &command_clocks, &command_drift, &command_guidelines,
-    &command_matrix,  &command_rtt,   &command_sync,   NULL,
+static const struct command_group command_groups[] = {
+    {"measure", {&command_bench, &command_barrier, &command_matrix, &command_guidelines}},
+    {"clocks", {&command_clocks, &command_rtt, &command_drift, &command_sync}},
+    {NULL, {NULL}},
 };
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completion of command lines in bash, from the tables of commands and options. */
+/* Completion for the shells bash, zsh and fish. */
 #ifndef ICTUS_TOOLS_COMPLETION_H
 #define ICTUS_TOOLS_COMPLETION_H
 
 #include "main/command.h"
 
-/* Print a bash script on standard output. The list of commands ends with NULL. */
-void completion_print(const struct command *const *list);
+#include <stdbool.h>
+
+/* Write the script of a shell; list ends with NULL. False, told, where the shell is unknown. */
+bool completion_print(const char *shell, const struct command *const *list);
 
 #endif

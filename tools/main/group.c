@@ -3,38 +3,39 @@
 #include "main/group.h"
 
 #include "main/command.h"
+#include "main/sizes.h"
 
 #include <ictus/text.h>
 
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <time.h>
 
 const char *const group_placements[] = {"packed", "spread", NULL};
 
 int group_counts(const char *text, int *counts, int *count, struct ictus_why *why)
 {
-    char copy[1024];
-    char *rest = NULL;
+    uint64_t *wanted = NULL;
+    size_t n = 0;
     const int size = command_size();
     *count = 0;
     if (!text) {
         counts[(*count)++] = size;
         return ICTUS_OK;
     }
-    (void)snprintf(copy, sizeof(copy), "%s", text);
-    for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-        int64_t wanted = 0;
-        if (ictus_parse_int(word, &wanted) || wanted < 1 || wanted > size ||
-            *count == GROUP_COUNTS_MAX) {
-            return ictus_because(why, ICTUS_ERR_SPEC,
-                                 "--processes: '%.40s' must be between 1 and the %d that run", word,
-                                 size);
+    int err = sizes_read("processes", text, &wanted, &n, why);
+    for (size_t i = 0; i < n && !err; i++) {
+        if (wanted[i] < 1 || wanted[i] > (uint64_t)size || *count == GROUP_COUNTS_MAX) {
+            err = ictus_because(why, ICTUS_ERR_SPEC,
+                                "--processes: %llu is not between 1 and %d, the number of "
+                                "processes that run",
+                                (unsigned long long)wanted[i], size);
+            break;
         }
-        counts[(*count)++] = (int)wanted;
+        counts[(*count)++] = (int)wanted[i];
     }
-    return *count ? ICTUS_OK : ictus_because(why, ICTUS_ERR_SPEC, "--processes: names no count");
+    free(wanted);
+    return err;
 }
 
 static bool takes_part(int rank, int wanted, int all, enum placement placement)

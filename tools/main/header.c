@@ -45,11 +45,25 @@ static json_t *option_value(const struct option_row *row, const void *options)
     }
 }
 
+/* What is said on the way changes nothing that is measured. */
+static bool is_about_talk(const char *option)
+{
+    static const char *const names[] = {"quiet", "progress", "verbose", "force", NULL};
+    for (int i = 0; names[i]; i++) {
+        if (strcmp(option, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static json_t *parameters(const struct header_facts *facts)
 {
     json_t *object = json_object();
     for (const struct option_row *row = facts->rows; row && row->name; row++) {
-        json_object_set_new(object, row->name, option_value(row, facts->options));
+        if (!is_about_talk(row->name)) {
+            json_object_set_new(object, row->name, option_value(row, facts->options));
+        }
     }
     return object;
 }

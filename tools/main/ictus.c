@@ -2,7 +2,10 @@
 /* The program: a table of commands. */
 #include "main/command.h"
 #include "main/completion.h"
+#include "main/output.h"
+#include "main/results.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <ictus/text.h>
 #include <mpi.h>
@@ -55,17 +58,33 @@ int command_fail(const char *command, int err, const struct ictus_why *why)
     }
     const bool usage = err == ICTUS_ERR_SPEC || err == ICTUS_ERR_UNKNOWN || err == ICTUS_ERR_ARG ||
                        err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_EXISTS ||
-                       err == ICTUS_ERR_NOT_SHARED || err == ICTUS_ERR_THREAD;
+                       err == ICTUS_ERR_NOT_SHARED || err == ICTUS_ERR_THREAD ||
+                       err == ICTUS_ERR_FORMAT;
     return usage ? EXIT_USAGE : EXIT_FAILED;
 }
 
 static void print_commands(void)
 {
-    printf("usage: ictus COMMAND [OPTION...]\n       mpirun -n N ictus COMMAND [OPTION...]\n\n");
-    for (size_t i = 0; commands[i]; i++) {
-        printf("  %-12s %s\n", commands[i]->name, commands[i]->summary);
+    printf("usage: ictus COMMAND [OPTION...]\n       mpirun -n N ictus COMMAND [OPTION...]\n");
+    for (const struct command_group *group = command_groups; group->name; group++) {
+        printf("\n%s\n", group->name);
+        for (size_t i = 0; i < COMMAND_GROUP_MAX && group->commands[i]; i++) {
+            printf("  %-12s %s\n", group->commands[i]->name, group->commands[i]->summary);
+        }
     }
-    printf("\nictus COMMAND --help says more; so does the manual page ictus-COMMAND(1).\n");
+    printf("\n'ictus help COMMAND' describes a command, as ictus-COMMAND(1) does.\n");
+}
+
+/* All commands in a row, ended by NULL. */
+static void list_commands(const struct command *list[COMMANDS_MAX])
+{
+    size_t count = 0;
+    for (const struct command_group *group = command_groups; group->name; group++) {
+        for (size_t i = 0; i < COMMAND_GROUP_MAX && group->commands[i]; i++) {
+            list[count++] = group->commands[i];
+        }
+    }
+    list[count] = NULL;
 }
 
 static void print_help(const struct command *command)
@@ -80,9 +99,11 @@ static void print_help(const struct command *command)
 
 static const struct command *find_command(const char *name)
 {
-    for (size_t i = 0; commands[i]; i++) {
-        if (strcmp(commands[i]->name, name) == 0) {
-            return commands[i];
+    const struct command *list[COMMANDS_MAX];
+    list_commands(list);
+    for (size_t i = 0; list[i]; i++) {
+        if (strcmp(list[i]->name, name) == 0) {
+            return list[i];
         }
     }
     return NULL;
@@ -90,18 +111,20 @@ static const struct command *find_command(const char *name)
 
 static int unknown_command(const char *word)
 {
-    const char *names[sizeof(commands) / sizeof(commands[0])] = {NULL};
+    const struct command *list[COMMANDS_MAX];
+    const char *names[COMMANDS_MAX] = {NULL};
     struct ictus_why why;
-    for (size_t i = 0; commands[i]; i++) {
-        names[i] = commands[i]->name;
+    list_commands(list);
+    for (size_t i = 0; list[i]; i++) {
+        names[i] = list[i]->name;
     }
     (void)ictus_unknown(&why, "command", word, names);
     (void)fprintf(stderr, "ictus: %s\n", why.text);
     return EXIT_USAGE;
 }
 
-/* Whether a launcher started us: then its environment must be answered by MPI_Init. */
-static bool under_launcher(void)
+/* Its environment must be answered by MPI_Init. */
+bool command_launched(void)
 {
     return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_SIZE") || getenv("PMIX_RANK") ||
            getenv("SLURM_STEP_NUM_TASKS");
@@ -110,7 +133,7 @@ static bool under_launcher(void)
 static bool wants_mpi(const struct command *command)
 {
     return (command->flags & (NEEDS_MPI | NEEDS_THREADS)) ||
-           ((command->flags & USES_MPI) && under_launcher());
+           ((command->flags & USES_MPI) && command_launched());
 }
 
 static bool mentions(int argc, char **argv, const char *word)
@@ -149,6 +172,62 @@ static void start_mpi(const struct command *command, int *argc, char ***argv)
     MPI_Init_thread(argc, argv, wanted, &provided);
 }
 
+static const void *option_named(const struct command *command, const void *options,
+                                const char *name)
+{
+    for (const struct option_row *row = command->options; row->name; row++) {
+        if (strcmp(row->name, name) == 0) {
+            return (const char *)options + row->offset;
+        }
+    }
+    return NULL;
+}
+
+static int check_inputs(const struct command *command, int count, char **words,
+                        struct ictus_why *why)
+{
+    for (int i = 0; i < count && (command->flags & READS_FILES); i++) {
+        if (access(words[i], R_OK)) {
+            return ictus_because(why, ICTUS_ERR_ARG, "cannot read '%.200s': %s", words[i],
+                                 strerror(errno));
+        }
+    }
+    return ICTUS_OK;
+}
+
+static int check_output(const struct command *command, const void *options, int count, char **words,
+                        struct ictus_why *why)
+{
+    const bool *force = option_named(command, options, "force");
+    const bool *resume = option_named(command, options, "resume");
+    const char *const *output = option_named(command, options, "output");
+    if (!force || !output) {
+        return ICTUS_OK;
+    }
+    const int err = output_allowed(*output, *force || (resume && *resume), count, words, why);
+    if (err && resume && !*force && !*resume) {
+        (void)ictus_because(why, err, "'%.200s' exists; --force replaces it, --resume continues it",
+                            *output);
+    }
+    return err;
+}
+
+/*
+ * What is wrong with files before anything is done: one that is to be read and is not there, one
+ * that is to be written and would be lost. Collective where MPI is up: rank 0 looks, since it may
+ * create the file while others have yet to.
+ */
+static int check_files(const struct command *command, const void *options, int count, char **words,
+                       struct ictus_why *why)
+{
+    int err = ICTUS_OK;
+    if (command_rank() == 0) {
+        err = check_inputs(command, count, words, why);
+        err = err ? err : check_output(command, options, count, words, why);
+    }
+    return results_agree(err, why);
+}
+
 static int run_command(const struct command *command, int argc, char **argv)
 {
     struct ictus_why why = {""};
@@ -158,15 +237,15 @@ static int run_command(const struct command *command, int argc, char **argv)
         return command_fail(command->name, ICTUS_ERR_NOMEM, NULL);
     }
     int code = EXIT_OK;
-    const int err = options_read(command->options, argc, argv, options, &left, &why);
-    if (err == ICTUS_ERR_EXISTS) {
-        if (command_rank() == 0) {
-            print_help(command);
-        }
-    } else if (err) {
-        code = command_fail(command->name, err, &why);
-    } else {
-        code = command->run(options, left, argv + 1);
+    int err = options_read(command->options, argc, argv, options, &left, &why);
+    const bool help = err == ICTUS_ERR_EXISTS;
+    if (!err) {
+        err = check_files(command, options, left, argv + 1, &why);
+    }
+    if (help && command_rank() == 0) {
+        print_help(command);
+    } else if (!help) {
+        code = err ? command_fail(command->name, err, &why) : command->run(options, left, argv + 1);
     }
     free(options);
     return code;
@@ -192,20 +271,47 @@ static int close_output(int code)
     return lost ? EXIT_FAILED : code;
 }
 
+/* ictus help, ictus help COMMAND */
+static int help_run(int argc, char **argv)
+{
+    const struct command *command = argc > 2 ? find_command(argv[2]) : NULL;
+    if (argc > 2 && !command) {
+        return unknown_command(argv[2]);
+    }
+    if (command) {
+        print_help(command);
+    } else {
+        print_commands();
+    }
+    return EXIT_OK;
+}
+
+/* What needs no command. False where the word is none of that. */
+static bool answer_word(int argc, char **argv, int *code)
+{
+    const char *word = argc < 2 ? "" : argv[1];
+    *code = argc < 2 ? EXIT_USAGE : EXIT_OK;
+    if (argc < 2 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        print_commands();
+    } else if (strcmp(word, "help") == 0) {
+        *code = help_run(argc, argv);
+    } else if (strcmp(word, "--version") == 0) {
+        printf("ictus %s\n", ICTUS_VERSION);
+    } else if (strcmp(word, "--completion") == 0) {
+        const struct command *list[COMMANDS_MAX];
+        list_commands(list);
+        *code = completion_print(argc > 2 ? argv[2] : "bash", list) ? EXIT_OK : EXIT_USAGE;
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static int run_program(int argc, char **argv)
 {
-    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
-        print_commands();
-        return argc < 2 ? EXIT_USAGE : EXIT_OK;
-    }
-    if (strcmp(argv[1], "--version") == 0) {
-        printf("ictus %s\n", ICTUS_VERSION);
-        return EXIT_OK;
-    }
-    if (strcmp(argv[1], "--completion") == 0) {
-        completion_print(commands);
-        return EXIT_OK;
+    int code = EXIT_OK;
+    if (answer_word(argc, argv, &code)) {
+        return code;
     }
     const struct command *command = find_command(argv[1]);
     if (!command) {
@@ -215,7 +321,7 @@ static int run_program(int argc, char **argv)
     if (mpi) {
         start_mpi(command, &argc, &argv);
     }
-    const int code = run_command(command, argc - 1, argv + 1);
+    code = run_command(command, argc - 1, argv + 1);
     if (mpi) {
         MPI_Finalize();
     }

@@ -3,6 +3,7 @@
 #include "main/options.h"
 
 #include <ictus/text.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -235,6 +236,16 @@ int options_read(const struct option_row *rows, int argc, char **argv, void *opt
     }
     *left = kept;
     return err;
+}
+
+int options_fail_above(const char *text, double *limit, struct ictus_why *why)
+{
+    *limit = INFINITY;
+    if (text && (ictus_parse_ratio(text, limit) || *limit < 0)) {
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "--fail-above=%.80s: must be a ratio of 0 or more, such as 5%%", text);
+    }
+    return ICTUS_OK;
 }
 
 /* Words from the column on, broken so that a terminal of 80 columns need not break them. */

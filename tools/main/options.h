@@ -41,6 +41,12 @@ struct option_row {
 int options_read(const struct option_row *rows, int argc, char **argv, void *options, int *left,
                  struct ictus_why *why);
 
+/*
+ * --fail-above: a share of 0 or more such as 5%; INFINITY where text is NULL. Errors:
+ * ICTUS_ERR_SPEC.
+ */
+int options_fail_above(const char *text, double *limit, struct ictus_why *why);
+
 /* Print the table of options on standard output. */
 void options_help(const struct option_row *rows);
 

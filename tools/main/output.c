@@ -56,6 +56,25 @@ static int open_nameless(struct output *o, const char *path)
     return fd;
 }
 
+int output_allowed(const char *path, bool replace, int word_count, char **words,
+                   struct ictus_why *why)
+{
+    struct stat out;
+    struct stat in;
+    if (!path || stat(path, &out)) {
+        return ICTUS_OK;
+    }
+    for (int i = 0; i < word_count; i++) {
+        if (stat(words[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+            return ictus_because(why, ICTUS_ERR_EXISTS, "'%.200s' is read and would be overwritten",
+                                 path);
+        }
+    }
+    return S_ISREG(out.st_mode) && out.st_size > 0 && !replace
+               ? ictus_because(why, ICTUS_ERR_EXISTS, "'%.200s' exists; --force replaces it", path)
+               : ICTUS_OK;
+}
+
 int output_open(struct output *o, const char *path, struct ictus_why *why)
 {
     memset(o, 0, sizeof(*o));

@@ -22,6 +22,13 @@ struct output {
     bool fresh; /* nothing was there */
 };
 
+/*
+ * Whether a command may write to a path (NULL: nowhere): never to a file that it reads, and to a
+ * file that holds something only if it may replace that. Errors: ICTUS_ERR_EXISTS.
+ */
+int output_allowed(const char *path, bool replace, int word_count, char **words,
+                   struct ictus_why *why);
+
 /* Open it; path NULL or "-": standard output. Errors: ICTUS_ERR_IO, told in why. */
 int output_open(struct output *output, const char *path, struct ictus_why *why);
 

@@ -10,24 +10,46 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SHOW_EVERY_S 0.1
+#define LIVE_EVERY_S 0.1
+#define LINES_EVERY_S 5.0
 
-static double now_s(void)
+static double progress_now_s(void)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void progress_start(struct progress *progress, const char *what, double total)
+static enum progress_mode progress_mode_of(const struct progress_options *options)
 {
     const char *term = getenv("TERM");
-    const bool dumb = term && strcmp(term, "dumb") == 0;
-    *progress = (struct progress){.what = what, .total = total, .started_s = now_s()};
-    progress->on = command_rank() == 0 && isatty(STDERR_FILENO) && !dumb;
+    const char *wanted = getenv("ICTUS_PROGRESS");
+    const bool unwanted = wanted && strcmp(wanted, "0") == 0;
+    if (command_rank() != 0 || options->quiet) {
+        return PROGRESS_OFF;
+    }
+    if (options->verbose) {
+        return PROGRESS_STEPS;
+    }
+    if (unwanted && !options->progress) {
+        return PROGRESS_OFF;
+    }
+    if (isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0)) {
+        return PROGRESS_LIVE;
+    }
+    return options->progress || command_launched() ? PROGRESS_LINES : PROGRESS_OFF;
 }
 
-static void show_rest(double elapsed_s, double done, double total)
+void progress_start(struct progress *progress, const struct progress_options *options,
+                    const char *what, double total)
+{
+    *progress = (struct progress){.what = what, .total = total, .started_s = progress_now_s()};
+    progress->mode = progress_mode_of(options);
+    /* Short runs write no lines at all. */
+    progress->shown_s = progress->mode == PROGRESS_LINES ? progress->started_s : 0.0;
+}
+
+static void progress_rest(double elapsed_s, double done, double total)
 {
     if (done <= 0.0 || elapsed_s < 1.0) {
         return;
@@ -42,24 +64,29 @@ static void show_rest(double elapsed_s, double done, double total)
 
 void progress_step(struct progress *progress, double done, const char *label)
 {
-    const double now = now_s();
-    if (!progress->on || now - progress->shown_s < SHOW_EVERY_S) {
+    static const double every_s[] = {
+        [PROGRESS_LIVE] = LIVE_EVERY_S, [PROGRESS_LINES] = LINES_EVERY_S, [PROGRESS_STEPS] = 0.0};
+    const double now = progress_now_s();
+    if (progress->mode == PROGRESS_OFF || now - progress->shown_s < every_s[progress->mode]) {
         return;
     }
     progress->shown_s = now;
+    const bool live = progress->mode == PROGRESS_LIVE;
     const double share = progress->total > 0.0 ? done / progress->total : 0.0;
-    (void)fprintf(stderr, "\r\033[K%3.0f %%  %.0f of %.0f %s", 100.0 * share, done, progress->total,
+    (void)fprintf(stderr, "%s%3.0f %%  %.0f of %.0f %s",
+                  live ? "\r\033[K" : "ictus: ", 100.0 * share, done, progress->total,
                   progress->what);
-    show_rest(now - progress->started_s, done, progress->total);
+    progress_rest(now - progress->started_s, done, progress->total);
     if (label) {
         (void)fprintf(stderr, "  %.60s", label);
     }
+    (void)fprintf(stderr, live ? "" : "\n");
     (void)fflush(stderr);
 }
 
 void progress_hide(struct progress *progress)
 {
-    if (progress->on && progress->shown_s > 0.0) {
+    if (progress->mode == PROGRESS_LIVE && progress->shown_s > 0.0) {
         (void)fprintf(stderr, "\r\033[K");
         (void)fflush(stderr);
         progress->shown_s = 0.0;

@@ -9,6 +9,7 @@
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 const char *const results_formats[] = {"text", "csv", "json", NULL};
 
@@ -28,23 +29,44 @@ void results_outlive_readers(void)
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
-int results_open(int format, const struct ictus_column *columns, const char *path, json_t *header,
-                 struct ictus_output **out, struct ictus_why *why)
+int results_open(const struct results_options *options, const struct ictus_column *columns,
+                 json_t *header, struct ictus_output **out, struct ictus_why *why)
 {
     int err = ICTUS_OK;
     *out = NULL;
-    if (path) {
+    if (options->file) {
         results_outlive_readers();
     }
     if (command_rank() == 0) {
         /* The output takes the header over and may print nothing before it is known to work. */
-        json_t *shown = format == ICTUS_FORMAT_TEXT ? json_deep_copy(header) : NULL;
-        err = ictus_output_open((enum ictus_format)format, columns, path, header, out, why);
+        json_t *shown = options->format == ICTUS_FORMAT_TEXT ? json_deep_copy(header) : NULL;
+        err = ictus_output_open((enum ictus_format)options->format, columns, options->file, header,
+                                out, why);
         if (!err) {
             header_print(shown);
         }
         json_decref(shown);
     }
+    return results_agree(err, why);
+}
+
+int results_continue(const struct results_options *options, const struct ictus_column *columns,
+                     json_t *header, struct ictus_output **out, struct ictus_why *why)
+{
+    struct stat status;
+    if (!options->file || stat(options->file, &status) || !S_ISREG(status.st_mode) ||
+        status.st_size == 0) {
+        return results_open(options, columns, header, out, why);
+    }
+    *out = NULL;
+    results_outlive_readers();
+    if (options->format == ICTUS_FORMAT_TEXT) {
+        header_print(header);
+    }
+    json_decref(header);
+    const int err = command_rank() == 0 ? ictus_output_resume((enum ictus_format)options->format,
+                                                              columns, options->file, out, why)
+                                        : ICTUS_OK;
     return results_agree(err, why);
 }
 

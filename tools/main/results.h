@@ -12,13 +12,26 @@
 /* For option tables: --format=... */
 extern const char *const results_formats[];
 
+/* What --format, --output and --force ask for. */
+struct results_options {
+    int format; /* enum ictus_format */
+    const char *file;
+    bool force;
+};
+
 /*
  * Collective: open the output on rank 0 and tell all whether that worked. In the text format the
  * header is printed first, as "# ..." lines. header and columns as for ictus_output_open(); NULL
  * header on the other ranks. *out is NULL there.
  */
-int results_open(int format, const struct ictus_column *columns, const char *path, json_t *header,
-                 struct ictus_output **out, struct ictus_why *why);
+int results_open(const struct results_options *options, const struct ictus_column *columns,
+                 json_t *header, struct ictus_output **out, struct ictus_why *why);
+
+/*
+ * As results_open(), but go on with a file that is there, as a daemon does when it starts again.
+ */
+int results_continue(const struct results_options *options, const struct ictus_column *columns,
+                     json_t *header, struct ictus_output **out, struct ictus_why *why);
 
 /*
  * Collective: finish on rank 0; every rank gets the error if something was not written, or the one

@@ -81,7 +81,8 @@ static int read_piece(const char *piece, size_t length, uint64_t *sizes, size_t 
     return err ? err : add_range(&range, sizes, count);
 }
 
-int sizes_read(const char *text, uint64_t **out, size_t *count, struct ictus_why *why)
+int sizes_read(const char *option, const char *text, uint64_t **out, size_t *count,
+               struct ictus_why *why)
 {
     uint64_t *sizes = calloc(SIZES_MAX, sizeof(*sizes));
     if (!sizes) {
@@ -93,9 +94,9 @@ int sizes_read(const char *text, uint64_t **out, size_t *count, struct ictus_why
         if (read_piece(p, length, sizes, count)) {
             free(sizes);
             return ictus_because(why, ICTUS_ERR_SPEC,
-                                 "--sizes: '%.*s' is no size; write 8,1K or 8..64K or 8..1M*4 or "
-                                 "0..100+25, at most %d sizes",
-                                 length > 60 ? 60 : (int)length, p, (int)SIZES_MAX);
+                                 "--%s: '%.*s' is not a number; write 8,1K or 8..64K or 8..1M*4 or "
+                                 "0..100+25, at most %d numbers",
+                                 option, length > 60 ? 60 : (int)length, p, (int)SIZES_MAX);
         }
         p += length;
         if (!*p) {

@@ -2,6 +2,7 @@
 /* ictus compare: whether result files differ, and by how much. */
 #include "main/command.h"
 #include "main/results.h"
+#include "main/shared_rows.h"
 #include "results/compare.h"
 #include "results/experiments.h"
 
@@ -16,36 +17,31 @@
 
 struct compare_options {
     const char *fail_above;
-    const char *output;
     double same;
     double launch_spread;
     int reduction; /* index; 0: any */
-    int format;
+    struct results_options results;
     int64_t resamples;
     int64_t seed;
 };
 
 static const char *const reductions[] = {"any", "max", "mean", "min", "root", "makespan", NULL};
 
+#define AT(member) offsetof(struct compare_options, member)
+
 static const struct option_row rows[] = {
-    {"fail-above", 0, OPTION_TEXT, offsetof(struct compare_options, fail_above), NULL, 0, 0, NULL,
-     "RATIO", "exit 3 if an experiment is slower by more than this, e.g. 5%"},
-    {"same", 0, OPTION_RATIO, offsetof(struct compare_options, same), "2%", 0, 10, NULL, "RATIO",
-     "what counts as the same"},
-    {"reduction", 0, OPTION_CHOICE, offsetof(struct compare_options, reduction), "any", 0, 0,
-     reductions, "NAME", "compare results of this reduction over ranks only"},
-    {"launch-spread", 0, OPTION_RATIO, offsetof(struct compare_options, launch_spread), "12%", 0,
-     10, NULL, "RATIO", "assumed between launches where files hold too few to tell"},
-    {"resamples", 0, OPTION_INT, offsetof(struct compare_options, resamples), "10000", 100, 1e7,
-     NULL, "N", "of the bootstrap"},
-    {"seed", 0, OPTION_INT, offsetof(struct compare_options, seed), "1", 0, 4294967295.0, NULL, "N",
-     "of the bootstrap"},
-    {"format", 'f', OPTION_CHOICE, offsetof(struct compare_options, format), "text", 0, 0,
-     results_formats, "text|csv|json", "of standard output"},
-    {"output", 'o', OPTION_TEXT, offsetof(struct compare_options, output), NULL, 0, 0, NULL, "FILE",
-     "write a result file too, for ictus report"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
-};
+    ROW_FAIL_ABOVE(AT(fail_above), "exit 3 if an experiment is slower by more than this, e.g. 5%"),
+    {"same", 0, OPTION_RATIO, AT(same), "2%", 0, 10, NULL, "RATIO",
+     "largest difference that counts as the same"},
+    {"reduction", 0, OPTION_CHOICE, AT(reduction), "any", 0, 0, reductions, "NAME",
+     "compare only results of this reduction over processes"},
+    {"launch-spread", 0, OPTION_RATIO, AT(launch_spread), "12%", 0, 10, NULL, "RATIO",
+     "spread assumed between launches if files hold too few"},
+    {"resamples", 0, OPTION_INT, AT(resamples), "10000", 100, 1e7, NULL, "N",
+     "resamples of the bootstrap"},
+    ROW_SEED(AT(seed), 4294967295.0, "seed of the bootstrap"),
+    ROWS_RESULTS(AT(results)),
+    ROW_END};
 
 static const struct ictus_column columns[] = {
     {"experiment", "experiment                           ", ICTUS_COLUMN_TEXT},
@@ -233,11 +229,11 @@ static int put_all(const struct compared_list *list, const struct compare_option
     struct ictus_output *out = NULL;
     json_t *header = json_pack("{s:s, s:s, s:s}", "version", ICTUS_VERSION, "command", "compare",
                                "baseline", baseline);
-    int err = ictus_output_open((enum ictus_format)options->format, columns, options->output,
-                                header, &out, why);
+    int err = ictus_output_open((enum ictus_format)options->results.format, columns,
+                                options->results.file, header, &out, why);
     json_t *common = common_members(list);
     json_t *all = all_members(list);
-    if (!err && options->format == ICTUS_FORMAT_TEXT && list->count > 1) {
+    if (!err && options->results.format == ICTUS_FORMAT_TEXT && list->count > 1) {
         char text[400];
         experiment_describe(common, text, sizeof(text));
         printf("%s%s%s", text[0] ? "# all: " : "", text, text[0] ? "\n" : "");
@@ -250,7 +246,7 @@ static int put_all(const struct compared_list *list, const struct compare_option
     }
     json_decref(common);
     json_decref(all);
-    if (!err && options->format == ICTUS_FORMAT_TEXT) {
+    if (!err && options->results.format == ICTUS_FORMAT_TEXT) {
         print_summary(tally, list);
     }
     const int closed = ictus_output_close(out);
@@ -363,12 +359,9 @@ static int run(const void *given, int word_count, char **words)
     double fail_above = INFINITY;
     int err = ICTUS_OK;
     if (word_count < 2) {
-        err = ictus_because(&why, ICTUS_ERR_ARG, "two result files or more are needed");
-    } else if (options->fail_above &&
-               (ictus_parse_ratio(options->fail_above, &fail_above) || fail_above < 0)) {
-        err = ictus_because(&why, ICTUS_ERR_SPEC,
-                            "--fail-above=%.80s: must be a share of 0 or more, like 5%%",
-                            options->fail_above);
+        err = ictus_because(&why, ICTUS_ERR_ARG, "name at least two result files");
+    } else {
+        err = options_fail_above(options->fail_above, &fail_above, &why);
     }
     if (!err) {
         err = compare_files(options, word_count, words, fail_above, &tally, &why);
@@ -392,7 +385,7 @@ const struct command command_compare = {
     .details = "Each file is set against A. Outputs of OSU, IMB and ReproMPI are read too.\n"
                "  ictus compare before.jsonl after.jsonl --fail-above=5%",
     .options = rows,
-    .flags = 0,
+    .flags = READS_FILES,
     .options_size = sizeof(struct compare_options),
     .run = run,
 };

@@ -2,6 +2,7 @@
 /* ictus merge: several launches in one result file, side by side or as one. */
 #include "main/command.h"
 #include "main/output.h"
+#include "main/shared_rows.h"
 #include "results/experiments.h"
 
 #include <ictus/result.h>
@@ -12,20 +13,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct merge_options {
     const char *output;
-    bool combine;
+    bool combine, force;
 };
 
+#define AT(member) offsetof(struct merge_options, member)
+
 static const struct option_row rows[] = {
-    {"output", 'o', OPTION_TEXT, offsetof(struct merge_options, output), NULL, 0, 0, NULL, "FILE",
-     "the merged result file; needed"},
-    {"combine", 'c', OPTION_FLAG, offsetof(struct merge_options, combine), NULL, 0, 0, NULL, NULL,
-     "one measurement an experiment: the median of the launches' medians"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
-};
+    ROW_OUTPUT(AT(output), "FILE", "the merged result file (required)"),
+    ROW_FORCE(AT(force)),
+    {"combine", 0, OPTION_FLAG, AT(combine), NULL, 0, 0, NULL, NULL,
+     "one measurement for each experiment: the median of the launches' medians"},
+    ROW_END};
 
 /* All objects of all files in one array; each has the number of its launch, from 1. */
 static int read_launches(int count, char **words, json_t *all, json_int_t *launches,
@@ -210,19 +211,6 @@ static int put_combined(FILE *file, json_t *all, json_int_t launches, struct ict
     return err;
 }
 
-static int refuse_overwrite(const char *output, int count, char **words, struct ictus_why *why)
-{
-    struct stat out;
-    struct stat in;
-    for (int i = 0; i < count && stat(output, &out) == 0; i++) {
-        if (stat(words[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
-            return ictus_because(why, ICTUS_ERR_EXISTS, "'%.200s' is read and would be overwritten",
-                                 output);
-        }
-    }
-    return ICTUS_OK;
-}
-
 static int write_merged(const struct merge_options *options, json_t *all, json_int_t launches,
                         struct ictus_why *why)
 {
@@ -244,10 +232,8 @@ static int run(const void *given, int word_count, char **words)
     json_t *all = json_array();
     int err = ICTUS_OK;
     if (word_count < 1 || !options->output) {
-        err = ictus_because(&why, ICTUS_ERR_ARG, "result files and -o FILE are needed");
-    }
-    if (!err) {
-        err = refuse_overwrite(options->output, word_count, words, &why);
+        err = ictus_because(&why, ICTUS_ERR_ARG,
+                            "name result files to read and one to write: -o FILE");
     }
     if (!err) {
         err = read_launches(word_count, words, all, &launches, &why);
@@ -267,7 +253,7 @@ const struct command command_merge = {
                "  ictus merge run1.jsonl run2.jsonl run3.jsonl -o all.jsonl\n"
                "  ictus merge --combine run*.jsonl -o seven-launches.jsonl",
     .options = rows,
-    .flags = 0,
+    .flags = READS_FILES,
     .options_size = sizeof(struct merge_options),
     .run = run,
 };

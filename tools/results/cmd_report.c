@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus report: pictures of result files, as one web page or in the terminal. */
 #include "main/command.h"
+#include "main/output.h"
+#include "main/shared_rows.h"
 #include "results/experiments.h"
 #include "results/report.h"
 #include "results/report_template.h"
@@ -14,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,19 +29,19 @@ struct report_options {
     int64_t width;
 };
 
+#define AT(member) offsetof(struct report_options, member)
+
 static const struct option_row rows[] = {
-    {"output", 'o', OPTION_TEXT, offsetof(struct report_options, output), NULL, 0, 0, NULL, "FILE",
-     "write the page there; - is standard output"},
-    {"text", 't', OPTION_FLAG, offsetof(struct report_options, text), NULL, 0, 0, NULL, NULL,
+    ROW_OUTPUT(AT(output), "FILE", "write the page there; - is standard output"),
+    {"text", 0, OPTION_FLAG, AT(text), NULL, 0, 0, NULL, NULL,
      "draw tables and small charts in the terminal instead"},
-    {"width", 0, OPTION_INT, offsetof(struct report_options, width), "0", 0, 1000, NULL, "N",
+    {"columns", 0, OPTION_INT, AT(width), "0", 0, 1000, NULL, "N",
      "columns of the terminal; 0 asks it"},
-    {"samples", 0, OPTION_INT, offsetof(struct report_options, samples), "500000", 1, 1e8, NULL,
-     "N", "raw samples in the page at most; beyond, every k-th"},
-    {"page", 0, OPTION_TEXT, offsetof(struct report_options, page), NULL, 0, 0, NULL, "FILE",
-     "template to fill instead of the built-in one"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
-};
+    {"samples", 0, OPTION_INT, AT(samples), "500000", 1, 1e8, NULL, "N",
+     "most raw samples in the page; of more, every k-th is kept"},
+    {"template", 0, OPTION_TEXT, AT(page), NULL, 0, 0, NULL, "FILE",
+     "page to fill instead of the built-in one"},
+    ROW_END};
 
 /* Slices of a trace in the page: what a browser draws and moves without delay. */
 static const size_t most_slices = 300000;
@@ -147,20 +150,28 @@ static int default_output(const char *first, char *path, size_t size, struct ict
     return ICTUS_OK;
 }
 
+/* What is there is a page, or nothing: it may be made again. */
+static bool is_page(const char *path)
+{
+    static const char start[] = "<!doctype html";
+    char begin[sizeof(start)] = "";
+    FILE *file = fopen(path, "re");
+    const size_t got = file ? fread(begin, 1, sizeof(begin) - 1, file) : 0;
+    if (file) {
+        (void)fclose(file);
+    }
+    return got == 0 || strncasecmp(begin, start, sizeof(start) - 1) == 0;
+}
+
 static int refuse_overwrite(const char *output, int count, char **words, struct ictus_why *why)
 {
+    const int err = output_allowed(output, true, count, words, why);
     struct stat out;
-    struct stat in;
-    if (stat(output, &out)) {
-        return ICTUS_OK;
+    if (err || stat(output, &out) || !S_ISREG(out.st_mode) || is_page(output)) {
+        return err;
     }
-    for (int i = 0; i < count; i++) {
-        if (stat(words[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
-            return ictus_because(why, ICTUS_ERR_EXISTS, "'%.200s' is read and would be overwritten",
-                                 output);
-        }
-    }
-    return ICTUS_OK;
+    return ictus_because(why, ICTUS_ERR_EXISTS,
+                         "'%.200s' exists and is not a page; name another file with -o", output);
 }
 
 static int read_page(const char *path, char **text, size_t *size, struct ictus_why *why)
@@ -296,7 +307,7 @@ const struct command command_report = {
                "  ictus report run1                 the archive of ictus trace -o run1\n"
                "  ictus report --text run.jsonl",
     .options = rows,
-    .flags = 0,
+    .flags = READS_FILES,
     .options_size = sizeof(struct report_options),
     .run = run,
 };

@@ -2,6 +2,7 @@
 /* ictus tune: the fastest algorithms among measurements, as the MPI library's tuning file. */
 #include "main/command.h"
 #include "main/output.h"
+#include "main/shared_rows.h"
 #include "results/experiments.h"
 #include "results/tune.h"
 
@@ -14,7 +15,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum form { FORM_TEXT, FORM_OMPI, FORM_MPICH };
 
@@ -25,21 +25,20 @@ struct tune_options {
     const char *output;
     const char *reduction;
     const char *base;
+    bool force;
 };
 
 #define AT(member) offsetof(struct tune_options, member)
 
 static const struct option_row rows[] = {
-    {"format", 'f', OPTION_CHOICE, AT(form), "text", 0, 0, forms, "FORMAT",
-     "text (a table), ompi (dynamic rules), mpich (JSON)"},
-    {"output", 'o', OPTION_TEXT, AT(output), NULL, 0, 0, NULL, "FILE",
-     "write there instead of to standard output"},
-    {"reduction", 'r', OPTION_TEXT, AT(reduction), NULL, 0, 0, NULL, "NAME",
-     "over ranks: max, mean, ...; the files' first by default"},
-    {"base", 'b', OPTION_TEXT, AT(base), NULL, 0, 0, NULL, "FILE",
-     "MPICH's tree: its JSON file or libmpich.so; that in use by default"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
-};
+    ROW_FORMAT(AT(form), "text", forms, "text (a table), ompi (dynamic rules), mpich (JSON)"),
+    ROW_OUTPUT(AT(output), "FILE", "write there instead of to standard output"),
+    ROW_FORCE(AT(force)),
+    {"reduction", 0, OPTION_TEXT, AT(reduction), NULL, 0, 0, NULL, "NAME",
+     "over the processes: max, mean, ...; by default the first of the files"},
+    {"base", 0, OPTION_TEXT, AT(base), NULL, 0, 0, NULL, "FILE",
+     "MPICH's tree: its JSON file or libmpich.so; by default the one in use"},
+    ROW_END};
 
 static int read_all(int count, char **words, json_t *all, struct ictus_why *why)
 {
@@ -133,12 +132,10 @@ static int write_file(const struct tune_options *options, const struct winners *
     return output_close(&output, err, why);
 }
 
-static int check(const struct tune_options *options, int count, char **words, struct ictus_why *why)
+static int check(const struct tune_options *options, int count, struct ictus_why *why)
 {
-    struct stat out;
-    struct stat in;
     if (count < 1) {
-        return ictus_because(why, ICTUS_ERR_ARG, "result files are needed");
+        return ictus_because(why, ICTUS_ERR_ARG, "name the result files to read");
     }
     if (options->base && options->form != FORM_MPICH) {
         return ictus_because(why, ICTUS_ERR_ARG, "--base belongs to --format=mpich");
@@ -151,12 +148,6 @@ static int check(const struct tune_options *options, int count, char **words, st
             break;
         }
     }
-    for (int i = 0; i < count && options->output && stat(options->output, &out) == 0; i++) {
-        if (stat(words[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
-            return ictus_because(why, ICTUS_ERR_EXISTS, "'%.200s' is read and would be overwritten",
-                                 options->output);
-        }
-    }
     return ICTUS_OK;
 }
 
@@ -166,7 +157,7 @@ static int run(const void *given, int word_count, char **words)
     struct ictus_why why = {""};
     struct winners winners = {.list = NULL};
     json_t *all = json_array();
-    int err = check(options, word_count, words, &why);
+    int err = check(options, word_count, &why);
     if (!err) {
         err = read_all(word_count, words, all, &why);
     }
@@ -195,7 +186,7 @@ const struct command command_tune = {
                "  export OMPI_MCA_coll_tuned_use_dynamic_rules=1\n"
                "  export OMPI_MCA_coll_tuned_dynamic_rules_filename=$PWD/rules",
     .options = rows,
-    .flags = 0,
+    .flags = READS_FILES,
     .options_size = sizeof(struct tune_options),
     .run = run,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A trace as the report's page draws it, from the Trace Event JSON that `ictus trace
- * --export=perfetto` and other tools write (slices B, E and X, flows s and f, names M).
+ * A trace as the report's page draws it, from the Trace Event JSON that `ictus export` and other
+ * tools write (slices B, E and X, flows s and f, names M).
  */
 #ifndef ICTUS_TOOLS_TIMELINE_H
 #define ICTUS_TOOLS_TIMELINE_H

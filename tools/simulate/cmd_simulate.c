@@ -5,6 +5,7 @@
  * known.
  */
 #include "main/command.h"
+#include "main/shared_rows.h"
 #include "simulate/simulate_files.h"
 #include "simulate/simulate_platform.h"
 #include "simulate/simulate_run.h"
@@ -34,33 +35,34 @@ struct simulate_options {
 #define AT(member) offsetof(struct simulate_options, member)
 
 static const struct option_row options[] = {
-    {"nodes", 'n', OPTION_INT, AT(nodes), "64", 1, 1 << 20, NULL, "N", "nodes of the cluster"},
-    {"ppn", 'p', OPTION_INT, AT(ppn), "1", 1, 4096, NULL, "N", "processes on each"},
-    {"topology", 't', OPTION_TEXT, AT(topology), "fat-tree", 0, 0, NULL, "NAME",
+    {"nodes", 0, OPTION_INT, AT(nodes), "64", 1, 1 << 20, NULL, "N", "nodes of the cluster"},
+    {"ppn", 0, OPTION_INT, AT(ppn), "1", 1, 4096, NULL, "N", "processes per node"},
+    {"topology", 0, OPTION_TEXT, AT(topology), "fat-tree", 0, 0, NULL, "NAME",
      "fat-tree, dragonfly, torus or FILE.xml"},
-    {"latency", 'l', OPTION_SECONDS, AT(latency), "1.5us", 1e-9, 1, NULL, "TIME",
-     "of a message between two nodes"},
+    {"latency", 0, OPTION_SECONDS, AT(latency), "1.5us", 1e-9, 1, NULL, "TIME",
+     "latency of a message between two nodes"},
     {"bandwidth", 0, OPTION_REAL, AT(bandwidth), "12.5e9", 1e3, 1e15, NULL, "B/S",
-     "of a link, in bytes per second"},
+     "bandwidth of a link, in bytes per second"},
     {"overhead", 0, OPTION_SECONDS, AT(overhead), "0", 0, 1, NULL, "TIME",
-     "a message keeps each of its two processes busy"},
+     "how long a message keeps each of its processes busy"},
     {"collectives", 0, OPTION_TEXT, AT(collectives), "", 0, 0, NULL, "LIST",
      "SimGrid's algorithms: barrier:ompi_bruck,bcast:flattree"},
-    {"jitter", 'j', OPTION_TEXT, AT(jitter), "exp:300ns,tail:1%:2us", 0, 0, NULL, "SPEC",
+    {"jitter", 0, OPTION_TEXT, AT(jitter), "exp:300ns,tail:1%:2us", 0, 0, NULL, "SPEC",
      "none or SHAPE:TIME[,tail:SHARE:TIME]"},
-    {"asymmetry", 'a', OPTION_SECONDS, AT(asymmetry), "0", 0, 1, NULL, "TIME",
-     "a pair's ways differ by up to twice this"},
+    {"asymmetry", 0, OPTION_SECONDS, AT(asymmetry), "0", 0, 1, NULL, "TIME",
+     "half of how far a pair's two directions may differ"},
     {"offset", 0, OPTION_SECONDS, AT(offset), "1s", 0, 1e8, NULL, "TIME",
-     "clocks are apart by up to this"},
-    {"drift", 0, OPTION_RATIO, AT(drift), "10ppm", 0, 0.01, NULL, "RATIO", "and drift by up to"},
+     "largest offset of a clock"},
+    {"drift", 0, OPTION_RATIO, AT(drift), "10ppm", 0, 0.01, NULL, "RATIO",
+     "largest drift of a clock"},
     {"walk", 0, OPTION_TEXT, AT(walk), "1e-9", 0, 0, NULL, "NUMBER",
-     "their frequencies' random walk per root second"},
-    {"seed", 's', OPTION_INT, AT(seed), "1", 0, 1e15, NULL, "N", "of everything that is drawn"},
+     "random walk of their frequencies, per root second"},
+    ROW_SEED(AT(seed), 1e15, "seed of everything that is drawn"),
     {"every-message", 0, OPTION_FLAG, AT(messages), NULL, 0, 0, NULL, NULL,
      "send bursts message by message"},
     {"keep", 0, OPTION_FLAG, AT(keep), NULL, 0, 0, NULL, NULL,
-     "keep the platform and host files, say where"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
+     "keep the platform and host files and say where they are"},
+    ROW_END};
 
 /* Messages inside a node go so much faster. */
 static const double inside_faster = 4.0;
@@ -341,7 +343,8 @@ static int check(const struct simulate_options *o, int word_count, char **words,
     int command = 0;
     double walk = 0.0;
     if (!word_count) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "which command? e.g. ictus simulate -- sync");
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "name the command to simulate: ictus simulate -- sync");
     }
     while (known[command] && strcmp(known[command], words[0]) != 0) {
         command++;

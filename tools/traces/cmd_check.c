@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus check: count clock-condition violations in an OTF2 archive. */
 #include "main/command.h"
+#include "main/shared_rows.h"
 #include "traces/keep_memory.h"
 #include "traces/trace_text.h"
 
@@ -11,15 +12,15 @@
 struct check_options {
     int format;
     const char *output;
+    bool force;
 };
 
+#define AT(member) offsetof(struct check_options, member)
+
 static const struct option_row rows[] = {
-    {"format", 'f', OPTION_CHOICE, offsetof(struct check_options, format), "text", 0, 0,
-     trace_formats, "KIND", "text, json"},
-    {"output", 'o', OPTION_TEXT, offsetof(struct check_options, output), NULL, 0, 0, NULL, "FILE",
-     "result file"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
-};
+    ROW_FORMAT(AT(format), "text", trace_formats, "of standard output: text, json"),
+    ROW_OUTPUT(AT(output), "FILE", "write a result file, whatever the format"),
+    ROW_FORCE(AT(force)), ROW_END};
 
 static json_int_t violations(const json_t *report)
 {
@@ -65,6 +66,7 @@ const struct command command_check = {
                "those; 3: some are; 2: the archive cannot be read.\n"
                "example: ictus check scorep-run/traces.otf2",
     .options = rows,
+    .flags = READS_FILES,
     .options_size = sizeof(struct check_options),
     .run = run_check,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus correct: repair the timestamps of an OTF2 archive. */
 #include "main/command.h"
+#include "main/shared_rows.h"
 #include "traces/keep_memory.h"
 #include "traces/trace_text.h"
 
@@ -23,26 +24,27 @@ static const char *const presyncs[] = {"auto",    "none",     "offset", "linear"
 #define AT(member) offsetof(struct correct_options, member)
 
 static const struct option_row rows[] = {
-    {"output", 'o', OPTION_TEXT, AT(output), NULL, 0, 0, NULL, "DIR", "directory to make"},
-    {"presync", 'p', OPTION_CHOICE, AT(presync), "auto", 0, 0, presyncs, "KIND",
+    ROW_OUTPUT(AT(output), "DIR", "directory to write the archive to (required)"),
+    {"presync", 0, OPTION_CHOICE, AT(presync), "auto", 0, 0, presyncs, "KIND",
      "auto, none, offset, linear, archive, messages"},
-    {"gamma", 'g', OPTION_REAL, AT(gamma), "0.99", 0, 0.9999999, NULL, "X",
+    {"gamma", 0, OPTION_REAL, AT(gamma), "0.99", 0, 0.9999999, NULL, "X",
      "forward amortisation: rate after a jump, first pass"},
-    {"passes", 0, OPTION_INT, AT(passes), "3", 1, 20, NULL, "N", "at most, gamma falling"},
+    {"passes", 0, OPTION_INT, AT(passes), "3", 1, 20, NULL, "N",
+     "largest number of passes, with falling gamma"},
     {"max-error", 0, OPTION_SECONDS, AT(error), "1ms", 0, 1e9, NULL, "TIME",
-     "another pass while the end is off by more"},
+     "make another pass while the end is off by more"},
     {"slope", 0, OPTION_RATIO, AT(slope), "1%", 1e-9, 1, NULL, "RATIO",
      "largest slope of backward amortisation"},
-    {"latency", 'l', OPTION_TEXT, AT(latency), "estimate", 0, 0, NULL, "TIME",
+    {"latency", 0, OPTION_TEXT, AT(latency), "estimate", 0, 0, NULL, "TIME",
      "least delay between processes, or: estimate"},
     {"node-latency", 0, OPTION_TEXT, AT(node_latency), NULL, 0, 0, NULL, "TIME",
      "the same within a node"},
-    {"truth", 't', OPTION_TEXT, AT(truth), NULL, 0, 0, NULL, "ARCHIVE",
-     "say how far the result is from this one"},
-    {"report", 'r', OPTION_TEXT, AT(report), NULL, 0, 0, NULL, "FILE", "result file"},
-    {"format", 'f', OPTION_CHOICE, AT(format), "text", 0, 0, trace_formats, "KIND", "text, json"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
-};
+    {"truth", 0, OPTION_TEXT, AT(truth), NULL, 0, 0, NULL, "ARCHIVE",
+     "report how far the result is from this archive"},
+    {"report", 0, OPTION_TEXT, AT(report), NULL, 0, 0, NULL, "FILE",
+     "write a result file, whatever the format"},
+    ROW_FORMAT(AT(format), "text", trace_formats, "of standard output: text, json"),
+    ROW_END};
 
 /* A least delay: a time, or a negative number for "estimate" and nothing. */
 static int read_latency(const char *text, double *seconds, struct ictus_why *why)
@@ -110,7 +112,7 @@ const struct command command_correct = {
                "example: ictus correct scorep-run -o corrected\n"
                "         mpirun -n 8 ictus correct scorep-run -o corrected",
     .options = rows,
-    .flags = USES_MPI,
+    .flags = USES_MPI | READS_FILES,
     .options_size = sizeof(struct correct_options),
     .run = run_correct,
 };

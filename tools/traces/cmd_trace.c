@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ictus trace: run a program under the tracer, and what may be done with a trace. */
+/* ictus trace: run a program under the tracer. */
+#include "main/clock_spec.h"
 #include "main/command.h"
-#include "main/output.h"
+#include "main/shared_rows.h"
 #include "traces/trace_target.h"
 
 #include <ictus/text.h>
@@ -16,15 +17,12 @@
 #include <unistd.h>
 
 struct trace_options {
-    const char *output, *clock, *filter, *metrics, *scratch, *recover, *profile;
+    const char *output, *clock, *sync, *filter, *metrics, *scratch;
     double metrics_every_s, resync_every_s;
     int64_t resync_barriers, requests;
     uint64_t buffer, window, limit;
-    int export;
-    bool force, keep, raw, off, quiet, local;
+    bool force, keep, raw, off, quiet;
 };
-
-static const char *const exports[] = {"none", "perfetto", NULL};
 
 /* By then the process that speaks has spoken, however busy the machine is. */
 enum { END_S = 60 };
@@ -32,48 +30,38 @@ enum { END_S = 60 };
 #define AT(member) offsetof(struct trace_options, member)
 
 static const struct option_row rows[] = {
-    {"output", 'o', OPTION_TEXT, AT(output), NULL, 0, 0, NULL, "DIR",
-     "directory of the archive; with --export the file"},
-    {"force", 0, OPTION_FLAG, AT(force), NULL, 0, 0, NULL, NULL,
-     "replace an archive that is there"},
-    {"clock", 0, OPTION_TEXT, AT(clock), NULL, 0, 0, NULL, "SPEC",
-     "clock as SYNC[@SOURCE]; by default on the time stamp counter"},
+    ROW_OUTPUT(AT(output), "DIR", "directory to write the archive to (required)"),
+    ROW_FORCE(AT(force)),
+    {"clock", 'c', OPTION_TEXT, AT(clock), NULL, 0, 0, NULL, "SRC",
+     "time source, by default the time stamp counter where it is good"},
+    ROW_SYNC(AT(sync)),
     {"resync-every", 0, OPTION_SECONDS, AT(resync_every_s), "0", 0, 1e6, NULL, "TIME",
-     "synchronise again at the next world collective; 0: never"},
+     "synchronise again at the next world collective, 0: never"},
     {"resync-barriers", 0, OPTION_INT, AT(resync_barriers), "0", 0, 1e9, NULL, "N",
-     "... after every n-th barrier of MPI_COMM_WORLD"},
+     "synchronise again at every N-th barrier of MPI_COMM_WORLD"},
     {"filter", 0, OPTION_TEXT, AT(filter), NULL, 0, 0, NULL, "LIST",
      "functions and groups: p2p,coll or -MPI_Iprobe,-type"},
     {"off", 0, OPTION_FLAG, AT(off), NULL, 0, 0, NULL, NULL,
-     "begin switched off, until MPI_Pcontrol(1)"},
+     "do not record before MPI_Pcontrol(1)"},
     {"metrics", 0, OPTION_TEXT, AT(metrics), NULL, 0, 0, NULL, "LIST",
      "counters: page_faults,context_switches,cycles,..."},
     {"metrics-every", 0, OPTION_SECONDS, AT(metrics_every_s), "1ms", 0, 3600, NULL, "TIME",
-     "between two samples of a thread"},
+     "time between two samples of a thread's counters"},
     {"buffer", 0, OPTION_BYTES, AT(buffer), "16M", 8388608, 1e12, NULL, "BYTES",
      "memory that tracing may add to a process"},
     {"window", 0, OPTION_BYTES, AT(window), "0", 0, 1e12, NULL, "BYTES",
-     "of it for each thread's events; 0: a share"},
+     "of it for the events of each thread, 0: a share"},
     {"limit", 0, OPTION_BYTES, AT(limit), "0", 0, 1e18, NULL, "BYTES",
-     "of raw events, per thread; 0: none"},
+     "largest size of a thread's raw events, 0: none"},
     {"requests", 0, OPTION_INT, AT(requests), "0", 0, 1e9, NULL, "N",
-     "active at a time in a process; 0: as --buffer allows"},
+     "requests active at a time, 0: as many as --buffer allows"},
     {"scratch", 0, OPTION_TEXT, AT(scratch), NULL, 0, 0, NULL, "DIR",
-     "directory of the raw files, e.g. on a local disk"},
+     "directory for the raw files, such as one on a local disk"},
     {"keep", 0, OPTION_FLAG, AT(keep), NULL, 0, 0, NULL, NULL, "keep the raw files"},
-    {"raw", 0, OPTION_FLAG, AT(raw), NULL, 0, 0, NULL, NULL,
-     "leave raw files, make the archive later with --recover"},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, 0, 0, NULL, NULL, "no summary at the end"},
-    {"recover", 0, OPTION_TEXT, AT(recover), NULL, 0, 0, NULL, "DIR",
-     "make the archive of what a killed job left there"},
-    {"local", 0, OPTION_FLAG, AT(local), NULL, 0, 0, NULL, NULL,
-     "with --recover: timestamps of the local clocks"},
-    {"export", 0, OPTION_CHOICE, AT(export), "none", 0, 0, exports, "perfetto",
-     "write the archive DIR as Perfetto JSON"},
-    {"profile", 0, OPTION_TEXT, AT(profile), NULL, 0, 0, NULL, "DIR",
-     "print a table of the regions of an archive"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
-};
+    {"defer", 0, OPTION_FLAG, AT(raw), NULL, 0, 0, NULL, NULL,
+     "leave the raw files; ictus recover makes the archive later"},
+    ROW_QUIET(AT(quiet), "print no summary at the end"),
+    ROW_END};
 
 /* The rank that a launcher gave this process, 0 without one: MPI is not started here. */
 static int launched_rank(void)
@@ -90,7 +78,7 @@ static int launched_rank(void)
     return 0;
 }
 
-static int fail(int err, const struct ictus_why *why)
+static int trace_fail(int err, const struct ictus_why *why)
 {
     /* Every process comes here with the same fault; one says so. */
     if (launched_rank() == 0) {
@@ -162,7 +150,8 @@ static void set_environment(const struct trace_options *o, const char *library)
 {
     set_path("ICTUS_TRACE_DIR", o->output);
     set_path("ICTUS_TRACE_SCRATCH", o->scratch);
-    set_text("ICTUS_TRACE_CLOCK", o->clock);
+    struct clock_spec clock;
+    set_text("ICTUS_TRACE_CLOCK", clock_spec_join(&clock, o->sync, o->clock));
     set_text("ICTUS_TRACE_FILTER", o->filter);
     set_text("ICTUS_TRACE_METRICS", o->metrics);
     set_number("ICTUS_TRACE_METRICS_EVERY", "%.9f", o->metrics_every_s);
@@ -202,8 +191,8 @@ static int run_program(const struct trace_options *o, char **words)
     char library[PATH_MAX];
     struct ictus_why why = {""};
     if (!o->output) {
-        (void)ictus_because(&why, ICTUS_ERR_ARG, "wants -o DIR, where the archive will be");
-        return fail(ICTUS_ERR_ARG, &why);
+        (void)ictus_because(&why, ICTUS_ERR_ARG, "name the directory of the archive: -o DIR");
+        return trace_fail(ICTUS_ERR_ARG, &why);
     }
     int err = trace_target_check(words[0], &why);
     if (!err && why.text[0] && launched_rank() == 0) {
@@ -216,82 +205,22 @@ static int run_program(const struct trace_options *o, char **words)
         err = trace_target_library(library, sizeof(library), &why);
     }
     if (err) {
-        return fail(err, &why);
+        return trace_fail(err, &why);
     }
     set_environment(o, library);
     (void)execvp(words[0], words);
     (void)ictus_because(&why, ICTUS_ERR_IO, "%.200s: %s", words[0], strerror(errno));
-    return fail(ICTUS_ERR_IO, &why);
-}
-
-static int recover(const struct trace_options *o)
-{
-    struct ictus_why why = {""};
-    struct ictus_trace_summary s;
-    const struct ictus_trace_recover_opts opts = {
-        .size = sizeof(opts),
-        .output = o->output,
-        .scratch = o->scratch,
-        .local = o->local,
-        .force = o->force,
-        .keep = o->keep,
-    };
-    const int err = ictus_trace_recover(o->recover, &opts, &s, &why);
-    if (err) {
-        return fail(err, &why);
-    }
-    if (!o->quiet) {
-        printf("%s: %llu events of %llu processes", o->output ? o->output : o->recover,
-               (unsigned long long)s.events, (unsigned long long)s.processes);
-        printf(" in %.3f s; %.1f bytes an event", s.length_s,
-               s.events ? (double)s.raw_bytes / (double)s.events : 0.0);
-        if (!o->local) {
-            printf("; clocks +-%.0f ns (bound %.0f ns)", s.sigma_ns, s.bound_ns);
-        }
-        if (s.jump_ns > 0.0) {
-            printf(
-                "\na clock stepped by %.3g s between two synchronisations: times between them are "
-                "off by as much",
-                s.jump_ns * 1e-9);
-        }
-        printf("\n%llu processes did not reach MPI_Finalize, %llu left nothing\n",
-               (unsigned long long)s.cut, (unsigned long long)s.missing);
-    }
-    return EXIT_OK;
-}
-
-static int export(const struct trace_options *o, const char *archive)
-{
-    struct ictus_why why = {""};
-    struct output output;
-    int err = output_open(&output, o->output, &why);
-    if (!err) {
-        err = ictus_trace_export_perfetto(archive, output.stream, &why);
-        err = output_close(&output, err, &why);
-    }
-    return err ? fail(err, &why) : EXIT_OK;
+    return trace_fail(ICTUS_ERR_IO, &why);
 }
 
 static int run_trace(const void *options, int word_count, char **words)
 {
     const struct trace_options *o = options;
     struct ictus_why why = {""};
-    if (o->recover) {
-        return recover(o);
-    }
-    if (o->profile) {
-        const int err = ictus_trace_print_profile(o->profile, stdout, &why);
-        return err ? fail(err, &why) : EXIT_OK;
-    }
     if (word_count == 0) {
         (void)ictus_because(&why, ICTUS_ERR_ARG,
-                            o->export ? "--export wants an archive's directory"
-                                      : "wants a program: ictus trace -o DIR "
-                                        "-- ./app");
-        return fail(ICTUS_ERR_ARG, &why);
-    }
-    if (o->export) {
-        return export(o, words[0]);
+                            "name the program to trace: ictus trace -o DIR -- ./app");
+        return trace_fail(ICTUS_ERR_ARG, &why);
     }
     words[word_count] = NULL;
     return run_program(o, words);
@@ -300,9 +229,9 @@ static int run_trace(const void *options, int word_count, char **words)
 const struct command command_trace = {
     .name = "trace",
     .summary = "run an unchanged MPI program and get an OTF2 archive on one clock",
-    .arguments = "[-- PROGRAM [ARGUMENT...]]",
+    .arguments = "-- PROGRAM [ARGUMENT...]",
     .details = "mpirun -n 4 ictus trace -o run1 -- ./app\n"
-               "ictus trace --export=perfetto -o run1.json run1",
+               "ictus report run1",
     .options = rows,
     .flags = 0,
     .options_size = sizeof(struct trace_options),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus trace-skew: skew an archive's clocks by known functions. */
 #include "main/command.h"
+#include "main/shared_rows.h"
 #include "traces/keep_memory.h"
 #include "traces/trace_text.h"
 
@@ -14,14 +15,13 @@ struct skew_options {
 };
 
 static const struct option_row rows[] = {
-    {"output", 'o', OPTION_TEXT, offsetof(struct skew_options, output), NULL, 0, 0, NULL, "DIR",
-     "directory to make"},
-    {"skew", 's', OPTION_TEXT, offsetof(struct skew_options, skew), "", 0, 0, NULL, "SPEC",
+    ROW_OUTPUT(offsetof(struct skew_options, output), "DIR",
+               "directory to write the archive to (required)"),
+    {"skew", 0, OPTION_TEXT, offsetof(struct skew_options, skew), "", 0, 0, NULL, "SPEC",
      "offset=, drift=, walk=, sine=, period=, seed=, scope=, offsets="},
-    {"format", 'f', OPTION_CHOICE, offsetof(struct skew_options, format), "text", 0, 0,
-     trace_formats, "KIND", "text, json"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
-};
+    ROW_FORMAT(offsetof(struct skew_options, format), "text", trace_formats,
+               "of standard output: text, json"),
+    ROW_END};
 
 static int run_skew(const void *options, int word_count, char **words)
 {
@@ -55,6 +55,7 @@ const struct command command_trace_skew = {
                "example: ictus trace-skew good -o bad --skew=drift=20ppm,offset=1ms,seed=7\n"
                "         ictus correct bad -o fixed --truth=good",
     .options = rows,
+    .flags = READS_FILES,
     .options_size = sizeof(struct skew_options),
     .run = run_skew,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus waits: who waited for whom in a traced program, and how sure that is. */
 #include "main/command.h"
+#include "main/shared_rows.h"
 #include "traces/keep_memory.h"
 #include "traces/trace_text.h"
 
@@ -12,17 +13,18 @@ struct waits_options {
     int format;
     const char *output;
     double fail_above;
+    bool force;
 };
 
+#define AT(member) offsetof(struct waits_options, member)
+
 static const struct option_row rows[] = {
-    {"fail-above", 0, OPTION_RATIO, offsetof(struct waits_options, fail_above), "100%", 0, 1, NULL,
-     "RATIO", "exit 3 if more of the ranks' time is certainly waiting, e.g. 20%"},
-    {"format", 'f', OPTION_CHOICE, offsetof(struct waits_options, format), "text", 0, 0,
-     trace_formats, "KIND", "text, json"},
-    {"output", 'o', OPTION_TEXT, offsetof(struct waits_options, output), NULL, 0, 0, NULL, "FILE",
-     "result file"},
-    {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL},
-};
+    {"fail-above", 0, OPTION_RATIO, AT(fail_above), "100%", 0, 1, NULL, "RATIO",
+     "exit 3 if more of the time is certainly waiting, e.g. 20%"},
+    ROW_FORMAT(AT(format), "text", trace_formats, "of standard output: text, json"),
+    ROW_OUTPUT(AT(output), "FILE", "write a result file, whatever the format"),
+    ROW_FORCE(AT(force)),
+    ROW_END};
 
 /* The least share that the waits may have. */
 static double certain_share(const json_t *report)
@@ -65,6 +67,7 @@ const struct command command_waits = {
                "Exit code 3: more waiting than --fail-above; 2: the archive cannot be read.\n"
                "example: ictus waits ictus-trace --fail-above=20%",
     .options = rows,
+    .flags = READS_FILES,
     .options_size = sizeof(struct waits_options),
     .run = run_waits,
 };

@@ -26,8 +26,8 @@ export function build(rows) {
     };
     const here = () => shown.filter((r) => String(r.processes) === processes);
     const interval = {
-        low: (r) => r.ci95?.[0],
-        high: (r) => r.ci95?.[1],
+        low: (r) => r.ci95_low_s,
+        high: (r) => r.ci95_high_s,
         tip: (r) => [['95 % quantile', format.seconds(r.skew_p95_s)], ['largest', format.seconds(r.skew_max_s)],
                      ['starts', r.n]],
     };
@@ -73,8 +73,8 @@ export function build(rows) {
                 option: (colours) => dotOption(colours, {
                     rows: here(), key, y: (r) => r.skew_median_s, yName: 'skew', yFormat: format.seconds, yLog: true,
                     ...interval }),
-                csv: () => [['name', 'skew_median_s', 'ci95_low', 'ci95_high'],
-                            ...here().map((r) => [key(r), r.skew_median_s, ...(r.ci95 || [])])],
+                csv: () => [['name', 'skew_median_s', 'ci95_low_s', 'ci95_high_s'],
+                            ...here().map((r) => [key(r), r.skew_median_s, r.ci95_low_s, r.ci95_high_s])],
             }),
         ];
         if (here().some((r) => r.raw_s)) {

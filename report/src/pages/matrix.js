@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Algorithm against synchronisation: the heat map that shows what a barrier's bias does (S23 fig 2, H18 fig 7).
+// Algorithm against common start: the heat map that shows what a barrier's bias does (S23 fig 2, H18 fig 7).
 import { axis, ChartCard } from '../chart.js';
 import { h, segmented } from '../dom.js';
 import * as format from '../format.js';
@@ -13,21 +13,21 @@ const most = 24;
 function placed(cells) {
     const best = new Map();
     for (const cell of cells) {
-        const least = best.get(cell.sync);
+        const least = best.get(cell.scheme);
         if (cell.median_s > 0 && (least === undefined || cell.median_s < least)) {
-            best.set(cell.sync, cell.median_s);
+            best.set(cell.scheme, cell.median_s);
         }
     }
-    return cells.filter((c) => c.median_s > 0).map((c) => ({ ...c, relative: c.median_s / best.get(c.sync) }));
+    return cells.filter((c) => c.median_s > 0).map((c) => ({ ...c, relative: c.median_s / best.get(c.scheme) }));
 }
 
 // in the order of the file: the default first, the starts that judge last
 const algorithms = (cells) => [...new Set(cells.map((c) => c.algorithm))];
-const syncs = (cells) => [...new Set(cells.map((c) => c.sync))];
+const schemes = (cells) => [...new Set(cells.map((c) => c.scheme))];
 
 function heat(colours, cells, value, width) {
     const rows = algorithms(cells).reverse();
-    const columns = syncs(cells);
+    const columns = schemes(cells);
     // by factors: one slow cell would else make all others look the same
     const of = (c) => Math.log(value === 'relative' ? c.relative : c.median_s);
     const text = (c) => (value === 'relative' ? `${format.number(c.relative, 3)}×` : format.seconds(c.median_s, 3));
@@ -39,11 +39,11 @@ function heat(colours, cells, value, width) {
     return {
         legend: { show: false },
         grid: { top: 14, bottom: 60 },
-        tooltip: { trigger: 'item', formatter: (p) => tipTable(`${p.data.cell.algorithm} under ${p.data.cell.sync}`, [
+        tooltip: { trigger: 'item', formatter: (p) => tipTable(`${p.data.cell.algorithm} under ${p.data.cell.scheme}`, [
             ['median', format.seconds(p.data.cell.median_s)],
             ['95 % interval', `${format.seconds(p.data.cell.ci95_low_s)} – ${format.seconds(p.data.cell.ci95_high_s)}`],
             ['against the best of the column', `${format.number(p.data.cell.relative, 4)}×`],
-            ['place in the column', p.data.cell.rank ?? '–']]) },
+            ['place in the column', p.data.cell.place ?? '–']]) },
         xAxis: axis(colours, { type: 'category', data: columns,
                                axisLabel: { interval: 0, hideOverlap: false, rotate: narrow ? 40 : 0 } }),
         yAxis: axis(colours, { type: 'category', data: rows }),
@@ -53,7 +53,7 @@ function heat(colours, cells, value, width) {
                      text: value === 'relative' ? ['slower', 'the column’s best'] : ['slow', 'fast'] },
         series: [{
             type: 'heatmap',
-            data: cells.map((cell) => ({ value: [columns.indexOf(cell.sync), rows.indexOf(cell.algorithm), of(cell)], cell,
+            data: cells.map((cell) => ({ value: [columns.indexOf(cell.scheme), rows.indexOf(cell.algorithm), of(cell)], cell,
                 label: { formatter: text(cell), color: ink(cell), fontWeight: cell.relative === 1 ? 'bold' : 'normal' } })),
             label: { show: cells.length <= 200 && room > 36, color: colours.text, fontSize: 12 },
             itemStyle: { borderColor: colours.card, borderWidth: 2 },
@@ -62,8 +62,8 @@ function heat(colours, cells, value, width) {
 }
 
 function ranking(cells) {
-    const columns = syncs(cells);
-    const lists = columns.map((sync) => cells.filter((c) => c.sync === sync).sort((a, b) => a.median_s - b.median_s));
+    const columns = schemes(cells);
+    const lists = columns.map((scheme) => cells.filter((c) => c.scheme === scheme).sort((a, b) => a.median_s - b.median_s));
     const depth = Math.max(...lists.map((l) => l.length));
     return h('div', { class: 'table small' }, h('table', {},
         h('thead', {}, h('tr', {}, h('th', {}, 'Place'), columns.map((c) => h('th', {}, c)))),
@@ -77,18 +77,18 @@ function verdict(cells, said) {
         return `${words[0].toUpperCase()}${words.slice(1)}.`;
     }
     const winners = new Set();
-    for (const column of groupBy(cells, (c) => c.sync).values()) {
+    for (const column of groupBy(cells, (c) => c.scheme).values()) {
         winners.add(column.reduce((a, b) => (b.median_s < a.median_s ? b : a)).algorithm);
     }
     return winners.size > 1
-        ? `The choice of synchronisation changes the winner: ${[...winners].join(', ')}.`
-        : `${[...winners][0]} wins under every synchronisation.`;
+        ? `The choice of start changes the winner: ${[...winners].join(', ')}.`
+        : `${[...winners][0]} wins under every start.`;
 }
 
 export function build(rows) {
     let value = 'relative';
     const same = (r) => `${r.file}\n${r.operation}\n${r.bytes}\n${r.processes}`;
-    const isCell = (r) => r.algorithm !== undefined && r.sync !== undefined;
+    const isCell = (r) => r.algorithm !== undefined && r.scheme !== undefined;
     const groups = [...groupBy(rows, same).values()];
     const cards = [];
     const blocks = groups.slice(0, most).map((group) => {
@@ -102,8 +102,8 @@ export function build(rows) {
             note: verdict(cells, group.find((r) => r.verdict)),
             height: 160 + 36 * algorithms(cells).length,
             option: (colours, width) => heat(colours, cells, value, width),
-            csv: () => [['algorithm', 'sync', 'median_s', 'relative'],
-                        ...cells.map((c) => [c.algorithm, c.sync, c.median_s, c.relative])],
+            csv: () => [['algorithm', 'scheme', 'median_s', 'relative'],
+                        ...cells.map((c) => [c.algorithm, c.scheme, c.median_s, c.relative])],
         });
         cards.push(card);
         return [card.element, ranking(cells)];

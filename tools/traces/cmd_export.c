@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ictus export: an archive in a format that other programs draw. */
+#include "main/command.h"
+#include "main/output.h"
+#include "main/shared_rows.h"
+
+#include <ictus/text.h>
+#include <ictus/trace.h>
+
+#include <stdbool.h>
+
+struct export_options {
+    const char *output;
+    int format;
+    bool force;
+};
+
+#define AT(member) offsetof(struct export_options, member)
+
+static const char *const formats[] = {"perfetto", NULL};
+
+static const struct option_row rows[] = {
+    ROW_FORMAT(AT(format), "perfetto", formats, "perfetto: Trace Event JSON, for ui.perfetto.dev"),
+    ROW_OUTPUT(AT(output), "FILE", "write there instead of to standard output"),
+    ROW_FORCE(AT(force)), ROW_END};
+
+static int export_run(const void *options, int word_count, char **words)
+{
+    const struct export_options *o = options;
+    struct ictus_why why = {""};
+    struct output output;
+    int err = word_count == 1
+                  ? output_open(&output, o->output, &why)
+                  : ictus_because(&why, ICTUS_ERR_ARG, "name one archive: its directory");
+    if (!err) {
+        err = ictus_trace_export_perfetto(words[0], output.stream, &why);
+        err = output_close(&output, err, &why);
+    }
+    return err ? command_fail("export", err, &why) : EXIT_OK;
+}
+
+const struct command command_export = {
+    .name = "export",
+    .summary = "write an archive in a format that other programs draw",
+    .arguments = "ARCHIVE",
+    .details = "  ictus export run1 -o run1.json",
+    .options = rows,
+    .flags = READS_FILES,
+    .options_size = sizeof(struct export_options),
+    .run = export_run,
+};
