@@ -430,8 +430,7 @@ void ictusi_trace_lost(const char *reason)
 {
     if (atomic_load(&ictusi_tracer.state) == TRACER_RUNNING) {
         atomic_store(&ictusi_tracer.state, TRACER_DONE);
-        (void)fprintf(stderr,
-                      "ictus trace: rank %d: %s; the events are kept: ictus trace --recover %s\n",
+        (void)fprintf(stderr, "ictus trace: rank %d: %s; the events are kept: ictus recover %s\n",
                       ictusi_tracer.rank, reason, ictusi_tracer.settings.directory);
     }
 }
