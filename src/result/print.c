@@ -82,7 +82,7 @@ static void print_table_row(struct printer *printer, const json_t *object)
 {
     const struct ictus_column *column = NULL;
     char cell[CELL_MAX];
-    if (json_object_get(object, "verdict") && !has_column(printer, "verdict")) {
+    if (json_is_string(json_object_get(object, "verdict")) && !has_column(printer, "verdict")) {
         return; /* a sentence about the table, which the command prints itself */
     }
     if (!printer->titled) {

@@ -54,7 +54,8 @@ int experiments_read_objects(const char *path, json_t **objects, int *skipped,
     struct ictus_why foreign_why = {""};
     const int err = ictus_result_read(path, objects, skipped, why);
     if (err != ICTUS_ERR_FORMAT) {
-        return err;
+        /* Whatever is wrong with a file that was named, the argument is. */
+        return err == ICTUS_ERR_IO ? ICTUS_ERR_ARG : err;
     }
     *skipped = 0;
     const int foreign = foreign_read(path, objects, &foreign_why);
