@@ -4,6 +4,8 @@
 
 judge.py make SEED TEXT TRUTH [KEY=VALUE...]   an archive's text for ictus-write-archive, and what is true of it
 judge.py compare TRUTH RESULT [TOLERANCE_NS]   whether a result file of `ictus waits` says the same
+judge.py blame TRUTH RESULT                    whether the planted delay comes first, and causes add up to the waits
+judge.py cover TRUTH RESULT                    of true sums (each state on each location): how many, within intervals
 
 A process is a coroutine that stops where it really has to wait; its waits are noted there, from instants of the
 execution. Nothing is matched and no graph is made afterwards, and no code is shared with what is judged. Keys:
@@ -342,11 +344,13 @@ class World:
 
     def plan_evidence(self, plans):
         """Messages that are sent at once long before they are received: they show which sizes that goes for."""
-        for a, b in ((0, 1), (0, self.ranks - 1)):
-            m = Message(a, b, 0, EAGER)
-            plans[a].append(lambda p, x=m: self.send(p, x))
-            plans[b].append(lambda p: p.compute("R0", 100 * self.mean))
-            plans[b].append(lambda p, x=m: self.receive(p, x))
+        messages = [Message(0, b, 0, EAGER) for b in {1, self.ranks - 1}]
+        for m in messages:
+            plans[0].append(lambda p, x=m: self.send(p, x))
+        for plan in plans:
+            plan.append(lambda p: p.compute("R0", 2000))
+        for m in messages:
+            plans[m.target].append(lambda p, x=m: self.receive(p, x))
 
     def plan_messages(self, plans, pending, finish):
         """Messages whose calls are in one order everywhere: receives of blocking sends cannot lock up."""
@@ -448,7 +452,45 @@ def compare(truth, result, tolerance):
     return faults
 
 
+def rows(result, kind):
+    with open(result, encoding="utf-8") as lines:
+        return [row for row in map(json.loads, lines) if row.get("type") == kind]
+
+
+def blame(truth, result):
+    """0: the planted delay comes first; 1: it does not; 2: causes and waits differ."""
+    with open(truth, encoding="utf-8") as text:
+        rank, region = json.load(text)["planted"]
+    causes = rows(result, "wait-cause")
+    whole = rows(result, "waits")[0]
+    sum_s = sum(c["direct_s"] + c["indirect_s"] for c in causes) + whole["unattributed_s"]
+    if abs(sum_s - whole["wait_raw_s"]) > 1e-6 * whole["wait_raw_s"]:
+        print(f"causes are {sum_s} s, waits {whole['wait_raw_s']} s")
+        return 2
+    path = rows(result, "critical-path")
+    wall = [p["time_s"] for p in path if p["of"] == "program"][0]
+    if abs(wall - whole["wall_s"]) > 1e-5 * whole["wall_s"] + 2e-6:
+        print(f"the critical path is {wall} s, the program took {whole['wall_s']} s")
+        return 2
+    return 0 if causes and (causes[0]["rank"], causes[0]["call"]) == (rank, region) else 1
+
+
+def cover(truth, result):
+    known = defaultdict(int)
+    with open(truth, encoding="utf-8") as text:
+        for row in json.load(text)["pairs"]:
+            known[row["state"], row["waiter"]] += row["ns"]
+    told = defaultdict(lambda: [0, 0])
+    for row in rows(result, "wait-rank"):
+        told[row["state"], row["location"]] = [row["wait_low_s"] * 1e9, row["wait_high_s"] * 1e9]
+    inside = sum(told[key][0] - 1 <= true <= told[key][1] + 1 for key, true in known.items() if true > 0)
+    print(len(known), inside)
+    return 0
+
+
 def main(words):
+    if words[0] in ("blame", "cover"):
+        return {"blame": blame, "cover": cover}[words[0]](words[1], words[2])
     if words[0] == "make":
         world = World(int(words[1]), dict(w.split("=", 1) for w in words[4:]))
         world.run()

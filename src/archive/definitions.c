@@ -149,6 +149,39 @@ static OTF2_CallbackCode on_region(void *data, OTF2_RegionRef self, OTF2_StringR
     return OTF2_CALLBACK_SUCCESS;
 }
 
+static OTF2_CallbackCode on_attribute(void *data, OTF2_AttributeRef self, OTF2_StringRef name,
+                                      OTF2_StringRef description, OTF2_Type type)
+{
+    struct trace *trace = data;
+    (void)description;
+    const bool site = type == OTF2_TYPE_CALLING_CONTEXT &&
+                      strcmp(ictusi_trace_string(trace, name), "ICTUS::CALL_SITE") == 0;
+    return site && ictusi_idmap_put(&trace->places.attribute, 0, 0, self) ? OTF2_CALLBACK_INTERRUPT
+                                                                          : OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_source(void *data, OTF2_SourceCodeLocationRef self, OTF2_StringRef file,
+                                   uint32_t line)
+{
+    struct trace *trace = data;
+    return ictusi_idmap_put(&trace->places.file, self, 0, file) ||
+                   ictusi_idmap_put(&trace->places.line, self, 0, line)
+               ? OTF2_CALLBACK_INTERRUPT
+               : OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_context(void *data, OTF2_CallingContextRef self, OTF2_RegionRef region,
+                                    OTF2_SourceCodeLocationRef source,
+                                    OTF2_CallingContextRef parent)
+{
+    struct trace *trace = data;
+    (void)parent;
+    return ictusi_idmap_put(&trace->places.region, self, 0, region) ||
+                   ictusi_idmap_put(&trace->places.source, self, 0, source)
+               ? OTF2_CALLBACK_INTERRUPT
+               : OTF2_CALLBACK_SUCCESS;
+}
+
 static OTF2_CallbackCode on_group(void *data, OTF2_GroupRef self, OTF2_StringRef name,
                                   OTF2_GroupType type, OTF2_Paradigm paradigm, OTF2_GroupFlag flags,
                                   uint32_t count, const uint64_t *members)
@@ -239,6 +272,9 @@ static void set_global_callbacks(OTF2_GlobalDefReaderCallbacks *set)
     OTF2_GlobalDefReaderCallbacks_SetLocationGroupCallback(set, on_process);
     OTF2_GlobalDefReaderCallbacks_SetLocationCallback(set, on_location);
     OTF2_GlobalDefReaderCallbacks_SetRegionCallback(set, on_region);
+    OTF2_GlobalDefReaderCallbacks_SetAttributeCallback(set, on_attribute);
+    OTF2_GlobalDefReaderCallbacks_SetSourceCodeLocationCallback(set, on_source);
+    OTF2_GlobalDefReaderCallbacks_SetCallingContextCallback(set, on_context);
     OTF2_GlobalDefReaderCallbacks_SetGroupCallback(set, on_group);
     OTF2_GlobalDefReaderCallbacks_SetCommCallback(set, on_comm);
     OTF2_GlobalDefReaderCallbacks_SetInterCommCallback(set, on_intercomm);

@@ -170,7 +170,9 @@ void ictusi_trace_close(struct trace *trace)
         &trace->comm_index,      &trace->string_index,      &trace->region_barrier,
         &trace->window_comm,     &trace->links.tree_parent, &trace->links.tree_class,
         &trace->regions.index,   &trace->parameters.index,  &trace->locations.index,
-        &trace->processes.index, &trace->region_traits};
+        &trace->processes.index, &trace->region_traits,     &trace->places.attribute,
+        &trace->places.region,   &trace->places.source,     &trace->places.file,
+        &trace->places.line};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
         ictusi_idmap_fini(maps[i]);
     }

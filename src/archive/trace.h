@@ -35,6 +35,18 @@ struct name_table {
     struct idmap index; /* number -> row */
 };
 
+/*
+ * Places in the source from which calls were made: the attribute ICTUS::CALL_SITE of an enter names
+ * a calling context. Values are references; lines are keyed as their files are.
+ */
+struct trace_places {
+    struct idmap attribute; /* 0 -> that attribute, where it is defined */
+    struct idmap region;    /* context -> region that calls */
+    struct idmap source;    /* context -> source code location */
+    struct idmap file;      /* source code location -> string */
+    struct idmap line;
+};
+
 /* What definitions refer to by number, until all are read. */
 struct process_link {
     uint32_t parent;  /* system tree node */
@@ -66,6 +78,7 @@ struct trace {
     struct idmap window_comm;   /* RMA window -> communicator reference */
     struct name_table regions, parameters, locations, processes;
     struct trace_links links;
+    struct trace_places places;
     uint64_t definitions;
     struct ictus_why *why; /* first complaint of the OTF2 library goes here */
     bool said;

@@ -10,16 +10,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The place that an enter's attributes name: its calling context and one, or 0. */
+static uint64_t follow_site(const struct follower *f, const OTF2_AttributeList *attributes)
+{
+    OTF2_CallingContextRef context = 0;
+    const int64_t attribute = ictusi_idmap_get(&f->trace->places.attribute, 0, 0);
+    if (attribute == IDMAP_NONE ||
+        OTF2_AttributeList_GetCallingContextRef(attributes, (OTF2_AttributeRef)attribute,
+                                                &context) != OTF2_SUCCESS) {
+        return 0;
+    }
+    return (uint64_t)context + 1;
+}
+
 static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp stamp,
                                   uint64_t position, void *data, OTF2_AttributeList *attributes,
                                   OTF2_RegionRef ref)
 {
     struct follower *f = data;
     (void)location;
-    (void)attributes;
     const int64_t time = ictusi_follow_time(f, stamp);
     const uint32_t region = ictusi_paths_region(f->paths, ref);
-    const uint32_t path = ictusi_paths_child(f->paths, f->path, region, 0);
+    const uint32_t path = ictusi_paths_child(f->paths, f->path, region, follow_site(f, attributes));
     if (path == PATH_NONE || !ictusi_follow_push(f, (struct frame){f->path, region})) {
         return ictusi_follow_verdict(f, ICTUS_ERR_NOMEM);
     }

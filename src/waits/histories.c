@@ -219,16 +219,13 @@ static bool clock_fill(struct clock_errors *c)
     return last >= 0;
 }
 
-/* What messages leave open, of the times that are used. */
-static int clocks_from_messages(struct histories *h, struct session *s)
+/* What messages leave open, in stretches as fine as they allow, or over the whole trace. */
+static int clocks_look(struct histories *h, struct session *s, bool fine)
 {
     enum { BLOCKS = 256 };
     struct least_delays seen;
-    if (h->clock_count > DELAYS_CLOCKS_MAX || s->to <= s->from) {
-        h->source = SIGMA_UNKNOWN;
-        return ICTUS_OK;
-    }
-    int err = ictusi_delays_init(&seen, &s->history, h->clock_of, h->clock_count, BLOCKS);
+    const uint32_t blocks = fine ? BLOCKS : 1;
+    int err = ictusi_delays_init(&seen, &s->history, h->clock_of, h->clock_count, blocks);
     if (!err) {
         ictusi_delays_begin(&seen, s->history.points.time, s->from, s->to);
         s->flow.observer = &seen.observer;
@@ -237,8 +234,33 @@ static int clocks_from_messages(struct histories *h, struct session *s)
     }
     err = err ? err : clocks_from_delays(h, &seen);
     ictusi_delays_fini(&seen);
+    h->source = SIGMA_MESSAGES;
     for (uint32_t c = 0; c < h->clock_count && !err; c++) {
         h->source = clock_fill(&h->clocks[c]) ? h->source : SIGMA_UNKNOWN;
+    }
+    return err;
+}
+
+static void clock_release(struct clock_errors *c)
+{
+    free(c->times);
+    free(c->sigma);
+    free(c->history);
+    *c = (struct clock_errors){.times = NULL};
+}
+
+static int clocks_from_messages(struct histories *h, struct session *s)
+{
+    h->source = SIGMA_UNKNOWN;
+    if (h->clock_count > DELAYS_CLOCKS_MAX || s->to <= s->from) {
+        return ICTUS_OK;
+    }
+    int err = clocks_look(h, s, true);
+    if (!err && h->source == SIGMA_UNKNOWN) {
+        for (uint32_t c = 0; c < h->clock_count; c++) {
+            clock_release(&h->clocks[c]);
+        }
+        err = clocks_look(h, s, false);
     }
     return err;
 }
@@ -286,9 +308,7 @@ int ictusi_histories_make(struct histories *h, struct session *s)
 void ictusi_histories_free(struct histories *h)
 {
     for (uint32_t c = 0; h->clocks && c < h->clock_count; c++) {
-        free(h->clocks[c].times);
-        free(h->clocks[c].sigma);
-        free(h->clocks[c].history);
+        clock_release(&h->clocks[c]);
     }
     free(h->clocks);
     free(h->clock_of);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PLACE_TEXT = 256 };
+
 /* Append a zeroed element to an array that doubles; the new element, or NULL. */
 static void *paths_append(void **array, uint64_t *count, size_t size)
 {
@@ -114,6 +116,33 @@ const char *ictusi_paths_leaf(const struct paths *paths, uint32_t path)
                : ictusi_trace_string(paths->trace, paths->trace->regions.rows[region].string);
 }
 
+/* Without the directories. */
+static const char *file_name(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    return slash ? slash + 1 : file;
+}
+
+void ictusi_paths_place(const struct paths *paths, uint32_t path, char *text, size_t size)
+{
+    const struct trace *trace = paths->trace;
+    const uint64_t site = paths->list[path].site;
+    *text = '\0';
+    if (site == 0) {
+        return;
+    }
+    const int64_t source = ictusi_idmap_get(&trace->places.source, site - 1, 0);
+    const int64_t file = ictusi_idmap_get(&trace->places.file, (uint64_t)source, 0);
+    const int64_t region = ictusi_idmap_get(&trace->places.region, site - 1, 0);
+    if (file != IDMAP_NONE) {
+        (void)snprintf(text, size, "%s:%lld", file_name(ictusi_trace_string(trace, (uint32_t)file)),
+                       (long long)ictusi_idmap_get(&trace->places.line, (uint64_t)source, 0));
+    } else if (region != IDMAP_NONE) {
+        (void)snprintf(text, size, "%s",
+                       ictusi_trace_name(trace, &trace->regions, (uint64_t)region));
+    }
+}
+
 void ictusi_paths_text(const struct paths *paths, uint32_t path, char *text, size_t size)
 {
     enum { DEPTH = 64 };
@@ -133,5 +162,11 @@ void ictusi_paths_text(const struct paths *paths, uint32_t path, char *text, siz
         const int put = snprintf(text + used, size - used, "%s%s", used ? "/" : "",
                                  ictusi_paths_leaf(paths, chain[--depth]));
         used += put > 0 ? (size_t)put : size;
+    }
+    char place[PLACE_TEXT];
+    ictusi_paths_place(paths, path, place, sizeof place);
+    const size_t used = strlen(text);
+    if (*place && used < size) {
+        (void)snprintf(text + used, size - used, " %s", place);
     }
 }

@@ -16,7 +16,7 @@ enum region_kind {
 /* A node of the call tree; paths[0] is the program itself, outside all regions. */
 struct path {
     uint32_t parent, region;
-    uint64_t site; /* where the call was made: an address, or 0 where it is not known */
+    uint64_t site; /* where the call was made: its calling context and one; 0: not known */
 };
 
 enum { PATH_PROGRAM = 0, PATH_MUTED = 1 }; /* the second one: while recording was off */
@@ -42,6 +42,9 @@ uint32_t ictusi_paths_region(const struct paths *paths, uint32_t ref);
 
 /* The name of a path's last region. */
 const char *ictusi_paths_leaf(const struct paths *paths, uint32_t path);
+
+/* "solver.c:120", or the calling function; "" where it is not known. */
+void ictusi_paths_place(const struct paths *paths, uint32_t path, char *text, size_t size);
 
 /* "main/solve/MPI_Recv", cut to the size; the innermost regions stay. */
 void ictusi_paths_text(const struct paths *paths, uint32_t path, char *text, size_t size);

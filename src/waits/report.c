@@ -41,6 +41,10 @@ static bool set_sum(const struct wait_results *r, json_t *object, const struct w
         seconds(r, range.high), "wait_raw_s", seconds(r, (double)sum->ticks), "share",
         r->rank_ticks > 0 ? range.estimate / r->rank_ticks : 0, "decidable",
         unknown ? 0 : range.decidable, "kind", kind_names[unknown ? SUM_AT_MOST : range.kind]);
+    if (more && unknown) {
+        (void)json_object_set_new(more, "wait_low_s", json_real(0));
+        (void)json_object_set_new(more, "wait_high_s", json_null());
+    }
     const bool done = more && json_object_update(object, more) == 0;
     json_decref(more);
     return done;
@@ -82,6 +86,8 @@ static json_t *whole_json(const struct wait_results *r)
             "wall_s", seconds(r, wall), "rank_time_s", seconds(r, r->rank_ticks), "sigma_source",
             source_names[a->histories.source], "clock_sigma_ns",
             seconds(r, a->histories.worst) * 1e9, "left_out", left_out_json(r));
+        (void)json_object_set_new(object, "unattributed_s",
+                                  json_real(seconds(r, r->delays->unattributed)));
     }
     if (object && !set_sum(r, object, sum)) {
         json_decref(object);
@@ -112,23 +118,34 @@ static int by_key(const void *a, const void *b)
 }
 
 /* How much of the rows a sum is of. */
-enum extent { EXTENT_STATE, EXTENT_SITE, EXTENT_RANK, EXTENTS };
+enum extent { EXTENT_STATE, EXTENT_SITE, EXTENT_ALL, EXTENT_RANK, EXTENTS };
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct wait_row *x = *(const struct wait_row *const *)a;
+    const struct wait_row *y = *(const struct wait_row *const *)b;
+    if (x->state != y->state) {
+        return x->state < y->state ? -1 : 1;
+    }
+    return (x->location > y->location) - (x->location < y->location);
+}
 
 static json_t *sum_json(const struct wait_results *r, const struct wait_row *row,
                         const struct wait_sum *sum, enum extent extent)
 {
-    static const char *const types[EXTENTS] = {"wait-total", "wait-site", "wait-state"};
+    static const char *const types[EXTENTS] = {"wait-total", "wait-site", "wait-state",
+                                               "wait-rank"};
     char text[PATH_TEXT];
     const struct paths *paths = &r->analysis->paths;
     json_t *object = json_pack("{s:s, s:s}", "type", types[extent], "state",
                                ictusi_wait_state_name((enum wait_state)row->state));
     json_t *place = json_object();
-    if (extent >= EXTENT_SITE) {
+    if (extent == EXTENT_SITE || extent == EXTENT_ALL) {
         ictusi_paths_text(paths, row->path, text, sizeof text);
         (void)json_object_set_new(place, "call", json_string(ictusi_paths_leaf(paths, row->path)));
         (void)json_object_set_new(place, "site", json_string(text));
     }
-    if (extent >= EXTENT_RANK) {
+    if (extent >= EXTENT_ALL) {
         const struct trace *trace = r->analysis->session.trace;
         (void)json_object_set_new(place, "rank", json_integer(rank_of(r, row->location)));
         (void)json_object_set_new(
@@ -147,8 +164,11 @@ static json_t *sum_json(const struct wait_results *r, const struct wait_row *row
 /* Whether two neighbours in the sorted list belong to one sum. */
 static bool same_sum(const struct wait_row *a, const struct wait_row *b, enum extent extent)
 {
+    if (extent == EXTENT_RANK) {
+        return a->state == b->state && a->location == b->location;
+    }
     return a->state == b->state && (extent == EXTENT_STATE || a->path == b->path) &&
-           extent != EXTENT_RANK;
+           extent != EXTENT_ALL;
 }
 
 /* Sums over runs of the sorted rows. */
@@ -182,6 +202,9 @@ static int rows_json(const struct wait_results *r, json_t *list)
         qsort(sorted, n, sizeof *sorted, by_key);
     }
     for (int extent = EXTENT_STATE; extent < EXTENTS && !err; extent++) {
+        if (extent == EXTENT_RANK) {
+            qsort(sorted, n, sizeof *sorted, by_rank);
+        }
         err = extent_json(r, sorted, (enum extent)extent, list);
     }
     free(sorted);

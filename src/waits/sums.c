@@ -119,8 +119,8 @@ static void lanes_of(const struct analysis *a, uint64_t call, struct node_memory
     if (a->histories.source == SIGMA_ONE_CLOCK || a->histories.source == SIGMA_UNKNOWN) {
         return;
     }
-    if (p->node != NODE_NONE) {
-        if (!memory || memory->node != p->node) {
+    if (p->node != NODE_NONE && memory) {
+        if (memory->node != p->node) {
             memory->node = p->node;
             memory->base = c->enter;
             node_lanes(a, p->node, memory->base, memory->lanes);
@@ -147,8 +147,7 @@ static void lanes_of(const struct analysis *a, uint64_t call, struct node_memory
 void ictusi_wait_lanes(const struct analysis *a, uint64_t call, double lanes[LANES], double *sigma,
                        int64_t *raw)
 {
-    struct node_memory memory = {.node = NODE_NONE};
-    lanes_of(a, call, &memory, lanes, sigma, raw);
+    lanes_of(a, call, NULL, lanes, sigma, raw);
 }
 
 static int add_wait(struct wait_rows *rows, const struct analysis *a, uint64_t call,
@@ -199,6 +198,59 @@ int ictusi_rows_add_up(struct wait_rows *rows, const struct analysis *a)
     return err;
 }
 
+static struct wait_site *site_at(struct wait_rows *rows, uint32_t path)
+{
+    int64_t *slot = ictusi_idmap_at(&rows->site_index, path, 0, (int64_t)rows->site_count);
+    if (!slot) {
+        return NULL;
+    }
+    if (*slot == (int64_t)rows->site_count) {
+        struct wait_site *site =
+            rows_append((void **)&rows->sites, &rows->site_count, sizeof *site);
+        if (!site) {
+            return NULL;
+        }
+        site->path = path;
+    }
+    return &rows->sites[*slot];
+}
+
+/* States whose waits are for the others of a collective. */
+static bool is_collective(uint32_t state)
+{
+    return state >= WAIT_BARRIER && state <= WAIT_EARLY_SCAN;
+}
+
+int ictusi_rows_sites(struct wait_rows *rows, const struct analysis *a)
+{
+    const struct points *points = &a->session.history.points;
+    for (uint64_t i = 0; i < points->count; i++) {
+        const uint8_t in = POINT_COLLECTIVE | POINT_IN;
+        if ((points->kind[i] & (POINT_CLASS | POINT_IN)) != in) {
+            continue;
+        }
+        const struct waiting_call *c = call_at(&a->calls, call_of_point(&a->calls, i));
+        struct wait_site *site = c->flags & (CALL_CUT | CALL_MUTED) ? NULL : site_at(rows, c->path);
+        if (!site) {
+            continue; /* no memory shows below */
+        }
+        site->op = (uint32_t)points->note[i].op;
+        site->ticks += c->leave - c->enter;
+        site->calls++;
+    }
+    for (uint64_t i = 0; i < rows->count; i++) {
+        const struct wait_row *row = &rows->list[i];
+        if (is_collective(row->state)) {
+            struct wait_site *site = site_at(rows, row->path);
+            if (!site) {
+                return ICTUS_ERR_NOMEM;
+            }
+            ictusi_sum_add(&site->skew, &row->sum);
+        }
+    }
+    return ICTUS_OK;
+}
+
 int ictusi_rows_aside(struct wait_rows *rows, enum wait_state state, uint32_t path,
                       uint32_t location, int64_t ticks)
 {
@@ -215,6 +267,8 @@ void ictusi_rows_free(struct wait_rows *rows)
 {
     free(rows->list);
     free(rows->pairs);
+    free(rows->sites);
+    ictusi_idmap_fini(&rows->site_index);
     ictusi_idmap_fini(&rows->index);
     ictusi_idmap_fini(&rows->pair_index);
     *rows = (struct wait_rows){.list = NULL};

@@ -37,7 +37,18 @@ struct wait_pair {
     uint64_t n;
 };
 
+/* All calls of collectives of one call path: how long they took, and what of that was waiting. */
+struct wait_site {
+    uint32_t path, op;
+    int64_t ticks;
+    uint64_t calls, instances;
+    struct wait_sum skew;
+};
+
 struct wait_rows {
+    struct wait_site *sites;
+    uint64_t site_count;
+    struct idmap site_index;
     struct wait_row *list;
     uint64_t count;
     struct idmap index;
@@ -49,6 +60,9 @@ struct wait_rows {
 /* Add up all waits of an analysis. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_rows_add_up(struct wait_rows *rows, const struct analysis *analysis);
 
+/* Add up all blocking collectives by call path, waits too. Errors: ICTUS_ERR_NOMEM. */
+int ictusi_rows_sites(struct wait_rows *rows, const struct analysis *analysis);
+
 /* Add what is told beside the waits. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_rows_aside(struct wait_rows *rows, enum wait_state state, uint32_t path,
                       uint32_t location, int64_t ticks);
@@ -59,7 +73,7 @@ void ictusi_sum_add(struct wait_sum *sum, const struct wait_sum *other);
 /* The sum with its 95 % interval. */
 struct sum_range ictusi_sum_range(const struct wait_sum *sum);
 
-/* What each error history adds to a wait of this call, within the call. */
+/* What each error history adds to a call's wait for the one that it waits for as read off. */
 void ictusi_wait_lanes(const struct analysis *analysis, uint64_t call, double lanes[LANES],
                        double *sigma, int64_t *raw);
 

@@ -19,7 +19,7 @@ static int64_t waits_map(void *self, uint32_t location, int64_t stamp)
 }
 
 /* Times as ictus correct would take them before it moves any event by itself. */
-static int waits_presync(struct session *s, bool *clean)
+static int waits_presync(struct session *s)
 {
     struct check_stats stats;
     struct clock_fit clocks = {.tried = false};
@@ -32,7 +32,6 @@ static int waits_presync(struct session *s, bool *clean)
         err = ictusi_clock_fit_run(&clocks, s, &stats);
         ictusi_clock_fit_fini(&clocks);
     }
-    *clean = ictusi_check_all_violations(&stats) == 0;
     ictusi_check_fini(&stats);
     return err;
 }
@@ -83,32 +82,65 @@ static double waits_rank_time(const struct analysis *a)
     return sum;
 }
 
+/* One analysis and what was made of it. */
+struct run {
+    struct analysis analysis;
+    struct wait_rows rows;
+    struct times times;
+    struct syncs syncs;
+    struct delays delays;
+    struct critical critical;
+};
+
+static int waits_run(struct run *r, const char *in, struct ictus_why *why)
+{
+    struct analysis *a = &r->analysis;
+    int err = ictusi_session_open(&a->session, in, NULL, why);
+    err = err ? err : waits_presync(&a->session);
+    err = err ? err : waits_find(a, &r->rows, why);
+    err = err ? err : ictusi_rows_sites(&r->rows, a);
+    err = err ? err : ictusi_times_make(&r->times, a, why);
+    err = err ? err : ictusi_syncs_make(&r->syncs, a);
+    err = err ? err : ictusi_delays_find(&r->delays, &r->times, &r->syncs);
+    return err ? err : ictusi_critical_find(&r->critical, &r->times, why);
+}
+
+static void waits_end(struct run *r)
+{
+    ictusi_critical_free(&r->critical);
+    ictusi_delays_free(&r->delays);
+    ictusi_syncs_free(&r->syncs);
+    ictusi_times_free(&r->times);
+    ictusi_rows_free(&r->rows);
+    ictusi_partners_free(&r->analysis.partners);
+    ictusi_histories_free(&r->analysis.histories);
+    ictusi_calls_free(&r->analysis.calls);
+    ictusi_paths_fini(&r->analysis.paths);
+    ictusi_session_close(&r->analysis.session);
+    free(r);
+}
+
 int ictus_waits(const char *in, json_t **report, struct ictus_why *why)
 {
-    struct analysis *a = calloc(1, sizeof *a);
-    struct wait_rows rows = {.list = NULL};
-    bool clean = false;
-    if (!a || !in || !report) {
-        free(a);
-        return a ? ICTUS_ERR_ARG : ICTUS_ERR_NOMEM;
+    if (!in || !report) {
+        return ICTUS_ERR_ARG;
     }
-    int err = ictusi_session_open(&a->session, in, NULL, why);
-    err = err ? err : waits_presync(&a->session, &clean);
-    err = err ? err : waits_find(a, &rows, why);
-    json_t *list = err ? NULL : json_array();
-    if (list) {
-        const struct wait_results results = {a, &rows, waits_rank_time(a)};
+    struct run *r = calloc(1, sizeof *r);
+    json_t *list = json_array();
+    int err = r && list ? waits_run(r, in, why) : ICTUS_ERR_NOMEM;
+    if (!err) {
+        const struct wait_results results = {.analysis = &r->analysis,
+                                             .rows = &r->rows,
+                                             .times = &r->times,
+                                             .delays = &r->delays,
+                                             .critical = &r->critical,
+                                             .rank_ticks = waits_rank_time(&r->analysis)};
         err = ictusi_waits_json(&results, list);
-    } else if (!err) {
-        err = ICTUS_ERR_NOMEM;
+        err = err ? err : ictusi_causes_json(&results, list);
     }
-    ictusi_rows_free(&rows);
-    ictusi_partners_free(&a->partners);
-    ictusi_histories_free(&a->histories);
-    ictusi_calls_free(&a->calls);
-    ictusi_paths_fini(&a->paths);
-    ictusi_session_close(&a->session);
-    free(a);
+    if (r) {
+        waits_end(r);
+    }
     if (err) {
         json_decref(list);
         return err;

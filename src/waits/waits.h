@@ -3,7 +3,8 @@
 #ifndef ICTUS_WAITS_WAITS_H
 #define ICTUS_WAITS_WAITS_H
 
-#include "waits/sums.h"
+#include "waits/critical.h"
+#include "waits/delays.h"
 
 #include <jansson.h>
 
@@ -11,8 +12,14 @@
 struct wait_results {
     const struct analysis *analysis;
     const struct wait_rows *rows;
+    const struct times *times;
+    const struct delays *delays;
+    const struct critical *critical;
     double rank_ticks; /* time of all locations together */
 };
+
+/* Append what caused the waits, and the critical path. Errors: ICTUS_ERR_NOMEM. */
+int ictusi_causes_json(const struct wait_results *results, json_t *list);
 
 /* Append the objects to an array. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_waits_json(const struct wait_results *results, json_t *list);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_WIDTH = 23, SITE_BYTES = 256, STATES_SHOWN = 8 };
+enum { NAME_WIDTH = 23, STATES_SHOWN = 6, CAUSES_SHOWN = 3, SITES_SHOWN = 3 };
 
 static const struct {
     const char *state, *words;
@@ -53,14 +53,19 @@ static const char *state_words(const char *state)
     return state;
 }
 
-/* Fill up to a width in characters: "×" is one, of two bytes. */
+/* Fill up to a width in characters, or cut: "×" is one character, of two bytes. */
 static void put_padded(const char *name, int width)
 {
     int length = 0;
-    for (const char *c = name; *c; c++) {
-        length += ((unsigned char)*c & 0xC0) != 0x80;
+    const char *end = name;
+    for (; *end; end++) {
+        const bool begins = ((unsigned char)*end & 0xC0) != 0x80;
+        if (begins && length == width - 1) {
+            break;
+        }
+        length += begins;
     }
-    printf("%s%*s", name, width > length ? width - length : 1, "");
+    printf("%.*s%*s", (int)(end - name), name, width - length, "");
 }
 
 /* "38.0 % ± 0.8", "~12", "at most 3": half the interval, of the time of all ranks. */
@@ -71,7 +76,9 @@ static void put_share(const json_t *object, double rank_time)
     const double high = 100 * number(object, "wait_high_s") / rank_time;
     const char *kind = text(object, "kind");
     char cell[40];
-    if (strcmp(kind, "at-most") == 0) {
+    if (json_is_null(json_object_get(object, "wait_high_s"))) {
+        (void)snprintf(cell, sizeof cell, "undecidable");
+    } else if (strcmp(kind, "at-most") == 0) {
         (void)snprintf(cell, sizeof cell, "at most %.1f %%", high);
     } else if (strcmp(kind, "exact") == 0) {
         (void)snprintf(cell, sizeof cell, "%.1f %%", share);
@@ -132,7 +139,9 @@ static void print_state(const json_t *report, const json_t *total, double rank_t
     put_padded(state_words(state), NAME_WIDTH - 2);
     printf("%9.4g s  ", number(total, "wait_s"));
     put_share(total, rank_time);
-    printf("  %s\n", site ? short_site(text(site, "site")) : "");
+    printf("  ");
+    put_padded(site ? short_site(text(site, "site")) : "", 28);
+    printf("\n");
     if (strcmp(state, "late-sender") == 0) {
         const json_t *wrong = total_of(report, "wrong-order");
         if (wrong) {
@@ -181,6 +190,116 @@ static void print_head(const json_t *whole)
     }
 }
 
+static const json_t *nth_of(const json_t *report, const char *type, size_t n)
+{
+    size_t i = 0;
+    json_t *row = NULL;
+    json_array_foreach(report, i, row)
+    {
+        if (is_type(row, type) && n-- == 0) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+/* "rank 5  smooth", and the thread where it is not the process's first. */
+static void put_cause(const json_t *row, int width)
+{
+    char name[80];
+    (void)snprintf(name, sizeof name, "rank %.0f  %s", number(row, "rank"),
+                   short_site(text(row, "site")));
+    put_padded(name, width);
+}
+
+static void print_causes(const json_t *report, const json_t *whole)
+{
+    enum { WIDTH = 34 };
+    const double wait = number(whole, "wait_raw_s");
+    for (size_t i = 0; i < CAUSES_SHOWN; i++) {
+        const json_t *row = nth_of(report, "wait-cause", i);
+        if (!row) {
+            break;
+        }
+        if (i == 0) {
+            put_padded("caused by", WIDTH);
+            printf("    direct   passed on  of waiting\n");
+        }
+        printf("  ");
+        put_cause(row, WIDTH - 2);
+        printf("%8.3g s  %8.3g s  %5.1f %% ± %.1f%s\n", number(row, "direct_s"),
+               number(row, "indirect_s"), 100 * number(row, "share"),
+               50 * (number(row, "share_high") - number(row, "share_low")),
+               i == 0 && number(row, "first_draws") < number(row, "draws")
+                   ? "  not sure to be first"
+                   : "");
+    }
+    if (number(whole, "unattributed_s") > 0.0005 * wait) {
+        printf("  unattributed  %.3g s  (%.1f %%)\n", number(whole, "unattributed_s"),
+               100 * number(whole, "unattributed_s") / wait);
+    }
+}
+
+/* The row of the critical path's that has the largest share. */
+static const json_t *longest(const json_t *report, const char *of)
+{
+    const json_t *best = NULL;
+    size_t i = 0;
+    json_t *row = NULL;
+    json_array_foreach(report, i, row)
+    {
+        if (is_type(row, "critical-path") && strcmp(text(row, "of"), of) == 0 &&
+            (!best || number(row, "share") > number(best, "share"))) {
+            best = row;
+        }
+    }
+    return best;
+}
+
+static void print_critical(const json_t *report)
+{
+    const json_t *rank = longest(report, "rank");
+    const json_t *site = longest(report, "site");
+    if (rank && site) {
+        printf("critical path: rank %.0f %.0f %% ± %.0f; %.0f %% in ", number(rank, "rank"),
+               100 * number(rank, "share"),
+               50 * (number(rank, "share_high") - number(rank, "share_low")),
+               100 * number(site, "share"));
+        put_padded(short_site(text(site, "site")), 24);
+        printf("imb. %.2g s\n", number(site, "imbalance_s"));
+    }
+}
+
+/* Collectives by the time that they took, the longest first. */
+static void print_sites(const json_t *report)
+{
+    double limit = INFINITY;
+    for (int shown = 0; shown < SITES_SHOWN; shown++) {
+        const json_t *next = NULL;
+        size_t i = 0;
+        json_t *row = NULL;
+        json_array_foreach(report, i, row)
+        {
+            if (is_type(row, "collective-site") && number(row, "time_s") < limit &&
+                (!next || number(row, "time_s") > number(next, "time_s"))) {
+                next = row;
+            }
+        }
+        if (!next) {
+            return;
+        }
+        limit = number(next, "time_s");
+        if (shown == 0) {
+            put_padded("collective", 34);
+            printf("      time   skew        verdict\n");
+        }
+        printf("  ");
+        put_padded(short_site(text(next, "site")), 32);
+        printf("%8.3g s  %3.0f %% ± %-4.0f %s\n", limit, 100 * number(next, "skew_share"),
+               50 * (number(next, "skew_high") - number(next, "skew_low")), text(next, "verdict"));
+    }
+}
+
 static void print_left_out(const json_t *whole)
 {
     const json_t *left = json_object_get(whole, "left_out");
@@ -215,6 +334,10 @@ void waits_text_print(const json_t *report)
     if (strcmp(text(whole, "sigma_source"), "unknown") == 0) {
         printf("The clocks' errors are not known: no message goes both ways between them, and the\n"
                "archive does not say; ictus trace records clocks with their errors.\n");
+    } else {
+        print_causes(report, whole);
+        print_critical(report);
+        print_sites(report);
     }
     print_left_out(whole);
 }

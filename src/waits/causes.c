@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The objects that tell what caused the waits, where the critical path runs, and what collectives
+ * cost by themselves. */
+#include "waits/waits.h"
+
+#include <ictus/error.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SITE_TEXT = 256, SEGMENTS_TOLD = 1000 };
+
+static double seconds(const struct wait_results *r, double ticks)
+{
+    return ticks / (double)r->analysis->session.trace->layout.resolution;
+}
+
+static void set_place(const struct wait_results *r, json_t *object, uint32_t location)
+{
+    const struct layout_location *l = &r->analysis->session.trace->layout.locations[location];
+    const json_int_t rank = l->process == LAYOUT_NONE ? -1 : (json_int_t)l->process;
+    (void)json_object_set_new(object, "rank", json_integer(rank));
+    (void)json_object_set_new(object, "location", json_integer((json_int_t)l->ref));
+}
+
+static void set_site(const struct wait_results *r, json_t *object, uint32_t path)
+{
+    char text[SITE_TEXT];
+    ictusi_paths_text(&r->analysis->paths, path, text, sizeof text);
+    (void)json_object_set_new(object, "call",
+                              json_string(ictusi_paths_leaf(&r->analysis->paths, path)));
+    (void)json_object_set_new(object, "site", json_string(text));
+}
+
+static double row_total(const struct delay_row *row)
+{
+    return row->direct + row->indirect;
+}
+
+/* The largest first; equal ones in the order of locations and paths. */
+static int by_blame(const void *a, const void *b)
+{
+    const struct delay_row *x = a;
+    const struct delay_row *y = b;
+    if (row_total(x) != row_total(y)) {
+        return row_total(x) > row_total(y) ? -1 : 1;
+    }
+    if (x->location != y->location) {
+        return x->location < y->location ? -1 : 1;
+    }
+    return (x->path > y->path) - (x->path < y->path);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double lane_share(const struct delays *d, const struct delay_row *row, int lane)
+{
+    return d->total_lanes[lane] > 0 ? row->lanes[lane] / d->total_lanes[lane] : 0;
+}
+
+/* In how many of the histories this is the largest cause. */
+static json_int_t first_draws(const struct delays *d, const struct delay_row *row)
+{
+    json_int_t count = 0;
+    for (int k = 0; k < LANES; k++) {
+        bool first = true;
+        for (uint64_t i = 0; i < d->count && first; i++) {
+            first = d->list[i].lanes[k] <= row->lanes[k];
+        }
+        count += first;
+    }
+    return count;
+}
+
+static int cause_json(const struct wait_results *r, const struct delay_row *row, bool leading,
+                      json_t *list)
+{
+    const struct delays *d = r->delays;
+    double shares[LANES];
+    for (int k = 0; k < LANES; k++) {
+        shares[k] = lane_share(d, row, k);
+    }
+    qsort(shares, LANES, sizeof *shares, by_number);
+    json_t *object = json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "type", "wait-cause", "direct_s",
+                               seconds(r, row->direct), "indirect_s", seconds(r, row->indirect),
+                               "share", d->total > 0 ? row_total(row) / d->total : 0, "share_low",
+                               shares[1], "share_high", shares[LANES - 2]);
+    if (!object) {
+        return ICTUS_ERR_NOMEM;
+    }
+    set_place(r, object, row->location);
+    set_site(r, object, row->path);
+    if (leading) {
+        (void)json_object_set_new(object, "first_draws", json_integer(first_draws(d, row)));
+        (void)json_object_set_new(object, "draws", json_integer(LANES));
+    }
+    return json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
+}
+
+static int delays_json(const struct wait_results *r, json_t *list)
+{
+    enum { LEADING = 8 };
+    int err = ICTUS_OK;
+    qsort(r->delays->list, r->delays->count, sizeof *r->delays->list, by_blame);
+    for (uint64_t i = 0; i < r->delays->count && !err; i++) {
+        err = cause_json(r, &r->delays->list[i], i < LEADING, list);
+    }
+    return err;
+}
+
+static int critical_locations_json(const struct wait_results *r, json_t *list)
+{
+    const struct critical *c = r->critical;
+    int err = ICTUS_OK;
+    for (uint32_t l = 0; l < r->analysis->session.trace->layout.location_count && !err; l++) {
+        if (c->by_location[l] <= 0) {
+            continue;
+        }
+        json_t *object = json_pack("{s:s, s:s, s:f, s:f, s:f, s:f}", "type", "critical-path", "of",
+                                   "rank", "time_s", seconds(r, (double)c->by_location[l]), "share",
+                                   (double)c->by_location[l] / (double)c->length, "share_low",
+                                   c->low[l], "share_high", c->high[l]);
+        set_place(r, object, l);
+        err = json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
+    }
+    return err;
+}
+
+/* Locations that recorded anything. */
+static double location_count(const struct analysis *a)
+{
+    double n = 0;
+    for (uint64_t l = 0; l < a->session.trace->layout.location_count; l++) {
+        n += a->calls.first[l + 1] - a->calls.first[l] > 1;
+    }
+    return n > 0 ? n : 1;
+}
+
+/* Imbalance: how much longer the path is in a region than locations are on average. */
+static int critical_paths_json(const struct wait_results *r, json_t *list)
+{
+    const struct critical *c = r->critical;
+    const double locations = location_count(r->analysis);
+    int err = ICTUS_OK;
+    for (uint32_t i = 0; i < c->by_path.count && !err; i++) {
+        const uint32_t path = c->by_path.listed[i];
+        const double ticks = (double)c->by_path.ticks[path];
+        const double mean = (double)r->times->totals.ticks[path] / locations;
+        if (ticks <= 0) {
+            continue;
+        }
+        json_t *object =
+            json_pack("{s:s, s:s, s:f, s:f, s:f}", "type", "critical-path", "of", "site", "time_s",
+                      seconds(r, ticks), "share", c->length > 0 ? ticks / (double)c->length : 0,
+                      "imbalance_s", seconds(r, ticks > mean ? ticks - mean : 0));
+        set_site(r, object, path);
+        err = json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
+    }
+    return err;
+}
+
+/* The path as stretches, the first one first; not told where they are many. */
+static int segments_json(const struct wait_results *r, json_t *list)
+{
+    const struct critical *c = r->critical;
+    const struct critical_segment *segments = c->segments.area;
+    const uint64_t n = c->segments.count;
+    json_t *object = json_pack("{s:s, s:s, s:f, s:I}", "type", "critical-path", "of", "program",
+                               "time_s", seconds(r, (double)c->length), "stretches", (json_int_t)n);
+    json_t *told = json_array();
+    for (uint64_t i = n; i-- > 0 && n <= SEGMENTS_TOLD;) {
+        const double from = (double)(segments[i].from - r->analysis->calls.from);
+        const double to = (double)(segments[i].to - r->analysis->calls.from);
+        (void)json_array_append_new(
+            told,
+            json_pack(
+                "[I, f, f]",
+                (json_int_t)r->analysis->session.trace->layout.locations[segments[i].location].ref,
+                seconds(r, from), seconds(r, to)));
+    }
+    (void)json_object_set_new(object, "raw_stretches", told);
+    return json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
+}
+
+/* Mixed: within a third and two thirds; else what the interval lies on one side of. */
+static const char *verdict_of(double low, double high)
+{
+    if (low >= 1.0 / 3 && high <= 2.0 / 3) {
+        return "mixed";
+    }
+    return low > 0.5 ? "skew" : high < 0.5 ? "transfer" : "undecidable";
+}
+
+static int sites_json(const struct wait_results *r, json_t *list)
+{
+    int err = ICTUS_OK;
+    for (uint64_t i = 0; i < r->rows->site_count && !err; i++) {
+        const struct wait_site *site = &r->rows->sites[i];
+        const bool unknown = r->analysis->histories.source == SIGMA_UNKNOWN;
+        const struct sum_range skew = ictusi_sum_range(&site->skew);
+        const double all = (double)site->ticks;
+        if (all <= 0) {
+            continue;
+        }
+        const double low = unknown ? 0 : skew.low / all;
+        const double high = unknown ? 1 : fmin(1, skew.high / all);
+        json_t *object = json_pack("{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:s}", "type",
+                                   "collective-site", "calls", (json_int_t)site->calls, "time_s",
+                                   seconds(r, all), "skew_s", seconds(r, skew.estimate),
+                                   "transfer_s", seconds(r, fmax(0, all - skew.estimate)),
+                                   "skew_share", fmin(1, skew.estimate / all), "skew_low", low,
+                                   "skew_high", high, "verdict", verdict_of(low, high));
+        set_site(r, object, site->path);
+        err = json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
+    }
+    return err;
+}
+
+int ictusi_causes_json(const struct wait_results *r, json_t *list)
+{
+    int err = delays_json(r, list);
+    err = err ? err : segments_json(r, list);
+    err = err ? err : critical_locations_json(r, list);
+    err = err ? err : critical_paths_json(r, list);
+    return err ? err : sites_json(r, list);
+}

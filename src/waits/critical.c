@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The walk is done once as read off, and once under each error history, which decides otherwise
+ * where a wait is not certain. */
+#include "waits/critical.h"
+
+#include "waits/sums.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Beyond so many calls, the walks under error histories would take longer than all the rest. */
+enum { WALKED_MAX = 1 << 21, AS_READ = -1 };
+
+struct walk {
+    const struct times *times;
+    struct critical *critical;
+    int lane;       /* AS_READ, or an error history */
+    int64_t *spent; /* by location */
+    uint64_t steps;
+};
+
+/* Where the path begins: the location that ends last. */
+static uint32_t last_location(const struct analysis *a)
+{
+    const uint64_t locations = a->session.trace->layout.location_count;
+    uint32_t last = 0;
+    int64_t latest = INT64_MIN;
+    for (uint32_t l = 0; l < locations; l++) {
+        if (a->calls.first[l + 1] > a->calls.first[l]) {
+            const int64_t end = call_at(&a->calls, a->calls.first[l + 1] - 1)->leave;
+            last = end > latest ? l : last;
+            latest = end > latest ? end : latest;
+        }
+    }
+    return last;
+}
+
+/* How long a call waits, as read off or under the history. */
+static int64_t walk_wait(const struct walk *w, uint64_t call)
+{
+    const struct analysis *a = w->times->analysis;
+    const struct partner *p = partner_at(&a->partners, call);
+    double error[HISTORIES] = {0};
+    if (w->lane == AS_READ || p->call == CALL_NONE) {
+        return analysis_wait(a, call);
+    }
+    const struct waiting_call *c = call_at(&a->calls, call);
+    const struct waiting_call *k = call_at(&a->calls, p->call);
+    ictusi_histories_add(&a->histories, analysis_location(a, call), c->enter, 1, error);
+    ictusi_histories_add(&a->histories, analysis_location(a, p->call), k->enter, -1, error);
+    const double by = error[w->lane / 2] * (w->lane % 2 ? -1 : 1);
+    const double x = (double)(k->enter - c->enter) + by;
+    const double most = (double)(c->leave - c->enter);
+    return x <= 0 ? 0 : (int64_t)(x < most ? x : most);
+}
+
+/*
+ * Whether a location came to a call from another one without waiting in it: a thread that was begun
+ * there, or a join of threads. Events of threads are instants, in which nobody can wait.
+ */
+static bool walk_springs(const struct walk *w, uint32_t location, uint64_t call)
+{
+    const struct analysis *a = w->times->analysis;
+    const struct partner *p = partner_at(&a->partners, call);
+    if (p->call == CALL_NONE || !(call_at(&a->calls, call)->flags & CALL_BARE) ||
+        (p->state != WAIT_TEAM_BARRIER && p->state != WAIT_JOIN)) {
+        return false;
+    }
+    const int64_t came = call_at(&a->calls, p->call)->enter;
+    return call == a->calls.first[location] || came > call_at(&a->calls, call - 1)->leave;
+}
+
+/* One stretch: from a call of a location back to the wait that the path came from. */
+static int walk_segment(struct walk *w, uint32_t location, uint64_t from, uint64_t to, int64_t end,
+                        struct ictus_why *why)
+{
+    const struct analysis *a = w->times->analysis;
+    const struct waiting_call *c = call_at(&a->calls, from);
+    const int64_t wait = walk_wait(w, from);
+    const int64_t begin = c->enter + wait;
+    w->spent[location] += end - begin;
+    if (w->lane != AS_READ) {
+        return ICTUS_OK;
+    }
+    /* Calls of no wait, or whose wait is not followed, count whole: nothing waits here. */
+    ictusi_times_between(w->times, &w->critical->by_path, location, (uint32_t)from, to);
+    w->critical->length += end - begin;
+    struct store *segments = &w->critical->segments;
+    const int err = ictusi_store_grow(segments, 1, why);
+    if (!err) {
+        ((struct critical_segment *)segments->area)[segments->count++] =
+            (struct critical_segment){location, begin, end};
+    }
+    return err;
+}
+
+static int walk_back(struct walk *w, struct ictus_why *why)
+{
+    const struct analysis *a = w->times->analysis;
+    uint32_t location = last_location(a);
+    uint64_t to = a->calls.first[location + 1] - 1;
+    uint64_t at = to;
+    int64_t end = call_at(&a->calls, to)->leave;
+    int err = ICTUS_OK;
+    while (!err && at > a->calls.first[location] && w->steps++ < a->calls.calls.count * 2) {
+        at--;
+        const bool springs = walk_springs(w, location, at);
+        if (springs || walk_wait(w, at) > 0) {
+            err = walk_segment(w, location, at, to, end, why);
+            end = call_at(&a->calls, at)->enter + walk_wait(w, at);
+            to = partner_at(&a->partners, at)->call;
+            location = analysis_location(a, to);
+            at = to;
+        }
+    }
+    const uint64_t first = a->calls.first[location];
+    const struct share_of_time *shares = a->calls.shares.area;
+    int64_t begin = call_at(&a->calls, first)->enter;
+    for (uint32_t i = call_delta_begin(&a->calls, first); i < call_at(&a->calls, first)->delta_end;
+         i++) {
+        begin -= shares[i].ticks;
+    }
+    w->spent[location] += end - begin;
+    if (w->lane == AS_READ && !err) {
+        ictusi_times_between(w->times, &w->critical->by_path, location, CALL_NONE, to);
+        w->critical->length += end - begin;
+        struct store *segments = &w->critical->segments;
+        err = ictusi_store_grow(segments, 1, why);
+        if (!err) {
+            ((struct critical_segment *)segments->area)[segments->count++] =
+                (struct critical_segment){location, begin, end};
+        }
+    }
+    return err;
+}
+
+static int by_share(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The same under every history: what share each location has. */
+static int walk_lanes(struct critical *c, const struct times *times, struct ictus_why *why)
+{
+    const uint64_t n = times->analysis->session.trace->layout.location_count;
+    int64_t *spent = calloc((n + 1) * LANES, sizeof *spent);
+    int err = spent ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    for (int lane = 0; lane < LANES && !err; lane++) {
+        struct walk w = {times, c, lane, spent + (size_t)lane * n, 0};
+        err = walk_back(&w, why);
+    }
+    double lengths[LANES] = {0};
+    for (uint64_t i = 0; i < n * LANES && !err; i++) {
+        lengths[i / n] += (double)spent[i];
+    }
+    for (uint64_t l = 0; l < n && !err; l++) {
+        double shares[LANES];
+        for (int lane = 0; lane < LANES; lane++) {
+            const double own = (double)spent[(size_t)lane * n + l];
+            shares[lane] = lengths[lane] > 0 ? own / lengths[lane] : 0;
+        }
+        qsort(shares, LANES, sizeof *shares, by_share);
+        c->low[l] = shares[1];
+        c->high[l] = shares[LANES - 2];
+    }
+    free(spent);
+    return err;
+}
+
+int ictusi_critical_find(struct critical *c, const struct times *times, struct ictus_why *why)
+{
+    const struct analysis *a = times->analysis;
+    const uint64_t n = a->session.trace->layout.location_count;
+    *c = (struct critical){.by_location = calloc(n + 1, sizeof *c->by_location),
+                           .low = calloc(n + 1, sizeof *c->low),
+                           .high = calloc(n + 1, sizeof *c->high)};
+    int err = c->by_location && c->low && c->high ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    err = err ? err : ictusi_time_map_init(&c->by_path, a->paths.count);
+    err = err ? err
+              : ictusi_store_init(&c->segments, sizeof(struct critical_segment),
+                                  2 * a->calls.calls.count + 2, why);
+    if (err || n == 0) {
+        return err;
+    }
+    struct walk w = {times, c, AS_READ, c->by_location, 0};
+    err = walk_back(&w, why);
+    for (uint64_t l = 0; l < n && c->length > 0; l++) {
+        c->low[l] = c->high[l] = (double)c->by_location[l] / (double)c->length;
+    }
+    const bool open = a->histories.source == SIGMA_ARCHIVE || a->histories.source == SIGMA_MESSAGES;
+    return !err && open && w.steps < WALKED_MAX / LANES ? walk_lanes(c, times, why) : err;
+}
+
+void ictusi_critical_free(struct critical *c)
+{
+    ictusi_store_fini(&c->segments);
+    ictusi_time_map_fini(&c->by_path);
+    free(c->by_location);
+    free(c->low);
+    free(c->high);
+    *c = (struct critical){.low = NULL};
+}

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Backward replay. A call is passed once everybody who waited for it has been; then k, what later
+ * waits have charged to its own wait, is final. p waits w for q; a and b are their last common
+ * synchronisation. For each call path c
+ *
+ *     d[c] = max(0, time_q[c] in (b, now) - time_p[c] in (a, E))
+ *     D = sum of d[c],  O = sum of the waits of q in its interval
+ *     direct[q,c] += w d[c] / (D + O);  indirect[q,c] += k d[c] / (D + O)
+ *     k(v) += (w + k) w_v / (D + O) for each of these waits v
+ *
+ * so that direct, indirect and what cannot be attributed (D + O = 0) add up to all waits. The waits
+ * v are not visited one by one: (w + k) / (D + O) is open on q from the causing call back to b, and
+ * a wait takes the sum of what is open. That sum is an integer of 2^-32, so that opening and
+ * closing leave nothing behind.
+ */
+#include "waits/delays.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ESTIMATE = LANES, SLOTS }; /* a lane for each history, and the estimate */
+
+/* A rate that is open on a location, for calls later than `until`. */
+struct open_rate {
+    int64_t until;       /* or -1: for all of them */
+    uint32_t next;       /* of those that wait for the same call to be passed */
+    int64_t rate[SLOTS]; /* 2^-32 */
+};
+
+#define RATE_NONE UINT32_MAX
+
+struct walker {
+    uint64_t cursor; /* behind the next call to pass */
+    bool queued;
+    int64_t open[SLOTS];
+    uint32_t *heap; /* of open rates: the largest `until` first */
+    uint32_t heap_count, heap_room;
+};
+
+struct replay {
+    struct delays *delays;
+    const struct analysis *analysis;
+    const struct times *times;
+    const struct syncs *syncs;
+    struct walker *walkers; /* by location */
+    uint32_t *dependents;   /* by call: waits for it that have not been charged */
+    uint32_t *pending;      /* by call: rates to open when it is passed */
+    uint64_t *prefix;       /* by call: waits of its location up to and with it, ticks */
+    struct open_rate *rates;
+    uint32_t rate_count, rate_room, free_rate;
+    uint32_t *ready; /* heap of locations, the latest first */
+    uint32_t ready_count;
+    struct time_map own, other;
+    double *charge; /* scratch */
+};
+
+static int64_t to_rate(double x)
+{
+    return (int64_t)fmin(x * 0x1p32, 0x1p58);
+}
+
+static uint32_t rate_new(struct replay *r)
+{
+    if (r->free_rate != RATE_NONE) {
+        const uint32_t index = r->free_rate;
+        r->free_rate = r->rates[index].next;
+        return index;
+    }
+    if (r->rate_count == r->rate_room) {
+        const uint32_t room = r->rate_room ? 2 * r->rate_room : 256;
+        struct open_rate *wide = realloc(r->rates, room * sizeof *wide);
+        if (!wide) {
+            return RATE_NONE;
+        }
+        r->rates = wide;
+        r->rate_room = room;
+    }
+    return r->rate_count++;
+}
+
+static void rate_release(struct replay *r, uint32_t index)
+{
+    r->rates[index].next = r->free_rate;
+    r->free_rate = index;
+}
+
+/* Whether one heap entry goes before another: calls are passed from the last one on. */
+static bool rate_before(const struct replay *r, uint32_t a, uint32_t b)
+{
+    return r->rates[a].until > r->rates[b].until;
+}
+
+static int heap_push(struct replay *r, struct walker *w, uint32_t index)
+{
+    if (w->heap_count == w->heap_room) {
+        const uint32_t room = w->heap_room ? 2 * w->heap_room : 16;
+        uint32_t *wide = realloc(w->heap, room * sizeof *wide);
+        if (!wide) {
+            return ICTUS_ERR_NOMEM;
+        }
+        w->heap = wide;
+        w->heap_room = room;
+    }
+    uint32_t at = w->heap_count++;
+    while (at > 0 && rate_before(r, index, w->heap[(at - 1) / 2])) {
+        w->heap[at] = w->heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    w->heap[at] = index;
+    return ICTUS_OK;
+}
+
+static uint32_t heap_pop(struct replay *r, struct walker *w)
+{
+    const uint32_t top = w->heap[0];
+    const uint32_t last = w->heap[--w->heap_count];
+    uint32_t at = 0;
+    for (uint32_t child = 1; child < w->heap_count; child = 2 * at + 1) {
+        if (child + 1 < w->heap_count && rate_before(r, w->heap[child + 1], w->heap[child])) {
+            child++;
+        }
+        if (!rate_before(r, w->heap[child], last)) {
+            break;
+        }
+        w->heap[at] = w->heap[child];
+        at = child;
+    }
+    w->heap[at] = last;
+    return top;
+}
+
+/* Rates that a call opens, now that everybody has charged it. */
+static int walker_open(struct replay *r, struct walker *w, uint64_t call)
+{
+    int err = ICTUS_OK;
+    for (uint32_t i = r->pending[call], next; i != RATE_NONE && !err; i = next) {
+        next = r->rates[i].next;
+        for (int k = 0; k < SLOTS; k++) {
+            w->open[k] += r->rates[i].rate[k];
+        }
+        err = heap_push(r, w, i);
+    }
+    r->pending[call] = RATE_NONE;
+    return err;
+}
+
+/* Rates whose interval begins at or after this call. */
+static void walker_close(struct replay *r, struct walker *w, uint64_t call)
+{
+    while (w->heap_count && r->rates[w->heap[0]].until >= (int64_t)call) {
+        const uint32_t index = heap_pop(r, w);
+        for (int k = 0; k < SLOTS; k++) {
+            w->open[k] -= r->rates[index].rate[k];
+        }
+        rate_release(r, index);
+    }
+}
+
+static struct delay_row *delay_at(struct delays *d, uint32_t location, uint32_t path)
+{
+    int64_t *slot = ictusi_idmap_at(&d->index, location, path, (int64_t)d->count);
+    if (!slot) {
+        return NULL;
+    }
+    if (*slot == (int64_t)d->count) {
+        if ((d->count & (d->count - 1)) == 0) {
+            struct delay_row *wide = realloc(d->list, (d->count ? 2 * d->count : 1) * sizeof *wide);
+            if (!wide) {
+                return NULL;
+            }
+            d->list = wide;
+        }
+        d->list[d->count++] = (struct delay_row){.location = location, .path = path};
+    }
+    return &d->list[*slot];
+}
+
+/* One wait being charged. */
+struct charge {
+    uint32_t call, cause, location, other;
+    double wait[SLOTS], later[SLOTS]; /* w and k */
+    double delay, waits;              /* D and O */
+};
+
+/* The delays of q against p by call path, into r->charge. */
+static void charge_delays(struct replay *r, struct charge *c, const struct sync_point *sync)
+{
+    const struct analysis *a = r->analysis;
+    ictusi_time_map_clear(&r->own);
+    ictusi_time_map_clear(&r->other);
+    ictusi_times_between(r->times, &r->own, c->location, sync->own, c->call);
+    ictusi_times_between(r->times, &r->other, c->other, sync->other, c->cause);
+    for (uint32_t i = 0; i < r->other.count; i++) {
+        const uint32_t path = r->other.listed[i];
+        const int64_t more = r->other.ticks[path] - r->own.ticks[path];
+        r->charge[i] = more > 0 && path != PATH_MUTED ? (double)more : 0;
+        c->delay += r->charge[i];
+    }
+    const uint64_t first = a->calls.first[c->other];
+    const uint64_t since = sync->other == CALL_NONE ? 0 : r->prefix[sync->other];
+    c->waits = c->cause > first ? (double)(r->prefix[c->cause - 1] - since) : 0;
+    c->waits = c->waits > 0 ? c->waits : 0;
+}
+
+static int charge_rows(struct replay *r, const struct charge *c)
+{
+    const double sum = c->delay + c->waits;
+    for (uint32_t i = 0; i < r->other.count; i++) {
+        if (r->charge[i] <= 0) {
+            continue;
+        }
+        struct delay_row *row = delay_at(r->delays, c->other, r->other.listed[i]);
+        if (!row) {
+            return ICTUS_ERR_NOMEM;
+        }
+        const double part = r->charge[i] / sum;
+        row->direct += c->wait[ESTIMATE] * part;
+        row->indirect += c->later[ESTIMATE] * part;
+        for (int k = 0; k < LANES; k++) {
+            row->lanes[k] += (c->wait[k] + c->later[k]) * part;
+        }
+    }
+    return ICTUS_OK;
+}
+
+/* Open the rate on the causer's own waits, once it gets there. */
+static int charge_waits(struct replay *r, const struct charge *c, uint32_t until)
+{
+    const double sum = c->delay + c->waits;
+    const uint32_t index = c->waits > 0 ? rate_new(r) : RATE_NONE;
+    if (index == RATE_NONE) {
+        return c->waits > 0 ? ICTUS_ERR_NOMEM : ICTUS_OK;
+    }
+    struct open_rate *rate = &r->rates[index];
+    rate->until = until == CALL_NONE ? -1 : (int64_t)until;
+    for (int k = 0; k < SLOTS; k++) {
+        rate->rate[k] = to_rate((c->wait[k] + c->later[k]) / sum);
+    }
+    rate->next = r->pending[c->cause];
+    r->pending[c->cause] = index;
+    return ICTUS_OK;
+}
+
+/* The wait itself under each history, with the cause that the estimate has. */
+static void charge_lanes(const struct replay *r, struct charge *c, const struct walker *w)
+{
+    double sigma = 0;
+    int64_t raw = 0;
+    const double wait = (double)analysis_wait(r->analysis, c->call);
+    ictusi_wait_lanes(r->analysis, c->call, c->wait, &sigma, &raw);
+    for (int k = 0; k < LANES; k++) {
+        c->wait[k] += wait;
+        r->delays->total_lanes[k] += c->wait[k];
+    }
+    c->wait[ESTIMATE] = wait;
+    for (int k = 0; k < SLOTS; k++) {
+        c->later[k] = wait * (double)w->open[k] * 0x1p-32;
+    }
+}
+
+static void ready_push(struct replay *r, uint32_t location);
+
+static int charge_call(struct replay *r, uint32_t location, uint32_t call)
+{
+    const struct analysis *a = r->analysis;
+    const struct partner *p = partner_at(&a->partners, call);
+    struct charge c = {.call = call, .cause = p->call, .location = location};
+    c.other = analysis_location(a, p->call);
+    charge_lanes(r, &c, &r->walkers[location]);
+    r->delays->total += c.wait[ESTIMATE];
+    const struct sync_point sync = ictusi_syncs_before(r->syncs, location, call, c.other, p->call);
+    charge_delays(r, &c, &sync);
+    int err = ICTUS_OK;
+    if (c.delay + c.waits > 0) {
+        err = charge_rows(r, &c);
+        err = err ? err : charge_waits(r, &c, sync.other);
+    } else {
+        r->delays->unattributed += c.wait[ESTIMATE] + c.later[ESTIMATE];
+    }
+    if (r->dependents[c.cause] > 0 && --r->dependents[c.cause] == 0 &&
+        r->walkers[c.other].cursor == c.cause + 1ULL) {
+        ready_push(r, c.other);
+    }
+    return err;
+}
+
+static int64_t walker_time(const struct replay *r, uint32_t location)
+{
+    const uint64_t cursor = r->walkers[location].cursor;
+    return call_at(&r->analysis->calls, cursor - 1)->leave;
+}
+
+static void ready_push(struct replay *r, uint32_t location)
+{
+    if (r->walkers[location].queued ||
+        r->walkers[location].cursor == r->analysis->calls.first[location]) {
+        return;
+    }
+    r->walkers[location].queued = true;
+    uint32_t at = r->ready_count++;
+    const int64_t time = walker_time(r, location);
+    while (at > 0 && time > walker_time(r, r->ready[(at - 1) / 2])) {
+        r->ready[at] = r->ready[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    r->ready[at] = location;
+}
+
+static uint32_t ready_pop(struct replay *r)
+{
+    const uint32_t top = r->ready[0];
+    const uint32_t last = r->ready[--r->ready_count];
+    uint32_t at = 0;
+    for (uint32_t child = 1; child < r->ready_count; child = 2 * at + 1) {
+        if (child + 1 < r->ready_count &&
+            walker_time(r, r->ready[child + 1]) > walker_time(r, r->ready[child])) {
+            child++;
+        }
+        if (walker_time(r, r->ready[child]) <= walker_time(r, last)) {
+            break;
+        }
+        r->ready[at] = r->ready[child];
+        at = child;
+    }
+    r->ready[at] = last;
+    r->walkers[top].queued = false;
+    return top;
+}
+
+/* Pass the call before the cursor, unless somebody who waited for it has not been. */
+static int walk(struct replay *r, uint32_t location)
+{
+    struct walker *w = &r->walkers[location];
+    const uint64_t call = w->cursor - 1;
+    if (r->dependents[call] > 0) {
+        return ICTUS_OK; /* pushed again by the last of them */
+    }
+    walker_close(r, w, call);
+    int err = ICTUS_OK;
+    if (analysis_wait(r->analysis, call) > 0) {
+        err = charge_call(r, location, (uint32_t)call);
+    }
+    err = err ? err : walker_open(r, w, call);
+    w->cursor--;
+    ready_push(r, location);
+    return err;
+}
+
+/* Nobody can go on: waits in a circle, in a broken trace. The latest call is passed all the same.
+ */
+static bool break_circle(struct replay *r)
+{
+    const uint64_t locations = r->analysis->session.trace->layout.location_count;
+    uint32_t latest = UINT32_MAX;
+    for (uint32_t l = 0; l < locations; l++) {
+        if (r->walkers[l].cursor > r->analysis->calls.first[l] &&
+            (latest == UINT32_MAX || walker_time(r, l) > walker_time(r, latest))) {
+            latest = l;
+        }
+    }
+    if (latest == UINT32_MAX) {
+        return false;
+    }
+    uint32_t *dependents = &r->dependents[r->walkers[latest].cursor - 1];
+    r->delays->cyclic += *dependents;
+    *dependents = 0;
+    ready_push(r, latest);
+    return true;
+}
+
+static int replay_prepare(struct replay *r)
+{
+    const struct analysis *a = r->analysis;
+    const uint64_t locations = a->session.trace->layout.location_count;
+    const uint64_t calls = a->calls.calls.count;
+    r->walkers = calloc(locations + 1, sizeof *r->walkers);
+    r->ready = calloc(locations + 1, sizeof *r->ready);
+    r->dependents = calloc(calls + 1, sizeof *r->dependents);
+    r->pending = calloc(calls + 1, sizeof *r->pending);
+    r->prefix = calloc(calls + 1, sizeof *r->prefix);
+    r->charge = calloc(a->paths.count + 1, sizeof *r->charge);
+    if (!r->walkers || !r->ready || !r->dependents || !r->pending || !r->prefix || !r->charge) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (uint32_t l = 0; l < locations; l++) {
+        uint64_t sum = 0;
+        for (uint64_t i = a->calls.first[l]; i < a->calls.first[l + 1]; i++) {
+            const int64_t wait = analysis_wait(a, i);
+            sum += (uint64_t)wait;
+            r->prefix[i] = sum;
+            r->pending[i] = RATE_NONE;
+            if (wait > 0) {
+                r->dependents[partner_at(&a->partners, i)->call]++;
+            }
+        }
+        r->walkers[l].cursor = a->calls.first[l + 1];
+    }
+    const int err = ictusi_time_map_init(&r->own, a->paths.count);
+    return err ? err : ictusi_time_map_init(&r->other, a->paths.count);
+}
+
+static void replay_free(struct replay *r)
+{
+    const uint64_t locations = r->analysis->session.trace->layout.location_count;
+    for (uint64_t l = 0; r->walkers && l < locations; l++) {
+        free(r->walkers[l].heap);
+    }
+    free(r->walkers);
+    free(r->ready);
+    free(r->dependents);
+    free(r->pending);
+    free(r->prefix);
+    free(r->charge);
+    free(r->rates);
+    ictusi_time_map_fini(&r->own);
+    ictusi_time_map_fini(&r->other);
+}
+
+int ictusi_delays_find(struct delays *delays, const struct times *times, const struct syncs *syncs)
+{
+    struct replay r = {.delays = delays,
+                       .analysis = times->analysis,
+                       .times = times,
+                       .syncs = syncs,
+                       .free_rate = RATE_NONE};
+    const uint64_t locations = r.analysis->session.trace->layout.location_count;
+    int err = replay_prepare(&r);
+    for (uint32_t l = 0; l < locations && !err; l++) {
+        ready_push(&r, l);
+    }
+    do {
+        while (r.ready_count && !err) {
+            err = walk(&r, ready_pop(&r));
+        }
+    } while (!err && break_circle(&r));
+    replay_free(&r);
+    return err;
+}
+
+void ictusi_delays_free(struct delays *delays)
+{
+    free(delays->list);
+    ictusi_idmap_fini(&delays->index);
+    *delays = (struct delays){.list = NULL};
+}

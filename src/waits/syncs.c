@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Waits between two locations are sorted by pair; meetings of all with all (barriers, N×N, teams
+ * that begin) are found going back from one of the calls.
+ */
+#include "waits/syncs.h"
+
+#include <stdlib.h>
+
+/* Meetings looked at, going back, before a pair counts as having none. */
+enum { MEETINGS_BACK = 64, CALLS_BACK = 4096 };
+
+static uint64_t pair_key(uint32_t a, uint32_t b)
+{
+    return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+}
+
+static int by_pair(const void *a, const void *b)
+{
+    const struct sync_pair *x = a;
+    const struct sync_pair *y = b;
+    if (x->key != y->key) {
+        return x->key < y->key ? -1 : 1;
+    }
+    return (x->low > y->low) - (x->low < y->low);
+}
+
+static int find_pairs(struct syncs *s)
+{
+    const struct analysis *a = s->analysis;
+    const uint64_t calls = a->calls.calls.count;
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < calls; i++) {
+        n += analysis_wait(a, i) > 0;
+    }
+    s->pairs = calloc(n + 1, sizeof *s->pairs);
+    if (!s->pairs) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (uint64_t i = 0; i < calls; i++) {
+        if (analysis_wait(a, i) > 0) {
+            const uint32_t cause = partner_at(&a->partners, i)->call;
+            const uint32_t own = analysis_location(a, i);
+            const uint32_t other = analysis_location(a, cause);
+            s->pairs[s->pair_count++] =
+                (struct sync_pair){pair_key(own, other), own < other ? (uint32_t)i : cause,
+                                   own < other ? cause : (uint32_t)i};
+        }
+    }
+    qsort(s->pairs, s->pair_count, sizeof *s->pairs, by_pair);
+    return ICTUS_OK;
+}
+
+/* Whether all that leave through a node have met all others there. */
+static bool is_meeting(const struct analysis *a, uint32_t node)
+{
+    const struct vnode *v = graph_vnode(&a->session.graph, node);
+    const bool threads = v->class == POINT_THREAD;
+    if (v->out_count < 2) {
+        return false; /* a join, or rooted */
+    }
+    for (uint32_t i = 0; i < v->in_count; i++) {
+        if (analysis_ins(a, node)[i] & NODE_VIRTUAL) {
+            return false; /* a scan */
+        }
+    }
+    return threads || v->in_count > 1;
+}
+
+static int find_meetings(struct syncs *s)
+{
+    const struct analysis *a = s->analysis;
+    s->meeting = malloc((a->calls.calls.count + 1) * sizeof *s->meeting);
+    if (!s->meeting) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (uint64_t i = 0; i < a->calls.calls.count; i++) {
+        s->meeting[i] = NODE_NONE;
+    }
+    for (uint64_t n = 0; n < a->session.graph.vnode_count; n++) {
+        const uint32_t node = NODE_VIRTUAL | (uint32_t)n;
+        const uint32_t outs = graph_vnode(&a->session.graph, node)->out_count;
+        for (uint32_t i = 0; is_meeting(a, node) && i < outs; i++) {
+            const uint32_t out = analysis_outs(a, node)[i];
+            if (out & NODE_VIRTUAL) {
+                continue;
+            }
+            const uint32_t call = call_of_point(&a->calls, out);
+            s->meeting[call] = node;
+            if (ictusi_idmap_put(&s->member, node, analysis_location(a, call), call)) {
+                return ICTUS_ERR_NOMEM;
+            }
+        }
+    }
+    return ICTUS_OK;
+}
+
+int ictusi_syncs_make(struct syncs *s, const struct analysis *a)
+{
+    *s = (struct syncs){.analysis = a};
+    const int err = find_pairs(s);
+    return err ? err : find_meetings(s);
+}
+
+void ictusi_syncs_free(struct syncs *s)
+{
+    free(s->pairs);
+    free(s->meeting);
+    ictusi_idmap_fini(&s->member);
+    *s = (struct syncs){.pairs = NULL};
+}
+
+/* The last wait of the pair before both calls. */
+static struct sync_point pair_before(const struct syncs *s, uint64_t key, uint32_t low,
+                                     uint32_t high)
+{
+    uint64_t from = 0;
+    uint64_t to = s->pair_count;
+    while (from < to) {
+        const uint64_t middle = from + (to - from) / 2;
+        const struct sync_pair *p = &s->pairs[middle];
+        if (p->key < key || (p->key == key && p->low < low)) {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    while (from > 0 && s->pairs[from - 1].key == key) {
+        const struct sync_pair *p = &s->pairs[--from];
+        if (p->high < high) {
+            return (struct sync_point){p->low, p->high};
+        }
+    }
+    return (struct sync_point){CALL_NONE, CALL_NONE};
+}
+
+struct sync_point ictusi_syncs_before(const struct syncs *s, uint32_t location, uint32_t call,
+                                      uint32_t other_location, uint32_t other_call)
+{
+    const bool low = location < other_location;
+    struct sync_point best = pair_before(s, pair_key(location, other_location),
+                                         low ? call : other_call, low ? other_call : call);
+    const uint64_t first = s->analysis->calls.first[location];
+    int tried = 0;
+    if (!low) {
+        best = (struct sync_point){best.other, best.own};
+    }
+    for (uint64_t i = call; i-- > first && tried < MEETINGS_BACK && call - i < CALLS_BACK;) {
+        if (best.own != CALL_NONE && i <= best.own) {
+            break;
+        }
+        if (s->meeting[i] != NODE_NONE) {
+            tried++;
+            const int64_t met = ictusi_idmap_get(&s->member, s->meeting[i], other_location);
+            if (met != IDMAP_NONE && met < other_call) {
+                return (struct sync_point){(uint32_t)i, (uint32_t)met};
+            }
+        }
+    }
+    return best;
+}

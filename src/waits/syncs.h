@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* When two locations were last in step: after a wait of one for the other, or a common meeting. */
+#ifndef ICTUS_WAITS_SYNCS_H
+#define ICTUS_WAITS_SYNCS_H
+
+#include "waits/analysis.h"
+
+/* A wait between two locations: their calls, that of the lower location first. */
+struct sync_pair {
+    uint64_t key; /* lower location, higher location */
+    uint32_t low, high;
+};
+
+struct syncs {
+    const struct analysis *analysis;
+    struct sync_pair *pairs; /* sorted */
+    uint64_t pair_count;
+    uint32_t *meeting;   /* by call: the virtual node through which all its members met, or none */
+    struct idmap member; /* (node, location) -> call */
+};
+
+/* The calls that were the last common synchronisation; CALL_NONE twice: there was none. */
+struct sync_point {
+    uint32_t own, other;
+};
+
+/* Errors: ICTUS_ERR_NOMEM. Released by ictusi_syncs_free(), after errors too. */
+int ictusi_syncs_make(struct syncs *syncs, const struct analysis *analysis);
+void ictusi_syncs_free(struct syncs *syncs);
+
+/* Before this call of a location and that call of another one. */
+struct sync_point ictusi_syncs_before(const struct syncs *syncs, uint32_t location, uint32_t call,
+                                      uint32_t other_location, uint32_t other_call);
+
+#endif

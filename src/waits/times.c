@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Two checkpoints and less than two stretches of calls make an interval. */
+#include "waits/times.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHECKPOINT = 64 }; /* calls */
+
+int ictusi_time_map_init(struct time_map *map, uint64_t paths)
+{
+    *map = (struct time_map){.ticks = calloc(paths + 1, sizeof *map->ticks),
+                             .listed = calloc(paths + 1, sizeof *map->listed),
+                             .is_listed = calloc(paths + 1, sizeof *map->is_listed)};
+    return map->ticks && map->listed && map->is_listed ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
+void ictusi_time_map_fini(struct time_map *map)
+{
+    free(map->ticks);
+    free(map->listed);
+    free(map->is_listed);
+    *map = (struct time_map){.ticks = NULL};
+}
+
+void ictusi_time_map_clear(struct time_map *map)
+{
+    for (uint32_t i = 0; i < map->count; i++) {
+        map->ticks[map->listed[i]] = 0;
+        map->is_listed[map->listed[i]] = false;
+    }
+    map->count = 0;
+}
+
+static void map_add(struct time_map *map, uint32_t path, int64_t ticks)
+{
+    if (!map->is_listed[path]) {
+        map->is_listed[path] = true;
+        map->listed[map->count++] = path;
+    }
+    map->ticks[path] += ticks;
+}
+
+/* The time before a call, since the one before it. */
+static void map_add_gap(const struct analysis *a, struct time_map *map, uint64_t call, int sign)
+{
+    const struct share_of_time *shares = a->calls.shares.area;
+    for (uint32_t i = call_delta_begin(&a->calls, call); i < call_at(&a->calls, call)->delta_end;
+         i++) {
+        map_add(map, shares[i].path, sign * shares[i].ticks);
+    }
+}
+
+/* A call's own time without its wait. */
+static void map_add_call(const struct analysis *a, struct time_map *map, uint64_t call, int sign)
+{
+    const struct waiting_call *c = call_at(&a->calls, call);
+    map_add(map, c->path, sign * (c->leave - c->enter - analysis_wait(a, call)));
+}
+
+static int checkpoint_keep(struct times *t, const struct time_map *map, struct ictus_why *why)
+{
+    int err = ictusi_store_grow(&t->sums, map->count, why);
+    err = err ? err : ictusi_store_grow(&t->ends, 1, why);
+    if (err) {
+        return err;
+    }
+    struct share_of_time *sums = t->sums.area;
+    for (uint32_t i = 0; i < map->count; i++) {
+        sums[t->sums.count++] = (struct share_of_time){map->ticks[map->listed[i]], map->listed[i]};
+    }
+    ((uint64_t *)t->ends.area)[t->ends.count++] = t->sums.count;
+    return ICTUS_OK;
+}
+
+static int times_location(struct times *t, struct time_map *map, uint32_t location,
+                          struct ictus_why *why)
+{
+    const struct analysis *a = t->analysis;
+    const uint64_t first = a->calls.first[location];
+    int err = ICTUS_OK;
+    ictusi_time_map_clear(map);
+    t->first[location] = t->ends.count;
+    for (uint64_t i = first; i < a->calls.first[location + 1] && !err; i++) {
+        map_add_gap(a, map, i, 1);
+        map_add_call(a, map, i, 1);
+        if ((i - first) % CHECKPOINT == CHECKPOINT - 1) {
+            err = checkpoint_keep(t, map, why);
+        }
+    }
+    for (uint32_t i = 0; i < map->count; i++) {
+        map_add(&t->totals, map->listed[i], map->ticks[map->listed[i]]);
+    }
+    return err;
+}
+
+int ictusi_times_make(struct times *t, const struct analysis *a, struct ictus_why *why)
+{
+    const uint64_t locations = a->session.trace->layout.location_count;
+    const uint64_t checkpoints = a->calls.calls.count / CHECKPOINT + 1;
+    struct time_map map = {.ticks = NULL};
+    *t = (struct times){.analysis = a};
+    t->first = calloc(locations + 1, sizeof *t->first);
+    int err = t->first ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    err = err ? err : ictusi_time_map_init(&map, a->paths.count);
+    err = err ? err : ictusi_time_map_init(&t->totals, a->paths.count);
+    err = err ? err : ictusi_store_init(&t->ends, sizeof(uint64_t), checkpoints, why);
+    err = err ? err
+              : ictusi_store_init(&t->sums, sizeof(struct share_of_time),
+                                  checkpoints * a->paths.count, why);
+    for (uint32_t l = 0; l < locations && !err; l++) {
+        err = times_location(t, &map, l, why);
+    }
+    ictusi_time_map_fini(&map);
+    return err;
+}
+
+void ictusi_times_free(struct times *t)
+{
+    ictusi_store_fini(&t->sums);
+    ictusi_store_fini(&t->ends);
+    ictusi_time_map_fini(&t->totals);
+    free(t->first);
+    t->first = NULL;
+}
+
+/* The sums of a location up to its k-th checkpoint. */
+static void map_add_checkpoint(const struct times *t, struct time_map *map, uint32_t location,
+                               uint64_t k, int sign)
+{
+    const uint64_t index = t->first[location] + k;
+    const uint64_t *ends = t->ends.area;
+    const struct share_of_time *sums = t->sums.area;
+    for (uint64_t i = index ? ends[index - 1] : 0; i < ends[index]; i++) {
+        map_add(map, sums[i].path, sign * sums[i].ticks);
+    }
+}
+
+/* Everything up to and with the first n calls of a location. */
+static void map_add_prefix(const struct times *t, struct time_map *map, uint32_t location,
+                           uint64_t n, int sign)
+{
+    const struct analysis *a = t->analysis;
+    const uint64_t first = a->calls.first[location];
+    const uint64_t whole = n / CHECKPOINT;
+    if (whole > 0) {
+        map_add_checkpoint(t, map, location, whole - 1, sign);
+    }
+    for (uint64_t i = first + whole * CHECKPOINT; i < first + n; i++) {
+        map_add_gap(a, map, i, sign);
+        map_add_call(a, map, i, sign);
+    }
+}
+
+void ictusi_times_between(const struct times *t, struct time_map *map, uint32_t location,
+                          uint32_t from, uint64_t to)
+{
+    const struct analysis *a = t->analysis;
+    const uint64_t first = a->calls.first[location];
+    const uint64_t begin = from == CALL_NONE ? first : from;
+    if (to - begin > 2 * CHECKPOINT) {
+        map_add_prefix(t, map, location, to - first, 1);
+        map_add_prefix(t, map, location, begin - first, -1);
+        if (from != CALL_NONE) {
+            map_add_gap(a, map, begin, -1);
+        }
+    } else {
+        for (uint64_t i = begin; i < to; i++) {
+            if (i > begin || from == CALL_NONE) {
+                map_add_gap(a, map, i, 1);
+            }
+            map_add_call(a, map, i, 1);
+        }
+    }
+    map_add_gap(a, map, to, 1);
+}
