@@ -32,7 +32,7 @@ static void set_site(const struct wait_results *r, json_t *object, uint32_t path
     (void)json_object_set_new(object, "site", json_string(text));
 }
 
-static double row_total(const struct delay_row *row)
+static double row_total(const struct blame_row *row)
 {
     return row->direct + row->indirect;
 }
@@ -40,8 +40,8 @@ static double row_total(const struct delay_row *row)
 /* The largest first; equal ones in the order of locations and paths. */
 static int by_blame(const void *a, const void *b)
 {
-    const struct delay_row *x = a;
-    const struct delay_row *y = b;
+    const struct blame_row *x = a;
+    const struct blame_row *y = b;
     if (row_total(x) != row_total(y)) {
         return row_total(x) > row_total(y) ? -1 : 1;
     }
@@ -58,13 +58,13 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double lane_share(const struct delays *d, const struct delay_row *row, int lane)
+static double lane_share(const struct blame *d, const struct blame_row *row, int lane)
 {
     return d->total_lanes[lane] > 0 ? row->lanes[lane] / d->total_lanes[lane] : 0;
 }
 
 /* In how many of the histories this is the largest cause. */
-static json_int_t first_draws(const struct delays *d, const struct delay_row *row)
+static json_int_t first_draws(const struct blame *d, const struct blame_row *row)
 {
     json_int_t count = 0;
     for (int k = 0; k < LANES; k++) {
@@ -77,10 +77,10 @@ static json_int_t first_draws(const struct delays *d, const struct delay_row *ro
     return count;
 }
 
-static int cause_json(const struct wait_results *r, const struct delay_row *row, bool leading,
+static int cause_json(const struct wait_results *r, const struct blame_row *row, bool leading,
                       json_t *list)
 {
-    const struct delays *d = r->delays;
+    const struct blame *d = r->blame;
     double shares[LANES];
     for (int k = 0; k < LANES; k++) {
         shares[k] = lane_share(d, row, k);
@@ -106,9 +106,9 @@ static int delays_json(const struct wait_results *r, json_t *list)
 {
     enum { LEADING = 8 };
     int err = ICTUS_OK;
-    qsort(r->delays->list, r->delays->count, sizeof *r->delays->list, by_blame);
-    for (uint64_t i = 0; i < r->delays->count && !err; i++) {
-        err = cause_json(r, &r->delays->list[i], i < LEADING, list);
+    qsort(r->blame->list, r->blame->count, sizeof *r->blame->list, by_blame);
+    for (uint64_t i = 0; i < r->blame->count && !err; i++) {
+        err = cause_json(r, &r->blame->list[i], i < LEADING, list);
     }
     return err;
 }

@@ -87,7 +87,7 @@ static json_t *whole_json(const struct wait_results *r)
             source_names[a->histories.source], "clock_sigma_ns",
             seconds(r, a->histories.worst) * 1e9, "left_out", left_out_json(r));
         (void)json_object_set_new(object, "unattributed_s",
-                                  json_real(seconds(r, r->delays->unattributed)));
+                                  json_real(seconds(r, r->blame->unattributed)));
     }
     if (object && !set_sum(r, object, sum)) {
         json_decref(object);

@@ -88,7 +88,7 @@ struct run {
     struct wait_rows rows;
     struct times times;
     struct syncs syncs;
-    struct delays delays;
+    struct blame blame;
     struct critical critical;
 };
 
@@ -101,14 +101,14 @@ static int waits_run(struct run *r, const char *in, struct ictus_why *why)
     err = err ? err : ictusi_rows_sites(&r->rows, a);
     err = err ? err : ictusi_times_make(&r->times, a, why);
     err = err ? err : ictusi_syncs_make(&r->syncs, a);
-    err = err ? err : ictusi_delays_find(&r->delays, &r->times, &r->syncs);
+    err = err ? err : ictusi_blame_find(&r->blame, &r->times, &r->syncs);
     return err ? err : ictusi_critical_find(&r->critical, &r->times, why);
 }
 
 static void waits_end(struct run *r)
 {
     ictusi_critical_free(&r->critical);
-    ictusi_delays_free(&r->delays);
+    ictusi_blame_free(&r->blame);
     ictusi_syncs_free(&r->syncs);
     ictusi_times_free(&r->times);
     ictusi_rows_free(&r->rows);
@@ -132,7 +132,7 @@ int ictus_waits(const char *in, json_t **report, struct ictus_why *why)
         const struct wait_results results = {.analysis = &r->analysis,
                                              .rows = &r->rows,
                                              .times = &r->times,
-                                             .delays = &r->delays,
+                                             .blame = &r->blame,
                                              .critical = &r->critical,
                                              .rank_ticks = waits_rank_time(&r->analysis)};
         err = ictusi_waits_json(&results, list);

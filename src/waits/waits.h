@@ -3,8 +3,8 @@
 #ifndef ICTUS_WAITS_WAITS_H
 #define ICTUS_WAITS_WAITS_H
 
+#include "waits/blame.h"
 #include "waits/critical.h"
-#include "waits/delays.h"
 
 #include <jansson.h>
 
@@ -13,7 +13,7 @@ struct wait_results {
     const struct analysis *analysis;
     const struct wait_rows *rows;
     const struct times *times;
-    const struct delays *delays;
+    const struct blame *blame;
     const struct critical *critical;
     double rank_ticks; /* time of all locations together */
 };

@@ -14,7 +14,7 @@
  * a wait takes the sum of what is open. That sum is an integer of 2^-32, so that opening and
  * closing leave nothing behind.
  */
-#include "waits/delays.h"
+#include "waits/blame.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ struct walker {
 };
 
 struct replay {
-    struct delays *delays;
+    struct blame *blame;
     const struct analysis *analysis;
     const struct times *times;
     const struct syncs *syncs;
@@ -158,7 +158,7 @@ static void walker_close(struct replay *r, struct walker *w, uint64_t call)
     }
 }
 
-static struct delay_row *delay_at(struct delays *d, uint32_t location, uint32_t path)
+static struct blame_row *blame_at(struct blame *d, uint32_t location, uint32_t path)
 {
     int64_t *slot = ictusi_idmap_at(&d->index, location, path, (int64_t)d->count);
     if (!slot) {
@@ -166,13 +166,13 @@ static struct delay_row *delay_at(struct delays *d, uint32_t location, uint32_t 
     }
     if (*slot == (int64_t)d->count) {
         if ((d->count & (d->count - 1)) == 0) {
-            struct delay_row *wide = realloc(d->list, (d->count ? 2 * d->count : 1) * sizeof *wide);
+            struct blame_row *wide = realloc(d->list, (d->count ? 2 * d->count : 1) * sizeof *wide);
             if (!wide) {
                 return NULL;
             }
             d->list = wide;
         }
-        d->list[d->count++] = (struct delay_row){.location = location, .path = path};
+        d->list[d->count++] = (struct blame_row){.location = location, .path = path};
     }
     return &d->list[*slot];
 }
@@ -211,7 +211,7 @@ static int charge_rows(struct replay *r, const struct charge *c)
         if (r->charge[i] <= 0) {
             continue;
         }
-        struct delay_row *row = delay_at(r->delays, c->other, r->other.listed[i]);
+        struct blame_row *row = blame_at(r->blame, c->other, r->other.listed[i]);
         if (!row) {
             return ICTUS_ERR_NOMEM;
         }
@@ -252,7 +252,7 @@ static void charge_lanes(const struct replay *r, struct charge *c, const struct 
     ictusi_wait_lanes(r->analysis, c->call, c->wait, &sigma, &raw);
     for (int k = 0; k < LANES; k++) {
         c->wait[k] += wait;
-        r->delays->total_lanes[k] += c->wait[k];
+        r->blame->total_lanes[k] += c->wait[k];
     }
     c->wait[ESTIMATE] = wait;
     for (int k = 0; k < SLOTS; k++) {
@@ -269,7 +269,7 @@ static int charge_call(struct replay *r, uint32_t location, uint32_t call)
     struct charge c = {.call = call, .cause = p->call, .location = location};
     c.other = analysis_location(a, p->call);
     charge_lanes(r, &c, &r->walkers[location]);
-    r->delays->total += c.wait[ESTIMATE];
+    r->blame->total += c.wait[ESTIMATE];
     const struct sync_point sync = ictusi_syncs_before(r->syncs, location, call, c.other, p->call);
     charge_delays(r, &c, &sync);
     int err = ICTUS_OK;
@@ -277,7 +277,7 @@ static int charge_call(struct replay *r, uint32_t location, uint32_t call)
         err = charge_rows(r, &c);
         err = err ? err : charge_waits(r, &c, sync.other);
     } else {
-        r->delays->unattributed += c.wait[ESTIMATE] + c.later[ESTIMATE];
+        r->blame->unattributed += c.wait[ESTIMATE] + c.later[ESTIMATE];
     }
     if (r->dependents[c.cause] > 0 && --r->dependents[c.cause] == 0 &&
         r->walkers[c.other].cursor == c.cause + 1ULL) {
@@ -364,7 +364,7 @@ static bool break_circle(struct replay *r)
         return false;
     }
     uint32_t *dependents = &r->dependents[r->walkers[latest].cursor - 1];
-    r->delays->cyclic += *dependents;
+    r->blame->cyclic += *dependents;
     *dependents = 0;
     ready_push(r, latest);
     return true;
@@ -418,9 +418,9 @@ static void replay_free(struct replay *r)
     ictusi_time_map_fini(&r->other);
 }
 
-int ictusi_delays_find(struct delays *delays, const struct times *times, const struct syncs *syncs)
+int ictusi_blame_find(struct blame *blame, const struct times *times, const struct syncs *syncs)
 {
-    struct replay r = {.delays = delays,
+    struct replay r = {.blame = blame,
                        .analysis = times->analysis,
                        .times = times,
                        .syncs = syncs,
@@ -439,9 +439,9 @@ int ictusi_delays_find(struct delays *delays, const struct times *times, const s
     return err;
 }
 
-void ictusi_delays_free(struct delays *delays)
+void ictusi_blame_free(struct blame *blame)
 {
-    free(delays->list);
-    ictusi_idmap_fini(&delays->index);
-    *delays = (struct delays){.list = NULL};
+    free(blame->list);
+    ictusi_idmap_fini(&blame->index);
+    *blame = (struct blame){.list = NULL};
 }

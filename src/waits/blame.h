@@ -3,22 +3,22 @@
  * What caused the waits (Böhme and others 2010, 2016): delays of the one waited for, and its own
  * waits, which pass the blame on.
  */
-#ifndef ICTUS_WAITS_DELAYS_H
-#define ICTUS_WAITS_DELAYS_H
+#ifndef ICTUS_WAITS_BLAME_H
+#define ICTUS_WAITS_BLAME_H
 
 #include "waits/sums.h"
 #include "waits/syncs.h"
 #include "waits/times.h"
 
 /* What a call path on a location caused, in ticks of waiting. */
-struct delay_row {
+struct blame_row {
     uint32_t location, path;
     double direct, indirect;
     double lanes[LANES]; /* both together, under each error history */
 };
 
-struct delays {
-    struct delay_row *list;
+struct blame {
+    struct blame_row *list;
     uint64_t count;
     struct idmap index;
     double total, unattributed;
@@ -26,8 +26,8 @@ struct delays {
     uint64_t cyclic; /* waits given up because they wait for each other in a circle */
 };
 
-/* Errors: ICTUS_ERR_NOMEM. Released by ictusi_delays_free(), after errors too. */
-int ictusi_delays_find(struct delays *delays, const struct times *times, const struct syncs *syncs);
-void ictusi_delays_free(struct delays *delays);
+/* Errors: ICTUS_ERR_NOMEM. Released by ictusi_blame_free(), after errors too. */
+int ictusi_blame_find(struct blame *blame, const struct times *times, const struct syncs *syncs);
+void ictusi_blame_free(struct blame *blame);
 
 #endif
