@@ -40,7 +40,7 @@ export function decode(text) {
     return { version: packed.version, files, types };
 }
 
-const never = new Set(['type', 'verdict', 'formula', 'warnings', 'reason', 'unit', 'experiment', 'method', 'baseline', 'ran']);
+const never = new Set(['type', 'verdict', 'formula', 'warnings', 'reason', 'unit', 'experiment', 'method', 'baseline', 'ran', 'component']);
 
 /**
  * The members that tell experiments apart: all that are text, and the given numbers; with their

@@ -19,7 +19,7 @@
 
 enum {
     STAGES = 2,     /* who is kept back: the first process, the last one */
-    TRIES_SEEN = 3, /* with stacks that do not tell */
+    TRIES_SEEN = 5, /* with stacks that do not tell */
     TRIES_MOST = 8, /* where there were hardly any: a crowded machine */
     DELAY_MS = 4,   /* of the first try; each doubles it */
     OWN = 0,        /* place of the library's own choice among a reference's trunks */
@@ -174,6 +174,7 @@ struct reference {
     struct trunk trunks[VARIABLE_VALUES_MAX + 1][STAGES]; /* this process's */
     int apart[(VARIABLE_VALUES_MAX + 1) * (VARIABLE_VALUES_MAX + 1)];
     int count;
+    int own; /* place of the algorithm that the library chooses itself; -1: not known */
     struct reference *next;
 };
 
@@ -259,71 +260,6 @@ static bool compare(const struct forced *f, struct reference *r, bool *seen)
     return all;
 }
 
-static int observe_all(struct ictus_selector *s, struct forced *f, struct reference *r,
-                       const struct ictus_witness *witness)
-{
-    struct scene scene = {.witness = witness, .delay_ms = DELAY_MS};
-    bool seen = false;
-    bool parted = false;
-    int err = ICTUS_OK;
-    for (int i = 0; i < (seen ? TRIES_SEEN : TRIES_MOST) && !err && !parted; i++) {
-        for (int k = 0; k < r->count && !err; k++) {
-            err = observe_one(s, f, r, k, &scene);
-        }
-        parted = !err && compare(f, r, &seen);
-        scene.delay_ms *= 2;
-    }
-    return err;
-}
-
-static struct reference *known_reference(const struct ictus_selector *s, const struct forced *f,
-                                         struct message message, uint64_t group)
-{
-    for (struct reference *r = s->references; r; r = r->next) {
-        if (r->operation == f->operation && r->message.bytes == message.bytes &&
-            r->message.element == message.element && r->group == group) {
-            return r;
-        }
-    }
-    return NULL;
-}
-
-static int find_reference(struct ictus_selector *s, struct forced *f, struct message message,
-                          const struct ictus_witness *witness, struct reference **out)
-{
-    const struct operation *o = f->operation;
-    const uint64_t group = group_of(f->plain);
-    *out = known_reference(s, f, message, group);
-    if (*out) {
-        return ICTUS_OK;
-    }
-    struct reference *r = calloc(1, sizeof(*r));
-    int enough = r != NULL;
-    MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_INT, MPI_MIN, f->plain);
-    if (!enough || !r) {
-        free(r);
-        return ICTUS_ERR_NOMEM;
-    }
-    *r = (struct reference){.operation = o, .message = message, .group = group, .count = 1};
-    r->values[OWN] = o->automatic;
-    r->able[OWN] = true;
-    for (int i = 0; i < o->variable.count; i++) {
-        if (o->variable.values[i] != o->automatic) {
-            r->values[r->count] = o->variable.values[i];
-            r->able[r->count++] = true;
-        }
-    }
-    const int err = observe_all(s, f, r, witness);
-    if (err) {
-        free(r);
-        return err;
-    }
-    r->next = s->references;
-    s->references = r;
-    *out = r;
-    return ICTUS_OK;
-}
-
 /* Whether it parts from all others that can run here, of which there must be one. */
 static bool stands_alone(const struct reference *r, int i)
 {
@@ -377,12 +313,11 @@ static bool on_one_node(MPI_Comm comm)
     return all;
 }
 
-static void name_own_choice(const struct forced *f, const struct reference *r,
-                            struct ictus_ran *ran)
+/* Which algorithm the library's own choice is; -1 where that cannot be told. Collective. */
+static int recognise_own_choice(const struct forced *f, const struct reference *r)
 {
     int found = -1;
     int several = 0;
-    const bool simple = on_one_node(f->plain);
     for (int i = 1; i < r->count; i++) {
         int opinion[2] = {own_choice_like(r, i), 0};
         opinion[1] = -opinion[0];
@@ -392,10 +327,86 @@ static void name_own_choice(const struct forced *f, const struct reference *r,
             found = i;
         }
     }
-    if (simple && found >= 0 && !several) {
+    return several ? -1 : found;
+}
+
+static int observe_all(struct ictus_selector *s, struct forced *f, struct reference *r,
+                       const struct ictus_witness *witness)
+{
+    struct scene scene = {.witness = witness, .delay_ms = DELAY_MS};
+    const bool simple = on_one_node(f->plain);
+    bool seen = false;
+    bool parted = false;
+    int err = ICTUS_OK;
+    r->own = -1;
+    for (int i = 0;
+         i < (seen ? TRIES_SEEN : TRIES_MOST) && !err && !(parted && (r->own >= 0 || !simple));
+         i++) {
+        for (int k = 0; k < r->count && !err; k++) {
+            err = observe_one(s, f, r, k, &scene);
+        }
+        parted = !err && compare(f, r, &seen);
+        r->own = !err && simple ? recognise_own_choice(f, r) : -1;
+        scene.delay_ms *= 2;
+    }
+    return err;
+}
+
+static struct reference *known_reference(const struct ictus_selector *s, const struct forced *f,
+                                         struct message message, uint64_t group)
+{
+    for (struct reference *r = s->references; r; r = r->next) {
+        if (r->operation == f->operation && r->message.bytes == message.bytes &&
+            r->message.element == message.element && r->group == group) {
+            return r;
+        }
+    }
+    return NULL;
+}
+
+static int find_reference(struct ictus_selector *s, struct forced *f, struct message message,
+                          const struct ictus_witness *witness, struct reference **out)
+{
+    const struct operation *o = f->operation;
+    const uint64_t group = group_of(f->plain);
+    *out = known_reference(s, f, message, group);
+    if (*out) {
+        return ICTUS_OK;
+    }
+    struct reference *r = calloc(1, sizeof(*r));
+    int enough = r != NULL;
+    MPI_Allreduce(MPI_IN_PLACE, &enough, 1, MPI_INT, MPI_MIN, f->plain);
+    if (!enough || !r) {
+        free(r);
+        return ICTUS_ERR_NOMEM;
+    }
+    *r = (struct reference){.operation = o, .message = message, .group = group, .count = 1};
+    r->values[OWN] = o->automatic;
+    r->able[OWN] = true;
+    for (int i = 0; i < o->variable.count; i++) {
+        if (o->variable.values[i] != o->automatic) {
+            r->values[r->count] = o->variable.values[i];
+            r->able[r->count++] = true;
+        }
+    }
+    const int err = observe_all(s, f, r, witness);
+    if (err) {
+        free(r);
+        return err;
+    }
+    r->next = s->references;
+    s->references = r;
+    *out = r;
+    return ICTUS_OK;
+}
+
+static void name_own_choice(const struct forced *f, const struct reference *r,
+                            struct ictus_ran *ran)
+{
+    if (r->own >= 0) {
         ran->proof = ICTUS_PROOF_HOLDS;
         (void)snprintf(ran->algorithm, sizeof(ran->algorithm), "%s",
-                       name_of(f->operation, r->values[found]));
+                       name_of(f->operation, r->values[r->own]));
     }
 }
 

@@ -25,8 +25,9 @@ static void choose(const json_t *objects)
     struct ictus_why why;
     FILE *nowhere = fopen("/dev/null", "we");
     fuzz_require(nowhere);
-    if (tune_choose(objects, NULL, &winners, &why) == ICTUS_OK) {
+    if (tune_choose(objects, NULL, 0.05, &winners, &why) == ICTUS_OK) {
         (void)tune_write_ompi(&winners, nowhere, &why);
+        (void)tune_write_ompi_json(&winners, nowhere, &why);
         tune_free(&winners);
     }
     (void)fclose(nowhere);

@@ -103,5 +103,8 @@ void study_write_proof(const struct study *study, const struct study_experiment 
         proof_describe(&proof->ran, ran, sizeof(ran));
     }
     (void)json_object_set_new(object, "ran", holds || forced ? json_string(ran) : json_null());
+    (void)json_object_set_new(object, "component",
+                              holds && proof->ran.component[0] ? json_string(proof->ran.component)
+                                                               : json_null());
     (void)json_object_set_new(object, "proven", forced ? json_boolean(holds) : json_null());
 }

@@ -16,9 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum form { FORM_TEXT, FORM_OMPI, FORM_MPICH };
+enum form { FORM_TEXT, FORM_OMPI, FORM_OMPI_JSON, FORM_MPICH };
 
-static const char *const forms[] = {"text", "ompi", "mpich", NULL};
+static const char *const forms[] = {"text", "ompi", "ompi-json", "mpich", NULL};
 
 struct tune_options {
     int form; /* enum form */
@@ -26,19 +26,37 @@ struct tune_options {
     const char *reduction;
     const char *base;
     bool force;
+    double margin;
 };
 
 #define AT(member) offsetof(struct tune_options, member)
 
 static const struct option_row rows[] = {
-    ROW_FORMAT(AT(form), "text", forms, "text (a table), ompi (dynamic rules), mpich (JSON)"),
+    ROW_FORMAT(AT(form), "text", forms, "text (a table), ompi, ompi-json (dynamic rules), mpich"),
     ROW_OUTPUT(AT(output), "FILE", "write there instead of to standard output"),
     ROW_FORCE(AT(force)),
     {"reduction", 0, OPTION_TEXT, AT(reduction), NULL, 0, 0, NULL, "NAME",
      "over the processes: max, mean, ...; by default the first of the files"},
+    {"margin", 0, OPTION_RATIO, AT(margin), "5%", 0, 10, NULL, "RATIO",
+     "a rule must be proven faster than the default by this"},
     {"base", 0, OPTION_TEXT, AT(base), NULL, 0, 0, NULL, "FILE",
      "MPICH's tree: its JSON file or libmpich.so; by default the one in use"},
     ROW_END};
+
+enum { OWN_LAUNCHES = 1000000 }; /* numbers that no merged file has */
+
+/* Each file is a launch of its own, unless it says which launches it holds. */
+static void number_launches(json_t *objects, int file)
+{
+    size_t i = 0;
+    json_t *object = NULL;
+    json_array_foreach(objects, i, object)
+    {
+        if (!json_object_get(object, "launch")) {
+            (void)json_object_set_new(object, "launch", json_integer(OWN_LAUNCHES + file));
+        }
+    }
+}
 
 static int read_all(int count, char **words, json_t *all, struct ictus_why *why)
 {
@@ -53,6 +71,7 @@ static int read_all(int count, char **words, json_t *all, struct ictus_why *why)
             (void)fprintf(stderr, "ictus tune: %s: %d lines are no results and were left out\n",
                           words[i], skipped);
         }
+        number_launches(objects, i);
         const int failed = json_array_extend(all, objects);
         json_decref(objects);
         if (failed) {
@@ -62,21 +81,88 @@ static int read_all(int count, char **words, json_t *all, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-static int put_table(const struct winners *winners, FILE *file)
+/* Whether there is a rule, and what is missing where there is none. */
+static const char *describe_verdict(const struct winner *w)
 {
-    (void)fprintf(file, "%-22s %10s %6s %-28s %11s %11s %11s  %s\n", "operation", "bytes", "procs",
-                  "fastest", "median us", "next us", "default us", "shown");
+    switch (w->verdict) {
+    case TUNE_RULE:
+        return "yes";
+    case TUNE_DEFAULT:
+        return "no: the default is the fastest";
+    case TUNE_UNCLEAR:
+        return "no: not proven faster by the margin";
+    case TUNE_NO_DEFAULT:
+        return "no: the default was not measured";
+    default:
+        return "no: the default is served by another component";
+    }
+}
+
+static void put_mockups(const struct winners *winners, FILE *file)
+{
+    for (size_t i = 0; i < winners->mockup_count; i++) {
+        const struct mockup *m = &winners->mockups[i];
+        (void)fprintf(file,
+                      "# %s of %lld bytes, %lld processes: %s takes %.3f us, the fastest algorithm "
+                      "%.3f us\n",
+                      m->operation, (long long)m->bytes, (long long)m->processes, m->name,
+                      1e6 * m->median_s, 1e6 * m->fastest_s);
+    }
+}
+
+static int put_table(const struct winners *winners, double margin, FILE *file)
+{
+    (void)fprintf(file, "%-22s %10s %6s %-28s %11s %11s %11s %9s %9s  rule (margin %g %%)\n",
+                  "operation", "bytes", "procs", "fastest", "median us", "next us", "default us",
+                  "at most", "launches", 100.0 * margin);
     for (size_t i = 0; i < winners->count; i++) {
         const struct winner *w = &winners->list[i];
         char own[32] = "-";
+        char most[32] = "-";
         if (!isnan(w->fallback_s)) {
             (void)snprintf(own, sizeof(own), "%.3f", 1e6 * w->fallback_s);
         }
-        (void)fprintf(file, "%-22s %10lld %6lld %-28s %11.3f %11.3f %11s  %s\n", w->operation,
-                      (long long)w->bytes, (long long)w->processes, w->algorithm, 1e6 * w->median_s,
-                      1e6 * w->runner_up_s, own, w->clear ? "yes" : "no");
+        if (!isnan(w->most)) {
+            (void)snprintf(most, sizeof(most), "%.1f %%", 100.0 * w->most);
+        }
+        (void)fprintf(file, "%-22s %10lld %6lld %-28s %11.3f %11.3f %11s %9s %9d  %s\n",
+                      w->operation, (long long)w->bytes, (long long)w->processes, w->algorithm,
+                      1e6 * w->median_s, 1e6 * w->runner_up_s, own, most, w->launches,
+                      describe_verdict(w));
     }
+    put_mockups(winners, file);
     return ferror(file) ? ICTUS_ERR_IO : ICTUS_OK;
+}
+
+/* What the files for libraries have no room for. */
+static void tell_rest(const struct tune_options *options, const struct winners *winners)
+{
+    int single = 0;
+    int elsewhere = 0;
+    for (size_t i = 0; i < winners->count; i++) {
+        single += winners->list[i].verdict == TUNE_RULE && winners->list[i].launches < 2;
+        elsewhere += winners->list[i].verdict == TUNE_NO_COMPONENT;
+    }
+    if (options->form != FORM_TEXT) {
+        put_mockups(winners, stderr);
+    }
+    if (winners->unproven > 0) {
+        (void)fprintf(stderr,
+                      "ictus tune: left out: %d measurements whose algorithm was not seen to run\n",
+                      winners->unproven);
+    }
+    if (elsewhere > 0) {
+        (void)fprintf(stderr,
+                      "ictus tune: left out: %d rules that Open MPI would not look up: another "
+                      "component than tuned serves the operation\n",
+                      elsewhere);
+    }
+    if (single > 0) {
+        (void)fprintf(stderr,
+                      "ictus tune: %d rules rest on one launch: how launches differ is not known; "
+                      "give the files of several\n",
+                      single);
+    }
 }
 
 /* Where the MPI library in use lies. */
@@ -113,10 +199,12 @@ static int put(const struct tune_options *options, const struct winners *winners
     switch ((enum form)options->form) {
     case FORM_OMPI:
         return tune_write_ompi(winners, file, why);
+    case FORM_OMPI_JSON:
+        return tune_write_ompi_json(winners, file, why);
     case FORM_MPICH:
         return put_mpich(options, winners, file, why);
     default:
-        return put_table(winners, file);
+        return put_table(winners, options->margin, file);
     }
 }
 
@@ -162,12 +250,10 @@ static int run(const void *given, int word_count, char **words)
         err = read_all(word_count, words, all, &why);
     }
     if (!err) {
-        err = tune_choose(all, options->reduction, &winners, &why);
+        err = tune_choose(all, options->reduction, options->margin, &winners, &why);
     }
-    if (!err && winners.unproven > 0) {
-        (void)fprintf(stderr,
-                      "ictus tune: left out: %d measurements whose algorithm was not seen to run\n",
-                      winners.unproven);
+    if (!err) {
+        tell_rest(options, &winners);
     }
     if (!err) {
         err = write_file(options, &winners, &why);

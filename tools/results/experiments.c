@@ -13,7 +13,8 @@
 
 /* Numbers that belong to an experiment, and text that does not. */
 static const char *const numbers[] = {"bytes", "processes", "root", "count", NULL};
-static const char *const remarks[] = {"type", "file", "started", "placement_file", "ran", NULL};
+static const char *const remarks[] = {"type", "file",      "started", "placement_file",
+                                      "ran",  "component", NULL};
 
 static bool is_listed(const char *const *names, const char *name)
 {

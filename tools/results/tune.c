@@ -4,6 +4,7 @@
 
 #include "results/experiments.h"
 
+#include <ictus/bench.h>
 #include <ictus/select.h>
 #include <ictus/text.h>
 
@@ -16,6 +17,8 @@
 struct candidate {
     struct winner as_winner;
     bool is_default;
+    json_t *launches;      /* the experiment's */
+    const char *component; /* that was seen to run; "": not known */
 };
 
 static int compare_reals(const void *a, const void *b)
@@ -75,7 +78,8 @@ static bool read_candidate(const struct experiment *experiment, const char *redu
     const json_t *members = experiment->members;
     struct winner *w = &candidate->as_winner;
     const char *algorithm = text_of(members, "algorithm");
-    *candidate = (struct candidate){.is_default = false};
+    *candidate = (struct candidate){.launches = experiment->launches};
+    candidate->component = text_of(json_array_get(experiment->launches, 0), "component");
     w->processes = json_integer_value(json_object_get(members, "processes"));
     w->bytes = json_integer_value(json_object_get(members, "bytes"));
     w->median_s = over_launches(experiment->launches, "median_s");
@@ -115,34 +119,119 @@ static int compare_candidates(const void *a, const void *b)
     return order ? order : (x->median_s > y->median_s) - (x->median_s < y->median_s);
 }
 
-/*
- * The winner among candidates of one place, sorted by their medians. The library's own choice
- * stays unless another is faster beyond both intervals: a rule without a reason is a burden.
+/* One-sided 97.5 % quantiles of Student's t by degrees of freedom, then the normal distribution's.
  */
-static struct winner judge(const struct candidate *candidates, size_t count)
+static double student(int freedom)
+{
+    static const double quantiles[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
+                                       2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+                                       2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064};
+    const int known = (int)(sizeof(quantiles) / sizeof(quantiles[0]));
+    return freedom <= known ? quantiles[freedom - 1] : 2.064;
+}
+
+/* The median of one launch of an experiment; NaN where it has none. */
+static double of_launch(const json_t *launches, const json_t *launch)
+{
+    size_t i = 0;
+    json_t *other = NULL;
+    json_array_foreach((json_t *)launches, i, other)
+    {
+        const json_t *value = json_object_get(other, "median_s");
+        if (json_equal(json_object_get(other, "launch"), json_object_get(launch, "launch")) &&
+            json_is_number(value) && json_number_value(value) > 0.0) {
+            return json_number_value(value);
+        }
+    }
+    return NAN;
+}
+
+/*
+ * How long the winner takes at most, by the time of the library's own choice: launch by launch,
+ * where both were measured in the same ones, since what slows a launch slows both.
+ */
+static double most_of(const struct candidate *best, const struct candidate *own, int *launches)
+{
+    double sum = 0.0;
+    double squares = 0.0;
+    size_t i = 0;
+    json_t *launch = NULL;
+    *launches = 0;
+    json_array_foreach(best->launches, i, launch)
+    {
+        const double mine = of_launch(best->launches, launch);
+        const double its = of_launch(own->launches, launch);
+        if (mine > 0.0 && its > 0.0 && json_object_get(launch, "launch")) {
+            sum += log(mine / its);
+            squares += log(mine / its) * log(mine / its);
+            ++*launches;
+        }
+    }
+    if (*launches < 2) {
+        *launches = 1;
+        return best->as_winner.high_s / own->as_winner.low_s;
+    }
+    const double n = *launches;
+    const double variance = fmax(squares - sum * sum / n, 0.0) / (n - 1.0);
+    return exp(sum / n + student(*launches - 1) * sqrt(variance / n));
+}
+
+/*
+ * The winner among candidates of one place, sorted by their medians. A rule without a reason is a
+ * burden: it wants proof that it is faster than what the library chooses itself.
+ */
+static struct winner judge(const struct candidate *candidates, size_t count, double margin)
 {
     const struct candidate *best = &candidates[0];
     const struct candidate *own = NULL;
     for (size_t i = 0; i < count && !own; i++) {
         own = candidates[i].is_default ? &candidates[i] : NULL;
     }
-    if (own && own->as_winner.low_s <= best->as_winner.high_s) {
-        best = own;
-    }
     struct winner winner = best->as_winner;
     winner.fallback_s = own ? own->as_winner.median_s : NAN;
-    winner.runner_up_s = NAN;
-    winner.clear = count > 1;
-    for (size_t i = 0; i < count; i++) {
-        if (&candidates[i] == best) {
-            continue;
-        }
-        winner.runner_up_s =
-            isnan(winner.runner_up_s) ? candidates[i].as_winner.median_s : winner.runner_up_s;
-        winner.clear = winner.clear && candidates[i].as_winner.low_s > winner.high_s;
-        winner.rivals++;
+    winner.runner_up_s = count > 1 ? candidates[1].as_winner.median_s : NAN;
+    winner.rivals = (int)count - 1;
+    winner.launches = (int)json_array_size(best->launches);
+    winner.most = NAN;
+    winner.verdict = own ? TUNE_DEFAULT : TUNE_NO_DEFAULT;
+    if (own) {
+        (void)snprintf(winner.component, sizeof(winner.component), "%s", own->component);
+    }
+    if (own && own != best) {
+        winner.most = most_of(best, own, &winner.launches);
+        winner.verdict = winner.most * (1.0 + margin) < 1.0 ? TUNE_RULE : TUNE_UNCLEAR;
+    }
+    if (winner.verdict == TUNE_RULE && winner.component[0] &&
+        strcmp(winner.component, "tuned") != 0) {
+        winner.verdict = TUNE_NO_COMPONENT;
     }
     return winner;
+}
+
+const char *tune_rule(const struct winner *winner)
+{
+    return winner->verdict == TUNE_RULE ? winner->algorithm : ICTUS_ALGORITHM_DEFAULT;
+}
+
+size_t tune_end(const struct winners *winners, size_t first, bool of_processes)
+{
+    const struct winner *w = &winners->list[first];
+    size_t end = first;
+    while (end < winners->count && strcmp(winners->list[end].operation, w->operation) == 0 &&
+           (!of_processes || winners->list[end].processes == w->processes)) {
+        end++;
+    }
+    return end;
+}
+
+bool tune_has_rule(const struct winners *winners, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++) {
+        if (winners->list[i].verdict == TUNE_RULE) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static const char *first_reduction(const struct experiments *experiments)
@@ -154,7 +243,8 @@ static const char *first_reduction(const struct experiments *experiments)
     return text;
 }
 
-static void judge_all(const struct candidate *candidates, size_t count, struct winners *winners)
+static void judge_all(const struct candidate *candidates, size_t count, double margin,
+                      struct winners *winners)
 {
     for (size_t i = 0; i < count;) {
         size_t end = i + 1;
@@ -163,9 +253,47 @@ static void judge_all(const struct candidate *candidates, size_t count, struct w
             end++;
         }
         if (end - i > 1) {
-            winners->list[winners->count++] = judge(&candidates[i], end - i);
+            winners->list[winners->count++] = judge(&candidates[i], end - i, margin);
         }
         i = end;
+    }
+}
+
+/* The fastest candidate of an operation where a mock-up was measured; NaN where there is none. */
+static double fastest_of(const struct candidate *candidates, size_t count, const char *operation,
+                         const struct winner *place)
+{
+    double fastest = NAN;
+    for (size_t i = 0; i < count; i++) {
+        const struct winner *w = &candidates[i].as_winner;
+        if (strcmp(w->operation, operation) == 0 && w->processes == place->processes &&
+            w->bytes == place->bytes) {
+            fastest = fmin(fastest, w->median_s); /* of a NaN and a number: the number */
+        }
+    }
+    return fastest;
+}
+
+/* Compositions that beat every algorithm by the margin, and by their interval. */
+static void note_mockups(const struct candidate *candidates, size_t count, double margin,
+                         struct winners *winners)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct ictus_operation_info info;
+        const struct winner *w = &candidates[i].as_winner;
+        if (ictus_operation_find(NULL, w->operation, &info, NULL) || !info.mocks) {
+            continue;
+        }
+        const double fastest = fastest_of(candidates, count, info.mocks, w);
+        if (w->high_s * (1.0 + margin) < fastest) {
+            struct mockup *m = &winners->mockups[winners->mockup_count++];
+            *m = (struct mockup){.processes = w->processes,
+                                 .bytes = w->bytes,
+                                 .median_s = w->median_s,
+                                 .fastest_s = fastest};
+            (void)snprintf(m->name, sizeof(m->name), "%s", w->operation);
+            (void)snprintf(m->operation, sizeof(m->operation), "%s", info.mocks);
+        }
     }
 }
 
@@ -186,15 +314,16 @@ static int refuse_mixture(const struct candidate *candidates, size_t count, stru
     return ICTUS_OK;
 }
 
-int tune_choose(const json_t *objects, const char *reduction, struct winners *winners,
-                struct ictus_why *why)
+int tune_choose(const json_t *objects, const char *reduction, double margin,
+                struct winners *winners, struct ictus_why *why)
 {
     struct experiments experiments;
     *winners = (struct winners){.list = NULL};
     int err = experiments_gather(objects, &experiments, why);
     struct candidate *candidates = calloc(experiments.count + 1, sizeof(*candidates));
     winners->list = calloc(experiments.count + 1, sizeof(*winners->list));
-    if (!err && (!candidates || !winners->list)) {
+    winners->mockups = calloc(experiments.count + 1, sizeof(*winners->mockups));
+    if (!err && (!candidates || !winners->list || !winners->mockups)) {
         err = ICTUS_ERR_NOMEM;
     }
     size_t count = 0;
@@ -211,7 +340,8 @@ int tune_choose(const json_t *objects, const char *reduction, struct winners *wi
         err = refuse_mixture(candidates, count, why);
     }
     if (!err) {
-        judge_all(candidates, count, winners);
+        judge_all(candidates, count, margin, winners);
+        note_mockups(candidates, count, margin, winners);
         if (winners->count == 0) {
             err = ictus_because(why, ICTUS_ERR_FORMAT,
                                 "nothing to choose from: no operation was measured with two "
@@ -230,5 +360,6 @@ int tune_choose(const json_t *objects, const char *reduction, struct winners *wi
 void tune_free(struct winners *winners)
 {
     free(winners->list);
+    free(winners->mockups);
     *winners = (struct winners){.list = NULL};
 }

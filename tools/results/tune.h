@@ -14,33 +14,67 @@
 
 enum { WINNER_NAME_MAX = 64 };
 
+/* Why the fastest algorithm becomes a rule, or does not. */
+enum tune_verdict {
+    TUNE_RULE,        /* proven faster than the library's own choice by the margin */
+    TUNE_DEFAULT,     /* the library's own choice is the fastest */
+    TUNE_UNCLEAR,     /* not proven faster by the margin */
+    TUNE_NO_DEFAULT,  /* the library's own choice was not measured */
+    TUNE_NO_COMPONENT /* another component than the one of the rules serves it */
+};
+
 struct winner {
     char operation[WINNER_NAME_MAX];
-    char algorithm[WINNER_NAME_MAX]; /* "default": leave it to the library */
+    char algorithm[WINNER_NAME_MAX]; /* the fastest; "default": the library's own choice */
     json_int_t processes;
     json_int_t bytes; /* of a block; 0 where the operation has no data */
     double median_s, low_s, high_s;
     int rivals;         /* other algorithms measured */
     double fallback_s;  /* the library's own choice; NaN: not measured */
     double runner_up_s; /* NaN: no rival */
-    bool clear;         /* its interval is below every rival's */
+    int launches;       /* in which it and the library's own choice were measured */
+    double most;        /* upper end of the interval of its time by the library's own; NaN */
+    char component[WINNER_NAME_MAX]; /* that serves the library's own choice; "": not known */
+    enum tune_verdict verdict;
+};
+
+/* A composition of other operations that is faster than every algorithm of the one it stands for.
+ */
+struct mockup {
+    char name[WINNER_NAME_MAX];
+    char operation[WINNER_NAME_MAX];
+    json_int_t processes;
+    json_int_t bytes;
+    double median_s;
+    double fastest_s; /* of the operation's algorithms */
 };
 
 struct winners {
     struct winner *list; /* sorted by operation, processes, bytes */
     size_t count;
+    struct mockup *mockups;
+    size_t mockup_count;
     int unproven; /* measurements left out: their algorithm was not seen to run */
 };
 
 /*
  * Find the winners among measurement objects; several launches of the same are taken by the median
- * of their medians. Where the library's own choice is as fast as the winner within the intervals,
- * it stays. Objects without an algorithm are left out, as are other reductions over ranks than
- * `reduction`; NULL takes the first that is met.
- * Errors: ICTUS_ERR_FORMAT (nothing to choose from), ICTUS_ERR_NOMEM.
+ * of their medians. The library's own choice stays unless the winner is proven faster by `margin`
+ * (0.05: 5 %). Over launches, t-intervals of the logarithms of their ratios are judged; of one
+ * launch, the medians' intervals. Left out are other reductions over ranks than `reduction`; NULL
+ * takes the first that is met. Errors: ICTUS_ERR_FORMAT (nothing to choose from), ICTUS_ERR_NOMEM.
  */
-int tune_choose(const json_t *objects, const char *reduction, struct winners *winners,
-                struct ictus_why *why);
+int tune_choose(const json_t *objects, const char *reduction, double margin,
+                struct winners *winners, struct ictus_why *why);
+
+/* Where the winners of one operation end, or those of one of its process counts. */
+size_t tune_end(const struct winners *winners, size_t first, bool of_processes);
+
+/* Whether any of them becomes a rule. */
+bool tune_has_rule(const struct winners *winners, size_t first, size_t end);
+
+/* What a file shall say of the winner's place: its algorithm, or "default". */
+const char *tune_rule(const struct winner *winner);
 
 void tune_free(struct winners *winners);
 
@@ -49,6 +83,12 @@ void tune_free(struct winners *winners);
  * error. Errors: ICTUS_ERR_UNKNOWN (an algorithm of another library), ICTUS_ERR_IO.
  */
 int tune_write_ompi(const struct winners *winners, FILE *file, struct ictus_why *why);
+
+/*
+ * The same rules in the JSON form that later versions of Open MPI read (rule_file_version 3).
+ * Errors: ICTUS_ERR_UNKNOWN, ICTUS_ERR_IO, ICTUS_ERR_NOMEM.
+ */
+int tune_write_ompi_json(const struct winners *winners, FILE *file, struct ictus_why *why);
 
 /*
  * MPICH's selection tree: that of `base` with the winners put in for their process counts.

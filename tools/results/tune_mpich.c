@@ -67,7 +67,7 @@ static json_t *node(const char *key, json_t *value)
 static json_t *leaf(const struct winner *w, const json_t *own)
 {
     char key[KEY_MAX];
-    if (strcmp(w->algorithm, ICTUS_ALGORITHM_DEFAULT) == 0) {
+    if (strcmp(tune_rule(w), ICTUS_ALGORITHM_DEFAULT) == 0) {
         return json_deep_copy(own);
     }
     const bool any = strcmp(w->algorithm, "nb") == 0 || strcmp(w->operation, "gatherv") == 0 ||
@@ -79,7 +79,7 @@ static json_t *leaf(const struct winner *w, const json_t *own)
 
 static bool same_choice(const struct winner *a, const struct winner *b)
 {
-    return strcmp(a->algorithm, b->algorithm) == 0;
+    return strcmp(tune_rule(a), tune_rule(b)) == 0;
 }
 
 /* The tree of one process count: below the first size the library's own, then each winner. */
@@ -107,17 +107,6 @@ static json_t *sizes_tree(const struct collective *collective, const struct winn
     return tree;
 }
 
-static size_t end_of(const struct winners *winners, size_t first, bool of_processes)
-{
-    const struct winner *w = &winners->list[first];
-    size_t end = first;
-    while (end < winners->count && strcmp(winners->list[end].operation, w->operation) == 0 &&
-           (!of_processes || winners->list[end].processes == w->processes)) {
-        end++;
-    }
-    return end;
-}
-
 static bool is_writable(const struct collective *collective, const struct winner *list,
                         size_t count)
 {
@@ -140,7 +129,7 @@ static json_t *processes_tree(const struct collective *collective, const struct 
     json_t *tree = json_object();
     json_int_t reached = 0;
     while (first < end) {
-        const size_t next = end_of(winners, first, true);
+        const size_t next = tune_end(winners, first, true);
         const struct winner *list = &winners->list[first];
         if (list->processes > reached + 1) {
             (void)snprintf(key, sizeof(key), "comm_size<%lld", (long long)list->processes);
@@ -190,12 +179,16 @@ int tune_write_mpich(const struct winners *winners, json_t *base, FILE *file, st
 {
     int err = ICTUS_OK;
     for (size_t i = 0; i < winners->count && !err;) {
-        const size_t end = end_of(winners, i, false);
+        const size_t end = tune_end(winners, i, false);
         const struct winner *w = &winners->list[i];
         bool writable = true;
-        for (size_t k = i; k < end; k = end_of(winners, k, true)) {
+        for (size_t k = i; k < end; k = tune_end(winners, k, true)) {
             writable = writable && is_writable(find_collective(w->operation), &winners->list[k],
-                                               end_of(winners, k, true) - k);
+                                               tune_end(winners, k, true) - k);
+        }
+        if (!tune_has_rule(winners, i, end)) {
+            i = end;
+            continue;
         }
         if (writable) {
             err = put_collective(winners, i, end, base, why);

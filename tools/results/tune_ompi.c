@@ -2,8 +2,12 @@
 /*
  * Open MPI's dynamic rules file (coll_tuned_dynamic_rules_filename): nested counts, then lines of
  * "bytes algorithm fan-out segment". A rule holds from its size or process count up to the next
- * one's, so that each list begins with algorithm 0, "as without a file", and each process count
- * that was measured is followed by one that ends it: an algorithm may fail on other counts.
+ * one's, and the first process count's for all smaller ones as well, so that each list begins with
+ * algorithm 0, "as without a file", and each process count that was measured is followed by one
+ * that ends it: an algorithm may be slow on other counts, or fail.
+ *
+ * Later versions read the same rules from JSON (Open MPI's pull request 13104), with ranges that
+ * end where they say.
  */
 #include "results/tune.h"
 
@@ -31,7 +35,8 @@ struct collective {
 
 static const char *const allgather[] = {
     "linear", "bruck", "recursive_doubling", "ring", "neighbor", "two_proc", NULL};
-static const char *const allgatherv[] = {"default", "bruck", "ring", "neighbor", "two_proc", NULL};
+static const char *const allgatherv[] = {"basic_default", "bruck",    "ring",
+                                         "neighbor",      "two_proc", NULL};
 static const char *const allreduce[] = {"basic_linear",
                                         "nonoverlapping",
                                         "recursive_doubling",
@@ -105,18 +110,6 @@ static int algorithm_number(const struct collective *collective, const char *nam
                          collective->name);
 }
 
-/* The winners of one operation and process count: from `first` up to where *end says. */
-static size_t end_of(const struct winners *winners, size_t first, bool of_processes)
-{
-    const struct winner *w = &winners->list[first];
-    size_t end = first;
-    while (end < winners->count && strcmp(winners->list[end].operation, w->operation) == 0 &&
-           (!of_processes || winners->list[end].processes == w->processes)) {
-        end++;
-    }
-    return end;
-}
-
 static json_int_t threshold(const struct collective *collective, const struct winner *w)
 {
     switch (collective->measure) {
@@ -147,7 +140,7 @@ static int put_sizes(const struct collective *collective, const struct winner *l
     }
     for (size_t i = 0; i < count; i++) {
         int number = 0;
-        const int err = algorithm_number(collective, list[i].algorithm, &number, why);
+        const int err = algorithm_number(collective, tune_rule(&list[i]), &number, why);
         if (err) {
             return err;
         }
@@ -157,9 +150,10 @@ static int put_sizes(const struct collective *collective, const struct winner *l
         last = number;
         lines++;
         if (file) {
-            const bool chain = strcmp(list[i].algorithm, "chain") == 0;
+            const char *name = tune_rule(&list[i]);
+            const bool chain = strcmp(name, "chain") == 0;
             (void)fprintf(file, "%lld %d %d 0 # %s\n", (long long)threshold(collective, &list[i]),
-                          number, chain ? CHAINS : 0, list[i].algorithm);
+                          number, chain ? CHAINS : 0, name);
         }
     }
     return lines;
@@ -173,10 +167,10 @@ static bool is_writable(const struct collective *collective, const struct winner
         return false;
     }
     const struct winner *list = winners->list;
-    const size_t end = end_of(winners, first, false);
+    const size_t end = tune_end(winners, first, false);
     for (size_t i = first + 1; i < end && collective->measure == OF_NOTHING; i++) {
         if (list[i].processes == list[i - 1].processes &&
-            strcmp(list[i].algorithm, list[i - 1].algorithm) != 0) {
+            strcmp(tune_rule(&list[i]), tune_rule(&list[i - 1])) != 0) {
             return false;
         }
     }
@@ -186,17 +180,20 @@ static bool is_writable(const struct collective *collective, const struct winner
 static int put_collective(const struct collective *collective, const struct winners *winners,
                           size_t first, FILE *file, struct ictus_why *why)
 {
-    const size_t end = end_of(winners, first, false);
-    int counts = 0;
-    for (size_t i = first; i < end; i = end_of(winners, i, true)) {
-        const size_t next = end_of(winners, i, true);
+    const size_t end = tune_end(winners, first, false);
+    int counts = winners->list[first].processes > 1 ? 1 : 0;
+    for (size_t i = first; i < end; i = tune_end(winners, i, true)) {
+        const size_t next = tune_end(winners, i, true);
         const bool adjoins =
             next < end && winners->list[next].processes == winners->list[i].processes + 1;
         counts += adjoins ? 1 : 2;
     }
     (void)fprintf(file, "%d # %s\n%d # process counts\n", collective->id, collective->name, counts);
+    if (winners->list[first].processes > 1) {
+        (void)fprintf(file, "1 # processes: and all smaller than the first measured\n1\n0 0 0 0\n");
+    }
     for (size_t i = first; i < end;) {
-        const size_t next = end_of(winners, i, true);
+        const size_t next = tune_end(winners, i, true);
         const struct winner *list = &winners->list[i];
         const int lines = put_sizes(collective, list, next - i, NULL, why);
         if (lines < 0) {
@@ -213,28 +210,138 @@ static int put_collective(const struct collective *collective, const struct winn
     return ICTUS_OK;
 }
 
-int tune_write_ompi(const struct winners *winners, FILE *file, struct ictus_why *why)
+/* Whether an operation is written: it has rules, and the file can say them. Else says why not. */
+static bool is_written(const struct winners *winners, size_t first)
+{
+    const struct winner *w = &winners->list[first];
+    if (!tune_has_rule(winners, first, tune_end(winners, first, false))) {
+        return false;
+    }
+    return is_writable(find_collective(w->operation), winners, first);
+}
+
+static int count_written(const struct winners *winners)
 {
     int operations = 0;
-    int err = ICTUS_OK;
-    for (size_t i = 0; i < winners->count; i = end_of(winners, i, false)) {
-        const struct winner *w = &winners->list[i];
-        const bool writable = is_writable(find_collective(w->operation), winners, i);
-        operations += writable ? 1 : 0;
-        if (!writable) {
+    for (size_t i = 0; i < winners->count; i = tune_end(winners, i, false)) {
+        const bool written = is_written(winners, i);
+        operations += written;
+        if (!written && tune_has_rule(winners, i, tune_end(winners, i, false))) {
             (void)fprintf(stderr, "ictus tune: left out: Open MPI's rules cannot say this of %s\n",
-                          w->operation);
+                          winners->list[i].operation);
         }
     }
+    return operations;
+}
+
+int tune_write_ompi(const struct winners *winners, FILE *file, struct ictus_why *why)
+{
+    int err = ICTUS_OK;
     (void)fprintf(file,
                   "# Open MPI: coll_tuned_use_dynamic_rules=1, "
                   "coll_tuned_dynamic_rules_filename=this file\n%d # collectives\n",
-                  operations);
-    for (size_t i = 0; i < winners->count && !err; i = end_of(winners, i, false)) {
-        const struct collective *collective = find_collective(winners->list[i].operation);
-        if (is_writable(collective, winners, i)) {
-            err = put_collective(collective, winners, i, file, why);
+                  count_written(winners));
+    for (size_t i = 0; i < winners->count && !err; i = tune_end(winners, i, false)) {
+        if (is_written(winners, i)) {
+            err =
+                put_collective(find_collective(winners->list[i].operation), winners, i, file, why);
         }
     }
     return err ? err : ferror(file) ? ICTUS_ERR_IO : ICTUS_OK;
+}
+
+/* The winner's range of sizes, up to below the next winner's. */
+static int add_sizes(const struct collective *collective, const struct winner *list, size_t count,
+                     json_t *rules, struct ictus_why *why)
+{
+    for (size_t i = 0; i < count;) {
+        size_t next = i + 1;
+        int number = 0;
+        const char *name = tune_rule(&list[i]);
+        const int err = algorithm_number(collective, name, &number, why);
+        if (err) {
+            return err;
+        }
+        while (next < count && strcmp(tune_rule(&list[next]), name) == 0) {
+            next++;
+        }
+        json_t *rule = number > 0 ? json_object() : NULL;
+        if (rule && collective->measure != OF_NOTHING) {
+            (void)json_object_set_new(rule, "msg_size_min",
+                                      json_integer(threshold(collective, &list[i])));
+            (void)json_object_set_new(rule, "msg_size_max",
+                                      next < count
+                                          ? json_integer(threshold(collective, &list[next]) - 1)
+                                          : json_string("inf"));
+        }
+        if (rule) {
+            (void)json_object_set_new(
+                rule, "alg", json_string(strcmp(name, "basic_default") == 0 ? "default" : name));
+            if (strcmp(name, "chain") == 0) {
+                (void)json_object_set_new(rule, "faninout", json_integer(CHAINS));
+            }
+            (void)json_array_append_new(rules, rule);
+        }
+        i = next;
+    }
+    return ICTUS_OK;
+}
+
+/* "reduce_scatter_block" is "reducescatterblock" there. */
+static void json_name(const char *name, char *key)
+{
+    for (; *name; name++) {
+        if (*name != '_') {
+            *key++ = *name;
+        }
+    }
+    *key = '\0';
+}
+
+static int add_collective(const struct winners *winners, size_t first, json_t *into,
+                          struct ictus_why *why)
+{
+    char key[WINNER_NAME_MAX];
+    const struct collective *collective = find_collective(winners->list[first].operation);
+    const size_t end = tune_end(winners, first, false);
+    json_t *counts = json_array();
+    int err = ICTUS_OK;
+    for (size_t i = first; i < end && !err; i = tune_end(winners, i, true)) {
+        const struct winner *w = &winners->list[i];
+        const size_t next = tune_end(winners, i, true);
+        if (!tune_has_rule(winners, i, next)) {
+            continue;
+        }
+        json_t *rules = json_array();
+        err = add_sizes(collective, w, next - i, rules, why);
+        (void)json_array_append_new(counts,
+                                    json_pack("{s:I, s:I, s:o}", "comm_size_min", w->processes,
+                                              "comm_size_max", w->processes, "rules", rules));
+    }
+    json_name(collective->name, key);
+    (void)json_object_set_new(into, key, counts);
+    return err;
+}
+
+int tune_write_ompi_json(const struct winners *winners, FILE *file, struct ictus_why *why)
+{
+    int err = ICTUS_OK;
+    json_t *into = json_object();
+    (void)count_written(winners);
+    for (size_t i = 0; i < winners->count && !err; i = tune_end(winners, i, false)) {
+        if (is_written(winners, i) && strcmp(winners->list[i].operation, "allgatherv") == 0) {
+            (void)fprintf(stderr,
+                          "ictus tune: left out: the JSON form knows no rules of allgatherv\n");
+        } else if (is_written(winners, i)) {
+            err = add_collective(winners, i, into, why);
+        }
+    }
+    json_t *file_object = json_pack("{s:i, s:s, s:o}", "rule_file_version", 3, "module", "tuned",
+                                    "collectives", into);
+    if (!err && (!file_object || json_dumpf(file_object, file, JSON_INDENT(1)) ||
+                 fputc('\n', file) == EOF)) {
+        err = file_object ? ICTUS_ERR_IO : ICTUS_ERR_NOMEM;
+    }
+    json_decref(file_object);
+    return err;
 }
