@@ -96,6 +96,7 @@ static uint32_t send(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                                ? NODE_NONE
                                : ictusi_scan_point(r, time, position, POINT_P2P | POINT_OUT);
     if (point != NODE_NONE) {
+        r->scan->history->matching.gap = r->calls.gap;
         (void)ictusi_scan_verdict(r,
                                   ictusi_match_message(&r->scan->history->matching, point,
                                                        r->location, r->comm, peer, ends[2], true));
@@ -181,6 +182,7 @@ static OTF2_CallbackCode on_recv(OTF2_LocationRef location, OTF2_TimeStamp time,
         return ictusi_scan_verdict(r, r->err);
     }
     if (r->calls.count == 0) { /* no call before it is open */
+        r->scan->history->matching.gap = r->calls.gap;
         return ictusi_scan_verdict(r, ictusi_match_message(&r->scan->history->matching, point,
                                                            r->location, r->comm, peer, tag, false));
     }
@@ -379,6 +381,7 @@ static OTF2_CallbackCode on_rma_sync(OTF2_LocationRef location, OTF2_TimeStamp t
     }
     const uint32_t point =
         ictusi_scan_point(r, time, position, POINT_RMA | (out ? POINT_OUT : POINT_IN));
+    r->scan->history->matching.gap = r->calls.gap;
     return point == NODE_NONE
                ? OTF2_CALLBACK_INTERRUPT
                : ictusi_scan_verdict(r, ictusi_match_message(&r->scan->history->matching, point,
@@ -432,8 +435,30 @@ static OTF2_CallbackCode on_nbc_complete(OTF2_LocationRef location, OTF2_TimeSta
     return posted->member.end == NODE_NONE ? OTF2_CALLBACK_INTERRUPT : commit(r);
 }
 
+/* What was called from here on until recording is switched on again nobody knows. */
+static OTF2_CallbackCode on_switched(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                     uint64_t position, void *data, OTF2_AttributeList *attributes,
+                                     OTF2_MeasurementMode mode)
+{
+    struct reading *r = data;
+    const struct history *history = r->scan->history;
+    (void)location;
+    (void)time;
+    (void)position;
+    (void)attributes;
+    if (mode == OTF2_MEASUREMENT_OFF) {
+        const bool first =
+            history->points.count == history->first[r->location] && r->calls.count == 0;
+        history->matching.stretches.gaps[r->location].late |= first;
+        r->calls.gap += !first;
+        r->calls.cut = true;
+    }
+    return OTF2_CALLBACK_SUCCESS;
+}
+
 static void register_messages(OTF2_EvtReaderCallbacks *set)
 {
+    OTF2_EvtReaderCallbacks_SetMeasurementOnOffCallback(set, on_switched);
     OTF2_EvtReaderCallbacks_SetUnknownCallback(set, on_unknown);
     OTF2_EvtReaderCallbacks_SetMpiSendCallback(set, on_send);
     OTF2_EvtReaderCallbacks_SetMpiIsendCallback(set, on_isend);
@@ -507,6 +532,7 @@ static int scan_location(struct scan *scan, uint32_t location, const OTF2_EvtRea
     scan->counts->open_calls += r->sends.used;
     if (!err) {
         err = ictusi_calls_commit(&r->calls, &scan->history->matching, location, true);
+        scan->history->matching.stretches.gaps[location].count = r->calls.gap + r->calls.skipped;
     }
     ictusi_idmap_fini(&r->sends);
     ictusi_calls_fini(&r->calls);

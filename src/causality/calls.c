@@ -33,6 +33,7 @@ int ictusi_calls_open(struct calls *calls, const struct call *call, uint64_t *nu
     }
     *number = calls->head + calls->count;
     *ictusi_calls_at(calls, *number) = *call;
+    ictusi_calls_at(calls, *number)->gap = calls->gap;
     calls->count++;
     return ICTUS_OK;
 }
@@ -57,9 +58,16 @@ int ictusi_calls_request(struct calls *calls, uint64_t request, uint64_t number)
     return ictusi_idmap_put(&calls->requests, request, 0, (int64_t)number);
 }
 
-static int commit_one(const struct call *call, struct matching *matching, uint32_t location)
+static int commit_one(struct calls *calls, const struct call *call, struct matching *matching,
+                      uint32_t location)
 {
     if (call->state != CALL_DONE) {
+        calls->skipped += calls->cut && call->state == CALL_OPEN;
+        return ICTUS_OK;
+    }
+    matching->gap = call->gap + calls->skipped;
+    if (call->kind == CALL_COLLECTIVE && matching->gap > 0) {
+        matching->left_out++;
         return ICTUS_OK;
     }
     if (call->kind == CALL_COLLECTIVE) {
@@ -77,7 +85,7 @@ int ictusi_calls_commit(struct calls *calls, struct matching *matching, uint32_t
         if (call->state == CALL_OPEN && !at_end) {
             break;
         }
-        const int err = commit_one(call, matching, location);
+        const int err = commit_one(calls, call, matching, location);
         if (err) {
             return err;
         }
@@ -91,5 +99,5 @@ void ictusi_calls_fini(struct calls *calls)
 {
     free(calls->ring);
     ictusi_idmap_fini(&calls->requests);
-    *calls = (struct calls){NULL, 0, 0, 0, {NULL, 0, 0}};
+    *calls = (struct calls){.ring = NULL};
 }

@@ -14,6 +14,7 @@ enum call_state { CALL_OPEN, CALL_DONE, CALL_CANCELLED };
 
 struct call {
     uint8_t kind, state;
+    uint32_t gap;                  /* gaps of the location before it */
     uint32_t peer, tag;            /* of a message */
     uint32_t point;                /* of a message */
     struct collective_call member; /* of a collective */
@@ -23,6 +24,9 @@ struct calls {
     struct call *ring;
     uint64_t capacity, head, count; /* head: number of the oldest call kept */
     struct idmap requests;          /* of open calls: request -> number of its call */
+    uint32_t gap;                   /* gaps of the location so far */
+    bool cut;                       /* it has some: an open receive may have ended within one */
+    uint32_t skipped;               /* such receives: what follows them is out of step */
 };
 
 /* Append a call; its number in *number. Errors: ICTUS_ERR_NOMEM. */

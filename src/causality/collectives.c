@@ -488,6 +488,18 @@ static bool rooted(uint8_t op)
            op == COLLECTIVE_GATHER || op == COLLECTIVE_GATHERV || op == COLLECTIVE_REDUCE;
 }
 
+/* Whether some member began to be recorded later than others, so that calls cannot be counted. */
+static bool begins_late(const struct graph *graph, const struct plan *plan, uint32_t comm)
+{
+    const struct stretch_list *stretches = &graph->history->matching.stretches;
+    const uint32_t *list = graph->history->layout->comms[comm].members;
+    bool late = false;
+    for (uint32_t i = 0; stretches->begin_late && i < plan->size && !late; i++) {
+        late = stretches->gaps[list[i]].late;
+    }
+    return late;
+}
+
 static int connect_instance(struct graph *graph, const struct plan *plan,
                             const struct instance *instance, const struct agreement *agreement)
 {
@@ -506,7 +518,9 @@ static int connect_instance(struct graph *graph, const struct plan *plan,
     /* Barriers and calls that make or free handles move no data, and still wait for everybody. */
     j.everybody = instance->op == COLLECTIVE_BARRIER || instance->op >= COLLECTIVE_CREATE_HANDLE ||
                   !graph->history->matching.sizes_known;
-    if (!is_usable(&j) || (rooted(instance->op) && j.root >= plan->size)) {
+    if (begins_late(graph, plan, instance->comm)) {
+        graph->left_out += j.count;
+    } else if (!is_usable(&j) || (rooted(instance->op) && j.root >= plan->size)) {
         graph->incomplete += plan->size > 1;
     } else {
         graph->collectives += plan->own == 0;

@@ -50,6 +50,26 @@ int ictusi_connect_order(struct graph *graph, struct channel *channel)
     return err ? err : sort_chain(points, &channel->receives);
 }
 
+struct reach ictusi_connect_reach(const struct matching *m, const struct channel *c, bool send)
+{
+    const uint32_t location = send ? c->send_location : c->receive_location;
+    return ictusi_stretches_reach(
+        &m->stretches, send ? &c->sent : &c->received, send ? c->sends.count : c->receives.count,
+        c->mixed ? LAYOUT_NONE : location, send ? c->sender : c->receiver);
+}
+
+uint32_t ictusi_connect_skip(struct graph *graph, uint32_t from, uint32_t count)
+{
+    uint32_t *link = graph->history->points.link;
+    for (; count > 0 && from != NODE_NONE; count--) {
+        const uint32_t next = link[from];
+        link[from] = NODE_NONE;
+        graph->left_out++;
+        from = next;
+    }
+    return from;
+}
+
 /* The k-th send of a channel meets its k-th receive: messages do not overtake each other. */
 static int pair_channel(struct graph *graph, struct channel *channel)
 {
@@ -59,9 +79,23 @@ static int pair_channel(struct graph *graph, struct channel *channel)
     if (err) {
         return ICTUS_ERR_NOMEM;
     }
+    const struct reach sends = ictusi_connect_reach(m, channel, true);
+    const struct reach receives = ictusi_connect_reach(m, channel, false);
+    uint32_t first = 0;
+    uint32_t last = 0;
+    ictusi_stretches_pairs(&sends, channel->sends.count, &receives, channel->receives.count, &first,
+                           &last);
+    const bool cut = sends.cut || receives.cut;
     uint32_t send = channel->sends.head;
     uint32_t receive = channel->receives.head;
-    while (send != NODE_NONE && receive != NODE_NONE) {
+    for (uint32_t k = 0; send != NODE_NONE && receive != NODE_NONE; k++) {
+        if (cut && k == first) {
+            send = ictusi_connect_skip(graph, send, channel->sends.count - first - last);
+            receive = ictusi_connect_skip(graph, receive, channel->receives.count - first - last);
+            if (send == NODE_NONE || receive == NODE_NONE) {
+                break;
+            }
+        }
         const uint32_t next_send = points->link[send];
         const uint32_t next_receive = points->link[receive];
         const uint32_t from =
@@ -73,8 +107,11 @@ static int pair_channel(struct graph *graph, struct channel *channel)
         send = next_send;
         receive = next_receive;
     }
-    graph->unmatched_sends += ictusi_graph_drop(graph, send);
-    graph->unmatched_receives += ictusi_graph_drop(graph, receive);
+    const uint64_t lone_sends = ictusi_graph_drop(graph, send);
+    const uint64_t lone_receives = ictusi_graph_drop(graph, receive);
+    graph->unmatched_sends += cut ? 0 : lone_sends;
+    graph->unmatched_receives += cut ? 0 : lone_receives;
+    graph->left_out += cut ? lone_sends + lone_receives : 0;
     return ICTUS_OK;
 }
 

@@ -11,6 +11,13 @@
  */
 int ictusi_connect_history(struct graph *graph, struct history *history, const struct share *share,
                            const struct agreement *agreements);
+/* How much of one side of a channel can be counted. */
+struct reach ictusi_connect_reach(const struct matching *matching, const struct channel *channel,
+                                  bool send);
+
+/* Leave out so many points of a chain. @return the one after them, or NODE_NONE */
+uint32_t ictusi_connect_skip(struct graph *graph, uint32_t from, uint32_t count);
+
 /* Order a channel of several threads by time. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_connect_order(struct graph *graph, struct channel *channel);
 

@@ -12,9 +12,9 @@ int ictusi_history_init(struct history *history, const struct layout *layout, ui
     if (!history->first) {
         return ICTUS_ERR_NOMEM;
     }
-    ictusi_matching_init(&history->matching, layout, &history->points);
+    const int err = ictusi_matching_init(&history->matching, layout, &history->points);
     history->matching.first = history->first;
-    return ictusi_points_init(&history->points, room, why);
+    return err ? err : ictusi_points_init(&history->points, room, why);
 }
 
 void ictusi_history_fini(struct history *history)

@@ -8,10 +8,11 @@
 
 static const struct chain empty_chain = {NODE_NONE, NODE_NONE, 0};
 
-void ictusi_matching_init(struct matching *matching, const struct layout *layout,
-                          struct points *points)
+int ictusi_matching_init(struct matching *matching, const struct layout *layout,
+                         struct points *points)
 {
     *matching = (struct matching){.layout = layout, .points = points, .seen_comm = LAYOUT_NONE};
+    return ictusi_stretches_init(&matching->stretches, layout);
 }
 
 void ictusi_matching_fini(struct matching *matching)
@@ -19,6 +20,7 @@ void ictusi_matching_fini(struct matching *matching)
     ictusi_idmap_fini(&matching->channel_index);
     ictusi_idmap_fini(&matching->instance_index);
     ictusi_idmap_fini(&matching->sequences);
+    ictusi_stretches_fini(&matching->stretches);
     free(matching->channels);
     free(matching->instances);
     memset(matching, 0, sizeof(*matching));
@@ -63,8 +65,14 @@ static struct channel *find_channel(struct matching *m, uint32_t comm, uint32_t 
         if (reserve((void **)&m->channels, m->channel_count, sizeof *m->channels)) {
             return NULL;
         }
-        m->channels[index] = (struct channel){empty_chain, empty_chain, sender,      receiver, comm,
-                                              tag,         LAYOUT_NONE, LAYOUT_NONE, false};
+        m->channels[index] = (struct channel){.sends = empty_chain,
+                                              .receives = empty_chain,
+                                              .sender = sender,
+                                              .receiver = receiver,
+                                              .comm = comm,
+                                              .tag = tag,
+                                              .send_location = LAYOUT_NONE,
+                                              .receive_location = LAYOUT_NONE};
         m->channel_count++;
     }
     return &m->channels[index];
@@ -103,6 +111,7 @@ int ictusi_match_message(struct matching *m, uint32_t point, uint32_t location, 
     uint32_t *seen = send ? &channel->send_location : &channel->receive_location;
     channel->mixed = channel->mixed || (*seen != LAYOUT_NONE && *seen != location);
     *seen = location;
+    stretches_add(send ? &channel->sent : &channel->received, m->gap);
     chain_add(m->points, send ? &channel->sends : &channel->receives, point);
     return ICTUS_OK;
 }

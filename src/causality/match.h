@@ -10,6 +10,7 @@
 #include "causality/collective_op.h"
 #include "causality/layout.h"
 #include "causality/points.h"
+#include "causality/stretches.h"
 
 /* A list of points, chained through points.link. */
 struct chain {
@@ -23,6 +24,7 @@ struct channel {
     uint32_t comm, tag;
     uint32_t send_location, receive_location; /* where the events are, while it is one */
     bool mixed;                               /* several threads: order by time */
+    struct stretches sent, received;          /* of those events */
 };
 
 /* One call of a collective, or one fork, join or barrier of a team. */
@@ -50,6 +52,9 @@ struct matching {
     uint64_t instance_count;
     uint32_t seen_comm, seen_location, seen_own; /* see representative() */
     bool sizes_known;                            /* some collective recorded how much it moved */
+    struct stretch_list stretches;
+    uint32_t gap;      /* gaps of the location before the message that is added next */
+    uint64_t left_out; /* collectives after a gap */
 };
 
 /* What a collective's end says. */
@@ -60,8 +65,9 @@ struct collective_call {
     uint64_t sent, received;
 };
 
-void ictusi_matching_init(struct matching *matching, const struct layout *layout,
-                          struct points *points);
+/* Errors: ICTUS_ERR_NOMEM; to be ended all the same. */
+int ictusi_matching_init(struct matching *matching, const struct layout *layout,
+                         struct points *points);
 void ictusi_matching_fini(struct matching *matching);
 
 /*

@@ -14,9 +14,11 @@
 /* A channel from one rank to another. */
 struct lead {
     uint32_t comm, tag, sender, receiver, sends;
+    struct reach reach; /* of the sends */
 };
 
-/* A receive: the answer to a send. */
+/* A receive: the answer to a send. Without one location is LAYOUT_NONE, or 0 for what is left out.
+ */
 struct answer {
     uint32_t point, location;
 };
@@ -150,7 +152,9 @@ static int write_sends(struct meeting *m)
             continue;
         }
         const uint32_t rank = m->graph->share->owner[c->receiver];
-        const struct lead lead = {c->comm, c->tag, c->sender, c->receiver, c->sends.count};
+        const struct lead lead = {c->comm,        c->tag,
+                                  c->sender,      c->receiver,
+                                  c->sends.count, ictusi_connect_reach(matching, c, true)};
         err = ictusi_connect_order(m->graph, c);
         memcpy(m->leads_out.records + (size_t)at[rank]++ * sizeof lead, &lead, sizeof lead);
         if (!err) {
@@ -171,11 +175,24 @@ static void meet(struct meeting *m, const struct lead *lead, const uint32_t *sen
     const int64_t index =
         ictusi_idmap_get(&matching->channel_index, (uint64_t)lead->comm << 32 | lead->tag,
                          (uint64_t)lead->sender << 32 | lead->receiver);
-    struct channel *c = index == IDMAP_NONE ? NULL : &matching->channels[index];
+    static const struct channel nothing = {.receives = {NODE_NONE, NODE_NONE, 0},
+                                           .receive_location = LAYOUT_NONE};
+    struct channel none = nothing;
+    none.receiver = lead->receiver;
+    struct channel *c = index == IDMAP_NONE ? &none : &matching->channels[index];
+    const struct reach reach = ictusi_connect_reach(matching, c, false);
+    const bool cut = lead->reach.cut || reach.cut;
+    uint32_t first = 0;
+    uint32_t last = 0;
+    ictusi_stretches_pairs(&lead->reach, lead->sends, &reach, c->receives.count, &first, &last);
     for (uint32_t i = 0; i < lead->sends; i++) {
-        const uint32_t receive = c ? c->receives.head : NODE_NONE;
-        answers[i] = (struct answer){NODE_NONE, LAYOUT_NONE};
-        if (!c || receive == NODE_NONE) {
+        answers[i] = (struct answer){NODE_NONE, cut ? 0 : LAYOUT_NONE};
+        if (cut && i == first) {
+            c->receives.head =
+                ictusi_connect_skip(graph, c->receives.head, c->receives.count - first - last);
+        }
+        const uint32_t receive = c->receives.head;
+        if (receive == NODE_NONE || (cut && i >= first && i < lead->sends - last)) {
             continue;
         }
         answers[i] = (struct answer){receive, c->mixed ? ictusi_match_location(matching, receive)
@@ -185,6 +202,16 @@ static void meet(struct meeting *m, const struct lead *lead, const uint32_t *sen
         ictusi_graph_pair(graph, NODE_REMOTE, receive, senders[i], answers[i].location);
         graph->messages++;
     }
+}
+
+/* Those that no send has met. */
+static void drop_receives(struct graph *graph, struct channel *c)
+{
+    const struct matching *m = &graph->history->matching;
+    const bool cut = ictusi_connect_reach(m, c, true).cut || ictusi_connect_reach(m, c, false).cut;
+    const uint64_t lone = ictusi_graph_drop(graph, c->receives.head);
+    graph->unmatched_receives += cut ? 0 : lone;
+    graph->left_out += cut ? lone : 0;
 }
 
 static int meet_all(struct meeting *m)
@@ -211,8 +238,7 @@ static int meet_all(struct meeting *m)
     }
     for (uint64_t i = 0; i < matching->channel_count && !err; i++) {
         if (arrives(graph->share, &matching->channels[i])) {
-            graph->unmatched_receives +=
-                ictusi_graph_drop(graph, matching->channels[i].receives.head);
+            drop_receives(graph, &matching->channels[i]);
         }
     }
     return err;
@@ -227,7 +253,8 @@ static int take_answers(struct meeting *m)
         const uint64_t end = start + (uint64_t)m->answers_in.counts[r];
         for (uint64_t i = start; i < end; i++) {
             if (answers[i].point == NODE_NONE) {
-                m->graph->unmatched_sends++;
+                m->graph->unmatched_sends += answers[i].location == LAYOUT_NONE;
+                m->graph->left_out += answers[i].location != LAYOUT_NONE;
                 continue;
             }
             const uint32_t node = ictusi_graph_remote(m->graph, (uint32_t)r, answers[i].point);

@@ -88,6 +88,30 @@ static int prepare_latency(struct session *s)
     return ICTUS_OK;
 }
 
+/* All ranks know where recording was off, whoever read it. */
+static int share_gaps(struct session *s)
+{
+    struct stretch_list *list = &s->history.matching.stretches;
+    const uint64_t n = s->trace->layout.location_count;
+    uint64_t *values = calloc(n + 1, sizeof *values);
+    int err = values ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    err = ictusi_session_agree(s, err);
+    for (uint64_t i = 0; i < n && !err; i++) {
+        values[i] = (uint64_t)list->gaps[i].count << 1 | list->gaps[i].late;
+    }
+    if (!err && s->team) {
+        err = s->team->sums(s->team, values, n);
+    }
+    for (uint64_t i = 0; i < n && !err; i++) {
+        list->gaps[i] = (struct gaps){(uint32_t)(values[i] >> 1), values[i] & 1};
+    }
+    free(values);
+    if (!err) {
+        ictusi_stretches_seal(list);
+    }
+    return err;
+}
+
 int ictusi_session_open(struct session *s, const char *path, struct team *team,
                         struct ictus_why *why)
 {
@@ -104,6 +128,9 @@ int ictusi_session_open(struct session *s, const char *path, struct team *team,
         err = ictusi_scan_read(s->trace, s->share.mine, &s->history, &s->counts);
     }
     err = ictusi_session_agree(s, err);
+    if (!err) {
+        err = share_gaps(s);
+    }
     if (!err) {
         err = team ? team->connect(team, &s->graph, &s->history, &s->share)
                    : ictusi_connect_history(&s->graph, &s->history, &s->share, NULL);
@@ -356,15 +383,23 @@ int ictusi_session_json(struct session *s, json_t *object)
         "thread_pairs",    "unmatched_sends", "unmatched_receives",
         "incomplete",      "points",          "decreasing",
         "unknown_records", "open_calls",      "lone_collective_ends",
-        "foreign",         "cyclic"};
+        "foreign",         "cyclic",          "left_out"};
     enum { NAMES = sizeof names / sizeof *names };
-    uint64_t values[NAMES] = {c->events,          g->messages,
-                              g->collectives,     g->thread_pairs,
-                              g->unmatched_sends, g->unmatched_receives,
-                              g->incomplete,      s->history.points.count,
-                              c->decreasing,      c->unknown,
-                              c->open_calls,      c->lone_ends,
-                              c->foreign,         s->flow.broken};
+    uint64_t values[NAMES] = {c->events,
+                              g->messages,
+                              g->collectives,
+                              g->thread_pairs,
+                              g->unmatched_sends,
+                              g->unmatched_receives,
+                              g->incomplete,
+                              s->history.points.count,
+                              c->decreasing,
+                              c->unknown,
+                              c->open_calls,
+                              c->lone_ends,
+                              c->foreign,
+                              s->flow.broken,
+                              g->left_out + s->history.matching.left_out};
     const int err = s->team ? s->team->sums(s->team, values, NAMES) : ICTUS_OK;
     (void)json_object_set_new(object, "locations",
                               json_integer((json_int_t)s->trace->layout.location_count));

@@ -102,6 +102,8 @@ static void print_oddities(FILE *out, const json_t *report)
         {"lone_collective_ends", "collective that ended without beginning",
          "collectives that ended without beginning"},
         {"foreign", "event on an unknown communicator", "events on unknown communicators"},
+        {"left_out", "event beside a stretch in which recording was off",
+         "events beside stretches in which recording was off"},
         {"cyclic", "dependency given up: it was part of a cycle",
          "dependencies given up: they were part of cycles"},
     };

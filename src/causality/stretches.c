@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is left of the order of messages where recording was switched off. */
+#include "causality/stretches.h"
+
+#include "causality/layout.h"
+
+#include <ictus/error.h>
+#include <stdlib.h>
+
+int ictusi_stretches_init(struct stretch_list *list, const struct layout *layout)
+{
+    *list = (struct stretch_list){.layout = layout};
+    list->gaps = calloc(layout->location_count + 1, sizeof *list->gaps);
+    list->cut_locations = calloc(layout->process_count + 1, sizeof *list->cut_locations);
+    return list->gaps && list->cut_locations ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
+void ictusi_stretches_fini(struct stretch_list *list)
+{
+    free(list->gaps);
+    free(list->cut_locations);
+    *list = (struct stretch_list){.layout = NULL};
+}
+
+static bool is_cut(const struct stretch_list *list, uint32_t location)
+{
+    const struct gaps *gaps = &list->gaps[location];
+    return gaps->count > 0 || (gaps->late && list->begin_late);
+}
+
+/* Processes that took part in anything decide: whether the location that stands for each is late.
+ */
+static bool late_alike(const struct stretch_list *list)
+{
+    bool late = false;
+    bool timely = false;
+    for (uint64_t p = 0; p < list->layout->process_count; p++) {
+        const uint32_t location = list->layout->processes[p].rank_location;
+        if (location != LAYOUT_NONE && list->layout->locations[location].events > 0) {
+            late = late || list->gaps[location].late;
+            timely = timely || !list->gaps[location].late;
+        }
+    }
+    return !(late && timely);
+}
+
+void ictusi_stretches_seal(struct stretch_list *list)
+{
+    list->begin_late = !late_alike(list);
+    for (uint32_t i = 0; i < list->layout->location_count; i++) {
+        const uint32_t process = list->layout->locations[i].process;
+        const bool cut = is_cut(list, i);
+        list->any = list->any || cut;
+        if (cut && process != LAYOUT_NONE) {
+            list->cut_locations[process]++;
+        }
+    }
+}
+
+struct reach ictusi_stretches_reach(const struct stretch_list *list, const struct stretches *side,
+                                    uint32_t count, uint32_t location, uint32_t standing)
+{
+    struct reach all = {count, count, false};
+    if (!list->any) {
+        return all;
+    }
+    const uint32_t process = list->layout->locations[standing].process;
+    const bool own = location != LAYOUT_NONE && is_cut(list, location);
+    const uint32_t cut =
+        process == LAYOUT_NONE ? is_cut(list, standing) : list->cut_locations[process];
+    if (cut == 0) {
+        return all;
+    }
+    if (!own || cut > 1) { /* another thread's gap: it may have taken part in this channel there */
+        return (struct reach){0, 0, true};
+    }
+    const struct gaps *gaps = &list->gaps[location];
+    const bool late = gaps->late && list->begin_late;
+    return (struct reach){late ? 0 : side->before, side->gap == gaps->count ? side->after : 0,
+                          true};
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+void ictusi_stretches_pairs(const struct reach *sends, uint32_t send_count,
+                            const struct reach *receives, uint32_t receive_count, uint32_t *first,
+                            uint32_t *last)
+{
+    *first = least(sends->before, receives->before);
+    *last = 0;
+    if (sends->cut || receives->cut) {
+        *last = least(least(sends->after, send_count - *first),
+                      least(receives->after, receive_count - *first));
+    }
+}
