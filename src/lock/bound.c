@@ -41,10 +41,13 @@ void ictusi_bound_reset(struct bound *b)
 
 static void track_at(const struct bound_track *t, int64_t local, double *low_ns, double *high_ns)
 {
-    const double dt = (double)(local - t->at) / 1e9;
+    const double window_s = (double)window_ns / 1e9;
+    const double dt = fmin(window_s, (double)(local - t->at) / 1e9);
+    /* Beyond the window nothing is promised but what holds for any oscillator. */
+    const double beyond = fmax(0.0, (double)(local - t->at) / 1e9 - window_s) * rate_prior;
     /* Backwards, too: samples of one group may come in any order. */
-    *low_ns = t->low_ns + (dt >= 0 ? t->rate_low : t->rate_high) * dt;
-    *high_ns = t->high_ns + (dt >= 0 ? t->rate_high : t->rate_low) * dt;
+    *low_ns = t->low_ns + (dt >= 0 ? t->rate_low : t->rate_high) * dt - beyond;
+    *high_ns = t->high_ns + (dt >= 0 ? t->rate_high : t->rate_low) * dt + beyond;
 }
 
 void ictusi_bound_at(const struct bound *b, int64_t local, double *low_ns, double *high_ns)

@@ -14,9 +14,6 @@ static const double slew_max = 5e-4;
 static const double grace = 2.5;
 static const double grace_s = 3.0;
 
-/* What is older than this has no vote: its oscillator's mean is not known further back. */
-static const int64_t vote_ns = INT64_C(3600) * 1000000000;
-
 /* Polls keep away from a leap second by so much: servers may be early or late. */
 static const int64_t leap_before_ns = 2000000000;
 static const int64_t leap_after_ns = 3000000000;
@@ -54,8 +51,8 @@ static void propose(const struct upstream *source, int64_t now, int64_t origin, 
     ictusi_bound_rate(&source->bound, &c->rate_low, &c->rate_high);
     c->low_ns += shift_bound;
     c->high_ns += shift_bound;
-    c->votes =
-        d->started && source->bound.started && !source->dead && now - source->last_good < vote_ns;
+    /* Who falls silent keeps its vote, with an interval that widens: silence is no consent. */
+    c->votes = d->started && source->bound.started && !source->dead;
     c->counts = c->votes && source->locked;
     c->selection = source->reach == 0                     ? ICTUS_SOURCE_UNREACHABLE
                    : source->stratum > PACKET_STRATUM_MAX ? ICTUS_SOURCE_UNSYNCHRONISED

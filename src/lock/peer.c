@@ -189,9 +189,9 @@ static bool authentic(const struct peer *peer, const uint8_t *bytes, const struc
                     ictusi_key_verify(key, bytes, mac->offset, mac->length));
 }
 
-static enum packet_fault check(struct peer *peer, const struct stamp_datagram *datagram,
-                               const struct packet_request *request, struct packet *reply,
-                               bool *interleaved)
+enum packet_fault ictusi_peer_check(const struct peer *peer, const struct stamp_datagram *datagram,
+                                    const struct packet_request *request, struct packet *reply,
+                                    bool *interleaved)
 {
     struct packet_mac mac;
     if (datagram->length > datagram->size ||
@@ -222,7 +222,7 @@ static int take_replies(struct peer *peer, struct peer_wait *wait)
     while (!wait->answered && !(err = ictusi_stamp_receive(&peer->socket, &datagram))) {
         struct packet reply;
         const enum packet_fault fault =
-            check(peer, &datagram, &wait->request, &reply, &wait->interleaved);
+            ictusi_peer_check(peer, &datagram, &wait->request, &reply, &wait->interleaved);
         peer->faults[fault]++;
         if (fault == PACKET_GOOD || final_fault(fault)) {
             peer->reply = reply;

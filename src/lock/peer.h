@@ -89,6 +89,11 @@ int ictusi_peer_ask(struct peer *peer, struct timebase *base);
 enum { PEER_PENDING = 1 };
 int ictusi_peer_hear(struct peer *peer, struct timebase *base, struct sample *sample);
 
+/* What is wrong with a datagram as the answer to a request; reply is set as far as it was read. */
+enum packet_fault ictusi_peer_check(const struct peer *peer, const struct stamp_datagram *datagram,
+                                    const struct packet_request *request, struct packet *reply,
+                                    bool *interleaved);
+
 /* The sample that four stamps make. @return false when they are impossible */
 bool ictusi_peer_sample(const struct peer_exchange *exchange, struct sample *sample);
 

@@ -112,6 +112,16 @@ int ictusi_page_create(const char *name, const char *directory, struct page_writ
 /* Standard deviation of the line s seconds from its anchor. */
 double ictusi_page_sigma(const struct page_clock *clock, double s);
 
+/*
+ * The bound s seconds from the anchor. The rate holds for an hour, over which the oscillator's mean
+ * is known; beyond, only what holds for any oscillator: 200 ppm.
+ */
+static inline double ictusi_page_bound(double bound_ns, double rate, double s)
+{
+    const double window_s = 3600.0, rate_prior = 4e5; /* ns/s: the line itself may be 200 off */
+    return bound_ns + (s <= window_s ? s * rate : window_s * rate + (s - window_s) * rate_prior);
+}
+
 /* What the absolute clock shows where its line is at plain: the leap, if it is past. */
 static inline int64_t ictusi_page_leapt(int64_t plain, int64_t leap_at, int64_t leap_ns)
 {

@@ -300,7 +300,8 @@ static __attribute__((noinline)) void fill_far(const _Atomic uint64_t *slot, int
     const double left = slew_left(slot, raw);
     reading->time.ns = leapt(slot, absolute(slot, raw, left));
     reading->sigma_ns = ictusi_page_sigma(&c, s) + fabs(left);
-    reading->bound_ns = REAL(slot, bound_ns) + s * REAL(slot, bound_rate) + fabs(left);
+    reading->bound_ns =
+        ictusi_page_bound(REAL(slot, bound_ns), REAL(slot, bound_rate), s) + fabs(left);
     reading->epoch = (uint32_t)INTEGER(slot, epoch);
     reading->state = (enum ictus_lock_state)INTEGER(slot, state);
     if (reading->state == ICTUS_LOCK_LOCKED && raw > INTEGER(slot, good_until)) {

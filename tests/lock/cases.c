@@ -300,14 +300,76 @@ static void case_paths(uint64_t seed)
     run("paths", seed, 4.0, 7200.0);
 }
 
+/*
+ * A day of everything at once, drawn from the seed: honest servers that step, slew and fall silent,
+ * as many liars as may be, other routes, full queues, loss, an oscillator that warms and walks.
+ */
+static void disturb_server(struct world *w, struct world_server *s)
+{
+    const double u = ictusi_rng_uniform(&w->rng);
+    if (u < 0.2) {
+        s->dead = !s->dead;
+    } else if (u < 0.4) {
+        world_set_error(w, s, (ictusi_rng_uniform(&w->rng) - 0.5) * 1e7, 0.0);
+    } else if (u < 0.6) {
+        world_set_error(w, s, world_error(w, s), (ictusi_rng_uniform(&w->rng) - 0.5) * 2e5);
+    } else if (u < 0.7) {
+        s->there.base_ns = 2e4 + 2e6 * ictusi_rng_uniform(&w->rng);
+    } else if (u < 0.8) {
+        s->back.base_ns = 2e4 + 2e6 * ictusi_rng_uniform(&w->rng);
+    } else if (u < 0.9) {
+        s->there.wait_ns = s->there.wait_ns > 1e5 ? 2e4 : 1e6;
+    } else {
+        s->loss = 0.5 * ictusi_rng_uniform(&w->rng) * ictusi_rng_uniform(&w->rng);
+    }
+}
+
+static void script_day(struct world *w, double t)
+{
+    for (int i = 0; i < w->server_count; i++) {
+        struct world_server *s = &w->servers[i];
+        if (ictusi_rng_uniform(&w->rng) < 1.0 / 3000.0) {
+            disturb_server(w, s);
+        }
+        /* A slew ends where the error is gone, or has become too much to be honest about. */
+        if (s->rate != 0.0 && fabs(world_error(w, s)) > 2e7) {
+            world_set_error(w, s, 0.0, 0.0);
+        }
+    }
+    if (fmod(t, 7200.0) == 3600.0) {
+        w->frequency += 300.0 * ictusi_rng_normal(&w->rng) / 3.0;
+    }
+}
+
+static void case_day(uint64_t seed)
+{
+    begin(seed, 1 + (int)(seed % 5));
+    world.script = script_day;
+    world.warm = 100.0;
+    world.warm_period_s = 43200.0;
+    /* f of 2 f + 1 lie, one way or another. */
+    for (int i = 0; i < (world.server_count - 1) / 2; i++) {
+        world.servers[i].honest = false;
+        world.servers[i].error_ns = 1e6 * (i + 1);
+    }
+    struct ictus_lock_options o = world_options(&world, seed % 2 ? 4.0 : 16.0);
+    o.servers = names(world.server_count);
+    o.policy = ICTUS_LOCK_BEST;
+    (void)world_run(&world, &o, 86400.0);
+    tell("day", seed);
+    CHECK(world.verdict.outside == 0);
+    CHECK(world.verdict.seconds > 86000);
+}
+
 static const struct {
     const char *name;
     void (*run)(uint64_t seed);
 } cases[] = {
-    {"quiet", case_quiet},     {"moving", case_moving},   {"liar", case_liar},
-    {"split", case_split},     {"outage", case_outage},   {"dead", case_dead},
-    {"spoofed", case_spoofed}, {"steered", case_steered}, {"leap", case_leap},
-    {"names", case_names},     {"warm", case_warm},       {"paths", case_paths},
+    {"day", case_day},     {"quiet", case_quiet},     {"moving", case_moving},
+    {"liar", case_liar},   {"split", case_split},     {"outage", case_outage},
+    {"dead", case_dead},   {"spoofed", case_spoofed}, {"steered", case_steered},
+    {"leap", case_leap},   {"names", case_names},     {"warm", case_warm},
+    {"paths", case_paths},
 };
 
 int main(int argc, char **argv)

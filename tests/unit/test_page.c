@@ -4,10 +4,14 @@
 #include "page/timebase.h"
 
 #include "../check.h"
+#include "core/random.h"
 
+#include <fcntl.h>
 #include <ictus/lock_daemon.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -158,6 +162,116 @@ static void test_wrong_files(void)
     (void)unlink(path);
 }
 
+/* What another user put there is named as such, whoever reads it; a lock of ours is nobody else's.
+ */
+static void test_owners(void)
+{
+    struct ictus_lock *lock = NULL;
+    struct ictus_why why;
+    struct page_writer writer;
+    char guard[200];
+    struct stat info;
+    REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
+    (void)snprintf(guard, sizeof(guard), "%s/ictus-guard.t", directory);
+    REQUIRE(stat(guard, &info) == 0);
+    CHECK((info.st_mode & 0777) == 0600);
+    /* A lock on the page, by whoever can read it, hides nothing and stops nobody. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    CHECK(flock(fd, LOCK_EX) == 0);
+    ictusi_page_close(&writer);
+    CHECK(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
+    (void)close(fd);
+    ictusi_page_close(&writer);
+    if (geteuid() != 0) {
+        return; /* only root can give files away */
+    }
+    REQUIRE(chown(path, 65534, 65534) == 0);
+    CHECK(ictus_lock_open("t", directory, &lock, &why) == ICTUS_ERR_PERMISSION);
+    CHECK(strstr(why.text, "was put there by user nobody") != NULL);
+    CHECK(ictusi_page_create("t", directory, &writer, &why) == ICTUS_ERR_IO);
+    CHECK(strstr(why.text, "another user") != NULL);
+    REQUIRE(unlink(path) == 0 && chown(guard, 65534, 65534) == 0);
+    CHECK(ictusi_page_create("t", directory, &writer, &why) == ICTUS_ERR_PERMISSION);
+    REQUIRE(unlink(guard) == 0);
+}
+
+/* A guarded reader outlives a page that is cut off, and one that grows again. */
+static void test_truncation(void)
+{
+    struct ictus_lock *lock = NULL;
+    struct ictus_lock_reading r;
+    struct ictus_lock_status status;
+    struct ictus_time time;
+    struct ictus_why why;
+    struct page_writer writer;
+    REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
+    const struct page_clock c = clock_at(ictusi_raw_now(), 1e-5);
+    ictusi_page_publish(&writer, &c);
+    memset(&status, 0, sizeof(status));
+    ictusi_page_report(&writer, &status);
+    REQUIRE(ictus_lock_open_guarded("t", directory, &lock, &why) == ICTUS_OK);
+    CHECK(ictus_lock_now(lock, &r) == ICTUS_OK && r.state == ICTUS_LOCK_LOCKED);
+    CHECK(ictus_lock_status(lock, &status) == ICTUS_OK && status.alive == 1);
+    REQUIRE(truncate(path, 0) == 0);
+    CHECK(ictus_lock_now(lock, &r) == ICTUS_ERR_SAMPLES);
+    CHECK(ictus_lock_status(lock, &status) == ICTUS_ERR_SAMPLES);
+    CHECK(ictus_lock_unmap(lock, (struct ictus_time){c.value}, &time) == ICTUS_ERR_SAMPLES);
+    (void)ictus_lock_time(lock);
+    CHECK(!ictusi_lock_is_there(lock));
+    REQUIRE(truncate(path, sizeof(struct page)) == 0);
+    CHECK(ictus_lock_now(lock, &r) == ICTUS_ERR_SAMPLES);
+    ictus_lock_close(lock);
+    ictusi_page_close(&writer);
+}
+
+/* The clock of a page as the mathematics say, without any of the reader's short cuts. */
+static int64_t reference_clock(const struct page_clock *c, int64_t raw)
+{
+    const long double d = (long double)(raw - c->anchor);
+    const long double gone = (long double)c->slew_rate * d;
+    const long double left = fabsl((long double)c->slew_ns) - gone;
+    const long double rest = left > 0 ? copysignl(left, (long double)c->slew_ns) : 0.0L;
+    const int64_t plain = c->value + (raw - c->anchor) + llroundl((long double)c->slope * d - rest);
+    return ictusi_page_leapt(plain, c->leap_at, c->leap_ns);
+}
+
+/* Random lines, slews and leap seconds: the reader's instant, its bound, and the way back. */
+static void test_lines(void)
+{
+    struct rng rng;
+    struct page_writer writer;
+    struct ictus_lock *lock = NULL;
+    struct ictus_why why;
+    ictusi_rng_seed(&rng, 6, 22);
+    REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
+    REQUIRE(ictus_lock_open("t", directory, &lock, &why) == ICTUS_OK);
+    for (int i = 0; i < 20000; i++) {
+        struct page_clock c =
+            clock_at(INT64_C(5000000000), 1e-3 * (ictusi_rng_uniform(&rng) - 0.5));
+        struct ictus_lock_reading r;
+        struct ictus_time back;
+        c.slew_ns = i % 3 ? 2e6 * (ictusi_rng_uniform(&rng) - 0.5) : 0.0;
+        c.slew_rate = 5e-4 * ictusi_rng_uniform(&rng);
+        c.leap_ns = (i % 4 == 1) ? ICTUS_NS_PER_S : (i % 4 == 2) ? -ICTUS_NS_PER_S : 0;
+        c.leap_at = c.value + (int64_t)(2e10 * ictusi_rng_uniform(&rng));
+        ictusi_page_publish(&writer, &c);
+        const struct ictus_time raw = {c.anchor + (int64_t)(8e10 * ictusi_rng_uniform(&rng))};
+        REQUIRE(ictus_lock_map(lock, raw, &r) == ICTUS_OK);
+        CHECK_NEAR((double)(r.time.ns - reference_clock(&c, raw.ns)), 0, 1);
+        /* What a slew has still to remove is error, and nothing is lost of what was there. */
+        const double s = (double)(raw.ns - c.anchor) * 1e-9;
+        const double left = fmax(0.0, fabs(c.slew_ns) - c.slew_rate * s * 1e9);
+        CHECK_NEAR(r.bound_ns, c.bound_ns + s * c.bound_rate + left, 1e-3);
+        CHECK(r.sigma_ns >= left);
+        CHECK(ictus_lock_unmap(lock, r.time, &back) == ICTUS_OK);
+        /* An instant that occurs twice is the first of the two. */
+        const bool twice = c.leap_ns < 0 && r.time.ns < c.leap_at && back.ns < raw.ns;
+        CHECK_NEAR((double)(back.ns - raw.ns), twice ? -1e9 : 0, twice ? 6e5 : 2);
+    }
+    ictus_lock_close(lock);
+    ictusi_page_close(&writer);
+}
+
 static int64_t instant(const char *text, int64_t odd, double align, int64_t now, int *err)
 {
     struct ictus_why why;
@@ -223,6 +337,9 @@ int main(void)
     (void)snprintf(path, sizeof(path), "%s/ictus-lock.t", directory);
     test_reading();
     test_race();
+    test_lines();
+    test_truncation();
+    test_owners();
     test_wrong_files();
     test_instants();
     test_timebase();
