@@ -63,18 +63,18 @@ struct ictus_lock_poll {
 
 /** How ictus_lock_run() keeps its clock. */
 struct ictus_lock_options {
-    size_t size;                   /**< sizeof(struct ictus_lock_options) */
-    const char *servers;           /**< "HOST[:PORT],..." or NULL */
-    const char *pool;              /**< "NAME[:PORT],...": several addresses of a name, a source
-                                      each, or NULL */
-    const char *reference;         /**< "phc:/dev/ptp0", "pps:/dev/pps0", "shm:N", "sock:PATH",
-                                      "gpsd[:HOST]", separated by commas, or NULL */
-    const char *name;              /**< of the instance */
-    const char *directory;         /**< where its shared page is; NULL: the default */
-    const char *keys;              /**< key file or NULL */
-    const char *user;              /**< to become after opening everything; NULL: nobody, if root */
-    const char *metrics;           /**< "[ADDRESS:]PORT" of the Prometheus endpoint or NULL */
-    int64_t key;                   /**< id of the servers' key; 0: none */
+    size_t size;           /**< sizeof(struct ictus_lock_options) */
+    const char *servers;   /**< "HOST[:PORT],..." or NULL */
+    const char *pool;      /**< "NAME[:PORT],...": several addresses of a name, a source
+                              each, or NULL */
+    const char *reference; /**< "phc:/dev/ptp0", "pps:/dev/pps0", "shm:N", "sock:PATH",
+                              "gpsd[:HOST]", separated by commas, or NULL */
+    const char *name;      /**< of the instance */
+    const char *directory; /**< where its shared page is; NULL: the default */
+    const char *keys;      /**< key file or NULL */
+    const char *user;    /**< to become after opening everything; NULL: ictus or nobody, if root */
+    const char *metrics; /**< "[ADDRESS:]PORT" of the Prometheus endpoint or NULL */
+    int64_t key;         /**< id of the servers' key; 0: none */
     enum ictus_lock_stamps stamps; /**< the best to take; lesser ones where they are refused */
     enum ictus_lock_loop loop;     /**< the discipline */
     enum ictus_lock_policy policy; /**< of intervals */
@@ -120,13 +120,13 @@ struct ictus_serve_options {
     const char *keys;      /**< key file or NULL */
     const char *allow;     /**< "10.0.0.0/8,fd00::/8"; NULL: everybody */
     const char *deny;      /**< taken before allow; NULL: nobody */
-    const char *user;      /**< to become after opening everything; NULL: nobody, if root */
-    const char *metrics;   /**< "[ADDRESS:]PORT" of the Prometheus endpoint or NULL */
-    bool require_key;      /**< answer authenticated requests only */
-    bool system_clock;     /**< serve CLOCK_REALTIME as it is: a machine known to be right */
-    int64_t stratum;       /**< claimed for system_clock */
-    double rate;           /**< answers per second and client; 0: no limit */
-    int64_t burst;         /**< answers at once to a client that was quiet */
+    const char *user;    /**< to become after opening everything; NULL: ictus or nobody, if root */
+    const char *metrics; /**< "[ADDRESS:]PORT" of the Prometheus endpoint or NULL */
+    bool require_key;    /**< answer authenticated requests only */
+    bool system_clock;   /**< serve CLOCK_REALTIME as it is: a machine known to be right */
+    int64_t stratum;     /**< claimed for system_clock */
+    double rate;         /**< answers per second and client; 0: no limit */
+    int64_t burst;       /**< answers at once to a client that was quiet */
     enum ictus_lock_stamps stamps; /**< the best to take; lesser ones where they are refused */
     void (*on_message)(const char *text, void *context); /**< may be NULL */
     void *context;                                       /**< of on_message */

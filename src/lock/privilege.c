@@ -12,6 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* The user that the packages make for the network clock (contrib/ictus.sysusers). */
+static const char own_user[] = "ictus";
+
 static int set_capabilities(bool keep_time)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
@@ -44,7 +47,9 @@ int ictusi_privilege_drop(const char *user, bool keep_time, struct ictus_why *wh
                    ? ictus_because(why, ICTUS_ERR_PERMISSION, "only root can stay root")
                    : ICTUS_OK;
     }
-    const char *name = user ? user : "nobody";
+    const bool own =
+        getpwnam_r(own_user, &entry, buffer, sizeof(buffer), &found) == 0 && found != NULL;
+    const char *name = user ? user : own ? own_user : "nobody";
     if (strcmp(name, "root") == 0) {
         return ICTUS_OK;
     }

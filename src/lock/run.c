@@ -70,7 +70,7 @@ static int add_source(struct runner *runner, const char *text, enum source_kind 
 {
     struct keeper *k = &runner->keeper;
     const struct upstream_options options = {
-        .lock = &k->options, .key = key, .pool = kind == SOURCE_POOL};
+        .lock = &k->options, .key = key, .keys = &runner->keys, .pool = kind == SOURCE_POOL};
     if (k->source_count == ICTUS_LOCK_SOURCES_MAX) {
         return ictus_because(why, ICTUS_ERR_SPEC, "at most %d sources, a pool being %d",
                              ICTUS_LOCK_SOURCES_MAX, POOL_SOURCES);

@@ -2,6 +2,8 @@
 /* Polling one source. */
 #include "upstream.h"
 
+#include "server_options.h"
+
 #include <ictus/text.h>
 #include <limits.h>
 #include <math.h>
@@ -51,14 +53,25 @@ static void common(struct upstream *source, const char *text,
 int ictusi_upstream_server(struct upstream *source, const char *text,
                            const struct upstream_options *options, struct ictus_why *why)
 {
-    common(source, text, options);
-    const int err = ictusi_peer_name(text, &source->peer, why);
+    struct server_options own;
+    int err = ictusi_server_options(text, options->lock, options->key, options->keys, &own, why);
     if (err) {
         return err;
     }
+    common(source, own.host, options);
+    err = ictusi_peer_name(own.host, &source->peer, why);
+    if (err) {
+        return err;
+    }
+    source->plan.tmin_s = own.tmin_s;
+    source->plan.tmax_s = own.tmax_s;
+    source->plan.exchanges = (int)own.exchanges;
+    source->exchanges = (int)own.exchanges;
+    source->interval_s = own.tmin_s;
+    source->spacing_s = own.spacing_s;
     source->peer.options.stamps = (enum stamp_mode)options->lock->stamps;
-    source->peer.options.interleaved = options->lock->interleaved;
-    source->peer.options.key = options->key;
+    source->peer.options.interleaved = own.interleaved;
+    source->peer.options.key = own.key;
     source->peer.options.timeout_s = options->lock->timeout_s;
     source->peer.options.max_distance_ns = options->lock->max_distance_s * 1e9;
     source->pool = options->pool;

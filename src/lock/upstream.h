@@ -80,10 +80,12 @@ struct upstream {
 
 struct upstream_options {
     const struct ictus_lock_options *lock;
-    const struct key *key;
+    const struct key *key; /* of servers that name none of their own */
+    const struct keys *keys;
     bool pool;
 };
 
+/* text: "HOST[:PORT]", and behind slashes what is this server's own: "ntp.site/key=3/tmin=64s" */
 int ictusi_upstream_server(struct upstream *source, const char *text,
                            const struct upstream_options *options, struct ictus_why *why);
 int ictusi_upstream_reference(struct upstream *source, const char *text,

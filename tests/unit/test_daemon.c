@@ -266,6 +266,11 @@ static void test_follow(void)
     o.policy = ICTUS_LOCK_TARGET;
     follow(&o, &heard, 4);
     CHECK(heard.interleaved == 0 && heard.kernel == 0);
+    /* As the two above, but of this server alone. */
+    (void)snprintf(server, sizeof(server), "127.0.0.1:%d/basic/exchanges=2/tmin=50ms", port);
+    o = options_for(&heard, server);
+    follow(&o, &heard, 4);
+    CHECK(heard.interleaved == 0 && heard.kernel >= 6);
     (void)snprintf(server, sizeof(server), "[::1]:%d", port);
     o = options_for(&heard, server);
     if (ictus_lock_run(&o, NULL) == ICTUS_OK) {
@@ -456,6 +461,12 @@ static void test_refusals(void)
         {"a,,b", NULL, NULL, NULL, ICTUS_ERR_SPEC},
         {"[::1", NULL, NULL, NULL, ICTUS_ERR_SPEC},
         {"127.0.0.1:0", NULL, NULL, NULL, ICTUS_ERR_SPEC},
+        {"127.0.0.1/", NULL, NULL, NULL, ICTUS_ERR_SPEC},
+        {"127.0.0.1/tmin", NULL, NULL, NULL, ICTUS_ERR_SPEC},
+        {"127.0.0.1/tmin=64s", NULL, NULL, NULL, ICTUS_ERR_SPEC}, /* above tmax */
+        {"127.0.0.1/key=7", NULL, NULL, NULL, ICTUS_ERR_SPEC},
+        {"127.0.0.1/exchanges=0", NULL, NULL, NULL, ICTUS_ERR_SPEC},
+        {"127.0.0.1/basic=yes", NULL, NULL, NULL, ICTUS_ERR_SPEC},
         {"127.0.0.1:x", NULL, NULL, NULL, ICTUS_ERR_SPEC},
         {NULL, "sundial", NULL, NULL, ICTUS_ERR_UNKNOWN},
         {"127.0.0.1:9", NULL, "nowhere", NULL, ICTUS_ERR_SPEC},

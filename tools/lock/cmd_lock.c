@@ -29,7 +29,7 @@ static const char *const policies[] = {"best", "cheapest", "target", "fixed", NU
 #define AT(member) offsetof(struct lock_options, member)
 
 static const struct option_row rows[] = {
-    {"server", 0, OPTION_TEXT, AT(run.servers), NULL, 0, 0, NULL, "HOST[:PORT],...",
+    {"server", 0, OPTION_TEXT, AT(run.servers), NULL, 0, 0, NULL, "HOST[:PORT][/OPTION]...,...",
      "NTP servers to follow"},
     {"pool", 0, OPTION_TEXT, AT(run.pool), NULL, 0, 0, NULL, "NAME[:PORT],...",
      "four addresses of a name, a source each"},

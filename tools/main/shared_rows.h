@@ -63,7 +63,7 @@
 #define ROW_KEYS(member) \
     {"keys", 0, OPTION_TEXT, member, NULL, 0, 0, NULL, "FILE", "file of AES-CMAC keys"}
 #define ROW_USER(member) \
-    {"user", 0, OPTION_TEXT, member, NULL, 0, 0, NULL, "NAME", "user to become when started as root [nobody]"}
+    {"user", 0, OPTION_TEXT, member, NULL, 0, 0, NULL, "NAME", "user to become when started as root [ictus]"}
 #define ROW_PROMETHEUS(member) \
     {"prometheus", 0, OPTION_TEXT, member, NULL, 0, 0, NULL, "[ADDR:]PORT", "serve metrics to Prometheus there"}
 
