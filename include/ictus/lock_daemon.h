@@ -95,6 +95,7 @@ struct ictus_lock_options {
     double max_distance_s;         /**< servers further from their root are refused */
     double makestep_s;             /**< the absolute clock steps if further off, else slews */
     double maxchange_s;            /**< end rather than change by more once locked; 0: never */
+    const char *clockbound;        /**< segment for ClockBound's clients to keep, or NULL */
     const char *drift;             /**< file that keeps the frequency between runs, or NULL */
     void (*on_poll)(const struct ictus_lock_poll *poll, void *context); /**< may be NULL */
     void (*on_message)(const char *text, void *context);                /**< may be NULL */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `ictus lock`: open everything, drop privileges, and poll until told to stop. */
+#include "clockbound.h"
 #include "drift.h"
 #include "keeper.h"
 #include "metrics.h"
@@ -32,11 +33,12 @@ struct runner {
     struct keys keys;
     struct steer steer;
     struct drift drift;
+    struct clockbound clockbound;
     struct metrics *metrics;
     int signals, metrics_fd;
     sigset_t old_mask;
     int64_t ends;      /* raw; 0: never */
-    int64_t steer_due; /* raw */
+    int64_t tick_due;  /* raw: each second, for what cannot wait for a poll */
     int64_t drift_due; /* raw */
     enum agreement told;
     bool stop, answered;
@@ -186,6 +188,9 @@ static int open_all(struct runner *runner, struct ictus_why *why)
     if (!err && o->drift) {
         err = ictusi_drift_open(&runner->drift, o->drift, why);
     }
+    if (!err && o->clockbound) {
+        err = ictusi_clockbound_open(&runner->clockbound, o->clockbound, why);
+    }
     if (!err) {
         (void)ictusi_timebase_read(&k->base);
         err = open_sources(runner, why);
@@ -219,6 +224,7 @@ static void close_all(struct runner *runner)
     ictusi_steer_release(&runner->steer);
     keep_drift(runner);
     ictusi_drift_close(&runner->drift);
+    ictusi_clockbound_close(&runner->clockbound);
     for (int i = 0; i < k->source_count; i++) {
         ictusi_upstream_close(&k->sources[i]);
     }
@@ -250,6 +256,11 @@ static bool is_done(const struct keeper *k, const struct upstream *s)
     return s->dead || (k->options.polls > 0 && s->polls >= k->options.polls);
 }
 
+static bool ticks(const struct runner *runner)
+{
+    return runner->keeper.options.steer || runner->clockbound.segment;
+}
+
 /* When the next thing is to be done, as a raw instant; -1: nothing ever. */
 static int64_t next_wake(const struct runner *runner)
 {
@@ -261,8 +272,8 @@ static int64_t next_wake(const struct runner *runner)
             next = s->wake;
         }
     }
-    if (next >= 0 && k->options.steer && runner->steer_due < next) {
-        next = runner->steer_due;
+    if (next >= 0 && ticks(runner) && runner->tick_due < next) {
+        next = runner->tick_due;
     }
     return next;
 }
@@ -359,19 +370,41 @@ static void end_poll(struct runner *runner, struct upstream *source, enum upstre
     }
 }
 
+/* CLOCK_REALTIME's bound: how far it is from the clock, and what that may be off itself. */
+static void tell_clockbound(struct runner *runner, double offset_ns)
+{
+    static const enum clockbound_status statuses[] = {
+        [ICTUS_LOCK_UNLOCKED] = CLOCKBOUND_UNKNOWN,
+        [ICTUS_LOCK_LOCKED] = CLOCKBOUND_SYNCHRONIZED,
+        [ICTUS_LOCK_HOLDOVER] = CLOCKBOUND_FREE_RUNNING,
+    };
+    const struct keeper *k = &runner->keeper;
+    const struct page_clock *c = &k->clock;
+    const double s = (double)(k->base.raw - c->anchor) * 1e-9;
+    const double left = fmax(0.0, fabs(c->slew_ns) - c->slew_rate * s * 1e9);
+    /* The clock gains slope on raw time, CLOCK_REALTIME what others steer it by. */
+    const double drift = fabs(c->slope + k->base.rate) * 1e9 + c->bound_rate;
+    ictusi_clockbound_tell(
+        &runner->clockbound, statuses[c->state],
+        fabs(offset_ns) + left + ictusi_page_bound(c->bound_ns, c->bound_rate, s), drift);
+}
+
 /* What comes by the clock alone. */
 static void tick(struct runner *runner, int64_t now)
 {
     struct keeper *k = &runner->keeper;
-    if (k->options.steer && now >= runner->steer_due) {
+    if (ticks(runner) && now >= runner->tick_due) {
         const double offset_ns = ictusi_keeper_offset(k);
-        if (k->published) {
+        runner->tick_due = now + second_ns;
+        if (k->published && k->options.steer) {
             ictusi_steer_apply(&runner->steer, &k->clock, offset_ns);
+            /* Its own step is no news. */
+            (void)ictusi_timebase_read(&k->base);
+            k->seen_steps = k->base.stepped;
         }
-        runner->steer_due = now + second_ns;
-        /* Its own step is no news. */
-        (void)ictusi_timebase_read(&k->base);
-        k->seen_steps = k->base.stepped;
+        if (k->published) {
+            tell_clockbound(runner, offset_ns);
+        }
     }
     if (now >= runner->drift_due) {
         keep_drift(runner);
@@ -473,6 +506,7 @@ int ictus_lock_run(const struct ictus_lock_options *options, struct ictus_why *w
     runner->signals = -1;
     runner->metrics_fd = -1;
     runner->drift.fd = -1;
+    runner->clockbound.fd = -1;
     ictusi_steer_init(&runner->steer);
     err = open_all(runner, why);
     if (!err) {

@@ -80,9 +80,9 @@ static int make_directory(const char *directory, bool standard, struct ictus_why
         return ictus_because(why, ICTUS_ERR_IO, "cannot make %s: %s", directory, strerror(errno));
     }
     /* The system's may belong to the service's user: root gave it away. */
-    if (standard && (lstat(directory, &info) < 0 || !S_ISDIR(info.st_mode) ||
-                     (info.st_uid != geteuid() && geteuid() != 0) ||
-                     (info.st_mode & (S_IWGRP | S_IWOTH)))) {
+    if (standard &&
+        (lstat(directory, &info) < 0 || !S_ISDIR(info.st_mode) ||
+         (info.st_uid != geteuid() && geteuid() != 0) || (info.st_mode & (S_IWGRP | S_IWOTH)))) {
         return ictus_because(why, ICTUS_ERR_PERMISSION,
                              "%s is not a directory that only you can write to; name another by "
                              "--directory",

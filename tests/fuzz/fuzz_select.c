@@ -51,6 +51,19 @@ static int depth_at(const struct candidate *c, int count, double point)
     return n;
 }
 
+/* The marks agree with the hull. @return how many agree */
+static int check_marks(const struct candidate *c, int count, double low, double high)
+{
+    int agreeing = 0;
+    for (int i = 0; i < count; i++) {
+        const bool meets = c[i].votes && c[i].low_ns <= high && c[i].high_ns >= low;
+        agreeing += meets;
+        fuzz_require(!c[i].votes || (c[i].selection == ICTUS_SOURCE_FALSETICKER) == !meets);
+        fuzz_require(c[i].selection < ICTUS_SOURCE_COMBINED || (meets && c[i].counts));
+    }
+    return agreeing;
+}
+
 static void check_selection(struct input *in)
 {
     struct candidate c[SOURCES];
@@ -74,13 +87,7 @@ static void check_selection(struct input *in)
         return;
     }
     fuzz_require(out.low_ns == low && out.high_ns == high);
-    int agreeing = 0;
-    for (int i = 0; i < count; i++) {
-        const bool meets = c[i].votes && c[i].low_ns <= high && c[i].high_ns >= low;
-        agreeing += meets;
-        fuzz_require(!c[i].votes || (c[i].selection == ICTUS_SOURCE_FALSETICKER) == !meets);
-        fuzz_require(c[i].selection < ICTUS_SOURCE_COMBINED || (meets && c[i].counts));
-    }
+    const int agreeing = check_marks(c, count, low, high);
     fuzz_require(out.agreeing == agreeing && agreeing >= wanted);
     fuzz_require(out.selected < 0 || (out.offset_ns >= low && out.offset_ns <= high));
 }

@@ -5,11 +5,13 @@
  *   lock-cases CASE [SEEDS [-v]]
  */
 #include "../check.h"
+#include "lock/clockbound.h"
 #include "world.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static char directory[] = "/tmp/ictus-world-XXXXXX";
@@ -219,6 +221,59 @@ static void case_steered(uint64_t seed)
     CHECK(fabs(world_real(&world) - (double)world.now - before) < 1e6);
 }
 
+/*
+ * ClockBound's clients, who read CLOCK_REALTIME and the segment: whoever steers it, here nobody,
+ * and while the network is away.
+ */
+static const struct clockbound_segment *segment;
+static long segment_seconds, segment_outside;
+
+static void script_clockbound(struct world *w, double t)
+{
+    w->servers[0].dead = t >= 600.0 && t < 1200.0;
+    if (t == 900.0) {
+        w->kernel_frequency = 5e4; /* somebody else steers */
+        w->real += 2e6;
+        w->real_steps += 2e6;
+    }
+    const double mono = 5e12 + world_real(w) - w->real_steps;
+    if (!segment || segment->version != CLOCKBOUND_VERSION || !segment->status) {
+        return;
+    }
+    const double age = mono - ((double)segment->as_of_s * 1e9 + (double)segment->as_of_ns);
+    const double bound = (double)segment->bound_ns + age * 1e-9 * segment->max_drift_ppb;
+    const double error = world_real(w) - (double)(world_utc(w) - w->epoch);
+    segment_seconds++;
+    /* A step of somebody else's is seen within the second. */
+    segment_outside += fabs(error) > bound && fabs(t - 900.0) > 1.5;
+}
+
+static void case_clockbound(uint64_t seed)
+{
+    char path[64];
+    begin(seed, 1);
+    (void)snprintf(path, sizeof(path), "%s/shm0", directory);
+    FILE *file = fopen(path, "w+");
+    REQUIRE(file && ftruncate(fileno(file), sizeof(struct clockbound_segment)) == 0);
+    void *memory =
+        mmap(NULL, sizeof(struct clockbound_segment), PROT_READ, MAP_SHARED, fileno(file), 0);
+    REQUIRE(memory != MAP_FAILED && fclose(file) == 0);
+    segment = memory;
+    segment_seconds = 0;
+    segment_outside = 0;
+    world.script = script_clockbound;
+    struct ictus_lock_options o = world_options(&world, 8.0);
+    o.clockbound = path;
+    (void)world_run(&world, &o, 1800.0);
+    tell("clockbound", seed);
+    CHECK(segment_seconds > 1700 && segment_outside == 0);
+    CHECK(segment->magic[0] == 0x414d5a4e && segment->magic[1] == 0x43420200);
+    CHECK(segment->size == 80 && segment->generation % 2 == 0);
+    CHECK(segment->status == CLOCKBOUND_UNKNOWN); /* the daemon has ended */
+    (void)munmap(memory, sizeof(struct clockbound_segment));
+    segment = NULL;
+}
+
 /* A leap second, by the flag. */
 static void leap(uint64_t seed, int sign, int servers, bool smearing)
 {
@@ -365,11 +420,13 @@ static const struct {
     const char *name;
     void (*run)(uint64_t seed);
 } cases[] = {
-    {"day", case_day},     {"quiet", case_quiet},     {"moving", case_moving},
-    {"liar", case_liar},   {"split", case_split},     {"outage", case_outage},
-    {"dead", case_dead},   {"spoofed", case_spoofed}, {"steered", case_steered},
-    {"leap", case_leap},   {"names", case_names},     {"warm", case_warm},
-    {"paths", case_paths},
+    {"day", case_day},         {"clockbound", case_clockbound},
+    {"quiet", case_quiet},     {"moving", case_moving},
+    {"liar", case_liar},       {"split", case_split},
+    {"outage", case_outage},   {"dead", case_dead},
+    {"spoofed", case_spoofed}, {"steered", case_steered},
+    {"leap", case_leap},       {"names", case_names},
+    {"warm", case_warm},       {"paths", case_paths},
 };
 
 int main(int argc, char **argv)

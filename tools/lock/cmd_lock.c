@@ -71,6 +71,8 @@ static const struct option_row rows[] = {
      "end rather than change it by more, 0: never"},
     {"drift", 0, OPTION_TEXT, AT(run.drift), NULL, 0, 0, NULL, "FILE",
      "keep the frequency between runs"},
+    {"clockbound", 0, OPTION_TEXT, AT(run.clockbound), NULL, 0, 0, NULL, "FILE",
+     "segment in which ClockBound's clients find the bound"},
     ROW_KEYS(AT(run.keys)),
     {"key", 0, OPTION_INT, AT(run.key), "0", 0, 4294967295.0, NULL, "ID",
      "number of the servers' key"},

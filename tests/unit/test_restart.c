@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `ictus serve` while the clock that it serves goes away, comes back, and is cut off. */
+#include "page/page.h"
+#include "page/timebase.h"
+
+#include "daemon.h"
+
+static struct page_writer writer;
+
+/* A clock ten seconds from the system's, as a page tells it. */
+static void publish_foreign(int64_t ahead_ns)
+{
+    struct timebase base = {0};
+    (void)ictusi_timebase_read(&base);
+    const struct page_clock clock = {.anchor = base.raw,
+                                     .value = base.real + ahead_ns,
+                                     .pp_ns2 = 1e4,
+                                     .bound_ns = 1e4,
+                                     .good_until = base.raw + INT64_C(60000000000),
+                                     .state = ICTUS_LOCK_LOCKED};
+    const struct ictus_lock_status status = {.stratum = 3, .updated_raw_ns = base.raw};
+    ictusi_page_publish(&writer, &clock);
+    ictusi_page_report(&writer, &status);
+}
+
+/* What a server says of itself and what it shows belong together. @return whether it was locked */
+static bool check_reply(const struct packet *reply, int64_t ahead_ns)
+{
+    if (reply->stratum == 0) {
+        CHECK(reply->leap == PACKET_LEAP_UNSYNCHRONISED);
+        return false;
+    }
+    const int64_t now = ictusi_real_now();
+    CHECK_NEAR((double)(ictusi_packet_unix(reply->transmit, now) - now), (double)ahead_ns, 2e9);
+    return true;
+}
+
+/* A server that does not share this process's hold on the clock's name. */
+static int run_apart(const void *options)
+{
+    (void)close(writer.guard);
+    return run_serve(options);
+}
+
+/* While `ictus lock` is restarted `ictus serve` answers from no other clock than it announced. */
+static void test_restart(void)
+{
+    struct ictus_why why;
+    struct packet reply = {0};
+    const int64_t ahead = INT64_C(10000000000);
+    const int port = free_port(SOCK_DGRAM);
+    int locked = 0;
+    REQUIRE(ictusi_page_create("restart", directory, &writer, &why) == ICTUS_OK);
+    publish_foreign(ahead);
+    struct ictus_serve_options o = serve_options(port);
+    o.system_clock = false;
+    o.name = "restart";
+    o.address = "127.0.0.1";
+    const pid_t server = spawn(run_apart, &o);
+    REQUIRE(wait_answer(port));
+    for (int i = 0; i < 20 && !locked; i++) {
+        locked += ask(port, &reply) && check_reply(&reply, ahead);
+    }
+    CHECK(locked > 0);
+    /* The daemon is gone and another begins: it has measured nothing yet. */
+    ictusi_page_close(&writer);
+    REQUIRE(ictusi_page_create("restart", directory, &writer, &why) == ICTUS_OK);
+    for (int i = 0; i < 50; i++) {
+        CHECK(!ask(port, &reply) || !check_reply(&reply, ahead));
+    }
+    publish_foreign(ahead);
+    locked = 0;
+    for (int i = 0; i < 200 && !locked; i++) {
+        locked += ask(port, &reply) && check_reply(&reply, ahead);
+        sleep_ms(20);
+    }
+    CHECK(locked > 0);
+    /* Cut off under a server that reads it: that goes on, as unsynchronised. */
+    char path[128];
+    (void)snprintf(path, sizeof(path), "%s/ictus-lock.restart", directory);
+    REQUIRE(truncate(path, 0) == 0);
+    for (int i = 0; i < 10; i++) {
+        CHECK(!ask(port, &reply) || !check_reply(&reply, ahead));
+    }
+    REQUIRE(truncate(path, sizeof(struct page)) == 0);
+    CHECK_NEAR(stop(server), 0, 0);
+    ictusi_page_close(&writer);
+    remove_clock("restart");
+}
+
+int main(void)
+{
+    REQUIRE(mkdtemp(directory));
+    test_restart();
+    CHECK(rmdir(directory) == 0);
+    return check_result();
+}
