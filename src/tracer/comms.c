@@ -45,6 +45,22 @@ static int leader_of(MPI_Group group)
     return leader;
 }
 
+/* A key that says who the members of a group are, in their order. */
+static uint64_t key_of_members(uint64_t key, MPI_Group group)
+{
+    int size = 0;
+    (void)REAL(Group_size)(group, &size);
+    int *ranks = calloc((size_t)size + 1, sizeof(*ranks));
+    if (ranks) {
+        world_ranks(group, size, ranks);
+        for (int i = 0; i < size; i++) {
+            key = key_mix(key, (uint64_t)(int64_t)ranks[i]);
+        }
+    }
+    free(ranks);
+    return key;
+}
+
 /* How often this has been asked for the same key. */
 static uint64_t key_occurrence(uint64_t key)
 {
@@ -167,22 +183,15 @@ static struct trace_comm *comm_lookup(MPI_Comm comm)
 static struct trace_comm *comm_discover(MPI_Comm comm)
 {
     MPI_Group group = MPI_GROUP_NULL;
-    int size = 0;
     int inter = 0;
     (void)REAL(Comm_test_inter)(comm, &inter);
     if (REAL(Comm_group)(comm, &group) != MPI_SUCCESS) {
         return NULL;
     }
-    (void)REAL(Group_size)(group, &size);
-    int *ranks = calloc((size_t)size + 1, sizeof(*ranks));
     uint64_t key = key_mix(3, (uint64_t)inter);
-    if (ranks) {
-        world_ranks(group, size, ranks);
-        for (int i = 0; i < size && !inter; i++) {
-            key = key_mix(key, (uint64_t)(int64_t)ranks[i]);
-        }
+    if (!inter) {
+        key = key_of_members(key, group);
     }
-    free(ranks);
     (void)REAL(Group_free)(&group);
     struct trace_comm *info = comm_insert(comm, key_mix(key, key_occurrence(key)));
     if (info) {
@@ -293,8 +302,10 @@ void ictusi_comm_group(MPI_Comm parent, int tag, MPI_Comm made)
         return;
     }
     (void)REAL(Comm_group)(made, &group);
-    const uint64_t call = key_mix(key_mix(above ? above->key : 3, (uint64_t)(int64_t)tag),
-                                  (uint64_t)(int64_t)leader_of(group) << 1);
+    /* Only the members know of this call: all of them alike, but of no other that one of them made.
+     */
+    const uint64_t call =
+        key_of_members(key_mix(above ? above->key : 3, (uint64_t)(int64_t)tag), group);
     (void)REAL(Group_free)(&group);
     struct trace_comm *info = comm_insert(made, key_mix(call, key_occurrence(call)));
     if (info) {
@@ -335,13 +346,12 @@ void ictusi_comm_inter(MPI_Comm made, int tag)
     }
     (void)REAL(Comm_group)(made, &local);
     (void)REAL(Comm_remote_group)(made, &remote);
-    const int one = leader_of(local);
-    const int other = leader_of(remote);
+    const bool local_first = is_side_a(local, remote);
+    const uint64_t tagged = key_mix(5, (uint64_t)(int64_t)tag);
+    const uint64_t half = key_of_members(tagged, local_first ? local : remote);
+    const uint64_t call = key_of_members(half, local_first ? remote : local);
     (void)REAL(Group_free)(&local);
     (void)REAL(Group_free)(&remote);
-    const uint64_t call = key_mix(key_mix((uint64_t)(int64_t)(one < other ? one : other),
-                                          (uint64_t)(int64_t)(one < other ? other : one)),
-                                  (uint64_t)(int64_t)tag);
     struct trace_comm *info = comm_insert(made, key_mix(call, key_occurrence(call)));
     if (info) {
         comm_describe(made, info);

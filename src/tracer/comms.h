@@ -6,7 +6,8 @@
  * A communicator's key is a hash of its parent's key, how many communicators the parent had had
  * made collectively before, and the world rank of its first process (which tells the groups of
  * one split apart). Calls that are not collective over the parent (create_group, intercomm_create)
- * count by their own arguments instead. The first process of each group logs the members.
+ * count among those with the same tag and the same members instead. The first process of each group
+ * logs the members.
  */
 #ifndef ICTUS_TRACER_COMMS_H
 #define ICTUS_TRACER_COMMS_H

@@ -140,35 +140,33 @@ void ictusi_track_coll_init(struct recorder *r, MPI_Request handle, struct trace
     request_track(r, handle, made);
 }
 
-void ictusi_track_message(MPI_Message message, MPI_Comm comm)
+/* The probe is what matches a message: to its channel it is a receive that was posted there. */
+void ictusi_track_message(struct recorder *r, MPI_Message message, MPI_Comm comm)
 {
-    struct recorder *r = ictusi_trace_self;
-    if (message != MPI_MESSAGE_NULL && message != MPI_MESSAGE_NO_PROC) {
-        const struct trace_request request = {.kind = REQUEST_RECV, .comm = trace_comm(r, comm)};
-        request_put(MESSAGE_KEY(message), &request);
-    }
-}
-
-void ictusi_track_imrecv(struct recorder *r, MPI_Request handle, MPI_Message message)
-{
-    struct trace_request request;
-    if (!ictusi_table_take(&ictusi_tracer.requests, MESSAGE_KEY(message), &request)) {
+    struct trace_request request = {.kind = REQUEST_RECV, .comm = trace_comm(r, comm)};
+    if (message == MPI_MESSAGE_NULL || message == MPI_MESSAGE_NO_PROC) {
         return;
     }
     if (request.comm && !request.comm->foreign) {
         request.id = recorder_request(r);
         recorder_put1(r, RECORD_IRECV, 0, 0, request.id);
     }
-    request_track(r, handle, &request);
+    request_put(MESSAGE_KEY(message), &request);
+}
+
+void ictusi_track_imrecv(struct recorder *r, MPI_Request handle, MPI_Message message)
+{
+    struct trace_request request;
+    if (ictusi_table_take(&ictusi_tracer.requests, MESSAGE_KEY(message), &request)) {
+        request_track(r, handle, &request);
+    }
 }
 
 void ictusi_note_mrecv(struct recorder *r, MPI_Message message, const MPI_Status *status)
 {
     struct trace_request request;
-    if (ictusi_table_take(&ictusi_tracer.requests, MESSAGE_KEY(message), &request) &&
-        request.comm && !request.comm->foreign && status->MPI_SOURCE >= 0) {
-        recorder_put2(r, RECORD_RECV, 0, (uint32_t)status->MPI_SOURCE,
-                      comm_and_tag(request.comm, status->MPI_TAG), (uint64_t)status_bytes(status));
+    if (ictusi_table_take(&ictusi_tracer.requests, MESSAGE_KEY(message), &request)) {
+        record_done(r, &request, status);
     }
 }
 

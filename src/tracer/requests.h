@@ -31,7 +31,7 @@ void ictusi_track_send_init(struct recorder *r, MPI_Request handle, int64_t coun
 void ictusi_track_recv_init(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm);
 void ictusi_track_icoll(struct recorder *r, MPI_Request handle, struct trace_request *made);
 void ictusi_track_coll_init(struct recorder *r, MPI_Request handle, struct trace_request *made);
-void ictusi_track_message(MPI_Message message, MPI_Comm comm);
+void ictusi_track_message(struct recorder *r, MPI_Message message, MPI_Comm comm);
 void ictusi_track_imrecv(struct recorder *r, MPI_Request handle, MPI_Message message);
 
 void ictusi_note_mrecv(struct recorder *r, MPI_Message message, const MPI_Status *status);

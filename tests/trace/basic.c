@@ -77,9 +77,9 @@ static void probed(int rank, int size, struct tally *t)
     MPI_Request request;
     MPI_Imrecv(&value, 1, MPI_INT, &message, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    t->mpi_recv += 2;
-    t->mpi_irecv_request++;
-    t->mpi_irecv++;
+    t->mpi_recv++;
+    t->mpi_irecv_request += 2; /* posted by the probe that matched them */
+    t->mpi_irecv += 2;
 }
 
 static void nonblocking(int rank, int size, struct tally *t)
