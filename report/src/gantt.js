@@ -2,11 +2,15 @@
 // A timeline on a canvas: a row for each process or thread, arrows for messages, zoom and pan.
 import { download, h } from './dom.js';
 import { nanoseconds } from './format.js';
+import { SvgPen } from './svgpen.js';
 import { onTheme, theme } from './theme.js';
 
 const labelWidth = 120;
 const axisHeight = 26;
-const mostArrows = 4000;
+const arrowGap = 6; // pixels between two arrows of the same two rows
+const legendNames = 8;
+// What a tracer or a library does before and after the program's own work.
+const frame = /^(MPI_Init|MPI_Init_thread|MPI_Finalize|ictus .*)$/;
 
 /** The slices of one track as columns; ends[i] is the latest end of the first i + 1. */
 function columns(flat) {
@@ -79,12 +83,16 @@ export class Gantt {
         this.names = places.map((i) => row.tracks[i]);
         this.tracks = places.map((i) => columns(row.slices[i]));
         this.messages = messagesOf(row.messages, placed);
-        this.colours = new Map(row.names.filter((n) => n.startsWith('MPI_')).sort().map((n, i) => [n, i]));
+        // The calls that take the most time get colours of their own; what is rare shares one.
+        const total = new Map(row.profile.map((p) => [p.name, p.total_s]));
+        this.colours = new Map(row.names.filter((n) => n.startsWith('MPI_'))
+            .sort((a, b) => frame.test(a) - frame.test(b) || (total.get(b) ?? 0) - (total.get(a) ?? 0) || a.localeCompare(b))
+            .map((n, i) => [n, i]));
         this.backward = this.messages.filter((m) => m.backward);
         this.depths = this.tracks.map((t) => Math.min(4, t.depth.reduce((a, b) => Math.max(a, b), 0) + 1));
         this.arrows = true;
         this.whole = this.extent();
-        this.view = { ...this.whole };
+        this.view = this.work();
         const rows = this.tracks.length;
         this.rowHeight = Math.max(12, Math.min(44, Math.floor(460 / Math.max(rows, 1))));
         this.canvas = h('canvas', {
@@ -92,7 +100,9 @@ export class Gantt {
             style: `height:${rows * this.rowHeight + axisHeight}px`,
         });
         this.tip = h('div', { class: 'gantt-tip', hidden: true });
-        this.box = h('div', { class: 'gantt-box' }, this.canvas, this.tip);
+        this.note = h('span', { class: 'gantt-note' });
+        this.legend = h('div', { class: 'gantt-legend' });
+        this.box = h('div', { class: 'gantt-box' }, this.canvas, this.tip, this.legend);
         this.listen();
         new ResizeObserver(() => this.draw()).observe(this.box);
         onTheme(() => this.draw());
@@ -108,6 +118,33 @@ export class Gantt {
             }
         }
         return to > from ? { from, to } : { from: 0, to: 1 };
+    }
+
+    /** Without what comes before the program's own calls and after them, where there is anything in between. */
+    work() {
+        let from = Infinity;
+        let to = -Infinity;
+        for (const track of this.tracks) {
+            for (let i = 0; i < track.count; i++) {
+                const name = this.row.names[track.name[i]];
+                if (name.startsWith('MPI_') && !frame.test(name)) {
+                    from = Math.min(from, track.start[i]);
+                    to = Math.max(to, track.start[i] + track.duration[i]);
+                }
+            }
+        }
+        const margin = 0.01 * (to - from);
+        return to > from ? { from: Math.max(from - margin, this.whole.from), to: Math.min(to + margin, this.whole.to) } : { ...this.whole };
+    }
+
+    /** The names that take most of the time, each with its colour, and what the arrows leave out. */
+    explainColours(colours) {
+        const names = this.row.profile.filter((p) => this.colours.has(p.name) && !frame.test(p.name)).sort((a, b) => b.total_s - a.total_s);
+        const key = (name, colour) => h('span', { class: 'gantt-key' }, h('i', { style: `background:${colour}` }), name);
+        this.legend.replaceChildren(
+            ...names.slice(0, legendNames).map((p) => key(p.name, this.colourOf(this.row.names.indexOf(p.name), colours))),
+            key(names.length > legendNames ? 'the program; further calls repeat these colours' : 'the program', colours.line),
+            this.note);
     }
 
     listen() {
@@ -192,6 +229,11 @@ export class Gantt {
         canvas.height = Math.round(height * ratio);
         const pen = canvas.getContext('2d');
         pen.scale(ratio, ratio);
+        this.paint(pen, width, height);
+        this.explainColours(theme());
+    }
+
+    paint(pen, width, height) {
         const colours = theme();
         pen.fillStyle = colours.card;
         pen.fillRect(0, 0, width, height);
@@ -204,7 +246,7 @@ export class Gantt {
         this.tracks.forEach((track, i) => this.drawTrack(pen, colours, track, i));
         this.shownArrows = this.arrows ? this.drawMessages(pen, colours) : 0;
         pen.restore();
-        this.drawLabels(pen, colours);
+        this.drawLabels(pen, colours, width);
     }
 
     drawAxis(pen, colours, height) {
@@ -272,27 +314,42 @@ export class Gantt {
             pen.lineTo(ax - 7 * Math.cos(angle + 0.4), ay - 7 * Math.sin(angle + 0.4));
             pen.stroke();
         };
+        // Where they are too close to be told apart, one stands for its neighbours, all over the picture alike.
+        const thinned = (list) => {
+            const last = new Map();
+            return list.filter((m) => {
+                const key = m.from * this.tracks.length + m.to;
+                const keep = !(x(m.sent) - (last.get(key) ?? -Infinity) < arrowGap);
+                if (keep) {
+                    last.set(key, x(m.sent));
+                }
+                return keep;
+            });
+        };
+        const drawn = thinned(shown);
         pen.strokeStyle = colours.text;
         pen.lineWidth = 1;
-        pen.globalAlpha = shown.length > 300 ? 0.35 : 0.8;
-        const step = Math.max(1, Math.ceil(shown.length / mostArrows));
-        for (let i = 0; i < shown.length; i += step) {
-            arrow(shown[i]);
-        }
+        pen.globalAlpha = drawn.length > 300 ? 0.35 : 0.8;
+        drawn.forEach(arrow);
         pen.globalAlpha = 1;
         pen.strokeStyle = colours.bad;
         pen.lineWidth = 1.6;
-        this.backward.filter(seen).slice(0, mostArrows).forEach(arrow);
+        const wrong = this.backward.filter(seen);
+        const red = thinned(wrong);
+        red.forEach(arrow);
+        const all = shown.length + wrong.length;
+        const few = drawn.length + red.length;
+        this.note.textContent = few < all ? `${few} of ${all} arrows are drawn; zoom in to see the others.` : '';
         return shown.length;
     }
 
-    drawLabels(pen, colours) {
+    drawLabels(pen, colours, width) {
         let last = null;
         this.names.forEach((track, i) => {
             const y = i * this.rowHeight;
             pen.fillStyle = colours.line;
             if (track.process !== last) {
-                pen.fillRect(0, y, this.canvas.clientWidth, 1);
+                pen.fillRect(0, y, width, 1);
             }
             last = track.process;
             const text = track.name && !/^(master thread|thread \d+)$/i.test(track.name)
@@ -366,6 +423,12 @@ export class Gantt {
         const high = Math.max(message.sent, message.received);
         const margin = 2 * (high - low) + 1000;
         this.look(low - margin, high + margin);
+    }
+
+    saveSvg() {
+        const pen = new SvgPen(this.canvas.clientWidth, this.canvas.clientHeight);
+        this.paint(pen, ...pen.size);
+        download('ictus-timeline.svg', new Blob([pen.text()], { type: 'image/svg+xml' }), 'image/svg+xml');
     }
 
     save() {

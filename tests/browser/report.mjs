@@ -244,6 +244,11 @@ async function timelines() {
         check(`${what} moves both timelines`, after[0] !== before[0] && after[1] !== before[1]);
         before = after;
     };
+    check('the colours are explained', await figures.nth(0).locator('.gantt-key').count() >= 2);
+    const saved = page.waitForEvent('download');
+    await figures.nth(0).getByRole('button', { name: 'SVG' }).click();
+    const drawing = readFileSync(await (await saved).path(), 'utf8');
+    check('a timeline is saved as SVG', drawing.startsWith('<svg') && drawing.includes('</svg>') && drawing.includes('<text'));
     await figures.nth(0).getByRole('button', { name: '+' }).click();
     await changed('zooming');
     await figures.nth(0).getByRole('button', { name: 'Next backward message' }).click();

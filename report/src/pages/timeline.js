@@ -17,7 +17,7 @@ function facts(row, gantt) {
     return parts.join(' ');
 }
 
-/** Which call to look at: its name, and the how manieth on each track. */
+/** Which call to look at: its name, and which of its calls on each track. */
 function jump(row, gantt) {
     const names = row.profile.filter((p) => p.name.startsWith('MPI_')).map((p) => [p.name, `${p.name} (${p.count})`]);
     if (!names.length) {
@@ -45,6 +45,7 @@ function tools(row, gantt) {
         onchange: () => { gantt.arrows = arrows.checked; gantt.draw(); } });
     return h('div', { class: 'controls gantt-tools' },
         button('+', 'zoom in', () => gantt.zoom(0.5)), button('−', 'zoom out', () => gantt.zoom(2)),
+        button('Work', 'from the first call after MPI_Init to the last before MPI_Finalize', () => { const view = gantt.work(); gantt.look(view.from, view.to); }),
         button('Whole', 'show all of it', () => gantt.reset()),
         h('label', { class: 'select' }, arrows, h('span', {}, 'arrows')),
         gantt.backward.length ? button('Next backward message', 'one that arrives before it was sent', () => {
@@ -68,7 +69,8 @@ export function build(rows) {
         return [
             h('figure', { class: 'chart wide', 'data-chart': `timeline ${row.file}`, 'data-drawn': 'yes' },
                 h('figcaption', {}, h('h4', {}, row.file),
-                    h('span', { class: 'saves' }, h('button', { type: 'button', onclick: () => gantt.save() }, 'PNG'))),
+                    h('span', { class: 'saves' }, h('button', { type: 'button', onclick: () => gantt.save() }, 'PNG'),
+                        h('button', { type: 'button', onclick: () => gantt.saveSvg() }, 'SVG'))),
                 h('p', { class: 'note' }, facts(row, gantt)), tools(row, gantt), gantt.box),
             table.element,
         ];
