@@ -9,7 +9,9 @@
 #include <random>
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <simgrid/s4u.hpp>
+#include <sstream>
 #include <string>
+#include <vector>
 
 namespace s4u = simgrid::s4u;
 
@@ -112,6 +114,44 @@ double asymmetry(const Noise &noise, const std::string &from, const std::string 
     return forward ? unit * noise.asymmetry_s : -unit * noise.asymmetry_s;
 }
 
+// What is wrong with single nodes and links: each of their messages takes so much longer.
+struct Fault {
+    std::string a, b; // b empty: a node
+    double more_s;
+};
+
+// NODE:SECONDS or NODE-NODE:SECONDS, separated by commas; checked by ictus simulate.
+std::vector<Fault> read_faults(const char *text)
+{
+    std::vector<Fault> faults;
+    std::istringstream words(text ? text : "");
+    for (std::string word; std::getline(words, word, ',');) {
+        const auto colon = word.find(':');
+        const auto dash = word.find('-');
+        if (colon != std::string::npos) {
+            const bool link = dash < colon;
+            const auto name = [&](std::size_t from, std::size_t to) {
+                return "node-" + word.substr(from, to - from);
+            };
+            faults.push_back({name(0, link ? dash : colon), link ? name(dash + 1, colon) : "",
+                              std::atof(word.c_str() + colon + 1)});
+        }
+    }
+    return faults;
+}
+
+double faulty(const std::string &from, const std::string &to)
+{
+    static const std::vector<Fault> faults = read_faults(std::getenv("ICTUS_SIMULATE_SLOW"));
+    double more = 0.0;
+    for (const Fault &f : faults) {
+        const bool node = f.b.empty() && (f.a == from || f.a == to);
+        const bool link = (f.a == from && f.b == to) || (f.a == to && f.b == from);
+        more += node || link ? f.more_s : 0.0;
+    }
+    return more;
+}
+
 // Lives as long as the simulation.
 Noise &the_noise()
 {
@@ -128,6 +168,7 @@ double factor(Noise &noise, double bytes, double latency, const s4u::Host *from,
         more *= noise.inside;
     } else {
         more += asymmetry(noise, from->get_name(), to->get_name());
+        more += faulty(from->get_name(), to->get_name());
     }
     const double bandwidth = from == to ? noise.inside_bandwidth : noise.bandwidth;
     const double length = bandwidth > 0.0 ? bytes / bandwidth : 0.0;

@@ -240,6 +240,71 @@ ICTUS_API int ictus_straight_holding(const double *times_s, const double *offset
                                      double fit_s, double tolerance_ns,
                                      struct ictus_holding *holding);
 
+/* Nodes, links and clocks that are out of line. */
+
+/** What is wrong with a node; bits. */
+enum ictus_node_fault {
+    ICTUS_NODE_SLOW = 1,  /**< its round trips take longer than the others' */
+    ICTUS_NODE_DRIFT = 2, /**< its clock runs at another rate than the others' */
+    ICTUS_NODE_STEP = 4,  /**< its clock stepped while it was watched */
+    ICTUS_NODE_SILENT = 8 /**< none of its exchanges could be used */
+};
+
+/** How a checkup measures, and from where on it calls something a fault. */
+struct ictus_checkup_plan {
+    int rounds;     /**< pairings of a sweep: how many others each node meets */
+    double span_s;  /**< from the first to the last of three sweeps */
+    double slow;    /**< a round trip this many times the usual one is slow */
+    double drift;   /**< a clock this far from the median rate drifts; dimensionless */
+    double step_ns; /**< a clock that changes by more than its rate explains stepped */
+};
+
+/** One node, in the order of ranks. */
+struct ictus_node_check {
+    double rtt_ns;   /**< of two nodes like this one */
+    double drift;    /**< of its clock against the median one, dimensionless */
+    double step_ns;  /**< of its clock, between the sweeps: by how much */
+    double worst;    /**< the largest of these over its limit; a fault beyond 1 */
+    unsigned faults; /**< enum ictus_node_fault */
+};
+
+/** A link that is slower than its two ends explain. */
+struct ictus_link_check {
+    int a, b; /**< ranks */
+    double rtt_ns, expected_ns;
+    double worst; /**< over its limit; beyond 1 */
+};
+
+/** What a checkup found; filled on rank 0 only, but for node_count and duration_s. */
+struct ictus_checkup {
+    int node_count;
+    struct ictus_node_check *nodes;
+    size_t link_count; /**< bad ones, the worst first */
+    struct ictus_link_check *links;
+    size_t pair_count;   /**< that could have been bad */
+    double usual_rtt_ns; /**< the median of all pairs */
+    double drift_spread; /**< robust standard deviation of the clocks' rates */
+    double duration_s;
+};
+
+/**
+ * Look for slow nodes, bad links and clocks that step or drift, by three sweeps of exchanges in
+ * which each process of the study meets `rounds` others. Collective over the study's
+ * communicator, best with one process a node; takes span_s and little more.
+ * @param study     as of ictus_study_create()
+ * @param plan      alike on all processes
+ * @param[out] out  on all processes; release with ictus_checkup_free()
+ * @param[out] why  says why on failure; may be NULL
+ * @return ICTUS_OK, or alike on all processes: ICTUS_ERR_ARG (fewer than three processes, too),
+ *         ICTUS_ERR_SAMPLES (nobody's exchanges could be used), ICTUS_ERR_NOMEM, ICTUS_ERR_MPI,
+ * ICTUS_ERR_CLOCK
+ */
+ICTUS_API int ictus_study_checkup(struct ictus_study *study, const struct ictus_checkup_plan *plan,
+                                  struct ictus_checkup **out, struct ictus_why *why);
+
+/** Release; NULL is legal. Local. */
+ICTUS_API void ictus_checkup_free(struct ictus_checkup *checkup);
+
 ICTUS_END
 
 #endif

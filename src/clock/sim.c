@@ -40,6 +40,7 @@ struct sim_options {
     double step;
     double step_at;
     struct spec_text steps;
+    struct spec_text faults;
 };
 
 #if defined(ICTUS_SIMGRID)
@@ -69,6 +70,8 @@ static const struct spec_param params[] = {
     {"step_at", SPEC_SECONDS, offsetof(struct sim_options, step_at), "0", 0, 1e9, NULL,
      "so long after the clock was opened"},
     {"steps", SPEC_TEXT, offsetof(struct sim_options, steps), "", 0, 0, NULL, "jumps one by one"},
+    {"faults", SPEC_TEXT, offsetof(struct sim_options, faults), "", 0, 0, NULL,
+     "single clocks that are out of line: 5:100ppm drifts so much more, 9:50us jumps"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 struct sim {
@@ -181,6 +184,35 @@ static bool sim_pick(const char *list, int index, int (*parse)(const char *, dou
     }
 }
 
+/* What INDEX:RATIO or INDEX:TIME, separated by commas, says of one clock. */
+static int sim_faults(struct sim *sim, const char *list, int index, struct ictus_why *why)
+{
+    char word[64];
+    for (const char *p = list; *p;) {
+        const size_t length = strcspn(p, ",");
+        (void)snprintf(word, sizeof(word), "%.*s", (int)length, p);
+        char *value = strchr(word, ':');
+        int64_t who = -1;
+        double number = 0.0;
+        if (value) {
+            *value++ = '\0';
+        }
+        const bool named = value && length < sizeof(word) && !ictus_parse_int(word, &who);
+        if (named && !ictus_parse_ratio(value, &number) && fabs(number) <= DRIFT_MAX) {
+            sim->drift += who == index ? number : 0.0;
+        } else if (named && !ictus_parse_seconds(value, &number) && fabs(number) <= STEP_MAX_S) {
+            sim->step_ns = who == index ? (int64_t)llrint(number * 1e9) : sim->step_ns;
+        } else {
+            return ictus_because(why, ICTUS_ERR_SPEC,
+                                 "sim: faults=%.80s: must be INDEX:RATIO or INDEX:TIME, such as "
+                                 "5:100ppm,9:50us",
+                                 list);
+        }
+        p += length + (p[length] == ',');
+    }
+    return ICTUS_OK;
+}
+
 static int sim_draw(struct sim *sim, const struct sim_options *o, int index, struct ictus_why *why)
 {
     struct rng rng;
@@ -210,7 +242,7 @@ static int sim_draw(struct sim *sim, const struct sim_options *o, int index, str
     }
     sim->step_ns = (int64_t)llrint(step * 1e9);
     sim->step_at_ns = (int64_t)llrint(o->step_at * 1e9);
-    return ICTUS_OK;
+    return sim_faults(sim, o->faults.text, index, why);
 }
 
 static int sim_fill(struct sim *sim, const struct spec *spec, const struct source_place *place,

@@ -10,6 +10,7 @@ extern const struct command command_barrier;
 extern const struct command command_matrix;
 extern const struct command command_guidelines;
 extern const struct command command_overlap;
+extern const struct command command_check_nodes;
 extern const struct command command_clocks;
 extern const struct command command_rtt;
 extern const struct command command_drift;
@@ -44,6 +45,7 @@ static const struct command_group command_groups[] = {
         &command_overlap,
     }},
     {"clocks", {
+        &command_check_nodes,
         &command_clocks,
         &command_rtt,
         &command_drift,

@@ -7,6 +7,7 @@
 
 extern const struct command command_barrier;
 extern const struct command command_bench;
+extern const struct command command_check_nodes;
 extern const struct command command_clocks;
 extern const struct command command_drift;
 extern const struct command command_guidelines;
@@ -16,7 +17,8 @@ extern const struct command command_sync;
 
 static const struct command_group command_groups[] = {
     {"measure", {&command_bench, &command_barrier, &command_matrix, &command_guidelines}},
-    {"clocks", {&command_clocks, &command_rtt, &command_drift, &command_sync}},
+    {"clocks",
+     {&command_check_nodes, &command_clocks, &command_rtt, &command_drift, &command_sync}},
     {NULL, {NULL}},
 };
 

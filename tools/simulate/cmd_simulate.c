@@ -6,6 +6,7 @@
  */
 #include "main/command.h"
 #include "main/shared_rows.h"
+#include "simulate/simulate_faults.h"
 #include "simulate/simulate_files.h"
 #include "simulate/simulate_platform.h"
 #include "simulate/simulate_run.h"
@@ -27,6 +28,8 @@ struct simulate_options {
     const char *jitter;
     const char *walk;
     const char *collectives;
+    const char *slow;
+    const char *clocks;
     double latency, bandwidth, overhead, asymmetry, offset, drift;
     bool messages;
     bool keep;
@@ -57,6 +60,10 @@ static const struct option_row options[] = {
      "largest drift of a clock"},
     {"walk", 0, OPTION_TEXT, AT(walk), "1e-9", 0, 0, NULL, "NUMBER",
      "random walk of their frequencies, per root second"},
+    {"slow", 0, OPTION_TEXT, AT(slow), "", 0, 0, NULL, "LIST",
+     "slow nodes and links: 17:20us,3-90:30us"},
+    {"odd-clocks", 0, OPTION_TEXT, AT(clocks), "", 0, 0, NULL, "LIST",
+     "drifting, stepping clocks: 5:100ppm,9:50us"},
     ROW_SEED(AT(seed), 1e15, "seed of everything that is drawn"),
     {"every-message", 0, OPTION_FLAG, AT(messages), NULL, 0, 0, NULL, NULL,
      "send bursts message by message"},
@@ -144,7 +151,7 @@ static int find_program(struct simulation *f, struct ictus_why *why)
  */
 static bool is_light(const char *command)
 {
-    static const char *const light[] = {"clocks", "drift", "rtt", "sync"};
+    static const char *const light[] = {"check-nodes", "clocks", "drift", "rtt", "sync"};
     for (size_t i = 0; i < sizeof(light) / sizeof(light[0]); i++) {
         if (strcmp(command, light[i]) == 0) {
             return true;
@@ -183,7 +190,11 @@ static void set_number(const char *name, double value)
 static void set_environment(const struct simulate_options *o, const struct simulate_jitter *jitter,
                             const struct simulation *f)
 {
-    char clock[200];
+    char clock[600];
+    char slow[SIMULATE_FAULTS_BYTES] = "";
+    struct ictus_why unheard;
+    (void)simulate_faults_slow(o->slow, o->nodes, slow, &unheard); /* checked before */
+    (void)setenv("ICTUS_SIMULATE_SLOW", slow, 1);
     (void)setenv("ICTUS_SIMULATE_PLATFORM", f->files.platform, 1);
     (void)setenv("ICTUS_SIMULATE_SHAPE", jitter->shape, 1);
     set_number("ICTUS_SIMULATE_JITTER", jitter->mean_s);
@@ -198,8 +209,9 @@ static void set_environment(const struct simulate_options *o, const struct simul
         (void)setenv("ICTUS_SIMULATE_BURSTS", f->plugin, 1);
     }
     set_number("ICTUS_SIMULATE_SEED", (double)o->seed);
-    (void)snprintf(clock, sizeof(clock), "sim:offset=%.17g,drift=%.17g,walk=%s,seed=%" PRId64,
-                   o->offset, o->drift, o->walk, o->seed);
+    (void)snprintf(clock, sizeof(clock),
+                   "sim:offset=%.17g,drift=%.17g,walk=%s,seed=%" PRId64 "%s%s", o->offset, o->drift,
+                   o->walk, o->seed, o->clocks[0] ? ",step_at=0.3,faults=" : "", o->clocks);
     (void)setenv("ICTUS_CLOCK", clock, 1);
 }
 
@@ -336,8 +348,8 @@ static int check(const struct simulate_options *o, int word_count, char **words,
                  struct simulate_jitter *jitter, struct ictus_why *why)
 {
     /* Those of commands_simulated.h: each rank would complain of another one. */
-    static const char *const known[] = {"barrier", "bench", "clocks", "drift", "guidelines",
-                                        "matrix",  "rtt",   "sync",   NULL};
+    static const char *const known[] = {"barrier",    "bench",  "check-nodes", "clocks", "drift",
+                                        "guidelines", "matrix", "rtt",         "sync",   NULL};
     char choices[CHOICES_MAX][CHOICE_BYTES];
     int chosen = 0;
     int command = 0;
@@ -356,7 +368,10 @@ static int check(const struct simulate_options *o, int word_count, char **words,
     if (ictus_parse_real(o->walk, &walk) || walk < 0.0 || walk > 1e-3) {
         return ictus_because(why, ICTUS_ERR_SPEC, "walk '%.40s': must be from 0 to 1e-3", o->walk);
     }
-    const int err = simulate_jitter_read(o->jitter, jitter, why);
+    char slow[SIMULATE_FAULTS_BYTES];
+    int err = simulate_jitter_read(o->jitter, jitter, why);
+    err = err ? err : simulate_faults_slow(o->slow, o->nodes, slow, why);
+    err = err ? err : simulate_faults_clocks(o->clocks, o->nodes, why);
     return err ? err : read_collectives(o->collectives, choices, &chosen, why);
 }
 
@@ -391,8 +406,8 @@ const struct command command_simulate = {
     .summary = "run an MPI command of ictus on a simulated cluster",
     .arguments = "-- COMMAND [OPTION...]",
     .details = "  ictus simulate --nodes=1024 --ppn=16 -- sync --sync=hca3,mesh\n"
-               "Commands: barrier, bench, clocks, drift, guidelines, matrix, rtt, sync.\n"
-               "Errors are judged by truth.",
+               "Commands: barrier, bench, check-nodes, clocks, drift, guidelines, matrix, rtt,\n"
+               "sync. Errors are judged by truth.",
     .options = options,
     .options_size = sizeof(struct simulate_options),
     .run = run,

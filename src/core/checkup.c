@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Medians over each process's pairs, and who is far from the median of all. */
+#include "core/checkup.h"
+
+#include "core/stats.h"
+
+#include <ictus/error.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PASSES = 4 };
+
+/* Robust standard deviations beyond which a value is not one of the others. */
+static const double outlying = 6.0;
+/* The standard deviation of a Gaussian over the median of its absolute value. */
+static const double sigma_per_median = 1.4826;
+
+/* What pairs show, and the processes' parts of it. */
+struct survey {
+    const struct checkup_meeting *meetings;
+    size_t pairs;
+    int size;
+    double *value;  /* of each pair; NAN: nothing known */
+    double *part;   /* of each process */
+    double *sorted; /* room for the pairs of one process, or for all processes */
+    size_t *first;  /* of each process, in list; size + 1 */
+    size_t *list;   /* pairs of the processes */
+};
+
+static const struct checkup_meeting *meeting(const struct survey *s, int k, size_t e)
+{
+    return &s->meetings[(size_t)k * s->pairs + e];
+}
+
+static bool is_met(const struct survey *s, size_t e)
+{
+    for (int k = 0; k < CHECKUP_SWEEPS; k++) {
+        if (meeting(s, k, e)->server < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Who has which pairs, by counting. */
+static void list_pairs(struct survey *s)
+{
+    memset(s->first, 0, ((size_t)s->size + 1) * sizeof(*s->first));
+    for (int fill = 0; fill < 2; fill++) {
+        for (size_t e = 0; e < s->pairs; e++) {
+            if (is_met(s, e)) {
+                const int ends[2] = {meeting(s, 0, e)->client, meeting(s, 0, e)->server};
+                for (int z = 0; z < 2; z++) {
+                    size_t *const at = &s->first[ends[z] + (fill ? 0 : 1)];
+                    if (fill) {
+                        s->list[(*at)++] = e;
+                    } else {
+                        *at += 1;
+                    }
+                }
+            }
+        }
+        for (int i = 0; i < s->size && !fill; i++) {
+            s->first[i + 1] += s->first[i];
+        }
+    }
+    /* Filling moved each beginning to its end, which is the next one's beginning. */
+    memmove(s->first + 1, s->first, (size_t)s->size * sizeof(*s->first));
+    s->first[0] = 0;
+}
+
+static double median_of(double *values, size_t n)
+{
+    ictusi_sort(values, n);
+    return ictusi_quantile(values, n, 0.5);
+}
+
+/*
+ * Each process's part of the pairs' values: of sums a + b (sign 1) or differences b - a (sign -1).
+ * Medians over its pairs of what is left without the other end's part; a few passes settle them.
+ */
+static void part_values(struct survey *s, double sign, double begin)
+{
+    for (int i = 0; i < s->size; i++) {
+        s->part[i] = begin;
+    }
+    for (int pass = 0; pass < PASSES; pass++) {
+        for (int i = 0; i < s->size; i++) {
+            size_t n = 0;
+            for (size_t l = s->first[i]; l < s->first[i + 1]; l++) {
+                const size_t e = s->list[l];
+                const int a = meeting(s, 0, e)->client;
+                const int b = meeting(s, 0, e)->server;
+                const double own = i == b ? s->value[e] : sign * s->value[e];
+                s->sorted[n++] = own - sign * s->part[i == a ? b : a];
+            }
+            if (n) {
+                s->part[i] = median_of(s->sorted, n);
+            }
+        }
+    }
+}
+
+/* The median of all processes' parts and their robust standard deviation. */
+static double centre_of(struct survey *s, double *spread)
+{
+    memcpy(s->sorted, s->part, (size_t)s->size * sizeof(double));
+    const double middle = median_of(s->sorted, (size_t)s->size);
+    for (int i = 0; i < s->size; i++) {
+        s->sorted[i] = fabs(s->part[i] - middle);
+    }
+    *spread = sigma_per_median * median_of(s->sorted, (size_t)s->size);
+    return middle;
+}
+
+static void accuse(struct checkup_process *p, double off, double limit, unsigned fault)
+{
+    const double over = off / limit;
+    p->faults |= over > 1.0 ? fault : 0;
+    p->worst = fmax(p->worst, over);
+}
+
+static int compare_links(const void *a, const void *b)
+{
+    const struct checkup_link *x = a;
+    const struct checkup_link *y = b;
+    return (x->worst < y->worst) - (x->worst > y->worst);
+}
+
+/* Pairs that take longer than their two ends explain. */
+static int find_links(struct survey *s, const struct checkup_limits *limits, struct checkup *out)
+{
+    size_t n = 0;
+    double *rest = malloc((s->pairs + 1) * sizeof(*rest));
+    out->link = malloc((s->pairs + 1) * sizeof(*out->link));
+    if (!rest || !out->link) {
+        free(rest);
+        return ICTUS_ERR_NOMEM;
+    }
+    for (size_t e = 0; e < s->pairs; e++) {
+        if (is_met(s, e)) {
+            const struct checkup_meeting *m = meeting(s, 0, e);
+            rest[n++] = fabs(s->value[e] - s->part[m->client] - s->part[m->server]);
+        }
+    }
+    const double spread = n ? sigma_per_median * median_of(rest, n) : 0.0;
+    free(rest);
+    for (size_t e = 0; e < s->pairs; e++) {
+        if (is_met(s, e)) {
+            const struct checkup_meeting *m = meeting(s, 0, e);
+            const double expected = s->part[m->client] + s->part[m->server];
+            const double limit = fmax(outlying * spread, (limits->slow - 1.0) * expected);
+            const double over = (s->value[e] - expected) / limit;
+            if (over > 1.0) {
+                out->link[out->links++] =
+                    (struct checkup_link){m->client, m->server, s->value[e], expected, over};
+            }
+        }
+    }
+    qsort(out->link, out->links, sizeof(*out->link), compare_links);
+    return ICTUS_OK;
+}
+
+/* Round trips: slow processes, slow links. */
+static int judge_round_trips(struct survey *s, const struct checkup_limits *limits,
+                             struct checkup *out)
+{
+    size_t n = 0;
+    double spread = 0.0;
+    double *all = malloc((s->pairs + 1) * sizeof(*all));
+    if (!all) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (size_t e = 0; e < s->pairs; e++) {
+        double rtts[CHECKUP_SWEEPS];
+        for (int k = 0; k < CHECKUP_SWEEPS; k++) {
+            rtts[k] = meeting(s, k, e)->rtt_ns;
+        }
+        s->value[e] = median_of(rtts, CHECKUP_SWEEPS);
+        if (is_met(s, e)) {
+            all[n++] = s->value[e];
+        }
+    }
+    out->pairs = n;
+    out->usual_rtt_ns = n ? median_of(all, n) : 0.0;
+    free(all);
+    if (!n) {
+        return ICTUS_ERR_SAMPLES;
+    }
+    part_values(s, 1.0, out->usual_rtt_ns / 2.0);
+    const double middle = centre_of(s, &spread);
+    for (int i = 0; i < s->size; i++) {
+        /* Half of a pair's round trip is this process's. */
+        const double limit = fmax(outlying * spread, (limits->slow - 1.0) * 2.0 * middle);
+        out->process[i].rtt_ns = 2.0 * s->part[i];
+        accuse(&out->process[i], s->part[i] - middle, limit, CHECKUP_SLOW);
+    }
+    return find_links(s, limits, out);
+}
+
+/* A pair's offset as the client of the first sweep sees it, and when, on its clock. */
+static int64_t oriented(const struct survey *s, int k, size_t e, int64_t *at)
+{
+    const struct checkup_meeting *m = meeting(s, k, e);
+    const bool turned = m->client != meeting(s, 0, e)->client;
+    *at = m->at + (turned ? m->offset : 0);
+    return turned ? -m->offset : m->offset;
+}
+
+/* The rate, in ns per ns, at which a pair's clocks part between two sweeps. */
+static double rate_between(const struct survey *s, size_t e, int from, int to)
+{
+    int64_t first = 0;
+    int64_t last = 0;
+    const int64_t before = oriented(s, from, e, &first);
+    const int64_t after = oriented(s, to, e, &last);
+    return last > first ? (double)(after - before) / (double)(last - first) : 0.0;
+}
+
+/* How long the first half of the sweeps took, in ns. */
+static double half_of(const struct survey *s, size_t e)
+{
+    int64_t first = 0;
+    int64_t middle = 0;
+    (void)oriented(s, 0, e, &first);
+    (void)oriented(s, 1, e, &middle);
+    return (double)(middle - first);
+}
+
+/* Clocks: a step is a rate that changed between the sweeps, a drift one that did not. */
+static void judge_clocks(struct survey *s, const struct checkup_limits *limits, struct checkup *out)
+{
+    double spread = 0.0;
+    for (size_t e = 0; e < s->pairs; e++) {
+        s->value[e] = is_met(s, e)
+                          ? (rate_between(s, e, 1, 2) - rate_between(s, e, 0, 1)) * half_of(s, e)
+                          : 0.0;
+    }
+    part_values(s, -1.0, 0.0);
+    double middle = centre_of(s, &spread);
+    for (int i = 0; i < s->size; i++) {
+        out->process[i].step_ns = fabs(s->part[i] - middle);
+        accuse(&out->process[i], out->process[i].step_ns, fmax(outlying * spread, limits->step_ns),
+               CHECKUP_STEP);
+    }
+    for (size_t e = 0; e < s->pairs; e++) {
+        s->value[e] = is_met(s, e) ? rate_between(s, e, 0, CHECKUP_SWEEPS - 1) : 0.0;
+    }
+    part_values(s, -1.0, 0.0);
+    middle = centre_of(s, &out->drift_spread);
+    for (int i = 0; i < s->size; i++) {
+        struct checkup_process *p = &out->process[i];
+        p->drift = s->part[i] - middle;
+        if (!(p->faults & CHECKUP_STEP)) {
+            accuse(p, fabs(p->drift), fmax(outlying * out->drift_spread, limits->drift),
+                   CHECKUP_DRIFT);
+        }
+    }
+}
+
+static int reserve(struct survey *s)
+{
+    const size_t n = (size_t)s->size + 2 * s->pairs + 1;
+    s->value = malloc((s->pairs + (size_t)s->size + n) * sizeof(double));
+    s->first = malloc(((size_t)s->size + 1 + 2 * s->pairs) * sizeof(size_t));
+    if (!s->value || !s->first) {
+        return ICTUS_ERR_NOMEM;
+    }
+    s->part = s->value + s->pairs;
+    s->sorted = s->part + s->size;
+    s->list = s->first + s->size + 1;
+    return ICTUS_OK;
+}
+
+int ictusi_checkup(const struct checkup_meeting *meetings, size_t pairs, int size,
+                   const struct checkup_limits *limits, struct checkup *out)
+{
+    struct survey s = {.meetings = meetings, .pairs = pairs, .size = size};
+    *out = (struct checkup){.pairs = 0};
+    if (size < CHECKUP_SIZE_MIN || pairs == 0) {
+        return ICTUS_ERR_SAMPLES;
+    }
+    out->process = calloc((size_t)size, sizeof(*out->process));
+    int err = out->process ? reserve(&s) : ICTUS_ERR_NOMEM;
+    if (!err) {
+        list_pairs(&s);
+        err = judge_round_trips(&s, limits, out);
+    }
+    if (!err) {
+        judge_clocks(&s, limits, out);
+        for (int i = 0; i < size; i++) {
+            if (s.first[i + 1] == s.first[i]) {
+                out->process[i] = (struct checkup_process){.worst = 1e9, .faults = CHECKUP_SILENT};
+            }
+        }
+    }
+    free(s.value);
+    free(s.first);
+    if (err) {
+        ictusi_checkup_free(out);
+    }
+    return err;
+}
+
+void ictusi_checkup_free(struct checkup *checkup)
+{
+    free(checkup->process);
+    free(checkup->link);
+    *checkup = (struct checkup){.pairs = 0};
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sweeps of exchanges over the processes of a study, and what they show of nodes and links. */
+#include "core/checkup.h"
+#include "core/estimator.h"
+#include "core/matching.h"
+#include "core/stats.h"
+#include "exchange/exchange.h"
+#include "study/study.h"
+#include "sync/sync.h"
+#include "sync/wait.h"
+
+#include <ictus/text.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { EXCHANGES = 12, WARM = 2 };
+
+/* One process's side. */
+struct round_trip {
+    struct ictus_study *study;
+    struct matching matching;
+    struct checkup_meeting *meetings; /* slots of each sweep */
+    int slots;
+    double span_s;
+};
+
+/* One meeting: what a client saw. */
+static int meet(struct round_trip *t, int peer, struct checkup_meeting *m)
+{
+    struct exchange x = {
+        .comm = t->study->comm, .source = t->study->source, .crowded = t->study->crowded};
+    struct stamp stamps[EXCHANGES];
+    struct offset found;
+    double rtts[EXCHANGES - WARM];
+    const int err = ictusi_exchange_ping(&x, peer, EXCHANGES, stamps);
+    if (err || ictusi_offset_skampi(stamps + WARM, EXCHANGES - WARM, &found)) {
+        return err; /* without an offset the meeting stays empty */
+    }
+    for (int i = WARM; i < EXCHANGES; i++) {
+        rtts[i - WARM] = (double)(stamps[i].received - stamps[i].sent);
+    }
+    ictusi_sort(rtts, EXCHANGES - WARM);
+    *m = (struct checkup_meeting){t->study->rank, peer, found.at, found.offset,
+                                  ictusi_quantile(rtts, EXCHANGES - WARM, 0.5)};
+    return ICTUS_OK;
+}
+
+static int sweep(struct round_trip *t, int k)
+{
+    struct exchange x = {
+        .comm = t->study->comm, .source = t->study->source, .crowded = t->study->crowded};
+    const struct line bare = ictusi_line_identity();
+    struct checkup_meeting *m = t->meetings + (size_t)k * (size_t)t->slots;
+    int err = ICTUS_OK;
+    for (int r = 0; r < t->matching.rounds && !err; r++) {
+        const int peer = ictusi_matching_partner(&t->matching, r, t->study->rank);
+        if (peer >= 0 && ictusi_matching_asks(&t->matching, r, t->study->rank)) {
+            err = meet(t, peer, m++);
+        } else if (peer >= 0) {
+            err = ictusi_exchange_pong(&x, peer, EXCHANGES, &bare);
+        }
+    }
+    return err;
+}
+
+static int prepare(struct round_trip *t, int rounds)
+{
+    int err = ictusi_matching_create(t->study->size, rounds, 1, &t->matching);
+    err = ictusi_sync_agree(t->study->comm, err, NULL);
+    for (int r = 0; !err && r < t->matching.rounds; r++) {
+        t->slots += ictusi_matching_asks(&t->matching, r, t->study->rank);
+    }
+    if (!err && MPI_Allreduce(MPI_IN_PLACE, &t->slots, 1, MPI_INT, MPI_MAX, t->study->comm) !=
+                    MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    const size_t room = (size_t)t->slots * CHECKUP_SWEEPS;
+    t->meetings = err ? NULL : malloc((room + 1) * sizeof(*t->meetings));
+    for (size_t i = 0; t->meetings && i < room; i++) {
+        t->meetings[i] = (struct checkup_meeting){.client = t->study->rank, .server = -1};
+    }
+    const int mine = err ? err : t->meetings ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    return ictusi_sync_agree(t->study->comm, mine, NULL);
+}
+
+/* At the root: all meetings, sweep after sweep, then the judgement. */
+static int judge_all(const struct round_trip *t, const struct checkup_meeting *all,
+                     const struct checkup_limits *limits, struct checkup *out)
+{
+    const size_t slots = (size_t)t->slots;
+    const size_t pairs = slots * (size_t)t->study->size;
+    struct checkup_meeting *sorted = malloc((CHECKUP_SWEEPS * pairs + 1) * sizeof(*sorted));
+    if (!sorted) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (size_t i = 0; i < (size_t)t->study->size; i++) {
+        for (size_t k = 0; k < CHECKUP_SWEEPS; k++) {
+            for (size_t s = 0; s < slots; s++) {
+                sorted[k * pairs + i * slots + s] = all[(i * CHECKUP_SWEEPS + k) * slots + s];
+            }
+        }
+    }
+    const int err = ictusi_checkup(sorted, pairs, t->study->size, limits, out);
+    free(sorted);
+    return err;
+}
+
+/* Everybody's meetings at rank 0, judged there. */
+static int gather(struct round_trip *t, const struct checkup_limits *limits, struct checkup *out)
+{
+    const size_t mine = (size_t)t->slots * CHECKUP_SWEEPS;
+    const int bytes = (int)(mine * sizeof(*t->meetings));
+    const bool root = t->study->rank == 0;
+    struct checkup_meeting *all =
+        root ? malloc((mine * (size_t)t->study->size + 1) * sizeof(*all)) : NULL;
+    int err = ictusi_sync_agree(t->study->comm, !root || all ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
+    if (!err && MPI_Gather(t->meetings, bytes, MPI_BYTE, all, bytes, MPI_BYTE, 0, t->study->comm) !=
+                    MPI_SUCCESS) {
+        err = ICTUS_ERR_MPI;
+    }
+    if (!err && root) {
+        err = judge_all(t, all, limits, out);
+    }
+    free(all);
+    return ictusi_sync_agree(t->study->comm, err, NULL);
+}
+
+static int publish(const struct checkup *found, struct ictus_checkup *out)
+{
+    out->nodes = calloc((size_t)out->node_count, sizeof(*out->nodes));
+    out->links = calloc(found->links + 1, sizeof(*out->links));
+    if (!out->nodes || !out->links) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (int i = 0; i < out->node_count; i++) {
+        const struct checkup_process *p = &found->process[i];
+        out->nodes[i] =
+            (struct ictus_node_check){p->rtt_ns, p->drift, p->step_ns, p->worst, p->faults};
+    }
+    for (size_t i = 0; i < found->links; i++) {
+        const struct checkup_link *l = &found->link[i];
+        out->links[i] = (struct ictus_link_check){l->a, l->b, l->rtt_ns, l->expected_ns, l->worst};
+    }
+    out->link_count = found->links;
+    out->pair_count = found->pairs;
+    out->usual_rtt_ns = found->usual_rtt_ns;
+    out->drift_spread = found->drift_spread;
+    return ICTUS_OK;
+}
+
+static int run_checkup(struct round_trip *t, const struct checkup_limits *limits, int rounds,
+                       struct ictus_checkup *out)
+{
+    struct checkup found = {.pairs = 0};
+    int err = prepare(t, rounds);
+    const int64_t start = ictusi_source_read(t->study->source);
+    int failed = ICTUS_OK;
+    for (int k = 0; k < CHECKUP_SWEEPS && !err; k++) {
+        const double then_s = t->span_s * k / (CHECKUP_SWEEPS - 1);
+        (void)ictusi_wait_until(t->study->source, start + (int64_t)(then_s * 1e9),
+                                t->study->crowded);
+        failed = failed ? failed : sweep(t, k);
+    }
+    err = err ? err : ictusi_sync_agree(t->study->comm, failed, NULL);
+    err = err ? err : gather(t, limits, &found);
+    out->duration_s = (double)(ictusi_source_read(t->study->source) - start) * 1e-9;
+    if (!err && t->study->rank == 0) {
+        err = publish(&found, out);
+    }
+    ictusi_checkup_free(&found);
+    return ictusi_sync_agree(t->study->comm, err, NULL);
+}
+
+int ictus_study_checkup(struct ictus_study *study, const struct ictus_checkup_plan *plan,
+                        struct ictus_checkup **out, struct ictus_why *why)
+{
+    if (!study || !plan || !out) {
+        return ICTUS_ERR_ARG;
+    }
+    if (study->size < CHECKUP_SIZE_MIN) {
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "a checkup needs at least %d nodes, this job has %d: of fewer nobody "
+                             "can tell which one is out of line",
+                             CHECKUP_SIZE_MIN, study->size);
+    }
+    const struct checkup_limits limits = {plan->slow, plan->drift, plan->step_ns};
+    struct round_trip t = {.study = study, .span_s = plan->span_s};
+    struct ictus_checkup *made = calloc(1, sizeof(*made));
+    int err = ictusi_sync_agree(study->comm, made ? ICTUS_OK : ICTUS_ERR_NOMEM, why);
+    if (!err && made) {
+        made->node_count = study->size;
+        err = run_checkup(&t, &limits, plan->rounds, made);
+    }
+    ictusi_matching_free(&t.matching);
+    free(t.meetings);
+    if (err) {
+        ictus_checkup_free(made);
+        return err;
+    }
+    *out = made;
+    return ICTUS_OK;
+}
+
+void ictus_checkup_free(struct ictus_checkup *checkup)
+{
+    if (checkup) {
+        free(checkup->nodes);
+        free(checkup->links);
+        free(checkup);
+    }
+}

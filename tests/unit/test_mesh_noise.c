@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the mesh says of its errors where noise belongs to processes, bursts or paths, against known
+ * truth: 95 % intervals hold 95 %, whoever is noisy; and how it plans its sweeps.
+ */
+#include "../sim/world.h"
+#include "core/laplacian.h"
+#include "core/matching.h"
+#include "core/mesh_plan.h"
+
+#include <ictus/error.h>
+#include <stdlib.h>
+
+#include "../check.h"
+
+enum { PROCESSES_MAX = 64, EXCHANGES = 12 };
+
+/* One synchronisation of a world: lines and errors of all its processes. */
+struct outcome {
+    struct line lines[PROCESSES_MAX];
+    struct line_error errors[PROCESSES_MAX];
+    struct mesh_quality quality;
+};
+
+static void add_sweep(struct world *w, struct mesh *mesh, uint64_t seed, double start_s)
+{
+    const int n = w->options.size;
+    const size_t most = (size_t)n * (size_t)n / 2 + 1;
+    struct mesh_edge *edges = calloc(most, sizeof(*edges));
+    struct stamp stamps[EXCHANGES];
+    struct matching m;
+    size_t count = 0;
+    REQUIRE(edges && !ictusi_matching_create(n, 20, seed, &m));
+    world_wait(w, start_s);
+    for (int r = 0; r < m.rounds; r++) {
+        for (int i = 0; i < n; i++) {
+            if (ictusi_matching_asks(&m, r, i)) {
+                struct mesh_edge *edge = &edges[count++];
+                edge->client = i;
+                edge->server = ictusi_matching_partner(&m, r, i);
+                world_burst(w, i, edge->server, EXCHANGES, stamps);
+                REQUIRE(!ictusi_mesh_burst(stamps, EXCHANGES, MESH_PAIR_AUTO, edge));
+            }
+        }
+    }
+    REQUIRE(!ictusi_mesh_add(mesh, edges, count));
+    ictusi_matching_free(&m);
+    free(edges);
+}
+
+static void synchronise(struct world *w, int sweeps, double window_s, struct outcome *out)
+{
+    struct mesh *mesh = NULL;
+    REQUIRE(!ictusi_mesh_create(w->options.size, 1e-9, &mesh));
+    for (int k = 0; k < sweeps; k++) {
+        add_sweep(w, mesh, 1, window_s * k / (sweeps - 1));
+    }
+    REQUIRE(!ictusi_mesh_solve(mesh, out->lines, out->errors, 10.0, &out->quality));
+    ictusi_mesh_free(mesh);
+}
+
+/* How many 95 % intervals hold, and the mean square of errors in standard deviations. */
+struct coverage {
+    double inside, count, square;
+};
+
+/* Errors of processes first to last, now and 10 s later. */
+static void cover(struct world *w, const struct outcome *out, int first, int last,
+                  struct coverage *c)
+{
+    const double now = world_now(w);
+    for (int i = first; i <= last; i++) {
+        for (int later = 0; later <= 10; later += 10) {
+            const double e = world_error(w, i, &out->lines[i], now + later);
+            const double sigma = ictusi_line_error_sigma(&out->errors[i], later);
+            c->inside += fabs(e) <= 1.96 * sigma;
+            c->square += e * e / (sigma * sigma);
+            c->count += 1.0;
+        }
+    }
+}
+
+/* Three noisy nodes: they know it, the others are as good as without them. */
+static void noisy_nodes_know_it(void)
+{
+    enum { SIZE = 24, TRIALS = 60 };
+    struct coverage quiet = {0.0, 0.0, 0.0};
+    struct coverage noisy = {0.0, 0.0, 0.0};
+    for (int t = 0; t < TRIALS; t++) {
+        struct world_options o = world_defaults(SIZE, (uint64_t)t + 1);
+        o.noisy = 3;
+        o.noise_ns = 50e3;
+        o.walk = 0.0;
+        struct world *w = world_create(&o);
+        struct outcome out;
+        synchronise(w, 2, 0.3, &out);
+        CHECK(ictusi_line_error_sigma(&out.errors[SIZE - 1], 0.0) >
+              10.0 * ictusi_line_error_sigma(&out.errors[1], 0.0));
+        cover(w, &out, 1, SIZE - 4, &quiet);
+        cover(w, &out, SIZE - 3, SIZE - 1, &noisy);
+        world_free(w);
+    }
+    CHECK(quiet.inside > 0.88 * quiet.count);
+    CHECK(noisy.inside > 0.85 * noisy.count);
+    CHECK(noisy.square < 2.5 * noisy.count && noisy.square > 0.2 * noisy.count);
+}
+
+/* A noisy reference is in everybody's error, below and above the number of exact solutions. */
+static void a_noisy_reference_is_seen(void)
+{
+    for (int size = 16; size <= 64; size += 48) {
+        struct coverage c = {0.0, 0.0, 0.0};
+        for (int t = 0; t < 40; t++) {
+            struct world_options o = world_defaults(size, (uint64_t)t + 1);
+            o.noisy_first = true;
+            o.noise_ns = 20e3;
+            o.walk = 0.0;
+            struct world *w = world_create(&o);
+            struct outcome out;
+            synchronise(w, 2, 0.3, &out);
+            cover(w, &out, 1, size - 1, &c);
+            world_free(w);
+        }
+        CHECK(c.inside > 0.8 * c.count);
+        CHECK(c.square < 2.5 * c.count && c.square > 0.2 * c.count);
+    }
+}
+
+/* One of sixteen bursts is congested: between two processes no loop shows it, but the line does. */
+static void a_congested_burst_counts_less(void)
+{
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct world_options o = world_defaults(2, seed);
+        o.congested = 0.15;
+        o.walk = 0.0;
+        struct world *w = world_create(&o);
+        struct outcome out;
+        synchronise(w, 16, 1.5, &out);
+        const double now = world_now(w);
+        const double sigma = ictusi_line_error_sigma(&out.errors[1], 10.0);
+        CHECK(fabs(world_error(w, 1, &out.lines[1], now)) < 200.0);
+        CHECK(fabs(world_error(w, 1, &out.lines[1], now + 10.0)) < 4.0 * sigma);
+        CHECK(sigma < 20e3);
+        world_free(w);
+    }
+}
+
+/* With two processes nothing shows the asymmetry; all of what is claimed for it is admitted. */
+static void two_processes_admit_an_asymmetry(void)
+{
+    struct world_options o = world_defaults(2, 1);
+    struct world *w = world_create(&o);
+    struct outcome out;
+    synchronise(w, 8, 0.5, &out);
+    const double path = sqrt(out.errors[1].path_var_ns2);
+    CHECK(path > 0.025 * 2.0 * o.latency_ns && path < 0.06 * 2.0 * o.latency_ns);
+    CHECK(ictusi_line_error_sigma(&out.errors[1], 0.0) >= path);
+    world_free(w);
+}
+
+/* Three processes have one loop; two sweeps show little more. Student's quantile says so. */
+static void one_loop_is_little(void)
+{
+    struct coverage c = {0.0, 0.0, 0.0};
+    for (int t = 0; t < 200; t++) {
+        struct world_options o = world_defaults(3, (uint64_t)t + 1);
+        o.asymmetry_ns = 100.0;
+        o.walk = 0.0;
+        struct world *w = world_create(&o);
+        struct outcome out;
+        synchronise(w, 2, 0.3, &out);
+        cover(w, &out, 1, 2, &c);
+        world_free(w);
+    }
+    CHECK(c.inside > 0.9 * c.count);
+}
+
+/*
+ * The reference's own variance is part of everybody's: with few edges at node 0 a graph of 60
+ * nodes, whose resistances are estimated, must say what exact solutions would.
+ */
+static void the_reference_counts_above_exact_sizes(void)
+{
+    enum { NODES = 60, DEGREE = 3 };
+    struct graph_edge edges[NODES * NODES];
+    double resistance[NODES];
+    struct laplacian l;
+    size_t count = 0;
+    for (int i = 1; i < NODES; i++) {
+        for (int j = i + 1; j < NODES; j++) {
+            edges[count++] = (struct graph_edge){i, j, 1.0, 0.0};
+        }
+    }
+    for (int j = 1; j <= DEGREE; j++) {
+        edges[count++] = (struct graph_edge){0, j, 1.0, 0.0};
+    }
+    REQUIRE(!ictusi_laplacian_create(NODES, &l));
+    REQUIRE(!ictusi_laplacian_resistance(&l, edges, count, resistance));
+    for (int i = DEGREE + 1; i < NODES; i++) {
+        CHECK_NEAR(resistance[i], 1.0 / DEGREE + 1.0 / (NODES - 2.0), 0.25 / DEGREE);
+    }
+    ictusi_laplacian_free(&l);
+}
+
+/* A later sweep moves the lines; what they moved by is part of the bound that lived on. */
+static void a_resync_adds_its_movement_to_the_bound(void)
+{
+    struct world_options o = world_defaults(2, 3);
+    struct world *w = world_create(&o);
+    struct mesh *mesh = NULL;
+    struct outcome out;
+    REQUIRE(!ictusi_mesh_create(2, 1e-9, &mesh));
+    add_sweep(w, mesh, 1, 0.0);
+    add_sweep(w, mesh, 1, 0.3);
+    REQUIRE(!ictusi_mesh_solve(mesh, out.lines, out.errors, 10.0, &out.quality));
+    const double before = world_now(w);
+    const struct line old = out.lines[1];
+    const double bound = out.errors[1].bound_ns;
+    /* A bad sweep at once: wide bounds, middles that are far off. */
+    w->options.stall = 1.0;
+    w->options.stall_ns = 1e6;
+    add_sweep(w, mesh, 2, before);
+    REQUIRE(!ictusi_mesh_solve(mesh, out.lines, out.errors, 10.0, &out.quality));
+    const double now = world_now(w);
+    const double moved = fabs(world_error(w, 1, &out.lines[1], now) - world_error(w, 1, &old, now));
+    const double grown = (now - before) * 2e5;
+    CHECK(out.errors[1].bound_ns >= fmin(bound + moved, bound + grown) - 2.0);
+    CHECK(fabs(world_error(w, 1, &out.lines[1], now)) <= out.errors[1].bound_ns);
+    ictusi_mesh_free(mesh);
+    world_free(w);
+}
+
+static struct mesh_wish usual_wish(int size)
+{
+    const int factors = size - 1 + size % 2;
+    return (struct mesh_wish){.size = size,
+                              .factors = factors < 100 ? factors : 100,
+                              .rounds = 100,
+                              .exchanges = 25,
+                              .horizon_s = 10.0,
+                              .limit_s = 3.0};
+}
+
+/* Time and effort follow what was asked, round trips and noise. */
+static void plans_follow_noise(void)
+{
+    const struct mesh_trial quick = {.exchange_s = 3.6e-6, .scatter_ns = 40.0, .rtt_ns = 3000.0};
+    const struct mesh_trial slow = {.exchange_s = 250e-6, .scatter_ns = 8e3, .rtt_ns = 50e3};
+    for (int size = 2; size <= 1000; size = size * 3 / 2 + 1) {
+        struct mesh_wish wish = usual_wish(size);
+        const struct mesh_plan usual = ictusi_mesh_plan(&wish, &quick);
+        const struct mesh_plan long_one = ictusi_mesh_plan(&wish, &slow);
+        CHECK(usual.window_s < 1.6 && long_one.window_s <= 3.0);
+        CHECK(long_one.window_s >= usual.window_s);
+        CHECK(usual.sweeps >= 2 && usual.exchanges >= 1 && usual.rounds >= 1);
+        /* Sweeps keep processes busy for seven tenths of the window at most, or as little as can
+         * be. */
+        CHECK(usual.length_s * usual.sweeps <= 0.7 * usual.window_s + 1e-9);
+        CHECK(long_one.length_s * long_one.sweeps <= 0.7 * long_one.window_s + 1e-9 ||
+              long_one.exchanges == 4);
+        CHECK(ictusi_mesh_plan_start(&usual, 0) == 0.0);
+        CHECK(ictusi_mesh_plan_start(&usual, usual.sweeps - 1) <= usual.window_s);
+        wish.window_s = 0.05;
+        CHECK(ictusi_mesh_plan(&wish, &slow).window_s == 0.05);
+    }
+    struct mesh_wish hasty = usual_wish(2);
+    hasty.tolerance_s = 10e-6;
+    CHECK(ictusi_mesh_plan(&hasty, &quick).window_s == 0.1);
+    hasty.tolerance_s = 10e-9;
+    CHECK(ictusi_mesh_plan(&hasty, &quick).window_s == 3.0);
+}
+
+static void trials_show_exchanges(void)
+{
+    struct stamp stamps[MESH_TRIAL_EXCHANGES];
+    struct mesh_trial seen;
+    for (int i = 0; i < MESH_TRIAL_EXCHANGES; i++) {
+        const int64_t sent = 1000000 + 10000 * (int64_t)i;
+        stamps[i] = (struct stamp){sent, sent + 777 + 400, sent + 800 + (i == 0 ? 90000 : 0)};
+    }
+    REQUIRE(!ictusi_mesh_trial(stamps, &seen));
+    CHECK_NEAR(seen.exchange_s, 800e-9, 1e-12);
+    CHECK_NEAR(seen.rtt_ns, 800.0, 1e-9);
+    CHECK_NEAR(seen.scatter_ns, 0.0, 1.0);
+    stamps[3].received = stamps[3].sent - 1;
+    CHECK(ictusi_mesh_trial(stamps, &seen) == ICTUS_ERR_CLOCK);
+}
+
+int main(void)
+{
+    noisy_nodes_know_it();
+    a_noisy_reference_is_seen();
+    a_congested_burst_counts_less();
+    two_processes_admit_an_asymmetry();
+    one_loop_is_little();
+    the_reference_counts_above_exact_sizes();
+    a_resync_adds_its_movement_to_the_bound();
+    plans_follow_noise();
+    trials_show_exchanges();
+    return check_result();
+}
