@@ -24,6 +24,9 @@ _Static_assert((int)TELL_WORDS == (int)BOARD_WORDS && (int)GO_WORDS == (int)BOAR
  */
 #define RESYNC_SHARE 0.1
 
+/* Times since the last call that have slacks of their own, see GAPS. */
+enum { GAP_FIRST_NS = 50000, GAP_FACTOR = 10 };
+
 static void harmonize_watch(struct harmonize_state *s)
 {
     ictusi_watch_begin(&s->watch, s->clock->source);
@@ -86,10 +89,21 @@ static int harmonize_report(struct harmonize_state *s, bool resync, int64_t *hea
 static void harmonize_learn(struct harmonize_state *s)
 {
     if (s->learn && s->options.slack_s <= 0.0) {
-        ictusi_slack_learn(&s->slack, (double)s->unlearned_ns);
-        s->next_slack_ns = (int64_t)ictusi_slack_next(&s->slack);
+        struct slack *const slack = &s->slack[s->unlearned_gap];
+        ictusi_slack_learn(slack, (double)s->unlearned_ns);
+        s->next_slack_ns[s->unlearned_gap] = (int64_t)ictusi_slack_next(slack);
     }
     s->learn = false;
+}
+
+/* Which slack a call gets: by the time since rank 0 left the last start. */
+static int gap_of(int64_t since_ns)
+{
+    int gap = 0;
+    for (int64_t limit_ns = GAP_FIRST_NS; gap < GAPS - 1 && since_ns > limit_ns; gap++) {
+        limit_ns *= GAP_FACTOR;
+    }
+    return gap;
 }
 
 /* Rank 0: the deadline of this call, and what the last one needed. */
@@ -97,9 +111,11 @@ static void harmonize_decide(struct harmonize_state *s, const int64_t *heard, in
 {
     s->learn = heard[TELL_SHORTFALL] != INT64_MIN;
     s->unlearned_ns = s->last_slack_ns + heard[TELL_SHORTFALL];
+    s->unlearned_gap = s->last_gap;
+    s->last_gap = gap_of(ictusi_source_read(s->clock->source) - s->left_ns);
     go[GO_RESYNC] = heard[TELL_RESYNC];
-    go[GO_SLACK] = s->next_slack_ns;
-    go[GO_DEADLINE] = ictus_clock_now(s->clock).ns + s->next_slack_ns;
+    go[GO_SLACK] = s->next_slack_ns[s->last_gap];
+    go[GO_DEADLINE] = ictus_clock_now(s->clock).ns + go[GO_SLACK];
 }
 
 /* Both messages of one attempt; go is the same on all processes then. */
@@ -191,6 +207,7 @@ static void harmonize_start(struct harmonize_state *s, const int64_t *go,
     }
     /* Leaving before the deadline after a wait: the source ran backwards meanwhile. */
     harmonize_judge(s, left - deadline, !absurd && !(waits && left < deadline), harmony);
+    s->left_ns = left;
 }
 
 int ictus_harmonize(MPI_Comm comm, struct ictus_harmony *harmony)

@@ -134,9 +134,13 @@ static int state_fill(struct harmonize_state *state, const struct harmonize_opti
     slack.tolerance_ns = state->options.tolerance_s * 1e9;
     state->tolerance_ns = (int64_t)slack.tolerance_ns;
     MPI_Comm_rank(clock->comm, &state->rank);
-    ictusi_slack_init(&state->slack, &slack, 10.0 * broadcast_ns(clock));
-    state->next_slack_ns = options->slack_s > 0.0 ? (int64_t)(options->slack_s * 1e9)
-                                                  : (int64_t)ictusi_slack_next(&state->slack);
+    const double first_ns = 10.0 * broadcast_ns(clock);
+    for (int gap = 0; gap < GAPS; gap++) {
+        ictusi_slack_init(&state->slack[gap], &slack, first_ns);
+        state->next_slack_ns[gap] = options->slack_s > 0.0
+                                        ? (int64_t)(options->slack_s * 1e9)
+                                        : (int64_t)ictusi_slack_next(&state->slack[gap]);
+    }
     return wants_memory(options, crowded)
                ? ictusi_board_create(clock->comm, clock->crowded, &state->board)
                : ICTUS_OK;

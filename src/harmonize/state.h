@@ -21,6 +21,13 @@ enum resync_policy { RESYNC_AUTO, RESYNC_NEVER, RESYNC_ALWAYS };
 /* How processes of one node agree; by itself through memory unless they take turns on cores. */
 enum within { WITHIN_AUTO, WITHIN_MEMORY, WITHIN_MESSAGES };
 
+/*
+ * After work between two calls a start needs more than right after another one: code and data have
+ * left the caches, cores have slowed down. What calls need is learned apart for times since the
+ * last one of up to 50 us, 500 us, 5 ms, and more.
+ */
+enum { GAPS = 4 };
+
 struct harmonize_options {
     double tolerance_s; /* of the clock's sigma and of leaving late */
     double late;        /* asked rate of late starts */
@@ -35,10 +42,13 @@ struct harmonize_state {
     struct attached attached;
     struct harmonize_options options;
     struct ictus_clock *clock;
-    struct board *board; /* NULL: messages only */
-    struct slack slack;  /* used on rank 0, as are the next three */
-    int64_t next_slack_ns;
+    struct board *board;      /* NULL: messages only */
+    struct slack slack[GAPS]; /* by the time since the last call; on rank 0, as are the next five */
+    int64_t next_slack_ns[GAPS];
+    int64_t left_ns;      /* when the last start was left, on the local source */
+    int last_gap;         /* which of the slacks the last call had */
     int64_t unlearned_ns; /* what the start before the last needed */
+    int unlearned_gap;
     bool learn;
     int rank;
     /* Of the last call on this process, told to rank 0 by the next one. */

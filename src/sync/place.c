@@ -4,7 +4,10 @@
 
 #include "sync/sync.h"
 
+#include <ictus/text.h>
+
 #include <sched.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -61,6 +64,32 @@ static int node_cores(MPI_Comm node)
     return CPU_COUNT(&all);
 }
 
+#if !defined(ICTUS_SIMGRID)
+/* How many processes of the whole job the launcher says are on this node; 0: it does not say. */
+static int launched_here(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        int64_t count = 0;
+        const char *text = getenv(names[i]);
+        if (text && !ictus_parse_int(text, &count) && count > 0 && count < INT32_MAX) {
+            return (int)count;
+        }
+    }
+    return 0;
+}
+
+/*
+ * Whether processes outnumber cores: those of the communicator the cores that they may use, or the
+ * job's the node's. Two halves of a crowded job are as crowded as the whole, though neither knows
+ * of the other.
+ */
+static bool is_crowded(int processes, int cores)
+{
+    return processes > cores || launched_here() > (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+#endif
+
 static void place_inspect(MPI_Comm comm, MPI_Comm node, struct source_place *place, bool *crowded)
 {
     int processes = 1;
@@ -73,7 +102,7 @@ static void place_inspect(MPI_Comm comm, MPI_Comm node, struct source_place *pla
     *crowded = false; /* a simulated rank has its core to itself */
     (void)node_cores;
 #else
-    *crowded = processes > node_cores(node);
+    *crowded = is_crowded(processes, node_cores(node));
 #endif
 }
 

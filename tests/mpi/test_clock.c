@@ -144,6 +144,21 @@ static void different_specifications_are_refused(void)
     }
 }
 
+/* Each half of a job that takes turns on the cores takes turns, too. */
+static void halves_are_as_crowded_as_the_whole(void)
+{
+    MPI_Comm half;
+    struct ictus_clock *whole = NULL;
+    struct ictus_clock *part = NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, check_rank % 2, check_rank, &half);
+    REQUIRE(!ictus_clock_create(MPI_COMM_WORLD, "propagate@monotonic", &whole));
+    REQUIRE(!ictus_clock_create(half, "propagate@monotonic", &part));
+    CHECK(part->crowded || !whole->crowded);
+    ictus_clock_free(part);
+    ictus_clock_free(whole);
+    MPI_Comm_free(&half);
+}
+
 static void many_clocks_live_together(void)
 {
     struct ictus_clock *clocks[8];
@@ -180,6 +195,7 @@ int main(int argc, char **argv)
     propagation_is_refused_where_wrong();
     misuse_is_refused();
     different_specifications_are_refused();
+    halves_are_as_crowded_as_the_whole();
     many_clocks_live_together();
     return check_mpi_finish();
 }
