@@ -75,12 +75,17 @@ static void carry(struct kalman *k, double dt, double walk)
     k->ff += walk * dt;
 }
 
+static double within_limits(double frequency)
+{
+    return fmin(frequency_max, fmax(-frequency_max, frequency));
+}
+
 /* Correct with given gains; the covariance in Joseph's form holds for any gain. */
 static void correct(struct kalman *k, double innovation, double noise, double gp, double gf)
 {
     const double pp = k->pp, pf = k->pf;
     k->phase += gp * innovation;
-    k->frequency = fmin(frequency_max, fmax(-frequency_max, k->frequency + gf * innovation));
+    k->frequency = within_limits(k->frequency + gf * innovation);
     k->ff = k->ff - 2.0 * gf * pf + gf * gf * (pp + noise);
     k->pf = (1.0 - gp) * (pf - gf * pp) + gp * gf * noise;
     k->pp = (1.0 - gp) * (1.0 - gp) * pp + gp * gp * noise;
@@ -126,6 +131,7 @@ static struct blend blend_bank(const struct discipline *d)
         b.log_walk += w * log(d->bank[i].walk_ns2_per_s3);
         b.log_scale += w * log(d->bank[i].scale);
     }
+    b.state.frequency = within_limits(b.state.frequency); /* weights may add up to a hair above 1 */
     for (int i = 0; i < COUNT; i++) {
         const struct kalman *k = &d->bank[i].state;
         const double w = weights[i] / sum;

@@ -141,6 +141,27 @@ static void test_steps(void)
     CHECK(low > 0.999e9 && high - low < 1e6);
 }
 
+/* No frequency beyond what a kernel's clock can be steered by is ever believed. */
+static void test_clamp(void)
+{
+    for (int loop = ICTUS_LOCK_ADAPTIVE; loop <= ICTUS_LOCK_PLL; loop++) {
+        for (int sign = -1; sign <= 1; sign += 2) {
+            struct discipline d;
+            ictusi_discipline_init(&d, (enum ictus_lock_loop)loop, 0.0, 30.0);
+            for (int i = 0; i < 200; i++) {
+                const struct measurement m = {.local = INT64_C(4000000000) * i,
+                                              .offset_ns = INT64_C(3600000) * i * sign,
+                                              .variance_ns2 = 1e4};
+                (void)ictusi_discipline_update(&d, &m);
+                CHECK(fabs(d.state.frequency) <= 5e5);
+                for (int h = 0; h < DISCIPLINE_WALKS * DISCIPLINE_SCALES; h++) {
+                    CHECK(fabs(d.bank[h].state.frequency) <= 5e5);
+                }
+            }
+        }
+    }
+}
+
 static void test_holdover(void)
 {
     static struct run r;
@@ -362,6 +383,7 @@ int main(void)
     test_classic_loops();
     test_bound_on_bad_paths();
     test_steps();
+    test_clamp();
     test_holdover();
     test_hours();
     test_intervals();

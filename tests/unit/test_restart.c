@@ -8,17 +8,18 @@
 static struct page_writer writer;
 
 /* A clock ten seconds from the system's, as a page tells it. */
-static void publish_foreign(int64_t ahead_ns)
+static void publish_foreign(int64_t ahead_ns, double sigma_ns, double bound_ns)
 {
     struct timebase base = {0};
     (void)ictusi_timebase_read(&base);
     const struct page_clock clock = {.anchor = base.raw,
                                      .value = base.real + ahead_ns,
-                                     .pp_ns2 = 1e4,
-                                     .bound_ns = 1e4,
+                                     .pp_ns2 = sigma_ns * sigma_ns,
+                                     .bound_ns = bound_ns,
                                      .good_until = base.raw + INT64_C(60000000000),
                                      .state = ICTUS_LOCK_LOCKED};
-    const struct ictus_lock_status status = {.stratum = 3, .updated_raw_ns = base.raw};
+    const struct ictus_lock_status status = {
+        .stratum = 3, .root_delay_ns = 3e5, .updated_raw_ns = base.raw};
     ictusi_page_publish(&writer, &clock);
     ictusi_page_report(&writer, &status);
 }
@@ -42,6 +43,31 @@ static int run_apart(const void *options)
     return run_serve(options);
 }
 
+/*
+ * Half the root delay and the root dispersion together are the bound at least, and never less than
+ * sigma: clients take it for all that this clock may be off.
+ */
+static void check_distance(int port, int64_t ahead)
+{
+    static const struct {
+        double sigma_ns, bound_ns;
+    } clocks[] = {{1e2, 1e6}, {2e6, 1e6}, {1e3, 1.5e5}, {1e2, 1e3}};
+    for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
+        const double least = fmax(clocks[i].sigma_ns, clocks[i].bound_ns);
+        double distance = 0.0;
+        publish_foreign(ahead, clocks[i].sigma_ns, clocks[i].bound_ns);
+        sleep_ms(600); /* the server looks at the account each half second */
+        for (int asked = 0; asked < 50; asked++) {
+            struct packet reply;
+            if (ask(port, &reply) && reply.stratum) {
+                distance = reply.root_delay_ns / 2 + reply.root_dispersion_ns;
+                break;
+            }
+        }
+        CHECK(distance >= least && distance < least + 2e6);
+    }
+}
+
 /* While `ictus lock` is restarted `ictus serve` answers from no other clock than it announced. */
 static void test_restart(void)
 {
@@ -51,7 +77,7 @@ static void test_restart(void)
     const int port = free_port(SOCK_DGRAM);
     int locked = 0;
     REQUIRE(ictusi_page_create("restart", directory, &writer, &why) == ICTUS_OK);
-    publish_foreign(ahead);
+    publish_foreign(ahead, 1e2, 1e4);
     struct ictus_serve_options o = serve_options(port);
     o.system_clock = false;
     o.name = "restart";
@@ -68,13 +94,14 @@ static void test_restart(void)
     for (int i = 0; i < 50; i++) {
         CHECK(!ask(port, &reply) || !check_reply(&reply, ahead));
     }
-    publish_foreign(ahead);
+    publish_foreign(ahead, 1e2, 1e4);
     locked = 0;
     for (int i = 0; i < 200 && !locked; i++) {
         locked += ask(port, &reply) && check_reply(&reply, ahead);
         sleep_ms(20);
     }
     CHECK(locked > 0);
+    check_distance(port, ahead);
     /* Cut off under a server that reads it: that goes on, as unsynchronised. */
     char path[128];
     (void)snprintf(path, sizeof(path), "%s/ictus-lock.restart", directory);

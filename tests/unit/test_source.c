@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Time sources: every one reads forward; simulated ones know their truth and refuse nonsense. */
 #include "clock/source.h"
+#include "page/page.h"
 
 #include <stdint.h>
+#include <unistd.h>
 
 #include "../check.h"
 
@@ -102,8 +104,37 @@ static void nonsense_is_refused(void)
     }
 }
 
+/* A locked clock is one for this machine's processes; for all machines' only where that is asked.
+ */
+static void test_shared_lock(void)
+{
+    char directory[] = "/tmp/ictus-source-XXXXXX", spec[128], own[256], everywhere[256];
+    struct page_writer writer;
+    struct ictus_why why;
+    REQUIRE(mkdtemp(directory) && ictusi_page_create("s", directory, &writer, &why) == ICTUS_OK);
+    const struct page_clock clock = {.anchor = 1, .value = 1, .state = ICTUS_LOCK_LOCKED};
+    ictusi_page_publish(&writer, &clock);
+    (void)snprintf(spec, sizeof(spec), "lock:name=s,directory=%s", directory);
+    struct source *source = opened(spec, 0, 0);
+    source->ops->identify(source, own, sizeof(own));
+    ictusi_source_free(source);
+    (void)snprintf(spec, sizeof(spec), "lock:name=s,directory=%s,shared=yes", directory);
+    source = opened(spec, 0, 0);
+    source->ops->identify(source, everywhere, sizeof(everywhere));
+    ictusi_source_free(source);
+    CHECK(strncmp(everywhere, "everywhere/", 11) == 0);
+    CHECK(strncmp(own, "everywhere/", 11) != 0);
+    ictusi_page_close(&writer);
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(spec, sizeof(spec), "%s/ictus-%s.s", directory, i ? "lock" : "guard");
+        CHECK(unlink(spec) == 0);
+    }
+    CHECK(rmdir(directory) == 0);
+}
+
 int main(void)
 {
+    test_shared_lock();
     reads_forward("monotonic");
     reads_forward("monotonic_raw");
     reads_forward("sim:drift=100ppm,walk=1e-6");
