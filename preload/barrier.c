@@ -47,6 +47,10 @@ struct record {
 };
 
 PRELOAD_BEHIND(MPI_Barrier)
+PRELOAD_BEHIND(MPI_Init)
+PRELOAD_BEHIND(PMPI_Init)
+PRELOAD_BEHIND(MPI_Init_thread)
+PRELOAD_BEHIND(PMPI_Init_thread)
 PRELOAD_BEHIND(MPI_Finalize)
 PRELOAD_BEHIND(PMPI_Finalize)
 #if MPI_VERSION >= 4
@@ -179,6 +183,81 @@ static int barrier_serve(MPI_Comm comm)
 PRELOAD_API int MPI_Barrier(MPI_Comm comm)
 {
     return depth > 0 ? PMPI_Barrier(comm) : barrier_serve(comm);
+}
+
+/*
+ * What a user asked for in the environment, checked where it is early enough to say so: what is
+ * wrong with ICTUS_HARMONIZE, ICTUS_SYNC or ICTUS_CLOCK shows on any communicator.
+ */
+static void wishes_check(void)
+{
+    int rank = 0;
+    int size = 0;
+    (void)pthread_once(&wishes_once, read_wishes);
+    if (!wishes.bad && wishes.algorithm == ICTUS_BARRIER_HARMONIZE) {
+        const int err = ictus_harmonize_configure(MPI_COMM_SELF, NULL, NULL, &wishes.why);
+        wishes.bad = err == ICTUS_ERR_SPEC || err == ICTUS_ERR_UNKNOWN;
+    }
+    PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int first = wishes.bad ? rank : size;
+    PMPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (first == rank) {
+        (void)fprintf(stderr, "ictus-barrier: %s\n", wishes.why.text);
+        ictus_drain(STDERR_FILENO);
+        PMPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    if (first < size) {
+        PMPI_Barrier(MPI_COMM_WORLD); /* that one ends us */
+    }
+}
+
+/* Our own starts on the way in are nobody's barriers. */
+static int checked_init(int err, bool outer)
+{
+    if (outer && err == MPI_SUCCESS) {
+        depth++;
+        wishes_check();
+        depth--;
+    }
+    return err;
+}
+
+static int barrier_init(int (*behind)(int *, char ***), int *argc, char ***argv)
+{
+    const bool outer = depth++ == 0;
+    const int err = behind(argc, argv);
+    depth--;
+    return checked_init(err, outer);
+}
+
+static int barrier_init_thread(int (*behind)(int *, char ***, int, int *), int *argc, char ***argv,
+                               int required, int *provided)
+{
+    const bool outer = depth++ == 0;
+    const int err = behind(argc, argv, required, provided);
+    depth--;
+    return checked_init(err, outer);
+}
+
+PRELOAD_API int MPI_Init(int *argc, char ***argv)
+{
+    return barrier_init(behind_MPI_Init(), argc, argv);
+}
+
+PRELOAD_API int PMPI_Init(int *argc, char ***argv)
+{
+    return barrier_init(behind_PMPI_Init(), argc, argv);
+}
+
+PRELOAD_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    return barrier_init_thread(behind_MPI_Init_thread(), argc, argv, required, provided);
+}
+
+PRELOAD_API int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    return barrier_init_thread(behind_PMPI_Init_thread(), argc, argv, required, provided);
 }
 
 /* The sums of one process or of all, in the order of struct record. */

@@ -19,7 +19,7 @@ enum {
 enum command_flags {
     NEEDS_MPI = 1,     /* MPI is initialised before the command runs */
     NEEDS_THREADS = 2, /* ... with MPI_THREAD_MULTIPLE */
-    ASKS_PROGRESS = 8, /* "thread" or "library" among the arguments wants MPI_THREAD_MULTIPLE */
+    ASKS_PROGRESS = 8, /* "thread" or "library" in its --strategy wants MPI_THREAD_MULTIPLE */
     READS_FILES = 16,  /* words are files or directories that must be there */
     USES_MPI = 4       /* runs with MPI under a launcher, without it otherwise */
 };

@@ -136,10 +136,17 @@ static bool wants_mpi(const struct command *command)
            ((command->flags & USES_MPI) && command_launched());
 }
 
-static bool mentions(int argc, char **argv, const char *word)
+/* Whether --strategy, or what it may be cut to, has a word in its list. */
+static bool asks_strategy(int argc, char **argv, const char *word)
 {
-    for (int i = 1; i < argc; i++) {
-        if (strstr(argv[i], word)) {
+    static const char option[] = "--strategy";
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const size_t length = strcspn(argv[i], "=");
+        if (length < 4 || strncmp(argv[i], option, length) != 0) {
+            continue;
+        }
+        const char *value = argv[i][length] ? argv[i] + length : i + 1 < argc ? argv[i + 1] : "";
+        if (strstr(value, word)) {
             return true;
         }
     }
@@ -154,11 +161,12 @@ static bool mentions(int argc, char **argv, const char *word)
 static int thread_level(const struct command *command, int argc, char **argv)
 {
     const bool asks = command->flags & ASKS_PROGRESS;
-    const bool library = asks && mentions(argc, argv, "library");
+    const bool library = asks && asks_strategy(argc, argv, "library");
     if (library) {
         (void)setenv("MPIR_CVAR_ASYNC_PROGRESS", "1", 0);
     }
-    return command->flags & NEEDS_THREADS || library || (asks && mentions(argc, argv, "thread"))
+    return command->flags & NEEDS_THREADS || library ||
+                   (asks && asks_strategy(argc, argv, "thread"))
                ? MPI_THREAD_MULTIPLE
                : MPI_THREAD_SINGLE;
 }
