@@ -20,7 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ESTIMATE = LANES, SLOTS }; /* a lane for each history, and the estimate */
+/* The estimate, then a lane for each history; on one clock there is only the estimate. */
+enum { ESTIMATE, FIRST_LANE, SLOTS = FIRST_LANE + LANES };
 
 /* A rate that is open on a location, for calls later than `until`. */
 struct open_rate {
@@ -44,6 +45,7 @@ struct replay {
     const struct analysis *analysis;
     const struct times *times;
     const struct syncs *syncs;
+    int slots;              /* in use */
     struct walker *walkers; /* by location */
     uint32_t *dependents;   /* by call: waits for it that have not been charged */
     uint32_t *pending;      /* by call: rates to open when it is passed */
@@ -137,7 +139,7 @@ static int walker_open(struct replay *r, struct walker *w, uint64_t call)
     int err = ICTUS_OK;
     for (uint32_t i = r->pending[call], next; i != RATE_NONE && !err; i = next) {
         next = r->rates[i].next;
-        for (int k = 0; k < SLOTS; k++) {
+        for (int k = 0; k < r->slots; k++) {
             w->open[k] += r->rates[i].rate[k];
         }
         err = heap_push(r, w, i);
@@ -151,7 +153,7 @@ static void walker_close(struct replay *r, struct walker *w, uint64_t call)
 {
     while (w->heap_count && r->rates[w->heap[0]].until >= (int64_t)call) {
         const uint32_t index = heap_pop(r, w);
-        for (int k = 0; k < SLOTS; k++) {
+        for (int k = 0; k < r->slots; k++) {
             w->open[k] -= r->rates[index].rate[k];
         }
         rate_release(r, index);
@@ -218,8 +220,8 @@ static int charge_rows(struct replay *r, const struct charge *c)
         const double part = r->charge[i] / sum;
         row->direct += c->wait[ESTIMATE] * part;
         row->indirect += c->later[ESTIMATE] * part;
-        for (int k = 0; k < LANES; k++) {
-            row->lanes[k] += (c->wait[k] + c->later[k]) * part;
+        for (int k = FIRST_LANE; k < r->slots; k++) {
+            row->lanes[k - FIRST_LANE] += (c->wait[k] + c->later[k]) * part;
         }
     }
     return ICTUS_OK;
@@ -235,7 +237,7 @@ static int charge_waits(struct replay *r, const struct charge *c, uint32_t until
     }
     struct open_rate *rate = &r->rates[index];
     rate->until = until == CALL_NONE ? -1 : (int64_t)until;
-    for (int k = 0; k < SLOTS; k++) {
+    for (int k = 0; k < r->slots; k++) {
         rate->rate[k] = to_rate((c->wait[k] + c->later[k]) / sum);
     }
     rate->next = r->pending[c->cause];
@@ -249,13 +251,15 @@ static void charge_lanes(const struct replay *r, struct charge *c, const struct 
     double sigma = 0;
     int64_t raw = 0;
     const double wait = (double)analysis_wait(r->analysis, c->call);
-    ictusi_wait_lanes(r->analysis, c->call, c->wait, &sigma, &raw);
-    for (int k = 0; k < LANES; k++) {
-        c->wait[k] += wait;
-        r->blame->total_lanes[k] += c->wait[k];
-    }
     c->wait[ESTIMATE] = wait;
-    for (int k = 0; k < SLOTS; k++) {
+    if (r->slots > FIRST_LANE) {
+        ictusi_wait_lanes(r->analysis, c->call, c->wait + FIRST_LANE, &sigma, &raw);
+    }
+    for (int k = FIRST_LANE; k < r->slots; k++) {
+        c->wait[k] += wait;
+        r->blame->total_lanes[k - FIRST_LANE] += c->wait[k];
+    }
+    for (int k = 0; k < r->slots; k++) {
         c->later[k] = wait * (double)w->open[k] * 0x1p-32;
     }
 }
@@ -425,6 +429,8 @@ int ictusi_blame_find(struct blame *blame, const struct times *times, const stru
                        .times = times,
                        .syncs = syncs,
                        .free_rate = RATE_NONE};
+    const enum sigma_source source = r.analysis->histories.source;
+    r.slots = source == SIGMA_ARCHIVE || source == SIGMA_MESSAGES ? SLOTS : FIRST_LANE;
     const uint64_t locations = r.analysis->session.trace->layout.location_count;
     int err = replay_prepare(&r);
     for (uint32_t l = 0; l < locations && !err; l++) {

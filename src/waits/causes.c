@@ -60,7 +60,10 @@ static int by_number(const void *a, const void *b)
 
 static double lane_share(const struct blame *d, const struct blame_row *row, int lane)
 {
-    return d->total_lanes[lane] > 0 ? row->lanes[lane] / d->total_lanes[lane] : 0;
+    if (d->total_lanes[lane] <= 0) { /* one clock: there is nothing but the estimate */
+        return d->total > 0 ? row_total(row) / d->total : 0;
+    }
+    return row->lanes[lane] / d->total_lanes[lane];
 }
 
 /* In how many of the histories this is the largest cause. */
@@ -95,7 +98,7 @@ static int cause_json(const struct wait_results *r, const struct blame_row *row,
     }
     set_place(r, object, row->location);
     set_site(r, object, row->path);
-    if (leading) {
+    if (leading && d->total_lanes[0] > 0) {
         (void)json_object_set_new(object, "first_draws", json_integer(first_draws(d, row)));
         (void)json_object_set_new(object, "draws", json_integer(LANES));
     }
@@ -207,7 +210,7 @@ static int sites_json(const struct wait_results *r, json_t *list)
         if (all <= 0) {
             continue;
         }
-        const double low = unknown ? 0 : skew.low / all;
+        const double low = unknown ? 0 : fmin(1, skew.low / all);
         const double high = unknown ? 1 : fmin(1, skew.high / all);
         json_t *object = json_pack("{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:s}", "type",
                                    "collective-site", "calls", (json_int_t)site->calls, "time_s",

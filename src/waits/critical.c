@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Beyond so many calls, the walks under error histories would take longer than all the rest. */
-enum { WALKED_MAX = 1 << 21, AS_READ = -1 };
+enum { WALKED_MAX = 1 << 19, AS_READ = -1 };
 
 struct walk {
     const struct times *times;
@@ -36,20 +36,23 @@ static uint32_t last_location(const struct analysis *a)
 }
 
 /* How long a call waits, as read off or under the history. */
-static int64_t walk_wait(const struct walk *w, uint64_t call)
+static int64_t walk_wait(const struct walk *w, uint32_t location, uint64_t call)
 {
     const struct analysis *a = w->times->analysis;
+    const struct histories *h = &a->histories;
     const struct partner *p = partner_at(&a->partners, call);
-    double error[HISTORIES] = {0};
-    if (w->lane == AS_READ || p->call == CALL_NONE) {
+    if (p->call == CALL_NONE) {
+        return 0;
+    }
+    const uint32_t other = w->lane == AS_READ ? location : analysis_location(a, p->call);
+    if (h->clock_of[other] == h->clock_of[location]) {
         return analysis_wait(a, call);
     }
     const struct waiting_call *c = call_at(&a->calls, call);
     const struct waiting_call *k = call_at(&a->calls, p->call);
-    ictusi_histories_add(&a->histories, analysis_location(a, call), c->enter, 1, error);
-    ictusi_histories_add(&a->histories, analysis_location(a, p->call), k->enter, -1, error);
-    const double by = error[w->lane / 2] * (w->lane % 2 ? -1 : 1);
-    const double x = (double)(k->enter - c->enter) + by;
+    const double by = ictusi_histories_at(h, location, c->enter, w->lane / 2) -
+                      ictusi_histories_at(h, other, k->enter, w->lane / 2);
+    const double x = (double)(k->enter - c->enter) + (w->lane % 2 ? -by : by);
     const double most = (double)(c->leave - c->enter);
     return x <= 0 ? 0 : (int64_t)(x < most ? x : most);
 }
@@ -76,7 +79,7 @@ static int walk_segment(struct walk *w, uint32_t location, uint64_t from, uint64
 {
     const struct analysis *a = w->times->analysis;
     const struct waiting_call *c = call_at(&a->calls, from);
-    const int64_t wait = walk_wait(w, from);
+    const int64_t wait = walk_wait(w, location, from);
     const int64_t begin = c->enter + wait;
     w->spent[location] += end - begin;
     if (w->lane != AS_READ) {
@@ -105,9 +108,9 @@ static int walk_back(struct walk *w, struct ictus_why *why)
     while (!err && at > a->calls.first[location] && w->steps++ < a->calls.calls.count * 2) {
         at--;
         const bool springs = walk_springs(w, location, at);
-        if (springs || walk_wait(w, at) > 0) {
+        if (springs || walk_wait(w, location, at) > 0) {
             err = walk_segment(w, location, at, to, end, why);
-            end = call_at(&a->calls, at)->enter + walk_wait(w, at);
+            end = call_at(&a->calls, at)->enter + walk_wait(w, location, at);
             to = partner_at(&a->partners, at)->call;
             location = analysis_location(a, to);
             at = to;

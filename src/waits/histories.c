@@ -145,23 +145,28 @@ static double pair_sigma(const struct least_delays *seen, uint32_t a, uint32_t b
     return sqrt((queue * queue + 0.09 * least * least) / 3);
 }
 
-static double least_half(const struct least_delays *seen, uint32_t a, uint32_t b)
+/* Half of the least round trip of all: what no queue lengthens. */
+static double least_half(const struct least_delays *seen)
 {
+    const uint64_t n = seen->clocks;
     double least = INFINITY;
-    for (uint32_t k = 0; k < seen->cells; k++) {
-        const int64_t forth = seen->delay[((uint64_t)a * seen->clocks + b) * seen->cells + k];
-        const int64_t back = seen->delay[((uint64_t)b * seen->clocks + a) * seen->cells + k];
-        if (forth != DELAY_NONE && back != DELAY_NONE) {
-            const double half = ((double)forth + (double)back) / 2;
-            least = half < least ? half : least;
+    for (uint64_t a = 0; a < n; a++) {
+        for (uint64_t i = 0; i < n * seen->cells; i++) {
+            const uint64_t b = i / seen->cells;
+            const uint64_t k = i % seen->cells;
+            const int64_t forth = seen->delay[(a * n + b) * seen->cells + k];
+            const int64_t back = seen->delay[(b * n + a) * seen->cells + k];
+            if (a != b && forth != DELAY_NONE && back != DELAY_NONE) {
+                least = fmin(least, ((double)forth + (double)back) / 2);
+            }
         }
     }
     return least > 0 ? least : 0;
 }
 
 /* Least variances from the first clock, over pairs that see each other in this block. */
-static void block_variances(const struct least_delays *seen, uint32_t block, double *variance,
-                            bool *done)
+static void block_variances(const struct least_delays *seen, uint32_t block, double least,
+                            double *variance, bool *done)
 {
     const uint32_t n = seen->clocks;
     for (uint32_t i = 0; i < n; i++) {
@@ -175,8 +180,7 @@ static void block_variances(const struct least_delays *seen, uint32_t block, dou
         }
         done[at] = true;
         for (uint32_t i = 0; i < n && isfinite(variance[at]); i++) {
-            const double s =
-                done[i] ? INFINITY : pair_sigma(seen, at, i, block, least_half(seen, at, i));
+            const double s = done[i] ? INFINITY : pair_sigma(seen, at, i, block, least);
             const double sum = variance[at] + s * s;
             variance[i] = sum < variance[i] ? sum : variance[i];
         }
@@ -191,8 +195,9 @@ static int clocks_from_delays(struct histories *h, const struct least_delays *se
     for (uint32_t c = 0; c < h->clock_count && !err; c++) {
         err = clock_reserve(&h->clocks[c], seen->cells);
     }
+    const double least = least_half(seen);
     for (uint32_t b = 0; b < seen->cells && !err; b++) {
-        block_variances(seen, b, variance, done);
+        block_variances(seen, b, least, variance, done);
         for (uint32_t c = 0; c < h->clock_count; c++) {
             const double width = (double)seen->length / seen->cells;
             h->clocks[c].times[b] = seen->from + (int64_t)(((double)b + 0.5) * width);
@@ -378,4 +383,16 @@ void ictusi_histories_add(const struct histories *h, uint32_t location, int64_t 
     for (int k = 0; k < HISTORIES; k++) {
         sums[k] += factor * (before[k] + share * (after[k] - before[k]));
     }
+}
+
+double ictusi_histories_at(const struct histories *h, uint32_t location, int64_t time, int history)
+{
+    const struct clock_errors *c = &h->clocks[h->clock_of[location]];
+    double share = 0;
+    if (c->count == 0 || h->source == SIGMA_UNKNOWN) {
+        return 0;
+    }
+    const uint32_t at = clock_place(c, time, &share);
+    const double *before = &c->history[(size_t)at * HISTORIES + (size_t)history];
+    return share > 0 ? *before + share * (before[HISTORIES] - *before) : *before;
 }

@@ -40,4 +40,8 @@ double ictusi_histories_sigma(const struct histories *histories, uint32_t locati
 void ictusi_histories_add(const struct histories *histories, uint32_t location, int64_t time,
                           double factor, double sums[HISTORIES]);
 
+/* The same in one history alone. */
+double ictusi_histories_at(const struct histories *histories, uint32_t location, int64_t time,
+                           int history);
+
 #endif

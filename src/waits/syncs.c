@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* Meetings looked at, going back, before a pair counts as having none. */
-enum { MEETINGS_BACK = 64, CALLS_BACK = 4096 };
+enum { MEETINGS_BACK = 64 };
 
 static uint64_t pair_key(uint32_t a, uint32_t b)
 {
@@ -71,7 +71,8 @@ static int find_meetings(struct syncs *s)
 {
     const struct analysis *a = s->analysis;
     s->meeting = malloc((a->calls.calls.count + 1) * sizeof *s->meeting);
-    if (!s->meeting) {
+    s->earlier = malloc((a->calls.calls.count + 1) * sizeof *s->earlier);
+    if (!s->meeting || !s->earlier) {
         return ICTUS_ERR_NOMEM;
     }
     for (uint64_t i = 0; i < a->calls.calls.count; i++) {
@@ -95,17 +96,34 @@ static int find_meetings(struct syncs *s)
     return ICTUS_OK;
 }
 
+static void link_meetings(struct syncs *s)
+{
+    const struct analysis *a = s->analysis;
+    for (uint64_t l = 0; l < a->session.trace->layout.location_count; l++) {
+        uint32_t last = CALL_NONE;
+        for (uint64_t i = a->calls.first[l]; i < a->calls.first[l + 1]; i++) {
+            s->earlier[i] = last;
+            last = s->meeting[i] == NODE_NONE ? last : (uint32_t)i;
+        }
+    }
+}
+
 int ictusi_syncs_make(struct syncs *s, const struct analysis *a)
 {
     *s = (struct syncs){.analysis = a};
-    const int err = find_pairs(s);
-    return err ? err : find_meetings(s);
+    int err = find_pairs(s);
+    err = err ? err : find_meetings(s);
+    if (!err) {
+        link_meetings(s);
+    }
+    return err;
 }
 
 void ictusi_syncs_free(struct syncs *s)
 {
     free(s->pairs);
     free(s->meeting);
+    free(s->earlier);
     ictusi_idmap_fini(&s->member);
     *s = (struct syncs){.pairs = NULL};
 }
@@ -140,22 +158,19 @@ struct sync_point ictusi_syncs_before(const struct syncs *s, uint32_t location, 
     const bool low = location < other_location;
     struct sync_point best = pair_before(s, pair_key(location, other_location),
                                          low ? call : other_call, low ? other_call : call);
-    const uint64_t first = s->analysis->calls.first[location];
-    int tried = 0;
     if (!low) {
         best = (struct sync_point){best.other, best.own};
     }
-    for (uint64_t i = call; i-- > first && tried < MEETINGS_BACK && call - i < CALLS_BACK;) {
-        if (best.own != CALL_NONE && i <= best.own) {
+    uint32_t at = s->earlier[call];
+    for (int tried = 0; at != CALL_NONE && tried < MEETINGS_BACK; tried++) {
+        if (best.own != CALL_NONE && at <= best.own) {
             break;
         }
-        if (s->meeting[i] != NODE_NONE) {
-            tried++;
-            const int64_t met = ictusi_idmap_get(&s->member, s->meeting[i], other_location);
-            if (met != IDMAP_NONE && met < other_call) {
-                return (struct sync_point){(uint32_t)i, (uint32_t)met};
-            }
+        const int64_t met = ictusi_idmap_get(&s->member, s->meeting[at], other_location);
+        if (met != IDMAP_NONE && met < other_call) {
+            return (struct sync_point){at, (uint32_t)met};
         }
+        at = s->earlier[at];
     }
     return best;
 }

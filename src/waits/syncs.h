@@ -15,7 +15,8 @@ struct syncs {
     const struct analysis *analysis;
     struct sync_pair *pairs; /* sorted */
     uint64_t pair_count;
-    uint32_t *meeting;   /* by call: the virtual node through which all its members met, or none */
+    uint32_t *meeting; /* by call: the virtual node through which all its members met, or none */
+    uint32_t *earlier; /* by call: its location's last call before it that is a meeting, or none */
     struct idmap member; /* (node, location) -> call */
 };
 
