@@ -26,11 +26,13 @@ static inline uintptr_t preload_find(_Atomic uintptr_t *found, const char *name)
 }
 
 /* behind_MPI_X(): a pointer to the next MPI_X. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): the argument is a name */
 #define PRELOAD_BEHIND(name)                                                                       \
     static __typeof__(&name) behind_##name(void)                                                   \
     {                                                                                              \
         static _Atomic uintptr_t found;                                                            \
         return (__typeof__(&name))preload_find(&found, #name);                                     \
     }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #endif

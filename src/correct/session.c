@@ -96,13 +96,13 @@ static int share_gaps(struct session *s)
     uint64_t *values = calloc(n + 1, sizeof *values);
     int err = values ? ICTUS_OK : ICTUS_ERR_NOMEM;
     err = ictusi_session_agree(s, err);
-    for (uint64_t i = 0; i < n && !err; i++) {
+    for (uint64_t i = 0; i < n && values && !err; i++) {
         values[i] = (uint64_t)list->gaps[i].count << 1 | list->gaps[i].late;
     }
     if (!err && s->team) {
         err = s->team->sums(s->team, values, n);
     }
-    for (uint64_t i = 0; i < n && !err; i++) {
+    for (uint64_t i = 0; i < n && values && !err; i++) {
         list->gaps[i] = (struct gaps){(uint32_t)(values[i] >> 1), values[i] & 1};
     }
     free(values);
