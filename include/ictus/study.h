@@ -270,21 +270,23 @@ struct ictus_node_check {
 
 /** A link that is slower than its two ends explain. */
 struct ictus_link_check {
-    int a, b; /**< ranks */
-    double rtt_ns, expected_ns;
-    double worst; /**< over its limit; beyond 1 */
+    int a;              /**< rank of one end */
+    int b;              /**< rank of the other */
+    double rtt_ns;      /**< what a round trip takes */
+    double expected_ns; /**< what it would take by the other pairs of its ends */
+    double worst;       /**< over its limit; beyond 1 */
 };
 
 /** What a checkup found; filled on rank 0 only, but for node_count and duration_s. */
 struct ictus_checkup {
-    int node_count;
-    struct ictus_node_check *nodes;
-    size_t link_count; /**< bad ones, the worst first */
-    struct ictus_link_check *links;
-    size_t pair_count;   /**< that could have been bad */
-    double usual_rtt_ns; /**< the median of all pairs */
-    double drift_spread; /**< robust standard deviation of the clocks' rates */
-    double duration_s;
+    int node_count;                 /**< how many nodes took part */
+    struct ictus_node_check *nodes; /**< each of them */
+    size_t link_count;              /**< bad ones, the worst first */
+    struct ictus_link_check *links; /**< each of these */
+    size_t pair_count;              /**< that could have been bad */
+    double usual_rtt_ns;            /**< the median of all pairs */
+    double drift_spread;            /**< robust standard deviation of the clocks' rates */
+    double duration_s;              /**< from the first sweep to the end, on this process */
 };
 
 /**

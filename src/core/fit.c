@@ -133,9 +133,9 @@ int ictusi_fit_ols(const struct offset *points, size_t n, struct line *line,
 void ictusi_fit_admit_path(const struct offset *points, size_t n, struct line_error *error)
 {
     int64_t first = points[0].at;
-    int64_t last = points[0].at;
-    double rtt_ns = INFINITY;
-    for (size_t i = 0; i < n; i++) {
+    int64_t last = first;
+    double rtt_ns = points[0].rtt_min_ns;
+    for (size_t i = 1; i < n; i++) {
         first = points[i].at < first ? points[i].at : first;
         last = points[i].at > last ? points[i].at : last;
         rtt_ns = fmin(rtt_ns, points[i].rtt_min_ns);
