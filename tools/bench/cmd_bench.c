@@ -253,7 +253,7 @@ static int open_results(struct study *study, struct ictus_why *why)
 static void warn_of_conditions(const struct study *study)
 {
     const struct study_group *first = &study->groups[0];
-    if (command_rank() != 0) {
+    if (command_rank() != 0 || study->options->talk.quiet) {
         return;
     }
     if (command_size() == 1) {
@@ -268,12 +268,11 @@ static void warn_of_conditions(const struct study *study)
 /* And before she believes the digits. */
 static void warn_of_drift(const struct study *study)
 {
-    if (study->drifting > 0) {
-        (void)fprintf(
-            stderr,
-            "ictus bench: the machine changed while %d of %d medians were measured: their "
-            "intervals allow for it, a longer --span narrows them\n",
-            study->drifting, study->written);
+    if (study->drifting > 0 && !study->options->talk.quiet) {
+        (void)fprintf(stderr,
+                      "ictus bench: %d of %d medians vary with the state of the machine; their "
+                      "intervals allow for that, and a longer --span narrows them\n",
+                      study->drifting, study->written);
     }
 }
 
@@ -356,8 +355,15 @@ static int bench_run(const void *given, int word_count, char **words)
                                                    "unexpected argument '%.80s'", words[0])
                                    : act(study, &why);
     const bool below = study->left_out > 0;
+    const char *file = study->options->results.file;
     study_fini(study);
     free(study);
+    if (interrupt_came() && file && !err && command_rank() == 0) {
+        (void)fprintf(stderr,
+                      "ictus bench: interrupted; the same command with --resume "
+                      "continues '%.200s'\n",
+                      file);
+    }
     return interrupt_end("bench", err, &why, below ? EXIT_BELOW : EXIT_OK);
 }
 

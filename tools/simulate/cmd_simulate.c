@@ -210,7 +210,7 @@ static void set_environment(const struct simulate_options *o, const struct simul
     }
     set_number("ICTUS_SIMULATE_SEED", (double)o->seed);
     (void)snprintf(clock, sizeof(clock),
-                   "sim:offset=%.17g,drift=%.17g,walk=%s,seed=%" PRId64 "%s%s", o->offset, o->drift,
+                   "sim:offset=%.15g,drift=%.15g,walk=%s,seed=%" PRId64 "%s%s", o->offset, o->drift,
                    o->walk, o->seed, o->clocks[0] ? ",step_at=0.3,faults=" : "", o->clocks);
     (void)setenv("ICTUS_CLOCK", clock, 1);
 }
