@@ -84,7 +84,7 @@ static void learn_message(struct blocking *b, uint32_t send, uint32_t receive)
 /* The upper edge of the class below which 99 of 100 are. */
 static void learn_longest(struct blocking *b)
 {
-    for (int s = 0; s < BLOCK_SIZES; s++) {
+    for (size_t s = 0; s < BLOCK_SIZES; s++) {
         const uint32_t *times = &b->transfers[s * BLOCK_TIMES];
         uint64_t all = 0;
         uint64_t below = 0;

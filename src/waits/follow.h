@@ -11,7 +11,7 @@ struct frame {
 };
 
 /* Until when an open call lasts: the end of its region, or of the collective without one. */
-enum { UNTIL_END = UINT32_MAX };
+#define UNTIL_END UINT32_MAX
 
 struct follower {
     struct waiting_calls *calls;

@@ -87,7 +87,7 @@ static void node_lanes(const struct analysis *a, uint32_t node, int64_t base, do
         const int64_t enter = call_at(&a->calls, call)->enter;
         double error[HISTORIES] = {0};
         ictusi_histories_add(&a->histories, analysis_location(a, call), enter, 1, error);
-        for (int k = 0; k < HISTORIES; k++) {
+        for (size_t k = 0; k < HISTORIES; k++) {
             const double x = (double)(enter - base);
             lanes[2 * k] = fmax(lanes[2 * k], x - error[k]);
             lanes[2 * k + 1] = fmax(lanes[2 * k + 1], x + error[k]);
@@ -301,12 +301,12 @@ struct parts {
 static struct parts parts_of(const double lanes[LANES])
 {
     struct parts p = {0, 0, 0};
-    for (int k = 0; k < HISTORIES; k++) {
+    for (size_t k = 0; k < HISTORIES; k++) {
         const double odd = (lanes[2 * k] - lanes[2 * k + 1]) / 2;
         p.odd += odd * odd / HISTORIES;
         p.even += (lanes[2 * k] + lanes[2 * k + 1]) / 2 / HISTORIES;
     }
-    for (int k = 0; k < HISTORIES; k++) {
+    for (size_t k = 0; k < HISTORIES; k++) {
         const double even = (lanes[2 * k] + lanes[2 * k + 1]) / 2 - p.even;
         p.spread += even * even / (HISTORIES - 1);
     }

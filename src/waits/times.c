@@ -158,7 +158,7 @@ void ictusi_times_between(const struct times *t, struct time_map *map, uint32_t 
     const struct analysis *a = t->analysis;
     const uint64_t first = a->calls.first[location];
     const uint64_t begin = from == CALL_NONE ? first : from;
-    if (to - begin > 2 * CHECKPOINT) {
+    if (to - begin > 2UL * CHECKPOINT) {
         map_add_prefix(t, map, location, to - first, 1);
         map_add_prefix(t, map, location, begin - first, -1);
         if (from != CALL_NONE) {
