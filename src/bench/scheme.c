@@ -147,7 +147,7 @@ int ictusi_scheme_create(const char *spec, MPI_Comm comm, struct ictus_clock *cl
     }
     scheme->comm = comm;
     scheme->clock = clock;
-    if (!err && scheme->ops->init) {
+    if (!err && scheme->ops && scheme->ops->init) {
         err = scheme->ops->init(scheme, why);
     }
     if (err) {

@@ -44,26 +44,23 @@ static bool is_met(const struct survey *s, size_t e)
     return true;
 }
 
-/* Who has which pairs, by counting. */
+/* Who has which pairs, by counting: how many each has, where its own begin, which they are. */
 static void list_pairs(struct survey *s)
 {
     memset(s->first, 0, ((size_t)s->size + 1) * sizeof(*s->first));
-    for (int fill = 0; fill < 2; fill++) {
-        for (size_t e = 0; e < s->pairs; e++) {
-            if (is_met(s, e)) {
-                const int ends[2] = {meeting(s, 0, e)->client, meeting(s, 0, e)->server};
-                for (int z = 0; z < 2; z++) {
-                    size_t *const at = &s->first[ends[z] + (fill ? 0 : 1)];
-                    if (fill) {
-                        s->list[(*at)++] = e;
-                    } else {
-                        *at += 1;
-                    }
-                }
-            }
+    for (size_t e = 0; e < s->pairs; e++) {
+        if (is_met(s, e)) {
+            s->first[meeting(s, 0, e)->client + 1]++;
+            s->first[meeting(s, 0, e)->server + 1]++;
         }
-        for (int i = 0; i < s->size && !fill; i++) {
-            s->first[i + 1] += s->first[i];
+    }
+    for (int i = 0; i < s->size; i++) {
+        s->first[i + 1] += s->first[i];
+    }
+    for (size_t e = 0; e < s->pairs; e++) {
+        if (is_met(s, e)) {
+            s->list[s->first[meeting(s, 0, e)->client]++] = e;
+            s->list[s->first[meeting(s, 0, e)->server]++] = e;
         }
     }
     /* Filling moved each beginning to its end, which is the next one's beginning. */

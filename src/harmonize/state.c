@@ -161,7 +161,7 @@ static int state_make(MPI_Comm comm, const char *spec, const char *clock,
     if (!err) {
         err = ictusi_sync_same(comm, "start", given, why);
     }
-    if (err) {
+    if (err || !state) {
         free(state);
         return err;
     }

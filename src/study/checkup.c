@@ -119,7 +119,7 @@ static int gather(struct round_trip *t, const struct checkup_limits *limits, str
                     MPI_SUCCESS) {
         err = ICTUS_ERR_MPI;
     }
-    if (!err && root) {
+    if (!err && all) {
         err = judge_all(t, all, limits, out);
     }
     free(all);
@@ -165,7 +165,7 @@ static int run_checkup(struct round_trip *t, const struct checkup_limits *limits
     err = err ? err : ictusi_sync_agree(t->study->comm, failed, NULL);
     err = err ? err : gather(t, limits, &found);
     out->duration_s = (double)(ictusi_source_read(t->study->source) - start) * 1e-9;
-    if (!err && t->study->rank == 0) {
+    if (!err && found.process) {
         err = publish(&found, out);
     }
     ictusi_checkup_free(&found);
