@@ -53,6 +53,7 @@ static void blocking(int rank, int size, struct tally *t)
 static void probed(int rank, int size, struct tally *t)
 {
     int value = rank;
+    int later = 0;
     MPI_Status status;
     MPI_Message message;
     int flag = 0;
@@ -62,24 +63,32 @@ static void probed(int rank, int size, struct tally *t)
     if (rank == 0) {
         MPI_Send(&value, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
         MPI_Send(&value, 1, MPI_INT, 1, 8, MPI_COMM_WORLD);
+        MPI_Recv(&value, 1, MPI_INT, 1, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        (void)usleep(20000); /* whoever matches this with the probed one finds it too late */
+        MPI_Send(&value, 1, MPI_INT, 1, 8, MPI_COMM_WORLD);
         MPI_Send(&value, 1, MPI_INT, 1, 9, MPI_COMM_WORLD);
-        t->mpi_send += 3;
+        t->mpi_send += 4;
+        t->mpi_recv++;
         return;
     }
+    MPI_Request request;
     MPI_Probe(MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &status);
     MPI_Recv(&value, 1, MPI_INT, status.MPI_SOURCE, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Mprobe(0, 8, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+    MPI_Irecv(&later, 1, MPI_INT, 0, 8, MPI_COMM_WORLD, &request);
     MPI_Mrecv(&value, 1, MPI_INT, &message, &status);
+    MPI_Send(&value, 1, MPI_INT, 0, 8, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
     while (!flag) {
         (void)usleep(PAUSE_US); /* each probe is an event */
         MPI_Improbe(0, 9, MPI_COMM_WORLD, &flag, &message, MPI_STATUS_IGNORE);
     }
-    MPI_Request request;
     MPI_Imrecv(&value, 1, MPI_INT, &message, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     t->mpi_recv++;
-    t->mpi_irecv_request += 2; /* posted by the probe that matched them */
-    t->mpi_irecv += 2;
+    t->mpi_send++;
+    t->mpi_irecv_request += 3;
+    t->mpi_irecv += 3;
 }
 
 static void nonblocking(int rank, int size, struct tally *t)
