@@ -417,6 +417,33 @@ static int connect_scan(struct joint *j)
     return err;
 }
 
+/*
+ * Alltoallv and Alltoallw are recorded with the totals of each member, which say who exchanged with
+ * whom only where there is one sender or one receiver.
+ */
+static bool is_proven(const struct joint *j, bool from_b, bool to_b)
+{
+    const uint32_t *live = j->plan->rank_count > 1
+                               ? &j->agreement->live[j->instance->sequence * COLLECTIVE_SIDES]
+                               : j->instance->live;
+    if (j->instance->op != COLLECTIVE_ALLTOALLV && j->instance->op != COLLECTIVE_ALLTOALLW) {
+        return true;
+    }
+    return !j->everybody &&
+           (live[collective_side(from_b, false)] <= 1 || live[collective_side(to_b, true)] <= 1);
+}
+
+static int connect_proven(struct joint *j, const struct direction *d, bool root_sends,
+                          bool root_receives)
+{
+    const uint32_t half = j->plan->comm->inter ? j->plan->comm->size_a : UINT32_MAX;
+    if (is_proven(j, d->from >= half, d->to >= half)) {
+        return connect_direction(j, d, root_sends, root_receives);
+    }
+    j->graph->unproven += j->plan->own == 0;
+    return ICTUS_OK;
+}
+
 static int connect_op(struct joint *j)
 {
     const struct layout_comm *comm = j->plan->comm;
@@ -442,7 +469,7 @@ static int connect_op(struct joint *j)
     }
     if (!comm->inter) {
         const struct direction d = {0, all, 0, all, 0};
-        return connect_direction(j, &d, root_sends, root_receives);
+        return connect_proven(j, &d, root_sends, root_receives);
     }
     const bool root_in_a = j->root < comm->size_a;
     const struct direction from_a = {0, comm->size_a, comm->size_a, all, 0};
@@ -450,10 +477,10 @@ static int connect_op(struct joint *j)
     const bool rooted = root_sends || root_receives;
     int err = ICTUS_OK;
     if (!rooted || root_in_a == root_sends) {
-        err = connect_direction(j, &from_a, root_sends, root_receives);
+        err = connect_proven(j, &from_a, root_sends, root_receives);
     }
     if (!err && (!rooted || root_in_a != root_sends)) {
-        err = connect_direction(j, &from_b, root_sends, root_receives);
+        err = connect_proven(j, &from_b, root_sends, root_receives);
     }
     return err;
 }

@@ -48,6 +48,7 @@ struct graph {
     uint64_t messages, collectives, thread_pairs; /* that are connected */
     uint64_t unmatched_sends, unmatched_receives, incomplete;
     uint64_t left_out; /* messages beside a stretch that was not recorded */
+    uint64_t unproven; /* Alltoallv and Alltoallw of which only totals are known */
 };
 
 void ictusi_graph_fini(struct graph *graph);

@@ -182,16 +182,22 @@ static bool sized_by_member(uint8_t op)
            op == COLLECTIVE_REDUCE_SCATTER;
 }
 
-static void mark_live(struct matching *m, const struct collective_call *call)
+/* In an inter-communicator data may go one way only, whatever the operation. */
+static void mark_live(struct matching *m, const struct collective_call *call, uint32_t rank,
+                      struct instance *instance)
 {
+    const struct layout_comm *comm = &m->layout->comms[call->comm];
+    const bool in_b = comm->inter && rank >= comm->size_a;
     uint8_t *kind = m->points->kind;
     const bool any = call->sent || call->received;
-    const bool apart = sized_by_member(call->op);
+    const bool apart = sized_by_member(call->op) || comm->inter;
     if (apart ? call->sent > 0 : any) {
         kind[call->begin] |= POINT_LIVE;
+        instance->live[collective_side(in_b, false)]++;
     }
     if (apart ? call->received > 0 : any) {
         kind[call->end] |= POINT_LIVE;
+        instance->live[collective_side(in_b, true)]++;
     }
     m->sizes_known = m->sizes_known || any;
 }
@@ -227,7 +233,7 @@ int ictusi_match_collective(struct matching *m, const struct collective_call *ca
     m->points->note[call->end].op = call->op;
     m->points->peer[call->begin] = rank;
     m->points->peer[call->end] = rank;
-    mark_live(m, call);
+    mark_live(m, call, rank, instance);
     chain_add(m->points, &instance->out, call->begin);
     chain_add(m->points, &instance->in, call->end);
     return ICTUS_OK;

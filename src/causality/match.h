@@ -27,6 +27,14 @@ struct channel {
     struct stretches sent, received;          /* of those events */
 };
 
+/* Who moves data in a collective: senders and receivers of group A, then of B. */
+enum { COLLECTIVE_SIDES = 4 };
+
+static inline uint32_t collective_side(bool in_b, bool receives)
+{
+    return 2U * in_b + receives;
+}
+
 /* One call of a collective, or one fork, join or barrier of a team. */
 struct instance {
     struct chain out, in; /* enters and exits */
@@ -35,7 +43,8 @@ struct instance {
     uint32_t root; /* position among the members; LAYOUT_NONE where there is none */
     uint8_t op;    /* enum collective_op, or enum thread_op */
     uint8_t class;
-    bool broken; /* the members disagree about what was called */
+    uint32_t live[COLLECTIVE_SIDES]; /* members that move data: see collective_side() */
+    bool broken;                     /* the members disagree about what was called */
 };
 
 /* Instances that are no MPI collectives continue OTF2's numbers. */

@@ -142,7 +142,7 @@ static void count_calls(const struct history *history, const struct share *share
 /* What all ranks say of each call: one entry per call of each communicator in a row. */
 struct calls_said {
     uint64_t count;
-    uint32_t *op_low, *op_high, *root, *bases;
+    uint32_t *op_low, *op_high, *root, *live, *bases;
 };
 
 static void say_calls(const struct history *history, const struct agreement *agreements,
@@ -152,6 +152,7 @@ static void say_calls(const struct history *history, const struct agreement *agr
     memset(said->op_low, 0xff, said->count * sizeof *said->op_low);
     memset(said->op_high, 0, said->count * sizeof *said->op_high);
     memset(said->root, 0xff, said->count * sizeof *said->root);
+    memset(said->live, 0, COLLECTIVE_SIDES * said->count * sizeof *said->live);
     for (uint64_t i = 0; i < history->matching.instance_count; i++) {
         const struct instance *instance = &history->matching.instances[i];
         if (instance->op >= OP_FORK && instance->op <= OP_PAIR) {
@@ -163,6 +164,8 @@ static void say_calls(const struct history *history, const struct agreement *agr
             a->op_low[instance->sequence] = instance->broken ? 0 : instance->op;
             a->op_high[instance->sequence] = instance->broken ? UINT8_MAX : instance->op;
             a->root[instance->sequence] = instance->root;
+            memcpy(&a->live[instance->sequence * COLLECTIVE_SIDES], instance->live,
+                   sizeof instance->live);
         }
     }
 }
@@ -171,6 +174,7 @@ static int exchange_said(struct team *team, struct calls_said *said)
 {
     int err = reduce_u32(team, said->op_low, said->count, MPI_MIN);
     err = err ? err : reduce_u32(team, said->op_high, said->count, MPI_MAX);
+    err = err ? err : reduce_u32(team, said->live, COLLECTIVE_SIDES * said->count, MPI_SUM);
     return err ? err : reduce_u32(team, said->root, said->count, MPI_MIN);
 }
 
@@ -191,6 +195,7 @@ static void divide(struct team *team, const struct history *history, const struc
         a->op_low = said->op_low + at;
         a->op_high = said->op_high + at;
         a->root = said->root + at;
+        a->live = said->live + COLLECTIVE_SIDES * at;
         a->base = said->bases + i * (uint64_t)team->size;
         own_bases[i] = base;
         base += slots * (uint32_t)a->calls;
@@ -206,8 +211,11 @@ static int make_rows(struct calls_said *said, const uint32_t *calls, uint64_t n,
     said->op_low = malloc((said->count + 1) * sizeof *said->op_low);
     said->op_high = malloc((said->count + 1) * sizeof *said->op_high);
     said->root = malloc((said->count + 1) * sizeof *said->root);
+    said->live = malloc((COLLECTIVE_SIDES * said->count + 1) * sizeof *said->live);
     said->bases = malloc((n * (uint64_t)ranks + 1) * sizeof *said->bases);
-    return said->op_low && said->op_high && said->root && said->bases ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    return said->op_low && said->op_high && said->root && said->live && said->bases
+               ? ICTUS_OK
+               : ICTUS_ERR_NOMEM;
 }
 
 /* Tell all ranks where this one's nodes begin. */
@@ -253,7 +261,7 @@ static int agree_on_collectives(struct team *team, const struct history *history
 static int connect(struct team *team, struct graph *graph, struct history *history,
                    const struct share *share)
 {
-    struct calls_said said = {0, NULL, NULL, NULL, NULL};
+    struct calls_said said = {.count = 0};
     uint64_t known = history->matching.sizes_known;
     struct agreement *agreements =
         calloc(POINT_CLASSES * history->layout->comm_count + 1, sizeof *agreements);
@@ -273,6 +281,7 @@ static int connect(struct team *team, struct graph *graph, struct history *histo
     free(said.op_low);
     free(said.op_high);
     free(said.root);
+    free(said.live);
     free(said.bases);
     return err;
 }

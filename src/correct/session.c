@@ -383,7 +383,8 @@ int ictusi_session_json(struct session *s, json_t *object)
         "thread_pairs",    "unmatched_sends", "unmatched_receives",
         "incomplete",      "points",          "decreasing",
         "unknown_records", "open_calls",      "lone_collective_ends",
-        "foreign",         "cyclic",          "left_out"};
+        "foreign",         "cyclic",          "left_out",
+        "unproven"};
     enum { NAMES = sizeof names / sizeof *names };
     uint64_t values[NAMES] = {c->events,
                               g->messages,
@@ -399,7 +400,8 @@ int ictusi_session_json(struct session *s, json_t *object)
                               c->lone_ends,
                               c->foreign,
                               s->flow.broken,
-                              g->left_out + s->history.matching.left_out};
+                              g->left_out + s->history.matching.left_out,
+                              g->unproven};
     const int err = s->team ? s->team->sums(s->team, values, NAMES) : ICTUS_OK;
     (void)json_object_set_new(object, "locations",
                               json_integer((json_int_t)s->trace->layout.location_count));

@@ -129,6 +129,17 @@ def waits(op, groups, root, i, k):
     return int(k[1]["Sent"]) > 0 and int(i[1]["Received"]) > 0
 
 
+def proven(op, groups, parts, own):
+    """Whether totals say who sends to process own: there is one sender, or one receiver."""
+    if op not in ("ALLTOALLV", "ALLTOALLW"):
+        return True
+    a, b = groups
+    from_a = b is None or own in b
+    senders = [p for p, (_, _, f) in parts.items() if (b is None or (p in a) == from_a) and int(f["Sent"])]
+    receivers = [p for p, (_, _, f) in parts.items() if (b is None or (p in a) != from_a) and int(f["Received"])]
+    return len(senders) <= 1 or len(receivers) <= 1
+
+
 def exits(archive):
     """(exit, all enters that it waits for) of every collective."""
     for (comm, _), parts in calls_of(archive).items():
@@ -139,7 +150,7 @@ def exits(archive):
         for own, (_, leave, f) in parts.items():
             enters = [enter for other, (enter, _, g) in parts.items()
                       if waits(f["Operation"], groups, root, (own, f), (other, g))]
-            if enters:
+            if enters and proven(f["Operation"], groups, parts, own):
                 yield leave, enters
 
 

@@ -96,6 +96,8 @@ static void print_oddities(FILE *out, const json_t *report)
         {"unmatched_receives", "receive without its send", "receives without their sends"},
         {"incomplete", "collective or team that not all joined",
          "collectives or teams that not all joined"},
+        {"unproven", "Alltoallv or Alltoallw whose pairs are not recorded, left out",
+         "Alltoallv or Alltoallw whose pairs are not recorded, left out"},
         {"decreasing", "stamp less than the one before", "stamps less than the one before"},
         {"unknown_records", "record of unknown type", "records of unknown type"},
         {"open_calls", "call that never completed", "calls that never completed"},
