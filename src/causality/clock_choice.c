@@ -55,6 +55,7 @@ static void model_restore(struct choosing *c)
 {
     memcpy(c->m->phi, c->phi, phi_count(c->m) * sizeof *c->phi);
     for (uint64_t i = 0; i < 2 * c->m->pair_count; i++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): kept before */
         c->m->pairs[i / 2].least[i % 2] = c->least[i];
     }
 }

@@ -195,27 +195,31 @@ void ictusi_model_spread(const struct clock_model *m, struct model_pair *pair, i
     pair->spread[way] = fmax(2 * MODEL_SCATTER, median);
 }
 
+/* One step of a pair's D in one direction, by what is left beside it. */
+static void delay_step(const struct clock_model *m, struct model_pair *pair, int way, int fold)
+{
+    double weights = 0;
+    double sum = 0;
+    ictusi_model_spread(m, pair, way, fold);
+    for (uint32_t k = 0; k < pair->counts[way]; k++) {
+        if (!model_is_held(&pair->delays[way][k], fold)) {
+            const double r = model_residual(m, pair, way, k);
+            const double w = model_weight(pair->spread[way], r);
+            weights += w;
+            sum += w * r;
+        }
+    }
+    pair->least[way] += sum / fmax(weights, 1e-9);
+}
+
 void ictusi_clock_model_delays_only(struct clock_model *m, int fold)
 {
     enum { STEPS = 12 };
-    for (uint64_t i = 0; i < m->pair_count; i++) {
-        struct model_pair *pair = &m->pairs[i];
-        for (int way = 0; way < 2; way++) {
-            ictusi_model_least_guess(m, pair, way, fold);
-            for (int step = 0; step < STEPS; step++) {
-                double weights = 0;
-                double sum = 0;
-                ictusi_model_spread(m, pair, way, fold);
-                for (uint32_t k = 0; k < pair->counts[way]; k++) {
-                    if (!model_is_held(&pair->delays[way][k], fold)) {
-                        const double r = model_residual(m, pair, way, k);
-                        const double w = model_weight(pair->spread[way], r);
-                        weights += w;
-                        sum += w * r;
-                    }
-                }
-                pair->least[way] += sum / fmax(weights, 1e-9);
-            }
+    for (uint64_t i = 0; i < 2 * m->pair_count; i++) {
+        struct model_pair *pair = &m->pairs[i / 2];
+        ictusi_model_least_guess(m, pair, (int)(i % 2), fold);
+        for (int step = 0; step < STEPS; step++) {
+            delay_step(m, pair, (int)(i % 2), fold);
         }
     }
 }

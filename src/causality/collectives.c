@@ -423,9 +423,10 @@ static int connect_scan(struct joint *j)
  */
 static bool is_proven(const struct joint *j, bool from_b, bool to_b)
 {
-    const uint32_t *live = j->plan->rank_count > 1
-                               ? &j->agreement->live[j->instance->sequence * COLLECTIVE_SIDES]
-                               : j->instance->live;
+    const uint32_t *live =
+        j->plan->rank_count > 1
+            ? &j->agreement->live[(uint64_t)j->instance->sequence * COLLECTIVE_SIDES]
+            : j->instance->live;
     if (j->instance->op != COLLECTIVE_ALLTOALLV && j->instance->op != COLLECTIVE_ALLTOALLW) {
         return true;
     }

@@ -51,11 +51,13 @@ static int set_maps(struct fitting *f)
     const double step = (double)(f->to - f->from) / (m->knots - 1);
     for (uint32_t u = 0; u < s->unit_count && !err; u++) {
         for (uint32_t k = 0; k < m->knots; k++) {
+            /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): one for each clock */
             times[k] = f->from + (int64_t)(step * k) - f->constants[u];
             offsets[k] = -m->phi[(uint64_t)u * m->knots + k] / f->us_per_tick;
         }
         err = ictusi_clock_map_knots(&s->units[u], times, offsets, m->knots);
         for (uint32_t i = 0; !err && i < s->units[u].count; i++) {
+            /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the same */
             s->units[u].pieces[i].offset += f->constants[u];
         }
     }
@@ -73,6 +75,7 @@ static int share_delays(struct fitting *f)
     }
     int err = team->agree(team, own ? ICTUS_OK : ICTUS_ERR_NOMEM);
     if (!err) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): agreed above */
         memcpy(own, d->delay, d->count * sizeof *own);
         err = team->minima(team, d->delay, d->count);
     }
@@ -144,7 +147,7 @@ static int choose_together(struct fitting *f)
         } while (more && !err);
         /* After an error the leader says that it is over. */
         while (more && err) {
-            err = share_phi(f, &more) ? err : err;
+            more = share_phi(f, &more) ? 0 : more;
         }
     }
     err = ictusi_session_agree(f->session, err);
@@ -194,6 +197,7 @@ static int find_constants(struct fitting *f)
         err = ictusi_session_agree(s, ictusi_delays_constants(&f->delays, constants));
     }
     for (uint32_t u = 0; u < s->unit_count && !err; u++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): agreed above */
         f->constants[u] = llround(constants[u] - constants[find_reference(s)]);
     }
     free(constants);
