@@ -3,6 +3,7 @@
 #ifndef ICTUS_CAUSALITY_COLLECTIVE_OP_H
 #define ICTUS_CAUSALITY_COLLECTIVE_OP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum collective_op {
@@ -30,5 +31,21 @@ enum collective_op {
 #define COLLECTIVE_ROOT_NONE UINT32_MAX
 #define COLLECTIVE_ROOT_SELF (UINT32_MAX - 1)
 #define COLLECTIVE_ROOT_THIS_GROUP (UINT32_MAX - 2)
+
+/* Whether one member sends to all, or all to one. */
+static inline bool collective_is_rooted(uint8_t op)
+{
+    return op == COLLECTIVE_BCAST || op == COLLECTIVE_SCATTER || op == COLLECTIVE_SCATTERV ||
+           op == COLLECTIVE_GATHER || op == COLLECTIVE_GATHERV || op == COLLECTIVE_REDUCE;
+}
+
+/*
+ * Alltoallv and Alltoallw are recorded with the totals of each member, which say who exchanged with
+ * whom only where there is one sender or one receiver.
+ */
+static inline bool collective_is_sparse(uint8_t op)
+{
+    return op == COLLECTIVE_ALLTOALLV || op == COLLECTIVE_ALLTOALLW;
+}
 
 #endif

@@ -36,11 +36,6 @@ struct joint {
     uint32_t count;
 };
 
-static uint32_t members(const struct layout_comm *comm)
-{
-    return comm->size_a + comm->size_b;
-}
-
 static uint32_t owner_of(const struct graph *graph, const struct layout_comm *comm, uint32_t member)
 {
     const uint32_t location = comm->members[member];
@@ -101,7 +96,7 @@ uint32_t ictusi_collectives_slots(const struct layout *layout, const struct shar
                                   uint32_t comm, int rank)
 {
     const struct graph graph = {.share = share};
-    struct plan plan = {.comm = &layout->comms[comm], .size = members(&layout->comms[comm])};
+    struct plan plan = {.comm = &layout->comms[comm], .size = layout_members(&layout->comms[comm])};
     uint32_t slots = 0;
     if (plan.comm->self || !plan.comm->members || plan_ranks(&plan, &graph)) {
         return 0;
@@ -417,17 +412,13 @@ static int connect_scan(struct joint *j)
     return err;
 }
 
-/*
- * Alltoallv and Alltoallw are recorded with the totals of each member, which say who exchanged with
- * whom only where there is one sender or one receiver.
- */
 static bool is_proven(const struct joint *j, bool from_b, bool to_b)
 {
     const uint32_t *live =
         j->plan->rank_count > 1
             ? &j->agreement->live[(uint64_t)j->instance->sequence * COLLECTIVE_SIDES]
             : j->instance->live;
-    if (j->instance->op != COLLECTIVE_ALLTOALLV && j->instance->op != COLLECTIVE_ALLTOALLW) {
+    if (!collective_is_sparse(j->instance->op)) {
         return true;
     }
     return !j->everybody &&
@@ -510,12 +501,6 @@ static bool is_usable(const struct joint *j)
            agreement->op_low[instance->sequence] == agreement->op_high[instance->sequence];
 }
 
-static bool rooted(uint8_t op)
-{
-    return op == COLLECTIVE_BCAST || op == COLLECTIVE_SCATTER || op == COLLECTIVE_SCATTERV ||
-           op == COLLECTIVE_GATHER || op == COLLECTIVE_GATHERV || op == COLLECTIVE_REDUCE;
-}
-
 /* Whether some member began to be recorded later than others, so that calls cannot be counted. */
 static bool begins_late(const struct graph *graph, const struct plan *plan, uint32_t comm)
 {
@@ -548,7 +533,7 @@ static int connect_instance(struct graph *graph, const struct plan *plan,
                   !graph->history->matching.sizes_known;
     if (begins_late(graph, plan, instance->comm)) {
         graph->left_out += j.count;
-    } else if (!is_usable(&j) || (rooted(instance->op) && j.root >= plan->size)) {
+    } else if (!is_usable(&j) || (collective_is_rooted(instance->op) && j.root >= plan->size)) {
         graph->incomplete += plan->size > 1;
     } else {
         graph->collectives += plan->own == 0;
@@ -581,7 +566,7 @@ static int make_plans(struct graph *graph, struct plan *plans)
     for (uint64_t i = 0; i < layout->comm_count && !err; i++) {
         plans[i].comm = &layout->comms[i];
         if (!layout->comms[i].self && layout->comms[i].members) {
-            plans[i].size = members(&layout->comms[i]);
+            plans[i].size = layout_members(&layout->comms[i]);
             err = plan_ranks(&plans[i], graph);
         }
     }

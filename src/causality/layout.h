@@ -55,6 +55,11 @@ struct layout {
     struct layout_comm *comms;
 };
 
+static inline uint32_t layout_members(const struct layout_comm *comm)
+{
+    return comm->size_a + comm->size_b;
+}
+
 void ictusi_layout_fini(struct layout *layout);
 
 /* A location's position among a communicator's members, or that of its process; LAYOUT_NONE. */
