@@ -275,15 +275,15 @@ PIECES(exscan, MPI_Exscan(send, recv, n, c->type, c->op, c->comm))
 #define MOCKUP(operation, parts, operation_shape, function, space)                                 \
     {                                                                                              \
         .name = #operation "_as_" parts, .summary = "the work of " #operation " by " parts,        \
-        .shape = operation_shape, .run = run_##operation##_##function,                             \
+        .shape = (operation_shape), .run = run_##operation##_##function,                           \
         .is_placed = true, /* its parts may be, or count all blocks */                             \
-            .mockup = &(const struct mockup){.of = #operation, .scratch = space},                  \
+            .mockup = &(const struct mockup){.of = #operation, .scratch = (space)},                \
     }
 #define IN_PIECES(operation, operation_shape, count)                                               \
     {                                                                                              \
         .name = #operation "_in_" #count, .summary = #operation " in " #count " pieces",           \
-        .shape = operation_shape, .run = run_##operation##_pieces, .is_placed = true,              \
-        .mockup = &(const struct mockup){.of = #operation, .pieces = count},                       \
+        .shape = (operation_shape), .run = run_##operation##_pieces, .is_placed = true,            \
+        .mockup = &(const struct mockup){.of = #operation, .pieces = (count)},                     \
     }
 #define IN_ALL_PIECES(operation, shape)                                                            \
     IN_PIECES(operation, shape, 2), IN_PIECES(operation, shape, 4), IN_PIECES(operation, shape, 16)

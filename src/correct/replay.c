@@ -164,7 +164,7 @@ static void say_calls(const struct history *history, const struct agreement *agr
             a->op_low[instance->sequence] = instance->broken ? 0 : instance->op;
             a->op_high[instance->sequence] = instance->broken ? UINT8_MAX : instance->op;
             a->root[instance->sequence] = instance->root;
-            memcpy(&a->live[instance->sequence * COLLECTIVE_SIDES], instance->live,
+            memcpy(&a->live[(size_t)instance->sequence * COLLECTIVE_SIDES], instance->live,
                    sizeof instance->live);
         }
     }

@@ -13,11 +13,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two processes whose archive offsets differ do not read one clock. */
+/* Whether all of a location's offsets are one value: its clock was never found to drift. */
+static bool offsets_constant(const struct layout_location *a)
+{
+    for (uint32_t i = 1; i < a->offset_count; i++) {
+        if (a->offsets[i].offset != a->offsets[0].offset) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * Two processes whose archive offsets differ do not read one clock. A tracer may note the same
+ * offset of one clock at another instant in each process.
+ */
 static bool same_offsets(const struct layout_location *a, const struct layout_location *b)
 {
+    if (a->offset_count == 0 || b->offset_count == 0) {
+        return true;
+    }
+    if (offsets_constant(a) && offsets_constant(b)) {
+        return a->offsets[0].offset == b->offsets[0].offset;
+    }
     if (a->offset_count != b->offset_count) {
-        return a->offset_count == 0 || b->offset_count == 0;
+        return false;
     }
     for (uint32_t i = 0; i < a->offset_count; i++) {
         if (a->offsets[i].time != b->offsets[i].time ||
