@@ -127,13 +127,41 @@ static bool expected_of_pair(const struct check *c, int64_t i, int64_t *value)
     return true;
 }
 
+/* Of operations whose data comes from a neighbour or a partner: as check_expected(). */
+static bool check_from_neighbor(const struct check *c, int b, int64_t i, int64_t *value)
+{
+    const struct call *call = c->call;
+    const int left = (call->rank + call->size - 1) % call->size;
+    const int right = (call->rank + 1) % call->size;
+    switch (call->operation->shape) {
+    case SHAPE_NEIGHBOR_ALLGATHER:
+        *value = check_sent(c, b ? right : left, 0, i);
+        return true;
+    case SHAPE_NEIGHBOR_ALLTOALL:
+        /* The left neighbour's block for its right one, and the other way round. */
+        *value = check_sent(c, b ? right : left, c->turned ? b : 1 - b, i);
+        /* Of logical values, one way is what the other spoils. */
+        return call->size > 2 || c->type.class != CLASS_LOGICAL;
+    case SHAPE_SHIFT:
+        *value = check_sent(c, left, 0, i);
+        return true;
+    case SHAPE_PING_PONG:
+        *value = check_sent(c, 1 - call->rank, 0, i);
+        return call->rank < 2;
+    case SHAPE_PAIRS:
+    case SHAPE_STREAM:
+    case SHAPE_STREAMS:
+        return expected_of_pair(c, i, value);
+    default:
+        return false;
+    }
+}
+
 /* The value that must stand in element i of received block b; false where nothing is defined. */
 static bool check_expected(const struct check *c, int b, int64_t i, int64_t *value)
 {
     const struct call *call = c->call;
     const int last = call->size - 1;
-    const int left = (call->rank + last) % call->size;
-    const int right = (call->rank + 1) % call->size;
     switch (call->operation->shape) {
     case SHAPE_BCAST:
         *value = check_sent(c, call->root, b, i);
@@ -169,26 +197,8 @@ static bool check_expected(const struct check *c, int b, int64_t i, int64_t *val
         *value = ictusi_reduction_apply(c->reduction.kind, check_sent(c, call->rank, b, i),
                                         check_sent(c, call->rank + 1, b, i));
         return true;
-    case SHAPE_NEIGHBOR_ALLGATHER:
-        *value = check_sent(c, b ? right : left, 0, i);
-        return true;
-    case SHAPE_NEIGHBOR_ALLTOALL:
-        /* The left neighbour's block for its right one, and the other way round. */
-        *value = check_sent(c, b ? right : left, c->turned ? b : 1 - b, i);
-        /* Of logical values, one way is what the other spoils. */
-        return call->size > 2 || c->type.class != CLASS_LOGICAL;
-    case SHAPE_SHIFT:
-        *value = check_sent(c, left, 0, i);
-        return true;
-    case SHAPE_PING_PONG:
-        *value = check_sent(c, 1 - call->rank, 0, i);
-        return call->rank < 2;
-    case SHAPE_PAIRS:
-    case SHAPE_STREAM:
-    case SHAPE_STREAMS:
-        return expected_of_pair(c, i, value);
     default:
-        return false;
+        return check_from_neighbor(c, b, i, value);
     }
 }
 

@@ -248,7 +248,7 @@ void ictusi_metrics_sample(struct recorder *r)
 {
     const struct metric_set *set = &ictusi_tracer.metrics;
     uint64_t counted[METRICS_MAX] = {0};
-    uint64_t values[METRICS_MAX];
+    uint64_t values[METRICS_MAX] = {0};
     struct rusage usage = {0};
     const uint64_t now = recorder_ticks(r);
     if (now - r->last_sample < ictusi_tracer.sample_ticks) {

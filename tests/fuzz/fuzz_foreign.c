@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What other benchmarks print. */
-#include "foreign.h"
 #include "fuzz.h"
+#include "results/foreign.h"
 
 #include <ictus/result.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every command's own table of options: the first byte chooses the command, each line is a word. */
-#include "commands.h"
 #include "fuzz.h"
-#include "sizes.h"
-#include "spec_list.h"
+#include "main/commands.h"
+#include "main/sizes.h"
+#include "main/spec_list.h"
 
 #include <ictus/text.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void read_lists(const char *text)
         spec_list_title(&list, "word", title, sizeof(title));
     }
     spec_list_free(&list);
-    if (sizes_read(text, &sizes, &count, &why) == ICTUS_OK) {
+    if (sizes_read("sizes", text, &sizes, &count, &why) == ICTUS_OK) {
         fuzz_require(count > 0 && count <= SIZES_MAX);
         free(sizes);
     }
@@ -35,9 +35,21 @@ static void read_lists(const char *text)
     }
 }
 
+/* The command that a byte chooses. */
+static const struct command *command_of(uint8_t byte)
+{
+    const struct command *all[COMMANDS_MAX];
+    size_t count = 0;
+    for (const struct command_group *group = command_groups; group->name; group++) {
+        for (int i = 0; group->commands[i]; i++) {
+            all[count++] = group->commands[i];
+        }
+    }
+    return all[byte % count];
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-    static const size_t commands_count = sizeof(commands) / sizeof(commands[0]) - 1;
     char *words[WORDS_MAX + 2] = {NULL};
     struct ictus_why why;
     int count = 0;
@@ -45,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     if (length == 0) {
         return 0;
     }
-    const struct command *command = commands[bytes[0] % commands_count];
+    const struct command *command = command_of(bytes[0]);
     char *text = fuzz_text(bytes + 1, length - 1);
     char *next = text;
     words[count++] = (char *)(uintptr_t)command->name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* SimGrid platform files, and the description of jitter. */
 #include "fuzz.h"
-#include "simulate_platform.h"
+#include "simulate/simulate_platform.h"
 
 #include <stdio.h>
 #include <stdlib.h>

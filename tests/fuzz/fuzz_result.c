@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Result files, and all that is done with what they hold: text, page, comparison, choice. */
-#include "compare.h"
-#include "experiments.h"
 #include "fuzz.h"
-#include "report.h"
-#include "tune.h"
+#include "results/compare.h"
+#include "results/experiments.h"
+#include "results/report.h"
+#include "results/tune.h"
 
 #include <ictus/result.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static void show(json_t *objects, int skipped)
 
 static void choose(const json_t *objects)
 {
-    struct winners winners = {NULL, 0};
+    struct winners winners = {0};
     struct ictus_why why;
     FILE *nowhere = fopen("/dev/null", "we");
     fuzz_require(nowhere);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Trace Event JSON as the report reads it. */
 #include "fuzz.h"
-#include "timeline.h"
+#include "results/timeline.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the program's main file gives to commands, for targets that link commands without it. */
-#include "command.h"
+#include "main/command.h"
 
 int command_rank(void)
 {
@@ -10,6 +10,11 @@ int command_rank(void)
 int command_size(void)
 {
     return 8;
+}
+
+bool command_launched(void)
+{
+    return false;
 }
 
 int command_fail(const char *command, int err, const struct ictus_why *why)

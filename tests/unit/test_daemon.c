@@ -335,7 +335,7 @@ static void test_mischief(void)
     CHECK(strstr(heard.last, "stepped by") != NULL);
 }
 
-static void test_refusals(void)
+static void test_bad_sources(void)
 {
     struct heard heard;
     struct ictus_why why;
@@ -370,6 +370,12 @@ static void test_refusals(void)
         CHECK(ictus_lock_run(&o, &why) == wrong[i].err);
         CHECK(why.text[0] != '\0' && heard.polls == 0);
     }
+}
+
+static void test_silent_servers(void)
+{
+    struct heard heard;
+    struct ictus_why why;
     /* A name without an address may have one later: it is asked for as long as the daemon runs. */
     struct ictus_lock_options nameless = options_for(&heard, "no.such.host.invalid");
     nameless.polls = 2;
@@ -392,6 +398,11 @@ static void test_refusals(void)
     CHECK(ictus_lock_run(&o, &why) == ICTUS_ERR_SPEC);
     o.size = 1;
     CHECK(ictus_lock_run(&o, NULL) == ICTUS_ERR_ARG);
+}
+
+static void test_bad_services(void)
+{
+    struct ictus_why why;
     struct ictus_serve_options s = serve_options(free_port(SOCK_DGRAM));
     s.address = "somewhere";
     CHECK(ictus_serve_run(&s, &why) == ICTUS_ERR_SPEC);
@@ -462,7 +473,9 @@ int main(void)
     REQUIRE(mkdtemp(directory));
     test_slewing();
     test_watch();
-    test_refusals();
+    test_bad_sources();
+    test_silent_servers();
+    test_bad_services();
     test_mischief();
     test_follow();
     test_chain();

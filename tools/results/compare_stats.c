@@ -183,14 +183,20 @@ static double most_pairs(size_t n, size_t m)
 void compare_launches(const struct sample *a, const struct sample *b, struct comparison *result)
 {
     const size_t pairs = a->n * b->n;
+    *result = (struct comparison){NAN, NAN, NAN, NAN};
+    if (pairs == 0) {
+        return;
+    }
     const double most = most_pairs(a->n, b->n);
     double *ratios = malloc(pairs * sizeof(*ratios));
-    *result = (struct comparison){NAN, NAN, NAN, mann_whitney(a, b)};
+    result->p = mann_whitney(a, b);
     result->ratio = gsl_stats_median_from_sorted_data(b->sorted, 1, b->n) /
                     gsl_stats_median_from_sorted_data(a->sorted, 1, a->n);
     if (ratios) {
-        for (size_t i = 0; i < pairs; i++) {
-            ratios[i] = b->sorted[i / a->n] / a->sorted[i % a->n];
+        for (size_t i = 0, k = 0; i < b->n; i++) {
+            for (size_t j = 0; j < a->n; j++) {
+                ratios[k++] = b->sorted[i] / a->sorted[j];
+            }
         }
         gsl_sort(ratios, 1, pairs);
         const size_t cut = (size_t)fmax(0, most + 1);
