@@ -74,7 +74,7 @@ static bool is_sane(const struct page_clock *c)
     static const double ns_most = 4e18;    /* 126 years */
     const double fields[] = {c->slew_ns,    c->slew_rate, c->bound_ns,
                              c->bound_rate, c->sigma_ns,  c->sigma_rate};
-    const int64_t instants[] = {c->anchor, c->value, c->elapsed};
+    const int64_t instants[] = {c->anchor, c->value, c->elapsed, c->leap_at};
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         if (!(fabs(fields[i]) <= ns_most)) {
             return false;
@@ -84,6 +84,10 @@ static bool is_sane(const struct page_clock *c)
         if (!(fabs((double)instants[i]) <= ns_most)) {
             return false;
         }
+    }
+    /* Neither a leap, nor one of a second either way. */
+    if (c->leap_ns != 0 && c->leap_ns != ICTUS_NS_PER_S && c->leap_ns != -ICTUS_NS_PER_S) {
+        return false;
     }
     return fabs(c->slope) <= slope_most && c->slew_rate >= 0.0 && c->slew_rate <= slope_most;
 }
