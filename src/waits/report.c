@@ -227,9 +227,46 @@ static int pairs_json(const struct wait_results *r, json_t *list)
     return err;
 }
 
+/* One wait: who, where, when in seconds since the first event, for whom, and when that one came. */
+static json_t *instance_json(const struct wait_results *r, const struct wait_instance *instance)
+{
+    const struct analysis *a = r->analysis;
+    const struct layout_location *locations = a->session.trace->layout.locations;
+    const struct partner *p = partner_at(&a->partners, instance->call);
+    const struct waiting_call *c = call_at(&a->calls, instance->call);
+    const struct waiting_call *k = call_at(&a->calls, p->call);
+    const uint32_t waiter = analysis_location(a, instance->call);
+    const uint32_t causer = analysis_location(a, p->call);
+    const double sigma = ictusi_histories_sigma(&a->histories, waiter, c->enter, causer, k->enter);
+    char text[PATH_TEXT];
+    ictusi_paths_text(&a->paths, c->path, text, sizeof text);
+    return json_pack("{s:s, s:s, s:I, s:I, s:s, s:s, s:f, s:f, s:f, s:o, s:I, s:I, s:s}", "type",
+                     "wait-instance", "state", ictusi_wait_state_name((enum wait_state)p->state),
+                     "rank", rank_of(r, waiter), "location", (json_int_t)locations[waiter].ref,
+                     "call", ictusi_paths_leaf(&a->paths, c->path), "site", text, "from_s",
+                     seconds(r, (double)(c->enter - a->calls.from)), "wait_s",
+                     seconds(r, (double)instance->ticks), "cause_s",
+                     seconds(r, (double)(k->enter - a->calls.from)), "sigma_s",
+                     isfinite(sigma) ? json_real(seconds(r, sigma)) : json_null(), "causer_rank",
+                     rank_of(r, causer), "causer", (json_int_t)locations[causer].ref, "causer_call",
+                     ictusi_paths_leaf(&a->paths, k->path));
+}
+
+static int instances_json(const struct wait_results *r, json_t *list)
+{
+    int err = ICTUS_OK;
+    for (uint32_t i = 0; i < r->instances->count && !err; i++) {
+        err = json_array_append_new(list, instance_json(r, &r->instances->list[i]))
+                  ? ICTUS_ERR_NOMEM
+                  : ICTUS_OK;
+    }
+    return err;
+}
+
 int ictusi_waits_json(const struct wait_results *r, json_t *list)
 {
     int err = json_array_append_new(list, whole_json(r)) ? ICTUS_ERR_NOMEM : ICTUS_OK;
     err = err ? err : rows_json(r, list);
-    return err ? err : pairs_json(r, list);
+    err = err ? err : pairs_json(r, list);
+    return err ? err : instances_json(r, list);
 }

@@ -90,6 +90,7 @@ struct run {
     struct syncs syncs;
     struct blame blame;
     struct critical critical;
+    struct wait_instances instances;
 };
 
 static int waits_run(struct run *r, const char *in, struct ictus_why *why)
@@ -102,7 +103,11 @@ static int waits_run(struct run *r, const char *in, struct ictus_why *why)
     err = err ? err : ictusi_times_make(&r->times, a, why);
     err = err ? err : ictusi_syncs_make(&r->syncs, a);
     err = err ? err : ictusi_blame_find(&r->blame, &r->times, &r->syncs);
-    return err ? err : ictusi_critical_find(&r->critical, &r->times, why);
+    err = err ? err : ictusi_critical_find(&r->critical, &r->times, why);
+    if (!err) {
+        ictusi_instances_find(&r->instances, a);
+    }
+    return err;
 }
 
 static void waits_end(struct run *r)
@@ -134,6 +139,7 @@ int ictus_waits(const char *in, json_t **report, struct ictus_why *why)
                                              .times = &r->times,
                                              .blame = &r->blame,
                                              .critical = &r->critical,
+                                             .instances = &r->instances,
                                              .rank_ticks = waits_rank_time(&r->analysis)};
         err = ictusi_waits_json(&results, list);
         err = err ? err : ictusi_causes_json(&results, list);

@@ -5,6 +5,7 @@
 
 #include "waits/blame.h"
 #include "waits/critical.h"
+#include "waits/instances.h"
 
 #include <jansson.h>
 
@@ -15,6 +16,7 @@ struct wait_results {
     const struct times *times;
     const struct blame *blame;
     const struct critical *critical;
+    const struct wait_instances *instances;
     double rank_ticks; /* time of all locations together */
 };
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A heap of the longest so far, the least of them on top. */
+#include "waits/instances.h"
+
+#include <stdlib.h>
+
+static bool instance_longer(const struct wait_instance *a, const struct wait_instance *b)
+{
+    return a->ticks != b->ticks ? a->ticks > b->ticks : a->call < b->call;
+}
+
+static int by_length(const void *a, const void *b)
+{
+    return instance_longer(a, b) ? -1 : instance_longer(b, a) ? 1 : 0;
+}
+
+/* A new one takes the place of the least. */
+static void instance_sink(struct wait_instances *w, struct wait_instance one)
+{
+    uint32_t at = 0;
+    for (uint32_t child = 1; child < w->count; child = 2 * at + 1) {
+        if (child + 1 < w->count && instance_longer(&w->list[child], &w->list[child + 1])) {
+            child++;
+        }
+        if (!instance_longer(&one, &w->list[child])) {
+            break;
+        }
+        w->list[at] = w->list[child];
+        at = child;
+    }
+    w->list[at] = one;
+}
+
+static void instance_rise(struct wait_instances *w, struct wait_instance one)
+{
+    uint32_t at = w->count++;
+    while (at > 0 && instance_longer(&w->list[(at - 1) / 2], &one)) {
+        w->list[at] = w->list[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    w->list[at] = one;
+}
+
+void ictusi_instances_find(struct wait_instances *w, const struct analysis *a)
+{
+    w->count = 0;
+    for (uint64_t i = 0; i < a->calls.calls.count; i++) {
+        const struct wait_instance one = {analysis_wait(a, i), (uint32_t)i};
+        if (one.ticks > 0 && w->count < INSTANCES) {
+            instance_rise(w, one);
+        } else if (one.ticks > 0 && instance_longer(&one, &w->list[0])) {
+            instance_sink(w, one);
+        }
+    }
+    qsort(w->list, w->count, sizeof *w->list, by_length);
+}
