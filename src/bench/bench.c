@@ -328,7 +328,7 @@ int ictus_bench_check(const struct ictus_bench_plan *plan, const char *scheme, i
                               : ictusi_call_can(operation, plan, why);
     }
     if (!unfit) {
-        unfit = ictusi_arrival_init(&arrival, plan->arrival, processes, why);
+        unfit = ictusi_arrival_init(&arrival, plan->arrival, 0, processes, why);
         ictusi_arrival_fini(&arrival);
     }
     return unfit;

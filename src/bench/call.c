@@ -367,7 +367,7 @@ static int read_plan(struct call *call, const struct ictus_bench_plan *plan, str
         err = read_types(call, plan, why);
     }
     if (!err) {
-        err = ictusi_arrival_init(&call->arrival, plan->arrival, call->size, why);
+        err = ictusi_arrival_init(&call->arrival, plan->arrival, call->rank, call->size, why);
     }
     call->sets = plan->buffers > 1 ? plan->buffers : 1;
     return err ? err : make_counts(call, plan->bytes, why);
@@ -482,7 +482,7 @@ void ictusi_call_fini(struct call *call)
 
 void ictusi_call_next(struct call *call)
 {
-    call->delay_ns = ictusi_arrival_delay(&call->arrival, call->rank, call->size, call->turn++);
+    call->delay_ns = ictusi_arrival_delay(&call->arrival, call->turn++);
     if (call->rotate_root) {
         call->root = (call->root + 1) % call->size;
     }

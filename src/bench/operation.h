@@ -7,7 +7,7 @@
 #ifndef ICTUS_BENCH_OPERATION_H
 #define ICTUS_BENCH_OPERATION_H
 
-#include "bench/arrival.h"
+#include "arrival/arrival.h"
 
 #include <ictus/bench.h>
 #include <mpi.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of arrival patterns. */
-#include "bench/arrival.h"
+#include "arrival/arrival.h"
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -10,10 +10,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     char spec[64];
     struct arrival arrival;
     struct ictus_why why;
-    (void)snprintf(spec, sizeof(spec), "file:path=%s", fuzz_file(bytes, length));
-    if (ictusi_arrival_init(&arrival, spec, 0, &why) == ICTUS_OK) {
-        for (int rank = 0; rank < 5; rank++) {
-            const int64_t delay_ns = ictusi_arrival_delay(&arrival, rank, 5, 1);
+    (void)snprintf(spec, sizeof(spec), "file:%s,scale=1", fuzz_file(bytes, length));
+    for (int rank = 0; rank < 5; rank++) {
+        if (ictusi_arrival_init(&arrival, spec, rank, 5, &why) == ICTUS_OK) {
+            const int64_t delay_ns = ictusi_arrival_delay(&arrival, rank + 7);
             fuzz_require(delay_ns >= 0 && delay_ns <= INT64_C(10000000000));
         }
         ictusi_arrival_fini(&arrival);

@@ -3,7 +3,7 @@
  * Specifications of clocks, algorithms, starts and arrivals, through the registries that read them.
  * The first letter says which.
  */
-#include "bench/arrival.h"
+#include "arrival/arrival.h"
 #include "clock/source.h"
 #include "fuzz.h"
 #include "sync/sync.h"
@@ -49,8 +49,9 @@ static void read_arrival(const char *text)
 {
     struct arrival arrival;
     struct ictus_why why;
-    if (!strstr(text, "path=") && ictusi_arrival_init(&arrival, text, 3, &why) == ICTUS_OK) {
-        (void)ictusi_arrival_delay(&arrival, 2, 5, 7);
+    if (strncmp(text, "file", 4) != 0 &&
+        ictusi_arrival_init(&arrival, text, 2, 3, &why) == ICTUS_OK) {
+        (void)ictusi_arrival_delay(&arrival, 7);
         ictusi_arrival_fini(&arrival);
     }
 }

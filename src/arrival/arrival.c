@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arrival patterns by name: a library of shapes, and those of applications. */
+#include "arrival/arrival.h"
+
+#include "arrival/replay.h"
+#include "core/random.h"
+#include "core/spec.h"
+
+#include <ictus/arrivals.h>
+#include <ictus/text.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A shape says for each process which part of the spread it comes late. place is its rank's, 0 the
+ * first and 1 the last; rng is seeded by process and repetition.
+ */
+struct arrival_shape {
+    const char *name;
+    double (*part)(const struct arrival *a, double place, struct rng *rng);
+};
+
+static double shape_together(const struct arrival *a, double place, struct rng *rng)
+{
+    (void)a;
+    (void)place;
+    (void)rng;
+    return 0.0;
+}
+
+static double shape_ascending(const struct arrival *a, double place, struct rng *rng)
+{
+    (void)a;
+    (void)rng;
+    return place;
+}
+
+static double shape_descending(const struct arrival *a, double place, struct rng *rng)
+{
+    (void)a;
+    (void)rng;
+    return 1.0 - place;
+}
+
+static double shape_random(const struct arrival *a, double place, struct rng *rng)
+{
+    (void)a;
+    (void)place;
+    return ictusi_rng_uniform(rng);
+}
+
+/* Waiting times of independent disturbances: many small ones, some large. The spread is the mean,
+ * cut at ten of it. */
+static double shape_exponential(const struct arrival *a, double place, struct rng *rng)
+{
+    (void)a;
+    (void)place;
+    return fmin(10.0, ictusi_rng_exponential(rng));
+}
+
+static double shape_late(const struct arrival *a, double place, struct rng *rng)
+{
+    (void)place;
+    (void)rng;
+    return a->rank == a->odd;
+}
+
+static double shape_early(const struct arrival *a, double place, struct rng *rng)
+{
+    (void)place;
+    (void)rng;
+    return a->rank != a->odd;
+}
+
+/* Two halves, as two nodes or two loops of the program: the upper one is late. */
+static double shape_half(const struct arrival *a, double place, struct rng *rng)
+{
+    (void)place;
+    (void)rng;
+    return 2 * a->rank >= a->size;
+}
+
+/* Every other rank: neighbours differ. */
+static double shape_alternating(const struct arrival *a, double place, struct rng *rng)
+{
+    (void)place;
+    (void)rng;
+    return a->rank % 2;
+}
+
+/* The ends first and the middle last, as boundaries of a domain that have less to do. */
+static double shape_tent(const struct arrival *a, double place, struct rng *rng)
+{
+    (void)a;
+    (void)rng;
+    return 1.0 - fabs(2.0 * place - 1.0);
+}
+
+static const struct arrival_shape shapes[] = {{"together", shape_together},
+                                              {"ascending", shape_ascending},
+                                              {"descending", shape_descending},
+                                              {"random", shape_random},
+                                              {"exponential", shape_exponential},
+                                              {"late", shape_late},
+                                              {"early", shape_early},
+                                              {"half", shape_half},
+                                              {"alternating", shape_alternating},
+                                              {"tent", shape_tent}};
+enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]), SPEC_BYTES = 1024 };
+
+static const char name_of_files[] = "file";
+
+struct arrival_options {
+    double spread_s;
+    int64_t rank;
+    int64_t seed;
+    double scale;
+    bool draw;
+    struct spec_text path, site;
+};
+
+#define AT(member) offsetof(struct arrival_options, member)
+
+static const struct spec_param shape_params[] = {
+    {"spread", SPEC_SECONDS, AT(spread_s), "10us", 0, 10, NULL, "from the first to the last"},
+    {"rank", SPEC_INT, AT(rank), "0", 0, 1e9, NULL, "the one that is late, or early"},
+    {"seed", SPEC_INT, AT(seed), "1", 0, 9e18, NULL, "of what is random"},
+    {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
+
+static const struct spec_param file_params[] = {
+    {"path", SPEC_TEXT, AT(path), "", 0, 0, NULL, "a file of ictus arrivals -o"},
+    {"site", SPEC_TEXT, AT(site), "", 0, 0, NULL, "which of its call sites"},
+    {"draw", SPEC_BOOL, AT(draw), "0", 0, 0, NULL, "draw from the fitted model"},
+    {"scale", SPEC_REAL, AT(scale), "1", 1e-6, 1e6, NULL, "factor of all offsets"},
+    {"seed", SPEC_INT, AT(seed), "1", 0, 9e18, NULL, "of what is drawn"},
+    {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
+
+static int arrival_read_file(struct arrival *a, const struct arrival_options *o,
+                             struct ictus_why *why)
+{
+    struct ictus_arrivals_list list = {.at = NULL};
+    if (!o->path.text[0]) {
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "arrival file: name one that ictus arrivals -o wrote, "
+                             "file:patterns.jsonl");
+    }
+    int err = ictus_arrivals_read(o->path.text, &list, why);
+    const struct ictus_arrivals *found = NULL;
+    if (!err) {
+        found = ictus_arrivals_find(&list, o->site.text, why);
+        err = found ? ICTUS_OK : ICTUS_ERR_SPEC;
+    }
+    if (found) {
+        const struct replay_part part = {.rank = a->size > 0 ? a->rank : 0,
+                                         .size = a->size > 0 ? a->size : found->ranks,
+                                         .draw = o->draw,
+                                         .seed = (uint64_t)o->seed,
+                                         .scale = o->scale};
+        a->ranks = found->ranks;
+        err = ictusi_replay_make(found, &part, &a->delays_ns, &a->count, why);
+    }
+    ictus_arrivals_list_free(&list);
+    return err && err != ICTUS_ERR_NOMEM ? ICTUS_ERR_SPEC : err;
+}
+
+/* "file:F,site=S" says "file:path=F,site=S". */
+static void arrival_complete(const char *text, char *whole, size_t size)
+{
+    const size_t name = sizeof(name_of_files) - 1;
+    const bool file = strncmp(text, name_of_files, name) == 0 && text[name] == ':';
+    const char *first = text + name + 1;
+    const bool bare = file && *first && !memchr(first, '=', strcspn(first, ","));
+    (void)snprintf(whole, size, "%.*s%s%s", (int)(bare ? name + 1 : 0), text, bare ? "path=" : "",
+                   bare ? first : text);
+}
+
+static int arrival_find_shape(struct arrival *a, const char *name, struct ictus_why *why)
+{
+    const char *names[SHAPES + 2] = {NULL};
+    for (int i = 0; i < SHAPES; i++) {
+        names[i] = shapes[i].name;
+        if (strcmp(shapes[i].name, name) == 0) {
+            a->shape = &shapes[i];
+            return ICTUS_OK;
+        }
+    }
+    names[SHAPES] = name_of_files;
+    return ictus_unknown(why, "arrival pattern", name, names);
+}
+
+/* Whether it sets one rank apart, which must then be there. */
+static bool arrival_has_odd(const struct arrival *a)
+{
+    return a->shape->part == shape_late || a->shape->part == shape_early;
+}
+
+bool ictusi_arrival_is_asked(const char *text)
+{
+    return text && strcmp(text, shapes[0].name) != 0;
+}
+
+int ictusi_arrival_init(struct arrival *a, const char *text, int rank, int size,
+                        struct ictus_why *why)
+{
+    struct spec spec;
+    struct arrival_options o = {.scale = 1.0};
+    char whole[SPEC_BYTES];
+    *a = (struct arrival){.shape = NULL, .rank = rank, .size = size};
+    arrival_complete(text ? text : shapes[0].name, whole, sizeof whole);
+    int err = ictusi_spec_split(whole, &spec, why);
+    const bool file = !err && strcmp(spec.name, name_of_files) == 0;
+    err = err || file ? err : arrival_find_shape(a, spec.name, why);
+    err = err ? err : ictusi_spec_read(&spec, file ? file_params : shape_params, &o, why);
+    if (err) {
+        return err;
+    }
+    if (file) {
+        return arrival_read_file(a, &o, why);
+    }
+    if (arrival_has_odd(a) && size > 0 && o.rank >= size) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "arrival %s:rank=%lld: there are ranks 0 to %d",
+                             spec.name, (long long)o.rank, size - 1);
+    }
+    a->spread_ns = o.spread_s * 1e9;
+    a->odd = o.rank;
+    a->seed = (uint64_t)o.seed;
+    return ICTUS_OK;
+}
+
+void ictusi_arrival_fini(struct arrival *a)
+{
+    free(a->delays_ns);
+    a->delays_ns = NULL;
+}
+
+int64_t ictusi_arrival_delay(const struct arrival *a, int64_t repetition)
+{
+    if (a->delays_ns) {
+        return a->delays_ns[repetition % a->count];
+    }
+    if (!a->shape) {
+        return 0;
+    }
+    const double place = a->size > 1 ? (double)a->rank / (a->size - 1) : 0.0;
+    struct rng rng;
+    ictusi_rng_seed(&rng, a->seed + (uint64_t)repetition, (uint64_t)a->rank);
+    return (int64_t)(a->spread_ns * a->shape->part(a, place, &rng));
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a pattern must be like before anybody uses it. */
+#include "arrival/limits.h"
+
+#include <ictus/arrivals.h>
+#include <ictus/text.h>
+
+#include <math.h>
+#include <stdbool.h>
+
+static int check_row(const struct ictus_arrivals *a, int64_t row, struct ictus_why *why)
+{
+    const int64_t *offsets = a->offsets_ns + row * a->ranks;
+    int64_t least = offsets[0];
+    for (int r = 0; r < a->ranks; r++) {
+        if (offsets[r] < 0 || offsets[r] > ARRIVAL_OFFSET_MAX_NS) {
+            return ictus_because(why, ICTUS_ERR_FORMAT,
+                                 "%s: instance %lld, rank %d: an offset of %lld ns; offsets count "
+                                 "from the first arrival and lie between 0 and %lld ns",
+                                 a->site, (long long)row, r, (long long)offsets[r],
+                                 (long long)ARRIVAL_OFFSET_MAX_NS);
+        }
+        least = offsets[r] < least ? offsets[r] : least;
+    }
+    if (least != 0) {
+        return ictus_because(why, ICTUS_ERR_FORMAT,
+                             "%s: instance %lld: the least offset is %lld ns; offsets count from "
+                             "the first arrival, so some rank's must be 0",
+                             a->site, (long long)row, (long long)least);
+    }
+    return ICTUS_OK;
+}
+
+/* NaN stands for what is not known. */
+static bool within(double value, double low, double high)
+{
+    return isnan(value) || (value >= low && value <= high);
+}
+
+static int check_rank(const struct ictus_arrivals *a, int r, struct ictus_why *why)
+{
+    const struct ictus_arrival_rank *rank = &a->rank[r];
+    const double most = (double)ARRIVAL_OFFSET_MAX_NS;
+    bool good = within(rank->mean_ns, 0, most) && within(rank->sd_ns, 0, most) &&
+                within(rank->last, 0, 1) && within(rank->autocorrelation, -1, 1);
+    for (int q = 0; q < ICTUS_ARRIVALS_QUANTILES; q++) {
+        const double value = rank->quantiles_ns[q];
+        good = good && within(value, 0, most) &&
+               (q == 0 || isnan(value) == isnan(rank->quantiles_ns[0])) &&
+               (q == 0 || isnan(value) || value >= rank->quantiles_ns[q - 1]);
+    }
+    if (!good) {
+        return ictus_because(why, ICTUS_ERR_FORMAT,
+                             "%s: the statistics of rank %d are out of range: mean, standard "
+                             "deviation and quantiles lie between 0 and %lld ns, quantiles ascend, "
+                             "shares lie between 0 and 1, correlations between -1 and 1",
+                             a->site, r, (long long)ARRIVAL_OFFSET_MAX_NS);
+    }
+    if (a->recorded == 0 && (isnan(rank->mean_ns) || isnan(rank->sd_ns))) {
+        return ictus_because(why, ICTUS_ERR_FORMAT,
+                             "%s: no table of instances (raw_offsets_ns), and rank %d has no mean "
+                             "or no standard deviation (mean_ns, sd_ns)",
+                             a->site, r);
+    }
+    return ICTUS_OK;
+}
+
+int ictus_arrivals_check(const struct ictus_arrivals *a, struct ictus_why *why)
+{
+    int err = ICTUS_OK;
+    if (!a->site[0]) {
+        return ictus_because(why, ICTUS_ERR_FORMAT, "a pattern must name its call site (site)");
+    }
+    if (!within(a->error_ns, 0, INFINITY) || !within(a->spread_ns, 0, INFINITY) ||
+        !within(a->duration_s, 0, INFINITY) || !within(a->persistence, 0, 1) ||
+        a->root >= a->ranks || a->instances < a->recorded) {
+        return ictus_because(why, ICTUS_ERR_FORMAT,
+                             "%s: error, spread and duration must not be negative, persistence "
+                             "must lie between 0 and 1, the root must be a rank, and instances at "
+                             "least as many as the table has",
+                             a->site);
+    }
+    for (int r = 0; r < a->ranks && !err; r++) {
+        err = check_rank(a, r, why);
+    }
+    for (int64_t i = 0; i < a->recorded && !err; i++) {
+        err = check_row(a, i, why);
+    }
+    return err;
+}
+
+int ictus_arrivals_signal(const struct ictus_arrivals *a, struct ictus_why *why)
+{
+    if (a->ranks < 2 || !(a->spread_ns > 0)) {
+        return ictus_because(why, ICTUS_ERR_FORMAT,
+                             "%s: all offsets are 0: there is no pattern to replay", a->site);
+    }
+    if (isnan(a->error_ns)) {
+        return ictus_because(why, ICTUS_ERR_FORMAT,
+                             "%s: the error of the offsets is not known (error_ns): the pattern "
+                             "may be noise",
+                             a->site);
+    }
+    if (a->error_ns > a->spread_ns) {
+        return ictus_because(why, ICTUS_ERR_FORMAT,
+                             "%s: the offsets' error of %.0f ns is larger than the offsets, which "
+                             "reach %.0f ns: a replay would replay noise",
+                             a->site, a->error_ns, a->spread_ns);
+    }
+    return ICTUS_OK;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Patterns as objects of a result file; docs/arrivals.md says what their members mean. */
+#include <ictus/arrivals.h>
+
+#include <ictus/result.h>
+
+#include <math.h>
+#include <stddef.h>
+
+static void put(json_t *object, const char *key, json_t *value)
+{
+    (void)json_object_set_new(object, key, value);
+}
+
+/* One member of every rank, as an array. */
+static json_t *rank_column(const struct ictus_arrivals *a, size_t member)
+{
+    json_t *list = json_array();
+    for (int r = 0; r < a->ranks; r++) {
+        const double *value = (const double *)((const char *)&a->rank[r] + member);
+        (void)json_array_append_new(list, ictus_result_real(*value));
+    }
+    return list;
+}
+
+static json_t *rank_quantiles(const struct ictus_arrivals *a)
+{
+    json_t *list = json_array();
+    for (int r = 0; r < a->ranks; r++) {
+        json_t *row = json_array();
+        for (int q = 0; q < ICTUS_ARRIVALS_QUANTILES; q++) {
+            (void)json_array_append_new(row, ictus_result_real(a->rank[r].quantiles_ns[q]));
+        }
+        (void)json_array_append_new(list, row);
+    }
+    return list;
+}
+
+static void put_summary(json_t *object, const struct ictus_arrivals *a)
+{
+    put(object, "mean_ns", rank_column(a, offsetof(struct ictus_arrival_rank, mean_ns)));
+    put(object, "sd_ns", rank_column(a, offsetof(struct ictus_arrival_rank, sd_ns)));
+    if (!isnan(a->rank[0].quantiles_ns[0])) {
+        put(object, "quantiles_ns", rank_quantiles(a));
+    }
+    put(object, "last", rank_column(a, offsetof(struct ictus_arrival_rank, last)));
+    put(object, "autocorrelation",
+        rank_column(a, offsetof(struct ictus_arrival_rank, autocorrelation)));
+}
+
+static json_t *reals(const double *values, int64_t n)
+{
+    json_t *list = json_array();
+    for (int64_t i = 0; i < n; i++) {
+        (void)json_array_append_new(list, ictus_result_real(values[i]));
+    }
+    return list;
+}
+
+static void put_table(json_t *object, const struct ictus_arrivals *a)
+{
+    json_t *rows = json_array();
+    for (int64_t i = 0; i < a->recorded; i++) {
+        json_t *row = json_array();
+        for (int r = 0; r < a->ranks; r++) {
+            (void)json_array_append_new(row, json_integer(a->offsets_ns[i * a->ranks + r]));
+        }
+        (void)json_array_append_new(rows, row);
+    }
+    put(object, "raw_offsets_ns", rows);
+    put(object, "raw_errors_ns", reals(a->errors_ns, a->recorded));
+    put(object, "raw_durations_s", reals(a->durations_s, a->recorded));
+}
+
+json_t *ictus_arrivals_json(const struct ictus_arrivals *a)
+{
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:i, s:I}", "type", "arrivals", "site", a->site,
+                  "call", a->call, "operation", a->operation, "comm", a->comm, "bytes",
+                  (json_int_t)a->bytes, "ranks", a->ranks, "instances", (json_int_t)a->instances);
+    if (!object) {
+        return NULL;
+    }
+    put(object, "root", a->root >= 0 ? json_integer(a->root) : json_null());
+    put(object, "duration_s", ictus_result_real(a->duration_s));
+    put(object, "spread_ns", ictus_result_real(a->spread_ns));
+    put(object, "error_ns", ictus_result_real(a->error_ns));
+    put(object, "persistence", ictus_result_real(a->persistence));
+    put_summary(object, a);
+    if (a->recorded > 0) {
+        put_table(object, a);
+    }
+    return object;
+}

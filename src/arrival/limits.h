@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bounds of what a pattern may say. */
+#ifndef ICTUS_ARRIVAL_LIMITS_H
+#define ICTUS_ARRIVAL_LIMITS_H
+
+#include <stdint.h>
+
+/* An hour: whoever comes later than that came to something else. */
+#define ARRIVAL_OFFSET_MAX_NS INT64_C(3600000000000)
+
+enum {
+    ARRIVAL_RANKS_MAX = 1 << 20,
+    ARRIVAL_CELLS_MAX = 1 << 28 /* rows times ranks */
+};
+
+#endif

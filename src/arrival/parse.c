@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Patterns from the objects of a result file, whoever wrote them. */
+#include "arrival/limits.h"
+
+#include <ictus/arrivals.h>
+#include <ictus/result.h>
+#include <ictus/text.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void parse_text(const json_t *object, const char *key, char *text)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    (void)snprintf(text, ICTUS_ARRIVALS_TEXT, "%s", value ? value : "");
+}
+
+/* NaN for what is absent or null. */
+static double parse_real(const json_t *value)
+{
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static int wrong_length(const struct ictus_arrivals *a, const char *key, size_t length,
+                        struct ictus_why *why)
+{
+    return ictus_because(why, ICTUS_ERR_FORMAT, "%s: %s has %zu entries, but there are %d ranks",
+                         a->site, key, length, a->ranks);
+}
+
+/* One member of every rank; absent where it is not known. */
+static int parse_column(const json_t *object, const char *key, struct ictus_arrivals *a,
+                        size_t member, struct ictus_why *why)
+{
+    const json_t *list = json_object_get(object, key);
+    if (!list) {
+        return ICTUS_OK;
+    }
+    if (json_array_size(list) != (size_t)a->ranks) {
+        return wrong_length(a, key, json_array_size(list), why);
+    }
+    for (int r = 0; r < a->ranks; r++) {
+        double *value = (double *)((char *)&a->rank[r] + member);
+        *value = parse_real(json_array_get(list, (size_t)r));
+    }
+    return ICTUS_OK;
+}
+
+static int parse_quantiles(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
+{
+    const json_t *list = json_object_get(object, "quantiles_ns");
+    if (list && json_array_size(list) != (size_t)a->ranks) {
+        return wrong_length(a, "quantiles_ns", json_array_size(list), why);
+    }
+    for (int r = 0; r < a->ranks && list; r++) {
+        const json_t *row = json_array_get(list, (size_t)r);
+        if (json_array_size(row) != ICTUS_ARRIVALS_QUANTILES) {
+            return ictus_because(why, ICTUS_ERR_FORMAT,
+                                 "%s: quantiles_ns of rank %d must have %d entries", a->site, r,
+                                 ICTUS_ARRIVALS_QUANTILES);
+        }
+        for (size_t q = 0; q < ICTUS_ARRIVALS_QUANTILES; q++) {
+            a->rank[r].quantiles_ns[q] = parse_real(json_array_get(row, q));
+        }
+    }
+    return ICTUS_OK;
+}
+
+static int parse_row(const json_t *row, struct ictus_arrivals *a, int64_t i, struct ictus_why *why)
+{
+    char key[64];
+    (void)snprintf(key, sizeof key, "instance %lld of raw_offsets_ns", (long long)i);
+    if (json_array_size(row) != (size_t)a->ranks) {
+        return wrong_length(a, key, json_array_size(row), why);
+    }
+    for (int r = 0; r < a->ranks; r++) {
+        const json_t *value = json_array_get(row, (size_t)r);
+        if (!json_is_integer(value)) {
+            return ictus_because(why, ICTUS_ERR_FORMAT,
+                                 "%s: instance %lld, rank %d: an offset must be an integer number "
+                                 "of nanoseconds",
+                                 a->site, (long long)i, r);
+        }
+        a->offsets_ns[i * a->ranks + r] = json_integer_value(value);
+    }
+    return ICTUS_OK;
+}
+
+/* A number for each row, or none at all. */
+static int parse_row_numbers(const json_t *object, const char *key, struct ictus_arrivals *a,
+                             double *numbers, struct ictus_why *why)
+{
+    const json_t *list = json_object_get(object, key);
+    if (!list) {
+        return ICTUS_OK;
+    }
+    if (json_array_size(list) != (size_t)a->recorded) {
+        return ictus_because(why, ICTUS_ERR_FORMAT,
+                             "%s: %s has %zu entries, but raw_offsets_ns has %lld", a->site, key,
+                             json_array_size(list), (long long)a->recorded);
+    }
+    for (int64_t i = 0; i < a->recorded; i++) {
+        numbers[i] = parse_real(json_array_get(list, (size_t)i));
+        if (numbers[i] < 0) {
+            return ictus_because(why, ICTUS_ERR_FORMAT, "%s: %s must not be negative", a->site,
+                                 key);
+        }
+    }
+    return ICTUS_OK;
+}
+
+static int parse_table(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
+{
+    const json_t *rows = json_object_get(object, "raw_offsets_ns");
+    int err = ICTUS_OK;
+    for (int64_t i = 0; i < a->recorded && !err; i++) {
+        err = parse_row(json_array_get(rows, (size_t)i), a, i, why);
+    }
+    err = err ? err : parse_row_numbers(object, "raw_errors_ns", a, a->errors_ns, why);
+    return err ? err : parse_row_numbers(object, "raw_durations_s", a, a->durations_s, why);
+}
+
+static int parse_summary(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
+{
+    static const struct {
+        const char *key;
+        size_t member;
+    } columns[] = {
+        {"mean_ns", offsetof(struct ictus_arrival_rank, mean_ns)},
+        {"sd_ns", offsetof(struct ictus_arrival_rank, sd_ns)},
+        {"last", offsetof(struct ictus_arrival_rank, last)},
+        {"autocorrelation", offsetof(struct ictus_arrival_rank, autocorrelation)},
+    };
+    int err = parse_quantiles(object, a, why);
+    for (size_t c = 0; c < sizeof columns / sizeof columns[0] && !err; c++) {
+        err = parse_column(object, columns[c].key, a, columns[c].member, why);
+    }
+    return err;
+}
+
+/* How large it is: before any memory is taken. */
+static int parse_shape(const json_t *object, const char *site, json_int_t *ranks, size_t *rows,
+                       struct ictus_why *why)
+{
+    *ranks = json_integer_value(json_object_get(object, "ranks"));
+    if (*ranks < 1 || *ranks > ARRIVAL_RANKS_MAX) {
+        return ictus_because(why, ICTUS_ERR_FORMAT, "%s: ranks must lie between 1 and %d", site,
+                             ARRIVAL_RANKS_MAX);
+    }
+    const json_t *table = json_object_get(object, "raw_offsets_ns");
+    *rows = json_array_size(table);
+    if (table && *rows == 0) {
+        return ictus_because(why, ICTUS_ERR_FORMAT,
+                             "%s: the table of instances (raw_offsets_ns) is empty", site);
+    }
+    if (*rows > (size_t)ARRIVAL_CELLS_MAX / (size_t)*ranks) {
+        return ictus_because(why, ICTUS_ERR_FORMAT, "%s: the table has more than %d offsets", site,
+                             ARRIVAL_CELLS_MAX);
+    }
+    return ICTUS_OK;
+}
+
+/* What stands for the whole pattern. */
+static void parse_head(const json_t *object, struct ictus_arrivals *a)
+{
+    const json_t *root = json_object_get(object, "root");
+    const json_t *instances = json_object_get(object, "instances");
+    const json_int_t bytes = json_integer_value(json_object_get(object, "bytes"));
+    parse_text(object, "site", a->site);
+    parse_text(object, "call", a->call);
+    parse_text(object, "operation", a->operation);
+    parse_text(object, "comm", a->comm);
+    a->bytes = bytes > 0 ? (uint64_t)bytes : 0;
+    a->root = json_is_integer(root) && json_integer_value(root) < ARRIVAL_RANKS_MAX
+                  ? (int)json_integer_value(root)
+                  : -1;
+    a->instances = json_is_integer(instances) ? json_integer_value(instances) : a->recorded;
+    a->duration_s = parse_real(json_object_get(object, "duration_s"));
+    a->spread_ns = parse_real(json_object_get(object, "spread_ns"));
+    a->error_ns = parse_real(json_object_get(object, "error_ns"));
+    a->persistence = parse_real(json_object_get(object, "persistence"));
+}
+
+/* A summary that does not say how far the offsets reach: as far as the latest rank's mean. */
+static void guess_spread(struct ictus_arrivals *a)
+{
+    const bool known = !isnan(a->spread_ns);
+    for (int r = 0; r < a->ranks && !known; r++) {
+        a->spread_ns = fmax(a->spread_ns, a->rank[r].mean_ns);
+    }
+}
+
+int ictus_arrivals_parse(const json_t *object, struct ictus_arrivals *arrivals,
+                         struct ictus_why *why)
+{
+    struct ictus_arrivals a;
+    char site[ICTUS_ARRIVALS_TEXT];
+    json_int_t ranks = 0;
+    size_t rows = 0;
+    parse_text(object, "site", site);
+    int err = parse_shape(object, site, &ranks, &rows, why);
+    if (err) {
+        return err;
+    }
+    err = ictus_arrivals_init(&a, (int)ranks, (int64_t)rows);
+    if (!err) {
+        parse_head(object, &a);
+        err = parse_summary(object, &a, why);
+    }
+    err = err ? err : parse_table(object, &a, why);
+    err = err ? err : ictus_arrivals_check(&a, why);
+    /* The table is the truth: what else is said of it is found anew. */
+    err = err ? err : ictus_arrivals_summarize(&a);
+    if (err) {
+        ictus_arrivals_free(&a);
+        return err;
+    }
+    guess_spread(&a);
+    *arrivals = a;
+    return ICTUS_OK;
+}
+
+/* Append, unless its site is there already. */
+static int list_add(struct ictus_arrivals_list *list, const json_t *object, const char *path,
+                    struct ictus_why *why)
+{
+    struct ictus_why inner = {""};
+    struct ictus_arrivals *grown = realloc(list->at, (list->count + 1) * sizeof *grown);
+    if (!grown) {
+        return ICTUS_ERR_NOMEM;
+    }
+    list->at = grown;
+    const int err = ictus_arrivals_parse(object, &grown[list->count], &inner);
+    if (err) {
+        return ictus_because(why, err, "%.200s: %s", path, inner.text);
+    }
+    const char *site = grown[list->count++].site;
+    for (size_t i = 0; i + 1 < list->count; i++) {
+        if (strcmp(grown[i].site, site) == 0) {
+            return ictus_because(why, ICTUS_ERR_FORMAT,
+                                 "%.200s: two patterns of the site '%.100s': each site's name must "
+                                 "be its own",
+                                 path, site);
+        }
+    }
+    return ICTUS_OK;
+}
+
+int ictus_arrivals_read(const char *path, struct ictus_arrivals_list *list, struct ictus_why *why)
+{
+    json_t *objects = NULL;
+    struct ictus_arrivals_list found = {.at = NULL};
+    int err = ictus_result_read(path, &objects, NULL, why);
+    size_t i = 0;
+    json_t *object = NULL;
+    json_array_foreach(objects, i, object)
+    {
+        const char *type = json_string_value(json_object_get(object, "type"));
+        if (!err && type && strcmp(type, "arrivals") == 0) {
+            err = list_add(&found, object, path, why);
+        }
+    }
+    json_decref(objects);
+    if (!err && found.count == 0) {
+        err =
+            ictus_because(why, ICTUS_ERR_FORMAT,
+                          "%.200s: no arrival pattern in it; ictus arrivals -o writes them", path);
+    }
+    if (err) {
+        ictus_arrivals_list_free(&found);
+        return err;
+    }
+    *list = found;
+    return ICTUS_OK;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Recorded instances in their order, or drawn ones. The model: rank r has its own distribution,
+ * known by quantiles Q_r, and a normal process z_r of lag-one correlation rho_r,
+ *
+ *     z(i) = rho z(i - 1) + sqrt(1 - rho²) e(i),     offset(i) = Q_r(Phi(z(i)))
+ *
+ * so that a rank that is late stays late for as long as it did.
+ */
+#include "arrival/replay.h"
+
+#include "core/random.h"
+
+#include <ictus/text.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A correlation of 1 would draw one value for ever. */
+static const double rho_most = 0.99;
+
+struct replay_model {
+    const struct ictus_arrivals *arrivals;
+    struct rng rng;
+    double *z;      /* of each rank */
+    double *drawn;  /* offsets of one instance */
+    bool continued; /* z holds the instance before */
+};
+
+/* The value below which a share u of the rank's offsets lies, on straight lines between quantiles.
+ */
+static double rank_value(const struct ictus_arrival_rank *rank, double z)
+{
+    if (isnan(rank->quantiles_ns[0])) {
+        return fmax(0, rank->mean_ns + z * rank->sd_ns);
+    }
+    const double u = 0.5 * erfc(-z * M_SQRT1_2);
+    int q = 1;
+    while (q < ICTUS_ARRIVALS_QUANTILES - 1 && u > ictus_arrival_levels[q]) {
+        q++;
+    }
+    const double low = ictus_arrival_levels[q - 1];
+    const double part = (u - low) / (ictus_arrival_levels[q] - low);
+    return rank->quantiles_ns[q - 1] + part * (rank->quantiles_ns[q] - rank->quantiles_ns[q - 1]);
+}
+
+static void model_draw(struct replay_model *m)
+{
+    for (int r = 0; r < m->arrivals->ranks; r++) {
+        const struct ictus_arrival_rank *rank = &m->arrivals->rank[r];
+        const double known = isnan(rank->autocorrelation) ? 0 : rank->autocorrelation;
+        const double rho = fmax(-rho_most, fmin(rho_most, known));
+        const double e = ictusi_rng_normal(&m->rng);
+        m->z[r] = m->continued ? rho * m->z[r] + sqrt(1 - rho * rho) * e : e;
+        m->drawn[r] = rank_value(rank, m->z[r]);
+    }
+    m->continued = true;
+}
+
+/* One process's delay in an instance: its rank's offset less that of the first one played. */
+static int64_t instance_delay(const struct replay_part *part, int ranks, const double *offsets)
+{
+    const int processes = part->size < ranks ? part->size : ranks;
+    double least = INFINITY;
+    for (int p = 0; p < processes; p++) {
+        least = fmin(least, offsets[replay_rank(p, processes, ranks)]);
+    }
+    const double own = offsets[replay_rank(part->rank, part->size, ranks)];
+    return llround((own - least) * part->scale);
+}
+
+static int replay_fill(struct replay_model *m, const struct replay_part *part, bool draw,
+                       int64_t *delays, int64_t n)
+{
+    const struct ictus_arrivals *a = m->arrivals;
+    ictusi_rng_seed(&m->rng, part->seed, 0);
+    for (int64_t i = 0; i < n; i++) {
+        if (draw) {
+            model_draw(m);
+        }
+        for (int r = 0; r < a->ranks && !draw; r++) {
+            m->drawn[r] = (double)a->offsets_ns[i * a->ranks + r];
+        }
+        delays[i] = instance_delay(part, a->ranks, m->drawn);
+        if (delays[i] > REPLAY_OFFSET_MAX_NS) {
+            return ICTUS_ERR_FORMAT;
+        }
+    }
+    return ICTUS_OK;
+}
+
+/* The same on all processes, whichever rank they play. */
+static int check_reach(const struct ictus_arrivals *a, double scale, struct ictus_why *why)
+{
+    double most = 0;
+    for (int64_t i = 0; i < a->recorded * a->ranks; i++) {
+        most = fmax(most, (double)a->offsets_ns[i]);
+    }
+    if (scale * most > (double)REPLAY_OFFSET_MAX_NS) {
+        return ictus_because(why, ICTUS_ERR_FORMAT,
+                             "%s: offsets reach %.3g s, a replay 10 s at most: shrink them, for "
+                             "example by scale=%.1g",
+                             a->site, 1e-9 * scale * most, 5e9 / most);
+    }
+    return ICTUS_OK;
+}
+
+int ictusi_replay_make(const struct ictus_arrivals *a, const struct replay_part *part,
+                       int64_t **delays_ns, int64_t *count, struct ictus_why *why)
+{
+    const bool draw = part->draw || a->recorded == 0;
+    const int64_t n = draw ? REPLAY_DRAWN : a->recorded;
+    int err = ictus_arrivals_signal(a, why);
+    err = err ? err : check_reach(a, part->scale, why);
+    if (err) {
+        return err;
+    }
+    struct replay_model m = {.arrivals = a};
+    m.z = calloc((size_t)a->ranks, sizeof *m.z);
+    m.drawn = calloc((size_t)a->ranks, sizeof *m.drawn);
+    int64_t *delays = calloc((size_t)n, sizeof *delays);
+    err = m.z && m.drawn && delays ? replay_fill(&m, part, draw, delays, n) : ICTUS_ERR_NOMEM;
+    free(m.z);
+    free(m.drawn);
+    if (err) {
+        free(delays);
+        return err == ICTUS_ERR_FORMAT
+                   ? ictus_because(why, err,
+                                   "%s: drawn offsets exceed the 10 s of a replay: "
+                                   "shrink them by scale=",
+                                   a->site)
+                   : err;
+    }
+    *delays_ns = delays;
+    *count = n;
+    return ICTUS_OK;
+}

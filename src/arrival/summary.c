@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Statistics of a table of offsets. With x the offset of rank r in instance i, y = x - mean over
+ * the ranks of i is its place among the others, free of how early the very first one came. Over the
+ * n instances y has mean m_r and variance s_r². Between ranks the variance of m is
+ *
+ *     B = sum m_r² / (p - 1) - mean(s_r²) / n,     W = mean(s_r²)
+ *
+ * (one-way analysis of variance), and the persistence is B / (B + W).
+ */
+#include "core/stats.h"
+
+#include <ictus/arrivals.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Scratch of one summary: n values each. */
+struct scratch {
+    double *centre; /* mean offset of each instance */
+    double *values;
+};
+
+static void sorted_quantiles(struct ictus_arrival_rank *rank, double *values, size_t n)
+{
+    ictusi_sort(values, n);
+    for (int q = 0; q < ICTUS_ARRIVALS_QUANTILES; q++) {
+        rank->quantiles_ns[q] = ictusi_quantile(values, n, ictus_arrival_levels[q]);
+    }
+}
+
+/* Correlation of consecutive values; NaN where they do not vary or are fewer than three. */
+static double lag_one(const double *y, size_t n, double mean)
+{
+    double square = 0;
+    double product = 0;
+    for (size_t i = 0; i < n; i++) {
+        square += (y[i] - mean) * (y[i] - mean);
+        product += i > 0 ? (y[i] - mean) * (y[i - 1] - mean) : 0;
+    }
+    return n >= 3 && square > 0 ? fmax(-1, fmin(1, product / square)) : NAN;
+}
+
+/* One rank's statistics; adds to the sums of squares that the persistence is made of. */
+static void summarize_rank(struct ictus_arrivals *a, int r, struct scratch *s, double *between,
+                           double *within)
+{
+    struct ictus_arrival_rank *rank = &a->rank[r];
+    const size_t n = (size_t)a->recorded;
+    for (size_t i = 0; i < n; i++) {
+        s->values[i] = (double)a->offsets_ns[i * (size_t)a->ranks + (size_t)r] - s->centre[i];
+    }
+    const double mean = ictusi_mean(s->values, n);
+    const double sd = ictusi_sd(s->values, n);
+    *between += mean * mean;
+    *within += sd * sd;
+    rank->autocorrelation = lag_one(s->values, n, mean);
+    for (size_t i = 0; i < n; i++) {
+        s->values[i] = (double)a->offsets_ns[i * (size_t)a->ranks + (size_t)r];
+    }
+    rank->mean_ns = ictusi_mean(s->values, n);
+    rank->sd_ns = ictusi_sd(s->values, n);
+    sorted_quantiles(rank, s->values, n);
+}
+
+/* Who was last; several that came at the same instant share it. Fills the centres and spreads. */
+static void summarize_rows(struct ictus_arrivals *a, struct scratch *s)
+{
+    for (int r = 0; r < a->ranks; r++) {
+        a->rank[r].last = 0;
+    }
+    for (int64_t i = 0; i < a->recorded; i++) {
+        const int64_t *row = a->offsets_ns + i * a->ranks;
+        int64_t most = row[0];
+        int last = 0;
+        double sum = 0;
+        for (int r = 0; r < a->ranks; r++) {
+            last = row[r] > most ? 1 : last + (row[r] == most);
+            most = row[r] > most ? row[r] : most;
+            sum += (double)row[r];
+        }
+        for (int r = 0; r < a->ranks; r++) {
+            a->rank[r].last += row[r] == most ? 1.0 / last / (double)a->recorded : 0;
+        }
+        s->centre[i] = sum / a->ranks;
+        s->values[i] = (double)most;
+    }
+    for (int r = 0; r < a->ranks; r++) {
+        a->rank[r].last = fmin(1, a->rank[r].last);
+    }
+}
+
+/* The median of those values that are known; NaN: none is. */
+static double known_median(double *scratch, const double *values, size_t n)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!isnan(values[i])) {
+            scratch[known++] = values[i];
+        }
+    }
+    ictusi_sort(scratch, known);
+    return known > 0 ? ictusi_quantile(scratch, known, 0.5) : NAN;
+}
+
+int ictus_arrivals_summarize(struct ictus_arrivals *a)
+{
+    const size_t n = (size_t)a->recorded;
+    if (n == 0) {
+        return ICTUS_OK;
+    }
+    struct scratch s = {calloc(n, sizeof *s.centre), calloc(n, sizeof *s.values)};
+    if (!s.centre || !s.values) {
+        free(s.centre);
+        free(s.values);
+        return ICTUS_ERR_NOMEM;
+    }
+    double between = 0;
+    double within = 0;
+    summarize_rows(a, &s);
+    ictusi_sort(s.values, n);
+    a->spread_ns = ictusi_quantile(s.values, n, 0.5);
+    for (int r = 0; r < a->ranks; r++) {
+        summarize_rank(a, r, &s, &between, &within);
+    }
+    within /= a->ranks;
+    between = a->ranks > 1 ? fmax(0, between / (a->ranks - 1) - within / (double)n) : 0;
+    a->persistence = n > 1 && between + within > 0 ? between / (between + within) : NAN;
+    const double error = known_median(s.values, a->errors_ns, n);
+    a->error_ns = isnan(error) ? a->error_ns : error;
+    const double duration = known_median(s.values, a->durations_s, n);
+    a->duration_s = isnan(duration) ? a->duration_s : duration;
+    free(s.centre);
+    free(s.values);
+    return ICTUS_OK;
+}

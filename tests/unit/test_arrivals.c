@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arrival patterns: what is planted is found, what is written is read, nonsense is refused. */
+#include "../check.h"
+
+#include "arrival/arrival.h"
+#include "arrival/replay.h"
+#include "core/random.h"
+
+#include <ictus/arrivals.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RANKS = 4, ROWS = 400 };
+
+static void name(struct ictus_arrivals *a, const char *site)
+{
+    (void)snprintf(a->site, sizeof a->site, "%s", site);
+    (void)snprintf(a->call, sizeof a->call, "MPI_Allreduce");
+    (void)snprintf(a->operation, sizeof a->operation, "allreduce");
+    (void)snprintf(a->comm, sizeof a->comm, "MPI_COMM_WORLD");
+    a->bytes = 64;
+}
+
+/* Rows of given arrivals, made to count from the first. */
+static void put_row(struct ictus_arrivals *a, int64_t row, const double *instants)
+{
+    double least = INFINITY;
+    for (int r = 0; r < a->ranks; r++) {
+        least = fmin(least, instants[r]);
+    }
+    for (int r = 0; r < a->ranks; r++) {
+        a->offsets_ns[row * a->ranks + r] = llround(instants[r]) - llround(least);
+    }
+    a->errors_ns[row] = 50;
+    a->durations_s[row] = 3e-6 + 1e-9 * (double)row;
+}
+
+/* Rank 2 is late by 100 us, the others differ by noise of 1 us. */
+static void plant_straggler(struct ictus_arrivals *a, uint64_t seed)
+{
+    struct rng rng;
+    ictusi_rng_seed(&rng, seed, 0);
+    REQUIRE(!ictus_arrivals_init(a, RANKS, ROWS));
+    name(a, "solver.c:120");
+    for (int64_t i = 0; i < ROWS; i++) {
+        double instants[RANKS];
+        for (int r = 0; r < RANKS; r++) {
+            instants[r] = 1000.0 * ictusi_rng_normal(&rng) + (r == 2 ? 1e5 : 0);
+        }
+        put_row(a, i, instants);
+    }
+    REQUIRE(!ictus_arrivals_summarize(a));
+}
+
+static void straggler_is_found(void)
+{
+    struct ictus_arrivals a;
+    plant_straggler(&a, 1);
+    CHECK_NEAR(a.rank[2].last, 1.0, 1e-9);
+    CHECK_NEAR(a.rank[2].mean_ns - a.rank[0].mean_ns, 1e5, 300);
+    CHECK(a.persistence > 0.99);
+    CHECK_NEAR(a.spread_ns, 1e5, 2000);
+    CHECK_NEAR(a.error_ns, 50, 1e-9);
+    CHECK_NEAR(a.duration_s, 3e-6 + 1e-9 * (ROWS - 1) / 2.0, 1e-12);
+    ictus_arrivals_free(&a);
+}
+
+/* Independent uniform arrivals: nobody is late more often than chance has it. */
+static void random_order_is_found(void)
+{
+    struct ictus_arrivals a;
+    struct rng rng;
+    ictusi_rng_seed(&rng, 2, 0);
+    REQUIRE(!ictus_arrivals_init(&a, RANKS, ROWS));
+    name(&a, "x.c:1");
+    for (int64_t i = 0; i < ROWS; i++) {
+        double instants[RANKS];
+        for (int r = 0; r < RANKS; r++) {
+            instants[r] = 1e5 * ictusi_rng_uniform(&rng);
+        }
+        put_row(&a, i, instants);
+    }
+    REQUIRE(!ictus_arrivals_summarize(&a));
+    CHECK(a.persistence < 0.05);
+    for (int r = 0; r < RANKS; r++) {
+        CHECK_NEAR(a.rank[r].last, 0.25, 0.1);
+        CHECK_NEAR(a.rank[r].autocorrelation, 0, 0.2);
+    }
+    ictus_arrivals_free(&a);
+}
+
+/* Rank 1 wanders: an autoregressive process of 0.9. */
+static void slow_change_is_found(void)
+{
+    struct ictus_arrivals a;
+    struct rng rng;
+    double place = 0;
+    ictusi_rng_seed(&rng, 3, 0);
+    REQUIRE(!ictus_arrivals_init(&a, 2, 2000));
+    name(&a, "x.c:2");
+    for (int64_t i = 0; i < 2000; i++) {
+        place = 0.9 * place + sqrt(1 - 0.81) * ictusi_rng_normal(&rng);
+        const double instants[2] = {0, 5e4 + 1e4 * place};
+        put_row(&a, i, instants);
+    }
+    REQUIRE(!ictus_arrivals_summarize(&a));
+    CHECK_NEAR(a.rank[1].autocorrelation, 0.9, 0.05);
+    ictus_arrivals_free(&a);
+}
+
+static void written_is_read(void)
+{
+    struct ictus_arrivals a;
+    struct ictus_arrivals b;
+    struct ictus_why why = {""};
+    plant_straggler(&a, 4);
+    a.root = 3;
+    json_t *object = ictus_arrivals_json(&a);
+    REQUIRE(object);
+    REQUIRE(!ictus_arrivals_parse(object, &b, &why));
+    CHECK_STR(b.site, a.site);
+    CHECK_STR(b.operation, "allreduce");
+    CHECK(b.ranks == RANKS && b.recorded == ROWS && b.root == 3 && b.bytes == 64);
+    CHECK(memcmp(a.offsets_ns, b.offsets_ns, sizeof(int64_t) * RANKS * ROWS) == 0);
+    CHECK_NEAR(b.rank[2].quantiles_ns[3], a.rank[2].quantiles_ns[3], 1e-6);
+    /* The summary alone is a pattern as well: what the statistics of a running job are. */
+    (void)json_object_del(object, "raw_offsets_ns");
+    (void)json_object_del(object, "raw_errors_ns");
+    (void)json_object_del(object, "raw_durations_s");
+    ictus_arrivals_free(&b);
+    REQUIRE(!ictus_arrivals_parse(object, &b, &why));
+    CHECK(b.recorded == 0 && b.instances == ROWS);
+    CHECK_NEAR(b.persistence, a.persistence, 1e-9);
+    CHECK_NEAR(b.rank[2].last, 1, 1e-9);
+    json_decref(object);
+    ictus_arrivals_free(&a);
+    ictus_arrivals_free(&b);
+}
+
+static const char head[] = "{\"type\":\"arrivals\",\"site\":\"a.c:1\",\"ranks\":3";
+
+static void refused(const char *rest, const char *part)
+{
+    char text[1024];
+    struct ictus_arrivals a;
+    struct ictus_why why = {""};
+    (void)snprintf(text, sizeof text, "%s%s}", rest[0] == ',' ? head : "", rest);
+    json_t *object = json_loads(text, 0, NULL);
+    REQUIRE(object);
+    const int err = ictus_arrivals_parse(object, &a, &why);
+    CHECK(err == ICTUS_ERR_FORMAT);
+    CHECK(strstr(why.text, part) != NULL);
+    if (!err) {
+        ictus_arrivals_free(&a);
+    }
+    json_decref(object);
+}
+
+static void nonsense_is_refused(void)
+{
+    refused("{\"type\":\"arrivals\",\"site\":\"a.c:1\"", "ranks must lie between");
+    refused("{\"type\":\"arrivals\",\"site\":\"a.c:1\",\"ranks\":-4", "ranks must lie between");
+    refused("{\"type\":\"arrivals\",\"ranks\":1,\"raw_offsets_ns\":[[0]]", "must name its call");
+    refused(",\"raw_offsets_ns\":[]", "is empty");
+    refused(",\"raw_offsets_ns\":[[0,1]]", "has 2 entries, but there are 3 ranks");
+    refused(",\"raw_offsets_ns\":[[0,1,2,3]]", "has 4 entries, but there are 3 ranks");
+    refused(",\"raw_offsets_ns\":[[0,1,-2]]", "instance 0, rank 2: an offset of -2 ns");
+    refused(",\"raw_offsets_ns\":[[0,1,99999999999999]]", "lie between 0 and");
+    refused(",\"raw_offsets_ns\":[[0,1,2],[5,6,7]]", "instance 1: the least offset is 5 ns");
+    refused(",\"raw_offsets_ns\":[[0,1,\"x\"]]", "must be an integer number");
+    refused(",\"raw_offsets_ns\":[[0,1,2]],\"raw_errors_ns\":[1,2]", "raw_errors_ns has 2");
+    refused(",\"raw_offsets_ns\":[[0,1,2]],\"raw_errors_ns\":[-1]", "must not be negative");
+    refused(",\"mean_ns\":[0,1,2]", "no mean or no standard deviation");
+    refused(",\"mean_ns\":[0,1],\"sd_ns\":[0,1,1]", "mean_ns has 2 entries");
+    refused(",\"mean_ns\":[0,1,-2],\"sd_ns\":[0,1,1]", "out of range");
+    refused(",\"mean_ns\":[0,1,2],\"sd_ns\":[0,1,1],\"error_ns\":-1", "must not be negative");
+    refused(",\"mean_ns\":[0,1,2],\"sd_ns\":[0,1,1],\"persistence\":2", "between 0 and 1");
+}
+
+/* Files are made in the test's own directory. */
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    REQUIRE(file);
+    (void)fputs(text, file);
+    REQUIRE(!fclose(file));
+}
+
+static void arrival_refused(const char *spec, int size, const char *part)
+{
+    struct arrival arrival;
+    struct ictus_why why = {""};
+    CHECK(ictusi_arrival_init(&arrival, spec, 0, size, &why) != ICTUS_OK);
+    CHECK(strstr(why.text, part) != NULL);
+    ictusi_arrival_fini(&arrival);
+}
+
+static void files_are_checked(const char *path)
+{
+    char spec[512];
+    write_file(path, "{\"type\":\"arrivals\",\"site\":\"solver.c:12\",\"ranks\":2,\"error_ns\":5,"
+                     "\"raw_offsets_ns\":[[0,100]]}\n"
+                     "{\"type\":\"arrivals\",\"site\":\"halo.c:7\",\"ranks\":2,\"error_ns\":500,"
+                     "\"raw_offsets_ns\":[[0,100]]}\n"
+                     "{\"type\":\"arrivals\",\"site\":\"flat.c:7\",\"ranks\":2,\"error_ns\":0,"
+                     "\"raw_offsets_ns\":[[0,0]]}\n"
+                     "{\"type\":\"arrivals\",\"site\":\"long.c:7\",\"ranks\":2,\"error_ns\":0,"
+                     "\"raw_offsets_ns\":[[0,20000000000]]}\n"
+                     "{\"type\":\"arrivals\",\"site\":\"dim.c:7\",\"ranks\":2,"
+                     "\"raw_offsets_ns\":[[0,100]]}\n");
+    (void)snprintf(spec, sizeof spec, "file:%s", path);
+    arrival_refused(spec, 2, "5 call sites: choose one with site=");
+    (void)snprintf(spec, sizeof spec, "file:%s,site=solver.c:13", path);
+    arrival_refused(spec, 2, "did you mean 'solver.c:12'");
+    (void)snprintf(spec, sizeof spec, "file:%s,site=halo.c:7", path);
+    arrival_refused(spec, 2, "would replay noise");
+    (void)snprintf(spec, sizeof spec, "file:%s,site=flat.c:7", path);
+    arrival_refused(spec, 2, "all offsets are 0");
+    (void)snprintf(spec, sizeof spec, "file:%s,site=long.c:7", path);
+    arrival_refused(spec, 2, "a replay 10 s at most");
+    (void)snprintf(spec, sizeof spec, "file:%s,site=dim.c:7", path);
+    arrival_refused(spec, 2, "error of the offsets is not known");
+    write_file(path, "{\"type\":\"arrivals\",\"site\":\"a\",\"ranks\":1,\"raw_offsets_ns\":[[0]]}\n"
+                     "{\"type\":\"arrivals\",\"site\":\"a\",\"ranks\":1,"
+                     "\"raw_offsets_ns\":[[0]]}\n");
+    (void)snprintf(spec, sizeof spec, "file:%s", path);
+    arrival_refused(spec, 1, "two patterns of the site 'a'");
+    write_file(path, "{\"type\":\"header\",\"schema\":\"ictus-result/1\"}\n");
+    arrival_refused(spec, 1, "no arrival pattern in it");
+    write_file(path, "10us\n");
+    arrival_refused(spec, 1, "no ictus result");
+    arrival_refused("file:", 1, "malformed");
+    arrival_refused("file", 1, "name one that ictus arrivals -o wrote");
+    arrival_refused("file:/nowhere/x", 1, "cannot read '/nowhere/x'");
+    arrival_refused("late:rank=3", 3, "there are ranks 0 to 2");
+    arrival_refused("acsending", 3, "did you mean 'ascending'");
+}
+
+static int64_t delay_of(const struct ictus_arrivals *a, int rank, int size, bool draw, int64_t i)
+{
+    int64_t *delays = NULL;
+    int64_t n = 0;
+    const struct replay_part part = {
+        .rank = rank, .size = size, .draw = draw, .seed = 7, .scale = 1};
+    REQUIRE(!ictusi_replay_make(a, &part, &delays, &n, NULL));
+    const int64_t delay = delays[i % n];
+    free(delays);
+    return delay;
+}
+
+static void instances_are_replayed(void)
+{
+    struct ictus_arrivals a;
+    plant_straggler(&a, 5);
+    for (int r = 0; r < RANKS; r++) {
+        for (int64_t i = 0; i < ROWS; i += 57) {
+            CHECK(delay_of(&a, r, RANKS, false, i) == a.offsets_ns[i * RANKS + r]);
+        }
+    }
+    /* Twice as many processes: two play each rank. Half as many: every other rank is played. */
+    CHECK(delay_of(&a, 5, 2 * RANKS, false, 3) == a.offsets_ns[3 * RANKS + 2]);
+    const int64_t *row = a.offsets_ns + 3 * RANKS;
+    const int64_t least = row[0] < row[2] ? row[0] : row[2];
+    CHECK(delay_of(&a, 1, 2, false, 3) == row[2] - least);
+    ictus_arrivals_free(&a);
+}
+
+/* What is drawn from the model has the pattern's own statistics. */
+static void model_is_drawn(void)
+{
+    struct ictus_arrivals a;
+    struct ictus_arrivals b;
+    plant_straggler(&a, 6);
+    REQUIRE(!ictus_arrivals_init(&b, RANKS, REPLAY_DRAWN));
+    name(&b, "drawn");
+    for (int r = 0; r < RANKS; r++) {
+        int64_t *delays = NULL;
+        int64_t n = 0;
+        const struct replay_part part = {
+            .rank = r, .size = RANKS, .draw = true, .seed = 7, .scale = 1};
+        REQUIRE(!ictusi_replay_make(&a, &part, &delays, &n, NULL));
+        CHECK(n == REPLAY_DRAWN);
+        for (int64_t i = 0; i < n; i++) {
+            b.offsets_ns[i * RANKS + r] = delays[i];
+        }
+        free(delays);
+    }
+    CHECK(!ictus_arrivals_check(&b, NULL));
+    REQUIRE(!ictus_arrivals_summarize(&b));
+    CHECK_NEAR(b.rank[2].last, 1, 1e-9);
+    CHECK_NEAR(b.rank[2].mean_ns - b.rank[0].mean_ns, a.rank[2].mean_ns - a.rank[0].mean_ns, 300);
+    CHECK_NEAR(b.spread_ns, a.spread_ns, 2000);
+    CHECK(b.persistence > 0.99);
+    ictus_arrivals_free(&a);
+    ictus_arrivals_free(&b);
+}
+
+static void shapes_are_as_named(void)
+{
+    static const struct {
+        const char *spec;
+        int64_t wanted[4];
+    } cases[] = {{"together", {0, 0, 0, 0}},
+                 {"ascending:spread=3us", {0, 1000, 2000, 3000}},
+                 {"descending:spread=3us", {3000, 2000, 1000, 0}},
+                 {"late:rank=1,spread=5us", {0, 5000, 0, 0}},
+                 {"early:rank=1,spread=5us", {5000, 0, 5000, 5000}},
+                 {"half:spread=2us", {0, 0, 2000, 2000}},
+                 {"alternating:spread=2us", {0, 2000, 0, 2000}},
+                 {"tent:spread=3us", {0, 2000, 2000, 0}}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        for (int r = 0; r < 4; r++) {
+            struct arrival arrival;
+            REQUIRE(!ictusi_arrival_init(&arrival, cases[c].spec, r, 4, NULL));
+            CHECK_NEAR((double)ictusi_arrival_delay(&arrival, 9), (double)cases[c].wanted[r], 1.5);
+            ictusi_arrival_fini(&arrival);
+        }
+    }
+}
+
+int main(void)
+{
+    char path[] = "/tmp/ictus-arrivals-XXXXXX";
+    const int file = mkstemp(path);
+    REQUIRE(file >= 0);
+    (void)close(file);
+    straggler_is_found();
+    random_order_is_found();
+    slow_change_is_found();
+    written_is_read();
+    nonsense_is_refused();
+    files_are_checked(path);
+    instances_are_replayed();
+    model_is_drawn();
+    shapes_are_as_named();
+    (void)unlink(path);
+    return check_result();
+}
