@@ -7,6 +7,7 @@ export ICTUS_PROGRESS=0
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ictus-drill.XXXXXX") || exit 1
 
 drill_failures=0
+drill_partly=0
 # shellcheck disable=SC2317 # called by a trap
 drill_end() {
     local code=$?
@@ -14,6 +15,7 @@ drill_end() {
     if mountpoint -q "$scratch/small" 2>/dev/null; then umount "$scratch/small"; fi
     rm -rf "$scratch"
     if [ "$drill_failures" != 0 ] && [ $code = 0 ]; then code=1; fi
+    if [ "$drill_partly" != 0 ] && [ $code = 0 ]; then code=77; fi
     exit $code
 }
 trap drill_end EXIT
@@ -28,6 +30,11 @@ need() { # TOOL...: or skip
     for tool; do
         command -v "$tool" >/dev/null || { echo "skipped: needs $tool"; exit 77; }
     done
+}
+# A part cannot be tried here: the drill goes on, and counts as skipped at its end.
+partly() { # WHAT
+    echo "left out: $*"
+    drill_partly=1
 }
 fail() {
     echo "FAILED: $*"

@@ -9,7 +9,7 @@
 #include "bench/memory.h"
 #include "bench/operation_list.h"
 
-#include "check_mpi.h"
+#include "patience.h"
 
 static struct ictus_bench_plan plan_of(const char *operation, uint64_t bytes, int64_t repetitions)
 {
@@ -52,15 +52,14 @@ static void every_operation_runs(const char *scheme)
                                                   SHAPE_PING_PONG)) {
             continue;
         }
-        const int err = ictus_bench_run(bench, &plan, &result, &why);
+        const int err = patience_run(bench, scheme, &plan, &result, &why);
         if (info.persistent && err == ICTUS_ERR_UNSUPPORTED) {
             continue; /* the library's own fault, told before anything was measured */
         }
-        if (err && err != ICTUS_ERR_SAMPLES && check_rank == 0) {
+        if (err && check_rank == 0) {
             (void)fprintf(stderr, "%s under %s: %s\n", info.name, scheme, why.text);
         }
-        /* On a crowded machine no start may be in time; that is then said, not hidden. */
-        CHECK(err == ICTUS_OK || err == ICTUS_ERR_SAMPLES);
+        CHECK(err == ICTUS_OK);
         if (!err) {
             CHECK(result.n >= 1 && result.n <= 5);
             reductions_are_consistent(&result);
@@ -310,12 +309,13 @@ static void time_limits_hold(void)
     REQUIRE(
         !ictus_bench_create(MPI_COMM_WORLD, "round-time:slack=20", "hca3-offset", &bench, NULL));
     struct ictus_bench_plan plan = plan_of("barrier", 0, 1000000000);
-    struct ictus_bench_result result;
+    struct ictus_bench_result result = {0};
     plan.max_time_s = 0.05;
+    /* In so little time no start may be valid on a crowded machine, but then all were tried. */
     const int err = ictus_bench_run(bench, &plan, &result, NULL);
-    CHECK(err == ICTUS_OK || err == ICTUS_ERR_SAMPLES);
+    CHECK(err == ICTUS_OK || (err == ICTUS_ERR_SAMPLES && result.invalid > 0));
+    CHECK(result.n + result.invalid >= 1 && result.n + result.invalid < 1000000000);
     if (!err) {
-        CHECK(result.n < 1000000000);
         ictus_bench_result_free(&result);
     }
     ictus_bench_free(bench);

@@ -4,7 +4,7 @@
 #include <ictus/bench.h>
 #include <ictus/skew.h>
 
-#include "check_mpi.h"
+#include "patience.h"
 
 static void barriers_hold(enum ictus_barrier_algorithm algorithm)
 {
@@ -34,12 +34,31 @@ static void barriers_hold(enum ictus_barrier_algorithm algorithm)
     MPI_Win_free(&window);
 }
 
+/* Clocks are seconds apart: only the truth is within one. */
+#define SKEWED_CLOCK "hca3:fitpoints=20,exchanges=10@sim:scope=process,offset=100s,drift=10ppm"
+
+/* Where no start of a crowded machine was in time: with starts that cannot be late. */
+static int skew_with_patience(const char *barrier, struct ictus_skew_result *result)
+{
+    struct ictus_skew *patient = NULL;
+    struct ictus_why why = {""};
+    REQUIRE(!setenv("ICTUS_HARMONIZE", PATIENT_STARTS, 1));
+    REQUIRE(!ictus_skew_create(MPI_COMM_WORLD, SKEWED_CLOCK, NULL, &patient, &why));
+    const int err = ictus_skew_run(patient, barrier, 30, 20.0, result, &why);
+    ictus_skew_free(patient);
+    REQUIRE(!unsetenv("ICTUS_HARMONIZE"));
+    return err;
+}
+
 static void skews_are_counted(struct ictus_skew *skew, const char *barrier)
 {
-    struct ictus_skew_result result;
+    struct ictus_skew_result result = {0};
     struct ictus_why why = {""};
-    const int err = ictus_skew_run(skew, barrier, 30, 2.0, &result, &why);
-    CHECK(!err || err == ICTUS_ERR_SAMPLES); /* harmonised starts on a busy machine */
+    int err = ictus_skew_run(skew, barrier, 30, 2.0, &result, &why);
+    if (err == ICTUS_ERR_SAMPLES) {
+        err = skew_with_patience(barrier, &result);
+    }
+    CHECK(!err);
     if (err) {
         return;
     }
@@ -53,7 +72,6 @@ static void skews_are_counted(struct ictus_skew *skew, const char *barrier)
         }
         CHECK(first == result.n && last == result.n);
         for (int64_t i = 0; i < result.n; i++) {
-            /* Clocks are seconds apart: only the truth is within one. */
             CHECK(result.skews_s[i] >= 0.0 && result.skews_s[i] < 1.0);
             CHECK(result.durations_s[i] > 0.0);
         }
@@ -74,9 +92,8 @@ static void every_scheme_measures(void)
         CHECK(!ictus_scheme_check(name, &why));
         REQUIRE(!ictus_bench_create(MPI_COMM_WORLD, name, "hca3:fitpoints=20,exchanges=10", &bench,
                                     &why));
-        const int err = ictus_bench_run(bench, &plan, &result, &why);
-        CHECK(!err || err == ICTUS_ERR_SAMPLES);
-        CHECK(err || result.n == 5 || (result.n >= 1 && result.n < 5 && result.invalid > 0));
+        CHECK(!patience_run(bench, name, &plan, &result, &why));
+        CHECK(result.n >= 1 && result.n <= 5);
         ictus_bench_result_free(&result);
         ictus_bench_free(bench);
     }
@@ -99,10 +116,7 @@ int main(int argc, char **argv)
     }
     CHECK(ictus_barrier(MPI_COMM_NULL, ICTUS_BARRIER_TREE) == ICTUS_ERR_ARG);
     CHECK(ictus_barrier(MPI_COMM_WORLD, (enum ictus_barrier_algorithm)77) == ICTUS_ERR_ARG);
-    REQUIRE(!ictus_skew_create(MPI_COMM_WORLD,
-                               "hca3:fitpoints=20,exchanges=10"
-                               "@sim:scope=process,offset=100s,drift=10ppm",
-                               NULL, &skew, &why));
+    REQUIRE(!ictus_skew_create(MPI_COMM_WORLD, SKEWED_CLOCK, NULL, &skew, &why));
     skews_are_counted(skew, "mpi");
     skews_are_counted(skew, "linear");
     skews_are_counted(skew, "dissemination");
