@@ -35,7 +35,7 @@ static void check_result_of(const struct ictus_overlap_result *r)
 static int overlap_with_patience(const struct ictus_overlap_plan *plan,
                                  struct ictus_overlap_result *result, struct ictus_why *why)
 {
-    struct ictus_bench *patient = patience_bench("harmonize");
+    struct ictus_bench *patient = patience_bench("harmonize", 0);
     struct ictus_overlap_plan unhurried = *plan;
     int err = ICTUS_ERR_CORRUPT;
     unhurried.call.max_time_s = 0.0;
