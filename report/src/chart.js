@@ -12,6 +12,8 @@ import {
 import * as echarts from 'echarts/core';
 import { CanvasRenderer, SVGRenderer } from 'echarts/renderers';
 import { csvText, download, h } from './dom.js';
+import { Reader } from './reader.js';
+import { DataTable } from './table.js';
 import { onTheme, theme } from './theme.js';
 
 echarts.use([
@@ -82,11 +84,11 @@ export function axis(colours, own) {
         nameMoveOverlap: true,
         nameGap: 8,
         axisLine: { show: true, lineStyle: { color: colours.line } },
-        axisTick: { lineStyle: { color: colours.line } },
-        axisLabel: { color: colours.muted, hideOverlap: true, ...own.axisLabel },
         splitLine: { show: own.type !== 'category', lineStyle: { color: colours.faint } },
         minorSplitLine: { show: false },
-        ...Object.fromEntries(Object.entries(own).filter(([key]) => key !== 'axisLabel')),
+        ...own,
+        axisTick: { lineStyle: { color: colours.line }, ...own.axisTick },
+        axisLabel: { color: colours.muted, hideOverlap: true, ...own.axisLabel },
     };
 }
 
@@ -103,7 +105,12 @@ export class ChartCard {
         this.title = title;
         this.visible = false;
         this.stale = true;
-        this.box = h('div', { class: 'canvas', style: `height:${height}px` });
+        this.box = h('div', {
+            class: 'canvas', style: `height:${height}px`, tabindex: 0, role: 'application', 'aria-roledescription': 'chart',
+            'aria-label': `${title}. Arrow keys go from point to point${csv ? '; the table has all of them' : ''}.`,
+        });
+        this.reader = new Reader(this.box, () => this.chart, (event) => this.onClick?.(event));
+        this.tableBox = h('div', { class: 'alternative' });
         this.head = h('h4', {}, title);
         this.noteBox = h('p', { class: 'note' }, note);
         this.empty = h('p', { class: 'empty', hidden: true }, 'Nothing to draw for this choice.');
@@ -111,13 +118,15 @@ export class ChartCard {
             h('button', { type: 'button', title: `save as ${name}`, onclick: () => this[how]() }, name);
         this.element = h(
             'figure',
-            { class: wide ? 'chart wide' : 'chart', 'data-chart': title },
+            { class: wide ? 'chart wide' : 'chart', 'data-chart': title, role: 'group', 'aria-label': title },
             h('figcaption', {}, this.head,
                 h('span', { class: 'saves' }, save('PNG', 'savePng'), save('SVG', 'saveSvg'),
-                    csv ? save('CSV', 'saveCsv') : null)),
+                    csv ? save('CSV', 'saveCsv') : null, csv ? this.tableButton() : null)),
             this.noteBox,
             this.box,
+            this.reader.says,
             this.empty,
+            this.tableBox,
         );
         this.box.ictusCard = this;
         this.element.ictusCard = this;
@@ -126,16 +135,41 @@ export class ChartCard {
         cards.add(this);
     }
 
+    /** Opens and closes the chart's numbers as a table, for those to whom a picture says nothing. */
+    tableButton() {
+        return h('button', { type: 'button', class: 'as-table', title: 'show as a table', 'aria-expanded': 'false',
+            onclick: (event) => {
+                const open = event.currentTarget.getAttribute('aria-expanded') !== 'true';
+                event.currentTarget.setAttribute('aria-expanded', String(open));
+                this.tableOpen = open;
+                this.showTable();
+            } }, 'Table');
+    }
+
+    showTable() {
+        if (!this.tableOpen) {
+            this.tableBox.replaceChildren();
+            return;
+        }
+        const [names, ...rows] = this.csv();
+        const table = new DataTable({ name: `${this.title}: table`, columns: names,
+            rows: rows.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i]]))) });
+        this.tableBox.replaceChildren(table.element);
+        table.redraw();
+    }
+
     /** The data behind the chart changed: redraw it, now or when it is looked at. */
     update({ title, note } = {}) {
         if (title !== undefined) {
             this.title = title;
             this.head.textContent = title;
+            this.element.setAttribute('aria-label', title);
         }
         if (note !== undefined) {
             this.noteBox.textContent = note;
         }
         this.stale = true;
+        this.showTable();
         if (this.visible || printed) {
             this.draw();
         }
@@ -157,8 +191,15 @@ export class ChartCard {
         if (!this.chart) {
             this.chart = echarts.init(this.box, null, { renderer: 'canvas' });
             this.chart.on('click', (event) => this.onClick?.(event));
+            this.chart.on('datazoom', () => this.freeTicks());
         }
         this.chart.setOption(this.merge(colours, own), { notMerge: true });
+    }
+
+    /** Ticks were chosen for the whole range: a part of it needs ECharts' own. */
+    freeTicks() {
+        const free = { interval: null, axisTick: { customValues: null }, axisLabel: { customValues: null } };
+        this.chart.setOption({ xAxis: free });
     }
 
     merge(colours, own) {

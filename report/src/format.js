@@ -95,6 +95,9 @@ export function title(name) {
     if (name.startsWith('ci95_')) {
         return `95 % ${name.split('_')[1]}`;
     }
+    if (name === 'mpi') {
+        return 'MPI';
+    }
     const words = name.replace(/_(s|ns)$/, '').replaceAll('_', ' ');
     return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -3,6 +3,7 @@
 import { axis } from './chart.js';
 import { esc } from './dom.js';
 import { groupBy, order } from './stats.js';
+import { bounds, fitted } from './ticks.js';
 
 const zeroAt = 0.5; // where a logarithmic axis shows 0 bytes
 
@@ -67,15 +68,28 @@ export function tipTable(heading, pairs) {
     return `<div class="tip"><strong>${esc(heading)}</strong><table>${rows}</table></div>`;
 }
 
-const least = (values) => values.reduce((a, b) => Math.min(a, b), Infinity);
-const greatest = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
 const positive = (value) => (value > 0 ? value : null);
+
+// Shapes and dashes tell lines apart where colours cannot.
+const symbols = ['circle', 'rect', 'triangle', 'diamond', 'emptyCircle', 'emptyRect', 'emptyTriangle', 'emptyDiamond'];
+const dashes = ['solid', [6, 4], [2, 3], [10, 3, 2, 3]];
+
+/** A point that looks different from its series. */
+function lookOf(spec, row, colours) {
+    const look = spec.look?.(row, colours);
+    return look ? { symbol: look.symbol, itemStyle: { color: look.colour } } : {};
+}
+
+/** What an axis has to show: all values, their intervals where those are drawn, and what else was asked for. */
+function seen(rows, value, spec) {
+    return [...rows.map(value), ...(spec.low ? rows.flatMap((r) => [spec.low(r), spec.high(r)]) : []), ...(spec.within ?? [])];
+}
 
 /**
  * Lines of rows.
  * @param spec rows, key (row → line's name), x and y (row → number), low and high (row → number),
- *             xName, yName, xFormat, yFormat, xLog, yLog, tip (row → pairs), points (no line), marks; of dots
- *             also colour (row, colours → colour)
+ *             xName, yName, xFormat, yFormat, xLog, yLog, tip (row → pairs), points (no line), marks,
+ *             within (values that have to be in view too), look (row, colours → colour and symbol)
  */
 export function lineOption(colours, spec, width = 600) {
     const rows = spec.rows.filter((row) => spec.y(row) !== null && spec.y(row) !== undefined);
@@ -97,12 +111,12 @@ export function lineOption(colours, spec, width = 600) {
         series.push({
             type: spec.points ? 'scatter' : 'line',
             name,
-            symbol: ['circle', 'rect', 'triangle', 'diamond', 'roundRect', 'arrow'][index % 6],
-            symbolSize: spec.points ? 6 : group.length > 60 ? 3 : 7,
-            showSymbol: spec.points || group.length <= 400,
-            lineStyle: { width: 2, type: index >= colours.series.length ? 'dashed' : 'solid' },
+            symbol: symbols[index % symbols.length],
+            symbolSize: spec.points ? 6 : 7,
+            showSymbol: spec.points || group.length <= 60,
+            lineStyle: { width: 2, type: dashes[Math.floor(index / 4) % dashes.length] },
             itemStyle: { color: colour, opacity: spec.points ? 0.75 : 1 },
-            data: group.map((row) => ({ value: [placeX(row), placeY(spec.y(row))], row })),
+            data: group.map((row) => ({ value: [placeX(row), placeY(spec.y(row))], row, ...lookOf(spec, row, colours) })),
             markLine: spec.marks && index === 0 ? spec.marks(colours) : undefined,
         });
         if (spec.low && group.length <= 400) {
@@ -114,7 +128,8 @@ export function lineOption(colours, spec, width = 600) {
             }
         }
     });
-    const across = spec.xLog ? rows.map(placeX) : [];
+    const across = fitted(rows.map(placeX), spec.xLog, { base: spec.xBase, most: width / 70 });
+    const up = fitted(seen(rows, spec.y, spec).concat(spec.yLog || spec.yScale ? [] : [0]), spec.yLog);
     return {
         ...legendFor(names, width),
         tooltip: {
@@ -127,21 +142,20 @@ export function lineOption(colours, spec, width = 600) {
                 ]),
         },
         xAxis: axis(colours, {
+            ...bounds(across),
             type: spec.xLog ? 'log' : 'value',
             logBase: spec.xBase || 10,
-            scale: true,
-            // a logarithmic axis would else run to the next round power, far beyond the data
-            ...(spec.xLog && !spec.points ? { min: least(across), max: greatest(across) } : {}),
             name: spec.xName,
             axisLabel: {
+                ...bounds(across).axisLabel,
                 formatter: (v) => spec.xFormat(spec.xLog && v === zeroAt ? 0 : v),
             },
         }),
         yAxis: axis(colours, {
+            ...bounds(up),
             type: spec.yLog ? 'log' : 'value',
-            scale: spec.yLog || spec.yScale === true,
             name: spec.yName,
-            axisLabel: { formatter: (v) => spec.yFormat(v) },
+            axisLabel: { ...bounds(up).axisLabel, formatter: (v) => spec.yFormat(v) },
         }),
         dataZoom: [{ type: 'inside', filterMode: 'none', zoomOnMouseWheel: 'ctrl' }],
         series,
@@ -159,9 +173,11 @@ export function dotOption(colours, spec, width = 600) {
     const ends = sorted
         .map((row, i) => [i, spec.low?.(row), spec.high?.(row)])
         .filter((p) => Number.isFinite(p[1]) && Number.isFinite(p[2]));
+    const range = fitted([...seen(sorted, spec.y, spec), ...(spec.more ?? []).flatMap(([, of]) => sorted.map(of))],
+        spec.yLog, { most: width / 110 });
     return {
-        legend: { show: false },
-        grid: { top: 10 },
+        legend: { show: Boolean(spec.more), data: spec.more ? [spec.named, ...spec.more.map(([name]) => name)] : [] },
+        grid: { top: spec.more ? 30 : 10 },
         tooltip: {
             trigger: 'item',
             formatter: (p) =>
@@ -172,20 +188,24 @@ export function dotOption(colours, spec, width = 600) {
         },
         yAxis: axis(colours, { type: 'category', data: names, axisLabel: { width: Math.min(380, width * 0.4), overflow: 'truncate' } }),
         xAxis: axis(colours, {
+            ...bounds(range),
             type: spec.yLog ? 'log' : 'value',
-            scale: true,
             name: spec.yName,
-            axisLabel: { formatter: (v) => spec.yFormat(v) },
+            axisLabel: { ...bounds(range).axisLabel, formatter: (v) => spec.yFormat(v) },
         }),
         series: [
             {
                 type: 'scatter',
-                symbolSize: 10,
+                name: spec.named,
+                symbolSize: 11,
                 itemStyle: { color: colours.accent },
-                data: sorted.map((row, i) => ({ name: names[i], value: [spec.y(row), i], row,
-                                                itemStyle: { color: spec.colour?.(row, colours) ?? colours.accent } })),
+                data: sorted.map((row, i) => ({ name: names[i], value: [spec.y(row), i], row, ...lookOf(spec, row, colours) })),
                 markLine: spec.marks?.(colours),
             },
+            ...(spec.more ?? []).map(([name, of, symbol]) => ({
+                type: 'scatter', name, symbol, symbolSize: 8, itemStyle: { color: colours.muted },
+                data: sorted.map((row, i) => ({ name: names[i], value: [of(row), i], row })).filter((d) => Number.isFinite(d.value[0])),
+            })),
             whiskers('interval', ends, colours.accent, true),
         ],
     };

@@ -23,7 +23,7 @@ export class DataTable {
         this.body = h('tbody', {}, this.top, this.bottom);
         this.box = h(
             'div',
-            { class: 'table', tabindex: 0, onscroll: () => this.draw() },
+            { class: 'table', tabindex: 0, role: 'region', 'aria-label': name, onscroll: () => this.draw() },
             h('table', {}, h('thead', {}, h('tr', {}, this.heads)), this.body),
         );
         this.caption = h('span', { class: 'count' });
@@ -98,6 +98,12 @@ export class DataTable {
         this.top.firstChild.style.height = `${from * rowHeight}px`;
         this.bottom.firstChild.style.height = `${all ? 0 : (this.rows.length - to) * rowHeight}px`;
         this.body.replaceChildren(this.top, ...this.rows.slice(from, to).map((r) => this.row(r)), this.bottom);
+    }
+
+    /** After the table has come to its place on the page. */
+    redraw() {
+        this.from = -1;
+        this.draw();
     }
 
     save() {

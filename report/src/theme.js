@@ -1,35 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Colours, dark and light, and who wants to know when they change.
-
-const light = {
-    name: 'light',
-    text: '#1b2430',
-    muted: '#5b6675',
-    line: '#d6dce4',
-    faint: '#eaeef3',
-    card: '#ffffff',
-    accent: '#1f5fae',
-    bad: '#b3261e',
-    good: '#2b7a4b',
-    series: ['#1f5fae', '#d0601f', '#2b8a57', '#8a4aa8', '#b58500', '#c23b63', '#127f94', '#6a5a4a',
-             '#5a6bd0', '#7d9a1c', '#e08a5a', '#4a4f57'],
-    heat: ['#1d6b46', '#8cc49a', '#f4efe0', '#eba56f', '#b3371e'],
-};
-
-const dark = {
-    name: 'dark',
-    text: '#e4e9f0',
-    muted: '#9aa6b6',
-    line: '#3a4554',
-    faint: '#262f3b',
-    card: '#171d26',
-    accent: '#6ba6ee',
-    bad: '#ff8a80',
-    good: '#71cf97',
-    series: ['#6ba6ee', '#f0955a', '#6bcb95', '#c493e0', '#e0bb4a', '#f0809f', '#5cc3d6', '#bfa98f',
-             '#97a4f5', '#b5cf5c', '#f5bf9e', '#aeb6c2'],
-    heat: ['#2f9c68', '#2d6347', '#343a42', '#8f5530', '#e0603f'],
-};
+// Which palette is shown, and who wants to know when it changes.
+import { dark, light } from './palettes.js';
 
 /** The colour of text on a heat map's cell that lies at a share of the way from its first colour to its last. */
 export function inkOn(colours, share) {

@@ -59,7 +59,7 @@ async function blankCharts(page) {
 }
 
 async function looks(file, sections) {
-    for (const width of [390, 900, 1600]) {
+    for (const width of [390, 600, 1400]) {
         for (const scheme of ['light', 'dark']) {
             const page = await open(file, { width, scheme });
             await scrollThrough(page);
@@ -225,9 +225,81 @@ async function matrixAndBarriers() {
     const verdicts = await page.locator('#matrix [data-table=Cells] th', { hasText: 'Verdict' }).count();
     check('a verdict is no cell', verdicts === 0);
     const barriers = page.locator('#barrier');
-    const titles = await barriers.locator('[data-chart^="Who leaves"] h4').allTextContents();
-    check(`every barrier is drawn: ${titles.length}`, titles.some((t) => t.includes('harmonize')));
+    for (const title of ['Skew at the exit, 32 processes', 'Who leaves last, 32 processes']) {
+        const card = barriers.locator(`[data-chart="${title}"]`);
+        await card.scrollIntoViewIfNeeded();
+        await card.locator('canvas').first().waitFor();
+        const names = await card.evaluate((figure) => figure.ictusCard.chart.getOption().yAxis[0].data);
+        check(`${title} compares all algorithms: ${names}`, names.length === 6 && names.includes('harmonize'));
+    }
     await page.close();
+}
+
+/** Every chart says what it is, is walked through by keyboard, and has its numbers in a table. */
+async function accessible() {
+    const page = await open('all.html');
+    const bad = await page.evaluate(() => [...document.querySelectorAll('[data-chart]')].filter((f) => {
+        const box = f.querySelector('.canvas');
+        return !f.getAttribute('aria-label') || box?.tabIndex !== 0 || !box.getAttribute('role') || !box.getAttribute('aria-label');
+    }).map((f) => f.dataset.chart));
+    check(`charts without role, label or keyboard: ${bad}`, bad.length === 0);
+    const card = page.locator('#drift [data-chart="For how long a line holds"]');
+    await card.scrollIntoViewIfNeeded();
+    await card.locator('canvas').first().waitFor();
+    await card.locator('.canvas').focus();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('ArrowRight');
+    const first = await card.locator('.says').textContent();
+    check(`the keyboard reads a point: ${first}`, /rank 1.*window.*\(2 of 8\)/.test(first));
+    await page.keyboard.press('ArrowDown');
+    check('and goes to the next series', /rank 2.*\(2 of 8\)/.test(await card.locator('.says').textContent()));
+    await page.keyboard.press('Escape');
+    check('Escape is silent', (await card.locator('.says').textContent()) === '');
+    await card.locator('.as-table').click();
+    check('the table has the chart’s numbers', (await card.locator('.alternative tbody tr:not(.pad)').count()) >= 30);
+    await page.close();
+}
+
+/** Axes say what they show and have enough ticks; legends name what differs; limits are in view. */
+async function axes() {
+    const page = await open('all.html', { width: 1400 });
+    await scrollThrough(page);
+    const found = await page.evaluate(() => [...document.querySelectorAll('[data-chart]')].flatMap((figure) => {
+        const chart = figure.ictusCard?.chart;
+        return (chart?.getModel().queryComponents({ mainType: 'yAxis' }) ?? []).concat(chart?.getModel().queryComponents({ mainType: 'xAxis' }) ?? [])
+            .filter((m) => m.option.type !== 'category')
+            .map((m) => ({ chart: figure.dataset.chart, name: m.option.name, ticks: m.axis.getTicksCoords().length, of: m.mainType }));
+    }));
+    check(`axes were seen: ${found.length}`, found.length > 30);
+    check(`axes without a name: ${found.filter((a) => !a.name).map((a) => a.chart)}`, found.every((a) => a.name));
+    check(`vertical axes of fewer than four ticks: ${found.filter((a) => a.of === 'yAxis' && a.ticks < 4).map((a) => a.chart)}`,
+        found.every((a) => a.of !== 'yAxis' || a.ticks >= 4));
+    const option = (selector, of) => page.locator(selector).evaluate(of);
+    const legend = await option('#overlap [data-chart="CPU overhead over size"]', (f) => f.ictusCard.chart.getOption().legend[0].data);
+    check(`overlap's series are operations and strategies: ${legend}`,
+        legend.length === 3 && legend.every((n) => n.startsWith('iallreduce, ')));
+    const range = await option('#drift [data-chart="What a straight line leaves over"]', (f) => {
+        const { min, max } = f.ictusCard.chart.getOption().yAxis[0];
+        return [min, max];
+    });
+    check(`drift's tolerance is in view: ${range}`, range[0] <= -500 && range[1] >= 500);
+    const spans = await page.evaluate(() => [...document.querySelectorAll('#sync [data-chart^="Error over"]')]
+        .map((f) => { const { min, max } = f.ictusCard.chart.getOption().yAxis[0]; return `${min} ${max}`; }));
+    check(`one range for errors: ${spans}`, spans.length === 3 && new Set(spans).size === 1);
+    await page.close();
+    const two = await open('labels.html');
+    await scrollThrough(two);
+    const names = await two.locator('#measurement [data-chart]').first().evaluate((f) => f.ictusCard.chart.getOption().legend[0].data);
+    check(`--label names the series: ${names}`, names.some((n) => n.includes('before')) && names.some((n) => n.includes('after')));
+    await two.close();
+    const mpis = await open('mpis.html');
+    await scrollThrough(mpis);
+    const libraries = await mpis.locator('#measurement [data-chart]').first().evaluate((f) => f.ictusCard.chart.getOption().legend[0].data);
+    check(`MPI libraries name the series: ${libraries}`, libraries.some((n) => n.includes('MPICH 4.0.2')) && libraries.some((n) => n.includes('Open MPI 4.1.4')));
+    await mpis.close();
+    const compare = await open('compare.html');
+    check('a comparison says what was compared', /Medians of b\.jsonl against those of a\.jsonl/.test(await compare.locator('#compare').textContent()));
+    await compare.close();
 }
 
 async function timelines() {
@@ -292,6 +364,8 @@ await closely();
 await saves();
 await themeAndPrint();
 await matrixAndBarriers();
+await accessible();
+await axes();
 await timelines();
 await hardDays();
 const three = await open('three.html');

@@ -24,6 +24,7 @@
 struct report_options {
     const char *output;
     const char *page;
+    const char *labels;
     bool text;
     int64_t samples;
     int64_t width;
@@ -33,6 +34,8 @@ struct report_options {
 
 static const struct option_row rows[] = {
     ROW_OUTPUT(AT(output), "FILE", "write the page there; - is standard output"),
+    {"label", 0, OPTION_TEXT, AT(labels), NULL, 0, 0, NULL, "NAME,...",
+     "what legends call the files: a name for each, separated by commas"},
     {"text", 0, OPTION_FLAG, AT(text), NULL, 0, 0, NULL, NULL,
      "draw tables and small charts in the terminal instead"},
     {"columns", 0, OPTION_INT, AT(width), "0", 0, 1000, NULL, "N",
@@ -50,6 +53,7 @@ static void free_files(struct report *report)
 {
     for (size_t i = 0; i < report->count; i++) {
         json_decref(report->files[i].objects);
+        free(report->files[i].label);
     }
     free(report->files);
 }
@@ -109,7 +113,45 @@ static int read_file(struct report_file *file, struct ictus_why *why)
     return experiments_read_objects(file->path, &file->objects, &file->skipped, why);
 }
 
-static int read_files(int count, char **words, struct report *report, struct ictus_why *why)
+/* The i-th of some names that commas separate; NULL where there is none. *length is set. */
+static const char *label_at(const char *names, int i, size_t *length)
+{
+    for (; names && i > 0; i--) {
+        names = strchr(names, ',');
+        names = names ? names + 1 : NULL;
+    }
+    *length = names ? strcspn(names, ",") : 0;
+    return *length > 0 ? names : NULL;
+}
+
+/* One name for each file, before any file is read. */
+static int check_labels(const char *names, int count, struct ictus_why *why)
+{
+    size_t length = 0;
+    int given = 1;
+    if (!names) {
+        return ICTUS_OK;
+    }
+    for (const char *c = names; *c; c++) {
+        given += *c == ',';
+    }
+    for (int i = 0; i < given && given == count; i++) {
+        if (!label_at(names, i, &length)) {
+            return ictus_because(why, ICTUS_ERR_ARG, "--label=%.200s: name %d is empty", names,
+                                 i + 1);
+        }
+    }
+    if (given != count) {
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "--label names %d of %d files: give a name for each, separated by "
+                             "commas",
+                             given, count);
+    }
+    return ICTUS_OK;
+}
+
+static int read_files(int count, char **words, const char *labels, struct report *report,
+                      struct ictus_why *why)
 {
     report->files = calloc((size_t)count, sizeof(*report->files));
     if (!report->files) {
@@ -117,8 +159,11 @@ static int read_files(int count, char **words, struct report *report, struct ict
     }
     for (int i = 0; i < count; i++) {
         struct report_file *file = &report->files[i];
+        size_t length = 0;
+        const char *label = label_at(labels, i, &length);
         file->path = words[i];
-        const size_t length = strlen(words[i]);
+        file->label = label ? strndup(label, length) : NULL;
+        length = strlen(words[i]);
         if (length > 1 && words[i][length - 1] == '/') {
             words[i][length - 1] = '\0'; /* "run1/" is run1 */
         }
@@ -284,7 +329,8 @@ static int run(const void *given, int word_count, char **words)
             ictus_because(&why, ICTUS_ERR_ARG, "which result file? ictus bench -o FILE makes one");
         return command_fail("report", err, &why);
     }
-    int err = read_files(word_count, words, &report, &why);
+    int err = check_labels(options->labels, word_count, &why);
+    err = err ? err : read_files(word_count, words, options->labels, &report, &why);
     if (!err) {
         say_skipped(&report);
         if (options->text) {
@@ -303,7 +349,7 @@ const struct command command_report = {
     .arguments = "FILE...",
     .details = "Several files are compared. Without -o the page lies beside the first file:\n"
                "  ictus report run.jsonl            writes run.html\n"
-               "  ictus report a.jsonl b.jsonl -o both.html\n"
+               "  ictus report a.jsonl b.jsonl --label=before,after -o both.html\n"
                "  ictus report run1                 the archive of ictus trace -o run1\n"
                "  ictus report --text run.jsonl",
     .options = rows,

@@ -11,6 +11,7 @@
 struct report_file {
     const char *path;
     json_t *objects; /* as ictus_result_read() gives them */
+    char *label;     /* what to call it instead, or NULL */
     int skipped;     /* lines that were no results */
 };
 

@@ -119,10 +119,14 @@ static int put_row(struct packer *packer, const json_t *object)
     return err;
 }
 
-/* What to call a file: its last part, or all of its path if another file ends alike. */
+/* What to call a file: its label, else its last part, or all of its path if another file ends
+ * alike. */
 static const char *short_name(const struct report *report, size_t file)
 {
     const char *path = report->files[file].path;
+    if (report->files[file].label) {
+        return report->files[file].label;
+    }
     const char *slash = strrchr(path, '/');
     const char *last = slash ? slash + 1 : path;
     for (size_t i = 0; i < report->count; i++) {
@@ -146,8 +150,8 @@ static int put_file(const struct report *report, size_t at, size_t thinning, FIL
     if (!err) {
         (void)fputs("{\"name\":", stream);
         err = put_json(stream, name, 9);
-        (void)fprintf(stream, ",\"skipped\":%d,\"thinned\":%zu,\"rows\":[\n", file->skipped,
-                      thinning);
+        (void)fprintf(stream, ",\"labelled\":%s,\"skipped\":%d,\"thinned\":%zu,\"rows\":[\n",
+                      file->label ? "true" : "false", file->skipped, thinning);
     }
     json_array_foreach(file->objects, i, object)
     {

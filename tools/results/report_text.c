@@ -413,11 +413,12 @@ static size_t select_rows(const struct report *report, const char *type, const j
     for (size_t f = 0; f < report->count; f++) {
         size_t i = 0;
         json_t *object = NULL;
+        const char *name = report->files[f].label ? report->files[f].label : report->files[f].path;
         json_array_foreach(report->files[f].objects, i, object)
         {
             if (strcmp(json_string_value(json_object_get(object, "type")), type) == 0) {
                 if (report->count > 1) {
-                    (void)json_object_set_new(object, "file", json_string(report->files[f].path));
+                    (void)json_object_set_new(object, "file", json_string(name));
                 }
                 rows[count++] = object;
             }

@@ -17,7 +17,7 @@ function identity(row, names) {
 }
 
 function pairs(rows, base, other) {
-    const names = dimensions(rows, numbers).map((d) => d.name).filter((n) => n !== 'file' && n !== 'launch');
+    const names = dimensions(rows, numbers).map((d) => d.name).filter((n) => n !== 'file' && n !== 'launch' && n !== 'mpi');
     const first = new Map();
     for (const row of rows) {
         if (row.$file === base && row.median_s > 0) {
@@ -68,7 +68,7 @@ function columns(rows) {
     return [...known, ...rest.filter((n) => !fixed.has(n)), ...rest.filter((n) => fixed.has(n))];
 }
 
-function view(rows, intro) {
+function view(rows, intro, against) {
     const panels = h('div', { class: 'panels' });
     const filters = new Filters(dimensions(rows, numbers), show);
     const table = new DataTable({ name: 'Ratios', columns: columns(rows), rows });
@@ -77,10 +77,11 @@ function view(rows, intro) {
     const marks = (where) => (c) => ({ silent: true, symbol: 'none', label: { show: false },
         lineStyle: { color: c.muted, type: 'dashed' }, data: [{ [where]: 1 }] });
     const spec = (shown, key, where) => ({
-        rows: shown, key, y: (r) => r.ratio, low: (r) => r.ratio_low, high: (r) => r.ratio_high, yName: 'ratio of medians',
+        rows: shown, key, y: (r) => r.ratio, low: (r) => r.ratio_low, high: (r) => r.ratio_high, yName: `median of ${against.other} / median of ${against.base}`,
         yFormat: (v) => `${format.number(v, 4)}×`, marks: marks(where),
-        colour: (r, c) => (r.verdict.startsWith('slower') ? c.bad : r.verdict.startsWith('faster') ? c.good : c.muted),
-        tip: (r) => [['before', format.seconds(r.median_a_s)], ['after', format.seconds(r.median_b_s)],
+        look: (r, c) => (r.verdict?.startsWith('slower') ? { colour: c.slower, symbol: 'triangle' }
+            : r.verdict?.startsWith('faster') ? { colour: c.faster, symbol: 'path://M0 0H10L5 9Z' } : { colour: c.muted, symbol: 'emptyCircle' }),
+        tip: (r) => [[against.base, format.seconds(r.median_a_s)], [r.file ?? against.other, format.seconds(r.median_b_s)],
                      ['95 % interval', `${format.number(r.ratio_low, 4)} – ${format.number(r.ratio_high, 4)}`],
                      ['verdict', r.verdict], ...(r.p_adjusted === undefined ? [] : [['p, adjusted', format.number(r.p_adjusted, 2)]])],
     });
@@ -100,12 +101,12 @@ function view(rows, intro) {
         const csv = () => [['experiment', 'ratio', 'low', 'high'],
                            ...shown.map((r) => [keyed(r), r.ratio, r.ratio_low, r.ratio_high])];
         cards = [new ChartCard({
-            title: 'The largest differences', note: 'Right of the dashed line is slower than the first file; red and green are differences that are shown, grey ones may be chance.',
+            title: 'The largest differences', note: `Right of the dashed line is slower than ${against.base}. ▲ slower, ▼ faster, ○ may be chance.`,
             height: 90 + 20 * furthest.length, wide: true,
             option: (colours, width) => dotOption(colours, spec(furthest, keyed, 'xAxis'), width), csv })];
         if (names.includes('bytes')) {
             const many = new Set(shown.map(key)).size > 10;
-            const over = many ? { ...spec(condense(shown), (r) => r.name, 'yAxis'), tip: undefined }
+            const over = many ? { ...spec(condense(shown), (r) => r.name, 'yAxis'), tip: undefined, look: undefined }
                 : spec(shown, key, 'yAxis');
             cards.push(new ChartCard({
                 title: 'Ratio over size', height: 380, wide: true,
@@ -128,7 +129,8 @@ export function buildFromFiles(rows, files) {
     const show = () => {
         const list = files.flatMap((_f, i) => (i === base ? [] : pairs(rows, base, i)));
         holder.replaceChildren(list.length
-            ? view(list, `Each file against ${files[base].name}, intervals from those of both medians (wide on purpose; ictus compare tests more sharply).`)
+            ? view(list, `Each file against ${files[base].name}, intervals from those of both medians (wide on purpose; ictus compare tests more sharply).`,
+                { base: files[base].name, other: files.length === 2 ? files[1 - base].name : 'the other file' })
             : h('p', { class: 'message' }, 'The files have no experiment in common.'));
     };
     show();
@@ -136,6 +138,21 @@ export function buildFromFiles(rows, files) {
         select('Against', files.map((f, i) => [String(i), f.name]), '0', (v) => { base = Number(v); show(); })), holder);
 }
 
+/** What a comparison was of, in words: both files, how many samples and launches, by which test. */
+function compared(rows) {
+    const one = (name) => {
+        const values = [...new Set(rows.map((r) => r[name]).filter((v) => v !== undefined && v !== null))];
+        return values.length === 1 ? values[0] : values.length > 1 ? `${Math.min(...values)} to ${Math.max(...values)}` : null;
+    };
+    const names = (name) => [...new Set(rows.map((r) => r[name]).filter(Boolean))].join(', ');
+    const [base, other] = [names('baseline') || 'the baseline', names('file')];
+    const counts = ['samples', 'launches'].filter((w) => one(`${w}_a`) !== null)
+        .map((w) => `${one(`${w}_a`)} against ${one(`${w}_b`)} ${w} an experiment`);
+    return { base, other, text: `Medians of ${other} against those of ${base}, as ictus compare found${
+        counts.length ? `, from ${counts.join(' and ')}` : ''}.` };
+}
+
 export function build(rows) {
-    return view(rows, 'As ictus compare found.');
+    const against = compared(rows);
+    return view(rows, against.text, against);
 }

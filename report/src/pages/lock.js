@@ -23,7 +23,7 @@ export function build(rows) {
         return new ChartCard({
             title, height: 300,
             option: (colours, width) => lineOption(colours, {
-                rows: points, key: (p) => p.name, x: (p) => p.x, y: (p) => p.y, xName: 'time', yName,
+                rows: points, key: (p) => p.name, x: (p) => p.x, y: (p) => p.y, xName: 'time since the start', yName,
                 xFormat: format.seconds, yFormat, tip: (p) => [['state', p.row.state]], ...more }, width),
             csv: () => [['name', 'elapsed_s', yName], ...points.map((p) => [p.name, p.x, p.y])],
         });
@@ -36,7 +36,7 @@ export function build(rows) {
         const card = (title, value) => new ChartCard({
             title, height: 300,
             option: (colours) => barOption(colours, {
-                names, stacked: value === 'median', yName: 'time', yFormat: format.seconds,
+                names, stacked: value === 'median', yName: 'delay', yFormat: format.seconds,
                 series: parts.map(([m, name], i) => ({ name, colour: colours.series[i], values: names.map((n) =>
                     value === 'median' ? stat(n, m, 0.5) : stat(n, m, 0.95) - stat(n, m, 0.05)) })) }),
             csv: () => [['source', ...parts.map((p) => p[1])],
@@ -49,12 +49,12 @@ export function build(rows) {
         const shown = filters.apply(rows);
         cards.forEach((c) => c.dispose());
         cards = [
-            over(shown, 'Offset', [['offset_ns', 'offset']], 'offset', format.nanoseconds),
+            over(shown, 'Offset', [['offset_ns', 'offset']], 'offset to the server', format.nanoseconds),
             over(shown, 'Accuracy: expected, predicted, measured', [['expected_ns', 'expected'],
                 ['predicted_ns', 'predicted'], ['measured_ns', 'measured'], ['sigma_ns', 'sigma'], ['bound_ns', 'hard bound']],
-                'error', format.nanoseconds, { yLog: true }),
-            over(shown, 'Frequency', [['frequency_ppm', 'frequency']], 'ppm', (v) => format.number(v), { yScale: true }),
-            over(shown, 'Poll interval', [['interval_s', 'interval']], 'interval', format.seconds),
+                'error of the clock', format.nanoseconds, { yLog: true }),
+            over(shown, 'Frequency', [['frequency_ppm', 'frequency']], 'frequency correction (ppm)', (v) => format.number(v), { yScale: true }),
+            over(shown, 'Poll interval', [['interval_s', 'interval']], 'time between polls', format.seconds),
         ];
         if (shown.some((r) => Number.isFinite(r.network_s))) {
             cards.push(...delays(shown), over(shown, 'Delays over time', parts, 'delay', format.seconds));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Measurements of operations: over size and over processes, as panels of lines; one of them closely.
 import { ChartCard } from '../chart.js';
-import { dimensions } from '../data.js';
+import { dimensions, telling } from '../data.js';
 import { h, segmented, select } from '../dom.js';
 import { Filters } from '../filters.js';
 import * as format from '../format.js';
@@ -26,7 +26,7 @@ function lineName(row, names) {
 
 /** What tells rows apart. */
 function varying(rows) {
-    return dimensions(rows, numbers).filter((d) => d.varies).map((d) => d.name);
+    return telling(rows, numbers);
 }
 
 class Page {
@@ -136,7 +136,7 @@ class Page {
                 low: (row) => of(row, row.ci95_high_s),
                 high: (row) => of(row, row.ci95_low_s),
                 yFormat: format.rate,
-                yName: 'bytes of one process per second',
+                yName: 'bandwidth (bytes of one process per second)',
             };
         }
         return {
@@ -144,7 +144,7 @@ class Page {
             low: (row) => row.ci95_low_s,
             high: (row) => row.ci95_high_s,
             yFormat: format.seconds,
-            yName: statistics.find(([key]) => key === statistic)[1],
+            yName: `${statistics.find(([key]) => key === statistic)[1]} time`,
         };
     }
 

@@ -51,12 +51,19 @@ export function buildRtt(rows) {
             }, width),
             csv: () => [['pair', 'exchanges', member], ...steps.map((q) => [q.name, q.exchanges, q[member]])],
         });
-        cards.push(line('How good the minimum of N exchanges is', 'error_s', 'above the best'));
-        cards.push(line('What N exchanges cost', 'cost_s', 'time'));
+        cards.push(line('How good the minimum of N exchanges is', 'error_s', 'time above the best minimum'));
+        cards.push(line('What N exchanges cost', 'cost_s', 'time of all exchanges'));
     }
     return h('div', {}, h('div', { class: 'panels' }, cards.map((c) => c.element)),
         new DataTable({ name: 'Round trips', columns: plainColumns(rows), rows }).element);
 }
+
+/** Dashed lines across a chart, which they are always in view of. */
+const limits = (values) => (!values ? {} : {
+    within: values,
+    marks: (c) => ({ silent: true, symbol: 'none', label: { show: false }, precision: 20,
+        lineStyle: { color: c.bad, type: 'dashed' }, data: values.map((yAxis) => ({ yAxis })) }),
+});
 
 export function buildDrift(rows) {
     const points = (member) => rows.flatMap((row) =>
@@ -72,24 +79,23 @@ export function buildDrift(rows) {
         csv: () => [['name', x, y], ...list.map((p) => [p.name, p[x], p[y]])],
     });
     const cards = [line('Offset to the reference', 'Each clock against the reference rank.', points('offsets_ns'),
-        'x', 'y', 'offset', format.nanoseconds)];
+        'x', 'y', 'offset to the reference', format.nanoseconds)];
     if (rows.some((r) => r.residuals_ns)) {
-        cards.push(line('What a straight line leaves over', 'Offsets minus the line fitted to all of them.',
-            points('residuals_ns'), 'x', 'y', 'residual', format.nanoseconds));
+        cards.push(line('What a straight line leaves over', tolerance
+            ? `Offsets minus the line fitted to all of them; dashed: the tolerance of ±${format.nanoseconds(tolerance)}.`
+            : 'Offsets minus the line fitted to all of them.',
+            points('residuals_ns'), 'x', 'y', 'offset minus line', format.nanoseconds, limits(tolerance && [-tolerance, tolerance])));
     }
     if (windows.length) {
         cards.push(line('Fit over growing windows', '1 − R² of a line: small is straight.',
-            windows.map((w) => ({ ...w, rest: Math.max(1 - w.r2, 1e-16) })), 'window_s', 'rest', '1 − R²',
-            (v) => format.number(v, 3), { xLog: true, yLog: true, xName: 'window' }));
+            windows.map((w) => ({ ...w, rest: Math.max(1 - w.r2, 1e-16) })), 'window_s', 'rest', '1 − R² (no unit)',
+            (v) => format.number(v, 3), { xLog: true, yLog: true, xName: 'length of the window' }));
     }
     if (windows.some((w) => w.max_residual_ns)) {
         cards.push(line('For how long a line holds', tolerance
             ? `Dashed: the tolerance of ${format.nanoseconds(tolerance)}.` : '', windows, 'window_s',
-            'max_residual_ns', 'largest residual', format.nanoseconds, {
-                xLog: true, yLog: true, xName: 'window',
-                marks: tolerance && ((c) => ({ silent: true, symbol: 'none', label: { show: false },
-                    lineStyle: { color: c.bad, type: 'dashed' }, data: [{ yAxis: tolerance }] })),
-            }));
+            'max_residual_ns', 'largest distance from the line', format.nanoseconds,
+            { xLog: true, yLog: true, xName: 'length of the window', ...limits(tolerance && [tolerance]) }));
     }
     return h('div', {}, h('div', { class: 'panels' }, cards.map((c) => c.element)),
         new DataTable({ name: 'Drift', columns: plainColumns(rows), rows }).element);

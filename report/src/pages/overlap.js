@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a nonblocking collective costs the CPU and how much of it hides behind work (H08 4, fig 11).
 import { ChartCard } from '../chart.js';
-import { dimensions } from '../data.js';
+import { dimensions, telling } from '../data.js';
 import { h, select } from '../dom.js';
 import { Filters } from '../filters.js';
 import * as format from '../format.js';
@@ -33,20 +33,24 @@ export function build(rows) {
 
     function show() {
         const shown = filters.apply(rows);
-        const names = dimensions(shown, ['processes', 'interval_bytes']).filter((d) => d.varies).map((d) => d.name);
-        const key = (r) => names.map((n) => format.byName(n, r[n])).join(', ') || r.strategy;
+        const names = telling(shown, ['processes', 'interval_bytes']);
+        // operation and strategy first; only tests have an interval
+        const rest = names.filter((n) => !['operation', 'strategy', 'interval_bytes'].includes(n));
+        const key = (r) => [r.operation, r.strategy, format.inWords(r, rest),
+            names.includes('interval_bytes') && r.strategy === 'tests' ? `every ${format.bytes(r.interval_bytes)}` : '']
+            .filter(Boolean).join(', ');
         const sizes = order(groupBy(shown, (r) => r.bytes).keys());
         const at = sizes.includes(Number(bytes)) ? Number(bytes) : sizes[sizes.length - 1];
         const one = shown.filter((r) => r.bytes === at).slice(0, 24);
         cards.forEach((c) => c.dispose());
         cards = [
-            line(shown, key, 'CPU overhead over size', (r) => r.overhead_s ?? r.init_s + r.test_s + r.wait_s, 'overhead',
+            line(shown, key, 'CPU overhead over size', (r) => r.overhead_s ?? r.init_s + r.test_s + r.wait_s, 'time of the CPU',
                 format.seconds, true),
-            line(shown, key, 'Share hidden behind computation', (r) => r.overlap, 'overlap', (v) => format.percent(v), false),
+            line(shown, key, 'Share hidden behind computation', (r) => r.overlap, 'share hidden (%)', (v) => format.percent(v), false),
             new ChartCard({
                 title: `Where the overhead is, ${format.bytes(at)}`, height: 330, wide: true,
                 option: (colours) => barOption(colours, {
-                    names: one.map(key), yName: 'time', yFormat: format.seconds, stacked: true,
+                    names: one.map(key), yName: 'time of the CPU', yFormat: format.seconds, stacked: true,
                     series: [['start', 'init_s'], ['tests', 'test_s'], ['wait', 'wait_s']].map(([name, member], i) => ({
                         name, values: one.map((r) => r[member]), colour: colours.series[i] })),
                 }),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How accurate, how long it stays so, and how costly each synchronisation is (H18 fig 3-6, S23 fig 15-16).
 import { ChartCard } from '../chart.js';
-import { dimensions } from '../data.js';
+import { dimensions, telling } from '../data.js';
 import { h, segmented } from '../dom.js';
 import { Filters } from '../filters.js';
 import * as format from '../format.js';
@@ -18,13 +18,20 @@ const tip = (row) => [
     ['error known', row.truth ? 'exactly' : 'by exchanges'],
 ];
 
-/** One row of medians and quartiles for each name and process count. */
+/** The ranks of the 95 % interval of a median of n: binomial, by its normal approximation as ictus computes it. */
+function medianInterval(sorted) {
+    const half = 0.98 * Math.sqrt(sorted.length);
+    const middle = sorted.length / 2;
+    return [sorted[Math.max(0, Math.floor(middle - half) - 1)], sorted[Math.min(sorted.length - 1, Math.ceil(middle + half))]];
+}
+
+/** One row of medians and their 95 % intervals for each name, process count and wait. */
 function medians(rows, key, member) {
     const out = [];
     for (const group of groupBy(rows, (r) => `${key(r)}\n${r.processes}\n${r.wait_s}`).values()) {
         const sorted = ascending(group.map((r) => r[member]).filter(Number.isFinite));
-        out.push({ ...group[0], value: quantile(sorted, 0.5), low: quantile(sorted, 0.25),
-                   high: quantile(sorted, 0.75), count: sorted.length });
+        const [low, high] = medianInterval(sorted);
+        out.push({ ...group[0], value: quantile(sorted, 0.5), low, high, count: sorted.length });
     }
     return out;
 }
@@ -36,7 +43,8 @@ export function build(rows) {
     const panels = h('div', { class: 'panels' });
     const filters = new Filters(dims, show);
     const table = new DataTable({ name: 'Synchronisations', columns: plainColumns(rows), rows });
-    const errorName = () => (error === 'max_error_ns' ? 'largest error' : 'rms error');
+    const errorName = () => (error === 'max_error_ns' ? 'largest error of any clock' : 'RMS error of the clocks');
+    let within = []; // all errors that are shown: charts of the error have one range
 
     function overDuration(group, wait, name) {
         return new ChartCard({
@@ -46,10 +54,28 @@ export function build(rows) {
             option: (colours, width) => lineOption(colours, {
                 rows: group, key: name, points: true, x: (r) => r.duration_s, y: (r) => r[error], xLog: true,
                 yLog: true, xName: 'duration of the synchronisation', yName: errorName(),
-                xFormat: format.seconds, yFormat: format.nanoseconds, tip,
+                xFormat: format.seconds, yFormat: format.nanoseconds, tip, within,
             }, width),
             csv: () => [['sync', 'processes', 'repetition', 'wait_s', 'duration_s', error],
                         ...group.map((r) => [r.sync, r.processes, r.repetition, r.wait_s, r.duration_s, r[error]])],
+        });
+    }
+
+    /** How the error grows while nothing synchronises: medians over repetitions, for the largest process count. */
+    function overWait(group, name) {
+        const processes = Math.max(...group.map((r) => r.processes));
+        const points = medians(group.filter((r) => r.processes === processes), name, error);
+        return new ChartCard({
+            title: `Error over the time since the synchronisation, ${processes} processes`, height: 360, wide: true,
+            note: 'Medians over repetitions, with their 95 % intervals.',
+            option: (colours, width) => lineOption(colours, {
+                rows: points, key: name, x: (r) => r.wait_s, y: (r) => r.value, low: (r) => r.low, high: (r) => r.high,
+                yLog: true, xName: 'time since the synchronisation', yName: errorName(), xFormat: format.seconds,
+                yFormat: format.nanoseconds, tip: (r) => [['repetitions', r.count],
+                    ['95 % interval', `${format.nanoseconds(r.low)} – ${format.nanoseconds(r.high)}`]], within,
+            }, width),
+            csv: () => [['sync', 'processes', 'wait_s', 'median_ns', 'ci95_low_ns', 'ci95_high_ns'],
+                        ...points.map((r) => [r.sync, r.processes, r.wait_s, r.value, r.low, r.high])],
         });
     }
 
@@ -57,13 +83,14 @@ export function build(rows) {
         const points = medians(group, name, member);
         return new ChartCard({
             title: heading,
-            note: 'Medians over repetitions, with quartiles.',
+            note: 'Medians over repetitions, with their 95 % intervals.',
             option: (colours, width) => lineOption(colours, {
                 rows: points, key: name, x: (r) => r.processes, y: (r) => r.value, low: (r) => r.low,
                 high: (r) => r.high, xLog: true, xBase: 2, yLog: true, xName: 'processes', yName,
                 xFormat: (v) => format.number(v), yFormat, tip: (r) => [['repetitions', r.count]],
+                within: member === error ? within : [],
             }, width),
-            csv: () => [['sync', 'processes', 'wait_s', 'median', 'p25', 'p75'],
+            csv: () => [['sync', 'processes', 'wait_s', 'median', 'ci95_low', 'ci95_high'],
                         ...points.map((r) => [r.sync, r.processes, r.wait_s, r.value, r.low, r.high])],
         });
     }
@@ -81,7 +108,7 @@ export function build(rows) {
             height: 360,
             option: (colours, width) => lineOption(colours, {
                 rows: known, key: name, points: true, x: (r) => r.max_sigma_ns, y: (r) => r.max_error_ns,
-                xLog: true, yLog: true, xName: 'sigma', yName: 'largest error',
+                xLog: true, yLog: true, xName: 'standard deviation that the clock claims', yName: 'largest error of any clock',
                 xFormat: format.nanoseconds, yFormat: format.nanoseconds, tip,
                 marks: (c) => {
                     const [sigma, off] = [range('max_sigma_ns'), range('max_error_ns')];
@@ -99,11 +126,15 @@ export function build(rows) {
 
     function show() {
         const shown = filters.apply(rows);
-        const names = dimensions(shown).filter((d) => d.varies).map((d) => d.name);
+        const names = telling(shown);
         const name = (row) => names.map((n) => row[n]).join(', ') || row.sync;
         cards.forEach((card) => card.dispose());
         cards = [];
         const waits = groupBy(shown, (r) => r.wait_s);
+        within = shown.map((r) => r[error]).filter((v) => v > 0);
+        if (waits.size > 1) {
+            cards.push(overWait(shown, name));
+        }
         for (const wait of order(waits.keys()).slice(0, 8)) {
             cards.push(overDuration(waits.get(wait), wait, name));
         }
@@ -114,7 +145,7 @@ export function build(rows) {
                     errorName(), format.nanoseconds, name));
             }
             cards.push(overProcesses(waits.get(order(waits.keys())[0]) || [], 'duration_s',
-                'Duration over processes', 'duration', format.seconds, name));
+                'Duration over processes', 'duration of the synchronisation', format.seconds, name));
         }
         if (shown.some((r) => r.max_sigma_ns > 0)) { // where all read one clock it promises nothing
             cards.push(promise(shown, name));
