@@ -4,18 +4,16 @@
  * Calibrated against CLOCK_MONOTONIC_RAW; readings are multiplied in 128 bits, so that a job of
  * days loses no precision. Processes of one node take over one calibration: see state().
  */
+#include "clock/counter.h"
 #include "clock/sources.h"
 #include "core/container.h"
 
 #include <ictus/text.h>
-#include <ictus/time.h>
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <x86intrin.h>
 
 __extension__ typedef unsigned __int128 wide;
@@ -27,8 +25,7 @@ struct tsc {
 
 enum {
     SHIFT = 48,
-    CALIBRATION_NS = 20000000, /* 20 ms: 50 ns of reading error leave under 3 ppm */
-    CALIBRATION_TRIES = 9
+    CALIBRATION_NS = 20000000 /* 20 ms: 50 ns of reading error leave under 3 ppm */
 };
 
 static int64_t tsc_read(const struct source *source)
@@ -42,56 +39,17 @@ static int64_t tsc_read(const struct source *source)
     return c->anchor_ns - (int64_t)(((wide)(c->anchor_ticks - ticks) * c->multiplier) >> SHIFT);
 }
 
-struct pair {
-    uint64_t ticks;
-    int64_t ns;
-};
-
-static int64_t raw_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-    return (int64_t)now.tv_sec * ICTUS_NS_PER_S + now.tv_nsec;
-}
-
-/* The tightest of several readings of both clocks: counter, kernel, counter. */
-static struct pair read_pair(void)
-{
-    struct pair best = {0, 0};
-    uint64_t least = UINT64_MAX;
-    for (int i = 0; i < CALIBRATION_TRIES; i++) {
-        const uint64_t before = __rdtsc();
-        const int64_t ns = raw_ns();
-        const uint64_t after = __rdtsc();
-        if (after - before < least) {
-            least = after - before;
-            best = (struct pair){before + (after - before) / 2, ns};
-        }
-    }
-    return best;
-}
-
 static void tsc_calibrate(struct source_counter *c)
 {
-    const struct pair start = read_pair();
-    while (raw_ns() - start.ns < CALIBRATION_NS) {
-        /* The wait is the measurement. */
+    const struct counter_pair start = ictusi_counter_pair();
+    struct counter_pair end = start;
+    while (end.ns - start.ns < CALIBRATION_NS) { /* the wait is the measurement */
+        end = ictusi_counter_pair();
     }
-    const struct pair end = read_pair();
     const double ns_per_tick = (double)(end.ns - start.ns) / (double)(end.ticks - start.ticks);
     c->anchor_ticks = end.ticks;
     c->anchor_ns = end.ns;
     c->multiplier = (uint64_t)(ns_per_tick * (double)(UINT64_C(1) << SHIFT));
-}
-
-static bool counter_is_invariant(void)
-{
-    unsigned a = 0;
-    unsigned b = 0;
-    unsigned c = 0;
-    unsigned d = 0;
-    /* Advanced power management information: EDX bit 8 is the invariant TSC. */
-    return __get_cpuid(0x80000007U, &a, &b, &c, &d) && (d & (1U << 8));
 }
 
 static void tsc_identify(const struct source *source, char *text, size_t size)
@@ -122,7 +80,7 @@ static int tsc_open(const struct spec *spec, const struct source_place *place,
     if (spec->options[0] || spec->child_count) {
         return ictus_because(why, ICTUS_ERR_SPEC, "clock 'tsc' takes no options");
     }
-    if (!counter_is_invariant()) {
+    if (!ictusi_counter_invariant()) {
         return ictus_because(
             why, ICTUS_ERR_UNSUPPORTED,
             "clock 'tsc': this CPU does not promise an invariant time stamp counter");

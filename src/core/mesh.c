@@ -20,8 +20,8 @@ enum {
 static const double settled_ns = 0.01;
 /* Nobody's drift is known before a second sweep: half of what the hard bounds allow. */
 static const double unknown_drift = ICTUSI_DRIFT_MAX_NS_PER_S / 2.0;
-/* Between two processes nothing averages the path: its wander is at least this part of the
- * shortest round trip's. */
+/* Between two processes nothing averages the path, unless it is calibrated: its wander is at
+ * least this part of the shortest round trip's. */
 static const double wander_per_rtt = 0.01;
 /* How many independent clocks fewer than FEW_CLOCKS processes make, each. */
 static const double few_clocks_share = 0.7;
@@ -75,6 +75,7 @@ void ictusi_mesh_reset(struct mesh *mesh)
     mesh->now = 0.0;
     mesh->known_s = 0.0;
     mesh->rtt_ns = INFINITY;
+    mesh->calibrated = true;
     for (int i = 0; i < mesh->size; i++) {
         mesh->drift[i] = 0.0;
         mesh->value[i] = 0.0;
@@ -128,6 +129,7 @@ int ictusi_mesh_add(struct mesh *mesh, const struct mesh_edge *edges, size_t cou
     memcpy(s->edges, edges, count * sizeof(*edges));
     for (size_t e = 0; e < count; e++) {
         mesh->rtt_ns = edges[e].rtt_ns > 0.0 ? fmin(mesh->rtt_ns, edges[e].rtt_ns) : mesh->rtt_ns;
+        mesh->calibrated = mesh->calibrated && edges[e].path_ns > 0.0;
     }
     return ICTUS_OK;
 }
@@ -287,19 +289,24 @@ static double independent_clocks(const struct mesh *m)
     return m->size < FEW_CLOCKS ? few_clocks_share * clocks : clocks;
 }
 
+static double wander_floor(const struct mesh *m)
+{
+    const bool alone = m->size == 2 && !m->calibrated;
+    return alone && m->rtt_ns < INFINITY ? wander_per_rtt * m->rtt_ns : 0.0;
+}
+
 /* Sweeps, times and drifts depend on each other: iterate. Few rounds, as sweeps are short. */
 static int mesh_settle(struct mesh *m, double horizon_s, struct track *track,
                        struct mesh_spread *spread, int *iterations)
 {
     double moments[TRACK_MAX * TRACK_MAX];
     double change = INFINITY;
-    const struct track_prior prior = {
-        .walk = m->prior_walk,
-        .drift_var_ns2_per_s2 = unknown_drift * unknown_drift,
-        .floor_ns = m->size == 2 && m->rtt_ns < INFINITY ? wander_per_rtt * m->rtt_ns : 0.0,
-        .horizon_s = horizon_s,
-        .moments = moments,
-        .clocks = independent_clocks(m)};
+    const struct track_prior prior = {.walk = m->prior_walk,
+                                      .drift_var_ns2_per_s2 = unknown_drift * unknown_drift,
+                                      .floor_ns = wander_floor(m),
+                                      .horizon_s = horizon_s,
+                                      .moments = moments,
+                                      .clocks = independent_clocks(m)};
     for (int k = 0; k < m->pending_count; k++) {
         memset(m->pending[k].x, 0, (size_t)m->size * sizeof(double));
     }

@@ -24,6 +24,7 @@ struct mesh_edge {
     double half_width_ns; /* of the exchanges' hard interval */
     double sigma_ns;      /* the estimator's own opinion of its error; 0: none */
     double rtt_ns;        /* the shortest round trip; 0: unknown */
+    double path_ns;       /* asymmetry usually left by a calibration; 0: not calibrated */
 };
 
 struct mesh;

@@ -93,13 +93,21 @@ struct group {
     double *scratch;
 };
 
-static double shortest_rtt(const struct group *g)
+/* The asymmetry to expect of a pair where nothing shows it, ns^2: what calibrations leave, or a
+ * part of the shortest round trip. */
+static double usual_bias(const struct group *g)
 {
     double shortest = INFINITY;
+    double sum = 0.0;
     for (size_t e = 0; e < g->edges; e++) {
         shortest = fmin(shortest, g->sweeps[0].edges[e].rtt_ns);
     }
-    return shortest;
+    for (size_t e = 0; e < g->edges; e++) {
+        const double left = g->sweeps[0].edges[e].path_ns;
+        const double usual = left > 0.0 ? left : ICTUSI_ASYMMETRY_PER_RTT * shortest;
+        sum += usual * usual;
+    }
+    return sum / (double)g->edges;
 }
 
 static int set_quality(struct group *g)
@@ -207,12 +215,11 @@ static void own_noise(struct group *g, const struct mesh_spread *spread, double 
 static void admit_bias(const struct group *g, struct mesh_spread *spread)
 {
     const double prior = bias_prior * fmax(1.0 - spread->freedom / few_loops, 0.0);
-    const double usual = ICTUSI_ASYMMETRY_PER_RTT * shortest_rtt(g);
+    const double usual = usual_bias(g);
     spread->bias_freedom = spread->freedom;
     if (g->count > 1 && prior > 0.0 && usual < INFINITY) {
         spread->bias_freedom += prior;
-        spread->bias =
-            (spread->freedom * spread->bias + prior * usual * usual) / (spread->freedom + prior);
+        spread->bias = (spread->freedom * spread->bias + prior * usual) / (spread->freedom + prior);
     }
 }
 
@@ -280,7 +287,7 @@ static void group_believe(struct group *g, struct mesh_spread *spread)
         *noise = (opinion_freedom * *noise + opinion_prior * spread->noise) /
                  (opinion_freedom + opinion_prior);
     }
-    spread->bias = pow(ICTUSI_ASYMMETRY_PER_RTT * shortest_rtt(g), 2.0);
+    spread->bias = usual_bias(g);
 }
 
 /* Offsets and residuals of all sweeps with the weights as they are. */

@@ -38,6 +38,8 @@ static const double tolerance_per_rtt = 0.03;
 static const double scatter_per_excess = 0.1;
 /* A path's delays wander within the window by this part of the shortest round trip. */
 static const double wander_per_rtt = 0.01;
+/* What a calibration leaves of a path's asymmetry, as a part of the shortest round trip. */
+static const double calibrated_per_rtt = 0.005;
 
 static double usual_window(const struct mesh_wish *wish)
 {
@@ -51,7 +53,8 @@ static double usual_window(const struct mesh_wish *wish)
 static int plan_sweeps(const struct mesh_wish *wish)
 {
     const double per_pair = 2.0 * (double)wish->rounds * (double)wish->exchanges / wish->factors;
-    const int many = (int)fmin(fmax(per_pair / ADAPTIVE_FROM, 2.0), MESH_SWEEPS_MAX);
+    const int enough = wish->calibrated ? 2 * ADAPTIVE_FROM : ADAPTIVE_FROM;
+    const int many = (int)fmin(fmax(per_pair / enough, 2.0), MESH_SWEEPS_MAX);
     return wish->sweeps ? (int)wish->sweeps : many;
 }
 
@@ -166,4 +169,28 @@ int ictusi_mesh_burst(const struct stamp *stamps, size_t n, enum mesh_pair pair,
     err = ictusi_offset_interval(stamps, n, edge->at, edge->offset, &low, &high);
     edge->half_width_ns = fmax(fabs(high - edge->frac), fabs(edge->frac - low));
     return err;
+}
+
+int ictusi_mesh_calibrate(const struct stamp *known, size_t n, double tick_ns, enum mesh_pair pair,
+                          struct mesh_edge *edge)
+{
+    struct mesh_edge seen = {.sigma_ns = 0.0};
+    const int err = ictusi_mesh_burst(known, n, pair, &seen);
+    if (err) {
+        return err;
+    }
+    const double ticks = (double)seen.offset + seen.frac;
+    if (!(tick_ns > 0.0) || fabs(ticks) > seen.half_width_ns) {
+        return ICTUS_OK; /* the counter is not common after all, or its rate is not known */
+    }
+    const double asymmetry_ns = ticks * tick_ns;
+    const double whole = nearbyint(asymmetry_ns);
+    edge->offset -= (int64_t)whole;
+    edge->frac -= asymmetry_ns - whole;
+    edge->half_width_ns += fabs(asymmetry_ns);
+    if (edge->sigma_ns > 0.0) {
+        edge->sigma_ns = hypot(edge->sigma_ns, seen.sigma_ns * tick_ns);
+    }
+    edge->path_ns = calibrated_per_rtt * edge->rtt_ns;
+    return ICTUS_OK;
 }

@@ -9,6 +9,8 @@
 #include "core/mesh.h"
 #include "core/stamp.h"
 
+#include <stdbool.h>
+
 enum {
     MESH_SWEEPS_MAX = 16,
     MESH_TRIAL_BURSTS = 4,   /* of each process, to see what an exchange takes and says */
@@ -24,7 +26,8 @@ struct mesh_wish {
     int factors;                       /* pairings that the processes have, up to rounds */
     int64_t rounds, exchanges, sweeps; /* exchanges of a round, where there are 100 */
     double window_s, tolerance_s, horizon_s;
-    double limit_s; /* the window is not longer, unless it was asked */
+    double limit_s;  /* the window is not longer, unless it was asked */
+    bool calibrated; /* half of some pairs' exchanges are stamped by a counter in common */
 };
 
 /* What a trial showed. */
@@ -61,5 +64,14 @@ int ictusi_mesh_trial(const struct stamp *stamps, struct mesh_trial *seen);
  */
 int ictusi_mesh_burst(const struct stamp *stamps, size_t n, enum mesh_pair pair,
                       struct mesh_edge *edge);
+
+/*
+ * Take out of a burst's edge what its two ways differ by. known: n exchanges between the same two
+ * processes, made in between those of the burst, stamped by a counter that both read, in ticks of
+ * tick_ns. Their offset is 0: what shows instead is the difference. Where it cannot be, the edge
+ * is left alone. Errors: ICTUS_ERR_SAMPLES, ICTUS_ERR_CLOCK, ICTUS_ERR_NOMEM.
+ */
+int ictusi_mesh_calibrate(const struct stamp *known, size_t n, double tick_ns, enum mesh_pair pair,
+                          struct mesh_edge *edge);
 
 #endif

@@ -36,6 +36,7 @@ struct mesh {
     double *noisy;    /* likewise by noise, by what the process's own edges show */
     double *g;        /* ns^2: a process's part of its pairs' noise, Student's scale */
     double rtt_ns;    /* the shortest round trip so far */
+    bool calibrated;  /* so is every pair so far */
     double *bound;    /* hard bound now, ns; INFINITY before the first solve */
     double *low;      /* ns: what is proven of an offset less base, at known_s */
     double *high;

@@ -3,18 +3,20 @@
 #ifndef ICTUS_SYNC_MESH_ROUNDS_H
 #define ICTUS_SYNC_MESH_ROUNDS_H
 
+#include "clock/counter.h"
 #include "core/matching.h"
 #include "core/mesh_plan.h"
 #include "exchange/exchange.h"
 #include "sync/sync.h"
 
 extern const char *const ictusi_rounds_pair_names[];
+extern const char *const ictusi_rounds_calibrate_names[];
 
 struct mesh_options {
     int64_t rounds, exchanges, sweeps, seed;
     double window_s, tolerance_s, horizon_s, limit_s;
     double walk;
-    int pair;
+    int pair, calibrate;
 };
 
 /* Kept from one synchronisation of a communicator to the next. */
@@ -26,6 +28,8 @@ struct mesh_rounds {
     bool solved;   /* the root has a history */
     uint64_t runs; /* calls so far: a new seed each */
     struct mesh_plan plan;
+    uint64_t *counters;          /* the name of each process's; NULL: no two have one in common */
+    struct counter_pair counter; /* when it was opened: shows the rate later */
     /* of the call */
     struct exchange exchange;
     struct matching matching;

@@ -45,6 +45,9 @@ static const struct spec_param params[] = {
      "random walk of a clock's frequency per square root of a second, until it is measured"},
     {"pair", SPEC_CHOICE, offsetof(struct mesh_options, pair), "auto", 0, 0,
      ictusi_rounds_pair_names, "how a pair's offset is estimated"},
+    {"calibrate", SPEC_CHOICE, offsetof(struct mesh_options, calibrate), "auto", 0, 0,
+     ictusi_rounds_calibrate_names,
+     "take out what two ways differ by, as the counter shows it that processes of a node share"},
     {"seed", SPEC_INT, offsetof(struct mesh_options, seed), "1", 0, 1e15, NULL, "of the pairings"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 

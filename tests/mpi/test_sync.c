@@ -200,6 +200,7 @@ static void malformed_specs_are_refused(void)
                                       "mesh:tolerance=2us,horizon=x",
                                       "mesh(hca3)",
                                       "mesh:pair=median",
+                                      "mesh:calibrate=yes",
                                       "jk:fitpoints=1",
                                       "skampi:fitpoints=3",
                                       "netgauge:patience=0",
@@ -269,6 +270,7 @@ static void threads_synchronise_at_once(void)
 
 enum { FEW = 4 };
 static const char *const specs[] = {"mesh:window=0.1@" SKEWED,
+                                    "mesh:window=0.1,calibrate=no@" SKEWED,
                                     "mesh:window=0.05,rounds=2,pair=adaptive@" SKEWED,
                                     "mesh:window=0.05,sweeps=5,pair=skampi@" SKEWED,
                                     "mesh:window=0.05@" NEGATIVE,

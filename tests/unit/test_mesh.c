@@ -49,7 +49,7 @@ static void sweep(struct bed *b, int rounds, uint64_t seed, double start_s)
                 world_burst(b->world, i, j, BURST, stamps);
                 REQUIRE(!ictusi_offset_skampi(stamps, BURST, &o));
                 edges[count++] = (struct mesh_edge){
-                    i, j, o.at, o.offset, o.frac, o.half_width_ns, 0.0, o.rtt_min_ns};
+                    i, j, o.at, o.offset, o.frac, o.half_width_ns, 0.0, o.rtt_min_ns, 0.0};
             }
         }
     }
@@ -181,7 +181,7 @@ static void a_step_is_told(void)
                         world_burst(b.world, i, j, BURST, stamps);
                         REQUIRE(!ictusi_offset_skampi(stamps, BURST, &f));
                         edges[count++] = (struct mesh_edge){
-                            i, j, f.at, f.offset, f.frac, f.half_width_ns, 0.0, f.rtt_min_ns};
+                            i, j, f.at, f.offset, f.frac, f.half_width_ns, 0.0, f.rtt_min_ns, 0.0};
                     }
                 }
             }
@@ -279,12 +279,12 @@ static void bad_input_is_told(void)
     struct line_error errors[4];
     REQUIRE(!ictusi_mesh_create(4, 1e-9, &mesh));
     CHECK(ictusi_mesh_solve(mesh, lines, errors, 1.0, NULL) == ICTUS_ERR_SAMPLES);
-    const struct mesh_edge wrong[] = {{0, 4, 0, 0, 0.0, 1.0, 0.0, 1.0},
-                                      {2, 2, 0, 0, 0.0, 1.0, 0.0, 1.0}};
+    const struct mesh_edge wrong[] = {{0, 4, 0, 0, 0.0, 1.0, 0.0, 1.0, 0.0},
+                                      {2, 2, 0, 0, 0.0, 1.0, 0.0, 1.0, 0.0}};
     CHECK(ictusi_mesh_add(mesh, &wrong[0], 1) == ICTUS_ERR_ARG);
     CHECK(ictusi_mesh_add(mesh, &wrong[1], 1) == ICTUS_ERR_ARG);
-    const struct mesh_edge split[] = {{0, 1, 0, 5, 0.0, 9.0, 0.0, 9.0},
-                                      {2, 3, 0, 5, 0.0, 9.0, 0.0, 9.0}};
+    const struct mesh_edge split[] = {{0, 1, 0, 5, 0.0, 9.0, 0.0, 9.0, 0.0},
+                                      {2, 3, 0, 5, 0.0, 9.0, 0.0, 9.0, 0.0}};
     REQUIRE(!ictusi_mesh_add(mesh, split, 2));
     CHECK(ictusi_mesh_solve(mesh, lines, errors, 1.0, NULL) == ICTUS_ERR_SAMPLES);
     REQUIRE(!ictusi_mesh_add(mesh, split, 0));
