@@ -22,6 +22,7 @@ struct call {
     unsigned op; /* or window */
     uint32_t root, comm;
     uint64_t sent, received;
+    const uint64_t *senders; /* the record that tells from whom data came, or NULL */
 };
 
 struct walk {
@@ -32,7 +33,8 @@ struct walk {
     size_t depth, room;
     bool pending; /* the top of the stack was left at leave_time */
     uint64_t enter_time, leave_time;
-    uint64_t last; /* no event may be earlier */
+    const uint64_t *senders; /* of the collective that is recorded next */
+    uint64_t last;           /* no event may be earlier */
     uint64_t last_ticks;
     OTF2_ErrorCode failed;
 };
@@ -83,12 +85,29 @@ static uint32_t region_of(struct walk *k, unsigned region)
     return ictusi_map_get(k->c->map, MAP_REGION, region - REGION_USER);
 }
 
+/* Attributes that tell from which ranks data came: 64 of them each, those without any left out. */
+static OTF2_AttributeList *with_senders(struct walk *k, const uint64_t *record)
+{
+    const unsigned words = record ? record_words(*record) - 1 : 0;
+    for (unsigned i = 0; i < words && i < SENDERS_WORDS_MAX; i++) {
+        OTF2_AttributeValue value;
+        value.uint64 = record[1 + i];
+        if ((i == 0 || value.uint64) &&
+            OTF2_AttributeList_AddAttribute(k->attributes, ATTRIBUTE_SENDERS + i, OTF2_TYPE_UINT64,
+                                            value) != OTF2_SUCCESS) {
+            k->failed = OTF2_ERROR_MEM_ALLOC_FAILED;
+        }
+    }
+    return words ? k->attributes : NULL;
+}
+
 static void write_end(struct walk *k, const struct call *call)
 {
     if (call->kind == COLLECTIVE) {
-        walk_wrote(k, OTF2_EvtWriter_MpiCollectiveEnd(
-                          k->w, NULL, k->leave_time, (OTF2_CollectiveOp)call->op,
-                          comm_of(k, call->comm), call->root, call->sent, call->received));
+        walk_wrote(k, OTF2_EvtWriter_MpiCollectiveEnd(k->w, with_senders(k, call->senders),
+                                                      k->leave_time, (OTF2_CollectiveOp)call->op,
+                                                      comm_of(k, call->comm), call->root,
+                                                      call->sent, call->received));
     } else if (call->kind == FENCE) {
         walk_wrote(k, OTF2_EvtWriter_RmaCollectiveEnd(
                           k->w, NULL, k->leave_time, OTF2_COLLECTIVE_OP_BARRIER,
@@ -196,6 +215,7 @@ static void walk_timed(struct walk *k, const uint64_t *p, uint64_t head)
 {
     const unsigned small = record_small(head);
     walk_settle(k);
+    k->senders = NULL;
     switch (record_kind(head)) {
     case RECORD_OPEN:
         walk_enter(k, p, head);
@@ -278,6 +298,9 @@ static void walk_pre(struct walk *k, const uint64_t *p, uint64_t head)
         walk_wrote(
             k, OTF2_EvtWriter_MpiIsend(k->w, NULL, at, record_value(head), comm, tag, p[2], p[3]));
         break;
+    case RECORD_SENDERS:
+        k->senders = p;
+        break;
     case RECORD_COLL:
         if (k->depth > 0) {
             struct call *call = &k->stack[k->depth - 1];
@@ -287,7 +310,8 @@ static void walk_pre(struct walk *k, const uint64_t *p, uint64_t head)
                                   .root = record_value(head),
                                   .comm = (uint32_t)p[1],
                                   .sent = p[2],
-                                  .received = p[3]};
+                                  .received = p[3],
+                                  .senders = k->senders};
             walk_wrote(k, OTF2_EvtWriter_MpiCollectiveBegin(k->w, NULL, at));
         }
         break;
@@ -352,7 +376,8 @@ static void walk_post(struct walk *k, const uint64_t *p, uint64_t head)
         walk_wrote(k, OTF2_EvtWriter_MpiRequestCancelled(k->w, NULL, at, p[1]));
         break;
     case RECORD_ICOLL:
-        walk_wrote(k, OTF2_EvtWriter_NonBlockingCollectiveRequest(k->w, NULL, at, p[1]));
+        walk_wrote(k, OTF2_EvtWriter_NonBlockingCollectiveRequest(k->w, with_senders(k, k->senders),
+                                                                  at, p[1]));
         break;
     case RECORD_ICOLL_DONE:
         walk_wrote(k, OTF2_EvtWriter_NonBlockingCollectiveComplete(

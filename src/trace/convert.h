@@ -30,8 +30,11 @@ struct conversion {
 int ictusi_convert(const char *path, struct conversion *c, OTF2_EvtWriter *writer,
                    struct ictus_why *why);
 
-/* The attribute of a call's enter that names the place it was made from. */
-enum { ATTRIBUTE_CALL_SITE = 0 };
+/*
+ * Attributes: of a call's enter, the place it was made from; of the record of a collective (or of
+ * its request), a bit for each of 64 ranks from which this process received.
+ */
+enum { ATTRIBUTE_CALL_SITE = 0, ATTRIBUTE_SENDERS = 1 };
 
 /* Archive numbers of metric classes: the clock's, the counters' if any are sampled, the user's. */
 enum { METRIC_REF_CLOCK = 0, METRIC_REF_COUNTERS = 1 };

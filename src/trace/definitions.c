@@ -134,19 +134,35 @@ static void write_sites(struct writing *g)
                        g->w, ATTRIBUTE_CALL_SITE, write_string(g, "ICTUS::CALL_SITE"),
                        write_string(g, "the place from which the region was called"),
                        OTF2_TYPE_CALLING_CONTEXT));
+    OTF2_SourceCodeLocationRef lines = 0; /* numbered without a gap, as readers want them */
     for (uint32_t i = 0; i < symbols->count; i++) {
         const struct symbol_site *site = &symbols->sites[i];
         const uint32_t caller = write_caller(g, &callers, site);
+        OTF2_SourceCodeLocationRef line = OTF2_UNDEFINED_SOURCE_CODE_LOCATION;
         if (site->file && site->line) {
+            line = lines++;
             write_check(g, OTF2_GlobalDefWriter_WriteSourceCodeLocation(
-                               g->w, i, write_string(g, site->file), site->line));
+                               g->w, line, write_string(g, site->file), site->line));
         }
-        write_check(g, OTF2_GlobalDefWriter_WriteCallingContext(
-                           g->w, i, caller,
-                           site->file && site->line ? i : OTF2_UNDEFINED_SOURCE_CODE_LOCATION,
-                           OTF2_UNDEFINED_CALLING_CONTEXT));
+        write_check(g, OTF2_GlobalDefWriter_WriteCallingContext(g->w, i, caller, line,
+                                                                OTF2_UNDEFINED_CALLING_CONTEXT));
     }
     ictusi_keymap_free(&callers);
+}
+
+/* Who received from whom where totals do not tell: an attribute for each 64 ranks of a group. */
+static void write_senders(struct writing *g)
+{
+    char name[64];
+    char text[96];
+    const int ranks = g->world->size < SENDERS_RANKS_MAX ? g->world->size : SENDERS_RANKS_MAX;
+    for (int i = 0; i < (ranks + 63) / 64; i++) {
+        (void)snprintf(name, sizeof(name), "ICTUS::RECEIVED_FROM::%d", i);
+        (void)snprintf(text, sizeof(text), "bit k: data was received from rank %d + k", 64 * i);
+        write_check(g, OTF2_GlobalDefWriter_WriteAttribute(
+                           g->w, (OTF2_AttributeRef)(ATTRIBUTE_SENDERS + i), write_string(g, name),
+                           write_string(g, text), OTF2_TYPE_UINT64));
+    }
 }
 
 /* One node a host, in order of their lowest rank; hosts[p] gets the node of process p. */
@@ -391,6 +407,7 @@ int ictusi_archive_global(OTF2_Archive *archive, const struct archive_options *o
         write_clock(&g, options);
         write_regions(&g);
         write_sites(&g);
+        write_senders(&g);
         write_tree(&g, hosts);
         write_locations(&g, hosts);
         write_groups(&g, place);

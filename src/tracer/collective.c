@@ -2,6 +2,8 @@
 /* Measuring what a collective operation moves. */
 #include "tracer/collective.h"
 
+#include <string.h>
+
 struct traffic {
     int64_t sent, received;
 };
@@ -222,12 +224,36 @@ static uint32_t root_of(enum coll_op op, const struct coll_args *args)
     return args->root == MPI_PROC_NULL ? ROOT_THIS_GROUP : (uint32_t)args->root;
 }
 
+/*
+ * Totals do not tell who exchanged with whom in an Alltoallv: a record before the call's own does,
+ * from the counts that MPI is given. No counts of a sparse operation: neighbours[i] sent to it.
+ */
+static void note_senders(struct recorder *r, enum coll_op op, const struct trace_comm *info,
+                         const struct coll_args *a)
+{
+    uint64_t words[SENDERS_WORDS_MAX] = {0};
+    const int n = info->remote >= 0 ? info->remote : info->size;
+    const unsigned count = ((unsigned)n + 63) / 64;
+    if ((op != COLL_ALLTOALLV && op != COLL_ALLTOALLW) || n > SENDERS_RANKS_MAX) {
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        const MPI_Datatype type = op == COLL_ALLTOALLW ? a->recvtypes[i] : a->recvtype;
+        const bool some = count_at(&a->recvcounts, i) > 0 && trace_type_bytes(r, type) > 0;
+        words[i / 64] |= (uint64_t)some << (i % 64);
+    }
+    memcpy(r->pos + 1, words, count * sizeof(*words));
+    recorder_publish(r->pos, record_head(RECORD_SENDERS, 1 + count, 0, 0));
+    r->pos += 1 + count;
+}
+
 void ictusi_note_coll(struct recorder *r, enum coll_op op, MPI_Comm comm,
                       const struct coll_args *args)
 {
     const struct trace_comm *info = trace_comm(r, comm);
     if (info && !info->foreign) {
         const struct traffic t = coll_measure(r, op, info, args);
+        note_senders(r, op, info, args);
         recorder_put3(r, RECORD_COLL, (unsigned)op, root_of(op, args), info->id, (uint64_t)t.sent,
                       (uint64_t)t.received);
     }
@@ -244,6 +270,7 @@ struct trace_request ictusi_icoll_request(struct recorder *r, enum coll_op op, M
         request.root = root_of(op, args);
         request.sent = (uint64_t)t.sent;
         request.received = (uint64_t)t.received;
+        note_senders(r, op, info, args);
     }
     return request;
 }

@@ -36,7 +36,8 @@ enum record_kind {
     RECORD_RMA_ATOMIC, /* small = window, value = target; 1 = type << 32; 2 = sent; 3 = got; 4 =
                           match */
     RECORD_RMA_FENCE,  /* small = window */
-    RECORD_PRE,        /* the kinds above are pre */
+    RECORD_SENDERS, /* before COLL or ICOLL: words 1.. = from which ranks data comes, a bit each */
+    RECORD_PRE,     /* the kinds above are pre */
     /* post */
     RECORD_IRECV,      /* word 1 = request: the request was posted */
     RECORD_RECV,       /* value = peer; word 1 = comm << 32 | tag; word 2 = bytes */
@@ -65,6 +66,9 @@ enum { METRIC_CLASS_CLOCK = 0, METRIC_CLASS_COUNTERS = 1, METRIC_CLASS_USER = 16
 
 /* The name of the region in which the tracer itself synchronises. */
 #define TRACE_REGION_SYNC "ictus synchronises clocks"
+
+/* Of larger communicators it is not recorded who exchanged with whom. */
+enum { SENDERS_RANKS_MAX = 2048, SENDERS_WORDS_MAX = SENDERS_RANKS_MAX / 64 };
 
 /* Everybody: the target of lock_all. */
 #define RMA_ALL UINT32_C(0xffffffff)
@@ -100,7 +104,7 @@ static inline uint32_t record_value(uint64_t head)
 /* Raw event files begin with this page-sized header; windows of window_bytes follow. */
 enum { RAW_HEADER_BYTES = 4096 };
 
-#define RAW_MAGIC "ictusev1"
+#define RAW_MAGIC "ictusev2"
 
 struct raw_header {
     char magic[8];
