@@ -26,7 +26,7 @@ struct rewriting {
     char *partial;            /* where the output grows */
 };
 
-static int complain(const struct rewriting *w, int err, const char *what)
+static int copy_complain(const struct rewriting *w, int err, const char *what)
 {
     const struct trace *trace = w->job->trace;
     if (trace->said) {
@@ -73,21 +73,21 @@ static int open_archive(struct rewriting *w)
     w->archive = OTF2_Archive_Open(w->partial, w->base, OTF2_FILEMODE_WRITE, events, definitions,
                                    OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
     if (!w->archive) {
-        return complain(w, ICTUS_ERR_IO, "the output cannot be created");
+        return copy_complain(w, ICTUS_ERR_IO, "the output cannot be created");
     }
     if (OTF2_Archive_SetFlushCallbacks(w->archive, &archive_flush_callbacks, NULL) !=
             OTF2_SUCCESS ||
         ictusi_chunks_attach(w->archive) != OTF2_SUCCESS ||
         (w->job->team ? w->job->team->attach(w->job->team, w->archive)
                       : (int)OTF2_Archive_SetSerialCollectiveCallbacks(w->archive))) {
-        return complain(w, ICTUS_ERR_IO, "the output cannot be created");
+        return copy_complain(w, ICTUS_ERR_IO, "the output cannot be created");
     }
     if (!w->job->team || w->job->team->rank == 0) {
         copy_properties(w);
     }
     return OTF2_Archive_OpenEvtFiles(w->archive) == OTF2_SUCCESS
                ? ICTUS_OK
-               : complain(w, ICTUS_ERR_IO, "its event files cannot be created");
+               : copy_complain(w, ICTUS_ERR_IO, "its event files cannot be created");
 }
 
 static OTF2_CallbackCode on_unknown(OTF2_LocationRef location, OTF2_TimeStamp time,
@@ -111,7 +111,7 @@ static int read_events(struct rewriting *w, uint32_t index, const OTF2_EvtReader
     uint64_t read = 0;
     if (!reader) {
         return location->events == 0 ? ICTUS_OK
-                                     : complain(w, ICTUS_ERR_CORRUPT, "events are missing");
+                                     : copy_complain(w, ICTUS_ERR_CORRUPT, "events are missing");
     }
     OTF2_ErrorCode code = OTF2_EvtReader_ApplyClockOffsets(reader, false);
     if (code == OTF2_SUCCESS) {
@@ -132,10 +132,10 @@ static int read_events(struct rewriting *w, uint32_t index, const OTF2_EvtReader
                              (unsigned long long)read);
     }
     if (copy->code != OTF2_SUCCESS) {
-        return complain(w, ICTUS_ERR_IO, "an event cannot be written");
+        return copy_complain(w, ICTUS_ERR_IO, "an event cannot be written");
     }
     if ((code != OTF2_SUCCESS && location->events > 0) || read != location->events) {
-        return complain(w, ICTUS_ERR_CORRUPT, "the input is damaged or cut off");
+        return copy_complain(w, ICTUS_ERR_CORRUPT, "the input is damaged or cut off");
     }
     return ICTUS_OK;
 }
@@ -146,7 +146,7 @@ static int copy_location(struct rewriting *w, uint32_t index, const OTF2_EvtRead
     struct event_copy copy = {.clock = clock, .code = OTF2_SUCCESS};
     copy.writer = OTF2_Archive_GetEvtWriter(w->archive, w->job->trace->layout.locations[index].ref);
     if (!copy.writer) {
-        return complain(w, ICTUS_ERR_IO, "an event file cannot be created");
+        return copy_complain(w, ICTUS_ERR_IO, "an event file cannot be created");
     }
     clock->open(clock->self, index);
     int err = read_events(w, index, set, &copy);
@@ -154,7 +154,7 @@ static int copy_location(struct rewriting *w, uint32_t index, const OTF2_EvtRead
         err = ictusi_trace_beyond(w->job->trace, index);
     }
     if (OTF2_Archive_CloseEvtWriter(w->archive, copy.writer) != OTF2_SUCCESS && !err) {
-        err = complain(w, ICTUS_ERR_IO, "an event file cannot be written");
+        err = copy_complain(w, ICTUS_ERR_IO, "an event file cannot be written");
     }
     return err;
 }
@@ -169,7 +169,7 @@ static int copy_events(struct rewriting *w)
         err = ICTUS_ERR_UNSUPPORTED;
     }
     if (!err && OTF2_Reader_OpenEvtFiles(job->trace->reader) != OTF2_SUCCESS) {
-        err = complain(w, ICTUS_ERR_CORRUPT, "the input's event files cannot be opened");
+        err = copy_complain(w, ICTUS_ERR_CORRUPT, "the input's event files cannot be opened");
     }
     for (uint32_t i = 0; i < job->trace->layout.location_count && !err; i++) {
         if (!job->mine || job->mine[i]) {
@@ -214,16 +214,17 @@ static int definitions_result(struct rewriting *w, const struct definition_copy 
                               OTF2_ErrorCode code)
 {
     if (copy->unknown) {
-        return complain(w, ICTUS_ERR_UNSUPPORTED,
-                        "the input holds a definition of a type that this OTF2 library does not "
-                        "know; it would be lost");
+        return copy_complain(
+            w, ICTUS_ERR_UNSUPPORTED,
+            "the input holds a definition of a type that this OTF2 library does not "
+            "know; it would be lost");
     }
     if (copy->code != OTF2_SUCCESS) {
-        return complain(w, ICTUS_ERR_IO, "a definition cannot be written");
+        return copy_complain(w, ICTUS_ERR_IO, "a definition cannot be written");
     }
     return code == OTF2_SUCCESS
                ? ICTUS_OK
-               : complain(w, ICTUS_ERR_CORRUPT, "the input's definitions are damaged");
+               : copy_complain(w, ICTUS_ERR_CORRUPT, "the input's definitions are damaged");
 }
 
 static int copy_global_definitions(struct rewriting *w)
@@ -236,7 +237,7 @@ static int copy_global_definitions(struct rewriting *w)
     const bool writes = !w->job->team || w->job->team->rank == 0;
     if (!reader || !set) {
         OTF2_GlobalDefReaderCallbacks_Delete(set);
-        return complain(w, ICTUS_ERR_CORRUPT, "the input's definitions cannot be read");
+        return copy_complain(w, ICTUS_ERR_CORRUPT, "the input's definitions cannot be read");
     }
     const uint64_t clock[4] = {trace->layout.resolution, trace->global_offset, trace->layout.length,
                                trace->realtime};
@@ -246,7 +247,7 @@ static int copy_global_definitions(struct rewriting *w)
         copy.global = OTF2_Archive_GetGlobalDefWriter(w->archive);
         if (!copy.global) {
             OTF2_GlobalDefReaderCallbacks_Delete(set);
-            return complain(w, ICTUS_ERR_IO, "the definitions cannot be created");
+            return copy_complain(w, ICTUS_ERR_IO, "the definitions cannot be created");
         }
         (void)ictusi_register_global_copies(set);
         OTF2_GlobalDefReaderCallbacks_SetUnknownCallback(set, on_unknown_definition);
@@ -261,7 +262,7 @@ static int copy_global_definitions(struct rewriting *w)
     int err = definitions_result(w, &copy, code);
     if (writes && OTF2_Archive_CloseGlobalDefWriter(w->archive, copy.global) != OTF2_SUCCESS &&
         !err) {
-        err = complain(w, ICTUS_ERR_IO, "the definitions cannot be written");
+        err = copy_complain(w, ICTUS_ERR_IO, "the definitions cannot be written");
     }
     return err;
 }
@@ -302,7 +303,7 @@ static int copy_local(struct rewriting *w, uint32_t index, const OTF2_DefReaderC
     }
     int err = definitions_result(w, &copy, code);
     if (copy.local && OTF2_Archive_CloseDefWriter(w->archive, copy.local) != OTF2_SUCCESS && !err) {
-        err = complain(w, ICTUS_ERR_IO, "a definition file cannot be written");
+        err = copy_complain(w, ICTUS_ERR_IO, "a definition file cannot be written");
     }
     return err;
 }
@@ -325,7 +326,7 @@ static int copy_local_definitions(struct rewriting *w)
     }
     (void)OTF2_Reader_OpenDefFiles(w->definitions); /* there may be none */
     if (OTF2_Archive_OpenDefFiles(w->archive) != OTF2_SUCCESS) {
-        err = complain(w, ICTUS_ERR_IO, "its definition files cannot be created");
+        err = copy_complain(w, ICTUS_ERR_IO, "its definition files cannot be created");
     }
     for (uint32_t i = 0; i < job->trace->layout.location_count && !err; i++) {
         if (!job->mine || job->mine[i]) {
@@ -352,11 +353,11 @@ static int count_thumbnails(const struct rewriting *w)
         char suffix[32];
         (void)snprintf(suffix, sizeof suffix, ".%" PRIu32 ".thumb", i);
         if (!ictusi_output_sibling(trace->path, suffix)) {
-            return complain(w, ICTUS_ERR_CORRUPT, "a thumbnail of the input is missing");
+            return copy_complain(w, ICTUS_ERR_CORRUPT, "a thumbnail of the input is missing");
         }
         if (!OTF2_Archive_GetThumbWriter(w->archive, "-", "-", OTF2_THUMBNAIL_TYPE_REGION, 1, 1,
                                          &nothing)) {
-            return complain(w, ICTUS_ERR_IO, "a thumbnail cannot be created");
+            return copy_complain(w, ICTUS_ERR_IO, "a thumbnail cannot be created");
         }
     }
     return ICTUS_OK;
@@ -374,36 +375,36 @@ static int refuse_losses(const struct rewriting *w)
     return ICTUS_OK;
 }
 
-static int agree(const struct rewriting *w, int err)
+static int copy_agree(const struct rewriting *w, int err)
 {
     return w->job->team ? w->job->team->agree(w->job->team, err) : err;
 }
 
-static int write_all(struct rewriting *w)
+static int copy_write(struct rewriting *w)
 {
-    int err = agree(w, open_archive(w));
+    int err = copy_agree(w, open_archive(w));
     if (err) {
         return err;
     }
-    err = agree(w, w->job->events ? copy_events(w) : ICTUS_OK);
+    err = copy_agree(w, w->job->events ? copy_events(w) : ICTUS_OK);
     (void)OTF2_Archive_CloseEvtFiles(w->archive);
     if (!err && ictusi_snapshots_exist(w->job->trace)) {
-        err = agree(w, ictusi_snapshots_copy(w->job, w->archive, w->why));
+        err = copy_agree(w, ictusi_snapshots_copy(w->job, w->archive, w->why));
     }
     if (!err) {
-        err = agree(w, copy_global_definitions(w));
+        err = copy_agree(w, copy_global_definitions(w));
     }
     if (!err) {
-        err = agree(w, copy_local_definitions(w));
+        err = copy_agree(w, copy_local_definitions(w));
     }
     if (!err) {
-        err = agree(w, ictusi_markers_copy(w->job, w->archive, w->why));
+        err = copy_agree(w, ictusi_markers_copy(w->job, w->archive, w->why));
     }
     const bool first = !w->job->team || w->job->team->rank == 0;
-    return err ? err : agree(w, first ? count_thumbnails(w) : ICTUS_OK);
+    return err ? err : copy_agree(w, first ? count_thumbnails(w) : ICTUS_OK);
 }
 
-static int prepare(struct rewriting *w)
+static int copy_prepare(struct rewriting *w)
 {
     const struct copy_job *job = w->job;
     w->base = ictusi_output_base(job->trace->path);
@@ -414,13 +415,13 @@ static int prepare(struct rewriting *w)
     }
     if (!w->definitions ||
         OTF2_Reader_SetSerialCollectiveCallbacks(w->definitions) != OTF2_SUCCESS) {
-        return complain(w, ICTUS_ERR_IO, "the input cannot be opened again");
+        return copy_complain(w, ICTUS_ERR_IO, "the input cannot be opened again");
     }
     return refuse_losses(w);
 }
 
 /* Every rank looks after its own locations. */
-static int verify(const struct rewriting *w, bool first)
+static int copy_verify(const struct rewriting *w, bool first)
 {
     const struct copy_job *job = w->job;
     const struct trace *trace = job->trace;
@@ -448,19 +449,19 @@ int ictusi_copy_run(const struct copy_job *job, struct ictus_why *why)
     struct rewriting w = {.job = job, .why = why};
     const bool first = !job->team || job->team->rank == 0;
     job->trace->output = job->out;
-    int err = agree(&w, prepare(&w));
+    int err = copy_agree(&w, copy_prepare(&w));
     if (!err) {
-        err = agree(&w, first ? ictusi_output_start(w.partial, why) : ICTUS_OK);
+        err = copy_agree(&w, first ? ictusi_output_start(w.partial, why) : ICTUS_OK);
     }
     const bool started = !err;
     if (!err) {
-        err = write_all(&w);
+        err = copy_write(&w);
         if (w.archive && OTF2_Archive_Close(w.archive) != OTF2_SUCCESS && !err) {
-            err = complain(&w, ICTUS_ERR_IO, "the output cannot be finished");
+            err = copy_complain(&w, ICTUS_ERR_IO, "the output cannot be finished");
         }
-        err = agree(&w, err);
+        err = copy_agree(&w, err);
         if (!err) {
-            err = agree(&w, verify(&w, first));
+            err = copy_agree(&w, copy_verify(&w, first));
         }
     }
     if (first && !err) {
@@ -474,5 +475,5 @@ int ictusi_copy_run(const struct copy_job *job, struct ictus_why *why)
     }
     free(w.base);
     free(w.partial);
-    return agree(&w, err);
+    return copy_agree(&w, err);
 }

@@ -22,7 +22,7 @@ struct marker_copy {
     int err;
 };
 
-static OTF2_CallbackCode verdict(struct marker_copy *copy, OTF2_ErrorCode code)
+static OTF2_CallbackCode marker_verdict(struct marker_copy *copy, OTF2_ErrorCode code)
 {
     copy->err = code == OTF2_SUCCESS ? copy->err : ICTUS_ERR_IO;
     return copy->err ? OTF2_CALLBACK_INTERRUPT : OTF2_CALLBACK_SUCCESS;
@@ -33,8 +33,8 @@ static OTF2_CallbackCode on_definition(void *data, OTF2_MarkerRef self, const ch
 {
     struct marker_copy *copy = data;
     return !copy->writer ? OTF2_CALLBACK_SUCCESS
-                         : verdict(copy, OTF2_MarkerWriter_WriteDefMarker(copy->writer, self, group,
-                                                                          category, severity));
+                         : marker_verdict(copy, OTF2_MarkerWriter_WriteDefMarker(
+                                                    copy->writer, self, group, category, severity));
 }
 
 static uint32_t location_of(const struct trace *trace, OTF2_MarkerScope scope, uint64_t ref)
@@ -48,7 +48,7 @@ static uint32_t location_of(const struct trace *trace, OTF2_MarkerScope scope, u
     return process == IDMAP_NONE ? LAYOUT_NONE : trace->layout.processes[process].rank_location;
 }
 
-static int collect(struct marker_copy *copy, const struct span *span)
+static int marker_collect(struct marker_copy *copy, const struct span *span)
 {
     if ((copy->count & (copy->count - 1)) == 0) { /* full at powers of two */
         const uint64_t room = copy->count ? 2 * copy->count : 1;
@@ -70,15 +70,16 @@ static OTF2_CallbackCode on_marker(void *data, OTF2_TimeStamp stamp, OTF2_TimeSt
     if (!copy->writer) {
         const struct span span = {{stamp, stamp + duration},
                                   location_of(copy->trace, scope, scope_ref)};
-        copy->err = collect(copy, &span);
-        return verdict(copy, OTF2_SUCCESS);
+        copy->err = marker_collect(copy, &span);
+        return marker_verdict(copy, OTF2_SUCCESS);
     }
     if (copy->next == copy->count) {
-        return verdict(copy, OTF2_ERROR_INTEGRITY_FAULT); /* not the file that it was */
+        return marker_verdict(copy, OTF2_ERROR_INTEGRITY_FAULT); /* not the file that it was */
     }
     const uint64_t *times = copy->spans[copy->next++].times;
-    return verdict(copy, OTF2_MarkerWriter_WriteMarker(copy->writer, times[0], times[1] - times[0],
-                                                       marker, scope, scope_ref, text));
+    return marker_verdict(copy,
+                          OTF2_MarkerWriter_WriteMarker(copy->writer, times[0], times[1] - times[0],
+                                                        marker, scope, scope_ref, text));
 }
 
 static int read_markers(struct marker_copy *copy)

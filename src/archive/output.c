@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char *join(const char *a, const char *b, const char *c)
+static char *text_join(const char *a, const char *b, const char *c)
 {
     const size_t size = strlen(a) + strlen(b) + strlen(c) + 1;
     char *text = malloc(size);
@@ -28,7 +28,7 @@ static char *join(const char *a, const char *b, const char *c)
 char *ictusi_output_base(const char *anchor)
 {
     const char *slash = strrchr(anchor, '/');
-    char *base = join(slash ? slash + 1 : anchor, "", "");
+    char *base = text_join(slash ? slash + 1 : anchor, "", "");
     char *dot = base ? strrchr(base, '.') : NULL;
     if (dot && dot != base) {
         *dot = '\0';
@@ -37,9 +37,9 @@ char *ictusi_output_base(const char *anchor)
 }
 
 /* OUT may be given with slashes behind it. */
-static char *trimmed(const char *out)
+static char *path_trimmed(const char *out)
 {
-    char *text = join(out, "", "");
+    char *text = text_join(out, "", "");
     size_t n = text ? strlen(text) : 0;
     while (n > 1 && text[n - 1] == '/') {
         text[--n] = '\0';
@@ -49,17 +49,17 @@ static char *trimmed(const char *out)
 
 char *ictusi_output_partial(const char *out)
 {
-    char *clean = trimmed(out);
-    char *partial = clean ? join(clean, ".incomplete", "") : NULL;
+    char *clean = path_trimmed(out);
+    char *partial = clean ? text_join(clean, ".incomplete", "") : NULL;
     free(clean);
     return partial;
 }
 
 /* The directory of a path; "." where it has none. */
-static char *directory(const char *path)
+static char *path_directory(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    char *dir = join(slash ? path : ".", "", "");
+    char *dir = text_join(slash ? path : ".", "", "");
     if (dir && slash) {
         dir[slash == path ? 1 : slash - path] = '\0';
     }
@@ -70,9 +70,9 @@ bool ictusi_output_sibling(const char *anchor, const char *suffix)
 {
     struct stat st;
     char *base = ictusi_output_base(anchor);
-    char *dir = directory(anchor);
-    char *stem = base && dir ? join(dir, "/", base) : NULL;
-    char *path = stem ? join(stem, suffix, "") : NULL;
+    char *dir = path_directory(anchor);
+    char *stem = base && dir ? text_join(dir, "/", base) : NULL;
+    char *path = stem ? text_join(stem, suffix, "") : NULL;
     const bool there = path && stat(path, &st) == 0;
     free(base);
     free(dir);
@@ -88,7 +88,7 @@ int ictusi_copy_check(const char *in, const char *out, struct ictus_why *why)
     if (!out || !*out) {
         return ictus_because(why, ICTUS_ERR_ARG, "name the output directory with -o OUT");
     }
-    char *dir = directory(in);
+    char *dir = path_directory(in);
     const bool is_dir = stat(in, &a) == 0 && S_ISDIR(a.st_mode);
     const bool known = is_dir || (dir && stat(dir, &a) == 0);
     free(dir);
@@ -133,8 +133,8 @@ static int copy_bytes(int from, int to)
 
 static int copy_file(const char *dir, const char *name, const char *partial)
 {
-    char *source = join(dir, "/", name);
-    char *target = join(partial, "/", name);
+    char *source = text_join(dir, "/", name);
+    char *target = text_join(partial, "/", name);
     int err = source && target ? ICTUS_OK : ICTUS_ERR_NOMEM;
     if (!err) {
         const int from = open(source, O_RDONLY | O_CLOEXEC);
@@ -153,7 +153,7 @@ static int copy_file(const char *dir, const char *name, const char *partial)
 }
 
 /* What Score-P leaves beside its archives, and thumbnails. Other files are not the archive's. */
-static bool belongs(const char *name, const char *base)
+static bool name_belongs(const char *name, const char *base)
 {
     const size_t stem = strlen(base);
     const char *dot = strrchr(name, '.');
@@ -164,12 +164,12 @@ static bool belongs(const char *name, const char *base)
 
 static int copy_companions(const char *anchor, const char *partial, struct ictus_why *why)
 {
-    char *dir = directory(anchor);
+    char *dir = path_directory(anchor);
     char *base = ictusi_output_base(anchor);
     DIR *list = dir && base ? opendir(dir) : NULL;
     int err = ICTUS_OK;
     for (const struct dirent *entry = NULL; list && !err && (entry = readdir(list)) != NULL;) {
-        if (belongs(entry->d_name, base) && entry->d_type != DT_DIR) {
+        if (name_belongs(entry->d_name, base) && entry->d_type != DT_DIR) {
             err = copy_file(dir, entry->d_name, partial);
             if (err) {
                 err = ictus_because(why, err, "%s/%s: %s", partial, entry->d_name, strerror(errno));
@@ -188,7 +188,7 @@ int ictusi_output_finish(const char *anchor, const char *partial, const char *ou
                          struct ictus_why *why)
 {
     int err = copy_companions(anchor, partial, why);
-    char *clean = trimmed(out);
+    char *clean = path_trimmed(out);
     if (!err && (!clean || rename(partial, clean))) {
         err = ictus_because(why, ICTUS_ERR_IO, "%s: %s", out, strerror(errno));
     }

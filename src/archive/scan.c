@@ -88,8 +88,8 @@ static uint32_t find_peer(struct reading *r, const uint32_t ends[3])
 }
 
 /* A send, matched at once; its point, or NODE_NONE where there is none, for which see r->err. */
-static uint32_t send(struct reading *r, OTF2_TimeStamp time, uint64_t position,
-                     const uint32_t ends[3])
+static uint32_t message_send(struct reading *r, OTF2_TimeStamp time, uint64_t position,
+                             const uint32_t ends[3])
 {
     const uint32_t peer = find_peer(r, ends);
     const uint32_t point = peer == LAYOUT_NONE
@@ -104,14 +104,14 @@ static uint32_t send(struct reading *r, OTF2_TimeStamp time, uint64_t position,
     return point;
 }
 
-static OTF2_CallbackCode commit(struct reading *r)
+static OTF2_CallbackCode calls_commit(struct reading *r)
 {
     return ictusi_scan_verdict(
         r, ictusi_calls_commit(&r->calls, &r->scan->history->matching, r->location, false));
 }
 
 /* A call that its request will complete. */
-static OTF2_CallbackCode under_way(struct reading *r, const struct call *call, uint64_t request)
+static OTF2_CallbackCode calls_post(struct reading *r, const struct call *call, uint64_t request)
 {
     uint64_t number = 0;
     ictusi_idmap_remove(&r->sends, request, 0); /* a send that was freed left it behind */
@@ -129,7 +129,7 @@ static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time,
     (void)attributes;
     (void)length;
     const uint32_t ends[] = {receiver, comm, tag};
-    (void)send(r, time, position, ends);
+    (void)message_send(r, time, position, ends);
     return ictusi_scan_verdict(r, r->err);
 }
 
@@ -144,7 +144,7 @@ static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp time
     (void)attributes;
     (void)length;
     const uint32_t ends[] = {receiver, comm, tag};
-    const uint32_t point = send(r, time, position, ends);
+    const uint32_t point = message_send(r, time, position, ends);
     if (point != NODE_NONE && !r->err) {
         r->err = ictusi_idmap_put(&r->sends, request, 0, point); /* it may still be cancelled */
     }
@@ -161,7 +161,7 @@ static OTF2_CallbackCode on_irecv_request(OTF2_LocationRef location, OTF2_TimeSt
     (void)position;
     (void)attributes;
     const struct call call = {.kind = CALL_RECEIVE, .state = CALL_OPEN, .point = NODE_NONE};
-    return under_way(r, &call, request);
+    return calls_post(r, &call, request);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
@@ -194,7 +194,7 @@ static OTF2_CallbackCode on_recv(OTF2_LocationRef location, OTF2_TimeStamp time,
                               .point = point,
                               .member = {.comm = r->comm}};
     const int err = ictusi_calls_open(&r->calls, &call, &number);
-    return err ? ictusi_scan_verdict(r, err) : commit(r);
+    return err ? ictusi_scan_verdict(r, err) : calls_commit(r);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
@@ -213,14 +213,14 @@ static OTF2_CallbackCode on_irecv(OTF2_LocationRef location, OTF2_TimeStamp time
     const uint32_t peer = find_peer(r, ends);
     if (peer == LAYOUT_NONE) {
         posted->state = CALL_CANCELLED;
-        return commit(r);
+        return calls_commit(r);
     }
     posted->peer = peer;
     posted->tag = tag;
     posted->member.comm = r->comm;
     posted->point = ictusi_scan_point(r, time, position, POINT_P2P | POINT_IN);
     posted->state = CALL_DONE;
-    return posted->point == NODE_NONE ? OTF2_CALLBACK_INTERRUPT : commit(r);
+    return posted->point == NODE_NONE ? OTF2_CALLBACK_INTERRUPT : calls_commit(r);
 }
 
 static OTF2_CallbackCode on_cancelled(OTF2_LocationRef location, OTF2_TimeStamp time,
@@ -243,7 +243,7 @@ static OTF2_CallbackCode on_cancelled(OTF2_LocationRef location, OTF2_TimeStamp 
     if (call) {
         call->state = CALL_CANCELLED;
     }
-    return commit(r);
+    return calls_commit(r);
 }
 
 static OTF2_CallbackCode on_isend_complete(OTF2_LocationRef location, OTF2_TimeStamp time,
@@ -259,8 +259,8 @@ static OTF2_CallbackCode on_isend_complete(OTF2_LocationRef location, OTF2_TimeS
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode begin(struct reading *r, OTF2_TimeStamp time, uint64_t position,
-                               uint8_t class)
+static OTF2_CallbackCode collective_begin(struct reading *r, OTF2_TimeStamp time, uint64_t position,
+                                          uint8_t class)
 {
     const uint32_t point = ictusi_scan_point(r, time, position, class | POINT_OUT);
     if (point == NODE_NONE) {
@@ -278,7 +278,7 @@ static OTF2_CallbackCode on_begin(OTF2_LocationRef location, OTF2_TimeStamp time
 {
     (void)location;
     (void)attributes;
-    return begin(data, time, position, POINT_COLLECTIVE);
+    return collective_begin(data, time, position, POINT_COLLECTIVE);
 }
 
 static OTF2_CallbackCode on_rma_begin(OTF2_LocationRef location, OTF2_TimeStamp time,
@@ -286,12 +286,12 @@ static OTF2_CallbackCode on_rma_begin(OTF2_LocationRef location, OTF2_TimeStamp 
 {
     (void)location;
     (void)attributes;
-    return begin(data, time, position, POINT_RMA);
+    return collective_begin(data, time, position, POINT_RMA);
 }
 
 /* The end of a blocking collective: call->comm is still a reference. */
-static OTF2_CallbackCode end(struct reading *r, OTF2_TimeStamp time, uint64_t position,
-                             struct collective_call call)
+static OTF2_CallbackCode collective_end(struct reading *r, OTF2_TimeStamp time, uint64_t position,
+                                        struct collective_call call)
 {
     uint64_t number = 0;
     call.end = ictusi_scan_point(r, time, position, call.class | POINT_IN);
@@ -312,7 +312,7 @@ static OTF2_CallbackCode end(struct reading *r, OTF2_TimeStamp time, uint64_t po
     }
     const struct call done = {.kind = CALL_COLLECTIVE, .state = CALL_DONE, .member = call};
     const int err = ictusi_calls_open(&r->calls, &done, &number);
-    return err ? ictusi_scan_verdict(r, err) : commit(r);
+    return err ? ictusi_scan_verdict(r, err) : calls_commit(r);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
@@ -328,7 +328,7 @@ static OTF2_CallbackCode on_end(OTF2_LocationRef location, OTF2_TimeStamp time, 
                                          .class = POINT_COLLECTIVE,
                                          .sent = sent,
                                          .received = received};
-    return end(data, time, position, call);
+    return collective_end(data, time, position, call);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
@@ -354,7 +354,7 @@ static OTF2_CallbackCode on_rma_end(OTF2_LocationRef location, OTF2_TimeStamp ti
                                          .class = POINT_RMA,
                                          .sent = sent + 1, /* it synchronises whatever it moved */
                                          .received = received + 1};
-    return end(r, time, position, call);
+    return collective_end(r, time, position, call);
 }
 
 /* The k-th notification that one process sends another arrives as the k-th from there. */
@@ -401,7 +401,7 @@ static OTF2_CallbackCode on_nbc_request(OTF2_LocationRef location, OTF2_TimeStam
     if (call.member.begin == NODE_NONE) {
         return OTF2_CALLBACK_INTERRUPT;
     }
-    return under_way(r, &call, request);
+    return calls_post(r, &call, request);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
@@ -432,7 +432,7 @@ static OTF2_CallbackCode on_nbc_complete(OTF2_LocationRef location, OTF2_TimeSta
                                               .sent = sent,
                                               .received = received};
     posted->member.end = ictusi_scan_point(r, time, position, POINT_COLLECTIVE | POINT_IN);
-    return posted->member.end == NODE_NONE ? OTF2_CALLBACK_INTERRUPT : commit(r);
+    return posted->member.end == NODE_NONE ? OTF2_CALLBACK_INTERRUPT : calls_commit(r);
 }
 
 /* What was called from here on until recording is switched on again nobody knows. */

@@ -16,8 +16,8 @@ static uint32_t thread_point(struct reading *r, OTF2_TimeStamp time, uint64_t po
 }
 
 /* A point and the key under which it meets its other half. */
-static OTF2_CallbackCode pair(struct reading *r, OTF2_TimeStamp time, uint64_t position, uint64_t a,
-                              uint64_t b, bool out)
+static OTF2_CallbackCode thread_pair(struct reading *r, OTF2_TimeStamp time, uint64_t position,
+                                     uint64_t a, uint64_t b, bool out)
 {
     const uint32_t point = thread_point(r, time, position, out);
     if (point == NODE_NONE) {
@@ -27,7 +27,7 @@ static OTF2_CallbackCode pair(struct reading *r, OTF2_TimeStamp time, uint64_t p
                                                       LAYOUT_NONE, a, b, point, out));
 }
 
-static uint64_t key(enum pair_kind kind, uint32_t scope)
+static uint64_t thread_key(enum pair_kind kind, uint32_t scope)
 {
     return (uint64_t)kind << 40 | scope;
 }
@@ -155,8 +155,8 @@ static struct team_state *barrier_team(struct reading *r, OTF2_RegionRef region)
     return &r->teams[r->team_count - 1];
 }
 
-static OTF2_CallbackCode barrier(struct reading *r, OTF2_TimeStamp time, uint64_t position,
-                                 const struct team_state *team, bool out)
+static OTF2_CallbackCode team_barrier(struct reading *r, OTF2_TimeStamp time, uint64_t position,
+                                      const struct team_state *team, bool out)
 {
     const uint32_t point = thread_point(r, time, position, out);
     if (point == NODE_NONE) {
@@ -177,7 +177,7 @@ static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time
     if (!team || team->barrier_depth++ > 0) {
         return OTF2_CALLBACK_SUCCESS;
     }
-    return barrier(r, time, position, team, true);
+    return team_barrier(r, time, position, team, true);
 }
 
 static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
@@ -190,7 +190,7 @@ static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time
     if (!team || team->barrier_depth == 0 || --team->barrier_depth > 0) {
         return OTF2_CALLBACK_SUCCESS;
     }
-    const OTF2_CallbackCode code = barrier(r, time, position, team, false);
+    const OTF2_CallbackCode code = team_barrier(r, time, position, team, false);
     team->barriers++;
     return code;
 }
@@ -199,7 +199,7 @@ static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time
 static uint64_t lock_key(const struct reading *r, OTF2_Paradigm model)
 {
     return (uint64_t)model << 32 |
-           key(PAIR_LOCK, r->scan->trace->layout.locations[r->location].process);
+           thread_key(PAIR_LOCK, r->scan->trace->layout.locations[r->location].process);
 }
 
 /* B07 knows no locks: who acquires as number k + 1 does so after number k released. */
@@ -211,8 +211,8 @@ static OTF2_CallbackCode on_acquire(OTF2_LocationRef location, OTF2_TimeStamp ti
     (void)location;
     (void)attributes;
     return order == 0 ? OTF2_CALLBACK_SUCCESS
-                      : pair(r, time, position, lock_key(r, model),
-                             (uint64_t)lock << 32 | (order - 1), false);
+                      : thread_pair(r, time, position, lock_key(r, model),
+                                    (uint64_t)lock << 32 | (order - 1), false);
 }
 
 static OTF2_CallbackCode on_release(OTF2_LocationRef location, OTF2_TimeStamp time,
@@ -222,7 +222,7 @@ static OTF2_CallbackCode on_release(OTF2_LocationRef location, OTF2_TimeStamp ti
     struct reading *r = data;
     (void)location;
     (void)attributes;
-    return pair(r, time, position, lock_key(r, model), (uint64_t)lock << 32 | order, true);
+    return thread_pair(r, time, position, lock_key(r, model), (uint64_t)lock << 32 | order, true);
 }
 
 #define ON_THREAD(name, kind, out)                                                                 \
@@ -232,7 +232,7 @@ static OTF2_CallbackCode on_release(OTF2_LocationRef location, OTF2_TimeStamp ti
     {                                                                                              \
         (void)location;                                                                            \
         (void)attributes;                                                                          \
-        return pair(data, time, position, key(kind, contingent), sequence, out);                   \
+        return thread_pair(data, time, position, thread_key(kind, contingent), sequence, out);     \
     }
 
 ON_THREAD(on_create, PAIR_CREATE, true)
@@ -247,8 +247,8 @@ ON_THREAD(on_wait, PAIR_WAIT, false)
     {                                                                                              \
         (void)location;                                                                            \
         (void)attributes;                                                                          \
-        return pair(data, time, position, key(PAIR_TASK, team),                                    \
-                    (uint64_t)creator << 32 | generation, out);                                    \
+        return thread_pair(data, time, position, thread_key(PAIR_TASK, team),                      \
+                           (uint64_t)creator << 32 | generation, out);                             \
     }
 
 ON_TASK(on_task_create, true)

@@ -30,7 +30,7 @@ static bool is_limited(const struct points *points, uint64_t i)
     return (points->kind[i] & POINT_OUT) && points->note[i].limit != LIMIT_NONE;
 }
 
-static int64_t lead(const struct points *points, uint64_t i)
+static int64_t ramp_lead(const struct points *points, uint64_t i)
 {
     return points->value[i] - points->time[i];
 }
@@ -72,7 +72,7 @@ static void add_limit(struct ramp *ramp, uint64_t i, int64_t limit)
  * the first point whose forward value stands above the line; that is the next jump. Returns it, or
  * low.
  */
-static uint64_t settle(struct ramp *ramp, uint64_t low)
+static uint64_t ramp_settle(struct ramp *ramp, uint64_t low)
 {
     struct points *points = ramp->points;
     uint64_t v = 0;
@@ -95,7 +95,7 @@ static uint64_t settle(struct ramp *ramp, uint64_t low)
         const int64_t room =
             is_limited(points, i) ? points->note[i].limit - points->time[i] : INT64_MAX;
         phi = phi < room ? phi : room;
-        if (phi <= lead(points, i)) {
+        if (phi <= ramp_lead(points, i)) {
             return i;
         }
         points->value[i] = points->time[i] + phi;
@@ -103,12 +103,12 @@ static uint64_t settle(struct ramp *ramp, uint64_t low)
     return low;
 }
 
-static void measure(struct ramp *ramp, uint64_t low, uint64_t high)
+static void ramp_measure(struct ramp *ramp, uint64_t low, uint64_t high)
 {
     const struct points *points = ramp->points;
     for (uint64_t i = low; i < high; i++) {
         const int64_t passed = points->time[i + 1] - points->time[i];
-        const int64_t risen = lead(points, i + 1) - lead(points, i) - 1; /* 1: rounding */
+        const int64_t risen = ramp_lead(points, i + 1) - ramp_lead(points, i) - 1; /* 1: rounding */
         const double slope = (double)risen / (double)(passed > 0 ? passed : 1);
         if (risen > 0 && slope > ramp->slope) {
             ramp->stats->steep++;
@@ -125,13 +125,13 @@ static uint64_t ramp_back(struct ramp *ramp, uint64_t first, uint64_t from)
     const struct points *points = ramp->points;
     ramp->count = 1;
     ramp->vertex[0] = from;
-    ramp->phi[0] = lead(points, from);
+    ramp->phi[0] = ramp_lead(points, from);
     bool limited = false;
     uint64_t i = from;
     while (i > first && from - i < REACH) {
         const uint64_t top = ramp->count - 1;
         const int64_t line = line_at(ramp, top, ramp->slope, points->time[i - 1]);
-        if (line <= lead(points, i - 1)) {
+        if (line <= ramp_lead(points, i - 1)) {
             break;
         }
         i--;
@@ -148,8 +148,8 @@ static uint64_t ramp_back(struct ramp *ramp, uint64_t first, uint64_t from)
     }
     ramp->stats->jumps++;
     ramp->stats->limited += limited;
-    const uint64_t stop = settle(ramp, i);
-    measure(ramp, stop > first ? stop - (stop == i && i > first) : stop, from);
+    const uint64_t stop = ramp_settle(ramp, i);
+    ramp_measure(ramp, stop > first ? stop - (stop == i && i > first) : stop, from);
     return stop < from ? stop : from - 1;
 }
 

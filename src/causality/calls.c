@@ -10,7 +10,7 @@ struct call *ictusi_calls_at(const struct calls *calls, uint64_t number)
     return &calls->ring[number & (calls->capacity - 1)];
 }
 
-static int widen(struct calls *calls)
+static int calls_widen(struct calls *calls)
 {
     const uint64_t capacity = calls->capacity ? calls->capacity * 2 : 64;
     struct call *ring = malloc(capacity * sizeof *ring);
@@ -28,7 +28,7 @@ static int widen(struct calls *calls)
 
 int ictusi_calls_open(struct calls *calls, const struct call *call, uint64_t *number)
 {
-    if (calls->count == calls->capacity && widen(calls)) {
+    if (calls->count == calls->capacity && calls_widen(calls)) {
         return ICTUS_ERR_NOMEM;
     }
     *number = calls->head + calls->count;

@@ -110,7 +110,7 @@ static int held_out(struct choosing *c, const struct model_walk *walk, int score
 }
 
 /* Another look at the trace, and the room that its delays need. */
-static int observe(struct choosing *c)
+static int choice_observe(struct choosing *c)
 {
     const int err = c->source->observe(c->source, c->m);
     if (err) {
@@ -131,10 +131,10 @@ static int fit_lines(struct choosing *c)
     const struct model_walk lines = {.strength = 0};
     int err = ictusi_clock_model_solve(c->m, &lines, -1, STEPS_FIT, true);
     for (int round = 0; round < LINE_ROUNDS && !err; round++) {
-        err = observe(c);
+        err = choice_observe(c);
         err = err ? err : ictusi_clock_model_solve(c->m, &lines, -1, STEPS_FIT, false);
     }
-    return err ? err : observe(c);
+    return err ? err : choice_observe(c);
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -226,7 +226,7 @@ static int try_factors(struct choosing *c)
 static int fit_walk(struct choosing *c)
 {
     int err = ictusi_clock_model_solve(c->m, &c->choice->walk, -1, STEPS_FIT, false);
-    return err ? err : observe(c);
+    return err ? err : choice_observe(c);
 }
 
 static int choose_walk(struct choosing *c)
@@ -301,7 +301,7 @@ static int take_base(struct choosing *c)
     c->choice->walk.strength = 0;
     c->choice->walk.apart = false;
     memset(c->m->phi, 0, phi_count(c->m) * sizeof *c->m->phi);
-    int err = observe(c);
+    int err = choice_observe(c);
     if (!err) {
         ictusi_clock_model_delays_only(c->m, -1);
     }
@@ -324,19 +324,19 @@ static int choose_above_lines(struct choosing *c, double violation)
         c->choice->walk.strength = 0;
         c->choice->walk.apart = false;
         memcpy(c->m->phi, lines, phi_count(c->m) * sizeof *lines);
-        err = observe(c);
+        err = choice_observe(c);
         err = err ? err : ictusi_clock_model_solve(c->m, &c->choice->walk, -1, STEPS_FIT, false);
-        err = err ? err : observe(c);
+        err = err ? err : choice_observe(c);
         err = err ? err : ictusi_clock_model_errors(c->m, &c->choice->walk);
     }
     free(lines);
     return err;
 }
 
-static int choose(struct choosing *c)
+static int choice_make(struct choosing *c)
 {
     const struct model_walk lines = {.strength = 0};
-    int err = observe(c);
+    int err = choice_observe(c);
     const double violation = worst_violation(c->m);
     const double before = ictusi_clock_model_violation(c->m);
     err = err ? err : held_out(c, NULL, SCORE_BASE);
@@ -366,7 +366,7 @@ int ictusi_clock_choice_run(struct clock_model *m, struct clock_source *source,
     *choice = (struct clock_choice){.kind = CLOCKS_BASE};
     choice->walk.factor = calloc(m->clocks + 1UL, sizeof *choice->walk.factor);
     c.phi = malloc((phi_count(m) + 1) * sizeof *c.phi);
-    int err = choice->walk.factor && c.phi ? choose(&c) : ICTUS_ERR_NOMEM;
+    int err = choice->walk.factor && c.phi ? choice_make(&c) : ICTUS_ERR_NOMEM;
     err = err ? err : ictusi_clock_model_errors(m, &choice->walk);
     free(c.phi);
     free(c.least);

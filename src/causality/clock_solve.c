@@ -109,7 +109,7 @@ static void set_functionals(struct solving *s)
     }
 }
 
-static double functional(const double *l, const double *x, uint32_t n)
+static double functional_value(const double *l, const double *x, uint32_t n)
 {
     double sum = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -146,7 +146,7 @@ static void unknowns_from_phi(struct solving *s)
 /* A quadratic prior of one functional of a clock, with a target of 0. */
 static void add_prior(struct solving *s, uint32_t u, const double *l, double weight)
 {
-    const double value = functional(l, &s->x[(uint64_t)u * s->nb], s->nb);
+    const double value = functional_value(l, &s->x[(uint64_t)u * s->nb], s->nb);
     double *block = matrix_at(s, u, u);
     for (uint32_t i = 0; i < s->nb; i++) {
         for (uint32_t k = 0; k < s->nb; k++) {
@@ -165,7 +165,7 @@ static void add_pins(struct solving *s)
         const double *l = functionals[f];
         double mean = 0;
         for (uint32_t u = 0; u < p; u++) {
-            mean += functional(l, &s->x[(uint64_t)u * s->nb], s->nb);
+            mean += functional_value(l, &s->x[(uint64_t)u * s->nb], s->nb);
         }
         for (uint64_t i = 0; i < s->n; i++) {
             const double weight = mean_pin / p / p * l[i % s->nb];
@@ -191,7 +191,7 @@ static void add_oscillators(struct solving *s)
     const double drift = drift_sd * m->length;
     for (uint32_t u = 0; u < m->clocks; u++) {
         const double level =
-            fabs(functional(s->level, &s->x[(uint64_t)u * s->nb], s->nb)) / level_scale;
+            fabs(functional_value(s->level, &s->x[(uint64_t)u * s->nb], s->nb)) / level_scale;
         add_prior(s, u, s->slope, 1 / (drift * drift));
         add_prior(s, u, s->level,
                   fmin(1, huber / fmax(level, 1e-12)) / (level_scale * level_scale));
@@ -208,7 +208,7 @@ static void add_bends(struct solving *s)
         const double sd = factor * s->walk->strength * pow(step_s, 1.5) * sqrt(2.0 / 3) * 1e6;
         for (uint32_t k = 0; k + 2 < m->knots; k++) {
             const uint64_t at = (uint64_t)u * s->nb + k;
-            const double bend = functional(difference, &s->x[at], 3);
+            const double bend = functional_value(difference, &s->x[at], 3);
             const double w = fmin(1, huber / fmax(fabs(bend) / sd, 1e-12)) / (sd * sd);
             for (uint32_t i = 0; i < 3; i++) {
                 for (uint32_t j = 0; j < 3; j++) {
@@ -288,8 +288,8 @@ static void collect_way(struct solving *s, struct model_pair *pair, int way, dou
 }
 
 /* The 2 x 2 system of a pair's D, and its inverse. */
-static void eliminate(struct solving *s, const struct model_pair *pair, double sums[2][2],
-                      struct eliminated *e)
+static void pair_eliminate(struct solving *s, const struct model_pair *pair, double sums[2][2],
+                           struct eliminated *e)
 {
     const uint32_t *degree = s->m->degree;
     const double square = MODEL_SCATTER * MODEL_SCATTER;
@@ -360,13 +360,13 @@ static void add_pairs(struct solving *s)
         memset(s->side, 0, s->nb * sizeof *s->side);
         collect_way(s, pair, 0, sums[0], e->coupling);
         collect_way(s, pair, 1, sums[1], e->coupling + s->nb);
-        eliminate(s, pair, sums, e);
+        pair_eliminate(s, pair, sums, e);
         reduce_pair(s, e);
         add_block(s, pair);
     }
 }
 
-static void assemble(struct solving *s)
+static void solve_assemble(struct solving *s)
 {
     memset(s->matrix, 0, (uint64_t)s->n * s->n * sizeof *s->matrix);
     memset(s->right, 0, s->n * sizeof *s->right);
@@ -386,8 +386,9 @@ static void step_delays(const struct solving *s)
         double pull[2];
         for (int way = 0; way < 2; way++) {
             const double *c = e->coupling + (way ? s->nb : 0);
-            pull[way] = e->pull[way] - functional(c, &s->right[(uint64_t)pair->b * s->nb], s->nb) +
-                        functional(c, &s->right[(uint64_t)pair->a * s->nb], s->nb);
+            pull[way] = e->pull[way] -
+                        functional_value(c, &s->right[(uint64_t)pair->b * s->nb], s->nb) +
+                        functional_value(c, &s->right[(uint64_t)pair->a * s->nb], s->nb);
         }
         pair->least[0] += e->inverse[0] * pull[0] + e->inverse[1] * pull[1];
         pair->least[1] += e->inverse[1] * pull[0] + e->inverse[2] * pull[1];
@@ -398,7 +399,7 @@ static void step_delays(const struct solving *s)
 static double solve_step(struct solving *s)
 {
     double largest = 0;
-    assemble(s);
+    solve_assemble(s);
     if (!ictusi_cholesky_factorise(s->matrix, s->n, s->scale)) {
         return -1;
     }
@@ -488,7 +489,7 @@ static double knot_variance(const struct solving *s, uint32_t clock, uint32_t kn
         row[(uint64_t)u * s->nb + at.at[1]] += share * at.by[1];
     }
     ictusi_cholesky_forward(s->matrix, s->n, s->scale, row);
-    return functional(row, row, s->n);
+    return functional_value(row, row, s->n);
 }
 
 /* What bounds around contradict the fit by. */
@@ -518,7 +519,7 @@ int ictusi_clock_model_errors(struct clock_model *m, const struct model_walk *wa
     if (err) {
         return err;
     }
-    assemble(&s);
+    solve_assemble(&s);
     err = ictusi_cholesky_factorise(s.matrix, s.n, s.scale) ? ICTUS_OK : ICTUS_ERR_UNSUPPORTED;
     memset(m->error, 0, (uint64_t)m->clocks * m->knots * sizeof *m->error);
     if (!err) {

@@ -477,7 +477,7 @@ static int connect_op(struct joint *j)
     return err;
 }
 
-static uint64_t detach(struct points *points, uint32_t from, uint32_t *list)
+static uint64_t chain_detach(struct points *points, uint32_t from, uint32_t *list)
 {
     uint64_t count = 0;
     while (from != NODE_NONE) {
@@ -523,8 +523,8 @@ static int connect_instance(struct graph *graph, const struct plan *plan,
         return ICTUS_ERR_NOMEM;
     }
     j.exits = j.enters + instance->out.count;
-    j.count = (uint32_t)detach(&graph->history->points, instance->out.head, j.enters);
-    (void)detach(&graph->history->points, instance->in.head, j.exits);
+    j.count = (uint32_t)chain_detach(&graph->history->points, instance->out.head, j.enters);
+    (void)chain_detach(&graph->history->points, instance->in.head, j.exits);
     if (plan->rank_count > 1 && agreement && instance->sequence < agreement->calls) {
         j.root = agreement->root[instance->sequence];
     }

@@ -15,12 +15,12 @@ enum { VISITS = 1 << 21 };
 /* No point of a location has been raised. */
 #define NOWHERE UINT64_MAX
 
-static int64_t worst(const struct flow *flow)
+static int64_t flow_worst(const struct flow *flow)
 {
     return flow->mode == FLOW_LIMIT ? INT64_MAX : NO_BOUND;
 }
 
-static bool better(const struct flow *flow, int64_t a, int64_t b)
+static bool flow_is_better(const struct flow *flow, int64_t a, int64_t b)
 {
     return flow->mode == FLOW_LIMIT ? a < b : a > b;
 }
@@ -31,7 +31,7 @@ static int64_t node_delay(const struct flow *flow, uint8_t class)
     return class == POINT_THREAD ? flow->latency->thread : flow->latency->least;
 }
 
-static void wake(struct flow *flow, uint32_t location)
+static void flow_wake(struct flow *flow, uint32_t location)
 {
     if (flow->blocked[location]) {
         flow->blocked[location] = false;
@@ -40,19 +40,19 @@ static void wake(struct flow *flow, uint32_t location)
 }
 
 /* FLOW_RAISE: a value reaches a point that has one. */
-static void lift(struct flow *flow, uint32_t point, uint32_t location, int64_t value)
+static void flow_lift(struct flow *flow, uint32_t point, uint32_t location, int64_t value)
 {
     struct points *points = &flow->graph->history->points;
     if (value > points->value[point]) {
         points->value[point] = value;
         flow->cursor[location] = point < flow->cursor[location] ? point : flow->cursor[location];
         flow->far[location] = point > flow->far[location] ? point : flow->far[location];
-        wake(flow, location);
+        flow_wake(flow, location);
     }
 }
 
 /* A value reaches a point: already with the delay added, or taken off. */
-static void arrive(struct flow *flow, uint32_t point, uint32_t location, int64_t value)
+static void flow_arrive(struct flow *flow, uint32_t point, uint32_t location, int64_t value)
 {
     struct points *points = &flow->graph->history->points;
     if (flow->mode == FLOW_LIMIT) {
@@ -60,18 +60,19 @@ static void arrive(struct flow *flow, uint32_t point, uint32_t location, int64_t
         return;
     }
     if (flow->mode == FLOW_RAISE) {
-        lift(flow, point, location, value);
+        flow_lift(flow, point, location, value);
         return;
     }
     if (flow->cursor[location] <= point) { /* else it stopped waiting: see break_cycle() */
         points->value[point] = value;
     }
     if (flow->cursor[location] == point) {
-        wake(flow, location);
+        flow_wake(flow, location);
     }
 }
 
-static void observe(struct flow *flow, uint32_t point, uint32_t from, uint32_t to, int64_t sent)
+static void flow_observe(struct flow *flow, uint32_t point, uint32_t from, uint32_t to,
+                         int64_t sent)
 {
     if (sent != NO_BOUND) {
         flow->observer->pair(flow->observer, point, from, to, flow->known[point] - sent);
@@ -79,21 +80,22 @@ static void observe(struct flow *flow, uint32_t point, uint32_t from, uint32_t t
 }
 
 /* From a complete virtual node to one of its points. */
-static void fire_point(struct flow *flow, const struct vnode *v, uint32_t point)
+static void node_fire_point(struct flow *flow, const struct vnode *v, uint32_t point)
 {
     const uint32_t location = ictusi_match_location(&flow->graph->history->matching, point);
     const int64_t value = v->who == location ? v->second : v->first;
     const int64_t delay = node_delay(flow, v->class);
     if (flow->mode == FLOW_CHECK) {
-        observe(flow, point, v->who == location ? v->other : v->who, location, value);
-    } else if (value == worst(flow)) {
-        arrive(flow, point, location, value);
+        flow_observe(flow, point, v->who == location ? v->other : v->who, location, value);
+    } else if (value == flow_worst(flow)) {
+        flow_arrive(flow, point, location, value);
     } else {
-        arrive(flow, point, location, flow->mode == FLOW_LIMIT ? value - delay : value + delay);
+        flow_arrive(flow, point, location,
+                    flow->mode == FLOW_LIMIT ? value - delay : value + delay);
     }
 }
 
-static int fire(struct flow *flow, uint32_t node)
+static int node_fire(struct flow *flow, uint32_t node)
 {
     const bool back = flow->mode == FLOW_LIMIT;
     const struct vnode v = *graph_vnode(flow->graph, node);
@@ -102,7 +104,7 @@ static int fire(struct flow *flow, uint32_t node)
         const uint32_t target =
             back ? ictusi_graph_in(flow->graph, node)[i] : ictusi_graph_out(flow->graph, node)[i];
         if (!(target & NODE_VIRTUAL)) {
-            fire_point(flow, &v, target);
+            node_fire_point(flow, &v, target);
             continue;
         }
         const struct message message = {target, v.who, v.other, v.first, v.second};
@@ -114,16 +116,16 @@ static int fire(struct flow *flow, uint32_t node)
     return ICTUS_OK;
 }
 
-static void merge(const struct flow *flow, struct vnode *v, uint32_t who, int64_t value)
+static void node_merge(const struct flow *flow, struct vnode *v, uint32_t who, int64_t value)
 {
-    if (better(flow, value, v->first)) {
+    if (flow_is_better(flow, value, v->first)) {
         if (who != v->who) {
             v->second = v->first;
             v->other = v->who;
         }
         v->first = value;
         v->who = who;
-    } else if (who != v->who && better(flow, value, v->second)) {
+    } else if (who != v->who && flow_is_better(flow, value, v->second)) {
         v->second = value;
         v->other = who;
     }
@@ -139,7 +141,7 @@ int ictusi_flow_deliver(struct flow *flow, uint32_t node, const struct message *
 {
     if ((node & NODE_TYPE) == NODE_REMOTE) {
         const struct remote *remote = &flow->graph->remotes[node & NODE_INDEX];
-        if (flow->ahead && message->first == worst(flow)) {
+        if (flow->ahead && message->first == flow_worst(flow)) {
             return ICTUS_OK; /* nothing to tell, and nobody waits */
         }
         struct message out = *message;
@@ -151,27 +153,27 @@ int ictusi_flow_deliver(struct flow *flow, uint32_t node, const struct message *
     if (!(node & NODE_VIRTUAL)) {
         const uint32_t location = ictusi_match_location(&flow->graph->history->matching, node);
         if (flow->mode == FLOW_CHECK) {
-            observe(flow, node, message->who, location, message->first);
+            flow_observe(flow, node, message->who, location, message->first);
         } else {
-            arrive(flow, node, location, message->first);
+            flow_arrive(flow, node, location, message->first);
         }
         return ICTUS_OK;
     }
     struct vnode *v = graph_vnode(flow->graph, node);
     const struct vnode before = *v;
-    if (message->first != worst(flow)) {
-        merge(flow, v, message->who, message->first);
+    if (message->first != flow_worst(flow)) {
+        node_merge(flow, v, message->who, message->first);
     }
-    if (message->second != worst(flow)) {
-        merge(flow, v, message->other, message->second);
+    if (message->second != flow_worst(flow)) {
+        node_merge(flow, v, message->other, message->second);
     }
     if (flow->mode == FLOW_RAISE) {
-        return is_same(v, &before) ? ICTUS_OK : fire(flow, node);
+        return is_same(v, &before) ? ICTUS_OK : node_fire(flow, node);
     }
-    return --v->pending == 0 ? fire(flow, node) : ICTUS_OK;
+    return --v->pending == 0 ? node_fire(flow, node) : ICTUS_OK;
 }
 
-static int keep(struct arrivals *arrivals, const struct message *message)
+static int arrivals_keep(struct arrivals *arrivals, const struct message *message)
 {
     if (arrivals->count == arrivals->room) {
         const uint64_t room = arrivals->room ? 2 * arrivals->room : 1024;
@@ -188,7 +190,7 @@ static int keep(struct arrivals *arrivals, const struct message *message)
 
 int ictusi_flow_receive(struct flow *flow, const struct message *message)
 {
-    return flow->ahead ? keep(&flow->later, message)
+    return flow->ahead ? arrivals_keep(&flow->later, message)
                        : ictusi_flow_deliver(flow, message->node, message);
 }
 
@@ -210,7 +212,7 @@ int ictusi_flow_push(struct flow *flow, uint32_t location, uint64_t i, int64_t v
         const bool known = flow->ahead && value == points->time[i]; /* see run_clock() */
         return known ? ICTUS_OK : ictusi_flow_deliver(flow, link, &message);
     }
-    arrive(flow, link, points->peer[i], message.first);
+    flow_arrive(flow, link, points->peer[i], message.first);
     return ICTUS_OK;
 }
 
@@ -323,7 +325,7 @@ static int break_cycle(struct flow *flow)
     if (!err && own == location && own != LAYOUT_NONE) {
         history->points.value[flow->cursor[own]] = NO_BOUND;
         flow->broken++;
-        wake(flow, own);
+        flow_wake(flow, own);
     }
     return err;
 }
@@ -334,7 +336,7 @@ static bool is_worn_out(const struct flow *flow)
     return flow->mode == FLOW_RAISE && flow->walked > 4 * flow->graph->history->points.count;
 }
 
-static int work(struct flow *flow)
+static int flow_work(struct flow *flow)
 {
     int err = ICTUS_OK;
     while (flow->ready_count && !err) {
@@ -358,7 +360,7 @@ static int work(struct flow *flow)
 }
 
 /* How many messages a node waits for. */
-static uint32_t awaited(const struct flow *flow, uint32_t node)
+static uint32_t node_awaited(const struct flow *flow, uint32_t node)
 {
     const struct vnode *v = graph_vnode(flow->graph, node);
     uint32_t count = flow->mode == FLOW_LIMIT ? v->out_count : v->in_count;
@@ -368,29 +370,29 @@ static uint32_t awaited(const struct flow *flow, uint32_t node)
     return count;
 }
 
-static int start_nodes(struct flow *flow)
+static int flow_start_nodes(struct flow *flow)
 {
     struct graph *graph = flow->graph;
     for (uint64_t i = 0; i < graph->vnode_count; i++) {
         struct vnode *v = &graph->vnodes[i];
-        v->first = worst(flow);
-        v->second = worst(flow);
+        v->first = flow_worst(flow);
+        v->second = flow_worst(flow);
         v->who = LAYOUT_NONE;
         v->other = LAYOUT_NONE;
-        v->pending = awaited(flow, NODE_VIRTUAL | (uint32_t)i);
+        v->pending = node_awaited(flow, NODE_VIRTUAL | (uint32_t)i);
     }
     int err = ICTUS_OK;
     for (uint64_t i = 0; i < graph->vnode_count && !err; i++) {
         const struct vnode *v = &graph->vnodes[i];
         const uint32_t node = NODE_VIRTUAL | (uint32_t)i;
-        if (v->in_count + v->out_count > 0 && awaited(flow, node) == 0) {
-            err = fire(flow, node);
+        if (v->in_count + v->out_count > 0 && node_awaited(flow, node) == 0) {
+            err = node_fire(flow, node);
         }
     }
     return err;
 }
 
-static int start(struct flow *flow)
+static int flow_start(struct flow *flow)
 {
     const struct history *history = flow->graph->history;
     const uint64_t n = history->layout->location_count;
@@ -414,17 +416,17 @@ static int start(struct flow *flow)
             flow->unfinished++;
         }
     }
-    return start_nodes(flow);
+    return flow_start_nodes(flow);
 }
 
 /* Until nothing is left to do, and nothing under way. */
-static int circulate(struct flow *flow)
+static int flow_circulate(struct flow *flow)
 {
     int err = ICTUS_OK;
     while (!err) {
         bool quiet = true;
         bool finished = flow->unfinished == 0;
-        err = work(flow);
+        err = flow_work(flow);
         if (err) {
             break;
         }
@@ -444,17 +446,17 @@ static int circulate(struct flow *flow)
     return err;
 }
 
-static int run(struct flow *flow)
+static int flow_run(struct flow *flow)
 {
-    int err = start(flow);
+    int err = flow_start(flow);
     if (!err && flow->transport && flow->mode != FLOW_CLOCK) {
         err = flow->transport->exchange(flow->transport, flow);
     }
-    return err ? err : circulate(flow);
+    return err ? err : flow_circulate(flow);
 }
 
 /* What other ranks told since the last wave, and all that follows from it here. */
-static int wave(struct flow *flow)
+static int flow_wave(struct flow *flow)
 {
     const struct arrivals now = flow->later;
     int err = ICTUS_OK;
@@ -463,11 +465,11 @@ static int wave(struct flow *flow)
         err = ictusi_flow_deliver(flow, now.list[i].node, &now.list[i]);
     }
     free(now.list);
-    return err ? err : circulate(flow);
+    return err ? err : flow_circulate(flow);
 }
 
 /* Wave by wave until nobody has news: *settled. Else the ranks have to wait for each other. */
-static int run_waves(struct flow *flow, bool *settled)
+static int flow_run_waves(struct flow *flow, bool *settled)
 {
     enum { WAVES = 64 };
     const uint64_t hopeless = UINT64_C(1) << 48;
@@ -488,7 +490,7 @@ static int run_waves(struct flow *flow, bool *settled)
         if (news >= hopeless) {
             break;
         }
-        err = err || *settled ? err : wave(flow);
+        err = err || *settled ? err : flow_wave(flow);
     }
     flow->mode = FLOW_CLOCK;
     return err;
@@ -502,14 +504,14 @@ static int run_waves(struct flow *flow, bool *settled)
  * cycles there is one solution. Corrections seldom pass on over more than a few locations; where
  * they do, and where there are cycles, the ranks wait for each other's messages after all.
  */
-static int run_clock(struct flow *flow)
+static int flow_run_clock(struct flow *flow)
 {
     bool settled = false;
     flow->broken = 0;
     flow->ahead = true;
     int err = flow->transport->exchange(flow->transport, flow);
-    err = err ? err : run(flow);
-    err = err ? err : run_waves(flow, &settled);
+    err = err ? err : flow_run(flow);
+    err = err ? err : flow_run_waves(flow, &settled);
     flow->ahead = false;
     free(flow->later.list);
     flow->later = (struct arrivals){.list = NULL};
@@ -517,7 +519,7 @@ static int run_clock(struct flow *flow)
         return err;
     }
     flow->broken = 0;
-    return run(flow);
+    return flow_run(flow);
 }
 
 int ictusi_flow_run(struct flow *flow, enum flow_mode mode)
@@ -531,7 +533,7 @@ int ictusi_flow_run(struct flow *flow, enum flow_mode mode)
     const bool enough = flow->cursor && flow->far && flow->blocked && flow->ready;
     int err = enough ? ICTUS_OK : ICTUS_ERR_NOMEM;
     if (!err) {
-        err = flow->transport && mode == FLOW_CLOCK ? run_clock(flow) : run(flow);
+        err = flow->transport && mode == FLOW_CLOCK ? flow_run_clock(flow) : flow_run(flow);
     }
     free(flow->cursor);
     free(flow->far);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int reserve(void **array, uint64_t count, uint64_t more, size_t size)
+static int graph_reserve(void **array, uint64_t count, uint64_t more, size_t size)
 {
     /* Capacity is the next power of two above count: no need to store it. */
     uint64_t capacity = 1;
@@ -31,7 +31,7 @@ int ictusi_graph_edges(struct graph *graph, uint32_t node, uint32_t in, uint32_t
 {
     const uint64_t more = (uint64_t)in + out;
     if (graph->edge_count + more > UINT32_MAX ||
-        reserve((void **)&graph->edges, graph->edge_count, more, sizeof *graph->edges)) {
+        graph_reserve((void **)&graph->edges, graph->edge_count, more, sizeof *graph->edges)) {
         return ICTUS_ERR_NOMEM;
     }
     struct vnode *v = graph_vnode(graph, node);
@@ -46,7 +46,7 @@ int ictusi_graph_vnode(struct graph *graph, uint32_t in, uint32_t out, uint8_t c
                        uint32_t *node)
 {
     if (graph->vnode_count >= NODE_INDEX ||
-        reserve((void **)&graph->vnodes, graph->vnode_count, 1, sizeof *graph->vnodes)) {
+        graph_reserve((void **)&graph->vnodes, graph->vnode_count, 1, sizeof *graph->vnodes)) {
         return ICTUS_ERR_NOMEM;
     }
     *node = NODE_VIRTUAL | (uint32_t)graph->vnode_count;
@@ -67,7 +67,7 @@ uint32_t *ictusi_graph_out(struct graph *graph, uint32_t node)
 
 uint32_t ictusi_graph_remote(struct graph *graph, uint32_t rank, uint32_t node)
 {
-    if (reserve((void **)&graph->remotes, graph->remote_count, 1, sizeof *graph->remotes)) {
+    if (graph_reserve((void **)&graph->remotes, graph->remote_count, 1, sizeof *graph->remotes)) {
         return NODE_NONE;
     }
     graph->remotes[graph->remote_count] = (struct remote){rank, node};

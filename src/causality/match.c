@@ -39,7 +39,7 @@ static void chain_add(struct points *points, struct chain *chain, uint32_t point
 }
 
 /* Make room for one more element of an array that doubles. */
-static int reserve(void **array, uint64_t count, size_t size)
+static int match_reserve(void **array, uint64_t count, size_t size)
 {
     if ((count & (count - 1)) != 0) {
         return ICTUS_OK;
@@ -62,7 +62,7 @@ static struct channel *find_channel(struct matching *m, uint32_t comm, uint32_t 
     }
     const uint64_t index = (uint64_t)*slot;
     if (index == m->channel_count) {
-        if (reserve((void **)&m->channels, m->channel_count, sizeof *m->channels)) {
+        if (match_reserve((void **)&m->channels, m->channel_count, sizeof *m->channels)) {
             return NULL;
         }
         m->channels[index] = (struct channel){.sends = empty_chain,
@@ -89,7 +89,7 @@ static uint32_t find_representative(const struct layout *layout, uint32_t comm, 
 }
 
 /* Mostly that of the message before. */
-static uint32_t representative(struct matching *m, uint32_t comm, uint32_t location)
+static uint32_t match_representative(struct matching *m, uint32_t comm, uint32_t location)
 {
     if (m->seen_comm != comm || m->seen_location != location) {
         m->seen_comm = comm;
@@ -102,7 +102,7 @@ static uint32_t representative(struct matching *m, uint32_t comm, uint32_t locat
 int ictusi_match_message(struct matching *m, uint32_t point, uint32_t location, uint32_t comm,
                          uint32_t peer, uint32_t tag, bool send)
 {
-    const uint32_t own = representative(m, comm & ~MATCH_NOTIFICATION, location);
+    const uint32_t own = match_representative(m, comm & ~MATCH_NOTIFICATION, location);
     struct channel *channel =
         send ? find_channel(m, comm, own, peer, tag) : find_channel(m, comm, peer, own, tag);
     if (!channel) {
@@ -150,7 +150,7 @@ static struct instance *find_instance(struct matching *m, uint64_t a, uint64_t b
     }
     const uint64_t index = (uint64_t)*slot;
     if (index == m->instance_count) {
-        if (reserve((void **)&m->instances, m->instance_count, sizeof *m->instances)) {
+        if (match_reserve((void **)&m->instances, m->instance_count, sizeof *m->instances)) {
             return NULL;
         }
         m->instances[index] = (struct instance){

@@ -101,8 +101,8 @@ void ictusi_points_fini(struct points *points)
 }
 
 /* A hole in a mapped file on a full disk would kill the process when touched: no holes. */
-static int allocate(const struct points *points, int array, uint64_t from, uint64_t count,
-                    struct ictus_why *why)
+static int points_allocate(const struct points *points, int array, uint64_t from, uint64_t count,
+                           struct ictus_why *why)
 {
     const int failed =
         posix_fallocate(points->file, (off_t)(area_start(points, array) + from * sizes[array]),
@@ -111,7 +111,7 @@ static int allocate(const struct points *points, int array, uint64_t from, uint6
                   : ICTUS_OK;
 }
 
-static int write_all(int file, const char *bytes, uint64_t count, uint64_t at)
+static int points_write(int file, const char *bytes, uint64_t count, uint64_t at)
 {
     while (count > 0) {
         const ssize_t put = pwrite(file, bytes, count, (off_t)at);
@@ -126,7 +126,7 @@ static int write_all(int file, const char *bytes, uint64_t count, uint64_t at)
 }
 
 /* From memory into a file that takes its place at the same addresses. */
-static int move_to_file(struct points *points, struct ictus_why *why)
+static int points_move_to_file(struct points *points, struct ictus_why *why)
 {
     points->file = open_unlinked(why);
     if (points->file < 0) {
@@ -137,11 +137,11 @@ static int move_to_file(struct points *points, struct ictus_why *why)
     }
     for (int i = 0; i < POINTS_ARRAYS; i++) {
         const uint64_t start = area_start(points, i);
-        const int err = allocate(points, i, 0, points->ready, why);
+        const int err = points_allocate(points, i, 0, points->ready, why);
         if (err) {
             return err;
         }
-        if (write_all(points->file, points->area[i], points->count * sizes[i], start) ||
+        if (points_write(points->file, points->area[i], points->count * sizes[i], start) ||
             mmap(points->area[i], area_size(points, i), PROT_READ | PROT_WRITE,
                  MAP_SHARED | MAP_FIXED | MAP_NORESERVE, points->file,
                  (off_t)start) == MAP_FAILED) {
@@ -163,10 +163,10 @@ int ictusi_points_grow(struct points *points, struct ictus_why *why)
     const uint64_t left = points->room - points->ready;
     const uint64_t step = left < POINTS_STEP ? left : POINTS_STEP;
     int err = points->file < 0 && points->ready + step > POINTS_IN_MEMORY
-                  ? move_to_file(points, why)
+                  ? points_move_to_file(points, why)
                   : ICTUS_OK;
     for (int i = 0; i < POINTS_ARRAYS && points->file >= 0 && !err; i++) {
-        err = allocate(points, i, points->ready, step, why);
+        err = points_allocate(points, i, points->ready, step, why);
     }
     points->ready += err ? 0 : step;
     return err;

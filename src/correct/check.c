@@ -181,8 +181,8 @@ static const char *const op_names[] = {"barrier",
                                        "destroy_handle_and_deallocate"};
 
 /* A member of the report: "raw_" "max_violation_" "p2p" "_ns", say. */
-static void set(json_t *object, const char *prefix, const char *key, int class, const char *unit,
-                json_t *value)
+static void json_set(json_t *object, const char *prefix, const char *key, int class,
+                     const char *unit, json_t *value)
 {
     char name[96];
     (void)snprintf(name, sizeof name, "%s%s%s%s", prefix, key, class < 0 ? "" : class_names[class],
@@ -289,22 +289,22 @@ void ictusi_check_json(const struct check_stats *stats, json_t *object, const ch
 {
     enum { ALL = -1 };
     for (int c = 0; c < POINT_CLASSES; c++) {
-        set(object, prefix, "violations_", c, "",
-            json_integer((json_int_t)ictusi_check_violations(stats, (enum point_class)c)));
+        json_set(object, prefix, "violations_", c, "",
+                 json_integer((json_int_t)ictusi_check_violations(stats, (enum point_class)c)));
     }
-    set(object, prefix, "max_violation", ALL, "_ns",
-        json_real((double)ictusi_check_largest(stats) * stats->ns_per_tick));
+    json_set(object, prefix, "max_violation", ALL, "_ns",
+             json_real((double)ictusi_check_largest(stats) * stats->ns_per_tick));
     if (!full) {
         return;
     }
     for (int c = 0; c < POINT_CLASSES; c++) {
-        set(object, prefix, "max_violation_", c, "_ns",
-            json_real((double)stats->maxima[c] * stats->ns_per_tick));
-        set(object, prefix, "pairs_", c, "",
-            json_integer((json_int_t)stats->sums[SUM_CLASSES + 2 * c]));
+        json_set(object, prefix, "max_violation_", c, "_ns",
+                 json_real((double)stats->maxima[c] * stats->ns_per_tick));
+        json_set(object, prefix, "pairs_", c, "",
+                 json_integer((json_int_t)stats->sums[SUM_CLASSES + 2 * c]));
     }
-    set(object, prefix, "operations", ALL, "", ops_json(stats));
-    set(object, prefix, "histogram", ALL, "", bins_json(stats));
-    set(object, prefix, "node_pairs", ALL, "", nodes_json(stats));
-    set(object, prefix, "rank_pairs", ALL, "", counted_json(stats, stats->processes));
+    json_set(object, prefix, "operations", ALL, "", ops_json(stats));
+    json_set(object, prefix, "histogram", ALL, "", bins_json(stats));
+    json_set(object, prefix, "node_pairs", ALL, "", nodes_json(stats));
+    json_set(object, prefix, "rank_pairs", ALL, "", counted_json(stats, stats->processes));
 }

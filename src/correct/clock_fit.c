@@ -162,7 +162,7 @@ static int choose_together(struct fitting *f)
 }
 
 /* A location whose offsets speak for a clock: the first that has any. */
-static uint32_t spokesman(const struct session *s, uint32_t unit)
+static uint32_t find_spokesman(const struct session *s, uint32_t unit)
 {
     for (uint32_t l = 0; l < s->trace->layout.location_count; l++) {
         if (s->unit_of[l] == unit && s->trace->layout.locations[l].offset_count > 0) {
@@ -176,7 +176,7 @@ static uint32_t spokesman(const struct session *s, uint32_t unit)
 static uint32_t find_reference(const struct session *s)
 {
     uint32_t u = 0;
-    while (u < s->unit_count && spokesman(s, u) == LAYOUT_NONE) {
+    while (u < s->unit_count && find_spokesman(s, u) == LAYOUT_NONE) {
         u++;
     }
     return u < s->unit_count ? u : 0;
@@ -255,9 +255,9 @@ static int set_offsets(struct fitting *f)
         return ICTUS_ERR_NOMEM;
     }
     m->reference = find_reference(s);
-    const uint32_t lead = spokesman(s, m->reference);
+    const uint32_t lead = find_spokesman(s, m->reference);
     for (uint32_t u = 0; u < s->unit_count; u++) {
-        const uint32_t l = spokesman(s, u);
+        const uint32_t l = find_spokesman(s, u);
         const uint32_t count = l == LAYOUT_NONE || l == lead ? 0 : locations[l].offset_count;
         for (uint32_t i = 0; i < count; i++) {
             const uint32_t last = locations[lead].offset_count - 1;
@@ -274,7 +274,7 @@ static int set_offsets(struct fitting *f)
 }
 
 /* The new times stay unless the worst violation got larger. */
-static int judge(struct fitting *f, struct check_stats *stats)
+static int fit_judge(struct fitting *f, struct check_stats *stats)
 {
     struct session *s = f->session;
     struct points *points = &s->history.points;
@@ -329,7 +329,7 @@ static int fit_clocks(struct fitting *f, struct check_stats *stats)
     if (!err) {
         f->fit->tried = true;
         keep_constants(f);
-        err = judge(f, stats);
+        err = fit_judge(f, stats);
     }
     ictusi_delays_fini(&f->delays);
     free(f->constants);

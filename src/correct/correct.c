@@ -162,7 +162,7 @@ static int end_error(struct correction *c, double *error_ns)
 }
 
 /* Passes of the forward amortisation, each with a smaller gamma, until the error is small. */
-static int forward(struct correction *c)
+static int correct_forward(struct correction *c)
 {
     double before = INFINITY;
     int err = ICTUS_OK;
@@ -184,13 +184,13 @@ static int forward(struct correction *c)
     }
 }
 
-static int amortise(struct correction *c)
+static int correct_amortise(struct correction *c)
 {
     struct session *s = &c->session;
     struct points *points = &s->history.points;
     int err = ictusi_session_latency(s, c->options->latency_s, c->options->node_latency_s);
     if (!err) {
-        err = forward(c);
+        err = correct_forward(c);
     }
     if (!err) {
         err = ictusi_session_agree(s, ictusi_flow_run(&s->flow, FLOW_LIMIT));
@@ -217,7 +217,7 @@ static int report_clean(struct correction *c)
 }
 
 /* Whose points move a location that has none of its own: its process's first thread's. */
-static uint32_t follow(const struct session *s, uint32_t location, bool *by_time)
+static uint32_t warp_source(const struct session *s, uint32_t location, bool *by_time)
 {
     *by_time = false;
     if (s->history.first[location + 1] > s->history.first[location] ||
@@ -241,7 +241,7 @@ static void open_warp(void *self, uint32_t location)
     const struct session *s = &c->session;
     struct warp *warp = &c->warp;
     *warp = (struct warp){.stats = {0}};
-    const uint32_t source = follow(s, location, &warp->by_time);
+    const uint32_t source = warp_source(s, location, &warp->by_time);
     warp->local = s->unchanged ? NULL : &s->maps[location];
     warp->unit = s->units ? &s->units[s->unit_of[location]] : NULL;
     warp->points = c->clean ? NULL : &s->history.points;
@@ -319,7 +319,7 @@ static int add_up_warps(struct correction *c)
     return ICTUS_OK;
 }
 
-static void properties(void *self, uint64_t clock[4])
+static void correct_properties(void *self, uint64_t clock[4])
 {
     struct correction *c = self;
     const struct trace *trace = c->session.trace;
@@ -349,7 +349,7 @@ static int write_out(struct correction *c)
                                            .other = warp_other,
                                            .close = close_warp,
                                            .self = c},
-                                 .definitions = {.properties = properties,
+                                 .definitions = {.properties = correct_properties,
                                                  .self = c,
                                                  .keep_offsets = c->keep_offsets,
                                                  .raised = s->raised},
@@ -358,7 +358,7 @@ static int write_out(struct correction *c)
     return ictusi_copy_run(&job, s->why);
 }
 
-static json_t *bins(const uint64_t *counts, double first_edge, const char *key)
+static json_t *bins_json(const uint64_t *counts, double first_edge, const char *key)
 {
     json_t *list = json_array();
     double edge = first_edge;
@@ -389,9 +389,9 @@ static void report_moves(struct correction *c)
     (void)json_object_update(c->report, more);
     json_decref(more);
     (void)json_object_set_new(c->report, "interval_changes",
-                              bins(w->absolute, 10 * ns, "below_ns"));
+                              bins_json(w->absolute, 10 * ns, "below_ns"));
     (void)json_object_set_new(c->report, "interval_changes_relative",
-                              bins(w->relative, 1e-9, "below"));
+                              bins_json(w->relative, 1e-9, "below"));
 }
 
 static int correct_open(struct correction *c)
@@ -402,7 +402,7 @@ static int correct_open(struct correction *c)
     if (!err && c->clean) {
         err = report_clean(c);
     } else if (!err) {
-        err = amortise(c);
+        err = correct_amortise(c);
         err = err ? err : report_check(c, s->history.points.value, "", &clean);
     }
     if (!err) {

@@ -125,8 +125,8 @@ static int as_line(struct clock_map *map, const struct layout_location *location
 }
 
 /* How far the offsets are from their line, as a multiple of what their errors explain. */
-static double misfit(const struct clock_map *line, const struct layout_location *location,
-                     double resolution)
+static double line_misfit(const struct clock_map *line, const struct layout_location *location,
+                          double resolution)
 {
     double sum = 0;
     uint32_t hint = 0;
@@ -158,7 +158,7 @@ static int as_likely(struct clock_map *map, const struct layout_location *locati
         return as_archive(map, location);
     }
     int err = as_line(map, location, resolution, true);
-    if (!err && spans && misfit(map, location, resolution) > bent) {
+    if (!err && spans && line_misfit(map, location, resolution) > bent) {
         free(map->pieces);
         err = as_archive(map, location);
     }

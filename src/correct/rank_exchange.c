@@ -102,7 +102,8 @@ static int share_of(const struct crossing_list *list, int rank, uint64_t piece, 
     return (int)(left < piece ? left : piece);
 }
 
-static void pack(struct exchange *x, const struct crossing_list *list, int rank, uint64_t round)
+static void round_pack(struct exchange *x, const struct crossing_list *list, int rank,
+                       uint64_t round)
 {
     struct crossings *c = x->crossings;
     const struct points *all = &x->flow->graph->history->points;
@@ -120,7 +121,7 @@ static void pack(struct exchange *x, const struct crossing_list *list, int rank,
     }
 }
 
-static void take(struct exchange *x, uint32_t point, int64_t value)
+static void value_take(struct exchange *x, uint32_t point, int64_t value)
 {
     struct flow *flow = x->flow;
     struct points *all = &flow->graph->history->points;
@@ -137,7 +138,8 @@ static void take(struct exchange *x, uint32_t point, int64_t value)
     }
 }
 
-static void unpack(struct exchange *x, const struct crossing_list *list, int rank, uint64_t round)
+static void round_unpack(struct exchange *x, const struct crossing_list *list, int rank,
+                         uint64_t round)
 {
     const struct crossings *c = x->crossings;
     const struct points *all = &x->flow->graph->history->points;
@@ -150,7 +152,7 @@ static void unpack(struct exchange *x, const struct crossing_list *list, int ran
                                      : (const void *)&all->note[next]);
             __builtin_prefetch(&all->peer[next]);
         }
-        take(x, points[i], c->in[c->starts[rank] + i]);
+        value_take(x, points[i], c->in[c->starts[rank] + i]);
     }
 }
 
@@ -163,14 +165,14 @@ static int run_round(struct exchange *x, uint64_t round)
     for (int r = 0; r < c->size; r++) {
         c->counts[r] = share_of(from, r, c->piece, round);
         c->in_counts[r] = share_of(to, r, c->piece, round);
-        pack(x, from, r, round);
+        round_pack(x, from, r, round);
     }
     if (MPI_Alltoallv(c->out, c->counts, c->starts, MPI_INT64_T, c->in, c->in_counts, c->starts,
                       MPI_INT64_T, c->comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     for (int r = 0; r < c->size; r++) {
-        unpack(x, to, r, round);
+        round_unpack(x, to, r, round);
     }
     return ICTUS_OK;
 }

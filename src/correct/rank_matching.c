@@ -72,14 +72,14 @@ static int post_room(struct post *post, int ranks)
     return post->records ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
-static int exchange_counts(struct meeting *m, const struct post *out, struct post *in)
+static int post_exchange_counts(struct meeting *m, const struct post *out, struct post *in)
 {
     const int code = MPI_Alltoall(out->counts, 1, MPI_INT, in->counts, 1, MPI_INT, m->comm);
     return ictusi_ranks_agree(m->comm,
                               code == MPI_SUCCESS ? post_room(in, m->ranks) : ICTUS_ERR_MPI);
 }
 
-static int exchange(struct meeting *m, const struct post *out, struct post *in)
+static int post_exchange(struct meeting *m, const struct post *out, struct post *in)
 {
     MPI_Datatype type;
     MPI_Type_contiguous((int)out->size, MPI_BYTE, &type);
@@ -90,12 +90,12 @@ static int exchange(struct meeting *m, const struct post *out, struct post *in)
     return code == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
-static bool leaves(const struct share *share, const struct channel *channel)
+static bool channel_leaves(const struct share *share, const struct channel *channel)
 {
     return share->mine[channel->sender] && !share->mine[channel->receiver];
 }
 
-static bool arrives(const struct share *share, const struct channel *channel)
+static bool channel_arrives(const struct share *share, const struct channel *channel)
 {
     return share->mine[channel->receiver] && !share->mine[channel->sender];
 }
@@ -107,7 +107,7 @@ static int count_sends(struct meeting *m)
     const struct matching *matching = &m->graph->history->matching;
     for (uint64_t i = 0; i < matching->channel_count; i++) {
         const struct channel *c = &matching->channels[i];
-        if (leaves(share, c)) {
+        if (channel_leaves(share, c)) {
             const uint32_t rank = share->owner[c->receiver];
             m->leads_out.counts[rank]++;
             m->sends_out.counts[rank] += (int)c->sends.count;
@@ -148,7 +148,7 @@ static int write_sends(struct meeting *m)
     memcpy(at + n, m->sends_out.starts, n * sizeof *at);
     for (uint64_t i = 0; i < matching->channel_count && !err; i++) {
         struct channel *c = &matching->channels[i];
-        if (!leaves(m->graph->share, c)) {
+        if (!channel_leaves(m->graph->share, c)) {
             continue;
         }
         const uint32_t rank = m->graph->share->owner[c->receiver];
@@ -167,8 +167,8 @@ static int write_sends(struct meeting *m)
 }
 
 /* Give a channel's sends from elsewhere its receives, and answer. */
-static void meet(struct meeting *m, const struct lead *lead, const uint32_t *senders,
-                 struct answer *answers)
+static void channel_meet(struct meeting *m, const struct lead *lead, const uint32_t *senders,
+                         struct answer *answers)
 {
     struct graph *graph = m->graph;
     const struct matching *matching = &graph->history->matching;
@@ -214,7 +214,7 @@ static void drop_receives(struct graph *graph, struct channel *c)
     graph->left_out += cut ? lone : 0;
 }
 
-static int meet_all(struct meeting *m)
+static int matching_meet(struct meeting *m)
 {
     struct graph *graph = m->graph;
     struct matching *matching = &graph->history->matching;
@@ -224,7 +224,7 @@ static int meet_all(struct meeting *m)
     err = post_room(&m->answers_out, m->ranks);
     err = err ? err : post_room(&m->answers_in, m->ranks);
     for (uint64_t i = 0; i < matching->channel_count && !err; i++) {
-        if (arrives(graph->share, &matching->channels[i])) {
+        if (channel_arrives(graph->share, &matching->channels[i])) {
             err = ictusi_connect_order(graph, &matching->channels[i]);
         }
     }
@@ -232,12 +232,12 @@ static int meet_all(struct meeting *m)
     for (uint64_t i = 0; i < m->leads_in.total && !err; i++) {
         struct lead lead;
         memcpy(&lead, m->leads_in.records + i * sizeof lead, sizeof lead);
-        meet(m, &lead, (uint32_t *)(void *)m->sends_in.records + at,
-             (struct answer *)(void *)m->answers_out.records + at);
+        channel_meet(m, &lead, (uint32_t *)(void *)m->sends_in.records + at,
+                     (struct answer *)(void *)m->answers_out.records + at);
         at += lead.sends;
     }
     for (uint64_t i = 0; i < matching->channel_count && !err; i++) {
-        if (arrives(graph->share, &matching->channels[i])) {
+        if (channel_arrives(graph->share, &matching->channels[i])) {
             drop_receives(graph, &matching->channels[i]);
         }
     }
@@ -268,7 +268,7 @@ static int take_answers(struct meeting *m)
 }
 
 /* The rank and point that the other end of a send is, if it is on another rank. */
-static const struct remote *met(const struct graph *graph, uint64_t point)
+static const struct remote *send_met(const struct graph *graph, uint64_t point)
 {
     const struct points *points = &graph->history->points;
     const uint32_t link = points->link[point];
@@ -294,14 +294,14 @@ static int list_sends(struct meeting *m, struct crossing_list *list)
     const struct graph *graph = m->graph;
     const uint64_t points = graph->history->points.count;
     for (uint64_t i = 0; i < points; i++) {
-        const struct remote *remote = met(graph, i);
+        const struct remote *remote = send_met(graph, i);
         m->met_out.counts[remote ? remote->rank : 0] += remote != NULL;
     }
     int *at = calloc((uint32_t)m->ranks + 1UL, sizeof *at);
     int err = at ? post_room(&m->met_out, m->ranks) : ICTUS_ERR_NOMEM;
     err = err ? err : make_list(list, &m->met_out, m->ranks);
     for (uint64_t i = 0; i < points && !err; i++) {
-        const struct remote *remote = met(graph, i);
+        const struct remote *remote = send_met(graph, i);
         if (remote) {
             const int place = m->met_out.starts[remote->rank] + at[remote->rank]++;
             ((uint32_t *)(void *)m->met_out.records)[place] = remote->node;
@@ -315,10 +315,10 @@ static int list_sends(struct meeting *m, struct crossing_list *list)
 static int list_crossings(struct meeting *m, struct crossings *crossings)
 {
     int err = ictusi_ranks_agree(m->comm, list_sends(m, &crossings->sends));
-    err = err ? err : exchange_counts(m, &m->met_out, &m->met_in);
+    err = err ? err : post_exchange_counts(m, &m->met_out, &m->met_in);
     err = err ? err
               : ictusi_ranks_agree(m->comm, make_list(&crossings->receives, &m->met_in, m->ranks));
-    err = err ? err : exchange(m, &m->met_out, &m->met_in);
+    err = err ? err : post_exchange(m, &m->met_out, &m->met_in);
     if (!err) {
         memcpy(crossings->receives.points, m->met_in.records,
                m->met_in.total * sizeof *crossings->receives.points);
@@ -326,16 +326,16 @@ static int list_crossings(struct meeting *m, struct crossings *crossings)
     return err;
 }
 
-static int run(struct meeting *m, struct crossings *crossings)
+static int matching_run(struct meeting *m, struct crossings *crossings)
 {
     int err = ictusi_ranks_agree(m->comm, write_sends(m));
-    err = err ? err : exchange_counts(m, &m->leads_out, &m->leads_in);
-    err = err ? err : exchange_counts(m, &m->sends_out, &m->sends_in);
-    err = err ? err : exchange(m, &m->leads_out, &m->leads_in);
-    err = err ? err : exchange(m, &m->sends_out, &m->sends_in);
+    err = err ? err : post_exchange_counts(m, &m->leads_out, &m->leads_in);
+    err = err ? err : post_exchange_counts(m, &m->sends_out, &m->sends_in);
+    err = err ? err : post_exchange(m, &m->leads_out, &m->leads_in);
+    err = err ? err : post_exchange(m, &m->sends_out, &m->sends_in);
     err = ictusi_ranks_agree(m->comm, err);
-    err = err ? err : ictusi_ranks_agree(m->comm, meet_all(m));
-    err = err ? err : exchange(m, &m->answers_out, &m->answers_in);
+    err = err ? err : ictusi_ranks_agree(m->comm, matching_meet(m));
+    err = err ? err : post_exchange(m, &m->answers_out, &m->answers_in);
     err = err ? err : take_answers(m);
     err = ictusi_ranks_agree(m->comm, err);
     err = err ? err : ictusi_ranks_agree(m->comm, list_crossings(m, crossings));
@@ -356,7 +356,7 @@ int ictusi_meeting_run(MPI_Comm comm, struct graph *graph, struct crossings *cro
         err = post_init(posts[i], m.ranks, sizes[i]) ? ICTUS_ERR_NOMEM : err;
     }
     err = ictusi_ranks_agree(m.comm, err);
-    err = err ? err : run(&m, crossings);
+    err = err ? err : matching_run(&m, crossings);
     for (int i = 0; i < POSTS; i++) {
         post_fini(posts[i]);
     }

@@ -36,7 +36,8 @@ static int share_locations(struct session *s)
         s->share.owner[i] = (uint32_t)(owner < s->share.size ? owner : s->share.size - 1);
         before += (double)trace->layout.locations[i].events + 1;
     }
-    /* Threads share their process's rank, as their calls meet there; so do streams: see follow().
+    /* Threads share their process's rank, as their calls meet there; so do streams: see
+     * warp_source().
      */
     for (uint32_t i = 0; i < n; i++) {
         const bool apart = trace->layout.locations[i].process == LAYOUT_NONE;
@@ -210,7 +211,7 @@ int ictusi_session_presync(struct session *s, enum presync mode)
 }
 
 /* The earliest that the archive's own beginning becomes on any location, or a point if earlier. */
-static int64_t earliest(const struct session *s)
+static int64_t find_earliest(const struct session *s)
 {
     int64_t least = s->from;
     if (s->trace->global_offset >> STAMP_BITS) {
@@ -230,7 +231,7 @@ static int64_t earliest(const struct session *s)
 void ictusi_session_raise(struct session *s)
 {
     const int64_t most = INT64_C(1) << (STAMP_BITS - 2); /* beyond, the offsets are broken */
-    const int64_t least = earliest(s);
+    const int64_t least = find_earliest(s);
     if (least >= 0 || least < -most || s->to > 4 * most || s->presync == PRESYNC_NONE) {
         return;
     }
@@ -328,7 +329,7 @@ static int estimate_latency(struct session *s, int64_t *table)
     return err;
 }
 
-static int64_t ticks(const struct session *s, double seconds)
+static int64_t ticks_of(const struct session *s, double seconds)
 {
     const double value = floor(seconds * (double)s->trace->layout.resolution);
     return value > 1 ? (int64_t)value : 1;
@@ -339,10 +340,10 @@ static int64_t given_latency(const struct session *s, bool same_unit, double net
                              double node_s, int64_t estimated)
 {
     if (same_unit && node_s >= 0) {
-        return ticks(s, node_s);
+        return ticks_of(s, node_s);
     }
     if (network_s >= 0) {
-        return ticks(s, network_s);
+        return ticks_of(s, network_s);
     }
     return same_unit ? 1 : estimated;
 }
@@ -355,8 +356,8 @@ int ictusi_session_latency(struct session *s, double network_s, double node_s)
     s->latency.table = NULL;
     s->latency.least = 1;
     if (network_s >= 0) {
-        const int64_t network = ticks(s, network_s);
-        const int64_t node = node_s >= 0 ? ticks(s, node_s) : network;
+        const int64_t network = ticks_of(s, network_s);
+        const int64_t node = node_s >= 0 ? ticks_of(s, node_s) : network;
         s->latency.least = node < network ? node : network;
     }
     if (n > DELAYS_CLOCKS_MAX) {

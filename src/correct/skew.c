@@ -72,7 +72,8 @@ static uint32_t scope_of(const struct skewing *s, uint32_t location)
 }
 
 /* One clock's error, in ticks, at evenly spaced knots from the start to the end of the trace. */
-static void draw(const struct skewing *s, uint32_t clock, const int64_t *times, double *offsets)
+static void skew_draw(const struct skewing *s, uint32_t clock, const int64_t *times,
+                      double *offsets)
 {
     const struct skew_options *o = &s->options;
     const double resolution = (double)s->trace->layout.resolution;
@@ -116,7 +117,7 @@ static int make_skews(struct skewing *s)
     for (uint32_t l = 0; l < trace->layout.location_count && !err; l++) {
         const uint32_t clock = scope_of(s, l);
         if (!s->skews[clock].pieces) {
-            draw(s, clock, times, offsets);
+            skew_draw(s, clock, times, offsets);
             err = ictusi_clock_map_knots(&s->skews[clock], times, offsets, KNOTS);
         }
     }
@@ -165,7 +166,7 @@ static bool close_warp(void *self)
     return s->warp.bits >> STAMP_BITS == 0;
 }
 
-static void properties(void *self, uint64_t clock[4])
+static void skew_properties(void *self, uint64_t clock[4])
 {
     const struct skewing *s = self;
     if (!s->plain && s->stats.events > 0) {
@@ -214,7 +215,7 @@ static int write_skewed(struct skewing *s, const char *out, struct ictus_why *wh
                                            .other = warp_other,
                                            .close = close_warp,
                                            .self = s},
-                                 .definitions = {.properties = properties,
+                                 .definitions = {.properties = skew_properties,
                                                  .new_offsets = new_offsets,
                                                  .self = s,
                                                  .keep_offsets = s->plain},

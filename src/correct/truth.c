@@ -30,7 +30,7 @@ static void add_event(struct distance *sum, uint64_t truth, uint64_t time, uint6
 }
 
 /* Root mean square of what a common line leaves. */
-static double aligned(const struct distance *s)
+static double distance_aligned(const struct distance *s)
 {
     if (s->n < 2) {
         return 0;
@@ -120,9 +120,9 @@ static void report_distance(const struct comparison *c, json_t *report)
     const double out_rms = sqrt(c->out.dd / n) * ns;
     json_t *truth = json_pack(
         "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "input_max_ns", c->in.largest * ns,
-        "input_rms_ns", in_rms, "input_aligned_rms_ns", aligned(&c->in) * ns, "output_max_ns",
-        c->out.largest * ns, "output_rms_ns", out_rms, "output_aligned_rms_ns",
-        aligned(&c->out) * ns, "ratio_rms", in_rms > 0 ? out_rms / in_rms : 0, "ratio_max",
+        "input_rms_ns", in_rms, "input_aligned_rms_ns", distance_aligned(&c->in) * ns,
+        "output_max_ns", c->out.largest * ns, "output_rms_ns", out_rms, "output_aligned_rms_ns",
+        distance_aligned(&c->out) * ns, "ratio_rms", in_rms > 0 ? out_rms / in_rms : 0, "ratio_max",
         c->in.largest > 0 ? c->out.largest / c->in.largest : 0, "output_interval", c->interval);
     (void)json_object_set_new(report, "truth", truth);
 }

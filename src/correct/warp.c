@@ -20,12 +20,12 @@ struct image {
 };
 
 /* Sums of what broken offsets give wrap instead of trapping: see presync_afresh(). */
-static int64_t plus(int64_t a, int64_t b)
+static int64_t shift_plus(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-static int64_t minus(int64_t a, int64_t b)
+static int64_t shift_minus(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a - (uint64_t)b);
 }
@@ -34,11 +34,11 @@ static struct image image_of(const struct warp *warp, int64_t stamp)
 {
     struct image image = {0, 0, warp->local_hint, warp->unit_hint};
     if (warp->local) {
-        image.local = minus(clock_map_at(warp->local, stamp, &image.local_hint), stamp);
+        image.local = shift_minus(clock_map_at(warp->local, stamp, &image.local_hint), stamp);
     }
     if (warp->unit) {
-        const int64_t time = plus(stamp, image.local);
-        image.unit = minus(clock_map_at(warp->unit, time, &image.unit_hint), time);
+        const int64_t time = shift_plus(stamp, image.local);
+        image.unit = shift_minus(clock_map_at(warp->unit, time, &image.unit_hint), time);
     }
     return image;
 }
@@ -60,11 +60,11 @@ static int64_t presync_afresh(struct warp *warp, int64_t stamp)
     const struct image image = image_of(warp, stamp);
     warp->local_hint = image.local_hint;
     warp->unit_hint = image.unit_hint;
-    warp->same_shift = plus(image.local, image.unit);
+    warp->same_shift = shift_plus(image.local, image.unit);
     warp->same_from = stamp;
     warp->same_to = stamp;
     const int64_t edge = INT64_C(1) << STAMP_BITS;
-    const int64_t time = plus(stamp, warp->same_shift);
+    const int64_t time = shift_plus(stamp, warp->same_shift);
     if (time < -edge || time > edge) { /* the copy is refused */
         warp->bits |= (uint64_t)edge;
         return time < 0 ? -edge : edge;
@@ -134,7 +134,7 @@ static int64_t backward_shift(const struct warp *warp, int64_t time)
     return warp->rise > 0 && rest > 0 ? (int64_t)rest : 0;
 }
 
-static int64_t between(const struct warp *warp, int64_t time)
+static int64_t warp_between(const struct warp *warp, int64_t time)
 {
     const int64_t shift = forward_shift(warp, time);
     const int64_t ramp = backward_shift(warp, time);
@@ -142,9 +142,9 @@ static int64_t between(const struct warp *warp, int64_t time)
 }
 
 /* An event between points: in order, apart from its neighbours, and before the next point. */
-static int64_t place(const struct warp *warp, int64_t time)
+static int64_t warp_place(const struct warp *warp, int64_t time)
 {
-    int64_t out = between(warp, time);
+    int64_t out = warp_between(warp, time);
     const int64_t least = warp->output + (time > warp->input);
     if (warp->stats.events > 0 && out < least) {
         out = least;
@@ -174,14 +174,14 @@ static int64_t next_value(struct warp *warp, int64_t time)
         look_around(warp);
     }
     if (warp->by_time) {
-        return place(warp, time);
+        return warp_place(warp, time);
     }
     warp->since++;
     if (warp->since == warp->ahead) {
         warp->since = 0;
         return warp->points->value[warp->next++];
     }
-    return warp->calm ? time : place(warp, time);
+    return warp->calm ? time : warp_place(warp, time);
 }
 
 /* The number of edges that a value is not below; counted without branches, which would be guessed.
@@ -217,7 +217,7 @@ static void count_move(struct warp_stats *stats, int64_t shift)
 }
 
 /* What a location's first event does that no other does. */
-static int64_t begin(struct warp *warp, uint64_t stamp, int64_t time)
+static int64_t warp_begin(struct warp *warp, uint64_t stamp, int64_t time)
 {
     const int64_t out = next_value(warp, time);
     warp->stats.first_raw = stamp;
@@ -243,7 +243,7 @@ uint64_t ictusi_warp_event(struct warp *warp, uint64_t stamp)
     int64_t time = ictusi_warp_presync(warp, stamp);
     int64_t out = 0;
     if (stats->events == 0) {
-        out = begin(warp, stamp, time);
+        out = warp_begin(warp, stamp, time);
     } else {
         time = time > warp->input ? time : warp->input;
         out = go_on(warp, stamp, time);
@@ -273,7 +273,7 @@ uint64_t ictusi_warp_other(const struct warp *warp, uint64_t stamp)
         probe.next--;
     }
     look_around(&probe);
-    return as_stamp(between(&probe, time));
+    return as_stamp(warp_between(&probe, time));
 }
 
 void ictusi_warp_add_stats(struct warp_stats *sum, const struct warp *warp)
