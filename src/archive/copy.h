@@ -8,6 +8,7 @@
 
 #include "archive/copy_callbacks.h"
 #include "archive/trace.h"
+#include "causality/team.h"
 
 /* What the definitions of the output say of its clock. */
 struct copy_definitions {
@@ -20,22 +21,13 @@ struct copy_definitions {
     int64_t raised;    /* ticks by which all times are later */
 };
 
-/* Collective callbacks of OTF2 for a parallel writer, given by the MPI half; NULL alone. */
-struct copy_team {
-    int rank, size;
-    int (*attach)(struct copy_team *team, OTF2_Archive *archive);
-    /* The worst (least) error over all ranks. */
-    int (*agree)(struct copy_team *team, int err);
-    int (*sums)(struct copy_team *team, uint64_t *values, uint64_t count);
-};
-
 struct copy_job {
     struct trace *trace;
     const char *out;  /* directory to make */
     const bool *mine; /* by location; NULL: all */
     struct copy_clock clock;
     struct copy_definitions definitions;
-    struct copy_team *team;
+    struct team *team; /* NULL: alone */
     bool events; /* false: definitions only */
 };
 

@@ -146,8 +146,8 @@ int ictusi_flow_deliver(struct flow *flow, uint32_t node, const struct message *
         }
         struct message out = *message;
         out.node = remote->node;
-        /* NOLINTBEGIN(clang-analyzer-core.NullDereference): remotes need a transport */
-        return flow->transport->send(flow->transport, remote->rank, &out);
+        /* NOLINTBEGIN(clang-analyzer-core.NullDereference): remotes need a team */
+        return flow->team->send(flow->team, remote->rank, &out);
         /* NOLINTEND(clang-analyzer-core.NullDereference) */
     }
     if (!(node & NODE_VIRTUAL)) {
@@ -321,7 +321,7 @@ static int break_cycle(struct flow *flow)
         }
     }
     const uint32_t own = location;
-    int err = flow->transport ? flow->transport->least(flow->transport, &time, &location) : 0;
+    int err = flow->team ? flow->team->least(flow->team, &time, &location) : 0;
     if (!err && own == location && own != LAYOUT_NONE) {
         history->points.value[flow->cursor[own]] = NO_BOUND;
         flow->broken++;
@@ -352,8 +352,8 @@ static int flow_work(struct flow *flow)
         if (is_worn_out(flow)) {
             flow->ready_count = 0;
         }
-        if (!err && flow->transport) {
-            err = flow->transport->poll(flow->transport, flow);
+        if (!err && flow->team) {
+            err = flow->team->poll(flow->team, flow);
         }
     }
     return err;
@@ -430,9 +430,8 @@ static int flow_circulate(struct flow *flow)
         if (err) {
             break;
         }
-        if (flow->transport) {
-            err = flow->transport->idle(flow->transport, flow, flow->unfinished == 0, &quiet,
-                                        &finished);
+        if (flow->team) {
+            err = flow->team->idle(flow->team, flow, flow->unfinished == 0, &quiet, &finished);
         } else {
             finished = flow->unfinished == 0;
         }
@@ -449,8 +448,8 @@ static int flow_circulate(struct flow *flow)
 static int flow_run(struct flow *flow)
 {
     int err = flow_start(flow);
-    if (!err && flow->transport && flow->mode != FLOW_CLOCK) {
-        err = flow->transport->exchange(flow->transport, flow);
+    if (!err && flow->team && flow->mode != FLOW_CLOCK) {
+        err = flow->team->exchange(flow->team, flow);
     }
     return err ? err : flow_circulate(flow);
 }
@@ -485,7 +484,7 @@ static int flow_run_waves(struct flow *flow, bool *settled)
     *settled = false;
     for (int i = 0; i < WAVES && !err && !*settled; i++) {
         uint64_t news = flow->broken || is_worn_out(flow) ? hopeless : flow->later.count;
-        err = flow->transport->sum(flow->transport, &news);
+        err = flow->team->sums(flow->team, &news, 1);
         *settled = news == 0;
         if (news >= hopeless) {
             break;
@@ -509,7 +508,7 @@ static int flow_run_clock(struct flow *flow)
     bool settled = false;
     flow->broken = 0;
     flow->ahead = true;
-    int err = flow->transport->exchange(flow->transport, flow);
+    int err = flow->team->exchange(flow->team, flow);
     err = err ? err : flow_run(flow);
     err = err ? err : flow_run_waves(flow, &settled);
     flow->ahead = false;
@@ -533,7 +532,7 @@ int ictusi_flow_run(struct flow *flow, enum flow_mode mode)
     const bool enough = flow->cursor && flow->far && flow->blocked && flow->ready;
     int err = enough ? ICTUS_OK : ICTUS_ERR_NOMEM;
     if (!err) {
-        err = flow->transport && mode == FLOW_CLOCK ? flow_run_clock(flow) : flow_run(flow);
+        err = flow->team && mode == FLOW_CLOCK ? flow_run_clock(flow) : flow_run(flow);
     }
     free(flow->cursor);
     free(flow->far);

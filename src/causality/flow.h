@@ -3,40 +3,13 @@
  * Values flowing along the happened-before graph: forward with each location waiting for what it
  * receives (the controlled logical clock), forward with all values known (counting violations),
  * and backward with all values known (limits for the sends). The same code runs alone and as one
- * rank of a parallel replay; the transport decides.
+ * rank of a parallel replay; the team decides.
  */
 #ifndef ICTUS_CAUSALITY_FLOW_H
 #define ICTUS_CAUSALITY_FLOW_H
 
-#include "causality/graph.h"
 #include "causality/latency.h"
-
-/* What arrives at a node: the best value and where it comes from, and the best from elsewhere. */
-struct message {
-    uint32_t node, who, other;
-    int64_t first, second;
-};
-
-struct flow;
-
-/* How messages reach other MPI ranks. NULL in a flow means there are none. */
-struct transport {
-    int (*send)(struct transport *transport, uint32_t rank, const struct message *message);
-    /* Hand what has arrived to ictusi_flow_receive(). */
-    int (*poll)(struct transport *transport, struct flow *flow);
-    /*
-     * Called without work left: sets *quiet when nothing is under way anywhere, *finished when all
-     * ranks are through. Returns at once when something arrived.
-     */
-    int (*idle)(struct transport *transport, struct flow *flow, bool through, bool *quiet,
-                bool *finished);
-    /* All messages between ranks at once: see correct/rank_exchange.h. Collective. */
-    int (*exchange)(struct transport *transport, struct flow *flow);
-    /* Over all ranks. Collective. */
-    int (*sum)(struct transport *transport, uint64_t *value);
-    /* The least (time, location) over all ranks; who has none gives INT64_MAX. */
-    int (*least)(struct transport *transport, int64_t *time, uint32_t *location);
-};
+#include "causality/team.h"
 
 /* FLOW_RAISE is a part of FLOW_CLOCK over several ranks, and not for callers. */
 enum flow_mode { FLOW_CLOCK, FLOW_RAISE, FLOW_CHECK, FLOW_LIMIT };
@@ -56,7 +29,7 @@ struct arrivals {
 struct flow {
     struct graph *graph;
     const struct latency *latency;
-    struct transport *transport;
+    struct team *team; /* NULL: alone */
     struct observer *observer;
     double decay;         /* 1 - gamma */
     const int64_t *known; /* FLOW_CHECK: the values to look at */

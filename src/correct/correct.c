@@ -353,7 +353,7 @@ static int write_out(struct correction *c)
                                                  .self = c,
                                                  .keep_offsets = c->keep_offsets,
                                                  .raised = s->raised},
-                                 .team = s->team ? &s->team->copy : NULL,
+                                 .team = s->team,
                                  .events = true};
     return ictusi_copy_run(&job, s->why);
 }

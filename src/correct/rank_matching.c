@@ -31,7 +31,7 @@ struct post {
     size_t size; /* of a record */
 };
 
-struct meeting {
+struct rank_matching {
     MPI_Comm comm;
     int ranks;
     struct graph *graph;
@@ -72,14 +72,14 @@ static int post_room(struct post *post, int ranks)
     return post->records ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
-static int post_exchange_counts(struct meeting *m, const struct post *out, struct post *in)
+static int post_exchange_counts(struct rank_matching *m, const struct post *out, struct post *in)
 {
     const int code = MPI_Alltoall(out->counts, 1, MPI_INT, in->counts, 1, MPI_INT, m->comm);
     return ictusi_ranks_agree(m->comm,
                               code == MPI_SUCCESS ? post_room(in, m->ranks) : ICTUS_ERR_MPI);
 }
 
-static int post_exchange(struct meeting *m, const struct post *out, struct post *in)
+static int post_exchange(struct rank_matching *m, const struct post *out, struct post *in)
 {
     MPI_Datatype type;
     MPI_Type_contiguous((int)out->size, MPI_BYTE, &type);
@@ -101,7 +101,7 @@ static bool channel_arrives(const struct share *share, const struct channel *cha
 }
 
 /* How much goes where, and room for it. */
-static int count_sends(struct meeting *m)
+static int count_sends(struct rank_matching *m)
 {
     const struct share *share = m->graph->share;
     const struct matching *matching = &m->graph->history->matching;
@@ -118,7 +118,7 @@ static int count_sends(struct meeting *m)
 }
 
 /* One channel's sends, in their order, from index at on. They lose their links. */
-static void write_channel(struct meeting *m, const struct channel *c, int at)
+static void write_channel(struct rank_matching *m, const struct channel *c, int at)
 {
     uint32_t *link = m->graph->history->points.link;
     uint32_t *locations = (uint32_t *)(void *)m->sends_out.records + at;
@@ -133,7 +133,7 @@ static void write_channel(struct meeting *m, const struct channel *c, int at)
 }
 
 /* All sends to other ranks, channel by channel. */
-static int write_sends(struct meeting *m)
+static int write_sends(struct rank_matching *m)
 {
     struct matching *matching = &m->graph->history->matching;
     int err = count_sends(m);
@@ -167,7 +167,7 @@ static int write_sends(struct meeting *m)
 }
 
 /* Give a channel's sends from elsewhere its receives, and answer. */
-static void channel_meet(struct meeting *m, const struct lead *lead, const uint32_t *senders,
+static void channel_meet(struct rank_matching *m, const struct lead *lead, const uint32_t *senders,
                          struct answer *answers)
 {
     struct graph *graph = m->graph;
@@ -214,7 +214,7 @@ static void drop_receives(struct graph *graph, struct channel *c)
     graph->left_out += cut ? lone : 0;
 }
 
-static int matching_meet(struct meeting *m)
+static int matching_meet(struct rank_matching *m)
 {
     struct graph *graph = m->graph;
     struct matching *matching = &graph->history->matching;
@@ -245,7 +245,7 @@ static int matching_meet(struct meeting *m)
 }
 
 /* Connect the sends with what the other ranks answered. */
-static int take_answers(struct meeting *m)
+static int take_answers(struct rank_matching *m)
 {
     const struct answer *answers = (const struct answer *)(const void *)m->answers_in.records;
     for (int r = 0; r < m->ranks; r++) {
@@ -289,7 +289,7 @@ static int make_list(struct crossing_list *list, const struct post *post, int ra
 }
 
 /* In the order of the senders' points, in which each exchange then goes through memory. */
-static int list_sends(struct meeting *m, struct crossing_list *list)
+static int list_sends(struct rank_matching *m, struct crossing_list *list)
 {
     const struct graph *graph = m->graph;
     const uint64_t points = graph->history->points.count;
@@ -312,7 +312,7 @@ static int list_sends(struct meeting *m, struct crossing_list *list)
     return err;
 }
 
-static int list_crossings(struct meeting *m, struct crossings *crossings)
+static int list_crossings(struct rank_matching *m, struct crossings *crossings)
 {
     int err = ictusi_ranks_agree(m->comm, list_sends(m, &crossings->sends));
     err = err ? err : post_exchange_counts(m, &m->met_out, &m->met_in);
@@ -326,7 +326,7 @@ static int list_crossings(struct meeting *m, struct crossings *crossings)
     return err;
 }
 
-static int matching_run(struct meeting *m, struct crossings *crossings)
+static int matching_run(struct rank_matching *m, struct crossings *crossings)
 {
     int err = ictusi_ranks_agree(m->comm, write_sends(m));
     err = err ? err : post_exchange_counts(m, &m->leads_out, &m->leads_in);
@@ -342,9 +342,9 @@ static int matching_run(struct meeting *m, struct crossings *crossings)
     return err ? err : ictusi_crossings_ready(crossings, m->comm);
 }
 
-int ictusi_meeting_run(MPI_Comm comm, struct graph *graph, struct crossings *crossings)
+int ictusi_rank_matching_run(MPI_Comm comm, struct graph *graph, struct crossings *crossings)
 {
-    struct meeting m = {.comm = comm, .ranks = graph->share->size, .graph = graph};
+    struct rank_matching m = {.comm = comm, .ranks = graph->share->size, .graph = graph};
     struct post *posts[] = {&m.leads_out,   &m.leads_in,   &m.sends_out, &m.sends_in,
                             &m.answers_out, &m.answers_in, &m.met_out,   &m.met_in};
     static const size_t sizes[] = {

@@ -11,6 +11,6 @@
  * ICTUS_ERR_NOMEM, ICTUS_ERR_MPI, ICTUS_ERR_UNSUPPORTED (more messages between two ranks than an
  * int can count).
  */
-int ictusi_meeting_run(MPI_Comm comm, struct graph *graph, struct crossings *crossings);
+int ictusi_rank_matching_run(MPI_Comm comm, struct graph *graph, struct crossings *crossings);
 
 #endif

@@ -8,69 +8,57 @@
 #include "correct/rank_matching.h"
 #include "correct/transport.h"
 
-#include "core/container.h"
-
 #include <otf2/OTF2_MPI_Collectives.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct mpi_team {
-    struct team team; /* first member */
-    struct mpi_transport transport;
-    MPI_Comm comm;
-};
-
-static struct mpi_team *self(struct team *team)
-{
-    return container_of(team, struct mpi_team, team);
-}
-
-static int checked(int code)
+static int replay_checked(int code)
 {
     return code == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
-static int agree(struct team *team, int err)
+static int team_agree(struct team *team, int err)
 {
-    return ictusi_ranks_agree(self(team)->comm, err);
+    return ictusi_ranks_agree(ictusi_transport_team(team)->comm, err);
 }
 
 /* Reduce in pieces that MPI's int counts can name. */
-static int reduce(struct team *team, void *values, uint64_t count, MPI_Datatype type, MPI_Op op,
-                  size_t size)
+static int team_reduce(struct team *team, void *values, uint64_t count, MPI_Datatype type,
+                       MPI_Op op, size_t size)
 {
     enum { PIECE = 1 << 24 };
     int err = ICTUS_OK;
     for (uint64_t at = 0; at < count && !err; at += PIECE) {
         const uint64_t n = count - at < PIECE ? count - at : PIECE;
-        err = checked(MPI_Allreduce(MPI_IN_PLACE, (char *)values + at * size, (int)n, type, op,
-                                    self(team)->comm));
+        err = replay_checked(MPI_Allreduce(MPI_IN_PLACE, (char *)values + at * size, (int)n, type,
+                                           op, ictusi_transport_team(team)->comm));
     }
     return err;
 }
 
-static int sums(struct team *team, uint64_t *values, uint64_t count)
+static int team_sums(struct team *team, uint64_t *values, uint64_t count)
 {
-    return reduce(team, values, count, MPI_UINT64_T, MPI_SUM, sizeof *values);
+    return team_reduce(team, values, count, MPI_UINT64_T, MPI_SUM, sizeof *values);
 }
 
-static int maxima(struct team *team, int64_t *values, uint64_t count)
+static int team_maxima(struct team *team, int64_t *values, uint64_t count)
 {
-    return reduce(team, values, count, MPI_INT64_T, MPI_MAX, sizeof *values);
+    return team_reduce(team, values, count, MPI_INT64_T, MPI_MAX, sizeof *values);
 }
 
-static int minima(struct team *team, int64_t *values, uint64_t count)
+static int team_minima(struct team *team, int64_t *values, uint64_t count)
 {
-    return reduce(team, values, count, MPI_INT64_T, MPI_MIN, sizeof *values);
+    return team_reduce(team, values, count, MPI_INT64_T, MPI_MIN, sizeof *values);
 }
 
-static int broadcast(struct team *team, void *bytes, uint64_t count)
+static int team_broadcast(struct team *team, void *bytes, uint64_t count)
 {
     enum { PIECE = 1 << 24 };
     int err = ICTUS_OK;
     for (uint64_t at = 0; at < count && !err; at += PIECE) {
         const uint64_t n = count - at < PIECE ? count - at : PIECE;
-        err = checked(MPI_Bcast((char *)bytes + at, (int)n, MPI_BYTE, 0, self(team)->comm));
+        err = replay_checked(
+            MPI_Bcast((char *)bytes + at, (int)n, MPI_BYTE, 0, ictusi_transport_team(team)->comm));
     }
     return err;
 }
@@ -79,7 +67,7 @@ static int broadcast(struct team *team, void *bytes, uint64_t count)
  * Reduce 32-bit numbers as 64-bit ones: MPICH 4.0 takes the minimum of MPI_UINT32_T as if it were
  * signed, and UINT32_MAX stands for "nothing to say" here.
  */
-static int reduce_u32(struct team *team, uint32_t *values, uint64_t count, MPI_Op op)
+static int team_reduce_u32(struct team *team, uint32_t *values, uint64_t count, MPI_Op op)
 {
     enum { PIECE = 4096 };
     int64_t wide[PIECE];
@@ -89,7 +77,7 @@ static int reduce_u32(struct team *team, uint32_t *values, uint64_t count, MPI_O
         for (uint64_t i = 0; i < n; i++) {
             wide[i] = values[at + i];
         }
-        err = reduce(team, wide, n, MPI_INT64_T, op, sizeof *wide);
+        err = team_reduce(team, wide, n, MPI_INT64_T, op, sizeof *wide);
         for (uint64_t i = 0; i < n; i++) {
             values[at + i] = (uint32_t)wide[i];
         }
@@ -97,21 +85,10 @@ static int reduce_u32(struct team *team, uint32_t *values, uint64_t count, MPI_O
     return err;
 }
 
-static int copy_agree(struct copy_team *copy, int err)
+static int team_attach(struct team *team, void *archive)
 {
-    return agree(container_of(copy, struct team, copy), err);
-}
-
-static int copy_sums(struct copy_team *copy, uint64_t *values, uint64_t count)
-{
-    return sums(container_of(copy, struct team, copy), values, count);
-}
-
-static int copy_attach(struct copy_team *copy, OTF2_Archive *archive)
-{
-    struct team *team = container_of(copy, struct team, copy);
-    return OTF2_MPI_Archive_SetCollectiveCallbacks(archive, self(team)->comm, MPI_COMM_NULL) ==
-                   OTF2_SUCCESS
+    return OTF2_MPI_Archive_SetCollectiveCallbacks(archive, ictusi_transport_team(team)->comm,
+                                                   MPI_COMM_NULL) == OTF2_SUCCESS
                ? ICTUS_OK
                : ICTUS_ERR_MPI;
 }
@@ -172,16 +149,16 @@ static void say_calls(const struct history *history, const struct agreement *agr
 
 static int exchange_said(struct team *team, struct calls_said *said)
 {
-    int err = reduce_u32(team, said->op_low, said->count, MPI_MIN);
-    err = err ? err : reduce_u32(team, said->op_high, said->count, MPI_MAX);
-    err = err ? err : reduce_u32(team, said->live, COLLECTIVE_SIDES * said->count, MPI_SUM);
-    return err ? err : reduce_u32(team, said->root, said->count, MPI_MIN);
+    int err = team_reduce_u32(team, said->op_low, said->count, MPI_MIN);
+    err = err ? err : team_reduce_u32(team, said->op_high, said->count, MPI_MAX);
+    err = err ? err : team_reduce_u32(team, said->live, COLLECTIVE_SIDES * said->count, MPI_SUM);
+    return err ? err : team_reduce_u32(team, said->root, said->count, MPI_MIN);
 }
 
 /* Divide the rows among the communicators, and compute where this rank's nodes will lie. */
-static void divide(struct team *team, const struct history *history, const struct share *share,
-                   const uint32_t *calls, struct agreement *agreements, struct calls_said *said,
-                   uint32_t *own_bases)
+static void calls_divide(struct team *team, const struct history *history,
+                         const struct share *share, const uint32_t *calls,
+                         struct agreement *agreements, struct calls_said *said, uint32_t *own_bases)
 {
     const uint64_t comms = history->layout->comm_count;
     uint64_t at = 0;
@@ -223,10 +200,10 @@ static int exchange_bases(struct team *team, uint32_t *own, uint64_t n,
                           struct agreement *agreements)
 {
     uint32_t *all = calloc(n * (uint64_t)team->size + 1, sizeof *all);
-    int err = agree(team, all ? ICTUS_OK : ICTUS_ERR_NOMEM);
+    int err = team_agree(team, all ? ICTUS_OK : ICTUS_ERR_NOMEM);
     err = err ? err
-              : checked(MPI_Allgather(own, (int)n, MPI_UINT32_T, all, (int)n, MPI_UINT32_T,
-                                      self(team)->comm));
+              : replay_checked(MPI_Allgather(own, (int)n, MPI_UINT32_T, all, (int)n, MPI_UINT32_T,
+                                             ictusi_transport_team(team)->comm));
     for (uint64_t i = 0; all && i < n && !err; i++) {
         for (int r = 0; r < team->size; r++) {
             agreements[i].base[r] = all[(uint64_t)r * n + i];
@@ -242,40 +219,41 @@ static int agree_on_collectives(struct team *team, const struct history *history
 {
     const uint64_t n = POINT_CLASSES * history->layout->comm_count;
     uint32_t *calls = calloc(2 * n + 2, sizeof *calls);
-    int err = agree(team, calls ? ICTUS_OK : ICTUS_ERR_NOMEM);
+    int err = team_agree(team, calls ? ICTUS_OK : ICTUS_ERR_NOMEM);
     if (!err) {
         count_calls(history, share, calls);
-        err = reduce_u32(team, calls, n, MPI_MIN);
+        err = team_reduce_u32(team, calls, n, MPI_MIN);
     }
-    err = err ? err : agree(team, make_rows(said, calls, n, team->size));
+    err = err ? err : team_agree(team, make_rows(said, calls, n, team->size));
     if (!err) {
-        divide(team, history, share, calls, agreements, said, calls + n + 1);
+        calls_divide(team, history, share, calls, agreements, said, calls + n + 1);
         say_calls(history, agreements, said);
         err = exchange_said(team, said);
     }
     err = err ? err : exchange_bases(team, calls + n + 1, n, agreements);
     free(calls);
-    return agree(team, err);
+    return team_agree(team, err);
 }
 
-static int connect(struct team *team, struct graph *graph, struct history *history,
-                   const struct share *share)
+static int team_connect(struct team *team, struct graph *graph, struct history *history,
+                        const struct share *share)
 {
     struct calls_said said = {.count = 0};
     uint64_t known = history->matching.sizes_known;
     struct agreement *agreements =
         calloc(POINT_CLASSES * history->layout->comm_count + 1, sizeof *agreements);
-    int err = agree(team, agreements ? ICTUS_OK : ICTUS_ERR_NOMEM);
-    err = err ? err : sums(team, &known, 1);
+    int err = team_agree(team, agreements ? ICTUS_OK : ICTUS_ERR_NOMEM);
+    err = err ? err : team_sums(team, &known, 1);
     if (!err) {
         history->matching.sizes_known = known > 0;
         err = agree_on_collectives(team, history, share, agreements, &said);
     }
     if (!err) {
-        err = agree(team, ictusi_connect_history(graph, history, share, agreements));
+        err = team_agree(team, ictusi_connect_history(graph, history, share, agreements));
     }
     if (!err) {
-        err = ictusi_meeting_run(self(team)->comm, graph, &self(team)->transport.crossings);
+        err = ictusi_rank_matching_run(ictusi_transport_team(team)->comm, graph,
+                                       &ictusi_transport_team(team)->crossings);
     }
     free(agreements);
     free(said.op_low);
@@ -297,26 +275,25 @@ static void share_reason(const struct mpi_team *team, int own, struct ictus_why 
     }
 }
 
+/* What is no message while values flow; for those see ictusi_transport_init(). */
+static void team_fill(struct team *team)
+{
+    team->agree = team_agree;
+    team->sums = team_sums;
+    team->maxima = team_maxima;
+    team->minima = team_minima;
+    team->broadcast = team_broadcast;
+    team->attach = team_attach;
+    team->connect = team_connect;
+}
+
 static int run_team(struct mpi_team *team, const struct ictus_correct_options *options,
                     json_t **report, struct ictus_why *why)
 {
     struct ictus_why mine = {""};
-    int err = ictusi_transport_init(&team->transport, team->comm);
-    team->team = (struct team){.rank = team->transport.rank,
-                               .size = team->transport.size,
-                               .transport = &team->transport.transport,
-                               .agree = agree,
-                               .sums = sums,
-                               .maxima = maxima,
-                               .minima = minima,
-                               .broadcast = broadcast,
-                               .connect = connect};
-    team->team.copy = (struct copy_team){.rank = team->team.rank,
-                                         .size = team->team.size,
-                                         .attach = copy_attach,
-                                         .agree = copy_agree,
-                                         .sums = copy_sums};
-    err = agree(&team->team, err);
+    int err = ictusi_transport_init(team, team->comm);
+    team_fill(&team->team);
+    err = team_agree(&team->team, err);
     if (!err) {
         err = ictusi_correct_team(options, &team->team, report, &mine);
     }
@@ -326,7 +303,7 @@ static int run_team(struct mpi_team *team, const struct ictus_correct_options *o
             *why = mine;
         }
     }
-    ictusi_transport_fini(&team->transport);
+    ictusi_transport_fini(team);
     return err;
 }
 

@@ -136,8 +136,7 @@ int ictusi_session_open(struct session *s, const char *path, struct team *team,
         err = team ? team->connect(team, &s->graph, &s->history, &s->share)
                    : ictusi_connect_history(&s->graph, &s->history, &s->share, NULL);
     }
-    s->flow = (struct flow){
-        .graph = &s->graph, .latency = &s->latency, .transport = team ? team->transport : NULL};
+    s->flow = (struct flow){.graph = &s->graph, .latency = &s->latency, .team = team};
     return ictusi_session_agree(s, err);
 }
 

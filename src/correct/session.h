@@ -13,23 +13,6 @@
 
 #include <ictus/correct.h>
 
-/* What a team of MPI ranks does for a session; a session alone has none. */
-struct team {
-    int rank, size;
-    struct transport *transport;
-    struct copy_team copy;
-    /* The worst error of all ranks. */
-    int (*agree)(struct team *team, int err);
-    int (*sums)(struct team *team, uint64_t *values, uint64_t count);
-    int (*maxima)(struct team *team, int64_t *values, uint64_t count);
-    int (*minima)(struct team *team, int64_t *values, uint64_t count);
-    /* From rank 0 to all. */
-    int (*broadcast)(struct team *team, void *bytes, uint64_t count);
-    /* Agree on the collectives, build the graph, connect messages across ranks. */
-    int (*connect)(struct team *team, struct graph *graph, struct history *history,
-                   const struct share *share);
-};
-
 struct session {
     struct team *team; /* NULL: alone */
     struct ictus_why *why;

@@ -18,17 +18,17 @@
 
 enum { EPOCHS = 16384 }; /* tags in use; MPI guarantees 32767 */
 
-static struct mpi_transport *self(struct transport *transport)
+struct mpi_team *ictusi_transport_team(struct team *team)
 {
-    return container_of(transport, struct mpi_transport, transport);
+    return container_of(team, struct mpi_team, team);
 }
 
-static int checked(int code)
+static int transport_checked(int code)
 {
     return code == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
-static struct bundle *new_bundle(struct mpi_transport *t)
+static struct bundle *bundle_new(struct mpi_team *t)
 {
     struct bundle *bundle = t->spare;
     if (bundle) {
@@ -43,33 +43,34 @@ static struct bundle *new_bundle(struct mpi_transport *t)
     return bundle;
 }
 
-static int post(struct mpi_transport *t, int rank)
+static int bundle_post(struct mpi_team *t, int rank)
 {
     struct bundle *bundle = t->open[rank];
     t->open[rank] = NULL;
     t->sent += bundle->count;
     bundle->next = t->under_way;
     t->under_way = bundle;
-    return checked(MPI_Isend(bundle->messages, bundle->count * (int)sizeof *bundle->messages,
-                             MPI_BYTE, rank, t->epoch, t->comm, &bundle->request));
+    return transport_checked(MPI_Isend(bundle->messages,
+                                       bundle->count * (int)sizeof *bundle->messages, MPI_BYTE,
+                                       rank, t->epoch, t->comm, &bundle->request));
 }
 
-static int send_message(struct transport *transport, uint32_t rank, const struct message *message)
+static int transport_send(struct team *team, uint32_t rank, const struct message *message)
 {
-    struct mpi_transport *t = self(transport);
+    struct mpi_team *t = ictusi_transport_team(team);
     if (!t->open[rank]) {
-        t->open[rank] = new_bundle(t);
+        t->open[rank] = bundle_new(t);
         if (!t->open[rank]) {
             return ICTUS_ERR_NOMEM;
         }
     }
     struct bundle *bundle = t->open[rank];
     bundle->messages[bundle->count++] = *message;
-    return bundle->count == BUNDLE ? post(t, (int)rank) : ICTUS_OK;
+    return bundle->count == BUNDLE ? bundle_post(t, (int)rank) : ICTUS_OK;
 }
 
 /* Bundles that have arrived can be used again. */
-static int reclaim(struct mpi_transport *t)
+static int bundles_reclaim(struct mpi_team *t)
 {
     for (struct bundle **at = &t->under_way; *at;) {
         int done = 0;
@@ -88,7 +89,7 @@ static int reclaim(struct mpi_transport *t)
     return ICTUS_OK;
 }
 
-static int poll_once(struct mpi_transport *t, struct flow *flow, bool *got)
+static int transport_poll_once(struct mpi_team *t, struct flow *flow, bool *got)
 {
     int there = 0;
     int bytes = 0;
@@ -115,40 +116,40 @@ static int poll_once(struct mpi_transport *t, struct flow *flow, bool *got)
     return err;
 }
 
-static int poll_messages(struct transport *transport, struct flow *flow)
+static int transport_poll(struct team *team, struct flow *flow)
 {
-    struct mpi_transport *t = self(transport);
+    struct mpi_team *t = ictusi_transport_team(team);
     bool got = true;
     int err = ICTUS_OK;
     while (got && !err) {
-        err = poll_once(t, flow, &got);
+        err = transport_poll_once(t, flow, &got);
     }
     return err;
 }
 
-static int post_all(struct mpi_transport *t)
+static int bundles_post(struct mpi_team *t)
 {
     int err = ICTUS_OK;
-    for (int i = 0; i < t->size && !err; i++) {
+    for (int i = 0; i < t->team.size && !err; i++) {
         if (t->open[i]) {
-            err = post(t, i);
+            err = bundle_post(t, i);
         }
     }
-    return err ? err : reclaim(t);
+    return err ? err : bundles_reclaim(t);
 }
 
-static int start_round(struct mpi_transport *t, bool through)
+static int start_round(struct mpi_team *t, bool through)
 {
     t->counts[0] = t->sent;
     t->counts[1] = t->received;
     t->counts[2] = through;
     t->counting = true;
-    return checked(
+    return transport_checked(
         MPI_Iallreduce(t->counts, t->totals, 3, MPI_INT64_T, MPI_SUM, t->comm, &t->round));
 }
 
 /* A round is complete: is it the second of two that agree? */
-static bool is_quiet(struct mpi_transport *t)
+static bool is_quiet(struct mpi_team *t)
 {
     const bool same = t->had_round && memcmp(t->totals, t->before, sizeof t->totals) == 0;
     memcpy(t->before, t->totals, sizeof t->before);
@@ -170,23 +171,23 @@ static void back_off(int tries)
     }
 }
 
-static int idle(struct transport *transport, struct flow *flow, bool through, bool *quiet,
-                bool *finished)
+static int transport_idle(struct team *team, struct flow *flow, bool through, bool *quiet,
+                          bool *finished)
 {
-    struct mpi_transport *t = self(transport);
+    struct mpi_team *t = ictusi_transport_team(team);
     *quiet = false;
     for (int tries = 0;; tries += tries < INT_MAX) {
         bool got = false;
         int done = 0;
-        int err = post_all(t);
-        err = err ? err : poll_once(t, flow, &got);
+        int err = bundles_post(t);
+        err = err ? err : transport_poll_once(t, flow, &got);
         if (err || got) {
             return err;
         }
         if (!t->counting) {
             err = start_round(t, through);
         }
-        err = err ? err : checked(MPI_Test(&t->round, &done, MPI_STATUS_IGNORE));
+        err = err ? err : transport_checked(MPI_Test(&t->round, &done, MPI_STATUS_IGNORE));
         if (err) {
             return err;
         }
@@ -196,7 +197,7 @@ static int idle(struct transport *transport, struct flow *flow, bool through, bo
         back_off(tries);
     }
     *quiet = true;
-    *finished = t->totals[2] == t->size;
+    *finished = t->totals[2] == t->team.size;
     t->had_round = false;
     if (*finished) {
         t->epoch = (t->epoch + 1) % EPOCHS;
@@ -204,20 +205,14 @@ static int idle(struct transport *transport, struct flow *flow, bool through, bo
     return ICTUS_OK;
 }
 
-static int exchange(struct transport *transport, struct flow *flow)
+static int transport_exchange(struct team *team, struct flow *flow)
 {
-    return ictusi_crossings_exchange(&self(transport)->crossings, flow);
+    return ictusi_crossings_exchange(&ictusi_transport_team(team)->crossings, flow);
 }
 
-static int sum(struct transport *transport, uint64_t *value)
+static int transport_least(struct team *team, int64_t *time, uint32_t *location)
 {
-    return checked(
-        MPI_Allreduce(MPI_IN_PLACE, value, 1, MPI_UINT64_T, MPI_SUM, self(transport)->comm));
-}
-
-static int least(struct transport *transport, int64_t *time, uint32_t *location)
-{
-    struct mpi_transport *t = self(transport);
+    struct mpi_team *t = ictusi_transport_team(team);
     int64_t first = 0;
     int64_t where = 0;
     if (MPI_Allreduce(time, &first, 1, MPI_INT64_T, MPI_MIN, t->comm) != MPI_SUCCESS) {
@@ -232,25 +227,28 @@ static int least(struct transport *transport, int64_t *time, uint32_t *location)
     return ICTUS_OK;
 }
 
-int ictusi_transport_init(struct mpi_transport *t, MPI_Comm comm)
+int ictusi_transport_init(struct mpi_team *t, MPI_Comm comm)
 {
-    *t = (struct mpi_transport){
-        .transport = {send_message, poll_messages, idle, exchange, sum, least},
-        .comm = comm,
-        .round = MPI_REQUEST_NULL};
-    MPI_Comm_rank(comm, &t->rank);
-    MPI_Comm_size(comm, &t->size);
-    t->open = calloc((uint32_t)t->size + 1UL, sizeof(struct bundle *));
+    *t = (struct mpi_team){.team = {.send = transport_send,
+                                    .poll = transport_poll,
+                                    .idle = transport_idle,
+                                    .exchange = transport_exchange,
+                                    .least = transport_least},
+                           .comm = comm,
+                           .round = MPI_REQUEST_NULL};
+    MPI_Comm_rank(comm, &t->team.rank);
+    MPI_Comm_size(comm, &t->team.size);
+    t->open = calloc((uint32_t)t->team.size + 1UL, sizeof(struct bundle *));
     t->inbox = malloc(BUNDLE * sizeof *t->inbox);
     return t->open && t->inbox ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
-void ictusi_transport_fini(struct mpi_transport *t)
+void ictusi_transport_fini(struct mpi_team *t)
 {
     while (t->under_way) {
-        (void)reclaim(t);
+        (void)bundles_reclaim(t);
     }
-    for (int i = 0; t->open && i < t->size; i++) {
+    for (int i = 0; t->open && i < t->team.size; i++) {
         free(t->open[i]);
     }
     for (struct bundle *b = t->spare, *next = NULL; b; b = next) {

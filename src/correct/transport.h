@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages of the replay between MPI ranks: bundled, asynchronous, with an end that all agree on.
+/*
+ * A team of MPI ranks, and its messages while values flow: bundled, asynchronous, with an end that
+ * all agree on.
  */
 #ifndef ICTUS_CORRECT_TRANSPORT_H
 #define ICTUS_CORRECT_TRANSPORT_H
@@ -18,10 +20,9 @@ struct bundle {
     struct message messages[BUNDLE];
 };
 
-struct mpi_transport {
-    struct transport transport; /* first member */
+struct mpi_team {
+    struct team team; /* first member */
     MPI_Comm comm;
-    int rank, size;
     struct bundle **open; /* by rank: not sent yet */
     struct bundle *under_way, *spare;
     struct message *inbox;
@@ -34,7 +35,11 @@ struct mpi_transport {
     bool counting, had_round;
 };
 
-int ictusi_transport_init(struct mpi_transport *t, MPI_Comm comm);
-void ictusi_transport_fini(struct mpi_transport *t);
+/* The team that a table belongs to. */
+struct mpi_team *ictusi_transport_team(struct team *team);
+
+/* Fill in rank, size, and how messages reach other ranks. Errors: ICTUS_ERR_NOMEM. */
+int ictusi_transport_init(struct mpi_team *t, MPI_Comm comm);
+void ictusi_transport_fini(struct mpi_team *t);
 
 #endif
