@@ -28,7 +28,7 @@ struct copy_job {
     struct copy_clock clock;
     struct copy_definitions definitions;
     struct team *team; /* NULL: alone */
-    bool events; /* false: definitions only */
+    bool events;       /* false: definitions only */
 };
 
 /*

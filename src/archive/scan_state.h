@@ -57,6 +57,18 @@ OTF2_CallbackCode ictusi_scan_verdict(struct reading *r, int err);
 uint32_t ictusi_scan_point(struct reading *r, OTF2_TimeStamp stamp, uint64_t position,
                            uint8_t kind);
 
+/* The communicator that an event names, or LAYOUT_NONE; most name that of the one before. */
+uint32_t ictusi_scan_comm(struct reading *r, OTF2_CommRef ref);
+
+/* Match all calls that are complete, in their order. */
+OTF2_CallbackCode ictusi_scan_commit(struct reading *r);
+
+/* A call that its request will complete. */
+OTF2_CallbackCode ictusi_scan_post(struct reading *r, const struct call *call, uint64_t request);
+
+void ictusi_scan_register_messages(OTF2_EvtReaderCallbacks *set);
+void ictusi_scan_register_collectives(OTF2_EvtReaderCallbacks *set);
+
 /* Register the callbacks for forks, teams, barriers, locks, threads and tasks. */
 void ictusi_scan_register_threads(OTF2_EvtReaderCallbacks *set, bool barriers);
 

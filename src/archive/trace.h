@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An OTF2 archive opened for reading, and what its definitions say: locations, processes, nodes,
- * communicators with their members, names, the clock and its offsets. There is no other reader of
- * definitions.
+ * An OTF2 archive that is open for reading, and what its definitions say: locations, processes,
+ * nodes, communicators with their members, names, the clock and its offsets. There is no other
+ * reader of definitions.
  */
 #ifndef ICTUS_ARCHIVE_TRACE_H
 #define ICTUS_ARCHIVE_TRACE_H
@@ -84,13 +84,6 @@ struct trace {
     bool said;
     const char *output; /* what is written meanwhile: a full disk is its trouble */
 };
-
-/*
- * Open an archive and read its global definitions and all locations' clock offsets.
- * Errors: ICTUS_ERR_ARG (no such file), ICTUS_ERR_FORMAT, ICTUS_ERR_CORRUPT, ICTUS_ERR_NOMEM.
- */
-int ictusi_trace_open(const char *path, struct trace **out, struct ictus_why *why);
-void ictusi_trace_close(struct trace *trace);
 
 /* The index of a location or communicator by its reference; LAYOUT_NONE where there is none. */
 uint32_t ictusi_trace_location(const struct trace *trace, uint64_t ref);

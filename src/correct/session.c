@@ -2,6 +2,8 @@
 /* One run over one archive. */
 #include "correct/session.h"
 
+#include "archive/trace_open.h"
+
 #include <ictus/error.h>
 #include <ictus/text.h>
 #include <math.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Archives of known truth: the clocks of a good one skewed by functions drawn from a seed. */
+#include "archive/trace_open.h"
 #include "core/random.h"
 #include "core/spec.h"
 #include "correct/session.h"

@@ -6,6 +6,7 @@
 #include "correct/truth.h"
 
 #include "archive/stamps.h"
+#include "archive/trace_open.h"
 
 #include <ictus/text.h>
 #include <math.h>

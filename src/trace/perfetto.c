@@ -6,6 +6,7 @@
  * and tag, as MPI's own matching does (MPI 4.0, 3.5).
  */
 #include "archive/global_events.h"
+#include "archive/trace_open.h"
 #include "trace/keymap.h"
 
 #include <ictus/text.h>

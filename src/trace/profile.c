@@ -2,6 +2,8 @@
 /* A table of regions: calls and inclusive times over all locations. */
 #include "archive/global_events.h"
 
+#include "archive/trace_open.h"
+
 #include <ictus/text.h>
 #include <ictus/trace.h>
 

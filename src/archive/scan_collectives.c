@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The reader's callbacks for collective operations: blocking, nonblocking, on windows. */
+#include "archive/scan_state.h"
+
+#include <ictus/error.h>
+
+_Static_assert((int)COLLECTIVE_EXSCAN == (int)OTF2_COLLECTIVE_OP_EXSCAN &&
+                   (int)COLLECTIVE_CREATE_HANDLE == (int)OTF2_COLLECTIVE_OP_CREATE_HANDLE,
+               "the collectives are numbered as OTF2 numbers them");
+_Static_assert(COLLECTIVE_ROOT_NONE == OTF2_COLLECTIVE_ROOT_NONE &&
+                   COLLECTIVE_ROOT_SELF == OTF2_COLLECTIVE_ROOT_SELF &&
+                   COLLECTIVE_ROOT_THIS_GROUP == OTF2_COLLECTIVE_ROOT_THIS_GROUP,
+               "so are roots that are no rank");
+
+static OTF2_CallbackCode collective_begin(struct reading *r, OTF2_TimeStamp time, uint64_t position,
+                                          uint8_t class)
+{
+    const uint32_t point = ictusi_scan_point(r, time, position, class | POINT_OUT);
+    if (point == NODE_NONE) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    if (r->begin_count < STACK_MAX) {
+        r->begins[r->begin_count] = point;
+    }
+    r->begin_count++;
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_begin(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
+                                  void *data, OTF2_AttributeList *attributes)
+{
+    (void)location;
+    (void)attributes;
+    return collective_begin(data, time, position, POINT_COLLECTIVE);
+}
+
+static OTF2_CallbackCode on_rma_begin(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                      uint64_t position, void *data, OTF2_AttributeList *attributes)
+{
+    (void)location;
+    (void)attributes;
+    return collective_begin(data, time, position, POINT_RMA);
+}
+
+/* The end of a blocking collective: call->comm is still a reference. */
+static OTF2_CallbackCode collective_end(struct reading *r, OTF2_TimeStamp time, uint64_t position,
+                                        struct collective_call call)
+{
+    uint64_t number = 0;
+    call.end = ictusi_scan_point(r, time, position, call.class | POINT_IN);
+    if (call.end == NODE_NONE) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    if (r->begin_count == 0 || r->begin_count > STACK_MAX) {
+        r->scan->counts->lone_ends++;
+        r->begin_count -= r->begin_count > 0;
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    call.begin = r->begins[--r->begin_count];
+    call.location = r->location;
+    call.comm = ictusi_scan_comm(r, call.comm);
+    if (call.comm == LAYOUT_NONE) {
+        r->scan->counts->foreign++;
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    const struct call done = {.kind = CALL_COLLECTIVE, .state = CALL_DONE, .member = call};
+    const int err = ictusi_calls_open(&r->calls, &done, &number);
+    return err ? ictusi_scan_verdict(r, err) : ictusi_scan_commit(r);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
+static OTF2_CallbackCode on_end(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
+                                void *data, OTF2_AttributeList *attributes, OTF2_CollectiveOp op,
+                                OTF2_CommRef comm, uint32_t root, uint64_t sent, uint64_t received)
+{
+    (void)location;
+    (void)attributes;
+    const struct collective_call call = {.comm = comm,
+                                         .root = root,
+                                         .op = op,
+                                         .class = POINT_COLLECTIVE,
+                                         .sent = sent,
+                                         .received = received};
+    return collective_end(data, time, position, call);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
+static OTF2_CallbackCode on_rma_end(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                    uint64_t position, void *data, OTF2_AttributeList *attributes,
+                                    OTF2_CollectiveOp op, OTF2_RmaSyncLevel level,
+                                    OTF2_RmaWinRef window, uint32_t root, uint64_t sent,
+                                    uint64_t received)
+{
+    struct reading *r = data;
+    const int64_t comm = ictusi_idmap_get(&r->scan->trace->window_comm, window, 0);
+    (void)location;
+    (void)attributes;
+    /* Without process synchronisation nobody waits for anybody. */
+    if (!(level & OTF2_RMA_SYNC_LEVEL_PROCESS)) {
+        r->begin_count -= r->begin_count > 0;
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    const struct collective_call call = {.comm = comm != IDMAP_NONE ? (uint32_t)comm
+                                                                    : OTF2_UNDEFINED_COMM,
+                                         .root = root,
+                                         .op = op,
+                                         .class = POINT_RMA,
+                                         .sent = sent + 1, /* it synchronises whatever it moved */
+                                         .received = received + 1};
+    return collective_end(r, time, position, call);
+}
+
+static OTF2_CallbackCode on_nbc_request(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                        uint64_t position, void *data,
+                                        OTF2_AttributeList *attributes, uint64_t request)
+{
+    struct reading *r = data;
+    (void)location;
+    (void)attributes;
+    struct call call = {.kind = CALL_COLLECTIVE, .state = CALL_OPEN};
+    call.member.begin = ictusi_scan_point(r, time, position, POINT_COLLECTIVE | POINT_OUT);
+    if (call.member.begin == NODE_NONE) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    return ictusi_scan_post(r, &call, request);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
+static OTF2_CallbackCode on_nbc_complete(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                         uint64_t position, void *data,
+                                         OTF2_AttributeList *attributes, OTF2_CollectiveOp op,
+                                         OTF2_CommRef comm, uint32_t root, uint64_t sent,
+                                         uint64_t received, uint64_t request)
+{
+    struct reading *r = data;
+    struct call *posted = ictusi_calls_take(&r->calls, request);
+    (void)location;
+    (void)attributes;
+    if (!posted || posted->kind != CALL_COLLECTIVE) {
+        r->scan->counts->lone_ends++;
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    const uint32_t index = ictusi_scan_comm(r, comm);
+    const uint32_t begin_point = posted->member.begin;
+    posted->state = index == LAYOUT_NONE ? CALL_CANCELLED : CALL_DONE;
+    r->scan->counts->foreign += index == LAYOUT_NONE;
+    posted->member = (struct collective_call){.begin = begin_point,
+                                              .location = r->location,
+                                              .comm = index,
+                                              .root = root,
+                                              .op = op,
+                                              .class = POINT_COLLECTIVE,
+                                              .sent = sent,
+                                              .received = received};
+    posted->member.end = ictusi_scan_point(r, time, position, POINT_COLLECTIVE | POINT_IN);
+    return posted->member.end == NODE_NONE ? OTF2_CALLBACK_INTERRUPT : ictusi_scan_commit(r);
+}
+
+void ictusi_scan_register_collectives(OTF2_EvtReaderCallbacks *set)
+{
+    OTF2_EvtReaderCallbacks_SetMpiCollectiveBeginCallback(set, on_begin);
+    OTF2_EvtReaderCallbacks_SetMpiCollectiveEndCallback(set, on_end);
+    OTF2_EvtReaderCallbacks_SetRmaCollectiveBeginCallback(set, on_rma_begin);
+    OTF2_EvtReaderCallbacks_SetRmaCollectiveEndCallback(set, on_rma_end);
+    OTF2_EvtReaderCallbacks_SetNonBlockingCollectiveRequestCallback(set, on_nbc_request);
+    OTF2_EvtReaderCallbacks_SetNonBlockingCollectiveCompleteCallback(set, on_nbc_complete);
+}

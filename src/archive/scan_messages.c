@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The reader's callbacks for messages, and for notifications of windows, which are like them. */
+#include "archive/scan_state.h"
+
+#include <ictus/error.h>
+
+/* Who is at the other end of a message: ends are the rank there, communicator and tag. */
+static uint32_t find_peer(struct reading *r, const uint32_t ends[3])
+{
+    const uint32_t comm = ictusi_scan_comm(r, ends[1]);
+    const uint32_t peer = comm == LAYOUT_NONE ? LAYOUT_NONE
+                                              : ictusi_layout_peer(&r->scan->trace->layout, comm,
+                                                                   r->location, r->own, ends[0]);
+    r->scan->counts->foreign += peer == LAYOUT_NONE;
+    return peer;
+}
+
+/* The point of a message's end, which names the other one; NODE_NONE where there is none. */
+static uint32_t message_point(struct reading *r, OTF2_TimeStamp time, uint64_t position,
+                              const uint32_t ends[3], uint8_t side, uint32_t *peer)
+{
+    *peer = find_peer(r, ends);
+    return *peer == LAYOUT_NONE ? NODE_NONE
+                                : ictusi_scan_point(r, time, position, POINT_P2P | side);
+}
+
+/* Match a message's end at once. */
+static OTF2_CallbackCode message_match(struct reading *r, uint32_t point, uint32_t peer,
+                                       uint32_t tag, bool send)
+{
+    struct matching *matching = &r->scan->history->matching;
+    matching->gap = r->calls.gap;
+    return ictusi_scan_verdict(
+        r, ictusi_match_message(matching, point, r->location, r->comm, peer, tag, send));
+}
+
+/* A send, matched at once; its point, or NODE_NONE where there is none, for which see r->err. */
+static uint32_t message_send(struct reading *r, OTF2_TimeStamp time, uint64_t position,
+                             const uint32_t ends[3])
+{
+    uint32_t peer = LAYOUT_NONE;
+    const uint32_t point = message_point(r, time, position, ends, POINT_OUT, &peer);
+    if (point != NODE_NONE) {
+        (void)message_match(r, point, peer, ends[2], true);
+    }
+    return point;
+}
+
+/* A receive: in the order of the calls, where some are open. */
+static OTF2_CallbackCode message_receive(struct reading *r, OTF2_TimeStamp time, uint64_t position,
+                                         const uint32_t ends[3])
+{
+    uint32_t peer = LAYOUT_NONE;
+    const uint32_t point = message_point(r, time, position, ends, POINT_IN, &peer);
+    if (point == NODE_NONE) {
+        return ictusi_scan_verdict(r, r->err);
+    }
+    if (r->calls.count == 0) {
+        return message_match(r, point, peer, ends[2], false);
+    }
+    uint64_t number = 0;
+    const struct call call = {.kind = CALL_RECEIVE,
+                              .state = CALL_DONE,
+                              .peer = peer,
+                              .tag = ends[2],
+                              .point = point,
+                              .member = {.comm = r->comm}};
+    const int err = ictusi_calls_open(&r->calls, &call, &number);
+    return err ? ictusi_scan_verdict(r, err) : ictusi_scan_commit(r);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
+static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
+                                 void *data, OTF2_AttributeList *attributes, uint32_t receiver,
+                                 OTF2_CommRef comm, uint32_t tag, uint64_t length)
+{
+    struct reading *r = data;
+    (void)location;
+    (void)attributes;
+    (void)length;
+    const uint32_t ends[] = {receiver, comm, tag};
+    (void)message_send(r, time, position, ends);
+    return ictusi_scan_verdict(r, r->err);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
+static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
+                                  void *data, OTF2_AttributeList *attributes, uint32_t receiver,
+                                  OTF2_CommRef comm, uint32_t tag, uint64_t length,
+                                  uint64_t request)
+{
+    struct reading *r = data;
+    (void)location;
+    (void)attributes;
+    (void)length;
+    const uint32_t ends[] = {receiver, comm, tag};
+    const uint32_t point = message_send(r, time, position, ends);
+    if (point != NODE_NONE && !r->err) {
+        r->err = ictusi_idmap_put(&r->sends, request, 0, point); /* it may still be cancelled */
+    }
+    return ictusi_scan_verdict(r, r->err);
+}
+
+static OTF2_CallbackCode on_irecv_request(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                          uint64_t position, void *data,
+                                          OTF2_AttributeList *attributes, uint64_t request)
+{
+    struct reading *r = data;
+    (void)location;
+    (void)time;
+    (void)position;
+    (void)attributes;
+    const struct call call = {.kind = CALL_RECEIVE, .state = CALL_OPEN, .point = NODE_NONE};
+    return ictusi_scan_post(r, &call, request);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
+static OTF2_CallbackCode on_recv(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
+                                 void *data, OTF2_AttributeList *attributes, uint32_t sender,
+                                 OTF2_CommRef comm, uint32_t tag, uint64_t length)
+{
+    struct reading *r = data;
+    (void)location;
+    (void)attributes;
+    (void)length;
+    const uint32_t ends[] = {sender, comm, tag};
+    return message_receive(r, time, position, ends);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
+static OTF2_CallbackCode on_irecv(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
+                                  void *data, OTF2_AttributeList *attributes, uint32_t sender,
+                                  OTF2_CommRef comm, uint32_t tag, uint64_t length,
+                                  uint64_t request)
+{
+    struct reading *r = data;
+    struct call *posted = ictusi_calls_take(&r->calls, request);
+    if (!posted || posted->kind != CALL_RECEIVE) {
+        /* Posted before recording began: in the order of completion. */
+        return on_recv(location, time, position, data, attributes, sender, comm, tag, length);
+    }
+    const uint32_t ends[] = {sender, comm, tag};
+    const uint32_t peer = find_peer(r, ends);
+    if (peer == LAYOUT_NONE) {
+        posted->state = CALL_CANCELLED;
+        return ictusi_scan_commit(r);
+    }
+    posted->peer = peer;
+    posted->tag = tag;
+    posted->member.comm = r->comm;
+    posted->point = ictusi_scan_point(r, time, position, POINT_P2P | POINT_IN);
+    posted->state = CALL_DONE;
+    return posted->point == NODE_NONE ? OTF2_CALLBACK_INTERRUPT : ictusi_scan_commit(r);
+}
+
+static OTF2_CallbackCode on_cancelled(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                      uint64_t position, void *data, OTF2_AttributeList *attributes,
+                                      uint64_t request)
+{
+    struct reading *r = data;
+    (void)location;
+    (void)time;
+    (void)position;
+    (void)attributes;
+    const int64_t point = ictusi_idmap_get(&r->sends, request, 0);
+    if (point != IDMAP_NONE) {
+        ictusi_idmap_remove(&r->sends, request, 0);
+        r->scan->history->points.kind[point] |= POINT_CANCELLED;
+        r->scan->counts->cancelled++;
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    struct call *call = ictusi_calls_take(&r->calls, request);
+    if (call) {
+        call->state = CALL_CANCELLED;
+    }
+    return ictusi_scan_commit(r);
+}
+
+static OTF2_CallbackCode on_isend_complete(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                           uint64_t position, void *data,
+                                           OTF2_AttributeList *attributes, uint64_t request)
+{
+    struct reading *r = data;
+    (void)location;
+    (void)time;
+    (void)position;
+    (void)attributes;
+    ictusi_idmap_remove(&r->sends, request, 0);
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+/* The k-th notification that one process sends another arrives as the k-th from there. */
+static OTF2_CallbackCode on_rma_sync(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                     uint64_t position, void *data, OTF2_AttributeList *attributes,
+                                     OTF2_RmaWinRef window, uint32_t remote, OTF2_RmaSyncType type)
+{
+    struct reading *r = data;
+    const bool out = type == OTF2_RMA_SYNC_TYPE_NOTIFY_OUT;
+    (void)location;
+    (void)attributes;
+    if (!out && type != OTF2_RMA_SYNC_TYPE_NOTIFY_IN) {
+        return OTF2_CALLBACK_SUCCESS; /* memory: nobody else takes part */
+    }
+    const struct trace *trace = r->scan->trace;
+    const int64_t ref = ictusi_idmap_get(&trace->window_comm, window, 0);
+    const uint32_t comm = ref == IDMAP_NONE ? LAYOUT_NONE : ictusi_scan_comm(r, (OTF2_CommRef)ref);
+    const uint32_t peer =
+        comm == LAYOUT_NONE ? LAYOUT_NONE
+                            : ictusi_layout_peer(&trace->layout, comm, r->location, r->own, remote);
+    if (peer == LAYOUT_NONE) {
+        r->scan->counts->foreign++;
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    const uint32_t point =
+        ictusi_scan_point(r, time, position, POINT_RMA | (out ? POINT_OUT : POINT_IN));
+    r->scan->history->matching.gap = r->calls.gap;
+    return point == NODE_NONE
+               ? OTF2_CALLBACK_INTERRUPT
+               : ictusi_scan_verdict(r, ictusi_match_message(&r->scan->history->matching, point,
+                                                             r->location, comm | MATCH_NOTIFICATION,
+                                                             peer, window, out));
+}
+
+void ictusi_scan_register_messages(OTF2_EvtReaderCallbacks *set)
+{
+    OTF2_EvtReaderCallbacks_SetMpiSendCallback(set, on_send);
+    OTF2_EvtReaderCallbacks_SetMpiIsendCallback(set, on_isend);
+    OTF2_EvtReaderCallbacks_SetMpiIsendCompleteCallback(set, on_isend_complete);
+    OTF2_EvtReaderCallbacks_SetMpiIrecvRequestCallback(set, on_irecv_request);
+    OTF2_EvtReaderCallbacks_SetMpiRecvCallback(set, on_recv);
+    OTF2_EvtReaderCallbacks_SetMpiIrecvCallback(set, on_irecv);
+    OTF2_EvtReaderCallbacks_SetMpiRequestCancelledCallback(set, on_cancelled);
+    OTF2_EvtReaderCallbacks_SetRmaSyncCallback(set, on_rma_sync);
+}
