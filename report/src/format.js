@@ -70,7 +70,7 @@ export function byName(name, value) {
     if (name === 'bytes' || name.endsWith('_bytes')) {
         return bytes(value);
     }
-    if (/^overlap(_h08|_osu|_imb)?$/.test(name)) {
+    if (/^(overlap(_h08|_osu|_imb)?|decidable|share(_low|_high)?)$/.test(name)) {
         return percent(value);
     }
     if (name === 'seed' || name === 'launch') {

@@ -16,6 +16,7 @@ import * as overlap from './pages/overlap.js';
 import * as sync from './pages/sync.js';
 import * as timeline from './pages/timeline.js';
 import * as traces from './pages/traces.js';
+import * as waits from './pages/waits.js';
 import { DataTable, plainColumns } from './table.js';
 import { setPrinting, setTheme, wishedTheme } from './theme.js';
 
@@ -54,6 +55,11 @@ function allSections(data) {
             list.push(section('files', 'Files against each other', 'Ratios of medians for experiments that several files hold.',
                 compare.buildFromFiles(rows, data.files)));
         }
+    }
+    if (waits.types.some((type) => rest.has(type))) {
+        list.push(section('waits', 'Waits', 'Who waited for whom, who caused it, and how sure that is.', waits.build(rest),
+            waits.types.reduce((sum, type) => sum + (rest.get(type)?.length ?? 0), 0)));
+        waits.types.forEach((type) => rest.delete(type));
     }
     const checks = [...(rest.get('check') || []), ...(rest.get('correct') || [])];
     if (checks.length) {

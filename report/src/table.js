@@ -7,11 +7,12 @@ const rowHeight = 28;
 const printedRows = 300;
 
 export class DataTable {
-    /** @param columns names of members @param click (row) => void */
-    constructor({ name, columns, rows, click, label }) {
+    /** @param columns names of members @param click (row) => void @param muted (row) => greyed */
+    constructor({ name, columns, rows, click, label, muted = () => false }) {
         this.name = name;
         this.columns = columns;
         this.click = click;
+        this.muted = muted;
         this.label = label || ((column) => title(column));
         this.sortBy = null;
         this.down = false;
@@ -76,7 +77,7 @@ export class DataTable {
     row(row) {
         return h(
             'tr',
-            this.click ? { class: 'can', tabindex: 0, onclick: (e) => this.click(row, e),
+            this.muted(row) ? { class: 'muted', title: 'undecidable at 95 %' } : this.click ? { class: 'can', tabindex: 0, onclick: (e) => this.click(row, e),
                            onkeydown: (e) => e.key === 'Enter' && this.click(row, e) } : {},
             this.columns.map((c) =>
                 h('td', { class: typeof row[c] === 'number' ? 'num' : 'txt', title: byName(c, row[c]) },

@@ -302,6 +302,29 @@ async function axes() {
     await compare.close();
 }
 
+/** Waits: severities by state, site and rank, causes with intervals, and what is undecidable greyed. */
+async function waits() {
+    const page = await open('all.html', { width: 1400 });
+    const section = page.locator('#waits');
+    await scrollThrough(page);
+    const titles = await section.locator('[data-chart] h4').allTextContents();
+    for (const title of ['Waiting time by state', 'Severity by call site and rank: all states', 'Who caused the waiting', 'Critical path by rank',
+        'Critical path by call site', 'Collectives: waiting for the last one or moving data']) {
+        check(`waits have “${title}”`, titles.includes(title));
+    }
+    check('the clock’s ± is told', /± 608 ns/.test(await section.locator('.facts').textContent()));
+    check('what was left out is told', /2 unmatched sends/.test(await section.locator('.facts').textContent()));
+    const cells = await section.locator('[data-chart^="Severity"]').evaluate((f) =>
+        f.ictusCard.chart.getOption().series[0].data.map((d) => [d.cell.name, d.cell.sure, d.label.formatter]));
+    check('undecidable cells are greyed', cells.length === 12 && cells.every(([name, sure, text]) => sure === !name.startsWith('late-sender') && sure === (text !== '?')));
+    await section.locator('.controls select').selectOption('nxn');
+    await scrollThrough(page);
+    check('one state alone', (await section.locator('[data-chart="Severity by call site and rank: nxn"]').count()) === 1);
+    check('the longest waits are listed', (await section.locator('[data-table="The longest waits"] tbody tr:not(.pad)').count()) === 12);
+    check('an undecidable wait is greyed', (await section.locator('[data-table="The longest waits"] tr.muted').count()) === 4);
+    await page.close();
+}
+
 async function timelines() {
     const page = await open('traces.html');
     const figures = page.locator('#timeline [data-chart]');
@@ -356,7 +379,7 @@ async function hardDays() {
     await empty.close();
 }
 
-await looks('all.html', ['overview', 'measurement', 'matrix', 'guideline', 'sync', 'barrier', 'overlap', 'rtt', 'drift', 'clock', 'lock', 'traces']);
+await looks('all.html', ['overview', 'measurement', 'matrix', 'guideline', 'sync', 'barrier', 'overlap', 'rtt', 'drift', 'clock', 'lock', 'traces', 'waits']);
 await looks('traces.html', ['timeline']);
 await looks('two.html', ['overview', 'measurement', 'files']);
 await filters();
@@ -364,6 +387,7 @@ await closely();
 await saves();
 await themeAndPrint();
 await matrixAndBarriers();
+await waits();
 await accessible();
 await axes();
 await timelines();

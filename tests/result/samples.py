@@ -305,8 +305,41 @@ def lock(rng, _options):
                "receive_s": 8e-6 * busy * rng.uniform(0.9, 1.3), "delay_s": 42e-6, "interval_s": 16.0}
 
 
+def waits(rng, _options):
+    def summed(wait, spread, n):
+        low, high = max(0.0, wait - spread), wait + spread
+        return {"n": n, "wait_s": wait, "wait_low_s": low, "wait_high_s": high, "wait_raw_s": wait, "share": wait / 8,
+                "decidable": 1.0 if low > 0 else 0.3, "kind": "certain" if low > 0 else "about"}
+
+    sites = [("barrier", "main/solve/MPI_Barrier", 0.3), ("nxn", "main/solve/MPI_Allreduce", 0.9), ("late-sender", "main/halo/MPI_Recv", 1e-6)]
+    yield {"type": "waits", "archive": "run1/traces.otf2", "processes": 4, "locations": 4, "nodes": 2, "wall_s": 2.0, "rank_time_s": 8.0,
+           "sigma_source": "archive", "clock_sigma_ns": 310.0, "unattributed_s": 0.0, "left_out": {"unmatched_sends": 2, "calls_cut": 0},
+           **summed(1.2, 0.01, 3000)}
+    for state, site, wait in sites:
+        yield {"type": "wait-total", "state": state, **summed(wait, 2e-6, 1000)}
+        place = {"call": site.rsplit("/", 1)[1], "site": site}
+        yield {"type": "wait-site", "state": state, **place, **summed(wait, 2e-6, 1000)}
+        for rank in range(4):
+            yield {"type": "wait-state", "state": state, **place, "rank": rank, "location": rank,
+                   **summed(wait * rng.uniform(0.1, 0.4), 2e-6, 250)}
+    for i in range(12):
+        state, site, wait = sites[i % 3]
+        yield {"type": "wait-instance", "state": state, "rank": i % 4, "location": i % 4, "call": site.rsplit("/", 1)[1], "site": site,
+               "wait_s": wait / 10, "from_s": 0.1 * i, "cause_s": 0.1 * i + wait / 10, "sigma_s": 4e-7, "causer_rank": (i + 1) % 4,
+               "causer": (i + 1) % 4, "causer_call": site.rsplit("/", 1)[1]}
+    for rank, share, low in ((2, 0.7, 0.66), (0, 0.2, 0.15), (1, 0.0001, 0.0)):
+        yield {"type": "wait-cause", "direct_s": share, "indirect_s": share / 3, "share": share, "share_low": low, "share_high": share + 0.03,
+               "rank": rank, "location": rank, "call": "compute", "site": "main/solve/compute", "first_draws": 80 if rank == 2 else 0, "draws": 80}
+        yield {"type": "critical-path", "of": "rank", "time_s": 2 * share, "share": share, "share_low": low, "share_high": share + 0.03,
+               "rank": rank, "location": rank}
+    yield {"type": "critical-path", "of": "program", "time_s": 2.0, "stretches": 2, "raw_stretches": [[2, 0.0, 1.4], [0, 1.4, 2.0]]}
+    yield {"type": "critical-path", "of": "site", "time_s": 1.4, "share": 0.7, "imbalance_s": 0.5, "call": "compute", "site": "main/solve/compute"}
+    yield {"type": "collective-site", "calls": 1000, "time_s": 1.4, "skew_s": 1.2, "transfer_s": 0.2, "skew_share": 0.86, "skew_low": 0.8,
+           "skew_high": 0.9, "verdict": "skew", "call": "MPI_Allreduce", "site": "main/solve/MPI_Allreduce"}
+
+
 MAKERS = {"bench": bench, "sync": sync, "clocks": clock, "rtt": rtt, "drift": drift,
-          "barrier": barrier, "matrix": matrix, "guideline": guideline, "overlap": overlap, "check": check, "lock": lock}
+          "barrier": barrier, "matrix": matrix, "guideline": guideline, "overlap": overlap, "check": check, "waits": waits, "lock": lock}
 
 
 def main():

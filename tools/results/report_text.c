@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS_MAX = 16, BAR_LEAST = 10, BAR_MOST = 40, TEXT_LEAST = 8 };
+enum { COLUMNS_MAX = 16, BAR_LEAST = 10, BAR_MOST = 40, TEXT_LEAST = 8, WRAPPED = 4 };
 
 struct column {
     const char *key;
@@ -156,6 +156,32 @@ static const struct layout layouts[] = {
       {"sigma_ns", "sigma", NS, 0},
       {"bound_ns", "bound", NS, 0},
       {"sigma_ns", "", BAR, 0}}},
+    {"waits",
+     "Waits",
+     {{"archive", "archive", TEXT, 0},
+      {"wait_s", "waiting", SECONDS, 0},
+      {"share", "of all", SHARE, 0},
+      {"wait_low_s", "95 % low", SECONDS, 4},
+      {"wait_high_s", "high", SECONDS, 4},
+      {"decidable", "decidable", SHARE, 0},
+      {"clock_sigma_ns", "clock sigma", NS, 5}}},
+    {"wait-total",
+     "Waiting time by state",
+     {{"file", "file", TEXT, 0},
+      {"state", "state", TEXT, 0},
+      {"n", "waits", COUNT, 6},
+      {"wait_s", "waiting", SECONDS, 0},
+      {"wait_low_s", "95 % low", SECONDS, 4},
+      {"wait_high_s", "high", SECONDS, 4},
+      {"decidable", "decidable", SHARE, 3},
+      {"wait_s", "", BAR, 0}}},
+    {"collective-site",
+     "Collectives: skew or transfer",
+     {{"file", "file", TEXT, 0},
+      {"site", "site", TEXT, 0},
+      {"time_s", "time", SECONDS, 0},
+      {"skew_share", "skew", SHARE, 0},
+      {"verdict", "verdict", TEXT, 0}}},
     {"compare",
      "Comparison",
      {{"operation", "operation", TEXT, 0},
@@ -324,7 +350,13 @@ static void print_row(const struct selection *selected, const struct table *tabl
                       const json_t *row)
 {
     char cell[CELL];
+    int used = 0;
     for (int c = 0; c < table->count; c++) {
+        used += table->widths[c] + 2;
+        if (used > table->width && c > 0) { /* too narrow for all: goes on in a line of its own */
+            used = table->widths[c] + 2 + WRAPPED;
+            printf("\n%*s", WRAPPED, "");
+        }
         const struct column *column = table->columns[c];
         const bool left = column->look == TEXT || column->look == SPARKLINE;
         const bool last = c + 1 == table->count && (!row || !table->bar);
