@@ -90,7 +90,7 @@ static void trace_finish(const void *from)
     if (!settings->raw) {
         ictusi_write_parallel(&ictusi_tracer);
     } else if (!settings->quiet) {
-        ictusi_trace_say("raw files in %s; `ictus trace --recover %s` makes the archive",
+        ictusi_trace_say("raw files in %s; 'ictus recover %s' makes the archive",
                          ictusi_tracer.setup.directory, settings->directory);
     }
     ictusi_trace_release();
@@ -165,6 +165,7 @@ __attribute__((destructor)) static void trace_unloaded(void)
     ictusi_trace_lost("ended without MPI_Finalize");
     if (trace_wanted() && started && ictus_parse_int(started, &pid) == ICTUS_OK &&
         pid == getpid() && ictusi_tracer.comm == MPI_COMM_NULL && !ictusi_tracer.finished) {
-        (void)fprintf(stderr, "ictus trace: the program never called MPI_Init: nothing recorded\n");
+        (void)fprintf(stderr,
+                      "ictus trace: the program never called MPI_Init; nothing was recorded\n");
     }
 }

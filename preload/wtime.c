@@ -109,7 +109,7 @@ static void set_up(void)
     const char *interval = getenv("ICTUS_WTIME_RESYNC");
     if (interval && interval[0] && (ictus_parse_seconds(interval, &resync_s) || resync_s <= 0)) {
         (void)snprintf(why.text, sizeof(why.text),
-                       "ICTUS_WTIME_RESYNC=%.40s: must be a time above 0, as 1s", interval);
+                       "ICTUS_WTIME_RESYNC=%.40s: must be a time above 0, such as 1s", interval);
         give_up(why.text);
         return;
     }

@@ -127,7 +127,7 @@ static int read_events(struct rewriting *w, uint32_t index, const OTF2_EvtReader
     if (copy->unknown) {
         return ictus_because(w->why, ICTUS_ERR_UNSUPPORTED,
                              "%s: location %llu holds a record of a type that this OTF2 library "
-                             "does not know (event %llu); it would be lost",
+                             "does not know (event %llu), and it would be lost",
                              trace->path, (unsigned long long)location->ref,
                              (unsigned long long)read);
     }
@@ -214,10 +214,9 @@ static int definitions_result(struct rewriting *w, const struct definition_copy 
                               OTF2_ErrorCode code)
 {
     if (copy->unknown) {
-        return copy_complain(
-            w, ICTUS_ERR_UNSUPPORTED,
-            "the input holds a definition of a type that this OTF2 library does not "
-            "know; it would be lost");
+        return copy_complain(w, ICTUS_ERR_UNSUPPORTED,
+                             "the input holds a definition of a type that this OTF2 library does "
+                             "not know, and it would be lost");
     }
     if (copy->code != OTF2_SUCCESS) {
         return copy_complain(w, ICTUS_ERR_IO, "a definition cannot be written");

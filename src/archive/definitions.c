@@ -301,7 +301,7 @@ int ictusi_definitions_read_global(struct trace *trace)
     OTF2_Reader_CloseGlobalDefReader(trace->reader, reader);
     if (code == OTF2_SUCCESS && read == trace->definitions && trace->layout.resolution == 0) {
         return ictus_because(trace->said ? NULL : trace->why, ICTUS_ERR_CORRUPT,
-                             "%s: it does not say how long a tick of its clock is", trace->path);
+                             "%s: the length of a clock tick is not defined", trace->path);
     }
     if (code != OTF2_SUCCESS || read != trace->definitions) {
         return ictus_because(trace->said ? NULL : trace->why, ICTUS_ERR_CORRUPT,
@@ -333,7 +333,7 @@ static int check_offsets(const struct trace *trace, const struct layout_location
         const struct clock_offset *o = &location->offsets[i];
         if (o->time >> STAMP_BITS || o->offset > most || o->offset < -most || isnan(o->sd)) {
             return ictus_because(trace->why, ICTUS_ERR_CORRUPT,
-                                 "%s: location %llu has a clock offset that cannot be", trace->path,
+                                 "%s: location %llu has an impossible clock offset", trace->path,
                                  (unsigned long long)location->ref);
         }
     }

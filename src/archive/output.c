@@ -86,7 +86,7 @@ int ictusi_copy_check(const char *in, const char *out, struct ictus_why *why)
     struct stat a;
     struct stat b;
     if (!out || !*out) {
-        return ictus_because(why, ICTUS_ERR_ARG, "name the output directory with -o OUT");
+        return ictus_because(why, ICTUS_ERR_ARG, "name the output directory with -o DIR");
     }
     char *dir = path_directory(in);
     const bool is_dir = stat(in, &a) == 0 && S_ISDIR(a.st_mode);
@@ -108,7 +108,9 @@ int ictusi_output_start(const char *partial, struct ictus_why *why)
     }
     if (errno == EEXIST) {
         return ictus_because(why, ICTUS_ERR_EXISTS,
-                             "%s is in the way: another run writes it or left it", partial);
+                             "%s exists: another run is writing it or left it behind; remove it if "
+                             "none is",
+                             partial);
     }
     return ictus_because(why, ICTUS_ERR_IO, "%s: %s", partial, strerror(errno));
 }

@@ -119,7 +119,7 @@ static int open_reader(struct trace *trace)
     int err = ictusi_definitions_read_global(trace);
     if (!err && locations != trace->layout.location_count) {
         err = ictus_because(trace->why, ICTUS_ERR_CORRUPT,
-                            "%s: the anchor names %llu locations, the definitions %llu",
+                            "%s: the anchor file has %llu locations, but the definitions have %llu",
                             trace->path, (unsigned long long)locations,
                             (unsigned long long)trace->layout.location_count);
     }

@@ -74,8 +74,8 @@ int ictusi_archive_verify(const char *anchor, const struct archive_count *counts
     if (whole && global && !global_whole(reader)) {
         (void)OTF2_Reader_Close(reader);
         return ictus_because(why, ICTUS_ERR_IO,
-                             "%.200s was not written whole: its definitions are cut; is the disk "
-                             "full?",
+                             "%.200s was not written completely: its definitions are cut off; is "
+                             "the disk full?",
                              anchor);
     }
     if (whole && count > 0) {
@@ -85,8 +85,9 @@ int ictusi_archive_verify(const char *anchor, const struct archive_count *counts
         (void)OTF2_Reader_Close(reader);
     }
     return whole ? ICTUS_OK
-                 : ictus_because(why, ICTUS_ERR_IO,
-                                 "%.200s was not written whole: location %llu is cut; is the disk "
-                                 "full?",
-                                 anchor, (unsigned long long)missing);
+                 : ictus_because(
+                       why, ICTUS_ERR_IO,
+                       "%.200s was not written completely: location %llu is cut off; is the "
+                       "disk full?",
+                       anchor, (unsigned long long)missing);
 }

@@ -127,7 +127,7 @@ const struct scheme_ops ictusi_scheme_double_barrier = {
 
 const struct scheme_ops ictusi_scheme_dissemination = {
     .name = "dissemination",
-    .summary = "our dissemination barrier before each repetition",
+    .summary = "a dissemination barrier of ictus before each repetition",
     .reduction = ICTUS_REDUCE_MEAN,
     .params = no_params,
     .init = init_dissemination,

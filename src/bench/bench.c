@@ -194,8 +194,8 @@ static int check_restart(struct experiment *e, struct ictus_why *why)
     }
     return err == ICTUS_ERR_CORRUPT
                ? ictus_because(why, ICTUS_ERR_UNSUPPORTED,
-                               "%s of %llu bytes: this MPI library's persistent operation does not "
-                               "do its work when it is started again",
+                               "%s of %llu bytes: this MPI library's persistent operation has no "
+                               "effect when it is started again",
                                e->plan->operation, (unsigned long long)e->plan->bytes)
                : err;
 }
@@ -219,7 +219,7 @@ static int run_all(struct experiment *e, struct ictus_why *why)
     }
     if (!err && e->all.n == 0) {
         err = ictus_because(why, ICTUS_ERR_SAMPLES,
-                            "%s of %llu bytes: none of %lld starts was in time", e->plan->operation,
+                            "%s of %llu bytes: none of %lld starts was on time", e->plan->operation,
                             (unsigned long long)e->plan->bytes, (long long)e->all.invalid);
     }
     return err;

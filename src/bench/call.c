@@ -87,7 +87,8 @@ static int check_types(const struct operation *operation, const struct ictus_ben
         err = ictusi_reduction_fits(&reduction, &type, why);
     }
     if (!err && plan->bytes % type.size) {
-        err = ictus_because(why, ICTUS_ERR_ARG, "%llu bytes are no multiple of '%s' (%zu bytes)",
+        err = ictus_because(why, ICTUS_ERR_ARG,
+                            "%llu bytes are not a multiple of the size of '%s' (%zu bytes)",
                             (unsigned long long)plan->bytes, type.name, type.size);
     }
     return err;
@@ -101,11 +102,12 @@ int ictusi_call_can(const struct operation *operation, const struct ictus_bench_
         return ictus_because(why, ICTUS_ERR_ARG, "%s cannot work in place", operation->name);
     }
     if (plan->buffers < 0 || plan->buffers > BUFFER_SETS_MAX) {
-        return ictus_because(why, ICTUS_ERR_ARG, "at most %d sets of buffers", BUFFER_SETS_MAX);
+        return ictus_because(why, ICTUS_ERR_ARG, "at most %d sets of buffers are possible",
+                             BUFFER_SETS_MAX);
     }
     if (operation->prepare && (plan->rotate_root || plan->buffers > 1)) {
         return ictus_because(why, ICTUS_ERR_ARG,
-                             "%s is bound to one root and one buffer: nothing can be rotated",
+                             "%s is bound to one root and one buffer, so neither can be rotated",
                              operation->name);
     }
     return check_types(operation, plan, why);
@@ -115,15 +117,16 @@ int ictusi_call_fits(const struct operation *operation, const struct ictus_bench
                      int size, struct ictus_why *why)
 {
     if (plan->root < 0 || plan->root >= size) {
-        return ictus_because(why, ICTUS_ERR_ARG, "root %d: there are ranks 0 to %d", plan->root,
-                             size - 1);
+        return ictus_because(why, ICTUS_ERR_ARG, "root %d: must be a rank between 0 and %d",
+                             plan->root, size - 1);
     }
     const int err = ictusi_call_can(operation, plan, why);
     if (err) {
         return err;
     }
     if (operation->shape >= SHAPE_PING_PONG && operation->shape <= SHAPE_STREAMS && size < 2) {
-        return ictus_because(why, ICTUS_ERR_ARG, "%s needs two processes", operation->name);
+        return ictus_because(why, ICTUS_ERR_ARG, "%s needs at least two processes",
+                             operation->name);
     }
     return check_defects(operation, plan, size, why);
 }
@@ -184,9 +187,10 @@ static int make_counts(struct call *call, uint64_t bytes, struct ictus_why *why)
 {
     const int n = call->size > NEIGHBORS ? call->size : NEIGHBORS;
     if (bytes_times((uint64_t)n, bytes) > INT_MAX && call->operation->is_placed) {
-        return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
-                             "%s of %llu bytes on %d processes: displacements end at %d bytes",
-                             call->operation->name, (unsigned long long)bytes, call->size, INT_MAX);
+        return ictus_because(
+            why, ICTUS_ERR_UNSUPPORTED,
+            "%s of %llu bytes on %d processes: displacements cannot exceed %d bytes",
+            call->operation->name, (unsigned long long)bytes, call->size, INT_MAX);
     }
     const size_t entries = (size_t)n;
     call->counts = calloc(entries, sizeof(int));
@@ -278,7 +282,7 @@ static int check_memory(const struct call *call, const struct ictus_bench_plan *
     err = wanted / LARGE_BYTES > available / LARGE_BYTES / (uint64_t)processes
               ? ictus_because(why, ICTUS_ERR_NOMEM,
                               "%s of %llu bytes: %d processes on a node need %llu bytes of buffers "
-                              "each, %llu are free there",
+                              "each, but only %llu are free there",
                               call->operation->name, (unsigned long long)plan->bytes, processes,
                               (unsigned long long)wanted, (unsigned long long)available)
               : ICTUS_OK;
@@ -304,7 +308,8 @@ static int make_buffers(struct call *call, const struct ictus_bench_plan *plan,
         err = buffer_allocate(&call->flush, needs.flush);
     }
     if (err == ICTUS_ERR_NOMEM) {
-        (void)ictus_because(why, err, "%s of %llu bytes: no memory for %llu bytes of buffers",
+        (void)ictus_because(why, err,
+                            "%s of %llu bytes: not enough memory for %llu bytes of buffers",
                             call->operation->name, (unsigned long long)plan->bytes,
                             (unsigned long long)sum_of(call, &needs));
     }

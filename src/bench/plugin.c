@@ -58,11 +58,12 @@ static int add_row(struct ictus_plugins *plugins, const struct ictus_plugin_oper
                              path, user->name);
     }
     if (plugin_knows(plugins, user->name)) {
-        return ictus_because(why, ICTUS_ERR_EXISTS, "%s: there is an operation '%s' already", path,
+        return ictus_because(why, ICTUS_ERR_EXISTS, "%s: an operation '%s' exists already", path,
                              user->name);
     }
     if (plugins->row_count == ROWS_MAX) {
-        return ictus_because(why, ICTUS_ERR_FORMAT, "%s: more than %d operations", path, ROWS_MAX);
+        return ictus_because(why, ICTUS_ERR_FORMAT, "%s: there are more than %d operations", path,
+                             ROWS_MAX);
     }
     plugins->rows[plugins->row_count++] = (struct operation){
         .name = user->name,
@@ -77,7 +78,8 @@ static int add_row(struct ictus_plugins *plugins, const struct ictus_plugin_oper
 static int plugin_load(struct ictus_plugins *plugins, const char *path, struct ictus_why *why)
 {
     if (plugins->object_count == OBJECTS_MAX) {
-        return ictus_because(why, ICTUS_ERR_FORMAT, "at most %d plugins", OBJECTS_MAX);
+        return ictus_because(why, ICTUS_ERR_FORMAT, "at most %d plugins can be loaded",
+                             OBJECTS_MAX);
     }
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!object) {

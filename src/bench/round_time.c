@@ -16,7 +16,7 @@ struct round_time_options {
 
 static const struct spec_param params[] = {
     {"slack", SPEC_REAL, offsetof(struct round_time_options, slack), "3", 1, 1e6, NULL,
-     "B: the start lies this many broadcast latencies ahead"},
+     "B: the start is this many broadcast latencies ahead"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 struct round_time {

@@ -35,7 +35,7 @@ static int measure_harmonize(struct scheme *scheme, struct call *call, double bu
 
 const struct scheme_ops ictusi_scheme_harmonize = {
     .name = "harmonize",
-    .summary = "a common instant for each repetition, late starts marked",
+    .summary = "a common instant for each repetition; late starts are marked",
     .reduction = ICTUS_REDUCE_MAX,
     .params = no_params,
     .measure = measure_harmonize,
@@ -107,8 +107,8 @@ int ictusi_scheme_can(const struct scheme_ops *ops, const struct ictus_bench_pla
         return ICTUS_OK;
     }
     return ictus_because(why, ICTUS_ERR_SPEC,
-                         "%s times many calls at once: there are no %s between them", ops->name,
-                         plan->cold ? "cold caches" : "arrivals");
+                         "%s times many calls at once, so there can be no %s between them",
+                         ops->name, plan->cold ? "cold caches" : "arrivals");
 }
 
 int ictus_scheme_check(const char *spec, struct ictus_why *why)

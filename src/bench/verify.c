@@ -260,12 +260,12 @@ static int check_compare(const struct check *c, struct ictus_why *why)
             }
             const int64_t found = c->type.get(element);
             if (found != value) {
-                return ictus_because(why, ICTUS_ERR_CORRUPT,
-                                     "%s of %llu bytes gave a wrong result: rank %d, block %d, "
-                                     "element %lld is %lld, should be %lld",
-                                     call->operation->name, (unsigned long long)call->bytes,
-                                     call->rank, b, (long long)i, (long long)found,
-                                     (long long)value);
+                return ictus_because(
+                    why, ICTUS_ERR_CORRUPT,
+                    "%s of %llu bytes gave a wrong result: on rank %d, in block %d, "
+                    "element %lld is %lld but should be %lld",
+                    call->operation->name, (unsigned long long)call->bytes, call->rank, b,
+                    (long long)i, (long long)found, (long long)value);
             }
         }
     }

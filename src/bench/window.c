@@ -18,7 +18,7 @@ struct window_options {
 
 static const struct spec_param params[] = {
     {"window", SPEC_SECONDS, offsetof(struct window_options, window_s), "0", 0, 100, NULL,
-     "between two starts; 0 adapts it"},
+     "time between two starts; 0 adapts it"},
     {"late", SPEC_REAL, offsetof(struct window_options, late), "0.02", 1e-4, 0.9, NULL,
      "share of late repetitions above which the window grows"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
@@ -147,7 +147,7 @@ static void window_fini(struct scheme *scheme)
 
 const struct scheme_ops ictusi_scheme_window = {
     .name = "window",
-    .summary = "starts a fixed time apart, the window adapted, as SKaMPI does",
+    .summary = "starts at a fixed distance in time, which is adapted, as SKaMPI does",
     .reduction = ICTUS_REDUCE_MAX,
     .params = params,
     .options_size = sizeof(struct window_options),

@@ -40,7 +40,7 @@ static int open_unlinked(struct ictus_why *why)
         (void)unlink(name);
         return made;
     }
-    (void)ictus_because(why, ICTUS_ERR_IO, "%s: no temporary file can be made there: %s", dir,
+    (void)ictus_because(why, ICTUS_ERR_IO, "%s: cannot create a temporary file there: %s", dir,
                         strerror(errno));
     return -1;
 }
@@ -78,7 +78,8 @@ int ictusi_points_init(struct points *points, uint64_t room, struct ictus_why *w
         void *area = mmap(NULL, area_size(points, i), PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (area == MAP_FAILED) {
-            return ictus_because(why, ICTUS_ERR_NOMEM, "no room for %llu synchronisation points",
+            return ictus_because(why, ICTUS_ERR_NOMEM,
+                                 "not enough memory for %llu synchronisation points",
                                  (unsigned long long)room);
         }
         points->area[i] = area;

@@ -24,11 +24,13 @@ struct network {
 
 static const struct spec_param params[] = {
     {"name", SPEC_TEXT, offsetof(struct network_options, name), "", 0, 0, NULL,
-     "of the clock; $ICTUS_LOCK, else default"},
+     "name of the clock; by default $ICTUS_LOCK or 'default'"},
     {"directory", SPEC_TEXT, offsetof(struct network_options, directory), "", 0, 0, NULL,
-     "of its page; $ICTUS_LOCK_DIR, else as for ictus lock"},
+     "directory of its page; by default $ICTUS_LOCK_DIR or that of 'ictus "
+     "lock'"},
     {"shared", SPEC_BOOL, offsetof(struct network_options, shared), "no", 0, 0, NULL,
-     "take the locked clocks of all machines for one, good to their own accuracy"},
+     "treat the locked clocks of all machines as one clock with their own "
+     "accuracy"},
     {NULL, SPEC_TEXT, 0, NULL, 0, 0, NULL, NULL},
 };
 

@@ -82,7 +82,8 @@ static int open_plain(const struct source_ops *ops, clockid_t id, const struct s
         return ictus_because(why, ICTUS_ERR_SPEC, "clock '%s' takes no options", spec->name);
     }
     if (clock_gettime(id, &now)) {
-        return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "clock '%s' is not here: %s", spec->name,
+        return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
+                             "clock '%s' is not available on this machine: %s", spec->name,
                              strerror(errno));
     }
     return posix_create(ops, id, -1, source);
@@ -115,7 +116,7 @@ static int open_phc(const struct spec *spec, const struct source_place *place,
     (void)place;
     struct timespec now;
     if (spec->options[0] != '/') {
-        return ictus_because(why, ICTUS_ERR_SPEC, "clock 'phc' wants a device: phc:/dev/ptp0");
+        return ictus_because(why, ICTUS_ERR_SPEC, "clock 'phc' needs a device: phc:/dev/ptp0");
     }
     const int fd = open(spec->options, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
@@ -138,7 +139,7 @@ static int open_phc(const struct spec *spec, const struct source_place *place,
 
 const struct source_ops ictusi_source_monotonic = {
     .name = "monotonic",
-    .summary = "CLOCK_MONOTONIC: never steps, its rate is steered by NTP",
+    .summary = "CLOCK_MONOTONIC: never steps; NTP steers its rate",
     .open = open_monotonic,
     .read = posix_read,
     .identify = posix_identify,

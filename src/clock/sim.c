@@ -51,27 +51,28 @@ struct sim_options {
 
 static const struct spec_param params[] = {
     {"offset", SPEC_SECONDS, offsetof(struct sim_options, offset), "0", -OFFSET_MAX_S, OFFSET_MAX_S,
-     NULL, "draw the offset from +- this"},
+     NULL, "draw the offset from plus or minus this"},
     {"drift", SPEC_RATIO, offsetof(struct sim_options, drift), "0", -DRIFT_MAX, DRIFT_MAX, NULL,
-     "draw the drift from +- this"},
+     "draw the drift from plus or minus this"},
     {"walk", SPEC_REAL, offsetof(struct sim_options, walk), "0", 0, 1e-3, NULL,
      "random walk of the frequency per square root of a second"},
-    {"seed", SPEC_INT, offsetof(struct sim_options, seed), "1", 0, 9e18, NULL, "of all draws"},
+    {"seed", SPEC_INT, offsetof(struct sim_options, seed), "1", 0, 9e18, NULL, "seed of all draws"},
     {"scope", SPEC_CHOICE, offsetof(struct sim_options, scope), "node", 0, 0, scopes,
-     "who has a clock of its own"},
+     "what has a clock of its own"},
     {"offsets", SPEC_TEXT, offsetof(struct sim_options, offsets), "", 0, 0, NULL,
-     "offsets one by one"},
+     "list of the offsets"},
     {"drifts", SPEC_TEXT, offsetof(struct sim_options, drifts), "", 0, 0, NULL,
-     "drifts one by one"},
+     "list of the drifts"},
     {"base", SPEC_TEXT, offsetof(struct sim_options, base), DEFAULT_BASE, 0, 0, NULL,
-     "the real source underneath"},
+     "the real time source it is based on"},
     {"step", SPEC_SECONDS, offsetof(struct sim_options, step), "0", -STEP_MAX_S, STEP_MAX_S, NULL,
-     "jump by this"},
+     "jump by this amount"},
     {"step_at", SPEC_SECONDS, offsetof(struct sim_options, step_at), "0", 0, 1e9, NULL,
-     "so long after the clock was opened"},
-    {"steps", SPEC_TEXT, offsetof(struct sim_options, steps), "", 0, 0, NULL, "jumps one by one"},
+     "time of the jump after the clock was opened"},
+    {"steps", SPEC_TEXT, offsetof(struct sim_options, steps), "", 0, 0, NULL, "list of the jumps"},
     {"faults", SPEC_TEXT, offsetof(struct sim_options, faults), "", 0, 0, NULL,
-     "single clocks that are out of line: 5:100ppm drifts so much more, 9:50us jumps"},
+     "faults of single clocks: 5:100ppm drifts by that much more, 9:50us "
+     "jumps"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 struct sim {
@@ -222,13 +223,13 @@ static int sim_draw(struct sim *sim, const struct sim_options *o, int index, str
     if (o->offsets.text[0] &&
         !sim_pick(o->offsets.text, index, ictus_parse_seconds, OFFSET_MAX_S, &offset)) {
         return ictus_because(why, ICTUS_ERR_SPEC,
-                             "sim: offsets=%.80s: must be durations such as 0,1.5s, up to 1e9 s",
+                             "sim: offsets=%.80s: must be durations of up to 1e9 s, such as 0,1.5s",
                              o->offsets.text);
     }
     if (o->drifts.text[0] &&
         !sim_pick(o->drifts.text, index, ictus_parse_ratio, DRIFT_MAX, &drift)) {
         return ictus_because(why, ICTUS_ERR_SPEC,
-                             "sim: drifts=%.80s: must be ratios such as 0,12.5ppm, up to 0.1",
+                             "sim: drifts=%.80s: must be ratios of up to 0.1, such as 0,12.5ppm",
                              o->drifts.text);
     }
     sim->offset_ns = (int64_t)llrint(offset * 1e9);
@@ -237,7 +238,7 @@ static int sim_draw(struct sim *sim, const struct sim_options *o, int index, str
     if (o->steps.text[0] &&
         !sim_pick(o->steps.text, index, ictus_parse_seconds, STEP_MAX_S, &step)) {
         return ictus_because(why, ICTUS_ERR_SPEC,
-                             "sim: steps=%.80s: must be durations such as 0,3s, up to 1e6 s",
+                             "sim: steps=%.80s: must be durations of up to 1e6 s, such as 0,3s",
                              o->steps.text);
     }
     sim->step_ns = (int64_t)llrint(step * 1e9);
@@ -289,7 +290,7 @@ static int sim_open(const struct spec *spec, const struct source_place *place,
 
 const struct source_ops ictusi_source_sim = {
     .name = "sim",
-    .summary = "a real source skewed by a known function, to judge clocks by",
+    .summary = "a real source skewed by a known function, to test synchronisations",
     .open = sim_open,
     .read = sim_read,
     .identify = sim_identify,

@@ -44,7 +44,7 @@ static int simgrid_open(const struct spec *spec, const struct source_place *plac
 
 const struct source_ops ictusi_source_simgrid = {
     .name = "simgrid",
-    .summary = "the simulation's own time: the same everywhere",
+    .summary = "the simulation's own time, the same in all processes",
     .open = simgrid_open,
     .read = simgrid_read,
     .identify = simgrid_identify,

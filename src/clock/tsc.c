@@ -113,7 +113,7 @@ static int tsc_open(const struct spec *spec, const struct source_place *place,
     (void)spec;
     (void)place;
     (void)source;
-    return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "clock 'tsc' exists on x86-64 only");
+    return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "clock 'tsc' exists only on x86-64");
 }
 
 const struct source_ops ictusi_source_tsc = {

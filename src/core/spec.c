@@ -67,9 +67,8 @@ int ictusi_spec_split(const char *text, struct spec *spec, struct ictus_why *why
         err = ICTUS_ERR_SPEC;
     }
     if (err) {
-        return ictus_because(
-            why, ICTUS_ERR_SPEC,
-            "malformed specification '%.200s'; write name:option=value,option=value", text);
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "'%.200s' is malformed; write name:option=value,option=value", text);
     }
     return ICTUS_OK;
 }
@@ -173,7 +172,7 @@ static int set_option(const struct spec *spec, const struct spec_param *params, 
 {
     char *equals = strchr(pair, '=');
     if (!equals || equals == pair || !equals[1]) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "%s: '%.80s' is not of the form option=value",
+        return ictus_because(why, ICTUS_ERR_SPEC, "%s: '%.80s' is malformed; write option=value",
                              spec->name, pair);
     }
     *equals = '\0';
@@ -185,8 +184,8 @@ static int set_option(const struct spec *spec, const struct spec_param *params, 
         }
     }
     if (!names[0]) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "%s takes no options, got '%.80s'", spec->name,
-                             pair);
+        return ictus_because(why, ICTUS_ERR_SPEC, "%s takes no options, but '%.80s' was given",
+                             spec->name, pair);
     }
     char what[96];
     (void)snprintf(what, sizeof(what), "option of %s", spec->name);

@@ -191,7 +191,7 @@ int ictus_unknown(struct ictus_why *why, const char *what, const char *word,
         used +=
             (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "", *names);
     }
-    return ictus_because(why, ICTUS_ERR_UNKNOWN, "unknown %s '%s'; there is: %s%s", what, word,
+    return ictus_because(why, ICTUS_ERR_UNKNOWN, "unknown %s '%s'; known are: %s%s", what, word,
                          list, *names ? ", ..." : "");
 }
 

@@ -42,7 +42,8 @@ void ictus_correct_defaults(struct ictus_correct_options *options)
 static int check_options(const struct ictus_correct_options *o, bool first, struct ictus_why *why)
 {
     if (!o || o->size != sizeof *o || !o->in) {
-        return ictus_because(why, ICTUS_ERR_ARG, "the options are not those of this library");
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "the options were made for another version of this library");
     }
     if (!(o->gamma >= 0 && o->gamma < 1)) {
         return ictus_because(why, ICTUS_ERR_ARG, "gamma must be at least 0 and less than 1");

@@ -17,15 +17,16 @@ static const char *const withins[] = {"auto", "memory", "messages", NULL};
 
 static const struct spec_param params[] = {
     {"tolerance", SPEC_SECONDS, offsetof(struct harmonize_options, tolerance_s), "0", 0, 1.0, NULL,
-     "how far a start may be off; 0: 1us, or 100us where processes outnumber cores"},
+     "error that a start may have; 0 means 1us, or 100us if there are more "
+     "processes than cores"},
     {"late", SPEC_REAL, offsetof(struct harmonize_options, late), "0.001", 1e-6, 0.5, NULL,
-     "asked rate of late starts"},
+     "rate of late starts to aim for"},
     {"reach", SPEC_REAL, offsetof(struct harmonize_options, reach), "32", 1, 1e6, NULL,
-     "longest slack, in medians of what calls needed"},
+     "longest slack, as a multiple of the median time that calls needed"},
     {"resync", SPEC_CHOICE, offsetof(struct harmonize_options, resync), "auto", 0, 0, policies,
      "when to synchronise again"},
     {"slack", SPEC_SECONDS, offsetof(struct harmonize_options, slack_s), "0", 0, 10, NULL,
-     "fixed slack; 0 follows the margins"},
+     "fixed slack; 0 means as the measured margins require"},
     {"within", SPEC_CHOICE, offsetof(struct harmonize_options, within), "auto", 0, 0, withins,
      "how processes of one node agree"},
     {"max_slack", SPEC_SECONDS, offsetof(struct harmonize_options, max_slack_s), "100ms", 1e-6, 10,

@@ -63,13 +63,13 @@ static int read_list(const char *list, struct network *networks, int *count, str
         const size_t length = strcspn(list, ",");
         if (length == 0 || length >= sizeof(text) || *count == ACCESS_NETWORKS) {
             return ictus_because(why, ICTUS_ERR_SPEC,
-                                 "'%.60s': want up to %d networks as 10.0.0.0/8,fd00::/8", list,
-                                 ACCESS_NETWORKS);
+                                 "'%.60s': must be up to %d networks, such as 10.0.0.0/8,fd00::/8",
+                                 list, ACCESS_NETWORKS);
         }
         memcpy(text, list, length);
         text[length] = '\0';
         if (!read_network(text, &networks[(*count)++])) {
-            return ictus_because(why, ICTUS_ERR_SPEC, "'%.60s' is no network; want 10.0.0.0/8",
+            return ictus_because(why, ICTUS_ERR_SPEC, "'%.60s' is not a network; write 10.0.0.0/8",
                                  text);
         }
         list += length + (list[length] == ',' ? 1 : 0);

@@ -40,9 +40,10 @@ static int judge(const struct ictus_lock *lock, struct ictus_time raw,
     }
     const double error = start->use_bound ? reading->bound_ns : 2.0 * reading->sigma_ns;
     if (error > start->tolerance_ns) {
-        return ictus_because(
-            why, ICTUS_ERR_TOLERANCE, "the clock is good to +-%.3g us%s, the tolerance is %.3g us",
-            error / 1e3, start->use_bound ? " by its bound" : "", start->tolerance_ns / 1e3);
+        return ictus_because(why, ICTUS_ERR_TOLERANCE,
+                             "the clock is accurate to +-%.3g us%s, but the tolerance is %.3g us",
+                             error / 1e3, start->use_bound ? " by its bound" : "",
+                             start->tolerance_ns / 1e3);
     }
     return ICTUS_OK;
 }
@@ -130,13 +131,14 @@ static int hear(int fd, struct ictus_at_report *report, char *const *command, st
 {
     struct word word, after;
     if (!read_word(fd, &word)) {
-        return ictus_because(why, ICTUS_ERR_IO, "the waiting process was ended");
+        return ictus_because(why, ICTUS_ERR_IO, "the waiting process was terminated");
     }
     if (word.err == ICTUS_ERR_TIMEOUT) {
-        return ictus_because(why, word.err, "the instant passed: the clock was set meanwhile");
+        return ictus_because(why, word.err,
+                             "the instant has passed because the clock was set while waiting");
     }
     if (word.err) {
-        return ictus_because(why, word.err, "the clock lost its accuracy meanwhile");
+        return ictus_because(why, word.err, "the clock lost its accuracy while waiting");
     }
     report->lateness_ns = word.lateness_ns;
     report->sigma_ns = word.sigma_ns;

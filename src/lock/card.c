@@ -57,7 +57,7 @@ int ictusi_card_open(int socket_fd, struct card *card, struct ictus_why *why)
     card->fd = -1;
     if (!ictusi_card_interface(socket_fd, interface)) {
         return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
-                             "no interface has the socket's address; taking kernel timestamps");
+                             "no interface has the socket's address; using kernel time stamps");
     }
     const int err = ictusi_stamp_hardware(socket_fd, interface, &index, why);
     if (err) {

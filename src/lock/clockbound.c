@@ -32,7 +32,7 @@ int ictusi_clockbound_open(struct clockbound *bound, const char *path, struct ic
         const int code = errno;
         ictusi_clockbound_close(bound);
         return ictus_because(why, code == EACCES ? ICTUS_ERR_PERMISSION : ICTUS_ERR_IO,
-                             "cannot make ClockBound's segment %s: %s", path, strerror(code));
+                             "cannot create ClockBound's segment %s: %s", path, strerror(code));
     }
     const int full = posix_fallocate(bound->fd, 0, (off_t)size);
     void *memory =

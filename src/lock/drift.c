@@ -39,8 +39,8 @@ int ictusi_drift_open(struct drift *drift, const char *path, struct ictus_why *w
         !(sd_ppm <= drift_most_ppm)) {
         ictusi_drift_close(drift);
         return ictus_because(why, ICTUS_ERR_FORMAT,
-                             "%s is not a drift file: want two numbers, the frequency and its "
-                             "standard deviation in ppm",
+                             "%s is not a drift file, which holds two numbers: the frequency and "
+                             "its standard deviation in ppm",
                              path);
     }
     drift->frequency = ppm * 1e3;

@@ -16,8 +16,8 @@ static const double far_s = 366.0 * 86400.0;
 static int bad(struct ictus_why *why, const char *text)
 {
     return ictus_because(why, ICTUS_ERR_SPEC,
-                         "'%.60s': want +DURATION, YYYY-MM-DDTHH:MM:SS[.FRACTION]Z or "
-                         "@SECONDS[.FRACTION]",
+                         "'%.60s' is not an instant; write +DURATION, "
+                         "YYYY-MM-DDTHH:MM:SS[.FRACTION]Z or @SECONDS[.FRACTION]",
                          text);
 }
 
@@ -120,7 +120,7 @@ int ictus_at_instant(const struct ictus_at_when *when, struct ictus_time now,
     int64_t ns = 0;
     if (!when || !instant || (when->when != NULL) == (when->odd_minute_s >= 0) ||
         when->odd_minute_s > 59) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "want either --when or --next-odd-minute");
+        return ictus_because(why, ICTUS_ERR_SPEC, "give either --when or --next-odd-minute");
     }
     if (when->when) {
         const int err = read_when(when->when, now.ns, &ns, why);
@@ -135,11 +135,11 @@ int ictus_at_instant(const struct ictus_at_when *when, struct ictus_time now,
         ns = step > 0 && ns % step ? ns - ns % step + step : ns;
     }
     if (ns < now.ns) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "that instant was %.3f s ago",
+        return ictus_because(why, ICTUS_ERR_SPEC, "the instant was %.3f s ago",
                              (double)(now.ns - ns) / 1e9);
     }
     if ((double)(ns - now.ns) > far_s * 1e9) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "that instant is more than a year away");
+        return ictus_because(why, ICTUS_ERR_SPEC, "the instant is more than a year away");
     }
     instant->ns = ns;
     return ICTUS_OK;

@@ -62,7 +62,7 @@ static bool equal(const uint8_t *a, const uint8_t *b)
 static int supported(struct ictus_why *why)
 {
     return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
-                         "symmetric keys need libnettle, which this build was made without");
+                         "symmetric keys need libnettle, and this program was built without it");
 }
 #endif
 
@@ -140,16 +140,17 @@ int ictusi_keys_read(const char *path, struct keys *keys, struct ictus_why *why)
     }
     struct stat info;
     if (fstat(fileno(file), &info) < 0 || (info.st_mode & (S_IROTH | S_IWOTH | S_IWGRP))) {
-        err = ictus_because(
-            why, ICTUS_ERR_PERMISSION,
-            "%s can be read or written by others: chmod 600 it, and change the keys", path);
+        err = ictus_because(why, ICTUS_ERR_PERMISSION,
+                            "%s can be read or written by others; run 'chmod 600' on it and change "
+                            "the keys",
+                            path);
     }
     for (int number = 1; !err && fgets(line, sizeof(line), file); number++) {
         struct key key;
         const int kind = read_line(line, &key);
         if (kind < 0) {
             err = ictus_because(why, ICTUS_ERR_FORMAT,
-                                "%s:%d: a key is 'ID AES128 HEX:<32 digits>' or 'ID AES256 "
+                                "%s:%d: not a key; write 'ID AES128 HEX:<32 digits>' or 'ID AES256 "
                                 "HEX:<64 digits>'",
                                 path, number);
         } else if (kind > 0) {

@@ -61,8 +61,8 @@ int ictusi_metrics_open(const char *where, int *fd, struct ictus_why *why)
                                    .ai_flags = AI_PASSIVE | AI_NUMERICHOST};
     struct addrinfo *list = NULL;
     if (split(where, host, &port) || getaddrinfo(host, port, &hints, &list)) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "--prometheus=%.80s: want PORT or ADDRESS:PORT",
-                             where);
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "--prometheus=%.80s: must be PORT or ADDRESS:PORT", where);
     }
     *fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     const bool bad = *fd < 0 || setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
@@ -311,19 +311,20 @@ size_t ictusi_metrics_text(const struct ictus_lock_status *s, char *to, size_t s
     gauge(&text, "state", "0 unlocked, 1 locked, 2 holdover", (double)s->now.state);
     gauge(&text, "sigma_ns", "standard deviation of the clock's error", s->now.sigma_ns);
     gauge(&text, "bound_ns", "hard bound of the clock's error", s->now.bound_ns);
-    gauge(&text, "frequency_ppm", "of the clock against the local oscillator", s->frequency_ppm);
+    gauge(&text, "frequency_ppm", "frequency of the clock relative to the local oscillator",
+          s->frequency_ppm);
     gauge(&text, "skew_ppm", "standard deviation of the frequency", s->skew_ppm);
     gauge(&text, "expected_ns", "spread of the last group of exchanges", s->expected_ns);
-    gauge(&text, "predicted_ns", "standard deviation at the next poll", s->predicted_ns);
+    gauge(&text, "predicted_ns", "expected standard deviation at the next poll", s->predicted_ns);
     gauge(&text, "measured_ns", "root mean square of the innovations", s->measured_ns);
     gauge(&text, "system_offset_ns", "CLOCK_REALTIME minus the clock", s->system_offset_ns);
     gauge(&text, "stratum", "as served", (double)s->stratum);
     gauge(&text, "steps", "of the absolute clock", (double)s->steps);
     gauge(&text, "suspends", "of this machine", (double)s->suspends);
     gauge(&text, "alive", "1 while the daemon runs", (double)s->alive);
-    gauge(&text, "voters", "sources that say anything of the time", (double)s->voters);
-    gauge(&text, "agreeing", "of these, who agree with the majority", (double)s->agreeing);
-    gauge(&text, "liars", "so many may be wrong: the bound allows it", (double)s->liars);
+    gauge(&text, "voters", "sources that give the time", (double)s->voters);
+    gauge(&text, "agreeing", "sources that agree with the majority", (double)s->agreeing);
+    gauge(&text, "liars", "number of wrong sources that the bound allows for", (double)s->liars);
     put_sources(&text, s);
     put_counters(&text, s);
     return text.length;

@@ -34,7 +34,8 @@ int ictusi_peer_name(const char *text, struct peer *peer, struct ictus_why *why)
     if (text[0] == '[') {
         const char *end = strchr(text, ']');
         if (!end || (end[1] && end[1] != ':')) {
-            return ictus_because(why, ICTUS_ERR_SPEC, "'%.100s': want [ADDRESS]:PORT", text);
+            return ictus_because(why, ICTUS_ERR_SPEC,
+                                 "'%.100s' is not an address; write [ADDRESS]:PORT", text);
         }
         host = text + 1;
         length = (size_t)(end - host);
@@ -46,8 +47,8 @@ int ictusi_peer_name(const char *text, struct peer *peer, struct ictus_why *why)
     int64_t number = PACKET_PORT;
     if (length == 0 || length >= sizeof(peer->host) ||
         (port && (ictus_parse_int(port, &number) || number < 1 || number > 65535))) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "'%.100s': want HOST, HOST:PORT or [IPV6]:PORT",
-                             text);
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "'%.100s' is not a host; write HOST, HOST:PORT or [IPV6]:PORT", text);
     }
     memcpy(peer->host, host, length);
     peer->host[length] = '\0';
@@ -75,7 +76,7 @@ static int connect_one(struct peer *peer, const struct addrinfo *info, struct ic
 {
     peer->socket.fd = socket(info->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (peer->socket.fd < 0) {
-        return ictus_because(why, ICTUS_ERR_IO, "no socket for %s: %s", peer->host,
+        return ictus_because(why, ICTUS_ERR_IO, "cannot open a socket for %s: %s", peer->host,
                              strerror(errno));
     }
     if (connect(peer->socket.fd, info->ai_addr, info->ai_addrlen) < 0) {

@@ -160,8 +160,8 @@ static int phc_open(const char *argument, struct reference **reference, struct i
     if (ictusi_phc_read(&system_calls, d->fd, &base, 0, &sample) < 0) {
         device_close(&d->base);
         return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
-                             "%.80s is no PTP hardware clock that can be compared with the "
-                             "system's: %s",
+                             "%.80s is not a PTP hardware clock that can be compared with the "
+                             "system clock: %s",
                              path, strerror(errno));
     }
     *reference = &d->base;
@@ -188,7 +188,7 @@ static int pps_open(const char *argument, struct reference **reference, struct i
     memset(&params, 0, sizeof(params));
     if (call_ioctl(d->fd, PPS_GETPARAMS, &params) < 0) {
         device_close(&d->base);
-        return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "%.80s is no PPS device: %s", path,
+        return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "%.80s is not a PPS device: %s", path,
                              strerror(errno));
     }
     params.mode |= PPS_CAPTUREASSERT;

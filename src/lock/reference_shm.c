@@ -70,7 +70,7 @@ static int shm_open_unit(const char *argument, struct reference **reference, str
 {
     int64_t unit = 0;
     if (ictus_parse_int(argument[0] ? argument : "0", &unit) || unit < 0 || unit >= SHM_UNITS) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "shm:%.40s: want a unit between 0 and %d",
+        return ictus_because(why, ICTUS_ERR_SPEC, "shm:%.40s: must be a unit between 0 and %d",
                              argument, SHM_UNITS - 1);
     }
     const int mode = unit < SHM_PUBLIC_UNIT ? SHM_MODE : SHM_MODE | 0066;

@@ -74,7 +74,7 @@ static int sock_open(const char *argument, struct reference **reference, struct 
     r->address.sun_family = AF_UNIX;
     if (!argument[0] || strlen(argument) >= sizeof(r->address.sun_path)) {
         free(r);
-        return ictus_because(why, ICTUS_ERR_SPEC, "sock:%.60s: want the path of a socket",
+        return ictus_because(why, ICTUS_ERR_SPEC, "sock:%.60s: must be the path of a socket",
                              argument);
     }
     (void)snprintf(r->address.sun_path, sizeof(r->address.sun_path), "%s", argument);
@@ -84,7 +84,7 @@ static int sock_open(const char *argument, struct reference **reference, struct 
     }
     r->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (r->fd < 0 || bind(r->fd, (const struct sockaddr *)&r->address, sizeof(r->address)) < 0) {
-        const int err = ictus_because(why, ICTUS_ERR_IO, "cannot make the socket %.80s: %s",
+        const int err = ictus_because(why, ICTUS_ERR_IO, "cannot create the socket %.80s: %s",
                                       argument, strerror(errno));
         if (r->fd >= 0) {
             (void)close(r->fd);

@@ -74,7 +74,8 @@ static int add_source(struct runner *runner, const char *text, enum source_kind 
     const struct upstream_options options = {
         .lock = &k->options, .key = key, .keys = &runner->keys, .pool = kind == SOURCE_POOL};
     if (k->source_count == ICTUS_LOCK_SOURCES_MAX) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "at most %d sources, a pool being %d",
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "at most %d sources can be given, and a pool counts as %d",
                              ICTUS_LOCK_SOURCES_MAX, POOL_SOURCES);
     }
     struct upstream *source = &k->sources[k->source_count];
@@ -103,7 +104,7 @@ static int add_list(struct runner *runner, const char *list, enum source_kind ki
         char text[SPEC_BYTES];
         const size_t length = strcspn(list, ",");
         if (length == 0 || length >= sizeof(text)) {
-            return ictus_because(why, ICTUS_ERR_SPEC, "an empty or too long source in '%.80s'",
+            return ictus_because(why, ICTUS_ERR_SPEC, "'%.80s': a source is empty or too long",
                                  list);
         }
         memcpy(text, list, length);
@@ -122,7 +123,8 @@ static int open_sources(struct runner *runner, struct ictus_why *why)
     const struct ictus_lock_options *o = &runner->keeper.options;
     const struct key *key = NULL;
     if (!o->servers && !o->pool && !o->reference) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "want --server, --pool or --reference");
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "no source is given; use --server, --pool or --reference");
     }
     int err = o->keys ? ictusi_keys_read(o->keys, &runner->keys, why) : ICTUS_OK;
     if (err) {
@@ -131,7 +133,8 @@ static int open_sources(struct runner *runner, struct ictus_why *why)
     if (o->key) {
         key = ictusi_keys_find(&runner->keys, (uint32_t)o->key);
         if (!key) {
-            return ictus_because(why, ICTUS_ERR_SPEC, "--key=%lld: --keys names no such key",
+            return ictus_because(why, ICTUS_ERR_SPEC,
+                                 "--key=%lld: the file of --keys has no such key",
                                  (long long)o->key);
         }
     }
@@ -145,7 +148,8 @@ static int open_sources(struct runner *runner, struct ictus_why *why)
     }
     if (!err && k->source_count < o->min_sources) {
         err = ictus_because(why, ICTUS_ERR_SPEC,
-                            "--min-sources=%d, but only %d are given: this clock would never lock",
+                            "--min-sources=%d: only %d sources are given, so the clock would never "
+                            "lock",
                             (int)o->min_sources, k->source_count);
     }
     return err;
@@ -304,14 +308,14 @@ static void tell(struct runner *runner, const struct upstream *source, enum upst
         char code[5];
         ictusi_packet_refid_text(source->peer.reply.reference_id, code);
         say(runner, "%s: kiss-o'-death %s%s", source->name, code,
-            source->dead ? ": never asked again" : ": asking less often");
+            source->dead ? ": it will not be asked again" : ": it will be asked less often");
     } else if (event == UPSTREAM_REFUSED && source->missed == 1) {
         say(runner, "%s: reply refused: %s", source->name,
             ictusi_packet_fault_name(source->peer.fault));
     } else if (event == UPSTREAM_STEPPED) {
         say(runner, "%s: stepped by %.9f s", source->name, source->discipline.innovation_ns / 1e9);
     } else if (event == UPSTREAM_LOST && source->trouble[0] && source->missed == 1) {
-        say(runner, "%s; it is tried again", source->trouble);
+        say(runner, "%s; trying again", source->trouble);
     } else if (event == UPSTREAM_LOST && source->missed == 3) {
         say(runner, "%s: no answer", source->name);
     } else if (event == UPSTREAM_CLOCK) {
@@ -332,10 +336,12 @@ static void tell_agreement(struct runner *runner)
         return;
     }
     if (k->agreement == AGREEMENT_DISSENT) {
-        say(runner, "no majority among %d sources, of which at most %d may be wrong: unlocked",
+        say(runner,
+            "unlocked: there is no majority among %d sources, of which at most %d "
+            "may be wrong",
             c->voters, c->liars);
     } else if (k->agreement == AGREEMENT_FEW) {
-        say(runner, "no majority of --min-sources=%d, %d agree: unlocked",
+        say(runner, "unlocked: --min-sources=%d must agree, but only %d do",
             (int)k->options.min_sources, c->agreeing);
     } else if (runner->told != AGREEMENT_NONE) {
         say(runner, "a majority agrees: %d of %d sources", c->agreeing, c->voters);
@@ -347,10 +353,10 @@ static void watch_clocks(struct runner *runner)
 {
     const unsigned events = ictusi_keeper_watch(&runner->keeper);
     if (events & TIMEBASE_STEPPED) {
-        say(runner, "CLOCK_REALTIME was set; the clock goes on unmoved");
+        say(runner, "CLOCK_REALTIME was set; the locked clock continues unchanged");
     }
     if (events & TIMEBASE_SUSPENDED) {
-        say(runner, "the machine was suspended: starting over");
+        say(runner, "the machine was suspended; starting over");
     }
 }
 
@@ -440,7 +446,8 @@ static int judge_end(const struct runner *runner, struct ictus_why *why)
     const double most_ns = k->options.maxchange_s * 1e9;
     if (most_ns > 0.0 && k->largest_change_ns > most_ns) {
         return ictus_because(why, ICTUS_ERR_TOLERANCE,
-                             "the clock would change by %.6f s, more than --maxchange: ended",
+                             "the clock would change by %.6f s, which is more than --maxchange; "
+                             "exiting",
                              k->largest_change_ns / 1e9);
     }
     if (!runner->answered && !runner->stop) {
@@ -480,7 +487,7 @@ static int check(const struct ictus_lock_options *o, struct ictus_why *why)
         return ICTUS_ERR_ARG;
     }
     if (o->tmin_s > o->tmax_s) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "--tmin must not exceed --tmax");
+        return ictus_because(why, ICTUS_ERR_SPEC, "--tmin must not be larger than --tmax");
     }
     if (o->exchanges < 1 || o->exchanges > GROUP_MAX / 2) {
         return ictus_because(why, ICTUS_ERR_SPEC, "--exchanges must be between 1 and %d",

@@ -151,8 +151,8 @@ static void refresh_account(struct serving *s)
     account_lock(s, clock);
     const bool locked = clock->stratum <= PACKET_STRATUM_MAX;
     if (locked != s->was_locked) {
-        say(s, locked ? "the clock is locked: serving it"
-                      : "the clock is not locked: answering as unsynchronised");
+        say(s, locked ? "the clock is locked and will be served"
+                      : "the clock is not locked; answers say unsynchronised");
         s->was_locked = locked;
     }
 }
@@ -281,7 +281,7 @@ static int open_sockets(struct serving *s, struct ictus_why *why)
     char port[8];
     (void)snprintf(port, sizeof(port), "%d", (int)s->options->port);
     if (getaddrinfo(s->options->address, port, &hints, &list)) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "--address=%.60s: want a numeric address",
+        return ictus_because(why, ICTUS_ERR_SPEC, "--address=%.60s: must be a numeric address",
                              s->options->address ? s->options->address : "");
     }
     int err = ICTUS_OK;
@@ -319,7 +319,7 @@ static int open_all(struct serving *s, struct ictus_why *why)
         err = ictusi_keys_read(o->keys, &s->server.keys, why);
     }
     if (!err && o->require_key && s->server.keys.count == 0) {
-        err = ictus_because(why, ICTUS_ERR_SPEC, "--require-key wants --keys");
+        err = ictus_because(why, ICTUS_ERR_SPEC, "--require-key needs --keys");
     }
     if (!err && !o->system_clock) {
         err = ictus_lock_open_guarded(o->name, o->directory, &s->lock, why);

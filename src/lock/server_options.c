@@ -10,8 +10,8 @@ enum { OPTION_BYTES = 64, EXCHANGES_MOST = 32 };
 static int bad_option(struct ictus_why *why, const char *host, const char *option)
 {
     return ictus_because(why, ICTUS_ERR_SPEC,
-                         "%.60s: '%.40s': want key=ID, tmin=TIME, tmax=TIME, spacing=TIME, "
-                         "exchanges=N or basic",
+                         "%.60s: unknown option '%.40s'; write key=ID, tmin=TIME, tmax=TIME, "
+                         "spacing=TIME, exchanges=N or basic",
                          host, option);
 }
 
@@ -61,7 +61,8 @@ int ictusi_server_options(const char *text, const struct ictus_lock_options *all
     const size_t length = strcspn(text, "/");
     memset(out, 0, sizeof(*out));
     if (length == 0 || length >= sizeof(out->host)) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "'%.80s': want HOST[:PORT][/OPTION]...", text);
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "'%.80s' is not a server; write HOST[:PORT][/OPTION]...", text);
     }
     memcpy(out->host, text, length);
     out->key = key;
@@ -89,5 +90,6 @@ int ictusi_server_options(const char *text, const struct ictus_lock_options *all
     }
     return out->tmin_s <= out->tmax_s
                ? ICTUS_OK
-               : ictus_because(why, ICTUS_ERR_SPEC, "%.60s: tmin must not exceed tmax", out->host);
+               : ictus_because(why, ICTUS_ERR_SPEC, "%.60s: tmin must not be larger than tmax",
+                               out->host);
 }

@@ -48,7 +48,7 @@ enum stamp_mode ictusi_stamp_enable(struct stamp_socket *socket, enum stamp_mode
             break;
         }
         (void)ictus_because(why, ICTUS_ERR_PERMISSION,
-                            "the system refuses %s timestamps (%s); taking lesser ones",
+                            "the system refuses %s time stamps (%s); using less accurate ones",
                             mode == STAMP_HARDWARE ? "hardware" : "kernel", strerror(errno));
     }
     return socket->mode;

@@ -147,8 +147,8 @@ static int find_work(struct study *s, struct ictus_why *why)
     int err = ictusi_workload_find(&s->work, s->source, target_ns, &units);
     if (err == ICTUS_ERR_CORRUPT) {
         (void)ictus_because(why, err,
-                            "the computation takes no time in proportion to its size: "
-                            "the machine is too busy, or it was optimised away");
+                            "the time of the computation is not proportional to its size: the "
+                            "machine is too busy, or the compiler removed it");
     }
     err = ictusi_sync_agree(s->bench->comm, err, why);
     if (err) {
@@ -259,7 +259,7 @@ static int finish(struct study *s, struct ictus_why *why)
     s->result->n = s->n - s->result->invalid;
     if (!err && s->result->n == 0) {
         err = ictus_because(
-            why, ICTUS_ERR_SAMPLES, "%s of %llu bytes: none of %lld starts was in time",
+            why, ICTUS_ERR_SAMPLES, "%s of %llu bytes: none of %lld starts was on time",
             s->plan->call.operation, (unsigned long long)s->plan->call.bytes, (long long)s->n);
     }
     if (!err) {
@@ -280,16 +280,15 @@ static int check_library_progress(struct ictus_why *why)
         return ICTUS_OK;
     }
     return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "progress 'library': %s",
-                         strstr(version, "MPICH")
-                             ? "start it with MPIR_CVAR_ASYNC_PROGRESS=1"
-                             : "this MPI library has no progress thread that can be asked for");
+                         strstr(version, "MPICH") ? "start it with MPIR_CVAR_ASYNC_PROGRESS=1"
+                                                  : "this MPI library offers no progress thread");
 }
 
 static int check(const struct ictus_overlap_plan *plan, const struct operation *operation,
                  struct ictus_why *why)
 {
     if (!operation->start) {
-        return ictus_because(why, ICTUS_ERR_ARG, "'%s' is no nonblocking operation; try i%s",
+        return ictus_because(why, ICTUS_ERR_ARG, "'%s' is not a nonblocking operation; try i%s",
                              operation->name, operation->name);
     }
     if (plan->factor <= 0.0 || plan->call.repetitions < 1) {

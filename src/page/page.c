@@ -47,7 +47,7 @@ static int open_guard(const char *path, struct ictus_why *why)
     }
     (void)close(fd);
     return ictus_because(why, ICTUS_ERR_EXISTS,
-                         "the clock %s is kept by process %ld already; choose another --name", path,
+                         "the clock %s is already kept by process %ld; choose another --name", path,
                          got == (ssize_t)sizeof(header) ? (long)header.pid : 0L);
 }
 
@@ -84,7 +84,7 @@ static int make_directory(const char *directory, bool standard, struct ictus_why
         (lstat(directory, &info) < 0 || !S_ISDIR(info.st_mode) ||
          (info.st_uid != geteuid() && geteuid() != 0) || (info.st_mode & (S_IWGRP | S_IWOTH)))) {
         return ictus_because(why, ICTUS_ERR_PERMISSION,
-                             "%s is not a directory that only you can write to; name another by "
+                             "%s is not a directory that only you can write to; name another with "
                              "--directory",
                              directory);
     }

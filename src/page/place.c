@@ -106,7 +106,8 @@ int ictusi_page_path(const char *name, const char *directory, char *path, size_t
     }
     if (name[strspn(name, allowed)] || strlen(name) > 64) {
         return ictus_because(why, ICTUS_ERR_SPEC,
-                             "'%.80s' cannot name a clock: want up to 64 letters, digits, . _ -",
+                             "'%.80s' is not a valid name of a clock; write up to 64 letters, "
+                             "digits, '.', '_' or '-'",
                              name);
     }
     const int length = snprintf(path, size, "%s/ictus-lock.%s", directory, name);
@@ -156,8 +157,9 @@ int ictusi_page_open(const char *name, const char *directory, char path[PAGE_PAT
     }
     if (fd < 0 || fstat(fd, &info) < 0) {
         const int code = errno;
-        return ictus_because(why, ICTUS_ERR_IO, "no clock at %s (%s): is 'ictus lock' running?",
-                             path, strerror(code));
+        return ictus_because(why, ICTUS_ERR_IO,
+                             "there is no clock at %s (%s); is 'ictus lock' running?", path,
+                             strerror(code));
     }
     *owner = info.st_uid;
     if (!is_trusted(info.st_uid, strcmp(place, PAGE_SYSTEM_DIRECTORY) == 0)) {
@@ -165,8 +167,8 @@ int ictusi_page_open(const char *name, const char *directory, char path[PAGE_PAT
         name_user(info.st_uid, user);
         (void)close(fd);
         return ictus_because(why, ICTUS_ERR_PERMISSION,
-                             "the clock %s was put there by user %s: only root's clocks and one's "
-                             "own are believed",
+                             "the clock %s belongs to user %s; only your own clocks and those of "
+                             "root are trusted",
                              path, user);
     }
     return fd;

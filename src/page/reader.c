@@ -96,7 +96,7 @@ static int check_clock(const struct ictus_lock *lock, const char *path, struct i
 {
     struct page_clock clock;
     if (copy_clock(lock, &clock) && !is_sane(&clock)) {
-        return ictus_because(why, ICTUS_ERR_CORRUPT, "%s holds no possible clock", path);
+        return ictus_because(why, ICTUS_ERR_CORRUPT, "%s does not hold a valid clock", path);
     }
     return ICTUS_OK;
 }

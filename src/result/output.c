@@ -171,7 +171,7 @@ static int reopen(struct ictus_output *out, const char *path, struct ictus_why *
     out->fd = open(path, O_RDWR | O_CLOEXEC);
     if (out->fd < 0 || whole_lines(out->fd, &out->length) || ftruncate(out->fd, out->length) ||
         lseek(out->fd, out->length, SEEK_SET) < 0) {
-        return cannot(why, path, "go on with");
+        return cannot(why, path, "continue");
     }
     return ICTUS_OK;
 }

@@ -86,7 +86,7 @@ static int check_schema(const struct reading *reading, const json_t *object, str
     }
     if (strncmp(schema, ICTUSI_RESULT_FAMILY, family) == 0) {
         return ictus_because(why, ICTUS_ERR_FORMAT,
-                             "%.200s line %ld: schema '%.60s', but this program reads '%s'",
+                             "%.200s line %ld: the schema is '%.60s', but this program reads '%s'",
                              reading->path, reading->line, schema, ICTUSI_RESULT_SCHEMA);
     }
     return ICTUS_OK;
@@ -152,8 +152,8 @@ static int read_lines(struct reading *reading, FILE *file, struct ictus_why *why
                             strerror(errno));
     }
     if (!err && reading->found == 0) {
-        err = ictus_because(why, ICTUS_ERR_FORMAT, "'%.200s': no ictus result in the file",
-                            reading->path);
+        err =
+            ictus_because(why, ICTUS_ERR_FORMAT, "'%.200s' holds no ictus results", reading->path);
     }
     return err;
 }

@@ -210,7 +210,7 @@ static int find_dialect(struct ictus_selector *s, struct ictus_why *why)
         close_operations(s);
     }
     return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
-                         "this MPI library has no algorithms to choose from through MPI_T");
+                         "this MPI library offers no choice of algorithms through MPI_T");
 }
 
 int ictus_selector_create(struct ictus_selector **selector, struct ictus_why *why)

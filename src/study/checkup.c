@@ -180,8 +180,8 @@ int ictus_study_checkup(struct ictus_study *study, const struct ictus_checkup_pl
     }
     if (study->size < CHECKUP_SIZE_MIN) {
         return ictus_because(why, ICTUS_ERR_ARG,
-                             "a checkup needs at least %d nodes, this job has %d: of fewer nobody "
-                             "can tell which one is out of line",
+                             "a checkup needs at least %d nodes to tell which one is faulty, but "
+                             "this job has only %d",
                              CHECKUP_SIZE_MIN, study->size);
     }
     const struct checkup_limits limits = {plan->slow, plan->drift, plan->step_ns};

@@ -28,7 +28,8 @@ int ictusi_clock_spec(const char *text, char *sync, size_t sync_size, char *sour
     const size_t length = strcspn(given, "@");
     const char *after = given[length] == '@' ? given + length + 1 : NULL;
     if (after && !after[0]) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "'%.200s': no clock behind the @", given);
+        return ictus_because(why, ICTUS_ERR_SPEC, "'%.200s': a clock is missing after the @",
+                             given);
     }
     if (length >= sync_size || (after && strlen(after) >= source_size)) {
         return ictus_because(why, ICTUS_ERR_SPEC, "the clock's specification is too long");

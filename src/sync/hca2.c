@@ -16,7 +16,7 @@ struct hca2_options {
 /* Defaults: H18's label "hca/1000/SKaMPI-Offset/100". */
 static const struct spec_param hca2_params[] = {
     {"fitpoints", SPEC_INT, offsetof(struct hca2_options, learn.fitpoints), "1000", 2, 1000000,
-     NULL, "offsets under each line"},
+     NULL, "number of offsets to which each line is fitted"},
     MEASURE_PARAMS(struct hca2_options, measure, "100"),
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
@@ -46,7 +46,8 @@ struct netgauge_options {
 
 static const struct spec_param netgauge_params[] = {
     {"patience", SPEC_INT, offsetof(struct netgauge_options, patience), "100", 1, 100000, NULL,
-     "exchanges in a row without a shorter round trip that end a measurement"},
+     "end a measurement after this many exchanges in a row without a "
+     "shorter round trip"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 static int netgauge_run(struct sync *sync, struct sync_run *run)

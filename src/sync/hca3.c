@@ -21,12 +21,13 @@ struct hca3_options {
  */
 static const struct spec_param hca3_params[] = {
     {"fitpoints", SPEC_INT, offsetof(struct hca3_options, learn.fitpoints), "500", 2, 1000000, NULL,
-     "offsets under each line"},
+     "number of offsets to which each line is fitted"},
     MEASURE_PARAMS(struct hca3_options, measure, "100"),
     {"recompute", SPEC_BOOL, offsetof(struct hca3_options, learn.recompute), "0", 0, 0, NULL,
      "measure the intercept again after the fit"},
     {"pace", SPEC_SECONDS, offsetof(struct hca3_options, learn.pace_s), "2ms", 0, 1, NULL,
-     "between the beginnings of offsets; in proportion less below 500 fit points"},
+     "time from the beginning of one offset to the next; proportionally "
+     "less below 500 fit points"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 static int hca3_run(struct sync *sync, struct sync_run *run)

@@ -21,7 +21,7 @@ struct hierarchy_options {
 
 static const struct spec_param params[] = {
     {"levels", SPEC_TEXT, offsetof(struct hierarchy_options, levels), "", 0, 0, NULL,
-     "where to cut, outermost first: node+socket, node+numa+l3"},
+     "levels of the machine, outermost first: node+socket, node+numa+l3"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 struct hierarchy {
@@ -61,8 +61,8 @@ static int read_cuts(struct hierarchy *h, const char *text, int wanted, struct i
     }
     if (count != wanted || h->cuts[0] != LEVEL_NODE) {
         return ictus_because(why, ICTUS_ERR_SPEC,
-                             "hierarchy: levels=%.80s: wants %d level%s, one less than the "
-                             "algorithms, the first of them node",
+                             "hierarchy: levels=%.80s: must be %d level%s, one less than there are "
+                             "algorithms, and the first must be node",
                              text, wanted, wanted == 1 ? "" : "s");
     }
     return ICTUS_OK;

@@ -22,11 +22,11 @@ static const struct spec_param skampi_params[] = {
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 /* Defaults: H18 III-C found 20 exchanges with SKaMPI's offsets to be enough for 1000 points. */
-static const struct spec_param jk_params[] = {{"fitpoints", SPEC_INT,
-                                               offsetof(struct linear_options, fitpoints), "1000",
-                                               2, 1000000, NULL, "offsets under each line"},
-                                              MEASURE_PARAMS(struct linear_options, measure, "20"),
-                                              {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
+static const struct spec_param jk_params[] = {
+    {"fitpoints", SPEC_INT, offsetof(struct linear_options, fitpoints), "1000", 2, 1000000, NULL,
+     "number of offsets to which each line is fitted"},
+    MEASURE_PARAMS(struct linear_options, measure, "20"),
+    {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 /* One client's offset; rank 0 remembers whose round trip is known already (H18 algorithm 8). */
 static int one_offset(struct measure *m, struct sync_run *run, int rank, int client, int *known,

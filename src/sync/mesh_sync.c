@@ -28,27 +28,32 @@ static const double two_sided_95 = 1.96;
 
 static const struct spec_param params[] = {
     {"rounds", SPEC_INT, offsetof(struct mesh_options, rounds), "100", 1, 100000, NULL,
-     "pairings of a sweep; cut to what the processes have"},
+     "pairings in each sweep; at most as many as the processes have"},
     {"exchanges", SPEC_INT, offsetof(struct mesh_options, exchanges), "25", 1, 1000000, NULL,
-     "request-reply pairs of a round; more where there are few pairings"},
+     "request-reply pairs in each round; more if there are few pairings"},
     {"sweeps", SPEC_INT, offsetof(struct mesh_options, sweeps), "0", 0, MESH_SWEEPS_MAX, NULL,
-     "sweeps of the first synchronisation, which share the effort of two; 0: by their pairings"},
+     "sweeps of the first synchronisation, which share the effort of two; 0 "
+     "means as their pairings require"},
     {"window", SPEC_SECONDS, offsetof(struct mesh_options, window_s), "0", 0, 3600, NULL,
-     "from the first to the last sweep; effort is cut to fit; 0: by round trips, noise, tolerance"},
+     "time from the first to the last sweep, to which the effort is cut; 0 "
+     "means as round trips, noise and tolerance require"},
     {"tolerance", SPEC_SECONDS, offsetof(struct mesh_options, tolerance_s), "0", 0, 1, NULL,
-     "95 % of clocks shall be this good at the horizon: sweep on until they are"},
+     "repeat sweeps until 95 % of the clocks are this accurate at the "
+     "horizon"},
     {"horizon", SPEC_SECONDS, offsetof(struct mesh_options, horizon_s), "10", 0, 86400, NULL,
-     "how long after the synchronisation the tolerance shall hold"},
+     "how long after the synchronisation the tolerance must hold"},
     {"limit", SPEC_SECONDS, offsetof(struct mesh_options, limit_s), "10", 1e-3, 86400, NULL,
-     "for a tolerance: give up after this long"},
+     "time after which a tolerance is given up"},
     {"walk", SPEC_REAL, offsetof(struct mesh_options, walk), "1e-9", 1e-15, 1e-3, NULL,
-     "random walk of a clock's frequency per square root of a second, until it is measured"},
+     "random walk of a clock's frequency per square root of a second, used "
+     "until it has been measured"},
     {"pair", SPEC_CHOICE, offsetof(struct mesh_options, pair), "auto", 0, 0,
      ictusi_rounds_pair_names, "how a pair's offset is estimated"},
     {"calibrate", SPEC_CHOICE, offsetof(struct mesh_options, calibrate), "auto", 0, 0,
      ictusi_rounds_calibrate_names,
      "take out what two ways differ by, as the counter shows it that processes of a node share"},
-    {"seed", SPEC_INT, offsetof(struct mesh_options, seed), "1", 0, 1e15, NULL, "of the pairings"},
+    {"seed", SPEC_INT, offsetof(struct mesh_options, seed), "1", 0, 1e15, NULL,
+     "seed of the pairings"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 /* What the root tells each process after a solution. */
@@ -101,11 +106,13 @@ static void mesh_decide(struct mesh_rounds *s, const struct sync_run *run, struc
     struct ictus_why why = {""};
     *suspect = quality.suspect;
     if (err == ICTUS_ERR_CLOCK && quality.suspect >= 0) {
-        (void)ictus_because(&why, err, "mesh: the '%s' clock of rank %d stepped or runs wild",
+        (void)ictus_because(&why, err,
+                            "mesh: the '%s' clock of rank %d stepped or its rate is erratic",
                             run->source->ops->name, quality.suspect);
     } else if (again) {
         (void)ictus_because(&why, ICTUS_ERR_TOLERANCE,
-                            "mesh: reached +-%.3g us %g s from now, tolerance=%.3g us was asked",
+                            "mesh: reached +-%.3g us at %g s from now, but tolerance=%.3g us was "
+                            "requested",
                             reached_s * 1e6, o->horizon_s, o->tolerance_s * 1e6);
     }
     for (int i = 0; i < s->size; i++) {

@@ -24,7 +24,7 @@ struct propagate_options {
 
 static const struct spec_param params[] = {
     {"checks", SPEC_INT, offsetof(struct propagate_options, checks), "5", 1, 10000, NULL,
-     "exchanges per pair that must not contradict a shared source"},
+     "exchanges per pair to check that the source is shared"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 /* Whether this process's source has rank 0's identity. */

@@ -52,7 +52,7 @@ static int create_children(struct sync *sync, const struct spec *spec, struct ic
                    ? ictus_because(why, ICTUS_ERR_SPEC, "%s takes no algorithms in parentheses",
                                    ops->name)
                    : ictus_because(why, ICTUS_ERR_SPEC,
-                                   "%s wants %d to %d algorithms in parentheses", ops->name,
+                                   "%s needs %d to %d algorithms in parentheses", ops->name,
                                    ops->children_min, ops->children_max);
     }
     for (int i = 0; i < spec->child_count; i++) {
@@ -190,13 +190,15 @@ int ictusi_sync_same(MPI_Comm comm, const char *what, const char *text, struct i
     int err = ICTUS_OK;
     if (strncmp(first, text, sizeof(first) - 1) != 0) {
         err = ictus_because(&different, ICTUS_ERR_SPEC,
-                            "%s: rank %d was given '%.100s', rank 0 '%.100s'; all ranks of a "
+                            "%s: rank %d was given '%.100s', but rank 0 '%.100s'; all ranks of a "
                             "communicator need the same",
                             what, rank, text, first);
     }
     err = ictusi_sync_agree(comm, err, &different);
     if (!err) { /* alike as far as can be shown */
-        err = ictus_because(&different, ICTUS_ERR_SPEC, "%s: differs between ranks", what);
+        err = ictus_because(&different, ICTUS_ERR_SPEC,
+                            "%s differs between ranks; all ranks of a communicator need the same",
+                            what);
     }
     if (why) {
         *why = different;

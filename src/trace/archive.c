@@ -44,13 +44,15 @@ static int convert_thread(OTF2_Archive *archive, const char *path, int rank, int
 {
     OTF2_EvtWriter *writer = OTF2_Archive_GetEvtWriter(archive, archive_location(rank, thread));
     if (!writer) {
-        return ictus_because(why, ICTUS_ERR_IO, "writing the archive: no events of rank %d", rank);
+        return ictus_because(why, ICTUS_ERR_IO,
+                             "writing the archive: the events of rank %d are missing", rank);
     }
     const uint64_t before = c->events;
     int err = ictusi_convert(path, c, writer, why);
     *events = c->events - before;
     if (OTF2_Archive_CloseEvtWriter(archive, writer) != OTF2_SUCCESS && !err) {
-        err = ictus_because(why, ICTUS_ERR_IO, "writing the archive: events of rank %d", rank);
+        err = ictus_because(why, ICTUS_ERR_IO,
+                            "writing the archive: cannot write the events of rank %d", rank);
     }
     return err;
 }

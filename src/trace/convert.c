@@ -446,11 +446,11 @@ static int check_header(const char *path, const struct raw_header *header, size_
     if (size < RAW_HEADER_BYTES || memcmp(header->magic, RAW_MAGIC, sizeof(header->magic)) != 0 ||
         header->window_bytes < 4096 || header->window_bytes % 4096 != 0 ||
         header->window_bytes > UINT64_C(1) << 46) {
-        return ictus_because(why, ICTUS_ERR_FORMAT, "%.200s: not a file of raw events", path);
+        return ictus_because(why, ICTUS_ERR_FORMAT, "%.200s is not a file of raw events", path);
     }
     if (header->table_hash != TRACE_TABLE_HASH) {
-        return ictus_because(why, ICTUS_ERR_FORMAT, "%.200s: recorded by another version of ictus",
-                             path);
+        return ictus_because(why, ICTUS_ERR_FORMAT,
+                             "%.200s was recorded by another version of ictus", path);
     }
     return ICTUS_OK;
 }
@@ -486,7 +486,7 @@ int ictusi_convert(const char *path, struct conversion *c, OTF2_EvtWriter *write
     (void)close(fd);
     if (base == MAP_FAILED) {
         return ictus_because(why, size ? ICTUS_ERR_NOMEM : ICTUS_ERR_FORMAT,
-                             "%.200s: cannot be mapped", path);
+                             "%.200s cannot be mapped into memory", path);
     }
     int err = check_header(path, base, size, why);
     if (!err) {

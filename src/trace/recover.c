@@ -62,7 +62,7 @@ static int find_size(const char *raw, int *size, struct ictus_why *why)
             return ICTUS_OK;
         }
     }
-    return ictus_because(why, err, "no raw files that can be used in %.200s%s%.60s", raw,
+    return ictus_because(why, err, "there are no usable raw files in %.200s%s%.60s", raw,
                          first.text[0] ? ": " : "", first.text);
 }
 
@@ -84,12 +84,12 @@ static int read_logs(struct recovery *v, struct ictus_why *why)
             return err;
         }
         if (!err && (log->size != v->size || log->rank != p)) {
-            return ictus_because(why, ICTUS_ERR_FORMAT, "%.200s: not of the same job as the others",
-                                 path);
+            return ictus_because(why, ICTUS_ERR_FORMAT,
+                                 "%.200s does not belong to the same job as the others", path);
         }
         if (!err && log->table_hash != TRACE_TABLE_HASH) {
             return ictus_because(why, ICTUS_ERR_FORMAT,
-                                 "%.200s: recorded by another version of ictus", path);
+                                 "%.200s was recorded by another version of ictus", path);
         }
     }
     return ICTUS_OK;
@@ -138,7 +138,7 @@ static int write_archive(struct recovery *v, struct ictus_trace_summary *summary
     if (!archive || OTF2_Archive_SetSerialCollectiveCallbacks(archive) != OTF2_SUCCESS ||
         OTF2_Archive_OpenEvtFiles(archive) != OTF2_SUCCESS) {
         (void)(archive && OTF2_Archive_Close(archive));
-        return ictus_because(why, ICTUS_ERR_IO, "%.200s: no archive can be made there",
+        return ictus_because(why, ICTUS_ERR_IO, "%.200s: cannot create an archive there",
                              v->options.directory);
     }
     int err = write_events(v, archive, why);
@@ -193,7 +193,7 @@ static int make_output(const char *output, bool force, struct ictus_why *why)
     (void)snprintf(path, sizeof(path), "%s/traces.otf2", output);
     if (access(path, F_OK) == 0 && !force) {
         return ictus_because(why, ICTUS_ERR_EXISTS,
-                             "%.200s holds an archive already; --force replaces it", output);
+                             "%.200s already holds an archive; use --force to replace it", output);
     }
     if (strlen(output) >= sizeof(settings.directory)) {
         return ictus_because(why, ICTUS_ERR_ARG, "the directory's name is too long");

@@ -118,7 +118,7 @@ static int job_number(struct job *j, struct ictus_why *why)
     (void)snprintf(path, sizeof(path), "%s/%d.log", j->options.raw, j->rank);
     char *mine = ictusi_read_file(path, &size);
     int err = mine ? ictusi_rawlog_parse(mine, size, &j->own, why)
-                   : ictus_because(why, ICTUS_ERR_IO, "%.200s: cannot be read", path);
+                   : ictus_because(why, ICTUS_ERR_IO, "%.200s cannot be read", path);
     err = job_agree(j, err);
     if (err) {
         free(mine);
@@ -240,20 +240,22 @@ static void say_summary(const struct tracer *t, const struct ictus_trace_summary
                      (unsigned long long)s->processes, s->length_s, per_event, s->sigma_ns,
                      s->bound_ns, (unsigned long long)t->syncs);
     if (s->lost) {
-        ictusi_trace_say("%llu calls found no room and are missing", (unsigned long long)s->lost);
+        ictusi_trace_say("%llu calls are missing because the buffer was full",
+                         (unsigned long long)s->lost);
     }
     if (s->untracked) {
-        ictusi_trace_say("%llu requests could not be followed: raise --requests",
+        ictusi_trace_say("%llu requests could not be followed; raise --requests",
                          (unsigned long long)s->untracked);
     }
     if (s->jump_ns > 0.0) {
-        ictusi_trace_say(
-            "a clock stepped by %.3g s between two synchronisations: times between them "
-            "are off by as much; `ictus correct` restores their order",
-            s->jump_ns * 1e-9);
+        ictusi_trace_say("a clock stepped by %.3g s between two synchronisations, so times "
+                         "between them are wrong by as much; 'ictus correct' restores their "
+                         "order",
+                         s->jump_ns * 1e-9);
     }
     if (s->clamped) {
-        ictusi_trace_say("%llu times a clock went back; those events stand at the latest time seen",
+        ictusi_trace_say("a clock went backwards %llu times; those events have the latest time "
+                         "seen before",
                          (unsigned long long)s->clamped);
     }
 }
@@ -277,7 +279,7 @@ void ictusi_write_parallel(struct tracer *t)
         err = write_archive(&j, &summary, &why);
     }
     if (err) {
-        ictusi_trace_say("%s; raw files in %s: ictus recover %s",
+        ictusi_trace_say("%s; the raw files are in %s; run 'ictus recover %s'",
                          why.text[0] ? why.text : ictus_strerror(err), t->setup.directory,
                          t->settings.directory);
     } else {

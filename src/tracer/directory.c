@@ -153,8 +153,8 @@ int ictusi_directory_empty(const char *directory, struct ictus_why *why)
 static int directory_taken(const char *directory, struct ictus_why *why)
 {
     return ictus_because(why, ICTUS_ERR_EXISTS,
-                         "%.200s holds the raw files of another run; --recover them, or --force "
-                         "drops them",
+                         "%.200s holds the raw files of another run; run 'ictus recover' or use "
+                         "--force to delete them",
                          directory);
 }
 
@@ -165,7 +165,8 @@ int ictusi_directory_make(const struct trace_settings *settings, struct ictus_wh
     (void)snprintf(path, sizeof(path), "%s/traces.otf2", directory);
     if (access(path, F_OK) == 0 && !settings->force) {
         return ictus_because(why, ICTUS_ERR_EXISTS,
-                             "%.200s holds an archive already; --force replaces it", directory);
+                             "%.200s already holds an archive; use --force to replace it",
+                             directory);
     }
     int err = make_path(directory, why);
     if (!err && settings->force) {

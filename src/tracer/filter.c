@@ -32,8 +32,8 @@ static int filter_unknown(const char *word, struct ictus_why *why)
     }
     const char *nearest = ictus_nearest(word, list);
     return ictus_because(why, ICTUS_ERR_UNKNOWN,
-                         nearest ? "no MPI function or group '%.80s'; did you mean '%s'?"
-                                 : "no MPI function or group '%.80s'%s",
+                         nearest ? "there is no MPI function or group '%.80s'; did you mean '%s'?"
+                                 : "there is no MPI function or group '%.80s'%s",
                          word, nearest ? nearest : "");
 }
 

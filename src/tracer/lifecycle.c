@@ -119,7 +119,7 @@ static int make_tables(struct tracer *t, struct ictus_why *why)
         ictusi_table_init(&t->comms, 1 << 14, sizeof(struct trace_comm *)) ||
         ictusi_table_init(&t->windows, 1 << 13, sizeof(struct trace_window *)) ||
         ictusi_table_init(&t->counters, 1 << 14, sizeof(uint64_t))) {
-        return ictus_because(why, ICTUS_ERR_NOMEM, "no memory for the tables of handles");
+        return ictus_because(why, ICTUS_ERR_NOMEM, "not enough memory for the tables of handles");
     }
     return ICTUS_OK;
 }
@@ -140,7 +140,7 @@ static int choose_calls(struct tracer *t, struct ictus_why *why)
             ictusi_metrics_choose(t->settings.metrics, &t->metrics, missing, sizeof(missing), why);
     }
     if (!err && missing[0]) {
-        ictusi_trace_say("this machine does not count %s", missing);
+        ictusi_trace_say("this machine cannot count %s", missing);
     }
     return err;
 }
@@ -303,7 +303,8 @@ static int join_first(struct tracer *t, struct ictus_why *why)
     if (!r || ictusi_comms_start()) {
         err = ictus_because(why, ICTUS_ERR_NOMEM, "no memory");
     } else if (r->after & AFTER_FULL) {
-        err = ictus_because(why, ICTUS_ERR_IO, "%.200s: no room for the first events of rank %d",
+        err = ictus_because(why, ICTUS_ERR_IO,
+                            "%.200s: not enough space for the first events of rank %d",
                             t->setup.directory, t->rank);
     }
     err = tracer_agree(err, why);
@@ -358,7 +359,7 @@ void ictusi_trace_start(const struct init_call *call, int provided)
         err = join_first(t, &why);
     }
     if (err) {
-        ictusi_trace_say("%s; the program runs untraced",
+        ictusi_trace_say("%s; the program runs without tracing",
                          why.text[0] ? why.text : ictus_strerror(err));
         return;
     }
@@ -430,7 +431,9 @@ void ictusi_trace_lost(const char *reason)
 {
     if (atomic_load(&ictusi_tracer.state) == TRACER_RUNNING) {
         atomic_store(&ictusi_tracer.state, TRACER_DONE);
-        (void)fprintf(stderr, "ictus trace: rank %d: %s; the events are kept: ictus recover %s\n",
+        (void)fprintf(stderr,
+                      "ictus trace: rank %d: %s; the events are kept; run 'ictus recover "
+                      "%s'\n",
                       ictusi_tracer.rank, reason, ictusi_tracer.settings.directory);
     }
 }

@@ -105,7 +105,8 @@ static int metrics_add(struct metric_set *set, const struct counter_row *row, st
 {
     const int n = set->count;
     if (n == METRICS_MAX) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "at most %d metrics", METRICS_MAX);
+        return ictus_because(why, ICTUS_ERR_SPEC, "at most %d metrics can be recorded",
+                             METRICS_MAX);
     }
     set->usage[n] = row->usage;
     set->perf_type[n] = row->type;

@@ -25,7 +25,8 @@ int ictusi_store_init(struct store *store, size_t size, uint64_t room, struct ic
     void *area = mmap(NULL, store_bytes(store, store->room), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (area == MAP_FAILED) {
-        return ictus_because(why, ICTUS_ERR_NOMEM, "no room for %llu calls of the program",
+        return ictus_because(why, ICTUS_ERR_NOMEM,
+                             "not enough memory for %llu calls of the program",
                              (unsigned long long)room);
     }
     store->area = area;
@@ -58,7 +59,7 @@ static int store_open_file(struct ictus_why *why)
         (void)unlink(name);
         return made;
     }
-    (void)ictus_because(why, ICTUS_ERR_IO, "%s: no temporary file can be made there: %s", dir,
+    (void)ictus_because(why, ICTUS_ERR_IO, "%s: cannot create a temporary file there: %s", dir,
                         strerror(errno));
     return -1;
 }

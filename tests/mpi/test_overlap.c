@@ -100,7 +100,7 @@ static void nonsense_is_refused(struct ictus_bench *bench)
     struct ictus_why why;
     struct ictus_overlap_plan plan = plan_of("allreduce", 8);
     CHECK(ictus_overlap_run(bench, &plan, &result, &why) == ICTUS_ERR_ARG);
-    CHECK_STR(why.text, "'allreduce' is no nonblocking operation; try iallreduce");
+    CHECK_STR(why.text, "'allreduce' is not a nonblocking operation; try iallreduce");
     plan = plan_of("iallreduse", 8);
     CHECK(ictus_overlap_run(bench, &plan, &result, &why) == ICTUS_ERR_UNKNOWN);
     plan = plan_of("iallreduce", 8);

@@ -187,7 +187,7 @@ static void tolerance_is_reached_or_told(void)
                                  "mesh:tolerance=0.1ns,horizon=10s,window=0.05,limit=0.2@" SKEWED,
                                  &clock, &why);
     CHECK(check_size == 1 ? !err : err == ICTUS_ERR_TOLERANCE);
-    CHECK(check_size == 1 || strstr(why.text, "tolerance=0.0001 us was asked"));
+    CHECK(check_size == 1 || strstr(why.text, "tolerance=0.0001 us was requested"));
     ictus_clock_free(clock);
 }
 

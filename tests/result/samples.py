@@ -226,7 +226,7 @@ def matrix(rng, _options):
                        "median_s": median, "ci95_low_s": median * 0.97,
                        "ci95_high_s": median * 1.04, "place": rank}
         yield {"type": "matrix", "operation": "allreduce", "bytes": size, "processes": 8,
-               "verdict": "the choice of barrier changes the winner: under linear it is "
+               "verdict": "the choice of common start changes the winner: under linear it is "
                f"{winners['linear']}, under harmonize {winners['harmonize']}"}
 
 

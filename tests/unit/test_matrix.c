@@ -71,11 +71,11 @@ int main(void)
     CHECK(m.cells[0][0].place == 1 && m.cells[2][0].place == 2 && m.cells[1][0].place == 3);
     set(&m, 1, 1, 0.2e-6); /* what S23 figure 2 shows */
     CHECK_STR(verdict(&m),
-              "reduce of 8 bytes on 16 processes: the choice of barrier changes the winner: "
+              "reduce of 8 bytes on 16 processes: the choice of common start changes the winner: "
               "binomial under harmonize, but linear under mpi:double_ring");
     CHECK(outcome == MATRIX_CHANGED);
     set(&m, 1, 2, 1.01e-6); /* as good as each other where it counts */
-    CHECK(strstr(verdict(&m), "unclear: the fastest may be binomial or linear under harmonize"));
+    CHECK(strstr(verdict(&m), "unclear; the fastest may be binomial or linear under harmonize"));
     CHECK(outcome == MATRIX_UNCLEAR && matrix_winner(&m, 2) == -1);
     set(&m, 1, 2, 5e-6);
     set(&m, 2, 1, 0.201e-6); /* a column that does not tell them apart changes nothing */

@@ -42,7 +42,7 @@ static void test_reading(void)
     CHECK(ictus_lock_open("none", directory, &lock, &why) == ICTUS_ERR_IO);
     REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
     CHECK(ictusi_page_create("t", directory, &second, &why) == ICTUS_ERR_EXISTS);
-    CHECK(strstr(why.text, "kept by process") != NULL);
+    CHECK(strstr(why.text, "already kept by process") != NULL);
     REQUIRE(ictus_lock_open("t", directory, &lock, &why) == ICTUS_OK);
     CHECK(ictus_lock_now(lock, &r) == ICTUS_ERR_SAMPLES);
     CHECK(ictus_lock_status(lock, &status) == ICTUS_ERR_SAMPLES);
@@ -187,7 +187,7 @@ static void test_owners(void)
     }
     REQUIRE(chown(path, 65534, 65534) == 0);
     CHECK(ictus_lock_open("t", directory, &lock, &why) == ICTUS_ERR_PERMISSION);
-    CHECK(strstr(why.text, "was put there by user nobody") != NULL);
+    CHECK(strstr(why.text, "belongs to user nobody") != NULL);
     CHECK(ictusi_page_create("t", directory, &writer, &why) == ICTUS_ERR_IO);
     CHECK(strstr(why.text, "another user") != NULL);
     REQUIRE(unlink(path) == 0 && chown(guard, 65534, 65534) == 0);

@@ -378,7 +378,7 @@ static void test_fallback(void)
     struct stamp_socket none = {.fd = -1};
     struct ictus_why why = {""};
     CHECK(ictusi_stamp_enable(&none, STAMP_KERNEL, &why) == STAMP_USER);
-    CHECK(strstr(why.text, "refuses kernel timestamps") != NULL);
+    CHECK(strstr(why.text, "refuses kernel time stamps") != NULL);
 }
 
 static struct timex seen;

@@ -42,8 +42,8 @@ static int prove(struct study *study, const struct study_experiment *e, struct i
     proof->looked = !err;
     (void)ictus_selector_release(study->selector, &forced);
     if (err == ICTUS_ERR_NOMEM || err == ICTUS_ERR_MPI) {
-        return ictus_because(why, err, "algorithm '%s' of %s cannot be seen running", a->name,
-                             a->operation);
+        return ictus_because(why, err, "algorithm '%s' of %s: whether it runs cannot be verified",
+                             a->name, a->operation);
     }
     return ICTUS_OK;
 }
@@ -82,7 +82,8 @@ int study_refuse(const struct study *study, const struct study_experiment *e, st
     char ran[128];
     proof_describe(&proof->ran, ran, sizeof(ran));
     return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
-                         "algorithm '%s' of %s gives way to another with %llu bytes: %s ran",
+                         "algorithm '%s' of %s was not used with %llu bytes: the library ran %s "
+                         "instead",
                          a->name, a->operation, (unsigned long long)e->bytes, ran);
 }
 

@@ -79,14 +79,15 @@ static json_t *warnings(const struct ictus_summary *s, const struct ictus_bench_
         (void)json_array_append_new(list, json_string("few samples"));
     }
     if ((double)s->outliers > MANY_OUTLIERS * (double)s->n) {
-        (void)json_array_append_new(list, json_string("many outliers: interference?"));
+        (void)json_array_append_new(list, json_string("many outliers: other work may interfere"));
     }
     if (s->p75 > 0.0 && s->median > 0.0 && s->p99 > 10.0 * s->median) {
-        (void)json_array_append_new(list, json_string("heavy tail: p99 is ten medians"));
+        (void)json_array_append_new(list,
+                                    json_string("heavy tail: p99 is over ten times the median"));
     }
     if (drifts(s)) {
-        (void)json_array_append_new(list, json_string("samples drift: the machine changed while "
-                                                      "they were taken"));
+        (void)json_array_append_new(
+            list, json_string("samples drift: the machine changed during the measurement"));
     }
     if (result->sigma_ns * 1e-9 > 0.1 * s->median) {
         (void)json_array_append_new(list, json_string("clock sigma above a tenth of the median"));

@@ -63,14 +63,15 @@ static int read_ops(struct study *study, struct ictus_why *why)
     }
     for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
         if (study->op_count == STUDY_OPS_MAX) {
-            return ictus_because(why, ICTUS_ERR_SPEC, "--ops: at most %d operations",
+            return ictus_because(why, ICTUS_ERR_SPEC, "--ops: at most %d operations can be given",
                                  STUDY_OPS_MAX);
         }
         err = ictus_operation_find(study->plugins, word, &study->ops[study->op_count], why);
         study->op_count++;
     }
-    return err || study->op_count ? err
-                                  : ictus_because(why, ICTUS_ERR_SPEC, "--ops: names no operation");
+    return err || study->op_count
+               ? err
+               : ictus_because(why, ICTUS_ERR_SPEC, "--ops: the list names no operation");
 }
 
 static int read_counts(struct study *study, struct ictus_why *why)
@@ -105,8 +106,9 @@ static int read_reductions(struct study *study, struct ictus_why *why)
         study->wanted[r] = true;
         named = true;
     }
-    return err || named ? err
-                        : ictus_because(why, ICTUS_ERR_SPEC, "--reduction: names no reduction");
+    return err || named
+               ? err
+               : ictus_because(why, ICTUS_ERR_SPEC, "--reduction: the list names no reduction");
 }
 
 static int add_algorithm(struct study *study, const char *operation, const char *name, bool of_all,
@@ -120,7 +122,8 @@ static int add_algorithm(struct study *study, const char *operation, const char 
         }
     }
     if (study->algorithm_count == STUDY_ALGORITHMS_MAX) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "--algorithm: at most %d", STUDY_ALGORITHMS_MAX);
+        return ictus_because(why, ICTUS_ERR_SPEC, "--algorithm: at most %d algorithms can be given",
+                             STUDY_ALGORITHMS_MAX);
     }
     struct study_algorithm *a = &study->algorithms[study->algorithm_count++];
     (void)snprintf(a->operation, sizeof(a->operation), "%s", operation);
@@ -168,7 +171,8 @@ static int add_named(struct study *study, const char *operation, const char *nam
     if (err || !measured) {
         return err ? err
                    : ictus_because(why, ICTUS_ERR_SPEC,
-                                   "--algorithm: %.60s is not among the operations", operation);
+                                   "--algorithm: '%.60s' is not one of the operations of --ops",
+                                   operation);
     }
     if (strcmp(name, "all") == 0) {
         return add_every(study, operation, names, why);
@@ -206,9 +210,9 @@ static int read_algorithms(struct study *study, struct ictus_why *why)
             word = colon + 1;
         }
         if (!operation) {
-            return ictus_because(why, ICTUS_ERR_SPEC,
-                                 "--algorithm: write OPERATION:NAME,NAME or all, not '%.60s'",
-                                 word);
+            return ictus_because(
+                why, ICTUS_ERR_SPEC,
+                "--algorithm: '%.60s' is malformed; write OPERATION:NAME,NAME or all", word);
         }
         err = add_named(study, operation, word, why);
     }
@@ -271,7 +275,7 @@ static int check_rest(struct study *study, struct ictus_why *why)
     int err = ictus_scheme_check(study->options->scheme, why);
     if (!err && study->options->resume && !study->options->results.file) {
         err = ictus_because(why, ICTUS_ERR_SPEC,
-                            "--resume needs the file to continue: --output=FILE");
+                            "--resume needs --output=FILE, the file to continue");
     }
     return err ? err : check_ops(study, why);
 }

@@ -41,7 +41,7 @@ static const struct option_row options[] = {
     ROW_ALGORITHM(AT(algorithms), "all", "barriers: mpi, mpi:NAME, dissemination, tree, ..., all"),
     ROW_PROCESSES(AT(processes)),
     ROW_REPETITIONS(AT(repetitions), "1000", 1e8, "repetitions of each barrier"),
-    ROW_TIME(AT(max_time_s), "2s", "time limit of each barrier, 0: none"),
+    ROW_TIME(AT(max_time_s), "2s", "time limit of each barrier; 0 means none"),
     ROW_CLOCK(AT(clock)),
     ROW_SYNC(AT(sync)),
     ROW_RAW(AT(raw), "keep every skew in the result file"),
@@ -150,7 +150,7 @@ static int read_algorithms(struct study *study, struct ictus_why *why)
         err = err ? err : add(study, "", word, why);
     }
     if (!err && study->count == 0) {
-        err = ictus_because(why, ICTUS_ERR_SPEC, "--algorithm: names no barrier");
+        err = ictus_because(why, ICTUS_ERR_SPEC, "--algorithm: the list names no barrier");
     }
     return err;
 }
@@ -340,7 +340,7 @@ static int barrier_run(const void *given, int word_count, char **words)
 
 const struct command command_barrier = {
     .name = "barrier",
-    .summary = "how far apart processes leave a barrier",
+    .summary = "measure how far apart processes leave a barrier",
     .arguments = "",
     .details = "  mpirun -n 8 ictus barrier -o barriers.jsonl\n"
                "  mpirun -n 16 ictus barrier --algorithm=mpi,harmonize --processes=2..16",

@@ -32,30 +32,32 @@ static const struct option_row options[] = {
     ROW_SIZES(AT(sizes), "8,1K,64K"),
     ROW_PROCESSES(AT(processes)),
     ROW_PLACEMENT(AT(placement), group_placements),
-    ROW_ALGORITHM(AT(algorithm), NULL, "of the MPI library: allreduce:ring,linear or all"),
+    ROW_ALGORITHM(AT(algorithm), NULL,
+                  "algorithms of the MPI library: allreduce:ring,linear or all"),
     ROW_SCHEME(AT(scheme), "harmonize", "SPEC", "how processes start together"),
     ROW_REPETITIONS(AT(repetitions), "1000", 1e9, "valid repetitions of each experiment"),
-    ROW_TIME(AT(max_time_s), "2s", "time limit of each experiment, 0: none"),
+    ROW_TIME(AT(max_time_s), "2s", "time limit of each experiment; 0 means none"),
     {"rounds", 0, OPTION_INT, AT(rounds), "10", 1, 10000, NULL, "N",
      "rounds in which all experiments are measured"},
     {"span", 0, OPTION_SECONDS, AT(span_s), SPAN_DEFAULT, 0, 1e6, NULL, "TIME",
      "spread the rounds over at least this time"},
     {"width", 0, OPTION_RATIO, AT(width), "0", 0, 1, NULL, "RATIO",
-     "stop when the median's interval is so narrow"},
-    ROW_WARMUP(AT(warmup), "10", 1e6, "untimed calls before"),
+     "stop once the median's 95 % interval is this narrow"},
+    ROW_WARMUP(AT(warmup), "10", 1e6, "untimed calls before each measurement"),
     {"reduction", 0, OPTION_TEXT, AT(reduction), NULL, 0, 0, NULL, "LIST",
-     "over the processes: max,mean,min,root,makespan"},
+     "how the processes' times are combined: max,mean,min,root,makespan"},
     ROW_ROOT(AT(root)),
     {"rotate-root", 0, OPTION_FLAG, AT(rotate_root), NULL, 0, 0, NULL, NULL,
      "use another root in each repetition"},
     ROW_DATATYPE(AT(datatype)),
     ROW_REDUCE(AT(reduce)),
     {"in-place", 0, OPTION_FLAG, AT(in_place), NULL, 0, 0, NULL, NULL, "use MPI_IN_PLACE"},
-    {"check", 0, OPTION_FLAG, AT(check), NULL, 0, 0, NULL, NULL, "verify what operations compute"},
+    {"check", 0, OPTION_FLAG, AT(check), NULL, 0, 0, NULL, NULL,
+     "verify the results of the operations"},
     {"buffers", 0, OPTION_INT, AT(buffers), "1", 1, 64, NULL, "N", "sets of buffers, used in turn"},
     {"cold", 0, OPTION_FLAG, AT(cold), NULL, 0, 0, NULL, NULL, "cold caches in each repetition"},
     {"arrival", 0, OPTION_TEXT, AT(arrival), "together", 0, 0, NULL, "SPEC",
-     "ascending:spread=10us, random, ..."},
+     "arrival pattern: ascending:spread=10us, random, ..."},
     {"plugin", 0, OPTION_TEXT, AT(plugin), NULL, 0, 0, NULL, "FILE", "load operations of your own"},
     ROW_CLOCK(AT(clock)),
     ROW_SYNC(AT(sync)),
@@ -63,10 +65,10 @@ static const struct option_row options[] = {
     ROW_SEED(AT(seed), 9e18, "seed of the random order"),
     ROW_RAW(AT(raw), "keep every sample in the result file"),
     {"raw-ranks", 0, OPTION_FLAG, AT(raw_ranks), NULL, 0, 0, NULL, NULL,
-     "keep the samples of every process as well"},
+     "also keep the samples of every process"},
     ROWS_RESULTS(AT(results)),
     {"resume", 0, OPTION_FLAG, AT(resume), NULL, 0, 0, NULL, NULL,
-     "continue --output where a run was interrupted"},
+     "continue the --output file of an interrupted run"},
     ROW_LIST(AT(list), "list operations and schemes"),
     {"list-algorithms", 0, OPTION_FLAG, AT(list_algorithms), NULL, 0, 0, NULL, NULL,
      "list the MPI library's algorithms"},
@@ -168,8 +170,8 @@ static int check_library(const char *path, const json_t *objects, const json_t *
     const char *its = json_string_value(json_object_get(json_array_get(objects, 0), "mpi"));
     return mine && its && strcmp(mine, its) != 0
                ? ictus_because(why, ICTUS_ERR_SPEC,
-                               "--resume: '%.200s' was measured with %.80s, this is %.80s", path,
-                               its, mine)
+                               "--resume: '%.200s' was measured with %.80s, but this is %.80s",
+                               path, its, mine)
                : ICTUS_OK;
 }
 
@@ -257,11 +259,13 @@ static void warn_of_conditions(const struct study *study)
         return;
     }
     if (command_size() == 1) {
-        (void)fprintf(stderr, "ictus bench: one process only; mpirun -n N starts more\n");
+        (void)fprintf(stderr,
+                      "ictus bench: only one process runs; 'mpirun -n N ictus bench' starts "
+                      "more\n");
     }
     if (first->member && ictus_bench_crowded(first->bench)) {
-        (void)fprintf(stderr, "ictus bench: more processes than cores: they cannot start together, "
-                              "times include waiting for a core\n");
+        (void)fprintf(stderr, "ictus bench: there are more processes than cores: they cannot all "
+                              "start together, and times include waiting for a core\n");
     }
 }
 
@@ -360,8 +364,8 @@ static int bench_run(const void *given, int word_count, char **words)
     free(study);
     if (interrupt_came() && file && !err && command_rank() == 0) {
         (void)fprintf(stderr,
-                      "ictus bench: interrupted; the same command with --resume "
-                      "continues '%.200s'\n",
+                      "ictus bench: interrupted; repeat the command with --resume to "
+                      "continue '%.200s'\n",
                       file);
     }
     return interrupt_end("bench", err, &why, below ? EXIT_BELOW : EXIT_OK);

@@ -27,26 +27,27 @@ static const struct option_row options[] = {
      "mockup, split, monotony, or all"},
     ROW_SCHEME(AT(scheme), "harmonize", "SPEC", "how processes start together"),
     {"reduction", 0, OPTION_CHOICE, AT(reduction), "scheme", 0, 0, reductions, "NAME",
-     "over the processes; scheme: what it expects"},
+     "how the processes' times are combined; scheme: as the scheme expects"},
     ROW_REPETITIONS(AT(repetitions), "300", 1e9, "repetitions of each operation at each size"),
     {"rounds", 0, OPTION_INT, AT(rounds), "15", 1, TURNS_ROUNDS_MAX, NULL, "N",
      "rounds in which all are measured, in random order"},
-    ROW_TIME(AT(max_time_s), "1s", "time limit of each of them, 0: none"),
+    ROW_TIME(AT(max_time_s), "1s", "time limit of each operation; 0 means none"),
     {"tolerance", 0, OPTION_RATIO, AT(tolerance), "5%", 0, 10, NULL, "RATIO",
-     "slower by no more than this is no violation"},
+     "ignore operations that are slower by no more than this"},
     {"significance", 0, OPTION_RATIO, AT(significance), "5%", 0, 1, NULL, "RATIO",
-     "chance of any false violation"},
+     "probability of one or more false violations"},
     {"launch-spread", 0, OPTION_RATIO, AT(launch_spread), "12%", 0, 10, NULL, "RATIO",
-     "spread assumed between launches if fewer than five"},
-    ROW_FAIL_ABOVE(AT(fail_above), "exit 3 if a violation is larger, e.g. 10%"),
-    {"all", 0, OPTION_FLAG, AT(all), NULL, 0, 0, NULL, NULL, "print guidelines that hold as well"},
+     "spread between launches to assume if there are fewer than five"},
+    ROW_FAIL_ABOVE(AT(fail_above), "exit with code 3 if a violation is larger, e.g. 10%"),
+    {"all", 0, OPTION_FLAG, AT(all), NULL, 0, 0, NULL, NULL, "also print the guidelines that hold"},
     ROW_ROOT(AT(root)),
     ROW_DATATYPE(AT(datatype)),
     ROW_REDUCE(AT(reduce)),
-    {"check", 0, OPTION_FLAG, AT(check), NULL, 0, 0, NULL, NULL, "verify what operations compute"},
+    {"check", 0, OPTION_FLAG, AT(check), NULL, 0, 0, NULL, NULL,
+     "verify the results of the operations"},
     ROW_CLOCK(AT(clock)),
     ROW_SYNC(AT(sync)),
-    ROW_SEED(AT(seed), 9e18, "seed of the order within rounds"),
+    ROW_SEED(AT(seed), 9e18, "seed of the random order within rounds"),
     ROW_RAW(AT(raw), "keep every sample in the result file"),
     ROW_LIST(AT(list), "list the guidelines"),
     ROWS_RESULTS(AT(results)),
@@ -243,10 +244,11 @@ static int guidelines_run(const void *given, int word_count, char **words)
 
 const struct command command_guidelines = {
     .name = "guidelines",
-    .summary = "collectives slower than other collectives in their place",
+    .summary = "find collectives that are slower than their equivalents",
     .arguments = "[FILE...]",
-    .details = "Result files are judged together, as launches, instead of measuring.\n"
-               "  mpirun -n 4 ictus guidelines --ops=allreduce,bcast -o launch1.jsonl\n"
+    .details = "Given result files, it judges them together, one launch each.\n"
+               "  mpirun -n 4 ictus guidelines --ops=allreduce,bcast -o "
+               "launch1.jsonl\n"
                "  ictus guidelines launch?.jsonl -o guidelines.jsonl\n"
                "  ictus report guidelines.jsonl",
     .options = options,

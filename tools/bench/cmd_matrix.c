@@ -60,20 +60,20 @@ static const char *const reductions[] = {"max", "mean", "min", "root", "makespan
 static const struct option_row options[] = {
     ROW_OPS(AT(ops), "reduce", "operations whose algorithms are compared"),
     ROW_SIZES(AT(sizes), "8"),
-    ROW_ALGORITHM(AT(algorithms), "all", "rows: the operation's, or default; all"),
+    ROW_ALGORITHM(AT(algorithms), "all", "rows: algorithms of the operation, default, or all"),
     ROW_SCHEME(AT(schemes), "all", "LIST",
-               "columns: barriers (mpi, mpi:NAME, tree, ...), harmonize; all"),
+               "columns: common starts (mpi, mpi:NAME, tree, ..., harmonize), or all"),
     {"reduction", 0, OPTION_CHOICE, AT(reduction), "mean", 0, 0, reductions, "NAME",
-     "over the processes: max, mean, min, root, makespan"},
+     "how the processes' times are combined: max, mean, min, root, makespan"},
     ROW_REPETITIONS(AT(repetitions), "1000", 1e8, "repetitions of each cell"),
     {"rounds", 0, OPTION_INT, AT(rounds), "15", 1, TURNS_ROUNDS_MAX, NULL, "N",
      "rounds in which all cells are measured, in random order"},
     {"span", 0, OPTION_SECONDS, AT(span_s), SPAN_DEFAULT, 0, 1e6, NULL, "TIME",
      "spread the rounds over at least this time"},
     {"launch-spread", 0, OPTION_RATIO, AT(launch_spread), "12%", 0, 10, NULL, "RATIO",
-     "spread assumed between launches: winners win by more"},
-    ROW_SEED(AT(seed), 9e18, "seed of the order within rounds"),
-    ROW_TIME(AT(max_time_s), "500ms", "time limit of each cell, 0: none"),
+     "spread between launches to assume; a winner must win by more"},
+    ROW_SEED(AT(seed), 9e18, "seed of the random order within rounds"),
+    ROW_TIME(AT(max_time_s), "500ms", "time limit of each cell; 0 means none"),
     ROW_CLOCK(AT(clock)),
     ROW_SYNC(AT(sync)),
     ROW_RAW(AT(raw), "keep every sample in the result file"),
@@ -120,8 +120,9 @@ static int add(char (*names)[MATRIX_NAME], int *count, int limit, const char *pr
                const char *name, struct ictus_why *why)
 {
     if (*count == limit || strlen(prefix) + strlen(name) >= MATRIX_NAME) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "'%.80s' is too long, or more than %d names",
-                             name, limit);
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "'%.80s' is too long, or the list has more than %d names", name,
+                             limit);
     }
     (void)snprintf(names[(*count)++], MATRIX_NAME, "%s%s", prefix, name);
     return ICTUS_OK;
@@ -172,7 +173,7 @@ static int read_rows(struct study *study, struct ictus_why *why)
     }
     return err || study->matrix.rows
                ? err
-               : ictus_because(why, ICTUS_ERR_SPEC, "--algorithm: names no algorithm");
+               : ictus_because(why, ICTUS_ERR_SPEC, "--algorithm: the list names no algorithm");
 }
 
 static int check_column(const struct study *study, const char *word, struct ictus_why *why)
@@ -212,7 +213,7 @@ static int read_columns(struct study *study, struct ictus_why *why)
     }
     return err || study->matrix.columns
                ? err
-               : ictus_because(why, ICTUS_ERR_SPEC, "--scheme: names no barrier");
+               : ictus_because(why, ICTUS_ERR_SPEC, "--scheme: the list names no common start");
 }
 
 /* One operation whose algorithms are compared, named by --ops. */
@@ -223,7 +224,8 @@ static int add_op(struct study *study, const char *name, struct ictus_why *why)
                                           .bytes = 8,
                                           .repetitions = study->options->repetitions};
     if (study->op_count == OPS_MAX || strlen(name) >= OP_BYTES) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "--ops: at most %d operations", OPS_MAX);
+        return ictus_because(why, ICTUS_ERR_SPEC, "--ops: at most %d operations can be given",
+                             OPS_MAX);
     }
     const int err = ictus_bench_check_plan(&plan, why);
     study->matrix.operation = study->ops[study->op_count];
@@ -241,8 +243,9 @@ static int read_ops(struct study *study, struct ictus_why *why)
     for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
         err = add_op(study, word, why);
     }
-    return err || study->op_count ? err
-                                  : ictus_because(why, ICTUS_ERR_SPEC, "--ops: names no operation");
+    return err || study->op_count
+               ? err
+               : ictus_because(why, ICTUS_ERR_SPEC, "--ops: the list names no operation");
 }
 
 static int read_study(struct study *study, struct ictus_why *why)
@@ -584,7 +587,7 @@ static int matrix_run(const void *given, int word_count, char **words)
 
 const struct command command_matrix = {
     .name = "matrix",
-    .summary = "an operation's algorithms under different starts",
+    .summary = "compare an operation's algorithms under different common starts",
     .arguments = "",
     .details = "  mpirun -n 8 ictus matrix --ops=reduce --sizes=8 -o matrix.jsonl\n"
                "  ictus report matrix.jsonl",

@@ -55,20 +55,20 @@ static const struct option_row options[] = {
     ROW_PROCESSES(AT(processes)),
     ROW_PLACEMENT(AT(placement), group_placements),
     {"method", 0, OPTION_CHOICE, AT(method), "time", 0, 0, ictus_overlap_method_names, "HOW",
-     "find the overhead by time (timers) or work (fixed work)"},
+     "how overhead is found: by time (timers) or work (fixed work)"},
     {"strategy", 0, OPTION_TEXT, AT(strategy), "none,tests", 0, 0, NULL, "LIST",
-     "of progress: none, tests, thread, library"},
+     "how progress is made: none, tests, thread, library"},
     {"interval-bytes", 0, OPTION_TEXT, AT(intervals), "1K", 0, 0, NULL, "LIST",
-     "bytes for each test; of several the best is marked"},
+     "bytes for each MPI_Test; of several values the best is marked"},
     {"kernel", 0, OPTION_CHOICE, AT(kernel), "arithmetic", 0, 0, ictus_kernel_names, "NAME",
-     "what is computed: arithmetic, memory"},
+     "kind of computation: arithmetic, memory"},
     {"factor", 0, OPTION_REAL, AT(factor), "1", 0.01, 1000, NULL, "F",
-     "computation in multiples of the blocking time"},
+     "length of the computation in multiples of the blocking time"},
     {"formula", 0, OPTION_CHOICE, AT(formula), "h08", 0, 0, formula_names, "NAME",
-     "whose definition of overlap is shown: h08, osu, imb"},
+     "definition of overlap to show: h08, osu, imb"},
     ROW_REPETITIONS(AT(repetitions), "200", 1e7, "repetitions of each measurement"),
-    ROW_WARMUP(AT(warmup), "10", 1e6, "untimed calls before"),
-    ROW_TIME(AT(max_time_s), "2s", "time limit of each measurement, 0: none"),
+    ROW_WARMUP(AT(warmup), "10", 1e6, "untimed calls before each measurement"),
+    ROW_TIME(AT(max_time_s), "2s", "time limit of each measurement; 0 means none"),
     ROW_ROOT(AT(root)),
     ROW_DATATYPE(AT(datatype)),
     ROW_CLOCK(AT(clock)),
@@ -119,7 +119,8 @@ struct study {
 static int add_op(struct study *s, const char *name, struct ictus_why *why)
 {
     if (s->op_count == OPS_MAX) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "--ops: at most %d operations", OPS_MAX);
+        return ictus_because(why, ICTUS_ERR_SPEC, "--ops: at most %d operations can be given",
+                             OPS_MAX);
     }
     const int err = ictus_operation_find(NULL, name, &s->ops[s->op_count], why);
     if (!err && !s->ops[s->op_count].nonblocking) {
@@ -150,8 +151,9 @@ static int read_ops(struct study *s, struct ictus_why *why)
     for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
         err = add_op(s, word, why);
     }
-    return err || s->op_count ? err
-                              : ictus_because(why, ICTUS_ERR_SPEC, "--ops: names no operation");
+    return err || s->op_count
+               ? err
+               : ictus_because(why, ICTUS_ERR_SPEC, "--ops: the list names no operation");
 }
 
 static int read_strategies(struct study *s, struct ictus_why *why)
@@ -180,7 +182,7 @@ static int read_lists(struct study *s, struct ictus_why *why)
                          why);
     }
     if (!err && s->interval_count > INTERVALS_MAX) {
-        err = ictus_because(why, ICTUS_ERR_SPEC, "--interval-bytes: at most %d values",
+        err = ictus_because(why, ICTUS_ERR_SPEC, "--interval-bytes: at most %d values can be given",
                             INTERVALS_MAX);
     }
     return err ? err : group_counts(s->options->processes, s->counts, &s->count_count, why);
@@ -196,7 +198,7 @@ static int read_study(struct study *s, struct ictus_why *why)
         err = read_strategies(s, why);
     }
     if (!err && s->options->root >= command_size()) {
-        err = ictus_because(why, ICTUS_ERR_SPEC, "--root=%lld: there are ranks 0 to %d",
+        err = ictus_because(why, ICTUS_ERR_SPEC, "--root=%lld: must be a rank between 0 and %d",
                             (long long)s->options->root, command_size() - 1);
     }
     s->clock = clock_spec_join(&s->clock_text, s->options->sync, s->options->clock);
@@ -433,7 +435,7 @@ static int overlap_run(const void *given, int word_count, char **words)
 
 const struct command command_overlap = {
     .name = "overlap",
-    .summary = "what nonblocking operations cost the CPU, and how they progress",
+    .summary = "measure the CPU time of nonblocking operations and their progress",
     .arguments = "",
     .details = "  mpirun -n 2 ictus overlap --ops=iallreduce --sizes=1K..1M*4",
     .options = options,

@@ -64,8 +64,8 @@ static int add_file(const char *path, json_t *guidelines, struct ictus_why *why)
         const bool guideline = strcmp(type, "guideline") == 0 && json_object_get(object, "kind");
         if (guideline && number_of(object, "launches") > 1) {
             err = ictus_because(why, ICTUS_ERR_FORMAT,
-                                "'%.200s' was made of several launches: give the files of the "
-                                "launches themselves",
+                                "'%.200s' already combines several launches; name the files of the "
+                                "launches instead",
                                 path);
         }
         if (!err && guideline && number_of(object, "factor") > 0) {
@@ -181,8 +181,7 @@ int guideline_merge(const struct guideline_options *options, int count, char **p
     }
     if (!err && json_object_size(guidelines) == 0) {
         err = ictus_because(why, ICTUS_ERR_SAMPLES,
-                            "the files hold no guideline; ictus guidelines "
-                            "-o FILE writes them");
+                            "the files hold no guidelines; 'ictus guidelines -o FILE' writes them");
     }
     if (!err) {
         results_outlive_readers();
@@ -197,7 +196,7 @@ int guideline_merge(const struct guideline_options *options, int count, char **p
     }
     const int closed = out ? ictus_output_close(out) : ICTUS_OK;
     if (!err && closed) {
-        err = ictus_because(why, closed, "not everything could be written");
+        err = ictus_because(why, closed, "the output could not be written completely");
     }
     json_decref(guidelines);
     return err;

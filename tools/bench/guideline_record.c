@@ -204,17 +204,19 @@ int guideline_close(const struct guideline_options *options, struct ictus_output
                     const struct guideline_tally *tally)
 {
     char text[512];
-    (void)snprintf(text, sizeof(text), "%zu of %zu guidelines are violated, %zu more may be%s%s",
-                   tally->violated, tally->tested, tally->open,
-                   tally->violated ? "; the worst: " : "", tally->worst_text);
+    (void)snprintf(text, sizeof(text),
+                   "%zu of %zu guidelines are violated, and %zu more may be%s%s", tally->violated,
+                   tally->tested, tally->open, tally->violated ? "; the worst: " : "",
+                   tally->worst_text);
     if (options->results.format == ICTUS_FORMAT_TEXT) {
         (void)printf("# %s\n", text);
         if (tally->unmeasured) {
             (void)printf("# %zu could not be tested\n", tally->unmeasured);
         }
         if (tally->launches < TURNS_LAUNCHES_LEAST) {
-            (void)printf("# judged from %zu launch%s, allowing for %.3g %% between launches; "
-                         "ictus guidelines FILE... judges from several\n",
+            (void)printf("# judged from %zu launch%s, allowing for a spread of %.3g %% between "
+                         "launches;\n"
+                         "# 'ictus guidelines FILE...' judges several launches together\n",
                          tally->launches, tally->launches == 1 ? "" : "es",
                          100 * options->launch_spread);
         }

@@ -33,7 +33,8 @@ static int read_kinds(struct guideline_study *study, struct ictus_why *why)
         study->kinds[i] = true;
         any = true;
     }
-    return any ? ICTUS_OK : ictus_because(why, ICTUS_ERR_SPEC, "--kinds: names no kind");
+    return any ? ICTUS_OK
+               : ictus_because(why, ICTUS_ERR_SPEC, "--kinds: the list names no kind of guideline");
 }
 
 static bool is_wanted(const struct guideline_study *study, const struct ictus_operation_info *rival)
@@ -47,7 +48,7 @@ static int add_operation(struct guideline_study *study, const struct ictus_opera
 {
     struct ictus_operation_info rival;
     if (study->operation_count == GUIDELINE_OPS_MAX) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "--ops: at most %d operations",
+        return ictus_because(why, ICTUS_ERR_SPEC, "--ops: at most %d operations can be given",
                              GUIDELINE_OPS_MAX);
     }
     struct guideline_operation *op = &study->operations[study->operation_count++];
@@ -98,7 +99,7 @@ static int read_ops(struct guideline_study *study, struct ictus_why *why)
     }
     return err || study->operation_count
                ? err
-               : ictus_because(why, ICTUS_ERR_SPEC, "--ops: names no operation");
+               : ictus_because(why, ICTUS_ERR_SPEC, "--ops: the list names no operation");
 }
 
 static int by_size(const void *a, const void *b)
@@ -150,17 +151,18 @@ static int check_rest(struct guideline_study *study, struct ictus_why *why)
     int err = ictus_scheme_check(o->scheme, why);
     err = err ? err : ictus_bench_check_plan(&plan, why);
     if (!err && o->root >= command_size()) {
-        err = ictus_because(why, ICTUS_ERR_SPEC, "--root=%lld: there are ranks 0 to %d",
+        err = ictus_because(why, ICTUS_ERR_SPEC, "--root=%lld: must be a rank between 0 and %d",
                             (long long)o->root, command_size() - 1);
     }
     if (!err && o->rounds > o->repetitions) {
-        err = ictus_because(why, ICTUS_ERR_SPEC, "--rounds=%lld: more than --repetitions",
-                            (long long)o->rounds);
+        err =
+            ictus_because(why, ICTUS_ERR_SPEC, "--rounds=%lld: must not be more than --repetitions",
+                          (long long)o->rounds);
     }
     if (!err && comparisons == 0) {
         err = ictus_because(why, ICTUS_ERR_SPEC,
-                            "nothing to compare: monotony wants two sizes, other kinds are not of "
-                            "these operations");
+                            "nothing to compare: monotony needs two sizes, and the other kinds "
+                            "have no guideline for these operations");
     }
     study->limits = (struct guideline_limits){o->tolerance, o->significance, (double)comparisons,
                                               o->launch_spread};

@@ -121,9 +121,9 @@ enum matrix_outcome matrix_verdict(const struct matrix *m, char *text, size_t si
     }
     const bool won = matrix_winner(m, judge) >= 0;
     append(text, size,
-           changed ? "the choice of barrier changes the winner: "
-           : won   ? "the choice of barrier does not change the winner: "
-                   : "unclear: the fastest may be ");
+           changed ? "the choice of common start changes the winner: "
+           : won   ? "the choice of common start does not change the winner: "
+                   : "unclear; the fastest may be ");
     append_best(m, text, size);
     (void)snprintf(piece, sizeof(piece), " under %s%s", m->schemes[judge], changed ? ", but" : "");
     append(text, size, piece);
@@ -177,7 +177,10 @@ static void print_row(const struct matrix *m, int row, FILE *out)
 void matrix_print(const struct matrix *m, FILE *out)
 {
     enum { NAMES = 26 };
-    (void)fprintf(out, "#\n# medians in us; * is the fastest under its synchronisation\n# %-*s",
+    (void)fprintf(out,
+                  "#\n"
+                  "# medians in us; * marks the fastest under each common start\n"
+                  "# %-*s",
                   NAMES, "");
     for (int c = 0; c < m->columns; c++) {
         if (is_measured(m, c)) {

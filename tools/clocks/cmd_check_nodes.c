@@ -32,17 +32,17 @@ struct check_options {
 static const struct option_row options[] = {
     ROW_CLOCK(AT(clock)),
     {"rounds", 0, OPTION_INT, AT(rounds), "40", 2, 10000, NULL, "N",
-     "others that each node meets, at most"},
+     "largest number of other nodes that each node meets"},
     {"span", 0, OPTION_SECONDS, AT(span), "1s", 1e-3, 3600, NULL, "TIME",
-     "from the first to the last of three sweeps"},
+     "time from the first to the last of three sweeps"},
     {"slow", 0, OPTION_REAL, AT(slow), "1.5", 1.01, 1e6, NULL, "FACTOR",
-     "a round trip this many times the usual one is slow"},
+     "a round trip is slow if it takes this many times the usual one"},
     {"drift", 0, OPTION_RATIO, AT(drift), "50ppm", 1e-9, 0.1, NULL, "RATIO",
-     "a clock this far from the median rate drifts"},
+     "a clock drifts if its rate is this far from the median rate"},
     {"step", 0, OPTION_SECONDS, AT(step), "2us", 1e-9, 1, NULL, "TIME",
-     "a clock that changes by more stepped"},
+     "a clock stepped if it changed by more than this"},
     {"worst", 0, OPTION_INT, AT(worst), "10", 1, 1e6, NULL, "N",
-     "rows of the table; all faults are in the result file"},
+     "largest number of rows in the table; the result file has all faults"},
     {"metrics", 0, OPTION_TEXT, AT(metrics), NULL, 0, 0, NULL, "FILE",
      "write metrics for a node exporter's textfile collector"},
     ROWS_RESULTS(AT(results)),
@@ -228,11 +228,11 @@ static int tell(const struct census *c, struct ictus_output *out, int *faults)
     }
     free(rows);
     if (!err && c->options->results.format == ICTUS_FORMAT_TEXT) {
-        printf(
-            "%d of %d nodes and %zu links out of line; usual round trip %.3f us, clocks %.3g ppm "
-            "apart, %.2f s\n",
-            *faults, c->found->node_count, c->found->pair_count, c->found->usual_rtt_ns * 1e-3,
-            c->found->drift_spread * 1e6, c->found->duration_s);
+        printf("%d of %d nodes and %zu links are faulty; the usual round trip is %.3f "
+               "us,\n"
+               "clocks are %.3g ppm apart; the checkup took %.2f s\n",
+               *faults, c->found->node_count, c->found->pair_count, c->found->usual_rtt_ns * 1e-3,
+               c->found->drift_spread * 1e6, c->found->duration_s);
     }
     return err;
 }
@@ -273,8 +273,9 @@ static int run(const void *given, int word_count, char **words)
     int faults = 0;
     int err = ICTUS_OK;
     if (word_count > 0) {
-        err = ictus_because(&why, ICTUS_ERR_SPEC, "what is '%.80s'? check-nodes takes options only",
-                            words[0]);
+        err =
+            ictus_because(&why, ICTUS_ERR_SPEC,
+                          "unexpected argument '%.80s'; check-nodes takes only options", words[0]);
     } else {
         err = ictus_clock_default(NULL, sync, sizeof(sync), c.clock, sizeof(c.clock), &why);
     }
@@ -297,11 +298,13 @@ static int run(const void *given, int word_count, char **words)
 
 const struct command command_check_nodes = {
     .name = "check-nodes",
-    .summary = "slow nodes, bad links, clocks that step or drift",
+    .summary = "find slow nodes, bad links, and clocks that step or drift",
     .arguments = "",
-    .details = "  mpirun --map-by node ictus check-nodes --metrics=/var/lib/ictus.prom\n"
-               "Three sweeps in which each node meets some dozens of others. Exit status 3\n"
-               "where anything is out of line.",
+    .details = "  mpirun --map-by node ictus check-nodes "
+               "--metrics=/var/lib/ictus.prom\n"
+               "In three sweeps, each node exchanges messages with some dozens of "
+               "others.\n"
+               "The exit code is 3 if any node or link is faulty.",
     .options = options,
     .flags = NEEDS_MPI,
     .options_size = sizeof(struct check_options),

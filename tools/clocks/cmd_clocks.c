@@ -156,10 +156,10 @@ static const char *scope_of(const struct ictus_sharing *s, int processes)
 static const char *note_of(const struct findings *f, bool by_default)
 {
     if (f->sharing.contradicted) {
-        return "promises to be shared, but its readings contradict that";
+        return "claims to be shared, but its readings contradict that";
     }
     if (!f->identity[0]) {
-        return "promises nobody that it is shared";
+        return "does not claim to be shared";
     }
     return by_default ? "the default" : "";
 }
@@ -292,11 +292,11 @@ static int run(const void *given, int word_count, char **words)
 
 const struct command command_clocks = {
     .name = "clocks",
-    .summary = "time sources: how fine, how costly to read, and who shares one",
+    .summary = "list time sources: resolution, cost of a read, who shares one",
     .arguments = "",
     .details = "Run it under mpirun to see the whole job: mpirun -n 4 ictus clocks\n"
-               "step ns: the finest difference seen. read ns: of one read, the slowest rank's.\n"
-               "clocks: sets of processes that read the same one.",
+               "step ns: smallest difference seen. read ns: cost of a read, slowest rank.\n"
+               "clocks: number of sets of processes that read the same clock.",
     .options = options,
     .flags = NEEDS_MPI,
     .options_size = sizeof(struct clocks_options),

@@ -36,14 +36,14 @@ static const struct option_row options[] = {
     ROW_CLOCK(AT(clock)),
     ROW_DURATION(AT(duration_s), "60s", 0.001, "how long to observe"),
     {"interval", 0, OPTION_SECONDS, AT(interval_s), "500ms", 0, 1e5, NULL, "TIME",
-     "time between two offsets of a process"},
-    ROW_EXCHANGES(AT(exchanges), "100", 1, 1e6, "exchanges for each offset"),
+     "time between two offset measurements of a process"},
+    ROW_EXCHANGES(AT(exchanges), "100", 1, 1e6, "exchanges for each offset measurement"),
     {"reference-rank", 0, OPTION_INT, AT(reference), "0", 0, 1e9, NULL, "RANK",
-     "whose clock all are compared with"},
+     "rank whose clock all others are compared with"},
     {"fit", 0, OPTION_SECONDS, AT(fit_s), "10s", 1e-6, 1e6, NULL, "TIME",
-     "fit lines to this much, then see how long they hold"},
+     "fit lines to this much data, then see how long they hold"},
     {"tolerance", 0, OPTION_SECONDS, AT(tolerance_s), "1us", 1e-9, 1e3, NULL, "TIME",
-     "a line holds while it is no farther off than this"},
+     "a line holds while its error is no larger than this"},
     ROWS_RESULTS(AT(results)),
     ROWS_PROGRESS(AT(talk)),
     ROW_END};
@@ -211,7 +211,8 @@ static int describe_all(struct series *s, const struct drift_options *o, const c
             picture.rank = rank;
             err = drift_describe(out, &picture, &points);
             if (err == ICTUS_ERR_SAMPLES) {
-                err = ictus_because(why, err, "too short for a line: %zu points", other.count);
+                err = ictus_because(why, err, "the data is too short to fit a line: %zu points",
+                                    other.count);
             }
         }
         err = results_agree(err, why);
@@ -250,18 +251,19 @@ static int check(const struct drift_options *o, int word_count, char **words, st
 {
     if (word_count > 0) {
         return ictus_because(why, ICTUS_ERR_SPEC,
-                             "unexpected argument '%.80s'; drift takes options only", words[0]);
+                             "unexpected argument '%.80s'; drift takes only options", words[0]);
     }
     if (command_size() < 2) {
         return ictus_because(why, ICTUS_ERR_SPEC,
-                             "drift needs two processes: mpirun -n 2 ictus drift");
+                             "drift needs at least two processes: mpirun -n 2 ictus drift");
     }
     if (o->reference >= command_size()) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "--reference-rank=%lld: there are ranks 0 to %d",
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "--reference-rank=%lld: must be a rank between 0 and %d",
                              (long long)o->reference, command_size() - 1);
     }
     if (o->interval_s > o->duration_s) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "--interval is longer than --duration");
+        return ictus_because(why, ICTUS_ERR_SPEC, "--interval must not be longer than --duration");
     }
     return ICTUS_OK;
 }
@@ -281,11 +283,13 @@ static int run(const void *given, int word_count, char **words)
 
 const struct command command_drift = {
     .name = "drift",
-    .summary = "how clocks wander, and for how long a line describes them",
+    .summary = "measure how clocks drift, and for how long a line describes them",
     .arguments = "",
-    .details = "mpirun -n 2 ictus drift --duration=5min --interval=1s --fit=10s --tolerance=1us\n"
-               "Offsets are the reference's clock minus a process's, over that process's time.\n"
-               "a line holds: half of the lines fitted to --fit stay within --tolerance so long.",
+    .details = "mpirun -n 2 ictus drift --duration=5min --interval=1s --fit=10s "
+               "--tolerance=1us\n"
+               "Offsets are the reference's clock minus a process's, over that "
+               "process's time.\n"
+               "a line holds: half of the lines stay within --tolerance this long.",
     .options = options,
     .flags = NEEDS_MPI,
     .options_size = sizeof(struct drift_options),

@@ -35,9 +35,9 @@ struct rtt_options {
 static const struct option_row options[] = {
     ROW_CLOCK(AT(clock)),
     {"pairs", 0, OPTION_TEXT, AT(pairs), "from0", 0, 0, NULL, "LIST",
-     "0-1,2-3 or from0, neighbours, all"},
+     "pairs of ranks to measure: 0-1,2-3 or from0, neighbours, all"},
     ROW_EXCHANGES(AT(exchanges), "10000", 10, 1e7, "exchanges of each pair"),
-    ROW_WARMUP(AT(warmup), "200", 1e6, "exchanges before, not counted"),
+    ROW_WARMUP(AT(warmup), "200", 1e6, "warm-up exchanges before, which are not counted"),
     {"bins", 0, OPTION_INT, AT(bins), "200", 2, 10000, NULL, "N",
      "bins of the histogram; the last one holds the tail"},
     ROW_RAW(AT(raw), "keep every round trip in the result file"),
@@ -102,8 +102,8 @@ static int read_pair(const char *word, struct pair *pair, struct ictus_why *why)
     }
     if (!good || from < 0 || to < 0 || from >= size || to >= size || from == to) {
         return ictus_because(why, ICTUS_ERR_SPEC,
-                             "--pairs: '%.40s' is no pair of two different ranks below %d, such as "
-                             "0-1; or all, neighbours, from0",
+                             "--pairs: '%.40s' is not a pair of two different ranks below %d, such "
+                             "as 0-1; 'all', 'neighbours' and 'from0' are possible, too",
                              word, size);
     }
     *pair = (struct pair){(int)from, (int)to};
@@ -134,7 +134,7 @@ static int read_pairs(const char *text, struct pairs *pairs, struct ictus_why *w
     int err = ICTUS_OK;
     if (size < 2) {
         return ictus_because(why, ICTUS_ERR_SPEC,
-                             "a round trip needs two processes: mpirun -n 2 ictus rtt");
+                             "a round trip needs at least two processes: mpirun -n 2 ictus rtt");
     }
     if (strcmp(text, "from0") == 0) {
         for (int i = 1; i < size && !err; i++) {
@@ -257,7 +257,7 @@ static int run(const void *given, int word_count, char **words)
 
 const struct command command_rtt = {
     .name = "rtt",
-    .summary = "round trips between processes, and how many a good minimum needs",
+    .summary = "measure round trips, and how many a good minimum needs",
     .arguments = "",
     .details = "mpirun -n 2 ictus rtt --exchanges=50000\n"
                "An exchange is an 8-byte message and its answer. Pairs are measured one by one.",

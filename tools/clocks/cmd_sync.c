@@ -52,20 +52,21 @@ struct sync_options {
 
 static const struct option_row options[] = {
     {"sync", 0, OPTION_TEXT, AT(sync), NULL, 0, 0, NULL, "SPEC[,SPEC...]",
-     "clock algorithms, see --list"},
+     "clock algorithms; see --list"},
     ROW_CLOCK(AT(clock)),
     {"wait", 0, OPTION_TEXT, AT(waits), "0,5", 0, 0, NULL, "TIME[,TIME...]",
-     "judge so long after the synchronisation"},
+     "times after the synchronisation at which it is judged"},
     ROW_REPETITIONS(AT(repetitions), "5", 1e6, "synchronisations of each algorithm"),
     ROW_PROCESSES(AT(processes)),
     {"sample", 0, OPTION_RATIO, AT(sample), "100%", 1e-6, 1, NULL, "RATIO",
-     "judge this share of the processes"},
+     "share of the processes to judge"},
     ROW_EXCHANGES(AT(exchanges), "100", 1, 1e6,
-                  "exchanges of a judgement where the truth is unknown"),
-    ROW_WARMUP(AT(warmup), WARMUP, 1000, "synchronisations of each before, not counted"),
-    ROW_SEED(AT(seed), 9e18, "seed of the order and of the sample"),
+                  "exchanges for each judgement if the truth is not known"),
+    ROW_WARMUP(AT(warmup), WARMUP, 1000,
+               "warm-up synchronisations of each algorithm, which are not counted"),
+    ROW_SEED(AT(seed), 9e18, "seed of the random order and of the sample of processes"),
     {"reseed", 0, OPTION_FLAG, AT(reseed), NULL, 0, 0, NULL, NULL,
-     "new simulated clocks in each repetition"},
+     "draw new simulated clocks for each repetition"},
     ROW_RAW(AT(raw), "keep the error of every process in the result file"),
     ROW_LIST(AT(list), "list the algorithms and their parameters"),
     ROWS_RESULTS(AT(results)),
@@ -160,7 +161,7 @@ static int read_clock(struct plan *plan, struct ictus_why *why)
         ictus_clock_default(NULL, usual, sizeof(usual), plan->clock, sizeof(plan->clock), why);
     if (!err && o->clock) {
         if (strlen(o->clock) >= sizeof(plan->clock)) {
-            return ictus_because(why, ICTUS_ERR_SPEC, "--clock: too long");
+            return ictus_because(why, ICTUS_ERR_SPEC, "--clock: the specification is too long");
         }
         (void)snprintf(plan->clock, sizeof(plan->clock), "%s", o->clock);
     }
@@ -458,11 +459,13 @@ static int run(const void *given, int word_count, char **words)
 
 const struct command command_sync = {
     .name = "sync",
-    .summary = "clock synchronisations: accuracy, how long it lasts, and cost",
+    .summary = "compare clock synchronisations: accuracy over time, and cost",
     .arguments = "",
     .details = "  mpirun -n 4 ictus sync --sync=hca3:fitpoints=500,mesh --wait=0,2,5\n"
-               "error: the largest of all processes against rank 0, median over repetitions;\n"
-               "exact where clocks are simulated: -c sim:offset=1s,drift=12ppm,scope=process",
+               "error: largest of all processes against rank 0, median over the "
+               "repetitions;\n"
+               "exact if clocks are simulated: -c "
+               "sim:offset=1s,drift=12ppm,scope=process",
     .options = options,
     .flags = NEEDS_MPI,
     .options_size = sizeof(struct sync_options),

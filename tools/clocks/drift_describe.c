@@ -117,7 +117,7 @@ static void add_holding(json_t *object, const struct drift_picture *picture,
     if (ictus_straight_holding(p->times_s, p->offsets_ns, p->count, picture->fit_s,
                                picture->tolerance_ns, &h)) {
         json_object_set_new(object, "holds_s", json_null());
-        json_object_set_new(object, "holds", json_string("data too short"));
+        json_object_set_new(object, "holds", json_string("too little data"));
         return;
     }
     char text[64];

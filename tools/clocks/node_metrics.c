@@ -38,7 +38,8 @@ static double fault_of(const struct ictus_node_check *n)
 
 static const struct family families[] = {
     {"ictus_node_round_trip_seconds", "Round trip between two nodes like this one.", rtt_of},
-    {"ictus_node_clock_drift_ratio", "Rate of the node's clock against the median one.", drift_of},
+    {"ictus_node_clock_drift_ratio", "Rate of the node's clock relative to the median rate.",
+     drift_of},
     {"ictus_node_clock_step_seconds", "Change of the clock that its rate does not explain.",
      step_of},
     {"ictus_node_out_of_line", "Whether anything is wrong with the node.", fault_of},
@@ -68,8 +69,10 @@ static void put_all(FILE *file, const struct ictus_checkup *f, const char *names
         }
     }
     (void)fprintf(file,
-                  "# HELP ictus_bad_links Links slower than their ends explain.\n"
-                  "# TYPE ictus_bad_links gauge\nictus_bad_links %zu\n"
+                  "# HELP ictus_bad_links Links that are slower than their two nodes "
+                  "explain.\n"
+                  "# TYPE ictus_bad_links gauge\n"
+                  "ictus_bad_links %zu\n"
                   "# HELP ictus_checkup_duration_seconds How long the checkup took.\n"
                   "# TYPE ictus_checkup_duration_seconds gauge\n"
                   "ictus_checkup_duration_seconds %.9g\n",

@@ -27,17 +27,18 @@ static const struct option_row rows[] = {
     {"when", 0, OPTION_TEXT, AT(when.when), NULL, 0, 0, NULL, "INSTANT",
      "+2min, 2026-12-01T12:00:30Z, @1795000000.5"},
     {"next-odd-minute", 0, OPTION_INT, AT(when.odd_minute_s), "-1", -1, 59, NULL, "SECOND",
-     "at this second of the next odd-numbered minute"},
+     "start at this second of the next odd-numbered minute"},
     {"align", 0, OPTION_SECONDS, AT(when.align_s), "0s", 0, 86400, NULL, "TIME",
      "round the instant up to a multiple of this"},
     {"tolerance", 0, OPTION_SECONDS, AT(tolerance_s), "100us", 0, 10, NULL, "TIME",
-     "refuse if the clock's +- (2 sigma) is larger"},
-    {"bound", 0, OPTION_FLAG, AT(bound), NULL, 0, 0, NULL, NULL, "judge by the hard bound instead"},
+     "refuse to start if the clock's +- (2 sigma) is larger"},
+    {"bound", 0, OPTION_FLAG, AT(bound), NULL, 0, 0, NULL, NULL,
+     "compare the hard bound with --tolerance instead"},
     ROW_NAME(AT(name)),
     ROW_DIRECTORY(AT(directory)),
-    ROW_OUTPUT(AT(output), "FILE", "write a result file"),
+    ROW_OUTPUT(AT(output), "FILE", "also write a result file (JSON lines)"),
     ROW_FORCE(AT(force)),
-    ROW_QUIET(AT(quiet), "do not report the start"),
+    ROW_QUIET(AT(quiet), "do not print how late the command started"),
     ROW_END};
 
 struct start {
@@ -154,7 +155,7 @@ static int run(const void *options, int word_count, char **words)
     const int room = (int)(sizeof(command) / sizeof(command[0])) - 1;
     if (word_count < 1 || word_count > room) {
         (void)ictus_because(&why, ICTUS_ERR_SPEC,
-                            "name the command to start: ictus at --when=+10s -- date");
+                            "the command to start is missing: ictus at --when=+10s -- date");
         return command_fail("at", ICTUS_ERR_SPEC, &why);
     }
     for (int i = 0; i < word_count; i++) {

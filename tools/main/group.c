@@ -27,8 +27,8 @@ int group_counts(const char *text, int *counts, int *count, struct ictus_why *wh
     for (size_t i = 0; i < n && !err; i++) {
         if (wanted[i] < 1 || wanted[i] > (uint64_t)size || *count == GROUP_COUNTS_MAX) {
             err = ictus_because(why, ICTUS_ERR_SPEC,
-                                "--processes: %llu is not between 1 and %d, the number of "
-                                "processes that run",
+                                "--processes=%llu: must be between 1 and %d, the number of running "
+                                "processes",
                                 (unsigned long long)wanted[i], size);
             break;
         }

@@ -214,7 +214,8 @@ static int check_output(const struct command *command, const void *options, int 
     }
     const int err = output_allowed(*output, *force || (resume && *resume), count, words, why);
     if (err && resume && !*force && !*resume) {
-        (void)ictus_because(why, err, "'%.200s' exists; --force replaces it, --resume continues it",
+        (void)ictus_because(why, err,
+                            "'%.200s' exists; use --force to replace it or --resume to continue it",
                             *output);
     }
     return err;
@@ -274,7 +275,7 @@ static int close_output(int code)
 {
     const bool lost = ferror(stdout) || fflush(stdout) != 0;
     if (lost && code != EXIT_FAILED) {
-        (void)fprintf(stderr, "ictus: standard output could not be written whole\n");
+        (void)fprintf(stderr, "ictus: standard output could not be written completely\n");
     }
     return lost ? EXIT_FAILED : code;
 }

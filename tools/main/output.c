@@ -66,12 +66,14 @@ int output_allowed(const char *path, bool replace, int word_count, char **words,
     }
     for (int i = 0; i < word_count; i++) {
         if (stat(words[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
-            return ictus_because(why, ICTUS_ERR_EXISTS, "'%.200s' is read and would be overwritten",
-                                 path);
+            return ictus_because(
+                why, ICTUS_ERR_EXISTS,
+                "'%.200s' is an input and would be overwritten; name another output", path);
         }
     }
     return S_ISREG(out.st_mode) && out.st_size > 0 && !replace
-               ? ictus_because(why, ICTUS_ERR_EXISTS, "'%.200s' exists; --force replaces it", path)
+               ? ictus_because(why, ICTUS_ERR_EXISTS, "'%.200s' exists; use --force to replace it",
+                               path)
                : ICTUS_OK;
 }
 

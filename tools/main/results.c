@@ -76,12 +76,13 @@ int results_close(struct ictus_output *out, const char *path, int before, struct
     struct ictus_why *told = before ? &unsaid : why;
     int err = out ? ictus_output_close(out) : ICTUS_OK;
     if (err) {
-        (void)ictus_because(told, err, "%.200s could not be written whole", path ? path : "output");
+        (void)ictus_because(told, err, "%.200s could not be written completely",
+                            path ? path : "output");
     }
     err = results_agree(err, told);
     if (before == ICTUS_ERR_IO && why->text[0] == '\0') {
         (void)ictus_because(
-            why, before, "cannot write results any more; what is written ends with a whole line");
+            why, before, "cannot write more results; what was written ends with a complete line");
     }
     return before ? before : err;
 }

@@ -21,19 +21,19 @@
 #define ROW_SIZES(member, fallback) \
     {"sizes", 's', OPTION_TEXT, member, fallback, 0, 0, NULL, "LIST", "block sizes in bytes: 8,1K or 8..64K*4"}
 #define ROW_PROCESSES(member) \
-    {"processes", 'p', OPTION_TEXT, member, NULL, 0, 0, NULL, "LIST", "numbers of processes, of those that run: 2,4"}
+    {"processes", 'p', OPTION_TEXT, member, NULL, 0, 0, NULL, "LIST", "numbers of processes to use, up to all: 2,4"}
 #define ROW_PLACEMENT(member, choices) \
-    {"placement", 0, OPTION_CHOICE, member, "packed", 0, 0, choices, "HOW", "how fewer are chosen: packed, spread"}
+    {"placement", 0, OPTION_CHOICE, member, "packed", 0, 0, choices, "HOW", "which processes are used if not all: packed, spread"}
 #define ROW_ALGORITHM(member, fallback, help) \
     {"algorithm", 'a', OPTION_TEXT, member, fallback, 0, 0, NULL, "LIST", help}
 #define ROW_SCHEME(member, fallback, argument, help) \
     {"scheme", 'm', OPTION_TEXT, member, fallback, 0, 0, NULL, argument, help}
 #define ROW_ROOT(member) \
-    {"root", 0, OPTION_INT, member, "0", 0, 1e9, NULL, "RANK", "root of rooted operations"}
+    {"root", 0, OPTION_INT, member, "0", 0, 1e9, NULL, "RANK", "root rank of rooted operations"}
 #define ROW_DATATYPE(member) \
-    {"datatype", 0, OPTION_TEXT, member, "char", 0, 0, NULL, "TYPE", "int, float, double, ..."}
+    {"datatype", 0, OPTION_TEXT, member, "char", 0, 0, NULL, "TYPE", "datatype of the elements: int, float, double, ..."}
 #define ROW_REDUCE(member) \
-    {"op", 0, OPTION_TEXT, member, "sum", 0, 0, NULL, "OP", "operator of reductions: sum, max, band, ..."}
+    {"op", 0, OPTION_TEXT, member, "sum", 0, 0, NULL, "OP", "reduction operator: sum, max, band, ..."}
 
 /* How long and how often. */
 #define ROW_REPETITIONS(member, fallback, most, help) \
@@ -51,9 +51,9 @@
 
 /* Clocks: where time is read, and which algorithm makes one clock of many. */
 #define ROW_CLOCK(member) \
-    {"clock", 'c', OPTION_TEXT, member, NULL, 0, 0, NULL, "SRC", "time source, see ictus clocks"}
+    {"clock", 'c', OPTION_TEXT, member, NULL, 0, 0, NULL, "SRC", "time source; see ictus clocks"}
 #define ROW_SYNC(member) \
-    {"sync", 0, OPTION_TEXT, member, NULL, 0, 0, NULL, "SPEC", "clock algorithm, see ictus sync"}
+    {"sync", 0, OPTION_TEXT, member, NULL, 0, 0, NULL, "SPEC", "clock algorithm; see ictus sync"}
 
 /* The network clock. */
 #define ROW_NAME(member) \
@@ -65,7 +65,7 @@
 #define ROW_USER(member) \
     {"user", 0, OPTION_TEXT, member, NULL, 0, 0, NULL, "NAME", "user to become when started as root [ictus]"}
 #define ROW_PROMETHEUS(member) \
-    {"prometheus", 0, OPTION_TEXT, member, NULL, 0, 0, NULL, "[ADDR:]PORT", "serve metrics to Prometheus there"}
+    {"prometheus", 0, OPTION_TEXT, member, NULL, 0, 0, NULL, "[ADDR:]PORT", "serve metrics to Prometheus at this address"}
 
 /* What is written, and where. */
 #define ROW_LIST(member, help) \
@@ -77,7 +77,7 @@
 #define ROW_OUTPUT(member, argument, help) \
     {"output", 'o', OPTION_TEXT, member, NULL, 0, 0, NULL, argument, help}
 #define ROW_FORCE(member) \
-    {"force", 0, OPTION_FLAG, member, NULL, 0, 0, NULL, NULL, "replace the output if it exists"}
+    {"force", 0, OPTION_FLAG, member, NULL, 0, 0, NULL, NULL, "replace an existing output"}
 #define ROW_QUIET(member, help) \
     {"quiet", 'q', OPTION_FLAG, member, NULL, 0, 0, NULL, NULL, help}
 #define ROW_FAIL_ABOVE(member, help) \
@@ -85,15 +85,15 @@
 
 /* A struct results_options. */
 #define ROWS_RESULTS(member) \
-    ROW_FORMAT((member) + offsetof(struct results_options, format), "text", results_formats, "of standard output: text, csv, json"), \
-    ROW_OUTPUT((member) + offsetof(struct results_options, file), "FILE", "write a result file, whatever the format"), \
+    ROW_FORMAT((member) + offsetof(struct results_options, format), "text", results_formats, "format of standard output: text, csv, json"), \
+    ROW_OUTPUT((member) + offsetof(struct results_options, file), "FILE", "also write a result file (JSON lines)"), \
     ROW_FORCE((member) + offsetof(struct results_options, force))
 
 /* A struct progress_options: of every command that may work longer than two seconds. */
 #define ROWS_PROGRESS(member) \
-    ROW_QUIET((member) + offsetof(struct progress_options, quiet), "print results and errors only"), \
-    {"progress", 0, OPTION_FLAG, (member) + offsetof(struct progress_options, progress), NULL, 0, 0, NULL, NULL, "report progress even if no terminal shows it"}, \
-    {"verbose", 'v', OPTION_FLAG, (member) + offsetof(struct progress_options, verbose), NULL, 0, 0, NULL, NULL, "report every step, one line each"}
+    ROW_QUIET((member) + offsetof(struct progress_options, quiet), "print only results and errors"), \
+    {"progress", 0, OPTION_FLAG, (member) + offsetof(struct progress_options, progress), NULL, 0, 0, NULL, NULL, "report progress even if stderr is not a terminal"}, \
+    {"verbose", 'v', OPTION_FLAG, (member) + offsetof(struct progress_options, verbose), NULL, 0, 0, NULL, NULL, "report every step on a line of its own"}
 
 #define ROW_END \
     {NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}

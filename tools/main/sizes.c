@@ -93,10 +93,11 @@ int sizes_read(const char *option, const char *text, uint64_t **out, size_t *cou
         const size_t length = strcspn(p, ",");
         if (read_piece(p, length, sizes, count)) {
             free(sizes);
-            return ictus_because(why, ICTUS_ERR_SPEC,
-                                 "--%s: '%.*s' is not a number; write 8,1K or 8..64K or 8..1M*4 or "
-                                 "0..100+25, at most %d numbers",
-                                 option, length > 60 ? 60 : (int)length, p, (int)SIZES_MAX);
+            return ictus_because(
+                why, ICTUS_ERR_SPEC,
+                "--%s: '%.*s' is not valid; write up to %d numbers as 8,1K or 8..64K "
+                "or 8..1M*4 or 0..100+25",
+                option, length > 60 ? 60 : (int)length, p, (int)SIZES_MAX);
         }
         p += length;
         if (!*p) {

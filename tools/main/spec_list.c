@@ -38,7 +38,8 @@ int spec_list_read(struct spec_list *list, const char *option, const char *text,
     }
     if (err != ICTUS_ERR_SAMPLES) {
         return err == ICTUS_ERR_SPEC
-                   ? ictus_because(why, err, "--%s=%.80s: empty or too long between commas", option,
+                   ? ictus_because(why, err,
+                                   "--%s=%.80s: a part between commas is empty or too long", option,
                                    text)
                    : err;
     }
@@ -96,7 +97,7 @@ int number_list_read(const char *option, const char *text, int (*parse)(const ch
     if (!good) {
         free(list);
         return ictus_because(why, ICTUS_ERR_SPEC,
-                             "--%s=%.80s: must be values between %g and %g with commas between",
+                             "--%s=%.80s: must be values between %g and %g, separated by commas",
                              option, text, min, max);
     }
     *values = list;

@@ -30,13 +30,13 @@ static const char *const reductions[] = {"any", "max", "mean", "min", "root", "m
 #define AT(member) offsetof(struct compare_options, member)
 
 static const struct option_row rows[] = {
-    ROW_FAIL_ABOVE(AT(fail_above), "exit 3 if an experiment is slower by more than this, e.g. 5%"),
+    ROW_FAIL_ABOVE(AT(fail_above), "exit with code 3 if an experiment is slower by more, e.g. 5%"),
     {"same", 0, OPTION_RATIO, AT(same), "2%", 0, 10, NULL, "RATIO",
      "largest difference that counts as the same"},
     {"reduction", 0, OPTION_CHOICE, AT(reduction), "any", 0, 0, reductions, "NAME",
      "compare only results of this reduction over processes"},
     {"launch-spread", 0, OPTION_RATIO, AT(launch_spread), "12%", 0, 10, NULL, "RATIO",
-     "spread assumed between launches if files hold too few"},
+     "spread between launches to assume if files hold too few"},
     {"resamples", 0, OPTION_INT, AT(resamples), "10000", 100, 1e7, NULL, "N",
      "resamples of the bootstrap"},
     ROW_SEED(AT(seed), 4294967295.0, "seed of the bootstrap"),
@@ -217,7 +217,7 @@ static void print_summary(const struct tally *tally, const struct compared_list 
         "# %zu experiments: %zu slower, %zu faster, %zu the same, %zu without a shown difference",
         list->count, tally->slower, tally->faster, tally->same, tally->unclear);
     if (tally->bare > 0) {
-        printf(", %zu with nothing to judge them by", tally->bare);
+        printf(", %zu that cannot be judged", tally->bare);
     }
     printf("; geometric mean of ratios %.4g\n", compared_mean_ratio(list));
 }
@@ -251,7 +251,7 @@ static int put_all(const struct compared_list *list, const struct compare_option
     }
     const int closed = ictus_output_close(out);
     if (!err && closed) {
-        err = ictus_because(why, closed, "not everything could be written");
+        err = ictus_because(why, closed, "the output could not be written completely");
     }
     return err;
 }
@@ -273,25 +273,25 @@ static void say_few_launches(const struct compared_list *list)
     }
     if (single > 0) {
         (void)fprintf(stderr,
-                      "ictus compare: %zu experiments have only one launch on a side; several "
-                      "launches in one file (ictus merge) tell more\n",
+                      "ictus compare: %zu experiments have only one launch on a side; merge "
+                      "several launches into one file with 'ictus merge' to learn more\n",
                       single);
     }
     if (assumed > 0) {
-        (void)fprintf(
-            stderr,
-            "ictus compare: intervals allow for launches that differ by %.3g %% (standard "
-            "deviation), which is assumed: see --launch-spread\n",
-            100 * share);
+        (void)fprintf(stderr,
+                      "ictus compare: the intervals assume that launches differ by %.3g %% "
+                      "(standard deviation); see --launch-spread\n",
+                      100 * share);
     }
 }
 
 static void say_refused(const struct experiments *experiments)
 {
     if (experiments->refused > 0) {
-        (void)fprintf(
-            stderr, "ictus compare: %s: %d rows failed the benchmark's own validation: left out\n",
-            experiments->path, experiments->refused);
+        (void)fprintf(stderr,
+                      "ictus compare: %s: %d rows failed the benchmark's own validation and "
+                      "were left out\n",
+                      experiments->path, experiments->refused);
     }
 }
 
@@ -302,16 +302,15 @@ static void say_unmatched(const struct tally *tally)
                       tally->missing);
     }
     if (tally->ambiguous > 0) {
-        (void)fprintf(
-            stderr,
-            "ictus compare: %zu experiments match several, or several of them the same: left "
-            "out; --reduction=NAME chooses one of several reductions\n",
-            tally->ambiguous);
+        (void)fprintf(stderr,
+                      "ictus compare: %zu experiments do not match one to one and were left "
+                      "out; --reduction=NAME chooses one of several reductions\n",
+                      tally->ambiguous);
     }
     if (tally->unlike > 0) {
         (void)fprintf(stderr,
-                      "ictus compare: %zu experiments are times of a window of messages in one "
-                      "file only, which cannot be compared: left out\n",
+                      "ictus compare: %zu experiments were left out: only one of the files "
+                      "times a whole window of messages\n",
                       tally->unlike);
     }
 }
@@ -380,9 +379,11 @@ static int run(const void *given, int word_count, char **words)
 
 const struct command command_compare = {
     .name = "compare",
-    .summary = "say whether result files differ, and by how much",
+    .summary = "find out whether result files differ, and by how much",
     .arguments = "A B [C...]",
-    .details = "Each file is set against A. Outputs of OSU, IMB and ReproMPI are read too.\n"
+    .details = "Each file is compared with the first one. Outputs of OSU, IMB and "
+               "ReproMPI are\n"
+               "read, too.\n"
                "  ictus compare before.jsonl after.jsonl --fail-above=5%",
     .options = rows,
     .flags = READS_FILES,

@@ -25,7 +25,8 @@ static const struct option_row rows[] = {
     ROW_OUTPUT(AT(output), "FILE", "the merged result file (required)"),
     ROW_FORCE(AT(force)),
     {"combine", 0, OPTION_FLAG, AT(combine), NULL, 0, 0, NULL, NULL,
-     "one measurement for each experiment: the median of the launches' medians"},
+     "write one measurement for each experiment, the median of the "
+     "launches' medians"},
     ROW_END};
 
 /* All objects of all files in one array; each has the number of its launch, from 1. */
@@ -43,7 +44,7 @@ static int read_launches(int count, char **words, json_t *all, json_int_t *launc
             return err;
         }
         if (skipped > 0) {
-            (void)fprintf(stderr, "ictus merge: %s: %d lines are no results and were left out\n",
+            (void)fprintf(stderr, "ictus merge: %s: %d lines are not results and were left out\n",
                           words[f], skipped);
         }
         json_array_foreach(objects, i, object)
@@ -233,7 +234,7 @@ static int run(const void *given, int word_count, char **words)
     int err = ICTUS_OK;
     if (word_count < 1 || !options->output) {
         err = ictus_because(&why, ICTUS_ERR_ARG,
-                            "name result files to read and one to write: -o FILE");
+                            "name the result files to read, and one to write with -o FILE");
     }
     if (!err) {
         err = read_launches(word_count, words, all, &launches, &why);
@@ -249,7 +250,8 @@ const struct command command_merge = {
     .name = "merge",
     .summary = "put the results of several launches into one file",
     .arguments = "FILE...",
-    .details = "Outputs of OSU, IMB and ReproMPI are read too, and written as results.\n"
+    .details = "Outputs of OSU, IMB and ReproMPI are read, too, and written as "
+               "results.\n"
                "  ictus merge run1.jsonl run2.jsonl run3.jsonl -o all.jsonl\n"
                "  ictus merge --combine run*.jsonl -o seven-launches.jsonl",
     .options = rows,

@@ -33,17 +33,17 @@ struct report_options {
 #define AT(member) offsetof(struct report_options, member)
 
 static const struct option_row rows[] = {
-    ROW_OUTPUT(AT(output), "FILE", "write the page there; - is standard output"),
+    ROW_OUTPUT(AT(output), "FILE", "page to write; - means standard output"),
     {"label", 0, OPTION_TEXT, AT(labels), NULL, 0, 0, NULL, "NAME,...",
-     "what legends call the files: a name for each, separated by commas"},
+     "names of the files in legends, separated by commas"},
     {"text", 0, OPTION_FLAG, AT(text), NULL, 0, 0, NULL, NULL,
      "draw tables and small charts in the terminal instead"},
     {"columns", 0, OPTION_INT, AT(width), "0", 0, 1000, NULL, "N",
-     "columns of the terminal; 0 asks it"},
+     "width of the terminal in columns; 0 means detect it"},
     {"samples", 0, OPTION_INT, AT(samples), "500000", 1, 1e8, NULL, "N",
-     "most raw samples in the page; of more, every k-th is kept"},
+     "largest number of raw samples; of more, every k-th is kept"},
     {"template", 0, OPTION_TEXT, AT(page), NULL, 0, 0, NULL, "FILE",
-     "page to fill instead of the built-in one"},
+     "page template to fill instead of the built-in one"},
     ROW_END};
 
 /* Slices of a trace in the page: what a browser draws and moves without delay. */
@@ -76,7 +76,7 @@ static int read_archive(const char *path, json_t **objects, struct ictus_why *wh
     const int fd = open(where, O_TMPFILE | O_RDWR | O_CLOEXEC, (mode_t)0600);
     FILE *file = fd >= 0 ? fdopen(fd, "w+") : tmpfile();
     if (!file) {
-        return ictus_because(why, ICTUS_ERR_IO, "cannot make a file in %.200s", where);
+        return ictus_because(why, ICTUS_ERR_IO, "cannot create a file in %.200s", where);
     }
     int err = ictus_trace_export_perfetto(path, file, why);
     if (!err && (fflush(file) || ferror(file))) {
@@ -190,7 +190,8 @@ static int default_output(const char *first, char *path, size_t size, struct ict
     }
     const int wanted = snprintf(path, size, "%.*s.html", (int)length, first);
     if (wanted < 0 || (size_t)wanted >= size) {
-        return ictus_because(why, ICTUS_ERR_ARG, "the file's name is too long: give -o FILE");
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "the file's name is too long; name the page with -o FILE");
     }
     return ICTUS_OK;
 }
@@ -216,7 +217,8 @@ static int refuse_overwrite(const char *output, int count, char **words, struct 
         return err;
     }
     return ictus_because(why, ICTUS_ERR_EXISTS,
-                         "'%.200s' exists and is not a page; name another file with -o", output);
+                         "'%.200s' exists and is not a report page; name another file with -o",
+                         output);
 }
 
 static int read_page(const char *path, char **text, size_t *size, struct ictus_why *why)
@@ -267,9 +269,10 @@ static int write_page(const struct report *report, const struct report_options *
         return err;
     }
     if (report_template_size == 0) {
-        return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
-                             "this build has no page: %s; --text draws in the terminal",
-                             report_template_why);
+        return ictus_because(
+            why, ICTUS_ERR_UNSUPPORTED,
+            "this build has no report page: %s; use --text to draw in the terminal",
+            report_template_why);
     }
     return report_write_page(report, output, (const char *)report_template, report_template_size,
                              why);
@@ -291,7 +294,7 @@ static void say_skipped(const struct report *report)
 {
     for (size_t i = 0; i < report->count; i++) {
         if (report->files[i].skipped > 0) {
-            (void)fprintf(stderr, "ictus report: %s: %d lines are no results and were left out\n",
+            (void)fprintf(stderr, "ictus report: %s: %d lines are not results and were left out\n",
                           report->files[i].path, report->files[i].skipped);
         }
     }
@@ -325,8 +328,8 @@ static int run(const void *given, int word_count, char **words)
     struct report report = {NULL, 0, options->samples};
     struct ictus_why why = {""};
     if (word_count < 1) {
-        const int err =
-            ictus_because(&why, ICTUS_ERR_ARG, "which result file? ictus bench -o FILE makes one");
+        const int err = ictus_because(&why, ICTUS_ERR_ARG,
+                                      "name a result file, such as 'ictus bench -o FILE' writes");
         return command_fail("report", err, &why);
     }
     int err = check_labels(options->labels, word_count, &why);
@@ -347,10 +350,10 @@ const struct command command_report = {
     .name = "report",
     .summary = "draw result files: one web page that needs no network, or text",
     .arguments = "FILE...",
-    .details = "Several files are compared. Without -o the page lies beside the first file:\n"
+    .details = "Several files are compared. Without -o the page goes next to the first file:\n"
                "  ictus report run.jsonl            writes run.html\n"
                "  ictus report a.jsonl b.jsonl --label=before,after -o both.html\n"
-               "  ictus report run1                 the archive of ictus trace -o run1\n"
+               "  ictus report run1                 the archive of 'ictus trace -o run1'\n"
                "  ictus report --text run.jsonl",
     .options = rows,
     .flags = READS_FILES,

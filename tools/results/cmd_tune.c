@@ -32,13 +32,15 @@ struct tune_options {
 #define AT(member) offsetof(struct tune_options, member)
 
 static const struct option_row rows[] = {
-    ROW_FORMAT(AT(form), "text", forms, "text (a table), ompi, ompi-json (dynamic rules), mpich"),
-    ROW_OUTPUT(AT(output), "FILE", "write there instead of to standard output"),
+    ROW_FORMAT(AT(form), "text", forms,
+               "output: text (a table), ompi, ompi-json (dynamic rules), mpich"),
+    ROW_OUTPUT(AT(output), "FILE", "file to write instead of standard output"),
     ROW_FORCE(AT(force)),
     {"reduction", 0, OPTION_TEXT, AT(reduction), NULL, 0, 0, NULL, "NAME",
-     "over the processes: max, mean, ...; by default the first of the files"},
+     "reduction over processes to use: max, mean, ...; by default the first "
+     "in the files"},
     {"margin", 0, OPTION_RATIO, AT(margin), "5%", 0, 10, NULL, "RATIO",
-     "a rule must be proven faster than the default by this"},
+     "how much faster than the default a rule must be"},
     {"base", 0, OPTION_TEXT, AT(base), NULL, 0, 0, NULL, "FILE",
      "MPICH's tree: its JSON file or libmpich.so; by default the one in use"},
     ROW_END};
@@ -68,7 +70,7 @@ static int read_all(int count, char **words, json_t *all, struct ictus_why *why)
             return err;
         }
         if (skipped > 0) {
-            (void)fprintf(stderr, "ictus tune: %s: %d lines are no results and were left out\n",
+            (void)fprintf(stderr, "ictus tune: %s: %d lines are not results and were left out\n",
                           words[i], skipped);
         }
         number_launches(objects, i);
@@ -90,7 +92,7 @@ static const char *describe_verdict(const struct winner *w)
     case TUNE_DEFAULT:
         return "no: the default is the fastest";
     case TUNE_UNCLEAR:
-        return "no: not proven faster by the margin";
+        return "no: not shown to be faster by the margin";
     case TUNE_NO_DEFAULT:
         return "no: the default was not measured";
     default:
@@ -148,19 +150,20 @@ static void tell_rest(const struct tune_options *options, const struct winners *
     }
     if (winners->unproven > 0) {
         (void)fprintf(stderr,
-                      "ictus tune: left out: %d measurements whose algorithm was not seen to run\n",
+                      "ictus tune: %d measurements were left out because it was not verified "
+                      "that their algorithm ran\n",
                       winners->unproven);
     }
     if (elsewhere > 0) {
         (void)fprintf(stderr,
-                      "ictus tune: left out: %d rules that Open MPI would not look up: another "
-                      "component than tuned serves the operation\n",
+                      "ictus tune: %d rules were left out because Open MPI would not use "
+                      "them: another component than 'tuned' serves the operation\n",
                       elsewhere);
     }
     if (single > 0) {
         (void)fprintf(stderr,
-                      "ictus tune: %d rules rest on one launch: how launches differ is not known; "
-                      "give the files of several\n",
+                      "ictus tune: %d rules rest on a single launch, so the spread between "
+                      "launches is not known; give the files of several launches\n",
                       single);
     }
 }
@@ -183,7 +186,7 @@ static int put_mpich(const struct tune_options *options, const struct winners *w
     int err = tune_read_base(options->base ? options->base : library_path(), &base, why);
     if (err && !options->base) {
         err = ictus_because(why, ICTUS_ERR_ARG,
-                            "the MPI library in use holds no selection tree of MPICH: name a "
+                            "the MPI library in use contains no selection tree of MPICH; name a "
                             "libmpich.so or a JSON file with --base");
     }
     if (!err) {
@@ -226,7 +229,7 @@ static int check(const struct tune_options *options, int count, struct ictus_why
         return ictus_because(why, ICTUS_ERR_ARG, "name the result files to read");
     }
     if (options->base && options->form != FORM_MPICH) {
-        return ictus_because(why, ICTUS_ERR_ARG, "--base belongs to --format=mpich");
+        return ictus_because(why, ICTUS_ERR_ARG, "--base can be used only with --format=mpich");
     }
     for (int i = 0; options->reduction && i <= ICTUS_REDUCTIONS; i++) {
         if (i == ICTUS_REDUCTIONS) {

@@ -436,7 +436,7 @@ void compared_words(const struct compared *compared, char *text, size_t size)
         (void)snprintf(text, size, "the same");
         break;
     case VERDICT_BARE:
-        (void)snprintf(text, size, "%+.3g %%, nothing to judge it by", off);
+        (void)snprintf(text, size, "%+.3g %%, cannot be judged", off);
         break;
     default:
         (void)snprintf(text, size, "no difference shown");

@@ -123,7 +123,7 @@ int experiments_gather(const json_t *objects, struct experiments *experiments,
         }
     }
     if (!err && experiments->count == 0) {
-        err = ictus_because(why, ICTUS_ERR_FORMAT, "there is no measurement");
+        err = ictus_because(why, ICTUS_ERR_FORMAT, "the file holds no measurement");
     }
     return err;
 }

@@ -504,7 +504,7 @@ static int explain_nothing(const struct reading *reading, const char *path, stru
         return ictus_because(why, ICTUS_ERR_CORRUPT,
                              "'%.200s': every row failed the benchmark's own validation", path);
     }
-    return ictus_because(why, ICTUS_ERR_FORMAT, "'%.200s' holds no table that is known", path);
+    return ictus_because(why, ICTUS_ERR_FORMAT, "'%.200s' holds no table that ictus knows", path);
 }
 
 int foreign_read(const char *path, json_t **objects, struct ictus_why *why)

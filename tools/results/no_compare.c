@@ -20,7 +20,7 @@ static int run(const void *given, int word_count, char **words)
 
 const struct command command_compare = {
     .name = "compare",
-    .summary = "say whether result files differ (not in this build: no GSL)",
+    .summary = "find out whether result files differ (not in this build: no GSL)",
     .arguments = "",
     .details = NULL,
     .options = rows,

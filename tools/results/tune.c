@@ -304,10 +304,11 @@ static int refuse_mixture(const struct candidate *candidates, size_t count, stru
         const struct winner *a = &candidates[i].as_winner;
         for (size_t k = i + 1; k < count && compare_places(a, &candidates[k].as_winner) == 0; k++) {
             if (strcmp(a->algorithm, candidates[k].as_winner.algorithm) == 0) {
-                return ictus_because(why, ICTUS_ERR_FORMAT,
-                                     "%s of %lld bytes, algorithm '%s', was measured under "
-                                     "conditions that differ (scheme, datatype, root, ...)",
-                                     a->operation, (long long)a->bytes, a->algorithm);
+                return ictus_because(
+                    why, ICTUS_ERR_FORMAT,
+                    "%s of %lld bytes, algorithm '%s', was measured under different "
+                    "conditions (scheme, datatype, root, ...)",
+                    a->operation, (long long)a->bytes, a->algorithm);
             }
         }
     }
@@ -345,8 +346,8 @@ int tune_choose(const json_t *objects, const char *reduction, double margin,
         if (winners->count == 0) {
             err = ictus_because(why, ICTUS_ERR_FORMAT,
                                 "nothing to choose from: no operation was measured with two "
-                                "algorithms%s; see ictus bench --algorithm=all",
-                                winners->unproven > 0 ? " that were seen to run" : "");
+                                "algorithms%s; see 'ictus bench --algorithm=all'",
+                                winners->unproven > 0 ? " that were verified to run" : "");
         }
     }
     free(candidates);

@@ -160,7 +160,7 @@ static int put_collective(const struct winners *winners, size_t first, size_t en
     (void)snprintf(key, sizeof(key), "collective=%s", w->operation);
     json_t *branch = json_object_get(base, key);
     if (!branch) {
-        return ictus_because(why, ICTUS_ERR_FORMAT, "the base tree says nothing of %s",
+        return ictus_because(why, ICTUS_ERR_FORMAT, "the base tree has no entry for %s",
                              w->operation);
     }
     json_t *own = own_choice(branch);
@@ -193,7 +193,8 @@ int tune_write_mpich(const struct winners *winners, json_t *base, FILE *file, st
         if (writable) {
             err = put_collective(winners, i, end, base, why);
         } else {
-            (void)fprintf(stderr, "ictus tune: left out: MPICH's tree cannot say this of %s\n",
+            (void)fprintf(stderr,
+                          "ictus tune: left out: MPICH's tree cannot express a rule for %s\n",
                           w->operation);
         }
         i = end;
@@ -257,5 +258,5 @@ int tune_read_base(const char *path, json_t **base, struct ictus_why *why)
     }
     return *base ? ICTUS_OK
                  : ictus_because(why, ICTUS_ERR_FORMAT,
-                                 "'%.200s' holds no whole selection tree of MPICH", path);
+                                 "'%.200s' holds no complete selection tree of MPICH", path);
 }

@@ -106,7 +106,7 @@ static int algorithm_number(const struct collective *collective, const char *nam
             return ICTUS_OK;
         }
     }
-    return ictus_because(why, ICTUS_ERR_UNKNOWN, "Open MPI has no algorithm '%s' of %s", name,
+    return ictus_because(why, ICTUS_ERR_UNKNOWN, "Open MPI has no algorithm '%s' for %s", name,
                          collective->name);
 }
 
@@ -190,7 +190,9 @@ static int put_collective(const struct collective *collective, const struct winn
     }
     (void)fprintf(file, "%d # %s\n%d # process counts\n", collective->id, collective->name, counts);
     if (winners->list[first].processes > 1) {
-        (void)fprintf(file, "1 # processes: and all smaller than the first measured\n1\n0 0 0 0\n");
+        (void)fprintf(file, "1 # processes: this and all below the first measured number\n"
+                            "1\n"
+                            "0 0 0 0\n");
     }
     for (size_t i = first; i < end;) {
         const size_t next = tune_end(winners, i, true);
@@ -227,7 +229,8 @@ static int count_written(const struct winners *winners)
         const bool written = is_written(winners, i);
         operations += written;
         if (!written && tune_has_rule(winners, i, tune_end(winners, i, false))) {
-            (void)fprintf(stderr, "ictus tune: left out: Open MPI's rules cannot say this of %s\n",
+            (void)fprintf(stderr,
+                          "ictus tune: left out: Open MPI's rules cannot express this for %s\n",
                           winners->list[i].operation);
         }
     }
@@ -331,7 +334,7 @@ int tune_write_ompi_json(const struct winners *winners, FILE *file, struct ictus
     for (size_t i = 0; i < winners->count && !err; i = tune_end(winners, i, false)) {
         if (is_written(winners, i) && strcmp(winners->list[i].operation, "allgatherv") == 0) {
             (void)fprintf(stderr,
-                          "ictus tune: left out: the JSON form knows no rules of allgatherv\n");
+                          "ictus tune: left out: the JSON format has no rules for allgatherv\n");
         } else if (is_written(winners, i)) {
             err = add_collective(winners, i, into, why);
         }

@@ -47,28 +47,28 @@ static const struct option_row options[] = {
     {"bandwidth", 0, OPTION_REAL, AT(bandwidth), "12.5e9", 1e3, 1e15, NULL, "B/S",
      "bandwidth of a link, in bytes per second"},
     {"overhead", 0, OPTION_SECONDS, AT(overhead), "0", 0, 1, NULL, "TIME",
-     "how long a message keeps each of its processes busy"},
+     "CPU time of each message at sender and receiver"},
     {"collectives", 0, OPTION_TEXT, AT(collectives), "", 0, 0, NULL, "LIST",
-     "SimGrid's algorithms: barrier:ompi_bruck,bcast:flattree"},
+     "algorithms of SimGrid: barrier:ompi_bruck,bcast:flattree"},
     {"jitter", 0, OPTION_TEXT, AT(jitter), "exp:300ns,tail:1%:2us", 0, 0, NULL, "SPEC",
-     "none or SHAPE:TIME[,tail:SHARE:TIME]"},
+     "variation of latencies: none or SHAPE:TIME[,tail:SHARE:TIME]"},
     {"asymmetry", 0, OPTION_SECONDS, AT(asymmetry), "0", 0, 1, NULL, "TIME",
-     "half of how far a pair's two directions may differ"},
+     "largest asymmetry of a pair, half the difference of its two directions"},
     {"offset", 0, OPTION_SECONDS, AT(offset), "1s", 0, 1e8, NULL, "TIME",
      "largest offset of a clock"},
     {"drift", 0, OPTION_RATIO, AT(drift), "10ppm", 0, 0.01, NULL, "RATIO",
      "largest drift of a clock"},
     {"walk", 0, OPTION_TEXT, AT(walk), "1e-9", 0, 0, NULL, "NUMBER",
-     "random walk of their frequencies, per root second"},
+     "random walk of the clocks' frequencies, per square root of a second"},
     {"slow", 0, OPTION_TEXT, AT(slow), "", 0, 0, NULL, "LIST",
      "slow nodes and links: 17:20us,3-90:30us"},
     {"odd-clocks", 0, OPTION_TEXT, AT(clocks), "", 0, 0, NULL, "LIST",
      "drifting, stepping clocks: 5:100ppm,9:50us"},
-    ROW_SEED(AT(seed), 1e15, "seed of everything that is drawn"),
+    ROW_SEED(AT(seed), 1e15, "seed of all random numbers"),
     {"every-message", 0, OPTION_FLAG, AT(messages), NULL, 0, 0, NULL, NULL,
-     "send bursts message by message"},
+     "send the messages of a burst one by one"},
     {"keep", 0, OPTION_FLAG, AT(keep), NULL, 0, 0, NULL, NULL,
-     "keep the platform and host files and say where they are"},
+     "keep the platform and host files and print where they are"},
     ROW_END};
 
 /* Messages inside a node go so much faster. */
@@ -140,8 +140,8 @@ static int find_program(struct simulation *f, struct ictus_why *why)
         }
     }
     return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
-                         "this build has no simulated flavour: build ictus where SimGrid's "
-                         "development files (libsimgrid-dev) are");
+                         "this build cannot simulate; rebuild ictus with SimGrid's development "
+                         "files (libsimgrid-dev)");
 }
 
 /*
@@ -290,7 +290,7 @@ static int become_smpirun(const void *given)
     arguments[n++] = l->word;
     arguments[n] = NULL;
     (void)execvp("smpirun", (char *const *)arguments);
-    (void)fprintf(stderr, "ictus simulate: cannot start smpirun: is SimGrid installed?\n");
+    (void)fprintf(stderr, "ictus simulate: cannot start smpirun; is SimGrid installed?\n");
     return EXIT_FAILED;
 }
 
@@ -356,7 +356,7 @@ static int check(const struct simulate_options *o, int word_count, char **words,
     double walk = 0.0;
     if (!word_count) {
         return ictus_because(why, ICTUS_ERR_SPEC,
-                             "name the command to simulate: ictus simulate -- sync");
+                             "the command to simulate is missing: ictus simulate -- sync");
     }
     while (known[command] && strcmp(known[command], words[0]) != 0) {
         command++;
@@ -366,7 +366,8 @@ static int check(const struct simulate_options *o, int word_count, char **words,
         return ICTUS_ERR_SPEC;
     }
     if (ictus_parse_real(o->walk, &walk) || walk < 0.0 || walk > 1e-3) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "walk '%.40s': must be from 0 to 1e-3", o->walk);
+        return ictus_because(why, ICTUS_ERR_SPEC, "--walk=%.40s: must be between 0 and 1e-3",
+                             o->walk);
     }
     char slow[SIMULATE_FAULTS_BYTES];
     int err = simulate_jitter_read(o->jitter, jitter, why);

@@ -25,7 +25,8 @@ static int in_memory(const char *name, char *path, struct ictus_why *why)
     const int made = memfd_create(name, MFD_CLOEXEC);
     const int fd = made < 0 ? made : fcntl(made, F_DUPFD, first_descriptor);
     if (fd < 0) {
-        (void)ictus_because(why, ICTUS_ERR_IO, "cannot make a file in memory: %s", strerror(errno));
+        (void)ictus_because(why, ICTUS_ERR_IO, "cannot create a file in memory: %s",
+                            strerror(errno));
     }
     if (made >= 0) {
         (void)close(made);
@@ -71,7 +72,7 @@ static int write_wrapper(const char *path, char *const *words, struct ictus_why 
     }
     const bool failed = !file || ferror(file);
     if (!file || fclose(file) || failed) {
-        return ictus_because(why, ICTUS_ERR_IO, "cannot write what SimGrid reads: %s",
+        return ictus_because(why, ICTUS_ERR_IO, "cannot write SimGrid's input files: %s",
                              strerror(errno));
     }
     return ICTUS_OK;
@@ -105,7 +106,7 @@ static int keep_copies(const struct simulate_files *files, struct ictus_why *why
     }
     const int n = snprintf(directory, sizeof(directory), "%s/ictus-simulate-XXXXXX", parent);
     if (n >= (int)sizeof(directory) || !mkdtemp(directory)) {
-        return ictus_because(why, ICTUS_ERR_IO, "cannot make a directory in %.200s: %s", parent,
+        return ictus_because(why, ICTUS_ERR_IO, "cannot create a directory in %.200s: %s", parent,
                              strerror(n >= (int)sizeof(directory) ? ENAMETOOLONG : errno));
     }
     int err = copy(files->platform, directory, "platform.xml", why);

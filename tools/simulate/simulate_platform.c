@@ -68,11 +68,10 @@ int simulate_jitter_read(const char *text, struct simulate_jitter *jitter, struc
         }
     }
     if (err || jitter->mean_s < 0.0 || jitter->tail_s < 0.0) {
-        return ictus_because(
-            why, ICTUS_ERR_SPEC,
-            "jitter '%.80s': must be none or SHAPE:TIME, perhaps with ,tail:SHARE:TIME; "
-            "SHAPE one of exp, erlang, gauss, lognormal, uniform",
-            text);
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "--jitter=%.80s: must be none or SHAPE:TIME[,tail:SHARE:TIME], where "
+                             "SHAPE is exp, erlang, gauss, lognormal or uniform",
+                             text);
     }
     return ICTUS_OK;
 }
@@ -233,7 +232,7 @@ static int read_hosts(const struct simulate_cluster *c, FILE *file, FILE *hosts,
     }
     if (list.found < list.wanted) {
         return ictus_because(why, ICTUS_ERR_SPEC,
-                             "%.160s has %" PRId64 " hosts, %" PRId64 " nodes were asked",
+                             "%.160s has %" PRId64 " hosts, but %" PRId64 " nodes were asked for",
                              c->topology, list.found, list.wanted);
     }
     return ICTUS_OK;

@@ -18,9 +18,9 @@ struct check_options {
 #define AT(member) offsetof(struct check_options, member)
 
 static const struct option_row rows[] = {
-    ROW_FORMAT(AT(format), "text", trace_formats, "of standard output: text, json"),
-    ROW_OUTPUT(AT(output), "FILE", "write a result file, whatever the format"),
-    ROW_FORCE(AT(force)), ROW_END};
+    ROW_FORMAT(AT(format), "text", trace_formats, "format of standard output: text, json"),
+    ROW_OUTPUT(AT(output), "FILE", "also write a result file (JSON lines)"), ROW_FORCE(AT(force)),
+    ROW_END};
 
 static json_int_t violations(const json_t *report)
 {
@@ -40,7 +40,7 @@ static int run_check(const void *options, int word_count, char **words)
     json_t *report = NULL;
     if (word_count != 1) {
         (void)ictus_because(&why, ICTUS_ERR_ARG,
-                            "name one archive: a directory or its anchor file");
+                            "name one archive, by its directory or its anchor file");
         return command_fail("check", ICTUS_ERR_ARG, &why);
     }
     keep_memory();
@@ -62,8 +62,10 @@ const struct command command_check = {
     .name = "check",
     .summary = "count clock-condition violations in an OTF2 archive",
     .arguments = "ARCHIVE",
-    .details = "Raw, and after the archive's own clock offsets. Exit code 0: none are left after\n"
-               "those; 3: some are; 2: the archive cannot be read.\n"
+    .details = "Counts them as recorded, and with the archive's own clock offsets "
+               "applied.\n"
+               "Exit code 0: none are left with the offsets; 3: some are; 2: cannot "
+               "be read.\n"
                "example: ictus check scorep-run/traces.otf2",
     .options = rows,
     .flags = READS_FILES,

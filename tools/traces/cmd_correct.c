@@ -28,22 +28,22 @@ static const struct option_row rows[] = {
     {"presync", 0, OPTION_CHOICE, AT(presync), "auto", 0, 0, presyncs, "KIND",
      "auto, none, offset, linear, archive, messages"},
     {"gamma", 0, OPTION_REAL, AT(gamma), "0.99", 0, 0.9999999, NULL, "X",
-     "forward amortisation: rate after a jump, first pass"},
+     "forward amortisation: rate after a jump in the first pass"},
     {"passes", 0, OPTION_INT, AT(passes), "3", 1, 20, NULL, "N",
      "largest number of passes, with falling gamma"},
     {"max-error", 0, OPTION_SECONDS, AT(error), "1ms", 0, 1e9, NULL, "TIME",
-     "make another pass while the end is off by more"},
+     "make another pass while the end is off by more than this"},
     {"slope", 0, OPTION_RATIO, AT(slope), "1%", 1e-9, 1, NULL, "RATIO",
      "largest slope of backward amortisation"},
     {"latency", 0, OPTION_TEXT, AT(latency), "estimate", 0, 0, NULL, "TIME",
-     "least delay between processes, or: estimate"},
+     "smallest delay between processes, or 'estimate'"},
     {"node-latency", 0, OPTION_TEXT, AT(node_latency), NULL, 0, 0, NULL, "TIME",
-     "the same within a node"},
+     "smallest delay within a node"},
     {"truth", 0, OPTION_TEXT, AT(truth), NULL, 0, 0, NULL, "ARCHIVE",
-     "report how far the result is from this archive"},
+     "archive with the true times, to compare the result with"},
     {"report", 0, OPTION_TEXT, AT(report), NULL, 0, 0, NULL, "FILE",
-     "write a result file, whatever the format"},
-    ROW_FORMAT(AT(format), "text", trace_formats, "of standard output: text, json"),
+     "also write a result file (JSON lines)"},
+    ROW_FORMAT(AT(format), "text", trace_formats, "format of standard output: text, json"),
     ROW_END};
 
 /* A least delay: a time, or a negative number for "estimate" and nothing. */
@@ -54,7 +54,8 @@ static int read_latency(const char *text, double *seconds, struct ictus_why *why
         return ICTUS_OK;
     }
     if (ictus_parse_seconds(text, seconds) || *seconds < 0) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "a latency is a time like 1us, not '%s'", text);
+        return ictus_because(why, ICTUS_ERR_SPEC, "'%s' is not a latency; write a time such as 1us",
+                             text);
     }
     return ICTUS_OK;
 }
@@ -83,10 +84,10 @@ static int run_correct(const void *options, int word_count, char **words)
     json_t *report = NULL;
     int err = ICTUS_OK;
     if (word_count != 1) {
-        err =
-            ictus_because(&why, ICTUS_ERR_ARG, "name one archive: a directory or its anchor file");
+        err = ictus_because(&why, ICTUS_ERR_ARG,
+                            "name one archive, by its directory or its anchor file");
     } else if (!o->output) {
-        err = ictus_because(&why, ICTUS_ERR_ARG, "name the output directory: -o DIR");
+        err = ictus_because(&why, ICTUS_ERR_ARG, "name the output directory with -o DIR");
     } else {
         err = fill(o, words[0], &wanted, &why);
     }
@@ -108,7 +109,7 @@ const struct command command_correct = {
     .name = "correct",
     .summary = "repair the timestamps of an OTF2 archive",
     .arguments = "ARCHIVE",
-    .details = "Extended controlled logical clock; all but the times stays as it is.\n"
+    .details = "Uses the extended controlled logical clock; only times are changed.\n"
                "example: ictus correct scorep-run -o corrected\n"
                "         mpirun -n 8 ictus correct scorep-run -o corrected",
     .options = rows,

@@ -20,8 +20,9 @@ struct export_options {
 static const char *const formats[] = {"perfetto", NULL};
 
 static const struct option_row rows[] = {
-    ROW_FORMAT(AT(format), "perfetto", formats, "perfetto: Trace Event JSON, for ui.perfetto.dev"),
-    ROW_OUTPUT(AT(output), "FILE", "write there instead of to standard output"),
+    ROW_FORMAT(AT(format), "perfetto", formats,
+               "format: perfetto (Trace Event JSON, for ui.perfetto.dev)"),
+    ROW_OUTPUT(AT(output), "FILE", "file to write instead of standard output"),
     ROW_FORCE(AT(force)), ROW_END};
 
 static int export_run(const void *options, int word_count, char **words)
@@ -31,7 +32,7 @@ static int export_run(const void *options, int word_count, char **words)
     struct output output;
     int err = word_count == 1
                   ? output_open(&output, o->output, &why)
-                  : ictus_because(&why, ICTUS_ERR_ARG, "name one archive: its directory");
+                  : ictus_because(&why, ICTUS_ERR_ARG, "name one archive by its directory");
     if (!err) {
         err = ictus_trace_export_perfetto(words[0], output.stream, &why);
         err = output_close(&output, err, &why);
@@ -41,7 +42,7 @@ static int export_run(const void *options, int word_count, char **words)
 
 const struct command command_export = {
     .name = "export",
-    .summary = "write an archive in a format that other programs draw",
+    .summary = "write an archive in a format that other programs can draw",
     .arguments = "ARCHIVE",
     .details = "  ictus export run1 -o run1.json",
     .options = rows,

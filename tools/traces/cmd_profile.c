@@ -16,7 +16,7 @@ static int profile_run(const void *options, int word_count, char **words)
     (void)options;
     const int err = word_count == 1
                         ? ictus_trace_print_profile(words[0], stdout, &why)
-                        : ictus_because(&why, ICTUS_ERR_ARG, "name one archive: its directory");
+                        : ictus_because(&why, ICTUS_ERR_ARG, "name one archive by its directory");
     return err ? command_fail("profile", err, &why) : EXIT_OK;
 }
 

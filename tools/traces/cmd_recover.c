@@ -17,12 +17,12 @@ struct recover_options {
 #define AT(member) offsetof(struct recover_options, member)
 
 static const struct option_row rows[] = {
-    ROW_OUTPUT(AT(output), "DIR", "directory to write the archive to, by default the same"),
+    ROW_OUTPUT(AT(output), "DIR", "directory to write the archive to; by default the same"),
     ROW_FORCE(AT(force)),
     {"scratch", 0, OPTION_TEXT, AT(scratch), NULL, 0, 0, NULL, "DIR",
-     "directory of the raw files, if --scratch said so"},
+     "directory of the raw files, if --scratch was given"},
     {"local", 0, OPTION_FLAG, AT(local), NULL, 0, 0, NULL, NULL,
-     "write time stamps of the local clocks"},
+     "write time stamps of the local clocks instead of global ones"},
     {"keep", 0, OPTION_FLAG, AT(keep), NULL, 0, 0, NULL, NULL, "keep the raw files"},
     ROW_QUIET(AT(quiet), "print no summary at the end"),
     ROW_END};
@@ -38,8 +38,9 @@ static void recover_tell(const struct recover_options *o, const char *directory,
         printf("; clocks +-%.0f ns (bound %.0f ns)", s->sigma_ns, s->bound_ns);
     }
     if (s->jump_ns > 0.0) {
-        printf("\na clock stepped by %.3g s between two synchronisations: times between them are "
-               "off by as much",
+        printf("\n"
+               "a clock stepped by %.3g s between two synchronisations, so times "
+               "between them are wrong by as much",
                s->jump_ns * 1e-9);
     }
     printf("\n%llu processes did not reach MPI_Finalize, %llu left nothing\n",
@@ -62,7 +63,7 @@ static int recover_run(const void *options, int word_count, char **words)
     const int err = word_count == 1
                         ? ictus_trace_recover(words[0], &opts, &summary, &why)
                         : ictus_because(&why, ICTUS_ERR_ARG,
-                                        "name one directory: the one that ictus trace wrote to");
+                                        "name one directory, the one that 'ictus trace' wrote to");
     if (err) {
         return command_fail("recover", err, &why);
     }
@@ -74,7 +75,7 @@ static int recover_run(const void *options, int word_count, char **words)
 
 const struct command command_recover = {
     .name = "recover",
-    .summary = "make the archive of a traced job that was killed or deferred it",
+    .summary = "make the archive of a traced job that was killed or deferred",
     .arguments = "DIR",
     .details = "  ictus recover run1",
     .options = rows,

@@ -33,33 +33,35 @@ static const struct option_row rows[] = {
     ROW_OUTPUT(AT(output), "DIR", "directory to write the archive to (required)"),
     ROW_FORCE(AT(force)),
     {"clock", 'c', OPTION_TEXT, AT(clock), NULL, 0, 0, NULL, "SRC",
-     "time source, by default the time stamp counter where it is good"},
+     "time source; by default the time stamp counter if it is usable"},
     ROW_SYNC(AT(sync)),
     {"resync-every", 0, OPTION_SECONDS, AT(resync_every_s), "0", 0, 1e6, NULL, "TIME",
-     "synchronise again at the next world collective, 0: never"},
+     "how often to synchronise again, at the next world collective; 0 means "
+     "never"},
     {"resync-barriers", 0, OPTION_INT, AT(resync_barriers), "0", 0, 1e9, NULL, "N",
      "synchronise again at every N-th barrier of MPI_COMM_WORLD"},
     {"filter", 0, OPTION_TEXT, AT(filter), NULL, 0, 0, NULL, "LIST",
-     "functions and groups: p2p,coll or -MPI_Iprobe,-type"},
+     "functions and groups to record: p2p,coll or -MPI_Iprobe,-type"},
     {"off", 0, OPTION_FLAG, AT(off), NULL, 0, 0, NULL, NULL,
      "do not record before MPI_Pcontrol(1)"},
     {"metrics", 0, OPTION_TEXT, AT(metrics), NULL, 0, 0, NULL, "LIST",
-     "counters: page_faults,context_switches,cycles,..."},
+     "counters to record: page_faults,context_switches,cycles,..."},
     {"metrics-every", 0, OPTION_SECONDS, AT(metrics_every_s), "1ms", 0, 3600, NULL, "TIME",
      "time between two samples of a thread's counters"},
     {"buffer", 0, OPTION_BYTES, AT(buffer), "16M", 8388608, 1e12, NULL, "BYTES",
      "memory that tracing may add to a process"},
     {"window", 0, OPTION_BYTES, AT(window), "0", 0, 1e12, NULL, "BYTES",
-     "of it for the events of each thread, 0: a share"},
+     "part of it for the events of each thread; 0 means a share"},
     {"limit", 0, OPTION_BYTES, AT(limit), "0", 0, 1e18, NULL, "BYTES",
-     "largest size of a thread's raw events, 0: none"},
+     "largest size of a thread's raw events; 0 means no limit"},
     {"requests", 0, OPTION_INT, AT(requests), "0", 0, 1e9, NULL, "N",
-     "requests active at a time, 0: as many as --buffer allows"},
+     "active requests to follow at a time; 0 means as many as --buffer "
+     "allows"},
     {"scratch", 0, OPTION_TEXT, AT(scratch), NULL, 0, 0, NULL, "DIR",
      "directory for the raw files, such as one on a local disk"},
     {"keep", 0, OPTION_FLAG, AT(keep), NULL, 0, 0, NULL, NULL, "keep the raw files"},
     {"defer", 0, OPTION_FLAG, AT(raw), NULL, 0, 0, NULL, NULL,
-     "leave the raw files; ictus recover makes the archive later"},
+     "only write raw files; 'ictus recover' makes the archive later"},
     ROW_QUIET(AT(quiet), "print no summary at the end"),
     ROW_END};
 
@@ -181,7 +183,8 @@ static int check_directory(const struct trace_options *o, struct ictus_why *why)
      */
     if (!o->force && access(path, F_OK) == 0) {
         return ictus_because(why, ICTUS_ERR_EXISTS,
-                             "%.200s holds an archive already; --force replaces it", o->output);
+                             "%.200s already holds an archive; use --force to replace it",
+                             o->output);
     }
     return ICTUS_OK;
 }
@@ -191,7 +194,7 @@ static int run_program(const struct trace_options *o, char **words)
     char library[PATH_MAX];
     struct ictus_why why = {""};
     if (!o->output) {
-        (void)ictus_because(&why, ICTUS_ERR_ARG, "name the directory of the archive: -o DIR");
+        (void)ictus_because(&why, ICTUS_ERR_ARG, "name the directory of the archive with -o DIR");
         return trace_fail(ICTUS_ERR_ARG, &why);
     }
     int err = trace_target_check(words[0], &why);
@@ -219,7 +222,7 @@ static int run_trace(const void *options, int word_count, char **words)
     struct ictus_why why = {""};
     if (word_count == 0) {
         (void)ictus_because(&why, ICTUS_ERR_ARG,
-                            "name the program to trace: ictus trace -o DIR -- ./app");
+                            "the program to trace is missing: ictus trace -o DIR -- ./app");
         return trace_fail(ICTUS_ERR_ARG, &why);
     }
     words[word_count] = NULL;
@@ -228,7 +231,7 @@ static int run_trace(const void *options, int word_count, char **words)
 
 const struct command command_trace = {
     .name = "trace",
-    .summary = "run an unchanged MPI program and get an OTF2 archive on one clock",
+    .summary = "trace an unchanged MPI program into an OTF2 archive on one clock",
     .arguments = "-- PROGRAM [ARGUMENT...]",
     .details = "mpirun -n 4 ictus trace -o run1 -- ./app\n"
                "ictus report run1",

@@ -20,7 +20,7 @@ static const struct option_row rows[] = {
     {"skew", 0, OPTION_TEXT, offsetof(struct skew_options, skew), "", 0, 0, NULL, "SPEC",
      "offset=, drift=, walk=, sine=, period=, seed=, scope=, offsets="},
     ROW_FORMAT(offsetof(struct skew_options, format), "text", trace_formats,
-               "of standard output: text, json"),
+               "format of standard output: text, json"),
     ROW_END};
 
 static int run_skew(const void *options, int word_count, char **words)
@@ -30,10 +30,10 @@ static int run_skew(const void *options, int word_count, char **words)
     json_t *report = NULL;
     int err = ICTUS_OK;
     if (word_count != 1) {
-        err =
-            ictus_because(&why, ICTUS_ERR_ARG, "name one archive: a directory or its anchor file");
+        err = ictus_because(&why, ICTUS_ERR_ARG,
+                            "name one archive, by its directory or its anchor file");
     } else if (!o->output) {
-        err = ictus_because(&why, ICTUS_ERR_ARG, "name the output directory: -o DIR");
+        err = ictus_because(&why, ICTUS_ERR_ARG, "name the output directory with -o DIR");
     } else {
         keep_memory();
         err = ictus_trace_skew(words[0], o->output, o->skew, &report, &why);
@@ -50,9 +50,12 @@ const struct command command_trace_skew = {
     .name = "trace-skew",
     .summary = "skew an OTF2 archive's clocks by known functions",
     .arguments = "ARCHIVE",
-    .details = "Makes test archives of known truth from good ones; each clock but the first\n"
-               "draws from plus or minus the values. Without --skew it copies record by record.\n"
-               "example: ictus trace-skew good -o bad --skew=drift=20ppm,offset=1ms,seed=7\n"
+    .details = "Makes test archives with known true times; each clock but the first "
+               "draws its\n"
+               "errors from plus or minus the values. Without --skew, it copies every "
+               "record.\n"
+               "example: ictus trace-skew good -o bad "
+               "--skew=drift=20ppm,offset=1ms,seed=7\n"
                "         ictus correct bad -o fixed --truth=good",
     .options = rows,
     .flags = READS_FILES,

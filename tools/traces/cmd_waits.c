@@ -20,9 +20,9 @@ struct waits_options {
 
 static const struct option_row rows[] = {
     {"fail-above", 0, OPTION_RATIO, AT(fail_above), "100%", 0, 1, NULL, "RATIO",
-     "exit 3 if more of the time is certainly waiting, e.g. 20%"},
-    ROW_FORMAT(AT(format), "text", trace_formats, "of standard output: text, json"),
-    ROW_OUTPUT(AT(output), "FILE", "write a result file, whatever the format"),
+     "exit with code 3 if more of the time is certainly waiting, e.g. 20%"},
+    ROW_FORMAT(AT(format), "text", trace_formats, "format of standard output: text, json"),
+    ROW_OUTPUT(AT(output), "FILE", "also write a result file (JSON lines)"),
     ROW_FORCE(AT(force)),
     ROW_END};
 
@@ -41,7 +41,7 @@ static int run_waits(const void *options, int word_count, char **words)
     json_t *report = NULL;
     if (word_count != 1) {
         (void)ictus_because(&why, ICTUS_ERR_ARG,
-                            "name one archive: a directory or its anchor file");
+                            "name one archive, by its directory or its anchor file");
         return command_fail("waits", ICTUS_ERR_ARG, &why);
     }
     keep_memory();
@@ -64,7 +64,7 @@ const struct command command_waits = {
     .summary = "find out who waited for whom in a traced program",
     .arguments = "ARCHIVE",
     .details = "Wait states of any OTF2 archive, each with its 95 % interval.\n"
-               "Exit code 3: more waiting than --fail-above; 2: the archive cannot be read.\n"
+               "Exit code 3: more waiting than --fail-above; 2: cannot be read.\n"
                "example: ictus waits ictus-trace --fail-above=20%",
     .options = rows,
     .flags = READS_FILES,

@@ -145,10 +145,11 @@ int trace_target_check(const char *program, struct ictus_why *why)
         return ictus_because(why, ICTUS_ERR_ARG, "%.200s: %s", program, strerror(ENOENT));
     }
     if (is_launcher(path)) {
-        return ictus_because(why, ICTUS_ERR_ARG,
-                             "%.100s starts programs; put it in front: mpirun -n N ictus trace -o "
-                             "DIR -- ./app",
-                             program);
+        return ictus_because(
+            why, ICTUS_ERR_ARG,
+            "%.100s is a launcher; put it first: mpirun -n N ictus trace -o DIR -- "
+            "./app",
+            program);
     }
     const enum target_kind kind = kind_of(path);
     if (kind == TARGET_SCRIPT) {
@@ -156,18 +157,19 @@ int trace_target_check(const char *program, struct ictus_why *why)
     }
     if (kind == TARGET_STATIC) {
         return ictus_because(why, ICTUS_ERR_ARG,
-                             "%.200s is linked statically: no library can be preloaded into it",
+                             "%.200s is statically linked: no library can be preloaded into it",
                              program);
     }
     if (!find_mpi(path, theirs, sizeof(theirs))) {
-        (void)ictus_because(why, ICTUS_OK,
-                            "%.200s is not linked with MPI: traced only if it loads it later",
-                            program);
+        (void)ictus_because(
+            why, ICTUS_OK, "%.200s is not linked with MPI; it is traced only if it loads MPI later",
+            program);
         return ICTUS_OK;
     }
     if (own_mpi(ours, sizeof(ours)) && realpath(theirs, resolved) && strcmp(ours, resolved) != 0) {
         return ictus_because(why, ICTUS_ERR_ARG,
-                             "%.80s uses %.80s, this ictus %.80s: take the ictus built for it",
+                             "%.80s uses %.80s, but this ictus was built with %.80s; use an ictus "
+                             "built with the same MPI library",
                              program, resolved, ours);
     }
     return ICTUS_OK;
@@ -201,8 +203,8 @@ static int find_library(char *path, unsigned long size, struct ictus_why *why)
         }
     }
     return ictus_because(why, ICTUS_ERR_IO,
-                         "libictus-trace.so is not beside this program; name it "
-                         "in ICTUS_TRACE_LIBRARY");
+                         "libictus-trace.so was not found next to this program; set "
+                         "ICTUS_TRACE_LIBRARY to its path");
 }
 
 int trace_target_library(char *path, unsigned long size, struct ictus_why *why)
@@ -210,7 +212,7 @@ int trace_target_library(char *path, unsigned long size, struct ictus_why *why)
     const int err = find_library(path, size, why);
     if (!err && strchr(path, ':')) {
         return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
-                             "%.200s cannot be preloaded: its path has a colon", path);
+                             "%.200s cannot be preloaded because its path contains a colon", path);
     }
     return err;
 }

@@ -130,7 +130,7 @@ static void print_table(const char *name, const json_t *list)
         print_row(shown.rows[i], width, false);
     }
     if (shown.left_out > 0) {
-        printf("  and %zu more: see --format=json\n", shown.left_out);
+        printf("  and %zu more; see --format=json\n", shown.left_out);
     }
 }
 

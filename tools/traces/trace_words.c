@@ -15,9 +15,9 @@ struct class_words {
 static const struct class_words classes[] = {
     {"p2p", "message that arrives before it was sent",
      "messages that arrive before they were sent"},
-    {"collective", "exit of a collective before an enter that it waits for",
-     "exits of collectives before an enter that they wait for"},
-    {"openmp", "event of a thread before its cause", "events of threads before their causes"},
+    {"collective", "exit from a collective before an entry that it waits for",
+     "exits from collectives before entries that they wait for"},
+    {"openmp", "thread event before its cause", "thread events before their causes"},
     {"rma", "event of an RMA window before its cause", "events of RMA windows before their causes"},
 };
 enum { CLASSES = sizeof classes / sizeof *classes };
@@ -94,22 +94,23 @@ static void print_oddities(FILE *out, const json_t *report)
     static const struct class_words odd[] = {
         {"unmatched_sends", "send without its receive", "sends without their receives"},
         {"unmatched_receives", "receive without its send", "receives without their sends"},
-        {"incomplete", "collective or team that not all joined",
-         "collectives or teams that not all joined"},
+        {"incomplete", "collective or team that not all members joined",
+         "collectives or teams that not all members joined"},
         {"unproven", "Alltoallv or Alltoallw whose pairs are not recorded, left out",
          "Alltoallv or Alltoallw whose pairs are not recorded, left out"},
-        {"decreasing", "stamp less than the one before", "stamps less than the one before"},
+        {"decreasing", "time stamp smaller than the one before it",
+         "time stamps smaller than the ones before them"},
         {"unknown_records", "record of unknown type", "records of unknown type"},
         {"open_calls", "call that never completed", "calls that never completed"},
         {"lone_collective_ends", "collective that ended without beginning",
          "collectives that ended without beginning"},
         {"foreign", "event on an unknown communicator", "events on unknown communicators"},
-        {"left_out", "event beside a stretch in which recording was off",
-         "events beside stretches in which recording was off"},
+        {"left_out", "event at the edge of an interval in which recording was off",
+         "events at the edges of intervals in which recording was off"},
         {"cyclic", "dependency given up: it was part of a cycle",
          "dependencies given up: they were part of cycles"},
     };
-    const char *before = "Not looked at, or odd: ";
+    const char *before = "Not checked, or inconsistent: ";
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         const json_int_t n = count_of(report, "", odd[i].key);
         if (n > 0) {
@@ -201,7 +202,7 @@ static void print_truth(FILE *out, const json_t *truth)
         print_duration(out, number_of(truth, "", "input_rms_ns"));
         (void)fprintf(out, " before, ");
         print_duration(out, number_of(truth, "", "output_rms_ns"));
-        (void)fprintf(out, " now; but for a line that all have in common ");
+        (void)fprintf(out, " now; apart from a line that all have in common ");
         print_duration(out, number_of(truth, "", "input_aligned_rms_ns"));
         (void)fprintf(out, " before, ");
         print_duration(out, number_of(truth, "", "output_aligned_rms_ns"));

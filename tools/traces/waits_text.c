@@ -20,7 +20,7 @@ static const struct {
     {"early-reduce", "early reduce"},
     {"early-scan", "early scan"},
     {"fence", "wait at fence"},
-    {"rma-sync", "one-sided synchron."},
+    {"rma-sync", "one-sided sync."},
     {"file", "file collective"},
     {"team-barrier", "barrier of threads"},
     {"lock", "lock"},
@@ -231,7 +231,7 @@ static void print_causes(const json_t *report, const json_t *whole)
                number(row, "indirect_s"), 100 * number(row, "share"),
                50 * (number(row, "share_high") - number(row, "share_low")),
                i == 0 && number(row, "first_draws") < number(row, "draws")
-                   ? "  not sure to be first"
+                   ? "  not certain to be first"
                    : "");
     }
     if (number(whole, "unattributed_s") > 0.0005 * wait) {
@@ -332,8 +332,10 @@ void waits_text_print(const json_t *report)
         printf("  late receiver, possibly: %.4g s more\n", number(possible, "wait_s"));
     }
     if (strcmp(text(whole, "sigma_source"), "unknown") == 0) {
-        printf("The clocks' errors are not known: no message goes both ways between them, and the\n"
-               "archive does not say; ictus trace records clocks with their errors.\n");
+        printf("The clocks' errors are not known: no messages go both ways between "
+               "them, and the\n"
+               "archive does not state the errors; 'ictus trace' records clocks with "
+               "their errors.\n");
     } else {
         print_causes(report, whole);
         print_critical(report);
