@@ -125,17 +125,19 @@ struct arrival_options {
 #define AT(member) offsetof(struct arrival_options, member)
 
 static const struct spec_param shape_params[] = {
-    {"spread", SPEC_SECONDS, AT(spread_s), "10us", 0, 10, NULL, "from the first to the last"},
-    {"rank", SPEC_INT, AT(rank), "0", 0, 1e9, NULL, "the one that is late, or early"},
-    {"seed", SPEC_INT, AT(seed), "1", 0, 9e18, NULL, "of what is random"},
+    {"spread", SPEC_SECONDS, AT(spread_s), "10us", 0, 10, NULL,
+     "time between the first and the last process"},
+    {"rank", SPEC_INT, AT(rank), "0", 0, 1e9, NULL, "the rank that is late, or early"},
+    {"seed", SPEC_INT, AT(seed), "1", 0, 9e18, NULL, "seed of what is random"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 static const struct spec_param file_params[] = {
-    {"path", SPEC_TEXT, AT(path), "", 0, 0, NULL, "a file of ictus arrivals -o"},
-    {"site", SPEC_TEXT, AT(site), "", 0, 0, NULL, "which of its call sites"},
-    {"draw", SPEC_BOOL, AT(draw), "0", 0, 0, NULL, "draw from the fitted model"},
-    {"scale", SPEC_REAL, AT(scale), "1", 1e-6, 1e6, NULL, "factor of all offsets"},
-    {"seed", SPEC_INT, AT(seed), "1", 0, 9e18, NULL, "of what is drawn"},
+    {"path", SPEC_TEXT, AT(path), "", 0, 0, NULL, "file that 'ictus arrivals -o' wrote"},
+    {"site", SPEC_TEXT, AT(site), "", 0, 0, NULL, "call site in the file"},
+    {"draw", SPEC_BOOL, AT(draw), "0", 0, 0, NULL, "draw offsets from the fitted model"},
+    {"scale", SPEC_REAL, AT(scale), "1", 1e-6, 1e6, NULL,
+     "factor by which all offsets are multiplied"},
+    {"seed", SPEC_INT, AT(seed), "1", 0, 9e18, NULL, "seed of what is drawn"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 static int arrival_read_file(struct arrival *a, const struct arrival_options *o,
@@ -144,7 +146,7 @@ static int arrival_read_file(struct arrival *a, const struct arrival_options *o,
     struct ictus_arrivals_list list = {.at = NULL};
     if (!o->path.text[0]) {
         return ictus_because(why, ICTUS_ERR_SPEC,
-                             "arrival file: name one that ictus arrivals -o wrote, "
+                             "arrival file: name a file that 'ictus arrivals -o' wrote, such as "
                              "file:patterns.jsonl");
     }
     int err = ictus_arrivals_read(o->path.text, &list, why);
@@ -221,7 +223,8 @@ int ictusi_arrival_init(struct arrival *a, const char *text, int rank, int size,
         return arrival_read_file(a, &o, why);
     }
     if (arrival_has_odd(a) && size > 0 && o.rank >= size) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "arrival %s:rank=%lld: there are ranks 0 to %d",
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "arrival pattern %s:rank=%lld: must be a rank between 0 and %d",
                              spec.name, (long long)o.rank, size - 1);
     }
     a->spread_ns = o.spread_s * 1e9;

@@ -82,7 +82,7 @@ const struct ictus_arrivals *ictus_arrivals_find(const struct ictus_arrivals_lis
     }
     if (!found && names && any) {
         (void)ictus_because(why, ICTUS_ERR_ARG,
-                            "the file holds the patterns of %zu call sites: choose one with site=, "
+                            "the file holds the patterns of %zu call sites; choose one with site=, "
                             "for example site=%s",
                             list->count, list->count ? names[0] : "");
     } else if (!found && names) {

@@ -93,18 +93,18 @@ int ictus_arrivals_signal(const struct ictus_arrivals *a, struct ictus_why *why)
 {
     if (a->ranks < 2 || !(a->spread_ns > 0)) {
         return ictus_because(why, ICTUS_ERR_FORMAT,
-                             "%s: all offsets are 0: there is no pattern to replay", a->site);
+                             "%s: all offsets are 0, so there is no pattern to replay", a->site);
     }
     if (isnan(a->error_ns)) {
         return ictus_because(why, ICTUS_ERR_FORMAT,
-                             "%s: the error of the offsets is not known (error_ns): the pattern "
+                             "%s: the error of the offsets is not known (error_ns), so the pattern "
                              "may be noise",
                              a->site);
     }
     if (a->error_ns > a->spread_ns) {
         return ictus_because(why, ICTUS_ERR_FORMAT,
-                             "%s: the offsets' error of %.0f ns is larger than the offsets, which "
-                             "reach %.0f ns: a replay would replay noise",
+                             "%s: the offsets' error of %.0f ns is larger than the largest offset "
+                             "of %.0f ns, so a replay would replay noise",
                              a->site, a->error_ns, a->spread_ns);
     }
     return ICTUS_OK;

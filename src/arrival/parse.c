@@ -241,10 +241,11 @@ static int list_add(struct ictus_arrivals_list *list, const json_t *object, cons
     const char *site = grown[list->count++].site;
     for (size_t i = 0; i + 1 < list->count; i++) {
         if (strcmp(grown[i].site, site) == 0) {
-            return ictus_because(why, ICTUS_ERR_FORMAT,
-                                 "%.200s: two patterns of the site '%.100s': each site's name must "
-                                 "be its own",
-                                 path, site);
+            return ictus_because(
+                why, ICTUS_ERR_FORMAT,
+                "%.200s: two patterns have the site '%.100s'; the name of each site "
+                "must be unique",
+                path, site);
         }
     }
     return ICTUS_OK;
@@ -268,7 +269,7 @@ int ictus_arrivals_read(const char *path, struct ictus_arrivals_list *list, stru
     if (!err && found.count == 0) {
         err =
             ictus_because(why, ICTUS_ERR_FORMAT,
-                          "%.200s: no arrival pattern in it; ictus arrivals -o writes them", path);
+                          "%.200s holds no arrival pattern; 'ictus arrivals -o' writes them", path);
     }
     if (err) {
         ictus_arrivals_list_free(&found);

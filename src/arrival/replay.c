@@ -98,10 +98,11 @@ static int check_reach(const struct ictus_arrivals *a, double scale, struct ictu
         most = fmax(most, (double)a->offsets_ns[i]);
     }
     if (scale * most > (double)REPLAY_OFFSET_MAX_NS) {
-        return ictus_because(why, ICTUS_ERR_FORMAT,
-                             "%s: offsets reach %.3g s, a replay 10 s at most: shrink them, for "
-                             "example by scale=%.1g",
-                             a->site, 1e-9 * scale * most, 5e9 / most);
+        return ictus_because(
+            why, ICTUS_ERR_FORMAT,
+            "%s: offsets reach %.3g s, but a replay allows only 10 s; shrink them, "
+            "for example by scale=%.1g",
+            a->site, 1e-9 * scale * most, 5e9 / most);
     }
     return ICTUS_OK;
 }
@@ -126,10 +127,10 @@ int ictusi_replay_make(const struct ictus_arrivals *a, const struct replay_part 
     if (err) {
         free(delays);
         return err == ICTUS_ERR_FORMAT
-                   ? ictus_because(why, err,
-                                   "%s: drawn offsets exceed the 10 s of a replay: "
-                                   "shrink them by scale=",
-                                   a->site)
+                   ? ictus_because(
+                         why, err,
+                         "%s: drawn offsets exceed the 10 s of a replay; shrink them with scale=",
+                         a->site)
                    : err;
     }
     *delays_ns = delays;

@@ -214,7 +214,7 @@ static void files_are_checked(const char *path)
                      "{\"type\":\"arrivals\",\"site\":\"dim.c:7\",\"ranks\":2,"
                      "\"raw_offsets_ns\":[[0,100]]}\n");
     (void)snprintf(spec, sizeof spec, "file:%s", path);
-    arrival_refused(spec, 2, "5 call sites: choose one with site=");
+    arrival_refused(spec, 2, "5 call sites; choose one with site=");
     (void)snprintf(spec, sizeof spec, "file:%s,site=solver.c:13", path);
     arrival_refused(spec, 2, "did you mean 'solver.c:12'");
     (void)snprintf(spec, sizeof spec, "file:%s,site=halo.c:7", path);
@@ -222,22 +222,22 @@ static void files_are_checked(const char *path)
     (void)snprintf(spec, sizeof spec, "file:%s,site=flat.c:7", path);
     arrival_refused(spec, 2, "all offsets are 0");
     (void)snprintf(spec, sizeof spec, "file:%s,site=long.c:7", path);
-    arrival_refused(spec, 2, "a replay 10 s at most");
+    arrival_refused(spec, 2, "a replay allows only 10 s");
     (void)snprintf(spec, sizeof spec, "file:%s,site=dim.c:7", path);
     arrival_refused(spec, 2, "error of the offsets is not known");
     write_file(path, "{\"type\":\"arrivals\",\"site\":\"a\",\"ranks\":1,\"raw_offsets_ns\":[[0]]}\n"
                      "{\"type\":\"arrivals\",\"site\":\"a\",\"ranks\":1,"
                      "\"raw_offsets_ns\":[[0]]}\n");
     (void)snprintf(spec, sizeof spec, "file:%s", path);
-    arrival_refused(spec, 1, "two patterns of the site 'a'");
+    arrival_refused(spec, 1, "two patterns have the site 'a'");
     write_file(path, "{\"type\":\"header\",\"schema\":\"ictus-result/1\"}\n");
-    arrival_refused(spec, 1, "no arrival pattern in it");
+    arrival_refused(spec, 1, "holds no arrival pattern");
     write_file(path, "10us\n");
-    arrival_refused(spec, 1, "no ictus result");
+    arrival_refused(spec, 1, "holds no ictus results");
     arrival_refused("file:", 1, "malformed");
-    arrival_refused("file", 1, "name one that ictus arrivals -o wrote");
+    arrival_refused("file", 1, "name a file that 'ictus arrivals -o' wrote");
     arrival_refused("file:/nowhere/x", 1, "cannot read '/nowhere/x'");
-    arrival_refused("late:rank=3", 3, "there are ranks 0 to 2");
+    arrival_refused("late:rank=3", 3, "must be a rank between 0 and 2");
     arrival_refused("acsending", 3, "did you mean 'ascending'");
 }
 
