@@ -11,6 +11,7 @@
 #define ICTUS_WAITS_H
 
 #include <ictus/api.h>
+#include <ictus/arrivals.h>
 #include <ictus/error.h>
 #include <jansson.h>
 
@@ -26,6 +27,28 @@ ICTUS_BEGIN
  *         ICTUS_ERR_NOMEM
  */
 ICTUS_API int ictus_waits(const char *in, json_t **report, struct ictus_why *why);
+
+/** What ictus_arrivals_extract() could not use. */
+struct ictus_arrivals_left {
+    int64_t incomplete; /**< instances that some member has no part in, or called another way */
+    int64_t muted;      /**< instances in which recording was off, or that never ended */
+    int64_t inter;      /**< calls on inter-communicators */
+};
+
+/**
+ * Take the arrival pattern of each call site of blocking collectives from an OTF2 archive, before
+ * or after ictus_correct(). Local. Sites are ordered by how long the first waited for the last, all
+ * instances together.
+ * @param in        anchor file, or the directory that holds it
+ * @param rows      most instances that a table keeps, the last ones; 0: all
+ * @param[out] list set on success; may be empty; released with ictus_arrivals_list_free()
+ * @param[out] left may be NULL
+ * @param[out] why  says why on failure; may be NULL
+ * @return ICTUS_OK, ICTUS_ERR_ARG, ICTUS_ERR_IO, ICTUS_ERR_FORMAT, ICTUS_ERR_CORRUPT,
+ *         ICTUS_ERR_NOMEM
+ */
+ICTUS_API int ictus_arrivals_extract(const char *in, int64_t rows, struct ictus_arrivals_list *list,
+                                     struct ictus_arrivals_left *left, struct ictus_why *why);
 
 ICTUS_END
 

@@ -229,10 +229,12 @@ static OTF2_CallbackCode add_comm(struct trace *trace, uint32_t self, uint32_t a
 static OTF2_CallbackCode on_comm(void *data, OTF2_CommRef self, OTF2_StringRef name,
                                  OTF2_GroupRef group, OTF2_CommRef parent, OTF2_CommFlag flags)
 {
-    (void)name;
+    struct trace *trace = data;
     (void)parent;
     (void)flags;
-    return add_comm(data, self, group, OTF2_UNDEFINED_GROUP, false);
+    return names_add(&trace->comms, self, name)
+               ? OTF2_CALLBACK_INTERRUPT
+               : add_comm(trace, self, group, OTF2_UNDEFINED_GROUP, false);
 }
 
 static OTF2_CallbackCode on_intercomm(void *data, OTF2_CommRef self, OTF2_StringRef name,

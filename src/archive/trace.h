@@ -76,7 +76,7 @@ struct trace {
     struct idmap region_barrier;
     struct idmap region_traits; /* region -> OTF2_RegionRole, and OTF2_Paradigm from bit 8 on */
     struct idmap window_comm;   /* RMA window -> communicator reference */
-    struct name_table regions, parameters, locations, processes;
+    struct name_table regions, parameters, locations, processes, comms;
     struct trace_links links;
     struct trace_places places;
     uint64_t definitions;

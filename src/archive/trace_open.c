@@ -166,19 +166,19 @@ void ictusi_trace_close(struct trace *trace)
         free(trace->strings[i]);
     }
     struct idmap *const maps[] = {
-        &trace->location_index,  &trace->process_index,     &trace->group_index,
-        &trace->comm_index,      &trace->string_index,      &trace->region_barrier,
-        &trace->window_comm,     &trace->links.tree_parent, &trace->links.tree_class,
-        &trace->regions.index,   &trace->parameters.index,  &trace->locations.index,
-        &trace->processes.index, &trace->region_traits,     &trace->places.attribute,
-        &trace->places.region,   &trace->places.source,     &trace->places.file,
-        &trace->places.line};
+        &trace->location_index,   &trace->process_index,     &trace->group_index,
+        &trace->comm_index,       &trace->string_index,      &trace->region_barrier,
+        &trace->window_comm,      &trace->links.tree_parent, &trace->links.tree_class,
+        &trace->regions.index,    &trace->parameters.index,  &trace->locations.index,
+        &trace->processes.index,  &trace->comms.index,       &trace->region_traits,
+        &trace->places.attribute, &trace->places.region,     &trace->places.source,
+        &trace->places.file,      &trace->places.line};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
         ictusi_idmap_fini(maps[i]);
     }
-    void *const arrays[] = {trace->groups,         trace->strings,       trace->links.processes,
-                            trace->links.comms,    trace->regions.rows,  trace->parameters.rows,
-                            trace->locations.rows, trace->processes.rows};
+    void *const arrays[] = {trace->groups,         trace->strings,        trace->links.processes,
+                            trace->links.comms,    trace->regions.rows,   trace->parameters.rows,
+                            trace->locations.rows, trace->processes.rows, trace->comms.rows};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         free(arrays[i]);
     }

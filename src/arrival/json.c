@@ -85,6 +85,8 @@ json_t *ictus_arrivals_json(const struct ictus_arrivals *a)
     put(object, "duration_s", ictus_result_real(a->duration_s));
     put(object, "spread_ns", ictus_result_real(a->spread_ns));
     put(object, "error_ns", ictus_result_real(a->error_ns));
+    put(object, "imbalance",
+        ictus_result_real(a->duration_s > 0 ? 1e-9 * a->spread_ns / a->duration_s : NAN));
     put(object, "persistence", ictus_result_real(a->persistence));
     put_summary(object, a);
     if (a->recorded > 0) {

@@ -13,6 +13,13 @@ struct analysis {
     struct partners partners;
 };
 
+/*
+ * Open an archive, bring its times onto one clock as ictus correct would take them before it moves
+ * any event by itself, and read its calls; a is zeroed before. To be closed after errors too.
+ */
+int ictusi_analysis_open(struct analysis *a, const char *in, struct ictus_why *why);
+void ictusi_analysis_close(struct analysis *a);
+
 static inline uint32_t analysis_location(const struct analysis *a, uint64_t call)
 {
     return ictusi_calls_location(&a->calls, a->session.trace->layout.location_count, call);

@@ -219,19 +219,37 @@ static OTF2_CallbackCode on_begin(OTF2_LocationRef location, OTF2_TimeStamp stam
     return follow_begin(data, stamp, position);
 }
 
+/* The point of a collective's end was put into its call just now. */
+static void follow_meet(struct follower *f, struct meeting meeting)
+{
+    struct store *list = &f->calls->meetings;
+    meeting.call = call_of_point(f->calls, f->point - 1);
+    meeting.location = f->location;
+    const int err = ictusi_store_grow(list, 1, NULL);
+    f->err = f->err ? f->err : err;
+    if (!err) {
+        *meeting_at(f->calls, list->count++) = meeting;
+    }
+}
+
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
 static OTF2_CallbackCode on_end(OTF2_LocationRef location, OTF2_TimeStamp stamp, uint64_t position,
                                 void *data, OTF2_AttributeList *attributes, OTF2_CollectiveOp op,
                                 OTF2_CommRef comm, uint32_t root, uint64_t sent, uint64_t received)
 {
+    struct follower *f = data;
+    const uint64_t before = f->point;
     (void)location;
     (void)attributes;
-    (void)op;
-    (void)comm;
-    (void)root;
-    (void)sent;
-    (void)received;
-    return follow_end(data, stamp, position);
+    (void)follow_end(f, stamp, position);
+    if (f->point > before) {
+        follow_meet(f, (struct meeting){.op = (uint8_t)op,
+                                        .comm = ictusi_trace_comm(f->trace, comm),
+                                        .root = root,
+                                        .sent = sent,
+                                        .received = received});
+    }
+    return ictusi_follow_verdict(f, ICTUS_OK);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
@@ -471,6 +489,7 @@ static int calls_init(struct waiting_calls *calls, const struct trace *trace, ui
               : ictusi_store_init(&calls->shares, sizeof(struct share_of_time), 2 * events, why);
     err = err ? err : ictusi_store_init(&calls->call_of, sizeof(uint32_t), points, why);
     err = err ? err : ictusi_store_init(&calls->other, sizeof(uint32_t), points, why);
+    err = err ? err : ictusi_store_init(&calls->meetings, sizeof(struct meeting), points, why);
     err = err ? err : ictusi_store_grow(&calls->call_of, points, why);
     err = err ? err : ictusi_store_grow(&calls->other, points, why);
     if (!err) {
@@ -519,6 +538,7 @@ void ictusi_calls_free(struct waiting_calls *calls)
     ictusi_store_fini(&calls->shares);
     ictusi_store_fini(&calls->call_of);
     ictusi_store_fini(&calls->other);
+    ictusi_store_fini(&calls->meetings);
     free(calls->first);
     calls->first = NULL;
 }

@@ -35,6 +35,14 @@ struct share_of_time {
     uint32_t path;
 };
 
+/* A process's part in a blocking collective; a location's in the order in which it made them. */
+struct meeting {
+    uint32_t call;
+    uint32_t location, comm, root; /* index; as recorded */
+    uint64_t sent, received;       /* bytes, as recorded */
+    uint8_t op;                    /* enum collective_op */
+};
+
 /* Gives presynchronised instants. */
 struct instants {
     int64_t (*map)(void *self, uint32_t location, int64_t stamp);
@@ -46,8 +54,9 @@ struct waiting_calls {
     struct store call_of; /* by point */
     /* By point: of a send the call that completes it, of a receive the one that posted it. */
     struct store other;
-    uint64_t *first; /* by location, its first call; one more than there are locations */
-    uint64_t bare;   /* events of messages or collectives that lie in no region */
+    struct store meetings; /* of all locations, one after the other */
+    uint64_t *first;       /* by location, its first call; one more than there are locations */
+    uint64_t bare;         /* events of messages or collectives that lie in no region */
     uint64_t muted, cut;
     int64_t from, to; /* the first and the last event of all */
 };
@@ -64,6 +73,11 @@ void ictusi_calls_free(struct waiting_calls *calls);
 static inline struct waiting_call *call_at(const struct waiting_calls *calls, uint64_t i)
 {
     return (struct waiting_call *)calls->calls.area + i;
+}
+
+static inline struct meeting *meeting_at(const struct waiting_calls *calls, uint64_t i)
+{
+    return (struct meeting *)calls->meetings.area + i;
 }
 
 static inline uint32_t call_of_point(const struct waiting_calls *calls, uint64_t point)

@@ -1,40 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ictus_waits(): read, presynchronise, find who waits for whom, add up. */
+/* ictus_waits(): find who waits for whom, add up. */
 #include "waits/waits.h"
-
-#include "correct/clock_fit.h"
 
 #include <ictus/text.h>
 #include <ictus/waits.h>
 #include <stdlib.h>
-
-/* The stamps of a location on the common clock. */
-static int64_t waits_map(void *self, uint32_t location, int64_t stamp)
-{
-    const struct session *s = self;
-    uint32_t hint = 0;
-    int64_t time = s->unchanged ? stamp : clock_map_at(&s->maps[location], stamp, &hint);
-    hint = 0;
-    return s->units ? clock_map_at(&s->units[s->unit_of[location]], time, &hint) : time;
-}
-
-/* Times as ictus correct would take them before it moves any event by itself. */
-static int waits_presync(struct session *s)
-{
-    struct check_stats stats;
-    struct clock_fit clocks = {.tried = false};
-    int err = ictusi_session_presync(s, PRESYNC_AUTO);
-    err = err ? err : ictusi_session_check(s, s->history.points.time, &stats);
-    if (err) {
-        return err;
-    }
-    if (ictusi_check_all_violations(&stats) > 0 || !s->unchanged) {
-        err = ictusi_clock_fit_run(&clocks, s, &stats);
-        ictusi_clock_fit_fini(&clocks);
-    }
-    ictusi_check_fini(&stats);
-    return err;
-}
 
 struct asides {
     struct analysis *analysis;
@@ -54,15 +24,9 @@ static void waits_aside(void *self, enum wait_state state, uint32_t call, int64_
 static int waits_find(struct analysis *a, struct wait_rows *rows, struct ictus_why *why)
 {
     struct asides asides = {.analysis = a, .rows = rows};
-    const struct instants instants = {waits_map, &a->session};
-    int err = ictusi_paths_init(&a->paths, a->session.trace);
-    err = err ? err
-              : ictusi_calls_read(&a->calls, &a->paths, a->session.trace, &a->session.history,
-                                  &instants);
-    err = err ? err : ictusi_histories_make(&a->histories, &a->session);
     a->partners.aside = waits_aside;
     a->partners.self = &asides;
-    err = err ? err : ictusi_partners_find(&a->partners, a, why);
+    int err = ictusi_partners_find(&a->partners, a, why);
     err = err ? err : asides.err;
     return err ? err : ictusi_rows_add_up(rows, a);
 }
@@ -96,8 +60,7 @@ struct run {
 static int waits_run(struct run *r, const char *in, struct ictus_why *why)
 {
     struct analysis *a = &r->analysis;
-    int err = ictusi_session_open(&a->session, in, NULL, why);
-    err = err ? err : waits_presync(&a->session);
+    int err = ictusi_analysis_open(a, in, why);
     err = err ? err : waits_find(a, &r->rows, why);
     err = err ? err : ictusi_rows_sites(&r->rows, a);
     err = err ? err : ictusi_times_make(&r->times, a, why);
@@ -118,10 +81,7 @@ static void waits_end(struct run *r)
     ictusi_times_free(&r->times);
     ictusi_rows_free(&r->rows);
     ictusi_partners_free(&r->analysis.partners);
-    ictusi_histories_free(&r->analysis.histories);
-    ictusi_calls_free(&r->analysis.calls);
-    ictusi_paths_fini(&r->analysis.paths);
-    ictusi_session_close(&r->analysis.session);
+    ictusi_analysis_close(&r->analysis);
     free(r);
 }
 

@@ -264,7 +264,7 @@ static void instances_are_replayed(void)
     }
     /* Twice as many processes: two play each rank. Half as many: every other rank is played. */
     CHECK(delay_of(&a, 5, 2 * RANKS, false, 3) == a.offsets_ns[3 * RANKS + 2]);
-    const int64_t *row = a.offsets_ns + 3 * RANKS;
+    const int64_t *row = &a.offsets_ns[(size_t)3 * RANKS];
     const int64_t least = row[0] < row[2] ? row[0] : row[2];
     CHECK(delay_of(&a, 1, 2, false, 3) == row[2] - least);
     ictus_arrivals_free(&a);

@@ -28,6 +28,7 @@ extern const struct command command_trace;
 extern const struct command command_check;
 extern const struct command command_correct;
 extern const struct command command_waits;
+extern const struct command command_arrivals;
 extern const struct command command_export;
 extern const struct command command_profile;
 extern const struct command command_recover;
@@ -66,6 +67,7 @@ static const struct command_group command_groups[] = {
         &command_check,
         &command_correct,
         &command_waits,
+        &command_arrivals,
         &command_trace_skew,
     }},
 #endif

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * When processes came to collectives. A member's parts on a communicator are numbered in the order
+ * of its calls, which MPI makes the same for all members; parts of one number are an instance.
+ * Instances of one call site, communicator, operation and size make a pattern.
+ */
+#include "causality/collective_op.h"
+#include "waits/analysis.h"
+
+#include <ictus/text.h>
+#include <ictus/waits.h>
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double two_sided = 1.96; /* standard deviations of 95 % */
+
+/* One member's part. */
+struct part {
+    const struct meeting *meeting;
+    int64_t enter;
+    uint32_t rank, number;
+};
+
+/* An instance: its parts by rank, and the pattern it belongs to. */
+struct occasion {
+    const struct part *parts;
+    uint32_t pattern;
+};
+
+/* What a pattern is the pattern of. */
+struct subject {
+    char site[ICTUS_ARRIVALS_TEXT];
+    uint32_t path, comm, root;
+    uint8_t op;
+    uint64_t bytes;
+    int64_t instances;
+    uint64_t first; /* of its occasions */
+    double spread;  /* sum over the instances, ticks */
+};
+
+struct extraction {
+    struct analysis analysis;
+    struct part *parts;
+    uint64_t part_count;
+    struct occasion *occasions;
+    uint64_t occasion_count;
+    struct subject *subjects;
+    uint64_t subject_count;
+    struct ictus_arrivals_left left;
+};
+
+static const struct layout_comm *part_comm(const struct extraction *x, const struct part *part)
+{
+    return &x->analysis.session.trace->layout.comms[part->meeting->comm];
+}
+
+static int by_member(const void *a, const void *b)
+{
+    const struct part *p = a;
+    const struct part *q = b;
+    if (p->meeting->comm != q->meeting->comm) {
+        return p->meeting->comm < q->meeting->comm ? -1 : 1;
+    }
+    if (p->rank != q->rank) {
+        return p->rank < q->rank ? -1 : 1;
+    }
+    if (p->enter != q->enter) {
+        return p->enter < q->enter ? -1 : 1;
+    }
+    return (p->meeting > q->meeting) - (p->meeting < q->meeting);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct part *p = a;
+    const struct part *q = b;
+    if (p->meeting->comm != q->meeting->comm) {
+        return p->meeting->comm < q->meeting->comm ? -1 : 1;
+    }
+    if (p->number != q->number) {
+        return p->number < q->number ? -1 : 1;
+    }
+    return (p->rank > q->rank) - (p->rank < q->rank);
+}
+
+/* All parts, instance by instance. */
+static int parts_make(struct extraction *x)
+{
+    const struct layout *layout = &x->analysis.session.trace->layout;
+    const uint64_t n = x->analysis.calls.meetings.count;
+    x->parts = calloc(n + 1, sizeof *x->parts);
+    if (!x->parts) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        const struct meeting *m = meeting_at(&x->analysis.calls, i);
+        if (m->comm == LAYOUT_NONE || layout->comms[m->comm].inter) {
+            x->left.inter++;
+            continue;
+        }
+        const uint32_t rank = ictusi_layout_rank(layout, m->comm, m->location);
+        if (rank != LAYOUT_NONE) {
+            x->parts[x->part_count++] = (struct part){
+                .meeting = m, .enter = call_at(&x->analysis.calls, m->call)->enter, .rank = rank};
+        }
+    }
+    qsort(x->parts, x->part_count, sizeof *x->parts, by_member);
+    for (uint64_t i = 1; i < x->part_count; i++) {
+        struct part *p = &x->parts[i];
+        const bool same = p->meeting->comm == p[-1].meeting->comm && p->rank == p[-1].rank;
+        p->number = same ? p[-1].number + 1 : 0;
+    }
+    qsort(x->parts, x->part_count, sizeof *x->parts, by_number);
+    return ICTUS_OK;
+}
+
+/*
+ * Bytes of a block, the count argument of the call: each operation's recorded bytes in its own way
+ * (src/tracer/collective.c). Where they differ between members, the mean; of rooted operations what
+ * those that are not the root move.
+ */
+static uint64_t occasion_bytes(const struct part *parts, uint32_t n)
+{
+    const uint8_t op = parts[0].meeting->op;
+    uint64_t sent = 0;
+    uint64_t most_sent = 0;
+    uint64_t received = 0;
+    uint64_t most_received = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct meeting *m = parts[i].meeting;
+        sent += m->sent;
+        received += m->received;
+        most_sent = m->sent > most_sent ? m->sent : most_sent;
+        most_received = m->received > most_received ? m->received : most_received;
+    }
+    switch (op) {
+    case COLLECTIVE_BCAST:
+    case COLLECTIVE_SCATTER:
+    case COLLECTIVE_ALLREDUCE:
+    case COLLECTIVE_SCAN:
+    case COLLECTIVE_EXSCAN:
+    case COLLECTIVE_REDUCE_SCATTER_BLOCK:
+        return most_received;
+    case COLLECTIVE_GATHER:
+    case COLLECTIVE_REDUCE:
+        return most_sent;
+    case COLLECTIVE_GATHERV:
+        return sent / n;
+    case COLLECTIVE_SCATTERV:
+    case COLLECTIVE_REDUCE_SCATTER:
+        return received / n;
+    case COLLECTIVE_BARRIER:
+        return 0;
+    default: /* all to all: a block for each member */
+        return received / n / n;
+    }
+}
+
+/* Where the count differs between members, it may differ from call to call: one pattern for all. */
+static bool op_varies(uint8_t op)
+{
+    return op == COLLECTIVE_GATHERV || op == COLLECTIVE_SCATTERV || op == COLLECTIVE_ALLGATHERV ||
+           collective_is_sparse(op) || op == COLLECTIVE_REDUCE_SCATTER;
+}
+
+/* Those of one pattern together, in the order in which they happened. */
+static int by_pattern(const void *a, const void *b)
+{
+    const struct occasion *p = a;
+    const struct occasion *q = b;
+    if (p->pattern != q->pattern) {
+        return p->pattern < q->pattern ? -1 : 1;
+    }
+    return (p->parts > q->parts) - (p->parts < q->parts);
+}
+
+/* A place in the source, else where the call was made from, else the call. */
+static void subject_place(const struct extraction *x, uint32_t path, char *text, size_t size)
+{
+    const struct paths *paths = &x->analysis.paths;
+    ictusi_paths_place(paths, path, text, size);
+    const uint32_t parent = paths->list[path].parent;
+    if (!*text && parent != PATH_NONE && parent > PATH_MUTED) {
+        ictusi_paths_text(paths, parent, text, size);
+    }
+    if (!*text) {
+        (void)snprintf(text, size, "%s", ictusi_paths_leaf(paths, path));
+    }
+}
+
+static bool subject_matches(const struct subject *s, const struct subject *other)
+{
+    return s->comm == other->comm && s->op == other->op &&
+           (s->bytes == other->bytes || op_varies(s->op)) && strcmp(s->site, other->site) == 0;
+}
+
+/* The pattern of a subject, made if it is new; UINT32_MAX: no memory. */
+static uint32_t subject_at(struct extraction *x, const struct subject *wanted)
+{
+    for (uint64_t i = x->subject_count; i-- > 0;) {
+        if (subject_matches(&x->subjects[i], wanted)) {
+            return (uint32_t)i;
+        }
+    }
+    struct subject *grown = realloc(x->subjects, (x->subject_count + 1) * sizeof *grown);
+    if (!grown) {
+        return UINT32_MAX;
+    }
+    x->subjects = grown;
+    grown[x->subject_count] = *wanted;
+    return (uint32_t)x->subject_count++;
+}
+
+/* Whether all members made the same call, and returned. */
+static bool occasion_is_whole(struct extraction *x, const struct part *parts, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct part *p = &parts[i];
+        const uint32_t flags = call_at(&x->analysis.calls, p->meeting->call)->flags;
+        if (flags & (CALL_CUT | CALL_MUTED)) {
+            x->left.muted++;
+            return false;
+        }
+        if (p->rank != i || p->meeting->op != parts[0].meeting->op) {
+            x->left.incomplete++;
+            return false;
+        }
+    }
+    return true;
+}
+
+static int occasion_add(struct extraction *x, const struct part *parts, uint32_t n)
+{
+    if (n != layout_members(part_comm(x, parts))) {
+        x->left.incomplete++;
+        return ICTUS_OK;
+    }
+    if (parts[0].meeting->op >= COLLECTIVE_CREATE_HANDLE || !occasion_is_whole(x, parts, n)) {
+        return ICTUS_OK;
+    }
+    struct subject s = {.path = call_at(&x->analysis.calls, parts[0].meeting->call)->path,
+                        .comm = parts[0].meeting->comm,
+                        .root = parts[0].meeting->root,
+                        .op = parts[0].meeting->op,
+                        .bytes = occasion_bytes(parts, n)};
+    subject_place(x, s.path, s.site, sizeof s.site - 16);
+    const uint32_t pattern = subject_at(x, &s);
+    if (pattern == UINT32_MAX) {
+        return ICTUS_ERR_NOMEM;
+    }
+    struct subject *subject = &x->subjects[pattern];
+    int64_t first = parts[0].enter;
+    int64_t last = first;
+    for (uint32_t i = 1; i < n; i++) {
+        first = parts[i].enter < first ? parts[i].enter : first;
+        last = parts[i].enter > last ? parts[i].enter : last;
+    }
+    subject->root = subject->root == s.root ? s.root : COLLECTIVE_ROOT_NONE;
+    subject->spread += (double)(last - first);
+    subject->instances++;
+    x->occasions[x->occasion_count++] = (struct occasion){parts, pattern};
+    return ICTUS_OK;
+}
+
+static int occasions_find(struct extraction *x)
+{
+    int err = ICTUS_OK;
+    x->occasions = calloc(x->part_count + 1, sizeof *x->occasions);
+    if (!x->occasions) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (uint64_t i = 0, end = 0; i < x->part_count && !err; i = end) {
+        const struct part *p = &x->parts[i];
+        for (end = i + 1; end < x->part_count && x->parts[end].number == p->number &&
+                          x->parts[end].meeting->comm == p->meeting->comm;) {
+            end++;
+        }
+        err = occasion_add(x, p, (uint32_t)(end - i));
+    }
+    qsort(x->occasions, x->occasion_count, sizeof *x->occasions, by_pattern);
+    for (uint64_t i = x->occasion_count; i-- > 0;) {
+        x->subjects[x->occasions[i].pattern].first = i;
+    }
+    return err;
+}
+
+static double ticks_ns(const struct extraction *x, double ticks)
+{
+    return ticks * 1e9 / (double)x->analysis.session.trace->layout.resolution;
+}
+
+/* Half the 95 % interval of the worst member's offset from the first; at least a tick's. */
+static double occasion_error_ns(const struct extraction *x, const struct part *parts, uint32_t n,
+                                const struct part *first)
+{
+    const struct histories *h = &x->analysis.histories;
+    double worst = 0;
+    if (h->source == SIGMA_UNKNOWN) {
+        return NAN;
+    }
+    for (uint32_t i = 0; i < n && h->source != SIGMA_ONE_CLOCK; i++) {
+        worst = fmax(worst, ictusi_histories_sigma(h, parts[i].meeting->location, parts[i].enter,
+                                                   first->meeting->location, first->enter));
+    }
+    return ticks_ns(x, fmax(1, two_sided * worst));
+}
+
+static void occasion_row(const struct extraction *x, const struct part *parts,
+                         struct ictus_arrivals *a, int64_t row)
+{
+    const struct part *first = parts;
+    const struct part *last = parts;
+    int64_t leave = INT64_MIN;
+    for (int r = 0; r < a->ranks; r++) {
+        const int64_t out = call_at(&x->analysis.calls, parts[r].meeting->call)->leave;
+        first = parts[r].enter < first->enter ? &parts[r] : first;
+        last = parts[r].enter > last->enter ? &parts[r] : last;
+        leave = out > leave ? out : leave;
+    }
+    for (int r = 0; r < a->ranks; r++) {
+        a->offsets_ns[row * a->ranks + r] =
+            llround(ticks_ns(x, (double)(parts[r].enter - first->enter)));
+    }
+    a->errors_ns[row] = occasion_error_ns(x, parts, (uint32_t)a->ranks, first);
+    a->durations_s[row] = fmax(0, 1e-9 * ticks_ns(x, (double)(leave - last->enter)));
+}
+
+/* "MPI_Ireduce_scatter_block" is "reduce_scatter_block". */
+static void operation_name(const char *call, char *text, size_t size)
+{
+    const char *name = strncmp(call, "MPI_", 4) == 0 ? call + 4 : call;
+    (void)snprintf(text, size, "%s", name);
+    for (char *c = text; *c; c++) {
+        *c = (char)tolower((unsigned char)*c);
+    }
+}
+
+static void pattern_describe(const struct extraction *x, const struct subject *s,
+                             struct ictus_arrivals *a)
+{
+    const struct trace *trace = x->analysis.session.trace;
+    const struct layout_comm *comm = &trace->layout.comms[s->comm];
+    const char *call = ictusi_paths_leaf(&x->analysis.paths, s->path);
+    const char *name = ictusi_trace_name(trace, &trace->comms, comm->ref);
+    (void)snprintf(a->site, sizeof a->site, "%s", s->site);
+    (void)snprintf(a->call, sizeof a->call, "%s", call);
+    operation_name(call, a->operation, sizeof a->operation);
+    (void)snprintf(a->comm, sizeof a->comm, "%s", *name ? name : "(unnamed)");
+    a->bytes = s->bytes;
+    a->root = collective_is_rooted(s->op) && s->root < (uint32_t)a->ranks ? (int)s->root : -1;
+    a->instances = s->instances;
+}
+
+/* Those of one subject into a table: the last ones where it shall not keep them all. */
+static int pattern_make(const struct extraction *x, const struct subject *s, int64_t most,
+                        struct ictus_arrivals *a)
+{
+    const struct layout_comm *comm = &x->analysis.session.trace->layout.comms[s->comm];
+    const int64_t rows = most > 0 && s->instances > most ? most : s->instances;
+    const int err = ictus_arrivals_init(a, (int)layout_members(comm), rows);
+    if (err) {
+        return err;
+    }
+    pattern_describe(x, s, a);
+    const struct occasion *kept = x->occasions + s->first + (s->instances - rows);
+    for (int64_t row = 0; row < rows; row++) {
+        occasion_row(x, kept[row].parts, a, row);
+    }
+    return ictus_arrivals_summarize(a);
+}
+
+static int by_spread(const void *a, const void *b)
+{
+    const struct subject *const *p = a;
+    const struct subject *const *q = b;
+    if ((*p)->spread != (*q)->spread) {
+        return (*p)->spread > (*q)->spread ? -1 : 1;
+    }
+    return (*p > *q) - (*p < *q);
+}
+
+/* A second pattern of a place is called place#2. */
+static void list_name(struct ictus_arrivals_list *list, size_t at)
+{
+    int same = 1;
+    char *site = list->at[at].site;
+    const size_t length = strlen(site);
+    for (size_t i = 0; i < at; i++) {
+        const char *other = list->at[i].site;
+        same += strncmp(other, site, length) == 0 && (!other[length] || other[length] == '#');
+    }
+    if (same > 1) {
+        (void)snprintf(site + length, ICTUS_ARRIVALS_TEXT - length, "#%d", same);
+    }
+}
+
+static int list_make(const struct extraction *x, int64_t most, struct ictus_arrivals_list *list)
+{
+    const size_t n = x->subject_count;
+    const struct subject **order = calloc(n + 1, sizeof(struct subject *));
+    struct ictus_arrivals_list made = {calloc(n + 1, sizeof *made.at), 0};
+    int err = order && made.at ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    for (size_t i = 0; i < n && !err; i++) {
+        order[i] = &x->subjects[i];
+    }
+    if (!err) {
+        qsort(order, n, sizeof *order, by_spread);
+    }
+    for (size_t i = 0; i < n && !err; i++) {
+        err = pattern_make(x, order[i], most, &made.at[i]);
+        made.count++;
+        list_name(&made, i);
+    }
+    free(order);
+    if (err) {
+        ictus_arrivals_list_free(&made);
+        return err;
+    }
+    *list = made;
+    return ICTUS_OK;
+}
+
+int ictus_arrivals_extract(const char *in, int64_t rows, struct ictus_arrivals_list *list,
+                           struct ictus_arrivals_left *left, struct ictus_why *why)
+{
+    if (!in || !list || rows < 0) {
+        return ICTUS_ERR_ARG;
+    }
+    struct extraction *x = calloc(1, sizeof *x);
+    if (!x) {
+        return ICTUS_ERR_NOMEM;
+    }
+    int err = ictusi_analysis_open(&x->analysis, in, why);
+    err = err ? err : parts_make(x);
+    err = err ? err : occasions_find(x);
+    err = err ? err : list_make(x, rows, list);
+    if (!err && left) {
+        *left = x->left;
+    }
+    ictusi_analysis_close(&x->analysis);
+    free(x->parts);
+    free(x->occasions);
+    free(x->subjects);
+    free(x);
+    return err;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ictus arrivals: when the processes of a program came to its collectives, call site by call site.
+ */
+#include "main/command.h"
+#include "main/header.h"
+#include "main/results.h"
+#include "main/shared_rows.h"
+#include "traces/keep_memory.h"
+
+#include <ictus/arrivals.h>
+#include <ictus/result.h>
+#include <ictus/text.h>
+#include <ictus/waits.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct arrivals_options {
+    struct results_options results;
+    const char *site;
+    int64_t instances;
+};
+
+#define AT(member) offsetof(struct arrivals_options, member)
+
+static const struct option_row rows[] = {{"site", 0, OPTION_TEXT, AT(site), NULL, 0, 0, NULL,
+                                          "NAME", "this call site only, rank by rank"},
+                                         {"instances", 0, OPTION_INT, AT(instances), "10000", 0,
+                                          1e9, NULL, "N",
+                                          "keep the last N instances of each site, 0: all"},
+                                         ROWS_RESULTS(AT(results)),
+                                         ROW_END};
+
+static const struct ictus_column columns[] = {{"site", "site", ICTUS_COLUMN_TEXT},
+                                              {"call", "call", ICTUS_COLUMN_TEXT},
+                                              {"bytes", "bytes", ICTUS_COLUMN_COUNT},
+                                              {"ranks", "ranks", ICTUS_COLUMN_COUNT},
+                                              {"instances", "instances", ICTUS_COLUMN_COUNT},
+                                              {"spread_ns", "spread us", ICTUS_COLUMN_NS},
+                                              {"error_ns", "+- us", ICTUS_COLUMN_NS},
+                                              {"duration_s", "then us", ICTUS_COLUMN_SECONDS},
+                                              {"persistence", "persistence", ICTUS_COLUMN_NUMBER},
+                                              {"latest", "mostly last", ICTUS_COLUMN_TEXT},
+                                              {NULL, NULL, ICTUS_COLUMN_TEXT}};
+
+/* A directory or an anchor file is an archive; other files are results. */
+static bool is_archive(const char *path)
+{
+    static const char anchor[] = ".otf2";
+    const size_t length = strlen(path);
+    struct stat status;
+    return (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) ||
+           (length >= strlen(anchor) && strcmp(path + length - strlen(anchor), anchor) == 0);
+}
+
+/* "rank 2 (98 %)", or what can be said instead. */
+static void describe_latest(const struct ictus_arrivals *a, char *text, size_t size)
+{
+    int latest = 0;
+    for (int r = 1; r < a->ranks; r++) {
+        latest = a->rank[r].last > a->rank[latest].last ? r : latest;
+    }
+    if (ictus_arrivals_signal(a, NULL)) {
+        (void)snprintf(text, size, "noise");
+    } else if (isnan(a->rank[latest].last)) {
+        (void)snprintf(text, size, "-");
+    } else {
+        (void)snprintf(text, size, "rank %d (%.0f %%)", latest, 100 * a->rank[latest].last);
+    }
+}
+
+static void print_ranks(const struct ictus_arrivals *a)
+{
+    printf("\n%6s %11s %11s %11s %11s %11s %7s %12s\n", "rank", "mean us", "sd us", "median us",
+           "5 % us", "95 % us", "last %", "persists r1");
+    for (int r = 0; r < a->ranks; r++) {
+        const struct ictus_arrival_rank *k = &a->rank[r];
+        printf("%6d %11.3f %11.3f %11.3f %11.3f %11.3f %7.1f %12.2f\n", r, 1e-3 * k->mean_ns,
+               1e-3 * k->sd_ns, 1e-3 * k->quantiles_ns[3], 1e-3 * k->quantiles_ns[1],
+               1e-3 * k->quantiles_ns[5], 100 * k->last, k->autocorrelation);
+    }
+}
+
+/* How a benchmark plays it. */
+static void print_replay(const struct ictus_arrivals *a, const char *file)
+{
+    if (file && ictus_arrivals_signal(a, NULL) == ICTUS_OK) {
+        printf("\nreplay: mpirun -n %d ictus bench --ops=%s --sizes=%" PRIu64
+               " --arrival=file:%s,site=%s\n",
+               a->ranks, a->operation, a->bytes, file, a->site);
+    }
+}
+
+static int put_list(const struct arrivals_options *o, const struct ictus_arrivals_list *list,
+                    struct ictus_why *why)
+{
+    const struct header_facts facts = {.command = "arrivals", .rows = rows, .options = o};
+    struct ictus_output *out = NULL;
+    int err = results_open(&o->results, columns, header_create(&facts), &out, why);
+    for (size_t i = 0; i < list->count && !err; i++) {
+        char text[40];
+        if (o->site && strcmp(list->at[i].site, o->site) != 0) {
+            continue;
+        }
+        json_t *object = ictus_arrivals_json(&list->at[i]);
+        describe_latest(&list->at[i], text, sizeof text);
+        (void)json_object_set_new(object, "latest", json_string(text));
+        err = object ? ictus_output_put(out, object) : ICTUS_ERR_NOMEM;
+    }
+    return results_close(out, o->results.file, err, why);
+}
+
+static int put_all(const struct arrivals_options *o, const struct ictus_arrivals_list *list,
+                   const char *word, struct ictus_why *why)
+{
+    const struct ictus_arrivals *one = o->site ? ictus_arrivals_find(list, o->site, why) : NULL;
+    if (o->site && !one) {
+        return ICTUS_ERR_ARG;
+    }
+    const int err = put_list(o, list, why);
+    if (!err && o->results.format == ICTUS_FORMAT_TEXT) {
+        if (one) {
+            print_ranks(one);
+        }
+        if (one || list->count > 0) {
+            print_replay(one ? one : &list->at[0], o->results.file    ? o->results.file
+                                                   : is_archive(word) ? NULL
+                                                                      : word);
+        }
+    }
+    return err;
+}
+
+static void say_left(const struct ictus_arrivals_left *left)
+{
+    if (left->incomplete + left->muted + left->inter > 0) {
+        (void)fprintf(stderr,
+                      "ictus arrivals: left out: %" PRId64
+                      " instances without all members, %" PRId64 " not recorded whole, %" PRId64
+                      " calls on inter-communicators\n",
+                      left->incomplete, left->muted, left->inter);
+    }
+}
+
+static int run_arrivals(const void *options, int word_count, char **words)
+{
+    const struct arrivals_options *o = options;
+    struct ictus_arrivals_list list = {.at = NULL};
+    struct ictus_arrivals_left left = {0};
+    struct ictus_why why = {""};
+    int err = ICTUS_OK;
+    if (word_count != 1) {
+        err = ictus_because(&why, ICTUS_ERR_ARG,
+                            "name one archive (a directory or its anchor file) or a file of "
+                            "patterns");
+    } else if (is_archive(words[0])) {
+        keep_memory();
+        err = ictus_arrivals_extract(words[0], o->instances, &list, &left, &why);
+    } else {
+        err = ictus_arrivals_read(words[0], &list, &why);
+    }
+    if (!err && list.count == 0) {
+        err =
+            ictus_because(&why, ICTUS_ERR_SAMPLES,
+                          "%.200s: no blocking collective that all members took part in", words[0]);
+    }
+    err = err ? err : put_all(o, &list, words[0], &why);
+    ictus_arrivals_list_free(&list);
+    if (err) {
+        const int code = command_fail("arrivals", err, &why);
+        const bool input = err == ICTUS_ERR_FORMAT || err == ICTUS_ERR_CORRUPT;
+        return code == EXIT_FAILED && input ? EXIT_USAGE : code;
+    }
+    say_left(&left);
+    return EXIT_OK;
+}
+
+const struct command command_arrivals = {
+    .name = "arrivals",
+    .summary = "find out when processes came to a traced program's collectives",
+    .arguments = "ARCHIVE|FILE",
+    .details = "Patterns of an archive, or of a file that -o wrote; ictus bench replays them:\n"
+               "  ictus arrivals ictus-trace -o patterns.jsonl\n"
+               "  mpirun -n 4 ictus bench --arrival=file:patterns.jsonl,site=solver.c:120",
+    .options = rows,
+    .flags = READS_FILES,
+    .options_size = sizeof(struct arrivals_options),
+    .run = run_arrivals,
+};
