@@ -3,6 +3,7 @@
 #include "drift.h"
 
 #include "core/plain.h"
+#include "page/page.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,11 +18,22 @@ enum { DRIFT_BYTES = 128 };
 /* An oscillator off by more than this is none (ppm). */
 static const double drift_most_ppm = 500.0;
 
+/* The boot id without its line's end, empty where there is none. */
+static void drift_boot(char boot[PAGE_BOOT_BYTES])
+{
+    uint64_t timens = 0;
+    if (ictusi_page_identity(boot, &timens)) {
+        boot[0] = '\0';
+    }
+    boot[strcspn(boot, "\n")] = '\0';
+}
+
 int ictusi_drift_open(struct drift *drift, const char *path, struct ictus_why *why)
 {
-    char text[DRIFT_BYTES];
+    char text[DRIFT_BYTES], boot[PAGE_BOOT_BYTES], written[PAGE_BOOT_BYTES] = "";
     double ppm = 0.0, sd_ppm = 0.0;
     drift->known = false;
+    drift->same_boot = false;
     drift->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (drift->fd < 0) {
         return ictus_because(why, ICTUS_ERR_IO, "cannot open the drift file %s: %s", path,
@@ -33,29 +45,33 @@ int ictusi_drift_open(struct drift *drift, const char *path, struct ictus_why *w
     }
     text[length] = '\0';
     const struct plain plain = plain_begin();
-    const int fields = sscanf(text, "%lf %lf", &ppm, &sd_ppm); /* NOLINT(cert-err34-c): judged */
+    /* NOLINTNEXTLINE(cert-err34-c): judged */
+    const int fields = sscanf(text, "%lf %lf %36s", &ppm, &sd_ppm, written);
     plain_end(&plain);
-    if (fields != 2 || !(fabs(ppm) <= drift_most_ppm) || !(sd_ppm >= 0.0) ||
+    if (fields < 2 || !(fabs(ppm) <= drift_most_ppm) || !(sd_ppm >= 0.0) ||
         !(sd_ppm <= drift_most_ppm)) {
         ictusi_drift_close(drift);
         return ictus_because(why, ICTUS_ERR_FORMAT,
-                             "%s is not a drift file, which holds two numbers: the frequency and "
-                             "its standard deviation in ppm",
+                             "%s is not a drift file, which begins with two numbers: the frequency "
+                             "and its standard deviation in ppm",
                              path);
     }
     drift->frequency = ppm * 1e3;
     drift->sd = sd_ppm * 1e3;
     drift->known = true;
+    drift_boot(boot);
+    drift->same_boot = boot[0] && strcmp(boot, written) == 0;
     return ICTUS_OK;
 }
 
 bool ictusi_drift_write(struct drift *drift, double frequency, double sd)
 {
-    char text[DRIFT_BYTES];
+    char text[DRIFT_BYTES], boot[PAGE_BOOT_BYTES];
+    drift_boot(boot);
     const struct plain plain = plain_begin();
     /* Of one length always, so that the file is whole at any moment. */
-    const int length =
-        snprintf(text, sizeof(text), "%20.9f %20.9f\n", frequency / 1e3, fmin(500.0, sd / 1e3));
+    const int length = snprintf(text, sizeof(text), "%20.9f %20.9f %-36s\n", frequency / 1e3,
+                                fmin(500.0, sd / 1e3), boot);
     plain_end(&plain);
     return drift->fd >= 0 && pwrite(drift->fd, text, (size_t)length, 0) == (ssize_t)length &&
            ftruncate(drift->fd, (off_t)length) == 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The drift file: what was learnt of the oscillator, for the next start. One line of text. */
+/* The drift file: what was learnt of the oscillator, for the next start. One line of text:
+ * frequency and its standard deviation in ppm, and the boot id under which they were measured. */
 #ifndef ICTUS_LOCK_DRIFT_H
 #define ICTUS_LOCK_DRIFT_H
 
@@ -9,6 +10,7 @@
 struct drift {
     int fd; /* -1: none */
     bool known;
+    bool same_boot;       /* written since the machine started: the raw clock runs as it did */
     double frequency, sd; /* ns/s, of true time against the local clock */
 };
 

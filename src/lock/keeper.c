@@ -258,6 +258,12 @@ static void set_value(struct keeper *keeper, struct page_clock *next, int64_t sh
     next->slew_rate = fmin(slew_max, fmax(1e-9, fabs(behind) / slew_time_ns));
 }
 
+bool ictusi_keeper_changed_too_far(const struct keeper *keeper)
+{
+    const double most_ns = keeper->options.maxchange_s * 1e9;
+    return most_ns > 0.0 && keeper->largest_change_ns > most_ns;
+}
+
 /* The difference clock keeps its value and only changes its rate. */
 static void set_elapsed(struct keeper *keeper, struct page_clock *next, int64_t now)
 {
@@ -354,6 +360,12 @@ void ictusi_keeper_update(struct keeper *keeper)
     next.value = now + origin + llround(c->offset_ns);
     next.slope = c->frequency * 1e-9;
     set_value(keeper, &next, keeper->published ? plain_clock(keeper, now) : 0);
+    if (ictusi_keeper_changed_too_far(keeper)) {
+        /* The daemon ends here. Its readers keep the clock they had, but no promise about it. */
+        keeper->clock.state = ICTUS_LOCK_UNLOCKED;
+        ictusi_page_publish(&keeper->page, &keeper->clock);
+        return;
+    }
     set_elapsed(keeper, &next, now);
     next.pp_ns2 = c->pp;
     next.pf_ns2_per_s = c->pf;

@@ -34,6 +34,10 @@ struct keeper {
     double system_offset_ns;  /* CLOCK_REALTIME minus the clock */
 };
 
+/* Whether a locked clock would have had to change by more than --maxchange: the daemon has to end.
+ */
+bool ictusi_keeper_changed_too_far(const struct keeper *keeper);
+
 /* Select, combine and publish. Call after each poll. */
 void ictusi_keeper_update(struct keeper *keeper);
 

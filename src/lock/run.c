@@ -22,8 +22,9 @@
 
 enum { SPEC_BYTES = 320, POOL_SOURCES = 4 };
 
-/* A drift file may be of another boot, whose clocks were calibrated anew (ns/s). */
-static const double drift_doubt = 1e3;
+/* How far the oscillator may have moved since the drift file was written (ns/s): by temperature,
+ * or, in another boot, by the kernel's new calibration of the same counter. */
+static const double drift_doubt = 1e2, drift_doubt_boot = 1e3;
 
 /* The drift file is written so often. */
 static const int64_t drift_ns = INT64_C(3600) * 1000000000;
@@ -85,8 +86,9 @@ static int add_source(struct runner *runner, const char *text, enum source_kind 
                         : ictusi_upstream_server(source, text, &options, why);
     if (!err) {
         if (runner->drift.known) {
+            const double doubt = runner->drift.same_boot ? drift_doubt : drift_doubt_boot;
             ictusi_discipline_expect(&source->discipline, runner->drift.frequency,
-                                     3.0 * runner->drift.sd + drift_doubt);
+                                     3.0 * runner->drift.sd + doubt);
         }
         k->source_count++;
         if (why->text[0]) {
@@ -443,8 +445,7 @@ static void act(struct runner *runner)
 static int judge_end(const struct runner *runner, struct ictus_why *why)
 {
     const struct keeper *k = &runner->keeper;
-    const double most_ns = k->options.maxchange_s * 1e9;
-    if (most_ns > 0.0 && k->largest_change_ns > most_ns) {
+    if (ictusi_keeper_changed_too_far(k)) {
         return ictus_because(why, ICTUS_ERR_TOLERANCE,
                              "the clock would change by %.6f s, which is more than --maxchange; "
                              "exiting",
@@ -463,8 +464,6 @@ static int judge_end(const struct runner *runner, struct ictus_why *why)
 
 static int loop(struct runner *runner, struct ictus_why *why)
 {
-    const struct keeper *k = &runner->keeper;
-    const double most_ns = k->options.maxchange_s * 1e9;
     while (!runner->stop) {
         const int64_t wake = next_wake(runner);
         if (wake < 0 || (runner->ends && ictusi_raw_now() >= runner->ends)) {
@@ -474,7 +473,7 @@ static int loop(struct runner *runner, struct ictus_why *why)
         if (!runner->stop && (!runner->ends || ictusi_raw_now() < runner->ends)) {
             act(runner);
         }
-        if (most_ns > 0.0 && k->largest_change_ns > most_ns) {
+        if (ictusi_keeper_changed_too_far(&runner->keeper)) {
             break;
         }
     }

@@ -317,6 +317,117 @@ static void case_names(uint64_t seed)
     CHECK(world.servers[1].asked > 100);
 }
 
+/* A pool of five addresses is followed by four sources; one that dies makes room for the fifth. */
+static uint64_t pool_asked_before;
+
+static void script_pool(struct world *w, double t)
+{
+    w->servers[1].dead = t >= 600.0;
+    if (t == 600.0) {
+        pool_asked_before = w->servers[4].asked;
+    }
+}
+
+static void case_pool(uint64_t seed)
+{
+    begin(seed, 5);
+    world.script = script_pool;
+    world.servers[3].honest = false; /* one of four may lie */
+    world.servers[3].error_ns = 3e6;
+    struct ictus_lock_options o = world_options(&world, 2.0);
+    o.servers = NULL;
+    o.pool = "pool.test";
+    (void)world_run(&world, &o, 1500.0);
+    tell("pool", seed);
+    CHECK(world.verdict.outside == 0 && world.verdict.locked > 1400);
+    for (int i = 0; i < 4; i++) {
+        CHECK(world.servers[i].asked > 250 * 5);
+    }
+    CHECK(pool_asked_before == 0 && world.servers[4].asked > 250 * 5);
+}
+
+/* What the oscillator did is kept in a file, and the next daemon begins with it. */
+static double drift_rms(uint64_t seed, const char *path, double seconds)
+{
+    begin(seed, 1);
+    world.walk = 0.1;
+    world.frequency = 8e4;
+    struct ictus_lock_options o = world_options(&world, 16.0);
+    o.drift = path;
+    (void)world_run(&world, &o, seconds);
+    tell(path ? "with a drift file" : "without", seed);
+    CHECK(world.verdict.outside == 0 && world.verdict.locked > 100);
+    return world_rms(&world);
+}
+
+static void case_drift(uint64_t seed)
+{
+    char path[64], text[128] = "";
+    double ppm = 0.0, sd = 0.0;
+    (void)snprintf(path, sizeof(path), "%s/drift", directory);
+    (void)unlink(path);
+    (void)drift_rms(seed, path, 7200.0);
+    FILE *file = fopen(path, "r+");
+    REQUIRE(file && fgets(text, sizeof(text), file));
+    /* The raw clock gains 80 ppm: the correction takes them away. */
+    CHECK(sscanf(text, "%lf %lf", &ppm, &sd) == 2 && fabs(ppm + 80.0) < 0.05 && sd < 1.0);
+    CHECK(drift_rms(seed, path, 120.0) < 0.8 * drift_rms(seed, NULL, 120.0));
+    rewind(file);
+    CHECK(fputs("eighty\n", file) >= 0 && fclose(file) == 0);
+    struct ictus_lock_options o = world_options(&world, 16.0);
+    o.drift = path;
+    CHECK(world_run(&world, &o, 10.0) == ICTUS_ERR_FORMAT);
+    CHECK(strstr(world.said, "not a drift file") != NULL);
+}
+
+/* An honest server corrects itself by 5 ms: slewed below --makestep, the end above --maxchange. */
+static void script_change(struct world *w, double t)
+{
+    if (t == 600.0) {
+        world_set_error(w, &w->servers[0], 0.0, 0.0);
+    }
+}
+
+/* What the daemon left for its readers. */
+static void unchanged_page(void)
+{
+    struct ictus_lock *reader = NULL;
+    struct ictus_lock_reading r = {0};
+    const struct ictus_time raw = {(int64_t)llround(world_raw(&world))};
+    REQUIRE(!ictus_lock_open("world", directory, &reader, NULL));
+    CHECK(!ictus_lock_map(reader, raw, &r));
+    CHECK(llabs(r.time.ns - world_utc(&world) - 5000000) < 1000000);
+    CHECK(r.state == ICTUS_LOCK_UNLOCKED);
+    ictus_lock_close(reader);
+}
+
+static int change_by_5ms(uint64_t seed, double makestep_s, double maxchange_s)
+{
+    begin(seed, 1);
+    world.script = script_change;
+    world.servers[0].error_ns = 5e6;
+    struct ictus_lock_options o = world_options(&world, 4.0);
+    o.makestep_s = makestep_s;
+    o.maxchange_s = maxchange_s;
+    const int err = world_run(&world, &o, 900.0);
+    tell("change", seed);
+    CHECK(world.verdict.outside == 0);
+    return err;
+}
+
+static void case_change(uint64_t seed)
+{
+    CHECK(change_by_5ms(seed, 0.01, 0.0) == ICTUS_OK);
+    CHECK(world.verdict.jumps == 0 && fabs(world.last_error_ns) < 1e5);
+    CHECK(change_by_5ms(seed, 0.001, 0.0) == ICTUS_OK);
+    CHECK(world.verdict.jumps == 1 && fabs(world.last_error_ns) < 1e5);
+    CHECK(change_by_5ms(seed, 0.01, 0.1) == ICTUS_OK);
+    CHECK(change_by_5ms(seed, 0.01, 0.001) == ICTUS_ERR_TOLERANCE);
+    CHECK(strstr(world.said, "--maxchange") != NULL);
+    CHECK(world.now > INT64_C(600000000000) && world.now < INT64_C(700000000000));
+    unchanged_page();
+}
+
 /* A room that warms by steps and a day: no reading leaves its bound, and sigma notices. */
 static void script_warm(struct world *w, double t)
 {
@@ -463,6 +574,7 @@ static const struct {
     {"split", case_split},     {"outage", case_outage},   {"dead", case_dead},
     {"spoofed", case_spoofed}, {"steered", case_steered}, {"leap", case_leap},
     {"names", case_names},     {"warm", case_warm},       {"paths", case_paths},
+    {"pool", case_pool},       {"drift", case_drift},     {"change", case_change},
 };
 
 int main(int argc, char **argv)

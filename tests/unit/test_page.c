@@ -87,7 +87,23 @@ static void test_reading(void)
     ictus_lock_close(lock);
 }
 
-/* The writer alternates two clocks that no mixture of their members resembles. */
+/*
+ * The writer goes round three clocks that no mixture of their members resembles: with two, each
+ * slot would always hold the same one. It publishes in bursts, so that the slot being read is
+ * overwritten, and rests between them, since a reader gives up where the page never does.
+ */
+static void publish_round(struct page_writer *writer, const struct page_clock *even,
+                          const struct page_clock *odd, const struct page_clock *third)
+{
+    const struct page_clock *round[3] = {even, odd, third};
+    for (int i = 0; i < 300001; i++) {
+        ictusi_page_publish(writer, round[i % 3]);
+        for (volatile int pause = 0; i % 4 == 3 && pause < 5000; pause++) {
+        }
+    }
+    _exit(0);
+}
+
 static void test_race(void)
 {
     struct page_writer writer;
@@ -98,18 +114,17 @@ static void test_race(void)
     odd.value = INT64_C(1500000000000000000);
     odd.bound_ns = 1.0;
     odd.pp_ns2 = 9.0;
+    struct page_clock third = clock_at(1000, 0.0);
+    third.value = INT64_C(1200000000000000000);
+    third.bound_ns = 7.0;
+    third.pp_ns2 = 25.0;
     ictusi_page_publish(&writer, &even);
     REQUIRE(ictus_lock_open("t", directory, &lock, &why) == ICTUS_OK);
     const pid_t child = fork();
     if (child == 0) {
-        for (int i = 0; i < 200000; i++) {
-            ictusi_page_publish(&writer, i % 2 ? &even : &odd);
-            for (volatile int pause = 0; pause < 2000; pause++) {
-            }
-        }
-        _exit(0);
+        publish_round(&writer, &even, &odd, &third);
     }
-    int bad = 0, missed = 0, seen[2] = {0, 0}, status = 0;
+    int bad = 0, missed = 0, seen[3] = {0, 0, 0}, status = 0;
     for (;;) {
         struct ictus_lock_reading r;
         const struct ictus_time raw = {1000};
@@ -121,14 +136,21 @@ static void test_race(void)
                 missed++;
                 continue;
             }
-            const bool is_odd = r.time.ns == odd.value;
-            seen[is_odd]++;
-            bad += is_odd ? r.sigma_ns != 3.0 || r.bound_ns != 1.0 : r.time.ns != even.value + 1000;
+            if (r.time.ns == odd.value) {
+                seen[1]++;
+                bad += r.sigma_ns != 3.0 || r.bound_ns != 1.0;
+            } else if (r.time.ns == third.value) {
+                seen[2]++;
+                bad += r.sigma_ns != 5.0 || r.bound_ns != 7.0;
+            } else {
+                seen[0]++;
+                bad += r.time.ns != even.value + 1000;
+            }
         }
     }
     CHECK(bad == 0);
     CHECK(missed == 0);
-    CHECK(seen[0] > 0 && seen[1] > 0);
+    CHECK(seen[0] > 0 && seen[1] > 0 && seen[2] > 0);
     /* Killed in the middle of writing: the slot in force is whole all the same. */
     memset((void *)(uintptr_t)writer.page->clock[(writer.page->clock_turn + 1) & 1], 0x5a,
            sizeof(writer.page->clock[0]));
