@@ -16,7 +16,8 @@ enum {
     FEW_CLOCKS = 8
 };
 
-/* Iterations stop when no drift changes a sweep's offsets by more. */
+/* Iterations stop when no drift changes an offset of the history by more: edges' times on the
+ * reference's clock depend on the drifts of their clients, by 40 ns a second at 200 ppm. */
 static const double settled_ns = 0.01;
 /* Nobody's drift is known before a second sweep: half of what the hard bounds allow. */
 static const double unknown_drift = ICTUSI_DRIFT_MAX_NS_PER_S / 2.0;
@@ -323,7 +324,7 @@ static int mesh_settle(struct mesh *m, double horizon_s, struct track *track,
         if (err) {
             return err;
         }
-        change = mesh_follow(m, track, now) * (last->t_last - last->t_mean);
+        change = mesh_follow(m, track, now) * (now - m->sweep[0].t_s);
     }
     return ICTUS_OK;
 }

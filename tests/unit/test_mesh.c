@@ -93,6 +93,36 @@ static void exact_without_jitter(void)
     }
 }
 
+/* Times are the reference's, whoever asks: a client at 200 ppm is off by 40 ns a second. */
+static void who_asks_does_not_matter(void)
+{
+    enum { SWEEPS = 5 };
+    for (int client = 0; client < 2; client++) {
+        const double drift = -200e-6;
+        struct mesh *mesh = NULL;
+        struct line lines[2];
+        struct line_error errors[2];
+        REQUIRE(!ictusi_mesh_create(2, 1e-9, &mesh));
+        for (int k = 0; k < SWEEPS; k++) {
+            const int64_t here = INT64_C(1000000000) + INT64_C(400000000) * k;
+            const int64_t there = (int64_t)llrint((double)here * (1.0 + drift));
+            const struct mesh_edge edge = {.client = client,
+                                           .server = 1 - client,
+                                           .at = client ? there : here,
+                                           .offset = client ? here - there : there - here,
+                                           .half_width_ns = 300.0,
+                                           .sigma_ns = 1.0,
+                                           .rtt_ns = 600.0};
+            REQUIRE(!ictusi_mesh_add(mesh, &edge, 1));
+        }
+        REQUIRE(!ictusi_mesh_solve(mesh, lines, errors, 10.0, NULL));
+        const int64_t later = INT64_C(12000000000);
+        const int64_t local = (int64_t)llrint((double)later * (1.0 + drift));
+        CHECK_NEAR((double)(ictusi_line_map(&lines[1], local) - later), 0.0, 20.0);
+        ictusi_mesh_free(mesh);
+    }
+}
+
 static void knows_how_good_it_is(void)
 {
     enum { TRIALS = 200, SIZE = 24 };
@@ -296,6 +326,7 @@ static void bad_input_is_told(void)
 int main(void)
 {
     exact_without_jitter();
+    who_asks_does_not_matter();
     knows_how_good_it_is();
     history_helps_and_shows_the_walk();
     a_step_is_told();
