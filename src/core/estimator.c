@@ -107,6 +107,9 @@ int ictusi_offset_skampi(const struct stamp *stamps, size_t n, struct offset *ou
 int ictusi_offset_interval(const struct stamp *stamps, size_t n, int64_t at, int64_t offset,
                            double *low_ns, double *high_ns)
 {
+    double lowest =
+        -INFINITY; /* as low_ns and high_ns, where both clocks drift against each other */
+    double highest = INFINITY;
     *low_ns = -INFINITY;
     *high_ns = INFINITY;
     for (size_t i = 0; i < n; i++) {
@@ -116,13 +119,17 @@ int ictusi_offset_interval(const struct stamp *stamps, size_t n, int64_t at, int
         }
         const double lower = (double)(s->remote - s->received - offset);
         const double upper = (double)(s->remote - s->sent - offset);
-        *low_ns = fmax(*low_ns, lower - drifted_ns(s->received, at));
-        *high_ns = fmin(*high_ns, upper + drifted_ns(s->sent, at));
+        const double after = drifted_ns(s->received, at);
+        const double before = drifted_ns(s->sent, at);
+        *low_ns = fmax(*low_ns, lower - after);
+        *high_ns = fmin(*high_ns, upper + before);
+        lowest = fmax(lowest, lower - 2.0 * after);
+        highest = fmin(highest, upper + 2.0 * before);
     }
     if (n == 0) {
         return ICTUS_ERR_SAMPLES;
     }
-    return *low_ns > *high_ns + contradiction_ns ? ICTUS_ERR_CLOCK : ICTUS_OK;
+    return lowest > highest + contradiction_ns ? ICTUS_ERR_CLOCK : ICTUS_OK;
 }
 
 double ictusi_rtt_mean(const struct stamp *stamps, size_t n)

@@ -26,7 +26,7 @@ int ictusi_offset_skampi(const struct stamp *stamps, size_t n, struct offset *ou
  * What a whole burst proves of the offset at the local instant `at`, less `offset`: it is between
  * low and high, if relative drifts stay within ICTUSI_DRIFT_MAX_NS_PER_S. A process that was kept
  * from its core only widens it. ICTUS_ERR_CLOCK where the local clock ran backwards, or where
- * nothing is left between the bounds: one of the two clocks stepped.
+ * nothing is left between the bounds even if each clock drifts so much: one of the two stepped.
  */
 int ictusi_offset_interval(const struct stamp *stamps, size_t n, int64_t at, int64_t offset,
                            double *low_ns, double *high_ns);

@@ -69,7 +69,7 @@ int ictusi_mesh_burst(const struct stamp *stamps, size_t n, enum mesh_pair pair,
  * Take out of a burst's edge what its two ways differ by. known: n exchanges between the same two
  * processes, made in between those of the burst, stamped by a counter that both read, in ticks of
  * tick_ns. Their offset is 0: what shows instead is the difference. Where it cannot be, the edge
- * is left alone. Errors: ICTUS_ERR_SAMPLES, ICTUS_ERR_CLOCK, ICTUS_ERR_NOMEM.
+ * is left alone. Errors: ICTUS_ERR_SAMPLES, ICTUS_ERR_NOMEM.
  */
 int ictusi_mesh_calibrate(const struct stamp *known, size_t n, double tick_ns, enum mesh_pair pair,
                           struct mesh_edge *edge);

@@ -189,8 +189,25 @@ static void a_burst_proves_an_interval(void)
     CHECK(ictusi_offset_interval(stamps, 0, 0, 0, &low, &high) == ICTUS_ERR_SAMPLES);
 }
 
+/* Two clocks of 200 ppm each, in opposite directions, did not step; ones of 500 ppm did. */
+static void two_drifts_are_no_step(void)
+{
+    for (int ppm = -1000; ppm <= 1000; ppm += 100) {
+        struct stamp stamps[11];
+        double low = 0.0;
+        double high = 0.0;
+        for (int i = 0; i < 11; i++) {
+            const int64_t sent = INT64_C(10000000) * i;
+            stamps[i] = (struct stamp){sent, sent + 500 + sent / 1000000 * ppm, sent + 1000};
+        }
+        const int err = ictusi_offset_interval(stamps, 11, 50000000, 0, &low, &high);
+        CHECK(err == (abs(ppm) <= 400 ? ICTUS_OK : ICTUS_ERR_CLOCK));
+    }
+}
+
 int main(void)
 {
+    two_drifts_are_no_step();
     exact_without_jitter();
     a_late_server_dates_nothing_wrongly();
     close_with_jitter();
