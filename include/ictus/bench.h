@@ -56,7 +56,9 @@ struct ictus_operation_info {
     int reduces;         /**< needs an MPI_Op */
     int has_data;        /**< 0: the size does not matter (barrier) */
     int nonblocking;     /**< can be begun and waited for apart */
-    int persistent;      /**< made once, started many times */
+    int streams;         /**< many messages at once, see messages in a plan */
+    int one_sided;       /**< on an MPI window */
+    int persistent;      /**< a request or a window is made once, used many times */
     const char *mocks;   /**< the operation that this composition of others stands for, or NULL */
     int pieces;          /**< of a mock-up: the operation itself on so many pieces; else 0 */
 };
@@ -78,8 +80,18 @@ ICTUS_API int ictus_operation_find(const struct ictus_plugins *plugins, const ch
 /** @return bytes of one element of a datatype ("char", "double", ...), or 0: no such one. Local. */
 ICTUS_API size_t ictus_datatype_bytes(const char *name);
 
-/** @return how many blocks a process sends at once in this operation, a stream; else 0. Local. */
-ICTUS_API int ictus_operation_messages(const char *name);
+/** Names of the ways a window's memory comes to be, ended by NULL. */
+ICTUS_API extern const char *const ictus_window_kinds[];
+
+/**
+ * The one to take unless told: Open MPI may be without a component for memory of the caller's, and
+ * puts miss what MPICH 4.0 allocates.
+ */
+#if defined(OPEN_MPI)
+#define ICTUS_WINDOW_DEFAULT "allocate"
+#else
+#define ICTUS_WINDOW_DEFAULT "create"
+#endif
 
 /** @return name and summary of scheme number @p i, or NULL behind the last. Local. */
 ICTUS_API const char *ictus_scheme_name(int i, const char **summary);
@@ -106,6 +118,8 @@ struct ictus_bench_plan {
     int in_place;         /**< MPI_IN_PLACE where the operation knows it */
     int buffers;          /**< sets of buffers used in turn */
     int cold;             /**< write through the caches before each repetition */
+    int messages;         /**< of a stream, under way at once; 0: 64 */
+    const char *window;   /**< one-sided: one of ictus_window_kinds; NULL: ICTUS_WINDOW_DEFAULT */
     int check;            /**< verify the operation's result before and after measuring */
     const char *arrival;  /**< "ascending:spread=10us", "late:rank=0,by=20us"; NULL: all together */
     MPI_Comm comm;        /**< the same processes as the bench's, for a forced algorithm */
@@ -117,6 +131,9 @@ struct ictus_bench_plan {
     int keep_ranks;       /**< keep every process's times as well */
     int64_t first;        /**< repetitions made before: where roots, buffers, arrivals go on */
 };
+
+/** @return how many blocks a process sends at once under this plan, in a stream; else 0. Local. */
+ICTUS_API int ictus_operation_messages(const struct ictus_bench_plan *plan);
 
 /** Check a plan without a communicator: its texts, and whether the operation can do it. Local. */
 ICTUS_API int ictus_bench_check_plan(const struct ictus_bench_plan *plan, struct ictus_why *why);

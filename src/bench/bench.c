@@ -183,8 +183,9 @@ static int measure_all(struct experiment *e)
 }
 
 /*
- * Whether a persistent operation does its work when it is started again: some of MPICH 4.0's move
- * no data then, and their times would be those of nothing.
+ * Whether what is made once does its work whenever it is used: some persistent operations of MPICH
+ * 4.0 move no data when they are started again, and its MPI_Win_allocate sometimes gives memory
+ * that puts miss. Their times would be those of nothing.
  */
 static int check_restart(struct experiment *e, struct ictus_why *why)
 {
@@ -192,12 +193,14 @@ static int check_restart(struct experiment *e, struct ictus_why *why)
     for (int start = 0; start < RESTARTS && !err && e->call.operation->prepare; start++) {
         err = ictusi_call_check(&e->call, e->plan, why);
     }
-    return err == ICTUS_ERR_CORRUPT
-               ? ictus_because(why, ICTUS_ERR_UNSUPPORTED,
-                               "%s of %llu bytes: this MPI library's persistent operation has no "
-                               "effect when it is started again",
-                               e->plan->operation, (unsigned long long)e->plan->bytes)
-               : err;
+    if (err != ICTUS_ERR_CORRUPT) {
+        return err;
+    }
+    return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "%s of %llu bytes: this MPI library's %s",
+                         e->plan->operation, (unsigned long long)e->plan->bytes,
+                         ictusi_shape(e->call.operation->shape)->window == WINDOW_NONE
+                             ? "persistent operation has no effect when it is started again"
+                             : "window does not hold what was moved; choose another by --window");
 }
 
 /* Verify before, so that no time is spent on nonsense, and after, so that the buffers in use are.

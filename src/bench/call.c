@@ -20,9 +20,9 @@ enum {
     LARGE_BYTES = 64 << 20          /* from here on a process asks before it takes memory */
 };
 
-static uint64_t block_count(enum blocks blocks, int processes)
+static uint64_t block_count(const struct call *call, enum blocks blocks)
 {
-    return (uint64_t)ictusi_block_count(blocks, processes);
+    return (uint64_t)ictusi_block_count(call, blocks);
 }
 
 /* What does not fit into the address space stays too large, and is refused for it. */
@@ -94,12 +94,48 @@ static int check_types(const struct operation *operation, const struct ictus_ben
     return err;
 }
 
+const char *const ictus_window_kinds[] = {"create", "allocate", "shared", "dynamic", NULL};
+
+static int window_kind(const char *name, enum window_kind *kind, struct ictus_why *why)
+{
+    for (int i = 0; ictus_window_kinds[i]; i++) {
+        if (strcmp(name ? name : ICTUS_WINDOW_DEFAULT, ictus_window_kinds[i]) == 0) {
+            *kind = (enum window_kind)i;
+            return ICTUS_OK;
+        }
+    }
+    return ictus_unknown(why, "window", name, ictus_window_kinds);
+}
+
+/* What the plan asks of streams and of one-sided operations. */
+static int check_extras(const struct operation *operation, const struct ictus_bench_plan *plan,
+                        struct ictus_why *why)
+{
+    enum window_kind kind;
+    if (plan->messages < 0 || plan->messages > MESSAGES_MAX) {
+        return ictus_because(why, ICTUS_ERR_ARG, "%d messages at once: there may be 1 to %d",
+                             plan->messages, MESSAGES_MAX);
+    }
+    if (ictusi_shape(operation->shape)->window != WINDOW_NONE &&
+        ictusi_shape(operation->shape)->reduces && plan->reduce &&
+        strncmp(plan->reduce, "user_", strlen("user_")) == 0) {
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "%s: MPI_Accumulate takes MPI's own operators, not '%.40s'",
+                             operation->name, plan->reduce);
+    }
+    return window_kind(plan->window, &kind, why);
+}
+
 int ictusi_call_can(const struct operation *operation, const struct ictus_bench_plan *plan,
                     struct ictus_why *why)
 {
     const struct shape_info *shape = ictusi_shape(operation->shape);
     if (plan->in_place && (!shape->in_place || operation->mockup)) {
         return ictus_because(why, ICTUS_ERR_ARG, "%s cannot work in place", operation->name);
+    }
+    const int unfit = check_extras(operation, plan, why);
+    if (unfit) {
+        return unfit;
     }
     if (plan->buffers < 0 || plan->buffers > BUFFER_SETS_MAX) {
         return ictus_because(why, ICTUS_ERR_ARG, "at most %d sets of buffers are possible",
@@ -124,7 +160,7 @@ int ictusi_call_fits(const struct operation *operation, const struct ictus_bench
     if (err) {
         return err;
     }
-    if (operation->shape >= SHAPE_PING_PONG && operation->shape <= SHAPE_STREAMS && size < 2) {
+    if (operation->shape >= SHAPE_PING_PONG && operation->shape < SHAPE_USER && size < 2) {
         return ictus_because(why, ICTUS_ERR_ARG, "%s needs at least two processes",
                              operation->name);
     }
@@ -199,8 +235,10 @@ static int make_counts(struct call *call, uint64_t bytes, struct ictus_why *why)
     call->aint_displs = calloc(entries, sizeof(MPI_Aint));
     call->types = calloc(entries, sizeof(MPI_Datatype));
     call->shares = calloc(2 * entries, sizeof(int));
+    call->requests = calloc(2 * (size_t)call->messages, sizeof(MPI_Request));
+    call->statuses = calloc(2 * (size_t)call->messages, sizeof(MPI_Status));
     if (!call->counts || !call->displs || !call->byte_displs || !call->aint_displs ||
-        !call->types || !call->shares) {
+        !call->types || !call->shares || !call->requests || !call->statuses) {
         return ICTUS_ERR_NOMEM;
     }
     call->share_displs = call->shares + entries;
@@ -225,9 +263,8 @@ static struct needs needs_of(const struct call *call, const struct ictus_bench_p
 {
     const struct shape_info *shape = ictusi_shape(call->operation->shape);
     const struct mockup *mockup = call->operation->mockup;
-    struct needs needs = {.send = bytes_times(plan->bytes, block_count(shape->sends, call->size)),
-                          .recv =
-                              bytes_times(plan->bytes, block_count(shape->receives, call->size))};
+    struct needs needs = {.send = bytes_times(plan->bytes, block_count(call, shape->sends)),
+                          .recv = bytes_times(plan->bytes, block_count(call, shape->receives))};
     if (plan->in_place && call->operation->shape == SHAPE_REDUCE_SCATTER) {
         needs.recv = needs.send; /* all blocks are taken from where the own one is left */
     }
@@ -237,9 +274,8 @@ static struct needs needs_of(const struct call *call, const struct ictus_bench_p
     }
     if (mockup) {
         /* One more block, where a block is cut into equal parts that fill it up. */
-        needs.scratch =
-            bytes_plus(bytes_times(plan->bytes, block_count(mockup->scratch, call->size) + 1),
-                       (uint64_t)call->size * call->element);
+        needs.scratch = bytes_plus(bytes_times(plan->bytes, block_count(call, mockup->scratch) + 1),
+                                   (uint64_t)call->size * call->element);
     }
     if (plan->cold) {
         const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
@@ -375,12 +411,18 @@ static int read_plan(struct call *call, const struct ictus_bench_plan *plan, str
         err = ictusi_arrival_init(&call->arrival, plan->arrival, call->rank, call->size, why);
     }
     call->sets = plan->buffers > 1 ? plan->buffers : 1;
+    if (!err) {
+        err = window_kind(plan->window, &call->window_kind, why);
+    }
     return err ? err : make_counts(call, plan->bytes, why);
 }
 
 int ictusi_call_run(struct call *call)
 {
     call->mpi_error = call->operation->run(call);
+    if (call->mpi_error == MPI_SUCCESS) {
+        call->mpi_error = ictusi_settle(call);
+    }
     return call->mpi_error == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
@@ -397,7 +439,22 @@ int ictusi_call_failed(const struct call *call, struct ictus_why *why)
                          (unsigned long long)call->bytes, text);
 }
 
-/* What is made with MPI's help: persistent requests, users' state. */
+/* A library that lacks the component for a kind of windows says so by an error. */
+static int prepare_failed(const struct call *call, struct ictus_why *why)
+{
+    struct ictus_why said = {""};
+    const int err = ictusi_call_failed(call, &said);
+    if (ictusi_shape(call->operation->shape)->window == WINDOW_NONE) {
+        *why = said;
+        return err;
+    }
+    return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
+                         "%.200s: this MPI library makes no window of kind '%s' here; "
+                         "choose another by --window",
+                         said.text, ictus_window_kinds[call->window_kind]);
+}
+
+/* What is made with MPI's help: persistent requests, windows, users' state. */
 static int call_prepare(struct call *call, struct ictus_why *why)
 {
     const struct ictus_plugin_operation *user = call->operation->user;
@@ -409,7 +466,10 @@ static int call_prepare(struct call *call, struct ictus_why *why)
         return ICTUS_OK;
     }
     call->prepared = call->mpi_error == MPI_SUCCESS;
-    return call->prepared ? ICTUS_OK : ictusi_call_failed(call, why);
+    if (!call->prepared && call->win != MPI_WIN_NULL) {
+        call->win = MPI_WIN_NULL; /* half made: freeing it would be collective */
+    }
+    return call->prepared ? ICTUS_OK : prepare_failed(call, why);
 }
 
 /* Where the rotation of the root stands after what was measured before. */
@@ -432,6 +492,9 @@ int ictusi_call_init(struct call *call, const struct operation *operation, MPI_C
     call->turn = plan->first;
     call->root = plan->root;
     call->bytes = plan->bytes;
+    call->messages = plan->messages > 0 ? plan->messages : MESSAGES;
+    call->win = MPI_WIN_NULL;
+    call->peers = MPI_GROUP_EMPTY;
     int err = ictusi_sync_agree(comm, read_plan(call, plan, why), why);
     if (!err) {
         err = check_memory(call, plan, comm, why);
@@ -460,6 +523,8 @@ void ictusi_call_fini(struct call *call)
     if (call->prepared && call->operation->user) {
         const struct ictus_plugin_operation *user = call->operation->user;
         user->fini(call->plugin);
+    } else if (call->prepared && call->operation->release) {
+        (void)call->operation->release(call);
     } else if (call->prepared) {
         MPI_Request_free(&call->request);
     }
@@ -482,6 +547,8 @@ void ictusi_call_fini(struct call *call)
     free(call->byte_displs);
     free(call->aint_displs);
     free(call->types);
+    free(call->requests);
+    free(call->statuses);
     memset(call, 0, sizeof(*call));
 }
 

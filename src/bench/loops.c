@@ -48,13 +48,13 @@ static int one_loop(const struct scheme *scheme, struct call *call, struct sampl
         err = call->operation->run(call);
     }
     const int64_t total = ictusi_source_read(source) - start;
-    call->mpi_error = err;
+    call->mpi_error = err == MPI_SUCCESS ? ictusi_settle(call) : err;
     sample->start = start;
     sample->stop = start + total / options->calls;
     ictusi_sample_place(scheme->clock, sample);
     sample->has_common = false;
     sample->valid = true;
-    return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+    return call->mpi_error == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
 static int measure_loops(struct scheme *scheme, struct call *call, double budget_s,

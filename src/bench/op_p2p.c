@@ -53,19 +53,17 @@ static int run_ping_ping(struct call *c)
 /* A window of messages to the peer, from it, or both; each is received where no other is. */
 static int stream(const struct call *c, int peer, bool sends, bool receives)
 {
-    MPI_Request requests[2 * WINDOW];
-    MPI_Status statuses[2 * WINDOW];
     const size_t block = (size_t)c->count * c->element;
     int made = 0;
     int err = MPI_SUCCESS;
-    for (int i = 0; i < WINDOW && receives && err == MPI_SUCCESS; i++) {
+    for (int i = 0; i < c->messages && receives && err == MPI_SUCCESS; i++) {
         err = MPI_Irecv((char *)c->recv + (size_t)i * block, c->count, c->type, peer, TAG, c->comm,
-                        &requests[made++]);
+                        &c->requests[made++]);
     }
-    for (int i = 0; i < WINDOW && sends && err == MPI_SUCCESS; i++) {
-        err = MPI_Isend(c->send, c->count, c->type, peer, TAG, c->comm, &requests[made++]);
+    for (int i = 0; i < c->messages && sends && err == MPI_SUCCESS; i++) {
+        err = MPI_Isend(c->send, c->count, c->type, peer, TAG, c->comm, &c->requests[made++]);
     }
-    return err == MPI_SUCCESS ? MPI_Waitall(made, requests, statuses) : err;
+    return err == MPI_SUCCESS ? MPI_Waitall(made, c->requests, c->statuses) : err;
 }
 
 /* The sender is through when an empty message tells it that all has arrived. */
@@ -160,11 +158,11 @@ const struct operation ictusi_point_to_point[] = {
      .shape = SHAPE_PAIRS,
      .run = run_multi_ping_pong},
     {.name = "bandwidth",
-     .summary = "64 messages at once from the first half to the second, and an answer",
+     .summary = "many messages at once from the first half to the second, and an answer",
      .shape = SHAPE_STREAM,
      .run = run_bandwidth},
     {.name = "bibandwidth",
-     .summary = "64 messages at once between the halves, both ways",
+     .summary = "many messages at once between the halves, both ways",
      .shape = SHAPE_STREAMS,
      .run = run_bibandwidth},
     {.name = "sendrecv",

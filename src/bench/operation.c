@@ -3,31 +3,42 @@
 #include "bench/operation.h"
 
 static const struct shape_info shapes[SHAPES] = {
-    [SHAPE_BARRIER] = {false, false, false, false, BLOCKS_NONE, BLOCKS_NONE},
-    [SHAPE_BCAST] = {true, false, true, false, BLOCKS_ONE, BLOCKS_NONE},
-    [SHAPE_REDUCE] = {true, true, true, true, BLOCKS_ONE, BLOCKS_ONE},
-    [SHAPE_ALLREDUCE] = {false, true, true, true, BLOCKS_ONE, BLOCKS_ONE},
-    [SHAPE_GATHER] = {true, false, true, true, BLOCKS_ONE, BLOCKS_ALL},
-    [SHAPE_SCATTER] = {true, false, true, true, BLOCKS_ALL, BLOCKS_ONE},
-    [SHAPE_ALLGATHER] = {false, false, true, true, BLOCKS_ONE, BLOCKS_ALL},
-    [SHAPE_ALLTOALL] = {false, false, true, true, BLOCKS_ALL, BLOCKS_ALL},
-    [SHAPE_REDUCE_SCATTER] = {false, true, true, true, BLOCKS_ALL, BLOCKS_ONE},
-    [SHAPE_SCAN] = {false, true, true, true, BLOCKS_ONE, BLOCKS_ONE},
-    [SHAPE_EXSCAN] = {false, true, true, true, BLOCKS_ONE, BLOCKS_ONE},
-    [SHAPE_REDUCE_LOCAL] = {false, true, true, false, BLOCKS_ONE, BLOCKS_ONE},
-    [SHAPE_NEIGHBOR_ALLGATHER] = {false, false, true, false, BLOCKS_ONE, BLOCKS_TWO},
-    [SHAPE_NEIGHBOR_ALLTOALL] = {false, false, true, false, BLOCKS_TWO, BLOCKS_TWO},
-    [SHAPE_SHIFT] = {false, false, true, false, BLOCKS_ONE, BLOCKS_ONE},
-    [SHAPE_PING_PONG] = {false, false, true, false, BLOCKS_ONE, BLOCKS_ONE},
-    [SHAPE_PAIRS] = {false, false, true, false, BLOCKS_ONE, BLOCKS_ONE},
-    [SHAPE_STREAM] = {false, false, true, false, BLOCKS_ONE, BLOCKS_WINDOW},
-    [SHAPE_STREAMS] = {false, false, true, false, BLOCKS_ONE, BLOCKS_WINDOW},
-    [SHAPE_USER] = {false, false, true, false, BLOCKS_NONE, BLOCKS_NONE},
+    [SHAPE_BARRIER] = {false, false, false, false, BLOCKS_NONE, BLOCKS_NONE, WINDOW_NONE},
+    [SHAPE_BCAST] = {true, false, true, false, BLOCKS_ONE, BLOCKS_NONE, WINDOW_NONE},
+    [SHAPE_REDUCE] = {true, true, true, true, BLOCKS_ONE, BLOCKS_ONE, WINDOW_NONE},
+    [SHAPE_ALLREDUCE] = {false, true, true, true, BLOCKS_ONE, BLOCKS_ONE, WINDOW_NONE},
+    [SHAPE_GATHER] = {true, false, true, true, BLOCKS_ONE, BLOCKS_ALL, WINDOW_NONE},
+    [SHAPE_SCATTER] = {true, false, true, true, BLOCKS_ALL, BLOCKS_ONE, WINDOW_NONE},
+    [SHAPE_ALLGATHER] = {false, false, true, true, BLOCKS_ONE, BLOCKS_ALL, WINDOW_NONE},
+    [SHAPE_ALLTOALL] = {false, false, true, true, BLOCKS_ALL, BLOCKS_ALL, WINDOW_NONE},
+    [SHAPE_REDUCE_SCATTER] = {false, true, true, true, BLOCKS_ALL, BLOCKS_ONE, WINDOW_NONE},
+    [SHAPE_SCAN] = {false, true, true, true, BLOCKS_ONE, BLOCKS_ONE, WINDOW_NONE},
+    [SHAPE_EXSCAN] = {false, true, true, true, BLOCKS_ONE, BLOCKS_ONE, WINDOW_NONE},
+    [SHAPE_REDUCE_LOCAL] = {false, true, true, false, BLOCKS_ONE, BLOCKS_ONE, WINDOW_NONE},
+    [SHAPE_NEIGHBOR_ALLGATHER] = {false, false, true, false, BLOCKS_ONE, BLOCKS_TWO, WINDOW_NONE},
+    [SHAPE_NEIGHBOR_ALLTOALL] = {false, false, true, false, BLOCKS_TWO, BLOCKS_TWO, WINDOW_NONE},
+    [SHAPE_SHIFT] = {false, false, true, false, BLOCKS_ONE, BLOCKS_ONE, WINDOW_NONE},
+    [SHAPE_PING_PONG] = {false, false, true, false, BLOCKS_ONE, BLOCKS_ONE, WINDOW_NONE},
+    [SHAPE_PAIRS] = {false, false, true, false, BLOCKS_ONE, BLOCKS_ONE, WINDOW_NONE},
+    [SHAPE_STREAM] = {false, false, true, false, BLOCKS_ONE, BLOCKS_MESSAGES, WINDOW_NONE},
+    [SHAPE_STREAMS] = {false, false, true, false, BLOCKS_ONE, BLOCKS_MESSAGES, WINDOW_NONE},
+    [SHAPE_PUT] = {false, false, true, false, BLOCKS_ONE, BLOCKS_ONE, WINDOW_ON_RECV},
+    [SHAPE_PUTS] = {false, false, true, false, BLOCKS_ONE, BLOCKS_MESSAGES, WINDOW_ON_RECV},
+    [SHAPE_GET] = {false, false, true, false, BLOCKS_ONE, BLOCKS_ONE, WINDOW_ON_SEND},
+    [SHAPE_GETS] = {false, false, true, false, BLOCKS_ONE, BLOCKS_MESSAGES, WINDOW_ON_SEND},
+    [SHAPE_ACCUMULATE] = {false, true, true, false, BLOCKS_ONE, BLOCKS_ONE, WINDOW_ON_RECV},
+    [SHAPE_ACCUMULATES] = {false, true, true, false, BLOCKS_ONE, BLOCKS_MESSAGES, WINDOW_ON_RECV},
+    [SHAPE_USER] = {false, false, true, false, BLOCKS_NONE, BLOCKS_NONE, WINDOW_NONE},
 };
 
 static const struct operation *const tables[] = {
-    ictusi_blocking,       ictusi_nonblocking, ictusi_persistent,
-    ictusi_point_to_point, ictusi_mockups,     NULL,
+    ictusi_blocking,
+    ictusi_nonblocking,
+    ictusi_persistent,
+    ictusi_point_to_point,
+    ictusi_one_sided,
+    ictusi_mockups,
+    NULL,
 };
 
 const struct shape_info *ictusi_shape(enum shape shape)
@@ -35,7 +46,7 @@ const struct shape_info *ictusi_shape(enum shape shape)
     return &shapes[shape];
 }
 
-int64_t ictusi_block_count(enum blocks blocks, int processes)
+int64_t ictusi_block_count(const struct call *call, enum blocks blocks)
 {
     switch (blocks) {
     case BLOCKS_NONE:
@@ -44,10 +55,10 @@ int64_t ictusi_block_count(enum blocks blocks, int processes)
         return 1;
     case BLOCKS_TWO:
         return NEIGHBORS;
-    case BLOCKS_WINDOW:
-        return WINDOW;
+    case BLOCKS_MESSAGES:
+        return call->messages;
     default:
-        return processes;
+        return call->size;
     }
 }
 

@@ -35,23 +35,37 @@ enum shape {
     SHAPE_PAIRS,   /* each process of the first half with one of the second; an odd one looks on */
     SHAPE_STREAM,  /* likewise, the first half sends a window of messages */
     SHAPE_STREAMS, /* likewise, both halves */
-    SHAPE_USER,    /* a plugin's */
+    SHAPE_PUT,     /* the first half writes into windows of the second */
+    SHAPE_PUTS,    /* likewise, a window of messages */
+    SHAPE_GET,     /* the first half reads from windows of the second */
+    SHAPE_GETS,
+    SHAPE_ACCUMULATE, /* the first half reduces into windows of the second */
+    SHAPE_ACCUMULATES,
+    SHAPE_USER, /* a plugin's */
     SHAPES
 };
 
 /* How many blocks a buffer holds. */
-enum blocks { BLOCKS_NONE, BLOCKS_ONE, BLOCKS_TWO, BLOCKS_WINDOW, BLOCKS_ALL };
+enum blocks { BLOCKS_NONE, BLOCKS_ONE, BLOCKS_TWO, BLOCKS_MESSAGES, BLOCKS_ALL };
+
+/* One-sided: which buffer of the second half the first half reads or writes. */
+enum window_side { WINDOW_NONE, WINDOW_ON_SEND, WINDOW_ON_RECV };
 
 struct shape_info {
     bool rooted, reduces, has_data;
     bool in_place; /* MPI_IN_PLACE is legal */
     enum blocks sends, receives;
+    enum window_side window; /* what an MPI window exposes on the second half */
 };
 
 const struct shape_info *ictusi_shape(enum shape shape);
 
-/* WINDOW: messages under way at once, as many as in OSU's bandwidth tests. */
-enum { NEIGHBORS = 2, WINDOW = 64, BUFFER_SETS_MAX = 64 };
+/* MESSAGES: under way at once unless the plan says otherwise, as many as in OSU's bandwidth tests.
+ */
+enum { NEIGHBORS = 2, MESSAGES = 64, MESSAGES_MAX = 4096, BUFFER_SETS_MAX = 64 };
+
+/* How the memory of a window comes to be (MPI-3.1, section 11.2). */
+enum window_kind { WINDOW_CREATE, WINDOW_ALLOCATE, WINDOW_SHARED, WINDOW_DYNAMIC };
 
 /* A call made ready: what the row's function passes to MPI. */
 struct call {
@@ -71,6 +85,14 @@ struct call {
     int *shares, *share_displs; /* a block cut into size parts, the first ones larger by one */
     MPI_Request request;
     MPI_Request request_twin; /* a second one that completes with it; else MPI_REQUEST_NULL */
+    int messages;             /* of a stream, under way at once */
+    MPI_Request *requests;    /* of a stream, two for each of its messages */
+    MPI_Status *statuses;     /* likewise */
+    /* One-sided. */
+    enum window_kind window_kind;
+    MPI_Win win;
+    MPI_Aint target; /* where the partner's window begins */
+    MPI_Group peers; /* the partner alone */
     /* What the plan asks beyond the call itself. */
     void *sends[BUFFER_SETS_MAX], *recvs[BUFFER_SETS_MAX];
     int sets, set;
@@ -99,7 +121,11 @@ struct operation {
     enum shape shape;
     int (*run)(struct call *call);     /* the whole operation */
     int (*start)(struct call *call);   /* nonblocking: begin, leaving call->request; NULL if not */
-    int (*prepare)(struct call *call); /* persistent: make call->request once; NULL if not */
+    int (*prepare)(struct call *call); /* make once what all repetitions use: a persistent request,
+                                          a window; NULL if there is no such thing */
+    int (*release)(struct call *call); /* undo that; NULL: it is call->request alone */
+    int (*settle)(struct call *call);  /* after each repetition, untimed: stay inside MPI until the
+                                          partner, whom this process may have to help, is through */
     bool is_placed;                    /* has int displacements, which end at INT_MAX */
     const void *user;                  /* of a plugin's operation */
     const struct mockup *mockup;       /* NULL if it is none */
@@ -110,10 +136,11 @@ extern const struct operation ictusi_blocking[];
 extern const struct operation ictusi_nonblocking[];
 extern const struct operation ictusi_persistent[];
 extern const struct operation ictusi_point_to_point[];
+extern const struct operation ictusi_one_sided[];
 extern const struct operation ictusi_mockups[];
 
-/* How many blocks a buffer holds. */
-int64_t ictusi_block_count(enum blocks blocks, int processes);
+/* How many blocks a buffer of the call holds. */
+int64_t ictusi_block_count(const struct call *call, enum blocks blocks);
 
 /* The other one of a process's pair, or MPI_PROC_NULL. */
 int ictusi_partner(const struct call *call);
@@ -126,5 +153,11 @@ const struct operation *ictusi_operation_large(const struct operation *operation
 
 /* Complete what start() began. */
 int ictusi_wait(struct call *call);
+
+/* What must be done after run(), outside of the timed region. */
+static inline int ictusi_settle(struct call *call)
+{
+    return call->operation->settle ? call->operation->settle(call) : MPI_SUCCESS;
+}
 
 #endif

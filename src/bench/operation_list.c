@@ -47,6 +47,8 @@ static void operation_describe(const struct operation *row, struct ictus_operati
         .reduces = shape->reduces,
         .has_data = shape->has_data,
         .nonblocking = row->start != NULL,
+        .streams = shape->receives == BLOCKS_MESSAGES,
+        .one_sided = shape->window != WINDOW_NONE,
         .persistent = row->prepare != NULL,
         .mocks = row->mockup ? row->mockup->of : NULL,
         .pieces = row->mockup ? row->mockup->pieces : 0,
@@ -74,8 +76,11 @@ int ictus_operation_find(const struct ictus_plugins *plugins, const char *name,
     return ICTUS_OK;
 }
 
-int ictus_operation_messages(const char *name)
+int ictus_operation_messages(const struct ictus_bench_plan *plan)
 {
-    const struct operation *row = ictusi_operation_find(NULL, name, NULL);
-    return row && ictusi_shape(row->shape)->receives == BLOCKS_WINDOW ? WINDOW : 0;
+    const struct operation *row = ictusi_operation_find(plan->plugins, plan->operation, NULL);
+    if (!row || ictusi_shape(row->shape)->receives != BLOCKS_MESSAGES) {
+        return 0;
+    }
+    return plan->messages > 0 ? plan->messages : MESSAGES;
 }

@@ -91,6 +91,9 @@ static inline int ictusi_time_call(const struct ictus_clock *clock, struct call 
     call->mpi_error = call->operation->run(call);
     sample->stop = ictusi_source_read(source);
     ictusi_sample_place(clock, sample);
+    if (call->mpi_error == MPI_SUCCESS) {
+        call->mpi_error = ictusi_settle(call);
+    }
     return call->mpi_error == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 

@@ -102,7 +102,7 @@ static void check_fill(const struct check *c, void *buffer, int rank, int first_
 
 static int sent_blocks(const struct call *call)
 {
-    return (int)ictusi_block_count(ictusi_shape(call->operation->shape)->sends, call->size);
+    return (int)ictusi_block_count(call, ictusi_shape(call->operation->shape)->sends);
 }
 
 static int received_blocks(const struct call *call)
@@ -110,20 +110,35 @@ static int received_blocks(const struct call *call)
     /* A broadcast receives where it sends from. */
     return call->operation->shape == SHAPE_BCAST
                ? 1
-               : (int)ictusi_block_count(ictusi_shape(call->operation->shape)->receives,
-                                         call->size);
+               : (int)ictusi_block_count(call, ictusi_shape(call->operation->shape)->receives);
 }
 
 /* The value that must stand in element i of what comes from the partner; likewise. */
 static bool expected_of_pair(const struct check *c, int64_t i, int64_t *value)
 {
     const struct call *call = c->call;
+    const enum shape shape = call->operation->shape;
     const int partner = ictusi_partner(call);
     const bool first_half = call->rank < call->size / 2;
-    if (partner == MPI_PROC_NULL || (first_half && call->operation->shape == SHAPE_STREAM)) {
+    const bool to_second = shape == SHAPE_STREAM || shape == SHAPE_PUT || shape == SHAPE_PUTS;
+    const bool to_first = shape == SHAPE_GET || shape == SHAPE_GETS;
+    if (partner == MPI_PROC_NULL || (first_half && to_second) || (!first_half && to_first)) {
         return false;
     }
     *value = check_sent(c, partner, 0, i);
+    return true;
+}
+
+/* What the target held, reduced with what the origin sent. */
+static bool expected_of_target(const struct check *c, int b, int64_t i, int64_t *value)
+{
+    const struct call *call = c->call;
+    const int partner = ictusi_partner(call);
+    if (partner == MPI_PROC_NULL || call->rank < partner) {
+        return false;
+    }
+    *value = ictusi_reduction_apply(c->reduction.kind, check_sent(c, partner, 0, i),
+                                    check_sent(c, call->rank, b, i));
     return true;
 }
 
@@ -151,7 +166,14 @@ static bool check_from_neighbor(const struct check *c, int b, int64_t i, int64_t
     case SHAPE_PAIRS:
     case SHAPE_STREAM:
     case SHAPE_STREAMS:
+    case SHAPE_PUT:
+    case SHAPE_PUTS:
+    case SHAPE_GET:
+    case SHAPE_GETS:
         return expected_of_pair(c, i, value);
+    case SHAPE_ACCUMULATE:
+    case SHAPE_ACCUMULATES:
+        return expected_of_target(c, b, i, value);
     default:
         return false;
     }
@@ -232,6 +254,10 @@ static void fill_all(const struct check *c)
         return;
     }
     check_fill(c, call->sends[call->set], call->rank, 0, sent_blocks(call));
+    if (call->operation->shape == SHAPE_ACCUMULATE || call->operation->shape == SHAPE_ACCUMULATES) {
+        check_fill(c, recv, call->rank, 0, received_blocks(call));
+        return;
+    }
     if (call->operation->shape == SHAPE_REDUCE_LOCAL) {
         check_fill(c, recv, call->rank + 1, 0, 1);
         return;
@@ -298,6 +324,10 @@ int ictusi_call_check(struct call *call, const struct ictus_bench_plan *plan, st
     }
     check_spoil(&c);
     fill_all(&c);
+    /* Nobody puts into a window that is yet to be filled. */
+    if (MPI_Barrier(call->comm) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
     err = ictusi_call_run(call);
     err = err ? err : check_either(&c, why);
     return ictusi_sync_agree(call->comm, err, why);

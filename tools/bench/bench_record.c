@@ -142,6 +142,14 @@ static void set_conditions(json_t *object, const struct study *study,
         (void)snprintf(text, sizeof(text), "%lld in turn", (long long)o->buffers);
         set_text(object, "buffers", op->has_data, text);
     }
+    if (o->messages != BENCH_MESSAGES) {
+        char text[32];
+        (void)snprintf(text, sizeof(text), "%lld at once", (long long)o->messages);
+        set_text(object, "stream", op->streams, text);
+    }
+    if (op->one_sided) {
+        set_text(object, "window", true, ictus_window_kinds[o->window]);
+    }
     if (o->placement != PLACE_PACKED) {
         set_text(object, "placement", true, group_placements[o->placement]);
     }
@@ -166,15 +174,20 @@ static json_t *variables(const struct study *study, const struct study_experimen
 }
 
 /* What a stream of messages is measured for; it has arrived when the slowest process is through. */
-static void set_bandwidth(json_t *object, const struct study_experiment *e, int messages,
-                          int reduction, const struct ictus_summary *s)
+static void set_rates(json_t *object, const struct study *study, const struct study_experiment *e,
+                      int reduction, const struct ictus_summary *s)
 {
+    const struct ictus_bench_plan plan = study_plan(study, e);
+    const int messages = ictus_operation_messages(&plan);
     const double sent = (double)messages * (double)e->bytes;
+    const int pairs = study->groups[e->group].processes / 2;
     const bool known = messages > 0 && s->median > 0.0 && reduction == ICTUS_REDUCE_MAX;
     (void)json_object_set_new(object, "messages",
                               messages > 0 ? json_integer(messages) : json_null());
     (void)json_object_set_new(object, "bandwidth_Bps",
                               known ? json_real(sent / s->median) : json_null());
+    (void)json_object_set_new(object, "messages_per_s",
+                              known ? json_real(pairs * messages / s->median) : json_null());
 }
 
 static json_t *measurement(struct study *study, const struct study_experiment *e,
@@ -199,7 +212,7 @@ static json_t *measurement(struct study *study, const struct study_experiment *e
     (void)json_object_update(object, numbers);
     json_decref(numbers);
     study_write_proof(study, e, object);
-    set_bandwidth(object, e, ictus_operation_messages(study->ops[e->op].name), reduction, &s);
+    set_rates(object, study, e, reduction, &s);
     (void)json_object_set_new(object, "interrupted", json_boolean(interrupted));
     (void)json_object_set_new(object, "warnings", warnings(&s, result, interrupted));
     if (study->options->raw) {

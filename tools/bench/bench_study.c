@@ -319,6 +319,8 @@ struct ictus_bench_plan study_plan(const struct study *study, const struct study
         .rotate_root = o->rotate_root,
         .in_place = o->in_place,
         .buffers = (int)o->buffers,
+        .messages = (int)o->messages,
+        .window = ictus_window_kinds[o->window],
         .cold = o->cold,
         .check = o->check,
         .arrival = o->arrival,

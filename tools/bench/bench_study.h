@@ -43,6 +43,8 @@ struct bench_options {
     bool in_place;
     bool check;
     int64_t buffers;
+    int64_t messages;
+    int window; /* index into ictus_window_kinds */
     bool cold;
     const char *arrival;
     const char *plugin;
@@ -54,6 +56,8 @@ struct bench_options {
     struct results_options results;
     struct progress_options talk;
 };
+
+enum { BENCH_MESSAGES = 64 }; /* the default of --messages */
 
 enum { STUDY_OPS_MAX = 256, STUDY_ALGORITHMS_MAX = 256 };
 

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One-sided communication: each process of the first half puts into, gets from, or accumulates into
+ * a window of one process of the second half, in one operation or many at once, under each way to
+ * begin and end an epoch (MPI-3.1, section 11.5). What is timed is the epoch; the window is made
+ * before.
+ */
+#include "bench/operation.h"
+
+#include <stdlib.h>
+
+enum { TAG = 12 };
+
+/* Begins so many transfers to or from the partner, each to a place of its own. */
+typedef int move(struct call *c, int peer, int transfers);
+
+static MPI_Aint place_of(const struct call *c, int i)
+{
+    return c->target + (MPI_Aint)i * (MPI_Aint)c->bytes;
+}
+
+static int move_put(struct call *c, int peer, int transfers)
+{
+    int err = MPI_SUCCESS;
+    for (int i = 0; i < transfers && err == MPI_SUCCESS; i++) {
+        err = MPI_Put(c->send, c->count, c->type, peer, place_of(c, i), c->count, c->type, c->win);
+    }
+    return err;
+}
+
+static int move_get(struct call *c, int peer, int transfers)
+{
+    int err = MPI_SUCCESS;
+    for (int i = 0; i < transfers && err == MPI_SUCCESS; i++) {
+        err = MPI_Get((char *)c->recv + (size_t)i * c->bytes, c->count, c->type, peer, c->target,
+                      c->count, c->type, c->win);
+    }
+    return err;
+}
+
+static int move_accumulate(struct call *c, int peer, int transfers)
+{
+    int err = MPI_SUCCESS;
+    for (int i = 0; i < transfers && err == MPI_SUCCESS; i++) {
+        err = MPI_Accumulate(c->send, c->count, c->type, peer, place_of(c, i), c->count, c->type,
+                             c->op, c->win);
+    }
+    return err;
+}
+
+static bool is_origin(const struct call *c)
+{
+    return c->rank < c->size / 2;
+}
+
+static int epoch_lock(struct call *c, move *begin, int transfers)
+{
+    const int peer = ictusi_partner(c);
+    if (!is_origin(c)) {
+        return MPI_SUCCESS;
+    }
+    int err = MPI_Win_lock(MPI_LOCK_SHARED, peer, 0, c->win);
+    if (err == MPI_SUCCESS) {
+        err = begin(c, peer, transfers);
+    }
+    return err == MPI_SUCCESS ? MPI_Win_unlock(peer, c->win) : err;
+}
+
+static int epoch_flush(struct call *c, move *begin, int transfers)
+{
+    const int peer = ictusi_partner(c);
+    if (!is_origin(c)) {
+        return MPI_SUCCESS;
+    }
+    const int err = begin(c, peer, transfers);
+    return err == MPI_SUCCESS ? MPI_Win_flush(peer, c->win) : err;
+}
+
+static int epoch_fence(struct call *c, move *begin, int transfers)
+{
+    int err = MPI_Win_fence(0, c->win);
+    if (err == MPI_SUCCESS && is_origin(c)) {
+        err = begin(c, ictusi_partner(c), transfers);
+    }
+    return err == MPI_SUCCESS ? MPI_Win_fence(0, c->win) : err;
+}
+
+static int epoch_pscw(struct call *c, move *begin, int transfers)
+{
+    const int peer = ictusi_partner(c);
+    if (peer == MPI_PROC_NULL) {
+        return MPI_SUCCESS;
+    }
+    const bool exposes = !is_origin(c);
+    int err = exposes ? MPI_Win_post(c->peers, 0, c->win) : MPI_Win_start(c->peers, 0, c->win);
+    if (err == MPI_SUCCESS && !exposes) {
+        err = begin(c, peer, transfers);
+    }
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    return exposes ? MPI_Win_wait(c->win) : MPI_Win_complete(c->win);
+}
+
+/* Let the buffer that the window exposes be this memory of MPI's. */
+static void window_adopt(struct call *c, void *memory)
+{
+    void **set = ictusi_shape(c->operation->shape)->window == WINDOW_ON_SEND ? c->sends : c->recvs;
+    void **now = ictusi_shape(c->operation->shape)->window == WINDOW_ON_SEND ? &c->send : &c->recv;
+    free(set[0]);
+    set[0] = memory;
+    *now = memory;
+}
+
+static MPI_Aint window_bytes(const struct call *c)
+{
+    const struct shape_info *shape = ictusi_shape(c->operation->shape);
+    const enum blocks blocks = shape->window == WINDOW_ON_SEND ? shape->sends : shape->receives;
+    const MPI_Aint bytes = (MPI_Aint)(ictusi_block_count(c, blocks) * (int64_t)c->bytes);
+    return bytes > 0 ? bytes : 1;
+}
+
+/* The partner's window of this kind begins at an address, which it must tell. */
+static int window_attach(struct call *c, void *memory, MPI_Aint bytes)
+{
+    MPI_Aint mine = 0;
+    const int peer = ictusi_partner(c);
+    int err = MPI_Win_create_dynamic(MPI_INFO_NULL, c->comm, &c->win);
+    if (err == MPI_SUCCESS) {
+        err = MPI_Win_attach(c->win, memory, bytes);
+    }
+    if (err == MPI_SUCCESS) {
+        err = MPI_Get_address(memory, &mine);
+    }
+    return err == MPI_SUCCESS ? MPI_Sendrecv(&mine, 1, MPI_AINT, peer, TAG, &c->target, 1, MPI_AINT,
+                                             peer, TAG, c->comm, MPI_STATUS_IGNORE)
+                              : err;
+}
+
+static int window_make(struct call *c)
+{
+    const MPI_Aint bytes = window_bytes(c);
+    void *const own =
+        ictusi_shape(c->operation->shape)->window == WINDOW_ON_SEND ? c->send : c->recv;
+    void *given = NULL;
+    int err = MPI_SUCCESS;
+    switch (c->window_kind) {
+    case WINDOW_DYNAMIC:
+        return window_attach(c, own, bytes);
+    case WINDOW_ALLOCATE:
+        err = MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, c->comm, (void *)&given, &c->win);
+        break;
+    case WINDOW_SHARED:
+        err = MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, c->comm, (void *)&given, &c->win);
+        break;
+    default:
+        return MPI_Win_create(own, bytes, 1, MPI_INFO_NULL, c->comm, &c->win);
+    }
+    if (err == MPI_SUCCESS) {
+        window_adopt(c, given);
+    }
+    return err;
+}
+
+static int name_peer(struct call *c)
+{
+    MPI_Group all;
+    const int peer = ictusi_partner(c);
+    int err = MPI_Comm_group(c->comm, &all);
+    if (err == MPI_SUCCESS) {
+        err = MPI_Group_incl(all, peer != MPI_PROC_NULL, &peer, &c->peers);
+        MPI_Group_free(&all);
+    }
+    return err;
+}
+
+static int prepare_window(struct call *c)
+{
+    int err = window_make(c);
+    if (err == MPI_SUCCESS) {
+        err = MPI_Win_set_errhandler(c->win, MPI_ERRORS_RETURN);
+    }
+    return err == MPI_SUCCESS ? name_peer(c) : err;
+}
+
+static int release_window(struct call *c)
+{
+    const bool lent = c->window_kind == WINDOW_ALLOCATE || c->window_kind == WINDOW_SHARED;
+    int err = MPI_SUCCESS;
+    if (c->peers != MPI_GROUP_EMPTY) {
+        MPI_Group_free(&c->peers);
+    }
+    if (c->window_kind == WINDOW_DYNAMIC) {
+        const bool on_send = ictusi_shape(c->operation->shape)->window == WINDOW_ON_SEND;
+        /* Nobody reads or writes any more. */
+        err = MPI_Barrier(c->comm);
+        err = err == MPI_SUCCESS ? MPI_Win_detach(c->win, on_send ? c->send : c->recv) : err;
+    }
+    if (lent) {
+        const bool on_send = ictusi_shape(c->operation->shape)->window == WINDOW_ON_SEND;
+        *(on_send ? &c->sends[0] : &c->recvs[0]) = NULL; /* goes with the window */
+    }
+    const int freed = MPI_Win_free(&c->win);
+    return err == MPI_SUCCESS ? freed : err;
+}
+
+/* One epoch for all repetitions: the access, and all that is in it, ends by a flush. */
+static int prepare_locked(struct call *c)
+{
+    const int err = prepare_window(c);
+    return err == MPI_SUCCESS ? MPI_Win_lock_all(0, c->win) : err;
+}
+
+static int release_locked(struct call *c)
+{
+    const int unlocked = MPI_Win_unlock_all(c->win);
+    const int err = release_window(c);
+    return err == MPI_SUCCESS ? unlocked : err;
+}
+
+/*
+ * A passive target has nothing to call, but its library may have to work for the origin, and it
+ * must not look at the window before the origin is through.
+ */
+static int settle_passive(struct call *c)
+{
+    const int peer = ictusi_partner(c);
+    return is_origin(c) ? MPI_Send(NULL, 0, MPI_BYTE, peer, TAG, c->comm)
+                        : MPI_Recv(NULL, 0, MPI_BYTE, peer, TAG, c->comm, MPI_STATUS_IGNORE);
+}
+
+#define FORM(operation, epoch)                                                                     \
+    static int run_##operation##_##epoch(struct call *c)                                           \
+    {                                                                                              \
+        return epoch_##epoch(c, move_##operation, 1);                                              \
+    }                                                                                              \
+    static int run_##operation##_##epoch##_bandwidth(struct call *c)                               \
+    {                                                                                              \
+        return epoch_##epoch(c, move_##operation, c->messages);                                    \
+    }
+#define FORMS(operation)                                                                           \
+    FORM(operation, lock) FORM(operation, flush) FORM(operation, fence) FORM(operation, pscw)
+FORMS(put)
+FORMS(get)
+FORMS(accumulate)
+
+#define ROW(operation, Name, epoch, words, one, many, make, undo, after)                           \
+    {.name = #operation "_" #epoch,                                                                \
+     .summary = "MPI_" #Name " between the halves, " words,                                        \
+     .shape = (one),                                                                               \
+     .run = run_##operation##_##epoch,                                                             \
+     .prepare = (make),                                                                            \
+     .release = (undo),                                                                            \
+     .settle = (after)},                                                                           \
+    {                                                                                              \
+        .name = #operation "_" #epoch "_bandwidth",                                                \
+        .summary = "many MPI_" #Name " at once between the halves, " words, .shape = (many),       \
+        .run = run_##operation##_##epoch##_bandwidth, .prepare = (make), .release = (undo),        \
+        .settle = (after)                                                                          \
+    }
+#define ROWS(operation, Name, one, many)                                                           \
+    ROW(operation, Name, lock, "in MPI_Win_lock and unlock", one, many, prepare_window,            \
+        release_window, settle_passive),                                                           \
+        ROW(operation, Name, flush, "and MPI_Win_flush", one, many, prepare_locked,                \
+            release_locked, settle_passive),                                                       \
+        ROW(operation, Name, fence, "between two MPI_Win_fence", one, many, prepare_window,        \
+            release_window, NULL),                                                                 \
+        ROW(operation, Name, pscw, "from MPI_Win_post and start to complete and wait", one, many,  \
+            prepare_window, release_window, NULL)
+
+const struct operation ictusi_one_sided[] = {
+    ROWS(put, Put, SHAPE_PUT, SHAPE_PUTS),
+    ROWS(get, Get, SHAPE_GET, SHAPE_GETS),
+    ROWS(accumulate, Accumulate, SHAPE_ACCUMULATE, SHAPE_ACCUMULATES),
+    {.name = NULL},
+};
