@@ -68,7 +68,7 @@ struct ictus_operation_info {
  * @param plugins   may be NULL
  * @param i         from 0
  * @param[out] info set only on success; its texts are static or the plugin's
- * @return ICTUS_OK, or ICTUS_ERR_SAMPLES behind the last
+ * @return ICTUS_OK, or ICTUS_ERR_SAMPLES after the last
  */
 ICTUS_API int ictus_operation(const struct ictus_plugins *plugins, int i,
                               struct ictus_operation_info *info);
@@ -93,7 +93,7 @@ ICTUS_API extern const char *const ictus_window_kinds[];
 #define ICTUS_WINDOW_DEFAULT "create"
 #endif
 
-/** @return name and summary of scheme number @p i, or NULL behind the last. Local. */
+/** @return name and summary of scheme number @p i, or NULL after the last. Local. */
 ICTUS_API const char *ictus_scheme_name(int i, const char **summary);
 
 /** Check a scheme's specification without running it. Local. */

@@ -94,7 +94,7 @@ ICTUS_API int ictus_output_show(struct ictus_output *out, json_t *object);
 ICTUS_API int ictus_output_close(struct ictus_output *out);
 
 /**
- * Read a result file, or several written one behind the other. Unknown types and members are kept;
+ * Read a result file, or several written one after the other. Unknown types and members are kept;
  * a truncated last line and foreign lines are skipped; the bare words NaN and Infinity, which other
  * writers leave behind, are read as null.
  * @param path         of the file

@@ -37,10 +37,11 @@ struct ictus_parameter {
     const char *help;           /**< one line for lists */
 };
 
-/** The source number @p index, the default first. @return ICTUS_OK or ICTUS_ERR_SAMPLES behind */
+/** The source number @p index, the default first. @return ICTUS_OK or ICTUS_ERR_SAMPLES after the
+ * last */
 ICTUS_API int ictus_source_entry(size_t index, struct ictus_entry *entry);
 
-/** The algorithm number @p index. Local. @return ICTUS_OK or ICTUS_ERR_SAMPLES behind the last */
+/** The algorithm number @p index. Local. @return ICTUS_OK or ICTUS_ERR_SAMPLES after the last */
 ICTUS_API int ictus_sync_entry(size_t index, struct ictus_entry *entry);
 
 /** Parameter number @p parameter of algorithm number @p index. @return as ictus_sync_entry() */

@@ -77,7 +77,7 @@ ICTUS_API int ictus_because(struct ictus_why *why, int err, const char *format, 
  * Cut the next specification off a comma-separated list ("hca3:fitpoints=500,exchanges=10,mesh").
  * A piece that begins with a letter and holds no '=' before its first ':' or '(' starts a new
  * specification; any other piece continues the options of the one before.
- * @param[in,out] list advanced behind the piece; NULL at the end of the list
+ * @param[in,out] list advanced after the piece; NULL at the end of the list
  * @param[out] piece   at most @p size bytes, terminated
  * @param size         bytes of @p piece
  * @return ICTUS_OK, ICTUS_ERR_SAMPLES when nothing is left, ICTUS_ERR_SPEC when empty or too long

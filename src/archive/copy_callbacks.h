@@ -79,8 +79,8 @@ struct moved_times {
 };
 
 /*
- * What an event's time becomes; any other instant stays as far behind the event before it, but not
- * behind the next. Without events a stamp stays as it is.
+ * What an event's time becomes; any other instant stays as far after the event before it, but not
+ * after the next. Without events a stamp stays as it is.
  */
 uint64_t ictusi_moved_time(const struct moved_times *times, uint64_t stamp);
 

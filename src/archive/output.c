@@ -36,7 +36,7 @@ char *ictusi_output_base(const char *anchor)
     return base;
 }
 
-/* OUT may be given with slashes behind it. */
+/* OUT may be given with slashes after it. */
 static char *path_trimmed(const char *out)
 {
     char *text = text_join(out, "", "");

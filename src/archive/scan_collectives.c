@@ -10,7 +10,7 @@ _Static_assert((int)COLLECTIVE_EXSCAN == (int)OTF2_COLLECTIVE_OP_EXSCAN &&
 _Static_assert(COLLECTIVE_ROOT_NONE == OTF2_COLLECTIVE_ROOT_NONE &&
                    COLLECTIVE_ROOT_SELF == OTF2_COLLECTIVE_ROOT_SELF &&
                    COLLECTIVE_ROOT_THIS_GROUP == OTF2_COLLECTIVE_ROOT_THIS_GROUP,
-               "so are roots that are no rank");
+               "so are roots that are not a rank");
 
 static OTF2_CallbackCode collective_begin(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                                           uint8_t class)

@@ -249,7 +249,7 @@ static int run_scatter_bcast(struct call *c)
     return err;
 }
 
-/* Defines the operation on pieces of the block, one behind the other: n elements at send, recv. */
+/* Defines the operation on pieces of the block, one after the other: n elements at send, recv. */
 #define PIECES(name, only)                                                                         \
     static int run_##name##_pieces(struct call *c)                                                 \
     {                                                                                              \

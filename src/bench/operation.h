@@ -145,7 +145,7 @@ int64_t ictusi_block_count(const struct call *call, enum blocks blocks);
 /* The other one of a process's pair, or MPI_PROC_NULL. */
 int ictusi_partner(const struct call *call);
 
-/* Row number i of the tables, or NULL behind the last. */
+/* Row number i of the tables, or NULL after the last. */
 const struct operation *ictusi_operation_row(int i);
 
 /* The row that does the same with more elements than an int counts (MPI-4), or NULL. */

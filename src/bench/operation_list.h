@@ -5,7 +5,7 @@
 
 #include "bench/operation.h"
 
-/* Row number i over all tables and plugins, or NULL behind the last. plugins may be NULL. */
+/* Row number i over all tables and plugins, or NULL after the last. plugins may be NULL. */
 const struct operation *ictusi_operation_at(const struct ictus_plugins *plugins, int i);
 
 /* NULL if there is none; why gets the nearest. */

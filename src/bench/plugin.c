@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations from shared objects, as further rows behind the tables. */
+/* Operations from shared objects, as further rows after the tables. */
 #include "bench/plugin.h"
 
 #include <ictus/plugin.h>

@@ -27,7 +27,7 @@ enum collective_op {
     COLLECTIVE_CREATE_HANDLE, /* from here on, handles are made and memory is allocated */
 };
 
-/* Roots that are no rank. */
+/* Roots that are not a rank. */
 #define COLLECTIVE_ROOT_NONE UINT32_MAX
 #define COLLECTIVE_ROOT_SELF (UINT32_MAX - 1)
 #define COLLECTIVE_ROOT_THIS_GROUP (UINT32_MAX - 2)

@@ -4,7 +4,7 @@
  *
  * The k-th send of a channel meets its k-th receive only while both sides have recorded all that
  * came before. With a gap on one side it still holds up to that gap, and, counted from the end,
- * behind the last one: for what was sent was received in the end. Between gaps, and in channels
+ * after the last one: for what was sent was received in the end. Between gaps, and in channels
  * of several threads, nothing is known: those messages are left out.
  */
 #ifndef ICTUS_CAUSALITY_STRETCHES_H

@@ -88,7 +88,7 @@ static struct shelf *find_or_make_shelf(struct wander *w, int index)
     return shelf;
 }
 
-/* Under the lock: make the chunk behind the last one; false when memory is out. */
+/* Under the lock: make the chunk after the last one; false when memory is out. */
 static bool add_chunk(struct wander *w)
 {
     struct shelf *shelf = find_or_make_shelf(w, w->made / SHELF_CHUNKS);

@@ -22,7 +22,7 @@ static int spec_copy(char *to, size_t size, const char *from, size_t length)
     return ICTUS_OK;
 }
 
-/* Read "(child,child)" at *p and move behind it. */
+/* Read "(child,child)" at *p and move past it. */
 static int split_children(const char **p, struct spec *spec)
 {
     const char *start = *p + 1;
@@ -193,7 +193,7 @@ static int set_option(const struct spec *spec, const struct spec_param *params, 
     return ICTUS_ERR_SPEC;
 }
 
-/* The end of the pair at p: the next comma behind which another "key=" follows. */
+/* The end of the pair at p: the next comma after which another "key=" follows. */
 static char *pair_end(char *p)
 {
     for (; *p; p++) {

@@ -275,7 +275,7 @@ static void share_reason(const struct mpi_team *team, int own, struct ictus_why 
     }
 }
 
-/* What is no message while values flow; for those see ictusi_transport_init(). */
+/* What is not a message while values flow; for those see ictusi_transport_init(). */
 static void team_fill(struct team *team)
 {
     team->agree = team_agree;

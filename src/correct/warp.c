@@ -88,7 +88,7 @@ int64_t ictusi_warp_presync(struct warp *warp, uint64_t stamp)
                                                            : presync_afresh(warp, time);
 }
 
-/* How steeply the shift rises to the point behind, where that is steeper than asked. */
+/* How steeply the shift rises to the next point, where that is steeper than asked. */
 static double slope_behind(const struct warp *warp)
 {
     const struct points *points = warp->points;
@@ -125,10 +125,10 @@ static int64_t forward_shift(const struct warp *warp, int64_t time)
     return warp->lead > 0 && shift > 0 ? shift : 0;
 }
 
-/* The shift that leads up to the point behind. */
+/* The shift that leads up to the next point. */
 static int64_t backward_shift(const struct warp *warp, int64_t time)
 {
-    /* Events of damaged archives may lie behind the point that they lead to. */
+    /* Events of damaged archives may lie after the point that they lead to. */
     const double left = time < warp->rise_time ? (double)(warp->rise_time - time) : 0.0;
     const double rest = (double)warp->rise - warp->rise_slope * left;
     return warp->rise > 0 && rest > 0 ? (int64_t)rest : 0;

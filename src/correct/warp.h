@@ -37,7 +37,7 @@ struct warp {
     /* What the points around say; looked up for the gap before point `around` - 1, 0: for none. */
     uint64_t around;
     int64_t lead, lead_time; /* shift of the point before, 0: none; and its time */
-    int64_t rise, rise_time; /* shift of the point behind, 0: none; and its time */
+    int64_t rise, rise_time; /* shift of the next point, 0: none; and its time */
     double rise_slope;
     uint64_t raw;          /* last input stamp */
     uint64_t bits;         /* that are set in any input stamp */

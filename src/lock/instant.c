@@ -21,7 +21,7 @@ static int bad(struct ictus_why *why, const char *text)
                          text);
 }
 
-/* ".25" as nanoseconds; an empty text is 0. @return false when it is no fraction */
+/* ".25" as nanoseconds; an empty text is 0. @return false when it is not a fraction */
 static bool read_fraction(const char *text, int64_t *ns)
 {
     int64_t scale = second;

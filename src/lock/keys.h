@@ -34,7 +34,7 @@ void ictusi_keys_free(struct keys *keys);
 /* NULL when there is none of that id. */
 const struct key *ictusi_keys_find(const struct keys *keys, uint32_t id);
 
-/* Append the authenticator to a packet: KEY_MAC_BYTES behind length. @return the new length */
+/* Append the authenticator to a packet: KEY_MAC_BYTES after length. @return the new length */
 size_t ictusi_key_sign(const struct key *key, uint8_t *bytes, size_t length);
 
 /* Whether the authenticator at mac_offset is this key's; in constant time. */

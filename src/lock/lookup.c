@@ -16,7 +16,7 @@ bool ictusi_lookup_numeric(const char *host)
 {
     struct in6_addr v6;
     struct in_addr v4;
-    /* A scope behind the address, fe80::1%eth0, is for the resolver. */
+    /* A scope after the address, fe80::1%eth0, is for the resolver. */
     return inet_pton(AF_INET, host, &v4) == 1 || inet_pton(AF_INET6, host, &v6) == 1;
 }
 

@@ -106,7 +106,7 @@ bool ictusi_packet_trailer(const uint8_t *bytes, size_t length, struct packet_ma
     if (rest == 0) {
         return true;
     }
-    /* A lone key id is a crypto-NAK; anything else between is no authenticator. */
+    /* A lone key id is a crypto-NAK; anything else between is not an authenticator. */
     if (rest != KEY_ID_BYTES && rest < MAC_MIN) {
         return false;
     }

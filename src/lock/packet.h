@@ -38,7 +38,7 @@ struct packet_mac {
     bool present;
     uint32_t key;
     size_t offset; /* of the key id: what comes before is authenticated */
-    size_t length; /* of the digest behind the key id */
+    size_t length; /* of the digest after the key id */
 };
 
 /* What is wrong with a reply; 0 is a good one. The order is that of the checks. */

@@ -13,7 +13,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* The transmit stamp comes with the send or shortly behind; never wait longer for it. */
+/* The transmit stamp comes with the send or shortly after; never wait longer for it. */
 static const int64_t stamp_wait_ns = 2000000;
 
 /* Replies slower than this many times the usual are lost, but no reply sooner than that. */

@@ -17,7 +17,7 @@ struct reference;
 struct reference_ops {
     const char *name;
     const char *refid; /* four letters */
-    /* argument is what stands behind "name:", or "" */
+    /* argument is what follows "name:", or "" */
     int (*open)(const char *argument, struct reference **reference, struct ictus_why *why);
     /*
      * New samples since the last call, at most max, without waiting. utc_ns is what the clock shows

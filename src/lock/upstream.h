@@ -85,7 +85,7 @@ struct upstream_options {
     bool pool;
 };
 
-/* text: "HOST[:PORT]", and behind slashes what is this server's own: "ntp.site/key=3/tmin=64s" */
+/* text: "HOST[:PORT]", and after slashes what is this server's own: "ntp.site/key=3/tmin=64s" */
 int ictusi_upstream_server(struct upstream *source, const char *text,
                            const struct upstream_options *options, struct ictus_why *why);
 int ictusi_upstream_reference(struct upstream *source, const char *text,

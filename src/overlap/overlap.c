@@ -64,7 +64,7 @@ static int test_once(struct call *call)
     return err;
 }
 
-/* The computation with its tests: one before, one behind each of tests - 1 equal parts. */
+/* The computation with its tests: one before, one after each of tests - 1 equal parts. */
 static int compute(struct study *s, int64_t *test_ns)
 {
     struct workload *work = &s->work;
@@ -171,7 +171,7 @@ static int64_t number_of_tests(const struct ictus_overlap_plan *plan)
     }
     const uint64_t interval = plan->interval ? plan->interval : 1;
     const uint64_t n = plan->call.bytes / interval + (plan->call.bytes % interval != 0) + 1;
-    /* A single test would stand alone at the start: one before and one behind at least. */
+    /* A single test would stand alone at the start: at least one before and one after. */
     return n < 2 ? 2 : (int64_t)(n < TESTS_MAX ? n : TESTS_MAX);
 }
 

@@ -27,7 +27,7 @@ int ictusi_page_identity(char boot[PAGE_BOOT_BYTES], uint64_t *timens)
     return read ? ICTUS_OK : ICTUS_ERR_IO;
 }
 
-/* proc(5): the start time is the 22nd field, the 20th behind the name in parentheses. */
+/* proc(5): the start time is the 22nd field, the 20th after the name in parentheses. */
 static bool read_start(FILE *file, uint64_t *started)
 {
     enum { FIELDS_BEHIND_NAME = 19 };

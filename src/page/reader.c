@@ -18,7 +18,7 @@ struct ictus_lock {
     int fd;
 };
 
-/* What reading the clock takes of a page, and nothing behind it. */
+/* What reading the clock takes of a page, and nothing after it. */
 struct page_head {
     _Alignas(64) char bytes[offsetof(struct page, status_turn)];
 };

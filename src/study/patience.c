@@ -7,7 +7,7 @@
  * miss with probability s = (1 - q)^N, and the run ends there; otherwise one of the k smaller ones
  * is next, all alike. So the expected error is
  *     E(k) = s error(k) + (1 - s) mean over j < k of E(j),
- * and the expected number of draws behind the first
+ * and the expected number of draws after the first
  *     C(k) = (1 - s) / q + (1 - s) mean over j < k of C(j),   C(0) = N.
  * The first draw is any of the n values. O(n).
  */

@@ -54,7 +54,7 @@ struct archive_world {
     const struct unified *unified;
     const struct rawlog *logs; /* text NULL: missing */
     const struct process_result *results;
-    const uint64_t *events; /* of all threads of all processes, one process behind another */
+    const uint64_t *events; /* of all threads of all processes, one process after another */
     int size;
 };
 

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A call that is open, or whose leave is still to be written behind its post records. */
+/* A call that is open, or whose leave is still to be written after its post records. */
 struct call {
     unsigned region;
     enum { PLAIN, COLLECTIVE, FENCE } kind;

@@ -68,7 +68,7 @@ static uint64_t perfetto_peer(const struct exporting *x, OTF2_LocationRef locati
     return peer == LAYOUT_NONE ? UINT64_MAX : layout->locations[peer].ref;
 }
 
-/* The beginning that all records share; the caller goes on behind a comma and closes the brace. */
+/* The beginning that all records share; the caller continues after a comma and closes the brace. */
 static void record_begin(struct exporting *x, char phase, OTF2_LocationRef location, uint64_t time)
 {
     const uint64_t ns = ictusi_trace_ns(x->trace, time);

@@ -39,7 +39,7 @@ char *ictusi_read_file(const char *path, size_t *size)
     return text;
 }
 
-/* Cut a line at its tabs. @return the number of fields behind the letter */
+/* Cut a line at its tabs. @return the number of fields after the letter */
 static int line_split(char *line, char **fields)
 {
     int count = 0;

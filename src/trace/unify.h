@@ -21,7 +21,7 @@ enum map_kind {
     MAP_KINDS
 };
 
-/* A process's numbers to the archive's: counts of each kind, then the tables, one behind another.
+/* A process's numbers to the archive's: counts of each kind, then the tables, one after another.
  */
 struct trace_map {
     uint32_t *flat;

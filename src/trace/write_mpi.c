@@ -148,7 +148,7 @@ static int gather_results(struct job *j)
     return job_agree(j, j->rank == 0 && !j->all_events ? ICTUS_ERR_NOMEM : ICTUS_OK);
 }
 
-/* A failed step of OTF2's, behind those that failed before. */
+/* A failed step of OTF2's, after those that failed before. */
 static int job_step(int err, OTF2_ErrorCode code)
 {
     return !err && code != OTF2_SUCCESS ? ICTUS_ERR_IO : err;

@@ -17,7 +17,7 @@ static void site_log(uint64_t number, uint64_t address)
     Dl_info info = {0};
     struct link_map *map = NULL;
     char program[4096];
-    /* The address may be the first behind its function, if that never returns: look one before. */
+    /* The address may be the first after its function, if that never returns: look one before. */
     const uint64_t inside = address - 1;
     if (!dladdr1((const void *)(uintptr_t)inside, &info, (void **)&map, RTLD_DL_LINKMAP) || !map) {
         return;

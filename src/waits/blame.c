@@ -33,7 +33,7 @@ struct open_rate {
 #define RATE_NONE UINT32_MAX
 
 struct walker {
-    uint64_t cursor; /* behind the next call to pass */
+    uint64_t cursor; /* after the next call to pass */
     bool queued;
     int64_t open[SLOTS];
     uint32_t *heap; /* of open rates: the largest `until` first */

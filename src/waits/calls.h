@@ -21,7 +21,7 @@ enum call_flags {
     CALL_BARE = 8   /* no region: the bare instant of an event */
 };
 
-/* Presynchronised ticks. delta_end: behind the last share of time between the call before and it.
+/* Presynchronised ticks. delta_end: after the last share of time between the call before and it.
  */
 struct waiting_call {
     int64_t enter, leave;

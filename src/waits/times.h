@@ -17,7 +17,7 @@ struct time_map {
 struct times {
     const struct analysis *analysis;
     struct store sums;      /* struct share_of_time: since the location's beginning */
-    struct store ends;      /* uint64_t, by checkpoint: behind its last sum */
+    struct store ends;      /* uint64_t, by checkpoint: after its last sum */
     uint64_t *first;        /* by location: its first checkpoint */
     struct time_map totals; /* of all locations */
 };

@@ -180,7 +180,7 @@ static int check_library(const char *path, const json_t *objects, const json_t *
 }
 
 /*
- * --resume: go on behind the last whole line of the file; what it holds is not touched, so that
+ * --resume: go on after the last whole line of the file; what it holds is not touched, so that
  * nothing is lost if this run is killed as well. Where there is no file yet, begin one.
  */
 static int resume(struct study *study, json_t *header, struct ictus_why *why)

@@ -47,7 +47,7 @@ extern const char *const guideline_kinds[];
 
 enum { GUIDELINE_OPS_MAX = 64, GUIDELINE_RIVALS_MAX = 32 };
 
-/* An operation and its mock-ups, which stand behind it. */
+/* An operation and its mock-ups, which follow it. */
 struct guideline_operation {
     struct ictus_operation_info rivals[GUIDELINE_RIVALS_MAX];
     int rival_count;

@@ -44,7 +44,7 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *giv
     const uintptr_t place = _Unwind_GetIPInfo(context, &before);
     walk->interrupted = walk->interrupted || before;
     if (walk->interrupted && walk->stack->depth < DEPTH_MAX) {
-        /* A return address may lie behind the function's end: step back into the call. */
+        /* A return address may lie after the function's end: step back into the call. */
         walk->stack->places[walk->stack->depth++] = (const void *)(before ? place : place - 1);
     }
     return _URC_NO_REASON;

@@ -28,7 +28,7 @@ enum command_flags {
 struct command {
     const char *name;
     const char *summary;   /* for the list of commands */
-    const char *arguments; /* behind the options: "FILE..." or "" */
+    const char *arguments; /* after the options: "FILE..." or "" */
     const char *details;   /* a few lines under the usage, with an example */
     const struct option_row *options;
     unsigned flags;

@@ -69,7 +69,7 @@ static json_t *parameters(const struct header_facts *facts)
 }
 
 /*
- * The words behind the command. MPI libraries change argv and the options' parser permutes it; the
+ * The words after the command. MPI libraries change argv and the options' parser permutes it; the
  * kernel keeps what was typed.
  */
 static json_t *arguments(const char *command)
@@ -303,7 +303,7 @@ void header_print(const json_t *header)
     const json_int_t processes = json_integer_value(json_object_get(header, "processes"));
     const json_int_t nodes = json_integer_value(json_object_get(header, "nodes"));
     const json_t *seed = json_object_get(header, "seed");
-    /* Open MPI's version goes on about its package behind the first comma. */
+    /* Open MPI's version goes on about its package after the first comma. */
     const char *mpi = text_of(header, "mpi");
     printf("# ictus %s %s, %s %.*s, %lld %s on %lld %s\n", text_of(header, "version"),
            text_of(header, "command"),

@@ -33,8 +33,8 @@ struct option_row {
 };
 
 /*
- * Read argv[1..] into an options structure: defaults first. A word that is no option stays, and
- * argv is permuted so that argv[1..*left] are those; everything behind "--" is left there too.
+ * Read argv[1..] into an options structure: defaults first. A word that is not an option stays, and
+ * argv is permuted so that argv[1..*left] are those; everything after "--" is left there too.
  * -h and --help give ICTUS_ERR_EXISTS (the caller prints the help).
  * Errors: ICTUS_ERR_SPEC, ICTUS_ERR_UNKNOWN with the reason in why.
  */

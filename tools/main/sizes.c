@@ -42,7 +42,7 @@ static int split_range(char *piece, struct range *range)
     return range->low <= range->high ? ICTUS_OK : ICTUS_ERR_SPEC;
 }
 
-/* The size behind `size`, or a larger one than the range holds. */
+/* The size after `size`, or a larger one than the range holds. */
 static uint64_t next_size(const struct range *range, uint64_t size)
 {
     if (!range->factor) {

@@ -259,7 +259,7 @@ void compare_adjust(const double *p, double *adjusted, size_t n)
     }
     if (order && keys) {
         for (size_t i = 0; i < n; i++) {
-            keys[i] = isnan(p[i]) ? 2.0 : p[i]; /* behind all that count */
+            keys[i] = isnan(p[i]) ? 2.0 : p[i]; /* after all that count */
         }
         gsl_sort_index(order, keys, 1, n);
         for (size_t rank = count; rank > 0; rank--) {

@@ -173,7 +173,7 @@ static void plain_word(const char *word, char *plain)
     plain[length] = '\0';
 }
 
-/* A word of a title as part of an operation's name, behind what is there already. */
+/* A word of a title as part of an operation's name, after what is there already. */
 static const char *part_of_name(const char *word, bool first)
 {
     static const char *const marks[] = {"personalized", "persistent", "nonblocking", NULL};

@@ -171,7 +171,7 @@ static int put_file(const struct report *report, size_t at, size_t thinning, FIL
     return err;
 }
 
-/* Keep every how manieth raw sample, so that all files together stay within the allowance. */
+/* Keep every k-th raw sample, so that all files together stay within the allowance. */
 static size_t find_thinning(const struct report *report)
 {
     size_t samples = 0;

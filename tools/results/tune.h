@@ -54,7 +54,7 @@ struct winners {
     size_t count;
     struct mockup *mockups;
     size_t mockup_count;
-    int unproven; /* measurements left out: their algorithm was not seen to run */
+    int unproven; /* measurements left out: their algorithm was not verified to run */
 };
 
 /*

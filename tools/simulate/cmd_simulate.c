@@ -294,7 +294,7 @@ static int become_smpirun(const void *given)
     return EXIT_FAILED;
 }
 
-/* SimGrid's own words of what it refuses: behind the brackets of its log, without its list's rest.
+/* SimGrid's own words of what it refuses: after the brackets of its log, without its list's rest.
  */
 static void say_refusal(const char *said, struct ictus_why *why)
 {

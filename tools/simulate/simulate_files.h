@@ -18,7 +18,7 @@ struct simulate_files {
 };
 
 /*
- * Make and fill them. The wrapper is a shell's script that runs its arguments, the words behind
+ * Make and fill them. The wrapper is a shell's script that runs its arguments, the words after
  * them, as simulate_run() wants it: smpirun itself would take words apart at blanks. keep: put
  * copies into a new directory under $TMPDIR or /tmp, and say where. Errors: ICTUS_ERR_IO, and those
  * of simulate_platform_write().

@@ -134,7 +134,7 @@ static void put_before(const char *name, const char *text)
     (void)setenv(name, whole, 1);
 }
 
-/* Blanks part LD_PRELOAD, but not LD_LIBRARY_PATH: a library behind one is looked for by name. */
+/* Blanks part LD_PRELOAD, but not LD_LIBRARY_PATH: a library after one is looked for by name. */
 static void set_preload(const char *library)
 {
     char directory[PATH_MAX];
