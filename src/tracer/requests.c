@@ -154,20 +154,23 @@ void ictusi_track_message(struct recorder *r, MPI_Message message, MPI_Comm comm
     request_put(MESSAGE_KEY(message), &request);
 }
 
-void ictusi_track_imrecv(struct recorder *r, MPI_Request handle, MPI_Message message)
+struct trace_request ictusi_take_message(MPI_Message message)
 {
-    struct trace_request request;
-    if (ictusi_table_take(&ictusi_tracer.requests, MESSAGE_KEY(message), &request)) {
-        request_track(r, handle, &request);
-    }
+    struct trace_request matched = {.kind = REQUEST_NONE};
+    (void)ictusi_table_take(&ictusi_tracer.requests, MESSAGE_KEY(message), &matched);
+    return matched;
 }
 
-void ictusi_note_mrecv(struct recorder *r, MPI_Message message, const MPI_Status *status)
+void ictusi_track_imrecv(struct recorder *r, MPI_Request handle,
+                         const struct trace_request *matched)
 {
-    struct trace_request request;
-    if (ictusi_table_take(&ictusi_tracer.requests, MESSAGE_KEY(message), &request)) {
-        record_done(r, &request, status);
-    }
+    request_track(r, handle, matched);
+}
+
+void ictusi_note_mrecv(struct recorder *r, const struct trace_request *matched,
+                       const MPI_Status *status)
+{
+    record_done(r, matched, status);
 }
 
 void ictusi_note_start(struct recorder *r, MPI_Request handle)

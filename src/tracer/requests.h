@@ -32,9 +32,17 @@ void ictusi_track_recv_init(struct recorder *r, MPI_Request handle, int source, 
 void ictusi_track_icoll(struct recorder *r, MPI_Request handle, struct trace_request *made);
 void ictusi_track_coll_init(struct recorder *r, MPI_Request handle, struct trace_request *made);
 void ictusi_track_message(struct recorder *r, MPI_Message message, MPI_Comm comm);
-void ictusi_track_imrecv(struct recorder *r, MPI_Request handle, MPI_Message message);
 
-void ictusi_note_mrecv(struct recorder *r, MPI_Message message, const MPI_Status *status);
+/*
+ * What a matched probe found leaves the table before the call that receives it: MPI may give its
+ * handle out again, to another thread, before that call has returned.
+ */
+struct trace_request ictusi_take_message(MPI_Message message);
+void ictusi_track_imrecv(struct recorder *r, MPI_Request handle,
+                         const struct trace_request *matched);
+
+void ictusi_note_mrecv(struct recorder *r, const struct trace_request *matched,
+                       const MPI_Status *status);
 void ictusi_note_start(struct recorder *r, MPI_Request handle);
 void ictusi_note_tested(struct recorder *r, MPI_Request handle);
 void ictusi_note_request_free(MPI_Request handle);

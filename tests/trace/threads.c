@@ -17,6 +17,30 @@ struct task {
     int rank, size;
 };
 
+/* Matched probes: the library gives one thread the handle that another's receive has just freed. */
+static void receive_matched(const struct task *task, int next, int before)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        int out = i;
+        int in = -1;
+        MPI_Request sent = MPI_REQUEST_NULL;
+        MPI_Message message = MPI_MESSAGE_NULL;
+        MPI_Isend(&out, 1, MPI_INT, next, i, task->comm, &sent);
+        MPI_Mprobe(before, i, task->comm, &message, MPI_STATUS_IGNORE);
+        if (i % 2) {
+            MPI_Mrecv(&in, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Request received = MPI_REQUEST_NULL;
+            MPI_Imrecv(&in, 1, MPI_INT, &message, &received);
+            MPI_Wait(&received, MPI_STATUS_IGNORE);
+        }
+        MPI_Wait(&sent, MPI_STATUS_IGNORE);
+        if (in != i) {
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+    }
+}
+
 static void *work(void *argument)
 {
     const struct task *task = argument;
@@ -43,6 +67,7 @@ static void *work(void *argument)
             MPI_Abort(MPI_COMM_WORLD, 1);
         }
     }
+    receive_matched(task, next, before);
     return NULL;
 }
 
@@ -72,7 +97,7 @@ int main(int argc, char **argv)
         MPI_Comm_free(&tasks[i].comm);
     }
     if (rank == 0) {
-        const long messages = (long)THREADS * ROUNDS * size;
+        const long messages = 2L * THREADS * ROUNDS * size;
         printf("MPI_ISEND %ld\nMPI_ISEND_COMPLETE %ld\n", messages, messages);
         printf("MPI_IRECV_REQUEST %ld\nMPI_IRECV %ld\n", messages, messages);
     }
