@@ -46,8 +46,8 @@ MEANINGS = {
     "wait": ("@handles 1 request\n@status", "ictusi_note_any_done(r, 0, status)"),
     "test": ("@handles 1 request\n@status",
              "if (*flag) ictusi_note_any_done(r, 0, status); else ictusi_note_tested(r, *request)"),
-    "waitall": ("@handles count array_of_requests\n@statuses", "ictusi_note_all_done(r, kept, array_of_statuses)"),
-    "testall": ("@handles count array_of_requests\n@statuses", "if (*flag) ictusi_note_all_done(r, kept, array_of_statuses)"),
+    "waitall": ("@handles count array_of_requests\n@statuses", "ictusi_note_all_done(r, kept, array_of_statuses, err)"),
+    "testall": ("@handles count array_of_requests\n@statuses", "if (*flag) ictusi_note_all_done(r, kept, array_of_statuses, err)"),
     "waitany": ("@handles count array_of_requests\n@status", "ictusi_note_any_done(r, *indx, status)"),
     "testany": ("@handles count array_of_requests\n@status", "if (*flag) ictusi_note_any_done(r, *indx, status)"),
     "waitsome": ("@handles incount array_of_requests\n@statuses",
@@ -212,7 +212,8 @@ def wrapper(function, declared):
     body += before
     body += f"    const int err = real({arguments});\n    trace_left(r, {region});\n"
     if after:
-        body += f"    if (err == MPI_SUCCESS) {{\n        {after};\n    }}\n"
+        succeeded = "trace_has_statuses(err)" if "array_of_statuses" in after else "err == MPI_SUCCESS"
+        body += f"    if ({succeeded}) {{\n        {after};\n    }}\n"
     if "const int kept" in before:
         body += "    trace_return_handles(r, kept);\n"
     body += "    trace_end(r);\n    return err;\n}\n\n"

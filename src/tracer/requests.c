@@ -282,10 +282,13 @@ static void kept_done(struct recorder *r, int index, const MPI_Status *status)
     r->held[index].kind = REQUEST_NONE;
 }
 
-void ictusi_note_all_done(struct recorder *r, int count, const MPI_Status *statuses)
+void ictusi_note_all_done(struct recorder *r, int count, const MPI_Status *statuses, int err)
 {
     for (int i = 0; i < count; i++) {
-        kept_done(r, i, &statuses[i]);
+        /* The errors within statuses are set where the call itself failed, and only there. */
+        if (err == MPI_SUCCESS || statuses[i].MPI_ERROR != MPI_ERR_PENDING) {
+            kept_done(r, i, &statuses[i]);
+        }
     }
 }
 

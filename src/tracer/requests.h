@@ -8,6 +8,7 @@
 
 #include "tracer/comms.h"
 #include "tracer/ops.h"
+#include "tracer/real.h"
 
 enum request_kind { REQUEST_NONE, REQUEST_SEND, REQUEST_RECV, REQUEST_COLL };
 
@@ -56,10 +57,19 @@ void ictusi_note_cancel(MPI_Request handle);
  */
 int ictusi_trace_keep_handles(struct recorder *r, int count, const MPI_Request *handles);
 void ictusi_return_handles(struct recorder *r, int count);
-void ictusi_note_all_done(struct recorder *r, int count, const MPI_Status *statuses);
+/* err: what the call returned; where it failed in some, the others may still be pending. */
+void ictusi_note_all_done(struct recorder *r, int count, const MPI_Status *statuses, int err);
 void ictusi_note_any_done(struct recorder *r, int index, const MPI_Status *status);
 void ictusi_note_some_done(struct recorder *r, int count, const int *indices,
                            const MPI_Status *statuses);
+
+/* Whether a call for many requests has told of each: it may have failed in some of them. */
+static inline bool trace_has_statuses(int err)
+{
+    int class = MPI_SUCCESS;
+    return __builtin_expect(err == MPI_SUCCESS, 1) ||
+           (REAL(Error_class)(err, &class) == MPI_SUCCESS && class == MPI_ERR_IN_STATUS);
+}
 
 static inline void trace_return_handles(struct recorder *r, int count)
 {

@@ -97,6 +97,35 @@ static void buffered(int rank, int size)
     MPI_Buffer_detach(&back, &bytes);
 }
 
+/* A message that is too long fails in the status of its own, and all of the call is complete. */
+static void truncated(int rank, int size)
+{
+    int in[2] = {0, 0};
+    const int out[2] = {1, 2};
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; i < ROUNDS; i++) {
+        MPI_Irecv(&in[0], 1, MPI_INT, (rank + size - 1) % size, 2 * i, MPI_COMM_WORLD,
+                  &requests[0]);
+        MPI_Irecv(&in[1], 1, MPI_INT, (rank + size - 1) % size, 2 * i + 1, MPI_COMM_WORLD,
+                  &requests[1]);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Send(out, 2, MPI_INT, (rank + 1) % size, 2 * i, MPI_COMM_WORLD);
+        MPI_Send(out, 1, MPI_INT, (rank + 1) % size, 2 * i + 1, MPI_COMM_WORLD);
+        if (MPI_Waitall(2, requests, statuses) == MPI_SUCCESS) {
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+        /* Open MPI leaves the one that failed, or those after it, to the program. */
+        for (int k = 0; k < 2; k++) {
+            if (requests[k] != MPI_REQUEST_NULL) {
+                (void)MPI_Wait(&requests[k], MPI_STATUS_IGNORE);
+            }
+        }
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 static void files(int rank)
 {
     MPI_File file;
@@ -122,13 +151,15 @@ int main(int argc, char **argv)
     one_sided(rank, size);
     neighbours();
     buffered(rank, size);
+    truncated(rank, size);
     files(rank);
     if (rank == 0) {
         printf("RMA_PUT %d\nRMA_GET %d\nRMA_SYNC %d\n", ROUNDS * size, size, 3 * ROUNDS * size);
         printf("RMA_WIN_CREATE %d\nRMA_WIN_DESTROY %d\n", size, size);
-        printf("MPI_SEND %d\nMPI_ISEND %d\nMPI_ISEND_COMPLETE %d\nMPI_RECV %d\n", ROUNDS * size,
+        printf("MPI_SEND %d\nMPI_ISEND %d\nMPI_ISEND_COMPLETE %d\nMPI_RECV %d\n", 3 * ROUNDS * size,
                ROUNDS * size, ROUNDS * size, 2 * ROUNDS * size);
-        printf("MPI_COLLECTIVE_END %d\nNON_BLOCKING_COLLECTIVE_REQUEST 0\n", 2 * size);
+        printf("MPI_IRECV_REQUEST %d\nMPI_IRECV %d\n", 2 * ROUNDS * size, 2 * ROUNDS * size);
+        printf("MPI_COLLECTIVE_END %d\nNON_BLOCKING_COLLECTIVE_REQUEST 0\n", (2 + ROUNDS) * size);
     }
     MPI_Finalize();
     return 0;
