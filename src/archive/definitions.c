@@ -154,10 +154,15 @@ static OTF2_CallbackCode on_attribute(void *data, OTF2_AttributeRef self, OTF2_S
 {
     struct trace *trace = data;
     (void)description;
-    const bool site = type == OTF2_TYPE_CALLING_CONTEXT &&
-                      strcmp(ictusi_trace_string(trace, name), "ICTUS::CALL_SITE") == 0;
-    return site && ictusi_idmap_put(&trace->places.attribute, 0, 0, self) ? OTF2_CALLBACK_INTERRUPT
-                                                                          : OTF2_CALLBACK_SUCCESS;
+    static const char from[] = "ICTUS::RECEIVED_FROM::";
+    const char *text = ictusi_trace_string(trace, name);
+    int err = ICTUS_OK;
+    if (type == OTF2_TYPE_CALLING_CONTEXT && strcmp(text, "ICTUS::CALL_SITE") == 0) {
+        err = ictusi_idmap_put(&trace->places.attribute, 0, 0, self);
+    } else if (type == OTF2_TYPE_UINT64 && strncmp(text, from, sizeof from - 1) == 0) {
+        err = ictusi_idmap_put(&trace->senders, self, 0, 1);
+    }
+    return err ? OTF2_CALLBACK_INTERRUPT : OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_source(void *data, OTF2_SourceCodeLocationRef self, OTF2_StringRef file,

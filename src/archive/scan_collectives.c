@@ -42,6 +42,25 @@ static OTF2_CallbackCode on_rma_begin(OTF2_LocationRef location, OTF2_TimeStamp 
     return collective_begin(data, time, position, POINT_RMA);
 }
 
+/* From how many others the process received, where attributes tell: a bit for each of them. */
+static void collective_senders(const struct reading *r, const OTF2_AttributeList *attributes,
+                               struct collective_call *call)
+{
+    const struct idmap *senders = &r->scan->trace->senders;
+    const uint32_t count = senders->used ? OTF2_AttributeList_GetNumberOfElements(attributes) : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        OTF2_AttributeRef attribute = 0;
+        OTF2_Type type = OTF2_TYPE_NONE;
+        OTF2_AttributeValue value = {.uint64 = 0};
+        if (OTF2_AttributeList_GetAttributeByIndex(attributes, i, &attribute, &type, &value) ==
+                OTF2_SUCCESS &&
+            type == OTF2_TYPE_UINT64 && ictusi_idmap_get(senders, attribute, 0) != IDMAP_NONE) {
+            call->told = true;
+            call->senders += (uint32_t)__builtin_popcountll(value.uint64);
+        }
+    }
+}
+
 /* The end of a blocking collective: call->comm is still a reference. */
 static OTF2_CallbackCode collective_end(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                                         struct collective_call call)
@@ -74,13 +93,13 @@ static OTF2_CallbackCode on_end(OTF2_LocationRef location, OTF2_TimeStamp time, 
                                 OTF2_CommRef comm, uint32_t root, uint64_t sent, uint64_t received)
 {
     (void)location;
-    (void)attributes;
-    const struct collective_call call = {.comm = comm,
-                                         .root = root,
-                                         .op = op,
-                                         .class = POINT_COLLECTIVE,
-                                         .sent = sent,
-                                         .received = received};
+    struct collective_call call = {.comm = comm,
+                                   .root = root,
+                                   .op = op,
+                                   .class = POINT_COLLECTIVE,
+                                   .sent = sent,
+                                   .received = received};
+    collective_senders(data, attributes, &call);
     return collective_end(data, time, position, call);
 }
 
@@ -116,8 +135,8 @@ static OTF2_CallbackCode on_nbc_request(OTF2_LocationRef location, OTF2_TimeStam
 {
     struct reading *r = data;
     (void)location;
-    (void)attributes;
     struct call call = {.kind = CALL_COLLECTIVE, .state = CALL_OPEN};
+    collective_senders(r, attributes, &call.member);
     call.member.begin = ictusi_scan_point(r, time, position, POINT_COLLECTIVE | POINT_OUT);
     if (call.member.begin == NODE_NONE) {
         return OTF2_CALLBACK_INTERRUPT;
@@ -141,19 +160,18 @@ static OTF2_CallbackCode on_nbc_complete(OTF2_LocationRef location, OTF2_TimeSta
         return OTF2_CALLBACK_SUCCESS;
     }
     const uint32_t index = ictusi_scan_comm(r, comm);
-    const uint32_t begin_point = posted->member.begin;
     posted->state = index == LAYOUT_NONE ? CALL_CANCELLED : CALL_DONE;
     r->scan->counts->foreign += index == LAYOUT_NONE;
-    posted->member = (struct collective_call){.begin = begin_point,
-                                              .location = r->location,
-                                              .comm = index,
-                                              .root = root,
-                                              .op = op,
-                                              .class = POINT_COLLECTIVE,
-                                              .sent = sent,
-                                              .received = received};
-    posted->member.end = ictusi_scan_point(r, time, position, POINT_COLLECTIVE | POINT_IN);
-    return posted->member.end == NODE_NONE ? OTF2_CALLBACK_INTERRUPT : ictusi_scan_commit(r);
+    struct collective_call *member = &posted->member; /* begins, and may know its senders */
+    member->location = r->location;
+    member->comm = index;
+    member->root = root;
+    member->op = op;
+    member->class = POINT_COLLECTIVE;
+    member->sent = sent;
+    member->received = received;
+    member->end = ictusi_scan_point(r, time, position, POINT_COLLECTIVE | POINT_IN);
+    return member->end == NODE_NONE ? OTF2_CALLBACK_INTERRUPT : ictusi_scan_commit(r);
 }
 
 void ictusi_scan_register_collectives(OTF2_EvtReaderCallbacks *set)

@@ -79,6 +79,7 @@ struct trace {
     struct name_table regions, parameters, locations, processes, comms;
     struct trace_links links;
     struct trace_places places;
+    struct idmap senders; /* attributes that tell from whom a process received */
     uint64_t definitions;
     struct ictus_why *why; /* first complaint of the OTF2 library goes here */
     bool said;

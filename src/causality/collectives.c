@@ -21,17 +21,25 @@ uint32_t ictusi_collectives_slots(const struct layout *layout, const struct shar
     return slots;
 }
 
+/*
+ * Whether the pairs of a sparse operation are known: one member sends or one receives, or everybody
+ * was recorded to receive from as many others as send at all, so from all of them.
+ */
 static bool is_proven(const struct joint *j, bool from_b, bool to_b)
 {
-    const uint32_t *live =
+    const uint32_t *sums =
         j->plan->rank_count > 1
-            ? &j->agreement->live[(uint64_t)j->instance->sequence * COLLECTIVE_SIDES]
-            : j->instance->live;
+            ? &j->agreement->sums[(uint64_t)j->instance->sequence * COLLECTIVE_SUMS]
+            : j->instance->sums;
     if (!collective_is_sparse(j->instance->op)) {
         return true;
     }
-    return !j->everybody &&
-           (live[collective_side(from_b, false)] <= 1 || live[collective_side(to_b, true)] <= 1);
+    const uint64_t senders = sums[collective_side(from_b, false)];
+    const uint64_t receivers = sums[collective_side(to_b, true)];
+    const uint64_t selves = from_b == to_b ? sums[COLLECTIVE_BOTH] : 0;
+    const bool dense = sums[COLLECTIVE_TOLD] == j->plan->size &&
+                       sums[COLLECTIVE_PAIRS + to_b] == senders * receivers - selves;
+    return !j->everybody && (senders <= 1 || receivers <= 1 || dense);
 }
 
 static int connect_proven(struct joint *j, const struct direction *d, bool root_sends,

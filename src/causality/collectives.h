@@ -11,7 +11,7 @@ struct agreement {
     uint32_t *base;             /* by MPI rank: its first virtual node for this communicator */
     uint32_t *op_low, *op_high; /* by instance */
     uint32_t *root;             /* by instance */
-    uint32_t *live;             /* by instance: COLLECTIVE_SIDES numbers */
+    uint32_t *sums;             /* by instance: COLLECTIVE_SUMS numbers */
 };
 
 /* Connect all instances of the graph's history; agreements as for ictusi_connect_history(). */

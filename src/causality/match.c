@@ -193,12 +193,16 @@ static void mark_live(struct matching *m, const struct collective_call *call, ui
     const bool apart = sized_by_member(call->op) || comm->inter;
     if (apart ? call->sent > 0 : any) {
         kind[call->begin] |= POINT_LIVE;
-        instance->live[collective_side(in_b, false)]++;
+        instance->sums[collective_side(in_b, false)]++;
     }
     if (apart ? call->received > 0 : any) {
         kind[call->end] |= POINT_LIVE;
-        instance->live[collective_side(in_b, true)]++;
+        instance->sums[collective_side(in_b, true)]++;
     }
+    instance->sums[COLLECTIVE_PAIRS + in_b] += call->senders;
+    instance->sums[COLLECTIVE_BOTH] +=
+        (kind[call->begin] & POINT_LIVE) && (kind[call->end] & POINT_LIVE);
+    instance->sums[COLLECTIVE_TOLD] += call->told;
     m->sizes_known = m->sizes_known || any;
 }
 

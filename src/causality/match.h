@@ -27,8 +27,18 @@ struct channel {
     struct stretches sent, received;          /* of those events */
 };
 
-/* Who moves data in a collective: senders and receivers of group A, then of B. */
-enum { COLLECTIVE_SIDES = 4 };
+/*
+ * What is counted over the members of a collective: senders and receivers of group A, then of B;
+ * and, where it is recorded from whom each member received, how many that are in A and in B, how
+ * many members both send and receive, and how many members it is recorded of.
+ */
+enum {
+    COLLECTIVE_SIDES = 4,
+    COLLECTIVE_PAIRS = COLLECTIVE_SIDES,
+    COLLECTIVE_BOTH = COLLECTIVE_PAIRS + 2,
+    COLLECTIVE_TOLD,
+    COLLECTIVE_SUMS
+};
 
 static inline uint32_t collective_side(bool in_b, bool receives)
 {
@@ -43,8 +53,8 @@ struct instance {
     uint32_t root; /* position among the members; LAYOUT_NONE where there is none */
     uint8_t op;    /* enum collective_op, or enum thread_op */
     uint8_t class;
-    uint32_t live[COLLECTIVE_SIDES]; /* members that move data: see collective_side() */
-    bool broken;                     /* the members disagree about what was called */
+    uint32_t sums[COLLECTIVE_SUMS]; /* of members; the first: see collective_side() */
+    bool broken;                    /* the members disagree about what was called */
 };
 
 /* Instances that are no MPI collectives continue OTF2's numbers. */
@@ -71,6 +81,8 @@ struct collective_call {
     uint32_t begin, end; /* points */
     uint32_t location, comm, root;
     uint8_t op, class;
+    bool told;        /* it is recorded from whom this member received, */
+    uint32_t senders; /* and from how many others */
     uint64_t sent, received;
 };
 

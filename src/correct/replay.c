@@ -119,7 +119,7 @@ static void count_calls(const struct history *history, const struct share *share
 /* What all ranks say of each call: one entry per call of each communicator in a row. */
 struct calls_said {
     uint64_t count;
-    uint32_t *op_low, *op_high, *root, *live, *bases;
+    uint32_t *op_low, *op_high, *root, *sums, *bases;
 };
 
 static void say_calls(const struct history *history, const struct agreement *agreements,
@@ -129,7 +129,7 @@ static void say_calls(const struct history *history, const struct agreement *agr
     memset(said->op_low, 0xff, said->count * sizeof *said->op_low);
     memset(said->op_high, 0, said->count * sizeof *said->op_high);
     memset(said->root, 0xff, said->count * sizeof *said->root);
-    memset(said->live, 0, COLLECTIVE_SIDES * said->count * sizeof *said->live);
+    memset(said->sums, 0, COLLECTIVE_SUMS * said->count * sizeof *said->sums);
     for (uint64_t i = 0; i < history->matching.instance_count; i++) {
         const struct instance *instance = &history->matching.instances[i];
         if (instance->op >= OP_FORK && instance->op <= OP_PAIR) {
@@ -141,8 +141,8 @@ static void say_calls(const struct history *history, const struct agreement *agr
             a->op_low[instance->sequence] = instance->broken ? 0 : instance->op;
             a->op_high[instance->sequence] = instance->broken ? UINT8_MAX : instance->op;
             a->root[instance->sequence] = instance->root;
-            memcpy(&a->live[(size_t)instance->sequence * COLLECTIVE_SIDES], instance->live,
-                   sizeof instance->live);
+            memcpy(&a->sums[(size_t)instance->sequence * COLLECTIVE_SUMS], instance->sums,
+                   sizeof instance->sums);
         }
     }
 }
@@ -151,7 +151,7 @@ static int exchange_said(struct team *team, struct calls_said *said)
 {
     int err = team_reduce_u32(team, said->op_low, said->count, MPI_MIN);
     err = err ? err : team_reduce_u32(team, said->op_high, said->count, MPI_MAX);
-    err = err ? err : team_reduce_u32(team, said->live, COLLECTIVE_SIDES * said->count, MPI_SUM);
+    err = err ? err : team_reduce_u32(team, said->sums, COLLECTIVE_SUMS * said->count, MPI_SUM);
     return err ? err : team_reduce_u32(team, said->root, said->count, MPI_MIN);
 }
 
@@ -172,7 +172,7 @@ static void calls_divide(struct team *team, const struct history *history,
         a->op_low = said->op_low + at;
         a->op_high = said->op_high + at;
         a->root = said->root + at;
-        a->live = said->live + COLLECTIVE_SIDES * at;
+        a->sums = said->sums + COLLECTIVE_SUMS * at;
         a->base = said->bases + i * (uint64_t)team->size;
         own_bases[i] = base;
         base += slots * (uint32_t)a->calls;
@@ -188,9 +188,9 @@ static int make_rows(struct calls_said *said, const uint32_t *calls, uint64_t n,
     said->op_low = malloc((said->count + 1) * sizeof *said->op_low);
     said->op_high = malloc((said->count + 1) * sizeof *said->op_high);
     said->root = malloc((said->count + 1) * sizeof *said->root);
-    said->live = malloc((COLLECTIVE_SIDES * said->count + 1) * sizeof *said->live);
+    said->sums = malloc((COLLECTIVE_SUMS * said->count + 1) * sizeof *said->sums);
     said->bases = malloc((n * (uint64_t)ranks + 1) * sizeof *said->bases);
-    return said->op_low && said->op_high && said->root && said->live && said->bases
+    return said->op_low && said->op_high && said->root && said->sums && said->bases
                ? ICTUS_OK
                : ICTUS_ERR_NOMEM;
 }
@@ -259,7 +259,7 @@ static int team_connect(struct team *team, struct graph *graph, struct history *
     free(said.op_low);
     free(said.op_high);
     free(said.root);
-    free(said.live);
+    free(said.sums);
     free(said.bases);
     return err;
 }

@@ -226,7 +226,7 @@ static uint32_t root_of(enum coll_op op, const struct coll_args *args)
 
 /*
  * Totals do not tell who exchanged with whom in an Alltoallv: a record before the call's own does,
- * from the counts that MPI is given. No counts of a sparse operation: neighbours[i] sent to it.
+ * from the counts that MPI is given. What a process sends to itself is left out.
  */
 static void note_senders(struct recorder *r, enum coll_op op, const struct trace_comm *info,
                          const struct coll_args *a)
@@ -239,7 +239,8 @@ static void note_senders(struct recorder *r, enum coll_op op, const struct trace
     }
     for (int i = 0; i < n; i++) {
         const MPI_Datatype type = op == COLL_ALLTOALLW ? a->recvtypes[i] : a->recvtype;
-        const bool some = count_at(&a->recvcounts, i) > 0 && trace_type_bytes(r, type) > 0;
+        const bool self = info->remote < 0 && i == info->rank;
+        const bool some = !self && count_at(&a->recvcounts, i) > 0 && trace_type_bytes(r, type) > 0;
         words[i / 64] |= (uint64_t)some << (i % 64);
     }
     memcpy(r->pos + 1, words, count * sizeof(*words));

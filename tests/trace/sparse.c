@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Exchanges in which each process receives from its left neighbour alone: Alltoallv, Ialltoallv and
- * Alltoallw, five times each, between processes that come one after the other.
+ * Alltoallw, five times each, between processes that come one after the other. Then five in which
+ * each of at most 16 processes receives from all.
  */
 #include <mpi.h>
 
@@ -18,6 +19,7 @@ int main(int argc, char **argv)
     int *zeros = calloc((size_t)size, sizeof(*zeros));
     int *to = calloc((size_t)size, sizeof(*to));
     int *from = calloc((size_t)size, sizeof(*from));
+    int places[16] = {0};
     MPI_Datatype *types = calloc((size_t)size, sizeof(MPI_Datatype));
     if (!zeros || !to || !from || !types) {
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -25,6 +27,7 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < size; i++) {
         types[i] = MPI_INT;
+        places[i % 16] = i % 16;
     }
     /* A line, not a ring: the first receives nothing, and nobody waits for the last. */
     if (rank + 1 < size) {
@@ -42,6 +45,14 @@ int main(int argc, char **argv)
                        &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         MPI_Alltoallw(&rank, to, zeros, types, &in, from, zeros, types, MPI_COMM_WORLD);
+    }
+    /* And from everybody: then the totals and the number of senders prove all pairs. */
+    for (int i = 0; i < size; i++) {
+        to[i] = 1;
+    }
+    for (int i = 0; i < 5; i++) {
+        int in[16] = {0};
+        MPI_Alltoallv(&rank, to, zeros, MPI_INT, in, to, places, MPI_INT, MPI_COMM_WORLD);
     }
     free(zeros);
     free(to);
