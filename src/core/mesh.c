@@ -24,6 +24,10 @@ static const double unknown_drift = ICTUSI_DRIFT_MAX_NS_PER_S / 2.0;
 /* Between two processes nothing averages the path, unless it is calibrated: its wander is at
  * least this part of the shortest round trip's. */
 static const double wander_per_rtt = 0.01;
+/* How far oscillators' walks are from the usual one (scale of the logarithm); likewise of clocks
+ * that are functions of one oscillator, as far as processes with a counter in common show it. */
+static const double walk_log_scale = 1.15;
+static const double walk_log_scale_common = 0.35;
 /* How many independent clocks fewer than FEW_CLOCKS processes make, each. */
 static const double few_clocks_share = 0.7;
 
@@ -303,6 +307,8 @@ static int mesh_settle(struct mesh *m, double horizon_s, struct track *track,
     double moments[TRACK_MAX * TRACK_MAX];
     double change = INFINITY;
     const struct track_prior prior = {.walk = m->prior_walk,
+                                      .walk_log_scale =
+                                          m->calibrated ? walk_log_scale_common : walk_log_scale,
                                       .drift_var_ns2_per_s2 = unknown_drift * unknown_drift,
                                       .floor_ns = wander_floor(m),
                                       .horizon_s = horizon_s,
