@@ -97,15 +97,16 @@ static int share_gaps(struct session *s)
     struct stretch_list *list = &s->history.matching.stretches;
     const uint64_t n = s->trace->layout.location_count;
     uint64_t *values = calloc(n + 1, sizeof *values);
-    int err = values ? ICTUS_OK : ICTUS_ERR_NOMEM;
-    err = ictusi_session_agree(s, err);
-    for (uint64_t i = 0; i < n && values && !err; i++) {
+    int err = ictusi_session_agree(s, values ? ICTUS_OK : ICTUS_ERR_NOMEM);
+    if (err || !values) {
+        free(values);
+        return err;
+    }
+    for (uint64_t i = 0; i < n; i++) {
         values[i] = (uint64_t)list->gaps[i].count << 1 | list->gaps[i].late;
     }
-    if (!err && s->team) {
-        err = s->team->sums(s->team, values, n);
-    }
-    for (uint64_t i = 0; i < n && values && !err; i++) {
+    err = s->team ? s->team->sums(s->team, values, n) : ICTUS_OK;
+    for (uint64_t i = 0; i < n && !err; i++) {
         list->gaps[i] = (struct gaps){(uint32_t)(values[i] >> 1), values[i] & 1};
     }
     free(values);
