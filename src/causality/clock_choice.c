@@ -25,15 +25,21 @@ static const double bends_more = 4;
 /* Moves beyond so many times what they heal (and what is unknown anyway) are refused. */
 static const double too_far = 10;
 
+struct gain;
+
 /* One competition. */
 struct choosing {
     struct clock_model *m;
     struct clock_source *source;
     struct clock_choice *choice;
-    double *phi;       /* kept while trials change it */
-    double *least;     /* the same of D, two a pair */
-    double *scores[3]; /* of the base, the best so far, a trial */
-    uint64_t count;    /* in each */
+    double *phi;        /* kept while trials change it */
+    double *declined;   /* phi that the base was taken for; or zeros */
+    double *least;      /* the same of D, two a pair */
+    double *scores[3];  /* of the base, the best so far, a trial */
+    double nearest;     /* the strength of the best walk of all clocks alike, if it won or not */
+    uint64_t *pair_of;  /* of each score */
+    uint64_t count;     /* in each */
+    struct gain *gains; /* by clock */
 };
 
 enum { SCORE_BASE, SCORE_BEST, SCORE_TRIAL };
@@ -69,18 +75,53 @@ static double mean_of(const double *values, uint64_t n)
     return sum / (double)(n ? n : 1);
 }
 
-/* Whether the trial beats the best by more than chance and by this part of it. */
+/* The gain of a trial over the best, of some of the delays. */
+struct gain {
+    double n, sum, squares, old;
+};
+
+static void gain_add(struct gain *gain, double old, double new)
+{
+    gain->n++;
+    gain->sum += old - new;
+    gain->squares += (old - new) * (old - new);
+    gain->old += old;
+}
+
+/* Beyond so many standard errors, and beyond this part of what there was. */
+static bool gain_counts(const struct gain *gain, double errors, double part)
+{
+    const double n = fmax(gain->n, 1);
+    const double mean = gain->sum / n;
+    const double variance = fmax(gain->squares / n - mean * mean, 0);
+    return mean > fmax(errors * sqrt(variance / n), part * gain->old / n);
+}
+
+/*
+ * Whether the trial beats the best by more than chance and by this part of it: for all clocks, or
+ * for one of them (of which the best one is looked at: it takes more to be no chance) and no worse
+ * for all.
+ */
 static bool trial_wins(const struct choosing *c, double part)
 {
-    const double *old = c->scores[SCORE_BEST];
-    const double *new = c->scores[SCORE_TRIAL];
-    const double n = (double)(c->count ? c->count : 1);
-    const double gain = mean_of(old, c->count) - mean_of(new, c->count);
-    double squares = 0;
+    const double errors = 2;
+    const double errors_of_one = 4;
+    const double part_of_one = 4 * part;
+    struct gain all = {0};
+    memset(c->gains, 0, c->m->clocks * sizeof *c->gains);
     for (uint64_t i = 0; i < c->count; i++) {
-        squares += (old[i] - new[i] - gain) * (old[i] - new[i] - gain);
+        const double old = c->scores[SCORE_BEST][i];
+        const double new = c->scores[SCORE_TRIAL][i];
+        const struct model_pair *pair = &c->m->pairs[c->pair_of[i]];
+        gain_add(&all, old, new);
+        gain_add(&c->gains[pair->a], old, new);
+        gain_add(&c->gains[pair->b], old, new);
     }
-    return gain > fmax(2 * sqrt(squares / n / n), part * mean_of(old, c->count));
+    bool one = false;
+    for (uint32_t u = 0; u < c->m->clocks && !one; u++) {
+        one = gain_counts(&c->gains[u], errors_of_one, part_of_one);
+    }
+    return gain_counts(&all, errors, one ? 0 : part);
 }
 
 static void trial_becomes_best(struct choosing *c)
@@ -102,7 +143,7 @@ static int held_out(struct choosing *c, const struct model_walk *walk, int score
         } else {
             ictusi_clock_model_delays_only(c->m, fold);
         }
-        n += ictusi_clock_model_score(c->m, fold, &c->scores[score][n]);
+        n += ictusi_clock_model_score(c->m, fold, &c->scores[score][n], &c->pair_of[n]);
         model_restore(c);
     }
     c->count = n;
@@ -118,6 +159,9 @@ static int choice_observe(struct choosing *c)
     }
     double *wide = realloc(c->least, (2 * c->m->pair_count + 1) * sizeof *c->least);
     c->least = wide ? wide : c->least;
+    uint64_t *pairs = realloc(c->pair_of, (c->m->delay_count + 1) * sizeof *pairs);
+    c->pair_of = pairs ? pairs : c->pair_of;
+    wide = pairs ? wide : NULL;
     for (int i = 0; i < 3 && wide; i++) {
         double *score = realloc(c->scores[i], (c->m->delay_count + 1) * sizeof *score);
         wide = score ? wide : NULL;
@@ -183,6 +227,7 @@ static bool find_factors(const struct clock_model *m, struct model_walk *walk, d
 static int try_walks(struct choosing *c, bool apart)
 {
     enum { WALKS = sizeof walks / sizeof *walks, PATIENCE = 2 };
+    double lowest = INFINITY;
     int err = ICTUS_OK;
     int worse = 0;
     for (int i = 0; i < WALKS && worse < PATIENCE && !err; i++) {
@@ -192,7 +237,14 @@ static int try_walks(struct choosing *c, bool apart)
         err = held_out(c, &walk, SCORE_TRIAL);
         if (err == ICTUS_ERR_UNSUPPORTED) {
             err = ICTUS_OK; /* that one has no solution */
-        } else if (!err && trial_wins(c, worth_a_walk)) {
+            continue;
+        }
+        const double score = mean_of(c->scores[SCORE_TRIAL], c->count);
+        if (!err && !apart && score < lowest) {
+            lowest = score;
+            c->nearest = walk.strength;
+        }
+        if (!err && trial_wins(c, worth_a_walk)) {
             c->choice->walk = walk;
             trial_becomes_best(c);
             worse = 0;
@@ -203,10 +255,13 @@ static int try_walks(struct choosing *c, bool apart)
     return err;
 }
 
-/* Then the clocks that move more than the others, each by its own factor. */
+/*
+ * Then the clocks that move more than the others, each by its own factor. One that wanders among
+ * many that do not may be all that a walk is for: alike, the others pay for it.
+ */
 static int try_factors(struct choosing *c)
 {
-    if (c->choice->walk.strength == 0 || c->m->clocks < 3) {
+    if (c->nearest == 0 || c->m->clocks < 3) {
         return ICTUS_OK;
     }
     double *scratch = malloc(c->m->clocks * sizeof *scratch);
@@ -214,6 +269,7 @@ static int try_factors(struct choosing *c)
         return ICTUS_ERR_NOMEM;
     }
     struct model_walk alike = c->choice->walk;
+    alike.strength = alike.strength > 0 ? alike.strength : c->nearest;
     alike.apart = false;
     model_keep(c);
     int err = ictusi_clock_model_solve(c->m, &alike, -1, STEPS_TRIAL, false);
@@ -300,6 +356,8 @@ static int take_base(struct choosing *c)
     c->choice->kind = CLOCKS_BASE;
     c->choice->walk.strength = 0;
     c->choice->walk.apart = false;
+    ictusi_clock_model_align(c->m);
+    memcpy(c->declined, c->m->phi, phi_count(c->m) * sizeof *c->declined);
     memset(c->m->phi, 0, phi_count(c->m) * sizeof *c->m->phi);
     int err = choice_observe(c);
     if (!err) {
@@ -359,6 +417,14 @@ static int choice_make(struct choosing *c)
     return err;
 }
 
+/* What the base shows may be as far off as what was fitted instead says, and by the fit's error. */
+static void add_declined(struct choosing *c)
+{
+    for (uint64_t i = 0; i < phi_count(c->m); i++) {
+        c->m->error[i] += fabs(c->declined[i]);
+    }
+}
+
 int ictusi_clock_choice_run(struct clock_model *m, struct clock_source *source,
                             struct clock_choice *choice)
 {
@@ -366,9 +432,19 @@ int ictusi_clock_choice_run(struct clock_model *m, struct clock_source *source,
     *choice = (struct clock_choice){.kind = CLOCKS_BASE};
     choice->walk.factor = calloc(m->clocks + 1UL, sizeof *choice->walk.factor);
     c.phi = malloc((phi_count(m) + 1) * sizeof *c.phi);
-    int err = choice->walk.factor && c.phi ? choice_make(&c) : ICTUS_ERR_NOMEM;
+    c.gains = calloc(m->clocks + 1UL, sizeof *c.gains);
+    c.declined = calloc(phi_count(m) + 1, sizeof *c.declined);
+    const bool room = choice->walk.factor && c.phi && c.gains && c.declined;
+    int err = room ? choice_make(&c) : ICTUS_ERR_NOMEM;
+    m->mean_is_time = !err && choice->walk.apart && choice->walk.factor[m->reference] >= bends_more;
     err = err ? err : ictusi_clock_model_errors(m, &choice->walk);
+    if (!err) {
+        add_declined(&c);
+    }
+    free(c.declined);
     free(c.phi);
+    free(c.gains);
+    free(c.pair_of);
     free(c.least);
     for (int i = 0; i < 3; i++) {
         free(c.scores[i]);

@@ -143,7 +143,8 @@ double ictusi_clock_model_violation(const struct clock_model *m)
     return sum;
 }
 
-uint64_t ictusi_clock_model_score(const struct clock_model *m, int fold, double *score)
+uint64_t ictusi_clock_model_score(const struct clock_model *m, int fold, double *score,
+                                  uint64_t *pair_of)
 {
     const double unit = 0.1; /* us: errors below do not matter */
     uint64_t n = 0;
@@ -153,6 +154,7 @@ uint64_t ictusi_clock_model_score(const struct clock_model *m, int fold, double 
             for (uint32_t k = 0; k < pair->counts[way]; k++) {
                 if (model_is_held(&pair->delays[way][k], fold)) {
                     const double r = model_residual(m, pair, way, k);
+                    pair_of[n] = i;
                     score[n++] = log1p(fabs(r) / unit);
                 }
             }
@@ -237,7 +239,11 @@ void ictusi_clock_model_align(struct clock_model *m)
         squares += x * x;
     }
     slope /= squares;
-    for (uint64_t i = 0; i < (uint64_t)m->clocks * m->knots; i++) {
-        m->phi[i] -= level + slope * ((double)(i % m->knots) / (m->knots - 1) - 0.5);
+    for (uint32_t k = 0; k < m->knots; k++) {
+        const double off = m->mean_is_time ? level + slope * ((double)k / (m->knots - 1) - 0.5)
+                                           : m->phi[(uint64_t)m->reference * m->knots + k];
+        for (uint32_t u = 0; u < m->clocks; u++) {
+            m->phi[(uint64_t)u * m->knots + k] -= off;
+        }
     }
 }

@@ -57,8 +57,9 @@ struct clock_model {
     struct model_offset *offsets;
     uint64_t offset_count;
     uint32_t reference;
-    double *phi;   /* clocks x knots */
-    double *error; /* the same: what is about 2 standard deviations, relative to the mean clock */
+    bool mean_is_time; /* the reference wanders: the mean clock shows the time */
+    double *phi;       /* clocks x knots */
+    double *error;     /* the same: what is about 2 standard deviations, relative to that clock */
 };
 
 /* offsets become the model's own. Errors: ICTUS_ERR_NOMEM. */
@@ -80,8 +81,12 @@ double ictusi_clock_model_violation(const struct clock_model *model);
 int ictusi_clock_model_solve(struct clock_model *model, const struct model_walk *walk, int fold,
                              int steps, bool afresh);
 
-/* How well the cells of a fold are predicted, one number a delay in score, which are so many. */
-uint64_t ictusi_clock_model_score(const struct clock_model *model, int fold, double *score);
+/*
+ * How well the cells of a fold are predicted: one number a delay in score, and the pair it is of;
+ * @return how many.
+ */
+uint64_t ictusi_clock_model_score(const struct clock_model *model, int fold, double *score,
+                                  uint64_t *pair_of);
 
 /* Fit D alone. */
 void ictusi_clock_model_delays_only(struct clock_model *model, int fold);
@@ -90,8 +95,9 @@ void ictusi_clock_model_delays_only(struct clock_model *model, int fold);
 int ictusi_clock_model_errors(struct clock_model *model, const struct model_walk *walk);
 
 /*
- * Take level and slope of the reference's phi off all: what moves all clocks alike cannot be seen,
- * and the reference is the archive's master.
+ * Take the reference's phi off all: what moves all clocks alike cannot be seen, and the reference
+ * is the archive's master, whose clock shows the time. Where it is known to wander more than the
+ * others only its level and slope are taken off.
  */
 void ictusi_clock_model_align(struct clock_model *model);
 

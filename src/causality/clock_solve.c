@@ -23,7 +23,9 @@
 
 static const double drift_sd = 50e-6;
 static const double level_scale = 1e3;     /* us: a level's pull is bounded beyond */
-static const double asymmetry = 0.58;      /* sd in half round trips: uniform in +-h */
+static const double usual_asymmetry = 0.2; /* sd in half round trips, before any is seen */
+static const double most_asymmetry = 0.58; /* uniform in +-h: nothing is known */
+static const double usual_counts = 3;      /* the usual one counts as so many pairs */
 static const double least_half_trip = 0.2; /* us */
 static const double offset_sd = 0.25;      /* us, of an archive's offset that says 0 */
 static const double huber = 1.5;           /* of second differences and levels, in sd */
@@ -52,8 +54,7 @@ struct solving {
     double *block, *side;               /* nb x nb, nb: of a pair */
     struct eliminated *eliminated;
     double *couplings;
-    double half_trips; /* sum, and how many */
-    uint64_t trips;
+    double asymmetry; /* sd in half round trips */
 };
 
 /* The two unknowns of a clock that matter at a position, and by how much. */
@@ -297,7 +298,7 @@ static void pair_eliminate(struct solving *s, const struct model_pair *pair, dou
     const double half = fmax(least_half_trip, (pair->least[0] + pair->least[1]) / 2);
     const uint32_t few = degree[pair->a] < degree[pair->b] ? degree[pair->a] : degree[pair->b];
     const double tie =
-        both ? 1 / (4 * asymmetry * asymmetry * half * half * (few > 1 ? few : 1)) : 0;
+        both ? 1 / (4 * s->asymmetry * s->asymmetry * half * half * (few > 1 ? few : 1)) : 0;
     double diagonal[2];
     for (int way = 0; way < 2; way++) {
         double below = pair->least[way] < 0 ? 1 / square : 0;
@@ -310,8 +311,6 @@ static void pair_eliminate(struct solving *s, const struct model_pair *pair, dou
     e->inverse[0] = diagonal[1] / determinant;
     e->inverse[1] = tie / determinant;
     e->inverse[2] = diagonal[0] / determinant;
-    s->half_trips += both ? half : 0;
-    s->trips += both;
 }
 
 /* Take the D out of the pair's block and side. */
@@ -346,10 +345,31 @@ static void add_block(const struct solving *s, const struct model_pair *pair)
     }
 }
 
+/*
+ * How much paths differ by direction: (D_ab - D_ba) / 2 against half the round trip. Seen it can be
+ * where pairs close loops, or where the archive's offsets speak for the clocks as well.
+ */
+static void set_asymmetry(struct solving *s)
+{
+    const struct clock_model *m = s->m;
+    const double prior = usual_asymmetry * usual_asymmetry;
+    double squares = usual_counts * prior;
+    double pairs = 0;
+    for (uint64_t i = 0; i < m->pair_count && !s->start; i++) {
+        const struct model_pair *pair = &m->pairs[i];
+        if (pair->counts[0] && pair->counts[1]) {
+            const double half = fmax(least_half_trip, (pair->least[0] + pair->least[1]) / 2);
+            const double part = (pair->least[0] - pair->least[1]) / 2 / half;
+            squares += part * part;
+            pairs++;
+        }
+    }
+    const double known = m->offset_count ? pairs : fmax(pairs - (m->clocks - 1.0), 0);
+    s->asymmetry = fmin(sqrt(squares / (usual_counts + known)), most_asymmetry);
+}
+
 static void add_pairs(struct solving *s)
 {
-    s->half_trips = 0;
-    s->trips = 0;
     for (uint64_t i = 0; i < s->m->pair_count; i++) {
         struct model_pair *pair = &s->m->pairs[i];
         struct eliminated *e = &s->eliminated[i];
@@ -370,6 +390,7 @@ static void solve_assemble(struct solving *s)
 {
     memset(s->matrix, 0, (uint64_t)s->n * s->n * sizeof *s->matrix);
     memset(s->right, 0, s->n * sizeof *s->right);
+    set_asymmetry(s);
     add_pairs(s);
     add_pins(s);
     add_oscillators(s);
@@ -477,14 +498,15 @@ int ictusi_clock_model_solve(struct clock_model *m, const struct model_walk *wal
     return err;
 }
 
-/* The variance of one clock at one knot, relative to the mean clock. */
+/* The variance of one clock at one knot, relative to the clock that shows the time. */
 static double knot_variance(const struct solving *s, uint32_t clock, uint32_t knot, double *row)
 {
     const uint32_t p = s->m->clocks;
     const struct basis at = basis_at(s, knot);
     memset(row, 0, s->n * sizeof *row);
     for (uint32_t u = 0; u < p; u++) {
-        const double share = (u == clock) - 1.0 / p;
+        const double time = s->m->mean_is_time ? 1.0 / p : u == s->m->reference;
+        const double share = (u == clock) - time;
         row[(uint64_t)u * s->nb + at.at[0]] += share * at.by[0];
         row[(uint64_t)u * s->nb + at.at[1]] += share * at.by[1];
     }

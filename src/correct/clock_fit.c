@@ -341,10 +341,21 @@ int ictusi_clock_fit_run(struct clock_fit *fit, struct session *s, struct check_
     struct fitting f = {.source = {on_observe}, .fit = fit, .session = s};
     f.us_per_tick = 1e6 / (double)s->trace->layout.resolution;
     ictusi_session_set_units(s, ictusi_check_within_nodes(stats) > 0);
-    if (s->unit_count < 2 || s->unit_count > LINES_MAX || s->to <= s->from) {
+    fit->too_many = s->unit_count > LINES_MAX ? s->unit_count : 0;
+    if (s->unit_count < 2 || fit->too_many || s->to <= s->from) {
         return ICTUS_OK;
     }
-    const int err = fit_clocks(&f, stats);
+    const uint64_t locations = s->trace->layout.location_count;
+    fit->clock_of = malloc((locations + 1) * sizeof *fit->clock_of);
+    int err = ictusi_session_agree(s, fit->clock_of ? ICTUS_OK : ICTUS_ERR_NOMEM);
+    if (!err) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): agreed above */
+        memcpy(fit->clock_of, s->unit_of, locations * sizeof *fit->clock_of);
+        err = fit_clocks(&f, stats);
+        fit->from = f.from;
+        fit->to = f.to;
+        fit->us_per_tick = f.us_per_tick;
+    }
     if (err) {
         ictusi_presync_free(s->units, s->unit_count);
         s->units = NULL;
@@ -356,6 +367,20 @@ void ictusi_clock_fit_fini(struct clock_fit *fit)
 {
     ictusi_clock_model_fini(&fit->model);
     ictusi_clock_choice_fini(&fit->choice);
+    free(fit->clock_of);
+}
+
+double ictusi_clock_fit_error(const struct clock_fit *fit, uint32_t location, int64_t time)
+{
+    const struct clock_model *m = &fit->model;
+    const uint32_t clock = fit->tried && m->error ? fit->clock_of[location] : 0;
+    if (!fit->tried || !m->error || (clock == m->reference && !m->mean_is_time)) {
+        return -1;
+    }
+    const double since = (double)(time - fit->raised - fit->from);
+    double at = since / (double)(fit->to - fit->from) * (m->knots - 1);
+    at = fmin(fmax(at, 0), m->knots - 1);
+    return ictusi_clock_model_at(m, m->error, clock, at) / fit->us_per_tick;
 }
 
 /* One clock over time: how far it was moved beyond the archive's offsets, and the error of that. */
@@ -379,6 +404,9 @@ void ictusi_clock_fit_json(const struct clock_fit *fit, json_t *object)
     enum { CLOCKS_LISTED = 256 };
     static const char *const kinds[] = {"base", "lines", "walk"};
     const struct clock_model *m = &fit->model;
+    if (fit->too_many) {
+        (void)json_object_set_new(object, "clocks_beyond_fit", json_integer(fit->too_many));
+    }
     if (!fit->tried) {
         return;
     }

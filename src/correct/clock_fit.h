@@ -11,6 +11,10 @@ struct clock_fit {
     struct clock_model model;
     struct clock_choice choice;
     bool tried;
+    uint32_t too_many;        /* clocks, where they are more than a fit can take; or 0 */
+    uint32_t *clock_of;       /* by location */
+    int64_t from, to, raised; /* of the model's first and last knot; added to all times later */
+    double us_per_tick;
 };
 
 /*
@@ -21,6 +25,12 @@ struct clock_fit {
  */
 int ictusi_clock_fit_run(struct clock_fit *fit, struct session *session, struct check_stats *stats);
 void ictusi_clock_fit_fini(struct clock_fit *fit);
+
+/*
+ * The error of a location's clock at an instant of the corrected trace, in ticks; negative where
+ * nothing is known of it, and for the clock that shows the time, which has none.
+ */
+double ictusi_clock_fit_error(const struct clock_fit *fit, uint32_t location, int64_t time);
 
 /* Add "clock_model" and what it says of each clock to a report. */
 void ictusi_clock_fit_json(const struct clock_fit *fit, json_t *object);

@@ -433,12 +433,14 @@ int ictusi_correct_team(const struct ictus_correct_options *options, struct team
         err = correct_open(&c);
     }
     if (c.report) {
+        c.clocks.raised = c.session.raised;
         ictusi_session_close(&c.session);
-        ictusi_clock_fit_fini(&c.clocks);
     }
     if (!err && options->truth && first) {
-        err = ictusi_truth_compare(options->truth, options->in, options->out, c.report, why);
+        err = ictusi_truth_compare(options->truth, options->in, options->out, &c.clocks, c.report,
+                                   why);
     }
+    ictusi_clock_fit_fini(&c.clocks);
     err = team ? team->agree(team, err) : err;
     if (err) {
         json_decref(c.report);

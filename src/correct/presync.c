@@ -17,7 +17,7 @@ static const double least_sd = 1e-3;
 static const double most_sd = 0x1p62;
 
 /* A slope is believed from this many of its standard deviations on. */
-static const double significant = 3.0;
+static const double significant = 2.0;
 
 static int one_piece(struct clock_map *map, int64_t from, double offset, double slope)
 {
@@ -137,7 +137,8 @@ static double line_misfit(const struct clock_map *line, const struct layout_loca
         const double r = (double)rest / offset_sd(o, resolution);
         sum += r * r;
     }
-    return sum / (location->offset_count - 2);
+    /* Two offsets cannot miss a line by anything but a slope that they do not prove. */
+    return location->offset_count > 2 ? sum / (location->offset_count - 2) : 0;
 }
 
 /*

@@ -49,6 +49,8 @@ struct comparison {
     struct trace *traces[ARCHIVES];
     struct stamps stamps[ARCHIVES];
     struct distance in, out;
+    const struct clock_fit *fit;
+    uint64_t declared, covered; /* events that have an error, and that are no farther off */
     double interval; /* the largest relative change of an interval between neighbouring events */
 };
 
@@ -95,6 +97,17 @@ int ictusi_truth_check(const char *good, const char *in, struct ictus_why *why)
     return err;
 }
 
+/* Whether the truth lies within the error that is declared for an event. */
+static void compare_error(struct comparison *c, uint32_t location, uint64_t i)
+{
+    const uint64_t time = c->stamps[OUT].list[i];
+    const double error = ictusi_clock_fit_error(c->fit, location, (int64_t)time);
+    if (error >= 0) {
+        c->declared++;
+        c->covered += fabs((double)(int64_t)(time - c->stamps[GOOD].list[i])) <= error;
+    }
+}
+
 static int compare_location(struct comparison *c, uint32_t location)
 {
     int err = ICTUS_OK;
@@ -108,6 +121,7 @@ static int compare_location(struct comparison *c, uint32_t location)
             add_event(&c->in, c->stamps[GOOD].list[i], c->stamps[IN].list[i], origin);
             add_event(&c->out, c->stamps[GOOD].list[i], c->stamps[OUT].list[i], origin);
             c->interval = fmax(c->interval, i > 0 ? interval_change(c, i) : 0);
+            compare_error(c, location, i);
         }
     }
     return err;
@@ -125,13 +139,17 @@ static void report_distance(const struct comparison *c, json_t *report)
         "output_max_ns", c->out.largest * ns, "output_rms_ns", out_rms, "output_aligned_rms_ns",
         distance_aligned(&c->out) * ns, "ratio_rms", in_rms > 0 ? out_rms / in_rms : 0, "ratio_max",
         c->in.largest > 0 ? c->out.largest / c->in.largest : 0, "output_interval", c->interval);
+    if (c->declared) {
+        (void)json_object_set_new(truth, "output_covered",
+                                  json_real((double)c->covered / (double)c->declared));
+    }
     (void)json_object_set_new(report, "truth", truth);
 }
 
-int ictusi_truth_compare(const char *good, const char *in, const char *out, json_t *report,
-                         struct ictus_why *why)
+int ictusi_truth_compare(const char *good, const char *in, const char *out,
+                         const struct clock_fit *fit, json_t *report, struct ictus_why *why)
 {
-    struct comparison c = {.traces = {NULL}};
+    struct comparison c = {.traces = {NULL}, .fit = fit};
     const char *const paths[ARCHIVES] = {good, in, out};
     int err = ICTUS_OK;
     for (int i = 0; i < ARCHIVES && !err; i++) {

@@ -3,17 +3,17 @@
 #ifndef ICTUS_CORRECT_TRUTH_H
 #define ICTUS_CORRECT_TRUTH_H
 
-#include <ictus/error.h>
-#include <jansson.h>
+#include "correct/clock_fit.h"
 
 /* Whether good and in are of the same run: to be asked before in is corrected. */
 int ictusi_truth_check(const char *good, const char *in, struct ictus_why *why);
 
 /*
  * Compare in and out with good, all with their own clock offsets applied, and add "truth" to the
- * report. Errors: ICTUS_ERR_ARG where the archives are not of the same run.
+ * report; also how many events are no farther off than the error that the fit declares. Errors:
+ * ICTUS_ERR_ARG where the archives are not of the same run.
  */
-int ictusi_truth_compare(const char *good, const char *in, const char *out, json_t *report,
-                         struct ictus_why *why);
+int ictusi_truth_compare(const char *good, const char *in, const char *out,
+                         const struct clock_fit *fit, json_t *report, struct ictus_why *why);
 
 #endif
