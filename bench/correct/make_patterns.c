@@ -3,12 +3,13 @@
  * Write an OTF2 archive of a made-up MPI program of one communication pattern, with true times that
  * span seconds or minutes. One rank a node. For bench/correct/truth.
  *
- *   make_patterns OUT PATTERN [ranks=8] [rounds=500] [seconds=30] [seed=1]
+ *   make_patterns OUT PATTERN [ranks=8] [rounds=500] [seconds=30] [seed=1] [asymmetry=0]
  *
  * master: workers ask the first rank, which is busy and answers; halo: neighbours in a line
  * exchange; pairs: each rank sends to one drawn at random; collectives: allreduce and barrier;
  * pipeline: each rank passes on to the next, never back; burst: exchanges with seconds of silence
- * between; mixed: one of the above each round.
+ * between; mixed: one of the above each round. Each pair's latency is longer one way by up to the
+ * given part of it, and shorter the other.
  */
 #include "../../src/archive/flush.h"
 
@@ -28,7 +29,7 @@ struct world {
     uint64_t *now;
     uint64_t state;
     int ranks, rounds;
-    double seconds;
+    double seconds, asymmetry;
 };
 
 typedef void (*pattern_fn)(struct world *w);
@@ -49,6 +50,18 @@ static uint64_t draw_exponential(struct world *w, double mean)
 static uint64_t draw_delay(struct world *w)
 {
     return LATENCY + draw_exponential(w, JITTER);
+}
+
+/* How much longer than LATENCY the way from one rank to another is: the same each time. */
+static double path_excess(const struct world *w, int from, int to)
+{
+    const uint64_t low = (uint64_t)(from < to ? from : to);
+    const uint64_t high = (uint64_t)(from < to ? to : from);
+    uint64_t x = (low << 20 | high) * 0x9e3779b97f4a7c15U;
+    x = (x ^ x >> 31) * 0xbf58476d1ce4e5b9U;
+    x ^= x >> 29;
+    const double uniform = (double)(x >> 11) * 0x1p-52 - 1;
+    return LATENCY * w->asymmetry * (from < to ? uniform : -uniform);
 }
 
 static uint64_t next_tick(struct world *w, int r)
@@ -74,7 +87,7 @@ static uint64_t do_send(struct world *w, int from, int to)
 
 static void do_receive(struct world *w, int from, int to, uint64_t sent)
 {
-    const uint64_t arrives = sent + draw_delay(w);
+    const uint64_t arrives = sent + (uint64_t)((double)draw_delay(w) + path_excess(w, from, to));
     w->now[to] = w->now[to] > arrives ? w->now[to] : arrives;
     (void)OTF2_EvtWriter_MpiRecv(w->writer[to], NULL, next_tick(w, to), (uint32_t)from, 0, 1, 8);
 }
@@ -216,11 +229,12 @@ static bool read_options(struct world *w, int argc, char **argv)
             w->state += seed * 2654435761U;
         } else if (sscanf(argv[i], "ranks=%d", &w->ranks) != 1 &&
                    sscanf(argv[i], "rounds=%d", &w->rounds) != 1 &&
+                   sscanf(argv[i], "asymmetry=%lf", &w->asymmetry) != 1 &&
                    sscanf(argv[i], "seconds=%lf", &w->seconds) != 1) {
             return false;
         }
     }
-    return w->ranks > 1 && w->rounds > 0 && w->seconds > 0;
+    return w->ranks > 1 && w->rounds > 0 && w->seconds > 0 && w->asymmetry >= 0 && w->asymmetry < 1;
 }
 
 static void write_events(struct world *w, pattern_fn run)
@@ -251,7 +265,7 @@ int main(int argc, char **argv)
     if (!run || !read_options(&w, argc, argv)) {
         (void)fprintf(stderr,
                       "usage: make_patterns OUT master|halo|pairs|collectives|pipeline|burst|"
-                      "mixed [ranks=N] [rounds=N] [seconds=X] [seed=N]\n");
+                      "mixed [ranks=N] [rounds=N] [seconds=X] [seed=N] [asymmetry=X]\n");
         return 2;
     }
     w.now = calloc((unsigned)w.ranks + 1UL, sizeof *w.now);
