@@ -534,6 +534,24 @@ static void add_contradictions(struct clock_model *m)
     }
 }
 
+/*
+ * A rate that changes by r in the middle between two knots leaves the chain of pieces by a quarter
+ * of r times their distance, and bends it there by as much as that product in all.
+ */
+static void add_bends_between(struct clock_model *m)
+{
+    for (uint32_t u = 0; u < m->clocks; u++) {
+        const double *row = &m->phi[(uint64_t)u * m->knots];
+        double *error = &m->error[(uint64_t)u * m->knots];
+        for (uint32_t k = 0; k + 2 < m->knots; k++) {
+            const double bend = fabs(row[k] - 2 * row[k + 1] + row[k + 2]) / 4;
+            error[k + 1] += bend;
+            error[k] += k == 0 ? bend : 0;
+            error[k + 2] += k + 3 == m->knots ? bend : 0;
+        }
+    }
+}
+
 int ictusi_clock_model_errors(struct clock_model *m, const struct model_walk *walk)
 {
     struct solving s = {.m = m, .walk = walk, .fold = -1, .posterior = true};
@@ -552,6 +570,7 @@ int ictusi_clock_model_errors(struct clock_model *m, const struct model_walk *wa
             knot_variance(&s, (uint32_t)(i / m->knots), (uint32_t)(i % m->knots), s.right);
         m->error[i] += 2 * sqrt(variance) + MODEL_SCATTER;
     }
+    add_bends_between(m);
     solving_fini(&s);
     return err;
 }

@@ -55,6 +55,26 @@ static void test_presync_deviations(void)
     }
 }
 
+/* Two offsets that differ by less than their errors say nothing about a slope. */
+static void test_presync_noise(void)
+{
+    const int64_t second[] = {100, 3000}; /* 0.2 and 7 standard deviations from the first */
+    for (int i = 0; i < 2; i++) {
+        struct clock_offset offsets[] = {{1000, 0, 300}, {1000001000, second[i], 300}};
+        struct layout_location location = {.offsets = offsets, .offset_count = 2};
+        const struct layout layout = {.resolution = 1000000000,
+                                      .length = 1000000000,
+                                      .location_count = 1,
+                                      .locations = &location};
+        struct clock_map *maps = NULL;
+        uint32_t hint = 0;
+        REQUIRE(ictusi_presync_make(&layout, PRESYNC_AUTO, &maps) == 0);
+        CHECK(clock_map_at(&maps[0], 1000, &hint) == 1000 + (i == 0 ? 50 : 0));
+        CHECK(clock_map_at(&maps[0], 1000001000, &hint) == 1000001000 + (i == 0 ? 50 : 3000));
+        ictusi_presync_free(maps, 1);
+    }
+}
+
 /* Clock offsets whose sum leaves the numbers: the copy is told, and goes on with what can be. */
 static void test_warp_beyond(void)
 {
@@ -322,6 +342,7 @@ int main(void)
     test_clock_model();
     test_idmap();
     test_presync_deviations();
+    test_presync_noise();
     test_warp_beyond();
     test_ramp();
     test_limit();
