@@ -301,6 +301,10 @@ static void walk_pre(struct walk *k, const uint64_t *p, uint64_t head)
     case RECORD_SENDERS:
         k->senders = p;
         break;
+    case RECORD_ICOLL:
+        walk_wrote(k, OTF2_EvtWriter_NonBlockingCollectiveRequest(k->w, with_senders(k, k->senders),
+                                                                  at, p[1]));
+        break;
     case RECORD_COLL:
         if (k->depth > 0) {
             struct call *call = &k->stack[k->depth - 1];
@@ -374,10 +378,6 @@ static void walk_post(struct walk *k, const uint64_t *p, uint64_t head)
         break;
     case RECORD_CANCELLED:
         walk_wrote(k, OTF2_EvtWriter_MpiRequestCancelled(k->w, NULL, at, p[1]));
-        break;
-    case RECORD_ICOLL:
-        walk_wrote(k, OTF2_EvtWriter_NonBlockingCollectiveRequest(k->w, with_senders(k, k->senders),
-                                                                  at, p[1]));
         break;
     case RECORD_ICOLL_DONE:
         walk_wrote(k, OTF2_EvtWriter_NonBlockingCollectiveComplete(

@@ -176,7 +176,8 @@ def collective(function, names):
     if kind == "coll":
         return args + f"    ictusi_note_coll(r, {code}, comm, &args);\n", f"ictusi_note_coll_left(r, {code}, comm)"
     if kind == "icoll":
-        return (args + f"    struct trace_request made = ictusi_icoll_request(r, {code}, comm, &args);\n",
+        return (args + f"    struct trace_request made = ictusi_icoll_request(r, {code}, comm, &args);\n"
+                       "    ictusi_note_icoll(r, &made);\n",
                 "ictusi_track_icoll(r, *request, &made)")
     return (args + f"    struct trace_request made = ictusi_icoll_request(r, {code}, comm, &args);\n",
             "ictusi_track_coll_init(r, *request, &made)")

@@ -37,6 +37,7 @@ enum record_kind {
                           match */
     RECORD_RMA_FENCE,  /* small = window */
     RECORD_SENDERS, /* before COLL or ICOLL: words 1.. = from which ranks data comes, a bit each */
+    RECORD_ICOLL,   /* word 1 = request: a nonblocking collective begins */
     RECORD_PRE,     /* the kinds above are pre */
     /* post */
     RECORD_IRECV,      /* word 1 = request: the request was posted */
@@ -45,7 +46,6 @@ enum record_kind {
     RECORD_ISEND_DONE, /* word 1 = request */
     RECORD_TESTED,     /* word 1 = request */
     RECORD_CANCELLED,  /* word 1 = request */
-    RECORD_ICOLL,      /* word 1 = request */
     RECORD_ICOLL_DONE, /* as COLL; word 4 = request */
     RECORD_RMA_DONE,   /* small = window; word 1 = match */
     RECORD_RMA_LOCK,   /* small = window, value = target; word 1 = 1 exclusive, 0 shared */

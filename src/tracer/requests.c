@@ -125,12 +125,16 @@ void ictusi_track_recv_init(struct recorder *r, MPI_Request handle, int source, 
     request_track(r, handle, &request);
 }
 
-void ictusi_track_icoll(struct recorder *r, MPI_Request handle, struct trace_request *made)
+void ictusi_note_icoll(struct recorder *r, struct trace_request *made)
 {
     if (made->comm) {
         made->id = recorder_request(r);
         recorder_put1(r, RECORD_ICOLL, 0, 0, made->id);
     }
+}
+
+void ictusi_track_icoll(struct recorder *r, MPI_Request handle, const struct trace_request *made)
+{
     request_track(r, handle, made);
 }
 

@@ -30,7 +30,9 @@ void ictusi_track_irecv(struct recorder *r, MPI_Request handle, int source, MPI_
 void ictusi_track_send_init(struct recorder *r, MPI_Request handle, int64_t count,
                             MPI_Datatype type, int dest, int tag, MPI_Comm comm);
 void ictusi_track_recv_init(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm);
-void ictusi_track_icoll(struct recorder *r, MPI_Request handle, struct trace_request *made);
+/* A nonblocking collective begins: before it is called, since others may end theirs meanwhile. */
+void ictusi_note_icoll(struct recorder *r, struct trace_request *made);
+void ictusi_track_icoll(struct recorder *r, MPI_Request handle, const struct trace_request *made);
 void ictusi_track_coll_init(struct recorder *r, MPI_Request handle, struct trace_request *made);
 void ictusi_track_message(struct recorder *r, MPI_Message message, MPI_Comm comm);
 
