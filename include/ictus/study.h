@@ -226,9 +226,10 @@ struct ictus_holding {
 };
 
 /**
- * Fit a line to each stretch of @p fit_s and follow it until the offsets have left it by more than
- * the tolerance twice in a row (one stray measurement ends nothing). Lines that hold to the end of
- * the data count as the product-limit estimate counts them (Kaplan and Meier 1958).
+ * Fit a line to each stretch of @p fit_s (of more than 2000 points to every few ones) and follow it
+ * until the offsets have left it by more than the tolerance twice in a row (one stray measurement
+ * ends nothing). Lines that hold to the end of the data count as the product-limit estimate counts
+ * them (Kaplan and Meier 1958).
  * @param times_s      ascending
  * @param offsets_ns   at these times
  * @param n            of both

@@ -134,6 +134,23 @@ static void lines_hold_so_long(void)
     CHECK(ictus_straight_holding(times, offsets, N, 0.0, 1000.0, &holding) == ICTUS_ERR_ARG);
 }
 
+/* The lines that are tried are bounded: each is followed along all points. */
+static void many_points_take_no_more_lines(void)
+{
+    enum { MANY = 100000 };
+    double *times = malloc(2 * MANY * sizeof(*times));
+    struct ictus_holding holding;
+    REQUIRE(times);
+    for (int i = 0; i < MANY; i++) {
+        times[i] = 1e-3 * i;
+        times[MANY + i] = 10.0 * times[i] * times[i];
+    }
+    CHECK(!ictus_straight_holding(times, times + MANY, MANY, 1.0, 1000.0, &holding));
+    CHECK(holding.lines > 1000 && holding.lines <= 2000);
+    CHECK_NEAR(holding.median_s, 9.5, 0.3);
+    free(times);
+}
+
 static void lists_and_checks(void)
 {
     struct ictus_entry entry = {NULL, NULL};
@@ -172,6 +189,7 @@ int main(void)
     minimum_of_draws();
     lines_through_points();
     lines_hold_so_long();
+    many_points_take_no_more_lines();
     lists_and_checks();
     return check_result();
 }

@@ -39,8 +39,10 @@ static bool grow(const struct drift_points *p, double *window_s, size_t *n, stru
         const size_t inside = points_within(p, *window_s);
         window->window_s = inside == p->count ? p->times_s[p->count - 1] : *window_s;
         *window_s = next_window(*window_s);
-        if (inside > *n && inside > 2) {
-            *n = inside;
+        const bool news = inside > *n && inside > 2;
+        *n =
+            news || inside == p->count ? inside : *n; /* two points in all are no window, yet all */
+        if (news) {
             if (ictus_straight_fit(p->times_s, p->offsets_ns, inside, &window->line) == ICTUS_OK) {
                 return true;
             }
