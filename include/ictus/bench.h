@@ -25,6 +25,8 @@ enum ictus_reduction {
     ICTUS_REDUCE_MIN,      /**< the fastest process */
     ICTUS_REDUCE_ROOT,     /**< the root's own time */
     ICTUS_REDUCE_MAKESPAN, /**< on the global clock: common start (or first start) to last exit */
+    ICTUS_REDUCE_EXIT,     /**< on the global clock: last arrival to last exit */
+    ICTUS_REDUCE_WAIT,     /**< sum over the processes: within the call until the last arrival */
     ICTUS_REDUCTIONS
 };
 
@@ -158,6 +160,7 @@ struct ictus_bench_result {
     double *ranks_s;                     /**< n times processes, if asked for; else NULL */
     double sigma_ns;                     /**< largest clock sigma over processes, at the end */
     double bound_ns;                     /**< largest hard bound of the clock's error, likewise */
+    int arrival_ranks; /**< ranks of the arrival pattern that a file told; 0: none did */
 };
 
 struct ictus_bench;

@@ -83,9 +83,9 @@ static int measure_barriers(struct scheme *scheme, struct call *call, double bud
             err = ictusi_subject_call(&state->subject);
         }
         if (!err) {
+            sample->has_common = false;
             err = ictusi_time_call(scheme->clock, call, sample);
             sample->valid = true;
-            sample->has_common = false;
             made++;
         }
     }

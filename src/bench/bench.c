@@ -263,6 +263,7 @@ static int experiment_finish(struct experiment *e, struct ictus_bench_result *re
     result->invalid = e->all.invalid;
     result->sigma_ns = errors[0];
     result->bound_ns = errors[1];
+    result->arrival_ranks = e->call.arrival.ranks;
     for (int r = 0; r < ICTUS_REDUCTIONS; r++) {
         result->samples_s[r] = e->all.values[r];
         e->all.values[r] = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reductions over ranks (H08 section 1.2: the five ways to make one number of many). */
+/* Reductions over ranks (H08 section 1.2: ways to make one number of many). */
 #include "bench/reduce.h"
 
 #include "sync/sync.h"
@@ -7,24 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const ictus_reduction_names[] = {"max", "mean", "min", "root", "makespan", NULL};
+const char *const ictus_reduction_names[] = {"max",      "mean", "min",  "root",
+                                             "makespan", "exit", "wait", NULL};
 
 /* Columns that are combined by MPI_MAX; each holds one word a repetition. */
-enum { MAX_TIME, MAX_MINUS_TIME, MAX_STOP, MAX_MINUS_START, MAX_INVALID, MAX_COLUMNS };
+enum { MAX_TIME, MAX_MINUS_TIME, MAX_STOP, MAX_MINUS_START, MAX_ARRIVAL, MAX_INVALID, MAX_COLUMNS };
 
 struct columns {
     int64_t *max;  /* MAX_COLUMNS times n */
     int64_t *sum;  /* n: times */
     int64_t *root; /* n: the root's times, then on rank 0 */
+    int64_t *wait; /* n: within the calls until the last arrival */
     int64_t *all;  /* the one allocation behind them */
 };
 
 static int columns_init(struct columns *c, int64_t n)
 {
-    c->all = calloc((size_t)(n * (MAX_COLUMNS + 2)), sizeof(*c->all));
+    c->all = calloc((size_t)(n * (MAX_COLUMNS + 3)), sizeof(*c->all));
     c->max = c->all;
     c->sum = c->all + n * MAX_COLUMNS;
     c->root = c->sum + n;
+    c->wait = c->root + n;
     return c->all ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
@@ -38,15 +41,26 @@ static void batch_fill(struct columns *c, const struct sample *samples, int64_t 
         c->max[MAX_MINUS_TIME * n + i] = -time;
         c->max[MAX_STOP * n + i] = s->end;
         c->max[MAX_MINUS_START * n + i] = -begin;
+        c->max[MAX_ARRIVAL * n + i] = s->begin;
         c->max[MAX_INVALID * n + i] = !s->valid;
         c->sum[i] = time;
         c->root[i] = time;
     }
 }
 
+/* What each process waited for the last to arrive, as ictus waits has it: within its own call. */
+static void batch_wait(struct columns *c, const struct sample *samples, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const struct sample *s = &samples[i];
+        const int64_t late = c->max[MAX_ARRIVAL * n + i] - s->begin;
+        c->wait[i] = late < s->end - s->begin ? late : s->end - s->begin;
+    }
+}
+
 /* The root's times go to rank 0 by a reduction in which the others hold nothing. */
 static int batch_combine(struct columns *c, const struct scheme *scheme, const struct call *call,
-                         int64_t n)
+                         const struct sample *samples, int64_t n)
 {
     const int rank = call->rank;
     const int count = (int)n;
@@ -56,7 +70,8 @@ static int batch_combine(struct columns *c, const struct scheme *scheme, const s
     int err = MPI_Allreduce(MPI_IN_PLACE, c->max, count * MAX_COLUMNS, MPI_INT64_T, MPI_MAX,
                             scheme->comm);
     if (err == MPI_SUCCESS) {
-        err = MPI_Reduce(rank ? c->sum : MPI_IN_PLACE, c->sum, 2 * count, MPI_INT64_T, MPI_SUM, 0,
+        batch_wait(c, samples, n);
+        err = MPI_Reduce(rank ? c->sum : MPI_IN_PLACE, c->sum, 3 * count, MPI_INT64_T, MPI_SUM, 0,
                          scheme->comm);
     }
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
@@ -96,6 +111,9 @@ static void collection_append(struct collection *all, const struct columns *c, i
     all->values[ICTUS_REDUCE_MIN][all->n] = -1e-9 * (double)c->max[MAX_MINUS_TIME * n + i];
     all->values[ICTUS_REDUCE_ROOT][all->n] = 1e-9 * (double)c->root[i];
     all->values[ICTUS_REDUCE_MAKESPAN][all->n] = 1e-9 * (double)makespan;
+    all->values[ICTUS_REDUCE_EXIT][all->n] =
+        1e-9 * (double)(c->max[MAX_STOP * n + i] - c->max[MAX_ARRIVAL * n + i]);
+    all->values[ICTUS_REDUCE_WAIT][all->n] = 1e-9 * (double)c->wait[i];
 }
 
 static void append_ranks(struct collection *all, const double *table, int64_t n, int64_t i,
@@ -131,7 +149,7 @@ static int gather_ranks(const struct scheme *scheme, const struct call *call,
 int ictusi_reduce_batch(const struct scheme *scheme, const struct call *call,
                         const struct sample *samples, int64_t n, struct collection *all)
 {
-    struct columns c = {NULL, NULL, NULL, NULL};
+    struct columns c = {.all = NULL};
     int err = columns_init(&c, n);
     if (!err && call->rank == 0) {
         err = collection_reserve(all, all->n + n, call->size);
@@ -140,7 +158,7 @@ int ictusi_reduce_batch(const struct scheme *scheme, const struct call *call,
     double *table = NULL;
     if (!err) {
         batch_fill(&c, samples, n);
-        err = batch_combine(&c, scheme, call, n);
+        err = batch_combine(&c, scheme, call, samples, n);
     }
     if (!err) {
         err = gather_ranks(scheme, call, all, samples, n, &table);

@@ -22,10 +22,10 @@ static int measure_harmonize(struct scheme *scheme, struct call *call, double bu
         ictusi_call_next(call);
         err = ictus_harmonize(scheme->comm, &harmony);
         if (!err) {
-            err = ictusi_time_call(scheme->clock, call, &samples[i]);
-            samples[i].valid = harmony.flag;
             samples[i].common = harmony.deadline.ns;
             samples[i].has_common = true;
+            err = ictusi_time_call(scheme->clock, call, &samples[i]);
+            samples[i].valid = harmony.flag;
             made++;
         }
     }

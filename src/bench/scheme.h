@@ -75,7 +75,8 @@ static inline void ictusi_sample_place(const struct ictus_clock *clock, struct s
 
 /*
  * Call the operation once between two readings of the source: the timed region of every scheme. A
- * process that is to arrive late spins first.
+ * process that is to arrive late spins first: until its delay after the common instant, where the
+ * scheme has one, so that a late start adds nothing to it.
  */
 static inline int ictusi_time_call(const struct ictus_clock *clock, struct call *call,
                                    struct sample *sample)
@@ -83,7 +84,9 @@ static inline int ictusi_time_call(const struct ictus_clock *clock, struct call 
     const struct source *source = clock->source;
     sample->start = ictusi_source_read(source);
     if (call->delay_ns > 0) {
-        const int64_t arrival = sample->start + call->delay_ns;
+        const int64_t from =
+            sample->has_common ? ictusi_line_unmap(&clock->line, sample->common) : sample->start;
+        const int64_t arrival = from + call->delay_ns;
         while (sample->start < arrival) {
             sample->start = ictusi_source_read(source);
         }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "bench/bench.h"
 #include "bench/call.h"
 #include "bench/memory.h"
 #include "bench/operation_list.h"
@@ -326,6 +327,53 @@ static void parts_follow_each_other(void)
     ictusi_call_fini(&call);
 }
 
+/* Nobody calls the operation before its delay after the common instant has passed. */
+static void arrivals_are_kept(void)
+{
+    enum { TIMES = 5 };
+    struct ictus_bench *bench = NULL;
+    struct ictus_bench_plan plan = plan_of("allreduce", 8, TIMES);
+    struct sample samples[TIMES] = {{.valid = false}};
+    struct call call;
+    struct ictus_why why;
+    int64_t n = TIMES;
+    plan.arrival = "descending:spread=200us";
+    REQUIRE(!ictus_bench_create(MPI_COMM_WORLD, "harmonize", "hca3-offset", &bench, &why));
+    const struct operation *operation = ictusi_operation_find(NULL, "allreduce", &why);
+    REQUIRE(!ictusi_call_init(&call, operation, MPI_COMM_WORLD, &plan, &why));
+    REQUIRE(!bench->scheme->ops->measure(bench->scheme, &call, 0.0, samples, &n));
+    for (int64_t i = 0; i < n; i++) {
+        CHECK(samples[i].has_common);
+        CHECK(!samples[i].valid || samples[i].begin - samples[i].common >= call.delay_ns - 2);
+    }
+    const double place = check_size > 1 ? (double)check_rank / (check_size - 1) : 0.0;
+    CHECK_NEAR((double)call.delay_ns, 200000.0 * (1.0 - place), 1.5);
+    ictusi_call_fini(&call);
+    ictus_bench_free(bench);
+}
+
+/* From the last arrival to the last exit is no more than from the first, and waiting is not
+ * negative.
+ */
+static void waiting_is_apart_from_exits(void)
+{
+    struct ictus_bench *bench = NULL;
+    struct ictus_bench_result result;
+    struct ictus_why why;
+    struct ictus_bench_plan plan = plan_of("allreduce", 8, 10);
+    plan.arrival = "late:rank=0,spread=100us";
+    REQUIRE(!ictus_bench_create(MPI_COMM_WORLD, "barrier", "hca3-offset", &bench, &why));
+    REQUIRE(!ictus_bench_run(bench, &plan, &result, &why));
+    for (int64_t i = 0; i < result.n && check_rank == 0; i++) {
+        CHECK(result.samples_s[ICTUS_REDUCE_EXIT][i] <= result.samples_s[ICTUS_REDUCE_MAKESPAN][i]);
+        CHECK(result.samples_s[ICTUS_REDUCE_WAIT][i] >= 0.0);
+        CHECK(result.samples_s[ICTUS_REDUCE_WAIT][i] <=
+              check_size * result.samples_s[ICTUS_REDUCE_MAX][i] + 1e-9 * check_size);
+    }
+    ictus_bench_result_free(&result);
+    ictus_bench_free(bench);
+}
+
 static void nonsense_is_refused(void)
 {
     struct ictus_bench *bench = NULL;
@@ -393,6 +441,8 @@ int main(int argc, char **argv)
     large_counts_compute_the_same();
     a_really_large_one_runs();
     parts_follow_each_other();
+    arrivals_are_kept();
+    waiting_is_apart_from_exits();
     nonsense_is_refused();
     time_limits_hold();
     return check_mpi_finish();

@@ -212,6 +212,9 @@ static json_t *measurement(struct study *study, const struct study_experiment *e
     (void)json_object_update(object, numbers);
     json_decref(numbers);
     study_write_proof(study, e, object);
+    if (result->arrival_ranks > 0) {
+        (void)json_object_set_new(object, "arrival_ranks", json_integer(result->arrival_ranks));
+    }
     set_rates(object, study, e, reduction, &s);
     (void)json_object_set_new(object, "interrupted", json_boolean(interrupted));
     (void)json_object_set_new(object, "warnings", warnings(&s, result, interrupted));

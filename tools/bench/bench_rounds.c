@@ -83,6 +83,7 @@ static int add(struct ictus_bench_result *sum, const struct ictus_bench_result *
     }
     sum->n += err ? 0 : part->n;
     sum->invalid += part->invalid;
+    sum->arrival_ranks = part->arrival_ranks;
     sum->sigma_ns = fmax(sum->sigma_ns, part->sigma_ns);
     sum->bound_ns = fmax(sum->bound_ns, part->bound_ns);
     return err;

@@ -90,7 +90,10 @@ static int read_reductions(struct study *study, struct ictus_why *why)
     char copy[LIST_BYTES];
     char *rest = NULL;
     if (!study->options->reduction) {
-        study->wanted[ictus_scheme_reduction(study->options->scheme)] = true;
+        const bool together = strcmp(study->options->arrival, "together") == 0;
+        study->wanted[ICTUS_REDUCE_EXIT] = !together;
+        study->wanted[ICTUS_REDUCE_WAIT] = !together;
+        study->wanted[ictus_scheme_reduction(study->options->scheme)] = together;
         return ICTUS_OK;
     }
     bool named = false;

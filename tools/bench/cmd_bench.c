@@ -45,7 +45,7 @@ static const struct option_row options[] = {
      "stop once the median's 95 % interval is this narrow"},
     ROW_WARMUP(AT(warmup), "10", 1e6, "untimed calls before each measurement"),
     {"reduction", 0, OPTION_TEXT, AT(reduction), NULL, 0, 0, NULL, "LIST",
-     "how the processes' times are combined: max,mean,min,root,makespan"},
+     "how the processes' times are combined: max,mean,min,root,makespan,exit,wait"},
     ROW_ROOT(AT(root)),
     {"rotate-root", 0, OPTION_FLAG, AT(rotate_root), NULL, 0, 0, NULL, NULL,
      "use another root in each repetition"},

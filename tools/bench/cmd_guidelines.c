@@ -18,7 +18,8 @@
 
 enum { WARMUP = 2 };
 
-static const char *const reductions[] = {"scheme", "max", "mean", "min", "root", "makespan", NULL};
+static const char *const reductions[] = {"scheme",   "max",  "mean", "min", "root",
+                                         "makespan", "exit", "wait", NULL};
 
 static const struct option_row options[] = {
     ROW_OPS(AT(ops), "all", "operations whose guidelines are tested, or all"),

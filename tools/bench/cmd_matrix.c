@@ -55,7 +55,8 @@ struct matrix_options {
 
 enum { WARMUP = 2 };
 
-static const char *const reductions[] = {"max", "mean", "min", "root", "makespan", NULL};
+static const char *const reductions[] = {"max",      "mean", "min",  "root",
+                                         "makespan", "exit", "wait", NULL};
 
 static const struct option_row options[] = {
     ROW_OPS(AT(ops), "reduce", "operations whose algorithms are compared"),

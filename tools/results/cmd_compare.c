@@ -25,7 +25,8 @@ struct compare_options {
     int64_t seed;
 };
 
-static const char *const reductions[] = {"any", "max", "mean", "min", "root", "makespan", NULL};
+static const char *const reductions[] = {"any",      "max",  "mean", "min", "root",
+                                         "makespan", "exit", "wait", NULL};
 
 #define AT(member) offsetof(struct compare_options, member)
 
