@@ -5,6 +5,7 @@
 #include "main/shared_rows.h"
 #include "results/experiments.h"
 #include "results/tune.h"
+#include "results/tune_arrival.h"
 
 #include <ictus/bench.h>
 #include <ictus/text.h>
@@ -25,6 +26,7 @@ struct tune_options {
     const char *output;
     const char *reduction;
     const char *base;
+    const char *arrival;
     bool force;
     double margin;
 };
@@ -39,6 +41,8 @@ static const struct option_row rows[] = {
     {"reduction", 0, OPTION_TEXT, AT(reduction), NULL, 0, 0, NULL, "NAME",
      "reduction over processes to use: max, mean, ...; by default the first "
      "in the files"},
+    {"arrival", 0, OPTION_TEXT, AT(arrival), NULL, 0, 0, NULL, "SPEC",
+     "choose under this arrival pattern of the files, or minimax over all of them"},
     {"margin", 0, OPTION_RATIO, AT(margin), "5%", 0, 10, NULL, "RATIO",
      "how much faster than the default a rule must be"},
     {"base", 0, OPTION_TEXT, AT(base), NULL, 0, 0, NULL, "FILE",
@@ -120,6 +124,7 @@ static int put_table(const struct winners *winners, double margin, FILE *file)
     for (size_t i = 0; i < winners->count; i++) {
         const struct winner *w = &winners->list[i];
         char own[32] = "-";
+        char next[32] = "-";
         char most[32] = "-";
         if (!isnan(w->fallback_s)) {
             (void)snprintf(own, sizeof(own), "%.3f", 1e6 * w->fallback_s);
@@ -127,10 +132,12 @@ static int put_table(const struct winners *winners, double margin, FILE *file)
         if (!isnan(w->most)) {
             (void)snprintf(most, sizeof(most), "%.1f %%", 100.0 * w->most);
         }
-        (void)fprintf(file, "%-22s %10lld %6lld %-28s %11.3f %11.3f %11s %9s %9d  %s\n",
-                      w->operation, (long long)w->bytes, (long long)w->processes, w->algorithm,
-                      1e6 * w->median_s, 1e6 * w->runner_up_s, own, most, w->launches,
-                      describe_verdict(w));
+        if (!isnan(w->runner_up_s)) {
+            (void)snprintf(next, sizeof(next), "%.3f", 1e6 * w->runner_up_s);
+        }
+        (void)fprintf(file, "%-22s %10lld %6lld %-28s %11.3f %11s %11s %9s %9d  %s\n", w->operation,
+                      (long long)w->bytes, (long long)w->processes, w->algorithm, 1e6 * w->median_s,
+                      next, own, most, w->launches, describe_verdict(w));
     }
     put_mockups(winners, file);
     return ferror(file) ? ICTUS_ERR_IO : ICTUS_OK;
@@ -196,9 +203,18 @@ static int put_mpich(const struct tune_options *options, const struct winners *w
     return err;
 }
 
-static int put(const struct tune_options *options, const struct winners *winners, FILE *file,
+/* What is to be written, and where it comes from. */
+struct choice {
+    struct winners winners;
+    struct regret_table regrets; /* of --arrival */
+    size_t pattern;
+};
+
+static int put(const struct tune_options *options, const struct choice *choice, FILE *file,
                struct ictus_why *why)
 {
+    const struct winners *winners = &choice->winners;
+    int err = ICTUS_OK;
     switch ((enum form)options->form) {
     case FORM_OMPI:
         return tune_write_ompi(winners, file, why);
@@ -207,11 +223,14 @@ static int put(const struct tune_options *options, const struct winners *winners
     case FORM_MPICH:
         return put_mpich(options, winners, file, why);
     default:
-        return put_table(winners, options->margin, file);
+        err = put_table(winners, options->margin, file);
+        return err || !options->arrival
+                   ? err
+                   : regret_table_print(&choice->regrets, choice->pattern, file);
     }
 }
 
-static int write_file(const struct tune_options *options, const struct winners *winners,
+static int write_file(const struct tune_options *options, const struct choice *choice,
                       struct ictus_why *why)
 {
     struct output output;
@@ -219,7 +238,7 @@ static int write_file(const struct tune_options *options, const struct winners *
     if (err) {
         return err;
     }
-    err = put(options, winners, output.stream, why);
+    err = put(options, choice, output.stream, why);
     return output_close(&output, err, why);
 }
 
@@ -242,26 +261,43 @@ static int check(const struct tune_options *options, int count, struct ictus_why
     return ICTUS_OK;
 }
 
+/* Under one pattern as without any, from its measurements alone; minimax from those of all. */
+static int choose_under(const struct tune_options *o, const json_t *all, struct choice *choice,
+                        struct ictus_why *why)
+{
+    const char *reduction = o->reduction ? o->reduction : "exit";
+    int err = regret_table_make(all, reduction, &choice->regrets, why);
+    err = err ? err : regret_table_pattern(&choice->regrets, o->arrival, &choice->pattern, why);
+    if (err || choice->pattern == choice->regrets.pattern_count) {
+        return err ? err : regret_winners(&choice->regrets, o->margin, &choice->winners);
+    }
+    json_t *only = regret_table_only(&choice->regrets, choice->pattern, all);
+    err = tune_choose(only, reduction, o->margin, &choice->winners, why);
+    json_decref(only);
+    return err;
+}
+
 static int run(const void *given, int word_count, char **words)
 {
     const struct tune_options *options = given;
     struct ictus_why why = {""};
-    struct winners winners = {.list = NULL};
+    struct choice choice = {.winners = {.list = NULL}};
     json_t *all = json_array();
     int err = check(options, word_count, &why);
     if (!err) {
         err = read_all(word_count, words, all, &why);
     }
     if (!err) {
-        err = tune_choose(all, options->reduction, options->margin, &winners, &why);
+        err = options->arrival
+                  ? choose_under(options, all, &choice, &why)
+                  : tune_choose(all, options->reduction, options->margin, &choice.winners, &why);
     }
     if (!err) {
-        tell_rest(options, &winners);
+        tell_rest(options, &choice.winners);
+        err = write_file(options, &choice, &why);
     }
-    if (!err) {
-        err = write_file(options, &winners, &why);
-    }
-    tune_free(&winners);
+    tune_free(&choice.winners);
+    regret_table_free(&choice.regrets);
     json_decref(all);
     return err ? command_fail("tune", err, &why) : EXIT_OK;
 }

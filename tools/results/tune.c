@@ -51,6 +51,11 @@ static double over_launches(const json_t *launches, const char *key)
     return median;
 }
 
+double tune_median(const json_t *launches)
+{
+    return over_launches(launches, "median_s");
+}
+
 static const char *text_of(const json_t *members, const char *key)
 {
     const char *text = json_string_value(json_object_get(members, key));

@@ -78,6 +78,9 @@ const char *tune_rule(const struct winner *winner);
 
 void tune_free(struct winners *winners);
 
+/* Median over an experiment's launches of their medians, seconds; NaN where none has one. */
+double tune_median(const json_t *launches);
+
 /*
  * Open MPI's dynamic rules. Operations that it has no rules for are left out and named on standard
  * error. Errors: ICTUS_ERR_UNKNOWN (an algorithm of another library), ICTUS_ERR_IO.

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Regrets of algorithms over arrival patterns. */
+#include "results/tune_arrival.h"
+
+#include "results/experiments.h"
+
+#include <ictus/select.h>
+#include <ictus/text.h>
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char tune_minimax[] = "minimax";
+
+static const char together[] = "together";
+
+static const char *member_text(const json_t *members, const char *key, const char *otherwise)
+{
+    const char *text = json_string_value(json_object_get(members, key));
+    return text ? text : otherwise;
+}
+
+/* What a measurement says of it, and whether it is one of this table. */
+static bool is_wanted(const struct experiment *e, const char *reduction)
+{
+    size_t i = 0;
+    json_t *launch = NULL;
+    const char *algorithm = member_text(e->members, "algorithm", "");
+    if (strcmp(member_text(e->members, "reduction", ""), reduction) != 0 ||
+        strlen(algorithm) >= WINNER_NAME_MAX ||
+        strlen(member_text(e->members, "operation", "")) >= WINNER_NAME_MAX) {
+        return false;
+    }
+    json_array_foreach(e->launches, i, launch)
+    {
+        const json_t *proven = json_object_get(launch, "proven");
+        if (proven && !json_is_true(proven) && strcmp(algorithm, ICTUS_ALGORITHM_DEFAULT) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The place of a pattern's name, appended if it is new; SIZE_MAX: no memory. */
+static size_t pattern_at(struct regret_table *t, const char *name)
+{
+    for (size_t i = 0; i < t->pattern_count; i++) {
+        if (strcmp(t->patterns[i], name) == 0) {
+            return i;
+        }
+    }
+    char **grown = realloc(t->patterns, (t->pattern_count + 1) * sizeof(*grown));
+    if (!grown) {
+        return SIZE_MAX;
+    }
+    t->patterns = grown;
+    grown[t->pattern_count] = strdup(name);
+    return grown[t->pattern_count] ? t->pattern_count++ : SIZE_MAX;
+}
+
+static struct regrets *place_at(struct regret_table *t, const json_t *members)
+{
+    const char *operation = member_text(members, "operation", "");
+    const json_int_t processes = json_integer_value(json_object_get(members, "processes"));
+    const json_int_t bytes = json_integer_value(json_object_get(members, "bytes"));
+    for (size_t i = 0; i < t->place_count; i++) {
+        struct regrets *r = &t->places[i];
+        if (strcmp(r->operation, operation) == 0 && r->processes == processes &&
+            r->bytes == bytes) {
+            return r;
+        }
+    }
+    struct regrets *grown = realloc(t->places, (t->place_count + 1) * sizeof(*grown));
+    if (!grown) {
+        return NULL;
+    }
+    t->places = grown;
+    struct regrets *r = &grown[t->place_count++];
+    *r = (struct regrets){.processes = processes, .bytes = bytes};
+    (void)snprintf(r->operation, sizeof(r->operation), "%s", operation);
+    return r;
+}
+
+static size_t algorithm_at(const struct regret_table *t, struct regrets *r, const char *name)
+{
+    for (size_t i = 0; i < r->algorithm_count; i++) {
+        if (strcmp(r->algorithms[i], name) == 0) {
+            return i;
+        }
+    }
+    const size_t n = r->algorithm_count + 1;
+    char(*names)[WINNER_NAME_MAX] = realloc(r->algorithms, n * sizeof(*names));
+    r->algorithms = names ? names : r->algorithms;
+    double *times = realloc(r->median_s, n * t->pattern_count * sizeof(*times));
+    r->median_s = times ? times : r->median_s;
+    if (!names || !times) {
+        return SIZE_MAX;
+    }
+    (void)snprintf(names[n - 1], sizeof(names[0]), "%s", name);
+    for (size_t p = 0; p < t->pattern_count; p++) {
+        times[(n - 1) * t->pattern_count + p] = NAN;
+    }
+    return r->algorithm_count++;
+}
+
+static int table_add(struct regret_table *t, const struct experiment *e)
+{
+    const size_t pattern = pattern_at(t, member_text(e->members, "arrival", together));
+    struct regrets *r = place_at(t, e->members);
+    const char *name = member_text(e->members, "algorithm", ICTUS_ALGORITHM_DEFAULT);
+    const size_t a = r ? algorithm_at(t, r, name) : SIZE_MAX;
+    if (a == SIZE_MAX || pattern == SIZE_MAX) {
+        return ICTUS_ERR_NOMEM;
+    }
+    r->median_s[a * t->pattern_count + pattern] = tune_median(e->launches);
+    return ICTUS_OK;
+}
+
+/* Patterns are known before any place has room for them. */
+static int table_patterns(struct regret_table *t, const struct experiments *list,
+                          const char *reduction)
+{
+    for (int first = 1; first >= 0; first--) {
+        for (size_t i = 0; i < list->count; i++) {
+            const char *name = member_text(list->list[i].members, "arrival", together);
+            if (is_wanted(&list->list[i], reduction) && (strcmp(name, together) == 0) == first &&
+                pattern_at(t, name) == SIZE_MAX) {
+                return ICTUS_ERR_NOMEM;
+            }
+        }
+    }
+    return ICTUS_OK;
+}
+
+int regret_table_make(const json_t *objects, const char *reduction, struct regret_table *t,
+                      struct ictus_why *why)
+{
+    struct experiments list;
+    *t = (struct regret_table){.patterns = NULL};
+    int err = experiments_gather(objects, &list, why);
+    err = err ? err : table_patterns(t, &list, reduction);
+    for (size_t i = 0; i < list.count && !err; i++) {
+        err = is_wanted(&list.list[i], reduction) ? table_add(t, &list.list[i]) : ICTUS_OK;
+    }
+    experiments_free(&list);
+    if (!err && t->place_count == 0) {
+        err = ictus_because(why, ICTUS_ERR_FORMAT,
+                            "no proven measurement has the reduction '%s'; times under different "
+                            "arrivals compare by --reduction=exit",
+                            reduction);
+    }
+    return err;
+}
+
+void regret_table_free(struct regret_table *t)
+{
+    for (size_t i = 0; i < t->pattern_count; i++) {
+        free(t->patterns[i]);
+    }
+    for (size_t i = 0; i < t->place_count; i++) {
+        free(t->places[i].algorithms);
+        free(t->places[i].median_s);
+    }
+    free(t->patterns);
+    free(t->places);
+    *t = (struct regret_table){.patterns = NULL};
+}
+
+int regret_table_pattern(const struct regret_table *t, const char *word, size_t *pattern,
+                         struct ictus_why *why)
+{
+    const char **names = calloc(t->pattern_count + 2, sizeof(*names));
+    size_t found = 0;
+    int count = 0;
+    if (!names) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (size_t i = 0; i < t->pattern_count; i++) {
+        names[i] = t->patterns[i];
+        if (strncmp(t->patterns[i], word, strlen(word)) == 0) {
+            found = i;
+            count++;
+        }
+    }
+    for (size_t i = 0; i < t->pattern_count; i++) { /* the whole text comes first */
+        if (strcmp(t->patterns[i], word) == 0) {
+            found = i;
+            count = 1;
+        }
+    }
+    names[t->pattern_count] = tune_minimax;
+    const bool minimax = strcmp(word, tune_minimax) == 0;
+    *pattern = minimax ? t->pattern_count : found;
+    const int err =
+        minimax || count == 1 ? ICTUS_OK : ictus_unknown(why, "arrival pattern", word, names);
+    free(names);
+    return err;
+}
+
+json_t *regret_table_only(const struct regret_table *t, size_t pattern, const json_t *objects)
+{
+    json_t *only = json_array();
+    size_t i = 0;
+    json_t *object = NULL;
+    json_array_foreach((json_t *)objects, i, object)
+    {
+        if (strcmp(member_text(object, "type", ""), "measurement") != 0 ||
+            strcmp(member_text(object, "arrival", together), t->patterns[pattern]) == 0) {
+            (void)json_array_append(only, object);
+        }
+    }
+    return only;
+}
+
+double regret_under(const struct regret_table *t, const struct regrets *r, size_t algorithm,
+                    size_t pattern)
+{
+    double best = NAN;
+    for (size_t a = 0; a < r->algorithm_count; a++) {
+        best = fmin(best, r->median_s[a * t->pattern_count + pattern]);
+    }
+    return r->median_s[algorithm * t->pattern_count + pattern] / best - 1.0;
+}
+
+double regret_worst(const struct regret_table *t, const struct regrets *r, size_t algorithm)
+{
+    double worst = 0.0;
+    for (size_t p = 0; p < t->pattern_count && !isnan(worst); p++) {
+        const double regret = regret_under(t, r, algorithm, p);
+        worst = isnan(regret) ? regret : fmax(worst, regret);
+    }
+    return worst;
+}
+
+size_t regret_choice(const struct regret_table *t, const struct regrets *r, size_t pattern)
+{
+    size_t choice = SIZE_MAX;
+    double least = INFINITY;
+    for (size_t a = 0; a < r->algorithm_count; a++) {
+        const double regret =
+            pattern < t->pattern_count ? regret_under(t, r, a, pattern) : regret_worst(t, r, a);
+        if (regret < least) { /* not for a NaN */
+            least = regret;
+            choice = a;
+        }
+    }
+    return choice;
+}
+
+/* One place's winner; its times are under the first pattern. */
+static void choose_place(const struct regret_table *t, const struct regrets *r, double margin,
+                         struct winners *winners)
+{
+    const size_t choice = regret_choice(t, r, t->pattern_count);
+    if (choice == SIZE_MAX) {
+        return;
+    }
+    struct winner *w = &winners->list[winners->count++];
+    *w = (struct winner){.processes = r->processes,
+                         .bytes = r->bytes,
+                         .median_s = r->median_s[choice * t->pattern_count],
+                         .runner_up_s = NAN,
+                         .fallback_s = NAN,
+                         .most = NAN,
+                         .rivals = (int)r->algorithm_count - 1,
+                         .launches = 1,
+                         .verdict = TUNE_NO_DEFAULT};
+    w->low_s = w->median_s;
+    w->high_s = w->median_s;
+    (void)snprintf(w->operation, sizeof(w->operation), "%s", r->operation);
+    (void)snprintf(w->algorithm, sizeof(w->algorithm), "%s", r->algorithms[choice]);
+    for (size_t a = 0; a < r->algorithm_count; a++) {
+        if (strcmp(r->algorithms[a], ICTUS_ALGORITHM_DEFAULT) == 0) {
+            w->fallback_s = r->median_s[a * t->pattern_count];
+            w->most = (1.0 + regret_worst(t, r, choice)) / (1.0 + regret_worst(t, r, a));
+            w->verdict = a == choice                      ? TUNE_DEFAULT
+                         : w->most * (1.0 + margin) < 1.0 ? TUNE_RULE
+                                                          : TUNE_UNCLEAR;
+        }
+    }
+}
+
+static int compare_winners(const void *a, const void *b)
+{
+    const struct winner *x = a;
+    const struct winner *y = b;
+    const int order = strcmp(x->operation, y->operation);
+    if (order) {
+        return order;
+    }
+    if (x->processes != y->processes) {
+        return x->processes < y->processes ? -1 : 1;
+    }
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+int regret_winners(const struct regret_table *t, double margin, struct winners *winners)
+{
+    *winners = (struct winners){.list = calloc(t->place_count + 1, sizeof(*winners->list))};
+    if (!winners->list) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (size_t i = 0; i < t->place_count; i++) {
+        choose_place(t, &t->places[i], margin, winners);
+    }
+    qsort(winners->list, winners->count, sizeof(*winners->list), compare_winners);
+    return ICTUS_OK;
+}
+
+/* One algorithm's line; NaN prints as "-". */
+static void print_regrets(const struct regret_table *t, const struct regrets *r, size_t algorithm,
+                          const char *as, FILE *file)
+{
+    (void)fprintf(file, "%-22s %10lld %6lld %-10s %-24s", r->operation, (long long)r->bytes,
+                  (long long)r->processes, as,
+                  algorithm == SIZE_MAX ? "-" : r->algorithms[algorithm]);
+    for (size_t p = 0; p <= t->pattern_count && algorithm != SIZE_MAX; p++) {
+        const double regret =
+            p < t->pattern_count ? regret_under(t, r, algorithm, p) : regret_worst(t, r, algorithm);
+        if (isnan(regret)) {
+            (void)fprintf(file, " %10s", "-");
+        } else {
+            (void)fprintf(file, " %8.1f %%", 100.0 * regret);
+        }
+    }
+    (void)fprintf(file, "\n");
+}
+
+int regret_table_print(const struct regret_table *t, size_t pattern, FILE *file)
+{
+    (void)fprintf(file, "\n# regret: time beyond the fastest algorithm's, by arrival pattern\n");
+    for (size_t p = 0; p < t->pattern_count; p++) {
+        (void)fprintf(file, "# %c: %s\n", (char)('A' + (int)(p % 26)), t->patterns[p]);
+    }
+    (void)fprintf(file, "%-22s %10s %6s %-10s %-24s", "operation", "bytes", "procs", "chosen by",
+                  "algorithm");
+    for (size_t p = 0; p < t->pattern_count; p++) {
+        (void)fprintf(file, " %10c", (char)('A' + (int)(p % 26)));
+    }
+    (void)fprintf(file, " %10s\n", "largest");
+    for (size_t i = 0; i < t->place_count; i++) {
+        const struct regrets *r = &t->places[i];
+        if (pattern < t->pattern_count) {
+            const char as[2] = {(char)('A' + (int)(pattern % 26)), '\0'};
+            print_regrets(t, r, regret_choice(t, r, pattern), as, file);
+        }
+        if (pattern != 0 && strcmp(t->patterns[0], together) == 0) {
+            print_regrets(t, r, regret_choice(t, r, 0), "A", file);
+        }
+        print_regrets(t, r, regret_choice(t, r, t->pattern_count), tune_minimax, file);
+    }
+    return ferror(file) ? ICTUS_ERR_IO : ICTUS_OK;
+}
