@@ -9,6 +9,7 @@
 #include "bench/call.h"
 #include "core/spec.h"
 #include "sync/clock.h"
+#include "sync/wait.h"
 
 #include <ictus/bench.h>
 #include <stdbool.h>
@@ -75,7 +76,7 @@ static inline void ictusi_sample_place(const struct ictus_clock *clock, struct s
 
 /*
  * Call the operation once between two readings of the source: the timed region of every scheme. A
- * process that is to arrive late spins first: until its delay after the common instant, where the
+ * process that is to arrive late waits first: until its delay after the common instant, where the
  * scheme has one, so that a late start adds nothing to it.
  */
 static inline int ictusi_time_call(const struct ictus_clock *clock, struct call *call,
@@ -87,8 +88,8 @@ static inline int ictusi_time_call(const struct ictus_clock *clock, struct call 
         const int64_t from =
             sample->has_common ? ictusi_line_unmap(&clock->line, sample->common) : sample->start;
         const int64_t arrival = from + call->delay_ns;
-        while (sample->start < arrival) {
-            sample->start = ictusi_source_read(source);
+        if (sample->start < arrival) {
+            sample->start = ictusi_wait_until(source, arrival, clock->crowded);
         }
     }
     call->mpi_error = call->operation->run(call);
