@@ -18,6 +18,6 @@ struct wait_instances {
     uint32_t count;
 };
 
-void ictusi_instances_find(struct wait_instances *instances, const struct analysis *analysis);
+void ictusi_instances_find(struct wait_instances *w, const struct analysis *a);
 
 #endif
