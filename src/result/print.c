@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL_MAX = 256, NAME_MAX_BYTES = 512 };
+enum { CELL_MAX = 256, NAME_MAX_BYTES = 512, SCREEN_COLUMNS = 80, WRAP_INDENT = 4 };
 
 bool ictusi_result_is_raw(const char *key)
 {
@@ -17,30 +17,42 @@ bool ictusi_result_is_raw(const char *key)
 /* Columns as wide as values usually are; a row is printed before the next one is known. */
 static int column_width(const struct ictus_column *column)
 {
-    static const int usual[] = {[ICTUS_COLUMN_TEXT] = 12,
-                                [ICTUS_COLUMN_COUNT] = 8,
-                                [ICTUS_COLUMN_SECONDS] = 12,
-                                [ICTUS_COLUMN_NS] = 12,
-                                [ICTUS_COLUMN_NUMBER] = 12};
+    static const int usual[] = {[ICTUS_COLUMN_TEXT] = 9,
+                                [ICTUS_COLUMN_COUNT] = 5,
+                                [ICTUS_COLUMN_SECONDS] = 9,
+                                [ICTUS_COLUMN_NS] = 9,
+                                [ICTUS_COLUMN_NUMBER] = 6};
     const int title = (int)strlen(column->title);
     return title > usual[column->kind] ? title : usual[column->kind];
 }
 
-static void format_number(enum ictus_column_kind kind, const json_t *value, char *cell)
+/* Three decimals, fewer where the number is so large that it would not fit in its column. */
+static void format_decimals(double number, int width, char *cell)
 {
-    const double number = json_number_value(value);
-    if (kind == ICTUS_COLUMN_SECONDS) {
-        (void)snprintf(cell, CELL_MAX, "%.3f", number * 1e6);
-    } else if (kind == ICTUS_COLUMN_NS) {
-        (void)snprintf(cell, CELL_MAX, "%.3f", number * 1e-3);
-    } else if (json_is_integer(value)) {
-        (void)snprintf(cell, CELL_MAX, "%lld", (long long)json_integer_value(value));
-    } else {
-        (void)snprintf(cell, CELL_MAX, "%.6g", number);
+    int length = CELL_MAX;
+    for (int decimals = 3; decimals >= 0 && length > width; decimals--) {
+        length = snprintf(cell, CELL_MAX, "%.*f", decimals, number);
     }
 }
 
-static void format_cell(enum ictus_column_kind kind, const json_t *value, char *cell)
+static void format_number(const struct ictus_column *column, const json_t *value, char *cell)
+{
+    const double number = json_number_value(value);
+    const int width = column_width(column);
+    if (column->kind == ICTUS_COLUMN_SECONDS) {
+        format_decimals(number * 1e6, width, cell);
+    } else if (column->kind == ICTUS_COLUMN_NS) {
+        format_decimals(number * 1e-3, width, cell);
+    } else if (json_is_integer(value)) {
+        (void)snprintf(cell, CELL_MAX, "%lld", (long long)json_integer_value(value));
+    } else if (column->kind == ICTUS_COLUMN_COUNT) {
+        (void)snprintf(cell, CELL_MAX, "%.0f", number);
+    } else {
+        (void)snprintf(cell, CELL_MAX, "%.4g", number);
+    }
+}
+
+static void format_cell(const struct ictus_column *column, const json_t *value, char *cell)
 {
     if (!value || json_is_null(value)) {
         (void)snprintf(cell, CELL_MAX, "-");
@@ -49,22 +61,56 @@ static void format_cell(enum ictus_column_kind kind, const json_t *value, char *
     } else if (json_is_boolean(value)) {
         (void)snprintf(cell, CELL_MAX, "%s", json_is_true(value) ? "yes" : "no");
     } else if (json_is_number(value)) {
-        format_number(kind, value, cell);
+        format_number(column, value, cell);
     } else {
         (void)snprintf(cell, CELL_MAX, "...");
     }
 }
 
+/* Where a column begins: after those before it and a blank each. */
+static int column_start(const struct printer *printer, const struct ictus_column *column)
+{
+    int start = 0;
+    for (const struct ictus_column *c = printer->columns; c != column; c++) {
+        start += column_width(c) + 1;
+    }
+    return start;
+}
+
+/* The text that ends a row, in as many lines as a terminal of 80 columns needs for it. */
+static void put_last_text(const struct printer *printer, int start, const char *text)
+{
+    int at = start;
+    bool fresh = true;
+    for (; *text; text += strspn(text, " ")) {
+        const int word = (int)strcspn(text, " ");
+        if (at + (fresh ? 0 : 1) + word > SCREEN_COLUMNS && at > WRAP_INDENT) {
+            (void)fprintf(printer->stream, "\n%*s", WRAP_INDENT, "");
+            at = WRAP_INDENT;
+            fresh = true;
+        }
+        at += fprintf(printer->stream, "%s%.*s", fresh ? "" : " ", word, text);
+        fresh = false;
+        text += word;
+    }
+}
+
+/* A text that is wider than its column has the line for itself; the row continues below it. */
 static void put_cell(const struct printer *printer, const struct ictus_column *column,
                      const char *cell)
 {
-    const bool first = column == printer->columns;
     const bool last = !column[1].key;
     const int width = column_width(column);
+    const int start = column_start(printer, column);
+    (void)fputs(start > 0 ? " " : "", printer->stream);
     if (column->kind != ICTUS_COLUMN_TEXT) {
-        (void)fprintf(printer->stream, "%s%*s", first ? "" : " ", width, cell);
+        (void)fprintf(printer->stream, "%*s", width, cell);
+    } else if (last) {
+        put_last_text(printer, start, cell);
+    } else if ((int)strlen(cell) > width) {
+        (void)fprintf(printer->stream, "%s\n%*s", cell, start + width, "");
     } else {
-        (void)fprintf(printer->stream, "%s%-*s", first ? "" : " ", last ? 0 : width, cell);
+        (void)fprintf(printer->stream, "%-*s", width, cell);
     }
 }
 
@@ -93,7 +139,7 @@ static void print_table_row(struct printer *printer, const json_t *object)
         printer->titled = true;
     }
     for (column = printer->columns; column->key; column++) {
-        format_cell(column->kind, json_object_get(object, column->key), cell);
+        format_cell(column, json_object_get(object, column->key), cell);
         put_cell(printer, column, cell);
     }
     (void)fputc('\n', printer->stream);

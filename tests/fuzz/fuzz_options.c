@@ -19,10 +19,7 @@ static void read_lists(const char *text)
     uint64_t *sizes = NULL;
     double *numbers = NULL;
     size_t count = 0;
-    if (spec_list_read(&list, "list", text, &why) == ICTUS_OK) {
-        char title[64];
-        spec_list_title(&list, "word", title, sizeof(title));
-    }
+    (void)spec_list_read(&list, "list", text, &why);
     spec_list_free(&list);
     if (sizes_read("sizes", text, &sizes, &count, &why) == ICTUS_OK) {
         fuzz_require(count > 0 && count <= SIZES_MAX);

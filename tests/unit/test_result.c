@@ -85,9 +85,9 @@ static void test_formats(const char *path)
 {
     struct captured capture;
     write_two(ICTUS_FORMAT_TEXT, columns, path, &capture);
-    CHECK_STR(capture.text, "operation       bytes    median_us     error_us        ratio\n"
-                            "bcast               8        1.500        1.234         0.25\n"
-                            "allreduce     1048576            -        1.234         0.25\n");
+    CHECK_STR(capture.text, "operation bytes median_us  error_us  ratio\n"
+                            "bcast         8     1.500     1.234   0.25\n"
+                            "allreduce 1048576         -     1.234   0.25\n");
     write_two(ICTUS_FORMAT_CSV, columns, path, &capture);
     CHECK_STR(capture.text,
               "type,operation,bytes,median_s,error_ns,ratio,ci95,place.host,place.core\n"

@@ -11,24 +11,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS_OF_ALL                                                                             \
-    {"operation", "operation", ICTUS_COLUMN_TEXT}, {"bytes", "bytes", ICTUS_COLUMN_COUNT},         \
-        {"processes", "procs", ICTUS_COLUMN_COUNT},                                                \
-        {"reduction", "over ranks", ICTUS_COLUMN_TEXT}, {"n", "n", ICTUS_COLUMN_COUNT},            \
-        {"invalid", "late", ICTUS_COLUMN_COUNT}, {"median_s", "median us", ICTUS_COLUMN_SECONDS},  \
-        {"ci95_low_s", "95% low", ICTUS_COLUMN_SECONDS},                                           \
-        {"ci95_high_s", "95% high", ICTUS_COLUMN_SECONDS},                                         \
-        {"p99_s", "p99 us", ICTUS_COLUMN_SECONDS}, {"outliers", "outliers", ICTUS_COLUMN_COUNT},   \
+/* Rows of 80 columns; what does not fit is in the result file and in --format=json. */
+#define COLUMNS_OF_MEDIAN                                                                          \
+    {"median_s", "median us", ICTUS_COLUMN_SECONDS},                                               \
+        {"ci95_low_s", "95% lo us", ICTUS_COLUMN_SECONDS},                                         \
     {                                                                                              \
-        "algorithm", "algorithm", ICTUS_COLUMN_TEXT                                                \
+        "ci95_high_s", "95% hi us", ICTUS_COLUMN_SECONDS                                           \
     }
 
 const struct ictus_column *study_columns(const struct study *study)
 {
-    static const struct ictus_column plain[] = {COLUMNS_OF_ALL, {NULL, NULL, ICTUS_COLUMN_TEXT}};
+    static const struct ictus_column plain[] = {
+        {"operation", "operation   ", ICTUS_COLUMN_TEXT}, {"bytes", "   bytes", ICTUS_COLUMN_COUNT},
+        {"processes", "procs", ICTUS_COLUMN_COUNT},       {"n", "     n", ICTUS_COLUMN_COUNT},
+        {"invalid", "late", ICTUS_COLUMN_COUNT},          COLUMNS_OF_MEDIAN,
+        {"p99_s", "p99 us", ICTUS_COLUMN_SECONDS},        {NULL, NULL, ICTUS_COLUMN_TEXT}};
+    static const struct ictus_column several[] = {{"operation", "operation   ", ICTUS_COLUMN_TEXT},
+                                                  {"bytes", "   bytes", ICTUS_COLUMN_COUNT},
+                                                  {"processes", "procs", ICTUS_COLUMN_COUNT},
+                                                  {"reduction", "over ranks", ICTUS_COLUMN_TEXT},
+                                                  {"n", "     n", ICTUS_COLUMN_COUNT},
+                                                  COLUMNS_OF_MEDIAN,
+                                                  {NULL, NULL, ICTUS_COLUMN_TEXT}};
     static const struct ictus_column forced[] = {
-        COLUMNS_OF_ALL, {"ran", "ran", ICTUS_COLUMN_TEXT}, {NULL, NULL, ICTUS_COLUMN_TEXT}};
-    return study->selector ? forced : plain;
+        {"operation", "operation", ICTUS_COLUMN_TEXT},
+        {"algorithm", "algorithm        ", ICTUS_COLUMN_TEXT},
+        {"bytes", "   bytes", ICTUS_COLUMN_COUNT},
+        {"processes", "procs", ICTUS_COLUMN_COUNT},
+        COLUMNS_OF_MEDIAN,
+        {"proven", "proven", ICTUS_COLUMN_TEXT},
+        {NULL, NULL, ICTUS_COLUMN_TEXT}};
+    static const struct ictus_column forced_several[] = {
+        {"operation", "operation", ICTUS_COLUMN_TEXT},
+        {"algorithm", "algorithm  ", ICTUS_COLUMN_TEXT},
+        {"bytes", "  bytes", ICTUS_COLUMN_COUNT},
+        {"processes", "procs", ICTUS_COLUMN_COUNT},
+        {"reduction", "over rank", ICTUS_COLUMN_TEXT},
+        COLUMNS_OF_MEDIAN,
+        {"proven", "proven", ICTUS_COLUMN_TEXT},
+        {NULL, NULL, ICTUS_COLUMN_TEXT}};
+    int reductions = 0;
+    for (int r = 0; r < ICTUS_REDUCTIONS; r++) {
+        reductions += study->wanted[r];
+    }
+    if (study->selector) {
+        return reductions > 1 ? forced_several : forced;
+    }
+    return reductions > 1 ? several : plain;
 }
 
 /* Below this many repetitions a median's interval says little (hyperfine warns at ten). */

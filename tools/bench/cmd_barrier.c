@@ -50,9 +50,8 @@ static const struct option_row options[] = {
     ROW_END};
 
 static const struct ictus_column columns[] = {
-    {"algorithm", "algorithm             ", ICTUS_COLUMN_TEXT},
+    {"algorithm", "algorithm       ", ICTUS_COLUMN_TEXT},
     {"processes", "procs", ICTUS_COLUMN_COUNT},
-    {"n", "n", ICTUS_COLUMN_COUNT},
     {"invalid", "late", ICTUS_COLUMN_COUNT},
     {"skew_median_s", "skew us", ICTUS_COLUMN_SECONDS},
     {"skew_p95_s", "p95 us", ICTUS_COLUMN_SECONDS},

@@ -273,14 +273,14 @@ static void warn_of_conditions(const struct study *study)
     }
 }
 
-/* And before she believes the digits. */
-static void warn_of_drift(const struct study *study)
+/* And before she believes the digits: the table's footer. */
+static void note_drift(const struct study *study)
 {
-    if (study->drifting > 0 && !study->options->talk.quiet) {
-        (void)fprintf(stderr,
-                      "ictus bench: %d of %d medians vary with the state of the machine; their "
-                      "intervals allow for that, and a longer --span narrows them\n",
-                      study->drifting, study->written);
+    if (study->drifting > 0 && command_rank() == 0 &&
+        study->options->results.format == ICTUS_FORMAT_TEXT) {
+        (void)printf("# %d of %d medians vary with the state of the machine; their intervals allow "
+                     "for\n# that, and a longer --span narrows them\n",
+                     study->drifting, study->written);
     }
 }
 
@@ -295,7 +295,7 @@ static int run_study(struct study *study, struct ictus_why *why)
     }
     if (!err) {
         err = run_experiments(study, why);
-        warn_of_drift(study);
+        note_drift(study);
         err = results_close(study->out, study->options->results.file, err, why);
     }
     return err;

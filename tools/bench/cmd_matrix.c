@@ -82,19 +82,15 @@ static const struct option_row options[] = {
     ROWS_PROGRESS(AT(talk)),
     ROW_END};
 
-static const struct ictus_column columns[] = {
-    {"operation", "operation", ICTUS_COLUMN_TEXT},
-    {"scheme", "scheme                ", ICTUS_COLUMN_TEXT},
-    {"algorithm", "algorithm           ", ICTUS_COLUMN_TEXT},
-    {"bytes", "bytes", ICTUS_COLUMN_COUNT},
-    {"processes", "procs", ICTUS_COLUMN_COUNT},
-    {"n", "n", ICTUS_COLUMN_COUNT},
-    {"invalid", "late", ICTUS_COLUMN_COUNT},
-    {"median_s", "median us", ICTUS_COLUMN_SECONDS},
-    {"ci95_low_s", "95% low", ICTUS_COLUMN_SECONDS},
-    {"ci95_high_s", "95% high", ICTUS_COLUMN_SECONDS},
-    {"place", "place", ICTUS_COLUMN_COUNT},
-    {NULL, NULL, ICTUS_COLUMN_TEXT}};
+static const struct ictus_column columns[] = {{"operation", "operation", ICTUS_COLUMN_TEXT},
+                                              {"scheme", "scheme      ", ICTUS_COLUMN_TEXT},
+                                              {"algorithm", "algorithm    ", ICTUS_COLUMN_TEXT},
+                                              {"bytes", "  bytes", ICTUS_COLUMN_COUNT},
+                                              {"processes", "procs", ICTUS_COLUMN_COUNT},
+                                              {"median_s", "median us", ICTUS_COLUMN_SECONDS},
+                                              {"ci95_low_s", "95% lo us", ICTUS_COLUMN_SECONDS},
+                                              {"ci95_high_s", "95% hi us", ICTUS_COLUMN_SECONDS},
+                                              {NULL, NULL, ICTUS_COLUMN_TEXT}};
 
 enum { OPS_MAX = 32, OP_BYTES = 64 };
 

@@ -78,17 +78,13 @@ static const struct option_row options[] = {
     ROW_END};
 
 static const struct ictus_column columns[] = {{"operation", "operation", ICTUS_COLUMN_TEXT},
-                                              {"bytes", "bytes", ICTUS_COLUMN_COUNT},
+                                              {"bytes", "  bytes", ICTUS_COLUMN_COUNT},
                                               {"processes", "procs", ICTUS_COLUMN_COUNT},
                                               {"strategy", "strategy", ICTUS_COLUMN_TEXT},
                                               {"tests", "tests", ICTUS_COLUMN_COUNT},
                                               {"blocking_s", "blocking us", ICTUS_COLUMN_SECONDS},
-                                              {"init_s", "init us", ICTUS_COLUMN_SECONDS},
-                                              {"test_s", "test us", ICTUS_COLUMN_SECONDS},
-                                              {"wait_s", "wait us", ICTUS_COLUMN_SECONDS},
                                               {"overhead_s", "overhead us", ICTUS_COLUMN_SECONDS},
                                               {"overlap_percent", "overlap %", ICTUS_COLUMN_NUMBER},
-                                              {"n", "n", ICTUS_COLUMN_COUNT},
                                               {"note", "note", ICTUS_COLUMN_TEXT},
                                               {NULL, NULL, ICTUS_COLUMN_TEXT}};
 

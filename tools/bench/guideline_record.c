@@ -9,16 +9,14 @@
 #include <string.h>
 
 const struct ictus_column guideline_columns[] = {
-    {"operation", "operation           ", ICTUS_COLUMN_TEXT},
-    {"bytes", "bytes", ICTUS_COLUMN_COUNT},
-    {"against", "against                                    ", ICTUS_COLUMN_TEXT},
-    {"against_bytes", "bytes", ICTUS_COLUMN_COUNT},
+    {"operation", "operation", ICTUS_COLUMN_TEXT},
+    {"bytes", "  bytes", ICTUS_COLUMN_COUNT},
+    {"against", "against", ICTUS_COLUMN_TEXT},
     {"median_s", "median us", ICTUS_COLUMN_SECONDS},
-    {"against_median_s", "against", ICTUS_COLUMN_SECONDS},
+    {"against_median_s", "against us", ICTUS_COLUMN_SECONDS},
     {"factor", "factor", ICTUS_COLUMN_NUMBER},
-    {"factor_low", "95% low", ICTUS_COLUMN_NUMBER},
-    {"factor_high", "95% high", ICTUS_COLUMN_NUMBER},
-    {"p_adjusted", "p", ICTUS_COLUMN_NUMBER},
+    {"factor_low", "95% lo", ICTUS_COLUMN_NUMBER},
+    {"factor_high", "95% hi", ICTUS_COLUMN_NUMBER},
     {"state", "guideline", ICTUS_COLUMN_TEXT},
     {NULL, NULL, ICTUS_COLUMN_TEXT}};
 

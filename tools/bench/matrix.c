@@ -160,9 +160,9 @@ static bool is_measured(const struct matrix *m, int column)
     return row < m->rows;
 }
 
-static void print_row(const struct matrix *m, int row, FILE *out)
+static void print_row(const struct matrix *m, int row, int from, int to, FILE *out)
 {
-    for (int c = 0; c < m->columns; c++) {
+    for (int c = from; c < to; c++) {
         const struct cell *cell = &m->cells[row][c];
         const int width = column_width(m, c);
         if (cell->measured) {
@@ -174,15 +174,26 @@ static void print_row(const struct matrix *m, int row, FILE *out)
     }
 }
 
-void matrix_print(const struct matrix *m, FILE *out)
+enum { NAMES = 26, SCREEN_COLUMNS = 80 };
+
+/* The first column that no longer fits into 80 columns together with those from FROM on. */
+static int block_end(const struct matrix *m, int from)
 {
-    enum { NAMES = 26 };
-    (void)fprintf(out,
-                  "#\n"
-                  "# medians in us; * marks the fastest under each common start\n"
-                  "# %-*s",
-                  NAMES, "");
-    for (int c = 0; c < m->columns; c++) {
+    int width = (int)strlen("# ") + NAMES;
+    int end = from;
+    for (; end < m->columns; end++) {
+        width += is_measured(m, end) ? 1 + column_width(m, end) : 0;
+        if (width > SCREEN_COLUMNS && end > from) {
+            break;
+        }
+    }
+    return end;
+}
+
+static void print_block(const struct matrix *m, int from, int to, FILE *out)
+{
+    (void)fprintf(out, "# %-*s", NAMES, "");
+    for (int c = from; c < to; c++) {
         if (is_measured(m, c)) {
             (void)fprintf(out, " %*s", column_width(m, c), m->schemes[c]);
         }
@@ -191,8 +202,17 @@ void matrix_print(const struct matrix *m, FILE *out)
     for (int i = 0; i < m->rows; i++) {
         if (matrix_row_measured(m, i)) {
             (void)fprintf(out, "# %-*.*s", NAMES, NAMES, m->algorithms[i]);
-            print_row(m, i, out);
+            print_row(m, i, from, to, out);
             (void)fputc('\n', out);
         }
+    }
+}
+
+void matrix_print(const struct matrix *m, FILE *out)
+{
+    (void)fputs("#\n# medians in us; * marks the fastest under each common start\n", out);
+    for (int from = 0, to = 0; from < m->columns; from = to) {
+        to = block_end(m, from);
+        print_block(m, from, to, out);
     }
 }

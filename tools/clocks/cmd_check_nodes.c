@@ -49,7 +49,7 @@ static const struct option_row options[] = {
     ROW_END};
 
 static const struct ictus_column columns[] = {
-    {"what", "node or link                          ", ICTUS_COLUMN_TEXT},
+    {"what", "node or link              ", ICTUS_COLUMN_TEXT},
     {"fault", "fault     ", ICTUS_COLUMN_TEXT},
     {"over_limit", "x limit", ICTUS_COLUMN_NUMBER},
     {"rtt_ns", "rtt us", ICTUS_COLUMN_NS},

@@ -35,7 +35,7 @@ enum { COLUMNS = 9 };
 
 /* Behind the first one, whose title is made as wide as the longest name. */
 static const struct ictus_column columns[COLUMNS] = {
-    {"clock", "clock", ICTUS_COLUMN_TEXT},
+    {"clock", "clock        ", ICTUS_COLUMN_TEXT},
     {"available", "here", ICTUS_COLUMN_TEXT},
     {"resolution_ns", "step ns", ICTUS_COLUMN_NUMBER},
     {"cost_ns", "read ns", ICTUS_COLUMN_NUMBER},
@@ -234,20 +234,15 @@ static int study_all(const struct clocks_options *o, const struct spec_list *lis
     const struct header_facts facts = {.command = "clocks", .rows = options, .options = o};
     struct ictus_output *out = NULL;
     struct progress progress;
-    struct ictus_column shown[COLUMNS];
-    char title[SPEC_ITEM_MAX];
     char sync[1024];
     char usual[1024];
-    memcpy(shown, columns, sizeof(shown));
-    spec_list_title(list, "clock", title, sizeof(title));
-    shown[0].title = title;
     int err = ictus_clock_default(NULL, sync, sizeof(sync), usual, sizeof(usual), why);
     int *groups = calloc((size_t)command_size(), sizeof(*groups));
     if (!err) {
         err = groups ? ICTUS_OK : ICTUS_ERR_NOMEM;
     }
     if (!err) {
-        err = results_open(&o->results, shown, header_create(&facts), &out, why);
+        err = results_open(&o->results, columns, header_create(&facts), &out, why);
     }
     if (err) {
         free(groups);

@@ -400,9 +400,7 @@ static int measure(struct plan *plan, struct ictus_why *why)
                                        .seeded = true,
                                        .seed = o->seed};
     struct ictus_column columns[SYNC_SUMMARY_COLUMNS];
-    char title[SPEC_ITEM_MAX];
-    spec_list_title(&plan->syncs, "algorithm", title, sizeof(title));
-    sync_summary_columns(title, columns);
+    sync_summary_columns("algorithm        ", columns);
     int err = results_open(&o->results, columns, header_create(&facts), &plan->out, why);
     if (err) {
         return err;

@@ -117,14 +117,10 @@ void sync_summary_columns(const char *title, struct ictus_column *columns)
         {"sync", title, ICTUS_COLUMN_TEXT},
         {"processes", "procs", ICTUS_COLUMN_COUNT},
         {"wait_s", "after s", ICTUS_COLUMN_NUMBER},
-        {"n", "n", ICTUS_COLUMN_COUNT},
-        {"duration_s", "duration us", ICTUS_COLUMN_SECONDS},
-        {"exchanges", "exchanges", ICTUS_COLUMN_NUMBER},
+        {"duration_s", "took us", ICTUS_COLUMN_SECONDS},
+        {"exchanges", "exchanges", ICTUS_COLUMN_COUNT},
         {"error_ns", "error us", ICTUS_COLUMN_NS},
-        {"worst_ns", "worst us", ICTUS_COLUMN_NS},
-        {"rms_ns", "rms us", ICTUS_COLUMN_NS},
         {"sigma_ns", "sigma us", ICTUS_COLUMN_NS},
-        {"path_ns", "of it path", ICTUS_COLUMN_NS},
         {"covered", "in 95% %", ICTUS_COLUMN_NUMBER},
         {NULL, NULL, ICTUS_COLUMN_TEXT}};
     memcpy(columns, all, sizeof(all));

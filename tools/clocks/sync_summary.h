@@ -23,6 +23,6 @@ void sync_summary_free(struct sync_summary *summary);
 
 /* The columns of the row; title is that of the first one, as wide as the longest name. */
 void sync_summary_columns(const char *title, struct ictus_column *columns);
-enum { SYNC_SUMMARY_COLUMNS = 13 };
+enum { SYNC_SUMMARY_COLUMNS = 9 };
 
 #endif

@@ -97,8 +97,6 @@ static const struct ictus_column columns[] = {
     {"offset_ns", "offset us", ICTUS_COLUMN_NS},
     {"sigma_ns", "sigma us", ICTUS_COLUMN_NS},
     {"bound_ns", "bound us", ICTUS_COLUMN_NS},
-    {"delay_s", "delay us", ICTUS_COLUMN_SECONDS},
-    {"frequency_ppm", "freq ppm", ICTUS_COLUMN_NUMBER},
     {"interval_s", "next s", ICTUS_COLUMN_NUMBER},
     {NULL, NULL, ICTUS_COLUMN_TEXT},
 };

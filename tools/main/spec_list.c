@@ -53,16 +53,6 @@ void spec_list_free(struct spec_list *list)
     *list = (struct spec_list){NULL, 0};
 }
 
-void spec_list_title(const struct spec_list *list, const char *word, char *title, size_t size)
-{
-    size_t longest = strlen(word);
-    for (size_t i = 0; i < list->count; i++) {
-        const size_t length = strlen(list->items[i].text);
-        longest = length > longest ? length : longest;
-    }
-    (void)snprintf(title, size, "%-*s", (int)longest, word);
-}
-
 /* The next piece up to a comma; false where it is empty or too long. */
 static bool next_piece(const char **rest, char *piece)
 {

@@ -27,9 +27,6 @@ int spec_list_add(struct spec_list *list, const char *text, struct ictus_why *wh
 
 void spec_list_free(struct spec_list *list);
 
-/* A column's title padded to the longest item. */
-void spec_list_title(const struct spec_list *list, const char *word, char *title, size_t size);
-
 /* A list of plain numbers, "0,2,5": parse reads one. Errors as above. The caller frees *values. */
 int number_list_read(const char *option, const char *text, int (*parse)(const char *, double *),
                      double min, double max, double **values, size_t *count, struct ictus_why *why);

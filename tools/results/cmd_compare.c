@@ -44,16 +44,14 @@ static const struct option_row rows[] = {
     ROWS_RESULTS(AT(results)),
     ROW_END};
 
-static const struct ictus_column columns[] = {
-    {"experiment", "experiment                           ", ICTUS_COLUMN_TEXT},
-    {"median_a_s", "before_us", ICTUS_COLUMN_SECONDS},
-    {"median_b_s", "after_us", ICTUS_COLUMN_SECONDS},
-    {"ratio", "ratio", ICTUS_COLUMN_NUMBER},
-    {"ratio_low", "95%_low", ICTUS_COLUMN_NUMBER},
-    {"ratio_high", "high", ICTUS_COLUMN_NUMBER},
-    {"p_adjusted", "p_adj", ICTUS_COLUMN_NUMBER},
-    {"verdict", "verdict", ICTUS_COLUMN_TEXT},
-    {NULL, NULL, ICTUS_COLUMN_TEXT}};
+static const struct ictus_column columns[] = {{"experiment", "experiment", ICTUS_COLUMN_TEXT},
+                                              {"median_a_s", "before us", ICTUS_COLUMN_SECONDS},
+                                              {"median_b_s", "after us", ICTUS_COLUMN_SECONDS},
+                                              {"ratio", "ratio", ICTUS_COLUMN_NUMBER},
+                                              {"ratio_low", "95% lo", ICTUS_COLUMN_NUMBER},
+                                              {"ratio_high", "95% hi", ICTUS_COLUMN_NUMBER},
+                                              {"verdict", "verdict", ICTUS_COLUMN_TEXT},
+                                              {NULL, NULL, ICTUS_COLUMN_TEXT}};
 
 struct tally {
     size_t slower, faster, same, unclear, bare, failed;
