@@ -70,7 +70,7 @@ static double harness_ns(struct source *source, const struct operation *operatio
 {
     const struct ictus_clock clock = {.source = source};
     struct call call;
-    struct sample sample;
+    struct sample sample = {0};
     int64_t sum = 0;
     memset(&call, 0, sizeof(call));
     call.operation = operation;
