@@ -12,7 +12,7 @@
 static void show(json_t *objects, int skipped)
 {
     static const char page[] = "<script>@ICTUS_RESULTS@</script>";
-    struct report_file file = {"a/b.jsonl", objects, skipped};
+    struct report_file file = {.path = "a/b.jsonl", .objects = objects, .skipped = skipped};
     struct ictus_why why;
     const struct report report = {&file, 1, 100};
     report_print_text(&report, 80);
