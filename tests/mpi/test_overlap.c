@@ -39,7 +39,7 @@ static int overlap_with_patience(const struct ictus_overlap_plan *plan,
     struct ictus_overlap_plan unhurried = *plan;
     int err = ICTUS_ERR_CORRUPT;
     unhurried.call.max_time_s = 0.0;
-    for (int i = 0; i < 5 && err == ICTUS_ERR_CORRUPT; i++) {
+    for (int i = 0; i < 30 && err == ICTUS_ERR_CORRUPT; i++) {
         err = ictus_overlap_run(patient, &unhurried, result, why);
     }
     patience_end(patient);
