@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 static void put(json_t *object, const char *key, json_t *value)
 {
@@ -17,8 +18,9 @@ static json_t *rank_column(const struct ictus_arrivals *a, size_t member)
 {
     json_t *list = json_array();
     for (int r = 0; r < a->ranks; r++) {
-        const double *value = (const double *)((const char *)&a->rank[r] + member);
-        (void)json_array_append_new(list, ictus_result_real(*value));
+        double value;
+        memcpy(&value, (const char *)&a->rank[r] + member, sizeof value);
+        (void)json_array_append_new(list, ictus_result_real(value));
     }
     return list;
 }

@@ -44,8 +44,8 @@ static int parse_column(const json_t *object, const char *key, struct ictus_arri
         return wrong_length(a, key, json_array_size(list), why);
     }
     for (int r = 0; r < a->ranks; r++) {
-        double *value = (double *)((char *)&a->rank[r] + member);
-        *value = parse_real(json_array_get(list, (size_t)r));
+        const double value = parse_real(json_array_get(list, (size_t)r));
+        memcpy((char *)&a->rank[r] + member, &value, sizeof value);
     }
     return ICTUS_OK;
 }

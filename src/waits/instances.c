@@ -34,9 +34,13 @@ static void instance_sink(struct wait_instances *w, struct wait_instance one)
 static void instance_rise(struct wait_instances *w, struct wait_instance one)
 {
     uint32_t at = w->count++;
-    while (at > 0 && instance_longer(&w->list[(at - 1) / 2], &one)) {
-        w->list[at] = w->list[(at - 1) / 2];
-        at = (at - 1) / 2;
+    while (at > 0) {
+        const uint32_t parent = (at - 1) / 2;
+        if (!instance_longer(&w->list[parent], &one)) {
+            break;
+        }
+        w->list[at] = w->list[parent];
+        at = parent;
     }
     w->list[at] = one;
 }
