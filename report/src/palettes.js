@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Colours, dark and light. Series differ for deuteranopes and protanopes too, heat maps run from light to
-// dark, and faster and slower are no red and green: the test browser.report looks at them with such eyes.
+// dark, and faster and slower are not told apart by red and green: the test browser.report simulates such eyes.
 
 export const light = {
     name: 'light',

@@ -120,7 +120,7 @@ static MPI_Aint window_bytes(const struct call *c)
     return bytes > 0 ? bytes : 1;
 }
 
-/* The partner's window of this kind begins at an address, which it must tell. */
+/* The memory of a dynamic window is addressed absolutely, so the partner must send its address. */
 static int window_attach(struct call *c, void *memory, MPI_Aint bytes)
 {
     MPI_Aint mine = 0;

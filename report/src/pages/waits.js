@@ -13,7 +13,7 @@ export const types = ['waits', 'wait-total', 'wait-site', 'wait-rank', 'wait-sta
 
 const most = 20;
 const mostRanks = 128;
-// Told beside the total: completions are no waits, possible ones are in no sum, wrong order is a part of another state.
+// Shown apart from the total: completions are not waits, possible waits enter no sum, and wrong order is part of another state.
 const beside = new Set(['wrong-order', 'early-fence', 'late-receiver-possible', 'rma-lock-possible', 'barrier-completion', 'nxn-completion']);
 
 /** Whether a wait's sign is certain at 95 %; where it is not, it is drawn grey and hollow. */
