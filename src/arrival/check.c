@@ -32,7 +32,7 @@ static int check_row(const struct ictus_arrivals *a, int64_t row, struct ictus_w
 }
 
 /* NaN stands for what is not known. */
-static bool within(double value, double low, double high)
+static bool value_within(double value, double low, double high)
 {
     return isnan(value) || (value >= low && value <= high);
 }
@@ -41,11 +41,11 @@ static int check_rank(const struct ictus_arrivals *a, int r, struct ictus_why *w
 {
     const struct ictus_arrival_rank *rank = &a->rank[r];
     const double most = (double)ARRIVAL_OFFSET_MAX_NS;
-    bool good = within(rank->mean_ns, 0, most) && within(rank->sd_ns, 0, most) &&
-                within(rank->last, 0, 1) && within(rank->autocorrelation, -1, 1);
+    bool good = value_within(rank->mean_ns, 0, most) && value_within(rank->sd_ns, 0, most) &&
+                value_within(rank->last, 0, 1) && value_within(rank->autocorrelation, -1, 1);
     for (int q = 0; q < ICTUS_ARRIVALS_QUANTILES; q++) {
         const double value = rank->quantiles_ns[q];
-        good = good && within(value, 0, most) &&
+        good = good && value_within(value, 0, most) &&
                (q == 0 || isnan(value) == isnan(rank->quantiles_ns[0])) &&
                (q == 0 || isnan(value) || value >= rank->quantiles_ns[q - 1]);
     }
@@ -71,8 +71,8 @@ int ictus_arrivals_check(const struct ictus_arrivals *a, struct ictus_why *why)
     if (!a->site[0]) {
         return ictus_because(why, ICTUS_ERR_FORMAT, "a pattern must name its call site (site)");
     }
-    if (!within(a->error_ns, 0, INFINITY) || !within(a->spread_ns, 0, INFINITY) ||
-        !within(a->duration_s, 0, INFINITY) || !within(a->persistence, 0, 1) ||
+    if (!value_within(a->error_ns, 0, INFINITY) || !value_within(a->spread_ns, 0, INFINITY) ||
+        !value_within(a->duration_s, 0, INFINITY) || !value_within(a->persistence, 0, 1) ||
         a->root >= a->ranks || a->instances < a->recorded) {
         return ictus_because(why, ICTUS_ERR_FORMAT,
                              "%s: error, spread and duration must not be negative, persistence "

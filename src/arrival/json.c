@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-static void put(json_t *object, const char *key, json_t *value)
+static void json_put(json_t *object, const char *key, json_t *value)
 {
     (void)json_object_set_new(object, key, value);
 }
@@ -40,17 +40,17 @@ static json_t *rank_quantiles(const struct ictus_arrivals *a)
 
 static void put_summary(json_t *object, const struct ictus_arrivals *a)
 {
-    put(object, "mean_ns", rank_column(a, offsetof(struct ictus_arrival_rank, mean_ns)));
-    put(object, "sd_ns", rank_column(a, offsetof(struct ictus_arrival_rank, sd_ns)));
+    json_put(object, "mean_ns", rank_column(a, offsetof(struct ictus_arrival_rank, mean_ns)));
+    json_put(object, "sd_ns", rank_column(a, offsetof(struct ictus_arrival_rank, sd_ns)));
     if (!isnan(a->rank[0].quantiles_ns[0])) {
-        put(object, "quantiles_ns", rank_quantiles(a));
+        json_put(object, "quantiles_ns", rank_quantiles(a));
     }
-    put(object, "last", rank_column(a, offsetof(struct ictus_arrival_rank, last)));
-    put(object, "autocorrelation",
-        rank_column(a, offsetof(struct ictus_arrival_rank, autocorrelation)));
+    json_put(object, "last", rank_column(a, offsetof(struct ictus_arrival_rank, last)));
+    json_put(object, "autocorrelation",
+             rank_column(a, offsetof(struct ictus_arrival_rank, autocorrelation)));
 }
 
-static json_t *reals(const double *values, int64_t n)
+static json_t *json_reals(const double *values, int64_t n)
 {
     json_t *list = json_array();
     for (int64_t i = 0; i < n; i++) {
@@ -69,9 +69,9 @@ static void put_table(json_t *object, const struct ictus_arrivals *a)
         }
         (void)json_array_append_new(rows, row);
     }
-    put(object, "raw_offsets_ns", rows);
-    put(object, "raw_errors_ns", reals(a->errors_ns, a->recorded));
-    put(object, "raw_durations_s", reals(a->durations_s, a->recorded));
+    json_put(object, "raw_offsets_ns", rows);
+    json_put(object, "raw_errors_ns", json_reals(a->errors_ns, a->recorded));
+    json_put(object, "raw_durations_s", json_reals(a->durations_s, a->recorded));
 }
 
 json_t *ictus_arrivals_json(const struct ictus_arrivals *a)
@@ -83,13 +83,13 @@ json_t *ictus_arrivals_json(const struct ictus_arrivals *a)
     if (!object) {
         return NULL;
     }
-    put(object, "root", a->root >= 0 ? json_integer(a->root) : json_null());
-    put(object, "duration_s", ictus_result_real(a->duration_s));
-    put(object, "spread_ns", ictus_result_real(a->spread_ns));
-    put(object, "error_ns", ictus_result_real(a->error_ns));
-    put(object, "imbalance",
-        ictus_result_real(a->duration_s > 0 ? 1e-9 * a->spread_ns / a->duration_s : NAN));
-    put(object, "persistence", ictus_result_real(a->persistence));
+    json_put(object, "root", a->root >= 0 ? json_integer(a->root) : json_null());
+    json_put(object, "duration_s", ictus_result_real(a->duration_s));
+    json_put(object, "spread_ns", ictus_result_real(a->spread_ns));
+    json_put(object, "error_ns", ictus_result_real(a->error_ns));
+    json_put(object, "imbalance",
+             ictus_result_real(a->duration_s > 0 ? 1e-9 * a->spread_ns / a->duration_s : NAN));
+    json_put(object, "persistence", ictus_result_real(a->persistence));
     put_summary(object, a);
     if (a->recorded > 0) {
         put_table(object, a);
