@@ -10,12 +10,12 @@
 
 #include <string.h>
 
-static void *block(const struct call *c, void *buffer, int i)
+static void *mockup_block(const struct call *c, void *buffer, int i)
 {
     return (unsigned char *)buffer + (size_t)i * c->bytes;
 }
 
-static void *element(const struct call *c, void *buffer, int i)
+static void *mockup_element(const struct call *c, void *buffer, int i)
 {
     return (unsigned char *)buffer + (size_t)i * c->element;
 }
@@ -32,7 +32,7 @@ static int all_bytes(const struct call *c)
 }
 
 /* Elements of a part where a block is cut into equal ones, the last of which may reach beyond. */
-static int chunk(const struct call *c)
+static int mockup_chunk(const struct call *c)
 {
     return (c->count + c->size - 1) / c->size;
 }
@@ -43,18 +43,18 @@ static bool is_even(const struct call *c)
 }
 
 /* A block at the head of the scratch space, filled up to whole chunks. */
-static void *padded(const struct call *c, const void *buffer)
+static void *mockup_padded(const struct call *c, const void *buffer)
 {
     memcpy(c->scratch, buffer, c->bytes);
-    memset(element(c, c->scratch, c->count), 0,
-           (size_t)(chunk(c) * c->size - c->count) * c->element);
+    memset(mockup_element(c, c->scratch, c->count), 0,
+           (size_t)(mockup_chunk(c) * c->size - c->count) * c->element);
     return c->scratch;
 }
 
 /* Behind it. */
-static void *beside(const struct call *c)
+static void *mockup_beside(const struct call *c)
 {
-    return element(c, c->scratch, chunk(c) * c->size);
+    return mockup_element(c, c->scratch, mockup_chunk(c) * c->size);
 }
 
 static bool at_root(const struct call *c)
@@ -66,7 +66,7 @@ static bool at_root(const struct call *c)
 static void place_alone(const struct call *c, void *buffer)
 {
     memset(buffer, 0, (size_t)all_bytes(c));
-    memcpy(block(c, buffer, c->rank), c->send, c->bytes);
+    memcpy(mockup_block(c, buffer, c->rank), c->send, c->bytes);
 }
 
 /* Defines a composition of two calls. */
@@ -95,8 +95,8 @@ TWO(allreduce_reduce_bcast,
     MPI_Reduce(c->send, c->recv, c->count, c->type, c->op, c->root, c->comm),
     MPI_Bcast(c->recv, c->count, c->type, c->root, c->comm))
 TWO(allreduce_reduce_scatter_allgatherv,
-    MPI_Reduce_scatter(c->send, element(c, c->recv, c->share_displs[c->rank]), c->shares, c->type,
-                       c->op, c->comm),
+    MPI_Reduce_scatter(c->send, mockup_element(c, c->recv, c->share_displs[c->rank]), c->shares,
+                       c->type, c->op, c->comm),
     MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, c->recv, c->shares, c->share_displs, c->type,
                    c->comm))
 ONE(gather_allgather, MPI_Allgather(c->send, c->count, c->type, at_root(c) ? c->recv : c->scratch,
@@ -120,7 +120,7 @@ ONE(scatter_scatterv, MPI_Scatterv(c->send, c->counts, c->displs, c->type, c->re
 static int run_allgather_alltoall(struct call *c)
 {
     for (int i = 0; i < c->size; i++) {
-        memcpy(block(c, c->scratch, i), c->send, c->bytes);
+        memcpy(mockup_block(c, c->scratch, i), c->send, c->bytes);
     }
     return MPI_Alltoall(c->scratch, c->count, c->type, c->recv, c->count, c->type, c->comm);
 }
@@ -140,20 +140,20 @@ static int run_gather_reduce(struct call *c)
 /* Every process's reduced chunk of the block goes to share. */
 static int reduce_chunks(struct call *c, void *share)
 {
-    const void *from = is_even(c) ? c->send : padded(c, c->send);
-    return MPI_Reduce_scatter_block(from, share, chunk(c), c->type, c->op, c->comm);
+    const void *from = is_even(c) ? c->send : mockup_padded(c, c->send);
+    return MPI_Reduce_scatter_block(from, share, mockup_chunk(c), c->type, c->op, c->comm);
 }
 
 static int run_allreduce_reduce_scatter_block_allgather(struct call *c)
 {
-    const int n = chunk(c);
+    const int n = mockup_chunk(c);
     if (is_even(c)) {
-        const int err = reduce_chunks(c, element(c, c->recv, c->rank * n));
+        const int err = reduce_chunks(c, mockup_element(c, c->recv, c->rank * n));
         return err == MPI_SUCCESS
                    ? MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, c->recv, n, c->type, c->comm)
                    : err;
     }
-    void *share = beside(c);
+    void *share = mockup_beside(c);
     int err = reduce_chunks(c, share);
     if (err == MPI_SUCCESS) {
         err = MPI_Allgather(share, n, c->type, c->scratch, n, c->type, c->comm);
@@ -164,10 +164,10 @@ static int run_allreduce_reduce_scatter_block_allgather(struct call *c)
 
 static int run_reduce_reduce_scatter_block_gather(struct call *c)
 {
-    const int n = chunk(c);
+    const int n = mockup_chunk(c);
     const bool in_place = is_even(c) && at_root(c);
     void *whole = is_even(c) ? c->recv : c->scratch;
-    void *share = in_place ? element(c, c->recv, c->rank * n) : beside(c);
+    void *share = in_place ? mockup_element(c, c->recv, c->rank * n) : mockup_beside(c);
     int err = reduce_chunks(c, share);
     if (err == MPI_SUCCESS) {
         err = MPI_Gather(in_place ? MPI_IN_PLACE : share, n, c->type, whole, n, c->type, c->root,
@@ -182,7 +182,7 @@ static int run_reduce_reduce_scatter_block_gather(struct call *c)
 static int run_reduce_reduce_scatter_gatherv(struct call *c)
 {
     const int place = c->share_displs[c->rank];
-    void *share = at_root(c) ? element(c, c->recv, place) : c->scratch;
+    void *share = at_root(c) ? mockup_element(c, c->recv, place) : c->scratch;
     const int err = MPI_Reduce_scatter(c->send, share, c->shares, c->type, c->op, c->comm);
     return err == MPI_SUCCESS
                ? MPI_Gatherv(at_root(c) ? MPI_IN_PLACE : share, c->shares[c->rank], c->type,
@@ -192,14 +192,14 @@ static int run_reduce_reduce_scatter_gatherv(struct call *c)
 
 static int run_bcast_scatter_allgather(struct call *c)
 {
-    const int n = chunk(c);
+    const int n = mockup_chunk(c);
     void *whole = is_even(c) ? c->send : c->scratch;
     if (!is_even(c) && at_root(c)) {
-        (void)padded(c, c->send);
+        (void)mockup_padded(c, c->send);
     }
-    int err =
-        MPI_Scatter(whole, n, c->type, at_root(c) ? MPI_IN_PLACE : element(c, whole, c->rank * n),
-                    n, c->type, c->root, c->comm);
+    int err = MPI_Scatter(whole, n, c->type,
+                          at_root(c) ? MPI_IN_PLACE : mockup_element(c, whole, c->rank * n), n,
+                          c->type, c->root, c->comm);
     if (err == MPI_SUCCESS) {
         err = MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, whole, n, c->type, c->comm);
     }
@@ -223,7 +223,7 @@ static int run_bcast_allgatherv(struct call *c)
 static int run_reduce_scatter_allreduce(struct call *c)
 {
     const int err = MPI_Allreduce(c->send, c->scratch, all_elements(c), c->type, c->op, c->comm);
-    memcpy(c->recv, block(c, c->scratch, c->rank), c->bytes);
+    memcpy(c->recv, mockup_block(c, c->scratch, c->rank), c->bytes);
     return err;
 }
 
@@ -245,7 +245,7 @@ static int run_scatter_bcast(struct call *c)
 {
     void *whole = at_root(c) ? c->send : c->scratch;
     const int err = MPI_Bcast(whole, all_elements(c), c->type, c->root, c->comm);
-    memcpy(c->recv, block(c, whole, c->rank), c->bytes);
+    memcpy(c->recv, mockup_block(c, whole, c->rank), c->bytes);
     return err;
 }
 
@@ -258,8 +258,8 @@ static int run_scatter_bcast(struct call *c)
         for (int64_t i = 0; i < pieces && err == MPI_SUCCESS; i++) {                               \
             const int first = (int)(i * c->count / pieces);                                        \
             const int n = (int)((i + 1) * c->count / pieces) - first;                              \
-            void *send = element(c, c->send, first);                                               \
-            void *recv = element(c, c->recv, first);                                               \
+            void *send = mockup_element(c, c->send, first);                                        \
+            void *recv = mockup_element(c, c->recv, first);                                        \
             (void)recv;                                                                            \
             err = n > 0 ? (only) : err;                                                            \
         }                                                                                          \

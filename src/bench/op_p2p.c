@@ -10,7 +10,7 @@
 enum { TAG = 11 };
 
 /* A round trip that first begins. */
-static int bounce(const struct call *c, int peer, bool first)
+static int p2p_bounce(const struct call *c, int peer, bool first)
 {
     int err = MPI_SUCCESS;
     if (first) {
@@ -27,13 +27,13 @@ static int bounce(const struct call *c, int peer, bool first)
 
 static int run_ping_pong(struct call *c)
 {
-    return c->rank < 2 ? bounce(c, 1 - c->rank, c->rank == 0) : MPI_SUCCESS;
+    return c->rank < 2 ? p2p_bounce(c, 1 - c->rank, c->rank == 0) : MPI_SUCCESS;
 }
 
 static int run_multi_ping_pong(struct call *c)
 {
     const int peer = ictusi_partner(c);
-    return peer == MPI_PROC_NULL ? MPI_SUCCESS : bounce(c, peer, c->rank < peer);
+    return peer == MPI_PROC_NULL ? MPI_SUCCESS : p2p_bounce(c, peer, c->rank < peer);
 }
 
 static int run_ping_ping(struct call *c)
@@ -51,7 +51,7 @@ static int run_ping_ping(struct call *c)
 }
 
 /* A window of messages to the peer, from it, or both; each is received where no other is. */
-static int stream(const struct call *c, int peer, bool sends, bool receives)
+static int p2p_stream(const struct call *c, int peer, bool sends, bool receives)
 {
     const size_t block = (size_t)c->count * c->element;
     int made = 0;
@@ -74,7 +74,7 @@ static int run_bandwidth(struct call *c)
         return MPI_SUCCESS;
     }
     const bool sends = c->rank < peer;
-    const int err = stream(c, peer, sends, !sends);
+    const int err = p2p_stream(c, peer, sends, !sends);
     if (err != MPI_SUCCESS) {
         return err;
     }
@@ -85,7 +85,7 @@ static int run_bandwidth(struct call *c)
 static int run_bibandwidth(struct call *c)
 {
     const int peer = ictusi_partner(c);
-    return peer == MPI_PROC_NULL ? MPI_SUCCESS : stream(c, peer, true, true);
+    return peer == MPI_PROC_NULL ? MPI_SUCCESS : p2p_stream(c, peer, true, true);
 }
 
 static int left_of(const struct call *c)
