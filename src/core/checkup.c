@@ -29,7 +29,7 @@ struct survey {
     size_t *list;   /* pairs of the processes */
 };
 
-static const struct checkup_meeting *meeting(const struct survey *s, int k, size_t e)
+static const struct checkup_meeting *survey_meeting(const struct survey *s, int k, size_t e)
 {
     return &s->meetings[(size_t)k * s->pairs + e];
 }
@@ -37,7 +37,7 @@ static const struct checkup_meeting *meeting(const struct survey *s, int k, size
 static bool is_met(const struct survey *s, size_t e)
 {
     for (int k = 0; k < CHECKUP_SWEEPS; k++) {
-        if (meeting(s, k, e)->server < 0) {
+        if (survey_meeting(s, k, e)->server < 0) {
             return false;
         }
     }
@@ -50,8 +50,8 @@ static void list_pairs(struct survey *s)
     memset(s->first, 0, ((size_t)s->size + 1) * sizeof(*s->first));
     for (size_t e = 0; e < s->pairs; e++) {
         if (is_met(s, e)) {
-            s->first[meeting(s, 0, e)->client + 1]++;
-            s->first[meeting(s, 0, e)->server + 1]++;
+            s->first[survey_meeting(s, 0, e)->client + 1]++;
+            s->first[survey_meeting(s, 0, e)->server + 1]++;
         }
     }
     for (int i = 0; i < s->size; i++) {
@@ -59,8 +59,8 @@ static void list_pairs(struct survey *s)
     }
     for (size_t e = 0; e < s->pairs; e++) {
         if (is_met(s, e)) {
-            s->list[s->first[meeting(s, 0, e)->client]++] = e;
-            s->list[s->first[meeting(s, 0, e)->server]++] = e;
+            s->list[s->first[survey_meeting(s, 0, e)->client]++] = e;
+            s->list[s->first[survey_meeting(s, 0, e)->server]++] = e;
         }
     }
     /* Filling moved each beginning to its end, which is the next one's beginning. */
@@ -88,8 +88,8 @@ static void part_values(struct survey *s, double sign, double begin)
             size_t n = 0;
             for (size_t l = s->first[i]; l < s->first[i + 1]; l++) {
                 const size_t e = s->list[l];
-                const int a = meeting(s, 0, e)->client;
-                const int b = meeting(s, 0, e)->server;
+                const int a = survey_meeting(s, 0, e)->client;
+                const int b = survey_meeting(s, 0, e)->server;
                 const double own = i == b ? s->value[e] : sign * s->value[e];
                 s->sorted[n++] = own - sign * s->part[i == a ? b : a];
             }
@@ -112,7 +112,7 @@ static double centre_of(struct survey *s, double *spread)
     return middle;
 }
 
-static void accuse(struct checkup_process *p, double off, double limit, unsigned fault)
+static void process_accuse(struct checkup_process *p, double off, double limit, unsigned fault)
 {
     const double over = off / limit;
     p->faults |= over > 1.0 ? fault : 0;
@@ -138,7 +138,7 @@ static int find_links(struct survey *s, const struct checkup_limits *limits, str
     }
     for (size_t e = 0; e < s->pairs; e++) {
         if (is_met(s, e)) {
-            const struct checkup_meeting *m = meeting(s, 0, e);
+            const struct checkup_meeting *m = survey_meeting(s, 0, e);
             rest[n++] = fabs(s->value[e] - s->part[m->client] - s->part[m->server]);
         }
     }
@@ -146,7 +146,7 @@ static int find_links(struct survey *s, const struct checkup_limits *limits, str
     free(rest);
     for (size_t e = 0; e < s->pairs; e++) {
         if (is_met(s, e)) {
-            const struct checkup_meeting *m = meeting(s, 0, e);
+            const struct checkup_meeting *m = survey_meeting(s, 0, e);
             const double expected = s->part[m->client] + s->part[m->server];
             const double limit = fmax(outlying * spread, (limits->slow - 1.0) * expected);
             const double over = (s->value[e] - expected) / limit;
@@ -173,7 +173,7 @@ static int judge_round_trips(struct survey *s, const struct checkup_limits *limi
     for (size_t e = 0; e < s->pairs; e++) {
         double rtts[CHECKUP_SWEEPS];
         for (int k = 0; k < CHECKUP_SWEEPS; k++) {
-            rtts[k] = meeting(s, k, e)->rtt_ns;
+            rtts[k] = survey_meeting(s, k, e)->rtt_ns;
         }
         s->value[e] = median_of(rtts, CHECKUP_SWEEPS);
         if (is_met(s, e)) {
@@ -192,16 +192,16 @@ static int judge_round_trips(struct survey *s, const struct checkup_limits *limi
         /* Half of a pair's round trip is this process's. */
         const double limit = fmax(outlying * spread, (limits->slow - 1.0) * 2.0 * middle);
         out->process[i].rtt_ns = 2.0 * s->part[i];
-        accuse(&out->process[i], s->part[i] - middle, limit, CHECKUP_SLOW);
+        process_accuse(&out->process[i], s->part[i] - middle, limit, CHECKUP_SLOW);
     }
     return find_links(s, limits, out);
 }
 
 /* A pair's offset as the client of the first sweep sees it, and when, on its clock. */
-static int64_t oriented(const struct survey *s, int k, size_t e, int64_t *at)
+static int64_t survey_oriented(const struct survey *s, int k, size_t e, int64_t *at)
 {
-    const struct checkup_meeting *m = meeting(s, k, e);
-    const bool turned = m->client != meeting(s, 0, e)->client;
+    const struct checkup_meeting *m = survey_meeting(s, k, e);
+    const bool turned = m->client != survey_meeting(s, 0, e)->client;
     *at = m->at + (turned ? m->offset : 0);
     return turned ? -m->offset : m->offset;
 }
@@ -211,8 +211,8 @@ static double rate_between(const struct survey *s, size_t e, int from, int to)
 {
     int64_t first = 0;
     int64_t last = 0;
-    const int64_t before = oriented(s, from, e, &first);
-    const int64_t after = oriented(s, to, e, &last);
+    const int64_t before = survey_oriented(s, from, e, &first);
+    const int64_t after = survey_oriented(s, to, e, &last);
     return last > first ? (double)(after - before) / (double)(last - first) : 0.0;
 }
 
@@ -221,8 +221,8 @@ static double half_of(const struct survey *s, size_t e)
 {
     int64_t first = 0;
     int64_t middle = 0;
-    (void)oriented(s, 0, e, &first);
-    (void)oriented(s, 1, e, &middle);
+    (void)survey_oriented(s, 0, e, &first);
+    (void)survey_oriented(s, 1, e, &middle);
     return (double)(middle - first);
 }
 
@@ -239,8 +239,8 @@ static void judge_clocks(struct survey *s, const struct checkup_limits *limits, 
     double middle = centre_of(s, &spread);
     for (int i = 0; i < s->size; i++) {
         out->process[i].step_ns = fabs(s->part[i] - middle);
-        accuse(&out->process[i], out->process[i].step_ns, fmax(outlying * spread, limits->step_ns),
-               CHECKUP_STEP);
+        process_accuse(&out->process[i], out->process[i].step_ns,
+                       fmax(outlying * spread, limits->step_ns), CHECKUP_STEP);
     }
     for (size_t e = 0; e < s->pairs; e++) {
         s->value[e] = is_met(s, e) ? rate_between(s, e, 0, CHECKUP_SWEEPS - 1) : 0.0;
@@ -251,13 +251,13 @@ static void judge_clocks(struct survey *s, const struct checkup_limits *limits, 
         struct checkup_process *p = &out->process[i];
         p->drift = s->part[i] - middle;
         if (!(p->faults & CHECKUP_STEP)) {
-            accuse(p, fabs(p->drift), fmax(outlying * out->drift_spread, limits->drift),
-                   CHECKUP_DRIFT);
+            process_accuse(p, fabs(p->drift), fmax(outlying * out->drift_spread, limits->drift),
+                           CHECKUP_DRIFT);
         }
     }
 }
 
-static int reserve(struct survey *s)
+static int survey_reserve(struct survey *s)
 {
     const size_t n = (size_t)s->size + 2 * s->pairs + 1;
     s->value = malloc((s->pairs + (size_t)s->size + n) * sizeof(double));
@@ -280,7 +280,7 @@ int ictusi_checkup(const struct checkup_meeting *meetings, size_t pairs, int siz
         return ICTUS_ERR_SAMPLES;
     }
     out->process = calloc((size_t)size, sizeof(*out->process));
-    int err = out->process ? reserve(&s) : ICTUS_ERR_NOMEM;
+    int err = out->process ? survey_reserve(&s) : ICTUS_ERR_NOMEM;
     if (!err) {
         list_pairs(&s);
         err = judge_round_trips(&s, limits, out);

@@ -5,7 +5,7 @@
 #include <ictus/error.h>
 #include <stdlib.h>
 
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint64_t idmap_mix(uint64_t a, uint64_t b)
 {
     /* Constants of splitmix64 (Steele, Lea, Flood 2014). */
     uint64_t x = a * UINT64_C(0x9e3779b97f4a7c15) + b;
@@ -14,9 +14,9 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return x ^ (x >> 31);
 }
 
-static struct idmap_slot *find(const struct idmap *map, uint64_t a, uint64_t b)
+static struct idmap_slot *idmap_find(const struct idmap *map, uint64_t a, uint64_t b)
 {
-    uint64_t i = mix(a, b) & (map->capacity - 1);
+    uint64_t i = idmap_mix(a, b) & (map->capacity - 1);
     /* NOLINTBEGIN(clang-analyzer-core.UndefinedBinaryOperatorResult): filled when made */
     while (map->slots[i].value != IDMAP_NONE && (map->slots[i].a != a || map->slots[i].b != b)) {
         /* NOLINTEND(clang-analyzer-core.UndefinedBinaryOperatorResult) */
@@ -25,7 +25,7 @@ static struct idmap_slot *find(const struct idmap *map, uint64_t a, uint64_t b)
     return &map->slots[i];
 }
 
-static int grow(struct idmap *map)
+static int idmap_grow(struct idmap *map)
 {
     const struct idmap old = *map;
     struct idmap wide = {NULL, old.capacity ? old.capacity * 2 : 16, old.used};
@@ -38,7 +38,7 @@ static int grow(struct idmap *map)
     }
     for (uint64_t i = 0; i < old.capacity; i++) {
         if (old.slots[i].value != IDMAP_NONE) {
-            *find(&wide, old.slots[i].a, old.slots[i].b) = old.slots[i];
+            *idmap_find(&wide, old.slots[i].a, old.slots[i].b) = old.slots[i];
         }
     }
     free(old.slots);
@@ -48,15 +48,15 @@ static int grow(struct idmap *map)
 
 int64_t ictusi_idmap_get(const struct idmap *map, uint64_t a, uint64_t b)
 {
-    return map->capacity ? find(map, a, b)->value : IDMAP_NONE;
+    return map->capacity ? idmap_find(map, a, b)->value : IDMAP_NONE;
 }
 
 int64_t *ictusi_idmap_at(struct idmap *map, uint64_t a, uint64_t b, int64_t fresh)
 {
-    if (map->used * 2 >= map->capacity && grow(map)) {
+    if (map->used * 2 >= map->capacity && idmap_grow(map)) {
         return NULL;
     }
-    struct idmap_slot *slot = find(map, a, b);
+    struct idmap_slot *slot = idmap_find(map, a, b);
     if (slot->value == IDMAP_NONE) {
         *slot = (struct idmap_slot){a, b, fresh};
         map->used++;
@@ -77,7 +77,7 @@ int ictusi_idmap_put(struct idmap *map, uint64_t a, uint64_t b, int64_t value)
 void ictusi_idmap_remove(struct idmap *map, uint64_t a, uint64_t b)
 {
     struct idmap_slot *slots = map->slots;
-    struct idmap_slot *gone = map->capacity ? find(map, a, b) : NULL;
+    struct idmap_slot *gone = map->capacity ? idmap_find(map, a, b) : NULL;
     if (!gone || gone->value == IDMAP_NONE) {
         return;
     }
@@ -85,7 +85,7 @@ void ictusi_idmap_remove(struct idmap *map, uint64_t a, uint64_t b)
     const uint64_t mask = map->capacity - 1;
     uint64_t hole = (uint64_t)(gone - slots);
     for (uint64_t i = (hole + 1) & mask; slots[i].value != IDMAP_NONE; i = (i + 1) & mask) {
-        const uint64_t home = mix(slots[i].a, slots[i].b) & mask;
+        const uint64_t home = idmap_mix(slots[i].a, slots[i].b) & mask;
         if (((i - home) & mask) >= ((i - hole) & mask)) {
             slots[hole] = slots[i];
             hole = i;

@@ -55,7 +55,7 @@ static void square_residuals(const struct mesh_sweep *first, int sweeps, struct 
     }
 }
 
-static void update(struct components *c)
+static void components_update(struct components *c)
 {
     const size_t n = (size_t)c->size;
     const double tree = (c->size - 1.0) / c->size;
@@ -103,7 +103,7 @@ int ictusi_mesh_components(const struct mesh_sweep *sweeps, int count, int size,
         g[i] = noise / (2.0 * fit_over_scale);
     }
     for (int k = 0; k < UPDATES; k++) {
-        update(&c);
+        components_update(&c);
     }
     free(room);
     return ICTUS_OK;

@@ -180,7 +180,8 @@ static void split_errors(const struct track_sweep *s, int n, double now, struct 
 }
 
 /* tr(P M) with P = V^-1 - V^-1 A (A' V^-1 A)^-1 A' V^-1. */
-static double misfit(const struct design *d, double det, int n, const double *moments, matrix l)
+static double track_misfit(const struct design *d, double det, int n, const double *moments,
+                           matrix l)
 {
     /* W = L^-1 M L^-T, row by row, then by column. */
     matrix half;
@@ -233,8 +234,8 @@ static int fit_hypothesis(const struct track_sweep *s, int n, double now,
     track_backward(l, n, offset, h->offset);
     track_backward(l, n, drift, h->drift);
     split_errors(s, n, now, h);
-    *likely =
-        n > 2 ? -0.5 * prior->clocks * (log_det + misfit(&d, det, n, prior->moments, l)) : 0.0;
+    *likely = n > 2 ? -0.5 * prior->clocks * (log_det + track_misfit(&d, det, n, prior->moments, l))
+                    : 0.0;
     return ICTUS_OK;
 }
 
@@ -346,8 +347,8 @@ static void mean_rows(const struct hypothesis *list, int count, struct track *t)
 }
 
 /* What hypotheses disagree by, d after now, squared, as a mean over the clocks. */
-static double disagreement(const struct hypothesis *h, const struct track *t, const double *moments,
-                           double d)
+static double track_disagreement(const struct hypothesis *h, const struct track *t,
+                                 const double *moments, double d)
 {
     double sum = 0.0;
     for (int k = 0; moments && k < t->count; k++) {
@@ -361,8 +362,8 @@ static double disagreement(const struct hypothesis *h, const struct track *t, co
 }
 
 /* Scale mean variances so that now and at the horizon they claim the mixture's 95 %. */
-static void claim(const struct hypothesis *list, int count, const struct track_prior *prior,
-                  struct track *t)
+static void hypothesis_claim(const struct hypothesis *list, int count,
+                             const struct track_prior *prior, struct track *t)
 {
     const double at[2] = {0.0, prior->horizon_s};
     double factor[2];
@@ -377,7 +378,7 @@ static void claim(const struct hypothesis *list, int count, const struct track_p
     for (int i = 0; i < 2; i++) {
         double mean = 0.0;
         for (int h = 0; h < count; h++) {
-            spread[h] = count > 1 ? disagreement(&list[h], t, prior->moments, at[i]) : 0.0;
+            spread[h] = count > 1 ? track_disagreement(&list[h], t, prior->moments, at[i]) : 0.0;
             mean += list[h].weight * variance_at(&list[h], at[i]);
         }
         factor[i] = mean > 0.0 ? claim_at(list, count, spread, at[i]) / mean : 1.0;
@@ -404,7 +405,7 @@ static int fit_all(const struct track_sweep *sweeps, int count, double now_s,
     }
     weigh_hypotheses(list, answers, likely);
     mean_rows(list, answers, track);
-    claim(list, answers, prior, track);
+    hypothesis_claim(list, answers, prior, track);
     track->inflation = 1.0 + track->inflation / fmax(sweeps[count - 1].noise_ns2, variance_floor);
     return ICTUS_OK;
 }
