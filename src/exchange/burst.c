@@ -67,8 +67,8 @@ int ictusi_burst_ping(struct exchange *x, int peer, size_t n, struct stamp *stam
 }
 
 /* All but the last answer; the instant at which the last request arrives. */
-static double compute(const struct exchange *x, const struct burst *burst, size_t n,
-                      const struct line *line, double *delays_s)
+static double burst_compute(const struct exchange *x, const struct burst *burst, size_t n,
+                            const struct line *line, double *delays_s)
 {
     delays_function *platform = find_platform();
     const char *here = sg_host_self_get_name();
@@ -97,7 +97,7 @@ int ictusi_burst_pong(struct exchange *x, int peer, size_t n, const struct line 
     int err = MPI_Recv(&burst, (int)sizeof(burst), MPI_BYTE, peer, TAG_REQUEST, x->comm,
                        MPI_STATUS_IGNORE);
     if (err == MPI_SUCCESS) {
-        sg_actor_sleep_until(compute(x, burst, n, line, delays_s));
+        sg_actor_sleep_until(burst_compute(x, burst, n, line, delays_s));
         const int64_t reply = ictusi_line_map(line, ictusi_source_read(x->source));
         err = MPI_Send(&reply, 1, MPI_INT64_T, peer, TAG_REPLY, x->comm);
     }

@@ -19,7 +19,7 @@ enum { TAG_REQUEST = 1, TAG_REPLY, TAG_WORDS };
  */
 enum { REQUEST_WORDS = 2 };
 
-static int translate(int mpi_error)
+static int error_translate(int mpi_error)
 {
     return mpi_error == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
@@ -73,13 +73,13 @@ int ictusi_exchange_ping(struct exchange *x, int peer, size_t n, struct stamp *s
     x->started += n;
 #if defined(ICTUS_SIMGRID)
     if (ictusi_burst_possible(x, n)) {
-        return translate(ictusi_burst_ping(x, peer, n, stamps));
+        return error_translate(ictusi_burst_ping(x, peer, n, stamps));
     }
 #endif
     for (size_t i = 0; i < n && err == MPI_SUCCESS; i++) {
         err = ping_once(x, peer, &stamps[i]);
     }
-    return translate(err);
+    return error_translate(err);
 }
 
 int ictusi_exchange_pong(struct exchange *x, int peer, size_t n, const struct line *line)
@@ -87,7 +87,7 @@ int ictusi_exchange_pong(struct exchange *x, int peer, size_t n, const struct li
     int err = MPI_SUCCESS;
 #if defined(ICTUS_SIMGRID)
     if (ictusi_burst_possible(x, n)) {
-        return translate(ictusi_burst_pong(x, peer, n, line));
+        return error_translate(ictusi_burst_pong(x, peer, n, line));
     }
 #endif
     for (size_t i = 0; i < n && err == MPI_SUCCESS; i++) {
@@ -98,7 +98,7 @@ int ictusi_exchange_pong(struct exchange *x, int peer, size_t n, const struct li
             err = send_words(x, peer, TAG_REPLY, &reply, 1);
         }
     }
-    return translate(err);
+    return error_translate(err);
 }
 
 int ictusi_exchange_ping_until(struct exchange *x, int peer, size_t max, struct netgauge *rule)
@@ -119,8 +119,8 @@ int ictusi_exchange_ping_until(struct exchange *x, int peer, size_t max, struct 
         over = ictusi_netgauge_add(rule, &stamp) || i + 1 == max;
     }
     const int64_t stop[REQUEST_WORDS] = {0, 0};
-    return translate(err == MPI_SUCCESS ? send_words(x, peer, TAG_REQUEST, stop, REQUEST_WORDS)
-                                        : err);
+    return error_translate(
+        err == MPI_SUCCESS ? send_words(x, peer, TAG_REQUEST, stop, REQUEST_WORDS) : err);
 }
 
 int ictusi_exchange_pong_until(struct exchange *x, int peer, const struct line *line)
@@ -129,7 +129,7 @@ int ictusi_exchange_pong_until(struct exchange *x, int peer, const struct line *
         int64_t request[REQUEST_WORDS] = {0, 0};
         int err = receive_words(x, peer, TAG_REQUEST, request, REQUEST_WORDS);
         if (err != MPI_SUCCESS || !request[1]) {
-            return translate(err);
+            return error_translate(err);
         }
         const int64_t reply[REQUEST_WORDS] = {ictusi_line_map(line, ictusi_source_read(x->source)),
                                               0};
@@ -143,11 +143,11 @@ int ictusi_exchange_pong_until(struct exchange *x, int peer, const struct line *
 int ictusi_exchange_tell(struct exchange *x, int peer, const void *bytes, size_t size)
 {
     x->messages++;
-    return translate(MPI_Send(bytes, (int)size, MPI_BYTE, peer, TAG_WORDS, x->comm));
+    return error_translate(MPI_Send(bytes, (int)size, MPI_BYTE, peer, TAG_WORDS, x->comm));
 }
 
 int ictusi_exchange_hear(struct exchange *x, int peer, void *bytes, size_t size)
 {
-    return translate(
+    return error_translate(
         MPI_Recv(bytes, (int)size, MPI_BYTE, peer, TAG_WORDS, x->comm, MPI_STATUS_IGNORE));
 }
