@@ -50,7 +50,7 @@ struct harmonize_state *ictusi_harmonize_find(MPI_Comm comm)
 static const char start_name[] = "harmonize";
 
 /* The specification that counts: the given one, else the environment's, else the defaults. */
-static const char *resolved(const char *text)
+static const char *scheme_resolved(const char *text)
 {
     const char *const fallback = getenv("ICTUS_HARMONIZE");
     return text ? text : fallback && fallback[0] ? fallback : start_name;
@@ -152,7 +152,7 @@ static int state_make(MPI_Comm comm, const char *spec, const char *clock,
 {
     struct harmonize_options options = {.late = 0.0};
     struct harmonize_state *state = NULL;
-    const char *const given = resolved(spec);
+    const char *const given = scheme_resolved(spec);
     int err = read_options(given, &options, why);
     if (!err) {
         state = calloc(1, sizeof(*state));
