@@ -85,7 +85,7 @@ int ictusi_access_read(struct access *access, const char *deny, const char *allo
     return err ? err : read_list(allow, access->allow, &access->allow_count, why);
 }
 
-static bool within(const struct network *network, const struct address *address)
+static bool network_holds(const struct network *network, const struct address *address)
 {
     const size_t whole = (size_t)network->bits / 8;
     const int rest = network->bits % 8;
@@ -99,12 +99,12 @@ static bool within(const struct network *network, const struct address *address)
 bool ictusi_access_may(const struct access *access, const struct address *address)
 {
     for (int i = 0; i < access->deny_count; i++) {
-        if (within(&access->deny[i], address)) {
+        if (network_holds(&access->deny[i], address)) {
             return false;
         }
     }
     for (int i = 0; i < access->allow_count; i++) {
-        if (within(&access->allow[i], address)) {
+        if (network_holds(&access->allow[i], address)) {
             return true;
         }
     }
@@ -120,14 +120,14 @@ void ictusi_limiter_init(struct limiter *limiter, double rate, double burst, uin
 }
 
 /* splitmix64's finaliser over both halves; one who knows no secret cannot choose collisions. */
-static uint64_t mix(uint64_t x)
+static uint64_t hash_mix(uint64_t x)
 {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
     return x ^ (x >> 31);
 }
 
-static uint64_t identify(const struct limiter *limiter, const struct address *address)
+static uint64_t limiter_hash(const struct limiter *limiter, const struct address *address)
 {
     static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     uint64_t high = 0, low = 0;
@@ -135,7 +135,8 @@ static uint64_t identify(const struct limiter *limiter, const struct address *ad
     if (memcmp(address->bytes, mapped, sizeof(mapped)) == 0) {
         memcpy(&low, address->bytes + 8, 8);
     }
-    const uint64_t hash = mix(mix(high ^ limiter->secret) ^ low ^ (limiter->secret << 1 | 1));
+    const uint64_t hash =
+        hash_mix(hash_mix(high ^ limiter->secret) ^ low ^ (limiter->secret << 1 | 1));
     return hash ? hash : 1;
 }
 
@@ -145,7 +146,7 @@ enum verdict ictusi_limiter_count(struct limiter *limiter, const struct address 
     if (limiter->rate <= 0.0) {
         return LIMIT_ANSWER;
     }
-    const uint64_t who = identify(limiter, address);
+    const uint64_t who = limiter_hash(limiter, address);
     struct bucket *bucket = &limiter->table[who % ACCESS_CLIENTS];
     if (bucket->who != who) {
         bucket->who = who;
@@ -162,7 +163,7 @@ enum verdict ictusi_limiter_count(struct limiter *limiter, const struct address 
         bucket->refused = 0;
         return LIMIT_ANSWER;
     }
-    bucket->chance = mix(bucket->chance + UINT64_C(0x9e3779b97f4a7c15));
+    bucket->chance = hash_mix(bucket->chance + UINT64_C(0x9e3779b97f4a7c15));
     if (bucket->chance % LEAK_ONE_IN == 0) {
         return LIMIT_LEAK;
     }

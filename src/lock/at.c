@@ -30,9 +30,9 @@ struct word {
     double lateness_ns, sigma_ns, bound_ns;
 };
 
-static int judge(const struct ictus_lock *lock, struct ictus_time raw,
-                 const struct ictus_at_start *start, struct ictus_lock_reading *reading,
-                 struct ictus_why *why)
+static int report_fill(const struct ictus_lock *lock, struct ictus_time raw,
+                       const struct ictus_at_start *start, struct ictus_lock_reading *reading,
+                       struct ictus_why *why)
 {
     const int err = ictus_lock_map(lock, raw, reading);
     if (err || reading->state == ICTUS_LOCK_UNLOCKED) {
@@ -73,7 +73,7 @@ static int wait_for(const struct ictus_lock *lock, struct ictus_time instant)
 }
 
 /* Ahead of everybody else while waiting, where we may; the command gets its old place back. */
-static bool hurry(bool on)
+static bool process_hurry(bool on)
 {
     const struct sched_param param = {.sched_priority = on ? 1 : 0};
     return sched_setscheduler(0, on ? SCHED_FIFO : SCHED_OTHER, &param) == 0;
@@ -87,11 +87,11 @@ _Noreturn static void be_child(const struct ictus_lock *lock, const struct ictus
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     const int policy = sched_getscheduler(0);
-    const bool hurried = policy == SCHED_OTHER && hurry(true);
+    const bool hurried = policy == SCHED_OTHER && process_hurry(true);
     word.err = wait_for(lock, start->instant);
     const struct ictus_time now = {ictusi_raw_now()};
     if (!word.err) {
-        word.err = judge(lock, now, start, &reading, NULL);
+        word.err = report_fill(lock, now, start, &reading, NULL);
     }
     word.released = now.ns;
     if (!word.err) {
@@ -103,7 +103,7 @@ _Noreturn static void be_child(const struct ictus_lock *lock, const struct ictus
     if (write(fd, &word, sizeof(word)) == (ssize_t)sizeof(word) && !word.err) {
         (void)prctl(PR_SET_PDEATHSIG, 0UL);
         if (hurried) {
-            (void)hurry(false);
+            (void)process_hurry(false);
         }
         (void)execvp(start->command[0], start->command);
         word.err = ICTUS_ERR_IO;
@@ -127,7 +127,8 @@ static int read_word(int fd, struct word *word)
     return 1;
 }
 
-static int hear(int fd, struct ictus_at_report *report, char *const *command, struct ictus_why *why)
+static int report_receive(int fd, struct ictus_at_report *report, char *const *command,
+                          struct ictus_why *why)
 {
     struct word word, after;
     if (!read_word(fd, &word)) {
@@ -160,7 +161,7 @@ int ictus_at_run(const struct ictus_lock *lock, const struct ictus_at_start *sta
         return ICTUS_ERR_ARG;
     }
     const struct ictus_time now = {ictusi_raw_now()};
-    int err = judge(lock, now, start, &reading, why);
+    int err = report_fill(lock, now, start, &reading, why);
     if (err) {
         return err;
     }
@@ -179,7 +180,7 @@ int ictus_at_run(const struct ictus_lock *lock, const struct ictus_at_start *sta
         (void)close(ends[0]);
         return ictus_because(why, ICTUS_ERR_IO, "cannot fork: %s", strerror(errno));
     }
-    err = hear(ends[0], report, start->command, why);
+    err = report_receive(ends[0], report, start->command, why);
     (void)close(ends[0]);
     if (!err && start->on_start) {
         start->on_start(report, start->context);

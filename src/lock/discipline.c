@@ -66,7 +66,7 @@ void ictusi_discipline_expect(struct discipline *d, double frequency, double sd)
     d->prior_sd = fmin(frequency_prior, sd);
 }
 
-static void carry(struct kalman *k, double dt, double walk)
+static void kalman_carry(struct kalman *k, double dt, double walk)
 {
     const double dt2 = dt * dt;
     k->phase += k->frequency * dt;
@@ -81,7 +81,7 @@ static double within_limits(double frequency)
 }
 
 /* Correct with given gains; the covariance in Joseph's form holds for any gain. */
-static void correct(struct kalman *k, double innovation, double noise, double gp, double gf)
+static void kalman_correct(struct kalman *k, double innovation, double noise, double gp, double gf)
 {
     const double pp = k->pp, pf = k->pf;
     k->phase += gp * innovation;
@@ -94,7 +94,7 @@ static void correct(struct kalman *k, double innovation, double noise, double gp
 static void correct_optimally(struct kalman *k, double innovation, double noise)
 {
     const double s = k->pp + noise;
-    correct(k, innovation, noise, k->pp / s, k->pf / s);
+    kalman_correct(k, innovation, noise, k->pp / s, k->pf / s);
 }
 
 static double likelihood_term(const struct hypothesis *h, double x, double noise)
@@ -153,7 +153,7 @@ static void take_blend(struct discipline *d)
     }
 }
 
-static void start(struct discipline *d, const struct measurement *m)
+static void discipline_start(struct discipline *d, const struct measurement *m)
 {
     const struct kalman first = {
         .pp = m->variance_ns2, .frequency = d->prior, .ff = d->prior_sd * d->prior_sd};
@@ -192,7 +192,7 @@ static void classic_gains(const struct discipline *d, double dt, double *gp, dou
 }
 
 /* Until the frequency is known at all nothing is a glitch. */
-static bool settling(const struct discipline *d)
+static bool discipline_settling(const struct discipline *d)
 {
     return d->accepted < 4;
 }
@@ -201,16 +201,17 @@ static bool settling(const struct discipline *d)
  * The classic loops begin with the best gains, too, and take their own when those have fallen
  * below, or after one time constant: else a bad first frequency would take many of them to forget.
  */
-static bool warming(struct discipline *d, double dt, double noise)
+static bool discipline_warming(struct discipline *d, double dt, double noise)
 {
     double gp = 0.0, gf = 0.0;
     classic_gains(d, dt, &gp, &gf);
-    d->warm = d->warm || (!settling(d) && d->state.pf / (d->state.pp + noise) < gf) ||
+    d->warm = d->warm || (!discipline_settling(d) && d->state.pf / (d->state.pp + noise) < gf) ||
               (double)(d->at - d->first_at) / 1e9 > d->tconf_s;
     return !d->warm;
 }
 
-static void accept(struct discipline *d, double x, double noise, double innovation, double dt)
+static void discipline_accept(struct discipline *d, double x, double noise, double innovation,
+                              double dt)
 {
     const double scaled = noise * d->scale;
     for (int i = 0; i < DISCIPLINE_WALKS * DISCIPLINE_SCALES; i++) {
@@ -218,12 +219,12 @@ static void accept(struct discipline *d, double x, double noise, double innovati
         correct_optimally(&h->state, x - h->state.phase, h->scale * noise);
     }
     if (d->loop != ICTUS_LOCK_ADAPTIVE) {
-        if (dt <= 0.0 || warming(d, dt, scaled)) {
+        if (dt <= 0.0 || discipline_warming(d, dt, scaled)) {
             correct_optimally(&d->state, innovation, scaled);
         } else {
             double gp = 0.0, gf = 0.0;
             classic_gains(d, dt, &gp, &gf);
-            correct(&d->state, innovation, scaled, gp, gf);
+            kalman_correct(&d->state, innovation, scaled, gp, gf);
         }
     }
     if (d->accepted >= 2) {
@@ -235,7 +236,7 @@ static void accept(struct discipline *d, double x, double noise, double innovati
     d->glitches = 0;
 }
 
-static void learn(struct discipline *d, double x, double noise)
+static void discipline_learn(struct discipline *d, double x, double noise)
 {
     for (int i = 0; i < DISCIPLINE_WALKS * DISCIPLINE_SCALES; i++) {
         struct hypothesis *h = &d->bank[i];
@@ -267,7 +268,7 @@ static struct kalman fit_held(const struct discipline *d)
     return k;
 }
 
-static void adopt(struct discipline *d, const struct kalman *k)
+static void discipline_adopt(struct discipline *d, const struct kalman *k)
 {
     d->state = *k;
     for (int i = 0; i < DISCIPLINE_WALKS * DISCIPLINE_SCALES; i++) {
@@ -284,7 +285,7 @@ static void adopt(struct discipline *d, const struct kalman *k)
  * or the oscillator changed; else the remote or local clock was set: take the new phase, keep the
  * frequency.
  */
-static enum discipline_event believe(struct discipline *d, const struct measurement *m)
+static enum discipline_event discipline_believe(struct discipline *d, const struct measurement *m)
 {
     struct kalman k = fit_held(d);
     const double turn = k.frequency - d->state.frequency;
@@ -292,7 +293,7 @@ static enum discipline_event believe(struct discipline *d, const struct measurem
         fabs(k.frequency) < frequency_max) {
         /* The line is only as straight as what bends it. */
         k.ff += turn * turn / 16.0;
-        adopt(d, &k);
+        discipline_adopt(d, &k);
         d->turns++;
         return DISCIPLINE_TURNED;
     }
@@ -301,7 +302,7 @@ static enum discipline_event believe(struct discipline *d, const struct measurem
     k.pp = m->variance_ns2 * fmax(1.0, d->scale);
     k.pf = 0.0;
     d->origin_ns = m->offset_ns;
-    adopt(d, &k);
+    discipline_adopt(d, &k);
     d->steps++;
     return DISCIPLINE_STEPPED;
 }
@@ -317,7 +318,8 @@ static void watch_bias(struct discipline *d, double dt, double noise)
     const double expected = d->state.pp + noise * d->scale;
     d->bias_ns += bias_gain * (d->innovation_ns - d->bias_ns);
     d->bias_ns2 += g * (expected * bias_gain / (2.0 - bias_gain) - d->bias_ns2);
-    if (d->bias_ns * d->bias_ns < bias_answered * d->bias_ns2 || dt <= 0.0 || settling(d)) {
+    if (d->bias_ns * d->bias_ns < bias_answered * d->bias_ns2 || dt <= 0.0 ||
+        discipline_settling(d)) {
         return;
     }
     const double change = d->bias_ns / dt;
@@ -327,18 +329,18 @@ static void watch_bias(struct discipline *d, double dt, double noise)
     d->state.ff += d->loop == ICTUS_LOCK_ADAPTIVE ? change * change : 0.0;
 }
 
-static bool glitch(const struct discipline *d, double innovation, double noise)
+static bool discipline_glitch(const struct discipline *d, double innovation, double noise)
 {
     const double sd = sqrt(d->state.pp + noise * fmax(1.0, d->scale));
-    return !settling(d) && fabs(innovation) > fmax(glitch_sd * sd, d->sigma_ns);
+    return !discipline_settling(d) && fabs(innovation) > fmax(glitch_sd * sd, d->sigma_ns);
 }
 
 static void carry_all(struct discipline *d, int64_t local)
 {
     const double dt = (double)(local - d->at) / 1e9;
-    carry(&d->state, dt, d->walk_ns2_per_s3);
+    kalman_carry(&d->state, dt, d->walk_ns2_per_s3);
     for (int i = 0; i < DISCIPLINE_WALKS * DISCIPLINE_SCALES; i++) {
-        carry(&d->bank[i].state, dt, d->bank[i].walk_ns2_per_s3);
+        kalman_carry(&d->bank[i].state, dt, d->bank[i].walk_ns2_per_s3);
     }
     d->at = local;
 }
@@ -346,7 +348,7 @@ static void carry_all(struct discipline *d, int64_t local)
 enum discipline_event ictusi_discipline_update(struct discipline *d, const struct measurement *m)
 {
     if (!d->started) {
-        start(d, m);
+        discipline_start(d, m);
         d->accepted++;
         return DISCIPLINE_FIRST;
     }
@@ -358,17 +360,17 @@ enum discipline_event ictusi_discipline_update(struct discipline *d, const struc
     const double x = (double)(m->offset_ns - d->origin_ns) + m->offset_frac;
     carry_all(d, m->local);
     d->innovation_ns = x - d->state.phase;
-    if (!settling(d)) {
-        learn(d, x, m->variance_ns2);
+    if (!discipline_settling(d)) {
+        discipline_learn(d, x, m->variance_ns2);
     }
-    if (glitch(d, d->innovation_ns, m->variance_ns2)) {
+    if (discipline_glitch(d, d->innovation_ns, m->variance_ns2)) {
         const struct held held = {m->local, x, m->variance_ns2};
         d->rejected++;
         d->held[d->glitches++] = held;
-        return d->glitches < DISCIPLINE_HELD ? DISCIPLINE_GLITCH : believe(d, m);
+        return d->glitches < DISCIPLINE_HELD ? DISCIPLINE_GLITCH : discipline_believe(d, m);
     }
     watch_bias(d, since, m->variance_ns2);
-    accept(d, x, m->variance_ns2, d->innovation_ns, d->glitches ? since : dt);
+    discipline_accept(d, x, m->variance_ns2, d->innovation_ns, d->glitches ? since : dt);
     take_blend(d);
     ictusi_stability_add(&d->stability, m->local, x, m->variance_ns2 * d->scale);
     d->last_phase = x;
@@ -394,7 +396,7 @@ struct kalman ictusi_discipline_predict(const struct discipline *d, int64_t loca
     if (d->glitches > 0) {
         k.pp += d->innovation_ns * d->innovation_ns;
     }
-    carry(&k, fmax(0.0, (double)(local - d->at) / 1e9), d->walk_ns2_per_s3);
+    kalman_carry(&k, fmax(0.0, (double)(local - d->at) / 1e9), d->walk_ns2_per_s3);
     return k;
 }
 
@@ -404,16 +406,16 @@ double ictusi_discipline_steady_sigma(const struct discipline *d, double interva
     struct kalman k = {.pp = d->noise_ns2, .ff = 1e4};
     const double noise = fmax(1.0, d->noise_ns2 / fewer);
     for (int i = 0; i < ROUNDS; i++) {
-        carry(&k, interval_s, d->walk_ns2_per_s3);
+        kalman_carry(&k, interval_s, d->walk_ns2_per_s3);
         if (d->loop == ICTUS_LOCK_ADAPTIVE) {
             correct_optimally(&k, 0.0, noise);
         } else {
             double gp = 0.0, gf = 0.0;
             classic_gains(d, interval_s, &gp, &gf);
-            correct(&k, 0.0, noise, gp, gf);
+            kalman_correct(&k, 0.0, noise, gp, gf);
         }
     }
-    carry(&k, interval_s, d->walk_ns2_per_s3);
+    kalman_carry(&k, interval_s, d->walk_ns2_per_s3);
     return sqrt(k.pp);
 }
 
@@ -423,7 +425,7 @@ bool ictusi_discipline_locked(const struct discipline *d, double interval_s)
         return false;
     }
     struct kalman k = d->state;
-    carry(&k, interval_s, d->walk_ns2_per_s3);
+    kalman_carry(&k, interval_s, d->walk_ns2_per_s3);
     const double sigma = sqrt(k.pp);
     /* Good enough; or about as good as polling so seldom can ever be. */
     return sigma <= fmax(d->sigma_ns, 4.0 * sqrt(d->noise_ns2)) ||

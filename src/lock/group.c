@@ -27,7 +27,7 @@ void ictusi_delays_reset(struct delays *delays)
     memset(delays, 0, sizeof(*delays));
 }
 
-static size_t window(const struct delays *delays, double *values)
+static size_t delays_window(const struct delays *delays, double *values)
 {
     const size_t oldest = delays->count > DELAY_WINDOW ? delays->count - DELAY_WINDOW : 0;
     const size_t first = delays->first > oldest ? delays->first : oldest;
@@ -64,10 +64,10 @@ static struct floor add_delays(struct delays *delays, const struct sample *sampl
     for (size_t i = 0; i < count; i++) {
         delays->ring[delays->count++ % DELAY_WINDOW] = samples[i].delay_ns;
     }
-    size_t n = window(delays, values);
+    size_t n = delays_window(delays, values);
     ictusi_sort(values, n);
     watch_path(delays, values[0], ictusi_quantile(values, n, 0.5) - values[0]);
-    n = window(delays, values);
+    n = delays_window(delays, values);
     ictusi_sort(values, n);
     const double excess = ictusi_quantile(values, n, 0.5) - values[0];
     floor.minimum = values[0];
@@ -102,7 +102,7 @@ static double delay_limit(const struct sample *samples, size_t count)
     return values[0] + mad_limit * mad + grain_ns;
 }
 
-static void describe(const struct sample *samples, size_t count, struct measurement *out)
+static void group_describe(const struct sample *samples, size_t count, struct measurement *out)
 {
     double delays[GROUP_MAX];
     out->delay_ns = samples[0].delay_ns;
@@ -123,8 +123,8 @@ static void describe(const struct sample *samples, size_t count, struct measurem
  * All offsets are taken relative to the first, at their own instants: within a group of some
  * milliseconds a skew of 100 ppm moves them by less than a microsecond, and rate removes that.
  */
-static void average(const struct sample *samples, size_t count, const struct floor *floor,
-                    struct measurement *out)
+static void group_average(const struct sample *samples, size_t count, const struct floor *floor,
+                          struct measurement *out)
 {
     const int64_t base = samples[0].offset_ns;
     const double limit = delay_limit(samples, count);
@@ -164,7 +164,7 @@ bool ictusi_group_combine(const struct sample *samples, size_t count, bool drop_
     out->count = (int)count;
     out->interleaved = true;
     out->kernel = true;
-    describe(samples + skip, count - skip, out);
-    average(samples + skip, count - skip, &floor, out);
+    group_describe(samples + skip, count - skip, out);
+    group_average(samples + skip, count - skip, &floor, out);
     return true;
 }

@@ -13,7 +13,7 @@ static const int64_t second = ICTUS_NS_PER_S;
 /* Instants further away than this are mistakes. */
 static const double far_s = 366.0 * 86400.0;
 
-static int bad(struct ictus_why *why, const char *text)
+static int instant_bad(struct ictus_why *why, const char *text)
 {
     return ictus_because(why, ICTUS_ERR_SPEC,
                          "'%.60s' is not an instant; write +DURATION, "
@@ -48,13 +48,13 @@ static int read_epoch(const char *text, int64_t *ns, struct ictus_why *why)
     const size_t length = strcspn(text, ".");
     int64_t s = 0, rest = 0;
     if (length >= sizeof(whole)) {
-        return bad(why, text);
+        return instant_bad(why, text);
     }
     memcpy(whole, text, length);
     whole[length] = '\0';
     if (ictus_parse_int(whole, &s) || s < 0 || s > INT64_MAX / second - 1 ||
         !read_fraction(text + length, &rest)) {
-        return bad(why, text);
+        return instant_bad(why, text);
     }
     *ns = s * second + rest;
     return ICTUS_OK;
@@ -67,21 +67,21 @@ static int read_date(const char *text, int64_t *ns, struct ictus_why *why)
     int64_t rest = 0;
     const size_t length = strlen(text);
     if (length < 20 || length >= sizeof(copy) || text[length - 1] != 'Z') {
-        return bad(why, text);
+        return instant_bad(why, text);
     }
     memcpy(copy, text, length - 1);
     copy[length - 1] = '\0';
     memset(&utc, 0, sizeof(utc));
     const char *end = strptime(copy, "%Y-%m-%dT%H:%M:%S", &utc);
     if (!end || end != copy + 19 || !read_fraction(end, &rest)) {
-        return bad(why, text);
+        return instant_bad(why, text);
     }
     const struct tm asked = utc;
     const time_t s = timegm(&utc);
     /* 30 February is moved to March by timegm: that is not what was meant. */
     if (utc.tm_mday != asked.tm_mday || utc.tm_hour != asked.tm_hour || s < 0 ||
         s > INT64_MAX / second - 1) {
-        return bad(why, text);
+        return instant_bad(why, text);
     }
     *ns = (int64_t)s * second + rest;
     return ICTUS_OK;
@@ -108,7 +108,7 @@ static int read_when(const char *text, int64_t now, int64_t *ns, struct ictus_wh
         return read_date(text, ns, why);
     }
     if (ictus_parse_seconds(text + 1, &seconds) || seconds < 0.0 || seconds > far_s) {
-        return bad(why, text);
+        return instant_bad(why, text);
     }
     *ns = now + llround(seconds * 1e9);
     return ICTUS_OK;

@@ -7,17 +7,17 @@
 /* Candidates are tmin times powers of two: nothing hinges on finer steps. */
 enum { CANDIDATES_MAX = 24 };
 
-static double candidate(const struct interval_options *options, int i)
+static double interval_candidate(const struct interval_options *options, int i)
 {
     return fmin(options->tmax_s, options->tmin_s * ldexp(1.0, i));
 }
 
 /* The longest interval in which the oscillator wanders less than a measurement errs. */
-static double best(const struct interval_options *options, const struct discipline *d)
+static double interval_best(const struct interval_options *options, const struct discipline *d)
 {
     double chosen = options->tmin_s;
     for (int i = 0; i < CANDIDATES_MAX; i++) {
-        const double t = candidate(options, i);
+        const double t = interval_candidate(options, i);
         const double wander_ns =
             1e9 * t * ictusi_stability_at(&d->stability, t, d->walk_ns2_per_s3);
         if (wander_ns > sqrt(d->noise_ns2)) {
@@ -29,12 +29,12 @@ static double best(const struct interval_options *options, const struct discipli
 }
 
 /* Half the packets are worth a doubled variance. */
-static double cheapest(const struct interval_options *options, const struct discipline *d)
+static double interval_cheapest(const struct interval_options *options, const struct discipline *d)
 {
     double chosen = options->tmin_s;
     double least = INFINITY;
     for (int i = 0; i < CANDIDATES_MAX; i++) {
-        const double t = candidate(options, i);
+        const double t = interval_candidate(options, i);
         const double sigma = ictusi_discipline_steady_sigma(d, t, 1.0);
         if (sigma * sigma / t < least) {
             least = sigma * sigma / t;
@@ -47,12 +47,12 @@ static double cheapest(const struct interval_options *options, const struct disc
     return chosen;
 }
 
-static double target(const struct interval_options *options, const struct discipline *d,
-                     int *exchanges)
+static double interval_target(const struct interval_options *options, const struct discipline *d,
+                              int *exchanges)
 {
     double chosen = 0.0;
     for (int i = 0; i < CANDIDATES_MAX; i++) {
-        const double t = candidate(options, i);
+        const double t = interval_candidate(options, i);
         if (ictusi_discipline_steady_sigma(d, t, 1.0) > options->sigma_ns) {
             break;
         }
@@ -88,13 +88,13 @@ struct interval_choice ictusi_interval_next(const struct interval_options *optio
     }
     switch (options->policy) {
     case ICTUS_LOCK_BEST:
-        choice.interval_s = best(options, d);
+        choice.interval_s = interval_best(options, d);
         break;
     case ICTUS_LOCK_CHEAPEST:
-        choice.interval_s = cheapest(options, d);
+        choice.interval_s = interval_cheapest(options, d);
         break;
     case ICTUS_LOCK_TARGET:
-        choice.interval_s = target(options, d, &choice.exchanges);
+        choice.interval_s = interval_target(options, d, &choice.exchanges);
         break;
     case ICTUS_LOCK_FIXED:
         break;

@@ -35,7 +35,8 @@ int64_t ictusi_keeper_clock(const struct keeper *keeper, int64_t raw)
 }
 
 /* A source's estimate and intervals at an instant, relative to a common origin. */
-static void propose(const struct upstream *source, int64_t now, int64_t origin, struct candidate *c)
+static void keeper_propose(const struct upstream *source, int64_t now, int64_t origin,
+                           struct candidate *c)
 {
     const struct discipline *d = &source->discipline;
     const double shift = (double)(d->origin_ns - origin);
@@ -79,7 +80,7 @@ static int announced_leap(const struct keeper *keeper)
  * second is announced, one that announces none may smear it, and is left out of the mean before it
  * begins to drift.
  */
-static void prefer(const struct keeper *keeper, struct candidate *candidates)
+static void keeper_prefer(const struct keeper *keeper, struct candidate *candidates)
 {
     const int leap = announced_leap(keeper);
     bool reachable = false, flagged = false;
@@ -96,7 +97,8 @@ static void prefer(const struct keeper *keeper, struct candidate *candidates)
 }
 
 /* What the table of sources says, where selection alone does not know. */
-static enum ictus_lock_selection show(const struct upstream *source, const struct candidate *c)
+static enum ictus_lock_selection keeper_show(const struct upstream *source,
+                                             const struct candidate *c)
 {
     const bool plain = c->selection == ICTUS_SOURCE_TRUECHIMER;
     return source->reach == 0         ? ICTUS_SOURCE_UNREACHABLE
@@ -123,8 +125,8 @@ static void cover_all(const struct candidate *candidates, int count, struct cons
  * A clock that goes on as it was, or begins with the first estimate there is, under the hull of all
  * that the sources say.
  */
-static bool guess(struct keeper *keeper, const struct candidate *candidates, int64_t now,
-                  int64_t origin)
+static bool keeper_guess(struct keeper *keeper, const struct candidate *candidates, int64_t now,
+                         int64_t origin)
 {
     struct consensus c = {.selected = keeper->selected};
     int first = 0;
@@ -152,17 +154,17 @@ static bool guess(struct keeper *keeper, const struct candidate *candidates, int
 }
 
 /* @return whether there is a line to publish */
-static bool choose(struct keeper *keeper, int64_t now, int64_t origin)
+static bool keeper_choose(struct keeper *keeper, int64_t now, int64_t origin)
 {
     struct candidate candidates[ICTUS_LOCK_SOURCES_MAX];
     struct consensus consensus;
     for (int i = 0; i < keeper->source_count; i++) {
-        propose(&keeper->sources[i], now, origin, &candidates[i]);
+        keeper_propose(&keeper->sources[i], now, origin, &candidates[i]);
     }
-    prefer(keeper, candidates);
+    keeper_prefer(keeper, candidates);
     const bool agreed = ictusi_select(candidates, keeper->source_count, &consensus);
     for (int i = 0; i < keeper->source_count; i++) {
-        keeper->sources[i].selection = show(&keeper->sources[i], &candidates[i]);
+        keeper->sources[i].selection = keeper_show(&keeper->sources[i], &candidates[i]);
     }
     keeper->agreement = consensus.voters == 0                              ? AGREEMENT_NONE
                         : !agreed                                          ? AGREEMENT_DISSENT
@@ -175,7 +177,7 @@ static bool choose(struct keeper *keeper, int64_t now, int64_t origin)
         return true;
     }
     const bool lost = keeper->agreement == AGREEMENT_DISSENT || keeper->agreement == AGREEMENT_FEW;
-    const bool line = (unlocked || lost) && guess(keeper, candidates, now, origin);
+    const bool line = (unlocked || lost) && keeper_guess(keeper, candidates, now, origin);
     keeper->consensus.voters = consensus.voters;
     keeper->consensus.agreeing = consensus.agreeing;
     keeper->consensus.liars = consensus.liars;
@@ -336,7 +338,7 @@ double ictusi_keeper_offset(struct keeper *keeper)
 }
 
 /* The same line as before, in another state. */
-static void republish(struct keeper *keeper, int64_t now)
+static void keeper_republish(struct keeper *keeper, int64_t now)
 {
     if (keeper->published) {
         show_offset(keeper, now);
@@ -350,8 +352,8 @@ void ictusi_keeper_update(struct keeper *keeper)
     struct page_clock next = keeper->clock;
     const int64_t now = ictusi_raw_now();
     const int64_t origin = common_origin(keeper);
-    if (!choose(keeper, now, origin)) {
-        republish(keeper, now);
+    if (!keeper_choose(keeper, now, origin)) {
+        keeper_republish(keeper, now);
         return;
     }
     const struct consensus *c = &keeper->consensus;

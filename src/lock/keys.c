@@ -16,8 +16,8 @@ enum { DIGEST_BYTES = 16, LINE_BYTES = 512 };
 #include <nettle/cmac.h>
 #include <nettle/memops.h>
 
-static void digest(const struct key *key, const uint8_t *bytes, size_t length,
-                   uint8_t out[DIGEST_BYTES])
+static void key_digest(const struct key *key, const uint8_t *bytes, size_t length,
+                       uint8_t out[DIGEST_BYTES])
 {
     if (key->length == 16) {
         struct cmac_aes128_ctx context;
@@ -32,19 +32,19 @@ static void digest(const struct key *key, const uint8_t *bytes, size_t length,
     }
 }
 
-static bool equal(const uint8_t *a, const uint8_t *b)
+static bool digest_equal(const uint8_t *a, const uint8_t *b)
 {
     return memeql_sec(a, b, DIGEST_BYTES) != 0;
 }
 
-static int supported(struct ictus_why *why)
+static int keys_supported(struct ictus_why *why)
 {
     (void)why;
     return ICTUS_OK;
 }
 #else
-static void digest(const struct key *key, const uint8_t *bytes, size_t length,
-                   uint8_t out[DIGEST_BYTES])
+static void key_digest(const struct key *key, const uint8_t *bytes, size_t length,
+                       uint8_t out[DIGEST_BYTES])
 {
     (void)key;
     (void)bytes;
@@ -52,14 +52,14 @@ static void digest(const struct key *key, const uint8_t *bytes, size_t length,
     memset(out, 0, DIGEST_BYTES);
 }
 
-static bool equal(const uint8_t *a, const uint8_t *b)
+static bool digest_equal(const uint8_t *a, const uint8_t *b)
 {
     (void)a;
     (void)b;
     return false;
 }
 
-static int supported(struct ictus_why *why)
+static int keys_supported(struct ictus_why *why)
 {
     return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
                          "symmetric keys need libnettle, and this program was built without it");
@@ -127,7 +127,7 @@ static int add_key(struct keys *keys, const struct key *key)
 int ictusi_keys_read(const char *path, struct keys *keys, struct ictus_why *why)
 {
     char line[LINE_BYTES];
-    int err = supported(why);
+    int err = keys_supported(why);
     keys->list = NULL;
     keys->count = 0;
     if (err) {
@@ -190,7 +190,7 @@ size_t ictusi_key_sign(const struct key *key, uint8_t *bytes, size_t length)
     for (size_t i = 0; i < 4; i++) {
         bytes[length + i] = (uint8_t)(key->id >> (24 - 8 * i));
     }
-    digest(key, bytes, length, bytes + length + 4);
+    key_digest(key, bytes, length, bytes + length + 4);
     return length + KEY_MAC_BYTES;
 }
 
@@ -201,6 +201,6 @@ bool ictusi_key_verify(const struct key *key, const uint8_t *bytes, size_t mac_o
     if (digest_length != DIGEST_BYTES) {
         return false;
     }
-    digest(key, bytes, mac_offset, wanted);
-    return equal(wanted, bytes + mac_offset + 4);
+    key_digest(key, bytes, mac_offset, wanted);
+    return digest_equal(wanted, bytes + mac_offset + 4);
 }

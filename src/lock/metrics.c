@@ -31,7 +31,7 @@ enum {
 /* A connection that asks nothing is closed after this. */
 static const int64_t idle_ns = 2000000000;
 
-static int split(const char *where, char host[128], const char **port)
+static int address_split(const char *where, char host[128], const char **port)
 {
     const char *colon = strrchr(where, ':');
     (void)snprintf(host, 128, "127.0.0.1");
@@ -60,7 +60,7 @@ int ictusi_metrics_open(const char *where, int *fd, struct ictus_why *why)
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                                    .ai_flags = AI_PASSIVE | AI_NUMERICHOST};
     struct addrinfo *list = NULL;
-    if (split(where, host, &port) || getaddrinfo(host, port, &hints, &list)) {
+    if (address_split(where, host, &port) || getaddrinfo(host, port, &hints, &list)) {
         return ictus_because(why, ICTUS_ERR_SPEC,
                              "--prometheus=%.80s: must be PORT or ADDRESS:PORT", where);
     }
@@ -209,9 +209,10 @@ struct text {
     size_t size, length;
 };
 
-static void put(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void metrics_put(struct text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static void put(struct text *text, const char *format, ...)
+static void metrics_put(struct text *text, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -225,14 +226,14 @@ static void put(struct text *text, const char *format, ...)
     }
 }
 
-static void gauge(struct text *text, const char *name, const char *help, double value)
+static void metrics_gauge(struct text *text, const char *name, const char *help, double value)
 {
-    put(text, "# HELP ictus_lock_%s %s\n# TYPE ictus_lock_%s gauge\nictus_lock_%s %.17g\n", name,
-        help, name, name, value);
+    metrics_put(text, "# HELP ictus_lock_%s %s\n# TYPE ictus_lock_%s gauge\nictus_lock_%s %.17g\n",
+                name, help, name, name, value);
 }
 
 /* Label values may not hold quotes or backslashes as they are. */
-static void label(const char *name, char safe[64])
+static void metrics_label(const char *name, char safe[64])
 {
     size_t i = 0;
     for (; i < 63 && name[i]; i++) {
@@ -254,13 +255,14 @@ static void put_sources(struct text *text, const struct ictus_lock_status *s)
         {"interval_s", offsetof(struct ictus_lock_source_status, interval_s)},
     };
     for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
-        put(text, "# TYPE ictus_lock_source_%s gauge\n", columns[c].name);
+        metrics_put(text, "# TYPE ictus_lock_source_%s gauge\n", columns[c].name);
         for (int i = 0; i < s->source_count; i++) {
             char name[64];
             double value = 0.0;
-            label(s->sources[i].name, name);
+            metrics_label(s->sources[i].name, name);
             memcpy(&value, (const char *)&s->sources[i] + columns[c].offset, sizeof(value));
-            put(text, "ictus_lock_source_%s{source=\"%s\",selection=\"%s\"} %.17g\n",
+            metrics_put(
+                text, "ictus_lock_source_%s{source=\"%s\",selection=\"%s\"} %.17g\n",
                 columns[c].name, name,
                 ictus_lock_selection_name((enum ictus_lock_selection)s->sources[i].selection),
                 value);
@@ -286,45 +288,47 @@ static void put_counters(struct text *text, const struct ictus_lock_status *s)
         {"falseticker", offsetof(struct ictus_lock_source_status, falseticks)},
     };
     for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
-        put(text, "# TYPE ictus_lock_source_%s_total counter\n", columns[c].name);
+        metrics_put(text, "# TYPE ictus_lock_source_%s_total counter\n", columns[c].name);
         for (int i = 0; i < s->source_count; i++) {
             char name[64];
             uint64_t value = 0;
-            label(s->sources[i].name, name);
+            metrics_label(s->sources[i].name, name);
             memcpy(&value, (const char *)&s->sources[i] + columns[c].offset, sizeof(value));
-            put(text, "ictus_lock_source_%s_total{source=\"%s\"} %" PRIu64 "\n", columns[c].name,
-                name, value);
+            metrics_put(text, "ictus_lock_source_%s_total{source=\"%s\"} %" PRIu64 "\n",
+                        columns[c].name, name, value);
         }
     }
-    put(text, "# TYPE ictus_lock_source_reach gauge\n");
+    metrics_put(text, "# TYPE ictus_lock_source_reach gauge\n");
     for (int i = 0; i < s->source_count; i++) {
         char name[64];
-        label(s->sources[i].name, name);
-        put(text, "ictus_lock_source_reach{source=\"%s\"} %d\n", name,
-            __builtin_popcount((unsigned)s->sources[i].reach & 255U));
+        metrics_label(s->sources[i].name, name);
+        metrics_put(text, "ictus_lock_source_reach{source=\"%s\"} %d\n", name,
+                    __builtin_popcount((unsigned)s->sources[i].reach & 255U));
     }
 }
 
 size_t ictusi_metrics_text(const struct ictus_lock_status *s, char *to, size_t size)
 {
     struct text text = {.to = to, .size = size, .length = 0};
-    gauge(&text, "state", "0 unlocked, 1 locked, 2 holdover", (double)s->now.state);
-    gauge(&text, "sigma_ns", "standard deviation of the clock's error", s->now.sigma_ns);
-    gauge(&text, "bound_ns", "hard bound of the clock's error", s->now.bound_ns);
-    gauge(&text, "frequency_ppm", "frequency of the clock relative to the local oscillator",
-          s->frequency_ppm);
-    gauge(&text, "skew_ppm", "standard deviation of the frequency", s->skew_ppm);
-    gauge(&text, "expected_ns", "spread of the last group of exchanges", s->expected_ns);
-    gauge(&text, "predicted_ns", "expected standard deviation at the next poll", s->predicted_ns);
-    gauge(&text, "measured_ns", "root mean square of the innovations", s->measured_ns);
-    gauge(&text, "system_offset_ns", "CLOCK_REALTIME minus the clock", s->system_offset_ns);
-    gauge(&text, "stratum", "as served", (double)s->stratum);
-    gauge(&text, "steps", "of the absolute clock", (double)s->steps);
-    gauge(&text, "suspends", "of this machine", (double)s->suspends);
-    gauge(&text, "alive", "1 while the daemon runs", (double)s->alive);
-    gauge(&text, "voters", "sources that give the time", (double)s->voters);
-    gauge(&text, "agreeing", "sources that agree with the majority", (double)s->agreeing);
-    gauge(&text, "liars", "number of wrong sources that the bound allows for", (double)s->liars);
+    metrics_gauge(&text, "state", "0 unlocked, 1 locked, 2 holdover", (double)s->now.state);
+    metrics_gauge(&text, "sigma_ns", "standard deviation of the clock's error", s->now.sigma_ns);
+    metrics_gauge(&text, "bound_ns", "hard bound of the clock's error", s->now.bound_ns);
+    metrics_gauge(&text, "frequency_ppm", "frequency of the clock relative to the local oscillator",
+                  s->frequency_ppm);
+    metrics_gauge(&text, "skew_ppm", "standard deviation of the frequency", s->skew_ppm);
+    metrics_gauge(&text, "expected_ns", "spread of the last group of exchanges", s->expected_ns);
+    metrics_gauge(&text, "predicted_ns", "expected standard deviation at the next poll",
+                  s->predicted_ns);
+    metrics_gauge(&text, "measured_ns", "root mean square of the innovations", s->measured_ns);
+    metrics_gauge(&text, "system_offset_ns", "CLOCK_REALTIME minus the clock", s->system_offset_ns);
+    metrics_gauge(&text, "stratum", "as served", (double)s->stratum);
+    metrics_gauge(&text, "steps", "of the absolute clock", (double)s->steps);
+    metrics_gauge(&text, "suspends", "of this machine", (double)s->suspends);
+    metrics_gauge(&text, "alive", "1 while the daemon runs", (double)s->alive);
+    metrics_gauge(&text, "voters", "sources that give the time", (double)s->voters);
+    metrics_gauge(&text, "agreeing", "sources that agree with the majority", (double)s->agreeing);
+    metrics_gauge(&text, "liars", "number of wrong sources that the bound allows for",
+                  (double)s->liars);
     put_sources(&text, s);
     put_counters(&text, s);
     return text.length;

@@ -10,27 +10,27 @@ static const int64_t ns_per_s = INT64_C(1000000000);
 
 enum { MAC_MIN = 20, MAC_MAX = 24, EXTENSION_MIN = 16, KEY_ID_BYTES = 4 };
 
-static uint32_t get32(const uint8_t *bytes)
+static uint32_t packet_get32(const uint8_t *bytes)
 {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-static uint64_t get64(const uint8_t *bytes)
+static uint64_t packet_get64(const uint8_t *bytes)
 {
-    return (uint64_t)get32(bytes) << 32 | get32(bytes + 4);
+    return (uint64_t)packet_get32(bytes) << 32 | packet_get32(bytes + 4);
 }
 
-static void put32(uint8_t *bytes, uint32_t value)
+static void packet_put32(uint8_t *bytes, uint32_t value)
 {
     for (int i = 0; i < 4; i++) {
         bytes[i] = (uint8_t)(value >> (24 - 8 * i));
     }
 }
 
-static void put64(uint8_t *bytes, uint64_t value)
+static void packet_put64(uint8_t *bytes, uint64_t value)
 {
-    put32(bytes, (uint32_t)(value >> 32));
-    put32(bytes + 4, (uint32_t)value);
+    packet_put32(bytes, (uint32_t)(value >> 32));
+    packet_put32(bytes + 4, (uint32_t)value);
 }
 
 /* The 16.16 short format is unsigned seconds. */
@@ -63,13 +63,13 @@ bool ictusi_packet_decode(const uint8_t *bytes, size_t length, struct packet *pa
     packet->stratum = bytes[1];
     packet->poll = (int8_t)bytes[2];
     packet->precision = (int8_t)bytes[3];
-    packet->root_delay_ns = short_to_ns(get32(bytes + 4));
-    packet->root_dispersion_ns = short_to_ns(get32(bytes + 8));
-    packet->reference_id = get32(bytes + 12);
-    packet->reference = get64(bytes + 16);
-    packet->origin = get64(bytes + 24);
-    packet->receive = get64(bytes + 32);
-    packet->transmit = get64(bytes + 40);
+    packet->root_delay_ns = short_to_ns(packet_get32(bytes + 4));
+    packet->root_dispersion_ns = short_to_ns(packet_get32(bytes + 8));
+    packet->reference_id = packet_get32(bytes + 12);
+    packet->reference = packet_get64(bytes + 16);
+    packet->origin = packet_get64(bytes + 24);
+    packet->receive = packet_get64(bytes + 32);
+    packet->transmit = packet_get64(bytes + 40);
     return true;
 }
 
@@ -79,13 +79,13 @@ void ictusi_packet_encode(const struct packet *packet, uint8_t bytes[PACKET_BYTE
     bytes[1] = packet->stratum;
     bytes[2] = (uint8_t)packet->poll;
     bytes[3] = (uint8_t)packet->precision;
-    put32(bytes + 4, short_from_ns(packet->root_delay_ns));
-    put32(bytes + 8, short_from_ns(packet->root_dispersion_ns));
-    put32(bytes + 12, packet->reference_id);
-    put64(bytes + 16, packet->reference);
-    put64(bytes + 24, packet->origin);
-    put64(bytes + 32, packet->receive);
-    put64(bytes + 40, packet->transmit);
+    packet_put32(bytes + 4, short_from_ns(packet->root_delay_ns));
+    packet_put32(bytes + 8, short_from_ns(packet->root_dispersion_ns));
+    packet_put32(bytes + 12, packet->reference_id);
+    packet_put64(bytes + 16, packet->reference);
+    packet_put64(bytes + 24, packet->origin);
+    packet_put64(bytes + 32, packet->receive);
+    packet_put64(bytes + 40, packet->transmit);
 }
 
 bool ictusi_packet_trailer(const uint8_t *bytes, size_t length, struct packet_mac *mac)
@@ -111,7 +111,7 @@ bool ictusi_packet_trailer(const uint8_t *bytes, size_t length, struct packet_ma
         return false;
     }
     mac->present = true;
-    mac->key = get32(bytes + at);
+    mac->key = packet_get32(bytes + at);
     mac->offset = at;
     mac->length = rest - KEY_ID_BYTES;
     return true;

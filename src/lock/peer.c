@@ -183,7 +183,8 @@ static int send_request(struct peer *peer, struct packet_request *request, int64
     return ictusi_stamp_send(&peer->socket, bytes, length, NULL, user);
 }
 
-static bool authentic(const struct peer *peer, const uint8_t *bytes, const struct packet_mac *mac)
+static bool reply_authentic(const struct peer *peer, const uint8_t *bytes,
+                            const struct packet_mac *mac)
 {
     const struct key *key = peer->options.key;
     return !key || (mac->present && mac->key == key->id &&
@@ -204,7 +205,7 @@ enum packet_fault ictusi_peer_check(const struct peer *peer, const struct stamp_
     if (fault) {
         return fault;
     }
-    if (!authentic(peer, datagram->bytes, &mac)) {
+    if (!reply_authentic(peer, datagram->bytes, &mac)) {
         return PACKET_AUTHENTICATION;
     }
     return ictusi_packet_check_content(reply, peer->options.max_distance_ns);
@@ -328,7 +329,7 @@ static void learn_patience(struct peer *peer, const struct peer_exchange *exchan
     peer->patience_s = fmin(peer->options.timeout_s, fmax(wanted, 0.8 * peer->patience_s));
 }
 
-static unsigned disturbances(const struct timebase *base)
+static unsigned timebase_disturbances(const struct timebase *base)
 {
     return base->stepped + base->suspended;
 }
@@ -338,9 +339,9 @@ int ictusi_peer_ask(struct peer *peer, struct timebase *base)
     struct peer_wait *wait = &peer->wait;
     memset(wait, 0, sizeof(*wait));
     peer->fault = PACKET_GOOD;
-    wait->disturbed = disturbances(base);
+    wait->disturbed = timebase_disturbances(base);
     (void)ictusi_timebase_read(base);
-    if (disturbances(base) != wait->disturbed) {
+    if (timebase_disturbances(base) != wait->disturbed) {
         peer->last.valid = false;
         return ICTUS_ERR_CLOCK;
     }
@@ -354,7 +355,8 @@ int ictusi_peer_ask(struct peer *peer, struct timebase *base)
 }
 
 /* What the whole exchange gives; in interleaved mode that of the one before. */
-static int conclude(struct peer *peer, const struct peer_exchange *before, struct sample *sample)
+static int exchange_conclude(struct peer *peer, const struct peer_exchange *before,
+                             struct sample *sample)
 {
     const struct peer_exchange *now = &peer->last;
     if (peer->wait.interleaved) {
@@ -383,7 +385,7 @@ int ictusi_peer_hear(struct peer *peer, struct timebase *base, struct sample *sa
         return err;
     }
     (void)ictusi_timebase_read(base);
-    if (disturbances(base) != peer->wait.disturbed) {
+    if (timebase_disturbances(base) != peer->wait.disturbed) {
         err = ICTUS_ERR_CLOCK;
     }
     if (err) {
@@ -397,5 +399,5 @@ int ictusi_peer_hear(struct peer *peer, struct timebase *base, struct sample *sa
     fill_exchange(peer, base, &peer->wait, &now);
     peer->last = now;
     learn_patience(peer, &now);
-    return conclude(peer, &before, sample);
+    return exchange_conclude(peer, &before, sample);
 }

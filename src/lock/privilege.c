@@ -27,7 +27,7 @@ static int set_capabilities(bool keep_time)
     return (int)syscall(SYS_capset, &head, data);
 }
 
-static int become(const struct passwd *entry)
+static int privilege_become(const struct passwd *entry)
 {
     if (prctl(PR_SET_KEEPCAPS, 1) < 0 || setgroups(0, NULL) < 0 ||
         setresgid(entry->pw_gid, entry->pw_gid, entry->pw_gid) < 0 ||
@@ -56,7 +56,7 @@ int ictusi_privilege_drop(const char *user, bool keep_time, struct ictus_why *wh
     if (getpwnam_r(name, &entry, buffer, sizeof(buffer), &found) || !found) {
         return ictus_because(why, ICTUS_ERR_SPEC, "there is no user '%.60s'", name);
     }
-    if (become(found) < 0 || set_capabilities(keep_time) < 0 ||
+    if (privilege_become(found) < 0 || set_capabilities(keep_time) < 0 ||
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
         return ictus_because(why, ICTUS_ERR_PERMISSION, "cannot become %.60s: %s", name,
                              strerror(errno));

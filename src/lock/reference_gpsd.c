@@ -40,7 +40,7 @@ struct gpsd_reference {
 };
 
 /* The number behind "key": of a flat JSON object, which these reports are. */
-static bool number(const char *line, const char *key, int64_t *value)
+static bool gpsd_number(const char *line, const char *key, int64_t *value)
 {
     const char *at = strstr(line, key);
     char *end = NULL;
@@ -54,10 +54,10 @@ static bool number(const char *line, const char *key, int64_t *value)
 }
 
 /* An instant from two members, as "real_sec" and "real_nsec". */
-static bool instant(const char *line, const char *key_s, const char *key_ns, int64_t *ns)
+static bool gpsd_instant(const char *line, const char *key_s, const char *key_ns, int64_t *ns)
 {
     int64_t s = 0, rest = 0;
-    return number(line, key_s, &s) && number(line, key_ns, &rest) && s > 0 &&
+    return gpsd_number(line, key_s, &s) && gpsd_number(line, key_ns, &rest) && s > 0 &&
            ictusi_stamp_join(s, rest, ns);
 }
 
@@ -66,8 +66,8 @@ bool ictusi_gpsd_sample(const char *line, const struct timebase *base, struct sa
     const bool report = strstr(line, "\"class\":\"TOFF\"") != NULL;
     const bool pulse = strstr(line, "\"class\":\"PPS\"") != NULL;
     int64_t reference = 0, local = 0;
-    if ((!report && !pulse) || !instant(line, "\"real_sec\":", "\"real_nsec\":", &reference) ||
-        !instant(line, "\"clock_sec\":", "\"clock_nsec\":", &local) ||
+    if ((!report && !pulse) || !gpsd_instant(line, "\"real_sec\":", "\"real_nsec\":", &reference) ||
+        !gpsd_instant(line, "\"clock_sec\":", "\"clock_nsec\":", &local) ||
         fabs((double)(base->real - local)) > stale_ns) {
         return false;
     }
@@ -80,7 +80,7 @@ bool ictusi_gpsd_sample(const char *line, const struct timebase *base, struct sa
     return true;
 }
 
-static bool connects(int fd, const struct addrinfo *a, int patience_ms)
+static bool gpsd_connects(int fd, const struct addrinfo *a, int patience_ms)
 {
     int failed = 0;
     socklen_t length = sizeof(failed);
@@ -113,7 +113,7 @@ static int connect_to(struct gpsd_reference *r, int patience_ms, struct ictus_wh
     }
     for (const struct addrinfo *a = list; a && r->fd < 0; a = a->ai_next) {
         r->fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (r->fd >= 0 && (!connects(r->fd, a, patience_ms) ||
+        if (r->fd >= 0 && (!gpsd_connects(r->fd, a, patience_ms) ||
                            send(r->fd, watch, sizeof(watch) - 1, MSG_NOSIGNAL) < 0)) {
             const int reason = errno;
             (void)close(r->fd);

@@ -28,7 +28,7 @@ struct shm_reference {
 };
 
 /* Nanoseconds count if they agree with the microseconds, which old feeders only set. */
-static bool stamp(time_t s, int us, unsigned ns, int64_t *instant)
+static bool shm_stamp(time_t s, int us, unsigned ns, int64_t *instant)
 {
     const int64_t fine = ns / 1000 == (unsigned)us ? (int64_t)ns : (int64_t)us * 1000;
     return ictusi_stamp_join(s, fine, instant);
@@ -50,8 +50,8 @@ int ictusi_shm_take(struct shm_segment *segment, struct timebase *base, struct s
     int64_t real = 0;
     int64_t reference = 0;
     if (copy.mode < 0 || copy.mode > 1 || copy.leap == 3 ||
-        !stamp(copy.local_s, copy.local_us, copy.local_ns, &real) ||
-        !stamp(copy.reference_s, copy.reference_us, copy.reference_ns, &reference) ||
+        !shm_stamp(copy.local_s, copy.local_us, copy.local_ns, &real) ||
+        !shm_stamp(copy.reference_s, copy.reference_us, copy.reference_ns, &reference) ||
         reference == 0 || llabs(base->real - real) > stale_ns) {
         return 0;
     }

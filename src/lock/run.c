@@ -50,10 +50,10 @@ static const int64_t second_ns = 1000000000;
 /* Sources begin one after the other, so that their packets do not queue behind one another. */
 static const int64_t stagger_ns = 7000000;
 
-static void say(const struct runner *runner, const char *format, ...)
+static void runner_say(const struct runner *runner, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void say(const struct runner *runner, const char *format, ...)
+static void runner_say(const struct runner *runner, const char *format, ...)
 {
     const struct ictus_lock_options *o = &runner->keeper.options;
     char text[400];
@@ -92,7 +92,7 @@ static int add_source(struct runner *runner, const char *text, enum source_kind 
         }
         k->source_count++;
         if (why->text[0]) {
-            say(runner, "%s: %s", source->name, why->text);
+            runner_say(runner, "%s: %s", source->name, why->text);
         }
     }
     return err;
@@ -219,7 +219,7 @@ static void keep_drift(struct runner *runner)
     const struct keeper *k = &runner->keeper;
     if (runner->drift.fd >= 0 && k->published && k->clock.state == ICTUS_LOCK_LOCKED &&
         !ictusi_drift_write(&runner->drift, k->clock.slope * 1e9, sqrt(k->clock.ff_ns2_per_s2))) {
-        say(runner, "cannot write the drift file: %s", strerror(errno));
+        runner_say(runner, "cannot write the drift file: %s", strerror(errno));
     }
 }
 
@@ -262,7 +262,7 @@ static bool is_done(const struct keeper *k, const struct upstream *s)
     return s->dead || (k->options.polls > 0 && s->polls >= k->options.polls);
 }
 
-static bool ticks(const struct runner *runner)
+static bool runner_ticks(const struct runner *runner)
 {
     return runner->keeper.options.steer || runner->clockbound.segment;
 }
@@ -278,7 +278,7 @@ static int64_t next_wake(const struct runner *runner)
             next = s->wake;
         }
     }
-    if (next >= 0 && ticks(runner) && runner->tick_due < next) {
+    if (next >= 0 && runner_ticks(runner) && runner->tick_due < next) {
         next = runner->tick_due;
     }
     return next;
@@ -304,24 +304,26 @@ static void wait_until(struct runner *runner, int64_t wake)
     }
 }
 
-static void tell(struct runner *runner, const struct upstream *source, enum upstream_event event)
+static void runner_tell(struct runner *runner, const struct upstream *source,
+                        enum upstream_event event)
 {
     if (event == UPSTREAM_KISS) {
         char code[5];
         ictusi_packet_refid_text(source->peer.reply.reference_id, code);
-        say(runner, "%s: kiss-o'-death %s%s", source->name, code,
-            source->dead ? ": it will not be asked again" : ": it will be asked less often");
+        runner_say(runner, "%s: kiss-o'-death %s%s", source->name, code,
+                   source->dead ? ": it will not be asked again" : ": it will be asked less often");
     } else if (event == UPSTREAM_REFUSED && source->missed == 1) {
-        say(runner, "%s: reply refused: %s", source->name,
-            ictusi_packet_fault_name(source->peer.fault));
+        runner_say(runner, "%s: reply refused: %s", source->name,
+                   ictusi_packet_fault_name(source->peer.fault));
     } else if (event == UPSTREAM_STEPPED) {
-        say(runner, "%s: stepped by %.9f s", source->name, source->discipline.innovation_ns / 1e9);
+        runner_say(runner, "%s: stepped by %.9f s", source->name,
+                   source->discipline.innovation_ns / 1e9);
     } else if (event == UPSTREAM_LOST && source->trouble[0] && source->missed == 1) {
-        say(runner, "%s; trying again", source->trouble);
+        runner_say(runner, "%s; trying again", source->trouble);
     } else if (event == UPSTREAM_LOST && source->missed == 3) {
-        say(runner, "%s: no answer", source->name);
+        runner_say(runner, "%s: no answer", source->name);
     } else if (event == UPSTREAM_CLOCK) {
-        say(runner, "CLOCK_REALTIME was set during an exchange with %s", source->name);
+        runner_say(runner, "CLOCK_REALTIME was set during an exchange with %s", source->name);
     }
 }
 
@@ -338,15 +340,15 @@ static void tell_agreement(struct runner *runner)
         return;
     }
     if (k->agreement == AGREEMENT_DISSENT) {
-        say(runner,
-            "unlocked: there is no majority among %d sources, of which at most %d "
-            "may be wrong",
-            c->voters, c->liars);
+        runner_say(runner,
+                   "unlocked: there is no majority among %d sources, of which at most %d "
+                   "may be wrong",
+                   c->voters, c->liars);
     } else if (k->agreement == AGREEMENT_FEW) {
-        say(runner, "unlocked: --min-sources=%d must agree, but only %d do",
-            (int)k->options.min_sources, c->agreeing);
+        runner_say(runner, "unlocked: --min-sources=%d must agree, but only %d do",
+                   (int)k->options.min_sources, c->agreeing);
     } else if (runner->told != AGREEMENT_NONE) {
-        say(runner, "a majority agrees: %d of %d sources", c->agreeing, c->voters);
+        runner_say(runner, "a majority agrees: %d of %d sources", c->agreeing, c->voters);
     }
     runner->told = k->agreement;
 }
@@ -355,10 +357,10 @@ static void watch_clocks(struct runner *runner)
 {
     const unsigned events = ictusi_keeper_watch(&runner->keeper);
     if (events & TIMEBASE_STEPPED) {
-        say(runner, "CLOCK_REALTIME was set; the locked clock continues unchanged");
+        runner_say(runner, "CLOCK_REALTIME was set; the locked clock continues unchanged");
     }
     if (events & TIMEBASE_SUSPENDED) {
-        say(runner, "the machine was suspended; starting over");
+        runner_say(runner, "the machine was suspended; starting over");
     }
 }
 
@@ -369,7 +371,7 @@ static void end_poll(struct runner *runner, struct upstream *source, enum upstre
     ictusi_keeper_update(k);
     source->falseticks += source->selection == ICTUS_SOURCE_FALSETICKER;
     ictusi_keeper_report(k);
-    tell(runner, source, event);
+    runner_tell(runner, source, event);
     tell_agreement(runner);
     if (k->options.on_poll) {
         struct ictus_lock_poll poll;
@@ -398,10 +400,10 @@ static void tell_clockbound(struct runner *runner, double offset_ns)
 }
 
 /* What comes by the clock alone. */
-static void tick(struct runner *runner, int64_t now)
+static void runner_tick(struct runner *runner, int64_t now)
 {
     struct keeper *k = &runner->keeper;
-    if (ticks(runner) && now >= runner->tick_due) {
+    if (runner_ticks(runner) && now >= runner->tick_due) {
         const double offset_ns = ictusi_keeper_offset(k);
         runner->tick_due = now + second_ns;
         if (k->published && k->options.steer) {
@@ -421,7 +423,7 @@ static void tick(struct runner *runner, int64_t now)
 }
 
 /* All that can be done now. */
-static void act(struct runner *runner)
+static void runner_act(struct runner *runner)
 {
     struct keeper *k = &runner->keeper;
     const int64_t now = ictusi_raw_now();
@@ -439,7 +441,7 @@ static void act(struct runner *runner)
         }
     }
     watch_clocks(runner);
-    tick(runner, now);
+    runner_tick(runner, now);
 }
 
 static int judge_end(const struct runner *runner, struct ictus_why *why)
@@ -462,7 +464,7 @@ static int judge_end(const struct runner *runner, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-static int loop(struct runner *runner, struct ictus_why *why)
+static int runner_loop(struct runner *runner, struct ictus_why *why)
 {
     while (!runner->stop) {
         const int64_t wake = next_wake(runner);
@@ -471,7 +473,7 @@ static int loop(struct runner *runner, struct ictus_why *why)
         }
         wait_until(runner, runner->ends && runner->ends < wake ? runner->ends : wake);
         if (!runner->stop && (!runner->ends || ictusi_raw_now() < runner->ends)) {
-            act(runner);
+            runner_act(runner);
         }
         if (ictusi_keeper_changed_too_far(&runner->keeper)) {
             break;
@@ -480,7 +482,7 @@ static int loop(struct runner *runner, struct ictus_why *why)
     return judge_end(runner, why);
 }
 
-static int check(const struct ictus_lock_options *o, struct ictus_why *why)
+static int runner_check(const struct ictus_lock_options *o, struct ictus_why *why)
 {
     if (!o || o->size != sizeof(*o)) {
         return ICTUS_ERR_ARG;
@@ -499,7 +501,7 @@ int ictus_lock_run(const struct ictus_lock_options *options, struct ictus_why *w
 {
     struct ictus_why local = {""};
     why = why ? why : &local;
-    int err = check(options, why);
+    int err = runner_check(options, why);
     if (err) {
         return err;
     }
@@ -525,7 +527,7 @@ int ictus_lock_run(const struct ictus_lock_options *options, struct ictus_why *w
             runner->keeper.sources[i].wake = now + i * stagger_ns;
         }
         ictusi_keeper_report(&runner->keeper);
-        err = loop(runner, why);
+        err = runner_loop(runner, why);
     }
     close_all(runner);
     free(runner);

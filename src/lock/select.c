@@ -25,7 +25,7 @@ static struct span span_of(const struct candidate *c, bool rate)
     return rate ? frequency : phase;
 }
 
-static int depth(const struct candidate *c, int count, bool rate, double point)
+static int select_depth(const struct candidate *c, int count, bool rate, double point)
 {
     int n = 0;
     for (int i = 0; i < count; i++) {
@@ -39,8 +39,8 @@ static int depth(const struct candidate *c, int count, bool rate, double point)
  * The hull of all points that so many intervals share begins at some interval's low end and ends at
  * some high end. Sources are few: the square of their number does not count.
  */
-static bool intersect(const struct candidate *c, int count, bool rate, int wanted,
-                      struct span *hull)
+static bool select_intersect(const struct candidate *c, int count, bool rate, int wanted,
+                             struct span *hull)
 {
     hull->low = INFINITY;
     hull->high = -INFINITY;
@@ -49,10 +49,10 @@ static bool intersect(const struct candidate *c, int count, bool rate, int wante
         if (!c[i].votes) {
             continue;
         }
-        if (span.low < hull->low && depth(c, count, rate, span.low) >= wanted) {
+        if (span.low < hull->low && select_depth(c, count, rate, span.low) >= wanted) {
             hull->low = span.low;
         }
-        if (span.high > hull->high && depth(c, count, rate, span.high) >= wanted) {
+        if (span.high > hull->high && select_depth(c, count, rate, span.high) >= wanted) {
             hull->high = span.high;
         }
     }
@@ -66,7 +66,7 @@ static double error_of(const struct candidate *c)
     return c->pp + width * width * even_share2;
 }
 
-static void mark(struct candidate *c, int count, struct consensus *out)
+static void select_mark(struct candidate *c, int count, struct consensus *out)
 {
     out->selected = -1;
     for (int i = 0; i < count; i++) {
@@ -84,7 +84,7 @@ static void mark(struct candidate *c, int count, struct consensus *out)
 }
 
 /* The mean of the good ones, by what each may be off. */
-static void combine(struct candidate *candidates, int count, struct consensus *out)
+static void select_combine(struct candidate *candidates, int count, struct consensus *out)
 {
     const double limit = noisy_factor * noisy_factor * error_of(&candidates[out->selected]);
     double sum = 0.0;
@@ -123,7 +123,7 @@ bool ictusi_select(struct candidate *candidates, int count, struct consensus *ou
     out->liars = out->voters > 0 ? (out->voters - 1) / 2 : 0;
     const int wanted = out->voters - out->liars;
     struct span phase, rate;
-    if (out->voters == 0 || !intersect(candidates, count, false, wanted, &phase)) {
+    if (out->voters == 0 || !select_intersect(candidates, count, false, wanted, &phase)) {
         for (int i = 0; i < count; i++) {
             if (candidates[i].votes) {
                 candidates[i].selection = ICTUS_SOURCE_FALSETICKER;
@@ -131,14 +131,14 @@ bool ictusi_select(struct candidate *candidates, int count, struct consensus *ou
         }
         return false;
     }
-    const bool known = intersect(candidates, count, true, wanted, &rate);
+    const bool known = select_intersect(candidates, count, true, wanted, &rate);
     out->low_ns = phase.low;
     out->high_ns = phase.high;
     out->rate_low = known ? rate.low : -rate_prior;
     out->rate_high = known ? rate.high : rate_prior;
-    mark(candidates, count, out);
+    select_mark(candidates, count, out);
     if (out->selected >= 0) {
-        combine(candidates, count, out);
+        select_combine(candidates, count, out);
     }
     return true;
 }

@@ -56,7 +56,7 @@ struct serving {
     bool stop, was_locked;
 };
 
-static void say(const struct serving *s, const char *text)
+static void serve_say(const struct serving *s, const char *text)
 {
     if (s->options->on_message) {
         s->options->on_message(text, s->options->context);
@@ -151,8 +151,8 @@ static void refresh_account(struct serving *s)
     account_lock(s, clock);
     const bool locked = clock->stratum <= PACKET_STRATUM_MAX;
     if (locked != s->was_locked) {
-        say(s, locked ? "the clock is locked and will be served"
-                      : "the clock is not locked; answers say unsynchronised");
+        serve_say(s, locked ? "the clock is locked and will be served"
+                            : "the clock is not locked; answers say unsynchronised");
         s->was_locked = locked;
     }
 }
@@ -267,7 +267,7 @@ static int open_socket(struct serving *s, const struct addrinfo *info, struct ic
     ictusi_stamp_want_own(stamped, info->ai_family);
     (void)ictusi_stamp_enable(stamped, (enum stamp_mode)s->options->stamps, &lesser);
     if (lesser.text[0]) {
-        say(s, lesser.text);
+        serve_say(s, lesser.text);
     }
     s->families[s->stampedcount++] = info->ai_family;
     return ICTUS_OK;
@@ -366,7 +366,7 @@ static void take_signals(int fd)
     }
 }
 
-static void loop(struct serving *s)
+static void serve_loop(struct serving *s)
 {
     enum { SIGNALS = SOCKETS, EVENTS = SOCKETS + 1, REFRESH_MS = 500 };
     struct pollfd events[EVENTS];
@@ -412,7 +412,7 @@ int ictus_serve_run(const struct ictus_serve_options *options, struct ictus_why 
     s->was_locked = true; /* say so if it is not */
     const int err = open_all(s, why);
     if (!err) {
-        loop(s);
+        serve_loop(s);
     }
     close_all(s);
     free(s);

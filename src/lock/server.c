@@ -17,7 +17,7 @@ static struct server_sent *slot_of(struct server *server, uint64_t receive)
 }
 
 /* The stamp must name one answer only: move on by 0.23 ns where it is taken. */
-static uint64_t remember(struct server *server, uint64_t receive)
+static uint64_t server_remember(struct server *server, uint64_t receive)
 {
     while (receive == 0 || slot_of(server, receive)->receive == receive) {
         receive++;
@@ -37,8 +37,8 @@ void ictusi_server_sent(struct server *server, uint64_t receive, int64_t transmi
 }
 
 /* @return false when there is to be no answer; key is what signs it */
-static bool authenticate(struct server *server, const struct server_request *request,
-                         const struct key **key)
+static bool server_authenticate(struct server *server, const struct server_request *request,
+                                const struct key **key)
 {
     struct packet_mac mac;
     *key = NULL;
@@ -68,7 +68,8 @@ static bool is_request(const struct packet *packet)
     return packet->mode == PACKET_CLIENT && packet->version >= 2 && packet->version <= 4;
 }
 
-static void fill(const struct server *server, const struct packet *request, struct packet *reply)
+static void server_fill(const struct server *server, const struct packet *request,
+                        struct packet *reply)
 {
     const struct server_clock *clock = &server->clock;
     memset(reply, 0, sizeof(*reply));
@@ -115,9 +116,9 @@ static void answer_kiss(const struct packet *request, struct server_answer *answ
     answer->length = PACKET_BYTES;
 }
 
-static bool limited(struct server *server, const struct server_request *request,
-                    const struct address *address, const struct packet *packet,
-                    struct server_answer *answer)
+static bool server_limited(struct server *server, const struct server_request *request,
+                           const struct address *address, const struct packet *packet,
+                           struct server_answer *answer)
 {
     const enum verdict verdict = ictusi_limiter_count(&server->limiter, address, request->raw_ns);
     if (verdict == LIMIT_ANSWER) {
@@ -151,13 +152,13 @@ void ictusi_server_answer(struct server *server, const struct server_request *re
         server->counts.malformed++;
         return;
     }
-    if (limited(server, request, &address, &packet, answer) ||
-        !authenticate(server, request, &answer->key)) {
+    if (server_limited(server, request, &address, &packet, answer) ||
+        !server_authenticate(server, request, &answer->key)) {
         return;
     }
-    fill(server, &packet, &reply);
+    server_fill(server, &packet, &reply);
     const uint64_t earlier = earlier_transmit(server, &packet);
-    answer->receive = remember(server, ictusi_packet_stamp(request->received_ns));
+    answer->receive = server_remember(server, ictusi_packet_stamp(request->received_ns));
     reply.receive = answer->receive;
     if (earlier) {
         reply.origin = packet.receive;

@@ -32,12 +32,12 @@ void ictusi_steer_init(struct steer *steer)
     steer->adjust = adjust_system;
 }
 
-static void call(struct steer *steer, struct timex *request)
+static void steer_call(struct steer *steer, struct timex *request)
 {
     steer->last_errno = steer->adjust(request) < 0 ? errno : 0;
 }
 
-static void step(struct steer *steer, double offset_ns)
+static void steer_step(struct steer *steer, double offset_ns)
 {
     struct timex request;
     const int64_t ns = -llround(offset_ns);
@@ -51,17 +51,17 @@ static void step(struct steer *steer, double offset_ns)
     request.modes = ADJ_SETOFFSET | ADJ_NANO;
     request.time.tv_sec = seconds;
     request.time.tv_usec = rest; /* nanoseconds under ADJ_NANO */
-    call(steer, &request);
+    steer_call(steer, &request);
 }
 
 int ictusi_steer_check(struct steer *steer, struct ictus_why *why)
 {
     struct timex request;
     memset(&request, 0, sizeof(request));
-    call(steer, &request);
+    steer_call(steer, &request);
     /* The same frequency again changes nothing, and needs the privilege all the same. */
     request.modes = ADJ_FREQUENCY;
-    call(steer, &request);
+    steer_call(steer, &request);
     return steer->last_errno
                ? ictus_because(why, ICTUS_ERR_PERMISSION,
                                "--steer may not set the system's clock (%s): it needs CAP_SYS_TIME",
@@ -89,17 +89,17 @@ static void set_rate(struct steer *steer, double rate, const struct page_clock *
             request.esterror = (long)(sqrt(clock->pp_ns2) / 1e3) + 1;
         }
     }
-    call(steer, &request);
+    steer_call(steer, &request);
 }
 
 /* Have the kernel remove a phase at 500 ppm, and no more than that. */
-static void slew(struct steer *steer, double ns)
+static void steer_slew(struct steer *steer, double ns)
 {
     struct timex request;
     memset(&request, 0, sizeof(request));
     request.modes = ADJ_OFFSET_SINGLESHOT;
     request.offset = lround(ns / 1e3); /* microseconds, always */
-    call(steer, &request);
+    steer_call(steer, &request);
     steer->slewing = request.offset != 0;
 }
 
@@ -110,7 +110,7 @@ void ictusi_steer_apply(struct steer *steer, const struct page_clock *clock, dou
         return;
     }
     if (!steer->settled && fabs(offset_ns) > step_ns) {
-        step(steer, offset_ns);
+        steer_step(steer, offset_ns);
         offset_ns = 0.0;
     }
     steer->settled = true;
@@ -118,11 +118,11 @@ void ictusi_steer_apply(struct steer *steer, const struct page_clock *clock, dou
     steer->steered = true;
     if (fabs(offset_ns) > fine_ns) {
         set_rate(steer, clock->slope, clock);
-        slew(steer, -offset_ns);
+        steer_slew(steer, -offset_ns);
         return;
     }
     if (steer->slewing) {
-        slew(steer, 0.0);
+        steer_slew(steer, 0.0);
     }
     set_rate(steer, clock->slope - offset_ns * 1e-9 / fine_s, clock);
 }
@@ -130,7 +130,7 @@ void ictusi_steer_apply(struct steer *steer, const struct page_clock *clock, dou
 void ictusi_steer_release(struct steer *steer)
 {
     if (steer->slewing) {
-        slew(steer, 0.0);
+        steer_slew(steer, 0.0);
     }
     if (steer->steered) {
         set_rate(steer, steer->slope, NULL);

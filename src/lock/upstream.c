@@ -24,8 +24,8 @@ static const int64_t lookup_ns = 20000000;
 /* Local references cost nothing to read and mostly tick once a second. */
 static const double reference_interval_s = 1.0;
 
-static void common(struct upstream *source, const char *text,
-                   const struct upstream_options *options)
+static void upstream_init(struct upstream *source, const char *text,
+                          const struct upstream_options *options)
 {
     const struct ictus_lock_options *o = options->lock;
     memset(source, 0, sizeof(*source));
@@ -58,7 +58,7 @@ int ictusi_upstream_server(struct upstream *source, const char *text,
     if (err) {
         return err;
     }
-    common(source, own.host, options);
+    upstream_init(source, own.host, options);
     err = ictusi_peer_name(own.host, &source->peer, why);
     if (err) {
         return err;
@@ -92,7 +92,7 @@ int ictusi_upstream_server(struct upstream *source, const char *text,
 int ictusi_upstream_reference(struct upstream *source, const char *text,
                               const struct upstream_options *options, struct ictus_why *why)
 {
-    common(source, text, options);
+    upstream_init(source, text, options);
     const int err = ictusi_reference_open(text, &source->reference, why);
     if (err) {
         return err;
@@ -121,7 +121,7 @@ void ictusi_upstream_close(struct upstream *source)
     }
 }
 
-static bool taken(const struct upstream *source, const char *address)
+static bool upstream_taken(const struct upstream *source, const char *address)
 {
     for (int i = 0; i < source->sibling_count; i++) {
         const struct upstream *s = &source->siblings[i];
@@ -145,7 +145,7 @@ static const struct addrinfo *choose_address(const struct upstream *source,
         }
         if (strcmp(text, source->peer.address) == 0) {
             own = a;
-        } else if (!taken(source, text)) {
+        } else if (!upstream_taken(source, text)) {
             return a;
         }
     }
@@ -193,7 +193,7 @@ static bool find_address(struct upstream *source)
     return peer->socket.fd >= 0;
 }
 
-static enum upstream_event failure(const struct upstream *source, int err)
+static enum upstream_event upstream_failure(const struct upstream *source, int err)
 {
     if (err == ICTUS_ERR_CLOCK) {
         return UPSTREAM_CLOCK;
@@ -214,8 +214,8 @@ static void take_root(struct upstream *source)
     source->root_dispersion_ns = reply->root_dispersion_ns;
 }
 
-static enum upstream_event discipline(struct upstream *source, const struct sample *samples,
-                                      size_t count)
+static enum upstream_event upstream_discipline(struct upstream *source,
+                                               const struct sample *samples, size_t count)
 {
     static const enum upstream_event events[] = {
         [DISCIPLINE_ACCEPTED] = UPSTREAM_ACCEPTED, [DISCIPLINE_FIRST] = UPSTREAM_FIRST,
@@ -240,7 +240,7 @@ static enum upstream_event discipline(struct upstream *source, const struct samp
     return events[event];
 }
 
-static void kissed(struct upstream *source)
+static void upstream_kissed(struct upstream *source)
 {
     char code[5];
     ictusi_packet_refid_text(source->peer.reply.reference_id, code);
@@ -253,7 +253,7 @@ static void kissed(struct upstream *source)
 }
 
 /* Good answers are a licence to come as often as before. */
-static void fade(struct upstream *source)
+static void upstream_fade(struct upstream *source)
 {
     if (source->polite && ++source->good_run >= POLITE_POLLS) {
         source->polite--;
@@ -291,26 +291,26 @@ static void plan_next(struct upstream *source, bool good)
     source->wake = source->due;
 }
 
-static enum upstream_event finish(struct upstream *source)
+static enum upstream_event upstream_finish(struct upstream *source)
 {
     struct upstream_poll *poll = &source->poll;
-    enum upstream_event event = failure(source, poll->failure);
+    enum upstream_event event = upstream_failure(source, poll->failure);
     const bool good = poll->count > 0 && event != UPSTREAM_CLOCK && event != UPSTREAM_KISS;
     poll->phase = UPSTREAM_RESTING;
     if (good) {
         if (!source->reference) {
             take_root(source);
         }
-        event = discipline(source, poll->samples, poll->count);
+        event = upstream_discipline(source, poll->samples, poll->count);
         source->last_good = ictusi_raw_now();
         source->missed = 0;
-        fade(source);
+        upstream_fade(source);
     } else {
         source->missed++;
         source->lost += event == UPSTREAM_LOST;
         source->refused += event == UPSTREAM_REFUSED || event == UPSTREAM_KISS;
         if (event == UPSTREAM_KISS) {
-            kissed(source);
+            upstream_kissed(source);
         }
     }
     source->reach = (uint8_t)(source->reach << 1 | (good ? 1 : 0));
@@ -331,7 +331,7 @@ static int exchanges_most(const struct upstream *source)
 }
 
 /* The next exchange. @return false when the poll is over */
-static bool ask(struct upstream *source, struct timebase *base)
+static bool upstream_ask(struct upstream *source, struct timebase *base)
 {
     struct upstream_poll *poll = &source->poll;
     const int lost_max = source->missed >= REOPEN_MISSED ? 1 : LOST_MAX;
@@ -356,7 +356,7 @@ static bool ask(struct upstream *source, struct timebase *base)
 }
 
 /* @return whether the poll goes on */
-static bool begin(struct upstream *source, struct timebase *base, int64_t utc_ns)
+static bool upstream_begin(struct upstream *source, struct timebase *base, int64_t utc_ns)
 {
     struct upstream_poll *poll = &source->poll;
     poll->count = 0;
@@ -377,7 +377,7 @@ static bool begin(struct upstream *source, struct timebase *base, int64_t utc_ns
 }
 
 /* @return whether the poll goes on */
-static bool hear(struct upstream *source, struct timebase *base)
+static bool upstream_hear(struct upstream *source, struct timebase *base)
 {
     struct upstream_poll *poll = &source->poll;
     struct sample *sample = &poll->samples[poll->count];
@@ -391,7 +391,7 @@ static bool hear(struct upstream *source, struct timebase *base)
         poll->count += sample->local >= poll->began ? 1 : 0;
     } else if (err != ICTUS_ERR_SAMPLES) {
         poll->lost++;
-        if (failure(source, err) != UPSTREAM_LOST) {
+        if (upstream_failure(source, err) != UPSTREAM_LOST) {
             return false;
         }
     }
@@ -406,14 +406,14 @@ static bool go_on(struct upstream *source, struct timebase *base, int64_t now)
     switch (source->poll.phase) {
     case UPSTREAM_NAMING:
         if (find_address(source)) {
-            return ask(source, base);
+            return upstream_ask(source, base);
         }
         source->wake = now + lookup_ns;
         return source->lookup && now < source->poll.until;
     case UPSTREAM_WAITING:
-        return hear(source, base);
+        return upstream_hear(source, base);
     case UPSTREAM_PAUSING:
-        return now < source->wake || ask(source, base);
+        return now < source->wake || upstream_ask(source, base);
     case UPSTREAM_RESTING:
         break;
     }
@@ -434,15 +434,15 @@ bool ictusi_upstream_step(struct upstream *source, struct timebase *base, int64_
             source->wake = source->due;
             return false;
         }
-        if (!begin(source, base, utc_ns)) {
-            *event = finish(source);
+        if (!upstream_begin(source, base, utc_ns)) {
+            *event = upstream_finish(source);
             return true;
         }
     }
     if (go_on(source, base, now)) {
         return false;
     }
-    *event = finish(source);
+    *event = upstream_finish(source);
     return true;
 }
 
