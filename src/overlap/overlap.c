@@ -65,7 +65,7 @@ static int test_once(struct call *call)
 }
 
 /* The computation with its tests: one before, one after each of tests - 1 equal parts. */
-static int compute(struct study *s, int64_t *test_ns)
+static int overlap_compute(struct study *s, int64_t *test_ns)
 {
     struct workload *work = &s->work;
     if (s->tests < 2) {
@@ -99,7 +99,7 @@ static int overlap_once(struct study *s, int64_t *row, int64_t stride)
     int mpi = s->call.operation->start(&s->call);
     const int64_t started = ictusi_source_read(s->source);
     if (mpi == MPI_SUCCESS) {
-        mpi = compute(s, &test_ns);
+        mpi = overlap_compute(s, &test_ns);
     }
     const int64_t computed = ictusi_source_read(s->source);
     if (mpi == MPI_SUCCESS) {
@@ -176,7 +176,7 @@ static int64_t number_of_tests(const struct ictus_overlap_plan *plan)
 }
 
 /* As many repetitions as were asked for and fit into the time; the same everywhere. */
-static int64_t affordable(const struct study *s)
+static int64_t overlap_affordable(const struct study *s)
 {
     const double each = s->result->blocking_s + s->result->compute_s + 20e-6;
     int64_t n = s->plan->call.repetitions;
@@ -188,7 +188,7 @@ static int64_t affordable(const struct study *s)
 
 static int measure_overlap(struct study *s, struct ictus_why *why)
 {
-    s->n = affordable(s);
+    s->n = overlap_affordable(s);
     s->table = calloc((size_t)(s->n * (COLUMNS + TIMES)), sizeof(*s->table));
     int err = ictusi_sync_agree(s->bench->comm, s->table ? ICTUS_OK : ICTUS_ERR_NOMEM, why);
     for (int64_t i = 0; i < s->n && !err; i++) {
@@ -247,7 +247,7 @@ static void fill_result(struct study *s, double *scratch)
     r->imb = ictusi_overlap_imb(overall, computed - tested, r->blocking_s);
 }
 
-static int finish(struct study *s, struct ictus_why *why)
+static int overlap_finish(struct study *s, struct ictus_why *why)
 {
     double *scratch = calloc((size_t)s->n, sizeof(*scratch));
     int err = ictusi_sync_agree(s->bench->comm, scratch ? ICTUS_OK : ICTUS_ERR_NOMEM, why);
@@ -284,8 +284,8 @@ static int check_library_progress(struct ictus_why *why)
                                                   : "this MPI library offers no progress thread");
 }
 
-static int check(const struct ictus_overlap_plan *plan, const struct operation *operation,
-                 struct ictus_why *why)
+static int overlap_check(const struct ictus_overlap_plan *plan, const struct operation *operation,
+                         struct ictus_why *why)
 {
     if (!operation->start) {
         return ictus_because(why, ICTUS_ERR_ARG, "'%s' is not a nonblocking operation; try i%s",
@@ -316,7 +316,7 @@ static int run_phases(struct study *s, struct ictus_why *why)
         err = measure_overlap(s, why);
     }
     ictusi_progress_stop(thread);
-    return err ? err : finish(s, why);
+    return err ? err : overlap_finish(s, why);
 }
 
 int ictus_overlap_run(struct ictus_bench *bench, const struct ictus_overlap_plan *plan,
@@ -333,7 +333,7 @@ int ictus_overlap_run(struct ictus_bench *bench, const struct ictus_overlap_plan
     if (!operation) {
         return ICTUS_ERR_UNKNOWN;
     }
-    int err = check(plan, operation, reason);
+    int err = overlap_check(plan, operation, reason);
     if (err) {
         return err;
     }

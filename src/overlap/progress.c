@@ -16,7 +16,7 @@ struct progress_thread {
     atomic_bool stop;
 };
 
-static void *run(void *argument)
+static void *progress_run(void *argument)
 {
     struct progress_thread *t = argument;
     while (!atomic_load_explicit(&t->stop, memory_order_relaxed)) {
@@ -45,7 +45,7 @@ int ictusi_progress_start(MPI_Comm comm, struct progress_thread **out)
         free(t);
         return ICTUS_ERR_MPI;
     }
-    if (pthread_create(&t->thread, NULL, run, t)) {
+    if (pthread_create(&t->thread, NULL, progress_run, t)) {
         MPI_Comm_free(&t->comm);
         free(t);
         return ICTUS_ERR_THREAD;
