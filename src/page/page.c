@@ -146,8 +146,8 @@ int ictusi_page_create(const char *name, const char *directory, struct page_writ
     return ICTUS_OK;
 }
 
-static void turn(_Atomic uint64_t *counter, _Atomic uint64_t *slots, size_t words, const void *from,
-                 size_t bytes)
+static void page_turn(_Atomic uint64_t *counter, _Atomic uint64_t *slots, size_t words,
+                      const void *from, size_t bytes)
 {
     uint64_t next = atomic_load_explicit(counter, memory_order_relaxed) + 1;
     if (next == 0) {
@@ -187,13 +187,14 @@ void ictusi_page_publish(struct page_writer *writer, const struct page_clock *cl
         const int64_t until = c.anchor + (c.leap_at - c.value) - 2 * ICTUS_NS_PER_S;
         c.quick_until = until < c.good_until ? until : c.good_until;
     }
-    turn(&writer->page->clock_turn, &writer->page->clock[0][0], PAGE_CLOCK_WORDS, &c, sizeof(c));
+    page_turn(&writer->page->clock_turn, &writer->page->clock[0][0], PAGE_CLOCK_WORDS, &c,
+              sizeof(c));
 }
 
 void ictusi_page_report(struct page_writer *writer, const struct ictus_lock_status *status)
 {
-    turn(&writer->page->status_turn, &writer->page->status[0][0], PAGE_STATUS_WORDS, status,
-         sizeof(*status));
+    page_turn(&writer->page->status_turn, &writer->page->status[0][0], PAGE_STATUS_WORDS, status,
+              sizeof(*status));
 }
 
 void ictusi_page_close(struct page_writer *writer)

@@ -219,7 +219,7 @@ static inline const _Atomic uint64_t *slot_now(const struct page *page, uint64_t
 }
 
 /* Whether the slot was in force all the while it was read. */
-static inline bool still(const struct page *page, uint64_t turn)
+static inline bool page_still(const struct page *page, uint64_t turn)
 {
     atomic_thread_fence(memory_order_acquire);
     return atomic_load_explicit(&page->clock_turn, memory_order_relaxed) == turn;
@@ -254,7 +254,7 @@ static inline int64_t raw_now(void)
     return (int64_t)t.tv_sec * ICTUS_NS_PER_S + t.tv_nsec;
 }
 
-static inline int64_t whole(double ns)
+static inline int64_t ns_whole(double ns)
 {
     return (int64_t)(ns < 0 ? ns - 0.5 : ns + 0.5);
 }
@@ -274,20 +274,20 @@ static inline double slew_left(const _Atomic uint64_t *slot, int64_t raw)
  * These are the hot path: each member is loaded once, nothing is copied and nothing called but the
  * kernel's clock.
  */
-static inline int64_t absolute(const _Atomic uint64_t *slot, int64_t raw, double left)
+static inline int64_t slot_absolute(const _Atomic uint64_t *slot, int64_t raw, double left)
 {
     const int64_t d = raw - INTEGER(slot, anchor);
-    return INTEGER(slot, value) + d + whole(REAL(slot, slope) * (double)d - left);
+    return INTEGER(slot, value) + d + ns_whole(REAL(slot, slope) * (double)d - left);
 }
 
 /* The same near the end of a day that is a second longer or shorter. */
-static inline int64_t leapt(const _Atomic uint64_t *slot, int64_t plain)
+static inline int64_t slot_leapt(const _Atomic uint64_t *slot, int64_t plain)
 {
     return ictusi_page_leapt(plain, INTEGER(slot, leap_at), INTEGER(slot, leap_ns));
 }
 
 /* What the quick way is good for: from the anchor to a little past the next poll. */
-static inline bool near(const _Atomic uint64_t *slot, int64_t raw)
+static inline bool slot_near(const _Atomic uint64_t *slot, int64_t raw)
 {
     return raw >= INTEGER(slot, anchor) && raw <= INTEGER(slot, quick_until);
 }
@@ -302,7 +302,7 @@ static __attribute__((noinline)) void fill_far(const _Atomic uint64_t *slot, int
                                  .walk_ns2_per_s3 = REAL(slot, walk_ns2_per_s3)};
     const double s = fabs((double)(raw - INTEGER(slot, anchor))) * 1e-9;
     const double left = slew_left(slot, raw);
-    reading->time.ns = leapt(slot, absolute(slot, raw, left));
+    reading->time.ns = slot_leapt(slot, slot_absolute(slot, raw, left));
     reading->sigma_ns = ictusi_page_sigma(&c, s) + fabs(left);
     reading->bound_ns =
         ictusi_page_bound(REAL(slot, bound_ns), REAL(slot, bound_rate), s) + fabs(left);
@@ -318,7 +318,7 @@ static inline void fill_near(const _Atomic uint64_t *slot, int64_t raw,
 {
     const double left = slew_left(slot, raw);
     const double s = (double)(raw - INTEGER(slot, anchor)) * 1e-9;
-    reading->time.ns = absolute(slot, raw, left);
+    reading->time.ns = slot_absolute(slot, raw, left);
     reading->sigma_ns = REAL(slot, sigma_ns) + s * REAL(slot, sigma_rate) + fabs(left);
     reading->bound_ns = REAL(slot, bound_ns) + s * REAL(slot, bound_rate) + fabs(left);
     reading->epoch = (uint32_t)INTEGER(slot, epoch);
@@ -338,7 +338,7 @@ static __attribute__((noinline)) int map_slowly(const struct ictus_lock *lock, i
             return ICTUS_ERR_SAMPLES;
         }
         fill_far(slot, raw, &mine);
-        if (still(page, turn)) {
+        if (page_still(page, turn)) {
             *reading = mine;
             return ICTUS_OK;
         }
@@ -353,10 +353,10 @@ static inline int map_raw(const struct ictus_lock *lock, int64_t raw,
     uint64_t turn = 0;
     const struct page *page = lock->page;
     const _Atomic uint64_t *slot = page ? slot_now(page, &turn) : NULL;
-    if (__builtin_expect(slot && near(slot, raw), 1)) {
+    if (__builtin_expect(slot && slot_near(slot, raw), 1)) {
         struct ictus_lock_reading mine;
         fill_near(slot, raw, &mine);
-        if (__builtin_expect(still(page, turn), 1)) {
+        if (__builtin_expect(page_still(page, turn), 1)) {
             reading->time = mine.time;
             reading->sigma_ns = mine.sigma_ns;
             reading->bound_ns = mine.bound_ns;
@@ -388,8 +388,8 @@ struct ictus_time ictus_lock_time(const struct ictus_lock *lock)
         uint64_t turn = 0;
         const _Atomic uint64_t *slot = slot_now(page, &turn);
         const struct ictus_time utc = {
-            slot ? leapt(slot, absolute(slot, now.ns, slew_left(slot, now.ns))) : now.ns};
-        if (still(page, turn)) {
+            slot ? slot_leapt(slot, slot_absolute(slot, now.ns, slew_left(slot, now.ns))) : now.ns};
+        if (page_still(page, turn)) {
             return utc;
         }
     }
@@ -407,13 +407,13 @@ static bool copy_clock(const struct ictus_lock *lock, struct page_clock *copy)
     return ok;
 }
 
-/* As absolute(), of a copy. */
+/* As slot_absolute(), of a copy. */
 static int64_t absolute_of(const struct page_clock *c, int64_t raw)
 {
     const int64_t d = raw - c->anchor;
     const double left = fabs(c->slew_ns) - c->slew_rate * (double)d;
     return c->value + d +
-           whole(c->slope * (double)d - (left <= 0.0 ? 0.0 : copysign(left, c->slew_ns)));
+           ns_whole(c->slope * (double)d - (left <= 0.0 ? 0.0 : copysign(left, c->slew_ns)));
 }
 
 int ictus_lock_unmap(const struct ictus_lock *lock, struct ictus_time utc, struct ictus_time *raw)
@@ -452,7 +452,7 @@ int ictus_lock_elapsed(const struct ictus_lock *lock, struct ictus_time *elapsed
         return ICTUS_ERR_SAMPLES;
     }
     const int64_t d = raw - copy.anchor;
-    elapsed->ns = copy.elapsed + d + whole(copy.slope * (double)d);
+    elapsed->ns = copy.elapsed + d + ns_whole(copy.slope * (double)d);
     if (sigma_rate) {
         *sigma_rate =
             sqrt(copy.ff_ns2_per_s2 + copy.walk_ns2_per_s3 * fabs((double)d) * 1e-9) * 1e-9;

@@ -33,7 +33,7 @@ int64_t ictusi_real_now(void)
 }
 
 /* Difference of two clocks, read in the narrowest of a few sandwiches. */
-static int64_t difference(clockid_t outer, clockid_t inner)
+static int64_t clock_difference(clockid_t outer, clockid_t inner)
 {
     int64_t best = 0;
     int64_t best_width = INT64_MAX;
@@ -82,8 +82,8 @@ unsigned ictusi_timebase_read(struct timebase *base)
     const struct timebase old = *base;
     unsigned events = 0;
     read_pair(&base->raw, &base->real, &base->width_ns);
-    base->real_minus_mono = difference(CLOCK_REALTIME, CLOCK_MONOTONIC);
-    base->boot_minus_mono = difference(CLOCK_BOOTTIME, CLOCK_MONOTONIC);
+    base->real_minus_mono = clock_difference(CLOCK_REALTIME, CLOCK_MONOTONIC);
+    base->boot_minus_mono = clock_difference(CLOCK_BOOTTIME, CLOCK_MONOTONIC);
     base->started = true;
     if (!old.started) {
         base->rate_raw = base->raw;
