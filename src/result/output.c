@@ -85,7 +85,7 @@ static struct ictus_output *output_create(enum ictus_format format,
     return out;
 }
 
-static int cannot(struct ictus_why *why, const char *path, const char *what)
+static int output_cannot(struct ictus_why *why, const char *path, const char *what)
 {
     return ictus_because(why, ICTUS_ERR_IO, "cannot %s '%.200s': %s", what, path, strerror(errno));
 }
@@ -98,10 +98,10 @@ static int write_header(struct ictus_output *out, const char *path, json_t *head
     }
     out->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (out->fd < 0) {
-        return cannot(why, path, "write");
+        return output_cannot(why, path, "write");
     }
     const int err = write_line(out, header);
-    return err == ICTUS_ERR_IO ? cannot(why, path, "write to") : err;
+    return err == ICTUS_ERR_IO ? output_cannot(why, path, "write to") : err;
 }
 
 /* The header with its two fixed members in front; NULL when out of memory. */
@@ -160,7 +160,7 @@ static int whole_lines(int fd, off_t *length)
     return end < 0 ? ICTUS_ERR_IO : ICTUS_OK;
 }
 
-static int reopen(struct ictus_output *out, const char *path, struct ictus_why *why)
+static int output_reopen(struct ictus_output *out, const char *path, struct ictus_why *why)
 {
     json_t *objects = NULL;
     int err = ictus_result_read(path, &objects, NULL, why);
@@ -171,7 +171,7 @@ static int reopen(struct ictus_output *out, const char *path, struct ictus_why *
     out->fd = open(path, O_RDWR | O_CLOEXEC);
     if (out->fd < 0 || whole_lines(out->fd, &out->length) || ftruncate(out->fd, out->length) ||
         lseek(out->fd, out->length, SEEK_SET) < 0) {
-        return cannot(why, path, "continue");
+        return output_cannot(why, path, "continue");
     }
     return ICTUS_OK;
 }
@@ -186,7 +186,7 @@ int ictus_output_resume(enum ictus_format format, const struct ictus_column *col
     if (!fresh) {
         return ICTUS_ERR_NOMEM;
     }
-    const int err = reopen(fresh, path, why);
+    const int err = output_reopen(fresh, path, why);
     if (err) {
         (void)ictus_output_close(fresh);
         return err;
@@ -195,7 +195,7 @@ int ictus_output_resume(enum ictus_format format, const struct ictus_column *col
     return ICTUS_OK;
 }
 
-static int put(struct ictus_output *out, json_t *object, bool keep, bool show)
+static int output_put(struct ictus_output *out, json_t *object, bool keep, bool show)
 {
     if (!out || !json_is_string(json_object_get(object, "type"))) {
         json_decref(object);
@@ -215,17 +215,17 @@ static int put(struct ictus_output *out, json_t *object, bool keep, bool show)
 
 int ictus_output_put(struct ictus_output *out, json_t *object)
 {
-    return put(out, object, true, true);
+    return output_put(out, object, true, true);
 }
 
 int ictus_output_keep(struct ictus_output *out, json_t *object)
 {
-    return put(out, object, true, false);
+    return output_put(out, object, true, false);
 }
 
 int ictus_output_show(struct ictus_output *out, json_t *object)
 {
-    return put(out, object, false, true);
+    return output_put(out, object, false, true);
 }
 
 int ictus_output_close(struct ictus_output *out)
