@@ -40,7 +40,7 @@ static void sleep_ms(int ms)
 }
 
 /* Run the trial before the witness' eyes. One without eyes still takes part. */
-static int act(struct trial *trial, const struct forced *f, void *context)
+static int proof_act(struct trial *trial, const struct forced *f, void *context)
 {
     const struct scene *scene = context;
     int rank = 0;
@@ -56,19 +56,19 @@ static int act(struct trial *trial, const struct forced *f, void *context)
     return err;
 }
 
-static int observe(struct ictus_selector *s, struct forced *f, struct message message,
-                   struct scene *scene, int stage)
+static int proof_observe(struct ictus_selector *s, struct forced *f, struct message message,
+                         struct scene *scene, int stage)
 {
     int size = 1;
     MPI_Comm_size(f->plain, &size);
     scene->late_rank = stage == 0 ? 0 : size - 1;
-    return ictusi_forced_try(s, f, message, f->value != f->operation->automatic, act, scene);
+    return ictusi_forced_try(s, f, message, f->value != f->operation->automatic, proof_act, scene);
 }
 
 /* --- Functions with names: Open MPI --- */
 
 /* All that was seen by any process; what contradicts itself was not seen. Collective. */
-static int unite(MPI_Comm comm, struct sighting *sighting)
+static int sighting_unite(MPI_Comm comm, struct sighting *sighting)
 {
     int size = 1;
     MPI_Comm_size(comm, &size);
@@ -148,10 +148,10 @@ static int prove_by_name(struct ictus_selector *s, struct forced *f, struct mess
     for (int i = 0; i < TRIES_MOST && !err && ran->proof == ICTUS_PROOF_NONE; i++) {
         for (int stage = 0; stage < STAGES && !err && ran->proof == ICTUS_PROOF_NONE; stage++) {
             struct sighting seen;
-            err = observe(s, f, message, &scene, stage);
+            err = proof_observe(s, f, message, &scene, stage);
             if (!err) {
                 ictusi_sighting_read(witness, f->operation->name, &seen);
-                err = unite(f->plain, &seen);
+                err = sighting_unite(f->plain, &seen);
             }
             if (!err) {
                 judge_sighting(s, f, &seen, ran);
@@ -220,7 +220,7 @@ static int observe_one(struct ictus_selector *s, struct forced *f, struct refere
                  !ictusi_would_crash(s, f->operation, name_of(f->operation, r->values[i]), size);
     f->value = r->values[i];
     for (int stage = 0; stage < STAGES && r->able[i] && !err; stage++) {
-        err = observe(s, f, r->message, scene, stage);
+        err = proof_observe(s, f, r->message, scene, stage);
         ictusi_trunk_read(scene->witness, &r->trunks[i][stage]);
         if (err == ICTUS_ERR_UNSUPPORTED) {
             r->able[i] = false;
@@ -232,7 +232,7 @@ static int observe_one(struct ictus_selector *s, struct forced *f, struct refere
 }
 
 /* Which algorithms part on any process, and whether there were stacks to tell by. Collective. */
-static bool compare(const struct forced *f, struct reference *r, bool *seen)
+static bool reference_compare(const struct forced *f, struct reference *r, bool *seen)
 {
     int apart[sizeof(r->apart) / sizeof(r->apart[0])] = {0};
     int enough[VARIABLE_VALUES_MAX + 1] = {0};
@@ -345,7 +345,7 @@ static int observe_all(struct ictus_selector *s, struct forced *f, struct refere
         for (int k = 0; k < r->count && !err; k++) {
             err = observe_one(s, f, r, k, &scene);
         }
-        parted = !err && compare(f, r, &seen);
+        parted = !err && reference_compare(f, r, &seen);
         r->own = !err && simple ? recognise_own_choice(f, r) : -1;
         scene.delay_ms *= 2;
     }

@@ -151,7 +151,7 @@ static void look_at(struct ictus_selector *s, int index, const char *name, int *
     }
 }
 
-static int scan(struct ictus_selector *s, int *permitted)
+static int selector_scan(struct ictus_selector *s, int *permitted)
 {
     int count = 0;
     if (MPI_T_cvar_get_num(&count) != MPI_SUCCESS) {
@@ -195,7 +195,7 @@ static int find_dialect(struct ictus_selector *s, struct ictus_why *why)
     for (size_t i = 0; i < sizeof(dialects) / sizeof(dialects[0]); i++) {
         int permitted = 1;
         s->dialect = &dialects[i];
-        const int err = scan(s, &permitted);
+        const int err = selector_scan(s, &permitted);
         if (err) {
             return err;
         }
@@ -237,7 +237,7 @@ int ictus_selector_create(struct ictus_selector **selector, struct ictus_why *wh
 }
 
 /* Every variable as the selector found it. */
-static bool restore(struct ictus_selector *s)
+static bool selector_restore(struct ictus_selector *s)
 {
     bool done = true;
     for (int i = 0; i < s->count; i++) {
@@ -258,12 +258,12 @@ static bool restore(struct ictus_selector *s)
 }
 
 /* The variables as one forced communicator wants them: its own choice over those it inherited. */
-static bool impose(struct ictus_selector *s, const struct forced *chain)
+static bool selector_impose(struct ictus_selector *s, const struct forced *chain)
 {
     if (!chain) {
         return true;
     }
-    if (!impose(s, chain->inherited)) {
+    if (!selector_impose(s, chain->inherited)) {
         return false;
     }
     struct operation *o = chain->operation;
@@ -284,7 +284,7 @@ static bool impose(struct ictus_selector *s, const struct forced *chain)
 void ictus_selector_free(struct ictus_selector *s)
 {
     if (s) {
-        (void)restore(s);
+        (void)selector_restore(s);
         struct forced *next = NULL;
         for (struct forced *f = s->first; f; f = next) {
             next = f->next;
@@ -343,21 +343,22 @@ struct forced *ictusi_forced_find(const struct ictus_selector *s, MPI_Comm comm)
 }
 
 /* After a communicator is made or gone: what the library's variables should hold. */
-static bool settle(struct ictus_selector *s, const struct forced *wanted)
+static bool selector_settle(struct ictus_selector *s, const struct forced *wanted)
 {
-    const bool done = restore(s);
-    return s->dialect->at_once ? impose(s, wanted) && done : done;
+    const bool done = selector_restore(s);
+    return s->dialect->at_once ? selector_impose(s, wanted) && done : done;
 }
 
 /* All processes get the least error. Choices that act at once are lifted meanwhile. */
-static int agree(struct ictus_selector *s, MPI_Comm comm, int err, const struct forced *then)
+static int selector_agree(struct ictus_selector *s, MPI_Comm comm, int err,
+                          const struct forced *then)
 {
     int worst = ICTUS_ERR_MPI;
-    (void)restore(s);
+    (void)selector_restore(s);
     if (MPI_Allreduce(&err, &worst, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS) {
         worst = ICTUS_ERR_MPI;
     }
-    return settle(s, then) ? worst : ICTUS_ERR_UNSUPPORTED;
+    return selector_settle(s, then) ? worst : ICTUS_ERR_UNSUPPORTED;
 }
 
 /*
@@ -379,13 +380,13 @@ int ictusi_forced_try(struct ictus_selector *s, struct forced *f, struct message
 {
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     struct trial *trial = NULL;
-    (void)restore(s);
+    (void)selector_restore(s);
     int err = ictusi_trial_prepare(f->plain, message, &trial);
     if (err) {
-        (void)settle(s, f);
+        (void)selector_settle(s, f);
         return err;
     }
-    (void)settle(s, f);
+    (void)selector_settle(s, f);
     MPI_Comm_get_errhandler(f->comm, &handler);
     MPI_Comm_set_errhandler(f->comm, MPI_ERRORS_RETURN);
     if (strict) {
@@ -395,7 +396,7 @@ int ictusi_forced_try(struct ictus_selector *s, struct forced *f, struct message
     MPI_Comm_set_errhandler(f->comm, handler);
     MPI_Errhandler_free(&handler);
     ictusi_trial_free(trial);
-    return agree(s, f->plain, err, f);
+    return selector_agree(s, f->plain, err, f);
 }
 
 static int run_once(struct trial *trial, const struct forced *f, void *context)
@@ -436,23 +437,23 @@ static int duplicate_preferring(const struct ictus_selector *s, const struct for
 }
 
 /* The duplicate, made while its choices are in force. */
-static int duplicate(struct ictus_selector *s, struct forced *f, MPI_Comm from)
+static int forced_duplicate(struct ictus_selector *s, struct forced *f, MPI_Comm from)
 {
     int err = ICTUS_OK;
     if (MPI_Comm_dup(from, &f->plain) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     MPI_Comm_set_errhandler(f->plain, MPI_ERRORS_RETURN);
-    if (!(s->dialect->at_once ? restore(s) : impose(s, f))) {
+    if (!(s->dialect->at_once ? selector_restore(s) : selector_impose(s, f))) {
         err = ICTUS_ERR_UNSUPPORTED;
     }
     if (duplicate_preferring(s, f, from, &f->comm) != MPI_SUCCESS) {
         err = ICTUS_ERR_MPI;
     }
-    return agree(s, f->plain, err, f);
+    return selector_agree(s, f->plain, err, f);
 }
 
-static void drop(struct ictus_selector *s, struct forced *f)
+static void forced_drop(struct ictus_selector *s, struct forced *f)
 {
     if (f->comm != MPI_COMM_NULL) {
         MPI_Comm_free(&f->comm);
@@ -477,8 +478,8 @@ static void drop(struct ictus_selector *s, struct forced *f)
     }
 }
 
-static int make(struct ictus_selector *s, MPI_Comm comm, struct operation *operation, int value,
-                struct forced **out)
+static int forced_make(struct ictus_selector *s, MPI_Comm comm, struct operation *operation,
+                       int value, struct forced **out)
 {
     const struct message message = {.bytes = TRIAL_BYTES, .element = sizeof(int)};
     struct forced *f = calloc(1, sizeof(*f));
@@ -495,15 +496,15 @@ static int make(struct ictus_selector *s, MPI_Comm comm, struct operation *opera
         f->inherited->heirs++;
     }
     s->first = f;
-    int err = duplicate(s, f, comm);
+    int err = forced_duplicate(s, f, comm);
     if (!err) {
         err = ictusi_forced_try(s, f, message, true, run_once, NULL);
     }
     if (err) {
         struct forced *inherited = f->inherited;
-        (void)restore(s);
-        drop(s, f);
-        (void)settle(s, inherited);
+        (void)selector_restore(s);
+        forced_drop(s, f);
+        (void)selector_settle(s, inherited);
         return err;
     }
     *out = f;
@@ -543,7 +544,7 @@ int ictus_selector_force(struct ictus_selector *selector, MPI_Comm comm, const c
     MPI_Comm_size(comm, &size);
     const int err = ictusi_would_crash(selector, o, algorithm, size)
                         ? ICTUS_ERR_UNSUPPORTED
-                        : make(selector, comm, o, value, &made);
+                        : forced_make(selector, comm, o, value, &made);
     if (err) {
         return ictus_because(why, err, "algorithm '%s' of %s cannot run on %d processes", algorithm,
                              operation, size);
@@ -566,7 +567,7 @@ int ictus_selector_activate(struct ictus_selector *selector, MPI_Comm forced)
     if (!f) {
         return ICTUS_ERR_ARG;
     }
-    return settle(selector, f) ? ICTUS_OK : ICTUS_ERR_UNSUPPORTED;
+    return selector_settle(selector, f) ? ICTUS_OK : ICTUS_ERR_UNSUPPORTED;
 }
 
 int ictus_selector_release(struct ictus_selector *selector, MPI_Comm *forced)
@@ -577,8 +578,8 @@ int ictus_selector_release(struct ictus_selector *selector, MPI_Comm *forced)
     }
     /* One that was released already goes with its last heir: ask before. */
     struct forced *inherited = f->inherited && !f->inherited->released ? f->inherited : NULL;
-    const bool restored = restore(selector);
-    drop(selector, f);
+    const bool restored = selector_restore(selector);
+    forced_drop(selector, f);
     *forced = MPI_COMM_NULL;
-    return settle(selector, inherited) && restored ? ICTUS_OK : ICTUS_ERR_UNSUPPORTED;
+    return selector_settle(selector, inherited) && restored ? ICTUS_OK : ICTUS_ERR_UNSUPPORTED;
 }

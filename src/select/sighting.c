@@ -169,8 +169,8 @@ void ictusi_sighting_read(const struct ictus_witness *witness, const char *opera
 
 /* How many stacks pass through the trunk as far as it is known, and their commonest next function.
  */
-static int vote(const struct ictus_witness *witness, const struct trunk *trunk, const void **next,
-                int *through)
+static int sighting_vote(const struct ictus_witness *witness, const struct trunk *trunk,
+                         const void **next, int *through)
 {
     const void *functions[STACK_MAX];
     const void *candidates[KINDS_MAX];
@@ -210,7 +210,7 @@ void ictusi_trunk_read(const struct ictus_witness *witness, struct trunk *trunk)
     while (trunk->count < TRUNK_MAX) {
         const void *next = NULL;
         int through = 0;
-        const int votes = vote(witness, trunk, &next, &through);
+        const int votes = sighting_vote(witness, trunk, &next, &through);
         if (trunk->count == 0) {
             trunk->seen = through >= STACKS_LEAST;
         }
