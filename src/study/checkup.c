@@ -26,7 +26,7 @@ struct round_trip {
 };
 
 /* One meeting: what a client saw. */
-static int meet(struct round_trip *t, int peer, struct checkup_meeting *m)
+static int checkup_meet(struct round_trip *t, int peer, struct checkup_meeting *m)
 {
     struct exchange x = {
         .comm = t->study->comm, .source = t->study->source, .crowded = t->study->crowded};
@@ -46,7 +46,7 @@ static int meet(struct round_trip *t, int peer, struct checkup_meeting *m)
     return ICTUS_OK;
 }
 
-static int sweep(struct round_trip *t, int k)
+static int checkup_sweep(struct round_trip *t, int k)
 {
     struct exchange x = {
         .comm = t->study->comm, .source = t->study->source, .crowded = t->study->crowded};
@@ -56,7 +56,7 @@ static int sweep(struct round_trip *t, int k)
     for (int r = 0; r < t->matching.rounds && !err; r++) {
         const int peer = ictusi_matching_partner(&t->matching, r, t->study->rank);
         if (peer >= 0 && ictusi_matching_asks(&t->matching, r, t->study->rank)) {
-            err = meet(t, peer, m++);
+            err = checkup_meet(t, peer, m++);
         } else if (peer >= 0) {
             err = ictusi_exchange_pong(&x, peer, EXCHANGES, &bare);
         }
@@ -64,7 +64,7 @@ static int sweep(struct round_trip *t, int k)
     return err;
 }
 
-static int prepare(struct round_trip *t, int rounds)
+static int checkup_prepare(struct round_trip *t, int rounds)
 {
     int err = ictusi_matching_create(t->study->size, rounds, 1, &t->matching);
     err = ictusi_sync_agree(t->study->comm, err, NULL);
@@ -107,7 +107,8 @@ static int judge_all(const struct round_trip *t, const struct checkup_meeting *a
 }
 
 /* Everybody's meetings at rank 0, judged there. */
-static int gather(struct round_trip *t, const struct checkup_limits *limits, struct checkup *out)
+static int checkup_gather(struct round_trip *t, const struct checkup_limits *limits,
+                          struct checkup *out)
 {
     const size_t mine = (size_t)t->slots * CHECKUP_SWEEPS;
     const int bytes = (int)(mine * sizeof(*t->meetings));
@@ -126,7 +127,7 @@ static int gather(struct round_trip *t, const struct checkup_limits *limits, str
     return ictusi_sync_agree(t->study->comm, err, NULL);
 }
 
-static int publish(const struct checkup *found, struct ictus_checkup *out)
+static int checkup_publish(const struct checkup *found, struct ictus_checkup *out)
 {
     out->nodes = calloc((size_t)out->node_count, sizeof(*out->nodes));
     out->links = calloc(found->links + 1, sizeof(*out->links));
@@ -153,20 +154,20 @@ static int run_checkup(struct round_trip *t, const struct checkup_limits *limits
                        struct ictus_checkup *out)
 {
     struct checkup found = {.pairs = 0};
-    int err = prepare(t, rounds);
+    int err = checkup_prepare(t, rounds);
     const int64_t start = ictusi_source_read(t->study->source);
     int failed = ICTUS_OK;
     for (int k = 0; k < CHECKUP_SWEEPS && !err; k++) {
         const double then_s = t->span_s * k / (CHECKUP_SWEEPS - 1);
         (void)ictusi_wait_until(t->study->source, start + (int64_t)(then_s * 1e9),
                                 t->study->crowded);
-        failed = failed ? failed : sweep(t, k);
+        failed = failed ? failed : checkup_sweep(t, k);
     }
     err = err ? err : ictusi_sync_agree(t->study->comm, failed, NULL);
-    err = err ? err : gather(t, limits, &found);
+    err = err ? err : checkup_gather(t, limits, &found);
     out->duration_s = (double)(ictusi_source_read(t->study->source) - start) * 1e-9;
     if (!err && found.process) {
-        err = publish(&found, out);
+        err = checkup_publish(&found, out);
     }
     ictusi_checkup_free(&found);
     return ictusi_sync_agree(t->study->comm, err, NULL);
