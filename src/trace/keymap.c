@@ -13,7 +13,7 @@ static size_t place_of(const struct keymap *map, uint64_t key)
     return at;
 }
 
-static bool grow(struct keymap *map)
+static bool keymap_grow(struct keymap *map)
 {
     struct keymap wider = {.slots = map->slots ? map->slots * 2 : 64, .count = map->count};
     wider.keys = calloc(wider.slots, sizeof(*wider.keys));
@@ -43,10 +43,11 @@ uint32_t ictusi_keymap_find(const struct keymap *map, uint64_t key)
     return map->keys[at] ? map->values[at] : KEYMAP_NONE;
 }
 
-/* NOLINTBEGIN(clang-analyzer-unix.Malloc): grow() has put new arrays in the place of old ones */
+/* NOLINTBEGIN(clang-analyzer-unix.Malloc): keymap_grow() has put new arrays in the place of old
+ * ones */
 uint32_t ictusi_keymap_put(struct keymap *map, uint64_t key, bool *fresh)
 {
-    if ((size_t)map->count * 2 >= map->slots && !grow(map)) {
+    if ((size_t)map->count * 2 >= map->slots && !keymap_grow(map)) {
         return KEYMAP_NONE;
     }
     const size_t at = place_of(map, key ? key : 1);
