@@ -119,7 +119,7 @@ static int gather_names(struct census *c)
 }
 
 /* On one process of each node: measure and judge. */
-static int look(struct census *c, struct ictus_why *why)
+static int census_take(struct census *c, struct ictus_why *why)
 {
     const struct check_options *o = c->options;
     const struct ictus_checkup_plan plan = {.rounds = (int)o->rounds,
@@ -153,7 +153,7 @@ static const char *fault_word(unsigned faults)
     return "-";
 }
 
-static json_t *describe(const struct census *c, const struct row *row)
+static json_t *census_describe(const struct census *c, const struct row *row)
 {
     const struct ictus_checkup *f = c->found;
     char what[2 * NAME_BYTES + 8];
@@ -212,7 +212,7 @@ static struct row *sort_rows(const struct ictus_checkup *f, size_t *count)
 }
 
 /* Rank 0: the table of the worst, all faults to the file. Says how many faults there are. */
-static int tell(const struct census *c, struct ictus_output *out, int *faults)
+static int census_tell(const struct census *c, struct ictus_output *out, int *faults)
 {
     size_t count = 0;
     struct row *rows = sort_rows(c->found, &count);
@@ -221,9 +221,9 @@ static int tell(const struct census *c, struct ictus_output *out, int *faults)
         const bool fault = rows[i].worst > 1.0;
         *faults += fault;
         if (i < (size_t)c->options->worst) {
-            err = ictus_output_put(out, describe(c, &rows[i]));
+            err = ictus_output_put(out, census_describe(c, &rows[i]));
         } else if (fault) {
-            err = ictus_output_keep(out, describe(c, &rows[i]));
+            err = ictus_output_keep(out, census_describe(c, &rows[i]));
         }
     }
     free(rows);
@@ -245,7 +245,7 @@ static int run_census(struct census *c, int *faults, struct ictus_why *why)
     struct ictus_output *out = NULL;
     int err = join_nodes(c);
     if (!err && c->nodes != MPI_COMM_NULL) {
-        err = look(c, why);
+        err = census_take(c, why);
     }
     err = results_agree(err, why);
     if (err) {
@@ -256,7 +256,7 @@ static int run_census(struct census *c, int *faults, struct ictus_why *why)
         return err;
     }
     if (command_rank() == 0) {
-        err = tell(c, out, faults);
+        err = census_tell(c, out, faults);
     }
     if (!err && command_rank() == 0 && o->metrics) {
         err = node_metrics_write(o->metrics, c->found, c->names, NAME_BYTES, why);
@@ -265,7 +265,7 @@ static int run_census(struct census *c, int *faults, struct ictus_why *why)
     return results_close(out, o->results.file, results_agree(err, why), why);
 }
 
-static int run(const void *given, int word_count, char **words)
+static int check_nodes_run(const void *given, int word_count, char **words)
 {
     struct census c = {.options = given, .nodes = MPI_COMM_NULL};
     struct ictus_why why = {""};
@@ -308,5 +308,5 @@ const struct command command_check_nodes = {
     .options = options,
     .flags = NEEDS_MPI,
     .options_size = sizeof(struct check_options),
-    .run = run,
+    .run = check_nodes_run,
 };

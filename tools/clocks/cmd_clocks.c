@@ -111,7 +111,7 @@ static int check_list(const struct spec_list *list, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-static int find(const char *source, struct findings *f, struct ictus_why *why)
+static int findings_make(const char *source, struct findings *f, struct ictus_why *why)
 {
     struct ictus_study *study = NULL;
     struct ictus_source_study mine;
@@ -164,8 +164,8 @@ static const char *note_of(const struct findings *f, bool by_default)
     return by_default ? "the default" : "";
 }
 
-static json_t *describe(const char *source, const struct findings *f, const char *summary,
-                        bool by_default)
+static json_t *findings_describe(const char *source, const struct findings *f, const char *summary,
+                                 bool by_default)
 {
     const int size = command_size();
     json_t *groups = json_array();
@@ -215,7 +215,7 @@ static int study_one(struct ictus_output *out, const char *source, const char *u
     struct findings f = {.groups = groups};
     struct ictus_why why = {""};
     const bool by_default = strcmp(source, usual) == 0;
-    const int err = find(source, &f, &why);
+    const int err = findings_make(source, &f, &why);
     if (err == ICTUS_ERR_MPI || err == ICTUS_ERR_NOMEM) {
         return err;
     }
@@ -225,7 +225,7 @@ static int study_one(struct ictus_output *out, const char *source, const char *u
     const char *reason = why.text[0] ? why.text : ictus_strerror(err);
     return ictus_output_put(out,
                             err ? describe_missing(source, reason, summary_of(source), by_default)
-                                : describe(source, &f, summary_of(source), by_default));
+                                : findings_describe(source, &f, summary_of(source), by_default));
 }
 
 static int study_all(const struct clocks_options *o, const struct spec_list *list,
@@ -260,7 +260,7 @@ static int study_all(const struct clocks_options *o, const struct spec_list *lis
     return results_close(out, o->results.file, err, why);
 }
 
-static int run(const void *given, int word_count, char **words)
+static int clocks_run(const void *given, int word_count, char **words)
 {
     const struct clocks_options *o = given;
     struct spec_list list = {NULL, 0};
@@ -295,5 +295,5 @@ const struct command command_clocks = {
     .options = options,
     .flags = NEEDS_MPI,
     .options_size = sizeof(struct clocks_options),
-    .run = run,
+    .run = clocks_run,
 };

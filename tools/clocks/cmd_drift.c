@@ -110,7 +110,7 @@ static void series_add(struct series *s, const struct ictus_offset *offset)
 }
 
 /* One offset of every process, one after the other. */
-static int sample(struct ictus_study *study, const struct drift_options *o, struct series *s)
+static int drift_sample(struct ictus_study *study, const struct drift_options *o, struct series *s)
 {
     const int reference = (int)o->reference;
     const int rank = command_rank();
@@ -130,8 +130,8 @@ static int sample(struct ictus_study *study, const struct drift_options *o, stru
 }
 
 /* Collective: sample until the time is over, the room is full, or somebody interrupts. */
-static int collect(struct ictus_study *study, const struct drift_options *o, const char *clock,
-                   struct series *s, struct ictus_why *why)
+static int drift_collect(struct ictus_study *study, const struct drift_options *o,
+                         const char *clock, struct series *s, struct ictus_why *why)
 {
     struct progress progress;
     int err = ICTUS_OK;
@@ -145,7 +145,7 @@ static int collect(struct ictus_study *study, const struct drift_options *o, con
         if (over || interrupt_came()) {
             break;
         }
-        err = sample(study, o, s);
+        err = drift_sample(study, o, s);
         MPI_Allreduce(MPI_IN_PLACE, &err, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
         progress_step(&progress, meet_now_s() - start_s, NULL);
     }
@@ -157,7 +157,7 @@ static int collect(struct ictus_study *study, const struct drift_options *o, con
 }
 
 /* Move a process's series to rank 0, whose own stays in place. */
-static int fetch(struct series *s, struct series *other, int from)
+static int series_fetch(struct series *s, struct series *other, int from)
 {
     const int rank = command_rank();
     double head[2] = {(double)s->count, s->half_width_ns};
@@ -200,7 +200,7 @@ static int describe_all(struct series *s, const struct drift_options *o, const c
         if (rank == common.reference) {
             continue;
         }
-        err = fetch(s, &other, rank);
+        err = series_fetch(s, &other, rank);
         if (!err && command_rank() == 0) {
             struct drift_picture picture = common;
             const struct drift_points points = {.times_s = other.times_s,
@@ -221,13 +221,13 @@ static int describe_all(struct series *s, const struct drift_options *o, const c
     return err;
 }
 
-static int observe(struct ictus_study *study, const struct drift_options *o, const char *clock,
-                   struct ictus_output *out, struct ictus_why *why)
+static int drift_observe(struct ictus_study *study, const struct drift_options *o,
+                         const char *clock, struct ictus_output *out, struct ictus_why *why)
 {
     struct series mine;
     int err = series_create(&mine, points_planned(o));
     if (!err) {
-        err = collect(study, o, clock, &mine, why);
+        err = drift_collect(study, o, clock, &mine, why);
     }
     if (!err) {
         err = describe_all(&mine, o, clock, out, why);
@@ -242,12 +242,13 @@ static int run_study(const struct drift_options *o, struct ictus_why *why)
     const struct header_facts facts = {.command = "drift", .rows = options, .options = o};
     int err = clock_study_open(&s, o->clock, facts, &o->results, columns, why);
     if (!err) {
-        err = observe(s.study, o, s.clock, s.out, why);
+        err = drift_observe(s.study, o, s.clock, s.out, why);
     }
     return clock_study_close(&s, err, why);
 }
 
-static int check(const struct drift_options *o, int word_count, char **words, struct ictus_why *why)
+static int drift_check(const struct drift_options *o, int word_count, char **words,
+                       struct ictus_why *why)
 {
     if (word_count > 0) {
         return ictus_because(why, ICTUS_ERR_SPEC,
@@ -268,10 +269,10 @@ static int check(const struct drift_options *o, int word_count, char **words, st
     return ICTUS_OK;
 }
 
-static int run(const void *given, int word_count, char **words)
+static int drift_run(const void *given, int word_count, char **words)
 {
     struct ictus_why why = {""};
-    int err = check(given, word_count, words, &why);
+    int err = drift_check(given, word_count, words, &why);
     if (!err) {
         err = run_study(given, &why);
     }
@@ -293,5 +294,5 @@ const struct command command_drift = {
     .options = options,
     .flags = NEEDS_MPI,
     .options_size = sizeof(struct drift_options),
-    .run = run,
+    .run = drift_run,
 };

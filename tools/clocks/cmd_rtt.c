@@ -72,7 +72,7 @@ struct pairs {
     size_t room;
 };
 
-static int add(struct pairs *pairs, int from, int to)
+static int pairs_add(struct pairs *pairs, int from, int to)
 {
     if (pairs->count == pairs->room) {
         const size_t room = pairs->room ? 2 * pairs->room : 16;
@@ -119,7 +119,7 @@ static int read_listed(const char *text, struct pairs *pairs, struct ictus_why *
         const size_t length = strcspn(rest, ",");
         (void)snprintf(word, sizeof(word), "%.*s", (int)(length < 63 ? length : 63), rest);
         err = read_pair(word, &pair, why);
-        err = err ? err : add(pairs, pair.from, pair.to);
+        err = err ? err : pairs_add(pairs, pair.from, pair.to);
         if (!rest[length]) {
             break;
         }
@@ -138,15 +138,15 @@ static int read_pairs(const char *text, struct pairs *pairs, struct ictus_why *w
     }
     if (strcmp(text, "from0") == 0) {
         for (int i = 1; i < size && !err; i++) {
-            err = add(pairs, 0, i);
+            err = pairs_add(pairs, 0, i);
         }
     } else if (strcmp(text, "neighbours") == 0) {
         for (int i = 0; i + 1 < size && !err; i++) {
-            err = add(pairs, i, i + 1);
+            err = pairs_add(pairs, i, i + 1);
         }
     } else if (strcmp(text, "all") == 0) {
         for (int i = 0; i < size * size && !err; i++) {
-            err = i / size < i % size ? add(pairs, i / size, i % size) : ICTUS_OK;
+            err = i / size < i % size ? pairs_add(pairs, i / size, i % size) : ICTUS_OK;
         }
     } else {
         err = read_listed(text, pairs, why);
@@ -155,8 +155,8 @@ static int read_pairs(const char *text, struct pairs *pairs, struct ictus_why *w
 }
 
 /* Collective: measure one pair; rank 0 gets the round trips. Returns the same error on all. */
-static int measure(struct ictus_study *study, struct pair pair, const struct rtt_options *o,
-                   double *rtt_ns)
+static int rtt_measure(struct ictus_study *study, struct pair pair, const struct rtt_options *o,
+                       double *rtt_ns)
 {
     const int rank = command_rank();
     const int n = (int)o->exchanges;
@@ -206,7 +206,7 @@ static int measure_all(struct ictus_study *study, const struct pairs *pairs,
             break;
         }
         progress_step(&progress, (double)i, NULL);
-        err = measure(study, pairs->list[i], o, rtt_ns);
+        err = rtt_measure(study, pairs->list[i], o, rtt_ns);
         if (err == ICTUS_ERR_CLOCK) {
             err = ictus_because(why, err, "clock '%.80s' ran backwards during an exchange", clock);
         }
@@ -233,7 +233,7 @@ static int run_study(const struct rtt_options *o, const struct pairs *pairs, str
     return clock_study_close(&s, err, why);
 }
 
-static int run(const void *given, int word_count, char **words)
+static int rtt_run(const void *given, int word_count, char **words)
 {
     const struct rtt_options *o = given;
     struct pairs pairs = {NULL, 0, 0};
@@ -264,5 +264,5 @@ const struct command command_rtt = {
     .options = options,
     .flags = NEEDS_MPI,
     .options_size = sizeof(struct rtt_options),
-    .run = run,
+    .run = rtt_run,
 };

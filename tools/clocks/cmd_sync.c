@@ -237,8 +237,9 @@ struct experiment {
     size_t sync;
 };
 
-static json_t *describe(const struct plan *plan, const struct experiment *e, int64_t repetition,
-                        const struct sync_cost *cost, const struct sync_quality *q)
+static json_t *experiment_describe(const struct plan *plan, const struct experiment *e,
+                                   int64_t repetition, const struct sync_cost *cost,
+                                   const struct sync_quality *q)
 {
     json_t *object =
         json_pack("{s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:I, s:I}", "type", "sync", "sync",
@@ -270,14 +271,14 @@ static json_t *describe(const struct plan *plan, const struct experiment *e, int
 }
 
 /* Rank 0: write what one experiment found. */
-static int report(struct plan *plan, const struct experiment *e, int64_t repetition,
-                  const struct sync_cost *cost, size_t judged)
+static int experiment_report(struct plan *plan, const struct experiment *e, int64_t repetition,
+                             const struct sync_cost *cost, size_t judged)
 {
     int err = ICTUS_OK;
     for (size_t i = 0; i < judged; i++) {
         struct sync_quality *q = &plan->qualities[i];
         const size_t cell = (e->processes * plan->syncs.count + e->sync) * plan->wait_count + i;
-        json_t *object = describe(plan, e, repetition, cost, q);
+        json_t *object = experiment_describe(plan, e, repetition, cost, q);
         if (plan->summary) {
             sync_summary_add(plan->summary, cell, cost, q);
         }
@@ -313,14 +314,14 @@ static int run_one(struct plan *plan, const struct experiment *e, int64_t repeti
                                   &judged, why);
     }
     if (!err && command_rank() == 0) {
-        err = report(plan, e, repetition, &cost, judged);
+        err = experiment_report(plan, e, repetition, &cost, judged);
     }
     meet_all();
     return results_agree(err, why);
 }
 
 /* A fresh order for every repetition, so that a noisy minute hurts all alike. */
-static void shuffle(struct experiment *list, size_t n, uint64_t *state)
+static void experiment_shuffle(struct experiment *list, size_t n, uint64_t *state)
 {
     for (size_t i = n; i > 1; i--) {
         const size_t k = (size_t)(sync_random(state) % i);
@@ -339,7 +340,7 @@ static int run_rounds(struct plan *plan, struct experiment *list, size_t n, stru
     progress_start(&progress, &o->talk, "synchronisations", (double)((int64_t)n * o->repetitions));
     for (int64_t r = -o->warmup; r < o->repetitions && !err; r++) {
         if (r >= 0) {
-            shuffle(list, n, &state);
+            experiment_shuffle(list, n, &state);
         }
         for (size_t i = 0; i < n && !err; i++) {
             if (interrupt_came()) {
@@ -389,7 +390,7 @@ static void show_summary(struct plan *plan)
     }
 }
 
-static int measure(struct plan *plan, struct ictus_why *why)
+static int sync_measure(struct plan *plan, struct ictus_why *why)
 {
     const struct sync_options *o = plan->options;
     const struct header_facts facts = {.command = "sync",
@@ -425,7 +426,7 @@ static int measure(struct plan *plan, struct ictus_why *why)
     return results_close(plan->out, o->results.file, err, why);
 }
 
-static int run(const void *given, int word_count, char **words)
+static int sync_run(const void *given, int word_count, char **words)
 {
     struct plan plan = {.options = given};
     struct ictus_why why = {""};
@@ -446,7 +447,7 @@ static int run(const void *given, int word_count, char **words)
         err = read_plan(&plan, &why);
     }
     if (!err) {
-        err = measure(&plan, &why);
+        err = sync_measure(&plan, &why);
     }
     free_plan(&plan);
     if (err == ICTUS_ERR_TIMEOUT) {
@@ -467,5 +468,5 @@ const struct command command_sync = {
     .options = options,
     .flags = NEEDS_MPI,
     .options_size = sizeof(struct sync_options),
-    .run = run,
+    .run = sync_run,
 };

@@ -33,7 +33,8 @@ struct window {
 
 /* The next window that holds new points; false at the end. n and window_s go on from the last one.
  */
-static bool grow(const struct drift_points *p, double *window_s, size_t *n, struct window *window)
+static bool window_grow(const struct drift_points *p, double *window_s, size_t *n,
+                        struct window *window)
 {
     while (*n < p->count) {
         const size_t inside = points_within(p, *window_s);
@@ -67,7 +68,7 @@ static json_t *windows_json(const struct drift_points *p)
     double window_s = first_window(p);
     size_t n = 0;
     struct window w;
-    while (grow(p, &window_s, &n, &w)) {
+    while (window_grow(p, &window_s, &n, &w)) {
         json_array_append_new(
             list, json_pack("{s:f, s:I, s:o, s:f, s:f}", "window_s", w.window_s, "points",
                             (json_int_t)n, "r2", ictus_result_real(w.line.r2), "slope_ppm",
@@ -82,7 +83,7 @@ static void draw_windows(const struct drift_points *p)
     size_t n = 0;
     struct window w;
     printf("#\n#  first s   points       slope ppm       R2    largest residual us\n");
-    while (grow(p, &window_s, &n, &w)) {
+    while (window_grow(p, &window_s, &n, &w)) {
         printf("# %8.4g %8zu %15.6f %8.5f %22.3f\n", w.window_s, n, w.line.slope_ppm, w.line.r2,
                w.line.max_residual_ns * 1e-3);
     }
@@ -90,7 +91,7 @@ static void draw_windows(const struct drift_points *p)
     (void)fflush(stdout);
 }
 
-static json_t *numbers(const double *values, size_t n)
+static json_t *json_numbers(const double *values, size_t n)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) {
@@ -99,7 +100,7 @@ static json_t *numbers(const double *values, size_t n)
     return list;
 }
 
-static json_t *residuals(const struct drift_points *p, const struct ictus_straight *line)
+static json_t *json_residuals(const struct drift_points *p, const struct ictus_straight *line)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < p->count; i++) {
@@ -147,9 +148,9 @@ int drift_describe(struct ictus_output *out, const struct drift_picture *picture
         "max_residual_ns", line.max_residual_ns, "judgement_ns", points->half_width_ns);
     add_holding(object, picture, points);
     json_object_set_new(object, "windows", windows_json(points));
-    json_object_set_new(object, "times_s", numbers(points->times_s, points->count));
-    json_object_set_new(object, "offsets_ns", numbers(points->offsets_ns, points->count));
-    json_object_set_new(object, "residuals_ns", residuals(points, &line));
+    json_object_set_new(object, "times_s", json_numbers(points->times_s, points->count));
+    json_object_set_new(object, "offsets_ns", json_numbers(points->offsets_ns, points->count));
+    json_object_set_new(object, "residuals_ns", json_residuals(points, &line));
     const int put = ictus_output_put(out, object);
     if (picture->text) {
         draw_windows(points);

@@ -26,7 +26,7 @@ static int compare_doubles(const void *a, const void *b)
 }
 
 /* Type 7 of Hyndman and Fan 1996. */
-static double quantile(const double *sorted, size_t n, double q)
+static double rtt_quantile(const double *sorted, size_t n, double q)
 {
     const double at = q * (double)(n - 1);
     const size_t low = (size_t)at;
@@ -41,10 +41,10 @@ struct histogram {
 };
 
 /* Even bins from the smallest value to the BODY quantile, and one for the rest. */
-static int fill(struct histogram *h, const double *sorted, size_t n, size_t bins)
+static int histogram_fill(struct histogram *h, const double *sorted, size_t n, size_t bins)
 {
     const double low = sorted[0];
-    double high = quantile(sorted, n, BODY);
+    double high = rtt_quantile(sorted, n, BODY);
     high = high > low ? high : low + 1.0;
     h->bins = bins;
     h->edges = calloc(bins + 1, sizeof(*h->edges));
@@ -121,7 +121,7 @@ static void draw_histogram(const double *sorted, size_t n)
 {
     struct histogram h = {NULL, NULL, 0};
     size_t most = 1;
-    if (fill(&h, sorted, n, TEXT_BINS)) {
+    if (histogram_fill(&h, sorted, n, TEXT_BINS)) {
         histogram_fini(&h);
         return;
     }
@@ -165,7 +165,7 @@ int rtt_describe(struct ictus_output *out, const struct rtt_picture *picture, in
         json_array_append_new(raw, picture->raw ? json_real(rtt_ns[i] * 1e-9) : NULL);
     }
     qsort(rtt_ns, n, sizeof(*rtt_ns), compare_doubles);
-    int err = fill(&h, rtt_ns, n, picture->bins);
+    int err = histogram_fill(&h, rtt_ns, n, picture->bins);
     if (err) {
         json_decref(raw);
         histogram_fini(&h);
@@ -175,9 +175,9 @@ int rtt_describe(struct ictus_output *out, const struct rtt_picture *picture, in
     json_t *object =
         json_pack("{s:s, s:s, s:i, s:i, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "type", "rtt", "clock",
                   picture->clock, "from", from, "to", to, "n", (json_int_t)n, "min_s",
-                  rtt_ns[0] * 1e-9, "median_s", quantile(rtt_ns, n, 0.5) * 1e-9, "mean_s",
-                  mean_ns * 1e-9, "p90_s", quantile(rtt_ns, n, 0.9) * 1e-9, "p99_s",
-                  quantile(rtt_ns, n, 0.99) * 1e-9, "max_s", rtt_ns[n - 1] * 1e-9);
+                  rtt_ns[0] * 1e-9, "median_s", rtt_quantile(rtt_ns, n, 0.5) * 1e-9, "mean_s",
+                  mean_ns * 1e-9, "p90_s", rtt_quantile(rtt_ns, n, 0.9) * 1e-9, "p99_s",
+                  rtt_quantile(rtt_ns, n, 0.99) * 1e-9, "max_s", rtt_ns[n - 1] * 1e-9);
     json_object_set_new(object, "histogram", histogram_json(&h));
     json_object_set_new(object, "quality", quality_json(rtt_ns, n, mean_ns));
     json_object_set_new(object, "patience", patience_json(rtt_ns, n, mean_ns));

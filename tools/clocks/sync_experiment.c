@@ -59,8 +59,8 @@ static int gather_raw(MPI_Comm comm, const struct ictus_clock_error *mine, int r
     return ICTUS_OK;
 }
 
-static int gather(MPI_Comm comm, const struct ictus_clock_error *mine, bool raw,
-                  struct sync_quality *q)
+static int error_gather(MPI_Comm comm, const struct ictus_clock_error *mine, bool raw,
+                        struct sync_quality *q)
 {
     int rank = 0;
     int size = 0;
@@ -89,8 +89,8 @@ static int gather(MPI_Comm comm, const struct ictus_clock_error *mine, bool raw,
 }
 
 /* Judge after every wait. The future of a simulated clock is known: nobody waits for it. */
-static int judge(MPI_Comm comm, const struct ictus_clock *clock, const struct judging *how,
-                 bool truth, struct sync_quality *qualities, size_t *judged)
+static int clock_judge(MPI_Comm comm, const struct ictus_clock *clock, const struct judging *how,
+                       bool truth, struct sync_quality *qualities, size_t *judged)
 {
     const struct ictus_time end = ictus_clock_local(clock);
     const double end_s = meet_now_s();
@@ -118,7 +118,7 @@ static int judge(MPI_Comm comm, const struct ictus_clock *clock, const struct ju
         }
         if (!err) {
             qualities[i] = (struct sync_quality){.wait_s = wait_s};
-            err = gather(comm, &mine, how->raw, &qualities[i]);
+            err = error_gather(comm, &mine, how->raw, &qualities[i]);
         }
         if (err) {
             return err;
@@ -152,7 +152,7 @@ int sync_experiment_run(MPI_Comm comm, const char *spec, const struct judging *h
     }
     err = ictus_clock_has_truth(clock, &cost->truth);
     if (!err) {
-        err = judge(comm, clock, how, cost->truth, qualities, judged);
+        err = clock_judge(comm, clock, how, cost->truth, qualities, judged);
     }
     add_up(comm, clock, cost);
     ictus_clock_free(clock);

@@ -68,7 +68,7 @@ static int compare_doubles(const void *a, const void *b)
 }
 
 /* Sorts the values in place. */
-static double median(struct sync_summary *summary, size_t cell, enum value value)
+static double summary_median(struct sync_summary *summary, size_t cell, enum value value)
 {
     const size_t n = summary->counts[cell];
     double *v = values_of(summary, cell, value);
@@ -76,7 +76,7 @@ static double median(struct sync_summary *summary, size_t cell, enum value value
     return n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
 }
 
-static double mean(struct sync_summary *summary, size_t cell, enum value value)
+static double summary_mean(struct sync_summary *summary, size_t cell, enum value value)
 {
     const double *v = values_of(summary, cell, value);
     double sum = 0.0;
@@ -93,20 +93,20 @@ json_t *sync_summary_row(struct sync_summary *summary, size_t cell, const char *
     if (n == 0) {
         return NULL;
     }
-    const double error_ns = median(summary, cell, ERROR);
-    json_t *row =
-        json_pack("{s:s, s:s, s:i, s:f, s:I, s:f, s:f}", "type", "summary", "sync", sync,
-                  "processes", processes, "wait_s", wait_s, "n", (json_int_t)n, "duration_s",
-                  median(summary, cell, DURATION), "exchanges", median(summary, cell, EXCHANGES));
+    const double error_ns = summary_median(summary, cell, ERROR);
+    json_t *row = json_pack("{s:s, s:s, s:i, s:f, s:I, s:f, s:f}", "type", "summary", "sync", sync,
+                            "processes", processes, "wait_s", wait_s, "n", (json_int_t)n,
+                            "duration_s", summary_median(summary, cell, DURATION), "exchanges",
+                            summary_median(summary, cell, EXCHANGES));
     json_object_set_new(row, "error_ns", ictus_result_real(error_ns));
     /* Sorted by the median above. */
     json_object_set_new(row, "worst_ns", ictus_result_real(values_of(summary, cell, ERROR)[n - 1]));
-    json_object_set_new(row, "rms_ns", ictus_result_real(median(summary, cell, RMS)));
-    json_object_set_new(row, "sigma_ns", ictus_result_real(median(summary, cell, SIGMA)));
-    json_object_set_new(row, "path_ns", ictus_result_real(median(summary, cell, PATH)));
+    json_object_set_new(row, "rms_ns", ictus_result_real(summary_median(summary, cell, RMS)));
+    json_object_set_new(row, "sigma_ns", ictus_result_real(summary_median(summary, cell, SIGMA)));
+    json_object_set_new(row, "path_ns", ictus_result_real(summary_median(summary, cell, PATH)));
     if (summary->truth) {
         json_object_set_new(row, "covered",
-                            ictus_result_real(100.0 * mean(summary, cell, COVERED)));
+                            ictus_result_real(100.0 * summary_mean(summary, cell, COVERED)));
     }
     return row;
 }
