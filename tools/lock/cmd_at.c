@@ -46,7 +46,7 @@ struct start {
     FILE *file; /* the command owns standard output, so results go to a file alone */
 };
 
-static int put(FILE *file, json_t *object)
+static int at_put(FILE *file, json_t *object)
 {
     const int bad = !object || json_dumpf(object, file, JSON_COMPACT | JSON_REAL_PRECISION(15)) ||
                     fputc('\n', file) == EOF || fflush(file) == EOF;
@@ -65,7 +65,7 @@ static int open_results(const char *path, FILE **file, struct ictus_why *why)
     if (header) {
         (void)json_object_set_new(header, "schema", json_string("ictus-result/1"));
     }
-    return put(*file, header);
+    return at_put(*file, header);
 }
 
 static void print_instant(struct ictus_time instant, char text[48])
@@ -95,11 +95,11 @@ static void on_start(const struct ictus_at_report *report, void *context)
     if (start->file) {
         char host[256] = "";
         (void)gethostname(host, sizeof(host) - 1);
-        (void)put(start->file,
-                  json_pack("{s:s, s:s, s:I, s:f, s:f, s:f, s:f}", "type", "at", "host", host,
-                            "instant_ns", (json_int_t)report->instant.ns, "lateness_ns",
-                            report->lateness_ns, "exec_ns", report->exec_ns, "sigma_ns",
-                            report->sigma_ns, "bound_ns", report->bound_ns));
+        (void)at_put(start->file,
+                     json_pack("{s:s, s:s, s:I, s:f, s:f, s:f, s:f}", "type", "at", "host", host,
+                               "instant_ns", (json_int_t)report->instant.ns, "lateness_ns",
+                               report->lateness_ns, "exec_ns", report->exec_ns, "sigma_ns",
+                               report->sigma_ns, "bound_ns", report->bound_ns));
     }
 }
 
@@ -108,7 +108,7 @@ static int exit_code(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int fail(int err, const struct ictus_why *why)
+static int at_fail(int err, const struct ictus_why *why)
 {
     const int code = command_fail("at", err, why);
     return err == ICTUS_ERR_TOLERANCE || err == ICTUS_ERR_CLOCK ? EXIT_BELOW : code;
@@ -125,7 +125,7 @@ static int start_command(const struct at_options *o, struct ictus_lock *lock, ch
     int err = ictus_lock_now(lock, &now);
     if (err) {
         (void)ictus_because(&why, ICTUS_ERR_CLOCK, "the clock is not locked yet");
-        return fail(ICTUS_ERR_CLOCK, &why);
+        return at_fail(ICTUS_ERR_CLOCK, &why);
     }
     err = ictus_at_instant(&o->when, now.time, &instant, &why);
     if (!err) {
@@ -142,10 +142,10 @@ static int start_command(const struct at_options *o, struct ictus_lock *lock, ch
                                           .context = &start};
         err = ictus_at_run(lock, &at, &report, &why);
     }
-    return err ? fail(err, &why) : exit_code(report.status);
+    return err ? at_fail(err, &why) : exit_code(report.status);
 }
 
-static int run(const void *options, int word_count, char **words)
+static int at_run(const void *options, int word_count, char **words)
 {
     const struct at_options *o = options;
     FILE *file = NULL;
@@ -185,5 +185,5 @@ const struct command command_at = {
     .options = rows,
     .flags = 0,
     .options_size = sizeof(struct at_options),
-    .run = run,
+    .run = at_run,
 };

@@ -108,14 +108,14 @@ struct log {
 };
 
 /* JSON has no NaN. */
-static json_t *real(double value)
+static json_t *json_finite(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
 static void put_real(json_t *object, const char *key, double value)
 {
-    (void)json_object_set_new(object, key, real(value));
+    (void)json_object_set_new(object, key, json_finite(value));
 }
 
 static void put_timing(json_t *object, const struct ictus_lock_poll *poll)
@@ -210,7 +210,7 @@ static int run_daemon(const struct lock_options *given)
     return err ? command_fail("lock", err, &why) : EXIT_OK;
 }
 
-static int run(const void *options, int word_count, char **words)
+static int lock_run(const void *options, int word_count, char **words)
 {
     const struct lock_options *o = options;
     struct ictus_why why;
@@ -234,5 +234,5 @@ const struct command command_lock = {
     .options = rows,
     .flags = 0,
     .options_size = sizeof(struct lock_options),
-    .run = run,
+    .run = lock_run,
 };

@@ -49,7 +49,7 @@ static void on_message(const char *text, void *context)
     (void)fprintf(stderr, "ictus serve: %s\n", text);
 }
 
-static int run(const void *options, int word_count, char **words)
+static int serve_run(const void *options, int word_count, char **words)
 {
     struct ictus_serve_options o = ((const struct serve_options *)options)->run;
     struct ictus_why why = {""};
@@ -73,5 +73,5 @@ const struct command command_serve = {
     .options = rows,
     .flags = 0,
     .options_size = sizeof(struct serve_options),
-    .run = run,
+    .run = serve_run,
 };

@@ -26,7 +26,7 @@ static int64_t raw_now(void)
 }
 
 /* A duration with three digits and the unit that suits it. */
-static const char *duration(double ns, char text[24])
+static const char *status_duration(double ns, char text[24])
 {
     const double size = fabs(ns);
     if (size < 1e3) {
@@ -62,15 +62,16 @@ static void print_head(const struct ictus_lock_status *s)
     if (s->now.time.ns) {
         print_time(&s->now);
         printf("Accuracy      : %s standard deviation, %s hard bound\n",
-               duration(s->now.sigma_ns, a), duration(s->now.bound_ns, b));
+               status_duration(s->now.sigma_ns, a), status_duration(s->now.bound_ns, b));
     }
-    printf("Expected      : %s, predicted %s, measured %s\n", duration(s->expected_ns, a),
-           duration(s->predicted_ns, b), duration(s->measured_ns, c));
+    printf("Expected      : %s, predicted %s, measured %s\n", status_duration(s->expected_ns, a),
+           status_duration(s->predicted_ns, b), status_duration(s->measured_ns, c));
     printf("Frequency     : %+.6f ppm +- %.6f\n", s->frequency_ppm, s->skew_ppm);
-    printf("System clock  : %s %s this clock%s\n", duration(fabs(s->system_offset_ns), a),
+    printf("System clock  : %s %s this clock%s\n", status_duration(fabs(s->system_offset_ns), a),
            s->system_offset_ns < 0 ? "behind" : "ahead of", s->steer ? " (steered)" : "");
     printf("Root          : delay %s, dispersion %s, leap %" PRId32 "\n",
-           duration(s->root_delay_ns, a), duration(s->root_dispersion_ns, b), s->leap);
+           status_duration(s->root_delay_ns, a), status_duration(s->root_dispersion_ns, b),
+           s->leap);
     printf("Agreement     : %" PRId32 " of %" PRId32
            " sources; the bound holds while at most %" PRId32 " are wrong\n",
            s->agreeing, s->voters, s->liars);
@@ -87,19 +88,19 @@ static void print_sources(const struct ictus_lock_status *s)
         const struct ictus_lock_source_status *r = &s->sources[i];
         printf("%-24.24s %-14s %2" PRId32 "   %03" PRIo32 " %8.4gs %10s %10s %10s %10s\n", r->name,
                ictus_lock_selection_name((enum ictus_lock_selection)r->selection), r->stratum,
-               (uint32_t)r->reach, r->interval_s, duration(r->offset_ns, text[0]),
-               duration(r->sigma_ns, text[1]), duration(r->bound_ns, text[2]),
-               duration(r->delay_ns, text[3]));
+               (uint32_t)r->reach, r->interval_s, status_duration(r->offset_ns, text[0]),
+               status_duration(r->sigma_ns, text[1]), status_duration(r->bound_ns, text[2]),
+               status_duration(r->delay_ns, text[3]));
     }
     printf("\n%-24s %-11s %10s %10s %10s %10s %10s %6s %6s\n", "Source", "Stamps", "Send",
            "Network", "Receive", "Delay sd", "Noise", "Glitch", "Lost");
     for (int i = 0; i < s->source_count; i++) {
         const struct ictus_lock_source_status *r = &s->sources[i];
         printf("%-24.24s %-11s %10s %10s %10s %10s %10s %6" PRIu64 " %6" PRIu64 "\n", r->name,
-               r->interleaved ? "interleaved" : stamps_of(r), duration(r->send_ns, text[0]),
-               duration(r->network_ns, text[1]), duration(r->receive_ns, text[2]),
-               duration(r->delay_sd_ns, text[3]), duration(r->noise_ns, text[4]), r->glitches,
-               r->lost);
+               r->interleaved ? "interleaved" : stamps_of(r), status_duration(r->send_ns, text[0]),
+               status_duration(r->network_ns, text[1]), status_duration(r->receive_ns, text[2]),
+               status_duration(r->delay_sd_ns, text[3]), status_duration(r->noise_ns, text[4]),
+               r->glitches, r->lost);
     }
 }
 
