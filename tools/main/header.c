@@ -57,7 +57,7 @@ static bool is_about_talk(const char *option)
     return false;
 }
 
-static json_t *parameters(const struct header_facts *facts)
+static json_t *header_parameters(const struct header_facts *facts)
 {
     json_t *object = json_object();
     for (const struct option_row *row = facts->rows; row && row->name; row++) {
@@ -72,7 +72,7 @@ static json_t *parameters(const struct header_facts *facts)
  * The words after the command. MPI libraries change argv and the options' parser permutes it; the
  * kernel keeps what was typed.
  */
-static json_t *arguments(const char *command)
+static json_t *header_arguments(const char *command)
 {
     json_t *list = json_array();
     char *line = malloc(COMMAND_LINE_MAX);
@@ -98,7 +98,7 @@ static json_t *arguments(const char *command)
 
 /* Variables that steer the measurement or the MPI library, without those that describe this launch.
  */
-static bool matters(const char *variable)
+static bool variable_matters(const char *variable)
 {
     static const char *const wanted[] = {"ICTUS_", "OMPI_MCA_",   "PRTE_MCA_", "PMIX_MCA_",
                                          "MPICH_", "MPIR_CVAR_",  "FI_",       "UCX_",
@@ -123,13 +123,14 @@ static bool matters(const char *variable)
     return false;
 }
 
-static json_t *environment(void)
+static json_t *header_environment(void)
 {
     json_t *object = json_object();
     for (char **variable = environ; *variable; variable++) {
         const char *equals = strchr(*variable, '=');
         char name[256];
-        if (!equals || !matters(*variable) || (size_t)(equals - *variable) >= sizeof(name)) {
+        if (!equals || !variable_matters(*variable) ||
+            (size_t)(equals - *variable) >= sizeof(name)) {
             continue;
         }
         (void)snprintf(name, sizeof(name), "%.*s", (int)(equals - *variable), *variable);
@@ -165,7 +166,7 @@ static void add_mpi(json_t *header)
     set_text(header, "mpi", version);
 }
 
-static int count(hwloc_topology_t topology, hwloc_obj_type_t type)
+static int topology_count(hwloc_topology_t topology, hwloc_obj_type_t type)
 {
     const int n = hwloc_get_nbobjs_by_type(topology, type);
     return n > 0 ? n : 0;
@@ -176,7 +177,7 @@ static int count(hwloc_topology_t topology, hwloc_obj_type_t type)
 static void add_machine(json_t *header)
 {
     json_object_set_new(header, "simulated", json_true());
-    (void)count;
+    (void)topology_count;
 }
 #else
 static void add_machine(json_t *header)
@@ -196,13 +197,15 @@ static void add_machine(json_t *header)
         const char *cpu = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
         cpu = cpu ? cpu : hwloc_obj_get_info_by_name(root, "CPUModel");
         set_text(header, "cpu", cpu);
-        json_object_set_new(header, "cores", json_integer(count(topology, HWLOC_OBJ_CORE)));
-        json_object_set_new(
-            header, "topology",
-            json_pack("{s:i,s:i,s:i,s:i,s:i}", "packages", count(topology, HWLOC_OBJ_PACKAGE),
-                      "numa", count(topology, HWLOC_OBJ_NUMANODE), "l3",
-                      count(topology, HWLOC_OBJ_L3CACHE), "cores", count(topology, HWLOC_OBJ_CORE),
-                      "pus", count(topology, HWLOC_OBJ_PU)));
+        json_object_set_new(header, "cores",
+                            json_integer(topology_count(topology, HWLOC_OBJ_CORE)));
+        json_object_set_new(header, "topology",
+                            json_pack("{s:i,s:i,s:i,s:i,s:i}", "packages",
+                                      topology_count(topology, HWLOC_OBJ_PACKAGE), "numa",
+                                      topology_count(topology, HWLOC_OBJ_NUMANODE), "l3",
+                                      topology_count(topology, HWLOC_OBJ_L3CACHE), "cores",
+                                      topology_count(topology, HWLOC_OBJ_CORE), "pus",
+                                      topology_count(topology, HWLOC_OBJ_PU)));
     }
     hwloc_topology_destroy(topology);
 }
@@ -218,7 +221,7 @@ static bool mpi_is_up(void)
 }
 
 /* Names of the hosts in rank order, each once. A set beside the list keeps large jobs quick. */
-static json_t *distinct(const char *names, int size)
+static json_t *names_distinct(const char *names, int size)
 {
     json_t *hosts = json_array();
     json_t *seen = json_object();
@@ -240,7 +243,7 @@ static json_t *gather_hosts(void)
     int length = 0;
     if (!mpi_is_up()) {
         (void)gethostname(mine, sizeof(mine) - 1);
-        return distinct(mine, 1);
+        return names_distinct(mine, 1);
     }
     const int rank = command_rank();
     const int size = command_size();
@@ -252,7 +255,7 @@ static json_t *gather_hosts(void)
     if (enough) {
         MPI_Gather(mine, NAME_MAX_BYTES, MPI_CHAR, all, NAME_MAX_BYTES, MPI_CHAR, 0,
                    MPI_COMM_WORLD);
-        hosts = rank == 0 ? distinct(all, size) : NULL;
+        hosts = rank == 0 ? names_distinct(all, size) : NULL;
     }
     free(all);
     return hosts;
@@ -267,8 +270,8 @@ json_t *header_create(const struct header_facts *facts)
     json_t *header = json_object();
     set_text(header, "version", ICTUS_VERSION);
     set_text(header, "command", facts->command);
-    json_object_set_new(header, "arguments", arguments(facts->command));
-    json_object_set_new(header, "parameters", parameters(facts));
+    json_object_set_new(header, "arguments", header_arguments(facts->command));
+    json_object_set_new(header, "parameters", header_parameters(facts));
     add_time(header);
     add_mpi(header);
     json_object_set_new(header, "processes", json_integer(command_size()));
@@ -285,7 +288,7 @@ json_t *header_create(const struct header_facts *facts)
         json_object_set_new(header, "seed", json_integer((json_int_t)facts->seed));
     }
     add_machine(header);
-    json_object_set_new(header, "environment", environment());
+    json_object_set_new(header, "environment", header_environment());
     return header;
 }
 

@@ -11,7 +11,7 @@
 /* The one mutable global of the program: a signal handler has nowhere else to leave a word. */
 static volatile sig_atomic_t told_to_stop;
 
-static void remember(int number)
+static void interrupt_remember(int number)
 {
     (void)number;
     told_to_stop = 1;
@@ -23,7 +23,7 @@ void interrupt_watch(void)
     struct sigaction before;
     struct sigaction action;
     memset(&action, 0, sizeof(action));
-    action.sa_handler = remember;
+    action.sa_handler = interrupt_remember;
     /* Once only: a second signal ends the process the usual way. */
     action.sa_flags = (int)SA_RESETHAND;
     (void)sigemptyset(&action.sa_mask);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int cannot(const char *name, struct ictus_why *why)
+static int file_cannot(const char *name, struct ictus_why *why)
 {
     return ictus_because(why, ICTUS_ERR_IO, "cannot write '%.200s': %s", name,
                          strerror(errno ? errno : EIO));
@@ -89,7 +89,7 @@ int output_open(struct output *o, const char *path, struct ictus_why *why)
     const int fd = open_nameless(o, path);
     o->stream = fd >= 0 ? fdopen(fd, "w") : fopen(path, "we");
     if (!o->stream) {
-        const int err = cannot(path, why);
+        const int err = file_cannot(path, why);
         if (fd >= 0) {
             (void)close(fd);
         }
@@ -147,7 +147,7 @@ int output_close(struct output *o, int err, struct ictus_why *why)
         errno = reason;
     }
     if (err == ICTUS_ERR_IO && !told) {
-        (void)cannot(o->name, why);
+        (void)file_cannot(o->name, why);
     }
     if (err && o->stream != stdout && !nameless) {
         remove_part(o);
