@@ -344,8 +344,8 @@ static int try_collectives(const struct launch *real, struct ictus_why *why)
 }
 
 /* Everything that can be wrong before anything is started. */
-static int check(const struct simulate_options *o, int word_count, char **words,
-                 struct simulate_jitter *jitter, struct ictus_why *why)
+static int simulate_check(const struct simulate_options *o, int word_count, char **words,
+                          struct simulate_jitter *jitter, struct ictus_why *why)
 {
     /* Those of commands_simulated.h: each rank would complain of another one. */
     static const char *const known[] = {"barrier",    "bench",  "check-nodes", "clocks", "drift",
@@ -376,7 +376,7 @@ static int check(const struct simulate_options *o, int word_count, char **words,
     return err ? err : read_collectives(o->collectives, choices, &chosen, why);
 }
 
-static int run(const void *given, int word_count, char **words)
+static int simulate_command(const void *given, int word_count, char **words)
 {
     const struct simulate_options *o = given;
     struct simulate_jitter jitter = {.mean_s = 0.0};
@@ -388,7 +388,7 @@ static int run(const void *given, int word_count, char **words)
         word_count--;
     }
     words[word_count] = NULL;
-    int err = check(o, word_count, words, &jitter, &why);
+    int err = simulate_check(o, word_count, words, &jitter, &why);
     if (!err) {
         err = find_program(&simulation, &why);
     }
@@ -411,5 +411,5 @@ const struct command command_simulate = {
                "sync. Errors are judged by truth.",
     .options = options,
     .options_size = sizeof(struct simulate_options),
-    .run = run,
+    .run = simulate_command,
 };

@@ -78,7 +78,8 @@ static int write_wrapper(const char *path, char *const *words, struct ictus_why 
     return ICTUS_OK;
 }
 
-static int copy(const char *from, const char *directory, const char *name, struct ictus_why *why)
+static int file_copy(const char *from, const char *directory, const char *name,
+                     struct ictus_why *why)
 {
     char path[PATH_BYTES + 16];
     char bytes[4096];
@@ -109,9 +110,9 @@ static int keep_copies(const struct simulate_files *files, struct ictus_why *why
         return ictus_because(why, ICTUS_ERR_IO, "cannot create a directory in %.200s: %s", parent,
                              strerror(n >= (int)sizeof(directory) ? ENAMETOOLONG : errno));
     }
-    int err = copy(files->platform, directory, "platform.xml", why);
+    int err = file_copy(files->platform, directory, "platform.xml", why);
     if (!err) {
-        err = copy(files->hosts, directory, "hosts", why);
+        err = file_copy(files->hosts, directory, "hosts", why);
     }
     if (!err) {
         (void)fprintf(stderr, "ictus simulate: kept %s/platform.xml and %s/hosts\n", directory,

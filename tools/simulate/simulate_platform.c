@@ -19,7 +19,7 @@ static const double inside_share = 0.2;
 static const char *const topologies[] = {"fat-tree", "dragonfly", "torus", NULL};
 static const char *const shapes[] = {"exp", "erlang", "gauss", "lognormal", "uniform", NULL};
 
-static bool known(const char *const *names, const char *name)
+static bool name_known(const char *const *names, const char *name)
 {
     for (size_t i = 0; names[i]; i++) {
         if (strcmp(names[i], name) == 0) {
@@ -60,7 +60,7 @@ int simulate_jitter_read(const char *text, struct simulate_jitter *jitter, struc
         *value++ = '\0';
         if (strcmp(word, "tail") == 0) {
             err = read_tail(value, jitter);
-        } else if (known(shapes, word)) {
+        } else if (name_known(shapes, word)) {
             (void)snprintf(jitter->shape, sizeof(jitter->shape), "%.15s", word);
             err = ictus_parse_seconds(value, &jitter->mean_s);
         } else {
@@ -91,7 +91,7 @@ static int64_t root_above(int64_t n, int power)
     }
 }
 
-static int64_t over(int64_t n, int64_t by)
+static int64_t ceil_divide(int64_t n, int64_t by)
 {
     return (n + by - 1) / by;
 }
@@ -100,13 +100,13 @@ static int64_t over(int64_t n, int64_t by)
  * The cluster's shape, with at least as many nodes as asked, and the hops of the usual way between
  * two of them, over which the latency is shared out.
  */
-static void describe(const struct simulate_cluster *c, char *text, size_t size, int64_t *nodes,
-                     double *hops)
+static void cluster_describe(const struct simulate_cluster *c, char *text, size_t size,
+                             int64_t *nodes, double *hops)
 {
     if (strcmp(c->topology, "torus") == 0) {
         const int64_t x = root_above(c->nodes, 3);
-        const int64_t y = root_above(over(c->nodes, x), 2);
-        const int64_t z = over(c->nodes, x * y);
+        const int64_t y = root_above(ceil_divide(c->nodes, x), 2);
+        const int64_t z = ceil_divide(c->nodes, x * y);
         *nodes = x * y * z;
         *hops = (double)(x + y + z) / 4.0 + 1.0;
         (void)snprintf(text, size,
@@ -114,7 +114,7 @@ static void describe(const struct simulate_cluster *c, char *text, size_t size, 
                        x, y, z);
     } else if (strcmp(c->topology, "dragonfly") == 0) {
         /* Four nodes a router, four routers a chassis, two chassis a group. */
-        const int64_t groups = over(c->nodes, 32) > 1 ? over(c->nodes, 32) : 2;
+        const int64_t groups = ceil_divide(c->nodes, 32) > 1 ? ceil_divide(c->nodes, 32) : 2;
         *nodes = groups * 32;
         *hops = 5.0;
         (void)snprintf(text, size,
@@ -122,7 +122,7 @@ static void describe(const struct simulate_cluster *c, char *text, size_t size, 
                        groups);
     } else {
         const int64_t below = root_above(c->nodes, 2);
-        const int64_t leaves = over(c->nodes, below);
+        const int64_t leaves = ceil_divide(c->nodes, below);
         const int64_t spines = below > 2 ? below / 2 : 1;
         *nodes = below * leaves;
         *hops = 4.0;
@@ -138,7 +138,7 @@ static int write_cluster(const struct simulate_cluster *c, FILE *platform, FILE 
     char shape[160];
     int64_t nodes = 0;
     double hops = 1.0;
-    describe(c, shape, sizeof(shape), &nodes, &hops);
+    cluster_describe(c, shape, sizeof(shape), &nodes, &hops);
     (void)fprintf(platform,
                   "<?xml version='1.0'?>\n"
                   "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -156,7 +156,7 @@ static int write_cluster(const struct simulate_cluster *c, FILE *platform, FILE 
 }
 
 /* The value of an attribute in a tag, copied; false where it is missing. */
-static bool attribute(const char *tag, const char *name, char *value, size_t size)
+static bool tag_attribute(const char *tag, const char *name, char *value, size_t size)
 {
     char wanted[32];
     (void)snprintf(wanted, sizeof(wanted), " %s=\"", name);
@@ -190,9 +190,9 @@ static void add_cluster(struct host_list *list, const char *tag)
     char suffix[64] = "";
     char radical[256] = "";
     char *rest = NULL;
-    (void)attribute(tag, "prefix", prefix, sizeof(prefix));
-    (void)attribute(tag, "suffix", suffix, sizeof(suffix));
-    (void)attribute(tag, "radical", radical, sizeof(radical));
+    (void)tag_attribute(tag, "prefix", prefix, sizeof(prefix));
+    (void)tag_attribute(tag, "suffix", suffix, sizeof(suffix));
+    (void)tag_attribute(tag, "radical", radical, sizeof(radical));
     for (char *part = strtok_r(radical, ",", &rest); part; part = strtok_r(NULL, ",", &rest)) {
         char *dash = strchr(part, '-');
         const long first = strtol(part, NULL, 10);
@@ -224,7 +224,7 @@ static int read_hosts(const struct simulate_cluster *c, FILE *file, FILE *hosts,
         }
         tag[length] = '\0';
         char name[192];
-        if (strncmp(tag, "host ", 5) == 0 && attribute(tag, "id", name, sizeof(name))) {
+        if (strncmp(tag, "host ", 5) == 0 && tag_attribute(tag, "id", name, sizeof(name))) {
             add_host(&list, name);
         } else if (strncmp(tag, "cluster ", 8) == 0) {
             add_cluster(&list, tag);
@@ -266,7 +266,7 @@ static int write_files(const struct simulate_cluster *c, bool given, FILE *platf
     return given ? copy_platform(c, platform, hosts, why) : write_cluster(c, platform, hosts);
 }
 
-static bool closes(FILE *file)
+static bool file_closes(FILE *file)
 {
     return file && fclose(file) == 0;
 }
@@ -276,15 +276,15 @@ int simulate_platform_write(const struct simulate_cluster *cluster, const char *
 {
     const size_t length = strlen(cluster->topology);
     const bool given = length > 4 && strcmp(cluster->topology + length - 4, ".xml") == 0;
-    if (!given && !known(topologies, cluster->topology)) {
+    if (!given && !name_known(topologies, cluster->topology)) {
         (void)ictus_unknown(why, "topology", cluster->topology, topologies);
         return ICTUS_ERR_SPEC;
     }
     FILE *platform_file = fopen(platform, "we");
     FILE *hosts_file = fopen(hosts, "we");
     const int err = write_files(cluster, given, platform_file, hosts_file, why);
-    const bool first = closes(platform_file);
-    const bool second = closes(hosts_file);
+    const bool first = file_closes(platform_file);
+    const bool second = file_closes(hosts_file);
     if (!err && (!first || !second)) {
         return ictus_because(why, ICTUS_ERR_IO, "cannot write %.200s", platform);
     }

@@ -78,7 +78,7 @@ static void hand_on(struct running *r)
 }
 
 /* Whether there is nobody left to wait for. */
-static bool reap(struct running *r)
+static bool running_reap(struct running *r)
 {
     int status = 0;
     pid_t gone;
@@ -119,7 +119,7 @@ int simulate_run(int (*become)(const void *given), const void *given)
     }
     r.number = ends[0];
     (void)close(ends[1]);
-    while (r.launcher > 0 && !reap(&r)) {
+    while (r.launcher > 0 && !running_reap(&r)) {
         int number = 0;
         if (sigwait(&set, &number) == 0 && number != SIGCHLD) {
             hand_on(&r);
