@@ -22,7 +22,7 @@ static const struct option_row rows[] = {
     ROW_OUTPUT(AT(output), "FILE", "also write a result file (JSON lines)"), ROW_FORCE(AT(force)),
     ROW_END};
 
-static json_int_t violations(const json_t *report)
+static json_int_t report_violations(const json_t *report)
 {
     static const char *const keys[] = {"violations_p2p", "violations_collective",
                                        "violations_openmp", "violations_rma"};
@@ -49,7 +49,7 @@ static int run_check(const void *options, int word_count, char **words)
         const int code = command_fail("check", err, &why);
         return code == EXIT_FAILED && err != ICTUS_ERR_NOMEM ? EXIT_USAGE : code;
     }
-    const bool found = violations(report) > 0;
+    const bool found = report_violations(report) > 0;
     const struct header_facts facts = {.command = "check", .rows = rows, .options = options};
     err = trace_text_put(&facts, o->format, o->output, report, &why);
     if (err) {

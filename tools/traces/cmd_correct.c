@@ -60,8 +60,8 @@ static int read_latency(const char *text, double *seconds, struct ictus_why *why
     return ICTUS_OK;
 }
 
-static int fill(const struct correct_options *o, const char *in,
-                struct ictus_correct_options *options, struct ictus_why *why)
+static int correct_fill(const struct correct_options *o, const char *in,
+                        struct ictus_correct_options *options, struct ictus_why *why)
 {
     ictus_correct_defaults(options);
     options->in = in;
@@ -89,7 +89,7 @@ static int run_correct(const void *options, int word_count, char **words)
     } else if (!o->output) {
         err = ictus_because(&why, ICTUS_ERR_ARG, "name the output directory with -o DIR");
     } else {
-        err = fill(o, words[0], &wanted, &why);
+        err = correct_fill(o, words[0], &wanted, &why);
     }
     keep_memory();
     if (!err) {

@@ -57,7 +57,7 @@ struct shown {
     size_t count, left_out;
 };
 
-static void choose(struct shown *shown, const json_t *list)
+static void shown_choose(struct shown *shown, const json_t *list)
 {
     size_t i = 0;
     json_t *row = NULL;
@@ -79,7 +79,7 @@ static void choose(struct shown *shown, const json_t *list)
 }
 
 /* Columns as wide as what stands in them. */
-static void measure(const struct shown *shown, int width[COLUMNS])
+static void shown_measure(const struct shown *shown, int width[COLUMNS])
 {
     char text[CELL_BYTES];
     for (size_t i = 0; i < shown->count; i++) {
@@ -117,11 +117,11 @@ static void print_table(const char *name, const json_t *list)
 {
     struct shown shown;
     int width[COLUMNS];
-    choose(&shown, list);
+    shown_choose(&shown, list);
     for (size_t c = 0; c < COLUMNS; c++) {
         width[c] = LEAST_WIDTH;
     }
-    measure(&shown, width);
+    shown_measure(&shown, width);
     for (size_t i = 0; i < shown.count; i++) {
         if (i == 0) {
             printf("\n%s\n", name);
