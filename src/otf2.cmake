@@ -6,6 +6,7 @@ set(ICTUS_OTF2_ROOMS
   tracer
   trace
   correct
+  view
   waits
 )
 find_program(OTF2_CONFIG otf2-config)

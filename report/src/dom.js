@@ -13,7 +13,7 @@ export function h(tag, attributes = {}, ...children) {
             element.setAttribute(name, value);
         }
     }
-    element.append(...children.flat().filter((c) => c !== null && c !== undefined && c !== false));
+    element.append(...children.flat(2).filter((c) => c !== null && c !== undefined && c !== false));
     return element;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A timeline on a canvas: a row for each process or thread, arrows for messages, zoom and pan.
 import { download, h } from './dom.js';
-import { nanoseconds } from './format.js';
+import { nanoseconds, number } from './format.js';
+import { drawCritical, drawWaits, placeWaits, waitAt } from './waitmarks.js';
 import { SvgPen } from './svgpen.js';
 import { onTheme, theme } from './theme.js';
 
@@ -9,6 +10,9 @@ const labelWidth = 120;
 const axisHeight = 26;
 const arrowGap = 6; // pixels between two arrows of the same two rows
 const legendNames = 8;
+const mostArrows = 500;
+const metricHeight = 34;
+const mostMetrics = 24;
 // What a tracer or a library does before and after the program's own work.
 const frame = /^(MPI_Init|MPI_Init_thread|MPI_Finalize|ictus .*)$/;
 
@@ -20,12 +24,14 @@ function columns(flat) {
         name: new Uint32Array(count), depth: new Uint32Array(count), ends: new Float64Array(count),
     };
     let latest = -Infinity;
+    let at = 0; // starts are told since the one before
     for (let i = 0; i < count; i++) {
-        track.start[i] = flat[4 * i];
+        at += flat[4 * i];
+        track.start[i] = at;
         track.duration[i] = flat[4 * i + 1];
         track.name[i] = flat[4 * i + 2];
         track.depth[i] = flat[4 * i + 3];
-        latest = Math.max(latest, flat[4 * i] + flat[4 * i + 1]);
+        latest = Math.max(latest, at + flat[4 * i + 1]);
         track.ends[i] = latest;
     }
     return track;
@@ -74,8 +80,11 @@ function steps(from, to, most) {
 }
 
 export class Gantt {
-    /** @param moved (view) => void, after the user moved */
-    constructor(row, moved) {
+    /**
+     * @param moved (view) => void, after the user moved
+     * @param waits what ictus waits found in this archive: {instances, stretches, sigma_ns}, or null
+     */
+    constructor(row, moved, waits = null) {
         const places = inOrder(row.tracks);
         const placed = places.map((_p, i) => places.indexOf(i));
         this.row = row;
@@ -89,6 +98,15 @@ export class Gantt {
             .sort((a, b) => frame.test(a) - frame.test(b) || (total.get(b) ?? 0) - (total.get(a) ?? 0) || a.localeCompare(b))
             .map((n, i) => [n, i]));
         this.backward = this.messages.filter((m) => m.backward);
+        this.backwardCount = row.backward_count ?? this.backward.length;
+        this.density = (row.density ?? []).length ? places.map((i) => row.density[i]) : null;
+        this.metrics = (row.metrics ?? []).slice(0, mostMetrics).map((m) => ({ ...m, place: placed[m.track] }))
+            .sort((a, b) => a.place - b.place);
+        const trackOf = new Map(this.names.map((t, i) => [t.location, i]));
+        this.waits = waits && placeWaits(waits, trackOf, row.first_ns ?? 0);
+        this.sigma = row.clock?.sigma_ns ?? (waits && waits.sigma_source !== 'unknown' ? waits.sigma_ns : undefined);
+        this.showWaits = true;
+        this.showPath = true;
         this.depths = this.tracks.map((t) => Math.min(4, t.depth.reduce((a, b) => Math.max(a, b), 0) + 1));
         this.arrows = true;
         this.whole = this.extent();
@@ -97,12 +115,13 @@ export class Gantt {
         this.rowHeight = Math.max(12, Math.min(44, Math.floor(460 / Math.max(rows, 1))));
         this.canvas = h('canvas', {
             class: 'gantt', tabindex: 0, role: 'img', 'aria-label': `timeline of ${row.archive}`,
-            style: `height:${rows * this.rowHeight + axisHeight}px`,
+            style: `height:${rows * this.rowHeight + this.metrics.length * metricHeight + axisHeight}px`,
         });
         this.tip = h('div', { class: 'gantt-tip', hidden: true });
         this.note = h('span', { class: 'gantt-note' });
         this.legend = h('div', { class: 'gantt-legend' });
-        this.box = h('div', { class: 'gantt-box' }, this.canvas, this.tip, this.legend);
+        this.band = h('div', { class: 'gantt-band', hidden: true });
+        this.box = h('div', { class: 'gantt-box' }, this.canvas, this.band, this.tip, this.legend);
         this.listen();
         new ResizeObserver(() => this.draw()).observe(this.box);
         onTheme(() => this.draw());
@@ -143,6 +162,8 @@ export class Gantt {
         const key = (name, colour) => h('span', { class: 'gantt-key' }, h('i', { style: `background:${colour}` }), name);
         this.legend.replaceChildren(
             ...names.slice(0, legendNames).map((p) => key(p.name, this.colourOf(this.row.names.indexOf(p.name), colours))),
+            ...(this.waits?.instances.length ? [key('waiting', colours.bad)] : []),
+            ...(this.waits?.stretches.length ? [key('critical path', colours.text)] : []),
             key(names.length > legendNames ? 'the program; further calls repeat these colours' : 'the program', colours.line),
             this.note);
     }
@@ -169,7 +190,7 @@ export class Gantt {
             }
         });
         canvas.addEventListener('pointerup', () => { held = null; });
-        canvas.addEventListener('pointerleave', () => { this.tip.hidden = true; });
+        canvas.addEventListener('pointerleave', () => { this.tip.hidden = true; this.band.hidden = true; });
         canvas.addEventListener('dblclick', (event) => this.zoom(0.25, this.timeAt(event.offsetX)));
         canvas.addEventListener('keydown', (event) => {
             const span = this.view.to - this.view.from;
@@ -243,7 +264,17 @@ export class Gantt {
         pen.beginPath();
         pen.rect(labelWidth, 0, this.plot, height - axisHeight);
         pen.clip();
+        if (this.density) {
+            this.density.forEach((bins, i) => this.drawDensity(pen, colours, bins, i));
+        }
         this.tracks.forEach((track, i) => this.drawTrack(pen, colours, track, i));
+        if (this.waits && this.showWaits) {
+            drawWaits(pen, colours, this, this.waits);
+        }
+        if (this.waits && this.showPath) {
+            drawCritical(pen, colours, this, this.waits);
+        }
+        this.metrics.forEach((m, i) => this.drawMetric(pen, colours, m, this.tracks.length * this.rowHeight + i * metricHeight));
         this.shownArrows = this.arrows ? this.drawMessages(pen, colours) : 0;
         pen.restore();
         this.drawLabels(pen, colours, width);
@@ -296,6 +327,47 @@ export class Gantt {
         }
     }
 
+    /** Where an instant is, in pixels. */
+    xAt(at) {
+        return labelWidth + ((at - this.view.from) / (this.view.to - this.view.from)) * this.plot;
+    }
+
+    /** What a track did most of where calls are too short to be in the page: the paler, the less of it. */
+    drawDensity(pen, colours, bins, index) {
+        const wide = this.row.bin_ns;
+        const first = Math.max(0, Math.floor(this.view.from / wide));
+        for (let b = first; 2 * b < bins.length && b * wide < this.view.to; b++) {
+            if (bins[2 * b] >= 0) {
+                pen.globalAlpha = 0.15 + 0.5 * Math.min(1, bins[2 * b + 1] / 100);
+                pen.fillStyle = this.colourOf(bins[2 * b], colours);
+                pen.fillRect(this.xAt(b * wide), index * this.rowHeight + 1, this.xAt((b + 1) * wide) - this.xAt(b * wide), this.rowHeight - 2);
+            }
+        }
+        pen.globalAlpha = 1;
+    }
+
+    /** A metric as steps in a row of its own, between its least and its greatest value in view. */
+    drawMetric(pen, colours, metric, top) {
+        const values = metric.points.filter((_v, i) => i % 2 === 1);
+        const [low, high] = [Math.min(...values), Math.max(...values)];
+        const y = (v) => top + metricHeight - 5 - (high > low ? (v - low) / (high - low) : 0.5) * (metricHeight - 12);
+        pen.strokeStyle = colours.series[metric.place % colours.series.length];
+        pen.lineWidth = 1.2;
+        pen.beginPath();
+        for (let i = 0; i < metric.points.length; i += 2) {
+            const x = Math.min(Math.max(this.xAt(metric.points[i]), labelWidth - 2), labelWidth + this.plot + 2);
+            if (i > 0) {
+                pen.lineTo(x, y(metric.points[i - 1]));
+                pen.lineTo(x, y(metric.points[i + 1]));
+            } else {
+                pen.moveTo(x, y(metric.points[1]));
+            }
+        }
+        pen.stroke();
+        pen.fillStyle = colours.muted;
+        pen.fillText(`${number(high, 3)} ${metric.unit}`, labelWidth + 4, top + 10);
+    }
+
     drawMessages(pen, colours) {
         const { from, to } = this.view;
         const x = (at) => labelWidth + ((at - from) / (to - from)) * this.plot;
@@ -326,7 +398,8 @@ export class Gantt {
                 return keep;
             });
         };
-        const drawn = thinned(shown);
+        const few = (list) => list.filter((_m, i) => i % Math.ceil(list.length / mostArrows) === 0);
+        const drawn = few(thinned(shown));
         pen.strokeStyle = colours.text;
         pen.lineWidth = 1;
         pen.globalAlpha = drawn.length > 300 ? 0.35 : 0.8;
@@ -335,16 +408,32 @@ export class Gantt {
         pen.strokeStyle = colours.bad;
         pen.lineWidth = 1.6;
         const wrong = this.backward.filter(seen);
-        const red = thinned(wrong);
+        const red = few(thinned(wrong));
         red.forEach(arrow);
         const all = shown.length + wrong.length;
-        const few = drawn.length + red.length;
-        this.note.textContent = few < all ? `${few} of ${all} arrows are drawn; zoom in to see the others.` : '';
+        const now = drawn.length + red.length;
+        const total = this.row.message_count ?? this.messages.length;
+        const sampled = total > this.messages.length ? ` The page holds ${number(this.messages.length)} of ${number(total)} messages, from the whole run alike.` : '';
+        this.note.textContent = `${now < all ? `${now} of ${all} arrows are drawn; zoom in to see the others.` : ''}${sampled}`;
         return shown.length;
     }
 
     drawLabels(pen, colours, width) {
         let last = null;
+        this.metrics.forEach((m, i) => {
+            const top = this.tracks.length * this.rowHeight + i * metricHeight;
+            pen.fillStyle = colours.line;
+            pen.fillRect(0, top, width, 1);
+            pen.save();
+            pen.beginPath();
+            pen.rect(0, top, labelWidth - 6, metricHeight);
+            pen.clip();
+            pen.fillStyle = colours.text;
+            pen.fillText(m.name, 2, top + 13);
+            pen.fillStyle = colours.muted;
+            pen.fillText(this.names[m.place].process || this.names[m.place].name, 2, top + 26);
+            pen.restore();
+        });
         this.names.forEach((track, i) => {
             const y = i * this.rowHeight;
             pen.fillStyle = colours.line;
@@ -364,6 +453,15 @@ export class Gantt {
                 pen.restore();
             }
         });
+    }
+
+    /** Beside the pointer, how far instants of different clocks may be off from each other. */
+    showBand(x) {
+        const half = (1.96 * (this.sigma ?? 0) * this.plot) / (this.view.to - this.view.from);
+        this.band.hidden = !(this.sigma > 0) || x < labelWidth;
+        this.band.style.left = `${x - half}px`;
+        this.band.style.width = `${Math.max(1, 2 * half)}px`;
+        this.band.style.height = `${this.canvas.clientHeight - axisHeight}px`;
     }
 
     /** The innermost slice under the pointer. */
@@ -386,10 +484,16 @@ export class Gantt {
 
     explain(x, y) {
         const slice = this.sliceAt(x, y);
-        this.tip.hidden = !slice;
-        if (slice) {
-            this.tip.replaceChildren(h('strong', {}, slice.name),
-                h('div', {}, `${nanoseconds(slice.duration)} from ${nanoseconds(slice.start - this.whole.from, 9)}`));
+        const wait = this.waits && this.showWaits ? waitAt(this, this.waits, x, y) : null;
+        this.showBand(x);
+        this.tip.hidden = !slice && !wait;
+        if (slice || wait) {
+            this.tip.replaceChildren(
+                slice ? h('strong', {}, slice.name) : '',
+                slice ? h('div', {}, `${nanoseconds(slice.duration)} from ${nanoseconds(slice.start - this.whole.from, 9)}`) : '',
+                wait ? h('div', { class: 'wait' }, `${wait.state}: ${nanoseconds(1e9 * wait.wait_s)} ± ${nanoseconds(1.96e9 * wait.sigma_s, 3)}${
+                    wait.sure ? '' : ' (undecidable)'}, for rank ${wait.causer_rank} in ${wait.causer_call}`) : '',
+                this.sigma > 0 ? h('div', {}, `clock ± ${nanoseconds(1.96 * this.sigma, 3)}`) : '');
             this.tip.style.left = `${Math.min(x + 12, this.canvas.clientWidth - 180)}px`;
             this.tip.style.top = `${y + 14}px`;
         }

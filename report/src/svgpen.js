@@ -15,7 +15,7 @@ export class SvgPen {
     }
 
     fillRect(x, y, width, height) {
-        this.parts.push(`<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" fill="${this.fillStyle}"/>`);
+        this.parts.push(`<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" fill="${this.fillStyle}"${this.globalAlpha < 1 ? ` fill-opacity="${this.globalAlpha}"` : ''}/>`);
     }
 
     fillText(text, x, y) {

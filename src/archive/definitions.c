@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading an archive's definitions into a struct trace. */
 #include "archive/definitions.h"
+#include "archive/metric_names.h"
 
 #include <ictus/text.h>
 #include <math.h>
@@ -287,6 +288,7 @@ static void set_global_callbacks(OTF2_GlobalDefReaderCallbacks *set)
     OTF2_GlobalDefReaderCallbacks_SetInterCommCallback(set, on_intercomm);
     OTF2_GlobalDefReaderCallbacks_SetRmaWinCallback(set, on_window);
     OTF2_GlobalDefReaderCallbacks_SetParameterCallback(set, on_parameter);
+    ictusi_metric_names_register(set);
 }
 
 int ictusi_definitions_read_global(struct trace *trace)

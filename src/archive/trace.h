@@ -47,6 +47,21 @@ struct trace_places {
     struct idmap line;
 };
 
+/* One quantity that metric events tell: strings, and what a value is to be multiplied by. */
+struct trace_metric {
+    uint32_t name, unit;
+    double scale;
+};
+
+/* Metrics by their references; see metric_names.h. */
+struct trace_metrics {
+    struct trace_metric *members;
+    uint64_t member_count;
+    struct idmap member_index;  /* member -> row */
+    struct idmap class_members; /* class, place in it -> member */
+    struct idmap class_of;      /* instance -> class */
+};
+
 /* What definitions refer to by number, until all are read. */
 struct process_link {
     uint32_t parent;  /* system tree node */
@@ -80,6 +95,7 @@ struct trace {
     struct trace_links links;
     struct trace_places places;
     struct idmap senders; /* attributes that tell from whom a process received */
+    struct trace_metrics metrics;
     uint64_t definitions;
     struct ictus_why *why; /* first complaint of the OTF2 library goes here */
     bool said;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening and closing an OTF2 archive. */
 #include "archive/trace_open.h"
+#include "archive/metric_names.h"
 
 #include "archive/definitions.h"
 
@@ -182,6 +183,7 @@ void ictusi_trace_close(struct trace *trace)
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         free(arrays[i]);
     }
+    ictusi_metric_names_fini(&trace->metrics);
     ictusi_layout_fini(&trace->layout);
     free(trace->path);
     free(trace);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * OTF2 archives by the way of check, correct or the exports, as the length says. Parts: a the
+ * OTF2 archives by the way of check, correct or what shows them, as the length says. Parts: a the
  * anchor, g the global definitions, e and d the next location's events and definitions in turn.
  */
 #include "fuzz.h"
 
 #include <ictus/correct.h>
 #include <ictus/result.h>
+#include <ictus/timeline.h>
 #include <ictus/trace.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,10 +59,14 @@ static void correct(const char *in, const char *out, enum ictus_presync presync)
 static void export(const char *in)
 {
     struct ictus_why why;
+    json_t *timeline = NULL;
     FILE *nowhere = fopen("/dev/null", "we");
     fuzz_require(nowhere);
     (void)ictus_trace_export_perfetto(in, nowhere, &why);
     (void)ictus_trace_print_profile(in, nowhere, &why);
+    if (ictus_timeline_read(in, 50, &timeline, &why) == ICTUS_OK) {
+        json_decref(timeline);
+    }
     (void)fclose(nowhere);
 }
 

@@ -196,4 +196,5 @@ def main():
     sys.exit(bool(complaints))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -9,9 +9,8 @@
 #include "results/timeline.h"
 
 #include <ictus/text.h>
-#include <ictus/trace.h>
+#include <ictus/timeline.h>
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,8 +45,8 @@ static const struct option_row rows[] = {
      "page template to fill instead of the built-in one"},
     ROW_END};
 
-/* Slices of a trace in the page: what a browser draws and moves without delay. */
-static const size_t most_slices = 300000;
+/* Slices of a trace in the page, which shall stay below 5 MB. */
+static const size_t most_slices = 80000;
 
 static void free_files(struct report *report)
 {
@@ -67,30 +66,16 @@ static bool is_archive(const char *path)
 }
 
 #ifdef ICTUS_WITH_OTF2
-/* An OTF2 archive by way of its Trace Event JSON, in a file that has no name to be left behind. */
 static int read_archive(const char *path, json_t **objects, struct ictus_why *why)
 {
-    const char *where = getenv("TMPDIR");
-    char scratch[32];
-    where = where && *where ? where : "/tmp";
-    const int fd = open(where, O_TMPFILE | O_RDWR | O_CLOEXEC, (mode_t)0600);
-    FILE *file = fd >= 0 ? fdopen(fd, "w+") : tmpfile();
-    if (!file) {
-        return ictus_because(why, ICTUS_ERR_IO, "cannot create a file in %.200s", where);
+    json_t *timeline = NULL;
+    const int err = ictus_timeline_read(path, most_slices, &timeline, why);
+    if (err) {
+        return err;
     }
-    int err = ictus_trace_export_perfetto(path, file, why);
-    if (!err && (fflush(file) || ferror(file))) {
-        err = ictus_because(why, ICTUS_ERR_IO, "%.200s has no room for the trace", where);
-    }
-    if (!err) {
-        (void)snprintf(scratch, sizeof(scratch), "/dev/fd/%d", fileno(file));
-        err = timeline_read(scratch, most_slices, objects, why);
-    }
-    (void)fclose(file);
-    if (!err) {
-        (void)json_object_set_new(json_array_get(*objects, 1), "archive", json_string(path));
-    }
-    return err;
+    (void)json_object_set_new(timeline, "archive", json_string(path));
+    *objects = json_pack("[{s:s}, o]", "type", "header", timeline);
+    return *objects ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 #else
 static int read_archive(const char *path, json_t **objects, struct ictus_why *why)
@@ -334,6 +319,9 @@ static int run(const void *given, int word_count, char **words)
     }
     int err = check_labels(options->labels, word_count, &why);
     err = err ? err : read_files(word_count, words, options->labels, &report, &why);
+    if (err == ICTUS_ERR_IO || err == ICTUS_ERR_CORRUPT) {
+        err = ICTUS_ERR_FORMAT; /* what cannot be read is bad input: nothing was written yet */
+    }
     if (!err) {
         say_skipped(&report);
         if (options->text) {

@@ -14,6 +14,9 @@
 
 enum { DEPTH_MAX = 64 };
 
+static const size_t most_arrows = 20000;
+static const size_t most_backward = 5000;
+
 struct slice {
     int64_t start, duration; /* ns */
     uint32_t name, track;
@@ -355,21 +358,24 @@ static void append_int(json_t *list, int64_t value)
 static json_t *slice_lists(const struct timeline *timeline, int64_t threshold, size_t *dropped)
 {
     json_t *lists = json_array();
+    int64_t *before = calloc(timeline->track_count + 1, sizeof(*before));
     for (size_t t = 0; t < timeline->track_count; t++) {
         (void)json_array_append_new(lists, json_array());
     }
-    for (size_t i = 0; i < timeline->slice_count; i++) {
+    for (size_t i = 0; before && i < timeline->slice_count; i++) {
         const struct slice *slice = &timeline->slices[i];
         if (slice->duration < threshold) {
             (*dropped)++;
             continue;
         }
         json_t *list = json_array_get(lists, slice->track);
-        append_int(list, slice->start);
+        append_int(list, slice->start - before[slice->track]);
         append_int(list, slice->duration);
         append_int(list, slice->name);
         append_int(list, slice->depth);
+        before[slice->track] = slice->start;
     }
+    free(before);
     return lists;
 }
 
@@ -388,15 +394,21 @@ static json_t *track_list(const struct timeline *timeline)
     return list;
 }
 
-static json_t *message_list(const struct timeline *timeline, size_t most)
+/* Every k-th of the messages, and every k-th of those that arrive before they were sent: all over
+ * the run alike. */
+static json_t *message_list(const struct timeline *timeline, size_t counts[2])
 {
     json_t *list = json_array();
-    size_t kept = 0;
+    size_t seen[2] = {0, 0};
     for (size_t i = 0; i < timeline->message_count; i++) {
         const struct message *message = &timeline->messages[i];
-        /* backward ones are what is looked for: they all stay */
+        counts[message->received < message->sent] += message->whole;
+    }
+    const size_t every[2] = {counts[0] / most_arrows + 1, counts[1] / most_backward + 1};
+    for (size_t i = 0; i < timeline->message_count; i++) {
+        const struct message *message = &timeline->messages[i];
         const bool backward = message->received < message->sent;
-        if (message->whole && (backward || kept++ < most)) {
+        if (message->whole && seen[backward]++ % every[backward] == 0) {
             append_int(list, message->from);
             append_int(list, message->sent);
             append_int(list, message->to);
@@ -426,12 +438,15 @@ static int to_objects(struct timeline *timeline, const char *path, size_t most, 
     close_open(timeline);
     const int64_t threshold = find_threshold(timeline, most);
     json_t *slices = slice_lists(timeline, threshold, &dropped);
-    json_t *object =
-        json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I}", "type", "timeline",
-                  "archive", path, "tracks", track_list(timeline), "names", name_list(timeline),
-                  "slices", slices, "messages", message_list(timeline, most), "profile",
-                  profile_rows(timeline), "dropped", (json_int_t)dropped, "shortest_ns",
-                  (json_int_t)threshold, "events", (json_int_t)timeline->event_count);
+    size_t counts[2] = {0, 0};
+    json_t *messages = message_list(timeline, counts);
+    const size_t all = counts[0] + counts[1];
+    json_t *object = json_pack(
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:I}", "type", "timeline",
+        "archive", path, "tracks", track_list(timeline), "names", name_list(timeline), "slices",
+        slices, "messages", messages, "message_count", (json_int_t)all, "backward_count",
+        (json_int_t)counts[1], "profile", profile_rows(timeline), "dropped", (json_int_t)dropped,
+        "shortest_ns", (json_int_t)threshold, "events", (json_int_t)timeline->event_count);
     *objects = json_pack("[{s:s}, o]", "type", "header", object);
     return *objects ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages as arrows: some of them, evenly, and how many there are. */
+#ifndef ICTUS_VIEW_ARROWS_H
+#define ICTUS_VIEW_ARROWS_H
+
+#include "correct/session.h"
+
+#include <jansson.h>
+
+/* An instant of the trace in nanoseconds of the picture. */
+struct picture_clock {
+    const struct trace *trace;
+    int64_t origin; /* ticks */
+};
+
+int64_t ictusi_picture_ns(const struct picture_clock *clock, int64_t stamp);
+
+/*
+ * Set "messages", "message_count" and "backward_count" of an object; the points' values are the
+ * times. Errors: ICTUS_ERR_NOMEM.
+ */
+int ictusi_arrows_json(const struct session *session, const struct picture_clock *clock,
+                       json_t *object);
+
+#endif

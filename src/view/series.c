@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "view/series.h"
+
+#include <ictus/error.h>
+#include <stdlib.h>
+
+void ictusi_series_fini(struct series_list *series)
+{
+    for (uint64_t i = 0; i < series->count; i++) {
+        free(series->list[i]);
+    }
+    ictusi_idmap_fini(&series->index);
+}
+
+static struct metric_series *series_make(struct series_list *series, uint32_t track,
+                                         uint32_t member)
+{
+    struct metric_series *one = calloc(1, sizeof *one);
+    if (!one || ictusi_idmap_put(&series->index, track, member, (int64_t)series->count)) {
+        free(one);
+        return NULL;
+    }
+    one->track = track;
+    one->member = member;
+    one->every = 1;
+    series->list[series->count++] = one;
+    return one;
+}
+
+int ictusi_series_add(struct series_list *series, uint32_t track, uint32_t member, int64_t time,
+                      double value)
+{
+    const int64_t at = ictusi_idmap_get(&series->index, track, member);
+    series->values++;
+    if (at == IDMAP_NONE && series->seen++ >= SERIES_MOST) {
+        return ictusi_idmap_put(&series->index, track, member, SERIES_MOST) ? ICTUS_ERR_NOMEM
+                                                                            : ICTUS_OK;
+    }
+    if (at == SERIES_MOST) {
+        return ICTUS_OK; /* one of those that are only counted */
+    }
+    struct metric_series *one =
+        at == IDMAP_NONE ? series_make(series, track, member) : series->list[at];
+    if (!one) {
+        return ICTUS_ERR_NOMEM;
+    }
+    if (one->seen++ % one->every != 0) {
+        return ICTUS_OK;
+    }
+    if (one->count == SERIES_POINTS) { /* every other one goes */
+        for (size_t i = 0; 2 * i < SERIES_POINTS; i++) {
+            one->time[i] = one->time[2 * i];
+            one->value[i] = one->value[2 * i];
+        }
+        one->count = SERIES_POINTS / 2;
+        one->every *= 2;
+        if ((one->seen - 1) % one->every != 0) {
+            return ICTUS_OK;
+        }
+    }
+    one->time[one->count] = time;
+    one->value[one->count++] = value;
+    return ICTUS_OK;
+}

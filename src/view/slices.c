@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Twice as many as wanted are kept; each time that room is full, the shorter half goes. */
+#include "view/slices.h"
+
+#include <ictus/error.h>
+#include <stdlib.h>
+
+int ictusi_slices_init(struct slices *slices, size_t most)
+{
+    *slices = (struct slices){.most = most > 0 ? most : 1};
+    slices->list = malloc(2 * slices->most * sizeof *slices->list);
+    return slices->list ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
+void ictusi_slices_fini(struct slices *slices)
+{
+    free(slices->list);
+    slices->list = NULL;
+}
+
+/* The longest first; equal ones in an order that does not depend on how they came. */
+static int slice_by_duration(const void *a, const void *b)
+{
+    const struct slice *x = a;
+    const struct slice *y = b;
+    if (x->duration != y->duration) {
+        return x->duration > y->duration ? -1 : 1;
+    }
+    if (x->start != y->start) {
+        return x->start < y->start ? -1 : 1;
+    }
+    if (x->track != y->track) {
+        return x->track < y->track ? -1 : 1;
+    }
+    return (x->depth > y->depth) - (x->depth < y->depth);
+}
+
+static int slice_by_place(const void *a, const void *b)
+{
+    const struct slice *x = a;
+    const struct slice *y = b;
+    if (x->track != y->track) {
+        return x->track < y->track ? -1 : 1;
+    }
+    if (x->start != y->start) {
+        return x->start < y->start ? -1 : 1;
+    }
+    return (x->depth > y->depth) - (x->depth < y->depth);
+}
+
+static void slices_halve(struct slices *slices)
+{
+    qsort(slices->list, slices->count, sizeof *slices->list, slice_by_duration);
+    if (slices->count > slices->most) {
+        slices->dropped += slices->count - slices->most;
+        slices->count = slices->most;
+        slices->least = slices->list[slices->count - 1].duration;
+    }
+}
+
+void ictusi_slices_add(struct slices *slices, struct slice slice)
+{
+    if (slice.duration < slices->least) {
+        slices->dropped++;
+        return;
+    }
+    slices->list[slices->count++] = slice;
+    if (slices->count == 2 * slices->most) {
+        slices_halve(slices);
+    }
+}
+
+void ictusi_slices_finish(struct slices *slices)
+{
+    slices_halve(slices);
+    qsort(slices->list, slices->count, sizeof *slices->list, slice_by_place);
+}
