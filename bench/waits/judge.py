@@ -10,7 +10,8 @@ judge.py cover TRUTH RESULT                    of true sums (each state on each 
 A process is a coroutine that stops where it really has to wait; its waits are noted there, from instants of the
 execution. Nothing is matched and no graph is made afterwards, and no code is shared with what is judged. Keys:
 ranks=N, nodes=N, steps=N, kinds=mpi|threads|all, planted=0|1, mean=NS (of a computation),
-sigma=NS (what the archive says of its clocks, which are exact).
+sigma=NS (what the archive says of its clocks, which are exact), asymmetry=SHARE (each way between two nodes is
+longer or shorter by up to this share), jitter=NS (mean of what each message takes more).
 """
 import json
 import random
@@ -35,6 +36,7 @@ class Message:
         self.source, self.target, self.tag, self.size = source, target, tag, size
         self.sent = self.posted = None  # enters of the initiating calls
         self.late = size > EAGER        # the sender has to wait for the receiver
+        self.jitter = None              # what it takes longer than others
 
 
 class Meeting:
@@ -81,6 +83,11 @@ class World:
         self.mean = float(options.get("mean") or 5000)
         self.kinds = options.get("kinds", "all")
         self.sigma = float(options.get("sigma", 0.001))
+        self.jitter = float(options.get("jitter", 0))
+        asymmetry = float(options.get("asymmetry", 0))
+        self.network = random.Random(seed ^ 0x5eed)
+        self.ways = {(a, b): 1 + asymmetry * self.network.uniform(-1, 1) * (a != b)
+                     for a in range(self.nodes) for b in range(self.nodes)}
         self.planted = (self.draw.randrange(self.ranks), "X") if options.get("planted", "1") == "1" else None
         self.regions = {name: i for i, name in enumerate(REGIONS[0] + REGIONS[1] + THREAD_REGIONS)}
         self.truth, self.completion = defaultdict(int), defaultdict(int)
@@ -105,8 +112,14 @@ class World:
 
     # --- calls ------------------------------------------------------------------------------------------
 
+    def node(self, rank):
+        return rank * self.nodes // self.ranks
+
     def transfer(self, m):
-        return 400 + m.size // 4
+        if m.jitter is None:
+            m.jitter = int(self.network.expovariate(1 / self.jitter)) if self.jitter else 0
+        way = self.ways[self.node(m.source), self.node(m.target)]
+        return int((400 + m.size // 4) * way) + m.jitter
 
     def send(self, p, m):
         name = "MPI_Send"
@@ -400,7 +413,7 @@ class World:
         for n in range(self.nodes):
             print("node", f"n{n}", file=out)
         for r in range(self.ranks):
-            print("process", r * self.nodes // self.ranks, file=out)
+            print("process", self.node(r), file=out)
         for r in range(self.ranks):
             print("location", r, file=out)
         for r in range(self.ranks):

@@ -39,6 +39,12 @@ uint32_t ictusi_scan_point(struct reading *r, OTF2_TimeStamp stamp, uint64_t pos
     points->kind[i] = kind;
     r->last_position = position;
     r->last_time = time;
+    struct scan_tap *tap = r->scan->tap;
+    const int told = tap ? tap->ops->point(tap, stamp, (uint32_t)i) : ICTUS_OK;
+    if (told) {
+        r->err = told;
+        return NODE_NONE;
+    }
     return (uint32_t)i;
 }
 
@@ -88,8 +94,8 @@ static OTF2_CallbackCode on_switched(OTF2_LocationRef location, OTF2_TimeStamp t
 {
     struct reading *r = data;
     const struct history *history = r->scan->history;
+    struct scan_tap *tap = r->scan->tap;
     (void)location;
-    (void)time;
     (void)position;
     (void)attributes;
     if (mode == OTF2_MEASUREMENT_OFF) {
@@ -99,7 +105,8 @@ static OTF2_CallbackCode on_switched(OTF2_LocationRef location, OTF2_TimeStamp t
         r->calls.gap += !first;
         r->calls.cut = true;
     }
-    return OTF2_CALLBACK_SUCCESS;
+    return ictusi_scan_verdict(r, tap ? tap->ops->switched(tap, time, mode == OTF2_MEASUREMENT_OFF)
+                                      : ICTUS_OK);
 }
 
 static int read_location(struct reading *r, const OTF2_EvtReaderCallbacks *set)
@@ -150,7 +157,13 @@ static int scan_location(struct scan *scan, uint32_t location, const OTF2_EvtRea
     r->scan = scan;
     r->location = location;
     r->last_time = INT64_MIN;
-    int err = read_location(r, set);
+    struct scan_tap *tap = scan->tap;
+    int err = tap ? tap->ops->begin(tap, location, scan->history) : ICTUS_OK;
+    err = err ? err : read_location(r, set);
+    if (tap) {
+        const int said = tap->ops->finish(tap);
+        err = err ? err : said;
+    }
     for (uint64_t i = 0; i < r->calls.count; i++) {
         scan->counts->open_calls +=
             ictusi_calls_at(&r->calls, r->calls.head + i)->state == CALL_OPEN;
@@ -190,7 +203,7 @@ static int scan_all(struct scan *scan, const bool *mine)
         OTF2_EvtReaderCallbacks_SetUnknownCallback(set, on_unknown);
         ictusi_scan_register_messages(set);
         ictusi_scan_register_collectives(set);
-        ictusi_scan_register_threads(set, scan->trace->region_barrier.used > 0);
+        ictusi_scan_register_threads(set, scan->tap || scan->trace->region_barrier.used > 0);
     }
     for (uint32_t i = 0; i < scan->trace->layout.location_count && !err; i++) {
         scan->history->first[i] = scan->history->points.count;
@@ -208,10 +221,10 @@ static int scan_all(struct scan *scan, const bool *mine)
     return err;
 }
 
-int ictusi_scan_read(struct trace *trace, const bool *mine, struct history *history,
-                     struct scan_counts *counts)
+int ictusi_scan_read(struct trace *trace, const bool *mine, struct scan_tap *tap,
+                     struct history *history, struct scan_counts *counts)
 {
-    struct scan scan = {.trace = trace, .history = history, .counts = counts};
+    struct scan scan = {.trace = trace, .history = history, .counts = counts, .tap = tap};
     *counts = (struct scan_counts){0};
     const int err =
         ictusi_history_init(history, &trace->layout, count_events(trace, mine), trace->why);

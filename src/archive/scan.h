@@ -3,8 +3,8 @@
 #ifndef ICTUS_ARCHIVE_SCAN_H
 #define ICTUS_ARCHIVE_SCAN_H
 
+#include "archive/scan_tap.h"
 #include "archive/trace.h"
-#include "causality/history.h"
 
 /* What was found, and what was odd about it. */
 struct scan_counts {
@@ -19,10 +19,12 @@ struct scan_counts {
 
 /*
  * Read the events of the locations that mine selects (NULL: all) into a history, which is made
- * here; the others have no points. On error the history is to be ended all the same.
+ * here; the others have no points. A tap (NULL: none) is told of all regions and requests, and the
+ * bytes of messages and which events acquire locks are noted in the points for it. On error the
+ * history is to be ended all the same.
  * Errors: ICTUS_ERR_CORRUPT, ICTUS_ERR_IO, ICTUS_ERR_NOMEM.
  */
-int ictusi_scan_read(struct trace *trace, const bool *mine, struct history *history,
-                     struct scan_counts *counts);
+int ictusi_scan_read(struct trace *trace, const bool *mine, struct scan_tap *tap,
+                     struct history *history, struct scan_counts *counts);
 
 #endif

@@ -15,6 +15,10 @@ _Static_assert(COLLECTIVE_ROOT_NONE == OTF2_COLLECTIVE_ROOT_NONE &&
 static OTF2_CallbackCode collective_begin(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                                           uint8_t class)
 {
+    struct scan_tap *tap = r->scan->tap;
+    if (tap && ictusi_scan_verdict(r, tap->ops->collective_begun(tap, time))) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
     const uint32_t point = ictusi_scan_point(r, time, position, class | POINT_OUT);
     if (point == NODE_NONE) {
         return OTF2_CALLBACK_INTERRUPT;
@@ -61,6 +65,14 @@ static void collective_senders(const struct reading *r, const OTF2_AttributeList
     }
 }
 
+/* Tell the tap that a blocking collective has ended. */
+static int collective_tell(struct reading *r, OTF2_TimeStamp time,
+                           const struct collective_call *call)
+{
+    struct scan_tap *tap = r->scan->tap;
+    return tap ? tap->ops->collective_ended(tap, time, call) : ICTUS_OK;
+}
+
 /* The end of a blocking collective: call->comm is still a reference. */
 static OTF2_CallbackCode collective_end(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                                         struct collective_call call)
@@ -70,14 +82,17 @@ static OTF2_CallbackCode collective_end(struct reading *r, OTF2_TimeStamp time, 
     if (call.end == NODE_NONE) {
         return OTF2_CALLBACK_INTERRUPT;
     }
+    call.location = r->location;
+    call.comm = ictusi_scan_comm(r, call.comm);
+    if (ictusi_scan_verdict(r, collective_tell(r, time, &call))) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
     if (r->begin_count == 0 || r->begin_count > STACK_MAX) {
         r->scan->counts->lone_ends++;
         r->begin_count -= r->begin_count > 0;
         return OTF2_CALLBACK_SUCCESS;
     }
     call.begin = r->begins[--r->begin_count];
-    call.location = r->location;
-    call.comm = ictusi_scan_comm(r, call.comm);
     if (call.comm == LAYOUT_NONE) {
         r->scan->counts->foreign++;
         return OTF2_CALLBACK_SUCCESS;
@@ -117,7 +132,7 @@ static OTF2_CallbackCode on_rma_end(OTF2_LocationRef location, OTF2_TimeStamp ti
     /* Without process synchronisation nobody waits for anybody. */
     if (!(level & OTF2_RMA_SYNC_LEVEL_PROCESS)) {
         r->begin_count -= r->begin_count > 0;
-        return OTF2_CALLBACK_SUCCESS;
+        return ictusi_scan_verdict(r, collective_tell(r, time, NULL));
     }
     const struct collective_call call = {.comm = comm != IDMAP_NONE ? (uint32_t)comm
                                                                     : OTF2_UNDEFINED_COMM,

@@ -34,6 +34,14 @@ static OTF2_CallbackCode message_match(struct reading *r, uint32_t point, uint32
         r, ictusi_match_message(matching, point, r->location, r->comm, peer, tag, send));
 }
 
+/* Bytes matter to who listens only: what is not noted costs no memory. */
+static void message_note_bytes(struct reading *r, uint32_t point, uint64_t length)
+{
+    if (r->scan->tap && point != NODE_NONE) {
+        r->scan->history->points.note[point].bytes = (int64_t)length;
+    }
+}
+
 /* A send, matched at once; its point, or NODE_NONE where there is none, for which see r->err. */
 static uint32_t message_send(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                              const uint32_t ends[3])
@@ -48,13 +56,14 @@ static uint32_t message_send(struct reading *r, OTF2_TimeStamp time, uint64_t po
 
 /* A receive: in the order of the calls, where some are open. */
 static OTF2_CallbackCode message_receive(struct reading *r, OTF2_TimeStamp time, uint64_t position,
-                                         const uint32_t ends[3])
+                                         const uint32_t ends[3], uint64_t length)
 {
     uint32_t peer = LAYOUT_NONE;
     const uint32_t point = message_point(r, time, position, ends, POINT_IN, &peer);
     if (point == NODE_NONE) {
         return ictusi_scan_verdict(r, r->err);
     }
+    message_note_bytes(r, point, length);
     if (r->calls.count == 0) {
         return message_match(r, point, peer, ends[2], false);
     }
@@ -77,9 +86,8 @@ static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time,
     struct reading *r = data;
     (void)location;
     (void)attributes;
-    (void)length;
     const uint32_t ends[] = {receiver, comm, tag};
-    (void)message_send(r, time, position, ends);
+    message_note_bytes(r, message_send(r, time, position, ends), length);
     return ictusi_scan_verdict(r, r->err);
 }
 
@@ -92,11 +100,12 @@ static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp time
     struct reading *r = data;
     (void)location;
     (void)attributes;
-    (void)length;
     const uint32_t ends[] = {receiver, comm, tag};
     const uint32_t point = message_send(r, time, position, ends);
+    message_note_bytes(r, point, length);
     if (point != NODE_NONE && !r->err) {
         r->err = ictusi_idmap_put(&r->sends, request, 0, point); /* it may still be cancelled */
+        r->err = r->err ? r->err : scan_request(r, time, TAP_SEND_BEGUN, request, point);
     }
     return ictusi_scan_verdict(r, r->err);
 }
@@ -107,11 +116,11 @@ static OTF2_CallbackCode on_irecv_request(OTF2_LocationRef location, OTF2_TimeSt
 {
     struct reading *r = data;
     (void)location;
-    (void)time;
     (void)position;
     (void)attributes;
     const struct call call = {.kind = CALL_RECEIVE, .state = CALL_OPEN, .point = NODE_NONE};
-    return ictusi_scan_post(r, &call, request);
+    const int err = scan_request(r, time, TAP_RECEIVE_POSTED, request, NODE_NONE);
+    return err ? ictusi_scan_verdict(r, err) : ictusi_scan_post(r, &call, request);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
@@ -122,9 +131,8 @@ static OTF2_CallbackCode on_recv(OTF2_LocationRef location, OTF2_TimeStamp time,
     struct reading *r = data;
     (void)location;
     (void)attributes;
-    (void)length;
     const uint32_t ends[] = {sender, comm, tag};
-    return message_receive(r, time, position, ends);
+    return message_receive(r, time, position, ends, length);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
@@ -150,7 +158,12 @@ static OTF2_CallbackCode on_irecv(OTF2_LocationRef location, OTF2_TimeStamp time
     posted->member.comm = r->comm;
     posted->point = ictusi_scan_point(r, time, position, POINT_P2P | POINT_IN);
     posted->state = CALL_DONE;
-    return posted->point == NODE_NONE ? OTF2_CALLBACK_INTERRUPT : ictusi_scan_commit(r);
+    if (posted->point == NODE_NONE) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    message_note_bytes(r, posted->point, length);
+    const int err = scan_request(r, time, TAP_RECEIVED, request, posted->point);
+    return err ? ictusi_scan_verdict(r, err) : ictusi_scan_commit(r);
 }
 
 static OTF2_CallbackCode on_cancelled(OTF2_LocationRef location, OTF2_TimeStamp time,
@@ -159,9 +172,11 @@ static OTF2_CallbackCode on_cancelled(OTF2_LocationRef location, OTF2_TimeStamp 
 {
     struct reading *r = data;
     (void)location;
-    (void)time;
     (void)position;
     (void)attributes;
+    if (ictusi_scan_verdict(r, scan_request(r, time, TAP_CANCELLED, request, NODE_NONE))) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
     const int64_t point = ictusi_idmap_get(&r->sends, request, 0);
     if (point != IDMAP_NONE) {
         ictusi_idmap_remove(&r->sends, request, 0);
@@ -182,11 +197,10 @@ static OTF2_CallbackCode on_isend_complete(OTF2_LocationRef location, OTF2_TimeS
 {
     struct reading *r = data;
     (void)location;
-    (void)time;
     (void)position;
     (void)attributes;
     ictusi_idmap_remove(&r->sends, request, 0);
-    return OTF2_CALLBACK_SUCCESS;
+    return ictusi_scan_verdict(r, scan_request(r, time, TAP_SEND_DONE, request, NODE_NONE));
 }
 
 /* The k-th notification that one process sends another arrives as the k-th from there. */

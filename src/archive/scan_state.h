@@ -28,6 +28,7 @@ struct scan {
     struct trace *trace;
     struct history *history;
     struct scan_counts *counts;
+    struct scan_tap *tap; /* or NULL */
 };
 
 /* Reading one location. */
@@ -70,6 +71,14 @@ void ictusi_scan_register_messages(OTF2_EvtReaderCallbacks *set);
 void ictusi_scan_register_collectives(OTF2_EvtReaderCallbacks *set);
 
 /* Register the callbacks for forks, teams, barriers, locks, threads and tasks. */
-void ictusi_scan_register_threads(OTF2_EvtReaderCallbacks *set, bool barriers);
+void ictusi_scan_register_threads(OTF2_EvtReaderCallbacks *set, bool regions);
+
+/* Tell the tap of a request. */
+static inline int scan_request(struct reading *r, OTF2_TimeStamp time, enum tap_request what,
+                               uint64_t request, uint32_t point)
+{
+    struct scan_tap *tap = r->scan->tap;
+    return tap ? tap->ops->request(tap, time, what, request, point) : ICTUS_OK;
+}
 
 #endif

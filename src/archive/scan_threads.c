@@ -171,8 +171,11 @@ static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time
                                   void *data, OTF2_AttributeList *attributes, OTF2_RegionRef region)
 {
     struct reading *r = data;
+    struct scan_tap *tap = r->scan->tap;
     (void)location;
-    (void)attributes;
+    if (tap && ictusi_scan_verdict(r, tap->ops->enter(tap, time, region, attributes))) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
     struct team_state *team = barrier_team(r, region);
     if (!team || team->barrier_depth++ > 0) {
         return OTF2_CALLBACK_SUCCESS;
@@ -180,12 +183,9 @@ static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time
     return team_barrier(r, time, position, team, true);
 }
 
-static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
-                                  void *data, OTF2_AttributeList *attributes, OTF2_RegionRef region)
+static OTF2_CallbackCode leave_barrier(struct reading *r, OTF2_TimeStamp time, uint64_t position,
+                                       OTF2_RegionRef region)
 {
-    struct reading *r = data;
-    (void)location;
-    (void)attributes;
     struct team_state *team = barrier_team(r, region);
     if (!team || team->barrier_depth == 0 || --team->barrier_depth > 0) {
         return OTF2_CALLBACK_SUCCESS;
@@ -193,6 +193,17 @@ static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time
     const OTF2_CallbackCode code = team_barrier(r, time, position, team, false);
     team->barriers++;
     return code;
+}
+
+static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
+                                  void *data, OTF2_AttributeList *attributes, OTF2_RegionRef region)
+{
+    struct reading *r = data;
+    struct scan_tap *tap = r->scan->tap;
+    (void)location;
+    (void)attributes;
+    const OTF2_CallbackCode code = leave_barrier(r, time, position, region);
+    return code || !tap ? code : ictusi_scan_verdict(r, tap->ops->leave(tap, time));
 }
 
 /* Locks are numbered by each model for itself, in each process for itself. */
@@ -208,11 +219,15 @@ static OTF2_CallbackCode on_acquire(OTF2_LocationRef location, OTF2_TimeStamp ti
                                     OTF2_Paradigm model, uint32_t lock, uint32_t order)
 {
     struct reading *r = data;
+    struct scan_tap *tap = r->scan->tap;
     (void)location;
     (void)attributes;
-    return order == 0 ? OTF2_CALLBACK_SUCCESS
-                      : thread_pair(r, time, position, lock_key(r, model),
-                                    (uint64_t)lock << 32 | (order - 1), false);
+    const OTF2_CallbackCode code = order == 0
+                                       ? OTF2_CALLBACK_SUCCESS
+                                       : thread_pair(r, time, position, lock_key(r, model),
+                                                     (uint64_t)lock << 32 | (order - 1), false);
+    const uint32_t point = order == 0 ? NODE_NONE : (uint32_t)r->scan->history->points.count - 1;
+    return code || !tap ? code : ictusi_scan_verdict(r, tap->ops->acquired(tap, time, point));
 }
 
 static OTF2_CallbackCode on_release(OTF2_LocationRef location, OTF2_TimeStamp time,
@@ -254,7 +269,7 @@ ON_THREAD(on_wait, PAIR_WAIT, false)
 ON_TASK(on_task_create, true)
 ON_TASK(on_task_switch, false)
 
-void ictusi_scan_register_threads(OTF2_EvtReaderCallbacks *set, bool barriers)
+void ictusi_scan_register_threads(OTF2_EvtReaderCallbacks *set, bool regions)
 {
     OTF2_EvtReaderCallbacks_SetThreadForkCallback(set, on_fork);
     OTF2_EvtReaderCallbacks_SetThreadJoinCallback(set, on_join);
@@ -268,7 +283,7 @@ void ictusi_scan_register_threads(OTF2_EvtReaderCallbacks *set, bool barriers)
     OTF2_EvtReaderCallbacks_SetThreadWaitCallback(set, on_wait);
     OTF2_EvtReaderCallbacks_SetThreadTaskCreateCallback(set, on_task_create);
     OTF2_EvtReaderCallbacks_SetThreadTaskSwitchCallback(set, on_task_switch);
-    if (barriers) {
+    if (regions) {
         OTF2_EvtReaderCallbacks_SetEnterCallback(set, on_enter);
         OTF2_EvtReaderCallbacks_SetLeaveCallback(set, on_leave);
     }

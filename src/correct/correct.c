@@ -429,6 +429,7 @@ int ictusi_correct_team(const struct ictus_correct_options *options, struct team
     c.report = json_pack("{s:s, s:s, s:s, s:i}", "type", "correct", "archive", options->in,
                          "output", options->out, "ranks", team ? team->size : 1);
     err = c.report ? ictusi_session_open(&c.session, options->in, team, why) : ICTUS_ERR_NOMEM;
+    err = err ? err : ictusi_session_read(&c.session, NULL);
     if (!err) {
         err = correct_open(&c);
     }

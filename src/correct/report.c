@@ -33,6 +33,7 @@ int ictus_check(const char *in, json_t **report, struct ictus_why *why)
         return ICTUS_ERR_ARG;
     }
     int err = ictusi_session_open(&session, in, NULL, why);
+    err = err ? err : ictusi_session_read(&session, NULL);
     json_t *object = err ? NULL : json_pack("{s:s, s:s}", "type", "check", "archive", in);
     if (!err) {
         err = object ? check_both(&session, object) : ICTUS_ERR_NOMEM;

@@ -128,10 +128,15 @@ int ictusi_session_open(struct session *s, const char *path, struct team *team,
     if (!err) {
         err = prepare_latency(s);
     }
-    if (!err) {
-        err = ictusi_scan_read(s->trace, s->share.mine, &s->history, &s->counts);
-    }
-    err = ictusi_session_agree(s, err);
+    s->flow = (struct flow){.graph = &s->graph, .latency = &s->latency, .team = team};
+    return ictusi_session_agree(s, err);
+}
+
+int ictusi_session_read(struct session *s, struct scan_tap *tap)
+{
+    struct team *team = s->team;
+    int err = ictusi_session_agree(
+        s, ictusi_scan_read(s->trace, s->share.mine, tap, &s->history, &s->counts));
     if (!err) {
         err = share_gaps(s);
     }
@@ -139,7 +144,6 @@ int ictusi_session_open(struct session *s, const char *path, struct team *team,
         err = team ? team->connect(team, &s->graph, &s->history, &s->share)
                    : ictusi_connect_history(&s->graph, &s->history, &s->share, NULL);
     }
-    s->flow = (struct flow){.graph = &s->graph, .latency = &s->latency, .team = team};
     return ictusi_session_agree(s, err);
 }
 

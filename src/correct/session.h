@@ -33,9 +33,12 @@ struct session {
     enum presync presync; /* what was done in the end */
 };
 
-/* Open, scan and connect. On error the session is to be closed all the same. */
+/* Open an archive and divide its locations. On error the session is to be closed all the same. */
 int ictusi_session_open(struct session *session, const char *path, struct team *team,
                         struct ictus_why *why);
+
+/* Scan the events, of which a tap (or NULL) is told, and connect them. Errors: as above. */
+int ictusi_session_read(struct session *session, struct scan_tap *tap);
 void ictusi_session_close(struct session *session);
 
 /* Bring the points' times onto the master's clock by the archive's offsets. */

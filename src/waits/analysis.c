@@ -3,19 +3,25 @@
 #include "waits/analysis.h"
 
 #include "correct/clock_fit.h"
+#include "waits/follow.h"
 
 /* The stamps of a location on the common clock. */
 static int64_t analysis_map(void *self, uint32_t location, int64_t stamp)
 {
-    const struct session *s = self;
+    const struct analysis *a = self;
+    const struct session *s = &a->session;
     uint32_t hint = 0;
     int64_t time = s->unchanged ? stamp : clock_map_at(&s->maps[location], stamp, &hint);
     hint = 0;
-    return s->units ? clock_map_at(&s->units[s->unit_of[location]], time, &hint) : time;
+    time = s->units ? clock_map_at(&s->units[s->unit_of[location]], time, &hint) : time;
+    return time - ictusi_histories_off(&a->histories, location, time);
 }
 
-/* Times as ictus correct would take them before it moves any event by itself. */
-static int analysis_presync(struct session *s)
+/*
+ * Times as ictus correct would take them before it moves any event by itself; with how many knots
+ * it fitted the clocks, 0 where it let them be.
+ */
+static int analysis_presync(struct session *s, uint32_t *fitted)
 {
     struct check_stats stats;
     struct clock_fit clocks = {.tried = false};
@@ -26,22 +32,42 @@ static int analysis_presync(struct session *s)
     }
     if (ictusi_check_all_violations(&stats) > 0 || !s->unchanged) {
         err = ictusi_clock_fit_run(&clocks, s, &stats);
+        const bool kept = clocks.tried && clocks.choice.kind != CLOCKS_BASE;
+        const bool walks = kept && clocks.choice.kind == CLOCKS_WALK && clocks.model.knots > 2;
+        *fitted = walks ? clocks.model.knots : kept ? 2 : 0;
         ictusi_clock_fit_fini(&clocks);
     }
     ictusi_check_fini(&stats);
     return err;
 }
 
+/* The archive's events, and the calls that they lie in. */
+static int analysis_read(struct analysis *a, const char *in, struct ictus_why *why)
+{
+    struct session *s = &a->session;
+    struct follower follower;
+    int err = ictusi_session_open(s, in, NULL, why);
+    if (err) {
+        return err;
+    }
+    ictusi_follow_init(&follower, &a->calls, &a->paths, s->trace);
+    err = ictusi_paths_init(&a->paths, s->trace);
+    err = err ? err : ictusi_calls_init(&a->calls, &s->trace->layout, why);
+    err = err ? err : ictusi_session_read(s, &follower.tap);
+    ictusi_follow_fini(&follower);
+    return err;
+}
+
 int ictusi_analysis_open(struct analysis *a, const char *in, struct ictus_why *why)
 {
-    const struct instants instants = {analysis_map, &a->session};
-    int err = ictusi_session_open(&a->session, in, NULL, why);
-    err = err ? err : analysis_presync(&a->session);
-    err = err ? err : ictusi_paths_init(&a->paths, a->session.trace);
-    err = err ? err
-              : ictusi_calls_read(&a->calls, &a->paths, a->session.trace, &a->session.history,
-                                  &instants);
-    return err ? err : ictusi_histories_make(&a->histories, &a->session);
+    uint32_t fitted = 0;
+    int err = analysis_read(a, in, why);
+    err = err ? err : analysis_presync(&a->session, &fitted);
+    err = err ? err : ictusi_histories_make(&a->histories, &a->session, fitted);
+    if (!err) {
+        ictusi_calls_map(&a->calls, a->session.trace->layout.location_count, analysis_map, a);
+    }
+    return err;
 }
 
 void ictusi_analysis_close(struct analysis *a)

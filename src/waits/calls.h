@@ -13,6 +13,8 @@
 #include "waits/store.h"
 
 #define CALL_NONE UINT32_MAX
+/* Where a location without events begins. */
+#define NO_EVENTS INT64_MAX
 
 enum call_flags {
     CALL_CUT = 1,   /* it had not returned when the trace ended */
@@ -21,7 +23,8 @@ enum call_flags {
     CALL_BARE = 8   /* no region: the bare instant of an event */
 };
 
-/* Presynchronised ticks. delta_end: after the last share of time between the call before and it.
+/* Ticks as recorded, later presynchronised. delta_end: after the last share of time between the
+ * call before and it.
  */
 struct waiting_call {
     int64_t enter, leave;
@@ -29,7 +32,7 @@ struct waiting_call {
     uint32_t flags;
 };
 
-/* Time that a location spent in a call path, itself only. */
+/* Time that a location spent in a call path, itself only, by its own clock. */
 struct share_of_time {
     int64_t ticks;
     uint32_t path;
@@ -43,12 +46,6 @@ struct meeting {
     uint8_t op;                    /* enum collective_op */
 };
 
-/* Gives presynchronised instants. */
-struct instants {
-    int64_t (*map)(void *self, uint32_t location, int64_t stamp);
-    void *self;
-};
-
 struct waiting_calls {
     struct store calls, shares;
     struct store call_of; /* by point */
@@ -58,16 +55,18 @@ struct waiting_calls {
     uint64_t *first;       /* by location, its first call; one more than there are locations */
     uint64_t bare;         /* events of messages or collectives that lie in no region */
     uint64_t muted, cut;
+    int64_t *begin;   /* by location: its first event */
     int64_t from, to; /* the first and the last event of all */
 };
 
-/*
- * Read the events of an archive that was scanned into this history; notes in its points the bytes
- * of messages and which events of threads acquire locks. Errors: ICTUS_ERR_CORRUPT, ICTUS_ERR_IO,
- * ICTUS_ERR_NOMEM. Released by ictusi_calls_free(), after errors too.
- */
-int ictusi_calls_read(struct waiting_calls *calls, struct paths *paths, struct trace *trace,
-                      struct history *history, const struct instants *instants);
+/* Room for the calls of an archive. Errors: ICTUS_ERR_NOMEM. Released by ictusi_calls_free(), after
+ * errors too. */
+int ictusi_calls_init(struct waiting_calls *calls, const struct layout *layout,
+                      struct ictus_why *why);
+
+/* Bring all instants to where a map of each location's stamps says; from and to are known then. */
+void ictusi_calls_map(struct waiting_calls *calls, uint64_t locations,
+                      int64_t (*map)(void *self, uint32_t location, int64_t stamp), void *self);
 void ictusi_calls_free(struct waiting_calls *calls);
 
 static inline struct waiting_call *call_at(const struct waiting_calls *calls, uint64_t i)

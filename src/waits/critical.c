@@ -116,13 +116,7 @@ static int walk_back(struct walk *w, struct ictus_why *why)
             at = to;
         }
     }
-    const uint64_t first = a->calls.first[location];
-    const struct share_of_time *shares = a->calls.shares.area;
-    int64_t begin = call_at(&a->calls, first)->enter;
-    for (uint32_t i = call_delta_begin(&a->calls, first); i < call_at(&a->calls, first)->delta_end;
-         i++) {
-        begin -= shares[i].ticks;
-    }
+    const int64_t begin = a->calls.begin[location];
     w->spent[location] += end - begin;
     if (w->lane == AS_READ && !err) {
         ictusi_times_between(w->times, &w->critical->by_path, location, CALL_NONE, to);

@@ -2,13 +2,17 @@
 /* A call is kept if an event in it is a point or belongs to a request; else it is time spent. */
 #include "waits/follow.h"
 
+#include "core/container.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-OTF2_CallbackCode ictusi_follow_verdict(struct follower *f, int err)
+/* Shares looked at before the index of all is asked: a loop has few call paths. */
+enum { SHARES_TRIED = 4 };
+
+static struct follower *follow_self(struct scan_tap *tap)
 {
-    f->err = f->err ? f->err : err;
-    return f->err ? OTF2_CALLBACK_INTERRUPT : OTF2_CALLBACK_SUCCESS;
+    return container_of(tap, struct follower, tap);
 }
 
 /* Add time to a path since the last call. */
@@ -17,9 +21,11 @@ static void follow_spend(struct follower *f, uint32_t path, int64_t ticks)
     if (ticks == 0) {
         return;
     }
-    if (f->share_count && f->shares[f->share_count - 1].path == path) {
-        f->shares[f->share_count - 1].ticks += ticks;
-        return;
+    for (uint64_t back = 1; back <= SHARES_TRIED && back <= f->share_count; back++) {
+        if (f->shares[f->share_count - back].path == path) {
+            f->shares[f->share_count - back].ticks += ticks;
+            return;
+        }
     }
     int64_t *slot = ictusi_idmap_at(&f->slots, path, 0, (int64_t)f->share_count);
     if (!slot) {
@@ -44,13 +50,13 @@ static void follow_spend(struct follower *f, uint32_t path, int64_t ticks)
 }
 
 /* The instant of an event; time up to it is accounted for outside of calls. */
-int64_t ictusi_follow_time(struct follower *f, OTF2_TimeStamp stamp)
+static int64_t follow_time(struct follower *f, OTF2_TimeStamp stamp)
 {
-    int64_t time = f->instants->map(f->instants->self, f->location, (int64_t)stamp);
+    int64_t time = stamp >> STAMP_BITS ? f->last : (int64_t)stamp;
     if (!f->began) {
         f->began = true;
         f->last = time;
-        f->calls->from = time < f->calls->from ? time : f->calls->from;
+        f->calls->begin[f->location] = time;
     }
     time = time > f->last ? time : f->last;
     if (!f->open) {
@@ -64,8 +70,8 @@ int64_t ictusi_follow_time(struct follower *f, OTF2_TimeStamp stamp)
 static void follow_keep(struct follower *f)
 {
     struct waiting_calls *c = f->calls;
-    int err = ictusi_store_grow(&c->shares, f->share_count, f->trace->why);
-    err = err ? err : ictusi_store_grow(&c->calls, 1, f->trace->why);
+    int err = ictusi_store_grow(&c->shares, f->share_count, f->why);
+    err = err ? err : ictusi_store_grow(&c->calls, 1, f->why);
     if (err || c->shares.count + f->share_count >= UINT32_MAX) {
         f->err = f->err ? f->err : err ? err : ICTUS_ERR_NOMEM;
         return;
@@ -77,13 +83,13 @@ static void follow_keep(struct follower *f)
     *call_at(c, c->calls.count++) = f->call;
     c->muted += (f->call.flags & CALL_MUTED) != 0;
     c->cut += (f->call.flags & CALL_CUT) != 0;
-    for (uint64_t i = 0; i < f->share_count; i++) {
+    for (uint64_t i = 0; i < f->share_count && f->slots.used > 0; i++) {
         ictusi_idmap_remove(&f->slots, f->shares[i].path, 0);
     }
     f->share_count = 0;
 }
 
-void ictusi_follow_open(struct follower *f, int64_t time, uint32_t path, uint32_t depth)
+static void follow_open(struct follower *f, int64_t time, uint32_t path, uint32_t depth)
 {
     f->open = true;
     f->used = false;
@@ -91,7 +97,7 @@ void ictusi_follow_open(struct follower *f, int64_t time, uint32_t path, uint32_
     f->call = (struct waiting_call){.enter = time, .path = path};
 }
 
-void ictusi_follow_close(struct follower *f, int64_t time)
+static void follow_close(struct follower *f, int64_t time)
 {
     f->call.leave = time;
     f->open = false;
@@ -104,45 +110,26 @@ void ictusi_follow_close(struct follower *f, int64_t time)
 }
 
 /* The call that the present event lies in: an open one, or an instant of its own. */
-uint32_t ictusi_follow_use(struct follower *f, int64_t time)
+static uint32_t follow_use(struct follower *f, int64_t time)
 {
     const uint32_t index = (uint32_t)f->calls->calls.count;
     if (f->open) {
         f->used = true;
         return index;
     }
-    ictusi_follow_open(f, time, f->path, UNTIL_END);
+    follow_open(f, time, f->path, UNTIL_END);
     f->used = true;
     f->call.flags = CALL_BARE;
-    ictusi_follow_close(f, time);
+    follow_close(f, time);
     return index;
 }
 
-/* If the event at this position is the next point, put it into its call. */
-bool ictusi_follow_point(struct follower *f, int64_t time, uint64_t position)
-{
-    const struct points *points = &f->history->points;
-    if (f->point == f->point_end || f->position + points->gap[f->point] != position) {
-        return false;
-    }
-    f->position = position;
-    const uint32_t call = ictusi_follow_use(f, time);
-    ((uint32_t *)f->calls->call_of.area)[f->point] = call;
-    ((uint32_t *)f->calls->other.area)[f->point] = call;
-    if ((points->kind[f->point] & POINT_CLASS) == POINT_THREAD) {
-        points->note[f->point].lock = false;
-    }
-    f->point++;
-    return true;
-}
-
-bool ictusi_follow_push(struct follower *f, struct frame frame)
+static bool follow_push(struct follower *f, struct frame frame)
 {
     if (f->depth == f->room) {
         const uint32_t room = f->room ? 2 * f->room : 64;
         struct frame *wide = realloc(f->stack, room * sizeof *wide);
         if (!wide) {
-            f->err = ICTUS_ERR_NOMEM;
             return false;
         }
         f->stack = wide;
@@ -152,18 +139,245 @@ bool ictusi_follow_push(struct follower *f, struct frame frame)
     return true;
 }
 
-/* What is open when the events end, and the time after the last call. */
-void ictusi_follow_finish(struct follower *f)
+/* The place that an enter's attributes name: its calling context and one, or 0. */
+static uint64_t follow_site(const struct follower *f, const OTF2_AttributeList *attributes)
 {
+    OTF2_CallingContextRef context = 0;
+    if (f->site == IDMAP_NONE ||
+        OTF2_AttributeList_GetCallingContextRef(attributes, (OTF2_AttributeRef)f->site, &context) !=
+            OTF2_SUCCESS) {
+        return 0;
+    }
+    return (uint64_t)context + 1;
+}
+
+static int follow_enter(struct scan_tap *tap, OTF2_TimeStamp stamp, OTF2_RegionRef ref,
+                        const OTF2_AttributeList *attributes)
+{
+    struct follower *f = follow_self(tap);
+    const int64_t time = follow_time(f, stamp);
+    uint32_t region = UINT32_MAX;
+    const uint32_t path =
+        ictusi_paths_enter(f->paths, f->path, ref, follow_site(f, attributes), &region);
+    if (path == PATH_NONE || !follow_push(f, (struct frame){f->path, region})) {
+        return ICTUS_ERR_NOMEM;
+    }
+    f->path = path;
+    if (!f->open && region != UINT32_MAX && f->paths->kinds[region] != REGION_CODE) {
+        follow_open(f, time, path, f->depth);
+    }
+    return f->err;
+}
+
+static int follow_leave(struct scan_tap *tap, OTF2_TimeStamp stamp)
+{
+    struct follower *f = follow_self(tap);
+    const int64_t time = follow_time(f, stamp);
+    if (f->depth == 0) {
+        return f->err; /* entered before recording began */
+    }
+    if (f->open && f->open_depth == f->depth) {
+        follow_close(f, time);
+    }
+    f->path = f->stack[--f->depth].path;
+    return f->err;
+}
+
+static int follow_switched(struct scan_tap *tap, OTF2_TimeStamp stamp, bool off)
+{
+    struct follower *f = follow_self(tap);
+    (void)follow_time(f, stamp);
+    f->muted = off;
+    f->call.flags |= f->open ? CALL_MUTED : 0;
+    return f->err;
+}
+
+static bool carries_data(uint8_t kind)
+{
+    const uint8_t class = kind & POINT_CLASS;
+    return class == POINT_P2P || class == POINT_COLLECTIVE;
+}
+
+/* The scan makes points one after the other; each belongs to the call around it. */
+static int follow_point(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t point)
+{
+    struct follower *f = follow_self(tap);
+    struct waiting_calls *c = f->calls;
+    const int64_t time = follow_time(f, stamp);
+    int err = ictusi_store_grow(&c->call_of, 1, f->why);
+    err = err ? err : ictusi_store_grow(&c->other, 1, f->why);
+    if (err) {
+        return err;
+    }
+    const uint32_t call = follow_use(f, time);
+    const uint8_t kind = f->history->points.kind[point];
+    ((uint32_t *)c->call_of.area)[c->call_of.count++] = call;
+    ((uint32_t *)c->other.area)[c->other.count++] = call;
+    if ((kind & POINT_CLASS) == POINT_THREAD) {
+        f->history->points.note[point].lock = false;
+    }
+    /* Events of threads lie in no call of a library by nature; messages and collectives should. */
+    c->bare += carries_data(kind) && !f->open;
+    return f->err;
+}
+
+/* A collective that lies in no region is a call from its beginning to its end. */
+static int follow_collective_begun(struct scan_tap *tap, OTF2_TimeStamp stamp)
+{
+    struct follower *f = follow_self(tap);
+    const int64_t time = follow_time(f, stamp);
+    if (!f->open) {
+        follow_open(f, time, f->path, UNTIL_END);
+        f->calls->bare++;
+    }
+    return f->err;
+}
+
+/* The point of a collective's end was put into its call just now. */
+static int follow_meet(struct follower *f, const struct collective_call *call)
+{
+    struct store *list = &f->calls->meetings;
+    const int err = ictusi_store_grow(list, 1, f->why);
+    if (!err) {
+        *meeting_at(f->calls, list->count++) =
+            (struct meeting){.call = call_of_point(f->calls, call->end),
+                             .location = f->location,
+                             .comm = call->comm,
+                             .root = call->root,
+                             .sent = call->sent,
+                             .received = call->received,
+                             .op = call->op};
+    }
+    return err;
+}
+
+static int follow_collective_ended(struct scan_tap *tap, OTF2_TimeStamp stamp,
+                                   const struct collective_call *call)
+{
+    struct follower *f = follow_self(tap);
+    const int64_t time = follow_time(f, stamp);
+    if (f->open && f->open_depth == UNTIL_END) {
+        follow_close(f, time);
+    }
+    const int err = call && call->class == POINT_COLLECTIVE ? follow_meet(f, call) : ICTUS_OK;
+    return f->err ? f->err : err;
+}
+
+static int follow_request(struct scan_tap *tap, OTF2_TimeStamp stamp, enum tap_request what,
+                          uint64_t request, uint32_t point)
+{
+    struct follower *f = follow_self(tap);
+    const int64_t time = follow_time(f, stamp);
+    uint32_t *other = f->calls->other.area;
+    int64_t held = IDMAP_NONE;
+    int err = ICTUS_OK;
+    switch (what) {
+    case TAP_SEND_BEGUN:
+        other[point] = CALL_NONE; /* until it completes */
+        err = ictusi_idmap_put(&f->sends, request, 0, (int64_t)point);
+        break;
+    case TAP_SEND_DONE:
+        held = ictusi_idmap_get(&f->sends, request, 0);
+        if (held != IDMAP_NONE) {
+            other[held] = follow_use(f, time);
+        }
+        break;
+    case TAP_RECEIVE_POSTED:
+        err = ictusi_idmap_put(&f->receives, request, 0, (int64_t)follow_use(f, time));
+        break;
+    case TAP_RECEIVED:
+        held = ictusi_idmap_get(&f->receives, request, 0);
+        if (held != IDMAP_NONE && point != NODE_NONE) {
+            other[point] = (uint32_t)held;
+        }
+        break;
+    default:
+        break;
+    }
+    if (what == TAP_SEND_DONE || what == TAP_CANCELLED) {
+        ictusi_idmap_remove(&f->sends, request, 0);
+    }
+    if (what == TAP_RECEIVED || what == TAP_CANCELLED) {
+        ictusi_idmap_remove(&f->receives, request, 0);
+    }
+    return err ? err : f->err;
+}
+
+/* Waiting for a lock ends when it is acquired, though its region goes on. */
+static int follow_acquired(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t point)
+{
+    struct follower *f = follow_self(tap);
+    const int64_t time = follow_time(f, stamp);
+    if (point != NODE_NONE) {
+        f->history->points.note[point].lock = true;
+    }
+    const bool in_lock = f->open && f->open_depth == f->depth && f->depth > 0 &&
+                         f->stack[f->depth - 1].region != UINT32_MAX &&
+                         f->paths->kinds[f->stack[f->depth - 1].region] == REGION_LOCK;
+    if (in_lock) {
+        follow_close(f, time);
+    }
+    return f->err;
+}
+
+/* A location begins with nothing open. */
+static int follow_begin(struct scan_tap *tap, uint32_t location, const struct history *history)
+{
+    struct follower *f = follow_self(tap);
+    f->history = history;
+    f->location = location;
+    f->calls->first[location] = f->calls->calls.count;
+    f->calls->begin[location] = NO_EVENTS;
+    f->depth = 0;
+    f->path = PATH_PROGRAM;
+    f->last = 0;
+    f->open = f->used = f->muted = f->began = false;
+    f->call = (struct waiting_call){.enter = 0};
+    return ICTUS_OK;
+}
+
+/* What is open when the events end, and the time after the last call. */
+static int follow_finish(struct scan_tap *tap)
+{
+    struct follower *f = follow_self(tap);
     if (f->open) {
         f->call.flags |= CALL_CUT;
-        ictusi_follow_close(f, f->last > f->call.enter ? f->last : f->call.enter);
+        follow_close(f, f->last > f->call.enter ? f->last : f->call.enter);
     }
-    ictusi_follow_open(f, f->last, PATH_PROGRAM, UNTIL_END);
+    follow_open(f, f->last, PATH_PROGRAM, UNTIL_END);
     f->used = true;
     f->call.flags = CALL_END;
-    ictusi_follow_close(f, f->last);
-    if (f->began) {
-        f->calls->to = f->last > f->calls->to ? f->last : f->calls->to;
-    }
+    follow_close(f, f->last);
+    f->calls->first[f->location + 1] = f->calls->calls.count;
+    ictusi_idmap_fini(&f->sends);
+    ictusi_idmap_fini(&f->receives);
+    ictusi_store_relax(&f->calls->calls);
+    ictusi_store_relax(&f->calls->shares);
+    return f->err;
+}
+
+void ictusi_follow_init(struct follower *f, struct waiting_calls *calls, struct paths *paths,
+                        const struct trace *trace)
+{
+    static const struct scan_tap_ops ops = {.begin = follow_begin,
+                                            .finish = follow_finish,
+                                            .enter = follow_enter,
+                                            .leave = follow_leave,
+                                            .switched = follow_switched,
+                                            .point = follow_point,
+                                            .collective_begun = follow_collective_begun,
+                                            .collective_ended = follow_collective_ended,
+                                            .request = follow_request,
+                                            .acquired = follow_acquired};
+    *f = (struct follower){.tap = {&ops}, .calls = calls, .paths = paths, .why = trace->why};
+    f->site = ictusi_idmap_get(&trace->places.attribute, 0, 0);
+}
+
+void ictusi_follow_fini(struct follower *f)
+{
+    free(f->stack);
+    free(f->shares);
+    ictusi_idmap_fini(&f->slots);
+    ictusi_idmap_fini(&f->sends);
+    ictusi_idmap_fini(&f->receives);
 }

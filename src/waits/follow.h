@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Following one location through its events: regions, the open call, time by call path. */
+/*
+ * Following each location through its events while the archive is scanned: regions, the open call,
+ * time by call path.
+ */
 #ifndef ICTUS_WAITS_FOLLOW_H
 #define ICTUS_WAITS_FOLLOW_H
 
+#include "archive/scan_tap.h"
 #include "waits/calls.h"
 
 struct frame {
@@ -14,14 +18,13 @@ struct frame {
 #define UNTIL_END UINT32_MAX
 
 struct follower {
+    struct scan_tap tap; /* first member */
     struct waiting_calls *calls;
     struct paths *paths;
-    struct trace *trace;
-    struct history *history;
-    const struct instants *instants;
-    uint32_t location;
-    uint64_t point, point_end; /* the next point */
-    uint64_t position;         /* of the point before */
+    const struct history *history;
+    struct ictus_why *why;
+    int64_t site;      /* the attribute that names the place of a call, or IDMAP_NONE */
+    uint32_t location; /* the present one */
     struct frame *stack;
     uint32_t depth, room;
     uint32_t path;     /* the present one */
@@ -37,26 +40,9 @@ struct follower {
     int err;
 };
 
-/* Keep the first error; what the reader's callback returns. */
-OTF2_CallbackCode ictusi_follow_verdict(struct follower *f, int err);
-
-/* The instant of an event; time up to it is accounted for outside of calls. */
-int64_t ictusi_follow_time(struct follower *f, OTF2_TimeStamp stamp);
-
-/* A call begins, and ends. */
-void ictusi_follow_open(struct follower *f, int64_t time, uint32_t path, uint32_t depth);
-void ictusi_follow_close(struct follower *f, int64_t time);
-
-/* The call that the present event lies in: an open one, or an instant of its own. */
-uint32_t ictusi_follow_use(struct follower *f, int64_t time);
-
-/* If the event at this position is the next point, put it into its call. */
-bool ictusi_follow_point(struct follower *f, int64_t time, uint64_t position);
-
-/* Remember what was entered; false: no memory. */
-bool ictusi_follow_push(struct follower *f, struct frame frame);
-
-/* After the last event: what is open, and the time after the last call. */
-void ictusi_follow_finish(struct follower *f);
+/* The tap of a scan that fills in calls and paths, which stay the caller's. */
+void ictusi_follow_init(struct follower *follower, struct waiting_calls *calls, struct paths *paths,
+                        const struct trace *trace);
+void ictusi_follow_fini(struct follower *follower);
 
 #endif

@@ -8,10 +8,13 @@
 #include "waits/histories.h"
 
 #include "core/random.h"
+#include "waits/message_errors.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { PAIRS_MAX = 1 << 22 }; /* pairs of clocks and knots in a table */
 
 /* Whether all of a location's offsets are one value: its clock was never found to drift. */
 static bool offsets_constant(const struct layout_location *a)
@@ -93,13 +96,14 @@ static int clocks_find(struct histories *h, const struct session *s)
     return ICTUS_OK;
 }
 
-static int clock_reserve(struct clock_errors *c, uint32_t count)
+int ictusi_clock_errors_init(struct clock_errors *c, uint32_t count)
 {
     c->count = count;
     c->times = calloc(count, sizeof *c->times);
     c->sigma = calloc(count, sizeof *c->sigma);
+    c->off = calloc(count, sizeof *c->off);
     c->history = calloc((size_t)count * HISTORIES, sizeof *c->history);
-    return c->times && c->sigma && c->history ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    return c->times && c->sigma && c->off && c->history ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
 /* The first location that a clock stamps and that has offsets; NULL: none has. */
@@ -139,7 +143,7 @@ static int clocks_from_archive(struct histories *h, const struct session *s)
     for (uint32_t c = 0; c < h->clock_count && !err; c++) {
         const struct layout_location *witness = clock_witness(h, s->trace, c);
         struct clock_errors *errors = &h->clocks[c];
-        err = clock_reserve(errors, witness->offset_count);
+        err = ictusi_clock_errors_init(errors, witness->offset_count);
         for (uint32_t i = 0; i < witness->offset_count && !err; i++) {
             errors->times[i] = (int64_t)witness->offsets[i].time + witness->offsets[i].offset;
             errors->sigma[i] = witness->offsets[i].sd;
@@ -148,146 +152,13 @@ static int clocks_from_archive(struct histories *h, const struct session *s)
     return err;
 }
 
-/*
- * Half a round trip h, of which the trace's least is h0: queueing and asymmetry leave a uniform
- * share of the rest open, and three tenths of h0.
- */
-static double pair_sigma(const struct least_delays *seen, uint32_t a, uint32_t b, uint32_t block,
-                         double least)
-{
-    const uint64_t forth = ((uint64_t)a * seen->clocks + b) * seen->cells + block;
-    const uint64_t back = ((uint64_t)b * seen->clocks + a) * seen->cells + block;
-    if (seen->delay[forth] == DELAY_NONE || seen->delay[back] == DELAY_NONE) {
-        return INFINITY;
-    }
-    const double half = ((double)seen->delay[forth] + (double)seen->delay[back]) / 2;
-    const double queue = half > least ? half - least : 0;
-    return sqrt((queue * queue + 0.09 * least * least) / 3);
-}
-
-/* Half of the least round trip of all: what no queue lengthens. */
-static double least_half(const struct least_delays *seen)
-{
-    const uint64_t n = seen->clocks;
-    double least = INFINITY;
-    for (uint64_t a = 0; a < n; a++) {
-        for (uint64_t i = 0; i < n * seen->cells; i++) {
-            const uint64_t b = i / seen->cells;
-            const uint64_t k = i % seen->cells;
-            const int64_t forth = seen->delay[(a * n + b) * seen->cells + k];
-            const int64_t back = seen->delay[(b * n + a) * seen->cells + k];
-            if (a != b && forth != DELAY_NONE && back != DELAY_NONE) {
-                least = fmin(least, ((double)forth + (double)back) / 2);
-            }
-        }
-    }
-    return least > 0 ? least : 0;
-}
-
-/* Least variances from the first clock, over pairs that see each other in this block. */
-static void block_variances(const struct least_delays *seen, uint32_t block, double least,
-                            double *variance, bool *done)
-{
-    const uint32_t n = seen->clocks;
-    for (uint32_t i = 0; i < n; i++) {
-        variance[i] = i ? INFINITY : 0;
-        done[i] = false;
-    }
-    for (uint32_t round = 0; round < n; round++) {
-        uint32_t at = n;
-        for (uint32_t i = 0; i < n; i++) {
-            at = !done[i] && (at == n || variance[i] < variance[at]) ? i : at;
-        }
-        done[at] = true;
-        for (uint32_t i = 0; i < n && isfinite(variance[at]); i++) {
-            const double s = done[i] ? INFINITY : pair_sigma(seen, at, i, block, least);
-            const double sum = variance[at] + s * s;
-            variance[i] = sum < variance[i] ? sum : variance[i];
-        }
-    }
-}
-
-static int clocks_from_delays(struct histories *h, const struct least_delays *seen)
-{
-    double *variance = calloc(seen->clocks, sizeof *variance);
-    bool *done = calloc(seen->clocks, sizeof *done);
-    int err = variance && done ? ICTUS_OK : ICTUS_ERR_NOMEM;
-    for (uint32_t c = 0; c < h->clock_count && !err; c++) {
-        err = clock_reserve(&h->clocks[c], seen->cells);
-    }
-    const double least = least_half(seen);
-    for (uint32_t b = 0; b < seen->cells && !err; b++) {
-        block_variances(seen, b, least, variance, done);
-        for (uint32_t c = 0; c < h->clock_count; c++) {
-            const double width = (double)seen->length / seen->cells;
-            h->clocks[c].times[b] = seen->from + (int64_t)(((double)b + 0.5) * width);
-            h->clocks[c].sigma[b] = isfinite(variance[c]) ? sqrt(variance[c]) : -1;
-        }
-    }
-    free(variance);
-    free(done);
-    return err;
-}
-
-/* Blocks in which a clock was not seen both ways are as uncertain as the nearest that was. */
-static bool clock_fill(struct clock_errors *c)
-{
-    double last = -1;
-    for (uint32_t i = 0; i < c->count; i++) {
-        last = c->sigma[i] >= 0 ? c->sigma[i] : last;
-        c->sigma[i] = c->sigma[i] >= 0 ? c->sigma[i] : last;
-    }
-    for (uint32_t i = c->count; i-- > 0;) {
-        last = c->sigma[i] >= 0 ? c->sigma[i] : last;
-        c->sigma[i] = c->sigma[i] >= 0 ? c->sigma[i] : last;
-    }
-    return last >= 0;
-}
-
-/* What messages leave open, in stretches as fine as they allow, or over the whole trace. */
-static int clocks_look(struct histories *h, struct session *s, bool fine)
-{
-    enum { BLOCKS = 256 };
-    struct least_delays seen;
-    const uint32_t blocks = fine ? BLOCKS : 1;
-    int err = ictusi_delays_init(&seen, &s->history, h->clock_of, h->clock_count, blocks);
-    if (!err) {
-        ictusi_delays_begin(&seen, s->history.points.time, s->from, s->to);
-        s->flow.observer = &seen.observer;
-        s->flow.known = s->history.points.time;
-        err = ictusi_flow_run(&s->flow, FLOW_CHECK);
-    }
-    err = err ? err : clocks_from_delays(h, &seen);
-    ictusi_delays_fini(&seen);
-    h->source = SIGMA_MESSAGES;
-    for (uint32_t c = 0; c < h->clock_count && !err; c++) {
-        h->source = clock_fill(&h->clocks[c]) ? h->source : SIGMA_UNKNOWN;
-    }
-    return err;
-}
-
 static void clock_release(struct clock_errors *c)
 {
     free(c->times);
     free(c->sigma);
+    free(c->off);
     free(c->history);
     *c = (struct clock_errors){.times = NULL};
-}
-
-static int clocks_from_messages(struct histories *h, struct session *s)
-{
-    h->source = SIGMA_UNKNOWN;
-    if (h->clock_count > DELAYS_CLOCKS_MAX || s->to <= s->from) {
-        return ICTUS_OK;
-    }
-    int err = clocks_look(h, s, true);
-    if (!err && h->source == SIGMA_UNKNOWN) {
-        for (uint32_t c = 0; c < h->clock_count; c++) {
-            clock_release(&h->clocks[c]);
-        }
-        err = clocks_look(h, s, false);
-    }
-    return err;
 }
 
 /*
@@ -309,7 +180,29 @@ static void clock_draw(struct clock_errors *c, struct rng *random)
     }
 }
 
-int ictusi_histories_make(struct histories *h, struct session *s)
+/* The standard deviation of each pair's difference at each knot, as it was drawn. */
+static int pairs_find(struct histories *h)
+{
+    const uint64_t n = h->clock_count;
+    h->knots = h->clocks[0].count;
+    if (n * n * h->knots > PAIRS_MAX) {
+        return ICTUS_OK;
+    }
+    h->pairs = calloc(n * n * h->knots, sizeof *h->pairs);
+    for (uint64_t i = 0; h->pairs && i < n * n * h->knots; i++) {
+        const uint64_t knot = i % h->knots;
+        const double *a = h->clocks[i / h->knots / n].history + knot * HISTORIES;
+        const double *b = h->clocks[i / h->knots % n].history + knot * HISTORIES;
+        double square = 0;
+        for (int k = 0; k < HISTORIES; k++) {
+            square += (a[k] - b[k]) * (a[k] - b[k]) / HISTORIES;
+        }
+        h->pairs[i] = sqrt(square);
+    }
+    return h->pairs ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
+int ictusi_histories_make(struct histories *h, struct session *s, uint32_t fitted)
 {
     *h = (struct histories){.source = SIGMA_ONE_CLOCK};
     int err = clocks_find(h, s);
@@ -317,17 +210,19 @@ int ictusi_histories_make(struct histories *h, struct session *s)
         return err;
     }
     const bool archive = archive_knows(h, s);
-    h->source = archive ? SIGMA_ARCHIVE : SIGMA_MESSAGES;
-    err = archive ? clocks_from_archive(h, s) : clocks_from_messages(h, s);
-    for (uint32_t c = 0; c < h->clock_count && !err && h->source != SIGMA_UNKNOWN; c++) {
+    h->source = SIGMA_ARCHIVE;
+    err = archive ? clocks_from_archive(h, s) : ictusi_message_errors(h, s, fitted);
+    for (uint32_t c = 0; c < h->clock_count && !err && archive; c++) {
         struct rng random;
         ictusi_rng_seed(&random, s->trace->layout.length, c);
         clock_draw(&h->clocks[c], &random);
+    }
+    for (uint32_t c = 0; c < h->clock_count && !err; c++) {
         for (uint32_t i = 0; i < h->clocks[c].count; i++) {
             h->worst = fmax(h->worst, h->clocks[c].sigma[i]);
         }
     }
-    return err;
+    return !err && h->source == SIGMA_MESSAGES ? pairs_find(h) : err;
 }
 
 void ictusi_histories_free(struct histories *h)
@@ -337,6 +232,7 @@ void ictusi_histories_free(struct histories *h)
     }
     free(h->clocks);
     free(h->clock_of);
+    free(h->pairs);
     *h = (struct histories){.clocks = NULL};
 }
 
@@ -386,6 +282,12 @@ double ictusi_histories_sigma(const struct histories *h, uint32_t location, int6
     if (h->source == SIGMA_UNKNOWN) {
         return INFINITY;
     }
+    if (h->pairs) { /* knots are the same for all clocks */
+        double share = 0;
+        const uint32_t at = clock_place(&h->clocks[a], time, &share);
+        const double *sigma = &h->pairs[((uint64_t)a * h->clock_count + b) * h->knots + at];
+        return share > 0 ? sigma[0] + share * (sigma[1] - sigma[0]) : sigma[0];
+    }
     return sqrt(clock_variance(&h->clocks[a], time) + clock_variance(&h->clocks[b], other_time));
 }
 
@@ -415,4 +317,16 @@ double ictusi_histories_at(const struct histories *h, uint32_t location, int64_t
     const uint32_t at = clock_place(c, time, &share);
     const double *before = &c->history[(size_t)at * HISTORIES + (size_t)history];
     return share > 0 ? *before + share * (before[HISTORIES] - *before) : *before;
+}
+
+int64_t ictusi_histories_off(const struct histories *h, uint32_t location, int64_t time)
+{
+    double share = 0;
+    if (h->clock_count < 2 || h->source != SIGMA_MESSAGES) {
+        return 0;
+    }
+    const struct clock_errors *c = &h->clocks[h->clock_of[location]];
+    const uint32_t at = clock_place(c, time, &share);
+    const double next = share > 0 ? c->off[at + 1] : 0;
+    return llround(c->off[at] + share * (next - c->off[at]));
 }

@@ -17,6 +17,7 @@ struct clock_errors {
     uint32_t count;  /* knots */
     int64_t *times;  /* presynchronised ticks */
     double *sigma;   /* ticks, by knot */
+    double *off;     /* ticks, by knot: what the clock shows too much, to be taken off */
     double *history; /* ticks, by knot and history */
 };
 
@@ -25,12 +26,21 @@ struct histories {
     uint32_t clock_count;
     struct clock_errors *clocks;
     enum sigma_source source;
-    double worst; /* largest sigma of any clock, ticks */
+    double worst;   /* largest sigma of any clock, ticks */
+    double *pairs;  /* clocks x clocks x knots: sigma of a difference; NULL: of independent ones */
+    uint32_t knots; /* of each clock, where there are pairs */
 };
 
-/* Errors: ICTUS_ERR_NOMEM. Released by ictusi_histories_free(), after errors too. */
-int ictusi_histories_make(struct histories *histories, struct session *session);
+/*
+ * fitted: see ictusi_message_errors(). Times are to be mended by ictusi_histories_off() afterwards.
+ * Collective over the session's team. Errors: ICTUS_ERR_NOMEM. Released by
+ * ictusi_histories_free(), after errors too.
+ */
+int ictusi_histories_make(struct histories *histories, struct session *session, uint32_t fitted);
 void ictusi_histories_free(struct histories *histories);
+
+/* Room for so many knots. Errors: ICTUS_ERR_NOMEM. */
+int ictusi_clock_errors_init(struct clock_errors *c, uint32_t count);
 
 /* The standard deviation of the difference of two instants; 0 on one clock. */
 double ictusi_histories_sigma(const struct histories *histories, uint32_t location, int64_t time,
@@ -43,5 +53,8 @@ void ictusi_histories_add(const struct histories *histories, uint32_t location, 
 /* The same in one history alone. */
 double ictusi_histories_at(const struct histories *histories, uint32_t location, int64_t time,
                            int history);
+
+/* What a location's clock shows too much at an instant, ticks. */
+int64_t ictusi_histories_off(const struct histories *histories, uint32_t location, int64_t time);
 
 #endif

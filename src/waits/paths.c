@@ -25,13 +25,13 @@ static void *paths_append(void **array, uint64_t *count, size_t size)
     return element;
 }
 
-static bool is_library(OTF2_Paradigm paradigm)
+static bool path_is_library(OTF2_Paradigm paradigm)
 {
     return paradigm == OTF2_PARADIGM_MPI || paradigm == OTF2_PARADIGM_SHMEM ||
            paradigm == OTF2_PARADIGM_GASPI || paradigm == OTF2_PARADIGM_PTHREAD;
 }
 
-static uint8_t kind_of(const char *name, OTF2_RegionRole role, OTF2_Paradigm paradigm)
+static uint8_t path_kind(const char *name, OTF2_RegionRole role, OTF2_Paradigm paradigm)
 {
     const bool barrier =
         role == OTF2_REGION_ROLE_BARRIER || role == OTF2_REGION_ROLE_IMPLICIT_BARRIER;
@@ -43,8 +43,8 @@ static uint8_t kind_of(const char *name, OTF2_RegionRole role, OTF2_Paradigm par
                           strstr(name, "_lock") != NULL;
         return barrier ? REGION_CALL : lock ? REGION_LOCK : REGION_CODE;
     }
-    if (is_library(paradigm) || barrier || transfer || other || strncmp(name, "MPI_", 4) == 0 ||
-        strncmp(name, "PMPI_", 5) == 0) {
+    if (path_is_library(paradigm) || barrier || transfer || other ||
+        strncmp(name, "MPI_", 4) == 0 || strncmp(name, "PMPI_", 5) == 0) {
         return REGION_CALL;
     }
     return REGION_CODE;
@@ -58,14 +58,14 @@ int ictusi_paths_init(struct paths *paths, const struct trace *trace)
     for (uint64_t i = 0; i < trace->regions.count && !err; i++) {
         const struct name_row *row = &trace->regions.rows[i];
         const int64_t traits = ictusi_idmap_get(&trace->region_traits, row->ref, 0);
-        paths->kinds[i] = kind_of(ictusi_trace_string(trace, row->string),
-                                  (OTF2_RegionRole)(traits & 0xff), (OTF2_Paradigm)(traits >> 8));
+        paths->kinds[i] = path_kind(ictusi_trace_string(trace, row->string),
+                                    (OTF2_RegionRole)(traits & 0xff), (OTF2_Paradigm)(traits >> 8));
     }
     for (int i = 0; i <= PATH_MUTED && !err; i++) {
         struct path *path = paths_append((void **)&paths->list, &paths->count, sizeof *path);
         err = path ? ICTUS_OK : ICTUS_ERR_NOMEM;
         if (path) {
-            *path = (struct path){PATH_NONE, UINT32_MAX, 0};
+            *path = (struct path){PATH_NONE, UINT32_MAX, 0, 0, PATH_NONE};
         }
     }
     return err;
@@ -79,7 +79,7 @@ void ictusi_paths_fini(struct paths *paths)
     *paths = (struct paths){.kinds = NULL};
 }
 
-uint32_t ictusi_paths_child(struct paths *paths, uint32_t parent, uint32_t region, uint64_t site)
+static uint32_t path_child(struct paths *paths, uint32_t parent, uint32_t region, uint64_t site)
 {
     const uint64_t key = (uint64_t)parent << 32 | region;
     int64_t *slot = ictusi_idmap_at(&paths->children, key, site, (int64_t)paths->count);
@@ -91,15 +91,26 @@ uint32_t ictusi_paths_child(struct paths *paths, uint32_t parent, uint32_t regio
         if (!path) {
             return PATH_NONE;
         }
-        *path = (struct path){parent, region, site};
+        *path = (struct path){parent, region, site, 0, PATH_NONE};
     }
     return (uint32_t)*slot;
 }
 
-uint32_t ictusi_paths_region(const struct paths *paths, uint32_t ref)
+uint32_t ictusi_paths_enter(struct paths *paths, uint32_t parent, uint32_t ref, uint64_t site,
+                            uint32_t *region)
 {
+    const struct path *above = &paths->list[parent];
+    if (above->last_child != PATH_NONE && above->last_ref == ref &&
+        paths->list[above->last_child].site == site) {
+        *region = paths->list[above->last_child].region;
+        return above->last_child;
+    }
     const int64_t index = ictusi_idmap_get(&paths->trace->regions.index, ref, 0);
-    return index == IDMAP_NONE ? UINT32_MAX : (uint32_t)index;
+    *region = index == IDMAP_NONE ? UINT32_MAX : (uint32_t)index;
+    const uint32_t child = path_child(paths, parent, *region, site);
+    paths->list[parent].last_ref = ref;
+    paths->list[parent].last_child = child;
+    return child;
 }
 
 const char *ictusi_paths_leaf(const struct paths *paths, uint32_t path)
@@ -117,7 +128,7 @@ const char *ictusi_paths_leaf(const struct paths *paths, uint32_t path)
 }
 
 /* Without the directories. */
-static const char *file_name(const char *file)
+static const char *path_file_name(const char *file)
 {
     const char *slash = strrchr(file, '/');
     return slash ? slash + 1 : file;
@@ -135,7 +146,8 @@ void ictusi_paths_place(const struct paths *paths, uint32_t path, char *text, si
     const int64_t file = ictusi_idmap_get(&trace->places.file, (uint64_t)source, 0);
     const int64_t region = ictusi_idmap_get(&trace->places.region, site - 1, 0);
     if (file != IDMAP_NONE) {
-        (void)snprintf(text, size, "%s:%lld", file_name(ictusi_trace_string(trace, (uint32_t)file)),
+        (void)snprintf(text, size, "%s:%lld",
+                       path_file_name(ictusi_trace_string(trace, (uint32_t)file)),
                        (long long)ictusi_idmap_get(&trace->places.line, (uint64_t)source, 0));
     } else if (region != IDMAP_NONE) {
         (void)snprintf(text, size, "%s",

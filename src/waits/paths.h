@@ -17,6 +17,8 @@ enum region_kind {
 struct path {
     uint32_t parent, region;
     uint64_t site; /* where the call was made: its calling context and one; 0: not known */
+    /* The child that was entered last, by its region's reference: loops enter the same again. */
+    uint32_t last_ref, last_child;
 };
 
 enum { PATH_PROGRAM = 0, PATH_MUTED = 1 }; /* the second one: while recording was off */
@@ -34,11 +36,12 @@ struct paths {
 int ictusi_paths_init(struct paths *paths, const struct trace *trace);
 void ictusi_paths_fini(struct paths *paths);
 
-/* The path that a call in another one is; PATH_NONE: no memory. */
-uint32_t ictusi_paths_child(struct paths *paths, uint32_t parent, uint32_t region, uint64_t site);
-
-/* The row of a region by its reference; UINT32_MAX: it is not defined. */
-uint32_t ictusi_paths_region(const struct paths *paths, uint32_t ref);
+/*
+ * The path that a call of a region, named by its reference, in another one is, and the region's row
+ * (UINT32_MAX: it is not defined). PATH_NONE: no memory.
+ */
+uint32_t ictusi_paths_enter(struct paths *paths, uint32_t parent, uint32_t ref, uint64_t site,
+                            uint32_t *region);
 
 /* The name of a path's last region. */
 const char *ictusi_paths_leaf(const struct paths *paths, uint32_t path);

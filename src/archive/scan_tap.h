@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who listens to a scan: told of the regions around its points and of the requests that join them,
+ * in the order of each location's events, so that nobody has to read an archive twice.
+ */
+#ifndef ICTUS_ARCHIVE_SCAN_TAP_H
+#define ICTUS_ARCHIVE_SCAN_TAP_H
+
+#include "causality/history.h"
+
+#include <otf2/otf2.h>
+
+enum tap_request {
+    TAP_SEND_BEGUN,     /* point: the send */
+    TAP_SEND_DONE,      /* no point */
+    TAP_RECEIVE_POSTED, /* no point */
+    TAP_RECEIVED,       /* point: the receive; NODE_NONE: it names nobody */
+    TAP_CANCELLED       /* no point */
+};
+
+struct scan_tap;
+
+/* Stamps are as they were recorded. Errors are those of ictusi_scan_read(), and end it. */
+struct scan_tap_ops {
+    /* A location's events begin, and have ended. */
+    int (*begin)(struct scan_tap *tap, uint32_t location, const struct history *history);
+    int (*finish)(struct scan_tap *tap);
+    /* Before the points that lie at an enter, and after those at a leave. */
+    int (*enter)(struct scan_tap *tap, OTF2_TimeStamp stamp, OTF2_RegionRef region,
+                 const OTF2_AttributeList *attributes);
+    int (*leave)(struct scan_tap *tap, OTF2_TimeStamp stamp);
+    int (*switched)(struct scan_tap *tap, OTF2_TimeStamp stamp, bool off);
+    int (*point)(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t point);
+    /* A blocking collective: before its first point, and after its last one; call: NULL where it
+     * synchronised nobody and has no points, its communicator LAYOUT_NONE where that is unknown. */
+    int (*collective_begun)(struct scan_tap *tap, OTF2_TimeStamp stamp);
+    int (*collective_ended)(struct scan_tap *tap, OTF2_TimeStamp stamp,
+                            const struct collective_call *call);
+    int (*request)(struct scan_tap *tap, OTF2_TimeStamp stamp, enum tap_request what,
+                   uint64_t request, uint32_t point);
+    /* A lock was acquired; point: NODE_NONE where nobody had it before. */
+    int (*acquired)(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t point);
+};
+
+struct scan_tap {
+    const struct scan_tap_ops *ops;
+};
+
+#endif
