@@ -355,6 +355,7 @@ static int view_run(struct view *v, const char *archive, size_t slices, json_t *
 {
     struct session *s = &v->session;
     int err = ictusi_session_open(s, archive, NULL, why);
+    err = err ? err : ictusi_session_read(s, NULL);
     err = err ? err : ictusi_session_as_read(s);
     if (err) {
         return err;
