@@ -3,8 +3,8 @@
  * The definition of an MPI function behind ours: another tool's, or the library's. A tool behind
  * us is reached by our calling the next MPI_X. One in front of us calls PMPI_X: what must not be
  * missed, beginning and end, is therefore defined as PMPI_X too. A tool behind that calls PMPI_X
- * comes back to us then, and is passed on. (PMPI_Barrier is the exception:
- * libictus itself calls it where no tool may interfere.)
+ * comes back to us then, and is passed on. (Not so for what libictus calls to synchronise and to
+ * harmonize: that is PMPI_X, so that no tool takes it for the program's.)
  */
 #ifndef ICTUS_PRELOAD_BEHIND_H
 #define ICTUS_PRELOAD_BEHIND_H

@@ -56,10 +56,10 @@ int ictusi_burst_ping(struct exchange *x, int peer, size_t n, struct stamp *stam
     const struct burst burst = {x->source, sg_host_self_get_name(), stamps};
     const struct burst *shown = &burst;
     stamps[0].sent = ictusi_source_read(x->source);
-    int err = MPI_Send(&shown, (int)sizeof(shown), MPI_BYTE, peer, TAG_REQUEST, x->comm);
+    int err = PMPI_Send(&shown, (int)sizeof(shown), MPI_BYTE, peer, TAG_REQUEST, x->comm);
     if (err == MPI_SUCCESS) {
-        err = MPI_Recv(&stamps[n - 1].remote, 1, MPI_INT64_T, peer, TAG_REPLY, x->comm,
-                       MPI_STATUS_IGNORE);
+        err = PMPI_Recv(&stamps[n - 1].remote, 1, MPI_INT64_T, peer, TAG_REPLY, x->comm,
+                        MPI_STATUS_IGNORE);
     }
     stamps[n - 1].received = ictusi_source_read(x->source);
     x->messages += n;
@@ -94,12 +94,12 @@ int ictusi_burst_pong(struct exchange *x, int peer, size_t n, const struct line 
     if (!delays_s) {
         return MPI_ERR_NO_MEM;
     }
-    int err = MPI_Recv(&burst, (int)sizeof(burst), MPI_BYTE, peer, TAG_REQUEST, x->comm,
-                       MPI_STATUS_IGNORE);
+    int err = PMPI_Recv(&burst, (int)sizeof(burst), MPI_BYTE, peer, TAG_REQUEST, x->comm,
+                        MPI_STATUS_IGNORE);
     if (err == MPI_SUCCESS) {
         sg_actor_sleep_until(burst_compute(x, burst, n, line, delays_s));
         const int64_t reply = ictusi_line_map(line, ictusi_source_read(x->source));
-        err = MPI_Send(&reply, 1, MPI_INT64_T, peer, TAG_REPLY, x->comm);
+        err = PMPI_Send(&reply, 1, MPI_INT64_T, peer, TAG_REPLY, x->comm);
     }
     free(delays_s);
     x->messages += n;

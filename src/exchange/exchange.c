@@ -27,8 +27,8 @@ static int error_translate(int mpi_error)
 static int send_words(struct exchange *x, int peer, int tag, const int64_t *words, int n)
 {
     x->messages++;
-    return x->synchronous ? MPI_Ssend(words, n, MPI_INT64_T, peer, tag, x->comm)
-                          : MPI_Send(words, n, MPI_INT64_T, peer, tag, x->comm);
+    return x->synchronous ? PMPI_Ssend(words, n, MPI_INT64_T, peer, tag, x->comm)
+                          : PMPI_Send(words, n, MPI_INT64_T, peer, tag, x->comm);
 }
 
 /*
@@ -39,9 +39,9 @@ static int receive_patiently(struct exchange *x, int peer, int tag, int64_t *wor
 {
     MPI_Request request;
     int done = 0;
-    int err = MPI_Irecv(words, n, MPI_INT64_T, peer, tag, x->comm, &request);
+    int err = PMPI_Irecv(words, n, MPI_INT64_T, peer, tag, x->comm, &request);
     while (err == MPI_SUCCESS && !done) {
-        err = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        err = PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
         if (!done) {
             (void)sched_yield();
         }
@@ -53,7 +53,7 @@ static int receive_patiently(struct exchange *x, int peer, int tag, int64_t *wor
 static int receive_words(struct exchange *x, int peer, int tag, int64_t *words, int n)
 {
     return x->crowded ? receive_patiently(x, peer, tag, words, n)
-                      : MPI_Recv(words, n, MPI_INT64_T, peer, tag, x->comm, MPI_STATUS_IGNORE);
+                      : PMPI_Recv(words, n, MPI_INT64_T, peer, tag, x->comm, MPI_STATUS_IGNORE);
 }
 
 static int ping_once(struct exchange *x, int peer, struct stamp *stamp)
@@ -143,11 +143,11 @@ int ictusi_exchange_pong_until(struct exchange *x, int peer, const struct line *
 int ictusi_exchange_tell(struct exchange *x, int peer, const void *bytes, size_t size)
 {
     x->messages++;
-    return error_translate(MPI_Send(bytes, (int)size, MPI_BYTE, peer, TAG_WORDS, x->comm));
+    return error_translate(PMPI_Send(bytes, (int)size, MPI_BYTE, peer, TAG_WORDS, x->comm));
 }
 
 int ictusi_exchange_hear(struct exchange *x, int peer, void *bytes, size_t size)
 {
     return error_translate(
-        MPI_Recv(bytes, (int)size, MPI_BYTE, peer, TAG_WORDS, x->comm, MPI_STATUS_IGNORE));
+        PMPI_Recv(bytes, (int)size, MPI_BYTE, peer, TAG_WORDS, x->comm, MPI_STATUS_IGNORE));
 }

@@ -29,7 +29,7 @@ struct live_list {
 static bool world_is_up(void)
 {
     int up = 0;
-    MPI_Initialized(&up);
+    PMPI_Initialized(&up);
     return up != 0;
 }
 
@@ -38,7 +38,7 @@ static struct live_list *find_list(void)
     struct live_list *list = NULL;
     int found = 0;
     if (world_is_up()) {
-        MPI_Comm_get_attr(MPI_COMM_SELF, list_key, (void *)&list, &found);
+        PMPI_Comm_get_attr(MPI_COMM_SELF, list_key, (void *)&list, &found);
     }
     return found ? list : NULL;
 }
@@ -99,7 +99,7 @@ static void free_keys(void)
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         int key = keys[i]; /* MPI writes to it; ours never change */
         if (key != MPI_KEYVAL_INVALID) {
-            MPI_Comm_free_keyval(&key);
+            PMPI_Comm_free_keyval(&key);
         }
     }
 }
@@ -112,7 +112,7 @@ static int delete_list(MPI_Comm comm, int key, void *value, void *extra)
     struct live_list *list = value;
     struct attached *attached = list_pop(list);
     while (attached) {
-        MPI_Comm_delete_attr(attached->owner, state_key[attached->kind]);
+        PMPI_Comm_delete_attr(attached->owner, state_key[attached->kind]);
         attached = list_pop(list);
     }
     (void)pthread_mutex_destroy(&list->lock);
@@ -144,14 +144,14 @@ static int delete_hint(MPI_Comm comm, int key, void *value, void *extra)
 static void create_keys(void)
 {
     for (int i = 0; i < ATTACH_KINDS; i++) {
-        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_attached, &state_key[i], NULL);
+        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_attached, &state_key[i], NULL);
     }
-    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_list, &list_key, NULL);
-    MPI_Comm_create_keyval(copy_hint, delete_hint, &hint_key, NULL);
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_list, &list_key, NULL);
+    PMPI_Comm_create_keyval(copy_hint, delete_hint, &hint_key, NULL);
     struct live_list *list = world_is_up() ? calloc(1, sizeof(*list)) : NULL;
     if (list) {
         (void)pthread_mutex_init(&list->lock, NULL);
-        MPI_Comm_set_attr(MPI_COMM_SELF, list_key, list);
+        PMPI_Comm_set_attr(MPI_COMM_SELF, list_key, list);
     }
 }
 
@@ -160,19 +160,19 @@ struct attached *ictusi_attached(MPI_Comm comm, enum attach_kind kind)
     struct attached *attached = NULL;
     int found = 0;
     (void)pthread_once(&keys_once, create_keys);
-    MPI_Comm_get_attr(comm, state_key[kind], (void *)&attached, &found);
+    PMPI_Comm_get_attr(comm, state_key[kind], (void *)&attached, &found);
     return found ? attached : NULL;
 }
 
 int ictusi_attach(MPI_Comm comm, enum attach_kind kind, struct attached *attached)
 {
     if (ictusi_attached(comm, kind)) {
-        MPI_Comm_delete_attr(comm, state_key[kind]);
+        PMPI_Comm_delete_attr(comm, state_key[kind]);
     }
     attached->owner = comm;
     attached->kind = kind;
     list_add(attached);
-    if (MPI_Comm_set_attr(comm, state_key[kind], attached) != MPI_SUCCESS) {
+    if (PMPI_Comm_set_attr(comm, state_key[kind], attached) != MPI_SUCCESS) {
         list_remove(attached);
         attached->release(attached);
         return ICTUS_ERR_MPI;
@@ -184,7 +184,7 @@ int ictusi_attach_hint(MPI_Comm comm, const char *text)
 {
     (void)pthread_once(&keys_once, create_keys);
     if (ictusi_attached_hint(comm)) {
-        MPI_Comm_delete_attr(comm, hint_key);
+        PMPI_Comm_delete_attr(comm, hint_key);
     }
     if (!text) {
         return ICTUS_OK;
@@ -193,7 +193,7 @@ int ictusi_attach_hint(MPI_Comm comm, const char *text)
     if (!copy) {
         return ICTUS_ERR_NOMEM;
     }
-    if (MPI_Comm_set_attr(comm, hint_key, copy) != MPI_SUCCESS) {
+    if (PMPI_Comm_set_attr(comm, hint_key, copy) != MPI_SUCCESS) {
         free(copy);
         return ICTUS_ERR_MPI;
     }
@@ -205,6 +205,6 @@ const char *ictusi_attached_hint(MPI_Comm comm)
     const char *text = NULL;
     int found = 0;
     (void)pthread_once(&keys_once, create_keys);
-    MPI_Comm_get_attr(comm, hint_key, (void *)&text, &found);
+    PMPI_Comm_get_attr(comm, hint_key, (void *)&text, &found);
     return found ? text : NULL;
 }

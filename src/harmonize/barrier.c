@@ -35,7 +35,7 @@ const char *const *ictus_barrier_names(void)
 static void release_lane(struct attached *attached)
 {
     struct lane *lane = container_of(attached, struct lane, attached);
-    MPI_Comm_free(&lane->comm);
+    PMPI_Comm_free(&lane->comm);
     free(lane);
 }
 
@@ -45,7 +45,7 @@ static int check_comm(MPI_Comm comm)
     if (comm == MPI_COMM_NULL) {
         return ICTUS_ERR_ARG;
     }
-    if (MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) {
+    if (PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     return inter ? ICTUS_ERR_INTERCOMM : ICTUS_OK;
@@ -56,17 +56,17 @@ static int make_lane(MPI_Comm comm, struct lane **out)
     struct lane *lane = calloc(1, sizeof(*lane));
     int enough = lane != NULL;
     int all = 0;
-    if (MPI_Allreduce(&enough, &all, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || !all || !lane) {
+    if (PMPI_Allreduce(&enough, &all, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || !all || !lane) {
         free(lane);
         return ICTUS_ERR_NOMEM;
     }
-    if (MPI_Comm_dup(comm, &lane->comm) != MPI_SUCCESS) {
+    if (PMPI_Comm_dup(comm, &lane->comm) != MPI_SUCCESS) {
         free(lane);
         return ICTUS_ERR_MPI;
     }
-    MPI_Comm_set_errhandler(lane->comm, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(comm, &lane->rank);
-    MPI_Comm_size(comm, &lane->size);
+    PMPI_Comm_set_errhandler(lane->comm, MPI_ERRORS_RETURN);
+    PMPI_Comm_rank(comm, &lane->rank);
+    PMPI_Comm_size(comm, &lane->size);
     lane->attached.release = release_lane;
     *out = lane;
     return ictusi_attach(comm, ATTACH_BARRIER, &lane->attached);
@@ -84,12 +84,12 @@ static int find_lane(MPI_Comm comm, struct lane **lane)
 
 static int barrier_tell(const struct lane *lane, int to)
 {
-    return MPI_Send(NULL, 0, MPI_BYTE, to, 0, lane->comm);
+    return PMPI_Send(NULL, 0, MPI_BYTE, to, 0, lane->comm);
 }
 
 static int barrier_hear(const struct lane *lane, int from)
 {
-    return MPI_Recv(NULL, 0, MPI_BYTE, from, 0, lane->comm, MPI_STATUS_IGNORE);
+    return PMPI_Recv(NULL, 0, MPI_BYTE, from, 0, lane->comm, MPI_STATUS_IGNORE);
 }
 
 /* Hensgen, Finkel and Manber 1988: after round k each process knows of 2^(k+1) others. */
@@ -99,8 +99,8 @@ static int barrier_dissemination(const struct lane *lane)
     for (int step = 1; step < lane->size && !err; step *= 2) {
         const int to = (lane->rank + step) % lane->size;
         const int from = (lane->rank - step + lane->size) % lane->size;
-        err = MPI_Sendrecv(NULL, 0, MPI_BYTE, to, 0, NULL, 0, MPI_BYTE, from, 0, lane->comm,
-                           MPI_STATUS_IGNORE);
+        err = PMPI_Sendrecv(NULL, 0, MPI_BYTE, to, 0, NULL, 0, MPI_BYTE, from, 0, lane->comm,
+                            MPI_STATUS_IGNORE);
     }
     return err;
 }
@@ -154,7 +154,7 @@ int ictus_barrier(MPI_Comm comm, enum ictus_barrier_algorithm algorithm)
         return err;
     }
     if (algorithm == ICTUS_BARRIER_MPI) {
-        return MPI_Barrier(comm) == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+        return PMPI_Barrier(comm) == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
     }
     err = find_lane(comm, &lane);
     if (err) {

@@ -70,7 +70,7 @@ void ictusi_board_free(struct board *board)
     }
     ictusi_page_release(board->cells, page_size(board));
     if (board->leaders != MPI_COMM_NULL) {
-        MPI_Comm_free(&board->leaders);
+        PMPI_Comm_free(&board->leaders);
     }
     free(board);
 }
@@ -81,13 +81,13 @@ static bool all_can_share(struct board *board, MPI_Comm node)
     int most = 0;
     int have = 0;
     int all = 0;
-    if (MPI_Allreduce(&board->size, &most, 1, MPI_INT, MPI_MAX, board->comm) != MPI_SUCCESS ||
+    if (PMPI_Allreduce(&board->size, &most, 1, MPI_INT, MPI_MAX, board->comm) != MPI_SUCCESS ||
         most == 1) {
         return false;
     }
     board->cells = ictusi_page_share(node, page_size(board));
     have = board->cells != NULL;
-    return MPI_Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, board->comm) == MPI_SUCCESS && all;
+    return PMPI_Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, board->comm) == MPI_SUCCESS && all;
 }
 
 static int find_leaders(struct board *board)
@@ -95,16 +95,16 @@ static int find_leaders(struct board *board)
     int rank = 0;
     int size = 0;
     int nodes = board->rank == 0;
-    MPI_Comm_rank(board->comm, &rank);
-    MPI_Comm_size(board->comm, &size);
-    if (MPI_Allreduce(MPI_IN_PLACE, &nodes, 1, MPI_INT, MPI_SUM, board->comm) != MPI_SUCCESS) {
+    PMPI_Comm_rank(board->comm, &rank);
+    PMPI_Comm_size(board->comm, &size);
+    if (PMPI_Allreduce(MPI_IN_PLACE, &nodes, 1, MPI_INT, MPI_SUM, board->comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     if (nodes == 1) {
         return ICTUS_OK;
     }
-    return MPI_Comm_split(board->comm, board->rank == 0 ? 0 : MPI_UNDEFINED, rank,
-                          &board->leaders) == MPI_SUCCESS
+    return PMPI_Comm_split(board->comm, board->rank == 0 ? 0 : MPI_UNDEFINED, rank,
+                           &board->leaders) == MPI_SUCCESS
                ? ICTUS_OK
                : ICTUS_ERR_MPI;
 }
@@ -115,15 +115,15 @@ int ictusi_board_create_on(MPI_Comm comm, MPI_Comm node, bool crowded, struct bo
     int enough = made != NULL;
     int all = 0;
     *board = NULL;
-    if (MPI_Allreduce(&enough, &all, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || !all || !made) {
+    if (PMPI_Allreduce(&enough, &all, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || !all || !made) {
         free(made);
         return ICTUS_OK; /* messages need no memory */
     }
     made->comm = comm;
     made->leaders = MPI_COMM_NULL;
     made->crowded = crowded;
-    MPI_Comm_rank(node, &made->rank);
-    MPI_Comm_size(node, &made->size);
+    PMPI_Comm_rank(node, &made->rank);
+    PMPI_Comm_size(node, &made->size);
     int err = ICTUS_OK;
     if (!all_can_share(made, node) || (err = find_leaders(made)) != ICTUS_OK) {
         ictusi_board_free(made);
@@ -143,13 +143,13 @@ int ictusi_board_create(MPI_Comm comm, bool crowded, struct board **board)
 #else
     MPI_Comm node = MPI_COMM_NULL;
     int rank = 0;
-    MPI_Comm_rank(comm, &rank);
-    if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node) !=
+    PMPI_Comm_rank(comm, &rank);
+    if (PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node) !=
         MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     const int err = ictusi_board_create_on(comm, node, crowded, board);
-    MPI_Comm_free(&node);
+    PMPI_Comm_free(&node);
     return err;
 #endif
 }
@@ -227,7 +227,7 @@ int ictusi_board_max(struct board *board, const int64_t *mine, int64_t *all)
         memcpy(all, most, sizeof(most));
         return ICTUS_OK;
     }
-    return MPI_Reduce(most, all, BOARD_WORDS, MPI_INT64_T, MPI_MAX, 0, board->leaders) ==
+    return PMPI_Reduce(most, all, BOARD_WORDS, MPI_INT64_T, MPI_MAX, 0, board->leaders) ==
                    MPI_SUCCESS
                ? ICTUS_OK
                : ICTUS_ERR_MPI;
@@ -236,7 +236,7 @@ int ictusi_board_max(struct board *board, const int64_t *mine, int64_t *all)
 int ictusi_board_tell(struct board *board, int64_t *words)
 {
     if (board->leaders != MPI_COMM_NULL &&
-        MPI_Bcast(words, BOARD_WORDS, MPI_INT64_T, 0, board->leaders) != MPI_SUCCESS) {
+        PMPI_Bcast(words, BOARD_WORDS, MPI_INT64_T, 0, board->leaders) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     if (board->rank > 0) {

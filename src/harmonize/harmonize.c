@@ -59,7 +59,7 @@ static int harmonize_reduce(struct harmonize_state *s, const int64_t *told, int6
     if (s->board) {
         return ictusi_board_max(s->board, told, heard);
     }
-    const int err = MPI_Reduce(told, heard, TELL_WORDS, MPI_INT64_T, MPI_MAX, 0, s->clock->comm);
+    const int err = PMPI_Reduce(told, heard, TELL_WORDS, MPI_INT64_T, MPI_MAX, 0, s->clock->comm);
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
@@ -68,7 +68,7 @@ static int harmonize_broadcast(struct harmonize_state *s, int64_t *go)
     if (s->board) {
         return ictusi_board_tell(s->board, go);
     }
-    const int err = MPI_Bcast(go, GO_WORDS, MPI_INT64_T, 0, s->clock->comm);
+    const int err = PMPI_Bcast(go, GO_WORDS, MPI_INT64_T, 0, s->clock->comm);
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 

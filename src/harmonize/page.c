@@ -82,15 +82,15 @@ void *ictusi_page_share(MPI_Comm node, size_t size)
     int rank = 0;
     int have = 0;
     int all = 0;
-    MPI_Comm_rank(node, &rank);
+    PMPI_Comm_rank(node, &rank);
     if (rank == 0) {
         page = page_invite(&invitation, size);
     }
-    if (MPI_Bcast(&invitation, (int)sizeof(invitation), MPI_BYTE, 0, node) == MPI_SUCCESS) {
+    if (PMPI_Bcast(&invitation, (int)sizeof(invitation), MPI_BYTE, 0, node) == MPI_SUCCESS) {
         page = rank == 0 ? page : accept_invitation(&invitation, size);
         have = page != NULL;
     }
-    const int err = MPI_Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, node);
+    const int err = PMPI_Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, node);
     if (rank == 0 && invitation.name[0]) {
         (void)shm_unlink(invitation.name);
     }

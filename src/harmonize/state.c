@@ -79,7 +79,7 @@ static double broadcast_ns(const struct ictus_clock *clock)
     for (int i = 0; i < TRIES; i++) {
         PMPI_Barrier(clock->comm); /* not that of a tool in front, which may be ours */
         const int64_t start = ictusi_source_read(clock->source);
-        MPI_Bcast(&word, 1, MPI_INT64_T, 0, clock->comm);
+        PMPI_Bcast(&word, 1, MPI_INT64_T, 0, clock->comm);
         PMPI_Barrier(clock->comm); /* not that of a tool in front, which may be ours */
         const double took = (double)(ictusi_source_read(clock->source) - start);
         least = took < least ? took : least;
@@ -93,7 +93,7 @@ static int check_comm(MPI_Comm comm, struct ictus_why *why)
     if (comm == MPI_COMM_NULL) {
         return ictus_because(why, ICTUS_ERR_ARG, "a harmonised start needs a communicator");
     }
-    if (MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) {
+    if (PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     return inter ? ictus_because(why, ICTUS_ERR_INTERCOMM,
@@ -109,7 +109,7 @@ static int check_comm(MPI_Comm comm, struct ictus_why *why)
 static bool any_crowded(const struct ictus_clock *clock)
 {
     int crowded = clock->crowded;
-    (void)MPI_Allreduce(MPI_IN_PLACE, &crowded, 1, MPI_INT, MPI_MAX, clock->comm);
+    (void)PMPI_Allreduce(MPI_IN_PLACE, &crowded, 1, MPI_INT, MPI_MAX, clock->comm);
     return crowded != 0;
 }
 
@@ -134,7 +134,7 @@ static int state_fill(struct harmonize_state *state, const struct harmonize_opti
     }
     slack.tolerance_ns = state->options.tolerance_s * 1e9;
     state->tolerance_ns = (int64_t)slack.tolerance_ns;
-    MPI_Comm_rank(clock->comm, &state->rank);
+    PMPI_Comm_rank(clock->comm, &state->rank);
     const double first_ns = 10.0 * broadcast_ns(clock);
     for (int gap = 0; gap < GAPS; gap++) {
         ictusi_slack_init(&state->slack[gap], &slack, first_ns);
@@ -234,7 +234,7 @@ static bool info_value(MPI_Info info, const char *name, char *value, int size)
     char key[64];
     int found = 0;
     (void)snprintf(key, sizeof(key), "ictus_%s", name);
-    MPI_Info_get(info, key, size - 1, value, &found);
+    PMPI_Info_get(info, key, size - 1, value, &found);
     return found != 0;
 }
 
@@ -268,10 +268,10 @@ static int make_as_wished(MPI_Comm comm, struct harmonize_state **state, struct 
     }
     char clock[CLOCK_SPEC_MAX];
     bool wished = false;
-    if (MPI_Comm_get_info(comm, &info) == MPI_SUCCESS && info != MPI_INFO_NULL) {
+    if (PMPI_Comm_get_info(comm, &info) == MPI_SUCCESS && info != MPI_INFO_NULL) {
         wished = ictusi_harmonize_info_spec(info, wishes.text, sizeof(wishes.text), clock,
                                             sizeof(clock));
-        MPI_Info_free(&info);
+        PMPI_Info_free(&info);
     }
     return wished ? state_make(comm, wishes.text, clock[0] ? clock : NULL, state, why)
                   : state_make(comm, NULL, NULL, state, why);
@@ -290,7 +290,7 @@ int ictusi_harmonize_state(MPI_Comm comm, struct harmonize_state **state, struct
 int ictusi_harmonize_info_get(const struct harmonize_state *state, MPI_Info *info)
 {
     const struct harmonize_options *o = &state->options;
-    if (MPI_Info_create(info) != MPI_SUCCESS) {
+    if (PMPI_Info_create(info) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     for (const struct spec_param *p = params; p->name; p++) {
@@ -305,8 +305,8 @@ int ictusi_harmonize_info_get(const struct harmonize_state *state, MPI_Info *inf
             (void)snprintf(value, sizeof(value), "%.9g", *(const double *)member);
             plain_end(&plain);
         }
-        MPI_Info_set(*info, key, value);
+        PMPI_Info_set(*info, key, value);
     }
-    MPI_Info_set(*info, "ictus_clock", ictus_clock_spec(state->clock));
+    PMPI_Info_set(*info, "ictus_clock", ictus_clock_spec(state->clock));
     return ICTUS_OK;
 }

@@ -123,7 +123,7 @@ int ictus_clock_create_why(MPI_Comm comm, const char *spec, struct ictus_clock *
     if (comm == MPI_COMM_NULL || !clock) {
         return ictus_because(reason, ICTUS_ERR_ARG, "a clock needs a communicator and a place");
     }
-    if (MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) {
+    if (PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     if (inter) {

@@ -105,7 +105,7 @@ static int run_level(struct sync *child, struct sync_run *run, MPI_Comm group, M
     int err = ICTUS_OK;
     int size = 1;
     if (group != MPI_COMM_NULL) {
-        MPI_Comm_size(group, &size);
+        PMPI_Comm_size(group, &size);
         if (size > 1) {
             err = ictusi_sync_run_inner(child, run, group, &run->line, &run->error);
         }

@@ -61,11 +61,11 @@ static int make_between(MPI_Comm comm, int leaders, const int *ranks, MPI_Comm *
 {
     MPI_Group all;
     MPI_Group chosen;
-    MPI_Comm_group(comm, &all);
-    MPI_Group_incl(all, leaders, ranks, &chosen);
-    const int err = MPI_Comm_create_group(comm, chosen, 0, between);
-    MPI_Group_free(&chosen);
-    MPI_Group_free(&all);
+    PMPI_Comm_group(comm, &all);
+    PMPI_Group_incl(all, leaders, ranks, &chosen);
+    const int err = PMPI_Comm_create_group(comm, chosen, 0, between);
+    PMPI_Group_free(&chosen);
+    PMPI_Group_free(&all);
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
@@ -77,12 +77,12 @@ static int find_leaders(MPI_Comm comm, bool leads, int **leaders, int *n)
 {
     int rank = 0;
     int size = 0;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &size);
     int *ranks = rank == 0 ? malloc((size_t)size * sizeof(*ranks)) : NULL;
     int err = ictusi_sync_agree(comm, rank != 0 || ranks ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
     const int mine = leads ? rank : -1;
-    if (!err && MPI_Gather(&mine, 1, MPI_INT, ranks, 1, MPI_INT, 0, comm) != MPI_SUCCESS) {
+    if (!err && PMPI_Gather(&mine, 1, MPI_INT, ranks, 1, MPI_INT, 0, comm) != MPI_SUCCESS) {
         err = ICTUS_ERR_MPI;
     }
     *n = 0;
@@ -91,7 +91,7 @@ static int find_leaders(MPI_Comm comm, bool leads, int **leaders, int *n)
             ranks[(*n)++] = ranks[i];
         }
     }
-    if (!err && MPI_Bcast(n, 1, MPI_INT, 0, comm) != MPI_SUCCESS) {
+    if (!err && PMPI_Bcast(n, 1, MPI_INT, 0, comm) != MPI_SUCCESS) {
         err = ICTUS_ERR_MPI;
     }
     if (rank != 0) {
@@ -111,12 +111,12 @@ static int join_leaders(MPI_Comm comm, MPI_Comm within, MPI_Comm *between)
     int *ranks = NULL;
     int leaders = 0;
     *between = MPI_COMM_NULL;
-    MPI_Comm_rank(within, &within_rank);
+    PMPI_Comm_rank(within, &within_rank);
     int err = find_leaders(comm, within_rank == 0, &ranks, &leaders);
     if (!err) {
         err = ictusi_sync_agree(comm, ranks ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
     }
-    if (!err && MPI_Bcast(ranks, leaders, MPI_INT, 0, comm) != MPI_SUCCESS) {
+    if (!err && PMPI_Bcast(ranks, leaders, MPI_INT, 0, comm) != MPI_SUCCESS) {
         err = ICTUS_ERR_MPI;
     }
     if (!err && within_rank == 0) {
@@ -131,10 +131,11 @@ int ictusi_level_create(MPI_Comm comm, enum level_kind kind, struct level *level
     int rank = 0;
     level->within = MPI_COMM_NULL;
     level->between = MPI_COMM_NULL;
-    MPI_Comm_rank(comm, &rank);
-    const int err = kind == LEVEL_NODE ? MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank,
-                                                             MPI_INFO_NULL, &level->within)
-                                       : MPI_Comm_split(comm, my_place(kind), rank, &level->within);
+    PMPI_Comm_rank(comm, &rank);
+    const int err =
+        kind == LEVEL_NODE
+            ? PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &level->within)
+            : PMPI_Comm_split(comm, my_place(kind), rank, &level->within);
     if (err != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
@@ -144,9 +145,9 @@ int ictusi_level_create(MPI_Comm comm, enum level_kind kind, struct level *level
 void ictusi_level_free(struct level *level)
 {
     if (level->between != MPI_COMM_NULL) {
-        MPI_Comm_free(&level->between);
+        PMPI_Comm_free(&level->between);
     }
     if (level->within != MPI_COMM_NULL) {
-        MPI_Comm_free(&level->within);
+        PMPI_Comm_free(&level->within);
     }
 }

@@ -46,8 +46,8 @@ static int measure_all(struct measure *m, struct sync_run *run, int64_t points, 
     int rank = 0;
     int size = 0;
     int failed = ICTUS_OK;
-    MPI_Comm_rank(run->comm, &rank);
-    MPI_Comm_size(run->comm, &size);
+    PMPI_Comm_rank(run->comm, &rank);
+    PMPI_Comm_size(run->comm, &size);
     for (int i = 0; i < size; i++) {
         known[i] = -1;
     }
@@ -74,8 +74,8 @@ static int run_linear(struct sync_run *run, const struct measure_options *option
     struct line_error base = run->base_error;
     int size = 0;
     int rank = 0;
-    MPI_Comm_rank(run->comm, &rank);
-    MPI_Comm_size(run->comm, &size);
+    PMPI_Comm_rank(run->comm, &rank);
+    PMPI_Comm_size(run->comm, &size);
     run->line = run->base;
     run->error = run->base_error;
     int *known = malloc((size_t)size * sizeof(*known));
@@ -93,7 +93,7 @@ static int run_linear(struct sync_run *run, const struct measure_options *option
     /* The reference's own error, as it is now. */
     const double age_s = (double)(ictusi_source_read(run->source) - run->base.anchor) * 1e-9;
     base = ictusi_line_error_move(&base, age_s);
-    if (MPI_Bcast(&base, (int)sizeof(base), MPI_BYTE, 0, run->comm) != MPI_SUCCESS) {
+    if (PMPI_Bcast(&base, (int)sizeof(base), MPI_BYTE, 0, run->comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     if (rank && !err) {

@@ -30,7 +30,7 @@ static int find_counters(struct mesh_rounds *s, struct sync_run *run)
     uint64_t any = 0;
     int common = 0;
     s->counter = ictusi_counter_pair();
-    if (MPI_Allreduce(&mine, &any, 1, MPI_UINT64_T, MPI_MAX, run->comm) != MPI_SUCCESS) {
+    if (PMPI_Allreduce(&mine, &any, 1, MPI_UINT64_T, MPI_MAX, run->comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     if (!any) {
@@ -41,14 +41,14 @@ static int find_counters(struct mesh_rounds *s, struct sync_run *run)
     if (err) {
         return err;
     }
-    if (MPI_Allgather(&mine, 1, MPI_UINT64_T, s->counters, 1, MPI_UINT64_T, run->comm) !=
+    if (PMPI_Allgather(&mine, 1, MPI_UINT64_T, s->counters, 1, MPI_UINT64_T, run->comm) !=
         MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     for (int i = 0; i < s->size; i++) {
         common += i != s->rank && mine && s->counters[i] == mine;
     }
-    err = MPI_Allreduce(MPI_IN_PLACE, &common, 1, MPI_INT, MPI_MAX, run->comm);
+    err = PMPI_Allreduce(MPI_IN_PLACE, &common, 1, MPI_INT, MPI_MAX, run->comm);
     if (!common) {
         free(s->counters);
         s->counters = NULL;
@@ -63,8 +63,8 @@ int ictusi_rounds_open(struct mesh_rounds *s, const struct mesh_options *options
         return ICTUS_OK;
     }
     s->options = options;
-    MPI_Comm_rank(run->comm, &s->rank);
-    MPI_Comm_size(run->comm, &s->size);
+    PMPI_Comm_rank(run->comm, &s->rank);
+    PMPI_Comm_size(run->comm, &s->size);
     int err = ICTUS_OK;
     if (s->rank == 0) {
         s->lines = calloc((size_t)s->size, sizeof(*s->lines));
@@ -188,8 +188,8 @@ static int try_exchanges(struct mesh_rounds *s, struct sync_run *run, struct mes
         }
     }
     double extremes[2] = {logs[1] > 0.0 ? exchange_s / logs[1] : 0.0, -rtt_ns};
-    if (MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, run->comm) != MPI_SUCCESS ||
-        MPI_Allreduce(MPI_IN_PLACE, logs, 2, MPI_DOUBLE, MPI_SUM, run->comm) != MPI_SUCCESS) {
+    if (PMPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, run->comm) != MPI_SUCCESS ||
+        PMPI_Allreduce(MPI_IN_PLACE, logs, 2, MPI_DOUBLE, MPI_SUM, run->comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     trial->exchange_s = extremes[0];
@@ -208,7 +208,7 @@ static int rounds_plan(struct mesh_rounds *s, struct sync_run *run)
     if (err) {
         return err;
     }
-    if (MPI_Allreduce(MPI_IN_PLACE, &crowded, 1, MPI_INT, MPI_MAX, run->comm) != MPI_SUCCESS) {
+    if (PMPI_Allreduce(MPI_IN_PLACE, &crowded, 1, MPI_INT, MPI_MAX, run->comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     const struct mesh_wish wish = {.size = s->size,
@@ -239,7 +239,7 @@ static int make_room(struct mesh_rounds *s, struct sync_run *run, int count)
         asked += ictusi_matching_asks(&s->matching, r, s->rank);
     }
     s->slots = asked;
-    if (MPI_Allreduce(MPI_IN_PLACE, &s->slots, 1, MPI_INT, MPI_MAX, run->comm) != MPI_SUCCESS) {
+    if (PMPI_Allreduce(MPI_IN_PLACE, &s->slots, 1, MPI_INT, MPI_MAX, run->comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     const size_t slots = (size_t)s->slots;
@@ -328,7 +328,7 @@ int ictusi_rounds_gather(struct mesh_rounds *s, struct sync_run *run, int count)
     err = ictusi_sync_agree(run->comm, err, &run->why);
     if (!err) {
         const int bytes = (int)(mine * sizeof(*all));
-        const int sent = MPI_Gather(s->edges, bytes, MPI_BYTE, all, bytes, MPI_BYTE, 0, run->comm);
+        const int sent = PMPI_Gather(s->edges, bytes, MPI_BYTE, all, bytes, MPI_BYTE, 0, run->comm);
         err = sent == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
     }
     s->gather_err = err;

@@ -141,7 +141,7 @@ static int mesh_conclude(struct mesh_rounds *s, struct sync_run *run, struct ver
     int err = ictusi_sync_agree(run->comm, s->rank || verdicts ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
     const int size = (int)sizeof(*mine);
     if (!err &&
-        MPI_Scatter(verdicts, size, MPI_BYTE, mine, size, MPI_BYTE, 0, run->comm) != MPI_SUCCESS) {
+        PMPI_Scatter(verdicts, size, MPI_BYTE, mine, size, MPI_BYTE, 0, run->comm) != MPI_SUCCESS) {
         err = ICTUS_ERR_MPI;
     }
     free(verdicts);
@@ -180,7 +180,7 @@ static int mesh_attempt(struct mesh_rounds *s, struct sync_run *run, struct verd
         }
         /* A drift's error falls with the span: wait as long again as it has taken so far. */
         double spent_s = (double)(ictusi_source_read(run->source) - start) * 1e-9;
-        if (MPI_Allreduce(MPI_IN_PLACE, &spent_s, 1, MPI_DOUBLE, MPI_MAX, run->comm) !=
+        if (PMPI_Allreduce(MPI_IN_PLACE, &spent_s, 1, MPI_DOUBLE, MPI_MAX, run->comm) !=
             MPI_SUCCESS) {
             return ICTUS_ERR_MPI;
         }

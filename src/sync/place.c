@@ -32,20 +32,20 @@ static int node_number(MPI_Comm comm, MPI_Comm node)
     int number = 0;
     int rank = 0;
     int size = 0;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    MPI_Comm_rank(node, &rank_on_node);
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &size);
+    PMPI_Comm_rank(node, &rank_on_node);
     const int leads = rank_on_node == 0;
     int *all = rank == 0 ? malloc((size_t)size * sizeof(*all)) : NULL;
     int enough = rank != 0 || all;
-    MPI_Bcast(&enough, 1, MPI_INT, 0, comm);
+    PMPI_Bcast(&enough, 1, MPI_INT, 0, comm);
     if (enough) {
-        MPI_Gather(&leads, 1, MPI_INT, all, 1, MPI_INT, 0, comm);
+        PMPI_Gather(&leads, 1, MPI_INT, all, 1, MPI_INT, 0, comm);
         if (rank == 0) {
             number_leaders(all, size);
         }
-        MPI_Scatter(all, 1, MPI_INT, &number, 1, MPI_INT, 0, comm);
-        MPI_Bcast(&number, 1, MPI_INT, 0, node);
+        PMPI_Scatter(all, 1, MPI_INT, &number, 1, MPI_INT, 0, comm);
+        PMPI_Bcast(&number, 1, MPI_INT, 0, node);
     }
     free(all);
     return number;
@@ -60,7 +60,7 @@ static int node_cores(MPI_Comm node)
         return (int)sysconf(_SC_NPROCESSORS_ONLN);
     }
     cpu_set_t all;
-    MPI_Allreduce(&mine, &all, (int)sizeof(mine), MPI_BYTE, MPI_BOR, node);
+    PMPI_Allreduce(&mine, &all, (int)sizeof(mine), MPI_BYTE, MPI_BOR, node);
     return CPU_COUNT(&all);
 }
 
@@ -94,9 +94,9 @@ static void place_inspect(MPI_Comm comm, MPI_Comm node, struct source_place *pla
 {
     int processes = 1;
     int world = 0;
-    MPI_Initialized(&world); /* not in a program of sessions alone */
-    MPI_Comm_rank(world ? MPI_COMM_WORLD : comm, &place->process);
-    MPI_Comm_size(node, &processes);
+    PMPI_Initialized(&world); /* not in a program of sessions alone */
+    PMPI_Comm_rank(world ? MPI_COMM_WORLD : comm, &place->process);
+    PMPI_Comm_size(node, &processes);
     place->node = node_number(comm, node);
 #if defined(ICTUS_SIMGRID)
     *crowded = false; /* a simulated rank has its core to itself */
@@ -109,8 +109,8 @@ static void place_inspect(MPI_Comm comm, MPI_Comm node, struct source_place *pla
 static int split_node(MPI_Comm comm, MPI_Comm *node)
 {
     int rank = 0;
-    MPI_Comm_rank(comm, &rank);
-    const int err = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, node);
+    PMPI_Comm_rank(comm, &rank);
+    const int err = PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, node);
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
@@ -121,7 +121,8 @@ static int share_state(struct source *source, MPI_Comm node)
         return ICTUS_OK;
     }
     void *state = source->ops->state(source, &size);
-    return MPI_Bcast(state, (int)size, MPI_BYTE, 0, node) == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+    return PMPI_Bcast(state, (int)size, MPI_BYTE, 0, node) == MPI_SUCCESS ? ICTUS_OK
+                                                                          : ICTUS_ERR_MPI;
 }
 
 int ictusi_place_open_source(MPI_Comm comm, const char *spec, struct source **source, bool *crowded,
@@ -140,7 +141,7 @@ int ictusi_place_open_source(MPI_Comm comm, const char *spec, struct source **so
     if (!err) {
         err = ictusi_sync_agree(comm, share_state(opened, node), why);
     }
-    MPI_Comm_free(&node);
+    PMPI_Comm_free(&node);
     if (err) {
         ictusi_source_free(opened);
         return err;
@@ -167,15 +168,15 @@ void ictusi_place_disown(MPI_Comm *own)
 #else
 int ictusi_place_own(MPI_Comm comm, MPI_Comm *own)
 {
-    if (MPI_Comm_dup(comm, own) != MPI_SUCCESS) {
+    if (PMPI_Comm_dup(comm, own) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
-    MPI_Comm_set_errhandler(*own, MPI_ERRORS_RETURN);
+    PMPI_Comm_set_errhandler(*own, MPI_ERRORS_RETURN);
     return ICTUS_OK;
 }
 
 void ictusi_place_disown(MPI_Comm *own)
 {
-    MPI_Comm_free(own);
+    PMPI_Comm_free(own);
 }
 #endif

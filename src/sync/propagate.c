@@ -34,9 +34,9 @@ static bool same_identity(const struct sync_run *run)
     char first[SOURCE_IDENTITY_MAX] = "";
     run->source->ops->identify(run->source, mine, sizeof(mine));
     memcpy(first, mine, sizeof(first));
-    MPI_Bcast(first, (int)sizeof(first), MPI_CHAR, 0, run->comm);
+    PMPI_Bcast(first, (int)sizeof(first), MPI_CHAR, 0, run->comm);
     int rank = 0;
-    MPI_Comm_rank(run->comm, &rank);
+    PMPI_Comm_rank(run->comm, &rank);
     return rank == 0 || (mine[0] && strcmp(mine, first) == 0);
 }
 
@@ -59,8 +59,8 @@ static bool exchanges_agree(struct sync_run *run, int64_t checks, bool *agree)
     struct measure m;
     int rank = 0;
     int size = 0;
-    MPI_Comm_rank(run->comm, &rank);
-    MPI_Comm_size(run->comm, &size);
+    PMPI_Comm_rank(run->comm, &rank);
+    PMPI_Comm_size(run->comm, &size);
     if (ictusi_measure_init(&m, &options, 1, run)) {
         return false;
     }
@@ -86,16 +86,16 @@ static int first_stranger(struct sync_run *run, int64_t checks, const char **rea
 {
     int rank = 0;
     int size = 0;
-    MPI_Comm_rank(run->comm, &rank);
-    MPI_Comm_size(run->comm, &size);
+    PMPI_Comm_rank(run->comm, &rank);
+    PMPI_Comm_size(run->comm, &size);
     int stranger = same_identity(run) ? size : rank;
-    MPI_Allreduce(MPI_IN_PLACE, &stranger, 1, MPI_INT, MPI_MIN, run->comm);
+    PMPI_Allreduce(MPI_IN_PLACE, &stranger, 1, MPI_INT, MPI_MIN, run->comm);
     *reason = "their sources are not the same";
     if (stranger == size) {
         bool agree = true;
         const bool measured = exchanges_agree(run, checks, &agree);
         stranger = measured && agree ? size : rank;
-        MPI_Allreduce(MPI_IN_PLACE, &stranger, 1, MPI_INT, MPI_MIN, run->comm);
+        PMPI_Allreduce(MPI_IN_PLACE, &stranger, 1, MPI_INT, MPI_MIN, run->comm);
         *reason = "their readings differ by more than a message takes";
     }
     return stranger == size ? -1 : stranger;
@@ -118,9 +118,9 @@ static int propagate_run(struct sync *sync, struct sync_run *run)
     }
     run->line = run->base;
     run->error = run->base_error;
-    int err = MPI_Bcast(&run->line, (int)sizeof(run->line), MPI_BYTE, 0, run->comm);
+    int err = PMPI_Bcast(&run->line, (int)sizeof(run->line), MPI_BYTE, 0, run->comm);
     if (err == MPI_SUCCESS) {
-        err = MPI_Bcast(&run->error, (int)sizeof(run->error), MPI_BYTE, 0, run->comm);
+        err = PMPI_Bcast(&run->error, (int)sizeof(run->error), MPI_BYTE, 0, run->comm);
     }
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }

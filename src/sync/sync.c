@@ -144,8 +144,8 @@ int ictusi_sync_agree(MPI_Comm comm, int err, struct ictus_why *why)
         int failed;
         int rank;
     } mine = {err ? 0 : 1, 0}, first;
-    MPI_Comm_rank(comm, &mine.rank);
-    if (MPI_Allreduce(&mine, &first, 1, MPI_2INT, MPI_MINLOC, comm) != MPI_SUCCESS) {
+    PMPI_Comm_rank(comm, &mine.rank);
+    if (PMPI_Allreduce(&mine, &first, 1, MPI_2INT, MPI_MINLOC, comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     if (first.failed) {
@@ -160,7 +160,7 @@ int ictusi_sync_agree(MPI_Comm comm, int err, struct ictus_why *why)
     if (why) {
         reason.why = *why;
     }
-    if (MPI_Bcast(&reason, (int)sizeof(reason), MPI_BYTE, first.rank, comm) != MPI_SUCCESS) {
+    if (PMPI_Bcast(&reason, (int)sizeof(reason), MPI_BYTE, first.rank, comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     if (why) {
@@ -175,15 +175,15 @@ int ictusi_sync_same(MPI_Comm comm, const char *what, const char *text, struct i
     int rank = 0;
     const uint64_t mine = ictusi_spec_hash(text);
     uint64_t extremes[2] = {mine, ~mine}; /* the smallest, and what is left of the largest */
-    if (MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS) {
+    if (PMPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     if (extremes[0] == ~extremes[1]) {
         return ICTUS_OK;
     }
-    MPI_Comm_rank(comm, &rank);
+    PMPI_Comm_rank(comm, &rank);
     (void)snprintf(first, sizeof(first), "%s", text);
-    if (MPI_Bcast(first, (int)sizeof(first), MPI_CHAR, 0, comm) != MPI_SUCCESS) {
+    if (PMPI_Bcast(first, (int)sizeof(first), MPI_CHAR, 0, comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     struct ictus_why different = {""};

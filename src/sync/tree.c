@@ -54,8 +54,8 @@ int ictusi_tree_learn(struct sync_run *run, const struct measure_options *measur
     struct climb c = {.run = run, .learning = learning};
     int rank = 0;
     int size = 0;
-    MPI_Comm_rank(run->comm, &rank);
-    MPI_Comm_size(run->comm, &size);
+    PMPI_Comm_rank(run->comm, &rank);
+    PMPI_Comm_size(run->comm, &size);
     int max_power = 1;
     while (max_power <= size / 2) {
         max_power *= 2;

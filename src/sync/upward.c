@@ -148,7 +148,7 @@ static void upward_scatter(struct ascent *a)
         a->below[i] = upward_merge(&base, &a->below[i]);
     }
     const int bytes = (int)sizeof(mine);
-    if (MPI_Scatter(a->below, bytes, MPI_BYTE, &mine, bytes, MPI_BYTE, 0, a->run->comm) !=
+    if (PMPI_Scatter(a->below, bytes, MPI_BYTE, &mine, bytes, MPI_BYTE, 0, a->run->comm) !=
         MPI_SUCCESS) {
         upward_keep(a, ICTUS_ERR_MPI);
     }
@@ -159,8 +159,8 @@ static void upward_scatter(struct ascent *a)
 int ictusi_upward_learn(struct sync_run *run, const struct upward_options *options)
 {
     struct ascent a = {.run = run, .options = options, .power = 1};
-    MPI_Comm_rank(run->comm, &a.rank);
-    MPI_Comm_size(run->comm, &a.size);
+    PMPI_Comm_rank(run->comm, &a.rank);
+    PMPI_Comm_size(run->comm, &a.size);
     while (a.power <= a.size / 2) {
         a.power *= 2;
     }
