@@ -33,6 +33,7 @@ struct walk {
     size_t depth, room;
     bool pending; /* the top of the stack was left at leave_time */
     uint64_t enter_time, leave_time;
+    bool refused;            /* the call: what it was to do did not happen */
     const uint64_t *senders; /* of the collective that is recorded next */
     uint64_t last;           /* no event may be earlier */
     uint64_t last_ticks;
@@ -216,11 +217,13 @@ static void walk_timed(struct walk *k, const uint64_t *p, uint64_t head)
     const unsigned small = record_small(head);
     walk_settle(k);
     k->senders = NULL;
+    k->refused = record_kind(head) == RECORD_REFUSED;
     switch (record_kind(head)) {
     case RECORD_OPEN:
         walk_enter(k, p, head);
         break;
     case RECORD_CALL:
+    case RECORD_REFUSED:
         walk_enter(k, p, head);
         walk_leave(k, small, p[1] + record_value(head));
         break;
@@ -290,6 +293,9 @@ static void walk_pre(struct walk *k, const uint64_t *p, uint64_t head)
     const uint64_t at = k->enter_time;
     const uint32_t comm = comm_of(k, (uint32_t)(p[1] >> 32));
     const uint32_t tag = (uint32_t)p[1];
+    if (k->refused) {
+        return;
+    }
     switch (record_kind(head)) {
     case RECORD_SEND:
         walk_wrote(k, OTF2_EvtWriter_MpiSend(k->w, NULL, at, record_value(head), comm, tag, p[2]));

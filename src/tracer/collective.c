@@ -17,8 +17,12 @@ struct view {
     bool away; /* of an inter-communicator's root group, but not its root: takes no part */
 };
 
+/* Arguments that MPI will refuse are looked at before it has: there may be no counts. */
 static int64_t count_at(const struct counts *counts, int64_t i)
 {
+    if (!counts->values) {
+        return 0;
+    }
     if (counts->width == sizeof(int)) {
         return ((const int *)counts->values)[i];
     }
@@ -38,7 +42,7 @@ static int64_t typed_sum(struct recorder *r, const struct counts *counts, const 
                          int64_t n)
 {
     int64_t sum = 0;
-    for (int64_t i = 0; counts->values && i < n; i++) {
+    for (int64_t i = 0; counts->values && types && i < n; i++) {
         const int64_t count = count_at(counts, i);
         sum += count > 0 ? count * trace_type_bytes(r, types[i]) : 0;
     }
@@ -238,7 +242,8 @@ static void note_senders(struct recorder *r, enum coll_op op, const struct trace
         return;
     }
     for (int i = 0; i < n; i++) {
-        const MPI_Datatype type = op == COLL_ALLTOALLW ? a->recvtypes[i] : a->recvtype;
+        const MPI_Datatype type =
+            op == COLL_ALLTOALLW && a->recvtypes ? a->recvtypes[i] : a->recvtype;
         const bool self = info->remote < 0 && i == info->rank;
         const bool some = !self && count_at(&a->recvcounts, i) > 0 && trace_type_bytes(r, type) > 0;
         words[i / 64] |= (uint64_t)some << (i % 64);

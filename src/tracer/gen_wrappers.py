@@ -72,7 +72,7 @@ MEANINGS = {
     "lock_all": ("", "ictusi_note_lock_all(r, win)"),
     "unlock": ("", "ictusi_note_unlock(r, win, rank)"),
     "unlock_all": ("", "ictusi_note_unlock_all(r, win)"),
-    "post": ("", "ictusi_note_post(r, win, group)"),
+    "post": ("", "ictusi_note_post(win, group)"),
     "open_epoch": ("", "ictusi_note_start_epoch(win, group)"),
     "complete": ("", "ictusi_note_complete(r, win)"),
     "win_wait": ("", "ictusi_note_waited(r, win)"),
@@ -211,9 +211,13 @@ def wrapper(function, declared):
     body += f"        const int returned = real({arguments});\n        ictusi_trace_active = was;\n"
     body += "        return returned;\n    }\n"
     body += before
-    body += f"    const int err = real({arguments});\n    trace_left(r, {region});\n"
+    body += f"    const int err = real({arguments});\n    trace_left(r, {region}, err);\n"
     if after:
-        succeeded = "trace_has_statuses(err)" if "array_of_statuses" in after else "err == MPI_SUCCESS"
+        succeeded = "err == MPI_SUCCESS"
+        if "array_of_statuses" in after:
+            succeeded = "trace_has_statuses(err)"
+        elif "@status" in MEANINGS.get(function.meaning.split()[0], ("", ""))[0]:
+            succeeded = "trace_has_received(err)"
         body += f"    if ({succeeded}) {{\n        {after};\n    }}\n"
     if "const int kept" in before:
         body += "    trace_return_handles(r, kept);\n"

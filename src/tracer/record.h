@@ -18,15 +18,16 @@
 
 enum record_kind {
     RECORD_END = 0,
-    RECORD_OPEN,   /* timed; small = region */
-    RECORD_CALL,   /* timed; small = region, value = duration */
-    RECORD_LEAVE,  /* timed; small = region */
-    RECORD_EVENT,  /* timed; small = event name; word 2 = value */
-    RECORD_METRIC, /* timed; small = metric class; words 2.. = values */
-    RECORD_FLUSH,  /* timed; word 2 = duration in ticks */
-    RECORD_ON,     /* timed; recording was switched on */
-    RECORD_OFF,    /* timed; recording was switched off; small = enum off_reason */
-    RECORD_TIMED,  /* the kinds above are timed */
+    RECORD_OPEN,    /* timed; small = region */
+    RECORD_CALL,    /* timed; small = region, value = duration */
+    RECORD_LEAVE,   /* timed; small = region */
+    RECORD_EVENT,   /* timed; small = event name; word 2 = value */
+    RECORD_METRIC,  /* timed; small = metric class; words 2.. = values */
+    RECORD_FLUSH,   /* timed; word 2 = duration in ticks */
+    RECORD_ON,      /* timed; recording was switched on */
+    RECORD_OFF,     /* timed; recording was switched off; small = enum off_reason */
+    RECORD_REFUSED, /* as CALL; MPI refused it: its "pre" records tell of nothing that happened */
+    RECORD_TIMED,   /* the kinds above are timed */
     /* pre */
     RECORD_SEND,       /* value = peer; word 1 = comm << 32 | tag; word 2 = bytes */
     RECORD_ISEND,      /* as SEND; word 3 = request */
@@ -104,7 +105,7 @@ static inline uint32_t record_value(uint64_t head)
 /* Raw event files begin with this page-sized header; windows of window_bytes follow. */
 enum { RAW_HEADER_BYTES = 4096 };
 
-#define RAW_MAGIC "ictusev2"
+#define RAW_MAGIC "ictusev3"
 
 struct raw_header {
     char magic[8];

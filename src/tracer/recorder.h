@@ -244,4 +244,12 @@ static inline void recorder_leave(struct recorder *r, unsigned region, uint64_t 
     recorder_timed(r, RECORD_LEAVE, region, ticks);
 }
 
+/* The call at this record, if it was closed in place, was refused: nothing of it took place. */
+static inline void recorder_refuse(uint64_t *call)
+{
+    if (call && record_kind(*call) == RECORD_CALL) {
+        recorder_publish(call, (*call & ~UINT64_C(0xff)) | RECORD_REFUSED);
+    }
+}
+
 #endif

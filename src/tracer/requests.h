@@ -73,6 +73,14 @@ static inline bool trace_has_statuses(int err)
            (REAL(Error_class)(err, &class) == MPI_SUCCESS && class == MPI_ERR_IN_STATUS);
 }
 
+/* Whether a call has received or completed something: one that was cut short was received, too. */
+static inline bool trace_has_received(int err)
+{
+    int class = MPI_SUCCESS;
+    return __builtin_expect(err == MPI_SUCCESS, 1) ||
+           (REAL(Error_class)(err, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE);
+}
+
 static inline void trace_return_handles(struct recorder *r, int count)
 {
     if (ictusi_tracer.multiple) {

@@ -153,13 +153,13 @@ static void peers_forget(struct window_peers *peers)
     *peers = (struct window_peers){NULL, 0};
 }
 
-void ictusi_note_post(struct recorder *r, MPI_Win win, MPI_Group origins)
+void ictusi_note_post(MPI_Win win, MPI_Group origins)
 {
     struct trace_window *window = ictusi_window_find(win);
     if (window) {
         peers_forget(&window->exposed);
+        /* No record: MPI may let an origin go on, and even complete, before it is here. */
         window->exposed = peers_of(win, origins);
-        note_sync(r, window, &window->exposed, true);
     }
 }
 
@@ -168,7 +168,6 @@ void ictusi_note_start_epoch(MPI_Win win, MPI_Group targets)
     struct trace_window *window = ictusi_window_find(win);
     if (window) {
         peers_forget(&window->accessed);
-        /* It may return before the targets have posted: no notice is known to be got. */
         window->accessed = peers_of(win, targets);
     }
 }

@@ -4,6 +4,7 @@
 
 #include "core/plain.h"
 #include "tracer/metrics.h"
+#include "tracer/real.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -192,4 +193,23 @@ void ictusi_trace_say(const char *format, ...)
     if (ictusi_tracer.rank == 0) {
         (void)fprintf(stderr, "ictus trace: %s\n", text);
     }
+}
+
+bool ictusi_trace_refused(int err)
+{
+    static const int refusals[] = {
+        MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE,     MPI_ERR_TAG,      MPI_ERR_COMM,
+        MPI_ERR_RANK,   MPI_ERR_ROOT,  MPI_ERR_GROUP,    MPI_ERR_OP,       MPI_ERR_TOPOLOGY,
+        MPI_ERR_ARG,    MPI_ERR_WIN,   MPI_ERR_DISP,     MPI_ERR_LOCKTYPE, MPI_ERR_RMA_SYNC,
+        MPI_ERR_ASSERT, MPI_ERR_INFO,  MPI_ERR_RMA_RANGE};
+    int class = MPI_SUCCESS;
+    if (REAL(Error_class)(err, &class) != MPI_SUCCESS) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
+        if (class == refusals[i]) {
+            return true;
+        }
+    }
+    return false;
 }

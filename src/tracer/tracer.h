@@ -145,10 +145,17 @@ static inline struct recorder *trace_begin(unsigned function, const void *from)
     return r;
 }
 
+/* Whether an error code says that MPI did not like the arguments, and so did nothing at all. */
+bool ictusi_trace_refused(int err);
+
 /* MPI has returned; what is noted from here on happened when the call was left. */
-static inline void trace_left(struct recorder *r, unsigned function)
+static inline void trace_left(struct recorder *r, unsigned function, int err)
 {
+    uint64_t *const call = r->open;
     recorder_leave(r, function, recorder_ticks(r));
+    if (__builtin_expect(err != MPI_SUCCESS, 0) && ictusi_trace_refused(err)) {
+        recorder_refuse(call);
+    }
 }
 
 static inline void trace_end(struct recorder *r)
