@@ -12,6 +12,7 @@
  */
 #include "behind.h"
 #include "fortran.h"
+#include "init.h"
 
 #include <ictus/barrier.h>
 #include <ictus/harmonize.h>
@@ -47,10 +48,6 @@ struct record {
 };
 
 PRELOAD_BEHIND(MPI_Barrier)
-PRELOAD_BEHIND(MPI_Init)
-PRELOAD_BEHIND(PMPI_Init)
-PRELOAD_BEHIND(MPI_Init_thread)
-PRELOAD_BEHIND(PMPI_Init_thread)
 PRELOAD_BEHIND(MPI_Finalize)
 PRELOAD_BEHIND(PMPI_Finalize)
 #if MPI_VERSION >= 4
@@ -212,52 +209,19 @@ static void wishes_check(void)
     }
 }
 
+static bool preload_enter(void)
+{
+    return depth++ == 0;
+}
+
 /* Our own starts on the way in are nobody's barriers. */
-static int checked_init(int err, bool outer)
+static int preload_leave(bool outer, int err)
 {
     if (outer && err == MPI_SUCCESS) {
-        depth++;
         wishes_check();
-        depth--;
     }
+    depth--;
     return err;
-}
-
-static int barrier_init(int (*behind)(int *, char ***), int *argc, char ***argv)
-{
-    const bool outer = depth++ == 0;
-    const int err = behind(argc, argv);
-    depth--;
-    return checked_init(err, outer);
-}
-
-static int barrier_init_thread(int (*behind)(int *, char ***, int, int *), int *argc, char ***argv,
-                               int required, int *provided)
-{
-    const bool outer = depth++ == 0;
-    const int err = behind(argc, argv, required, provided);
-    depth--;
-    return checked_init(err, outer);
-}
-
-PRELOAD_API int MPI_Init(int *argc, char ***argv)
-{
-    return barrier_init(behind_MPI_Init(), argc, argv);
-}
-
-PRELOAD_API int PMPI_Init(int *argc, char ***argv)
-{
-    return barrier_init(behind_PMPI_Init(), argc, argv);
-}
-
-PRELOAD_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
-{
-    return barrier_init_thread(behind_MPI_Init_thread(), argc, argv, required, provided);
-}
-
-PRELOAD_API int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
-{
-    return barrier_init_thread(behind_PMPI_Init_thread(), argc, argv, required, provided);
 }
 
 /* The sums of one process or of all, in the order of struct record. */

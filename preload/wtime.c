@@ -13,6 +13,7 @@
  */
 #include "behind.h"
 #include "fortran.h"
+#include "init.h"
 
 #include <ictus/clock.h>
 #include <ictus/text.h>
@@ -48,10 +49,6 @@ PRELOAD_BEHIND(PMPI_Wtime)
 PRELOAD_BEHIND(MPI_Wtick)
 PRELOAD_BEHIND(PMPI_Wtick)
 PRELOAD_BEHIND(MPI_Barrier)
-PRELOAD_BEHIND(MPI_Init)
-PRELOAD_BEHIND(PMPI_Init)
-PRELOAD_BEHIND(MPI_Init_thread)
-PRELOAD_BEHIND(PMPI_Init_thread)
 PRELOAD_BEHIND(MPI_Finalize)
 PRELOAD_BEHIND(PMPI_Finalize)
 PRELOAD_BEHIND(MPI_Comm_get_attr)
@@ -210,50 +207,21 @@ PRELOAD_API int MPI_Barrier(MPI_Comm comm)
     return err;
 }
 
+static bool preload_enter(void)
+{
+    const bool outer = !inside;
+    inside = true;
+    return outer;
+}
+
 /* Whoever is the first of us to be called sets up, after everybody behind has begun. */
-static int wtime_init(int (*behind)(int *, char ***), int *argc, char ***argv)
+static int preload_leave(bool outer, int err)
 {
-    const bool outer = !inside;
-    inside = true;
-    const int err = behind(argc, argv);
     inside = !outer;
     if (outer && err == MPI_SUCCESS) {
         set_up();
     }
     return err;
-}
-
-static int wtime_init_thread(int (*behind)(int *, char ***, int, int *), int *argc, char ***argv,
-                             int required, int *provided)
-{
-    const bool outer = !inside;
-    inside = true;
-    const int err = behind(argc, argv, required, provided);
-    inside = !outer;
-    if (outer && err == MPI_SUCCESS) {
-        set_up();
-    }
-    return err;
-}
-
-PRELOAD_API int MPI_Init(int *argc, char ***argv)
-{
-    return wtime_init(behind_MPI_Init(), argc, argv);
-}
-
-PRELOAD_API int PMPI_Init(int *argc, char ***argv)
-{
-    return wtime_init(behind_PMPI_Init(), argc, argv);
-}
-
-PRELOAD_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
-{
-    return wtime_init_thread(behind_MPI_Init_thread(), argc, argv, required, provided);
-}
-
-PRELOAD_API int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
-{
-    return wtime_init_thread(behind_PMPI_Init_thread(), argc, argv, required, provided);
 }
 
 PRELOAD_API int MPI_Finalize(void)
