@@ -17,6 +17,21 @@
 
 enum { CHECK_SKIP = 77 };
 
+/*
+ * Whether a sanitizer watches. It looks at the code, not at distributions: a test of many random
+ * trials needs few of them then, and leaves its statistics to the build without.
+ */
+#if defined(__SANITIZE_ADDRESS__)
+#define CHECK_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CHECK_SANITIZED 1
+#endif
+#endif
+#ifndef CHECK_SANITIZED
+#define CHECK_SANITIZED 0
+#endif
+
 static int check_failures;
 
 #define CHECK(condition)                                                                           \
