@@ -8,6 +8,7 @@
 #include "bench/operation_list.h"
 #include "bench/reduce.h"
 #include "clock/watch.h"
+#include "harmonize/state.h"
 #include "sync/sync.h"
 
 #include <ictus/bench.h>
@@ -273,6 +274,13 @@ static int experiment_finish(struct experiment *e, struct ictus_bench_result *re
     return ICTUS_OK;
 }
 
+/* How late a process may come to a call: as late as to a start. */
+static int64_t bench_tolerance_ns(const struct ictus_bench *bench)
+{
+    const struct harmonize_state *state = ictusi_harmonize_find(bench->comm);
+    return state ? state->tolerance_ns : INT64_MAX;
+}
+
 int ictus_bench_run(struct ictus_bench *bench, const struct ictus_bench_plan *plan,
                     struct ictus_bench_result *result, struct ictus_why *why)
 {
@@ -300,6 +308,7 @@ int ictus_bench_run(struct ictus_bench *bench, const struct ictus_bench_plan *pl
     if (err) {
         return err;
     }
+    e.call.tolerance_ns = bench_tolerance_ns(bench);
     err = run_all(&e, reason);
     if (!err) {
         err = experiment_finish(&e, result);

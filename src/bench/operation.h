@@ -100,12 +100,13 @@ struct call {
     void *flush; /* written before each call to leave the caches cold; NULL: not */
     size_t flush_bytes;
     struct arrival arrival;
-    int64_t turn;     /* calls so far */
-    int64_t delay_ns; /* start this much after the common instant */
-    uint64_t bytes;   /* of a block */
-    void *plugin;     /* state of a user's operation */
-    bool prepared;    /* request or plugin must be released */
-    int mpi_error;    /* of the last call that the harness made */
+    int64_t turn;         /* calls so far */
+    int64_t delay_ns;     /* start this much after the common instant */
+    int64_t tolerance_ns; /* an arrival later than this is late */
+    uint64_t bytes;       /* of a block */
+    void *plugin;         /* state of a user's operation */
+    bool prepared;        /* request or plugin must be released */
+    int mpi_error;        /* of the last call that the harness made */
 };
 
 /* A composition of other operations that does what one of them does. */

@@ -42,7 +42,7 @@ static void batch_fill(struct columns *c, const struct sample *samples, int64_t 
         c->max[MAX_STOP * n + i] = s->end;
         c->max[MAX_MINUS_START * n + i] = -begin;
         c->max[MAX_ARRIVAL * n + i] = s->begin;
-        c->max[MAX_INVALID * n + i] = !s->valid;
+        c->max[MAX_INVALID * n + i] = !s->valid || s->late;
         c->sum[i] = time;
         c->root[i] = time;
     }

@@ -23,6 +23,7 @@ struct sample {
     int64_t common; /* global instant at which all were to start; only if has_common */
     bool has_common;
     bool valid;
+    bool late; /* something kept it waiting beyond the arrival that was asked for */
 };
 
 struct scheme;
@@ -77,13 +78,15 @@ static inline void ictusi_sample_place(const struct ictus_clock *clock, struct s
 /*
  * Call the operation once between two readings of the source: the timed region of every scheme. A
  * process that is to arrive late waits first: until its delay after the common instant, where the
- * scheme has one, so that a late start adds nothing to it.
+ * scheme has one, so that a late start adds nothing to it. A repetition in which it came later
+ * still is none of the pattern.
  */
 static inline int ictusi_time_call(const struct ictus_clock *clock, struct call *call,
                                    struct sample *sample)
 {
     const struct source *source = clock->source;
     sample->start = ictusi_source_read(source);
+    sample->late = false;
     if (call->delay_ns > 0) {
         const int64_t from =
             sample->has_common ? ictusi_line_unmap(&clock->line, sample->common) : sample->start;
@@ -91,6 +94,7 @@ static inline int ictusi_time_call(const struct ictus_clock *clock, struct call 
         if (sample->start < arrival) {
             sample->start = ictusi_wait_until(source, arrival, clock->crowded);
         }
+        sample->late = sample->start - arrival > call->tolerance_ns;
     }
     call->mpi_error = call->operation->run(call);
     sample->stop = ictusi_source_read(source);

@@ -352,6 +352,51 @@ static void arrivals_are_kept(void)
     ictus_bench_free(bench);
 }
 
+/* A clock that a test moves: each reading is so much after the one before. */
+struct scripted {
+    struct source source;
+    int64_t now, steps[8];
+    int next;
+};
+
+static int64_t scripted_read(const struct source *source)
+{
+    struct scripted *s = (struct scripted *)source;
+    s->now += s->steps[s->next];
+    s->next += s->next < 7;
+    return s->now;
+}
+
+static int call_nothing(struct call *call)
+{
+    (void)call;
+    return MPI_SUCCESS;
+}
+
+/* Who is kept from arriving at its instant, by no start that was late, says so. */
+static void late_arrivals_are_noticed(void)
+{
+    static const struct source_ops ops = {.name = "scripted", .read = scripted_read};
+    static const struct operation nothing = {.name = "nothing", .run = call_nothing};
+    const struct {
+        int64_t wakes, delay;
+        bool late;
+    } cases[] = {{20000, 20000, false},
+                 {20900, 20000, false},
+                 {21100, 20000, true},
+                 {50000, 0, false},
+                 {30000, 1000, true}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct scripted clock_source = {{&ops}, 0, {100, cases[i].wakes - 100, 10}, 0};
+        const struct ictus_clock clock = {.source = &clock_source.source};
+        struct call call = {
+            .operation = &nothing, .delay_ns = cases[i].delay, .tolerance_ns = 1000};
+        struct sample sample = {.has_common = true, .common = 0, .late = true};
+        REQUIRE(!ictusi_time_call(&clock, &call, &sample));
+        CHECK(sample.late == cases[i].late);
+    }
+}
+
 /* From the last arrival to the last exit is no more than from the first, and waiting is not
  * negative.
  */
@@ -442,6 +487,7 @@ int main(int argc, char **argv)
     a_really_large_one_runs();
     parts_follow_each_other();
     arrivals_are_kept();
+    late_arrivals_are_noticed();
     waiting_is_apart_from_exits();
     nonsense_is_refused();
     time_limits_hold();
