@@ -370,6 +370,7 @@ enum discipline_event ictusi_discipline_update(struct discipline *d, const struc
         return d->glitches < DISCIPLINE_HELD ? DISCIPLINE_GLITCH : discipline_believe(d, m);
     }
     watch_bias(d, since, m->variance_ns2);
+    d->common_ns = m->common_ns;
     discipline_accept(d, x, m->variance_ns2, d->innovation_ns, d->glitches ? since : dt);
     take_blend(d);
     ictusi_stability_add(&d->stability, m->local, x, m->variance_ns2 * d->scale);
@@ -389,6 +390,7 @@ void ictusi_discipline_restart(struct discipline *d)
 struct kalman ictusi_discipline_predict(const struct discipline *d, int64_t local)
 {
     struct kalman k = d->state;
+    k.pp += d->common_ns * d->common_ns;
     const double leaning = d->bias_ns * d->bias_ns - bias_told * d->bias_ns2;
     if (leaning > 0.0) {
         k.pp += leaning;

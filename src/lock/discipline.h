@@ -74,6 +74,7 @@ struct discipline {
     double last_phase;
     int64_t last_at;
     double bias_ns, bias_ns2; /* running mean of innovations, and what its variance should be */
+    double common_ns;         /* error that no number of measurements averages away */
     struct held held[DISCIPLINE_HELD];
     int glitches; /* in a row */
     uint64_t accepted, rejected, steps, turns;

@@ -17,9 +17,20 @@ static const double mad_limit = 3.0;
 enum { PATH_RUN = 12 };
 static const double path_factor = 4.0;
 
+/* Waits longer than so many times their median say little of the others: no lean from them. */
+static const double lean_limit = 4.0;
+
+/* What waits that are not exponential make the correction wrong by, as a share of it; less where
+ * they are all on one way, since then there is nothing to model. */
+static const double lean_error = 0.15;
+
 struct floor {
     double minimum; /* of the window */
+    double typical; /* median of the excess over it */
     double doubt;   /* how far above the true minimum it probably is */
+    double share;   /* of the excess, by which offsets are wrong */
+    double share_sd;
+    double even; /* sqrt(1 - 4 share^2): 1 where both ways wait alike, 0 where only one does */
 };
 
 void ictusi_delays_reset(struct delays *delays)
@@ -55,7 +66,9 @@ static void watch_path(struct delays *delays, double minimum, double typical)
 
 /*
  * The smallest of n delays, each a minimum plus two exponential waits of mean m, is still
- * m sqrt(pi/(2n)) above the true one, nearly: that is the doubt.
+ * m sqrt(pi/(2n)) above the true one, nearly: that is the doubt. Waits on one way only leave M/n of
+ * their mean M; those of share x lie between, since the product of the two means is
+ * M^2 (1 - 4 x^2) / 4.
  */
 static struct floor add_delays(struct delays *delays, const struct sample *samples, size_t count)
 {
@@ -71,8 +84,31 @@ static struct floor add_delays(struct delays *delays, const struct sample *sampl
     ictusi_sort(values, n);
     const double excess = ictusi_quantile(values, n, 0.5) - values[0];
     floor.minimum = values[0];
-    floor.doubt = 0.75 * excess / sqrt((double)n);
+    floor.typical = excess;
+    floor.share = ictusi_lean_share(&delays->lean, &floor.share_sd);
+    floor.even = sqrt(1.0 - 4.0 * floor.share * floor.share);
+    floor.doubt = excess * (0.75 * floor.even / sqrt((double)n) + (1.0 - floor.even) / (double)n);
     return floor;
+}
+
+/* Learn from the exchanges of a poll which way waits. */
+static void group_learn_lean(struct delays *delays, const struct sample *samples, size_t count,
+                             const struct floor *floor)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct lean_point point = {.local = samples[i].local,
+                                         .offset_ns = samples[i].offset_ns,
+                                         .excess_ns = samples[i].delay_ns - floor->minimum};
+        if (samples[i].sigma_ns == 0.0 && point.excess_ns <= lean_limit * floor->typical) {
+            ictusi_lean_add(&delays->lean, &point);
+        }
+    }
+}
+
+/* How far an exchange's delay probably is above the path's true minimum. */
+static double excess_of(const struct sample *sample, const struct floor *floor)
+{
+    return sample->delay_ns - floor->minimum + floor->doubt;
 }
 
 static double variance_of(const struct sample *sample, const struct floor *floor)
@@ -80,8 +116,15 @@ static double variance_of(const struct sample *sample, const struct floor *floor
     if (sample->sigma_ns > 0.0) {
         return sample->sigma_ns * sample->sigma_ns;
     }
-    const double s = sample->delay_ns - floor->minimum + floor->doubt;
-    return grain_ns * grain_ns + s * s / 12.0;
+    const double s = excess_of(sample, floor);
+    const double squares = floor->even * floor->even / 12.0 + floor->share_sd * floor->share_sd;
+    return grain_ns * grain_ns + s * s * squares;
+}
+
+/* What the waits have added to an offset, in the mean. */
+static double lean_of(const struct sample *sample, const struct floor *floor)
+{
+    return sample->sigma_ns > 0.0 ? 0.0 : floor->share * excess_of(sample, floor);
 }
 
 /* The delay above which a sample of this group is left out. */
@@ -139,7 +182,7 @@ static void group_average(const struct sample *samples, size_t count, const stru
         }
         const double w = 1.0 / variance_of(&samples[i], floor);
         weights += w;
-        offset += w * x;
+        offset += w * (x - lean_of(&samples[i], floor));
         at += w * (double)(samples[i].local - samples[0].local);
         kept[n++] = x;
     }
@@ -147,6 +190,8 @@ static void group_average(const struct sample *samples, size_t count, const stru
     out->offset_frac = offset / weights;
     out->local = samples[0].local + (int64_t)llround(at / weights);
     out->variance_ns2 = 1.0 / weights;
+    out->common_ns =
+        fabs(floor->share) * (lean_error * floor->even * floor->typical + floor->doubt);
     out->mean_ns = ictusi_mean(kept, n);
     out->spread_ns = n > 1 ? ictusi_sd(kept, n) : ictusi_sd(all, count);
     out->used = (int)n;
@@ -161,6 +206,7 @@ bool ictusi_group_combine(const struct sample *samples, size_t count, bool drop_
     }
     const size_t skip = drop_first && count > 2 ? 1 : 0;
     const struct floor floor = add_delays(delays, samples + skip, count - skip);
+    group_learn_lean(delays, samples + skip, count - skip, &floor);
     out->count = (int)count;
     out->interleaved = true;
     out->kernel = true;

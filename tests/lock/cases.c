@@ -527,54 +527,19 @@ static void case_day(uint64_t seed)
     CHECK(world.verdict.seconds > 86000);
 }
 
-/* Groups and single exchanges over paths of several kinds: figures for bench/lock, no test. */
-static void case_figures(uint64_t seed)
-{
-    static const struct {
-        const char *name;
-        double wait_ns, pareto_ns, shape, loss, back_ns;
-    } paths[] = {
-        {"exponential 20 us", 2e4, 0, 0, 0, 1e5},
-        {"exponential 200 us", 2e5, 0, 0, 0, 1e5},
-        {"Pareto 1.5, 10 % lost", 1e4, 1e5, 1.5, 0.1, 1e5},
-        {"asymmetric 500 us, 5 % lost", 1e5, 0, 0, 0.05, 6e5},
-    };
-    verbose = 0;
-    for (size_t p = 0; p < sizeof(paths) / sizeof(paths[0]); p++) {
-        for (int poll = 0; poll < 4; poll++) {
-            begin(seed, 1);
-            struct world_server *s = &world.servers[0];
-            s->loss = paths[p].loss;
-            s->there.wait_ns = s->back.wait_ns = paths[p].wait_ns;
-            s->there.pareto_ns = s->back.pareto_ns = paths[p].pareto_ns;
-            s->there.shape = s->back.shape = paths[p].shape;
-            s->back.base_ns = paths[p].back_ns;
-            world.judge_from_s = 600.0;
-            struct ictus_lock_options o = world_options(&world, poll < 2 ? 1.0 : 64.0);
-            o.exchanges = poll % 2 ? 5 : 1;
-            o.keep_first = poll % 2 == 0;
-            (void)world_run(&world, &o, 20000.0);
-            const struct world_verdict *v = &world.verdict;
-            printf(
-                "%-28s poll %2d s, %s: rms %9.0f ns, chi2 %6.2f, outside %ld, %.2f of the bound\n",
-                paths[p].name, poll < 2 ? 1 : 64, poll % 2 ? "groups of 5" : "single     ",
-                world_rms(&world), v->sigma_squares / (double)v->seconds, v->outside,
-                v->worst_share);
-            CHECK(v->outside == 0);
-        }
-    }
-}
-
 static const struct {
     const char *name;
     void (*run)(uint64_t seed);
 } cases[] = {
-    {"figures", case_figures}, {"day", case_day},         {"clockbound", case_clockbound},
-    {"quiet", case_quiet},     {"moving", case_moving},   {"liar", case_liar},
-    {"split", case_split},     {"outage", case_outage},   {"dead", case_dead},
-    {"spoofed", case_spoofed}, {"steered", case_steered}, {"leap", case_leap},
-    {"names", case_names},     {"warm", case_warm},       {"paths", case_paths},
-    {"pool", case_pool},       {"drift", case_drift},     {"change", case_change},
+    {"day", case_day},         {"clockbound", case_clockbound},
+    {"quiet", case_quiet},     {"moving", case_moving},
+    {"liar", case_liar},       {"split", case_split},
+    {"outage", case_outage},   {"dead", case_dead},
+    {"spoofed", case_spoofed}, {"steered", case_steered},
+    {"leap", case_leap},       {"names", case_names},
+    {"warm", case_warm},       {"paths", case_paths},
+    {"pool", case_pool},       {"drift", case_drift},
+    {"change", case_change},
 };
 
 int main(int argc, char **argv)

@@ -367,3 +367,8 @@ double world_rms(const struct world *w)
     const struct world_verdict *v = &w->verdict;
     return sqrt(v->squares / fmax(1.0, (double)(v->seconds - v->unlocked)));
 }
+
+double world_real_rms(const struct world *w)
+{
+    return sqrt(w->verdict.real_squares / fmax(1.0, (double)w->verdict.seconds));
+}

@@ -129,6 +129,7 @@ void world_advance(struct world *w, int64_t to);
 int world_run(struct world *w, const struct ictus_lock_options *options, double seconds);
 struct ictus_lock_options world_options(struct world *w, double tmin_s);
 double world_rms(const struct world *w);
+double world_real_rms(const struct world *w);
 
 /* A packet of the daemon's leaves. */
 void world_send(struct world *w, int fd, const uint8_t *bytes, size_t length);

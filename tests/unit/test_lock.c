@@ -362,7 +362,7 @@ static void test_group(void)
     memset(samples, 0, sizeof(samples));
     ictusi_delays_reset(&delays);
     for (int i = 0; i < 5; i++) {
-        samples[i].local = i * 1000000;
+        samples[i].local = i * INT64_C(1000000);
         samples[i].offset_ns = 1000 + i;
         samples[i].delay_ns = 5000.0;
         samples[i].bound_ns = 2500.0;
@@ -377,8 +377,62 @@ static void test_group(void)
     CHECK(ictusi_group_combine(samples, 1, true, &delays, &m) && m.used == 1);
 }
 
+/* Waits on one way are found and taken out; those that are even, or rare and huge, are left. */
+static double lean_after(uint64_t seed, double there_ns, double back_ns, double step_ns)
+{
+    struct sim s;
+    struct lean lean;
+    struct sample sample;
+    double share_sd = 0.0;
+    sim_init(&s, seed);
+    s.wait_ns[0] = there_ns;
+    s.wait_ns[1] = back_ns;
+    ictusi_lean_reset(&lean);
+    for (int i = 0; i < 2000; i++) {
+        if (sim_exchange(&s, &sample)) {
+            const struct lean_point point = {.local = sample.local,
+                                             .offset_ns = sample.offset_ns +
+                                                          (i % 100 == 50 ? llround(step_ns) : 0),
+                                             .excess_ns = sample.delay_ns - 2e5};
+            ictusi_lean_add(&lean, &point);
+        }
+        sim_advance(&s, i % 5 ? 0.001 : 4.0);
+    }
+    return ictusi_lean_share(&lean, &share_sd);
+}
+
+static void test_lean(void)
+{
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        CHECK(fabs(lean_after(seed, 2e4, 2e4, 0.0)) < 0.03);
+        CHECK_NEAR(lean_after(seed, 2e4, 0.0, 0.0), 0.5, 0.01);
+        CHECK_NEAR(lean_after(seed, 0.0, 2e4, 0.0), -0.5, 0.01);
+        /* Means of 1 and 3: (1 - 3) / 2 (1 + 3). */
+        CHECK_NEAR(lean_after(seed, 1e4, 3e4, 0.0), -0.25, 0.08);
+        /* What no wait explains is not learnt from. */
+        CHECK_NEAR(lean_after(seed, 2e4, 0.0, 5e6), 0.5, 0.02);
+    }
+}
+
+/* With even waits the correction costs nothing, with waits on one way it takes the mean out. */
+static void test_one_way(void)
+{
+    static struct run r;
+    struct sim s;
+    sim_init(&s, 3);
+    s.wait_ns[1] = 0.0;
+    run_sim(&s, &r, ICTUS_LOCK_ADAPTIVE, 4.0, 5, 600.0, 6000.0);
+    CHECK(r.rms_ns < 500.0 && r.violations == 0);
+    sim_init(&s, 3);
+    s.wait_ns[0] = 0.0;
+    run_sim(&s, &r, ICTUS_LOCK_ADAPTIVE, 4.0, 1, 600.0, 6000.0);
+    CHECK(r.rms_ns < 500.0 && r.violations == 0);
+}
+
 int main(void)
 {
+    test_lean();
+    test_one_way();
     test_accuracy();
     test_classic_loops();
     test_bound_on_bad_paths();
