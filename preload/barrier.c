@@ -13,6 +13,7 @@
 #include "behind.h"
 #include "fortran.h"
 #include "init.h"
+#include "library.h"
 
 #include <ictus/barrier.h>
 #include <ictus/harmonize.h>
@@ -209,8 +210,15 @@ static void wishes_check(void)
     }
 }
 
+/* A program that is linked with another MPI library is told before it does anything. */
+__attribute__((constructor)) static void barrier_load(void)
+{
+    preload_refuse_other("barrier");
+}
+
 static bool preload_enter(void)
 {
+    preload_refuse_other("barrier"); /* it may have loaded one since */
     return depth++ == 0;
 }
 

@@ -14,6 +14,7 @@
 #include "behind.h"
 #include "fortran.h"
 #include "init.h"
+#include "library.h"
 
 #include <ictus/clock.h>
 #include <ictus/text.h>
@@ -207,8 +208,15 @@ PRELOAD_API int MPI_Barrier(MPI_Comm comm)
     return err;
 }
 
+/* A program that is linked with another MPI library is told before it does anything. */
+__attribute__((constructor)) static void wtime_load(void)
+{
+    preload_refuse_other("wtime");
+}
+
 static bool preload_enter(void)
 {
+    preload_refuse_other("wtime"); /* it may have loaded one since */
     const bool outer = !inside;
     inside = true;
     return outer;
