@@ -277,8 +277,8 @@ static bool stands_alone(const struct reference *r, int i)
 
 /*
  * Whether the library's own choice may be algorithm i, as far as this process sees: 1 where its
- * stacks have the functions at which the algorithm parts from others, -1 where they lack one, 0
- * where there is nothing to tell by.
+ * stacks reach the functions at which the algorithm parts from others, -1 where they lack one or
+ * reach it from within another algorithm, 0 where there is nothing to tell by.
  */
 static int own_choice_like(const struct reference *r, int i)
 {
@@ -291,7 +291,7 @@ static int own_choice_like(const struct reference *r, int i)
                                ? -1
                                : ictusi_trunk_parting(trunk, &r->trunks[k][stage]);
             if (at >= 0) {
-                opinion = opinion < 0 || !ictusi_trunk_has(own, trunk->functions[at]) ? -1 : 1;
+                opinion = opinion < 0 || !ictusi_trunk_reaches(own, trunk->functions[at]) ? -1 : 1;
             }
         }
     }
@@ -400,13 +400,28 @@ static int find_reference(struct ictus_selector *s, struct forced *f, struct mes
     return ICTUS_OK;
 }
 
-static void name_own_choice(const struct forced *f, const struct reference *r,
-                            struct ictus_ran *ran)
+static bool device_is_in_force(const struct ictus_selector *s, const struct operation *o)
 {
+    const int how = ictusi_lent_value(&s->devices, s->dialect->devices_each);
+    return o->has_device && (how == s->dialect->devices_always ||
+                             (how != s->dialect->devices_off && o->device_original != 0));
+}
+
+/*
+ * A device's collective may be put together of several, as the barrier within a node is of a
+ * barrier and a broadcast: what is recognised is one of them, and that the device was in force is
+ * said.
+ */
+static void name_own_choice(const struct ictus_selector *s, const struct forced *f,
+                            const struct reference *r, struct ictus_ran *ran)
+{
+    const struct operation *o = f->operation;
     if (r->own >= 0) {
         ran->proof = ICTUS_PROOF_HOLDS;
-        (void)snprintf(ran->algorithm, sizeof(ran->algorithm), "%s",
-                       name_of(f->operation, r->values[r->own]));
+        if (device_is_in_force(s, o)) {
+            (void)snprintf(ran->component, sizeof(ran->component), "device");
+        }
+        (void)snprintf(ran->algorithm, sizeof(ran->algorithm), "%s", name_of(o, r->values[r->own]));
     }
 }
 
@@ -419,7 +434,7 @@ static int prove_by_parting(struct ictus_selector *s, struct forced *f, struct m
         return err;
     }
     if (f->value == f->operation->automatic) {
-        name_own_choice(f, r, ran);
+        name_own_choice(s, f, r, ran);
         return ICTUS_OK;
     }
     for (int i = 1; i < r->count; i++) {

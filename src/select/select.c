@@ -30,6 +30,10 @@ static const struct dialect dialects[] = {
      .fallback = "MPIR_CVAR_COLLECTIVE_FALLBACK",
      .fallback_error = "error",
      .device = "_DEVICE_COLLECTIVE",
+     .devices = "MPIR_CVAR_DEVICE_COLLECTIVES",
+     .devices_always = 0,
+     .devices_off = 1,
+     .devices_each = 2,
      .at_once = true},
 };
 
@@ -141,13 +145,11 @@ static void look_at(struct ictus_selector *s, int index, const char *name, int *
         *permitted = ictusi_variable_read(&variable, &value) && value != 0;
         ictusi_variable_close(&variable);
     }
-    if (d->fallback && strcmp(name, d->fallback) == 0 &&
-        ictusi_variable_open(index, &s->fallback)) {
-        s->has_fallback =
-            s->fallback.is_int && ictusi_variable_read(&s->fallback, &s->fallback_original);
-        if (!s->has_fallback) {
-            ictusi_variable_close(&s->fallback);
-        }
+    if (d->devices && strcmp(name, d->devices) == 0) {
+        (void)ictusi_lent_open(index, &s->devices);
+    }
+    if (d->fallback && strcmp(name, d->fallback) == 0) {
+        (void)ictusi_lent_open(index, &s->fallback);
     }
 }
 
@@ -184,10 +186,8 @@ static void close_operations(struct ictus_selector *s)
         free(s->operations[i]);
     }
     s->count = 0;
-    if (s->has_fallback) {
-        ictusi_variable_close(&s->fallback);
-        s->has_fallback = false;
-    }
+    ictusi_lent_close(&s->fallback);
+    ictusi_lent_close(&s->devices);
 }
 
 static int find_dialect(struct ictus_selector *s, struct ictus_why *why)
@@ -250,11 +250,16 @@ static bool selector_restore(struct ictus_selector *s)
             o->touched = false;
         }
     }
-    if (s->strict) {
-        done = ictusi_variable_write(&s->fallback, s->fallback_original) && done;
-        s->strict = false;
-    }
-    return done;
+    done = ictusi_lent_restore(&s->fallback) && done;
+    return ictusi_lent_restore(&s->devices) && done;
+}
+
+/* Have each operation's own switch decide whether a device comes before the library. */
+static bool devices_yield(struct ictus_selector *s)
+{
+    const struct dialect *d = s->dialect;
+    return ictusi_lent_value(&s->devices, d->devices_each) != d->devices_always ||
+           ictusi_lent_write(&s->devices, d->devices_each);
 }
 
 /* The variables as one forced communicator wants them: its own choice over those it inherited. */
@@ -277,6 +282,9 @@ static bool selector_impose(struct ictus_selector *s, const struct forced *chain
     }
     /* A device's own collective would take no notice of the choice. */
     const int device = chain->value == o->automatic ? o->device_original : 0;
+    if (chain->value != o->automatic && o->has_device && !devices_yield(s)) {
+        return false;
+    }
     return ictusi_variable_write(&o->variable, chain->value) &&
            (!o->has_device || ictusi_variable_write(&o->device, device));
 }
@@ -368,10 +376,9 @@ static int selector_agree(struct ictus_selector *s, MPI_Comm comm, int err,
 static void be_strict(struct ictus_selector *s)
 {
     int error = 0;
-    if (s->has_fallback &&
-        ictusi_variable_value(&s->fallback, s->dialect->fallback_error, &error)) {
-        s->strict = true;
-        (void)ictusi_variable_write(&s->fallback, error);
+    if (s->fallback.open &&
+        ictusi_variable_value(&s->fallback.variable, s->dialect->fallback_error, &error)) {
+        (void)ictusi_lent_write(&s->fallback, error);
     }
 }
 

@@ -22,6 +22,10 @@ struct dialect {
     const char *fallback; /* what to do where a choice does not apply; NULL: none */
     const char *fallback_error;
     const char *device;  /* suffix of the switch that lets a device override; NULL: none */
+    const char *devices; /* the switch of all devices' collectives at once; NULL: none */
+    int devices_always;  /* its value under which `device` has no effect */
+    int devices_off;     /* that leaves all to the library */
+    int devices_each;    /* under which `device` decides */
     const char *prefer;  /* info key by which a communicator prefers a component; NULL: none */
     const char *selects; /* the component whose algorithms these are; NULL: the library itself */
     bool at_once;        /* a value acts on all communicators, else on those made while it holds */
@@ -56,10 +60,8 @@ struct ictus_selector {
     struct operation *operations[OPERATIONS_MAX];
     const char *names[OPERATIONS_MAX + 1];
     int count;
-    struct variable fallback;
-    bool has_fallback;
-    int fallback_original;
-    bool strict; /* fallback is set to fail */
+    struct lent fallback; /* changed to fail while a trial is strict */
+    struct lent devices;
     struct forced *first;
     struct reference *references; /* see proof.c */
     char terms[512];              /* under which algorithms are forced */

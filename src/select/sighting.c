@@ -232,9 +232,19 @@ int ictusi_trunk_parting(const struct trunk *a, const struct trunk *b)
     return -1;
 }
 
-bool ictusi_trunk_has(const struct trunk *trunk, const void *function)
+static bool trunk_returns(const struct trunk *trunk, int i)
 {
-    for (int i = 0; i < trunk->count; i++) {
+    for (int k = 0; k < i; k++) {
+        if (trunk->functions[k] == trunk->functions[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ictusi_trunk_reaches(const struct trunk *trunk, const void *function)
+{
+    for (int i = 0; i < trunk->count && !trunk_returns(trunk, i); i++) {
         if (trunk->functions[i] == function) {
             return true;
         }

@@ -42,7 +42,11 @@ void ictusi_trunk_read(const struct ictus_witness *witness, struct trunk *trunk)
 /* The place at which both go on, but not alike; -1 where they do not part. Local. */
 int ictusi_trunk_parting(const struct trunk *a, const struct trunk *b);
 
-/* Whether a function is on it. Local. */
-bool ictusi_trunk_has(const struct trunk *trunk, const void *function);
+/*
+ * Whether the call itself goes to a function: it is on the trunk, and none before it is there
+ * twice. An algorithm made of others ("smp": one for each node, then a broadcast) enters the
+ * library anew for each, and the function is then only a part of what runs. Local.
+ */
+bool ictusi_trunk_reaches(const struct trunk *trunk, const void *function);
 
 #endif

@@ -149,6 +149,55 @@ bool ictusi_variable_write(const struct variable *variable, int value)
            ictusi_variable_read(variable, &now) && now == value;
 }
 
+bool ictusi_lent_open(int index, struct lent *lent)
+{
+    memset(lent, 0, sizeof(*lent));
+    if (!ictusi_variable_open(index, &lent->variable)) {
+        return false;
+    }
+    lent->open = lent->variable.is_int && ictusi_variable_read(&lent->variable, &lent->original);
+    if (!lent->open) {
+        ictusi_variable_close(&lent->variable);
+    }
+    return lent->open;
+}
+
+void ictusi_lent_close(struct lent *lent)
+{
+    if (lent->open) {
+        ictusi_variable_close(&lent->variable);
+        lent->open = false;
+    }
+}
+
+int ictusi_lent_value(const struct lent *lent, int otherwise)
+{
+    int value = otherwise;
+    if (lent->open && lent->changed) {
+        return lent->original;
+    }
+    return lent->open && ictusi_variable_read(&lent->variable, &value) ? value : otherwise;
+}
+
+bool ictusi_lent_write(struct lent *lent, int value)
+{
+    if (!lent->open) {
+        return true;
+    }
+    if (!lent->changed) {
+        (void)ictusi_variable_read(&lent->variable, &lent->original);
+        lent->changed = true;
+    }
+    return ictusi_variable_write(&lent->variable, value);
+}
+
+bool ictusi_lent_restore(struct lent *lent)
+{
+    const bool changed = lent->changed;
+    lent->changed = false;
+    return !changed || ictusi_variable_write(&lent->variable, lent->original);
+}
+
 bool ictusi_variable_value(const struct variable *variable, const char *name, int *value)
 {
     for (int i = 0; i < variable->count; i++) {

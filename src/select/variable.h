@@ -17,6 +17,14 @@ struct variable {
     char text[VARIABLE_VALUES_MAX][VARIABLE_NAME_MAX];
 };
 
+/* One that is changed for a while. */
+struct lent {
+    struct variable variable;
+    bool open;
+    bool changed;
+    int original; /* before it was changed */
+};
+
 /* Open variable `index`, and name its values. Local. False when it is of no use here. */
 bool ictusi_variable_open(int index, struct variable *variable);
 
@@ -26,6 +34,20 @@ bool ictusi_variable_read(const struct variable *variable, int *value);
 
 /* Write a value and read it back. */
 bool ictusi_variable_write(const struct variable *variable, int value);
+
+/* Open one to change for a while: an integer. False, and not open, when it is none. */
+bool ictusi_lent_open(int index, struct lent *lent);
+
+void ictusi_lent_close(struct lent *lent);
+
+/* What it holds when nothing is changed here; `otherwise` where it is not open. */
+int ictusi_lent_value(const struct lent *lent, int otherwise);
+
+/* Change it; the first time, what it holds is kept. */
+bool ictusi_lent_write(struct lent *lent, int value);
+
+/* Give it back as it was; true when there was nothing to give back. */
+bool ictusi_lent_restore(struct lent *lent);
 
 /* The value of a name; false when it has none. */
 bool ictusi_variable_value(const struct variable *variable, const char *name, int *value);
