@@ -85,6 +85,15 @@ ICTUS_API int ictus_because(struct ictus_why *why, int err, const char *format, 
 ICTUS_API int ictus_next_spec(const char **list, char *piece, size_t size);
 
 /**
+ * Where to break a text so that its beginning fits into a line. The next line begins after the
+ * blanks that follow.
+ * @param text    words of UTF-8 with blanks between them
+ * @param columns characters that the line has room for
+ * @return bytes of as many whole words as fit, of the first word at least; 0 for an empty text
+ */
+ICTUS_API size_t ictus_text_fit(const char *text, size_t columns);
+
+/**
  * Wait until what was written to a pipe, terminal or socket has been read, at most ten seconds. A
  * launcher that is told to end a job drops what it has not read by then: so wait after the last
  * words, before MPI_Abort() or exit(). Nothing to wait for with a file.

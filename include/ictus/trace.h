@@ -107,7 +107,8 @@ ICTUS_API int ictus_trace_recover(const char *directory,
 ICTUS_API int ictus_trace_export_perfetto(const char *archive, FILE *out, struct ictus_why *why);
 
 /**
- * Write a table of regions: how often, how long in all, shortest, mean and longest.
+ * Write a table of regions, 80 columns wide: the number of calls, and the total, shortest, mean and
+ * longest inclusive time in microseconds.
  * @param archive  the directory or its traces.otf2
  * @param out      an open file; the caller closes it
  * @param[out] why says why on failure; may be NULL

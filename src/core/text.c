@@ -229,6 +229,23 @@ int ictus_next_spec(const char **list, char *piece, size_t size)
     return ICTUS_OK;
 }
 
+size_t ictus_text_fit(const char *text, size_t columns)
+{
+    size_t fits = 0;
+    size_t width = 0;
+    for (;;) {
+        const size_t blanks = strspn(text + fits, " ");
+        const size_t word = strcspn(text + fits + blanks, " ");
+        for (size_t i = fits; i < fits + blanks + word; i++) {
+            width += ((unsigned char)text[i] & 0xC0) != 0x80; /* else it continues a character */
+        }
+        if (word == 0 || (fits > 0 && width > columns)) {
+            return fits;
+        }
+        fits += blanks + word;
+    }
+}
+
 void ictus_drain(int fd)
 {
     enum { PAUSES = 10000 };

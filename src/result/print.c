@@ -4,6 +4,9 @@
 
 #include "core/plain.h"
 
+#include <ictus/text.h>
+
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +38,18 @@ static void format_decimals(double number, int width, char *cell)
     }
 }
 
+/* Four significant digits, fewer where an exponent leaves no room for them. */
+static void format_significant(double number, int width, char *cell)
+{
+    int length = CELL_MAX;
+    if (fabs(number) >= 1e4 && fabs(number) < 1e5) {
+        length = snprintf(cell, CELL_MAX, "%.0f", number); /* shorter than 1.234e+04 */
+    }
+    for (int digits = 4; digits >= 1 && length > width; digits--) {
+        length = snprintf(cell, CELL_MAX, "%.*g", digits, number);
+    }
+}
+
 static void format_number(const struct ictus_column *column, const json_t *value, char *cell)
 {
     const double number = json_number_value(value);
@@ -48,7 +63,7 @@ static void format_number(const struct ictus_column *column, const json_t *value
     } else if (column->kind == ICTUS_COLUMN_COUNT) {
         (void)snprintf(cell, CELL_MAX, "%.0f", number);
     } else {
-        (void)snprintf(cell, CELL_MAX, "%.4g", number);
+        format_significant(number, width, cell);
     }
 }
 
@@ -80,18 +95,20 @@ static int column_start(const struct printer *printer, const struct ictus_column
 /* The text that ends a row, in as many lines as a terminal of 80 columns needs for it. */
 static void put_last_text(const struct printer *printer, int start, const char *text)
 {
-    int at = start;
-    bool fresh = true;
-    for (; *text; text += strspn(text, " ")) {
-        const int word = (int)strcspn(text, " ");
-        if (at + (fresh ? 0 : 1) + word > SCREEN_COLUMNS && at > WRAP_INDENT) {
+    const size_t first = strcspn(text, " ");
+    size_t room = start < SCREEN_COLUMNS ? (size_t)(SCREEN_COLUMNS - start) : 1;
+    if (first > room && start > WRAP_INDENT) {
+        (void)fprintf(printer->stream, "\n%*s", WRAP_INDENT, "");
+        room = SCREEN_COLUMNS - WRAP_INDENT;
+    }
+    while (*text) {
+        const size_t length = ictus_text_fit(text, room);
+        (void)fprintf(printer->stream, "%.*s", (int)length, text);
+        text += length + strspn(text + length, " ");
+        if (*text) {
             (void)fprintf(printer->stream, "\n%*s", WRAP_INDENT, "");
-            at = WRAP_INDENT;
-            fresh = true;
+            room = SCREEN_COLUMNS - WRAP_INDENT;
         }
-        at += fprintf(printer->stream, "%s%.*s", fresh ? "" : " ", word, text);
-        fresh = false;
-        text += word;
     }
 }
 

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NAME_COLUMNS = 24 };
+
 struct row {
     const char *name;
     uint64_t calls, total_ns, least_ns, most_ns;
@@ -90,6 +92,30 @@ static int by_time(const void *a, const void *b)
     return x->total_ns < y->total_ns ? 1 : -(x->total_ns > y->total_ns);
 }
 
+/* A time in microseconds, with fewer decimals where it is so long that it leaves its column. */
+static void print_time(uint64_t ns, int width, FILE *out)
+{
+    char text[40];
+    int length = width + 1;
+    for (int decimals = 3; decimals >= 0 && length > width; decimals--) {
+        length = snprintf(text, sizeof text, "%.*f", decimals, 1e-3 * (double)ns);
+    }
+    (void)fprintf(out, " %*s", width, text);
+}
+
+/* 80 columns; a name that is longer than its column has a line of its own. */
+static void print_row(const struct row *row, FILE *out)
+{
+    const bool fits = strlen(row->name) <= NAME_COLUMNS;
+    (void)fprintf(out, "%-*s%s%*s %8llu", NAME_COLUMNS, row->name, fits ? "" : "\n",
+                  fits ? 0 : NAME_COLUMNS, "", (unsigned long long)row->calls);
+    print_time(row->total_ns, 13, out);
+    print_time(row->least_ns, 10, out);
+    print_time(row->total_ns / row->calls, 10, out);
+    print_time(row->most_ns, 10, out);
+    (void)fputc('\n', out);
+}
+
 static void print_rows(struct profiling *p, FILE *out)
 {
     const uint64_t count = p->trace->regions.count;
@@ -97,16 +123,11 @@ static void print_rows(struct profiling *p, FILE *out)
         p->rows[i].name = ictusi_trace_string(p->trace, p->trace->regions.rows[i].string);
     }
     qsort(p->rows, count, sizeof(*p->rows), by_time);
-    (void)fprintf(out, "%-32s %10s %14s %12s %12s %12s\n", "region", "calls", "total_ns", "min_ns",
-                  "mean_ns", "max_ns");
+    (void)fprintf(out, "%-*s %8s %13s %10s %10s %10s\n", NAME_COLUMNS, "region", "calls",
+                  "total us", "min us", "mean us", "max us");
     for (uint64_t i = 0; i < count; i++) {
-        const struct row *row = &p->rows[i];
-        if (row->calls > 0) {
-            (void)fprintf(out, "%-32s %10llu %14llu %12llu %12llu %12llu\n", row->name,
-                          (unsigned long long)row->calls, (unsigned long long)row->total_ns,
-                          (unsigned long long)row->least_ns,
-                          (unsigned long long)(row->total_ns / row->calls),
-                          (unsigned long long)row->most_ns);
+        if (p->rows[i].calls > 0) {
+            print_row(&p->rows[i], out);
         }
     }
 }

@@ -57,7 +57,7 @@ static void test_print(struct matrix *m)
         m->cells[i][1].measured = false;
     }
     CHECK(out != NULL && !matrix_row_measured(m, 1) && matrix_row_measured(m, 2));
-    matrix_print(m, out);
+    CHECK(matrix_print(m, out) == 0);
     (void)fclose(out);
     CHECK(!strstr(text, "linear") && !strstr(text, "double_ring") && strstr(text, "binomial"));
 }

@@ -103,8 +103,20 @@ static void options_are_read(void)
     }
 }
 
+static void lines_break_at_blanks(void)
+{
+    CHECK(ictus_text_fit("", 10) == 0);
+    CHECK(ictus_text_fit("one two three", 7) == 7);
+    CHECK(ictus_text_fit("one two three", 6) == 3);
+    CHECK(ictus_text_fit("one two three", 13) == 13);
+    CHECK(ictus_text_fit("indivisible word", 4) == 11);
+    CHECK(ictus_text_fit("N×N ±1", 6) == 8); /* six characters, eight bytes */
+    CHECK(ictus_text_fit("end  ", 80) == 3);
+}
+
 int main(void)
 {
+    lines_break_at_blanks();
     quantities();
     nearest_names();
     lists();

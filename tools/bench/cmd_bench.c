@@ -10,6 +10,7 @@
 #include "main/progress.h"
 #include "main/results.h"
 #include "main/shared_rows.h"
+#include "main/text_table.h"
 
 #include <ictus/text.h>
 
@@ -278,8 +279,9 @@ static void note_drift(const struct study *study)
 {
     if (study->drifting > 0 && command_rank() == 0 &&
         study->options->results.format == ICTUS_FORMAT_TEXT) {
-        (void)printf("# %d of %d medians vary with the state of the machine; their intervals allow "
-                     "for\n# that, and a longer --span narrows them\n",
+        remark_print(stdout,
+                     "%d of %d medians vary with the state of the machine; their intervals allow "
+                     "for that, and a longer --span narrows them",
                      study->drifting, study->written);
     }
 }

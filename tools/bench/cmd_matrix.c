@@ -12,6 +12,7 @@
 #include "main/shared_rows.h"
 #include "main/shuffle.h"
 #include "main/sizes.h"
+#include "main/text_table.h"
 
 #include <ictus/barrier.h>
 #include <ictus/bench.h>
@@ -478,8 +479,11 @@ static int close_matrix(struct study *study)
     const int winner = matrix_winner(m, matrix_judge(m));
     const enum matrix_outcome outcome = matrix_verdict(m, verdict, sizeof(verdict));
     if (study->options->results.format == ICTUS_FORMAT_TEXT) {
-        matrix_print(m, stdout);
-        (void)printf("# %s\n", verdict);
+        const int err = matrix_print(m, stdout);
+        if (err) {
+            return err;
+        }
+        remark_print(stdout, "%s", verdict);
     }
     /* The table of standard output has cells only. */
     return ictus_output_put(

@@ -9,6 +9,7 @@
 #include "main/results.h"
 #include "main/shared_rows.h"
 #include "main/sizes.h"
+#include "main/text_table.h"
 
 #include <ictus/overlap.h>
 #include <ictus/text.h>
@@ -396,7 +397,7 @@ static int run_study(struct study *s, struct ictus_why *why)
         return err;
     }
     if (command_rank() == 0 && s->options->results.format == ICTUS_FORMAT_TEXT) {
-        printf("# overlap = %s\n", formula_texts[s->options->formula]);
+        remark_print(stdout, "overlap = %s", formula_texts[s->options->formula]);
     }
     progress_start(&s->progress, &s->options->talk, "measurements",
                    (double)s->count_count * s->op_count * (double)s->size_count);

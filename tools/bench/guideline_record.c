@@ -3,6 +3,7 @@
 #include "bench/guideline_study.h"
 
 #include "main/command.h"
+#include "main/text_table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -207,14 +208,14 @@ int guideline_close(const struct guideline_options *options, struct ictus_output
                    tally->tested, tally->open, tally->violated ? "; the worst: " : "",
                    tally->worst_text);
     if (options->results.format == ICTUS_FORMAT_TEXT) {
-        (void)printf("# %s\n", text);
+        remark_print(stdout, "%s", text);
         if (tally->unmeasured) {
-            (void)printf("# %zu could not be tested\n", tally->unmeasured);
+            remark_print(stdout, "%zu could not be tested", tally->unmeasured);
         }
         if (tally->launches < TURNS_LAUNCHES_LEAST) {
-            (void)printf("# judged from %zu launch%s, allowing for a spread of %.3g %% between "
-                         "launches;\n"
-                         "# 'ictus guidelines FILE...' judges several launches together\n",
+            remark_print(stdout,
+                         "judged from %zu launch%s, allowing for a spread of %.3g %% between "
+                         "launches; 'ictus guidelines FILE...' judges several launches together",
                          tally->launches, tally->launches == 1 ? "" : "es",
                          100 * options->launch_spread);
         }

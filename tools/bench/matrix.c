@@ -2,6 +2,8 @@
 /* What a matrix says. */
 #include "bench/matrix.h"
 
+#include "main/text_table.h"
+
 #include <string.h>
 
 void matrix_place(struct matrix *m, int column)
@@ -143,14 +145,6 @@ bool matrix_row_measured(const struct matrix *m, int row)
     return column < m->columns;
 }
 
-/* A column holds its whole name: the end of one alone ("issemination") puzzles. */
-static int column_width(const struct matrix *m, int column)
-{
-    enum { LEAST = 12 };
-    const int length = (int)strlen(m->schemes[column]);
-    return length > LEAST ? length : LEAST;
-}
-
 static bool is_measured(const struct matrix *m, int column)
 {
     int row = 0;
@@ -160,59 +154,37 @@ static bool is_measured(const struct matrix *m, int column)
     return row < m->rows;
 }
 
-static void print_row(const struct matrix *m, int row, int from, int to, FILE *out)
+static void put_cell(const struct matrix *m, int row, int column, struct text_table *table)
 {
-    for (int c = from; c < to; c++) {
-        const struct cell *cell = &m->cells[row][c];
-        const int width = column_width(m, c);
-        if (cell->measured) {
-            (void)fprintf(out, " %*.3f%c", width - 1, cell->median_s * 1e6,
-                          cell->place == 1 ? '*' : ' ');
-        } else if (is_measured(m, c)) {
-            (void)fprintf(out, " %*s", width, "- ");
-        }
+    const struct cell *cell = &m->cells[row][column];
+    if (cell->measured) {
+        text_table_cell(table, "%.3f%c", cell->median_s * 1e6, cell->place == 1 ? '*' : ' ');
+    } else {
+        text_table_cell(table, "- ");
     }
 }
 
-enum { NAMES = 26, SCREEN_COLUMNS = 80 };
-
-/* The first column that no longer fits into 80 columns together with those from FROM on. */
-static int block_end(const struct matrix *m, int from)
+int matrix_print(const struct matrix *m, FILE *out)
 {
-    int width = (int)strlen("# ") + NAMES;
-    int end = from;
-    for (; end < m->columns; end++) {
-        width += is_measured(m, end) ? 1 + column_width(m, end) : 0;
-        if (width > SCREEN_COLUMNS && end > from) {
-            break;
-        }
-    }
-    return end;
-}
-
-static void print_block(const struct matrix *m, int from, int to, FILE *out)
-{
-    (void)fprintf(out, "# %-*s", NAMES, "");
-    for (int c = from; c < to; c++) {
+    struct text_table table;
+    text_table_init(&table, 1);
+    text_table_column(&table, "", true);
+    for (int c = 0; c < m->columns; c++) {
         if (is_measured(m, c)) {
-            (void)fprintf(out, " %*s", column_width(m, c), m->schemes[c]);
+            text_table_column(&table, m->schemes[c], false);
         }
     }
-    (void)fputc('\n', out);
-    for (int i = 0; i < m->rows; i++) {
-        if (matrix_row_measured(m, i)) {
-            (void)fprintf(out, "# %-*.*s", NAMES, NAMES, m->algorithms[i]);
-            print_row(m, i, from, to, out);
-            (void)fputc('\n', out);
+    for (int row = 0; row < m->rows; row++) {
+        if (matrix_row_measured(m, row)) {
+            text_table_cell(&table, "%s", m->algorithms[row]);
+            for (int c = 0; c < m->columns; c++) {
+                if (is_measured(m, c)) {
+                    put_cell(m, row, c, &table);
+                }
+            }
         }
     }
-}
-
-void matrix_print(const struct matrix *m, FILE *out)
-{
-    (void)fputs("#\n# medians in us; * marks the fastest under each common start\n", out);
-    for (int from = 0, to = 0; from < m->columns; from = to) {
-        to = block_end(m, from);
-        print_block(m, from, to, out);
-    }
+    (void)fputs("#\n", out);
+    remark_print(out, "medians in us; * marks the fastest under each common start");
+    return text_table_print(&table, "# ", out);
 }

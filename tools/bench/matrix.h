@@ -59,8 +59,8 @@ bool matrix_row_measured(const struct matrix *matrix, int row);
 
 /*
  * Medians in us, the winner of each column with a star, as "# ..." lines. Rows and columns in which
- * nothing was measured are left out.
+ * nothing was measured are left out. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_IO.
  */
-void matrix_print(const struct matrix *matrix, FILE *out);
+int matrix_print(const struct matrix *matrix, FILE *out);
 
 #endif

@@ -3,6 +3,7 @@
 #include "lock/lock_status.h"
 
 #include "main/command.h"
+#include "main/text_table.h"
 
 #include <ictus/lock.h>
 #include <inttypes.h>
@@ -79,29 +80,55 @@ static void print_head(const struct ictus_lock_status *s)
            s->steps, s->suspends, s->system_steps);
 }
 
-static void print_sources(const struct ictus_lock_status *s)
+static void put_columns(struct text_table *table, const char *const *titles)
 {
+    text_table_init(table, 1);
+    text_table_column(table, "Source", true);
+    for (; *titles; titles++) {
+        text_table_column(table, *titles, false);
+    }
+}
+
+/* What the sources say, then how well each can be heard. */
+static int print_sources(const struct ictus_lock_status *s)
+{
+    static const char *const answers[] = {"Selection", "St",    "Reach", "Interval", "Offset",
+                                          "Sigma",     "Bound", "Delay", NULL};
+    static const char *const paths[] = {"Stamps", "Send",   "Network", "Receive", "Delay sd",
+                                        "Noise",  "Glitch", "Lost",    NULL};
+    struct text_table table;
     char text[5][24];
-    printf("%-24s %-14s %2s %5s %9s %10s %10s %10s %10s\n", "Source", "Selection", "St", "Reach",
-           "Interval", "Offset", "Sigma", "Bound", "Delay");
+    put_columns(&table, answers);
     for (int i = 0; i < s->source_count; i++) {
         const struct ictus_lock_source_status *r = &s->sources[i];
-        printf("%-24.24s %-14s %2" PRId32 "   %03" PRIo32 " %8.4gs %10s %10s %10s %10s\n", r->name,
-               ictus_lock_selection_name((enum ictus_lock_selection)r->selection), r->stratum,
-               (uint32_t)r->reach, r->interval_s, status_duration(r->offset_ns, text[0]),
-               status_duration(r->sigma_ns, text[1]), status_duration(r->bound_ns, text[2]),
-               status_duration(r->delay_ns, text[3]));
+        text_table_cell(&table, "%s", r->name);
+        text_table_cell(&table, "%s",
+                        ictus_lock_selection_name((enum ictus_lock_selection)r->selection));
+        text_table_cell(&table, "%" PRId32, r->stratum);
+        text_table_cell(&table, "%03" PRIo32, (uint32_t)r->reach);
+        text_table_cell(&table, "%.4g s", r->interval_s);
+        text_table_cell(&table, "%s", status_duration(r->offset_ns, text[0]));
+        text_table_cell(&table, "%s", status_duration(r->sigma_ns, text[1]));
+        text_table_cell(&table, "%s", status_duration(r->bound_ns, text[2]));
+        text_table_cell(&table, "%s", status_duration(r->delay_ns, text[3]));
     }
-    printf("\n%-24s %-11s %10s %10s %10s %10s %10s %6s %6s\n", "Source", "Stamps", "Send",
-           "Network", "Receive", "Delay sd", "Noise", "Glitch", "Lost");
+    const int err = text_table_print(&table, "", stdout);
+    printf("\n");
+    put_columns(&table, paths);
     for (int i = 0; i < s->source_count; i++) {
         const struct ictus_lock_source_status *r = &s->sources[i];
-        printf("%-24.24s %-11s %10s %10s %10s %10s %10s %6" PRIu64 " %6" PRIu64 "\n", r->name,
-               r->interleaved ? "interleaved" : stamps_of(r), status_duration(r->send_ns, text[0]),
-               status_duration(r->network_ns, text[1]), status_duration(r->receive_ns, text[2]),
-               status_duration(r->delay_sd_ns, text[3]), status_duration(r->noise_ns, text[4]),
-               r->glitches, r->lost);
+        text_table_cell(&table, "%s", r->name);
+        text_table_cell(&table, "%s", r->interleaved ? "interleaved" : stamps_of(r));
+        text_table_cell(&table, "%s", status_duration(r->send_ns, text[0]));
+        text_table_cell(&table, "%s", status_duration(r->network_ns, text[1]));
+        text_table_cell(&table, "%s", status_duration(r->receive_ns, text[2]));
+        text_table_cell(&table, "%s", status_duration(r->delay_sd_ns, text[3]));
+        text_table_cell(&table, "%s", status_duration(r->noise_ns, text[4]));
+        text_table_cell(&table, "%" PRIu64, r->glitches);
+        text_table_cell(&table, "%" PRIu64, r->lost);
     }
+    const int failed = text_table_print(&table, "", stdout);
+    return err ? err : failed;
 }
 
 static json_t *source_object(const struct ictus_lock_source_status *r)
@@ -181,9 +208,9 @@ int lock_status(const char *name, const char *directory, enum ictus_format forma
     }
     if (format != ICTUS_FORMAT_TEXT) {
         const int bad = print_json(&status);
-        return bad != EXIT_OK || status.alive ? bad : EXIT_FAILED;
+        return bad != EXIT_OK || status.alive ? bad : EXIT_BELOW;
     }
     print_head(&status);
-    print_sources(&status);
-    return status.alive ? EXIT_OK : EXIT_FAILED;
+    err = print_sources(&status);
+    return err ? command_fail("lock", err, NULL) : status.alive ? EXIT_OK : EXIT_BELOW;
 }

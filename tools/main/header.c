@@ -3,6 +3,7 @@
 #include "main/header.h"
 
 #include "main/command.h"
+#include "main/text_table.h"
 
 #include <hwloc.h>
 #include <ictus/result.h>
@@ -308,25 +309,25 @@ void header_print(const json_t *header)
     const json_t *seed = json_object_get(header, "seed");
     /* Open MPI's version goes on about its package after the first comma. */
     const char *mpi = text_of(header, "mpi");
-    printf("# ictus %s %s, %s %.*s, %lld %s on %lld %s\n", text_of(header, "version"),
-           text_of(header, "command"),
-           json_is_true(json_object_get(header, "simulated")) ? "SimGrid," : "MPI:",
-           (int)strcspn(mpi, ","), mpi, (long long)processes,
-           processes == 1 ? "process" : "processes", (long long)nodes,
-           nodes == 1 ? "host" : "hosts");
+    remark_print(stdout, "ictus %s %s, %s %.*s, %lld %s on %lld %s", text_of(header, "version"),
+                 text_of(header, "command"),
+                 json_is_true(json_object_get(header, "simulated")) ? "SimGrid," : "MPI:",
+                 (int)strcspn(mpi, ","), mpi, (long long)processes,
+                 processes == 1 ? "process" : "processes", (long long)nodes,
+                 nodes == 1 ? "host" : "hosts");
     if (text_of(header, "cpu")[0]) {
-        printf("# %s, %lld cores, Linux %s\n", text_of(header, "cpu"),
-               (long long)json_integer_value(json_object_get(header, "cores")),
-               text_of(header, "kernel"));
+        remark_print(stdout, "%s, %lld cores, Linux %s", text_of(header, "cpu"),
+                     (long long)json_integer_value(json_object_get(header, "cores")),
+                     text_of(header, "kernel"));
     }
     if (text_of(header, "clock")[0]) {
-        printf("# clock %s%s%s\n", text_of(header, "clock"),
-               text_of(header, "sync")[0] ? ", sync " : "", text_of(header, "sync"));
+        remark_print(stdout, "clock %s%s%s", text_of(header, "clock"),
+                     text_of(header, "sync")[0] ? ", sync " : "", text_of(header, "sync"));
     }
     if (text_of(header, "selection")[0]) {
-        printf("# algorithms: %s\n", text_of(header, "selection"));
+        remark_print(stdout, "algorithms: %s", text_of(header, "selection"));
     }
     if (seed) {
-        printf("# seed %lld\n", (long long)json_integer_value(seed));
+        remark_print(stdout, "seed %lld", (long long)json_integer_value(seed));
     }
 }

@@ -2,6 +2,8 @@
 /* Reading command line options from their table. */
 #include "main/options.h"
 
+#include "main/text_table.h"
+
 #include <ictus/text.h>
 #include <math.h>
 #include <stdbool.h>
@@ -11,9 +13,8 @@
 
 enum {
     ROWS_MAX = 64,
-    NAMES_MAX = 12,   /* so many options may be listed in one line of complaint */
-    HELP_COLUMN = 31, /* where the words on an option begin */
-    SCREEN_COLUMNS = 80
+    NAMES_MAX = 12,  /* so many options may be listed in one line of complaint */
+    HELP_COLUMN = 31 /* where the words on an option begin */
 };
 
 /* A limit beyond which a user is better told that there is none. */
@@ -251,20 +252,15 @@ int options_fail_above(const char *text, double *limit, struct ictus_why *why)
 /* Words from the column on, broken so that a terminal of 80 columns need not break them. */
 static void print_wrapped(size_t column, const char *text)
 {
-    bool fresh = true;
     while (*text) {
-        const size_t word = strcspn(text, " ");
-        if (!fresh && column + 1 + word > SCREEN_COLUMNS) {
+        const size_t room = column < SCREEN_COLUMNS ? SCREEN_COLUMNS - column : 1;
+        const size_t length = ictus_text_fit(text, room);
+        printf("%.*s", (int)length, text);
+        text += length + strspn(text + length, " ");
+        if (*text) {
             printf("\n%*s", HELP_COLUMN, "");
-            column = HELP_COLUMN;
-        } else if (!fresh) {
-            printf(" ");
-            column++;
         }
-        printf("%.*s", (int)word, text);
-        fresh = false;
-        column += word;
-        text += word + strspn(text + word, " ");
+        column = HELP_COLUMN;
     }
     printf("\n");
 }

@@ -3,6 +3,7 @@
 #include "main/command.h"
 #include "main/results.h"
 #include "main/shared_rows.h"
+#include "main/text_table.h"
 #include "results/compare.h"
 #include "results/experiments.h"
 
@@ -212,13 +213,23 @@ static int compare_file(const struct experiments *base, const struct experiments
 
 static void print_summary(const struct tally *tally, const struct compared_list *list)
 {
-    printf(
-        "# %zu experiments: %zu slower, %zu faster, %zu the same, %zu without a shown difference",
-        list->count, tally->slower, tally->faster, tally->same, tally->unclear);
-    if (tally->bare > 0) {
-        printf(", %zu that cannot be judged", tally->bare);
+    const struct {
+        size_t count;
+        const char *words;
+    } parts[] = {{tally->slower, "slower"},
+                 {tally->faster, "faster"},
+                 {tally->same, "the same"},
+                 {tally->unclear, "without a shown difference"},
+                 {tally->bare, "that cannot be judged"}};
+    char text[200] = "";
+    for (size_t i = 0, at = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].count > 0) {
+            at += (size_t)snprintf(text + at, sizeof text - at, "%s%zu %s", at > 0 ? ", " : ": ",
+                                   parts[i].count, parts[i].words);
+        }
     }
-    printf("; geometric mean of ratios %.4g\n", compared_mean_ratio(list));
+    remark_print(stdout, "%zu experiment%s%s; geometric mean of ratios %.4g", list->count,
+                 list->count == 1 ? "" : "s", text, compared_mean_ratio(list));
 }
 
 static int put_all(const struct compared_list *list, const struct compare_options *options,
@@ -235,7 +246,9 @@ static int put_all(const struct compared_list *list, const struct compare_option
     if (!err && options->results.format == ICTUS_FORMAT_TEXT && list->count > 1) {
         char text[400];
         experiment_describe(common, text, sizeof(text));
-        printf("%s%s%s", text[0] ? "# all: " : "", text, text[0] ? "\n" : "");
+        if (text[0]) {
+            remark_print(stdout, "all: %s", text);
+        }
     }
     for (size_t i = 0; i < list->count && !err; i++) {
         count_verdict(&list->items[i], fail_above, tally);

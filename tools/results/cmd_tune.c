@@ -3,6 +3,7 @@
 #include "main/command.h"
 #include "main/output.h"
 #include "main/shared_rows.h"
+#include "main/text_table.h"
 #include "results/experiments.h"
 #include "results/tune.h"
 #include "results/tune_arrival.h"
@@ -49,7 +50,10 @@ static const struct option_row rows[] = {
      "MPICH's tree: its JSON file or libmpich.so; by default the one in use"},
     ROW_END};
 
-enum { OWN_LAUNCHES = 1000000 }; /* numbers that no merged file has */
+enum {
+    OWN_LAUNCHES = 1000000, /* numbers that no merged file has */
+    MOCKUP_BYTES = 400
+};
 
 /* Each file is a launch of its own, unless it says which launches it holds. */
 static void number_launches(json_t *objects, int file)
@@ -87,60 +91,91 @@ static int read_all(int count, char **words, json_t *all, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-/* Whether there is a rule, and what is missing where there is none. */
-static const char *describe_verdict(const struct winner *w)
+/* Whether there is a rule: a word in the table, and what it means, said once below. */
+static const struct {
+    const char *word, *meaning;
+} verdicts[] = {
+    [TUNE_RULE] = {"yes", NULL},
+    [TUNE_DEFAULT] = {"default", "no rule is needed: the library's own choice is the fastest"},
+    [TUNE_UNCLEAR] = {"unclear", "not shown to be faster than the default by the margin"},
+    [TUNE_NO_DEFAULT] = {"missing", "the default was not measured, so there is nothing to compare "
+                                    "with"},
+    [TUNE_NO_COMPONENT] = {"other", "the default is served by another component, which does not "
+                                    "read the rules"},
+};
+
+static void describe_mockup(const struct mockup *m, char *text, size_t size)
 {
-    switch (w->verdict) {
-    case TUNE_RULE:
-        return "yes";
-    case TUNE_DEFAULT:
-        return "no: the default is the fastest";
-    case TUNE_UNCLEAR:
-        return "no: not shown to be faster by the margin";
-    case TUNE_NO_DEFAULT:
-        return "no: the default was not measured";
-    default:
-        return "no: the default is served by another component";
-    }
+    (void)snprintf(text, size,
+                   "%s of %lld bytes, %lld processes: %s takes %.3f us, the fastest algorithm "
+                   "%.3f us",
+                   m->operation, (long long)m->bytes, (long long)m->processes, m->name,
+                   1e6 * m->median_s, 1e6 * m->fastest_s);
 }
 
-static void put_mockups(const struct winners *winners, FILE *file)
+static void put_winner(const struct winner *w, struct text_table *table)
 {
-    for (size_t i = 0; i < winners->mockup_count; i++) {
-        const struct mockup *m = &winners->mockups[i];
-        (void)fprintf(file,
-                      "# %s of %lld bytes, %lld processes: %s takes %.3f us, the fastest algorithm "
-                      "%.3f us\n",
-                      m->operation, (long long)m->bytes, (long long)m->processes, m->name,
-                      1e6 * m->median_s, 1e6 * m->fastest_s);
+    text_table_cell(table, "%s", w->operation);
+    text_table_cell(table, "%lld", (long long)w->bytes);
+    text_table_cell(table, "%lld", (long long)w->processes);
+    text_table_cell(table, "%s", w->algorithm);
+    text_table_cell(table, "%.3f", 1e6 * w->median_s);
+    text_table_cell(table, isnan(w->fallback_s) ? "-" : "%.3f", 1e6 * w->fallback_s);
+    text_table_cell(table, isnan(w->most) ? "-" : "%.1f %%", 100.0 * w->most);
+    text_table_cell(table, "%s", verdicts[w->verdict].word);
+}
+
+/* What the words in the last column mean, and what the medians rest on. */
+static void put_legend(const struct winners *winners, double margin, FILE *file)
+{
+    bool met[sizeof verdicts / sizeof *verdicts] = {false};
+    int least = 0;
+    int most = 0;
+    for (size_t i = 0; i < winners->count; i++) {
+        const struct winner *w = &winners->list[i];
+        met[w->verdict] = true;
+        least = i == 0 || w->launches < least ? w->launches : least;
+        most = w->launches > most ? w->launches : most;
+    }
+    remark_print(file,
+                 "at most: the fastest's time in %% of the default's, at the upper end of the "
+                 "interval; a rule needs less than %.1f %% (margin %g %%)",
+                 100.0 / (1.0 + margin), 100.0 * margin);
+    for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++) {
+        if (met[i] && verdicts[i].meaning) {
+            remark_print(file, "%s: %s", verdicts[i].word, verdicts[i].meaning);
+        }
+    }
+    if (least < most) {
+        remark_print(file, "medians over %d to %d launches", least, most);
+    } else {
+        remark_print(file, "medians over %d launch%s", most, most == 1 ? "" : "es");
     }
 }
 
 static int put_table(const struct winners *winners, double margin, FILE *file)
 {
-    (void)fprintf(file, "%-22s %10s %6s %-28s %11s %11s %11s %9s %9s  rule (margin %g %%)\n",
-                  "operation", "bytes", "procs", "fastest", "median us", "next us", "default us",
-                  "at most", "launches", 100.0 * margin);
+    struct text_table table;
+    text_table_init(&table, 4);
+    text_table_column(&table, "operation", true);
+    text_table_column(&table, "bytes", false);
+    text_table_column(&table, "procs", false);
+    text_table_column(&table, "fastest", true);
+    text_table_column(&table, "median us", false);
+    text_table_column(&table, "default us", false);
+    text_table_column(&table, "at most", false);
+    text_table_column(&table, "rule", true);
     for (size_t i = 0; i < winners->count; i++) {
-        const struct winner *w = &winners->list[i];
-        char own[32] = "-";
-        char next[32] = "-";
-        char most[32] = "-";
-        if (!isnan(w->fallback_s)) {
-            (void)snprintf(own, sizeof(own), "%.3f", 1e6 * w->fallback_s);
-        }
-        if (!isnan(w->most)) {
-            (void)snprintf(most, sizeof(most), "%.1f %%", 100.0 * w->most);
-        }
-        if (!isnan(w->runner_up_s)) {
-            (void)snprintf(next, sizeof(next), "%.3f", 1e6 * w->runner_up_s);
-        }
-        (void)fprintf(file, "%-22s %10lld %6lld %-28s %11.3f %11s %11s %9s %9d  %s\n", w->operation,
-                      (long long)w->bytes, (long long)w->processes, w->algorithm, 1e6 * w->median_s,
-                      next, own, most, w->launches, describe_verdict(w));
+        put_winner(&winners->list[i], &table);
     }
-    put_mockups(winners, file);
-    return ferror(file) ? ICTUS_ERR_IO : ICTUS_OK;
+    const int err = text_table_print(&table, "", file);
+    put_legend(winners, margin, file);
+    for (size_t i = 0; i < winners->mockup_count; i++) {
+        char text[MOCKUP_BYTES];
+        describe_mockup(&winners->mockups[i], text, sizeof text);
+        remark_print(file, "%s", text);
+    }
+    return err;
 }
 
 /* What the files for libraries have no room for. */
@@ -152,8 +187,10 @@ static void tell_rest(const struct tune_options *options, const struct winners *
         single += winners->list[i].verdict == TUNE_RULE && winners->list[i].launches < 2;
         elsewhere += winners->list[i].verdict == TUNE_NO_COMPONENT;
     }
-    if (options->form != FORM_TEXT) {
-        put_mockups(winners, stderr);
+    for (size_t i = 0; i < winners->mockup_count && options->form != FORM_TEXT; i++) {
+        char text[MOCKUP_BYTES];
+        describe_mockup(&winners->mockups[i], text, sizeof text);
+        (void)fprintf(stderr, "ictus tune: %s\n", text);
     }
     if (winners->unproven > 0) {
         (void)fprintf(stderr,

@@ -2,6 +2,7 @@
 /* Regrets of algorithms over arrival patterns. */
 #include "results/tune_arrival.h"
 
+#include "main/text_table.h"
 #include "results/experiments.h"
 
 #include <ictus/select.h>
@@ -309,47 +310,63 @@ int regret_winners(const struct regret_table *t, double margin, struct winners *
     return ICTUS_OK;
 }
 
-/* One algorithm's line; NaN prints as "-". */
-static void print_regrets(const struct regret_table *t, const struct regrets *r, size_t algorithm,
-                          const char *as, FILE *file)
+static char pattern_letter(size_t pattern)
 {
-    (void)fprintf(file, "%-22s %10lld %6lld %-10s %-24s", r->operation, (long long)r->bytes,
-                  (long long)r->processes, as,
-                  algorithm == SIZE_MAX ? "-" : r->algorithms[algorithm]);
-    for (size_t p = 0; p <= t->pattern_count && algorithm != SIZE_MAX; p++) {
-        const double regret =
-            p < t->pattern_count ? regret_under(t, r, algorithm, p) : regret_worst(t, r, algorithm);
-        if (isnan(regret)) {
-            (void)fprintf(file, " %10s", "-");
-        } else {
-            (void)fprintf(file, " %8.1f %%", 100.0 * regret);
-        }
+    return (char)('A' + (int)(pattern % 26));
+}
+
+/* One algorithm's row, in %; SIZE_MAX: no algorithm was measured under all patterns. */
+static void put_regrets(const struct regret_table *t, const struct regrets *r, size_t algorithm,
+                        const char *as, struct text_table *table)
+{
+    const bool known = algorithm != SIZE_MAX;
+    text_table_cell(table, "%s", r->operation);
+    text_table_cell(table, "%lld", (long long)r->bytes);
+    text_table_cell(table, "%lld", (long long)r->processes);
+    text_table_cell(table, "%s", as);
+    text_table_cell(table, "%s", known ? r->algorithms[algorithm] : "-");
+    for (size_t p = 0; p <= t->pattern_count; p++) {
+        const double regret = !known                 ? NAN
+                              : p < t->pattern_count ? regret_under(t, r, algorithm, p)
+                                                     : regret_worst(t, r, algorithm);
+        text_table_cell(table, isnan(regret) ? "-" : "%.1f", 100.0 * regret);
     }
-    (void)fprintf(file, "\n");
+}
+
+static void put_titles(const struct regret_table *t, struct text_table *table)
+{
+    text_table_column(table, "operation", true);
+    text_table_column(table, "bytes", false);
+    text_table_column(table, "procs", false);
+    text_table_column(table, "chosen by", true);
+    text_table_column(table, "algorithm", true);
+    for (size_t p = 0; p < t->pattern_count; p++) {
+        const char title[] = {pattern_letter(p), ' ', '%', '\0'};
+        text_table_column(table, title, false);
+    }
+    text_table_column(table, "most %", false);
 }
 
 int regret_table_print(const struct regret_table *t, size_t pattern, FILE *file)
 {
-    (void)fprintf(file, "\n# regret: time beyond the fastest algorithm's, by arrival pattern\n");
+    struct text_table table;
+    (void)fputc('\n', file);
+    remark_print(file, "regret: time beyond the fastest algorithm's, by arrival pattern");
     for (size_t p = 0; p < t->pattern_count; p++) {
-        (void)fprintf(file, "# %c: %s\n", (char)('A' + (int)(p % 26)), t->patterns[p]);
+        remark_print(file, "%c: %s", pattern_letter(p), t->patterns[p]);
     }
-    (void)fprintf(file, "%-22s %10s %6s %-10s %-24s", "operation", "bytes", "procs", "chosen by",
-                  "algorithm");
-    for (size_t p = 0; p < t->pattern_count; p++) {
-        (void)fprintf(file, " %10c", (char)('A' + (int)(p % 26)));
-    }
-    (void)fprintf(file, " %10s\n", "largest");
+    text_table_init(&table, 5);
+    put_titles(t, &table);
     for (size_t i = 0; i < t->place_count; i++) {
         const struct regrets *r = &t->places[i];
         if (pattern < t->pattern_count) {
-            const char as[2] = {(char)('A' + (int)(pattern % 26)), '\0'};
-            print_regrets(t, r, regret_choice(t, r, pattern), as, file);
+            const char as[2] = {pattern_letter(pattern), '\0'};
+            put_regrets(t, r, regret_choice(t, r, pattern), as, &table);
         }
         if (pattern != 0 && strcmp(t->patterns[0], together) == 0) {
-            print_regrets(t, r, regret_choice(t, r, 0), "A", file);
+            put_regrets(t, r, regret_choice(t, r, 0), "A", &table);
         }
-        print_regrets(t, r, regret_choice(t, r, t->pattern_count), tune_minimax, file);
+        put_regrets(t, r, regret_choice(t, r, t->pattern_count), tune_minimax, &table);
     }
-    return ferror(file) ? ICTUS_ERR_IO : ICTUS_OK;
+    return text_table_print(&table, "", file);
 }

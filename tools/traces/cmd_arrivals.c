@@ -5,6 +5,7 @@
 #include "main/header.h"
 #include "main/results.h"
 #include "main/shared_rows.h"
+#include "main/text_table.h"
 #include "traces/keep_memory.h"
 
 #include <ictus/arrivals.h>
@@ -34,18 +35,6 @@ static const struct option_row rows[] = {{"site", 0, OPTION_TEXT, AT(site), NULL
                                          ROWS_RESULTS(AT(results)),
                                          ROW_END};
 
-static const struct ictus_column columns[] = {{"site", "site", ICTUS_COLUMN_TEXT},
-                                              {"call", "call", ICTUS_COLUMN_TEXT},
-                                              {"bytes", "bytes", ICTUS_COLUMN_COUNT},
-                                              {"ranks", "ranks", ICTUS_COLUMN_COUNT},
-                                              {"instances", "instances", ICTUS_COLUMN_COUNT},
-                                              {"spread_ns", "spread us", ICTUS_COLUMN_NS},
-                                              {"error_ns", "+- us", ICTUS_COLUMN_NS},
-                                              {"duration_s", "then us", ICTUS_COLUMN_SECONDS},
-                                              {"persistence", "persistence", ICTUS_COLUMN_NUMBER},
-                                              {"latest", "mostly last", ICTUS_COLUMN_TEXT},
-                                              {NULL, NULL, ICTUS_COLUMN_TEXT}};
-
 /* A directory or an anchor file is an archive; other files are results. */
 static bool is_archive(const char *path)
 {
@@ -56,7 +45,7 @@ static bool is_archive(const char *path)
            (length >= strlen(anchor) && strcmp(path + length - strlen(anchor), anchor) == 0);
 }
 
-/* "rank 2 (98 %)", or what can be said instead. */
+/* Rank and share: "2 (98 %)", or what can be said instead. */
 static void describe_latest(const struct ictus_arrivals *a, char *text, size_t size)
 {
     int latest = 0;
@@ -68,20 +57,62 @@ static void describe_latest(const struct ictus_arrivals *a, char *text, size_t s
     } else if (isnan(a->rank[latest].last)) {
         (void)snprintf(text, size, "-");
     } else {
-        (void)snprintf(text, size, "rank %d (%.0f %%)", latest, 100 * a->rank[latest].last);
+        (void)snprintf(text, size, "%d (%.0f %%)", latest, 100 * a->rank[latest].last);
     }
 }
 
-static void print_ranks(const struct ictus_arrivals *a)
+static void put_titles(struct text_table *table)
 {
-    printf("\n%6s %11s %11s %11s %11s %11s %7s %12s\n", "rank", "mean us", "sd us", "median us",
-           "5 % us", "95 % us", "last %", "persists r1");
+    text_table_init(table, 2);
+    text_table_column(table, "site", true);
+    text_table_column(table, "operation", true);
+    text_table_column(table, "bytes", false);
+    text_table_column(table, "ranks", false);
+    text_table_column(table, "n", false);
+    text_table_column(table, "spread us", false);
+    text_table_column(table, "+- us", false);
+    text_table_column(table, "then us", false);
+    text_table_column(table, "persists", false);
+    text_table_column(table, "last rank", true);
+}
+
+static void put_row(const struct ictus_arrivals *a, const char *latest, struct text_table *table)
+{
+    text_table_cell(table, "%s", a->site);
+    text_table_cell(table, "%s", a->operation);
+    text_table_cell(table, "%" PRIu64, a->bytes);
+    text_table_cell(table, "%d", a->ranks);
+    text_table_cell(table, "%" PRId64, a->instances);
+    text_table_cell(table, "%.3f", 1e-3 * a->spread_ns);
+    text_table_cell(table, isnan(a->error_ns) ? "-" : "%.3f", 1e-3 * a->error_ns);
+    text_table_cell(table, "%.3f", 1e6 * a->duration_s);
+    text_table_cell(table, isnan(a->persistence) ? "-" : "%.2f", a->persistence);
+    text_table_cell(table, "%s", latest);
+}
+
+static int print_ranks(const struct ictus_arrivals *a)
+{
+    static const char *const titles[] = {"mean us", "sd us",  "median us",   "5 % us",
+                                         "95 % us", "last %", "persists r1", NULL};
+    struct text_table table;
+    text_table_init(&table, 1);
+    text_table_column(&table, "rank", false);
+    for (int i = 0; titles[i]; i++) {
+        text_table_column(&table, titles[i], false);
+    }
     for (int r = 0; r < a->ranks; r++) {
         const struct ictus_arrival_rank *k = &a->rank[r];
-        printf("%6d %11.3f %11.3f %11.3f %11.3f %11.3f %7.1f %12.2f\n", r, 1e-3 * k->mean_ns,
-               1e-3 * k->sd_ns, 1e-3 * k->quantiles_ns[3], 1e-3 * k->quantiles_ns[1],
-               1e-3 * k->quantiles_ns[5], 100 * k->last, k->autocorrelation);
+        const double times_ns[] = {k->mean_ns, k->sd_ns, k->quantiles_ns[3], k->quantiles_ns[1],
+                                   k->quantiles_ns[5]};
+        text_table_cell(&table, "%d", r);
+        for (size_t i = 0; i < sizeof times_ns / sizeof *times_ns; i++) {
+            text_table_cell(&table, "%.3f", 1e-3 * times_ns[i]);
+        }
+        text_table_cell(&table, "%.1f", 100 * k->last);
+        text_table_cell(&table, "%.2f", k->autocorrelation);
     }
+    printf("\n");
+    return text_table_print(&table, "", stdout);
 }
 
 /* How a benchmark plays it. */
@@ -94,12 +125,16 @@ static void print_replay(const struct ictus_arrivals *a, const char *file)
     }
 }
 
+/* On a terminal a table whose rows are all known; in other formats a row for each object. */
 static int put_list(const struct arrivals_options *o, const struct ictus_arrivals_list *list,
                     struct ictus_why *why)
 {
     const struct header_facts facts = {.command = "arrivals", .rows = rows, .options = o};
+    const bool as_text = o->results.format == ICTUS_FORMAT_TEXT;
     struct ictus_output *out = NULL;
-    int err = results_open(&o->results, columns, header_create(&facts), &out, why);
+    struct text_table table;
+    int err = results_open(&o->results, NULL, header_create(&facts), &out, why);
+    put_titles(&table);
     for (size_t i = 0; i < list->count && !err; i++) {
         char text[40];
         if (o->site && strcmp(list->at[i].site, o->site) != 0) {
@@ -108,8 +143,14 @@ static int put_list(const struct arrivals_options *o, const struct ictus_arrival
         json_t *object = ictus_arrivals_json(&list->at[i]);
         describe_latest(&list->at[i], text, sizeof text);
         (void)json_object_set_new(object, "latest", json_string(text));
-        err = object ? ictus_output_put(out, object) : ICTUS_ERR_NOMEM;
+        put_row(&list->at[i], text, &table);
+        err = !object ? ICTUS_ERR_NOMEM
+                      : (as_text ? ictus_output_keep : ictus_output_put)(out, object);
     }
+    if (!err && as_text) {
+        err = text_table_print(&table, "", stdout);
+    }
+    text_table_fini(&table);
     return results_close(out, o->results.file, err, why);
 }
 
@@ -120,11 +161,9 @@ static int put_all(const struct arrivals_options *o, const struct ictus_arrivals
     if (o->site && !one) {
         return ICTUS_ERR_ARG;
     }
-    const int err = put_list(o, list, why);
+    int err = put_list(o, list, why);
     if (!err && o->results.format == ICTUS_FORMAT_TEXT) {
-        if (one) {
-            print_ranks(one);
-        }
+        err = one ? print_ranks(one) : ICTUS_OK;
         if (one || list->count > 0) {
             print_replay(one ? one : &list->at[0], o->results.file    ? o->results.file
                                                    : is_archive(word) ? NULL

@@ -5,6 +5,7 @@
 #include "main/command.h"
 #include "main/output.h"
 #include "main/results.h"
+#include "main/text_table.h"
 #include "traces/trace_words.h"
 #include "traces/waits_text.h"
 
@@ -14,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROWS_SHOWN = 20, COLUMNS = 8, LEAST_WIDTH = 8, CELL_BYTES = 40 };
+enum { ROWS_SHOWN = 20, CELL_BYTES = 40 };
 
 const char *const trace_formats[] = {"text", "json", NULL};
 
@@ -78,57 +79,31 @@ static void shown_choose(struct shown *shown, const json_t *list)
     }
 }
 
-/* Columns as wide as what stands in them. */
-static void shown_measure(const struct shown *shown, int width[COLUMNS])
-{
-    char text[CELL_BYTES];
-    for (size_t i = 0; i < shown->count; i++) {
-        const char *key = NULL;
-        json_t *value = NULL;
-        size_t c = 0;
-        json_object_foreach((json_t *)shown->rows[i], key, value)
-        {
-            write_value(value, text, sizeof text);
-            const size_t cell = strlen(text) > strlen(key) ? strlen(text) : strlen(key);
-            if (c < COLUMNS) {
-                width[c] = (int)cell > width[c] ? (int)cell : width[c];
-                c++;
-            }
-        }
-    }
-}
-
-static void print_row(const json_t *row, const int width[COLUMNS], bool names)
-{
-    char text[CELL_BYTES];
-    const char *key = NULL;
-    json_t *value = NULL;
-    size_t c = 0;
-    json_object_foreach((json_t *)row, key, value)
-    {
-        write_value(value, text, sizeof text);
-        printf("  %*s", width[c], names ? key : text);
-        c += c + 1 < COLUMNS;
-    }
-    printf("\n");
-}
-
 static void print_table(const char *name, const json_t *list)
 {
     struct shown shown;
-    int width[COLUMNS];
+    struct text_table table;
+    char text[CELL_BYTES];
+    const char *key = NULL;
+    json_t *value = NULL;
     shown_choose(&shown, list);
-    for (size_t c = 0; c < COLUMNS; c++) {
-        width[c] = LEAST_WIDTH;
+    if (shown.count == 0) {
+        return;
     }
-    shown_measure(&shown, width);
+    text_table_init(&table, 2);
+    json_object_foreach((json_t *)shown.rows[0], key, value)
+    {
+        text_table_column(&table, key, json_is_string(value));
+    }
     for (size_t i = 0; i < shown.count; i++) {
-        if (i == 0) {
-            printf("\n%s\n", name);
-            print_row(shown.rows[i], width, true);
+        json_object_foreach((json_t *)shown.rows[0], key, value)
+        {
+            write_value(json_object_get(shown.rows[i], key), text, sizeof text);
+            text_table_cell(&table, "%s", text);
         }
-        print_row(shown.rows[i], width, false);
     }
+    printf("\n%s\n", name);
+    (void)text_table_print(&table, "  ", stdout);
     if (shown.left_out > 0) {
         printf("  and %zu more; see --format=json\n", shown.left_out);
     }

@@ -2,12 +2,21 @@
 /* The objects of ictus_waits() as a table: states with their worst call, then what caused them. */
 #include "traces/waits_text.h"
 
+#include "main/text_table.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_WIDTH = 23, STATES_SHOWN = 6, CAUSES_SHOWN = 3, SITES_SHOWN = 3 };
+enum {
+    NAME_WIDTH = 23,
+    SHARE_WIDTH = 16,
+    SITE_WIDTH = 26,
+    STATES_SHOWN = 6,
+    CAUSES_SHOWN = 3,
+    SITES_SHOWN = 3
+};
 
 static const struct {
     const char *state, *words;
@@ -53,8 +62,8 @@ static const char *state_words(const char *state)
     return state;
 }
 
-/* Fill up to a width in characters, or cut: "×" is one character, of two bytes. */
-static void put_padded(const char *name, int width)
+/* Cut to a width in characters ("×" is one character, of two bytes); returns what is left of it. */
+static int put_cut(const char *name, int width)
 {
     int length = 0;
     const char *end = name;
@@ -65,7 +74,13 @@ static void put_padded(const char *name, int width)
         }
         length += begins;
     }
-    printf("%.*s%*s", (int)(end - name), name, width - length, "");
+    printf("%.*s", (int)(end - name), name);
+    return width - length;
+}
+
+static void put_padded(const char *name, int width)
+{
+    printf("%*s", put_cut(name, width), "");
 }
 
 /* "38.0 % ± 0.8", "~12", "at most 3": half the interval, of the time of all ranks. */
@@ -86,7 +101,7 @@ static void put_share(const json_t *object, double rank_time)
         (void)snprintf(cell, sizeof cell, "%s%.1f %% ± %.1f", strcmp(kind, "about") == 0 ? "~" : "",
                        share, (high - low) / 2);
     }
-    put_padded(cell, 16);
+    put_padded(cell, SHARE_WIDTH);
 }
 
 /* The site that has most of a state. */
@@ -139,8 +154,10 @@ static void print_state(const json_t *report, const json_t *total, double rank_t
     put_padded(state_words(state), NAME_WIDTH - 2);
     printf("%9.4g s  ", number(total, "wait_s"));
     put_share(total, rank_time);
-    printf("  ");
-    put_padded(site ? short_site(text(site, "site")) : "", 28);
+    if (site) {
+        printf("  ");
+        (void)put_cut(short_site(text(site, "site")), SITE_WIDTH);
+    }
     printf("\n");
     if (strcmp(state, "late-sender") == 0) {
         const json_t *wrong = total_of(report, "wrong-order");
@@ -175,19 +192,24 @@ static void print_states(const json_t *report, double rank_time)
     }
 }
 
+/* In two lines where one would be too long, as with a long path. */
 static void print_head(const json_t *whole)
 {
     const char *source = text(whole, "sigma_source");
-    printf("%s: %.0f ranks, %.0f nodes, %.4g s; ", text(whole, "archive"),
-           number(whole, "processes"), number(whole, "nodes"), number(whole, "wall_s"));
-    if (strcmp(source, "one-clock") == 0) {
-        printf("one clock\n");
-    } else if (strcmp(source, "unknown") == 0) {
-        printf("clock ± unknown\n");
-    } else {
-        printf("clock ±%.3g us (95 %%), from the %s\n", 1.96e-3 * number(whole, "clock_sigma_ns"),
-               source);
+    char clock[120] = "one clock";
+    if (strcmp(source, "unknown") == 0) {
+        (void)snprintf(clock, sizeof clock, "clock ± unknown");
+    } else if (strcmp(source, "one-clock") != 0) {
+        (void)snprintf(clock, sizeof clock, "clock ±%.3g us (95 %%), from the %s",
+                       1.96e-3 * number(whole, "clock_sigma_ns"), source);
     }
+    const double ranks = number(whole, "processes");
+    const double nodes = number(whole, "nodes");
+    const int length =
+        printf("%s: %.0f rank%s, %.0f node%s, %.4g s;", text(whole, "archive"), ranks,
+               ranks == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", number(whole, "wall_s"));
+    const bool fits = length + (int)strlen(clock) < SCREEN_COLUMNS;
+    printf("%s%s\n", fits ? " " : "\n  ", clock);
 }
 
 static const json_t *nth_of(const json_t *report, const char *type, size_t n)
@@ -332,9 +354,8 @@ void waits_text_print(const json_t *report)
         printf("  late receiver, possibly: %.4g s more\n", number(possible, "wait_s"));
     }
     if (strcmp(text(whole, "sigma_source"), "unknown") == 0) {
-        printf("The clocks' errors are not known: no messages go both ways between "
-               "them, and the\n"
-               "archive does not state the errors; 'ictus trace' records clocks with "
+        printf("The clocks' errors are not known: no messages go both ways between them, and\n"
+               "the archive does not state the errors; 'ictus trace' records clocks with\n"
                "their errors.\n");
     } else {
         print_causes(report, whole);
