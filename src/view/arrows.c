@@ -18,8 +18,7 @@ int64_t ictusi_picture_ns(const struct picture_clock *clock, int64_t stamp)
     return (int64_t)llround(ticks * 1e9 / (double)clock->trace->layout.resolution);
 }
 
-/* The receive of the message that a point sends; NODE_NONE where it is none. */
-static uint32_t arrow_end(const struct points *points, uint64_t i)
+uint32_t ictusi_arrow_end(const struct points *points, uint64_t i)
 {
     const uint8_t kind = points->kind[i];
     const bool sends = (kind & POINT_CLASS) == POINT_P2P && (kind & POINT_OUT);
@@ -53,7 +52,7 @@ int ictusi_arrows_json(const struct session *s, const struct picture_clock *cloc
     uint64_t counts[2] = {0, 0};
     json_t *list = json_array();
     for (uint64_t i = 0; i < points->count; i++) {
-        const uint32_t end = arrow_end(points, i);
+        const uint32_t end = ictusi_arrow_end(points, i);
         if (end != NODE_NONE) {
             counts[arrow_class(points, i, end)]++;
         }
@@ -62,7 +61,7 @@ int ictusi_arrows_json(const struct session *s, const struct picture_clock *cloc
     for (uint32_t l = 0; l < s->trace->layout.location_count && list; l++) {
         uint64_t seen[2] = {0, 0};
         for (uint64_t i = s->history.first[l]; i < s->history.first[l + 1]; i++) {
-            const uint32_t end = arrow_end(points, i);
+            const uint32_t end = ictusi_arrow_end(points, i);
             const int class = end == NODE_NONE ? 0 : arrow_class(points, i, end);
             if (end != NODE_NONE && seen[class]++ % every[class] == 0) {
                 arrow_put(s, clock, l, i, end, list);

@@ -15,6 +15,9 @@ struct picture_clock {
 
 int64_t ictusi_picture_ns(const struct picture_clock *clock, int64_t stamp);
 
+/* The receive of the message that a point sends; NODE_NONE where there is none. */
+uint32_t ictusi_arrow_end(const struct points *points, uint64_t i);
+
 /*
  * Set "messages", "message_count" and "backward_count" of an object; the points' values are the
  * times. Errors: ICTUS_ERR_NOMEM.

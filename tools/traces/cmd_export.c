@@ -35,7 +35,7 @@ static int export_run(const void *options, int word_count, char **words)
                   : ictus_because(&why, ICTUS_ERR_ARG, "name one archive by its directory");
     if (!err) {
         err = ictus_trace_export_perfetto(words[0], output.stream, &why);
-        err = output_close(&output, err, &why);
+        err = output_close(&output, err == ICTUS_ERR_CORRUPT ? ICTUS_ERR_FORMAT : err, &why);
     }
     return err ? command_fail("export", err, &why) : EXIT_OK;
 }

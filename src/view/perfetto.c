@@ -2,31 +2,27 @@
 /*
  * Perfetto JSON (the Trace Event Format of Chrome): slices for regions, flows for messages,
  * instants for events, counters for metrics. Times are microseconds with three decimals, so that
- * no nanosecond is lost. Messages match in order on each channel of sender, receiver, communicator
- * and tag, as MPI's own matching does (MPI 4.0, 3.5).
+ * no nanosecond is lost. Messages are matched as ictus check matches them, in the order in which
+ * receives were posted (MPI 4.0, 3.5): a first reading does it, a second one writes.
  */
 #include "archive/global_events.h"
-#include "archive/trace_open.h"
-#include "trace/keymap.h"
+#include "archive/metric_names.h"
+#include "view/arrows.h"
 
 #include <ictus/text.h>
 #include <ictus/trace.h>
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct channel {
-    uint64_t sent, received;
-};
-
 struct exporting {
+    struct session session;
     struct trace *trace;
     FILE *out;
-    struct keymap channel_keys;
-    struct channel *channels;
+    uint64_t *next; /* by location: its first point that was not yet written or passed */
     bool begun;
-    int err;
 };
 
 static void write_text(FILE *out, const char *text)
@@ -51,21 +47,6 @@ static uint32_t perfetto_process(const struct exporting *x, OTF2_LocationRef loc
     const uint32_t at = ictusi_trace_location(x->trace, location);
     const uint32_t process = at == LAYOUT_NONE ? at : x->trace->layout.locations[at].process;
     return process == LAYOUT_NONE ? 0 : x->trace->layout.processes[process].ref;
-}
-
-/* The location at a communicator's rank, as the one at location sees it; UINT64_MAX: unknown. */
-static uint64_t perfetto_peer(const struct exporting *x, OTF2_LocationRef location, uint32_t comm,
-                              uint32_t rank)
-{
-    const struct layout *layout = &x->trace->layout;
-    const uint32_t own = ictusi_trace_location(x->trace, location);
-    const uint32_t index = ictusi_trace_comm(x->trace, comm);
-    if (own == LAYOUT_NONE || index == LAYOUT_NONE) {
-        return UINT64_MAX;
-    }
-    const uint32_t position = ictusi_layout_rank(layout, index, own);
-    const uint32_t peer = ictusi_layout_peer(layout, index, own, position, rank);
-    return peer == LAYOUT_NONE ? UINT64_MAX : layout->locations[peer].ref;
 }
 
 /* The beginning that all records share; the caller continues after a comma and closes the brace. */
@@ -102,54 +83,47 @@ static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static uint64_t key_mix(uint64_t hash, uint64_t value)
+/*
+ * The point that the scan made of a message's end, which is found by its time: points and events of
+ * a location are in the same order. NODE_NONE where it made none, since the other end is not known.
+ */
+static uint32_t perfetto_point(struct exporting *x, OTF2_LocationRef location, uint64_t time,
+                               uint8_t side)
 {
-    hash ^= value + UINT64_C(0x9e3779b97f4a7c15) + (hash << 6) + (hash >> 2);
-    return hash * UINT64_C(0xff51afd7ed558ccd);
-}
-
-static struct channel *channel_of(struct exporting *x, uint64_t from, uint64_t to, uint32_t comm,
-                                  uint32_t tag, uint32_t *number)
-{
-    bool fresh = false;
-    const uint64_t key = key_mix(key_mix(key_mix(key_mix(1, from), to), comm), tag);
-    *number = ictusi_keymap_put(&x->channel_keys, key, &fresh);
-    if (*number == KEYMAP_NONE) {
-        return NULL;
+    const struct history *history = &x->session.history;
+    const struct points *points = &history->points;
+    const uint32_t l = ictusi_trace_location(x->trace, location);
+    if (l == LAYOUT_NONE) {
+        return NODE_NONE;
     }
-    if (fresh) {
-        if ((*number & (*number - 1)) == 0) {
-            struct channel *wider =
-                realloc(x->channels, (size_t)(*number ? *number * 2 : 1) * sizeof(*wider));
-            if (!wider) {
-                return NULL;
-            }
-            x->channels = wider;
+    for (uint64_t i = x->next[l]; i < history->first[l + 1]; i++) {
+        if (points->value[i] > (int64_t)time) {
+            break;
         }
-        x->channels[*number] = (struct channel){0, 0};
+        if (points->value[i] == (int64_t)time && (points->kind[i] & POINT_CLASS) == POINT_P2P &&
+            (points->kind[i] & side)) {
+            x->next[l] = i + 1;
+            return (uint32_t)i;
+        }
     }
-    return &x->channels[*number];
+    return NODE_NONE;
 }
 
-/* One end of an arrow. */
+/* One end of an arrow, called by the point that sent it; nothing where it has no other end. */
 static void record_flow(struct exporting *x, bool send, OTF2_LocationRef location, uint64_t time,
-                        uint32_t peer, uint32_t comm, uint32_t tag, uint64_t bytes)
+                        uint32_t comm, uint32_t tag, uint64_t bytes)
 {
-    const uint64_t other = perfetto_peer(x, location, comm, peer);
-    const uint64_t process = location & UINT32_MAX; /* threads of a process share its channels */
-    uint32_t number = 0;
-    struct channel *channel = send ? channel_of(x, process, other, comm, tag, &number)
-                                   : channel_of(x, other, process, comm, tag, &number);
-    if (!channel) {
-        x->err = ICTUS_ERR_NOMEM;
+    const struct points *points = &x->session.history.points;
+    const uint32_t point = perfetto_point(x, location, time, send ? POINT_OUT : POINT_IN);
+    const uint32_t sender = point == NODE_NONE || send ? point : points->link[point];
+    if (sender >= NODE_VIRTUAL || ictusi_arrow_end(points, sender) == NODE_NONE) {
         return;
     }
     record_begin(x, send ? 's' : 'f', location, time);
     (void)fprintf(x->out,
-                  ",\"cat\":\"message\",\"name\":\"message\",\"id\":\"%u.%llu\"%s,"
+                  ",\"cat\":\"message\",\"name\":\"message\",\"id\":\"%u\"%s,"
                   "\"args\":{\"bytes\":%llu,\"tag\":%u,\"comm\":%u}}",
-                  number, (unsigned long long)(send ? channel->sent++ : channel->received++),
-                  send ? "" : ",\"bp\":\"e\"", (unsigned long long)bytes, tag, comm);
+                  sender, send ? "" : ",\"bp\":\"e\"", (unsigned long long)bytes, tag, comm);
 }
 
 static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
@@ -157,7 +131,8 @@ static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time,
                                  OTF2_CommRef comm, uint32_t tag, uint64_t bytes)
 {
     (void)attributes;
-    record_flow(user, true, location, time, receiver, comm, tag, bytes);
+    (void)receiver;
+    record_flow(user, true, location, time, comm, tag, bytes);
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -175,7 +150,8 @@ static OTF2_CallbackCode on_recv(OTF2_LocationRef location, OTF2_TimeStamp time,
                                  uint32_t tag, uint64_t bytes)
 {
     (void)attributes;
-    record_flow(user, false, location, time, sender, comm, tag, bytes);
+    (void)sender;
+    record_flow(user, false, location, time, comm, tag, bytes);
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -198,6 +174,35 @@ static OTF2_CallbackCode on_event(OTF2_LocationRef location, OTF2_TimeStamp time
     (void)fputs(",\"s\":\"t\",\"name\":", x->out);
     write_text(x->out, ictusi_trace_name(x->trace, &x->trace->parameters, parameter));
     (void)fprintf(x->out, ",\"args\":{\"value\":%llu}}", (unsigned long long)value);
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+/* Each member of a metric is a counter of its own; the thread is in its name, since counters are by
+ * process. */
+static OTF2_CallbackCode on_metric(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
+                                   OTF2_AttributeList *attributes, OTF2_MetricRef metric,
+                                   uint8_t count, const OTF2_Type *types,
+                                   const OTF2_MetricValue *values)
+{
+    struct exporting *x = user;
+    (void)attributes;
+    for (uint8_t i = 0; i < count; i++) {
+        const uint32_t member = ictusi_metric_member(x->trace, metric, i);
+        const double value = member == LAYOUT_NONE
+                                 ? NAN
+                                 : ictusi_metric_value(x->trace, member, types[i], values[i]);
+        if (!isfinite(value)) {
+            continue; /* not defined, or nothing that JSON can say */
+        }
+        const struct trace_metric *told = &x->trace->metrics.members[member];
+        record_begin(x, 'C', location, time);
+        (void)fputs(",\"name\":", x->out);
+        write_text(x->out, ictusi_trace_string(x->trace, told->name));
+        (void)fprintf(x->out, ",\"id\":\"%llu\",\"args\":{", (unsigned long long)(location >> 32));
+        const char *unit = ictusi_trace_string(x->trace, told->unit);
+        write_text(x->out, *unit ? unit : "value");
+        (void)fprintf(x->out, ":%.17g}}", value);
+    }
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -226,38 +231,53 @@ static void write_names(struct exporting *x)
     }
 }
 
-int ictus_trace_export_perfetto(const char *archive, FILE *out, struct ictus_why *why)
+static int perfetto_write(struct exporting *x)
 {
-    struct exporting x = {.out = out};
-    if (!archive || !out) {
-        return ICTUS_ERR_ARG;
-    }
-    int err = ictusi_trace_open(archive, &x.trace, why);
-    if (err) {
-        return err;
-    }
+    const struct layout *layout = &x->trace->layout;
     OTF2_GlobalEvtReaderCallbacks *c = OTF2_GlobalEvtReaderCallbacks_New();
-    if (c) {
+    x->next = calloc(layout->location_count + 1, sizeof *x->next);
+    int err = c && x->next ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    if (!err) {
+        memcpy(x->next, x->session.history.first, layout->location_count * sizeof *x->next);
         (void)OTF2_GlobalEvtReaderCallbacks_SetEnterCallback(c, on_enter);
         (void)OTF2_GlobalEvtReaderCallbacks_SetLeaveCallback(c, on_leave);
         (void)OTF2_GlobalEvtReaderCallbacks_SetMpiSendCallback(c, on_send);
         (void)OTF2_GlobalEvtReaderCallbacks_SetMpiIsendCallback(c, on_isend);
         (void)OTF2_GlobalEvtReaderCallbacks_SetMpiRecvCallback(c, on_recv);
         (void)OTF2_GlobalEvtReaderCallbacks_SetMpiIrecvCallback(c, on_irecv);
+        (void)OTF2_GlobalEvtReaderCallbacks_SetMetricCallback(c, on_metric);
         (void)OTF2_GlobalEvtReaderCallbacks_SetParameterUnsignedIntCallback(c, on_event);
-        (void)fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", out);
-        write_names(&x);
-        err = ictusi_global_events_read(x.trace, c, &x);
-        (void)fputs("\n]}\n", out);
-        OTF2_GlobalEvtReaderCallbacks_Delete(c);
+        (void)fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", x->out);
+        write_names(x);
+        err = ictusi_global_events_read(x->trace, c, x);
+        (void)fputs("\n]}\n", x->out);
     }
-    err = err || c ? err : ICTUS_ERR_NOMEM;
-    err = err ? err : x.err;
+    OTF2_GlobalEvtReaderCallbacks_Delete(c);
+    free(x->next);
+    return err;
+}
+
+int ictus_trace_export_perfetto(const char *archive, FILE *out, struct ictus_why *why)
+{
+    if (!archive || !out) {
+        return ICTUS_ERR_ARG;
+    }
+    struct exporting *x = calloc(1, sizeof *x);
+    if (!x) {
+        return ICTUS_ERR_NOMEM;
+    }
+    x->out = out;
+    int err = ictusi_session_open(&x->session, archive, NULL, why);
+    err = err ? err : ictusi_session_read(&x->session, NULL);
+    err = err ? err : ictusi_session_as_read(&x->session);
+    if (!err) {
+        x->trace = x->session.trace;
+        err = perfetto_write(x);
+    }
     if (!err && ferror(out)) {
         err = ictus_because(why, ICTUS_ERR_IO, "writing: %s", strerror(errno));
     }
-    ictusi_trace_close(x.trace);
-    ictusi_keymap_free(&x.channel_keys);
-    free(x.channels);
+    ictusi_session_close(&x->session);
+    free(x);
     return err;
 }
