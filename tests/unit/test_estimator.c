@@ -93,6 +93,22 @@ static void a_late_server_dates_nothing_wrongly(void)
     CHECK(low > -2000.0);
 }
 
+/* However a slow exchange's delay was shared between the two ways, the truth is within the bounds.
+ */
+static void a_slow_exchange_is_bounded(void)
+{
+    for (int64_t there = 0; there <= 10000; there += 1000) {
+        for (int mean_ns = 500; mean_ns <= 20000; mean_ns *= 2) {
+            const struct stamp stamp = {0, there, 10000}; /* the clocks agree */
+            struct offset found;
+            REQUIRE(!ictusi_offset_mean_rtt(&stamp, 1, mean_ns, &found));
+            CHECK(fabs((double)found.offset + found.frac) <= found.half_width_ns);
+            REQUIRE(!ictusi_offset_min_rtt(&stamp, 1, &found));
+            CHECK(fabs((double)found.offset + found.frac) <= found.half_width_ns);
+        }
+    }
+}
+
 static void netgauge_stops_when_nothing_improves(void)
 {
     struct netgauge state = ictusi_netgauge_begin(3);
@@ -211,6 +227,7 @@ int main(void)
     exact_without_jitter();
     a_late_server_dates_nothing_wrongly();
     close_with_jitter();
+    a_slow_exchange_is_bounded();
     netgauge_stops_when_nothing_improves();
     bad_bursts_are_told();
     fit_is_exact_far_from_zero();
