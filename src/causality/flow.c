@@ -252,6 +252,13 @@ static inline void fetch_ahead(const struct points *points, const int64_t *value
     }
 }
 
+static inline void raise_to_floor(const struct flow *flow, const struct points *points, uint64_t i)
+{
+    if (flow->eased && points->note[i].floor > points->value[i]) {
+        points->value[i] = points->note[i].floor;
+    }
+}
+
 /* Follow a location until it has to wait. */
 static int advance_clock(struct flow *flow, uint32_t location)
 {
@@ -272,6 +279,7 @@ static int advance_clock(struct flow *flow, uint32_t location)
         points->value[i] = received > own ? received : own;
         flow->visited++;
         if (points->kind[i] & POINT_OUT) {
+            raise_to_floor(flow, points, i);
             err = ictusi_flow_push(flow, location, i, points->value[i]);
         }
     }

@@ -32,6 +32,7 @@ struct flow {
     struct team *team; /* NULL: alone */
     struct observer *observer;
     double decay;         /* 1 - gamma */
+    bool eased;           /* FLOW_CLOCK: first events have floors: see causality/easing.h */
     const int64_t *known; /* FLOW_CHECK: the values to look at */
     uint64_t broken;      /* dependencies given up because they were cyclic */
 

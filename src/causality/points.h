@@ -48,6 +48,7 @@ enum points_array {
 /* What is kept of a point beside its times; which of them, its kind says. */
 union point_note {
     int64_t limit;   /* of a first event: the latest value that its second ones permit */
+    int64_t floor;   /* of a first event, while ramps are eased: the least value it takes */
     int64_t arrived; /* of a message received from another rank: what it brought */
     int64_t op;      /* of a collective's exit: which one, enum collective_op */
     int64_t bytes;   /* of a message, where nothing above is needed of it */

@@ -3,6 +3,8 @@
 #include "correct/correct.h"
 
 #include "correct/clock_fit.h"
+#include "correct/ease.h"
+#include "correct/forced.h"
 #include "correct/truth.h"
 
 #include <ictus/text.h>
@@ -24,6 +26,7 @@ struct correction {
     struct backward_stats backward;
     struct warp warp; /* of the location that is being written */
     struct warp_stats warps;
+    struct forced forced;
 };
 
 void ictus_correct_defaults(struct ictus_correct_options *options)
@@ -196,6 +199,9 @@ static int correct_amortise(struct correction *c)
     if (!err) {
         err = ictusi_session_agree(s, ictusi_flow_run(&s->flow, FLOW_LIMIT));
     }
+    if (!err) {
+        err = ictusi_ease(s, 1 - c->gamma, c->options->slope);
+    }
     for (uint32_t l = 0; l < s->trace->layout.location_count && !err; l++) {
         err = ictusi_backward(points, s->history.first[l], s->history.first[l + 1],
                               c->options->slope, &c->backward);
@@ -246,6 +252,8 @@ static void open_warp(void *self, uint32_t location)
     warp->local = s->unchanged ? NULL : &s->maps[location];
     warp->unit = s->units ? &s->units[s->unit_of[location]] : NULL;
     warp->points = c->clean ? NULL : &s->history.points;
+    warp->forced = &c->forced;
+    warp->location = location;
     warp->start = s->history.first[source];
     warp->next = warp->start;
     warp->end = s->history.first[source + 1];
@@ -281,6 +289,7 @@ static int add_up_warps(struct correction *c)
     if (!team) {
         return ICTUS_OK;
     }
+    int err = ictusi_forced_share(&c->forced, team);
     uint64_t sums[OWN_SUMS + 2 * WARP_BINS] = {
         w->moved,          w->decreasing,     w->stretched,       w->events,
         c->backward.steep, c->backward.jumps, c->backward.limited};
@@ -294,7 +303,7 @@ static int add_up_warps(struct correction *c)
                         any ? w->last : INT64_MIN,
                         any ? (int64_t)w->last_raw : INT64_MIN};
     int64_t minima[] = {any ? w->first : INT64_MAX, any ? (int64_t)w->first_raw : INT64_MAX};
-    int err = team->sums(team, sums, sizeof sums / sizeof *sums);
+    err = err ? err : team->sums(team, sums, sizeof sums / sizeof *sums);
     err = err ? err : team->maxima(team, maxima, sizeof maxima / sizeof *maxima);
     err = err ? err : team->minima(team, minima, sizeof minima / sizeof *minima);
     if (err || sums[3] == 0) {
@@ -385,8 +394,10 @@ static void report_moves(struct correction *c)
         (json_int_t)w->stretched, "max_interval_change_ns", (double)w->largest_stretch * ns,
         "max_interval_change_relative", w->largest_ratio, "ramps", (json_int_t)c->backward.jumps,
         "limited_ramps", (json_int_t)c->backward.limited);
+    c->clocks.raised = c->session.raised;
     (void)json_object_set_new(c->report, "raised_ns", json_real((double)c->session.raised * ns));
     ictusi_clock_fit_json(&c->clocks, c->report);
+    ictusi_forced_json(&c->forced, c->session.trace, &c->clocks, c->report);
     (void)json_object_update(c->report, more);
     json_decref(more);
     (void)json_object_set_new(c->report, "interval_changes",
@@ -419,7 +430,7 @@ static int correct_open(struct correction *c)
 int ictusi_correct_team(const struct ictus_correct_options *options, struct team *team,
                         json_t **report, struct ictus_why *why)
 {
-    struct correction c = {.options = options};
+    struct correction c = {.options = options, .forced = {.slope = options ? options->slope : 0}};
     const bool first = !team || team->rank == 0;
     int err = report ? check_options(options, first, why) : ICTUS_ERR_ARG;
     err = team ? team->agree(team, err) : err;
@@ -434,7 +445,6 @@ int ictusi_correct_team(const struct ictus_correct_options *options, struct team
         err = correct_open(&c);
     }
     if (c.report) {
-        c.clocks.raised = c.session.raised;
         ictusi_session_close(&c.session);
     }
     if (!err && options->truth && first) {

@@ -210,6 +210,14 @@ static void count_interval(struct warp_stats *stats, int64_t old, int64_t new)
     }
 }
 
+static void keep_forced(struct warp *warp, int64_t old, int64_t new)
+{
+    if (warp->forced && forced_is(warp->forced, old, new)) {
+        const struct forced_interval interval = {warp->output, old, new, warp->location};
+        ictusi_forced_keep(warp->forced, &interval);
+    }
+}
+
 static void count_move(struct warp_stats *stats, int64_t shift)
 {
     stats->moved++;
@@ -233,6 +241,7 @@ static int64_t go_on(struct warp *warp, uint64_t stamp, int64_t time)
     const int64_t out = value > warp->output ? value : warp->output;
     if (out - warp->output != time - warp->input) {
         count_interval(&warp->stats, time - warp->input, out - warp->output);
+        keep_forced(warp, time - warp->input, out - warp->output);
     }
     return out;
 }

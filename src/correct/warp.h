@@ -4,6 +4,7 @@
 #define ICTUS_CORRECT_WARP_H
 
 #include "causality/points.h"
+#include "correct/forced.h"
 #include "correct/presync.h"
 
 enum { WARP_BINS = 12 };
@@ -43,6 +44,8 @@ struct warp {
     uint64_t bits;         /* that are set in any input stamp */
     int64_t input, output; /* last presynchronised and corrected stamps */
     struct warp_stats stats;
+    struct forced *forced; /* NULL: nobody asks */
+    uint32_t location;
 };
 
 /* The presynchronised stamp. */

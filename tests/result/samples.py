@@ -284,6 +284,9 @@ def check(_rng, _options):
            "violations_p2p": 0, "violations_collective": 0, "max_violation_ns": 0.0, "presync": "linear",
            "passes": 2, "gamma": 0.9, "moved_events": 20311, "max_shift_ns": 21000.0, "error_end_ns": 400.0,
            "largest_slope": 0.009, "asked_slope": 0.01, "steep_intervals": 0,
+           "forced_intervals": 1,
+           "forced": [{"location": 3, "stamp": 2056631, "input_ns": 21.0, "output_ns": 18.0, "change": 0.1429,
+                       "clock_error_ns": 250.0}],
            "interval_changes": [{"below_ns": 10.0 ** (i + 1), "intervals": n}
                                 for i, n in enumerate([900, 320, 41, 7, 0, 0])],
            "interval_changes_relative": [{"below": 10.0 ** (i - 9), "intervals": n}

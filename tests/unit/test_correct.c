@@ -5,6 +5,7 @@
 
 #include "causality/backward.h"
 #include "causality/clock_choice.h"
+#include "causality/easing.h"
 #include "core/idmap.h"
 #include "core/random.h"
 #include "correct/presync.h"
@@ -139,6 +140,41 @@ static void test_limit(void)
     CHECK_NEAR(points.value[85] - points.time[85], 50, 1);
     CHECK_NEAR(stats.largest_slope, 0.04, 0.002);
     ictusi_points_fini(&points);
+}
+
+/* The same send is in the way of the ramp, and gets a floor on it; what it receives is not looked
+ * at. */
+static void test_easing(void)
+{
+    struct points points;
+    REQUIRE(ictusi_points_init(&points, 101, NULL) == 0);
+    for (uint64_t i = 0; i <= 100; i++) {
+        set_point(&points, i, (int64_t)i * 1000, i == 100 ? 500 : 0, i == 90 ? 100 : -1);
+    }
+    set_point(&points, 20, 20000, 0, 10);
+    CHECK(ictusi_easing_above(&points, 0, 101, 0.01) == 1);
+    CHECK(ictusi_easing_above(&points, 0, 101, 0.04) == 0);
+    ictusi_easing_floors(&points, 0, 101, 0.01);
+    CHECK(points.note[90].floor == 90000 + 400);
+    CHECK(points.note[20].floor == 20000);
+    ictusi_points_fini(&points);
+}
+
+/* Of many forced intervals the largest are listed, these first; two ticks are rounding. */
+static void test_forced(void)
+{
+    struct forced forced = {.slope = 0.01};
+    CHECK(!forced_is(&forced, 10, 12));
+    CHECK(forced_is(&forced, 10, 13) && forced_is(&forced, 10, 7));
+    CHECK(!forced_is(&forced, 10000, 10102) && forced_is(&forced, 10000, 10103));
+    for (int64_t i = 0; i < 100; i++) {
+        const struct forced_interval interval = {i, 1000, 1100 + i * 37 % 100, 0};
+        ictusi_forced_keep(&forced, &interval);
+    }
+    CHECK(forced.count == 100 && forced.listed == FORCED_LISTED);
+    for (int64_t i = 0; i < FORCED_LISTED; i++) {
+        CHECK(forced.list[i].is == 1199 - i);
+    }
 }
 
 /* Whatever the jumps and limits: never below the forward values, above a limit, or out of order. */
@@ -346,6 +382,8 @@ int main(void)
     test_warp_beyond();
     test_ramp();
     test_limit();
+    test_easing();
+    test_forced();
     test_random_ramps();
     test_warp();
     test_warp_behind();

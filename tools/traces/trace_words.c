@@ -179,6 +179,30 @@ static void print_presync(FILE *out, const json_t *report)
     }
 }
 
+/* The intervals that changed by more than the asked slope, the worst of them by name. */
+static void print_forced(FILE *out, const json_t *report)
+{
+    const json_int_t count = count_of(report, "", "forced_intervals");
+    const json_t *worst = json_array_get(json_object_get(report, "forced"), 0);
+    if (count == 0 || !worst) {
+        return;
+    }
+    (void)fprintf(out, "Messages force a larger change on ");
+    print_count(out, count, "interval", "intervals");
+    (void)fprintf(
+        out, " between neighbouring events; the largest is that of location %lld at %lld, from ",
+        (long long)count_of(worst, "", "location"), (long long)count_of(worst, "", "stamp"));
+    print_duration(out, number_of(worst, "", "input_ns"));
+    (void)fprintf(out, " to ");
+    print_duration(out, number_of(worst, "", "output_ns"));
+    if (json_object_get(worst, "clock_error_ns")) {
+        (void)fprintf(out, " (its clock is known to +-");
+        print_duration(out, number_of(worst, "", "clock_error_ns"));
+        (void)fprintf(out, ")");
+    }
+    (void)fprintf(out, ".\n");
+}
+
 static void print_amortisation(FILE *out, const json_t *report)
 {
     const json_int_t passes = count_of(report, "", "passes");
@@ -194,12 +218,8 @@ static void print_amortisation(FILE *out, const json_t *report)
     (void)fprintf(out, ", at a slope of up to %.3g %% (%.3g %% asked",
                   100 * number_of(report, "", "largest_slope"),
                   100 * number_of(report, "", "asked_slope"));
-    const json_int_t steep = count_of(report, "", "steep_intervals");
-    if (steep > 0) {
-        (void)fprintf(out, "; sends force more on ");
-        print_count(out, steep, "interval", "intervals");
-    }
     (void)fprintf(out, ").\n");
+    print_forced(out, report);
 }
 
 static void print_truth(FILE *out, const json_t *truth)

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "causality/easing.h"
+
+#include <math.h>
+
+/* Where the ramp begins that one walks down, back in time. */
+struct easing {
+    int64_t shift, time;
+    double slope;
+};
+
+/* The shift of point i: that of the forward pass, or of the ramp if that is larger. */
+static int64_t easing_shift(struct easing *ramp, const struct points *points, uint64_t i)
+{
+    const int64_t time = points->time[i];
+    const int64_t lead = points->value[i] - time;
+    const double passed = ramp->time > time ? (double)(ramp->time - time) : 0;
+    const int64_t line = ramp->shift - (int64_t)ceil(ramp->slope * passed);
+    if (lead < line) {
+        return line;
+    }
+    ramp->shift = lead;
+    ramp->time = time;
+    return lead;
+}
+
+uint64_t ictusi_easing_above(const struct points *points, uint64_t first, uint64_t end,
+                             double slope)
+{
+    struct easing ramp = {.slope = slope};
+    uint64_t above = 0;
+    for (uint64_t i = end; i-- > first;) {
+        const int64_t shift = easing_shift(&ramp, points, i);
+        if ((points->kind[i] & POINT_OUT) && points->note[i].limit != LIMIT_NONE) {
+            above += shift > points->note[i].limit - points->time[i];
+        }
+    }
+    return above;
+}
+
+void ictusi_easing_floors(struct points *points, uint64_t first, uint64_t end, double slope)
+{
+    struct easing ramp = {.slope = slope};
+    for (uint64_t i = end; i-- > first;) {
+        const int64_t shift = easing_shift(&ramp, points, i);
+        if (points->kind[i] & POINT_OUT) {
+            points->note[i].floor = points->time[i] + shift;
+        }
+    }
+}
