@@ -15,8 +15,7 @@ enum { STEPS_FIT = 12, STEPS_TRIAL = 6, LINE_ROUNDS = 2, TURNS = 2 };
 
 static const double walks[] = {1e-9, 1e-8, 1e-7, 1e-6, 1e-5}; /* 1/sqrt(s) */
 
-/* A line must explain this share more than the base where nothing is violated; a walk this. */
-static const double worth_a_line = 0.2;
+/* A walk must explain this share more than the best so far. */
 static const double worth_a_walk = 0.05;
 
 /* A clock that bends that much more than the others gets a factor of its own. */
@@ -402,7 +401,7 @@ static int choice_make(struct choosing *c)
     err = err ? err : fit_lines(c);
     err = err ? err : held_out(c, &lines, SCORE_BEST);
     const double score = mean_of(c->scores[SCORE_BEST], c->count);
-    if (err || (violation <= 0 && score > (1 - worth_a_line) * base)) {
+    if (err || (violation <= 0 && score >= base)) {
         return err ? err : take_base(c);
     }
     err = choose_above_lines(c, violation);

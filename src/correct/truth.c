@@ -54,14 +54,15 @@ struct comparison {
     double interval; /* the largest relative change of an interval between neighbouring events */
 };
 
-/* How much longer or shorter an interval became, beyond the rounding of both its ends. */
+/* How much longer or shorter an interval became, beyond the rounding of both its ends, twice:
+ * when the clocks were skewed, and when they were corrected. */
 static double interval_change(const struct comparison *c, uint64_t i)
 {
     const uint64_t *good = c->stamps[GOOD].list;
     const uint64_t *out = c->stamps[OUT].list;
     const double was = (double)(int64_t)(good[i] - good[i - 1]);
     const double is = (double)(int64_t)(out[i] - out[i - 1]);
-    const double change = fabs(is - was) - 1;
+    const double change = fabs(is - was) - 2;
     return change > 0 ? change / (was > 1 ? was : 1) : 0;
 }
 
