@@ -410,6 +410,7 @@ static int correct_open(struct correction *c)
 {
     struct session *s = &c->session;
     bool clean = false;
+    c->forced.slope = c->options->slope;
     int err = presynchronise(c);
     if (!err && c->clean) {
         err = report_clean(c);
@@ -430,7 +431,7 @@ static int correct_open(struct correction *c)
 int ictusi_correct_team(const struct ictus_correct_options *options, struct team *team,
                         json_t **report, struct ictus_why *why)
 {
-    struct correction c = {.options = options, .forced = {.slope = options ? options->slope : 0}};
+    struct correction c = {.options = options};
     const bool first = !team || team->rank == 0;
     int err = report ? check_options(options, first, why) : ICTUS_ERR_ARG;
     err = team ? team->agree(team, err) : err;
