@@ -97,6 +97,7 @@ EVENT(put_rma_end,
       OTF2_EvtWriter_RmaCollectiveEnd(w, NULL, time, U8(0),
                                       OTF2_RMA_SYNC_LEVEL_PROCESS | OTF2_RMA_SYNC_LEVEL_MEMORY,
                                       U32(1), U32(2), a[3], a[4]))
+EVENT(put_rma_sync, OTF2_EvtWriter_RmaSync(w, NULL, time, U32(0), U32(1), (OTF2_RmaSyncType)a[2]))
 EVENT(put_rma_group,
       OTF2_EvtWriter_RmaGroupSync(w, NULL, time, OTF2_RMA_SYNC_LEVEL_MEMORY, U32(0), U32(1)))
 EVENT(put_rma_put, OTF2_EvtWriter_RmaPut(w, NULL, time, U32(0), U32(1), a[2], a[3]))
@@ -137,6 +138,7 @@ static const struct {
     {"threadwait", put_thread_wait, 2},
     {"rmabegin", put_rma_begin, 0},
     {"rmaend", put_rma_end, 5},         /* operation, window, root, sent, received */
+    {"rmasync", put_rma_sync, 3},       /* window, rank, 1: in, 2: out */
     {"rmagroup", put_rma_group, 2},     /* window, group */
     {"rmaput", put_rma_put, 4},         /* window, rank, bytes, matching */
     {"rmadone", put_rma_done, 2},       /* window, matching */

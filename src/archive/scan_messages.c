@@ -228,7 +228,9 @@ static OTF2_CallbackCode on_rma_sync(OTF2_LocationRef location, OTF2_TimeStamp t
     const uint32_t point =
         ictusi_scan_point(r, time, position, POINT_RMA | (out ? POINT_OUT : POINT_IN));
     r->scan->history->matching.gap = r->calls.gap;
-    return point == NODE_NONE
+    struct scan_tap *tap = r->scan->tap;
+    return point == NODE_NONE ||
+                   (tap && ictusi_scan_verdict(r, tap->ops->notified(tap, point, peer, window)))
                ? OTF2_CALLBACK_INTERRUPT
                : ictusi_scan_verdict(r, ictusi_match_message(&r->scan->history->matching, point,
                                                              r->location, comm | MATCH_NOTIFICATION,

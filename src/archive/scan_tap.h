@@ -38,6 +38,8 @@ struct scan_tap_ops {
                             const struct collective_call *call);
     int (*request)(struct scan_tap *tap, OTF2_TimeStamp stamp, enum tap_request what,
                    uint64_t request, uint32_t point);
+    /* After the point of a notification of a window, to or from a location. */
+    int (*notified)(struct scan_tap *tap, uint32_t point, uint32_t peer, uint32_t window);
     /* A lock was acquired; point: NODE_NONE where nobody had it before. */
     int (*acquired)(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t point);
 };

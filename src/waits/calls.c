@@ -20,6 +20,7 @@ int ictusi_calls_init(struct waiting_calls *calls, const struct layout *layout,
     err = err ? err
               : ictusi_store_init(&calls->shares, sizeof(struct share_of_time), 2 * events, why);
     err = err ? err : ictusi_store_init(&calls->meetings, sizeof(struct meeting), events, why);
+    err = err ? err : ictusi_store_init(&calls->notices, sizeof(struct notice), events, why);
     err = err ? err : ictusi_store_init(&calls->call_of, sizeof(uint32_t), events, why);
     return err ? err : ictusi_store_init(&calls->other, sizeof(uint32_t), events, why);
 }
@@ -55,6 +56,7 @@ void ictusi_calls_free(struct waiting_calls *calls)
     ictusi_store_fini(&calls->call_of);
     ictusi_store_fini(&calls->other);
     ictusi_store_fini(&calls->meetings);
+    ictusi_store_fini(&calls->notices);
     free(calls->first);
     free(calls->begin);
     calls->first = NULL;

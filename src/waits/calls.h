@@ -46,12 +46,19 @@ struct meeting {
     uint8_t op;                    /* enum collective_op */
 };
 
+/* A notification of a window that a call sends or gets. */
+struct notice {
+    uint32_t call, location, peer, window; /* peer: the location at the other end */
+    bool out;
+};
+
 struct waiting_calls {
     struct store calls, shares;
     struct store call_of; /* by point */
     /* By point: of a send the call that completes it, of a receive the one that posted it. */
     struct store other;
     struct store meetings; /* of all locations, one after the other */
+    struct store notices;  /* likewise */
     uint64_t *first;       /* by location, its first call; one more than there are locations */
     uint64_t bare;         /* events of messages or collectives that lie in no region */
     uint64_t muted, cut;
@@ -77,6 +84,11 @@ static inline struct waiting_call *call_at(const struct waiting_calls *calls, ui
 static inline struct meeting *meeting_at(const struct waiting_calls *calls, uint64_t i)
 {
     return (struct meeting *)calls->meetings.area + i;
+}
+
+static inline struct notice *notice_at(const struct waiting_calls *calls, uint64_t i)
+{
+    return (struct notice *)calls->notices.area + i;
 }
 
 static inline uint32_t call_of_point(const struct waiting_calls *calls, uint64_t point)

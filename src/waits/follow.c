@@ -165,6 +165,7 @@ static int follow_enter(struct scan_tap *tap, OTF2_TimeStamp stamp, OTF2_RegionR
     f->path = path;
     if (!f->open && region != UINT32_MAX && f->paths->kinds[region] != REGION_CODE) {
         follow_open(f, time, path, f->depth);
+        f->used = f->paths->kinds[region] == REGION_START;
     }
     return f->err;
 }
@@ -303,6 +304,22 @@ static int follow_request(struct scan_tap *tap, OTF2_TimeStamp stamp, enum tap_r
     return err ? err : f->err;
 }
 
+static int follow_notified(struct scan_tap *tap, uint32_t point, uint32_t peer, uint32_t window)
+{
+    struct follower *f = follow_self(tap);
+    struct store *list = &f->calls->notices;
+    const int err = ictusi_store_grow(list, 1, f->why);
+    if (!err) {
+        *notice_at(f->calls, list->count++) =
+            (struct notice){.call = call_of_point(f->calls, point),
+                            .location = f->location,
+                            .peer = peer,
+                            .window = window,
+                            .out = (f->history->points.kind[point] & POINT_OUT) != 0};
+    }
+    return err;
+}
+
 /* Waiting for a lock ends when it is acquired, though its region goes on. */
 static int follow_acquired(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t point)
 {
@@ -368,6 +385,7 @@ void ictusi_follow_init(struct follower *f, struct waiting_calls *calls, struct 
                                             .collective_begun = follow_collective_begun,
                                             .collective_ended = follow_collective_ended,
                                             .request = follow_request,
+                                            .notified = follow_notified,
                                             .acquired = follow_acquired};
     *f = (struct follower){.tap = {&ops}, .calls = calls, .paths = paths, .why = trace->why};
     f->site = ictusi_idmap_get(&trace->places.attribute, 0, 0);

@@ -8,6 +8,7 @@
 #include "causality/collective_op.h"
 #include "waits/analysis.h"
 #include "waits/blocking.h"
+#include "waits/epochs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,8 @@ static const char *const state_names[WAIT_ROWS] = {
     [WAIT_EARLY_SCAN] = "early-scan",
     [WAIT_FENCE] = "fence",
     [WAIT_RMA_SYNC] = "rma-sync",
+    [WAIT_LATE_POST] = "late-post",
+    [WAIT_EARLY_WAIT] = "early-wait",
     [WAIT_FILE] = "file",
     [WAIT_TEAM_BARRIER] = "team-barrier",
     [WAIT_LOCK] = "lock",
@@ -130,11 +133,17 @@ static void propose_pairs(struct finding *f)
         }
         if ((points->kind[i] & POINT_CLASS) == POINT_P2P) {
             propose_message(f, (uint32_t)i);
-        } else {
+        } else if ((points->kind[i] & POINT_CLASS) != POINT_RMA ||
+                   !ictusi_epochs_ends(a, call_of_point(&a->calls, i))) {
             propose(f, call_of_point(&a->calls, i), call_of_point(&a->calls, link),
                     pair_state(f, (uint32_t)i), NODE_NONE);
         }
     }
+}
+
+static void propose_epoch(void *self, uint32_t call, uint32_t cause, enum wait_state state)
+{
+    propose(self, call, cause, state, NODE_NONE);
 }
 
 static enum wait_state collective_state(const struct finding *f, uint32_t point)
@@ -321,6 +330,7 @@ int ictusi_partners_find(struct partners *partners, const struct analysis *a, st
             *partner_at(partners, i) = (struct partner){.call = CALL_NONE, .node = NODE_NONE};
         }
         propose_pairs(&f);
+        err = ictusi_epochs_find(a, propose_epoch, &f);
         for (uint64_t i = 0; i < nodes; i++) {
             propose_node(&f, (uint32_t)i);
         }

@@ -17,6 +17,8 @@ enum wait_state {
     WAIT_EARLY_SCAN,
     WAIT_FENCE,
     WAIT_RMA_SYNC,
+    WAIT_LATE_POST,
+    WAIT_EARLY_WAIT,
     WAIT_FILE,
     WAIT_TEAM_BARRIER,
     WAIT_LOCK,

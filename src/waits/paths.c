@@ -31,23 +31,33 @@ static bool path_is_library(OTF2_Paradigm paradigm)
            paradigm == OTF2_PARADIGM_GASPI || paradigm == OTF2_PARADIGM_PTHREAD;
 }
 
+static bool path_is_barrier(OTF2_RegionRole role)
+{
+    return role == OTF2_REGION_ROLE_BARRIER || role == OTF2_REGION_ROLE_IMPLICIT_BARRIER;
+}
+
+/* Whether a region's role is to communicate. */
+static bool path_communicates(OTF2_RegionRole role)
+{
+    return path_is_barrier(role) || role == OTF2_REGION_ROLE_POINT2POINT ||
+           role == OTF2_REGION_ROLE_RMA ||
+           (role >= OTF2_REGION_ROLE_COLL_ONE2ALL && role <= OTF2_REGION_ROLE_COLL_OTHER);
+}
+
 static uint8_t path_kind(const char *name, OTF2_RegionRole role, OTF2_Paradigm paradigm)
 {
-    const bool barrier =
-        role == OTF2_REGION_ROLE_BARRIER || role == OTF2_REGION_ROLE_IMPLICIT_BARRIER;
-    const bool transfer =
-        role >= OTF2_REGION_ROLE_COLL_ONE2ALL && role <= OTF2_REGION_ROLE_COLL_OTHER;
-    const bool other = role == OTF2_REGION_ROLE_POINT2POINT || role == OTF2_REGION_ROLE_RMA;
     if (paradigm == OTF2_PARADIGM_OPENMP) {
         const bool lock = role == OTF2_REGION_ROLE_CRITICAL || role == OTF2_REGION_ROLE_ORDERED ||
                           strstr(name, "_lock") != NULL;
-        return barrier ? REGION_CALL : lock ? REGION_LOCK : REGION_CODE;
+        return path_is_barrier(role) ? REGION_CALL : lock ? REGION_LOCK : REGION_CODE;
     }
-    if (path_is_library(paradigm) || barrier || transfer || other ||
-        strncmp(name, "MPI_", 4) == 0 || strncmp(name, "PMPI_", 5) == 0) {
-        return REGION_CALL;
+    if (strstr(name, "MPI_Win_start")) {
+        return REGION_START;
     }
-    return REGION_CODE;
+    return path_is_library(paradigm) || path_communicates(role) || strncmp(name, "MPI_", 4) == 0 ||
+                   strncmp(name, "PMPI_", 5) == 0
+               ? REGION_CALL
+               : REGION_CODE;
 }
 
 int ictusi_paths_init(struct paths *paths, const struct trace *trace)

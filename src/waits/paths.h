@@ -10,7 +10,8 @@
 enum region_kind {
     REGION_CODE, /* of the program */
     REGION_CALL, /* of a library in which a process can wait: MPI, a barrier of threads */
-    REGION_LOCK  /* whose acquisition may be waited for, and which the program then fills */
+    REGION_LOCK, /* whose acquisition may be waited for, and which the program then fills */
+    REGION_START /* a call that may wait for another process, though it records no event */
 };
 
 /* A node of the call tree; paths[0] is the program itself, outside all regions. */

@@ -30,6 +30,8 @@ static const struct {
     {"early-scan", "early scan"},
     {"fence", "wait at fence"},
     {"rma-sync", "one-sided sync."},
+    {"late-post", "late post"},
+    {"early-wait", "early wait"},
     {"file", "file collective"},
     {"team-barrier", "barrier of threads"},
     {"lock", "lock"},
