@@ -5,7 +5,8 @@
 judge.py make SEED TEXT TRUTH [KEY=VALUE...]   an archive's text for ictus-write-archive, and what is true of it
 judge.py compare TRUTH RESULT [TOLERANCE_NS]   whether a result file of `ictus waits` says the same
 judge.py blame TRUTH RESULT                    whether the planted delay comes first, and causes add up to the waits
-judge.py cover TRUTH RESULT                    of true sums (each state on each location): how many, within intervals
+judge.py cover TRUTH RESULT                    true sums (each state on each location) against their intervals: a line each
+judge.py scene SEED                            keys of a random program, and how its clocks are to be skewed
 
 A process is a coroutine that stops where it really has to wait; its waits are noted there, from instants of the
 execution. Nothing is matched and no graph is made afterwards, and no code is shared with what is judged. Keys:
@@ -488,22 +489,44 @@ def blame(truth, result):
     return 0 if causes and (causes[0]["rank"], causes[0]["call"]) == (rank, region) else 1
 
 
+def scene(seed):
+    """Two lines: keys for make, and a skew for trace-skew. Networks and clocks are as different as jobs' are."""
+    draw = random.Random(seed ^ 0xc10c)
+    nodes = draw.randrange(2, 9)
+    mean = round(10 ** draw.uniform(2.5, 5.5))
+    keys = {"kinds": "mpi", "sigma": 0, "nodes": nodes, "ranks": nodes * draw.randrange(1, 4), "mean": mean,
+            "steps": draw.randrange(20, 150), "asymmetry": draw.choice([0, 0.1, 0.2, 0.4]),
+            "jitter": draw.choice([0, 0, 100, 500, 2000])}
+    skew = f"offset={draw.choice(['10us', '1ms', '1s'])},drift={draw.choice([1, 20, 100])}ppm"
+    if draw.random() < 0.4:
+        skew += f",walk=1e-{draw.choice([8, 7, 6])}"
+    print(" ".join(f"{key}={value}" for key, value in keys.items()))
+    print(skew)
+    return 0
+
+
 def cover(truth, result):
     known = defaultdict(int)
     with open(truth, encoding="utf-8") as text:
         for row in json.load(text)["pairs"]:
             known[row["state"], row["waiter"]] += row["ns"]
-    told = defaultdict(lambda: [0, 0])
+    told = {}
     for key in [k for k in known if k[0] == "late-receiver"]:
         del known[key]  # told apart where it is not certain that the send was blocked
     for row in rows(result, "wait-rank"):
-        told[row["state"], row["location"]] = [row["wait_low_s"] * 1e9, row["wait_high_s"] * 1e9]
-    inside = sum(told[key][0] - 1 <= true <= told[key][1] + 1 for key, true in known.items() if true > 0)
-    print(len(known), inside)
+        told[row["state"], row["location"]] = row["kind"], row["wait_low_s"] * 1e9, row["wait_high_s"] * 1e9
+    for key, true in known.items():
+        kind, low, high = told.get(key, ("untold", 0, 0))
+        if true > 0:
+            # Where waits are between processes of one clock only, nothing is uncertain and the sum is the true one.
+            print("exact" if kind != "untold" and high - low < 1 else kind,
+                  "above" if true > high + 1 else "below" if true < low - 1 else "inside", true, low, high)
     return 0
 
 
 def main(words):
+    if words[0] == "scene":
+        return scene(int(words[1]))
     if words[0] in ("blame", "cover"):
         return {"blame": blame, "cover": cover}[words[0]](words[1], words[2])
     if words[0] == "make":

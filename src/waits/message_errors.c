@@ -4,10 +4,11 @@
  * to b in a cell of time, the error e_b - e_a lies in [-d_ba, d_ab]. What one cell shows, its
  * neighbours know too, but for what clocks may drift apart meanwhile. Half a round trip h is the
  * trace's least h0, of which each way may have some share k more or less; where it is longer there
- * was queueing; and the least delay itself is too long by about the gap g to the next ones, as the
- * least of many exponential ones is:
+ * was queueing, divided between both ways nobody knows how; and the least delay itself is too long
+ * by about the gap g to the next ones, as the least of many exponential ones is. Queueing and gaps
+ * are two views of one excess, of which the larger counts:
  *
- *     s^2 = (h - h0)^2 / 3 + (g_ab^2 + g_ba^2) / 4 + (k h0)^2 / 6,   k = 0.3
+ *     s^2 = max((h - h0)^2 / 3, (g_ab^2 + g_ba^2) / 4) + (k h0)^2 / 6,   k = 0.3
  *
  * All pairs together make a network of measurements. Its least squares solution is taken off clocks
  * that messages have brought together before; the errors of that solution are what is drawn.
@@ -113,16 +114,17 @@ static void knot_cells(uint32_t cells, uint32_t knots, uint32_t knot, uint32_t *
     *from = *from < *to ? *from : *to - 1;
 }
 
-/* The surest cell of a pair: the error's middle and standard deviation; false: not seen. */
-static bool pair_measure(const struct least_delays *seen, const struct graph_edge *e,
-                         const uint32_t span[2], double least, double *middle, double *sigma)
+/* The surest cell of a pair: the error's middle, and by how much half of the round trip exceeds the
+ * least one; negative: not seen. */
+static double pair_measure(const struct least_delays *seen, const struct graph_edge *e,
+                           const uint32_t span[2], double least, double *middle)
 {
     const int64_t *forth = delays_row(seen, (uint32_t)e->a, (uint32_t)e->b);
     const int64_t *back = delays_row(seen, (uint32_t)e->b, (uint32_t)e->a);
     double best = INFINITY;
     for (uint32_t i = span[0]; i < span[1]; i++) {
         if (forth[i] == DELAY_NONE || back[i] == DELAY_NONE) {
-            return false;
+            return -1;
         }
         const double half = ((double)forth[i] + (double)back[i]) / 2;
         if (half < best) {
@@ -130,10 +132,7 @@ static bool pair_measure(const struct least_delays *seen, const struct graph_edg
             *middle = ((double)forth[i] - (double)back[i]) / 2;
         }
     }
-    const double queue = best > least ? best - least : 0;
-    const double bent = asymmetry * least;
-    *sigma = sqrt(queue * queue / 3 + bent * bent / 6);
-    return true;
+    return best > least ? best - least : 0;
 }
 
 static int network_init(struct network *n, const struct least_delays *seen)
@@ -195,10 +194,11 @@ static void network_measure(struct network *n, const struct least_delays *seen, 
     knot_cells(seen->cells, knots, knot, &span[0], &span[1]);
     for (uint64_t i = 0; i < n->count; i++) {
         struct graph_edge *e = &n->edges[i];
-        const bool known = pair_measure(seen, e, span, least, &e->y, &n->sigma[i]);
-        const double variance = n->sigma[i] * n->sigma[i] + n->scatter[i];
+        const double queue = pair_measure(seen, e, span, least, &e->y);
+        const double bent = asymmetry * least;
+        const double variance = fmax(queue * queue / 3, n->scatter[i]) + bent * bent / 6;
         n->sigma[i] = fmax(sqrt(variance), 0.5); /* half a tick */
-        e->weight = known ? 1 / (n->sigma[i] * n->sigma[i]) : 0;
+        e->weight = queue >= 0 ? 1 / (n->sigma[i] * n->sigma[i]) : 0;
     }
 }
 
