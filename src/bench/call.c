@@ -107,11 +107,33 @@ static int window_kind(const char *name, enum window_kind *kind, struct ictus_wh
     return ictus_unknown(why, "window", name, ictus_window_kinds);
 }
 
+/*
+ * Open MPI 4's component rdma takes a pair to be as long as its members, 12 of the 16 bytes of
+ * double_int: of 64 pairs it moves 48, and it writes beyond its buffers. Its pt2pt ends the
+ * program. Windows that lie in shared memory are right.
+ */
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
+enum { PAIRS_ARE_CUT = 1 };
+#else
+enum { PAIRS_ARE_CUT = 0 };
+#endif
+static bool extras_cut_pairs(const struct operation *operation, const struct ictus_bench_plan *plan,
+                             enum window_kind kind)
+{
+    const struct shape_info *shape = ictusi_shape(operation->shape);
+    struct datatype type;
+    struct reduction reduction;
+    return PAIRS_ARE_CUT && shape->window != WINDOW_NONE && shape->reduces &&
+           (kind == WINDOW_CREATE || kind == WINDOW_DYNAMIC) &&
+           find_types(plan, &type, &reduction, NULL) == ICTUS_OK && type.class == CLASS_PAIR &&
+           type.size > 2 * sizeof(int); /* those are padded */
+}
+
 /* What the plan asks of streams and of one-sided operations. */
 static int check_extras(const struct operation *operation, const struct ictus_bench_plan *plan,
                         struct ictus_why *why)
 {
-    enum window_kind kind;
+    enum window_kind kind = WINDOW_CREATE;
     if (plan->messages < 0 || plan->messages > MESSAGES_MAX) {
         return ictus_because(why, ICTUS_ERR_ARG, "%d messages at once: there may be 1 to %d",
                              plan->messages, MESSAGES_MAX);
@@ -123,7 +145,14 @@ static int check_extras(const struct operation *operation, const struct ictus_be
                              "%s: MPI_Accumulate takes MPI's own operators, not '%.40s'",
                              operation->name, plan->reduce);
     }
-    return window_kind(plan->window, &kind, why);
+    const int err = window_kind(plan->window, &kind, why);
+    if (!err && extras_cut_pairs(operation, plan, kind)) {
+        return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
+                             "%s: Open MPI 4 accumulates '%.40s' wrongly in windows of kind '%s', "
+                             "and writes beyond them; choose --window=allocate or another datatype",
+                             operation->name, plan->datatype, ictus_window_kinds[kind]);
+    }
+    return err;
 }
 
 int ictusi_call_can(const struct operation *operation, const struct ictus_bench_plan *plan,
