@@ -36,9 +36,9 @@ struct ictus_arrivals_left {
 };
 
 /**
- * Take the arrival pattern of each call site of blocking collectives from an OTF2 archive, before
- * or after ictus_correct(). Local. Sites are ordered by how long the first waited for the last, all
- * instances together.
+ * Take the arrival pattern of each call site of collectives from an OTF2 archive, before or after
+ * ictus_correct(). A process arrives at a nonblocking one when it begins it. Local. Sites are
+ * ordered by how long the first waited for the last, all instances together.
  * @param in        anchor file, or the directory that holds it
  * @param rows      most instances that a table keeps, the last ones; 0: all
  * @param[out] list set on success; may be empty; released with ictus_arrivals_list_free()

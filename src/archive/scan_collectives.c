@@ -84,6 +84,7 @@ static OTF2_CallbackCode collective_end(struct reading *r, OTF2_TimeStamp time, 
     }
     call.location = r->location;
     call.comm = ictusi_scan_comm(r, call.comm);
+    call.begin = NODE_NONE; /* in the same call: taps need not know it */
     if (ictusi_scan_verdict(r, collective_tell(r, time, &call))) {
         return OTF2_CALLBACK_INTERRUPT;
     }
@@ -186,7 +187,10 @@ static OTF2_CallbackCode on_nbc_complete(OTF2_LocationRef location, OTF2_TimeSta
     member->sent = sent;
     member->received = received;
     member->end = ictusi_scan_point(r, time, position, POINT_COLLECTIVE | POINT_IN);
-    return member->end == NODE_NONE ? OTF2_CALLBACK_INTERRUPT : ictusi_scan_commit(r);
+    if (member->end == NODE_NONE || ictusi_scan_verdict(r, collective_tell(r, time, member))) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    return ictusi_scan_commit(r);
 }
 
 void ictusi_scan_register_collectives(OTF2_EvtReaderCallbacks *set)

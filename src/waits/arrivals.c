@@ -2,6 +2,7 @@
 /*
  * When processes came to collectives. A member's parts on a communicator are numbered in the order
  * of its calls, which MPI makes the same for all members; parts of one number are an instance.
+ * A process arrives at a nonblocking collective when it begins it.
  * Instances of one call site, communicator, operation and size make a pattern.
  */
 #include "causality/collective_op.h"
@@ -36,6 +37,7 @@ struct subject {
     char site[ICTUS_ARRIVALS_TEXT];
     uint32_t path, comm, root;
     uint8_t op;
+    bool pending; /* nonblocking, or persistent */
     uint64_t bytes;
     int64_t instances;
     uint64_t first; /* of its occasions */
@@ -70,6 +72,9 @@ static int by_member(const void *a, const void *b)
     }
     if (p->enter != q->enter) {
         return p->enter < q->enter ? -1 : 1;
+    }
+    if (p->meeting->begin != q->meeting->begin) { /* of one MPI_Startall */
+        return p->meeting->begin < q->meeting->begin ? -1 : 1;
     }
     return (p->meeting > q->meeting) - (p->meeting < q->meeting);
 }
@@ -194,7 +199,7 @@ static void subject_place(const struct extraction *x, uint32_t path, char *text,
 
 static bool subject_matches(const struct subject *s, const struct subject *other)
 {
-    return s->comm == other->comm && s->op == other->op &&
+    return s->comm == other->comm && s->op == other->op && s->pending == other->pending &&
            (s->bytes == other->bytes || op_varies(s->op)) && strcmp(s->site, other->site) == 0;
 }
 
@@ -215,12 +220,18 @@ static uint32_t subject_at(struct extraction *x, const struct subject *wanted)
     return (uint32_t)x->subject_count++;
 }
 
+static bool meeting_is_pending(const struct meeting *m)
+{
+    return m->call != m->end_call;
+}
+
 /* Whether all members made the same call, and returned. */
 static bool occasion_is_whole(struct extraction *x, const struct part *parts, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         const struct part *p = &parts[i];
-        const uint32_t flags = call_at(&x->analysis.calls, p->meeting->call)->flags;
+        const uint32_t flags = call_at(&x->analysis.calls, p->meeting->call)->flags |
+                               call_at(&x->analysis.calls, p->meeting->end_call)->flags;
         if (flags & (CALL_CUT | CALL_MUTED)) {
             x->left.muted++;
             return false;
@@ -246,6 +257,7 @@ static int occasion_add(struct extraction *x, const struct part *parts, uint32_t
                         .comm = parts[0].meeting->comm,
                         .root = parts[0].meeting->root,
                         .op = parts[0].meeting->op,
+                        .pending = meeting_is_pending(parts[0].meeting),
                         .bytes = occasion_bytes(parts, n)};
     subject_place(x, s.path, s.site, sizeof s.site - 16);
     const uint32_t pattern = subject_at(x, &s);
@@ -309,30 +321,55 @@ static double occasion_error_ns(const struct extraction *x, const struct part *p
     return ticks_ns(x, fmax(1, two_sided * worst));
 }
 
+/* A nonblocking one lasts from when all have come to it and to its completing calls. */
 static void occasion_row(const struct extraction *x, const struct part *parts,
                          struct ictus_arrivals *a, int64_t row)
 {
     const struct part *first = parts;
     const struct part *last = parts;
     int64_t leave = INT64_MIN;
+    int64_t ready = INT64_MIN;
     for (int r = 0; r < a->ranks; r++) {
-        const int64_t out = call_at(&x->analysis.calls, parts[r].meeting->call)->leave;
+        const struct waiting_call *end = call_at(&x->analysis.calls, parts[r].meeting->end_call);
         first = parts[r].enter < first->enter ? &parts[r] : first;
         last = parts[r].enter > last->enter ? &parts[r] : last;
-        leave = out > leave ? out : leave;
+        leave = end->leave > leave ? end->leave : leave;
+        ready = end->enter > ready ? end->enter : ready;
     }
     for (int r = 0; r < a->ranks; r++) {
         a->offsets_ns[row * a->ranks + r] =
             llround(ticks_ns(x, (double)(parts[r].enter - first->enter)));
     }
+    ready = last->enter > ready ? last->enter : ready;
     a->errors_ns[row] = occasion_error_ns(x, parts, (uint32_t)a->ranks, first);
-    a->durations_s[row] = fmax(0, 1e-9 * ticks_ns(x, (double)(leave - last->enter)));
+    a->durations_s[row] = fmax(0, 1e-9 * ticks_ns(x, (double)(leave - ready)));
 }
 
-/* "MPI_Ireduce_scatter_block" is "reduce_scatter_block". */
-static void operation_name(const char *call, char *text, size_t size)
+/* "MPI_Ireduce_scatter_block" is "ireduce_scatter_block"; what MPI_Start began, "bcast_init". */
+static void operation_name(const char *call, uint8_t op, char *text, size_t size)
 {
+    static const char *const started[COLLECTIVE_CREATE_HANDLE] = {"barrier",
+                                                                  "bcast",
+                                                                  "gather",
+                                                                  "gatherv",
+                                                                  "scatter",
+                                                                  "scatterv",
+                                                                  "allgather",
+                                                                  "allgatherv",
+                                                                  "alltoall",
+                                                                  "alltoallv",
+                                                                  "alltoallw",
+                                                                  "allreduce",
+                                                                  "reduce",
+                                                                  "reduce_scatter",
+                                                                  "scan",
+                                                                  "exscan",
+                                                                  "reduce_scatter_block"};
     const char *name = strncmp(call, "MPI_", 4) == 0 ? call + 4 : call;
+    if (strcmp(name, "Start") == 0 || strcmp(name, "Startall") == 0) {
+        (void)snprintf(text, size, "%s_init", started[op]);
+        return;
+    }
     (void)snprintf(text, size, "%s", name);
     for (char *c = text; *c; c++) {
         *c = (char)tolower((unsigned char)*c);
@@ -348,7 +385,7 @@ static void pattern_describe(const struct extraction *x, const struct subject *s
     const char *name = ictusi_trace_name(trace, &trace->comms, comm->ref);
     (void)snprintf(a->site, sizeof a->site, "%s", s->site);
     (void)snprintf(a->call, sizeof a->call, "%s", call);
-    operation_name(call, a->operation, sizeof a->operation);
+    operation_name(call, s->op, a->operation, sizeof a->operation);
     (void)snprintf(a->comm, sizeof a->comm, "%s", *name ? name : "(unnamed)");
     a->bytes = s->bytes;
     a->root = collective_is_rooted(s->op) && s->root < (uint32_t)a->ranks ? (int)s->root : -1;

@@ -38,9 +38,10 @@ struct share_of_time {
     uint32_t path;
 };
 
-/* A process's part in a blocking collective; a location's in the order in which it made them. */
+/* A process's part in a collective; a location's in the order in which they ended. */
 struct meeting {
-    uint32_t call;
+    uint32_t call, end_call; /* that began it and that completed it: one, if it is blocking */
+    uint32_t begin;          /* the point of a nonblocking one, in the order of calls; else 0 */
     uint32_t location, comm, root; /* index; as recorded */
     uint64_t sent, received;       /* bytes, as recorded */
     uint8_t op;                    /* enum collective_op */

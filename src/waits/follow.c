@@ -240,8 +240,12 @@ static int follow_meet(struct follower *f, const struct collective_call *call)
     struct store *list = &f->calls->meetings;
     const int err = ictusi_store_grow(list, 1, f->why);
     if (!err) {
+        const uint32_t end = call_of_point(f->calls, call->end);
+        const bool pending = call->begin != NODE_NONE;
         *meeting_at(f->calls, list->count++) =
-            (struct meeting){.call = call_of_point(f->calls, call->end),
+            (struct meeting){.call = pending ? call_of_point(f->calls, call->begin) : end,
+                             .end_call = end,
+                             .begin = pending ? call->begin : 0,
                              .location = f->location,
                              .comm = call->comm,
                              .root = call->root,

@@ -202,9 +202,8 @@ static int run_arrivals(const void *options, int word_count, char **words)
         err = ictus_arrivals_read(words[0], &list, &why);
     }
     if (!err && list.count == 0) {
-        err =
-            ictus_because(&why, ICTUS_ERR_SAMPLES,
-                          "%.200s: no blocking collective that all members took part in", words[0]);
+        err = ictus_because(&why, ICTUS_ERR_SAMPLES,
+                            "%.200s: no collective that all members took part in", words[0]);
     }
     err = err ? err : put_all(o, &list, words[0], &why);
     ictus_arrivals_list_free(&list);
