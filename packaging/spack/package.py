@@ -31,6 +31,7 @@ class Ictus(CMakePackage):
     depends_on("nettle@3.5:", when="+nettle")
     depends_on("otf2@3:", when="+otf2")
     depends_on("python@3:", type="build", when="+otf2")
+    depends_on("binutils", type="run", when="+otf2")  # addr2line, for call sites
 
     def cmake_args(self):
         return [
