@@ -26,7 +26,7 @@ static const double unknown_drift = ICTUSI_DRIFT_MAX_NS_PER_S / 2.0;
 static const double wander_per_rtt = 0.01;
 /* How far oscillators' walks are from the usual one (scale of the logarithm); likewise of clocks
  * that are functions of one oscillator, as far as processes with a counter in common show it. */
-static const double walk_log_scale = 1.15;
+static const double walk_log_scale = 2.3;
 static const double walk_log_scale_common = 0.35;
 /* How many independent clocks fewer than FEW_CLOCKS processes make, each. */
 static const double few_clocks_share = 0.7;
