@@ -5,6 +5,7 @@ import { printAll } from './chart.js';
 import { decode } from './data.js';
 import { h, segmented } from './dom.js';
 import { overview } from './overview.js';
+import * as arrivals from './pages/arrivals.js';
 import * as barrier from './pages/barrier.js';
 import * as compare from './pages/compare.js';
 import * as guideline from './pages/guideline.js';
@@ -29,6 +30,7 @@ const sections = [
     ['sync', 'Clock synchronisation', 'How accurate, how long it stays so, and how costly.', sync.build],
     ['barrier', 'Barriers', 'How far apart processes leave a barrier.', barrier.build],
     ['overlap', 'Overlap', 'What a nonblocking collective costs, and how much of it hides.', overlap.build],
+    ['arrivals', 'Arrivals', 'When processes come to the collectives of an application.', arrivals.build],
     ['rtt', 'Round trips', 'How long an exchange takes, and how many are needed for a good minimum.', network.buildRtt],
     ['drift', 'Drift', 'How clocks wander, and for how long a straight line describes them.', network.buildDrift],
     ['clock', 'Time sources', 'What this job can read the time from.', network.buildClocks],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Opens reports, clicks through them and looks whether what should have changed did.
-import { mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { chromium } from 'playwright-core';
 
@@ -28,15 +28,30 @@ async function open(file, { width = 1400, scheme = 'light' } = {}) {
     return page;
 }
 
+/** Charts are drawn when they come near the view: two frames after each step all of them have been told. */
 async function scrollThrough(page) {
-    for (let y = 0, height = 1; y < height; y += 700) {
-        height = await page.evaluate((to) => {
-            scrollTo({ top: to, behavior: 'instant' });
-            return document.documentElement.scrollHeight;
-        }, y);
-        await page.waitForTimeout(60);
+    await page.evaluate(async () => {
+        const frame = () => new Promise((done) => { requestAnimationFrame(done); });
+        for (let y = 0; y < document.documentElement.scrollHeight; y += 900) {
+            scrollTo({ top: y, behavior: 'instant' });
+            await frame();
+            await frame();
+        }
+    });
+}
+
+/** Something that is to become true soon: it fails after ten seconds, which no machine takes. */
+async function soon(what, page, condition, argument) {
+    const came = await page.waitForFunction(condition, argument, { timeout: 10000 }).then(() => true, () => false);
+    check(what, came);
+}
+
+/** Pictures of whole pages, for those who want to look: SHOTS=1. */
+async function shoot(page, name) {
+    if (process.env.SHOTS) {
+        await page.evaluate(() => scrollTo({ top: 0, behavior: 'instant' }));
+        await page.screenshot({ path: `shots/${name}.png`, fullPage: true });
     }
-    await page.waitForTimeout(150);
 }
 
 /** Each chart that is shown has ink on its canvas. */
@@ -48,7 +63,9 @@ async function blankCharts(page) {
             if (!canvas) {
                 return true;
             }
-            const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+            const small = new OffscreenCanvas(240, 120).getContext('2d', { willReadFrequently: true });
+            small.drawImage(canvas, 0, 0, 240, 120);
+            const { data } = small.getImageData(0, 0, 240, 120);
             const seen = new Set();
             for (let i = 0; i < data.length && seen.size < 5; i += 4) {
                 seen.add((data[i] << 24) | (data[i + 1] << 16) | (data[i + 2] << 8) | data[i + 3]);
@@ -60,23 +77,26 @@ async function blankCharts(page) {
 
 async function looks(file, sections) {
     for (const width of [390, 600, 1400]) {
+        const page = await open(file, { width });
         for (const scheme of ['light', 'dark']) {
-            const page = await open(file, { width, scheme });
+            await page.emulateMedia({ colorScheme: scheme });
+            await soon(`${file}: the theme follows the system to ${scheme}`, page,
+                (wanted) => document.documentElement.dataset.theme === wanted, scheme);
             await scrollThrough(page);
             const blank = await blankCharts(page);
             check(`${file} ${width} ${scheme}: blank charts ${blank}`, blank.length === 0);
             check(`${file} ${width} ${scheme}: wider than the window`,
                 await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
-            check(`${file}: theme follows the system`,
-                (await page.getAttribute('html', 'data-theme')) === scheme);
             for (const id of sections) {
                 check(`${file}: section ${id}`, (await page.locator(`section#${id}`).count()) === 1);
             }
-            await page.evaluate(() => scrollTo({ top: 0, behavior: 'instant' }));
-            await page.screenshot({ path: `shots/${file}-${width}-${scheme}.png`, fullPage: true });
-            await page.close();
+            await shoot(page, `${file}-${width}-${scheme}`);
         }
+        await page.close();
     }
+    const dark = await open(file, { scheme: 'dark' });
+    check(`${file}: opened in the dark`, (await dark.getAttribute('html', 'data-theme')) === 'dark');
+    await dark.close();
 }
 
 async function filters() {
@@ -136,9 +156,8 @@ async function closely() {
     check(`the median's line is at the median: ${line}, ${median}`, Math.abs(line - median) < 2);
     const before = await picked.textContent();
     await chart.locator('.canvas').hover({ position: spot });
-    await page.waitForTimeout(300);
-    check('a tooltip tells the interval', /95 % interval/.test(await chart.locator('.tip').textContent()));
-    await page.waitForTimeout(50);
+    await soon('a tooltip tells the interval', page,
+        () => [...document.querySelectorAll('#measurement .tip')].some((tip) => /95 % interval/.test(tip.textContent)));
     await chart.locator('.canvas').click({ position: spot });
     check('a click on a point picks it', (await picked.textContent()) !== before);
     const rows = section.locator('[data-table=Measurements] tbody tr.can');
@@ -156,7 +175,7 @@ async function closely() {
     const smallest = await rows.first().textContent();
     await head.locator('button').click();
     check('sorting turns round', (await rows.first().textContent()) !== smallest);
-    await page.screenshot({ path: 'shots/closely.png', fullPage: true });
+    await shoot(page, 'closely');
     await page.close();
 }
 
@@ -192,11 +211,10 @@ async function themeAndPrint() {
     await page.waitForSelector('html[data-ready]');
     check('the wish is kept', (await page.getAttribute('html', 'data-theme')) === 'dark');
     await page.locator('nav a', { hasText: 'Barriers' }).click();
-    await page.waitForTimeout(900);
-    check('a link goes to its section', await page.locator('#barrier h2').evaluate((e) => {
-        const { top } = e.getBoundingClientRect();
+    await soon('a link goes to its section', page, () => {
+        const { top } = document.querySelector('#barrier h2').getBoundingClientRect();
         return top >= 0 && top < innerHeight;
-    }));
+    });
     await page.locator('#sync [data-choice=rms_error_ns]').click();
     await page.locator('#overlap .controls select').selectOption('1024');
     await page.locator('#barrier .controls select').selectOption('8');
@@ -334,10 +352,9 @@ async function timelines() {
     const view = (i) => figures.nth(i).locator('canvas').evaluate((c) => c.toDataURL());
     let before = [await view(0), await view(1)];
     const changed = async (what) => {
-        await page.waitForTimeout(50);
-        const after = [await view(0), await view(1)];
-        check(`${what} moves both timelines`, after[0] !== before[0] && after[1] !== before[1]);
-        before = after;
+        await soon(`${what} moves both timelines`, page, (old) => [...document.querySelectorAll('#timeline canvas')]
+            .every((canvas, i) => canvas.toDataURL() !== old[i]), before);
+        before = [await view(0), await view(1)];
     };
     check('the colours are explained', await figures.nth(0).locator('.gantt-key').count() >= 2);
     const saved = page.waitForEvent('download');
@@ -361,10 +378,74 @@ async function timelines() {
     await changed('dragging');
     await figures.nth(1).locator('canvas').hover({ position: { x: 500, y: 30 } });
     check('a tooltip names the call', /from/.test(await figures.nth(1).locator('.gantt-tip').textContent()));
-    await page.screenshot({ path: 'shots/timelines.png', fullPage: true });
+    await shoot(page, 'timelines');
     await figures.nth(0).getByRole('button', { name: 'Whole' }).click();
     await changed('the whole');
     await page.close();
+}
+
+/** Arrivals: sites by spread, each rank with its interval, call by call, who is last; noise is greyed. */
+async function arrivals() {
+    const page = await open('all.html');
+    const section = page.locator('#arrivals');
+    const titles = () => section.locator('[data-chart] h4').allTextContents();
+    const late = 'MPI_Allreduce at solver.c:120';
+    for (const title of ['How far apart processes arrive', `Arrival of each rank: ${late}`, `Call by call: ${late}`, `Who is last: ${late}`]) {
+        check(`arrivals have “${title}”`, (await titles()).includes(title));
+    }
+    await scrollThrough(page);
+    const points = (name) => section.locator(`[data-chart="${name}"]`).evaluate((f) =>
+        f.ictusCard.chart.getOption().series[0].data.map((d) => [d.row?.rank ?? d.row?.site, d.symbol, d.value[0], d.value[1]]));
+    const sites = new Map((await points('How far apart processes arrive')).map(([site, symbol]) => [site, symbol]));
+    check(`noise is hollow: ${[...sites]}`, sites.get('solver.c:120') === 'circle' && sites.get('halo.c:77') === 'emptyCircle');
+    const ranks = await points(`Arrival of each rank: ${late}`);
+    check(`rank 4 is the late one: ${ranks}`, ranks.length === 6 && ranks.every(([rank, , , ns]) => (rank === 4 ? ns > 30000 : ns < 15000)));
+    const whiskers = await section.locator(`[data-chart="Arrival of each rank: ${late}"]`).evaluate((f) =>
+        f.ictusCard.chart.getOption().series[1].data.map(([, low, high]) => low <= high));
+    check('each rank has its interval', whiskers.length === 6 && whiskers.every(Boolean));
+    const cells = await points(`Call by call: ${late}`);
+    check(`all calls are drawn: ${cells.length}`, cells.length === 1800);
+    await section.locator('.controls select').selectOption('1');
+    check('another call site', (await titles()).some((t) => t === 'Arrival of each rank: MPI_Allreduce at halo.c:77'));
+    check('its note calls it noise', /this may be noise/.test(await section.textContent()));
+    check('noise is greyed in the table', (await section.locator('[data-table="Call sites"] tr.muted').count()) === 1);
+    await page.close();
+}
+
+/** An archive with what ictus waits found: shaded waits, the critical path, metrics, bins, the clock's quality. */
+async function archives() {
+    const page = await open('archive.html');
+    const figure = page.locator('#timeline [data-chart]').first();
+    const ink = () => figure.locator('canvas').evaluate((c) => c.toDataURL());
+    await figure.locator('canvas').scrollIntoViewIfNeeded();
+    check('waits and the critical path are explained', /waiting.*critical path/.test(await figure.locator('.gantt-legend').textContent()));
+    for (const name of ['waits', 'critical path', 'arrows']) {
+        const before = await ink();
+        await figure.locator('label', { hasText: name }).locator('input').uncheck();
+        await soon(`${name} can be taken away`, page, (old) => document.querySelector('#timeline canvas').toDataURL() !== old, before);
+        await figure.locator('label', { hasText: name }).locator('input').check();
+    }
+    await figure.getByRole('button', { name: 'Next longest wait' }).click();
+    const wait = await figure.evaluate((f) => {
+        const { waits, view, rowHeight } = f.ictusGantt;
+        const [longest] = waits.instances;
+        return { x: f.ictusGantt.xAt((longest.from + longest.to) / 2), y: (longest.track + 0.5) * rowHeight, wide: (longest.to - longest.from) / (view.to - view.from) };
+    });
+    check(`the longest wait is in view: ${wait.wide}`, wait.wide > 0.05 && wait.wide <= 1);
+    await figure.locator('canvas').hover({ position: { x: wait.x, y: wait.y } });
+    check('a tooltip tells of the wait', /±.*for rank \d+/.test(await figure.locator('.gantt-tip').textContent()));
+    check('the clock’s quality is told', /Clock quality/.test(await figure.textContent()));
+    await shoot(page, 'archive');
+    await page.close();
+    const other = await open('foreign.html');
+    check('metrics have a row', /30 values of 1 metrics?/.test(await other.locator('#timeline').textContent()));
+    await shoot(other, 'foreign');
+    await other.close();
+    const long = await open('long.html');
+    check('what is left out is told', /calls shorter than .* are not drawn one by one/.test(await long.locator('#timeline').textContent()));
+    check('a sample of messages says so', /of [0-9,]+ messages, from the whole run alike/.test(await long.locator('.gantt-note').textContent()));
+    await shoot(long, 'long');
+    await long.close();
 }
 
 async function hardDays() {
@@ -379,21 +460,25 @@ async function hardDays() {
     await empty.close();
 }
 
-await looks('all.html', ['overview', 'measurement', 'matrix', 'guideline', 'sync', 'barrier', 'overlap', 'rtt', 'drift', 'clock', 'lock', 'traces', 'waits']);
-await looks('traces.html', ['timeline']);
-await looks('two.html', ['overview', 'measurement', 'files']);
-await filters();
-await closely();
-await saves();
-await themeAndPrint();
-await matrixAndBarriers();
-await waits();
-await accessible();
-await axes();
-await timelines();
-await hardDays();
-const three = await open('three.html');
-await three.close();
+async function three() {
+    const page = await open('three.html');
+    await page.close();
+}
+
+const parts = {
+    looks: async () => {
+        await looks('all.html', ['overview', 'measurement', 'matrix', 'guideline', 'sync', 'barrier', 'overlap', 'rtt', 'drift', 'clock', 'lock', 'traces',
+            'waits', 'arrivals']);
+        await looks('traces.html', ['timeline']);
+        await looks('two.html', ['overview', 'measurement', 'files']);
+    },
+    filters, closely, saves, themeAndPrint, matrixAndBarriers, waits, accessible, axes, timelines, arrivals, hardDays, three,
+    ...(existsSync('archive.html') ? { archives } : {}),
+};
+// All of them, or those named: node report.mjs timelines axes
+for (const name of process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts)) {
+    await parts[name]();
+}
 await browser.close();
 console.log(failures.length ? `${failures.length} failures` : 'all as it should be');
 process.exit(failures.length ? 1 : 0);

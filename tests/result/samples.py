@@ -341,8 +341,26 @@ def waits(rng, _options):
            "skew_high": 0.9, "verdict": "skew", "call": "MPI_Allreduce", "site": "main/solve/MPI_Allreduce"}
 
 
+def arrivals(rng, _options):
+    for site, late, noise, error in (("solver.c:120", 40e3, 3e3, 400.0), ("halo.c:77", 0.0, 900.0, 2500.0)):
+        ranks, table = 6, []
+        for _ in range(300):
+            row = [int(abs(rng.gauss(late if rank == 4 else 0.025 * late * rank, noise))) for rank in range(ranks)]
+            table.append([value - min(row) for value in row])
+        columns = [sorted(row[rank] for row in table) for rank in range(ranks)]
+        mean = [sum(c) / len(c) for c in columns]
+        yield {"type": "arrivals", "site": site, "call": "MPI_Allreduce", "operation": "allreduce", "comm": "MPI_COMM_WORLD", "bytes": 8,
+               "ranks": ranks, "root": None, "instances": len(table), "duration_s": 4e-6, "spread_ns": sorted(map(max, table))[150],
+               "error_ns": error, "imbalance": 9.0, "persistence": 0.97 if late else 0.02, "mean_ns": mean,
+               "sd_ns": [(sum((v - m) ** 2 for v in c) / 299) ** 0.5 for c, m in zip(columns, mean)],
+               "quantiles_ns": [[c[min(299, int(q * 300))] for q in (0, 0.05, 0.25, 0.5, 0.75, 0.95, 1)] for c in columns],
+               "last": [sum(row.index(max(row)) == rank for row in table) / 300 for rank in range(ranks)],
+               "autocorrelation": [0.1] * ranks, "raw_offsets_ns": table}
+
+
 MAKERS = {"bench": bench, "sync": sync, "clocks": clock, "rtt": rtt, "drift": drift,
-          "barrier": barrier, "matrix": matrix, "guideline": guideline, "overlap": overlap, "check": check, "waits": waits, "lock": lock}
+          "barrier": barrier, "matrix": matrix, "guideline": guideline, "overlap": overlap, "check": check, "waits": waits, "lock": lock,
+          "arrivals": arrivals}
 
 
 def main():

@@ -5,6 +5,7 @@
 #include "main/shared_rows.h"
 #include "results/experiments.h"
 #include "results/report.h"
+#include "results/report_patterns.h"
 #include "results/report_template.h"
 #include "results/timeline.h"
 
@@ -95,7 +96,11 @@ static int read_file(struct report_file *file, struct ictus_why *why)
     if (timeline_is_trace(file->path)) {
         return timeline_read(file->path, most_slices, &file->objects, why);
     }
-    return experiments_read_objects(file->path, &file->objects, &file->skipped, why);
+    const int err = experiments_read_objects(file->path, &file->objects, &file->skipped, why);
+    if (!err) {
+        report_thin_patterns(file->objects);
+    }
+    return err;
 }
 
 /* The i-th of some names that commas separate; NULL where there is none. *length is set. */

@@ -49,11 +49,14 @@ static bool is_samples(const char *key, const json_t *value)
     return strcmp(key, "raw_s") == 0 && json_is_array(value);
 }
 
-/* Other raw numbers, like samples of each rank, have no picture: they stay in the file. */
+/*
+ * Other raw numbers, like samples of each rank, have no picture: they stay in the file. The
+ * stretches of a critical path, which are few, have one.
+ */
 static bool is_left_out(const char *key, const json_t *value)
 {
     return strncmp(key, "raw", 3) == 0 && !is_samples(key, value) && json_is_array(value) &&
-           !json_is_object(json_array_get(value, 0));
+           !json_is_object(json_array_get(value, 0)) && strcmp(key, "raw_stretches") != 0;
 }
 
 static int put_samples(const struct packer *packer, const json_t *samples)

@@ -19,8 +19,8 @@ function facts(row, gantt) {
     const metrics = row.metrics ?? [];
     if (metrics.length) {
         const every = Math.max(...metrics.map((m) => m.every));
-        parts.push(`${format.number(row.metric_count)} values of ${metrics.length} metrics${metrics.length > gantt.metrics.length
-            ? `, of which ${gantt.metrics.length} are drawn` : ''}${every > 1 ? `, thinned to one in ${every} at most` : ''}.`);
+        parts.push(`${format.number(row.metric_count)} values of ${metrics.length === 1 ? '1 metric' : `${row.series_count ?? metrics.length} metrics`}${(row.series_count ?? metrics.length) > gantt.metrics.length
+            ? `, of which ${gantt.metrics.length} are drawn` : ''}${every > 1 ? `, of the longest every ${every}th` : ''}.`);
     }
     return parts.join(' ');
 }
@@ -106,14 +106,14 @@ export function build(rows, data) {
             columns: ['name', 'count', 'total_s', 'mean_s', 'min_s', 'max_s'] });
         table.sort('total_s');
         table.sort('total_s');
-        return [
+        const figure =
             h('figure', { class: 'chart wide', 'data-chart': `timeline ${row.file}`, 'data-drawn': 'yes' },
                 h('figcaption', {}, h('h4', {}, row.file),
                     h('span', { class: 'saves' }, h('button', { type: 'button', onclick: () => gantt.save() }, 'PNG'),
                         h('button', { type: 'button', onclick: () => gantt.saveSvg() }, 'SVG'))),
-                h('p', { class: 'note' }, facts(row, gantt)), clockCard(row, gantt, waits), tools(row, gantt), gantt.box),
-            table.element,
-        ];
+                h('p', { class: 'note' }, facts(row, gantt)), clockCard(row, gantt, waits), tools(row, gantt), gantt.box);
+        figure.ictusGantt = gantt;
+        return [figure, table.element];
     });
     return h('div', {}, h('p', { class: 'message' },
         'Drag to move, Ctrl and the wheel to zoom, double click to look closer; the arrow keys, + and − do the same.'
