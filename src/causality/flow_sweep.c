@@ -33,65 +33,74 @@ static void sort_out(const struct points *points, uint64_t from, uint64_t to,
     }
 }
 
-/* Have the value at the other end of a pair further on at hand when it is needed. */
-static inline void fetch_pair(const struct points *points, const int64_t *values,
-                              const struct batch *batch, uint32_t i)
+/* What a pass does with a point of a pair, and with one of a virtual node. */
+struct sweep {
+    uint8_t sides[2];
+    void (*pair)(struct flow *flow, uint32_t location, uint32_t point);
+    int (*node)(struct flow *flow, uint32_t location, uint32_t point);
+};
+
+/* A location's points, batch by batch; values are what its pairs look up at their other ends. */
+static inline int sweep_location(struct flow *flow, uint32_t location, const int64_t *values,
+                                 const struct sweep *sweep)
 {
-    if (i + AHEAD < batch->pair_count) {
-        __builtin_prefetch(&values[points->link[batch->pairs[i + AHEAD]]]);
+    const struct points *points = &flow->graph->history->points;
+    const uint64_t first = flow->graph->history->first[location];
+    const uint64_t end = flow->graph->history->first[location + 1];
+    struct batch batch;
+    int err = ICTUS_OK;
+    for (uint64_t i = first; i < end && !err; i += BATCH) {
+        sort_out(points, i, end - i < BATCH ? end : i + BATCH, sweep->sides, &batch);
+        for (uint32_t k = 0; k < batch.pair_count; k++) {
+            if (k + AHEAD < batch.pair_count) { /* at hand when it is needed */
+                __builtin_prefetch(&values[points->link[batch.pairs[k + AHEAD]]]);
+            }
+            sweep->pair(flow, location, batch.pairs[k]);
+        }
+        for (uint32_t k = 0; k < batch.node_count && !err; k++) {
+            err = sweep->node(flow, location, batch.nodes[k]);
+        }
     }
+    flow->visited += end - first;
+    flow->unfinished--;
+    return err;
+}
+
+static inline void check_pair(struct flow *flow, uint32_t location, uint32_t point)
+{
+    const struct points *points = &flow->graph->history->points;
+    flow->observer->pair(flow->observer, point, points->peer[point], location,
+                         flow->known[point] - flow->known[points->link[point]]);
+}
+
+static inline int check_node(struct flow *flow, uint32_t location, uint32_t point)
+{
+    return ictusi_flow_push(flow, location, point, flow->known[point]);
 }
 
 int ictusi_flow_check(struct flow *flow, uint32_t location)
 {
-    static const uint8_t sides[] = {POINT_IN, POINT_OUT};
+    static const struct sweep check = {{POINT_IN, POINT_OUT}, check_pair, check_node};
+    return sweep_location(flow, location, flow->known, &check);
+}
+
+static inline void limit_pair(struct flow *flow, uint32_t location, uint32_t point)
+{
+    struct points *points = &flow->graph->history->points;
+    points->note[point].limit = points->value[points->link[point]] -
+                                latency_of(flow->latency, location, points->peer[point]);
+}
+
+static inline int limit_node(struct flow *flow, uint32_t location, uint32_t point)
+{
     const struct points *points = &flow->graph->history->points;
-    const int64_t *known = flow->known;
-    const uint64_t first = flow->graph->history->first[location];
-    const uint64_t end = flow->graph->history->first[location + 1];
-    struct batch batch;
-    int err = ICTUS_OK;
-    for (uint64_t i = first; i < end && !err; i += BATCH) {
-        sort_out(points, i, end - i < BATCH ? end : i + BATCH, sides, &batch);
-        for (uint32_t k = 0; k < batch.pair_count; k++) {
-            const uint32_t point = batch.pairs[k];
-            fetch_pair(points, known, &batch, k);
-            flow->observer->pair(flow->observer, point, points->peer[point], location,
-                                 known[point] - known[points->link[point]]);
-        }
-        for (uint32_t k = 0; k < batch.node_count && !err; k++) {
-            err = ictusi_flow_push(flow, location, batch.nodes[k], known[batch.nodes[k]]);
-        }
-    }
-    flow->visited += end - first;
-    flow->unfinished--;
-    return err;
+    const struct message message = {points->link[point], location, LAYOUT_NONE,
+                                    points->value[point], INT64_MAX};
+    return ictusi_flow_deliver(flow, message.node, &message);
 }
 
 int ictusi_flow_limit(struct flow *flow, uint32_t location)
 {
-    static const uint8_t sides[] = {POINT_OUT, POINT_IN};
-    struct points *points = &flow->graph->history->points;
-    const uint64_t first = flow->graph->history->first[location];
-    const uint64_t end = flow->graph->history->first[location + 1];
-    struct batch batch;
-    int err = ICTUS_OK;
-    for (uint64_t i = first; i < end && !err; i += BATCH) {
-        sort_out(points, i, end - i < BATCH ? end : i + BATCH, sides, &batch);
-        for (uint32_t k = 0; k < batch.pair_count; k++) {
-            const uint32_t point = batch.pairs[k];
-            fetch_pair(points, points->value, &batch, k);
-            points->note[point].limit = points->value[points->link[point]] -
-                                        latency_of(flow->latency, location, points->peer[point]);
-        }
-        for (uint32_t k = 0; k < batch.node_count && !err; k++) {
-            const uint32_t point = batch.nodes[k];
-            const struct message message = {points->link[point], location, LAYOUT_NONE,
-                                            points->value[point], INT64_MAX};
-            err = ictusi_flow_deliver(flow, message.node, &message);
-        }
-    }
-    flow->visited += end - first;
-    flow->unfinished--;
-    return err;
+    static const struct sweep limit = {{POINT_OUT, POINT_IN}, limit_pair, limit_node};
+    return sweep_location(flow, location, flow->graph->history->points.value, &limit);
 }
