@@ -219,6 +219,8 @@ static void set_environment(const struct simulate_options *o, const struct simul
 static int read_collectives(const char *text, char choices[][CHOICE_BYTES], int *count,
                             struct ictus_why *why)
 {
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:";
     char copy[CHOICES_MAX * CHOICE_BYTES / 2];
     char *rest = NULL;
     *count = 0;
@@ -227,7 +229,7 @@ static int read_collectives(const char *text, char choices[][CHOICE_BYTES], int 
     for (char *word = strtok_r(copy, ",", &rest); good && word; word = strtok_r(NULL, ",", &rest)) {
         const char *colon = strchr(word, ':');
         good = *count < CHOICES_MAX && strlen(word) < CHOICE_BYTES / 2 && colon && colon > word &&
-               colon[1] && strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_:") == strlen(word);
+               colon[1] && word[strspn(word, allowed)] == 0;
         if (good) {
             (void)snprintf(choices[(*count)++], CHOICE_BYTES, "--cfg=smpi/%.48s", word);
         }
