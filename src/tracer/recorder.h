@@ -21,7 +21,7 @@ struct trace_comm;
 struct trace_request;
 
 /*
- * What is due after each call. While one of the last three holds, calls are followed as ever
+ * What is due after each call. While one of the last three holds, calls are followed as before
  * (communicators, requests and collective synchronisations must go on alike on all processes) but
  * their records go to a scratch area.
  */
