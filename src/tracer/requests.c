@@ -44,9 +44,10 @@ static void record_done(struct recorder *r, const struct trace_request *request,
     } else if (request->kind == REQUEST_SEND) {
         recorder_put1(r, RECORD_ISEND_DONE, 0, 0, request->id);
     } else if (request->kind == REQUEST_RECV && status->MPI_SOURCE >= 0) {
-        recorder_put3(r, RECORD_IRECV_DONE, 0, (uint32_t)status->MPI_SOURCE,
-                      comm_and_tag(request->comm, status->MPI_TAG), (uint64_t)status_bytes(status),
-                      request->id);
+        const int peer = request->asked && request->peer >= 0 ? request->peer : status->MPI_SOURCE;
+        const int tag = request->asked && request->tag >= 0 ? request->tag : status->MPI_TAG;
+        recorder_put3(r, RECORD_IRECV_DONE, 0, (uint32_t)peer, comm_and_tag(request->comm, tag),
+                      (uint64_t)status_bytes(status), request->id);
     } else if (request->kind == REQUEST_COLL) {
         recorder_put4(r, RECORD_ICOLL_DONE, (unsigned)request->peer, request->root,
                       request->comm->id, request->sent, request->received, request->id);
@@ -89,14 +90,31 @@ void ictusi_track_isend(struct recorder *r, MPI_Request handle, uint64_t id)
     request_track(r, handle, &request);
 }
 
-void ictusi_track_irecv(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm)
+static void track_receive(struct recorder *r, MPI_Request handle, int source,
+                          struct trace_request request)
 {
-    struct trace_request request = {.kind = REQUEST_RECV, .comm = trace_comm(r, comm)};
     if (source != MPI_PROC_NULL && request.comm && !request.comm->foreign) {
         request.id = recorder_request(r);
         recorder_put1(r, RECORD_IRECV, 0, 0, request.id);
     }
     request_track(r, handle, &request);
+}
+
+void ictusi_track_irecv(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm)
+{
+    const struct trace_request request = {.kind = REQUEST_RECV, .comm = trace_comm(r, comm)};
+    track_receive(r, handle, source, request);
+}
+
+void ictusi_track_isendrecv(struct recorder *r, MPI_Request handle, int source, int tag,
+                            MPI_Comm comm)
+{
+    const struct trace_request request = {.kind = REQUEST_RECV,
+                                          .comm = trace_comm(r, comm),
+                                          .asked = true,
+                                          .peer = source,
+                                          .tag = tag};
+    track_receive(r, handle, source, request);
 }
 
 void ictusi_track_send_init(struct recorder *r, MPI_Request handle, int64_t count,

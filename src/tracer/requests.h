@@ -19,6 +19,7 @@ struct trace_request {
     bool persistent;
     bool active; /* a persistent one that was started */
     bool cancelled;
+    bool asked; /* peer and tag are those that were asked for; negative: any */
     int32_t tag;
     int32_t peer;  /* or the operation of a collective */
     uint32_t root; /* of a collective */
@@ -27,6 +28,12 @@ struct trace_request {
 
 void ictusi_track_isend(struct recorder *r, MPI_Request handle, uint64_t id);
 void ictusi_track_irecv(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm);
+/*
+ * The receiving half of a nonblocking exchange: MPICH 4.0 leaves its status empty, so that only
+ * what was asked for says where the message came from.
+ */
+void ictusi_track_isendrecv(struct recorder *r, MPI_Request handle, int source, int tag,
+                            MPI_Comm comm);
 void ictusi_track_send_init(struct recorder *r, MPI_Request handle, int64_t count,
                             MPI_Datatype type, int dest, int tag, MPI_Comm comm);
 void ictusi_track_recv_init(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm);
