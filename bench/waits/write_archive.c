@@ -138,7 +138,7 @@ static const struct {
     {"threadwait", put_thread_wait, 2},
     {"rmabegin", put_rma_begin, 0},
     {"rmaend", put_rma_end, 5},         /* operation, window, root, sent, received */
-    {"rmasync", put_rma_sync, 3},       /* window, rank, 1: in, 2: out */
+    {"rmasync", put_rma_sync, 3},       /* window, rank, 0: memory, 1: in, 2: out */
     {"rmagroup", put_rma_group, 2},     /* window, group */
     {"rmaput", put_rma_put, 4},         /* window, rank, bytes, matching */
     {"rmadone", put_rma_done, 2},       /* window, matching */

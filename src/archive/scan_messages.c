@@ -203,7 +203,10 @@ static OTF2_CallbackCode on_isend_complete(OTF2_LocationRef location, OTF2_TimeS
     return ictusi_scan_verdict(r, scan_request(r, time, TAP_SEND_DONE, request, NODE_NONE));
 }
 
-/* The k-th notification that one process sends another arrives as the k-th from there. */
+/*
+ * The k-th notification that one process sends another arrives as the k-th from there. Memory is
+ * synchronised by one side alone: it orders nothing, and tells who may access a window from now on.
+ */
 static OTF2_CallbackCode on_rma_sync(OTF2_LocationRef location, OTF2_TimeStamp time,
                                      uint64_t position, void *data, OTF2_AttributeList *attributes,
                                      OTF2_RmaWinRef window, uint32_t remote, OTF2_RmaSyncType type)
@@ -212,9 +215,7 @@ static OTF2_CallbackCode on_rma_sync(OTF2_LocationRef location, OTF2_TimeStamp t
     const bool out = type == OTF2_RMA_SYNC_TYPE_NOTIFY_OUT;
     (void)location;
     (void)attributes;
-    if (!out && type != OTF2_RMA_SYNC_TYPE_NOTIFY_IN) {
-        return OTF2_CALLBACK_SUCCESS; /* memory: nobody else takes part */
-    }
+    struct scan_tap *tap = r->scan->tap;
     const struct trace *trace = r->scan->trace;
     const int64_t ref = ictusi_idmap_get(&trace->window_comm, window, 0);
     const uint32_t comm = ref == IDMAP_NONE ? LAYOUT_NONE : ictusi_scan_comm(r, (OTF2_CommRef)ref);
@@ -222,13 +223,16 @@ static OTF2_CallbackCode on_rma_sync(OTF2_LocationRef location, OTF2_TimeStamp t
         comm == LAYOUT_NONE ? LAYOUT_NONE
                             : ictusi_layout_peer(&trace->layout, comm, r->location, r->own, remote);
     if (peer == LAYOUT_NONE) {
-        r->scan->counts->foreign++;
+        r->scan->counts->foreign += type != OTF2_RMA_SYNC_TYPE_MEMORY;
         return OTF2_CALLBACK_SUCCESS;
+    }
+    if (!out && type != OTF2_RMA_SYNC_TYPE_NOTIFY_IN) {
+        return tap ? ictusi_scan_verdict(r, tap->ops->exposed(tap, time, peer, window))
+                   : OTF2_CALLBACK_SUCCESS;
     }
     const uint32_t point =
         ictusi_scan_point(r, time, position, POINT_RMA | (out ? POINT_OUT : POINT_IN));
     r->scan->history->matching.gap = r->calls.gap;
-    struct scan_tap *tap = r->scan->tap;
     return point == NODE_NONE ||
                    (tap && ictusi_scan_verdict(r, tap->ops->notified(tap, point, peer, window)))
                ? OTF2_CALLBACK_INTERRUPT

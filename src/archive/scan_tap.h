@@ -40,6 +40,8 @@ struct scan_tap_ops {
                    uint64_t request, uint32_t point);
     /* After the point of a notification of a window, to or from a location. */
     int (*notified)(struct scan_tap *tap, uint32_t point, uint32_t peer, uint32_t window);
+    /* A window is exposed to the processes of a location from now on. */
+    int (*exposed)(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t peer, uint32_t window);
     /* A lock was acquired; point: NODE_NONE where nobody had it before. */
     int (*acquired)(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t point);
 };

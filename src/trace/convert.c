@@ -333,6 +333,9 @@ static void walk_pre(struct walk *k, const uint64_t *p, uint64_t head)
 
 static void walk_post_rma(struct walk *k, const uint64_t *p, uint64_t head, uint64_t at)
 {
+    static const OTF2_RmaSyncType sync_types[] = {[SYNC_GOT] = OTF2_RMA_SYNC_TYPE_NOTIFY_IN,
+                                                  [SYNC_GIVEN] = OTF2_RMA_SYNC_TYPE_NOTIFY_OUT,
+                                                  [SYNC_POSTED] = OTF2_RMA_SYNC_TYPE_MEMORY};
     const uint32_t window = window_of(k, record_small(head));
     const uint32_t target = record_value(head);
     switch (record_kind(head)) {
@@ -348,8 +351,7 @@ static void walk_post_rma(struct walk *k, const uint64_t *p, uint64_t head, uint
         break;
     case RECORD_RMA_SYNC:
         walk_wrote(k, OTF2_EvtWriter_RmaSync(k->w, NULL, at, window, target,
-                                             p[1] ? OTF2_RMA_SYNC_TYPE_NOTIFY_OUT
-                                                  : OTF2_RMA_SYNC_TYPE_NOTIFY_IN));
+                                             sync_types[p[1] < RECORD_SYNCS ? p[1] : SYNC_POSTED]));
         break;
     case RECORD_RMA_CREATE:
         walk_wrote(k, OTF2_EvtWriter_RmaWinCreate(k->w, NULL, at, window));

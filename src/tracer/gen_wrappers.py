@@ -72,7 +72,7 @@ MEANINGS = {
     "lock_all": ("", "ictusi_note_lock_all(r, win)"),
     "unlock": ("", "ictusi_note_unlock(r, win, rank)"),
     "unlock_all": ("", "ictusi_note_unlock_all(r, win)"),
-    "post": ("", "ictusi_note_post(win, group)"),
+    "post": ("", "ictusi_note_post(r, win, group)"),
     "open_epoch": ("", "ictusi_note_start_epoch(win, group)"),
     "complete": ("", "ictusi_note_complete(r, win)"),
     "win_wait": ("", "ictusi_note_waited(r, win)"),

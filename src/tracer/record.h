@@ -53,9 +53,13 @@ enum record_kind {
     RECORD_RMA_UNLOCK, /* small = window, value = target */
     RECORD_RMA_CREATE, /* small = window */
     RECORD_RMA_FREE,   /* small = window */
-    RECORD_RMA_SYNC,   /* small = window, value = peer; word 1 = 1 notice given, 0 notice got */
+    RECORD_RMA_SYNC,   /* small = window, value = peer; word 1 = enum record_sync */
     RECORD_KINDS
 };
+
+/* A notice that an epoch has ended, on both sides; and that an exposure has begun, to one of its
+ * origins. */
+enum record_sync { SYNC_GOT, SYNC_GIVEN, SYNC_POSTED, RECORD_SYNCS };
 
 enum off_reason { OFF_ASKED, OFF_NO_SPACE, OFF_LIMIT };
 

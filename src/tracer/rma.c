@@ -137,12 +137,12 @@ static struct window_peers peers_of(MPI_Win win, MPI_Group group)
 }
 
 static void note_sync(struct recorder *r, const struct trace_window *window,
-                      const struct window_peers *peers, bool given)
+                      const struct window_peers *peers, enum record_sync what)
 {
     for (int i = 0; i < peers->count; i++) {
         if (peers->ranks[i] >= 0) {
             recorder_make_room(r);
-            recorder_put1(r, RECORD_RMA_SYNC, window->id, (uint32_t)peers->ranks[i], given);
+            recorder_put1(r, RECORD_RMA_SYNC, window->id, (uint32_t)peers->ranks[i], what);
         }
     }
 }
@@ -153,13 +153,14 @@ static void peers_forget(struct window_peers *peers)
     *peers = (struct window_peers){NULL, 0};
 }
 
-void ictusi_note_post(MPI_Win win, MPI_Group origins)
+void ictusi_note_post(struct recorder *r, MPI_Win win, MPI_Group origins)
 {
     struct trace_window *window = ictusi_window_find(win);
     if (window) {
         peers_forget(&window->exposed);
-        /* No record: MPI may let an origin go on, and even complete, before it is here. */
         window->exposed = peers_of(win, origins);
+        /* No notice: MPI may let an origin go on, and even complete, before it is here. */
+        note_sync(r, window, &window->exposed, SYNC_POSTED);
     }
 }
 
@@ -177,7 +178,7 @@ void ictusi_note_complete(struct recorder *r, MPI_Win win)
     struct trace_window *window = ictusi_window_find(win);
     ictusi_note_rma_done(r, win);
     if (window) {
-        note_sync(r, window, &window->accessed, true);
+        note_sync(r, window, &window->accessed, SYNC_GIVEN);
         peers_forget(&window->accessed);
     }
 }
@@ -186,7 +187,7 @@ void ictusi_note_waited(struct recorder *r, MPI_Win win)
 {
     struct trace_window *window = ictusi_window_find(win);
     if (window) {
-        note_sync(r, window, &window->exposed, false);
+        note_sync(r, window, &window->exposed, SYNC_GOT);
         peers_forget(&window->exposed);
     }
 }

@@ -23,7 +23,7 @@ void ictusi_note_lock_all(struct recorder *r, MPI_Win win);
 void ictusi_note_unlock(struct recorder *r, MPI_Win win, int target);
 void ictusi_note_unlock_all(struct recorder *r, MPI_Win win);
 /* Epochs of groups: who was told that the memory is free to use or not used any more, who told. */
-void ictusi_note_post(MPI_Win win, MPI_Group origins);
+void ictusi_note_post(struct recorder *r, MPI_Win win, MPI_Group origins);
 void ictusi_note_start_epoch(MPI_Win win, MPI_Group targets);
 void ictusi_note_complete(struct recorder *r, MPI_Win win);
 void ictusi_note_waited(struct recorder *r, MPI_Win win);

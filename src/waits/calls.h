@@ -47,10 +47,12 @@ struct meeting {
     uint8_t op;                    /* enum collective_op */
 };
 
-/* A notification of a window that a call sends or gets. */
+enum notice_kind { NOTICE_GOT, NOTICE_GIVEN, NOTICE_POSTED };
+
+/* A notification of a window that a call sends or gets, or that the window is exposed. */
 struct notice {
     uint32_t call, location, peer, window; /* peer: the location at the other end */
-    bool out;
+    uint8_t kind;                          /* enum notice_kind */
 };
 
 struct waiting_calls {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A target tells each origin that it has posted, an origin tells each target that it has completed,
- * and both kinds of notices go the same way where two processes give each other access. So they are
- * told apart by the calls that they lie in, and counted from 0 for each window, origin and target.
+ * A target records which origins it exposes a window to, an origin tells each target that it has
+ * completed, and the target that it knows. Each kind is counted from 0 for each window, origin and
+ * target, in the calls that it belongs to.
  */
 #include "waits/epochs.h"
 
@@ -33,12 +33,14 @@ bool ictusi_epochs_ends(const struct analysis *a, uint32_t call)
 /* Which side of an epoch a notice belongs to; EPOCH_SIDES: none. */
 static enum epoch_side notice_side(const struct analysis *a, const struct notice *n)
 {
-    if (!n->out) {
+    switch (n->kind) {
+    case NOTICE_GOT:
         return ictusi_epochs_ends(a, n->call) ? EPOCH_WAIT : EPOCH_SIDES;
+    case NOTICE_GIVEN:
+        return epoch_call_named(a, n->call, "Win_complete") ? EPOCH_COMPLETE : EPOCH_SIDES;
+    default:
+        return epoch_call_named(a, n->call, "Win_post") ? EPOCH_POST : EPOCH_SIDES;
     }
-    return epoch_call_named(a, n->call, "Win_post")       ? EPOCH_POST
-           : epoch_call_named(a, n->call, "Win_complete") ? EPOCH_COMPLETE
-                                                          : EPOCH_SIDES;
 }
 
 #define EPOCH_COMPARE(field)                                                                       \

@@ -308,20 +308,39 @@ static int follow_request(struct scan_tap *tap, OTF2_TimeStamp stamp, enum tap_r
     return err ? err : f->err;
 }
 
-static int follow_notified(struct scan_tap *tap, uint32_t point, uint32_t peer, uint32_t window)
+static int follow_note(struct follower *f, uint32_t call, uint32_t peer, uint32_t window,
+                       enum notice_kind kind)
 {
-    struct follower *f = follow_self(tap);
     struct store *list = &f->calls->notices;
     const int err = ictusi_store_grow(list, 1, f->why);
     if (!err) {
-        *notice_at(f->calls, list->count++) =
-            (struct notice){.call = call_of_point(f->calls, point),
-                            .location = f->location,
-                            .peer = peer,
-                            .window = window,
-                            .out = (f->history->points.kind[point] & POINT_OUT) != 0};
+        *notice_at(f->calls, list->count++) = (struct notice){.call = call,
+                                                              .location = f->location,
+                                                              .peer = peer,
+                                                              .window = window,
+                                                              .kind = (uint8_t)kind};
     }
     return err;
+}
+
+static int follow_notified(struct scan_tap *tap, uint32_t point, uint32_t peer, uint32_t window)
+{
+    struct follower *f = follow_self(tap);
+    const bool out = (f->history->points.kind[point] & POINT_OUT) != 0;
+    return follow_note(f, call_of_point(f->calls, point), peer, window,
+                       out ? NOTICE_GIVEN : NOTICE_GOT);
+}
+
+/* Memory that is synchronised elsewhere than in MPI_Win_post begins no exposure. */
+static int follow_exposed(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t peer,
+                          uint32_t window)
+{
+    struct follower *f = follow_self(tap);
+    if (!f->open) {
+        return 0;
+    }
+    const uint32_t call = follow_use(f, follow_time(f, stamp));
+    return f->err ? f->err : follow_note(f, call, peer, window, NOTICE_POSTED);
 }
 
 /* Waiting for a lock ends when it is acquired, though its region goes on. */
@@ -390,6 +409,7 @@ void ictusi_follow_init(struct follower *f, struct waiting_calls *calls, struct 
                                             .collective_ended = follow_collective_ended,
                                             .request = follow_request,
                                             .notified = follow_notified,
+                                            .exposed = follow_exposed,
                                             .acquired = follow_acquired};
     *f = (struct follower){.tap = {&ops}, .calls = calls, .paths = paths, .why = trace->why};
     f->site = ictusi_idmap_get(&trace->places.attribute, 0, 0);

@@ -154,7 +154,7 @@ int main(int argc, char **argv)
     truncated(rank, size);
     files(rank);
     if (rank == 0) {
-        printf("RMA_PUT %d\nRMA_GET %d\nRMA_SYNC %d\n", ROUNDS * size, size, 2 * ROUNDS * size);
+        printf("RMA_PUT %d\nRMA_GET %d\nRMA_SYNC %d\n", ROUNDS * size, size, 3 * ROUNDS * size);
         printf("RMA_WIN_CREATE %d\nRMA_WIN_DESTROY %d\n", size, size);
         printf("MPI_SEND %d\nMPI_ISEND %d\nMPI_ISEND_COMPLETE %d\nMPI_RECV %d\n", 3 * ROUNDS * size,
                ROUNDS * size, ROUNDS * size, 2 * ROUNDS * size);

@@ -7,6 +7,7 @@
 #include <mpi.h>
 
 #include <stdio.h>
+#include <unistd.h>
 
 enum { MESSAGES = 7, EPOCHS = 10 };
 
@@ -76,6 +77,9 @@ static void expose_and_access(int rank)
     MPI_Group_incl(all, 1, &peer, &other);
     MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
     for (int i = 0; i < EPOCHS; i++) {
+        if (rank == 0) {
+            (void)usleep(2000); /* the other waits for the post */
+        }
         MPI_Win_post(other, 0, win);
         MPI_Win_start(other, 0, win);
         MPI_Put(&rank, 1, MPI_INT, peer, 0, 1, MPI_INT, win);
