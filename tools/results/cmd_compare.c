@@ -285,7 +285,7 @@ static void say_few_launches(const struct compared_list *list)
     }
     if (single > 0) {
         (void)fprintf(stderr,
-                      "ictus compare: %zu experiments have only one launch on a side; merge "
+                      "ictus compare: experiments with only one launch on a side: %zu; merge "
                       "several launches into one file with 'ictus merge' to learn more\n",
                       single);
     }
@@ -310,19 +310,19 @@ static void say_refused(const struct experiments *experiments)
 static void say_unmatched(const struct tally *tally)
 {
     if (tally->missing > 0) {
-        (void)fprintf(stderr, "ictus compare: %zu experiments are not in the first file\n",
+        (void)fprintf(stderr, "ictus compare: experiments that are not in the first file: %zu\n",
                       tally->missing);
     }
     if (tally->ambiguous > 0) {
         (void)fprintf(stderr,
-                      "ictus compare: %zu experiments do not match one to one and were left "
-                      "out; --reduction=NAME chooses one of several reductions\n",
+                      "ictus compare: experiments left out, since they do not match one to one: %zu"
+                      "; --reduction=NAME chooses one of several reductions\n",
                       tally->ambiguous);
     }
     if (tally->unlike > 0) {
         (void)fprintf(stderr,
-                      "ictus compare: %zu experiments were left out: only one of the files "
-                      "times a whole window of messages\n",
+                      "ictus compare: experiments left out, since only one of the files times a "
+                      "whole window of messages: %zu\n",
                       tally->unlike);
     }
 }
@@ -382,8 +382,8 @@ static int run(const void *given, int word_count, char **words)
     }
     say_unmatched(&tally);
     if (tally.failed > 0) {
-        (void)fprintf(stderr, "ictus compare: %zu experiments are slower by more than %s\n",
-                      tally.failed, options->fail_above);
+        (void)fprintf(stderr, "ictus compare: experiments slower by more than %s: %zu\n",
+                      options->fail_above, tally.failed);
         return EXIT_BELOW;
     }
     return EXIT_OK;
