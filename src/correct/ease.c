@@ -6,6 +6,10 @@
 /* Rounds at most, and how many times as far as the violations alone it may raise anything. */
 enum { EASE_ROUNDS = 24, EASE_FARTHER = 2 };
 
+/* Shifts of decades come from stamps that no clock showed, and would not stay in 64 bits.
+ */
+static const int64_t ease_shift_max = INT64_MAX / 8;
+
 static int ease_pass(struct session *s, double decay)
 {
     s->flow.decay = decay;
@@ -60,6 +64,9 @@ int ictusi_ease(struct session *s, double decay, double slope)
         return err;
     }
     err = ease_lead(s, &first);
+    if (err || first > ease_shift_max) {
+        return err;
+    }
     for (int round = 0; round < EASE_ROUNDS && above > 0 && near && !err; round++) {
         err = ease_round(s, decay, slope);
         err = err ? err : ease_lead(s, &lead);
