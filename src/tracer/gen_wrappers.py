@@ -39,8 +39,9 @@ MEANINGS = {
               "ictusi_note_mrecv(r, &matched, status)"),
     "imrecv": ("struct trace_request matched = ictusi_take_message(*message)",
                "ictusi_track_imrecv(r, *request, &matched)"),
-    "start": ("ictusi_note_start(r, *request)", ""),
-    "startall": ("for (int i = 0; i < count; i++) ictusi_note_start(r, array_of_requests[i])", ""),
+    "start": ("const int held = ictusi_note_start(r, 1, request)", "ictusi_note_started(r, held, request)"),
+    "startall": ("const int held = ictusi_note_start(r, count, array_of_requests)",
+                 "ictusi_note_started(r, held, array_of_requests)"),
     "request_free": ("ictusi_note_request_free(*request)", ""),
     "cancel": ("ictusi_note_cancel(*request)", ""),
     "wait": ("@handles 1 request\n@status", "ictusi_note_any_done(r, 0, status)"),
@@ -212,7 +213,9 @@ def wrapper(function, declared):
     body += "        return returned;\n    }\n"
     body += before
     body += f"    const int err = real({arguments});\n    trace_left(r, {region}, err);\n"
-    if after:
+    if "note_started" in after:  # also where it failed: what was held goes back
+        body += f"    {after};\n"
+    elif after:
         succeeded = "err == MPI_SUCCESS"
         if "array_of_statuses" in after:
             succeeded = "trace_has_statuses(err)"

@@ -195,12 +195,8 @@ void ictusi_note_mrecv(struct recorder *r, const struct trace_request *matched,
     record_done(r, matched, status);
 }
 
-void ictusi_note_start(struct recorder *r, MPI_Request handle)
+static void request_start(struct recorder *r, struct trace_request *request)
 {
-    struct trace_request *request = request_find(handle);
-    if (!request || !request->persistent) {
-        return;
-    }
     recorder_make_room(r);
     request->active = true;
     request->cancelled = false;
@@ -215,6 +211,32 @@ void ictusi_note_start(struct recorder *r, MPI_Request handle)
     } else {
         recorder_put1(r, request->kind == REQUEST_RECV ? RECORD_IRECV : RECORD_ICOLL, 0, 0,
                       request->id);
+    }
+}
+
+int ictusi_note_start(struct recorder *r, int count, const MPI_Request *handles)
+{
+    if (count <= 0 || !ictusi_recorder_room(r, count)) {
+        return 0;
+    }
+    for (int i = 0; i < count; i++) {
+        const struct trace_request *request = request_find(handles[i]);
+        r->held[i].kind = REQUEST_NONE;
+        if (request && request->persistent) {
+            (void)ictusi_table_take(&ictusi_tracer.requests, REQUEST_KEY(handles[i]), &r->held[i]);
+            request_start(r, &r->held[i]);
+        }
+    }
+    return count;
+}
+
+void ictusi_note_started(struct recorder *r, int count, const MPI_Request *handles)
+{
+    for (int i = 0; i < count; i++) {
+        if (r->held[i].kind != REQUEST_NONE) {
+            request_put(REQUEST_KEY(handles[i]), &r->held[i]);
+            r->held[i].kind = REQUEST_NONE;
+        }
     }
 }
 

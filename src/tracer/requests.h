@@ -53,7 +53,14 @@ void ictusi_track_imrecv(struct recorder *r, MPI_Request handle,
 
 void ictusi_note_mrecv(struct recorder *r, const struct trace_request *matched,
                        const MPI_Status *status);
-void ictusi_note_start(struct recorder *r, MPI_Request handle);
+/*
+ * Persistent requests leave the table while they are started: MPI may put another handle in the
+ * place of one whose last message it is still sending (Open MPI does with buffered sends), and give
+ * the old one out again in another thread.
+ * @return how many are held for ictusi_note_started(): all, or 0 without memory
+ */
+int ictusi_note_start(struct recorder *r, int count, const MPI_Request *handles);
+void ictusi_note_started(struct recorder *r, int count, const MPI_Request *handles);
 void ictusi_note_tested(struct recorder *r, MPI_Request handle);
 void ictusi_note_request_free(MPI_Request handle);
 void ictusi_note_cancel(MPI_Request handle);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { ROUNDS = 20, PAUSE_US = 100 };
+enum { ROUNDS = 20, PAUSE_US = 100, AGAIN = 6, COMMS = 29000 };
 
 /* Each process writes to the next one, in epochs that only these two know of. */
 static void epochs(int rank, int size, MPI_Win win)
@@ -97,6 +97,59 @@ static void buffered(int rank, int size)
     MPI_Buffer_detach(&back, &bytes);
 }
 
+/*
+ * Buffered sends are complete before they are received. Open MPI starts such a request again under
+ * another handle.
+ */
+static void buffered_again(int rank, int size)
+{
+    enum { WORDS = 1 << 16, SPARE = 4096 };
+    static int out[WORDS];
+    static int in[WORDS];
+    static char room[AGAIN * (sizeof(out) + SPARE)];
+    void *back = NULL;
+    int bytes = 0;
+    MPI_Request request[2];
+    MPI_Status statuses[2];
+    MPI_Buffer_attach(room, sizeof(room));
+    MPI_Bsend_init(out, WORDS, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD, &request[0]);
+    MPI_Bsend_init(out, WORDS, MPI_INT, (rank + 1) % size, 1, MPI_COMM_WORLD, &request[1]);
+    for (int i = 0; i < AGAIN / 2; i++) {
+        if (i % 2) {
+            MPI_Start(&request[0]);
+            MPI_Start(&request[1]);
+        } else {
+            MPI_Startall(2, request);
+        }
+        MPI_Waitall(2, request, statuses);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < AGAIN; i++) {
+        MPI_Recv(in, WORDS, MPI_INT, (rank + size - 1) % size, i % 2, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    }
+    MPI_Request_free(&request[0]);
+    MPI_Request_free(&request[1]);
+    MPI_Buffer_detach(&back, &bytes);
+}
+
+/* A program that holds more communicators than most do: what the last does is in the trace. */
+static void many_communicators(void)
+{
+    MPI_Comm *made = malloc(COMMS * sizeof(MPI_Comm));
+    int count = 0;
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    while (made && count < COMMS && MPI_Comm_dup(MPI_COMM_SELF, &made[count]) == MPI_SUCCESS) {
+        count++;
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    MPI_Barrier(made && count > 0 ? made[count - 1] : MPI_COMM_SELF);
+    while (count > 0) {
+        MPI_Comm_free(&made[--count]);
+    }
+    free(made);
+}
+
 /* A message that is too long fails in the status of its own, and all of the call is complete. */
 static void truncated(int rank, int size)
 {
@@ -151,15 +204,22 @@ int main(int argc, char **argv)
     one_sided(rank, size);
     neighbours();
     buffered(rank, size);
+    buffered_again(rank, size);
+    if (rank == 0) {
+        many_communicators();
+    }
     truncated(rank, size);
     files(rank);
     if (rank == 0) {
         printf("RMA_PUT %d\nRMA_GET %d\nRMA_SYNC %d\n", ROUNDS * size, size, 3 * ROUNDS * size);
         printf("RMA_WIN_CREATE %d\nRMA_WIN_DESTROY %d\n", size, size);
+        const int nonblocking = (ROUNDS + AGAIN) * size;
+        const int received = (2 * ROUNDS + AGAIN) * size;
         printf("MPI_SEND %d\nMPI_ISEND %d\nMPI_ISEND_COMPLETE %d\nMPI_RECV %d\n", 3 * ROUNDS * size,
-               ROUNDS * size, ROUNDS * size, 2 * ROUNDS * size);
+               nonblocking, nonblocking, received);
         printf("MPI_IRECV_REQUEST %d\nMPI_IRECV %d\n", 2 * ROUNDS * size, 2 * ROUNDS * size);
-        printf("MPI_COLLECTIVE_END %d\nNON_BLOCKING_COLLECTIVE_REQUEST 0\n", (2 + ROUNDS) * size);
+        printf("MPI_COLLECTIVE_END %d\nNON_BLOCKING_COLLECTIVE_REQUEST 0\n",
+               (3 + ROUNDS) * size + 1);
     }
     MPI_Finalize();
     return 0;
