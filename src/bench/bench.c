@@ -111,6 +111,18 @@ static double elapsed_s(const struct experiment *e)
     return 1e-9 * (double)(ictusi_source_read(e->bench->clock->source) - e->began);
 }
 
+/*
+ * How many repetitions a batch may have: as many as fit into its time and into what is left of the
+ * experiment's, so that no round of several takes the time of those to come.
+ */
+static int64_t batch_affordable(const struct experiment *e, double time_s)
+{
+    const double most_s = e->plan->max_time_s;
+    const double left_s =
+        most_s > 0.0 ? fmin(fmax(most_s - time_s, 0.0), BATCH_TIME_S) : BATCH_TIME_S;
+    return e->repetition_s > 0.0 ? (int64_t)(left_s / e->repetition_s) + 1 : BATCH_FIRST;
+}
+
 /* How many repetitions next, 0 to stop; decided by rank 0 for all. */
 static int next_batch(struct experiment *e, int64_t *n)
 {
@@ -121,8 +133,7 @@ static int next_batch(struct experiment *e, int64_t *n)
         const double time = elapsed_s(e);
         const bool out_of_time = plan->max_time_s > 0.0 && tried > 0 && time >= plan->max_time_s;
         const bool hopeless = e->all.invalid > ATTEMPTS_FACTOR * plan->repetitions + BATCH_MAX;
-        const int64_t affordable =
-            e->repetition_s > 0.0 ? (int64_t)(BATCH_TIME_S / e->repetition_s) + 1 : BATCH_FIRST;
+        const int64_t affordable = batch_affordable(e, time);
         left = left < affordable ? left : affordable;
         left = left < BATCH_MAX ? left : BATCH_MAX;
         const double *values = e->all.values[e->bench->scheme->ops->reduction];
