@@ -239,7 +239,7 @@ async function themeAndPrint() {
 async function matrixAndBarriers() {
     const page = await open('all.html');
     const columns = await page.locator('#matrix .table.small').first().locator('th').allTextContents();
-    check(`the matrix keeps the order of the file: ${columns}`, columns[1] === 'linear' && columns[columns.length - 1] === 'harmonize');
+    check(`the matrix keeps the order of the file: ${columns}`, columns[1] === 'barrier:algorithm=linear' && columns[columns.length - 1] === 'harmonize');
     const verdicts = await page.locator('#matrix [data-table=Cells] th', { hasText: 'Verdict' }).count();
     check('a verdict is no cell', verdicts === 0);
     const barriers = page.locator('#barrier');

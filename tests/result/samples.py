@@ -210,8 +210,9 @@ def barrier(rng, _options):
 def matrix(rng, _options):
     for size in (8, 1024):
         winners = {}
-        for column, name in enumerate(["linear", "double_ring", "recursive_doubling", "tree",
-                                       "harmonize"]):
+        for column, name in enumerate(["barrier:algorithm=linear", "barrier:algorithm=mpi:double_ring",
+                                       "barrier:algorithm=mpi:recursive_doubling",
+                                       "barrier:algorithm=tree", "harmonize"]):
             cells = []
             for row, algorithm in enumerate(["basic_linear", "nonoverlapping",
                                              "recursive_doubling", "ring", "rabenseifner"]):
@@ -226,8 +227,8 @@ def matrix(rng, _options):
                        "median_s": median, "ci95_low_s": median * 0.97,
                        "ci95_high_s": median * 1.04, "place": rank}
         yield {"type": "matrix", "operation": "allreduce", "bytes": size, "processes": 8,
-               "verdict": "the choice of common start changes the winner: under linear it is "
-               f"{winners['linear']}, under harmonize {winners['harmonize']}"}
+               "verdict": "the choice of common start changes the winner: under "
+               f"barrier:algorithm=linear it is {winners['barrier:algorithm=linear']}, under harmonize {winners['harmonize']}"}
 
 
 def guideline(rng, _options):

@@ -12,9 +12,9 @@
 #include "main/shared_rows.h"
 #include "main/shuffle.h"
 #include "main/sizes.h"
+#include "main/spec_list.h"
 #include "main/text_table.h"
 
-#include <ictus/barrier.h>
 #include <ictus/bench.h>
 #include <ictus/result.h>
 #include <ictus/select.h>
@@ -64,7 +64,7 @@ static const struct option_row options[] = {
     ROW_SIZES(AT(sizes), "8"),
     ROW_ALGORITHM(AT(algorithms), "all", "rows: algorithms of the operation, default, or all"),
     ROW_SCHEME(AT(schemes), "all", "LIST",
-               "columns: common starts (mpi, mpi:NAME, tree, ..., harmonize), or all"),
+               "columns: schemes of ictus bench that time each call, or all"),
     {"reduction", 0, OPTION_CHOICE, AT(reduction), "mean", 0, 0, reductions, "NAME",
      "how the processes' times are combined: max, mean, min, root, makespan"},
     ROW_REPETITIONS(AT(repetitions), "1000", 1e8, "repetitions of each cell"),
@@ -174,44 +174,47 @@ static int read_rows(struct study *study, struct ictus_why *why)
                : ictus_because(why, ICTUS_ERR_SPEC, "--algorithm: the list names no algorithm");
 }
 
-static int check_column(const struct study *study, const char *word, struct ictus_why *why)
+/* A cell is made of single calls. A scheme that times many at once refuses cold caches. */
+static int check_column(const char *scheme, struct ictus_why *why)
 {
-    static const char prefix[] = "mpi:";
-    const char *const *known = ictus_barrier_names();
-    if (strncmp(word, prefix, sizeof(prefix) - 1) == 0) {
-        const int err = ictus_selector_algorithms(study->selector, "barrier", &known, why);
-        if (err) {
-            return err;
-        }
-        word += sizeof(prefix) - 1;
+    const struct ictus_bench_plan cold = {
+        .size = sizeof(cold), .operation = "bcast", .bytes = 8, .repetitions = 1, .cold = 1};
+    const int err = ictus_scheme_check(scheme, why);
+    if (err || !ictus_bench_check(&cold, scheme, 0, NULL)) {
+        return err;
     }
-    return listed(known, word) ? ICTUS_OK : ictus_unknown(why, "barrier", word, known);
+    return ictus_because(why, ICTUS_ERR_SPEC,
+                         "--scheme: '%.80s' times many calls at once and cannot be a column; write "
+                         "schemes that time each call, such as harmonize or barrier",
+                         scheme);
+}
+
+static int add_all_columns(struct study *study, struct ictus_why *why)
+{
+    const char *const *known = NULL;
+    int err = add_column(study, "", "barrier:algorithm=mpi", why);
+    if (!ictus_selector_algorithms(study->selector, "barrier", &known, NULL)) {
+        for (; *known && !err; known++) {
+            err = add_column(study, "barrier:algorithm=mpi:", *known, why);
+        }
+    }
+    err = err ? err : add_column(study, "", "barrier:algorithm=dissemination", why);
+    return err ? err : add_column(study, "", "harmonize", why);
 }
 
 static int read_columns(struct study *study, struct ictus_why *why)
 {
-    char copy[2048];
-    char *rest = NULL;
-    const char *const *known = NULL;
-    int err = ICTUS_OK;
-    (void)snprintf(copy, sizeof(copy), "%s", study->options->schemes);
-    if (strcmp(copy, "all") == 0) {
-        err = add_column(study, "", "mpi", why);
-        if (!ictus_selector_algorithms(study->selector, "barrier", &known, NULL)) {
-            for (; *known && !err; known++) {
-                err = add_column(study, "mpi:", *known, why);
-            }
-        }
-        err = err ? err : add_column(study, "", "dissemination", why);
-        return err ? err : add_column(study, "", "harmonize", why);
+    struct spec_list list = {NULL, 0};
+    if (strcmp(study->options->schemes, "all") == 0) {
+        return add_all_columns(study, why);
     }
-    for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
-        err = check_column(study, word, why);
-        err = err ? err : add_column(study, "", word, why);
+    int err = spec_list_read(&list, "scheme", study->options->schemes, why);
+    for (size_t i = 0; i < list.count && !err; i++) {
+        err = check_column(list.items[i].text, why);
+        err = err ? err : add_column(study, "", list.items[i].text, why);
     }
-    return err || study->matrix.columns
-               ? err
-               : ictus_because(why, ICTUS_ERR_SPEC, "--scheme: the list names no common start");
+    spec_list_free(&list);
+    return err;
 }
 
 /* One operation whose algorithms are compared, named by --ops. */
@@ -432,12 +435,8 @@ static int build_columns(struct study *study, struct ictus_why *why)
     const struct matrix *m = &study->matrix;
     int err = ICTUS_OK;
     for (int column = 0; column < m->columns && !err; column++) {
-        char scheme[2 * MATRIX_NAME];
-        const char *name = m->schemes[column];
-        const bool common = strcmp(name, "harmonize") == 0;
-        (void)snprintf(scheme, sizeof(scheme), common ? "%s" : "barrier:algorithm=%s", name);
-        err =
-            ictus_bench_create(MPI_COMM_WORLD, scheme, study->clock, &study->benches[column], why);
+        err = ictus_bench_create(MPI_COMM_WORLD, m->schemes[column], study->clock,
+                                 &study->benches[column], why);
         if (err == ICTUS_ERR_UNSUPPORTED) {
             err = ICTUS_OK;
             if (command_rank() == 0) {
@@ -466,7 +465,7 @@ static int clear_turns(struct study *study)
 static int close_matrix(struct study *study)
 {
     const struct matrix *m = &study->matrix;
-    char verdict[1024];
+    char verdict[MATRIX_VERDICT];
     for (int row = 0; row < m->rows; row++) {
         if (!matrix_row_measured(m, row)) {
             (void)fprintf(stderr,

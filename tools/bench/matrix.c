@@ -77,7 +77,7 @@ static void append(char *text, size_t size, const char *piece)
     (void)snprintf(text + length, size - length, "%s", piece);
 }
 
-/* "linear under mpi:double_ring, binomial under mpi" */
+/* "linear under barrier:algorithm=mpi:double_ring, binomial under dissemination" */
 static void append_changed(const struct matrix *m, char *text, size_t size)
 {
     char piece[4 * MATRIX_NAME];
@@ -164,16 +164,43 @@ static void put_cell(const struct matrix *m, int row, int column, struct text_ta
     }
 }
 
+/* Bytes of a scheme up to and with its first "=", else 0: what the head's upper line shows. */
+static int scheme_break(const char *scheme)
+{
+    const char *sign = strchr(scheme, '=');
+    return sign ? (int)(sign - scheme) + 1 : 0;
+}
+
+static void put_head(const struct matrix *m, struct text_table *table)
+{
+    char upper[MATRIX_NAME];
+    bool broken = false;
+    for (int c = 0; c < m->columns; c++) {
+        broken = broken || (is_measured(m, c) && scheme_break(m->schemes[c]) > 0);
+    }
+    text_table_column(table, "", true);
+    for (int c = 0; c < m->columns; c++) {
+        if (is_measured(m, c)) {
+            (void)snprintf(upper, sizeof(upper), "%.*s", scheme_break(m->schemes[c]),
+                           m->schemes[c]);
+            text_table_column(table, broken ? upper : m->schemes[c], false);
+        }
+    }
+    if (broken) {
+        text_table_cell(table, "%s", "");
+    }
+    for (int c = 0; c < m->columns && broken; c++) {
+        if (is_measured(m, c)) {
+            text_table_cell(table, "%s", m->schemes[c] + scheme_break(m->schemes[c]));
+        }
+    }
+}
+
 int matrix_print(const struct matrix *m, FILE *out)
 {
     struct text_table table;
     text_table_init(&table, 1);
-    text_table_column(&table, "", true);
-    for (int c = 0; c < m->columns; c++) {
-        if (is_measured(m, c)) {
-            text_table_column(&table, m->schemes[c], false);
-        }
-    }
+    put_head(m, &table);
     for (int row = 0; row < m->rows; row++) {
         if (matrix_row_measured(m, row)) {
             text_table_cell(&table, "%s", m->algorithms[row]);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { MATRIX_ROWS = 32, MATRIX_COLUMNS = 32, MATRIX_NAME = 72 };
+enum { MATRIX_ROWS = 32, MATRIX_COLUMNS = 32, MATRIX_NAME = 128, MATRIX_VERDICT = 2048 };
 
 struct cell {
     bool measured;
@@ -22,7 +22,7 @@ struct matrix {
     int processes;
     int rows, columns;
     char algorithms[MATRIX_ROWS][MATRIX_NAME];
-    char schemes[MATRIX_COLUMNS][MATRIX_NAME];
+    char schemes[MATRIX_COLUMNS][MATRIX_NAME]; /* specifications */
     struct cell cells[MATRIX_ROWS][MATRIX_COLUMNS];
     /* [column][a][b]: a is faster than b in the column, and would be in another launch */
     bool faster[MATRIX_COLUMNS][MATRIX_ROWS][MATRIX_ROWS];
@@ -59,7 +59,8 @@ bool matrix_row_measured(const struct matrix *matrix, int row);
 
 /*
  * Medians in us, the winner of each column with a star, as "# ..." lines. Rows and columns in which
- * nothing was measured are left out. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_IO.
+ * nothing was measured are left out. A scheme with an option has two lines of the head and is
+ * broken after the first "=". Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_IO.
  */
 int matrix_print(const struct matrix *matrix, FILE *out);
 

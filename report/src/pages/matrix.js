@@ -25,6 +25,9 @@ function placed(cells) {
 const algorithms = (cells) => [...new Set(cells.map((c) => c.algorithm))];
 const schemes = (cells) => [...new Set(cells.map((c) => c.scheme))];
 
+// a specification is broken where its first value begins
+const lines = (scheme) => scheme.split(/(?<=^[^=]*=)/);
+
 function heat(colours, cells, value, width) {
     const rows = algorithms(cells).reverse();
     const columns = schemes(cells);
@@ -35,7 +38,7 @@ function heat(colours, cells, value, width) {
     const [low, high] = [Math.min(...spread), Math.max(...spread)];
     const ink = (c) => inkOn(colours, (of(c) - low) / (high - low || 1));
     const room = (width - 9 * Math.max(...rows.map((r) => r.length))) / columns.length;
-    const narrow = room < 8 * Math.max(...columns.map((c) => c.length));
+    const narrow = room < 8 * Math.max(...columns.flatMap(lines).map((line) => line.length));
     return {
         legend: { show: false },
         grid: { top: 14, bottom: 60 },
@@ -45,7 +48,8 @@ function heat(colours, cells, value, width) {
             ['against the best of the column', `${format.number(p.data.cell.relative, 4)}×`],
             ['place in the column', p.data.cell.place ?? '–']]) },
         xAxis: axis(colours, { type: 'category', data: columns,
-                               axisLabel: { interval: 0, hideOverlap: false, rotate: narrow ? 40 : 0 } }),
+                               axisLabel: { interval: 0, hideOverlap: false, rotate: narrow ? 40 : 0, lineHeight: 14,
+                                            formatter: (scheme) => lines(scheme).join('\n') } }),
         yAxis: axis(colours, { type: 'category', data: rows }),
         visualMap: { min: low, max: high > low ? high : low + 1, calculable: false, orient: 'horizontal',
                      left: 'center', bottom: 0, itemHeight: 120, itemWidth: 12, inRange: { color: colours.heat },
@@ -66,7 +70,7 @@ function ranking(cells) {
     const lists = columns.map((scheme) => cells.filter((c) => c.scheme === scheme).sort((a, b) => a.median_s - b.median_s));
     const depth = Math.max(...lists.map((l) => l.length));
     return h('div', { class: 'table small' }, h('table', {},
-        h('thead', {}, h('tr', {}, h('th', {}, 'Place'), columns.map((c) => h('th', {}, c)))),
+        h('thead', {}, h('tr', {}, h('th', {}, 'Place'), columns.map((c) => h('th', {}, lines(c).flatMap((line, i) => (i ? [h('br'), line] : [line])))))),
         h('tbody', {}, Array.from({ length: depth }, (_x, i) => h('tr', {}, h('td', {}, String(i + 1)),
             lists.map((l) => h('td', { class: 'txt' }, l[i] ? [l[i].algorithm, h('span', { class: 'note' }, ` ${format.seconds(l[i].median_s, 3)}`)] : '')))))));
 }
