@@ -44,8 +44,13 @@ static bool is_worth_it(const struct ictus_operation_info *info, const char *sch
     return !info->mocks && (check_size > 1 || !pairs) && (!info->one_sided || quick);
 }
 
-static void every_operation_runs(const char *scheme)
+/*
+ * Three sanitized processes on two cores are late nearly always, and each start that waits for them
+ * takes seconds: there each operation runs under one of the three schemes.
+ */
+static void every_operation_runs(const char *scheme, int turn)
 {
+    const bool shared = CHECK_SANITIZED && check_size > 2;
     struct ictus_bench *bench = NULL;
     REQUIRE(!ictus_bench_create(MPI_COMM_WORLD, scheme, "hca3:fitpoints=20,exchanges=10", &bench,
                                 NULL));
@@ -57,7 +62,7 @@ static void every_operation_runs(const char *scheme)
         plan.check = 1;
         plan.max_time_s = 0.3; /* crowded cores make round-time wait long */
         struct ictus_why why;
-        if (!is_worth_it(&info, scheme)) {
+        if (!is_worth_it(&info, scheme) || (shared && i % 3 != turn)) {
             continue;
         }
         const int err = patience_run(bench, scheme, &plan, &result, &why);
@@ -474,9 +479,9 @@ static void time_limits_hold(void)
 int main(int argc, char **argv)
 {
     check_mpi_init(&argc, &argv, MPI_THREAD_SINGLE);
-    every_operation_runs("harmonize");
-    every_operation_runs("barrier");
-    every_operation_runs("round-time:slack=10");
+    every_operation_runs("harmonize", 0);
+    every_operation_runs("barrier", 1);
+    every_operation_runs("round-time:slack=10", 2);
     results_are_verified();
     windows_are_of_all_kinds();
     mockups_compute_the_same("char", 0);
