@@ -6,6 +6,8 @@
  */
 #include "causality/clock_choice.h"
 
+#include "causality/clock_private.h"
+
 #include <ictus/error.h>
 #include <math.h>
 #include <stdlib.h>
@@ -180,19 +182,6 @@ static int fit_lines(struct choosing *c)
     return err ? err : choice_observe(c);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median_of(double *values, uint32_t n)
-{
-    qsort(values, n, sizeof *values, compare_doubles);
-    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 /* Each clock's bends beside those of the median clock; whether one stands out. */
 static bool find_factors(const struct clock_model *m, struct model_walk *walk, double *scratch)
 {
@@ -203,7 +192,7 @@ static bool find_factors(const struct clock_model *m, struct model_walk *walk, d
             const double *row = &m->phi[(uint64_t)u * m->knots + k];
             scratch[u] = row[0] - 2 * row[1] + row[2];
         }
-        const double median = median_of(scratch, m->clocks);
+        const double median = ictusi_model_median(scratch, m->clocks);
         for (uint32_t u = 0; u < m->clocks; u++) {
             const double *row = &m->phi[(uint64_t)u * m->knots + k];
             const double bend = row[0] - 2 * row[1] + row[2] - median;
@@ -214,7 +203,7 @@ static bool find_factors(const struct clock_model *m, struct model_walk *walk, d
         walk->factor[u] = sqrt(walk->factor[u] / m->knots);
         scratch[u] = walk->factor[u];
     }
-    const double usual = fmax(median_of(scratch, m->clocks), 1e-9);
+    const double usual = fmax(ictusi_model_median(scratch, m->clocks), 1e-9);
     for (uint32_t u = 0; u < m->clocks; u++) {
         walk->factor[u] = fmax(walk->factor[u] / usual, 1);
         largest = fmax(largest, walk->factor[u]);

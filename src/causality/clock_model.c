@@ -176,11 +176,17 @@ void ictusi_model_least_guess(const struct clock_model *m, struct model_pair *pa
     pair->least[way] = isfinite(least) ? least : 0;
 }
 
-static int compare_doubles(const void *a, const void *b)
+static int model_compare(const void *a, const void *b)
 {
     const double x = *(const double *)a;
     const double y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+double ictusi_model_median(double *values, uint32_t n)
+{
+    qsort(values, n, sizeof *values, model_compare);
+    return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
 void ictusi_model_spread(const struct clock_model *m, struct model_pair *pair, int way, int fold)
@@ -192,8 +198,7 @@ void ictusi_model_spread(const struct clock_model *m, struct model_pair *pair, i
             rest[n++] = fmax(0, model_residual(m, pair, way, k));
         }
     }
-    qsort(rest, n, sizeof *rest, compare_doubles);
-    const double median = n ? (rest[(n - 1) / 2] + rest[n / 2]) / 2 : 1;
+    const double median = n ? ictusi_model_median(rest, n) : 1;
     pair->spread[way] = fmax(2 * MODEL_SCATTER, median);
 }
 

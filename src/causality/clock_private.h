@@ -41,6 +41,9 @@ static inline double model_weight(double spread, double e)
 void ictusi_model_least_guess(const struct clock_model *model, struct model_pair *pair, int way,
                               int fold);
 
+/* The middle of values, or the mean of the middle two; sorts them in place, n > 0. */
+double ictusi_model_median(double *values, uint32_t n);
+
 /* The scale of e: the median of what is left, at least twice the scatter. */
 void ictusi_model_spread(const struct clock_model *model, struct model_pair *pair, int way,
                          int fold);

@@ -6,6 +6,7 @@
 #include "main/command.h"
 #include "main/shuffle.h"
 #include "main/sizes.h"
+#include "main/word_list.h"
 
 #include <ictus/text.h>
 
@@ -13,28 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST_BYTES = 4096 };
-
-/* Copy a list to be cut by strtok_r. Errors: ICTUS_ERR_SPEC when it is too long. */
-static int copy_list(const char *option, const char *text, char *copy, struct ictus_why *why)
+static int load_plugin(void *given, char *path, struct ictus_why *why)
 {
-    if (snprintf(copy, LIST_BYTES, "%s", text) >= LIST_BYTES) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "--%s: the list is too long", option);
-    }
-    return ICTUS_OK;
+    struct study *study = given;
+    return ictus_plugins_load(&study->plugins, path, why);
 }
 
 static int load_plugins(struct study *study, struct ictus_why *why)
 {
-    char copy[LIST_BYTES];
-    char *rest = NULL;
-    if (!study->options->plugin) {
+    const struct word_list list = {"plugin", study->options->plugin, "plugin"};
+    if (!list.text) {
         return ICTUS_OK;
     }
-    int err = copy_list("plugin", study->options->plugin, copy, why);
-    for (char *path = strtok_r(copy, ",", &rest); path && !err; path = strtok_r(NULL, ",", &rest)) {
-        err = ictus_plugins_load(&study->plugins, path, why);
-    }
+    const int err = word_list_read(&list, load_plugin, study, why);
     /* Whatever is wrong with the file, the option is. */
     return err && err != ICTUS_ERR_NOMEM ? ICTUS_ERR_SPEC : err;
 }
@@ -52,26 +44,24 @@ static void add_all_ops(struct study *study)
     }
 }
 
+static int add_op(void *given, char *word, struct ictus_why *why)
+{
+    struct study *study = given;
+    if (study->op_count == STUDY_OPS_MAX) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "--ops: at most %d operations can be given",
+                             STUDY_OPS_MAX);
+    }
+    return ictus_operation_find(study->plugins, word, &study->ops[study->op_count++], why);
+}
+
 static int read_ops(struct study *study, struct ictus_why *why)
 {
-    char copy[LIST_BYTES];
-    char *rest = NULL;
-    int err = copy_list("ops", study->options->ops, copy, why);
-    if (!err && strcmp(copy, "all") == 0) {
+    const struct word_list list = {"ops", study->options->ops, "operation"};
+    if (strcmp(list.text, "all") == 0) {
         add_all_ops(study);
         return ICTUS_OK;
     }
-    for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
-        if (study->op_count == STUDY_OPS_MAX) {
-            return ictus_because(why, ICTUS_ERR_SPEC, "--ops: at most %d operations can be given",
-                                 STUDY_OPS_MAX);
-        }
-        err = ictus_operation_find(study->plugins, word, &study->ops[study->op_count], why);
-        study->op_count++;
-    }
-    return err || study->op_count
-               ? err
-               : ictus_because(why, ICTUS_ERR_SPEC, "--ops: the list names no operation");
+    return word_list_read(&list, add_op, study, why);
 }
 
 static int read_counts(struct study *study, struct ictus_why *why)
@@ -85,33 +75,29 @@ static int read_counts(struct study *study, struct ictus_why *why)
     return err;
 }
 
+static int add_reduction(void *given, char *word, struct ictus_why *why)
+{
+    struct study *study = given;
+    for (int r = 0; r < ICTUS_REDUCTIONS; r++) {
+        if (strcmp(word, ictus_reduction_names[r]) == 0) {
+            study->wanted[r] = true;
+            return ICTUS_OK;
+        }
+    }
+    return ictus_unknown(why, "reduction", word, ictus_reduction_names);
+}
+
 static int read_reductions(struct study *study, struct ictus_why *why)
 {
-    char copy[LIST_BYTES];
-    char *rest = NULL;
-    if (!study->options->reduction) {
-        const bool together = strcmp(study->options->arrival, "together") == 0;
-        study->wanted[ICTUS_REDUCE_EXIT] = !together;
-        study->wanted[ICTUS_REDUCE_WAIT] = !together;
-        study->wanted[ictus_scheme_reduction(study->options->scheme)] = together;
-        return ICTUS_OK;
+    const struct word_list list = {"reduction", study->options->reduction, "reduction"};
+    if (list.text) {
+        return word_list_read(&list, add_reduction, study, why);
     }
-    bool named = false;
-    int err = copy_list("reduction", study->options->reduction, copy, why);
-    for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
-        int r = 0;
-        while (r < ICTUS_REDUCTIONS && strcmp(word, ictus_reduction_names[r]) != 0) {
-            r++;
-        }
-        if (r == ICTUS_REDUCTIONS) {
-            return ictus_unknown(why, "reduction", word, ictus_reduction_names);
-        }
-        study->wanted[r] = true;
-        named = true;
-    }
-    return err || named
-               ? err
-               : ictus_because(why, ICTUS_ERR_SPEC, "--reduction: the list names no reduction");
+    const bool together = strcmp(study->options->arrival, "together") == 0;
+    study->wanted[ICTUS_REDUCE_EXIT] = !together;
+    study->wanted[ICTUS_REDUCE_WAIT] = !together;
+    study->wanted[ictus_scheme_reduction(study->options->scheme)] = together;
+    return ICTUS_OK;
 }
 
 static int add_algorithm(struct study *study, const char *operation, const char *name, bool of_all,
@@ -188,38 +174,41 @@ static int add_named(struct study *study, const char *operation, const char *nam
                  : ictus_unknown(why, "algorithm", name, names);
 }
 
-/* "allreduce:ring,recursive_doubling,bcast:all": a colon begins another operation's list. */
+/* Whose algorithms are named: a colon begins another operation's list. */
+struct algorithm_reading {
+    struct study *study;
+    const char *operation;
+};
+
+static int take_algorithm(void *given, char *word, struct ictus_why *why)
+{
+    struct algorithm_reading *reading = given;
+    char *colon = strchr(word, ':');
+    if (colon) {
+        *colon = '\0';
+        reading->operation = word;
+        word = colon + 1;
+    }
+    return reading->operation
+               ? add_named(reading->study, reading->operation, word, why)
+               : ictus_because(
+                     why, ICTUS_ERR_SPEC,
+                     "--algorithm: '%.60s' is malformed; write OPERATION:NAME,NAME or all", word);
+}
+
+/* "allreduce:ring,recursive_doubling,bcast:all" */
 static int read_algorithms(struct study *study, struct ictus_why *why)
 {
-    char copy[LIST_BYTES];
-    char *rest = NULL;
-    const char *operation = NULL;
-    if (!study->options->algorithm) {
+    const struct word_list list = {"algorithm", study->options->algorithm, "algorithm"};
+    struct algorithm_reading reading = {study, NULL};
+    if (!list.text) {
         return ICTUS_OK;
     }
-    int err = ictus_selector_create(&study->selector, why);
-    if (!err && strcmp(study->options->algorithm, "all") == 0) {
+    const int err = ictus_selector_create(&study->selector, why);
+    if (!err && strcmp(list.text, "all") == 0) {
         return add_all_algorithms(study, why);
     }
-    if (!err) {
-        err = copy_list("algorithm", study->options->algorithm, copy, why);
-    }
-    for (char *word = err ? NULL : strtok_r(copy, ",", &rest); word && !err;
-         word = strtok_r(NULL, ",", &rest)) {
-        char *colon = strchr(word, ':');
-        if (colon) {
-            *colon = '\0';
-            operation = word;
-            word = colon + 1;
-        }
-        if (!operation) {
-            return ictus_because(
-                why, ICTUS_ERR_SPEC,
-                "--algorithm: '%.60s' is malformed; write OPERATION:NAME,NAME or all", word);
-        }
-        err = add_named(study, operation, word, why);
-    }
-    return err;
+    return err ? err : word_list_read(&list, take_algorithm, &reading, why);
 }
 
 /* Each of the counts must do for named operations, one of them for all there are. */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus barrier: how far apart the processes leave a barrier. */
-#include "main/clock_spec.h"
 #include "main/command.h"
 #include "main/group.h"
-#include "main/header.h"
 #include "main/interrupt.h"
-#include "main/progress.h"
-#include "main/results.h"
 #include "main/shared_rows.h"
+#include "main/study_base.h"
+#include "main/values.h"
+#include "main/word_list.h"
 
 #include <ictus/barrier.h>
 #include <ictus/bench.h>
@@ -63,21 +62,18 @@ static const struct ictus_column columns[] = {
 
 enum { BARRIERS_MAX = 64, NAME_MAX_LENGTH = 72 };
 
-struct study {
+struct barrier_study {
+    struct study_base base;
     const struct barrier_options *options;
     struct ictus_selector *selector;
     char names[BARRIERS_MAX][NAME_MAX_LENGTH];
     int count;
     int processes[GROUP_COUNTS_MAX];
     int process_counts;
-    struct clock_spec clock_text;
-    const char *clock;        /* NULL: the default */
-    struct ictus_output *out; /* rank 0 only */
-    struct progress progress;
-    size_t done;
 };
 
-static int add(struct study *study, const char *prefix, const char *name, struct ictus_why *why)
+static int barrier_add(struct barrier_study *study, const char *prefix, const char *name,
+                       struct ictus_why *why)
 {
     if (study->count == BARRIERS_MAX || strlen(prefix) + strlen(name) >= NAME_MAX_LENGTH) {
         return ictus_because(why, ICTUS_ERR_SPEC, "--algorithm: the list is too long");
@@ -87,7 +83,7 @@ static int add(struct study *study, const char *prefix, const char *name, struct
 }
 
 /* Those of the MPI library, where it offers a choice. */
-static const char *const *inside(const struct study *study)
+static const char *const *inside(const struct barrier_study *study)
 {
     const char *const *names = NULL;
     return study->selector && !ictus_selector_algorithms(study->selector, "barrier", &names, NULL)
@@ -95,21 +91,21 @@ static const char *const *inside(const struct study *study)
                : NULL;
 }
 
-static int add_all(struct study *study, struct ictus_why *why)
+static int add_all(struct barrier_study *study, struct ictus_why *why)
 {
     const char *const *mine = ictus_barrier_names();
     const char *const *theirs = inside(study);
-    int err = add(study, "", "mpi", why);
+    int err = barrier_add(study, "", "mpi", why);
     for (; theirs && *theirs && !err; theirs++) {
-        err = add(study, "mpi:", *theirs, why);
+        err = barrier_add(study, "mpi:", *theirs, why);
     }
     for (; *mine && !err; mine++) {
-        err = strcmp(*mine, "mpi") == 0 ? ICTUS_OK : add(study, "", *mine, why);
+        err = strcmp(*mine, "mpi") == 0 ? ICTUS_OK : barrier_add(study, "", *mine, why);
     }
     return err;
 }
 
-static int check_name(const struct study *study, const char *word, struct ictus_why *why)
+static int check_name(const struct barrier_study *study, const char *word, struct ictus_why *why)
 {
     const char *known[BARRIERS_MAX + 1] = {NULL};
     static const char prefix[] = "mpi:";
@@ -133,28 +129,21 @@ static int check_name(const struct study *study, const char *word, struct ictus_
     return ictus_unknown(why, "barrier", word, known);
 }
 
-static int read_algorithms(struct study *study, struct ictus_why *why)
+static int take_algorithm(void *given, char *word, struct ictus_why *why)
 {
-    char copy[2048];
-    char *rest = NULL;
-    int err = ICTUS_OK;
-    if (snprintf(copy, sizeof(copy), "%s", study->options->algorithms) >= (int)sizeof(copy)) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "--algorithm: the list is too long");
-    }
-    if (strcmp(copy, "all") == 0) {
-        return add_all(study, why);
-    }
-    for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
-        err = check_name(study, word, why);
-        err = err ? err : add(study, "", word, why);
-    }
-    if (!err && study->count == 0) {
-        err = ictus_because(why, ICTUS_ERR_SPEC, "--algorithm: the list names no barrier");
-    }
-    return err;
+    struct barrier_study *study = given;
+    const int err = check_name(study, word, why);
+    return err ? err : barrier_add(study, "", word, why);
 }
 
-static int most(const int64_t *counts, int size)
+static int read_algorithms(struct barrier_study *study, struct ictus_why *why)
+{
+    const struct word_list list = {"algorithm", study->options->algorithms, "barrier"};
+    return strcmp(list.text, "all") == 0 ? add_all(study, why)
+                                         : word_list_read(&list, take_algorithm, study, why);
+}
+
+static int skew_most(const int64_t *counts, int size)
 {
     int best = 0;
     for (int i = 1; i < size; i++) {
@@ -172,28 +161,21 @@ static json_t *counts_array(const int64_t *counts, int size)
     return array;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The smallest value that at least 95 % do not exceed. */
-static double p95(const double *values, int64_t n)
+static double skew_p95(const double *values, int64_t n)
 {
     double *sorted = malloc((size_t)n * sizeof(*sorted));
     if (!sorted) {
         return 0.0;
     }
     memcpy(sorted, values, (size_t)n * sizeof(*sorted));
-    qsort(sorted, (size_t)n, sizeof(*sorted), compare);
-    const double value = sorted[(n * 95 + 99) / 100 - 1];
+    values_sort(sorted, (size_t)n);
+    const double value = values_reach(sorted, (size_t)n, 0.95);
     free(sorted);
     return value;
 }
 
-static json_t *result_object(const struct study *study, const char *name, int processes,
+static json_t *result_object(const struct barrier_study *study, const char *name, int processes,
                              const struct ictus_skew_result *r)
 {
     struct ictus_summary skew;
@@ -205,11 +187,12 @@ static json_t *result_object(const struct study *study, const char *name, int pr
     json_t *object = json_pack(
         "{s:s, s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:i, s:i, s:b}", "type",
         "barrier", "algorithm", name, "processes", processes, "n", (json_int_t)r->n, "invalid",
-        (json_int_t)r->invalid, "skew_median_s", skew.median, "skew_p95_s", p95(r->skews_s, r->n),
-        "skew_max_s", skew.max, "ci95_low_s", skew.ci95_low, "ci95_high_s", skew.ci95_high,
-        "duration_median_s", took.median, "first", counts_array(r->first, processes), "last",
-        counts_array(r->last, processes), "often_first", most(r->first, processes), "often_last",
-        most(r->last, processes), "truth", r->truth);
+        (json_int_t)r->invalid, "skew_median_s", skew.median, "skew_p95_s",
+        skew_p95(r->skews_s, r->n), "skew_max_s", skew.max, "ci95_low_s", skew.ci95_low,
+        "ci95_high_s", skew.ci95_high, "duration_median_s", took.median, "first",
+        counts_array(r->first, processes), "last", counts_array(r->last, processes), "often_first",
+        skew_most(r->first, processes), "often_last", skew_most(r->last, processes), "truth",
+        r->truth);
     if (object && study->options->raw) {
         json_t *raw = json_array();
         for (int64_t i = 0; i < r->n; i++) {
@@ -220,27 +203,22 @@ static json_t *result_object(const struct study *study, const char *name, int pr
     return object;
 }
 
-static int run_one(struct study *study, struct ictus_skew *skew, const char *name, int processes,
-                   struct ictus_why *why)
+static int run_one(struct barrier_study *study, struct ictus_skew *skew, const char *name,
+                   int processes, struct ictus_why *why)
 {
     struct ictus_skew_result result;
-    progress_step(&study->progress, (double)study->done++, name);
+    study_base_step(&study->base, name);
     int err = ictus_skew_run(skew, name, study->options->repetitions, study->options->max_time_s,
                              &result, why);
     if (err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_SAMPLES) {
-        if (command_rank() == 0) { /* two_proc on three processes is no reason to stop */
-            progress_hide(&study->progress);
-            (void)fprintf(stderr, "ictus barrier: skipped: %s\n", why->text);
-        }
+        study_base_omit(&study->base, why); /* two_proc on three processes is no reason to stop */
         return ICTUS_OK;
     }
     if (err) {
         return err;
     }
     if (command_rank() == 0) {
-        progress_hide(&study->progress);
-        json_t *object = result_object(study, name, processes, &result);
-        err = object ? ictus_output_put(study->out, object) : ICTUS_ERR_NOMEM;
+        err = study_base_put(&study->base, result_object(study, name, processes, &result));
     }
     ictus_skew_result_free(&result);
     return err;
@@ -258,7 +236,7 @@ static void wait_asleep(MPI_Request *request)
     }
 }
 
-static int run_processes(struct study *study, int processes, struct ictus_why *why)
+static int run_processes(struct barrier_study *study, int processes, struct ictus_why *why)
 {
     MPI_Comm comm;
     MPI_Request request;
@@ -267,7 +245,7 @@ static int run_processes(struct study *study, int processes, struct ictus_why *w
     MPI_Comm_split(MPI_COMM_WORLD, command_rank() < processes ? 0 : MPI_UNDEFINED, command_rank(),
                    &comm);
     if (comm != MPI_COMM_NULL) {
-        err = ictus_skew_create(comm, study->clock, study->selector, &skew, why);
+        err = ictus_skew_create(comm, study->base.clock, study->selector, &skew, why);
         int stop = 0;
         for (int i = 0; i < study->count && !err && !stop; i++) {
             err = run_one(study, skew, study->names[i], processes, why);
@@ -285,7 +263,7 @@ static int run_processes(struct study *study, int processes, struct ictus_why *w
     return results_agree(err, why);
 }
 
-static int open_results(struct study *study, struct ictus_why *why)
+static int run_study(struct barrier_study *study, struct ictus_why *why)
 {
     const struct header_facts facts = {
         .command = "barrier",
@@ -294,37 +272,31 @@ static int open_results(struct study *study, struct ictus_why *why)
         .sync = study->options->sync,
         .clock = study->options->clock,
     };
-    return results_open(&study->options->results, columns, header_create(&facts), &study->out, why);
-}
-
-static int run_study(struct study *study, struct ictus_why *why)
-{
     int err = read_algorithms(study, why);
     err = err ? err
               : group_counts(study->options->processes, study->processes, &study->process_counts,
                              why);
-    err = err ? err : open_results(study, why);
+    err = err ? err : study_base_open(&study->base, &facts, columns, why);
     if (err) {
         return err;
     }
-    progress_start(&study->progress, &study->options->talk, "barriers",
-                   (double)study->count * study->process_counts);
+    study_base_begin(&study->base, "barriers", (double)study->count * study->process_counts);
     for (int i = 0; i < study->process_counts && !err && !interrupt_came(); i++) {
         err = run_processes(study, study->processes[i], why);
     }
-    progress_hide(&study->progress);
-    return results_close(study->out, study->options->results.file, err, why);
+    return study_base_close(&study->base, err, why);
 }
 
 static int barrier_run(const void *given, int word_count, char **words)
 {
-    struct study study = {.options = given};
+    struct barrier_study study = {.options = given};
     struct ictus_why why = {""};
     int err = ICTUS_OK;
     if (word_count > 0) {
         err = ictus_because(&why, ICTUS_ERR_SPEC, "unexpected argument '%.80s'", words[0]);
     }
-    study.clock = clock_spec_join(&study.clock_text, study.options->sync, study.options->clock);
+    study_base_init(&study.base, "barrier", &study.options->results, &study.options->talk);
+    study_base_clock(&study.base, study.options->sync, study.options->clock);
     interrupt_watch();
     if (!err) {
         /* Without a choice of algorithms there are still our own barriers. */

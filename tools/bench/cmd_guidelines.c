@@ -107,10 +107,7 @@ static int run_turn(struct guideline_study *study, const struct guideline_operat
     int err = study->unfit[cell] ? ICTUS_OK : ictus_bench_run(study->bench, &plan, &result, why);
     if (err == ICTUS_ERR_UNSUPPORTED) {
         study->unfit[cell] = true;
-        if (command_rank() == 0) {
-            progress_hide(&study->progress);
-            (void)fprintf(stderr, "ictus guidelines: left out: %s\n", why->text);
-        }
+        study_base_omit(&study->base, why);
     }
     if (err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_SAMPLES) {
         err = ICTUS_OK; /* a round without samples */
@@ -145,7 +142,7 @@ static int run_operation(struct guideline_study *study, const struct guideline_o
     for (; round < study->options->rounds && !err && !interrupt_came(); round++) {
         shuffle_order(order, cells, random);
         for (size_t i = 0; i < cells && !err; i++) {
-            progress_step(&study->progress, (double)study->done++, op->rivals[0].name);
+            study_base_step(&study->base, op->rivals[0].name);
             err = run_turn(study, op, order[i], round, why);
         }
     }
@@ -178,24 +175,22 @@ static int run_study(struct guideline_study *study, struct ictus_why *why)
         .seed = study->options->seed,
     };
     uint64_t random = (uint64_t)study->options->seed;
-    int err = ictus_bench_create(MPI_COMM_WORLD, study->options->scheme, study->clock,
+    int err = ictus_bench_create(MPI_COMM_WORLD, study->options->scheme, study->base.clock,
                                  &study->bench, why);
-    err = err ? err
-              : results_open(&study->options->results, guideline_columns, header_create(&facts),
-                             &study->out, why);
+    err = err ? err : study_base_open(&study->base, &facts, guideline_columns, why);
     if (err) {
         return err;
     }
-    progress_start(&study->progress, &study->options->talk, "turns", count_turns(study));
+    study_base_begin(&study->base, "turns", count_turns(study));
     for (int i = 0; i < study->operation_count && !err && !interrupt_came(); i++) {
         err = run_operation(study, &study->operations[i], &random, why);
     }
-    progress_hide(&study->progress);
+    progress_hide(&study->base.progress);
     if (!err && command_rank() == 0) {
-        err = guideline_close(study->options, study->out, &study->tally);
+        err = guideline_close(study->options, study->base.out, &study->tally);
     }
     err = results_agree(err, why);
-    return results_close(study->out, study->options->results.file, err, why);
+    return study_base_close(&study->base, err, why);
 }
 
 static int act(struct guideline_study *study, struct ictus_why *why)

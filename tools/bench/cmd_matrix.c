@@ -2,18 +2,16 @@
 /* ictus matrix: an operation's algorithms against the ways to start it. */
 #include "bench/matrix.h"
 #include "bench/turns.h"
-#include "main/clock_spec.h"
 #include "main/command.h"
-#include "main/header.h"
 #include "main/interrupt.h"
 #include "main/meet.h"
-#include "main/progress.h"
-#include "main/results.h"
 #include "main/shared_rows.h"
 #include "main/shuffle.h"
 #include "main/sizes.h"
 #include "main/spec_list.h"
+#include "main/study_base.h"
 #include "main/text_table.h"
+#include "main/word_list.h"
 
 #include <ictus/bench.h>
 #include <ictus/result.h>
@@ -95,7 +93,8 @@ static const struct ictus_column columns[] = {{"operation", "operation", ICTUS_C
 
 enum { OPS_MAX = 32, OP_BYTES = 64 };
 
-struct study {
+struct matrix_study {
+    struct study_base base;
     const struct matrix_options *options;
     struct ictus_selector *selector;
     struct matrix matrix;
@@ -106,16 +105,11 @@ struct study {
     size_t size_count;
     char ops[OPS_MAX][OP_BYTES];
     int op_count;
-    struct clock_spec clock_text;
-    const char *clock;        /* NULL: the default */
-    struct ictus_output *out; /* rank 0 only */
-    struct progress progress;
-    size_t done;
 };
 
 /* Append a name to a list of rows or columns. */
-static int add(char (*names)[MATRIX_NAME], int *count, int limit, const char *prefix,
-               const char *name, struct ictus_why *why)
+static int names_add(char (*names)[MATRIX_NAME], int *count, int limit, const char *prefix,
+                     const char *name, struct ictus_why *why)
 {
     if (*count == limit || strlen(prefix) + strlen(name) >= MATRIX_NAME) {
         return ictus_because(why, ICTUS_ERR_SPEC,
@@ -126,52 +120,51 @@ static int add(char (*names)[MATRIX_NAME], int *count, int limit, const char *pr
     return ICTUS_OK;
 }
 
-static int add_row(struct study *study, const char *name, struct ictus_why *why)
+static int add_row(struct matrix_study *study, const char *name, struct ictus_why *why)
 {
-    return add(study->matrix.algorithms, &study->matrix.rows, MATRIX_ROWS, "", name, why);
+    return names_add(study->matrix.algorithms, &study->matrix.rows, MATRIX_ROWS, "", name, why);
 }
 
-static int add_column(struct study *study, const char *prefix, const char *name,
+static int add_column(struct matrix_study *study, const char *prefix, const char *name,
                       struct ictus_why *why)
 {
-    return add(study->matrix.schemes, &study->matrix.columns, MATRIX_COLUMNS, prefix, name, why);
+    return names_add(study->matrix.schemes, &study->matrix.columns, MATRIX_COLUMNS, prefix, name,
+                     why);
 }
 
-static bool listed(const char *const *names, const char *word)
+/* The algorithms there are, and whose rows are read. */
+struct row_reading {
+    struct matrix_study *study;
+    const char *const *known;
+};
+
+static int take_row(void *given, char *word, struct ictus_why *why)
 {
-    while (*names && strcmp(*names, word) != 0) {
-        names++;
+    const struct row_reading *reading = given;
+    const char *const *name = reading->known;
+    while (*name && strcmp(*name, word) != 0) {
+        name++;
     }
-    return *names != NULL;
+    return *name || strcmp(word, ICTUS_ALGORITHM_DEFAULT) == 0
+               ? add_row(reading->study, word, why)
+               : ictus_unknown(why, "algorithm", word, reading->known);
 }
 
-static int read_rows(struct study *study, struct ictus_why *why)
+static int read_rows(struct matrix_study *study, struct ictus_why *why)
 {
-    char copy[2048];
-    char *rest = NULL;
-    const char *const *known = NULL;
+    const struct word_list list = {"algorithm", study->options->algorithms, "algorithm"};
+    struct row_reading reading = {study, NULL};
     study->matrix.rows = 0;
-    int err = ictus_selector_algorithms(study->selector, study->matrix.operation, &known, why);
-    if (err) {
-        return err;
+    int err =
+        ictus_selector_algorithms(study->selector, study->matrix.operation, &reading.known, why);
+    if (err || strcmp(list.text, "all") != 0) {
+        return err ? err : word_list_read(&list, take_row, &reading, why);
     }
-    (void)snprintf(copy, sizeof(copy), "%s", study->options->algorithms);
-    if (strcmp(copy, "all") == 0) {
-        err = add_row(study, ICTUS_ALGORITHM_DEFAULT, why);
-        for (; *known && !err; known++) {
-            err = add_row(study, *known, why);
-        }
-        return err;
+    err = add_row(study, ICTUS_ALGORITHM_DEFAULT, why);
+    for (const char *const *name = reading.known; *name && !err; name++) {
+        err = add_row(study, *name, why);
     }
-    for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
-        if (strcmp(word, ICTUS_ALGORITHM_DEFAULT) != 0 && !listed(known, word)) {
-            return ictus_unknown(why, "algorithm", word, known);
-        }
-        err = add_row(study, word, why);
-    }
-    return err || study->matrix.rows
-               ? err
-               : ictus_because(why, ICTUS_ERR_SPEC, "--algorithm: the list names no algorithm");
+    return err;
 }
 
 /* A cell is made of single calls. A scheme that times many at once refuses cold caches. */
@@ -189,7 +182,7 @@ static int check_column(const char *scheme, struct ictus_why *why)
                          scheme);
 }
 
-static int add_all_columns(struct study *study, struct ictus_why *why)
+static int add_all_columns(struct matrix_study *study, struct ictus_why *why)
 {
     const char *const *known = NULL;
     int err = add_column(study, "", "barrier:algorithm=mpi", why);
@@ -202,7 +195,7 @@ static int add_all_columns(struct study *study, struct ictus_why *why)
     return err ? err : add_column(study, "", "harmonize", why);
 }
 
-static int read_columns(struct study *study, struct ictus_why *why)
+static int read_columns(struct matrix_study *study, struct ictus_why *why)
 {
     struct spec_list list = {NULL, 0};
     if (strcmp(study->options->schemes, "all") == 0) {
@@ -218,8 +211,9 @@ static int read_columns(struct study *study, struct ictus_why *why)
 }
 
 /* One operation whose algorithms are compared, named by --ops. */
-static int add_op(struct study *study, const char *name, struct ictus_why *why)
+static int add_op(void *given, char *name, struct ictus_why *why)
 {
+    struct matrix_study *study = given;
     const struct ictus_bench_plan plan = {.size = sizeof(plan),
                                           .operation = name,
                                           .bytes = 8,
@@ -235,33 +229,21 @@ static int add_op(struct study *study, const char *name, struct ictus_why *why)
     return err ? err : read_rows(study, why);
 }
 
-static int read_ops(struct study *study, struct ictus_why *why)
+static int read_study(struct matrix_study *study, struct ictus_why *why)
 {
-    char copy[2048];
-    char *rest = NULL;
-    int err = ICTUS_OK;
-    (void)snprintf(copy, sizeof(copy), "%s", study->options->ops);
-    for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
-        err = add_op(study, word, why);
-    }
-    return err || study->op_count
-               ? err
-               : ictus_because(why, ICTUS_ERR_SPEC, "--ops: the list names no operation");
-}
-
-static int read_study(struct study *study, struct ictus_why *why)
-{
+    const struct word_list ops = {"ops", study->options->ops, "operation"};
     int err = ictus_selector_create(&study->selector, why);
-    err = err ? err : read_ops(study, why);
+    err = err ? err : word_list_read(&ops, add_op, study, why);
     err = err ? err : read_columns(study, why);
     err = err ? err
               : sizes_read("sizes", study->options->sizes, &study->sizes, &study->size_count, why);
-    study->clock = clock_spec_join(&study->clock_text, study->options->sync, study->options->clock);
+    study_base_init(&study->base, "matrix", &study->options->results, &study->options->talk);
+    study_base_clock(&study->base, study->options->sync, study->options->clock);
     return err;
 }
 
 /* Rank 0 may fail to keep what came; all ranks hear of it. */
-static int keep_turn(struct study *study, int row, int column,
+static int keep_turn(struct matrix_study *study, int row, int column,
                      const struct ictus_bench_result *result, struct ictus_why *why)
 {
     const double *values = result->samples_s[study->options->reduction];
@@ -275,7 +257,7 @@ static int keep_turn(struct study *study, int row, int column,
 }
 
 /* A few repetitions of one cell. An algorithm that cannot run here leaves its cells empty. */
-static int run_turn(struct study *study, int row, int column, struct ictus_why *why)
+static int run_turn(struct matrix_study *study, int row, int column, struct ictus_why *why)
 {
     const struct matrix_options *o = study->options;
     const struct matrix *m = &study->matrix;
@@ -307,7 +289,8 @@ static int run_turn(struct study *study, int row, int column, struct ictus_why *
 }
 
 /* One turn of every cell that can be, in another order each time. */
-static int run_round(struct study *study, size_t *order, uint64_t *random, struct ictus_why *why)
+static int run_round(struct matrix_study *study, size_t *order, uint64_t *random,
+                     struct ictus_why *why)
 {
     const struct matrix *m = &study->matrix;
     const size_t cells = (size_t)m->rows * (size_t)m->columns;
@@ -316,7 +299,7 @@ static int run_round(struct study *study, size_t *order, uint64_t *random, struc
     for (size_t i = 0; i < cells && !err && !interrupt_came(); i++) {
         const int row = (int)(order[i] / (size_t)m->columns);
         const int column = (int)(order[i] % (size_t)m->columns);
-        progress_step(&study->progress, (double)study->done++, m->schemes[column]);
+        study_base_step(&study->base, m->schemes[column]);
         if (study->benches[column] && !study->unfit[row]) {
             err = run_turn(study, row, column, why);
         }
@@ -325,7 +308,8 @@ static int run_round(struct study *study, size_t *order, uint64_t *random, struc
 }
 
 /* Sleep so that the rounds to come fill the rest of the span. */
-static void rest_between(const struct study *study, double began_s, int64_t round, double round_s)
+static void rest_between(const struct matrix_study *study, double began_s, int64_t round,
+                         double round_s)
 {
     const double left_s = began_s + study->options->span_s - meet_now_s();
     double nap_s = left_s / (double)(study->options->rounds - round) - round_s;
@@ -335,7 +319,7 @@ static void rest_between(const struct study *study, double began_s, int64_t roun
     }
 }
 
-static int run_rounds(struct study *study, struct ictus_why *why)
+static int run_rounds(struct matrix_study *study, struct ictus_why *why)
 {
     size_t order[MATRIX_ROWS * MATRIX_COLUMNS];
     uint64_t random = (uint64_t)study->options->seed;
@@ -357,7 +341,7 @@ static int run_rounds(struct study *study, struct ictus_why *why)
 }
 
 /* Which rows of a column would be faster than which in another launch, too. */
-static int compare_rows(struct study *study, int column)
+static int compare_rows(struct matrix_study *study, int column)
 {
     struct matrix *m = &study->matrix;
     for (int a = 0; a < m->rows; a++) {
@@ -382,7 +366,7 @@ static int compare_rows(struct study *study, int column)
     return ICTUS_OK;
 }
 
-static json_t *describe_cell(const struct study *study, int row, int column)
+static json_t *describe_cell(const struct matrix_study *study, int row, int column)
 {
     const struct matrix *m = &study->matrix;
     const struct cell *cell = &m->cells[row][column];
@@ -406,7 +390,7 @@ static json_t *describe_cell(const struct study *study, int row, int column)
 }
 
 /* Rank 0: summarise and write a column's cells. */
-static int write_column(struct study *study, int column)
+static int write_column(struct matrix_study *study, int column)
 {
     struct matrix *m = &study->matrix;
     int err = ICTUS_OK;
@@ -422,33 +406,29 @@ static int write_column(struct study *study, int column)
     err = err ? err : compare_rows(study, column);
     for (int row = 0; row < m->rows && !err; row++) {
         if (m->cells[row][column].measured) {
-            json_t *object = describe_cell(study, row, column);
-            err = object ? ictus_output_put(study->out, object) : ICTUS_ERR_NOMEM;
+            err = study_base_put(&study->base, describe_cell(study, row, column));
         }
     }
     return err;
 }
 
 /* All columns' clocks and barriers, ready at once. */
-static int build_columns(struct study *study, struct ictus_why *why)
+static int build_columns(struct matrix_study *study, struct ictus_why *why)
 {
     const struct matrix *m = &study->matrix;
     int err = ICTUS_OK;
     for (int column = 0; column < m->columns && !err; column++) {
-        err = ictus_bench_create(MPI_COMM_WORLD, m->schemes[column], study->clock,
+        err = ictus_bench_create(MPI_COMM_WORLD, m->schemes[column], study->base.clock,
                                  &study->benches[column], why);
         if (err == ICTUS_ERR_UNSUPPORTED) {
             err = ICTUS_OK;
-            if (command_rank() == 0) {
-                progress_hide(&study->progress);
-                (void)fprintf(stderr, "ictus matrix: skipped: %s\n", why->text);
-            }
+            study_base_omit(&study->base, why);
         }
     }
     return results_agree(err, why);
 }
 
-static int clear_turns(struct study *study)
+static int clear_turns(struct matrix_study *study)
 {
     int err = ICTUS_OK;
     memset(study->unfit, 0, sizeof(study->unfit));
@@ -462,14 +442,14 @@ static int clear_turns(struct study *study)
     return err;
 }
 
-static int close_matrix(struct study *study)
+static int close_matrix(struct matrix_study *study)
 {
     const struct matrix *m = &study->matrix;
     char verdict[MATRIX_VERDICT];
     for (int row = 0; row < m->rows; row++) {
         if (!matrix_row_measured(m, row)) {
             (void)fprintf(stderr,
-                          "ictus matrix: skipped: algorithm '%s' of %s cannot run on %d processes "
+                          "ictus matrix: left out: algorithm '%s' of %s cannot run on %d processes "
                           "with %llu bytes\n",
                           m->algorithms[row], m->operation, m->processes,
                           (unsigned long long)m->bytes);
@@ -485,15 +465,15 @@ static int close_matrix(struct study *study)
         remark_print(stdout, "%s", verdict);
     }
     /* The table of standard output has cells only. */
-    return ictus_output_put(
-        study->out,
+    return study_base_put(
+        &study->base,
         json_pack("{s:s, s:s, s:I, s:i, s:s, s:s?, s:f, s:s}", "type", "matrix", "operation",
                   m->operation, "bytes", (json_int_t)m->bytes, "processes", m->processes, "outcome",
                   matrix_outcomes[outcome], "winner", winner < 0 ? NULL : m->algorithms[winner],
                   "launch_spread", study->options->launch_spread, "verdict", verdict));
 }
 
-static int run_matrix(struct study *study, uint64_t bytes, struct ictus_why *why)
+static int run_matrix(struct matrix_study *study, uint64_t bytes, struct ictus_why *why)
 {
     struct matrix *m = &study->matrix;
     m->bytes = bytes;
@@ -504,7 +484,7 @@ static int run_matrix(struct study *study, uint64_t bytes, struct ictus_why *why
     err = err ? err : run_rounds(study, why);
     /* What an interrupt cut short is no fair comparison. */
     if (!err && !interrupt_came() && command_rank() == 0) {
-        progress_hide(&study->progress);
+        progress_hide(&study->base.progress);
         for (int column = 0; column < m->columns && !err; column++) {
             err = write_column(study, column);
         }
@@ -513,7 +493,7 @@ static int run_matrix(struct study *study, uint64_t bytes, struct ictus_why *why
     return results_agree(err, why);
 }
 
-static int run_op(struct study *study, const char *operation, struct ictus_why *why)
+static int run_op(struct matrix_study *study, const char *operation, struct ictus_why *why)
 {
     study->matrix.operation = operation;
     int err = read_rows(study, why);
@@ -523,7 +503,7 @@ static int run_op(struct study *study, const char *operation, struct ictus_why *
     return err;
 }
 
-static int run_study(struct study *study, struct ictus_why *why)
+static int run_study(struct matrix_study *study, struct ictus_why *why)
 {
     const struct header_facts facts = {
         .command = "matrix",
@@ -535,23 +515,20 @@ static int run_study(struct study *study, struct ictus_why *why)
         .seed = study->options->seed,
     };
     int err = build_columns(study, why);
-    err = err ? err
-              : results_open(&study->options->results, columns, header_create(&facts), &study->out,
-                             why);
+    err = err ? err : study_base_open(&study->base, &facts, columns, why);
     if (err) {
         return err;
     }
-    progress_start(&study->progress, &study->options->talk, "turns",
-                   (double)study->op_count * study->matrix.rows * study->matrix.columns *
-                       (double)study->size_count * (double)study->options->rounds);
+    study_base_begin(&study->base, "turns",
+                     (double)study->op_count * study->matrix.rows * study->matrix.columns *
+                         (double)study->size_count * (double)study->options->rounds);
     for (int op = 0; op < study->op_count && !err && !interrupt_came(); op++) {
         err = run_op(study, study->ops[op], why);
     }
-    progress_hide(&study->progress);
-    return results_close(study->out, study->options->results.file, err, why);
+    return study_base_close(&study->base, err, why);
 }
 
-static void study_fini(struct study *study)
+static void study_fini(struct matrix_study *study)
 {
     for (int i = 0; i < MATRIX_ROWS * MATRIX_COLUMNS; i++) {
         turns_fini(&study->turns[i / MATRIX_COLUMNS][i % MATRIX_COLUMNS]);
@@ -568,7 +545,7 @@ static void study_fini(struct study *study)
 static int matrix_run(const void *given, int word_count, char **words)
 {
     struct ictus_why why = {""};
-    struct study *study = calloc(1, sizeof(*study));
+    struct matrix_study *study = calloc(1, sizeof(*study));
     if (!study) {
         return command_fail("matrix", ICTUS_ERR_NOMEM, NULL);
     }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus overlap: what a nonblocking operation costs the CPU and how well it progresses. */
-#include "main/clock_spec.h"
 #include "main/command.h"
 #include "main/group.h"
-#include "main/header.h"
 #include "main/interrupt.h"
-#include "main/progress.h"
-#include "main/results.h"
 #include "main/shared_rows.h"
 #include "main/sizes.h"
+#include "main/study_base.h"
 #include "main/text_table.h"
+#include "main/word_list.h"
 
 #include <ictus/overlap.h>
 #include <ictus/text.h>
@@ -91,7 +89,8 @@ static const struct ictus_column columns[] = {{"operation", "operation", ICTUS_C
 
 enum { OPS_MAX = 256, INTERVALS_MAX = 64 };
 
-struct study {
+struct overlap_study {
+    struct study_base base;
     const struct overlap_options *options;
     struct ictus_operation_info ops[OPS_MAX];
     int op_count;
@@ -100,10 +99,6 @@ struct study {
     int counts[GROUP_COUNTS_MAX];
     int count_count;
     bool wanted[ICTUS_PROGRESSES];
-    struct clock_spec clock_text;
-    const char *clock; /* NULL: the default */
-    struct ictus_output *out;
-    struct progress progress;
     int left_out;
 };
 
@@ -113,8 +108,9 @@ struct study {
 /* The computation shall take what was asked within this. */
 #define WORK_TOLERANCE 0.02
 
-static int add_op(struct study *s, const char *name, struct ictus_why *why)
+static int add_op(void *given, char *name, struct ictus_why *why)
 {
+    struct overlap_study *s = given;
     if (s->op_count == OPS_MAX) {
         return ictus_because(why, ICTUS_ERR_SPEC, "--ops: at most %d operations can be given",
                              OPS_MAX);
@@ -128,50 +124,40 @@ static int add_op(struct study *s, const char *name, struct ictus_why *why)
     return err;
 }
 
-static int read_ops(struct study *s, struct ictus_why *why)
+static int read_ops(struct overlap_study *s, struct ictus_why *why)
 {
-    char copy[4096];
-    char *rest = NULL;
+    const struct word_list list = {"ops", s->options->ops, "operation"};
     struct ictus_operation_info info;
-    if (strcmp(s->options->ops, "all") == 0) {
-        for (int i = 0; !ictus_operation(NULL, i, &info); i++) {
-            if (info.nonblocking && s->op_count < OPS_MAX) {
-                s->ops[s->op_count++] = info;
-            }
-        }
-        return ICTUS_OK;
+    if (strcmp(list.text, "all") != 0) {
+        return word_list_read(&list, add_op, s, why);
     }
-    if (snprintf(copy, sizeof(copy), "%s", s->options->ops) >= (int)sizeof(copy)) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "--ops: the list is too long");
-    }
-    int err = ICTUS_OK;
-    for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
-        err = add_op(s, word, why);
-    }
-    return err || s->op_count
-               ? err
-               : ictus_because(why, ICTUS_ERR_SPEC, "--ops: the list names no operation");
-}
-
-static int read_strategies(struct study *s, struct ictus_why *why)
-{
-    char copy[256];
-    char *rest = NULL;
-    (void)snprintf(copy, sizeof(copy), "%s", s->options->strategy);
-    for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-        int i = 0;
-        while (ictus_progress_names[i] && strcmp(word, ictus_progress_names[i]) != 0) {
-            i++;
+    for (int i = 0; !ictus_operation(NULL, i, &info); i++) {
+        if (info.nonblocking && s->op_count < OPS_MAX) {
+            s->ops[s->op_count++] = info;
         }
-        if (!ictus_progress_names[i]) {
-            return ictus_unknown(why, "strategy", word, ictus_progress_names);
-        }
-        s->wanted[i] = true;
     }
     return ICTUS_OK;
 }
 
-static int read_lists(struct study *s, struct ictus_why *why)
+static int add_strategy(void *given, char *word, struct ictus_why *why)
+{
+    struct overlap_study *s = given;
+    for (int i = 0; ictus_progress_names[i]; i++) {
+        if (strcmp(word, ictus_progress_names[i]) == 0) {
+            s->wanted[i] = true;
+            return ICTUS_OK;
+        }
+    }
+    return ictus_unknown(why, "strategy", word, ictus_progress_names);
+}
+
+static int read_strategies(struct overlap_study *s, struct ictus_why *why)
+{
+    const struct word_list list = {"strategy", s->options->strategy, "strategy"};
+    return word_list_read(&list, add_strategy, s, why);
+}
+
+static int read_lists(struct overlap_study *s, struct ictus_why *why)
 {
     int err = sizes_read("sizes", s->options->sizes, &s->sizes, &s->size_count, why);
     if (!err) {
@@ -185,7 +171,7 @@ static int read_lists(struct study *s, struct ictus_why *why)
     return err ? err : group_counts(s->options->processes, s->counts, &s->count_count, why);
 }
 
-static int read_study(struct study *s, struct ictus_why *why)
+static int read_study(struct overlap_study *s, struct ictus_why *why)
 {
     int err = read_ops(s, why);
     if (!err) {
@@ -198,7 +184,8 @@ static int read_study(struct study *s, struct ictus_why *why)
         err = ictus_because(why, ICTUS_ERR_SPEC, "--root=%lld: must be a rank between 0 and %d",
                             (long long)s->options->root, command_size() - 1);
     }
-    s->clock = clock_spec_join(&s->clock_text, s->options->sync, s->options->clock);
+    study_base_init(&s->base, "overlap", &s->options->results, &s->options->talk);
+    study_base_clock(&s->base, s->options->sync, s->options->clock);
     return err;
 }
 
@@ -222,8 +209,8 @@ static const char *note_of(const struct ictus_overlap_result *r)
     return r->work_error > WORK_TOLERANCE || r->work_error < -WORK_TOLERANCE ? "work off" : "-";
 }
 
-static json_t *describe(const struct study *s, const struct ictus_overlap_plan *plan, int processes,
-                        const struct ictus_overlap_result *r)
+static json_t *describe(const struct overlap_study *s, const struct ictus_overlap_plan *plan,
+                        int processes, const struct ictus_overlap_result *r)
 {
     const struct overlap_options *o = s->options;
     const double overlap = shown_overlap(o, r);
@@ -242,7 +229,7 @@ static json_t *describe(const struct study *s, const struct ictus_overlap_plan *
         "invalid", (json_int_t)r->invalid, "note", note_of(r));
 }
 
-static struct ictus_overlap_plan plan_of(const struct study *s, const char *operation,
+static struct ictus_overlap_plan plan_of(const struct overlap_study *s, const char *operation,
                                          uint64_t bytes)
 {
     const struct overlap_options *o = s->options;
@@ -263,7 +250,7 @@ static struct ictus_overlap_plan plan_of(const struct study *s, const char *oper
 }
 
 /* Failures of one operation that say nothing about the others. */
-static bool may_go_on(const struct study *s, const struct ictus_overlap_plan *plan, int err)
+static bool may_go_on(const struct overlap_study *s, const struct ictus_overlap_plan *plan, int err)
 {
     struct ictus_operation_info info = {0};
     (void)ictus_operation_find(NULL, plan->call.operation, &info, NULL);
@@ -272,7 +259,7 @@ static bool may_go_on(const struct study *s, const struct ictus_overlap_plan *pl
 }
 
 /* One measurement; *object is the caller's, NULL where nothing came and on all ranks but 0. */
-static int run_one(struct study *s, struct ictus_bench *bench,
+static int run_one(struct overlap_study *s, struct ictus_bench *bench,
                    const struct ictus_overlap_plan *plan, int processes, json_t **object,
                    struct ictus_why *why)
 {
@@ -286,22 +273,15 @@ static int run_one(struct study *s, struct ictus_bench *bench,
     err = results_agree(err, why);
     if (may_go_on(s, plan, err)) {
         s->left_out++;
-        if (command_rank() == 0) {
-            progress_hide(&s->progress);
-            (void)fprintf(stderr, "ictus overlap: left out: %s\n", why->text);
-        }
+        study_base_omit(&s->base, why);
         return ICTUS_OK;
     }
     return err;
 }
 
-static int put(struct study *s, json_t *object, struct ictus_why *why)
+static int overlap_put(struct overlap_study *s, json_t *object, struct ictus_why *why)
 {
-    int err = ICTUS_OK;
-    if (object) {
-        progress_hide(&s->progress);
-        err = ictus_output_put(s->out, object);
-    }
+    const int err = object ? study_base_put(&s->base, object) : ICTUS_OK;
     return results_agree(err, why);
 }
 
@@ -311,8 +291,8 @@ static double overhead_of(const json_t *object)
 }
 
 /* Tests at every interval; the one with the least overhead is marked. */
-static int run_tests(struct study *s, struct ictus_bench *bench, struct ictus_overlap_plan plan,
-                     int processes, struct ictus_why *why)
+static int run_tests(struct overlap_study *s, struct ictus_bench *bench,
+                     struct ictus_overlap_plan plan, int processes, struct ictus_why *why)
 {
     json_t *objects[INTERVALS_MAX] = {NULL};
     json_t *best = NULL;
@@ -328,12 +308,12 @@ static int run_tests(struct study *s, struct ictus_bench *bench, struct ictus_ov
         (void)json_object_set_new(best, "note", json_string("best interval"));
     }
     for (size_t i = 0; i < s->interval_count && !err; i++) {
-        err = put(s, objects[i], why);
+        err = overlap_put(s, objects[i], why);
     }
     return err;
 }
 
-static int run_size(struct study *s, struct ictus_bench *bench, int processes,
+static int run_size(struct overlap_study *s, struct ictus_bench *bench, int processes,
                     const char *operation, uint64_t bytes, struct ictus_why *why)
 {
     int err = ICTUS_OK;
@@ -350,25 +330,25 @@ static int run_size(struct study *s, struct ictus_bench *bench, int processes,
         }
         err = run_one(s, bench, &plan, processes, &object, why);
         if (!err) {
-            err = put(s, object, why);
+            err = overlap_put(s, object, why);
         }
     }
     return err;
 }
 
-static int run_group(struct study *s, int processes, double *done, struct ictus_why *why)
+static int run_group(struct overlap_study *s, int processes, struct ictus_why *why)
 {
     struct ictus_bench *bench = NULL;
     MPI_Comm comm = MPI_COMM_NULL;
     group_split(processes, (enum placement)s->options->placement, &comm);
     int err = ICTUS_OK;
     if (comm != MPI_COMM_NULL) {
-        err = ictus_bench_create(comm, "harmonize", s->clock, &bench, why);
+        err = ictus_bench_create(comm, "harmonize", s->base.clock, &bench, why);
     }
     err = results_agree(err, why);
     for (int op = 0; op < s->op_count && !err; op++) {
         for (size_t i = 0; i < s->size_count && !err && !interrupt_came(); i++) {
-            progress_step(&s->progress, (*done)++, s->ops[op].name);
+            study_base_step(&s->base, s->ops[op].name);
             if (s->ops[op].has_data || i == 0) {
                 const uint64_t bytes = s->ops[op].has_data ? s->sizes[i] : 0;
                 err = run_size(s, bench, processes, s->ops[op].name, bytes, why);
@@ -382,7 +362,7 @@ static int run_group(struct study *s, int processes, double *done, struct ictus_
     return err;
 }
 
-static int run_study(struct study *s, struct ictus_why *why)
+static int run_study(struct overlap_study *s, struct ictus_why *why)
 {
     const struct header_facts facts = {
         .command = "overlap",
@@ -391,26 +371,24 @@ static int run_study(struct study *s, struct ictus_why *why)
         .clock = s->options->clock,
         .sync = s->options->sync,
     };
-    double done = 0.0;
-    int err = results_open(&s->options->results, columns, header_create(&facts), &s->out, why);
+    int err = study_base_open(&s->base, &facts, columns, why);
     if (err) {
         return err;
     }
     if (command_rank() == 0 && s->options->results.format == ICTUS_FORMAT_TEXT) {
         remark_print(stdout, "overlap = %s", formula_texts[s->options->formula]);
     }
-    progress_start(&s->progress, &s->options->talk, "measurements",
-                   (double)s->count_count * s->op_count * (double)s->size_count);
+    study_base_begin(&s->base, "measurements",
+                     (double)s->count_count * s->op_count * (double)s->size_count);
     for (int i = 0; i < s->count_count && !err; i++) {
-        err = run_group(s, s->counts[i], &done, why);
+        err = run_group(s, s->counts[i], why);
     }
-    progress_hide(&s->progress);
-    return results_close(s->out, s->options->results.file, err, why);
+    return study_base_close(&s->base, err, why);
 }
 
 static int overlap_run(const void *given, int word_count, char **words)
 {
-    struct study *s = calloc(1, sizeof(*s));
+    struct overlap_study *s = calloc(1, sizeof(*s));
     struct ictus_why why = {""};
     if (!s) {
         return command_fail("overlap", ICTUS_ERR_NOMEM, NULL);

@@ -147,8 +147,8 @@ static int write_pair(struct guideline_study *study, const struct pair *pair)
         (void)json_object_set_new(object, "raw_s", samples(pair->turns));
         (void)json_object_set_new(object, "raw_against_s", samples(pair->against_turns));
     }
-    progress_hide(&study->progress);
-    return guideline_put(study->options, study->out, &row, object, &study->tally);
+    progress_hide(&study->base.progress);
+    return guideline_put(study->options, study->base.out, &row, object, &study->tally);
 }
 
 /* Compare with a rival at the same size. */

@@ -4,6 +4,7 @@
 
 #include "main/command.h"
 #include "main/sizes.h"
+#include "main/word_list.h"
 
 #include <ictus/text.h>
 
@@ -13,28 +14,25 @@
 
 const char *const guideline_kinds[] = {"mockup", "split", "monotony", NULL};
 
-enum { LIST_BYTES = 4096 };
+static int add_kind(void *given, char *word, struct ictus_why *why)
+{
+    struct guideline_study *study = given;
+    for (int i = 0; guideline_kinds[i]; i++) {
+        if (strcmp(guideline_kinds[i], word) == 0) {
+            study->kinds[i] = true;
+            return ICTUS_OK;
+        }
+    }
+    return ictus_unknown(why, "kind of guideline", word, guideline_kinds);
+}
 
 static int read_kinds(struct guideline_study *study, struct ictus_why *why)
 {
-    char copy[LIST_BYTES];
-    char *rest = NULL;
-    bool any = false;
-    const bool all = strcmp(study->options->kinds, "all") == 0;
-    (void)snprintf(copy, sizeof(copy), "%s", all ? "mockup,split,monotony" : study->options->kinds);
-    for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-        int i = 0;
-        while (guideline_kinds[i] && strcmp(guideline_kinds[i], word) != 0) {
-            i++;
-        }
-        if (!guideline_kinds[i]) {
-            return ictus_unknown(why, "kind of guideline", word, guideline_kinds);
-        }
-        study->kinds[i] = true;
-        any = true;
+    struct word_list list = {"kinds", study->options->kinds, "kind of guideline"};
+    if (strcmp(list.text, "all") == 0) {
+        list.text = "mockup,split,monotony";
     }
-    return any ? ICTUS_OK
-               : ictus_because(why, ICTUS_ERR_SPEC, "--kinds: the list names no kind of guideline");
+    return word_list_read(&list, add_kind, study, why);
 }
 
 static bool is_wanted(const struct guideline_study *study, const struct ictus_operation_info *rival)
@@ -72,34 +70,30 @@ static bool has_mockup(const char *name)
     return found;
 }
 
+static int add_op(void *given, char *word, struct ictus_why *why)
+{
+    struct ictus_operation_info info;
+    int err = ictus_operation_find(NULL, word, &info, why);
+    if (!err && (info.mocks || !info.has_data)) {
+        err = ictus_because(why, ICTUS_ERR_SPEC, "--ops: there is no guideline for '%.60s'", word);
+    }
+    return err ? err : add_operation(given, &info, why);
+}
+
 static int read_ops(struct guideline_study *study, struct ictus_why *why)
 {
-    char copy[LIST_BYTES];
-    char *rest = NULL;
+    const struct word_list list = {"ops", study->options->ops, "operation"};
     struct ictus_operation_info info;
     int err = ICTUS_OK;
-    if (strcmp(study->options->ops, "all") == 0) {
-        for (int i = 0; !err && !ictus_operation(NULL, i, &info); i++) {
-            if (has_mockup(info.name)) {
-                err = add_operation(study, &info, why);
-            }
+    if (strcmp(list.text, "all") != 0) {
+        return word_list_read(&list, add_op, study, why);
+    }
+    for (int i = 0; !err && !ictus_operation(NULL, i, &info); i++) {
+        if (has_mockup(info.name)) {
+            err = add_operation(study, &info, why);
         }
-        return err;
     }
-    if (snprintf(copy, sizeof(copy), "%s", study->options->ops) >= LIST_BYTES) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "--ops: the list is too long");
-    }
-    for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
-        err = ictus_operation_find(NULL, word, &info, why);
-        if (!err && (info.mocks || !info.has_data)) {
-            err = ictus_because(why, ICTUS_ERR_SPEC, "--ops: there is no guideline for '%.60s'",
-                                word);
-        }
-        err = err ? err : add_operation(study, &info, why);
-    }
-    return err || study->operation_count
-               ? err
-               : ictus_because(why, ICTUS_ERR_SPEC, "--ops: the list names no operation");
+    return err;
 }
 
 static int by_size(const void *a, const void *b)
@@ -187,7 +181,8 @@ int guideline_study_read(struct guideline_study *study, struct ictus_why *why)
     err = err ? err : read_ops(study, why);
     err = err ? err : read_sizes(study, why);
     err = err ? err : check_rest(study, why);
-    study->clock = clock_spec_join(&study->clock_text, study->options->sync, study->options->clock);
+    study_base_init(&study->base, "guidelines", &study->options->results, &study->options->talk);
+    study_base_clock(&study->base, study->options->sync, study->options->clock);
     return err ? err : allocate(study);
 }
 

@@ -4,9 +4,7 @@
 #define ICTUS_TOOLS_GUIDELINE_STUDY_H
 
 #include "bench/guideline.h"
-#include "main/clock_spec.h"
-#include "main/progress.h"
-#include "main/results.h"
+#include "main/study_base.h"
 
 #include <ictus/bench.h>
 #include <ictus/result.h>
@@ -72,6 +70,7 @@ struct guideline_row {
 };
 
 struct guideline_study {
+    struct study_base base;
     const struct guideline_options *options;
     bool kinds[KINDS];
     struct guideline_operation *operations;
@@ -79,13 +78,8 @@ struct guideline_study {
     uint64_t *sizes; /* ascending, each once */
     size_t size_count;
     enum ictus_reduction reduction;
-    struct clock_spec clock_text;
-    const char *clock; /* NULL: the default */
     struct guideline_limits limits;
     struct ictus_bench *bench;
-    struct ictus_output *out; /* rank 0 only */
-    struct progress progress;
-    size_t done;
     /* of the operation in turn: rival times size_count + size; rank 0 fills them */
     struct turns *turns;
     bool *unfit; /* cannot be measured at that size */

@@ -11,6 +11,7 @@
 #include "main/results.h"
 #include "main/shared_rows.h"
 #include "main/spec_list.h"
+#include "main/values.h"
 
 #include <ictus/result.h>
 #include <ictus/study.h>
@@ -106,13 +107,6 @@ static void print_algorithms(void)
     }
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Where a simulated clock's own seed is, or NULL. */
 static const char *find_seed(const char *clock)
 {
@@ -188,7 +182,7 @@ static int read_plan(struct plan *plan, struct ictus_why *why)
         err = group_counts(o->processes, plan->processes, &plan->process_count, why);
     }
     if (!err) {
-        qsort(plan->waits, plan->wait_count, sizeof(*plan->waits), compare_doubles);
+        values_sort(plan->waits, plan->wait_count);
         plan->qualities = calloc(plan->wait_count, sizeof(*plan->qualities));
         err = plan->qualities ? ICTUS_OK : ICTUS_ERR_NOMEM;
     }

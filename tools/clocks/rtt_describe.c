@@ -2,6 +2,8 @@
 /* Describing round trips. */
 #include "clocks/rtt_describe.h"
 
+#include "main/values.h"
+
 #include <ictus/study.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,13 +19,6 @@ enum {
 
 static const size_t steps[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000};
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
-
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* Type 7 of Hyndman and Fan 1996. */
 static double rtt_quantile(const double *sorted, size_t n, double q)
@@ -164,7 +159,7 @@ int rtt_describe(struct ictus_output *out, const struct rtt_picture *picture, in
         sum += rtt_ns[i];
         json_array_append_new(raw, picture->raw ? json_real(rtt_ns[i] * 1e-9) : NULL);
     }
-    qsort(rtt_ns, n, sizeof(*rtt_ns), compare_doubles);
+    values_sort(rtt_ns, n);
     int err = histogram_fill(&h, rtt_ns, n, picture->bins);
     if (err) {
         json_decref(raw);

@@ -2,6 +2,8 @@
 /* Collecting repetitions and their medians. */
 #include "clocks/sync_summary.h"
 
+#include "main/values.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,20 +62,13 @@ void sync_summary_add(struct sync_summary *summary, size_t cell, const struct sy
     summary->truth = cost->truth;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Sorts the values in place. */
 static double summary_median(struct sync_summary *summary, size_t cell, enum value value)
 {
     const size_t n = summary->counts[cell];
     double *v = values_of(summary, cell, value);
-    qsort(v, n, sizeof(*v), compare_doubles);
-    return n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
+    values_sort(v, n);
+    return values_median(v, n);
 }
 
 static double summary_mean(struct sync_summary *summary, size_t cell, enum value value)

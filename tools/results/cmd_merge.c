@@ -3,6 +3,7 @@
 #include "main/command.h"
 #include "main/output.h"
 #include "main/shared_rows.h"
+#include "main/values.h"
 #include "results/experiments.h"
 
 #include <ictus/result.h>
@@ -62,35 +63,6 @@ static int read_launches(int count, char **words, json_t *all, json_int_t *launc
     return ICTUS_OK;
 }
 
-static int compare_reals(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The launches' finite values of a member, sorted; returns how many. */
-static size_t collect(const json_t *launches, const char *key, double *values)
-{
-    size_t count = 0;
-    size_t i = 0;
-    json_t *launch = NULL;
-    json_array_foreach((json_t *)launches, i, launch)
-    {
-        const json_t *value = json_object_get(launch, key);
-        if (json_is_number(value)) {
-            values[count++] = json_number_value(value);
-        }
-    }
-    qsort(values, count, sizeof(*values), compare_reals);
-    return count;
-}
-
-static double median_of(const double *sorted, size_t n)
-{
-    return n == 0 ? NAN : 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]);
-}
-
 /*
  * The rank of the lower end of the median's 95 % interval (Conover 1999, 3.2): the largest r with
  * P(binomial(n, 1/2) < r) at most 2.5 %; 0, so the whole range, for fewer than 6 launches.
@@ -139,24 +111,24 @@ static json_t *combine(const struct experiment *experiment)
         json_decref(object);
         return NULL;
     }
-    const size_t n = collect(launches, "median_s", values);
+    const size_t n = values_collect(launches, "median_s", values);
     const size_t rank = interval_rank(n);
     (void)json_object_set_new(object, "launches", json_integer((json_int_t)n));
     (void)json_object_set_new(object, "n", json_integer(sum_of(launches, "n")));
     (void)json_object_set_new(object, "invalid", json_integer(sum_of(launches, "invalid")));
     (void)json_object_set_new(object, "outliers", json_integer(sum_of(launches, "outliers")));
-    set_real(object, "median_s", median_of(values, n));
+    set_real(object, "median_s", values_median(values, n));
     set_real(object, "ci95_low_s", n > 0 ? values[rank] : NAN);
     set_real(object, "ci95_high_s", n > 0 ? values[n - 1 - rank] : NAN);
     for (int i = 0; middles[i]; i++) {
-        const size_t count = collect(launches, middles[i], values);
+        const size_t count = values_collect(launches, middles[i], values);
         if (count > 0) {
-            set_real(object, middles[i], median_of(values, count));
+            set_real(object, middles[i], values_median(values, count));
         }
     }
-    const size_t least = collect(launches, "min_s", values);
+    const size_t least = values_collect(launches, "min_s", values);
     set_real(object, "min_s", least > 0 ? values[0] : NAN);
-    const size_t most = collect(launches, "max_s", values);
+    const size_t most = values_collect(launches, "max_s", values);
     set_real(object, "max_s", most > 0 ? values[most - 1] : NAN);
     free(values);
     return object;

@@ -8,6 +8,8 @@
  */
 #include "results/foreign.h"
 
+#include "main/values.h"
+
 #include <ictus/text.h>
 
 #include <ctype.h>
@@ -440,13 +442,6 @@ static int take_line(struct reading *reading, const char *line)
     return take_row(reading, line);
 }
 
-static int compare_reals(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* What the other programs print of their samples, so that both kinds can be compared. */
 static int summarise(json_t *object)
 {
@@ -463,9 +458,9 @@ static int summarise(json_t *object)
     }
     int failed = json_object_set_new(object, "n", json_integer((json_int_t)n));
     if (n > 0) {
-        qsort(values, n, sizeof(*values), compare_reals);
-        const double middle = 0.5 * (values[(n - 1) / 2] + values[n / 2]);
-        failed = failed || json_object_set_new(object, "median_s", json_real(middle)) ||
+        values_sort(values, n);
+        failed = failed ||
+                 json_object_set_new(object, "median_s", json_real(values_median(values, n))) ||
                  json_object_set_new(object, "mean_s", json_real(sum / (double)n)) ||
                  json_object_set_new(object, "min_s", json_real(values[0])) ||
                  json_object_set_new(object, "max_s", json_real(values[n - 1]));

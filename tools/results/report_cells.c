@@ -3,6 +3,8 @@
  * fits. */
 #include "results/report_cells.h"
 
+#include "main/values.h"
+
 #include <langinfo.h>
 #include <locale.h>
 #include <math.h>
@@ -38,28 +40,6 @@ static void format_bytes(double value, char *cell)
     scaled(value, steps, cell);
 }
 
-static int compare_reals(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static size_t finite_samples(const json_t *samples, double *values)
-{
-    size_t count = 0;
-    size_t i = 0;
-    json_t *value = NULL;
-    json_array_foreach((json_t *)samples, i, value)
-    {
-        if (json_is_number(value)) {
-            values[count++] = json_number_value(value);
-        }
-    }
-    qsort(values, count, sizeof(*values), compare_reals);
-    return count;
-}
-
 /* The distribution from the least to the 95 % quantile; the rest falls into the last step. */
 static void format_spark(const json_t *samples, bool utf8, char *cell)
 {
@@ -69,7 +49,7 @@ static void format_spark(const json_t *samples, bool utf8, char *cell)
     size_t counts[SPARK] = {0};
     size_t tallest = 1;
     double *values = malloc((json_array_size(samples) + 1) * sizeof(*values));
-    const size_t count = values ? finite_samples(samples, values) : 0;
+    const size_t count = values ? values_collect(samples, NULL, values) : 0;
     cell[0] = '\0';
     if (count > 0) {
         const double low = values[0];

@@ -2,6 +2,7 @@
 /* Choosing the fastest algorithm of each experiment. */
 #include "results/tune.h"
 
+#include "main/values.h"
 #include "results/experiments.h"
 
 #include <ictus/bench.h>
@@ -21,13 +22,6 @@ struct candidate {
     const char *component; /* that was seen to run; "": not known */
 };
 
-static int compare_reals(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Median over the launches of a member; NaN where none has it. */
 static double over_launches(const json_t *launches, const char *key)
 {
@@ -45,8 +39,8 @@ static double over_launches(const json_t *launches, const char *key)
             values[count++] = json_number_value(value);
         }
     }
-    qsort(values, count, sizeof(*values), compare_reals);
-    const double median = count ? 0.5 * (values[(count - 1) / 2] + values[count / 2]) : NAN;
+    values_sort(values, count);
+    const double median = values_median(values, count);
     free(values);
     return median;
 }
