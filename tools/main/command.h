@@ -17,11 +17,12 @@ enum {
 };
 
 enum command_flags {
-    NEEDS_MPI = 1,     /* MPI is initialised before the command runs */
-    NEEDS_THREADS = 2, /* ... with MPI_THREAD_MULTIPLE */
-    ASKS_PROGRESS = 8, /* "thread" or "library" in its --strategy wants MPI_THREAD_MULTIPLE */
-    READS_FILES = 16,  /* words are files or directories that must be there */
-    USES_MPI = 4       /* runs with MPI under a launcher, without it otherwise */
+    NEEDS_MPI = 1,       /* MPI is initialised before the command runs */
+    NEEDS_THREADS = 2,   /* ... with MPI_THREAD_MULTIPLE */
+    ASKS_PROGRESS = 8,   /* "thread" or "library" in its --strategy wants MPI_THREAD_MULTIPLE */
+    READS_FILES = 16,    /* words are files or directories that must be there */
+    REMAKES_OUTPUT = 32, /* looks after its --output itself: what it made is made anew */
+    USES_MPI = 4         /* runs with MPI under a launcher, without it otherwise */
 };
 
 /* One command. Rows live in each cmd_*.c; ictus.c only lists them. */

@@ -165,10 +165,12 @@ static int thread_level(const struct command *command, int argc, char **argv)
     if (library) {
         (void)setenv("MPIR_CVAR_ASYNC_PROGRESS", "1", 0);
     }
-    return command->flags & NEEDS_THREADS || library ||
-                   (asks && asks_strategy(argc, argv, "thread"))
-               ? MPI_THREAD_MULTIPLE
-               : MPI_THREAD_SINGLE;
+    if (command->flags & NEEDS_THREADS || library ||
+        (asks && asks_strategy(argc, argv, "thread"))) {
+        return MPI_THREAD_MULTIPLE;
+    }
+    /* What works on files under MPI has a thread for its progress, which calls no MPI. */
+    return command->flags & USES_MPI ? MPI_THREAD_FUNNELED : MPI_THREAD_SINGLE;
 }
 
 static void start_mpi(const struct command *command, int *argc, char ***argv)
@@ -209,7 +211,7 @@ static int check_output(const struct command *command, const void *options, int 
     const bool *force = option_named(command, options, "force");
     const bool *resume = option_named(command, options, "resume");
     const char *const *output = option_named(command, options, "output");
-    if (!force || !output) {
+    if (!force || !output || (command->flags & REMAKES_OUTPUT)) {
         return ICTUS_OK;
     }
     const int err = output_allowed(*output, *force || (resume && *resume), count, words, why);

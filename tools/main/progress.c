@@ -20,7 +20,7 @@ static double progress_now_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static enum progress_mode progress_mode_of(const struct progress_options *options)
+enum progress_mode progress_mode_of(const struct progress_options *options)
 {
     const char *term = getenv("TERM");
     const char *wanted = getenv("ICTUS_PROGRESS");

@@ -5,10 +5,15 @@
  * its own every few seconds; with --verbose a line for each step; with --quiet nothing. Without a
  * launcher and a terminal (a cron job) nothing is said unless it is asked for. ICTUS_PROGRESS=0 in
  * the environment stands for --quiet here. Never inside a timed region: it writes.
+ *
+ * A struct progress is for work that comes in steps; the command tells of each. A struct
+ * progress_watch is for one long call (reading an archive): a thread of its own says from two
+ * seconds on that the call is still at work, and for how long.
  */
 #ifndef ICTUS_TOOLS_PROGRESS_H
 #define ICTUS_TOOLS_PROGRESS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 /* What --quiet, --progress and --verbose ask for. */
@@ -26,6 +31,9 @@ struct progress {
     enum progress_mode mode;
 };
 
+/* How progress is to be shown here; PROGRESS_OFF on all ranks but 0. */
+enum progress_mode progress_mode_of(const struct progress_options *options);
+
 /* Begin. total counts whatever step counts; what names it: "experiments". */
 void progress_start(struct progress *progress, const struct progress_options *options,
                     const char *what, double total);
@@ -35,5 +43,28 @@ void progress_step(struct progress *progress, double done, const char *label);
 
 /* Take the line away: before a row is printed, and at the end. */
 void progress_hide(struct progress *progress);
+
+enum { PROGRESS_WORK_CHARS = 160 };
+
+struct progress_watch {
+    const char *command;
+    char work[PROGRESS_WORK_CHARS]; /* "'run1' (1.2 GB)" */
+    double started_s;
+    enum progress_mode mode;
+    bool shown, running, over;
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards shown and over */
+    pthread_cond_t wake;
+};
+
+/*
+ * Begin to watch a command's work on some files or directories. Nothing is written where they
+ * cannot be watched. The thread calls neither MPI nor malloc.
+ */
+void progress_watch_begin(struct progress_watch *watch, const struct progress_options *options,
+                          const char *command, int count, char **paths);
+
+/* The work is over: before results or an error are printed. */
+void progress_watch_end(struct progress_watch *watch);
 
 #endif

@@ -24,6 +24,7 @@ struct compare_options {
     struct results_options results;
     int64_t resamples;
     int64_t seed;
+    struct progress_options talk;
 };
 
 static const char *const reductions[] = {"any",      "max",  "mean", "min", "root",
@@ -43,6 +44,7 @@ static const struct option_row rows[] = {
      "resamples of the bootstrap"},
     ROW_SEED(AT(seed), 4294967295.0, "seed of the bootstrap"),
     ROWS_RESULTS(AT(results)),
+    ROWS_PROGRESS(AT(talk)),
     ROW_END};
 
 static const struct ictus_column columns[] = {{"experiment", "experiment", ICTUS_COLUMN_TEXT},
@@ -332,7 +334,9 @@ static int compare_files(const struct compare_options *options, int count, char 
 {
     struct experiments base;
     struct compared_list list = {NULL, 0, 0};
+    struct progress_watch watch;
     const char *reduction = options->reduction > 0 ? reductions[options->reduction] : NULL;
+    progress_watch_begin(&watch, &options->talk, "compare", count, words);
     int err = experiments_read(words[0], reduction, &base, why);
     say_refused(&base);
     for (int i = 1; i < count && !err; i++) {
@@ -353,7 +357,12 @@ static int compare_files(const struct compare_options *options, int count, char 
     }
     if (!err) {
         compared_judge(&list, options->same);
+    }
+    progress_watch_end(&watch);
+    if (!err) {
         err = put_all(&list, options, words[0], fail_above, count > 2, tally, why);
+    }
+    if (!err && !options->talk.quiet) {
         say_few_launches(&list);
     }
     tally->unlike = list.unlike;

@@ -25,25 +25,32 @@ struct report_options {
     const char *output;
     const char *page;
     const char *labels;
-    bool text;
+    bool force;
+    int format;
     int64_t samples;
     int64_t width;
+    struct progress_options talk;
 };
+
+enum { REPORT_PAGE, REPORT_TEXT };
+static const char *const report_formats[] = {"page", "text", NULL};
 
 #define AT(member) offsetof(struct report_options, member)
 
 static const struct option_row rows[] = {
+    ROW_FORMAT(AT(format), "page", report_formats,
+               "page: a web page; text: tables and small charts in the terminal"),
     ROW_OUTPUT(AT(output), "FILE", "page to write; - means standard output"),
+    ROW_FORCE(AT(force)),
     {"label", 0, OPTION_TEXT, AT(labels), NULL, 0, 0, NULL, "NAME,...",
      "names of the files in legends, separated by commas"},
-    {"text", 0, OPTION_FLAG, AT(text), NULL, 0, 0, NULL, NULL,
-     "draw tables and small charts in the terminal instead"},
     {"columns", 0, OPTION_INT, AT(width), "0", 0, 1000, NULL, "N",
-     "width of the terminal in columns; 0 means detect it"},
+     "width of the text in columns; 0 means as wide as the terminal"},
     {"samples", 0, OPTION_INT, AT(samples), "500000", 1, 1e8, NULL, "N",
      "largest number of raw samples; of more, every k-th is kept"},
     {"template", 0, OPTION_TEXT, AT(page), NULL, 0, 0, NULL, "FILE",
      "page template to fill instead of the built-in one"},
+    ROWS_PROGRESS(AT(talk)),
     ROW_END};
 
 /* Slices of a trace in the page, which shall stay below 5 MB. */
@@ -199,15 +206,16 @@ static bool is_page(const char *path)
     return got == 0 || strncasecmp(begin, start, sizeof(start) - 1) == 0;
 }
 
-static int refuse_overwrite(const char *output, int count, char **words, struct ictus_why *why)
+static int refuse_overwrite(const char *output, bool force, int count, char **words,
+                            struct ictus_why *why)
 {
     const int err = output_allowed(output, true, count, words, why);
     struct stat out;
-    if (err || stat(output, &out) || !S_ISREG(out.st_mode) || is_page(output)) {
+    if (err || force || stat(output, &out) || !S_ISREG(out.st_mode) || is_page(output)) {
         return err;
     }
     return ictus_because(why, ICTUS_ERR_EXISTS,
-                         "'%.200s' exists and is not a report page; name another file with -o",
+                         "'%.200s' exists and is not a report page; use --force to replace it",
                          output);
 }
 
@@ -259,25 +267,32 @@ static int write_page(const struct report *report, const struct report_options *
         return err;
     }
     if (report_template_size == 0) {
-        return ictus_because(
-            why, ICTUS_ERR_UNSUPPORTED,
-            "this build has no report page: %s; use --text to draw in the terminal",
-            report_template_why);
+        return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
+                             "this build has no report page: %s; use --format=text",
+                             report_template_why);
     }
     return report_write_page(report, output, (const char *)report_template, report_template_size,
                              why);
 }
 
+/* --columns, else $COLUMNS, else the terminal's own width; 80 where nothing tells. */
 static int terminal_width(int64_t wanted)
 {
+    enum { COLUMNS_DEFAULT = 80, COLUMNS_MAX = 1000 };
     struct winsize window;
+    const char *text = getenv("COLUMNS");
+    char *end = NULL;
+    const long told = text ? strtol(text, &end, 10) : 0;
     if (wanted > 0) {
         return (int)wanted;
+    }
+    if (told > 0 && told <= COLUMNS_MAX && *end == '\0') {
+        return (int)told;
     }
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) {
         return window.ws_col;
     }
-    return 100;
+    return COLUMNS_DEFAULT;
 }
 
 static void say_skipped(const struct report *report)
@@ -301,7 +316,7 @@ static int make_page(const struct report *report, const struct report_options *o
         output = beside;
     }
     if (!err) {
-        err = refuse_overwrite(output, count, words, why);
+        err = refuse_overwrite(output, options->force, count, words, why);
     }
     if (!err) {
         err = write_page(report, options, output, why);
@@ -317,19 +332,29 @@ static int run(const void *given, int word_count, char **words)
     const struct report_options *options = given;
     struct report report = {NULL, 0, options->samples};
     struct ictus_why why = {""};
+    struct progress_watch watch;
     if (word_count < 1) {
         const int err = ictus_because(&why, ICTUS_ERR_ARG,
                                       "name a result file, such as 'ictus bench -o FILE' writes");
         return command_fail("report", err, &why);
     }
     int err = check_labels(options->labels, word_count, &why);
-    err = err ? err : read_files(word_count, words, options->labels, &report, &why);
+    if (!err && options->format == REPORT_TEXT && options->output) {
+        err = ictus_because(&why, ICTUS_ERR_ARG,
+                            "--output names the page, but --format=text prints on standard "
+                            "output; redirect that");
+    }
+    if (!err) {
+        progress_watch_begin(&watch, &options->talk, "report", word_count, words);
+        err = read_files(word_count, words, options->labels, &report, &why);
+        progress_watch_end(&watch);
+    }
     if (err == ICTUS_ERR_IO || err == ICTUS_ERR_CORRUPT) {
         err = ICTUS_ERR_FORMAT; /* what cannot be read is bad input: nothing was written yet */
     }
     if (!err) {
         say_skipped(&report);
-        if (options->text) {
+        if (options->format == REPORT_TEXT) {
             report_print_text(&report, terminal_width(options->width));
         } else {
             err = make_page(&report, options, word_count, words, &why);
@@ -347,9 +372,9 @@ const struct command command_report = {
                "  ictus report run.jsonl            writes run.html\n"
                "  ictus report a.jsonl b.jsonl --label=before,after -o both.html\n"
                "  ictus report run1                 the archive of 'ictus trace -o run1'\n"
-               "  ictus report --text run.jsonl",
+               "  ictus report --format=text run.jsonl",
     .options = rows,
-    .flags = READS_FILES,
+    .flags = READS_FILES | REMAKES_OUTPUT,
     .options_size = sizeof(struct report_options),
     .run = run,
 };

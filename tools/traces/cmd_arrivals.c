@@ -23,6 +23,7 @@ struct arrivals_options {
     struct results_options results;
     const char *site;
     int64_t instances;
+    struct progress_options talk;
 };
 
 #define AT(member) offsetof(struct arrivals_options, member)
@@ -33,6 +34,7 @@ static const struct option_row rows[] = {{"site", 0, OPTION_TEXT, AT(site), NULL
                                           1e9, NULL, "N",
                                           "keep the last N instances of each site, 0: all"},
                                          ROWS_RESULTS(AT(results)),
+                                         ROWS_PROGRESS(AT(talk)),
                                          ROW_END};
 
 /* A directory or an anchor file is an archive; other files are results. */
@@ -190,6 +192,7 @@ static int run_arrivals(const void *options, int word_count, char **words)
     struct ictus_arrivals_list list = {.at = NULL};
     struct ictus_arrivals_left left = {0};
     struct ictus_why why = {""};
+    struct progress_watch watch;
     int err = ICTUS_OK;
     if (word_count != 1) {
         err = ictus_because(&why, ICTUS_ERR_ARG,
@@ -197,7 +200,9 @@ static int run_arrivals(const void *options, int word_count, char **words)
                             "patterns");
     } else if (is_archive(words[0])) {
         keep_memory();
+        progress_watch_begin(&watch, &o->talk, "arrivals", word_count, words);
         err = ictus_arrivals_extract(words[0], o->instances, &list, &left, &why);
+        progress_watch_end(&watch);
     } else {
         err = ictus_arrivals_read(words[0], &list, &why);
     }

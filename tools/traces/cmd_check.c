@@ -13,6 +13,7 @@ struct check_options {
     int format;
     const char *output;
     bool force;
+    struct progress_options talk;
 };
 
 #define AT(member) offsetof(struct check_options, member)
@@ -20,7 +21,7 @@ struct check_options {
 static const struct option_row rows[] = {
     ROW_FORMAT(AT(format), "text", trace_formats, "format of standard output: text, json"),
     ROW_OUTPUT(AT(output), "FILE", "also write a result file (JSON lines)"), ROW_FORCE(AT(force)),
-    ROW_END};
+    ROWS_PROGRESS(AT(talk)), ROW_END};
 
 static json_int_t report_violations(const json_t *report)
 {
@@ -37,6 +38,7 @@ static int run_check(const void *options, int word_count, char **words)
 {
     const struct check_options *o = options;
     struct ictus_why why = {""};
+    struct progress_watch watch;
     json_t *report = NULL;
     if (word_count != 1) {
         (void)ictus_because(&why, ICTUS_ERR_ARG,
@@ -44,7 +46,9 @@ static int run_check(const void *options, int word_count, char **words)
         return command_fail("check", ICTUS_ERR_ARG, &why);
     }
     keep_memory();
+    progress_watch_begin(&watch, &o->talk, "check", word_count, words);
     int err = ictus_check(words[0], &report, &why);
+    progress_watch_end(&watch);
     if (err) {
         const int code = command_fail("check", err, &why);
         return code == EXIT_FAILED && err != ICTUS_ERR_NOMEM ? EXIT_USAGE : code;

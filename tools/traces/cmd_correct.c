@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus correct: repair the timestamps of an OTF2 archive. */
 #include "main/command.h"
+#include "main/output.h"
+#include "main/results.h"
 #include "main/shared_rows.h"
 #include "traces/keep_memory.h"
 #include "traces/trace_text.h"
@@ -16,6 +18,8 @@ struct correct_options {
     int presync, format;
     double gamma, slope, error;
     int64_t passes;
+    bool force;
+    struct progress_options talk;
 };
 
 static const char *const presyncs[] = {"auto",    "none",     "offset", "linear",
@@ -43,7 +47,9 @@ static const struct option_row rows[] = {
      "archive with the true times, to compare the result with"},
     {"report", 0, OPTION_TEXT, AT(report), NULL, 0, 0, NULL, "FILE",
      "also write a result file (JSON lines)"},
+    ROW_FORCE(AT(force)),
     ROW_FORMAT(AT(format), "text", trace_formats, "format of standard output: text, json"),
+    ROWS_PROGRESS(AT(talk)),
     ROW_END};
 
 /* A least delay: a time, or a negative number for "estimate" and nothing. */
@@ -76,11 +82,22 @@ static int correct_fill(const struct correct_options *o, const char *in,
     return err ? err : read_latency(o->node_latency, &options->node_latency_s, why);
 }
 
+/* Collective: rank 0 looks, since it writes the file while others may still be on their way. */
+static int report_allowed(const struct correct_options *o, char *in, struct ictus_why *why)
+{
+    int err = ICTUS_OK;
+    if (command_rank() == 0) {
+        err = output_allowed(o->report, o->force, 1, &in, why);
+    }
+    return results_agree(err, why);
+}
+
 static int run_correct(const void *options, int word_count, char **words)
 {
     const struct correct_options *o = options;
     struct ictus_correct_options wanted;
     struct ictus_why why = {""};
+    struct progress_watch watch;
     json_t *report = NULL;
     int err = ICTUS_OK;
     if (word_count != 1) {
@@ -90,11 +107,14 @@ static int run_correct(const void *options, int word_count, char **words)
         err = ictus_because(&why, ICTUS_ERR_ARG, "name the output directory with -o DIR");
     } else {
         err = correct_fill(o, words[0], &wanted, &why);
+        err = err ? err : report_allowed(o, words[0], &why);
     }
     keep_memory();
     if (!err) {
+        progress_watch_begin(&watch, &o->talk, "correct", word_count, words);
         err = command_size() > 1 ? ictus_correct_mpi(MPI_COMM_WORLD, &wanted, &report, &why)
                                  : ictus_correct(&wanted, &report, &why);
+        progress_watch_end(&watch);
     }
     if (err) {
         const int code = command_fail("correct", err, &why);

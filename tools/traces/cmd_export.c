@@ -13,6 +13,7 @@ struct export_options {
     const char *output;
     int format;
     bool force;
+    struct progress_options talk;
 };
 
 #define AT(member) offsetof(struct export_options, member)
@@ -23,18 +24,22 @@ static const struct option_row rows[] = {
     ROW_FORMAT(AT(format), "perfetto", formats,
                "format: perfetto (Trace Event JSON, for ui.perfetto.dev)"),
     ROW_OUTPUT(AT(output), "FILE", "file to write instead of standard output"),
-    ROW_FORCE(AT(force)), ROW_END};
+    ROW_FORCE(AT(force)), ROWS_PROGRESS(AT(talk)), ROW_END};
 
 static int export_run(const void *options, int word_count, char **words)
 {
     const struct export_options *o = options;
     struct ictus_why why = {""};
     struct output output;
+    struct progress_watch watch;
     int err = word_count == 1
                   ? output_open(&output, o->output, &why)
-                  : ictus_because(&why, ICTUS_ERR_ARG, "name one archive by its directory");
+                  : ictus_because(&why, ICTUS_ERR_ARG,
+                                  "name one archive, by its directory or its anchor file");
     if (!err) {
+        progress_watch_begin(&watch, &o->talk, "export", word_count, words);
         err = ictus_trace_export_perfetto(words[0], output.stream, &why);
+        progress_watch_end(&watch);
         err = output_close(&output, err == ICTUS_ERR_CORRUPT ? ICTUS_ERR_FORMAT : err, &why);
     }
     return err ? command_fail("export", err, &why) : EXIT_OK;

@@ -7,16 +7,45 @@
 #include <ictus/trace.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 
-static const struct option_row rows[] = {ROW_END};
+struct profile_options {
+    struct progress_options talk;
+};
+
+static const struct option_row rows[] = {ROWS_PROGRESS(offsetof(struct profile_options, talk)),
+                                         ROW_END};
+
+/* Print nothing of an archive that turns out to be damaged. */
+static int profile_print(const struct profile_options *o, char **words, struct ictus_why *why)
+{
+    struct progress_watch watch;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+    if (!memory) {
+        return ICTUS_ERR_NOMEM;
+    }
+    progress_watch_begin(&watch, &o->talk, "profile", 1, words);
+    int err = ictus_trace_print_profile(words[0], memory, why);
+    progress_watch_end(&watch);
+    if (fclose(memory) && !err) {
+        err = ICTUS_ERR_NOMEM;
+    }
+    if (!err) {
+        (void)fwrite(text, 1, size, stdout); /* the program looks at its end whether that failed */
+    }
+    free(text);
+    return err == ICTUS_ERR_CORRUPT ? ICTUS_ERR_FORMAT : err;
+}
 
 static int profile_run(const void *options, int word_count, char **words)
 {
     struct ictus_why why = {""};
-    (void)options;
     const int err = word_count == 1
-                        ? ictus_trace_print_profile(words[0], stdout, &why)
-                        : ictus_because(&why, ICTUS_ERR_ARG, "name one archive by its directory");
+                        ? profile_print(options, words, &why)
+                        : ictus_because(&why, ICTUS_ERR_ARG,
+                                        "name one archive, by its directory or its anchor file");
     return err ? command_fail("profile", err, &why) : EXIT_OK;
 }
 
@@ -27,6 +56,6 @@ const struct command command_profile = {
     .details = "  ictus profile run1",
     .options = rows,
     .flags = READS_FILES,
-    .options_size = 1,
+    .options_size = sizeof(struct profile_options),
     .run = profile_run,
 };

@@ -11,7 +11,8 @@
 
 struct recover_options {
     const char *output, *scratch;
-    bool force, keep, local, quiet;
+    bool force, keep, local;
+    struct progress_options talk;
 };
 
 #define AT(member) offsetof(struct recover_options, member)
@@ -24,7 +25,7 @@ static const struct option_row rows[] = {
     {"local", 0, OPTION_FLAG, AT(local), NULL, 0, 0, NULL, NULL,
      "write time stamps of the local clocks instead of global ones"},
     {"keep", 0, OPTION_FLAG, AT(keep), NULL, 0, 0, NULL, NULL, "keep the raw files"},
-    ROW_QUIET(AT(quiet), "print no summary at the end"),
+    ROWS_PROGRESS(AT(talk)),
     ROW_END};
 
 static void recover_tell(const struct recover_options *o, const char *directory,
@@ -52,6 +53,7 @@ static int recover_run(const void *options, int word_count, char **words)
     const struct recover_options *o = options;
     struct ictus_why why = {""};
     struct ictus_trace_summary summary;
+    struct progress_watch watch;
     const struct ictus_trace_recover_opts opts = {
         .size = sizeof(opts),
         .output = o->output,
@@ -60,14 +62,18 @@ static int recover_run(const void *options, int word_count, char **words)
         .force = o->force,
         .keep = o->keep,
     };
-    const int err = word_count == 1
-                        ? ictus_trace_recover(words[0], &opts, &summary, &why)
-                        : ictus_because(&why, ICTUS_ERR_ARG,
-                                        "name one directory, the one that 'ictus trace' wrote to");
+    if (word_count != 1) {
+        (void)ictus_because(&why, ICTUS_ERR_ARG,
+                            "name one directory, the one that 'ictus trace' wrote to");
+        return command_fail("recover", ICTUS_ERR_ARG, &why);
+    }
+    progress_watch_begin(&watch, &o->talk, "recover", word_count, words);
+    const int err = ictus_trace_recover(words[0], &opts, &summary, &why);
+    progress_watch_end(&watch);
     if (err) {
         return command_fail("recover", err, &why);
     }
-    if (!o->quiet) {
+    if (!o->talk.quiet) {
         recover_tell(o, words[0], &summary);
     }
     return EXIT_OK;

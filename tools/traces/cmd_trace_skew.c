@@ -12,6 +12,7 @@
 struct skew_options {
     const char *output, *skew;
     int format;
+    struct progress_options talk;
 };
 
 static const struct option_row rows[] = {
@@ -21,12 +22,14 @@ static const struct option_row rows[] = {
      "offset=, drift=, walk=, sine=, period=, seed=, scope=, offsets="},
     ROW_FORMAT(offsetof(struct skew_options, format), "text", trace_formats,
                "format of standard output: text, json"),
+    ROWS_PROGRESS(offsetof(struct skew_options, talk)),
     ROW_END};
 
 static int run_skew(const void *options, int word_count, char **words)
 {
     const struct skew_options *o = options;
     struct ictus_why why = {""};
+    struct progress_watch watch;
     json_t *report = NULL;
     int err = ICTUS_OK;
     if (word_count != 1) {
@@ -36,7 +39,9 @@ static int run_skew(const void *options, int word_count, char **words)
         err = ictus_because(&why, ICTUS_ERR_ARG, "name the output directory with -o DIR");
     } else {
         keep_memory();
+        progress_watch_begin(&watch, &o->talk, "trace-skew", word_count, words);
         err = ictus_trace_skew(words[0], o->output, o->skew, &report, &why);
+        progress_watch_end(&watch);
     }
     if (err) {
         return command_fail("trace-skew", err, &why);

@@ -14,6 +14,7 @@ struct waits_options {
     const char *output;
     double fail_above;
     bool force;
+    struct progress_options talk;
 };
 
 #define AT(member) offsetof(struct waits_options, member)
@@ -24,6 +25,7 @@ static const struct option_row rows[] = {
     ROW_FORMAT(AT(format), "text", trace_formats, "format of standard output: text, json"),
     ROW_OUTPUT(AT(output), "FILE", "also write a result file (JSON lines)"),
     ROW_FORCE(AT(force)),
+    ROWS_PROGRESS(AT(talk)),
     ROW_END};
 
 /* The least share that the waits may have. */
@@ -38,6 +40,7 @@ static int run_waits(const void *options, int word_count, char **words)
 {
     const struct waits_options *o = options;
     struct ictus_why why = {""};
+    struct progress_watch watch;
     json_t *report = NULL;
     if (word_count != 1) {
         (void)ictus_because(&why, ICTUS_ERR_ARG,
@@ -45,7 +48,9 @@ static int run_waits(const void *options, int word_count, char **words)
         return command_fail("waits", ICTUS_ERR_ARG, &why);
     }
     keep_memory();
+    progress_watch_begin(&watch, &o->talk, "waits", word_count, words);
     int err = ictus_waits(words[0], &report, &why);
+    progress_watch_end(&watch);
     if (err) {
         const int code = command_fail("waits", err, &why);
         return code == EXIT_FAILED && err != ICTUS_ERR_NOMEM ? EXIT_USAGE : code;
