@@ -75,8 +75,8 @@ async function blankCharts(page) {
         .map((figure) => figure.dataset.chart));
 }
 
-async function looks(file, sections) {
-    for (const width of [390, 600, 1400]) {
+async function looks(file, sections, widths = [390, 600, 1400]) {
+    for (const width of widths) {
         const page = await open(file, { width });
         for (const scheme of ['light', 'dark']) {
             await page.emulateMedia({ colorScheme: scheme });
@@ -469,8 +469,9 @@ const parts = {
     looks: async () => {
         await looks('all.html', ['overview', 'measurement', 'matrix', 'guideline', 'sync', 'barrier', 'overlap', 'rtt', 'drift', 'clock', 'lock', 'traces',
             'waits', 'arrivals']);
-        await looks('traces.html', ['timeline']);
-        await looks('two.html', ['overview', 'measurement', 'files']);
+        // What these share with the page of everything is seen there.
+        await looks('traces.html', ['timeline'], [600]);
+        await looks('two.html', ['overview', 'measurement', 'files'], [600]);
     },
     filters, closely, saves, themeAndPrint, matrixAndBarriers, waits, accessible, axes, timelines, arrivals, hardDays, three,
     ...(existsSync('archive.html') ? { archives } : {}),
