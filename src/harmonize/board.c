@@ -49,11 +49,12 @@ struct cell {
 
 struct board {
     MPI_Comm comm;
-    MPI_Comm
-        leaders; /* the first of each node; MPI_COMM_NULL elsewhere, and where there is one node */
+    /* The first of each node, the others alone in theirs; MPI_COMM_NULL where there is one node. */
+    MPI_Comm leaders;
     struct cell *cells;
     int rank; /* on the node */
     int size;
+    bool leads; /* one of several nodes */
     bool crowded;
     long long call;
 };
@@ -90,6 +91,10 @@ static bool all_can_share(struct board *board, MPI_Comm node)
     return PMPI_Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, board->comm) == MPI_SUCCESS && all;
 }
 
+/*
+ * Nobody is left out of the split: a process with fewer communicators than others has another
+ * lowest free context id, and Open MPI 4.1 then hangs in several MPI_Comm_idup at a time.
+ */
 static int find_leaders(struct board *board)
 {
     int rank = 0;
@@ -103,8 +108,9 @@ static int find_leaders(struct board *board)
     if (nodes == 1) {
         return ICTUS_OK;
     }
-    return PMPI_Comm_split(board->comm, board->rank == 0 ? 0 : MPI_UNDEFINED, rank,
-                           &board->leaders) == MPI_SUCCESS
+    board->leads = board->rank == 0;
+    return PMPI_Comm_split(board->comm, board->leads ? 0 : 1 + rank, rank, &board->leaders) ==
+                   MPI_SUCCESS
                ? ICTUS_OK
                : ICTUS_ERR_MPI;
 }
@@ -223,7 +229,7 @@ int ictusi_board_max(struct board *board, const int64_t *mine, int64_t *all)
         board_show(&board->cells[board->rank].up, most, board->call);
         return ICTUS_OK;
     }
-    if (board->leaders == MPI_COMM_NULL) {
+    if (!board->leads) {
         memcpy(all, most, sizeof(most));
         return ICTUS_OK;
     }
@@ -235,7 +241,7 @@ int ictusi_board_max(struct board *board, const int64_t *mine, int64_t *all)
 
 int ictusi_board_tell(struct board *board, int64_t *words)
 {
-    if (board->leaders != MPI_COMM_NULL &&
+    if (board->leads &&
         PMPI_Bcast(words, BOARD_WORDS, MPI_INT64_T, 0, board->leaders) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }

@@ -57,12 +57,16 @@ static int my_place(enum level_kind kind)
     return place;
 }
 
-static int make_between(MPI_Comm comm, int leaders, const int *ranks, MPI_Comm *between)
+/*
+ * A communicator of some ranks. Its members alone take part: on 16384 simulated ranks that takes
+ * 1 s, a split of everybody 200.
+ */
+static int level_join(MPI_Comm comm, int count, const int *ranks, MPI_Comm *between)
 {
     MPI_Group all;
     MPI_Group chosen;
     PMPI_Comm_group(comm, &all);
-    PMPI_Group_incl(all, leaders, ranks, &chosen);
+    PMPI_Group_incl(all, count, ranks, &chosen);
     const int err = PMPI_Comm_create_group(comm, chosen, 0, between);
     PMPI_Group_free(&chosen);
     PMPI_Group_free(&all);
@@ -102,15 +106,18 @@ static int find_leaders(MPI_Comm comm, bool leads, int **leaders, int *n)
 }
 
 /*
- * The leaders' communicator. MPI_Comm_create_group instead of a split of everybody: only leaders
- * take part (on 16384 simulated ranks 1 s instead of 200).
+ * The leaders' communicator, and one of itself alone for everybody else: processes that hold
+ * different numbers of communicators no longer agree on the lowest free context id, and Open MPI
+ * 4.1 then hangs in several MPI_Comm_idup at a time, which work while all processes agree.
  */
 static int join_leaders(MPI_Comm comm, MPI_Comm within, MPI_Comm *between)
 {
+    int rank = 0;
     int within_rank = 0;
     int *ranks = NULL;
     int leaders = 0;
     *between = MPI_COMM_NULL;
+    PMPI_Comm_rank(comm, &rank);
     PMPI_Comm_rank(within, &within_rank);
     int err = find_leaders(comm, within_rank == 0, &ranks, &leaders);
     if (!err) {
@@ -119,8 +126,9 @@ static int join_leaders(MPI_Comm comm, MPI_Comm within, MPI_Comm *between)
     if (!err && PMPI_Bcast(ranks, leaders, MPI_INT, 0, comm) != MPI_SUCCESS) {
         err = ICTUS_ERR_MPI;
     }
-    if (!err && within_rank == 0) {
-        err = make_between(comm, leaders, ranks, between);
+    if (!err) {
+        err = within_rank == 0 ? level_join(comm, leaders, ranks, between)
+                               : level_join(comm, 1, &rank, between);
     }
     free(ranks);
     return err;

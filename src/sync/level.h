@@ -12,7 +12,7 @@ extern const char *const ictusi_level_names[];
 /* One communicator cut into groups. */
 struct level {
     MPI_Comm within;  /* this process's group, in the order of the communicator */
-    MPI_Comm between; /* the first of each group; MPI_COMM_NULL on the others */
+    MPI_Comm between; /* the first of each group; the others are alone in theirs */
 };
 
 /*
