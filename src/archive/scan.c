@@ -204,6 +204,9 @@ static int scan_all(struct scan *scan, const bool *mine)
         ictusi_scan_register_messages(set);
         ictusi_scan_register_collectives(set);
         ictusi_scan_register_threads(set, scan->tap || scan->trace->region_barrier.used > 0);
+        if (scan->tap) {
+            ictusi_scan_register_locks(set);
+        }
     }
     for (uint32_t i = 0; i < scan->trace->layout.location_count && !err; i++) {
         scan->history->first[i] = scan->history->points.count;

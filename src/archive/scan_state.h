@@ -70,6 +70,9 @@ OTF2_CallbackCode ictusi_scan_post(struct reading *r, const struct call *call, u
 void ictusi_scan_register_messages(OTF2_EvtReaderCallbacks *set);
 void ictusi_scan_register_collectives(OTF2_EvtReaderCallbacks *set);
 
+/* Register the callbacks for locks of windows, which a tap alone is told of. */
+void ictusi_scan_register_locks(OTF2_EvtReaderCallbacks *set);
+
 /* Register the callbacks for forks, teams, barriers, locks, threads and tasks. */
 void ictusi_scan_register_threads(OTF2_EvtReaderCallbacks *set, bool regions);
 

@@ -18,6 +18,24 @@ enum tap_request {
     TAP_CANCELLED       /* no point */
 };
 
+enum tap_lock {
+    TAP_LOCK_REQUESTED, /* it may be acquired later, in another call */
+    TAP_LOCK_ACQUIRED,
+    TAP_LOCK_ACCESS, /* an operation on the window, or its completion: of any target */
+    TAP_LOCK_RELEASED
+};
+
+/* All targets of a window. */
+#define TAP_LOCK_ALL UINT32_MAX
+
+/* One event of a window's lock; window and target (a rank there) as recorded. */
+struct tap_window_lock {
+    enum tap_lock what;
+    uint32_t window, target;
+    uint64_t id;    /* where a window has several at each target */
+    bool exclusive; /* of one that is requested or acquired */
+};
+
 struct scan_tap;
 
 /* Stamps are as they were recorded. Errors are those of ictusi_scan_read(), and end it. */
@@ -44,6 +62,8 @@ struct scan_tap_ops {
     int (*exposed)(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t peer, uint32_t window);
     /* A lock was acquired; point: NODE_NONE where nobody had it before. */
     int (*acquired)(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t point);
+    int (*window_lock)(struct scan_tap *tap, OTF2_TimeStamp stamp,
+                       const struct tap_window_lock *lock);
 };
 
 struct scan_tap {

@@ -16,11 +16,13 @@ int ictusi_calls_init(struct waiting_calls *calls, const struct layout *layout,
     calls->first = calloc(n + 1, sizeof *calls->first);
     calls->begin = calloc(n + 1, sizeof *calls->begin);
     int err = calls->first && calls->begin ? ICTUS_OK : ICTUS_ERR_NOMEM;
-    err = err ? err : ictusi_store_init(&calls->calls, sizeof(struct waiting_call), events, why);
+    err =
+        err ? err : ictusi_store_init(&calls->calls, sizeof(struct waiting_call), 2 * events, why);
     err = err ? err
               : ictusi_store_init(&calls->shares, sizeof(struct share_of_time), 2 * events, why);
     err = err ? err : ictusi_store_init(&calls->meetings, sizeof(struct meeting), events, why);
     err = err ? err : ictusi_store_init(&calls->notices, sizeof(struct notice), events, why);
+    err = err ? err : ictusi_store_init(&calls->locks, sizeof(struct lock_note), events, why);
     err = err ? err : ictusi_store_init(&calls->call_of, sizeof(uint32_t), events, why);
     return err ? err : ictusi_store_init(&calls->other, sizeof(uint32_t), events, why);
 }
@@ -57,6 +59,7 @@ void ictusi_calls_free(struct waiting_calls *calls)
     ictusi_store_fini(&calls->other);
     ictusi_store_fini(&calls->meetings);
     ictusi_store_fini(&calls->notices);
+    ictusi_store_fini(&calls->locks);
     free(calls->first);
     free(calls->begin);
     calls->first = NULL;

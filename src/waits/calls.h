@@ -7,6 +7,7 @@
 #ifndef ICTUS_WAITS_CALLS_H
 #define ICTUS_WAITS_CALLS_H
 
+#include "archive/scan_tap.h"
 #include "causality/graph.h"
 #include "causality/history.h"
 #include "waits/paths.h"
@@ -55,6 +56,12 @@ struct notice {
     uint8_t kind;                          /* enum notice_kind */
 };
 
+/* An event of a window's lock, or of what is done under one. */
+struct lock_note {
+    struct tap_window_lock lock;
+    uint32_t call, location;
+};
+
 struct waiting_calls {
     struct store calls, shares;
     struct store call_of; /* by point */
@@ -62,6 +69,7 @@ struct waiting_calls {
     struct store other;
     struct store meetings; /* of all locations, one after the other */
     struct store notices;  /* likewise */
+    struct store locks;    /* struct lock_note; likewise */
     uint64_t *first;       /* by location, its first call; one more than there are locations */
     uint64_t bare;         /* events of messages or collectives that lie in no region */
     uint64_t muted, cut;
@@ -92,6 +100,11 @@ static inline struct meeting *meeting_at(const struct waiting_calls *calls, uint
 static inline struct notice *notice_at(const struct waiting_calls *calls, uint64_t i)
 {
     return (struct notice *)calls->notices.area + i;
+}
+
+static inline struct lock_note *lock_note_at(const struct waiting_calls *calls, uint64_t i)
+{
+    return (struct lock_note *)calls->locks.area + i;
 }
 
 static inline uint32_t call_of_point(const struct waiting_calls *calls, uint64_t point)

@@ -107,6 +107,14 @@ static void follow_close(struct follower *f, int64_t time)
     } else {
         follow_spend(f, f->call.path, time - f->call.enter);
     }
+    if (f->released) {
+        /* Others can wait for this instant, as they wait for enters: it is a call without length.
+         */
+        f->released = false;
+        f->call.enter = time;
+        f->call.flags |= CALL_BARE;
+        follow_keep(f);
+    }
 }
 
 /* The call that the present event lies in: an open one, or an instant of its own. */
@@ -360,6 +368,25 @@ static int follow_acquired(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t 
     return f->err;
 }
 
+/* Who waits for a lock of a window may do so in any call up to the release of it. */
+static int follow_window_lock(struct scan_tap *tap, OTF2_TimeStamp stamp,
+                              const struct tap_window_lock *lock)
+{
+    struct follower *f = follow_self(tap);
+    struct store *list = &f->calls->locks;
+    const int64_t time = follow_time(f, stamp);
+    f->locks |= lock->what != TAP_LOCK_ACCESS;
+    const int err = f->locks ? ictusi_store_grow(list, 1, f->why) : ICTUS_OK;
+    if (err || !f->locks) {
+        return err ? err : f->err;
+    }
+    const uint32_t call = follow_use(f, time);
+    f->released |= f->open && lock->what == TAP_LOCK_RELEASED;
+    *lock_note_at(f->calls, list->count++) =
+        (struct lock_note){.lock = *lock, .call = call, .location = f->location};
+    return f->err;
+}
+
 /* A location begins with nothing open. */
 static int follow_begin(struct scan_tap *tap, uint32_t location, const struct history *history)
 {
@@ -371,7 +398,7 @@ static int follow_begin(struct scan_tap *tap, uint32_t location, const struct hi
     f->depth = 0;
     f->path = PATH_PROGRAM;
     f->last = 0;
-    f->open = f->used = f->muted = f->began = false;
+    f->open = f->used = f->muted = f->began = f->locks = f->released = false;
     f->call = (struct waiting_call){.enter = 0};
     return ICTUS_OK;
 }
@@ -410,7 +437,8 @@ void ictusi_follow_init(struct follower *f, struct waiting_calls *calls, struct 
                                             .request = follow_request,
                                             .notified = follow_notified,
                                             .exposed = follow_exposed,
-                                            .acquired = follow_acquired};
+                                            .acquired = follow_acquired,
+                                            .window_lock = follow_window_lock};
     *f = (struct follower){.tap = {&ops}, .calls = calls, .paths = paths, .why = trace->why};
     f->site = ictusi_idmap_get(&trace->places.attribute, 0, 0);
 }

@@ -27,10 +27,11 @@ struct follower {
     uint32_t location; /* the present one */
     struct frame *stack;
     uint32_t depth, room;
-    uint32_t path;     /* the present one */
-    int64_t last;      /* time is accounted for up to here */
-    bool open, used;   /* a call is; it has a point or a request */
-    bool muted, began; /* recording is off; there has been an event */
+    uint32_t path;        /* the present one */
+    int64_t last;         /* time is accounted for up to here */
+    bool open, used;      /* a call is; it has a point or a request */
+    bool muted, began;    /* recording is off; there has been an event */
+    bool locks, released; /* windows have been locked; the open call releases a lock */
     uint32_t open_depth;
     struct waiting_call call;
     struct idmap slots;           /* path -> its place among the shares since the last call */

@@ -9,6 +9,7 @@
 #include "waits/analysis.h"
 #include "waits/blocking.h"
 #include "waits/epochs.h"
+#include "waits/window_locks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ static const char *const state_names[WAIT_ROWS] = {
     [WAIT_RMA_SYNC] = "rma-sync",
     [WAIT_LATE_POST] = "late-post",
     [WAIT_EARLY_WAIT] = "early-wait",
+    [WAIT_RMA_LOCK] = "rma-lock",
     [WAIT_FILE] = "file",
     [WAIT_TEAM_BARRIER] = "team-barrier",
     [WAIT_LOCK] = "lock",
@@ -331,6 +333,7 @@ int ictusi_partners_find(struct partners *partners, const struct analysis *a, st
         }
         propose_pairs(&f);
         err = ictusi_epochs_find(a, propose_epoch, &f);
+        err = err ? err : ictusi_window_locks_find(a, propose_epoch, &f);
         for (uint64_t i = 0; i < nodes; i++) {
             propose_node(&f, (uint32_t)i);
         }

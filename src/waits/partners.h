@@ -19,6 +19,7 @@ enum wait_state {
     WAIT_RMA_SYNC,
     WAIT_LATE_POST,
     WAIT_EARLY_WAIT,
+    WAIT_RMA_LOCK,
     WAIT_FILE,
     WAIT_TEAM_BARRIER,
     WAIT_LOCK,

@@ -32,6 +32,7 @@ static const struct {
     {"rma-sync", "one-sided sync."},
     {"late-post", "late post"},
     {"early-wait", "early wait"},
+    {"rma-lock", "lock of a window"},
     {"file", "file collective"},
     {"team-barrier", "barrier of threads"},
     {"lock", "lock"},

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A process has a lock at some time between the beginning of the call that asks for it and the end
+ * of the one that releases it: MPI_Win_lock may return at once, and the lock be acquired by the
+ * first operation that needs it, or even by MPI_Win_unlock. Two that exclude each other have it one
+ * after the other, so the earlier one releases it first, and the later one cannot have got it
+ * before. The wait is in that one of its calls which the release leaves least of.
+ */
+#include "waits/window_locks.h"
+
+#include "waits/analysis.h"
+
+#include <stdlib.h>
+
+/* One process's lock of one target, or of all, from the request to the release. */
+struct tenure {
+    struct tap_window_lock lock;
+    uint64_t from, to; /* its first note, and that of the release */
+    uint32_t unlock;   /* the call that releases it */
+    uint32_t release;  /* the one whose enter is the instant of the release */
+    int64_t end;       /* that instant */
+};
+
+/* Who released a lock last; NULL: nobody did. */
+struct last_releases {
+    const struct tenure *any, *exclusive;
+};
+
+struct tenures {
+    const struct analysis *analysis;
+    struct tenure *list;
+    uint64_t count;
+};
+
+static bool lock_same(const struct tap_window_lock *p, const struct tap_window_lock *q)
+{
+    return p->window == q->window && p->target == q->target && p->id == q->id;
+}
+
+/* A release is an instant of its own, after the call that it lies in. */
+static uint32_t release_call(const struct analysis *a, uint32_t call)
+{
+    return call_at(&a->calls, call)->flags & CALL_BARE ? call : call + 1;
+}
+
+/*
+ * The notes of one location: the tenures that have been begun are kept at the end of the list, and
+ * those that have ended before them.
+ */
+static void tenures_of_location(struct tenures *t, uint64_t from, uint64_t to)
+{
+    const struct analysis *a = t->analysis;
+    uint64_t open = t->count; /* after the last of those begun */
+    for (uint64_t i = from; i < to; i++) {
+        const struct lock_note *note = lock_note_at(&a->calls, i);
+        uint64_t k = open;
+        while (k > t->count && !lock_same(&t->list[k - 1].lock, &note->lock)) {
+            k--;
+        }
+        const bool held = k > t->count;
+        struct tenure *known = held ? &t->list[k - 1] : NULL;
+        switch (note->lock.what) {
+        case TAP_LOCK_REQUESTED:
+            t->list[open++] = (struct tenure){.lock = note->lock, .from = i};
+            break;
+        case TAP_LOCK_ACQUIRED:
+            if (held && known->lock.what == TAP_LOCK_REQUESTED) {
+                known->lock = note->lock;
+            } else {
+                t->list[open++] = (struct tenure){.lock = note->lock, .from = i};
+            }
+            break;
+        case TAP_LOCK_RELEASED:
+            if (held) {
+                struct tenure ended = *known;
+                ended.to = i;
+                ended.unlock = note->call;
+                ended.release = release_call(a, note->call);
+                ended.end = call_at(&a->calls, ended.release)->enter;
+                *known = t->list[t->count];
+                t->list[t->count++] = ended;
+            }
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+#define TENURE_COMPARE(field)                                                                      \
+    if (p->field != q->field) {                                                                    \
+        return p->field < q->field ? -1 : 1;                                                       \
+    }
+
+/* Each window's locks together, in the order of their releases. */
+static int by_release(const void *a, const void *b)
+{
+    const struct tenure *p = a;
+    const struct tenure *q = b;
+    TENURE_COMPARE(lock.window)
+    TENURE_COMPARE(lock.id)
+    TENURE_COMPARE(end)
+    return (p->release > q->release) - (p->release < q->release);
+}
+
+/* The call of a tenure that waited for the longest until another one's end; CALL_NONE: none did. */
+static uint32_t tenure_blocked(const struct analysis *a, const struct tenure *t,
+                               const struct tenure *before)
+{
+    /*
+     * The lock is given back at some time between `begun` and `before->end`. A call that left
+     * between the two may have waited for it, if it had been entered when the release began.
+     */
+    const int64_t begun = call_at(&a->calls, before->unlock)->enter;
+    uint32_t best = CALL_NONE;
+    int64_t longest = 0;
+    for (uint64_t i = t->from; i <= t->to; i++) {
+        const struct lock_note *note = lock_note_at(&a->calls, i);
+        const struct waiting_call *c = call_at(&a->calls, note->call);
+        const int64_t x = (c->leave < before->end ? c->leave : before->end) - c->enter;
+        const bool own = note->lock.what == TAP_LOCK_ACCESS ? note->lock.window == t->lock.window
+                                                            : lock_same(&note->lock, &t->lock);
+        const bool late = c->leave >= before->end || (c->enter < begun && c->leave > begun);
+        if (own && late && x > longest) {
+            best = note->call;
+            longest = x;
+        }
+    }
+    return best;
+}
+
+static const struct tenure *tenure_later(const struct tenure *p, const struct tenure *q)
+{
+    return !p || (q && q->end > p->end) ? q : p;
+}
+
+/* The latest releases of each target of a window, and of those that had all of them. */
+struct window_releases {
+    struct idmap target; /* -> place in the list */
+    struct last_releases *list, all, each;
+    uint64_t count;
+};
+
+static struct last_releases *releases_at(struct window_releases *w, uint32_t target)
+{
+    const int64_t *slot = ictusi_idmap_at(&w->target, target, 0, (int64_t)w->count);
+    if (!slot) {
+        return NULL;
+    }
+    if (*slot == (int64_t)w->count) {
+        w->list[w->count++] = (struct last_releases){NULL, NULL};
+    }
+    return &w->list[*slot];
+}
+
+/* Whom a tenure had to wait for; and from now on others for it. */
+static int release_pass(struct window_releases *w, const struct analysis *a, const struct tenure *t,
+                        epoch_fn *found, void *self)
+{
+    const bool all = t->lock.target == TAP_LOCK_ALL;
+    struct last_releases *own = all ? &w->all : releases_at(w, t->lock.target);
+    if (!own) {
+        return ICTUS_ERR_NOMEM;
+    }
+    const struct last_releases *other = all ? &w->each : &w->all;
+    const struct tenure *before = t->lock.exclusive
+                                      ? tenure_later(own->any, other->any)
+                                      : tenure_later(own->exclusive, other->exclusive);
+    const uint32_t call = before ? tenure_blocked(a, t, before) : CALL_NONE;
+    if (call != CALL_NONE) {
+        found(self, call, before->release, WAIT_RMA_LOCK);
+    }
+    struct last_releases *const told[] = {own, all ? own : &w->each};
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        told[i]->any = t;
+        told[i]->exclusive = t->lock.exclusive ? t : told[i]->exclusive;
+    }
+    return ICTUS_OK;
+}
+
+static int tenures_pass(const struct tenures *t, epoch_fn *found, void *self)
+{
+    struct window_releases w = {.list = calloc(t->count + 1, sizeof *w.list)};
+    int err = w.list ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    for (uint64_t i = 0; i < t->count && !err; i++) {
+        const struct tap_window_lock *lock = &t->list[i].lock;
+        const struct tap_window_lock *before = i ? &t->list[i - 1].lock : NULL;
+        if (!before || before->window != lock->window || before->id != lock->id) {
+            ictusi_idmap_fini(&w.target);
+            w.count = 0;
+            w.all = w.each = (struct last_releases){NULL, NULL};
+        }
+        err = release_pass(&w, t->analysis, &t->list[i], found, self);
+    }
+    ictusi_idmap_fini(&w.target);
+    free(w.list);
+    return err;
+}
+
+int ictusi_window_locks_find(const struct analysis *a, epoch_fn *found, void *self)
+{
+    const uint64_t n = a->calls.locks.count;
+    struct tenures t = {.analysis = a, .list = calloc(n + 1, sizeof *t.list)};
+    if (!t.list) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (uint64_t from = 0, to = 0; from < n; from = to) {
+        const uint32_t location = lock_note_at(&a->calls, from)->location;
+        while (to < n && lock_note_at(&a->calls, to)->location == location) {
+            to++;
+        }
+        tenures_of_location(&t, from, to);
+    }
+    qsort(t.list, t.count, sizeof *t.list, by_release);
+    const int err = tenures_pass(&t, found, self);
+    free(t.list);
+    return err;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Locks of windows (MPI_Win_lock, lock_all and their like): who had to wait until others had
+ * released one. The order in which processes had it is not recorded; it is that of their releases.
+ */
+#ifndef ICTUS_WAITS_WINDOW_LOCKS_H
+#define ICTUS_WAITS_WINDOW_LOCKS_H
+
+#include "waits/epochs.h"
+
+/* Errors: ICTUS_ERR_NOMEM. */
+int ictusi_window_locks_find(const struct analysis *analysis, epoch_fn *found, void *self);
+
+#endif
