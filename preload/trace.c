@@ -24,7 +24,7 @@ PRELOAD_BEHIND(PMPI_Pcontrol)
 
 static int trace_wanted(void)
 {
-    const char *directory = getenv("ICTUS_TRACE_DIR");
+    const char *directory = getenv("ICTUS_TRACE_OUTPUT");
     return directory && directory[0];
 }
 
@@ -87,7 +87,7 @@ static void trace_finish(const void *from)
     if (!ictusi_trace_finish(from)) {
         return;
     }
-    if (!settings->raw) {
+    if (!settings->defer) {
         ictusi_write_parallel(&ictusi_tracer);
     } else if (!settings->quiet) {
         ictusi_trace_say("raw files in %s; 'ictus recover %s' makes the archive",

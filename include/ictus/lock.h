@@ -38,8 +38,8 @@ struct ictus_lock_reading {
 
 /**
  * Open the clock of a running or stopped `ictus lock`. Local; no permission but to read a file.
- * @param name      of the instance; NULL: $ICTUS_LOCK, else "default"
- * @param directory where its page is; NULL: $ICTUS_LOCK_DIR, else one's own, else /run/ictus
+ * @param name      of the instance; NULL: $ICTUS_LOCK_NAME, else "default"
+ * @param directory where its page is; NULL: $ICTUS_LOCK_DIRECTORY, else one's own, else /run/ictus
  * @param[out] lock set only on success; release with ictus_lock_close()
  * @param[out] why  may be NULL
  * @return ICTUS_OK, ICTUS_ERR_IO (there is none), ICTUS_ERR_FORMAT (another version),

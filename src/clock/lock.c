@@ -24,9 +24,9 @@ struct network {
 
 static const struct spec_param params[] = {
     {"name", SPEC_TEXT, offsetof(struct network_options, name), "", 0, 0, NULL,
-     "name of the clock; by default $ICTUS_LOCK or 'default'"},
+     "name of the clock; by default $ICTUS_LOCK_NAME or 'default'"},
     {"directory", SPEC_TEXT, offsetof(struct network_options, directory), "", 0, 0, NULL,
-     "directory of its page; by default $ICTUS_LOCK_DIR or that of 'ictus "
+     "directory of its page; by default $ICTUS_LOCK_DIRECTORY or that of 'ictus "
      "lock'"},
     {"shared", SPEC_BOOL, offsetof(struct network_options, shared), "no", 0, 0, NULL,
      "treat the locked clocks of all machines as one clock with their own "

@@ -111,7 +111,7 @@ int ictusi_page_create(const char *name, const char *directory, struct page_writ
                        struct ictus_why *why)
 {
     char place[PAGE_PATH_BYTES], path[PAGE_PATH_BYTES];
-    const char *named = directory ? directory : getenv("ICTUS_LOCK_DIR");
+    const char *named = directory ? directory : getenv("ICTUS_LOCK_DIRECTORY");
     writer->page = NULL;
     writer->fd = -1;
     writer->guard = -1;

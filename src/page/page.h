@@ -77,8 +77,8 @@ bool ictusi_page_process(int64_t pid, uint64_t *started, uint64_t *namespace);
 #define PAGE_SYSTEM_DIRECTORY "/run/ictus"
 
 /*
- * The directory of a clock: as given, else $ICTUS_LOCK_DIR; else a writer's own: the system's for
- * whom it belongs to, /dev/shm/ictus-UID for others. @return ICTUS_OK or ICTUS_ERR_SPEC
+ * The directory of a clock: as given, else $ICTUS_LOCK_DIRECTORY; else a writer's own: the system's
+ * for whom it belongs to, /dev/shm/ictus-UID for others. @return ICTUS_OK or ICTUS_ERR_SPEC
  */
 int ictusi_page_directory(const char *directory, char *path, size_t size, struct ictus_why *why);
 

@@ -64,7 +64,7 @@ bool ictusi_page_process(int64_t pid, uint64_t *started, uint64_t *namespace)
 
 static const char *named_directory(const char *directory)
 {
-    directory = directory ? directory : getenv("ICTUS_LOCK_DIR");
+    directory = directory ? directory : getenv("ICTUS_LOCK_DIRECTORY");
     return directory && directory[0] ? directory : NULL;
 }
 
@@ -99,7 +99,7 @@ int ictusi_page_path(const char *name, const char *directory, char *path, size_t
     static const char allowed[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     if (!name) {
-        name = getenv("ICTUS_LOCK");
+        name = getenv("ICTUS_LOCK_NAME");
     }
     if (!name || !name[0]) {
         name = "default";

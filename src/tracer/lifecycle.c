@@ -82,17 +82,18 @@ static void choose_ticks(struct tracer *t)
 /* As asked for; else on the counter, where every machine of the job has a dependable one. */
 static int make_clock(struct tracer *t, struct ictus_why *why)
 {
-    const char *asked = t->settings.clock;
-    if (asked[0]) {
-        return ictus_clock_create_why(MPI_COMM_WORLD, asked, &t->clock, why);
-    }
-    const char *source = getenv("ICTUS_CLOCK");
-    if (!source || !source[0]) {
-        if (ictus_clock_create_why(MPI_COMM_WORLD, "@tsc", &t->clock, why) == ICTUS_OK) {
+    const char *sync = t->settings.sync;
+    const char *source = t->settings.clock;
+    const char *usual = getenv("ICTUS_CLOCK");
+    char spec[sizeof(t->settings.sync) + sizeof(t->settings.clock) + 1];
+    if (!source[0] && !(usual && usual[0])) {
+        (void)snprintf(spec, sizeof(spec), "%s@tsc", sync);
+        if (ictus_clock_create_why(MPI_COMM_WORLD, spec, &t->clock, why) == ICTUS_OK) {
             return ICTUS_OK;
         }
     }
-    return ictus_clock_create_why(MPI_COMM_WORLD, NULL, &t->clock, why);
+    (void)snprintf(spec, sizeof(spec), "%s%s%s", sync, source[0] ? "@" : "", source);
+    return ictus_clock_create_why(MPI_COMM_WORLD, spec[0] ? spec : NULL, &t->clock, why);
 }
 
 static int open_log(struct tracer *t, struct ictus_why *why)

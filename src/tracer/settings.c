@@ -25,8 +25,9 @@ struct setting_row {
     }
 
 static const struct setting_row rows[] = {
-    TEXT("ICTUS_TRACE_DIR", directory),
+    TEXT("ICTUS_TRACE_OUTPUT", directory),
     TEXT("ICTUS_TRACE_SCRATCH", scratch),
+    TEXT("ICTUS_TRACE_SYNC", sync),
     TEXT("ICTUS_TRACE_CLOCK", clock),
     TEXT("ICTUS_TRACE_FILTER", filter),
     TEXT("ICTUS_TRACE_METRICS", metrics),
@@ -39,7 +40,7 @@ static const struct setting_row rows[] = {
     {"ICTUS_TRACE_REQUESTS", SETTING_INT, AT(requests), 0, "0", 0.0, 1e9},
     {"ICTUS_TRACE_FORCE", SETTING_FLAG, AT(force), 0, "0", 0.0, 1.0},
     {"ICTUS_TRACE_KEEP", SETTING_FLAG, AT(keep), 0, "0", 0.0, 1.0},
-    {"ICTUS_TRACE_RAW", SETTING_FLAG, AT(raw), 0, "0", 0.0, 1.0},
+    {"ICTUS_TRACE_DEFER", SETTING_FLAG, AT(defer), 0, "0", 0.0, 1.0},
     {"ICTUS_TRACE_OFF", SETTING_FLAG, AT(off), 0, "0", 0.0, 1.0},
     {"ICTUS_TRACE_QUIET", SETTING_FLAG, AT(quiet), 0, "0", 0.0, 1.0},
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a user may choose about a trace; `ictus trace` hands it on in ICTUS_TRACE_* variables. */
+/*
+ * What a user may choose about a trace. `ictus trace` hands each option on in the variable
+ * ICTUS_TRACE_OPTION of the same name.
+ */
 #ifndef ICTUS_TRACER_SETTINGS_H
 #define ICTUS_TRACER_SETTINGS_H
 
@@ -11,7 +14,8 @@
 struct trace_settings {
     char directory[2048]; /* of the archive; empty: do not trace */
     char scratch[2048];   /* of the raw files; empty: in the archive's directory */
-    char clock[512];      /* specification of the clock; empty: the default */
+    char sync[512];       /* algorithm that makes one clock of many; empty: the default */
+    char clock[512];      /* local time source; empty: the default */
     char filter[1024];    /* functions and groups, see ictusi_filter_apply() */
     char metrics[512];    /* names of counters */
     double metrics_every_s;
@@ -23,7 +27,7 @@ struct trace_settings {
     int64_t requests;        /* active at a time in a process; 0: as the buffer allows */
     bool force;              /* replace an archive that is there */
     bool keep;               /* keep the raw files */
-    bool raw;                /* leave it at the raw files: no archive at the end */
+    bool defer;              /* leave it at the raw files: no archive at the end */
     bool off;                /* start switched off, until MPI_Pcontrol(1) */
     bool quiet;
 };

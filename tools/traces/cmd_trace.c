@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus trace: run a program under the tracer. */
-#include "main/clock_spec.h"
 #include "main/command.h"
 #include "main/shared_rows.h"
 #include "traces/trace_target.h"
@@ -21,7 +20,7 @@ struct trace_options {
     double metrics_every_s, resync_every_s;
     int64_t resync_barriers, requests;
     uint64_t buffer, window, limit;
-    bool force, keep, raw, off, quiet;
+    bool force, keep, defer, off, quiet;
 };
 
 /* By then the process that speaks has spoken, however busy the machine is. */
@@ -60,7 +59,7 @@ static const struct option_row rows[] = {
     {"scratch", 0, OPTION_TEXT, AT(scratch), NULL, 0, 0, NULL, "DIR",
      "directory for the raw files, such as one on a local disk"},
     {"keep", 0, OPTION_FLAG, AT(keep), NULL, 0, 0, NULL, NULL, "keep the raw files"},
-    {"defer", 0, OPTION_FLAG, AT(raw), NULL, 0, 0, NULL, NULL,
+    {"defer", 0, OPTION_FLAG, AT(defer), NULL, 0, 0, NULL, NULL,
      "only write raw files; 'ictus recover' makes the archive later"},
     ROW_QUIET(AT(quiet), "print no summary at the end"),
     ROW_END};
@@ -150,10 +149,10 @@ static void set_preload(const char *library)
 
 static void set_environment(const struct trace_options *o, const char *library)
 {
-    set_path("ICTUS_TRACE_DIR", o->output);
+    set_path("ICTUS_TRACE_OUTPUT", o->output);
     set_path("ICTUS_TRACE_SCRATCH", o->scratch);
-    struct clock_spec clock;
-    set_text("ICTUS_TRACE_CLOCK", clock_spec_join(&clock, o->sync, o->clock));
+    set_text("ICTUS_TRACE_SYNC", o->sync);
+    set_text("ICTUS_TRACE_CLOCK", o->clock);
     set_text("ICTUS_TRACE_FILTER", o->filter);
     set_text("ICTUS_TRACE_METRICS", o->metrics);
     set_number("ICTUS_TRACE_METRICS_EVERY", "%.9f", o->metrics_every_s);
@@ -165,7 +164,7 @@ static void set_environment(const struct trace_options *o, const char *library)
     set_number("ICTUS_TRACE_REQUESTS", "%.0f", (double)o->requests);
     set_text("ICTUS_TRACE_FORCE", o->force ? "1" : NULL);
     set_text("ICTUS_TRACE_KEEP", o->keep ? "1" : NULL);
-    set_text("ICTUS_TRACE_RAW", o->raw ? "1" : NULL);
+    set_text("ICTUS_TRACE_DEFER", o->defer ? "1" : NULL);
     set_text("ICTUS_TRACE_OFF", o->off ? "1" : NULL);
     set_text("ICTUS_TRACE_QUIET", o->quiet ? "1" : NULL);
     set_number("ICTUS_TRACE_PID", "%.0f", (double)getpid());
