@@ -62,6 +62,7 @@ static OTF2_RegionRole role_of(const struct trace_function *function)
         return OTF2_REGION_ROLE_COLL_ALL2ONE;
     case COLL_SCAN:
     case COLL_EXSCAN:
+    case COLL_CREATE_HANDLE:
         return OTF2_REGION_ROLE_COLL_OTHER;
     case -1:
         break;

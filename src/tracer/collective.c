@@ -17,8 +17,7 @@ struct view {
     bool away; /* of an inter-communicator's root group, but not its root: takes no part */
 };
 
-/* Arguments that MPI will refuse are looked at before it has: there may be no counts. */
-static int64_t count_at(const struct counts *counts, int64_t i)
+int64_t ictusi_count_at(const struct counts *counts, int64_t i)
 {
     if (!counts->values) {
         return 0;
@@ -33,7 +32,7 @@ static int64_t count_sum(const struct counts *counts, int64_t n)
 {
     int64_t sum = 0;
     for (int64_t i = 0; counts->values && i < n; i++) {
-        sum += count_at(counts, i);
+        sum += ictusi_count_at(counts, i);
     }
     return sum;
 }
@@ -43,7 +42,7 @@ static int64_t typed_sum(struct recorder *r, const struct counts *counts, const 
 {
     int64_t sum = 0;
     for (int64_t i = 0; counts->values && types && i < n; i++) {
-        const int64_t count = count_at(counts, i);
+        const int64_t count = ictusi_count_at(counts, i);
         sum += count > 0 ? count * trace_type_bytes(r, types[i]) : 0;
     }
     return sum;
@@ -156,7 +155,7 @@ static struct traffic measure_allgather(enum coll_op op, const struct view *v, i
         t.received = own * v->n;
     } else {
         const int64_t bytes = trace_type_bytes(v->r, a->recvtype);
-        own = count_at(&a->recvcounts, rank) * bytes;
+        own = ictusi_count_at(&a->recvcounts, rank) * bytes;
         t.received = count_sum(&a->recvcounts, v->n) * bytes;
     }
     t.sent = (in_place(a->sendbuf) ? own : send_bytes(v)) * v->n;
@@ -170,7 +169,7 @@ static struct traffic measure_reduction(enum coll_op op, const struct view *v, i
     switch (op) {
     case COLL_REDUCE_SCATTER:
         return (struct traffic){count_sum(&a->recvcounts, v->n) * type,
-                                count_at(&a->recvcounts, rank) * type};
+                                ictusi_count_at(&a->recvcounts, rank) * type};
     case COLL_REDUCE_SCATTER_BLOCK:
         return (struct traffic){a->recvcount * v->n * type, a->recvcount * type};
     case COLL_SCAN:
@@ -245,7 +244,8 @@ static void note_senders(struct recorder *r, enum coll_op op, const struct trace
         const MPI_Datatype type =
             op == COLL_ALLTOALLW && a->recvtypes ? a->recvtypes[i] : a->recvtype;
         const bool self = info->remote < 0 && i == info->rank;
-        const bool some = !self && count_at(&a->recvcounts, i) > 0 && trace_type_bytes(r, type) > 0;
+        const bool some =
+            !self && ictusi_count_at(&a->recvcounts, i) > 0 && trace_type_bytes(r, type) > 0;
         words[i / 64] |= (uint64_t)some << (i % 64);
     }
     memcpy(r->pos + 1, words, count * sizeof(*words));
@@ -262,6 +262,14 @@ void ictusi_note_coll(struct recorder *r, enum coll_op op, MPI_Comm comm,
         note_senders(r, op, info, args);
         recorder_put3(r, RECORD_COLL, (unsigned)op, root_of(op, args), info->id, (uint64_t)t.sent,
                       (uint64_t)t.received);
+    }
+}
+
+void ictusi_note_topology(struct recorder *r, MPI_Comm parent)
+{
+    const struct trace_comm *info = trace_comm(r, parent);
+    if (info && !info->foreign && info->remote < 0) {
+        recorder_put3(r, RECORD_COLL, COLL_CREATE_HANDLE, ROOT_NONE, info->id, 0, 0);
     }
 }
 

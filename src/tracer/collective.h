@@ -16,17 +16,24 @@ struct counts {
     size_t width;
 };
 
+/* Arguments that MPI will refuse are looked at before it has: there may be no counts. */
+int64_t ictusi_count_at(const struct counts *counts, int64_t i);
+
 struct coll_args {
     const void *sendbuf, *recvbuf;
     int64_t sendcount, recvcount;
     MPI_Datatype sendtype, recvtype;
     struct counts sendcounts, recvcounts;
     const MPI_Datatype *sendtypes, *recvtypes;
+    bool typed; /* there is a type for each count */
     int root;
 };
 
 void ictusi_note_coll(struct recorder *r, enum coll_op op, MPI_Comm comm,
                       const struct coll_args *args);
+
+/* A topology is made of a communicator by all of its processes. */
+void ictusi_note_topology(struct recorder *r, MPI_Comm parent);
 
 /* What is to be remembered of a nonblocking or persistent one. */
 struct trace_request ictusi_icoll_request(struct recorder *r, enum coll_op op, MPI_Comm comm,

@@ -200,7 +200,7 @@ static struct trace_comm *comm_discover(MPI_Comm comm)
     return info;
 }
 
-const struct trace_comm *ictusi_comm_find(struct recorder *r, MPI_Comm comm)
+struct trace_comm *ictusi_comm_find(struct recorder *r, MPI_Comm comm)
 {
     if (comm == MPI_COMM_NULL) {
         return NULL;

@@ -27,6 +27,8 @@ struct trace_comm {
     bool world;
     _Atomic uint32_t children;
     _Atomic bool logged;
+    struct neighbors *_Atomic neighbors; /* of its topology, once a collective has needed them */
+    _Atomic uint32_t neighbor_inits;     /* persistent neighborhood collectives so far */
 };
 
 /* Ranks in a window's communicator. */
@@ -50,7 +52,7 @@ struct trace_window {
 int ictusi_comms_start(void);
 
 /* The slow path of trace_comm(). @return never NULL, or NULL without memory */
-const struct trace_comm *ictusi_comm_find(struct recorder *r, MPI_Comm comm);
+struct trace_comm *ictusi_comm_find(struct recorder *r, MPI_Comm comm);
 
 /* Names given by the program. */
 void ictusi_comm_name(MPI_Comm comm, const char *name);
@@ -71,7 +73,7 @@ struct trace_window *ictusi_window_find(MPI_Win win);
 void ictusi_window_gone(MPI_Win win);
 
 /* The communicator, by way of the recorder's memory of the last one. */
-static inline const struct trace_comm *trace_comm(struct recorder *r, MPI_Comm comm)
+static inline struct trace_comm *trace_comm(struct recorder *r, MPI_Comm comm)
 {
     const uint64_t epoch = atomic_load_explicit(&ictusi_tracer.comm_epoch, memory_order_relaxed);
     if (__builtin_expect(r->comm == comm && r->comm_epoch == epoch, 1)) {

@@ -80,6 +80,12 @@ MEANINGS = {
     "win_test": ("", "if (*flag) ictusi_note_waited(r, win)"),
     "flush": ("", "ictusi_note_rma_done(r, win)"),
 }
+NEIGHBORS = {
+    "neighbor": ("    ictusi_note_neighbors_sent(r, comm, &args);\n", "ictusi_note_neighbors_received(r, comm, &args)"),
+    "ineighbor": ("    struct trace_request made = ictusi_note_ineighbor(r, comm, &args);\n",
+                  "ictusi_track_ineighbor(r, *request, &made)"),
+    "neighbor_init": ("", "ictusi_track_neighbor_init(r, *request, comm, &args)"),
+}
 COLL_FIELDS = {
     "sendbuf": ".sendbuf = sendbuf", "recvbuf": ".recvbuf = recvbuf",
     "sendcount": ".sendcount = (int64_t)sendcount", "recvcount": ".recvcount = (int64_t)recvcount",
@@ -87,7 +93,7 @@ COLL_FIELDS = {
     "sendtype": ".sendtype = sendtype", "recvtype": ".recvtype = recvtype",
     "sendcounts": ".sendcounts = {sendcounts, sizeof(*sendcounts)}",
     "recvcounts": ".recvcounts = {recvcounts, sizeof(*recvcounts)}",
-    "sendtypes": ".sendtypes = sendtypes", "recvtypes": ".recvtypes = recvtypes",
+    "sendtypes": ".sendtypes = sendtypes", "recvtypes": ".recvtypes = recvtypes, .typed = true",
     "root": ".root = root",
 }
 
@@ -102,6 +108,8 @@ class Function:
     @property
     def op(self):
         kind = self.meaning.split()
+        if kind and kind[0] == "topology":
+            return "CREATE_HANDLE"
         return kind[1].upper() if kind and kind[0] in ("coll", "icoll", "coll_init") else None
 
     @property
@@ -169,10 +177,14 @@ def expand(code, names):
     return out
 
 
+def collective_args(names):
+    fields = ", ".join(COLL_FIELDS[n] for n in names if n in COLL_FIELDS) or "0"
+    return f"    const struct coll_args args = {{{fields}}};\n"
+
+
 def collective(function, names):
     kind, op = function.meaning.split()
-    fields = ", ".join(COLL_FIELDS[n] for n in names if n in COLL_FIELDS) or "0"
-    args = f"    const struct coll_args args = {{{fields}}};\n"
+    args = collective_args(names)
     code = f"COLL_{op.upper()}"
     if kind == "coll":
         return args + f"    ictusi_note_coll(r, {code}, comm, &args);\n", f"ictusi_note_coll_left(r, {code}, comm)"
@@ -190,6 +202,11 @@ def meaning(function, names):
         return "", ""
     if words[0] in ("coll", "icoll", "coll_init"):
         return collective(function, names)
+    if words[0] in NEIGHBORS:
+        before, after = NEIGHBORS[words[0]]
+        return collective_args(names) + before, after
+    if words[0] == "topology":
+        return f"    ictusi_note_topology(r, {words[1]});\n", f"ictusi_comm_child({words[1]}, *{words[2]})"
     if words[0] == "comm_new":
         special = {"MPI_Comm_create_group": "ictusi_comm_group(comm, tag, *newcomm)",
                    "MPI_Intercomm_create": "ictusi_comm_inter(*newintercomm, tag)"}
@@ -250,7 +267,7 @@ def write_functions(functions, directory):
         out.write("const struct trace_function ictusi_trace_functions[TRACE_FUNCTIONS] = {\n")
         for f in functions:
             op = f"COLL_{f.op}" if f.op else "-1"
-            tracked = int(bool(f.meaning) and f.meaning.split()[0] not in ("send", "recv", "hook"))
+            tracked = int(bool(f.meaning) and f.meaning.split()[0] not in ("send", "recv", "neighbor", "hook"))
             out.write(f'    {{"{f.name}", "{f.group}", {op}, {tracked}}},\n')
         out.write("};\n")
 

@@ -7,9 +7,9 @@
 #include "tracer/real.h"
 
 /* Communicator and tag in one word. */
-static inline uint64_t comm_and_tag(const struct trace_comm *comm, int tag)
+static inline uint64_t comm_and_tag(const struct trace_comm *comm, uint32_t tag)
 {
-    return (uint64_t)comm->id << 32 | (uint32_t)tag;
+    return (uint64_t)comm->id << 32 | tag;
 }
 
 static inline int64_t status_bytes(const MPI_Status *status)
@@ -23,7 +23,7 @@ static inline void ictusi_note_send(struct recorder *r, int64_t count, MPI_Datat
 {
     const struct trace_comm *info = trace_comm(r, comm);
     if (dest >= 0 && info && !info->foreign) {
-        recorder_put2(r, RECORD_SEND, 0, (uint32_t)dest, comm_and_tag(info, tag),
+        recorder_put2(r, RECORD_SEND, 0, (uint32_t)dest, comm_and_tag(info, (uint32_t)tag),
                       (uint64_t)(count * trace_type_bytes(r, type)));
     }
 }
@@ -37,7 +37,7 @@ static inline uint64_t ictusi_note_isend(struct recorder *r, int64_t count, MPI_
         return 0;
     }
     const uint64_t id = recorder_request(r);
-    recorder_put3(r, RECORD_ISEND, 0, (uint32_t)dest, comm_and_tag(info, tag),
+    recorder_put3(r, RECORD_ISEND, 0, (uint32_t)dest, comm_and_tag(info, (uint32_t)tag),
                   (uint64_t)(count * trace_type_bytes(r, type)), id);
     return id;
 }
@@ -47,7 +47,8 @@ static inline void ictusi_note_recv(struct recorder *r, MPI_Comm comm, const MPI
     const struct trace_comm *info = trace_comm(r, comm);
     if (status->MPI_SOURCE >= 0 && info && !info->foreign) {
         recorder_put2(r, RECORD_RECV, 0, (uint32_t)status->MPI_SOURCE,
-                      comm_and_tag(info, status->MPI_TAG), (uint64_t)status_bytes(status));
+                      comm_and_tag(info, (uint32_t)status->MPI_TAG),
+                      (uint64_t)status_bytes(status));
     }
 }
 

@@ -69,6 +69,12 @@ enum { REGION_USER = 2048, REGION_MAX = 65535 };
 /* Numbers of metric classes in the records. */
 enum { METRIC_CLASS_CLOCK = 0, METRIC_CLASS_COUNTERS = 1, METRIC_CLASS_USER = 16 };
 
+/*
+ * Messages of neighborhood collectives have this tag, those of the n-th persistent one of a
+ * communicator the n-th after it: beyond any that MPI allows.
+ */
+#define NEIGHBOR_TAG UINT32_C(0x80000000)
+
 /* The name of the region in which the tracer itself synchronises. */
 #define TRACE_REGION_SYNC "ictus synchronises clocks"
 

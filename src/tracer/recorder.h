@@ -50,7 +50,7 @@ struct recorder {
     /* The communicator seen last. */
     MPI_Comm comm;
     uint64_t comm_epoch;
-    const struct trace_comm *comm_info;
+    struct trace_comm *comm_info;
     /* The datatype seen last. */
     MPI_Datatype type;
     uint64_t type_epoch;
@@ -131,6 +131,14 @@ static inline uint64_t recorder_ticks(const struct recorder *r)
 static inline uint64_t recorder_request(struct recorder *r)
 {
     return r->after & AFTER_DIVERTED ? 0 : r->next_request++;
+}
+
+/* The first of so many successive ones. */
+static inline uint64_t recorder_requests(struct recorder *r, uint64_t count)
+{
+    const uint64_t first = recorder_request(r);
+    r->next_request += first ? count - 1 : 0;
+    return first;
 }
 
 /* Store a head last, so that a record is there whole or not at all. */

@@ -4,11 +4,20 @@
 
 #include "tracer/p2p.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Messages of matched probes live in the same table; handles of the two kinds may be equal. */
 #define REQUEST_KEY(handle) (HANDLE_KEY(handle) << 1)
 #define MESSAGE_KEY(handle) (HANDLE_KEY(handle) << 1 | 1)
+
+/* It stands for nothing any more. */
+static void request_forget(const struct trace_request *request)
+{
+    if (request->kind == REQUEST_NEIGHBORS) {
+        free(request->exchange);
+    }
+}
 
 static void request_put(uint64_t key, const struct trace_request *request)
 {
@@ -16,6 +25,7 @@ static void request_put(uint64_t key, const struct trace_request *request)
     if (slot) {
         *slot = *request;
     } else {
+        request_forget(request);
         atomic_fetch_add_explicit(&ictusi_tracer.untracked, 1, memory_order_relaxed);
     }
 }
@@ -46,12 +56,23 @@ static void record_done(struct recorder *r, const struct trace_request *request,
     } else if (request->kind == REQUEST_RECV && status->MPI_SOURCE >= 0) {
         const int peer = request->asked && request->peer >= 0 ? request->peer : status->MPI_SOURCE;
         const int tag = request->asked && request->tag >= 0 ? request->tag : status->MPI_TAG;
-        recorder_put3(r, RECORD_IRECV_DONE, 0, (uint32_t)peer, comm_and_tag(request->comm, tag),
-                      (uint64_t)status_bytes(status), request->id);
+        recorder_put3(r, RECORD_IRECV_DONE, 0, (uint32_t)peer,
+                      comm_and_tag(request->comm, (uint32_t)tag), (uint64_t)status_bytes(status),
+                      request->id);
     } else if (request->kind == REQUEST_COLL) {
         recorder_put4(r, RECORD_ICOLL_DONE, (unsigned)request->peer, request->root,
                       request->comm->id, request->sent, request->received, request->id);
+    } else if (request->kind == REQUEST_NEIGHBORS) {
+        ictusi_exchange_done(r, request);
     }
+}
+
+/* The last that is heard of a request that is not persistent. */
+static void request_end(struct recorder *r, const struct trace_request *request,
+                        const MPI_Status *status)
+{
+    record_done(r, request, status);
+    request_forget(request);
 }
 
 /*
@@ -65,20 +86,17 @@ static bool complete_already(MPI_Request handle)
            REAL(Request_get_status)(handle, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag;
 }
 
-/*
- * Remember what a handle stands for. One that is handed out for all operations that were complete
- * when their call returned may stand for something already: the completion is recorded at once.
- */
-static void request_track(struct recorder *r, MPI_Request handle,
+void ictusi_request_track(struct recorder *r, MPI_Request handle,
                           const struct trace_request *request)
 {
     if (handle == MPI_REQUEST_NULL || (request->id == 0 && !request->persistent)) {
+        request_forget(request);
         return;
     }
     const bool may_share = !request->persistent && request->kind != REQUEST_RECV;
     const struct trace_request *known = may_share ? request_find(handle) : NULL;
     if (may_share && ((known && !known->persistent) || complete_already(handle))) {
-        record_done(r, request, MPI_STATUS_IGNORE);
+        request_end(r, request, MPI_STATUS_IGNORE);
     } else {
         request_put(REQUEST_KEY(handle), request);
     }
@@ -87,7 +105,7 @@ static void request_track(struct recorder *r, MPI_Request handle,
 void ictusi_track_isend(struct recorder *r, MPI_Request handle, uint64_t id)
 {
     const struct trace_request request = {.id = id, .kind = REQUEST_SEND};
-    request_track(r, handle, &request);
+    ictusi_request_track(r, handle, &request);
 }
 
 static void track_receive(struct recorder *r, MPI_Request handle, int source,
@@ -97,7 +115,7 @@ static void track_receive(struct recorder *r, MPI_Request handle, int source,
         request.id = recorder_request(r);
         recorder_put1(r, RECORD_IRECV, 0, 0, request.id);
     }
-    request_track(r, handle, &request);
+    ictusi_request_track(r, handle, &request);
 }
 
 void ictusi_track_irecv(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm)
@@ -129,7 +147,7 @@ void ictusi_track_send_init(struct recorder *r, MPI_Request handle, int64_t coun
         .tag = tag,
         .sent = (uint64_t)(count * trace_type_bytes(r, type)),
     };
-    request_track(r, handle, &request);
+    ictusi_request_track(r, handle, &request);
 }
 
 void ictusi_track_recv_init(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm)
@@ -140,7 +158,7 @@ void ictusi_track_recv_init(struct recorder *r, MPI_Request handle, int source, 
         .persistent = true,
         .comm = source != MPI_PROC_NULL && info && !info->foreign ? info : NULL,
     };
-    request_track(r, handle, &request);
+    ictusi_request_track(r, handle, &request);
 }
 
 void ictusi_note_icoll(struct recorder *r, struct trace_request *made)
@@ -153,13 +171,13 @@ void ictusi_note_icoll(struct recorder *r, struct trace_request *made)
 
 void ictusi_track_icoll(struct recorder *r, MPI_Request handle, const struct trace_request *made)
 {
-    request_track(r, handle, made);
+    ictusi_request_track(r, handle, made);
 }
 
 void ictusi_track_coll_init(struct recorder *r, MPI_Request handle, struct trace_request *made)
 {
     made->persistent = true;
-    request_track(r, handle, made);
+    ictusi_request_track(r, handle, made);
 }
 
 /* The probe is what matches a message: to its channel it is a receive that was posted there. */
@@ -186,7 +204,7 @@ struct trace_request ictusi_take_message(MPI_Message message)
 void ictusi_track_imrecv(struct recorder *r, MPI_Request handle,
                          const struct trace_request *matched)
 {
-    request_track(r, handle, matched);
+    ictusi_request_track(r, handle, matched);
 }
 
 void ictusi_note_mrecv(struct recorder *r, const struct trace_request *matched,
@@ -204,10 +222,15 @@ static void request_start(struct recorder *r, struct trace_request *request)
     if (!request->comm) {
         return;
     }
+    if (request->kind == REQUEST_NEIGHBORS) {
+        ictusi_exchange_send(r, request);
+        return;
+    }
     request->id = recorder_request(r);
     if (request->kind == REQUEST_SEND) {
         recorder_put3(r, RECORD_ISEND, 0, (uint32_t)request->peer,
-                      comm_and_tag(request->comm, request->tag), request->sent, request->id);
+                      comm_and_tag(request->comm, (uint32_t)request->tag), request->sent,
+                      request->id);
     } else {
         recorder_put1(r, request->kind == REQUEST_RECV ? RECORD_IRECV : RECORD_ICOLL, 0, 0,
                       request->id);
@@ -234,6 +257,9 @@ void ictusi_note_started(struct recorder *r, int count, const MPI_Request *handl
 {
     for (int i = 0; i < count; i++) {
         if (r->held[i].kind != REQUEST_NONE) {
+            if (r->held[i].kind == REQUEST_NEIGHBORS && r->held[i].comm) {
+                ictusi_exchange_post(r, &r->held[i]);
+            }
             request_put(REQUEST_KEY(handles[i]), &r->held[i]);
             r->held[i].kind = REQUEST_NONE;
         }
@@ -255,7 +281,7 @@ static void note_done(struct recorder *r, MPI_Request handle, const MPI_Status *
     }
     struct trace_request done;
     if (ictusi_table_take(&ictusi_tracer.requests, REQUEST_KEY(handle), &done)) {
-        record_done(r, &done, status);
+        request_end(r, &done, status);
     }
 }
 
@@ -271,8 +297,10 @@ void ictusi_note_tested(struct recorder *r, MPI_Request handle)
 
 void ictusi_note_request_free(MPI_Request handle)
 {
-    if (handle != MPI_REQUEST_NULL) {
-        (void)ictusi_table_take(&ictusi_tracer.requests, REQUEST_KEY(handle), NULL);
+    struct trace_request freed;
+    if (handle != MPI_REQUEST_NULL &&
+        ictusi_table_take(&ictusi_tracer.requests, REQUEST_KEY(handle), &freed)) {
+        request_forget(&freed);
     }
 }
 
@@ -322,7 +350,7 @@ static void kept_done(struct recorder *r, int index, const MPI_Status *status)
         note_done(r, r->handles[index], status);
         return;
     }
-    record_done(r, &r->held[index], status);
+    request_end(r, &r->held[index], status);
     r->held[index].kind = REQUEST_NONE;
 }
 

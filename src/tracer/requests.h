@@ -10,7 +10,9 @@
 #include "tracer/ops.h"
 #include "tracer/real.h"
 
-enum request_kind { REQUEST_NONE, REQUEST_SEND, REQUEST_RECV, REQUEST_COLL };
+enum request_kind { REQUEST_NONE, REQUEST_SEND, REQUEST_RECV, REQUEST_COLL, REQUEST_NEIGHBORS };
+
+struct exchange;
 
 struct trace_request {
     uint64_t id; /* number in the records; 0: of a call that leaves none */
@@ -23,8 +25,28 @@ struct trace_request {
     int32_t tag;
     int32_t peer;  /* or the operation of a collective */
     uint32_t root; /* of a collective */
-    uint64_t sent, received;
+    union {
+        struct {
+            uint64_t sent, received;
+        };
+        struct exchange *exchange; /* of a neighborhood collective */
+    };
 };
+
+/*
+ * Remember what a handle stands for. One that is handed out for all operations that were complete
+ * when their call returned may stand for something already: the completion is recorded at once.
+ */
+void ictusi_request_track(struct recorder *r, MPI_Request handle,
+                          const struct trace_request *request);
+
+/*
+ * The records of a neighborhood collective: its messages are sent, its receives posted, all are
+ * complete. See neighbors.h.
+ */
+void ictusi_exchange_send(struct recorder *r, struct trace_request *request);
+void ictusi_exchange_post(struct recorder *r, const struct trace_request *request);
+void ictusi_exchange_done(struct recorder *r, const struct trace_request *request);
 
 void ictusi_track_isend(struct recorder *r, MPI_Request handle, uint64_t id);
 void ictusi_track_irecv(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm);

@@ -57,7 +57,7 @@ static void one_sided(int rank, int size)
     MPI_Win_free(&win);
 }
 
-/* OTF2 has no such operations: regions, and no messages that would have no other end. */
+/* Two messages of each process a call, on a ring of at least two. */
 static void neighbours(void)
 {
     const int periods[1] = {1};
@@ -213,13 +213,15 @@ int main(int argc, char **argv)
     if (rank == 0) {
         printf("RMA_PUT %d\nRMA_GET %d\nRMA_SYNC %d\n", ROUNDS * size, size, 3 * ROUNDS * size);
         printf("RMA_WIN_CREATE %d\nRMA_WIN_DESTROY %d\n", size, size);
-        const int nonblocking = (ROUNDS + AGAIN) * size;
-        const int received = (2 * ROUNDS + AGAIN) * size;
-        printf("MPI_SEND %d\nMPI_ISEND %d\nMPI_ISEND_COMPLETE %d\nMPI_RECV %d\n", 3 * ROUNDS * size,
-               nonblocking, nonblocking, received);
-        printf("MPI_IRECV_REQUEST %d\nMPI_IRECV %d\n", 2 * ROUNDS * size, 2 * ROUNDS * size);
+        const int ring = size > 1 ? 2 * ROUNDS * size : 0;
+        const int nonblocking = (ROUNDS + AGAIN) * size + ring;
+        const int received = (2 * ROUNDS + AGAIN) * size + ring;
+        printf("MPI_SEND %d\nMPI_ISEND %d\nMPI_ISEND_COMPLETE %d\nMPI_RECV %d\n",
+               3 * ROUNDS * size + ring, nonblocking, nonblocking, received);
+        printf("MPI_IRECV_REQUEST %d\nMPI_IRECV %d\n", 2 * ROUNDS * size + ring,
+               2 * ROUNDS * size + ring);
         printf("MPI_COLLECTIVE_END %d\nNON_BLOCKING_COLLECTIVE_REQUEST 0\n",
-               (3 + ROUNDS) * size + 1);
+               (4 + ROUNDS) * size + 1);
     }
     MPI_Finalize();
     return 0;
