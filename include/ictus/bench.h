@@ -63,6 +63,7 @@ struct ictus_operation_info {
     int persistent;      /**< a request or a window is made once, used many times */
     const char *mocks;   /**< the operation that this composition of others stands for, or NULL */
     int pieces;          /**< of a mock-up: the operation itself on so many pieces; else 0 */
+    int partitioned;     /**< its message is handed over in partitions, see them in a plan */
 };
 
 /**
@@ -121,6 +122,7 @@ struct ictus_bench_plan {
     int buffers;          /**< sets of buffers used in turn */
     int cold;             /**< write through the caches before each repetition */
     int messages;         /**< of a stream, under way at once; 0: 64 */
+    int partitions;       /**< of a partitioned message, 1 to 4096; 0: 4 */
     const char *window;   /**< one-sided: one of ictus_window_kinds; NULL: ICTUS_WINDOW_DEFAULT */
     int check;            /**< verify the operation's result before and after measuring */
     const char *arrival;  /**< "ascending:spread=10us", "late:rank=0,by=20us"; NULL: all together */

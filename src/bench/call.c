@@ -2,7 +2,7 @@
 /* Buffers, counts and communicator of a call. */
 #include "bench/call.h"
 
-#include "bench/defect.h"
+#include "bench/fit.h"
 #include "bench/memory.h"
 #include "sync/sync.h"
 
@@ -53,149 +53,6 @@ static int buffer_allocate(void **buffer, uint64_t bytes)
     return ICTUS_OK;
 }
 
-/* What would hang or crash is refused before it is called. */
-static int check_defects(const struct operation *operation, const struct ictus_bench_plan *plan,
-                         int size, struct ictus_why *why)
-{
-    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int length = 0;
-    const struct defect_use use = {
-        .operation = operation->name,
-        .processes = size,
-        .in_place_beyond_0 = plan->in_place && (plan->root != 0 || plan->rotate_root),
-    };
-    MPI_Get_library_version(library, &length);
-    const char *defect = ictusi_defect(library, &use);
-    return defect ? ictus_because(why, ICTUS_ERR_UNSUPPORTED, "%s: %s", operation->name, defect)
-                  : ICTUS_OK;
-}
-
-static int find_types(const struct ictus_bench_plan *plan, struct datatype *type,
-                      struct reduction *reduction, struct ictus_why *why)
-{
-    const int err = ictusi_datatype_find(plan->datatype ? plan->datatype : "char", type, why);
-    return err ? err : ictusi_reduction_find(plan->reduce ? plan->reduce : "sum", reduction, why);
-}
-
-static int check_types(const struct operation *operation, const struct ictus_bench_plan *plan,
-                       struct ictus_why *why)
-{
-    struct datatype type;
-    struct reduction reduction;
-    int err = find_types(plan, &type, &reduction, why);
-    if (!err && ictusi_shape(operation->shape)->reduces) {
-        err = ictusi_reduction_fits(&reduction, &type, why);
-    }
-    if (!err && plan->bytes % type.size) {
-        err = ictus_because(why, ICTUS_ERR_ARG,
-                            "%llu bytes are not a multiple of the size of '%s' (%zu bytes)",
-                            (unsigned long long)plan->bytes, type.name, type.size);
-    }
-    return err;
-}
-
-const char *const ictus_window_kinds[] = {"create", "allocate", "shared", "dynamic", NULL};
-
-static int window_kind(const char *name, enum window_kind *kind, struct ictus_why *why)
-{
-    for (int i = 0; ictus_window_kinds[i]; i++) {
-        if (strcmp(name ? name : ICTUS_WINDOW_DEFAULT, ictus_window_kinds[i]) == 0) {
-            *kind = (enum window_kind)i;
-            return ICTUS_OK;
-        }
-    }
-    return ictus_unknown(why, "window", name, ictus_window_kinds);
-}
-
-/*
- * Open MPI 4's component rdma got 8 of 64 pairs of double_int wrong in created windows and wrote
- * beyond its buffers; since the first wrong one is the 48th, it probably takes the 12 bytes of the
- * members for the pair's 16. Its pt2pt ends the program. Windows in shared memory are right.
- */
-#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
-enum { PAIRS_ARE_CUT = 1 };
-#else
-enum { PAIRS_ARE_CUT = 0 };
-#endif
-static bool extras_cut_pairs(const struct operation *operation, const struct ictus_bench_plan *plan,
-                             enum window_kind kind)
-{
-    const struct shape_info *shape = ictusi_shape(operation->shape);
-    struct datatype type;
-    struct reduction reduction;
-    return PAIRS_ARE_CUT && shape->window != WINDOW_NONE && shape->reduces &&
-           (kind == WINDOW_CREATE || kind == WINDOW_DYNAMIC) &&
-           find_types(plan, &type, &reduction, NULL) == ICTUS_OK && type.class == CLASS_PAIR &&
-           type.size > 2 * sizeof(int); /* those are padded */
-}
-
-/* What the plan asks of streams and of one-sided operations. */
-static int check_extras(const struct operation *operation, const struct ictus_bench_plan *plan,
-                        struct ictus_why *why)
-{
-    enum window_kind kind = WINDOW_CREATE;
-    if (plan->messages < 0 || plan->messages > MESSAGES_MAX) {
-        return ictus_because(why, ICTUS_ERR_ARG, "%d messages at once: there may be 1 to %d",
-                             plan->messages, MESSAGES_MAX);
-    }
-    if (ictusi_shape(operation->shape)->window != WINDOW_NONE &&
-        ictusi_shape(operation->shape)->reduces && plan->reduce &&
-        strncmp(plan->reduce, "user_", strlen("user_")) == 0) {
-        return ictus_because(why, ICTUS_ERR_ARG,
-                             "%s: MPI_Accumulate takes MPI's own operators, not '%.40s'",
-                             operation->name, plan->reduce);
-    }
-    const int err = window_kind(plan->window, &kind, why);
-    if (!err && extras_cut_pairs(operation, plan, kind)) {
-        return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
-                             "%s: Open MPI 4 accumulates '%.40s' wrongly in windows of kind '%s', "
-                             "and writes beyond them; choose --window=allocate or another datatype",
-                             operation->name, plan->datatype, ictus_window_kinds[kind]);
-    }
-    return err;
-}
-
-int ictusi_call_can(const struct operation *operation, const struct ictus_bench_plan *plan,
-                    struct ictus_why *why)
-{
-    const struct shape_info *shape = ictusi_shape(operation->shape);
-    if (plan->in_place && (!shape->in_place || operation->mockup)) {
-        return ictus_because(why, ICTUS_ERR_ARG, "%s cannot work in place", operation->name);
-    }
-    const int unfit = check_extras(operation, plan, why);
-    if (unfit) {
-        return unfit;
-    }
-    if (plan->buffers < 0 || plan->buffers > BUFFER_SETS_MAX) {
-        return ictus_because(why, ICTUS_ERR_ARG, "at most %d sets of buffers are possible",
-                             BUFFER_SETS_MAX);
-    }
-    if (operation->prepare && (plan->rotate_root || plan->buffers > 1)) {
-        return ictus_because(why, ICTUS_ERR_ARG,
-                             "%s is bound to one root and one buffer, so neither can be rotated",
-                             operation->name);
-    }
-    return check_types(operation, plan, why);
-}
-
-int ictusi_call_fits(const struct operation *operation, const struct ictus_bench_plan *plan,
-                     int size, struct ictus_why *why)
-{
-    if (plan->root < 0 || plan->root >= size) {
-        return ictus_because(why, ICTUS_ERR_ARG, "root %d: must be a rank between 0 and %d",
-                             plan->root, size - 1);
-    }
-    const int err = ictusi_call_can(operation, plan, why);
-    if (err) {
-        return err;
-    }
-    if (operation->shape >= SHAPE_PING_PONG && operation->shape < SHAPE_USER && size < 2) {
-        return ictus_because(why, ICTUS_ERR_ARG, "%s needs at least two processes",
-                             operation->name);
-    }
-    return check_defects(operation, plan, size, why);
-}
-
 /* An int counts the elements where it can; beyond, MPI-4's calls do where the library has them. */
 static int choose_counts(struct call *call, const struct ictus_bench_plan *plan,
                          const struct datatype *type, struct ictus_why *why)
@@ -219,7 +76,7 @@ static int read_types(struct call *call, const struct ictus_bench_plan *plan, st
 {
     struct datatype type;
     struct reduction reduction;
-    const int err = find_types(plan, &type, &reduction, why);
+    const int err = ictusi_fit_types(plan, &type, &reduction, why);
     if (err) {
         return err;
     }
@@ -264,8 +121,8 @@ static int make_counts(struct call *call, uint64_t bytes, struct ictus_why *why)
     call->aint_displs = calloc(entries, sizeof(MPI_Aint));
     call->types = calloc(entries, sizeof(MPI_Datatype));
     call->shares = calloc(2 * entries, sizeof(int));
-    call->requests = calloc(2 * (size_t)call->messages, sizeof(MPI_Request));
-    call->statuses = calloc(2 * (size_t)call->messages, sizeof(MPI_Status));
+    call->requests = calloc(ictusi_request_count(call), sizeof(MPI_Request));
+    call->statuses = calloc(ictusi_request_count(call), sizeof(MPI_Status));
     if (!call->counts || !call->displs || !call->byte_displs || !call->aint_displs ||
         !call->types || !call->shares || !call->requests || !call->statuses) {
         return ICTUS_ERR_NOMEM;
@@ -441,7 +298,7 @@ static int read_plan(struct call *call, const struct ictus_bench_plan *plan, str
     }
     call->sets = plan->buffers > 1 ? plan->buffers : 1;
     if (!err) {
-        err = window_kind(plan->window, &call->window_kind, why);
+        err = ictusi_fit_window(plan->window, &call->window_kind, why);
     }
     return err ? err : make_counts(call, plan->bytes, why);
 }
@@ -522,6 +379,7 @@ int ictusi_call_init(struct call *call, const struct operation *operation, MPI_C
     call->root = plan->root;
     call->bytes = plan->bytes;
     call->messages = plan->messages > 0 ? plan->messages : MESSAGES;
+    call->partitions = plan->partitions > 0 ? plan->partitions : PARTITIONS;
     call->win = MPI_WIN_NULL;
     call->peers = MPI_GROUP_EMPTY;
     int err = ictusi_sync_agree(comm, read_plan(call, plan, why), why);

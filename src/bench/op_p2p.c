@@ -88,6 +88,62 @@ static int run_bibandwidth(struct call *c)
     return peer == MPI_PROC_NULL ? MPI_SUCCESS : p2p_stream(c, peer, true, true);
 }
 
+/* From all others to the root, which takes what comes; statuses tell where each came from. */
+static int p2p_fan_in(const struct call *c, int messages)
+{
+    const int wanted = (c->size - 1) * messages;
+    int made = 0;
+    int err = MPI_SUCCESS;
+    for (int i = 0; i < wanted && c->rank == c->root && err == MPI_SUCCESS; i++) {
+        err = MPI_Irecv((char *)c->recv + (size_t)i * c->bytes, c->count, c->type, MPI_ANY_SOURCE,
+                        TAG, c->comm, &c->requests[made++]);
+    }
+    for (int i = 0; i < messages && c->rank != c->root && err == MPI_SUCCESS; i++) {
+        err = MPI_Isend(c->send, c->count, c->type, c->root, TAG, c->comm, &c->requests[made++]);
+    }
+    return err == MPI_SUCCESS ? MPI_Waitall(made, c->requests, c->statuses) : err;
+}
+
+/* The root goes round, a message to each other one, as often as there are messages. */
+static int p2p_fan_out(const struct call *c, int messages)
+{
+    const int wanted = c->size * messages;
+    int made = 0;
+    int err = MPI_SUCCESS;
+    for (int i = 0; i < wanted && c->rank == c->root && err == MPI_SUCCESS; i++) {
+        const int peer = i % c->size;
+        if (peer != c->root) {
+            err = MPI_Isend((char *)c->send + (size_t)peer * c->bytes, c->count, c->type, peer, TAG,
+                            c->comm, &c->requests[made++]);
+        }
+    }
+    for (int i = 0; i < messages && c->rank != c->root && err == MPI_SUCCESS; i++) {
+        err = MPI_Irecv((char *)c->recv + (size_t)i * c->bytes, c->count, c->type, MPI_ANY_SOURCE,
+                        TAG, c->comm, &c->requests[made++]);
+    }
+    return err == MPI_SUCCESS ? MPI_Waitall(made, c->requests, c->statuses) : err;
+}
+
+static int run_fan_in(struct call *c)
+{
+    return p2p_fan_in(c, 1);
+}
+
+static int run_fan_in_bandwidth(struct call *c)
+{
+    return p2p_fan_in(c, c->messages);
+}
+
+static int run_fan_out(struct call *c)
+{
+    return p2p_fan_out(c, 1);
+}
+
+static int run_fan_out_bandwidth(struct call *c)
+{
+    return p2p_fan_out(c, c->messages);
+}
+
 static int left_of(const struct call *c)
 {
     return (c->rank + c->size - 1) % c->size;
@@ -178,6 +234,22 @@ const struct operation ictusi_point_to_point[] = {
      .summary = "MPI_Isend and MPI_Irecv with both neighbours on the ring",
      .shape = SHAPE_NEIGHBOR_ALLGATHER,
      .run = run_exchange},
+    {.name = "fan_in",
+     .summary = "a message from each other process to the root, received from MPI_ANY_SOURCE",
+     .shape = SHAPE_FAN_IN,
+     .run = run_fan_in},
+    {.name = "fan_in_bandwidth",
+     .summary = "many messages at once from each other process to the root, from any source",
+     .shape = SHAPE_FAN_INS,
+     .run = run_fan_in_bandwidth},
+    {.name = "fan_out",
+     .summary = "a message from the root to each other process, received from MPI_ANY_SOURCE",
+     .shape = SHAPE_FAN_OUT,
+     .run = run_fan_out},
+    {.name = "fan_out_bandwidth",
+     .summary = "many messages at once from the root to each other process, from any source",
+     .shape = SHAPE_FAN_OUTS,
+     .run = run_fan_out_bandwidth},
     {.name = NULL},
 };
 /* NOLINTEND(clang-analyzer-optin.mpi.MPI-Checker) */

@@ -28,17 +28,16 @@ static const struct shape_info shapes[SHAPES] = {
     [SHAPE_GETS] = {false, false, true, false, BLOCKS_ONE, BLOCKS_MESSAGES, WINDOW_ON_SEND},
     [SHAPE_ACCUMULATE] = {false, true, true, false, BLOCKS_ONE, BLOCKS_ONE, WINDOW_ON_RECV},
     [SHAPE_ACCUMULATES] = {false, true, true, false, BLOCKS_ONE, BLOCKS_MESSAGES, WINDOW_ON_RECV},
+    [SHAPE_FAN_IN] = {true, false, true, false, BLOCKS_ONE, BLOCKS_ALL, WINDOW_NONE},
+    [SHAPE_FAN_INS] = {true, false, true, false, BLOCKS_ONE, BLOCKS_ALL_MESSAGES, WINDOW_NONE},
+    [SHAPE_FAN_OUT] = {true, false, true, false, BLOCKS_ALL, BLOCKS_ONE, WINDOW_NONE},
+    [SHAPE_FAN_OUTS] = {true, false, true, false, BLOCKS_ALL, BLOCKS_MESSAGES, WINDOW_NONE},
     [SHAPE_USER] = {false, false, true, false, BLOCKS_NONE, BLOCKS_NONE, WINDOW_NONE},
 };
 
 static const struct operation *const tables[] = {
-    ictusi_blocking,
-    ictusi_nonblocking,
-    ictusi_persistent,
-    ictusi_point_to_point,
-    ictusi_one_sided,
-    ictusi_mockups,
-    NULL,
+    ictusi_blocking,       ictusi_nonblocking, ictusi_persistent, ictusi_point_to_point,
+    ictusi_persistent_p2p, ictusi_one_sided,   ictusi_mockups,    NULL,
 };
 
 const struct shape_info *ictusi_shape(enum shape shape)
@@ -57,9 +56,20 @@ int64_t ictusi_block_count(const struct call *call, enum blocks blocks)
         return NEIGHBORS;
     case BLOCKS_MESSAGES:
         return call->messages;
+    case BLOCKS_ALL_MESSAGES:
+        return (int64_t)call->size * call->messages;
     default:
         return call->size;
     }
+}
+
+size_t ictusi_request_count(const struct call *call)
+{
+    const enum shape shape = call->operation->shape;
+    const bool fans = shape == SHAPE_FAN_IN || shape == SHAPE_FAN_INS || shape == SHAPE_FAN_OUT ||
+                      shape == SHAPE_FAN_OUTS;
+    const int peers = fans && call->size > 2 ? call->size : 2; /* or two ways with one */
+    return (size_t)peers * (size_t)call->messages;
 }
 
 int ictusi_partner(const struct call *call)

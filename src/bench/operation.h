@@ -41,12 +41,23 @@ enum shape {
     SHAPE_GETS,
     SHAPE_ACCUMULATE, /* the first half reduces into windows of the second */
     SHAPE_ACCUMULATES,
+    SHAPE_FAN_IN, /* all others send to the root, which receives from any source */
+    SHAPE_FAN_INS,
+    SHAPE_FAN_OUT, /* the root sends to all others, which receive from any source */
+    SHAPE_FAN_OUTS,
     SHAPE_USER, /* a plugin's */
     SHAPES
 };
 
 /* How many blocks a buffer holds. */
-enum blocks { BLOCKS_NONE, BLOCKS_ONE, BLOCKS_TWO, BLOCKS_MESSAGES, BLOCKS_ALL };
+enum blocks {
+    BLOCKS_NONE,
+    BLOCKS_ONE,
+    BLOCKS_TWO,
+    BLOCKS_MESSAGES,
+    BLOCKS_ALL,
+    BLOCKS_ALL_MESSAGES
+};
 
 /* One-sided: which buffer of the second half the first half reads or writes. */
 enum window_side { WINDOW_NONE, WINDOW_ON_SEND, WINDOW_ON_RECV };
@@ -62,7 +73,14 @@ const struct shape_info *ictusi_shape(enum shape shape);
 
 /* MESSAGES: under way at once unless the plan says otherwise, as many as in OSU's bandwidth tests.
  */
-enum { NEIGHBORS = 2, MESSAGES = 64, MESSAGES_MAX = 4096, BUFFER_SETS_MAX = 64 };
+enum {
+    NEIGHBORS = 2,
+    MESSAGES = 64,
+    MESSAGES_MAX = 4096,
+    PARTITIONS = 4,
+    PARTITIONS_MAX = 4096,
+    BUFFER_SETS_MAX = 64
+};
 
 /* How the memory of a window comes to be (MPI-3.1, section 11.2). */
 enum window_kind { WINDOW_CREATE, WINDOW_ALLOCATE, WINDOW_SHARED, WINDOW_DYNAMIC };
@@ -86,8 +104,10 @@ struct call {
     MPI_Request request;
     MPI_Request request_twin; /* a second one that completes with it; else MPI_REQUEST_NULL */
     int messages;             /* of a stream, under way at once */
-    MPI_Request *requests;    /* of a stream, two for each of its messages */
+    int partitions;           /* of a partitioned message */
+    MPI_Request *requests;    /* of a stream, as many as ictusi_request_count() says */
     MPI_Status *statuses;     /* likewise */
+    int request_count;        /* of those, made by prepare() */
     /* One-sided. */
     enum window_kind window_kind;
     MPI_Win win;
@@ -128,6 +148,8 @@ struct operation {
     int (*settle)(struct call *call);  /* after each repetition, untimed: stay inside MPI until the
                                           partner, whom this process may have to help, is through */
     bool is_placed;                    /* has int displacements, which end at INT_MAX */
+    bool is_partitioned;               /* its message is handed over in partitions */
+    const char *absent;                /* what this MPI library lacks for it, else NULL */
     const void *user;                  /* of a plugin's operation */
     const struct mockup *mockup;       /* NULL if it is none */
 };
@@ -137,11 +159,15 @@ extern const struct operation ictusi_blocking[];
 extern const struct operation ictusi_nonblocking[];
 extern const struct operation ictusi_persistent[];
 extern const struct operation ictusi_point_to_point[];
+extern const struct operation ictusi_persistent_p2p[];
 extern const struct operation ictusi_one_sided[];
 extern const struct operation ictusi_mockups[];
 
 /* How many blocks a buffer of the call holds. */
 int64_t ictusi_block_count(const struct call *call, enum blocks blocks);
+
+/* The most requests that are under way at once. */
+size_t ictusi_request_count(const struct call *call);
 
 /* The other one of a process's pair, or MPI_PROC_NULL. */
 int ictusi_partner(const struct call *call);

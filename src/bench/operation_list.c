@@ -37,6 +37,12 @@ const struct operation *ictusi_operation_find(const struct ictus_plugins *plugin
     return NULL;
 }
 
+static bool operation_streams(const struct operation *row)
+{
+    const enum blocks receives = ictusi_shape(row->shape)->receives;
+    return receives == BLOCKS_MESSAGES || receives == BLOCKS_ALL_MESSAGES;
+}
+
 static void operation_describe(const struct operation *row, struct ictus_operation_info *info)
 {
     const struct shape_info *shape = ictusi_shape(row->shape);
@@ -47,9 +53,10 @@ static void operation_describe(const struct operation *row, struct ictus_operati
         .reduces = shape->reduces,
         .has_data = shape->has_data,
         .nonblocking = row->start != NULL,
-        .streams = shape->receives == BLOCKS_MESSAGES,
+        .streams = operation_streams(row),
         .one_sided = shape->window != WINDOW_NONE,
         .persistent = row->prepare != NULL,
+        .partitioned = row->is_partitioned,
         .mocks = row->mockup ? row->mockup->of : NULL,
         .pieces = row->mockup ? row->mockup->pieces : 0,
     };
@@ -79,7 +86,7 @@ int ictus_operation_find(const struct ictus_plugins *plugins, const char *name,
 int ictus_operation_messages(const struct ictus_bench_plan *plan)
 {
     const struct operation *row = ictusi_operation_find(plan->plugins, plan->operation, NULL);
-    if (!row || ictusi_shape(row->shape)->receives != BLOCKS_MESSAGES) {
+    if (!row || !operation_streams(row)) {
         return 0;
     }
     return plan->messages > 0 ? plan->messages : MESSAGES;

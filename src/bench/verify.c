@@ -142,6 +142,22 @@ static bool expected_of_target(const struct check *c, int b, int64_t i, int64_t 
     return true;
 }
 
+/* What the root took came from whom the status of its receive says; the others get their block. */
+static bool expected_of_fan(const struct check *c, int b, int64_t i, int64_t *value)
+{
+    const struct call *call = c->call;
+    const bool is_root = call->rank == call->root;
+    const enum shape shape = call->operation->shape;
+    if (shape == SHAPE_FAN_OUT || shape == SHAPE_FAN_OUTS) {
+        *value = check_sent(c, call->root, call->rank, i);
+        return !is_root;
+    }
+    const int messages = shape == SHAPE_FAN_INS ? call->messages : 1;
+    const bool is_received = is_root && b < (call->size - 1) * messages;
+    *value = is_received ? check_sent(c, call->statuses[b].MPI_SOURCE, 0, i) : 0;
+    return is_received;
+}
+
 /* Of operations whose data comes from a neighbour or a partner: as check_expected(). */
 static bool check_from_neighbor(const struct check *c, int b, int64_t i, int64_t *value)
 {
@@ -174,6 +190,11 @@ static bool check_from_neighbor(const struct check *c, int b, int64_t i, int64_t
     case SHAPE_ACCUMULATE:
     case SHAPE_ACCUMULATES:
         return expected_of_target(c, b, i, value);
+    case SHAPE_FAN_IN:
+    case SHAPE_FAN_INS:
+    case SHAPE_FAN_OUT:
+    case SHAPE_FAN_OUTS:
+        return expected_of_fan(c, b, i, value);
     default:
         return false;
     }

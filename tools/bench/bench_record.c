@@ -176,6 +176,11 @@ static void set_conditions(json_t *object, const struct study *study,
         (void)snprintf(text, sizeof(text), "%lld at once", (long long)o->messages);
         set_text(object, "stream", op->streams, text);
     }
+    if (o->partitions != BENCH_PARTITIONS) {
+        char text[32];
+        (void)snprintf(text, sizeof(text), "%lld", (long long)o->partitions);
+        set_text(object, "partitions", op->partitioned, text);
+    }
     if (op->one_sided) {
         set_text(object, "window", true, ictus_window_kinds[o->window]);
     }
@@ -209,7 +214,8 @@ static void set_rates(json_t *object, const struct study *study, const struct st
     const struct ictus_bench_plan plan = study_plan(study, e);
     const int messages = ictus_operation_messages(&plan);
     const double sent = (double)messages * (double)e->bytes;
-    const int pairs = study->groups[e->group].processes / 2;
+    const int processes = study->groups[e->group].processes;
+    const int pairs = study->ops[e->op].rooted ? processes - 1 : processes / 2;
     const bool known = messages > 0 && s->median > 0.0 && reduction == ICTUS_REDUCE_MAX;
     (void)json_object_set_new(object, "messages",
                               messages > 0 ? json_integer(messages) : json_null());

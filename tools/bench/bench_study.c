@@ -312,6 +312,7 @@ struct ictus_bench_plan study_plan(const struct study *study, const struct study
         .in_place = o->in_place,
         .buffers = (int)o->buffers,
         .messages = (int)o->messages,
+        .partitions = (int)o->partitions,
         .window = ictus_window_kinds[o->window],
         .cold = o->cold,
         .check = o->check,

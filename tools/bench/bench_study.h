@@ -44,6 +44,7 @@ struct bench_options {
     bool check;
     int64_t buffers;
     int64_t messages;
+    int64_t partitions;
     int window; /* index into ictus_window_kinds */
     bool cold;
     const char *arrival;
@@ -57,7 +58,7 @@ struct bench_options {
     struct progress_options talk;
 };
 
-enum { BENCH_MESSAGES = 64 }; /* the default of --messages */
+enum { BENCH_MESSAGES = 64, BENCH_PARTITIONS = 4 }; /* defaults of --messages, --partitions */
 
 enum { STUDY_OPS_MAX = 256, STUDY_ALGORITHMS_MAX = 256 };
 
