@@ -2,11 +2,12 @@
 /* Which MPI library a program uses: of those that are loaded, the one that is not ours. */
 #include "library.h"
 
+#include "speaker.h"
+
 #include <dlfcn.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -68,20 +69,6 @@ static const char *library_other(const char *own)
     return NULL;
 }
 
-/* Before MPI_Init nobody has a rank but from the launcher: Open MPI's, MPICH's, Slurm's. */
-static bool library_speaks(void)
-{
-    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                        "SLURM_PROCID"};
-    for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
-        const char *rank = getenv(ranks[i]);
-        if (rank) {
-            return strcmp(rank, "0") == 0;
-        }
-    }
-    return true;
-}
-
 void preload_refuse_other(const char *name)
 {
     Dl_info self;
@@ -91,7 +78,7 @@ void preload_refuse_other(const char *name)
     if (!other) {
         return;
     }
-    if (library_speaks()) {
+    if (preload_speaks()) {
         (void)fprintf(stderr,
                       "ictus-%s: built with %s, but the program uses %s: preload the "
                       "libictus-%s.so built with the program's MPI library\n",

@@ -7,6 +7,7 @@
  * some of MPICH call PMPI_X, so that C and Fortran callers are seen alike and once.
  */
 #include "behind.h"
+#include "speaker.h"
 
 #include "trace/write_mpi.h"
 #include "tracer/lifecycle.h"
@@ -164,8 +165,9 @@ __attribute__((destructor)) static void trace_unloaded(void)
     }
     ictusi_trace_lost("ended without MPI_Finalize");
     if (trace_wanted() && started && ictus_parse_int(started, &pid) == ICTUS_OK &&
-        pid == getpid() && ictusi_tracer.comm == MPI_COMM_NULL && !ictusi_tracer.finished) {
-        (void)fprintf(stderr,
-                      "ictus trace: the program never called MPI_Init; nothing was recorded\n");
+        pid == getpid() && ictusi_tracer.comm == MPI_COMM_NULL && !ictusi_tracer.finished &&
+        preload_speaks()) {
+        (void)fprintf(stderr, "ictus trace: the program never called MPI_Init, and MPI sessions "
+                              "alone cannot be traced; nothing was recorded\n");
     }
 }
