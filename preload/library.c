@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What both libraries define, and none of ours. */
 static const char probe[] = "PMPI_Comm_size";
@@ -84,5 +83,5 @@ void preload_refuse_other(const char *name)
                       "libictus-%s.so built with the program's MPI library\n",
                       name, library_base(own), library_base(other), name);
     }
-    _exit(2);
+    preload_end(2);
 }

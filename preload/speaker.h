@@ -11,4 +11,10 @@
  */
 bool preload_speaks(void);
 
+/*
+ * End a process whose job ends the same way everywhere, once the first process has said why: that
+ * one's words are on their way to the user before any process has failed. Local.
+ */
+_Noreturn void preload_end(int code);
+
 #endif
