@@ -198,7 +198,7 @@ static const char fish_head[] =
     "function __ictus_list\n"
     "    set -l before (string match -r '^(?:--[^=]*=)?(.*,)' -- (commandline -ct))[2]\n"
     "    for word in $argv\n"
-    "        echo $before$word\n"
+    "        echo \"$before\"$word\n"
     "    end\n"
     "end\n"
     "function __ictus_launched\n"
@@ -258,6 +258,6 @@ bool completion_print(const char *shell, const struct command *const *list)
             return true;
         }
     }
-    (void)fprintf(stderr, "ictus: unknown shell '%.60s'; there are bash, zsh, fish\n", shell);
+    (void)fprintf(stderr, "ictus: unknown shell '%.60s'; known are: bash, zsh, fish\n", shell);
     return false;
 }
