@@ -243,12 +243,13 @@ static int run_all(struct experiment *e, struct ictus_why *why)
 static int check_plan(const struct ictus_bench_plan *plan, struct ictus_why *why)
 {
     if (!plan || plan->size < sizeof(*plan) || !plan->operation) {
-        return ictus_because(why, ICTUS_ERR_ARG, "a plan needs an operation and its own size");
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "the plan must name an operation, and its member size must be set");
     }
     if (plan->repetitions < 1 || plan->warmup < 0 || plan->max_time_s < 0.0 || plan->width < 0.0 ||
         plan->first < 0) {
         return ictus_because(why, ICTUS_ERR_ARG,
-                             "a plan needs at least one repetition and no negative numbers");
+                             "the plan must have at least one repetition and no negative numbers");
     }
     return ICTUS_OK;
 }

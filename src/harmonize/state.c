@@ -91,13 +91,13 @@ static int check_comm(MPI_Comm comm, struct ictus_why *why)
 {
     int inter = 0;
     if (comm == MPI_COMM_NULL) {
-        return ictus_because(why, ICTUS_ERR_ARG, "a harmonised start needs a communicator");
+        return ictus_because(why, ICTUS_ERR_ARG, "a communicator must be given");
     }
     if (PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     return inter ? ictus_because(why, ICTUS_ERR_INTERCOMM,
-                                 "a harmonised start needs an intra-communicator")
+                                 "the communicator must be an intra-communicator")
                  : ICTUS_OK;
 }
 

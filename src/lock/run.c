@@ -126,7 +126,7 @@ static int open_sources(struct runner *runner, struct ictus_why *why)
     const struct key *key = NULL;
     if (!o->servers && !o->pool && !o->reference) {
         return ictus_because(why, ICTUS_ERR_SPEC,
-                             "no source is given; use --server, --pool or --reference");
+                             "no source was given; use --server, --pool or --reference");
     }
     int err = o->keys ? ictusi_keys_read(o->keys, &runner->keys, why) : ICTUS_OK;
     if (err) {
@@ -348,7 +348,7 @@ static void tell_agreement(struct runner *runner)
         runner_say(runner, "unlocked: --min-sources=%d must agree, but only %d do",
                    (int)k->options.min_sources, c->agreeing);
     } else if (runner->told != AGREEMENT_NONE) {
-        runner_say(runner, "a majority agrees: %d of %d sources", c->agreeing, c->voters);
+        runner_say(runner, "locked: a majority agrees (%d of %d sources)", c->agreeing, c->voters);
     }
     runner->told = k->agreement;
 }

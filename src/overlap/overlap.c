@@ -292,7 +292,8 @@ static int overlap_check(const struct ictus_overlap_plan *plan, const struct ope
                              operation->name, operation->name);
     }
     if (plan->factor <= 0.0 || plan->call.repetitions < 1) {
-        return ictus_because(why, ICTUS_ERR_ARG, "an overlap study needs repetitions and work");
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "the overlap study must have at least one repetition and some work");
     }
     return plan->progress == ICTUS_PROGRESS_LIBRARY ? check_library_progress(why) : ICTUS_OK;
 }

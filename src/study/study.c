@@ -27,10 +27,11 @@ int ictus_study_create(MPI_Comm comm, const char *source, struct ictus_study **s
 {
     int inter = 0;
     if (comm == MPI_COMM_NULL || !source || !study) {
-        return ictus_because(why, ICTUS_ERR_ARG, "a study needs a communicator and a clock");
+        return ictus_because(why, ICTUS_ERR_ARG, "a communicator and a clock source must be given");
     }
     if (MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter) {
-        return ictus_because(why, ICTUS_ERR_INTERCOMM, "a study needs an intra-communicator");
+        return ictus_because(why, ICTUS_ERR_INTERCOMM,
+                             "the communicator must be an intra-communicator");
     }
     struct ictus_study *made = calloc(1, sizeof(*made));
     if (!made) {

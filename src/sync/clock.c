@@ -121,14 +121,15 @@ int ictus_clock_create_why(MPI_Comm comm, const char *spec, struct ictus_clock *
     int inter = 0;
     reason->text[0] = '\0';
     if (comm == MPI_COMM_NULL || !clock) {
-        return ictus_because(reason, ICTUS_ERR_ARG, "a clock needs a communicator and a place");
+        return ictus_because(reason, ICTUS_ERR_ARG,
+                             "a communicator and a place for the clock must be given");
     }
     if (PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     if (inter) {
         return ictus_because(reason, ICTUS_ERR_INTERCOMM,
-                             "a clock needs an intra-communicator, got an inter-communicator");
+                             "the communicator must be an intra-communicator");
     }
     struct ictus_clock *made = calloc(1, sizeof(*made));
     if (!made) {

@@ -28,7 +28,7 @@ static const double two_sided_95 = 1.96;
 
 static const struct spec_param params[] = {
     {"rounds", SPEC_INT, offsetof(struct mesh_options, rounds), "100", 1, 100000, NULL,
-     "pairings in each sweep; at most as many as the processes have"},
+     "number of pairings in each sweep; at most as many as there are"},
     {"exchanges", SPEC_INT, offsetof(struct mesh_options, exchanges), "25", 1, 1000000, NULL,
      "request-reply pairs in each round; more if there are few pairings"},
     {"sweeps", SPEC_INT, offsetof(struct mesh_options, sweeps), "0", 0, MESH_SWEEPS_MAX, NULL,
@@ -51,7 +51,7 @@ static const struct spec_param params[] = {
      ictusi_rounds_pair_names, "how a pair's offset is estimated"},
     {"calibrate", SPEC_CHOICE, offsetof(struct mesh_options, calibrate), "auto", 0, 0,
      ictusi_rounds_calibrate_names,
-     "take out what two ways differ by, as the counter shows it that processes of a node share"},
+     "subtract the asymmetry within a node, as the counter that its processes share shows it"},
     {"seed", SPEC_INT, offsetof(struct mesh_options, seed), "1", 0, 1e15, NULL,
      "seed of the pairings"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
@@ -230,7 +230,9 @@ static int mesh_init(struct sync *sync, struct ictus_why *why)
 {
     const struct mesh_options *options = sync->options;
     if (options->sweeps == 1) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "mesh: sweeps=1: one sweep shows no drift");
+        return ictus_because(
+            why, ICTUS_ERR_SPEC,
+            "mesh: sweeps=1: must be 0 or at least 2, because one sweep cannot show a drift");
     }
     sync->state = calloc(1, sizeof(struct mesh_rounds));
     return sync->state ? ICTUS_OK : ICTUS_ERR_NOMEM;

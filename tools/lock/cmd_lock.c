@@ -187,8 +187,8 @@ static int run_daemon(const struct lock_options *given)
     o.run.context = &log;
     if (!o.run.servers && !o.run.pool && !o.run.reference) {
         (void)ictus_because(&why, ICTUS_ERR_SPEC,
-                            "no source is given: use --server=HOST, --pool=NAME or "
-                            "--reference=SPEC, or ask for the 'status'");
+                            "no source was given; use --server=HOST, --pool=NAME or "
+                            "--reference=SPEC, or ask by 'ictus lock status'");
         return command_fail("lock", ICTUS_ERR_SPEC, &why);
     }
     if (o.quiet && !freopen("/dev/null", "w", stdout)) {

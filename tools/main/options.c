@@ -189,7 +189,7 @@ static int take_option(const struct option_row *rows, int argc, char **argv, int
         return ICTUS_OK;
     }
     if (!inside && *i + 1 >= argc) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "--%s wants a value: %s", (*row)->name,
+        return ictus_because(why, ICTUS_ERR_SPEC, "--%s needs a value: %s", (*row)->name,
                              (*row)->argument);
     }
     *value = inside ? inside : argv[++*i];
@@ -280,5 +280,5 @@ void options_help(const struct option_row *rows)
         const int label_columns = printf("  %-*s ", HELP_COLUMN - 3, label);
         print_wrapped((size_t)label_columns, text);
     }
-    printf("  -h, --help                   this text\n");
+    printf("  -h, --help                   print this text\n");
 }

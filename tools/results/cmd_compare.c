@@ -41,7 +41,7 @@ static const struct option_row rows[] = {
     {"launch-spread", 0, OPTION_RATIO, AT(launch_spread), "12%", 0, 10, NULL, "RATIO",
      "spread between launches to assume if files hold too few"},
     {"resamples", 0, OPTION_INT, AT(resamples), "10000", 100, 1e7, NULL, "N",
-     "resamples of the bootstrap"},
+     "number of resamples of the bootstrap"},
     ROW_SEED(AT(seed), 4294967295.0, "seed of the bootstrap"),
     ROWS_RESULTS(AT(results)),
     ROWS_PROGRESS(AT(talk)),

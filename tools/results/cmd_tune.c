@@ -36,7 +36,7 @@ struct tune_options {
 
 static const struct option_row rows[] = {
     ROW_FORMAT(AT(form), "text", forms,
-               "output: text (a table), ompi, ompi-json (dynamic rules), mpich"),
+               "text (a table), ompi or ompi-json (dynamic rules), mpich (tree)"),
     ROW_OUTPUT(AT(output), "FILE", "file to write instead of standard output"),
     ROW_FORCE(AT(force)),
     {"reduction", 0, OPTION_TEXT, AT(reduction), NULL, 0, 0, NULL, "NAME",

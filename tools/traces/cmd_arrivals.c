@@ -29,10 +29,10 @@ struct arrivals_options {
 #define AT(member) offsetof(struct arrivals_options, member)
 
 static const struct option_row rows[] = {{"site", 0, OPTION_TEXT, AT(site), NULL, 0, 0, NULL,
-                                          "NAME", "this call site only, rank by rank"},
+                                          "NAME", "show only this call site, rank by rank"},
                                          {"instances", 0, OPTION_INT, AT(instances), "10000", 0,
                                           1e9, NULL, "N",
-                                          "keep the last N instances of each site, 0: all"},
+                                          "keep the last N instances of each site; 0 means all"},
                                          ROWS_RESULTS(AT(results)),
                                          ROWS_PROGRESS(AT(talk)),
                                          ROW_END};
@@ -207,8 +207,9 @@ static int run_arrivals(const void *options, int word_count, char **words)
         err = ictus_arrivals_read(words[0], &list, &why);
     }
     if (!err && list.count == 0) {
-        err = ictus_because(&why, ICTUS_ERR_SAMPLES,
-                            "%.200s: no collective that all members took part in", words[0]);
+        err =
+            ictus_because(&why, ICTUS_ERR_SAMPLES,
+                          "%.200s contains no collective in which all members took part", words[0]);
     }
     err = err ? err : put_all(o, &list, words[0], &why);
     ictus_arrivals_list_free(&list);

@@ -68,8 +68,8 @@ const struct command command_check = {
     .arguments = "ARCHIVE",
     .details = "Counts them as recorded, and with the archive's own clock offsets "
                "applied.\n"
-               "Exit code 0: none are left with the offsets; 3: some are; 2: cannot "
-               "be read.\n"
+               "Exit code 0: no violation is left with the offsets; 3: some are; 2: the\n"
+               "archive cannot be read.\n"
                "example: ictus check scorep-run/traces.otf2",
     .options = rows,
     .flags = READS_FILES,

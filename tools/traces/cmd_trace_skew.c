@@ -19,7 +19,7 @@ static const struct option_row rows[] = {
     ROW_OUTPUT(offsetof(struct skew_options, output), "DIR",
                "directory to write the archive to (required)"),
     {"skew", 0, OPTION_TEXT, offsetof(struct skew_options, skew), "", 0, 0, NULL, "SPEC",
-     "offset=, drift=, walk=, sine=, period=, seed=, scope=, offsets="},
+     "errors: offset=, drift=, walk=, sine=, period=, seed=, scope=, ..."},
     ROW_FORMAT(offsetof(struct skew_options, format), "text", trace_formats,
                "format of standard output: text, json"),
     ROWS_PROGRESS(offsetof(struct skew_options, talk)),

@@ -69,7 +69,7 @@ const struct command command_waits = {
     .summary = "find out who waited for whom in a traced program",
     .arguments = "ARCHIVE",
     .details = "Wait states of any OTF2 archive, each with its 95 % interval.\n"
-               "Exit code 3: more waiting than --fail-above; 2: cannot be read.\n"
+               "Exit code 3: more waiting than --fail-above; 2: the archive cannot be read.\n"
                "example: ictus waits ictus-trace --fail-above=20%",
     .options = rows,
     .flags = READS_FILES,
