@@ -170,7 +170,7 @@ static void trial(const struct model *m, struct rng *rng, int n, double window,
     enum adaptive_choice choice = ADAPTIVE_CHOICES;
     simulate(m, rng, &clock, window, stamps, n);
     peer(stamps, n, &lines[0]);
-    if (ictusi_fit_adaptive(stamps, (size_t)n, &lines[1], &error, &choice)) {
+    if (ictusi_fit_adaptive(stamps, (size_t)n, NULL, &lines[1], &error, &choice)) {
         exit(1);
     }
     out->chosen[choice]++;

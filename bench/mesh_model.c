@@ -6,7 +6,8 @@
  *     bench_mesh_model SIZE [key=value...]
  *
  * Prints the mean over repetitions of the largest error of any process at the end and 10 s later,
- * the ratio, durations, exchanges, and how often the 95 % interval covered.
+ * the ratio, durations, exchanges, and how often the 95 % interval covered. HCA3 makes fitpoints=
+ * bursts of fitexchanges=, or with same=1 as many bursts as it has time for while the mesh takes.
  */
 #include "../tests/sim/world.h"
 #include "core/estimator.h"
@@ -20,10 +21,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FIT_TRIALS = 20 };
+
 struct setup {
     struct world_options world;
     int repetitions, first_seed;
     int fit_points, fit_exchanges;
+    double fit_s; /* hca3 makes as many fit points as this takes instead */
+    bool same;    /* likewise, as long as the mesh took */
     int rounds, exchanges, sweeps;
     double window_s, tolerance_s;
     double prior_walk;
@@ -104,8 +109,29 @@ static struct line learn(struct world *w, const struct setup *s, int server, int
     return line;
 }
 
-static void run_hca3(const struct setup *s, struct outcome *out)
+/* How many fit points hca3 has time for in each of its rounds. */
+static int fitting_points(const struct setup *s)
 {
+    struct world *w = world_create(&s->world);
+    struct stamp *stamps = must(malloc((size_t)s->fit_exchanges * sizeof(*stamps)));
+    int rounds = 0;
+    while (1 << rounds < s->world.size) {
+        rounds++;
+    }
+    for (int k = 0; k < FIT_TRIALS; k++) {
+        world_burst(w, s->world.size - 1, 0, s->fit_exchanges, stamps);
+    }
+    const double point_s = world_now(w) / FIT_TRIALS;
+    free(stamps);
+    world_free(w);
+    return (int)fmax(s->fit_s / (rounds * point_s), 2.0);
+}
+
+static void run_hca3(const struct setup *given, struct outcome *out)
+{
+    struct setup timed = *given;
+    const struct setup *s = &timed;
+    timed.fit_points = given->fit_s > 0.0 ? fitting_points(given) : given->fit_points;
     const int n = s->world.size;
     struct world *w = world_create(&s->world);
     struct line *lines = must(calloc((size_t)n, sizeof(*lines)));
@@ -167,6 +193,24 @@ static struct mesh_plan plan_mesh(struct world *w, const struct setup *s, const 
     return ictusi_mesh_plan(&wish, &trial);
 }
 
+/* Bursts of all pairs, one after another; who they are. */
+static void measure_sweep(struct world *w, const struct matching *m, int exchanges,
+                          struct stamp *stamps, struct mesh_edge *edges)
+{
+    size_t count = 0;
+    for (int r = 0; r < m->rounds; r++) {
+        for (int i = 0; i < w->options.size; i++) {
+            if (ictusi_matching_asks(m, r, i)) {
+                edges[count].client = i;
+                edges[count].server = ictusi_matching_partner(m, r, i);
+                world_burst(w, i, edges[count].server, exchanges,
+                            stamps + count * (size_t)exchanges);
+                count++;
+            }
+        }
+    }
+}
+
 static void run_mesh(const struct setup *s, struct outcome *out)
 {
     const int n = s->world.size;
@@ -178,22 +222,24 @@ static void run_mesh(const struct setup *s, struct outcome *out)
     const struct mesh_plan plan = plan_mesh(w, s, &m);
     const double start = world_now(w);
     const size_t exchanges = (size_t)plan.exchanges;
-    struct stamp *stamps = must(malloc(exchanges * sizeof(*stamps)));
-    struct mesh_edge *edges = must(malloc((size_t)m.rounds * (size_t)(n / 2 + 1) * sizeof(*edges)));
     m.rounds = plan.rounds;
+    const size_t pairs = (size_t)m.rounds * (size_t)(n / 2);
+    struct stamp *stamps = must(malloc((size_t)plan.sweeps * pairs * exchanges * sizeof(*stamps)));
+    struct mesh_edge *edges = must(calloc(pairs, sizeof(*edges)));
+    for (int k = 0; k < plan.sweeps; k++) {
+        world_wait(w, start + ictusi_mesh_plan_start(&plan, k));
+        measure_sweep(w, &m, plan.exchanges, stamps + (size_t)k * pairs * exchanges, edges);
+    }
     for (int k = 0; k < plan.sweeps; k++) {
         size_t count = 0;
-        world_wait(w, start + ictusi_mesh_plan_start(&plan, k));
-        for (int r = 0; r < m.rounds; r++) {
-            for (int i = 0; i < n; i++) {
-                if (ictusi_matching_asks(&m, r, i)) {
-                    struct mesh_edge edge = {.client = i};
-                    edge.server = ictusi_matching_partner(&m, r, i);
-                    world_burst(w, i, edge.server, plan.exchanges, stamps);
-                    check(ictusi_mesh_burst(stamps, exchanges, MESH_PAIR_AUTO, &edge));
-                    edges[count++] = edge;
-                }
-            }
+        for (size_t e = 0; e < pairs && edges[e].client != edges[e].server; e++) {
+            const struct stamp *first = stamps + e * exchanges;
+            const struct stamp *last = first + (size_t)(plan.sweeps - 1) * pairs * exchanges;
+            struct adaptive_slope slope;
+            const bool known = ictusi_mesh_slope(first, last, exchanges, &slope);
+            check(ictusi_mesh_burst(first + (size_t)k * pairs * exchanges, exchanges,
+                                    MESH_PAIR_AUTO, known ? &slope : NULL, &edges[e]));
+            count++;
         }
         check(ictusi_mesh_add(mesh, edges, count));
     }
@@ -218,6 +264,10 @@ static int set(struct setup *s, const char *word)
     }
     const size_t n = (size_t)(value - word);
     const double v = atof(value + 1);
+    if (strlen("same") == n && strncmp(word, "same", n) == 0) {
+        s->same = v != 0.0;
+        return 1;
+    }
     if (strlen("noisyfirst") == n && strncmp(word, "noisyfirst", n) == 0) {
         s->world.noisy_first = v != 0.0;
         return 1;
@@ -286,7 +336,6 @@ int main(int argc, char **argv)
                       .fit_exchanges = 100,
                       .first_seed = 1000,
                       .rounds = 100,
-                      .exchanges = 25,
                       .prior_walk = 1e-9};
     int good = s.world.size >= 2;
     for (int k = 2; k < argc; k++) {
@@ -299,16 +348,18 @@ int main(int argc, char **argv)
     struct outcome sum[2] = {{.duration_s = 0.0}};
     for (int k = 0; k < s.repetitions; k++) {
         s.world.seed = (uint64_t)s.first_seed + (uint64_t)k;
-        for (int a = 0; a < 2; a++) {
-            struct outcome one = {.duration_s = 0.0};
-            if (a) {
-                run_mesh(&s, &one);
-                sum[1].quality = one.quality;
-            } else if (s.fit_points > 0) {
-                run_hca3(&s, &one);
-            }
-            add_up(&sum[a], &one, s.repetitions);
+        struct outcome mesh = {.duration_s = 0.0};
+        struct outcome hca3 = {.duration_s = 0.0};
+        run_mesh(&s, &mesh);
+        if (s.same) {
+            s.fit_s = mesh.duration_s;
         }
+        if (s.fit_points > 0) {
+            run_hca3(&s, &hca3);
+        }
+        sum[1].quality = mesh.quality;
+        add_up(&sum[0], &hca3, s.repetitions);
+        add_up(&sum[1], &mesh, s.repetitions);
     }
     printf("p=%-5d asym %3.0f\n", s.world.size, s.world.asymmetry_ns);
     for (int a = 0; a < 2; a++) {

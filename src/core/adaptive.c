@@ -4,6 +4,7 @@
 #include "core/bounds.h"
 #include "core/envelope.h"
 #include "core/fit.h"
+#include "core/least_delay.h"
 #include "core/stats.h"
 
 #include <ictus/error.h>
@@ -20,7 +21,8 @@ enum {
     GUARD_BASE = 2,   /* outliers dropped at most: GUARD_BASE + n / GUARD_SHARE */
     GUARD_SHARE = 200,
     GUARD_SPAN_MIN = 15, /* order statistics that make the guard's yardstick, at least */
-    QUANTILES = 6
+    LEAST_RATIO = 4,     /* between the numbers of delays whose least is tried */
+    CANDIDATES_MAX = 12
 };
 
 /* A too-fast exchange stands off by more than this part of the yardstick. */
@@ -29,16 +31,20 @@ static const double guard_gap = 0.5;
 static const double envelope_penalty = 1.15;
 /* Lepski: two offsets disagree beyond this many standard errors of their difference. */
 static const double lepski_limit = 3.0;
-/* Shares of the lowest delays that are averaged; 0 is the minimum alone. */
-static const double shares[QUANTILES] = {0.0, 0.01, 0.04, 0.12, 0.35, 0.70};
 /*
  * Errors from so few folds are themselves uncertain: Student's 97.5 % quantile over the normal's
  * for 7 and 3 degrees of freedom, and a tenth for having chosen the smallest of several.
  */
 static const double few_folds_many = 1.1 * 2.365 / 1.960;
 static const double few_folds_few = 1.1 * 3.182 / 1.960;
+/* The variance of the least of all delays hangs on a few of them: others are as good until so far.
+ */
+static const double doubt = 2.0;
+/* An offset's error is known from all exchanges; what choosing the smallest makes of it. */
+static const double choice_excess = 1.1;
 /* Three stamps rounded to whole nanoseconds leave this, however many exchanges are averaged. */
 static const double rounding_var = 1.0 / 12.0;
+static const double rounding_sd = 0.29;
 static const size_t block_sizes[ADAPTIVE_CHOICES] = {0, 4, 16, 64, 0};
 
 /* Buffers and tables of one estimation. */
@@ -228,54 +234,67 @@ static double slope_error(struct work *w, int which)
     return sd / sqrt((double)w->folds);
 }
 
-/* Offsets at t = 0 for each share, at a given slope. */
-static void offsets_by_share(struct work *w, const struct bounds *b, double slope, double *offsets)
+/* Of how many delays the z-th candidate takes the least: all, then ever fewer; 0: of none. */
+static double least_of(size_t n, int z)
 {
-    double *above = w->scratch;
-    double *below = w->scratch + b->n;
-    sorted_delays(b, slope, 0, above);
-    sorted_delays(b, slope, 1, below);
-    double sum = 0.0;
-    size_t taken = 0;
-    for (int z = 0; z < QUANTILES; z++) {
-        size_t k = (size_t)((double)b->n * shares[z]);
-        k = k ? k : 1;
-        for (; taken < k; taken++) {
-            sum += above[taken] - below[taken];
-        }
-        offsets[z] = sum / (double)k / 2.0;
-    }
+    const double m = (double)n / pow(LEAST_RATIO, z ? z + 1 : 0);
+    return m >= 1.0 ? m : 0.0;
 }
 
-/* Lepski's choice among the shares. */
-static double choose_offset(struct work *w, double slope, double *standard_error)
+/* Offset at t = 0, at a given slope, from the least of both sides. */
+static struct least_delay least_offset(const double *above, const double *below, size_t n, double m)
 {
-    double whole[QUANTILES];
-    double parts[FOLDS_MAX][QUANTILES];
-    offsets_by_share(w, &w->guarded, slope, whole);
-    for (size_t j = 0; j < w->folds; j++) {
-        ictusi_bounds_fold(&w->guarded, j, w->folds, &w->fold);
-        offsets_by_share(w, &w->fold, slope, parts[j]);
+    const struct least_delay a = ictusi_least_delay(above, n, m);
+    const struct least_delay b = ictusi_least_delay(below, n, m);
+    return (struct least_delay){(a.value - b.value) / 2.0, (a.variance + b.variance) / 4.0};
+}
+
+/*
+ * The mean instant of the delays that a least of m is made of: whatever the slope errs by, the
+ * offset there is as good.
+ */
+static double least_instant(const struct work *w, double slope, double m)
+{
+    const struct bounds *b = &w->guarded;
+    const size_t rank = (size_t)((double)b->n / m);
+    const size_t last = rank > 1 ? rank - 1 : 0;
+    double sum = 0.0;
+    double count = 0.0;
+    for (size_t i = 0; i < b->n; i++) {
+        const double trend = slope * b->t[i];
+        const int near = (b->upper[i] - trend <= w->scratch[last]) +
+                         (trend - b->lower[i] <= w->scratch[b->n + last]);
+        sum += near * b->t[i];
+        count += near;
     }
-    double se[QUANTILES];
+    return sum / count;
+}
+
+/*
+ * Lepski's choice: from the least of all delays on to those of fewer, which are surer where delays
+ * do not pile up but wrong where both ways' differ, the one with the smallest standard error until
+ * one contradicts those before it. Says at which instant it is best known.
+ */
+static struct least_delay choose_offset(struct work *w, double slope, double *instant)
+{
+    struct least_delay tried[CANDIDATES_MAX];
+    double *above = w->scratch;
+    double *below = w->scratch + w->guarded.n;
+    sorted_delays(&w->guarded, slope, 0, above);
+    sorted_delays(&w->guarded, slope, 1, below);
     int best = 0;
-    for (int z = 0; z < QUANTILES; z++) {
-        double column[FOLDS_MAX];
-        for (size_t j = 0; j < w->folds; j++) {
-            column[j] = parts[j][z];
+    bool agree = true;
+    for (int z = 0; z < CANDIDATES_MAX && agree && least_of(w->guarded.n, z) > 0.0; z++) {
+        tried[z] = least_offset(above, below, w->guarded.n, least_of(w->guarded.n, z));
+        for (int y = 0; y < z && agree; y++) {
+            agree = fabs(tried[z].value - tried[y].value) <=
+                    lepski_limit * sqrt(tried[z].variance + tried[y].variance) + rounding_sd;
         }
-        const double power = z ? 0.5 : w->tail_power;
-        se[z] = ictusi_sd(column, w->folds) * pow((double)w->folds, -power) + 1e-3;
-        for (int y = 0; y < z; y++) {
-            if (fabs(whole[z] - whole[y]) > lepski_limit * hypot(se[z], se[y])) {
-                *standard_error = se[best];
-                return whole[best];
-            }
-        }
-        best = se[z] < se[best] ? z : best;
+        const double least = (best ? 1.0 : doubt) * tried[best].variance;
+        best = agree && tried[z].variance < least ? z : best;
     }
-    *standard_error = se[best];
-    return whole[best];
+    *instant = least_instant(w, slope, least_of(w->guarded.n, best));
+    return tried[best];
 }
 
 /* The hard bound of the line at its anchor: from all lines inside the bounds, else per exchange. */
@@ -296,10 +315,9 @@ static double hard_bound(struct work *w, const struct trend *trend)
     return bound;
 }
 
-static struct trend adaptive_estimate(struct work *w, struct line_error *error,
-                                      enum adaptive_choice *choice)
+/* The slope that scatters least over folds, and its variance. */
+static struct adaptive_slope adaptive_slope(struct work *w, enum adaptive_choice *choice)
 {
-    adaptive_guard(w);
     ictusi_envelope_build(&w->guarded, &w->envelope);
     const struct trend hull = ictusi_envelope_middle(&w->envelope, ICTUSI_DRIFT_MAX_NS_PER_S, NULL);
     w->tail_power = tail_power(&w->guarded, hull.slope, w->scratch);
@@ -313,22 +331,29 @@ static struct trend adaptive_estimate(struct work *w, struct line_error *error,
         }
     }
     const struct bounds *from = best == ADAPTIVE_WEIGHTED ? &w->all : &w->guarded;
-    struct trend trend = adaptive_candidate(w, from, best);
-    double offset_se = 0.0;
-    trend.at_zero = choose_offset(w, trend.slope, &offset_se);
-    /* The offset is an average over the span: it is best known at the mean instant. */
-    const double centre = ictusi_mean(w->all.t, w->all.n);
     const double student = w->folds == FOLDS_MAX ? few_folds_many : few_folds_few;
-    const double slope_var = least < INFINITY ? student * student * least * least : 0.0;
-    offset_se *= student;
+    *choice = (enum adaptive_choice)best;
+    return (struct adaptive_slope){.ns_per_s = adaptive_candidate(w, from, best).slope,
+                                   .variance =
+                                       least < INFINITY ? student * student * least * least : 0.0};
+}
+
+static struct trend adaptive_estimate(struct work *w, const struct adaptive_slope *known,
+                                      struct line_error *error, enum adaptive_choice *choice)
+{
+    adaptive_guard(w);
+    const struct adaptive_slope slope = known ? *known : adaptive_slope(w, choice);
+    double centre = 0.0;
+    const struct least_delay offset = choose_offset(w, slope.ns_per_s, &centre);
+    const struct trend trend = {offset.value, slope.ns_per_s};
+    const double offset_var = rounding_var + choice_excess * choice_excess * offset.variance;
     *error = (struct line_error){
-        .offset_var_ns2 = rounding_var + offset_se * offset_se + centre * centre * slope_var,
-        .covariance_ns2_per_s = -centre * slope_var,
-        .slope_var_ns2_per_s2 = slope_var,
+        .offset_var_ns2 = offset_var + centre * centre * slope.variance,
+        .covariance_ns2_per_s = -centre * slope.variance,
+        .slope_var_ns2_per_s2 = slope.variance,
         .bound_ns = hard_bound(w, &trend),
         .bound_slope_ns_per_s = ICTUSI_DRIFT_MAX_NS_PER_S + fabs(trend.slope),
     };
-    *choice = (enum adaptive_choice)best;
     return trend;
 }
 
@@ -371,8 +396,8 @@ static int work_reserve(struct work *w, size_t n)
     return ICTUS_OK;
 }
 
-int ictusi_fit_adaptive(const struct stamp *stamps, size_t n, struct line *line,
-                        struct line_error *error, enum adaptive_choice *choice)
+int ictusi_fit_adaptive(const struct stamp *stamps, size_t n, const struct adaptive_slope *known,
+                        struct line *line, struct line_error *error, enum adaptive_choice *choice)
 {
     struct work w = {0};
     int err = ictusi_bounds_create(stamps, n, &w.all);
@@ -386,7 +411,7 @@ int ictusi_fit_adaptive(const struct stamp *stamps, size_t n, struct line *line,
     } else {
         err = work_reserve(&w, n);
         if (!err) {
-            const struct trend trend = adaptive_estimate(&w, &found, &chosen);
+            const struct trend trend = adaptive_estimate(&w, known, &found, &chosen);
             *line = ictusi_line_make(w.all.anchor, w.all.base, trend.at_zero, trend.slope * 1e-9);
         }
     }

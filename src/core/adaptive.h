@@ -21,6 +21,11 @@ enum adaptive_choice {
     ADAPTIVE_CHOICES
 };
 
+/* A slope that is known already: ns per s, and its variance. */
+struct adaptive_slope {
+    double ns_per_s, variance;
+};
+
 /*
  * Fit a line of offsets (remote minus local), anchored at the last exchange.
  *
@@ -28,17 +33,19 @@ enum adaptive_choice {
  *    taken wrongly) are left out.
  * 2. Slope: the envelope's, OLS through the middles of blocks of 4, 16 or 64 exchanges, or
  *    RTT-weighted least squares: the one whose estimates on interleaved folds scatter least.
- * 3. Offset: at that slope, the middle between the mean of the lowest q of each side; q by Lepski's
- *    rule, the smallest standard error that contradicts none of the smaller q.
+ * 3. Offset: at that slope, the middle between the least delays of each side: of all, or what the
+ *    least of m is on average (core/least_delay.h); m by Lepski's rule, the smallest standard error
+ *    that contradicts none of the larger m.
  *
  * Assumes that the offset is a line over the exchanges' span and that both ways have the same
  * minimum delay; it cannot see a path's asymmetry. error->bound is rigorous: every line inside all
  * bounds with a drift within ICTUSI_DRIFT_MAX_NS_PER_S. O(n log n).
  *
- * error and choice may be NULL. Errors: ICTUS_ERR_SAMPLES (n = 0), ICTUS_ERR_CLOCK,
- * ICTUS_ERR_NOMEM.
+ * known, if not NULL, replaces the second step. error and choice may be NULL. The error is least at
+ * the mean instant of the delays that decided, whatever the slope errs by. Errors:
+ * ICTUS_ERR_SAMPLES (n = 0), ICTUS_ERR_CLOCK, ICTUS_ERR_NOMEM.
  */
-int ictusi_fit_adaptive(const struct stamp *stamps, size_t n, struct line *line,
-                        struct line_error *error, enum adaptive_choice *choice);
+int ictusi_fit_adaptive(const struct stamp *stamps, size_t n, const struct adaptive_slope *known,
+                        struct line *line, struct line_error *error, enum adaptive_choice *choice);
 
 #endif

@@ -2,8 +2,8 @@
 /* Planning a mesh's sweeps, and one burst's offset. */
 #include "core/mesh_plan.h"
 
-#include "core/adaptive.h"
 #include "core/estimator.h"
+#include "core/fit.h"
 #include "core/stats.h"
 
 #include <ictus/error.h>
@@ -41,6 +41,18 @@ static const double wander_per_rtt = 0.01;
 /* What a calibration leaves of a path's asymmetry, as a part of the shortest round trip. */
 static const double calibrated_per_rtt = 0.005;
 
+/* Exchanges of a round where there are 100: few processes have few pairs, and far more time than
+ * these take. */
+static const double effort_small = 100.0;
+static const double effort_large = 25.0;
+
+/* Exchanges of each process in a window of usual length, started here or answered. */
+static double usual_effort(const struct mesh_wish *wish)
+{
+    const double usual = wish->size > SMALL ? effort_large : effort_small;
+    return 2.0 * (double)wish->rounds * (wish->exchanges ? (double)wish->exchanges : usual);
+}
+
 static double usual_window(const struct mesh_wish *wish)
 {
     return wish->size > SMALL ? window_large_s : window_small_s;
@@ -52,7 +64,7 @@ static double usual_window(const struct mesh_wish *wish)
  */
 static int plan_sweeps(const struct mesh_wish *wish)
 {
-    const double per_pair = 2.0 * (double)wish->rounds * (double)wish->exchanges / wish->factors;
+    const double per_pair = usual_effort(wish) / wish->factors;
     const int enough = wish->calibrated ? 2 * ADAPTIVE_FROM : ADAPTIVE_FROM;
     const int many = (int)fmin(fmax(per_pair / enough, 2.0), MESH_SWEEPS_MAX);
     return wish->sweeps ? (int)wish->sweeps : many;
@@ -92,7 +104,7 @@ struct mesh_plan ictusi_mesh_plan(const struct mesh_wish *wish, const struct mes
     plan.window_s = wish->window_s > 0.0 ? wish->window_s : plan_window(wish, trial, sweeps);
     /* A longer window is there to be filled; one that was asked for gets the asked exchanges. */
     const double more = wish->window_s > 0.0 ? 1.0 : fmax(plan.window_s / usual_window(wish), 1.0);
-    const double asked = more * 2.0 * (double)wish->rounds * (double)wish->exchanges / sweeps;
+    const double asked = more * usual_effort(wish) / sweeps;
     const double budget_s = busy_share * plan.window_s / sweeps;
     const double fitting = trial->exchange_s > 0.0 ? budget_s / trial->exchange_s : asked;
     const double pairs = fmin(asked, fitting);
@@ -136,8 +148,23 @@ int ictusi_mesh_trial(const struct stamp *stamps, struct mesh_trial *seen)
     return ICTUS_OK;
 }
 
+bool ictusi_mesh_slope(const struct stamp *first, const struct stamp *last, size_t n,
+                       struct adaptive_slope *slope)
+{
+    struct offset a;
+    struct offset b;
+    if (ictusi_offset_skampi(first, n, &a) || ictusi_offset_skampi(last, n, &b) || b.at <= a.at) {
+        return false;
+    }
+    const double span_s = (double)(b.at - a.at) * 1e-9;
+    const double sd = fmax(hypot(a.half_width_ns, b.half_width_ns), 1.0) / span_s;
+    slope->ns_per_s = ((double)(b.offset - a.offset) + b.frac - a.frac) / span_s;
+    slope->variance = sd * sd;
+    return fabs(slope->ns_per_s) <= ICTUSI_DRIFT_MAX_NS_PER_S;
+}
+
 int ictusi_mesh_burst(const struct stamp *stamps, size_t n, enum mesh_pair pair,
-                      struct mesh_edge *edge)
+                      const struct adaptive_slope *slope, struct mesh_edge *edge)
 {
     struct offset o;
     int err = pair == MESH_PAIR_MIN_RTT ? ictusi_offset_min_rtt(stamps, n, &o)
@@ -152,14 +179,17 @@ int ictusi_mesh_burst(const struct stamp *stamps, size_t n, enum mesh_pair pair,
     if (pair == MESH_PAIR_ADAPTIVE || (pair == MESH_PAIR_AUTO && n >= ADAPTIVE_FROM)) {
         struct line line;
         struct line_error error;
-        err = ictusi_fit_adaptive(stamps, n, &line, &error, NULL);
+        err = ictusi_fit_adaptive(stamps, n, slope, &line, &error, NULL);
         if (err) {
             return err;
         }
-        const int64_t middle = stamps[0].sent + (stamps[n - 1].received - stamps[0].sent) / 2;
-        error = ictusi_line_error_move(&error, (double)(middle - line.anchor) * 1e-9);
-        line = ictusi_line_move(&line, middle);
-        edge->at = middle;
+        /* Where the offset is best known: the clocks' drift moves it from there, not the burst's.
+         */
+        const double variance = error.slope_var_ns2_per_s2;
+        const double best_s = variance > 0.0 ? -error.covariance_ns2_per_s / variance : 0.0;
+        edge->at = line.anchor + (int64_t)nearbyint(best_s * 1e9);
+        error = ictusi_line_error_move(&error, (double)(edge->at - line.anchor) * 1e-9);
+        line = ictusi_line_move(&line, edge->at);
         edge->offset = line.offset;
         edge->frac = line.frac;
         edge->sigma_ns = ictusi_line_error_sigma(&error, 0.0);
@@ -174,8 +204,9 @@ int ictusi_mesh_burst(const struct stamp *stamps, size_t n, enum mesh_pair pair,
 int ictusi_mesh_calibrate(const struct stamp *known, size_t n, double tick_ns, enum mesh_pair pair,
                           struct mesh_edge *edge)
 {
+    static const struct adaptive_slope none = {0.0, 1.0};
     struct mesh_edge seen = {.sigma_ns = 0.0};
-    const int err = ictusi_mesh_burst(known, n, pair, &seen);
+    const int err = ictusi_mesh_burst(known, n, pair, &none, &seen);
     if (err) {
         return err == ICTUS_ERR_CLOCK ? ICTUS_OK : err; /* of a counter that runs backwards */
     }

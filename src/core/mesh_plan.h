@@ -6,6 +6,7 @@
 #ifndef ICTUS_CORE_MESH_PLAN_H
 #define ICTUS_CORE_MESH_PLAN_H
 
+#include "core/adaptive.h"
 #include "core/mesh.h"
 #include "core/stamp.h"
 
@@ -59,11 +60,19 @@ double ictusi_mesh_plan_start(const struct mesh_plan *plan, int k);
 int ictusi_mesh_trial(const struct stamp *stamps, struct mesh_trial *seen);
 
 /*
- * The offset at the middle of a burst of n exchanges, and what is known of its error; client and
- * server are the caller's. Errors: ICTUS_ERR_SAMPLES, ICTUS_ERR_CLOCK, ICTUS_ERR_NOMEM.
+ * How fast two clocks drift apart, from the first and the last of their bursts, n exchanges each:
+ * far better known than from one burst alone. Says whether they show it.
+ */
+bool ictusi_mesh_slope(const struct stamp *first, const struct stamp *last, size_t n,
+                       struct adaptive_slope *slope);
+
+/*
+ * The offset at the instant of a burst of n exchanges at which it is best known, and what is known
+ * of its error; client and server are the caller's. slope: how fast the clocks drift apart; NULL:
+ * the burst itself must show it. Errors: ICTUS_ERR_SAMPLES, ICTUS_ERR_CLOCK, ICTUS_ERR_NOMEM.
  */
 int ictusi_mesh_burst(const struct stamp *stamps, size_t n, enum mesh_pair pair,
-                      struct mesh_edge *edge);
+                      const struct adaptive_slope *slope, struct mesh_edge *edge);
 
 /*
  * Take out of a burst's edge what its two ways differ by. known: n exchanges between the same two

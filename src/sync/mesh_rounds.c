@@ -151,11 +151,11 @@ static int rounds_sweep_round(struct mesh_rounds *s, int round, struct stamp *st
 
 /* What a burst shows. */
 static int rounds_edge(const struct mesh_rounds *s, const struct stamp *stamps, double tick_ns,
-                       struct mesh_edge *edge)
+                       const struct adaptive_slope *slope, struct mesh_edge *edge)
 {
     const enum mesh_pair pair = (enum mesh_pair)s->options->pair;
     const int own = rounds_own(s, edge->server);
-    const int err = ictusi_mesh_burst(stamps, (size_t)own, pair, edge);
+    const int err = ictusi_mesh_burst(stamps, (size_t)own, pair, slope, edge);
     return err || own == s->plan.exchanges
                ? err
                : ictusi_mesh_calibrate(stamps + own, (size_t)own, tick_ns, pair, edge);
@@ -244,7 +244,9 @@ static int make_room(struct mesh_rounds *s, struct sync_run *run, int count)
     }
     const size_t slots = (size_t)s->slots;
     s->edges = calloc(slots * (size_t)count, sizeof(*s->edges));
-    s->stamps = calloc((size_t)(asked + 1) * (size_t)s->plan.exchanges, sizeof(*s->stamps));
+    s->asked = (size_t)asked;
+    s->stamps =
+        calloc((size_t)(asked + 1) * (size_t)s->plan.exchanges * (size_t)count, sizeof(*s->stamps));
     s->peers = calloc((size_t)asked + 1, sizeof(*s->peers));
     if (!s->edges || !s->stamps || !s->peers) {
         return ICTUS_ERR_NOMEM;
@@ -275,25 +277,39 @@ int ictusi_rounds_begin(struct mesh_rounds *s, struct sync_run *run, uint64_t se
 int ictusi_rounds_sweep(struct mesh_rounds *s, int k)
 {
     const size_t burst = (size_t)s->plan.exchanges;
+    struct stamp *stamps = s->stamps + (size_t)k * s->asked * burst;
     size_t asked = 0;
     int err = ICTUS_OK;
     for (int r = 0; r < s->matching.rounds && !err; r++) {
-        err = rounds_sweep_round(s, r, s->stamps + asked * burst);
+        err = rounds_sweep_round(s, r, stamps + asked * burst);
         if (ictusi_matching_asks(&s->matching, r, s->rank)) {
             s->peers[asked++] = ictusi_matching_partner(&s->matching, r, s->rank);
         }
     }
-    /* A stamp that cannot be used leaves its slot empty; the others go on. */
-    int failed = err;
-    struct mesh_edge *edges = s->edges + (size_t)k * (size_t)s->slots;
+    return err;
+}
+
+int ictusi_rounds_estimate(struct mesh_rounds *s, int count)
+{
+    const size_t burst = (size_t)s->plan.exchanges;
+    const size_t sweep = s->asked * burst;
     const double tick_ns = s->counters ? ictusi_counter_tick_ns(&s->counter) : 0.0;
-    for (size_t e = 0; e < asked && !err; e++) {
-        struct mesh_edge edge = {.client = s->rank, .server = s->peers[e]};
-        const int bad = rounds_edge(s, s->stamps + e * burst, tick_ns, &edge);
-        if (!bad) {
-            edges[e] = edge;
+    int failed = ICTUS_OK;
+    for (size_t e = 0; e < s->asked; e++) {
+        const struct stamp *first = s->stamps + e * burst;
+        const struct stamp *last = first + (size_t)(count - 1) * sweep;
+        struct adaptive_slope slope;
+        const bool known =
+            ictusi_mesh_slope(first, last, (size_t)rounds_own(s, s->peers[e]), &slope);
+        for (int k = 0; k < count; k++) {
+            struct mesh_edge edge = {.client = s->rank, .server = s->peers[e]};
+            const int bad =
+                rounds_edge(s, first + (size_t)k * sweep, tick_ns, known ? &slope : NULL, &edge);
+            if (!bad) {
+                s->edges[(size_t)k * (size_t)s->slots + e] = edge;
+            }
+            failed = failed ? failed : bad;
         }
-        failed = failed ? failed : bad;
     }
     return failed;
 }

@@ -35,7 +35,8 @@ struct mesh_rounds {
     struct matching matching;
     int slots;               /* edges of one process and sweep, at most */
     struct mesh_edge *edges; /* of this process: slots for each sweep */
-    struct stamp *stamps;    /* of one sweep: exchanges for each round asked */
+    size_t asked;            /* rounds of a sweep in which this process asks */
+    struct stamp *stamps;    /* of all sweeps: exchanges for each round asked */
     int *peers;              /* the server of each of these rounds */
     /* at the root */
     struct mesh *mesh;
@@ -56,8 +57,14 @@ void ictusi_rounds_close(struct mesh_rounds *s);
  */
 int ictusi_rounds_begin(struct mesh_rounds *s, struct sync_run *run, uint64_t seed);
 
-/* Measure one sweep, the k-th of the call; offsets are estimated after its last exchange. */
+/* Measure one sweep, the k-th of the call. */
 int ictusi_rounds_sweep(struct mesh_rounds *s, int k);
+
+/*
+ * Estimate the offsets of all bursts of the call's count sweeps. A burst whose stamps cannot be
+ * used leaves its slot empty; the first such error is returned.
+ */
+int ictusi_rounds_estimate(struct mesh_rounds *s, int count);
 
 /* Bring the edges of the call's sweeps to rank 0's mesh, release what the call needed. */
 int ictusi_rounds_gather(struct mesh_rounds *s, struct sync_run *run, int count);

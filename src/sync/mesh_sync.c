@@ -29,8 +29,9 @@ static const double two_sided_95 = 1.96;
 static const struct spec_param params[] = {
     {"rounds", SPEC_INT, offsetof(struct mesh_options, rounds), "100", 1, 100000, NULL,
      "number of pairings in each sweep; at most as many as there are"},
-    {"exchanges", SPEC_INT, offsetof(struct mesh_options, exchanges), "25", 1, 1000000, NULL,
-     "request-reply pairs in each round; more if there are few pairings"},
+    {"exchanges", SPEC_INT, offsetof(struct mesh_options, exchanges), "0", 0, 1000000, NULL,
+     "request-reply pairs in each round, more if there are few pairings; 0 means 100 for up to 32 "
+     "processes and 25 for more"},
     {"sweeps", SPEC_INT, offsetof(struct mesh_options, sweeps), "0", 0, MESH_SWEEPS_MAX, NULL,
      "sweeps of the first synchronisation, which share the effort of two; 0 "
      "means as their pairings require"},
@@ -82,6 +83,7 @@ static int sweep_all(struct mesh_rounds *s, struct sync_run *run, int count)
         const int err = ictusi_rounds_sweep(s, k);
         failed = failed ? failed : err;
     }
+    failed = failed ? failed : ictusi_rounds_estimate(s, count);
     if (failed == ICTUS_ERR_CLOCK) {
         return ictus_because(
             &run->why, failed,

@@ -3,8 +3,11 @@
 #include "core/adaptive.h"
 #include "core/bounds.h"
 #include "core/envelope.h"
+#include "core/estimator.h"
 #include "core/fit.h"
+#include "core/least_delay.h"
 #include "core/random.h"
+#include "core/stats.h"
 
 #include <ictus/error.h>
 
@@ -51,7 +54,7 @@ static void recovers_line_and_bounds_it(void)
         struct line line;
         struct line_error error;
         simulate(&rng, &w, stamps, COUNT);
-        REQUIRE(!ictusi_fit_adaptive(stamps, COUNT, &line, &error, NULL));
+        REQUIRE(!ictusi_fit_adaptive(stamps, COUNT, NULL, &line, &error, NULL));
         CHECK_NEAR(missed(&line, &w, 0.0), 0.0, 8.0);
         CHECK_NEAR(missed(&line, &w, 1e10), 0.0, 150.0);
         CHECK(fabs(missed(&line, &w, 0.0)) <= error.bound_ns + 1.0);
@@ -70,7 +73,7 @@ static void works_from_one_exchange_up(void)
     for (size_t n = 1; n < 120; n++) {
         struct line line;
         struct line_error error;
-        REQUIRE(!ictusi_fit_adaptive(stamps, n, &line, &error, NULL));
+        REQUIRE(!ictusi_fit_adaptive(stamps, n, NULL, &line, &error, NULL));
         CHECK_NEAR(missed(&line, &w, 0.0), 0.0, 2000.0);
         CHECK(fabs(missed(&line, &w, 0.0)) <= error.bound_ns + 1.0);
     }
@@ -85,7 +88,7 @@ static void exact_without_jitter(void)
     struct line line;
     simulate(&rng, &w, stamps, COUNT);
     for (size_t n = 20; n <= COUNT; n += 195) {
-        REQUIRE(!ictusi_fit_adaptive(stamps, n, &line, NULL, NULL));
+        REQUIRE(!ictusi_fit_adaptive(stamps, n, NULL, &line, NULL, NULL));
         CHECK_NEAR(missed(&line, &w, 0.0), 0.0, 1.0);
     }
 }
@@ -128,14 +131,115 @@ static void envelope_range_contains_every_fitting_line(void)
     ictusi_bounds_free(&bounds);
 }
 
+/* The mean over all choices of two of sixteen, with repetition, of the smaller. */
+static void least_of_two_is_that_of_all_pairs(void)
+{
+    enum { N = 16 };
+    double delays[N];
+    double mean = 0.0;
+    double smaller = 0.0;
+    for (int i = 0; i < N; i++) {
+        delays[i] = 3.0 + i * i;
+        mean += delays[i] / N;
+    }
+    for (int i = 0; i < N; i++) {
+        for (int j = 0; j < N; j++) {
+            smaller += fmin(delays[i], delays[j]) / (N * N);
+        }
+    }
+    CHECK_NEAR(ictusi_least_delay(delays, N, 1.0).value, mean, 1e-5);
+    CHECK_NEAR(ictusi_least_delay(delays, N, 2.0).value, smaller, 1e-5);
+    CHECK(ictusi_least_delay(delays, N, 16.0).value == 3.0);
+    CHECK(ictusi_least_delay(delays, 1, 1.0).value == 3.0);
+}
+
+static double draw_delay(struct rng *rng, int shape)
+{
+    switch (shape) {
+    case 0:
+        return 300.0 * ictusi_rng_exponential(rng);
+    case 1:
+        return 100.0 * (ictusi_rng_exponential(rng) + ictusi_rng_exponential(rng) +
+                        ictusi_rng_exponential(rng));
+    case 2:
+        return 300.0 * exp(ictusi_rng_normal(rng) - 0.5);
+    default:
+        return fmax(300.0 * (4.0 + ictusi_rng_normal(rng)), 0.0);
+    }
+}
+
+/* Draws of 400 delays scatter by what each of them claims. */
+static void least_delays_scatter_as_claimed(void)
+{
+    enum { N = 400, DRAWS = 300 };
+    struct rng rng;
+    ictusi_rng_seed(&rng, 12, 0);
+    for (int shape = 0; shape < 4; shape++) {
+        for (int fewer = 1; fewer <= 64; fewer *= 16) {
+            double claimed = 0.0;
+            double values[DRAWS];
+            for (int k = 0; k < DRAWS; k++) {
+                double delays[N];
+                for (int i = 0; i < N; i++) {
+                    delays[i] = draw_delay(&rng, shape);
+                }
+                ictusi_sort(delays, N);
+                const struct least_delay least = ictusi_least_delay(delays, N, (double)N / fewer);
+                values[k] = least.value;
+                claimed += least.variance / DRAWS;
+            }
+            const double ratio = sqrt(claimed) / ictusi_sd(values, DRAWS);
+            CHECK(fewer > 1 ? ratio > 0.8 && ratio < 1.25 : ratio > 0.5 && ratio < 2.0);
+        }
+    }
+}
+
+/*
+ * Bursts at a known slope against the middle between the shortest delays, which is the best where
+ * delays pile up at their minimum. It is not much worse there, and better elsewhere.
+ */
+static void offsets_follow_the_foot_of_the_delays(void)
+{
+    enum { N = 400, BURSTS = 100 };
+    static const double reach[] = {1.0, 0.75, 1.2, 0.3};
+    static const struct adaptive_slope known = {0.0, 1.0};
+    struct rng rng;
+    ictusi_rng_seed(&rng, 13, 0);
+    for (int shape = 0; shape < 4; shape++) {
+        double square = 0.0;
+        double least = 0.0;
+        double claimed = 0.0;
+        for (int k = 0; k < BURSTS; k++) {
+            struct stamp stamps[N];
+            struct line line;
+            struct line_error error;
+            struct offset offset;
+            for (int i = 0; i < N; i++) {
+                const double sent = 1e4 * i;
+                const double there = sent + 1500.0 + draw_delay(&rng, shape);
+                const double back = there + 1500.0 + draw_delay(&rng, shape);
+                stamps[i] = (struct stamp){(int64_t)sent, (int64_t)there, (int64_t)back};
+            }
+            REQUIRE(!ictusi_fit_adaptive(stamps, N, &known, &line, &error, NULL));
+            REQUIRE(!ictusi_offset_skampi(stamps, N, &offset));
+            CHECK(line.slope == 0.0);
+            square += pow((double)line.offset + line.frac, 2.0) / BURSTS;
+            least += pow((double)offset.offset + offset.frac, 2.0) / BURSTS;
+            claimed += error.offset_var_ns2 / BURSTS;
+        }
+        CHECK(square <= reach[shape] * reach[shape] * least);
+        CHECK(square <= 2.5 * claimed);
+    }
+}
+
 static void bad_stamps_are_told(void)
 {
     struct line line;
     const struct stamp backwards[] = {{100, 5, 110}, {90, 5, 95}};
     const struct stamp negative[] = {{100, 5, 90}};
-    CHECK(ictusi_fit_adaptive(backwards, 0, &line, NULL, NULL) == ICTUS_ERR_SAMPLES);
-    CHECK(ictusi_fit_adaptive(backwards, 2, &line, NULL, NULL) == ICTUS_ERR_CLOCK);
-    CHECK(ictusi_fit_adaptive(negative, 1, &line, NULL, NULL) == ICTUS_ERR_CLOCK);
+    CHECK(ictusi_fit_adaptive(backwards, 0, NULL, &line, NULL, NULL) == ICTUS_ERR_SAMPLES);
+    CHECK(ictusi_fit_adaptive(backwards, 2, NULL, &line, NULL, NULL) == ICTUS_ERR_CLOCK);
+    CHECK(ictusi_fit_adaptive(negative, 1, NULL, &line, NULL, NULL) == ICTUS_ERR_CLOCK);
 }
 
 int main(void)
@@ -144,6 +248,9 @@ int main(void)
     works_from_one_exchange_up();
     exact_without_jitter();
     envelope_range_contains_every_fitting_line();
+    least_of_two_is_that_of_all_pairs();
+    least_delays_scatter_as_claimed();
+    offsets_follow_the_foot_of_the_delays();
     bad_stamps_are_told();
     return check_result();
 }

@@ -41,7 +41,7 @@ static void add_sweep(struct world *w, struct mesh *mesh, uint64_t seed, double 
                 edge->client = i;
                 edge->server = ictusi_matching_partner(&m, r, i);
                 world_burst(w, i, edge->server, EXCHANGES, stamps);
-                REQUIRE(!ictusi_mesh_burst(stamps, EXCHANGES, MESH_PAIR_AUTO, edge));
+                REQUIRE(!ictusi_mesh_burst(stamps, EXCHANGES, MESH_PAIR_AUTO, NULL, edge));
             }
         }
     }
@@ -317,7 +317,7 @@ static void a_common_counter_shows_asymmetry(void)
         struct mesh_edge edge = {.server = 1};
         asymmetric_burst(&rng, ahead_ns, 1.0, own);
         asymmetric_burst(&rng, 0.0, ticks_per_ns, known);
-        REQUIRE(!ictusi_mesh_burst(own, KNOWN, MESH_PAIR_AUTO, &edge));
+        REQUIRE(!ictusi_mesh_burst(own, KNOWN, MESH_PAIR_AUTO, NULL, &edge));
         const struct mesh_edge before = edge;
         CHECK_NEAR((double)(edge.offset - (int64_t)ahead_ns) + edge.frac, 200.0, 20.0);
         REQUIRE(!ictusi_mesh_calibrate(known, KNOWN, 1.0 / ticks_per_ns, MESH_PAIR_AUTO, &edge));
