@@ -2,6 +2,8 @@
 /* Walking a thread's records and writing OTF2 events. */
 #include "trace/convert.h"
 
+#include "trace/convert_files.h"
+
 #include "tracer/ops.h"
 #include "tracer/record.h"
 
@@ -288,6 +290,16 @@ static void walk_pre_rma(struct walk *k, const uint64_t *p, uint64_t head)
     }
 }
 
+static void walk_file(struct walk *k, const uint64_t *p, unsigned kind)
+{
+    OTF2_ErrorCode code = OTF2_SUCCESS;
+    const uint64_t after = k->pending ? k->leave_time : k->last;
+    const uint64_t at = kind < RECORD_PRE ? k->enter_time : after;
+    if (!k->refused && ictusi_convert_file(k->w, k->c->map, p, at, k->attributes, &code)) {
+        walk_wrote(k, code);
+    }
+}
+
 static void walk_pre(struct walk *k, const uint64_t *p, uint64_t head)
 {
     const uint64_t at = k->enter_time;
@@ -405,7 +417,8 @@ static unsigned least_words(unsigned kind)
         [RECORD_EVENT] = 3,      [RECORD_FLUSH] = 3,      [RECORD_SEND] = 3,
         [RECORD_ISEND] = 4,      [RECORD_COLL] = 4,       [RECORD_RMA_PUT] = 3,
         [RECORD_RMA_GET] = 3,    [RECORD_RMA_ATOMIC] = 5, [RECORD_RECV] = 3,
-        [RECORD_IRECV_DONE] = 4, [RECORD_ICOLL_DONE] = 5,
+        [RECORD_IRECV_DONE] = 4, [RECORD_ICOLL_DONE] = 5, [RECORD_IO_BEGIN] = 4,
+        [RECORD_FILE_SEEK] = 3,  [RECORD_IO_DONE] = 3,
     };
     return words[kind] ? words[kind] : 2;
 }
@@ -434,7 +447,9 @@ static bool walk_window(struct walk *k, char *base, size_t bytes)
             words > (size_t)(end - p)) {
             break;
         }
-        if (kind < RECORD_TIMED) {
+        if (record_is_file(kind)) {
+            walk_file(k, p, kind);
+        } else if (kind < RECORD_TIMED) {
             walk_timed(k, p, head);
         } else if (kind < RECORD_PRE) {
             walk_pre(k, p, head);

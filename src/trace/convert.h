@@ -32,9 +32,14 @@ int ictusi_convert(const char *path, struct conversion *c, OTF2_EvtWriter *write
 
 /*
  * Attributes: of a call's enter, the place it was made from; of the record of a collective (or of
- * its request), a bit for each of 64 ranks from which this process received.
+ * its request), a bit for each of 64 ranks from which this process received; of an operation on a
+ * file, the byte at which it begins there.
  */
-enum { ATTRIBUTE_CALL_SITE = 0, ATTRIBUTE_SENDERS = 1 };
+enum {
+    ATTRIBUTE_CALL_SITE = 0,
+    ATTRIBUTE_OFFSET = 1,
+    ATTRIBUTE_SENDERS = 2 /* the last, being many */
+};
 
 /* Archive numbers of metric classes: the clock's, the counters' if any are sampled, the user's. */
 enum { METRIC_REF_CLOCK = 0, METRIC_REF_COUNTERS = 1 };

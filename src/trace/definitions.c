@@ -4,6 +4,7 @@
 
 #include "core/plain.h"
 #include "trace/convert.h"
+#include "trace/convert_files.h"
 #include "tracer/ops.h"
 #include "tracer/record.h"
 
@@ -149,6 +150,15 @@ static void write_sites(struct writing *g)
                                                                 OTF2_UNDEFINED_CALLING_CONTEXT));
     }
     ictusi_keymap_free(&callers);
+}
+
+/* Where in a file an operation is. */
+static void write_offset(struct writing *g)
+{
+    write_check(g, OTF2_GlobalDefWriter_WriteAttribute(
+                       g->w, ATTRIBUTE_OFFSET, write_string(g, "ICTUS::FILE_OFFSET"),
+                       write_string(g, "the first byte of the file that is read or written"),
+                       OTF2_TYPE_UINT64));
 }
 
 /* Who received from whom where totals do not tell: an attribute for each 64 ranks of a group. */
@@ -333,6 +343,30 @@ static void write_metrics(struct writing *g)
     }
 }
 
+/* Files of MPI-IO by their names, for which nobody knows who shares them, and what was open. */
+static void write_files(struct writing *g)
+{
+    const struct unified *u = g->world->unified;
+    const OTF2_StringRef way = write_string(g, "MPI-IO");
+    if (u->file_keys.count == 0) {
+        return;
+    }
+    write_check(g, OTF2_GlobalDefWriter_WriteIoParadigm(
+                       g->w, IO_PARADIGM_MPI, way, way, OTF2_IO_PARADIGM_CLASS_PARALLEL,
+                       OTF2_IO_PARADIGM_FLAG_NONE, 0, NULL, NULL, NULL));
+    for (uint32_t i = 0; i < u->file_keys.count; i++) {
+        write_check(g, OTF2_GlobalDefWriter_WriteIoRegularFile(
+                           g->w, i, write_string(g, u->files[i].name), 0));
+    }
+    for (uint32_t i = 0; i < u->handle_keys.count; i++) {
+        const struct unified_file *open = &u->handles[i];
+        write_check(g, OTF2_GlobalDefWriter_WriteIoHandle(
+                           g->w, i, write_string(g, u->files[open->file].name), open->file,
+                           IO_PARADIGM_MPI, OTF2_IO_HANDLE_FLAG_NONE, open->comm,
+                           OTF2_UNDEFINED_IO_HANDLE));
+    }
+}
+
 /* Times count nanoseconds; the trace's first instant is tied to the wall clock of a process. */
 static void write_clock(struct writing *g, const struct archive_options *options)
 {
@@ -408,11 +442,13 @@ int ictusi_archive_global(OTF2_Archive *archive, const struct archive_options *o
         write_clock(&g, options);
         write_regions(&g);
         write_sites(&g);
+        write_offset(&g);
         write_senders(&g);
         write_tree(&g, hosts);
         write_locations(&g, hosts);
         write_groups(&g, place);
         write_comms(&g);
+        write_files(&g);
         write_metrics(&g);
         write_check(&g, OTF2_Archive_CloseGlobalDefWriter(archive, g.w));
         set_properties(archive, options, world, summary);

@@ -151,6 +151,7 @@ static struct raw_item item_of(char kind, char **f)
         item.key = field_natural(f[1], 16);
         item.a = field_integer(f[2]);
         break;
+    case 'Y':
     case 'Q':
         item.number = (uint32_t)field_natural(f[0], 10);
         item.key = field_natural(f[1], 16);
@@ -164,7 +165,7 @@ static struct raw_item item_of(char kind, char **f)
         item.text = f[2];
         item.more = f[3];
         break;
-    default: /* N V R P */
+    default: /* N V R P Z */
         item.number = (uint32_t)field_natural(f[0], 10);
         item.text = f[1];
         break;
@@ -177,7 +178,7 @@ static int take_line(struct rawlog *log, char *line, size_t *room)
     char *fields[FIELDS_MAX];
     const char kind = line[0];
     (void)line_split(line, fields);
-    if (take_single(log, kind, fields) || !strchr("GDCFWMUNVRPQ", kind) || !kind) {
+    if (take_single(log, kind, fields) || !strchr("GDCFWMUNVRPQYZ", kind) || !kind) {
         return ICTUS_OK;
     }
     if (log->item_count == *room) {

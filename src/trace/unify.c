@@ -40,6 +40,10 @@ static enum map_kind kind_of(char letter)
         return MAP_METRIC;
     case 'Q':
         return MAP_SITE;
+    case 'Y':
+        return MAP_FILE;
+    case 'Z':
+        return MAP_DELETED;
     default:
         return MAP_KINDS;
     }
@@ -205,6 +209,25 @@ static int take_window(struct unified *u, const struct raw_item *item, struct tr
     return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
+static int take_file(struct unified *u, const struct raw_item *item, const struct trace_map *map,
+                     uint32_t *number)
+{
+    bool fresh = false;
+    uint32_t file = KEYMAP_NONE;
+    const int err = take_name(&u->file_keys, &u->files, item, &file);
+    *number = err ? KEYMAP_NONE : ictusi_keymap_put(&u->handle_keys, item->key, &fresh);
+    if (*number != KEYMAP_NONE && fresh) {
+        struct unified_file *wider = array_more(u->handles, *number, sizeof(*wider));
+        if (!wider) {
+            return ICTUS_ERR_NOMEM;
+        }
+        u->handles = wider;
+        wider[*number] =
+            (struct unified_file){file, ictusi_map_get(map, MAP_COMM, (uint32_t)item->a)};
+    }
+    return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
+}
+
 static int take_site(struct unified *u, const struct raw_item *item, uint32_t *number)
 {
     char key[64];
@@ -256,6 +279,12 @@ static int take_numbered(struct unified *u, const struct raw_item *item, struct 
         break;
     case 'Q':
         err = take_site(u, item, &number);
+        break;
+    case 'Y':
+        err = take_file(u, item, map, &number);
+        break;
+    case 'Z':
+        err = take_name(&u->file_keys, &u->files, item, &number);
         break;
     default:
         return ICTUS_OK;
@@ -437,6 +466,8 @@ void ictusi_unified_free(struct unified *u)
     free(u->regions);
     free(u->events);
     free(u->metrics);
+    free(u->files);
+    free(u->handles);
     ictusi_symbols_free(&u->symbols);
     ictusi_keymap_free(&u->comm_keys);
     ictusi_keymap_free(&u->group_keys);
@@ -445,4 +476,6 @@ void ictusi_unified_free(struct unified *u)
     ictusi_keymap_free(&u->event_keys);
     ictusi_keymap_free(&u->metric_keys);
     ictusi_keymap_free(&u->site_keys);
+    ictusi_keymap_free(&u->handle_keys);
+    ictusi_keymap_free(&u->file_keys);
 }

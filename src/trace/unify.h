@@ -18,6 +18,8 @@ enum map_kind {
     MAP_EVENT,
     MAP_METRIC,
     MAP_SITE,
+    MAP_FILE,    /* to an open file */
+    MAP_DELETED, /* to a file */
     MAP_KINDS
 };
 
@@ -50,7 +52,13 @@ struct unified_window {
     uint32_t comm;
 };
 
-/* A region, an event or a metric. */
+/* A file while it is open. */
+struct unified_file {
+    uint32_t file; /* number of its name */
+    uint32_t comm;
+};
+
+/* A region, an event, a metric or the name of a file. */
 struct unified_name {
     const char *name, *unit;
     uint32_t function; /* of a region: its number, or KEYMAP_NONE where it is the user's */
@@ -61,9 +69,10 @@ struct unified {
     uint32_t group_count;
     struct unified_comm *comms;
     struct unified_window *windows;
-    struct unified_name *regions, *events, *metrics;
+    struct unified_file *handles;
+    struct unified_name *regions, *events, *metrics, *files;
     struct keymap comm_keys, group_keys, window_keys, region_keys, event_keys, metric_keys,
-        site_keys;
+        site_keys, handle_keys, file_keys;
     struct symbols symbols;        /* of the call sites */
     const struct rawlog *counters; /* a log that names the sampled counters, or NULL */
     int64_t shift_ns; /* added to all times, so that none is negative; 0 where none would be */

@@ -4,6 +4,7 @@
 #define ICTUS_TRACER_CALLS_H
 
 #include "tracer/collective.h"
+#include "tracer/files.h"
 #include "tracer/neighbors.h"
 #include "tracer/p2p.h"
 #include "tracer/real.h"

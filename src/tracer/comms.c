@@ -365,6 +365,14 @@ void ictusi_comm_gone(MPI_Comm comm)
     atomic_fetch_add(&ictusi_tracer.comm_epoch, 1);
 }
 
+/* Collectively made: it counts among the children. Of MPI_COMM_SELF there is one in each process.
+ */
+uint64_t ictusi_comm_file_key(struct trace_comm *comm)
+{
+    const uint64_t key = key_mix(key_mix(comm->key, atomic_fetch_add(&comm->children, 1)), 0xf11e);
+    return comm->key == KEY_SELF ? key_mix(key, (uint64_t)ictusi_tracer.rank) : key;
+}
+
 struct trace_window *ictusi_window_new(struct recorder *r, MPI_Comm comm, MPI_Win win)
 {
     (void)trace_comm(r, comm);

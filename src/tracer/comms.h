@@ -68,6 +68,9 @@ void ictusi_comm_idup(MPI_Comm parent, MPI_Comm made);
 void ictusi_comm_inter(MPI_Comm made, int tag);
 void ictusi_comm_gone(MPI_Comm comm);
 
+/* The key of a file that is opened by all processes of a communicator. */
+uint64_t ictusi_comm_file_key(struct trace_comm *comm);
+
 struct trace_window *ictusi_window_new(struct recorder *r, MPI_Comm comm, MPI_Win win);
 struct trace_window *ictusi_window_find(MPI_Win win);
 void ictusi_window_gone(MPI_Win win);

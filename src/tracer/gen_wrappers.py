@@ -79,6 +79,12 @@ MEANINGS = {
     "win_wait": ("", "ictusi_note_waited(r, win)"),
     "win_test": ("", "if (*flag) ictusi_note_waited(r, win)"),
     "flush": ("", "ictusi_note_rma_done(r, win)"),
+    "file_open": ("", "ictusi_note_file_open(r, comm, filename, amode, *fh)"),
+    "file_close": ("const uint32_t file = ictusi_take_file(*fh)", "ictusi_note_file_close(r, file)"),
+    "file_delete": ("", "ictusi_note_file_delete(r, filename)"),
+    "file_seek": ("", "ictusi_note_file_seek(r, fh, (int64_t)offset, whence)"),
+    "file_sync": ("const uint64_t io = ictusi_note_io(r, fh, IO_COLLECTIVE, IO_SHARED, 0, MPI_BYTE)",
+                  "ictusi_note_io_done(r, fh, io, NULL)"),
 }
 NEIGHBORS = {
     "neighbor": ("    ictusi_note_neighbors_sent(r, comm, &args);\n", "ictusi_note_neighbors_received(r, comm, &args)"),
@@ -196,10 +202,26 @@ def collective(function, names):
             "ictusi_track_coll_init(r, *request, &made)")
 
 
+def file_access(words):
+    """io MODE WHERE HOW [collective]: what is read or written, where in the file, and how the call ends."""
+    mode, where, how = words[1:4]
+    if how == "end":
+        return OWN_STATUS, "ictusi_note_split_done(r, fh, err == MPI_SUCCESS ? status : NULL)"
+    flags = [f"IO_{mode.upper()}"] + ["IO_NONBLOCKING"] * (how != "blocking") + ["IO_COLLECTIVE"] * ("collective" in words)
+    at = {"at": "(int64_t)offset", "here": "IO_HERE", "shared": "IO_SHARED"}[where]
+    begin = f"    const uint64_t io = ictusi_note_io(r, fh, {' | '.join(flags)}, {at}, (int64_t)count, datatype);\n"
+    after = {"blocking": "ictusi_note_io_done(r, fh, io, err == MPI_SUCCESS ? status : NULL)",
+             "begin": "ictusi_note_split(r, fh, io, err)",
+             "nonblocking": "ictusi_track_io(r, err == MPI_SUCCESS ? *request : MPI_REQUEST_NULL, fh, io)"}[how]
+    return (OWN_STATUS if how == "blocking" else "") + begin, after
+
+
 def meaning(function, names):
     words = function.meaning.split()
     if not words:
         return "", ""
+    if words[0] == "io":
+        return file_access(words)
     if words[0] in ("coll", "icoll", "coll_init"):
         return collective(function, names)
     if words[0] in NEIGHBORS:
@@ -230,7 +252,8 @@ def wrapper(function, declared):
     body += "        return returned;\n    }\n"
     body += before
     body += f"    const int err = real({arguments});\n    trace_left(r, {region}, err);\n"
-    if "note_started" in after:  # also where it failed: what was held goes back
+    # Also where it failed: what was held goes back, what was begun ends.
+    if "note_started" in after or function.meaning.split()[:1] in (["io"], ["file_sync"]):
         body += f"    {after};\n"
     elif after:
         succeeded = "err == MPI_SUCCESS"

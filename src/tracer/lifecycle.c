@@ -111,7 +111,12 @@ static int open_log(struct tracer *t, struct ictus_why *why)
 }
 
 /* More than MPI libraries hold at a time; only what is used takes memory. */
-enum { COMM_SLOTS = 1 << 18, WINDOW_SLOTS = 1 << 16, COUNTER_SLOTS = 1 << 18 };
+enum {
+    COMM_SLOTS = 1 << 18,
+    WINDOW_SLOTS = 1 << 16,
+    FILE_SLOTS = 1 << 14,
+    COUNTER_SLOTS = 1 << 18
+};
 
 static int make_tables(struct tracer *t, struct ictus_why *why)
 {
@@ -121,6 +126,7 @@ static int make_tables(struct tracer *t, struct ictus_why *why)
             : ictusi_table_slots(ictusi_settings_table(&t->settings), sizeof(struct trace_request));
     if (ictusi_table_init(&t->requests, requests, sizeof(struct trace_request)) ||
         ictusi_table_init(&t->comms, COMM_SLOTS, sizeof(struct trace_comm *)) ||
+        ictusi_table_init(&t->files, FILE_SLOTS, sizeof(struct trace_file *)) ||
         ictusi_table_init(&t->windows, WINDOW_SLOTS, sizeof(struct trace_window *)) ||
         ictusi_table_init(&t->counters, COUNTER_SLOTS, sizeof(uint64_t))) {
         return ictus_because(why, ICTUS_ERR_NOMEM, "not enough memory for the tables of handles");

@@ -37,9 +37,11 @@ enum record_kind {
     RECORD_RMA_ATOMIC, /* small = window, value = target; 1 = type << 32; 2 = sent; 3 = got; 4 =
                           match */
     RECORD_RMA_FENCE,  /* small = window */
-    RECORD_SENDERS, /* before COLL or ICOLL: words 1.. = from which ranks data comes, a bit each */
-    RECORD_ICOLL,   /* word 1 = request: a nonblocking collective begins */
-    RECORD_PRE,     /* the kinds above are pre */
+    RECORD_SENDERS,  /* before COLL or ICOLL: words 1.. = from which ranks data comes, a bit each */
+    RECORD_ICOLL,    /* word 1 = request: a nonblocking collective begins */
+    RECORD_IO_BEGIN, /* small = enum record_io, value = file; word 1 = bytes; 2 = operation; 3 =
+                        offset */
+    RECORD_PRE,      /* the kinds above are pre */
     /* post */
     RECORD_IRECV,      /* word 1 = request: the request was posted */
     RECORD_RECV,       /* value = peer; word 1 = comm << 32 | tag; word 2 = bytes */
@@ -54,12 +56,38 @@ enum record_kind {
     RECORD_RMA_CREATE, /* small = window */
     RECORD_RMA_FREE,   /* small = window */
     RECORD_RMA_SYNC,   /* small = window, value = peer; word 1 = enum record_sync */
+    /* of files, in one row */
+    RECORD_FILE_OPEN,   /* value = file; word 1 = enum record_open */
+    RECORD_FILE_CLOSE,  /* value = file */
+    RECORD_FILE_DELETE, /* value = file */
+    RECORD_FILE_SEEK,   /* small = enum record_seek, value = file; word 1 = asked for; 2 = offset */
+    RECORD_IO_ISSUED,   /* value = file; word 1 = operation */
+    RECORD_IO_DONE,     /* value = file; word 1 = operation; 2 = bytes */
+    RECORD_IO_TESTED,   /* value = file; word 1 = operation */
     RECORD_KINDS
 };
 
 /* A notice that an epoch has ended, on both sides; and that an exposure has begun, to one of its
  * origins. */
 enum record_sync { SYNC_GOT, SYNC_GIVEN, SYNC_POSTED, RECORD_SYNCS };
+
+/* What an operation on a file does, and how; neither read nor write: what was written is synced. */
+enum record_io { IO_READ = 1, IO_WRITE = 2, IO_NONBLOCKING = 4, IO_COLLECTIVE = 8 };
+
+enum record_open {
+    FILE_READ = 1,
+    FILE_WRITE = 2,
+    FILE_CREATE = 4,
+    FILE_EXCLUSIVE = 8,
+    FILE_APPEND = 16,
+    FILE_DELETE_ON_CLOSE = 32
+};
+
+enum record_seek { SEEK_FROM_START, SEEK_FROM_HERE, SEEK_FROM_END };
+
+/* No file, and an offset that is not known. */
+#define FILE_NONE UINT32_MAX
+#define OFFSET_NONE UINT64_MAX
 
 enum off_reason { OFF_ASKED, OFF_NO_SPACE, OFF_LIMIT };
 

@@ -64,6 +64,9 @@ static void record_done(struct recorder *r, const struct trace_request *request,
                       request->comm->id, request->sent, request->received, request->id);
     } else if (request->kind == REQUEST_NEIGHBORS) {
         ictusi_exchange_done(r, request);
+    } else if (request->kind == REQUEST_FILE) {
+        recorder_put2(r, RECORD_IO_DONE, 0, request->root, request->id,
+                      (uint64_t)status_bytes(status));
     }
 }
 
@@ -93,7 +96,8 @@ void ictusi_request_track(struct recorder *r, MPI_Request handle,
         request_forget(request);
         return;
     }
-    const bool may_share = !request->persistent && request->kind != REQUEST_RECV;
+    const bool may_share =
+        !request->persistent && request->kind != REQUEST_RECV && request->kind != REQUEST_FILE;
     const struct trace_request *known = may_share ? request_find(handle) : NULL;
     if (may_share && ((known && !known->persistent) || complete_already(handle))) {
         request_end(r, request, MPI_STATUS_IGNORE);
@@ -290,7 +294,12 @@ void ictusi_note_tested(struct recorder *r, MPI_Request handle)
     const struct trace_request *request = ictusi_tracer.multiple && r->held[0].kind != REQUEST_NONE
                                               ? &r->held[0]
                                               : request_find(handle);
-    if (request && request->id && (!request->persistent || request->active)) {
+    if (!request || !request->id || (request->persistent && !request->active)) {
+        return;
+    }
+    if (request->kind == REQUEST_FILE) {
+        recorder_put1(r, RECORD_IO_TESTED, 0, request->root, request->id);
+    } else if (request->kind != REQUEST_NEIGHBORS) { /* that one stands for many */
         recorder_put1(r, RECORD_TESTED, 0, 0, request->id);
     }
 }

@@ -10,7 +10,14 @@
 #include "tracer/ops.h"
 #include "tracer/real.h"
 
-enum request_kind { REQUEST_NONE, REQUEST_SEND, REQUEST_RECV, REQUEST_COLL, REQUEST_NEIGHBORS };
+enum request_kind {
+    REQUEST_NONE,
+    REQUEST_SEND,
+    REQUEST_RECV,
+    REQUEST_COLL,
+    REQUEST_NEIGHBORS,
+    REQUEST_FILE
+};
 
 struct exchange;
 
@@ -24,7 +31,7 @@ struct trace_request {
     bool asked; /* peer and tag are those that were asked for; negative: any */
     int32_t tag;
     int32_t peer;  /* or the operation of a collective */
-    uint32_t root; /* of a collective */
+    uint32_t root; /* of a collective; the number of a file */
     union {
         struct {
             uint64_t sent, received;

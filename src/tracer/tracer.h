@@ -41,9 +41,9 @@ struct tracer {
     /* By function: whether calls are looked at; the second table while recording is off. */
     _Atomic uint8_t enabled[TRACE_FUNCTIONS];
     _Atomic uint8_t tracked[TRACE_FUNCTIONS];
-    struct table comms, requests, windows, counters;
+    struct table comms, requests, windows, files, counters;
     _Atomic uint64_t comm_epoch, type_epoch;
-    _Atomic uint32_t next_comm, next_window, next_name, next_region, next_metric;
+    _Atomic uint32_t next_comm, next_window, next_file, next_name, next_region, next_metric;
     struct sites sites;
     _Atomic uint64_t untracked; /* requests that found the table full */
     _Atomic uint64_t lost;      /* calls of threads that had no file */
