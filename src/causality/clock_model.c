@@ -30,6 +30,11 @@ void ictusi_clock_model_fini(struct clock_model *m)
     *m = (struct clock_model){0};
 }
 
+/*
+ * phi (or its error) of a clock, us: linear between the two knots around the position. Before the
+ * first knot and after the last one the outermost piece is continued, since offsets of the archive
+ * may have been measured outside the span of the messages.
+ */
 double ictusi_clock_model_at(const struct clock_model *m, const double *values, uint32_t clock,
                              double position)
 {
@@ -41,6 +46,8 @@ double ictusi_clock_model_at(const struct clock_model *m, const double *values, 
     return row[i] + (position - low) * (row[i + 1] - row[i]);
 }
 
+/* Whether a message from a to b was seen at all; one direction alone bounds phi on one side only.
+ */
 static bool is_seen(const struct least_delays *d, uint32_t a, uint32_t b)
 {
     return ictusi_delays_least(d, a, b) != DELAY_NONE;
@@ -67,12 +74,17 @@ static void list_pairs(struct clock_model *m, const struct least_delays *d)
     }
 }
 
+/* An instant in ticks as a position between the knots, 0 to knots - 1. */
 static double seen_position(const struct clock_model *m, const struct least_delays *d,
                             int64_t instant)
 {
     return (double)(instant - d->from) / (double)d->length * (m->knots - 1);
 }
 
+/*
+ * The delays of a pair in one direction, in the order of time. Cells without a message have none,
+ * so a pair that talks seldom takes little room. Returns where the next row begins.
+ */
 static struct model_delay *fill_row(const struct clock_model *m, const struct least_delays *d,
                                     struct model_pair *pair, int way, struct model_delay *next)
 {
@@ -114,10 +126,12 @@ int ictusi_clock_model_see(struct clock_model *m, const struct least_delays *d, 
         struct model_pair *pair = &m->pairs[i];
         for (int way = 0; way < 2; way++) {
             next = fill_row(m, d, pair, way, next);
+            /* The same pairs are seen again after each correction: D is a good first guess. */
             pair->least[way] = old_count == m->pair_count ? old[i].least[way] : 0;
             for (uint32_t k = 0; k < pair->counts[way]; k++) {
                 struct model_delay *delay = &pair->delays[way][k];
                 delay->seen *= us_per_tick;
+                /* What the clocks showed: seen had the present phi subtracted, y has it again. */
                 delay->y = delay->seen + model_shift(m, pair, way, delay->position);
             }
         }
@@ -127,6 +141,10 @@ int ictusi_clock_model_see(struct clock_model *m, const struct least_delays *d, 
     return ICTUS_OK;
 }
 
+/*
+ * A delay below 0 is a message that arrives before it was sent. Only the worst one of each ordered
+ * pair counts: others of the same pair are mended by the same shift.
+ */
 double ictusi_clock_model_violation(const struct clock_model *m)
 {
     double sum = 0;
@@ -143,6 +161,11 @@ double ictusi_clock_model_violation(const struct clock_model *m)
     return sum;
 }
 
+/*
+ * Models are compared by how well they predict the cells that were held out. The score of a delay
+ * is ln(1 + |r| / 0.1 us): it grows slowly, so that a few late messages, which no clock explains,
+ * do not decide between models.
+ */
 uint64_t ictusi_clock_model_score(const struct clock_model *m, int fold, double *score,
                                   uint64_t *pair_of)
 {
@@ -163,6 +186,7 @@ uint64_t ictusi_clock_model_score(const struct clock_model *m, int fold, double 
     return n;
 }
 
+/* Waiting only lengthens a delay, so D is the least residual; the steps then refine it. */
 void ictusi_model_least_guess(const struct clock_model *m, struct model_pair *pair, int way,
                               int fold)
 {
@@ -189,6 +213,10 @@ double ictusi_model_median(double *values, uint32_t n)
     return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
+/*
+ * The residuals e are waits, about exponential, whose median is ln 2 times their mean. The median
+ * stands for the scale, since the mean of waits is ruled by a few long ones.
+ */
 void ictusi_model_spread(const struct clock_model *m, struct model_pair *pair, int way, int fold)
 {
     double rest[MODEL_CELLS_MAX];
@@ -202,7 +230,10 @@ void ictusi_model_spread(const struct clock_model *m, struct model_pair *pair, i
     pair->spread[way] = fmax(2 * MODEL_SCATTER, median);
 }
 
-/* One step of a pair's D in one direction, by what is left beside it. */
+/*
+ * One step of iteratively reweighted least squares for D of a pair in one direction, us:
+ * D <- D + sum(w r) / sum(w). Weights follow model_weight(), so short waits count most.
+ */
 static void delay_step(const struct clock_model *m, struct model_pair *pair, int way, int fold)
 {
     double weights = 0;

@@ -18,6 +18,14 @@ struct edge {
     double offset, weight; /* of a's and b's constants: a - b, ticks */
 };
 
+/*
+ * Called for each pair of events that depend on each other. Kept is only the shortest delay (ticks,
+ * negative where the clocks contradict the order) of each ordered pair of clocks in each cell of
+ * time: waiting lengthens delays, so the shortest one says most of the clocks. It may be of any
+ * message, and ties are broken by the instant, so that the result does not depend on the order in
+ * which ranks or threads deliver the pairs. Dependencies of threads are not messages between
+ * clocks.
+ */
 static void delays_observe(struct observer *observer, uint32_t point, uint32_t from, uint32_t to,
                            int64_t delay)
 {
@@ -35,7 +43,7 @@ static void delays_observe(struct observer *observer, uint32_t point, uint32_t f
     cell = cell < 0 ? 0 : cell;
     cell = cell < d->cells ? cell : d->cells - 1;
     const uint64_t i = ((uint64_t)a * d->clocks + b) * d->cells + (uint64_t)cell;
-    const int64_t instant = time - delay / 2;
+    const int64_t instant = time - delay / 2; /* between the sending and the arrival */
     if (delay < d->delay[i] || (delay == d->delay[i] && instant < d->instant[i])) {
         d->delay[i] = delay;
         d->instant[i] = instant;
@@ -53,6 +61,7 @@ int ictusi_delays_init(struct least_delays *d, const struct history *history,
     if (clocks > DELAYS_CLOCKS_MAX) {
         return ICTUS_ERR_UNSUPPORTED;
     }
+    /* Memory grows with the square of the clocks: coarser time rather than more of it. */
     while (d->cells > 1 && (uint64_t)clocks * clocks * d->cells > DELAYS_CELLS_MAX) {
         d->cells /= 2;
     }
@@ -99,7 +108,11 @@ double ictusi_delays_half_trip(const struct least_delays *d, uint32_t a, uint32_
     return there == DELAY_NONE || back == DELAY_NONE ? -1 : ((double)there + (double)back) / 2;
 }
 
-/* All pairs that talk both ways. */
+/*
+ * All pairs that talk both ways. With the least delays d_ab and d_ba, both at least 0 in truth, the
+ * difference of the constants lies within (d_ab - d_ba) / 2 +- (d_ab + d_ba) / 2. The middle is the
+ * observation; the half-width, plus one tick, stands for its standard error.
+ */
 static uint32_t edges_collect(const struct least_delays *d, struct edge *edges)
 {
     uint32_t count = 0;
@@ -117,6 +130,7 @@ static uint32_t edges_collect(const struct least_delays *d, struct edge *edges)
     return count;
 }
 
+/* y = L x, where L is the graph's weighted Laplacian: the normal matrix of the least squares. */
 static void edges_laplacian(const struct edge *edges, uint32_t count, const double *x, double *y,
                             uint32_t n)
 {
@@ -137,7 +151,12 @@ static double dot_product(const double *a, const double *b, uint32_t n)
     return sum;
 }
 
-/* Conjugate gradients on the graph's Laplacian, preconditioned by its diagonal. work: 5 n. */
+/*
+ * Minimise sum over edges of w (offset - x_a + x_b)^2 by conjugate gradients on the normal
+ * equations L x = r, preconditioned by the diagonal. L is singular, as a constant may be added to
+ * all clocks of a connected component; beginning at 0 the iteration stays in the subspace without
+ * it, so each component's constants have the weighted mean 0. work: 5 n.
+ */
 static void edges_solve(const struct edge *edges, uint32_t count, uint32_t n, double *x,
                         double *work)
 {
@@ -159,7 +178,7 @@ static void edges_solve(const struct edge *edges, uint32_t count, uint32_t n, do
         p[i] = z[i];
     }
     double rho = dot_product(r, z, n);
-    const double enough = rho * 1e-24;
+    const double enough = rho * 1e-24; /* residuals 1e-12 of the first ones */
     for (int step = 0; step < CG_STEPS && rho > enough; step++) {
         edges_laplacian(edges, count, p, q, n);
         const double alpha = rho / dot_product(p, q, n);

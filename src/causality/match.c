@@ -26,6 +26,10 @@ void ictusi_matching_fini(struct matching *matching)
     memset(matching, 0, sizeof(*matching));
 }
 
+/*
+ * Append a point. Chains are threaded through points->link, which holds a point's partner later on:
+ * while events are read it is free, so chains take no memory of their own.
+ */
 static void chain_add(struct points *points, struct chain *chain, uint32_t point)
 {
     points->link[point] = NODE_NONE;
@@ -52,6 +56,11 @@ static int match_reserve(void **array, uint64_t count, size_t size)
     return ICTUS_OK;
 }
 
+/*
+ * Messages with the same sender, receiver, tag and communicator do not overtake each other
+ * (MPI 4.1, 3.5), so the n-th send of a channel belongs to its n-th receive. A channel is looked up
+ * by these four in constant time and made when it is first seen.
+ */
 static struct channel *find_channel(struct matching *m, uint32_t comm, uint32_t sender,
                                     uint32_t receiver, uint32_t tag)
 {
@@ -116,6 +125,7 @@ int ictusi_match_message(struct matching *m, uint32_t point, uint32_t location, 
     return ICTUS_OK;
 }
 
+/* A cancelled send has no receive and would shift all later pairs of its channel by one. */
 static void drop_cancelled(struct points *points, struct chain *chain)
 {
     uint32_t p = chain->head;
@@ -142,6 +152,11 @@ int64_t *ictusi_match_sequence(struct matching *m, uint32_t kind, uint32_t comm,
     return ictusi_idmap_at(&m->sequences, (uint64_t)kind << 32 | comm, location, 0);
 }
 
+/*
+ * An instance is one collective call of all members. Archives do not number the calls, but all
+ * members call the collectives of a communicator in one order (MPI 4.1, chapter 6): the n-th call
+ * of each member belongs to instance n.
+ */
 static struct instance *find_instance(struct matching *m, uint64_t a, uint64_t b)
 {
     int64_t *slot = ictusi_idmap_at(&m->instance_index, a, b, (int64_t)m->instance_count);
@@ -232,6 +247,8 @@ int ictusi_match_collective(struct matching *m, const struct collective_call *ca
     if (instance->root == LAYOUT_NONE) {
         instance->root = root;
     }
+    /* Members that disagree on operation or root are no collective: nothing is concluded from it.
+     */
     instance->broken = instance->broken || instance->op != call->op ||
                        (root != LAYOUT_NONE && root != instance->root);
     m->points->note[call->end].op = call->op;
@@ -243,6 +260,7 @@ int ictusi_match_collective(struct matching *m, const struct collective_call *ca
     return ICTUS_OK;
 }
 
+/* Threads meet under keys of their own (a and b name the team or lock): bit 63 keeps them apart. */
 int ictusi_match_thread(struct matching *m, enum thread_op op, uint32_t comm, uint64_t a,
                         uint64_t b, uint32_t point, bool out)
 {
@@ -258,6 +276,7 @@ int ictusi_match_thread(struct matching *m, enum thread_op op, uint32_t comm, ui
     return ICTUS_OK;
 }
 
+/* Points of a location are consecutive; first[l] is ascending. */
 uint32_t ictusi_match_location(const struct matching *m, uint32_t point)
 {
     uint64_t low = 0;

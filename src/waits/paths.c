@@ -8,7 +8,7 @@
 
 enum { PLACE_TEXT = 256 };
 
-/* Append a zeroed element to an array that doubles; the new element, or NULL. */
+/* Append a zeroed element to an array whose room doubles at each power of two; NULL: no memory. */
 static void *paths_append(void **array, uint64_t *count, size_t size)
 {
     const uint64_t n = *count;
@@ -44,6 +44,11 @@ static bool path_communicates(OTF2_RegionRole role)
            (role >= OTF2_REGION_ROLE_COLL_ONE2ALL && role <= OTF2_REGION_ROLE_COLL_OTHER);
 }
 
+/*
+ * What a region is to the analysis: a call in which one can wait, a lock, the start of an access
+ * epoch, or the program's own code. Tracers are trusted where they state paradigm and role; some
+ * state neither, so names decide as well.
+ */
 static uint8_t path_kind(const char *name, OTF2_RegionRole role, OTF2_Paradigm paradigm)
 {
     if (paradigm == OTF2_PARADIGM_OPENMP) {
@@ -60,6 +65,7 @@ static uint8_t path_kind(const char *name, OTF2_RegionRole role, OTF2_Paradigm p
                : REGION_CODE;
 }
 
+/* Kinds are worked out once for each region, since calls come by the million and regions do not. */
 int ictusi_paths_init(struct paths *paths, const struct trace *trace)
 {
     *paths = (struct paths){.trace = trace};
@@ -89,6 +95,7 @@ void ictusi_paths_fini(struct paths *paths)
     *paths = (struct paths){.kinds = NULL};
 }
 
+/* A path is identified by its parent, its region and the call site; equal ones are one node. */
 static uint32_t path_child(struct paths *paths, uint32_t parent, uint32_t region, uint64_t site)
 {
     const uint64_t key = (uint64_t)parent << 32 | region;
@@ -109,6 +116,7 @@ static uint32_t path_child(struct paths *paths, uint32_t parent, uint32_t region
 uint32_t ictusi_paths_enter(struct paths *paths, uint32_t parent, uint32_t ref, uint64_t site,
                             uint32_t *region)
 {
+    /* Loops call the same region again and again: the last child is tried before the index. */
     const struct path *above = &paths->list[parent];
     if (above->last_child != PATH_NONE && above->last_ref == ref &&
         paths->list[above->last_child].site == site) {
@@ -165,6 +173,10 @@ void ictusi_paths_place(const struct paths *paths, uint32_t path, char *text, si
     }
 }
 
+/*
+ * From the outermost call that fits to the innermost: where there is little room, or a recursion is
+ * deep, the outer calls are left out, since the inner ones tell where the waiting was.
+ */
 void ictusi_paths_text(const struct paths *paths, uint32_t path, char *text, size_t size)
 {
     enum { DEPTH = 64 };
