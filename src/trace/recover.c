@@ -62,6 +62,7 @@ static int find_size(const char *raw, int *size, struct ictus_why *why)
             return ICTUS_OK;
         }
     }
+    err = err == ICTUS_ERR_NOMEM ? err : ICTUS_ERR_FORMAT; /* the input is bad, not the disk */
     return ictus_because(why, err, "there are no usable raw files in %.200s%s%.60s", raw,
                          first.text[0] ? ": " : "", first.text);
 }

@@ -85,7 +85,7 @@ const struct command command_recover = {
     .arguments = "DIR",
     .details = "  ictus recover run1",
     .options = rows,
-    .flags = 0,
+    .flags = READS_FILES,
     .options_size = sizeof(struct recover_options),
     .run = recover_run,
 };
