@@ -124,7 +124,8 @@ struct ictus_bench_plan {
     int messages;         /**< of a stream, under way at once; 0: 64 */
     int partitions;       /**< of a partitioned message, 1 to 4096; 0: 4 */
     const char *window;   /**< one-sided: one of ictus_window_kinds; NULL: ICTUS_WINDOW_DEFAULT */
-    int check;            /**< verify the operation's result before and after measuring */
+    int check;            /**< 1: verify the operation's result before and after measuring;
+                               2: of every repetition as well */
     const char *arrival;  /**< "ascending:spread=10us", "late:rank=0,by=20us"; NULL: all together */
     MPI_Comm comm;        /**< the same processes as the bench's, for a forced algorithm */
     int use_comm;         /**< comm is set */
@@ -133,6 +134,8 @@ struct ictus_bench_plan {
     double max_time_s;    /**< stop after this even with fewer repetitions; 0: no limit */
     double width;         /**< stop at ictus_median_settled() by this part of it; 0: off */
     int keep_ranks;       /**< keep every process's times as well */
+    int group;            /**< processes of each of several groups of consecutive ranks that run
+                               the operation at once, each for itself; 0: all are one */
     int64_t first;        /**< repetitions made before: where roots, buffers, arrivals go on */
 };
 

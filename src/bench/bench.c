@@ -101,6 +101,8 @@ struct experiment {
     struct ictus_bench *bench;
     const struct ictus_bench_plan *plan;
     struct call call;
+    MPI_Comm group; /* the processes that run the operation together, if not all */
+    int rank;       /* among all */
     struct collection all;
     int64_t began; /* local instant */
     double repetition_s;
@@ -129,7 +131,7 @@ static int next_batch(struct experiment *e, int64_t *n)
     const struct ictus_bench_plan *plan = e->plan;
     const int64_t tried = e->all.n + e->all.invalid;
     int64_t left = plan->repetitions - e->all.n;
-    if (e->call.rank == 0) {
+    if (e->rank == 0) {
         const double time = elapsed_s(e);
         const bool out_of_time = plan->max_time_s > 0.0 && tried > 0 && time >= plan->max_time_s;
         const bool hopeless = e->all.invalid > ATTEMPTS_FACTOR * plan->repetitions + BATCH_MAX;
@@ -147,7 +149,17 @@ static int next_batch(struct experiment *e, int64_t *n)
                                                                           : ICTUS_ERR_MPI;
 }
 
-static int run_batch(struct experiment *e, int64_t n)
+/* A wrong result somewhere ends the experiment everywhere. */
+static int batch_checked(const struct experiment *e, struct ictus_why *why)
+{
+    int err = ICTUS_OK;
+    if (e->call.wrong > 0) {
+        err = ictus_because(why, ICTUS_ERR_CORRUPT, "%s", e->call.wrong_why.text);
+    }
+    return ictusi_sync_agree(e->bench->comm, err, why);
+}
+
+static int run_batch(struct experiment *e, int64_t n, struct ictus_why *why)
 {
     struct ictus_bench *bench = e->bench;
     struct watch watch;
@@ -158,6 +170,9 @@ static int run_batch(struct experiment *e, int64_t n)
     int64_t made = n;
     int err = bench->scheme->ops->measure(bench->scheme, &e->call, budget, bench->samples, &made);
     err = ictusi_sync_agree(bench->comm, err, NULL);
+    if (!err && e->call.every) {
+        err = batch_checked(e, why);
+    }
     int stepped = ictusi_watch_look(&watch, bench->clock->source).stepped;
     if (!err && MPI_Allreduce(MPI_IN_PLACE, &stepped, 1, MPI_INT, MPI_MAX, bench->comm)) {
         err = ICTUS_ERR_MPI;
@@ -180,7 +195,7 @@ static int warm_up(struct experiment *e)
     return ictusi_sync_agree(e->bench->comm, err, NULL);
 }
 
-static int measure_all(struct experiment *e)
+static int measure_all(struct experiment *e, struct ictus_why *why)
 {
     int err = ICTUS_OK;
     int64_t n = 1;
@@ -188,10 +203,16 @@ static int measure_all(struct experiment *e)
     while (!err && n > 0) {
         err = next_batch(e, &n);
         if (!err && n > 0) {
-            err = run_batch(e, n);
+            err = run_batch(e, n, why);
         }
     }
     return err;
+}
+
+/* Of all groups or none. */
+static int experiment_check(struct experiment *e, struct ictus_why *why)
+{
+    return ictusi_sync_agree(e->bench->comm, ictusi_call_check(&e->call, e->plan, why), why);
 }
 
 /*
@@ -203,7 +224,7 @@ static int check_restart(struct experiment *e, struct ictus_why *why)
 {
     int err = ICTUS_OK;
     for (int start = 0; start < RESTARTS && !err && e->call.operation->prepare; start++) {
-        err = ictusi_call_check(&e->call, e->plan, why);
+        err = experiment_check(e, why);
     }
     if (err != ICTUS_ERR_CORRUPT) {
         return err;
@@ -221,16 +242,18 @@ static int run_all(struct experiment *e, struct ictus_why *why)
 {
     int err = check_restart(e, why);
     if (!err && e->plan->check) {
-        err = ictusi_call_check(&e->call, e->plan, why);
+        err = experiment_check(e, why);
     }
     if (!err) {
         err = warm_up(e);
     }
     if (!err) {
-        err = measure_all(e);
+        e->call.every = e->plan->check > 1 ? e->plan : NULL;
+        err = measure_all(e, why);
+        e->call.every = NULL;
     }
     if (!err && e->plan->check) {
-        err = ictusi_call_check(&e->call, e->plan, why);
+        err = experiment_check(e, why);
     }
     if (!err && e->all.n == 0) {
         err = ictus_because(why, ICTUS_ERR_SAMPLES,
@@ -238,6 +261,28 @@ static int run_all(struct experiment *e, struct ictus_why *why)
                             (unsigned long long)e->plan->bytes, (long long)e->all.invalid);
     }
     return err;
+}
+
+/* Groups are of equal size. Nobody could force an algorithm on a communicator that is split. */
+static int check_group(const struct ictus_bench_plan *plan, int processes, struct ictus_why *why)
+{
+    if (plan->group < 0 || (plan->group > 0 && processes % plan->group != 0)) {
+        return ictus_because(
+            why, ICTUS_ERR_ARG,
+            "groups of %d processes: the number of processes (%d) is not a multiple", plan->group,
+            processes);
+    }
+    return plan->group > 0 && plan->use_comm
+               ? ictus_because(why, ICTUS_ERR_ARG,
+                               "no algorithm can be forced in groups of processes")
+               : ICTUS_OK;
+}
+
+static int bench_processes(const struct ictus_bench *bench)
+{
+    int processes = 1;
+    MPI_Comm_size(bench->comm, &processes);
+    return processes;
 }
 
 static int check_plan(const struct ictus_bench_plan *plan, struct ictus_why *why)
@@ -286,6 +331,38 @@ static int experiment_finish(struct experiment *e, struct ictus_bench_result *re
     return ICTUS_OK;
 }
 
+/*
+ * Make the call, on this process's group if there are several. Collective over the bench's
+ * communicator: what fails in one group fails in all.
+ */
+static int experiment_begin(struct experiment *e, const struct operation *operation,
+                            struct ictus_why *why)
+{
+    const struct ictus_bench_plan *plan = e->plan;
+    MPI_Comm comm = plan->use_comm ? plan->comm : e->bench->comm;
+    MPI_Comm_rank(e->bench->comm, &e->rank);
+    e->group = MPI_COMM_NULL;
+    if (plan->group > 0) {
+        if (MPI_Comm_split(comm, e->rank / plan->group, e->rank, &e->group) != MPI_SUCCESS) {
+            return ICTUS_ERR_MPI;
+        }
+        comm = e->group;
+    }
+    const int mine = ictusi_call_init(&e->call, operation, comm, plan, why);
+    const int err = ictusi_sync_agree(e->bench->comm, mine, why);
+    if (err && !mine) {
+        ictusi_call_fini(&e->call);
+    }
+    return err;
+}
+
+static void experiment_end(struct experiment *e)
+{
+    if (e->group != MPI_COMM_NULL) {
+        MPI_Comm_free(&e->group);
+    }
+}
+
 /* How late a process may come to a call: as late as to a start. */
 static int64_t bench_tolerance_ns(const struct ictus_bench *bench)
 {
@@ -310,14 +387,15 @@ int ictus_bench_run(struct ictus_bench *bench, const struct ictus_bench_plan *pl
         err = ICTUS_ERR_UNKNOWN;
     }
     err = err ? err : ictusi_scheme_can(bench->scheme->ops, plan, reason);
+    err = err ? err : check_group(plan, bench_processes(bench), reason);
     err = ictusi_sync_agree(bench->comm, err, reason);
     if (err || !operation) {
         return err;
     }
     e.all.keep_ranks = plan->keep_ranks;
-    err = ictusi_call_init(&e.call, operation, plan->use_comm ? plan->comm : bench->comm, plan,
-                           reason);
+    err = experiment_begin(&e, operation, reason);
     if (err) {
+        experiment_end(&e);
         return err;
     }
     e.call.tolerance_ns = bench_tolerance_ns(bench);
@@ -331,6 +409,7 @@ int ictus_bench_run(struct ictus_bench *bench, const struct ictus_bench_plan *pl
     }
     ictusi_call_fini(&e.call);
     ictusi_collection_fini(&e.all);
+    experiment_end(&e);
     return err;
 }
 
@@ -348,12 +427,16 @@ int ictus_bench_check(const struct ictus_bench_plan *plan, const char *scheme, i
         return ICTUS_ERR_UNKNOWN;
     }
     int unfit = ictusi_scheme_can(ops, plan, why);
+    const int members = plan->group > 0 ? plan->group : processes;
     if (!unfit) {
-        unfit = processes > 0 ? ictusi_call_fits(operation, plan, processes, why)
-                              : ictusi_call_can(operation, plan, why);
+        unfit = check_group(plan, processes, why);
     }
     if (!unfit) {
-        unfit = ictusi_arrival_init(&arrival, plan->arrival, 0, processes, why);
+        unfit = members > 0 ? ictusi_call_fits(operation, plan, members, why)
+                            : ictusi_call_can(operation, plan, why);
+    }
+    if (!unfit) {
+        unfit = ictusi_arrival_init(&arrival, plan->arrival, 0, members, why);
         ictusi_arrival_fini(&arrival);
     }
     return unfit;

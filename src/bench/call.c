@@ -448,6 +448,9 @@ void ictusi_call_next(struct call *call)
     if (call->rotate_root || call->sets > 1) {
         take_set(call, (call->set + 1) % call->sets);
     }
+    if (call->every && call->mpi_error == MPI_SUCCESS) {
+        call->mpi_error = ictusi_check_ready(call);
+    }
     if (call->flush) {
         volatile unsigned char *bytes = call->flush;
         for (size_t i = 0; i < call->flush_bytes; i += 64) {

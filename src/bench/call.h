@@ -46,4 +46,11 @@ int ictusi_call_failed(const struct call *call, struct ictus_why *why);
 int ictusi_call_check(struct call *call, const struct ictus_bench_plan *plan,
                       struct ictus_why *why);
 
+/*
+ * Verifying each repetition: call->every is set. The buffers are made ready before it by
+ * ictusi_call_next(), and looked at after it. Local but for windows.
+ */
+int ictusi_check_ready(struct call *call);
+void ictusi_check_repetition(struct call *call);
+
 #endif

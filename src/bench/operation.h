@@ -120,13 +120,16 @@ struct call {
     void *flush; /* written before each call to leave the caches cold; NULL: not */
     size_t flush_bytes;
     struct arrival arrival;
-    int64_t turn;         /* calls so far */
-    int64_t delay_ns;     /* start this much after the common instant */
-    int64_t tolerance_ns; /* an arrival later than this is late */
-    uint64_t bytes;       /* of a block */
-    void *plugin;         /* state of a user's operation */
-    bool prepared;        /* request or plugin must be released */
-    int mpi_error;        /* of the last call that the harness made */
+    int64_t turn;                         /* calls so far */
+    int64_t delay_ns;                     /* start this much after the common instant */
+    int64_t tolerance_ns;                 /* an arrival later than this is late */
+    uint64_t bytes;                       /* of a block */
+    void *plugin;                         /* state of a user's operation */
+    bool prepared;                        /* request or plugin must be released */
+    int mpi_error;                        /* of the last call that the harness made */
+    const struct ictus_bench_plan *every; /* verify each repetition by this plan; NULL: none */
+    int wrong;                            /* repetitions that left a wrong result ... */
+    struct ictus_why wrong_why;           /* ... and what was wrong with the first */
 };
 
 /* A composition of other operations that does what one of them does. */

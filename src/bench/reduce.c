@@ -10,6 +10,19 @@
 const char *const ictus_reduction_names[] = {"max",      "mean", "min",  "root",
                                              "makespan", "exit", "wait", NULL};
 
+/* The place of this process among all that measure: the call may be that of a group of them. */
+struct place {
+    int rank, size;
+};
+
+static struct place place_of(const struct scheme *scheme)
+{
+    struct place place;
+    MPI_Comm_rank(scheme->comm, &place.rank);
+    MPI_Comm_size(scheme->comm, &place.size);
+    return place;
+}
+
 /* Columns that are combined by MPI_MAX; each holds one word a repetition. */
 enum { MAX_TIME, MAX_MINUS_TIME, MAX_STOP, MAX_MINUS_START, MAX_ARRIVAL, MAX_INVALID, MAX_COLUMNS };
 
@@ -58,11 +71,14 @@ static void batch_wait(struct columns *c, const struct sample *samples, int64_t 
     }
 }
 
-/* The root's times go to rank 0 by a reduction in which the others hold nothing. */
+/*
+ * The root's times go to rank 0 by a reduction in which the others hold nothing. Of several groups
+ * it is the first one's, whose ranks are the first of all.
+ */
 static int batch_combine(struct columns *c, const struct scheme *scheme, const struct call *call,
                          const struct sample *samples, int64_t n)
 {
-    const int rank = call->rank;
+    const int rank = place_of(scheme).rank;
     const int count = (int)n;
     if (rank != call->root) {
         memset(c->root, 0, (size_t)n * sizeof(*c->root));
@@ -125,14 +141,14 @@ static void append_ranks(struct collection *all, const double *table, int64_t n,
 }
 
 /* Every process's times, rank by rank; NULL where they are not asked for. */
-static int gather_ranks(const struct scheme *scheme, const struct call *call,
-                        const struct collection *all, const struct sample *samples, int64_t n,
-                        double **table)
+static int gather_ranks(const struct scheme *scheme, const struct collection *all,
+                        const struct sample *samples, int64_t n, double **table)
 {
     if (!all->keep_ranks) {
         return ICTUS_OK;
     }
-    const size_t rows = call->rank == 0 ? (size_t)call->size + 1 : 1;
+    const struct place place = place_of(scheme);
+    const size_t rows = place.rank == 0 ? (size_t)place.size + 1 : 1;
     double *times = calloc(rows * (size_t)n, sizeof(*times));
     int err = ictusi_sync_agree(scheme->comm, times ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
     for (int64_t i = 0; i < n && !err; i++) {
@@ -149,10 +165,11 @@ static int gather_ranks(const struct scheme *scheme, const struct call *call,
 int ictusi_reduce_batch(const struct scheme *scheme, const struct call *call,
                         const struct sample *samples, int64_t n, struct collection *all)
 {
+    const struct place place = place_of(scheme);
     struct columns c = {.all = NULL};
     int err = columns_init(&c, n);
-    if (!err && call->rank == 0) {
-        err = collection_reserve(all, all->n + n, call->size);
+    if (!err && place.rank == 0) {
+        err = collection_reserve(all, all->n + n, place.size);
     }
     err = ictusi_sync_agree(scheme->comm, err, NULL);
     double *table = NULL;
@@ -161,16 +178,16 @@ int ictusi_reduce_batch(const struct scheme *scheme, const struct call *call,
         err = batch_combine(&c, scheme, call, samples, n);
     }
     if (!err) {
-        err = gather_ranks(scheme, call, all, samples, n, &table);
+        err = gather_ranks(scheme, all, samples, n, &table);
     }
     for (int64_t i = 0; i < n && !err; i++) {
         if (c.max[MAX_INVALID * n + i]) {
             all->invalid++;
             continue;
         }
-        if (call->rank == 0) {
-            collection_append(all, &c, n, i, call->size);
-            append_ranks(all, table, n, i, call->size);
+        if (place.rank == 0) {
+            collection_append(all, &c, n, i, place.size);
+            append_ranks(all, table, n, i, place.size);
         }
         all->n++;
     }

@@ -103,12 +103,16 @@ static int read_spec(const char *text, const struct scheme_ops **ops, void **opt
 int ictusi_scheme_can(const struct scheme_ops *ops, const struct ictus_bench_plan *plan,
                       struct ictus_why *why)
 {
-    if (!ops->loops || (!plan->cold && !ictusi_arrival_is_asked(plan->arrival))) {
+    const char *asked = plan->cold                               ? "cold caches"
+                        : plan->check > 1                        ? "checks"
+                        : ictusi_arrival_is_asked(plan->arrival) ? "arrivals"
+                                                                 : NULL;
+    if (!ops->loops || !asked) {
         return ICTUS_OK;
     }
     return ictus_because(why, ICTUS_ERR_SPEC,
                          "%s times many calls at once, so there can be no %s between them",
-                         ops->name, plan->cold ? "cold caches" : "arrivals");
+                         ops->name, asked);
 }
 
 int ictus_scheme_check(const char *spec, struct ictus_why *why)

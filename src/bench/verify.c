@@ -5,6 +5,7 @@
  */
 #include "bench/call.h"
 
+#include "bench/fit.h"
 #include "sync/sync.h"
 
 #include <ictus/text.h>
@@ -333,15 +334,44 @@ static int check_either(struct check *c, struct ictus_why *why)
     return turned ? err : ICTUS_OK;
 }
 
+/* What a user's operation should leave is only known to its author. */
+static bool check_knows(const struct call *call)
+{
+    return !call->operation->user;
+}
+
+int ictusi_check_ready(struct call *call)
+{
+    struct check c = {.call = call};
+    if (!check_knows(call) || ictusi_fit_types(call->every, &c.type, &c.reduction, NULL)) {
+        return MPI_SUCCESS;
+    }
+    check_spoil(&c);
+    fill_all(&c);
+    /* Nobody puts into a window that is yet to be filled, even where a start was late. */
+    return ictusi_shape(call->operation->shape)->window == WINDOW_NONE ? MPI_SUCCESS
+                                                                       : MPI_Barrier(call->comm);
+}
+
+void ictusi_check_repetition(struct call *call)
+{
+    struct check c = {.call = call};
+    struct ictus_why why = {""};
+    if (!check_knows(call) || ictusi_fit_types(call->every, &c.type, &c.reduction, NULL) ||
+        !check_either(&c, &why)) {
+        return;
+    }
+    if (call->wrong++ == 0) {
+        call->wrong_why = why;
+    }
+}
+
 int ictusi_call_check(struct call *call, const struct ictus_bench_plan *plan, struct ictus_why *why)
 {
     struct check c = {.call = call};
-    int err = ictusi_datatype_find(plan->datatype ? plan->datatype : "char", &c.type, why);
-    if (!err) {
-        err = ictusi_reduction_find(plan->reduce ? plan->reduce : "sum", &c.reduction, why);
-    }
-    if (err || call->operation->user) {
-        return err; /* what a user's operation should leave is only known to its author */
+    int err = ictusi_fit_types(plan, &c.type, &c.reduction, why);
+    if (err || !check_knows(call)) {
+        return err;
     }
     check_spoil(&c);
     fill_all(&c);

@@ -366,6 +366,86 @@ static void arrivals_are_kept(void)
     ictus_bench_free(bench);
 }
 
+static int run_true(struct call *call)
+{
+    return ictusi_operation_find(NULL, call->operation->name, NULL)->run(call);
+}
+
+/* Every third time the result is damaged: what is verified but before and after would miss it. */
+static int run_damaged_sometimes(struct call *call)
+{
+    return call->turn % 3 == 2 ? run_damaged(call) : run_true(call);
+}
+
+/* So many repetitions were found to be wrong, on any process. */
+static int wrong_repetitions(struct ictus_bench *bench, const char *name, int (*run)(struct call *))
+{
+    enum { TIMES = 9 };
+    struct sample samples[TIMES];
+    struct ictus_why why;
+    struct call call;
+    struct ictus_bench_plan plan = plan_of(name, 48, TIMES);
+    struct operation other = *ictusi_operation_find(NULL, name, &why);
+    int64_t n = TIMES;
+    other.run = run;
+    REQUIRE(!ictusi_call_init(&call, &other, MPI_COMM_WORLD, &plan, &why));
+    call.every = &plan;
+    REQUIRE(!bench->scheme->ops->measure(bench->scheme, &call, 0.0, samples, &n));
+    int wrong = call.wrong;
+    CHECK(!wrong || strstr(call.wrong_why.text, "gave a wrong result"));
+    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    ictusi_call_fini(&call);
+    return wrong;
+}
+
+static void every_repetition_is_verified(void)
+{
+    static const char *const names[] = {"allreduce", "alltoallv", "sendrecv", "fan_in", NULL};
+    struct ictus_bench *bench = NULL;
+    REQUIRE(!ictus_bench_create(MPI_COMM_WORLD, "barrier", "hca3-offset", &bench, NULL));
+    for (int i = 0; names[i]; i++) {
+        if (check_size > 1 || strcmp(names[i], "fan_in") != 0) {
+            CHECK(wrong_repetitions(bench, names[i], run_true) == 0);
+            CHECK(wrong_repetitions(bench, names[i], run_damaged_sometimes) == 3);
+            CHECK(wrong_repetitions(bench, names[i], run_idle) == 9);
+        }
+    }
+    ictus_bench_free(bench);
+}
+
+/* Groups run the operation each for itself, and all processes are in the result. */
+static void groups_work_at_once(void)
+{
+    struct ictus_bench *bench = NULL;
+    struct ictus_bench_result result;
+    struct ictus_why why;
+    const int group = check_size % 2 == 0 ? check_size / 2 : 1;
+    REQUIRE(!ictus_bench_create(MPI_COMM_WORLD, "barrier", "hca3-offset", &bench, &why));
+    struct ictus_bench_plan plan = plan_of("allreduce", 64, 5);
+    plan.group = group;
+    plan.check = 2;
+    plan.keep_ranks = 1;
+    REQUIRE(!ictus_bench_run(bench, &plan, &result, &why));
+    for (int64_t i = 0; i < result.n && check_rank == 0; i++) {
+        double most = 0.0;
+        for (int rank = 0; rank < check_size; rank++) {
+            const double time = result.ranks_s[i * check_size + rank];
+            CHECK(time > 0.0);
+            most = time > most ? time : most;
+        }
+        CHECK_NEAR(result.samples_s[ICTUS_REDUCE_MAX][i], most, 1e-9);
+        CHECK_NEAR(result.samples_s[ICTUS_REDUCE_ROOT][i], result.ranks_s[i * check_size], 1e-9);
+    }
+    ictus_bench_result_free(&result);
+    plan = plan_of("ping_pong", 64, 1);
+    plan.group = 1;
+    CHECK(ictus_bench_run(bench, &plan, &result, &why) == ICTUS_ERR_ARG);
+    plan.group = check_size + 1;
+    CHECK(ictus_bench_run(bench, &plan, &result, &why) == ICTUS_ERR_ARG);
+    CHECK(strstr(why.text, "is not a multiple"));
+    ictus_bench_free(bench);
+}
+
 /* A clock that a test moves: each reading is so much after the one before. */
 struct scripted {
     struct source source;
@@ -501,6 +581,8 @@ int main(int argc, char **argv)
     a_really_large_one_runs();
     parts_follow_each_other();
     arrivals_are_kept();
+    every_repetition_is_verified();
+    groups_work_at_once();
     late_arrivals_are_noticed();
     waiting_is_apart_from_exits();
     nonsense_is_refused();

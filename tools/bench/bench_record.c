@@ -157,6 +157,11 @@ static void set_conditions(json_t *object, const struct study *study,
     if (strcmp(o->arrival, "together") != 0) {
         set_text(object, "arrival", true, o->arrival);
     }
+    if (o->group > 0) {
+        char text[32];
+        (void)snprintf(text, sizeof(text), "of %lld", (long long)o->group);
+        set_text(object, "groups", true, text);
+    }
     if (o->in_place) {
         set_text(object, "in_place", true, "yes");
     }
@@ -215,7 +220,8 @@ static void set_rates(json_t *object, const struct study *study, const struct st
     const int messages = ictus_operation_messages(&plan);
     const double sent = (double)messages * (double)e->bytes;
     const int processes = study->groups[e->group].processes;
-    const int pairs = study->ops[e->op].rooted ? processes - 1 : processes / 2;
+    const int group = study->options->group > 0 ? (int)study->options->group : processes;
+    const int pairs = (study->ops[e->op].rooted ? group - 1 : group / 2) * (processes / group);
     const bool known = messages > 0 && s->median > 0.0 && reduction == ICTUS_REDUCE_MAX;
     (void)json_object_set_new(object, "messages",
                               messages > 0 ? json_integer(messages) : json_null());

@@ -269,6 +269,18 @@ static int check_rest(struct study *study, struct ictus_why *why)
         err = ictus_because(why, ICTUS_ERR_SPEC,
                             "--resume needs --output=FILE, the file to continue");
     }
+    for (int i = 0; i < study->group_count && !err && study->options->group > 0; i++) {
+        if (study->groups[i].processes % study->options->group != 0) {
+            err =
+                ictus_because(why, ICTUS_ERR_SPEC,
+                              "--group=%lld: the number of processes (%d) is not a multiple of it",
+                              (long long)study->options->group, study->groups[i].processes);
+        }
+    }
+    if (!err && study->options->group > 0 && study->options->algorithm) {
+        err = ictus_because(why, ICTUS_ERR_SPEC,
+                            "--group and --algorithm: no algorithm can be forced in groups");
+    }
     return err ? err : check_ops(study, why);
 }
 
@@ -315,7 +327,8 @@ struct ictus_bench_plan study_plan(const struct study *study, const struct study
         .partitions = (int)o->partitions,
         .window = ictus_window_kinds[o->window],
         .cold = o->cold,
-        .check = o->check,
+        .check = o->check_all ? 2 : o->check,
+        .group = (int)o->group,
         .arrival = o->arrival,
         .repetitions = o->repetitions,
         .warmup = o->warmup,

@@ -23,6 +23,7 @@ struct bench_options {
     const char *sizes;
     const char *processes;
     int placement; /* enum placement */
+    int64_t group;
     const char *algorithm;
     bool list_algorithms;
     bool list;
@@ -42,6 +43,7 @@ struct bench_options {
     const char *reduce;
     bool in_place;
     bool check;
+    bool check_all;
     int64_t buffers;
     int64_t messages;
     int64_t partitions;

@@ -23,7 +23,7 @@
 #define ROW_PROCESSES(member) \
     {"processes", 'p', OPTION_TEXT, member, NULL, 0, 0, NULL, "LIST", "numbers of processes to use, up to all: 2,4"}
 #define ROW_PLACEMENT(member, choices) \
-    {"placement", 0, OPTION_CHOICE, member, "packed", 0, 0, choices, "HOW", "which processes are used if not all: packed, spread"}
+    {"placement", 0, OPTION_CHOICE, member, "packed", 0, 0, choices, "HOW", "which of them: packed, spread"}
 #define ROW_ALGORITHM(member, fallback, help) \
     {"algorithm", 'a', OPTION_TEXT, member, fallback, 0, 0, NULL, "LIST", help}
 #define ROW_SCHEME(member, fallback, argument, help) \
@@ -31,7 +31,7 @@
 #define ROW_ROOT(member) \
     {"root", 0, OPTION_INT, member, "0", 0, 1e9, NULL, "RANK", "root rank of rooted operations"}
 #define ROW_DATATYPE(member) \
-    {"datatype", 0, OPTION_TEXT, member, "char", 0, 0, NULL, "TYPE", "datatype of the elements: int, float, double, ..."}
+    {"datatype", 0, OPTION_TEXT, member, "char", 0, 0, NULL, "TYPE", "type of elements: int, float, double, ..."}
 #define ROW_REDUCE(member) \
     {"op", 0, OPTION_TEXT, member, "sum", 0, 0, NULL, "OP", "reduction operator: sum, max, band, ..."}
 
