@@ -12,7 +12,8 @@ A process is a coroutine that stops where it really has to wait; its waits are n
 execution. Nothing is matched and no graph is made afterwards, and no code is shared with what is judged. Keys:
 ranks=N, nodes=N, steps=N, kinds=mpi|locks|all (locks: mpi, and locks of windows), planted=0|1, mean=NS (of a computation),
 sigma=NS (what the archive says of its clocks, which are exact), asymmetry=SHARE (each way between two nodes is
-longer or shorter by up to this share), jitter=NS (mean of what each message takes more).
+longer or shorter by up to this share), jitter=NS (mean of what each message takes more), run=N (another run of the same
+program: each computation takes up to a tenth longer or shorter), slow=RANK:NS (its computations take so much longer).
 """
 import json
 import random
@@ -85,7 +86,7 @@ class Process:
     def compute(self, region, length):
         self.tick()
         self.enter(region)
-        self.now += int(length)
+        self.now += int(length * self.world.pace() + (self.world.slow[1] if self.rank == self.world.slow[0] else 0))
         self.leave(region)
         self.tick()
 
@@ -102,6 +103,8 @@ class World:
         self.jitter = float(options.get("jitter", 0))
         asymmetry = float(options.get("asymmetry", 0))
         self.network = random.Random(seed ^ 0x5eed)
+        self.noise = random.Random(int(options["run"])) if "run" in options else None
+        self.slow = [int(x) for x in options.get("slow", "-1:0").split(":")]
         self.ways = {(a, b): 1 + asymmetry * self.network.uniform(-1, 1) * (a != b)
                      for a in range(self.nodes) for b in range(self.nodes)}
         self.planted = (self.draw.randrange(self.ranks), "X") if options.get("planted", "1") == "1" else None
@@ -116,6 +119,9 @@ class World:
         self.locks = {}
         self.process = [Process(self, r, r, 1000000 + self.draw.randrange(1000)) for r in range(self.ranks)]
         self.helpers = {}
+
+    def pace(self):
+        return 1 + self.noise.uniform(-0.1, 0.1) if self.noise else 1
 
     # --- what is true -----------------------------------------------------------------------------------
 

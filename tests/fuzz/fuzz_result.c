@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Result files, and all that is done with what they hold: text, page, comparison, choice. */
 #include "fuzz.h"
-#include "results/compare.h"
+#include "results/compare_waits.h"
 #include "results/experiments.h"
 #include "results/report.h"
 #include "results/tune.h"
@@ -60,6 +60,21 @@ static void compare(const char *path)
     experiments_free(&a);
 }
 
+/* Waits of equals: whatever the file says, they are never more or less. */
+static void compare_runs(const json_t *objects)
+{
+    struct wait_changes changes = {.count = 0};
+    struct ictus_why why;
+    if (compare_waits_held(objects) &&
+        compare_waits_find(&changes, objects, objects, 0.01, &why) == ICTUS_OK) {
+        for (size_t i = 0; i < changes.count; i++) {
+            fuzz_require(changes.list[i].verdict != VERDICT_SLOWER &&
+                         changes.list[i].verdict != VERDICT_FASTER);
+        }
+    }
+    compare_waits_free(&changes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
     const char *path = fuzz_file(bytes, length);
@@ -70,6 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         fuzz_require(json_array_size(objects) > 0 && skipped >= 0);
         show(objects, skipped);
         choose(objects);
+        compare_runs(objects);
         json_decref(objects);
         compare(path);
     }

@@ -5,6 +5,7 @@
 #include "main/shared_rows.h"
 #include "main/text_table.h"
 #include "results/compare.h"
+#include "results/compare_waits_text.h"
 #include "results/experiments.h"
 
 #include <ictus/result.h>
@@ -57,13 +58,14 @@ static const struct ictus_column columns[] = {{"experiment", "experiment", ICTUS
                                               {NULL, NULL, ICTUS_COLUMN_TEXT}};
 
 struct tally {
+    double fail_above;
     size_t slower, faster, same, unclear, bare, failed;
     size_t missing;   /* experiments of a file without a partner in the first */
     size_t ambiguous; /* with several */
     size_t unlike;    /* in units that cannot be compared */
 };
 
-static void count_verdict(const struct compared *compared, double fail_above, struct tally *tally)
+static void count_verdict(const struct compared *compared, struct tally *tally)
 {
     tally->slower += compared->verdict == VERDICT_SLOWER;
     tally->faster += compared->verdict == VERDICT_FASTER;
@@ -72,7 +74,7 @@ static void count_verdict(const struct compared *compared, double fail_above, st
     tally->bare += compared->verdict == VERDICT_BARE;
     /* without any interval the bare ratio must do: a gate that cannot close helps nobody */
     const bool judged = compared->verdict == VERDICT_SLOWER || !isfinite(compared->result.low);
-    if (isfinite(fail_above) && judged && compared->result.ratio > 1 + fail_above) {
+    if (isfinite(tally->fail_above) && judged && compared->result.ratio > 1 + tally->fail_above) {
         tally->failed++;
     }
 }
@@ -235,8 +237,7 @@ static void print_summary(const struct tally *tally, const struct compared_list 
 }
 
 static int put_all(const struct compared_list *list, const struct compare_options *options,
-                   const char *baseline, double fail_above, bool several, struct tally *tally,
-                   struct ictus_why *why)
+                   const char *baseline, bool several, struct tally *tally, struct ictus_why *why)
 {
     struct ictus_output *out = NULL;
     json_t *header = json_pack("{s:s, s:s, s:s}", "version", ICTUS_VERSION, "command", "compare",
@@ -253,7 +254,7 @@ static int put_all(const struct compared_list *list, const struct compare_option
         }
     }
     for (size_t i = 0; i < list->count && !err; i++) {
-        count_verdict(&list->items[i], fail_above, tally);
+        count_verdict(&list->items[i], tally);
         json_t *object = compared_object(&list->items[i], baseline, common, several);
         (void)json_object_update_missing(object, all);
         err = ictus_output_put(out, object);
@@ -329,15 +330,16 @@ static void say_unmatched(const struct tally *tally)
     }
 }
 
-static int compare_files(const struct compare_options *options, int count, char **words,
-                         double fail_above, struct tally *tally, struct ictus_why *why)
+/* Set each further file against the first one, whose objects these are. */
+static int compare_files(const struct compare_options *options, json_t *first, int count,
+                         char **words, struct tally *tally, struct ictus_why *why)
 {
     struct experiments base;
     struct compared_list list = {NULL, 0, 0};
     struct progress_watch watch;
     const char *reduction = options->reduction > 0 ? reductions[options->reduction] : NULL;
     progress_watch_begin(&watch, &options->talk, "compare", count, words);
-    int err = experiments_read(words[0], reduction, &base, why);
+    int err = experiments_take(first, words[0], reduction, &base, why);
     say_refused(&base);
     for (int i = 1; i < count && !err; i++) {
         struct experiments other;
@@ -360,7 +362,7 @@ static int compare_files(const struct compare_options *options, int count, char 
     }
     progress_watch_end(&watch);
     if (!err) {
-        err = put_all(&list, options, words[0], fail_above, count > 2, tally, why);
+        err = put_all(&list, options, words[0], count > 2, tally, why);
     }
     if (!err && !options->talk.quiet) {
         say_few_launches(&list);
@@ -371,11 +373,42 @@ static int compare_files(const struct compare_options *options, int count, char 
     return err;
 }
 
+/* Print the comparison; how many experiments, or sums of waits, must fail the gate in *failed. */
+static int compare_run(const struct compare_options *options, int count, char **words,
+                       double fail_above, size_t *failed, struct ictus_why *why)
+{
+    struct tally tally = {.fail_above = fail_above};
+    const struct compare_waits_how how = {&options->results, options->same, fail_above,
+                                          options->talk.quiet};
+    json_t *first = NULL;
+    struct progress_watch watch;
+    int skipped = 0;
+    progress_watch_begin(&watch, &options->talk, "compare", count, words);
+    int err = experiments_read_objects(words[0], &first, &skipped, why);
+    progress_watch_end(&watch);
+    if (!err && compare_waits_held(first)) {
+        err = compare_waits_files(&how, first, count, words, failed, why);
+        json_decref(first);
+        return err;
+    }
+    err = err ? err : compare_files(options, first, count, words, &tally, why);
+    json_decref(first);
+    if (!err) {
+        say_unmatched(&tally);
+    }
+    if (!err && tally.failed > 0) {
+        (void)fprintf(stderr, "ictus compare: experiments slower by more than %s: %zu\n",
+                      options->fail_above, tally.failed);
+    }
+    *failed = tally.failed;
+    return err;
+}
+
 static int run(const void *given, int word_count, char **words)
 {
     const struct compare_options *options = given;
     struct ictus_why why = {""};
-    struct tally tally = {0};
+    size_t failed = 0;
     double fail_above = INFINITY;
     int err = ICTUS_OK;
     if (word_count < 2) {
@@ -384,18 +417,12 @@ static int run(const void *given, int word_count, char **words)
         err = options_fail_above(options->fail_above, &fail_above, &why);
     }
     if (!err) {
-        err = compare_files(options, word_count, words, fail_above, &tally, &why);
+        err = compare_run(options, word_count, words, fail_above, &failed, &why);
     }
     if (err) {
         return command_fail("compare", err, &why);
     }
-    say_unmatched(&tally);
-    if (tally.failed > 0) {
-        (void)fprintf(stderr, "ictus compare: experiments slower by more than %s: %zu\n",
-                      options->fail_above, tally.failed);
-        return EXIT_BELOW;
-    }
-    return EXIT_OK;
+    return failed > 0 ? EXIT_BELOW : EXIT_OK;
 }
 
 const struct command command_compare = {

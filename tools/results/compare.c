@@ -21,7 +21,7 @@ enum {
  * At which false discovery rate a difference counts as shown: well below 5 %, so that a series of
  * comparisons of equals stays below that as well.
  */
-static const double discovery_rate = 0.03;
+const double compared_discovery_rate = 0.03;
 
 /* What stands for a launch, the more robust first. */
 static const char *const launch_keys[] = {"median_s", "mean_s", "min_s", NULL};
@@ -395,10 +395,10 @@ static enum verdict verdict_of(const struct compared *compared, double same)
     if (result->low > 1 / (1 + same) && result->high < 1 + same) {
         return VERDICT_SAME;
     }
-    if (compared->p_adjusted <= discovery_rate && result->low > 1) {
+    if (compared->p_adjusted <= compared_discovery_rate && result->low > 1) {
         return VERDICT_SLOWER;
     }
-    if (compared->p_adjusted <= discovery_rate && result->high < 1) {
+    if (compared->p_adjusted <= compared_discovery_rate && result->high < 1) {
         return VERDICT_FASTER;
     }
     return VERDICT_UNCLEAR;

@@ -18,6 +18,9 @@ enum verdict {
     VERDICT_BARE /* no interval: only the ratio is known */
 };
 
+/* Of the differences that are reported, the share that is not real, on average at most. */
+extern const double compared_discovery_rate;
+
 struct compared {
     json_t *members;    /* of the second file's experiment; a reference of its own */
     const char *file;   /* the second file */

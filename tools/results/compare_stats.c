@@ -247,6 +247,26 @@ void compare_widen(const struct launch_spread *spread, double launches_a, double
     result->p = fmax(result->p, tail(fabs(shift) / error, spread->freedom));
 }
 
+void compare_differences(const struct run_values *a, const struct run_values *b,
+                         struct difference *result)
+{
+    const double na = (double)a->n;
+    const double nb = (double)b->n;
+    const double freedom = na + nb - 2;
+    const double errors = a->variance + b->variance;
+    const bool judged = a->n > 0 && b->n > 0 && a->n + b->n >= RUNS_JUDGED;
+    const double scatter = judged ? (a->scatter + b->scatter) / freedom * (1 / na + 1 / nb) : 0;
+    const double se = judged ? sqrt(fmax(scatter, errors)) : sqrt(errors);
+    const double half = (judged ? gsl_cdf_tdist_Pinv(0.975, freedom) : 1.96) * se;
+    const double value = b->mean - a->mean;
+    *result = (struct difference){value, value - half, value + half, NAN};
+    if (judged && se > 0) {
+        result->p = 2 * gsl_cdf_tdist_Q(fabs(value) / se, freedom);
+    } else if (judged) {
+        result->p = value == 0 ? 1 : 0;
+    }
+}
+
 void compare_adjust(const double *p, double *adjusted, size_t n)
 {
     size_t *order = malloc((n + 1) * sizeof(*order));

@@ -59,6 +59,29 @@ struct launch_spread {
 void compare_widen(const struct launch_spread *spread, double launches_a, double launches_b,
                    struct comparison *result);
 
+/* What the runs of one side say of a value that may be 0. */
+struct run_values {
+    size_t n;
+    double mean, scatter; /* scatter: the sum of squared deviations from the mean */
+    double variance;      /* of the mean by measurement errors alone; NaN: unknown */
+};
+
+struct difference {
+    double value, low, high; /* second minus first; 95 % */
+    double p;                /* NaN: too few runs to tell */
+};
+
+/* Runs of both sides together from which on their scatter is known well enough to judge by. */
+enum { RUNS_JUDGED = 4 };
+
+/*
+ * Compare means by Student's test with the common variance of both sides, but no smaller one than
+ * measurement errors have. With fewer runs than RUNS_JUDGED the interval is that of the errors
+ * alone, and there is no p. Errors that are unknown are part of the scatter.
+ */
+void compare_differences(const struct run_values *a, const struct run_values *b,
+                         struct difference *result);
+
 /*
  * Adjust p values for being many (Benjamini and Hochberg 1995): the false discovery rate at which
  * each would be called a difference. NaN stays, and does not count.

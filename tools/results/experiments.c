@@ -141,6 +141,21 @@ static void keep_reduction(json_t *objects, const char *reduction)
     }
 }
 
+int experiments_take(json_t *objects, const char *path, const char *reduction,
+                     struct experiments *experiments, struct ictus_why *why)
+{
+    const json_t *refused = json_object_get(json_array_get(objects, 0), "refused");
+    keep_reduction(objects, reduction);
+    int err = experiments_gather(objects, experiments, why);
+    experiments->path = path;
+    experiments->refused = (int)json_integer_value(refused);
+    if (err == ICTUS_ERR_FORMAT) {
+        err = ictus_because(why, err, "'%.200s' holds no measurement%s%s", path,
+                            reduction ? " with the reduction " : "", reduction ? reduction : "");
+    }
+    return err;
+}
+
 int experiments_read(const char *path, const char *reduction, struct experiments *experiments,
                      struct ictus_why *why)
 {
@@ -148,19 +163,8 @@ int experiments_read(const char *path, const char *reduction, struct experiments
     int skipped = 0;
     *experiments = (struct experiments){.path = path};
     int err = experiments_read_objects(path, &objects, &skipped, why);
-    if (err) {
-        return err;
-    }
-    const json_t *refused = json_object_get(json_array_get(objects, 0), "refused");
-    keep_reduction(objects, reduction);
-    err = experiments_gather(objects, experiments, why);
-    experiments->path = path;
-    experiments->refused = (int)json_integer_value(refused);
+    err = err ? err : experiments_take(objects, path, reduction, experiments, why);
     json_decref(objects);
-    if (err == ICTUS_ERR_FORMAT) {
-        err = ictus_because(why, err, "'%.200s' holds no measurement%s%s", path,
-                            reduction ? " with the reduction " : "", reduction ? reduction : "");
-    }
     return err;
 }
 

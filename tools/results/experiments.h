@@ -45,6 +45,10 @@ int experiments_gather(const json_t *objects, struct experiments *experiments,
 int experiments_read(const char *path, const char *reduction, struct experiments *experiments,
                      struct ictus_why *why);
 
+/* The same of a file's objects, of which those of another reduction are removed. */
+int experiments_take(json_t *objects, const char *path, const char *reduction,
+                     struct experiments *experiments, struct ictus_why *why);
+
 void experiments_free(struct experiments *experiments);
 
 /* The members that make up an experiment's identity; a new reference, NULL when out of memory. */
