@@ -28,10 +28,17 @@ struct stack {
     size_t depth, room;
 };
 
+/* What was read from files, and what was written: by OTF2_IO_OPERATION_MODE. */
+struct traffic {
+    uint64_t operations, bytes;
+};
+
 struct profiling {
     struct trace *trace;
     struct row *rows;
     struct stack *stacks; /* by location */
+    struct idmap begun;   /* operations on files: process and handle, number -> mode */
+    struct traffic traffic[OTF2_IO_OPERATION_MODE_WRITE + 1];
     int err;
 };
 
@@ -83,6 +90,60 @@ static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time
         row->calls++;
     }
     return OTF2_CALLBACK_SUCCESS;
+}
+
+/* Handles are open in a process, and an operation may end in another thread than it began in. */
+static uint64_t handle_key(const struct profiling *p, OTF2_LocationRef location,
+                           OTF2_IoHandleRef handle)
+{
+    const uint32_t at = ictusi_trace_location(p->trace, location);
+    const uint32_t process = at == LAYOUT_NONE ? at : p->trace->layout.locations[at].process;
+    return (uint64_t)process << 32 | handle;
+}
+
+/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
+static OTF2_CallbackCode on_io_begin(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
+                                     OTF2_AttributeList *attributes, OTF2_IoHandleRef handle,
+                                     OTF2_IoOperationMode mode, OTF2_IoOperationFlag flags,
+                                     uint64_t bytes, uint64_t number)
+{
+    struct profiling *p = user;
+    (void)time;
+    (void)attributes;
+    (void)flags;
+    (void)bytes;
+    p->err = ictusi_idmap_put(&p->begun, handle_key(p, location, handle), number, mode);
+    return p->err ? OTF2_CALLBACK_INTERRUPT : OTF2_CALLBACK_SUCCESS;
+}
+
+/* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
+static OTF2_CallbackCode on_io_complete(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
+                                        OTF2_AttributeList *attributes, OTF2_IoHandleRef handle,
+                                        uint64_t bytes, uint64_t number)
+{
+    struct profiling *p = user;
+    const uint64_t key = handle_key(p, location, handle);
+    const int64_t mode = ictusi_idmap_get(&p->begun, key, number);
+    (void)time;
+    (void)attributes;
+    if (mode == OTF2_IO_OPERATION_MODE_READ || mode == OTF2_IO_OPERATION_MODE_WRITE) {
+        p->traffic[mode].operations++;
+        p->traffic[mode].bytes += bytes;
+    }
+    ictusi_idmap_remove(&p->begun, key, number);
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static void print_traffic(const struct profiling *p, FILE *out)
+{
+    static const char *const names[] = {"read from files", "written to files"};
+    for (int i = 0; i <= OTF2_IO_OPERATION_MODE_WRITE; i++) {
+        if (p->traffic[i].operations > 0) {
+            (void)fprintf(out, "%-*s %8llu operations %13llu bytes\n", NAME_COLUMNS, names[i],
+                          (unsigned long long)p->traffic[i].operations,
+                          (unsigned long long)p->traffic[i].bytes);
+        }
+    }
 }
 
 static int by_time(const void *a, const void *b)
@@ -149,11 +210,14 @@ int ictus_trace_print_profile(const char *archive, FILE *out, struct ictus_why *
     if (!err) {
         (void)OTF2_GlobalEvtReaderCallbacks_SetEnterCallback(c, on_enter);
         (void)OTF2_GlobalEvtReaderCallbacks_SetLeaveCallback(c, on_leave);
+        (void)OTF2_GlobalEvtReaderCallbacks_SetIoOperationBeginCallback(c, on_io_begin);
+        (void)OTF2_GlobalEvtReaderCallbacks_SetIoOperationCompleteCallback(c, on_io_complete);
         err = ictusi_global_events_read(p.trace, c, &p);
         err = p.err ? p.err : err;
     }
     if (!err) {
         print_rows(&p, out);
+        print_traffic(&p, out);
     }
     if (c) {
         OTF2_GlobalEvtReaderCallbacks_Delete(c);
@@ -163,6 +227,7 @@ int ictus_trace_print_profile(const char *archive, FILE *out, struct ictus_why *
     }
     free(p.stacks);
     free(p.rows);
+    ictusi_idmap_fini(&p.begun);
     ictusi_trace_close(p.trace);
     return err;
 }

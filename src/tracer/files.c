@@ -130,8 +130,9 @@ uint64_t ictusi_note_io(struct recorder *r, MPI_File file, unsigned flags, int64
                         int64_t count, MPI_Datatype type)
 {
     const struct trace_file *known = file_find(file);
-    const uint64_t id = known ? recorder_request(r) : 0;
+    uint64_t id = known ? recorder_request(r) : 0;
     if (id) {
+        id |= (uint64_t)r->thread << 48; /* a handle's operations have one numbering in a process */
         const int64_t bytes = count > 0 ? count * trace_type_bytes(r, type) : 0;
         recorder_put3(r, RECORD_IO_BEGIN, flags, known->id, (uint64_t)bytes, id,
                       file_offset(known, file, at));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The records of MPI-IO: which file a handle stands for, and what is read and written where. An
- * operation has a number of its own in its thread, from where it begins to where it is complete.
+ * operation has a number of its own in its process, from where it begins to where it is complete.
  */
 #ifndef ICTUS_TRACER_FILES_H
 #define ICTUS_TRACER_FILES_H
