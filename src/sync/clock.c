@@ -2,6 +2,7 @@
 /* The global clock: a source, a line, and the algorithm that fits it. */
 #include "sync/clock.h"
 
+#include "clock/watch.h"
 #include "sync/place.h"
 #include "sync/wait.h"
 
@@ -51,12 +52,16 @@ static int synchronise_once(struct ictus_clock *clock, struct ictus_why *why)
         .crowded = clock->crowded,
         .base = ictusi_line_identity(),
     };
+    struct watch watch;
+    ictusi_watch_begin(&watch, clock->source);
     const int64_t start = ictusi_source_read(clock->source);
     run.base.anchor = start;
     int err = ictusi_sync_run(clock->sync, &run);
     const int64_t end = ictusi_source_read(clock->source);
-    if (!err && end < start) {
-        err = ictus_because(&run.why, ICTUS_ERR_CLOCK, "clock '%s' ran backwards during the sync",
+    /* Most algorithms cannot tell a step from an offset. */
+    if (!err && (end < start || ictusi_watch_look(&watch, clock->source).stepped)) {
+        err = ictus_because(&run.why, ICTUS_ERR_CLOCK,
+                            "clock '%s' stepped or ran backwards during the sync",
                             clock->source->ops->name);
     }
     err = ictusi_sync_agree(clock->comm, err, &run.why);
@@ -85,7 +90,11 @@ static int synchronise_once(struct ictus_clock *clock, struct ictus_why *why)
 static int clock_synchronise(struct ictus_clock *clock, struct ictus_why *why)
 {
     const int err = synchronise_once(clock, why);
-    return err == ICTUS_ERR_CLOCK ? synchronise_once(clock, why) : err;
+    if (err != ICTUS_ERR_CLOCK) {
+        return err;
+    }
+    clock->stats.steps++;
+    return synchronise_once(clock, why);
 }
 
 static int clock_build(struct ictus_clock *clock, MPI_Comm comm, const char *text,
