@@ -9,6 +9,7 @@
 #include "behind.h"
 #include "speaker.h"
 
+#include "trace/tallies_mpi.h"
 #include "trace/write_mpi.h"
 #include "tracer/lifecycle.h"
 #include "tracer/real.h"
@@ -88,11 +89,15 @@ static void trace_finish(const void *from)
     if (!ictusi_trace_finish(from)) {
         return;
     }
-    if (!settings->defer) {
-        ictusi_write_parallel(&ictusi_tracer);
-    } else if (!settings->quiet) {
-        ictusi_trace_say("raw files in %s; 'ictus recover %s' makes the archive",
+    if (settings->defer && !settings->quiet) {
+        ictusi_trace_say(settings->statistics
+                             ? "raw files in %s; 'ictus arrivals %s' reads them"
+                             : "raw files in %s; 'ictus recover %s' makes the archive",
                          ictusi_tracer.setup.directory, settings->directory);
+    } else if (!settings->defer && settings->statistics) {
+        ictusi_tallies_write(&ictusi_tracer);
+    } else if (!settings->defer) {
+        ictusi_write_parallel(&ictusi_tracer);
     }
     ictusi_trace_release();
 }

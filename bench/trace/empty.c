@@ -46,3 +46,24 @@ int MPI_Recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_C
 {
     WRAP(PMPI_Recv(buf, count, type, source, tag, comm, status));
 }
+
+int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+    WRAP(PMPI_Allreduce(in, out, count, type, op, comm));
+}
+
+int MPI_Barrier(MPI_Comm comm)
+{
+    WRAP(PMPI_Barrier(comm));
+}
+
+int MPI_Bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm)
+{
+    WRAP(PMPI_Bcast(data, count, type, root, comm));
+}
+
+int MPI_Alltoall(const void *in, int sent, MPI_Datatype from_type, void *out, int received,
+                 MPI_Datatype to_type, MPI_Comm comm)
+{
+    WRAP(PMPI_Alltoall(in, sent, from_type, out, received, to_type, comm));
+}

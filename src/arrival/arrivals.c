@@ -55,6 +55,7 @@ void ictus_arrivals_free(struct ictus_arrivals *arrivals)
     free(arrivals->offsets_ns);
     free(arrivals->errors_ns);
     free(arrivals->durations_s);
+    free(arrivals->calls);
     memset(arrivals, 0, sizeof *arrivals);
 }
 

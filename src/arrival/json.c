@@ -72,6 +72,13 @@ static void put_table(json_t *object, const struct ictus_arrivals *a)
     json_put(object, "raw_offsets_ns", rows);
     json_put(object, "raw_errors_ns", json_reals(a->errors_ns, a->recorded));
     json_put(object, "raw_durations_s", json_reals(a->durations_s, a->recorded));
+    json_t *calls = a->calls ? json_array() : NULL;
+    for (int64_t i = 0; calls && i < a->recorded; i++) {
+        (void)json_array_append_new(calls, json_integer(a->calls[i]));
+    }
+    if (calls) {
+        json_put(object, "raw_calls", calls);
+    }
 }
 
 json_t *ictus_arrivals_json(const struct ictus_arrivals *a)

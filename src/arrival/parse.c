@@ -113,6 +113,33 @@ static int parse_row_numbers(const json_t *object, const char *key, struct ictus
     return ICTUS_OK;
 }
 
+/* Which calls the rows are of; absent where they follow one another. */
+static int parse_calls(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
+{
+    const json_t *list = json_object_get(object, "raw_calls");
+    if (!list || a->recorded == 0) {
+        return ICTUS_OK;
+    }
+    if (json_array_size(list) != (size_t)a->recorded) {
+        return ictus_because(why, ICTUS_ERR_FORMAT,
+                             "%s: raw_calls has %zu entries, but raw_offsets_ns has %lld", a->site,
+                             json_array_size(list), (long long)a->recorded);
+    }
+    a->calls = calloc((size_t)a->recorded, sizeof *a->calls);
+    for (int64_t i = 0; a->calls && i < a->recorded; i++) {
+        const json_t *value = json_array_get(list, (size_t)i);
+        a->calls[i] = json_integer_value(value);
+        if (!json_is_integer(value) || a->calls[i] < 0 ||
+            (i > 0 && a->calls[i] <= a->calls[i - 1])) {
+            return ictus_because(why, ICTUS_ERR_FORMAT,
+                                 "%s: instance %lld of raw_calls: the numbers of calls must be "
+                                 "ascending integers, not below 0",
+                                 a->site, (long long)i);
+        }
+    }
+    return a->calls ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
 static int parse_table(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
 {
     const json_t *rows = json_object_get(object, "raw_offsets_ns");
@@ -121,7 +148,8 @@ static int parse_table(const json_t *object, struct ictus_arrivals *a, struct ic
         err = parse_row(json_array_get(rows, (size_t)i), a, i, why);
     }
     err = err ? err : parse_row_numbers(object, "raw_errors_ns", a, a->errors_ns, why);
-    return err ? err : parse_row_numbers(object, "raw_durations_s", a, a->durations_s, why);
+    err = err ? err : parse_row_numbers(object, "raw_durations_s", a, a->durations_s, why);
+    return err ? err : parse_calls(object, a, why);
 }
 
 static int parse_summary(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)

@@ -29,16 +29,24 @@ static void sorted_quantiles(struct ictus_arrival_rank *rank, double *values, si
     }
 }
 
-/* Correlation of consecutive values; NaN where they do not vary or are fewer than three. */
-static double lag_one(const double *y, size_t n, double mean)
+/*
+ * Correlation of the values of consecutive calls: sum of products over sum of squares, as if there
+ * were all n - 1 pairs. NaN where they do not vary or where pairs are fewer than two.
+ */
+static double lag_one(const double *y, size_t n, double mean, const int64_t *calls)
 {
     double square = 0;
     double product = 0;
+    double pairs = 0;
     for (size_t i = 0; i < n; i++) {
         square += (y[i] - mean) * (y[i] - mean);
-        product += i > 0 ? (y[i] - mean) * (y[i - 1] - mean) : 0;
+        if (i > 0 && (!calls || calls[i] == calls[i - 1] + 1)) {
+            product += (y[i] - mean) * (y[i - 1] - mean);
+            pairs++;
+        }
     }
-    return n >= 3 && square > 0 ? fmax(-1, fmin(1, product / square)) : NAN;
+    const double share = pairs / (double)(n - 1);
+    return pairs >= 2 && square > 0 ? fmax(-1, fmin(1, product / square / share)) : NAN;
 }
 
 /* One rank's statistics; adds to the sums of squares that the persistence is made of. */
@@ -54,7 +62,7 @@ static void summarize_rank(struct ictus_arrivals *a, int r, struct scratch *s, d
     const double sd = ictusi_sd(s->values, n);
     *between += mean * mean;
     *within += sd * sd;
-    rank->autocorrelation = lag_one(s->values, n, mean);
+    rank->autocorrelation = lag_one(s->values, n, mean, a->calls);
     for (size_t i = 0; i < n; i++) {
         s->values[i] = (double)a->offsets_ns[i * (size_t)a->ranks + (size_t)r];
     }

@@ -7,10 +7,10 @@
 #ifndef ICTUS_CAUSALITY_MATCH_H
 #define ICTUS_CAUSALITY_MATCH_H
 
-#include "causality/collective_op.h"
 #include "causality/layout.h"
 #include "causality/points.h"
 #include "causality/stretches.h"
+#include "core/collective_op.h"
 
 /* A list of points, chained through points.link. */
 struct chain {

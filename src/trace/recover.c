@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +66,21 @@ static int find_size(const char *raw, int *size, struct ictus_why *why)
     err = err == ICTUS_ERR_NOMEM ? err : ICTUS_ERR_FORMAT; /* the input is bad, not the disk */
     return ictus_because(why, err, "there are no usable raw files in %.200s%s%.60s", raw,
                          first.text[0] ? ": " : "", first.text);
+}
+
+/* Statistics have logs as well, but no events. */
+static int refuse_tallies(const char *directory, const char *raw, struct ictus_why *why)
+{
+    glob_t found;
+    char pattern[4352];
+    (void)snprintf(pattern, sizeof(pattern), "%s/*.tally", raw);
+    const bool any = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
+    globfree(&found);
+    return any ? ictus_because(why, ICTUS_ERR_FORMAT,
+                               "%.200s holds the statistics of a job, which has no events to make "
+                               "an archive of; 'ictus arrivals %.200s' shows them",
+                               raw, directory)
+               : ICTUS_OK;
 }
 
 static int read_logs(struct recovery *v, struct ictus_why *why)
@@ -218,7 +234,10 @@ int ictus_trace_recover(const char *directory, const struct ictus_trace_recover_
     ictusi_directory_raw_find(directory, o->scratch, raw, sizeof(raw));
     const char *output = o->output ? o->output : directory;
     struct recovery v = {.options = {.directory = output, .raw = raw, .local = o->local != 0}};
-    int err = find_size(v.options.raw, &v.size, why);
+    int err = refuse_tallies(directory, raw, why);
+    if (!err) {
+        err = find_size(v.options.raw, &v.size, why);
+    }
     if (!err) {
         err = read_logs(&v, why);
     }

@@ -106,6 +106,29 @@ void ictusi_timeline_error(const struct timeline *t, int64_t from, int64_t to, d
     *bound_ns += t->jump_ns;
 }
 
+/*
+ * Errors of points that a line was put through are mostly common to all of them: half of the
+ * variance is one draw for the clock, half is each point's own (as in docs/waits.md).
+ */
+double ictusi_timeline_sigma(const struct timeline *t, int64_t local)
+{
+    double sigma = 0.0;
+    double bound = 0.0;
+    int i = 0;
+    while (i + 1 < t->count && local >= t->points[i + 1].local) {
+        i++;
+    }
+    if (local < t->points[0].local || i + 1 == t->count) {
+        error_at(t, local, &sigma, &bound);
+        return sigma;
+    }
+    const struct timeline_point *p = &t->points[i];
+    const double share = (double)(local - p->local) / (double)(p[1].local - p->local);
+    const double a = p->sigma_ns * (1.0 - share);
+    const double b = p[1].sigma_ns * share;
+    return sqrt(((a + b) * (a + b) + a * a + b * b) / 2.0);
+}
+
 void ictusi_timeline_free(struct timeline *t)
 {
     free(t->points);

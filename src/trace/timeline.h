@@ -41,6 +41,10 @@ int64_t ictusi_timeline_map(struct timeline *timeline, int64_t local);
 void ictusi_timeline_error(const struct timeline *timeline, int64_t from, int64_t to,
                            double *sigma_ns, double *bound_ns);
 
+/* The standard deviation of the error at a local instant; between two points of a line through
+ * them. */
+double ictusi_timeline_sigma(const struct timeline *timeline, int64_t local);
+
 void ictusi_timeline_free(struct timeline *timeline);
 
 /* A sum that wraps: times of a damaged trace may be anything. */

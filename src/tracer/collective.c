@@ -234,12 +234,13 @@ static uint32_t root_of(enum coll_op op, const struct coll_args *args)
 static void note_senders(struct recorder *r, enum coll_op op, const struct trace_comm *info,
                          const struct coll_args *a)
 {
-    uint64_t words[SENDERS_WORDS_MAX] = {0};
+    uint64_t words[SENDERS_WORDS_MAX];
     const int n = info->remote >= 0 ? info->remote : info->size;
     const unsigned count = ((unsigned)n + 63) / 64;
     if ((op != COLL_ALLTOALLV && op != COLL_ALLTOALLW) || n > SENDERS_RANKS_MAX) {
         return;
     }
+    memset(words, 0, count * sizeof(*words));
     for (int i = 0; i < n; i++) {
         const MPI_Datatype type =
             op == COLL_ALLTOALLW && a->recvtypes ? a->recvtypes[i] : a->recvtype;

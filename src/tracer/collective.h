@@ -42,8 +42,14 @@ struct trace_request ictusi_icoll_request(struct recorder *r, enum coll_op op, M
 /* Every process has left a collective of MPI_COMM_WORLD: the place to synchronise again. */
 void ictusi_sweep(struct recorder *r, enum coll_op op);
 
+/* Count the call that has just been left, where statistics are kept. */
+void ictusi_count_coll(struct recorder *r);
+
 static inline void ictusi_note_coll_left(struct recorder *r, enum coll_op op, MPI_Comm comm)
 {
+    if (r->after & AFTER_TALLY) {
+        ictusi_count_coll(r);
+    }
     if (__builtin_expect(ictusi_tracer.sweeps, 0) && comm == MPI_COMM_WORLD) {
         ictusi_sweep(r, op);
     }

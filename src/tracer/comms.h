@@ -26,6 +26,7 @@ struct trace_comm {
     bool foreign; /* holds processes of another MPI_COMM_WORLD: no messages are recorded */
     bool world;
     _Atomic uint32_t children;
+    uint64_t calls; /* of collectives, as statistics number them */
     _Atomic bool logged;
     struct neighbors *_Atomic neighbors; /* of its topology, once a collective has needed them */
     _Atomic uint32_t neighbor_inits;     /* persistent neighborhood collectives so far */

@@ -72,7 +72,7 @@ static int remove_matching(const char *directory, const char *const *patterns)
     return left;
 }
 
-static const char *const raw_files[] = {"*.events", "*.log", NULL};
+static const char *const raw_files[] = {"*.events", "*.log", "*.tally", NULL};
 static const char *const pointer_files[] = {"scratch", NULL};
 
 /* Where the raw files of an archive are, if not in its own directory. @return whether elsewhere */
@@ -121,7 +121,8 @@ void ictusi_directory_raw_find(const char *directory, const char *scratch, char 
 
 int ictusi_directory_drop_archive(const char *directory, struct ictus_why *why)
 {
-    static const char *const anchors[] = {"traces.otf2", "traces.def", "traces.marker", NULL};
+    static const char *const anchors[] = {"traces.otf2", "traces.def", "traces.marker",
+                                          ARRIVALS_FILE, NULL};
     static const char *const events[] = {"*.evt", "*.def", "*.snap", "*.thumb", NULL};
     char path[4096];
     (void)remove_matching(directory, anchors);
@@ -162,11 +163,14 @@ int ictusi_directory_make(const struct trace_settings *settings, struct ictus_wh
 {
     char path[4096];
     const char *directory = settings->directory;
-    (void)snprintf(path, sizeof(path), "%s/traces.otf2", directory);
-    if (access(path, F_OK) == 0 && !settings->force) {
-        return ictus_because(why, ICTUS_ERR_EXISTS,
-                             "%.200s already holds an archive; use --force to replace it",
-                             directory);
+    static const char *const results[] = {"traces.otf2", ARRIVALS_FILE};
+    for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", directory, results[i]);
+        if (access(path, F_OK) == 0 && !settings->force) {
+            return ictus_because(why, ICTUS_ERR_EXISTS,
+                                 "%.200s already holds %s; use --force to replace it", directory,
+                                 i == 0 ? "an archive" : ARRIVALS_FILE);
+        }
     }
     int err = make_path(directory, why);
     if (!err && settings->force) {
@@ -210,9 +214,11 @@ void ictusi_directory_clean(const char *raw, int rank)
 {
     char events[32];
     char log[32];
-    const char *const patterns[] = {events, log, NULL};
+    char tally[32];
+    const char *const patterns[] = {events, log, tally, NULL};
     (void)snprintf(events, sizeof(events), "%d.*.events", rank);
     (void)snprintf(log, sizeof(log), "%d.log", rank);
+    (void)snprintf(tally, sizeof(tally), "%d.tally", rank);
     (void)remove_matching(raw, patterns);
     (void)rmdir(raw); /* fails while other processes' files are there, as it should */
 }

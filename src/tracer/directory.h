@@ -7,6 +7,9 @@
 
 #include <stddef.h>
 
+/* The result file that statistics become, in the archive's directory. */
+#define ARRIVALS_FILE "arrivals.jsonl"
+
 /*
  * Make the archive's directory (and those above it), and in it the one of the raw files, which only
  * one job can. One that holds an archive or raw files is refused, or emptied of them with force.

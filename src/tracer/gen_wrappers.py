@@ -104,6 +104,16 @@ COLL_FIELDS = {
 }
 
 
+COLL_DEFAULTS = {
+    "sendbuf": "NULL", "recvbuf": "NULL", "sendcount": "0", "recvcount": "0", "sendtype": "MPI_DATATYPE_NULL",
+    "recvtype": "MPI_DATATYPE_NULL", "sendtypes": "NULL", "recvtypes": "NULL", "root": "0", "sendcounts": "{NULL, 0}",
+    "recvcounts": "{NULL, 0}", "typed": "false",
+}
+
+# Functions that statistics need: collectives, except persistent ones, and what tells communicators and sizes apart.
+COUNTED = ("coll", "icoll", "comm_new", "comm_free", "comm_name", "comm_idup", "type_free")
+
+
 class Function:
     """One line of the table, in one of its two forms."""
 
@@ -184,8 +194,12 @@ def expand(code, names):
 
 
 def collective_args(names):
-    fields = ", ".join(COLL_FIELDS[n] for n in names if n in COLL_FIELDS) or "0"
-    return f"    const struct coll_args args = {{{fields}}};\n"
+    """Member by member: an initialiser would clear all of it first, which takes longer than the rest."""
+    given = ", ".join(COLL_FIELDS[n] for n in names if n in COLL_FIELDS)
+    fields = COLL_DEFAULTS | dict(re.findall(r"\.(\w+) = ((?:\{[^}]*\}|[^,])+)", given))
+    arrays = {"sendcounts", "recvcounts"}
+    return "    struct coll_args args;\n" + "".join(
+        f"    args.{field} = {'(struct counts)' if field in arrays else ''}{value};\n" for field, value in fields.items())
 
 
 def collective(function, names):
@@ -257,6 +271,8 @@ def wrapper(function, declared):
         body += f"    {after};\n"
     elif after:
         succeeded = "err == MPI_SUCCESS"
+        if function.meaning.startswith("coll "):  # where one member fails the others have met it all the same
+            succeeded = "trace_took_place(err)"
         if "array_of_statuses" in after:
             succeeded = "trace_has_statuses(err)"
         elif "@status" in MEANINGS.get(function.meaning.split()[0], ("", ""))[0]:
@@ -282,7 +298,8 @@ def write_functions(functions, directory):
         out.write(f"    TRACE_FUNCTIONS = {len(functions)}\n}};\n\n")
         out.write(f"#define TRACE_TABLE_HASH UINT64_C({zlib.crc32(text.encode())})\n\n")
         out.write("struct trace_function {\n    const char *name, *group;\n    int op; /* enum coll_op, -1: none */\n"
-                  "    unsigned char tracked; /* records of other calls depend on it */\n};\n\n")
+                  "    unsigned char tracked; /* records of other calls depend on it */\n"
+                  "    unsigned char counted; /* statistics need it */\n};\n\n")
         out.write("extern const struct trace_function ictusi_trace_functions[TRACE_FUNCTIONS];\n\n#endif\n")
     with open(f"{directory}/functions.c", "w", encoding="ascii") as out:
         out.write(NOTE % "all MPI functions.")
@@ -291,7 +308,8 @@ def write_functions(functions, directory):
         for f in functions:
             op = f"COLL_{f.op}" if f.op else "-1"
             tracked = int(bool(f.meaning) and f.meaning.split()[0] not in ("send", "recv", "neighbor", "hook"))
-            out.write(f'    {{"{f.name}", "{f.group}", {op}, {tracked}}},\n')
+            counted = int(bool(f.meaning) and f.meaning.split()[0] in COUNTED)
+            out.write(f'    {{"{f.name}", "{f.group}", {op}, {tracked}, {counted}}},\n')
         out.write("};\n")
 
 

@@ -143,7 +143,11 @@ static int choose_calls(struct tracer *t, struct ictus_why *why)
     uint8_t enabled[TRACE_FUNCTIONS];
     int err = ictusi_filter_apply(t->settings.filter, enabled, why);
     for (int i = 0; i < TRACE_FUNCTIONS && !err; i++) {
-        atomic_store(&t->enabled[i], enabled[i]);
+        const bool left_out = t->settings.statistics && !ictusi_trace_functions[i].counted;
+        atomic_store(&t->enabled[i], left_out ? FILTER_OFF : enabled[i]);
+        if (left_out) {
+            atomic_store(&t->tracked[i], FILTER_OFF);
+        }
     }
     if (!err) {
         err =
@@ -171,6 +175,22 @@ static void share_settings(struct tracer *t)
     (void)REAL(Bcast)(t->settings.scratch, (int)sizeof(t->settings.scratch), MPI_CHAR, 0, t->comm);
 }
 
+/* The file of statistics, where they were asked for. */
+static int open_tally(struct tracer *t, struct ictus_why *why)
+{
+    char path[4096];
+    if (!t->settings.statistics) {
+        return ICTUS_OK;
+    }
+    (void)snprintf(path, sizeof(path), "%s/%d.tally", t->setup.directory, t->rank);
+    const int err = ictusi_tally_create(&t->tally, path, why);
+    if (!err) {
+        t->tally.image->rank = (uint32_t)t->rank;
+        t->tally.image->size = (uint32_t)t->size;
+    }
+    return err;
+}
+
 /* All that may fail before the first record; the same result on every process. */
 static int tracer_prepare(struct tracer *t, struct ictus_why *why)
 {
@@ -195,11 +215,15 @@ static int tracer_prepare(struct tracer *t, struct ictus_why *why)
     }
     t->setup.rank = (uint32_t)t->rank;
     t->setup.table_hash = TRACE_TABLE_HASH;
+    t->setup.tally = t->settings.statistics;
     t->windows_left = ictusi_settings_windows(&t->settings);
     t->setup.limit_bytes = t->settings.limit_bytes ? t->settings.limit_bytes : UINT64_MAX;
     err = ictusi_directory_raw(&t->settings, t->setup.directory, sizeof(t->setup.directory), why);
     if (!err) {
         err = open_log(t, why);
+    }
+    if (!err) {
+        err = open_tally(t, why);
     }
     if (!err) {
         err = make_tables(t, why);
@@ -423,6 +447,9 @@ bool ictusi_trace_finish(const void *from)
         lost += t->recorders[i]->lost;
     }
     tracer_rest(t);
+    if (t->tally.image) {
+        __atomic_store_n(&t->tally.image->ended, 1, __ATOMIC_RELEASE);
+    }
     ictusi_trace_log("E\t%llu\t%llu", (unsigned long long)lost,
                      (unsigned long long)atomic_load(&t->untracked));
     return true;
@@ -431,6 +458,7 @@ bool ictusi_trace_finish(const void *from)
 void ictusi_trace_release(void)
 {
     struct tracer *t = &ictusi_tracer;
+    ictusi_tally_close(&t->tally);
     ictus_clock_free(t->clock);
     t->clock = NULL;
     (void)REAL(Group_free)(&t->world);
@@ -441,9 +469,11 @@ void ictusi_trace_lost(const char *reason)
 {
     if (atomic_load(&ictusi_tracer.state) == TRACER_RUNNING) {
         atomic_store(&ictusi_tracer.state, TRACER_DONE);
-        (void)fprintf(stderr,
-                      "ictus trace: rank %d: %s; the events are kept; run 'ictus recover "
-                      "%s'\n",
-                      ictusi_tracer.rank, reason, ictusi_tracer.settings.directory);
+        const char *kept = ictusi_tracer.settings.statistics
+                               ? "the statistics are kept; 'ictus arrivals %s' shows them"
+                               : "the events are kept; run 'ictus recover %s'";
+        char text[2200];
+        (void)snprintf(text, sizeof(text), kept, ictusi_tracer.settings.directory);
+        (void)fprintf(stderr, "ictus trace: rank %d: %s; %s\n", ictusi_tracer.rank, reason, text);
     }
 }

@@ -100,7 +100,9 @@ struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint
     r->type = MPI_DATATYPE_NULL;
     r->next_request = (uint64_t)thread << 40 | 1;
     r->fd = -1;
-    if (open_file(r, setup) || map_window(r)) {
+    if (setup->tally) {
+        ictusi_recorder_divert(r, AFTER_TALLY);
+    } else if (open_file(r, setup) || map_window(r)) {
         const int why = errno;
         ictusi_recorder_divert(r, AFTER_FULL);
         errno = why;
@@ -118,21 +120,14 @@ void ictusi_recorder_divert(struct recorder *r, enum recorder_after reason)
         r->kept_soft = r->soft;
     }
     r->after |= (uint8_t)reason;
-    ictusi_recorder_scratch(r);
-}
-
-void ictusi_recorder_scratch(struct recorder *r)
-{
-    r->pos = r->scratch;
-    r->soft = r->scratch + SCRATCH_WORDS - (size_t)2 * RECORD_WORDS_MAX;
-    r->open = NULL;
+    recorder_scratch(r);
 }
 
 void ictusi_recorder_resume(struct recorder *r, enum recorder_after reason)
 {
     r->after &= (uint8_t)~reason;
     if (r->after & AFTER_DIVERTED) {
-        ictusi_recorder_scratch(r);
+        recorder_scratch(r);
     } else {
         r->pos = r->kept_pos;
         r->soft = r->kept_soft;
@@ -183,7 +178,7 @@ static void recorder_fill(struct recorder *r, int why)
 void ictusi_recorder_switch(struct recorder *r)
 {
     if (r->after & AFTER_DIVERTED) {
-        ictusi_recorder_scratch(r);
+        recorder_scratch(r);
         return;
     }
     const uint64_t from = recorder_ticks(r);

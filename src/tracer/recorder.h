@@ -21,16 +21,17 @@ struct trace_comm;
 struct trace_request;
 
 /*
- * What is due after each call. While one of the last three holds, calls are followed as before
- * (communicators, requests and collective synchronisations must go on alike on all processes) but
- * their records go to a scratch area.
+ * What is due after each call. While one of the others than the first holds, calls are followed as
+ * before (communicators, requests and collective synchronisations must go on alike on all
+ * processes) but their records go to a scratch area.
  */
 enum recorder_after {
     AFTER_SAMPLE = 1, /* metrics are sampled */
     AFTER_MUTED = 2,  /* recording is switched off */
     AFTER_HIDDEN = 4, /* this call alone: its function was filtered out */
     AFTER_FULL = 8,   /* no window could be had; calls are counted as lost */
-    AFTER_DIVERTED = AFTER_MUTED | AFTER_HIDDEN | AFTER_FULL
+    AFTER_TALLY = 16, /* statistics are kept instead of records, always */
+    AFTER_DIVERTED = AFTER_MUTED | AFTER_HIDDEN | AFTER_FULL | AFTER_TALLY
 };
 
 /* Room for the records of a diverted call, or their last ones. */
@@ -40,6 +41,7 @@ struct recorder {
     uint64_t *pos;  /* where the next record goes */
     uint64_t *soft; /* beyond this the window is to be switched; some records before its end */
     uint64_t *open; /* the last timed record, if it is an open call */
+    uint64_t *call; /* the last call's */
     const _Atomic uint8_t *enabled; /* by function: whether calls are looked at */
     const struct ictus_clock *clock;
     enum tick_kind kind;
@@ -82,6 +84,7 @@ struct recorder_setup {
     uint64_t limit_bytes;
     const struct ictus_clock *clock;
     enum tick_kind kind;
+    bool tally; /* no files of events: statistics */
 };
 
 /*
@@ -108,7 +111,12 @@ void ictusi_recorder_rest(struct recorder *recorder);
 void ictusi_recorder_free(struct recorder *recorder);
 
 /* Begin the scratch area again: nobody reads what was there. */
-void ictusi_recorder_scratch(struct recorder *recorder);
+static inline void recorder_scratch(struct recorder *r)
+{
+    r->pos = r->scratch;
+    r->soft = r->scratch + SCRATCH_WORDS - (size_t)2 * RECORD_WORDS_MAX;
+    r->open = NULL;
+}
 
 /* Map the next window; without one, go on in the scratch area. */
 void ictusi_recorder_switch(struct recorder *recorder);
@@ -233,6 +241,7 @@ static inline void recorder_enter_call(struct recorder *r, unsigned function, ui
 {
     recorder_timed_words(r, RECORD_OPEN, function, recorder_ticks(r), &site, 1);
     r->open = r->pos - 3;
+    r->call = r->open;
 }
 
 /* The region was left: close its record in place, or write that it was left. */

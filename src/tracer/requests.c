@@ -175,6 +175,9 @@ void ictusi_note_icoll(struct recorder *r, struct trace_request *made)
 
 void ictusi_track_icoll(struct recorder *r, MPI_Request handle, const struct trace_request *made)
 {
+    if (r->after & AFTER_TALLY) {
+        ictusi_count_icoll(r, made);
+    }
     ictusi_request_track(r, handle, made);
 }
 

@@ -66,6 +66,8 @@ void ictusi_track_isendrecv(struct recorder *r, MPI_Request handle, int source, 
 void ictusi_track_send_init(struct recorder *r, MPI_Request handle, int64_t count,
                             MPI_Datatype type, int dest, int tag, MPI_Comm comm);
 void ictusi_track_recv_init(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm);
+/* Count a nonblocking collective that has begun, where statistics are kept. */
+void ictusi_count_icoll(struct recorder *r, const struct trace_request *made);
 /* A nonblocking collective begins: before it is called, since others may end theirs meanwhile. */
 void ictusi_note_icoll(struct recorder *r, struct trace_request *made);
 void ictusi_track_icoll(struct recorder *r, MPI_Request handle, const struct trace_request *made);

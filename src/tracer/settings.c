@@ -41,6 +41,7 @@ static const struct setting_row rows[] = {
     {"ICTUS_TRACE_FORCE", SETTING_FLAG, AT(force), 0, "0", 0.0, 1.0},
     {"ICTUS_TRACE_KEEP", SETTING_FLAG, AT(keep), 0, "0", 0.0, 1.0},
     {"ICTUS_TRACE_DEFER", SETTING_FLAG, AT(defer), 0, "0", 0.0, 1.0},
+    {"ICTUS_TRACE_STATISTICS", SETTING_FLAG, AT(statistics), 0, "0", 0.0, 1.0},
     {"ICTUS_TRACE_OFF", SETTING_FLAG, AT(off), 0, "0", 0.0, 1.0},
     {"ICTUS_TRACE_QUIET", SETTING_FLAG, AT(quiet), 0, "0", 0.0, 1.0},
 };

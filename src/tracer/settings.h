@@ -28,6 +28,7 @@ struct trace_settings {
     bool force;              /* replace an archive that is there */
     bool keep;               /* keep the raw files */
     bool defer;              /* leave it at the raw files: no archive at the end */
+    bool statistics;         /* count arrivals instead of recording events */
     bool off;                /* start switched off, until MPI_Pcontrol(1) */
     bool quiet;
 };

@@ -65,7 +65,7 @@ void ictusi_trace_thread_ended(void *recorder)
     ictusi_trace_self = NULL;
     ictusi_trace_active = NULL;
     ictusi_metrics_leave(r);
-    if (!r->window) {
+    if ((r->after & AFTER_FULL) && !r->window) {
         atomic_fetch_add(&t->lost, r->lost);
         ictusi_recorder_free(r);
         return;
@@ -96,7 +96,7 @@ void ictusi_trace_after(struct recorder *r)
     if (r->after & AFTER_HIDDEN) {
         ictusi_recorder_resume(r, AFTER_HIDDEN);
     } else if (r->after & AFTER_DIVERTED) {
-        ictusi_recorder_scratch(r);
+        recorder_scratch(r);
     } else {
         ictusi_metrics_sample(r);
     }

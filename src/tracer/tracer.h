@@ -13,6 +13,7 @@
 #include "tracer/settings.h"
 #include "tracer/sites.h"
 #include "tracer/table.h"
+#include "tracer/tally.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -45,6 +46,7 @@ struct tracer {
     _Atomic uint64_t comm_epoch, type_epoch;
     _Atomic uint32_t next_comm, next_window, next_file, next_name, next_region, next_metric;
     struct sites sites;
+    struct tally tally;         /* with --statistics */
     _Atomic uint64_t untracked; /* requests that found the table full */
     _Atomic uint64_t lost;      /* calls of threads that had no file */
     _Atomic bool muted;         /* recording is switched off */
@@ -148,6 +150,12 @@ static inline struct recorder *trace_begin(unsigned function, const void *from)
 /* Whether an error code says that MPI did not like the arguments, and so did nothing at all. */
 bool ictusi_trace_refused(int err);
 
+/* Whether a call that has returned took place, perhaps with a fault. */
+static inline bool trace_took_place(int err)
+{
+    return __builtin_expect(err == MPI_SUCCESS, 1) || !ictusi_trace_refused(err);
+}
+
 /* MPI has returned; what is noted from here on happened when the call was left. */
 static inline void trace_left(struct recorder *r, unsigned function, int err)
 {
@@ -160,7 +168,9 @@ static inline void trace_left(struct recorder *r, unsigned function, int err)
 
 static inline void trace_end(struct recorder *r)
 {
-    if (__builtin_expect(r->after, 0)) {
+    if (__builtin_expect(r->after == AFTER_TALLY, 0)) {
+        recorder_scratch(r);
+    } else if (__builtin_expect(r->after, 0)) {
         ictusi_trace_after(r);
     }
     ictusi_trace_active = r;

@@ -5,13 +5,12 @@
  * A process arrives at a nonblocking collective when it begins it.
  * Instances of one call site, communicator, operation and size make a pattern.
  */
-#include "causality/collective_op.h"
+#include "arrival/pattern.h"
 #include "waits/analysis.h"
 
 #include <ictus/text.h>
 #include <ictus/waits.h>
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,53 +122,14 @@ static int parts_make(struct extraction *x)
     return ICTUS_OK;
 }
 
-/*
- * Bytes of a block, the count argument of the call: each operation's recorded bytes in its own way
- * (src/tracer/collective.c). Where they differ between members, the mean; of rooted operations what
- * those that are not the root move.
- */
+/* Bytes of a block. */
 static uint64_t occasion_bytes(const struct part *parts, uint32_t n)
 {
-    const uint8_t op = parts[0].meeting->op;
-    uint64_t sent = 0;
-    uint64_t most_sent = 0;
-    uint64_t received = 0;
-    uint64_t most_received = 0;
+    struct traffic_sums sums = {0};
     for (uint32_t i = 0; i < n; i++) {
-        const struct meeting *m = parts[i].meeting;
-        sent += m->sent;
-        received += m->received;
-        most_sent = m->sent > most_sent ? m->sent : most_sent;
-        most_received = m->received > most_received ? m->received : most_received;
+        ictusi_traffic_add(&sums, parts[i].meeting->sent, parts[i].meeting->received);
     }
-    switch (op) {
-    case COLLECTIVE_BCAST:
-    case COLLECTIVE_SCATTER:
-    case COLLECTIVE_ALLREDUCE:
-    case COLLECTIVE_SCAN:
-    case COLLECTIVE_EXSCAN:
-    case COLLECTIVE_REDUCE_SCATTER_BLOCK:
-        return most_received;
-    case COLLECTIVE_GATHER:
-    case COLLECTIVE_REDUCE:
-        return most_sent;
-    case COLLECTIVE_GATHERV:
-        return sent / n;
-    case COLLECTIVE_SCATTERV:
-    case COLLECTIVE_REDUCE_SCATTER:
-        return received / n;
-    case COLLECTIVE_BARRIER:
-        return 0;
-    default: /* all to all: a block for each member */
-        return received / n / n;
-    }
-}
-
-/* Where the count differs between members, it may differ from call to call: one pattern for all. */
-static bool op_varies(uint8_t op)
-{
-    return op == COLLECTIVE_GATHERV || op == COLLECTIVE_SCATTERV || op == COLLECTIVE_ALLGATHERV ||
-           collective_is_sparse(op) || op == COLLECTIVE_REDUCE_SCATTER;
+    return ictusi_pattern_bytes(parts[0].meeting->op, &sums, n);
 }
 
 /* Those of one pattern together, in the order in which they happened. */
@@ -200,7 +160,8 @@ static void subject_place(const struct extraction *x, uint32_t path, char *text,
 static bool subject_matches(const struct subject *s, const struct subject *other)
 {
     return s->comm == other->comm && s->op == other->op && s->pending == other->pending &&
-           (s->bytes == other->bytes || op_varies(s->op)) && strcmp(s->site, other->site) == 0;
+           (s->bytes == other->bytes || ictusi_pattern_varies(s->op)) &&
+           strcmp(s->site, other->site) == 0;
 }
 
 /* The pattern of a subject, made if it is new; UINT32_MAX: no memory. */
@@ -345,37 +306,6 @@ static void occasion_row(const struct extraction *x, const struct part *parts,
     a->durations_s[row] = fmax(0, 1e-9 * ticks_ns(x, (double)(leave - ready)));
 }
 
-/* "MPI_Ireduce_scatter_block" is "ireduce_scatter_block"; what MPI_Start began, "bcast_init". */
-static void operation_name(const char *call, uint8_t op, char *text, size_t size)
-{
-    static const char *const started[COLLECTIVE_CREATE_HANDLE] = {"barrier",
-                                                                  "bcast",
-                                                                  "gather",
-                                                                  "gatherv",
-                                                                  "scatter",
-                                                                  "scatterv",
-                                                                  "allgather",
-                                                                  "allgatherv",
-                                                                  "alltoall",
-                                                                  "alltoallv",
-                                                                  "alltoallw",
-                                                                  "allreduce",
-                                                                  "reduce",
-                                                                  "reduce_scatter",
-                                                                  "scan",
-                                                                  "exscan",
-                                                                  "reduce_scatter_block"};
-    const char *name = strncmp(call, "MPI_", 4) == 0 ? call + 4 : call;
-    if (strcmp(name, "Start") == 0 || strcmp(name, "Startall") == 0) {
-        (void)snprintf(text, size, "%s_init", started[op]);
-        return;
-    }
-    (void)snprintf(text, size, "%s", name);
-    for (char *c = text; *c; c++) {
-        *c = (char)tolower((unsigned char)*c);
-    }
-}
-
 static void pattern_describe(const struct extraction *x, const struct subject *s,
                              struct ictus_arrivals *a)
 {
@@ -385,7 +315,7 @@ static void pattern_describe(const struct extraction *x, const struct subject *s
     const char *name = ictusi_trace_name(trace, &trace->comms, comm->ref);
     (void)snprintf(a->site, sizeof a->site, "%s", s->site);
     (void)snprintf(a->call, sizeof a->call, "%s", call);
-    operation_name(call, s->op, a->operation, sizeof a->operation);
+    ictusi_pattern_operation(call, s->op, a->operation, sizeof a->operation);
     (void)snprintf(a->comm, sizeof a->comm, "%s", *name ? name : "(unnamed)");
     a->bytes = s->bytes;
     a->root = collective_is_rooted(s->op) && s->root < (uint32_t)a->ranks ? (int)s->root : -1;
@@ -420,21 +350,6 @@ static int by_spread(const void *a, const void *b)
     return (*p > *q) - (*p < *q);
 }
 
-/* A second pattern of a place is called place#2. */
-static void list_name(struct ictus_arrivals_list *list, size_t at)
-{
-    int same = 1;
-    char *site = list->at[at].site;
-    const size_t length = strlen(site);
-    for (size_t i = 0; i < at; i++) {
-        const char *other = list->at[i].site;
-        same += strncmp(other, site, length) == 0 && (!other[length] || other[length] == '#');
-    }
-    if (same > 1) {
-        (void)snprintf(site + length, ICTUS_ARRIVALS_TEXT - length, "#%d", same);
-    }
-}
-
 static int list_make(const struct extraction *x, int64_t most, struct ictus_arrivals_list *list)
 {
     const size_t n = x->subject_count;
@@ -450,7 +365,7 @@ static int list_make(const struct extraction *x, int64_t most, struct ictus_arri
     for (size_t i = 0; i < n && !err; i++) {
         err = pattern_make(x, order[i], most, &made.at[i]);
         made.count++;
-        list_name(&made, i);
+        ictusi_pattern_number(&made, i);
     }
     free(order);
     if (err) {

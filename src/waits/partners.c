@@ -5,7 +5,7 @@
  */
 #include "waits/partners.h"
 
-#include "causality/collective_op.h"
+#include "core/collective_op.h"
 #include "waits/analysis.h"
 #include "waits/blocking.h"
 #include "waits/epochs.h"

@@ -3,6 +3,7 @@
  */
 #include "main/command.h"
 #include "main/header.h"
+#include "main/interrupt.h"
 #include "main/results.h"
 #include "main/shared_rows.h"
 #include "main/text_table.h"
@@ -10,6 +11,7 @@
 
 #include <ictus/arrivals.h>
 #include <ictus/result.h>
+#include <ictus/tallies.h>
 #include <ictus/text.h>
 #include <ictus/waits.h>
 
@@ -18,12 +20,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 struct arrivals_options {
     struct results_options results;
     const char *site;
     int64_t instances;
     struct progress_options talk;
+    bool follow;
+    double every_s;
 };
 
 #define AT(member) offsetof(struct arrivals_options, member)
@@ -33,18 +39,37 @@ static const struct option_row rows[] = {{"site", 0, OPTION_TEXT, AT(site), NULL
                                          {"instances", 0, OPTION_INT, AT(instances), "10000", 0,
                                           1e9, NULL, "N",
                                           "keep the last N instances of each site; 0 means all"},
+                                         {"follow", 0, OPTION_FLAG, AT(follow), NULL, 0, 0, NULL,
+                                          NULL, "show the latest calls of a job while it runs"},
+                                         {"every", 0, OPTION_SECONDS, AT(every_s), "1", 0.01, 86400,
+                                          NULL, "TIME", "time between two tables of --follow"},
                                          ROWS_RESULTS(AT(results)),
                                          ROWS_PROGRESS(AT(talk)),
                                          ROW_END};
+
+/* The file of a directory that statistics become in the end. */
+static const char arrivals_file[] = "arrivals.jsonl";
+
+static bool is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
 
 /* A directory or an anchor file is an archive; other files are results. */
 static bool is_archive(const char *path)
 {
     static const char anchor[] = ".otf2";
     const size_t length = strlen(path);
-    struct stat status;
-    return (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) ||
+    return is_directory(path) ||
            (length >= strlen(anchor) && strcmp(path + length - strlen(anchor), anchor) == 0);
+}
+
+/* Whether a directory holds a file of this name; path gets its path. */
+static bool directory_holds(const char *directory, const char *name, char *path, size_t size)
+{
+    (void)snprintf(path, size, "%s/%s", directory, name);
+    return is_directory(directory) && access(path, F_OK) == 0;
 }
 
 /* Rank and share: "2 (98 %)", or what can be said instead. */
@@ -186,25 +211,170 @@ static void say_left(const struct ictus_arrivals_left *left)
     }
 }
 
+static void say_state(const struct ictus_tallies_state *state)
+{
+    if (state->missing > 0) {
+        (void)fprintf(stderr, "ictus arrivals: %d of %d processes have left nothing to read\n",
+                      state->missing, state->processes);
+    }
+    if (state->full + state->inter > 0) {
+        (void)fprintf(stderr,
+                      "ictus arrivals: left out: %" PRIu64 " calls of more call sites than there "
+                      "is room for, %" PRIu64 " calls on inter-communicators\n",
+                      state->full, state->inter);
+    }
+}
+
+/* What a job's processes have kept so far. @return ICTUS_ERR_IO: nothing is there */
+static int read_tallies(const char *directory, int64_t most, struct ictus_arrivals_list *list,
+                        struct ictus_why *why)
+{
+    struct ictus_tallies *tallies = NULL;
+    struct ictus_tallies_state state;
+    int err = ictus_tallies_open(directory, &tallies, why);
+    if (!err) {
+        err = ictus_tallies_read(tallies, 0, most, list, &state, why);
+        ictus_tallies_close(tallies);
+    }
+    if (!err) {
+        say_state(&state);
+    }
+    return err;
+}
+
+/* Whatever the word names: an archive, the statistics of a job, or a file of patterns. */
+static int read_patterns(const struct arrivals_options *o, const char *word,
+                         struct ictus_arrivals_list *list, struct ictus_arrivals_left *left,
+                         struct ictus_why *why)
+{
+    char path[4352];
+    struct ictus_why unheard = {""};
+    if (!is_archive(word)) {
+        return ictus_arrivals_read(word, list, why);
+    }
+    if (!directory_holds(word, "traces.otf2", path, sizeof path)) {
+        if (directory_holds(word, arrivals_file, path, sizeof path)) {
+            return ictus_arrivals_read(path, list, why);
+        }
+        const int err =
+            is_directory(word) ? read_tallies(word, o->instances, list, &unheard) : ICTUS_ERR_IO;
+        if (err != ICTUS_ERR_IO) {
+            return unheard.text[0] ? ictus_because(why, err, "%s", unheard.text) : err;
+        }
+    }
+    struct progress_watch watch;
+    char *words[] = {(char *)(uintptr_t)word, NULL};
+    keep_memory();
+    progress_watch_begin(&watch, &o->talk, "arrivals", 1, words);
+    const int err = ictus_arrivals_extract(word, o->instances, list, left, why);
+    progress_watch_end(&watch);
+    return err;
+}
+
+/* One table of what happened last, and who is late where most time is lost. */
+static int follow_show(const struct arrivals_options *o, const struct ictus_arrivals_list *list,
+                       struct ictus_why *why)
+{
+    const bool as_text = o->results.format == ICTUS_FORMAT_TEXT;
+    char now[16];
+    const time_t seconds = time(NULL);
+    struct tm parts;
+    (void)strftime(now, sizeof now, "%H:%M:%S", localtime_r(&seconds, &parts));
+    if (as_text) {
+        printf("%s# %s, the latest calls\n", isatty(STDOUT_FILENO) ? "\033[H\033[J" : "", now);
+    }
+    const int err = put_list(o, list, why);
+    if (!err && as_text && ictus_arrivals_signal(&list->at[0], NULL) == ICTUS_OK) {
+        char latest[40];
+        describe_latest(&list->at[0], latest, sizeof latest);
+        printf("straggler now: rank %s of %s at %s, %.3f us after the first\n\n", latest,
+               list->at[0].comm, list->at[0].site, 1e-3 * list->at[0].spread_ns);
+    }
+    (void)fflush(stdout);
+    return err;
+}
+
+/* Sleep, but no longer than until a signal comes. */
+static void follow_sleep(double seconds)
+{
+    const double step_s = 0.05;
+    for (double left = seconds; left > 0 && !interrupt_here(); left -= step_s) {
+        const struct timespec pause = {0, (long)(1e9 * fmin(left, step_s))};
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+static int follow_killed(const char *directory, const struct ictus_tallies_state *state, bool began,
+                         struct ictus_why *why)
+{
+    return ictus_because(why, began ? ICTUS_ERR_TIMEOUT : ICTUS_ERR_ARG,
+                         "the job in %.200s no longer runs, and some of its %d processes did not "
+                         "reach MPI_Finalize; without --follow its statistics are shown",
+                         directory, state->processes);
+}
+
+/* Until the job ends, or a signal comes. */
+static int follow_job(const struct arrivals_options *o, const char *directory,
+                      struct ictus_why *why)
+{
+    char path[4352];
+    struct ictus_tallies *tallies = NULL;
+    struct ictus_tallies_state state = {.stage = ICTUS_TALLIES_RUNNING};
+    if (o->results.file) {
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "--follow writes no file; write one without it, with -o alone");
+    }
+    if (directory_holds(directory, arrivals_file, path, sizeof path)) {
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "the job in %.200s has ended; without --follow its arrivals are shown",
+                             directory);
+    }
+    int err = ictus_tallies_open(directory, &tallies, why);
+    err = err == ICTUS_ERR_IO ? ICTUS_ERR_FORMAT : err;
+    bool began = false;
+    interrupt_watch();
+    while (!err && !interrupt_here()) {
+        struct ictus_arrivals_list list = {.at = NULL};
+        err = ictus_tallies_read(tallies, 1, 0, &list, &state, why);
+        if (!err && state.stage == ICTUS_TALLIES_KILLED) {
+            err = follow_killed(directory, &state, began, why);
+        } else if (!err && list.count > 0) {
+            err = follow_show(o, &list, why);
+        }
+        began = true;
+        ictus_arrivals_list_free(&list);
+        if (err || state.stage != ICTUS_TALLIES_RUNNING) {
+            break;
+        }
+        follow_sleep(o->every_s);
+    }
+    ictus_tallies_close(tallies);
+    return err;
+}
+
+static int end_arrivals(int err, const struct ictus_why *why)
+{
+    const int code = command_fail("arrivals", err, why);
+    const bool input = err == ICTUS_ERR_FORMAT || err == ICTUS_ERR_CORRUPT;
+    return code == EXIT_FAILED && input ? EXIT_USAGE : code;
+}
+
 static int run_arrivals(const void *options, int word_count, char **words)
 {
     const struct arrivals_options *o = options;
     struct ictus_arrivals_list list = {.at = NULL};
     struct ictus_arrivals_left left = {0};
     struct ictus_why why = {""};
-    struct progress_watch watch;
     int err = ICTUS_OK;
     if (word_count != 1) {
         err = ictus_because(&why, ICTUS_ERR_ARG,
                             "name one archive (a directory or its anchor file) or a file of "
                             "patterns");
-    } else if (is_archive(words[0])) {
-        keep_memory();
-        progress_watch_begin(&watch, &o->talk, "arrivals", word_count, words);
-        err = ictus_arrivals_extract(words[0], o->instances, &list, &left, &why);
-        progress_watch_end(&watch);
+    } else if (o->follow) {
+        err = follow_job(o, words[0], &why);
+        return err ? end_arrivals(err, &why) : interrupt_here() ? EXIT_INTERRUPTED : EXIT_OK;
     } else {
-        err = ictus_arrivals_read(words[0], &list, &why);
+        err = read_patterns(o, words[0], &list, &left, &why);
     }
     if (!err && list.count == 0) {
         err =
@@ -214,9 +384,7 @@ static int run_arrivals(const void *options, int word_count, char **words)
     err = err ? err : put_all(o, &list, words[0], &why);
     ictus_arrivals_list_free(&list);
     if (err) {
-        const int code = command_fail("arrivals", err, &why);
-        const bool input = err == ICTUS_ERR_FORMAT || err == ICTUS_ERR_CORRUPT;
-        return code == EXIT_FAILED && input ? EXIT_USAGE : code;
+        return end_arrivals(err, &why);
     }
     say_left(&left);
     return EXIT_OK;
@@ -225,8 +393,9 @@ static int run_arrivals(const void *options, int word_count, char **words)
 const struct command command_arrivals = {
     .name = "arrivals",
     .summary = "find out when processes came to a traced program's collectives",
-    .arguments = "ARCHIVE|FILE",
-    .details = "Patterns of an archive, or of a file that -o wrote; ictus bench replays them:\n"
+    .arguments = "DIR|ARCHIVE|FILE",
+    .details = "Patterns of an archive, of a job under ictus trace --statistics, or of a\n"
+               "file that -o wrote; ictus bench replays them:\n"
                "  ictus arrivals ictus-trace -o patterns.jsonl\n"
                "  mpirun -n 4 ictus bench --arrival=file:patterns.jsonl,site=solver.c:120",
     .options = rows,

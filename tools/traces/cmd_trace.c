@@ -20,7 +20,7 @@ struct trace_options {
     double metrics_every_s, resync_every_s;
     int64_t resync_barriers, requests;
     uint64_t buffer, window, limit;
-    bool force, keep, defer, off, quiet;
+    bool force, keep, defer, off, quiet, statistics;
 };
 
 /* By then the process that speaks has spoken, however busy the machine is. */
@@ -39,6 +39,8 @@ static const struct option_row rows[] = {
      "never"},
     {"resync-barriers", 0, OPTION_INT, AT(resync_barriers), "0", 0, 1e9, NULL, "N",
      "synchronise again at every N-th barrier of MPI_COMM_WORLD"},
+    {"statistics", 0, OPTION_FLAG, AT(statistics), NULL, 0, 0, NULL, NULL,
+     "no events: only when processes arrive at collectives"},
     {"filter", 0, OPTION_TEXT, AT(filter), NULL, 0, 0, NULL, "LIST",
      "functions and groups to record: p2p,coll or -MPI_Iprobe,-type"},
     {"off", 0, OPTION_FLAG, AT(off), NULL, 0, 0, NULL, NULL,
@@ -165,6 +167,7 @@ static void set_environment(const struct trace_options *o, const char *library)
     set_text("ICTUS_TRACE_FORCE", o->force ? "1" : NULL);
     set_text("ICTUS_TRACE_KEEP", o->keep ? "1" : NULL);
     set_text("ICTUS_TRACE_DEFER", o->defer ? "1" : NULL);
+    set_text("ICTUS_TRACE_STATISTICS", o->statistics ? "1" : NULL);
     set_text("ICTUS_TRACE_OFF", o->off ? "1" : NULL);
     set_text("ICTUS_TRACE_QUIET", o->quiet ? "1" : NULL);
     set_number("ICTUS_TRACE_PID", "%.0f", (double)getpid());
@@ -174,16 +177,19 @@ static void set_environment(const struct trace_options *o, const char *library)
 static int check_directory(const struct trace_options *o, struct ictus_why *why)
 {
     char path[PATH_MAX];
-    (void)snprintf(path, sizeof(path), "%s/traces.otf2", o->output);
+    static const char *const results[] = {"traces.otf2", "arrivals.jsonl"};
     /*
      * Every process looks: one that went on alone would wait for the others in MPI_Init for ever
      * where the launcher lets it (MPICH's). None can be too late, since the archive is written when
      * all of them finalize.
      */
-    if (!o->force && access(path, F_OK) == 0) {
-        return ictus_because(why, ICTUS_ERR_EXISTS,
-                             "%.200s already holds an archive; use --force to replace it",
-                             o->output);
+    for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", o->output, results[i]);
+        if (!o->force && access(path, F_OK) == 0) {
+            return ictus_because(why, ICTUS_ERR_EXISTS,
+                                 "%.200s already holds %s; use --force to replace it", o->output,
+                                 i == 0 ? "an archive" : results[i]);
+        }
     }
     return ICTUS_OK;
 }
@@ -194,6 +200,12 @@ static int run_program(const struct trace_options *o, char **words)
     struct ictus_why why = {""};
     if (!o->output) {
         (void)ictus_because(&why, ICTUS_ERR_ARG, "name the directory of the archive with -o DIR");
+        return trace_fail(ICTUS_ERR_ARG, &why);
+    }
+    if (o->statistics && o->metrics && o->metrics[0]) {
+        (void)ictus_because(&why, ICTUS_ERR_ARG,
+                            "--metrics samples counters as events, of which --statistics records "
+                            "none; leave one of them out");
         return trace_fail(ICTUS_ERR_ARG, &why);
     }
     int err = trace_target_check(words[0], &why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which collective a call was. The numbers are OTF2's, which archive/scan.c asserts. */
-#ifndef ICTUS_CAUSALITY_COLLECTIVE_OP_H
-#define ICTUS_CAUSALITY_COLLECTIVE_OP_H
+#ifndef ICTUS_CORE_COLLECTIVE_OP_H
+#define ICTUS_CORE_COLLECTIVE_OP_H
 
 #include <stdbool.h>
 #include <stdint.h>

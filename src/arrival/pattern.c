@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Names and sizes of patterns. */
+#include "arrival/pattern.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+void ictusi_traffic_add(struct traffic_sums *s, uint64_t sent, uint64_t received)
+{
+    s->sent += sent;
+    s->received += received;
+    s->most_sent = sent > s->most_sent ? sent : s->most_sent;
+    s->most_received = received > s->most_received ? received : s->most_received;
+}
+
+uint64_t ictusi_pattern_bytes(enum collective_op op, const struct traffic_sums *s, uint32_t n)
+{
+    switch (op) {
+    case COLLECTIVE_BCAST:
+    case COLLECTIVE_SCATTER:
+    case COLLECTIVE_ALLREDUCE:
+    case COLLECTIVE_SCAN:
+    case COLLECTIVE_EXSCAN:
+    case COLLECTIVE_REDUCE_SCATTER_BLOCK:
+        return s->most_received;
+    case COLLECTIVE_GATHER:
+    case COLLECTIVE_REDUCE:
+        return s->most_sent;
+    case COLLECTIVE_GATHERV:
+        return s->sent / n;
+    case COLLECTIVE_SCATTERV:
+    case COLLECTIVE_REDUCE_SCATTER:
+        return s->received / n;
+    case COLLECTIVE_BARRIER:
+        return 0;
+    default: /* all to all: a block for each member */
+        return s->received / n / n;
+    }
+}
+
+bool ictusi_pattern_varies(enum collective_op op)
+{
+    return op == COLLECTIVE_GATHERV || op == COLLECTIVE_SCATTERV || op == COLLECTIVE_ALLGATHERV ||
+           collective_is_sparse((uint8_t)op) || op == COLLECTIVE_REDUCE_SCATTER;
+}
+
+void ictusi_pattern_operation(const char *call, enum collective_op op, char *text, size_t size)
+{
+    static const char *const started[COLLECTIVE_CREATE_HANDLE] = {"barrier",
+                                                                  "bcast",
+                                                                  "gather",
+                                                                  "gatherv",
+                                                                  "scatter",
+                                                                  "scatterv",
+                                                                  "allgather",
+                                                                  "allgatherv",
+                                                                  "alltoall",
+                                                                  "alltoallv",
+                                                                  "alltoallw",
+                                                                  "allreduce",
+                                                                  "reduce",
+                                                                  "reduce_scatter",
+                                                                  "scan",
+                                                                  "exscan",
+                                                                  "reduce_scatter_block"};
+    const char *name = strncmp(call, "MPI_", 4) == 0 ? call + 4 : call;
+    if (strcmp(name, "Start") == 0 || strcmp(name, "Startall") == 0) {
+        (void)snprintf(text, size, "%s_init", started[op]);
+        return;
+    }
+    (void)snprintf(text, size, "%s", name);
+    for (char *c = text; *c; c++) {
+        *c = (char)tolower((unsigned char)*c);
+    }
+}
+
+void ictusi_pattern_number(struct ictus_arrivals_list *list, size_t at)
+{
+    int same = 1;
+    char *site = list->at[at].site;
+    const size_t length = strlen(site);
+    for (size_t i = 0; i < at; i++) {
+        const char *other = list->at[i].site;
+        same += strncmp(other, site, length) == 0 && (!other[length] || other[length] == '#');
+    }
+    if (same > 1) {
+        (void)snprintf(site + length, ICTUS_ARRIVALS_TEXT - length, "#%d", same);
+    }
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a pattern is called and how large it is, from what was seen of its calls. */
+#ifndef ICTUS_ARRIVAL_PATTERN_H
+#define ICTUS_ARRIVAL_PATTERN_H
+
+#include "core/collective_op.h"
+
+#include <ictus/arrivals.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Bytes that the members of one instance moved, as the tracer counts them. */
+struct traffic_sums {
+    uint64_t sent, most_sent, received, most_received;
+};
+
+/* One more member. */
+void ictusi_traffic_add(struct traffic_sums *sums, uint64_t sent, uint64_t received);
+
+/*
+ * Bytes of a block, the count argument of the call: each operation's recorded bytes in its own way
+ * (src/tracer/collective.c). Where they differ between members, the mean; of rooted operations what
+ * those that are not the root move.
+ */
+uint64_t ictusi_pattern_bytes(enum collective_op op, const struct traffic_sums *sums, uint32_t n);
+
+/* Where the count differs between members, it may differ from call to call: one pattern for all. */
+bool ictusi_pattern_varies(enum collective_op op);
+
+/* "MPI_Ireduce_scatter_block" is "ireduce_scatter_block"; what MPI_Start began, "bcast_init". */
+void ictusi_pattern_operation(const char *call, enum collective_op op, char *text, size_t size);
+
+/* Give a pattern of a list a site of its own: the second of a place is called place#2. */
+void ictusi_pattern_number(struct ictus_arrivals_list *list, size_t at);
+
+#endif

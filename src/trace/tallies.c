@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Putting the processes' parts of instances together. */
+#include "trace/tallies.h"
+
+#include "arrival/pattern.h"
+#include "tracer/functions.h"
+#include "tracer/ops.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert((int)COLL_REDUCE_SCATTER_BLOCK == (int)COLLECTIVE_REDUCE_SCATTER_BLOCK,
+               "one numbering of collectives");
+
+/* Rows in memory at a time: about 200 MB. */
+enum { ROWS_MAX = 1 << 22 };
+
+static const double two_sided = 1.96; /* standard deviations of 95 % */
+
+/* Instances of one place, communicator, operation and size. */
+struct pattern {
+    char site[ICTUS_ARRIVALS_TEXT];
+    uint32_t comm, function, root, place;
+    uint8_t op;
+    bool one_place; /* all of rank 0's calls are counted at one place */
+    uint64_t bytes, calls;
+    uint64_t first, count; /* of its instances */
+    double spread;         /* sum over its instances, ns */
+};
+
+struct instance {
+    const struct tallied *parts; /* by rank */
+    uint32_t pattern;
+};
+
+struct joining {
+    struct tallies *t;
+    struct instance *instances;
+    uint64_t instance_count;
+    struct pattern *patterns;
+    uint32_t pattern_count;
+};
+
+static bool logs_share_clock(struct rawlog *a, struct rawlog *b)
+{
+    const int64_t at = a->timeline.points[0].local;
+    const int64_t apart =
+        ictusi_timeline_map(&a->timeline, at) - ictusi_timeline_map(&b->timeline, at);
+    return strcmp(a->host, b->host) == 0 && a->scale.kind == b->scale.kind &&
+           a->scale.anchor_ticks == b->scale.anchor_ticks && apart >= -1 && apart <= 1;
+}
+
+int ictusi_tallies_init(struct tallies *t)
+{
+    t->clock = calloc((size_t)t->size + 1, sizeof *t->clock);
+    if (!t->clock) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (int p = 0; p < t->size; p++) {
+        t->clock[p] = (uint32_t)p;
+        for (int q = 0; q < p && t->logs[p].text; q++) {
+            if (t->clock[q] == (uint32_t)q && t->logs[q].text &&
+                logs_share_clock(&t->logs[q], &t->logs[p])) {
+                t->clock[p] = (uint32_t)q;
+                break;
+            }
+        }
+    }
+    return ICTUS_OK;
+}
+
+void ictusi_tallies_free(struct tallies *t)
+{
+    free(t->clock);
+    free(t->rows);
+    free(t->places);
+    *t = (struct tallies){.rows = NULL};
+}
+
+/* Drop the lower half of what was sampled: every process's share of the same instances. */
+static void rows_thin(struct tallies *t)
+{
+    while (t->count == ROWS_MAX) {
+        size_t kept = 0;
+        t->level++;
+        for (size_t i = 0; i < t->count; i++) {
+            if (tally_height(t->rows[i].number) >= t->level) {
+                t->rows[kept++] = t->rows[i];
+            }
+        }
+        t->count = kept;
+    }
+}
+
+static int rows_room(struct tallies *t)
+{
+    if (t->count == ROWS_MAX) {
+        rows_thin(t);
+    }
+    if (t->count == t->room) {
+        const size_t room = t->room ? 2 * t->room : 4096;
+        struct tallied *rows = realloc(t->rows, room * sizeof *rows);
+        if (!rows) {
+            return ICTUS_ERR_NOMEM;
+        }
+        t->rows = rows;
+        t->room = room;
+    }
+    return ICTUS_OK;
+}
+
+/* The rank of a process in one of its communicators; UINT32_MAX: the log does not say. */
+static uint32_t log_rank(const struct rawlog *log, uint32_t comm)
+{
+    for (size_t i = 0; i < log->item_count; i++) {
+        if (log->items[i].kind == 'C' && log->items[i].number == comm && log->items[i].a >= 0) {
+            return (uint32_t)log->items[i].a;
+        }
+    }
+    return UINT32_MAX;
+}
+
+static int add_rows(struct tallies *t, const struct tally_site *site, uint32_t place)
+{
+    struct rawlog *log = &t->logs[t->places[place].process];
+    const struct tally_row *rows = t->recent ? site->recent : site->rows;
+    const int count = t->recent ? TALLY_RECENT : TALLY_ROWS;
+    struct tally_row row;
+    for (int i = 0; i < count; i++) {
+        if (!ictusi_tally_read(&rows[i], &row) || tally_height(row.number) < t->level) {
+            continue;
+        }
+        if (rows_room(t)) {
+            return ICTUS_ERR_NOMEM;
+        }
+        const int64_t local = ticks_to_ns(&log->scale, row.enter);
+        t->rows[t->count++] = (struct tallied){
+            .number = row.number,
+            .index = row.index,
+            .enter = ictusi_timeline_map(&log->timeline, local),
+            .leave = row.leave
+                         ? ictusi_timeline_map(&log->timeline, ticks_to_ns(&log->scale, row.leave))
+                         : INT64_MIN,
+            .sigma_ns = (float)ictusi_timeline_sigma(&log->timeline, local),
+            .place = place};
+    }
+    return ICTUS_OK;
+}
+
+/* A site, if the log tells what it is. @return its number, or UINT32_MAX */
+static uint32_t add_place(struct tallies *t, int process, const struct tally_site *site)
+{
+    const struct trace_map *map = &t->maps[process];
+    const struct tallied_place place = {
+        .calls = __atomic_load_n(&site->calls, __ATOMIC_ACQUIRE),
+        .process = (uint32_t)process,
+        .comm = ictusi_map_get(map, MAP_COMM, tally_place_comm(site->key.place)),
+        .symbol = ictusi_map_get(map, MAP_SITE, tally_place_site(site->key.place)),
+        .rank = log_rank(&t->logs[process], tally_place_comm(site->key.place)),
+        .function = tally_what_function(site->key.what),
+        .op = tally_what_op(site->key.what),
+        .sent = site->sent,
+        .received = site->received,
+        .root = (uint32_t)site->root,
+        .pattern = UINT32_MAX,
+    };
+    const bool known = place.comm < t->unified->comm_keys.count && place.rank != UINT32_MAX &&
+                       place.op < COLLECTIVE_CREATE_HANDLE && place.function < TRACE_FUNCTIONS;
+    if (known) {
+        t->places[t->place_count] = place;
+    }
+    return known ? (uint32_t)t->place_count++ : UINT32_MAX;
+}
+
+int ictusi_tallies_add(struct tallies *t, int process, const struct tally_image *image)
+{
+    const uint64_t sites = __atomic_load_n(&image->sites, __ATOMIC_ACQUIRE);
+    int err = ICTUS_OK;
+    struct tallied_place *places =
+        realloc(t->places, (t->place_count + TALLY_SITES) * sizeof *places);
+    if (!places) {
+        return ICTUS_ERR_NOMEM;
+    }
+    t->places = places;
+    t->full += image->full;
+    t->inter += image->inter;
+    for (uint64_t i = 0; i < sites && i < TALLY_SITES && !err; i++) {
+        const uint32_t place = add_place(t, process, &image->site[i]);
+        err = place == UINT32_MAX ? ICTUS_OK : add_rows(t, &image->site[i], place);
+    }
+    return err;
+}
+
+/* Sorting: the communicator and rank of a row are its place's. */
+static int by_instance(const void *a, const void *b, void *context)
+{
+    const struct tallies *t = context;
+    const struct tallied *p = a;
+    const struct tallied *q = b;
+    const struct tallied_place *x = &t->places[p->place];
+    const struct tallied_place *y = &t->places[q->place];
+    if (x->comm != y->comm) {
+        return x->comm < y->comm ? -1 : 1;
+    }
+    if (p->number != q->number) {
+        return p->number < q->number ? -1 : 1;
+    }
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* A row that was moved while it was read may be there twice. */
+static void rows_sort(struct tallies *t)
+{
+    size_t kept = 0;
+    qsort_r(t->rows, t->count, sizeof *t->rows, by_instance, t);
+    for (size_t i = 0; i < t->count; i++) {
+        if (kept == 0 || by_instance(&t->rows[kept - 1], &t->rows[i], t) != 0) {
+            t->rows[kept++] = t->rows[i];
+        }
+    }
+    t->count = kept;
+}
+
+/* "solver.c:120"; without the line the function that calls, else what is called. */
+static void place_name(const struct tallies *t, const struct tallied_place *place, char *text,
+                       size_t size)
+{
+    if (place->symbol >= t->unified->symbols.count) {
+        (void)snprintf(text, size, "%s", ictusi_trace_functions[place->function].name);
+        return;
+    }
+    const struct symbol_site *site = &t->unified->symbols.sites[place->symbol];
+    const char *slash = site->file ? strrchr(site->file, '/') : NULL;
+    if (site->file && site->line) {
+        (void)snprintf(text, size, "%s:%u", slash ? slash + 1 : site->file, site->line);
+    } else {
+        (void)snprintf(text, size, "%s", site->function);
+    }
+}
+
+/* The pattern that is as wanted, made if it is new; UINT32_MAX: no memory. */
+static uint32_t pattern_at(struct joining *j, const struct pattern *wanted)
+{
+    for (uint32_t i = j->pattern_count; i-- > 0;) {
+        const struct pattern *p = &j->patterns[i];
+        if (p->comm == wanted->comm && p->function == wanted->function &&
+            (p->bytes == wanted->bytes || ictusi_pattern_varies(p->op)) &&
+            strcmp(p->site, wanted->site) == 0) {
+            return i;
+        }
+    }
+    struct pattern *grown = realloc(j->patterns, (j->pattern_count + 1) * sizeof *grown);
+    if (!grown) {
+        return UINT32_MAX;
+    }
+    j->patterns = grown;
+    grown[j->pattern_count] = *wanted;
+    return j->pattern_count++;
+}
+
+/* Whether these are the parts of all members, of one operation. */
+static bool parts_whole(const struct tallies *t, const struct tallied *parts, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (t->places[parts[i].place].rank != i ||
+            t->places[parts[i].place].op != t->places[parts[0].place].op) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int instance_add(struct joining *j, const struct tallied *parts, uint32_t n)
+{
+    struct tallied_place *place = &j->t->places[parts[0].place];
+    struct traffic_sums sums = {0};
+    int64_t first = parts[0].enter;
+    int64_t last = first;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct tallied_place *member = &j->t->places[parts[i].place];
+        ictusi_traffic_add(&sums, member->sent, member->received);
+        first = parts[i].enter < first ? parts[i].enter : first;
+        last = parts[i].enter > last ? parts[i].enter : last;
+    }
+    struct pattern wanted = {.comm = place->comm,
+                             .function = place->function,
+                             .root = place->root,
+                             .place = parts[0].place,
+                             .op = place->op,
+                             .one_place = true,
+                             .bytes = ictusi_pattern_bytes(place->op, &sums, n)};
+    place_name(j->t, place, wanted.site, sizeof wanted.site - 16);
+    const uint32_t at = pattern_at(j, &wanted);
+    if (at == UINT32_MAX) {
+        return ICTUS_ERR_NOMEM;
+    }
+    struct pattern *pattern = &j->patterns[at];
+    pattern->one_place = pattern->one_place && pattern->place == parts[0].place;
+    pattern->root = pattern->root == place->root ? place->root : ROOT_NONE;
+    pattern->spread += (double)(last - first);
+    pattern->count++;
+    if (place->pattern == UINT32_MAX) { /* sizes that only others see apart are counted once */
+        place->pattern = at;
+        pattern->calls += place->calls;
+    }
+    j->instances[j->instance_count++] = (struct instance){parts, at};
+    return ICTUS_OK;
+}
+
+static int by_pattern(const void *a, const void *b)
+{
+    const struct instance *p = a;
+    const struct instance *q = b;
+    if (p->pattern != q->pattern) {
+        return p->pattern < q->pattern ? -1 : 1;
+    }
+    return (p->parts > q->parts) - (p->parts < q->parts);
+}
+
+static int instances_find(struct joining *j)
+{
+    struct tallies *t = j->t;
+    int err = ICTUS_OK;
+    j->instances = calloc(t->count + 1, sizeof *j->instances);
+    if (!j->instances) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (size_t i = 0, end = 0; i < t->count && !err; i = end) {
+        const uint32_t comm = t->places[t->rows[i].place].comm;
+        for (end = i + 1; end < t->count && t->rows[end].number == t->rows[i].number &&
+                          t->places[t->rows[end].place].comm == comm;) {
+            end++;
+        }
+        const uint32_t n = (uint32_t)(end - i);
+        if (n > 1 && n == (uint32_t)t->unified->comms[comm].size &&
+            parts_whole(t, &t->rows[i], n)) {
+            err = instance_add(j, &t->rows[i], n);
+        }
+    }
+    qsort(j->instances, j->instance_count, sizeof *j->instances, by_pattern);
+    for (uint64_t i = j->instance_count; i-- > 0;) {
+        j->patterns[j->instances[i].pattern].first = i;
+    }
+    return err;
+}
+
+/* Half the 95 % interval of the worst member's offset from the first; at least 1 ns. */
+static double instance_error_ns(const struct tallies *t, const struct tallied *parts, uint32_t n,
+                                const struct tallied *first)
+{
+    const uint32_t clock = t->clock[t->places[first->place].process];
+    double worst = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (t->clock[t->places[parts[i].place].process] != clock) {
+            worst = fmax(worst, hypot(parts[i].sigma_ns, first->sigma_ns));
+        }
+    }
+    return fmax(1, two_sided * worst);
+}
+
+static void pattern_row(const struct tallies *t, const struct tallied *parts,
+                        struct ictus_arrivals *a, int64_t row)
+{
+    const struct tallied *first = parts;
+    const struct tallied *last = parts;
+    int64_t leave = parts[0].leave;
+    bool left = true;
+    for (int r = 0; r < a->ranks; r++) {
+        first = parts[r].enter < first->enter ? &parts[r] : first;
+        last = parts[r].enter > last->enter ? &parts[r] : last;
+        leave = parts[r].leave > leave ? parts[r].leave : leave;
+        left = left && parts[r].leave != INT64_MIN;
+    }
+    for (int r = 0; r < a->ranks; r++) {
+        a->offsets_ns[row * a->ranks + r] = parts[r].enter - first->enter;
+    }
+    a->errors_ns[row] = instance_error_ns(t, parts, (uint32_t)a->ranks, first);
+    a->durations_s[row] = left ? fmax(0, 1e-9 * (double)(leave - last->enter)) : NAN;
+}
+
+/* The least height of which a pattern has no more instances than so many; 0: all of them. */
+static unsigned pattern_level(const struct joining *j, const struct pattern *p, int64_t most,
+                              int64_t *rows)
+{
+    unsigned level = 0;
+    for (*rows = (int64_t)p->count; most > 0 && *rows > most && level < 63; level++) {
+        *rows = 0;
+        for (uint64_t i = 0; i < p->count; i++) {
+            *rows += tally_height(j->instances[p->first + i].parts->number) > level;
+        }
+    }
+    return level;
+}
+
+static int pattern_make(const struct joining *j, const struct pattern *p, int64_t most,
+                        struct ictus_arrivals *a)
+{
+    const struct unified_comm *comm = &j->t->unified->comms[p->comm];
+    const char *call = ictusi_trace_functions[p->function].name;
+    int64_t rows = 0;
+    const unsigned level = pattern_level(j, p, most, &rows);
+    const int err = ictus_arrivals_init(a, comm->size, rows);
+    a->calls = err ? NULL : calloc((size_t)rows + 1, sizeof *a->calls);
+    if (err || !a->calls) {
+        return ICTUS_ERR_NOMEM;
+    }
+    (void)snprintf(a->site, sizeof a->site, "%s", p->site);
+    (void)snprintf(a->call, sizeof a->call, "%s", call);
+    ictusi_pattern_operation(call, p->op, a->operation, sizeof a->operation);
+    (void)snprintf(a->comm, sizeof a->comm, "%s", comm->name[0] ? comm->name : "(unnamed)");
+    a->bytes = p->bytes;
+    a->root = collective_is_rooted(p->op) && p->root < (uint32_t)a->ranks ? (int)p->root : -1;
+    a->instances = (int64_t)p->calls > rows ? (int64_t)p->calls : rows;
+    int64_t row = 0;
+    for (uint64_t i = 0; i < p->count && row < rows; i++) {
+        const struct tallied *parts = j->instances[p->first + i].parts;
+        if (tally_height(parts->number) >= level) {
+            a->calls[row] = (int64_t)(p->one_place ? parts->index : parts->number);
+            pattern_row(j->t, parts, a, row++);
+        }
+    }
+    return ictus_arrivals_summarize(a);
+}
+
+/* The time that all instances together made the first wait for the last. */
+static double pattern_weight(const struct pattern *p)
+{
+    return p->spread / (double)p->count * (double)p->calls;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct pattern *const *p = a;
+    const struct pattern *const *q = b;
+    const double x = pattern_weight(*p);
+    const double y = pattern_weight(*q);
+    if (x != y) {
+        return x > y ? -1 : 1;
+    }
+    return (*p > *q) - (*p < *q);
+}
+
+static int list_make(const struct joining *j, int64_t most, struct ictus_arrivals_list *list)
+{
+    const size_t n = j->pattern_count;
+    const struct pattern **order = calloc(n + 1, sizeof(struct pattern *));
+    struct ictus_arrivals_list made = {calloc(n + 1, sizeof *made.at), 0};
+    int err = order && made.at ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    for (size_t i = 0; i < n && !err; i++) {
+        order[i] = &j->patterns[i];
+    }
+    if (!err) {
+        qsort(order, n, sizeof *order, by_weight);
+    }
+    for (size_t i = 0; i < n && !err; i++) {
+        err = pattern_make(j, order[i], most, &made.at[i]);
+        made.count++;
+        ictusi_pattern_number(&made, i);
+    }
+    free(order);
+    if (err) {
+        ictus_arrivals_list_free(&made);
+        return err;
+    }
+    *list = made;
+    return ICTUS_OK;
+}
+
+int ictusi_tallies_list(struct tallies *t, int64_t most, struct ictus_arrivals_list *list)
+{
+    struct joining j = {.t = t};
+    rows_sort(t);
+    int err = instances_find(&j);
+    err = err ? err : list_make(&j, most, list);
+    free(j.instances);
+    free(j.patterns);
+    return err;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Arrival patterns from the tallies of a job's processes: rows of one instance, found by the number
+ * of the call on its communicator, are put together on the global clock.
+ */
+#ifndef ICTUS_TRACE_TALLIES_H
+#define ICTUS_TRACE_TALLIES_H
+
+#include "trace/rawlog.h"
+#include "trace/unify.h"
+#include "tracer/tally.h"
+
+#include <ictus/arrivals.h>
+
+/* One process's part in an instance. */
+struct tallied {
+    uint64_t number, index;
+    int64_t enter, leave; /* global; leave INT64_MIN: not known */
+    float sigma_ns;
+    uint32_t place; /* of tallies.places */
+};
+
+/* A site of one process. */
+struct tallied_place {
+    uint64_t calls, sent, received;
+    uint32_t function;
+    uint8_t op;
+    uint32_t process, comm, symbol; /* unified numbers; symbol KEYMAP_NONE: unknown */
+    uint32_t rank;                  /* in the communicator */
+    uint32_t root, pattern;
+};
+
+struct tallies {
+    struct rawlog *logs; /* by process; their timelines remember places */
+    const struct trace_map *maps;
+    const struct unified *unified;
+    int size;
+    bool recent;     /* the latest calls instead of the sample */
+    uint32_t *clock; /* by process: the lowest that reads the same one */
+    struct tallied *rows;
+    size_t count, room;
+    struct tallied_place *places;
+    size_t place_count;
+    unsigned level;       /* rows below it were dropped, so that memory stays bounded */
+    uint64_t full, inter; /* calls that were left out */
+};
+
+/* Errors: ICTUS_ERR_NOMEM. Released by ictusi_tallies_free(), after errors too. */
+int ictusi_tallies_init(struct tallies *t);
+
+/* Take in what a process has counted; it may go on meanwhile. Errors: ICTUS_ERR_NOMEM. */
+int ictusi_tallies_add(struct tallies *t, int process, const struct tally_image *image);
+
+/*
+ * All patterns, by how long the first waited for the last; most rows a pattern, 0: all. list may be
+ * empty. Errors: ICTUS_ERR_NOMEM.
+ */
+int ictusi_tallies_list(struct tallies *t, int64_t most, struct ictus_arrivals_list *list);
+
+void ictusi_tallies_free(struct tallies *t);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Statistics of arrivals against planted truth: files as four processes leave them, on clocks that
+ * are seconds apart, become the offsets that were planted, exactly and of the same calls.
+ */
+#include "../check.h"
+
+#include "tracer/functions.h"
+#include "tracer/ops.h"
+#include "tracer/tally.h"
+
+#include <ictus/tallies.h>
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { RANKS = 4, CALLS = 20000, LATE = 2, SIGMA_NS = 300, OTHERS = 37 };
+
+static char directory[4096];
+
+/* Each process's clock is ahead of the global one by so much. */
+static int64_t clock_ahead(int rank)
+{
+    return (int64_t)rank * 1500000000;
+}
+
+/* Rank 2 is late by 10 us in every call, and all jitter. */
+static int64_t planted(int rank, int64_t call)
+{
+    const uint64_t jitter = tally_hash((uint64_t)(call * RANKS + rank)) % 1000;
+    return (int64_t)jitter + (rank == LATE ? 10000 : 0);
+}
+
+/* Offsets from the first, as they are to be found. */
+static void truth(int64_t call, int64_t offsets[RANKS])
+{
+    int64_t first = INT64_MAX;
+    for (int r = 0; r < RANKS; r++) {
+        offsets[r] = planted(r, call);
+        first = offsets[r] < first ? offsets[r] : first;
+    }
+    for (int r = 0; r < RANKS; r++) {
+        offsets[r] -= first;
+    }
+}
+
+static void write_log(int rank)
+{
+    char path[4200];
+    (void)snprintf(path, sizeof path, "%s/raw/%d.log", directory, rank);
+    FILE *log = fopen(path, "w");
+    REQUIRE(log != NULL);
+    (void)fprintf(
+        log, "H\t1\t%llu\t%d\t%d\t%d\nK\t0\t0\t0\t0\nA\t0\t0\nO\tnode%d\nX\tprogram\nL\tnone\n",
+        (unsigned long long)TRACE_TABLE_HASH, rank, RANKS, (int)getpid(), rank);
+    (void)fprintf(log, "I\t1\nS\t%lld\t0\t0\t%d\t%d\t%d\n", (long long)clock_ahead(rank), SIGMA_NS,
+                  2 * SIGMA_NS, SIGMA_NS);
+    (void)fprintf(log, "S\t%lld\t4000000000000\t0\t%d\t%d\t%d\n",
+                  (long long)clock_ahead(rank) + 4000000000000, SIGMA_NS, 2 * SIGMA_NS, SIGMA_NS);
+    (void)fprintf(log, "N\t0\tMPI_COMM_WORLD\n%sC\t0\t1\t%d\t%d\t-1\n",
+                  rank ? "" : "G\t1\ta\t0-3\n", rank, RANKS);
+    CHECK(fclose(log) == 0);
+}
+
+static struct tally_site *site_of(struct tally *t, uint32_t site,
+                                  enum trace_function_number function, enum coll_op op)
+{
+    const struct tally_key key = {tally_place(site, 0), tally_what(function, (uint8_t)op), 8, 8};
+    struct tally_site *s = tally_site(t, &key);
+    REQUIRE(s != NULL);
+    s->root = ROOT_NONE;
+    s->sent = s->received = 8;
+    return s;
+}
+
+/*
+ * An allreduce at one place; every 37th call is a barrier. Rank 3 calls the barrier from two places
+ * in turn, as a program may.
+ */
+static void write_tally(int rank, int64_t calls)
+{
+    char path[4200];
+    struct tally t;
+    struct ictus_why why = {""};
+    (void)snprintf(path, sizeof path, "%s/raw/%d.tally", directory, rank);
+    REQUIRE(ictusi_tally_create(&t, path, &why) == ICTUS_OK);
+    t.image->rank = (uint32_t)rank;
+    t.image->size = RANKS;
+    t.image->full = 5;
+    struct tally_site *all = site_of(&t, 1, FUNCTION_MPI_Allreduce, COLL_ALLREDUCE);
+    struct tally_site *barrier[2] = {site_of(&t, 2, FUNCTION_MPI_Barrier, COLL_BARRIER),
+                                     site_of(&t, 3, FUNCTION_MPI_Barrier, COLL_BARRIER)};
+    for (int64_t i = 1; i <= calls; i++) {
+        const uint64_t enter =
+            (uint64_t)(clock_ahead(rank) + 1000000000 + i * 50000 + planted(rank, i));
+        const bool other = i % OTHERS == 0;
+        struct tally_site *s = other ? barrier[rank == 3 && i / OTHERS % 2] : all;
+        tally_add(s, enter, (uint64_t)(clock_ahead(rank) + 1000000000 + i * 50000 + 20000),
+                  (uint64_t)i);
+    }
+    t.image->ended = rank != 0;
+    ictusi_tally_close(&t);
+}
+
+/* A pattern's table against what was planted; calls of the site to those of the communicator. */
+static void check_table(const struct ictus_arrivals *a, int64_t (*number)(int64_t call))
+{
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < a->recorded; i++) {
+        int64_t wanted[RANKS];
+        truth(number(a->calls[i]), wanted);
+        wrong += memcmp(wanted, a->offsets_ns + i * RANKS, sizeof wanted) != 0;
+    }
+    CHECK(wrong == 0);
+    CHECK_NEAR(a->error_ns, 1.96 * sqrt(2.0) * SIGMA_NS,
+               120); /* between two points they cancel in part */
+    CHECK(a->ranks == RANKS && a->persistence > 0.9 && a->rank[LATE].last > 0.999);
+}
+
+/* The calls of the allreduce are those that are no 37th. */
+static int64_t number_of_all(int64_t call)
+{
+    return call + (call - 1) / (OTHERS - 1);
+}
+
+static int64_t number_of_barrier(int64_t call)
+{
+    return call * OTHERS;
+}
+
+static const struct ictus_arrivals *find(const struct ictus_arrivals_list *list,
+                                         const char *operation)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->at[i].operation, operation) == 0) {
+            return &list->at[i];
+        }
+    }
+    REQUIRE(!"the pattern is there");
+    return NULL;
+}
+
+static void check_sample(struct ictus_tallies *tallies)
+{
+    struct ictus_arrivals_list list;
+    struct ictus_tallies_state state;
+    struct ictus_why why = {""};
+    REQUIRE(ictus_tallies_read(tallies, 0, 0, &list, &state, &why) == ICTUS_OK);
+    CHECK(state.processes == RANKS && state.missing == 0 && state.full == 5 * RANKS);
+    CHECK(state.stage == ICTUS_TALLIES_RUNNING);
+    REQUIRE(list.count == 2);
+    const struct ictus_arrivals *all = find(&list, "allreduce");
+    CHECK(all->instances == CALLS - CALLS / OTHERS);
+    CHECK(all->bytes == 8 && all->root == -1);
+    CHECK(all->recorded >= TALLY_ROWS / 4 && all->recorded <= TALLY_ROWS);
+    check_table(all, number_of_all);
+    /* Over the whole run: the mean of so many uniform places is within 5 standard errors. */
+    double mean = 0;
+    int64_t pairs = 0;
+    for (int64_t i = 0; i < all->recorded; i++) {
+        mean += (double)all->calls[i] / (double)all->recorded;
+        pairs += i > 0 && all->calls[i] == all->calls[i - 1] + 1;
+    }
+    CHECK_NEAR(mean, CALLS / 2.0, 5.0 * CALLS / sqrt(12.0) / sqrt((double)all->recorded / 2));
+    CHECK(pairs > all->recorded / 4); /* each kept call's next */
+    CHECK_NEAR(all->rank[0].autocorrelation, 0, 0.5);
+    CHECK_NEAR(all->duration_s, 20000e-9 - 10500e-9, 700e-9);
+    const struct ictus_arrivals *barrier = find(&list, "barrier");
+    CHECK(barrier->instances == CALLS / OTHERS && barrier->recorded > TALLY_ROWS / 4);
+    check_table(barrier, number_of_barrier);
+    ictus_arrivals_list_free(&list);
+    REQUIRE(ictus_tallies_read(tallies, 0, 20, &list, NULL, &why) == ICTUS_OK);
+    CHECK(find(&list, "allreduce")->recorded <= 20 && find(&list, "allreduce")->recorded > 3);
+    ictus_arrivals_list_free(&list);
+}
+
+static void check_recent(struct ictus_tallies *tallies)
+{
+    struct ictus_arrivals_list list;
+    struct ictus_why why = {""};
+    REQUIRE(ictus_tallies_read(tallies, 1, 0, &list, NULL, &why) == ICTUS_OK);
+    const struct ictus_arrivals *all = find(&list, "allreduce");
+    CHECK(all->recorded == TALLY_RECENT);
+    CHECK(all->calls[all->recorded - 1] == CALLS - CALLS / OTHERS);
+    check_table(all, number_of_all);
+    ictus_arrivals_list_free(&list);
+}
+
+/* A process is far behind the others, one has left half a file: what all have is found. */
+static void check_uneven(void)
+{
+    char path[4200];
+    struct ictus_tallies *tallies = NULL;
+    struct ictus_arrivals_list list;
+    struct ictus_tallies_state state;
+    struct ictus_why why = {""};
+    (void)snprintf(path, sizeof path, "%s/raw/1.tally", directory);
+    REQUIRE(unlink(path) == 0);
+    write_tally(1, CALLS / 3);
+    REQUIRE(ictus_tallies_open(directory, &tallies, &why) == ICTUS_OK);
+    REQUIRE(ictus_tallies_read(tallies, 0, 0, &list, NULL, &why) == ICTUS_OK);
+    check_table(find(&list, "allreduce"), number_of_all);
+    CHECK(find(&list, "allreduce")->recorded > 20);
+    ictus_arrivals_list_free(&list);
+    REQUIRE(truncate(path, 4096) == 0);
+    REQUIRE(ictus_tallies_read(tallies, 0, 0, &list, &state, &why) == ICTUS_OK);
+    CHECK(list.count == 0 && state.missing == 1);
+    ictus_arrivals_list_free(&list);
+    ictus_tallies_close(tallies);
+}
+
+/* More places than there is room for, and what is no such file. */
+static void check_bounds(void)
+{
+    char path[4200];
+    struct tally t;
+    struct ictus_why why = {""};
+    struct tally_row row = {1, 2, 0, 3};
+    struct tally_row copy;
+    struct stat status;
+    (void)snprintf(path, sizeof path, "%s/bounds.tally", directory);
+    REQUIRE(ictusi_tally_create(&t, path, &why) == ICTUS_OK);
+    for (uint64_t i = 0; i < 10 * TALLY_SITES; i++) {
+        const struct tally_key key = {i, 1, 0, 0};
+        struct tally_site *s = tally_site(&t, &key);
+        CHECK((s != NULL) == (i < TALLY_SITES));
+        CHECK(tally_site(&t, &key) == s);
+    }
+    CHECK(ictusi_tally_valid(t.image, sizeof *t.image) && !ictusi_tally_valid(t.image, 4096));
+    CHECK(stat(path, &status) == 0 && status.st_size == (off_t)sizeof *t.image);
+    CHECK(ictusi_tally_create(&t, path, &why) == ICTUS_ERR_IO && strstr(why.text, path));
+    CHECK(!ictusi_tally_read(&row, &copy));
+    row.number = 7;
+    CHECK(ictusi_tally_read(&row, &copy) && copy.number == 7 && copy.leave == 2);
+    CHECK(unlink(path) == 0);
+}
+
+int main(void)
+{
+    char path[4200];
+    struct ictus_tallies *tallies = NULL;
+    struct ictus_why why = {""};
+    const char *base = getenv("TMPDIR");
+    (void)snprintf(directory, sizeof directory, "%s/ictus-tally-XXXXXX", base ? base : "/tmp");
+    REQUIRE(mkdtemp(directory) != NULL);
+    CHECK(ictus_tallies_open(directory, &tallies, &why) == ICTUS_ERR_IO);
+    CHECK(strstr(why.text, "holds no statistics of a job") != NULL);
+    (void)snprintf(path, sizeof path, "%s/raw", directory);
+    REQUIRE(mkdir(path, 0777) == 0);
+    for (int r = 0; r < RANKS; r++) {
+        write_log(r);
+        write_tally(r, CALLS);
+    }
+    REQUIRE(ictus_tallies_open(directory, &tallies, &why) == ICTUS_OK);
+    check_sample(tallies);
+    check_recent(tallies);
+    ictus_tallies_close(tallies);
+    check_uneven();
+    check_bounds();
+    for (int r = 0; r < RANKS; r++) {
+        (void)snprintf(path, sizeof path, "%s/raw/%d.log", directory, r);
+        (void)unlink(path);
+        (void)snprintf(path, sizeof path, "%s/raw/%d.tally", directory, r);
+        (void)unlink(path);
+    }
+    (void)snprintf(path, sizeof path, "%s/raw", directory);
+    CHECK(rmdir(path) == 0 && rmdir(directory) == 0);
+    return check_result();
+}
