@@ -22,7 +22,7 @@ void ictusi_analysis_close(struct analysis *a);
 
 static inline uint32_t analysis_location(const struct analysis *a, uint64_t call)
 {
-    return ictusi_calls_location(&a->calls, a->session.trace->layout.location_count, call);
+    return call_at(&a->calls, call)->location;
 }
 
 /* The nodes that a virtual node listens to, and those that listen to it. */
@@ -39,13 +39,7 @@ static inline const uint32_t *analysis_outs(const struct analysis *a, uint32_t n
 /* Ticks that a call waits for its partner, within the call. */
 static inline int64_t analysis_wait(const struct analysis *a, uint64_t call)
 {
-    const struct waiting_call *c = call_at(&a->calls, call);
-    const struct partner *p = partner_at(&a->partners, call);
-    if (p->call == CALL_NONE) {
-        return 0;
-    }
-    const int64_t x = call_at(&a->calls, p->call)->enter - c->enter;
-    return x < 0 ? 0 : x < c->leave - c->enter ? x : c->leave - c->enter;
+    return partner_at(&a->partners, call)->wait;
 }
 
 #endif

@@ -16,7 +16,6 @@
  */
 #include "waits/blame.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +59,7 @@ struct replay {
 
 static int64_t to_rate(double x)
 {
-    return (int64_t)fmin(x * 0x1p32, 0x1p58);
+    return x < 0x1p26 ? (int64_t)(x * 0x1p32) : INT64_C(1) << 58;
 }
 
 static uint32_t rate_new(struct replay *r)

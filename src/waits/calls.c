@@ -65,18 +65,3 @@ void ictusi_calls_free(struct waiting_calls *calls)
     calls->first = NULL;
     calls->begin = NULL;
 }
-
-uint32_t ictusi_calls_location(const struct waiting_calls *calls, uint64_t locations, uint64_t i)
-{
-    uint64_t low = 0;
-    uint64_t high = locations;
-    while (high - low > 1) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (calls->first[middle] <= i) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return (uint32_t)low;
-}

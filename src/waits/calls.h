@@ -30,7 +30,7 @@ enum call_flags {
 struct waiting_call {
     int64_t enter, leave;
     uint32_t path, delta_end;
-    uint32_t flags;
+    uint32_t flags, location;
 };
 
 /* Time that a location spent in a call path, itself only, by its own clock. */
@@ -122,8 +122,5 @@ static inline uint32_t call_delta_begin(const struct waiting_calls *calls, uint6
 {
     return i ? call_at(calls, i - 1)->delta_end : 0;
 }
-
-/* The location a call belongs to. */
-uint32_t ictusi_calls_location(const struct waiting_calls *calls, uint64_t locations, uint64_t i);
 
 #endif

@@ -94,7 +94,7 @@ static void follow_open(struct follower *f, int64_t time, uint32_t path, uint32_
     f->open = true;
     f->used = false;
     f->open_depth = depth;
-    f->call = (struct waiting_call){.enter = time, .path = path};
+    f->call = (struct waiting_call){.enter = time, .path = path, .location = f->location};
 }
 
 static void follow_close(struct follower *f, int64_t time)

@@ -299,6 +299,20 @@ static void propose_node(struct finding *f, uint32_t index)
     }
 }
 
+/* How long each call waits for whom it needs. */
+static void measure_waits(struct partners *partners, const struct analysis *a)
+{
+    for (uint64_t i = 0; i < partners->list.count; i++) {
+        struct partner *p = partner_at(partners, i);
+        const struct waiting_call *c = call_at(&a->calls, i);
+        if (p->call != CALL_NONE) {
+            const int64_t x = call_at(&a->calls, p->call)->enter - c->enter;
+            const int64_t most = c->leave - c->enter;
+            p->wait = x < 0 ? 0 : x < most ? x : most;
+        }
+    }
+}
+
 /* A late sender's message is in the wrong order if one that comes later was sent earlier. */
 static void mark_wrong_order(struct finding *f)
 {
@@ -337,6 +351,7 @@ int ictusi_partners_find(struct partners *partners, const struct analysis *a, st
         for (uint64_t i = 0; i < nodes; i++) {
             propose_node(&f, (uint32_t)i);
         }
+        measure_waits(partners, a);
         mark_wrong_order(&f);
     }
     ictusi_blocking_free(&f.blocking);

@@ -37,6 +37,7 @@ enum wait_state {
 const char *ictusi_wait_state_name(enum wait_state state);
 
 struct partner {
+    int64_t wait;  /* ticks, within the call: asked for again and again, and far from the cause */
     uint32_t call; /* the causing one: its enter is the instant waited for; CALL_NONE: none */
     uint32_t
         node; /* of a collective whose members are all points: its virtual node, or NODE_NONE */

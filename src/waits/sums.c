@@ -89,8 +89,8 @@ static void node_lanes(const struct analysis *a, uint32_t node, int64_t base, do
         ictusi_histories_add(&a->histories, analysis_location(a, call), enter, 1, error);
         for (size_t k = 0; k < HISTORIES; k++) {
             const double x = (double)(enter - base);
-            lanes[2 * k] = fmax(lanes[2 * k], x - error[k]);
-            lanes[2 * k + 1] = fmax(lanes[2 * k + 1], x + error[k]);
+            lanes[2 * k] = lanes[2 * k] > x - error[k] ? lanes[2 * k] : x - error[k];
+            lanes[2 * k + 1] = lanes[2 * k + 1] > x + error[k] ? lanes[2 * k + 1] : x + error[k];
         }
     }
 }
