@@ -135,13 +135,12 @@ static int64_t number_of_barrier(int64_t call)
 static const struct ictus_arrivals *find(const struct ictus_arrivals_list *list,
                                          const char *operation)
 {
+    const struct ictus_arrivals *found = NULL;
     for (size_t i = 0; i < list->count; i++) {
-        if (strcmp(list->at[i].operation, operation) == 0) {
-            return &list->at[i];
-        }
+        found = strcmp(list->at[i].operation, operation) == 0 ? &list->at[i] : found;
     }
-    REQUIRE(!"the pattern is there");
-    return NULL;
+    REQUIRE(found != NULL);
+    return found;
 }
 
 static void check_sample(struct ictus_tallies *tallies)
@@ -150,7 +149,7 @@ static void check_sample(struct ictus_tallies *tallies)
     struct ictus_tallies_state state;
     struct ictus_why why = {""};
     REQUIRE(ictus_tallies_read(tallies, 0, 0, &list, &state, &why) == ICTUS_OK);
-    CHECK(state.processes == RANKS && state.missing == 0 && state.full == 5 * RANKS);
+    CHECK(state.processes == RANKS && state.missing == 0 && state.full == UINT64_C(5) * RANKS);
     CHECK(state.stage == ICTUS_TALLIES_RUNNING);
     REQUIRE(list.count == 2);
     const struct ictus_arrivals *all = find(&list, "allreduce");
@@ -224,7 +223,7 @@ static void check_bounds(void)
     struct stat status;
     (void)snprintf(path, sizeof path, "%s/bounds.tally", directory);
     REQUIRE(ictusi_tally_create(&t, path, &why) == ICTUS_OK);
-    for (uint64_t i = 0; i < 10 * TALLY_SITES; i++) {
+    for (uint64_t i = 0; i < UINT64_C(10) * TALLY_SITES; i++) {
         const struct tally_key key = {i, 1, 0, 0};
         struct tally_site *s = tally_site(&t, &key);
         CHECK((s != NULL) == (i < TALLY_SITES));
