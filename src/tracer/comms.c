@@ -149,16 +149,23 @@ static void comm_describe(MPI_Comm comm, struct trace_comm *info)
     (void)REAL(Group_free)(&group);
 }
 
+static struct trace_comm *comm_make(uint64_t key)
+{
+    struct trace_comm *info = calloc(1, sizeof(*info));
+    if (info) {
+        info->key = key;
+        info->id = atomic_fetch_add(&ictusi_tracer.next_comm, 1);
+    }
+    return info;
+}
+
 static struct trace_comm *comm_insert(MPI_Comm comm, uint64_t key)
 {
     struct trace_comm **slot = ictusi_table_put(&ictusi_tracer.comms, HANDLE_KEY(comm));
-    struct trace_comm *info = calloc(1, sizeof(*info));
-    if (!slot || !info) {
-        free(info);
+    struct trace_comm *info = slot ? comm_make(key) : NULL;
+    if (!info) {
         return NULL;
     }
-    info->key = key;
-    info->id = atomic_fetch_add(&ictusi_tracer.next_comm, 1);
     *slot = info;
     atomic_fetch_add(&ictusi_tracer.comm_epoch, 1);
     return info;
@@ -313,6 +320,22 @@ void ictusi_comm_group(MPI_Comm parent, int tag, MPI_Comm made)
     }
 }
 
+/* A communicator of another's processes, which may not be asked itself; made may be NULL. */
+static void comm_describe_like(const struct trace_comm *model, struct trace_comm *made)
+{
+    if (!made) {
+        return;
+    }
+    made->rank = model->rank;
+    made->size = model->size;
+    made->remote = model->remote;
+    made->foreign = model->foreign;
+    if (model->rank == 0) {
+        ictusi_trace_log("D\t%llx\t%llx", (unsigned long long)made->key,
+                         (unsigned long long)model->key);
+    }
+}
+
 void ictusi_comm_idup(MPI_Comm parent, MPI_Comm made)
 {
     struct trace_comm *above = comm_lookup(parent);
@@ -323,18 +346,24 @@ void ictusi_comm_idup(MPI_Comm parent, MPI_Comm made)
         return;
     }
     const uint32_t nth = atomic_fetch_add(&above->children, 1);
-    struct trace_comm *info = comm_insert(made, key_mix(key_mix(above->key, nth), UINT64_C(0x1d0)));
-    if (!info) {
-        return;
+    comm_describe_like(above,
+                       comm_insert(made, key_mix(key_mix(above->key, nth), UINT64_C(0x1d0))));
+}
+
+const struct trace_comm *ictusi_comm_persistent(MPI_Comm comm)
+{
+    struct trace_comm *above = comm_lookup(comm);
+    if (!above || above->foreign) {
+        return above;
     }
-    info->rank = above->rank;
-    info->size = above->size;
-    info->remote = above->remote;
-    info->foreign = above->foreign;
-    if (above->rank == 0) {
-        ictusi_trace_log("D\t%llx\t%llx", (unsigned long long)info->key,
-                         (unsigned long long)above->key);
+    const uint32_t nth = atomic_fetch_add(&above->children, 1);
+    struct trace_comm *info = comm_make(key_mix(key_mix(above->key, nth), UINT64_C(0x9e5)));
+    if (info) {
+        comm_describe_like(above, info);
+        log_use(info);
+        log_name('N', info->id, "persistent collective");
     }
+    return info;
 }
 
 void ictusi_comm_inter(MPI_Comm made, int tag)

@@ -72,6 +72,13 @@ void ictusi_comm_gone(MPI_Comm comm);
 /* The key of a file that is opened by all processes of a communicator. */
 uint64_t ictusi_comm_file_key(struct trace_comm *comm);
 
+/*
+ * A persistent collective on comm was made, collectively. Its starts match each other and nothing
+ * else on comm, in whatever order processes start several: to a reader they happen on a
+ * communicator of their own. @return NULL without memory
+ */
+const struct trace_comm *ictusi_comm_persistent(MPI_Comm comm);
+
 struct trace_window *ictusi_window_new(struct recorder *r, MPI_Comm comm, MPI_Win win);
 struct trace_window *ictusi_window_find(MPI_Win win);
 void ictusi_window_gone(MPI_Win win);

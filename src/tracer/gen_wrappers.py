@@ -213,7 +213,7 @@ def collective(function, names):
                        "    ictusi_note_icoll(r, &made);\n",
                 "ictusi_track_icoll(r, *request, &made)")
     return (args + f"    struct trace_request made = ictusi_icoll_request(r, {code}, comm, &args);\n",
-            "ictusi_track_coll_init(r, *request, &made)")
+            "ictusi_track_coll_init(r, *request, comm, &made)")
 
 
 def file_access(words):

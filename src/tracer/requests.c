@@ -181,9 +181,13 @@ void ictusi_track_icoll(struct recorder *r, MPI_Request handle, const struct tra
     ictusi_request_track(r, handle, made);
 }
 
-void ictusi_track_coll_init(struct recorder *r, MPI_Request handle, struct trace_request *made)
+void ictusi_track_coll_init(struct recorder *r, MPI_Request handle, MPI_Comm comm,
+                            struct trace_request *made)
 {
     made->persistent = true;
+    if (made->comm) {
+        made->comm = ictusi_comm_persistent(comm);
+    }
     ictusi_request_track(r, handle, made);
 }
 

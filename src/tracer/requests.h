@@ -71,7 +71,8 @@ void ictusi_count_icoll(struct recorder *r, const struct trace_request *made);
 /* A nonblocking collective begins: before it is called, since others may end theirs meanwhile. */
 void ictusi_note_icoll(struct recorder *r, struct trace_request *made);
 void ictusi_track_icoll(struct recorder *r, MPI_Request handle, const struct trace_request *made);
-void ictusi_track_coll_init(struct recorder *r, MPI_Request handle, struct trace_request *made);
+void ictusi_track_coll_init(struct recorder *r, MPI_Request handle, MPI_Comm comm,
+                            struct trace_request *made);
 void ictusi_track_message(struct recorder *r, MPI_Message message, MPI_Comm comm);
 
 /*

@@ -2,10 +2,12 @@
 /*
  * Communicators that only their members know of, with one tag and one first member, and messages
  * that are matched by a probe before another receive is posted: each barrier has all its members,
- * and no message goes back in time. At least 3 processes.
+ * and no message goes back in time. Where MPI has persistent collectives, three of them are started
+ * twice, by each process in another order, which it says. At least 3 processes.
  */
 #include <mpi.h>
 
+#include <stdio.h>
 #include <unistd.h>
 
 enum { ROUNDS = 12, MESSAGES = 5, PAUSE_US = 20000 };
@@ -70,6 +72,35 @@ static void probe_first(int rank)
     }
 }
 
+/* Matched by the order in which they were made, whatever the order of starts. */
+static void start_crosswise(int rank)
+{
+#if MPI_VERSION >= 4
+    enum { KINDS = 3 };
+    int values[2] = {rank, 0};
+    MPI_Request requests[KINDS];
+    MPI_Bcast_init(&values[0], 1, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+    MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+    MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &requests[2]);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < KINDS; i++) {
+            MPI_Start(&requests[(i + rank + round) % KINDS]);
+        }
+        for (int i = 0; i < KINDS; i++) {
+            MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+        }
+    }
+    for (int i = 0; i < KINDS; i++) {
+        MPI_Request_free(&requests[i]);
+    }
+    if (rank == 0) {
+        (void)printf("persistent 6\n");
+    }
+#else
+    (void)rank;
+#endif
+}
+
 int main(int argc, char **argv)
 {
     int rank = 0;
@@ -79,6 +110,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     meet_in_groups(rank, size);
     probe_first(rank);
+    start_crosswise(rank);
     MPI_Finalize();
     return 0;
 }
