@@ -446,12 +446,12 @@ int PMPI_Group_free(MPI_Group *group)
     return MPI_SUCCESS;
 }
 
-/* Members only: it does not count among what all make together. */
+/* Members only: it does not count among what all make together. Groups at one time are disjoint. */
 int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made)
 {
     enum { GROUP_COLOUR = 1 << 24 };
     const struct group *g = &mpi.groups[(intptr_t)group - HANDLES];
-    *made = comm_make(comm, GROUP_COLOUR + tag, g->members, g->size);
+    *made = comm_make(comm, GROUP_COLOUR + tag * JOB_RANKS + g->members[0], g->members, g->size);
     return PMPI_Barrier(*made);
 }
 
