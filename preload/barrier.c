@@ -245,21 +245,21 @@ static void own_sums(unsigned long long *sums)
     sums[SUM_SKEW] = atomic_load(&record.skew_ns);
 }
 
+/* One line, written at once: other processes and tools write to the same terminal. */
 static void print_summary(const unsigned long long *sums, const char *whose)
 {
     const char *name = ictus_barrier_names()[wishes.algorithm];
     const double calls = sums[SUM_CALLS] ? (double)sums[SUM_CALLS] : 1.0;
-    (void)fprintf(stderr, "ictus-barrier: %s: %llu calls%s, %llu passed on to MPI", name,
-                  sums[SUM_CALLS], whose, sums[SUM_PASSED]);
+    char starts[160] = "";
     if (wishes.algorithm == ICTUS_BARRIER_HARMONIZE && sums[SUM_CALLS]) {
-        (void)fprintf(stderr,
-                      ", %llu late (%.2f %%), %llu repeated, mean slack %.2f us, expected skew "
-                      "%.3f us",
-                      sums[SUM_LATE], 100.0 * (double)sums[SUM_LATE] / calls, sums[SUM_RETRIED],
-                      (double)sums[SUM_SLACK] / calls * 1e-3,
-                      (double)sums[SUM_SKEW] / calls * 1e-3);
+        (void)snprintf(
+            starts, sizeof(starts),
+            ", %llu late (%.2f %%), %llu repeated, mean slack %.2f us, expected skew %.3f us",
+            sums[SUM_LATE], 100.0 * (double)sums[SUM_LATE] / calls, sums[SUM_RETRIED],
+            (double)sums[SUM_SLACK] / calls * 1e-3, (double)sums[SUM_SKEW] / calls * 1e-3);
     }
-    (void)fputc('\n', stderr);
+    (void)fprintf(stderr, "ictus-barrier: %s: %llu calls%s, %llu passed on to MPI%s\n", name,
+                  sums[SUM_CALLS], whose, sums[SUM_PASSED], starts);
 }
 
 /* A world's summary counts the calls of all its processes. Collective over it. */

@@ -5,8 +5,9 @@
  * turn, on a duplicate of the communicator, and what else a program may do beside: MPI_Iallreduce,
  * point-to-point messages, communicators of one process, a call that is refused, muted calls.
  *
- * arrive ROUNDS [wait FILE | kill | threads | sites]: "wait" goes on until FILE exists, "kill" has
- * rank 0 end by SIGKILL after the rounds, "threads" works on a communicator of its own in a second
+ * arrive ROUNDS [wait FILE | kill FILE | threads | sites]: "wait" goes on until FILE exists, "kill"
+ * has all end by SIGKILL after the rounds and what rank 0 prints in FILE, since a launcher whose
+ * job is killed passes no more on, "threads" works on a communicator of its own in a second
  * thread, "sites" calls with more sizes than there is room for. Rank 0 prints the lines of its
  * calls, and when each came late.
  */
@@ -146,6 +147,9 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &own_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &own_size);
+    if (strcmp(what, "kill") == 0 && argc > 3 && own_rank == 0 && !freopen(argv[3], "w", stdout)) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_name(comm, "aside");
     do {
@@ -160,6 +164,7 @@ int main(int argc, char **argv)
     print_truth();
     (void)fflush(stdout);
     if (strcmp(what, "kill") == 0) {
+        PMPI_Barrier(MPI_COMM_WORLD);
         (void)raise(SIGKILL);
     }
     MPI_Comm_free(&comm);
