@@ -113,6 +113,44 @@ static void slow_change_is_found(void)
     ictus_arrivals_free(&a);
 }
 
+/* Two ranks that take turns at being late: the rows on both sides of a gap are no neighbours. */
+static void turns_are_found(void)
+{
+    enum { TURNS = 8, GAP = 10 };
+    for (int gap = 0; gap <= GAP; gap += GAP) {
+        struct ictus_arrivals a;
+        REQUIRE(!ictus_arrivals_init(&a, 2, TURNS));
+        name(&a, "x.c:3");
+        a.instances = TURNS + gap;
+        a.calls = gap ? calloc(TURNS, sizeof *a.calls) : NULL;
+        REQUIRE(!gap || a.calls);
+        for (int64_t i = 0; i < TURNS; i++) {
+            const double instants[2] = {i % 2 ? 100 : 0, i % 2 ? 0 : 100};
+            put_row(&a, i, instants);
+            if (a.calls) {
+                a.calls[i] = i < TURNS / 2 ? i : i + gap;
+            }
+        }
+        REQUIRE(!ictus_arrivals_summarize(&a));
+        for (int r = 0; r < 2; r++) {
+            /* n squares, n - 1 products. */
+            CHECK_NEAR(a.rank[r].autocorrelation, -(TURNS - 1.0) / TURNS, 1e-12);
+        }
+        ictus_arrivals_free(&a);
+    }
+}
+
+/* What was released owns nothing, and may be released again. */
+static void released_is_empty(void)
+{
+    struct ictus_arrivals a;
+    plant_straggler(&a, 8);
+    ictus_arrivals_free(&a);
+    CHECK(!a.rank && !a.offsets_ns && !a.errors_ns && !a.durations_s && !a.calls);
+    CHECK(a.ranks == 0 && a.recorded == 0);
+    ictus_arrivals_free(&a);
+}
+
 static void written_is_read(void)
 {
     struct ictus_arrivals a;
@@ -300,6 +338,49 @@ static void model_is_drawn(void)
     ictus_arrivals_free(&b);
 }
 
+/*
+ * Of this pattern only means and standard deviations are known. Nobody comes before rank 0, which
+ * is always the first, and each rank is as late on average as the pattern says: for rank 3, whose
+ * normal distribution is cut at 0, that is 300 (Phi(1) + phi(1)).
+ */
+static void summaries_are_drawn(void)
+{
+    static const double mean_ns[RANKS] = {0, 5000, 40000, 300};
+    static const double sd_ns[RANKS] = {0, 500, 2000, 300};
+    static const double wanted_ns[RANKS] = {0, 5000, 40000, 325};
+    struct ictus_arrivals a;
+    REQUIRE(!ictus_arrivals_init(&a, RANKS, 0));
+    name(&a, "x.c:4");
+    a.error_ns = 50;
+    a.spread_ns = mean_ns[2];
+    for (int r = 0; r < RANKS; r++) {
+        a.rank[r].mean_ns = mean_ns[r];
+        a.rank[r].sd_ns = sd_ns[r];
+    }
+    for (int r = 0; r < RANKS; r++) {
+        int64_t *delays = NULL;
+        int64_t n = 0;
+        double mean = 0;
+        const struct replay_part part = {.rank = r, .size = RANKS, .seed = 7, .scale = 1};
+        REQUIRE(!ictusi_replay_make(&a, &part, &delays, &n, NULL));
+        for (int64_t i = 0; i < n; i++) {
+            mean += (double)delays[i] / (double)n;
+            CHECK(delays[i] >= 0 && (r > 0 || delays[i] == 0));
+        }
+        CHECK_NEAR(mean, wanted_ns[r], 5 * sd_ns[r] / sqrt((double)n) + 1e-9);
+        free(delays);
+    }
+    ictus_arrivals_free(&a);
+}
+
+/* Without a pattern, and after its end, nobody is delayed. */
+static void no_pattern_delays_nobody(void)
+{
+    const struct arrival none = {.rank = 1, .size = 2};
+    CHECK(ictusi_arrival_delay(&none, 0) == 0);
+    CHECK(ictusi_arrival_delay(&none, 1000) == 0);
+}
+
 static void shapes_are_as_named(void)
 {
     static const struct {
@@ -332,11 +413,15 @@ int main(void)
     straggler_is_found();
     random_order_is_found();
     slow_change_is_found();
+    turns_are_found();
+    released_is_empty();
     written_is_read();
     nonsense_is_refused();
     files_are_checked(path);
     instances_are_replayed();
     model_is_drawn();
+    summaries_are_drawn();
+    no_pattern_delays_nobody();
     shapes_are_as_named();
     (void)unlink(path);
     return check_result();
