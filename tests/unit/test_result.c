@@ -4,6 +4,8 @@
 
 #include <ictus/result.h>
 
+#include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -103,6 +105,74 @@ static void test_formats(const char *path)
     CHECK_STR(lines.text, capture.text);
 }
 
+/* Rows of one column, each a number. */
+static void print_numbers(const struct ictus_column *column, const double *numbers, int count,
+                          struct captured *capture)
+{
+    const struct ictus_column shown[] = {*column, {NULL, NULL, ICTUS_COLUMN_TEXT}};
+    struct ictus_output *out = NULL;
+    int err = ICTUS_OK;
+    capture_begin(capture);
+    err = ictus_output_open(ICTUS_FORMAT_TEXT, shown, NULL, json_object(), &out, NULL);
+    for (int i = 0; i < count && !err; i++) {
+        err = ictus_output_put(out,
+                               json_pack("{s:s, s:f}", "type", "number", column->key, numbers[i]));
+    }
+    const int closed = ictus_output_close(out);
+    capture_end(capture);
+    CHECK(!err && !closed);
+}
+
+/* As many digits as a column has room for: four significant ones, or three decimals, at most. */
+static void test_numbers(void)
+{
+    static const struct ictus_column ratio = {"ratio", "number", ICTUS_COLUMN_NUMBER};
+    static const struct ictus_column time = {"time_s", "time_us", ICTUS_COLUMN_SECONDS};
+    static const double ratios[] = {0.25,   0.1234, 0.12345,  12345.0,  99999.5, -12345.0,
+                                    -0.125, 1e5,    123456.0, 1.234e-7, -3.2e20};
+    static const double times[] = {1.5e-6, 0.012345678, 1.2345678, -1.2345678};
+    struct captured capture;
+    print_numbers(&ratio, ratios, sizeof ratios / sizeof *ratios, &capture);
+    CHECK_STR(capture.text, "number\n"
+                            "  0.25\n"
+                            "0.1234\n"
+                            "0.1235\n"
+                            " 12345\n"
+                            "100000\n"
+                            "-12345\n"
+                            "-0.125\n"
+                            " 1e+05\n"
+                            " 1e+05\n"
+                            " 1e-07\n"
+                            "-3e+20\n");
+    print_numbers(&time, times, sizeof times / sizeof *times, &capture);
+    CHECK_STR(capture.text, "  time_us\n"
+                            "    1.500\n"
+                            "12345.678\n"
+                            "1234567.8\n"
+                            " -1234568\n");
+}
+
+/* Whatever its magnitude, a number is no wider than its column; one below 0 from 1 on. */
+static void test_widths(void)
+{
+    static const struct ictus_column ratio = {"ratio", "number", ICTUS_COLUMN_NUMBER};
+    enum { EXPONENTS = 199, WIDTH = 6 };
+    double numbers[2 * EXPONENTS];
+    struct captured capture;
+    for (int i = 0; i < EXPONENTS; i++) {
+        numbers[i] = 1.23456789 * pow(10.0, i - EXPONENTS / 2);
+        numbers[EXPONENTS + i] = -9.4 * pow(10.0, (int)(i / 2));
+    }
+    print_numbers(&ratio, numbers, 2 * EXPONENTS, &capture);
+    int rows = 0;
+    for (const char *line = capture.text; *line; line += strcspn(line, "\n") + 1) {
+        rows++;
+        CHECK(strcspn(line, "\n") == WIDTH);
+    }
+    CHECK(rows == 2 * EXPONENTS + 1);
+}
+
 static void test_read_back(const char *path)
 {
     struct captured capture;
@@ -198,6 +268,28 @@ static void test_resume(const char *path)
           ICTUS_ERR_IO);
 }
 
+/* Where standard input is closed, the file has its number: it is a file all the same. */
+static void test_closed_input(const char *path)
+{
+    struct ictus_output *out = NULL;
+    json_t *objects = NULL;
+    const int saved = dup(0);
+    (void)close(0);
+    const int opened = ictus_output_open(ICTUS_FORMAT_JSON, NULL, path, json_object(), &out, NULL);
+    const int kept = opened ? opened : ictus_output_keep(out, measurement("bcast", 1, 1e-6));
+    const int closed = ictus_output_close(out);
+    CHECK(fcntl(0, F_GETFD) < 0); /* the file was there, and is closed */
+    if (saved >= 0) {
+        REQUIRE(dup2(saved, 0) == 0);
+        (void)close(saved);
+    }
+    CHECK(!opened && !kept && !closed);
+    CHECK(ictus_result_read(path, &objects, NULL, NULL) == ICTUS_OK);
+    CHECK(json_array_size(objects) == 2);
+    CHECK_STR(text_at(objects, 1, "operation"), "bcast");
+    json_decref(objects);
+}
+
 static void test_unwritable(void)
 {
     struct ictus_output *out = NULL;
@@ -282,11 +374,14 @@ int main(void)
     REQUIRE(fd >= 0);
     close(fd);
     test_formats(path);
+    test_numbers();
+    test_widths();
     test_read_back(path);
     test_damaged(path);
     test_no_header(path);
     test_refused(path);
     test_resume(path);
+    test_closed_input(path);
     test_unwritable();
     test_full_stdout();
     test_disk_fills(path);
