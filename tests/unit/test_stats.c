@@ -26,6 +26,39 @@ static void known_values(void)
     CHECK_NEAR(covered, 0.75, 1e-12);
 }
 
+/* P(B <= most) for B ~ binomial(n, 1/2). */
+static double binomial_tail(size_t n, size_t most)
+{
+    double p = pow(2.0, -(double)n);
+    double sum = 0.0;
+    for (size_t k = 0; k <= most; k++) {
+        sum += p;
+        p *= (double)(n - k) / (double)(k + 1);
+    }
+    return sum;
+}
+
+/* Ranks are mirror images of each other within the sample, and the narrowest that cover. */
+static void ranks_are_the_narrowest(void)
+{
+    enum { MOST = 1000 };
+    static double values[MOST];
+    for (size_t i = 0; i < MOST; i++) {
+        values[i] = (double)i;
+    }
+    for (size_t n = 1; n <= MOST; n += n < 60 ? 1 : 47) {
+        double low = -1.0;
+        double high = -1.0;
+        double covered = 0.0;
+        ictusi_median_interval(values, n, 0.95, &low, &high, &covered);
+        CHECK(low >= 0.0 && low <= high);
+        CHECK_NEAR(low + high, n - 1, 0);
+        CHECK_NEAR(covered, 1.0 - 2.0 * binomial_tail(n, (size_t)low), 1e-9);
+        CHECK(covered >= 0.95 || low == 0.0);
+        CHECK(1.0 - 2.0 * binomial_tail(n, (size_t)low + 1) < 0.95);
+    }
+}
+
 static void intervals_cover(size_t n, double least, double most)
 {
     struct rng rng;
@@ -118,6 +151,7 @@ int main(void)
     states_cover(60, 0.40, 0.80, 0.99, 1.0);
     ties_do_not_drift();
     known_values();
+    ranks_are_the_narrowest();
     intervals_cover(25, 0.94, 0.99);
     intervals_cover(200, 0.935, 0.975);
     intervals_cover(1500, 0.935, 0.97);
