@@ -4,6 +4,7 @@
 #include "core/estimator.h"
 #include "core/matching.h"
 #include "core/mesh.h"
+#include "core/mesh_state.h"
 
 #include <ictus/error.h>
 
@@ -146,6 +147,93 @@ static void knows_how_good_it_is(void)
             close_bed(&b);
         }
         CHECK_NEAR(covered / (TRIALS * (SIZE - 1)), 0.95, CHECK_SANITIZED ? 0.05 : 0.02);
+    }
+}
+
+/* Few pairs tell little of their noise: what is claimed of two sweeps over them must allow for it.
+ */
+static void few_pairs_claim_little(void)
+{
+    enum { TRIALS = CHECK_SANITIZED ? 25 : 120, LEAST = 5, MOST = 7 };
+    double covered = 0.0;
+    double claims = 0.0;
+    for (int t = 0; t < TRIALS; t++) {
+        for (int size = LEAST; size <= MOST; size++) {
+            struct world_options o = world_defaults(size, (uint64_t)t + 1);
+            struct bed b;
+            o.asymmetry_ns = 0.0;
+            open_bed(&b, &o);
+            sweep(&b, size, 1, 0.0);
+            sweep(&b, size, 1, 0.3);
+            REQUIRE(!solve(&b));
+            const double now = world_now(b.world);
+            for (int i = 1; i < size; i++) {
+                const double e = fabs(world_error(b.world, i, &b.lines[i], now));
+                covered += e <= 1.96 * ictusi_line_error_sigma(&b.errors[i], 0.0);
+                claims++;
+            }
+            close_bed(&b);
+        }
+    }
+    CHECK(covered / claims >= (CHECK_SANITIZED ? 0.92 : 0.94));
+}
+
+/* A sweep over pairs of given noise, as process 0 and the others see each other. */
+static void add_noisy_sweep(struct mesh *mesh, int size, uint64_t seed, double noise_ns)
+{
+    struct mesh_edge edges[SIZE_MAX_TESTED];
+    struct rng rng;
+    size_t count = 0;
+    ictusi_rng_seed(&rng, seed, 0);
+    for (int i = 0; i < size; i++) {
+        for (int j = i + 1; j < size; j++) {
+            edges[count++] =
+                (struct mesh_edge){.client = i,
+                                   .server = j,
+                                   .at = 1000000,
+                                   .frac = 100.0 * (i - j % 3) + noise_ns * ictusi_rng_normal(&rng),
+                                   .half_width_ns = 1500.0,
+                                   .sigma_ns = noise_ns * (0.5 + ictusi_rng_uniform(&rng)),
+                                   .rtt_ns = 3000.0};
+        }
+    }
+    REQUIRE(!ictusi_mesh_add(mesh, edges, count));
+    memset(mesh->pending[mesh->pending_count - 1].x, 0, (size_t)size * sizeof(double));
+}
+
+/*
+ * Sweeps over the same pairs are solved together. In the opposite order each has the same offsets
+ * and the same noise, and once more as well: by loops of pairs, and by their own opinion where
+ * there are none.
+ */
+static void order_of_sweeps_does_not_matter(void)
+{
+    enum { SWEEPS = 4 };
+    static const double noise_ns[SWEEPS] = {60.0, 5.0, 10.0, 30.0};
+    for (int size = 2; size <= 8; size += 3) {
+        struct mesh *mesh[2];
+        struct mesh_spread spread[2] = {{.noise = 0.0}, {.noise = 0.0}};
+        for (int turned = 0; turned < 2; turned++) {
+            REQUIRE(!ictusi_mesh_create(size, 1e-9, &mesh[turned]));
+            for (int k = 0; k < SWEEPS; k++) {
+                const int which = turned ? SWEEPS - 1 - k : k;
+                add_noisy_sweep(mesh[turned], size, (uint64_t)which, noise_ns[which]);
+            }
+            REQUIRE(!ictusi_mesh_group_solve(mesh[turned], &spread[turned]));
+            REQUIRE(!ictusi_mesh_group_solve(mesh[turned], &spread[turned]));
+        }
+        CHECK_NEAR(spread[1].noise, spread[0].noise, 1e-6 * spread[0].noise);
+        CHECK_NEAR(spread[1].bias, spread[0].bias, 1e-6 * spread[0].bias);
+        for (int k = 0; k < SWEEPS; k++) {
+            const struct mesh_sweep *a = &mesh[0]->pending[k];
+            const struct mesh_sweep *b = &mesh[1]->pending[SWEEPS - 1 - k];
+            CHECK_NEAR(b->noise, a->noise, 1e-6 * a->noise);
+            for (int i = 0; i < size; i++) {
+                CHECK_NEAR(b->x[i], a->x[i], 1e-4);
+            }
+        }
+        ictusi_mesh_free(mesh[0]);
+        ictusi_mesh_free(mesh[1]);
     }
 }
 
@@ -328,6 +416,8 @@ int main(void)
     exact_without_jitter();
     who_asks_does_not_matter();
     knows_how_good_it_is();
+    few_pairs_claim_little();
+    order_of_sweeps_does_not_matter();
     history_helps_and_shows_the_walk();
     a_step_is_told();
     a_stall_is_no_step();
