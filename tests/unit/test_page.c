@@ -12,11 +12,26 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char directory[] = "/tmp/ictus-page-XXXXXX";
 static char path[200];
+static int64_t slept_ns; /* how much longer this machine has slept than it has */
+
+/* The kernel's clocks, of which CLOCK_BOOTTIME counts what was slept. */
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+    const int err = (int)syscall(SYS_clock_gettime, id, t);
+    if (!err && id == CLOCK_BOOTTIME) {
+        const int64_t ns = (int64_t)t->tv_sec * ICTUS_NS_PER_S + t->tv_nsec + slept_ns;
+        t->tv_sec = ns / ICTUS_NS_PER_S;
+        t->tv_nsec = ns % ICTUS_NS_PER_S;
+    }
+    return err;
+}
 
 static struct page_clock clock_at(int64_t anchor, double slope)
 {
@@ -294,6 +309,110 @@ static void test_lines(void)
     ictusi_page_close(&writer);
 }
 
+/* The difference clock runs by the slope, either way, from what it showed at the anchor. */
+static void test_elapsed(void)
+{
+    struct ictus_lock *lock = NULL;
+    struct ictus_time elapsed = {-1};
+    struct ictus_why why;
+    struct page_writer writer;
+    double rate = -1.0;
+    REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
+    REQUIRE(ictus_lock_open("t", directory, &lock, &why) == ICTUS_OK);
+    CHECK(ictus_lock_elapsed(lock, &elapsed, &rate) == ICTUS_ERR_SAMPLES && elapsed.ns == -1);
+    CHECK(ictus_lock_unmap(lock, elapsed, &elapsed) == ICTUS_ERR_SAMPLES && elapsed.ns == -1);
+    CHECK(ictus_lock_elapsed(NULL, &elapsed, &rate) == ICTUS_ERR_ARG);
+    CHECK(ictus_lock_elapsed(lock, NULL, &rate) == ICTUS_ERR_ARG);
+    for (int sign = -1; sign <= 1; sign++) {
+        const int64_t before = ictusi_raw_now();
+        struct page_clock c = clock_at(before - 100 * ICTUS_NS_PER_S, sign * 5e-3);
+        c.elapsed = 7 * ICTUS_NS_PER_S;
+        ictusi_page_publish(&writer, &c);
+        CHECK(ictus_lock_elapsed(lock, &elapsed, &rate) == ICTUS_OK);
+        const int64_t after = ictusi_raw_now();
+        CHECK(elapsed.ns - c.elapsed >= llround((1.0 + c.slope) * (double)(before - c.anchor)) - 1);
+        CHECK(elapsed.ns - c.elapsed <= llround((1.0 + c.slope) * (double)(after - c.anchor)) + 1);
+        CHECK_NEAR(rate, 2e-9, 1e-15); /* of a frequency known to 2 ns/s */
+        CHECK(ictus_lock_elapsed(lock, &elapsed, NULL) == ICTUS_OK);
+    }
+    ictus_lock_close(lock);
+    ictusi_page_close(&writer);
+}
+
+/* A clock that is good for no time at all still says what it is at its anchor. */
+static void test_no_span(void)
+{
+    struct ictus_lock *lock = NULL;
+    struct ictus_lock_reading r;
+    struct ictus_why why;
+    struct page_writer writer;
+    REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
+    REQUIRE(ictus_lock_open("t", directory, &lock, &why) == ICTUS_OK);
+    struct page_clock c = clock_at(INT64_C(5000000000), 1e-5);
+    c.good_until = c.anchor;
+    ictusi_page_publish(&writer, &c);
+    REQUIRE(ictus_lock_map(lock, (struct ictus_time){c.anchor}, &r) == ICTUS_OK);
+    CHECK(r.time.ns == c.value);
+    CHECK_NEAR(r.sigma_ns, 100.0, 1e-9);
+    CHECK_NEAR(r.bound_ns, 2000.0, 1e-9);
+    ictus_lock_close(lock);
+    ictusi_page_close(&writer);
+}
+
+/* A page is as long as its struct: a byte less is none, whether it is opened or already open. */
+static void test_sizes(void)
+{
+    const off_t whole = (off_t)sizeof(struct page);
+    struct ictus_lock *lock = NULL;
+    struct ictus_why why;
+    struct page_writer writer;
+    REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
+    REQUIRE(truncate(path, whole - 1) == 0);
+    CHECK(ictus_lock_open("t", directory, &lock, &why) == ICTUS_ERR_FORMAT && !lock);
+    REQUIRE(truncate(path, whole) == 0);
+    REQUIRE(ictus_lock_open("t", directory, &lock, &why) == ICTUS_OK);
+    CHECK(ictusi_lock_is_there(lock));
+    REQUIRE(truncate(path, whole - 1) == 0);
+    CHECK(!ictusi_lock_is_there(lock));
+    REQUIRE(truncate(path, whole + 1) == 0);
+    CHECK(ictusi_lock_is_there(lock));
+    REQUIRE(unlink(path) == 0);
+    CHECK(!ictusi_lock_is_there(lock)); /* it has no name any more: a new daemon's is another */
+    ictus_lock_close(lock);
+    ictusi_page_close(&writer);
+}
+
+static int lowest_free(void)
+{
+    const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    REQUIRE(fd >= 0);
+    (void)close(fd);
+    return fd;
+}
+
+/* What was opened is closed: a program may open and close clocks for ever, and be refused too. */
+static void test_closing(void)
+{
+    struct ictus_lock *lock = NULL;
+    struct ictus_why why;
+    struct page_writer writer;
+    const int free_first = lowest_free();
+    REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
+    const int free_then = lowest_free();
+    REQUIRE(ictus_lock_open("t", directory, &lock, &why) == ICTUS_OK);
+    ictus_lock_close(lock);
+    CHECK(lowest_free() == free_then);
+    REQUIRE(ictus_lock_open_guarded("t", directory, &lock, &why) == ICTUS_OK);
+    ictus_lock_close(lock);
+    CHECK(lowest_free() == free_then);
+    writer.page->header.version++;
+    CHECK(ictus_lock_open("t", directory, &lock, &why) == ICTUS_ERR_FORMAT);
+    CHECK(lowest_free() == free_then);
+    ictusi_page_close(&writer);
+    CHECK(lowest_free() == free_first);
+    ictus_lock_close(NULL);
+}
+
 static int64_t instant(const char *text, int64_t odd, double align, int64_t now, int *err)
 {
     struct ictus_why why;
@@ -353,6 +472,22 @@ static void test_timebase(void)
     CHECK(ictusi_timebase_read(&base) == 0);
 }
 
+/* However long the machine has slept before: a sleep is one since the last reading, told once. */
+static void test_sleeps(void)
+{
+    struct timebase base = {0};
+    slept_ns = 3 * 86400 * ICTUS_NS_PER_S;
+    CHECK(ictusi_timebase_read(&base) == 0);
+    CHECK(!(ictusi_timebase_read(&base) & TIMEBASE_SUSPENDED));
+    for (int way = -1; way <= 1; way += 2) {
+        slept_ns += way * ICTUS_NS_PER_S;
+        CHECK(ictusi_timebase_read(&base) & TIMEBASE_SUSPENDED);
+        CHECK(!(ictusi_timebase_read(&base) & TIMEBASE_SUSPENDED));
+    }
+    CHECK(base.suspended == 2);
+    slept_ns = 0;
+}
+
 int main(void)
 {
     REQUIRE(mkdtemp(directory) != NULL);
@@ -360,11 +495,16 @@ int main(void)
     test_reading();
     test_race();
     test_lines();
+    test_elapsed();
+    test_no_span();
+    test_sizes();
+    test_closing();
     test_truncation();
     test_owners();
     test_wrong_files();
     test_instants();
     test_timebase();
+    test_sleeps();
     (void)unlink(path);
     (void)snprintf(path, sizeof(path), "%s/ictus-guard.t", directory);
     (void)unlink(path);
