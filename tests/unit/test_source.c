@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Time sources: every one reads forward; simulated ones know their truth and refuse nonsense. */
 #include "clock/source.h"
+#include "clock/wander.h"
 #include "page/page.h"
+#include "page/timebase.h"
 
+#include <ictus/time.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -132,9 +135,139 @@ static void test_shared_lock(void)
     CHECK(rmdir(directory) == 0);
 }
 
+static int freed;
+
+static void counted_free(struct source *source)
+{
+    (void)source;
+    freed++;
+}
+
+static void sources_are_freed_once(void)
+{
+    static const struct source_ops counted_ops = {.name = "counted", .free = counted_free};
+    struct source counted = {&counted_ops};
+    ictusi_source_free(&counted);
+    ictusi_source_free(NULL);
+    CHECK(freed == 1);
+}
+
+/* The truth of a reading is the instant that it was made from, however fast the clock and late. */
+static void truth_undoes_the_skew(void)
+{
+    static const char *const specs[] = {"sim:drifts=0.1,offsets=-7s", "sim:drifts=-0.1",
+                                        "sim:drifts=0.05,faults=0:0.05"};
+    for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+        struct source *clock = opened(specs[i], 0, 0);
+        size_t size = 0;
+        const int64_t origin = *(const int64_t *)clock->ops->state(clock, &size);
+        CHECK(size == sizeof(origin));
+        for (int64_t after = 1; after < INT64_C(1000000000000000); after *= 10) {
+            const int64_t local = clock->ops->reading_at(clock, origin + after);
+            CHECK(llabs(clock->ops->truth(clock, local) - origin - after) <= 1);
+        }
+        ictusi_source_free(clock);
+    }
+}
+
+/* What nodes draw is within what was asked for, on both sides alike, and fills the range. */
+static void draws_keep_their_range(void)
+{
+    enum { NODES = 400, DRIFT_NS = 100000 }; /* ns in a second: 100 ppm */
+    int ahead = 0, fast = 0;
+    double offsets = 0.0, drifts = 0.0;
+    for (int node = 0; node < NODES; node++) {
+        struct source *clock = opened("sim:offset=1s,drift=100ppm,seed=4", 0, node);
+        size_t size = 0;
+        const int64_t origin = *(const int64_t *)clock->ops->state(clock, &size);
+        const int64_t offset = clock->ops->reading_at(clock, origin) - origin;
+        const int64_t later = clock->ops->reading_at(clock, origin + ICTUS_NS_PER_S);
+        const int64_t drift = later - origin - ICTUS_NS_PER_S - offset;
+        CHECK(llabs(offset) <= ICTUS_NS_PER_S);
+        CHECK(llabs(drift) <= DRIFT_NS);
+        ahead += offset > 0;
+        fast += drift > 0;
+        offsets += fabs((double)offset) / NODES;
+        drifts += fabs((double)drift) / NODES;
+        ictusi_source_free(clock);
+    }
+    CHECK_NEAR(ahead, NODES / 2, 40); /* four standard deviations */
+    CHECK_NEAR(fast, NODES / 2, 40);
+    CHECK_NEAR(offsets, 0.5 * ICTUS_NS_PER_S, 0.06 * ICTUS_NS_PER_S);
+    CHECK_NEAR(drifts, 0.5 * DRIFT_NS, 0.06 * DRIFT_NS);
+}
+
+/* The integral of a walk of frequency has a standard deviation of walk sqrt(t^3 / 3). */
+static void walks_grow_with_time(void)
+{
+    enum { WALKS = 400, SPANS = 3 };
+    static const int64_t spans_s[SPANS] = {2, 10, 210}; /* within, past one table, past 64 */
+    double squares[SPANS] = {0.0};
+    for (uint64_t stream = 0; stream < WALKS; stream++) {
+        struct wander *w = NULL;
+        REQUIRE(ictusi_wander_create(1e-6, 5, stream, &w) == ICTUS_OK);
+        CHECK_NEAR(ictusi_wander_phase(w, 0), 0, 0);
+        CHECK_NEAR(ictusi_wander_phase(w, -ICTUS_NS_PER_S), 0, 0);
+        for (int i = 0; i < SPANS; i++) {
+            const double phase = ictusi_wander_phase(w, spans_s[i] * ICTUS_NS_PER_S);
+            squares[i] += phase * phase / WALKS;
+        }
+        ictusi_wander_free(w);
+    }
+    for (int i = 0; i < SPANS; i++) {
+        const double wanted_ns = 1e3 * sqrt(pow((double)spans_s[i], 3.0) / 3.0);
+        CHECK_NEAR(sqrt(squares[i]) / wanted_ns, 1.0, 0.15); /* known to 0.035 */
+    }
+}
+
+/* Neither phase nor frequency ever jumps, and it does not matter in which order one asks. */
+static void walks_have_no_seams(void)
+{
+    struct wander *forth = NULL, *back = NULL;
+    const int64_t step = 50000000, h = 1000, last = INT64_C(210) * ICTUS_NS_PER_S;
+    REQUIRE(ictusi_wander_create(1e-6, 5, 77, &forth) == ICTUS_OK);
+    REQUIRE(ictusi_wander_create(1e-6, 5, 77, &back) == ICTUS_OK);
+    int seams = 0;
+    for (int64_t at = step; at <= last; at += step) {
+        const double there = ictusi_wander_phase(forth, at);
+        const double before = ictusi_wander_phase(forth, at - h);
+        const double after = ictusi_wander_phase(forth, at + h);
+        seams += !(fabs(there - before) < 1.0 && fabs(after - 2.0 * there + before) < 1e-6);
+    }
+    CHECK(seams == 0);
+    for (int64_t at = last; at > 0; at -= 7 * step) {
+        CHECK_NEAR(ictusi_wander_phase(back, at), ictusi_wander_phase(forth, at), 0);
+    }
+    ictusi_wander_free(forth);
+    ictusi_wander_free(back);
+    ictusi_wander_free(NULL);
+}
+
+/* The counter goes on from the kernel's clock, wherever its anchor: an hour ahead, say. */
+static void counter_follows_the_kernel(void)
+{
+    struct source *tsc = NULL;
+    size_t size = 0;
+    if (ictusi_source_open("tsc", NULL, &tsc, NULL)) {
+        return;
+    }
+    struct source_counter *c = tsc->ops->state(tsc, &size);
+    REQUIRE(size == sizeof(*c));
+    for (int i = 0; i < 2; i++) {
+        const int64_t before = ictusi_raw_now();
+        const int64_t now = ictusi_source_read(tsc);
+        const int64_t after = ictusi_raw_now();
+        CHECK(now > before - ICTUS_NS_PER_S && now < after + ICTUS_NS_PER_S);
+        c->anchor_ticks += UINT64_C(1) << 43;
+        c->anchor_ns += (int64_t)(c->multiplier >> 5); /* 2^43 multiplier / 2^48 */
+    }
+    ictusi_source_free(tsc);
+}
+
 int main(void)
 {
     test_shared_lock();
+    sources_are_freed_once();
     reads_forward("monotonic");
     reads_forward("monotonic_raw");
     reads_forward("sim:drift=100ppm,walk=1e-6");
@@ -145,6 +278,11 @@ int main(void)
     }
     truth_is_known("sim:offset=1.5s,drift=50ppm,walk=1e-6,seed=9");
     truth_is_known("sim:offsets=0,-3.2s,drifts=0,-7.3ppm");
+    truth_undoes_the_skew();
+    draws_keep_their_range();
+    walks_grow_with_time();
+    walks_have_no_seams();
+    counter_follows_the_kernel();
     nodes_differ_and_seeds_repeat();
     nonsense_is_refused();
     return check_result();
