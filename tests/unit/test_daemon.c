@@ -286,6 +286,20 @@ _Noreturn static void misbehave(int fd, enum mischief mischief)
     }
 }
 
+/* The page counts each kind of poll as the log told it. */
+static void check_counts(const struct heard *heard)
+{
+    static struct ictus_lock_status status;
+    struct ictus_lock *lock = NULL;
+    struct ictus_why why;
+    REQUIRE(ictus_lock_open("unit", directory, &lock, &why) == ICTUS_OK);
+    CHECK(ictus_lock_status(lock, &status) == ICTUS_OK);
+    CHECK_NEAR(status.sources[0].refused, heard->refused + heard->kiss, 0);
+    CHECK_NEAR(status.sources[0].lost, heard->lost, 0);
+    CHECK_NEAR(status.sources[0].steps, heard->steps, 0);
+    ictus_lock_close(lock);
+}
+
 /* Follow such a server for some polls. @return what the run returned */
 static int endure(enum mischief mischief, int polls, struct heard *heard)
 {
@@ -306,6 +320,7 @@ static int endure(enum mischief mischief, int polls, struct heard *heard)
     o.interleaved = false;
     const int err = ictus_lock_run(&o, &why);
     CHECK((err == ICTUS_OK) == (heard->first > 0));
+    check_counts(heard);
     (void)kill(child, SIGKILL);
     (void)waitpid(child, NULL, 0);
     return err;

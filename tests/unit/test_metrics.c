@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The Prometheus endpoint among many clients; its clock stands still until it is told to move. */
+#include "lock/metrics.h"
+
+#include "daemon.h"
+
+#include <ictus/time.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+enum { CLIENTS = 60 };
+
+/* What the kernel's clocks show, so that on a busy machine no client idles for too long. */
+static _Atomic int64_t now_ns = 1000 * ICTUS_NS_PER_S;
+
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+    (void)id;
+    const int64_t ns = atomic_load(&now_ns);
+    *t = (struct timespec){.tv_sec = ns / ICTUS_NS_PER_S, .tv_nsec = ns % ICTUS_NS_PER_S};
+    return 0;
+}
+
+static size_t body_text(void *context, char *to, size_t size)
+{
+    (void)context;
+    return (size_t)snprintf(to, size, "ictus_unit 1\n");
+}
+
+static int connected(int port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    const struct timeval patience = {.tv_sec = 20};
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    REQUIRE(fd >= 0);
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    REQUIRE(connect(fd, (const struct sockaddr *)(const void *)&at, sizeof(at)) == 0);
+    return fd;
+}
+
+/* Ask on an open connection. @return whether the whole answer came */
+static bool is_answered(int fd)
+{
+    char text[512];
+    size_t length = 0;
+    ssize_t got = 0;
+    if (send(fd, "GET / HTTP/1.0\r\n\r\n", 18, MSG_NOSIGNAL) != 18) {
+        return false;
+    }
+    while (length + 1 < sizeof(text) &&
+           (got = recv(fd, text + length, sizeof(text) - 1 - length, 0)) > 0) {
+        length += (size_t)got;
+    }
+    text[length] = '\0';
+    return strstr(text, "200 OK") && strstr(text, "\r\n\r\nictus_unit 1\n");
+}
+
+/* A connection in the middle that is answered and closed leaves all others as they were. */
+static void test_crowd(int port)
+{
+    enum { STRIDE = 7 }; /* it has no factor in common with CLIENTS */
+    int fds[CLIENTS];
+    for (int i = 0; i < CLIENTS; i++) {
+        fds[i] = connected(port);
+    }
+    /* The last one first: once it has its answer, all are in. */
+    for (int i = 0; i < CLIENTS; i++) {
+        REQUIRE(is_answered(fds[(CLIENTS - 1 + i * STRIDE) % CLIENTS]));
+    }
+    for (int i = 0; i < CLIENTS; i++) {
+        (void)close(fds[i]);
+    }
+}
+
+/* Who asks nothing for 2 s is shown the door, and nobody else. */
+static void test_idle(int port)
+{
+    char byte = 0;
+    const int idle = connected(port);
+    REQUIRE(is_answered(connected(port))); /* so the one before is in */
+    now_ns += 3 * ICTUS_NS_PER_S / 2;
+    const int late = connected(port);
+    REQUIRE(is_answered(connected(port)));
+    now_ns += ICTUS_NS_PER_S;
+    CHECK(recv(idle, &byte, 1, 0) == 0);
+    CHECK(is_answered(late));
+    (void)close(idle);
+    (void)close(late);
+}
+
+int main(void)
+{
+    struct metrics *metrics = NULL;
+    int port = 0;
+    const int listener = bound_socket(SOCK_STREAM, &port);
+    REQUIRE(listen(listener, CLIENTS) == 0);
+    REQUIRE(ictusi_metrics_start(listener, body_text, NULL, &metrics) == ICTUS_OK);
+    test_crowd(port);
+    test_idle(port);
+    ictusi_metrics_stop(metrics);
+    ictusi_metrics_stop(NULL);
+    (void)close(listener);
+    return check_result();
+}
