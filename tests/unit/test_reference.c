@@ -18,6 +18,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+/* Memory, of which there is none for a while: the linker puts this in front of calloc(). */
+static bool memory_is_out;
+void *calloc_system(size_t n, size_t size) __asm__("__real_calloc");
+void *calloc_scarce(size_t n, size_t size) __asm__("__wrap_calloc");
+
+void *calloc_scarce(size_t n, size_t size)
+{
+    return memory_is_out ? NULL : calloc_system(n, size);
+}
+
 static const int64_t s = INT64_C(1000000000);
 static const int64_t noon = INT64_C(1800000000000000000);
 
@@ -218,6 +228,21 @@ static void test_gpsd(void)
         "\"clock_nsec\":0}"};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         CHECK(!ictusi_gpsd_sample(wrong[i], &base, &sample));
+    }
+}
+
+/* Without memory no reference is opened, and that is what it says. */
+static void test_no_memory(void)
+{
+    static const char *const specs[] = {"gpsd:127.0.0.1:1", "phc:/dev/null", "pps:/dev/null",
+                                        "sock:/tmp/ictus-no-memory"};
+    for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+        struct reference *reference = NULL;
+        struct ictus_why why;
+        memory_is_out = true;
+        CHECK(ictusi_reference_open(specs[i], &reference, &why) == ICTUS_ERR_NOMEM);
+        memory_is_out = false;
+        CHECK(!reference);
     }
 }
 
@@ -450,6 +475,7 @@ int main(void)
     test_sock_socket();
     test_gpsd();
     test_gpsd_socket();
+    test_no_memory();
     test_shm_segment();
     test_card();
     test_fallback();
