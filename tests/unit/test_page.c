@@ -472,6 +472,27 @@ static void test_timebase(void)
     CHECK(ictusi_timebase_read(&base) == 0);
 }
 
+/* A clock that nobody named is the default one, and root's are in the system's place. */
+static void test_places(void)
+{
+    char place[PAGE_PATH_BYTES], long_name[66];
+    struct ictus_why why;
+    (void)unsetenv("ICTUS_LOCK_NAME");
+    (void)unsetenv("ICTUS_LOCK_DIRECTORY");
+    CHECK(ictusi_page_path(NULL, "/d", place, sizeof(place), &why) == ICTUS_OK);
+    CHECK_STR(place, "/d/ictus-lock.default");
+    CHECK(ictusi_page_path("", "/d", place, sizeof(place), &why) == ICTUS_OK);
+    CHECK_STR(place, "/d/ictus-lock.default");
+    memset(long_name, 'x', sizeof(long_name));
+    long_name[65] = '\0';
+    CHECK(ictusi_page_path(long_name, "/d", place, sizeof(place), &why) == ICTUS_ERR_SPEC);
+    CHECK(ictusi_page_path(long_name + 1, "/d", place, sizeof(place), &why) == ICTUS_OK);
+    CHECK(ictusi_page_directory(NULL, place, sizeof(place), &why) == ICTUS_OK);
+    if (geteuid() == 0) {
+        CHECK_STR(place, PAGE_SYSTEM_DIRECTORY);
+    }
+}
+
 /* However long the machine has slept before: a sleep is one since the last reading, told once. */
 static void test_sleeps(void)
 {
@@ -505,6 +526,7 @@ int main(void)
     test_instants();
     test_timebase();
     test_sleeps();
+    test_places();
     (void)unlink(path);
     (void)snprintf(path, sizeof(path), "%s/ictus-guard.t", directory);
     (void)unlink(path);
