@@ -7,6 +7,7 @@
  * and one broadcast of three words from it (the deadline). Between nodes these are MPI_Reduce and
  * MPI_Bcast; see board.h for inside them.
  */
+#include "clock/watch.h"
 #include "harmonize/state.h"
 #include "sync/wait.h"
 
@@ -27,20 +28,20 @@ _Static_assert((int)TELL_WORDS == (int)BOARD_WORDS && (int)GO_WORDS == (int)BOAR
 /* Times since the last call that have slacks of their own, see GAPS. */
 enum { GAP_FIRST_NS = 50000, GAP_FACTOR = 10 };
 
-static void harmonize_watch(struct harmonize_state *s)
-{
-    ictusi_watch_begin(&s->watch, s->clock->source);
-    s->suspicious = false;
-}
-
 /* Whether this process's clock has become too uncertain, and a sync would help. */
 static bool wants_resync(const struct harmonize_state *s)
 {
     if (s->options.resync == RESYNC_NEVER) {
         return false;
     }
-    const struct watch_look look = ictusi_watch_look(&s->watch, s->clock->source);
-    if (s->options.resync == RESYNC_ALWAYS || s->suspicious || look.stepped) {
+    const struct watch_look look = ictusi_watch_look(&s->clock->watch, s->clock->source);
+    if (look.stepped) {
+        return true;
+    }
+    if (!s->any_call) {
+        return false; /* the clock may be as young as this state */
+    }
+    if (s->options.resync == RESYNC_ALWAYS || s->suspicious) {
         return true;
     }
     if (1e-9 * (double)look.elapsed_ns * RESYNC_SHARE < s->clock->stats.duration_s) {
@@ -135,7 +136,7 @@ static int harmonize_negotiate(struct harmonize_state *s, bool resync, int64_t *
 
 static int agree_on_deadline(struct harmonize_state *s, int64_t *go)
 {
-    int err = harmonize_negotiate(s, s->any_call && wants_resync(s), go);
+    int err = harmonize_negotiate(s, wants_resync(s), go);
     if (err || !go[GO_RESYNC]) {
         return err;
     }
@@ -144,7 +145,7 @@ static int agree_on_deadline(struct harmonize_state *s, int64_t *go)
         return err;
     }
     s->stats.resyncs++;
-    harmonize_watch(s);
+    s->suspicious = false;
     /* The margin of the last start has been learned already. */
     s->any_call = false;
     return harmonize_negotiate(s, false, go);
@@ -216,9 +217,6 @@ int ictus_harmonize(MPI_Comm comm, struct ictus_harmony *harmony)
     struct ictus_harmony unheard;
     int64_t go[GO_WORDS] = {0, 0, 0};
     int err = ictusi_harmonize_state(comm, &state, NULL);
-    if (!err && state->stats.calls == 0) {
-        harmonize_watch(state);
-    }
     if (!err) {
         err = agree_on_deadline(state, go);
     }

@@ -7,7 +7,6 @@
 #ifndef ICTUS_HARMONIZE_STATE_H
 #define ICTUS_HARMONIZE_STATE_H
 
-#include "clock/watch.h"
 #include "harmonize/attach.h"
 #include "harmonize/board.h"
 #include "harmonize/slack.h"
@@ -58,8 +57,7 @@ struct harmonize_state {
     double last_sigma_ns;
     int64_t tolerance_ns; /* options.tolerance_s, for the exit */
     bool any_call;
-    bool suspicious;    /* a deadline was absurd: sync again */
-    struct watch watch; /* since the last sync */
+    bool suspicious; /* a deadline was absurd: sync again */
     struct ictus_harmonize_stats stats;
     double slack_sum_ns;
 };

@@ -2,7 +2,6 @@
 /* The global clock: a source, a line, and the algorithm that fits it. */
 #include "sync/clock.h"
 
-#include "clock/watch.h"
 #include "sync/place.h"
 #include "sync/wait.h"
 
@@ -52,14 +51,13 @@ static int synchronise_once(struct ictus_clock *clock, struct ictus_why *why)
         .crowded = clock->crowded,
         .base = ictusi_line_identity(),
     };
-    struct watch watch;
-    ictusi_watch_begin(&watch, clock->source);
+    ictusi_watch_begin(&clock->watch, clock->source);
     const int64_t start = ictusi_source_read(clock->source);
     run.base.anchor = start;
     int err = ictusi_sync_run(clock->sync, &run);
     const int64_t end = ictusi_source_read(clock->source);
     /* Most algorithms cannot tell a step from an offset. */
-    if (!err && (end < start || ictusi_watch_look(&watch, clock->source).stepped)) {
+    if (!err && (end < start || ictusi_watch_look(&clock->watch, clock->source).stepped)) {
         err = ictus_because(&run.why, ICTUS_ERR_CLOCK,
                             "clock '%s' stepped or ran backwards during the sync",
                             clock->source->ops->name);

@@ -4,6 +4,7 @@
 #define ICTUS_SYNC_CLOCK_H
 
 #include "clock/source.h"
+#include "clock/watch.h"
 #include "core/line.h"
 #include "sync/sync.h"
 
@@ -14,6 +15,7 @@ enum { CLOCK_SPEC_MAX = 1536 };
 
 struct ictus_clock {
     struct source *source;
+    struct watch watch; /* of the source since the last sync began: no step falls in between */
     struct line line;
     struct line_error error;
     bool crowded;
