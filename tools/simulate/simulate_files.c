@@ -52,7 +52,7 @@ static void write_word(FILE *file, const char *word)
 {
     (void)fputs(" '", file);
     for (; *word; word++) {
-        (void)fputs(*word == '\'' ? "'\\'" : "", file);
+        (void)fputs(*word == '\'' ? "'\\" : "", file);
         (void)fputc(*word, file);
         (void)fputs(*word == '\'' ? "'" : "", file);
     }
