@@ -6,9 +6,11 @@
 #include "archive/flush.h"
 #include "archive/markers.h"
 #include "archive/output.h"
+#include "archive/restamp.h"
 #include "archive/snapshots.h"
 #include "archive/verify.h"
 
+#include <errno.h>
 #include <ictus/text.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,6 +26,8 @@ struct rewriting {
     OTF2_Reader *definitions; /* a second reader: it must not apply anything to what it reads */
     char *base;               /* name of the anchor without its suffix */
     char *partial;            /* where the output grows */
+    uint64_t chunk;           /* bytes of a chunk of events */
+    bool *restamped;          /* by location: its events were written without the OTF2 library */
 };
 
 static int copy_complain(const struct rewriting *w, int err, const char *what)
@@ -67,10 +71,10 @@ static void copy_properties(const struct rewriting *w)
 
 static int open_archive(struct rewriting *w)
 {
-    uint64_t events = OTF2_CHUNK_SIZE_EVENTS_DEFAULT;
     uint64_t definitions = OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT;
-    (void)OTF2_Reader_GetChunkSize(w->job->trace->reader, &events, &definitions);
-    w->archive = OTF2_Archive_Open(w->partial, w->base, OTF2_FILEMODE_WRITE, events, definitions,
+    w->chunk = OTF2_CHUNK_SIZE_EVENTS_DEFAULT;
+    (void)OTF2_Reader_GetChunkSize(w->job->trace->reader, &w->chunk, &definitions);
+    w->archive = OTF2_Archive_Open(w->partial, w->base, OTF2_FILEMODE_WRITE, w->chunk, definitions,
                                    OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
     if (!w->archive) {
         return copy_complain(w, ICTUS_ERR_IO, "the output cannot be created");
@@ -140,7 +144,8 @@ static int read_events(struct rewriting *w, uint32_t index, const OTF2_EvtReader
     return ICTUS_OK;
 }
 
-static int copy_location(struct rewriting *w, uint32_t index, const OTF2_EvtReaderCallbacks *set)
+/* A location's events through the OTF2 library, record by record. */
+static int copy_records(struct rewriting *w, uint32_t index, const OTF2_EvtReaderCallbacks *set)
 {
     const struct copy_clock *clock = &w->job->clock;
     struct event_copy copy = {.clock = clock, .code = OTF2_SUCCESS};
@@ -157,6 +162,68 @@ static int copy_location(struct rewriting *w, uint32_t index, const OTF2_EvtRead
         err = copy_complain(w, ICTUS_ERR_IO, "an event file cannot be written");
     }
     return err;
+}
+
+/* Whether event files are what ictusi_restamp_run() knows. */
+static bool restamp_may(const struct rewriting *w)
+{
+    OTF2_Reader *reader = w->job->trace->reader;
+    OTF2_FileSubstrate substrate = OTF2_SUBSTRATE_UNDEFINED;
+    OTF2_Compression compression = OTF2_COMPRESSION_UNDEFINED;
+    return w->job->restamp && OTF2_Reader_GetFileSubstrate(reader, &substrate) == OTF2_SUCCESS &&
+           OTF2_Reader_GetCompression(reader, &compression) == OTF2_SUCCESS &&
+           substrate == OTF2_SUBSTRATE_POSIX && compression == OTF2_COMPRESSION_NONE;
+}
+
+/* "DIR/traces/LOCATION.evt" of an archive "DIR/traces.otf2"; NULL for no memory. */
+static char *event_path(const char *stem, uint64_t location)
+{
+    char *path = NULL;
+    return asprintf(&path, "%s/%" PRIu64 ".evt", stem, location) < 0 ? NULL : path;
+}
+
+static int restamp_location(struct rewriting *w, uint32_t index)
+{
+    const struct trace *trace = w->job->trace;
+    const struct copy_clock *clock = &w->job->clock;
+    const uint64_t ref = trace->layout.locations[index].ref;
+    char *stem = strdup(trace->path);
+    char *target = NULL;
+    if (stem) {
+        *strrchr(stem, '.') = '\0'; /* an anchor's name ends in .otf2 */
+    }
+    char *in = stem ? event_path(stem, ref) : NULL;
+    if (asprintf(&target, "%s/%s", w->partial, w->base) < 0) {
+        target = NULL;
+    }
+    char *out = target ? event_path(target, ref) : NULL;
+    int err = ICTUS_ERR_NOMEM;
+    if (in && out) {
+        const struct restamp job = {in, out, w->chunk, trace->layout.locations[index].events,
+                                    clock};
+        clock->open(clock->self, index);
+        err = ictusi_restamp_run(&job);
+    }
+    if (err == ICTUS_ERR_IO) {
+        err = ictus_because(w->why, err, "%s: %s", out, strerror(errno));
+    }
+    free(stem);
+    free(target);
+    free(in);
+    free(out);
+    return err;
+}
+
+static int copy_location(struct rewriting *w, uint32_t index, const OTF2_EvtReaderCallbacks *set)
+{
+    const struct copy_clock *clock = &w->job->clock;
+    const bool may = restamp_may(w) && w->job->trace->layout.locations[index].events > 0;
+    const int err = may ? restamp_location(w, index) : ICTUS_ERR_UNSUPPORTED;
+    if (err == ICTUS_ERR_UNSUPPORTED) {
+        return copy_records(w, index, set);
+    }
+    w->restamped[index] = !err;
+    return err || clock->close(clock->self) ? err : ictusi_trace_beyond(w->job->trace, index);
 }
 
 static int copy_events(struct rewriting *w)
@@ -409,7 +476,8 @@ static int copy_prepare(struct rewriting *w)
     w->base = ictusi_output_base(job->trace->path);
     w->partial = ictusi_output_partial(job->out);
     w->definitions = OTF2_Reader_Open(job->trace->path);
-    if (!w->base || !w->partial) {
+    w->restamped = calloc(job->trace->layout.location_count + 1, sizeof *w->restamped);
+    if (!w->base || !w->partial || !w->restamped) {
         return ICTUS_ERR_NOMEM;
     }
     if (!w->definitions ||
@@ -433,8 +501,8 @@ static int copy_verify(const struct rewriting *w, bool first)
     }
     for (uint64_t i = 0; i < trace->layout.location_count; i++) {
         if (job->events && (!job->mine || job->mine[i])) {
-            counts[count++] = (struct archive_count){trace->layout.locations[i].ref,
-                                                     trace->layout.locations[i].events};
+            counts[count++] = (struct archive_count){
+                trace->layout.locations[i].ref, trace->layout.locations[i].events, w->restamped[i]};
         }
     }
     const int err = ictusi_archive_verify(anchor, counts, count, first, w->why);
@@ -474,5 +542,6 @@ int ictusi_copy_run(const struct copy_job *job, struct ictus_why *why)
     }
     free(w.base);
     free(w.partial);
+    free(w.restamped);
     return copy_agree(&w, err);
 }

@@ -8,7 +8,7 @@
 
 /* Where new times come from: of one location at a time, its events in order. */
 struct copy_clock {
-    /* Begin a location. */
+    /* Begin a location, or begin it again. */
     void (*open)(void *self, uint32_t location);
     /* The new time of its next event, and of another instant near that event. */
     uint64_t (*event)(void *self, uint64_t stamp);

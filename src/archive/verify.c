@@ -55,7 +55,8 @@ static bool locations_whole(OTF2_Reader *reader, const struct archive_count *cou
             OTF2_Reader_OpenEvtFiles(reader) == OTF2_SUCCESS;
     for (size_t i = 0; i < count && whole; i++) {
         *missing = counts[i].location;
-        whole = definitions_whole(reader, counts[i].location) && events_whole(reader, &counts[i]);
+        whole = definitions_whole(reader, counts[i].location) &&
+                (counts[i].sure || events_whole(reader, &counts[i]));
     }
     (void)OTF2_Reader_CloseDefFiles(reader);
     (void)OTF2_Reader_CloseEvtFiles(reader);

@@ -15,6 +15,7 @@
 /* What a location must hold. */
 struct archive_count {
     uint64_t location, events;
+    bool sure; /* that its events are on the disk */
 };
 
 /*

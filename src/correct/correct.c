@@ -26,7 +26,7 @@ struct correction {
     struct backward_stats backward;
     struct warp warp; /* of the location that is being written */
     struct warp_stats warps;
-    struct forced forced;
+    struct forced forced, forced_here; /* of all, and of the location that is being written */
 };
 
 void ictus_correct_defaults(struct ictus_correct_options *options)
@@ -248,11 +248,12 @@ static void open_warp(void *self, uint32_t location)
     const struct session *s = &c->session;
     struct warp *warp = &c->warp;
     *warp = (struct warp){.stats = {0}};
+    c->forced_here = (struct forced){.slope = c->options->slope};
     const uint32_t source = warp_source(s, location, &warp->by_time);
     warp->local = s->unchanged ? NULL : &s->maps[location];
     warp->unit = s->units ? &s->units[s->unit_of[location]] : NULL;
     warp->points = c->clean ? NULL : &s->history.points;
-    warp->forced = &c->forced;
+    warp->forced = &c->forced_here;
     warp->location = location;
     warp->start = s->history.first[source];
     warp->next = warp->start;
@@ -277,6 +278,7 @@ static bool close_warp(void *self)
 {
     struct correction *c = self;
     ictusi_warp_add_stats(&c->warps, &c->warp);
+    ictusi_forced_add(&c->forced, &c->forced_here);
     ictusi_points_relax(&c->session.history.points);
     return c->warp.bits >> STAMP_BITS == 0;
 }
@@ -364,7 +366,8 @@ static int write_out(struct correction *c)
                                                  .keep_offsets = c->keep_offsets,
                                                  .raised = s->raised},
                                  .team = s->team,
-                                 .events = true};
+                                 .events = true,
+                                 .restamp = s->counts.unknown == 0};
     return ictusi_copy_run(&job, s->why);
 }
 
@@ -410,7 +413,6 @@ static int correct_open(struct correction *c)
 {
     struct session *s = &c->session;
     bool clean = false;
-    c->forced.slope = c->options->slope;
     int err = presynchronise(c);
     if (!err && c->clean) {
         err = report_clean(c);

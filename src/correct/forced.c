@@ -37,6 +37,14 @@ void ictusi_forced_keep(struct forced *forced, const struct forced_interval *int
     forced_list(forced, interval);
 }
 
+void ictusi_forced_add(struct forced *sum, const struct forced *part)
+{
+    sum->count += part->count;
+    for (uint32_t i = 0; i < part->listed; i++) {
+        forced_list(sum, &part->list[i]);
+    }
+}
+
 /* Each rank fills in its own part of a table, whose sum is the whole. */
 int ictusi_forced_share(struct forced *forced, struct team *team)
 {

@@ -35,6 +35,9 @@ static inline bool forced_is(const struct forced *forced, int64_t was, int64_t i
 
 void ictusi_forced_keep(struct forced *forced, const struct forced_interval *interval);
 
+/* Add a part's. */
+void ictusi_forced_add(struct forced *sum, const struct forced *part);
+
 /* The list of all ranks. Collective. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_MPI. */
 int ictusi_forced_share(struct forced *forced, struct team *team);
 

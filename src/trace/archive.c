@@ -137,7 +137,7 @@ int ictusi_archive_check(const struct archive_options *options, int rank, const 
         return ICTUS_ERR_NOMEM;
     }
     for (int t = 0; t < threads; t++) {
-        counts[t] = (struct archive_count){archive_location(rank, t), events[t]};
+        counts[t] = (struct archive_count){archive_location(rank, t), events[t], false};
     }
     (void)snprintf(anchor, sizeof(anchor), "%s/traces.otf2", options->directory);
     const int err = ictusi_archive_verify(anchor, counts, (size_t)threads, global, why);

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Event files with new times: byte by byte what the OTF2 library writes, or left to it. */
+#include "../check.h"
+
+#include "archive/copy.h"
+#include "archive/flush.h"
+#include "archive/restamp.h"
+#include "archive/trace_open.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <ictus/error.h>
+#include <otf2/otf2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CHUNK = 1 << 18, EVENTS = 60000, SHARED = 4, SHIFT = 12345, FLUSH = 77 };
+enum { PLAIN, LONG, UNDEFINED, LOCATIONS }; /* LONG: a record of more than 254 bytes */
+
+static char root[] = "/tmp/ictus-restamp-XXXXXX";
+
+/* Times move by SHIFT; where split, events that share a stamp part. */
+struct shift {
+    bool split;
+    uint64_t last, run;
+    int opened, closed;
+};
+
+static void shift_open(void *self, uint32_t location)
+{
+    struct shift *shift = self;
+    (void)location;
+    shift->last = 0;
+    shift->run = 0;
+    shift->opened++;
+}
+
+static uint64_t shift_event(void *self, uint64_t stamp)
+{
+    struct shift *shift = self;
+    shift->run = stamp == shift->last ? shift->run + 1 : 0;
+    shift->last = stamp;
+    return stamp + SHIFT + (shift->split ? shift->run : 0);
+}
+
+static uint64_t shift_other(const void *self, uint64_t stamp)
+{
+    (void)self;
+    return stamp + SHIFT;
+}
+
+static bool shift_close(void *self)
+{
+    struct shift *shift = self;
+    shift->closed++;
+    return true;
+}
+
+static void keep_properties(void *self, uint64_t clock[4])
+{
+    (void)self;
+    (void)clock;
+}
+
+static void write_events(OTF2_Archive *archive, int location)
+{
+    OTF2_EvtWriter *writer = OTF2_Archive_GetEvtWriter(archive, (uint64_t)location);
+    OTF2_AttributeList *attributes = OTF2_AttributeList_New();
+    uint64_t time = 1000;
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        time += i % SHARED == 0 ? 10 + i % 7 : 0;
+        if (i % 5 == 0) {
+            OTF2_AttributeList_AddUint64(attributes, 0, (uint64_t)i << 40);
+        }
+        if (i % 1000 == 999) {
+            OTF2_EvtWriter_BufferFlush(writer, attributes, time, time + FLUSH);
+        } else if (i % 2) {
+            OTF2_EvtWriter_Leave(writer, attributes, time, i % 300);
+        } else {
+            OTF2_EvtWriter_MpiSend(writer, attributes, time, i % 3, 0, i, i * UINT64_C(1000));
+        }
+    }
+    if (location == LONG) {
+        uint8_t types[40];
+        OTF2_MetricValue values[40];
+        memset(types, OTF2_TYPE_UINT64, sizeof types);
+        memset(values, 0x55, sizeof values);
+        OTF2_EvtWriter_Metric(writer, NULL, time + 10, 0, 40, types, values);
+    } else if (location == UNDEFINED) {
+        OTF2_EvtWriter_Enter(writer, NULL, time + 10, OTF2_UNDEFINED_REGION);
+    } else {
+        OTF2_EvtWriter_Enter(writer, NULL, time + 10, 0);
+    }
+    OTF2_AttributeList_Delete(attributes);
+    OTF2_Archive_CloseEvtWriter(archive, writer);
+}
+
+static void write_archive(const char *path)
+{
+    OTF2_Archive *archive = OTF2_Archive_Open(path, "traces", OTF2_FILEMODE_WRITE, CHUNK,
+                                              OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT,
+                                              OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+    REQUIRE(archive);
+    OTF2_Archive_SetFlushCallbacks(archive, &archive_flush_callbacks, NULL);
+    OTF2_Archive_SetSerialCollectiveCallbacks(archive);
+    OTF2_Archive_OpenEvtFiles(archive);
+    for (int l = 0; l < LOCATIONS; l++) {
+        write_events(archive, l);
+    }
+    OTF2_Archive_CloseEvtFiles(archive);
+    OTF2_GlobalDefWriter *definitions = OTF2_Archive_GetGlobalDefWriter(archive);
+    OTF2_GlobalDefWriter_WriteClockProperties(definitions, 1000000000, 0, 10000000, 0);
+    OTF2_GlobalDefWriter_WriteString(definitions, 0, "");
+    OTF2_GlobalDefWriter_WriteSystemTreeNode(definitions, 0, 0, 0, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
+    for (uint32_t l = 0; l < LOCATIONS; l++) {
+        OTF2_GlobalDefWriter_WriteLocationGroup(definitions, l, 0, OTF2_LOCATION_GROUP_TYPE_PROCESS,
+                                                0, OTF2_UNDEFINED_LOCATION_GROUP);
+        OTF2_GlobalDefWriter_WriteLocation(definitions, l, 0, OTF2_LOCATION_TYPE_CPU_THREAD,
+                                           EVENTS + 1, l);
+    }
+    OTF2_Archive_CloseGlobalDefWriter(archive, definitions);
+    REQUIRE(OTF2_Archive_Close(archive) == OTF2_SUCCESS);
+}
+
+/* Copy the archive; locations are opened once where they are restamped, or not tried, else twice.
+ */
+static void copy(const char *in, const char *out, bool restamp, bool split, int opened)
+{
+    struct ictus_why why = {""};
+    struct trace *trace = NULL;
+    struct shift shift = {.split = split};
+    REQUIRE(ictusi_trace_open(in, &trace, &why) == ICTUS_OK);
+    const struct copy_job job = {
+        .trace = trace,
+        .out = out,
+        .clock = {shift_open, shift_event, shift_other, shift_close, &shift},
+        .definitions = {.properties = keep_properties},
+        .events = true,
+        .restamp = restamp};
+    const int err = ictusi_copy_run(&job, &why);
+    CHECK(err == ICTUS_OK);
+    if (err) {
+        printf("%s\n", why.text);
+    }
+    CHECK(shift.opened == opened);
+    CHECK(shift.closed == LOCATIONS);
+    ictusi_trace_close(trace);
+}
+
+static bool same_files(const char *a, const char *b)
+{
+    FILE *one = fopen(a, "r");
+    FILE *two = fopen(b, "r");
+    REQUIRE(one && two);
+    int c = 0;
+    int d = 0;
+    while (c == d && c != EOF) {
+        c = getc(one);
+        d = getc(two);
+    }
+    (void)fclose(one);
+    (void)fclose(two);
+    return c == d;
+}
+
+static void check_same(const char *a, const char *b)
+{
+    for (int l = 0; l < LOCATIONS; l++) {
+        char left[256];
+        char right[256];
+        (void)snprintf(left, sizeof left, "%s/%s/traces/%d.evt", root, a, l);
+        (void)snprintf(right, sizeof right, "%s/%s/traces/%d.evt", root, b, l);
+        CHECK(same_files(left, right));
+    }
+}
+
+static void test_copies(const char *in)
+{
+    char out[4][256];
+    static const char *const names[] = {"records", "restamped", "split-records", "split"};
+    for (int i = 0; i < 4; i++) {
+        (void)snprintf(out[i], sizeof out[i], "%s/%s", root, names[i]);
+    }
+    copy(in, out[0], false, false, LOCATIONS);
+    copy(in, out[1], true, false, LOCATIONS + 2); /* all but the two that are not understood */
+    check_same(names[0], names[1]);
+    copy(in, out[2], false, true, LOCATIONS);
+    copy(in, out[3], true, true, 2 * LOCATIONS);
+    check_same(names[2], names[3]);
+}
+
+/* One location's file, with a byte changed where at is not negative, and so many bytes of it. */
+static void damage(const char *from, const char *to, long at, long size)
+{
+    FILE *in = fopen(from, "r");
+    FILE *out = fopen(to, "w");
+    REQUIRE(in && out);
+    for (long i = 0; i < size; i++) {
+        const int c = getc(in);
+        (void)fputc(c == EOF ? 0 : i == at ? c ^ 1 : c, out);
+    }
+    (void)fclose(in);
+    (void)fclose(out);
+}
+
+static long size_of(const char *path)
+{
+    struct stat st;
+    REQUIRE(stat(path, &st) == 0);
+    return (long)st.st_size;
+}
+
+/* What is not understood leaves nothing behind. */
+static void refuse(const char *in, uint64_t chunk, uint64_t events)
+{
+    char out[256];
+    struct shift shift = {.split = false};
+    const struct copy_clock clock = {shift_open, shift_event, shift_other, shift_close, &shift};
+    (void)snprintf(out, sizeof out, "%s/refused", root);
+    const struct restamp job = {in, out, chunk, events, &clock};
+    CHECK(ictusi_restamp_run(&job) == ICTUS_ERR_UNSUPPORTED);
+    CHECK(access(out, F_OK) != 0);
+}
+
+static void test_damage(const char *whole)
+{
+    char bad[256];
+    const long size = size_of(whole);
+    (void)snprintf(bad, sizeof bad, "%s/bad.evt", root);
+    refuse(whole, CHUNK, EVENTS);         /* one more than there should be */
+    refuse(whole, CHUNK / 2, EVENTS + 1); /* other chunks than the archive's */
+    refuse(whole, 4, EVENTS + 1);
+    refuse(root, CHUNK, EVENTS + 1);
+    refuse("/nowhere/0.evt", CHUNK, EVENTS + 1);
+    /* Byte order, first and last event of both chunks, the first stamp's mark, a record's length.
+     */
+    static const long at[] = {0, 1, 2, 10, 18, CHUNK, CHUNK + 2, CHUNK + 10, 28};
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+        damage(whole, bad, at[i], size);
+        refuse(bad, CHUNK, EVENTS + 1);
+    }
+    static const long cuts[] = {0, 1, 17, 18, 20, 1000, CHUNK, CHUNK + 9};
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        damage(whole, bad, -1, cuts[i]);
+        refuse(bad, CHUNK, EVENTS + 1);
+    }
+    damage(whole, bad, -1, (size / CHUNK + 2) * CHUNK);
+    refuse(bad, CHUNK, EVENTS + 1); /* more after the end */
+}
+
+static void test_no_room(const char *in)
+{
+    struct shift shift = {.split = false};
+    const struct copy_clock clock = {shift_open, shift_event, shift_other, shift_close, &shift};
+    const struct restamp nowhere = {in, "/nowhere/0.evt", CHUNK, EVENTS + 1, &clock};
+    CHECK(ictusi_restamp_run(&nowhere) == ICTUS_ERR_IO);
+    CHECK(errno == ENOENT);
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *state)
+{
+    (void)st;
+    (void)type;
+    (void)state;
+    return remove(path);
+}
+
+int main(void)
+{
+    char in[64];
+    char first[128];
+    REQUIRE(mkdtemp(root));
+    (void)snprintf(in, sizeof in, "%s/in", root);
+    (void)snprintf(first, sizeof first, "%s/traces/0.evt", in);
+    write_archive(in);
+    test_copies(in);
+    test_damage(first);
+    test_no_room(first);
+    (void)nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    return check_result();
+}
