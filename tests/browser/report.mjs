@@ -28,6 +28,18 @@ async function open(file, { width = 1400, scheme = 'light' } = {}) {
     return page;
 }
 
+const kept = new Map();
+
+/** A page that several parts look at, each at its own sections: opened and drawn once. */
+async function share(file) {
+    if (!kept.has(file)) {
+        const page = await open(file);
+        await scrollThrough(page);
+        kept.set(file, page);
+    }
+    return kept.get(file);
+}
+
 /** Charts are drawn when they come near the view: two frames after each step all of them have been told. */
 async function scrollThrough(page) {
     await page.evaluate(async () => {
@@ -75,7 +87,7 @@ async function blankCharts(page) {
         .map((figure) => figure.dataset.chart));
 }
 
-async function looks(file, sections, widths = [390, 600, 1400]) {
+async function looks(file, sections, widths = [390, 1400]) {
     for (const width of widths) {
         const page = await open(file, { width });
         for (const scheme of ['light', 'dark']) {
@@ -237,7 +249,7 @@ async function themeAndPrint() {
 }
 
 async function matrixAndBarriers() {
-    const page = await open('all.html');
+    const page = await share('all.html');
     const columns = await page.locator('#matrix .table.small').first().locator('th').allTextContents();
     check(`the matrix keeps the order of the file: ${columns}`, columns[1] === 'barrier:algorithm=linear' && columns[columns.length - 1] === 'harmonize');
     const verdicts = await page.locator('#matrix [data-table=Cells] th', { hasText: 'Verdict' }).count();
@@ -250,12 +262,11 @@ async function matrixAndBarriers() {
         const names = await card.evaluate((figure) => figure.ictusCard.chart.getOption().yAxis[0].data);
         check(`${title} compares all algorithms: ${names}`, names.length === 6 && names.includes('harmonize'));
     }
-    await page.close();
 }
 
 /** Every chart says what it is, is walked through by keyboard, and has its numbers in a table. */
 async function accessible() {
-    const page = await open('all.html');
+    const page = await share('all.html');
     const bad = await page.evaluate(() => [...document.querySelectorAll('[data-chart]')].filter((f) => {
         const box = f.querySelector('.canvas');
         return !f.getAttribute('aria-label') || box?.tabIndex !== 0 || !box.getAttribute('role') || !box.getAttribute('aria-label');
@@ -275,13 +286,11 @@ async function accessible() {
     check('Escape is silent', (await card.locator('.says').textContent()) === '');
     await card.locator('.as-table').click();
     check('the table has the chart’s numbers', (await card.locator('.alternative tbody tr:not(.pad)').count()) >= 30);
-    await page.close();
 }
 
 /** Axes say what they show and have enough ticks; legends name what differs; limits are in view. */
 async function axes() {
-    const page = await open('all.html', { width: 1400 });
-    await scrollThrough(page);
+    const page = await share('all.html');
     const found = await page.evaluate(() => [...document.querySelectorAll('[data-chart]')].flatMap((figure) => {
         const chart = figure.ictusCard?.chart;
         return (chart?.getModel().queryComponents({ mainType: 'yAxis' }) ?? []).concat(chart?.getModel().queryComponents({ mainType: 'xAxis' }) ?? [])
@@ -304,7 +313,6 @@ async function axes() {
     const spans = await page.evaluate(() => [...document.querySelectorAll('#sync [data-chart^="Error over"]')]
         .map((f) => { const { min, max } = f.ictusCard.chart.getOption().yAxis[0]; return `${min} ${max}`; }));
     check(`one range for errors: ${spans}`, spans.length === 3 && new Set(spans).size === 1);
-    await page.close();
     const two = await open('labels.html');
     await scrollThrough(two);
     const names = await two.locator('#measurement [data-chart]').first().evaluate((f) => f.ictusCard.chart.getOption().legend[0].data);
@@ -322,9 +330,8 @@ async function axes() {
 
 /** Waits: severities by state, site and rank, causes with intervals, and what is undecidable greyed. */
 async function waits() {
-    const page = await open('all.html', { width: 1400 });
+    const page = await share('all.html');
     const section = page.locator('#waits');
-    await scrollThrough(page);
     const titles = await section.locator('[data-chart] h4').allTextContents();
     for (const title of ['Waiting time by state', 'Severity by call site and rank: all states', 'Who caused the waiting', 'Critical path by rank',
         'Critical path by call site', 'Collectives: waiting for the last one or moving data']) {
@@ -340,7 +347,6 @@ async function waits() {
     check('one state alone', (await section.locator('[data-chart="Severity by call site and rank: nxn"]').count()) === 1);
     check('the longest waits are listed', (await section.locator('[data-table="The longest waits"] tbody tr:not(.pad)').count()) === 12);
     check('an undecidable wait is greyed', (await section.locator('[data-table="The longest waits"] tr.muted').count()) === 4);
-    await page.close();
 }
 
 async function timelines() {
@@ -386,14 +392,13 @@ async function timelines() {
 
 /** Arrivals: sites by spread, each rank with its interval, call by call, who is last; noise is greyed. */
 async function arrivals() {
-    const page = await open('all.html');
+    const page = await share('all.html');
     const section = page.locator('#arrivals');
     const titles = () => section.locator('[data-chart] h4').allTextContents();
     const late = 'MPI_Allreduce at solver.c:120';
     for (const title of ['How far apart processes arrive', `Arrival of each rank: ${late}`, `Call by call: ${late}`, `Who is last: ${late}`]) {
         check(`arrivals have “${title}”`, (await titles()).includes(title));
     }
-    await scrollThrough(page);
     const points = (name) => section.locator(`[data-chart="${name}"]`).evaluate((f) =>
         f.ictusCard.chart.getOption().series[0].data.map((d) => [d.row?.rank ?? d.row?.site, d.symbol, d.value[0], d.value[1]]));
     const sites = new Map((await points('How far apart processes arrive')).map(([site, symbol]) => [site, symbol]));
@@ -409,7 +414,6 @@ async function arrivals() {
     check('another call site', (await titles()).some((t) => t === 'Arrival of each rank: MPI_Allreduce at halo.c:77'));
     check('its note calls it noise', /this may be noise/.test(await section.textContent()));
     check('noise is greyed in the table', (await section.locator('[data-table="Call sites"] tr.muted').count()) === 1);
-    await page.close();
 }
 
 /** An archive with what ictus waits found: shaded waits, the critical path, metrics, bins, the clock's quality. */

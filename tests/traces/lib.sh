@@ -5,6 +5,12 @@ set -u
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 failures=0
+# Each MPI's tests take a number of processes and half of the seeds: seeds N prints those up to N.
+first=1 team=3
+if [ "${FLAVOUR:-}" = mpich ]; then first=2 team=2; fi
+seeds() {
+    seq $first 2 "$1"
+}
 fail() {
     echo "FAILED: $*"
     failures=$((failures + 1))
