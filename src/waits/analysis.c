@@ -5,6 +5,9 @@
 #include "correct/clock_fit.h"
 #include "waits/follow.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* The stamps of a location on the common clock. */
 static int64_t analysis_map(void *self, uint32_t location, int64_t stamp)
 {
@@ -68,6 +71,33 @@ int ictusi_analysis_open(struct analysis *a, const char *in, struct ictus_why *w
         ictusi_calls_map(&a->calls, a->session.trace->layout.location_count, analysis_map, a);
     }
     return err;
+}
+
+int ictusi_analysis_visit(const struct analysis *a, void (*visit)(void *self, uint32_t point),
+                          void *self)
+{
+    enum { TOGETHER = 1 << 13 }; /* points whose calls fit into a core's cache */
+    const struct history *history = &a->session.history;
+    const uint64_t locations = a->session.trace->layout.location_count;
+    const int64_t *time = history->points.time;
+    const uint64_t stretches = history->points.count / TOGETHER + 1;
+    const double length = (double)(a->session.to - a->session.from) / (double)stretches;
+    uint64_t *next = calloc(locations + 1, sizeof *next);
+    if (!next) {
+        return ICTUS_ERR_NOMEM;
+    }
+    memcpy(next, history->first, locations * sizeof *next);
+    for (uint64_t i = 1; i <= stretches; i++) {
+        const int64_t until =
+            i == stretches ? INT64_MAX : a->session.from + (int64_t)(length * (double)i);
+        for (uint64_t l = 0; l < locations; l++) {
+            while (next[l] < history->first[l + 1] && time[next[l]] <= until) {
+                visit(self, (uint32_t)next[l]++);
+            }
+        }
+    }
+    free(next);
+    return ICTUS_OK;
 }
 
 void ictusi_analysis_close(struct analysis *a)

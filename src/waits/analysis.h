@@ -20,6 +20,13 @@ struct analysis {
 int ictusi_analysis_open(struct analysis *a, const char *in, struct ictus_why *why);
 void ictusi_analysis_close(struct analysis *a);
 
+/*
+ * Show all points to a function, stretch of time by stretch of time and in each of them location by
+ * location, so that those that belong together are near in memory. Errors: ICTUS_ERR_NOMEM.
+ */
+int ictusi_analysis_visit(const struct analysis *a, void (*visit)(void *self, uint32_t point),
+                          void *self);
+
 static inline uint32_t analysis_location(const struct analysis *a, uint64_t call)
 {
     return call_at(&a->calls, call)->location;

@@ -33,10 +33,18 @@ struct open_rate {
 
 struct walker {
     uint64_t cursor; /* after the next call to pass */
+    int64_t time;    /* when that call was left */
     bool queued;
     int64_t open[SLOTS];
     uint32_t *heap; /* of open rates: the largest `until` first */
     uint32_t heap_count, heap_room;
+};
+
+/* What the replay knows of a call. */
+struct passing {
+    uint64_t waited;     /* ticks that its location waited up to and with it */
+    uint32_t dependents; /* waits for it that have not been charged */
+    uint32_t pending;    /* rates to open when it is passed */
 };
 
 struct replay {
@@ -46,9 +54,7 @@ struct replay {
     const struct syncs *syncs;
     int slots;              /* in use */
     struct walker *walkers; /* by location */
-    uint32_t *dependents;   /* by call: waits for it that have not been charged */
-    uint32_t *pending;      /* by call: rates to open when it is passed */
-    uint64_t *prefix;       /* by call: waits of its location up to and with it, ticks */
+    struct passing *calls;  /* by call */
     struct open_rate *rates;
     uint32_t rate_count, rate_room, free_rate;
     uint32_t *ready; /* heap of locations, the latest first */
@@ -56,11 +62,6 @@ struct replay {
     struct time_map own, other;
     double *charge; /* scratch */
 };
-
-static int64_t to_rate(double x)
-{
-    return x < 0x1p26 ? (int64_t)(x * 0x1p32) : INT64_C(1) << 58;
-}
 
 static uint32_t rate_new(struct replay *r)
 {
@@ -136,14 +137,14 @@ static uint32_t heap_pop(struct replay *r, struct walker *w)
 static int walker_open(struct replay *r, struct walker *w, uint64_t call)
 {
     int err = ICTUS_OK;
-    for (uint32_t i = r->pending[call], next; i != RATE_NONE && !err; i = next) {
+    for (uint32_t i = r->calls[call].pending, next; i != RATE_NONE && !err; i = next) {
         next = r->rates[i].next;
         for (int k = 0; k < r->slots; k++) {
             w->open[k] += r->rates[i].rate[k];
         }
         err = heap_push(r, w, i);
     }
-    r->pending[call] = RATE_NONE;
+    r->calls[call].pending = RATE_NONE;
     return err;
 }
 
@@ -181,8 +182,9 @@ static struct blame_row *blame_at(struct blame *d, uint32_t location, uint32_t p
 /* One wait being charged. */
 struct charge {
     uint32_t call, cause, location, other;
-    double wait[SLOTS], later[SLOTS]; /* w and k */
-    double delay, waits;              /* D and O */
+    double direct, later; /* w and k as read off */
+    double all[SLOTS];    /* w + k */
+    double delay, waits;  /* D and O */
 };
 
 /* The delays of q against p by call path, into r->charge. */
@@ -200,8 +202,8 @@ static void charge_delays(struct replay *r, struct charge *c, const struct sync_
         c->delay += r->charge[i];
     }
     const uint64_t first = a->calls.first[c->other];
-    const uint64_t since = sync->other == CALL_NONE ? 0 : r->prefix[sync->other];
-    c->waits = c->cause > first ? (double)(r->prefix[c->cause - 1] - since) : 0;
+    const uint64_t since = sync->other == CALL_NONE ? 0 : r->calls[sync->other].waited;
+    c->waits = c->cause > first ? (double)(r->calls[c->cause - 1].waited - since) : 0;
     c->waits = c->waits > 0 ? c->waits : 0;
 }
 
@@ -217,10 +219,10 @@ static int charge_rows(struct replay *r, const struct charge *c)
             return ICTUS_ERR_NOMEM;
         }
         const double part = r->charge[i] / sum;
-        row->direct += c->wait[ESTIMATE] * part;
-        row->indirect += c->later[ESTIMATE] * part;
+        row->direct += c->direct * part;
+        row->indirect += c->later * part;
         for (int k = FIRST_LANE; k < r->slots; k++) {
-            row->lanes[k - FIRST_LANE] += (c->wait[k] + c->later[k]) * part;
+            row->lanes[k - FIRST_LANE] += c->all[k] * part;
         }
     }
     return ICTUS_OK;
@@ -235,31 +237,36 @@ static int charge_waits(struct replay *r, const struct charge *c, uint32_t until
         return c->waits > 0 ? ICTUS_ERR_NOMEM : ICTUS_OK;
     }
     struct open_rate *rate = &r->rates[index];
+    double scaled[SLOTS];
     rate->until = until == CALL_NONE ? -1 : (int64_t)until;
     for (int k = 0; k < r->slots; k++) {
-        rate->rate[k] = to_rate((c->wait[k] + c->later[k]) / sum);
+        const double x = c->all[k] / sum * 0x1p32;
+        scaled[k] = x < 0x1p58 ? x : 0x1p58;
     }
-    rate->next = r->pending[c->cause];
-    r->pending[c->cause] = index;
+    for (int k = 0; k < r->slots; k++) {
+        rate->rate[k] = (int64_t)scaled[k];
+    }
+    rate->next = r->calls[c->cause].pending;
+    r->calls[c->cause].pending = index;
     return ICTUS_OK;
 }
 
-/* The wait itself under each history, with the cause that the estimate has. */
+/* The wait itself under each history, with the cause that the estimate has; and what is open. */
 static void charge_lanes(const struct replay *r, struct charge *c, const struct walker *w)
 {
-    double sigma = 0;
-    int64_t raw = 0;
     const double wait = (double)analysis_wait(r->analysis, c->call);
-    c->wait[ESTIMATE] = wait;
+    double *const lanes = c->all + FIRST_LANE;
+    c->all[ESTIMATE] = c->direct = wait;
     if (r->slots > FIRST_LANE) {
-        ictusi_wait_lanes(r->analysis, c->call, c->wait + FIRST_LANE, &sigma, &raw);
+        const bool spread = ictusi_wait_lanes(r->analysis, c->call, lanes);
+        for (int k = 0; k < LANES; k++) {
+            lanes[k] = spread ? lanes[k] + wait : wait;
+            r->blame->total_lanes[k] += lanes[k];
+        }
     }
-    for (int k = FIRST_LANE; k < r->slots; k++) {
-        c->wait[k] += wait;
-        r->blame->total_lanes[k - FIRST_LANE] += c->wait[k];
-    }
-    for (int k = 0; k < r->slots; k++) {
-        c->later[k] = wait * (double)w->open[k] * 0x1p-32;
+    c->later = wait * (double)w->open[ESTIMATE] * 0x1p-32;
+    for (int k = 0; k < r->slots && w->heap_count > 0; k++) {
+        c->all[k] += wait * (double)w->open[k] * 0x1p-32;
     }
 }
 
@@ -269,42 +276,49 @@ static int charge_call(struct replay *r, uint32_t location, uint32_t call)
 {
     const struct analysis *a = r->analysis;
     const struct partner *p = partner_at(&a->partners, call);
-    struct charge c = {.call = call, .cause = p->call, .location = location};
-    c.other = analysis_location(a, p->call);
+    struct charge c; /* not all of it is used */
+    c.call = call;
+    c.cause = p->call;
+    c.location = location;
+    c.other = p->location;
+    c.delay = 0;
     charge_lanes(r, &c, &r->walkers[location]);
-    r->blame->total += c.wait[ESTIMATE];
-    const struct sync_point sync = ictusi_syncs_before(r->syncs, location, call, c.other, p->call);
+    r->blame->total += c.direct;
+    const struct sync_point sync = ictusi_syncs_before(r->syncs, call);
     charge_delays(r, &c, &sync);
     int err = ICTUS_OK;
     if (c.delay + c.waits > 0) {
         err = charge_rows(r, &c);
         err = err ? err : charge_waits(r, &c, sync.other);
     } else {
-        r->blame->unattributed += c.wait[ESTIMATE] + c.later[ESTIMATE];
+        r->blame->unattributed += c.all[ESTIMATE];
     }
-    if (r->dependents[c.cause] > 0 && --r->dependents[c.cause] == 0 &&
-        r->walkers[c.other].cursor == c.cause + 1ULL) {
+    uint32_t *dependents = &r->calls[c.cause].dependents;
+    if (*dependents > 0 && --*dependents == 0 && r->walkers[c.other].cursor == c.cause + 1ULL) {
         ready_push(r, c.other);
     }
     return err;
 }
 
-static int64_t walker_time(const struct replay *r, uint32_t location)
+/* Put the cursor of a location after its next call to pass. */
+static void walker_place(struct replay *r, uint32_t location, uint64_t cursor)
 {
-    const uint64_t cursor = r->walkers[location].cursor;
-    return call_at(&r->analysis->calls, cursor - 1)->leave;
+    struct walker *w = &r->walkers[location];
+    w->cursor = cursor;
+    w->time = cursor > r->analysis->calls.first[location]
+                  ? call_at(&r->analysis->calls, cursor - 1)->leave
+                  : INT64_MIN;
 }
 
 static void ready_push(struct replay *r, uint32_t location)
 {
-    if (r->walkers[location].queued ||
-        r->walkers[location].cursor == r->analysis->calls.first[location]) {
+    struct walker *w = &r->walkers[location];
+    if (w->queued || w->cursor == r->analysis->calls.first[location]) {
         return;
     }
-    r->walkers[location].queued = true;
+    w->queued = true;
     uint32_t at = r->ready_count++;
-    const int64_t time = walker_time(r, location);
-    while (at > 0 && time > walker_time(r, r->ready[(at - 1) / 2])) {
+    while (at > 0 && w->time > r->walkers[r->ready[(at - 1) / 2]].time) {
         r->ready[at] = r->ready[(at - 1) / 2];
         at = (at - 1) / 2;
     }
@@ -318,10 +332,10 @@ static uint32_t ready_pop(struct replay *r)
     uint32_t at = 0;
     for (uint32_t child = 1; child < r->ready_count; child = 2 * at + 1) {
         if (child + 1 < r->ready_count &&
-            walker_time(r, r->ready[child + 1]) > walker_time(r, r->ready[child])) {
+            r->walkers[r->ready[child + 1]].time > r->walkers[r->ready[child]].time) {
             child++;
         }
-        if (walker_time(r, r->ready[child]) <= walker_time(r, last)) {
+        if (r->walkers[r->ready[child]].time <= r->walkers[last].time) {
             break;
         }
         r->ready[at] = r->ready[child];
@@ -337,7 +351,7 @@ static int walk(struct replay *r, uint32_t location)
 {
     struct walker *w = &r->walkers[location];
     const uint64_t call = w->cursor - 1;
-    if (r->dependents[call] > 0) {
+    if (r->calls[call].dependents > 0) {
         return ICTUS_OK; /* pushed again by the last of them */
     }
     walker_close(r, w, call);
@@ -346,7 +360,7 @@ static int walk(struct replay *r, uint32_t location)
         err = charge_call(r, location, (uint32_t)call);
     }
     err = err ? err : walker_open(r, w, call);
-    w->cursor--;
+    walker_place(r, location, call);
     ready_push(r, location);
     return err;
 }
@@ -359,14 +373,14 @@ static bool break_circle(struct replay *r)
     uint32_t latest = UINT32_MAX;
     for (uint32_t l = 0; l < locations; l++) {
         if (r->walkers[l].cursor > r->analysis->calls.first[l] &&
-            (latest == UINT32_MAX || walker_time(r, l) > walker_time(r, latest))) {
+            (latest == UINT32_MAX || r->walkers[l].time > r->walkers[latest].time)) {
             latest = l;
         }
     }
     if (latest == UINT32_MAX) {
         return false;
     }
-    uint32_t *dependents = &r->dependents[r->walkers[latest].cursor - 1];
+    uint32_t *dependents = &r->calls[r->walkers[latest].cursor - 1].dependents;
     r->blame->cyclic += *dependents;
     *dependents = 0;
     ready_push(r, latest);
@@ -380,11 +394,9 @@ static int replay_prepare(struct replay *r)
     const uint64_t calls = a->calls.calls.count;
     r->walkers = calloc(locations + 1, sizeof *r->walkers);
     r->ready = calloc(locations + 1, sizeof *r->ready);
-    r->dependents = calloc(calls + 1, sizeof *r->dependents);
-    r->pending = calloc(calls + 1, sizeof *r->pending);
-    r->prefix = calloc(calls + 1, sizeof *r->prefix);
+    r->calls = calloc(calls + 1, sizeof *r->calls);
     r->charge = calloc(a->paths.count + 1, sizeof *r->charge);
-    if (!r->walkers || !r->ready || !r->dependents || !r->pending || !r->prefix || !r->charge) {
+    if (!r->walkers || !r->ready || !r->calls || !r->charge) {
         return ICTUS_ERR_NOMEM;
     }
     for (uint32_t l = 0; l < locations; l++) {
@@ -392,13 +404,13 @@ static int replay_prepare(struct replay *r)
         for (uint64_t i = a->calls.first[l]; i < a->calls.first[l + 1]; i++) {
             const int64_t wait = analysis_wait(a, i);
             sum += (uint64_t)wait;
-            r->prefix[i] = sum;
-            r->pending[i] = RATE_NONE;
+            r->calls[i].waited = sum;
+            r->calls[i].pending = RATE_NONE;
             if (wait > 0) {
-                r->dependents[partner_at(&a->partners, i)->call]++;
+                r->calls[partner_at(&a->partners, i)->call].dependents++;
             }
         }
-        r->walkers[l].cursor = a->calls.first[l + 1];
+        walker_place(r, l, a->calls.first[l + 1]);
     }
     const int err = ictusi_time_map_init(&r->own, a->paths.count);
     return err ? err : ictusi_time_map_init(&r->other, a->paths.count);
@@ -412,9 +424,7 @@ static void replay_free(struct replay *r)
     }
     free(r->walkers);
     free(r->ready);
-    free(r->dependents);
-    free(r->pending);
-    free(r->prefix);
+    free(r->calls);
     free(r->charge);
     free(r->rates);
     ictusi_time_map_fini(&r->own);

@@ -13,7 +13,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const double certain = 1.96; /* standard deviations: 97.5 % on one side */
 
@@ -53,10 +52,23 @@ static int size_class(int64_t size)
     return size > 0 ? 64 - __builtin_clzll((unsigned long long)size) - 1 : 0;
 }
 
-/* Eighths of powers of two. */
+/* Eighths of powers of two: the whole part of 8 log2(ticks). */
 static int time_class(int64_t ticks)
 {
-    return ticks > 0 ? (int)(log2((double)ticks) * 8) : 0;
+    /* 2^(i/8) */
+    static const double eighths[] = {1.0905077326652577, 1.189207115002721,  1.2968395546510096,
+                                     1.4142135623730951, 1.5422108254079407, 1.681792830507429,
+                                     1.8340080864093424};
+    if (ticks <= 0) {
+        return 0;
+    }
+    const int whole = 63 - __builtin_clzll((unsigned long long)ticks);
+    const double part = (double)ticks / (double)(UINT64_C(1) << whole);
+    int class = 8 * whole;
+    for (size_t i = 0; i < sizeof eighths / sizeof *eighths; i++) {
+        class += part >= eighths[i];
+    }
+    return class;
 }
 
 static double transfer_sigma(const struct analysis *a, const struct transfer *t)
@@ -72,13 +84,24 @@ static void learn_message(struct blocking *b, uint32_t send, uint32_t receive)
         return;
     }
     const int64_t late = t.posted->enter - t.done->leave;
-    if ((double)late > certain * transfer_sigma(a, &t)) {
-        int64_t *most = &b->eager[node_of(a, t.from) == node_of(a, t.to)];
-        *most = t.size > *most ? t.size : *most;
+    int64_t *most = &b->eager[node_of(a, t.from) == node_of(a, t.to)];
+    if (late > 0 && t.size > *most && (double)late > certain * transfer_sigma(a, &t)) {
+        *most = t.size;
     }
     const int64_t begin = t.sent->enter > t.posted->enter ? t.sent->enter : t.posted->enter;
     const int64_t took = t.got->leave - begin;
     b->transfers[size_class(t.size) * BLOCK_TIMES + time_class(took)]++;
+}
+
+static void learn_point(void *self, uint32_t point)
+{
+    struct blocking *b = self;
+    const struct points *points = &b->analysis->session.history.points;
+    const uint32_t link = points->link[point];
+    if ((points->kind[point] & POINT_CLASS) == POINT_P2P && (points->kind[point] & POINT_IN) &&
+        !(link & NODE_VIRTUAL)) {
+        learn_message(b, link, point);
+    }
 }
 
 /* The upper edge of the class below which 99 of 100 are. */
@@ -103,21 +126,14 @@ static void learn_longest(struct blocking *b)
 
 int ictusi_blocking_learn(struct blocking *b, const struct analysis *a)
 {
-    const struct points *points = &a->session.history.points;
     *b = (struct blocking){.analysis = a, .eager = {-1, -1}};
     b->transfers = calloc((size_t)BLOCK_SIZES * BLOCK_TIMES, sizeof *b->transfers);
     if (!b->transfers) {
         return ICTUS_ERR_NOMEM;
     }
-    for (uint64_t i = 0; i < points->count; i++) {
-        const uint32_t link = points->link[i];
-        if ((points->kind[i] & POINT_CLASS) == POINT_P2P && (points->kind[i] & POINT_IN) &&
-            !(link & NODE_VIRTUAL)) {
-            learn_message(b, link, (uint32_t)i);
-        }
-    }
+    const int err = ictusi_analysis_visit(a, learn_point, b);
     learn_longest(b);
-    return ICTUS_OK;
+    return err;
 }
 
 void ictusi_blocking_free(struct blocking *b)
@@ -132,20 +148,22 @@ enum block ictusi_blocking_judge(const struct blocking *b, uint32_t send, uint32
     if (!transfer_of(a, send, receive, &t) || t.from == t.to) {
         return BLOCK_NOT;
     }
-    const char *name = ictusi_paths_leaf(&a->paths, t.sent->path);
     const int64_t after = t.done->leave - t.posted->enter;
-    if (after <= 0 || strstr(name, "bsend") || strstr(name, "Bsend") ||
-        t.posted->enter <= t.done->enter) {
+    if (after <= 0 || t.posted->enter <= t.done->enter) {
         return BLOCK_NOT;
     }
-    const bool synchronous = strstr(name, "Ssend") || strstr(name, "ssend");
-    const bool alone = t.sent == t.done && !strstr(name, "endrecv");
+    const uint8_t traits = ictusi_paths_traits(&a->paths, t.sent->path);
+    if (traits & TRAIT_BUFFERED) {
+        return BLOCK_NOT;
+    }
+    const bool synchronous = traits & TRAIT_SYNCHRONOUS;
+    const bool alone = t.sent == t.done && !(traits & TRAIT_SENDRECV);
     const int64_t eager = b->eager[node_of(a, t.from) == node_of(a, t.to)];
     const bool shown = synchronous || (eager < 0 ? alone : t.size > eager);
-    const bool late = (double)after > certain * transfer_sigma(a, &t);
-    const bool prompt = after <= b->longest[size_class(t.size)];
     if (!shown) {
         return eager < 0 ? BLOCK_POSSIBLE : BLOCK_NOT;
     }
+    const bool late = (double)after > certain * transfer_sigma(a, &t);
+    const bool prompt = after <= b->longest[size_class(t.size)];
     return late && prompt ? BLOCK_CERTAIN : BLOCK_POSSIBLE;
 }

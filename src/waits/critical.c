@@ -44,15 +44,14 @@ static int64_t walk_wait(const struct walk *w, uint32_t location, uint64_t call)
     if (p->call == CALL_NONE) {
         return 0;
     }
-    const uint32_t other = w->lane == AS_READ ? location : analysis_location(a, p->call);
+    const uint32_t other = w->lane == AS_READ ? location : p->location;
     if (h->clock_of[other] == h->clock_of[location]) {
         return analysis_wait(a, call);
     }
     const struct waiting_call *c = call_at(&a->calls, call);
-    const struct waiting_call *k = call_at(&a->calls, p->call);
-    const double by = ictusi_histories_at(h, location, c->enter, w->lane / 2) -
-                      ictusi_histories_at(h, other, k->enter, w->lane / 2);
-    const double x = (double)(k->enter - c->enter) + (w->lane % 2 ? -by : by);
+    const double by = ictusi_histories_at(h, location, c->enter, w->lane) -
+                      ictusi_histories_at(h, other, c->enter + p->late, w->lane);
+    const double x = (double)p->late + by;
     const double most = (double)(c->leave - c->enter);
     return x <= 0 ? 0 : (int64_t)(x < most ? x : most);
 }

@@ -221,7 +221,11 @@ int ictusi_histories_make(struct histories *h, struct session *s, uint32_t fitte
         for (uint32_t i = 0; i < h->clocks[c].count; i++) {
             h->worst = fmax(h->worst, h->clocks[c].sigma[i]);
         }
+        for (uint64_t i = 0; i < (uint64_t)h->clocks[c].count * HISTORIES; i++) {
+            h->reach = fmax(h->reach, fabs(h->clocks[c].history[i]));
+        }
     }
+    h->reach = h->source == SIGMA_UNKNOWN ? 0 : h->reach;
     return !err && h->source == SIGMA_MESSAGES ? pairs_find(h) : err;
 }
 
@@ -291,23 +295,24 @@ double ictusi_histories_sigma(const struct histories *h, uint32_t location, int6
     return sqrt(clock_variance(&h->clocks[a], time) + clock_variance(&h->clocks[b], other_time));
 }
 
-void ictusi_histories_add(const struct histories *h, uint32_t location, int64_t time, double factor,
-                          double sums[HISTORIES])
+void ictusi_histories_read(const struct histories *h, uint32_t location, int64_t time,
+                           double off[HISTORIES])
 {
     const struct clock_errors *c = &h->clocks[h->clock_of[location]];
     double share = 0;
     if (c->count == 0 || h->source == SIGMA_UNKNOWN) {
+        memset(off, 0, HISTORIES * sizeof *off);
         return;
     }
     const uint32_t at = clock_place(c, time, &share);
     const double *before = &c->history[(size_t)at * HISTORIES];
     const double *after = share > 0 ? before + HISTORIES : before;
     for (int k = 0; k < HISTORIES; k++) {
-        sums[k] += factor * (before[k] + share * (after[k] - before[k]));
+        off[k] = before[k] + share * (after[k] - before[k]);
     }
 }
 
-double ictusi_histories_at(const struct histories *h, uint32_t location, int64_t time, int history)
+double ictusi_histories_at(const struct histories *h, uint32_t location, int64_t time, int lane)
 {
     const struct clock_errors *c = &h->clocks[h->clock_of[location]];
     double share = 0;
@@ -315,8 +320,9 @@ double ictusi_histories_at(const struct histories *h, uint32_t location, int64_t
         return 0;
     }
     const uint32_t at = clock_place(c, time, &share);
-    const double *before = &c->history[(size_t)at * HISTORIES + (size_t)history];
-    return share > 0 ? *before + share * (before[HISTORIES] - *before) : *before;
+    const double *before = &c->history[(size_t)at * HISTORIES + (size_t)lane % HISTORIES];
+    const double off = share > 0 ? *before + share * (before[HISTORIES] - *before) : *before;
+    return lane < HISTORIES ? off : -off;
 }
 
 int64_t ictusi_histories_off(const struct histories *h, uint32_t location, int64_t time)

@@ -9,7 +9,8 @@
 
 #include "correct/session.h"
 
-enum { HISTORIES = 40, LANES = 2 * HISTORIES }; /* each is used with both signs */
+/* Each history is used with both signs: lanes k and HISTORIES + k are history k, plus and minus. */
+enum { HISTORIES = 40, LANES = 2 * HISTORIES };
 
 enum sigma_source { SIGMA_ONE_CLOCK, SIGMA_ARCHIVE, SIGMA_MESSAGES, SIGMA_UNKNOWN };
 
@@ -27,6 +28,7 @@ struct histories {
     struct clock_errors *clocks;
     enum sigma_source source;
     double worst;   /* largest sigma of any clock, ticks */
+    double reach;   /* ticks: no clock is off by more in any history */
     double *pairs;  /* clocks x clocks x knots: sigma of a difference; NULL: of independent ones */
     uint32_t knots; /* of each clock, where there are pairs */
 };
@@ -46,13 +48,13 @@ int ictusi_clock_errors_init(struct clock_errors *c, uint32_t count);
 double ictusi_histories_sigma(const struct histories *histories, uint32_t location, int64_t time,
                               uint32_t other, int64_t other_time);
 
-/* What a location's clock was off by at an instant, in each history, added with this factor. */
-void ictusi_histories_add(const struct histories *histories, uint32_t location, int64_t time,
-                          double factor, double sums[HISTORIES]);
+/* What a location's clock was off by at an instant, in each history. */
+void ictusi_histories_read(const struct histories *histories, uint32_t location, int64_t time,
+                           double off[HISTORIES]);
 
-/* The same in one history alone. */
+/* The same in one lane alone. */
 double ictusi_histories_at(const struct histories *histories, uint32_t location, int64_t time,
-                           int history);
+                           int lane);
 
 /* What a location's clock shows too much at an instant, ticks. */
 int64_t ictusi_histories_off(const struct histories *histories, uint32_t location, int64_t time);

@@ -12,7 +12,6 @@
 #include "waits/window_locks.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const state_names[WAIT_ROWS] = {
     [WAIT_NONE] = "none",
@@ -56,7 +55,9 @@ struct finding {
     struct latest *nodes;
 };
 
-/* A call may have waited for another one: the latest counts. */
+/*
+ * A call may have waited for another one: the latest counts, whatever the order of proposals.
+ */
 static void propose(struct finding *f, uint32_t call, uint32_t cause, enum wait_state state,
                     uint32_t node)
 {
@@ -72,9 +73,14 @@ static void propose(struct finding *f, uint32_t call, uint32_t cause, enum wait_
         return;
     }
     struct partner *p = partner_at(f->partners, call);
-    if (p->call == CALL_NONE || k->enter > call_at(calls, p->call)->enter ||
-        (k->enter == call_at(calls, p->call)->enter && cause < p->call)) {
-        *p = (struct partner){.call = cause, .node = node, .state = (uint8_t)state};
+    const int64_t late = k->enter - c->enter;
+    if (p->call == CALL_NONE || late > p->late ||
+        (late == p->late && (cause < p->call || (cause == p->call && state < p->state)))) {
+        *p = (struct partner){.late = late,
+                              .call = cause,
+                              .location = k->location,
+                              .node = node,
+                              .state = (uint8_t)state};
     }
 }
 
@@ -108,10 +114,10 @@ static void propose_message(struct finding *f, uint32_t receive)
     }
 }
 
-static bool call_named(const struct finding *f, uint32_t call, const char *part)
+static bool call_has(const struct finding *f, uint32_t call, enum region_trait trait)
 {
     const struct analysis *a = f->analysis;
-    return strstr(ictusi_paths_leaf(&a->paths, call_at(&a->calls, call)->path), part) != NULL;
+    return (ictusi_paths_traits(&a->paths, call_at(&a->calls, call)->path) & trait) != 0;
 }
 
 /* What waiting for another thread or window means; the scan does not tell them apart. */
@@ -124,22 +130,21 @@ static enum wait_state pair_state(const struct finding *f, uint32_t point)
     return points->note[point].lock ? WAIT_LOCK : WAIT_JOIN;
 }
 
-static void propose_pairs(struct finding *f)
+static void propose_point(void *self, uint32_t point)
 {
+    struct finding *f = self;
     const struct analysis *a = f->analysis;
     const struct points *points = &a->session.history.points;
-    for (uint64_t i = 0; i < points->count; i++) {
-        const uint32_t link = points->link[i];
-        if (!(points->kind[i] & POINT_IN) || link == NODE_NONE || (link & NODE_VIRTUAL)) {
-            continue;
-        }
-        if ((points->kind[i] & POINT_CLASS) == POINT_P2P) {
-            propose_message(f, (uint32_t)i);
-        } else if ((points->kind[i] & POINT_CLASS) != POINT_RMA ||
-                   !ictusi_epochs_ends(a, call_of_point(&a->calls, i))) {
-            propose(f, call_of_point(&a->calls, i), call_of_point(&a->calls, link),
-                    pair_state(f, (uint32_t)i), NODE_NONE);
-        }
+    const uint32_t link = points->link[point];
+    if (!(points->kind[point] & POINT_IN) || link == NODE_NONE || (link & NODE_VIRTUAL)) {
+        return;
+    }
+    if ((points->kind[point] & POINT_CLASS) == POINT_P2P) {
+        propose_message(f, point);
+    } else if ((points->kind[point] & POINT_CLASS) != POINT_RMA ||
+               !ictusi_epochs_ends(a, call_of_point(&a->calls, point))) {
+        propose(f, call_of_point(&a->calls, point), call_of_point(&a->calls, link),
+                pair_state(f, point), NODE_NONE);
     }
 }
 
@@ -157,11 +162,11 @@ static enum wait_state collective_state(const struct finding *f, uint32_t point)
     case POINT_THREAD:
         return WAIT_TEAM_BARRIER;
     case POINT_RMA:
-        return call_named(f, call, "fence") ? WAIT_FENCE : WAIT_NXN;
+        return call_has(f, call, TRAIT_FENCE) ? WAIT_FENCE : WAIT_NXN;
     default:
         break;
     }
-    if (call_named(f, call, "MPI_File_")) {
+    if (call_has(f, call, TRAIT_FILE)) {
         return WAIT_FILE;
     }
     switch (points->note[point].op) {
@@ -299,22 +304,11 @@ static void propose_node(struct finding *f, uint32_t index)
     }
 }
 
-/* How long each call waits for whom it needs. */
-static void measure_waits(struct partners *partners, const struct analysis *a)
-{
-    for (uint64_t i = 0; i < partners->list.count; i++) {
-        struct partner *p = partner_at(partners, i);
-        const struct waiting_call *c = call_at(&a->calls, i);
-        if (p->call != CALL_NONE) {
-            const int64_t x = call_at(&a->calls, p->call)->enter - c->enter;
-            const int64_t most = c->leave - c->enter;
-            p->wait = x < 0 ? 0 : x < most ? x : most;
-        }
-    }
-}
-
-/* A late sender's message is in the wrong order if one that comes later was sent earlier. */
-static void mark_wrong_order(struct finding *f)
+/*
+ * How long each call waits for whom it needs. A late sender's message is in the wrong order if one
+ * that comes later was sent earlier.
+ */
+static void measure_waits(struct finding *f)
 {
     const struct analysis *a = f->analysis;
     const uint64_t locations = a->session.trace->layout.location_count;
@@ -322,8 +316,14 @@ static void mark_wrong_order(struct finding *f)
         int64_t least = INT64_MAX;
         for (uint64_t i = a->calls.first[l + 1]; i-- > a->calls.first[l];) {
             struct partner *p = partner_at(f->partners, i);
-            if (p->call != CALL_NONE && p->state == WAIT_LATE_SENDER) {
-                const int64_t sent = call_at(&a->calls, p->call)->enter;
+            if (p->call == CALL_NONE) {
+                continue;
+            }
+            const struct waiting_call *c = call_at(&a->calls, i);
+            const int64_t most = c->leave - c->enter;
+            p->wait = p->late < 0 ? 0 : p->late < most ? p->late : most;
+            if (p->state == WAIT_LATE_SENDER) {
+                const int64_t sent = c->enter + p->late;
                 p->wrong_order = least < sent;
                 least = sent < least ? sent : least;
             }
@@ -345,14 +345,13 @@ int ictusi_partners_find(struct partners *partners, const struct analysis *a, st
         for (uint64_t i = 0; i < partners->list.count; i++) {
             *partner_at(partners, i) = (struct partner){.call = CALL_NONE, .node = NODE_NONE};
         }
-        propose_pairs(&f);
-        err = ictusi_epochs_find(a, propose_epoch, &f);
+        err = ictusi_analysis_visit(a, propose_point, &f);
+        err = err ? err : ictusi_epochs_find(a, propose_epoch, &f);
         err = err ? err : ictusi_window_locks_find(a, propose_epoch, &f);
         for (uint64_t i = 0; i < nodes; i++) {
             propose_node(&f, (uint32_t)i);
         }
-        measure_waits(partners, a);
-        mark_wrong_order(&f);
+        measure_waits(&f);
     }
     ictusi_blocking_free(&f.blocking);
     free(f.nodes);

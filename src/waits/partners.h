@@ -36,11 +36,13 @@ enum wait_state {
 /* "late-sender" and so on. */
 const char *ictusi_wait_state_name(enum wait_state state);
 
+/* What is asked of the cause again and again is kept here, since the cause itself is far away. */
 struct partner {
-    int64_t wait;  /* ticks, within the call: asked for again and again, and far from the cause */
-    uint32_t call; /* the causing one: its enter is the instant waited for; CALL_NONE: none */
-    uint32_t
-        node; /* of a collective whose members are all points: its virtual node, or NODE_NONE */
+    int64_t wait;      /* ticks, within the call */
+    int64_t late;      /* ticks from the call's enter to the cause's; negative: it was earlier */
+    uint32_t call;     /* the causing one: its enter is the instant waited for; CALL_NONE: none */
+    uint32_t location; /* of the cause */
+    uint32_t node;     /* of a collective whose members are all points: its virtual node; or none */
     uint8_t state;
     bool wrong_order;
 };

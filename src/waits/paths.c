@@ -65,17 +65,30 @@ static uint8_t path_kind(const char *name, OTF2_RegionRole role, OTF2_Paradigm p
                : REGION_CODE;
 }
 
+static uint8_t path_traits(const char *name)
+{
+    const bool buffered = strstr(name, "bsend") || strstr(name, "Bsend");
+    const bool synchronous = strstr(name, "ssend") || strstr(name, "Ssend");
+    return (uint8_t)((buffered ? TRAIT_BUFFERED : 0) | (synchronous ? TRAIT_SYNCHRONOUS : 0) |
+                     (strstr(name, "endrecv") ? TRAIT_SENDRECV : 0) |
+                     (strstr(name, "fence") ? TRAIT_FENCE : 0) |
+                     (strstr(name, "MPI_File_") ? TRAIT_FILE : 0));
+}
+
 /* Kinds are worked out once for each region, since calls come by the million and regions do not. */
 int ictusi_paths_init(struct paths *paths, const struct trace *trace)
 {
     *paths = (struct paths){.trace = trace};
     paths->kinds = calloc(trace->regions.count + 1, sizeof *paths->kinds);
-    int err = paths->kinds ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    paths->traits = calloc(trace->regions.count + 1, sizeof *paths->traits);
+    int err = paths->kinds && paths->traits ? ICTUS_OK : ICTUS_ERR_NOMEM;
     for (uint64_t i = 0; i < trace->regions.count && !err; i++) {
         const struct name_row *row = &trace->regions.rows[i];
         const int64_t traits = ictusi_idmap_get(&trace->region_traits, row->ref, 0);
-        paths->kinds[i] = path_kind(ictusi_trace_string(trace, row->string),
-                                    (OTF2_RegionRole)(traits & 0xff), (OTF2_Paradigm)(traits >> 8));
+        const char *name = ictusi_trace_string(trace, row->string);
+        paths->kinds[i] =
+            path_kind(name, (OTF2_RegionRole)(traits & 0xff), (OTF2_Paradigm)(traits >> 8));
+        paths->traits[i] = path_traits(name);
     }
     for (int i = 0; i <= PATH_MUTED && !err; i++) {
         struct path *path = paths_append((void **)&paths->list, &paths->count, sizeof *path);
@@ -90,6 +103,7 @@ int ictusi_paths_init(struct paths *paths, const struct trace *trace)
 void ictusi_paths_fini(struct paths *paths)
 {
     free(paths->kinds);
+    free(paths->traits);
     free(paths->list);
     ictusi_idmap_fini(&paths->children);
     *paths = (struct paths){.kinds = NULL};
@@ -129,6 +143,12 @@ uint32_t ictusi_paths_enter(struct paths *paths, uint32_t parent, uint32_t ref, 
     paths->list[parent].last_ref = ref;
     paths->list[parent].last_child = child;
     return child;
+}
+
+uint8_t ictusi_paths_traits(const struct paths *paths, uint32_t path)
+{
+    const uint32_t region = paths->list[path].region;
+    return region == UINT32_MAX ? 0 : paths->traits[region];
 }
 
 const char *ictusi_paths_leaf(const struct paths *paths, uint32_t path)

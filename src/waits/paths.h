@@ -14,6 +14,15 @@ enum region_kind {
     REGION_START /* a call that may wait for another process, though it records no event */
 };
 
+/* What a region's name says beside; several may hold. */
+enum region_trait {
+    TRAIT_BUFFERED = 1,    /* a send that never blocks */
+    TRAIT_SYNCHRONOUS = 2, /* a send that returns after its receive was posted */
+    TRAIT_SENDRECV = 4,    /* it sends and waits for another message as well */
+    TRAIT_FENCE = 8,
+    TRAIT_FILE = 16
+};
+
 /* A node of the call tree; paths[0] is the program itself, outside all regions. */
 struct path {
     uint32_t parent, region;
@@ -28,6 +37,7 @@ enum { PATH_PROGRAM = 0, PATH_MUTED = 1 }; /* the second one: while recording wa
 struct paths {
     const struct trace *trace; /* knows the regions' names */
     uint8_t *kinds;            /* by region's row there */
+    uint8_t *traits;           /* likewise: enum region_trait */
     struct path *list;
     uint64_t count;
     struct idmap children; /* (parent, region) with site -> path */
@@ -43,6 +53,9 @@ void ictusi_paths_fini(struct paths *paths);
  */
 uint32_t ictusi_paths_enter(struct paths *paths, uint32_t parent, uint32_t ref, uint64_t site,
                             uint32_t *region);
+
+/* The traits of a path's last region. */
+uint8_t ictusi_paths_traits(const struct paths *paths, uint32_t path);
 
 /* The name of a path's last region. */
 const char *ictusi_paths_leaf(const struct paths *paths, uint32_t path);

@@ -70,130 +70,180 @@ static int pair_add(struct wait_rows *rows, const struct wait_pair *pair)
     return ICTUS_OK;
 }
 
-static double within(double x, double most)
+/* One wait on its way into a row. */
+struct wait_part {
+    int64_t ticks;
+    double decidable, sigma;
+    const double *lanes; /* NULL: no history adds anything */
+};
+
+static inline double within(double x, double most)
 {
     return x < 0 ? 0 : x < most ? x : most;
 }
 
-/* The latest enter among a node's members under each error history, against the first member's. */
+/* The latest enter among a node's members in each lane, against the first member's. */
 static void node_lanes(const struct analysis *a, uint32_t node, int64_t base, double lanes[LANES])
 {
     const struct vnode *v = graph_vnode(&a->session.graph, node);
+    double *const minus = lanes + HISTORIES;
     for (int k = 0; k < LANES; k++) {
         lanes[k] = -INFINITY;
     }
     for (uint32_t i = 0; i < v->in_count; i++) {
-        const uint32_t call = call_of_point(&a->calls, analysis_ins(a, node)[i]);
-        const int64_t enter = call_at(&a->calls, call)->enter;
-        double error[HISTORIES] = {0};
-        ictusi_histories_add(&a->histories, analysis_location(a, call), enter, 1, error);
+        const struct waiting_call *c =
+            call_at(&a->calls, call_of_point(&a->calls, analysis_ins(a, node)[i]));
+        const double x = (double)(c->enter - base);
+        double error[HISTORIES];
+        ictusi_histories_read(&a->histories, c->location, c->enter, error);
         for (size_t k = 0; k < HISTORIES; k++) {
-            const double x = (double)(enter - base);
-            lanes[2 * k] = lanes[2 * k] > x - error[k] ? lanes[2 * k] : x - error[k];
-            lanes[2 * k + 1] = lanes[2 * k + 1] > x + error[k] ? lanes[2 * k + 1] : x + error[k];
+            lanes[k] = lanes[k] > x - error[k] ? lanes[k] : x - error[k];
+            minus[k] = minus[k] > x + error[k] ? minus[k] : x + error[k];
         }
     }
 }
 
-/* A virtual node's latest enters, kept while its members' waits are added up. */
-struct node_memory {
-    uint32_t node;
+/* When the last of a collective's members came, in each lane: ticks since an instant. */
+struct node_latest {
     int64_t base;
     double lanes[LANES];
 };
 
-static void lanes_of(const struct analysis *a, uint64_t call, struct node_memory *memory,
-                     double lanes[LANES], double *sigma, int64_t *raw)
+/* Of a member of a collective: the last to arrive may be another one in each lane. */
+static void lanes_of_member(const struct analysis *a, const struct waiting_call *c,
+                            const struct partner *p, const struct node_latest *node,
+                            double lanes[LANES])
+{
+    const double most = (double)(c->leave - c->enter);
+    const double wait = (double)p->wait;
+    const double since = (double)(c->enter - node->base);
+    const double *const latest = node->lanes;
+    double error[HISTORIES];
+    ictusi_histories_read(&a->histories, c->location, c->enter, error);
+    for (int k = 0; k < HISTORIES; k++) {
+        lanes[k] = within(latest[k] - since + error[k], most) - wait;
+        lanes[HISTORIES + k] = within(latest[HISTORIES + k] - since - error[k], most) - wait;
+    }
+}
+
+bool ictusi_wait_lanes(const struct analysis *a, uint64_t call, double lanes[LANES])
 {
     const struct waiting_call *c = call_at(&a->calls, call);
     const struct partner *p = partner_at(&a->partners, call);
-    const struct waiting_call *k = call_at(&a->calls, p->call);
-    const uint32_t location = analysis_location(a, call);
-    const uint32_t other = analysis_location(a, p->call);
+    const struct histories *h = &a->histories;
+    const double late = (double)p->late;
     const double most = (double)(c->leave - c->enter);
-    const double wait = (double)analysis_wait(a, call);
-    double error[HISTORIES] = {0};
-    *raw = k->enter - c->enter;
-    *sigma = ictusi_histories_sigma(&a->histories, location, c->enter, other, k->enter);
-    memset(lanes, 0, LANES * sizeof *lanes);
-    if (a->histories.source == SIGMA_ONE_CLOCK || a->histories.source == SIGMA_UNKNOWN) {
-        return;
+    const double wait = (double)p->wait;
+    double error[HISTORIES];
+    double others[HISTORIES];
+    if (h->clock_of[c->location] == h->clock_of[p->location] || h->reach == 0) {
+        return false;
     }
-    if (p->node != NODE_NONE && memory) {
-        if (memory->node != p->node) {
-            memory->node = p->node;
-            memory->base = c->enter;
-            node_lanes(a, p->node, memory->base, memory->lanes);
-        }
-        ictusi_histories_add(&a->histories, location, c->enter, 1, error);
-        for (int i = 0; i < LANES; i++) {
-            const double own = i % 2 ? error[i / 2] : -error[i / 2];
-            const double x = memory->lanes[i] - (double)(c->enter - memory->base) - own;
-            lanes[i] = within(x, most) - wait;
-        }
-        return;
+    ictusi_histories_read(h, c->location, c->enter, error);
+    ictusi_histories_read(h, p->location, c->enter + p->late, others);
+    for (int k = 0; k < HISTORIES; k++) {
+        const double by = error[k] - others[k];
+        lanes[k] = within(late + by, most) - wait;
+        lanes[HISTORIES + k] = within(late - by, most) - wait;
     }
-    if (*sigma == 0) {
-        return;
-    }
-    ictusi_histories_add(&a->histories, location, c->enter, 1, error);
-    ictusi_histories_add(&a->histories, other, k->enter, -1, error);
-    for (int i = 0; i < LANES; i++) {
-        const double by = i % 2 ? -error[i / 2] : error[i / 2];
-        lanes[i] = within((double)*raw + by, most) - wait;
-    }
+    return true;
 }
 
-void ictusi_wait_lanes(const struct analysis *a, uint64_t call, double lanes[LANES], double *sigma,
-                       int64_t *raw)
+static bool lanes_any(const double lanes[LANES])
 {
-    lanes_of(a, call, NULL, lanes, sigma, raw);
-}
-
-static int add_wait(struct wait_rows *rows, const struct analysis *a, uint64_t call,
-                    uint32_t location, struct node_memory *memory)
-{
-    const struct partner *p = partner_at(&a->partners, call);
-    struct wait_sum one = {.ticks = analysis_wait(a, call)};
-    int64_t raw = 0;
-    lanes_of(a, call, memory, one.lanes, &one.sigma, &raw);
-    const bool sure = raw > 0 && (double)raw >= two_sided * one.sigma;
-    one.n = one.ticks > 0;
-    one.decidable = sure ? (double)one.ticks : 0;
-    one.sigma = one.ticks > 0 ? one.sigma : 0;
-    bool any = one.ticks > 0;
+    bool any = false;
     for (int i = 0; i < LANES && !any; i++) {
-        any = one.lanes[i] > 0;
+        any = lanes[i] > 0;
     }
-    if (!any) {
-        return ICTUS_OK;
-    }
-    struct wait_row *row = row_at(rows, p->state, call_at(&a->calls, call)->path, location);
+    return any;
+}
+
+/* Add to the row of a state, and of the call's path and location. */
+static int row_add(struct wait_rows *rows, uint32_t state, const struct waiting_call *c,
+                   const struct wait_part *part)
+{
+    struct wait_row *row = row_at(rows, state, c->path, c->location);
     if (!row) {
         return ICTUS_ERR_NOMEM;
     }
-    ictusi_sum_add(&row->sum, &one);
-    if (p->wrong_order) {
-        row = row_at(rows, WAIT_WRONG_ORDER, call_at(&a->calls, call)->path, location);
-        if (!row) {
-            return ICTUS_ERR_NOMEM;
-        }
-        ictusi_sum_add(&row->sum, &one);
+    row->sum.ticks += part->ticks;
+    row->sum.n += part->ticks > 0;
+    row->sum.decidable += part->decidable;
+    row->sum.sigma += part->sigma;
+    for (int i = 0; i < LANES && part->lanes; i++) {
+        row->sum.lanes[i] += part->lanes[i];
     }
-    const struct wait_pair pair = {p->state, location, analysis_location(a, p->call), one.ticks, 1};
-    return one.ticks > 0 ? pair_add(rows, &pair) : ICTUS_OK;
+    return ICTUS_OK;
+}
+
+/* node: of a member of a collective under error histories; else NULL. */
+static int add_wait(struct wait_rows *rows, const struct analysis *a, uint64_t call,
+                    const struct node_latest *node)
+{
+    const struct histories *h = &a->histories;
+    const struct partner *p = partner_at(&a->partners, call);
+    const struct waiting_call *c = call_at(&a->calls, call);
+    double lanes[LANES];
+    if ((double)p->late < -2 * h->reach - 1) {
+        return ICTUS_OK; /* it did not wait in any history */
+    }
+    bool open = node != NULL;
+    if (node) {
+        lanes_of_member(a, c, p, node, lanes);
+    } else {
+        open = ictusi_wait_lanes(a, call, lanes);
+    }
+    if (p->wait <= 0 && !(open && lanes_any(lanes))) {
+        return ICTUS_OK;
+    }
+    const double sigma = p->wait > 0 ? ictusi_histories_sigma(h, c->location, c->enter, p->location,
+                                                              c->enter + p->late)
+                                     : 0;
+    const bool sure = p->wait > 0 && (double)p->late >= two_sided * sigma;
+    const struct wait_part part = {p->wait, sure ? (double)p->wait : 0, sigma, open ? lanes : NULL};
+    int err = row_add(rows, p->state, c, &part);
+    if (p->wrong_order && !err) {
+        err = row_add(rows, WAIT_WRONG_ORDER, c, &part);
+    }
+    const struct wait_pair pair = {p->state, c->location, p->location, p->wait, 1};
+    return p->wait > 0 && !err ? pair_add(rows, &pair) : err;
+}
+
+/* The members of a collective whose last one may be another in each history. */
+static int add_node(struct wait_rows *rows, const struct analysis *a, uint32_t node)
+{
+    const uint32_t outs = graph_vnode(&a->session.graph, node)->out_count;
+    struct node_latest latest;
+    bool known = false;
+    int err = ICTUS_OK;
+    for (uint32_t i = 0; i < outs && !err; i++) {
+        const uint32_t out = analysis_outs(a, node)[i];
+        const uint32_t call = out & NODE_VIRTUAL ? CALL_NONE : call_of_point(&a->calls, out);
+        if (call == CALL_NONE || partner_at(&a->partners, call)->node != node) {
+            continue;
+        }
+        if (!known) {
+            known = true;
+            latest.base = call_at(&a->calls, call)->enter;
+            node_lanes(a, node, latest.base, latest.lanes);
+        }
+        err = add_wait(rows, a, call, &latest);
+    }
+    return err;
 }
 
 int ictusi_rows_add_up(struct wait_rows *rows, const struct analysis *a)
 {
+    const bool by_node = a->histories.reach > 0;
     int err = ICTUS_OK;
-    struct node_memory memory = {.node = NODE_NONE};
-    for (uint32_t l = 0; l < a->session.trace->layout.location_count; l++) {
-        for (uint64_t i = a->calls.first[l]; i < a->calls.first[l + 1] && !err; i++) {
-            if (partner_at(&a->partners, i)->call != CALL_NONE) {
-                err = add_wait(rows, a, i, l, &memory);
-            }
+    for (uint64_t i = 0; i < a->calls.calls.count && !err; i++) {
+        const struct partner *p = partner_at(&a->partners, i);
+        if (p->call != CALL_NONE && !(by_node && p->node != NODE_NONE)) {
+            err = add_wait(rows, a, i, NULL);
         }
+    }
+    for (uint64_t n = 0; n < a->session.graph.vnode_count && by_node && !err; n++) {
+        err = add_node(rows, a, NODE_VIRTUAL | (uint32_t)n);
     }
     return err;
 }
@@ -302,12 +352,12 @@ static struct parts parts_of(const double lanes[LANES])
 {
     struct parts p = {0, 0, 0};
     for (size_t k = 0; k < HISTORIES; k++) {
-        const double odd = (lanes[2 * k] - lanes[2 * k + 1]) / 2;
+        const double odd = (lanes[k] - lanes[HISTORIES + k]) / 2;
         p.odd += odd * odd / HISTORIES;
-        p.even += (lanes[2 * k] + lanes[2 * k + 1]) / 2 / HISTORIES;
+        p.even += (lanes[k] + lanes[HISTORIES + k]) / 2 / HISTORIES;
     }
     for (size_t k = 0; k < HISTORIES; k++) {
-        const double even = (lanes[2 * k] + lanes[2 * k + 1]) / 2 - p.even;
+        const double even = (lanes[k] + lanes[HISTORIES + k]) / 2 - p.even;
         p.spread += even * even / (HISTORIES - 1);
     }
     return p;

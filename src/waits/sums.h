@@ -73,8 +73,10 @@ void ictusi_sum_add(struct wait_sum *sum, const struct wait_sum *other);
 /* The sum with its 95 % interval. */
 struct sum_range ictusi_sum_range(const struct wait_sum *sum);
 
-/* What each error history adds to a call's wait for the one that it waits for as read off. */
-void ictusi_wait_lanes(const struct analysis *analysis, uint64_t call, double lanes[LANES],
-                       double *sigma, int64_t *raw);
+/*
+ * What each error history adds to a call's wait for the one that it waits for as read off. False:
+ * nothing, and lanes are not set.
+ */
+bool ictusi_wait_lanes(const struct analysis *analysis, uint64_t call, double lanes[LANES]);
 
 #endif

@@ -34,20 +34,26 @@ static int find_pairs(struct syncs *s)
         n += analysis_wait(a, i) > 0;
     }
     s->pairs = calloc(n + 1, sizeof *s->pairs);
-    if (!s->pairs) {
+    s->place = calloc(calls + 1, sizeof *s->place);
+    if (!s->pairs || !s->place) {
         return ICTUS_ERR_NOMEM;
     }
     for (uint64_t i = 0; i < calls; i++) {
         if (analysis_wait(a, i) > 0) {
             const uint32_t cause = partner_at(&a->partners, i)->call;
             const uint32_t own = analysis_location(a, i);
-            const uint32_t other = analysis_location(a, cause);
+            const uint32_t other = partner_at(&a->partners, i)->location;
             s->pairs[s->pair_count++] =
                 (struct sync_pair){pair_key(own, other), own < other ? (uint32_t)i : cause,
                                    own < other ? cause : (uint32_t)i};
         }
     }
     qsort(s->pairs, s->pair_count, sizeof *s->pairs, by_pair);
+    for (uint64_t i = 0; i < s->pair_count; i++) {
+        const struct partner *low = partner_at(&a->partners, s->pairs[i].low);
+        const bool waits = low->wait > 0 && low->call == s->pairs[i].high;
+        s->place[waits ? s->pairs[i].low : s->pairs[i].high] = (uint32_t)i;
+    }
     return ICTUS_OK;
 }
 
@@ -81,15 +87,13 @@ static int find_meetings(struct syncs *s)
     for (uint64_t n = 0; n < a->session.graph.vnode_count; n++) {
         const uint32_t node = NODE_VIRTUAL | (uint32_t)n;
         const uint32_t outs = graph_vnode(&a->session.graph, node)->out_count;
-        for (uint32_t i = 0; is_meeting(a, node) && i < outs; i++) {
+        if (!is_meeting(a, node)) {
+            continue;
+        }
+        for (uint32_t i = 0; i < outs; i++) {
             const uint32_t out = analysis_outs(a, node)[i];
-            if (out & NODE_VIRTUAL) {
-                continue;
-            }
-            const uint32_t call = call_of_point(&a->calls, out);
-            s->meeting[call] = node;
-            if (ictusi_idmap_put(&s->member, node, analysis_location(a, call), call)) {
-                return ICTUS_ERR_NOMEM;
+            if (!(out & NODE_VIRTUAL)) {
+                s->meeting[call_of_point(&a->calls, out)] = node;
             }
         }
     }
@@ -122,43 +126,44 @@ int ictusi_syncs_make(struct syncs *s, const struct analysis *a)
 void ictusi_syncs_free(struct syncs *s)
 {
     free(s->pairs);
+    free(s->place);
     free(s->meeting);
     free(s->earlier);
-    ictusi_idmap_fini(&s->member);
     *s = (struct syncs){.pairs = NULL};
 }
 
-/* The last wait of the pair before both calls. */
-static struct sync_point pair_before(const struct syncs *s, uint64_t key, uint32_t low,
-                                     uint32_t high)
+/* The last wait of the pair before both calls of this one; those of one pair are in order. */
+static struct sync_point pair_before(const struct syncs *s, uint32_t call)
 {
-    uint64_t from = 0;
-    uint64_t to = s->pair_count;
-    while (from < to) {
-        const uint64_t middle = from + (to - from) / 2;
-        const struct sync_pair *p = &s->pairs[middle];
-        if (p->key < key || (p->key == key && p->low < low)) {
-            from = middle + 1;
-        } else {
-            to = middle;
-        }
-    }
-    while (from > 0 && s->pairs[from - 1].key == key) {
-        const struct sync_pair *p = &s->pairs[--from];
-        if (p->high < high) {
-            return (struct sync_point){p->low, p->high};
+    const struct sync_pair *const own = &s->pairs[s->place[call]];
+    for (const struct sync_pair *p = own; p > s->pairs && p[-1].key == own->key; p--) {
+        if (p[-1].low < own->low && p[-1].high < own->high) {
+            return (struct sync_point){p[-1].low, p[-1].high};
         }
     }
     return (struct sync_point){CALL_NONE, CALL_NONE};
 }
 
-struct sync_point ictusi_syncs_before(const struct syncs *s, uint32_t location, uint32_t call,
-                                      uint32_t other_location, uint32_t other_call)
+/* A location's call that left through a node; CALL_NONE: it has none. */
+static uint32_t member_call(const struct analysis *a, uint32_t node, uint32_t location)
 {
-    const bool low = location < other_location;
-    struct sync_point best = pair_before(s, pair_key(location, other_location),
-                                         low ? call : other_call, low ? other_call : call);
-    if (!low) {
+    const uint64_t *first = &a->session.history.first[location];
+    const uint32_t *outs = analysis_outs(a, node);
+    const uint32_t count = graph_vnode(&a->session.graph, node)->out_count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (outs[i] >= first[0] && outs[i] < first[1]) {
+            return call_of_point(&a->calls, outs[i]);
+        }
+    }
+    return CALL_NONE;
+}
+
+struct sync_point ictusi_syncs_before(const struct syncs *s, uint32_t call)
+{
+    const struct analysis *a = s->analysis;
+    const struct partner *p = partner_at(&a->partners, call);
+    struct sync_point best = pair_before(s, call);
+    if (analysis_location(a, call) > p->location) {
         best = (struct sync_point){best.other, best.own};
     }
     uint32_t at = s->earlier[call];
@@ -166,9 +171,9 @@ struct sync_point ictusi_syncs_before(const struct syncs *s, uint32_t location, 
         if (best.own != CALL_NONE && at <= best.own) {
             break;
         }
-        const int64_t met = ictusi_idmap_get(&s->member, s->meeting[at], other_location);
-        if (met != IDMAP_NONE && met < other_call) {
-            return (struct sync_point){at, (uint32_t)met};
+        const uint32_t met = member_call(a, s->meeting[at], p->location);
+        if (met != CALL_NONE && met < p->call) {
+            return (struct sync_point){at, met};
         }
         at = s->earlier[at];
     }

@@ -15,9 +15,9 @@ struct syncs {
     const struct analysis *analysis;
     struct sync_pair *pairs; /* sorted */
     uint64_t pair_count;
+    uint32_t *place;   /* by call that waits: its own wait among them */
     uint32_t *meeting; /* by call: the virtual node through which all its members met, or none */
     uint32_t *earlier; /* by call: its location's last call before it that is a meeting, or none */
-    struct idmap member; /* (node, location) -> call */
 };
 
 /* The calls that were the last common synchronisation; CALL_NONE twice: there was none. */
@@ -29,8 +29,7 @@ struct sync_point {
 int ictusi_syncs_make(struct syncs *syncs, const struct analysis *analysis);
 void ictusi_syncs_free(struct syncs *syncs);
 
-/* Before this call of a location and that call of another one. */
-struct sync_point ictusi_syncs_before(const struct syncs *syncs, uint32_t location, uint32_t call,
-                                      uint32_t other_location, uint32_t other_call);
+/* Of a call that waits and of the one it waits for, before both calls. */
+struct sync_point ictusi_syncs_before(const struct syncs *syncs, uint32_t call);
 
 #endif
