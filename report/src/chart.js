@@ -48,6 +48,7 @@ const resizer = new ResizeObserver((entries) => {
 function base(colours) {
     return {
         animation: false,
+        progressive: 0, // a picture that is saved or printed between two steps would lack the rest
         color: colours.series,
         backgroundColor: 'transparent',
         textStyle: { color: colours.text, fontFamily: 'inherit', fontSize: 12 },

@@ -25,6 +25,38 @@ export function esc(text) {
     );
 }
 
+/**
+ * Put charts into a box of six columns so that every row is full: three or two beside each other, as the window allows,
+ * and what three would leave over in rows of two. A wide chart has a row of its own.
+ */
+export function arrange(box, charts) {
+    let run = [];
+    const spread = () => {
+        const paired = run.length % 3 === 0 ? 0 : run.length % 3 === 2 ? 2 : 4;
+        run.forEach((chart, i) => {
+            const last = run.length - i;
+            chart.style.setProperty('--in-threes', run.length === 1 ? 6 : last <= paired ? 3 : 2);
+            chart.style.setProperty('--in-twos', last === 1 && run.length % 2 ? 6 : 3);
+        });
+        run = [];
+    };
+    for (const chart of charts) {
+        if (chart.classList.contains('wide')) {
+            spread();
+        } else {
+            run.push(chart);
+        }
+    }
+    spread();
+    box.replaceChildren(...charts);
+    return box;
+}
+
+/** A box of charts. */
+export function panels(cards = []) {
+    return arrange(h('div', { class: 'panels' }), cards.filter(Boolean).map((card) => card.element));
+}
+
 /** Offer a file to save. */
 export function download(name, content, type) {
     const blob = content instanceof Blob ? content : new Blob([content], { type });

@@ -98,6 +98,9 @@ export function title(name) {
     if (name === 'mpi') {
         return 'MPI';
     }
-    const words = name.replace(/_(s|ns)$/, '').replaceAll('_', ' ');
+    if (name === 'p_adjusted') {
+        return 'p, adjusted';
+    }
+    const words = name.replace(/_(s|ns)$/, '').replace(/_a$/, ' before').replace(/_b$/, ' after').replaceAll('_', ' ');
     return words.charAt(0).toUpperCase() + words.slice(1);
 }

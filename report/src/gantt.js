@@ -58,6 +58,11 @@ function inOrder(tracks) {
     return tracks.map((_t, i) => i).sort((a, b) => key(a).localeCompare(key(b), 'en', { numeric: true }));
 }
 
+/** What a track is called: its own name, with that of its process where it is only a number among threads. */
+function trackName({ name, process }) {
+    return name && !/^(master thread|thread \d+)$/i.test(name) ? name : `${process}${name ? ` · ${name}` : ''}`;
+}
+
 function messagesOf(flat, placed) {
     const list = [];
     for (let i = 0; i < flat.length; i += 5) {
@@ -413,13 +418,14 @@ export class Gantt {
         const all = shown.length + wrong.length;
         const now = drawn.length + red.length;
         const total = this.row.message_count ?? this.messages.length;
-        const sampled = total > this.messages.length ? ` The page holds ${number(this.messages.length)} of ${number(total)} messages, from the whole run alike.` : '';
-        this.note.textContent = `${now < all ? `${now} of ${all} arrows are drawn; zoom in to see the others.` : ''}${sampled}`;
+        const sampled = total > this.messages.length ? ` The page holds ${number(this.messages.length)} of ${number(total)} messages, taken evenly from the whole run.` : '';
+        this.note.textContent = `${now < all ? `${number(now)} of ${number(all)} arrows are drawn; zoom in to see the others.` : ''}${sampled}`;
         return shown.length;
     }
 
     drawLabels(pen, colours, width) {
         let last = null;
+        const twice = new Set(this.names.map(trackName)).size < this.names.length;
         this.metrics.forEach((m, i) => {
             const top = this.tracks.length * this.rowHeight + i * metricHeight;
             pen.fillStyle = colours.line;
@@ -441,8 +447,7 @@ export class Gantt {
                 pen.fillRect(0, y, width, 1);
             }
             last = track.process;
-            const text = track.name && !/^(master thread|thread \d+)$/i.test(track.name)
-                ? track.name : `${track.process}${track.name ? ` · ${track.name}` : ''}`;
+            const text = twice ? `${trackName(track)} (${track.location})` : trackName(track);
             if (this.rowHeight >= 11) {
                 pen.save();
                 pen.beginPath();

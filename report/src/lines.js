@@ -88,7 +88,7 @@ function seen(rows, value, spec) {
 /**
  * Lines of rows.
  * @param spec rows, key (row → line's name), x and y (row → number), low and high (row → number),
- *             xName, yName, xFormat, yFormat, xLog, yLog, tip (row → pairs), points (no line), marks,
+ *             xName, yName, xFormat, yFormat, xLog, xWhole (no ticks between whole numbers), yLog, tip (row → pairs), points (no line), marks,
  *             within (values that have to be in view too), look (row, colours → colour and symbol)
  */
 export function lineOption(colours, spec, width = 600) {
@@ -128,7 +128,7 @@ export function lineOption(colours, spec, width = 600) {
             }
         }
     });
-    const across = fitted(rows.map(placeX), spec.xLog, { base: spec.xBase, most: width / 70 });
+    const across = fitted(rows.map(placeX), spec.xLog, { base: spec.xBase, most: width / 70, least: spec.xWhole ? 1 : 0 });
     const up = fitted(seen(rows, spec.y, spec).concat(spec.yLog || spec.yScale ? [] : [0]), spec.yLog);
     return {
         ...legendFor(names, width),
@@ -211,11 +211,26 @@ export function dotOption(colours, spec, width = 600) {
     };
 }
 
-/** Bars of numbers by name. */
-export function barOption(colours, { names, series, yName, yFormat, stacked = false, xName = '' }) {
+/** Few names are all written, in several lines where they are long; of many, those that fit. */
+function nameLabels(names, width) {
+    return names.length > 8 ? {} : { interval: 0, hideOverlap: false, overflow: 'break', lineHeight: 14, width: Math.max(50, (0.85 * width - 70) / names.length) };
+}
+
+/** What bars have to show: 0, and each bar or stack. */
+function barRange(series, stacked, most) {
+    const count = Math.max(...series.map((s) => s.values.length));
+    const sums = Array.from({ length: count }, (_x, i) => series.reduce((sum, s) => sum + (s.values[i] || 0), 0));
+    return fitted([0, ...(stacked ? sums : series.flatMap((s) => s.values))], false, { most });
+}
+
+/** Bars of numbers by name: upright, or flat with the first name on top. */
+export function barOption(colours, { names, series, yName, yFormat, stacked = false, flat = false }, width = 600) {
     if (!names.length) {
         return null;
     }
+    const range = bounds(barRange(series, stacked, flat ? width / 110 : 8));
+    const values = axis(colours, { ...range, type: 'value', name: yName, axisLabel: { formatter: yFormat },
+        ...(flat ? { nameGap: 26, nameMoveOverlap: false } : {}) });
     return {
         legend: { show: series.length > 1 },
         grid: { top: series.length > 1 ? 38 : 14 },
@@ -225,12 +240,12 @@ export function barOption(colours, { names, series, yName, yFormat, stacked = fa
             formatter: (points) =>
                 tipTable(points[0].name, points.map((p) => [p.seriesName, yFormat(p.value)])),
         },
-        xAxis: axis(colours, { type: 'category', data: names, name: xName }),
-        yAxis: axis(colours, { type: 'value', name: yName, axisLabel: { formatter: yFormat } }),
-        series: series.map(({ name, values, colour }) => ({
+        ...(flat ? { xAxis: values, yAxis: axis(colours, { type: 'category', data: names, inverse: true }) }
+            : { xAxis: axis(colours, { type: 'category', data: names, axisLabel: nameLabels(names, width) }), yAxis: values }),
+        series: series.map(({ name, values: data, colour }) => ({
             type: 'bar',
             name,
-            data: values,
+            data,
             stack: stacked ? 'all' : undefined,
             barMaxWidth: 36,
             itemStyle: colour ? { color: colour } : undefined,

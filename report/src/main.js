@@ -8,6 +8,7 @@ import { overview } from './overview.js';
 import * as arrivals from './pages/arrivals.js';
 import * as barrier from './pages/barrier.js';
 import * as compare from './pages/compare.js';
+import * as compareWaits from './pages/compare_waits.js';
 import * as guideline from './pages/guideline.js';
 import * as lock from './pages/lock.js';
 import * as matrix from './pages/matrix.js';
@@ -25,6 +26,7 @@ const sections = [
     ['measurement', 'Operations', 'How long an operation takes, with every process starting together.', measurement.build],
     ['timeline', 'Timelines', 'What each process did when, and the messages between them.', timeline.build],
     ['compare', 'Comparison', 'Experiments of one file against another.', compare.build],
+    ['compare-waits', 'Waits compared', 'How much longer or shorter processes waited than in the runs of another file.', compareWaits.build],
     ['matrix', 'Algorithms and common starts', 'The same operation, algorithm by algorithm, under each way to start.', matrix.build],
     ['guideline', 'Performance guidelines', 'Collectives that are slower than other collectives in their place.', guideline.build],
     ['sync', 'Clock synchronisation', 'How accurate, how long it stays so, and how costly.', sync.build],
@@ -90,7 +92,7 @@ function topBar(data, list) {
         h('div', { class: 'brand' }, h('h1', {}, 'ictus'),
             h('span', { class: 'files', title: names.join(', ') },
                 names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', '))),
-        h('nav', { 'aria-label': 'sections' }, links),
+        h('nav', { 'aria-label': 'sections', class: links.length > 5 ? 'many' : '' }, links),
         h('div', { class: 'tools' },
             segmented('theme', [['auto', 'Auto'], ['light', 'Light'], ['dark', 'Dark']], wishedTheme(), setTheme),
             h('button', { type: 'button', onclick: () => window.print() }, 'Print')));

@@ -41,7 +41,7 @@ export class DataTable {
 
     setRows(rows) {
         this.rows = [...rows];
-        this.caption.textContent = `${rows.length.toLocaleString('en')} rows`;
+        this.caption.textContent = `${rows.length.toLocaleString('en')} ${rows.length === 1 ? 'row' : 'rows'}`;
         this.resort();
         this.from = this.to = -1;
         this.draw();

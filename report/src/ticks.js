@@ -18,12 +18,12 @@ function multiples(step, from, to) {
     return list;
 }
 
-function linear(low, high, most) {
+function linear(low, high, most, least) {
     if (low === high) {
         const half = Math.abs(low) / 2 || 1;
-        return linear(low - half, high + half, most);
+        return linear(low - half, high + half, most, least);
     }
-    const step = stepOf(high - low, Math.max(most, fewest));
+    const step = Math.max(stepOf(high - low, Math.max(most, fewest)), least);
     const min = Number((Math.floor(low / step + 1e-9) * step).toPrecision(12));
     const max = Number((Math.ceil(high / step - 1e-9) * step).toPrecision(12));
     return { min, max, step, ticks: multiples(step, min, max) };
@@ -46,16 +46,17 @@ function logarithmic(low, high, most, base) {
             return { min, max, ticks: inside.filter((_t, i) => i % every === 0) };
         }
     }
-    const { ticks } = linear(min, max, Math.max(most, fewest + 1));
+    const { ticks } = linear(min, max, Math.max(most, fewest + 1), 0);
     return { min, max, ticks: ticks.filter((t) => t >= min && t <= max) };
 }
 
 /**
  * @param values what has to be seen, and nothing else
  * @param log    false, or true for a logarithmic axis, on which only positive values are
+ * @param least  the smallest step: 1 where there is nothing between whole numbers
  * @return {min, max, ticks}, or null where there is nothing
  */
-export function fitted(values, log = false, { most = 8, base = 10 } = {}) {
+export function fitted(values, log = false, { most = 8, base = 10, least = 0 } = {}) {
     let low = Infinity;
     let high = -Infinity;
     for (const value of values) {
@@ -67,7 +68,16 @@ export function fitted(values, log = false, { most = 8, base = 10 } = {}) {
     if (low > high) {
         return null;
     }
-    return log ? logarithmic(low, high, most, base) : linear(low, high, most);
+    return log ? logarithmic(low, high, most, base) : linear(low, high, most, least);
+}
+
+/** The smallest of 1, 2, 5, 10, … by which at most so many labels fit on that many values. */
+export function everySo(values, most) {
+    let step = 1;
+    for (let i = 0; values / step > most; i++) {
+        step *= i % 3 === 1 ? 2.5 : 2;
+    }
+    return step;
 }
 
 /** An ECharts axis that keeps to what fitted() said. */

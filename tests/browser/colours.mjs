@@ -6,7 +6,7 @@ import { apart, contrast, kinds, lightness } from './vision.mjs';
 
 const page = (name) => import(pathToFileURL(join(process.env.SOURCE, 'report', 'src', name)));
 const { light, dark } = await page('palettes.js');
-const { fitted } = await page('ticks.js');
+const { everySo, fitted } = await page('ticks.js');
 const failures = [];
 
 function check(what, good) {
@@ -51,5 +51,9 @@ for (const [low, high] of ranges) {
             : range.max - range.min <= 2.5 * (high - low) || low === high);
     }
 }
+const ranks = fitted([0, 5], false, { most: 40, least: 1 });
+check(`no ticks between ranks: ${ranks.ticks}`, ranks.ticks.every(Number.isInteger));
+check(`labels of 300 calls: ${everySo(300, 20)}, ${everySo(300, 25)}, ${everySo(5000, 20)}`,
+    everySo(300, 20) === 20 && everySo(300, 400) === 1 && everySo(5000, 20) === 500);
 console.log(failures.length ? `${failures.length} failures` : 'colours and axes are as they should be');
 process.exit(failures.length ? 1 : 0);

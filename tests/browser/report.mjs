@@ -87,6 +87,19 @@ async function blankCharts(page) {
         .map((figure) => figure.dataset.chart));
 }
 
+/** Boxes of charts in which a row of them leaves a gap to the right. */
+async function gaps(page) {
+    return page.evaluate(() => [...document.querySelectorAll('.panels')].flatMap((box) => {
+        const right = box.getBoundingClientRect().right;
+        const ends = new Map(); // of each row, by where its charts begin
+        for (const chart of [...box.children].filter((c) => c.getClientRects().length)) {
+            const place = chart.getBoundingClientRect();
+            ends.set(Math.round(place.top), Math.max(place.right, ends.get(Math.round(place.top)) ?? 0));
+        }
+        return [...ends].filter(([, end]) => end < right - 2).map(() => `${box.closest('section')?.id}: ${box.firstChild.dataset.chart}`);
+    }));
+}
+
 async function looks(file, sections, widths = [390, 1400]) {
     for (const width of widths) {
         const page = await open(file, { width });
@@ -97,6 +110,8 @@ async function looks(file, sections, widths = [390, 1400]) {
             await scrollThrough(page);
             const blank = await blankCharts(page);
             check(`${file} ${width} ${scheme}: blank charts ${blank}`, blank.length === 0);
+            const gap = await gaps(page);
+            check(`${file} ${width} ${scheme}: rows of charts that are not full: ${gap}`, gap.length === 0);
             check(`${file} ${width} ${scheme}: wider than the window`,
                 await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
             for (const id of sections) {
@@ -349,6 +364,25 @@ async function waits() {
     check('an undecidable wait is greyed', (await section.locator('[data-table="The longest waits"] tr.muted').count()) === 4);
 }
 
+/** Comparisons of waits: differences by state, site and rank, with what was decided about each. */
+async function waitsCompared() {
+    const page = await share('all.html');
+    const section = page.locator('#compare-waits');
+    check('it says what was compared', /5 runs of waits-b\.jsonl against 5 runs of waits-a\.jsonl/.test(await section.textContent()));
+    const points = () => section.locator('[data-chart="How much the waiting changed"]').evaluate((f) => {
+        const { series: [dots], xAxis: [axis] } = f.ictusCard.chart.getOption();
+        return { dots: dots.data.map((d) => [d.name, d.row.verdict, d.symbol]), inView: axis.min <= 0 && axis.max >= 0 };
+    });
+    const { dots, inView } = await points();
+    const symbols = new Map(dots.map(([name, , symbol]) => [name, symbol]));
+    check(`verdicts differ in shape: ${[...symbols]}`, symbols.get('all') === 'triangle' && symbols.get('late-sender') === 'rect'
+        && symbols.get('barrier').startsWith('path'));
+    check('no change is in view', inView);
+    await section.locator('[data-choice=rank]').click();
+    await section.locator('canvas').waitFor();
+    check('by rank', (await points()).dots.length === 12 && (await section.locator('tbody tr:not(.pad)').count()) === 12);
+}
+
 async function timelines() {
     const page = await open('traces.html');
     const figures = page.locator('#timeline [data-chart]');
@@ -447,7 +481,7 @@ async function archives() {
     await other.close();
     const long = await open('long.html');
     check('what is left out is told', /calls shorter than .* are not drawn one by one/.test(await long.locator('#timeline').textContent()));
-    check('a sample of messages says so', /of [0-9,]+ messages, from the whole run alike/.test(await long.locator('.gantt-note').textContent()));
+    check('a sample of messages says so', /of [0-9,]+ messages, taken evenly from the whole run/.test(await long.locator('.gantt-note').textContent()));
     await shoot(long, 'long');
     await long.close();
 }
@@ -472,12 +506,12 @@ async function three() {
 const parts = {
     looks: async () => {
         await looks('all.html', ['overview', 'measurement', 'matrix', 'guideline', 'sync', 'barrier', 'overlap', 'rtt', 'drift', 'clock', 'lock', 'traces',
-            'waits', 'arrivals']);
+            'waits', 'arrivals', 'compare-waits']);
         // What these share with the page of everything is seen there.
         await looks('traces.html', ['timeline'], [600]);
         await looks('two.html', ['overview', 'measurement', 'files'], [600]);
     },
-    filters, closely, saves, themeAndPrint, matrixAndBarriers, waits, accessible, axes, timelines, arrivals, hardDays, three,
+    filters, closely, saves, themeAndPrint, matrixAndBarriers, waits, waitsCompared, accessible, axes, timelines, arrivals, hardDays, three,
     ...(existsSync('archive.html') ? { archives } : {}),
 };
 // All of them, or those named: node report.mjs timelines axes

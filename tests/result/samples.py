@@ -359,9 +359,29 @@ def arrivals(rng, _options):
                "autocorrelation": [0.1] * ranks, "raw_offsets_ns": table}
 
 
+def compare_waits(rng, _options):
+    def change(text, before, after, spread, **members):
+        low, high = after - before - spread, after - before + spread
+        verdict = "more" if low > 0 else "less" if high < 0 else "the same" if spread < 0.02 * before else "no difference shown"
+        return {"type": "compare-waits", "baseline": "waits-a.jsonl", "file": "waits-b.jsonl", "waiting": text, "wait_a_s": before,
+                "wait_b_s": after, "difference_s": after - before, "difference_low_s": low, "difference_high_s": high,
+                "p": 1e-4 if low * high > 0 else 0.4, "p_adjusted": 3e-4 if low * high > 0 else 0.5, "runs_a": 5, "runs_b": 5,
+                "verdict": verdict, **members}
+
+    yield change("all", 1.31, 1.72, 0.06)
+    for state, before, after, spread in (("nxn", 0.9, 1.36, 0.04), ("barrier", 0.31, 0.26, 0.02), ("late-sender", 0.1, 0.1, 0.001)):
+        yield change(state, before, after, spread, state=state)
+        call = {"nxn": "MPI_Allreduce", "barrier": "MPI_Barrier", "late-sender": "MPI_Recv"}[state]
+        place = {"state": state, "call": call, "site": f"main/solve/{call}"}
+        yield change(f"{state}, main/solve/{call}", before, after, spread, **place)
+        for rank in range(4):
+            part = rng.uniform(0.15, 0.35)
+            yield change(f"{state}, main/solve/{call}, rank {rank}", part * before, part * after, spread / 3, **place, rank=rank, location=rank)
+
+
 MAKERS = {"bench": bench, "sync": sync, "clocks": clock, "rtt": rtt, "drift": drift,
           "barrier": barrier, "matrix": matrix, "guideline": guideline, "overlap": overlap, "check": check, "waits": waits, "lock": lock,
-          "arrivals": arrivals}
+          "arrivals": arrivals, "compare-waits": compare_waits}
 
 
 def main():

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When processes come to a collective, call site by call site (docs/arrivals.md): how far apart, who, and how persistently.
 import { axis, ChartCard } from '../chart.js';
-import { h, select } from '../dom.js';
+import { arrange, h, panels, select } from '../dom.js';
 import * as format from '../format.js';
 import { dotOption, lineOption, tipTable } from '../lines.js';
 import { DataTable } from '../table.js';
+import { everySo } from '../ticks.js';
 import { inkOn } from '../theme.js';
 
 const most = 30;
@@ -53,7 +54,7 @@ function offsets(r) {
         }. Each offset is ${plusMinus(r)}${known(r) ? '' : ', as large as what it shows: this may be noise'}.`,
         option: (colours, width) => lineOption(colours, {
             rows: ranks, key: () => 'median, with 5 to 95 % of the calls', x: (p) => p.rank, y: (p) => p.middle, low: (p) => p.low, high: (p) => p.high,
-            points: true, xName: 'rank in the communicator', yName: 'offset of arrival', xFormat: (v) => format.number(v), yFormat: format.nanoseconds,
+            points: true, xName: 'rank in the communicator', xWhole: true, yName: 'offset of arrival', xFormat: (v) => format.number(v), yFormat: format.nanoseconds,
             look: (_p, c) => (known(r) ? { colour: c.series[0], symbol: 'circle' } : { colour: c.muted, symbol: 'emptyCircle' }),
             tip: (p) => [['5 to 95 %', `${format.nanoseconds(p.low)} – ${format.nanoseconds(p.high)}`], ['longest', format.nanoseconds(p.longest)],
                          ['mean', format.nanoseconds(p.mean)], ['clock error', plusMinus(r)], ['last of all in', format.percent(p.last)],
@@ -66,12 +67,12 @@ function offsets(r) {
 function lasts(r) {
     const ranks = ranksOf(r).filter((p) => Number.isFinite(p.last)).map((p) => ({ ...p, percent: 100 * p.last }));
     return !ranks.length ? null : new ChartCard({
-        title: `Who is last: ${title(r)}`, height: 300,
+        title: `Who is last: ${title(r)}`, height: 300, wide: true,
         note: `In how many calls each rank came last. In random order each would in ${format.percent(1 / r.ranks)} of them. Persistence ${
             format.number(r.persistence, 3)}, from 0 (random) to 1 (always the same order).`,
         option: (colours, width) => lineOption(colours, {
             rows: ranks, key: () => 'share of the calls', x: (p) => p.rank, y: (p) => p.percent, points: true, within: [100 / r.ranks],
-            xName: 'rank in the communicator', yName: 'last of all in (% of calls)', xFormat: (v) => format.number(v), yFormat: (v) => format.number(v),
+            xName: 'rank in the communicator', xWhole: true, yName: 'last of all in (% of calls)', xFormat: (v) => format.number(v), yFormat: (v) => format.number(v),
             marks: (c) => ({ silent: true, symbol: 'none', lineStyle: { color: c.muted, type: 'dashed' },
                              label: { color: c.muted, formatter: 'random', position: 'insideEndTop' }, data: [{ yAxis: 100 / r.ranks }] }) }, width),
         csv: () => [['rank', 'last'], ...ranks.map((p) => [p.rank, p.last])],
@@ -90,37 +91,42 @@ function history(r) {
     const names = table[0].map((_v, rank) => String(rank));
     return new ChartCard({
         title: `Call by call: ${title(r)}`, height: Math.min(520, 130 + 16 * names.length), wide: true,
-        note: `Offset of each rank in ${every > 1 ? `every ${every}th call` : 'each call'}. Rows of one shade are ranks that always come then; speckles are chance.`,
-        option: (colours) => ({
-            legend: { show: false }, grid: { top: 14, bottom: 66 },
-            tooltip: { trigger: 'item', formatter: ({ value: [call, rank, ns] }) => tipTable(`rank ${rank}, call ${calls[call]}`, [
-                ['offset of arrival', format.nanoseconds(ns)], ['clock error', plusMinus(r)]]) },
-            xAxis: axis(colours, { type: 'category', name: 'call', data: calls, splitLine: { show: false } }),
-            yAxis: axis(colours, { type: 'category', name: 'rank', data: names, splitLine: { show: false } }),
-            visualMap: { min: 0, max: high, orient: 'horizontal', left: 'center', bottom: 0, itemWidth: 12, itemHeight: 120, calculable: false,
-                         inRange: { color: colours.heat }, textStyle: { color: colours.muted }, text: [format.nanoseconds(high, 3), 'first'] },
-            series: [{ type: 'heatmap', label: { show: table.length * names.length <= 60, formatter: ({ value }) => format.nanoseconds(value[2], 2) },
-                data: table.flatMap((row, call) => row.map((ns, rank) => ({ value: [call, rank, ns], label: { color: inkOn(colours, ns / high) } }))) }],
-        }),
+        note: `Offset of each rank in ${every > 1 ? `one call in ${every}` : 'each call'}. A row of one shade is a rank that always comes at the same time; speckles are chance.`,
+        option: (colours, width) => {
+            const step = everySo(table.length * every, width / 60);
+            const told = (i) => i > 0 && Math.floor(calls[i] / step) > Math.floor(calls[i - 1] / step);
+            return {
+                legend: { show: false }, grid: { top: 14, bottom: 66 },
+                tooltip: { trigger: 'item', formatter: ({ value: [call, rank, ns] }) => tipTable(`rank ${rank}, call ${calls[call]}`, [
+                    ['offset of arrival', format.nanoseconds(ns)], ['clock error', plusMinus(r)]]) },
+                xAxis: axis(colours, { type: 'category', name: 'call', data: calls, splitLine: { show: false },
+                                       axisLabel: { interval: told }, axisTick: { interval: told } }),
+                yAxis: axis(colours, { type: 'category', name: 'rank', data: names, splitLine: { show: false } }),
+                visualMap: { min: 0, max: high, orient: 'horizontal', left: 'center', bottom: 0, itemWidth: 12, itemHeight: 120, calculable: false,
+                             inRange: { color: colours.heat }, textStyle: { color: colours.muted }, text: [format.nanoseconds(high, 3), 'first'] },
+                series: [{ type: 'heatmap', label: { show: table.length * names.length <= 60, formatter: ({ value }) => format.nanoseconds(value[2], 2) },
+                    data: table.flatMap((row, call) => row.map((ns, rank) => ({ value: [call, rank, ns], label: { color: inkOn(colours, ns / high) } }))) }],
+            };
+        },
         csv: () => [['call', ...names.map((n) => `rank_${n}_ns`)], ...table.map((row, i) => [calls[i], ...row])],
     });
 }
 
 export function build(rows) {
     const sorted = [...rows].sort((a, b) => b.spread_ns - a.spread_ns);
-    const one = h('div', { class: 'panels' });
+    const one = panels();
     let cards = [];
     const show = (index) => {
         const row = sorted[Number(index)];
         cards.forEach((c) => c.dispose());
         cards = [offsets(row), history(row), lasts(row)].filter(Boolean);
-        one.replaceChildren(...cards.map((c) => c.element));
+        arrange(one, cards.map((c) => c.element));
     };
     const several = new Set(rows.map((r) => r.file)).size > 1;
     const table = new DataTable({ name: 'Call sites', rows: sorted, muted: (r) => !known(r), click: (r) => show(sorted.indexOf(r)),
         columns: ['site', 'call', 'comm', 'bytes', 'ranks', 'instances', 'spread_ns', 'error_ns', 'duration_s', 'imbalance', 'persistence'] });
     show(0);
-    return h('div', {}, h('div', { class: 'panels single' }, spreads(rows).element),
+    return h('div', {}, panels([spreads(rows)]),
         h('div', { class: 'controls' }, select('Call site', sorted.map((r, i) => [String(i), several ? `${title(r)}, ${r.file}` : title(r)]), '0', show)),
         one, table.element);
 }

@@ -2,7 +2,7 @@
 // How far apart processes leave a barrier, and who is first and last (S23 fig 3, H18 fig 8).
 import { axis, ChartCard } from '../chart.js';
 import { dimensions, telling } from '../data.js';
-import { h, select } from '../dom.js';
+import { arrange, h, panels, select } from '../dom.js';
 import { Filters } from '../filters.js';
 import * as format from '../format.js';
 import { dotOption, lineOption, tipTable } from '../lines.js';
@@ -13,7 +13,7 @@ import { inkOn } from '../theme.js';
 const mostRanks = 128;
 
 export function build(rows) {
-    const panels = h('div', { class: 'panels' });
+    const charts = panels();
     const filters = new Filters(dimensions(rows, ['processes']), show);
     const table = new DataTable({ name: 'Barriers', columns: plainColumns(rows), rows });
     let cards = [];
@@ -114,7 +114,7 @@ export function build(rows) {
         if (known.length) {
             cards.push(...['first', 'last'].filter((end) => known.every((r) => r[end])).map((end) => ends(known, end)));
         }
-        panels.replaceChildren(...cards.map((c) => c.element));
+        arrange(charts, cards.map((c) => c.element));
         table.setRows(shown);
     }
 
@@ -122,5 +122,5 @@ export function build(rows) {
     const controls = h('div', { class: 'controls' },
         select('Processes', counts, processes, (value) => { processes = value; show(); }));
     show();
-    return h('div', {}, filters.element, counts.length > 1 ? controls : null, panels, table.element);
+    return h('div', {}, filters.element, counts.length > 1 ? controls : null, charts, table.element);
 }

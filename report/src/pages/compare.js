@@ -2,7 +2,7 @@
 // Files beside each other: ratios of medians for each experiment that several files hold.
 import { ChartCard } from '../chart.js';
 import { dimensions } from '../data.js';
-import { h, select } from '../dom.js';
+import { arrange, h, panels, select } from '../dom.js';
 import { Filters } from '../filters.js';
 import * as format from '../format.js';
 import { dotOption, lineOption } from '../lines.js';
@@ -69,7 +69,7 @@ function columns(rows) {
 }
 
 function view(rows, intro, against) {
-    const panels = h('div', { class: 'panels' });
+    const charts = panels();
     const filters = new Filters(dimensions(rows, numbers), show);
     const table = new DataTable({ name: 'Ratios', columns: columns(rows), rows });
     const sentence = h('p', { class: 'message' });
@@ -78,7 +78,7 @@ function view(rows, intro, against) {
         lineStyle: { color: c.muted, type: 'dashed' }, data: [{ [where]: 1 }] });
     const spec = (shown, key, where) => ({
         rows: shown, key, y: (r) => r.ratio, low: (r) => r.ratio_low, high: (r) => r.ratio_high, yName: `median of ${against.other} / median of ${against.base}`,
-        yFormat: (v) => `${format.number(v, 4)}×`, marks: marks(where),
+        yFormat: (v) => `${format.number(v, 4)}×`, within: [1], marks: marks(where),
         look: (r, c) => (r.verdict?.startsWith('slower') ? { colour: c.slower, symbol: 'triangle' }
             : r.verdict?.startsWith('faster') ? { colour: c.faster, symbol: 'path://M0 0H10L5 9Z' } : { colour: c.muted, symbol: 'emptyCircle' }),
         tip: (r) => [[against.base, format.seconds(r.median_a_s)], [r.file ?? against.other, format.seconds(r.median_b_s)],
@@ -114,12 +114,12 @@ function view(rows, intro, against) {
                 option: (colours, width) => lineOption(colours, { ...over, x: (r) => r.bytes, xLog: true,
                     xBase: 2, xName: 'bytes', xFormat: format.bytes, yScale: true }, width), csv }));
         }
-        panels.replaceChildren(...cards.map((c) => c.element));
+        arrange(charts, cards.map((c) => c.element));
         table.setRows(shown);
     }
 
     show();
-    return h('div', {}, sentence, filters.element, panels, table.element);
+    return h('div', {}, sentence, filters.element, charts, table.element);
 }
 
 /** Of the measurements of several files; null when there is nothing in common. */

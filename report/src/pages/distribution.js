@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One measurement closely, or a few beside each other: every sample, not just the median.
 import { axis, ChartCard } from '../chart.js';
-import { h, segmented } from '../dom.js';
+import { h, panels, segmented } from '../dom.js';
 import * as format from '../format.js';
 import { histogramOption, lineOption, tipTable } from '../lines.js';
 import { ascending, density, ecdf, histogram, quantile } from '../stats.js';
@@ -71,7 +71,7 @@ export class Distribution {
                     this.shape = shape;
                     this.cards[1].update();
                 })),
-            h('div', { class: 'panels' }, this.cards.map((c) => c.element)),
+            panels(this.cards),
         );
     }
 

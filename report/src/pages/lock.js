@@ -2,7 +2,7 @@
 // A clock locked over the network: offset, delays in three parts, variation, accuracy (M00 fig 3-7).
 import { ChartCard } from '../chart.js';
 import { dimensions } from '../data.js';
-import { h } from '../dom.js';
+import { arrange, h, panels } from '../dom.js';
 import { Filters } from '../filters.js';
 import * as format from '../format.js';
 import { barOption, lineOption } from '../lines.js';
@@ -12,7 +12,7 @@ import { DataTable, plainColumns } from '../table.js';
 const parts = [['send_s', 'send'], ['network_s', 'network'], ['receive_s', 'receive']];
 
 export function build(rows) {
-    const panels = h('div', { class: 'panels' });
+    const charts = panels();
     const filters = new Filters(dimensions(rows), show);
     const table = new DataTable({ name: 'Polls', columns: plainColumns(rows), rows });
     let cards = [];
@@ -35,10 +35,10 @@ export function build(rows) {
         const stat = (name, member, q) => quantile(ascending(groups.get(name).map((r) => r[member]).filter(Number.isFinite)), q);
         const card = (title, value) => new ChartCard({
             title, height: 300,
-            option: (colours) => barOption(colours, {
+            option: (colours, width) => barOption(colours, {
                 names, stacked: value === 'median', yName: 'delay', yFormat: format.seconds,
                 series: parts.map(([m, name], i) => ({ name, colour: colours.series[i], values: names.map((n) =>
-                    value === 'median' ? stat(n, m, 0.5) : stat(n, m, 0.95) - stat(n, m, 0.05)) })) }),
+                    value === 'median' ? stat(n, m, 0.5) : stat(n, m, 0.95) - stat(n, m, 0.05)) })) }, width),
             csv: () => [['source', ...parts.map((p) => p[1])],
                         ...names.map((n) => [n, ...parts.map(([m]) => stat(n, m, 0.5))])],
         });
@@ -59,10 +59,10 @@ export function build(rows) {
         if (shown.some((r) => Number.isFinite(r.network_s))) {
             cards.push(...delays(shown), over(shown, 'Delays over time', parts, 'delay', format.seconds));
         }
-        panels.replaceChildren(...cards.map((c) => c.element));
+        arrange(charts, cards.map((c) => c.element));
         table.setRows(shown);
     }
 
     show();
-    return h('div', {}, filters.element, panels, table.element);
+    return h('div', {}, filters.element, charts, table.element);
 }

@@ -2,7 +2,7 @@
 // Measurements of operations: over size and over processes, as panels of lines; one of them closely.
 import { ChartCard } from '../chart.js';
 import { dimensions, telling } from '../data.js';
-import { h, segmented, select } from '../dom.js';
+import { arrange, h, panels, segmented, select } from '../dom.js';
 import { Filters } from '../filters.js';
 import * as format from '../format.js';
 import { dotOption, lineOption } from '../lines.js';
@@ -43,7 +43,7 @@ class Page {
         if (!varies('operation')) {
             this.view.panels = '';
         }
-        this.panels = h('div', { class: 'panels' });
+        this.panels = panels();
         this.message = h('p', { class: 'message', role: 'status' });
         this.distribution = new Distribution();
         this.table = new DataTable({
@@ -208,8 +208,7 @@ class Page {
         const { names, panels } = this.split(rows);
         const keys = order(panels.keys());
         this.cards = keys.slice(0, mostPanels).map((key) => this.panel(key, panels.get(key), names));
-        this.panels.replaceChildren(...this.cards.map((card) => card.element));
-        this.panels.classList.toggle('single', this.cards.length === 1);
+        arrange(this.panels, this.cards.map((card) => card.element));
         const notes = [];
         if (this.narrowed.length && this.filters.chosen.size) {
             notes.push(`To begin with, only ${this.narrowed.join(', ')} is drawn; “All” shows everything.`);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Round trips (H08 fig 4, 6), drift (H18 fig 2, H08 fig 5) and the time sources of the machine.
 import { ChartCard } from '../chart.js';
-import { h } from '../dom.js';
+import { h, panels } from '../dom.js';
 import * as format from '../format.js';
 import { histogramOption, lineOption } from '../lines.js';
 import { ascending, histogram, quantile } from '../stats.js';
@@ -54,7 +54,7 @@ export function buildRtt(rows) {
         cards.push(line('How good the minimum of N exchanges is', 'error_s', 'time above the best minimum'));
         cards.push(line('What N exchanges cost', 'cost_s', 'time of all exchanges'));
     }
-    return h('div', {}, h('div', { class: 'panels' }, cards.map((c) => c.element)),
+    return h('div', {}, panels(cards),
         new DataTable({ name: 'Round trips', columns: plainColumns(rows), rows }).element);
 }
 
@@ -97,7 +97,7 @@ export function buildDrift(rows) {
             'max_residual_ns', 'largest distance from the line', format.nanoseconds,
             { xLog: true, yLog: true, xName: 'length of the window', ...limits(tolerance && [tolerance]) }));
     }
-    return h('div', {}, h('div', { class: 'panels' }, cards.map((c) => c.element)),
+    return h('div', {}, panels(cards),
         new DataTable({ name: 'Drift', columns: plainColumns(rows), rows }).element);
 }
 

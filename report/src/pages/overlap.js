@@ -2,7 +2,7 @@
 // What a nonblocking collective costs the CPU and how much of it hides behind work (H08 4, fig 11).
 import { ChartCard } from '../chart.js';
 import { dimensions, telling } from '../data.js';
-import { h, select } from '../dom.js';
+import { arrange, h, panels, select } from '../dom.js';
 import { Filters } from '../filters.js';
 import * as format from '../format.js';
 import { barOption, lineOption } from '../lines.js';
@@ -10,7 +10,7 @@ import { groupBy, order } from '../stats.js';
 import { DataTable, plainColumns } from '../table.js';
 
 export function build(rows) {
-    const panels = h('div', { class: 'panels' });
+    const charts = panels();
     const filters = new Filters(dimensions(rows, ['bytes', 'processes', 'interval_bytes']), show);
     const table = new DataTable({ name: 'Overlap', columns: plainColumns(rows), rows });
     const formulas = [...new Set(rows.map((r) => r.formula).filter(Boolean))];
@@ -49,15 +49,15 @@ export function build(rows) {
             line(shown, key, 'Share hidden behind computation', (r) => r.overlap, 'share hidden (%)', (v) => format.percent(v), false),
             new ChartCard({
                 title: `Where the overhead is, ${format.bytes(at)}`, height: 330, wide: true,
-                option: (colours) => barOption(colours, {
+                option: (colours, width) => barOption(colours, {
                     names: one.map(key), yName: 'time of the CPU', yFormat: format.seconds, stacked: true,
                     series: [['start', 'init_s'], ['tests', 'test_s'], ['wait', 'wait_s']].map(([name, member], i) => ({
                         name, values: one.map((r) => r[member]), colour: colours.series[i] })),
-                }),
+                }, width),
                 csv: () => [['name', 'init_s', 'test_s', 'wait_s'], ...one.map((r) => [key(r), r.init_s, r.test_s, r.wait_s])],
             }),
         ];
-        panels.replaceChildren(...cards.map((c) => c.element));
+        arrange(charts, cards.map((c) => c.element));
         table.setRows(shown);
     }
 
@@ -67,5 +67,5 @@ export function build(rows) {
         select('Bars for', sizes.map((s) => [String(s), format.bytes(s)]), String(bytes), (v) => { bytes = v; show(); }));
     show();
     return h('div', {}, filters.element, controls,
-        formulas.length ? h('p', { class: 'message' }, `Overlap is ${formulas.join('; ')}.`) : null, panels, table.element);
+        formulas.length ? h('p', { class: 'message' }, `Overlap is ${formulas.join('; ')}.`) : null, charts, table.element);
 }

@@ -2,7 +2,7 @@
 // How accurate, how long it stays so, and how costly each synchronisation is (H18 fig 3-6, S23 fig 15-16).
 import { ChartCard } from '../chart.js';
 import { dimensions, telling } from '../data.js';
-import { h, segmented } from '../dom.js';
+import { arrange, h, panels, segmented } from '../dom.js';
 import { Filters } from '../filters.js';
 import * as format from '../format.js';
 import { lineOption } from '../lines.js';
@@ -40,7 +40,7 @@ export function build(rows) {
     const dims = dimensions(rows, ['processes', 'wait_s']);
     let error = 'max_error_ns';
     let cards = [];
-    const panels = h('div', { class: 'panels' });
+    const charts = panels();
     const filters = new Filters(dims, show);
     const table = new DataTable({ name: 'Synchronisations', columns: plainColumns(rows), rows });
     const errorName = () => (error === 'max_error_ns' ? 'largest error of any clock' : 'RMS error of the clocks');
@@ -150,7 +150,7 @@ export function build(rows) {
         if (shown.some((r) => r.max_sigma_ns > 0)) { // where all read one clock it promises nothing
             cards.push(promise(shown, name));
         }
-        panels.replaceChildren(...cards.map((c) => c.element));
+        arrange(charts, cards.map((c) => c.element));
         table.setRows(shown);
     }
 
@@ -160,5 +160,5 @@ export function build(rows) {
             show();
         }));
     show();
-    return h('div', {}, filters.element, controls, panels, table.element);
+    return h('div', {}, filters.element, controls, charts, table.element);
 }

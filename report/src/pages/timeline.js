@@ -14,13 +14,13 @@ function facts(row, gantt) {
         + (backward ? `${backward} arrive before they were sent (red).` : 'none arrives before it was sent.')];
     if (row.dropped) {
         parts.push(`${format.number(row.dropped)} calls shorter than ${format.nanoseconds(row.shortest_ns)} are not drawn one by one`
-            + (row.density?.length ? `: in their place stands what each track did most of in ${format.nanoseconds(row.bin_ns)}, the paler the less.` : '.'));
+            + (row.density?.length ? `: each stretch of ${format.nanoseconds(row.bin_ns)} has the colour of what took most of it, paler where that took less.` : '.'));
     }
     const metrics = row.metrics ?? [];
     if (metrics.length) {
         const every = Math.max(...metrics.map((m) => m.every));
         parts.push(`${format.number(row.metric_count)} values of ${metrics.length === 1 ? '1 metric' : `${row.series_count ?? metrics.length} metrics`}${(row.series_count ?? metrics.length) > gantt.metrics.length
-            ? `, of which ${gantt.metrics.length} are drawn` : ''}${every > 1 ? `, of the longest every ${every}th` : ''}.`);
+            ? `, of which ${gantt.metrics.length} are drawn` : ''}${every > 1 ? `, of the longest one value in ${every}` : ''}.`);
     }
     return parts.join(' ');
 }
@@ -90,7 +90,7 @@ function clockCard(row, gantt, waits) {
     const source = row.clock?.sigma_ns !== undefined ? 'as the archive says' : waits?.sigma_source === 'one-clock' ? 'all locations read one clock'
         : known ? 'bounded by messages both ways' : 'the archive does not say; ictus waits finds out';
     const bound = row.clock?.bound_ns > 0 ? `; hard bound ${format.nanoseconds(row.clock.bound_ns, 3)}` : '';
-    return h('div', { class: 'facts' }, h('div', { class: `fact ${known ? '' : 'bad'}` }, h('span', { class: 'label' }, 'Clock quality'),
+    return h('div', { class: 'facts alone' }, h('div', { class: `fact ${known ? '' : 'bad'}` }, h('span', { class: 'label' }, 'Clock quality'),
         h('b', {}, value), h('span', { class: 'detail' }, `${known ? '95 %, ' : ''}${source}${bound}`)));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clock-condition violations in traces, and what correcting them moved (B07).
 import { ChartCard } from '../chart.js';
-import { h } from '../dom.js';
+import { h, panels } from '../dom.js';
 import * as format from '../format.js';
 import { barOption } from '../lines.js';
 import { DataTable } from '../table.js';
@@ -20,9 +20,9 @@ const correctColumns = ['archive', 'output', 'events', 'raw_violations_p2p', 'ra
 function bars({ title, note = '', names, series, yName, stacked = false }) {
     return new ChartCard({
         title, note, height: 280,
-        option: (colours) => barOption(colours, {
+        option: (colours, width) => barOption(colours, {
             names, yName, yFormat: (v) => format.number(v), stacked,
-            series: series.map(([name, values], i) => ({ name, values, colour: colours.series[i] })) }),
+            series: series.map(([name, values], i) => ({ name, values, colour: colours.series[i] })) }, width),
         csv: () => [['what', ...series.map((s) => s[0])], ...names.map((n, i) => [n, ...series.map((s) => s[1][i])])],
     });
 }
@@ -36,7 +36,7 @@ function binBars(card, lists, edge, count, text) {
     const holds = full[0][1].map((_, i) => full.some(([, list]) => list[i]?.[count] > 0));
     const from = holds.indexOf(true);
     const to = holds.lastIndexOf(true) + 1;
-    return bars({ ...card, note: full.length < lists.length ? `${full[0][0]}.` : '', names: full[0][1].slice(from, to).map((bin) => `below ${text(bin[edge])}`),
+    return bars({ ...card, note: full.length < lists.length ? `${full[0][0]}.` : '', names: full[0][1].slice(from, to).map((bin) => `< ${text(bin[edge])}`),
         series: full.map(([name, list]) => [name, list.slice(from, to).map((bin) => bin[count])]) });
 }
 
@@ -110,7 +110,7 @@ function table(name, rows, columns) {
 
 export function build(rows) {
     const cards = rows.slice(0, 20).flatMap((row) => (row.type === 'check' ? checkCards(row) : correctCards(row)));
-    return h('div', {}, h('div', { class: 'panels' }, cards.filter(Boolean).map((c) => c.element)),
+    return h('div', {}, panels(cards),
         table('Violations', rows.filter((r) => r.type === 'check'), checkColumns),
         table('Corrections', rows.filter((r) => r.type === 'correct'), correctColumns));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who waited where, for whom, and how sure that is: severities, causes, the critical path (docs/waits.md).
 import { axis, ChartCard } from '../chart.js';
-import { h, select } from '../dom.js';
+import { arrange, h, panels, select } from '../dom.js';
 import * as format from '../format.js';
 import { barOption, dotOption, tipTable } from '../lines.js';
 import { groupBy } from '../stats.js';
@@ -133,19 +133,17 @@ function criticalCards(rows) {
     const ranks = rows.filter((r) => r.of === 'rank').sort((a, b) => b.share - a.share);
     const sites = rows.filter((r) => r.of === 'site').sort((a, b) => b.time_s - a.time_s).slice(0, most);
     return [
-        shares({ title: 'Critical path by rank', note: 'Whose time it is that the program’s time consists of, with 95 % intervals.', rows: ranks,
+        shares({ title: 'Critical path by rank', note: 'How the time of the program is shared out among the ranks, with 95 % intervals.', rows: ranks,
             key: (r) => `rank ${r.rank}`, tip: (r) => [['time', format.seconds(r.time_s)]],
             csv: (all) => [['rank', 'time_s', 'share', 'share_low', 'share_high'],
                            ...all.map((r) => [r.rank, r.time_s, r.share, r.share_low, r.share_high])] }),
         !sites.length ? null : new ChartCard({
             title: 'Critical path by call site', height: 110 + 24 * sites.length,
-            note: 'Of it, imbalance: how much longer the path is here than ranks are on average.',
-            option: (colours) => {
-                const option = barOption(colours, { names: sites.map((r) => short(r.site)).reverse(), stacked: true, yName: 'time on the path', yFormat: format.seconds,
-                    series: [['as the others', (r) => r.time_s - r.imbalance_s, colours.series[0]], ['imbalance', (r) => r.imbalance_s, colours.series[1]]]
-                        .map(([name, of, colour]) => ({ name, colour, values: sites.map(of).reverse() })) });
-                return { ...option, xAxis: option.yAxis, yAxis: option.xAxis };
-            },
+            note: 'Imbalance is the time by which the path spends longer here than a rank does on average.',
+            option: (colours, width) => barOption(colours, {
+                names: sites.map((r) => short(r.site)), flat: true, stacked: true, yName: 'time on the path', yFormat: format.seconds,
+                series: [['like the average rank', (r) => r.time_s - r.imbalance_s, colours.series[0]], ['imbalance', (r) => r.imbalance_s, colours.series[1]]]
+                    .map(([name, of, colour]) => ({ name, colour, values: sites.map(of) })) }, width),
             csv: () => [['site', 'time_s', 'share', 'imbalance_s'], ...sites.map((r) => [r.site, r.time_s, r.share, r.imbalance_s])] }),
     ];
 }
@@ -154,14 +152,11 @@ function collectives(rows) {
     const shown = [...rows].sort((a, b) => b.time_s - a.time_s).slice(0, most);
     return shown.length === 0 ? null : new ChartCard({
         title: 'Collectives: waiting for the last one or moving data', height: 110 + 26 * shown.length, wide: true,
-        note: 'Skew is waiting for the last to arrive. The verdict stands behind the name; undecidable where ± is too wide.',
-        option: (colours) => {
-            const option = barOption(colours, { names: shown.map((r) => `${short(r.site)} (${r.verdict})`).reverse(), stacked: true,
-                yName: 'time of all ranks', yFormat: format.seconds,
-                series: [['skew', 'skew_s', colours.series[1]], ['transfer', 'transfer_s', colours.series[0]]]
-                    .map(([name, member, colour]) => ({ name, colour, values: shown.map((r) => r[member]).reverse() })) });
-            return { ...option, xAxis: option.yAxis, yAxis: option.xAxis };
-        },
+        note: 'Skew is the time spent waiting for the last process to arrive. The verdict follows the name; it is undecidable where the interval is too wide.',
+        option: (colours, width) => barOption(colours, {
+            names: shown.map((r) => `${short(r.site)} (${r.verdict})`), flat: true, stacked: true, yName: 'time of all ranks', yFormat: format.seconds,
+            series: [['skew', 'skew_s', colours.series[1]], ['transfer', 'transfer_s', colours.series[0]]]
+                .map(([name, member, colour]) => ({ name, colour, values: shown.map((r) => r[member]) })) }, width),
         csv: () => [['site', 'calls', 'time_s', 'skew_s', 'transfer_s', 'skew_share', 'skew_low', 'skew_high', 'verdict'],
                     ...shown.map((r) => [r.site, r.calls, r.time_s, r.skew_s, r.transfer_s, r.skew_share, r.skew_low, r.skew_high, r.verdict])],
     });
@@ -184,24 +179,24 @@ function analysis(byType, file) {
     const [whole] = of('waits');
     const cells = of('wait-state');
     const states = [...new Set(cells.map((r) => r.state))];
-    const holder = h('div', { class: 'panels single' });
+    const holder = panels();
     let card = null;
     const show = (state) => {
         card?.dispose();
         card = severity(cells, state);
-        holder.replaceChildren(...(card ? [card.element] : []));
+        arrange(holder, card ? [card.element] : []);
     };
     show('all');
-    const cards = [causes(of('wait-cause')), ...criticalCards(of('critical-path')), collectives(of('collective-site'))].filter(Boolean);
+    const cards = [causes(of('wait-cause')), ...criticalCards(of('critical-path')), collectives(of('collective-site'))];
     return h('div', {}, whole ? [h('h3', {}, whole.archive), facts(whole)] : null,
         states.length ? h('div', { class: 'controls' },
             select('State', [['all', 'all'], ...states.map((s) => [s, s])], 'all', show)) : null,
-        holder, h('div', { class: 'panels' }, cards.map((c) => c.element)), tables(of));
+        holder, panels(cards), tables(of));
 }
 
 /** @param byType the rows of each type, several of which a file of `ictus waits` holds */
 export function build(byType) {
     const all = totals(byType.get('wait-total') ?? []);
     const files = new Set(types.flatMap((t) => byType.get(t) ?? []).map((r) => r.$file));
-    return h('div', {}, h('div', { class: 'panels' }, all?.element), [...files].map((file) => analysis(byType, file)));
+    return h('div', {}, panels([all]), [...files].map((file) => analysis(byType, file)));
 }
