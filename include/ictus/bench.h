@@ -64,6 +64,7 @@ struct ictus_operation_info {
     const char *mocks;   /**< the operation that this composition of others stands for, or NULL */
     int pieces;          /**< of a mock-up: the operation itself on so many pieces; else 0 */
     int partitioned;     /**< its message is handed over in partitions, see them in a plan */
+    int neighborhood;    /**< between the neighbours of a topology, see it in a plan */
 };
 
 /**
@@ -124,6 +125,10 @@ struct ictus_bench_plan {
     int messages;         /**< of a stream, under way at once; 0: 64 */
     int partitions;       /**< of a partitioned message, 1 to 4096; 0: 4 */
     const char *window;   /**< one-sided: one of ictus_window_kinds; NULL: ICTUS_WINDOW_DEFAULT */
+    const char *topology; /**< of neighbourhood operations: "ring" (NULL), "cart:dimensions=2",
+                               "graph:degree=3" */
+    const char *layout;   /**< of the elements of a block: "contiguous" (NULL),
+                               "vector:block=8,stride=16", "indexed", "resized:stride=2" */
     int check;            /**< 1: verify the operation's result before and after measuring;
                                2: of every repetition as well */
     const char *arrival;  /**< "ascending:spread=10us", "late:rank=0,by=20us"; NULL: all together */

@@ -72,6 +72,28 @@ static int choose_counts(struct call *call, const struct ictus_bench_plan *plan,
     return ICTUS_OK;
 }
 
+/* The type of a block, where that is not so many elements one after the other. */
+static int read_layout(struct call *call, const struct ictus_bench_plan *plan,
+                       const struct datatype *type, struct ictus_why *why)
+{
+    struct layout_options options;
+    int err = ictusi_layout_read(plan->layout, &options, why);
+    if (call->elements == 0) {
+        options = (struct layout_options){.kind = LAYOUT_CONTIGUOUS, .block = 1, .stride = 1};
+    }
+    err =
+        err ? err : ictusi_layout_init(&call->layout, &options, call->elements, call->element, why);
+    if (err || options.kind == LAYOUT_CONTIGUOUS) {
+        return err ? err : choose_counts(call, plan, type, why);
+    }
+    if (ictusi_layout_type(&call->layout, type->type, &call->count, &call->type) != MPI_SUCCESS) {
+        call->type = type->type;
+        return ICTUS_ERR_MPI;
+    }
+    call->owns_type = true;
+    return ICTUS_OK;
+}
+
 static int read_types(struct call *call, const struct ictus_bench_plan *plan, struct ictus_why *why)
 {
     struct datatype type;
@@ -90,7 +112,7 @@ static int read_types(struct call *call, const struct ictus_bench_plan *plan, st
         call->owns_op = true;
     }
     call->elements = (int64_t)(plan->bytes / type.size);
-    return choose_counts(call, plan, &type, why);
+    return read_layout(call, plan, &type, why);
 }
 
 /* A block cut into as many parts as there are processes, the first ones larger by one element. */
@@ -104,10 +126,17 @@ static void make_shares(struct call *call)
     }
 }
 
-/* Displacements of the v-variants are ints: the whole buffer must be within reach. */
-static int make_counts(struct call *call, uint64_t bytes, struct ictus_why *why)
+static int larger_of(int a, int b)
 {
-    const int n = call->size > NEIGHBORS ? call->size : NEIGHBORS;
+    return a > b ? a : b;
+}
+
+/* Displacements of the v-variants are ints: the whole buffer must be within reach. */
+static int make_counts(struct call *call, struct ictus_why *why)
+{
+    const int neighbors = larger_of(call->topology.source_count, call->topology.target_count);
+    const int n = larger_of(call->size, neighbors);
+    const uint64_t bytes = call->layout.extent;
     if (bytes_times((uint64_t)n, bytes) > INT_MAX && call->operation->is_placed) {
         return ictus_because(
             why, ICTUS_ERR_UNSUPPORTED,
@@ -149,18 +178,19 @@ static struct needs needs_of(const struct call *call, const struct ictus_bench_p
 {
     const struct shape_info *shape = ictusi_shape(call->operation->shape);
     const struct mockup *mockup = call->operation->mockup;
-    struct needs needs = {.send = bytes_times(plan->bytes, block_count(call, shape->sends)),
-                          .recv = bytes_times(plan->bytes, block_count(call, shape->receives))};
+    const uint64_t block = call->layout.extent;
+    struct needs needs = {.send = bytes_times(block, block_count(call, shape->sends)),
+                          .recv = bytes_times(block, block_count(call, shape->receives))};
     if (plan->in_place && call->operation->shape == SHAPE_REDUCE_SCATTER) {
         needs.recv = needs.send; /* all blocks are taken from where the own one is left */
     }
     /* A scatter in place keeps the root's block in the send buffer; all others receive in recv. */
-    if (needs.recv < plan->bytes && shape->receives != BLOCKS_NONE) {
-        needs.recv = plan->bytes;
+    if (needs.recv < block && shape->receives != BLOCKS_NONE) {
+        needs.recv = block;
     }
     if (mockup) {
         /* One more block, where a block is cut into equal parts that fill it up. */
-        needs.scratch = bytes_plus(bytes_times(plan->bytes, block_count(call, mockup->scratch) + 1),
+        needs.scratch = bytes_plus(bytes_times(block, block_count(call, mockup->scratch) + 1),
                                    (uint64_t)call->size * call->element);
     }
     if (plan->cold) {
@@ -176,39 +206,55 @@ static uint64_t sum_of(const struct call *call, const struct needs *needs)
     return bytes_plus(sets, bytes_plus(needs->scratch, needs->flush));
 }
 
-/*
- * Linux hands out more memory than there is and kills who uses it: large buffers are asked for only
- * where the node has them for all its processes. Collective.
- */
-static int check_memory(const struct call *call, const struct ictus_bench_plan *plan, MPI_Comm comm,
-                        struct ictus_why *why)
+/* What all processes of this node want together, and what is free there. */
+static int node_memory(MPI_Comm all, uint64_t *wanted, uint64_t *available)
 {
-    const struct needs needs = needs_of(call, plan);
-    uint64_t wanted = sum_of(call, &needs);
-    if (wanted < LARGE_BYTES) {
-        return ICTUS_OK;
-    }
     MPI_Comm node = MPI_COMM_NULL;
-    if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS) {
+    if (MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     int processes = 1;
     MPI_Comm_size(node, &processes);
+    const uint64_t most = UINT64_MAX / (uint64_t)processes; /* so that no sum overflows */
+    *wanted = *wanted < most ? *wanted : most;
     /* All have looked before one of them takes any. */
-    uint64_t available = ictusi_memory_available();
-    int err = MPI_Allreduce(MPI_IN_PLACE, &available, 1, MPI_UINT64_T, MPI_MIN, node);
+    int err = MPI_Allreduce(MPI_IN_PLACE, wanted, 1, MPI_UINT64_T, MPI_SUM, node);
+    if (err == MPI_SUCCESS) {
+        err = MPI_Allreduce(MPI_IN_PLACE, available, 1, MPI_UINT64_T, MPI_MIN, node);
+    }
     MPI_Comm_free(&node);
-    if (err != MPI_SUCCESS) {
+    return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+}
+
+/*
+ * Linux hands out more memory than there is and kills who uses it: large buffers are asked for only
+ * where the node has them for all its processes, of whatever group. Collective over all.
+ */
+static int check_memory(const struct call *call, const struct ictus_bench_plan *plan, MPI_Comm all,
+                        struct ictus_why *why)
+{
+    const struct needs needs = needs_of(call, plan);
+    const uint64_t mine = sum_of(call, &needs);
+    uint64_t most = mine;
+    /* Processes differ in their neighbours, and so in their buffers. */
+    if (MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, all) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
-    err = wanted / LARGE_BYTES > available / LARGE_BYTES / (uint64_t)processes
-              ? ictus_because(why, ICTUS_ERR_NOMEM,
-                              "%s of %llu bytes: %d processes on a node need %llu bytes of buffers "
-                              "each, but only %llu are free there",
-                              call->operation->name, (unsigned long long)plan->bytes, processes,
-                              (unsigned long long)wanted, (unsigned long long)available)
-              : ICTUS_OK;
-    return ictusi_sync_agree(comm, err, why);
+    if (most < LARGE_BYTES) {
+        return ICTUS_OK;
+    }
+    uint64_t wanted = mine;
+    uint64_t available = ictusi_memory_available();
+    int err = node_memory(all, &wanted, &available);
+    if (!err && wanted > available) {
+        err = ictus_because(why, ICTUS_ERR_NOMEM,
+                            "%s of %llu bytes: the processes on a node need %llu bytes of buffers "
+                            "(this one %llu), but only %llu are free there",
+                            call->operation->name, (unsigned long long)plan->bytes,
+                            (unsigned long long)wanted, (unsigned long long)mine,
+                            (unsigned long long)available);
+    }
+    return ictusi_sync_agree(all, err, why);
 }
 
 static int make_buffers(struct call *call, const struct ictus_bench_plan *plan,
@@ -267,24 +313,31 @@ static void take_set(struct call *call, int set)
     apply_in_place(call);
 }
 
-static bool on_a_ring(const struct operation *operation)
-{
-    return operation->shape == SHAPE_NEIGHBOR_ALLGATHER ||
-           operation->shape == SHAPE_NEIGHBOR_ALLTOALL;
-}
-
+/* MPI's own operations take the neighbours from the communicator. */
 static int make_comm(struct call *call, MPI_Comm comm)
 {
-    const int periodic = 1;
+    const enum shape shape = call->operation->shape;
     call->comm = comm;
-    if (!on_a_ring(call->operation)) {
+    if (shape != SHAPE_NEIGHBOR_ALLGATHER && shape != SHAPE_NEIGHBOR_ALLTOALL) {
         return ICTUS_OK;
     }
-    if (MPI_Cart_create(comm, 1, &call->size, &periodic, 0, &call->comm) != MPI_SUCCESS) {
+    call->mpi_error = ictusi_topology_comm(&call->topology, comm, &call->comm);
+    if (call->mpi_error != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     call->owns_comm = true;
     return ICTUS_OK;
+}
+
+static int read_topology(struct call *call, const struct ictus_bench_plan *plan,
+                         struct ictus_why *why)
+{
+    struct topology_options options;
+    const int err = ictusi_topology_read(plan->topology, &options, why);
+    if (err || !ictusi_shape_has_neighbors(call->operation->shape)) {
+        return err;
+    }
+    return ictusi_topology_init(&call->topology, &options, call->rank, call->size, why);
 }
 
 static int read_plan(struct call *call, const struct ictus_bench_plan *plan, struct ictus_why *why)
@@ -300,7 +353,10 @@ static int read_plan(struct call *call, const struct ictus_bench_plan *plan, str
     if (!err) {
         err = ictusi_fit_window(plan->window, &call->window_kind, why);
     }
-    return err ? err : make_counts(call, plan->bytes, why);
+    if (!err) {
+        err = read_topology(call, plan, why);
+    }
+    return err ? err : make_counts(call, why);
 }
 
 int ictusi_call_run(struct call *call)
@@ -364,8 +420,8 @@ static int first_root(const struct call *call, const struct ictus_bench_plan *pl
     return plan->rotate_root ? (int)((plan->root + plan->first) % call->size) : plan->root;
 }
 
-int ictusi_call_init(struct call *call, const struct operation *operation, MPI_Comm comm,
-                     const struct ictus_bench_plan *plan, struct ictus_why *why)
+static void call_blank(struct call *call, const struct operation *operation, MPI_Comm comm,
+                       const struct ictus_bench_plan *plan)
 {
     memset(call, 0, sizeof(*call));
     call->operation = operation;
@@ -382,22 +438,27 @@ int ictusi_call_init(struct call *call, const struct operation *operation, MPI_C
     call->partitions = plan->partitions > 0 ? plan->partitions : PARTITIONS;
     call->win = MPI_WIN_NULL;
     call->peers = MPI_GROUP_EMPTY;
-    int err = ictusi_sync_agree(comm, read_plan(call, plan, why), why);
+}
+
+int ictusi_call_init_beside(struct call *call, const struct operation *operation, MPI_Comm comm,
+                            MPI_Comm all, const struct ictus_bench_plan *plan,
+                            struct ictus_why *why)
+{
+    call_blank(call, operation, comm, plan);
+    int err = ictusi_sync_agree(all, read_plan(call, plan, why), why);
     if (!err) {
-        err = check_memory(call, plan, comm, why);
+        err = check_memory(call, plan, all, why);
     }
     if (!err) {
-        err = ictusi_sync_agree(comm, make_buffers(call, plan, why), why);
+        err = ictusi_sync_agree(all, make_buffers(call, plan, why), why);
     }
     if (!err) {
-        err = make_comm(call, comm);
+        err = ictusi_sync_agree(all, make_comm(call, comm), why);
     }
     if (!err) {
         call->root = first_root(call, plan);
         take_set(call, (int)(plan->first % call->sets));
-    }
-    if (!err) {
-        err = ictusi_sync_agree(comm, call_prepare(call, why), why);
+        err = ictusi_sync_agree(all, call_prepare(call, why), why);
     }
     if (err) {
         ictusi_call_fini(call);
@@ -419,9 +480,13 @@ void ictusi_call_fini(struct call *call)
     if (call->owns_op) {
         MPI_Op_free(&call->op);
     }
+    if (call->owns_type) {
+        MPI_Type_free(&call->type);
+    }
     if (call->owns_comm) {
         MPI_Comm_free(&call->comm);
     }
+    ictusi_topology_fini(&call->topology);
     for (int i = 0; i < call->sets; i++) {
         free(call->sends[i]);
         free(call->recvs[i]);

@@ -19,13 +19,23 @@ int ictusi_call_fits(const struct operation *operation, const struct ictus_bench
                      int size, struct ictus_why *why);
 
 /*
- * Make a call on comm as the plan asks. Collective; all processes get the same error and reason:
+ * Make a call on comm as the plan asks, while other groups of the processes of all make the same on
+ * communicators of theirs. Collective over all, whose processes get the same error and reason:
  * ICTUS_ERR_UNSUPPORTED (too large for the MPI call), ICTUS_ERR_ARG (not a multiple of the
- * datatype, no such root, nonsense combinations), ICTUS_ERR_UNKNOWN, ICTUS_ERR_NOMEM,
- * ICTUS_ERR_MPI.
+ * datatype, no such root, nonsense combinations), ICTUS_ERR_SPEC, ICTUS_ERR_UNKNOWN,
+ * ICTUS_ERR_NOMEM, ICTUS_ERR_MPI.
  */
-int ictusi_call_init(struct call *call, const struct operation *operation, MPI_Comm comm,
-                     const struct ictus_bench_plan *plan, struct ictus_why *why);
+int ictusi_call_init_beside(struct call *call, const struct operation *operation, MPI_Comm comm,
+                            MPI_Comm all, const struct ictus_bench_plan *plan,
+                            struct ictus_why *why);
+
+/* Likewise where the processes of comm are all. */
+static inline int ictusi_call_init(struct call *call, const struct operation *operation,
+                                   MPI_Comm comm, const struct ictus_bench_plan *plan,
+                                   struct ictus_why *why)
+{
+    return ictusi_call_init_beside(call, operation, comm, comm, plan, why);
+}
 
 /* Collective where the call made a communicator of its own. */
 void ictusi_call_fini(struct call *call);
@@ -45,6 +55,10 @@ int ictusi_call_failed(const struct call *call, struct ictus_why *why);
  */
 int ictusi_call_check(struct call *call, const struct ictus_bench_plan *plan,
                       struct ictus_why *why);
+
+/* The same of the first and the last elements of each block: whether it does anything. */
+int ictusi_call_glance(struct call *call, const struct ictus_bench_plan *plan,
+                       struct ictus_why *why);
 
 /*
  * Verifying each repetition: call->every is set. The buffers are made ready before it by

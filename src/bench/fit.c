@@ -132,6 +132,53 @@ static int check_extras(const struct operation *operation, const struct ictus_be
     return err;
 }
 
+/* What the plan's layout and topology ask for; sizes have been checked. */
+static int check_layout(const struct operation *operation, const struct ictus_bench_plan *plan,
+                        struct ictus_why *why)
+{
+    const struct shape_info *shape = ictusi_shape(operation->shape);
+    struct topology_options topology;
+    struct layout_options options;
+    struct layout layout;
+    struct datatype type;
+    struct reduction reduction;
+    int err = ictusi_topology_read(plan->topology, &topology, why);
+    err = err ? err : ictusi_layout_read(plan->layout, &options, why);
+    if (err || options.kind == LAYOUT_CONTIGUOUS || !shape->has_data) {
+        return err;
+    }
+    const char *because = shape->reduces      ? "MPI's operators reduce elements without gaps"
+                          : operation->mockup ? "a mock-up cuts contiguous blocks"
+                          : operation->is_partitioned
+                              ? "a block with gaps is not cut into partitions"
+                          : operation->user ? "a plugin takes bytes, not datatypes"
+                                            : NULL;
+    if (because) {
+        return ictus_because(why, ICTUS_ERR_ARG, "%s cannot work on layout '%.80s': %s",
+                             operation->name, plan->layout, because);
+    }
+    err = ictusi_fit_types(plan, &type, &reduction, why);
+    return err ? err
+               : ictusi_layout_init(&layout, &options, (int64_t)(plan->bytes / type.size),
+                                    type.size, why);
+}
+
+/* Whether the neighbours that the plan asks for are there. */
+static int check_topology(const struct operation *operation, const struct ictus_bench_plan *plan,
+                          int size, struct ictus_why *why)
+{
+    struct topology_options options;
+    struct topology topology;
+    int err = ictusi_topology_read(plan->topology, &options, why);
+    if (!err && ictusi_shape_has_neighbors(operation->shape)) {
+        err = ictusi_topology_init(&topology, &options, 0, size, why);
+        if (!err) {
+            ictusi_topology_fini(&topology);
+        }
+    }
+    return err;
+}
+
 int ictusi_call_can(const struct operation *operation, const struct ictus_bench_plan *plan,
                     struct ictus_why *why)
 {
@@ -157,8 +204,9 @@ int ictusi_call_can(const struct operation *operation, const struct ictus_bench_
                              "%s is bound to one root and one buffer, so neither can be rotated",
                              operation->name);
     }
-    const int err = check_types(operation, plan, why);
-    return err ? err : check_partitions(operation, plan, why);
+    int err = check_types(operation, plan, why);
+    err = err ? err : check_partitions(operation, plan, why);
+    return err ? err : check_layout(operation, plan, why);
 }
 
 int ictusi_call_fits(const struct operation *operation, const struct ictus_bench_plan *plan,
@@ -168,7 +216,8 @@ int ictusi_call_fits(const struct operation *operation, const struct ictus_bench
         return ictus_because(why, ICTUS_ERR_ARG, "root %d: must be a rank between 0 and %d",
                              plan->root, size - 1);
     }
-    const int err = ictusi_call_can(operation, plan, why);
+    int err = ictusi_call_can(operation, plan, why);
+    err = err ? err : check_topology(operation, plan, size, why);
     if (err) {
         return err;
     }

@@ -16,7 +16,7 @@ typedef int move(struct call *c, int peer, int transfers);
 
 static MPI_Aint place_of(const struct call *c, int i)
 {
-    return c->target + (MPI_Aint)i * (MPI_Aint)c->bytes;
+    return c->target + (MPI_Aint)i * (MPI_Aint)c->layout.extent;
 }
 
 static int move_put(struct call *c, int peer, int transfers)
@@ -32,8 +32,8 @@ static int move_get(struct call *c, int peer, int transfers)
 {
     int err = MPI_SUCCESS;
     for (int i = 0; i < transfers && err == MPI_SUCCESS; i++) {
-        err = MPI_Get((char *)c->recv + (size_t)i * c->bytes, c->count, c->type, peer, c->target,
-                      c->count, c->type, c->win);
+        err = MPI_Get((char *)c->recv + (size_t)i * c->layout.extent, c->count, c->type, peer,
+                      c->target, c->count, c->type, c->win);
     }
     return err;
 }
@@ -116,7 +116,7 @@ static MPI_Aint window_bytes(const struct call *c)
 {
     const struct shape_info *shape = ictusi_shape(c->operation->shape);
     const enum blocks blocks = shape->window == WINDOW_ON_SEND ? shape->sends : shape->receives;
-    const MPI_Aint bytes = (MPI_Aint)(ictusi_block_count(c, blocks) * (int64_t)c->bytes);
+    const MPI_Aint bytes = (MPI_Aint)(ictusi_block_count(c, blocks) * (int64_t)c->layout.extent);
     return bytes > 0 ? bytes : 1;
 }
 

@@ -53,7 +53,7 @@ static int run_ping_ping(struct call *c)
 /* A window of messages to the peer, from it, or both; each is received where no other is. */
 static int p2p_stream(const struct call *c, int peer, bool sends, bool receives)
 {
-    const size_t block = (size_t)c->count * c->element;
+    const size_t block = c->layout.extent;
     int made = 0;
     int err = MPI_SUCCESS;
     for (int i = 0; i < c->messages && receives && err == MPI_SUCCESS; i++) {
@@ -95,8 +95,8 @@ static int p2p_fan_in(const struct call *c, int messages)
     int made = 0;
     int err = MPI_SUCCESS;
     for (int i = 0; i < wanted && c->rank == c->root && err == MPI_SUCCESS; i++) {
-        err = MPI_Irecv((char *)c->recv + (size_t)i * c->bytes, c->count, c->type, MPI_ANY_SOURCE,
-                        TAG, c->comm, &c->requests[made++]);
+        err = MPI_Irecv((char *)c->recv + (size_t)i * c->layout.extent, c->count, c->type,
+                        MPI_ANY_SOURCE, TAG, c->comm, &c->requests[made++]);
     }
     for (int i = 0; i < messages && c->rank != c->root && err == MPI_SUCCESS; i++) {
         err = MPI_Isend(c->send, c->count, c->type, c->root, TAG, c->comm, &c->requests[made++]);
@@ -113,13 +113,13 @@ static int p2p_fan_out(const struct call *c, int messages)
     for (int i = 0; i < wanted && c->rank == c->root && err == MPI_SUCCESS; i++) {
         const int peer = i % c->size;
         if (peer != c->root) {
-            err = MPI_Isend((char *)c->send + (size_t)peer * c->bytes, c->count, c->type, peer, TAG,
-                            c->comm, &c->requests[made++]);
+            err = MPI_Isend((char *)c->send + (size_t)peer * c->layout.extent, c->count, c->type,
+                            peer, TAG, c->comm, &c->requests[made++]);
         }
     }
     for (int i = 0; i < messages && c->rank != c->root && err == MPI_SUCCESS; i++) {
-        err = MPI_Irecv((char *)c->recv + (size_t)i * c->bytes, c->count, c->type, MPI_ANY_SOURCE,
-                        TAG, c->comm, &c->requests[made++]);
+        err = MPI_Irecv((char *)c->recv + (size_t)i * c->layout.extent, c->count, c->type,
+                        MPI_ANY_SOURCE, TAG, c->comm, &c->requests[made++]);
     }
     return err == MPI_SUCCESS ? MPI_Waitall(made, c->requests, c->statuses) : err;
 }
@@ -179,25 +179,23 @@ static int run_isend_irecv(struct call *c)
     return err;
 }
 
-/* Tags tell messages apart where both neighbours are one process: what goes left comes from the
- * right. */
+/* With all neighbours at once. Tags tell messages apart where several of them are one process: the
+ * sender numbers them. */
 static int run_exchange(struct call *c)
 {
-    enum { TO_RIGHT = TAG + 1, TO_LEFT = TAG + 2, REQUESTS = 4 };
-    MPI_Request requests[REQUESTS];
-    MPI_Status statuses[REQUESTS];
-    char *from_right = (char *)c->recv + (size_t)c->count * c->element;
-    int err = MPI_Irecv(c->recv, c->count, c->type, left_of(c), TO_RIGHT, c->comm, &requests[0]);
-    if (err == MPI_SUCCESS) {
-        err = MPI_Irecv(from_right, c->count, c->type, right_of(c), TO_LEFT, c->comm, &requests[1]);
+    const struct topology *t = &c->topology;
+    int made = 0;
+    int err = MPI_SUCCESS;
+    for (int i = 0; i < t->source_count && err == MPI_SUCCESS; i++) {
+        err = MPI_Irecv((char *)c->recv + (size_t)i * c->layout.extent, c->count, c->type,
+                        t->sources[i].rank, TAG + 1 + t->sources[i].slot[SLOT_RIGHT], c->comm,
+                        &c->requests[made++]);
     }
-    if (err == MPI_SUCCESS) {
-        err = MPI_Isend(c->send, c->count, c->type, right_of(c), TO_RIGHT, c->comm, &requests[2]);
+    for (int i = t->target_count; i-- > 0 && err == MPI_SUCCESS;) {
+        err = MPI_Isend(c->send, c->count, c->type, t->targets[i], TAG + 1 + i, c->comm,
+                        &c->requests[made++]);
     }
-    if (err == MPI_SUCCESS) {
-        err = MPI_Isend(c->send, c->count, c->type, left_of(c), TO_LEFT, c->comm, &requests[3]);
-    }
-    return err == MPI_SUCCESS ? MPI_Waitall(REQUESTS, requests, statuses) : err;
+    return err == MPI_SUCCESS ? MPI_Waitall(made, c->requests, c->statuses) : err;
 }
 
 const struct operation ictusi_point_to_point[] = {
@@ -231,8 +229,8 @@ const struct operation ictusi_point_to_point[] = {
      .run = run_isend_irecv,
      .start = start_isend_irecv},
     {.name = "exchange",
-     .summary = "MPI_Isend and MPI_Irecv with both neighbours on the ring",
-     .shape = SHAPE_NEIGHBOR_ALLGATHER,
+     .summary = "MPI_Isend and MPI_Irecv with all neighbours at once",
+     .shape = SHAPE_EXCHANGE,
      .run = run_exchange},
     {.name = "fan_in",
      .summary = "a message from each other process to the root, received from MPI_ANY_SOURCE",

@@ -51,8 +51,8 @@ static int prepare_receives(struct call *c, int peer, int n)
 {
     int err = MPI_SUCCESS;
     for (int i = 0; i < n && err == MPI_SUCCESS; i++) {
-        err = MPI_Recv_init((char *)c->recv + (size_t)i * c->bytes, c->count, c->type, peer, TAG,
-                            c->comm, &c->requests[c->request_count]);
+        err = MPI_Recv_init((char *)c->recv + (size_t)i * c->layout.extent, c->count, c->type, peer,
+                            TAG, c->comm, &c->requests[c->request_count]);
         c->request_count += err == MPI_SUCCESS;
     }
     return err;

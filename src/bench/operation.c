@@ -15,8 +15,11 @@ static const struct shape_info shapes[SHAPES] = {
     [SHAPE_SCAN] = {false, true, true, true, BLOCKS_ONE, BLOCKS_ONE, WINDOW_NONE},
     [SHAPE_EXSCAN] = {false, true, true, true, BLOCKS_ONE, BLOCKS_ONE, WINDOW_NONE},
     [SHAPE_REDUCE_LOCAL] = {false, true, true, false, BLOCKS_ONE, BLOCKS_ONE, WINDOW_NONE},
-    [SHAPE_NEIGHBOR_ALLGATHER] = {false, false, true, false, BLOCKS_ONE, BLOCKS_TWO, WINDOW_NONE},
-    [SHAPE_NEIGHBOR_ALLTOALL] = {false, false, true, false, BLOCKS_TWO, BLOCKS_TWO, WINDOW_NONE},
+    [SHAPE_NEIGHBOR_ALLGATHER] = {false, false, true, false, BLOCKS_ONE, BLOCKS_SOURCES,
+                                  WINDOW_NONE},
+    [SHAPE_NEIGHBOR_ALLTOALL] = {false, false, true, false, BLOCKS_TARGETS, BLOCKS_SOURCES,
+                                 WINDOW_NONE},
+    [SHAPE_EXCHANGE] = {false, false, true, false, BLOCKS_ONE, BLOCKS_SOURCES, WINDOW_NONE},
     [SHAPE_SHIFT] = {false, false, true, false, BLOCKS_ONE, BLOCKS_ONE, WINDOW_NONE},
     [SHAPE_PING_PONG] = {false, false, true, false, BLOCKS_ONE, BLOCKS_ONE, WINDOW_NONE},
     [SHAPE_PAIRS] = {false, false, true, false, BLOCKS_ONE, BLOCKS_ONE, WINDOW_NONE},
@@ -45,6 +48,11 @@ const struct shape_info *ictusi_shape(enum shape shape)
     return &shapes[shape];
 }
 
+bool ictusi_shape_has_neighbors(enum shape shape)
+{
+    return shapes[shape].receives == BLOCKS_SOURCES;
+}
+
 int64_t ictusi_block_count(const struct call *call, enum blocks blocks)
 {
     switch (blocks) {
@@ -52,8 +60,10 @@ int64_t ictusi_block_count(const struct call *call, enum blocks blocks)
         return 0;
     case BLOCKS_ONE:
         return 1;
-    case BLOCKS_TWO:
-        return NEIGHBORS;
+    case BLOCKS_SOURCES:
+        return call->topology.source_count;
+    case BLOCKS_TARGETS:
+        return call->topology.target_count;
     case BLOCKS_MESSAGES:
         return call->messages;
     case BLOCKS_ALL_MESSAGES:
@@ -66,6 +76,9 @@ int64_t ictusi_block_count(const struct call *call, enum blocks blocks)
 size_t ictusi_request_count(const struct call *call)
 {
     const enum shape shape = call->operation->shape;
+    if (ictusi_shape_has_neighbors(shape)) {
+        return (size_t)call->topology.source_count + (size_t)call->topology.target_count;
+    }
     const bool fans = shape == SHAPE_FAN_IN || shape == SHAPE_FAN_INS || shape == SHAPE_FAN_OUT ||
                       shape == SHAPE_FAN_OUTS;
     const int peers = fans && call->size > 2 ? call->size : 2; /* or two ways with one */

@@ -8,6 +8,8 @@
 #define ICTUS_BENCH_OPERATION_H
 
 #include "arrival/arrival.h"
+#include "bench/layout.h"
+#include "bench/topology.h"
 
 #include <ictus/bench.h>
 #include <mpi.h>
@@ -28,8 +30,9 @@ enum shape {
     SHAPE_SCAN,
     SHAPE_EXSCAN,
     SHAPE_REDUCE_LOCAL,
-    SHAPE_NEIGHBOR_ALLGATHER, /* on a ring: from the left and from the right */
+    SHAPE_NEIGHBOR_ALLGATHER, /* the same block to all neighbours of a topology */
     SHAPE_NEIGHBOR_ALLTOALL,
+    SHAPE_EXCHANGE,  /* the first of these, in messages */
     SHAPE_SHIFT,     /* every rank sends to its right and receives from its left */
     SHAPE_PING_PONG, /* ranks 0 and 1; the others look on */
     SHAPE_PAIRS,   /* each process of the first half with one of the second; an odd one looks on */
@@ -53,7 +56,8 @@ enum shape {
 enum blocks {
     BLOCKS_NONE,
     BLOCKS_ONE,
-    BLOCKS_TWO,
+    BLOCKS_SOURCES, /* one from each neighbour that sends to the process */
+    BLOCKS_TARGETS, /* one for each that it sends to */
     BLOCKS_MESSAGES,
     BLOCKS_ALL,
     BLOCKS_ALL_MESSAGES
@@ -71,10 +75,12 @@ struct shape_info {
 
 const struct shape_info *ictusi_shape(enum shape shape);
 
+/* Whether it is between the neighbours of a topology. */
+bool ictusi_shape_has_neighbors(enum shape shape);
+
 /* MESSAGES: under way at once unless the plan says otherwise, as many as in OSU's bandwidth tests.
  */
 enum {
-    NEIGHBORS = 2,
     MESSAGES = 64,
     MESSAGES_MAX = 4096,
     PARTITIONS = 4,
@@ -88,17 +94,20 @@ enum window_kind { WINDOW_CREATE, WINDOW_ALLOCATE, WINDOW_SHARED, WINDOW_DYNAMIC
 /* A call made ready: what the row's function passes to MPI. */
 struct call {
     const struct operation *operation;
-    MPI_Comm comm; /* a ring topology for neighbourhood operations */
+    MPI_Comm comm; /* with the topology for neighbourhood collectives */
     int rank, size, root;
     void *send, *recv; /* of the set in turn; send or recv may be MPI_IN_PLACE */
     int64_t elements;  /* of one block */
-    int count;         /* the same, but for a row of large counts, which does not look at it */
+    int count;         /* of type in a block: the same, but for a derived type, and for a row of
+                          large counts, which does not look at it */
     MPI_Datatype type;
     MPI_Op op;
     int *counts, *displs, *byte_displs; /* for v- and w-variants: size entries (at least two) */
     MPI_Aint *aint_displs;
     MPI_Datatype *types;
-    size_t element;             /* bytes of one of the type */
+    size_t element;             /* bytes of one of the plan's type */
+    struct layout layout;       /* of a block; extent is the distance of one to the next */
+    struct topology topology;   /* of neighbourhood operations */
     void *scratch;              /* of a mock-up; as large as its row asks, and padding */
     int *shares, *share_displs; /* a block cut into size parts, the first ones larger by one */
     MPI_Request request;
@@ -116,7 +125,7 @@ struct call {
     /* What the plan asks beyond the call itself. */
     void *sends[BUFFER_SETS_MAX], *recvs[BUFFER_SETS_MAX];
     int sets, set;
-    bool in_place, rotate_root, owns_comm, owns_op;
+    bool in_place, rotate_root, owns_comm, owns_op, owns_type;
     void *flush; /* written before each call to leave the caches cold; NULL: not */
     size_t flush_bytes;
     struct arrival arrival;

@@ -186,6 +186,12 @@ static void set_conditions(json_t *object, const struct study *study,
         (void)snprintf(text, sizeof(text), "%lld", (long long)o->partitions);
         set_text(object, "partitions", op->partitioned, text);
     }
+    if (strcmp(o->topology, "ring") != 0) {
+        set_text(object, "topology", op->neighborhood, o->topology);
+    }
+    if (strcmp(o->layout, "contiguous") != 0) {
+        set_text(object, "layout", op->has_data, o->layout);
+    }
     if (op->one_sided) {
         set_text(object, "window", true, ictus_window_kinds[o->window]);
     }

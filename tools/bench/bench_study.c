@@ -326,6 +326,8 @@ struct ictus_bench_plan study_plan(const struct study *study, const struct study
         .messages = (int)o->messages,
         .partitions = (int)o->partitions,
         .window = ictus_window_kinds[o->window],
+        .layout = o->layout,
+        .topology = o->topology,
         .cold = o->cold,
         .check = o->check_all ? 2 : o->check,
         .group = (int)o->group,

@@ -41,6 +41,8 @@ struct bench_options {
     bool rotate_root;
     const char *datatype;
     const char *reduce;
+    const char *layout;
+    const char *topology;
     bool in_place;
     bool check;
     bool check_all;
