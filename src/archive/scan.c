@@ -104,6 +104,9 @@ static OTF2_CallbackCode on_switched(OTF2_LocationRef location, OTF2_TimeStamp t
         history->matching.stretches.gaps[r->location].late |= first;
         r->calls.gap += !first;
         r->calls.cut = true;
+        /* Whether they end meanwhile nobody knows. */
+        r->fork_count = 0;
+        r->team_count = 0;
     }
     return ictusi_scan_verdict(r, tap ? tap->ops->switched(tap, time, mode == OTF2_MEASUREMENT_OFF)
                                       : ICTUS_OK);

@@ -75,16 +75,31 @@ static OTF2_CallbackCode on_join(OTF2_LocationRef location, OTF2_TimeStamp time,
                                                    fork->comm, fork->sequence, point, false));
 }
 
-/* The team's number on this location; the one who forked it brings the fork with it. */
-static int enter_team(struct reading *r, uint32_t comm, uint32_t point)
+/* Which of its team's regions a location begins: as the archive says, else they are counted. */
+static int team_region(struct reading *r, uint32_t comm, OTF2_AttributeList *attributes,
+                       uint64_t *sequence)
 {
+    const int64_t attribute = ictusi_idmap_get(&r->scan->trace->team_region, 0, 0);
+    if (attribute != IDMAP_NONE &&
+        OTF2_AttributeList_GetUint64(attributes, (OTF2_AttributeRef)attribute, sequence) ==
+            OTF2_SUCCESS) {
+        return ICTUS_OK;
+    }
     int64_t *next =
         ictusi_match_sequence(&r->scan->history->matching, SEQUENCE_TEAM, comm, r->location);
-    if (!next) {
-        return ICTUS_ERR_NOMEM;
+    *sequence = next ? (uint64_t)(*next)++ : 0;
+    return next ? ICTUS_OK : ICTUS_ERR_NOMEM;
+}
+
+/* The team's number on this location; the one who forked it brings the fork with it. */
+static int enter_team(struct reading *r, uint32_t comm, uint32_t point,
+                      OTF2_AttributeList *attributes)
+{
+    uint64_t sequence = 0;
+    int err = team_region(r, comm, attributes, &sequence);
+    if (err) {
+        return err;
     }
-    const uint64_t sequence = (uint64_t)(*next)++;
-    int err = ICTUS_OK;
     if (r->fork_count && r->fork_count <= STACK_MAX &&
         r->forks[r->fork_count - 1].comm == LAYOUT_NONE) {
         struct fork_state *fork = &r->forks[r->fork_count - 1];
@@ -108,7 +123,6 @@ static OTF2_CallbackCode on_team_begin(OTF2_LocationRef location, OTF2_TimeStamp
 {
     struct reading *r = data;
     (void)location;
-    (void)attributes;
     const uint32_t comm = ictusi_trace_comm(r->scan->trace, team);
     const uint32_t point = thread_point(r, time, position, false);
     if (point == NODE_NONE) {
@@ -119,7 +133,7 @@ static OTF2_CallbackCode on_team_begin(OTF2_LocationRef location, OTF2_TimeStamp
         r->team_count += 1;
         return OTF2_CALLBACK_SUCCESS;
     }
-    return ictusi_scan_verdict(r, enter_team(r, comm, point));
+    return ictusi_scan_verdict(r, enter_team(r, comm, point, attributes));
 }
 
 static OTF2_CallbackCode on_team_end(OTF2_LocationRef location, OTF2_TimeStamp time,

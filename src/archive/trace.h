@@ -94,7 +94,8 @@ struct trace {
     struct name_table regions, parameters, locations, processes, comms;
     struct trace_links links;
     struct trace_places places;
-    struct idmap senders; /* attributes that tell from whom a process received */
+    struct idmap team_region; /* 0 -> attribute that tells a team's regions apart */
+    struct idmap senders;     /* attributes that tell from whom a process received */
     struct trace_metrics metrics;
     uint64_t definitions;
     struct ictus_why *why; /* first complaint of the OTF2 library goes here */

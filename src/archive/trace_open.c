@@ -173,7 +173,8 @@ void ictusi_trace_close(struct trace *trace)
         &trace->regions.index,    &trace->parameters.index,  &trace->locations.index,
         &trace->processes.index,  &trace->comms.index,       &trace->region_traits,
         &trace->places.attribute, &trace->places.region,     &trace->places.source,
-        &trace->places.file,      &trace->places.line,       &trace->senders};
+        &trace->places.file,      &trace->places.line,       &trace->senders,
+        &trace->team_region};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
         ictusi_idmap_fini(maps[i]);
     }

@@ -74,6 +74,7 @@ int ictusi_archive_events(OTF2_Archive *archive, const struct archive_options *o
         .first_local = INT64_MAX,
         .last_local = INT64_MIN,
     };
+    err = ictusi_teams_index(&c.teams, log, map);
     for (int t = 0; t < ARCHIVE_THREADS_MAX && !err; t++) {
         (void)snprintf(path, sizeof(path), "%s/%d.%d.events", options->raw, log->rank, t);
         if (access(path, R_OK) != 0) {
@@ -82,6 +83,7 @@ int ictusi_archive_events(OTF2_Archive *archive, const struct archive_options *o
         err = convert_thread(archive, path, log->rank, t, &c, &events[t], why);
         result->threads = t + 1;
     }
+    ictusi_teams_free(&c.teams);
     result->events = c.events;
     result->raw_bytes = c.raw_bytes;
     result->clamped = c.clamped;

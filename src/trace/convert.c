@@ -410,6 +410,16 @@ static void walk_post(struct walk *k, const uint64_t *p, uint64_t head)
     }
 }
 
+static void walk_team(struct walk *k, const uint64_t *p)
+{
+    OTF2_ErrorCode code = OTF2_SUCCESS;
+    walk_settle(k);
+    const uint64_t at = time_of(k, p[1]);
+    if (ictusi_convert_team(k->w, &k->c->teams, p, at, k->attributes, &code)) {
+        walk_wrote(k, code);
+    }
+}
+
 /* The fewest words of a record: what is read of it. Less is no record, whatever its head says. */
 static unsigned least_words(unsigned kind)
 {
@@ -418,7 +428,8 @@ static unsigned least_words(unsigned kind)
         [RECORD_ISEND] = 4,      [RECORD_COLL] = 4,       [RECORD_RMA_PUT] = 3,
         [RECORD_RMA_GET] = 3,    [RECORD_RMA_ATOMIC] = 5, [RECORD_RECV] = 3,
         [RECORD_IRECV_DONE] = 4, [RECORD_ICOLL_DONE] = 5, [RECORD_IO_BEGIN] = 4,
-        [RECORD_FILE_SEEK] = 3,  [RECORD_IO_DONE] = 3,
+        [RECORD_FILE_SEEK] = 3,  [RECORD_IO_DONE] = 3,    [RECORD_FORK] = 3,
+        [RECORD_TEAM_BEGIN] = 4, [RECORD_TEAM_END] = 4,
     };
     return words[kind] ? words[kind] : 2;
 }
@@ -449,6 +460,8 @@ static bool walk_window(struct walk *k, char *base, size_t bytes)
         }
         if (record_is_file(kind)) {
             walk_file(k, p, kind);
+        } else if (record_is_team(kind)) {
+            walk_team(k, p);
         } else if (kind < RECORD_TIMED) {
             walk_timed(k, p, head);
         } else if (kind < RECORD_PRE) {

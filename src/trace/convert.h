@@ -3,6 +3,7 @@
 #ifndef ICTUS_TRACE_CONVERT_H
 #define ICTUS_TRACE_CONVERT_H
 
+#include "trace/convert_teams.h"
 #include "trace/rawlog.h"
 #include "trace/unify.h"
 #include "tracer/functions.h"
@@ -14,6 +15,7 @@ struct conversion {
     const struct rawlog *log;
     struct timeline timeline; /* a view of the log's, with a place of its own */
     const struct trace_map *map;
+    struct team_index teams;
     int64_t shift_ns;
     bool local; /* leave times on the local clock */
     int counters;
@@ -33,12 +35,14 @@ int ictusi_convert(const char *path, struct conversion *c, OTF2_EvtWriter *write
 /*
  * Attributes: of a call's enter, the place it was made from; of the record of a collective (or of
  * its request), a bit for each of 64 ranks from which this process received; of an operation on a
- * file, the byte at which it begins there.
+ * file, the byte at which it begins there; of a thread that begins in a team, which of the team's
+ * regions that is.
  */
 enum {
     ATTRIBUTE_CALL_SITE = 0,
     ATTRIBUTE_OFFSET = 1,
-    ATTRIBUTE_SENDERS = 2 /* the last, being many */
+    ATTRIBUTE_TEAM_REGION = 2,
+    ATTRIBUTE_SENDERS = 3 /* the last, being many */
 };
 
 /* Archive numbers of metric classes: the clock's, the counters' if any are sampled, the user's. */

@@ -5,6 +5,7 @@
 #include "core/plain.h"
 #include "trace/convert.h"
 #include "trace/convert_files.h"
+#include "trace/convert_teams.h"
 #include "tracer/ops.h"
 #include "tracer/record.h"
 
@@ -78,6 +79,15 @@ static OTF2_RegionRole role_of(const struct trace_function *function)
     return OTF2_REGION_ROLE_FUNCTION;
 }
 
+static OTF2_RegionRole openmp_role(uint32_t function)
+{
+    if (function == FUNCTION_OMP_parallel) {
+        return OTF2_REGION_ROLE_PARALLEL;
+    }
+    return function == FUNCTION_OMP_barrier ? OTF2_REGION_ROLE_BARRIER
+                                            : OTF2_REGION_ROLE_IMPLICIT_BARRIER;
+}
+
 static void write_region(struct writing *g, uint32_t number, const char *name, OTF2_RegionRole role,
                          OTF2_Paradigm paradigm, const char *file)
 {
@@ -95,7 +105,10 @@ static void write_regions(struct writing *g)
         const struct unified_name *region = &u->regions[i];
         if (region->function < TRACE_FUNCTIONS) {
             const struct trace_function *function = &ictusi_trace_functions[region->function];
-            write_region(g, i, function->name, role_of(function), OTF2_PARADIGM_MPI, "MPI");
+            const bool openmp = strcmp(function->group, "openmp") == 0;
+            write_region(g, i, function->name,
+                         openmp ? openmp_role(region->function) : role_of(function),
+                         openmp ? OTF2_PARADIGM_OPENMP : OTF2_PARADIGM_MPI, openmp ? "" : "MPI");
         } else if (strcmp(region->name, TRACE_REGION_SYNC) == 0) {
             write_region(g, i, region->name, OTF2_REGION_ROLE_ARTIFICIAL,
                          OTF2_PARADIGM_MEASUREMENT_SYSTEM, "");
@@ -152,13 +165,27 @@ static void write_sites(struct writing *g)
     ictusi_keymap_free(&callers);
 }
 
-/* Where in a file an operation is. */
-static void write_offset(struct writing *g)
+/* Where in a file an operation is, and what tells the regions of a team of OpenMP apart. */
+static void write_numbers(struct writing *g)
 {
     write_check(g, OTF2_GlobalDefWriter_WriteAttribute(
                        g->w, ATTRIBUTE_OFFSET, write_string(g, "ICTUS::FILE_OFFSET"),
                        write_string(g, "the first byte of the file that is read or written"),
                        OTF2_TYPE_UINT64));
+    write_check(g, OTF2_GlobalDefWriter_WriteAttribute(
+                       g->w, ATTRIBUTE_TEAM_REGION, write_string(g, "ICTUS::TEAM_REGION"),
+                       write_string(g, "which region of its team the thread begins"),
+                       OTF2_TYPE_UINT64));
+}
+
+/* Teams of OpenMP. */
+static void write_teams(struct writing *g)
+{
+    const struct unified *u = g->world->unified;
+    if (u->team_keys.count > 0) {
+        write_check(g, ictusi_teams_define(g->w, u, u->group_count + 2, write_string(g, ""),
+                                           write_string(g, "OpenMP team")));
+    }
 }
 
 /* Who received from whom where totals do not tell: an attribute for each 64 ranks of a group. */
@@ -442,12 +469,13 @@ int ictusi_archive_global(OTF2_Archive *archive, const struct archive_options *o
         write_clock(&g, options);
         write_regions(&g);
         write_sites(&g);
-        write_offset(&g);
+        write_numbers(&g);
         write_senders(&g);
         write_tree(&g, hosts);
         write_locations(&g, hosts);
         write_groups(&g, place);
         write_comms(&g);
+        write_teams(&g);
         write_files(&g);
         write_metrics(&g);
         write_check(&g, OTF2_Archive_CloseGlobalDefWriter(archive, g.w));

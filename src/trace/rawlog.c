@@ -153,6 +153,7 @@ static struct raw_item item_of(char kind, char **f)
         break;
     case 'Y':
     case 'Q':
+    case 'J':
         item.number = (uint32_t)field_natural(f[0], 10);
         item.key = field_natural(f[1], 16);
         item.a = field_integer(f[2]);
@@ -178,7 +179,7 @@ static int take_line(struct rawlog *log, char *line, size_t *room)
     char *fields[FIELDS_MAX];
     const char kind = line[0];
     (void)line_split(line, fields);
-    if (take_single(log, kind, fields) || !strchr("GDCFWMUNVRPQYZ", kind) || !kind) {
+    if (take_single(log, kind, fields) || !strchr("GDCFWMUNVRPQYZJ", kind) || !kind) {
         return ICTUS_OK;
     }
     if (log->item_count == *room) {

@@ -8,10 +8,14 @@
  *   G key side members                     D key key-whose-members-it-has
  *   C number key rank size remote-size     N number name (of a communicator)
  *   W number key communicator              V number name (of a window)
- *   Y number key communicator path (of a file that is open)   Z number path (of one that is
- * deleted) F function (is called)                 R number name (of a region)   P number name (of
- * an event) M class position name (of a counter)   U class 0 name unit (of a user's metric) Q
- * number offset mtime-ns file (of a call site) E lost untracked (MPI_Finalize was reached)
+ *   Y number key communicator path (of a file that is open)
+ *   Z number path (of one that is deleted)
+ *   F function (is called)                 R number name (of a region)
+ *   P number name (of an event)            M class position name (of a counter)
+ *   U class 0 name unit (of a user's metric)
+ *   Q number offset mtime-ns file (of a call site)
+ *   J number forking-thread<<32|size region threads (teams of OpenMP from this region on)
+ *   E lost untracked (MPI_Finalize was reached)
  *
  * A last line without its newline is left out: the process was killed while it wrote it.
  */
@@ -46,7 +50,7 @@ struct rawlog {
     const char *host, *program, *clock;
     bool ended;
     uint64_t lost, untracked;
-    struct raw_item *items; /* lines C D F G M N P Q R U V W Y Z, in order */
+    struct raw_item *items; /* lines C D F G J M N P Q R U V W Y Z, in order */
     size_t item_count;
     struct timeline timeline;
 };

@@ -12,7 +12,7 @@
 enum { KEY_WORLD = 1, KEY_SELF = 2 };
 
 /* More than a process can number, less than what a damaged log could make of memory. */
-enum { MAP_NUMBERS = 1 << 22, MEMBERS_MAX = 1 << 26 };
+enum { MAP_NUMBERS = 1 << 22, MEMBERS_MAX = 1 << 26, TEAM_MAX = 1 << 12 };
 
 uint32_t ictusi_map_get(const struct trace_map *map, enum map_kind kind, uint32_t number)
 {
@@ -44,6 +44,8 @@ static enum map_kind kind_of(char letter)
         return MAP_FILE;
     case 'Z':
         return MAP_DELETED;
+    case 'J':
+        return MAP_TEAM;
     default:
         return MAP_KINDS;
     }
@@ -99,15 +101,15 @@ static void *array_more(void *array, uint32_t count, size_t bytes)
     return power ? realloc(array, (size_t)(count ? count * 2 : 1) * bytes) : array;
 }
 
-/* "0-15,32" to numbers. */
-static int read_members(const char *text, struct unified_group *group)
+/* "0-15,32" to at most so many numbers. */
+static int read_members(const char *text, uint32_t most, struct unified_group *group)
 {
     uint32_t room = 0;
     while (*text >= '0' && *text <= '9') {
         char *end = NULL;
         const uint64_t from = strtoull(text, &end, 10);
         const uint64_t to = *end == '-' ? strtoull(end + 1, &end, 10) : from;
-        if (to < from || to - from >= MEMBERS_MAX - group->count) {
+        if (to < from || to - from >= most - group->count) {
             return ICTUS_ERR_FORMAT;
         }
         const uint32_t needed = group->count + (uint32_t)(to - from) + 1;
@@ -141,7 +143,7 @@ static uint32_t add_group(struct unified *u, const char *members)
     u->groups = groups;
     u->group_count = number + 1;
     groups[number] = (struct unified_group){NULL, 0};
-    return read_members(members, &groups[number]) ? KEYMAP_NONE : number;
+    return read_members(members, MEMBERS_MAX, &groups[number]) ? KEYMAP_NONE : number;
 }
 
 /* The communicator of a key; made at its first use. */
@@ -248,8 +250,35 @@ static int take_site(struct unified *u, const struct raw_item *item, uint32_t *n
     return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
-/* Lines that give something a number of its own in this process. */
-static int take_numbered(struct unified *u, const struct raw_item *item, struct trace_map *map)
+/* Threads of different processes are different ones. Of a team without threads nobody knows them.
+ */
+static int take_team(struct unified *u, const struct raw_item *item, int rank, uint32_t *number)
+{
+    char key[64];
+    bool fresh = false;
+    struct unified_group threads = {NULL, 0};
+    int err = read_members(item->text, TEAM_MAX, &threads);
+    if (err || threads.count < 2) {
+        free(threads.members);
+        return err;
+    }
+    (void)snprintf(key, sizeof(key), "%d %llx", rank,
+                   (unsigned long long)ictusi_keymap_hash(item->text));
+    *number = ictusi_keymap_put(&u->team_keys, ictusi_keymap_hash(key), &fresh);
+    struct unified_team *wider =
+        *number != KEYMAP_NONE && fresh ? array_more(u->teams, *number, sizeof(*wider)) : NULL;
+    if (wider) {
+        u->teams = wider;
+        wider[*number] = (struct unified_team){rank, threads.members, threads.count};
+    } else {
+        free(threads.members);
+    }
+    return *number == KEYMAP_NONE || (fresh && !wider) ? ICTUS_ERR_NOMEM : ICTUS_OK;
+}
+
+/* Lines that give something a number of its own in a process. */
+static int take_numbered(struct unified *u, const struct raw_item *item, int rank,
+                         struct trace_map *map)
 {
     uint32_t number = KEYMAP_NONE;
     struct unified_comm *comm = NULL;
@@ -285,6 +314,9 @@ static int take_numbered(struct unified *u, const struct raw_item *item, struct 
         break;
     case 'Z':
         err = take_name(&u->file_keys, &u->files, item, &number);
+        break;
+    case 'J':
+        err = take_team(u, item, rank, &number);
         break;
     default:
         return ICTUS_OK;
@@ -398,13 +430,27 @@ static int take_process(struct unified *u, const struct rawlog *log, struct trac
 {
     int err = make_map(log, map);
     for (size_t i = 0; i < log->item_count && !err; i++) {
-        err = take_numbered(u, &log->items[i], map);
+        err = take_numbered(u, &log->items[i], log->rank, map);
         u->counters = log->items[i].kind == 'M' && !u->counters ? log : u->counters;
     }
     for (size_t i = 0; i < log->item_count && !err; i++) {
         take_note(u, &log->items[i], map);
     }
     return err;
+}
+
+/* Teams get numbers among the communicators, once all of those are known. */
+static void number_teams(const struct unified *u, const struct rawlog *logs, int count,
+                         struct trace_map *maps)
+{
+    for (int p = 0; p < count; p++) {
+        const uint32_t teams = logs[p].text ? maps[p].flat[MAP_TEAM] : 0;
+        for (uint32_t i = 0; i < teams; i++) {
+            const uint32_t team = ictusi_map_get(&maps[p], MAP_TEAM, i);
+            map_set(&maps[p], MAP_TEAM, i,
+                    team == KEYMAP_NONE ? KEYMAP_NONE : u->comm_keys.count + team);
+        }
+    }
 }
 
 static int take_groups(struct unified *u, const struct rawlog *logs, int count)
@@ -451,6 +497,7 @@ int ictusi_unify(struct rawlog *logs, int count, bool local, struct unified *u,
     if (!err) {
         ictusi_symbols_resolve(&u->symbols);
         err = mend_groups(u, logs, count);
+        number_teams(u, logs, count, maps);
     }
     return err;
 }
@@ -461,6 +508,10 @@ void ictusi_unified_free(struct unified *u)
         free(u->groups[i].members);
     }
     free(u->groups);
+    for (uint32_t i = 0; u->teams && i < u->team_keys.count; i++) {
+        free(u->teams[i].threads);
+    }
+    free(u->teams);
     free(u->comms);
     free(u->windows);
     free(u->regions);
@@ -478,4 +529,5 @@ void ictusi_unified_free(struct unified *u)
     ictusi_keymap_free(&u->site_keys);
     ictusi_keymap_free(&u->handle_keys);
     ictusi_keymap_free(&u->file_keys);
+    ictusi_keymap_free(&u->team_keys);
 }

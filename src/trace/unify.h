@@ -20,6 +20,7 @@ enum map_kind {
     MAP_SITE,
     MAP_FILE,    /* to an open file */
     MAP_DELETED, /* to a file */
+    MAP_TEAM,    /* to a communicator */
     MAP_KINDS
 };
 
@@ -58,6 +59,13 @@ struct unified_file {
     uint32_t comm;
 };
 
+/* A team of OpenMP: threads of one process, in the order of their numbers in the team. */
+struct unified_team {
+    int rank;
+    uint64_t *threads;
+    uint32_t count;
+};
+
 /* A region, an event, a metric or the name of a file. */
 struct unified_name {
     const char *name, *unit;
@@ -70,9 +78,10 @@ struct unified {
     struct unified_comm *comms;
     struct unified_window *windows;
     struct unified_file *handles;
+    struct unified_team *teams; /* their communicators are numbered after all of MPI's */
     struct unified_name *regions, *events, *metrics, *files;
     struct keymap comm_keys, group_keys, window_keys, region_keys, event_keys, metric_keys,
-        site_keys, handle_keys, file_keys;
+        site_keys, handle_keys, file_keys, team_keys;
     struct symbols symbols;        /* of the call sites */
     const struct rawlog *counters; /* a log that names the sampled counters, or NULL */
     int64_t shift_ns; /* added to all times, so that none is negative; 0 where none would be */

@@ -132,10 +132,14 @@ class Function:
     def short(self):
         return self.name[4:]
 
+    @property
+    def shown(self):
+        return "!$omp " + self.short.replace("_", " ") if self.group == "openmp" else self.name
+
 
 def read_table(path):
     functions = []
-    line_form = re.compile(r"^(MPI_\w+)\s+(\w+)\s+\(([^)]*)\)(?:\s*:\s*(.+))?$")
+    line_form = re.compile(r"^((?:MPI|OMP)_\w+)\s+(\w+)\s+\(([^)]*)\)(?:\s*:\s*(.+))?$")
     for line in open(path, encoding="ascii"):
         line = line.strip()
         if not line or line.startswith("#"):
@@ -146,7 +150,7 @@ def read_table(path):
         name, group, params, meaning = match.groups()
         if functions and functions[-1].name == name:
             functions.pop()
-        for form in (name, name + "_c") if not name.endswith("_c") else (name,):
+        for form in (name,) if name.endswith("_c") or group == "openmp" else (name, name + "_c"):
             functions.append(Function(len(functions), form, group, params.split(), meaning or ""))
     return functions
 
@@ -309,7 +313,7 @@ def write_functions(functions, directory):
             op = f"COLL_{f.op}" if f.op else "-1"
             tracked = int(bool(f.meaning) and f.meaning.split()[0] not in ("send", "recv", "neighbor", "hook"))
             counted = int(bool(f.meaning) and f.meaning.split()[0] in COUNTED)
-            out.write(f'    {{"{f.name}", "{f.group}", {op}, {tracked}, {counted}}},\n')
+            out.write(f'    {{"{f.shown}", "{f.group}", {op}, {tracked}, {counted}}},\n')
         out.write("};\n")
 
 

@@ -5,6 +5,7 @@
 #include "sync/clock.h"
 #include "tracer/comms.h"
 #include "tracer/directory.h"
+#include "tracer/openmp.h"
 #include "tracer/real.h"
 #include "tracer/requests.h"
 #include "tracer/tracer.h"
@@ -442,6 +443,7 @@ bool ictusi_trace_finish(const void *from)
         recorder_leave(r, FUNCTION_MPI_Finalize, recorder_ticks(r));
     }
     atomic_store(&t->state, TRACER_DONE);
+    ictusi_openmp_finish();
     uint64_t lost = atomic_load(&t->lost);
     for (uint32_t i = 0; i < t->recorder_count; i++) {
         lost += t->recorders[i]->lost;

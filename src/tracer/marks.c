@@ -31,25 +31,6 @@ static int mark_define(_Atomic uint32_t *next, char kind, const char *name, cons
     return (int)number;
 }
 
-/* The calling thread's recorder if it records now and has room. */
-static inline struct recorder *mark_recorder(void)
-{
-    struct recorder *r = ictusi_trace_self;
-    if (__builtin_expect(r == NULL, 0)) {
-        r = ictusi_trace_join();
-        if (!r) {
-            return NULL;
-        }
-    }
-    trace_notice_switch(r);
-    if (__builtin_expect(r->after & AFTER_DIVERTED, 0)) {
-        r->lost += (r->after & AFTER_DIVERTED) == AFTER_FULL;
-        return NULL;
-    }
-    recorder_make_room(r);
-    return r;
-}
-
 ICTUS_API int ictus_event_define(const char *name)
 {
     return mark_define(&ictusi_tracer.next_name, 'P', name, NULL);
@@ -63,7 +44,7 @@ static inline void put_event(struct recorder *r, unsigned event, uint64_t value,
 /* Whatever calls other functions is kept out of the way of what does not: that saves registers. */
 static __attribute__((noinline, cold)) void event_slowly(int event, uint64_t value)
 {
-    struct recorder *r = mark_recorder();
+    struct recorder *r = trace_recorder();
     if (!r || event < 0 || event > NUMBERS_MAX) {
         return;
     }
@@ -91,7 +72,7 @@ ICTUS_API int ictus_region_define(const char *name)
 
 ICTUS_API void ictus_region_enter(int region)
 {
-    struct recorder *r = mark_recorder();
+    struct recorder *r = trace_recorder();
     if (r && region >= REGION_USER && region <= REGION_MAX) {
         recorder_enter(r, (unsigned)region);
     }
@@ -99,7 +80,7 @@ ICTUS_API void ictus_region_enter(int region)
 
 ICTUS_API void ictus_region_leave(int region)
 {
-    struct recorder *r = mark_recorder();
+    struct recorder *r = trace_recorder();
     if (r && region >= REGION_USER && region <= REGION_MAX) {
         recorder_leave(r, (unsigned)region, recorder_ticks(r));
         if (r->after & AFTER_SAMPLE) {
@@ -115,7 +96,7 @@ ICTUS_API int ictus_metric_define(const char *name, const char *unit)
 
 ICTUS_API void ictus_metric(int metric, double value)
 {
-    struct recorder *r = mark_recorder();
+    struct recorder *r = trace_recorder();
     if (!r || metric < METRIC_CLASS_USER || metric > NUMBERS_MAX) {
         return;
     }

@@ -64,6 +64,12 @@ enum record_kind {
     RECORD_IO_ISSUED,   /* value = file; word 1 = operation */
     RECORD_IO_DONE,     /* value = file; word 1 = operation; 2 = bytes */
     RECORD_IO_TESTED,   /* value = file; word 1 = operation */
+    /* of OpenMP's teams, timed, in one row: word 2 of the last two = forking thread << 32 | size;
+     * word 3 = number of the region among those that the thread forked */
+    RECORD_FORK, /* word 2 = threads asked for */
+    RECORD_JOIN,
+    RECORD_TEAM_BEGIN,
+    RECORD_TEAM_END,
     RECORD_KINDS
 };
 

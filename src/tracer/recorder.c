@@ -2,6 +2,7 @@
 /* Making, mapping and switching the windows of a thread's event file. */
 #include "tracer/recorder.h"
 
+#include "tracer/openmp.h"
 #include "tracer/requests.h"
 
 #include <errno.h>
@@ -165,6 +166,7 @@ void ictusi_recorder_free(struct recorder *r)
         (void)close(r->fd);
     }
     ictusi_recorder_leave_room(r);
+    ictusi_openmp_forget(r);
     free(r);
 }
 

@@ -17,6 +17,8 @@
 #include <stdint.h>
 
 struct metric_events;
+struct openmp_known;
+struct openmp_member;
 struct trace_comm;
 struct trace_request;
 
@@ -73,6 +75,10 @@ struct recorder {
     int fd;
     uint32_t thread;
     struct metric_events *events; /* of perf, or NULL */
+    /* Of OpenMP: in which team the thread is, and what it forked before. */
+    struct openmp_member *member;
+    struct openmp_known *teams;
+    uint64_t regions;
     uint64_t scratch[SCRATCH_WORDS];
 };
 

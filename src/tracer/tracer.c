@@ -4,6 +4,7 @@
 
 #include "core/plain.h"
 #include "tracer/metrics.h"
+#include "tracer/openmp.h"
 #include "tracer/real.h"
 
 #include <errno.h>
@@ -110,6 +111,7 @@ void ictusi_trace_switched(struct recorder *r, bool muted)
 {
     struct tracer *t = &ictusi_tracer;
     if (muted) {
+        ictusi_openmp_muted(r);
         recorder_make_room(r);
         recorder_timed(r, RECORD_OFF, OFF_ASKED, recorder_ticks(r));
         ictusi_recorder_divert(r, AFTER_MUTED);

@@ -9,6 +9,7 @@
 #include "tracer/filter.h"
 #include "tracer/functions.h"
 #include "tracer/metrics.h"
+#include "tracer/ompt_abi.h"
 #include "tracer/recorder.h"
 #include "tracer/settings.h"
 #include "tracer/sites.h"
@@ -44,7 +45,8 @@ struct tracer {
     _Atomic uint8_t tracked[TRACE_FUNCTIONS];
     struct table comms, requests, windows, files, counters;
     _Atomic uint64_t comm_epoch, type_epoch;
-    _Atomic uint32_t next_comm, next_window, next_file, next_name, next_region, next_metric;
+    _Atomic uint32_t next_comm, next_window, next_file, next_name, next_region, next_metric,
+        next_team;
     struct sites sites;
     struct tally tally;         /* with --statistics */
     _Atomic uint64_t untracked; /* requests that found the table full */
@@ -64,7 +66,8 @@ struct tracer {
     bool forked;   /* this is a child of the traced process */
     bool finished; /* MPI_Finalize was seen, or MPI_Init without tracing */
     struct metric_set metrics;
-    uint64_t sample_ticks; /* between samples of a thread */
+    struct ompt_tool openmp; /* what OpenMP's library is told of us */
+    uint64_t sample_ticks;   /* between samples of a thread */
     /* When to synchronise again; see sweeps.c. */
     bool sweeps;
     uint64_t world_calls, world_barriers, next_check, last_question_call;
@@ -118,6 +121,25 @@ static inline void trace_notice_switch(struct recorder *r)
     if (__builtin_expect(muted != r->muted, 0)) {
         ictusi_trace_switched(r, muted);
     }
+}
+
+/* The calling thread's recorder if it records now, with room for more; NULL otherwise. */
+static inline struct recorder *trace_recorder(void)
+{
+    struct recorder *r = ictusi_trace_self;
+    if (__builtin_expect(r == NULL, 0)) {
+        r = ictusi_trace_join();
+        if (!r) {
+            return NULL;
+        }
+    }
+    trace_notice_switch(r);
+    if (__builtin_expect(r->after & AFTER_DIVERTED, 0)) {
+        r->lost += (r->after & AFTER_DIVERTED) == AFTER_FULL;
+        return NULL;
+    }
+    recorder_make_room(r);
+    return r;
 }
 
 /*

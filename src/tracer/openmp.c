@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Recording what OpenMP's library tells through OMPT. */
+#include "tracer/openmp.h"
+
+#include "tracer/ompt_abi.h"
+#include "tracer/tracer.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A member whose recorder has no file. */
+#define NO_THREAD UINT32_MAX
+
+/* A thread in a team; of the team's first one, the region ends when that leaves its last barrier.
+ */
+struct openmp_member {
+    struct openmp_team *team;
+    struct openmp_member *outer; /* of the same thread */
+    uint32_t size;               /* of the team */
+    unsigned waiting;            /* the barrier in which it is, as recorded; 0: none */
+    bool open;                   /* its beginning is recorded, its end is not */
+    _Atomic bool closed;
+};
+
+struct openmp_team {
+    uint32_t forked_by; /* number of a recorder */
+    uint32_t size;
+    uint32_t room, requested;
+    uint64_t number, forked, site;
+    bool fork_recorded;
+    _Atomic uint64_t ended; /* ticks; 0: not yet */
+    _Atomic uint32_t users;
+    struct openmp_member *members;
+    uint32_t threads[]; /* numbers of recorders */
+};
+
+/* The members of the last team of some size that a thread has forked. */
+struct openmp_known {
+    struct openmp_known *next;
+    uint32_t size;
+    uint32_t threads[];
+};
+
+/* This thread's recorder, if events are to be recorded now and there is room. */
+static struct recorder *openmp_recorder(void)
+{
+    return atomic_load_explicit(&ictusi_tracer.state, memory_order_acquire) == TRACER_RUNNING
+               ? trace_recorder()
+               : NULL;
+}
+
+/*
+ * Likewise to say that something ends: no window is mapped for it, since that would take place
+ * after what may have ended long ago. There is room: it was made for the beginning.
+ */
+static struct recorder *openmp_ending(void)
+{
+    struct recorder *r = ictusi_trace_self;
+    if (!r || atomic_load_explicit(&ictusi_tracer.state, memory_order_acquire) != TRACER_RUNNING) {
+        return NULL;
+    }
+    trace_notice_switch(r);
+    return r->after & AFTER_DIVERTED ? NULL : r;
+}
+
+/* As openmp_recorder(); NULL also where the function, which stands for a kind of event, is filtered
+ * out. */
+static struct recorder *openmp_wanted(unsigned function)
+{
+    struct recorder *r = openmp_recorder();
+    const uint8_t wanted = r ? atomic_load(&ictusi_tracer.enabled[function]) : FILTER_OFF;
+    if (wanted == FILTER_FRESH) {
+        ictusi_trace_unusual(r, function);
+    }
+    return wanted == FILTER_OFF ? NULL : r;
+}
+
+static void openmp_enter(struct recorder *r, unsigned function, uint64_t site)
+{
+    recorder_timed_words(r, RECORD_OPEN, function, recorder_ticks(r), &site, 1);
+    r->open = r->pos - 3;
+}
+
+/* A thread begins in a team of several, or ends there. */
+static void openmp_place(struct recorder *r, enum record_kind kind,
+                         const struct openmp_member *member, uint64_t ticks)
+{
+    const struct openmp_team *team = member->team;
+    const uint64_t words[] = {(uint64_t)team->forked_by << 32 | member->size, team->number};
+    if (member->size > 1) {
+        recorder_timed_words(r, kind, 0, ticks, words, 2);
+    }
+}
+
+static struct openmp_team *openmp_team_make(struct recorder *r, uint32_t requested)
+{
+    const uint32_t room = requested < TRACER_THREADS_MAX ? requested : TRACER_THREADS_MAX;
+    struct openmp_team *team = calloc(1, sizeof(*team) + room * sizeof(team->threads[0]));
+    struct openmp_member *members = calloc((size_t)room + 1, sizeof(*members));
+    if (!team || !members) {
+        free(team);
+        free(members);
+        return NULL;
+    }
+    team->members = members;
+    team->room = room;
+    team->requested = requested;
+    team->forked_by = r->thread;
+    team->number = ++r->regions;
+    atomic_store(&team->users, 1);
+    return team;
+}
+
+static void openmp_team_release(struct openmp_team *team)
+{
+    if (atomic_fetch_sub(&team->users, 1) == 1) {
+        free(team->members);
+        free(team);
+    }
+}
+
+/* OMPT's order of parameters; frame: of the thread that forks. */
+static void openmp_parallel_begin(union ompt_word *task, const void *frame,
+                                  union ompt_word *parallel, unsigned requested, int flags,
+                                  const void *from)
+{
+    struct recorder *r = openmp_wanted(FUNCTION_OMP_parallel);
+    (void)task;
+    (void)frame;
+    if (!r || !((unsigned)flags & OMPT_PARALLEL_TEAM)) {
+        return;
+    }
+    struct openmp_team *team = openmp_team_make(r, requested);
+    if (team) {
+        team->site = trace_site(from);
+        team->forked = recorder_ticks(r);
+        parallel->ptr = team;
+    }
+}
+
+/* The log's line about who is in the teams of a size from this one on. */
+static void openmp_log_team(const struct openmp_team *team)
+{
+    enum { DIGITS = 8 };
+    char *text = malloc((size_t)team->size * DIGITS + 2);
+    size_t used = 0;
+    if (!text) {
+        return;
+    }
+    for (uint32_t i = 0; i < team->size; i++) {
+        if (i >= team->room || team->threads[i] == NO_THREAD) {
+            (void)snprintf(text, 2, "-"); /* they cannot be told */
+            break;
+        }
+        used += (size_t)snprintf(text + used, DIGITS, "%s%u", i ? "," : "", team->threads[i]);
+    }
+    ictusi_trace_log("J\t%u\t%llx\t%llu\t%s", atomic_fetch_add(&ictusi_tracer.next_team, 1),
+                     (unsigned long long)team->forked_by << 32 | team->size,
+                     (unsigned long long)team->number, text);
+    free(text);
+}
+
+/* All have been there: log the members if they are not those of the last team of this size. */
+static void openmp_learn_team(struct recorder *r, const struct openmp_team *team)
+{
+    const uint32_t size = team->size < team->room ? team->size : team->room;
+    struct openmp_known *known = r->teams;
+    while (known && known->size != team->size) {
+        known = known->next;
+    }
+    if (known && memcmp(known->threads, team->threads, size * sizeof(team->threads[0])) == 0) {
+        return;
+    }
+    if (!known) {
+        known = calloc(1, sizeof(*known) + size * sizeof(known->threads[0]));
+        if (!known) {
+            return;
+        }
+        known->size = team->size;
+        known->next = r->teams;
+        r->teams = known;
+    }
+    memcpy(known->threads, team->threads, size * sizeof(team->threads[0]));
+    openmp_log_team(team);
+}
+
+static void openmp_parallel_end(union ompt_word *parallel, union ompt_word *task, int flags,
+                                const void *from)
+{
+    struct openmp_team *team = parallel->ptr;
+    struct recorder *r = team ? openmp_ending() : NULL;
+    (void)task;
+    (void)flags;
+    (void)from;
+    if (!team) {
+        return;
+    }
+    if (team->size > 1 && ictusi_trace_self) {
+        openmp_learn_team(ictusi_trace_self, team);
+    }
+    if (r && team->fork_recorded) {
+        recorder_timed(r, RECORD_JOIN, 0, recorder_ticks(r));
+    }
+    parallel->ptr = NULL;
+    openmp_team_release(team);
+}
+
+/* What a member has entered it leaves, once: by its own thread or by the one that ends all. */
+static void openmp_close(struct recorder *r, struct openmp_member *member, uint64_t ticks)
+{
+    if (member->waiting) {
+        recorder_leave(r, member->waiting, ticks);
+        member->waiting = 0;
+    }
+    recorder_leave(r, FUNCTION_OMP_parallel, ticks);
+    openmp_place(r, RECORD_TEAM_END, member, ticks);
+    member->open = false;
+}
+
+static bool openmp_is_first(const struct openmp_member *member)
+{
+    return member == member->team->members;
+}
+
+/*
+ * When a member left its team. Threads other than the first may hear of the end of the last barrier
+ * only when they are wanted again: it ended for them, too, when the first one left it. A thread
+ * that finds no such instant reads its clock before the first one ends the region.
+ */
+static uint64_t openmp_end(struct recorder *r, const struct openmp_member *member)
+{
+    const uint64_t now = recorder_ticks(r);
+    const uint64_t ended = atomic_load(&member->team->ended);
+    return ended && ended < now ? ended : now;
+}
+
+static void openmp_member_begin(struct openmp_team *team, union ompt_word *task, unsigned size,
+                                unsigned index)
+{
+    struct recorder *r = openmp_recorder();
+    struct recorder *self = ictusi_trace_self;
+    struct openmp_member *member = &team->members[index];
+    atomic_fetch_add(&team->users, 1);
+    *member =
+        (struct openmp_member){.team = team, .outer = self ? self->member : NULL, .size = size};
+    team->threads[index] = self && self->fd >= 0 ? self->thread : NO_THREAD;
+    task->ptr = member;
+    if (self) {
+        __atomic_store_n(&self->member, member, __ATOMIC_RELEASE);
+    }
+    if (index == 0) {
+        team->size = size;
+    }
+    if (!r) {
+        return;
+    }
+    if (index == 0 && size > 1) {
+        const uint64_t requested = team->requested;
+        recorder_timed_words(r, RECORD_FORK, 0, team->forked, &requested, 1);
+        team->fork_recorded = true;
+    }
+    openmp_place(r, RECORD_TEAM_BEGIN, member, recorder_ticks(r));
+    openmp_enter(r, FUNCTION_OMP_parallel, team->site);
+    member->open = true;
+}
+
+static void openmp_member_end(struct openmp_member *member)
+{
+    struct openmp_team *team = member->team;
+    struct recorder *r = openmp_ending();
+    struct recorder *self = ictusi_trace_self;
+    if (openmp_is_first(member) && self && atomic_load(&team->ended) == 0) {
+        atomic_store(&team->ended, recorder_ticks(self));
+    }
+    if (!atomic_exchange(&member->closed, true) && r && member->open) {
+        openmp_close(r, member, openmp_end(r, member));
+    }
+    if (self) {
+        __atomic_store_n(&self->member, member->outer, __ATOMIC_RELEASE);
+    }
+    openmp_team_release(team);
+}
+
+static void openmp_implicit_task(int scope, union ompt_word *parallel, union ompt_word *task,
+                                 unsigned size, unsigned index, int flags)
+{
+    if (flags & OMPT_TASK_INITIAL) {
+        return;
+    }
+    if (scope == OMPT_SCOPE_BEGIN) {
+        struct openmp_team *team = parallel ? parallel->ptr : NULL;
+        task->ptr = NULL;
+        if (team && index < team->room) {
+            openmp_member_begin(team, task, size, index);
+        }
+    } else if (task->ptr) {
+        openmp_member_end(task->ptr);
+        task->ptr = NULL;
+    }
+}
+
+/* The function that stands for a kind of barrier; 0: that is none. */
+static unsigned openmp_barrier(int kind)
+{
+    switch (kind) {
+    case OMPT_BARRIER:
+    case OMPT_BARRIER_EXPLICIT:
+        return FUNCTION_OMP_barrier;
+    case OMPT_BARRIER_IMPLICIT:
+    case OMPT_BARRIER_IMPLEMENTATION:
+    case OMPT_BARRIER_WORKSHARE:
+    case OMPT_BARRIER_PARALLEL:
+        return FUNCTION_OMP_implicit_barrier;
+    default:
+        return 0;
+    }
+}
+
+static void openmp_barrier_begin(struct openmp_member *member, unsigned function, const void *from)
+{
+    /* Alone one waits for nobody. */
+    struct recorder *r = member->open && member->size > 1 ? openmp_wanted(function) : NULL;
+    if (r) {
+        openmp_enter(r, function, from ? trace_site(from) : member->team->site);
+        member->waiting = function;
+    }
+}
+
+/* The last barrier of a region ends without the region: parallel is NULL. */
+static void openmp_barrier_end(struct openmp_member *member, bool last)
+{
+    struct recorder *r = openmp_ending();
+    uint64_t ticks = ictusi_trace_self ? recorder_ticks(ictusi_trace_self) : 0;
+    if (last && openmp_is_first(member)) {
+        atomic_store(&member->team->ended, ticks);
+    } else if (last && r) {
+        ticks = openmp_end(r, member);
+    }
+    if (r && member->waiting && !atomic_load(&member->closed)) {
+        recorder_leave(r, member->waiting, ticks);
+        member->waiting = 0;
+    }
+}
+
+static void openmp_sync_region(int kind, int scope, union ompt_word *parallel,
+                               union ompt_word *task, const void *from)
+{
+    struct openmp_member *member = task ? task->ptr : NULL;
+    const unsigned function = openmp_barrier(kind);
+    if (!member || !function) {
+        return;
+    }
+    if (scope == OMPT_SCOPE_BEGIN) {
+        openmp_barrier_begin(member, function, from);
+    } else if (scope == OMPT_SCOPE_END) {
+        openmp_barrier_end(member, !parallel);
+    }
+}
+
+void ictusi_openmp_muted(struct recorder *r)
+{
+    struct openmp_member *m = r->member;
+    while (m && m->open && (!m->waiting || atomic_load(&m->team->ended))) {
+        openmp_close(r, m, openmp_end(r, m));
+        m = m->outer;
+    }
+}
+
+void ictusi_openmp_finish(void)
+{
+    struct tracer *t = &ictusi_tracer;
+    for (uint32_t i = 0; i < t->recorder_count; i++) {
+        struct recorder *r = t->recorders[i];
+        struct openmp_member *m = __atomic_load_n(&r->member, __ATOMIC_ACQUIRE);
+        if (m && !(r->after & AFTER_DIVERTED) && atomic_load(&m->team->ended) &&
+            !atomic_exchange(&m->closed, true) && m->open) {
+            openmp_close(r, m, openmp_end(r, m));
+        }
+    }
+}
+
+void ictusi_openmp_forget(struct recorder *r)
+{
+    while (r->teams) {
+        struct openmp_known *next = r->teams->next;
+        free(r->teams);
+        r->teams = next;
+    }
+}
+
+static int openmp_begin(ompt_lookup lookup, int device, union ompt_word *tool)
+{
+    static const struct {
+        int callback;
+        ompt_function function;
+    } callbacks[] = {{OMPT_PARALLEL_BEGIN, (ompt_function)openmp_parallel_begin},
+                     {OMPT_PARALLEL_END, (ompt_function)openmp_parallel_end},
+                     {OMPT_IMPLICIT_TASK, (ompt_function)openmp_implicit_task},
+                     {OMPT_SYNC_REGION, (ompt_function)openmp_sync_region}};
+    const ompt_set set = (ompt_set)lookup("ompt_set_callback");
+    (void)device;
+    (void)tool;
+    for (size_t i = 0; set && i < sizeof(callbacks) / sizeof(callbacks[0]); i++) {
+        (void)set(callbacks[i].callback, callbacks[i].function);
+    }
+    return set != NULL; /* 0: the library need not call us any more */
+}
+
+static void openmp_end_of_tool(union ompt_word *tool)
+{
+    (void)tool;
+}
+
+/* Whether the program brings a tool of its own: one that it names, or ThreadSanitizer's. */
+static bool openmp_is_taken(void)
+{
+    const char *libraries = getenv("OMP_TOOL_LIBRARIES");
+    return (libraries && libraries[0]) || dlsym(RTLD_DEFAULT, "__tsan_init");
+}
+
+/* Another tool behind us goes first: it was chosen for its OpenMP. */
+struct ompt_tool *ompt_start_tool(unsigned version, const char *runtime)
+{
+    struct tracer *t = &ictusi_tracer;
+    struct ompt_tool *(*next)(unsigned, const char *) = NULL;
+    void *symbol = dlsym(RTLD_NEXT, "ompt_start_tool");
+    const char *output = getenv("ICTUS_TRACE_OUTPUT");
+    const char *statistics = getenv("ICTUS_TRACE_STATISTICS");
+    memcpy(&next, &symbol, sizeof(next));
+    struct ompt_tool *theirs = next ? next(version, runtime) : NULL;
+    if (theirs || !output || !output[0] || (statistics && statistics[0] == '1') ||
+        openmp_is_taken()) {
+        return theirs;
+    }
+    t->openmp = (struct ompt_tool){.initialize = openmp_begin, .finalize = openmp_end_of_tool};
+    return &t->openmp;
+}
