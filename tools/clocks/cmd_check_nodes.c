@@ -4,6 +4,7 @@
 #include "clocks/node_metrics.h"
 #include "main/command.h"
 #include "main/header.h"
+#include "main/progress.h"
 #include "main/results.h"
 #include "main/shared_rows.h"
 
@@ -25,6 +26,7 @@ struct check_options {
     double span, slow, drift, step;
     const char *metrics;
     struct results_options results;
+    struct progress_options talk;
 };
 
 #define AT(member) offsetof(struct check_options, member)
@@ -46,6 +48,7 @@ static const struct option_row options[] = {
     {"metrics", 0, OPTION_TEXT, AT(metrics), NULL, 0, 0, NULL, "FILE",
      "write metrics for a node exporter's textfile collector"},
     ROWS_RESULTS(AT(results)),
+    ROWS_PROGRESS(AT(talk)),
     ROW_END};
 
 static const struct ictus_column columns[] = {
@@ -128,10 +131,17 @@ static int census_take(struct census *c, struct ictus_why *why)
                                             .drift = o->drift,
                                             .step_ns = o->step * 1e9};
     struct ictus_study *study = NULL;
+    struct progress_watch watch;
+    char what[64];
+    int size = 0;
+    MPI_Comm_size(c->nodes, &size);
+    (void)snprintf(what, sizeof(what), "%d node%s", size, size == 1 ? "" : "s");
+    progress_watch_measuring(&watch, &o->talk, "check-nodes", what);
     int err = ictus_study_create(c->nodes, c->clock, &study, why);
     if (!err) {
         err = ictus_study_checkup(study, &plan, &c->found, why);
     }
+    progress_watch_end(&watch);
     ictus_study_free(study);
     return err ? err : gather_names(c);
 }

@@ -64,6 +64,13 @@ struct progress_watch {
 void progress_watch_begin(struct progress_watch *watch, const struct progress_options *options,
                           const char *command, int count, char **paths);
 
+/*
+ * Likewise a command's work on something other than files, named in words: "64 nodes". A line may
+ * be written during a timed exchange, so this is for measurements that bear one outlier.
+ */
+void progress_watch_measuring(struct progress_watch *watch, const struct progress_options *options,
+                              const char *command, const char *what);
+
 /* The work is over: before results or an error are printed. */
 void progress_watch_end(struct progress_watch *watch);
 

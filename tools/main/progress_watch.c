@@ -117,18 +117,12 @@ static void *watch_run(void *given)
     return NULL;
 }
 
-void progress_watch_begin(struct progress_watch *watch, const struct progress_options *options,
-                          const char *command, int count, char **paths)
+static void watch_start(struct progress_watch *watch)
 {
     pthread_condattr_t monotonic;
-    *watch = (struct progress_watch){.command = command, .mode = progress_mode_of(options)};
-    if (watch->mode == PROGRESS_OFF) {
-        return;
-    }
     watch->started_s = watch_elapsed_s(watch);
-    watch_name(watch, count, paths);
     if (watch->mode == PROGRESS_STEPS) {
-        (void)fprintf(stderr, "ictus %s: working on %s\n", command, watch->work);
+        (void)fprintf(stderr, "ictus %s: working on %s\n", watch->command, watch->work);
     }
     (void)pthread_mutex_init(&watch->lock, NULL);
     (void)pthread_condattr_init(&monotonic);
@@ -136,6 +130,26 @@ void progress_watch_begin(struct progress_watch *watch, const struct progress_op
     (void)pthread_cond_init(&watch->wake, &monotonic);
     (void)pthread_condattr_destroy(&monotonic);
     watch->running = pthread_create(&watch->thread, NULL, watch_run, watch) == 0;
+}
+
+void progress_watch_begin(struct progress_watch *watch, const struct progress_options *options,
+                          const char *command, int count, char **paths)
+{
+    *watch = (struct progress_watch){.command = command, .mode = progress_mode_of(options)};
+    if (watch->mode != PROGRESS_OFF) {
+        watch_name(watch, count, paths);
+        watch_start(watch);
+    }
+}
+
+void progress_watch_measuring(struct progress_watch *watch, const struct progress_options *options,
+                              const char *command, const char *what)
+{
+    *watch = (struct progress_watch){.command = command, .mode = progress_mode_of(options)};
+    if (watch->mode != PROGRESS_OFF) {
+        (void)snprintf(watch->work, sizeof(watch->work), "%s", what);
+        watch_start(watch);
+    }
 }
 
 void progress_watch_end(struct progress_watch *watch)

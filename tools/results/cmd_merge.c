@@ -2,6 +2,7 @@
 /* ictus merge: several launches in one result file, side by side or as one. */
 #include "main/command.h"
 #include "main/output.h"
+#include "main/progress.h"
 #include "main/shared_rows.h"
 #include "main/values.h"
 #include "results/experiments.h"
@@ -18,6 +19,7 @@
 struct merge_options {
     const char *output;
     bool combine, force;
+    struct progress_options talk;
 };
 
 #define AT(member) offsetof(struct merge_options, member)
@@ -28,10 +30,11 @@ static const struct option_row rows[] = {
     {"combine", 0, OPTION_FLAG, AT(combine), NULL, 0, 0, NULL, NULL,
      "write one measurement for each experiment, the median of the "
      "launches' medians"},
+    ROWS_PROGRESS(AT(talk)),
     ROW_END};
 
 /* All objects of all files in one array; each has the number of its launch, from 1. */
-static int read_launches(int count, char **words, json_t *all, json_int_t *launches,
+static int read_launches(int count, char **words, bool quiet, json_t *all, json_int_t *launches,
                          struct ictus_why *why)
 {
     *launches = 0;
@@ -44,9 +47,8 @@ static int read_launches(int count, char **words, json_t *all, json_int_t *launc
         if (err) {
             return err;
         }
-        if (skipped > 0) {
-            (void)fprintf(stderr, "ictus merge: %s: %d lines are not results and were left out\n",
-                          words[f], skipped);
+        if (!quiet) {
+            experiments_tell_skipped("merge", words[f], skipped);
         }
         json_array_foreach(objects, i, object)
         {
@@ -209,10 +211,11 @@ static int run(const void *given, int word_count, char **words)
                             "name the result files to read, and one to write with -o FILE");
     }
     if (!err) {
-        err = read_launches(word_count, words, all, &launches, &why);
-    }
-    if (!err) {
-        err = write_merged(options, all, launches, &why);
+        struct progress_watch watch;
+        progress_watch_begin(&watch, &options->talk, "merge", word_count, words);
+        err = read_launches(word_count, words, options->talk.quiet, all, &launches, &why);
+        err = err ? err : write_merged(options, all, launches, &why);
+        progress_watch_end(&watch);
     }
     json_decref(all);
     return err ? command_fail("merge", err, &why) : EXIT_OK;

@@ -295,16 +295,6 @@ static int terminal_width(int64_t wanted)
     return COLUMNS_DEFAULT;
 }
 
-static void say_skipped(const struct report *report)
-{
-    for (size_t i = 0; i < report->count; i++) {
-        if (report->files[i].skipped > 0) {
-            (void)fprintf(stderr, "ictus report: %s: %d lines are not results and were left out\n",
-                          report->files[i].path, report->files[i].skipped);
-        }
-    }
-}
-
 static int make_page(const struct report *report, const struct report_options *options, int count,
                      char **words, struct ictus_why *why)
 {
@@ -353,7 +343,9 @@ static int run(const void *given, int word_count, char **words)
         err = ICTUS_ERR_FORMAT; /* what cannot be read is bad input: nothing was written yet */
     }
     if (!err) {
-        say_skipped(&report);
+        for (size_t i = 0; i < report.count && !options->talk.quiet; i++) {
+            experiments_tell_skipped("report", report.files[i].path, report.files[i].skipped);
+        }
         if (options->format == REPORT_TEXT) {
             report_print_text(&report, terminal_width(options->width));
         } else {

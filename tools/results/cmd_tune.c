@@ -2,6 +2,7 @@
 /* ictus tune: the fastest algorithms among measurements, as the MPI library's tuning file. */
 #include "main/command.h"
 #include "main/output.h"
+#include "main/progress.h"
 #include "main/shared_rows.h"
 #include "main/text_table.h"
 #include "results/experiments.h"
@@ -30,6 +31,7 @@ struct tune_options {
     const char *arrival;
     bool force;
     double margin;
+    struct progress_options talk;
 };
 
 #define AT(member) offsetof(struct tune_options, member)
@@ -48,6 +50,7 @@ static const struct option_row rows[] = {
      "how much faster than the default a rule must be"},
     {"base", 0, OPTION_TEXT, AT(base), NULL, 0, 0, NULL, "FILE",
      "MPICH's tree: its JSON file or libmpich.so; by default the one in use"},
+    ROWS_PROGRESS(AT(talk)),
     ROW_END};
 
 enum {
@@ -68,7 +71,7 @@ static void number_launches(json_t *objects, int file)
     }
 }
 
-static int read_all(int count, char **words, json_t *all, struct ictus_why *why)
+static int read_all(int count, char **words, bool quiet, json_t *all, struct ictus_why *why)
 {
     for (int i = 0; i < count; i++) {
         json_t *objects = NULL;
@@ -77,9 +80,8 @@ static int read_all(int count, char **words, json_t *all, struct ictus_why *why)
         if (err) {
             return err;
         }
-        if (skipped > 0) {
-            (void)fprintf(stderr, "ictus tune: %s: %d lines are not results and were left out\n",
-                          words[i], skipped);
+        if (!quiet) {
+            experiments_tell_skipped("tune", words[i], skipped);
         }
         number_launches(objects, i);
         const int failed = json_array_extend(all, objects);
@@ -194,20 +196,20 @@ static void tell_rest(const struct tune_options *options, const struct winners *
     }
     if (winners->unproven > 0) {
         (void)fprintf(stderr,
-                      "ictus tune: %d measurements were left out because it was not verified "
-                      "that their algorithm ran\n",
+                      "ictus tune: measurements left out because it was not verified that their "
+                      "algorithm ran: %d\n",
                       winners->unproven);
     }
     if (elsewhere > 0) {
         (void)fprintf(stderr,
-                      "ictus tune: %d rules were left out because Open MPI would not use "
-                      "them: another component than 'tuned' serves the operation\n",
+                      "ictus tune: rules left out because another component than 'tuned' serves "
+                      "the operation, so that Open MPI would not use them: %d\n",
                       elsewhere);
     }
     if (single > 0) {
         (void)fprintf(stderr,
-                      "ictus tune: %d rules rest on a single launch, so the spread between "
-                      "launches is not known; give the files of several launches\n",
+                      "ictus tune: rules that rest on a single launch: %d; the spread between "
+                      "launches is not known, so give the files of several launches\n",
                       single);
     }
 }
@@ -319,18 +321,23 @@ static int run(const void *given, int word_count, char **words)
     const struct tune_options *options = given;
     struct ictus_why why = {""};
     struct choice choice = {.winners = {.list = NULL}};
+    struct progress_watch watch;
     json_t *all = json_array();
     int err = check(options, word_count, &why);
     if (!err) {
-        err = read_all(word_count, words, all, &why);
+        progress_watch_begin(&watch, &options->talk, "tune", word_count, words);
+        err = read_all(word_count, words, options->talk.quiet, all, &why);
+        if (!err) {
+            err = options->arrival ? choose_under(options, all, &choice, &why)
+                                   : tune_choose(all, options->reduction, options->margin,
+                                                 &choice.winners, &why);
+        }
+        progress_watch_end(&watch);
     }
-    if (!err) {
-        err = options->arrival
-                  ? choose_under(options, all, &choice, &why)
-                  : tune_choose(all, options->reduction, options->margin, &choice.winners, &why);
-    }
-    if (!err) {
+    if (!err && !options->talk.quiet) {
         tell_rest(options, &choice.winners);
+    }
+    if (!err) {
         err = write_file(options, &choice, &why);
     }
     tune_free(&choice.winners);

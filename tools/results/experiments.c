@@ -68,6 +68,15 @@ int experiments_read_objects(const char *path, json_t **objects, int *skipped,
     return foreign ? err : ICTUS_OK;
 }
 
+void experiments_tell_skipped(const char *command, const char *path, int skipped)
+{
+    if (skipped > 0) {
+        (void)fprintf(stderr, "ictus %s: %s: %d %s left out\n", command, path, skipped,
+                      skipped == 1 ? "line is not a result and was"
+                                   : "lines are not results and were");
+    }
+}
+
 /* Takes members; the identity as well if it succeeds. */
 static struct experiment *add_experiment(struct experiments *experiments, char *identity,
                                          json_t *members)

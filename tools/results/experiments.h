@@ -33,6 +33,9 @@ struct experiments {
 int experiments_read_objects(const char *path, json_t **objects, int *skipped,
                              struct ictus_why *why);
 
+/* Say on standard error how many lines of a file are not results, if any. */
+void experiments_tell_skipped(const char *command, const char *path, int skipped);
+
 /* Gather the measurements among objects. Errors: ICTUS_ERR_FORMAT (there is none), ICTUS_ERR_NOMEM.
  */
 int experiments_gather(const json_t *objects, struct experiments *experiments,
