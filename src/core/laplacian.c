@@ -128,9 +128,15 @@ int ictusi_laplacian_solve(struct laplacian *laplacian, const struct graph_edge 
     return conjugate_gradients(laplacian, edges, count, rhs, x);
 }
 
+/*
+ * Column i of the grounded Laplacian's inverse G is what a flow into i gives. The resistance
+ * between i and j is G_ii + G_jj - 2 G_ij, and their sum over all pairs n tr G - sum of all G_ij.
+ */
 static int resistance_exact(struct laplacian *l, const struct graph_edge *edges, size_t count,
-                            double *x, double *resistance)
+                            double *x, double *resistance, double *between)
 {
+    const double n = l->nodes;
+    double sum = 0.0;
     for (int i = 1; i < l->nodes; i++) {
         memset(l->room, 0, (size_t)l->nodes * sizeof(double));
         memset(x, 0, (size_t)l->nodes * sizeof(double));
@@ -140,13 +146,18 @@ static int resistance_exact(struct laplacian *l, const struct graph_edge *edges,
             return err;
         }
         resistance[i] = x[i];
+        sum += n * x[i];
+        for (int j = 1; j < l->nodes; j++) {
+            sum -= x[j];
+        }
     }
+    *between = 2.0 * sum / (n * (n - 1.0));
     return ICTUS_OK;
 }
 
 /* Right-hand sides with the covariance L give solutions with the covariance of the fit. */
 static int resistance_probed(struct laplacian *l, const struct graph_edge *edges, size_t count,
-                             double *x, double *resistance)
+                             double *x, double *resistance, double *between)
 {
     struct rng rng;
     ictusi_rng_seed(&rng, 1, 0);
@@ -176,6 +187,7 @@ static int resistance_probed(struct laplacian *l, const struct graph_edge *edges
         }
     }
     const double scale = shape > 0.0 ? seen / shape : 1.0;
+    *between = 2.0 * seen / (PROBES * (l->nodes - 2.0));
     for (int i = 1; i < l->nodes; i++) {
         resistance[i] = l->degree[i] > 0.0 && l->degree[0] > 0.0
                             ? scale * (1.0 / l->degree[i] + 1.0 / l->degree[0])
@@ -185,8 +197,9 @@ static int resistance_probed(struct laplacian *l, const struct graph_edge *edges
 }
 
 int ictusi_laplacian_resistance(struct laplacian *laplacian, const struct graph_edge *edges,
-                                size_t count, double *resistance)
+                                size_t count, double *resistance, double *between)
 {
+    double mean = 0.0;
     double *x = malloc((size_t)laplacian->nodes * sizeof(*x));
     if (!x) {
         return ICTUS_ERR_NOMEM;
@@ -194,8 +207,11 @@ int ictusi_laplacian_resistance(struct laplacian *laplacian, const struct graph_
     sum_degrees(laplacian, edges, count);
     resistance[0] = 0.0;
     const int err = laplacian->nodes <= EXACT_NODES
-                        ? resistance_exact(laplacian, edges, count, x, resistance)
-                        : resistance_probed(laplacian, edges, count, x, resistance);
+                        ? resistance_exact(laplacian, edges, count, x, resistance, &mean)
+                        : resistance_probed(laplacian, edges, count, x, resistance, &mean);
+    if (between) {
+        *between = mean;
+    }
     free(x);
     return err;
 }

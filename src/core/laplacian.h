@@ -39,9 +39,10 @@ int ictusi_laplacian_solve(struct laplacian *laplacian, const struct graph_edge 
  * The variance of each x[i] against x[0], if every edge errs independently with variance
  * 1 / weight: the effective resistance between i and 0. Exact up to a few dozen nodes (one solve
  * each); above, 1/degree[i] + 1/degree[0] scaled by what random probes of the solver show, which
- * errs by a few per cent on an expander.
+ * errs by a few per cent on an expander. between (may be NULL) becomes the mean of the effective
+ * resistances between all pairs of nodes.
  */
 int ictusi_laplacian_resistance(struct laplacian *laplacian, const struct graph_edge *edges,
-                                size_t count, double *resistance);
+                                size_t count, double *resistance, double *between);
 
 #endif

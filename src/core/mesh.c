@@ -81,6 +81,8 @@ void ictusi_mesh_reset(struct mesh *mesh)
     mesh->known_s = 0.0;
     mesh->rtt_ns = INFINITY;
     mesh->calibrated = true;
+    mesh->bias_gain = 1.0;
+    mesh->noise_gain = 1.0;
     for (int i = 0; i < mesh->size; i++) {
         mesh->drift[i] = 0.0;
         mesh->value[i] = 0.0;
@@ -253,11 +255,13 @@ static double mesh_follow(struct mesh *m, const struct track *t, double now)
 /* Solve the pending sweeps with the drifts as known, and set their rows of the history. */
 static int solve_sweeps(struct mesh *m, struct mesh_spread *spread)
 {
-    const int err = ictusi_mesh_group_solve(m, spread);
+    int err = ictusi_mesh_group_solve(m, spread);
+    err = err ? err : ictusi_mesh_errors(m, spread);
     for (int k = 0; !err && k < m->pending_count; k++) {
         const int row = m->sweeps - m->pending_count + k;
         const struct mesh_sweep *s = &m->pending[k];
-        m->sweep[row] = (struct track_sweep){s->t_mean, s->noise, spread->bias, m->groups};
+        m->sweep[row] = (struct track_sweep){s->t_mean, m->noise_gain * s->noise,
+                                             m->bias_gain * spread->bias, m->groups};
         memcpy(m->x + (size_t)row * (size_t)m->size, s->x, (size_t)m->size * sizeof(double));
     }
     return err;
@@ -393,8 +397,8 @@ static void mesh_judge(const struct mesh *m, const struct line_error *errors, do
                        const struct track *track, struct mesh_quality *q)
 {
     const struct track_sweep *last = &m->sweep[m->sweeps - 1];
-    q->noise_ns = sqrt(last->noise_ns2 * track->inflation);
-    q->asymmetry_ns = sqrt(last->bias_ns2);
+    q->noise_ns = sqrt(last->noise_ns2 * track->inflation / m->noise_gain);
+    q->asymmetry_ns = sqrt(last->bias_ns2 / m->bias_gain);
     q->walk = track->walk * 1e-9;
     q->sigma_max_ns = 0.0;
     q->horizon_max_ns = 0.0;
@@ -431,7 +435,7 @@ static int mesh_solve(struct mesh *m, double *extrapolated, double horizon_s, st
         return err ? err : ICTUS_ERR_CLOCK;
     }
     bounds_now(m, extrapolated, grown_s);
-    return ictusi_mesh_errors(m, spread);
+    return ICTUS_OK;
 }
 
 int ictusi_mesh_solve(struct mesh *mesh, struct line *lines, struct line_error *errors,

@@ -18,10 +18,12 @@
 
 enum { UPDATES = 20 };
 
-/* Student's degrees of freedom of a residual, and its weight's ceiling: what a fit of such
- * residuals errs by is this much more than their scale says. */
+/* Student's degrees of freedom of a residual, and its weight's ceiling. */
 static const double student = 3.0;
-static const double fit_over_scale = 1.75;
+/* The variance of pairs over Student's scale squared, where one degree of freedom shows a pair:
+ * 1.6 for Gaussian residuals, 1.9 for Laplacian ones. With m degrees, their mean square scatters
+ * less, and what exceeds 1 falls as 1 / m (1.10 and 1.22 for m = 5). */
+static const double variance_over_scale = 1.75;
 /* How many pairs' worth hold a process near the median one. */
 static const double prior_pairs = 1.0;
 /* A residual that its own pair decides says nothing. */
@@ -39,6 +41,12 @@ struct components {
     double *below;
     double *sorted;
 };
+
+/* Likewise, where so many sweeps show a pair. */
+static double components_scale(int sweeps)
+{
+    return 1.0 + (variance_over_scale - 1.0) / fmax(sweeps - 1.0, 1.0);
+}
 
 /* What changes from sweep to sweep; of one sweep, all that it shows. */
 static void square_residuals(const struct mesh_sweep *first, int sweeps, struct components *c)
@@ -100,13 +108,24 @@ int ictusi_mesh_components(const struct mesh_sweep *sweeps, int count, int size,
     c.sorted = room + 2 * n;
     square_residuals(sweeps, count, &c);
     for (size_t i = 0; i < n; i++) {
-        g[i] = noise / (2.0 * fit_over_scale);
+        g[i] = noise / (2.0 * components_scale(count));
     }
     for (int k = 0; k < UPDATES; k++) {
         components_update(&c);
     }
     free(room);
     return ICTUS_OK;
+}
+
+/* Resistances over their mean between any two processes, which is the gain. */
+static int errors_relative(struct mesh *mesh, const struct graph_edge *graph, size_t count,
+                           double *relative, double *gain)
+{
+    const int err = ictusi_laplacian_resistance(&mesh->laplacian, graph, count, relative, gain);
+    for (int i = 1; !err && i < mesh->size; i++) {
+        relative[i] /= *gain;
+    }
+    return err;
 }
 
 int ictusi_mesh_errors(struct mesh *mesh, const struct mesh_spread *spread)
@@ -116,16 +135,17 @@ int ictusi_mesh_errors(struct mesh *mesh, const struct mesh_spread *spread)
     if (!graph) {
         return ICTUS_ERR_NOMEM;
     }
-    int err =
-        ictusi_laplacian_resistance(&mesh->laplacian, last->graph, last->count, mesh->relative);
+    int err = errors_relative(mesh, last->graph, last->count, mesh->relative, &mesh->bias_gain);
     memcpy(mesh->noisy, mesh->relative, (size_t)mesh->size * sizeof(double));
+    mesh->noise_gain = mesh->bias_gain;
     if (!err && spread->freedom > 0.0) {
+        const double scale = components_scale(spread->sweeps);
         for (size_t e = 0; e < last->count; e++) {
             const double v = mesh->g[last->graph[e].a] + mesh->g[last->graph[e].b];
             graph[e] = last->graph[e];
-            graph[e].weight = spread->noise / (fit_over_scale * v);
+            graph[e].weight = spread->noise / (scale * v);
         }
-        err = ictusi_laplacian_resistance(&mesh->laplacian, graph, last->count, mesh->noisy);
+        err = errors_relative(mesh, graph, last->count, mesh->noisy, &mesh->noise_gain);
     }
     free(graph);
     return err;

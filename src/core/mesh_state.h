@@ -32,13 +32,16 @@ struct mesh {
     double *drift;    /* ns per s, the current estimate */
     double *value;    /* ns: offset less base at now */
     double now;       /* s */
-    double *relative; /* variance of a process's offset by biases over that of an average edge */
+    double *relative; /* variance of a process's offset by biases, over that of a usual process */
     double *noisy;    /* likewise by noise, by what the process's own edges show */
-    double *g;        /* ns^2: a process's part of its pairs' noise, Student's scale */
-    double rtt_ns;    /* the shortest round trip so far */
-    bool calibrated;  /* so is every pair so far */
-    double *bound;    /* hard bound now, ns; INFINITY before the first solve */
-    double *low;      /* ns: what is proven of an offset less base, at known_s */
+    double bias_gain; /* variance of a usual offset by biases over that of an average edge: 2 / size
+                         where all pairs met */
+    double noise_gain; /* likewise by noise */
+    double *g;         /* ns^2: a process's part of its pairs' noise, Student's scale */
+    double rtt_ns;     /* the shortest round trip so far */
+    bool calibrated;   /* so is every pair so far */
+    double *bound;     /* hard bound now, ns; INFINITY before the first solve */
+    double *low;       /* ns: what is proven of an offset less base, at known_s */
     double *high;
     double known_s;
     /* history */
@@ -91,8 +94,8 @@ int ictusi_mesh_components(const struct mesh_sweep *sweeps, int count, int size,
                            double *g);
 
 /*
- * How the offsets of the pending sweeps, solved, err: mesh->relative and mesh->noisy. Errors:
- * ICTUS_ERR_NOMEM, ICTUS_ERR_CORRUPT.
+ * How the offsets of the pending sweeps, solved, err: mesh->relative and mesh->noisy, and what an
+ * edge's error makes of a usual offset's. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_CORRUPT.
  */
 int ictusi_mesh_errors(struct mesh *mesh, const struct mesh_spread *spread);
 

@@ -19,6 +19,9 @@ enum {
     UNUSUAL_SWEEPS = 6 /* fewer show no line that most of them are on */
 };
 
+/* Walks below the usual one are no more spread than this (scale of the logarithm): within a second
+ * they look alike, and the quietest would decide what is claimed for the usual ones. */
+static const double walk_log_below = 0.6;
 /* Prior of the wander's level: none, or its logarithm normal around a half. */
 static const double none_few = 0.3;
 static const double none_many = 0.5;
@@ -265,7 +268,9 @@ static int list_hypotheses(const struct track_sweep *s, int n, const struct trac
     int count = 0;
     for (int w = 0; w < WALKS; w++) {
         const double decades = 0.5 * w - 1.0;
-        const double z = decades * log(10.0) / prior->walk_log_scale;
+        const double scale =
+            decades < 0.0 ? fmin(prior->walk_log_scale, walk_log_below) : prior->walk_log_scale;
+        const double z = decades * log(10.0) / scale;
         const double usual = pow(1.0 + z * z / 3.0, -2.0);
         const double walk = prior->walk * pow(10.0, decades);
         list[count++] = (struct hypothesis){.walk = walk, .weight = usual * none};

@@ -28,7 +28,8 @@ struct track_sweep {
 /* What is known beside the sweeps. */
 struct track_prior {
     double walk;                 /* usual, ns per s per square root of a second */
-    double walk_log_scale;       /* how sure that is: Student's scale of its logarithm, 3 degrees */
+    double walk_log_scale;       /* how sure that is: Student's scale of its logarithm, 3 degrees;
+                                    below the usual walk at most 0.6 */
     double drift_var_ns2_per_s2; /* where one sweep shows none */
     double floor_ns;             /* paths' wander is measured in noise, of at least this */
     double horizon_s;            /* at which, beside now, the claim's 95 % shall hold */

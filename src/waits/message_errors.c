@@ -287,7 +287,8 @@ static int knot_draw(struct histories *h, struct network *n, uint64_t seed, uint
             h->clocks[c].history[(size_t)knot * HISTORIES + k] = x[c];
         }
     }
-    err = err ? err : ictusi_laplacian_resistance(&n->laplacian, n->edges, n->count, x + clocks);
+    err = err ? err
+              : ictusi_laplacian_resistance(&n->laplacian, n->edges, n->count, x + clocks, NULL);
     for (uint32_t c = 0; c < clocks && !err; c++) {
         const double off = x[2UL * clocks + c];
         h->clocks[c].off[knot] = fitted ? off : 0;

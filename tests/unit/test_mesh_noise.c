@@ -71,8 +71,9 @@ static void cover(struct world *w, const struct outcome *out, int first, int las
                   struct coverage *c)
 {
     const double now = world_now(w);
-    for (int i = first; i <= last; i++) {
-        for (int later = 0; later <= 10; later += 10) {
+    /* The world's time never goes back. */
+    for (int later = 0; later <= 10; later += 10) {
+        for (int i = first; i <= last; i++) {
             const double e = world_error(w, i, &out->lines[i], now + later);
             const double sigma = ictusi_line_error_sigma(&out->errors[i], later);
             c->inside += fabs(e) <= 1.96 * sigma;
@@ -126,6 +127,51 @@ static void a_noisy_reference_is_seen(void)
         CHECK(c.inside > 0.8 * c.count);
         CHECK(c.square < 2.5 * c.count && c.square > 0.2 * c.count);
     }
+}
+
+/*
+ * Clocks that wander 30 times as much as usual: their claims follow, although an edge's noise hides
+ * what the offsets of many processes, of many edges each, show.
+ */
+static void wandering_clocks_are_noticed(void)
+{
+    enum { SIZE = 12, TRIALS = 30 };
+    struct coverage c = {0.0, 0.0, 0.0};
+    for (int t = 0; t < TRIALS; t++) {
+        struct world_options o = world_defaults(SIZE, (uint64_t)t + 1);
+        o.walk = 3e-8;
+        struct world *w = world_create(&o);
+        struct outcome out;
+        synchronise(w, 8, 1.5, &out);
+        cover(w, &out, 1, SIZE - 1, &c);
+        world_free(w);
+    }
+    CHECK(c.inside > 0.9 * c.count);
+    CHECK(c.square < 2.5 * c.count && c.square > 0.4 * c.count);
+}
+
+/* What many sweeps show of a process's noise is neither more nor less than there is. */
+static void many_sweeps_show_the_noise(void)
+{
+    enum { SIZE = 12, TRIALS = 30 };
+    struct coverage c = {0.0, 0.0, 0.0};
+    for (int t = 0; t < TRIALS; t++) {
+        struct world_options o = world_defaults(SIZE, (uint64_t)t + 1);
+        o.walk = 0.0;
+        o.tail = 0.0;
+        struct world *w = world_create(&o);
+        struct outcome out;
+        synchronise(w, 12, 1.5, &out);
+        const double now = world_now(w);
+        for (int i = 1; i < SIZE; i++) {
+            const double e = world_error(w, i, &out.lines[i], now);
+            const double sigma = ictusi_line_error_sigma(&out.errors[i], 0.0);
+            c.square += e * e / (sigma * sigma);
+            c.count += 1.0;
+        }
+        world_free(w);
+    }
+    CHECK(c.square < 1.4 * c.count && c.square > 0.75 * c.count);
 }
 
 /* One of sixteen bursts is congested: between two processes no loop shows it, but the line does. */
@@ -196,11 +242,40 @@ static void the_reference_counts_above_exact_sizes(void)
     for (int j = 1; j <= DEGREE; j++) {
         edges[count++] = (struct graph_edge){0, j, 1.0, 0.0};
     }
+    double between = 0.0;
     REQUIRE(!ictusi_laplacian_create(NODES, &l));
-    REQUIRE(!ictusi_laplacian_resistance(&l, edges, count, resistance));
+    REQUIRE(!ictusi_laplacian_resistance(&l, edges, count, resistance, &between));
     for (int i = DEGREE + 1; i < NODES; i++) {
         CHECK_NEAR(resistance[i], 1.0 / DEGREE + 1.0 / (NODES - 2.0), 0.25 / DEGREE);
     }
+    CHECK_NEAR(between, 2.0 / NODES, 0.2 / NODES);
+    ictusi_laplacian_free(&l);
+}
+
+/* Between any two nodes of a complete graph of 20 the resistance is 2 / 20; on a path of 4, which
+ * node 0 ends, there are three of 1, two of 2 and one of 3. */
+static void resistances_between_nodes_have_a_mean(void)
+{
+    enum { NODES = 20 };
+    const struct graph_edge path[] = {{0, 1, 1.0, 0.0}, {1, 2, 1.0, 0.0}, {2, 3, 1.0, 0.0}};
+    struct graph_edge edges[NODES * NODES];
+    double resistance[NODES];
+    double between = 0.0;
+    struct laplacian l;
+    size_t count = 0;
+    for (int i = 0; i < NODES; i++) {
+        for (int j = i + 1; j < NODES; j++) {
+            edges[count++] = (struct graph_edge){i, j, 1.0, 0.0};
+        }
+    }
+    REQUIRE(!ictusi_laplacian_create(NODES, &l));
+    REQUIRE(!ictusi_laplacian_resistance(&l, edges, count, resistance, &between));
+    CHECK_NEAR(between, 2.0 / NODES, 1e-9);
+    ictusi_laplacian_free(&l);
+    REQUIRE(!ictusi_laplacian_create(4, &l));
+    REQUIRE(!ictusi_laplacian_resistance(&l, path, 3, resistance, &between));
+    CHECK_NEAR(between, 10.0 / 6.0, 1e-9);
+    CHECK_NEAR(resistance[3], 3.0, 1e-9);
     ictusi_laplacian_free(&l);
 }
 
@@ -342,10 +417,13 @@ int main(void)
     a_common_counter_shows_asymmetry();
     noisy_nodes_know_it();
     a_noisy_reference_is_seen();
+    wandering_clocks_are_noticed();
+    many_sweeps_show_the_noise();
     a_congested_burst_counts_less();
     two_processes_admit_an_asymmetry();
     one_loop_is_little();
     the_reference_counts_above_exact_sizes();
+    resistances_between_nodes_have_a_mean();
     a_resync_adds_its_movement_to_the_bound();
     plans_follow_noise();
     trials_show_exchanges();
