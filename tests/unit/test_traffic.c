@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the tracer says that a collective moves, by what MPI defines of it: for each operation, at
+ * the root and elsewhere, in place, within a communicator and between two; and from whom.
+ *
+ * The tracer's own code runs without MPI: a datatype is as large as the test says.
+ */
+#include "../check.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+static int model_type_size(MPI_Datatype type, MPI_Count *bytes);
+#undef PMPI_Type_size_x
+/* NOLINTNEXTLINE(readability-identifier-naming): the MPI library's name */
+#define PMPI_Type_size_x(type, bytes) model_type_size(type, bytes)
+
+/* NOLINTBEGIN(bugprone-suspicious-include): its static functions are what is looked at */
+#include "tracer/collective.c"
+/* NOLINTEND(bugprone-suspicious-include) */
+
+struct tracer ictusi_tracer;
+
+enum { RANKS = 3, INT_BYTES = 4, CHAR_BYTES = 1 };
+
+static int model_type_size(MPI_Datatype type, MPI_Count *bytes)
+{
+    *bytes = type == MPI_INT ? INT_BYTES : CHAR_BYTES;
+    return MPI_SUCCESS;
+}
+
+/* The recorder knows its communicator: nobody has to look for it. */
+struct trace_comm *ictusi_comm_find(struct recorder *r, MPI_Comm comm)
+{
+    (void)r;
+    (void)comm;
+    CHECK_ABORT();
+}
+
+void ictusi_recorder_flush(struct recorder *recorder)
+{
+    (void)recorder;
+    CHECK_ABORT();
+}
+
+static uint64_t window[256];
+
+/* The last record of one call at a rank of a communicator, with its payload. */
+static const uint64_t *call_noted(enum coll_op op, struct trace_comm *comm,
+                                  const struct coll_args *args)
+{
+    struct recorder r = {.pos = window, .comm = MPI_COMM_WORLD, .comm_info = comm};
+    memset(window, 0, sizeof(window));
+    ictusi_note_coll(&r, op, MPI_COMM_WORLD, args);
+    const uint64_t *record = window;
+    if (record_kind(*record) == RECORD_SENDERS) {
+        record += record_words(*record);
+    }
+    CHECK(record_kind(*record) == RECORD_COLL && record_small(*record) == (unsigned)op);
+    CHECK(record + record_words(*record) == r.pos);
+    const struct trace_request request = ictusi_icoll_request(&r, op, MPI_COMM_WORLD, args);
+    CHECK(request.kind == REQUEST_COLL && request.peer == (int)op && request.comm == comm);
+    CHECK(request.root == record_value(*record) && record[1] == comm->id);
+    CHECK(request.sent == record[record_words(*record) - 2]);
+    CHECK(request.received == record[record_words(*record) - 1]);
+    return record;
+}
+
+static void expect(enum coll_op op, int remote, int rank, const struct coll_args *args,
+                   uint64_t sent, uint64_t received)
+{
+    struct trace_comm comm = {.id = 5, .rank = rank, .size = RANKS, .remote = remote};
+    const uint64_t *record = call_noted(op, &comm, args);
+    const unsigned words = record_words(*record);
+    if (record[words - 2] != sent || record[words - 1] != received) {
+        (void)fprintf(stderr, "operation %d at rank %d: sent %llu, received %llu\n", (int)op, rank,
+                      (unsigned long long)record[words - 2], (unsigned long long)record[words - 1]);
+    }
+    CHECK(record[words - 2] == sent && record[words - 1] == received);
+}
+
+static const int counts_out[] = {1, 2, 3};
+static const int counts_in[] = {10, 20, 30};
+static const MPI_Count large_in[] = {10, 20, 30};
+static char buffers[2];
+
+/* Five ints go out, seven chars come in; as arrays 1, 2, 3 and 10, 20, 30. */
+static struct coll_args args_of(int root)
+{
+    return (struct coll_args){
+        .sendbuf = buffers,
+        .recvbuf = buffers + 1,
+        .sendcount = 5,
+        .recvcount = 7,
+        .sendtype = MPI_INT,
+        .recvtype = MPI_CHAR,
+        .sendcounts = {counts_out, sizeof(int)},
+        .recvcounts = {counts_in, sizeof(int)},
+        .root = root,
+    };
+}
+
+static void rooted_ones(void)
+{
+    const struct coll_args args = args_of(1);
+    expect(COLL_BARRIER, -1, 0, &args, 0, 0);
+    expect(COLL_BCAST, -1, 1, &args, 60, 20);
+    expect(COLL_BCAST, -1, 0, &args, 0, 20);
+    expect(COLL_GATHER, -1, 1, &args, 20, 21);
+    expect(COLL_GATHER, -1, 2, &args, 20, 0);
+    expect(COLL_GATHERV, -1, 1, &args, 20, 60);
+    expect(COLL_GATHERV, -1, 0, &args, 20, 0);
+    expect(COLL_SCATTER, -1, 1, &args, 60, 7);
+    expect(COLL_SCATTER, -1, 0, &args, 0, 7);
+    expect(COLL_SCATTERV, -1, 1, &args, 24, 7);
+    expect(COLL_SCATTERV, -1, 2, &args, 0, 7);
+    expect(COLL_REDUCE, -1, 1, &args, 20, 60);
+    expect(COLL_REDUCE, -1, 0, &args, 20, 0);
+    struct coll_args in_place = args;
+    in_place.sendbuf = MPI_IN_PLACE;
+    expect(COLL_GATHER, -1, 1, &in_place, 0, 21);
+    expect(COLL_REDUCE, -1, 1, &in_place, 0, 60);
+    in_place = args;
+    in_place.recvbuf = MPI_IN_PLACE;
+    expect(COLL_SCATTER, -1, 1, &in_place, 60, 0);
+}
+
+/* Four processes on the other side: the root has them all, its own group takes no part. */
+static void rooted_between_groups(void)
+{
+    const struct coll_args root = args_of(MPI_ROOT);
+    const struct coll_args beside = args_of(MPI_PROC_NULL);
+    const struct coll_args away = args_of(2);
+    enum { OTHERS = 4 };
+    static const enum coll_op ops[] = {COLL_BCAST, COLL_GATHER, COLL_SCATTER, COLL_REDUCE};
+    static const uint64_t sent[] = {80, 0, 80, 0};
+    static const uint64_t got[] = {20, 28, 0, 80};
+    static const uint64_t sent_away[] = {0, 20, 0, 20};
+    static const uint64_t got_away[] = {20, 0, 7, 0};
+    for (int i = 0; i < 4; i++) {
+        expect(ops[i], OTHERS, 0, &root, sent[i], got[i]);
+        expect(ops[i], OTHERS, 1, &beside, 0, 0);
+        expect(ops[i], OTHERS, 2, &away, sent_away[i], got_away[i]);
+    }
+}
+
+static void all_to_all(void)
+{
+    static const MPI_Datatype out[] = {MPI_INT, MPI_CHAR, MPI_INT};
+    static const MPI_Datatype in[] = {MPI_CHAR, MPI_INT, MPI_CHAR};
+    struct coll_args args = args_of(0);
+    args.sendtypes = out;
+    args.recvtypes = in;
+    expect(COLL_ALLTOALL, -1, 0, &args, 60, 21);
+    expect(COLL_ALLTOALLV, -1, 0, &args, 24, 60);
+    expect(COLL_ALLTOALLW, -1, 0, &args, 4 + 2 + 12, 10 + 80 + 30);
+    expect(COLL_ALLTOALL, 4, 0, &args, 80, 28);
+    args.recvcounts = (struct counts){large_in, sizeof(MPI_Count)};
+    expect(COLL_ALLTOALLV, -1, 0, &args, 24, 60);
+    args.sendbuf = MPI_IN_PLACE;
+    expect(COLL_ALLTOALL, -1, 0, &args, 21, 21);
+    expect(COLL_ALLTOALLV, -1, 0, &args, 60, 60);
+    expect(COLL_ALLTOALLW, -1, 0, &args, 120, 120);
+}
+
+static void to_all(void)
+{
+    struct coll_args args = args_of(0);
+    expect(COLL_ALLGATHER, -1, 1, &args, 60, 21);
+    expect(COLL_ALLGATHERV, -1, 1, &args, 60, 60);
+    expect(COLL_ALLGATHER, 4, 1, &args, 80, 28);
+    args.sendbuf = MPI_IN_PLACE;
+    expect(COLL_ALLGATHER, -1, 1, &args, 21, 21);
+    expect(COLL_ALLGATHERV, -1, 2, &args, 90, 60);
+}
+
+static void reductions(void)
+{
+    const struct coll_args args = args_of(0);
+    expect(COLL_ALLREDUCE, -1, 1, &args, 20, 20);
+    expect(COLL_SCAN, -1, 1, &args, 20, 20);
+    expect(COLL_EXSCAN, -1, 0, &args, 20, 0);
+    expect(COLL_EXSCAN, -1, 1, &args, 20, 20);
+    expect(COLL_EXSCAN, -1, RANKS - 1, &args, 0, 20);
+    expect(COLL_REDUCE_SCATTER, -1, 1, &args, 240, 80);
+    expect(COLL_REDUCE_SCATTER_BLOCK, -1, 1, &args, 84, 28);
+}
+
+/* Negative counts are MPI's to refuse, arguments that are missing nobody's. */
+static void what_is_not_there(void)
+{
+    static const MPI_Datatype types[] = {MPI_INT, MPI_INT, MPI_INT};
+    static const int odd[] = {-1, 2, 0};
+    struct coll_args args = args_of(0);
+    args.sendcounts = (struct counts){odd, sizeof(int)};
+    args.sendtypes = types;
+    args.recvcounts = (struct counts){NULL, sizeof(int)};
+    args.recvtypes = types;
+    expect(COLL_ALLTOALLW, -1, 0, &args, 8, 0);
+    args.sendtypes = NULL;
+    expect(COLL_ALLTOALLW, -1, 0, &args, 0, 0);
+    args.sendtype = MPI_DATATYPE_NULL;
+    expect(COLL_ALLREDUCE, -1, 0, &args, 0, 0);
+    expect(COLL_ALLTOALLV, -1, 0, &args, 0, 0);
+}
+
+/* A bit for each rank that data comes from, this process left out. */
+static void senders_are_told(void)
+{
+    enum { MANY = 130 };
+    int counts[SENDERS_RANKS_MAX + 1] = {0};
+    counts[0] = counts[63] = counts[64] = counts[129] = 1;
+    counts[1] = -1;
+    struct coll_args args = args_of(0);
+    args.sendcounts = args.recvcounts = (struct counts){counts, sizeof(int)};
+    struct trace_comm comm = {.id = 5, .rank = 64, .size = MANY, .remote = -1};
+    (void)call_noted(COLL_ALLTOALLV, &comm, &args);
+    CHECK(record_kind(window[0]) == RECORD_SENDERS && record_words(window[0]) == 4);
+    CHECK(window[1] == (UINT64_C(1) << 63 | 1) && window[2] == 0 && window[3] == 2);
+    comm.remote = 64; /* of the other group 64 is somebody else */
+    (void)call_noted(COLL_ALLTOALLV, &comm, &args);
+    CHECK(record_words(window[0]) == 2 && window[1] == (UINT64_C(1) << 63 | 1));
+    comm.remote = -1;
+    comm.size = SENDERS_RANKS_MAX;
+    (void)call_noted(COLL_ALLTOALLV, &comm, &args);
+    CHECK(record_kind(window[0]) == RECORD_SENDERS);
+    comm.size = SENDERS_RANKS_MAX + 1;
+    (void)call_noted(COLL_ALLTOALLV, &comm, &args);
+    CHECK(record_kind(window[0]) == RECORD_COLL);
+    comm.size = 2;
+    (void)call_noted(COLL_ALLTOALL, &comm, &args);
+    CHECK(record_kind(window[0]) == RECORD_COLL);
+}
+
+static void roots_are_told(void)
+{
+    struct trace_comm comm = {.id = 5, .rank = 1, .size = RANKS, .remote = -1};
+    static const int given[] = {2, MPI_ROOT, MPI_PROC_NULL};
+    static const uint32_t told[] = {2, ROOT_SELF, ROOT_THIS_GROUP};
+    for (int i = 0; i < 3; i++) {
+        const struct coll_args args = args_of(given[i]);
+        struct recorder r = {.pos = window, .comm = MPI_COMM_WORLD, .comm_info = &comm};
+        comm.remote = i == 0 ? -1 : 2;
+        CHECK(ictusi_icoll_request(&r, COLL_BCAST, MPI_COMM_WORLD, &args).root == told[i]);
+        CHECK(ictusi_icoll_request(&r, COLL_SCAN, MPI_COMM_WORLD, &args).root == ROOT_NONE);
+        const uint64_t *record = call_noted(COLL_BCAST, &comm, &args);
+        CHECK(record_value(*record) == told[i]);
+    }
+}
+
+/* Processes of another job, or no communicator at all: nothing is recorded. */
+static void foreign_ones_are_left_out(void)
+{
+    struct trace_comm comm = {.id = 5, .rank = 1, .size = RANKS, .remote = -1, .foreign = true};
+    const struct coll_args args = args_of(0);
+    for (int i = 0; i < 2; i++) {
+        struct recorder r = {
+            .pos = window, .comm = MPI_COMM_WORLD, .comm_info = i == 0 ? &comm : NULL};
+        ictusi_note_coll(&r, COLL_ALLREDUCE, MPI_COMM_WORLD, &args);
+        ictusi_note_topology(&r, MPI_COMM_WORLD);
+        CHECK(r.pos == window);
+        CHECK(!ictusi_icoll_request(&r, COLL_ALLREDUCE, MPI_COMM_WORLD, &args).comm);
+    }
+    comm.foreign = false;
+    struct recorder r = {.pos = window, .comm = MPI_COMM_WORLD, .comm_info = &comm};
+    ictusi_note_topology(&r, MPI_COMM_WORLD);
+    CHECK(r.pos > window && record_small(window[0]) == COLL_CREATE_HANDLE);
+    r.pos = window;
+    comm.remote = 2;
+    ictusi_note_topology(&r, MPI_COMM_WORLD);
+    CHECK(r.pos == window);
+}
+
+int main(void)
+{
+    rooted_ones();
+    rooted_between_groups();
+    all_to_all();
+    to_all();
+    reductions();
+    what_is_not_there();
+    senders_are_told();
+    roots_are_told();
+    foreign_ones_are_left_out();
+    return check_result();
+}
