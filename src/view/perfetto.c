@@ -21,7 +21,8 @@ struct exporting {
     struct session session;
     struct trace *trace;
     FILE *out;
-    uint64_t *next; /* by location: its first point that was not yet written or passed */
+    uint64_t *next;    /* by location: its first point that was not yet written or passed */
+    uint32_t *threads; /* by location: its number in its process */
     bool begun;
 };
 
@@ -49,13 +50,35 @@ static uint32_t perfetto_process(const struct exporting *x, OTF2_LocationRef loc
     return process == LAYOUT_NONE ? 0 : x->trace->layout.processes[process].ref;
 }
 
+/* Not every recorder keeps that number in its locations'. */
+static uint32_t perfetto_thread(const struct exporting *x, OTF2_LocationRef location)
+{
+    const uint32_t at = ictusi_trace_location(x->trace, location);
+    return at == LAYOUT_NONE ? 0 : x->threads[at];
+}
+
+/* Number the locations of each process in the order of their definitions. */
+static int perfetto_number(struct exporting *x)
+{
+    const struct layout *layout = &x->trace->layout;
+    uint32_t *counts = calloc((size_t)layout->process_count + 1, sizeof *counts);
+    x->threads = calloc((size_t)layout->location_count + 1, sizeof *x->threads);
+    for (uint32_t l = 0; l < layout->location_count && counts && x->threads; l++) {
+        const uint32_t process = layout->locations[l].process;
+        x->threads[l] = counts[process == LAYOUT_NONE ? layout->process_count : process]++;
+    }
+    const int err = counts && x->threads ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    free(counts);
+    return err;
+}
+
 /* The beginning that all records share; the caller continues after a comma and closes the brace. */
 static void record_begin(struct exporting *x, char phase, OTF2_LocationRef location, uint64_t time)
 {
     const uint64_t ns = ictusi_trace_ns(x->trace, time);
     const uint32_t process = perfetto_process(x, location);
-    (void)fprintf(x->out, "%s{\"ph\":\"%c\",\"pid\":%u,\"tid\":%llu,\"ts\":%llu.%03u",
-                  x->begun ? ",\n" : "\n", phase, process, (unsigned long long)(location >> 32),
+    (void)fprintf(x->out, "%s{\"ph\":\"%c\",\"pid\":%u,\"tid\":%u,\"ts\":%llu.%03u",
+                  x->begun ? ",\n" : "\n", phase, process, perfetto_thread(x, location),
                   (unsigned long long)(ns / 1000), (unsigned)(ns % 1000));
     x->begun = true;
 }
@@ -198,7 +221,7 @@ static OTF2_CallbackCode on_metric(OTF2_LocationRef location, OTF2_TimeStamp tim
         record_begin(x, 'C', location, time);
         (void)fputs(",\"name\":", x->out);
         write_text(x->out, ictusi_trace_string(x->trace, told->name));
-        (void)fprintf(x->out, ",\"id\":\"%llu\",\"args\":{", (unsigned long long)(location >> 32));
+        (void)fprintf(x->out, ",\"id\":\"%u\",\"args\":{", perfetto_thread(x, location));
         const char *unit = ictusi_trace_string(x->trace, told->unit);
         write_text(x->out, *unit ? unit : "value");
         (void)fprintf(x->out, ":%.17g}}", value);
@@ -221,10 +244,10 @@ static void write_names(struct exporting *x)
     for (uint64_t i = 0; i < trace->locations.count; i++) {
         const struct name_row *row = &trace->locations.rows[i];
         (void)fprintf(x->out,
-                      "%s{\"ph\":\"M\",\"pid\":%u,\"tid\":%llu,\"name\":\"thread_name\",\"args\":"
+                      "%s{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"thread_name\",\"args\":"
                       "{\"name\":",
                       x->begun ? ",\n" : "\n", perfetto_process(x, row->ref),
-                      (unsigned long long)(row->ref >> 32));
+                      perfetto_thread(x, row->ref));
         write_text(x->out, ictusi_trace_string(trace, row->string));
         (void)fputs("}}", x->out);
         x->begun = true;
@@ -236,7 +259,7 @@ static int perfetto_write(struct exporting *x)
     const struct layout *layout = &x->trace->layout;
     OTF2_GlobalEvtReaderCallbacks *c = OTF2_GlobalEvtReaderCallbacks_New();
     x->next = calloc(layout->location_count + 1, sizeof *x->next);
-    int err = c && x->next ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    int err = c && x->next ? perfetto_number(x) : ICTUS_ERR_NOMEM;
     if (!err) {
         memcpy(x->next, x->session.history.first, layout->location_count * sizeof *x->next);
         (void)OTF2_GlobalEvtReaderCallbacks_SetEnterCallback(c, on_enter);
@@ -254,6 +277,7 @@ static int perfetto_write(struct exporting *x)
     }
     OTF2_GlobalEvtReaderCallbacks_Delete(c);
     free(x->next);
+    free(x->threads);
     return err;
 }
 
