@@ -269,7 +269,7 @@ def wrapper(function, declared):
     body += f"        const int returned = real({arguments});\n        ictusi_trace_active = was;\n"
     body += "        return returned;\n    }\n"
     body += before
-    body += f"    const int err = real({arguments});\n    trace_left(r, {region}, err);\n"
+    body += f"    recorder_enter_call(r);\n    const int err = real({arguments});\n    trace_left(r, {region}, err);\n"
     # Also where it failed: what was held goes back, what was begun ends.
     if "note_started" in after or function.meaning.split()[:1] in (["io"], ["file_sync"]):
         body += f"    {after};\n"

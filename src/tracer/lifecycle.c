@@ -435,7 +435,8 @@ bool ictusi_trace_finish(const void *from)
     if (seen) {
         ictusi_trace_unusual(r, FUNCTION_MPI_Finalize);
         recorder_make_room(r);
-        recorder_enter_call(r, FUNCTION_MPI_Finalize, trace_site(from));
+        recorder_prepare_call(r, FUNCTION_MPI_Finalize, trace_site(from));
+        recorder_enter_call(r);
     }
     (void)ictusi_trace_sync();
     if (seen) {

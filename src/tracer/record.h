@@ -6,7 +6,8 @@
  *
  * Timed records carry ticks in their second word and never go back in time within a file. The
  * others belong to the call of the last timed record: "pre" kinds happened when it was entered,
- * "post" kinds when it was left. A call is written when it is entered (RECORD_OPEN) and closed in
+ * "post" kinds when it was left. A call is written when it is entered (RECORD_OPEN), which is after
+ * its "pre" records, so that the tracer's work for them is not in the call's time, and closed in
  * place by one store of its head (RECORD_CALL, value = duration in ticks), or by RECORD_LEAVE
  * where other records came between. A head of zero ends a window. Heads are stored last, so a
  * process that is killed leaves whole records only.

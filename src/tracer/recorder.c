@@ -179,6 +179,7 @@ static void recorder_fill(struct recorder *r, int why)
 
 void ictusi_recorder_switch(struct recorder *r)
 {
+    recorder_enter_call(r); /* it belongs to the old window */
     if (r->after & AFTER_DIVERTED) {
         recorder_scratch(r);
         return;

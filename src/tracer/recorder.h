@@ -40,10 +40,11 @@ enum recorder_after {
 enum { SCRATCH_WORDS = 256 };
 
 struct recorder {
-    uint64_t *pos;  /* where the next record goes */
-    uint64_t *soft; /* beyond this the window is to be switched; some records before its end */
-    uint64_t *open; /* the last timed record, if it is an open call */
-    uint64_t *call; /* the last call's */
+    uint64_t *pos;     /* where the next record goes */
+    uint64_t *soft;    /* beyond this the window is to be switched; some records before its end */
+    uint64_t *open;    /* the last timed record, if it is an open call */
+    uint64_t *call;    /* the last call's */
+    uint64_t prepared; /* its head, while it is not entered; else 0 */
     const _Atomic uint8_t *enabled; /* by function: whether calls are looked at */
     const struct ictus_clock *clock;
     enum tick_kind kind;
@@ -242,12 +243,31 @@ static inline void recorder_enter(struct recorder *r, unsigned region)
     r->open = r->pos - 2;
 }
 
-/* Likewise a call, from a place in the program that ictusi_site numbered. */
-static inline void recorder_enter_call(struct recorder *r, unsigned function, uint64_t site)
+/*
+ * Likewise a call, from a place in the program that ictusi_site numbered. What is noted between the
+ * two halves belongs to it, but takes time outside of it: MPI is called directly after the second.
+ */
+static inline void recorder_prepare_call(struct recorder *r, unsigned function, uint64_t site)
 {
-    recorder_timed_words(r, RECORD_OPEN, function, recorder_ticks(r), &site, 1);
-    r->open = r->pos - 3;
-    r->call = r->open;
+    if (__builtin_expect(r->flush_ticks != 0, 0)) {
+        ictusi_recorder_flush(r);
+    }
+    r->prepared = record_head(RECORD_OPEN, 3, function, 0);
+    r->open = r->pos;
+    r->call = r->pos;
+    r->pos[2] = site;
+    r->pos += 3;
+}
+
+/* The second half, unless the record had to be whole before. */
+static inline void recorder_enter_call(struct recorder *r)
+{
+    uint64_t *const call = r->call;
+    if (__builtin_expect(r->prepared != 0, 1)) {
+        call[1] = recorder_ticks(r);
+        recorder_publish(call, r->prepared);
+        r->prepared = 0;
+    }
 }
 
 /* The region was left: close its record in place, or write that it was left. */

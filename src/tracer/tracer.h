@@ -143,8 +143,9 @@ static inline struct recorder *trace_recorder(void)
 }
 
 /*
- * A call from a place in the program (a return address) begins; NULL: it is not to be looked at.
- * That must be decided alike on all processes: what follows from a call may be collective.
+ * A call from a place in the program (a return address) begins, but is not entered before
+ * recorder_enter_call(); NULL: it is not to be looked at. That must be decided alike on all
+ * processes: what follows from a call may be collective.
  */
 static inline struct recorder *trace_begin(unsigned function, const void *from)
 {
@@ -165,7 +166,7 @@ static inline struct recorder *trace_begin(unsigned function, const void *from)
     }
     ictusi_trace_active = NULL;
     recorder_make_room(r);
-    recorder_enter_call(r, function, trace_site(from));
+    recorder_prepare_call(r, function, trace_site(from));
     return r;
 }
 
