@@ -96,16 +96,16 @@ static int offsets_measure(struct ictus_bench *bench, struct call *call, int rep
     struct seen *all = calloc((size_t)call->size, sizeof(*all));
     int err = all ? ICTUS_OK : ICTUS_ERR_NOMEM;
     draw_rows(rows, call->rank, call->size);
-    call->arrival.delays_ns = malloc(ROWS * sizeof(int64_t));
-    call->arrival.count = ROWS;
+    call->arrival.track.delays_ns = malloc(ROWS * sizeof(int64_t));
+    call->arrival.track.count = ROWS;
     for (int i = 0; i < ROWS; i++) {
-        call->arrival.delays_ns[i] = rows[i][0];
+        call->arrival.track.delays_ns[i] = rows[i][0];
     }
     for (int i = 0; i < repetitions && !err; i++) {
         struct sample sample;
         int64_t n = 1;
         err = bench->scheme->ops->measure(bench->scheme, call, 0, &sample, &n);
-        const struct seen mine = {entered, call->delay_ns, !sample.valid || sample.late};
+        const struct seen mine = {entered, call->next.delay_ns, !sample.valid || sample.late};
         MPI_Gather(&mine, 3, MPI_INT64_T, all, 3, MPI_INT64_T, 0, MPI_COMM_WORLD);
         if (call->rank == 0) {
             judge(e, all, call->size, (int)rows[i % ROWS][1]);

@@ -2,7 +2,6 @@
 /* Arrival patterns by name: a library of shapes, and those of applications. */
 #include "arrival/arrival.h"
 
-#include "arrival/replay.h"
 #include "core/random.h"
 #include "core/spec.h"
 
@@ -115,6 +114,7 @@ static const char name_of_files[] = "file";
 
 struct arrival_options {
     double spread_s;
+    double gap_s;
     int64_t rank;
     int64_t seed;
     double scale;
@@ -129,6 +129,7 @@ static const struct spec_param shape_params[] = {
      "time between the first and the last process"},
     {"rank", SPEC_INT, AT(rank), "0", 0, 1e9, NULL, "the rank that is late, or early"},
     {"seed", SPEC_INT, AT(seed), "1", 0, 9e18, NULL, "seed of what is random"},
+    {"gap", SPEC_SECONDS, AT(gap_s), "0", 0, 10, NULL, "computation before each arrival"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 static const struct spec_param file_params[] = {
@@ -138,6 +139,8 @@ static const struct spec_param file_params[] = {
     {"scale", SPEC_REAL, AT(scale), "1", 1e-6, 1e6, NULL,
      "factor by which all offsets are multiplied"},
     {"seed", SPEC_INT, AT(seed), "1", 0, 9e18, NULL, "seed of what is drawn"},
+    {"gap", SPEC_SECONDS, AT(gap_s), "-1", -1, 10, NULL,
+     "computation before each arrival; -1: as recorded"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 static int arrival_read_file(struct arrival *a, const struct arrival_options *o,
@@ -160,9 +163,10 @@ static int arrival_read_file(struct arrival *a, const struct arrival_options *o,
                                          .size = a->size > 0 ? a->size : found->ranks,
                                          .draw = o->draw,
                                          .seed = (uint64_t)o->seed,
-                                         .scale = o->scale};
+                                         .scale = o->scale,
+                                         .gap_ns = o->gap_s < 0 ? -1 : llround(o->gap_s * 1e9)};
         a->ranks = found->ranks;
-        err = ictusi_replay_make(found, &part, &a->delays_ns, &a->count, why);
+        err = ictusi_replay_make(found, &part, &a->track, why);
     }
     ictus_arrivals_list_free(&list);
     return err && err != ICTUS_ERR_NOMEM ? ICTUS_ERR_SPEC : err;
@@ -228,6 +232,7 @@ int ictusi_arrival_init(struct arrival *a, const char *text, int rank, int size,
                              spec.name, (long long)o.rank, size - 1);
     }
     a->spread_ns = o.spread_s * 1e9;
+    a->gap_ns = llround(fmin(o.gap_s * 1e9, (double)REPLAY_GAP_MAX_NS));
     a->odd = o.rank;
     a->seed = (uint64_t)o.seed;
     return ICTUS_OK;
@@ -235,20 +240,27 @@ int ictusi_arrival_init(struct arrival *a, const char *text, int rank, int size,
 
 void ictusi_arrival_fini(struct arrival *a)
 {
-    free(a->delays_ns);
-    a->delays_ns = NULL;
+    ictusi_replay_fini(&a->track);
 }
 
-int64_t ictusi_arrival_delay(const struct arrival *a, int64_t repetition)
+static int64_t shape_delay(const struct arrival *a, int64_t repetition)
 {
-    if (a->delays_ns) {
-        return a->delays_ns[repetition % a->count];
-    }
-    if (!a->shape) {
-        return 0;
-    }
     const double place = a->size > 1 ? (double)a->rank / (a->size - 1) : 0.0;
     struct rng rng;
     ictusi_rng_seed(&rng, a->seed + (uint64_t)repetition, (uint64_t)a->rank);
     return (int64_t)(a->spread_ns * a->shape->part(a, place, &rng));
+}
+
+struct arrival_turn ictusi_arrival_turn(const struct arrival *a, int64_t repetition)
+{
+    const struct replay_track *t = &a->track;
+    if (!t->delays_ns) {
+        return (struct arrival_turn){.lead_ns = a->gap_ns,
+                                     .delay_ns = a->shape ? shape_delay(a, repetition) : 0,
+                                     .gap_ns = a->gap_ns};
+    }
+    const int64_t i = repetition % t->count;
+    return (struct arrival_turn){.lead_ns = t->leads_ns ? t->leads_ns[i] : 0,
+                                 .delay_ns = t->delays_ns[i],
+                                 .gap_ns = t->gaps_ns ? t->gaps_ns[i] : 0};
 }

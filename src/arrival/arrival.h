@@ -6,6 +6,8 @@
 #ifndef ICTUS_ARRIVAL_ARRIVAL_H
 #define ICTUS_ARRIVAL_ARRIVAL_H
 
+#include "arrival/replay.h"
+
 #include <ictus/error.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,9 +21,16 @@ struct arrival {
     double spread_ns; /* of a shape: between the first and the last; for late: of the one */
     int64_t odd;      /* of a shape: the rank that is unlike the others */
     uint64_t seed;
-    int64_t *delays_ns; /* of a file: by instance; owned */
-    int64_t count;
-    int ranks; /* of a file: that the pattern has; else 0 */
+    struct replay_track track; /* of a file: by instance; owned */
+    int64_t gap_ns;            /* of a shape: all compute so long before they arrive */
+    int ranks;                 /* of a file: that the pattern has; else 0 */
+};
+
+/* What a process does in one repetition: from the common instant, wait, compute, arrive. */
+struct arrival_turn {
+    int64_t lead_ns;  /* from the common instant until the first may arrive; the same on all */
+    int64_t delay_ns; /* from there until this one arrives */
+    int64_t gap_ns;   /* computing, directly before it arrives */
 };
 
 /*
@@ -38,7 +47,13 @@ bool ictusi_arrival_is_asked(const char *text);
 
 void ictusi_arrival_fini(struct arrival *a);
 
-/* The process's delay in one repetition, in ns. */
-int64_t ictusi_arrival_delay(const struct arrival *a, int64_t repetition);
+/* One repetition; they repeat where a file has fewer instances. */
+struct arrival_turn ictusi_arrival_turn(const struct arrival *a, int64_t repetition);
+
+/* Whether anybody computes before it arrives. */
+static inline bool arrival_computes(const struct arrival *a)
+{
+    return a->gap_ns > 0 || a->track.gaps_ns;
+}
 
 #endif

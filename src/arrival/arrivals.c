@@ -56,6 +56,7 @@ void ictus_arrivals_free(struct ictus_arrivals *arrivals)
     free(arrivals->errors_ns);
     free(arrivals->durations_s);
     free(arrivals->calls);
+    free(arrivals->gaps_ns);
     memset(arrivals, 0, sizeof *arrivals);
 }
 

@@ -21,6 +21,14 @@ static int check_row(const struct ictus_arrivals *a, int64_t row, struct ictus_w
                                  (long long)ARRIVAL_OFFSET_MAX_NS);
         }
         least = offsets[r] < least ? offsets[r] : least;
+        const int64_t gap = a->gaps_ns ? a->gaps_ns[row * a->ranks + r] : 0;
+        if (gap < 0 || gap > ARRIVAL_OFFSET_MAX_NS) {
+            return ictus_because(why, ICTUS_ERR_FORMAT,
+                                 "%s: instance %lld, rank %d: a gap of %lld ns; gaps lie between 0 "
+                                 "and %lld ns",
+                                 a->site, (long long)row, r, (long long)gap,
+                                 (long long)ARRIVAL_OFFSET_MAX_NS);
+        }
     }
     if (least != 0) {
         return ictus_because(why, ICTUS_ERR_FORMAT,

@@ -59,17 +59,26 @@ static json_t *json_reals(const double *values, int64_t n)
     return list;
 }
 
-static void put_table(json_t *object, const struct ictus_arrivals *a)
+/* An instant of each rank in each row. */
+static json_t *json_rows(const struct ictus_arrivals *a, const int64_t *values)
 {
     json_t *rows = json_array();
     for (int64_t i = 0; i < a->recorded; i++) {
         json_t *row = json_array();
         for (int r = 0; r < a->ranks; r++) {
-            (void)json_array_append_new(row, json_integer(a->offsets_ns[i * a->ranks + r]));
+            (void)json_array_append_new(row, json_integer(values[i * a->ranks + r]));
         }
         (void)json_array_append_new(rows, row);
     }
-    json_put(object, "raw_offsets_ns", rows);
+    return rows;
+}
+
+static void put_table(json_t *object, const struct ictus_arrivals *a)
+{
+    json_put(object, "raw_offsets_ns", json_rows(a, a->offsets_ns));
+    if (a->gaps_ns) {
+        json_put(object, "raw_gaps_ns", json_rows(a, a->gaps_ns));
+    }
     json_put(object, "raw_errors_ns", json_reals(a->errors_ns, a->recorded));
     json_put(object, "raw_durations_s", json_reals(a->durations_s, a->recorded));
     json_t *calls = a->calls ? json_array() : NULL;

@@ -70,10 +70,13 @@ static int parse_quantiles(const json_t *object, struct ictus_arrivals *a, struc
     return ICTUS_OK;
 }
 
-static int parse_row(const json_t *row, struct ictus_arrivals *a, int64_t i, struct ictus_why *why)
+/* Row i of a table with a time of each rank. */
+static int parse_row(const json_t *rows, const char *table, const struct ictus_arrivals *a,
+                     int64_t i, int64_t *times_ns, struct ictus_why *why)
 {
+    const json_t *row = json_array_get(rows, (size_t)i);
     char key[64];
-    (void)snprintf(key, sizeof key, "instance %lld of raw_offsets_ns", (long long)i);
+    (void)snprintf(key, sizeof key, "instance %lld of %s", (long long)i, table);
     if (json_array_size(row) != (size_t)a->ranks) {
         return wrong_length(a, key, json_array_size(row), why);
     }
@@ -81,13 +84,36 @@ static int parse_row(const json_t *row, struct ictus_arrivals *a, int64_t i, str
         const json_t *value = json_array_get(row, (size_t)r);
         if (!json_is_integer(value)) {
             return ictus_because(why, ICTUS_ERR_FORMAT,
-                                 "%s: instance %lld, rank %d: an offset must be an integer number "
-                                 "of nanoseconds",
-                                 a->site, (long long)i, r);
+                                 "%s: %s, rank %d: must be an integer number of nanoseconds",
+                                 a->site, key, r);
         }
-        a->offsets_ns[i * a->ranks + r] = json_integer_value(value);
+        times_ns[i * a->ranks + r] = json_integer_value(value);
     }
     return ICTUS_OK;
+}
+
+/* How long the ranks had computed; absent where it is not known. */
+static int parse_gaps(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
+{
+    static const char key[] = "raw_gaps_ns";
+    const json_t *rows = json_object_get(object, key);
+    int err = ICTUS_OK;
+    if (!rows || a->recorded == 0) {
+        return err;
+    }
+    if (json_array_size(rows) != (size_t)a->recorded) {
+        return ictus_because(why, ICTUS_ERR_FORMAT,
+                             "%s: %s has %zu entries, but raw_offsets_ns has %lld", a->site, key,
+                             json_array_size(rows), (long long)a->recorded);
+    }
+    a->gaps_ns = calloc((size_t)a->recorded * (size_t)a->ranks, sizeof *a->gaps_ns);
+    if (!a->gaps_ns) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (int64_t i = 0; i < a->recorded && !err; i++) {
+        err = parse_row(rows, key, a, i, a->gaps_ns, why);
+    }
+    return err;
 }
 
 /* A number for each row, or none at all. */
@@ -145,8 +171,9 @@ static int parse_table(const json_t *object, struct ictus_arrivals *a, struct ic
     const json_t *rows = json_object_get(object, "raw_offsets_ns");
     int err = ICTUS_OK;
     for (int64_t i = 0; i < a->recorded && !err; i++) {
-        err = parse_row(json_array_get(rows, (size_t)i), a, i, why);
+        err = parse_row(rows, "raw_offsets_ns", a, i, a->offsets_ns, why);
     }
+    err = err ? err : parse_gaps(object, a, why);
     err = err ? err : parse_row_numbers(object, "raw_errors_ns", a, a->errors_ns, why);
     err = err ? err : parse_row_numbers(object, "raw_durations_s", a, a->durations_s, why);
     return err ? err : parse_calls(object, a, why);

@@ -58,36 +58,87 @@ static void model_draw(struct replay_model *m)
     m->continued = true;
 }
 
-/* One process's delay in an instance: its rank's offset less that of the first one played. */
-static int64_t instance_delay(const struct replay_part *part, int ranks, const double *offsets)
+/* Offsets of one instance become the delays of those that are played: the first of them is at 0. */
+static void instance_shift(const struct replay_part *part, int ranks, double *offsets)
 {
     const int processes = part->size < ranks ? part->size : ranks;
     double least = INFINITY;
     for (int p = 0; p < processes; p++) {
         least = fmin(least, offsets[replay_rank(p, processes, ranks)]);
     }
-    const double own = offsets[replay_rank(part->rank, part->size, ranks)];
-    return llround((own - least) * part->scale);
+    for (int r = 0; r < ranks; r++) {
+        offsets[r] = (offsets[r] - least) * part->scale;
+    }
+}
+
+static int64_t rank_gap(const struct ictus_arrivals *a, const struct replay_part *part, int64_t row,
+                        int rank)
+{
+    const int64_t recorded = a->gaps_ns ? a->gaps_ns[row * a->ranks + rank] : 0;
+    const int64_t gap = part->gap_ns >= 0 ? part->gap_ns : recorded;
+    return gap < REPLAY_GAP_MAX_NS ? gap : REPLAY_GAP_MAX_NS;
+}
+
+/* Whoever computes longest before its arrival can begin at the common instant. */
+static int64_t instance_lead(const struct ictus_arrivals *a, const struct replay_part *part,
+                             int64_t row, const double *delays)
+{
+    const int processes = part->size < a->ranks ? part->size : a->ranks;
+    int64_t lead = 0;
+    for (int p = 0; p < processes; p++) {
+        const int rank = replay_rank(p, processes, a->ranks);
+        const int64_t needed = rank_gap(a, part, row, rank) - llround(delays[rank]);
+        lead = needed > lead ? needed : lead;
+    }
+    return lead;
 }
 
 static int replay_fill(struct replay_model *m, const struct replay_part *part, bool draw,
-                       int64_t *delays, int64_t n)
+                       struct replay_track *track)
 {
     const struct ictus_arrivals *a = m->arrivals;
+    const int own = replay_rank(part->rank, part->size, a->ranks);
     ictusi_rng_seed(&m->rng, part->seed, 0);
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < track->count; i++) {
+        const int64_t row = a->recorded > 0 ? i % a->recorded : 0;
         if (draw) {
             model_draw(m);
         }
         for (int r = 0; r < a->ranks && !draw; r++) {
             m->drawn[r] = (double)a->offsets_ns[i * a->ranks + r];
         }
-        delays[i] = instance_delay(part, a->ranks, m->drawn);
-        if (delays[i] > REPLAY_OFFSET_MAX_NS) {
+        instance_shift(part, a->ranks, m->drawn);
+        track->delays_ns[i] = llround(m->drawn[own]);
+        if (track->delays_ns[i] > REPLAY_OFFSET_MAX_NS) {
             return ICTUS_ERR_FORMAT;
+        }
+        if (track->gaps_ns) {
+            track->gaps_ns[i] = rank_gap(a, part, row, own);
+            track->leads_ns[i] = instance_lead(a, part, row, m->drawn);
         }
     }
     return ICTUS_OK;
+}
+
+void ictusi_replay_fini(struct replay_track *track)
+{
+    free(track->delays_ns);
+    free(track->leads_ns);
+    free(track->gaps_ns);
+    *track = (struct replay_track){.count = 0};
+}
+
+static int track_init(struct replay_track *track, int64_t count, bool computing)
+{
+    const size_t n = (size_t)count;
+    *track = (struct replay_track){.delays_ns = calloc(n, sizeof(int64_t)), .count = count};
+    if (computing) {
+        track->leads_ns = calloc(n, sizeof(int64_t));
+        track->gaps_ns = calloc(n, sizeof(int64_t));
+    }
+    return track->delays_ns && (!computing || (track->leads_ns && track->gaps_ns))
+               ? ICTUS_OK
+               : ICTUS_ERR_NOMEM;
 }
 
 /* The same on all processes, whichever rank they play. */
@@ -108,32 +159,29 @@ static int check_reach(const struct ictus_arrivals *a, double scale, struct ictu
 }
 
 int ictusi_replay_make(const struct ictus_arrivals *a, const struct replay_part *part,
-                       int64_t **delays_ns, int64_t *count, struct ictus_why *why)
+                       struct replay_track *track, struct ictus_why *why)
 {
     const bool draw = part->draw || a->recorded == 0;
-    const int64_t n = draw ? REPLAY_DRAWN : a->recorded;
+    const bool computing = part->gap_ns > 0 || (part->gap_ns < 0 && a->gaps_ns);
+    *track = (struct replay_track){.count = 0};
     int err = ictus_arrivals_signal(a, why);
     err = err ? err : check_reach(a, part->scale, why);
-    if (err) {
-        return err;
-    }
+    err = err ? err : track_init(track, draw ? REPLAY_DRAWN : a->recorded, computing);
     struct replay_model m = {.arrivals = a};
-    m.z = calloc((size_t)a->ranks, sizeof *m.z);
-    m.drawn = calloc((size_t)a->ranks, sizeof *m.drawn);
-    int64_t *delays = calloc((size_t)n, sizeof *delays);
-    err = m.z && m.drawn && delays ? replay_fill(&m, part, draw, delays, n) : ICTUS_ERR_NOMEM;
+    if (!err) {
+        m.z = calloc((size_t)a->ranks, sizeof *m.z);
+        m.drawn = calloc((size_t)a->ranks, sizeof *m.drawn);
+        err = m.z && m.drawn ? replay_fill(&m, part, draw, track) : ICTUS_ERR_NOMEM;
+        if (err == ICTUS_ERR_FORMAT) {
+            (void)ictus_because(
+                why, err,
+                "%s: drawn offsets exceed the 10 s of a replay; shrink them with scale=", a->site);
+        }
+    }
     free(m.z);
     free(m.drawn);
     if (err) {
-        free(delays);
-        return err == ICTUS_ERR_FORMAT
-                   ? ictus_because(
-                         why, err,
-                         "%s: drawn offsets exceed the 10 s of a replay; shrink them with scale=",
-                         a->site)
-                   : err;
+        ictusi_replay_fini(track);
     }
-    *delays_ns = delays;
-    *count = n;
-    return ICTUS_OK;
+    return err;
 }

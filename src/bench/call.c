@@ -2,6 +2,7 @@
 /* Buffers, counts and communicator of a call. */
 #include "bench/call.h"
 
+#include "bench/arrive.h"
 #include "bench/fit.h"
 #include "bench/memory.h"
 #include "sync/sync.h"
@@ -171,7 +172,7 @@ static int make_counts(struct call *call, struct ictus_why *why)
 
 /* Bytes of each kind of buffer. */
 struct needs {
-    uint64_t send, recv, scratch, flush;
+    uint64_t send, recv, scratch, flush, work;
 };
 
 static struct needs needs_of(const struct call *call, const struct ictus_bench_plan *plan)
@@ -197,13 +198,14 @@ static struct needs needs_of(const struct call *call, const struct ictus_bench_p
         const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
         needs.flush = cache > 0 ? 2 * (uint64_t)cache : FLUSH_BYTES_DEFAULT;
     }
+    needs.work = ictusi_arrive_bytes(call);
     return needs;
 }
 
 static uint64_t sum_of(const struct call *call, const struct needs *needs)
 {
     const uint64_t sets = bytes_times(bytes_plus(needs->send, needs->recv), (uint64_t)call->sets);
-    return bytes_plus(sets, bytes_plus(needs->scratch, needs->flush));
+    return bytes_plus(sets, bytes_plus(bytes_plus(needs->scratch, needs->flush), needs->work));
 }
 
 /* What all processes of this node want together, and what is free there. */
@@ -274,6 +276,11 @@ static int make_buffers(struct call *call, const struct ictus_bench_plan *plan,
     if (!err && needs.flush > 0) {
         call->flush_bytes = needs.flush;
         err = buffer_allocate(&call->flush, needs.flush);
+    }
+    if (!err && needs.work > 0) {
+        void *work = NULL;
+        err = buffer_allocate(&work, needs.work);
+        call->work = work;
     }
     if (err == ICTUS_ERR_NOMEM) {
         (void)ictus_because(why, err,
@@ -493,6 +500,7 @@ void ictusi_call_fini(struct call *call)
     }
     free(call->scratch);
     free(call->flush);
+    free(call->work);
     free(call->shares);
     free(call->counts);
     free(call->displs);
@@ -506,7 +514,7 @@ void ictusi_call_fini(struct call *call)
 
 void ictusi_call_next(struct call *call)
 {
-    call->delay_ns = ictusi_arrival_delay(&call->arrival, call->turn++);
+    call->next = ictusi_arrival_turn(&call->arrival, call->turn++);
     if (call->rotate_root) {
         call->root = (call->root + 1) % call->size;
     }

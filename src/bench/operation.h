@@ -130,7 +130,9 @@ struct call {
     size_t flush_bytes;
     struct arrival arrival;
     int64_t turn;                         /* calls so far */
-    int64_t delay_ns;                     /* start this much after the common instant */
+    struct arrival_turn next;             /* when the process comes to the next one */
+    unsigned char *work;                  /* what it computes on before; NULL: it does not */
+    size_t work_at;                       /* where it goes on */
     int64_t tolerance_ns;                 /* an arrival later than this is late */
     uint64_t bytes;                       /* of a block */
     void *plugin;                         /* state of a user's operation */

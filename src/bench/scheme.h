@@ -6,6 +6,7 @@
 #ifndef ICTUS_BENCH_SCHEME_H
 #define ICTUS_BENCH_SCHEME_H
 
+#include "bench/arrive.h"
 #include "bench/call.h"
 #include "core/spec.h"
 #include "sync/clock.h"
@@ -14,17 +15,6 @@
 #include <ictus/bench.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-/* One repetition on this process. */
-struct sample {
-    int64_t start, stop; /* of the local source */
-    /* The same on the global clock as it was then: it may be made again before they are reduced. */
-    int64_t begin, end;
-    int64_t common; /* global instant at which all were to start; only if has_common */
-    bool has_common;
-    bool valid;
-    bool late; /* something kept it waiting beyond the arrival that was asked for */
-};
 
 struct scheme;
 
@@ -77,9 +67,7 @@ static inline void ictusi_sample_place(const struct ictus_clock *clock, struct s
 
 /*
  * Call the operation once between two readings of the source: the timed region of every scheme. A
- * process that is to arrive late waits first: until its delay after the common instant, where the
- * scheme has one, so that a late start adds nothing to it. A repetition in which it came later
- * still is none of the pattern.
+ * process that is to arrive late waits or computes first.
  */
 static inline int ictusi_time_call(const struct ictus_clock *clock, struct call *call,
                                    struct sample *sample)
@@ -87,14 +75,8 @@ static inline int ictusi_time_call(const struct ictus_clock *clock, struct call 
     const struct source *source = clock->source;
     sample->start = ictusi_source_read(source);
     sample->late = false;
-    if (call->delay_ns > 0) {
-        const int64_t from =
-            sample->has_common ? ictusi_line_unmap(&clock->line, sample->common) : sample->start;
-        const int64_t arrival = from + call->delay_ns;
-        if (sample->start < arrival) {
-            sample->start = ictusi_wait_until(source, arrival, clock->crowded);
-        }
-        sample->late = sample->start - arrival > call->tolerance_ns;
+    if (call->next.delay_ns > 0 || call->next.lead_ns > 0) {
+        ictusi_arrive(clock, call, sample);
     }
     call->mpi_error = call->operation->run(call);
     sample->stop = ictusi_source_read(source);

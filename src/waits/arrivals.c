@@ -5,6 +5,7 @@
  * A process arrives at a nonblocking collective when it begins it.
  * Instances of one call site, communicator, operation and size make a pattern.
  */
+#include "arrival/limits.h"
 #include "arrival/pattern.h"
 #include "waits/analysis.h"
 
@@ -282,6 +283,16 @@ static double occasion_error_ns(const struct extraction *x, const struct part *p
     return ticks_ns(x, fmax(1, two_sided * worst));
 }
 
+/* How long a member had computed since it left the call before; at first since its first event. */
+static double part_gap(const struct extraction *x, const struct part *part)
+{
+    const struct waiting_calls *calls = &x->analysis.calls;
+    const struct meeting *m = part->meeting;
+    const int64_t left = m->call > calls->first[m->location] ? call_at(calls, m->call - 1)->leave
+                                                             : calls->begin[m->location];
+    return part->enter > left ? (double)(part->enter - left) : 0;
+}
+
 /* A nonblocking one lasts from when all have come to it and to its completing calls. */
 static void occasion_row(const struct extraction *x, const struct part *parts,
                          struct ictus_arrivals *a, int64_t row)
@@ -300,6 +311,8 @@ static void occasion_row(const struct extraction *x, const struct part *parts,
     for (int r = 0; r < a->ranks; r++) {
         a->offsets_ns[row * a->ranks + r] =
             llround(ticks_ns(x, (double)(parts[r].enter - first->enter)));
+        a->gaps_ns[row * a->ranks + r] =
+            llround(fmin((double)ARRIVAL_OFFSET_MAX_NS, ticks_ns(x, part_gap(x, &parts[r]))));
     }
     ready = last->enter > ready ? last->enter : ready;
     a->errors_ns[row] = occasion_error_ns(x, parts, (uint32_t)a->ranks, first);
@@ -331,6 +344,10 @@ static int pattern_make(const struct extraction *x, const struct subject *s, int
     const int err = ictus_arrivals_init(a, (int)layout_members(comm), rows);
     if (err) {
         return err;
+    }
+    a->gaps_ns = calloc((size_t)a->ranks * (size_t)rows, sizeof *a->gaps_ns);
+    if (!a->gaps_ns) {
+        return ICTUS_ERR_NOMEM;
     }
     pattern_describe(x, s, a);
     const struct occasion *kept = x->occasions + s->first + (s->instances - rows);

@@ -13,8 +13,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     (void)snprintf(spec, sizeof(spec), "file:%s,scale=1", fuzz_file(bytes, length));
     for (int rank = 0; rank < 5; rank++) {
         if (ictusi_arrival_init(&arrival, spec, rank, 5, &why) == ICTUS_OK) {
-            const int64_t delay_ns = ictusi_arrival_delay(&arrival, rank + 7);
-            fuzz_require(delay_ns >= 0 && delay_ns <= INT64_C(10000000000));
+            const struct arrival_turn turn = ictusi_arrival_turn(&arrival, rank + 7);
+            fuzz_require(turn.delay_ns >= 0 && turn.delay_ns <= INT64_C(10000000000));
+            fuzz_require(turn.gap_ns >= 0 && turn.gap_ns <= turn.lead_ns + turn.delay_ns);
         }
         ictusi_arrival_fini(&arrival);
     }

@@ -51,7 +51,7 @@ static void read_arrival(const char *text)
     struct ictus_why why;
     if (strncmp(text, "file", 4) != 0 &&
         ictusi_arrival_init(&arrival, text, 2, 3, &why) == ICTUS_OK) {
-        (void)ictusi_arrival_delay(&arrival, 7);
+        (void)ictusi_arrival_turn(&arrival, 7);
         ictusi_arrival_fini(&arrival);
     }
 }

@@ -341,31 +341,6 @@ static void parts_follow_each_other(void)
     ictusi_call_fini(&call);
 }
 
-/* Nobody calls the operation before its delay after the common instant has passed. */
-static void arrivals_are_kept(void)
-{
-    enum { TIMES = 5 };
-    struct ictus_bench *bench = NULL;
-    struct ictus_bench_plan plan = plan_of("allreduce", 8, TIMES);
-    struct sample samples[TIMES] = {{.valid = false}};
-    struct call call;
-    struct ictus_why why;
-    int64_t n = TIMES;
-    plan.arrival = "descending:spread=200us";
-    REQUIRE(!ictus_bench_create(MPI_COMM_WORLD, "harmonize", "hca3-offset", &bench, &why));
-    const struct operation *operation = ictusi_operation_find(NULL, "allreduce", &why);
-    REQUIRE(!ictusi_call_init(&call, operation, MPI_COMM_WORLD, &plan, &why));
-    REQUIRE(!bench->scheme->ops->measure(bench->scheme, &call, 0.0, samples, &n));
-    for (int64_t i = 0; i < n; i++) {
-        CHECK(samples[i].has_common);
-        CHECK(!samples[i].valid || samples[i].begin - samples[i].common >= call.delay_ns - 2);
-    }
-    const double place = check_size > 1 ? (double)check_rank / (check_size - 1) : 0.0;
-    CHECK_NEAR((double)call.delay_ns, 200000.0 * (1.0 - place), 1.5);
-    ictusi_call_fini(&call);
-    ictus_bench_free(bench);
-}
-
 static int run_true(struct call *call)
 {
     return ictusi_operation_find(NULL, call->operation->name, NULL)->run(call);
@@ -446,73 +421,6 @@ static void groups_work_at_once(void)
     ictus_bench_free(bench);
 }
 
-/* A clock that a test moves: each reading is so much after the one before. */
-struct scripted {
-    struct source source;
-    int64_t now, steps[8];
-    int next;
-};
-
-static int64_t scripted_read(const struct source *source)
-{
-    struct scripted *s = (struct scripted *)source;
-    s->now += s->steps[s->next];
-    s->next += s->next < 7;
-    return s->now;
-}
-
-static int call_nothing(struct call *call)
-{
-    (void)call;
-    return MPI_SUCCESS;
-}
-
-/* Who is kept from arriving at its instant, by no start that was late, says so. */
-static void late_arrivals_are_noticed(void)
-{
-    static const struct source_ops ops = {.name = "scripted", .read = scripted_read};
-    static const struct operation nothing = {.name = "nothing", .run = call_nothing};
-    const struct {
-        int64_t wakes, delay;
-        bool late;
-    } cases[] = {{20000, 20000, false},
-                 {20900, 20000, false},
-                 {21100, 20000, true},
-                 {50000, 0, false},
-                 {30000, 1000, true}};
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct scripted clock_source = {{&ops}, 0, {100, cases[i].wakes - 100, 10}, 0};
-        const struct ictus_clock clock = {.source = &clock_source.source};
-        struct call call = {
-            .operation = &nothing, .delay_ns = cases[i].delay, .tolerance_ns = 1000};
-        struct sample sample = {.has_common = true, .common = 0, .late = true};
-        REQUIRE(!ictusi_time_call(&clock, &call, &sample));
-        CHECK(sample.late == cases[i].late);
-    }
-}
-
-/* From the last arrival to the last exit is no more than from the first, and waiting is not
- * negative.
- */
-static void waiting_is_apart_from_exits(void)
-{
-    struct ictus_bench *bench = NULL;
-    struct ictus_bench_result result;
-    struct ictus_why why;
-    struct ictus_bench_plan plan = plan_of("allreduce", 8, 10);
-    plan.arrival = "late:rank=0,spread=100us";
-    REQUIRE(!ictus_bench_create(MPI_COMM_WORLD, "barrier", "hca3-offset", &bench, &why));
-    REQUIRE(!ictus_bench_run(bench, &plan, &result, &why));
-    for (int64_t i = 0; i < result.n && check_rank == 0; i++) {
-        CHECK(result.samples_s[ICTUS_REDUCE_EXIT][i] <= result.samples_s[ICTUS_REDUCE_MAKESPAN][i]);
-        CHECK(result.samples_s[ICTUS_REDUCE_WAIT][i] >= 0.0);
-        CHECK(result.samples_s[ICTUS_REDUCE_WAIT][i] <=
-              check_size * result.samples_s[ICTUS_REDUCE_MAX][i] + 1e-9 * check_size);
-    }
-    ictus_bench_result_free(&result);
-    ictus_bench_free(bench);
-}
-
 static void nonsense_is_refused(void)
 {
     struct ictus_bench *bench = NULL;
@@ -580,11 +488,8 @@ int main(int argc, char **argv)
     large_counts_compute_the_same();
     a_really_large_one_runs();
     parts_follow_each_other();
-    arrivals_are_kept();
     every_repetition_is_verified();
     groups_work_at_once();
-    late_arrivals_are_noticed();
-    waiting_is_apart_from_exits();
     nonsense_is_refused();
     time_limits_hold();
     return check_mpi_finish();

@@ -146,7 +146,7 @@ static void released_is_empty(void)
     struct ictus_arrivals a;
     plant_straggler(&a, 8);
     ictus_arrivals_free(&a);
-    CHECK(!a.rank && !a.offsets_ns && !a.errors_ns && !a.durations_s && !a.calls);
+    CHECK(!a.rank && !a.offsets_ns && !a.errors_ns && !a.durations_s && !a.calls && !a.gaps_ns);
     CHECK(a.ranks == 0 && a.recorded == 0);
     ictus_arrivals_free(&a);
 }
@@ -158,6 +158,11 @@ static void written_is_read(void)
     struct ictus_why why = {""};
     plant_straggler(&a, 4);
     a.root = 3;
+    a.gaps_ns = calloc((size_t)RANKS * ROWS, sizeof *a.gaps_ns);
+    REQUIRE(a.gaps_ns);
+    for (int64_t i = 0; i < (int64_t)RANKS * ROWS; i++) {
+        a.gaps_ns[i] = 7 * i;
+    }
     json_t *object = ictus_arrivals_json(&a);
     REQUIRE(object);
     REQUIRE(!ictus_arrivals_parse(object, &b, &why));
@@ -165,9 +170,11 @@ static void written_is_read(void)
     CHECK_STR(b.operation, "allreduce");
     CHECK(b.ranks == RANKS && b.recorded == ROWS && b.root == 3 && b.bytes == 64);
     CHECK(memcmp(a.offsets_ns, b.offsets_ns, sizeof(int64_t) * RANKS * ROWS) == 0);
+    CHECK(b.gaps_ns && memcmp(a.gaps_ns, b.gaps_ns, sizeof(int64_t) * RANKS * ROWS) == 0);
     CHECK_NEAR(b.rank[2].quantiles_ns[3], a.rank[2].quantiles_ns[3], 1e-6);
     /* The summary alone is a pattern as well: what the statistics of a running job are. */
     (void)json_object_del(object, "raw_offsets_ns");
+    (void)json_object_del(object, "raw_gaps_ns");
     (void)json_object_del(object, "raw_errors_ns");
     (void)json_object_del(object, "raw_durations_s");
     ictus_arrivals_free(&b);
@@ -211,6 +218,13 @@ static void nonsense_is_refused(void)
     refused(",\"raw_offsets_ns\":[[0,1,99999999999999]]", "lie between 0 and");
     refused(",\"raw_offsets_ns\":[[0,1,2],[5,6,7]]", "instance 1: the least offset is 5 ns");
     refused(",\"raw_offsets_ns\":[[0,1,\"x\"]]", "must be an integer number");
+    refused(",\"raw_offsets_ns\":[[0,1,2]],\"raw_gaps_ns\":[[1,2,3],[1,2,3]]",
+            "raw_gaps_ns has 2 entries, but raw_offsets_ns has 1");
+    refused(",\"raw_offsets_ns\":[[0,1,2]],\"raw_gaps_ns\":[[1,2]]",
+            "has 2 entries, but there are 3");
+    refused(",\"raw_offsets_ns\":[[0,1,2]],\"raw_gaps_ns\":[[1,2,-3]]", "rank 2: a gap of -3 ns");
+    refused(",\"raw_offsets_ns\":[[0,1,2]],\"raw_gaps_ns\":[[1,2,0.5]]",
+            "must be an integer number");
     refused(",\"raw_offsets_ns\":[[0,1,2]],\"raw_errors_ns\":[1,2]", "raw_errors_ns has 2");
     refused(",\"raw_offsets_ns\":[[0,1,2]],\"raw_errors_ns\":[-1]", "must not be negative");
     refused(",\"mean_ns\":[0,1,2]", "no mean or no standard deviation");
@@ -281,13 +295,12 @@ static void files_are_checked(const char *path)
 
 static int64_t delay_of(const struct ictus_arrivals *a, int rank, int size, bool draw, int64_t i)
 {
-    int64_t *delays = NULL;
-    int64_t n = 0;
+    struct replay_track track;
     const struct replay_part part = {
         .rank = rank, .size = size, .draw = draw, .seed = 7, .scale = 1};
-    REQUIRE(!ictusi_replay_make(a, &part, &delays, &n, NULL));
-    const int64_t delay = delays[i % n];
-    free(delays);
+    REQUIRE(!ictusi_replay_make(a, &part, &track, NULL));
+    const int64_t delay = track.delays_ns[i % track.count];
+    ictusi_replay_fini(&track);
     return delay;
 }
 
@@ -317,16 +330,15 @@ static void model_is_drawn(void)
     REQUIRE(!ictus_arrivals_init(&b, RANKS, REPLAY_DRAWN));
     name(&b, "drawn");
     for (int r = 0; r < RANKS; r++) {
-        int64_t *delays = NULL;
-        int64_t n = 0;
+        struct replay_track track;
         const struct replay_part part = {
             .rank = r, .size = RANKS, .draw = true, .seed = 7, .scale = 1};
-        REQUIRE(!ictusi_replay_make(&a, &part, &delays, &n, NULL));
-        CHECK(n == REPLAY_DRAWN);
-        for (int64_t i = 0; i < n; i++) {
-            b.offsets_ns[i * RANKS + r] = delays[i];
+        REQUIRE(!ictusi_replay_make(&a, &part, &track, NULL));
+        CHECK(track.count == REPLAY_DRAWN && !track.gaps_ns);
+        for (int64_t i = 0; i < track.count; i++) {
+            b.offsets_ns[i * RANKS + r] = track.delays_ns[i];
         }
-        free(delays);
+        ictusi_replay_fini(&track);
     }
     CHECK(!ictus_arrivals_check(&b, NULL));
     REQUIRE(!ictus_arrivals_summarize(&b));
@@ -358,17 +370,60 @@ static void summaries_are_drawn(void)
         a.rank[r].sd_ns = sd_ns[r];
     }
     for (int r = 0; r < RANKS; r++) {
-        int64_t *delays = NULL;
-        int64_t n = 0;
         double mean = 0;
+        struct replay_track track;
         const struct replay_part part = {.rank = r, .size = RANKS, .seed = 7, .scale = 1};
-        REQUIRE(!ictusi_replay_make(&a, &part, &delays, &n, NULL));
-        for (int64_t i = 0; i < n; i++) {
-            mean += (double)delays[i] / (double)n;
-            CHECK(delays[i] >= 0 && (r > 0 || delays[i] == 0));
+        REQUIRE(!ictusi_replay_make(&a, &part, &track, NULL));
+        for (int64_t i = 0; i < track.count; i++) {
+            mean += (double)track.delays_ns[i] / (double)track.count;
+            CHECK(track.delays_ns[i] >= 0 && (r > 0 || track.delays_ns[i] == 0));
         }
-        CHECK_NEAR(mean, wanted_ns[r], 5 * sd_ns[r] / sqrt((double)n) + 1e-9);
-        free(delays);
+        CHECK_NEAR(mean, wanted_ns[r], 5 * sd_ns[r] / sqrt((double)track.count) + 1e-9);
+        ictusi_replay_fini(&track);
+    }
+    ictus_arrivals_free(&a);
+}
+
+/*
+ * Rank 1 comes 300 ns after rank 0 from 1000 ns of computation, rank 0 from 200 ns: so that both
+ * can, the first may arrive 700 ns after the common instant. In the next instance nobody needs a
+ * lead but for the longest computation that is replayed.
+ */
+static void computation_is_replayed(void)
+{
+    enum { PLAYERS = 2, INSTANCES = 2 };
+    static const int64_t offsets[INSTANCES * PLAYERS] = {0, 300, 500, 0};
+    static const int64_t gaps[INSTANCES * PLAYERS] = {200, 1000, 500, INT64_C(9000000000)};
+    static const int64_t leads[INSTANCES] = {700, REPLAY_GAP_MAX_NS};
+    struct ictus_arrivals a;
+    REQUIRE(!ictus_arrivals_init(&a, PLAYERS, INSTANCES));
+    name(&a, "x.c:5");
+    a.gaps_ns = calloc((size_t)INSTANCES * PLAYERS, sizeof *a.gaps_ns);
+    REQUIRE(a.gaps_ns);
+    memcpy(a.offsets_ns, offsets, sizeof offsets);
+    memcpy(a.gaps_ns, gaps, sizeof gaps);
+    a.error_ns = 1;
+    REQUIRE(!ictus_arrivals_summarize(&a));
+    for (int r = 0; r < PLAYERS; r++) {
+        struct replay_track track;
+        struct replay_part part = {.rank = r, .size = PLAYERS, .seed = 7, .scale = 1, .gap_ns = -1};
+        REQUIRE(!ictusi_replay_make(&a, &part, &track, NULL));
+        REQUIRE(track.count == INSTANCES && track.gaps_ns);
+        for (int i = 0; i < INSTANCES; i++) {
+            const int64_t gap = gaps[i * PLAYERS + r];
+            CHECK(track.delays_ns[i] == offsets[i * PLAYERS + r]);
+            CHECK(track.leads_ns[i] == leads[i]);
+            CHECK(track.gaps_ns[i] == (gap < REPLAY_GAP_MAX_NS ? gap : REPLAY_GAP_MAX_NS));
+        }
+        ictusi_replay_fini(&track);
+        part.gap_ns = 50; /* all the same, and the first needs it whole */
+        REQUIRE(!ictusi_replay_make(&a, &part, &track, NULL));
+        CHECK(track.gaps_ns[1] == 50 && track.leads_ns[1] == 50);
+        ictusi_replay_fini(&track);
+        part.gap_ns = 0;
+        REQUIRE(!ictusi_replay_make(&a, &part, &track, NULL));
+        CHECK(!track.gaps_ns && !track.leads_ns);
+        ictusi_replay_fini(&track);
     }
     ictus_arrivals_free(&a);
 }
@@ -377,8 +432,8 @@ static void summaries_are_drawn(void)
 static void no_pattern_delays_nobody(void)
 {
     const struct arrival none = {.rank = 1, .size = 2};
-    CHECK(ictusi_arrival_delay(&none, 0) == 0);
-    CHECK(ictusi_arrival_delay(&none, 1000) == 0);
+    CHECK(ictusi_arrival_turn(&none, 0).delay_ns == 0);
+    CHECK(ictusi_arrival_turn(&none, 1000).delay_ns == 0);
 }
 
 static void shapes_are_as_named(void)
@@ -398,7 +453,8 @@ static void shapes_are_as_named(void)
         for (int r = 0; r < 4; r++) {
             struct arrival arrival;
             REQUIRE(!ictusi_arrival_init(&arrival, cases[c].spec, r, 4, NULL));
-            CHECK_NEAR((double)ictusi_arrival_delay(&arrival, 9), (double)cases[c].wanted[r], 1.5);
+            CHECK_NEAR((double)ictusi_arrival_turn(&arrival, 9).delay_ns,
+                       (double)cases[c].wanted[r], 1.5);
             ictusi_arrival_fini(&arrival);
         }
     }
@@ -421,6 +477,7 @@ int main(void)
     instances_are_replayed();
     model_is_drawn();
     summaries_are_drawn();
+    computation_is_replayed();
     no_pattern_delays_nobody();
     shapes_are_as_named();
     (void)unlink(path);

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arrivals on purpose: processes come when they are to, waiting or computing, and say if not. */
+#include <ictus/bench.h>
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "bench/bench.h"
+#include "bench/call.h"
+#include "bench/operation_list.h"
+
+#include "check_mpi.h"
+
+static struct ictus_bench_plan plan_of(const char *operation, uint64_t bytes, int64_t repetitions)
+{
+    const struct ictus_bench_plan plan = {
+        .size = sizeof(plan),
+        .operation = operation,
+        .bytes = bytes,
+        .repetitions = repetitions,
+        .warmup = 1,
+    };
+    return plan;
+}
+
+/* Nobody calls the operation before its delay after the common instant has passed. */
+static void arrivals_are_kept(void)
+{
+    enum { TIMES = 5 };
+    struct ictus_bench *bench = NULL;
+    struct ictus_bench_plan plan = plan_of("allreduce", 8, TIMES);
+    struct sample samples[TIMES] = {{.valid = false}};
+    struct call call;
+    struct ictus_why why;
+    int64_t n = TIMES;
+    plan.arrival = "descending:spread=200us";
+    REQUIRE(!ictus_bench_create(MPI_COMM_WORLD, "harmonize", "hca3-offset", &bench, &why));
+    const struct operation *operation = ictusi_operation_find(NULL, "allreduce", &why);
+    REQUIRE(!ictusi_call_init(&call, operation, MPI_COMM_WORLD, &plan, &why));
+    REQUIRE(!bench->scheme->ops->measure(bench->scheme, &call, 0.0, samples, &n));
+    for (int64_t i = 0; i < n; i++) {
+        CHECK(samples[i].has_common);
+        CHECK(!samples[i].valid || samples[i].begin - samples[i].common >= call.next.delay_ns - 2);
+    }
+    const double place = check_size > 1 ? (double)check_rank / (check_size - 1) : 0.0;
+    CHECK_NEAR((double)call.next.delay_ns, 200000.0 * (1.0 - place), 1.5);
+    ictusi_call_fini(&call);
+    ictus_bench_free(bench);
+}
+
+/* A clock that a test moves: each reading is so much after the one before. */
+struct scripted {
+    struct source source;
+    int64_t now, steps[8];
+    int next;
+};
+
+static int64_t scripted_read(const struct source *source)
+{
+    struct scripted *s = (struct scripted *)source;
+    s->now += s->steps[s->next];
+    s->next += s->next < 7;
+    return s->now;
+}
+
+static int call_nothing(struct call *call)
+{
+    (void)call;
+    return MPI_SUCCESS;
+}
+
+/* Who is kept from arriving at its instant, by no start that was late, says so. */
+static void late_arrivals_are_noticed(void)
+{
+    static const struct source_ops ops = {.name = "scripted", .read = scripted_read};
+    static const struct operation nothing = {.name = "nothing", .run = call_nothing};
+    const struct {
+        int64_t wakes, delay;
+        bool late;
+    } cases[] = {{20000, 20000, false},
+                 {20900, 20000, false},
+                 {21100, 20000, true},
+                 {50000, 0, false},
+                 {30000, 1000, true}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct scripted clock_source = {{&ops}, 0, {100, cases[i].wakes - 100, 10}, 0};
+        const struct ictus_clock clock = {.source = &clock_source.source};
+        struct call call = {
+            .operation = &nothing, .next.delay_ns = cases[i].delay, .tolerance_ns = 1000};
+        struct sample sample = {.has_common = true, .common = 0, .late = true};
+        REQUIRE(!ictusi_time_call(&clock, &call, &sample));
+        CHECK(sample.late == cases[i].late);
+    }
+}
+
+/* Who is to compute before it arrives goes through memory, and still arrives at its instant. */
+static void computation_comes_before_arrivals(void)
+{
+    enum { LEAD_NS = 50000, DELAY_NS = 3000, STEP_NS = 100, BYTES = 64 << 20 };
+    static const struct source_ops ops = {.name = "scripted", .read = scripted_read};
+    static const struct operation nothing = {.name = "nothing", .run = call_nothing};
+    for (int crowded = 0; crowded < 2; crowded++) {
+        struct scripted s = {
+            {&ops}, 0, {STEP_NS, STEP_NS, STEP_NS, STEP_NS, STEP_NS, STEP_NS, STEP_NS, STEP_NS}, 0};
+        const struct ictus_clock clock = {.source = &s.source, .crowded = crowded};
+        struct call call = {.operation = &nothing,
+                            .next = {.lead_ns = LEAD_NS, .delay_ns = DELAY_NS, .gap_ns = 20000},
+                            .tolerance_ns = 1000,
+                            .work = calloc(1, BYTES)};
+        struct sample sample = {.has_common = true, .common = 0};
+        REQUIRE(call.work);
+        REQUIRE(!ictusi_time_call(&clock, &call, &sample));
+        CHECK(!sample.late && sample.common == LEAD_NS);
+        CHECK(sample.start >= LEAD_NS + DELAY_NS && sample.start < LEAD_NS + DELAY_NS + 1000);
+        CHECK((call.work_at > 0) == !crowded);
+        CHECK(call.work[0] == !crowded);
+        free(call.work);
+    }
+}
+
+/* The recorded computation is made room for on all processes alike. */
+static void computation_is_prepared(void)
+{
+    struct ictus_bench_plan plan = plan_of("allreduce", 8, 1);
+    struct call call;
+    struct ictus_why why;
+    plan.arrival = "late:rank=0,spread=20us,gap=300us";
+    REQUIRE(!ictusi_call_init(&call, ictusi_operation_find(NULL, "allreduce", &why), MPI_COMM_WORLD,
+                              &plan, &why));
+    ictusi_call_next(&call);
+    CHECK(call.work && call.next.lead_ns == 300000 && call.next.gap_ns == 300000);
+    CHECK(call.next.delay_ns == (check_rank == 0 ? 20000 : 0));
+    ictusi_call_fini(&call);
+}
+
+/* From the last arrival to the last exit is no more than from the first, and waiting is not
+ * negative.
+ */
+static void waiting_is_apart_from_exits(void)
+{
+    struct ictus_bench *bench = NULL;
+    struct ictus_bench_result result;
+    struct ictus_why why;
+    struct ictus_bench_plan plan = plan_of("allreduce", 8, 10);
+    plan.arrival = "late:rank=0,spread=100us";
+    REQUIRE(!ictus_bench_create(MPI_COMM_WORLD, "barrier", "hca3-offset", &bench, &why));
+    REQUIRE(!ictus_bench_run(bench, &plan, &result, &why));
+    for (int64_t i = 0; i < result.n && check_rank == 0; i++) {
+        CHECK(result.samples_s[ICTUS_REDUCE_EXIT][i] <= result.samples_s[ICTUS_REDUCE_MAKESPAN][i]);
+        CHECK(result.samples_s[ICTUS_REDUCE_WAIT][i] >= 0.0);
+        CHECK(result.samples_s[ICTUS_REDUCE_WAIT][i] <=
+              check_size * result.samples_s[ICTUS_REDUCE_MAX][i] + 1e-9 * check_size);
+    }
+    ictus_bench_result_free(&result);
+    ictus_bench_free(bench);
+}
+
+int main(int argc, char **argv)
+{
+    check_mpi_init(&argc, &argv, MPI_THREAD_SINGLE);
+    arrivals_are_kept();
+    late_arrivals_are_noticed();
+    computation_comes_before_arrivals();
+    computation_is_prepared();
+    waiting_is_apart_from_exits();
+    return check_mpi_finish();
+}
