@@ -4,6 +4,8 @@
 
 #include "core/container.h"
 #include "harmonize/attach.h"
+#include "harmonize/ballast.h"
+#include "sync/place.h"
 
 #include <ictus/harmonize.h>
 
@@ -54,17 +56,20 @@ static int check_comm(MPI_Comm comm)
 static int make_lane(MPI_Comm comm, struct lane **out)
 {
     struct lane *lane = calloc(1, sizeof(*lane));
+    struct ballast ballast;
     int enough = lane != NULL;
     int all = 0;
     if (PMPI_Allreduce(&enough, &all, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || !all || !lane) {
         free(lane);
         return ICTUS_ERR_NOMEM;
     }
-    if (PMPI_Comm_dup(comm, &lane->comm) != MPI_SUCCESS) {
+    ictusi_ballast_take(&ballast, comm);
+    const int err = ictusi_place_twin(comm, &lane->comm);
+    ictusi_ballast_drop(&ballast);
+    if (err) {
         free(lane);
-        return ICTUS_ERR_MPI;
+        return err;
     }
-    PMPI_Comm_set_errhandler(lane->comm, MPI_ERRORS_RETURN);
     PMPI_Comm_rank(comm, &lane->rank);
     PMPI_Comm_size(comm, &lane->size);
     lane->attached.release = release_lane;

@@ -5,6 +5,7 @@
 #include "core/container.h"
 #include "core/plain.h"
 #include "core/spec.h"
+#include "harmonize/ballast.h"
 
 #include <ictus/text.h>
 
@@ -147,6 +148,26 @@ static int state_fill(struct harmonize_state *state, const struct harmonize_opti
                : ICTUS_OK;
 }
 
+/* The clock and the board. */
+static int state_build(MPI_Comm comm, const char *clock, const struct harmonize_options *options,
+                       struct harmonize_state *state, struct ictus_why *why)
+{
+    struct ballast ballast;
+    ictusi_ballast_take(&ballast, comm);
+    int err = ictus_clock_create_why(comm, clock, &state->clock, why);
+    if (err) {
+        free(state);
+    } else {
+        state->attached.release = release_state;
+        err = state_fill(state, options);
+        if (err) {
+            release_state(&state->attached);
+        }
+    }
+    ictusi_ballast_drop(&ballast);
+    return err;
+}
+
 static int state_make(MPI_Comm comm, const char *spec, const char *clock,
                       struct harmonize_state **out, struct ictus_why *why)
 {
@@ -166,18 +187,8 @@ static int state_make(MPI_Comm comm, const char *spec, const char *clock,
         free(state);
         return err;
     }
-    err = ictus_clock_create_why(comm, clock, &state->clock, why);
-    if (err) {
-        free(state);
-        return err;
-    }
-    state->attached.release = release_state;
-    err = state_fill(state, &options);
-    if (err) {
-        release_state(&state->attached);
-        return err;
-    }
-    err = ictusi_attach(comm, ATTACH_HARMONIZE, &state->attached);
+    err = state_build(comm, clock, &options, state, why);
+    err = err ? err : ictusi_attach(comm, ATTACH_HARMONIZE, &state->attached);
     if (!err) {
         *out = state;
     }

@@ -150,6 +150,21 @@ int ictusi_place_open_source(MPI_Comm comm, const char *spec, struct source **so
     return ICTUS_OK;
 }
 
+int ictusi_place_twin(MPI_Comm comm, MPI_Comm *twin)
+{
+    MPI_Group all = MPI_GROUP_NULL;
+    if (PMPI_Comm_group(comm, &all) != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    const int err = PMPI_Comm_create(comm, all, twin);
+    PMPI_Group_free(&all);
+    if (err != MPI_SUCCESS) {
+        return ICTUS_ERR_MPI;
+    }
+    PMPI_Comm_set_errhandler(*twin, MPI_ERRORS_RETURN);
+    return ICTUS_OK;
+}
+
 #if defined(ICTUS_SIMGRID)
 /*
  * A duplicate of 16384 simulated ranks takes 3.3 GB. Nothing else uses the communicator while a
@@ -168,11 +183,7 @@ void ictusi_place_disown(MPI_Comm *own)
 #else
 int ictusi_place_own(MPI_Comm comm, MPI_Comm *own)
 {
-    if (PMPI_Comm_dup(comm, own) != MPI_SUCCESS) {
-        return ICTUS_ERR_MPI;
-    }
-    PMPI_Comm_set_errhandler(*own, MPI_ERRORS_RETURN);
-    return ICTUS_OK;
+    return ictusi_place_twin(comm, own);
 }
 
 void ictusi_place_disown(MPI_Comm *own)

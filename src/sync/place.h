@@ -16,7 +16,13 @@ int ictusi_place_open_source(MPI_Comm comm, const char *spec, struct source **so
                              struct ictus_why *why);
 
 /*
- * A private communicator of the same processes, whose errors come back as codes. Collective.
+ * A communicator of the same processes, whose errors come back as codes. Attributes stay behind:
+ * functions of the program that copy them are not called. Collective. Errors: ICTUS_ERR_MPI.
+ */
+int ictusi_place_twin(MPI_Comm comm, MPI_Comm *twin);
+
+/*
+ * A private communicator of the same processes: a twin, except in simulations. Collective.
  * Errors: ICTUS_ERR_MPI.
  */
 int ictusi_place_own(MPI_Comm comm, MPI_Comm *own);

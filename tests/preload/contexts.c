@@ -2,15 +2,17 @@
 /*
  * Communicators in all the ways in which they are made, several at a time: MPI libraries agree on
  * a number for each, which Open MPI 4.1 does by messages that hang when the processes' lowest free
- * numbers differ. Whatever is preloaded must leave them alike. Says how many it made.
+ * numbers differ. Whatever is preloaded must leave them alike, also where only some processes meet
+ * at a barrier; and it makes no copies of attributes. Says how many it made.
  */
 #include <mpi.h>
 
 #include <stdio.h>
 
-enum { FLIGHT = 7, ROUNDS = 4 };
+enum { FLIGHT = 7, ROUNDS = 4, PARTS = 5 };
 
 static int failures;
+static int copies;
 
 /* Open MPI numbers handles like contexts: the lowest that is free. */
 static void contexts_compare(const char *when)
@@ -81,16 +83,52 @@ static int comms_in_group(int rank)
     return comms_meet(made, 2);
 }
 
+static int count_copy(MPI_Comm comm, int key, void *extra, void *value, void *copy, int *flag)
+{
+    (void)comm;
+    (void)key;
+    (void)extra;
+    *(void **)copy = value;
+    *flag = 1;
+    copies++;
+    return MPI_SUCCESS;
+}
+
+/* Barriers of the first processes alone, on communicators with an attribute, which stay. */
+static void parts_meet(MPI_Comm *parts, int rank, int size)
+{
+    int key = MPI_KEYVAL_INVALID;
+    MPI_Comm_create_keyval(count_copy, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    for (int i = 0; i < PARTS; i++) {
+        const int members = 1 + i % (size - 1);
+        MPI_Comm_split(MPI_COMM_WORLD, rank < members ? 0 : 1 + rank, rank, &parts[i]);
+        MPI_Comm_set_attr(parts[i], key, &copies);
+        if (rank < members) {
+            MPI_Barrier(parts[i]);
+        }
+    }
+    MPI_Comm_free_keyval(&key);
+    if (copies > 0 && rank == 0) {
+        (void)printf("an attribute was copied %d times\n", copies);
+    }
+    failures += copies;
+    contexts_compare("after barriers of some");
+}
+
 int main(int argc, char **argv)
 {
     int rank = 0;
     int made = 0;
+    int size = 0;
     MPI_Comm half = MPI_COMM_NULL;
+    MPI_Comm parts[PARTS];
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     contexts_compare("after MPI_Init");
     MPI_Barrier(MPI_COMM_WORLD);
     contexts_compare("after a barrier");
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    parts_meet(parts, rank, size);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
     for (int round = 0; round < ROUNDS; round++) {
         made += comms_idup(MPI_COMM_WORLD, MPI_COMM_WORLD);
@@ -99,6 +137,9 @@ int main(int argc, char **argv)
         made += comms_in_group(rank);
     }
     MPI_Comm_free(&half);
+    for (int i = 0; i < PARTS; i++) {
+        MPI_Comm_free(&parts[i]);
+    }
     contexts_compare("at the end");
     if (rank == 0) {
         (void)printf("made %d\n", made);
