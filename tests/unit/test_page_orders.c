@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The clock page under every order of memory that C11 allows, not only those of this processor. The
- * page's own code runs with its atomic operations replaced: a store adds a message to its place,
- * with what the writer makes known with it; a load takes any message that is not older than what
- * its thread knows of the place. All choices are gone through, one after the other.
- *
- * There is one writer, and a reader does not write. So all that a reader can meet while the writer
- * is at work it can also meet after the writer has ended, by taking older messages.
+ * The clock page under every order of memory that C11 allows (orders.h): the page's own code runs
+ * with its atomic operations replaced.
  */
-#include "../check.h"
+#include "page/page.h"
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
+#define ORDERS_PLACES (int)(offsetof(struct page, status_turn) / 8)
+#include "orders.h"
 
 #undef atomic_load_explicit
 #undef atomic_store_explicit
@@ -24,160 +17,14 @@
 #define atomic_thread_fence(order) model_fence(order)
 /* NOLINTEND(readability-identifier-naming) */
 
-static uint64_t model_load(const _Atomic uint64_t *place, memory_order order);
-static void model_store(const _Atomic uint64_t *place, uint64_t value, memory_order order);
-static void model_fence(memory_order order);
-
 /* NOLINTBEGIN(bugprone-suspicious-include): their static functions are what is looked at */
 #include "page/page.c"
 #include "page/reader.c"
 /* NOLINTEND(bugprone-suspicious-include) */
 
-enum {
-    PLACES = offsetof(struct page, status_turn) / 8, /* words of the page */
-    MESSAGES = 5,                                    /* of one place, the first value included */
-    CHOICES = 256,
-    PUBLISHED = 3 /* so that one slot is written again */
-};
+enum { PUBLISHED = 3 }; /* so that one slot is written again */
 
-/* The newest message of each place that somebody knows of. */
-struct view {
-    uint8_t newest[PLACES];
-};
-
-struct message {
-    uint64_t value;
-    struct view known; /* to whom takes it */
-};
-
-struct thread_state {
-    struct view now;
-    struct view taken; /* by relaxed loads: known from the next acquiring fence on */
-    struct view given; /* at the last releasing fence: goes with relaxed stores */
-};
-
-/* What the model leaves out, to see that each of these is needed. */
-enum weakness { WHOLE, NO_WRITERS_FENCE, NO_READERS_FENCE, NO_RELEASE, NO_ACQUIRE };
-
-static struct {
-    struct page page; /* its addresses only */
-    struct message messages[PLACES][MESSAGES];
-    int count[PLACES];
-    struct thread_state writer, reader;
-    struct thread_state *at_work;
-    enum weakness weakness;
-    int choice[CHOICES], choices[CHOICES]; /* taken, of how many */
-    int depth, known;
-} model;
-
-static void view_join(struct view *view, const struct view *more)
-{
-    for (int i = 0; i < PLACES; i++) {
-        view->newest[i] = more->newest[i] > view->newest[i] ? more->newest[i] : view->newest[i];
-    }
-}
-
-static int model_place(const _Atomic uint64_t *place)
-{
-    const size_t at =
-        ((uintptr_t)place - (uintptr_t)&model.page) / 8; /* underflow is out of range as well */
-    REQUIRE(at < PLACES);
-    return (int)at;
-}
-
-/* One of count: the next way through is another one. */
-static int model_choose(int count)
-{
-    if (count == 1) {
-        return 0;
-    }
-    REQUIRE(model.depth < CHOICES);
-    if (model.depth == model.known) {
-        model.choice[model.known] = 0;
-        model.choices[model.known++] = count;
-    }
-    return model.choice[model.depth++];
-}
-
-/* @return false: all ways have been gone */
-static bool model_next(void)
-{
-    model.depth = 0;
-    while (model.known > 0 && model.choice[model.known - 1] + 1 == model.choices[model.known - 1]) {
-        model.known--;
-    }
-    if (model.known > 0) {
-        model.choice[model.known - 1]++;
-    }
-    memset(&model.reader, 0, sizeof(model.reader));
-    return model.known > 0;
-}
-
-static uint64_t model_load(const _Atomic uint64_t *place, memory_order order)
-{
-    const int at = model_place(place);
-    struct thread_state *t = model.at_work;
-    const int oldest = t == &model.writer ? model.count[at] - 1 : t->now.newest[at];
-    /* Of messages with one value the oldest stands for all: it forbids least of what may follow. */
-    int different[MESSAGES];
-    int count = 0;
-    for (int i = oldest; i < model.count[at]; i++) {
-        int k = oldest;
-        while (model.messages[at][k].value != model.messages[at][i].value) {
-            k++;
-        }
-        if (k == i) {
-            different[count++] = i;
-        }
-    }
-    const int taken = different[model_choose(count)];
-    const struct message *message = &model.messages[at][taken];
-    t->now.newest[at] = (uint8_t)taken;
-    view_join(&t->taken, &message->known);
-    if (order == memory_order_acquire && model.weakness != NO_ACQUIRE) {
-        view_join(&t->now, &message->known);
-    }
-    return message->value;
-}
-
-static void model_store(const _Atomic uint64_t *place, uint64_t value, memory_order order)
-{
-    const int at = model_place(place);
-    struct thread_state *t = model.at_work;
-    REQUIRE(t == &model.writer && model.count[at] < MESSAGES);
-    const int made = model.count[at]++;
-    const bool release = order == memory_order_release && model.weakness != NO_RELEASE;
-    struct message *message = &model.messages[at][made];
-    t->now.newest[at] = (uint8_t)made;
-    message->value = value;
-    message->known = release ? t->now : t->given;
-    message->known.newest[at] = (uint8_t)made;
-}
-
-static void model_fence(memory_order order)
-{
-    struct thread_state *t = model.at_work;
-    const enum weakness without = t == &model.writer ? NO_WRITERS_FENCE : NO_READERS_FENCE;
-    if (model.weakness == without) {
-        return;
-    }
-    if (order != memory_order_release) {
-        view_join(&t->now, &t->taken);
-    }
-    if (order != memory_order_acquire) {
-        t->given = t->now;
-    }
-}
-
-static void model_start(enum weakness weakness)
-{
-    memset(&model, 0, sizeof(model));
-    model.weakness = weakness;
-    for (int i = 0; i < PLACES; i++) {
-        model.count[i] = 1; /* nothing was ever written there */
-    }
-    model.at_work = &model.writer;
-}
+static struct page page_memory;
 
 /*
  * @return how many ways end with words of different slots, or with an older slot the second time;
@@ -186,16 +33,16 @@ static void model_start(enum weakness weakness)
 static int count_torn(enum weakness weakness, bool seen[PUBLISHED + 1])
 {
     int torn = 0;
-    model_start(weakness);
+    model_start(&page_memory, weakness);
     for (uint64_t k = 1; k <= PUBLISHED; k++) {
         const uint64_t words[2] = {k, k};
-        page_turn(&model.page.clock_turn, &model.page.clock[0][0], 2, words, sizeof(words));
+        page_turn(&page_memory.clock_turn, &page_memory.clock[0][0], 2, words, sizeof(words));
     }
     model.at_work = &model.reader;
     do {
         uint64_t words[2][2] = {{0, 0}, {0, 0}};
         for (int i = 0; i < 2; i++) {
-            if (!copy_slot(&model.page.clock_turn, &model.page.clock[0][0], 2, words[i])) {
+            if (!copy_slot(&page_memory.clock_turn, &page_memory.clock[0][0], 2, words[i])) {
                 words[i][0] = words[i][1] = 0; /* not yet written */
             }
         }
@@ -224,7 +71,7 @@ static void copies_are_whole(void)
 
 static void publish_clock(int k)
 {
-    struct page_writer writer = {.fd = -1, .guard = -1, .page = &model.page};
+    struct page_writer writer = {.fd = -1, .guard = -1, .page = &page_memory};
     const struct page_clock clock = {.anchor = 1000,
                                      .value = (int64_t)k * ICTUS_NS_PER_S,
                                      .pp_ns2 = 100.0 * k * k,
@@ -252,12 +99,12 @@ static int reading_clock(int code, const struct ictus_lock_reading *reading)
 static int count_torn_readings(enum weakness weakness, bool seen[PUBLISHED + 1])
 {
     int torn = 0;
-    model_start(weakness);
+    model_start(&page_memory, weakness);
     for (int k = 1; k <= PUBLISHED; k++) {
         publish_clock(k);
     }
     model.at_work = &model.reader;
-    const struct ictus_lock lock = {.page = &model.page, .fd = -1};
+    const struct ictus_lock lock = {.page = &page_memory, .fd = -1};
     do {
         struct ictus_lock_reading reading;
         const int code = ictus_lock_map(&lock, (struct ictus_time){1005}, &reading);
