@@ -8,13 +8,14 @@
 #include "trace/unify.h"
 #include "tracer/table.h"
 
+#include <pthread.h>
 #include <stdint.h>
 
 static void test_table(void)
 {
     enum { KEYS = 5000 };
     struct table table;
-    REQUIRE(ictusi_table_init(&table, 2 * KEYS, sizeof(uint64_t)) == 0);
+    REQUIRE(ictusi_table_init(&table, (size_t)2 * KEYS, sizeof(uint64_t)) == 0);
     for (uint64_t key = 1; key <= KEYS; key++) {
         uint64_t *value = ictusi_table_put(&table, key * 16);
         REQUIRE(value);
@@ -60,6 +61,51 @@ static void test_full_table(void)
     CHECK(ictusi_table_take(&table, 3, NULL));
     CHECK(ictusi_table_put(&table, 1000) != NULL);
     CHECK(ictusi_table_put(&table, 1001) == NULL);
+    ictusi_table_fini(&table);
+}
+
+/* Threads with a key each that all belong into one bucket: none gets another one's value. */
+enum { WORKERS = 4, TURNS = 4000 };
+
+struct worker {
+    struct table *table;
+    uint64_t key;
+    long wrong;
+};
+
+static void *worker_main(void *argument)
+{
+    struct worker *w = argument;
+    for (uint64_t i = 0; i < TURNS; i++) {
+        uint64_t *value = ictusi_table_put(w->table, w->key);
+        uint64_t taken = 0;
+        if (!value) {
+            w->wrong++;
+            continue;
+        }
+        *value = w->key * TURNS + i;
+        const uint64_t *found = ictusi_table_find(w->table, w->key);
+        w->wrong += found != value || *found != w->key * TURNS + i;
+        w->wrong += !ictusi_table_take(w->table, w->key, &taken) || taken != w->key * TURNS + i;
+        w->wrong += ictusi_table_find(w->table, w->key) != NULL;
+    }
+    return NULL;
+}
+
+static void test_table_of_threads(void)
+{
+    pthread_t threads[WORKERS];
+    struct worker workers[WORKERS];
+    struct table table;
+    REQUIRE(ictusi_table_init(&table, 7, sizeof(uint64_t)) == 0);
+    for (int i = 0; i < WORKERS; i++) {
+        workers[i] = (struct worker){&table, (uint64_t)i + 1, 0};
+        REQUIRE(!pthread_create(&threads[i], NULL, worker_main, &workers[i]));
+    }
+    for (int i = 0; i < WORKERS; i++) {
+        (void)pthread_join(threads[i], NULL);
+        CHECK(workers[i].wrong == 0);
+    }
     ictusi_table_fini(&table);
 }
 
@@ -177,6 +223,7 @@ int main(void)
     test_table();
     test_table_of_bytes();
     test_full_table();
+    test_table_of_threads();
     test_timeline();
     test_timeline_step();
     test_scale();
