@@ -6,6 +6,7 @@
 #include "main/text_table.h"
 
 #include <ictus/lock.h>
+#include <ictus/text.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -202,6 +203,10 @@ int lock_status(const char *name, const char *directory, enum ictus_format forma
     if (!err) {
         err = ictus_lock_status(lock, &status);
         ictus_lock_close(lock);
+        if (err == ICTUS_ERR_SAMPLES) {
+            (void)ictus_because(&why, err,
+                                "the clock has not been locked yet; is 'ictus lock' running?");
+        }
     }
     if (err) {
         return command_fail("lock", err, &why);

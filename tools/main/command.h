@@ -51,7 +51,9 @@ struct command_group {
 
 /*
  * Print one line "ictus COMMAND: ..." on standard error, from rank 0 only, and return the exit code
- * that belongs to err: EXIT_USAGE for a wrong argument, else EXIT_FAILED.
+ * that belongs to err: EXIT_USAGE for a wrong argument, else EXIT_FAILED. Where MPI is not
+ * initialised, each process that a launcher started tells of its own failure, but the command line
+ * is that of all: the first one alone says what is wrong with it.
  */
 int command_fail(const char *command, int err, const struct ictus_why *why);
 
@@ -61,5 +63,14 @@ int command_size(void);
 
 /* Whether an MPI launcher started this process. */
 bool command_launched(void);
+
+/* The rank that a launcher gave this process, 0 without one; MPI need not be initialised. */
+int command_launched_rank(void);
+
+/*
+ * Whether this process is to say what is wrong with the command line of all. Others may sleep here
+ * until their launcher ends them.
+ */
+bool command_speaks(void);
 
 #endif

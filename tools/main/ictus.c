@@ -49,17 +49,49 @@ int command_size(void)
     return size;
 }
 
+int command_launched_rank(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                        "SLURM_PROCID", NULL};
+    for (int i = 0; names[i]; i++) {
+        const char *text = getenv(names[i]);
+        int64_t rank = 0;
+        if (text && ictus_parse_int(text, &rank) == ICTUS_OK) {
+            return (int)rank;
+        }
+    }
+    return 0;
+}
+
+bool command_speaks(void)
+{
+    enum { END_S = 60 }; /* by then the first has spoken, however busy the machine is */
+    if (mpi_is_up() || command_launched_rank() == 0) {
+        return command_rank() == 0;
+    }
+    /*
+     * Open MPI's launcher ends all others as soon as one fails: let that be the first, which
+     * speaks. A process that lives on had another command line than the first.
+     */
+    if (getenv("OMPI_COMM_WORLD_RANK")) {
+        (void)sleep(END_S);
+        return true;
+    }
+    return false;
+}
+
 int command_fail(const char *command, int err, const struct ictus_why *why)
 {
-    if (command_rank() == 0) {
-        const bool said = why && why->text[0];
-        (void)fprintf(stderr, "ictus %s: %s\n", command, said ? why->text : ictus_strerror(err));
-        ictus_drain(STDERR_FILENO);
-    }
     const bool usage = err == ICTUS_ERR_SPEC || err == ICTUS_ERR_UNKNOWN || err == ICTUS_ERR_ARG ||
                        err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_EXISTS ||
                        err == ICTUS_ERR_NOT_SHARED || err == ICTUS_ERR_THREAD ||
                        err == ICTUS_ERR_FORMAT;
+    /* Without MPI a process knows nothing of the others: what is wrong here may be right there. */
+    if (usage ? command_speaks() : command_rank() == 0) {
+        const bool said = why && why->text[0];
+        (void)fprintf(stderr, "ictus %s: %s\n", command, said ? why->text : ictus_strerror(err));
+        ictus_drain(STDERR_FILENO);
+    }
     return usage ? EXIT_USAGE : EXIT_FAILED;
 }
 
@@ -119,7 +151,9 @@ static int unknown_command(const char *word)
         names[i] = list[i]->name;
     }
     (void)ictus_unknown(&why, "command", word, names);
-    (void)fprintf(stderr, "ictus: %s\n", why.text);
+    if (command_speaks()) {
+        (void)fprintf(stderr, "ictus: %s\n", why.text);
+    }
     return EXIT_USAGE;
 }
 
@@ -253,7 +287,7 @@ static int run_command(const struct command *command, int argc, char **argv)
     if (!err) {
         err = check_files(command, options, left, argv + 1, &why);
     }
-    if (help && command_rank() == 0) {
+    if (help && command_launched_rank() == 0) {
         print_help(command);
     } else if (!help) {
         code = err ? command_fail(command->name, err, &why) : command->run(options, left, argv + 1);
@@ -289,6 +323,9 @@ static int help_run(int argc, char **argv)
     if (argc > 2 && !command) {
         return unknown_command(argv[2]);
     }
+    if (command_launched_rank() > 0) {
+        return EXIT_OK;
+    }
     if (command) {
         print_help(command);
     } else {
@@ -297,15 +334,30 @@ static int help_run(int argc, char **argv)
     return EXIT_OK;
 }
 
-/* What needs no command. False where the word is none of that. */
+/* Words that stand in a command's place. */
+static bool is_question(const char *word)
+{
+    static const char *const words[] = {"", "--help", "-h", "help", "--version", "--completion"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        if (strcmp(word, words[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Answer what needs no command; of many processes the first one does. False: it is a command. */
 static bool answer_word(int argc, char **argv, int *code)
 {
     const char *word = argc < 2 ? "" : argv[1];
     *code = argc < 2 ? EXIT_USAGE : EXIT_OK;
-    if (argc < 2 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        print_commands();
-    } else if (strcmp(word, "help") == 0) {
+    if (!is_question(word)) {
+        return false;
+    }
+    if (strcmp(word, "help") == 0) {
         *code = help_run(argc, argv);
+    } else if (command_launched_rank() > 0) {
+        return true;
     } else if (strcmp(word, "--version") == 0) {
         printf("ictus %s\n", ICTUS_VERSION);
     } else if (strcmp(word, "--completion") == 0) {
@@ -313,7 +365,7 @@ static bool answer_word(int argc, char **argv, int *code)
         list_commands(list);
         *code = completion_print(argc > 2 ? argv[2] : "bash", list) ? EXIT_OK : EXIT_USAGE;
     } else {
-        return false;
+        print_commands();
     }
     return true;
 }

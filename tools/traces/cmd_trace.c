@@ -23,9 +23,6 @@ struct trace_options {
     bool force, keep, defer, off, quiet, statistics;
 };
 
-/* By then the process that speaks has spoken, however busy the machine is. */
-enum { END_S = 60 };
-
 #define AT(member) offsetof(struct trace_options, member)
 
 static const struct option_row rows[] = {
@@ -66,34 +63,13 @@ static const struct option_row rows[] = {
     ROW_QUIET(AT(quiet), "print no summary at the end"),
     ROW_END};
 
-/* The rank that a launcher gave this process, 0 without one: MPI is not started here. */
-static int launched_rank(void)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                        "SLURM_PROCID", NULL};
-    for (int i = 0; names[i]; i++) {
-        const char *text = getenv(names[i]);
-        int64_t rank = 0;
-        if (text && ictus_parse_int(text, &rank) == ICTUS_OK) {
-            return (int)rank;
-        }
-    }
-    return 0;
-}
-
+/* Every process comes here with the same fault; one says so. */
 static int trace_fail(int err, const struct ictus_why *why)
 {
-    /* Every process comes here with the same fault; one says so. */
-    if (launched_rank() == 0) {
+    if (command_launched_rank() == 0) {
         return command_fail("trace", err, why);
     }
-    /*
-     * Open MPI's launcher ends all others as soon as one fails: let that be the one that speaks.
-     * Until it is ended this process has nothing to do.
-     */
-    if (getenv("OMPI_COMM_WORLD_RANK")) {
-        (void)sleep(END_S);
-    }
+    (void)command_speaks();
     return EXIT_USAGE;
 }
 
@@ -209,7 +185,7 @@ static int run_program(const struct trace_options *o, char **words)
         return trace_fail(ICTUS_ERR_ARG, &why);
     }
     int err = trace_target_check(words[0], &why);
-    if (!err && why.text[0] && launched_rank() == 0) {
+    if (!err && why.text[0] && command_launched_rank() == 0) {
         (void)fprintf(stderr, "ictus trace: %s\n", why.text);
     }
     if (!err) {
