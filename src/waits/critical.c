@@ -48,6 +48,9 @@ static int64_t walk_wait(const struct walk *w, uint32_t location, uint64_t call)
     if (h->clock_of[other] == h->clock_of[location]) {
         return analysis_wait(a, call);
     }
+    if ((double)p->late < -2 * h->reach - 1) {
+        return 0; /* in no history */
+    }
     const struct waiting_call *c = call_at(&a->calls, call);
     const double by = ictusi_histories_at(h, location, c->enter, w->lane) -
                       ictusi_histories_at(h, other, c->enter + p->late, w->lane);

@@ -41,21 +41,31 @@ static void map_add(struct time_map *map, uint32_t path, int64_t ticks)
     map->ticks[path] += ticks;
 }
 
-/* The time before a call, since the one before it. */
-static void map_add_gap(const struct analysis *a, struct time_map *map, uint64_t call, int sign)
+/* Shares of time before calls; those of consecutive calls follow each other. */
+static void map_add_shares(const struct analysis *a, struct time_map *map, uint64_t from,
+                           uint64_t to, int sign)
 {
     const struct share_of_time *shares = a->calls.shares.area;
-    for (uint32_t i = call_delta_begin(&a->calls, call); i < call_at(&a->calls, call)->delta_end;
-         i++) {
+    for (uint64_t i = from; i < to; i++) {
         map_add(map, shares[i].path, sign * shares[i].ticks);
     }
 }
 
-/* A call's own time without its wait. */
-static void map_add_call(const struct analysis *a, struct time_map *map, uint64_t call, int sign)
+/* The time before a call, since the one before it. */
+static void map_add_gap(const struct analysis *a, struct time_map *map, uint64_t call, int sign)
 {
-    const struct waiting_call *c = call_at(&a->calls, call);
-    map_add(map, c->path, sign * (c->leave - c->enter - analysis_wait(a, call)));
+    map_add_shares(a, map, call_delta_begin(&a->calls, call), call_at(&a->calls, call)->delta_end,
+                   sign);
+}
+
+/* What calls took themselves, without their waits. */
+static void map_add_calls(const struct analysis *a, struct time_map *map, uint64_t from,
+                          uint64_t to, int sign)
+{
+    for (uint64_t i = from; i < to; i++) {
+        const struct waiting_call *c = call_at(&a->calls, i);
+        map_add(map, c->path, sign * (c->leave - c->enter - analysis_wait(a, i)));
+    }
 }
 
 static int checkpoint_keep(struct times *t, const struct time_map *map, struct ictus_why *why)
@@ -83,7 +93,7 @@ static int times_location(struct times *t, struct time_map *map, uint32_t locati
     t->first[location] = t->ends.count;
     for (uint64_t i = first; i < a->calls.first[location + 1] && !err; i++) {
         map_add_gap(a, map, i, 1);
-        map_add_call(a, map, i, 1);
+        map_add_calls(a, map, i, i + 1, 1);
         if ((i - first) % CHECKPOINT == CHECKPOINT - 1) {
             err = checkpoint_keep(t, map, why);
         }
@@ -146,9 +156,11 @@ static void map_add_prefix(const struct times *t, struct time_map *map, uint32_t
     if (whole > 0) {
         map_add_checkpoint(t, map, location, whole - 1, sign);
     }
-    for (uint64_t i = first + whole * CHECKPOINT; i < first + n; i++) {
-        map_add_gap(a, map, i, sign);
-        map_add_call(a, map, i, sign);
+    const uint64_t from = first + whole * CHECKPOINT;
+    if (from < first + n) {
+        map_add_shares(a, map, call_delta_begin(&a->calls, from),
+                       call_at(&a->calls, first + n - 1)->delta_end, sign);
+        map_add_calls(a, map, from, first + n, sign);
     }
 }
 
@@ -164,13 +176,11 @@ void ictusi_times_between(const struct times *t, struct time_map *map, uint32_t 
         if (from != CALL_NONE) {
             map_add_gap(a, map, begin, -1);
         }
-    } else {
-        for (uint64_t i = begin; i < to; i++) {
-            if (i > begin || from == CALL_NONE) {
-                map_add_gap(a, map, i, 1);
-            }
-            map_add_call(a, map, i, 1);
-        }
+        map_add_gap(a, map, to, 1);
+        return;
     }
-    map_add_gap(a, map, to, 1);
+    const uint64_t since = from == CALL_NONE ? call_delta_begin(&a->calls, begin)
+                                             : call_at(&a->calls, begin)->delta_end;
+    map_add_shares(a, map, since, call_at(&a->calls, to)->delta_end, 1);
+    map_add_calls(a, map, begin, to, 1);
 }
