@@ -20,6 +20,8 @@
 
 ICTUS_BEGIN
 
+struct json_t; /* of jansson */
+
 /**
  * Name a kind of event. Local. Every process may define its own; equal names are one kind.
  * @return a number for ictus_event(); -1 when there are too many (65535)
@@ -100,11 +102,14 @@ ICTUS_API int ictus_trace_recover(const char *directory,
  * Write an archive as JSON for Perfetto or chrome://tracing: a track a process and thread, an
  * arrow a message, microseconds from the start with three decimals. Serial; blocking.
  * @param archive  the directory or its traces.otf2
+ * @param waits    what ictus_waits() told of it, whose longest waits become slices on rows of their
+ *                 own; NULL: none
  * @param out      an open file; the caller closes it
  * @param[out] why says why on failure; may be NULL
  * @return ICTUS_OK, ICTUS_ERR_IO, ICTUS_ERR_FORMAT, ICTUS_ERR_NOMEM
  */
-ICTUS_API int ictus_trace_export_perfetto(const char *archive, FILE *out, struct ictus_why *why);
+ICTUS_API int ictus_trace_export_perfetto(const char *archive, const struct json_t *waits,
+                                          FILE *out, struct ictus_why *why);
 
 /**
  * Write a table of regions, 80 columns wide: the number of calls, and the total, shortest, mean and

@@ -2,8 +2,10 @@
 /*
  * Perfetto JSON (the Trace Event Format of Chrome): slices for regions, flows for messages,
  * instants for events, counters for metrics. Times are microseconds with three decimals, so that
- * no nanosecond is lost. Messages are matched as ictus check matches them, in the order in which
- * receives were posted (MPI 4.0, 3.5): a first reading does it, a second one writes.
+ * no nanosecond is lost. Waits lie on rows of their own, since a slice that is not within its call
+ * to the nanosecond would break the nesting of calls. Messages are matched as ictus check matches
+ * them, in the order in which receives were posted (MPI 4.0, 3.5): a first reading does it, a
+ * second one writes.
  */
 #include "archive/global_events.h"
 #include "archive/metric_names.h"
@@ -24,6 +26,8 @@ struct exporting {
     uint64_t *next;    /* by location: its first point that was not yet written or passed */
     uint32_t *threads; /* by location: its number in its process */
     bool begun;
+    bool timed;
+    uint64_t first; /* ns: the first event, from which waits are counted */
 };
 
 static void write_text(FILE *out, const char *text)
@@ -73,14 +77,21 @@ static int perfetto_number(struct exporting *x)
 }
 
 /* The beginning that all records share; the caller continues after a comma and closes the brace. */
-static void record_begin(struct exporting *x, char phase, OTF2_LocationRef location, uint64_t time)
+static void record_begin_ns(struct exporting *x, char phase, OTF2_LocationRef location, uint64_t ns)
 {
-    const uint64_t ns = ictusi_trace_ns(x->trace, time);
     const uint32_t process = perfetto_process(x, location);
     (void)fprintf(x->out, "%s{\"ph\":\"%c\",\"pid\":%u,\"tid\":%u,\"ts\":%llu.%03u",
                   x->begun ? ",\n" : "\n", phase, process, perfetto_thread(x, location),
                   (unsigned long long)(ns / 1000), (unsigned)(ns % 1000));
     x->begun = true;
+}
+
+static void record_begin(struct exporting *x, char phase, OTF2_LocationRef location, uint64_t time)
+{
+    const uint64_t ns = ictusi_trace_ns(x->trace, time);
+    x->first = x->timed ? x->first : ns;
+    x->timed = true;
+    record_begin_ns(x, phase, location, ns);
 }
 
 static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
@@ -229,6 +240,61 @@ static OTF2_CallbackCode on_metric(OTF2_LocationRef location, OTF2_TimeStamp tim
     return OTF2_CALLBACK_SUCCESS;
 }
 
+/* A member of a wait that is text, as an argument of a slice. */
+static void write_wait_text(struct exporting *x, const char *name, const json_t *wait,
+                            const char *member)
+{
+    const char *text = json_string_value(json_object_get(wait, member));
+    (void)fprintf(x->out, "\"%s\":", name);
+    write_text(x->out, text ? text : "");
+    (void)fputc(',', x->out);
+}
+
+/* One end of a wait: its beginning tells for whom, and how sure that is. */
+static void record_wait(struct exporting *x, char phase, const json_t *wait, double seconds,
+                        size_t number)
+{
+    const json_int_t location = json_integer_value(json_object_get(wait, "location"));
+    const json_t *sigma = json_object_get(wait, "sigma_s");
+    const double since = seconds > 0 ? round(seconds * 1e9) : 0;
+    record_begin_ns(x, phase, (OTF2_LocationRef)location, x->first + (uint64_t)since);
+    (void)fprintf(x->out, ",\"cat\":\"wait\",\"id\":\"wait-%zu\",\"name\":", number);
+    write_text(x->out, json_string_value(json_object_get(wait, "state")));
+    if (phase == 'b') {
+        (void)fputs(",\"args\":{", x->out);
+        write_wait_text(x, "call", wait, "call");
+        write_wait_text(x, "site", wait, "site");
+        write_wait_text(x, "for_call", wait, "causer_call");
+        (void)fprintf(x->out, "\"for_rank\":%lld,\"sigma_ns\":",
+                      (long long)json_integer_value(json_object_get(wait, "causer_rank")));
+        if (json_is_number(sigma)) {
+            (void)fprintf(x->out, "%.6g}", json_number_value(sigma) * 1e9);
+        } else {
+            (void)fputs("null}", x->out);
+        }
+    }
+    (void)fputc('}', x->out);
+}
+
+/* The longest waits, as slices beside the calls. */
+static void write_waits(struct exporting *x, const json_t *waits)
+{
+    static const double longest = 1e9; /* s; what is longer is no time of a trace */
+    size_t i = 0;
+    const json_t *wait = NULL;
+    json_array_foreach(waits, i, wait)
+    {
+        const char *type = json_string_value(json_object_get(wait, "type"));
+        const double from = json_number_value(json_object_get(wait, "from_s"));
+        const double lasts = json_number_value(json_object_get(wait, "wait_s"));
+        if (type && strcmp(type, "wait-instance") == 0 && from < longest && lasts < longest &&
+            json_is_string(json_object_get(wait, "state"))) {
+            record_wait(x, 'b', wait, from, i);
+            record_wait(x, 'e', wait, from + lasts, i);
+        }
+    }
+}
+
 static void write_names(struct exporting *x)
 {
     const struct trace *trace = x->trace;
@@ -254,7 +320,7 @@ static void write_names(struct exporting *x)
     }
 }
 
-static int perfetto_write(struct exporting *x)
+static int perfetto_write(struct exporting *x, const json_t *waits)
 {
     const struct layout *layout = &x->trace->layout;
     OTF2_GlobalEvtReaderCallbacks *c = OTF2_GlobalEvtReaderCallbacks_New();
@@ -273,6 +339,7 @@ static int perfetto_write(struct exporting *x)
         (void)fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", x->out);
         write_names(x);
         err = ictusi_global_events_read(x->trace, c, x);
+        write_waits(x, waits);
         (void)fputs("\n]}\n", x->out);
     }
     OTF2_GlobalEvtReaderCallbacks_Delete(c);
@@ -281,7 +348,8 @@ static int perfetto_write(struct exporting *x)
     return err;
 }
 
-int ictus_trace_export_perfetto(const char *archive, FILE *out, struct ictus_why *why)
+int ictus_trace_export_perfetto(const char *archive, const json_t *waits, FILE *out,
+                                struct ictus_why *why)
 {
     if (!archive || !out) {
         return ICTUS_ERR_ARG;
@@ -296,7 +364,7 @@ int ictus_trace_export_perfetto(const char *archive, FILE *out, struct ictus_why
     err = err ? err : ictusi_session_as_read(&x->session);
     if (!err) {
         x->trace = x->session.trace;
-        err = perfetto_write(x);
+        err = perfetto_write(x, waits);
     }
     if (!err && ferror(out)) {
         err = ictus_because(why, ICTUS_ERR_IO, "writing: %s", strerror(errno));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * OTF2 archives by the way of check, correct or what shows them, as the length says. Parts: a the
+ * OTF2 archives by the way of check, correct, waits, arrivals or what shows them, as the length
+ * says. Parts: a the
  * anchor, g the global definitions, e and d the next location's events and definitions in turn.
  */
 #include "fuzz.h"
@@ -9,6 +10,7 @@
 #include <ictus/result.h>
 #include <ictus/timeline.h>
 #include <ictus/trace.h>
+#include <ictus/waits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -62,12 +64,51 @@ static void export(const char *in)
     json_t *timeline = NULL;
     FILE *nowhere = fopen("/dev/null", "we");
     fuzz_require(nowhere);
-    (void)ictus_trace_export_perfetto(in, nowhere, &why);
+    (void)ictus_trace_export_perfetto(in, NULL, nowhere, &why);
     (void)ictus_trace_print_profile(in, nowhere, &why);
     if (ictus_timeline_read(in, 50, &timeline, &why) == ICTUS_OK) {
         json_decref(timeline);
     }
     (void)fclose(nowhere);
+}
+
+static double seconds(const json_t *object, const char *member)
+{
+    return json_number_value(json_object_get(object, member));
+}
+
+/* Whatever the archive says: intervals hold what they are of, and nobody waits for a negative time.
+ */
+static void wait_states(const char *in)
+{
+    struct ictus_why why;
+    json_t *report = NULL;
+    size_t i = 0;
+    const json_t *object = NULL;
+    if (ictus_waits(in, &report, &why) != ICTUS_OK) {
+        return;
+    }
+    fuzz_require(json_array_size(report) > 0);
+    json_array_foreach(report, i, object)
+    {
+        fuzz_require(seconds(object, "wait_s") >= 0 && seconds(object, "wait_low_s") >= 0);
+        fuzz_require(!json_is_number(json_object_get(object, "wait_high_s")) ||
+                     seconds(object, "wait_high_s") >= seconds(object, "wait_low_s"));
+    }
+    FILE *nowhere = fopen("/dev/null", "we");
+    fuzz_require(nowhere);
+    (void)ictus_trace_export_perfetto(in, report, nowhere, &why);
+    (void)fclose(nowhere);
+    json_decref(report);
+}
+
+static void arrival_patterns(const char *in)
+{
+    struct ictus_why why;
+    struct ictus_arrivals_list list = {NULL, 0};
+    if (ictus_arrivals_extract(in, 10, &list, NULL, &why) == ICTUS_OK) {
+        ictus_arrivals_list_free(&list);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
@@ -85,12 +126,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     fuzz_empty(fuzz_directory());
     fuzz_require(mkdir(in, 0700) == 0 && mkdir(inner, 0700) == 0);
     unpack(in, parts, count);
-    if (length % 3 == 0 && ictus_check(in, &report, &why) == ICTUS_OK) {
-        json_decref(report);
-    } else if (length % 3 == 1) {
+    switch (length % 5) {
+    case 0:
+        if (ictus_check(in, &report, &why) == ICTUS_OK) {
+            json_decref(report);
+        }
+        break;
+    case 1:
         correct(in, out, (enum ictus_presync)(length % (ICTUS_PRESYNC_MESSAGES + 1)));
-    } else {
+        break;
+    case 2:
         export(in);
+        break;
+    case 3:
+        wait_states(in);
+        break;
+    default:
+        arrival_patterns(in);
+        break;
     }
     return 0;
 }

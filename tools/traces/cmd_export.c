@@ -6,13 +6,14 @@
 
 #include <ictus/text.h>
 #include <ictus/trace.h>
+#include <ictus/waits.h>
 
 #include <stdbool.h>
 
 struct export_options {
     const char *output;
     int format;
-    bool force;
+    bool force, waits;
     struct progress_options talk;
 };
 
@@ -24,7 +25,11 @@ static const struct option_row rows[] = {
     ROW_FORMAT(AT(format), "perfetto", formats,
                "format: perfetto (Trace Event JSON, for ui.perfetto.dev)"),
     ROW_OUTPUT(AT(output), "FILE", "file to write instead of standard output"),
-    ROW_FORCE(AT(force)), ROWS_PROGRESS(AT(talk)), ROW_END};
+    {"waits", 0, OPTION_FLAG, AT(waits), NULL, 0, 0, NULL, NULL,
+     "mark the longest waits, as ictus waits finds them"},
+    ROW_FORCE(AT(force)),
+    ROWS_PROGRESS(AT(talk)),
+    ROW_END};
 
 static int export_run(const void *options, int word_count, char **words)
 {
@@ -32,13 +37,16 @@ static int export_run(const void *options, int word_count, char **words)
     struct ictus_why why = {""};
     struct output output;
     struct progress_watch watch;
+    json_t *waits = NULL;
     int err = word_count == 1
                   ? output_open(&output, o->output, &why)
                   : ictus_because(&why, ICTUS_ERR_ARG,
                                   "name one archive, by its directory or its anchor file");
     if (!err) {
         progress_watch_begin(&watch, &o->talk, "export", word_count, words);
-        err = ictus_trace_export_perfetto(words[0], output.stream, &why);
+        err = o->waits ? ictus_waits(words[0], &waits, &why) : ICTUS_OK;
+        err = err ? err : ictus_trace_export_perfetto(words[0], waits, output.stream, &why);
+        json_decref(waits);
         progress_watch_end(&watch);
         err = output_close(&output, err == ICTUS_ERR_CORRUPT ? ICTUS_ERR_FORMAT : err, &why);
     }
@@ -49,7 +57,7 @@ const struct command command_export = {
     .name = "export",
     .summary = "write an archive in a format that other programs can draw",
     .arguments = "ARCHIVE",
-    .details = "  ictus export run1 -o run1.json",
+    .details = "  ictus export run1 --waits -o run1.json",
     .options = rows,
     .flags = READS_FILES,
     .options_size = sizeof(struct export_options),
