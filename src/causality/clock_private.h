@@ -8,6 +8,9 @@
 /* Scatter that a least delay has at least, us: resolution, cache misses. */
 #define MODEL_SCATTER 0.05
 
+/* Of an archive's clock offset that says 0, us. */
+#define MODEL_OFFSET_SD 0.25
+
 /* What phi adds to a delay of a pair. */
 static inline double model_shift(const struct clock_model *m, const struct model_pair *pair,
                                  int way, double position)
@@ -37,6 +40,18 @@ static inline double model_weight(double spread, double e)
     return e < square / spread ? 1 / square : 1 / (spread * (e > 1e-12 ? e : 1e-12));
 }
 
+static inline double model_offset_sd(const struct model_offset *o)
+{
+    return o->sd > 0 ? o->sd : MODEL_OFFSET_SD;
+}
+
+static inline double model_offset_residual(const struct clock_model *m,
+                                           const struct model_offset *o)
+{
+    return o->value - ictusi_clock_model_at(m, m->phi, o->clock, o->position) +
+           ictusi_clock_model_at(m, m->phi, m->reference, o->position);
+}
+
 /* D as the least that is left, or 0 where nothing is. */
 void ictusi_model_least_guess(const struct clock_model *model, struct model_pair *pair, int way,
                               int fold);
@@ -47,5 +62,12 @@ double ictusi_model_median(double *values, uint32_t n);
 /* The scale of e: the median of what is left, at least twice the scatter. */
 void ictusi_model_spread(const struct clock_model *model, struct model_pair *pair, int way,
                          int fold);
+
+/* How many times their standard deviations the archive's offsets err, at least 1. */
+double ictusi_model_doubt(const struct clock_model *model);
+
+/* Add to the errors what bounds contradict the fit by, and what may happen between knots. */
+void ictusi_model_add_contradictions(struct clock_model *model);
+void ictusi_model_add_bends(struct clock_model *model);
 
 #endif

@@ -27,11 +27,11 @@ static const double usual_asymmetry = 0.2; /* sd in half round trips, before any
 static const double most_asymmetry = 0.58; /* uniform in +-h: nothing is known */
 static const double usual_counts = 3;      /* the usual one counts as so many pairs */
 static const double least_half_trip = 0.2; /* us */
-static const double offset_sd = 0.25;      /* us, of an archive's offset that says 0 */
 static const double huber = 1.5;           /* of second differences and levels, in sd */
 static const double mean_pin = 1e4;        /* of the mean clock, which nobody can see */
 static const double level_damping = 1e-6;  /* of steps: nothing moves where nothing pulls */
 static const double delay_damping = 1e-7;
+static const double hardly = 1e-12; /* what damps the errors, which are to be no smaller for it */
 
 /* The unknowns of one pair's D, in terms of the step of phi_b - phi_a. */
 struct eliminated {
@@ -55,6 +55,7 @@ struct solving {
     struct eliminated *eliminated;
     double *couplings;
     double asymmetry; /* sd in half round trips */
+    double doubt;     /* how many times the archive's standard deviations its offsets err */
 };
 
 /* The two unknowns of a clock that matter at a position, and by how much. */
@@ -176,11 +177,12 @@ static void add_pins(struct solving *s)
             s->right[i] -= weight * mean;
         }
     }
+    const double damping = s->posterior ? hardly : level_damping;
     for (uint32_t u = 0; u < p; u++) {
         double *block = matrix_at(s, u, u);
         for (uint32_t i = 0; i < s->nb; i++) {
             for (uint32_t k = 0; k < s->nb; k++) {
-                block[(uint64_t)i * s->n + k] += level_damping * s->level[i] * s->level[k];
+                block[(uint64_t)i * s->n + k] += damping * s->level[i] * s->level[k];
             }
         }
     }
@@ -190,12 +192,13 @@ static void add_oscillators(struct solving *s)
 {
     const struct clock_model *m = s->m;
     const double drift = drift_sd * m->length;
+    /* Clocks that agreed once may have drifted apart since. */
+    const double scale = s->posterior ? hypot(level_scale, drift) : level_scale;
     for (uint32_t u = 0; u < m->clocks; u++) {
         const double level =
-            fabs(functional_value(s->level, &s->x[(uint64_t)u * s->nb], s->nb)) / level_scale;
+            fabs(functional_value(s->level, &s->x[(uint64_t)u * s->nb], s->nb)) / scale;
         add_prior(s, u, s->slope, 1 / (drift * drift));
-        add_prior(s, u, s->level,
-                  fmin(1, huber / fmax(level, 1e-12)) / (level_scale * level_scale));
+        add_prior(s, u, s->level, fmin(1, huber / fmax(level, 1e-12)) / (scale * scale));
     }
 }
 
@@ -245,15 +248,24 @@ static void add_offsets(struct solving *s)
     const struct clock_model *m = s->m;
     for (uint64_t i = 0; i < m->offset_count; i++) {
         const struct model_offset *o = &m->offsets[i];
-        const double sd = o->sd > 0 ? o->sd : offset_sd;
-        const double rest = o->value - ictusi_clock_model_at(m, m->phi, o->clock, o->position) +
-                            ictusi_clock_model_at(m, m->phi, m->reference, o->position);
+        const double sd = model_offset_sd(o) * (s->posterior ? s->doubt : 1);
+        const double rest = model_offset_residual(m, o);
         const double weight = s->step < WARY_STEPS && !s->posterior
                                   ? 1 / (25 + sd * sd + rest * rest)
                                   : 2 / (2 * sd * sd + rest * rest);
         const struct basis at = basis_at(s, o->position);
         add_difference(s, m->reference, o->clock, &at, weight, rest);
     }
+}
+
+/*
+ * What a delay is worth to the error: its typical wait. Where no message goes back, nothing tells
+ * waits that grow from clocks that drift apart, so all of a pair's delays count as one.
+ */
+static double posterior_weight(const struct model_pair *pair, int way)
+{
+    const double spread = fmax(pair->spread[way], MODEL_SCATTER);
+    return 1 / (spread * spread * (pair->counts[!way] ? 1 : pair->counts[way]));
 }
 
 /* The delays of one direction: into the pair's block and side, and into its D's row. */
@@ -265,16 +277,16 @@ static void collect_way(struct solving *s, struct model_pair *pair, int way, dou
     sums[1] = 0;
     ictusi_model_spread(s->m, pair, way, s->fold);
     const double spread = pair->spread[way];
+    const double worth = posterior_weight(pair, way);
     for (uint32_t k = 0; k < pair->counts[way]; k++) {
         const struct model_delay *delay = &pair->delays[way][k];
         if (model_is_held(delay, s->fold)) {
             continue;
         }
         const double r = model_residual(s->m, pair, way, k);
-        const double w = s->posterior
-                             ? fmin(1 / (MODEL_SCATTER * MODEL_SCATTER), 1 / (spread * spread))
-                         : s->start ? 1 / (MODEL_SCATTER + fabs(r))
-                                    : model_weight(spread, r);
+        const double w = s->posterior ? worth
+                         : s->start   ? 1 / (MODEL_SCATTER + fabs(r))
+                                      : model_weight(spread, r);
         const struct basis at = basis_at(s, delay->position);
         for (int i = 0; i < 2; i++) {
             for (int j = 0; j < 2; j++) {
@@ -302,9 +314,11 @@ static void pair_eliminate(struct solving *s, const struct model_pair *pair, dou
     double diagonal[2];
     for (int way = 0; way < 2; way++) {
         double below = pair->least[way] < 0 ? 1 / square : 0;
-        below *= s->posterior ? square / (half > 1 ? half * half : 1) : 1;
+        if (s->posterior) { /* one bound alone does not say how far beyond it the clocks are */
+            below *= both ? square / (half > 1 ? half * half : 1) : 0;
+        }
         const double other = both ? pair->least[!way] : pair->least[way];
-        diagonal[way] = sums[way][0] + below + tie + delay_damping;
+        diagonal[way] = sums[way][0] + below + tie + (s->posterior ? hardly : delay_damping);
         e->pull[way] = sums[way][1] - below * pair->least[way] - tie * (pair->least[way] - other);
     }
     const double determinant = diagonal[0] * diagonal[1] - tie * tie;
@@ -514,47 +528,10 @@ static double knot_variance(const struct solving *s, uint32_t clock, uint32_t kn
     return functional_value(row, row, s->n);
 }
 
-/* What bounds around contradict the fit by. */
-static void add_contradictions(struct clock_model *m)
-{
-    for (uint64_t i = 0; i < 2 * m->pair_count; i++) {
-        const struct model_pair *pair = &m->pairs[i / 2];
-        const int way = (int)(i % 2);
-        for (uint32_t k = 0; k < pair->counts[way]; k++) {
-            const double miss = -model_residual(m, pair, way, k) - 2 * MODEL_SCATTER;
-            const int64_t near = (int64_t)pair->delays[way][k].position;
-            for (int64_t at = near - 1; at <= near + 2 && miss > 0; at++) {
-                const uint64_t knot = (uint64_t)(at < 0 ? 0 : at >= m->knots ? m->knots - 1 : at);
-                double *const errors[] = {&m->error[(uint64_t)pair->a * m->knots + knot],
-                                          &m->error[(uint64_t)pair->b * m->knots + knot]};
-                *errors[0] = fmax(*errors[0], miss);
-                *errors[1] = fmax(*errors[1], miss);
-            }
-        }
-    }
-}
-
-/*
- * A rate that changes by r in the middle between two knots leaves the chain of pieces by a quarter
- * of r times their distance, and bends it there by as much as that product in all.
- */
-static void add_bends_between(struct clock_model *m)
-{
-    for (uint32_t u = 0; u < m->clocks; u++) {
-        const double *row = &m->phi[(uint64_t)u * m->knots];
-        double *error = &m->error[(uint64_t)u * m->knots];
-        for (uint32_t k = 0; k + 2 < m->knots; k++) {
-            const double bend = fabs(row[k] - 2 * row[k + 1] + row[k + 2]) / 4;
-            error[k + 1] += bend;
-            error[k] += k == 0 ? bend : 0;
-            error[k + 2] += k + 3 == m->knots ? bend : 0;
-        }
-    }
-}
-
 int ictusi_clock_model_errors(struct clock_model *m, const struct model_walk *walk)
 {
     struct solving s = {.m = m, .walk = walk, .fold = -1, .posterior = true};
+    s.doubt = ictusi_model_doubt(m);
     int err = solving_init(&s);
     if (err) {
         return err;
@@ -563,14 +540,14 @@ int ictusi_clock_model_errors(struct clock_model *m, const struct model_walk *wa
     err = ictusi_cholesky_factorise(s.matrix, s.n, s.scale) ? ICTUS_OK : ICTUS_ERR_UNSUPPORTED;
     memset(m->error, 0, (uint64_t)m->clocks * m->knots * sizeof *m->error);
     if (!err) {
-        add_contradictions(m);
+        ictusi_model_add_contradictions(m);
     }
     for (uint64_t i = 0; i < (uint64_t)m->clocks * m->knots && !err; i++) {
         const double variance =
             knot_variance(&s, (uint32_t)(i / m->knots), (uint32_t)(i % m->knots), s.right);
         m->error[i] += 2 * sqrt(variance) + MODEL_SCATTER;
     }
-    add_bends_between(m);
+    ictusi_model_add_bends(m);
     solving_fini(&s);
     return err;
 }

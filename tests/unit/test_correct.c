@@ -317,6 +317,8 @@ struct known_delays {
     struct clock_source source; /* first member */
     struct least_delays delays;
     double bend;
+    double least; /* ns that a message takes */
+    bool one_way; /* nobody sends to a clock of a higher number */
 };
 
 static int observe_known(struct clock_source *source, struct clock_model *model)
@@ -334,8 +336,8 @@ static int observe_known(struct clock_source *source, struct clock_model *model)
         const double position = at * (model->knots - 1);
         const double fitted = ictusi_clock_model_at(model, model->phi, b, position) -
                               ictusi_clock_model_at(model, model->phi, a, position);
-        if (a != b) {
-            d->delay[i] = (int64_t)(1000 + wait + true_error(b, at, known->bend) -
+        if (a != b && (a > b || !known->one_way)) {
+            d->delay[i] = (int64_t)(known->least + wait + true_error(b, at, known->bend) -
                                     true_error(a, at, known->bend) - fitted * 1000);
             d->instant[i] = (int64_t)(at * MODEL_SPAN_NS);
         }
@@ -348,7 +350,7 @@ static void run_model(uint32_t clocks, double bend, enum clock_kind kind, double
     enum { KNOTS = 17, CELLS = 48 };
     static const uint32_t clock_of[] = {0, 1, 2};
     const struct history history = {.layout = NULL};
-    struct known_delays known = {.source = {observe_known}, .bend = bend};
+    struct known_delays known = {.source = {observe_known}, .bend = bend, .least = 1000};
     struct clock_model model;
     struct clock_choice choice;
     REQUIRE(!ictusi_clock_model_init(&model, clocks, KNOTS, MODEL_SPAN_NS * 1e-3));
@@ -365,7 +367,7 @@ static void run_model(uint32_t clocks, double bend, enum clock_kind kind, double
     /* Lines that won are those of all delays, whatever was tried after them: a fit stays there. */
     if (kind == CLOCKS_LINES) {
         double before[MODEL_CLOCKS * KNOTS];
-        memcpy(before, model.phi, clocks * KNOTS * sizeof *before);
+        memcpy(before, model.phi, (uint64_t)clocks * KNOTS * sizeof *before);
         REQUIRE(!ictusi_clock_model_solve(&model, &choice.walk, -1, 12, false));
         ictusi_clock_model_align(&model);
         for (uint32_t i = 0; i < clocks * KNOTS; i++) {
@@ -384,9 +386,51 @@ static void test_clock_model(void)
     run_model(MODEL_CLOCKS, 20000, CLOCKS_WALK, 3);
 }
 
+/*
+ * Where messages go one way only, nothing but the archive's offsets tells the level. Where these
+ * contradict each other or the messages, the error says so.
+ */
+static void run_one_way(double first_lie_us, double last_lie_us)
+{
+    enum { CLOCKS = 2, KNOTS = 17, CELLS = 48 };
+    static const uint32_t clock_of[] = {0, 1};
+    const struct history history = {.layout = NULL};
+    struct known_delays known = {.source = {observe_known}, .least = 10000, .one_way = true};
+    struct clock_model model;
+    struct clock_choice choice;
+    REQUIRE(!ictusi_clock_model_init(&model, CLOCKS, KNOTS, MODEL_SPAN_NS * 1e-3));
+    model.offsets = calloc(2, sizeof *model.offsets);
+    REQUIRE(model.offsets);
+    model.offset_count = 2;
+    model.offsets[0] = (struct model_offset){1, 0, true_error(1, 0, 0) * 1e-3 + first_lie_us, 0.3};
+    model.offsets[1] =
+        (struct model_offset){1, KNOTS - 1.0, true_error(1, 1, 0) * 1e-3 + last_lie_us, 0.3};
+    REQUIRE(!ictusi_delays_init(&known.delays, &history, clock_of, CLOCKS, CELLS));
+    REQUIRE(!ictusi_clock_choice_run(&model, &known.source, &choice));
+    ictusi_clock_model_align(&model);
+    for (uint32_t k = 0; k < KNOTS; k++) {
+        const double truth = true_error(1, k / (KNOTS - 1.0), 0) * 1e-3;
+        const double error = model.error[KNOTS + k];
+        CHECK(fabs(model.phi[KNOTS + k] - truth) <= error);
+        CHECK(error < 10 * (fabs(first_lie_us) + fabs(last_lie_us) + 0.3));
+    }
+    ictusi_clock_choice_fini(&choice);
+    ictusi_clock_model_fini(&model);
+    ictusi_delays_fini(&known.delays);
+}
+
+static void test_one_way(void)
+{
+    run_one_way(30, 0);
+    run_one_way(-30, -30); /* beyond what the messages allow */
+    run_one_way(20, -20);
+    run_one_way(0.2, -0.2);
+}
+
 int main(void)
 {
     test_clock_model();
+    test_one_way();
     test_idmap();
     test_presync_deviations();
     test_presync_noise();
