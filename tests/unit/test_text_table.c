@@ -83,6 +83,26 @@ static void wide_tables_break_into_blocks(void)
     CHECK(strstr(printed, "0.00000") && strstr(printed, "1.00019\n"));
 }
 
+/* Where the keys alone fill a line, they give way to one more column at least. */
+static void long_keys_give_way(void)
+{
+    struct text_table t;
+    text_table_init(&t, 2);
+    text_table_column(&t, "key", true);
+    text_table_column(&t, "name", true);
+    for (int i = 0; i < 12; i++) {
+        text_table_column(&t, "number", false);
+    }
+    text_table_cell(&t, "k");
+    text_table_cell(&t, "%078d", 7);
+    for (int i = 0; i < 12; i++) {
+        text_table_cell(&t, "%010d", i);
+    }
+    print_table(&t, "");
+    CHECK(longest_line(printed) <= 80);
+    CHECK(strstr(printed, "0000000000") && strstr(printed, "0000000011\n"));
+}
+
 static void remarks_break_between_words(void)
 {
     memset(printed, 0, sizeof printed);
@@ -105,6 +125,7 @@ int main(void)
     columns_are_as_wide_as_their_cells();
     long_names_give_way();
     wide_tables_break_into_blocks();
+    long_keys_give_way();
     remarks_break_between_words();
     return check_result();
 }

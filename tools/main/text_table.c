@@ -89,12 +89,23 @@ static void table_measure(const struct text_table *table, int *widths)
     }
 }
 
-/* Take from the widest columns of text what a line has too much, if that is enough. */
-static void table_shrink(const struct text_table *table, int room, int *widths)
+/* A line of all columns, or of the keys and the widest other: the least that a block has. */
+static int table_line(const struct text_table *table, const int *widths, bool all)
+{
+    int widest = 0;
+    for (size_t c = table->key_count; c < table->column_count; c++) {
+        widest = widths[c] > widest ? widths[c] : widest;
+    }
+    return all ? table_width(widths, 0, table->column_count) - 1
+               : table_width(widths, 0, table->key_count) + widest;
+}
+
+/* Take from the widest columns of text what a line has too much. @return whether that is enough */
+static bool table_shrink(const struct text_table *table, int room, bool all, int *widths)
 {
     int trial[TABLE_COLUMNS_MAX];
     memcpy(trial, widths, sizeof trial);
-    while (table_width(trial, 0, table->column_count) - 1 > room) {
+    while (table_line(table, trial, all) > room) {
         size_t widest = table->column_count;
         for (size_t c = 0; c < table->column_count; c++) {
             if (table->is_text[c] && trial[c] > LEAST_TEXT &&
@@ -103,11 +114,12 @@ static void table_shrink(const struct text_table *table, int room, int *widths)
             }
         }
         if (widest == table->column_count) {
-            return;
+            return false;
         }
         trial[widest]--;
     }
     memcpy(widths, trial, sizeof trial);
+    return true;
 }
 
 /* One block: what is printed of each row, and where. */
@@ -176,7 +188,9 @@ int text_table_print(struct text_table *table, const char *prefix, FILE *file)
     int err = table->failed ? ICTUS_ERR_NOMEM : ICTUS_OK;
     if (!err && table->column_count > 0) {
         table_measure(table, widths);
-        table_shrink(table, room, widths);
+        if (!table_shrink(table, room, true, widths)) {
+            (void)table_shrink(table, room, false, widths);
+        }
         struct block b = {table, widths, prefix, file, table->key_count, table->key_count};
         for (; b.from < table->column_count; b.from = b.to) {
             if (b.from > table->key_count) {
