@@ -33,6 +33,15 @@ struct ictus_selector;
 #define ICTUS_ALGORITHM_DEFAULT "default"
 
 /**
+ * The algorithm of an operation that was chosen when the program started, where the library cannot
+ * choose while it runs: in simulations, read back from SimGrid. Local; may be called without MPI.
+ * @param operation "allreduce"
+ * @return its name, ICTUS_ALGORITHM_DEFAULT for the library's own choice; NULL: nothing was chosen,
+ *         or the library chooses while it runs. Valid until the program ends
+ */
+ICTUS_API const char *ictus_selector_started(const char *operation);
+
+/**
  * Look up what can be chosen. Local; MPI must be initialised.
  * @param[out] selector set only on success; release with ictus_selector_free() before MPI_Finalize
  * @param[out] why      says why on failure; may be NULL

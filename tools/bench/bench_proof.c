@@ -93,9 +93,23 @@ void proof_describe(const struct ictus_ran *ran, char *text, size_t size)
                    ran->component[0] && ran->algorithm[0] ? ", " : "", ran->algorithm);
 }
 
+/* What a simulation was started with is what it runs. */
+static void write_started(const char *algorithm, json_t *object)
+{
+    const bool named = strcmp(algorithm, ICTUS_ALGORITHM_DEFAULT) != 0;
+    (void)json_object_set_new(object, "ran", json_sprintf("SimGrid, %s", algorithm));
+    (void)json_object_set_new(object, "component", json_null());
+    (void)json_object_set_new(object, "proven", named ? json_true() : json_null());
+}
+
 void study_write_proof(const struct study *study, const struct study_experiment *e, json_t *object)
 {
     const struct study_proof *proof = study_proof(study, e);
+    const char *started = ictus_selector_started(study->ops[e->op].name);
+    if (started) {
+        write_started(started, object);
+        return;
+    }
     const bool forced =
         proof && strcmp(study->algorithms[e->algorithm].name, ICTUS_ALGORITHM_DEFAULT) != 0;
     const bool holds = proof && proof->looked && proof->ran.proof == ICTUS_PROOF_HOLDS;

@@ -11,6 +11,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *algorithm_name(const struct study *study, const struct study_experiment *e)
+{
+    const char *started = ictus_selector_started(study->ops[e->op].name);
+    return e->algorithm >= 0 ? study->algorithms[e->algorithm].name
+           : started         ? started
+                             : ICTUS_ALGORITHM_DEFAULT;
+}
+
+/* Whether algorithms were chosen, now or when the program started. */
+static bool study_chose(const struct study *study)
+{
+    bool chose = study->selector;
+    for (int i = 0; i < study->op_count && !chose; i++) {
+        chose = ictus_selector_started(study->ops[i].name);
+    }
+    return chose;
+}
+
 /* Rows of 80 columns; what does not fit is in the result file and in --format=json. */
 #define COLUMNS_OF_MEDIAN                                                                          \
     {"median_s", "median us", ICTUS_COLUMN_SECONDS},                                               \
@@ -54,7 +72,7 @@ const struct ictus_column *study_columns(const struct study *study)
     for (int r = 0; r < ICTUS_REDUCTIONS; r++) {
         reductions += study->wanted[r];
     }
-    if (study->selector) {
+    if (study_chose(study)) {
         return reductions > 1 ? forced_several : forced;
     }
     return reductions > 1 ? several : plain;
@@ -135,11 +153,6 @@ static json_t *statistics(const struct ictus_summary *s, const struct ictus_benc
                      s->p99, "outliers", (json_int_t)s->outliers, "clock_sigma_ns",
                      result->sigma_ns, "clock_bound_ns", result->bound_ns, "n_effective",
                      s->effective);
-}
-
-static const char *algorithm_name(const struct study *study, const struct study_experiment *e)
-{
-    return e->algorithm < 0 ? ICTUS_ALGORITHM_DEFAULT : study->algorithms[e->algorithm].name;
 }
 
 /* null where the operation has no such thing: every row of a CSV has the same columns. */

@@ -58,6 +58,30 @@ enum {
     MOCKUP_BYTES = 400
 };
 
+/* What was read: all objects, and which files were simulated, by their clocks. */
+struct reading {
+    json_t *all;
+    json_t *simulated; /* the first file of each clock, by the clock's specification */
+};
+
+/*
+ * Simulations with the same seed are one machine at one time: SimGrid's algorithms are chosen when
+ * it starts, so that each is a simulation of its own. The seed is in the clock's specification.
+ */
+static int file_launch(struct reading *reading, const json_t *objects, int file)
+{
+    const json_t *header = json_array_get(objects, 0);
+    const char *clock = json_string_value(json_object_get(header, "clock"));
+    if (!json_is_true(json_object_get(header, "simulated"))) {
+        return file;
+    }
+    clock = clock ? clock : "";
+    if (!json_object_get(reading->simulated, clock)) {
+        (void)json_object_set_new(reading->simulated, clock, json_integer(file));
+    }
+    return (int)json_integer_value(json_object_get(reading->simulated, clock));
+}
+
 /* Each file is a launch of its own, unless it says which launches it holds. */
 static void number_launches(json_t *objects, int file)
 {
@@ -71,7 +95,8 @@ static void number_launches(json_t *objects, int file)
     }
 }
 
-static int read_all(int count, char **words, bool quiet, json_t *all, struct ictus_why *why)
+static int read_all(int count, char **words, bool quiet, struct reading *reading,
+                    struct ictus_why *why)
 {
     for (int i = 0; i < count; i++) {
         json_t *objects = NULL;
@@ -83,8 +108,8 @@ static int read_all(int count, char **words, bool quiet, json_t *all, struct ict
         if (!quiet) {
             experiments_tell_skipped("tune", words[i], skipped);
         }
-        number_launches(objects, i);
-        const int failed = json_array_extend(all, objects);
+        number_launches(objects, file_launch(reading, objects, i));
+        const int failed = json_array_extend(reading->all, objects);
         json_decref(objects);
         if (failed) {
             return ICTUS_ERR_NOMEM;
@@ -247,6 +272,7 @@ struct choice {
     struct winners winners;
     struct regret_table regrets; /* of --arrival */
     size_t pattern;
+    bool simulated;
 };
 
 static int put(const struct tune_options *options, const struct choice *choice, FILE *file,
@@ -263,6 +289,9 @@ static int put(const struct tune_options *options, const struct choice *choice, 
         return put_mpich(options, winners, file, why);
     default:
         err = put_table(winners, options->margin, file);
+        if (choice->simulated) {
+            remark_print(file, "simulated: times and algorithms are SimGrid's");
+        }
         return err || !options->arrival
                    ? err
                    : regret_table_print(&choice->regrets, choice->pattern, file);
@@ -300,6 +329,18 @@ static int check(const struct tune_options *options, int count, struct ictus_why
     return ICTUS_OK;
 }
 
+/* A file for a library cannot name what another one ran. */
+static int check_simulated(const struct tune_options *options, const struct reading *reading,
+                           struct ictus_why *why)
+{
+    return json_object_size(reading->simulated) > 0 && options->form != FORM_TEXT
+               ? ictus_because(why, ICTUS_ERR_ARG,
+                               "--format=%s: the files hold simulated measurements, and SimGrid's "
+                               "algorithms are not those of an MPI library; use --format=text",
+                               forms[options->form])
+               : ICTUS_OK;
+}
+
 /* Under one pattern as without any, from its measurements alone; minimax from those of all. */
 static int choose_under(const struct tune_options *o, const json_t *all, struct choice *choice,
                         struct ictus_why *why)
@@ -322,14 +363,15 @@ static int run(const void *given, int word_count, char **words)
     struct ictus_why why = {""};
     struct choice choice = {.winners = {.list = NULL}};
     struct progress_watch watch;
-    json_t *all = json_array();
+    struct reading reading = {json_array(), json_object()};
     int err = check(options, word_count, &why);
     if (!err) {
         progress_watch_begin(&watch, &options->talk, "tune", word_count, words);
-        err = read_all(word_count, words, options->talk.quiet, all, &why);
+        err = read_all(word_count, words, options->talk.quiet, &reading, &why);
+        err = err ? err : check_simulated(options, &reading, &why);
         if (!err) {
-            err = options->arrival ? choose_under(options, all, &choice, &why)
-                                   : tune_choose(all, options->reduction, options->margin,
+            err = options->arrival ? choose_under(options, reading.all, &choice, &why)
+                                   : tune_choose(reading.all, options->reduction, options->margin,
                                                  &choice.winners, &why);
         }
         progress_watch_end(&watch);
@@ -337,12 +379,14 @@ static int run(const void *given, int word_count, char **words)
     if (!err && !options->talk.quiet) {
         tell_rest(options, &choice.winners);
     }
+    choice.simulated = json_object_size(reading.simulated) > 0;
     if (!err) {
         err = write_file(options, &choice, &why);
     }
     tune_free(&choice.winners);
     regret_table_free(&choice.regrets);
-    json_decref(all);
+    json_decref(reading.all);
+    json_decref(reading.simulated);
     return err ? command_fail("tune", err, &why) : EXIT_OK;
 }
 

@@ -45,9 +45,14 @@ static double over_launches(const json_t *launches, const char *key)
     return median;
 }
 
-double tune_median(const json_t *launches)
+struct tune_time tune_time(const json_t *launches)
 {
-    return over_launches(launches, "median_s");
+    struct tune_time time = {.median_s = over_launches(launches, "median_s"),
+                             .low_s = over_launches(launches, "ci95_low_s"),
+                             .high_s = over_launches(launches, "ci95_high_s")};
+    time.low_s = isnan(time.low_s) ? time.median_s : time.low_s;
+    time.high_s = isnan(time.high_s) ? time.median_s : time.high_s;
+    return time;
 }
 
 static const char *text_of(const json_t *members, const char *key)
@@ -81,16 +86,15 @@ static bool read_candidate(const struct experiment *experiment, const char *redu
     candidate->component = text_of(json_array_get(experiment->launches, 0), "component");
     w->processes = json_integer_value(json_object_get(members, "processes"));
     w->bytes = json_integer_value(json_object_get(members, "bytes"));
-    w->median_s = over_launches(experiment->launches, "median_s");
-    w->low_s = over_launches(experiment->launches, "ci95_low_s");
-    w->high_s = over_launches(experiment->launches, "ci95_high_s");
+    const struct tune_time time = tune_time(experiment->launches);
+    w->median_s = time.median_s;
+    w->low_s = time.low_s;
+    w->high_s = time.high_s;
     if (strcmp(text_of(members, "reduction"), reduction) != 0 || !(w->median_s > 0.0) ||
         w->processes < 1 || w->bytes < 0 || strlen(algorithm) >= WINNER_NAME_MAX ||
         strlen(text_of(members, "operation")) >= WINNER_NAME_MAX) {
         return false;
     }
-    w->low_s = isnan(w->low_s) ? w->median_s : w->low_s;
-    w->high_s = isnan(w->high_s) ? w->median_s : w->high_s;
     candidate->is_default = !algorithm[0] || strcmp(algorithm, ICTUS_ALGORITHM_DEFAULT) == 0;
     (void)snprintf(w->operation, sizeof(w->operation), "%s", text_of(members, "operation"));
     (void)snprintf(w->algorithm, sizeof(w->algorithm), "%s",
@@ -129,8 +133,22 @@ static double student(int freedom)
     return freedom <= known ? quantiles[freedom - 1] : 2.064;
 }
 
-/* The median of one launch of an experiment; NaN where it has none. */
-static double of_launch(const json_t *launches, const json_t *launch)
+void tune_interval(const double *ratios, int count, double *low, double *high)
+{
+    double sum = 0.0;
+    double squares = 0.0;
+    for (int i = 0; i < count; i++) {
+        sum += log(ratios[i]);
+        squares += log(ratios[i]) * log(ratios[i]);
+    }
+    const double n = count;
+    const double variance = fmax(squares - sum * sum / n, 0.0) / (n - 1.0);
+    const double half = student(count - 1) * sqrt(variance / n);
+    *low = exp(sum / n - half);
+    *high = exp(sum / n + half);
+}
+
+double tune_of_launch(const json_t *launches, const json_t *launch)
 {
     size_t i = 0;
     json_t *other = NULL;
@@ -151,28 +169,26 @@ static double of_launch(const json_t *launches, const json_t *launch)
  */
 static double most_of(const struct candidate *best, const struct candidate *own, int *launches)
 {
-    double sum = 0.0;
-    double squares = 0.0;
+    double *ratios = calloc(json_array_size(best->launches) + 1, sizeof(*ratios));
+    double low = NAN;
+    double most = best->as_winner.high_s / own->as_winner.low_s;
     size_t i = 0;
     json_t *launch = NULL;
-    *launches = 0;
+    int count = 0;
     json_array_foreach(best->launches, i, launch)
     {
-        const double mine = of_launch(best->launches, launch);
-        const double its = of_launch(own->launches, launch);
-        if (mine > 0.0 && its > 0.0 && json_object_get(launch, "launch")) {
-            sum += log(mine / its);
-            squares += log(mine / its) * log(mine / its);
-            ++*launches;
+        const double mine = tune_of_launch(best->launches, launch);
+        const double its = tune_of_launch(own->launches, launch);
+        if (ratios && mine > 0.0 && its > 0.0 && json_object_get(launch, "launch")) {
+            ratios[count++] = mine / its;
         }
     }
-    if (*launches < 2) {
-        *launches = 1;
-        return best->as_winner.high_s / own->as_winner.low_s;
+    if (count > 1) {
+        tune_interval(ratios, count, &low, &most);
     }
-    const double n = *launches;
-    const double variance = fmax(squares - sum * sum / n, 0.0) / (n - 1.0);
-    return exp(sum / n + student(*launches - 1) * sqrt(variance / n));
+    *launches = count > 1 ? count : 1;
+    free(ratios);
+    return most;
 }
 
 /*

@@ -78,8 +78,20 @@ const char *tune_rule(const struct winner *winner);
 
 void tune_free(struct winners *winners);
 
-/* Median over an experiment's launches of their medians, seconds; NaN where none has one. */
-double tune_median(const json_t *launches);
+/* Medians over an experiment's launches of their medians and of their intervals' ends; NaN where
+ * none has one. */
+struct tune_time {
+    double median_s, low_s, high_s;
+};
+struct tune_time tune_time(const json_t *launches);
+
+/* The median of an experiment in the launch of another measurement; NaN: it was not measured there.
+ */
+double tune_of_launch(const json_t *launches, const json_t *launch);
+
+/* The 95 % interval of the mean of the logarithms of two ratios or more (Student's t), as ratios.
+ */
+void tune_interval(const double *ratios, int count, double *low, double *high);
 
 /*
  * Open MPI's dynamic rules. Operations that it has no rules for are left out and named on standard

@@ -94,14 +94,15 @@ static size_t algorithm_at(const struct regret_table *t, struct regrets *r, cons
     const size_t n = r->algorithm_count + 1;
     char(*names)[WINNER_NAME_MAX] = realloc(r->algorithms, n * sizeof(*names));
     r->algorithms = names ? names : r->algorithms;
-    double *times = realloc(r->median_s, n * t->pattern_count * sizeof(*times));
-    r->median_s = times ? times : r->median_s;
-    if (!names || !times) {
+    struct regret_cell *cells = realloc(r->cells, n * t->pattern_count * sizeof(*cells));
+    r->cells = cells ? cells : r->cells;
+    if (!names || !cells) {
         return SIZE_MAX;
     }
     (void)snprintf(names[n - 1], sizeof(names[0]), "%s", name);
     for (size_t p = 0; p < t->pattern_count; p++) {
-        times[(n - 1) * t->pattern_count + p] = NAN;
+        cells[(n - 1) * t->pattern_count + p] =
+            (struct regret_cell){.time = {.median_s = NAN, .low_s = NAN, .high_s = NAN}};
     }
     return r->algorithm_count++;
 }
@@ -115,7 +116,9 @@ static int table_add(struct regret_table *t, const struct experiment *e)
     if (a == SIZE_MAX || pattern == SIZE_MAX) {
         return ICTUS_ERR_NOMEM;
     }
-    r->median_s[a * t->pattern_count + pattern] = tune_median(e->launches);
+    struct regret_cell *cell = &r->cells[a * t->pattern_count + pattern];
+    json_decref(cell->launches);
+    *cell = (struct regret_cell){tune_time(e->launches), json_incref(e->launches)};
     return ICTUS_OK;
 }
 
@@ -161,8 +164,11 @@ void regret_table_free(struct regret_table *t)
         free(t->patterns[i]);
     }
     for (size_t i = 0; i < t->place_count; i++) {
+        for (size_t c = 0; c < t->places[i].algorithm_count * t->pattern_count; c++) {
+            json_decref(t->places[i].cells[c].launches);
+        }
         free(t->places[i].algorithms);
-        free(t->places[i].median_s);
+        free(t->places[i].cells);
     }
     free(t->patterns);
     free(t->places);
@@ -215,14 +221,20 @@ json_t *regret_table_only(const struct regret_table *t, size_t pattern, const js
     return only;
 }
 
+static const struct regret_cell *regret_cell(const struct regret_table *t, const struct regrets *r,
+                                             size_t algorithm, size_t pattern)
+{
+    return &r->cells[algorithm * t->pattern_count + pattern];
+}
+
 double regret_under(const struct regret_table *t, const struct regrets *r, size_t algorithm,
                     size_t pattern)
 {
     double best = NAN;
     for (size_t a = 0; a < r->algorithm_count; a++) {
-        best = fmin(best, r->median_s[a * t->pattern_count + pattern]);
+        best = fmin(best, regret_cell(t, r, a, pattern)->time.median_s);
     }
-    return r->median_s[algorithm * t->pattern_count + pattern] / best - 1.0;
+    return regret_cell(t, r, algorithm, pattern)->time.median_s / best - 1.0;
 }
 
 double regret_worst(const struct regret_table *t, const struct regrets *r, size_t algorithm)
@@ -233,6 +245,75 @@ double regret_worst(const struct regret_table *t, const struct regrets *r, size_
         worst = isnan(regret) ? regret : fmax(worst, regret);
     }
     return worst;
+}
+
+/* An algorithm's time by the fastest's of the same launch; NaN where that had not all of them. */
+static double launch_ratio(const struct regret_table *t, const struct regrets *r, size_t algorithm,
+                           size_t pattern, const json_t *launch)
+{
+    double best = INFINITY;
+    for (size_t a = 0; a < r->algorithm_count; a++) {
+        const double time = tune_of_launch(regret_cell(t, r, a, pattern)->launches, launch);
+        best = isnan(time) ? NAN : fmin(best, time);
+        if (isnan(best)) {
+            return NAN;
+        }
+    }
+    return tune_of_launch(regret_cell(t, r, algorithm, pattern)->launches, launch) / best;
+}
+
+/*
+ * The 95 % interval of an algorithm's time by the fastest's under a pattern: launch by launch, or,
+ * of one launch, from the intervals of the medians. Never below 1. @return launches
+ */
+static int regret_interval(const struct regret_table *t, const struct regrets *r, size_t algorithm,
+                           size_t pattern, double *low, double *high)
+{
+    const struct regret_cell *own = regret_cell(t, r, algorithm, pattern);
+    double *ratios = calloc(json_array_size(own->launches) + 1, sizeof(*ratios));
+    double least_low = INFINITY;
+    double least_high = INFINITY;
+    int count = 0;
+    size_t i = 0;
+    json_t *launch = NULL;
+    json_array_foreach(own->launches, i, launch)
+    {
+        const double ratio = launch_ratio(t, r, algorithm, pattern, launch);
+        if (ratios && !isnan(ratio) && json_object_get(launch, "launch")) {
+            ratios[count++] = ratio;
+        }
+    }
+    for (size_t a = 0; a < r->algorithm_count; a++) {
+        least_low = fmin(least_low, regret_cell(t, r, a, pattern)->time.low_s);
+        least_high = fmin(least_high, regret_cell(t, r, a, pattern)->time.high_s);
+    }
+    *low = own->time.low_s / least_high;
+    *high = own->time.high_s / least_low;
+    if (count > 1) {
+        tune_interval(ratios, count, low, high);
+    }
+    free(ratios);
+    *low = isnan(*low) ? *low : fmax(1.0, *low);
+    *high = isnan(*high) ? *high : fmax(1.0, *high);
+    return count > 1 ? count : 1;
+}
+
+/* The same of the largest over all patterns; NaN: not measured under all. @return least launches */
+static int worst_interval(const struct regret_table *t, const struct regrets *r, size_t algorithm,
+                          double *low, double *high)
+{
+    int least = 0;
+    *low = 1.0;
+    *high = 1.0;
+    for (size_t p = 0; p < t->pattern_count; p++) {
+        double from = NAN;
+        double to = NAN;
+        const int launches = regret_interval(t, r, algorithm, p, &from, &to);
+        least = p == 0 || launches < least ? launches : least;
+        *low = isnan(from) || isnan(*low) ? NAN : fmax(*low, from);
+        *high = isnan(to) || isnan(*high) ? NAN : fmax(*high, to);
+    }
+    return least;
 }
 
 size_t regret_choice(const struct regret_table *t, const struct regrets *r, size_t pattern)
@@ -261,21 +342,26 @@ static void choose_place(const struct regret_table *t, const struct regrets *r, 
     struct winner *w = &winners->list[winners->count++];
     *w = (struct winner){.processes = r->processes,
                          .bytes = r->bytes,
-                         .median_s = r->median_s[choice * t->pattern_count],
+                         .median_s = regret_cell(t, r, choice, 0)->time.median_s,
+                         .low_s = regret_cell(t, r, choice, 0)->time.low_s,
+                         .high_s = regret_cell(t, r, choice, 0)->time.high_s,
                          .runner_up_s = NAN,
                          .fallback_s = NAN,
                          .most = NAN,
                          .rivals = (int)r->algorithm_count - 1,
-                         .launches = 1,
                          .verdict = TUNE_NO_DEFAULT};
-    w->low_s = w->median_s;
-    w->high_s = w->median_s;
+    double low = NAN;
+    double high = NAN;
+    w->launches = worst_interval(t, r, choice, &low, &high);
     (void)snprintf(w->operation, sizeof(w->operation), "%s", r->operation);
     (void)snprintf(w->algorithm, sizeof(w->algorithm), "%s", r->algorithms[choice]);
     for (size_t a = 0; a < r->algorithm_count; a++) {
         if (strcmp(r->algorithms[a], ICTUS_ALGORITHM_DEFAULT) == 0) {
-            w->fallback_s = r->median_s[a * t->pattern_count];
-            w->most = (1.0 + regret_worst(t, r, choice)) / (1.0 + regret_worst(t, r, a));
+            double own_low = NAN;
+            double own_high = NAN;
+            (void)worst_interval(t, r, a, &own_low, &own_high);
+            w->fallback_s = regret_cell(t, r, a, 0)->time.median_s;
+            w->most = a == choice ? NAN : high / own_low;
             w->verdict = a == choice                      ? TUNE_DEFAULT
                          : w->most * (1.0 + margin) < 1.0 ? TUNE_RULE
                                                           : TUNE_UNCLEAR;
@@ -331,6 +417,12 @@ static void put_regrets(const struct regret_table *t, const struct regrets *r, s
                                                      : regret_worst(t, r, algorithm);
         text_table_cell(table, isnan(regret) ? "-" : "%.1f", 100.0 * regret);
     }
+    double low = NAN;
+    double high = NAN;
+    if (known) {
+        (void)worst_interval(t, r, algorithm, &low, &high);
+    }
+    text_table_cell(table, isnan(high) ? "-" : "%.1f", 100.0 * (high - 1.0));
 }
 
 static void put_titles(const struct regret_table *t, struct text_table *table)
@@ -345,13 +437,15 @@ static void put_titles(const struct regret_table *t, struct text_table *table)
         text_table_column(table, title, false);
     }
     text_table_column(table, "most %", false);
+    text_table_column(table, "up to %", false);
 }
 
 int regret_table_print(const struct regret_table *t, size_t pattern, FILE *file)
 {
     struct text_table table;
     (void)fputc('\n', file);
-    remark_print(file, "regret: time beyond the fastest algorithm's, by arrival pattern");
+    remark_print(file, "regret: time beyond the fastest algorithm's, by arrival pattern; most: the "
+                       "largest; up to: the upper end of its 95 %% interval");
     for (size_t p = 0; p < t->pattern_count; p++) {
         remark_print(file, "%c: %s", pattern_letter(p), t->patterns[p]);
     }

@@ -12,13 +12,19 @@
 /* The name that asks for the least largest regret. */
 extern const char tune_minimax[];
 
+/* One algorithm under one pattern. */
+struct regret_cell {
+    struct tune_time time; /* NaN: not measured */
+    json_t *launches;      /* its measurements; owned */
+};
+
 /* Algorithms of one operation, process count and size under all patterns. */
 struct regrets {
     char operation[WINNER_NAME_MAX];
     json_int_t processes, bytes;
     char (*algorithms)[WINNER_NAME_MAX];
     size_t algorithm_count;
-    double *median_s; /* by algorithm and pattern; NaN: not measured */
+    struct regret_cell *cells; /* by algorithm and pattern */
 };
 
 struct regret_table {

@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Choosing algorithms inside SimGrid's MPI: it has no MPI_T, and reads its choices once at start-up
- * (ictus simulate --collectives).
+ * Algorithms inside SimGrid's MPI: it has no MPI_T, and reads its choices once at start-up (ictus
+ * simulate --collectives). Which these are is read back from SimGrid.
  */
+#include "simgrid_settings.h"
+
 #include <ictus/select.h>
 #include <ictus/text.h>
+
+#include <stdio.h>
+
+const char *ictus_selector_started(const char *operation)
+{
+    char name[64];
+    (void)snprintf(name, sizeof(name), "smpi/%.50s", operation);
+    const char *algorithm = ictusi_simgrid_setting(name);
+    return algorithm && *algorithm ? algorithm : NULL;
+}
 
 int ictus_selector_create(struct ictus_selector **selector, struct ictus_why *why)
 {
