@@ -9,7 +9,11 @@ struct easing {
     double slope;
 };
 
-/* The shift of point i: that of the forward pass, or of the ramp if that is larger. */
+/*
+ * The shift of point i: that of the forward pass, or of the ramp if that is larger. Seen from the
+ * end, shifts fall at most by `slope` for each tick: so an event that was moved pulls those before
+ * it along, and an interval shrinks by that share at most (backward amortisation, B07).
+ */
 static int64_t easing_shift(struct easing *ramp, const struct points *points, uint64_t i)
 {
     const int64_t time = points->time[i];
@@ -24,6 +28,10 @@ static int64_t easing_shift(struct easing *ramp, const struct points *points, ui
     return lead;
 }
 
+/*
+ * How many sends would be moved beyond what their receives allow: with 0 of them this slope can be
+ * used as it is. Costs one pass without changing anything, so that slopes can be tried.
+ */
 uint64_t ictusi_easing_above(const struct points *points, uint64_t first, uint64_t end,
                              double slope)
 {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Doubling makes an append cost O(1) on average. */
 static int graph_reserve(void **array, uint64_t count, uint64_t more, size_t size)
 {
     /* Capacity is the next power of two above count: no need to store it. */
@@ -65,6 +66,10 @@ uint32_t *ictusi_graph_out(struct graph *graph, uint32_t node)
     return graph->edges + v->edges + v->in_count;
 }
 
+/*
+ * Nodes on other ranks are told by a bit and an index into a table, so that links stay 32 bits
+ * wide.
+ */
 uint32_t ictusi_graph_remote(struct graph *graph, uint32_t rank, uint32_t node)
 {
     if (graph_reserve((void **)&graph->remotes, graph->remote_count, 1, sizeof *graph->remotes)) {

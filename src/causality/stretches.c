@@ -28,7 +28,9 @@ static bool is_cut(const struct stretch_list *list, uint32_t location)
     return gaps->count > 0 || (gaps->late && list->begin_late);
 }
 
-/* Processes that took part in anything decide: whether the location that stands for each is late.
+/*
+ * Processes that took part in anything decide: whether the location that stands for each is late. A
+ * beginning that all processes missed alike is no gap: nobody's messages reach back before it.
  */
 static bool late_alike(const struct stretch_list *list)
 {
@@ -57,6 +59,11 @@ void ictusi_stretches_seal(struct stretch_list *list)
     }
 }
 
+/*
+ * In a gap an unknown number of messages passed unrecorded. Their order on a channel is kept, so
+ * those before the first gap still pair from the front and those after the last gap from the end;
+ * what lies between cannot be paired.
+ */
 struct reach ictusi_stretches_reach(const struct stretch_list *list, const struct stretches *side,
                                     uint32_t count, uint32_t location, uint32_t standing)
 {
@@ -85,6 +92,7 @@ static uint32_t least_of(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+/* As many as both ends know, from either end, and none twice. */
 void ictusi_stretches_pairs(const struct reach *sends, uint32_t send_count,
                             const struct reach *receives, uint32_t receive_count, uint32_t *first,
                             uint32_t *last)

@@ -18,6 +18,12 @@ int ictusi_bounds_reserve(size_t n, struct bounds *bounds)
     return ICTUS_OK;
 }
 
+/*
+ * The remote clock was read after `sent` and before `received`, so its offset to the local clock
+ * lies in [remote - received, remote - sent], whatever the delays of the two ways are. This needs
+ * no model; it breaks only where a clock runs backwards or steps during an exchange, which is
+ * refused here. Units: t in s from the anchor, bounds in ns above base.
+ */
 int ictusi_bounds_create(const struct stamp *stamps, size_t n, struct bounds *bounds)
 {
     if (!n) {
@@ -34,6 +40,10 @@ int ictusi_bounds_create(const struct stamp *stamps, size_t n, struct bounds *bo
     }
     const struct stamp *last = &stamps[n - 1];
     bounds->n = n;
+    /*
+     * Integers are subtracted before anything becomes a double, which near 1.7e18 ns resolves 256
+     * ns only.
+     */
     bounds->anchor = last->sent + (last->received - last->sent) / 2;
     bounds->base = last->remote - bounds->anchor;
     for (size_t i = 0; i < n; i++) {
@@ -46,6 +56,10 @@ int ictusi_bounds_create(const struct stamp *stamps, size_t n, struct bounds *bo
     return ICTUS_OK;
 }
 
+/*
+ * Every count-th bound from index on. Parts that interleave span the same time, so one can be
+ * fitted while another, which the fit has not seen, judges it.
+ */
 void ictusi_bounds_fold(const struct bounds *from, size_t index, size_t count, struct bounds *into)
 {
     into->n = 0;

@@ -26,7 +26,10 @@ void ictusi_envelope_free(struct envelope *envelope)
     *envelope = (struct envelope){0};
 }
 
-/* Andrew's scan: the lower hull of sign * y over ascending t. */
+/*
+ * Andrew's scan: the lower hull of sign * y over ascending t. Only the corners of the hulls can
+ * touch a line between the bounds, so what follows looks at few points of however many.
+ */
 static size_t envelope_scan(const double *t, const double *y, size_t n, double sign,
                             size_t *corners)
 {
@@ -101,6 +104,11 @@ static double margin_at(const struct envelope *e, double slope)
     return ceiling_at(e, slope) - floor_at(e, slope);
 }
 
+/*
+ * The line with the widest margin to both hulls, whose slope is at most slope_max either way. A
+ * negative margin means that no line fits: the clock stepped, or its rate changed by more than the
+ * bounds are wide.
+ */
 struct trend ictusi_envelope_middle(const struct envelope *envelope, double slope_max,
                                     double *margin)
 {
@@ -145,6 +153,10 @@ static double feasible_end(const struct envelope *e, double inside, double outsi
     return outside;
 }
 
+/*
+ * All lines between the hulls at the instant t: a hard interval for the offset there, if the
+ * clocks kept a constant rate. Beyond the bounds it widens with the slopes that are possible.
+ */
 bool ictusi_envelope_range(const struct envelope *envelope, double slope_max, double t, double *low,
                            double *high)
 {

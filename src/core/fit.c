@@ -48,6 +48,10 @@ static struct moments fit_gather(const struct offset *points, const double *weig
     return m;
 }
 
+/*
+ * The tightest of what each point proves of the line at its anchor: the point's own half-width,
+ * the distance of the line from it, and how far the clocks may have drifted since.
+ */
 double ictusi_fit_bound(const struct line *line, const struct offset *points, size_t n)
 {
     double bound = INFINITY;
@@ -76,9 +80,14 @@ static struct line_error error_of(const struct moments *m, double slope_ns_per_s
     double noise = width_variance(points, n);
     if (n > 2) {
         const double rest = fmax(m->yy - slope_ns_per_s * m->xy, 0.0);
+        /* Residual variance with n - 2 degrees of freedom: two went into the line. */
         noise = rest / mean_weight / (double)(n - 2);
     }
     struct line_error error = {0};
+    /*
+     * At the mean of x offset and slope are independent. The anchor is not at the mean, so the
+     * slope's error enters the offset there, and the two become correlated.
+     */
     error.offset_var_ns2 = noise * mean_weight / m->weight;
     if (spread > 0.0) {
         const double slope_var = noise * mean_weight / m->xx;
@@ -94,6 +103,11 @@ static struct line_error error_of(const struct moments *m, double slope_ns_per_s
     return error;
 }
 
+/*
+ * y = a + b x by weighted least squares. The anchor is the latest point, because what comes after
+ * it is what the line is used for. Fails where no weight is positive; where all points share one
+ * instant the slope is 0 and its variance that of the assumed drift.
+ */
 int ictusi_fit_wls(const struct offset *points, const double *weights, size_t n, struct line *line,
                    struct line_error *error)
 {
@@ -109,6 +123,7 @@ int ictusi_fit_wls(const struct offset *points, const double *weights, size_t n,
     if (!(m.weight > 0.0)) {
         return ICTUS_ERR_SAMPLES;
     }
+    /* Points within a nanosecond of each other say nothing about a slope. */
     const double spread = m.xx > m.weight * S_PER_NS * S_PER_NS ? m.xx : 0.0;
     const double slope = spread > 0.0 ? m.xy / m.xx : 0.0;
     *line = ictusi_line_make(anchor, base, m.y_mean - slope * m.x_mean, slope * S_PER_NS);

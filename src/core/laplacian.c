@@ -65,7 +65,12 @@ static void sum_degrees(struct laplacian *l, const struct graph_edge *edges, siz
     }
 }
 
-/* Solve L x = rhs from the guess in x; degrees are up to date. rhs is overwritten. */
+/*
+ * Solve L x = rhs from the guess in x; degrees are up to date. rhs is overwritten. Preconditioned
+ * by the diagonal (Golub and Van Loan, Matrix Computations, 11.5). A node without edges has
+ * degree 0 and keeps its guess. A curvature that is not positive means weights that are not: the
+ * input is corrupt.
+ */
 static int conjugate_gradients(struct laplacian *l, const struct graph_edge *edges, size_t count,
                                double *rhs, double *x)
 {
@@ -109,6 +114,11 @@ static int conjugate_gradients(struct laplacian *l, const struct graph_edge *edg
     return laplacian_dot(n, residual, residual) <= wanted * 1e8 ? ICTUS_OK : ICTUS_ERR_CORRUPT;
 }
 
+/*
+ * Least squares on a graph: minimise sum of w (x_b - x_a - y)^2 over all edges. Its normal
+ * equations are L x = B' W y with L the weighted Laplacian; only differences are seen, so node 0
+ * is held at 0. O(edges) for each iteration of conjugate gradients.
+ */
 int ictusi_laplacian_solve(struct laplacian *laplacian, const struct graph_edge *edges,
                            size_t count, double *x)
 {
@@ -155,7 +165,12 @@ static int resistance_exact(struct laplacian *l, const struct graph_edge *edges,
     return ICTUS_OK;
 }
 
-/* Right-hand sides with the covariance L give solutions with the covariance of the fit. */
+/*
+ * Right-hand sides with the covariance L give solutions with the covariance of the fit. The trace
+ * by random probes (Hutchinson 1990): O(PROBES) solves instead of one for each node. The single
+ * resistances are shaped like 1/degree and scaled to the sum that the probes see, so they are
+ * estimates.
+ */
 static int resistance_probed(struct laplacian *l, const struct graph_edge *edges, size_t count,
                              double *x, double *resistance, double *between)
 {

@@ -9,6 +9,10 @@ struct line ictusi_line_identity(void)
     return (struct line){0, 0, 0.0, 0.0};
 }
 
+/*
+ * Whole nanoseconds go to the integer, so that |frac| <= 1/2 and no precision is lost however
+ * large the offset is.
+ */
 struct line ictusi_line_make(int64_t anchor, int64_t offset, double frac_ns, double slope)
 {
     const double whole = nearbyint(frac_ns);
@@ -25,6 +29,7 @@ int64_t ictusi_line_unmap(const struct line *line, int64_t global)
     return local;
 }
 
+/* The same line told from another anchor: G(L) = L + offset + slope (L - anchor). */
 struct line ictusi_line_move(const struct line *line, int64_t anchor)
 {
     const double moved = line->slope * (double)(anchor - line->anchor);
@@ -36,6 +41,10 @@ struct line ictusi_line_compose(const struct line *outer, const struct line *inn
     /* Anchor the outer line at the image of the inner anchor: then offsets simply add. */
     const int64_t image = inner->anchor + inner->offset;
     const struct line at = ictusi_line_move(outer, image);
+    /*
+     * (1 + slopes) multiply: (1 + a)(1 + b) - 1 = a + b + a b. The product term is 1e-10 at 10
+     * ppm, which is a nanosecond after ten seconds: it stays.
+     */
     const double frac = inner->frac + at.frac + at.slope * inner->frac;
     const double slope = inner->slope + at.slope + inner->slope * at.slope;
     return ictusi_line_make(inner->anchor, inner->offset + at.offset, frac, slope);
@@ -43,12 +52,18 @@ struct line ictusi_line_compose(const struct line *outer, const struct line *inn
 
 struct line ictusi_line_invert(const struct line *line)
 {
+    /* 1 / (1 + slope) - 1, without taking a difference of numbers near 1. */
     const double slope = -line->slope / (1.0 + line->slope);
     /* At global = anchor + offset the local instant is anchor - frac / (1 + slope). */
     return ictusi_line_make(line->anchor + line->offset, -line->offset,
                             -line->frac / (1.0 + line->slope), slope);
 }
 
+/*
+ * Standard error at a distance d from the anchor: var(offset) + 2 d cov + d^2 var(slope), and
+ * walk^2 |d|^3 / 3, the variance of a clock whose rate walks at random (the integral of a Wiener
+ * process). So it grows with d^(3/2) in the end, however good the fit was.
+ */
 double ictusi_line_error_sigma(const struct line_error *error, double d_s)
 {
     const double walk = error->walk_ns_per_s_sqrt_s;
@@ -58,11 +73,18 @@ double ictusi_line_error_sigma(const struct line_error *error, double d_s)
     return variance > 0.0 ? sqrt(variance) : 0.0;
 }
 
+/*
+ * A hard limit, not a deviation: it grows linearly, by the largest drift that is assumed possible.
+ */
 double ictusi_line_error_bound(const struct line_error *error, double d_s)
 {
     return error->bound_ns + fabs(d_s) * error->bound_slope_ns_per_s;
 }
 
+/*
+ * Two lines one after the other. Their fits are independent, so variances add; both bounds may be
+ * reached at once, so they add without squares.
+ */
 struct line_error ictusi_line_error_add(const struct line_error *a, const struct line_error *b)
 {
     return (struct line_error){
@@ -76,6 +98,11 @@ struct line_error ictusi_line_error_add(const struct line_error *a, const struct
     };
 }
 
+/*
+ * The covariance matrix of (offset, slope) moved by F = (1 d; 0 1): F P F' + Q, with the process
+ * noise Q of a rate that walks: |d|^3/3, d^2/2 and |d| times walk^2 (Bar-Shalom, Li and
+ * Kirubarajan 2001, 6.2.2).
+ */
 struct line_error ictusi_line_error_move(const struct line_error *error, double d_s)
 {
     struct line_error moved = *error;

@@ -63,6 +63,7 @@ struct skewing {
     struct warp_stats stats;
 };
 
+/* Which clock a location reads. Clock 0 is the reference and has no error. */
 static uint32_t scope_of(const struct skewing *s, uint32_t location)
 {
     const uint32_t process = s->trace->layout.locations[location].process;
@@ -86,6 +87,7 @@ static void skew_draw(const struct skewing *s, uint32_t clock, const int64_t *ti
     const double offset = o->offset * (2 * ictusi_rng_uniform(&rng) - 1);
     const double drift = o->drift * (2 * ictusi_rng_uniform(&rng) - 1);
     const double phase = 6.283185307179586 * ictusi_rng_uniform(&rng);
+    /* In the middle 60 % of the trace, so that both rates are seen for long enough to be fitted. */
     const double step_at =
         (0.2 + 0.6 * ictusi_rng_uniform(&rng)) * (double)(times[KNOTS - 1] - times[0]) / resolution;
     const double step = ictusi_rng_uniform(&rng) < 0.5 ? -o->step : o->step;
@@ -94,11 +96,16 @@ static void skew_draw(const struct skewing *s, uint32_t clock, const int64_t *ti
     double wandered = 0;
     for (int i = 0; i < KNOTS; i++) {
         const double t = (double)(times[i] - times[0]) / resolution;
+        /*
+         * The rate does a random walk (variance walk^2 for each second), and the offset is its
+         * integral: what crystal oscillators do over minutes.
+         */
         if (i > 0) {
             const double passed = (double)(times[i] - times[i - 1]) / resolution;
             rate += walk * sqrt(passed) * ictusi_rng_normal(&rng);
             wandered += rate * passed;
         }
+        /* Minus its value at 0, so that `offset` is the offset at the start. */
         const double sine = o->sine * (sin(6.283185307179586 * t / o->period + phase) - sin(phase));
         const double stepped = t > step_at ? step * (t - step_at) : 0;
         const double error = clock == 0 ? 0 : offset + drift * t + wandered + sine + stepped;
@@ -192,6 +199,7 @@ static uint32_t new_offsets(void *self, uint32_t location, struct clock_offset l
     const struct clock_map *skew = &s->skews[clock];
     const double resolution = (double)s->trace->layout.resolution;
     struct rng rng;
+    /* A stream of its own: asking for other offsets does not change the skew. */
     ictusi_rng_seed(&rng, (uint64_t)s->options.seed, clock + (UINT64_C(1) << 32));
     uint32_t hint = 0;
     int64_t wrong = 0;

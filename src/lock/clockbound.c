@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The segment's layout is ClockBound 2's shared memory, so that its readers work unchanged. */
 static const uint32_t magic[2] = {UINT32_C(0x414d5a4e), UINT32_C(0x43420200)};
 
 /* What is told holds for so long (s), growing. */
@@ -47,6 +48,10 @@ int ictusi_clockbound_open(struct clockbound *bound, const char *path, struct ic
     return ICTUS_OK;
 }
 
+/*
+ * A sequence lock: odd while it is being written. A reader that sees an odd or a changed
+ * generation reads again; 0 means that nothing was ever written, so the count skips it.
+ */
 void ictusi_clockbound_tell(struct clockbound *bound, enum clockbound_status status,
                             double bound_ns, double drift)
 {
@@ -65,6 +70,10 @@ void ictusi_clockbound_tell(struct clockbound *bound, enum clockbound_status sta
     s->as_of_ns = now.tv_nsec;
     s->void_after_s = now.tv_sec + void_after_s;
     s->void_after_ns = now.tv_nsec;
+    /*
+     * ns, rounded up: a bound may be too wide but not too narrow. The coarse clock lags by up to a
+     * tick, in which the clock drifts on.
+     */
     s->bound_ns = (int64_t)ceil(fmin(9e18, bound_ns + drift * tick_s));
     s->disruption = 0;
     s->max_drift_ppb = (uint32_t)ceil(fmin(4e9, drift));

@@ -7,12 +7,18 @@
 /* Candidates are tmin times powers of two: nothing hinges on finer steps. */
 enum { CANDIDATES_MAX = 24 };
 
+/* s: tmin, 2 tmin, 4 tmin, ..., tmax. */
 static double interval_candidate(const struct interval_options *options, int i)
 {
     return fmin(options->tmax_s, options->tmin_s * ldexp(1.0, i));
 }
 
-/* The longest interval in which the oscillator wanders less than a measurement errs. */
+/*
+ * The longest interval in which the oscillator wanders less than a measurement errs. Deviation of
+ * the prediction after t: 1e9 ns t sigma_y(t), with the Allan deviation sigma_y that the discipline
+ * has measured. Beyond the interval at which it exceeds the noise of a single measurement, waiting
+ * longer costs accuracy.
+ */
 static double interval_best(const struct interval_options *options, const struct discipline *d)
 {
     double chosen = options->tmin_s;
@@ -28,7 +34,9 @@ static double interval_best(const struct interval_options *options, const struct
     return chosen;
 }
 
-/* Half the packets are worth a doubled variance. */
+/*
+ * Half the packets are worth a doubled variance. So sigma^2 / t is minimised.
+ */
 static double interval_cheapest(const struct interval_options *options, const struct discipline *d)
 {
     double chosen = options->tmin_s;
@@ -47,6 +55,10 @@ static double interval_cheapest(const struct interval_options *options, const st
     return chosen;
 }
 
+/*
+ * The longest interval whose steady error is below the wanted sigma. If not even the shortest
+ * reaches it, exchanges are doubled until it is reached or no more are allowed.
+ */
 static double interval_target(const struct interval_options *options, const struct discipline *d,
                               int *exchanges)
 {
@@ -71,6 +83,10 @@ static double interval_target(const struct interval_options *options, const stru
     return chosen > 0.0 ? chosen : options->tmin_s;
 }
 
+/*
+ * Six polls every 2 s, so that a clock is locked soon, then twice as long
+ * each time. 32 is where the doubling is beyond any tmin.
+ */
 double ictusi_interval_start(double tmin_s, int polled)
 {
     enum { QUICK = 6 };
@@ -99,6 +115,7 @@ struct interval_choice ictusi_interval_next(const struct interval_options *optio
     case ICTUS_LOCK_FIXED:
         break;
     }
+    /* At most doubled or halved at once: the estimates behind it are noisy themselves. */
     choice.interval_s = fmin(2.0 * last_s, fmax(0.5 * last_s, choice.interval_s));
     choice.interval_s = fmin(options->tmax_s, fmax(options->tmin_s, choice.interval_s));
     return choice;

@@ -32,6 +32,7 @@ static void key_digest(const struct key *key, const uint8_t *bytes, size_t lengt
     }
 }
 
+/* In constant time: how many bytes of a forged digest were right must not be measurable. */
 static bool digest_equal(const uint8_t *a, const uint8_t *b)
 {
     return memeql_sec(a, b, DIGEST_BYTES) != 0;
@@ -139,6 +140,10 @@ int ictusi_keys_read(const char *path, struct keys *keys, struct ictus_why *why)
                              strerror(errno));
     }
     struct stat info;
+    /*
+     * Looked at after it was opened, so that the file cannot be exchanged in between. A group may
+     * read the keys, so that a daemon that is not root can.
+     */
     if (fstat(fileno(file), &info) < 0 || (info.st_mode & (S_IROTH | S_IWOTH | S_IWGRP))) {
         err = ictus_because(why, ICTUS_ERR_PERMISSION,
                             "%s can be read or written by others; run 'chmod 600' on it and change "
@@ -158,6 +163,7 @@ int ictusi_keys_read(const char *path, struct keys *keys, struct ictus_why *why)
         }
     }
     (void)fclose(file);
+    /* A compiler may leave out a memset of what is not read again. */
     explicit_bzero(line, sizeof(line));
     if (err) {
         ictusi_keys_free(keys);
@@ -185,6 +191,7 @@ const struct key *ictusi_keys_find(const struct keys *keys, uint32_t id)
     return NULL;
 }
 
+/* RFC 5905, 7.3: the key's number in network order, then the digest of everything before it. */
 size_t ictusi_key_sign(const struct key *key, uint8_t *bytes, size_t length)
 {
     for (size_t i = 0; i < 4; i++) {

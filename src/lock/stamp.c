@@ -24,6 +24,10 @@ union control {
     struct cmsghdr header;
 };
 
+/*
+ * OPT_ID numbers the transmit stamps, since they come back in their own time; OPT_TSONLY leaves
+ * the packet's bytes out of the error queue, where they would need room.
+ */
 static int flags_of(enum stamp_mode mode)
 {
     int flags = SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_RX_SOFTWARE |
@@ -36,6 +40,10 @@ static int flags_of(enum stamp_mode mode)
     return flags;
 }
 
+/*
+ * Hardware stamps are free of the kernel's delays, the kernel's own are free of the scheduler's,
+ * and the user's have both. The best that the system grants is taken.
+ */
 enum stamp_mode ictusi_stamp_enable(struct stamp_socket *socket, enum stamp_mode wanted,
                                     struct ictus_why *why)
 {
@@ -119,6 +127,7 @@ static int64_t ns_of(const struct timespec *t)
     return (int64_t)t->tv_sec * INT64_C(1000000000) + t->tv_nsec;
 }
 
+/* scm_timestamping holds three: [0] the kernel's, [1] is no longer used, [2] the card's own. */
 static void take_stamps(const struct cmsghdr *head, struct stamps *stamps)
 {
     struct scm_timestamping found;
@@ -153,6 +162,10 @@ static bool take_number(const struct cmsghdr *head, uint32_t *id)
     return true;
 }
 
+/*
+ * The stamp of a packet that left comes through the error queue, after the packet. Records of
+ * other origin (ICMP errors) are skipped.
+ */
 int ictusi_stamp_sent(const struct stamp_socket *socket, uint32_t *id, struct stamps *stamps)
 {
     for (;;) {
@@ -228,6 +241,7 @@ int ictusi_stamp_receive(const struct stamp_socket *socket, struct stamp_datagra
     return ICTUS_OK;
 }
 
+/* The card stamps all packets (FILTER_ALL), since filters for PTP alone would not see NTP. */
 int ictusi_stamp_hardware(int fd, const char *interface, int *phc, struct ictus_why *why)
 {
     struct ifreq request;

@@ -42,7 +42,11 @@ int ictusi_clock_spec(const char *text, char *sync, size_t sync_size, char *sour
     return ICTUS_OK;
 }
 
-/* Run the algorithm once and take its result over only if all processes have one. */
+/*
+ * Run the algorithm once and take its result over only if all processes have one. The
+ * statistics tell the error at the end of the synchronisation instead of at the line's anchor,
+ * since that is when the clock begins to be used.
+ */
 static int synchronise_once(struct ictus_clock *clock, struct ictus_why *why)
 {
     struct sync_run run = {
@@ -170,6 +174,9 @@ void ictus_clock_free(struct ictus_clock *clock)
     free(clock);
 }
 
+/*
+ * The old line stays where this fails, so that a job goes on with an older clock instead of none.
+ */
 int ictus_clock_resync(struct ictus_clock *clock)
 {
     return clock ? clock_synchronise(clock, NULL) : ICTUS_ERR_ARG;
@@ -202,6 +209,7 @@ int ictus_clock_map_reading(const struct ictus_clock *clock, struct ictus_time l
     if (!clock || !reading) {
         return ICTUS_ERR_ARG;
     }
+    /* In s. Errors grow with the distance from the fit in both directions. */
     const double distance_s = (double)(local.ns - clock->line.anchor) * 1e-9;
     reading->time = ictus_clock_map(clock, local);
     reading->sigma_ns = ictusi_line_error_sigma(&clock->error, distance_s);
@@ -248,6 +256,7 @@ int ictus_clock_wait_until(const struct ictus_clock *clock, struct ictus_time de
     if (!clock) {
         return ICTUS_ERR_ARG;
     }
+    /* The deadline becomes local once, before the wait: inside it only the local clock is read. */
     const int64_t local = ictusi_line_unmap(&clock->line, deadline.ns);
     (void)ictusi_wait_until(clock->source, local, clock->crowded);
     return ICTUS_OK;

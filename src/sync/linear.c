@@ -41,6 +41,11 @@ static int one_offset(struct measure *m, struct sync_run *run, int rank, int cli
     return err;
 }
 
+/*
+ * The loops are in this order so that each line's points span the whole synchronisation: points of
+ * one process in a row would span 1/p of it, and slopes are determined better by the square of the
+ * span.
+ */
 static int measure_all(struct measure *m, struct sync_run *run, int64_t points, int *known)
 {
     int rank = 0;
@@ -68,6 +73,10 @@ static int measure_all(struct measure *m, struct sync_run *run, int64_t points, 
     return failed;
 }
 
+/*
+ * Messages: 2 * exchanges * points * (p - 1), all through rank 0, so the time grows linearly with
+ * p. It is the peers' method, for comparison.
+ */
 static int run_linear(struct sync_run *run, const struct measure_options *options, int64_t points)
 {
     struct measure m;
