@@ -39,7 +39,7 @@ static const struct option_row rows[] = {
      "largest difference that counts as the same"},
     {"reduction", 0, OPTION_CHOICE, AT(reduction), "any", 0, 0, reductions, "NAME",
      "compare only results of this reduction over processes"},
-    {"launch-spread", 0, OPTION_RATIO, AT(launch_spread), "12%", 0, 10, NULL, "RATIO",
+    {"launch-spread", 0, OPTION_RATIO, AT(launch_spread), "18%", 0, 10, NULL, "RATIO",
      "spread between launches to assume if files hold too few"},
     {"resamples", 0, OPTION_INT, AT(resamples), "10000", 100, 1e7, NULL, "N",
      "number of resamples of the bootstrap"},
