@@ -12,6 +12,7 @@
 #include <ictus/api.h>
 #include <ictus/clock.h>
 #include <ictus/error.h>
+#include <ictus/time.h>
 #include <mpi.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,6 +65,8 @@ struct ictus_operation_info {
     const char *mocks;   /**< the operation that this composition of others stands for, or NULL */
     int pieces;          /**< of a mock-up: the operation itself on so many pieces; else 0 */
     int partitioned;     /**< its message is handed over in partitions, see them in a plan */
+    int once;            /**< happens once a launch (init): instants come from the plan */
+    int threaded;        /**< threads of each process call MPI at once, see them in a plan */
     int neighborhood;    /**< between the neighbours of a topology, see it in a plan */
 };
 
@@ -129,19 +132,22 @@ struct ictus_bench_plan {
                                "graph:degree=3" */
     const char *layout;   /**< of the elements of a block: "contiguous" (NULL),
                                "vector:block=8,stride=16", "indexed", "resized:stride=2" */
-    int check;            /**< 1: verify the operation's result before and after measuring;
-                               2: of every repetition as well */
-    const char *arrival;  /**< "ascending:spread=10us", "late:rank=0,by=20us"; NULL: all together */
-    MPI_Comm comm;        /**< the same processes as the bench's, for a forced algorithm */
-    int use_comm;         /**< comm is set */
-    int64_t repetitions;  /**< valid ones wanted */
-    int64_t warmup;       /**< untimed calls before */
-    double max_time_s;    /**< stop after this even with fewer repetitions; 0: no limit */
-    double width;         /**< stop at ictus_median_settled() by this part of it; 0: off */
-    int keep_ranks;       /**< keep every process's times as well */
-    int group;            /**< processes of each of several groups of consecutive ranks that run
-                               the operation at once, each for itself; 0: all are one */
-    int64_t first;        /**< repetitions made before: where roots, buffers, arrivals go on */
+    int threads;          /**< of each process in operations of threads, 2 to 64; 0: none */
+    struct ictus_time init[2]; /**< before and after MPI_Init on this process, read from the clock
+                               "monotonic"; for the operation init, all zero otherwise */
+    int check;                 /**< 1: verify the operation's result before and after measuring;
+                                    2: of every repetition as well */
+    const char *arrival; /**< "ascending:spread=10us", "late:rank=0,by=20us"; NULL: all together */
+    MPI_Comm comm;       /**< the same processes as the bench's, for a forced algorithm */
+    int use_comm;        /**< comm is set */
+    int64_t repetitions; /**< valid ones wanted */
+    int64_t warmup;      /**< untimed calls before */
+    double max_time_s;   /**< stop after this even with fewer repetitions; 0: no limit */
+    double width;        /**< stop at ictus_median_settled() by this part of it; 0: off */
+    int keep_ranks;      /**< keep every process's times as well */
+    int group;           /**< processes of each of several groups of consecutive ranks that run
+                              the operation at once, each for itself; 0: all are one */
+    int64_t first;       /**< repetitions made before: where roots, buffers, arrivals go on */
 };
 
 /** @return how many blocks a process sends at once under this plan, in a stream; else 0. Local. */

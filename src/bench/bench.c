@@ -17,6 +17,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     BATCH_FIRST = 8,    /* the first batch tells how long a repetition takes */
@@ -239,10 +240,38 @@ static int check_restart(struct experiment *e, struct ictus_why *why)
                              : "window does not hold what was moved; choose another by --window");
 }
 
+/*
+ * What happened before the clock was there, on the clock as it is now: nothing is called. The clock
+ * is least sure of the earliest instant, and so are the numbers that compare processes.
+ */
+static int run_past(struct experiment *e, struct ictus_why *why)
+{
+    struct ictus_bench *bench = e->bench;
+    const struct ictus_time *init = e->plan->init;
+    struct sample *sample = bench->samples;
+    const char *source = bench->clock->source->ops->name;
+    int err = ICTUS_OK;
+    if (strcmp(source, "monotonic") != 0) {
+        err = ictus_because(why, ICTUS_ERR_UNSUPPORTED,
+                            "%s was timed by the clock 'monotonic', not by '%s'",
+                            e->plan->operation, source);
+    }
+    err = ictusi_sync_agree(bench->comm, err, why);
+    if (err) {
+        return err;
+    }
+    *sample = (struct sample){.start = init[0].ns, .stop = init[1].ns, .valid = true};
+    ictusi_sample_place(bench->clock, sample);
+    return ictusi_reduce_batch(bench->scheme, &e->call, sample, 1, &e->all);
+}
+
 /* Verify before, so that no time is spent on nonsense, and after, so that the buffers in use are.
  */
 static int run_all(struct experiment *e, struct ictus_why *why)
 {
+    if (e->call.operation->once) {
+        return run_past(e, why);
+    }
     int err = check_restart(e, why);
     if (!err && e->plan->check) {
         err = experiment_check(e, why);
@@ -315,7 +344,11 @@ static int experiment_finish(struct experiment *e, struct ictus_bench_result *re
 {
     struct ictus_reading now;
     double errors[2] = {0.0, 0.0};
-    (void)ictus_clock_read(e->bench->clock, &now);
+    if (e->call.operation->once) {
+        (void)ictus_clock_map_reading(e->bench->clock, e->plan->init[0], &now);
+    } else {
+        (void)ictus_clock_read(e->bench->clock, &now);
+    }
     const double mine[2] = {now.sigma_ns, now.bound_ns};
     if (MPI_Allreduce(mine, errors, 2, MPI_DOUBLE, MPI_MAX, e->bench->comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;

@@ -443,6 +443,7 @@ static void call_blank(struct call *call, const struct operation *operation, MPI
     call->bytes = plan->bytes;
     call->messages = plan->messages > 0 ? plan->messages : MESSAGES;
     call->partitions = plan->partitions > 0 ? plan->partitions : PARTITIONS;
+    call->threads = plan->threads > 0 ? plan->threads : 1;
     call->win = MPI_WIN_NULL;
     call->peers = MPI_GROUP_EMPTY;
 }

@@ -9,6 +9,7 @@
 struct defect_use {
     const char *operation;
     int processes;
+    bool listed_graph;      /* a topology whose edges somebody wrote down */
     bool in_place_beyond_0; /* MPI_IN_PLACE at a root that is not rank 0 */
 };
 

@@ -15,9 +15,15 @@ static int check_defects(const struct operation *operation, const struct ictus_b
 {
     char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
+    struct topology_options topology;
+    const int unread = ictusi_topology_read(plan->topology, &topology, why);
+    if (unread) {
+        return unread;
+    }
     const struct defect_use use = {
         .operation = operation->name,
         .processes = size,
+        .listed_graph = topology.file.text[0] != '\0',
         .in_place_beyond_0 = plan->in_place && (plan->root != 0 || plan->rotate_root),
     };
     MPI_Get_library_version(library, &length);
@@ -132,6 +138,39 @@ static int check_extras(const struct operation *operation, const struct ictus_be
     return err;
 }
 
+/*
+ * Threads must be asked for, and MPI must have been initialised for them. MPI_Init is over: its
+ * instants must be given.
+ */
+static int check_threads(const struct operation *operation, const struct ictus_bench_plan *plan,
+                         struct ictus_why *why)
+{
+    int up = 0;
+    int level = MPI_THREAD_MULTIPLE;
+    if (operation->once && plan->init[1].ns == 0) {
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "%s: the plan must tell when MPI_Init began and ended",
+                             operation->name);
+    }
+    if (operation->shape != SHAPE_THREADS) {
+        return ICTUS_OK;
+    }
+    if (plan->threads < 2 || plan->threads > THREADS_MAX) {
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "%s needs 2 to %d threads of each process: --threads=N",
+                             operation->name, (int)THREADS_MAX);
+    }
+    MPI_Initialized(&up);
+    if (up) {
+        MPI_Query_thread(&level);
+    }
+    return level < MPI_THREAD_MULTIPLE
+               ? ictus_because(why, ICTUS_ERR_UNSUPPORTED,
+                               "%s needs MPI_THREAD_MULTIPLE, but this MPI library provides less",
+                               operation->name)
+               : ICTUS_OK;
+}
+
 /* What the plan's layout and topology ask for; sizes have been checked. */
 static int check_layout(const struct operation *operation, const struct ictus_bench_plan *plan,
                         struct ictus_why *why)
@@ -206,6 +245,7 @@ int ictusi_call_can(const struct operation *operation, const struct ictus_bench_
     }
     int err = check_types(operation, plan, why);
     err = err ? err : check_partitions(operation, plan, why);
+    err = err ? err : check_threads(operation, plan, why);
     return err ? err : check_layout(operation, plan, why);
 }
 

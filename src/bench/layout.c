@@ -125,11 +125,11 @@ static int layout_make_indexed(const struct layout *layout, MPI_Datatype element
     const int64_t most =
         (layout->elements / layout->runs[layout->run_count].first + 1) * layout->run_count;
     int *lengths = calloc(2 * (size_t)most, sizeof(*lengths));
-    int *offsets = lengths + most;
     int count = 0;
     if (!lengths) {
         return MPI_ERR_NO_MEM;
     }
+    int *offsets = lengths + most;
     for (int64_t i = 0; i < layout->elements; count++) {
         const struct layout_run *run = &layout->runs[count % layout->run_count];
         const int64_t length = run[1].first - run[0].first;

@@ -22,6 +22,7 @@ static const struct shape_info shapes[SHAPES] = {
     [SHAPE_EXCHANGE] = {false, false, true, false, BLOCKS_ONE, BLOCKS_SOURCES, WINDOW_NONE},
     [SHAPE_SHIFT] = {false, false, true, false, BLOCKS_ONE, BLOCKS_ONE, WINDOW_NONE},
     [SHAPE_PING_PONG] = {false, false, true, false, BLOCKS_ONE, BLOCKS_ONE, WINDOW_NONE},
+    [SHAPE_THREADS] = {false, false, true, false, BLOCKS_THREADS, BLOCKS_THREADS, WINDOW_NONE},
     [SHAPE_PAIRS] = {false, false, true, false, BLOCKS_ONE, BLOCKS_ONE, WINDOW_NONE},
     [SHAPE_STREAM] = {false, false, true, false, BLOCKS_ONE, BLOCKS_MESSAGES, WINDOW_NONE},
     [SHAPE_STREAMS] = {false, false, true, false, BLOCKS_ONE, BLOCKS_MESSAGES, WINDOW_NONE},
@@ -39,8 +40,20 @@ static const struct shape_info shapes[SHAPES] = {
 };
 
 static const struct operation *const tables[] = {
-    ictusi_blocking,       ictusi_nonblocking, ictusi_persistent, ictusi_point_to_point,
-    ictusi_persistent_p2p, ictusi_one_sided,   ictusi_mockups,    NULL,
+    ictusi_blocking,       ictusi_nonblocking,
+    ictusi_persistent,     ictusi_point_to_point,
+    ictusi_persistent_p2p, ictusi_one_sided,
+    ictusi_threaded,       ictusi_launching,
+    ictusi_mockups,        NULL,
+};
+
+/* What happens before anybody can measure it. */
+const struct operation ictusi_launching[] = {
+    {.name = "init",
+     .summary = "MPI_Init of this program, once a launch",
+     .shape = SHAPE_BARRIER,
+     .once = true},
+    {.name = NULL},
 };
 
 const struct shape_info *ictusi_shape(enum shape shape)
@@ -64,6 +77,8 @@ int64_t ictusi_block_count(const struct call *call, enum blocks blocks)
         return call->topology.source_count;
     case BLOCKS_TARGETS:
         return call->topology.target_count;
+    case BLOCKS_THREADS:
+        return call->threads;
     case BLOCKS_MESSAGES:
         return call->messages;
     case BLOCKS_ALL_MESSAGES:

@@ -35,6 +35,7 @@ enum shape {
     SHAPE_EXCHANGE,  /* the first of these, in messages */
     SHAPE_SHIFT,     /* every rank sends to its right and receives from its left */
     SHAPE_PING_PONG, /* ranks 0 and 1; the others look on */
+    SHAPE_THREADS,   /* likewise, threads of these */
     SHAPE_PAIRS,   /* each process of the first half with one of the second; an odd one looks on */
     SHAPE_STREAM,  /* likewise, the first half sends a window of messages */
     SHAPE_STREAMS, /* likewise, both halves */
@@ -58,6 +59,7 @@ enum blocks {
     BLOCKS_ONE,
     BLOCKS_SOURCES, /* one from each neighbour that sends to the process */
     BLOCKS_TARGETS, /* one for each that it sends to */
+    BLOCKS_THREADS,
     BLOCKS_MESSAGES,
     BLOCKS_ALL,
     BLOCKS_ALL_MESSAGES
@@ -83,6 +85,7 @@ bool ictusi_shape_has_neighbors(enum shape shape);
 enum {
     MESSAGES = 64,
     MESSAGES_MAX = 4096,
+    THREADS_MAX = 64,
     PARTITIONS = 4,
     PARTITIONS_MAX = 4096,
     BUFFER_SETS_MAX = 64
@@ -114,6 +117,8 @@ struct call {
     MPI_Request request_twin; /* a second one that completes with it; else MPI_REQUEST_NULL */
     int messages;             /* of a stream, under way at once */
     int partitions;           /* of a partitioned message */
+    int threads;              /* of this process that call MPI at once */
+    struct crew *crew;        /* those beside the main one */
     MPI_Request *requests;    /* of a stream, as many as ictusi_request_count() says */
     MPI_Status *statuses;     /* likewise */
     int request_count;        /* of those, made by prepare() */
@@ -162,6 +167,7 @@ struct operation {
     int (*settle)(struct call *call);  /* after each repetition, untimed: stay inside MPI until the
                                           partner, whom this process may have to help, is through */
     bool is_placed;                    /* has int displacements, which end at INT_MAX */
+    bool once;                         /* what happened before: the plan tells when; run is NULL */
     bool is_partitioned;               /* its message is handed over in partitions */
     const char *absent;                /* what this MPI library lacks for it, else NULL */
     const void *user;                  /* of a plugin's operation */
@@ -175,6 +181,8 @@ extern const struct operation ictusi_persistent[];
 extern const struct operation ictusi_point_to_point[];
 extern const struct operation ictusi_persistent_p2p[];
 extern const struct operation ictusi_one_sided[];
+extern const struct operation ictusi_threaded[];
+extern const struct operation ictusi_launching[];
 extern const struct operation ictusi_mockups[];
 
 /* How many blocks a buffer of the call holds. */

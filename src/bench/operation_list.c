@@ -57,6 +57,8 @@ static void operation_describe(const struct operation *row, struct ictus_operati
         .one_sided = shape->window != WINDOW_NONE,
         .persistent = row->prepare != NULL,
         .partitioned = row->is_partitioned,
+        .once = row->once,
+        .threaded = row->shape == SHAPE_THREADS,
         .neighborhood = ictusi_shape_has_neighbors(row->shape),
         .mocks = row->mockup ? row->mockup->of : NULL,
         .pieces = row->mockup ? row->mockup->pieces : 0,

@@ -267,7 +267,7 @@ static void topology_order(struct topology *t)
         int before = 0; /* blocks of the same process: received earlier, and all */
         int all = 0;
         for (int k = 0; k < t->source_count; k++) {
-            before += t->sources[k].rank == mine->rank && k < i;
+            before += k < i && t->sources[k].rank == mine->rank;
             all += t->sources[k].rank == mine->rank;
         }
         const bool alone = all == 1;

@@ -206,7 +206,8 @@ static bool check_from_neighbor(const struct check *c, int b, int64_t i, int64_t
         *value = check_sent(c, left, 0, i);
         return true;
     case SHAPE_PING_PONG:
-        *value = check_sent(c, 1 - call->rank, 0, i);
+    case SHAPE_THREADS:
+        *value = check_sent(c, 1 - call->rank, b, i);
         return call->rank < 2;
     case SHAPE_PAIRS:
     case SHAPE_STREAM:

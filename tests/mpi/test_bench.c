@@ -41,7 +41,8 @@ static bool is_worth_it(const struct ictus_operation_info *info, const char *sch
 {
     const bool pairs = ictusi_operation_find(NULL, info->name, NULL)->shape >= SHAPE_PING_PONG;
     const bool quick = strcmp(scheme, "barrier") == 0 && (check_size < 4 || !info->streams);
-    return !info->mocks && (check_size > 1 || !pairs) && (!info->one_sided || quick);
+    return !info->mocks && !info->once && !info->threaded && (check_size > 1 || !pairs) &&
+           (!info->one_sided || quick);
 }
 
 /*

@@ -22,7 +22,14 @@ int main(void)
     CHECK(defect("MPICH Version:\t4.1.2", "allgather_init", 4) == NULL);
     CHECK(defect("MPICH Version:\t4.1.1", "allgather_init", 4) != NULL);
     CHECK(defect("Open MPI v4.1.4", "scatter_init", 3) == NULL);
-    struct defect_use use = {.operation = "reduce", .processes = 2};
+    struct defect_use use = {.operation = "neighbor_alltoallw", .processes = 3};
+    CHECK(ictusi_defect(old, &use) == NULL);
+    use.listed_graph = true;
+    CHECK(ictusi_defect(old, &use) != NULL);
+    CHECK(ictusi_defect("MPICH Version:\t4.1.0", &use) == NULL);
+    use.operation = "neighbor_alltoall";
+    CHECK(ictusi_defect(old, &use) == NULL);
+    use = (struct defect_use){.operation = "reduce", .processes = 2};
     CHECK(ictusi_defect(old, &use) == NULL);
     use.in_place_beyond_0 = true;
     CHECK(ictusi_defect(old, &use) != NULL);

@@ -199,6 +199,11 @@ static void set_conditions(json_t *object, const struct study *study,
         (void)snprintf(text, sizeof(text), "%lld", (long long)o->partitions);
         set_text(object, "partitions", op->partitioned, text);
     }
+    if (op->threaded) {
+        char text[32];
+        (void)snprintf(text, sizeof(text), "%lld", (long long)o->threads);
+        set_text(object, "threads", true, text);
+    }
     if (strcmp(o->topology, "ring") != 0) {
         set_text(object, "topology", op->neighborhood, o->topology);
     }

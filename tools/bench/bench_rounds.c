@@ -23,6 +23,21 @@ enum {
 /* Shortest time that a round may be given: 0 would be no limit. */
 #define BUDGET_LEAST_S 1e-6
 
+/*
+ * Unless told: with a span, an experiment has some time for its repetitions. Without one, the user
+ * is in a hurry: one that has as many repetitions as a drift is seen by ends soon. Neither looks at
+ * how much the repetitions differ, so that intervals stay what they are.
+ */
+#define LIMIT_DEFAULT_S 2.0
+#if defined(ICTUS_SIMGRID)
+#define HURRY_S                                                                                    \
+    LIMIT_DEFAULT_S /* a simulated machine is given no span, but nobody waits for it               \
+                     */
+#else
+#define HURRY_S 0.1
+#endif
+enum { HURRY_LEAST = 100 };
+
 /* One experiment of a chapter and what it has given so far. */
 struct cell {
     const struct study_experiment *e;
@@ -89,6 +104,19 @@ static int add(struct ictus_bench_result *sum, const struct ictus_bench_result *
     return err;
 }
 
+static double limit_s(const struct bench_options *o)
+{
+    return isnan(o->max_time_s) ? LIMIT_DEFAULT_S : o->max_time_s;
+}
+
+/* Whether the experiment has had its time. */
+static bool is_out_of_time(const struct bench_options *o, const struct cell *cell)
+{
+    const bool hurries = isnan(o->max_time_s) && !(o->span_s > 0.0);
+    return (limit_s(o) > 0.0 && cell->spent_s >= limit_s(o)) ||
+           (hurries && cell->sum.n >= HURRY_LEAST && cell->spent_s >= HURRY_S);
+}
+
 /* What is left of the experiment's repetitions and time, shared among the rounds to come. */
 static struct ictus_bench_plan part_of(const struct chapter *chapter, const struct cell *cell,
                                        int round)
@@ -98,8 +126,9 @@ static struct ictus_bench_plan part_of(const struct chapter *chapter, const stru
     const int rounds_left = chapter->rounds - round;
     plan.repetitions = (o->repetitions - cell->sum.n + rounds_left - 1) / rounds_left;
     plan.first = cell->sum.n + cell->sum.invalid;
-    if (o->max_time_s > 0.0) {
-        plan.max_time_s = fmax((o->max_time_s - cell->spent_s) / rounds_left, BUDGET_LEAST_S);
+    plan.max_time_s = 0.0;
+    if (limit_s(o) > 0.0) {
+        plan.max_time_s = fmax((limit_s(o) - cell->spent_s) / rounds_left, BUDGET_LEAST_S);
     }
     /* A round's own samples cannot tell how the machine changes between rounds. */
     plan.width = chapter->rounds > 1 ? 0.0 : o->width;
@@ -115,7 +144,7 @@ static void settle(const struct chapter *chapter, struct cell *cell, double took
     double words[2] = {cell->spent_s, 0.0};
     words[1] = cell->sum.n >= o->repetitions ||
                ictus_median_settled(values, (size_t)cell->sum.n, o->width) ||
-               (o->max_time_s > 0.0 && cell->spent_s >= o->max_time_s);
+               is_out_of_time(o, cell) || study_op(chapter->study, cell->e)->once;
     MPI_Bcast(words, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     cell->spent_s = words[0];
     cell->over = words[1] > 0.0;

@@ -31,14 +31,14 @@ static int load_plugins(struct study *study, struct ictus_why *why)
     return err && err != ICTUS_ERR_NOMEM ? ICTUS_ERR_SPEC : err;
 }
 
-/* Mock-ups are for comparisons: they are measured where they are named. */
+/* Mock-ups are for comparisons, and an MPI_Init is slow: they are measured where they are named. */
 static void add_all_ops(struct study *study)
 {
     struct ictus_operation_info info;
     study->every_operation = true;
     for (int i = 0; study->op_count < STUDY_OPS_MAX && !ictus_operation(study->plugins, i, &info);
          i++) {
-        if (!info.mocks) {
+        if (!info.mocks && !info.once && (!info.threaded || study->options->threads > 0)) {
             study->ops[study->op_count++] = info;
         }
     }
@@ -262,12 +262,33 @@ static int check_ops(struct study *study, struct ictus_why *why)
     return can ? ICTUS_OK : err;
 }
 
+/* All processes took part in MPI_Init. */
+static int check_once(const struct study *study, struct ictus_why *why)
+{
+    bool part = study->options->group > 0;
+    for (int i = 0; i < study->group_count; i++) {
+        part = part || study->groups[i].processes != command_size();
+    }
+    for (int op = 0; part && op < study->op_count; op++) {
+        if (study->ops[op].once) {
+            return ictus_because(why, ICTUS_ERR_SPEC,
+                                 "%s is of all processes; measure it without --processes and "
+                                 "--group",
+                                 study->ops[op].name);
+        }
+    }
+    return ICTUS_OK;
+}
+
 static int check_rest(struct study *study, struct ictus_why *why)
 {
     int err = ictus_scheme_check(study->options->scheme, why);
     if (!err && study->options->resume && !study->options->results.file) {
         err = ictus_because(why, ICTUS_ERR_SPEC,
                             "--resume needs --output=FILE, the file to continue");
+    }
+    if (!err) {
+        err = check_once(study, why);
     }
     for (int i = 0; i < study->group_count && !err && study->options->group > 0; i++) {
         if (study->groups[i].processes % study->options->group != 0) {
@@ -326,6 +347,8 @@ struct ictus_bench_plan study_plan(const struct study *study, const struct study
         .messages = (int)o->messages,
         .partitions = (int)o->partitions,
         .window = ictus_window_kinds[o->window],
+        .threads = (int)o->threads,
+        .init = {{o->startup.init_began_ns}, {o->startup.init_ended_ns}},
         .layout = o->layout,
         .topology = o->topology,
         .cold = o->cold,
@@ -334,7 +357,6 @@ struct ictus_bench_plan study_plan(const struct study *study, const struct study
         .arrival = o->arrival,
         .repetitions = o->repetitions,
         .warmup = o->warmup,
-        .max_time_s = o->max_time_s,
         .width = o->width,
         .keep_ranks = o->raw_ranks,
     };

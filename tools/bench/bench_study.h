@@ -4,6 +4,7 @@
 #define ICTUS_TOOLS_BENCH_STUDY_H
 
 #include "main/clock_spec.h"
+#include "main/command.h"
 #include "main/group.h"
 #include "main/options.h"
 #include "main/progress.h"
@@ -41,6 +42,8 @@ struct bench_options {
     bool rotate_root;
     const char *datatype;
     const char *reduce;
+    struct startup startup;
+    int64_t threads;
     const char *layout;
     const char *topology;
     bool in_place;
@@ -135,6 +138,13 @@ struct ictus_bench_plan study_plan(const struct study *study, const struct study
  * caller's. Errors: ICTUS_ERR_NOMEM.
  */
 int study_list(const struct study *study, struct study_experiment **out, size_t *count);
+
+/* The operation of an experiment. */
+static inline const struct ictus_operation_info *study_op(const struct study *study,
+                                                          const struct study_experiment *e)
+{
+    return &study->ops[e->op];
+}
 
 void study_fini(struct study *study);
 

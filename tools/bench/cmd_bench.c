@@ -38,7 +38,7 @@ static const struct option_row options[] = {
     ROW_ALGORITHM(AT(algorithm), NULL, "algorithms: allreduce:ring,linear or all"),
     ROW_SCHEME(AT(scheme), "harmonize", "SPEC", "how processes start together"),
     ROW_REPETITIONS(AT(repetitions), "1000", 1e9, "valid repetitions of each experiment"),
-    ROW_TIME(AT(max_time_s), "2s", "time limit of each experiment; 0 means none"),
+    ROW_TIME(AT(max_time_s), NULL, "time limit of each experiment, 0: none [2s]"),
     {"rounds", 0, OPTION_INT, AT(rounds), "10", 1, 10000, NULL, "N",
      "rounds, each with a part of every experiment"},
     {"span", 0, OPTION_SECONDS, AT(span_s), SPAN_DEFAULT, 0, 1e6, NULL, "TIME",
@@ -68,6 +68,8 @@ static const struct option_row options[] = {
      "messages in flight in bandwidth operations"},
     {"partitions", 0, OPTION_INT, AT(partitions), "4", 1, 4096, NULL, "N",
      "parts of a partitioned message"},
+    {"threads", 0, OPTION_INT, AT(threads), "0", 0, 64, NULL, "N",
+     "threads of each process in ping_pong_threads"},
     {"window", 0, OPTION_CHOICE, AT(window), ICTUS_WINDOW_DEFAULT, 0, 0, ictus_window_kinds, "KIND",
      "one-sided windows: create, shared, ..."},
     {"cold", 0, OPTION_FLAG, AT(cold), NULL, 0, 0, NULL, NULL,
@@ -397,7 +399,8 @@ const struct command command_bench = {
     .details = "  mpirun -n 4 ictus bench --ops=allreduce,bcast --sizes=8..64K -o result.jsonl\n"
                "  ictus report result.jsonl",
     .options = options,
-    .flags = NEEDS_MPI,
+    .flags = NEEDS_MPI | ASKS_THREADS,
     .options_size = sizeof(struct bench_options),
+    .startup_at = offsetof(struct bench_options, startup),
     .run = bench_run,
 };

@@ -7,6 +7,8 @@
 
 #include <ictus/error.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Exit codes of the program, as ictus(1) documents them; interrupt.h has EXIT_INTERRUPTED. */
 enum {
@@ -22,7 +24,13 @@ enum command_flags {
     ASKS_PROGRESS = 8,   /* "thread" or "library" in its --strategy wants MPI_THREAD_MULTIPLE */
     READS_FILES = 16,    /* words are files or directories that must be there */
     REMAKES_OUTPUT = 32, /* looks after its --output itself: what it made is made anew */
+    ASKS_THREADS = 64,   /* --threads wants MPI_THREAD_MULTIPLE */
     USES_MPI = 4         /* runs with MPI under a launcher, without it otherwise */
+};
+
+/* Instants of the clock "monotonic" around MPI_Init of this process; 0 where MPI is not up. */
+struct startup {
+    int64_t init_began_ns, init_ended_ns;
 };
 
 /* One command. Rows live in each cmd_*.c; ictus.c only lists them. */
@@ -34,6 +42,7 @@ struct command {
     const struct option_row *options;
     unsigned flags;
     size_t options_size; /* of the structure that the rows fill */
+    size_t startup_at;   /* its member that is a struct startup; 0: it has none */
     /*
      * Run with options read; words are what was left of the command line. Returns an exit code, the
      * same on every rank.

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #if defined(ICTUS_SIMGRID)
@@ -187,6 +188,18 @@ static bool asks_strategy(int argc, char **argv, const char *word)
     return false;
 }
 
+/* Whether the option stands there, whatever its value. */
+static bool asks_option(int argc, char **argv, const char *option)
+{
+    const size_t length = strlen(option);
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strncmp(argv[i], option, length) == 0 && (!argv[i][length] || argv[i][length] == '=')) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /*
  * The thread level must be known before options are read, since options are read with MPI up, so
  * that only rank 0 complains. Asking for threads without need would slow everything that is
@@ -196,10 +209,11 @@ static int thread_level(const struct command *command, int argc, char **argv)
 {
     const bool asks = command->flags & ASKS_PROGRESS;
     const bool library = asks && asks_strategy(argc, argv, "library");
+    const bool threads = (command->flags & ASKS_THREADS) && asks_option(argc, argv, "--threads");
     if (library) {
         (void)setenv("MPIR_CVAR_ASYNC_PROGRESS", "1", 0);
     }
-    if (command->flags & NEEDS_THREADS || library ||
+    if (command->flags & NEEDS_THREADS || library || threads ||
         (asks && asks_strategy(argc, argv, "thread"))) {
         return MPI_THREAD_MULTIPLE;
     }
@@ -207,13 +221,24 @@ static int thread_level(const struct command *command, int argc, char **argv)
     return command->flags & USES_MPI ? MPI_THREAD_FUNNELED : MPI_THREAD_SINGLE;
 }
 
-static void start_mpi(const struct command *command, int *argc, char ***argv)
+static int64_t startup_now_ns(void)
 {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static struct startup start_mpi(const struct command *command, int *argc, char ***argv)
+{
+    struct startup startup;
     const int wanted = thread_level(command, *argc, *argv);
     int provided = 0;
     /* Open MPI reads this only at start-up; without it no algorithm can be selected later. */
     (void)setenv("OMPI_MCA_coll_tuned_use_dynamic_rules", "1", 0);
+    startup.init_began_ns = startup_now_ns();
     MPI_Init_thread(argc, argv, wanted, &provided);
+    startup.init_ended_ns = startup_now_ns();
+    return startup;
 }
 
 static const void *option_named(const struct command *command, const void *options,
@@ -273,7 +298,8 @@ static int check_files(const struct command *command, const void *options, int c
     return results_agree(err, why);
 }
 
-static int run_command(const struct command *command, int argc, char **argv)
+static int run_command(const struct command *command, const struct startup *startup, int argc,
+                       char **argv)
 {
     struct ictus_why why = {""};
     int left = 0;
@@ -284,6 +310,9 @@ static int run_command(const struct command *command, int argc, char **argv)
     int code = EXIT_OK;
     int err = options_read(command->options, argc, argv, options, &left, &why);
     const bool help = err == ICTUS_ERR_EXISTS;
+    if (command->startup_at > 0) {
+        memcpy((char *)options + command->startup_at, startup, sizeof(*startup));
+    }
     if (!err) {
         err = check_files(command, options, left, argv + 1, &why);
     }
@@ -381,10 +410,11 @@ static int run_program(int argc, char **argv)
         return unknown_command(argv[1]);
     }
     const bool mpi = wants_mpi(command) && !asks_for_help(argc, argv);
+    struct startup startup = {0, 0};
     if (mpi) {
-        start_mpi(command, &argc, &argv);
+        startup = start_mpi(command, &argc, &argv);
     }
-    code = run_command(command, argc - 1, argv + 1);
+    code = run_command(command, &startup, argc - 1, argv + 1);
     if (mpi) {
         MPI_Finalize();
     }

@@ -196,14 +196,26 @@ static int take_option(const struct option_row *rows, int argc, char **argv, int
     return ICTUS_OK;
 }
 
+/* What has no default is recognised by that where a number must be: it is none. */
+static void unset_value(const struct option_row *row, void *options)
+{
+    if (row->type == OPTION_REAL || row->type == OPTION_SECONDS || row->type == OPTION_RATIO) {
+        void *member = (char *)options + row->offset;
+        *(double *)member = NAN;
+    }
+}
+
 static int set_defaults(const struct option_row *rows, void *options, struct ictus_why *why)
 {
     for (; rows->name; rows++) {
         const bool unset =
             !rows->fallback && rows->type != OPTION_TEXT && rows->type != OPTION_FLAG;
-        int err = unset ? ICTUS_OK : read_value(rows, rows->fallback, options, why);
+        const int err = unset ? ICTUS_OK : read_value(rows, rows->fallback, options, why);
         if (err) {
             return err;
+        }
+        if (unset) {
+            unset_value(rows, options);
         }
     }
     return ICTUS_OK;

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Threads of a process that call MPI at once (MPI_THREAD_MULTIPLE): each makes a round trip with
+ * one of the other process, and the repetition is over when the last one is through. The threads
+ * are made before, and wait for the next repetition without sleeping, so that waking them up is no
+ * part of it.
+ */
+#include "bench/operation.h"
+
+#if defined(ICTUS_SIMGRID)
+
+const struct operation ictusi_threaded[] = {{.name = NULL}}; /* simulated processes have none */
+
+#else
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum { TAG = 15 };
+
+struct crew_member {
+    struct crew *crew;
+    int place; /* its block, and its tag; 0 is the main thread */
+    pthread_t thread;
+};
+
+struct crew {
+    struct call *call;
+    atomic_int turn;    /* repetitions begun */
+    atomic_int through; /* members that are through with this one */
+    atomic_int error;   /* MPI's, of any member; MPI_SUCCESS */
+    atomic_bool over;
+    int count;
+    struct crew_member members[THREADS_MAX];
+};
+
+static int thread_bounce(const struct call *c, int place)
+{
+    const size_t at = (size_t)place * c->layout.extent;
+    const int peer = 1 - c->rank;
+    const char *send = (const char *)c->send + at;
+    char *recv = (char *)c->recv + at;
+    int err = MPI_SUCCESS;
+    if (c->rank == 0) {
+        err = MPI_Send(send, c->count, c->type, peer, TAG + place, c->comm);
+    }
+    if (err == MPI_SUCCESS) {
+        err = MPI_Recv(recv, c->count, c->type, peer, TAG + place, c->comm, MPI_STATUS_IGNORE);
+    }
+    if (err == MPI_SUCCESS && c->rank == 1) {
+        err = MPI_Send(send, c->count, c->type, peer, TAG + place, c->comm);
+    }
+    return err;
+}
+
+static void *crew_work(void *given)
+{
+    struct crew_member *member = given;
+    struct crew *crew = member->crew;
+    for (int turn = 1;; turn++) {
+        while (atomic_load(&crew->turn) < turn) {
+            (void)sched_yield();
+        }
+        if (atomic_load(&crew->over)) {
+            return NULL;
+        }
+        const int err = thread_bounce(crew->call, member->place);
+        if (err != MPI_SUCCESS) {
+            atomic_store(&crew->error, err);
+        }
+        atomic_fetch_add(&crew->through, 1);
+    }
+}
+
+static int run_threads(struct call *c)
+{
+    struct crew *crew = c->crew;
+    if (!crew) {
+        return MPI_SUCCESS;
+    }
+    atomic_store(&crew->through, 0);
+    atomic_fetch_add(&crew->turn, 1);
+    const int err = thread_bounce(c, 0);
+    while (atomic_load(&crew->through) < crew->count) {
+        (void)sched_yield();
+    }
+    return err == MPI_SUCCESS ? atomic_load(&crew->error) : err;
+}
+
+static int release_threads(struct call *c)
+{
+    struct crew *crew = c->crew;
+    if (!crew) {
+        return MPI_SUCCESS;
+    }
+    atomic_store(&crew->over, true);
+    atomic_fetch_add(&crew->turn, 1);
+    for (int i = 0; i < crew->count; i++) {
+        (void)pthread_join(crew->members[i].thread, NULL);
+    }
+    free(crew);
+    c->crew = NULL;
+    return MPI_SUCCESS;
+}
+
+static int prepare_threads(struct call *c)
+{
+    if (c->rank > 1) {
+        return MPI_SUCCESS;
+    }
+    struct crew *crew = calloc(1, sizeof(*crew));
+    if (!crew) {
+        return MPI_ERR_NO_MEM;
+    }
+    crew->call = c;
+    atomic_init(&crew->error, MPI_SUCCESS);
+    c->crew = crew;
+    for (int i = 1; i < c->threads; i++) {
+        struct crew_member *member = &crew->members[crew->count];
+        *member = (struct crew_member){.crew = crew, .place = i};
+        if (pthread_create(&member->thread, NULL, crew_work, member)) {
+            (void)release_threads(c);
+            return MPI_ERR_NO_MEM;
+        }
+        crew->count++;
+    }
+    return MPI_SUCCESS;
+}
+
+const struct operation ictusi_threaded[] = {
+    {.name = "ping_pong_threads",
+     .summary = "round trips of threads of ranks 0 and 1, all at once",
+     .shape = SHAPE_THREADS,
+     .run = run_threads,
+     .prepare = prepare_threads,
+     .release = release_threads},
+    {.name = NULL},
+};
+
+#endif
