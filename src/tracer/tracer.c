@@ -66,6 +66,7 @@ void ictusi_trace_thread_ended(void *recorder)
     ictusi_trace_self = NULL;
     ictusi_trace_active = NULL;
     ictusi_metrics_leave(r);
+    r->member = NULL;
     if ((r->after & AFTER_FULL) && !r->window) {
         atomic_fetch_add(&t->lost, r->lost);
         ictusi_recorder_free(r);

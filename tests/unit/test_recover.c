@@ -32,6 +32,17 @@ static uint64_t random_next(uint64_t *state)
     return z ^ (z >> 31);
 }
 
+static unsigned words_of(unsigned kind)
+{
+    if (kind >= RECORD_FORK) {
+        return 4;
+    }
+    if (kind > RECORD_TIMED) {
+        return 5;
+    }
+    return kind == RECORD_EVENT || kind == RECORD_METRIC ? 3 : 2;
+}
+
 /* One record of every kind, in calls, as a process leaves them. @return words */
 static size_t fill_window(uint64_t *w, uint64_t ticks)
 {
@@ -40,15 +51,13 @@ static size_t fill_window(uint64_t *w, uint64_t ticks)
         if (kind == RECORD_TIMED || kind == RECORD_PRE || kind == RECORD_FLUSH) {
             continue;
         }
-        const bool timed = kind < RECORD_TIMED;
+        const bool timed = kind < RECORD_TIMED || kind >= RECORD_FORK;
         if (!timed) {
             w[at] = record_head(RECORD_OPEN, 2, 4, 0);
             w[at + 1] = ticks += 100;
             at += 2;
         }
-        const unsigned words = timed && kind != RECORD_EVENT && kind != RECORD_METRIC ? 2
-                               : timed                                                ? 3
-                                                                                      : 5;
+        const unsigned words = words_of(kind);
         w[at] = record_head(kind, words, kind == RECORD_METRIC ? 0 : 4, 1);
         for (unsigned i = 1; i < words; i++) {
             w[at + i] = timed && i == 1 ? (ticks += 100) : 1;
@@ -82,7 +91,8 @@ static void make_raw(struct raw *raw, int rank)
         "L\tmesh\nI\t1999999999\nS\t2000000000\t2000000500\t1e-6\t5\t50\t6\n"
         "F\t4\nR\t2048\tours\nP\t4\tmark\nM\t1\t0\tcycles\nU\t16\t0\tresidual\t1\n"
         "C\t0\t1\t%d\t2\t-1\nC\t1\tabc\t%d\t2\t-1\nG\tabc\ta\t0-1\nD\tabd\tabc\nN\t1\tours\n"
-        "W\t4\tdef\t1\nV\t4\tmemory\nS\t3000000000\t3000001500\t1e-6\t5\t50\t6\nE\t0\t0\n",
+        "W\t4\tdef\t1\nV\t4\tmemory\nJ\t0\t1\t1\t0,1\nJ\t1\t1\t2\t-\nS\t3000000000\t3000001500\t1e-"
+        "6\t5\t50\t6\nE\t0\t0\n",
         (unsigned long long)TRACE_TABLE_HASH, rank, rank, rank);
 }
 
