@@ -34,7 +34,7 @@ _Static_assert(sizeof(union ompt_word) == sizeof(ompt_data_t) &&
                    sizeof(struct ompt_tool) == sizeof(ompt_start_tool_result_t),
                "structures");
 
-enum { ROUNDS = 20, LATE_US = 20000 };
+enum { ROUNDS = 20, LATE_US = 100000 };
 
 /* What this process did, in records. */
 struct counts {
