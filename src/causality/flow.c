@@ -20,6 +20,7 @@ static int64_t flow_worst(const struct flow *flow)
     return flow->mode == FLOW_LIMIT ? INT64_MAX : NO_BOUND;
 }
 
+/* Forward the latest bound counts (LC is a maximum), backward the earliest limit. */
 static bool flow_is_better(const struct flow *flow, int64_t a, int64_t b)
 {
     return flow->mode == FLOW_LIMIT ? a < b : a > b;
@@ -31,6 +32,10 @@ static int64_t node_delay(const struct flow *flow, uint8_t class)
     return class == POINT_THREAD ? flow->latency->thread : flow->latency->least;
 }
 
+/*
+ * A location waits at its first point whose values have not all arrived. Each is in the list at
+ * most once, so a pass is O(points + edges).
+ */
 static void flow_wake(struct flow *flow, uint32_t location)
 {
     if (flow->blocked[location]) {

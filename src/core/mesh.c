@@ -39,6 +39,10 @@ int ictusi_mesh_create(int size, double walk, struct mesh **mesh)
         return ICTUS_ERR_NOMEM;
     }
     m->size = size;
+    /*
+     * Of one clock against another, when each walks by itself: variances add. ns per s per square
+     * root of a second.
+     */
     m->prior_walk = sqrt(2.0) * walk * 1e9;
     m->base = calloc(n, sizeof(*m->base));
     m->drift = calloc(8 * n, sizeof(double));
@@ -179,7 +183,11 @@ static int find_bases(struct mesh *m)
     return ICTUS_OK;
 }
 
-/* The matching quantile of Student's distribution over the normal's, at 97.5 %. */
+/*
+ * The matching quantile of Student's distribution over the normal's, at 97.5 %. Widening a normal
+ * interval by this gives Student's. Beyond the table by a series in 1/freedom, which is within 2 %
+ * there.
+ */
 static double few_freedoms(double freedom)
 {
     static const double table[FREEDOM_TABLE] = {6.483, 2.195, 1.624};
@@ -205,7 +213,11 @@ static void make_room(struct mesh *m, int count)
     }
 }
 
-/* Mean over the clocks of products of offsets less each clock's own line, pairwise scale. */
+/*
+ * Mean over the clocks of products of offsets less each clock's own line, pairwise scale. Twice,
+ * because clocks are compared in pairs: the variance of a difference is that of both. One degree of
+ * freedom goes into the mean.
+ */
 static void moments_of(const struct mesh *m, double *moments)
 {
     const int n = m->sweeps;
@@ -232,7 +244,11 @@ static void moments_of(const struct mesh *m, double *moments)
     }
 }
 
-/* Offsets and drifts of all clocks now, from the history. Says how far a drift moved, at most. */
+/*
+ * Offsets and drifts of all clocks now, from the history. Says how far a drift moved, at most. The
+ * smoother is linear and has the same weights for every clock, so it is made once for all of them
+ * and applied as two rows.
+ */
 static double mesh_follow(struct mesh *m, const struct track *t, double now)
 {
     double moved = 0.0;

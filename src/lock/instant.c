@@ -114,6 +114,10 @@ static int read_when(const char *text, int64_t now, int64_t *ns, struct ictus_wh
     return ICTUS_OK;
 }
 
+/*
+ * Instants are integers of nanoseconds from here on: a double of seconds since 1970 would be off
+ * by up to 119 ns.
+ */
 int ictus_at_instant(const struct ictus_at_when *when, struct ictus_time now,
                      struct ictus_time *instant, struct ictus_why *why)
 {
@@ -131,6 +135,7 @@ int ictus_at_instant(const struct ictus_at_when *when, struct ictus_time now,
         ns = next_odd_minute(now.ns, when->odd_minute_s);
     }
     if (when->align_s > 0.0) {
+        /* Upwards, so that an aligned start is never before the one that was asked for. */
         const int64_t step = llround(when->align_s * 1e9);
         ns = step > 0 && ns % step ? ns - ns % step + step : ns;
     }

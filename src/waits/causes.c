@@ -63,6 +63,10 @@ static double lane_share(const struct blame *d, const struct blame_row *row, int
     if (d->total_lanes[lane] <= 0) { /* one clock: there is nothing but the estimate */
         return d->total > 0 ? row_total(row) / d->total : 0;
     }
+    /*
+     * A share within one error history: numerator and denominator err together, so the interval of
+     * the share is usually narrower than that of either.
+     */
     return row->lanes[lane] / d->total_lanes[lane];
 }
 
@@ -88,6 +92,10 @@ static int cause_json(const struct wait_results *r, const struct blame_row *row,
     for (int k = 0; k < LANES; k++) {
         shares[k] = lane_share(d, row, k);
     }
+    /*
+     * The interval is from the second smallest to the second largest of the histories' shares,
+     * in which (80 + 1 - 4) / (80 + 1) = 95 % of such shares are expected (order statistics).
+     */
     qsort(shares, LANES, sizeof *shares, by_number);
     json_t *object = json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "type", "wait-cause", "direct_s",
                                seconds(r, row->direct), "indirect_s", seconds(r, row->indirect),
@@ -153,6 +161,10 @@ static int critical_paths_json(const struct wait_results *r, json_t *list)
     for (uint32_t i = 0; i < c->by_path.count && !err; i++) {
         const uint32_t path = c->by_path.listed[i];
         const double ticks = (double)c->by_path.ticks[path];
+        /*
+         * Boehme, Wolf and others (2012): time of the path in a region minus the mean over
+         * locations. Balanced work has none.
+         */
         const double mean = (double)r->times->totals.ticks[path] / locations;
         if (ticks <= 0) {
             continue;

@@ -31,6 +31,10 @@ static const char *const kind_names[] = {
     [SUM_AT_MOST] = "at-most",
 };
 
+/*
+ * The trace's ticks become seconds here and nowhere before. Without known errors of the clocks a
+ * sum is an upper limit only: its interval begins at 0 and has no end.
+ */
 static bool set_sum(const struct wait_results *r, json_t *object, const struct wait_sum *sum)
 {
     const struct sum_range range = ictusi_sum_range(sum);
@@ -66,6 +70,10 @@ static json_t *left_out_json(const struct wait_results *r)
         (json_int_t)a->calls.cut, "without_region", (json_int_t)a->calls.bare);
 }
 
+/*
+ * Sum over the states that are waits: wrong order is a part of late sender, and what is only
+ * possible, or a completion, is not waiting. Those come after WAIT_STATES.
+ */
 static json_t *whole_json(const struct wait_results *r)
 {
     const struct analysis *a = r->analysis;

@@ -82,7 +82,11 @@ static inline double within(double x, double most)
     return x < 0 ? 0 : x < most ? x : most;
 }
 
-/* The latest enter among a node's members in each lane, against the first member's. */
+/*
+ * The latest enter among a node's members in each lane, against the first member's. Histories come
+ * in pairs of opposite sign, k and HISTORIES + k: antithetic draws, whose mean has no error of
+ * first order.
+ */
 static void node_lanes(const struct analysis *a, uint32_t node, int64_t base, double lanes[LANES])
 {
     const struct vnode *v = graph_vnode(&a->session.graph, node);
@@ -136,12 +140,17 @@ bool ictusi_wait_lanes(const struct analysis *a, uint64_t call, double lanes[LAN
     const double wait = (double)p->wait;
     double error[HISTORIES];
     double others[HISTORIES];
+    /* One clock: the difference of its readings is exact. */
     if (h->clock_of[c->location] == h->clock_of[p->location] || h->reach == 0) {
         return false;
     }
     ictusi_histories_read(h, c->location, c->enter, error);
     ictusi_histories_read(h, p->location, c->enter + p->late, others);
     for (int k = 0; k < HISTORIES; k++) {
+        /*
+         * Both errors at their own instants: clocks drift against each other between the two
+         * enters.
+         */
         const double by = error[k] - others[k];
         lanes[k] = within(late + by, most) - wait;
         lanes[HISTORIES + k] = within(late - by, most) - wait;

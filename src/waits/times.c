@@ -68,6 +68,10 @@ static void map_add_calls(const struct analysis *a, struct time_map *map, uint64
     }
 }
 
+/*
+ * Prefix sums: the time of each call path from the beginning up to this call. One for every 64
+ * calls, since one for each call would take more memory than the trace.
+ */
 static int checkpoint_keep(struct times *t, const struct time_map *map, struct ictus_why *why)
 {
     int err = ictusi_store_grow(&t->sums, map->count, why);
@@ -104,6 +108,7 @@ static int times_location(struct times *t, struct time_map *map, uint32_t locati
     return err;
 }
 
+/* O(calls) time; memory is calls / 64 times the paths that occur. */
 int ictusi_times_make(struct times *t, const struct analysis *a, struct ictus_why *why)
 {
     const uint64_t locations = a->session.trace->layout.location_count;
@@ -170,6 +175,10 @@ void ictusi_times_between(const struct times *t, struct time_map *map, uint32_t 
     const struct analysis *a = t->analysis;
     const uint64_t first = a->calls.first[location];
     const uint64_t begin = from == CALL_NONE ? first : from;
+    /*
+     * Difference of two prefixes, so the cost does not depend on how long the interval is. Shorter
+     * ones are added up directly, which is cheaper.
+     */
     if (to - begin > 2UL * CHECKPOINT) {
         map_add_prefix(t, map, location, to - first, 1);
         map_add_prefix(t, map, location, begin - first, -1);
