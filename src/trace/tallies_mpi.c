@@ -163,10 +163,10 @@ static void say_summary(const struct gathering *g, const struct ictus_arrivals_l
     for (size_t i = 0; i < list->count; i++) {
         calls += list->at[i].instances;
     }
-    ictusi_trace_say("%s/%s: arrivals of %d processes at %zu call sites, in %" PRId64
+    ictusi_trace_say("%s/%s: arrivals of %d processes at %zu call site%s, in %" PRId64
                      " calls; clocks synchronised %llu times",
-                     g->t->settings.directory, ARRIVALS_FILE, g->t->size, list->count, calls,
-                     (unsigned long long)g->t->syncs);
+                     g->t->settings.directory, ARRIVALS_FILE, g->t->size, list->count,
+                     list->count == 1 ? "" : "s", calls, (unsigned long long)g->t->syncs);
     if (g->tallies.full) {
         ictusi_trace_say("%llu calls were not counted: a process has room for %d call sites, "
                          "communicators and sizes",
