@@ -389,6 +389,29 @@ static void every_repetition_is_verified(void)
     ictus_bench_free(bench);
 }
 
+/*
+ * Each of two groups could have what it wants, but not both at once. Were that not seen, the
+ * buffers would be taken: they are so large that the machine cannot have become free for them
+ * meanwhile.
+ */
+static void groups_share_memory(struct ictus_bench *bench)
+{
+    enum { SETS = 64 };
+    struct ictus_bench_plan plan = plan_of("allreduce", 64, 1);
+    struct ictus_bench_result result;
+    struct ictus_why why = {""};
+    uint64_t bytes = ictusi_memory_available() / 10 * 9 / (2 * SETS);
+    MPI_Bcast(&bytes, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    if (check_size != 2 || bytes > INT32_MAX) {
+        return;
+    }
+    plan.bytes = bytes;
+    plan.buffers = SETS;
+    plan.group = 1;
+    CHECK(ictus_bench_run(bench, &plan, &result, &why) == ICTUS_ERR_NOMEM);
+    CHECK(strstr(why.text, "the processes on a node need"));
+}
+
 /* Groups run the operation each for itself, and all processes are in the result. */
 static void groups_work_at_once(void)
 {
@@ -413,6 +436,7 @@ static void groups_work_at_once(void)
         CHECK_NEAR(result.samples_s[ICTUS_REDUCE_ROOT][i], result.ranks_s[i * check_size], 1e-9);
     }
     ictus_bench_result_free(&result);
+    groups_share_memory(bench);
     plan = plan_of("ping_pong", 64, 1);
     plan.group = 1;
     CHECK(ictus_bench_run(bench, &plan, &result, &why) == ICTUS_ERR_ARG);
