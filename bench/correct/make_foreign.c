@@ -20,15 +20,17 @@ enum { RANKS = 4, THREADS = 3, STREAMS = 2, ROUNDS = 30, STEP = 700, START = 500
 enum { CPU = RANKS, OMP = CPU + THREADS - 1, GPU = OMP + STREAMS, LOCATIONS = GPU + 1 };
 enum { METRICS = GPU }; /* the location that only holds metrics */
 enum { WORLD, SELF, TEAM, INTER, DEVICE, WINDOW = 0, DEVICE_WINDOW };
-enum { WORK, CALL, BARRIER, KERNEL, REGIONS };
+enum { WORK, CALL, BARRIER, KERNEL, NEIGHBORS, REGIONS };
 
 /* Texts, whose numbers are their places. */
-static const char *const texts[] = {"",        "machine", "node",  "process", "thread", "stream",
-                                    "metrics", "work",    "MPI_x", "barrier", "kernel", "GPU",
-                                    "counter", "bytes",   "param", "attr",    "cores",  "file",
-                                    "posix",   "handle",  "world", "team",    "device", "window"};
+static const char *const texts[] = {
+    "",       "machine", "node",    "process", "thread",
+    "stream", "metrics", "work",    "MPI_x",   "barrier",
+    "kernel", "GPU",     "counter", "bytes",   "param",
+    "attr",   "cores",   "file",    "posix",   "handle",
+    "world",  "team",    "device",  "window",  "MPI_Neighbor_alltoall"};
 enum { NODE = 2, PROCESS, THREAD, STREAM, METRIC, FIRST_REGION, ACCELERATOR = 11, COUNTER, UNIT };
-enum { PARAMETER = 14, ATTRIBUTE, CORES, IO_FILE, PARADIGM, HANDLE, NAME };
+enum { PARAMETER = 14, ATTRIBUTE, CORES, IO_FILE, PARADIGM, HANDLE, NAME, NEIGHBOR_NAME = 24 };
 
 struct world {
     OTF2_Archive *archive;
@@ -114,6 +116,18 @@ static void offload(struct world *w, int rank)
     OTF2_EvtWriter_RmaGet(host, NULL, tick(w), DEVICE_WINDOW, device, 4096, w->requests);
     OTF2_EvtWriter_RmaOpCompleteBlocking(host, NULL, tick(w), DEVICE_WINDOW, w->requests++);
     leave(w, rank, CALL);
+}
+
+/* An exchange among neighbours, of which each process is through before the next one comes. */
+static void neighbors_exchange(struct world *w)
+{
+    for (int r = 0; r < RANKS; r++) {
+        enter(w, r, NEIGHBORS);
+        OTF2_EvtWriter_MpiCollectiveBegin(w->writer[r], NULL, tick(w));
+        OTF2_EvtWriter_MpiCollectiveEnd(w->writer[r], NULL, tick(w), OTF2_COLLECTIVE_OP_ALLTOALL,
+                                        WORLD, OTF2_COLLECTIVE_ROOT_NONE, 16, 16);
+        leave(w, r, NEIGHBORS);
+    }
 }
 
 /* Each process notifies the next one on the window, between two fences; locks that say nothing. */
@@ -207,6 +221,7 @@ static void write_events(struct world *w, bool cyclic)
         parallel(w, (uint32_t)(i * THREADS));
         offload(w, i % 2);
         window(w);
+        neighbors_exchange(w);
         other_records(w, i);
     }
     if (cyclic) {
@@ -293,9 +308,10 @@ static void write_definitions(struct world *w)
 {
     static const OTF2_RegionRole roles[REGIONS] = {
         OTF2_REGION_ROLE_FUNCTION, OTF2_REGION_ROLE_FUNCTION, OTF2_REGION_ROLE_BARRIER,
-        OTF2_REGION_ROLE_FUNCTION};
+        OTF2_REGION_ROLE_FUNCTION, OTF2_REGION_ROLE_COLL_ALL2ALL};
     static const OTF2_Paradigm paradigms[REGIONS] = {OTF2_PARADIGM_USER, OTF2_PARADIGM_MPI,
-                                                     OTF2_PARADIGM_OPENMP, OTF2_PARADIGM_CUDA};
+                                                     OTF2_PARADIGM_OPENMP, OTF2_PARADIGM_CUDA,
+                                                     OTF2_PARADIGM_MPI};
     const uint32_t member = 0;
     OTF2_GlobalDefWriter *d = OTF2_Archive_GetGlobalDefWriter(w->archive);
     OTF2_GlobalDefWriter_WriteClockProperties(d, 1000000000, START, w->now - START + 1,
@@ -304,8 +320,9 @@ static void write_definitions(struct world *w)
         OTF2_GlobalDefWriter_WriteString(d, i, texts[i]);
     }
     for (uint32_t i = 0; i < REGIONS; i++) {
-        OTF2_GlobalDefWriter_WriteRegion(d, i, FIRST_REGION + i, FIRST_REGION + i, 0, roles[i],
-                                         paradigms[i], OTF2_REGION_FLAG_NONE, IO_FILE, 1, 2);
+        const uint32_t name = i == NEIGHBORS ? NEIGHBOR_NAME : FIRST_REGION + i;
+        OTF2_GlobalDefWriter_WriteRegion(d, i, name, name, 0, roles[i], paradigms[i],
+                                         OTF2_REGION_FLAG_NONE, IO_FILE, 1, 2);
     }
     write_machine(w, d);
     write_groups(d);
@@ -327,7 +344,7 @@ static void write_definitions(struct world *w)
 /* Mapping tables that map nothing elsewhere, and clock offsets of 0: both must come through. */
 static void write_local(struct world *w)
 {
-    const uint32_t ids[] = {WORK, CALL, BARRIER, KERNEL};
+    const uint32_t ids[] = {WORK, CALL, BARRIER, KERNEL, NEIGHBORS};
     OTF2_Archive_OpenDefFiles(w->archive);
     for (int l = 0; l < LOCATIONS; l++) {
         OTF2_DefWriter *d = OTF2_Archive_GetDefWriter(w->archive, ref_of(l));

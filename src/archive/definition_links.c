@@ -4,6 +4,7 @@
 
 #include <ictus/text.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The node above a process: the tree node of class "node", else its parent. */
 static uint32_t node_of(const struct trace *trace, uint32_t parent)
@@ -119,9 +120,27 @@ static void link_ranks(struct trace *trace)
     }
 }
 
+/* MPI_Neighbor_alltoall, MPI_Ineighbor_allgatherv_init and so on. */
+static int link_regions(struct trace *trace)
+{
+    static const char *const beginnings[] = {"MPI_Neighbor_", "MPI_Ineighbor_"};
+    int err = ICTUS_OK;
+    for (uint64_t i = 0; i < trace->regions.count && !err; i++) {
+        const struct name_row *row = &trace->regions.rows[i];
+        const char *name = ictusi_trace_string(trace, row->string);
+        for (int k = 0; k < 2 && !err; k++) {
+            if (strncmp(name, beginnings[k], strlen(beginnings[k])) == 0) {
+                err = ictusi_idmap_put(&trace->region_neighbors, row->ref, 0, 1);
+            }
+        }
+    }
+    return err;
+}
+
 int ictusi_definitions_link(struct trace *trace)
 {
     int err = link_processes(trace);
+    err = err ? err : link_regions(trace);
     link_ranks(trace);
     for (uint64_t i = 0; i < trace->layout.comm_count && !err; i++) {
         err = link_comm(trace, &trace->layout.comms[i], &trace->links.comms[i]);

@@ -206,7 +206,8 @@ static int scan_all(struct scan *scan, const bool *mine)
         OTF2_EvtReaderCallbacks_SetUnknownCallback(set, on_unknown);
         ictusi_scan_register_messages(set);
         ictusi_scan_register_collectives(set);
-        ictusi_scan_register_threads(set, scan->tap || scan->trace->region_barrier.used > 0);
+        ictusi_scan_register_threads(set, scan->tap || scan->trace->region_barrier.used > 0 ||
+                                              scan->trace->region_neighbors.used > 0);
         if (scan->tap) {
             ictusi_scan_register_locks(set);
         }

@@ -65,6 +65,16 @@ static void collective_senders(const struct reading *r, const OTF2_AttributeList
     }
 }
 
+/*
+ * Within a call of a neighbourhood collective a record of an exchange tells a member's totals, as
+ * that of an Alltoallw does: neighbours alone exchanged, and no archive says who they are.
+ */
+static uint8_t collective_meant(const struct reading *r, uint8_t op)
+{
+    const bool exchange = op >= COLLECTIVE_ALLGATHER && op <= COLLECTIVE_ALLTOALLW;
+    return exchange && r->neighbors > 0 ? COLLECTIVE_ALLTOALLW : op;
+}
+
 /* Tell the tap that a blocking collective has ended. */
 static int collective_tell(struct reading *r, OTF2_TimeStamp time,
                            const struct collective_call *call)
@@ -111,7 +121,7 @@ static OTF2_CallbackCode on_end(OTF2_LocationRef location, OTF2_TimeStamp time, 
     (void)location;
     struct collective_call call = {.comm = comm,
                                    .root = root,
-                                   .op = op,
+                                   .op = collective_meant(data, op),
                                    .class = POINT_COLLECTIVE,
                                    .sent = sent,
                                    .received = received};
@@ -152,6 +162,7 @@ static OTF2_CallbackCode on_nbc_request(OTF2_LocationRef location, OTF2_TimeStam
     struct reading *r = data;
     (void)location;
     struct call call = {.kind = CALL_COLLECTIVE, .state = CALL_OPEN};
+    call.member.op = collective_meant(r, COLLECTIVE_ALLTOALL); /* what it is, is known in the end */
     collective_senders(r, attributes, &call.member);
     call.member.begin = ictusi_scan_point(r, time, position, POINT_COLLECTIVE | POINT_OUT);
     if (call.member.begin == NODE_NONE) {
@@ -182,7 +193,7 @@ static OTF2_CallbackCode on_nbc_complete(OTF2_LocationRef location, OTF2_TimeSta
     member->location = r->location;
     member->comm = index;
     member->root = root;
-    member->op = op;
+    member->op = member->op == COLLECTIVE_ALLTOALLW ? COLLECTIVE_ALLTOALLW : op;
     member->class = POINT_COLLECTIVE;
     member->sent = sent;
     member->received = received;

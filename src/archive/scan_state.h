@@ -48,6 +48,7 @@ struct reading {
     uint32_t fork_count;
     struct team_state teams[STACK_MAX];
     uint32_t team_count;
+    uint32_t neighbors; /* calls of neighbourhood collectives that have not returned */
     int err;
 };
 

@@ -181,6 +181,13 @@ static OTF2_CallbackCode team_barrier(struct reading *r, OTF2_TimeStamp time, ui
                                team->sequence << BARRIER_BITS | team->barriers, point, out));
 }
 
+/* Whether a region is a neighbourhood collective of MPI. */
+static bool region_has_neighbors(const struct reading *r, OTF2_RegionRef region)
+{
+    const struct idmap *regions = &r->scan->trace->region_neighbors;
+    return regions->used && ictusi_idmap_get(regions, region, 0) != IDMAP_NONE;
+}
+
 static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
                                   void *data, OTF2_AttributeList *attributes, OTF2_RegionRef region)
 {
@@ -190,6 +197,7 @@ static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time
     if (tap && ictusi_scan_verdict(r, tap->ops->enter(tap, time, region, attributes))) {
         return OTF2_CALLBACK_INTERRUPT;
     }
+    r->neighbors += region_has_neighbors(r, region);
     struct team_state *team = barrier_team(r, region);
     if (!team || team->barrier_depth++ > 0) {
         return OTF2_CALLBACK_SUCCESS;
@@ -216,6 +224,7 @@ static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time
     struct scan_tap *tap = r->scan->tap;
     (void)location;
     (void)attributes;
+    r->neighbors -= r->neighbors > 0 && region_has_neighbors(r, region);
     const OTF2_CallbackCode code = leave_barrier(r, time, position, region);
     return code || !tap ? code : ictusi_scan_verdict(r, tap->ops->leave(tap, time));
 }

@@ -89,8 +89,9 @@ struct trace {
     char **strings;
     struct idmap location_index, process_index, group_index, comm_index, string_index;
     struct idmap region_barrier;
-    struct idmap region_traits; /* region -> OTF2_RegionRole, and OTF2_Paradigm from bit 8 on */
-    struct idmap window_comm;   /* RMA window -> communicator reference */
+    struct idmap region_neighbors; /* MPI's neighbourhood collectives */
+    struct idmap region_traits;    /* region -> OTF2_RegionRole, and OTF2_Paradigm from bit 8 on */
+    struct idmap window_comm;      /* RMA window -> communicator reference */
     struct name_table regions, parameters, locations, processes, comms;
     struct trace_links links;
     struct trace_places places;

@@ -174,7 +174,7 @@ void ictusi_trace_close(struct trace *trace)
         &trace->processes.index,  &trace->comms.index,       &trace->region_traits,
         &trace->places.attribute, &trace->places.region,     &trace->places.source,
         &trace->places.file,      &trace->places.line,       &trace->senders,
-        &trace->team_region};
+        &trace->team_region,      &trace->region_neighbors};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
         ictusi_idmap_fini(maps[i]);
     }
