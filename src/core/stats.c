@@ -22,6 +22,7 @@ void ictusi_sort(double *values, size_t n)
     }
 }
 
+/* Linear between order statistics (Hyndman and Fan 1996, type 7), as R and numpy do by default. */
 double ictusi_quantile(const double *sorted, size_t n, double q)
 {
     const double position = q * (double)(n - 1);
@@ -103,6 +104,7 @@ void ictusi_median_interval(const double *sorted, size_t n, double level, double
     if (n <= EXACT_RANKS_MAX) {
         cut = exact_cut(n, level, covered);
     } else {
+        /* The binomial's ranks by the normal distribution: mean n/2, variance n/4. */
         const double half = two_sided_normal(level) * sqrt((double)n) / 2.0;
         cut = (size_t)floor((double)n / 2.0 - half) - 1;
         *covered = level;
@@ -118,6 +120,11 @@ void ictusi_median_interval(const double *sorted, size_t n, double level, double
 #define BATCH_T 2.262
 #define BATCH_NOISE 1.880
 
+/*
+ * How many times the variance of the sign test is larger than for independent samples, by batch
+ * means: n/batches times the variance of the batches' shares over that of one sign. Samples that
+ * depend on each other for longer than a batch are not noticed.
+ */
 double ictusi_batch_inflation(const double *values, size_t n, double median)
 {
     if (n < ICTUSI_BATCHED) {
@@ -157,6 +164,11 @@ void ictusi_median_widen(const double *sorted, size_t n, double inflation, doubl
     *high = fmax(*high, sorted[n - 1 - cut]);
 }
 
+/*
+ * Tukey (1977): further than 1.5 interquartile ranges outside the quartiles. Of a normal
+ * distribution 0.7 % are; of the long tails of latencies many more, so they are counted and not
+ * dropped.
+ */
 size_t ictusi_tukey_outliers(const double *sorted, size_t n)
 {
     const double first = ictusi_quantile(sorted, n, 0.25);

@@ -30,6 +30,7 @@ int ictusi_peer_name(const char *text, struct peer *peer, struct ictus_why *why)
     const char *host = text;
     size_t length = strlen(text);
     const char *port = NULL;
+    /* One colon separates a port; several make an IPv6 address without a port. */
     const char *colon = strchr(text, ':');
     if (text[0] == '[') {
         const char *end = strchr(text, ']');
@@ -65,6 +66,10 @@ static uint32_t refid_of(const struct sockaddr *address)
         return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr);
     }
     const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)address;
+    /*
+     * FNV-1a, 32 bits. RFC 5905 takes four bytes of an MD5 here, so other implementations do not
+     * find a timing loop over IPv6 by this id.
+     */
     uint32_t hash = UINT32_C(2166136261);
     for (int i = 0; i < 16; i++) {
         hash = (hash ^ v6->sin6_addr.s6_addr[i]) * UINT32_C(16777619);

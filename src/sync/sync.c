@@ -121,6 +121,11 @@ void ictusi_sync_free(struct sync *sync)
     free(sync);
 }
 
+/*
+ * Runs an algorithm as a part of another one: on a communicator of its own, from the line and the
+ * error that the outer one has reached so far. What it counted is added up there, since the counts
+ * in `outer` are where the inner one begins.
+ */
 int ictusi_sync_run_inner(struct sync *sync, struct sync_run *outer, MPI_Comm comm,
                           const struct line *base, const struct line_error *base_error)
 {
@@ -145,12 +150,17 @@ int ictusi_sync_agree(MPI_Comm comm, int err, struct ictus_why *why)
         int rank;
     } mine = {err ? 0 : 1, 0}, first;
     PMPI_Comm_rank(comm, &mine.rank);
+    /*
+     * MINLOC finds the lowest rank that failed, so all ranks report one and the same reason. Two
+     * collectives on failure, one otherwise.
+     */
     if (PMPI_Allreduce(&mine, &first, 1, MPI_2INT, MPI_MINLOC, comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     if (first.failed) {
         return ICTUS_OK;
     }
+    /* Zeroed as a whole: padding would be sent uninitialised. */
     struct {
         int err;
         struct ictus_why why;
@@ -174,6 +184,11 @@ int ictusi_sync_same(MPI_Comm comm, const char *what, const char *text, struct i
     char first[sizeof(why->text)] = "";
     int rank = 0;
     const uint64_t mine = ictusi_spec_hash(text);
+    /*
+     * One reduction tells whether all hashes are equal: the smallest hash, and the complement of
+     * the largest. Equal hashes of different texts would go unnoticed, with a probability of
+     * 2^-64.
+     */
     uint64_t extremes[2] = {mine, ~mine}; /* the smallest, and what is left of the largest */
     if (PMPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
