@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A thread's windows: records of all lengths fill them nearly to the end and never beyond, none is
+ * lost or cut between two of them, and where no further one may be had the last says so.
+ */
+#include "../check.h"
+
+#include "tracer/openmp.h"
+#include "tracer/recorder.h"
+#include "tracer/requests.h"
+
+#include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    WINDOWS = 4,
+    WINDOW_BYTES = 8192,
+    WINDOW_WORDS = WINDOW_BYTES / 8,
+    LIMIT = RAW_HEADER_BYTES + WINDOWS * WINDOW_BYTES,
+    LONG_WORDS = RECORD_WORDS_MAX - 5
+};
+
+struct tracer ictusi_tracer;
+
+/* No thread team here. */
+void ictusi_openmp_forget(struct recorder *r)
+{
+    (void)r;
+}
+
+/* Short records, long ones, timed ones, until there is no room. @return how many were written */
+static uint64_t windows_fill(struct recorder *r)
+{
+    uint64_t count = 0;
+    while (count < 100000) {
+        recorder_make_room(r);
+        if (r->after & AFTER_FULL) {
+            break;
+        }
+        count++;
+        if (count % 7 == 0) {
+            for (unsigned i = 1; i < LONG_WORDS; i++) {
+                r->pos[i] = count;
+            }
+            recorder_publish(r->pos, record_head(RECORD_SENDERS, LONG_WORDS, 0, 0));
+            r->pos += LONG_WORDS;
+        } else if (count % 5 == 0) {
+            recorder_timed_words(r, RECORD_METRIC, 0, count, &count, 1);
+        } else {
+            recorder_put4(r, RECORD_COLL, 1, 2, count, count, count, count);
+        }
+    }
+    return count;
+}
+
+/* What a window holds, in order. @return words in use */
+static unsigned window_read(const uint64_t *window, uint64_t *next, int *flushes, int *offs)
+{
+    unsigned at = 0;
+    while (at < WINDOW_WORDS && window[at]) {
+        const unsigned words = record_words(window[at]);
+        const unsigned kind = record_kind(window[at]);
+        REQUIRE(words >= 2 && at + words <= WINDOW_WORDS);
+        if (kind == RECORD_FLUSH) {
+            ++*flushes;
+            CHECK(window[at + 2] > 0);
+        } else if (kind == RECORD_OFF) {
+            ++*offs;
+            CHECK(record_small(window[at]) == OFF_LIMIT);
+        } else {
+            CHECK(window[at + words - 1] == *next && window[at + 1] == *next);
+            ++*next;
+        }
+        at += words;
+    }
+    return at;
+}
+
+static void windows_are_whole(const char *directory)
+{
+    static uint64_t file[LIMIT / 8 + 1];
+    char path[256];
+    struct recorder_setup setup = {
+        .rank = 3, .table_hash = 0xabcdef, .limit_bytes = LIMIT, .kind = TICKS_MONOTONIC};
+    (void)snprintf(setup.directory, sizeof(setup.directory), "%s", directory);
+    struct recorder *r = ictusi_recorder_create(&setup, 5, WINDOW_BYTES);
+    REQUIRE(r && !r->after);
+    const uint64_t written = windows_fill(r);
+    CHECK(r->after & AFTER_FULL);
+    CHECK(recorder_request(r) == 0);
+    ictusi_recorder_free(r);
+    (void)snprintf(path, sizeof(path), "%s/3.5.events", directory);
+    FILE *in = fopen(path, "rb");
+    REQUIRE(in);
+    CHECK(fread(file, 1, sizeof(file), in) == LIMIT);
+    (void)fclose(in);
+    const struct raw_header *header = (const struct raw_header *)file;
+    CHECK(memcmp(header->magic, RAW_MAGIC, 8) == 0 && header->table_hash == 0xabcdef);
+    CHECK(header->window_bytes == WINDOW_BYTES && header->rank == 3 && header->thread == 5);
+    CHECK(header->pid == (uint64_t)getpid());
+    uint64_t next = 1;
+    int flushes = 0;
+    int offs = 0;
+    for (int i = 0; i < WINDOWS; i++) {
+        const uint64_t *window = file + (RAW_HEADER_BYTES + i * WINDOW_BYTES) / 8;
+        const unsigned used = window_read(window, &next, &flushes, &offs);
+        CHECK(used > WINDOW_WORDS - 2 * RECORD_WORDS_MAX);
+        CHECK(offs == (i == WINDOWS - 1));
+    }
+    CHECK(next == written + 1);
+    CHECK(flushes == WINDOWS - 1);
+    CHECK(unlink(path) == 0);
+}
+
+/* A file that is there, or a limit below one window: the thread is followed, nothing is recorded.
+ */
+static void without_a_file(const char *directory)
+{
+    struct recorder_setup setup = {.limit_bytes = RAW_HEADER_BYTES + WINDOW_BYTES - 1,
+                                   .kind = TICKS_MONOTONIC};
+    char path[256];
+    (void)snprintf(setup.directory, sizeof(setup.directory), "%s", directory);
+    (void)snprintf(path, sizeof(path), "%s/0.1.events", directory);
+    for (int i = 0; i < 2; i++) {
+        struct recorder *r = ictusi_recorder_create(&setup, 1, WINDOW_BYTES);
+        REQUIRE(r && r->after == AFTER_FULL);
+        for (int k = 0; k < 1000; k++) { /* round and round in the scratch area */
+            recorder_make_room(r);
+            recorder_put4(r, RECORD_COLL, 1, 2, 1, 2, 3, 4);
+            CHECK(r->pos > r->scratch && r->pos <= r->scratch + SCRATCH_WORDS);
+        }
+        ictusi_recorder_free(r);
+    }
+    CHECK(unlink(path) == 0);
+    ictusi_recorder_free(NULL);
+}
+
+/* Records of a muted stretch leave no trace in the window, whatever reasons overlap. */
+static void diverted_records_are_dropped(const char *directory)
+{
+    struct recorder_setup setup = {.limit_bytes = LIMIT, .kind = TICKS_MONOTONIC};
+    char path[256];
+    (void)snprintf(setup.directory, sizeof(setup.directory), "%s", directory);
+    (void)snprintf(path, sizeof(path), "%s/0.2.events", directory);
+    struct recorder *r = ictusi_recorder_create(&setup, 2, WINDOW_BYTES);
+    REQUIRE(r && !r->after);
+    recorder_put1(r, RECORD_IRECV, 0, 0, 1);
+    const uint64_t *const here = r->pos;
+    const uint64_t *const soft = r->soft;
+    CHECK(recorder_requests(r, 3) == (UINT64_C(2) << 40 | 1));
+    CHECK(recorder_request(r) == (UINT64_C(2) << 40 | 4));
+    ictusi_recorder_divert(r, AFTER_MUTED);
+    recorder_put1(r, RECORD_IRECV, 0, 0, 2);
+    ictusi_recorder_divert(r, AFTER_HIDDEN);
+    CHECK(recorder_request(r) == 0 && recorder_requests(r, 3) == 0);
+    ictusi_recorder_resume(r, AFTER_MUTED);
+    recorder_put1(r, RECORD_IRECV, 0, 0, 3);
+    CHECK(r->pos == r->scratch + 2);
+    ictusi_recorder_resume(r, AFTER_HIDDEN);
+    CHECK(r->pos == here && r->soft == soft && !r->after);
+    recorder_put1(r, RECORD_IRECV, 0, 0, 4);
+    CHECK(here[1] == 4 && here[2] == 0);
+    CHECK(ictusi_recorder_room(r, 3) && r->room == 64);
+    CHECK(ictusi_recorder_room(r, 64) && r->room == 64);
+    CHECK(ictusi_recorder_room(r, 65) && r->room == 130);
+    ictusi_recorder_free(r);
+    CHECK(unlink(path) == 0);
+}
+
+int main(void)
+{
+    char directory[] = "/tmp/ictus-recorder-XXXXXX";
+    REQUIRE(mkdtemp(directory));
+    windows_are_whole(directory);
+    without_a_file(directory);
+    diverted_records_are_dropped(directory);
+    CHECK(rmdir(directory) == 0);
+    return check_result();
+}
