@@ -40,6 +40,7 @@ struct world_options {
 struct world_clock {
     int64_t origin;
     double t, phase_ns, rate; /* phase since the start, ns; rate in ns per s */
+    struct rng rng;           /* its own: it wanders alike whoever reads it when */
 };
 
 struct world {
