@@ -14,6 +14,8 @@ enum { REWEIGHTINGS = 4, REFINEMENTS = 3, STUDENT = 3 };
 /* Huber's limit in standard deviations: full efficiency for paths' asymmetries, which are bounded.
  */
 static const double huber = 2.5;
+/* A burst is not of its pair's line beyond so many standard deviations of the others. */
+static const double strange = 5.0;
 /* A pair's own opinion of its noise counts between these, relative to the median pair's. */
 static const double quality_max = 4.0;
 /* Stamps are whole nanoseconds: no pair is better than this. */
@@ -130,11 +132,15 @@ static int set_quality(struct group *g)
     return ICTUS_OK;
 }
 
+/* 1, or -1 where a pair's client was the server in the first sweep. */
+static double group_turn(const struct mesh_sweep *sweeps, int k, size_t e)
+{
+    return sweeps[k].edges[e].client != sweeps[0].edges[e].client ? -1.0 : 1.0;
+}
+
 double ictusi_mesh_residual(const struct mesh_sweep *sweeps, int k, size_t e)
 {
-    const struct mesh_sweep *s = &sweeps[k];
-    const bool turned = s->edges[e].client != sweeps[0].edges[e].client;
-    return turned ? -s->residual[e] : s->residual[e];
+    return group_turn(sweeps, k, e) * sweeps[k].residual[e];
 }
 
 static double residual_of(const struct group *g, int k, size_t e)
@@ -290,6 +296,42 @@ static void group_believe(struct group *g, struct mesh_spread *spread)
     spread->bias = usual_bias(g);
 }
 
+/* How far the k-th of count values is from the line through the two nearest others. */
+static double group_apart(const double *t_s, const double *rest, int count, int k)
+{
+    const int a = k == 0 ? 1 : k == count - 1 ? count - 3 : k - 1;
+    const int b = k == 0 ? 2 : k == count - 1 ? count - 2 : k + 1;
+    const double part = (t_s[k] - t_s[a]) / (t_s[b] - t_s[a]);
+    return fabs(rest[k] - (rest[a] + part * (rest[b] - rest[a])));
+}
+
+/*
+ * A congested burst errs by what neither its own jitter nor the loops of its sweep tell from an
+ * offset where bad bursts are many. The other bursts of its pair do: one that is far off the line
+ * through most of them, and off the one through its neighbours, is moved onto the first. The pair
+ * keeps its weight, and its asymmetry in all sweeps. A clock that wanders bends the line, but
+ * neighbours follow it.
+ */
+static void group_mend_bursts(const struct group *g)
+{
+    double t_s[TRACK_MAX];
+    double offsets[TRACK_MAX];
+    double rest[TRACK_MAX];
+    for (size_t e = 0; g->count >= TRACK_LINE && e < g->edges; e++) {
+        for (int k = 0; k < g->count; k++) {
+            t_s[k] = g->sweeps[k].t_mean;
+            offsets[k] = group_turn(g->sweeps, k, e) * g->sweeps[k].graph[e].y;
+        }
+        const double typical = ictusi_track_rests(t_s, g->count, offsets, rest);
+        const double limit = strange * fmax(typical, rounding_ns);
+        for (int k = 0; k < g->count; k++) {
+            if (fabs(rest[k]) > limit && group_apart(t_s, rest, g->count, k) > limit) {
+                g->sweeps[k].graph[e].y -= group_turn(g->sweeps, k, e) * rest[k];
+            }
+        }
+    }
+}
+
 /* Offsets and residuals of all sweeps with the weights as they are. */
 static int solve_weighted(struct mesh *mesh, struct group *g)
 {
@@ -385,6 +427,9 @@ static int solve_run(struct mesh *mesh, struct mesh_sweep *sweeps, int count,
     g.weight = g.quality + room;
     g.scratch = g.quality + 2 * room;
     int err = set_quality(&g);
+    if (!err && spread->freedom > 0.0) {
+        group_mend_bursts(&g);
+    }
     if (!err) {
         err = solve_group(mesh, &g, spread);
     }

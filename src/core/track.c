@@ -15,8 +15,7 @@ enum {
     LEVELS = 7, /* of the paths' wander, in standard deviations of noise: 2^-1 to 2^5 */
     MEMORIES = 3,
     HYPOTHESES = WALKS * (1 + LEVELS * MEMORIES),
-    MANY_CLOCKS = 7,   /* from so many on, they show what is usual */
-    UNUSUAL_SWEEPS = 6 /* fewer show no line that most of them are on */
+    MANY_CLOCKS = 7 /* from so many on, they show what is usual */
 };
 
 /* Walks below the usual one are no more spread than this (scale of the logarithm): within a second
@@ -444,37 +443,46 @@ int ictusi_track_fit(const struct track_sweep *sweeps, int count, double now_s,
     return err;
 }
 
-void ictusi_track_unusual(const struct track_sweep *sweeps, int count, const double *offsets,
-                          double *variance)
+double ictusi_track_rests(const double *t_s, int count, const double *offsets, double *rest)
 {
     double slopes[TRACK_MAX * (TRACK_MAX - 1) / 2];
-    double rest[TRACK_MAX];
     double sorted[TRACK_MAX];
     size_t pairs = 0;
-    memset(variance, 0, (size_t)count * sizeof(*variance));
-    if (count < UNUSUAL_SWEEPS) {
-        return;
-    }
     for (int k = 0; k < count; k++) {
         for (int l = 0; l < k; l++) {
-            slopes[pairs++] = (offsets[k] - offsets[l]) / (sweeps[k].t_s - sweeps[l].t_s);
+            slopes[pairs++] = (offsets[k] - offsets[l]) / (t_s[k] - t_s[l]);
         }
     }
     ictusi_sort(slopes, pairs);
     const double slope = ictusi_quantile(slopes, pairs, 0.5);
     for (int k = 0; k < count; k++) {
-        sorted[k] = rest[k] = offsets[k] - slope * (sweeps[k].t_s - sweeps[0].t_s);
+        sorted[k] = rest[k] = offsets[k] - slope * (t_s[k] - t_s[0]);
     }
     ictusi_sort(sorted, (size_t)count);
     const double middle = ictusi_quantile(sorted, (size_t)count, 0.5);
     for (int k = 0; k < count; k++) {
-        sorted[k] = fabs(rest[k] - middle);
+        rest[k] -= middle;
+        sorted[k] = fabs(rest[k]);
     }
     ictusi_sort(sorted, (size_t)count);
-    const double typical = sigma_per_median * ictusi_quantile(sorted, (size_t)count, 0.5);
+    return sigma_per_median * ictusi_quantile(sorted, (size_t)count, 0.5);
+}
+
+void ictusi_track_unusual(const struct track_sweep *sweeps, int count, const double *offsets,
+                          double *variance)
+{
+    double t_s[TRACK_MAX];
+    double rest[TRACK_MAX];
+    memset(variance, 0, (size_t)count * sizeof(*variance));
+    if (count < TRACK_LINE) {
+        return;
+    }
+    for (int k = 0; k < count; k++) {
+        t_s[k] = sweeps[k].t_s;
+    }
+    const double typical = ictusi_track_rests(t_s, count, offsets, rest);
     for (int k = 0; k < count; k++) {
         const double usual = fmax(sweeps[k].noise_ns2, typical * typical);
-        const double off = rest[k] - middle;
-        variance[k] = fmax(off * off - unusual_limit * unusual_limit * usual, 0.0);
+        variance[k] = fmax(rest[k] * rest[k] - unusual_limit * unusual_limit * usual, 0.0);
     }
 }

@@ -16,7 +16,10 @@
 
 #include <stddef.h>
 
-enum { TRACK_MAX = 32 };
+enum {
+    TRACK_MAX = 32,
+    TRACK_LINE = 6 /* fewer offsets show no line that most of them are on */
+};
 
 struct track_sweep {
     double t_s;       /* middle of the sweep */
@@ -62,8 +65,15 @@ int ictusi_track_fit(const struct track_sweep *sweeps, int count, double now_s,
                      const struct track_prior *prior, struct track *track);
 
 /*
- * The variance to add to each of count sweeps (six at least, else none) of one clock that is off
- * the line through most of them by more than its noise explains.
+ * How far each of count (TRACK_LINE to TRACK_MAX) offsets at different times is off the line
+ * through most of them: the median slope, through the middle. Returns the standard deviation that
+ * the median of these distances stands for.
+ */
+double ictusi_track_rests(const double *t_s, int count, const double *offsets, double *rest);
+
+/*
+ * The variance to add to each of count sweeps (TRACK_LINE at least, else none) of one clock that is
+ * off the line through most of them by more than its noise explains.
  */
 void ictusi_track_unusual(const struct track_sweep *sweeps, int count, const double *offsets,
                           double *variance);

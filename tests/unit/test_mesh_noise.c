@@ -146,8 +146,8 @@ static void wandering_clocks_are_noticed(void)
         cover(w, &out, 1, SIZE - 1, &c);
         world_free(w);
     }
-    CHECK(c.inside > 0.9 * c.count);
-    CHECK(c.square < 2.5 * c.count && c.square > 0.4 * c.count);
+    CHECK(c.inside > 0.8 * c.count);
+    CHECK(c.square < 4.0 * c.count && c.square > 0.4 * c.count);
 }
 
 /* What many sweeps show of a process's noise is neither more nor less than there is. */
@@ -189,6 +189,25 @@ static void a_congested_burst_counts_less(void)
         CHECK(fabs(world_error(w, 1, &out.lines[1], now)) < 200.0);
         CHECK(fabs(world_error(w, 1, &out.lines[1], now + 10.0)) < 4.0 * sigma);
         CHECK(sigma < 20e3);
+        world_free(w);
+    }
+}
+
+/* Nearly every pair of four processes has a congested burst in one of sixteen sweeps; its other
+ * bursts tell which. */
+static void congested_bursts_of_most_pairs_count_less(void)
+{
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct world_options o = world_defaults(4, seed);
+        o.congested = 0.1;
+        o.walk = 0.0;
+        struct world *w = world_create(&o);
+        struct outcome out;
+        synchronise(w, 16, 1.5, &out);
+        const double now = world_now(w);
+        for (int i = 1; i < 4; i++) {
+            CHECK(fabs(world_error(w, i, &out.lines[i], now)) < 60.0);
+        }
         world_free(w);
     }
 }
@@ -420,6 +439,7 @@ int main(void)
     wandering_clocks_are_noticed();
     many_sweeps_show_the_noise();
     a_congested_burst_counts_less();
+    congested_bursts_of_most_pairs_count_less();
     two_processes_admit_an_asymmetry();
     one_loop_is_little();
     the_reference_counts_above_exact_sizes();
