@@ -52,8 +52,8 @@ struct ictus_arrivals {
     int64_t *offsets_ns;             /**< recorded times ranks, in the order of the calls */
     double *errors_ns;               /**< of each row, as error_ns; NULL: not known */
     double *durations_s;             /**< of each row; NULL: not known */
-    int64_t *gaps_ns; /**< as offsets_ns: how long the rank had computed, since the call before in
-                           which it met others; NULL: not known. Owned as the others */
+    int64_t *gaps_ns; /**< as offsets_ns: how long ago the rank had left the same operation before;
+                           NULL: not known. Owned as the others */
     int64_t *calls;   /**< of each row, its place among the calls, ascending; NULL: the rows are
                            consecutive calls. Owned as the others */
 };

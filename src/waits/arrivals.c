@@ -23,6 +23,7 @@ static const double two_sided = 1.96; /* standard deviations of 95 % */
 struct part {
     const struct meeting *meeting;
     int64_t enter;
+    int64_t gap; /* since it left the operation before, at first since its first event */
     uint32_t rank, number;
 };
 
@@ -92,6 +93,22 @@ static int by_number(const void *a, const void *b)
     return (p->rank > q->rank) - (p->rank < q->rank);
 }
 
+/* Ticks since a member left the same operation before; meetings are in the order of each location.
+ */
+static int64_t meeting_gap(const struct waiting_calls *calls, uint64_t i)
+{
+    const struct meeting *m = meeting_at(calls, i);
+    int64_t left = calls->begin[m->location];
+    for (uint64_t k = i; k-- > 0 && meeting_at(calls, k)->location == m->location;) {
+        if (meeting_at(calls, k)->op == m->op) {
+            left = call_at(calls, meeting_at(calls, k)->end_call)->leave;
+            break;
+        }
+    }
+    const int64_t gap = call_at(calls, m->call)->enter - left;
+    return gap > 0 ? gap : 0;
+}
+
 /* All parts, instance by instance. */
 static int parts_make(struct extraction *x)
 {
@@ -109,8 +126,11 @@ static int parts_make(struct extraction *x)
         }
         const uint32_t rank = ictusi_layout_rank(layout, m->comm, m->location);
         if (rank != LAYOUT_NONE) {
-            x->parts[x->part_count++] = (struct part){
-                .meeting = m, .enter = call_at(&x->analysis.calls, m->call)->enter, .rank = rank};
+            x->parts[x->part_count++] =
+                (struct part){.meeting = m,
+                              .enter = call_at(&x->analysis.calls, m->call)->enter,
+                              .gap = meeting_gap(&x->analysis.calls, i),
+                              .rank = rank};
         }
     }
     qsort(x->parts, x->part_count, sizeof *x->parts, by_member);
@@ -283,16 +303,6 @@ static double occasion_error_ns(const struct extraction *x, const struct part *p
     return ticks_ns(x, fmax(1, two_sided * worst));
 }
 
-/* How long a member had computed since it left the call before; at first since its first event. */
-static double part_gap(const struct extraction *x, const struct part *part)
-{
-    const struct waiting_calls *calls = &x->analysis.calls;
-    const struct meeting *m = part->meeting;
-    const int64_t left = m->call > calls->first[m->location] ? call_at(calls, m->call - 1)->leave
-                                                             : calls->begin[m->location];
-    return part->enter > left ? (double)(part->enter - left) : 0;
-}
-
 /* A nonblocking one lasts from when all have come to it and to its completing calls. */
 static void occasion_row(const struct extraction *x, const struct part *parts,
                          struct ictus_arrivals *a, int64_t row)
@@ -312,7 +322,7 @@ static void occasion_row(const struct extraction *x, const struct part *parts,
         a->offsets_ns[row * a->ranks + r] =
             llround(ticks_ns(x, (double)(parts[r].enter - first->enter)));
         a->gaps_ns[row * a->ranks + r] =
-            llround(fmin((double)ARRIVAL_OFFSET_MAX_NS, ticks_ns(x, part_gap(x, &parts[r]))));
+            llround(fmin((double)ARRIVAL_OFFSET_MAX_NS, ticks_ns(x, (double)parts[r].gap)));
     }
     ready = last->enter > ready ? last->enter : ready;
     a->errors_ns[row] = occasion_error_ns(x, parts, (uint32_t)a->ranks, first);
