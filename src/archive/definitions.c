@@ -2,28 +2,12 @@
 /* Reading an archive's definitions into a struct trace. */
 #include "archive/definitions.h"
 #include "archive/metric_names.h"
+#include "core/array.h"
 
 #include <ictus/text.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Append a zeroed element to an array that doubles; the new element, or NULL. */
-static void *definitions_append(void **array, uint64_t *count, size_t size)
-{
-    const uint64_t n = *count;
-    if ((n & (n - 1)) == 0) {
-        char *wide = realloc(*array, (n ? n * 2 : 1) * size);
-        if (!wide) {
-            return NULL;
-        }
-        *array = wide;
-    }
-    char *element = (char *)*array + n * size;
-    memset(element, 0, size);
-    *count = n + 1;
-    return element;
-}
 
 static OTF2_CallbackCode on_clock(void *data, uint64_t resolution, uint64_t offset, uint64_t length,
                                   uint64_t realtime)
@@ -42,7 +26,7 @@ static int names_add(struct name_table *table, uint64_t ref, uint32_t string)
         return ICTUS_OK;
     }
     const uint64_t index = table->count;
-    struct name_row *row = definitions_append((void **)&table->rows, &table->count, sizeof *row);
+    struct name_row *row = array_append((void **)&table->rows, &table->count, sizeof *row);
     if (!row || ictusi_idmap_put(&table->index, ref, 0, (int64_t)index)) {
         return ICTUS_ERR_NOMEM;
     }
@@ -57,8 +41,7 @@ static OTF2_CallbackCode on_string(void *data, OTF2_StringRef self, const char *
     if (ictusi_idmap_get(&trace->string_index, self, 0) != IDMAP_NONE) {
         return OTF2_CALLBACK_SUCCESS;
     }
-    char **string =
-        definitions_append((void **)&trace->strings, &trace->string_count, sizeof *string);
+    char **string = array_append((void **)&trace->strings, &trace->string_count, sizeof *string);
     if (!string || ictusi_idmap_put(&trace->string_index, self, 0, (int64_t)index)) {
         return OTF2_CALLBACK_INTERRUPT;
     }
@@ -86,10 +69,10 @@ static OTF2_CallbackCode on_process(void *data, OTF2_LocationGroupRef self, OTF2
     struct trace *trace = data;
     struct trace_links *links = &trace->links;
     const uint64_t index = trace->layout.process_count;
-    struct layout_process *process = definitions_append(
-        (void **)&trace->layout.processes, &trace->layout.process_count, sizeof *process);
+    struct layout_process *process = array_append((void **)&trace->layout.processes,
+                                                  &trace->layout.process_count, sizeof *process);
     struct process_link *link =
-        definitions_append((void **)&links->processes, &links->process_count, sizeof *link);
+        array_append((void **)&links->processes, &links->process_count, sizeof *link);
     if (!process || !link || names_add(&trace->processes, self, name) ||
         ictusi_idmap_put(&trace->process_index, self, 0, (int64_t)index)) {
         return OTF2_CALLBACK_INTERRUPT;
@@ -112,7 +95,7 @@ static OTF2_CallbackCode on_location(void *data, OTF2_LocationRef self, OTF2_Str
         return OTF2_CALLBACK_SUCCESS;
     }
     const uint64_t index = trace->layout.location_count;
-    struct layout_location *location = definitions_append(
+    struct layout_location *location = array_append(
         (void **)&trace->layout.locations, &trace->layout.location_count, sizeof *location);
     if (!location || names_add(&trace->locations, self, name) ||
         ictusi_idmap_put(&trace->location_index, self, 0, (int64_t)index)) {
@@ -198,7 +181,7 @@ static OTF2_CallbackCode on_group(void *data, OTF2_GroupRef self, OTF2_StringRef
     (void)name;
     const uint64_t index = trace->group_count;
     struct trace_group *group =
-        definitions_append((void **)&trace->groups, &trace->group_count, sizeof *group);
+        array_append((void **)&trace->groups, &trace->group_count, sizeof *group);
     if (!group || ictusi_idmap_put(&trace->group_index, self, 0, (int64_t)index)) {
         return OTF2_CALLBACK_INTERRUPT;
     }
@@ -222,9 +205,9 @@ static OTF2_CallbackCode add_comm(struct trace *trace, uint32_t self, uint32_t a
 {
     const uint64_t index = trace->layout.comm_count;
     struct layout_comm *comm =
-        definitions_append((void **)&trace->layout.comms, &trace->layout.comm_count, sizeof *comm);
+        array_append((void **)&trace->layout.comms, &trace->layout.comm_count, sizeof *comm);
     struct comm_link *link =
-        definitions_append((void **)&trace->links.comms, &trace->links.comm_count, sizeof *link);
+        array_append((void **)&trace->links.comms, &trace->links.comm_count, sizeof *link);
     if (!comm || !link || ictusi_idmap_put(&trace->comm_index, self, 0, (int64_t)index)) {
         return OTF2_CALLBACK_INTERRUPT;
     }
@@ -327,8 +310,7 @@ static OTF2_CallbackCode on_offset(void *data, OTF2_TimeStamp time, int64_t offs
 {
     struct layout_location *location = data;
     uint64_t count = location->offset_count;
-    struct clock_offset *added =
-        definitions_append((void **)&location->offsets, &count, sizeof *added);
+    struct clock_offset *added = array_append((void **)&location->offsets, &count, sizeof *added);
     if (!added) {
         return OTF2_CALLBACK_INTERRUPT;
     }

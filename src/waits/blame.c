@@ -16,6 +16,8 @@
  */
 #include "waits/blame.h"
 
+#include "core/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,14 +169,12 @@ static struct blame_row *blame_at(struct blame *d, uint32_t location, uint32_t p
         return NULL;
     }
     if (*slot == (int64_t)d->count) {
-        if ((d->count & (d->count - 1)) == 0) {
-            struct blame_row *wide = realloc(d->list, (d->count ? 2 * d->count : 1) * sizeof *wide);
-            if (!wide) {
-                return NULL;
-            }
-            d->list = wide;
+        struct blame_row *row = array_append((void **)&d->list, &d->count, sizeof *row);
+        if (!row) {
+            return NULL;
         }
-        d->list[d->count++] = (struct blame_row){.location = location, .path = path};
+        row->location = location;
+        row->path = path;
     }
     return &d->list[*slot];
 }

@@ -2,28 +2,13 @@
 /* The call tree grows while events are read. */
 #include "waits/paths.h"
 
+#include "core/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { PLACE_TEXT = 256 };
-
-/* Append a zeroed element to an array whose room doubles at each power of two; NULL: no memory. */
-static void *paths_append(void **array, uint64_t *count, size_t size)
-{
-    const uint64_t n = *count;
-    if ((n & (n - 1)) == 0) {
-        char *wide = realloc(*array, (n ? n * 2 : 1) * size);
-        if (!wide) {
-            return NULL;
-        }
-        *array = wide;
-    }
-    char *element = (char *)*array + n * size;
-    memset(element, 0, size);
-    *count = n + 1;
-    return element;
-}
 
 static bool path_is_library(OTF2_Paradigm paradigm)
 {
@@ -91,7 +76,7 @@ int ictusi_paths_init(struct paths *paths, const struct trace *trace)
         paths->traits[i] = path_traits(name);
     }
     for (int i = 0; i <= PATH_MUTED && !err; i++) {
-        struct path *path = paths_append((void **)&paths->list, &paths->count, sizeof *path);
+        struct path *path = array_append((void **)&paths->list, &paths->count, sizeof *path);
         err = path ? ICTUS_OK : ICTUS_ERR_NOMEM;
         if (path) {
             *path = (struct path){PATH_NONE, UINT32_MAX, 0, 0, PATH_NONE};
@@ -118,7 +103,7 @@ static uint32_t path_child(struct paths *paths, uint32_t parent, uint32_t region
         return PATH_NONE;
     }
     if (*slot == (int64_t)paths->count) {
-        struct path *path = paths_append((void **)&paths->list, &paths->count, sizeof *path);
+        struct path *path = array_append((void **)&paths->list, &paths->count, sizeof *path);
         if (!path) {
             return PATH_NONE;
         }

@@ -6,28 +6,13 @@
  */
 #include "waits/sums.h"
 
+#include "core/array.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const double two_sided = 1.96; /* standard deviations of 95 % */
-
-/* Append a zeroed element to an array that doubles; the new element, or NULL. */
-static void *rows_append(void **array, uint64_t *count, size_t size)
-{
-    const uint64_t n = *count;
-    if ((n & (n - 1)) == 0) {
-        char *wide = realloc(*array, (n ? n * 2 : 1) * size);
-        if (!wide) {
-            return NULL;
-        }
-        *array = wide;
-    }
-    char *element = (char *)*array + n * size;
-    memset(element, 0, size);
-    *count = n + 1;
-    return element;
-}
 
 static struct wait_row *row_at(struct wait_rows *rows, uint32_t state, uint32_t path,
                                uint32_t location)
@@ -38,7 +23,7 @@ static struct wait_row *row_at(struct wait_rows *rows, uint32_t state, uint32_t 
         return NULL;
     }
     if (*slot == (int64_t)rows->count) {
-        struct wait_row *row = rows_append((void **)&rows->list, &rows->count, sizeof *row);
+        struct wait_row *row = array_append((void **)&rows->list, &rows->count, sizeof *row);
         if (!row) {
             return NULL;
         }
@@ -58,7 +43,7 @@ static int pair_add(struct wait_rows *rows, const struct wait_pair *pair)
     }
     if (*slot == (int64_t)rows->pair_count) {
         struct wait_pair *fresh =
-            rows_append((void **)&rows->pairs, &rows->pair_count, sizeof *fresh);
+            array_append((void **)&rows->pairs, &rows->pair_count, sizeof *fresh);
         if (!fresh) {
             return ICTUS_ERR_NOMEM;
         }
@@ -265,7 +250,7 @@ static struct wait_site *site_at(struct wait_rows *rows, uint32_t path)
     }
     if (*slot == (int64_t)rows->site_count) {
         struct wait_site *site =
-            rows_append((void **)&rows->sites, &rows->site_count, sizeof *site);
+            array_append((void **)&rows->sites, &rows->site_count, sizeof *site);
         if (!site) {
             return NULL;
         }
