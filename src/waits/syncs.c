@@ -147,11 +147,12 @@ static struct sync_point pair_before(const struct syncs *s, uint32_t call)
 /* A location's call that left through a node; CALL_NONE: it has none. */
 static uint32_t member_call(const struct analysis *a, uint32_t node, uint32_t location)
 {
-    const uint64_t *first = &a->session.history.first[location];
+    const uint64_t first = a->session.history.first[location];
+    const uint64_t end = a->session.history.first[location + 1];
     const uint32_t *outs = analysis_outs(a, node);
     const uint32_t count = graph_vnode(&a->session.graph, node)->out_count;
     for (uint32_t i = 0; i < count; i++) {
-        if (outs[i] >= first[0] && outs[i] < first[1]) {
+        if (outs[i] >= first && outs[i] < end) {
             return call_of_point(&a->calls, outs[i]);
         }
     }
