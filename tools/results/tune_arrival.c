@@ -284,8 +284,10 @@ static int regret_interval(const struct regret_table *t, const struct regrets *r
         }
     }
     for (size_t a = 0; a < r->algorithm_count; a++) {
-        least_low = fmin(least_low, regret_cell(t, r, a, pattern)->time.low_s);
-        least_high = fmin(least_high, regret_cell(t, r, a, pattern)->time.high_s);
+        if (a != algorithm) { /* by itself it is 1, whatever its interval */
+            least_low = fmin(least_low, regret_cell(t, r, a, pattern)->time.low_s);
+            least_high = fmin(least_high, regret_cell(t, r, a, pattern)->time.high_s);
+        }
     }
     *low = own->time.low_s / least_high;
     *high = own->time.high_s / least_low;
