@@ -43,7 +43,7 @@ static const double calibrated_per_rtt = 0.005;
 
 /* Exchanges of a round where there are 100: few processes have few pairs, and far more time than
  * these take. */
-static const double effort_small = 400.0;
+static const double effort_small = 100.0;
 static const double effort_large = 25.0;
 
 /* Exchanges of each process in a window of usual length, started here or answered. */
