@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The program: a table of commands. */
+/* The program: a table of commands, and what is common to running any of them. */
 #include "main/command.h"
 #include "main/completion.h"
 #include "main/output.h"
@@ -22,79 +22,6 @@
 #else
 #include "main/commands.h"
 #endif
-
-static bool mpi_is_up(void)
-{
-    int up = 0;
-    int down = 0;
-    MPI_Initialized(&up);
-    MPI_Finalized(&down);
-    return up && !down;
-}
-
-int command_rank(void)
-{
-    int rank = 0;
-    if (mpi_is_up()) {
-        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    }
-    return rank;
-}
-
-int command_size(void)
-{
-    int size = 1;
-    if (mpi_is_up()) {
-        MPI_Comm_size(MPI_COMM_WORLD, &size);
-    }
-    return size;
-}
-
-int command_launched_rank(void)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                        "SLURM_PROCID", NULL};
-    for (int i = 0; names[i]; i++) {
-        const char *text = getenv(names[i]);
-        int64_t rank = 0;
-        if (text && ictus_parse_int(text, &rank) == ICTUS_OK) {
-            return (int)rank;
-        }
-    }
-    return 0;
-}
-
-bool command_speaks(void)
-{
-    enum { END_S = 60 }; /* by then the first has spoken, however busy the machine is */
-    if (mpi_is_up() || command_launched_rank() == 0) {
-        return command_rank() == 0;
-    }
-    /*
-     * Open MPI's launcher ends all others as soon as one fails: let that be the first, which
-     * speaks. A process that lives on had another command line than the first.
-     */
-    if (getenv("OMPI_COMM_WORLD_RANK")) {
-        (void)sleep(END_S);
-        return true;
-    }
-    return false;
-}
-
-int command_fail(const char *command, int err, const struct ictus_why *why)
-{
-    const bool usage = err == ICTUS_ERR_SPEC || err == ICTUS_ERR_UNKNOWN || err == ICTUS_ERR_ARG ||
-                       err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_EXISTS ||
-                       err == ICTUS_ERR_NOT_SHARED || err == ICTUS_ERR_THREAD ||
-                       err == ICTUS_ERR_FORMAT;
-    /* Without MPI a process knows nothing of the others: what is wrong here may be right there. */
-    if (usage ? command_speaks() : command_rank() == 0) {
-        const bool said = why && why->text[0];
-        (void)fprintf(stderr, "ictus %s: %s\n", command, said ? why->text : ictus_strerror(err));
-        ictus_drain(STDERR_FILENO);
-    }
-    return usage ? EXIT_USAGE : EXIT_FAILED;
-}
 
 static void print_commands(void)
 {
@@ -156,13 +83,6 @@ static int unknown_command(const char *word)
         (void)fprintf(stderr, "ictus: %s\n", why.text);
     }
     return EXIT_USAGE;
-}
-
-/* Its environment must be answered by MPI_Init. */
-bool command_launched(void)
-{
-    return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_SIZE") || getenv("PMIX_RANK") ||
-           getenv("SLURM_STEP_NUM_TASKS");
 }
 
 static bool wants_mpi(const struct command *command)
