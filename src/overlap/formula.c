@@ -4,14 +4,14 @@
 
 #include <math.h>
 
-static double clamp01(double x)
+static double formula_clamp(double x)
 {
     return fmin(fmax(x, 0.0), 1.0);
 }
 
 double ictusi_overlap_h08(double overhead, double blocking)
 {
-    return blocking > 0.0 ? clamp01(1.0 - overhead / blocking) : 0.0;
+    return blocking > 0.0 ? formula_clamp(1.0 - overhead / blocking) : 0.0;
 }
 
 double ictusi_overlap_osu(double overall, double compute, double test, double pure)
@@ -22,5 +22,5 @@ double ictusi_overlap_osu(double overall, double compute, double test, double pu
 double ictusi_overlap_imb(double overall, double compute, double pure)
 {
     const double longer = fmax(pure, compute);
-    return longer > 0.0 ? clamp01((pure + compute - overall) / longer) : 0.0;
+    return longer > 0.0 ? formula_clamp((pure + compute - overall) / longer) : 0.0;
 }

@@ -347,7 +347,7 @@ static uint32_t ready_pop(struct replay *r)
 }
 
 /* Pass the call before the cursor, unless somebody who waited for it has not been. */
-static int walk(struct replay *r, uint32_t location)
+static int blame_walk(struct replay *r, uint32_t location)
 {
     struct walker *w = &r->walkers[location];
     const uint64_t call = w->cursor - 1;
@@ -447,7 +447,7 @@ int ictusi_blame_find(struct blame *blame, const struct times *times, const stru
     }
     do {
         while (r.ready_count && !err) {
-            err = walk(&r, ready_pop(&r));
+            err = blame_walk(&r, ready_pop(&r));
         }
     } while (!err && break_circle(&r));
     replay_free(&r);

@@ -10,7 +10,7 @@
 
 enum { SITE_TEXT = 256, SEGMENTS_TOLD = 1000 };
 
-static double seconds(const struct wait_results *r, double ticks)
+static double causes_seconds(const struct wait_results *r, double ticks)
 {
     return ticks / (double)r->analysis->session.trace->layout.resolution;
 }
@@ -97,10 +97,11 @@ static int cause_json(const struct wait_results *r, const struct blame_row *row,
      * in which (80 + 1 - 4) / (80 + 1) = 95 % of such shares are expected (order statistics).
      */
     qsort(shares, LANES, sizeof *shares, by_number);
-    json_t *object = json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "type", "wait-cause", "direct_s",
-                               seconds(r, row->direct), "indirect_s", seconds(r, row->indirect),
-                               "share", d->total > 0 ? row_total(row) / d->total : 0, "share_low",
-                               shares[1], "share_high", shares[LANES - 2]);
+    json_t *object =
+        json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "type", "wait-cause", "direct_s",
+                  causes_seconds(r, row->direct), "indirect_s", causes_seconds(r, row->indirect),
+                  "share", d->total > 0 ? row_total(row) / d->total : 0, "share_low", shares[1],
+                  "share_high", shares[LANES - 2]);
     if (!object) {
         return ICTUS_ERR_NOMEM;
     }
@@ -133,9 +134,9 @@ static int critical_locations_json(const struct wait_results *r, json_t *list)
             continue;
         }
         json_t *object = json_pack("{s:s, s:s, s:f, s:f, s:f, s:f}", "type", "critical-path", "of",
-                                   "rank", "time_s", seconds(r, (double)c->by_location[l]), "share",
-                                   (double)c->by_location[l] / (double)c->length, "share_low",
-                                   c->low[l], "share_high", c->high[l]);
+                                   "rank", "time_s", causes_seconds(r, (double)c->by_location[l]),
+                                   "share", (double)c->by_location[l] / (double)c->length,
+                                   "share_low", c->low[l], "share_high", c->high[l]);
         set_place(r, object, l);
         err = json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
     }
@@ -169,10 +170,10 @@ static int critical_paths_json(const struct wait_results *r, json_t *list)
         if (ticks <= 0) {
             continue;
         }
-        json_t *object =
-            json_pack("{s:s, s:s, s:f, s:f, s:f}", "type", "critical-path", "of", "site", "time_s",
-                      seconds(r, ticks), "share", c->length > 0 ? ticks / (double)c->length : 0,
-                      "imbalance_s", seconds(r, ticks > mean ? ticks - mean : 0));
+        json_t *object = json_pack("{s:s, s:s, s:f, s:f, s:f}", "type", "critical-path", "of",
+                                   "site", "time_s", causes_seconds(r, ticks), "share",
+                                   c->length > 0 ? ticks / (double)c->length : 0, "imbalance_s",
+                                   causes_seconds(r, ticks > mean ? ticks - mean : 0));
         set_site(r, object, path);
         err = json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
     }
@@ -185,8 +186,9 @@ static int segments_json(const struct wait_results *r, json_t *list)
     const struct critical *c = r->critical;
     const struct critical_segment *segments = c->segments.area;
     const uint64_t n = c->segments.count;
-    json_t *object = json_pack("{s:s, s:s, s:f, s:I}", "type", "critical-path", "of", "program",
-                               "time_s", seconds(r, (double)c->length), "stretches", (json_int_t)n);
+    json_t *object =
+        json_pack("{s:s, s:s, s:f, s:I}", "type", "critical-path", "of", "program", "time_s",
+                  causes_seconds(r, (double)c->length), "stretches", (json_int_t)n);
     json_t *told = json_array();
     for (uint64_t i = n; i-- > 0 && n <= SEGMENTS_TOLD;) {
         const double from = (double)(segments[i].from - r->analysis->calls.from);
@@ -196,7 +198,7 @@ static int segments_json(const struct wait_results *r, json_t *list)
             json_pack(
                 "[I, f, f]",
                 (json_int_t)r->analysis->session.trace->layout.locations[segments[i].location].ref,
-                seconds(r, from), seconds(r, to)));
+                causes_seconds(r, from), causes_seconds(r, to)));
     }
     (void)json_object_set_new(object, "raw_stretches", told);
     return json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
@@ -224,12 +226,13 @@ static int sites_json(const struct wait_results *r, json_t *list)
         }
         const double low = unknown ? 0 : fmin(1, skew.low / all);
         const double high = unknown ? 1 : fmin(1, skew.high / all);
-        json_t *object = json_pack("{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:s}", "type",
-                                   "collective-site", "calls", (json_int_t)site->calls, "time_s",
-                                   seconds(r, all), "skew_s", seconds(r, skew.estimate),
-                                   "transfer_s", seconds(r, fmax(0, all - skew.estimate)),
-                                   "skew_share", fmin(1, skew.estimate / all), "skew_low", low,
-                                   "skew_high", high, "verdict", verdict_of(low, high));
+        json_t *object =
+            json_pack("{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:s}", "type", "collective-site",
+                      "calls", (json_int_t)site->calls, "time_s", causes_seconds(r, all), "skew_s",
+                      causes_seconds(r, skew.estimate), "transfer_s",
+                      causes_seconds(r, fmax(0, all - skew.estimate)), "skew_share",
+                      fmin(1, skew.estimate / all), "skew_low", low, "skew_high", high, "verdict",
+                      verdict_of(low, high));
         set_site(r, object, site->path);
         err = json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
     }

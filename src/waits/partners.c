@@ -58,8 +58,8 @@ struct finding {
 /*
  * A call may have waited for another one: the latest counts, whatever the order of proposals.
  */
-static void propose(struct finding *f, uint32_t call, uint32_t cause, enum wait_state state,
-                    uint32_t node)
+static void partners_propose(struct finding *f, uint32_t call, uint32_t cause,
+                             enum wait_state state, uint32_t node)
 {
     const struct waiting_calls *calls = &f->analysis->calls;
     if (call == CALL_NONE || cause == CALL_NONE || call == cause) {
@@ -90,7 +90,7 @@ static void propose_message(struct finding *f, uint32_t receive)
     const struct analysis *a = f->analysis;
     const uint32_t send = a->session.history.points.link[receive];
     const uint32_t waiter = call_of_point(&a->calls, receive);
-    propose(f, waiter, call_of_point(&a->calls, send), WAIT_LATE_SENDER, NODE_NONE);
+    partners_propose(f, waiter, call_of_point(&a->calls, send), WAIT_LATE_SENDER, NODE_NONE);
     const uint32_t completes = other_call(&a->calls, send);
     const uint32_t posted = other_call(&a->calls, receive);
     if (completes == CALL_NONE || posted == CALL_NONE) {
@@ -98,7 +98,7 @@ static void propose_message(struct finding *f, uint32_t receive)
     }
     switch (ictusi_blocking_judge(&f->blocking, send, receive)) {
     case BLOCK_CERTAIN:
-        propose(f, completes, posted, WAIT_LATE_RECEIVER, NODE_NONE);
+        partners_propose(f, completes, posted, WAIT_LATE_RECEIVER, NODE_NONE);
         break;
     case BLOCK_POSSIBLE: {
         const struct waiting_call *c = call_at(&a->calls, completes);
@@ -143,14 +143,14 @@ static void propose_point(void *self, uint32_t point)
         propose_message(f, point);
     } else if ((points->kind[point] & POINT_CLASS) != POINT_RMA ||
                !ictusi_epochs_ends(a, call_of_point(&a->calls, point))) {
-        propose(f, call_of_point(&a->calls, point), call_of_point(&a->calls, link),
-                pair_state(f, point), NODE_NONE);
+        partners_propose(f, call_of_point(&a->calls, point), call_of_point(&a->calls, link),
+                         pair_state(f, point), NODE_NONE);
     }
 }
 
 static void propose_epoch(void *self, uint32_t call, uint32_t cause, enum wait_state state)
 {
-    propose(self, call, cause, state, NODE_NONE);
+    partners_propose(self, call, cause, state, NODE_NONE);
 }
 
 static enum wait_state collective_state(const struct finding *f, uint32_t point)
@@ -300,7 +300,8 @@ static void propose_node(struct finding *f, uint32_t index)
         /* Of a nonblocking collective the member's own part was begun in another call. */
         const uint32_t location = analysis_location(a, call);
         const bool own = analysis_location(a, l->first_call) == location;
-        propose(f, call, own ? l->second_call : l->first_call, state, plain ? node : NODE_NONE);
+        partners_propose(f, call, own ? l->second_call : l->first_call, state,
+                         plain ? node : NODE_NONE);
     }
 }
 

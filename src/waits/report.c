@@ -12,7 +12,7 @@ enum { PATH_TEXT = 256 };
 /* Tables of pairs are told up to this many. */
 enum { PAIRS_TOLD = 1 << 16 };
 
-static double seconds(const struct wait_results *r, double ticks)
+static double report_seconds(const struct wait_results *r, double ticks)
 {
     return ticks / (double)r->analysis->session.trace->layout.resolution;
 }
@@ -41,8 +41,9 @@ static bool set_sum(const struct wait_results *r, json_t *object, const struct w
     const bool unknown = r->analysis->histories.source == SIGMA_UNKNOWN;
     json_t *more = json_pack(
         "{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:s}", "n", (json_int_t)sum->n, "wait_s",
-        seconds(r, range.estimate), "wait_low_s", seconds(r, range.low), "wait_high_s",
-        seconds(r, range.high), "wait_raw_s", seconds(r, (double)sum->ticks), "share",
+        report_seconds(r, range.estimate), "wait_low_s", report_seconds(r, range.low),
+        "wait_high_s", report_seconds(r, range.high), "wait_raw_s",
+        report_seconds(r, (double)sum->ticks), "share",
         r->rank_ticks > 0 ? range.estimate / r->rank_ticks : 0, "decidable",
         unknown ? 0 : range.decidable, "kind", kind_names[unknown ? SUM_AT_MOST : range.kind]);
     if (more && unknown) {
@@ -91,11 +92,11 @@ static json_t *whole_json(const struct wait_results *r)
             "{s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:s, s:f, s:o}", "type", "waits", "archive",
             trace->path, "processes", (json_int_t)trace->layout.process_count, "locations",
             (json_int_t)trace->layout.location_count, "nodes", (json_int_t)trace->layout.node_count,
-            "wall_s", seconds(r, wall), "rank_time_s", seconds(r, r->rank_ticks), "sigma_source",
-            source_names[a->histories.source], "clock_sigma_ns",
-            seconds(r, a->histories.worst) * 1e9, "left_out", left_out_json(r));
+            "wall_s", report_seconds(r, wall), "rank_time_s", report_seconds(r, r->rank_ticks),
+            "sigma_source", source_names[a->histories.source], "clock_sigma_ns",
+            report_seconds(r, a->histories.worst) * 1e9, "left_out", left_out_json(r));
         (void)json_object_set_new(object, "unattributed_s",
-                                  json_real(seconds(r, r->blame->unattributed)));
+                                  json_real(report_seconds(r, r->blame->unattributed)));
     }
     if (object && !set_sum(r, object, sum)) {
         json_decref(object);
@@ -243,7 +244,7 @@ static int pairs_json(const struct wait_results *r, json_t *list)
                                    ictusi_wait_state_name((enum wait_state)p->state), "waiter",
                                    (json_int_t)trace->layout.locations[p->waiter].ref, "causer",
                                    (json_int_t)trace->layout.locations[p->causer].ref, "n",
-                                   (json_int_t)p->n, "wait_s", seconds(r, (double)p->ticks));
+                                   (json_int_t)p->n, "wait_s", report_seconds(r, (double)p->ticks));
         err = json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
     }
     return err;
@@ -266,12 +267,12 @@ static json_t *instance_json(const struct wait_results *r, const struct wait_ins
                      "wait-instance", "state", ictusi_wait_state_name((enum wait_state)p->state),
                      "rank", rank_of(r, waiter), "location", (json_int_t)locations[waiter].ref,
                      "call", ictusi_paths_leaf(&a->paths, c->path), "site", text, "from_s",
-                     seconds(r, (double)(c->enter - a->calls.from)), "wait_s",
-                     seconds(r, (double)instance->ticks), "cause_s",
-                     seconds(r, (double)(k->enter - a->calls.from)), "sigma_s",
-                     isfinite(sigma) ? json_real(seconds(r, sigma)) : json_null(), "causer_rank",
-                     rank_of(r, causer), "causer", (json_int_t)locations[causer].ref, "causer_call",
-                     ictusi_paths_leaf(&a->paths, k->path));
+                     report_seconds(r, (double)(c->enter - a->calls.from)), "wait_s",
+                     report_seconds(r, (double)instance->ticks), "cause_s",
+                     report_seconds(r, (double)(k->enter - a->calls.from)), "sigma_s",
+                     isfinite(sigma) ? json_real(report_seconds(r, sigma)) : json_null(),
+                     "causer_rank", rank_of(r, causer), "causer", (json_int_t)locations[causer].ref,
+                     "causer_call", ictusi_paths_leaf(&a->paths, k->path));
 }
 
 static int instances_json(const struct wait_results *r, json_t *list)

@@ -62,7 +62,7 @@ struct wait_part {
     const double *lanes; /* NULL: no history adds anything */
 };
 
-static inline double within(double x, double most)
+static inline double sums_within(double x, double most)
 {
     return x < 0 ? 0 : x < most ? x : most;
 }
@@ -110,8 +110,8 @@ static void lanes_of_member(const struct analysis *a, const struct waiting_call 
     double error[HISTORIES];
     ictusi_histories_read(&a->histories, c->location, c->enter, error);
     for (int k = 0; k < HISTORIES; k++) {
-        lanes[k] = within(latest[k] - since + error[k], most) - wait;
-        lanes[HISTORIES + k] = within(latest[HISTORIES + k] - since - error[k], most) - wait;
+        lanes[k] = sums_within(latest[k] - since + error[k], most) - wait;
+        lanes[HISTORIES + k] = sums_within(latest[HISTORIES + k] - since - error[k], most) - wait;
     }
 }
 
@@ -137,8 +137,8 @@ bool ictusi_wait_lanes(const struct analysis *a, uint64_t call, double lanes[LAN
          * enters.
          */
         const double by = error[k] - others[k];
-        lanes[k] = within(late + by, most) - wait;
-        lanes[HISTORIES + k] = within(late - by, most) - wait;
+        lanes[k] = sums_within(late + by, most) - wait;
+        lanes[HISTORIES + k] = sums_within(late - by, most) - wait;
     }
     return true;
 }

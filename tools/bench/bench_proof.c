@@ -15,16 +15,17 @@
 #include <string.h>
 
 /* The library may choose otherwise where operands must not change places; the proof's may. */
-static bool may_commute(const struct study *study, const struct study_experiment *e)
+static bool may_commute(const struct bench_study *study, const struct bench_experiment *e)
 {
     return !study->ops[e->op].reduces || strcmp(study->options->reduce, "user_first") != 0;
 }
 
 /* On a member. What cannot be forced is told when it is measured. */
-static int prove(struct study *study, const struct study_experiment *e, struct ictus_why *why)
+static int proof_prove(struct bench_study *study, const struct bench_experiment *e,
+                       struct ictus_why *why)
 {
-    const struct study_algorithm *a = &study->algorithms[e->algorithm];
-    struct study_proof *proof = study_proof(study, e);
+    const struct bench_algorithm *a = &study->algorithms[e->algorithm];
+    struct bench_proof *proof = bench_study_proof(study, e);
     const size_t bytes = (size_t)e->bytes;
     const size_t element = ictus_datatype_bytes(study->options->datatype);
     struct ictus_why unheard = {""};
@@ -48,8 +49,8 @@ static int prove(struct study *study, const struct study_experiment *e, struct i
     return ICTUS_OK;
 }
 
-int study_prove(struct study *study, const struct study_experiment *list, size_t count,
-                struct ictus_why *why)
+int bench_study_prove(struct bench_study *study, const struct bench_experiment *list, size_t count,
+                      struct ictus_why *why)
 {
     if (!study->selector) {
         return ICTUS_OK;
@@ -59,11 +60,11 @@ int study_prove(struct study *study, const struct study_experiment *list, size_t
     study->proofs = calloc(count, sizeof(*study->proofs));
     int err = results_agree(study->proofs ? ICTUS_OK : ICTUS_ERR_NOMEM, why);
     for (size_t i = 0; i < count && !err && !interrupt_came(); i++) {
-        const struct study_group *group = &study->groups[list[i].group];
+        const struct bench_group *group = &study->groups[list[i].group];
         if (list[i].algorithm < 0) {
             continue;
         }
-        err = group->member ? prove(study, &list[i], why) : ICTUS_OK;
+        err = group->member ? proof_prove(study, &list[i], why) : ICTUS_OK;
         if (study->group_count > 1 || group->processes < command_size()) {
             group_rest();
         }
@@ -72,13 +73,14 @@ int study_prove(struct study *study, const struct study_experiment *list, size_t
     return err;
 }
 
-int study_refuse(const struct study *study, const struct study_experiment *e, struct ictus_why *why)
+int bench_study_refuse(const struct bench_study *study, const struct bench_experiment *e,
+                       struct ictus_why *why)
 {
-    const struct study_proof *proof = study_proof(study, e);
+    const struct bench_proof *proof = bench_study_proof(study, e);
     if (!proof || proof->ran.proof != ICTUS_PROOF_FAILS) {
         return ICTUS_OK;
     }
-    const struct study_algorithm *a = &study->algorithms[e->algorithm];
+    const struct bench_algorithm *a = &study->algorithms[e->algorithm];
     char ran[128];
     proof_describe(&proof->ran, ran, sizeof(ran));
     return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
@@ -102,9 +104,10 @@ static void write_started(const char *algorithm, json_t *object)
     (void)json_object_set_new(object, "proven", named ? json_true() : json_null());
 }
 
-void study_write_proof(const struct study *study, const struct study_experiment *e, json_t *object)
+void bench_study_write_proof(const struct bench_study *study, const struct bench_experiment *e,
+                             json_t *object)
 {
-    const struct study_proof *proof = study_proof(study, e);
+    const struct bench_proof *proof = bench_study_proof(study, e);
     const char *started = ictus_selector_started(study->ops[e->op].name);
     if (started) {
         write_started(started, object);

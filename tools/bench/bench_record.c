@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *algorithm_name(const struct study *study, const struct study_experiment *e)
+static const char *algorithm_name(const struct bench_study *study, const struct bench_experiment *e)
 {
     const char *started = ictus_selector_started(study->ops[e->op].name);
     return e->algorithm >= 0 ? study->algorithms[e->algorithm].name
@@ -20,7 +20,7 @@ static const char *algorithm_name(const struct study *study, const struct study_
 }
 
 /* Whether algorithms were chosen, now or when the program started. */
-static bool study_chose(const struct study *study)
+static bool study_chose(const struct bench_study *study)
 {
     bool chose = study->selector;
     for (int i = 0; i < study->op_count && !chose; i++) {
@@ -37,7 +37,7 @@ static bool study_chose(const struct study *study)
         "ci95_high_s", "95% hi us", ICTUS_COLUMN_SECONDS                                           \
     }
 
-const struct ictus_column *study_columns(const struct study *study)
+const struct ictus_column *bench_study_columns(const struct bench_study *study)
 {
     static const struct ictus_column plain[] = {
         {"operation", "operation   ", ICTUS_COLUMN_TEXT}, {"bytes", "   bytes", ICTUS_COLUMN_COUNT},
@@ -108,14 +108,14 @@ static json_t *raw_ranks(const double *values, int64_t n, int processes)
     return ranks;
 }
 
-static bool drifts(const struct ictus_summary *s)
+static bool record_drifts(const struct ictus_summary *s)
 {
     return s->effective * DRIFTING < (double)s->n;
 }
 
 /* What a reader should know before believing the number. */
-static json_t *warnings(const struct ictus_summary *s, const struct ictus_bench_result *result,
-                        bool interrupted)
+static json_t *record_warnings(const struct ictus_summary *s,
+                               const struct ictus_bench_result *result, bool interrupted)
 {
     json_t *list = json_array();
     if (interrupted) {
@@ -132,7 +132,7 @@ static json_t *warnings(const struct ictus_summary *s, const struct ictus_bench_
         (void)json_array_append_new(list,
                                     json_string("heavy tail: p99 is over ten times the median"));
     }
-    if (drifts(s)) {
+    if (record_drifts(s)) {
         (void)json_array_append_new(
             list, json_string("samples drift: the machine changed during the measurement"));
     }
@@ -142,7 +142,8 @@ static json_t *warnings(const struct ictus_summary *s, const struct ictus_bench_
     return list;
 }
 
-static json_t *statistics(const struct ictus_summary *s, const struct ictus_bench_result *result)
+static json_t *record_statistics(const struct ictus_summary *s,
+                                 const struct ictus_bench_result *result)
 {
     return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, "
                      "s:f, s:f, s:f}",
@@ -162,8 +163,8 @@ static void set_text(json_t *object, const char *name, bool applies, const char 
 }
 
 /* How the experiment differs from the plain one, where it does: as text, which tells them apart. */
-static void set_conditions(json_t *object, const struct study *study,
-                           const struct study_experiment *e)
+static void set_conditions(json_t *object, const struct bench_study *study,
+                           const struct bench_experiment *e)
 {
     const struct bench_options *o = study->options;
     const struct ictus_operation_info *op = &study->ops[e->op];
@@ -219,7 +220,7 @@ static void set_conditions(json_t *object, const struct study *study,
 }
 
 /* The variables of the experiment: what --resume and ictus compare match by. */
-static json_t *variables(const struct study *study, const struct study_experiment *e)
+static json_t *record_variables(const struct bench_study *study, const struct bench_experiment *e)
 {
     const struct bench_options *o = study->options;
     const struct ictus_operation_info *op = &study->ops[e->op];
@@ -237,10 +238,11 @@ static json_t *variables(const struct study *study, const struct study_experimen
 }
 
 /* What a stream of messages is measured for; it has arrived when the slowest process is through. */
-static void set_rates(json_t *object, const struct study *study, const struct study_experiment *e,
-                      int reduction, const struct ictus_summary *s)
+static void set_rates(json_t *object, const struct bench_study *study,
+                      const struct bench_experiment *e, int reduction,
+                      const struct ictus_summary *s)
 {
-    const struct ictus_bench_plan plan = study_plan(study, e);
+    const struct ictus_bench_plan plan = bench_study_plan(study, e);
     const int messages = ictus_operation_messages(&plan);
     const double sent = (double)messages * (double)e->bytes;
     const int processes = study->groups[e->group].processes;
@@ -255,8 +257,8 @@ static void set_rates(json_t *object, const struct study *study, const struct st
                               known ? json_real(pairs * messages / s->median) : json_null());
 }
 
-static json_t *measurement(struct study *study, const struct study_experiment *e,
-                           const struct ictus_bench_result *result, int reduction)
+static json_t *record_measurement(struct bench_study *study, const struct bench_experiment *e,
+                                  const struct ictus_bench_result *result, int reduction)
 {
     const double *values = result->samples_s[reduction];
     struct ictus_summary s;
@@ -265,9 +267,9 @@ static json_t *measurement(struct study *study, const struct study_experiment *e
     }
     const bool interrupted = study->cut_short && result->n < study->options->repetitions;
     study->written++;
-    study->drifting += drifts(&s);
-    json_t *object = variables(study, e);
-    json_t *numbers = statistics(&s, result);
+    study->drifting += record_drifts(&s);
+    json_t *object = record_variables(study, e);
+    json_t *numbers = record_statistics(&s, result);
     if (!object || !numbers) {
         json_decref(object);
         json_decref(numbers);
@@ -276,13 +278,13 @@ static json_t *measurement(struct study *study, const struct study_experiment *e
     (void)json_object_set_new(object, "reduction", json_string(ictus_reduction_names[reduction]));
     (void)json_object_update(object, numbers);
     json_decref(numbers);
-    study_write_proof(study, e, object);
+    bench_study_write_proof(study, e, object);
     if (result->arrival_ranks > 0) {
         (void)json_object_set_new(object, "arrival_ranks", json_integer(result->arrival_ranks));
     }
     set_rates(object, study, e, reduction, &s);
     (void)json_object_set_new(object, "interrupted", json_boolean(interrupted));
-    (void)json_object_set_new(object, "warnings", warnings(&s, result, interrupted));
+    (void)json_object_set_new(object, "warnings", record_warnings(&s, result, interrupted));
     if (study->options->raw) {
         (void)json_object_set_new(object, "raw_s", raw_samples(values, result->n));
     }
@@ -294,7 +296,7 @@ static json_t *measurement(struct study *study, const struct study_experiment *e
     return object;
 }
 
-int study_know(struct study *study, const json_t *objects)
+int bench_study_know(struct bench_study *study, const json_t *objects)
 {
     size_t i = 0;
     json_t *object = NULL;
@@ -317,10 +319,10 @@ int study_know(struct study *study, const json_t *objects)
 }
 
 /* Whether the file that is continued has this reduction of the experiment. */
-static bool has_reduction(const struct study *study, const struct study_experiment *e,
+static bool has_reduction(const struct bench_study *study, const struct bench_experiment *e,
                           int reduction)
 {
-    json_t *wanted = study->done ? variables(study, e) : NULL;
+    json_t *wanted = study->done ? record_variables(study, e) : NULL;
     if (!wanted) {
         return false;
     }
@@ -332,22 +334,22 @@ static bool has_reduction(const struct study *study, const struct study_experime
     return found;
 }
 
-int study_write(struct study *study, const struct study_experiment *e,
-                const struct ictus_bench_result *result)
+int bench_study_write(struct bench_study *study, const struct bench_experiment *e,
+                      const struct ictus_bench_result *result)
 {
     int err = ICTUS_OK;
     progress_hide(&study->progress);
     for (int r = 0; r < ICTUS_REDUCTIONS && !err; r++) {
         /* A run may have been killed between two reductions. */
         if (study->wanted[r] && !has_reduction(study, e, r)) {
-            json_t *object = measurement(study, e, result, r);
+            json_t *object = record_measurement(study, e, result, r);
             err = object ? ictus_output_put(study->out, object) : ICTUS_ERR_NOMEM;
         }
     }
     return err;
 }
 
-bool study_is_done(const struct study *study, const struct study_experiment *e)
+bool bench_study_is_done(const struct bench_study *study, const struct bench_experiment *e)
 {
     bool done = study->done != NULL;
     for (int r = 0; r < ICTUS_REDUCTIONS; r++) {

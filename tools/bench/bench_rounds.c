@@ -40,7 +40,7 @@ enum { HURRY_LEAST = 100 };
 
 /* One experiment of a chapter and what it has given so far. */
 struct cell {
-    const struct study_experiment *e;
+    const struct bench_experiment *e;
     struct ictus_bench_result sum; /* samples on rank 0 alone */
     double spent_s;
     bool over;
@@ -49,7 +49,7 @@ struct cell {
 };
 
 struct chapter {
-    struct study *study;
+    struct bench_study *study;
     rounds_measure *measure;
     struct cell *cells;
     size_t count;
@@ -59,20 +59,20 @@ struct chapter {
 };
 
 /* Whether its algorithm is one that nobody named. */
-static bool is_of_all(const struct study *study, const struct study_experiment *e)
+static bool is_of_all(const struct bench_study *study, const struct bench_experiment *e)
 {
     return e->algorithm >= 0 && study->algorithms[e->algorithm].of_all;
 }
 
 /* Failures of one experiment that say nothing about the others. */
-static bool may_go_on(const struct study *study, const struct study_experiment *e, int err)
+static bool may_go_on(const struct bench_study *study, const struct bench_experiment *e, int err)
 {
     const bool cannot = err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_ARG;
     return err == ICTUS_ERR_SAMPLES || (cannot && study->every_operation) ||
            (err == ICTUS_ERR_UNSUPPORTED && is_of_all(study, e));
 }
 
-static int append(double **to, const double *from, int64_t have, int64_t more, int64_t each)
+static int rounds_append(double **to, const double *from, int64_t have, int64_t more, int64_t each)
 {
     if (!from) {
         return ICTUS_OK;
@@ -87,14 +87,15 @@ static int append(double **to, const double *from, int64_t have, int64_t more, i
 }
 
 /* Add a round's samples. */
-static int add(struct ictus_bench_result *sum, const struct ictus_bench_result *part, int processes)
+static int rounds_add(struct ictus_bench_result *sum, const struct ictus_bench_result *part,
+                      int processes)
 {
     int err = ICTUS_OK;
     for (int r = 0; r < ICTUS_REDUCTIONS && !err; r++) {
-        err = append(&sum->samples_s[r], part->samples_s[r], sum->n, part->n, 1);
+        err = rounds_append(&sum->samples_s[r], part->samples_s[r], sum->n, part->n, 1);
     }
     if (!err) {
-        err = append(&sum->ranks_s, part->ranks_s, sum->n, part->n, processes);
+        err = rounds_append(&sum->ranks_s, part->ranks_s, sum->n, part->n, processes);
     }
     sum->n += err ? 0 : part->n;
     sum->invalid += part->invalid;
@@ -122,7 +123,7 @@ static struct ictus_bench_plan part_of(const struct chapter *chapter, const stru
                                        int round)
 {
     const struct bench_options *o = chapter->study->options;
-    struct ictus_bench_plan plan = study_plan(chapter->study, cell->e);
+    struct ictus_bench_plan plan = bench_study_plan(chapter->study, cell->e);
     const int rounds_left = chapter->rounds - round;
     plan.repetitions = (o->repetitions - cell->sum.n + rounds_left - 1) / rounds_left;
     plan.first = cell->sum.n + cell->sum.invalid;
@@ -136,7 +137,7 @@ static struct ictus_bench_plan part_of(const struct chapter *chapter, const stru
 }
 
 /* All ranks hear from rank 0 how long the round took, and whether the experiment is over. */
-static void settle(const struct chapter *chapter, struct cell *cell, double took_s)
+static void rounds_settle(const struct chapter *chapter, struct cell *cell, double took_s)
 {
     const struct bench_options *o = chapter->study->options;
     const double *values = cell->sum.samples_s[ictus_scheme_reduction(o->scheme)];
@@ -153,8 +154,8 @@ static void settle(const struct chapter *chapter, struct cell *cell, double took
 /* The part of an experiment that falls into a round. */
 static int run_part(struct chapter *chapter, struct cell *cell, int round, struct ictus_why *why)
 {
-    struct study *study = chapter->study;
-    const struct study_group *group = &study->groups[cell->e->group];
+    struct bench_study *study = chapter->study;
+    const struct bench_group *group = &study->groups[cell->e->group];
     struct ictus_bench_result part = {0};
     int err = ICTUS_OK;
     const double began_s = meet_now_s();
@@ -166,7 +167,7 @@ static int run_part(struct chapter *chapter, struct cell *cell, int round, struc
         group_rest();
     }
     if (!err || err == ICTUS_ERR_SAMPLES) {
-        const int added = add(&cell->sum, &part, group->processes);
+        const int added = rounds_add(&cell->sum, &part, group->processes);
         err = added ? added : err;
     }
     ictus_bench_result_free(&part);
@@ -178,7 +179,7 @@ static int run_part(struct chapter *chapter, struct cell *cell, int round, struc
     cell->sum.invalid = counts[1];
     cell->err = err;
     cell->why = *why;
-    settle(chapter, cell, meet_now_s() - began_s);
+    rounds_settle(chapter, cell, meet_now_s() - began_s);
     if (!may_go_on(study, cell->e, err)) {
         return err;
     }
@@ -189,7 +190,7 @@ static int run_part(struct chapter *chapter, struct cell *cell, int round, struc
 
 static void show_progress(const struct chapter *chapter, int round, size_t i)
 {
-    struct study *study = chapter->study;
+    struct bench_study *study = chapter->study;
     const double parts = (double)round * (double)chapter->count + (double)i;
     progress_step(&study->progress, (double)chapter->before + parts / chapter->rounds,
                   study->ops[chapter->cells[i].e->op].name);
@@ -199,7 +200,7 @@ static void show_progress(const struct chapter *chapter, int round, size_t i)
  * Sleep so that the rounds to come fill the rest of the span; nobody spins meanwhile, and hosts and
  * kernels may place the processes anew.
  */
-static void rest(const struct chapter *chapter, int round, double round_s)
+static void rounds_rest(const struct chapter *chapter, int round, double round_s)
 {
     const double left_s = chapter->began_s + chapter->study->options->span_s - meet_now_s();
     const int rounds_left = chapter->rounds - round;
@@ -232,11 +233,11 @@ static bool all_over(const struct chapter *chapter)
 }
 
 /* Write what an experiment gave; say once where it gave nothing. */
-static int write_cell(struct study *study, struct cell *cell, struct ictus_why *why)
+static int write_cell(struct bench_study *study, struct cell *cell, struct ictus_why *why)
 {
     int err = ICTUS_OK;
     if (cell->sum.n > 0) {
-        err = command_rank() == 0 ? study_write(study, cell->e, &cell->sum) : ICTUS_OK;
+        err = command_rank() == 0 ? bench_study_write(study, cell->e, &cell->sum) : ICTUS_OK;
         return results_agree(err, why);
     }
     if (cell->err) {
@@ -266,11 +267,11 @@ static int write_all(struct chapter *chapter, struct ictus_why *why)
 }
 
 /* Whether rank 0 has the experiment already; the others hear it. */
-static bool is_done(const struct study *study, const struct study_experiment *e)
+static bool is_done(const struct bench_study *study, const struct bench_experiment *e)
 {
     int done = 0;
     if (study->options->resume) {
-        done = command_rank() == 0 && study_is_done(study, e);
+        done = command_rank() == 0 && bench_study_is_done(study, e);
         MPI_Bcast(&done, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     return done;
@@ -280,13 +281,13 @@ static bool is_done(const struct study *study, const struct study_experiment *e)
  * The first round, which also says what belongs to the chapter: as many experiments as will fill
  * the span. *next is the first one of the chapter to come.
  */
-static int open_chapter(struct chapter *chapter, const struct study_experiment *list, size_t count,
+static int open_chapter(struct chapter *chapter, const struct bench_experiment *list, size_t count,
                         size_t *next, struct ictus_why *why)
 {
     double projected_s = 0.0;
     int err = ICTUS_OK;
     while (*next < count && chapter->count < CHAPTER_MOST && !err && !interrupt_came()) {
-        const struct study_experiment *e = &list[(*next)++];
+        const struct bench_experiment *e = &list[(*next)++];
         if (is_done(chapter->study, e)) {
             continue;
         }
@@ -302,7 +303,7 @@ static int open_chapter(struct chapter *chapter, const struct study_experiment *
     return err;
 }
 
-static int run_chapter(struct chapter *chapter, const struct study_experiment *list, size_t count,
+static int run_chapter(struct chapter *chapter, const struct bench_experiment *list, size_t count,
                        size_t *next, struct ictus_why *why)
 {
     chapter->count = 0;
@@ -311,7 +312,7 @@ static int run_chapter(struct chapter *chapter, const struct study_experiment *l
     int err = open_chapter(chapter, list, count, next, why);
     double round_s = meet_now_s() - chapter->began_s;
     for (int round = 1; round < chapter->rounds && !err && !all_over(chapter); round++) {
-        rest(chapter, round, round_s);
+        rounds_rest(chapter, round, round_s);
         if (interrupt_came()) {
             break;
         }
@@ -328,7 +329,7 @@ static int run_chapter(struct chapter *chapter, const struct study_experiment *l
     return err ? err : wrote;
 }
 
-int rounds_run(struct study *study, const struct study_experiment *list, size_t count,
+int rounds_run(struct bench_study *study, const struct bench_experiment *list, size_t count,
                rounds_measure *measure, struct ictus_why *why)
 {
     const struct bench_options *o = study->options;

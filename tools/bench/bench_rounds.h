@@ -12,7 +12,7 @@
 #include "bench/bench_study.h"
 
 /* Measures a part of an experiment on the group's members; what cmd_bench.c has. */
-typedef int rounds_measure(struct study *study, const struct study_experiment *e,
+typedef int rounds_measure(struct bench_study *study, const struct bench_experiment *e,
                            struct ictus_bench_plan *plan, struct ictus_bench_result *result,
                            struct ictus_why *why);
 
@@ -20,7 +20,7 @@ typedef int rounds_measure(struct study *study, const struct study_experiment *e
  * Measure the experiments of the list and write them, chapter by chapter; when interrupted, what
  * there is. Collective; all ranks get the same error and reason.
  */
-int rounds_run(struct study *study, const struct study_experiment *list, size_t count,
+int rounds_run(struct bench_study *study, const struct bench_experiment *list, size_t count,
                rounds_measure *measure, struct ictus_why *why);
 
 #endif

@@ -16,11 +16,11 @@
 
 static int load_plugin(void *given, char *path, struct ictus_why *why)
 {
-    struct study *study = given;
+    struct bench_study *study = given;
     return ictus_plugins_load(&study->plugins, path, why);
 }
 
-static int load_plugins(struct study *study, struct ictus_why *why)
+static int load_plugins(struct bench_study *study, struct ictus_why *why)
 {
     const struct word_list list = {"plugin", study->options->plugin, "plugin"};
     if (!list.text) {
@@ -32,7 +32,7 @@ static int load_plugins(struct study *study, struct ictus_why *why)
 }
 
 /* Mock-ups are for comparisons, and an MPI_Init is slow: they are measured where they are named. */
-static void add_all_ops(struct study *study)
+static void add_all_ops(struct bench_study *study)
 {
     struct ictus_operation_info info;
     study->every_operation = true;
@@ -46,7 +46,7 @@ static void add_all_ops(struct study *study)
 
 static int add_op(void *given, char *word, struct ictus_why *why)
 {
-    struct study *study = given;
+    struct bench_study *study = given;
     if (study->op_count == STUDY_OPS_MAX) {
         return ictus_because(why, ICTUS_ERR_SPEC, "--ops: at most %d operations can be given",
                              STUDY_OPS_MAX);
@@ -54,7 +54,7 @@ static int add_op(void *given, char *word, struct ictus_why *why)
     return ictus_operation_find(study->plugins, word, &study->ops[study->op_count++], why);
 }
 
-static int read_ops(struct study *study, struct ictus_why *why)
+static int read_ops(struct bench_study *study, struct ictus_why *why)
 {
     const struct word_list list = {"ops", study->options->ops, "operation"};
     if (strcmp(list.text, "all") == 0) {
@@ -64,7 +64,7 @@ static int read_ops(struct study *study, struct ictus_why *why)
     return word_list_read(&list, add_op, study, why);
 }
 
-static int read_counts(struct study *study, struct ictus_why *why)
+static int read_counts(struct bench_study *study, struct ictus_why *why)
 {
     int counts[GROUP_COUNTS_MAX];
     const int err = group_counts(study->options->processes, counts, &study->group_count, why);
@@ -77,7 +77,7 @@ static int read_counts(struct study *study, struct ictus_why *why)
 
 static int add_reduction(void *given, char *word, struct ictus_why *why)
 {
-    struct study *study = given;
+    struct bench_study *study = given;
     for (int r = 0; r < ICTUS_REDUCTIONS; r++) {
         if (strcmp(word, ictus_reduction_names[r]) == 0) {
             study->wanted[r] = true;
@@ -87,7 +87,7 @@ static int add_reduction(void *given, char *word, struct ictus_why *why)
     return ictus_unknown(why, "reduction", word, ictus_reduction_names);
 }
 
-static int read_reductions(struct study *study, struct ictus_why *why)
+static int read_reductions(struct bench_study *study, struct ictus_why *why)
 {
     const struct word_list list = {"reduction", study->options->reduction, "reduction"};
     if (list.text) {
@@ -100,11 +100,11 @@ static int read_reductions(struct study *study, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-static int add_algorithm(struct study *study, const char *operation, const char *name, bool of_all,
-                         struct ictus_why *why)
+static int add_algorithm(struct bench_study *study, const char *operation, const char *name,
+                         bool of_all, struct ictus_why *why)
 {
     for (int i = 0; i < study->algorithm_count; i++) {
-        struct study_algorithm *known = &study->algorithms[i];
+        struct bench_algorithm *known = &study->algorithms[i];
         if (strcmp(known->operation, operation) == 0 && strcmp(known->name, name) == 0) {
             known->of_all = known->of_all && of_all; /* who named it wants it in any case */
             return ICTUS_OK;
@@ -114,7 +114,7 @@ static int add_algorithm(struct study *study, const char *operation, const char 
         return ictus_because(why, ICTUS_ERR_SPEC, "--algorithm: at most %d algorithms can be given",
                              STUDY_ALGORITHMS_MAX);
     }
-    struct study_algorithm *a = &study->algorithms[study->algorithm_count++];
+    struct bench_algorithm *a = &study->algorithms[study->algorithm_count++];
     (void)snprintf(a->operation, sizeof(a->operation), "%s", operation);
     (void)snprintf(a->name, sizeof(a->name), "%s", name);
     a->of_all = of_all;
@@ -122,7 +122,7 @@ static int add_algorithm(struct study *study, const char *operation, const char 
 }
 
 /* Every algorithm of an operation, the library's own choice first. */
-static int add_every(struct study *study, const char *operation, const char *const *names,
+static int add_every(struct bench_study *study, const char *operation, const char *const *names,
                      struct ictus_why *why)
 {
     int err = add_algorithm(study, operation, ICTUS_ALGORITHM_DEFAULT, true, why);
@@ -133,7 +133,7 @@ static int add_every(struct study *study, const char *operation, const char *con
 }
 
 /* Of every operation that has a choice. */
-static int add_all_algorithms(struct study *study, struct ictus_why *why)
+static int add_all_algorithms(struct bench_study *study, struct ictus_why *why)
 {
     int err = ICTUS_OK;
     for (int op = 0; op < study->op_count && !err; op++) {
@@ -148,7 +148,7 @@ static int add_all_algorithms(struct study *study, struct ictus_why *why)
 }
 
 /* One that was named, or "all" of an operation that is measured. */
-static int add_named(struct study *study, const char *operation, const char *name,
+static int add_named(struct bench_study *study, const char *operation, const char *name,
                      struct ictus_why *why)
 {
     const char *const *names = NULL;
@@ -176,7 +176,7 @@ static int add_named(struct study *study, const char *operation, const char *nam
 
 /* Whose algorithms are named: a colon begins another operation's list. */
 struct algorithm_reading {
-    struct study *study;
+    struct bench_study *study;
     const char *operation;
 };
 
@@ -197,7 +197,7 @@ static int take_algorithm(void *given, char *word, struct ictus_why *why)
 }
 
 /* "allreduce:ring,recursive_doubling,bcast:all" */
-static int read_algorithms(struct study *study, struct ictus_why *why)
+static int read_algorithms(struct bench_study *study, struct ictus_why *why)
 {
     const struct word_list list = {"algorithm", study->options->algorithm, "algorithm"};
     struct algorithm_reading reading = {study, NULL};
@@ -212,7 +212,7 @@ static int read_algorithms(struct study *study, struct ictus_why *why)
 }
 
 /* Each of the counts must do for named operations, one of them for all there are. */
-static int checked_processes(const struct study *study)
+static int checked_processes(const struct bench_study *study)
 {
     int chosen = study->groups[0].processes;
     for (int i = 1; i < study->group_count; i++) {
@@ -225,15 +225,15 @@ static int checked_processes(const struct study *study)
 }
 
 /* Whether an operation can be measured as asked, at every size. */
-static int check_op(const struct study *study, int op, struct ictus_why *why)
+static int check_op(const struct bench_study *study, int op, struct ictus_why *why)
 {
     const size_t sizes = study->ops[op].has_data ? study->size_count : 1;
     const int processes = checked_processes(study);
     int err = ICTUS_OK;
     for (size_t i = 0; i < sizes && !err; i++) {
-        const struct study_experiment e = {
+        const struct bench_experiment e = {
             .op = op, .algorithm = -1, .bytes = study->ops[op].has_data ? study->sizes[i] : 0};
-        struct ictus_bench_plan plan = study_plan(study, &e);
+        struct ictus_bench_plan plan = bench_study_plan(study, &e);
         if (op > 0 || i > 0) {
             plan.arrival = NULL; /* the same for all, and perhaps a file: read once */
         }
@@ -243,7 +243,7 @@ static int check_op(const struct study *study, int op, struct ictus_why *why)
 }
 
 /* Of all operations those that can; of named ones each must. */
-static int check_ops(struct study *study, struct ictus_why *why)
+static int check_ops(struct bench_study *study, struct ictus_why *why)
 {
     int can = 0;
     int err = ICTUS_OK;
@@ -263,7 +263,7 @@ static int check_ops(struct study *study, struct ictus_why *why)
 }
 
 /* All processes took part in MPI_Init. */
-static int check_once(const struct study *study, struct ictus_why *why)
+static int check_once(const struct bench_study *study, struct ictus_why *why)
 {
     bool part = study->options->group > 0;
     for (int i = 0; i < study->group_count; i++) {
@@ -280,7 +280,7 @@ static int check_once(const struct study *study, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-static int check_rest(struct study *study, struct ictus_why *why)
+static int check_rest(struct bench_study *study, struct ictus_why *why)
 {
     int err = ictus_scheme_check(study->options->scheme, why);
     if (!err && study->options->resume && !study->options->results.file) {
@@ -305,7 +305,7 @@ static int check_rest(struct study *study, struct ictus_why *why)
     return err ? err : check_ops(study, why);
 }
 
-int study_read(struct study *study, struct ictus_why *why)
+int bench_study_read(struct bench_study *study, struct ictus_why *why)
 {
     int err = load_plugins(study, why);
     if (!err) {
@@ -330,7 +330,8 @@ int study_read(struct study *study, struct ictus_why *why)
     return err;
 }
 
-struct ictus_bench_plan study_plan(const struct study *study, const struct study_experiment *e)
+struct ictus_bench_plan bench_study_plan(const struct bench_study *study,
+                                         const struct bench_experiment *e)
 {
     const struct bench_options *o = study->options;
     return (struct ictus_bench_plan){
@@ -362,19 +363,19 @@ struct ictus_bench_plan study_plan(const struct study *study, const struct study
     };
 }
 
-static void shuffle(struct study_experiment *list, size_t count, uint64_t seed)
+static void bench_study_shuffle(struct bench_experiment *list, size_t count, uint64_t seed)
 {
     for (size_t i = count; i > 1; i--) {
         const size_t j = (size_t)(shuffle_next(&seed) % i);
-        const struct study_experiment kept = list[i - 1];
+        const struct bench_experiment kept = list[i - 1];
         list[i - 1] = list[j];
         list[j] = kept;
     }
 }
 
 /* The sizes of one operation under one algorithm; one experiment where the size does not matter. */
-static size_t list_sizes(const struct study *study, struct study_experiment first,
-                         struct study_experiment *list)
+static size_t list_sizes(const struct bench_study *study, struct bench_experiment first,
+                         struct bench_experiment *list)
 {
     size_t count = 0;
     for (size_t i = 0; i < study->size_count; i++) {
@@ -387,10 +388,10 @@ static size_t list_sizes(const struct study *study, struct study_experiment firs
     return count;
 }
 
-static size_t list_algorithms(const struct study *study, int op, int group,
-                              struct study_experiment *list)
+static size_t list_algorithms(const struct bench_study *study, int op, int group,
+                              struct bench_experiment *list)
 {
-    struct study_experiment first = {.op = op, .group = group, .algorithm = -1};
+    struct bench_experiment first = {.op = op, .group = group, .algorithm = -1};
     size_t count = 0;
     bool named = false;
     for (int a = 0; a < study->algorithm_count; a++) {
@@ -403,11 +404,11 @@ static size_t list_algorithms(const struct study *study, int op, int group,
     return named ? count : list_sizes(study, first, list);
 }
 
-int study_list(const struct study *study, struct study_experiment **out, size_t *count)
+int bench_study_list(const struct bench_study *study, struct bench_experiment **out, size_t *count)
 {
     const size_t most = (size_t)study->group_count * (size_t)study->op_count *
                         ((size_t)study->algorithm_count + 1) * study->size_count;
-    struct study_experiment *list = calloc(most, sizeof(*list));
+    struct bench_experiment *list = calloc(most, sizeof(*list));
     if (!list) {
         return ICTUS_ERR_NOMEM;
     }
@@ -418,21 +419,22 @@ int study_list(const struct study *study, struct study_experiment **out, size_t 
         }
     }
     if (study->options->shuffle) {
-        shuffle(list, *count, (uint64_t)study->options->seed);
+        bench_study_shuffle(list, *count, (uint64_t)study->options->seed);
     }
     *out = list;
     return ICTUS_OK;
 }
 
-struct study_proof *study_proof(const struct study *study, const struct study_experiment *e)
+struct bench_proof *bench_study_proof(const struct bench_study *study,
+                                      const struct bench_experiment *e)
 {
     return e->algorithm >= 0 && study->proofs ? &study->proofs[e - study->listed] : NULL;
 }
 
-void study_fini(struct study *study)
+void bench_study_fini(struct bench_study *study)
 {
     for (int i = 0; i < study->group_count; i++) {
-        struct study_group *group = &study->groups[i];
+        struct bench_group *group = &study->groups[i];
         if (group->member) {
             ictus_bench_free(group->bench);
             MPI_Comm_free(&group->comm);

@@ -70,14 +70,14 @@ enum { BENCH_MESSAGES = 64, BENCH_PARTITIONS = 4 }; /* defaults of --messages, -
 enum { STUDY_OPS_MAX = 256, STUDY_ALGORITHMS_MAX = 256 };
 
 /* An algorithm to be forced: of which operation, under which name. */
-struct study_algorithm {
+struct bench_algorithm {
     char operation[64];
     char name[64]; /* "" stands for whatever the library chooses */
     bool of_all;   /* nobody named it: left out where it cannot run */
 };
 
 /* One process count: the first ranks of a placement, with a bench of their own. */
-struct study_group {
+struct bench_group {
     int processes;
     bool member;
     MPI_Comm comm; /* MPI_COMM_NULL where not a member */
@@ -85,7 +85,7 @@ struct study_group {
 };
 
 /* One experiment, by its place in the study's lists. */
-struct study_experiment {
+struct bench_experiment {
     int op;
     int group;
     int algorithm; /* -1: the library's choice, unnamed */
@@ -93,21 +93,21 @@ struct study_experiment {
 };
 
 /* What was seen to run in an experiment under a forced algorithm. */
-struct study_proof {
+struct bench_proof {
     bool looked;
     struct ictus_ran ran;
 };
 
-struct study {
+struct bench_study {
     const struct bench_options *options;
     struct ictus_plugins *plugins;
     struct ictus_operation_info ops[STUDY_OPS_MAX];
     int op_count;
     uint64_t *sizes;
     size_t size_count;
-    struct study_group groups[GROUP_COUNTS_MAX];
+    struct bench_group groups[GROUP_COUNTS_MAX];
     int group_count;
-    struct study_algorithm algorithms[STUDY_ALGORITHMS_MAX];
+    struct bench_algorithm algorithms[STUDY_ALGORITHMS_MAX];
     int algorithm_count;
     bool every_operation; /* --ops=all: likewise */
     bool wanted[ICTUS_REDUCTIONS];
@@ -115,8 +115,8 @@ struct study {
     const char *clock; /* NULL: the default */
     struct ictus_selector *selector;
     struct ictus_witness witness;          /* beside a selector */
-    const struct study_experiment *listed; /* all that is measured, ... */
-    struct study_proof *proofs;            /* ... and the proof of each, beside a selector */
+    const struct bench_experiment *listed; /* all that is measured, ... */
+    struct bench_proof *proofs;            /* ... and the proof of each, beside a selector */
     struct ictus_output *out;              /* rank 0 only */
     struct progress progress;
     bool cut_short;        /* what is written now was interrupted */
@@ -128,40 +128,42 @@ struct study {
 };
 
 /* Read the lists. Local, the same on all ranks. Errors as the options deserve. */
-int study_read(struct study *study, struct ictus_why *why);
+int bench_study_read(struct bench_study *study, struct ictus_why *why);
 
 /* The plan of an experiment without its communicator. */
-struct ictus_bench_plan study_plan(const struct study *study, const struct study_experiment *e);
+struct ictus_bench_plan bench_study_plan(const struct bench_study *study,
+                                         const struct bench_experiment *e);
 
 /*
  * All experiments in the order of measuring; shuffled if asked. *out is allocated and the
  * caller's. Errors: ICTUS_ERR_NOMEM.
  */
-int study_list(const struct study *study, struct study_experiment **out, size_t *count);
+int bench_study_list(const struct bench_study *study, struct bench_experiment **out, size_t *count);
 
 /* The operation of an experiment. */
-static inline const struct ictus_operation_info *study_op(const struct study *study,
-                                                          const struct study_experiment *e)
+static inline const struct ictus_operation_info *study_op(const struct bench_study *study,
+                                                          const struct bench_experiment *e)
 {
     return &study->ops[e->op];
 }
 
-void study_fini(struct study *study);
+void bench_study_fini(struct bench_study *study);
 
 /* The objects of one experiment, one for each reduction asked for. Rank 0. */
-int study_write(struct study *study, const struct study_experiment *e,
-                const struct ictus_bench_result *result);
+int bench_study_write(struct bench_study *study, const struct bench_experiment *e,
+                      const struct ictus_bench_result *result);
 
 /* --resume: take note of the objects of the file that is continued. Rank 0. */
-int study_know(struct study *study, const json_t *objects);
+int bench_study_know(struct bench_study *study, const json_t *objects);
 
 /* --resume: whether the file that is continued holds the experiment already. Rank 0. */
-bool study_is_done(const struct study *study, const struct study_experiment *e);
+bool bench_study_is_done(const struct bench_study *study, const struct bench_experiment *e);
 
 /* The proof of an experiment; NULL where nothing was forced. */
-struct study_proof *study_proof(const struct study *study, const struct study_experiment *e);
+struct bench_proof *bench_study_proof(const struct bench_study *study,
+                                      const struct bench_experiment *e);
 
 /* What stands in a table: with what ran, where algorithms are chosen. */
-const struct ictus_column *study_columns(const struct study *study);
+const struct ictus_column *bench_study_columns(const struct bench_study *study);
 
 #endif

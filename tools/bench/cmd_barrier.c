@@ -83,7 +83,7 @@ static int barrier_add(struct barrier_study *study, const char *prefix, const ch
 }
 
 /* Those of the MPI library, where it offers a choice. */
-static const char *const *inside(const struct barrier_study *study)
+static const char *const *barrier_inside(const struct barrier_study *study)
 {
     const char *const *names = NULL;
     return study->selector && !ictus_selector_algorithms(study->selector, "barrier", &names, NULL)
@@ -94,7 +94,7 @@ static const char *const *inside(const struct barrier_study *study)
 static int add_all(struct barrier_study *study, struct ictus_why *why)
 {
     const char *const *mine = ictus_barrier_names();
-    const char *const *theirs = inside(study);
+    const char *const *theirs = barrier_inside(study);
     int err = barrier_add(study, "", "mpi", why);
     for (; theirs && *theirs && !err; theirs++) {
         err = barrier_add(study, "mpi:", *theirs, why);
@@ -110,7 +110,7 @@ static int check_name(const struct barrier_study *study, const char *word, struc
     const char *known[BARRIERS_MAX + 1] = {NULL};
     static const char prefix[] = "mpi:";
     const char *const *mine = ictus_barrier_names();
-    const char *const *theirs = inside(study);
+    const char *const *theirs = barrier_inside(study);
     int count = 0;
     if (strncmp(word, prefix, sizeof(prefix) - 1) == 0) {
         if (!theirs) {

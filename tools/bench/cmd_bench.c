@@ -95,7 +95,8 @@ static const struct option_row options[] = {
     ROWS_PROGRESS(AT(talk)),
     ROW_END};
 
-static int build_group(const struct study *study, struct study_group *group, struct ictus_why *why)
+static int build_group(const struct bench_study *study, struct bench_group *group,
+                       struct ictus_why *why)
 {
     const struct bench_options *o = study->options;
     group_split(group->processes, (enum placement)o->placement, &group->comm);
@@ -107,7 +108,7 @@ static int build_group(const struct study *study, struct study_group *group, str
     return results_agree(err, why);
 }
 
-static int build_groups(struct study *study, struct ictus_why *why)
+static int build_groups(struct bench_study *study, struct ictus_why *why)
 {
     for (int i = 0; i < study->group_count; i++) {
         const int err = build_group(study, &study->groups[i], why);
@@ -119,16 +120,16 @@ static int build_groups(struct study *study, struct ictus_why *why)
 }
 
 /* Measure on a member: under a forced algorithm if one is named. */
-static int measure(struct study *study, const struct study_experiment *e,
-                   struct ictus_bench_plan *plan, struct ictus_bench_result *result,
-                   struct ictus_why *why)
+static int bench_measure(struct bench_study *study, const struct bench_experiment *e,
+                         struct ictus_bench_plan *plan, struct ictus_bench_result *result,
+                         struct ictus_why *why)
 {
-    const struct study_group *group = &study->groups[e->group];
+    const struct bench_group *group = &study->groups[e->group];
     if (e->algorithm < 0) {
         return ictus_bench_run(group->bench, plan, result, why);
     }
-    const struct study_algorithm *a = &study->algorithms[e->algorithm];
-    int err = study_refuse(study, e, why);
+    const struct bench_algorithm *a = &study->algorithms[e->algorithm];
+    int err = bench_study_refuse(study, e, why);
     if (!err) {
         err = ictus_selector_force(study->selector, group->comm, a->operation, a->name, &plan->comm,
                                    why);
@@ -149,18 +150,18 @@ static int measure(struct study *study, const struct study_experiment *e,
     return err;
 }
 
-static int run_experiments(struct study *study, struct ictus_why *why)
+static int run_experiments(struct bench_study *study, struct ictus_why *why)
 {
-    struct study_experiment *list = NULL;
+    struct bench_experiment *list = NULL;
     size_t count = 0;
-    int err = study_list(study, &list, &count);
+    int err = bench_study_list(study, &list, &count);
     err = results_agree(err, why);
     progress_start(&study->progress, &study->options->talk, "experiments", (double)count);
     if (!err && count > 0) {
-        err = study_prove(study, list, count, why);
+        err = bench_study_prove(study, list, count, why);
     }
     if (!err && count > 0) {
-        err = rounds_run(study, list, count, measure, why);
+        err = rounds_run(study, list, count, bench_measure, why);
     }
     progress_hide(&study->progress);
     free(list);
@@ -168,7 +169,7 @@ static int run_experiments(struct study *study, struct ictus_why *why)
 }
 
 /* The clock's uncertainty right after its first synchronisation, over all ranks. */
-static void clock_facts(const struct study *study, struct header_facts *facts)
+static void clock_facts(const struct bench_study *study, struct header_facts *facts)
 {
     struct ictus_sync_stats stats = {0};
     double worst[2] = {0.0, 0.0};
@@ -199,7 +200,7 @@ static int check_library(const char *path, const json_t *objects, const json_t *
  * --resume: go on after the last whole line of the file; what it holds is not touched, so that
  * nothing is lost if this run is killed as well. Where there is no file yet, begin one.
  */
-static int resume(struct study *study, json_t *header, struct ictus_why *why)
+static int bench_resume(struct bench_study *study, json_t *header, struct ictus_why *why)
 {
     const struct bench_options *o = study->options;
     size_t i = 0;
@@ -210,11 +211,11 @@ static int resume(struct study *study, json_t *header, struct ictus_why *why)
         err = check_library(o->results.file, objects, header, why);
     }
     if (!err) {
-        err = study_know(study, objects);
+        err = bench_study_know(study, objects);
     }
     if (!err) {
         results_outlive_readers();
-        err = ictus_output_resume((enum ictus_format)o->results.format, study_columns(study),
+        err = ictus_output_resume((enum ictus_format)o->results.format, bench_study_columns(study),
                                   o->results.file, &study->out, why);
     }
     if (!err && o->results.format == ICTUS_FORMAT_TEXT) {
@@ -243,10 +244,10 @@ static bool is_resumed(const struct bench_options *o)
     return there;
 }
 
-static int open_results(struct study *study, struct ictus_why *why)
+static int open_results(struct bench_study *study, struct ictus_why *why)
 {
     char spec[2048];
-    const struct study_group *first = &study->groups[0];
+    const struct bench_group *first = &study->groups[0];
     (void)snprintf(spec, sizeof(spec), "%s",
                    first->member ? ictus_clock_spec(ictus_bench_clock(first->bench)) : "");
     char *at = strchr(spec, '@');
@@ -266,15 +267,17 @@ static int open_results(struct study *study, struct ictus_why *why)
     clock_facts(study, &facts);
     json_t *header = header_create(&facts);
     if (is_resumed(study->options)) {
-        return results_agree(command_rank() == 0 ? resume(study, header, why) : ICTUS_OK, why);
+        return results_agree(command_rank() == 0 ? bench_resume(study, header, why) : ICTUS_OK,
+                             why);
     }
-    return results_open(&study->options->results, study_columns(study), header, &study->out, why);
+    return results_open(&study->options->results, bench_study_columns(study), header, &study->out,
+                        why);
 }
 
 /* What a user should know before she believes the table. */
-static void warn_of_conditions(const struct study *study)
+static void warn_of_conditions(const struct bench_study *study)
 {
-    const struct study_group *first = &study->groups[0];
+    const struct bench_group *first = &study->groups[0];
     if (command_rank() != 0 || study->options->talk.quiet) {
         return;
     }
@@ -290,7 +293,7 @@ static void warn_of_conditions(const struct study *study)
 }
 
 /* And before she believes the digits: the table's footer. */
-static void note_drift(const struct study *study)
+static void note_drift(const struct bench_study *study)
 {
     if (study->drifting > 0 && command_rank() == 0 &&
         study->options->results.format == ICTUS_FORMAT_TEXT) {
@@ -301,7 +304,7 @@ static void note_drift(const struct study *study)
     }
 }
 
-static int run_study(struct study *study, struct ictus_why *why)
+static int run_study(struct bench_study *study, struct ictus_why *why)
 {
     int err = build_groups(study, why);
     if (!err) {
@@ -318,7 +321,7 @@ static int run_study(struct study *study, struct ictus_why *why)
     return err;
 }
 
-static void list_all(const struct study *study)
+static void list_all(const struct bench_study *study)
 {
     struct ictus_operation_info info;
     const char *summary = NULL;
@@ -352,12 +355,12 @@ static int list_algorithms(struct ictus_why *why)
     return ICTUS_OK;
 }
 
-static int act(struct study *study, struct ictus_why *why)
+static int bench_act(struct bench_study *study, struct ictus_why *why)
 {
     if (study->options->list_algorithms) {
         return list_algorithms(why);
     }
-    int err = study_read(study, why);
+    int err = bench_study_read(study, why);
     if (!err && study->options->list) {
         if (command_rank() == 0) {
             list_all(study);
@@ -369,7 +372,7 @@ static int act(struct study *study, struct ictus_why *why)
 
 static int bench_run(const void *given, int word_count, char **words)
 {
-    struct study *study = calloc(1, sizeof(*study));
+    struct bench_study *study = calloc(1, sizeof(*study));
     struct ictus_why why = {""};
     if (!study) {
         return command_fail("bench", ICTUS_ERR_NOMEM, NULL);
@@ -378,10 +381,10 @@ static int bench_run(const void *given, int word_count, char **words)
     interrupt_watch();
     const int err = word_count > 0 ? ictus_because(&why, ICTUS_ERR_SPEC,
                                                    "unexpected argument '%.80s'", words[0])
-                                   : act(study, &why);
+                                   : bench_act(study, &why);
     const bool below = study->left_out > 0;
     const char *file = study->options->results.file;
-    study_fini(study);
+    bench_study_fini(study);
     free(study);
     if (interrupt_came() && file && !err && command_rank() == 0) {
         (void)fprintf(stderr,

@@ -73,8 +73,8 @@ static void list_guidelines(const struct guideline_study *study)
 }
 
 /* This rank may learn of samples, if it is rank 0; all ranks of errors. */
-static int keep(struct turns *turns, const struct ictus_bench_result *result,
-                enum ictus_reduction reduction)
+static int guidelines_keep(struct turns *turns, const struct ictus_bench_result *result,
+                           enum ictus_reduction reduction)
 {
     int err = ICTUS_OK;
     if (command_rank() == 0) {
@@ -112,7 +112,7 @@ static int run_turn(struct guideline_study *study, const struct guideline_operat
     if (err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_SAMPLES) {
         err = ICTUS_OK; /* a round without samples */
     }
-    err = err ? err : keep(&study->turns[cell], &result, study->reduction);
+    err = err ? err : guidelines_keep(&study->turns[cell], &result, study->reduction);
     ictus_bench_result_free(&result);
     return results_agree(err, why);
 }
@@ -193,7 +193,7 @@ static int run_study(struct guideline_study *study, struct ictus_why *why)
     return study_base_close(&study->base, err, why);
 }
 
-static int act(struct guideline_study *study, struct ictus_why *why)
+static int guidelines_act(struct guideline_study *study, struct ictus_why *why)
 {
     int err = guideline_study_read(study, why);
     if (!err && study->options->list) {
@@ -223,7 +223,8 @@ static int guidelines_run(const void *given, int word_count, char **words)
     double limit = 0.0;
     int err = options_fail_above(study.options->fail_above, &limit, &why);
     if (!err) {
-        err = word_count > 0 ? judge_files(&study, word_count, words, &why) : act(&study, &why);
+        err = word_count > 0 ? judge_files(&study, word_count, words, &why)
+                             : guidelines_act(&study, &why);
     }
     int violated = study.tally.failed > 0;
     guideline_study_fini(&study);

@@ -528,7 +528,7 @@ static int run_study(struct matrix_study *study, struct ictus_why *why)
     return study_base_close(&study->base, err, why);
 }
 
-static void study_fini(struct matrix_study *study)
+static void bench_study_fini(struct matrix_study *study)
 {
     for (int i = 0; i < MATRIX_ROWS * MATRIX_COLUMNS; i++) {
         turns_fini(&study->turns[i / MATRIX_COLUMNS][i % MATRIX_COLUMNS]);
@@ -557,7 +557,7 @@ static int matrix_run(const void *given, int word_count, char **words)
     if (!err) {
         err = run_study(study, &why);
     }
-    study_fini(study);
+    bench_study_fini(study);
     free(study);
     return interrupt_end("matrix", err, &why, EXIT_OK);
 }

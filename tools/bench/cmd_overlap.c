@@ -209,8 +209,9 @@ static const char *note_of(const struct ictus_overlap_result *r)
     return r->work_error > WORK_TOLERANCE || r->work_error < -WORK_TOLERANCE ? "work off" : "-";
 }
 
-static json_t *describe(const struct overlap_study *s, const struct ictus_overlap_plan *plan,
-                        int processes, const struct ictus_overlap_result *r)
+static json_t *overlap_describe(const struct overlap_study *s,
+                                const struct ictus_overlap_plan *plan, int processes,
+                                const struct ictus_overlap_result *r)
 {
     const struct overlap_options *o = s->options;
     const double overlap = shown_overlap(o, r);
@@ -267,7 +268,7 @@ static int run_one(struct overlap_study *s, struct ictus_bench *bench,
     int err = bench ? ictus_overlap_run(bench, plan, &result, why) : ICTUS_OK;
     group_rest();
     if (!err && command_rank() == 0) {
-        *object = describe(s, plan, processes, &result);
+        *object = overlap_describe(s, plan, processes, &result);
         err = *object ? ICTUS_OK : ICTUS_ERR_NOMEM;
     }
     err = results_agree(err, why);

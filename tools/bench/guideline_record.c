@@ -100,7 +100,7 @@ int guideline_put(const struct guideline_options *options, struct ictus_output *
     return hidden ? ictus_output_keep(out, object) : ictus_output_put(out, object);
 }
 
-static json_t *samples(const struct turns *turns)
+static json_t *record_samples(const struct turns *turns)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < turns->n; i++) {
@@ -144,8 +144,8 @@ static int write_pair(struct guideline_study *study, const struct pair *pair)
     row.rounds = (int64_t)row.result.ratio.rounds;
     json_t *object = guideline_object(&row);
     if (object && study->options->raw) {
-        (void)json_object_set_new(object, "raw_s", samples(pair->turns));
-        (void)json_object_set_new(object, "raw_against_s", samples(pair->against_turns));
+        (void)json_object_set_new(object, "raw_s", record_samples(pair->turns));
+        (void)json_object_set_new(object, "raw_against_s", record_samples(pair->against_turns));
     }
     progress_hide(&study->base.progress);
     return guideline_put(study->options, study->base.out, &row, object, &study->tally);

@@ -166,7 +166,7 @@ static int check_rest(struct guideline_study *study, struct ictus_why *why)
     return err;
 }
 
-static int allocate(struct guideline_study *study)
+static int guideline_allocate(struct guideline_study *study)
 {
     const size_t cells = GUIDELINE_RIVALS_MAX * study->size_count;
     study->turns = calloc(cells, sizeof(*study->turns));
@@ -183,7 +183,7 @@ int guideline_study_read(struct guideline_study *study, struct ictus_why *why)
     err = err ? err : check_rest(study, why);
     study_base_init(&study->base, "guidelines", &study->options->results, &study->options->talk);
     study_base_clock(&study->base, study->options->sync, study->options->clock);
-    return err ? err : allocate(study);
+    return err ? err : guideline_allocate(study);
 }
 
 void guideline_study_fini(struct guideline_study *study)

@@ -29,7 +29,7 @@ static bool is_rival(const struct matrix *m, int row, int column)
 }
 
 /* The row of the least median in a column; -1 where nothing was measured. */
-static int fastest(const struct matrix *m, int column)
+static int matrix_fastest(const struct matrix *m, int column)
 {
     int best = -1;
     for (int i = 0; i < m->rows; i++) {
@@ -43,7 +43,7 @@ static int fastest(const struct matrix *m, int column)
 
 int matrix_winner(const struct matrix *m, int column)
 {
-    const int best = fastest(m, column);
+    const int best = matrix_fastest(m, column);
     for (int i = 0; i < m->rows && best >= 0; i++) {
         if (i != best && is_rival(m, i, column) && !m->faster[column][best][i]) {
             return -1;
@@ -63,15 +63,15 @@ int matrix_judge(const struct matrix *m)
 }
 
 /* Whether a column has a winner that is slower where it counts. */
-static bool differs(const struct matrix *m, int column)
+static bool matrix_differs(const struct matrix *m, int column)
 {
     const int judge = matrix_judge(m);
     const int mine = matrix_winner(m, column);
-    const int best = fastest(m, judge);
+    const int best = matrix_fastest(m, judge);
     return column != judge && mine >= 0 && mine != best && m->faster[judge][best][mine];
 }
 
-static void append(char *text, size_t size, const char *piece)
+static void matrix_append(char *text, size_t size, const char *piece)
 {
     const size_t length = strlen(text);
     (void)snprintf(text + length, size - length, "%s", piece);
@@ -83,10 +83,10 @@ static void append_changed(const struct matrix *m, char *text, size_t size)
     char piece[4 * MATRIX_NAME];
     const char *glue = " ";
     for (int c = 0; c < m->columns; c++) {
-        if (differs(m, c)) {
+        if (matrix_differs(m, c)) {
             (void)snprintf(piece, sizeof(piece), "%s%s under %s", glue,
                            m->algorithms[matrix_winner(m, c)], m->schemes[c]);
-            append(text, size, piece);
+            matrix_append(text, size, piece);
             glue = ", ";
         }
     }
@@ -96,12 +96,12 @@ static void append_changed(const struct matrix *m, char *text, size_t size)
 static void append_best(const struct matrix *m, char *text, size_t size)
 {
     const int judge = matrix_judge(m);
-    const int best = fastest(m, judge);
-    append(text, size, m->algorithms[best]);
+    const int best = matrix_fastest(m, judge);
+    matrix_append(text, size, m->algorithms[best]);
     for (int i = 0; i < m->rows; i++) {
         if (i != best && is_rival(m, i, judge) && !m->faster[judge][best][i]) {
-            append(text, size, " or ");
-            append(text, size, m->algorithms[i]);
+            matrix_append(text, size, " or ");
+            matrix_append(text, size, m->algorithms[i]);
         }
     }
 }
@@ -113,22 +113,22 @@ enum matrix_outcome matrix_verdict(const struct matrix *m, char *text, size_t si
     bool changed = false;
     (void)snprintf(text, size, "%s of %llu bytes on %d processes: ", m->operation,
                    (unsigned long long)m->bytes, m->processes);
-    if (fastest(m, judge) < 0) {
+    if (matrix_fastest(m, judge) < 0) {
         (void)snprintf(piece, sizeof(piece), "nothing was measured under %s", m->schemes[judge]);
-        append(text, size, piece);
+        matrix_append(text, size, piece);
         return MATRIX_EMPTY;
     }
     for (int c = 0; c < m->columns; c++) {
-        changed = changed || differs(m, c);
+        changed = changed || matrix_differs(m, c);
     }
     const bool won = matrix_winner(m, judge) >= 0;
-    append(text, size,
-           changed ? "the choice of common start changes the winner: "
-           : won   ? "the choice of common start does not change the winner: "
-                   : "unclear; the fastest may be ");
+    matrix_append(text, size,
+                  changed ? "the choice of common start changes the winner: "
+                  : won   ? "the choice of common start does not change the winner: "
+                          : "unclear; the fastest may be ");
     append_best(m, text, size);
     (void)snprintf(piece, sizeof(piece), " under %s%s", m->schemes[judge], changed ? ", but" : "");
-    append(text, size, piece);
+    matrix_append(text, size, piece);
     if (changed) {
         append_changed(m, text, size);
         return MATRIX_CHANGED;

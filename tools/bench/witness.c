@@ -76,7 +76,7 @@ static void *interrupt_watched(void *given)
     return NULL;
 }
 
-static int watch(void *state)
+static int witness_watch(void *state)
 {
     struct witness_record *record = state;
     struct sigaction handling;
@@ -106,7 +106,7 @@ static int watch(void *state)
     return ICTUS_OK;
 }
 
-static void rest(void *state)
+static void witness_rest(void *state)
 {
     struct witness_record *record = state;
     atomic_store(&record->over, true);
@@ -137,7 +137,7 @@ struct ictus_witness witness_create(void)
         struct walk walk = {.stack = &record->stacks[0]};
         (void)_Unwind_Backtrace(note_frame, &walk);
     }
-    return (struct ictus_witness){record, watch, rest, read_stack};
+    return (struct ictus_witness){record, witness_watch, witness_rest, read_stack};
 }
 
 void witness_free(struct ictus_witness *witness)

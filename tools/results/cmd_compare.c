@@ -80,7 +80,7 @@ static void count_verdict(const struct compared *compared, struct tally *tally)
 }
 
 /* To two digits: a p value says no more. */
-static double rounded(double p)
+static double compare_rounded(double p)
 {
     char text[32];
     (void)snprintf(text, sizeof(text), "%.2g", p);
@@ -88,7 +88,8 @@ static double rounded(double p)
 }
 
 /* What tells this experiment from the others; all there is where nothing else does. */
-static void describe(const struct compared *compared, json_t *common, char *text, size_t size)
+static void compare_describe(const struct compared *compared, json_t *common, char *text,
+                             size_t size)
 {
     const char *key = NULL;
     json_t *value = NULL;
@@ -155,7 +156,7 @@ static json_t *compared_object(const struct compared *compared, const char *base
     json_t *object =
         json_pack("{s:s, s:s, s:s}", "type", "compare", "baseline", baseline, "file", file);
     (void)json_object_update(object, compared->members);
-    describe(compared, common, description, sizeof(description));
+    compare_describe(compared, common, description, sizeof(description));
     if (several) {
         const size_t used = strlen(description);
         (void)snprintf(description + used, sizeof(description) - used, " [%s]", file);
@@ -167,9 +168,9 @@ static json_t *compared_object(const struct compared *compared, const char *base
     (void)json_object_set_new(object, "ratio", ictus_result_real(compared->result.ratio));
     (void)json_object_set_new(object, "ratio_low", ictus_result_real(compared->result.low));
     (void)json_object_set_new(object, "ratio_high", ictus_result_real(compared->result.high));
-    (void)json_object_set_new(object, "p", ictus_result_real(rounded(compared->result.p)));
+    (void)json_object_set_new(object, "p", ictus_result_real(compare_rounded(compared->result.p)));
     (void)json_object_set_new(object, "p_adjusted",
-                              ictus_result_real(rounded(compared->p_adjusted)));
+                              ictus_result_real(compare_rounded(compared->p_adjusted)));
     (void)json_object_set_new(object, "samples_a", json_integer((json_int_t)compared->samples_a));
     (void)json_object_set_new(object, "samples_b", json_integer((json_int_t)compared->samples_b));
     (void)json_object_set_new(object, "launches_a", json_integer((json_int_t)compared->launches_a));
@@ -404,7 +405,7 @@ static int compare_run(const struct compare_options *options, int count, char **
     return err;
 }
 
-static int run(const void *given, int word_count, char **words)
+static int compare_command(const void *given, int word_count, char **words)
 {
     const struct compare_options *options = given;
     struct ictus_why why = {""};
@@ -436,5 +437,5 @@ const struct command command_compare = {
     .options = rows,
     .flags = READS_FILES,
     .options_size = sizeof(struct compare_options),
-    .run = run,
+    .run = compare_command,
 };

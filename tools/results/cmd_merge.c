@@ -100,7 +100,7 @@ static json_int_t sum_of(const json_t *launches, const char *key)
 }
 
 /* One measurement for all launches: what varies from launch to launch is what it tells. */
-static json_t *combine(const struct experiment *experiment)
+static json_t *merge_combine(const struct experiment *experiment)
 {
     static const char *const middles[] = {"mean_s", "p25_s", "p75_s", "p90_s",
                                           "p99_s",  "sd_s",  NULL};
@@ -177,7 +177,7 @@ static int put_combined(FILE *file, json_t *all, json_int_t launches, struct ict
     if (!err) {
         err = experiments_gather(all, &experiments, why);
         for (size_t e = 0; e < experiments.count && !err; e++) {
-            json_t *one = combine(&experiments.list[e]);
+            json_t *one = merge_combine(&experiments.list[e]);
             err = one ? put_line(file, one) : ICTUS_ERR_NOMEM;
             json_decref(one);
         }
@@ -199,7 +199,7 @@ static int write_merged(const struct merge_options *options, json_t *all, json_i
     return output_close(&output, err, why);
 }
 
-static int run(const void *given, int word_count, char **words)
+static int merge_command(const void *given, int word_count, char **words)
 {
     const struct merge_options *options = given;
     struct ictus_why why = {""};
@@ -232,5 +232,5 @@ const struct command command_merge = {
     .options = rows,
     .flags = READS_FILES,
     .options_size = sizeof(struct merge_options),
-    .run = run,
+    .run = merge_command,
 };

@@ -317,7 +317,7 @@ static int make_page(const struct report *report, const struct report_options *o
     return err;
 }
 
-static int run(const void *given, int word_count, char **words)
+static int report_command(const void *given, int word_count, char **words)
 {
     const struct report_options *options = given;
     struct report report = {NULL, 0, options->samples};
@@ -368,5 +368,5 @@ const struct command command_report = {
     .options = rows,
     .flags = READS_FILES | REMAKES_OUTPUT,
     .options_size = sizeof(struct report_options),
-    .run = run,
+    .run = report_command,
 };

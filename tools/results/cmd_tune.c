@@ -275,8 +275,8 @@ struct choice {
     bool simulated;
 };
 
-static int put(const struct tune_options *options, const struct choice *choice, FILE *file,
-               struct ictus_why *why)
+static int tune_put(const struct tune_options *options, const struct choice *choice, FILE *file,
+                    struct ictus_why *why)
 {
     const struct winners *winners = &choice->winners;
     int err = ICTUS_OK;
@@ -306,11 +306,11 @@ static int write_file(const struct tune_options *options, const struct choice *c
     if (err) {
         return err;
     }
-    err = put(options, choice, output.stream, why);
+    err = tune_put(options, choice, output.stream, why);
     return output_close(&output, err, why);
 }
 
-static int check(const struct tune_options *options, int count, struct ictus_why *why)
+static int tune_check(const struct tune_options *options, int count, struct ictus_why *why)
 {
     if (count < 1) {
         return ictus_because(why, ICTUS_ERR_ARG, "name the result files to read");
@@ -357,14 +357,14 @@ static int choose_under(const struct tune_options *o, const json_t *all, struct 
     return err;
 }
 
-static int run(const void *given, int word_count, char **words)
+static int tune_command(const void *given, int word_count, char **words)
 {
     const struct tune_options *options = given;
     struct ictus_why why = {""};
     struct choice choice = {.winners = {.list = NULL}};
     struct progress_watch watch;
     struct reading reading = {json_array(), json_object()};
-    int err = check(options, word_count, &why);
+    int err = tune_check(options, word_count, &why);
     if (!err) {
         progress_watch_begin(&watch, &options->talk, "tune", word_count, words);
         err = read_all(word_count, words, options->talk.quiet, &reading, &why);
@@ -401,5 +401,5 @@ const struct command command_tune = {
     .options = rows,
     .flags = READS_FILES,
     .options_size = sizeof(struct tune_options),
-    .run = run,
+    .run = tune_command,
 };

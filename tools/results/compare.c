@@ -116,7 +116,7 @@ static struct values take_values(const struct side *side, const char *key)
     return values;
 }
 
-static double middle(const struct values *values)
+static double compare_middle(const struct values *values)
 {
     const size_t n = values->count;
     if (n == 0) {
@@ -144,8 +144,8 @@ static bool compare_by_samples(struct compared *compared, const struct side *a,
         }
         compared->samples_a = first.count;
         compared->samples_b = second.count;
-        compared->value_a = middle(&first);
-        compared->value_b = middle(&second);
+        compared->value_a = compare_middle(&first);
+        compared->value_b = compare_middle(&second);
     }
     free(first.list);
     free(second.list);
@@ -222,8 +222,8 @@ static bool compare_by_values(struct compared *compared, const struct side *a, c
         struct values second = take_values(b, keys[i]);
         found = first.count > 0 && second.count > 0;
         if (found) {
-            compared->value_a = middle(&first);
-            compared->value_b = middle(&second);
+            compared->value_a = compare_middle(&first);
+            compared->value_b = compare_middle(&second);
             compared->samples_a = first.count;
             compared->samples_b = second.count;
         }

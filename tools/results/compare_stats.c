@@ -43,8 +43,8 @@ static double resampled_median(const gsl_rng *rng, const struct sample *sample)
     return 0.5 * (at_quantile(sorted, n, lower) + at_quantile(sorted, n, upper));
 }
 
-static void bootstrap(const struct sample *a, const struct sample *b, size_t resamples,
-                      uint64_t seed, struct comparison *result)
+static void stats_bootstrap(const struct sample *a, const struct sample *b, size_t resamples,
+                            uint64_t seed, struct comparison *result)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     double *ratios = malloc(resamples * sizeof(*ratios));
@@ -155,7 +155,7 @@ void compare_samples(const struct sample *a, const struct sample *b, size_t resa
 {
     result->ratio = gsl_stats_median_from_sorted_data(b->sorted, 1, b->n) /
                     gsl_stats_median_from_sorted_data(a->sorted, 1, a->n);
-    bootstrap(a, b, resamples, seed, result);
+    stats_bootstrap(a, b, resamples, seed, result);
     result->p = mann_whitney(a, b);
 }
 
@@ -224,7 +224,7 @@ void compare_intervals(const double a[3], const double b[3], struct comparison *
 }
 
 /* Two-sided: of the normal distribution where nothing was estimated. */
-static double tail(double deviations, double freedom)
+static double stats_tail(double deviations, double freedom)
 {
     return 2 *
            (freedom > 0 ? gsl_cdf_tdist_Q(deviations, freedom) : gsl_cdf_ugaussian_Q(deviations));
@@ -244,7 +244,7 @@ void compare_widen(const struct launch_spread *spread, double launches_a, double
     }
     result->low = exp(shift - wide * error);
     result->high = exp(shift + wide * error);
-    result->p = fmax(result->p, tail(fabs(shift) / error, spread->freedom));
+    result->p = fmax(result->p, stats_tail(fabs(shift) / error, spread->freedom));
 }
 
 void compare_differences(const struct run_values *a, const struct run_values *b,

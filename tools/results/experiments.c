@@ -100,7 +100,7 @@ static struct experiment *add_experiment(struct experiments *experiments, char *
     return fresh;
 }
 
-static int gather(struct experiments *experiments, json_t *object)
+static int experiments_put(struct experiments *experiments, json_t *object)
 {
     char *identity = experiment_identity(object);
     const json_t *known = identity ? json_object_get(experiments->index, identity) : NULL;
@@ -128,7 +128,7 @@ int experiments_gather(const json_t *objects, struct experiments *experiments,
     {
         const char *type = json_string_value(json_object_get(object, "type"));
         if (!err && strcmp(type, "measurement") == 0) {
-            err = gather(experiments, object);
+            err = experiments_put(experiments, object);
         }
     }
     if (!err && experiments->count == 0) {
@@ -189,7 +189,7 @@ void experiments_free(struct experiments *experiments)
 }
 
 /* Whether the two agree in operation, size and all that both tell; programs may differ. */
-static bool agree(const json_t *a, const json_t *b)
+static bool experiments_agree(const json_t *a, const json_t *b)
 {
     const char *key = NULL;
     json_t *value = NULL;
@@ -217,7 +217,7 @@ const struct experiment *experiments_find(const struct experiments *other,
         return &other->list[json_integer_value(known)];
     }
     for (size_t i = 0; i < other->count; i++) {
-        if (agree(other->list[i].members, wanted->members)) {
+        if (experiments_agree(other->list[i].members, wanted->members)) {
             *several = found != NULL;
             found = &other->list[i];
             if (*several) {

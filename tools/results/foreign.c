@@ -59,7 +59,7 @@ struct reading {
     json_t *raw;     /* the ReproMPI experiment that rows are being added to; borrowed */
 };
 
-static void split(const char *line, struct words *words)
+static void foreign_split(const char *line, struct words *words)
 {
     words->count = 0;
     while (words->count < WORDS_MAX) {
@@ -88,7 +88,7 @@ static void split_osu_titles(const char *line, struct words *titles)
                                          "MB/s", "Messages/s", NULL};
     struct words words;
     char title[WORD_MAX + 1] = "";
-    split(line + strspn(line, "# "), &words);
+    foreign_split(line + strspn(line, "# "), &words);
     titles->count = 0;
     for (int i = 0; i < words.count; i++) {
         const size_t used = strlen(title);
@@ -189,14 +189,14 @@ static const char *part_of_name(const char *word, bool first)
  * "All-to-All Personalized Exchange", "Non-blocking Allreduce", "Persistent Bcast" and
  * "Ibcast_pure" become alltoall, iallreduce, bcast_init and ibcast.
  */
-static void normalise(const char *name, char *operation)
+static void foreign_normalise(const char *name, char *operation)
 {
     struct words words;
     size_t used = 0;
     bool nonblocking = false;
     bool persistent = false;
     char plain[WORD_MAX + 1] = "";
-    split(name, &words);
+    foreign_split(name, &words);
     for (int w = 0; w < words.count; w++) {
         char word[WORD_MAX + 1];
         plain_word(words.word[w], word);
@@ -231,7 +231,7 @@ static bool take_osu_title(struct reading *reading, const char *line)
     end = strstr(from, " Latency");
     end = end ? end : strstr(from, " Test");
     (void)snprintf(name, sizeof(name), "%.*s", end ? (int)(end - from) : 0, from);
-    normalise(name, reading->operation);
+    foreign_normalise(name, reading->operation);
     reading->program = "OSU micro-benchmarks";
     reading->processes = 0;
     reading->skip_table = true; /* until titles come */
@@ -244,7 +244,7 @@ static bool take_imb_title(struct reading *reading, const char *line)
     const char *processes = strstr(line, "#processes = ");
     const char *mode = strstr(line, "MODE: ");
     if (strncmp(line, begin, strlen(begin)) == 0) {
-        normalise(line + strlen(begin), reading->operation);
+        foreign_normalise(line + strlen(begin), reading->operation);
         reading->program = "Intel MPI benchmarks";
         reading->skip_table = true;
         return true;
@@ -256,7 +256,7 @@ static bool take_imb_title(struct reading *reading, const char *line)
     if (mode && line[0] == '#') { /* of one-sided operations: each has a table for itself */
         char name[2 * WORD_MAX];
         (void)snprintf(name, sizeof(name), "%s_%s", reading->operation, mode + strlen("MODE: "));
-        normalise(name, reading->operation);
+        foreign_normalise(name, reading->operation);
         return true;
     }
     return false;
@@ -281,7 +281,7 @@ static bool take_setting(struct reading *reading, const char *line)
 static bool take_titles(struct reading *reading, const char *line)
 {
     struct words words;
-    split(line, &words);
+    foreign_split(line, &words);
     const char *first = words.count > 0 ? words.word[0] : "";
     if (strcmp(first, "#bytes") == 0 || strcmp(first, "#repetitions") == 0 ||
         (strcmp(first, "test") == 0 && words.count >= 4)) {
@@ -323,7 +323,7 @@ static bool take_cell(const struct reading *reading, const struct column_meaning
 {
     double value = 0.0;
     if (column->meaning == TEST) {
-        normalise(strncmp(word, "MPI_", 4) == 0 ? word + 4 : word, row->operation);
+        foreign_normalise(strncmp(word, "MPI_", 4) == 0 ? word + 4 : word, row->operation);
         return true;
     }
     if (ictus_parse_real(word, &value)) { /* "nan" among other statistics is one less */
@@ -410,7 +410,7 @@ static int take_row(struct reading *reading, const char *line)
     struct row row = {.statistics = json_object()};
     bool sampled = false;
     int err = ICTUS_OK;
-    split(line, &words);
+    foreign_split(line, &words);
     bool good = words.count >= reading->column_count && words.count > 0;
     (void)snprintf(row.operation, sizeof(row.operation), "%s", reading->operation);
     for (int i = 0; i < reading->column_count && good; i++) {
@@ -443,7 +443,7 @@ static int take_line(struct reading *reading, const char *line)
 }
 
 /* What the other programs print of their samples, so that both kinds can be compared. */
-static int summarise(json_t *object)
+static int foreign_summarise(json_t *object)
 {
     const json_t *samples = json_object_get(object, "raw_s");
     const size_t n = json_array_size(samples);
@@ -477,7 +477,7 @@ static int summarise_all(json_t *objects)
     json_array_foreach(objects, i, object)
     {
         if (!err && json_object_get(object, "raw_s")) {
-            err = summarise(object);
+            err = foreign_summarise(object);
         }
     }
     return err;

@@ -18,7 +18,7 @@ struct step {
     const char *unit;
 };
 
-static void scaled(double value, const struct step *steps, char *cell)
+static void cell_scaled(double value, const struct step *steps, char *cell)
 {
     const struct step *step = steps;
     for (; step[1].unit && fabs(value) >= step[1].size * 0.9995; step++) {
@@ -30,14 +30,14 @@ static void format_seconds(double value, char *cell)
 {
     static const struct step steps[] = {
         {1e-9, "ns"}, {1e-6, "us"}, {1e-3, "ms"}, {1.0, "s"}, {0, NULL}};
-    scaled(value, steps, cell);
+    cell_scaled(value, steps, cell);
 }
 
 static void format_bytes(double value, char *cell)
 {
     static const struct step steps[] = {
         {1, "B"}, {1024, "KiB"}, {1048576, "MiB"}, {1073741824, "GiB"}, {0, NULL}};
-    scaled(value, steps, cell);
+    cell_scaled(value, steps, cell);
 }
 
 /* The distribution from the least to the 95 % quantile; the rest falls into the last step. */

@@ -325,7 +325,7 @@ static bool cut_one(struct table *table)
     return widest >= 0;
 }
 
-static void measure(const struct selection *selected, struct table *table)
+static void text_measure(const struct selection *selected, struct table *table)
 {
     char cell[CELL];
     for (int c = 0; c < table->count; c++) {
@@ -427,7 +427,7 @@ static void print_type(const struct layout *layout, struct selection *selected,
     struct table table = *terminal;
     if (selected->count > 0) {
         choose_columns(layout, selected, &table);
-        measure(selected, &table);
+        text_measure(selected, &table);
         if (table.bar) {
             find_range(table.bar->key, selected);
         }

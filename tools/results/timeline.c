@@ -45,7 +45,7 @@ struct timeline {
 };
 
 /* Room for one more: arrays grow at the powers of two. */
-static void *grown(void *array, size_t count, size_t size)
+static void *timeline_grown(void *array, size_t count, size_t size)
 {
     if (count > 0 && (count & (count - 1)) != 0) {
         return array;
@@ -96,7 +96,7 @@ static struct track *track_of(struct timeline *timeline, const json_t *event)
     }
     if ((size_t)place == timeline->track_count) {
         struct track *tracks =
-            grown(timeline->tracks, timeline->track_count, sizeof(*timeline->tracks));
+            timeline_grown(timeline->tracks, timeline->track_count, sizeof(*timeline->tracks));
         if (!tracks) {
             return NULL;
         }
@@ -116,7 +116,7 @@ static int begin_slice(struct timeline *timeline, struct track *track, const jso
     if (named < 0) { /* before growing: the old array may go with that */
         return ICTUS_ERR_NOMEM;
     }
-    struct slice *slices = grown(timeline->slices, timeline->slice_count, sizeof(*slices));
+    struct slice *slices = timeline_grown(timeline->slices, timeline->slice_count, sizeof(*slices));
     if (!slices) {
         return ICTUS_ERR_NOMEM;
     }
@@ -157,7 +157,7 @@ static int take_flow(struct timeline *timeline, const struct track *track, const
     const json_int_t place = place_of(timeline->message_index, key);
     if (place >= 0 && (size_t)place == timeline->message_count) {
         struct message *messages =
-            grown(timeline->messages, timeline->message_count, sizeof(*messages));
+            timeline_grown(timeline->messages, timeline->message_count, sizeof(*messages));
         if (!messages) {
             return ICTUS_ERR_NOMEM;
         }

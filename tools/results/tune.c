@@ -124,7 +124,7 @@ static int compare_candidates(const void *a, const void *b)
 
 /* One-sided 97.5 % quantiles of Student's t by degrees of freedom, then the normal distribution's.
  */
-static double student(int freedom)
+static double tune_student(int freedom)
 {
     static const double quantiles[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
                                        2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
@@ -143,7 +143,7 @@ void tune_interval(const double *ratios, int count, double *low, double *high)
     }
     const double n = count;
     const double variance = fmax(squares - sum * sum / n, 0.0) / (n - 1.0);
-    const double half = student(count - 1) * sqrt(variance / n);
+    const double half = tune_student(count - 1) * sqrt(variance / n);
     *low = exp(sum / n - half);
     *high = exp(sum / n + half);
 }
@@ -195,7 +195,7 @@ static double most_of(const struct candidate *best, const struct candidate *own,
  * The winner among candidates of one place, sorted by their medians. A rule without a reason is a
  * burden: it wants proof that it is faster than what the library chooses itself.
  */
-static struct winner judge(const struct candidate *candidates, size_t count, double margin)
+static struct winner tune_judge(const struct candidate *candidates, size_t count, double margin)
 {
     const struct candidate *best = &candidates[0];
     const struct candidate *own = NULL;
@@ -268,7 +268,7 @@ static void judge_all(const struct candidate *candidates, size_t count, double m
             end++;
         }
         if (end - i > 1) {
-            winners->list[winners->count++] = judge(&candidates[i], end - i, margin);
+            winners->list[winners->count++] = tune_judge(&candidates[i], end - i, margin);
         }
         i = end;
     }

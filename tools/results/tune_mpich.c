@@ -56,7 +56,7 @@ static const struct collective *find_collective(const char *name)
 }
 
 /* One object with one member; steals the value. */
-static json_t *node(const char *key, json_t *value)
+static json_t *tree_node(const char *key, json_t *value)
 {
     json_t *object = json_object();
     (void)json_object_set_new(object, key, value);
@@ -64,7 +64,7 @@ static json_t *node(const char *key, json_t *value)
 }
 
 /* What a winner stands for; the library's own choice is its subtree. */
-static json_t *leaf(const struct winner *w, const json_t *own)
+static json_t *tree_leaf(const struct winner *w, const json_t *own)
 {
     char key[KEY_MAX];
     if (strcmp(tune_rule(w), ICTUS_ALGORITHM_DEFAULT) == 0) {
@@ -74,7 +74,7 @@ static json_t *leaf(const struct winner *w, const json_t *own)
                      strcmp(w->operation, "scatterv") == 0;
     (void)snprintf(key, sizeof(key), "algorithm=MPIR_%c%s_%s_%s", toupper(w->operation[0]),
                    w->operation + 1, any ? "allcomm" : "intra", w->algorithm);
-    return node(key, json_object());
+    return tree_node(key, json_object());
 }
 
 static bool same_choice(const struct winner *a, const struct winner *b)
@@ -88,7 +88,7 @@ static json_t *sizes_tree(const struct collective *collective, const struct winn
 {
     char key[KEY_MAX];
     if (!collective->size) {
-        return leaf(&list[0], own);
+        return tree_leaf(&list[0], own);
     }
     json_t *tree = json_object();
     for (size_t i = 0; i <= count; i++) {
@@ -102,7 +102,7 @@ static json_t *sizes_tree(const struct collective *collective, const struct winn
         (void)snprintf(key, sizeof(key), i < count ? "%s<%lld" : "%s=any", collective->size,
                        i < count ? (long long)(list[i].bytes * factor) : 0LL);
         (void)json_object_set_new(tree, key,
-                                  i == 0 ? json_deep_copy(own) : leaf(&list[i - 1], own));
+                                  i == 0 ? json_deep_copy(own) : tree_leaf(&list[i - 1], own));
     }
     return tree;
 }
@@ -170,7 +170,7 @@ static int put_collective(const struct winners *winners, size_t first, size_t en
         return json_object_set_new(branch, "comm_type=intra", tree) ? ICTUS_ERR_NOMEM : ICTUS_OK;
     }
     /* One branch for both kinds of communicators: part them. */
-    json_t *parted = node("comm_type=intra", tree);
+    json_t *parted = tree_node("comm_type=intra", tree);
     (void)json_object_set(parted, "comm_type=inter", branch);
     return json_object_set_new(base, key, parted) ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }

@@ -110,7 +110,7 @@ static int algorithm_number(const struct collective *collective, const char *nam
                          collective->name);
 }
 
-static json_int_t threshold(const struct collective *collective, const struct winner *w)
+static json_int_t rules_threshold(const struct collective *collective, const struct winner *w)
 {
     switch (collective->measure) {
     case OF_A_BLOCK:
@@ -131,7 +131,7 @@ static int put_sizes(const struct collective *collective, const struct winner *l
 {
     int lines = 0;
     int last = -1;
-    if (threshold(collective, &list[0]) > 0) {
+    if (rules_threshold(collective, &list[0]) > 0) {
         lines++;
         last = 0;
         if (file) {
@@ -152,8 +152,9 @@ static int put_sizes(const struct collective *collective, const struct winner *l
         if (file) {
             const char *name = tune_rule(&list[i]);
             const bool chain = strcmp(name, "chain") == 0;
-            (void)fprintf(file, "%lld %d %d 0 # %s\n", (long long)threshold(collective, &list[i]),
-                          number, chain ? CHAINS : 0, name);
+            (void)fprintf(file, "%lld %d %d 0 # %s\n",
+                          (long long)rules_threshold(collective, &list[i]), number,
+                          chain ? CHAINS : 0, name);
         }
     }
     return lines;
@@ -271,11 +272,11 @@ static int add_sizes(const struct collective *collective, const struct winner *l
         json_t *rule = number > 0 ? json_object() : NULL;
         if (rule && collective->measure != OF_NOTHING) {
             (void)json_object_set_new(rule, "msg_size_min",
-                                      json_integer(threshold(collective, &list[i])));
-            (void)json_object_set_new(rule, "msg_size_max",
-                                      next < count
-                                          ? json_integer(threshold(collective, &list[next]) - 1)
-                                          : json_string("inf"));
+                                      json_integer(rules_threshold(collective, &list[i])));
+            (void)json_object_set_new(
+                rule, "msg_size_max",
+                next < count ? json_integer(rules_threshold(collective, &list[next]) - 1)
+                             : json_string("inf"));
         }
         if (rule) {
             (void)json_object_set_new(

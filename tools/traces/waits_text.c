@@ -39,12 +39,12 @@ static const struct {
     {"join", "join of threads"},
 };
 
-static double number(const json_t *object, const char *key)
+static double text_number(const json_t *object, const char *key)
 {
     return json_number_value(json_object_get(object, key));
 }
 
-static const char *text(const json_t *object, const char *key)
+static const char *text_put(const json_t *object, const char *key)
 {
     const char *value = json_string_value(json_object_get(object, key));
     return value ? value : "";
@@ -52,7 +52,7 @@ static const char *text(const json_t *object, const char *key)
 
 static bool is_type(const json_t *object, const char *type)
 {
-    return strcmp(text(object, "type"), type) == 0;
+    return strcmp(text_put(object, "type"), type) == 0;
 }
 
 static const char *state_words(const char *state)
@@ -89,10 +89,10 @@ static void put_padded(const char *name, int width)
 /* "38.0 % ± 0.8", "~12", "at most 3": half the interval, of the time of all ranks. */
 static void put_share(const json_t *object, double rank_time)
 {
-    const double share = 100 * number(object, "wait_s") / rank_time;
-    const double low = 100 * number(object, "wait_low_s") / rank_time;
-    const double high = 100 * number(object, "wait_high_s") / rank_time;
-    const char *kind = text(object, "kind");
+    const double share = 100 * text_number(object, "wait_s") / rank_time;
+    const double low = 100 * text_number(object, "wait_low_s") / rank_time;
+    const double high = 100 * text_number(object, "wait_high_s") / rank_time;
+    const char *kind = text_put(object, "kind");
     char cell[40];
     if (json_is_null(json_object_get(object, "wait_high_s"))) {
         (void)snprintf(cell, sizeof cell, "undecidable");
@@ -115,8 +115,8 @@ static const json_t *worst_site(const json_t *report, const char *state)
     json_t *row = NULL;
     json_array_foreach(report, i, row)
     {
-        if (is_type(row, "wait-site") && strcmp(text(row, "state"), state) == 0 &&
-            (!worst || number(row, "wait_s") > number(worst, "wait_s"))) {
+        if (is_type(row, "wait-site") && strcmp(text_put(row, "state"), state) == 0 &&
+            (!worst || text_number(row, "wait_s") > text_number(worst, "wait_s"))) {
             worst = row;
         }
     }
@@ -129,7 +129,7 @@ static const json_t *total_of(const json_t *report, const char *state)
     json_t *row = NULL;
     json_array_foreach(report, i, row)
     {
-        if (is_type(row, "wait-total") && strcmp(text(row, "state"), state) == 0) {
+        if (is_type(row, "wait-total") && strcmp(text_put(row, "state"), state) == 0) {
             return row;
         }
     }
@@ -151,15 +151,15 @@ static const char *short_site(const char *site)
 
 static void print_state(const json_t *report, const json_t *total, double rank_time)
 {
-    const char *state = text(total, "state");
+    const char *state = text_put(total, "state");
     const json_t *site = worst_site(report, state);
     printf("  ");
     put_padded(state_words(state), NAME_WIDTH - 2);
-    printf("%9.4g s  ", number(total, "wait_s"));
+    printf("%9.4g s  ", text_number(total, "wait_s"));
     put_share(total, rank_time);
     if (site) {
         printf("  ");
-        (void)put_cut(short_site(text(site, "site")), SITE_WIDTH);
+        (void)put_cut(short_site(text_put(site, "site")), SITE_WIDTH);
     }
     printf("\n");
     if (strcmp(state, "late-sender") == 0) {
@@ -167,7 +167,7 @@ static void print_state(const json_t *report, const json_t *total, double rank_t
         if (wrong) {
             printf("    ");
             put_padded("in the wrong order", NAME_WIDTH - 4);
-            printf("%9.4g s  ", number(wrong, "wait_s"));
+            printf("%9.4g s  ", text_number(wrong, "wait_s"));
             put_share(wrong, rank_time);
             printf("\n");
         }
@@ -182,15 +182,15 @@ static void print_states(const json_t *report, double rank_time)
         const json_t *next = NULL;
         for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
             const json_t *total = total_of(report, words[i].state);
-            if (total && number(total, "wait_s") > 0 && number(total, "wait_s") < limit &&
-                (!next || number(total, "wait_s") > number(next, "wait_s"))) {
+            if (total && text_number(total, "wait_s") > 0 && text_number(total, "wait_s") < limit &&
+                (!next || text_number(total, "wait_s") > text_number(next, "wait_s"))) {
                 next = total;
             }
         }
         if (!next) {
             return;
         }
-        limit = number(next, "wait_s");
+        limit = text_number(next, "wait_s");
         print_state(report, next, rank_time);
     }
 }
@@ -198,19 +198,19 @@ static void print_states(const json_t *report, double rank_time)
 /* In two lines where one would be too long, as with a long path. */
 static void print_head(const json_t *whole)
 {
-    const char *source = text(whole, "sigma_source");
+    const char *source = text_put(whole, "sigma_source");
     char clock[120] = "one clock";
     if (strcmp(source, "unknown") == 0) {
         (void)snprintf(clock, sizeof clock, "clock ± unknown");
     } else if (strcmp(source, "one-clock") != 0) {
         (void)snprintf(clock, sizeof clock, "clock ±%.3g us (95 %%), from the %s",
-                       1.96e-3 * number(whole, "clock_sigma_ns"), source);
+                       1.96e-3 * text_number(whole, "clock_sigma_ns"), source);
     }
-    const double ranks = number(whole, "processes");
-    const double nodes = number(whole, "nodes");
+    const double ranks = text_number(whole, "processes");
+    const double nodes = text_number(whole, "nodes");
     const int length =
-        printf("%s: %.0f rank%s, %.0f node%s, %.4g s;", text(whole, "archive"), ranks,
-               ranks == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", number(whole, "wall_s"));
+        printf("%s: %.0f rank%s, %.0f node%s, %.4g s;", text_put(whole, "archive"), ranks,
+               ranks == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", text_number(whole, "wall_s"));
     const bool fits = length + (int)strlen(clock) < SCREEN_COLUMNS;
     printf("%s%s\n", fits ? " " : "\n  ", clock);
 }
@@ -232,15 +232,15 @@ static const json_t *nth_of(const json_t *report, const char *type, size_t n)
 static void put_cause(const json_t *row, int width)
 {
     char name[80];
-    (void)snprintf(name, sizeof name, "rank %.0f  %s", number(row, "rank"),
-                   short_site(text(row, "site")));
+    (void)snprintf(name, sizeof name, "rank %.0f  %s", text_number(row, "rank"),
+                   short_site(text_put(row, "site")));
     put_padded(name, width);
 }
 
 static void print_causes(const json_t *report, const json_t *whole)
 {
     enum { WIDTH = 34 };
-    const double wait = number(whole, "wait_raw_s");
+    const double wait = text_number(whole, "wait_raw_s");
     for (size_t i = 0; i < CAUSES_SHOWN; i++) {
         const json_t *row = nth_of(report, "wait-cause", i);
         if (!row) {
@@ -252,29 +252,29 @@ static void print_causes(const json_t *report, const json_t *whole)
         }
         printf("  ");
         put_cause(row, WIDTH - 2);
-        printf("%8.3g s  %8.3g s  %5.1f %% ± %.1f%s\n", number(row, "direct_s"),
-               number(row, "indirect_s"), 100 * number(row, "share"),
-               50 * (number(row, "share_high") - number(row, "share_low")),
-               i == 0 && number(row, "first_draws") < number(row, "draws")
+        printf("%8.3g s  %8.3g s  %5.1f %% ± %.1f%s\n", text_number(row, "direct_s"),
+               text_number(row, "indirect_s"), 100 * text_number(row, "share"),
+               50 * (text_number(row, "share_high") - text_number(row, "share_low")),
+               i == 0 && text_number(row, "first_draws") < text_number(row, "draws")
                    ? "  not certain to be first"
                    : "");
     }
-    if (number(whole, "unattributed_s") > 0.0005 * wait) {
-        printf("  unattributed  %.3g s  (%.1f %%)\n", number(whole, "unattributed_s"),
-               100 * number(whole, "unattributed_s") / wait);
+    if (text_number(whole, "unattributed_s") > 0.0005 * wait) {
+        printf("  unattributed  %.3g s  (%.1f %%)\n", text_number(whole, "unattributed_s"),
+               100 * text_number(whole, "unattributed_s") / wait);
     }
 }
 
 /* The row of the critical path's that has the largest share. */
-static const json_t *longest(const json_t *report, const char *of)
+static const json_t *text_longest(const json_t *report, const char *of)
 {
     const json_t *best = NULL;
     size_t i = 0;
     json_t *row = NULL;
     json_array_foreach(report, i, row)
     {
-        if (is_type(row, "critical-path") && strcmp(text(row, "of"), of) == 0 &&
-            (!best || number(row, "share") > number(best, "share"))) {
+        if (is_type(row, "critical-path") && strcmp(text_put(row, "of"), of) == 0 &&
+            (!best || text_number(row, "share") > text_number(best, "share"))) {
             best = row;
         }
     }
@@ -283,15 +283,15 @@ static const json_t *longest(const json_t *report, const char *of)
 
 static void print_critical(const json_t *report)
 {
-    const json_t *rank = longest(report, "rank");
-    const json_t *site = longest(report, "site");
+    const json_t *rank = text_longest(report, "rank");
+    const json_t *site = text_longest(report, "site");
     if (rank && site) {
-        printf("critical path: rank %.0f %.0f %% ± %.0f; %.0f %% in ", number(rank, "rank"),
-               100 * number(rank, "share"),
-               50 * (number(rank, "share_high") - number(rank, "share_low")),
-               100 * number(site, "share"));
-        put_padded(short_site(text(site, "site")), 24);
-        printf("imb. %.2g s\n", number(site, "imbalance_s"));
+        printf("critical path: rank %.0f %.0f %% ± %.0f; %.0f %% in ", text_number(rank, "rank"),
+               100 * text_number(rank, "share"),
+               50 * (text_number(rank, "share_high") - text_number(rank, "share_low")),
+               100 * text_number(site, "share"));
+        put_padded(short_site(text_put(site, "site")), 24);
+        printf("imb. %.2g s\n", text_number(site, "imbalance_s"));
     }
 }
 
@@ -305,23 +305,24 @@ static void print_sites(const json_t *report)
         json_t *row = NULL;
         json_array_foreach(report, i, row)
         {
-            if (is_type(row, "collective-site") && number(row, "time_s") < limit &&
-                (!next || number(row, "time_s") > number(next, "time_s"))) {
+            if (is_type(row, "collective-site") && text_number(row, "time_s") < limit &&
+                (!next || text_number(row, "time_s") > text_number(next, "time_s"))) {
                 next = row;
             }
         }
         if (!next) {
             return;
         }
-        limit = number(next, "time_s");
+        limit = text_number(next, "time_s");
         if (shown == 0) {
             put_padded("collective", 34);
             printf("      time   skew        verdict\n");
         }
         printf("  ");
-        put_padded(short_site(text(next, "site")), 32);
-        printf("%8.3g s  %3.0f %% ± %-4.0f %s\n", limit, 100 * number(next, "skew_share"),
-               50 * (number(next, "skew_high") - number(next, "skew_low")), text(next, "verdict"));
+        put_padded(short_site(text_put(next, "site")), 32);
+        printf("%8.3g s  %3.0f %% ± %-4.0f %s\n", limit, 100 * text_number(next, "skew_share"),
+               50 * (text_number(next, "skew_high") - text_number(next, "skew_low")),
+               text_put(next, "verdict"));
     }
 }
 
@@ -345,18 +346,18 @@ static void print_left_out(const json_t *whole)
 void waits_text_print(const json_t *report)
 {
     const json_t *whole = json_array_get(report, 0);
-    const double rank_time = number(whole, "rank_time_s");
+    const double rank_time = text_number(whole, "rank_time_s");
     print_head(whole);
     put_padded("waiting", NAME_WIDTH);
-    printf("%9.4g s  ", number(whole, "wait_s"));
+    printf("%9.4g s  ", text_number(whole, "wait_s"));
     put_share(whole, rank_time);
-    printf("  decidable %.1f %%\n", 100 * number(whole, "decidable"));
+    printf("  decidable %.1f %%\n", 100 * text_number(whole, "decidable"));
     print_states(report, rank_time);
     const json_t *possible = total_of(report, "late-receiver-possible");
     if (possible) {
-        printf("  late receiver, possibly: %.4g s more\n", number(possible, "wait_s"));
+        printf("  late receiver, possibly: %.4g s more\n", text_number(possible, "wait_s"));
     }
-    if (strcmp(text(whole, "sigma_source"), "unknown") == 0) {
+    if (strcmp(text_put(whole, "sigma_source"), "unknown") == 0) {
         printf("The clocks' errors are not known: no messages go both ways between them, and\n"
                "the archive does not state the errors; 'ictus trace' records clocks with\n"
                "their errors.\n");
