@@ -2,6 +2,8 @@
 /* The exchange with one NTP server. */
 #include "peer.h"
 
+#include "refid.h"
+
 #include <errno.h>
 #include <ictus/text.h>
 #include <math.h>
@@ -59,24 +61,6 @@ int ictusi_peer_name(const char *text, struct peer *peer, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-/* Refid of an upstream server (RFC 5905, 7.3): its IPv4 address; a hash of an IPv6 one. */
-static uint32_t refid_of(const struct sockaddr *address)
-{
-    if (address->sa_family == AF_INET) {
-        return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr);
-    }
-    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)address;
-    /*
-     * FNV-1a, 32 bits. RFC 5905 takes four bytes of an MD5 here, so other implementations do not
-     * find a timing loop over IPv6 by this id.
-     */
-    uint32_t hash = UINT32_C(2166136261);
-    for (int i = 0; i < 16; i++) {
-        hash = (hash ^ v6->sin6_addr.s6_addr[i]) * UINT32_C(16777619);
-    }
-    return hash;
-}
-
 static int connect_one(struct peer *peer, const struct addrinfo *info, struct ictus_why *why)
 {
     peer->socket.fd = socket(info->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -92,7 +76,7 @@ static int connect_one(struct peer *peer, const struct addrinfo *info, struct ic
     }
     (void)getnameinfo(info->ai_addr, info->ai_addrlen, peer->address, sizeof(peer->address), NULL,
                       0, NI_NUMERICHOST);
-    peer->reference_id = refid_of(info->ai_addr);
+    peer->reference_id = ictusi_refid_of(info->ai_addr);
     return ICTUS_OK;
 }
 

@@ -3,9 +3,12 @@
 #include "core/random.h"
 #include "lock/keys.h"
 #include "lock/packet.h"
+#include "lock/refid.h"
 
 #include "../check.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <unistd.h>
 
 static const int64_t second = INT64_C(1000000000);
@@ -203,6 +206,27 @@ static void test_keys(void)
     CHECK(ictusi_keys_read(path, &keys, &why) == ICTUS_ERR_IO);
 }
 
+static uint32_t refid_v6(const char *text)
+{
+    struct sockaddr_in6 address = {.sin6_family = AF_INET6};
+    REQUIRE(inet_pton(AF_INET6, text, &address.sin6_addr) == 1);
+    return ictusi_refid_of((const struct sockaddr *)&address);
+}
+
+/* The first octets of MD5 are those that "printf ADDRESS | md5sum" shows for the 16 bytes. */
+static void test_refids(void)
+{
+    struct sockaddr_in v4 = {.sin_family = AF_INET};
+    REQUIRE(inet_pton(AF_INET, "192.0.2.7", &v4.sin_addr) == 1);
+    CHECK(ictusi_refid_of((const struct sockaddr *)&v4) == UINT32_C(0xc0000207));
+#ifdef ICTUS_HAVE_NETTLE
+    CHECK(refid_v6("2001:db8::1") == UINT32_C(0x39ab9b37));
+    CHECK(refid_v6("fe80::1") == UINT32_C(0x89e5301f));
+    CHECK(refid_v6("2001:db8:1234:5678:9abc:def0:1234:5678") == UINT32_C(0x6172e0a5));
+#endif
+    CHECK(refid_v6("2001:db8::1") != refid_v6("2001:db8::2"));
+}
+
 int main(void)
 {
     test_round_trip();
@@ -211,5 +235,6 @@ int main(void)
     test_trailer();
     test_storm();
     test_keys();
+    test_refids();
     return check_result();
 }
