@@ -5,7 +5,9 @@
 #include <ictus/error.h>
 
 _Static_assert((int)COLLECTIVE_EXSCAN == (int)OTF2_COLLECTIVE_OP_EXSCAN &&
-                   (int)COLLECTIVE_CREATE_HANDLE == (int)OTF2_COLLECTIVE_OP_CREATE_HANDLE,
+                   (int)COLLECTIVE_CREATE_HANDLE == (int)OTF2_COLLECTIVE_OP_CREATE_HANDLE &&
+                   (int)COLLECTIVE_DESTROY_HANDLE_AND_DEALLOCATE ==
+                       (int)OTF2_COLLECTIVE_OP_DESTROY_HANDLE_AND_DEALLOCATE,
                "the collectives are numbered as OTF2 numbers them");
 _Static_assert(COLLECTIVE_ROOT_NONE == OTF2_COLLECTIVE_ROOT_NONE &&
                    COLLECTIVE_ROOT_SELF == OTF2_COLLECTIVE_ROOT_SELF &&

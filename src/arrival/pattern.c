@@ -47,26 +47,9 @@ bool ictusi_pattern_varies(enum collective_op op)
 
 void ictusi_pattern_operation(const char *call, enum collective_op op, char *text, size_t size)
 {
-    static const char *const started[COLLECTIVE_CREATE_HANDLE] = {"barrier",
-                                                                  "bcast",
-                                                                  "gather",
-                                                                  "gatherv",
-                                                                  "scatter",
-                                                                  "scatterv",
-                                                                  "allgather",
-                                                                  "allgatherv",
-                                                                  "alltoall",
-                                                                  "alltoallv",
-                                                                  "alltoallw",
-                                                                  "allreduce",
-                                                                  "reduce",
-                                                                  "reduce_scatter",
-                                                                  "scan",
-                                                                  "exscan",
-                                                                  "reduce_scatter_block"};
     const char *name = strncmp(call, "MPI_", 4) == 0 ? call + 4 : call;
     if (strcmp(name, "Start") == 0 || strcmp(name, "Startall") == 0) {
-        (void)snprintf(text, size, "%s_init", started[op]);
+        (void)snprintf(text, size, "%s_init", ictusi_collective_op_name(op));
         return;
     }
     (void)snprintf(text, size, "%s", name);

@@ -25,7 +25,16 @@ enum collective_op {
     COLLECTIVE_EXSCAN,
     COLLECTIVE_REDUCE_SCATTER_BLOCK,
     COLLECTIVE_CREATE_HANDLE, /* from here on, handles are made and memory is allocated */
+    COLLECTIVE_DESTROY_HANDLE,
+    COLLECTIVE_ALLOCATE,
+    COLLECTIVE_DEALLOCATE,
+    COLLECTIVE_CREATE_HANDLE_AND_ALLOCATE,
+    COLLECTIVE_DESTROY_HANDLE_AND_DEALLOCATE,
+    COLLECTIVE_OPS
 };
+
+/* The operation as reports and operations of bench spell it; a static text. */
+const char *ictusi_collective_op_name(enum collective_op op);
 
 /* Roots that are not a rank. */
 #define COLLECTIVE_ROOT_NONE UINT32_MAX

@@ -156,30 +156,6 @@ int64_t ictusi_check_largest(const struct check_stats *stats)
 
 static const char *const class_names[POINT_CLASSES] = {"p2p", "collective", "openmp", "rma"};
 
-static const char *const op_names[] = {"barrier",
-                                       "bcast",
-                                       "gather",
-                                       "gatherv",
-                                       "scatter",
-                                       "scatterv",
-                                       "allgather",
-                                       "allgatherv",
-                                       "alltoall",
-                                       "alltoallv",
-                                       "alltoallw",
-                                       "allreduce",
-                                       "reduce",
-                                       "reduce_scatter",
-                                       "scan",
-                                       "exscan",
-                                       "reduce_scatter_block",
-                                       "create_handle",
-                                       "destroy_handle",
-                                       "allocate",
-                                       "deallocate",
-                                       "create_handle_and_allocate",
-                                       "destroy_handle_and_deallocate"};
-
 /* A member of the report: "raw_" "max_violation_" "p2p" "_ns", say. */
 static void json_set(json_t *object, const char *prefix, const char *key, int class,
                      const char *unit, json_t *value)
@@ -193,12 +169,14 @@ static void json_set(json_t *object, const char *prefix, const char *key, int cl
 static json_t *ops_json(const struct check_stats *stats)
 {
     json_t *list = json_array();
-    for (size_t op = 0; op < sizeof op_names / sizeof *op_names; op++) {
+    for (size_t op = 0; op < COLLECTIVE_OPS; op++) {
         const uint64_t pairs = stats->sums[SUM_OPS + 2 * op];
         if (pairs) {
-            (void)json_array_append_new(
-                list, json_pack("{s:s, s:I, s:I}", "op", op_names[op], "exits", (json_int_t)pairs,
-                                "violations", (json_int_t)stats->sums[SUM_OPS + 2 * op + 1]));
+            (void)json_array_append_new(list,
+                                        json_pack("{s:s, s:I, s:I}", "op",
+                                                  ictusi_collective_op_name((enum collective_op)op),
+                                                  "exits", (json_int_t)pairs, "violations",
+                                                  (json_int_t)stats->sums[SUM_OPS + 2 * op + 1]));
         }
     }
     return list;
