@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The small mistakes that scripts/mutate makes, and how many of them come into one build.
+
+A mutant inside a function stands beside the original, chosen by a number in a file that every process maps: one
+build serves all of them, and each costs only its tests. The same file notes which functions a test came through.
+"""
+import re
+
+STATE_BYTES = 1 << 16  # a number, then a byte for each function that has mutants
+
+HIDDEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:\\\n|[^\n])*', re.S | re.M)
+
+
+def swap(pattern, table):
+    return re.compile(pattern), lambda match: [table[match.group(0).strip()].join(
+        [match.group(0)[:len(match.group(0)) - len(match.group(0).lstrip())],
+         match.group(0)[len(match.group(0).rstrip()):]])]
+
+
+def number(match):
+    text = match.group(0)
+    if re.fullmatch(r"\d+", text):
+        return [str(int(text) + 1)]
+    return [f"({text} * 2)"]
+
+
+def condition(match):
+    """if (...) { with balanced parentheses on one line: negated, and never."""
+    return [f"if (!({match.group(1)})) {{", f"if (0 && ({match.group(1)})) {{"]
+
+
+# What a programmer gets wrong: name, where, what instead.
+OPERATORS = [
+    ("comparison", *swap(r" (?:<=|>=|==|!=|<|>) ", {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="})),
+    ("logic", *swap(r" (?:&&|\|\|) ", {"&&": "||", "||": "&&"})),
+    ("sign", *swap(r"(?<=[\w)\]]) [+-] (?=[\w(])", {"+": "-", "-": "+"})),
+    ("factor", *swap(r"(?<=[\w)\]]) [*/] (?=[\w(])", {"*": "/", "/": "*"})),
+    ("extreme", *swap(r"\bf(?:min|max)\b", {"fmin": "fmax", "fmax": "fmin"})),
+    ("constant", re.compile(r"(?<![\w.])\d+(?:\.\d+(?:e-?\d+)?|e-?\d+)?(?![\w.])"), number),
+    ("condition", re.compile(r"\bif \((.*)\) \{$", re.M), condition),
+    ("statement", re.compile(r"^[ \t]+(?:\(void\))?[a-z_]\w*(?:->\w+|\.\w+)*\([^;{}]*\);$", re.M), lambda match: ["    ;"]),
+    ("return", re.compile(r"^(?:static )?(?:int|bool|void|double|int64_t|uint64_t|size_t) \w+\([^;{}]*\)\n\{\n", re.M),
+     lambda match: [match.group(0) + ("    return;\n" if " void " in " " + match.group(0).split("(")[0] + " " or
+                                      match.group(0).startswith(("void ", "static void ")) else "    return 0;\n")]),
+]
+
+
+class Mutant:
+    def __init__(self, path, text, kind, start, end, new):
+        self.path, self.kind, self.start, self.end, self.new = path, kind, start, end, new
+        self.line = text.count("\n", 0, start + len(text[start:end]) - len(text[start:end].lstrip())) + 1
+        self.source = text
+        self.number, self.function, self.invalid = 0, None, False
+
+    def text(self):
+        return self.source[:self.start] + self.new + self.source[self.end:]
+
+    def lines(self):
+        begin = self.source.rfind("\n", 0, self.start + 1) + 1
+        stop = self.source.find("\n", max(self.end - 1, begin))
+        old = self.source[begin:stop]
+        new = self.source[begin:self.start] + self.new + self.source[self.end:stop]
+        return " ".join(old.split()), " ".join(new.split())
+
+    def name(self):
+        old, new = self.lines()
+        return f"{self.path} | {old} | {new}"
+
+    def room(self):
+        return "/".join(self.path.split("/")[:2])
+
+
+# Rows of options, where flags and texts have no bounds: nobody reads those numbers.
+UNREAD = re.compile(r"OPTION_(?:FLAG|TEXT)\b")
+
+
+def is_unread(kind, text, at):
+    begin = text.rfind("\n", 0, at) + 1
+    return kind == "constant" and UNREAD.search(text[begin:text.find("\n", at)]) is not None
+
+
+def mutants_of(path, text):
+    masked = HIDDEN.sub(lambda m: re.sub(r"[^\n]", "\0", m.group(0)), text)
+    for kind, pattern, make in OPERATORS:
+        for match in pattern.finditer(masked):
+            if is_unread(kind, text, match.start()):
+                continue
+            # Strings inside a statement or a condition are part of it.
+            real = pattern.match(text, match.start()) or match
+            for new in make(real):
+                yield Mutant(path, text, kind, match.start(), real.end(), new)
+
+
+# Bodies of functions: what stands between braces in the first column.
+BODY = re.compile(r"^\{\n(.*?)^\}$", re.S | re.M)
+LABEL = re.compile(r"^[ \t]*(?!default\b)([a-z_]\w*):[ \t]*$", re.M)
+# Names of their own for what it calls: it comes before the file's own headers, and what they ask for.
+PRELUDE = """extern int MUTANTS_open(const char *, int, ...) __asm__("open"); extern int MUTANTS_close(int) __asm__("close");
+extern void *MUTANTS_map(void *, unsigned long, int, int, int, long) __asm__("mmap");
+static unsigned char MUTANTS_none[SIZE] __attribute__((aligned(8)));
+static volatile unsigned char *MUTANTS_state = MUTANTS_none;
+__attribute__((constructor)) static void MUTANTS_begin(void)
+{
+    const int file = MUTANTS_open("STATE", 2);
+    void *state = file < 0 ? (void *)-1 : MUTANTS_map(0, SIZE, 3, 1, file, 0);
+    if (file >= 0) { MUTANTS_close(file); }
+    if (state != (void *)-1) { MUTANTS_state = state; }
+}
+"""
+
+
+def body_of(mutant):
+    """(begin, end) of the function's body that holds it; None where it is in a table, a constant, a macro."""
+    for match in BODY.finditer(mutant.source):
+        begin, end = match.span(1)
+        # A return goes in with the function's head before it, which it leaves alone.
+        inside = mutant.start >= begin or mutant.end == begin and mutant.new.startswith(mutant.source[mutant.start:mutant.end])
+        if inside and mutant.end <= end:
+            return begin, end
+    return None
+
+
+def block_of(number, origin, body):
+    labels = LABEL.findall(body)
+    return "{" + (f" __label__ {', '.join(labels)};" if labels else "") + f"\n#line {number} \"{origin}\"\n" + body + "}"
+
+
+def woven(path, text, file_id, bodies, state):
+    """A file's text with all its mutants inside it. bodies: (begin, end) to (the function's number, [(number, mutant)])."""
+    prefix = f"mutants{file_id}"
+    prelude = PRELUDE.replace("MUTANTS", prefix).replace("SIZE", str(STATE_BYTES)).replace("STATE", state)
+    parts, at = [prelude, f'#line 1 "{path}"\n'], 0
+    for (begin, end), (function, mutants) in sorted(bodies.items()):
+        parts += [text[at:begin], f"if (!{prefix}_state[{4 + function}]) {{ {prefix}_state[{4 + function}] = 1; }}\n"]
+        for number, mutant in mutants:
+            mutated = mutant.text()
+            parts += [f"if (*(volatile int *){prefix}_state == {number}) ",
+                      block_of(1, f"mutant:{number}", mutated[begin:len(mutated) - (len(text) - end)]), " else\n"]
+        parts += [block_of(text.count("\n", 0, begin) + 1, path, text[begin:end]), "\n"]
+        at = end
+    return "".join(parts) + text[at:]
