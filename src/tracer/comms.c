@@ -45,17 +45,25 @@ static int leader_of(MPI_Group group)
     return leader;
 }
 
+/* World ranks of all members of a group; NULL without memory. The caller frees them. */
+static int *members_of(MPI_Group group, int *size)
+{
+    *size = 0;
+    (void)REAL(Group_size)(group, size);
+    int *ranks = calloc((size_t)*size + 1, sizeof(*ranks));
+    if (ranks) {
+        world_ranks(group, *size, ranks);
+    }
+    return ranks;
+}
+
 /* A key that says who the members of a group are, in their order. */
 static uint64_t key_of_members(uint64_t key, MPI_Group group)
 {
     int size = 0;
-    (void)REAL(Group_size)(group, &size);
-    int *ranks = calloc((size_t)size + 1, sizeof(*ranks));
-    if (ranks) {
-        world_ranks(group, size, ranks);
-        for (int i = 0; i < size; i++) {
-            key = key_mix(key, (uint64_t)(int64_t)ranks[i]);
-        }
+    int *ranks = members_of(group, &size);
+    for (int i = 0; ranks && i < size; i++) {
+        key = key_mix(key, (uint64_t)(int64_t)ranks[i]);
     }
     free(ranks);
     return key;
@@ -93,12 +101,10 @@ static char *members_text(const int *ranks, int count)
 static bool log_group(uint64_t key, char side, MPI_Group group, bool write)
 {
     int size = 0;
-    (void)REAL(Group_size)(group, &size);
-    int *ranks = calloc((size_t)size + 1, sizeof(*ranks));
+    int *ranks = members_of(group, &size);
     if (!ranks) {
         return true;
     }
-    world_ranks(group, size, ranks);
     bool ours = true;
     for (int i = 0; i < size; i++) {
         ours = ours && ranks[i] >= 0;
@@ -112,10 +118,25 @@ static bool log_group(uint64_t key, char side, MPI_Group group, bool write)
     return ours;
 }
 
-/* Which side of an inter-communicator a group is: that with the lower leader is 'a'. */
+/*
+ * Which side of an inter-communicator a group is: that with the lower leader is 'a'. Where both
+ * leaders are of another world, the first members that differ tell.
+ */
 static bool is_side_a(MPI_Group local, MPI_Group remote)
 {
-    return leader_of(local) <= leader_of(remote);
+    int size = 0;
+    int other = 0;
+    int *mine = members_of(local, &size);
+    int *theirs = members_of(remote, &other);
+    int i = 0;
+    while (mine && theirs && i < size && i < other && mine[i] == theirs[i]) {
+        i++;
+    }
+    const bool longer = i < size && i >= other;
+    const bool a = !mine || !theirs || (i < size && i < other ? mine[i] < theirs[i] : !longer);
+    free(mine);
+    free(theirs);
+    return a;
 }
 
 static void describe_inter(MPI_Comm comm, struct trace_comm *info, MPI_Group local)
@@ -124,18 +145,22 @@ static void describe_inter(MPI_Comm comm, struct trace_comm *info, MPI_Group loc
     (void)REAL(Comm_remote_group)(comm, &remote);
     (void)REAL(Comm_remote_size)(comm, &info->remote);
     const bool a = is_side_a(local, remote);
-    info->foreign = !log_group(info->key, 'r', remote, false);
-    if (!info->foreign) {
-        (void)log_group(info->key, a ? 'a' : 'b', local, info->rank == 0);
-    }
+    info->foreign = !log_group(info->key, 'r', remote, false) ||
+                    !log_group(info->key, a ? 'a' : 'b', local, info->rank == 0);
     (void)REAL(Group_free)(&remote);
 }
 
-/* Fill in what a new communicator is; key is set. query: it may be asked for its group. */
-static void comm_describe(MPI_Comm comm, struct trace_comm *info)
+/*
+ * Fill in what a new communicator is; key is set. ours: it is made of processes of this world, so
+ * that only its first one need look at the members.
+ */
+static void comm_describe(MPI_Comm comm, struct trace_comm *info, bool ours)
 {
     int inter = 0;
     MPI_Group group = MPI_GROUP_NULL;
+    if (!info) {
+        return;
+    }
     (void)REAL(Comm_test_inter)(comm, &inter);
     (void)REAL(Comm_rank)(comm, &info->rank);
     (void)REAL(Comm_size)(comm, &info->size);
@@ -143,8 +168,8 @@ static void comm_describe(MPI_Comm comm, struct trace_comm *info)
     info->remote = -1;
     if (inter) {
         describe_inter(comm, info, group);
-    } else if (info->rank == 0) {
-        info->foreign = !log_group(info->key, 'a', group, true);
+    } else if (info->rank == 0 || !ours) {
+        info->foreign = !log_group(info->key, 'a', group, info->rank == 0);
     }
     (void)REAL(Group_free)(&group);
 }
@@ -186,25 +211,44 @@ static struct trace_comm *comm_lookup(MPI_Comm comm)
     return slot ? *slot : NULL;
 }
 
-/* Made in a way that no wrapper saw: by its members, as far as they can be had. */
-static struct trace_comm *comm_discover(MPI_Comm comm)
+/* What the members of a communicator agreed on where they made it, beside who they are. */
+enum agreed {
+    AGREED_NOTHING = 3, /* made in a way that no wrapper saw */
+    AGREED_TAG = 5,
+    AGREED_PORT,
+    AGREED_TEXT
+};
+
+/* Only the members know of its making: all of them alike, but of no other that one of them made. */
+static struct trace_comm *comm_of_members(MPI_Comm made, uint64_t agreed)
 {
-    MPI_Group group = MPI_GROUP_NULL;
     int inter = 0;
-    (void)REAL(Comm_test_inter)(comm, &inter);
-    if (REAL(Comm_group)(comm, &group) != MPI_SUCCESS) {
+    MPI_Group group = MPI_GROUP_NULL;
+    MPI_Group remote = MPI_GROUP_NULL;
+    if (made == MPI_COMM_NULL || REAL(Comm_test_inter)(made, &inter) != MPI_SUCCESS ||
+        REAL(Comm_group)(made, &group) != MPI_SUCCESS) {
         return NULL;
     }
-    uint64_t key = key_mix(3, (uint64_t)inter);
-    if (!inter) {
+    uint64_t key = agreed;
+    if (inter) {
+        (void)REAL(Comm_remote_group)(made, &remote);
+        const bool a = is_side_a(group, remote);
+        key = key_of_members(key_of_members(key, a ? group : remote), a ? remote : group);
+        (void)REAL(Group_free)(&remote);
+    } else {
         key = key_of_members(key, group);
     }
     (void)REAL(Group_free)(&group);
-    struct trace_comm *info = comm_insert(comm, key_mix(key, key_occurrence(key)));
-    if (info) {
-        comm_describe(comm, info);
-    }
+    struct trace_comm *info = comm_insert(made, key_mix(key, key_occurrence(key)));
+    comm_describe(made, info, false);
     return info;
+}
+
+/* The description of a communicator, whether or not its making was seen; NULL: there is none. */
+static struct trace_comm *comm_known(MPI_Comm comm)
+{
+    struct trace_comm *info = comm_lookup(comm);
+    return info ? info : comm_of_members(comm, key_mix(AGREED_NOTHING, 0));
 }
 
 struct trace_comm *ictusi_comm_find(struct recorder *r, MPI_Comm comm)
@@ -212,10 +256,7 @@ struct trace_comm *ictusi_comm_find(struct recorder *r, MPI_Comm comm)
     if (comm == MPI_COMM_NULL) {
         return NULL;
     }
-    struct trace_comm *info = comm_lookup(comm);
-    if (!info) {
-        info = comm_discover(comm);
-    }
+    struct trace_comm *info = comm_known(comm);
     if (info) {
         log_use(info);
         r->comm = comm;
@@ -233,7 +274,7 @@ static int insert_fixed(MPI_Comm comm, uint64_t key, const char *name)
     }
     info->world = key == KEY_WORLD;
     if (key == KEY_WORLD) {
-        comm_describe(comm, info);
+        comm_describe(comm, info, true);
     } else {
         info->size = 1;
         info->remote = -1;
@@ -274,10 +315,7 @@ void ictusi_comm_name(MPI_Comm comm, const char *name)
 
 void ictusi_comm_child(MPI_Comm parent, MPI_Comm made)
 {
-    struct trace_comm *above = comm_lookup(parent);
-    if (!above) {
-        above = comm_discover(parent);
-    }
+    struct trace_comm *above = comm_known(parent);
     const uint32_t nth = above ? atomic_fetch_add(&above->children, 1) : 0;
     if (made == MPI_COMM_NULL || !above) {
         return;
@@ -296,28 +334,45 @@ void ictusi_comm_child(MPI_Comm parent, MPI_Comm made)
     (void)REAL(Group_free)(&group);
     struct trace_comm *info =
         comm_insert(made, key_mix(key_mix(above->key, nth), (uint64_t)(int64_t)leader));
-    if (info) {
-        comm_describe(made, info);
-    }
+    comm_describe(made, info, !above->foreign);
 }
 
 void ictusi_comm_group(MPI_Comm parent, int tag, MPI_Comm made)
 {
     const struct trace_comm *above = comm_lookup(parent);
-    MPI_Group group = MPI_GROUP_NULL;
+    const uint64_t from = above ? above->key : AGREED_NOTHING;
+    (void)comm_of_members(made, key_mix(from, (uint64_t)(int64_t)tag));
+}
+
+void ictusi_comm_inter(MPI_Comm made, int tag)
+{
+    (void)comm_of_members(made, key_mix(AGREED_TAG, (uint64_t)(int64_t)tag));
+}
+
+static uint64_t key_of_text(uint64_t key, const char *text)
+{
+    for (; *text; text++) {
+        key = key_mix(key, (unsigned char)*text);
+    }
+    return key;
+}
+
+void ictusi_comm_text(MPI_Comm made, const char *text)
+{
+    (void)comm_of_members(made, key_of_text(AGREED_TEXT, text));
+}
+
+void ictusi_comm_port(MPI_Comm made, const char *port)
+{
+    int size = 0;
+    int remote = 0;
     if (made == MPI_COMM_NULL) {
         return;
     }
-    (void)REAL(Comm_group)(made, &group);
-    /* Only the members know of this call: all of them alike, but of no other that one of them made.
-     */
-    const uint64_t call =
-        key_of_members(key_mix(above ? above->key : 3, (uint64_t)(int64_t)tag), group);
-    (void)REAL(Group_free)(&group);
-    struct trace_comm *info = comm_insert(made, key_mix(call, key_occurrence(call)));
-    if (info) {
-        comm_describe(made, info);
-    }
+    (void)REAL(Comm_size)(made, &size);
+    (void)REAL(Comm_remote_size)(made, &remote);
+    /* The name is known to the roots alone: to all where there is nobody else. */
+    (void)comm_of_members(made, key_of_text(AGREED_PORT, size == 1 && remote == 1 ? port : ""));
 }
 
 /* A communicator of another's processes, which may not be asked itself; made may be NULL. */
@@ -338,10 +393,7 @@ static void comm_describe_like(const struct trace_comm *model, struct trace_comm
 
 void ictusi_comm_idup(MPI_Comm parent, MPI_Comm made)
 {
-    struct trace_comm *above = comm_lookup(parent);
-    if (!above) {
-        above = comm_discover(parent);
-    }
+    struct trace_comm *above = comm_known(parent);
     if (!above) {
         return;
     }
@@ -366,27 +418,6 @@ const struct trace_comm *ictusi_comm_persistent(MPI_Comm comm)
     return info;
 }
 
-void ictusi_comm_inter(MPI_Comm made, int tag)
-{
-    MPI_Group local = MPI_GROUP_NULL;
-    MPI_Group remote = MPI_GROUP_NULL;
-    if (made == MPI_COMM_NULL) {
-        return;
-    }
-    (void)REAL(Comm_group)(made, &local);
-    (void)REAL(Comm_remote_group)(made, &remote);
-    const bool local_first = is_side_a(local, remote);
-    const uint64_t tagged = key_mix(5, (uint64_t)(int64_t)tag);
-    const uint64_t half = key_of_members(tagged, local_first ? local : remote);
-    const uint64_t call = key_of_members(half, local_first ? remote : local);
-    (void)REAL(Group_free)(&local);
-    (void)REAL(Group_free)(&remote);
-    struct trace_comm *info = comm_insert(made, key_mix(call, key_occurrence(call)));
-    if (info) {
-        comm_describe(made, info);
-    }
-}
-
 void ictusi_comm_gone(MPI_Comm comm)
 {
     /* The description stays: requests under way may refer to it. */
@@ -406,6 +437,9 @@ struct trace_window *ictusi_window_new(struct recorder *r, MPI_Comm comm, MPI_Wi
 {
     (void)trace_comm(r, comm);
     struct trace_comm *above = comm_lookup(comm);
+    if (above && above->foreign) {
+        return NULL; /* no operation on it is recorded either */
+    }
     struct trace_window **slot = ictusi_table_put(&ictusi_tracer.windows, HANDLE_KEY(win));
     struct trace_window *window = calloc(1, sizeof(*window));
     if (!above || !slot || !window) {

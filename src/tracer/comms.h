@@ -5,9 +5,10 @@
  *
  * A communicator's key is a hash of its parent's key, how many communicators the parent had had
  * made collectively before, and the world rank of its first process (which tells the groups of
- * one split apart). Calls that are not collective over the parent (create_group, intercomm_create)
- * count among those with the same tag and the same members instead. The first process of each group
- * logs the members.
+ * one split apart). Calls that are not collective over a parent (create_group, intercomm_create,
+ * accept and connect, join, those from groups) count among those with the same members and the same
+ * tag, text or port instead: each is known as soon as it is made, since processes may use several
+ * in different orders. The first process of each group logs the members.
  */
 #ifndef ICTUS_TRACER_COMMS_H
 #define ICTUS_TRACER_COMMS_H
@@ -67,6 +68,10 @@ void ictusi_comm_group(MPI_Comm parent, int tag, MPI_Comm made);
 void ictusi_comm_idup(MPI_Comm parent, MPI_Comm made);
 /* ... by MPI_Intercomm_create. */
 void ictusi_comm_inter(MPI_Comm made, int tag);
+/* ... from groups, with a text. */
+void ictusi_comm_text(MPI_Comm made, const char *text);
+/* ... by MPI_Comm_accept and connect, or without a name by MPI_Comm_join and spawn. */
+void ictusi_comm_port(MPI_Comm made, const char *port);
 void ictusi_comm_gone(MPI_Comm comm);
 
 /* The key of a file that is opened by all processes of a communicator. */

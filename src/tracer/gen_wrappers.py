@@ -92,6 +92,15 @@ NEIGHBORS = {
                   "ictusi_track_ineighbor(r, *request, &made)"),
     "neighbor_init": ("", "ictusi_track_neighbor_init(r, *request, comm, &args)"),
 }
+# How communicators are told apart (comms.h), by what their making was given beside its parent.
+MADE = {
+    "comm_new": "ictusi_comm_child({0}, *{1})",
+    "comm_group": "ictusi_comm_group(comm, tag, *{0})",
+    "comm_inter": "ictusi_comm_inter(*{0}, tag)",
+    "comm_text": "ictusi_comm_text(*{0}, stringtag)",
+    "comm_port": "ictusi_comm_port(*{0}, port_name)",
+    "comm_met": 'ictusi_comm_port(*{0}, "")',
+}
 COLL_FIELDS = {
     "sendbuf": ".sendbuf = sendbuf", "recvbuf": ".recvbuf = recvbuf",
     "sendcount": ".sendcount = (int64_t)sendcount", "recvcount": ".recvcount = (int64_t)recvcount",
@@ -111,7 +120,7 @@ COLL_DEFAULTS = {
 }
 
 # Functions that statistics need: collectives, except persistent ones, and what tells communicators and sizes apart.
-COUNTED = ("coll", "icoll", "comm_new", "comm_free", "comm_name", "comm_idup", "type_free")
+COUNTED = ("coll", "icoll", *MADE, "comm_free", "comm_name", "comm_idup", "type_free")
 
 
 class Function:
@@ -247,11 +256,8 @@ def meaning(function, names):
         return collective_args(names) + before, after
     if words[0] == "topology":
         return f"    ictusi_note_topology(r, {words[1]});\n", f"ictusi_comm_child({words[1]}, *{words[2]})"
-    if words[0] == "comm_new":
-        special = {"MPI_Comm_create_group": "ictusi_comm_group(comm, tag, *newcomm)",
-                   "MPI_Intercomm_create": "ictusi_comm_inter(*newintercomm, tag)"}
-        made = f"ictusi_comm_child({words[1]}, *{words[2]})"
-        return "", special.get(function.name, made)
+    if words[0] in MADE:
+        return "", MADE[words[0]].format(*words[1:])
     before, after = MEANINGS[words[0]]
     return expand(before, names), after
 
