@@ -305,25 +305,41 @@ static double group_apart(const double *t_s, const double *rest, int count, int 
     return fabs(rest[k] - (rest[a] + part * (rest[b] - rest[a])));
 }
 
+/* A pair's offsets in all sweeps, and how far each is off the line through most of them: returns
+ * the usual distance. */
+static double group_rests(const struct group *g, size_t e, double *t_s, double *rest)
+{
+    double offsets[TRACK_MAX];
+    for (int k = 0; k < g->count; k++) {
+        t_s[k] = g->sweeps[k].t_mean;
+        offsets[k] = group_turn(g->sweeps, k, e) * g->sweeps[k].graph[e].y;
+    }
+    return ictusi_track_rests(t_s, g->count, offsets, rest);
+}
+
 /*
  * A congested burst errs by what neither its own jitter nor the loops of its sweep tell from an
  * offset where bad bursts are many. The other bursts of its pair do: one that is far off the line
  * through most of them, and off the one through its neighbours, is moved onto the first. The pair
  * keeps its weight, and its asymmetry in all sweeps. A clock that wanders bends the line, but
- * neighbours follow it.
+ * neighbours follow it. What is usual of half a dozen bursts of one pair may be small by chance,
+ * which would straighten the clocks: it is at least what is usual of most pairs.
  */
 static void group_mend_bursts(const struct group *g)
 {
     double t_s[TRACK_MAX];
-    double offsets[TRACK_MAX];
     double rest[TRACK_MAX];
-    for (size_t e = 0; g->count >= TRACK_LINE && e < g->edges; e++) {
-        for (int k = 0; k < g->count; k++) {
-            t_s[k] = g->sweeps[k].t_mean;
-            offsets[k] = group_turn(g->sweeps, k, e) * g->sweeps[k].graph[e].y;
-        }
-        const double typical = ictusi_track_rests(t_s, g->count, offsets, rest);
-        const double limit = strange * fmax(typical, rounding_ns);
+    if (g->count < TRACK_LINE) {
+        return;
+    }
+    for (size_t e = 0; e < g->edges; e++) {
+        g->scratch[e] = group_rests(g, e, t_s, rest);
+    }
+    ictusi_sort(g->scratch, g->edges);
+    const double usual = fmax(ictusi_quantile(g->scratch, g->edges, 0.5), rounding_ns);
+    const double beyond = strange * g->count / (g->count - 2.0); /* the line takes two */
+    for (size_t e = 0; e < g->edges; e++) {
+        const double limit = beyond * fmax(group_rests(g, e, t_s, rest), usual);
         for (int k = 0; k < g->count; k++) {
             if (fabs(rest[k]) > limit && group_apart(t_s, rest, g->count, k) > limit) {
                 g->sweeps[k].graph[e].y -= group_turn(g->sweeps, k, e) * rest[k];
