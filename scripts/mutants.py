@@ -21,7 +21,7 @@ def number(match):
     text = match.group(0)
     if re.fullmatch(r"\d+", text):
         return [str(int(text) + 1)]
-    return [f"({text} * 2)"]
+    return [f"({text} * 2)" if float(text) else "1.0"]
 
 
 def condition(match):
@@ -70,20 +70,27 @@ class Mutant:
         return "/".join(self.path.split("/")[:2])
 
 
-# Rows of options, where flags and texts have no bounds: nobody reads those numbers.
-UNREAD = re.compile(r"OPTION_(?:FLAG|TEXT)\b")
+# Rows of options, where flags, texts and choices have no bounds, and the row that ends them: nobody reads those numbers.
+UNREAD = re.compile(r"OPTION_(?:FLAG|TEXT)\b|SPEC_(?:CHOICE|TEXT|BOOL)\b|\{NULL, SPEC_")
 
 
-def is_unread(kind, text, at):
-    begin = text.rfind("\n", 0, at) + 1
-    return kind == "constant" and UNREAD.search(text[begin:text.find("\n", at)]) is not None
+# Functions that do nothing do nothing when they return at once; all members of an array are of one size.
+NOTHING = re.compile(r"(?:[ \t]+\(void\)\w+;\n|[ \t]+return 0;\n)*\}")
+SIZED = re.compile(r"sizeof\([\w>.-]*\[$")
+
+
+def is_unread(kind, text, start, end):
+    begin = text.rfind("\n", 0, start) + 1
+    if kind == "constant":
+        return UNREAD.search(text[begin:text.find("\n", start)]) or SIZED.search(text[begin:start])
+    return kind == "return" and NOTHING.match(text, end)
 
 
 def mutants_of(path, text):
     masked = HIDDEN.sub(lambda m: re.sub(r"[^\n]", "\0", m.group(0)), text)
     for kind, pattern, make in OPERATORS:
         for match in pattern.finditer(masked):
-            if is_unread(kind, text, match.start()):
+            if is_unread(kind, text, match.start(), match.end()):
                 continue
             # Strings inside a statement or a condition are part of it.
             real = pattern.match(text, match.start()) or match

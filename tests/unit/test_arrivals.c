@@ -234,6 +234,55 @@ static void nonsense_is_refused(void)
     refused(",\"mean_ns\":[0,1,2],\"sd_ns\":[0,1,1],\"persistence\":2", "between 0 and 1");
 }
 
+static void accepted(const char *rest, struct ictus_arrivals *a)
+{
+    char text[1024];
+    struct ictus_why why = {""};
+    (void)snprintf(text, sizeof text, "%s%s}", head, rest);
+    json_t *object = json_loads(text, 0, NULL);
+    REQUIRE(object);
+    const int err = ictus_arrivals_parse(object, a, &why);
+    CHECK_STR(why.text, "");
+    REQUIRE(!err);
+    json_decref(object);
+}
+
+#define ROW ",\"raw_offsets_ns\":[[0,1,2]]"
+#define TWO_ROWS ",\"raw_offsets_ns\":[[0,1,2],[2,1,0]]"
+#define SUMMARY ",\"mean_ns\":[0,1,7],\"sd_ns\":[0,1,1]"
+#define SPLIT "[0,1,2,3,4,5,6]"
+
+/* Of each quantity the last value that is right is taken, and the next one refused. */
+static void limits_are_inside(void)
+{
+    struct ictus_arrivals a;
+    accepted(TWO_ROWS ",\"root\":2,\"instances\":2,\"raw_calls\":[0,1]"
+                      ",\"raw_gaps_ns\":[[0,0,0],[1,2,3]]",
+             &a);
+    CHECK(a.root == 2 && a.instances == 2 && a.calls && a.calls[0] == 0 && a.calls[1] == 1);
+    ictus_arrivals_free(&a);
+    refused(ROW ",\"root\":3", "the root must be a rank");
+    refused(TWO_ROWS ",\"instances\":1", "as many as the table has");
+    refused(TWO_ROWS ",\"raw_calls\":[0]", "raw_calls has 1 entries");
+    refused(TWO_ROWS ",\"raw_calls\":[-1,1]", "instance 0 of raw_calls");
+    refused(TWO_ROWS ",\"raw_calls\":[4,4]", "instance 1 of raw_calls");
+    refused(TWO_ROWS ",\"raw_calls\":[0,1.5]", "must be ascending integers");
+    refused(ROW ",\"raw_gaps_ns\":[[1,2,99999999999999]]", "a gap of 99999999999999 ns");
+    accepted(SUMMARY ",\"persistence\":1,\"last\":[0,0,1],\"autocorrelation\":[-1,0,1],"
+                     "\"quantiles_ns\":[" SPLIT "," SPLIT ",[4,4,4,4,4,4,4]]",
+             &a);
+    CHECK_NEAR(a.spread_ns, 7, 0); /* it is not said: the latest rank's mean */
+    CHECK_NEAR(a.rank[1].quantiles_ns[6], 6, 0);
+    ictus_arrivals_free(&a);
+    refused(SUMMARY ",\"last\":[0,0,1.1]", "rank 2 are out of range");
+    refused(SUMMARY ",\"autocorrelation\":[-1.1,0,0]", "rank 0 are out of range");
+    refused(SUMMARY ",\"quantiles_ns\":[" SPLIT "," SPLIT "]", "quantiles_ns has 2 entries");
+    refused(SUMMARY ",\"quantiles_ns\":[" SPLIT ",[1,2]," SPLIT "]", "of rank 1 must have 7");
+    refused(SUMMARY ",\"quantiles_ns\":[" SPLIT "," SPLIT ",[0,1,2,3,4,6,5]]", "quantiles ascend");
+    refused(SUMMARY ",\"spread_ns\":-1", "must not be negative");
+    refused(SUMMARY ",\"duration_s\":-1", "must not be negative");
+}
+
 /* Files are made in the test's own directory. */
 static void write_file(const char *path, const char *text)
 {
@@ -473,6 +522,7 @@ int main(void)
     released_is_empty();
     written_is_read();
     nonsense_is_refused();
+    limits_are_inside();
     files_are_checked(path);
     instances_are_replayed();
     model_is_drawn();

@@ -359,6 +359,46 @@ static void test_no_span(void)
     ictusi_page_close(&writer);
 }
 
+/* A page from a directory that is everybody's: whichever number leaves the range of clocks, it is
+ * refused. */
+static void test_ranges(void)
+{
+    const struct page_clock sane = clock_at(INT64_C(5000000000), 1e-5);
+    struct page_clock odd[16];
+    struct ictus_lock *lock = NULL;
+    struct ictus_why why;
+    struct page_writer writer;
+    size_t count = 0;
+    for (; count < sizeof(odd) / sizeof(odd[0]); count++) {
+        odd[count] = sane;
+    }
+    count = 0;
+    odd[count++].anchor = INT64_C(-5000000000000000000);
+    odd[count++].value = INT64_C(5000000000000000000);
+    odd[count++].elapsed = INT64_MIN;
+    odd[count++].leap_at = INT64_MAX;
+    odd[count++].leap_ns = 2 * ICTUS_NS_PER_S;
+    odd[count++].leap_ns = 1;
+    odd[count++].slope = 0.02;
+    odd[count++].slope = -0.02;
+    odd[count++].slope = NAN;
+    odd[count++].slew_ns = INFINITY;
+    odd[count++].slew_rate = -1e-9;
+    odd[count++].slew_rate = 0.02;
+    odd[count++].bound_ns = 5e18;
+    odd[count++].bound_rate = NAN;
+    REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
+    for (size_t i = 0; i < count; i++) {
+        ictusi_page_publish(&writer, &odd[i]);
+        CHECK(ictus_lock_open("t", directory, &lock, &why) == ICTUS_ERR_CORRUPT && !lock);
+        CHECK(strstr(why.text, "does not hold a valid clock"));
+    }
+    ictusi_page_publish(&writer, &sane);
+    REQUIRE(ictus_lock_open("t", directory, &lock, &why) == ICTUS_OK);
+    ictus_lock_close(lock);
+    ictusi_page_close(&writer);
+}
+
 /* A page is as long as its struct: a byte less is none, whether it is opened or already open. */
 static void test_sizes(void)
 {
@@ -518,6 +558,7 @@ int main(void)
     test_lines();
     test_elapsed();
     test_no_span();
+    test_ranges();
     test_sizes();
     test_closing();
     test_truncation();

@@ -2,6 +2,7 @@
 /* Quantities, nearest names, specification lists and options. */
 #include "core/spec.h"
 
+#include <ictus/error.h>
 #include <ictus/text.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -114,8 +115,26 @@ static void lines_break_at_blanks(void)
     CHECK(ictus_text_fit("end  ", 80) == 3);
 }
 
+/* Each code has words of its own; what is no code is said to be unknown, on either side. */
+static void errors_have_names(void)
+{
+    const int last = ICTUS_ERR_CORRUPT;
+    CHECK_STR(ictus_strerror(ICTUS_OK), "success");
+    CHECK_STR(ictus_strerror(ICTUS_ERR_ARG), "invalid argument");
+    CHECK_STR(ictus_strerror(last), "the data is inconsistent");
+    CHECK_STR(ictus_strerror(1), "unknown error");
+    CHECK_STR(ictus_strerror(last - 1), "unknown error");
+    for (int a = 0; a >= last; a--) {
+        REQUIRE(ictus_strerror(a));
+        for (int b = 0; b > a; b--) {
+            CHECK(strcmp(ictus_strerror(a), ictus_strerror(b)) != 0);
+        }
+    }
+}
+
 int main(void)
 {
+    errors_have_names();
     lines_break_at_blanks();
     quantities();
     nearest_names();

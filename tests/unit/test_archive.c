@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Small archives as the OTF2 library writes them: what they define is read, and what is missing is
+ * noticed. */
+#include "../check.h"
+
+#include "archive/flush.h"
+#include "archive/metric_names.h"
+#include "archive/trace_open.h"
+#include "archive/verify.h"
+
+#include <ftw.h>
+#include <otf2/otf2.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LOCATIONS = 2, EVENTS = 3, OFFSETS = 3 };
+enum { MEMBER_BINARY = 5, MEMBER_DECIMAL = 6, CLASS = 3, INSTANCE = 9 };
+
+static const uint64_t refs[LOCATIONS] = {7, 70000000001};
+static const int64_t edge = INT64_C(1) << STAMP_BITS;
+static char root[] = "/tmp/ictus-archive-XXXXXX";
+
+static void says(const struct ictus_why *why, const char *part)
+{
+    if (!strstr(why->text, part)) {
+        CHECK_STR(why->text, part);
+    }
+}
+
+static void write_location(OTF2_Archive *archive, int location, const struct clock_offset *offsets)
+{
+    OTF2_EvtWriter *writer = OTF2_Archive_GetEvtWriter(archive, refs[location]);
+    OTF2_DefWriter *local = OTF2_Archive_GetDefWriter(archive, refs[location]);
+    for (uint64_t i = 0; i < EVENTS; i++) {
+        OTF2_EvtWriter_Enter(writer, NULL, 1000 + i, 0);
+    }
+    for (int i = 0; i < OFFSETS; i++) {
+        OTF2_DefWriter_WriteClockOffset(local, offsets[i].time, offsets[i].offset, offsets[i].sd);
+    }
+    OTF2_Archive_CloseDefWriter(archive, local);
+    OTF2_Archive_CloseEvtWriter(archive, writer);
+}
+
+static void write_metrics(OTF2_GlobalDefWriter *d)
+{
+    static const OTF2_MetricMemberRef members[] = {MEMBER_DECIMAL, MEMBER_BINARY};
+    static const char *const strings[] = {"", "memory", "KiB", "energy", "mJ"};
+    for (uint32_t i = 0; i < sizeof strings / sizeof *strings; i++) {
+        OTF2_GlobalDefWriter_WriteString(d, i, strings[i]);
+    }
+    OTF2_GlobalDefWriter_WriteMetricMember(d, MEMBER_BINARY, 1, 0, OTF2_METRIC_TYPE_USER,
+                                           OTF2_METRIC_ABSOLUTE_POINT, OTF2_TYPE_UINT64,
+                                           OTF2_BASE_BINARY, 10, 2);
+    OTF2_GlobalDefWriter_WriteMetricMember(d, MEMBER_DECIMAL, 3, 0, OTF2_METRIC_TYPE_USER,
+                                           OTF2_METRIC_ABSOLUTE_POINT, OTF2_TYPE_DOUBLE,
+                                           OTF2_BASE_DECIMAL, -3, 4);
+    OTF2_GlobalDefWriter_WriteMetricClass(d, CLASS, 2, members, OTF2_METRIC_ASYNCHRONOUS,
+                                          OTF2_RECORDER_KIND_ABSTRACT);
+    OTF2_GlobalDefWriter_WriteMetricInstance(d, INSTANCE, CLASS, refs[0], OTF2_SCOPE_LOCATION,
+                                             refs[0]);
+}
+
+static void write_archive(const char *path, const struct clock_offset *offsets)
+{
+    OTF2_Archive *archive = OTF2_Archive_Open(path, "traces", OTF2_FILEMODE_WRITE, 1 << 18,
+                                              OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT,
+                                              OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+    REQUIRE(archive);
+    OTF2_Archive_SetFlushCallbacks(archive, &archive_flush_callbacks, NULL);
+    OTF2_Archive_SetSerialCollectiveCallbacks(archive);
+    OTF2_Archive_OpenEvtFiles(archive);
+    OTF2_Archive_OpenDefFiles(archive);
+    for (int l = 0; l < LOCATIONS; l++) {
+        write_location(archive, l, offsets);
+    }
+    OTF2_Archive_CloseDefFiles(archive);
+    OTF2_Archive_CloseEvtFiles(archive);
+    OTF2_GlobalDefWriter *d = OTF2_Archive_GetGlobalDefWriter(archive);
+    OTF2_GlobalDefWriter_WriteClockProperties(d, 1000000000, 0, 10000000, 0);
+    write_metrics(d);
+    OTF2_GlobalDefWriter_WriteSystemTreeNode(d, 0, 0, 0, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
+    for (uint32_t l = 0; l < LOCATIONS; l++) {
+        OTF2_GlobalDefWriter_WriteLocationGroup(d, l, 0, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
+                                                OTF2_UNDEFINED_LOCATION_GROUP);
+        OTF2_GlobalDefWriter_WriteLocation(d, refs[l], 0, OTF2_LOCATION_TYPE_CPU_THREAD, EVENTS, l);
+    }
+    OTF2_Archive_CloseGlobalDefWriter(archive, d);
+    REQUIRE(OTF2_Archive_Close(archive) == OTF2_SUCCESS);
+}
+
+/* What a location says of its clock is read as it was written, in its order. */
+static void offsets_are_read(const char *path, const struct clock_offset *offsets)
+{
+    struct ictus_why why = {""};
+    struct trace *trace = NULL;
+    REQUIRE(ictusi_trace_open(path, &trace, &why) == ICTUS_OK);
+    REQUIRE(trace->layout.location_count == LOCATIONS);
+    for (int l = 0; l < LOCATIONS; l++) {
+        const struct layout_location *location = &trace->layout.locations[l];
+        CHECK(location->ref == refs[l]);
+        REQUIRE(location->offset_count == OFFSETS);
+        for (int i = 0; i < OFFSETS; i++) {
+            CHECK(location->offsets[i].time == offsets[i].time);
+            CHECK(location->offsets[i].offset == offsets[i].offset);
+            CHECK_NEAR(location->offsets[i].sd, offsets[i].sd, 0);
+        }
+    }
+    ictusi_trace_close(trace);
+}
+
+/* Times, offsets and deviations that no clock has: the archive is refused, and the location named.
+ */
+static void offsets_are_judged(void)
+{
+    static const struct clock_offset fine[OFFSETS] = {{1000, 5, 2.5}, {2000, -7, 0}, {3000, 0, 1}};
+    const struct clock_offset odd[] = {{(uint64_t)edge, 0, 1},
+                                       {UINT64_MAX, 0, 1},
+                                       {3000, edge + 1, 1},
+                                       {500, -edge - 1, 1},
+                                       {3000, 0, NAN}};
+    const struct clock_offset extreme[OFFSETS] = {
+        {0, -edge, 0}, {1, edge, 0}, {(uint64_t)edge - 1, 0, 0}};
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/extreme", root);
+    write_archive(path, extreme);
+    offsets_are_read(path, extreme);
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        struct clock_offset offsets[OFFSETS];
+        struct ictus_why why = {""};
+        struct trace *trace = NULL;
+        memcpy(offsets, fine, sizeof offsets);
+        offsets[odd[i].time < 1000 ? 0 : OFFSETS - 1] = odd[i]; /* they must ascend */
+        (void)snprintf(path, sizeof path, "%s/odd%zu", root, i);
+        write_archive(path, offsets);
+        CHECK(ictusi_trace_open(path, &trace, &why) == ICTUS_ERR_CORRUPT);
+        says(&why, "location 7 has an impossible clock offset");
+    }
+}
+
+/* A metric is a class or an instance of one; its values are in its members' units. */
+static void metrics_are_read(const char *path)
+{
+    struct ictus_why why = {""};
+    struct trace *trace = NULL;
+    REQUIRE(ictusi_trace_open(path, &trace, &why) == ICTUS_OK);
+    const uint32_t energy = ictusi_metric_member(trace, CLASS, 0);
+    const uint32_t memory = ictusi_metric_member(trace, INSTANCE, 1);
+    REQUIRE(energy != LAYOUT_NONE && memory != LAYOUT_NONE);
+    CHECK(energy == ictusi_metric_member(trace, INSTANCE, 0));
+    CHECK(memory == ictusi_metric_member(trace, CLASS, 1));
+    CHECK(ictusi_metric_member(trace, CLASS, 2) == LAYOUT_NONE);
+    CHECK(ictusi_metric_member(trace, CLASS + 1, 0) == LAYOUT_NONE);
+    const struct trace_metric *members = trace->metrics.members;
+    CHECK_STR(ictusi_trace_string(trace, members[energy].name), "energy");
+    CHECK_STR(ictusi_trace_string(trace, members[energy].unit), "mJ");
+    CHECK_STR(ictusi_trace_string(trace, members[memory].name), "memory");
+    CHECK_STR(ictusi_trace_string(trace, members[memory].unit), "KiB");
+    const OTF2_MetricValue real = {.floating_point = 2500}, natural = {.unsigned_int = 3};
+    const OTF2_MetricValue whole = {.signed_int = -4};
+    CHECK_NEAR(ictusi_metric_value(trace, energy, OTF2_TYPE_DOUBLE, real), 2.5, 1e-12);
+    CHECK_NEAR(ictusi_metric_value(trace, memory, OTF2_TYPE_UINT64, natural), 3072, 0);
+    CHECK_NEAR(ictusi_metric_value(trace, memory, OTF2_TYPE_INT64, whole), -4096, 0);
+    ictusi_trace_close(trace);
+}
+
+/* Whether an archive holds so many events in both locations, and its global definitions. */
+static int verified(const char *path, uint64_t first, uint64_t second, struct ictus_why *why)
+{
+    char anchor[256];
+    const struct archive_count counts[LOCATIONS] = {{refs[0], first, false},
+                                                    {refs[1], second, false}};
+    (void)snprintf(anchor, sizeof anchor, "%s/traces.otf2", path);
+    (void)snprintf(why->text, sizeof why->text, "%s", "");
+    return ictusi_archive_verify(anchor, counts, LOCATIONS, true, why);
+}
+
+static void missing_events_are_noticed(const char *path)
+{
+    struct ictus_why why;
+    char anchor[256];
+    CHECK(verified(path, EVENTS, EVENTS, &why) == ICTUS_OK);
+    CHECK(verified(path, EVENTS + 1, EVENTS, &why) == ICTUS_ERR_IO);
+    says(&why, "location 7 is cut off");
+    CHECK(verified(path, EVENTS, EVENTS - 1, &why) == ICTUS_ERR_IO);
+    says(&why, "location 70000000001 is cut off");
+    CHECK(verified(path, 0, EVENTS, &why) == ICTUS_ERR_IO);
+    (void)snprintf(anchor, sizeof anchor, "%s/traces.otf2", path);
+    /* Events that are known to be there are not counted again. */
+    const struct archive_count sure = {refs[0], EVENTS + 1, true};
+    CHECK(ictusi_archive_verify(anchor, &sure, 1, true, &why) == ICTUS_OK);
+    /* Whoever does not write the anchor need not see it yet. Opening none is a leak of the
+     * library's. */
+    if (!CHECK_SANITIZED) {
+        CHECK(ictusi_archive_verify("/nowhere/traces.otf2", &sure, 1, false, &why) == ICTUS_OK);
+        CHECK(ictusi_archive_verify("/nowhere/traces.otf2", &sure, 1, true, &why) == ICTUS_ERR_IO);
+    }
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *state)
+{
+    (void)st;
+    (void)type;
+    (void)state;
+    return remove(path);
+}
+
+static void remove_tree(const char *path)
+{
+    (void)nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* The library tells standard error of what is damaged; the test's own words are enough. */
+static OTF2_ErrorCode keep_quiet(void *data, const char *file, uint64_t line, const char *function,
+                                 OTF2_ErrorCode code, const char *format, va_list arguments)
+{
+    (void)data;
+    (void)file;
+    (void)line;
+    (void)function;
+    (void)format;
+    (void)arguments;
+    return code;
+}
+
+/* Cut one file of a new archive after its first half. */
+static void cut(const char *name, const struct clock_offset *offsets, const char *wanted)
+{
+    char path[128];
+    char file[256];
+    struct ictus_why why;
+    struct stat st;
+    (void)snprintf(path, sizeof path, "%s/cut", root);
+    (void)snprintf(file, sizeof file, "%s/%s", path, name);
+    write_archive(path, offsets);
+    CHECK(verified(path, EVENTS, EVENTS, &why) == ICTUS_OK);
+    REQUIRE(!stat(file, &st) && !truncate(file, st.st_size / 2));
+    CHECK(verified(path, EVENTS, EVENTS, &why) == ICTUS_ERR_IO);
+    says(&why, wanted);
+    remove_tree(path);
+}
+
+int main(void)
+{
+    static const struct clock_offset offsets[OFFSETS] = {
+        {1000, 5, 2.5}, {2000, -7, 0}, {3000, 1 << 30, 1}};
+    char path[64];
+    REQUIRE(mkdtemp(root));
+    (void)snprintf(path, sizeof path, "%s/whole", root);
+    write_archive(path, offsets);
+    offsets_are_read(path, offsets);
+    offsets_are_judged();
+    metrics_are_read(path);
+    (void)OTF2_Error_RegisterCallback(keep_quiet, NULL);
+    missing_events_are_noticed(path);
+    cut("traces/7.evt", offsets, "location 7 is cut off");
+    cut("traces/70000000001.def", offsets, "location 70000000001 is cut off");
+    cut("traces.def", offsets, "its definitions are cut off");
+    remove_tree(root);
+    return check_result();
+}
