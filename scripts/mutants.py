@@ -74,9 +74,10 @@ class Mutant:
 UNREAD = re.compile(r"OPTION_(?:FLAG|TEXT)\b|SPEC_(?:CHOICE|TEXT|BOOL)\b|\{NULL, SPEC_")
 
 
-# Functions that do nothing do nothing when they return at once; all members of an array are of one size.
+# Functions that do nothing do nothing when they return at once; all members of an array are of one size; a text or
+# an allocation may have more room than it needs.
 NOTHING = re.compile(r"(?:[ \t]+\(void\)\w+;\n|[ \t]+return 0;\n)*\}")
-SIZED = re.compile(r"sizeof\([\w>.-]*\[$")
+SIZED = re.compile(r"sizeof\([\w>.-]*\[$|\bchar (?:\*?\w+(?:\[[^\]]*\])?, )*\w+\[(?:\w+ [*+] )?$|alloc\((?!.*(?: -|sizeof)).*$")
 
 
 def is_unread(kind, text, start, end):

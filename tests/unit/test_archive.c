@@ -17,10 +17,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LOCATIONS = 2, EVENTS = 3, OFFSETS = 3 };
+enum { LOCATIONS = 3, EVENTS = 3, OFFSETS = 3 };
+enum { SILENT = 2 }; /* a location without events, and without a file of them */
 enum { MEMBER_BINARY = 5, MEMBER_DECIMAL = 6, CLASS = 3, INSTANCE = 9 };
 
-static const uint64_t refs[LOCATIONS] = {7, 70000000001};
+static const uint64_t refs[LOCATIONS] = {7, 70000000001, 8};
 static const int64_t edge = INT64_C(1) << STAMP_BITS;
 static char root[] = "/tmp/ictus-archive-XXXXXX";
 
@@ -33,16 +34,19 @@ static void says(const struct ictus_why *why, const char *part)
 
 static void write_location(OTF2_Archive *archive, int location, const struct clock_offset *offsets)
 {
-    OTF2_EvtWriter *writer = OTF2_Archive_GetEvtWriter(archive, refs[location]);
+    OTF2_EvtWriter *writer =
+        location == SILENT ? NULL : OTF2_Archive_GetEvtWriter(archive, refs[location]);
     OTF2_DefWriter *local = OTF2_Archive_GetDefWriter(archive, refs[location]);
-    for (uint64_t i = 0; i < EVENTS; i++) {
+    for (uint64_t i = 0; writer && i < EVENTS; i++) {
         OTF2_EvtWriter_Enter(writer, NULL, 1000 + i, 0);
     }
     for (int i = 0; i < OFFSETS; i++) {
         OTF2_DefWriter_WriteClockOffset(local, offsets[i].time, offsets[i].offset, offsets[i].sd);
     }
     OTF2_Archive_CloseDefWriter(archive, local);
-    OTF2_Archive_CloseEvtWriter(archive, writer);
+    if (writer) {
+        OTF2_Archive_CloseEvtWriter(archive, writer);
+    }
 }
 
 static void write_metrics(OTF2_GlobalDefWriter *d)
@@ -86,7 +90,8 @@ static void write_archive(const char *path, const struct clock_offset *offsets)
     for (uint32_t l = 0; l < LOCATIONS; l++) {
         OTF2_GlobalDefWriter_WriteLocationGroup(d, l, 0, OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
                                                 OTF2_UNDEFINED_LOCATION_GROUP);
-        OTF2_GlobalDefWriter_WriteLocation(d, refs[l], 0, OTF2_LOCATION_TYPE_CPU_THREAD, EVENTS, l);
+        OTF2_GlobalDefWriter_WriteLocation(d, refs[l], 0, OTF2_LOCATION_TYPE_CPU_THREAD,
+                                           l == SILENT ? 0 : EVENTS, l);
     }
     OTF2_Archive_CloseGlobalDefWriter(archive, d);
     REQUIRE(OTF2_Archive_Close(archive) == OTF2_SUCCESS);
@@ -171,8 +176,8 @@ static void metrics_are_read(const char *path)
 static int verified(const char *path, uint64_t first, uint64_t second, struct ictus_why *why)
 {
     char anchor[256];
-    const struct archive_count counts[LOCATIONS] = {{refs[0], first, false},
-                                                    {refs[1], second, false}};
+    const struct archive_count counts[LOCATIONS] = {
+        {refs[0], first, false}, {refs[1], second, false}, {refs[SILENT], 0, false}};
     (void)snprintf(anchor, sizeof anchor, "%s/traces.otf2", path);
     (void)snprintf(why->text, sizeof why->text, "%s", "");
     return ictusi_archive_verify(anchor, counts, LOCATIONS, true, why);
@@ -182,6 +187,10 @@ static void missing_events_are_noticed(const char *path)
 {
     struct ictus_why why;
     char anchor[256];
+    CHECK(verified(path, EVENTS, EVENTS, &why) == ICTUS_OK);
+    (void)snprintf(anchor, sizeof anchor, "%s/traces/8.evt", path);
+    FILE *empty = fopen(anchor, "wx"); /* no event is no event, with a file or without */
+    REQUIRE(empty && !fclose(empty));
     CHECK(verified(path, EVENTS, EVENTS, &why) == ICTUS_OK);
     CHECK(verified(path, EVENTS + 1, EVENTS, &why) == ICTUS_ERR_IO);
     says(&why, "location 7 is cut off");
