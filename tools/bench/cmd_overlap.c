@@ -33,6 +33,8 @@ struct overlap_options {
     double max_time_s;
     int64_t root;
     const char *datatype;
+    const char *layout;
+    const char *topology;
     const char *clock;
     const char *sync;
     struct results_options results;
@@ -70,6 +72,8 @@ static const struct option_row options[] = {
     ROW_TIME(AT(max_time_s), "2s", "time limit of each measurement; 0 means none"),
     ROW_ROOT(AT(root)),
     ROW_DATATYPE(AT(datatype)),
+    ROW_LAYOUT(AT(layout)),
+    ROW_TOPOLOGY(AT(topology)),
     ROW_CLOCK(AT(clock)),
     ROW_SYNC(AT(sync)),
     ROWS_RESULTS(AT(results)),
@@ -240,6 +244,8 @@ static struct ictus_overlap_plan plan_of(const struct overlap_study *s, const ch
                  .operation = operation,
                  .bytes = bytes,
                  .datatype = o->datatype,
+                 .layout = o->layout,
+                 .topology = o->topology,
                  .root = (int)o->root,
                  .repetitions = o->repetitions,
                  .warmup = o->warmup,
@@ -259,6 +265,20 @@ static bool may_go_on(const struct overlap_study *s, const struct ictus_overlap_
            (err == ICTUS_ERR_UNSUPPORTED && info.persistent && strcmp(s->options->ops, "all") == 0);
 }
 
+/* How it was moved and to whom, where that was asked for: other experiments than without. */
+static void overlap_note_shape(const struct overlap_study *s, const char *operation, json_t *object)
+{
+    const struct overlap_options *o = s->options;
+    struct ictus_operation_info info = {0};
+    (void)ictus_operation_find(NULL, operation, &info, NULL);
+    if (info.has_data && strcmp(o->layout, "contiguous") != 0) {
+        (void)json_object_set_new(object, "layout", json_string(o->layout));
+    }
+    if (info.neighborhood && strcmp(o->topology, "ring") != 0) {
+        (void)json_object_set_new(object, "topology", json_string(o->topology));
+    }
+}
+
 /* One measurement; *object is the caller's, NULL where nothing came and on all ranks but 0. */
 static int run_one(struct overlap_study *s, struct ictus_bench *bench,
                    const struct ictus_overlap_plan *plan, int processes, json_t **object,
@@ -270,6 +290,7 @@ static int run_one(struct overlap_study *s, struct ictus_bench *bench,
     if (!err && command_rank() == 0) {
         *object = overlap_describe(s, plan, processes, &result);
         err = *object ? ICTUS_OK : ICTUS_ERR_NOMEM;
+        overlap_note_shape(s, plan->call.operation, *object);
     }
     err = results_agree(err, why);
     if (may_go_on(s, plan, err)) {

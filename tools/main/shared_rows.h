@@ -32,6 +32,10 @@
     {"root", 0, OPTION_INT, member, "0", 0, 1e9, NULL, "RANK", "root rank of rooted operations"}
 #define ROW_DATATYPE(member) \
     {"datatype", 0, OPTION_TEXT, member, "char", 0, 0, NULL, "TYPE", "type of elements: int, float, double, ..."}
+#define ROW_LAYOUT(member) \
+    {"layout", 0, OPTION_TEXT, member, "contiguous", 0, 0, NULL, "SPEC", "gaps between elements: vector, ..."}
+#define ROW_TOPOLOGY(member) \
+    {"topology", 0, OPTION_TEXT, member, "ring", 0, 0, NULL, "SPEC", "neighbours: ring, cart, graph:degree=3"}
 #define ROW_REDUCE(member) \
     {"op", 0, OPTION_TEXT, member, "sum", 0, 0, NULL, "OP", "reduction operator: sum, max, band, ..."}
 
