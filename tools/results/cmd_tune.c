@@ -226,10 +226,11 @@ static void tell_rest(const struct tune_options *options, const struct winners *
                       winners->unproven);
     }
     if (elsewhere > 0) {
-        (void)fprintf(stderr,
-                      "ictus tune: rules left out because another component than 'tuned' serves "
-                      "the operation, so that Open MPI would not use them: %d\n",
-                      elsewhere);
+        (void)fprintf(
+            stderr,
+            "ictus tune: rules left out because another component than the one that reads them "
+            "serves the default, so that they would have no effect: %d\n",
+            elsewhere);
     }
     if (single > 0) {
         (void)fprintf(stderr,

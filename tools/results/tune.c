@@ -14,6 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whose rules Open MPI reads from files. */
+#define RULED_COMPONENT "tuned"
+
 /* One algorithm of one experiment, over its launches. */
 struct candidate {
     struct winner as_winner;
@@ -75,6 +78,25 @@ static bool is_proven(const struct experiment *experiment)
     return true;
 }
 
+/*
+ * The component that served an experiment; if that differs between launches, one that is not
+ * Open MPI's "tuned", because a rule would have no effect in some of them.
+ */
+static const char *component_of(const struct experiment *experiment)
+{
+    const char *component = "";
+    size_t i = 0;
+    json_t *launch = NULL;
+    json_array_foreach(experiment->launches, i, launch)
+    {
+        const char *its = text_of(launch, "component");
+        if (its[0] && (!component[0] || strcmp(component, RULED_COMPONENT) == 0)) {
+            component = its;
+        }
+    }
+    return component;
+}
+
 /* False for what nothing can be chosen from. */
 static bool read_candidate(const struct experiment *experiment, const char *reduction,
                            struct candidate *candidate)
@@ -83,7 +105,7 @@ static bool read_candidate(const struct experiment *experiment, const char *redu
     struct winner *w = &candidate->as_winner;
     const char *algorithm = text_of(members, "algorithm");
     *candidate = (struct candidate){.launches = experiment->launches};
-    candidate->component = text_of(json_array_get(experiment->launches, 0), "component");
+    candidate->component = component_of(experiment);
     w->processes = json_integer_value(json_object_get(members, "processes"));
     w->bytes = json_integer_value(json_object_get(members, "bytes"));
     const struct tune_time time = tune_time(experiment->launches);
@@ -217,7 +239,7 @@ static struct winner tune_judge(const struct candidate *candidates, size_t count
         winner.verdict = winner.most * (1.0 + margin) < 1.0 ? TUNE_RULE : TUNE_UNCLEAR;
     }
     if (winner.verdict == TUNE_RULE && winner.component[0] &&
-        strcmp(winner.component, "tuned") != 0) {
+        strcmp(winner.component, RULED_COMPONENT) != 0) {
         winner.verdict = TUNE_NO_COMPONENT;
     }
     return winner;
