@@ -270,7 +270,7 @@ int main(int argc, char **argv)
     }
     w.now = calloc((unsigned)w.ranks + 1UL, sizeof *w.now);
     w.writer = calloc((unsigned)w.ranks + 1UL, sizeof(OTF2_EvtWriter *));
-    w.archive = OTF2_Archive_Open(argv[1], "traces", OTF2_FILEMODE_WRITE, 1 << 20, 4 << 20,
+    w.archive = OTF2_Archive_Open(argv[1], "traces", OTF2_FILEMODE_WRITE, 1 << 18, 1 << 18,
                                   OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
     if (!w.now || !w.writer || !w.archive) {
         return 1;

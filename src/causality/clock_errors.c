@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the errors of a clock model hold beside the solution's own standard deviations. */
+/*
+ * The errors of a clock model: the solution's own standard deviations, and what they hold beside.
+ */
+#include "causality/cholesky.h"
 #include "causality/clock_private.h"
+#include "causality/clock_solving.h"
 
+#include <ictus/error.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 /*
  * Offsets that lie farther off the fit than their standard deviations say have larger ones, all of
  * them: which of two is right the fit cannot know. Every group of clocks that messages do not join
  * both ways may take up one offset a clock with its level.
  */
-double ictusi_model_doubt(const struct clock_model *m)
+static double model_doubt(const struct clock_model *m)
 {
     double squares = 0;
     double free_levels = 0;
@@ -26,7 +33,7 @@ double ictusi_model_doubt(const struct clock_model *m)
 }
 
 /* What bounds around contradict the fit by. */
-void ictusi_model_add_contradictions(struct clock_model *m)
+static void model_add_contradictions(struct clock_model *m)
 {
     for (uint64_t i = 0; i < 2 * m->pair_count; i++) {
         const struct model_pair *pair = &m->pairs[i / 2];
@@ -49,7 +56,7 @@ void ictusi_model_add_contradictions(struct clock_model *m)
  * A rate that changes by r in the middle between two knots leaves the chain of pieces by a quarter
  * of r times their distance, and bends it there by as much as that product in all.
  */
-void ictusi_model_add_bends(struct clock_model *m)
+static void model_add_bends(struct clock_model *m)
 {
     for (uint32_t u = 0; u < m->clocks; u++) {
         const double *row = &m->phi[(uint64_t)u * m->knots];
@@ -61,4 +68,97 @@ void ictusi_model_add_bends(struct clock_model *m)
             error[k + 2] += k + 3 == m->knots ? bend : 0;
         }
     }
+}
+
+/* The variance of one clock at one knot, relative to the clock that shows the time. */
+static double knot_variance(const struct solving *s, uint32_t clock, uint32_t knot)
+{
+    const uint32_t p = s->m->clocks;
+    const struct normal *normal = &s->normal;
+    const struct basis at = solving_basis(s, knot);
+    memset(normal->right, 0, normal->n * sizeof *normal->right);
+    for (uint32_t u = 0; u < p; u++) {
+        const double time = s->m->mean_is_time ? 1.0 / p : u == s->m->reference;
+        const double share = (u == clock) - time;
+        solving_right(s, u)[at.at[0]] += share * at.by[0];
+        solving_right(s, u)[at.at[1]] += share * at.by[1];
+    }
+    ictusi_cholesky_forward(normal->matrix, (uint32_t)normal->n, normal->scale, normal->right);
+    double square = 0;
+    for (uint64_t i = 0; i < normal->n; i++) {
+        square += normal->right[i] * normal->right[i];
+    }
+    return square;
+}
+
+/* By the factor: exact. */
+static void variances_solve(const struct solving *s, double *variance)
+{
+    const uint32_t knots = s->m->knots;
+    for (uint64_t i = 0; i < (uint64_t)s->m->clocks * knots; i++) {
+        variance[i] = knot_variance(s, (uint32_t)(i / knots), (uint32_t)(i % knots));
+    }
+}
+
+/* phi of a clock at a knot, from the solution. */
+static double drawn_phi(const struct solving *s, uint32_t clock, uint32_t knot)
+{
+    const struct basis at = solving_basis(s, knot);
+    return at.by[0] * solving_right(s, clock)[at.at[0]] +
+           at.by[1] * solving_right(s, clock)[at.at[1]];
+}
+
+/* By draws of the solution, whose standard deviations err by 1/sqrt(2 DRAWS). */
+static void variances_draw(struct solving *s, double *variance)
+{
+    enum { DRAWS = 64 };
+    const struct clock_model *m = s->m;
+    struct rng rng;
+    ictusi_rng_seed(&rng, m->clocks, m->pair_count);
+    for (int draw = 0; draw < DRAWS; draw++) {
+        ictusi_normal_draw(&s->normal, &rng);
+        ictusi_normal_solve(&s->normal);
+        for (uint32_t k = 0; k < m->knots; k++) {
+            double time = 0;
+            for (uint32_t u = 0; u < m->clocks && m->mean_is_time; u++) {
+                time += drawn_phi(s, u, k) / m->clocks;
+            }
+            time = m->mean_is_time ? time : drawn_phi(s, m->reference, k);
+            for (uint32_t u = 0; u < m->clocks; u++) {
+                const double off = drawn_phi(s, u, k) - time;
+                variance[(uint64_t)u * m->knots + k] += off * off / DRAWS;
+            }
+        }
+    }
+}
+
+int ictusi_clock_model_errors(struct clock_model *m, const struct model_walk *walk)
+{
+    const uint64_t count = (uint64_t)m->clocks * m->knots;
+    struct solving s = {.m = m, .walk = walk, .fold = -1, .posterior = true};
+    s.doubt = model_doubt(m);
+    double *variance = calloc(count + 1, sizeof *variance);
+    int err = variance ? ictusi_solving_init(&s) : ICTUS_ERR_NOMEM;
+    if (err) {
+        free(variance);
+        return err;
+    }
+    ictusi_solving_assemble(&s);
+    err = ictusi_normal_factorise(&s.normal) ? ICTUS_OK : ICTUS_ERR_UNSUPPORTED;
+    memset(m->error, 0, count * sizeof *m->error);
+    if (!err) {
+        model_add_contradictions(m);
+        if (s.normal.dense) {
+            variances_solve(&s, variance);
+        } else {
+            variances_draw(&s, variance);
+        }
+    }
+    for (uint64_t i = 0; i < count && !err; i++) {
+        m->error[i] += 2 * sqrt(variance[i]) + MODEL_SCATTER;
+    }
+    model_add_bends(m);
+    ictusi_solving_fini(&s);
+    free(variance);
+    return err;
 }

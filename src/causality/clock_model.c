@@ -46,32 +46,27 @@ double ictusi_clock_model_at(const struct clock_model *m, const double *values, 
     return row[i] + (position - low) * (row[i + 1] - row[i]);
 }
 
-/* Whether a message from a to b was seen at all; one direction alone bounds phi on one side only.
+/*
+ * The pairs that talk, in one direction or both; one direction alone bounds phi on one side only.
+ * The room that their delays take at most goes to delay_count.
  */
-static bool is_seen(const struct least_delays *d, uint32_t a, uint32_t b)
-{
-    return ictusi_delays_least(d, a, b) != DELAY_NONE;
-}
-
-/* Count pairs and delays, or, with room for them, fill the pairs in. */
-static void list_pairs(struct clock_model *m, const struct least_delays *d)
+static int list_pairs(struct clock_model *m, const struct least_delays *d)
 {
     m->pair_count = 0;
     m->delay_count = 0;
+    m->pairs = calloc(d->pair_count + 1, sizeof *m->pairs);
     memset(m->degree, 0, m->clocks * sizeof *m->degree);
-    for (uint32_t a = 0; a < m->clocks; a++) {
-        for (uint32_t b = a + 1; b < m->clocks; b++) {
-            const bool there = is_seen(d, a, b);
-            const bool back = is_seen(d, b, a);
-            if (m->pairs && (there || back)) {
-                m->pairs[m->pair_count] = (struct model_pair){.a = a, .b = b};
-            }
-            m->pair_count += there || back;
-            m->delay_count += (uint64_t)(there + back) * d->cells;
-            m->degree[a] += there && back;
-            m->degree[b] += there && back;
-        }
+    for (uint64_t i = 0; i < d->pair_count && m->pairs; i++) {
+        const struct delay_pair *pair = &d->pairs[i];
+        const bool there = pair->row[0] != DELAY_NO_ROW;
+        const bool back = pair->row[1] != DELAY_NO_ROW;
+        m->pairs[m->pair_count++] = (struct model_pair){.a = pair->a, .b = pair->b};
+        m->delay_count += (uint64_t)(there + back) * d->cells;
+        m->degree[pair->a] += there && back;
+        m->degree[pair->b] += there && back;
     }
+    m->delays = m->pairs ? calloc(m->delay_count + 1, sizeof *m->delays) : NULL;
+    return m->delays ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
 /* An instant in ticks as a position between the knots, 0 to knots - 1. */
@@ -86,21 +81,17 @@ static double seen_position(const struct clock_model *m, const struct least_dela
  * so a pair that talks seldom takes little room. Returns where the next row begins.
  */
 static struct model_delay *fill_row(const struct clock_model *m, const struct least_delays *d,
-                                    struct model_pair *pair, int way, struct model_delay *next)
+                                    uint64_t row, struct model_delay *next)
 {
-    const uint32_t from = way ? pair->b : pair->a;
-    const uint32_t to = way ? pair->a : pair->b;
-    const uint64_t row = ((uint64_t)from * d->clocks + to) * d->cells;
-    pair->delays[way] = next;
-    for (uint32_t c = 0; c < d->cells; c++) {
-        if (d->delay[row + c] == DELAY_NONE) {
+    const uint64_t first = row * d->cells;
+    for (uint32_t c = 0; row != DELAY_NO_ROW && c < d->cells; c++) {
+        if (d->delay[first + c] == DELAY_NONE) {
             continue;
         }
-        const double at = seen_position(m, d, d->instant[row + c]);
+        const double at = seen_position(m, d, d->instant[first + c]);
         *next++ =
-            (struct model_delay){.cell = c, .position = at, .seen = (double)d->delay[row + c]};
+            (struct model_delay){.cell = c, .position = at, .seen = (double)d->delay[first + c]};
     }
-    pair->counts[way] = (uint32_t)(next - pair->delays[way]);
     return next;
 }
 
@@ -109,23 +100,20 @@ int ictusi_clock_model_see(struct clock_model *m, const struct least_delays *d, 
     struct model_pair *old = m->pairs;
     const uint64_t old_count = m->pair_count;
     free(m->delays);
-    m->pairs = NULL;
     m->cells = d->cells;
-    list_pairs(m, d);
-    m->pairs = calloc(m->pair_count + 1, sizeof *m->pairs);
-    m->delays = calloc(m->delay_count + 1, sizeof *m->delays);
-    if (!m->pairs || !m->delays) {
+    if (list_pairs(m, d)) {
         free(old);
         m->pair_count = 0;
         m->delay_count = 0;
         return ICTUS_ERR_NOMEM;
     }
-    list_pairs(m, d);
     struct model_delay *next = m->delays;
     for (uint64_t i = 0; i < m->pair_count; i++) {
         struct model_pair *pair = &m->pairs[i];
         for (int way = 0; way < 2; way++) {
-            next = fill_row(m, d, pair, way, next);
+            pair->delays[way] = next;
+            next = fill_row(m, d, d->pairs[i].row[way], next);
+            pair->counts[way] = (uint32_t)(next - pair->delays[way]);
             /* The same pairs are seen again after each correction: D is a good first guess. */
             pair->least[way] = old_count == m->pair_count ? old[i].least[way] : 0;
             for (uint32_t k = 0; k < pair->counts[way]; k++) {

@@ -63,11 +63,4 @@ double ictusi_model_median(double *values, uint32_t n);
 void ictusi_model_spread(const struct clock_model *model, struct model_pair *pair, int way,
                          int fold);
 
-/* How many times their standard deviations the archive's offsets err, at least 1. */
-double ictusi_model_doubt(const struct clock_model *model);
-
-/* Add to the errors what bounds contradict the fit by, and what may happen between knots. */
-void ictusi_model_add_contradictions(struct clock_model *model);
-void ictusi_model_add_bends(struct clock_model *model);
-
 #endif

@@ -13,8 +13,8 @@
  * for the step. Every D meets only the two clocks of its pair, and only their difference, so that
  * it is eliminated before (a Schur complement of one or two unknowns a pair).
  */
-#include "causality/cholesky.h"
 #include "causality/clock_private.h"
+#include "causality/clock_solving.h"
 
 #include <ictus/error.h>
 #include <math.h>
@@ -33,53 +33,14 @@ static const double level_damping = 1e-6;  /* of steps: nothing moves where noth
 static const double delay_damping = 1e-7;
 static const double hardly = 1e-12; /* what damps the errors, which are to be no smaller for it */
 
-/* The unknowns of one pair's D, in terms of the step of phi_b - phi_a. */
-struct eliminated {
-    double inverse[3]; /* of the symmetric matrix of both D: 00, 01, 11 */
-    double pull[2];    /* its right side */
-    double *coupling;  /* 2 x nb */
-};
-
-/* One solution under way. */
-struct solving {
-    struct clock_model *m;
-    const struct model_walk *walk;
-    int fold;
-    bool posterior; /* weights for the errors: what the data are worth, not what leads to the fit */
-    bool start;     /* nothing is known yet */
-    int step;
-    uint32_t nb, n;                     /* unknowns of a clock, and of all */
-    double *matrix, *right, *scale, *x; /* n x n, n, n, n: x are the unknowns of phi */
-    double *level, *slope;              /* nb: how they follow from a clock's unknowns */
-    double *block, *side;               /* nb x nb, nb: of a pair */
-    struct eliminated *eliminated;
-    double *couplings;
-    double asymmetry; /* sd in half round trips */
-    double doubt;     /* how many times the archive's standard deviations its offsets err */
-};
-
-/* The two unknowns of a clock that matter at a position, and by how much. */
-struct basis {
-    uint32_t at[2];
-    double by[2];
-};
-
-static struct basis basis_at(const struct solving *s, double position)
+static double *own_block(const struct solving *s, uint32_t clock)
 {
-    const uint32_t knots = s->m->knots;
-    if (s->walk->strength == 0) {
-        return (struct basis){{0, 1}, {1, position / (knots - 1) - 0.5}};
-    }
-    double low = floor(position);
-    low = low > 0 ? low : 0;
-    low = low < knots - 2 ? low : knots - 2;
-    const uint32_t i = (uint32_t)low;
-    return (struct basis){{i, i + 1}, {1 - (position - low), position - low}};
+    return &s->normal.own[(uint64_t)clock * s->nb * s->nb];
 }
 
-static double *matrix_at(const struct solving *s, uint32_t clock, uint32_t other)
+static double *edge_block(const struct solving *s, uint64_t edge)
 {
-    return &s->matrix[(uint64_t)clock * s->nb * s->n + (uint64_t)other * s->nb];
+    return &s->normal.blocks[edge * s->nb * s->nb];
 }
 
 /* phi of all knots from the unknowns. */
@@ -88,7 +49,7 @@ static void phi_from_unknowns(const struct solving *s)
     struct clock_model *m = s->m;
     for (uint32_t u = 0; u < m->clocks; u++) {
         for (uint32_t k = 0; k < m->knots; k++) {
-            const struct basis b = basis_at(s, k);
+            const struct basis b = solving_basis(s, k);
             const double *x = &s->x[(uint64_t)u * s->nb];
             m->phi[(uint64_t)u * m->knots + k] = b.by[0] * x[b.at[0]] + b.by[1] * x[b.at[1]];
         }
@@ -149,12 +110,12 @@ static void unknowns_from_phi(struct solving *s)
 static void add_prior(struct solving *s, uint32_t u, const double *l, double weight)
 {
     const double value = functional_value(l, &s->x[(uint64_t)u * s->nb], s->nb);
-    double *block = matrix_at(s, u, u);
+    double *block = own_block(s, u);
     for (uint32_t i = 0; i < s->nb; i++) {
         for (uint32_t k = 0; k < s->nb; k++) {
-            block[(uint64_t)i * s->n + k] += weight * l[i] * l[k];
+            block[(uint64_t)i * s->nb + k] += weight * l[i] * l[k];
         }
-        s->right[(uint64_t)u * s->nb + i] -= weight * value * l[i];
+        solving_right(s, u)[i] -= weight * value * l[i];
     }
 }
 
@@ -162,27 +123,22 @@ static void add_prior(struct solving *s, uint32_t u, const double *l, double wei
 static void add_pins(struct solving *s)
 {
     const uint32_t p = s->m->clocks;
-    const double *const functionals[] = {s->level, s->slope};
-    for (int f = 0; f < 2; f++) {
-        const double *l = functionals[f];
+    for (int f = 0; f < NORMAL_PINS; f++) {
+        const double *l = &s->normal.pinned[(uint64_t)f * s->nb];
         double mean = 0;
         for (uint32_t u = 0; u < p; u++) {
             mean += functional_value(l, &s->x[(uint64_t)u * s->nb], s->nb);
         }
-        for (uint64_t i = 0; i < s->n; i++) {
-            const double weight = mean_pin / p / p * l[i % s->nb];
-            for (uint64_t k = 0; k < s->n; k++) {
-                s->matrix[i * s->n + k] += weight * l[k % s->nb];
-            }
-            s->right[i] -= weight * mean;
+        for (uint64_t i = 0; i < s->normal.n; i++) {
+            s->normal.right[i] -= s->normal.pin * mean * l[i % s->nb];
         }
     }
     const double damping = s->posterior ? hardly : level_damping;
     for (uint32_t u = 0; u < p; u++) {
-        double *block = matrix_at(s, u, u);
+        double *block = own_block(s, u);
         for (uint32_t i = 0; i < s->nb; i++) {
             for (uint32_t k = 0; k < s->nb; k++) {
-                block[(uint64_t)i * s->n + k] += damping * s->level[i] * s->level[k];
+                block[(uint64_t)i * s->nb + k] += damping * s->level[i] * s->level[k];
             }
         }
     }
@@ -211,33 +167,30 @@ static void add_bends(struct solving *s)
         const double factor = s->walk->apart ? s->walk->factor[u] : 1;
         const double sd = factor * s->walk->strength * pow(step_s, 1.5) * sqrt(2.0 / 3) * 1e6;
         for (uint32_t k = 0; k + 2 < m->knots; k++) {
-            const uint64_t at = (uint64_t)u * s->nb + k;
-            const double bend = functional_value(difference, &s->x[at], 3);
+            const double bend = functional_value(difference, &s->x[(uint64_t)u * s->nb + k], 3);
             const double w = fmin(1, huber / fmax(fabs(bend) / sd, 1e-12)) / (sd * sd);
             for (uint32_t i = 0; i < 3; i++) {
                 for (uint32_t j = 0; j < 3; j++) {
-                    s->matrix[(at + i) * s->n + at + j] += w * difference[i] * difference[j];
+                    own_block(s, u)[(uint64_t)(k + i) * s->nb + k + j] +=
+                        w * difference[i] * difference[j];
                 }
-                s->right[at + i] -= w * bend * difference[i];
+                solving_right(s, u)[k + i] -= w * bend * difference[i];
             }
         }
     }
 }
 
 /* weight * (phi_b - phi_a)'s basis at a position, with this much left to explain. */
-static void add_difference(struct solving *s, uint32_t a, uint32_t b, const struct basis *at,
-                           double weight, double rest)
+static void add_difference(struct solving *s, uint64_t edge, const struct basis *at, double weight,
+                           double rest)
 {
-    const uint32_t clocks[] = {a, b};
-    for (int i = 0; i < 4; i++) {
-        const double left = (i < 2 ? -1 : 1) * at->by[i % 2];
-        const uint64_t row = (uint64_t)clocks[i / 2] * s->nb + at->at[i % 2];
-        for (int k = 0; k < 4; k++) {
-            const double right = (k < 2 ? -1 : 1) * at->by[k % 2];
-            const uint64_t column = (uint64_t)clocks[k / 2] * s->nb + at->at[k % 2];
-            s->matrix[row * s->n + column] += weight * left * right;
+    double *block = edge_block(s, edge);
+    for (int i = 0; i < 2; i++) {
+        for (int k = 0; k < 2; k++) {
+            block[(uint64_t)at->at[i] * s->nb + at->at[k]] += weight * at->by[i] * at->by[k];
         }
-        s->right[row] += weight * rest * left;
+        solving_right(s, s->normal.edges[edge].a)[at->at[i]] -= weight * rest * at->by[i];
+        solving_right(s, s->normal.edges[edge].b)[at->at[i]] += weight * rest * at->by[i];
     }
 }
 
@@ -246,15 +199,17 @@ static void add_offsets(struct solving *s)
 {
     enum { WARY_STEPS = 4 };
     const struct clock_model *m = s->m;
+    uint64_t edge = m->pair_count;
     for (uint64_t i = 0; i < m->offset_count; i++) {
         const struct model_offset *o = &m->offsets[i];
+        edge += i > 0 && o->clock != m->offsets[i - 1].clock;
         const double sd = model_offset_sd(o) * (s->posterior ? s->doubt : 1);
         const double rest = model_offset_residual(m, o);
         const double weight = s->step < WARY_STEPS && !s->posterior
                                   ? 1 / (25 + sd * sd + rest * rest)
                                   : 2 / (2 * sd * sd + rest * rest);
-        const struct basis at = basis_at(s, o->position);
-        add_difference(s, m->reference, o->clock, &at, weight, rest);
+        const struct basis at = solving_basis(s, o->position);
+        add_difference(s, edge, &at, weight, rest);
     }
 }
 
@@ -269,9 +224,10 @@ static double posterior_weight(const struct model_pair *pair, int way)
 }
 
 /* The delays of one direction: into the pair's block and side, and into its D's row. */
-static void collect_way(struct solving *s, struct model_pair *pair, int way, double sums[2],
-                        double *coupling)
+static void collect_way(struct solving *s, uint64_t edge, int way, double sums[2], double *coupling)
 {
+    struct model_pair *pair = &s->m->pairs[edge];
+    double *block = edge_block(s, edge);
     const double sign = way ? -1 : 1;
     sums[0] = 0;
     sums[1] = 0;
@@ -287,10 +243,10 @@ static void collect_way(struct solving *s, struct model_pair *pair, int way, dou
         const double w = s->posterior ? worth
                          : s->start   ? 1 / (MODEL_SCATTER + fabs(r))
                                       : model_weight(spread, r);
-        const struct basis at = basis_at(s, delay->position);
+        const struct basis at = solving_basis(s, delay->position);
         for (int i = 0; i < 2; i++) {
             for (int j = 0; j < 2; j++) {
-                s->block[(uint64_t)at.at[i] * s->nb + at.at[j]] += w * at.by[i] * at.by[j];
+                block[(uint64_t)at.at[i] * s->nb + at.at[j]] += w * at.by[i] * at.by[j];
             }
             s->side[at.at[i]] += sign * w * r * at.by[i];
             coupling[at.at[i]] += sign * w * at.by[i];
@@ -328,7 +284,7 @@ static void pair_eliminate(struct solving *s, const struct model_pair *pair, dou
 }
 
 /* Take the D out of the pair's block and side. */
-static void reduce_pair(const struct solving *s, const struct eliminated *e)
+static void reduce_pair(const struct solving *s, const struct eliminated *e, double *block)
 {
     const double *c0 = e->coupling;
     const double *c1 = e->coupling + s->nb;
@@ -336,26 +292,9 @@ static void reduce_pair(const struct solving *s, const struct eliminated *e)
         const double left0 = c0[i] * e->inverse[0] + c1[i] * e->inverse[1];
         const double left1 = c0[i] * e->inverse[1] + c1[i] * e->inverse[2];
         for (uint32_t k = 0; k < s->nb; k++) {
-            s->block[(uint64_t)i * s->nb + k] -= left0 * c0[k] + left1 * c1[k];
+            block[(uint64_t)i * s->nb + k] -= left0 * c0[k] + left1 * c1[k];
         }
         s->side[i] -= left0 * e->pull[0] + left1 * e->pull[1];
-    }
-}
-
-static void add_block(const struct solving *s, const struct model_pair *pair)
-{
-    double *const diagonals[] = {matrix_at(s, pair->a, pair->a), matrix_at(s, pair->b, pair->b)};
-    double *const others[] = {matrix_at(s, pair->a, pair->b), matrix_at(s, pair->b, pair->a)};
-    for (uint64_t i = 0; i < s->nb; i++) {
-        for (uint32_t k = 0; k < s->nb; k++) {
-            const double value = s->block[i * s->nb + k];
-            diagonals[0][i * s->n + k] += value;
-            diagonals[1][i * s->n + k] += value;
-            others[0][i * s->n + k] -= value;
-            others[1][i * s->n + k] -= value;
-        }
-        s->right[(uint64_t)pair->a * s->nb + i] -= s->side[i];
-        s->right[(uint64_t)pair->b * s->nb + i] += s->side[i];
     }
 }
 
@@ -385,25 +324,26 @@ static void set_asymmetry(struct solving *s)
 static void add_pairs(struct solving *s)
 {
     for (uint64_t i = 0; i < s->m->pair_count; i++) {
-        struct model_pair *pair = &s->m->pairs[i];
+        const struct model_pair *pair = &s->m->pairs[i];
         struct eliminated *e = &s->eliminated[i];
         double sums[2][2];
         e->coupling = &s->couplings[2 * i * s->nb];
         memset(e->coupling, 0, 2UL * s->nb * sizeof *e->coupling);
-        memset(s->block, 0, (uint64_t)s->nb * s->nb * sizeof *s->block);
         memset(s->side, 0, s->nb * sizeof *s->side);
-        collect_way(s, pair, 0, sums[0], e->coupling);
-        collect_way(s, pair, 1, sums[1], e->coupling + s->nb);
+        collect_way(s, i, 0, sums[0], e->coupling);
+        collect_way(s, i, 1, sums[1], e->coupling + s->nb);
         pair_eliminate(s, pair, sums, e);
-        reduce_pair(s, e);
-        add_block(s, pair);
+        reduce_pair(s, e, edge_block(s, i));
+        for (uint32_t k = 0; k < s->nb; k++) {
+            solving_right(s, pair->a)[k] -= s->side[k];
+            solving_right(s, pair->b)[k] += s->side[k];
+        }
     }
 }
 
-static void solve_assemble(struct solving *s)
+void ictusi_solving_assemble(struct solving *s)
 {
-    memset(s->matrix, 0, (uint64_t)s->n * s->n * sizeof *s->matrix);
-    memset(s->right, 0, s->n * sizeof *s->right);
+    ictusi_normal_clear(&s->normal);
     set_asymmetry(s);
     add_pairs(s);
     add_pins(s);
@@ -421,9 +361,8 @@ static void step_delays(const struct solving *s)
         double pull[2];
         for (int way = 0; way < 2; way++) {
             const double *c = e->coupling + (way ? s->nb : 0);
-            pull[way] = e->pull[way] -
-                        functional_value(c, &s->right[(uint64_t)pair->b * s->nb], s->nb) +
-                        functional_value(c, &s->right[(uint64_t)pair->a * s->nb], s->nb);
+            pull[way] = e->pull[way] - functional_value(c, solving_right(s, pair->b), s->nb) +
+                        functional_value(c, solving_right(s, pair->a), s->nb);
         }
         pair->least[0] += e->inverse[0] * pull[0] + e->inverse[1] * pull[1];
         pair->least[1] += e->inverse[1] * pull[0] + e->inverse[2] * pull[1];
@@ -433,55 +372,80 @@ static void step_delays(const struct solving *s)
 /* One step; how far phi moved at most, or a negative number where there is no solution. */
 static double solve_step(struct solving *s)
 {
+    const double *step = s->normal.right;
     double largest = 0;
-    solve_assemble(s);
-    if (!ictusi_cholesky_factorise(s->matrix, s->n, s->scale)) {
+    ictusi_solving_assemble(s);
+    if (!ictusi_normal_factorise(&s->normal)) {
         return -1;
     }
-    ictusi_cholesky_solve(s->matrix, s->n, s->scale, s->right);
-    for (uint32_t i = 0; i < s->n; i++) {
-        if (!isfinite(s->right[i])) {
+    ictusi_normal_solve(&s->normal);
+    for (uint64_t i = 0; i < s->normal.n; i++) {
+        if (!isfinite(step[i])) {
             return -1;
         }
-        largest = fmax(largest, fabs(s->right[i]));
+        largest = fmax(largest, fabs(step[i]));
     }
     step_delays(s);
-    for (uint32_t i = 0; i < s->n; i++) {
-        s->x[i] += s->right[i];
+    for (uint64_t i = 0; i < s->normal.n; i++) {
+        s->x[i] += step[i];
     }
     phi_from_unknowns(s);
     return largest;
 }
 
-static void solving_fini(struct solving *s)
+void ictusi_solving_fini(struct solving *s)
 {
-    free(s->matrix);
-    free(s->right);
+    ictusi_normal_fini(&s->normal);
+    free(s->x);
     free(s->eliminated);
     free(s->couplings);
 }
 
-static int solving_init(struct solving *s)
+/* One edge a pair, and one a clock that has offsets, to the reference. */
+static void set_edges(struct solving *s)
+{
+    const struct clock_model *m = s->m;
+    struct normal_edge *edge = s->normal.edges;
+    for (uint64_t i = 0; i < m->pair_count; i++) {
+        *edge++ = (struct normal_edge){m->pairs[i].a, m->pairs[i].b};
+    }
+    for (uint64_t i = 0; i < m->offset_count; i++) {
+        if (i == 0 || m->offsets[i].clock != m->offsets[i - 1].clock) {
+            *edge++ = (struct normal_edge){m->reference, m->offsets[i].clock};
+        }
+    }
+}
+
+static uint64_t count_edges(const struct clock_model *m)
+{
+    uint64_t count = m->pair_count + (m->offset_count > 0);
+    for (uint64_t i = 1; i < m->offset_count; i++) {
+        count += m->offsets[i].clock != m->offsets[i - 1].clock;
+    }
+    return count;
+}
+
+int ictusi_solving_init(struct solving *s)
 {
     const struct clock_model *m = s->m;
     s->nb = s->walk->strength > 0 ? m->knots : 2;
-    s->n = m->clocks * s->nb;
-    s->matrix = malloc((uint64_t)s->n * s->n * sizeof *s->matrix);
-    double *vectors = calloc(3UL * s->n + (s->nb + 3UL) * s->nb, sizeof *vectors);
+    int err = ictusi_normal_init(&s->normal, m->clocks, s->nb, count_edges(m),
+                                 m->clocks <= NORMAL_DENSE_MAX);
+    s->x = calloc(s->normal.n + 3UL * s->nb, sizeof *s->x);
     s->eliminated = calloc(m->pair_count + 1, sizeof *s->eliminated);
     s->couplings = calloc(2 * m->pair_count * s->nb + 1, sizeof *s->couplings);
-    s->right = vectors;
-    if (!s->matrix || !vectors || !s->eliminated || !s->couplings) {
-        solving_fini(s);
+    if (err || !s->x || !s->eliminated || !s->couplings) {
+        ictusi_solving_fini(s);
         return ICTUS_ERR_NOMEM;
     }
-    s->scale = s->right + s->n;
-    s->x = s->scale + s->n;
-    s->level = s->x + s->n;
+    s->level = s->x + s->normal.n;
     s->slope = s->level + s->nb;
     s->side = s->slope + s->nb;
-    s->block = s->side + s->nb;
     set_functionals(s);
+    set_edges(s);
+    memcpy(s->normal.pinned, s->level, s->nb * sizeof *s->level);
+    memcpy(s->normal.pinned + s->nb, s->slope, s->nb * sizeof *s->slope);
+    s->normal.pin = mean_pin / m->clocks / m->clocks;
     unknowns_from_phi(s);
     return ICTUS_OK;
 }
@@ -492,7 +456,7 @@ int ictusi_clock_model_solve(struct clock_model *m, const struct model_walk *wal
     enum { STEPS_LEAST = 5 };
     const double enough = 1e-3; /* us */
     struct solving s = {.m = m, .walk = walk, .fold = fold};
-    int err = solving_init(&s);
+    int err = ictusi_solving_init(&s);
     if (err) {
         return err;
     }
@@ -508,46 +472,6 @@ int ictusi_clock_model_solve(struct clock_model *m, const struct model_walk *wal
             break;
         }
     }
-    solving_fini(&s);
-    return err;
-}
-
-/* The variance of one clock at one knot, relative to the clock that shows the time. */
-static double knot_variance(const struct solving *s, uint32_t clock, uint32_t knot, double *row)
-{
-    const uint32_t p = s->m->clocks;
-    const struct basis at = basis_at(s, knot);
-    memset(row, 0, s->n * sizeof *row);
-    for (uint32_t u = 0; u < p; u++) {
-        const double time = s->m->mean_is_time ? 1.0 / p : u == s->m->reference;
-        const double share = (u == clock) - time;
-        row[(uint64_t)u * s->nb + at.at[0]] += share * at.by[0];
-        row[(uint64_t)u * s->nb + at.at[1]] += share * at.by[1];
-    }
-    ictusi_cholesky_forward(s->matrix, s->n, s->scale, row);
-    return functional_value(row, row, s->n);
-}
-
-int ictusi_clock_model_errors(struct clock_model *m, const struct model_walk *walk)
-{
-    struct solving s = {.m = m, .walk = walk, .fold = -1, .posterior = true};
-    s.doubt = ictusi_model_doubt(m);
-    int err = solving_init(&s);
-    if (err) {
-        return err;
-    }
-    solve_assemble(&s);
-    err = ictusi_cholesky_factorise(s.matrix, s.n, s.scale) ? ICTUS_OK : ICTUS_ERR_UNSUPPORTED;
-    memset(m->error, 0, (uint64_t)m->clocks * m->knots * sizeof *m->error);
-    if (!err) {
-        ictusi_model_add_contradictions(m);
-    }
-    for (uint64_t i = 0; i < (uint64_t)m->clocks * m->knots && !err; i++) {
-        const double variance =
-            knot_variance(&s, (uint32_t)(i / m->knots), (uint32_t)(i % m->knots), s.right);
-        m->error[i] += 2 * sqrt(variance) + MODEL_SCATTER;
-    }
-    ictusi_model_add_bends(m);
-    solving_fini(&s);
+    ictusi_solving_fini(&s);
     return err;
 }

@@ -5,6 +5,9 @@
 
 #include <stdint.h>
 
+/* More units than this have no table, which grows with their square: all have the least delay. */
+enum { LATENCY_UNITS_MAX = 2048 };
+
 struct latency {
     uint32_t units;
     const uint32_t *unit_of;    /* by location */

@@ -3,6 +3,7 @@
  */
 #include "causality/least_delays.h"
 
+#include "causality/team.h"
 #include "core/container.h"
 
 #include <ictus/error.h>
@@ -10,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DELAYS_CELLS_MAX = 1 << 22, CG_STEPS = 400 };
+/* 128 MB of cells; where more pairs talk, stretches of time become longer, down to the least. */
+enum { DELAYS_CELLS_MAX = 1 << 23, CELLS_LEAST = 6, ROWS_FIRST = 64, CG_STEPS = 400 };
 
 /* A pair of clocks that talks both ways. */
 struct edge {
@@ -18,13 +20,113 @@ struct edge {
     double offset, weight; /* of a's and b's constants: a - b, ticks */
 };
 
+static bool is_sooner(int64_t delay, int64_t instant, int64_t than, int64_t than_instant)
+{
+    return delay < than || (delay == than && instant < than_instant);
+}
+
+/* Two stretches of time become one: as if they had been one from the beginning. */
+static void cells_halve(struct least_delays *d)
+{
+    d->cells /= 2;
+    d->per_tick = (double)d->cells / (double)d->length;
+    for (uint64_t i = 0; i < d->row_count * d->cells; i++) {
+        const bool second = is_sooner(d->delay[2 * i + 1], d->instant[2 * i + 1], d->delay[2 * i],
+                                      d->instant[2 * i]);
+        d->delay[i] = d->delay[2 * i + second];
+        d->instant[i] = d->instant[2 * i + second];
+    }
+}
+
+static void cells_fit(struct least_delays *d, uint64_t rows)
+{
+    while (rows * d->cells > DELAYS_CELLS_MAX && d->cells % 2 == 0 && d->cells / 2 >= CELLS_LEAST) {
+        cells_halve(d);
+    }
+}
+
+static void rows_clear(struct least_delays *d, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from * d->cells; i < to * d->cells; i++) {
+        d->delay[i] = DELAY_NONE;
+        d->instant[i] = INT64_MAX;
+    }
+}
+
+static int rows_reserve(struct least_delays *d, uint64_t rows)
+{
+    const uint64_t count = rows * d->cells + 1;
+    uint64_t *keys = realloc(d->keys, (rows + 1) * sizeof *keys);
+    if (!keys) {
+        return ICTUS_ERR_NOMEM;
+    }
+    d->keys = keys;
+    int64_t *delay = realloc(d->delay, count * sizeof *delay);
+    if (!delay) {
+        return ICTUS_ERR_NOMEM;
+    }
+    d->delay = delay;
+    int64_t *instant = realloc(d->instant, count * sizeof *instant);
+    if (!instant) {
+        return ICTUS_ERR_NOMEM;
+    }
+    d->instant = instant;
+    d->row_room = rows;
+    return ICTUS_OK;
+}
+
+/* A row without delays, where it fits the memory. */
+static int row_append(struct least_delays *d, uint64_t key)
+{
+    cells_fit(d, d->row_count + 1);
+    int err = d->row_count < d->row_room ? ICTUS_OK : rows_reserve(d, 2 * d->row_room);
+    err = err ? err
+              : ictusi_idmap_put(&d->rows, key / d->clocks, key % d->clocks, (int64_t)d->row_count);
+    if (!err) {
+        d->keys[d->row_count++] = key;
+        rows_clear(d, d->row_count - 1, d->row_count);
+    }
+    return err;
+}
+
+/* The row of two clocks, or DELAY_NO_ROW. */
+static uint64_t row_find(const struct least_delays *d, uint64_t from, uint64_t to)
+{
+    const int64_t row = ictusi_idmap_get(&d->rows, from, to);
+    return row == IDMAP_NONE ? DELAY_NO_ROW : (uint64_t)row;
+}
+
 /*
- * Called for each pair of events that depend on each other. Kept is only the shortest delay (ticks,
- * negative where the clocks contradict the order) of each ordered pair of clocks in each cell of
- * time: waiting lengthens delays, so the shortest one says most of the clocks. It may be of any
- * message, and ties are broken by the instant, so that the result does not depend on the order in
- * which ranks or threads deliver the pairs. Dependencies of threads are not messages between
- * clocks.
+ * Kept is only the shortest delay (ticks, negative where the clocks contradict the order) of each
+ * ordered pair of clocks in each cell of time: waiting lengthens delays, so the shortest one says
+ * most of the clocks. It may be of any message, and ties are broken by the instant, so that the
+ * result does not depend on the order in which ranks or threads deliver the pairs.
+ */
+void ictusi_delays_add(struct least_delays *d, uint32_t from, uint32_t to, int64_t time,
+                       int64_t delay)
+{
+    uint64_t row = row_find(d, from, to);
+    if (row == DELAY_NO_ROW) {
+        d->err = d->err ? d->err : row_append(d, (uint64_t)from * d->clocks + to);
+        row = d->row_count - 1;
+    }
+    if (d->err) {
+        return;
+    }
+    int64_t cell = (int64_t)((double)(time - d->from) * d->per_tick);
+    cell = cell < 0 ? 0 : cell;
+    cell = cell < d->cells ? cell : d->cells - 1;
+    const uint64_t i = row * d->cells + (uint64_t)cell;
+    const int64_t instant = time - delay / 2; /* between the sending and the arrival */
+    if (is_sooner(delay, instant, d->delay[i], d->instant[i])) {
+        d->delay[i] = delay;
+        d->instant[i] = instant;
+    }
+}
+
+/*
+ * Called for each pair of events that depend on each other. Dependencies of threads are not
+ * messages between clocks.
  */
 static void delays_observe(struct observer *observer, uint32_t point, uint32_t from, uint32_t to,
                            int64_t delay)
@@ -35,18 +137,8 @@ static void delays_observe(struct observer *observer, uint32_t point, uint32_t f
     }
     const uint32_t a = d->clock_of[from];
     const uint32_t b = d->clock_of[to];
-    if (a == b) {
-        return;
-    }
-    const int64_t time = d->values[point];
-    int64_t cell = (int64_t)((double)(time - d->from) * d->per_tick);
-    cell = cell < 0 ? 0 : cell;
-    cell = cell < d->cells ? cell : d->cells - 1;
-    const uint64_t i = ((uint64_t)a * d->clocks + b) * d->cells + (uint64_t)cell;
-    const int64_t instant = time - delay / 2; /* between the sending and the arrival */
-    if (delay < d->delay[i] || (delay == d->delay[i] && instant < d->instant[i])) {
-        d->delay[i] = delay;
-        d->instant[i] = instant;
+    if (a != b) {
+        ictusi_delays_add(d, a, b, d->values[point], delay);
     }
 }
 
@@ -57,26 +149,19 @@ int ictusi_delays_init(struct least_delays *d, const struct history *history,
                                .history = history,
                                .clock_of = clock_of,
                                .clocks = clocks,
+                               .length = 1,
                                .cells = cells};
-    if (clocks > DELAYS_CLOCKS_MAX) {
-        return ICTUS_ERR_UNSUPPORTED;
-    }
-    /* Memory grows with the square of the clocks: coarser time rather than more of it. */
-    while (d->cells > 1 && (uint64_t)clocks * clocks * d->cells > DELAYS_CELLS_MAX) {
-        d->cells /= 2;
-    }
-    d->count = (uint64_t)clocks * clocks * d->cells;
-    d->delay = malloc((d->count + 1) * sizeof *d->delay);
-    d->instant = malloc((d->count + 1) * sizeof *d->instant);
-    return d->delay && d->instant ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    return rows_reserve(d, ROWS_FIRST);
 }
 
 void ictusi_delays_fini(struct least_delays *d)
 {
     free(d->delay);
     free(d->instant);
-    d->delay = NULL;
-    d->instant = NULL;
+    free(d->keys);
+    free(d->pairs);
+    ictusi_idmap_fini(&d->rows);
+    *d = (struct least_delays){.observer = d->observer};
 }
 
 void ictusi_delays_begin(struct least_delays *d, const int64_t *values, int64_t from, int64_t to)
@@ -85,26 +170,173 @@ void ictusi_delays_begin(struct least_delays *d, const int64_t *values, int64_t 
     d->from = from;
     d->length = to > from ? to - from : 1;
     d->per_tick = (double)d->cells / (double)d->length;
-    for (uint64_t i = 0; i < d->count; i++) {
-        d->delay[i] = DELAY_NONE;
-        d->instant[i] = INT64_MAX;
-    }
+    d->row_count = 0;
+    d->pair_count = 0;
+    ictusi_idmap_fini(&d->rows);
 }
 
-int64_t ictusi_delays_least(const struct least_delays *d, uint32_t from, uint32_t to)
+static int keys_compare(const void *a, const void *b)
 {
-    const int64_t *row = &d->delay[((uint64_t)from * d->clocks + to) * d->cells];
+    const uint64_t x = *(const uint64_t *)a;
+    const uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorted, each once; @return how many. */
+static uint64_t keys_sort(uint64_t *keys, uint64_t count)
+{
+    uint64_t n = 0;
+    qsort(keys, count, sizeof *keys, keys_compare);
+    for (uint64_t i = 0; i < count; i++) {
+        keys[n] = keys[i];
+        n += i + 1 == count || keys[i + 1] != keys[i];
+    }
+    return n;
+}
+
+/* The pairs of all rows, in an order that does not depend on who was seen first. */
+static int pairs_list(struct least_delays *d)
+{
+    uint64_t *keys = malloc((d->row_count + 1) * sizeof *keys);
+    struct delay_pair *pairs = realloc(d->pairs, (d->row_count + 1) * sizeof *pairs);
+    d->pairs = pairs ? pairs : d->pairs;
+    if (!keys || !pairs) {
+        free(keys);
+        return ICTUS_ERR_NOMEM;
+    }
+    for (uint64_t row = 0; row < d->row_count; row++) {
+        const uint64_t a = d->keys[row] / d->clocks;
+        const uint64_t b = d->keys[row] % d->clocks;
+        keys[row] = a < b ? a * d->clocks + b : b * d->clocks + a;
+    }
+    d->pair_count = keys_sort(keys, d->row_count);
+    for (uint64_t i = 0; i < d->pair_count; i++) {
+        const uint64_t a = keys[i] / d->clocks;
+        const uint64_t b = keys[i] % d->clocks;
+        pairs[i] = (struct delay_pair){.a = (uint32_t)a, .b = (uint32_t)b};
+        pairs[i].row[0] = row_find(d, a, b);
+        pairs[i].row[1] = row_find(d, b, a);
+    }
+    free(keys);
+    return ICTUS_OK;
+}
+
+/* The keys of all ranks, each once: *keys is the caller's to free. */
+static int keys_gather(const struct least_delays *d, struct team *team, uint64_t **keys,
+                       uint64_t *count)
+{
+    uint64_t *counts = calloc((unsigned)team->size + 1UL, sizeof *counts);
+    int err = team->agree(team, counts ? ICTUS_OK : ICTUS_ERR_NOMEM);
+    uint64_t before = 0;
+    *count = 0;
+    if (!err) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): agreed above */
+        counts[team->rank] = d->row_count;
+        err = team->sums(team, counts, (unsigned)team->size);
+    }
+    for (int r = 0; r < team->size && !err; r++) {
+        before += r < team->rank ? counts[r] : 0;
+        *count += counts[r];
+    }
+    free(counts);
+    int64_t *all = err ? NULL : malloc((*count + 1) * sizeof *all);
+    err = err ? err : team->agree(team, all ? ICTUS_OK : ICTUS_ERR_NOMEM);
+    for (uint64_t i = 0; i < *count && !err; i++) {
+        const bool own = i >= before && i - before < d->row_count;
+        all[i] = own ? (int64_t)d->keys[i - before] : INT64_MAX;
+    }
+    err = err ? err : team->minima(team, all, *count);
+    *keys = (uint64_t *)all;
+    *count = err ? 0 : keys_sort(*keys, *count);
+    return err;
+}
+
+/* The rows of these keys, in their order. */
+static int rows_arrange(struct least_delays *d, const uint64_t *keys, uint64_t count)
+{
+    struct least_delays old = *d;
+    d->delay = NULL;
+    d->instant = NULL;
+    d->keys = NULL;
+    d->rows = (struct idmap){NULL, 0, 0};
+    d->row_count = 0;
+    int err = rows_reserve(d, count + ROWS_FIRST);
+    for (uint64_t i = 0; i < count && !err; i++) {
+        err = row_append(d, keys[i]);
+        const uint64_t row = row_find(&old, keys[i] / d->clocks, keys[i] % d->clocks);
+        if (!err && row != DELAY_NO_ROW) {
+            const size_t bytes = d->cells * sizeof *d->delay;
+            memcpy(&d->delay[i * d->cells], &old.delay[row * d->cells], bytes);
+            memcpy(&d->instant[i * d->cells], &old.instant[row * d->cells], bytes);
+        }
+    }
+    free(old.delay);
+    free(old.instant);
+    free(old.keys);
+    ictusi_idmap_fini(&old.rows);
+    return err;
+}
+
+/* The least of all ranks, and of equal ones the earliest. */
+static int cells_share(struct least_delays *d, struct team *team)
+{
+    const uint64_t count = d->row_count * d->cells;
+    int64_t *own = malloc((count + 1) * sizeof *own);
+    int err = team->agree(team, own ? ICTUS_OK : ICTUS_ERR_NOMEM);
+    if (!err) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): agreed above */
+        memcpy(own, d->delay, count * sizeof *own);
+        err = team->minima(team, d->delay, count);
+    }
+    for (uint64_t i = 0; i < count && !err; i++) {
+        d->instant[i] = own[i] == d->delay[i] ? d->instant[i] : INT64_MAX;
+    }
+    free(own);
+    return err ? err : team->minima(team, d->instant, count);
+}
+
+/* All ranks get the rows of all. */
+static int rows_share(struct least_delays *d, struct team *team)
+{
+    int64_t cells = d->cells;
+    uint64_t *keys = NULL;
+    uint64_t count = 0;
+    int err = team->minima(team, &cells, 1);
+    while (!err && d->cells > cells) {
+        cells_halve(d);
+    }
+    err = err ? err : keys_gather(d, team, &keys, &count);
+    if (!err) {
+        cells_fit(d, count);
+        err = rows_arrange(d, keys, count);
+    }
+    free(keys);
+    err = team->agree(team, err);
+    return err ? err : cells_share(d, team);
+}
+
+int ictusi_delays_finish(struct least_delays *d, struct team *team)
+{
+    int err = team ? team->agree(team, d->err) : d->err;
+    err = err || !team ? err : rows_share(d, team);
+    err = err ? err : pairs_list(d);
+    return team ? team->agree(team, err) : err;
+}
+
+int64_t ictusi_delays_least(const struct least_delays *d, uint64_t row)
+{
     int64_t least = DELAY_NONE;
-    for (uint32_t i = 0; i < d->cells; i++) {
-        least = row[i] < least ? row[i] : least;
+    for (uint32_t i = 0; row != DELAY_NO_ROW && i < d->cells; i++) {
+        const int64_t delay = d->delay[row * d->cells + i];
+        least = delay < least ? delay : least;
     }
     return least;
 }
 
-double ictusi_delays_half_trip(const struct least_delays *d, uint32_t a, uint32_t b)
+double ictusi_delays_half_trip(const struct least_delays *d, const struct delay_pair *pair)
 {
-    const int64_t there = ictusi_delays_least(d, a, b);
-    const int64_t back = ictusi_delays_least(d, b, a);
+    const int64_t there = ictusi_delays_least(d, pair->row[0]);
+    const int64_t back = ictusi_delays_least(d, pair->row[1]);
     return there == DELAY_NONE || back == DELAY_NONE ? -1 : ((double)there + (double)back) / 2;
 }
 
@@ -116,15 +348,14 @@ double ictusi_delays_half_trip(const struct least_delays *d, uint32_t a, uint32_
 static uint32_t edges_collect(const struct least_delays *d, struct edge *edges)
 {
     uint32_t count = 0;
-    for (uint32_t a = 0; a < d->clocks; a++) {
-        for (uint32_t b = a + 1; b < d->clocks; b++) {
-            const int64_t there = ictusi_delays_least(d, a, b);
-            const int64_t back = there == DELAY_NONE ? there : ictusi_delays_least(d, b, a);
-            if (back != DELAY_NONE) {
-                const double half = fabs((double)there + (double)back) / 2 + 1;
-                edges[count++] =
-                    (struct edge){a, b, ((double)there - (double)back) / 2, 1 / (half * half)};
-            }
+    for (uint64_t i = 0; i < d->pair_count; i++) {
+        const struct delay_pair *pair = &d->pairs[i];
+        const int64_t there = ictusi_delays_least(d, pair->row[0]);
+        const int64_t back = ictusi_delays_least(d, pair->row[1]);
+        if (there != DELAY_NONE && back != DELAY_NONE) {
+            const double half = fabs((double)there + (double)back) / 2 + 1;
+            edges[count++] = (struct edge){pair->a, pair->b, ((double)there - (double)back) / 2,
+                                           1 / (half * half)};
         }
     }
     return count;
@@ -201,7 +432,7 @@ static void edges_solve(const struct edge *edges, uint32_t count, uint32_t n, do
 int ictusi_delays_constants(const struct least_delays *d, double *constants)
 {
     const uint32_t n = d->clocks;
-    struct edge *edges = malloc(((uint64_t)n * n / 2 + 1) * sizeof *edges);
+    struct edge *edges = malloc((d->pair_count + 1) * sizeof *edges);
     double *work = malloc((n + 1UL) * 5 * sizeof *work);
     const int err = edges && work ? ICTUS_OK : ICTUS_ERR_NOMEM;
     if (!err) {

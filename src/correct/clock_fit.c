@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Clocks for which a line is fitted, and for which a walk is tried; unknowns of a walk. */
-enum { LINES_MAX = 512, WALKS_MAX = 120, UNKNOWNS_MAX = 600 };
+/* Clocks for which a walk is tried, and its unknowns. */
+enum { WALKS_MAX = 120, UNKNOWNS_MAX = 600 };
 enum { KNOTS_MANY = 49, KNOTS_SOME = 17, KNOTS_FEW = 5, CLOCKS_FEW = 8, CELLS = 48 };
 
 /* Violations beyond this, us, are of clocks that began apart: constants first. */
@@ -64,29 +64,6 @@ static int set_maps(struct fitting *f)
     return err;
 }
 
-/* Of equal delays all ranks keep the earliest. */
-static int share_delays(struct fitting *f)
-{
-    struct team *team = f->session->team;
-    struct least_delays *d = &f->delays;
-    int64_t *own = team ? malloc((d->count + 1) * sizeof *own) : NULL;
-    if (!team) {
-        return ICTUS_OK;
-    }
-    int err = team->agree(team, own ? ICTUS_OK : ICTUS_ERR_NOMEM);
-    if (!err) {
-        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): agreed above */
-        memcpy(own, d->delay, d->count * sizeof *own);
-        err = team->minima(team, d->delay, d->count);
-    }
-    for (uint64_t i = 0; i < d->count && !err; i++) {
-        d->instant[i] = own[i] == d->delay[i] ? d->instant[i] : INT64_MAX;
-    }
-    err = err ? err : team->minima(team, d->instant, d->count);
-    free(own);
-    return err;
-}
-
 /* All delays, with these values as times. Collective. */
 static int look_at(struct fitting *f, const int64_t *values)
 {
@@ -95,8 +72,7 @@ static int look_at(struct fitting *f, const int64_t *values)
     s->flow.observer = &f->delays.observer;
     s->flow.known = values;
     int err = ictusi_session_agree(s, ictusi_flow_run(&s->flow, FLOW_CHECK));
-    err = err ? err : share_delays(f);
-    return ictusi_session_agree(s, err);
+    return err ? err : ictusi_delays_finish(&f->delays, s->team);
 }
 
 /* The same with the times that the model's phi gives. */
@@ -190,7 +166,7 @@ static int find_constants(struct fitting *f)
     int err = ictusi_session_agree(s, constants ? ICTUS_OK : ICTUS_ERR_NOMEM);
     err = err ? err : look_at(f, s->history.points.time);
     int64_t worst = 0;
-    for (uint64_t i = 0; i < f->delays.count && !err; i++) {
+    for (uint64_t i = 0; i < f->delays.row_count * f->delays.cells && !err; i++) {
         worst = f->delays.delay[i] < worst ? f->delays.delay[i] : worst;
     }
     if (!err && (double)-worst * f->us_per_tick > apart_us) {
@@ -341,8 +317,7 @@ int ictusi_clock_fit_run(struct clock_fit *fit, struct session *s, struct check_
     struct fitting f = {.source = {on_observe}, .fit = fit, .session = s};
     f.us_per_tick = 1e6 / (double)s->trace->layout.resolution;
     ictusi_session_set_units(s, ictusi_check_within_nodes(stats) > 0);
-    fit->too_many = s->unit_count > LINES_MAX ? s->unit_count : 0;
-    if (s->unit_count < 2 || fit->too_many || s->to <= s->from) {
+    if (s->unit_count < 2 || s->to <= s->from) {
         return ICTUS_OK;
     }
     const uint64_t locations = s->trace->layout.location_count;
@@ -404,9 +379,6 @@ void ictusi_clock_fit_json(const struct clock_fit *fit, json_t *object)
     enum { CLOCKS_LISTED = 256 };
     static const char *const kinds[] = {"base", "lines", "walk"};
     const struct clock_model *m = &fit->model;
-    if (fit->too_many) {
-        (void)json_object_set_new(object, "clocks_beyond_fit", json_integer(fit->too_many));
-    }
     if (!fit->tried) {
         return;
     }

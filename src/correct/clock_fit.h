@@ -11,7 +11,6 @@ struct clock_fit {
     struct clock_model model;
     struct clock_choice choice;
     bool tried;
-    uint32_t too_many;        /* clocks, where they are more than a fit can take; or 0 */
     uint32_t *clock_of;       /* by location */
     int64_t from, to, raised; /* of the model's first and last knot; added to all times later */
     double us_per_tick;

@@ -310,6 +310,7 @@ static int estimate_latency(struct session *s, int64_t *table)
 {
     struct least_delays seen;
     const int64_t *times = s->history.points.time;
+    const uint64_t n = s->unit_count;
     int err = ictusi_session_agree(
         s, ictusi_delays_init(&seen, &s->history, s->unit_of, s->unit_count, 1));
     if (!err) {
@@ -318,18 +319,18 @@ static int estimate_latency(struct session *s, int64_t *table)
         s->flow.known = times;
         err = ictusi_session_agree(s, ictusi_flow_run(&s->flow, FLOW_CHECK));
     }
-    if (s->team && !err) {
-        err = s->team->minima(s->team, seen.delay, seen.count);
+    err = err ? err : ictusi_delays_finish(&seen, s->team);
+    for (uint64_t i = 0; i < n * n; i++) {
+        table[i] = 1;
     }
-    for (uint32_t a = 0; a < s->unit_count && !err; a++) {
-        for (uint32_t b = 0; b < s->unit_count; b++) {
-            int64_t *cell = &table[(uint64_t)a * s->unit_count + b];
-            const int64_t least = ictusi_delays_least(&seen, a, b);
-            const double half = ictusi_delays_half_trip(&seen, a, b) / 2;
-            *cell = half > 1 ? (int64_t)half : 1;
-            /* A direction that is not violated keeps what it has. */
-            *cell = least > 0 && least < *cell ? least : *cell;
-        }
+    for (uint64_t i = 0; i < 2 * seen.pair_count && !err; i++) {
+        const struct delay_pair *pair = &seen.pairs[i / 2];
+        const uint64_t cell = i % 2 ? pair->b * n + pair->a : pair->a * n + pair->b;
+        const int64_t least = ictusi_delays_least(&seen, pair->row[i % 2]);
+        const double half = ictusi_delays_half_trip(&seen, pair) / 2;
+        table[cell] = half > 1 ? (int64_t)half : 1;
+        /* A direction that is not violated keeps what it has. */
+        table[cell] = least > 0 && least < table[cell] ? least : table[cell];
     }
     ictusi_delays_fini(&seen);
     return err;
@@ -366,7 +367,7 @@ int ictusi_session_latency(struct session *s, double network_s, double node_s)
         const int64_t node = node_s >= 0 ? ticks_of(s, node_s) : network;
         s->latency.least = node < network ? node : network;
     }
-    if (n > DELAYS_CLOCKS_MAX) {
+    if (n > LATENCY_UNITS_MAX) {
         return ICTUS_OK;
     }
     s->latency.table = calloc(n * n, sizeof *s->latency.table);

@@ -33,15 +33,23 @@ static const double loops_presumed = 4; /* how many loops what is presumed of it
 /* The pairs of clocks that see each other both ways, and what that is worth at one knot. */
 struct network {
     struct graph_edge *edges;
+    const struct delay_pair **pairs; /* of each edge */
     double *sigma;
     double *scatter; /* variance of a pair's middle from how its least delays scatter */
     uint64_t count;
     struct laplacian laplacian;
 };
 
-static int64_t *delays_row(const struct least_delays *seen, uint32_t a, uint32_t b)
+/* A pair's delays in one direction, in which somebody talks. */
+static const int64_t *delays_row(const struct least_delays *seen, const struct delay_pair *pair,
+                                 int way)
 {
-    return &seen->delay[((uint64_t)a * seen->clocks + b) * seen->cells];
+    return &seen->delay[pair->row[way] * seen->cells];
+}
+
+static bool talks_both_ways(const struct delay_pair *pair)
+{
+    return pair->row[0] != DELAY_NO_ROW && pair->row[1] != DELAY_NO_ROW;
 }
 
 /*
@@ -72,7 +80,7 @@ static double delays_excess(const int64_t *row, uint32_t cells)
 static void delays_tighten(const struct least_delays *seen)
 {
     const int64_t more = (int64_t)ceil(drift_apart * (double)seen->length / seen->cells);
-    for (uint64_t row = 0; row < (uint64_t)seen->clocks * seen->clocks; row++) {
+    for (uint64_t row = 0; row < seen->row_count; row++) {
         int64_t *d = &seen->delay[row * seen->cells];
         for (uint32_t i = 1; i < seen->cells; i++) {
             const int64_t before = d[i - 1] == DELAY_NONE ? DELAY_NONE : d[i - 1] + more;
@@ -89,14 +97,16 @@ static void delays_tighten(const struct least_delays *seen)
 static double delays_least_half(const struct least_delays *seen)
 {
     double least = INFINITY;
-    for (uint32_t a = 0; a < seen->clocks; a++) {
-        for (uint32_t b = a + 1; b < seen->clocks; b++) {
-            const int64_t *forth = delays_row(seen, a, b);
-            const int64_t *back = delays_row(seen, b, a);
-            for (uint32_t i = 0; i < seen->cells && forth[i] != DELAY_NONE && back[i] != DELAY_NONE;
-                 i++) {
-                least = fmin(least, ((double)forth[i] + (double)back[i]) / 2);
-            }
+    for (uint64_t p = 0; p < seen->pair_count; p++) {
+        const struct delay_pair *pair = &seen->pairs[p];
+        if (!talks_both_ways(pair)) {
+            continue;
+        }
+        const int64_t *forth = delays_row(seen, pair, 0);
+        const int64_t *back = delays_row(seen, pair, 1);
+        for (uint32_t i = 0; i < seen->cells && forth[i] != DELAY_NONE && back[i] != DELAY_NONE;
+             i++) {
+            least = fmin(least, ((double)forth[i] + (double)back[i]) / 2);
         }
     }
     return least > 0 ? least : 0;
@@ -116,11 +126,11 @@ static void knot_cells(uint32_t cells, uint32_t knots, uint32_t knot, uint32_t *
 
 /* The surest cell of a pair: the error's middle, and by how much half of the round trip exceeds the
  * least one; negative: not seen. */
-static double pair_measure(const struct least_delays *seen, const struct graph_edge *e,
+static double pair_measure(const struct least_delays *seen, const struct delay_pair *pair,
                            const uint32_t span[2], double least, double *middle)
 {
-    const int64_t *forth = delays_row(seen, (uint32_t)e->a, (uint32_t)e->b);
-    const int64_t *back = delays_row(seen, (uint32_t)e->b, (uint32_t)e->a);
+    const int64_t *forth = delays_row(seen, pair, 0);
+    const int64_t *back = delays_row(seen, pair, 1);
     double best = INFINITY;
     for (uint32_t i = span[0]; i < span[1]; i++) {
         if (forth[i] == DELAY_NONE || back[i] == DELAY_NONE) {
@@ -137,21 +147,21 @@ static double pair_measure(const struct least_delays *seen, const struct graph_e
 
 static int network_init(struct network *n, const struct least_delays *seen)
 {
-    const uint64_t most = (uint64_t)seen->clocks * (seen->clocks - 1) / 2;
-    n->edges = calloc(most + 1, sizeof *n->edges);
-    n->sigma = calloc(most + 1, sizeof *n->sigma);
-    n->scatter = calloc(most + 1, sizeof *n->scatter);
-    if (!n->edges || !n->sigma || !n->scatter) {
+    n->edges = calloc(seen->pair_count + 1, sizeof *n->edges);
+    n->pairs = calloc(seen->pair_count + 1, sizeof *n->pairs);
+    n->sigma = calloc(seen->pair_count + 1, sizeof *n->sigma);
+    n->scatter = calloc(seen->pair_count + 1, sizeof *n->scatter);
+    if (!n->edges || !n->pairs || !n->sigma || !n->scatter) {
         return ICTUS_ERR_NOMEM;
     }
-    for (uint32_t a = 0; a < seen->clocks; a++) {
-        for (uint32_t b = a + 1; b < seen->clocks; b++) {
-            const double forth = delays_excess(delays_row(seen, a, b), seen->cells);
-            const double back = delays_excess(delays_row(seen, b, a), seen->cells);
-            if (forth >= 0 && back >= 0) {
-                n->scatter[n->count] = (forth * forth + back * back) / 4;
-                n->edges[n->count++] = (struct graph_edge){(int32_t)a, (int32_t)b, 0, 0};
-            }
+    for (uint64_t i = 0; i < seen->pair_count; i++) {
+        const struct delay_pair *pair = &seen->pairs[i];
+        if (talks_both_ways(pair)) {
+            const double forth = delays_excess(delays_row(seen, pair, 0), seen->cells);
+            const double back = delays_excess(delays_row(seen, pair, 1), seen->cells);
+            n->scatter[n->count] = (forth * forth + back * back) / 4;
+            n->pairs[n->count] = pair;
+            n->edges[n->count++] = (struct graph_edge){(int32_t)pair->a, (int32_t)pair->b, 0, 0};
         }
     }
     return ictusi_laplacian_create((int)seen->clocks, &n->laplacian);
@@ -160,6 +170,7 @@ static int network_init(struct network *n, const struct least_delays *seen)
 static void network_fini(struct network *n)
 {
     free(n->edges);
+    free(n->pairs);
     free(n->sigma);
     free(n->scatter);
     ictusi_laplacian_free(&n->laplacian);
@@ -194,7 +205,7 @@ static void network_measure(struct network *n, const struct least_delays *seen, 
     knot_cells(seen->cells, knots, knot, &span[0], &span[1]);
     for (uint64_t i = 0; i < n->count; i++) {
         struct graph_edge *e = &n->edges[i];
-        const double queue = pair_measure(seen, e, span, least, &e->y);
+        const double queue = pair_measure(seen, n->pairs[i], span, least, &e->y);
         const double bent = asymmetry * least;
         const double variance = fmax(queue * queue / 3, n->scatter[i]) + bent * bent / 6;
         n->sigma[i] = fmax(sqrt(variance), 0.5); /* half a tick */
@@ -325,7 +336,7 @@ int ictusi_message_errors(struct histories *h, struct session *s, uint32_t fitte
     struct network n = {.edges = NULL};
     uint32_t *group = NULL;
     h->source = SIGMA_UNKNOWN;
-    if (h->clock_count > DELAYS_CLOCKS_MAX || s->to <= s->from) {
+    if (s->to <= s->from) {
         return ICTUS_OK;
     }
     int err = ictusi_session_agree(
@@ -336,7 +347,7 @@ int ictusi_message_errors(struct histories *h, struct session *s, uint32_t fitte
         s->flow.known = s->history.points.time;
         err = ictusi_session_agree(s, ictusi_flow_run(&s->flow, FLOW_CHECK));
     }
-    err = err || !s->team ? err : s->team->minima(s->team, seen.delay, seen.count);
+    err = err ? err : ictusi_delays_finish(&seen, s->team);
     if (!err) {
         group = calloc(h->clock_count, sizeof *group);
         err = group ? network_init(&n, &seen) : ICTUS_ERR_NOMEM;

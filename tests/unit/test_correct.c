@@ -328,7 +328,7 @@ static int observe_known(struct clock_source *source, struct clock_model *model)
     struct rng rng;
     ictusi_rng_seed(&rng, 7, 0);
     ictusi_delays_begin(d, NULL, 0, MODEL_SPAN_NS);
-    for (uint64_t i = 0; i < d->count; i++) {
+    for (uint64_t i = 0; i < (uint64_t)d->clocks * d->clocks * d->cells; i++) {
         const uint32_t a = (uint32_t)(i / d->cells / d->clocks);
         const uint32_t b = (uint32_t)(i / d->cells % d->clocks);
         const double at = ((double)(i % d->cells) + ictusi_rng_uniform(&rng)) / d->cells;
@@ -337,11 +337,12 @@ static int observe_known(struct clock_source *source, struct clock_model *model)
         const double fitted = ictusi_clock_model_at(model, model->phi, b, position) -
                               ictusi_clock_model_at(model, model->phi, a, position);
         if (a != b && (a > b || !known->one_way)) {
-            d->delay[i] = (int64_t)(known->least + wait + true_error(b, at, known->bend) -
-                                    true_error(a, at, known->bend) - fitted * 1000);
-            d->instant[i] = (int64_t)(at * MODEL_SPAN_NS);
+            const int64_t delay = (int64_t)(known->least + wait + true_error(b, at, known->bend) -
+                                            true_error(a, at, known->bend) - fitted * 1000);
+            ictusi_delays_add(d, a, b, (int64_t)(at * MODEL_SPAN_NS) + delay / 2, delay);
         }
     }
+    REQUIRE(!ictusi_delays_finish(d, NULL));
     return ictusi_clock_model_see(model, d, 1e-3);
 }
 

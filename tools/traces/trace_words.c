@@ -165,13 +165,6 @@ static void print_presync(FILE *out, const json_t *report)
         print_violations(out, report, "presync_");
         (void)fprintf(out, ".\n");
     }
-    const json_int_t beyond = count_of(report, "", "clocks_beyond_fit");
-    if (beyond > 0) {
-        (void)fprintf(out,
-                      "Its %lld clocks are too many for a fit to the messages, which takes at "
-                      "most 512: times rest on the archive's clock offsets.\n",
-                      (long long)beyond);
-    }
     if (presync && strcmp(presync, "messages") == 0) {
         (void)fprintf(out, "Clocks fitted to the messages leave ");
         print_violations(out, report, "fit_");

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The fit of many clocks: conjugate gradients find what the dense factor finds, draws have the
+ * variances of the inverse, delays of pairs that talk are kept as if for all, and the clocks of a
+ * thousand processes come out as they were made.
+ */
+#include "../check.h"
+
+#include "causality/clock_choice.h"
+#include "causality/clock_normal.h"
+#include "core/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FEW = 16, EDGES = 40, NB = 2, BLOCK = NB * NB };
+
+/* weight v v' for a random v. */
+static void block_add(double *block, double weight, struct rng *rng)
+{
+    const double v[NB] = {ictusi_rng_normal(rng), ictusi_rng_normal(rng)};
+    for (int i = 0; i < BLOCK; i++) {
+        block[i] += weight * v[i / NB] * v[i % NB];
+    }
+}
+
+/* A ring and chords, of weights that differ ten thousandfold; some tell of one unknown alone. */
+static void fill_system(struct normal *s)
+{
+    struct rng rng;
+    ictusi_rng_seed(&rng, 5, 0);
+    for (uint64_t e = 0; e < EDGES; e++) {
+        const uint32_t a = (uint32_t)(e % FEW);
+        const uint32_t hop = e < FEW ? 1 : 2 + (uint32_t)ictusi_rng_below(&rng, FEW - 3);
+        s->edges[e] = (struct normal_edge){a, (a + hop) % FEW};
+        block_add(&s->blocks[e * BLOCK], pow(10, 4 * ictusi_rng_uniform(&rng)), &rng);
+        if (e % 3) {
+            block_add(&s->blocks[e * BLOCK], 100, &rng);
+        }
+    }
+    for (uint64_t u = 0; u < FEW; u++) {
+        s->own[u * BLOCK] = 1e-3;
+        s->own[u * BLOCK + 3] = 1e-2;
+    }
+    for (uint32_t i = 0; i < FEW * NB; i++) {
+        s->right[i] = ictusi_rng_normal(&rng);
+    }
+    s->pinned[0] = 1;
+    s->pinned[3] = 1;
+    s->pin = 10;
+}
+
+static void test_gradients(void)
+{
+    struct normal dense;
+    struct normal sparse;
+    REQUIRE(!ictusi_normal_init(&dense, FEW, NB, EDGES, true));
+    REQUIRE(!ictusi_normal_init(&sparse, FEW, NB, EDGES, false));
+    fill_system(&dense);
+    fill_system(&sparse);
+    REQUIRE(ictusi_normal_factorise(&dense));
+    REQUIRE(ictusi_normal_factorise(&sparse));
+    ictusi_normal_solve(&dense);
+    ictusi_normal_solve(&sparse);
+    double largest = 0;
+    for (int i = 0; i < FEW * NB; i++) {
+        largest = fmax(largest, fabs(dense.right[i]));
+    }
+    for (int i = 0; i < FEW * NB; i++) {
+        CHECK_NEAR(sparse.right[i], dense.right[i], 1e-8 * largest);
+    }
+    /* What clock 5 is off clock 0 by: by solving, and by drawing. */
+    enum { DRAWS = 4000, FIVE = 5 * NB };
+    memset(dense.right, 0, dense.n * sizeof *dense.right);
+    dense.right[FIVE] = 1;
+    dense.right[0] = -1;
+    ictusi_normal_solve(&dense);
+    const double variance = dense.right[FIVE] - dense.right[0];
+    struct rng rng;
+    ictusi_rng_seed(&rng, 6, 0);
+    double drawn = 0;
+    for (int draw = 0; draw < DRAWS; draw++) {
+        ictusi_normal_draw(&sparse, &rng);
+        ictusi_normal_solve(&sparse);
+        const double off = sparse.right[FIVE] - sparse.right[0];
+        drawn += off * off / DRAWS;
+    }
+    CHECK_NEAR(drawn / variance, 1, 5 * sqrt(2.0 / DRAWS));
+    ictusi_normal_fini(&dense);
+    ictusi_normal_fini(&sparse);
+}
+
+/* Many pairs share one memory by longer stretches of time, and lose no least delay. */
+static void test_coarser_cells(void)
+{
+    enum { CLOCKS = 600, SPAN = 4800, CELLS = 48 };
+    const struct history history = {.layout = NULL};
+    struct least_delays d;
+    struct rng rng;
+    ictusi_rng_seed(&rng, 8, 0);
+    REQUIRE(!ictusi_delays_init(&d, &history, NULL, CLOCKS, CELLS));
+    ictusi_delays_begin(&d, NULL, 0, SPAN);
+    /* One delay at 100 and one at 150: cells 1 of 48, and 0 of 24. */
+    ictusi_delays_add(&d, 3, 4, 100, 70);
+    ictusi_delays_add(&d, 3, 4, 150, 60);
+    ictusi_delays_add(&d, 3, 4, 4799, 50);
+    for (uint32_t a = 0; a < CLOCKS; a++) {
+        for (uint32_t b = 0; b < CLOCKS; b++) {
+            if (a != b && a != 4) {
+                ictusi_delays_add(&d, a, b, (int64_t)ictusi_rng_below(&rng, SPAN), 1000);
+            }
+        }
+    }
+    REQUIRE(!ictusi_delays_finish(&d, NULL));
+    CHECK(d.cells == 12);
+    CHECK(d.row_count == (CLOCKS - 1UL) * (CLOCKS - 1));
+    CHECK(d.pair_count == CLOCKS * (CLOCKS - 1) / 2);
+    for (uint64_t i = 0; i < d.pair_count; i++) {
+        const struct delay_pair *pair = &d.pairs[i];
+        CHECK(pair->a < pair->b && (i == 0 || pair->a > pair[-1].a || pair->b > pair[-1].b));
+        CHECK((pair->row[0] == DELAY_NO_ROW) == (pair->a == 4));
+        CHECK((pair->row[1] == DELAY_NO_ROW) == (pair->b == 4));
+        if (pair->a == 3 && pair->b == 4) {
+            CHECK(ictusi_delays_half_trip(&d, pair) < 0);
+            CHECK(ictusi_delays_least(&d, pair->row[0]) == 50);
+            CHECK(d.delay[pair->row[0] * d.cells] == 60);
+            CHECK(d.instant[pair->row[0] * d.cells] == 120);
+        }
+    }
+    ictusi_delays_fini(&d);
+}
+
+enum { MANY = 1000, SPAN_NS = 1000000000, TALKS = 3 };
+
+static double true_ns(uint32_t clock, double position)
+{
+    const double offset = (double)((clock * 7919U) % 1000) - 500;
+    const double drift = (double)((clock * 104729U) % 1000) - 500;
+    return clock == 0 ? 0 : 100 * offset + 200 * drift * position;
+}
+
+/* Each clock talks to the next one and to two drawn ones, both ways, with waits. */
+struct network_source {
+    struct clock_source source; /* first member */
+    struct least_delays delays;
+};
+
+static int on_network(struct clock_source *source, struct clock_model *model)
+{
+    struct network_source *network = (struct network_source *)source;
+    struct least_delays *d = &network->delays;
+    struct rng rng;
+    ictusi_rng_seed(&rng, 7, 0);
+    ictusi_delays_begin(d, NULL, 0, SPAN_NS);
+    for (uint32_t i = 0; i < MANY * TALKS; i++) {
+        const uint32_t a = i / TALKS;
+        const uint32_t hop = i % TALKS ? 1 + (uint32_t)ictusi_rng_below(&rng, MANY - 1) : 1;
+        const uint32_t b = (a + hop) % MANY;
+        for (uint32_t k = 0; k < 2 * d->cells; k++) {
+            const uint32_t from = k % 2 ? b : a;
+            const uint32_t to = k % 2 ? a : b;
+            const uint32_t cell = k / 2;
+            const double at = (cell + ictusi_rng_uniform(&rng)) / d->cells;
+            const double wait = 500 * ictusi_rng_exponential(&rng);
+            const double fitted = ictusi_clock_model_at(model, model->phi, to, at) -
+                                  ictusi_clock_model_at(model, model->phi, from, at);
+            const int64_t delay =
+                (int64_t)(1000 + wait + true_ns(to, at) - true_ns(from, at) - fitted * 1000);
+            ictusi_delays_add(d, from, to, (int64_t)(at * SPAN_NS) + delay / 2, delay);
+        }
+    }
+    REQUIRE(!ictusi_delays_finish(d, NULL));
+    return ictusi_clock_model_see(model, d, 1e-3);
+}
+
+static void test_thousand_clocks(void)
+{
+    enum { KNOTS = 2, CELLS = 12 };
+    const struct history history = {.layout = NULL};
+    struct network_source network = {.source = {on_network}};
+    struct clock_model model;
+    struct clock_choice choice;
+    REQUIRE(!ictusi_clock_model_init(&model, MANY, KNOTS, SPAN_NS * 1e-3));
+    REQUIRE(!ictusi_delays_init(&network.delays, &history, NULL, MANY, CELLS));
+    REQUIRE(!ictusi_clock_choice_run(&model, &network.source, &choice));
+    ictusi_clock_model_align(&model);
+    CHECK(choice.kind == CLOCKS_LINES);
+    uint32_t covered = 0;
+    double squares = 0;
+    for (uint32_t i = KNOTS; i < MANY * KNOTS; i++) {
+        const uint32_t clock = i / KNOTS;
+        const uint32_t knot = i % KNOTS;
+        const double off = model.phi[i] - true_ns(clock, knot) * 1e-3;
+        squares += off * off;
+        covered += fabs(off) <= model.error[i];
+        CHECK(model.error[i] < 2);
+    }
+    /* Delays scatter by half a microsecond, and a clock has dozens. */
+    CHECK(sqrt(squares / (KNOTS * (MANY - 1))) < 0.3);
+    CHECK(covered > 0.9 * KNOTS * (MANY - 1));
+    ictusi_clock_choice_fini(&choice);
+    ictusi_clock_model_fini(&model);
+    ictusi_delays_fini(&network.delays);
+}
+
+int main(void)
+{
+    test_gradients();
+    test_coarser_cells();
+    test_thousand_clocks();
+    return check_result();
+}
