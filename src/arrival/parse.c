@@ -201,6 +201,16 @@ static int parse_summary(const json_t *object, struct ictus_arrivals *a, struct 
 static int parse_shape(const json_t *object, const char *site, json_int_t *ranks, size_t *rows,
                        struct ictus_why *why)
 {
+    const json_t *bytes = json_object_get(object, "bytes");
+    const json_t *name = json_object_get(object, "site");
+    if (json_string_length(name) >= ICTUS_ARRIVALS_TEXT) {
+        return ictus_because(why, ICTUS_ERR_FORMAT,
+                             "%.40s...: the name of a call site (site) is at most %d bytes long",
+                             site, ICTUS_ARRIVALS_TEXT - 1);
+    }
+    if (json_integer_value(bytes) < 0) {
+        return ictus_because(why, ICTUS_ERR_FORMAT, "%s: bytes must not be negative", site);
+    }
     *ranks = json_integer_value(json_object_get(object, "ranks"));
     if (*ranks < 1 || *ranks > ARRIVAL_RANKS_MAX) {
         return ictus_because(why, ICTUS_ERR_FORMAT, "%s: ranks must lie between 1 and %d", site,
@@ -224,12 +234,11 @@ static void parse_head(const json_t *object, struct ictus_arrivals *a)
 {
     const json_t *root = json_object_get(object, "root");
     const json_t *instances = json_object_get(object, "instances");
-    const json_int_t bytes = json_integer_value(json_object_get(object, "bytes"));
     parse_text(object, "site", a->site);
     parse_text(object, "call", a->call);
     parse_text(object, "operation", a->operation);
     parse_text(object, "comm", a->comm);
-    a->bytes = bytes > 0 ? (uint64_t)bytes : 0;
+    a->bytes = (uint64_t)json_integer_value(json_object_get(object, "bytes"));
     a->root = json_is_integer(root) && json_integer_value(root) < ARRIVAL_RANKS_MAX
                   ? (int)json_integer_value(root)
                   : -1;
@@ -310,7 +319,17 @@ int ictus_arrivals_read(const char *path, struct ictus_arrivals_list *list, stru
 {
     json_t *objects = NULL;
     struct ictus_arrivals_list found = {.at = NULL};
-    int err = ictus_result_read(path, &objects, NULL, why);
+    int skipped = 0;
+    int err = ictus_result_read(path, &objects, &skipped, why);
+    if (!err &&
+        skipped > 0) { /* unlike results of a run that was cut, patterns are written whole */
+        err = ictus_because(why, ICTUS_ERR_FORMAT,
+                            "%.200s: %d %s, so the file is damaged; write it again with 'ictus "
+                            "arrivals -o'",
+                            path, skipped,
+                            skipped == 1 ? "line is not a JSON object with a type"
+                                         : "lines are not JSON objects with a type");
+    }
     size_t i = 0;
     json_t *object = NULL;
     json_array_foreach(objects, i, object)

@@ -232,6 +232,18 @@ static void nonsense_is_refused(void)
     refused(",\"mean_ns\":[0,1,-2],\"sd_ns\":[0,1,1]", "out of range");
     refused(",\"mean_ns\":[0,1,2],\"sd_ns\":[0,1,1],\"error_ns\":-1", "must not be negative");
     refused(",\"mean_ns\":[0,1,2],\"sd_ns\":[0,1,1],\"persistence\":2", "between 0 and 1");
+    refused(",\"raw_offsets_ns\":[[0,1,2]],\"bytes\":-8", "bytes must not be negative");
+}
+
+/* A name that was shortened would be another pattern's. */
+static void long_names_are_refused(void)
+{
+    char rest[512];
+    for (int length = 255; length <= 256; length++) {
+        (void)snprintf(rest, sizeof rest, "{\"type\":\"arrivals\",\"site\":\"%0*d\"%s", length, 1,
+                       length > 255 ? "" : ",\"ranks\":0");
+        refused(rest, length > 255 ? "at most 255 bytes" : "ranks must lie between");
+    }
 }
 
 static void accepted(const char *rest, struct ictus_arrivals *a)
@@ -333,6 +345,10 @@ static void files_are_checked(const char *path)
     arrival_refused(spec, 1, "two patterns have the site 'a'");
     write_file(path, "{\"type\":\"header\",\"schema\":\"ictus-result/1\"}\n");
     arrival_refused(spec, 1, "holds no arrival pattern");
+    write_file(path, "{\"type\":\"header\",\"schema\":\"ictus-result/1\"}\n"
+                     "{\"type\":\"arrivals\",\"site\":\"a\",\"ranks\":1,\"raw_offsets_ns\":[[0]]}\n"
+                     "{\"type\":\"arrivals\",\"site\":\"b\",\"ran");
+    arrival_refused(spec, 1, "1 line is not a JSON object");
     write_file(path, "10us\n");
     arrival_refused(spec, 1, "holds no ictus results");
     arrival_refused("file:", 1, "malformed");
@@ -523,6 +539,7 @@ int main(void)
     written_is_read();
     nonsense_is_refused();
     limits_are_inside();
+    long_names_are_refused();
     files_are_checked(path);
     instances_are_replayed();
     model_is_drawn();

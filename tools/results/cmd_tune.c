@@ -350,7 +350,7 @@ static int choose_under(const struct tune_options *o, const json_t *all, struct 
     int err = regret_table_make(all, reduction, &choice->regrets, why);
     err = err ? err : regret_table_pattern(&choice->regrets, o->arrival, &choice->pattern, why);
     if (err || choice->pattern == choice->regrets.pattern_count) {
-        return err ? err : regret_winners(&choice->regrets, o->margin, &choice->winners);
+        return err ? err : regret_winners(&choice->regrets, o->margin, &choice->winners, why);
     }
     json_t *only = regret_table_only(&choice->regrets, choice->pattern, all);
     err = tune_choose(only, reduction, o->margin, &choice->winners, why);

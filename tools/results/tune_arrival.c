@@ -333,12 +333,12 @@ size_t regret_choice(const struct regret_table *t, const struct regrets *r, size
     return choice;
 }
 
-/* One place's winner; its times are under the first pattern. */
+/* One place's winner, if there is a choice; its times are under the first pattern. */
 static void choose_place(const struct regret_table *t, const struct regrets *r, double margin,
                          struct winners *winners)
 {
     const size_t choice = regret_choice(t, r, t->pattern_count);
-    if (choice == SIZE_MAX) {
+    if (choice == SIZE_MAX || r->algorithm_count < 2) {
         return;
     }
     struct winner *w = &winners->list[winners->count++];
@@ -385,7 +385,8 @@ static int compare_winners(const void *a, const void *b)
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-int regret_winners(const struct regret_table *t, double margin, struct winners *winners)
+int regret_winners(const struct regret_table *t, double margin, struct winners *winners,
+                   struct ictus_why *why)
 {
     *winners = (struct winners){.list = calloc(t->place_count + 1, sizeof(*winners->list))};
     if (!winners->list) {
@@ -395,6 +396,14 @@ int regret_winners(const struct regret_table *t, double margin, struct winners *
         choose_place(t, &t->places[i], margin, winners);
     }
     qsort(winners->list, winners->count, sizeof(*winners->list), compare_winners);
+    if (winners->count == 0) {
+        tune_free(winners);
+        return ictus_because(why, ICTUS_ERR_FORMAT,
+                             "nothing to choose from: no operation was measured with two "
+                             "algorithms, one of them under every pattern (%zu); see 'ictus bench "
+                             "--algorithm=all --arrival=...'",
+                             t->pattern_count);
+    }
     return ICTUS_OK;
 }
 

@@ -60,8 +60,10 @@ double regret_worst(const struct regret_table *table, const struct regrets *r, s
 /* The algorithm that a pattern asks for, or minimax; SIZE_MAX: none was measured everywhere. */
 size_t regret_choice(const struct regret_table *table, const struct regrets *r, size_t pattern);
 
-/* As tune_choose(), by the least largest regret; the default stays within the margin. */
-int regret_winners(const struct regret_table *table, double margin, struct winners *winners);
+/* As tune_choose(), by the least largest regret; the default stays within the margin.
+ * Errors: ICTUS_ERR_FORMAT (nothing to choose from), ICTUS_ERR_NOMEM. */
+int regret_winners(const struct regret_table *table, double margin, struct winners *winners,
+                   struct ictus_why *why);
 
 /* What each choice costs under each pattern. Errors: ICTUS_ERR_IO. */
 int regret_table_print(const struct regret_table *table, size_t pattern, FILE *file);

@@ -145,7 +145,7 @@ static int print_ranks(const struct ictus_arrivals *a)
 /* How a benchmark plays it. */
 static void print_replay(const struct ictus_arrivals *a, const char *file)
 {
-    if (file && ictus_arrivals_signal(a, NULL) == ICTUS_OK) {
+    if (file && a->operation[0] && ictus_arrivals_signal(a, NULL) == ICTUS_OK) {
         printf("\nreplay: mpirun -n %d ictus bench --ops=%s --sizes=%" PRIu64
                " --arrival=file:%s,site=%s\n",
                a->ranks, a->operation, a->bytes, file, a->site);

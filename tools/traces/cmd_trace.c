@@ -4,6 +4,7 @@
 #include "main/shared_rows.h"
 #include "traces/trace_target.h"
 
+#include <ictus/study.h>
 #include <ictus/text.h>
 #include <ictus/trace.h>
 
@@ -170,21 +171,51 @@ static int check_directory(const struct trace_options *o, struct ictus_why *why)
     return ICTUS_OK;
 }
 
+/*
+ * A tracer must not end a program, but the command that starts both can refuse to. What a source's
+ * parameters mean only a process that opens it can tell.
+ */
+static int check_clock(const struct trace_options *o, struct ictus_why *why)
+{
+    struct ictus_entry entry;
+    const char *names[32] = {NULL};
+    int err = o->sync && o->sync[0] ? ictus_sync_check(o->sync, why) : ICTUS_OK;
+    if (err || !o->clock || !o->clock[0]) {
+        return err;
+    }
+    const size_t length = strcspn(o->clock, ":");
+    for (size_t i = 0; i + 1 < sizeof names / sizeof *names && !ictus_source_entry(i, &entry);
+         i++) {
+        if (strlen(entry.name) == length && strncmp(entry.name, o->clock, length) == 0) {
+            return ICTUS_OK;
+        }
+        names[i] = entry.name;
+    }
+    return ictus_unknown(why, "clock", o->clock, names);
+}
+
+static int check_options(const struct trace_options *o, struct ictus_why *why)
+{
+    if (!o->output) {
+        return ictus_because(why, ICTUS_ERR_ARG, "name the directory of the archive with -o DIR");
+    }
+    if (o->statistics && o->metrics && o->metrics[0]) {
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "--metrics samples counters as events, of which --statistics records "
+                             "none; leave one of them out");
+    }
+    return check_clock(o, why);
+}
+
 static int run_program(const struct trace_options *o, char **words)
 {
     char library[PATH_MAX];
     struct ictus_why why = {""};
-    if (!o->output) {
-        (void)ictus_because(&why, ICTUS_ERR_ARG, "name the directory of the archive with -o DIR");
-        return trace_fail(ICTUS_ERR_ARG, &why);
+    int err = check_options(o, &why);
+    if (err) {
+        return trace_fail(err, &why);
     }
-    if (o->statistics && o->metrics && o->metrics[0]) {
-        (void)ictus_because(&why, ICTUS_ERR_ARG,
-                            "--metrics samples counters as events, of which --statistics records "
-                            "none; leave one of them out");
-        return trace_fail(ICTUS_ERR_ARG, &why);
-    }
-    int err = trace_target_check(words[0], &why);
+    err = trace_target_check(words[0], &why);
     if (!err && why.text[0] && command_launched_rank() == 0) {
         (void)fprintf(stderr, "ictus trace: %s\n", why.text);
     }
