@@ -157,7 +157,7 @@ static int check_threads(const struct operation *operation, const struct ictus_b
     }
     if (plan->threads < 2 || plan->threads > THREADS_MAX) {
         return ictus_because(why, ICTUS_ERR_ARG,
-                             "%s needs 2 to %d threads of each process: --threads=N",
+                             "%s needs 2 to %d threads in each process; set --threads=N",
                              operation->name, (int)THREADS_MAX);
     }
     MPI_Initialized(&up);

@@ -201,7 +201,7 @@ static int run_partitions(struct call *c)
 #define PARTITIONED                                                                                \
     .run = run_partitions, .prepare = prepare_partitions, .release = release_requests
 #else
-#define PARTITIONED .absent = "MPI_Psend_init, which MPI has since version 4.0"
+#define PARTITIONED .absent = "MPI_Psend_init, which MPI has had since version 4.0"
 #endif
 
 const struct operation ictusi_persistent_p2p[] = {

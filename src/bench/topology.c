@@ -20,8 +20,8 @@ static const struct spec_param cart_params[] = {
 
 static const struct spec_param graph_params[] = {
     {"degree", SPEC_INT, AT(degree), "2", 1, 1e6, NULL,
-     "each process sends to so many that follow it"},
-    {"file", SPEC_TEXT, AT(file), "", 0, 0, NULL, "edges, one in a line: FROM TO"},
+     "how many of the following processes each one sends to"},
+    {"file", SPEC_TEXT, AT(file), "", 0, 0, NULL, "edges, one on each line: FROM TO"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
 static const char *const kind_names[] = {"ring", "cart", "graph", NULL};
@@ -235,7 +235,7 @@ static int topology_make_listed(struct topology *t, const char *path, int rank, 
     int err = edges_read(file, path, size, &list, why);
     (void)fclose(file);
     if (!err && list.count == 0) {
-        err = ictus_because(why, ICTUS_ERR_FORMAT, "%.200s: there is no edge in it", path);
+        err = ictus_because(why, ICTUS_ERR_FORMAT, "%.200s: the file holds no edge", path);
     }
     err = err ? err : topology_take_edges(t, &list, path, rank, why);
     free(list.edges);

@@ -34,7 +34,7 @@ static const struct option_row options[] = {
     ROW_PROCESSES(AT(processes)),
     ROW_PLACEMENT(AT(placement), group_placements),
     {"group", 0, OPTION_INT, AT(group), "0", 0, 1e6, NULL, "N",
-     "run in groups of so many processes at once"},
+     "run in groups of this many processes at once"},
     ROW_ALGORITHM(AT(algorithm), NULL, "algorithms: allreduce:ring,linear or all"),
     ROW_SCHEME(AT(scheme), "harmonize", "SPEC", "how processes start together"),
     ROW_REPETITIONS(AT(repetitions), "1000", 1e9, "valid repetitions of each experiment"),

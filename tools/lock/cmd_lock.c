@@ -188,7 +188,7 @@ static int run_daemon(const struct lock_options *given)
     if (!o.run.servers && !o.run.pool && !o.run.reference) {
         (void)ictus_because(&why, ICTUS_ERR_SPEC,
                             "no source was given; use --server=HOST, --pool=NAME or "
-                            "--reference=SPEC, or ask by 'ictus lock status'");
+                            "--reference=SPEC ('ictus lock status' shows a running clock)");
         return command_fail("lock", ICTUS_ERR_SPEC, &why);
     }
     if (o.quiet && !freopen("/dev/null", "w", stdout)) {
