@@ -395,6 +395,23 @@ static void test_ranges(void)
     }
     ictusi_page_publish(&writer, &sane);
     REQUIRE(ictus_lock_open("t", directory, &lock, &why) == ICTUS_OK);
+    static struct ictus_lock_status told, read;
+    static const int counts[][2] = {{-5, 0},
+                                    {0, 0},
+                                    {ICTUS_LOCK_SOURCES_MAX, ICTUS_LOCK_SOURCES_MAX},
+                                    {1000000, ICTUS_LOCK_SOURCES_MAX}};
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        memset(&told, 'x', sizeof(told));
+        told.source_count = counts[i][0];
+        ictusi_page_report(&writer, &told);
+        REQUIRE(ictus_lock_status(lock, &read) == ICTUS_OK);
+        CHECK(read.source_count == counts[i][1]);
+        CHECK(strlen(read.reference) == sizeof(read.reference) - 1);
+        for (int k = 0; k < read.source_count; k++) {
+            CHECK(strlen(read.sources[k].name) == sizeof(read.sources[k].name) - 1);
+            CHECK(strlen(read.sources[k].reference_id) == sizeof(read.sources[k].reference_id) - 1);
+        }
+    }
     ictus_lock_close(lock);
     ictusi_page_close(&writer);
 }

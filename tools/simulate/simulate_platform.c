@@ -46,9 +46,9 @@ int simulate_jitter_read(const char *text, struct simulate_jitter *jitter, struc
 {
     char copy[128];
     char *rest = NULL;
-    int err = strlen(text) < sizeof(copy) ? ICTUS_OK : ICTUS_ERR_SPEC;
+    const bool fits = snprintf(copy, sizeof(copy), "%s", text) < (int)sizeof(copy);
+    int err = fits ? ICTUS_OK : ICTUS_ERR_SPEC;
     *jitter = (struct simulate_jitter){.shape = "exp"};
-    (void)snprintf(copy, sizeof(copy), "%s", text);
     const bool none = strcmp(text, "none") == 0;
     for (char *word = strtok_r(copy, ",", &rest); word && !none && !err;
          word = strtok_r(NULL, ",", &rest)) {
