@@ -14,6 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* What the archives of spawned worlds are called, below that of the job; from the second on -2. */
+#define SPAWNED "spawned"
+
 static const char raw_name[] = "raw";
 
 static int directory_fail(struct ictus_why *why, const char *path)
@@ -151,6 +154,27 @@ int ictusi_directory_empty(const char *directory, struct ictus_why *why)
     return err;
 }
 
+/* Archives that processes spawned by an earlier run left below its own; their own files only. */
+static int empty_spawned(const char *directory, struct ictus_why *why)
+{
+    char path[5120];
+    int err = ICTUS_OK;
+    DIR *stream = opendir(directory);
+    const struct dirent *entry = NULL;
+    while (!err && stream && (entry = readdir(stream))) {
+        if (fnmatch(SPAWNED, entry->d_name, 0) == 0 ||
+            fnmatch(SPAWNED "-[0-9]*", entry->d_name, 0) == 0) {
+            (void)snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+            err = ictusi_directory_empty(path, why);
+            (void)rmdir(path); /* fails where there is more in it, as it should */
+        }
+    }
+    if (stream) {
+        (void)closedir(stream);
+    }
+    return err;
+}
+
 static int directory_taken(const char *directory, struct ictus_why *why)
 {
     return ictus_because(why, ICTUS_ERR_EXISTS,
@@ -176,12 +200,37 @@ int ictusi_directory_make(const struct trace_settings *settings, struct ictus_wh
     if (!err && settings->force) {
         err = ictusi_directory_empty(directory, why);
     }
+    if (!err && settings->force) {
+        err = empty_spawned(directory, why);
+    }
     ictusi_directory_raw_name(directory, path, sizeof(path));
     /* Whoever makes this one has the archive's directory: two jobs cannot both. */
     if (!err && mkdir(path, 0777) != 0) {
         err = errno == EEXIST ? directory_taken(directory, why) : directory_fail(why, path);
     }
     return err || !settings->scratch[0] ? err : write_pointer(settings, why);
+}
+
+int ictusi_directory_make_spawned(struct trace_settings *settings, struct ictus_why *why)
+{
+    enum { SPAWNED_MAX = 100000, DIGITS = 16 };
+    const size_t used = strlen(settings->directory);
+    const size_t room = sizeof(settings->directory) - used;
+    int err = ICTUS_ERR_EXISTS;
+    settings->force = false; /* what is there may be of another world of this job */
+    if (room < DIGITS) {
+        return ictus_because(why, ICTUS_ERR_IO, "%.200s: the name is too long",
+                             settings->directory);
+    }
+    for (int i = 1; err == ICTUS_ERR_EXISTS && i <= SPAWNED_MAX; i++) {
+        char number[DIGITS] = "";
+        if (i > 1) {
+            (void)snprintf(number, sizeof(number), "-%d", i);
+        }
+        (void)snprintf(settings->directory + used, room, "/" SPAWNED "%s", number);
+        err = ictusi_directory_make(settings, why);
+    }
+    return err;
 }
 
 void ictusi_directory_scratch_own(struct trace_settings *settings)

@@ -18,6 +18,12 @@
  */
 int ictusi_directory_make(const struct trace_settings *settings, struct ictus_why *why);
 
+/*
+ * Likewise for a world that was spawned: below the given directory, which is changed, under the
+ * first name that no other world of the job has. Errors: ICTUS_ERR_IO.
+ */
+int ictusi_directory_make_spawned(struct trace_settings *settings, struct ictus_why *why);
+
 /* Make and name the directory of the raw files. Every process. Errors: ICTUS_ERR_IO. */
 int ictusi_directory_raw(const struct trace_settings *settings, char *path, size_t size,
                          struct ictus_why *why);

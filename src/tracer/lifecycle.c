@@ -201,18 +201,18 @@ static int tracer_prepare(struct tracer *t, struct ictus_why *why)
         return err;
     }
     share_settings(t);
-    if (t->spawned) {
-        const size_t used = strlen(t->settings.directory);
-        (void)snprintf(t->settings.directory + used, sizeof(t->settings.directory) - used,
-                       "/spawned");
-    }
     err = choose_calls(t, why);
     if (!err && t->rank == 0) {
-        err = ictusi_directory_make(&t->settings, why);
+        err = t->spawned ? ictusi_directory_make_spawned(&t->settings, why)
+                         : ictusi_directory_make(&t->settings, why);
     }
     err = tracer_agree(err, why);
     if (err) {
         return err;
+    }
+    if (t->spawned) {
+        (void)REAL(Bcast)(t->settings.directory, (int)sizeof(t->settings.directory), MPI_CHAR, 0,
+                          t->comm);
     }
     t->setup.rank = (uint32_t)t->rank;
     t->setup.table_hash = TRACE_TABLE_HASH;
