@@ -194,16 +194,48 @@ static void add_difference(struct solving *s, uint64_t edge, const struct basis 
     }
 }
 
+static int ratio_compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/*
+ * How many times their standard deviations the offsets of the usual clock err, at least 1: of each
+ * clock's the upper middle one, of two the larger, and of all clocks' the median. One
+ * offset that lies among many stays alone, but where two of one clock contradict each other none
+ * is to be believed before the other: their mean is nearer to the truth than one of them.
+ */
+static double offsets_scatter(const struct solving *s)
+{
+    const struct clock_model *m = s->m;
+    double *ratios = s->ratios;
+    uint32_t clocks = 0;
+    for (uint64_t first = 0, end = 0; first < m->offset_count; first = end) {
+        uint64_t n = 0;
+        while (end < m->offset_count && m->offsets[end].clock == m->offsets[first].clock) {
+            const struct model_offset *o = &m->offsets[end++];
+            ratios[clocks + n++] = fabs(model_offset_residual(m, o)) / model_offset_sd(o);
+        }
+        qsort(&ratios[clocks], n, sizeof *ratios, ratio_compare);
+        ratios[clocks] = ratios[clocks + n / 2];
+        clocks += n > 1;
+    }
+    return clocks ? fmax(ictusi_model_median(ratios, clocks), 1) : 1;
+}
+
 /* The first steps trust nobody fully: an archive that is wrong must not decide the rest. */
 static void add_offsets(struct solving *s)
 {
     enum { WARY_STEPS = 4 };
     const struct clock_model *m = s->m;
+    const double scatter = s->step < WARY_STEPS ? 1 : offsets_scatter(s);
     uint64_t edge = m->pair_count;
     for (uint64_t i = 0; i < m->offset_count; i++) {
         const struct model_offset *o = &m->offsets[i];
         edge += i > 0 && o->clock != m->offsets[i - 1].clock;
-        const double sd = model_offset_sd(o) * (s->posterior ? s->doubt : 1);
+        const double sd = model_offset_sd(o) * (s->posterior ? s->doubt : scatter);
         const double rest = model_offset_residual(m, o);
         const double weight = s->step < WARY_STEPS && !s->posterior
                                   ? 1 / (25 + sd * sd + rest * rest)
@@ -431,7 +463,7 @@ int ictusi_solving_init(struct solving *s)
     s->nb = s->walk->strength > 0 ? m->knots : 2;
     int err = ictusi_normal_init(&s->normal, m->clocks, s->nb, count_edges(m),
                                  m->clocks <= NORMAL_DENSE_MAX);
-    s->x = calloc(s->normal.n + 3UL * s->nb, sizeof *s->x);
+    s->x = calloc(s->normal.n + 3UL * s->nb + m->offset_count, sizeof *s->x);
     s->eliminated = calloc(m->pair_count + 1, sizeof *s->eliminated);
     s->couplings = calloc(2 * m->pair_count * s->nb + 1, sizeof *s->couplings);
     if (err || !s->x || !s->eliminated || !s->couplings) {
@@ -441,6 +473,7 @@ int ictusi_solving_init(struct solving *s)
     s->level = s->x + s->normal.n;
     s->slope = s->level + s->nb;
     s->side = s->slope + s->nb;
+    s->ratios = s->side + s->nb;
     set_functionals(s);
     set_edges(s);
     memcpy(s->normal.pinned, s->level, s->nb * sizeof *s->level);

@@ -28,6 +28,7 @@ struct solving {
     double *x;             /* the unknowns of phi */
     double *level, *slope; /* nb: how they follow from a clock's unknowns */
     double *side;          /* nb: of a pair */
+    double *ratios;        /* one an offset: work */
     struct eliminated *eliminated;
     double *couplings;
     double asymmetry; /* sd in half round trips */
