@@ -8,8 +8,10 @@
  * master: workers ask the first rank, which is busy and answers; halo: neighbours in a line
  * exchange; pairs: each rank sends to one drawn at random; collectives: allreduce and barrier;
  * pipeline: each rank passes on to the next, never back; burst: exchanges with seconds of silence
- * between; mixed: one of the above each round. Each pair's latency is longer one way by up to the
- * given part of it, and shorter the other.
+ * between; wavefront: sweeps through a grid and back; tree: up and down a binary tree; bridge: two
+ * halves that are joined by seldom messages of two ranks; silence: pairs, but for the time between
+ * the first and the last tenth; mixed: one of the first five each round. Each pair's latency is
+ * longer one way by up to the given part of it, and shorter the other.
  */
 #include "../../src/archive/flush.h"
 
@@ -158,6 +160,67 @@ static void pattern_pipeline(struct world *w)
     }
 }
 
+/* Sweeps through a grid, from its first corner to its last and back. */
+static void pattern_wavefront(struct world *w)
+{
+    const int width = (int)ceil(sqrt(w->ranks));
+    for (int way = 0; way < 2; way++) {
+        for (int i = 0; i < w->ranks; i++) {
+            const int r = way ? w->ranks - 1 - i : i;
+            const int hop = way ? -1 : 1;
+            const bool inside = way ? r % width > 0 : r % width + 1 < width;
+            do_work(w, r, 20000);
+            if (inside && r + hop < w->ranks) {
+                do_receive(w, r, r + hop, do_send(w, r, r + hop));
+            }
+            if (r + hop * width >= 0 && r + hop * width < w->ranks) {
+                do_receive(w, r, r + hop * width, do_send(w, r, r + hop * width));
+            }
+        }
+    }
+}
+
+/* Up a binary tree, and down again. */
+static void pattern_tree(struct world *w)
+{
+    for (int r = w->ranks - 1; r > 0; r--) {
+        do_work(w, r, 20000);
+        do_receive(w, r, (r - 1) / 2, do_send(w, r, (r - 1) / 2));
+    }
+    for (int r = 1; r < w->ranks; r++) {
+        do_receive(w, (r - 1) / 2, r, do_send(w, (r - 1) / 2, r));
+    }
+}
+
+/* Two halves, each of which talks to itself; now and then their first ranks talk. */
+static void pattern_bridge(struct world *w)
+{
+    const int half = w->ranks / 2;
+    for (int i = 0; i < w->ranks; i++) {
+        const int first = i < half ? 0 : half;
+        const int count = i < half ? half : w->ranks - half;
+        const int to = first + (i - first + 1) % count;
+        do_work(w, i, 10000);
+        if (to != i) {
+            do_receive(w, i, to, do_send(w, i, to));
+            do_receive(w, to, i, do_send(w, to, i));
+        }
+    }
+    if (draw_uniform(w) < 0.1) {
+        do_receive(w, 0, half, do_send(w, 0, half));
+        do_receive(w, half, 0, do_send(w, half, 0));
+    }
+}
+
+/* A first and a last tenth in which pairs talk, and silence between. */
+static void pattern_silence(struct world *w)
+{
+    const double part = (double)(w->now[0] - START) / (w->seconds * 1e9);
+    if (part < 0.1 || part > 0.9) {
+        pattern_pairs(w);
+    }
+}
+
 /* Ten at once, so that most of the time nobody speaks. */
 static void pattern_burst(struct world *w)
 {
@@ -179,9 +242,11 @@ static void pattern_mixed(struct world *w)
 static const struct {
     const char *name;
     pattern_fn run;
-} patterns[] = {{"master", pattern_master},     {"halo", pattern_halo},
-                {"pairs", pattern_pairs},       {"collectives", pattern_collectives},
-                {"pipeline", pattern_pipeline}, {"burst", pattern_burst},
+} patterns[] = {{"master", pattern_master},       {"halo", pattern_halo},
+                {"pairs", pattern_pairs},         {"collectives", pattern_collectives},
+                {"pipeline", pattern_pipeline},   {"burst", pattern_burst},
+                {"wavefront", pattern_wavefront}, {"tree", pattern_tree},
+                {"bridge", pattern_bridge},       {"silence", pattern_silence},
                 {"mixed", pattern_mixed}};
 
 static void write_definitions(struct world *w)
@@ -265,7 +330,8 @@ int main(int argc, char **argv)
     if (!run || !read_options(&w, argc, argv)) {
         (void)fprintf(stderr,
                       "usage: make_patterns OUT master|halo|pairs|collectives|pipeline|burst|"
-                      "mixed [ranks=N] [rounds=N] [seconds=X] [seed=N] [asymmetry=X]\n");
+                      "wavefront|tree|bridge|silence|mixed [ranks=N] [rounds=N] [seconds=X] "
+                      "[seed=N] [asymmetry=X]\n");
         return 2;
     }
     w.now = calloc((unsigned)w.ranks + 1UL, sizeof *w.now);
