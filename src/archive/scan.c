@@ -2,7 +2,7 @@
 /* Reading the events of locations: which become points, and which calls they belong to. */
 #include "archive/scan.h"
 
-#include "archive/scan_state.h"
+#include "archive/scan_parts.h"
 
 #include <ictus/text.h>
 #include <stdlib.h>
@@ -193,7 +193,7 @@ static uint64_t count_events(const struct trace *trace, const bool *mine)
     return sum;
 }
 
-static int scan_all(struct scan *scan, const bool *mine)
+int ictusi_scan_locations(struct scan *scan, uint32_t from, uint32_t to)
 {
     OTF2_EvtReaderCallbacks *set = OTF2_EvtReaderCallbacks_New();
     int err = set ? ICTUS_OK : ICTUS_ERR_NOMEM;
@@ -212,28 +212,39 @@ static int scan_all(struct scan *scan, const bool *mine)
             ictusi_scan_register_locks(set);
         }
     }
-    for (uint32_t i = 0; i < scan->trace->layout.location_count && !err; i++) {
+    for (uint32_t i = from; i < to && !err; i++) {
         scan->history->first[i] = scan->history->points.count;
-        if (!mine || mine[i]) {
+        if (!scan->mine || scan->mine[i]) {
             err = scan_location(scan, i, set);
             ictusi_points_relax(&scan->history->points);
         }
-    }
-    scan->history->first[scan->trace->layout.location_count] = scan->history->points.count;
-    if (scan->counts->cancelled) {
-        ictusi_match_drop_cancelled(&scan->history->matching);
     }
     (void)OTF2_Reader_CloseEvtFiles(scan->trace->reader);
     OTF2_EvtReaderCallbacks_Delete(set);
     return err;
 }
 
-int ictusi_scan_read(struct trace *trace, const bool *mine, struct scan_tap *tap,
-                     struct history *history, struct scan_counts *counts)
+int ictusi_scan_read(struct trace *trace, const struct scan_order *order, struct history *history,
+                     struct scan_counts *counts)
 {
-    struct scan scan = {.trace = trace, .history = history, .counts = counts, .tap = tap};
+    struct scan scan = {.trace = trace,
+                        .history = history,
+                        .counts = counts,
+                        .tap = order->tap,
+                        .mine = order->mine};
+    const uint64_t locations = trace->layout.location_count;
     *counts = (struct scan_counts){0};
-    const int err =
-        ictusi_history_init(history, &trace->layout, count_events(trace, mine), trace->why);
-    return err ? err : scan_all(&scan, mine);
+    int err =
+        ictusi_history_init(history, &trace->layout, count_events(trace, order->mine), trace->why);
+    if (!err) {
+        err = order->threads > 1 ? ictusi_scan_parts(&scan, order->threads)
+                                 : ictusi_scan_locations(&scan, 0, (uint32_t)locations);
+    }
+    if (!err) {
+        history->first[locations] = history->points.count;
+    }
+    if (!err && counts->cancelled) {
+        ictusi_match_drop_cancelled(&history->matching);
+    }
+    return err;
 }

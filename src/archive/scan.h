@@ -17,14 +17,21 @@ struct scan_counts {
     uint64_t foreign;    /* events that name a communicator or rank that does not exist */
 };
 
+/* What is to be read, and how. */
+struct scan_order {
+    const bool *mine;     /* by location: whether to read it, else it has no points; NULL: all */
+    struct scan_tap *tap; /* NULL: none */
+    int threads;          /* that read at a time; up to 1: the caller alone */
+};
+
 /*
- * Read the events of the locations that mine selects (NULL: all) into a history, which is made
- * here; the others have no points. A tap (NULL: none) is told of all regions and requests, and the
- * bytes of messages and which events acquire locks are noted in the points for it. On error the
- * history is to be ended all the same.
+ * Read the events of locations into a history, which is made here. A tap is told of all regions and
+ * requests, and the bytes of messages and which events acquire locks are noted in the points for
+ * it. However many threads read, the result is the same. On error the history is to be ended all
+ * the same.
  * Errors: ICTUS_ERR_CORRUPT, ICTUS_ERR_IO, ICTUS_ERR_NOMEM.
  */
-int ictusi_scan_read(struct trace *trace, const bool *mine, struct scan_tap *tap,
-                     struct history *history, struct scan_counts *counts);
+int ictusi_scan_read(struct trace *trace, const struct scan_order *order, struct history *history,
+                     struct scan_counts *counts);
 
 #endif

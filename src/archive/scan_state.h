@@ -29,6 +29,7 @@ struct scan {
     struct history *history;
     struct scan_counts *counts;
     struct scan_tap *tap; /* or NULL */
+    const bool *mine;     /* by location: whether to read it; NULL: all */
 };
 
 /* Reading one location. */
@@ -51,6 +52,9 @@ struct reading {
     uint32_t neighbors; /* calls of neighbourhood collectives that have not returned */
     int err;
 };
+
+/* Read a block of locations, and put what is found after what there is. */
+int ictusi_scan_locations(struct scan *scan, uint32_t from, uint32_t to);
 
 /* Turn an error into the reader's callback code; the first one is kept. */
 OTF2_CallbackCode ictusi_scan_verdict(struct reading *r, int err);

@@ -38,6 +38,12 @@ struct tap_window_lock {
 
 struct scan_tap;
 
+/* A block of locations that another tap was told of, and where its points begin. */
+struct tap_part {
+    uint32_t from, to;
+    uint64_t point;
+};
+
 /* Stamps are as they were recorded. Errors are those of ictusi_scan_read(), and end it. */
 struct scan_tap_ops {
     /* A location's events begin, and have ended. */
@@ -64,6 +70,11 @@ struct scan_tap_ops {
     int (*acquired)(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t point);
     int (*window_lock)(struct scan_tap *tap, OTF2_TimeStamp stamp,
                        const struct tap_window_lock *lock);
+    /* Another tap of this kind, which a thread tells of other locations meanwhile; NULL: no memory.
+     * What it knows is put after what this one knows, before it is released. */
+    struct scan_tap *(*split)(struct scan_tap *tap);
+    int (*join)(struct scan_tap *tap, struct scan_tap *other, const struct tap_part *part);
+    void (*release)(struct scan_tap *other);
 };
 
 struct scan_tap {

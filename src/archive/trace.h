@@ -11,6 +11,7 @@
 
 #include <ictus/error.h>
 #include <otf2/otf2.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -100,6 +101,7 @@ struct trace {
     struct trace_metrics metrics;
     uint64_t definitions;
     struct ictus_why *why; /* first complaint of the OTF2 library goes here */
+    pthread_t thread;      /* that opened it: complaints in others are not kept */
     bool said;
     const char *output; /* what is written meanwhile: a full disk is its trouble */
 };

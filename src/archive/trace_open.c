@@ -27,7 +27,8 @@ static OTF2_ErrorCode on_error(void *data, const char *file, uint64_t line, cons
     (void)file;
     (void)line;
     (void)function;
-    if (trace && trace->why && !trace->said && code != OTF2_SUCCESS) {
+    if (trace && pthread_equal(trace->thread, pthread_self()) && trace->why && !trace->said &&
+        code != OTF2_SUCCESS) {
         char detail[200] = "";
         if (format && *format) {
             (void)vsnprintf(detail, sizeof detail, format, args);
@@ -137,6 +138,7 @@ int ictusi_trace_open(const char *path, struct trace **out, struct ictus_why *wh
         return ICTUS_ERR_NOMEM;
     }
     trace->why = why;
+    trace->thread = pthread_self();
     trace->path = anchor_path(path);
     int err = trace->path ? check_anchor(trace->path, why) : ICTUS_ERR_NOMEM;
     if (!err) {

@@ -17,6 +17,18 @@ int ictusi_history_init(struct history *history, const struct layout *layout, ui
     return err ? err : ictusi_points_init(&history->points, room, why);
 }
 
+int ictusi_history_append(struct history *history, struct history *other, uint32_t from,
+                          uint32_t to, struct ictus_why *why)
+{
+    const uint64_t point = history->points.count;
+    for (uint32_t i = from; i < to; i++) {
+        history->first[i] = point + other->first[i];
+        history->matching.stretches.gaps[i] = other->matching.stretches.gaps[i];
+    }
+    const int err = ictusi_points_append(&history->points, &other->points, why);
+    return err ? err : ictusi_matching_append(&history->matching, &other->matching, point);
+}
+
 void ictusi_history_fini(struct history *history)
 {
     ictusi_matching_fini(&history->matching);

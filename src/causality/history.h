@@ -21,6 +21,13 @@ struct history {
  * same. The layout is only referred to. */
 int ictusi_history_init(struct history *history, const struct layout *layout, uint64_t room,
                         struct ictus_why *why);
+
+/*
+ * Put the points of locations [from, to) after those of all locations before them, with what they
+ * belong to. No process may have locations in both. Errors: as above, and ICTUS_ERR_CORRUPT.
+ */
+int ictusi_history_append(struct history *history, struct history *other, uint32_t from,
+                          uint32_t to, struct ictus_why *why);
 void ictusi_history_fini(struct history *history);
 
 #endif

@@ -42,6 +42,23 @@ static void chain_add(struct points *points, struct chain *chain, uint32_t point
     chain->count++;
 }
 
+/* Put a chain after another one; the links in it lead to its points' new places already. */
+static void chain_append(struct points *points, struct chain *chain, const struct chain *other,
+                         uint64_t point)
+{
+    if (other->count == 0) {
+        return;
+    }
+    const uint32_t head = other->head + (uint32_t)point;
+    if (chain->tail == NODE_NONE) {
+        chain->head = head;
+    } else {
+        points->link[chain->tail] = head;
+    }
+    chain->tail = other->tail + (uint32_t)point;
+    chain->count += other->count;
+}
+
 /* Make room for one more element of an array that doubles. */
 static int match_reserve(void **array, uint64_t count, size_t size)
 {
@@ -150,6 +167,26 @@ void ictusi_match_drop_cancelled(struct matching *m)
 int64_t *ictusi_match_sequence(struct matching *m, uint32_t kind, uint32_t comm, uint32_t location)
 {
     return ictusi_idmap_at(&m->sequences, (uint64_t)kind << 32 | comm, location, 0);
+}
+
+/*
+ * Of a channel each side has its events in one process, so that only one of both matchings knows
+ * it.
+ */
+static void channel_take(struct matching *m, struct channel *c, const struct channel *other,
+                         uint64_t point)
+{
+    if (other->sends.count > 0) {
+        c->sent = other->sent;
+        c->send_location = other->send_location;
+    }
+    if (other->receives.count > 0) {
+        c->received = other->received;
+        c->receive_location = other->receive_location;
+    }
+    c->mixed = c->mixed || other->mixed;
+    chain_append(m->points, &c->sends, &other->sends, point);
+    chain_append(m->points, &c->receives, &other->receives, point);
 }
 
 /*
@@ -274,6 +311,70 @@ int ictusi_match_thread(struct matching *m, enum thread_op op, uint32_t comm, ui
     m->points->kind[point] |= POINT_LIVE;
     chain_add(m->points, out ? &instance->out : &instance->in, point);
     return ICTUS_OK;
+}
+
+/* As if the other one's members had called after those that are known. */
+static void instance_take(struct matching *m, struct instance *instance,
+                          const struct instance *other, uint64_t point)
+{
+    if (instance->op == UINT8_MAX) {
+        *instance = *other;
+        instance->out = instance->in = empty_chain;
+    } else {
+        const bool rooted = instance->root != LAYOUT_NONE && other->root != LAYOUT_NONE;
+        instance->broken = instance->broken || other->broken || instance->op != other->op ||
+                           (rooted && instance->root != other->root);
+        instance->root = instance->root == LAYOUT_NONE ? other->root : instance->root;
+        for (int i = 0; i < COLLECTIVE_SUMS; i++) {
+            instance->sums[i] += other->sums[i];
+        }
+    }
+    chain_append(m->points, &instance->out, &other->out, point);
+    chain_append(m->points, &instance->in, &other->in, point);
+}
+
+/* Instances in the order in which they were made, each under its key. */
+static int instances_append(struct matching *m, const struct matching *other, uint64_t point)
+{
+    struct idmap_slot *keys = calloc(other->instance_count + 1, sizeof *keys);
+    int err = keys ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    for (uint64_t i = 0; i < other->instance_index.capacity && !err; i++) {
+        const struct idmap_slot *slot = &other->instance_index.slots[i];
+        if (slot->value != IDMAP_NONE) {
+            keys[slot->value] = *slot;
+        }
+    }
+    for (uint64_t i = 0; i < other->instance_count && !err; i++) {
+        struct instance *instance = find_instance(m, keys[i].a, keys[i].b);
+        err = instance ? ICTUS_OK : ICTUS_ERR_NOMEM;
+        if (instance) {
+            instance_take(m, instance, &other->instances[i], point);
+        }
+    }
+    free(keys);
+    return err;
+}
+
+int ictusi_matching_append(struct matching *m, const struct matching *other, uint64_t point)
+{
+    for (uint64_t i = 0; i < other->channel_count; i++) {
+        const struct channel *c = &other->channels[i];
+        struct channel *own = find_channel(m, c->comm, c->sender, c->receiver, c->tag);
+        if (!own) {
+            return ICTUS_ERR_NOMEM;
+        }
+        channel_take(m, own, c, point);
+    }
+    for (uint64_t i = 0; i < other->sequences.capacity; i++) {
+        const struct idmap_slot *slot = &other->sequences.slots[i];
+        if (slot->value != IDMAP_NONE &&
+            ictusi_idmap_put(&m->sequences, slot->a, slot->b, slot->value)) {
+            return ICTUS_ERR_NOMEM;
+        }
+    }
+    m->sizes_known = m->sizes_known || other->sizes_known;
+    m->left_out += other->left_out;
+    return instances_append(m, other, point);
 }
 
 /* Points of a location are consecutive; first[l] is ascending. */

@@ -92,6 +92,12 @@ int ictusi_matching_init(struct matching *matching, const struct layout *layout,
 void ictusi_matching_fini(struct matching *matching);
 
 /*
+ * Take over what was collected of other processes' locations, whose points have been put after
+ * those of this one, from a point on. Errors: ICTUS_ERR_NOMEM.
+ */
+int ictusi_matching_append(struct matching *matching, const struct matching *other, uint64_t point);
+
+/*
  * Set in a communicator's index: notifications of RMA windows, which are apart from its messages;
  * their tag is the window.
  */

@@ -179,3 +179,59 @@ void ictusi_points_relax(struct points *points)
         (void)madvise(points->area[i], area_size(points, i), MADV_DONTNEED);
     }
 }
+
+/* Notes are few in some archives: memory that holds none is not touched. */
+static void points_take_notes(union point_note *to, const union point_note *from, uint64_t count)
+{
+    enum { TOGETHER = 512 };
+    for (uint64_t i = 0; i < count; i += TOGETHER) {
+        const uint64_t n = count - i < TOGETHER ? count - i : TOGETHER;
+        int64_t any = 0;
+        for (uint64_t k = i; k < i + n; k++) {
+            any |= from[k].limit;
+        }
+        if (any) {
+            memcpy(to + i, from + i, n * sizeof *to);
+        }
+    }
+}
+
+/* Memory of a stretch of each array that nobody reads again. */
+static void points_drop(const struct points *points, uint64_t from, uint64_t count)
+{
+    for (int i = 0; i < POINTS_ARRAYS; i++) {
+        const uint64_t begin = from * sizes[i] / 4096 * 4096;
+        const uint64_t end = (from + count) * sizes[i] / 4096 * 4096;
+        if (end > begin) {
+            (void)madvise((char *)points->area[i] + begin, end - begin, MADV_DONTNEED);
+        }
+    }
+}
+
+int ictusi_points_append(struct points *points, struct points *other, struct ictus_why *why)
+{
+    const uint32_t offset = (uint32_t)points->count;
+    int err = ICTUS_OK;
+    for (uint64_t done = 0, n = 0; done < other->count && !err; done += n) {
+        err = ictusi_points_grow(points, why);
+        const uint64_t at = points->count;
+        n = other->count - done;
+        n = n < points->ready - at ? n : points->ready - at;
+        if (err) {
+            break;
+        }
+        memcpy(points->time + at, other->time + done, n * sizeof *points->time);
+        memcpy(points->gap + at, other->gap + done, n * sizeof *points->gap);
+        memcpy(points->peer + at, other->peer + done, n * sizeof *points->peer);
+        memcpy(points->kind + at, other->kind + done, n * sizeof *points->kind);
+        points_take_notes(points->note + at, other->note + done, n);
+        for (uint64_t i = 0; i < n; i++) {
+            const uint32_t link = other->link[done + i];
+            points->link[at + i] = link == NODE_NONE ? NODE_NONE : link + offset;
+        }
+        points->count += n;
+        points_drop(other, done, n);
+    }
+    ictusi_points_relax(points);
+    return err;
+}

@@ -79,6 +79,10 @@ void ictusi_points_fini(struct points *points);
  */
 int ictusi_points_grow(struct points *points, struct ictus_why *why);
 
+/* Put other points after these, whose links become those of their new places; they are let go of.
+ * Values are not taken along. Errors: as above. */
+int ictusi_points_append(struct points *points, struct points *other, struct ictus_why *why);
+
 /* Let go of the memory behind the arrays; their contents stay. */
 void ictusi_points_relax(struct points *points);
 

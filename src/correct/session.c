@@ -7,6 +7,7 @@
 #include <ictus/error.h>
 #include <ictus/text.h>
 #include <math.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +117,23 @@ static int share_gaps(struct session *s)
     return err;
 }
 
+/* As many as there are processors for us, if each has enough to read; ranks of a team are alone. */
+static int count_threads(const struct session *s)
+{
+    enum { EVENTS_EACH = 250000, MOST = 8 };
+    cpu_set_t ours;
+    uint64_t events = 0;
+    if (s->team || sched_getaffinity(0, sizeof ours, &ours)) {
+        return 1;
+    }
+    for (uint64_t i = 0; i < s->trace->layout.location_count; i++) {
+        events += s->trace->layout.locations[i].events;
+    }
+    const int most = CPU_COUNT(&ours) < MOST ? CPU_COUNT(&ours) : MOST;
+    const uint64_t wanted = events / EVENTS_EACH;
+    return wanted < (uint64_t)most ? (int)wanted : most;
+}
+
 int ictusi_session_open(struct session *s, const char *path, struct team *team,
                         struct ictus_why *why)
 {
@@ -124,6 +142,7 @@ int ictusi_session_open(struct session *s, const char *path, struct team *team,
     if (err) {
         return err;
     }
+    s->threads = count_threads(s);
     err = share_locations(s);
     if (!err) {
         err = prepare_latency(s);
@@ -136,7 +155,8 @@ int ictusi_session_read(struct session *s, struct scan_tap *tap)
 {
     struct team *team = s->team;
     int err = ictusi_session_agree(
-        s, ictusi_scan_read(s->trace, s->share.mine, tap, &s->history, &s->counts));
+        s, ictusi_scan_read(s->trace, &(struct scan_order){s->share.mine, tap, s->threads},
+                            &s->history, &s->counts));
     if (!err) {
         err = share_gaps(s);
     }

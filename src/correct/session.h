@@ -18,6 +18,7 @@ struct session {
     struct ictus_why *why;
     struct trace *trace;
     struct share share;
+    int threads; /* that read the events at a time */
     struct history history;
     struct scan_counts counts;
     struct graph graph;

@@ -87,6 +87,13 @@ void ictusi_calls_map(struct waiting_calls *calls, uint64_t locations,
                       int64_t (*map)(void *self, uint32_t location, int64_t stamp), void *self);
 void ictusi_calls_free(struct waiting_calls *calls);
 
+/*
+ * Put the calls of a block of locations after those that are known, which are of locations before
+ * them; paths: by number there, what they are here. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_IO.
+ */
+int ictusi_calls_append(struct waiting_calls *to, const struct waiting_calls *from,
+                        const struct tap_part *part, const uint32_t *paths, struct ictus_why *why);
+
 static inline struct waiting_call *call_at(const struct waiting_calls *calls, uint64_t i)
 {
     return (struct waiting_call *)calls->calls.area + i;

@@ -423,6 +423,56 @@ static int follow_finish(struct scan_tap *tap)
     return f->err;
 }
 
+/* A follower that fills in calls and paths of its own. */
+struct follow_part {
+    struct follower follower; /* first member */
+    struct waiting_calls calls;
+    struct paths paths;
+};
+
+static struct follow_part *follow_part_of(struct scan_tap *tap)
+{
+    return container_of(follow_self(tap), struct follow_part, follower);
+}
+
+static void follow_release(struct scan_tap *other)
+{
+    struct follow_part *part = follow_part_of(other);
+    ictusi_follow_fini(&part->follower);
+    ictusi_calls_free(&part->calls);
+    ictusi_paths_fini(&part->paths);
+    free(part);
+}
+
+static struct scan_tap *follow_split(struct scan_tap *tap)
+{
+    const struct follower *f = follow_self(tap);
+    const struct trace *trace = f->paths->trace;
+    struct follow_part *part = calloc(1, sizeof *part);
+    if (!part) {
+        return NULL;
+    }
+    ictusi_follow_init(&part->follower, &part->calls, &part->paths, trace);
+    part->follower.why = NULL;
+    if (ictusi_paths_init(&part->paths, trace) ||
+        ictusi_calls_init(&part->calls, &trace->layout, NULL)) {
+        follow_release(&part->follower.tap);
+        return NULL;
+    }
+    return &part->follower.tap;
+}
+
+static int follow_join(struct scan_tap *tap, struct scan_tap *other, const struct tap_part *part)
+{
+    struct follower *f = follow_self(tap);
+    const struct follow_part *known = follow_part_of(other);
+    uint32_t *which = calloc(known->paths.count + 1, sizeof *which);
+    int err = which ? ictusi_paths_append(f->paths, &known->paths, which) : ICTUS_ERR_NOMEM;
+    err = err ? err : ictusi_calls_append(f->calls, &known->calls, part, which, f->why);
+    free(which);
+    return err;
+}
+
 void ictusi_follow_init(struct follower *f, struct waiting_calls *calls, struct paths *paths,
                         const struct trace *trace)
 {
@@ -438,7 +488,10 @@ void ictusi_follow_init(struct follower *f, struct waiting_calls *calls, struct 
                                             .notified = follow_notified,
                                             .exposed = follow_exposed,
                                             .acquired = follow_acquired,
-                                            .window_lock = follow_window_lock};
+                                            .window_lock = follow_window_lock,
+                                            .split = follow_split,
+                                            .join = follow_join,
+                                            .release = follow_release};
     *f = (struct follower){.tap = {&ops}, .calls = calls, .paths = paths, .why = trace->why};
     f->site = ictusi_idmap_get(&trace->places.attribute, 0, 0);
 }

@@ -130,6 +130,21 @@ uint32_t ictusi_paths_enter(struct paths *paths, uint32_t parent, uint32_t ref, 
     return child;
 }
 
+/* Parents come before their children. */
+int ictusi_paths_append(struct paths *paths, const struct paths *other, uint32_t *which)
+{
+    for (uint64_t i = 0; i < other->count; i++) {
+        const struct path *path = &other->list[i];
+        which[i] = i <= PATH_MUTED
+                       ? (uint32_t)i
+                       : path_child(paths, which[path->parent], path->region, path->site);
+        if (which[i] == PATH_NONE) {
+            return ICTUS_ERR_NOMEM;
+        }
+    }
+    return ICTUS_OK;
+}
+
 uint8_t ictusi_paths_traits(const struct paths *paths, uint32_t path)
 {
     const uint32_t region = paths->list[path].region;

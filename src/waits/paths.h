@@ -54,6 +54,12 @@ void ictusi_paths_fini(struct paths *paths);
 uint32_t ictusi_paths_enter(struct paths *paths, uint32_t parent, uint32_t ref, uint64_t site,
                             uint32_t *region);
 
+/*
+ * Add the paths of another tree of this archive: which[i] becomes what its path i is here. Errors:
+ * ICTUS_ERR_NOMEM.
+ */
+int ictusi_paths_append(struct paths *paths, const struct paths *other, uint32_t *which);
+
 /* The traits of a path's last region. */
 uint8_t ictusi_paths_traits(const struct paths *paths, uint32_t path);
 

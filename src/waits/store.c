@@ -125,6 +125,17 @@ int ictusi_store_grow(struct store *store, uint64_t more, struct ictus_why *why)
     return ICTUS_OK;
 }
 
+int ictusi_store_append(struct store *store, const struct store *other, struct ictus_why *why)
+{
+    const int err = ictusi_store_grow(store, other->count, why);
+    if (!err && other->count > 0) {
+        memcpy((char *)store->area + store->count * store->size, other->area,
+               other->count * other->size);
+        store->count += other->count;
+    }
+    return err;
+}
+
 void ictusi_store_relax(struct store *store)
 {
     if (store->area && store->file >= 0) {

@@ -26,6 +26,9 @@ void ictusi_store_fini(struct store *store);
 /* Make storage for more elements, which count does not include yet. Errors: ICTUS_ERR_IO. */
 int ictusi_store_grow(struct store *store, uint64_t more, struct ictus_why *why);
 
+/* Put the elements of another array of the kind after these. Errors: ICTUS_ERR_IO. */
+int ictusi_store_append(struct store *store, const struct store *other, struct ictus_why *why);
+
 /* Let go of the memory behind the array; its contents stay. */
 void ictusi_store_relax(struct store *store);
 

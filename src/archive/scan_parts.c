@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Each thread has a reader, a history and a tap of its own. Afterwards they are put one after the
+ * other in the order of the locations, so that everything has the number that one thread would have
+ * given it. A block that could not be read is read again by the caller's thread, which says what is
+ * wrong with it.
+ *
+ * Calls of one process are counted across its locations; hence no process lies in two blocks.
+ */
+#include "archive/scan_parts.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct part {
+    uint32_t from, to; /* its locations */
+    struct scan scan;
+    struct trace trace; /* the archive's definitions, with a reader of its own */
+    struct history history;
+    struct scan_counts counts;
+    pthread_t thread;
+    bool running;
+    int err;
+};
+
+/* Locations of one group are read by one thread. */
+static uint64_t part_group(const struct layout *layout, uint32_t location)
+{
+    return layout->locations[location].process == LAYOUT_NONE
+               ? layout->process_count + location
+               : ictusi_layout_clock_process(layout, location);
+}
+
+/* Where blocks may begin: after locations none of whose groups has a later one. */
+static bool *part_borders(const struct layout *layout)
+{
+    const uint64_t n = layout->location_count;
+    bool *border = calloc(n + 1, sizeof *border);
+    uint32_t *last = calloc(layout->process_count + n + 1, sizeof *last);
+    uint32_t reach = 0;
+    if (!border || !last) {
+        free(border);
+        free(last);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        last[part_group(layout, i)] = i;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        border[i] = i > reach;
+        const uint32_t own = last[part_group(layout, i)];
+        reach = own > reach ? own : reach;
+    }
+    free(last);
+    return border;
+}
+
+static uint64_t distance_of(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/* Blocks of about as many events each; how many there are in the end. */
+static int parts_cut(const struct layout *layout, struct part *parts, int most)
+{
+    bool *border = part_borders(layout);
+    uint64_t total = 0;
+    uint64_t before = 0;   /* events of the locations before i */
+    uint64_t previous = 0; /* likewise, before the last border */
+    uint32_t last = 0;     /* that border, if no block begins there */
+    int count = 1;
+    for (uint64_t i = 0; i < layout->location_count; i++) {
+        total += layout->locations[i].events;
+    }
+    for (uint32_t i = 0; i < layout->location_count && border && count < most; i++) {
+        const uint64_t wanted = total / (uint64_t)most * (uint64_t)count;
+        if (border[i] && before >= wanted) {
+            const bool earlier = last > parts[count - 1].from &&
+                                 distance_of(previous, wanted) < distance_of(before, wanted);
+            parts[count++].from = earlier ? last : i;
+        }
+        if (border[i]) {
+            last = i;
+            previous = before;
+        }
+        before += layout->locations[i].events;
+    }
+    free(border);
+    for (int k = 0; k < count; k++) {
+        parts[k].to = k + 1 < count ? parts[k + 1].from : (uint32_t)layout->location_count;
+    }
+    return count;
+}
+
+/* Local definitions hold the tables by which events are to be read. */
+static bool part_read_definitions(const struct part *part)
+{
+    const struct layout *layout = &part->trace.layout;
+    OTF2_Reader *reader = part->trace.reader;
+    for (uint32_t i = part->from; i < part->to; i++) {
+        if (OTF2_Reader_SelectLocation(reader, layout->locations[i].ref) != OTF2_SUCCESS) {
+            return false;
+        }
+    }
+    if (OTF2_Reader_OpenDefFiles(reader) != OTF2_SUCCESS) {
+        return true; /* there are none */
+    }
+    bool good = true;
+    for (uint32_t i = part->from; i < part->to && good; i++) {
+        OTF2_DefReader *definitions = OTF2_Reader_GetDefReader(reader, layout->locations[i].ref);
+        uint64_t read = 0;
+        if (definitions) {
+            good = OTF2_Reader_ReadAllLocalDefinitions(reader, definitions, &read) == OTF2_SUCCESS;
+            OTF2_Reader_CloseDefReader(reader, definitions);
+        }
+    }
+    (void)OTF2_Reader_CloseDefFiles(reader);
+    return good;
+}
+
+static void *part_run(void *self)
+{
+    struct part *part = self;
+    part->err = ictusi_scan_locations(&part->scan, part->from, part->to);
+    return NULL;
+}
+
+/* Begin to read a block; nothing is running where that cannot be done. */
+static void part_begin(struct part *part, const struct scan *whole)
+{
+    const struct layout *layout = &whole->trace->layout;
+    uint64_t events = 0;
+    for (uint32_t i = part->from; i < part->to; i++) {
+        events += layout->locations[i].events;
+    }
+    part->trace = *whole->trace;
+    part->trace.why = NULL; /* the caller's thread speaks */
+    part->trace.reader = OTF2_Reader_Open(whole->trace->path);
+    part->scan = (struct scan){.trace = &part->trace,
+                               .history = &part->history,
+                               .counts = &part->counts,
+                               .mine = whole->mine};
+    if (whole->tap) {
+        part->scan.tap = whole->tap->ops->split(whole->tap);
+    }
+    const bool able =
+        part->trace.reader && (part->scan.tap || !whole->tap) &&
+        OTF2_Reader_SetSerialCollectiveCallbacks(part->trace.reader) == OTF2_SUCCESS &&
+        part_read_definitions(part) &&
+        ictusi_history_init(&part->history, layout, events, NULL) == ICTUS_OK;
+    part->running = able && pthread_create(&part->thread, NULL, part_run, part) == 0;
+}
+
+static void counts_add(struct scan_counts *to, const struct scan_counts *more)
+{
+    to->events += more->events;
+    to->decreasing += more->decreasing;
+    to->unknown += more->unknown;
+    to->open_calls += more->open_calls;
+    to->cancelled += more->cancelled;
+    to->lone_ends += more->lone_ends;
+    to->foreign += more->foreign;
+}
+
+/* Put what a block holds after what is there. */
+static int part_join(struct part *part, struct scan *whole)
+{
+    const uint64_t point = whole->history->points.count;
+    counts_add(whole->counts, &part->counts);
+    const int err = ictusi_history_append(whole->history, &part->history, part->from, part->to,
+                                          whole->trace->why);
+    return err || !whole->tap
+               ? err
+               : whole->tap->ops->join(whole->tap, part->scan.tap,
+                                       &(struct tap_part){part->from, part->to, point});
+}
+
+static void part_end(struct part *part)
+{
+    if (part->scan.tap) {
+        part->scan.tap->ops->release(part->scan.tap);
+    }
+    if (part->trace.reader) {
+        (void)OTF2_Reader_Close(part->trace.reader);
+    }
+    ictusi_history_fini(&part->history);
+}
+
+int ictusi_scan_parts(struct scan *scan, int threads)
+{
+    struct part *parts = calloc((size_t)threads, sizeof *parts);
+    if (!parts) {
+        return ICTUS_ERR_NOMEM;
+    }
+    const int count = parts_cut(&scan->trace->layout, parts, threads);
+    for (int k = 1; k < count; k++) {
+        parts[k].history.points.file = -1;
+        part_begin(&parts[k], scan);
+    }
+    int err = ictusi_scan_locations(scan, parts[0].from, parts[0].to);
+    for (int k = 1; k < count; k++) {
+        if (parts[k].running) {
+            (void)pthread_join(parts[k].thread, NULL);
+        }
+    }
+    for (int k = 1; k < count; k++) {
+        if (!err && parts[k].running && !parts[k].err) {
+            err = part_join(&parts[k], scan);
+        } else if (!err) {
+            err = ictusi_scan_locations(scan, parts[k].from, parts[k].to);
+        }
+        part_end(&parts[k]);
+    }
+    free(parts);
+    return err;
+}
