@@ -101,7 +101,8 @@ ICTUS_API int ictus_selector_works(struct ictus_selector *selector, MPI_Comm for
 /** Whether the label of a forced communicator is true. */
 enum ictus_proof {
     ICTUS_PROOF_NONE,  /**< nothing was seen that would tell */
-    ICTUS_PROOF_HOLDS, /**< the algorithm was seen to run, or, of the default, which one */
+    ICTUS_PROOF_HOLDS, /**< the algorithm was seen to run, or, of the default, which one or at least
+                            whose */
     ICTUS_PROOF_FAILS  /**< another algorithm or component was seen to run in its place */
 };
 

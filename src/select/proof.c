@@ -144,6 +144,7 @@ static int prove_by_name(struct ictus_selector *s, struct forced *f, struct mess
                          const struct ictus_witness *witness, struct ictus_ran *ran)
 {
     struct scene scene = {.witness = witness, .delay_ms = DELAY_MS};
+    char component[sizeof(ran->component)] = "";
     int err = ICTUS_OK;
     for (int i = 0; i < TRIES_MOST && !err && ran->proof == ICTUS_PROOF_NONE; i++) {
         for (int stage = 0; stage < STAGES && !err && ran->proof == ICTUS_PROOF_NONE; stage++) {
@@ -155,9 +156,17 @@ static int prove_by_name(struct ictus_selector *s, struct forced *f, struct mess
             }
             if (!err) {
                 judge_sighting(s, f, &seen, ran);
+                memcpy(component, ran->component[0] ? ran->component : component,
+                       sizeof(component));
             }
         }
         scene.delay_ms *= 2;
+    }
+    /* Of the library's own choice it is worth knowing whose it was, if nothing else. */
+    if (!err && ran->proof == ICTUS_PROOF_NONE && component[0] &&
+        f->value == f->operation->automatic) {
+        memcpy(ran->component, component, sizeof(component));
+        ran->proof = ICTUS_PROOF_HOLDS;
     }
     return err;
 }
