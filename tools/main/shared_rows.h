@@ -53,6 +53,16 @@
 #define ROW_SEED(member, most, help) \
     {"seed", 0, OPTION_INT, member, "1", 0, most, NULL, "N", help}
 
+/*
+ * By how much launches are assumed to differ (standard deviation) where too few show it: in a time,
+ * which moves with the state of the machine, and in the ratio of two times that one launch measured
+ * in turns, in which that cancels. bench/verdicts shows both.
+ */
+#define SPREAD_OF_TIMES "18%"
+#define SPREAD_OF_RATIOS "12%"
+#define ROW_LAUNCH_SPREAD(member, fallback, help) \
+    {"launch-spread", 0, OPTION_RATIO, member, fallback, 0, 10, NULL, "RATIO", help}
+
 /* Clocks: where time is read, and which algorithm makes one clock of many. */
 #define ROW_CLOCK(member) \
     {"clock", 'c', OPTION_TEXT, member, NULL, 0, 0, NULL, "SRC", "time source; see ictus clocks"}
