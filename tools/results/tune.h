@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { WINNER_NAME_MAX = 64 };
+/* The winner of the largest size holds below this many times that size: beyond, nobody looked. */
+enum { WINNER_NAME_MAX = 64, TUNE_REACH = 2 };
 
 /* Why the fastest algorithm becomes a rule, or does not. */
 enum tune_verdict {

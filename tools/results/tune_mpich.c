@@ -82,7 +82,10 @@ static bool same_choice(const struct winner *a, const struct winner *b)
     return strcmp(tune_rule(a), tune_rule(b)) == 0;
 }
 
-/* The tree of one process count: below the first size the library's own, then each winner. */
+/*
+ * The tree of one process count: below the first size the library's own, then each winner, and far
+ * above the last size the library's own again.
+ */
 static json_t *sizes_tree(const struct collective *collective, const struct winner *list,
                           size_t count, const json_t *own)
 {
@@ -101,6 +104,14 @@ static json_t *sizes_tree(const struct collective *collective, const struct winn
         }
         (void)snprintf(key, sizeof(key), i < count ? "%s<%lld" : "%s=any", collective->size,
                        i < count ? (long long)(list[i].bytes * factor) : 0LL);
+        if (i == count && list[i - 1].verdict == TUNE_RULE && list[i - 1].bytes > 0) {
+            char last[KEY_MAX];
+            (void)snprintf(last, sizeof(last), "%s<%lld", collective->size,
+                           (long long)(list[i - 1].bytes * factor * TUNE_REACH));
+            (void)json_object_set_new(tree, last, tree_leaf(&list[i - 1], own));
+            (void)json_object_set_new(tree, key, json_deep_copy(own));
+            continue;
+        }
         (void)json_object_set_new(tree, key,
                                   i == 0 ? json_deep_copy(own) : tree_leaf(&list[i - 1], own));
     }
@@ -114,7 +125,7 @@ static bool is_writable(const struct collective *collective, const struct winner
         const bool alike = collective->size || list[i].processes != list[0].processes ||
                            same_choice(&list[0], &list[i]);
         const json_int_t factor = collective->total ? list[i].processes : 1;
-        if (!alike || list[i].bytes > INT_MAX / factor) {
+        if (!alike || list[i].bytes > INT_MAX / factor / TUNE_REACH) {
             return false;
         }
     }

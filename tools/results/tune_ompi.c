@@ -4,7 +4,7 @@
  * "bytes algorithm fan-out segment". A rule holds from its size or process count up to the next
  * one's, and the first process count's for all smaller ones as well, so that each list begins with
  * algorithm 0, "as without a file", and each process count that was measured is followed by one
- * that ends it: an algorithm may be slow on other counts, or fail.
+ * that ends it, as the largest size is: an algorithm may be slow elsewhere, or fail.
  *
  * Later versions read the same rules from JSON (Open MPI's pull request 13104), with ranges that
  * end where they say.
@@ -157,6 +157,13 @@ static int put_sizes(const struct collective *collective, const struct winner *l
                           chain ? CHAINS : 0, name);
         }
     }
+    const json_int_t end = rules_threshold(collective, &list[count - 1]) * TUNE_REACH;
+    if (last != 0 && end > 0) {
+        lines++;
+        if (file) {
+            (void)fprintf(file, "%lld 0 0 0 # larger than measured\n", (long long)end);
+        }
+    }
     return lines;
 }
 
@@ -275,8 +282,10 @@ static int add_sizes(const struct collective *collective, const struct winner *l
                                       json_integer(rules_threshold(collective, &list[i])));
             (void)json_object_set_new(
                 rule, "msg_size_max",
-                next < count ? json_integer(rules_threshold(collective, &list[next]) - 1)
-                             : json_string("inf"));
+                json_integer((next < count
+                                  ? rules_threshold(collective, &list[next])
+                                  : rules_threshold(collective, &list[next - 1]) * TUNE_REACH) -
+                             1));
         }
         if (rule) {
             (void)json_object_set_new(
