@@ -30,7 +30,8 @@ ICTUS_API int ictus_waits(const char *in, json_t **report, struct ictus_why *why
 
 /** What ictus_arrivals_extract() could not use. */
 struct ictus_arrivals_left {
-    int64_t incomplete; /**< instances that some member has no part in, or called another way */
+    int64_t incomplete; /**< instances that some member has no part in, called another way, or came
+                             to more than an hour after another */
     int64_t muted;      /**< instances in which recording was off, or that never ended */
     int64_t inter;      /**< calls on inter-communicators */
 };

@@ -2,6 +2,7 @@
 /* Putting the processes' parts of instances together. */
 #include "trace/tallies.h"
 
+#include "arrival/limits.h"
 #include "arrival/pattern.h"
 #include "tracer/functions.h"
 #include "tracer/ops.h"
@@ -24,7 +25,8 @@ struct pattern {
     char site[ICTUS_ARRIVALS_TEXT];
     uint32_t comm, function, root, place;
     uint8_t op;
-    bool one_place; /* all of rank 0's calls are counted at one place */
+    bool one_place; /* all of rank 0's calls are counted at one place, in their order */
+    uint64_t index; /* there, of the latest call */
     uint64_t bytes, calls;
     uint64_t first, count; /* of its instances */
     double spread;         /* sum over its instances, ns */
@@ -260,16 +262,24 @@ static uint32_t pattern_at(struct joining *j, const struct pattern *wanted)
     return j->pattern_count++;
 }
 
-/* Whether these are the parts of all members, of one operation. */
-static bool parts_whole(const struct tallies *t, const struct tallied *parts, uint32_t n)
+/*
+ * Whether these are the parts of all members, of one operation, no further apart than a pattern
+ * may be: what a damaged file says is left out, and so is a job that was suspended.
+ */
+static bool parts_usable(const struct tallies *t, const struct tallied *parts, uint32_t n)
 {
+    int64_t first = parts[0].enter;
+    int64_t last = first;
     for (uint32_t i = 0; i < n; i++) {
         if (t->places[parts[i].place].rank != i ||
             t->places[parts[i].place].op != t->places[parts[0].place].op) {
             return false;
         }
+        first = parts[i].enter < first ? parts[i].enter : first;
+        last = parts[i].enter > last ? parts[i].enter : last;
     }
-    return true;
+    return (uint64_t)last - (uint64_t)first <= (uint64_t)ARRIVAL_OFFSET_MAX_NS &&
+           parts[0].number <= INT64_MAX;
 }
 
 static int instance_add(struct joining *j, const struct tallied *parts, uint32_t n)
@@ -297,7 +307,9 @@ static int instance_add(struct joining *j, const struct tallied *parts, uint32_t
         return ICTUS_ERR_NOMEM;
     }
     struct pattern *pattern = &j->patterns[at];
-    pattern->one_place = pattern->one_place && pattern->place == parts[0].place;
+    pattern->one_place = pattern->one_place && pattern->place == parts[0].place &&
+                         parts[0].index > pattern->index && parts[0].index <= INT64_MAX;
+    pattern->index = parts[0].index;
     pattern->root = pattern->root == place->root ? place->root : ROOT_NONE;
     pattern->spread += (double)(last - first);
     pattern->count++;
@@ -335,7 +347,7 @@ static int instances_find(struct joining *j)
         }
         const uint32_t n = (uint32_t)(end - i);
         if (n > 1 && n == (uint32_t)t->unified->comms[comm].size &&
-            parts_whole(t, &t->rows[i], n)) {
+            parts_usable(t, &t->rows[i], n)) {
             err = instance_add(j, &t->rows[i], n);
         }
     }
@@ -380,15 +392,23 @@ static void pattern_row(const struct tallies *t, const struct tallied *parts,
     a->durations_s[row] = left ? fmax(0, 1e-9 * (double)(leave - last->enter)) : NAN;
 }
 
-/* The least height of which a pattern has no more instances than so many; 0: all of them. */
+/*
+ * The least height of which a pattern has no more instances than so many; 0: all of them. Where
+ * even the largest height has more, the first of them are its rows.
+ */
 static unsigned pattern_level(const struct joining *j, const struct pattern *p, int64_t most,
                               int64_t *rows)
 {
     unsigned level = 0;
-    for (*rows = (int64_t)p->count; most > 0 && *rows > most && level < 63; level++) {
-        *rows = 0;
+    int64_t higher = (int64_t)p->count;
+    for (*rows = higher; most > 0 && *rows > most; *rows = higher, level++) {
+        higher = 0;
         for (uint64_t i = 0; i < p->count; i++) {
-            *rows += tally_height(j->instances[p->first + i].parts->number) > level;
+            higher += tally_height(j->instances[p->first + i].parts->number) > level;
+        }
+        if (higher == 0) {
+            *rows = most;
+            break;
         }
     }
     return level;

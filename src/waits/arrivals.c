@@ -226,6 +226,23 @@ static bool occasion_is_whole(struct extraction *x, const struct part *parts, ui
     return true;
 }
 
+static double ticks_ns(const struct extraction *x, double ticks)
+{
+    return ticks * 1e9 / (double)x->analysis.session.trace->layout.resolution;
+}
+
+/* Ticks from the first arrival to the last. */
+static int64_t occasion_spread(const struct part *parts, uint32_t n)
+{
+    int64_t first = parts[0].enter;
+    int64_t last = first;
+    for (uint32_t i = 1; i < n; i++) {
+        first = parts[i].enter < first ? parts[i].enter : first;
+        last = parts[i].enter > last ? parts[i].enter : last;
+    }
+    return last - first;
+}
+
 static int occasion_add(struct extraction *x, const struct part *parts, uint32_t n)
 {
     if (n != layout_members(part_comm(x, parts))) {
@@ -233,6 +250,11 @@ static int occasion_add(struct extraction *x, const struct part *parts, uint32_t
         return ICTUS_OK;
     }
     if (parts[0].meeting->op >= COLLECTIVE_CREATE_HANDLE || !occasion_is_whole(x, parts, n)) {
+        return ICTUS_OK;
+    }
+    const int64_t spread = occasion_spread(parts, n);
+    if (ticks_ns(x, (double)spread) > (double)ARRIVAL_OFFSET_MAX_NS) { /* no pattern holds it */
+        x->left.incomplete++;
         return ICTUS_OK;
     }
     struct subject s = {.path = call_at(&x->analysis.calls, parts[0].meeting->call)->path,
@@ -247,14 +269,8 @@ static int occasion_add(struct extraction *x, const struct part *parts, uint32_t
         return ICTUS_ERR_NOMEM;
     }
     struct subject *subject = &x->subjects[pattern];
-    int64_t first = parts[0].enter;
-    int64_t last = first;
-    for (uint32_t i = 1; i < n; i++) {
-        first = parts[i].enter < first ? parts[i].enter : first;
-        last = parts[i].enter > last ? parts[i].enter : last;
-    }
     subject->root = subject->root == s.root ? s.root : COLLECTIVE_ROOT_NONE;
-    subject->spread += (double)(last - first);
+    subject->spread += (double)spread;
     subject->instances++;
     x->occasions[x->occasion_count++] = (struct occasion){parts, pattern};
     return ICTUS_OK;
@@ -280,11 +296,6 @@ static int occasions_find(struct extraction *x)
         x->subjects[x->occasions[i].pattern].first = i;
     }
     return err;
-}
-
-static double ticks_ns(const struct extraction *x, double ticks)
-{
-    return ticks * 1e9 / (double)x->analysis.session.trace->layout.resolution;
 }
 
 /* Half the 95 % interval of the worst member's offset from the first; at least a tick's. */

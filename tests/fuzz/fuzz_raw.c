@@ -4,7 +4,7 @@
  * process's log and events in turn. The number that ties them to this version is put in here, so
  * that seeds live on.
  */
-#include "fuzz.h"
+#include "fuzz_log.h"
 #include "tracer/functions.h"
 #include "tracer/record.h"
 
@@ -36,27 +36,6 @@ static void put_events(const char *directory, int process, const struct fuzz_par
     free(copy);
 }
 
-/* The log, with the version's number behind "H\t1\t" in place of what is there. */
-static void put_log(const char *directory, int process, const struct fuzz_part *part)
-{
-    static const char start[] = "H\t1\t";
-    const size_t skip = sizeof(start) - 1;
-    char name[32];
-    (void)snprintf(name, sizeof(name), "raw/%d.log", process);
-    if (part->length <= skip || memcmp(part->bytes, start, skip) != 0) {
-        fuzz_put(directory, name, part->bytes, part->length);
-        return;
-    }
-    char *given = fuzz_text(part->bytes + skip, part->length - skip);
-    char *text = NULL;
-    const int length = asprintf(&text, "%s%llu%s", start, (unsigned long long)TRACE_TABLE_HASH,
-                                given + strcspn(given, "\t\n"));
-    fuzz_require(length >= 0);
-    fuzz_put(directory, name, text, (size_t)length);
-    free(text);
-    free(given);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
     struct fuzz_part parts[FUZZ_PARTS_MAX];
@@ -74,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     fuzz_require(mkdir(raw, 0700) == 0);
     for (size_t i = 0; i < count; i++) {
         if (parts[i].letter == 'l') {
-            put_log(directory, logs++, &parts[i]);
+            fuzz_put_log(directory, logs++, &parts[i]);
         } else {
             put_events(directory, events++, &parts[i]);
         }

@@ -11,6 +11,8 @@
 
 #include <ictus/tallies.h>
 
+#include <fcntl.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -212,6 +214,49 @@ static void check_uneven(void)
     ictus_tallies_close(tallies);
 }
 
+static int64_t rows_of(struct ictus_tallies *tallies, int64_t most)
+{
+    struct ictus_arrivals_list list;
+    struct ictus_why why = {""};
+    REQUIRE(ictus_tallies_read(tallies, 0, most, &list, NULL, &why) == ICTUS_OK);
+    REQUIRE(list.count == 1);
+    const int64_t rows = list.at[0].recorded;
+    CHECK(list.at[0].instances == 4);
+    ictus_arrivals_list_free(&list);
+    return rows;
+}
+
+/*
+ * Four calls, two of which share the largest height: no table is empty. One that a process began
+ * two hours after the others is left out.
+ */
+static void check_few(void)
+{
+    char path[4200];
+    struct ictus_tallies *tallies = NULL;
+    struct ictus_why why = {""};
+    uint64_t enter = 0;
+    for (int r = 0; r < RANKS; r++) {
+        (void)snprintf(path, sizeof path, "%s/raw/%d.tally", directory, r);
+        REQUIRE(unlink(path) == 0);
+        write_tally(r, 4);
+    }
+    CHECK(tally_height(2) == 2 && tally_height(4) == 2);
+    REQUIRE(ictus_tallies_open(directory, &tallies, &why) == ICTUS_OK);
+    CHECK(rows_of(tallies, 0) == 4);
+    CHECK(rows_of(tallies, 1) == 1);
+    CHECK(rows_of(tallies, 2) == 2);
+    const off_t at = (off_t)(offsetof(struct tally_image, site) +
+                             offsetof(struct tally_site, rows) + sizeof(struct tally_row));
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    REQUIRE(fd >= 0 && pread(fd, &enter, sizeof enter, at) == (ssize_t)sizeof enter);
+    enter += UINT64_C(7200000000000);
+    REQUIRE(pwrite(fd, &enter, sizeof enter, at) == (ssize_t)sizeof enter);
+    REQUIRE(close(fd) == 0);
+    CHECK(rows_of(tallies, 0) == 3);
+    ictus_tallies_close(tallies);
+}
+
 /* More places than there is room for, and what is no such file. */
 static void check_bounds(void)
 {
@@ -259,6 +304,7 @@ int main(void)
     check_recent(tallies);
     ictus_tallies_close(tallies);
     check_uneven();
+    check_few();
     check_bounds();
     for (int r = 0; r < RANKS; r++) {
         (void)snprintf(path, sizeof path, "%s/raw/%d.log", directory, r);

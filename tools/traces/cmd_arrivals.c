@@ -203,11 +203,12 @@ static int put_all(const struct arrivals_options *o, const struct ictus_arrivals
 static void say_left(const struct ictus_arrivals_left *left)
 {
     if (left->incomplete + left->muted + left->inter > 0) {
-        (void)fprintf(stderr,
-                      "ictus arrivals: left out: %" PRId64
-                      " instances without all members, %" PRId64 " not recorded whole, %" PRId64
-                      " calls on inter-communicators\n",
-                      left->incomplete, left->muted, left->inter);
+        (void)fprintf(
+            stderr,
+            "ictus arrivals: left out: %" PRId64
+            " instances without all members or with more than an hour between them, %" PRId64
+            " not recorded whole, %" PRId64 " calls on inter-communicators\n",
+            left->incomplete, left->muted, left->inter);
     }
 }
 
