@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A program that ends as its argument says: kill (rank 1 gets SIGKILL), segfault, abort, exit
- * (without MPI_Finalize), fork (a child that goes on and ends), noinit, comms (a thousand at once),
- * freed (requests that are still active), uneven (rank 0 calls much more often), toggle (a thread
- * switches recording while another calls). It speaks the user's language. Every rank prints, before
- * that, how many barriers it has left behind.
+ * (without MPI_Finalize), abort-one and exit-one (rank 1 alone, while the others are in a barrier),
+ * inside (a signal ends rank 1 while it waits in MPI_Recv), fork (a child that goes on and ends),
+ * noinit, comms (a thousand at once), freed (requests that are still active), uneven (rank 0 calls
+ * much more often), toggle (a thread switches recording while another calls). It speaks the user's
+ * language. Every rank prints, before that, how many barriers it has left behind.
  */
 #include <mpi.h>
 
@@ -103,6 +104,17 @@ static void end(const char *how, int rank)
     }
     if (strcmp(how, "exit") == 0) {
         exit(4);
+    }
+    if (strcmp(how, "abort-one") == 0 && rank == 1) {
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    }
+    if (strcmp(how, "exit-one") == 0 && rank == 1) {
+        exit(4);
+    }
+    if (strcmp(how, "inside") == 0 && rank == 1) {
+        int never = 0;
+        (void)alarm(1);
+        MPI_Recv(&never, 1, MPI_INT, 0, ROUNDS, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     if (strcmp(how, "kill") == 0 && rank == 1) {
         (void)raise(SIGKILL);
