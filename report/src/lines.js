@@ -128,7 +128,7 @@ export function lineOption(colours, spec, width = 600) {
             }
         }
     });
-    const across = fitted(rows.map(placeX), spec.xLog, { base: spec.xBase, most: width / 70, least: spec.xWhole ? 1 : 0 });
+    const across = fitted(rows.map(placeX), spec.xLog, { base: spec.xBase, most: width / 70, least: spec.xWhole ? 1 : 0, ends: true });
     const up = fitted(seen(rows, spec.y, spec).concat(spec.yLog || spec.yScale ? [] : [0]), spec.yLog);
     return {
         ...legendFor(names, width),
@@ -220,7 +220,8 @@ function nameLabels(names, width) {
 function barRange(series, stacked, most) {
     const count = Math.max(...series.map((s) => s.values.length));
     const sums = Array.from({ length: count }, (_x, i) => series.reduce((sum, s) => sum + (s.values[i] || 0), 0));
-    return fitted([0, ...(stacked ? sums : series.flatMap((s) => s.values))], false, { most });
+    const tops = stacked ? sums : series.flatMap((s) => s.values);
+    return fitted([0, ...tops], false, { most, least: tops.every(Number.isInteger) ? 1 : 0 }); // counts have no halves
 }
 
 /** Bars of numbers by name: upright, or flat with the first name on top. */
@@ -258,6 +259,7 @@ export function histogramOption(colours, { bins, xName, xFormat, marks }) {
     if (!bins.length) {
         return null;
     }
+    const across = bounds(fitted(bins.flatMap(([low, high]) => [low, high]), false, { ends: true, most: 6 }));
     return {
         legend: { show: false },
         grid: { top: 14 },
@@ -267,7 +269,7 @@ export function histogramOption(colours, { bins, xName, xFormat, marks }) {
                 tipTable(`${xFormat(p.value[0])} – ${xFormat(p.value[1])}`, [['samples', p.value[2]]]),
         },
         xAxis: axis(colours, {
-            type: 'value', scale: true, name: xName, axisLabel: { formatter: (v) => xFormat(v) },
+            ...across, type: 'value', name: xName, axisLabel: { ...across.axisLabel, formatter: (v) => xFormat(v) },
         }),
         yAxis: axis(colours, { type: 'value', name: 'samples' }),
         series: [

@@ -109,7 +109,7 @@ export function overview(data) {
     const nodes = one('nodes');
     const mpi = one('mpi');
     const facts = [
-        processes ? card('Job', `${processes} processes`, nodes ? `on ${nodes} ${nodes === '1' ? 'node' : 'nodes'}` : null) : null,
+        processes ? card('Job', `${processes} ${processes === '1' ? 'process' : 'processes'}`, nodes ? `on ${nodes} ${nodes === '1' ? 'node' : 'nodes'}` : null) : null,
         mpi ? card('MPI', mpi.split(',')[0]) : null,
         one('clock') ? card('Clock', one('clock'), one('sync')) : null,
         clockFact(headers, measurements),

@@ -11,13 +11,14 @@ export class DataTable {
     constructor({ name, columns, rows, click, label, muted = () => false }) {
         this.name = name;
         this.columns = columns;
+        this.numeric = new Set(columns.filter((c) => rows.some((r) => typeof r[c] === 'number')));
         this.click = click;
         this.muted = muted;
         this.label = label || ((column) => title(column));
         this.sortBy = null;
         this.down = false;
         this.heads = columns.map((c) =>
-            h('th', { scope: 'col', 'aria-sort': 'none', class: rows.some((r) => typeof r[c] === 'number') ? 'num' : 'txt' },
+            h('th', { scope: 'col', 'aria-sort': 'none', class: this.numeric.has(c) ? 'num' : 'txt' },
                 h('button', { type: 'button', onclick: () => this.sort(c) }, this.label(c))));
         this.top = h('tr', { class: 'pad' }, h('td', { colspan: columns.length }));
         this.bottom = h('tr', { class: 'pad' }, h('td', { colspan: columns.length }));
@@ -80,7 +81,7 @@ export class DataTable {
             this.muted(row) ? { class: 'muted', title: 'undecidable at 95 %' } : this.click ? { class: 'can', tabindex: 0, onclick: (e) => this.click(row, e),
                            onkeydown: (e) => e.key === 'Enter' && this.click(row, e) } : {},
             this.columns.map((c) =>
-                h('td', { class: typeof row[c] === 'number' ? 'num' : 'txt', title: byName(c, row[c]) },
+                h('td', { class: typeof row[c] === 'number' || (row[c] ?? null) === null && this.numeric.has(c) ? 'num' : 'txt', title: byName(c, row[c]) },
                     byName(c, row[c]))),
         );
     }

@@ -29,6 +29,24 @@ function linear(low, high, most, least) {
     return { min, max, step, ticks: multiples(step, min, max) };
 }
 
+/**
+ * From the first value to the last, with the round numbers between them: an axis of time or of samples ends where the data
+ * end. Where there are only whole numbers, half a step is left free on both sides, so that no point lies on an axis.
+ */
+function tight(low, high, most, least) {
+    if (low === high) {
+        return linear(low, high, most, least);
+    }
+    const margin = least / 2;
+    for (let more = Math.max(most, fewest); ; more *= 2) {
+        const { ticks, step } = linear(low, high, more, least);
+        const inside = ticks.filter((t) => t >= low && t <= high);
+        if (inside.length >= fewest || step <= least) {
+            return { min: low - margin, max: high + margin, ticks: inside };
+        }
+    }
+}
+
 /** Powers of the base, divided more finely until there are enough. */
 function logarithmic(low, high, most, base) {
     const margin = Math.max((high / low) ** 0.04, 1.02);
@@ -54,9 +72,10 @@ function logarithmic(low, high, most, base) {
  * @param values what has to be seen, and nothing else
  * @param log    false, or true for a logarithmic axis, on which only positive values are
  * @param least  the smallest step: 1 where there is nothing between whole numbers
+ * @param ends   whether a linear axis ends where the data end, not at the next round number
  * @return {min, max, ticks}, or null where there is nothing
  */
-export function fitted(values, log = false, { most = 8, base = 10, least = 0 } = {}) {
+export function fitted(values, log = false, { most = 8, base = 10, least = 0, ends = false } = {}) {
     let low = Infinity;
     let high = -Infinity;
     for (const value of values) {
@@ -68,7 +87,7 @@ export function fitted(values, log = false, { most = 8, base = 10, least = 0 } =
     if (low > high) {
         return null;
     }
-    return log ? logarithmic(low, high, most, base) : linear(low, high, most, least);
+    return log ? logarithmic(low, high, most, base) : (ends ? tight : linear)(low, high, most, least);
 }
 
 /** The smallest of 1, 2, 5, 10, … by which at most so many labels fit on that many values. */

@@ -51,6 +51,13 @@ for (const [low, high] of ranges) {
             : range.max - range.min <= 2.5 * (high - low) || low === high);
     }
 }
+for (const [low, high] of ranges.filter(([a, b]) => a !== b)) {
+    const { min, max, ticks } = fitted([low, high], false, { ends: true });
+    check(`${low} to ${high}: ends with the data`, min === low && max === high);
+    check(`${low} to ${high}: at least four ticks within: ${ticks}`, ticks.length >= 4 && ticks[0] >= low && ticks[ticks.length - 1] <= high);
+}
+const wide = fitted([0, 5], false, { ends: true, least: 1 });
+check(`whole numbers keep off the axes: ${wide.min} to ${wide.max}`, wide.min === -0.5 && wide.max === 5.5 && wide.ticks.join() === '0,1,2,3,4,5');
 const ranks = fitted([0, 5], false, { most: 40, least: 1 });
 check(`no ticks between ranks: ${ranks.ticks}`, ranks.ticks.every(Number.isInteger));
 check(`labels of 300 calls: ${everySo(300, 20)}, ${everySo(300, 25)}, ${everySo(5000, 20)}`,

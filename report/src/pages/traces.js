@@ -36,7 +36,7 @@ function binBars(card, lists, edge, count, text) {
     const holds = full[0][1].map((_, i) => full.some(([, list]) => list[i]?.[count] > 0));
     const from = holds.indexOf(true);
     const to = holds.lastIndexOf(true) + 1;
-    return bars({ ...card, note: full.length < lists.length ? `${full[0][0]}.` : '', names: full[0][1].slice(from, to).map((bin) => `< ${text(bin[edge])}`),
+    return bars({ ...card, note: full.length < lists.length ? `${full[0][0][0].toUpperCase()}${full[0][0].slice(1)}.` : '', names: full[0][1].slice(from, to).map((bin) => `< ${text(bin[edge])}`),
         series: full.map(([name, list]) => [name, list.slice(from, to).map((bin) => bin[count])]) });
 }
 
@@ -60,14 +60,14 @@ function pairBars(row, name) {
 
 function checkCards(row) {
     const name = row.archive || row.file;
-    const { known, at, met } = counts(row, [['raw_', 'as recorded'], ['', 'with its clock offsets']]);
+    const { known, at, met } = counts(row, [['raw_', 'as recorded'], ['', 'with the archive’s clock offsets']]);
     return [
         bars({ title: `Violations in ${name}`, names: met.map((c) => c[1]), yName: 'violations',
             note: `${format.number(row.messages)} messages, ${format.number(row.collectives)} collectives; the largest violation is ${
                 format.nanoseconds(row.max_violation_ns)}.`,
             series: known.map(([prefix, what]) => [what, met.map(([key]) => at(prefix, key))]) }),
         binBars({ title: `How large the violations are, ${name}`, yName: 'violations' },
-            [['as recorded', row.raw_histogram], ['with its clock offsets', row.histogram]], 'below_ns', 'violations',
+            [['as recorded', row.raw_histogram], ['with the archive’s clock offsets', row.histogram]], 'below_ns', 'violations',
             format.nanoseconds),
         pairBars(row, name),
     ];
@@ -90,7 +90,7 @@ function correctNote(row) {
 function correctCards(row) {
     const name = row.archive || row.file;
     const { known, at, met } = counts(row, [['raw_', 'as recorded'],
-        ...(row.presync === 'none' ? [] : [['presync_', 'with its clock offsets']]),
+        ...(row.presync === 'none' ? [] : [['presync_', 'with the archive’s clock offsets']]),
         ['fit_', 'fitted to messages'], ['', 'corrected']]);
     return [
         bars({ title: `Violations before and after correcting ${name}`, note: correctNote(row), names: known.map((s) => s[1]),
