@@ -13,17 +13,20 @@ int word_list_read(const struct word_list *list, word_take *take, void *study,
                    struct ictus_why *why)
 {
     char copy[WORD_LIST_BYTES];
-    char *rest = NULL;
+    char *rest = copy;
     int err = ICTUS_OK;
-    int count = 0;
     if (snprintf(copy, sizeof(copy), "%s", list->text) >= (int)sizeof(copy)) {
         return ictus_because(why, ICTUS_ERR_SPEC, "--%s: the list is too long", list->option);
     }
-    for (char *word = strtok_r(copy, ",", &rest); word && !err; word = strtok_r(NULL, ",", &rest)) {
-        err = take(study, word, why);
-        count++;
+    if (!*copy) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "--%s: the list names no %s", list->option,
+                             list->what);
     }
-    return err || count ? err
-                        : ictus_because(why, ICTUS_ERR_SPEC, "--%s: the list names no %s",
-                                        list->option, list->what);
+    for (char *word = strsep(&rest, ","); word && !err; word = strsep(&rest, ",")) {
+        err = *word
+                  ? take(study, word, why)
+                  : ictus_because(why, ICTUS_ERR_SPEC, "--%s=%.80s: a part between commas is empty",
+                                  list->option, list->text);
+    }
+    return err;
 }
