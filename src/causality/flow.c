@@ -121,6 +121,11 @@ static int node_fire(struct flow *flow, uint32_t node)
     return ICTUS_OK;
 }
 
+/*
+ * A collective bounds each member by the best value among the *others*, because a process does
+ * not wait for itself. So a virtual node keeps the best value and the best of any other location;
+ * a member that gave the best takes the second. Two values serve any number of members.
+ */
 static void node_merge(const struct flow *flow, struct vnode *v, uint32_t who, int64_t value)
 {
     if (flow_is_better(flow, value, v->first)) {
@@ -136,6 +141,7 @@ static void node_merge(const struct flow *flow, struct vnode *v, uint32_t who, i
     }
 }
 
+/* FLOW_RAISE visits a node again and again; what did not change it is not passed on. */
 static bool is_same(const struct vnode *a, const struct vnode *b)
 {
     return a->first == b->first && a->second == b->second && a->who == b->who &&
@@ -221,7 +227,14 @@ int ictusi_flow_push(struct flow *flow, uint32_t location, uint64_t i, int64_t v
     return ICTUS_OK;
 }
 
-/* The value of equation (4): without what is received. */
+/*
+ * The value of equation (4), without what is received: with the input stamp C and the logical clock
+ * LC of the event before,
+ *   LC(e) = max(C(e), C(e) + LC(e-) - C(e-) - min((1 - gamma) (C(e) - C(e-)), C(e) - C(e-) - gap)).
+ * After a jump the lead falls by the share 1 - gamma (flow->decay) of the time that passes. gap is
+ * the number of events since the point before; each keeps a tick, or they would meet. Ticks are
+ * integers, and only the product is rounded, towards zero, so the lead never falls too fast.
+ */
 static int64_t own_value(const struct flow *flow, uint64_t i, uint64_t first)
 {
     const struct points *points = &flow->graph->history->points;

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Generalised least squares over sweeps, for each likely walk and wander. */
+/*
+ * Generalised least squares over sweeps, for each likely walk and wander.
+ *
+ * The offsets of one clock, one a sweep, are x = A (offset, drift)' + e with rows (1, t - now) of A
+ * and cov(e) = V: the noise of a sweep, the path's bias (the same in all sweeps over the same
+ * pairs), the path's wander, and the clock's random walk since the sweep. With V = L L' everything
+ * is done on the whitened columns L^-1 A. All clocks share instants and variances, so V is factored
+ * once for a hypothesis and its solution is kept as two rows: offset = offset_row . x, and likewise
+ * the drift. docs/mesh.md, "Time", derives this. Times in s, offsets in ns, drifts in ns/s.
+ */
 #include "core/track.h"
 
 #include "core/stats.h"
@@ -41,7 +50,11 @@ static const double variance_floor = 1e-4;
 
 typedef double matrix[TRACK_MAX][TRACK_MAX];
 
-/* Covariance of a walk's effect on two sweeps of ages a and b, per walk^2. */
+/*
+ * Covariance of a walk's effect on two sweeps of ages a and b, per walk^2. Looking back from now,
+ * the offset that the drift of now does not explain is the integral of a Brownian motion. For
+ * a <= b: a^3/3 + a^2 (b - a)/2, in s^3. It is the cube that lets old sweeps lose their weight.
+ */
 static double track_walked(double a, double b)
 {
     const double near = fmin(a, b);
@@ -72,6 +85,10 @@ static double noise_of(const struct track_sweep *s, int k, int l, const struct h
     return own;
 }
 
+/*
+ * A path's asymmetry is one unknown for each group of sweeps over the same pairs: fully correlated
+ * within a group, so it cancels in the drift, and independent between groups.
+ */
 static double bias_of(const struct track_sweep *s, int k, int l)
 {
     return s[k].group == s[l].group ? sqrt(s[k].bias_ns2 * s[l].bias_ns2) : 0.0;
@@ -161,6 +178,11 @@ static struct design track_whiten(const struct track_sweep *s, int n, double now
     return d;
 }
 
+/*
+ * For each source of error r V_source r' with the rows of offset and drift: index 0 is the variance
+ * of the offset (ns^2), 1 its covariance with the drift, 2 the variance of the drift. So the
+ * variance d seconds from now is v[0] + 2 d v[1] + d^2 v[2].
+ */
 /* What the rows' errors come from. */
 static void split_errors(const struct track_sweep *s, int n, double now, struct hypothesis *h)
 {
@@ -181,7 +203,10 @@ static void split_errors(const struct track_sweep *s, int n, double now, struct 
     }
 }
 
-/* tr(P M) with P = V^-1 - V^-1 A (A' V^-1 A)^-1 A' V^-1. */
+/*
+ * tr(P M) with P = V^-1 - V^-1 A (A' V^-1 A)^-1 A' V^-1, where M is the mean of x x' over the
+ * clocks: the mean of x' P x, which is what the line leaves unexplained, in units of V.
+ */
 static double track_misfit(const struct design *d, double det, int n, const double *moments,
                            matrix l)
 {
@@ -211,6 +236,13 @@ static double track_misfit(const struct design *d, double det, int n, const doub
     return trace - (d->tt * oo - 2.0 * d->ot * ot + d->oo * tt) / det;
 }
 
+/*
+ * The restricted likelihood (REML) is that of the residuals alone,
+ *   -2 log likelihood = log |V| + log |A' V^-1 A| + x' P x + constant,
+ * so the two fitted parameters do not pass for evidence of quiet clocks. The sum over all clocks
+ * needs only their mean of x x' (prior->moments). Two sweeps leave no residual, hence no
+ * likelihood.
+ */
 /* Rows and variances under a hypothesis, and its restricted log likelihood. */
 static int fit_hypothesis(const struct track_sweep *s, int n, double now,
                           const struct track_prior *prior, struct hypothesis *h, double *likely)
@@ -286,7 +318,7 @@ static int list_hypotheses(const struct track_sweep *s, int n, const struct trac
     return count;
 }
 
-/* Prior to posterior probabilities. */
+/* Prior to posterior probabilities. The largest is taken out first, since exp() underflows. */
 static void weigh_hypotheses(struct hypothesis *list, int count, const double *likely)
 {
     double most = -INFINITY;
@@ -365,7 +397,11 @@ static double track_disagreement(const struct hypothesis *h, const struct track 
     return fmax(sum, 0.0);
 }
 
-/* Scale mean variances so that now and at the horizon they claim the mixture's 95 %. */
+/*
+ * Scale mean variances so that now and at the horizon they claim the mixture's 95 %. The offset's
+ * variance takes the factor found for now, the drift's that for the horizon, where the drift rules,
+ * and their covariance the geometric mean, which keeps the matrix positive definite.
+ */
 static void hypothesis_claim(const struct hypothesis *list, int count,
                              const struct track_prior *prior, struct track *t)
 {
@@ -396,6 +432,7 @@ static void hypothesis_claim(const struct hypothesis *list, int count,
     t->walk = sqrt(t->walk * factor[1]);
 }
 
+/* The inflation is 1 plus the wander's variance in units of the last sweep's noise. */
 static int fit_all(const struct track_sweep *sweeps, int count, double now_s,
                    const struct track_prior *prior, struct hypothesis *list, struct track *track)
 {

@@ -66,6 +66,13 @@ void ictusi_discipline_expect(struct discipline *d, double frequency, double sd)
     d->prior_sd = fmin(frequency_prior, sd);
 }
 
+/*
+ * Time update of the two-state clock model: phase x (ns) and frequency y (ns/s) with
+ *   x' = x + y dt,  P' = F P F' + Q,  F = (1 dt; 0 1),
+ *   Q = walk (dt^3/3 dt^2/2; dt^2/2 dt) + phase_walk (dt 0; 0 0),
+ * where walk (ns^2/s^3) is the random walk of the frequency and phase_walk (ns^2/s) the white noise
+ * of the frequency. pp, pf and ff are the elements of P.
+ */
 static void kalman_carry(struct kalman *k, double dt, double walk)
 {
     const double dt2 = dt * dt;
@@ -91,12 +98,17 @@ static void kalman_correct(struct kalman *k, double innovation, double noise, do
     k->pp = (1.0 - gp) * (1.0 - gp) * pp + gp * gp * noise;
 }
 
+/* The Kalman gains pp/s and pf/s, which minimise the variance afterwards. */
 static void correct_optimally(struct kalman *k, double innovation, double noise)
 {
     const double s = k->pp + noise;
     kalman_correct(k, innovation, noise, k->pp / s, k->pf / s);
 }
 
+/*
+ * Log likelihood of a measurement under a filter's own prediction: innovation e with variance
+ * s = pp + noise. e^2/s is limited, so that a single outlier cannot decide between hypotheses.
+ */
 static double likelihood_term(const struct hypothesis *h, double x, double noise)
 {
     const double s = h->state.pp + h->scale * noise;
@@ -109,7 +121,11 @@ struct blend {
     double log_walk, log_scale;
 };
 
-/* The mixture of the bank's states by posterior weight, moments matched. */
+/*
+ * The mixture of the bank's states by posterior weight, moments matched: the mean of the states,
+ * and the mean of their covariances plus the scatter of the states about their mean. So where
+ * hypotheses disagree, sigma says so.
+ */
 static struct blend blend_bank(const struct discipline *d)
 {
     enum { COUNT = DISCIPLINE_WALKS * DISCIPLINE_SCALES };
@@ -236,6 +252,11 @@ static void discipline_accept(struct discipline *d, double x, double noise, doub
     d->glitches = 0;
 }
 
+/*
+ * Weights forget: likelihoods decay with a memory of so many measurements, because an oscillator's
+ * wander changes with temperature and a path's noise with load. It is done before the correction,
+ * while each filter still predicts, and also for what will be held back as a glitch.
+ */
 static void discipline_learn(struct discipline *d, double x, double noise)
 {
     for (int i = 0; i < DISCIPLINE_WALKS * DISCIPLINE_SCALES; i++) {
@@ -244,7 +265,11 @@ static void discipline_learn(struct discipline *d, double x, double noise)
     }
 }
 
-/* The line through the measurements held, as phase at the last one, frequency and covariance. */
+/*
+ * The line through the measurements held, as phase at the last one, frequency and covariance. With
+ * times s_i about their mean: frequency = sum s x / sum s^2, var(frequency) = v / sum s^2, where v
+ * is the largest of the variances, because three points are too few to weigh against each other.
+ */
 static struct kalman fit_held(const struct discipline *d)
 {
     const struct held *last = &d->held[DISCIPLINE_HELD - 1];
@@ -329,6 +354,11 @@ static void watch_bias(struct discipline *d, double dt, double noise)
     d->state.ff += d->loop == ICTUS_LOCK_ADAPTIVE ? change * change : 0.0;
 }
 
+/*
+ * Off by more than three standard deviations of the prediction error and by more than
+ * the accuracy asked for (--sigma, ns). The second keeps a very quiet clock from rejecting errors
+ * that nobody minds.
+ */
 static bool discipline_glitch(const struct discipline *d, double innovation, double noise)
 {
     const double sd = sqrt(d->state.pp + noise * fmax(1.0, d->scale));
@@ -387,6 +417,11 @@ void ictusi_discipline_restart(struct discipline *d)
     d->steps++;
 }
 
+/*
+ * The clock at a local instant. Three errors that the filters cannot know of are added to the
+ * phase's variance: what all measurements of the path share, a mean innovation that leans beyond
+ * chance, and the last innovation while a glitch is pending, because it may be true.
+ */
 struct kalman ictusi_discipline_predict(const struct discipline *d, int64_t local)
 {
     struct kalman k = d->state;
@@ -402,6 +437,11 @@ struct kalman ictusi_discipline_predict(const struct discipline *d, int64_t loca
     return k;
 }
 
+/*
+ * The standard deviation just before the next poll, once the loop has settled, if polls were so far
+ * apart: the Riccati equation iterated until it no longer moves. The innovations are zero, since
+ * the covariance does not depend on them.
+ */
 double ictusi_discipline_steady_sigma(const struct discipline *d, double interval_s, double fewer)
 {
     enum { ROUNDS = 200 };

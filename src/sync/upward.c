@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Merging lines up a binomial tree, and scattering them. */
+/*
+ * Merging lines up a binomial tree, and scattering them (HCA, HCA2: Hunold and Carpen-Amarie 2015;
+ * offsets only: Hoefler, Schneider and Lumsdaine 2008).
+ *
+ * In round k = 0, 1, ... the ranks that are multiples of 2^(k+1) join with those 2^k above them.
+ * All pairs of a round measure at the same time, so p processes need log2 p rounds instead of p - 1
+ * measurements one after the other. The price: the line of a process to rank 0 is composed of up to
+ * log2 p lines, each with its error, and the slopes' errors grow with the age of the first rounds.
+ */
 #include "sync/upward.h"
 
 #include <stdlib.h>
@@ -25,7 +33,11 @@ static void upward_keep(struct ascent *a, int err)
     a->err = a->err ? a->err : err;
 }
 
-/* First inner, then outer; both errors at the inner line's anchor. */
+/*
+ * First inner, then outer; both errors at the inner line's anchor. The outer line was fitted at
+ * another instant, so its error is first carried there: an error s of its slope adds s times the
+ * distance. Standard deviations add in squares, bounds as they are.
+ */
 static struct merged upward_merge(const struct merged *outer, const struct merged *inner)
 {
     const int64_t image = ictusi_line_map(&inner->line, inner->line.anchor);
