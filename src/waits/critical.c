@@ -152,6 +152,8 @@ static int walk_lanes(struct critical *c, const struct times *times, struct ictu
     }
     double lengths[LANES] = {0};
     for (uint64_t i = 0; i < n * LANES && !err; i++) {
+        /* Under a history that moves both ends of a stretch, it may end before it begins. */
+        spent[i] = spent[i] > 0 ? spent[i] : 0;
         lengths[i / n] += (double)spent[i];
     }
     for (uint64_t l = 0; l < n && !err; l++) {

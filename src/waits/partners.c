@@ -5,6 +5,7 @@
  */
 #include "waits/partners.h"
 
+#include "core/array.h"
 #include "core/collective_op.h"
 #include "waits/analysis.h"
 #include "waits/blocking.h"
@@ -48,11 +49,21 @@ struct latest {
     uint32_t first_call, second_call;
 };
 
+/* A call that may have been blocked, and for how long at most. */
+struct possible {
+    uint32_t call;
+    int64_t ticks;
+};
+
 struct finding {
     struct partners *partners;
     const struct analysis *analysis;
     struct blocking blocking;
     struct latest *nodes;
+    struct possible *possible;
+    uint64_t possible_count;
+    struct idmap possible_index; /* call -> its row */
+    int err;
 };
 
 /*
@@ -84,6 +95,43 @@ static void partners_propose(struct finding *f, uint32_t call, uint32_t cause,
     }
 }
 
+/* A call that completes several sends waits for the latest receive. */
+static void possible_note(struct finding *f, uint32_t call, uint32_t posted)
+{
+    const struct waiting_call *c = call_at(&f->analysis->calls, call);
+    const struct waiting_call *k = call_at(&f->analysis->calls, posted);
+    const int64_t most = c->leave - c->enter;
+    const int64_t x = k->enter - c->enter < most ? k->enter - c->enter : most;
+    if (x <= 0 || !f->partners->aside || ((c->flags | k->flags) & (CALL_CUT | CALL_MUTED))) {
+        return;
+    }
+    int64_t *row = ictusi_idmap_at(&f->possible_index, call, 0, (int64_t)f->possible_count);
+    struct possible *p = NULL;
+    if (row && *row < (int64_t)f->possible_count) {
+        p = &f->possible[*row];
+    } else if (row) {
+        p = array_append((void **)&f->possible, &f->possible_count, sizeof *p);
+    }
+    if (!p) {
+        f->err = ICTUS_ERR_NOMEM;
+        return;
+    }
+    p->call = call;
+    p->ticks = x > p->ticks ? x : p->ticks;
+}
+
+/* What calls may have waited beyond the wait that is certain of them. */
+static void possible_tell(const struct finding *f)
+{
+    for (uint64_t i = 0; i < f->possible_count; i++) {
+        const struct possible *p = &f->possible[i];
+        const int64_t more = p->ticks - partner_at(f->partners, p->call)->wait;
+        if (more > 0) {
+            f->partners->aside(f->partners->self, WAIT_POSSIBLE, p->call, more);
+        }
+    }
+}
+
 /* The send that a receive waited for, and the receive that a send may have. */
 static void propose_message(struct finding *f, uint32_t receive)
 {
@@ -100,15 +148,9 @@ static void propose_message(struct finding *f, uint32_t receive)
     case BLOCK_CERTAIN:
         partners_propose(f, completes, posted, WAIT_LATE_RECEIVER, NODE_NONE);
         break;
-    case BLOCK_POSSIBLE: {
-        const struct waiting_call *c = call_at(&a->calls, completes);
-        const int64_t x = call_at(&a->calls, posted)->enter - c->enter;
-        const int64_t most = c->leave - c->enter;
-        if (x > 0 && f->partners->aside) {
-            f->partners->aside(f->partners->self, WAIT_POSSIBLE, completes, x < most ? x : most);
-        }
+    case BLOCK_POSSIBLE:
+        possible_note(f, completes, posted);
         break;
-    }
     default:
         break;
     }
@@ -353,10 +395,13 @@ int ictusi_partners_find(struct partners *partners, const struct analysis *a, st
             propose_node(&f, (uint32_t)i);
         }
         measure_waits(&f);
+        possible_tell(&f);
     }
     ictusi_blocking_free(&f.blocking);
+    ictusi_idmap_fini(&f.possible_index);
+    free(f.possible);
     free(f.nodes);
-    return err;
+    return err ? err : f.err;
 }
 
 void ictusi_partners_free(struct partners *partners)

@@ -372,7 +372,8 @@ struct sum_range ictusi_sum_range(const struct wait_sum *sum)
     const double low = fmax(0, s0 + sorted[1]);
     const double high = fmax(0, s0 + sorted[LANES - 2]);
     r.decidable = sum->ticks > 0 ? sum->decidable / s0 : 0;
-    r.estimate = fmax(0, s0 - p.even);
+    /* No history has calls wait for longer than they last: nor has the estimate. */
+    r.estimate = fmin(fmax(0, s0 - p.even), fmax(0, s0 + sorted[LANES - 1]));
     r.low = fmax(0, r.estimate - half);
     r.high = r.estimate + half;
     if (r.decidable >= 0.95) {
@@ -380,6 +381,7 @@ struct sum_range ictusi_sum_range(const struct wait_sum *sum)
         if (sqrt(p.odd) >= sum->sigma / 2) { /* one clock dominates */
             r.low = low;
             r.high = high;
+            r.estimate = fmin(fmax(r.estimate, low), high);
         }
     } else if (r.decidable >= 0.75) {
         r.kind = SUM_ABOUT;
