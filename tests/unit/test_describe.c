@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TRIPS = 1000, BINS = 12, POINTS = 100, SHOWN_BINS = 16 };
+enum { TRIPS = 6000, BINS = 12, POINTS = 100, SHOWN_BINS = 16 };
 
 static char directory[] = "/tmp/ictus-describe-XXXXXX";
 static char result[64], shown[64];
@@ -73,11 +73,11 @@ static void histogram_counts(const json_t *histogram, const double *sorted, size
     }
 }
 
-/* 100, 200, ... 100000 ns in another order. */
+/* 100, 200, ... 600000 ns in another order. */
 static void trips_are_described(void)
 {
     static double trips[TRIPS], sorted[TRIPS];
-    static const double steps[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000};
+    static const double steps[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000};
     const struct rtt_picture picture = {.clock = "sim", .bins = BINS, .raw = true, .text = true};
     for (int i = 0; i < TRIPS; i++) {
         trips[i] = 100.0 * (i * 7 % TRIPS + 1);
@@ -88,36 +88,36 @@ static void trips_are_described(void)
     json_t *object = output_end();
     CHECK(member(object, "from") == 3 && member(object, "to") == 1 && member(object, "n") == TRIPS);
     CHECK_NEAR(member(object, "min_s"), 100e-9, 1e-15);
-    CHECK_NEAR(member(object, "median_s"), 50050e-9, 1e-15);
-    CHECK_NEAR(member(object, "mean_s"), 50050e-9, 1e-15);
-    CHECK_NEAR(member(object, "p90_s"), 90010e-9, 1e-15);
-    CHECK_NEAR(member(object, "p99_s"), 99001e-9, 1e-15);
-    CHECK_NEAR(member(object, "max_s"), 100000e-9, 1e-15);
+    CHECK_NEAR(member(object, "median_s"), 300050e-9, 1e-15);
+    CHECK_NEAR(member(object, "mean_s"), 300050e-9, 1e-15);
+    CHECK_NEAR(member(object, "p90_s"), 540010e-9, 1e-15);
+    CHECK_NEAR(member(object, "p99_s"), 594001e-9, 1e-15);
+    CHECK_NEAR(member(object, "max_s"), 600000e-9, 1e-15);
     const json_t *histogram = json_object_get(object, "histogram");
     histogram_counts(histogram, sorted, TRIPS);
     CHECK_NEAR(item(histogram, "edges_s", 0), 100e-9, 1e-15);
-    CHECK_NEAR(item(histogram, "edges_s", BINS - 1), 99001e-9, 1e-15);
-    CHECK_NEAR(item(histogram, "edges_s", BINS), 100000e-9, 1e-15);
+    CHECK_NEAR(item(histogram, "edges_s", BINS - 1), 594001e-9, 1e-15);
+    CHECK_NEAR(item(histogram, "edges_s", BINS), 600000e-9, 1e-15);
     for (size_t i = 0; i < TRIPS; i++) {
         CHECK_NEAR(item(object, "raw_s", i), 100e-9 * (double)(i * 7 % TRIPS + 1), 1e-15);
     }
     const json_t *quality = json_object_get(object, "quality");
     const json_t *patience = json_object_get(object, "patience");
-    REQUIRE(json_array_size(quality) == 10 && json_array_size(patience) == 10);
-    for (size_t i = 0; i < 10; i++) {
+    REQUIRE(json_array_size(quality) == 12 && json_array_size(patience) == 12);
+    for (size_t i = 0; i < 12; i++) {
         const json_t *fixed = json_array_get(quality, i), *open = json_array_get(patience, i);
         double error = 0, exchanges = 0;
         REQUIRE(!ictus_minimum_excess(sorted, TRIPS, (size_t)steps[i], &error));
         CHECK_NEAR(member(fixed, "exchanges"), steps[i], 0);
         CHECK_NEAR(member(fixed, "error_s"), error * 1e-9, 1e-15);
         CHECK_NEAR(member(fixed, "error_rel"), error / 100, 1e-9);
-        CHECK_NEAR(member(fixed, "cost_s"), steps[i] * 50050e-9, 1e-12);
+        CHECK_NEAR(member(fixed, "cost_s"), steps[i] * 300050e-9, 1e-12);
         REQUIRE(!ictus_patience(sorted, TRIPS, (size_t)steps[i], &exchanges, &error));
         CHECK_NEAR(member(open, "patience"), steps[i], 0);
         CHECK_NEAR(member(open, "mean_exchanges"), exchanges, 1e-9);
         CHECK_NEAR(member(open, "error_s"), error * 1e-9, 1e-15);
         CHECK_NEAR(member(open, "error_rel"), error / 100, 1e-9);
-        CHECK_NEAR(member(open, "cost_s"), exchanges * 50050e-9, 1e-12);
+        CHECK_NEAR(member(open, "cost_s"), exchanges * 300050e-9, 1e-11);
     }
     json_decref(object);
 }
@@ -141,7 +141,7 @@ static void picture_is_drawn(void)
             const int bar = (int)strspn(percent + 4, "#");
             longest = bar > longest ? bar : longest;
             bins++;
-        } else if (strncmp(line, "#    5 ", 7) == 0 || strncmp(line, "# 1000 ", 7) == 0) {
+        } else if (strncmp(line, "#    5 ", 7) == 0 || strncmp(line, "# 5000 ", 7) == 0) {
             costs++;
         }
     }
@@ -162,6 +162,7 @@ static void equal_trips_are_described(void)
     json_t *object = output_end();
     histogram_counts(json_object_get(object, "histogram"), trips, 4);
     CHECK_NEAR(member(object, "p99_s"), 300e-9, 1e-18);
+    CHECK(item(json_object_get(object, "histogram"), "edges_s", BINS) < 302e-9);
     CHECK(json_array_size(json_object_get(object, "quality")) == 2);
     CHECK(json_array_size(json_object_get(object, "patience")) == 2);
     CHECK(!json_object_get(object, "raw_s"));

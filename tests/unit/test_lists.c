@@ -58,6 +58,13 @@ static void sizes_are_read(void)
     CHECK(sizes_read("sizes", "1..4096+1", &sizes, &count, &why) == ICTUS_OK && count == 4096);
     free(sizes);
     CHECK(sizes_read("sizes", "1..4096+1,9", &sizes, &count, &why) == ICTUS_ERR_SPEC);
+    /* A long piece is quoted by its beginning. */
+    char piece[80], wanted[80];
+    (void)snprintf(piece, sizeof piece, "%070d", 0);
+    piece[69] = 'x';
+    (void)snprintf(wanted, sizeof wanted, "'%060d' is not valid", 0);
+    CHECK(sizes_read("sizes", piece, &sizes, &count, &why) == ICTUS_ERR_SPEC);
+    CHECK(strstr(why.text, wanted));
 }
 
 static void values_are_summed_up(void)
@@ -174,6 +181,28 @@ static void numbers_are_taken(void)
               ICTUS_ERR_SPEC);
         CHECK(!values && strstr(why.text, "must be values between 0 and 5"));
     }
+    /* As many as are allowed, and one more. */
+    enum { MOST = 4096 };
+    static char many[2 * MOST + 2];
+    for (size_t i = 0; i <= MOST; i++) {
+        many[2 * i] = '1';
+        many[2 * i + 1] = ',';
+    }
+    many[2 * MOST + 1] = '\0';
+    CHECK(number_list_read("at", many, ictus_parse_seconds, 0, 5, &values, &count, &why) ==
+          ICTUS_ERR_SPEC);
+    many[2 * MOST - 1] = '\0';
+    REQUIRE(number_list_read("at", many, ictus_parse_seconds, 0, 5, &values, &count, &why) ==
+            ICTUS_OK);
+    CHECK(count == MOST);
+    free(values);
+    (void)snprintf(many, sizeof many, "1.%062d", 0);
+    CHECK(number_list_read("at", many, ictus_parse_seconds, 0, 5, &values, &count, &why) ==
+          ICTUS_ERR_SPEC);
+    many[63] = '\0';
+    REQUIRE(number_list_read("at", many, ictus_parse_seconds, 0, 5, &values, &count, &why) ==
+            ICTUS_OK);
+    free(values);
 }
 
 int main(void)

@@ -70,6 +70,11 @@ static void jitters_are_read(void)
     }
     (void)snprintf(longest, sizeof longest, "exp:1us,%0150d", 0);
     CHECK(simulate_jitter_read(longest, &jitter, &why) == ICTUS_ERR_SPEC);
+    /* What is too long by one is refused, though it would be right without its last digit. */
+    (void)snprintf(longest, sizeof longest, "exp:0.%0*d", 122, 0);
+    CHECK(simulate_jitter_read(longest, &jitter, &why) == ICTUS_ERR_SPEC);
+    longest[127] = '\0';
+    CHECK(simulate_jitter_read(longest, &jitter, &why) == ICTUS_OK);
 }
 
 /* No smaller cluster of its shape would do; the latency is that of all hops together. */
@@ -159,11 +164,12 @@ static void clusters_are_as_asked(void)
  */
 static void given_hosts_are_found(void)
 {
-    static const char written[] = "<?xml version='1.0'?>\n<platform version=\"4.1\">\n"
-                                  "<host speed='1Gf'\n\tid='login'/>\n"
-                                  "<cluster id=\"c\" prefix=\"n\" suffix=\".x\"\n"
-                                  " radical=\"0-2,5,7-8\" speed=\"1Gf\"/>\n"
-                                  "<hostile id=\"none\"/><host id=\"last\"/>\n</platform>\n";
+    static const char written[] =
+        "<?xml version='1.0'?>\n<platform version=\"4.1\">\n"
+        "<host speed='1Gf'\n\tid='login'/>\n"
+        "<cluster id=\"c\" prefix=\"n\" suffix=\".x\"\n"
+        " radical=\"0-2,5,7-8\" speed=\"1Gf\"/>\n"
+        "<hostile id=\"none\"/><host id=\"open/><host id=\"last\"/>\n</platform>\n";
     static char copied[TEXT_BYTES];
     struct simulate_cluster c = {.nodes = 8, .ppn = 1, .topology = given};
     struct ictus_why why = {""};
