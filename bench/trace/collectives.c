@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What collectives cost: the least of many short batches, in ns a call; other load only adds. */
+/*
+ * What collectives cost: the least of many short batches, in ns a call; other load only adds.
+ *   trace_collectives [BATCHES]
+ */
 #include <mpi.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 enum { BATCHES = 400, CALLS = 500 };
@@ -45,12 +49,13 @@ int main(int argc, char **argv)
                 {"barrier", call_barrier},
                 {"bcast", call_bcast},
                 {"alltoall", call_alltoall}};
+    const int batches = argc > 1 ? atoi(argv[1]) : BATCHES;
     int rank = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         double best = 1e18;
-        for (int b = 0; b < BATCHES; b++) {
+        for (int b = 0; b < batches; b++) {
             const double from = now_ns();
             for (int k = 0; k < CALLS; k++) {
                 rows[i].call();
