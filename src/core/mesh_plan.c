@@ -14,6 +14,7 @@ enum {
     EXCHANGES_GOOD = 8,  /* of a round, for which a window is made long enough */
     ROUNDS_MIN = 8,      /* of a sweep, where time is even shorter */
     SMALL = 32,          /* processes: fewer have fewer pairs to average over */
+    FEW = 4,             /* processes: so few have next to none */
     ADAPTIVE_FROM = 200, /* exchanges: below, folds would say little */
     FOLD = (MESH_TRIAL_EXCHANGES - 1) / 2
 };
@@ -41,15 +42,22 @@ static const double wander_per_rtt = 0.01;
 /* What a calibration leaves of a path's asymmetry, as a part of the shortest round trip. */
 static const double calibrated_per_rtt = 0.005;
 
-/* Exchanges of a round where there are 100: few processes have few pairs, and far more time than
- * these take. */
+/*
+ * Exchanges of a round where there are 100: few processes have few pairs, and far more time than
+ * these take. Up to FEW share so many: 400 for each of two, which have one pair only. Where delays
+ * do not pile up at their least, with 100 they err more than an HCA3 that exchanges all of the
+ * time; 1000 take three times the window where others want the processors.
+ */
+static const double effort_few = 800.0;
 static const double effort_small = 100.0;
 static const double effort_large = 25.0;
 
 /* Exchanges of each process in a window of usual length, started here or answered. */
 static double usual_effort(const struct mesh_wish *wish)
 {
-    const double usual = wish->size > SMALL ? effort_large : effort_small;
+    const double usual = wish->size > SMALL ? effort_large
+                         : wish->size > FEW ? effort_small
+                                            : effort_few / wish->size;
     return 2.0 * (double)wish->rounds * (wish->exchanges ? (double)wish->exchanges : usual);
 }
 
