@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS_FIT = 12, STEPS_TRIAL = 6, LINE_ROUNDS = 2, TURNS = 2 };
+enum { STEPS_FIT = 12, STEPS_TRIAL = 6, LINE_ROUNDS = 2, LINE_ROUNDS_MAX = 24, TURNS = 2 };
 
 static const double walks[] = {1e-9, 1e-8, 1e-7, 1e-6, 1e-5}; /* 1/sqrt(s) */
 
@@ -171,12 +171,15 @@ static int choice_observe(struct choosing *c)
     return wide ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
+/* Again as long as there is news of who waits for whom: each look may show others than the last. */
 static int fit_lines(struct choosing *c)
 {
     const struct model_walk lines = {.strength = 0};
     int err = ictusi_clock_model_solve(c->m, &lines, -1, STEPS_FIT, true);
-    for (int round = 0; round < LINE_ROUNDS && !err; round++) {
+    bool more = true;
+    for (int round = 0; round < LINE_ROUNDS_MAX && more && !err; round++) {
         err = choice_observe(c);
+        more = round + 1 < LINE_ROUNDS || c->m->news > 0;
         err = err ? err : ictusi_clock_model_solve(c->m, &lines, -1, STEPS_FIT, false);
     }
     return err ? err : choice_observe(c);

@@ -46,29 +46,6 @@ double ictusi_clock_model_at(const struct clock_model *m, const double *values, 
     return row[i] + (position - low) * (row[i + 1] - row[i]);
 }
 
-/*
- * The pairs that talk, in one direction or both; one direction alone bounds phi on one side only.
- * The room that their delays take at most goes to delay_count.
- */
-static int list_pairs(struct clock_model *m, const struct least_delays *d)
-{
-    m->pair_count = 0;
-    m->delay_count = 0;
-    m->pairs = calloc(d->pair_count + 1, sizeof *m->pairs);
-    memset(m->degree, 0, m->clocks * sizeof *m->degree);
-    for (uint64_t i = 0; i < d->pair_count && m->pairs; i++) {
-        const struct delay_pair *pair = &d->pairs[i];
-        const bool there = pair->row[0] != DELAY_NO_ROW;
-        const bool back = pair->row[1] != DELAY_NO_ROW;
-        m->pairs[m->pair_count++] = (struct model_pair){.a = pair->a, .b = pair->b};
-        m->delay_count += (uint64_t)(there + back) * d->cells;
-        m->degree[pair->a] += there && back;
-        m->degree[pair->b] += there && back;
-    }
-    m->delays = m->pairs ? calloc(m->delay_count + 1, sizeof *m->delays) : NULL;
-    return m->delays ? ICTUS_OK : ICTUS_ERR_NOMEM;
-}
-
 /* An instant in ticks as a position between the knots, 0 to knots - 1. */
 static double seen_position(const struct clock_model *m, const struct least_delays *d,
                             int64_t instant)
@@ -76,57 +53,153 @@ static double seen_position(const struct clock_model *m, const struct least_dela
     return (double)(instant - d->from) / (double)d->length * (m->knots - 1);
 }
 
-/*
- * The delays of a pair in one direction, in the order of time. Cells without a message have none,
- * so a pair that talks seldom takes little room. Returns where the next row begins.
- */
-static struct model_delay *fill_row(const struct clock_model *m, const struct least_delays *d,
-                                    uint64_t row, struct model_delay *next)
+/* What is looked at, and what was known before. */
+struct seeing {
+    const struct least_delays *d;
+    double us_per_tick;
+    const struct model_pair *old; /* the next pair that was seen before, if any is left */
+    const struct model_pair *old_end;
+    struct model_delay *next;
+};
+
+/* What phi takes off a time that a clock showed, as a part of the way between knots. */
+static double shown_off(const struct clock_model *m, uint32_t clock, double shown)
 {
-    const uint64_t first = row * d->cells;
-    for (uint32_t c = 0; row != DELAY_NO_ROW && c < d->cells; c++) {
-        if (d->delay[first + c] == DELAY_NONE) {
-            continue;
-        }
-        const double at = seen_position(m, d, d->instant[first + c]);
-        *next++ =
-            (struct model_delay){.cell = c, .position = at, .seen = (double)d->delay[first + c]};
-    }
-    return next;
+    return ictusi_clock_model_at(m, m->phi, clock, shown) * (m->knots - 1) / m->length;
 }
 
+/* What a clock showed, from the time that is left after phi was taken off. */
+static double shown_at(const struct clock_model *m, uint32_t clock, double position)
+{
+    double shown = position;
+    for (int i = 0; i < 3; i++) { /* drifts are small: each round gains four digits */
+        shown = position + shown_off(m, clock, shown);
+    }
+    return shown;
+}
+
+/* A delay as it is seen with the present phi, from what the clocks showed. */
+static void delay_see(const struct clock_model *m, const struct model_pair *pair, int way,
+                      struct model_delay *delay)
+{
+    const double sent = delay->sent - shown_off(m, way ? pair->b : pair->a, delay->sent);
+    const double received =
+        delay->received - shown_off(m, way ? pair->a : pair->b, delay->received);
+    delay->position = (sent + received) / 2;
+    delay->seen = (received - sent) * m->length / (m->knots - 1);
+    delay->y = delay->seen + model_shift(m, pair, way, delay->position);
+}
+
+/* What a cell holds, with what the clocks showed: seen had phi subtracted, y has it again. */
+static struct model_delay delay_new(const struct clock_model *m, const struct seeing *s,
+                                    const struct model_pair *pair, int way, uint64_t i)
+{
+    const double at = seen_position(m, s->d, s->d->instant[i]);
+    const double seen = (double)s->d->delay[i] * s->us_per_tick;
+    const double half = seen / 2 * (m->knots - 1) / m->length;
+    return (struct model_delay){.position = at,
+                                .seen = seen,
+                                .y = seen + model_shift(m, pair, way, at),
+                                .sent = shown_at(m, way ? pair->b : pair->a, at - half),
+                                .received = shown_at(m, way ? pair->a : pair->b, at + half)};
+}
+
+/*
+ * The delays of a pair in one direction, in the order of time. Cells without a message have none,
+ * so a pair that talks seldom takes little room. Whether this direction contradicts the clocks and
+ * had not been seen before.
+ */
+static bool fill_way(const struct clock_model *m, struct seeing *s, struct model_pair *pair,
+                     int way, uint64_t row, const struct model_pair *before)
+{
+    const double contradicts = -1; /* us */
+    const struct model_delay *old = before ? before->delays[way] : NULL;
+    const struct model_delay *old_end = before ? old + before->counts[way] : NULL;
+    const uint64_t first = row == DELAY_NO_ROW ? 0 : row * s->d->cells;
+    bool news = false;
+    pair->delays[way] = s->next;
+    for (uint32_t c = 0; c < s->d->cells; c++) {
+        while (old < old_end && old->cell < c) {
+            old++;
+        }
+        struct model_delay *delay = s->next;
+        if (row != DELAY_NO_ROW && s->d->delay[first + c] != DELAY_NONE) {
+            *delay = delay_new(m, s, pair, way, first + c);
+            delay->cell = c;
+            news = news || delay->seen < contradicts;
+            s->next++;
+        } else if (old < old_end && old->cell == c) {
+            *delay = *old;
+            delay_see(m, pair, way, delay);
+            s->next++;
+        }
+    }
+    pair->counts[way] = (uint32_t)(s->next - pair->delays[way]);
+    return news && !(before && before->counts[way]);
+}
+
+/* Pairs are in order, both those that were seen before and those that are seen now. */
+static bool is_before(const struct model_pair *old, const struct delay_pair *pair)
+{
+    return old->a < pair->a || (old->a == pair->a && old->b < pair->b);
+}
+
+static void see_ways(struct clock_model *m, struct seeing *s, struct model_pair *pair,
+                     const struct delay_pair *now, const struct model_pair *old)
+{
+    for (int way = 0; way < 2; way++) {
+        m->news += fill_way(m, s, pair, way, now ? now->row[way] : DELAY_NO_ROW, old);
+        pair->now[way] = now && now->row[way] != DELAY_NO_ROW;
+        pair->least[way] = old ? old->least[way] : 0; /* a good first guess of D */
+    }
+    m->degree[pair->a] += model_talks_both_ways(pair);
+    m->degree[pair->b] += model_talks_both_ways(pair);
+}
+
+/* The next pair in order, seen before or now or both. */
+static void see_pair(struct clock_model *m, struct seeing *s, const struct delay_pair **seen,
+                     const struct delay_pair *seen_end)
+{
+    const struct model_pair *old = s->old < s->old_end ? s->old : NULL;
+    const struct delay_pair *now = *seen < seen_end ? *seen : NULL;
+    now = old && now && is_before(old, now) ? NULL : now;
+    old = old && now && (old->a != now->a || old->b != now->b) ? NULL : old;
+    struct model_pair *pair = &m->pairs[m->pair_count++];
+    *pair = (struct model_pair){.a = now ? now->a : old->a, .b = now ? now->b : old->b};
+    see_ways(m, s, pair, now, old);
+    *seen += now != NULL;
+    s->old += old != NULL;
+}
+
+/*
+ * What was seen before and is not now is still true: only the latest of a collective's members is
+ * seen to hold up the others, and who is the latest depends on the clocks. Each look adds a few of
+ * the bounds that there are, and the clocks must not forget the last ones.
+ */
 int ictusi_clock_model_see(struct clock_model *m, const struct least_delays *d, double us_per_tick)
 {
     struct model_pair *old = m->pairs;
-    const uint64_t old_count = m->pair_count;
-    free(m->delays);
+    struct model_delay *old_delays = m->delays;
+    const uint64_t old_count = m->cells == d->cells ? m->pair_count : 0;
+    const uint64_t old_room = m->cells == d->cells ? m->delay_count : 0;
+    m->pairs = calloc(d->pair_count + old_count + 1, sizeof *m->pairs);
+    m->delays = calloc(d->row_count * d->cells + old_room + 1, sizeof *m->delays);
     m->cells = d->cells;
-    if (list_pairs(m, d)) {
-        free(old);
-        m->pair_count = 0;
-        m->delay_count = 0;
-        return ICTUS_ERR_NOMEM;
+    m->pair_count = 0;
+    m->delay_count = 0;
+    m->news = 0;
+    memset(m->degree, 0, m->clocks * sizeof *m->degree);
+    const bool room = m->pairs && m->delays;
+    struct seeing s = {d, us_per_tick, old, old + (old ? old_count : 0), m->delays};
+    const struct delay_pair *seen = d->pairs;
+    const struct delay_pair *seen_end = seen + d->pair_count;
+    while (room && (seen < seen_end || s.old < s.old_end)) {
+        see_pair(m, &s, &seen, seen_end);
     }
-    struct model_delay *next = m->delays;
-    for (uint64_t i = 0; i < m->pair_count; i++) {
-        struct model_pair *pair = &m->pairs[i];
-        for (int way = 0; way < 2; way++) {
-            pair->delays[way] = next;
-            next = fill_row(m, d, d->pairs[i].row[way], next);
-            pair->counts[way] = (uint32_t)(next - pair->delays[way]);
-            /* The same pairs are seen again after each correction: D is a good first guess. */
-            pair->least[way] = old_count == m->pair_count ? old[i].least[way] : 0;
-            for (uint32_t k = 0; k < pair->counts[way]; k++) {
-                struct model_delay *delay = &pair->delays[way][k];
-                delay->seen *= us_per_tick;
-                /* What the clocks showed: seen had the present phi subtracted, y has it again. */
-                delay->y = delay->seen + model_shift(m, pair, way, delay->position);
-            }
-        }
-    }
-    m->delay_count = (uint64_t)(next - m->delays);
+    m->delay_count = room ? (uint64_t)(s.next - m->delays) : 0;
     free(old);
-    return ICTUS_OK;
+    free(old_delays);
+    return room ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
 /*

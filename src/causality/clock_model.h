@@ -23,6 +23,7 @@ struct model_delay {
     double position;
     double seen; /* with the present phi applied */
     double y;
+    double sent, received; /* as the clocks showed them, as positions */
 };
 
 /* An unordered pair a < b: [0] from a to b, [1] from b to a. */
@@ -30,6 +31,7 @@ struct model_pair {
     uint32_t a, b;
     struct model_delay *delays[2];
     uint32_t counts[2];
+    bool now[2]; /* whether the last look saw this direction: else its delays are bounds alone */
     double least[2];  /* D */
     double spread[2]; /* scale of e */
 };
@@ -53,6 +55,7 @@ struct clock_model {
     struct model_pair *pairs;
     struct model_delay *delays;
     uint64_t pair_count, delay_count;
+    uint64_t news;    /* directions that the last look saw first, and that contradict the clocks */
     uint32_t *degree; /* by clock: with how many others it talks both ways */
     struct model_offset *offsets;
     uint64_t offset_count;
@@ -67,7 +70,8 @@ int ictusi_clock_model_init(struct clock_model *model, uint32_t clocks, uint32_t
                             double length_us);
 void ictusi_clock_model_fini(struct clock_model *model);
 
-/* Take over what was seen with the present phi applied. Errors: ICTUS_ERR_NOMEM. */
+/* Add what was seen with the present phi applied to what was seen before. Errors: ICTUS_ERR_NOMEM.
+ */
 int ictusi_clock_model_see(struct clock_model *model, const struct least_delays *delays,
                            double us_per_tick);
 

@@ -20,6 +20,12 @@ static inline double model_shift(const struct clock_model *m, const struct model
     return way ? -forth : forth;
 }
 
+/* Whether both directions tell how long messages take. */
+static inline bool model_talks_both_ways(const struct model_pair *pair)
+{
+    return pair->now[0] && pair->now[1];
+}
+
 static inline double model_residual(const struct clock_model *m, const struct model_pair *pair,
                                     int way, uint32_t k)
 {

@@ -252,7 +252,7 @@ static void add_offsets(struct solving *s)
 static double posterior_weight(const struct model_pair *pair, int way)
 {
     const double spread = fmax(pair->spread[way], MODEL_SCATTER);
-    return 1 / (spread * spread * (pair->counts[!way] ? 1 : pair->counts[way]));
+    return 1 / (spread * spread * (model_talks_both_ways(pair) ? 1 : pair->counts[way]));
 }
 
 /* The delays of one direction: into the pair's block and side, and into its D's row. */
@@ -294,7 +294,7 @@ static void pair_eliminate(struct solving *s, const struct model_pair *pair, dou
 {
     const uint32_t *degree = s->m->degree;
     const double square = MODEL_SCATTER * MODEL_SCATTER;
-    const bool both = pair->counts[0] && pair->counts[1];
+    const bool both = model_talks_both_ways(pair);
     const double half = fmax(least_half_trip, (pair->least[0] + pair->least[1]) / 2);
     const uint32_t few = degree[pair->a] < degree[pair->b] ? degree[pair->a] : degree[pair->b];
     const double tie =
@@ -342,7 +342,7 @@ static void set_asymmetry(struct solving *s)
     double pairs = 0;
     for (uint64_t i = 0; i < m->pair_count && !s->start; i++) {
         const struct model_pair *pair = &m->pairs[i];
-        if (pair->counts[0] && pair->counts[1]) {
+        if (model_talks_both_ways(pair)) {
             const double half = fmax(least_half_trip, (pair->least[0] + pair->least[1]) / 2);
             const double part = (pair->least[0] - pair->least[1]) / 2 / half;
             squares += part * part;

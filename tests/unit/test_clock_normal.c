@@ -131,6 +131,36 @@ static void test_coarser_cells(void)
     ictusi_delays_fini(&d);
 }
 
+/* What one look shows and the next does not still bounds the clocks, and moves with them. */
+static void test_bounds_stay(void)
+{
+    enum { CLOCKS = 3, KNOTS = 2, CELLS = 12, SECOND = 1000000000 };
+    const struct history history = {.layout = NULL};
+    struct least_delays d;
+    struct clock_model m;
+    REQUIRE(!ictusi_clock_model_init(&m, CLOCKS, KNOTS, SECOND * 1e-3));
+    REQUIRE(!ictusi_delays_init(&d, &history, NULL, CLOCKS, CELLS));
+    ictusi_delays_begin(&d, NULL, 0, SECOND);
+    ictusi_delays_add(&d, 0, 1, SECOND / 2, -5000);
+    REQUIRE(!ictusi_delays_finish(&d, NULL));
+    REQUIRE(!ictusi_clock_model_see(&m, &d, 1e-3));
+    CHECK(m.news == 1 && m.pair_count == 1 && m.pairs[0].now[0]);
+    CHECK_NEAR(m.pairs[0].delays[0][0].y, -5, 1e-6);
+    m.phi[KNOTS] = -6;
+    m.phi[KNOTS + 1] = -6;
+    ictusi_delays_begin(&d, NULL, 0, SECOND);
+    ictusi_delays_add(&d, 2, 1, SECOND / 2, 1000);
+    REQUIRE(!ictusi_delays_finish(&d, NULL));
+    REQUIRE(!ictusi_clock_model_see(&m, &d, 1e-3));
+    REQUIRE(m.pair_count == 2 && m.pairs[0].counts[0] == 1 && m.pairs[1].counts[1] == 1);
+    CHECK(m.news == 0 && !m.pairs[0].now[0] && m.pairs[1].now[1]);
+    CHECK_NEAR(m.pairs[0].delays[0][0].seen, 1, 1e-6);
+    CHECK_NEAR(m.pairs[0].delays[0][0].y, -5, 1e-6);
+    CHECK_NEAR(m.pairs[1].delays[1][0].y, -5, 1e-6);
+    ictusi_clock_model_fini(&m);
+    ictusi_delays_fini(&d);
+}
+
 enum { MANY = 1000, SPAN_NS = 1000000000, TALKS = 3 };
 
 static double true_ns(uint32_t clock, double position)
@@ -208,6 +238,7 @@ int main(void)
 {
     test_gradients();
     test_coarser_cells();
+    test_bounds_stay();
     test_thousand_clocks();
     return check_result();
 }
