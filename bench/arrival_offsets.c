@@ -37,12 +37,12 @@ int MPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type, M
 static void draw_rows(int64_t (*rows)[2], int rank, int size)
 {
     struct rng rng;
-    ictusi_rng_seed(&rng, 7, 0);
+    ictusi_random_seed(&rng, 7, 0);
     for (int i = 0; i < ROWS; i++) {
-        const int first = (int)(ictusi_rng_uniform(&rng) * size) % size;
+        const int first = (int)(ictusi_random_uniform(&rng) * size) % size;
         rows[i][1] = first;
         for (int r = 0; r < size; r++) {
-            const double ns = 1e3 * pow(500.0, ictusi_rng_uniform(&rng));
+            const double ns = 1e3 * pow(500.0, ictusi_random_uniform(&rng));
             if (r == rank) {
                 rows[i][0] = r == first ? 0 : llround(ns);
             }

@@ -25,41 +25,41 @@ typedef double (*delay_fn)(struct rng *rng, double mean);
 
 static double exponential(struct rng *rng, double mean)
 {
-    return mean * ictusi_rng_exponential(rng);
+    return mean * ictusi_random_exponential(rng);
 }
 
 static double pareto(struct rng *rng, double mean)
 {
-    return mean / 2.0 * (pow(ictusi_rng_uniform(rng), -1.0 / 1.5) - 1.0);
+    return mean / 2.0 * (pow(ictusi_random_uniform(rng), -1.0 / 1.5) - 1.0);
 }
 
 static double erlang(struct rng *rng, double mean)
 {
     return mean / 3.0 *
-           (ictusi_rng_exponential(rng) + ictusi_rng_exponential(rng) +
-            ictusi_rng_exponential(rng));
+           (ictusi_random_exponential(rng) + ictusi_random_exponential(rng) +
+            ictusi_random_exponential(rng));
 }
 
 static double spiky(struct rng *rng, double mean)
 {
-    const double spike = ictusi_rng_uniform(rng) < 0.02 ? 1000.0 * mean : 0.0;
-    return mean * ictusi_rng_exponential(rng) + spike * ictusi_rng_uniform(rng);
+    const double spike = ictusi_random_uniform(rng) < 0.02 ? 1000.0 * mean : 0.0;
+    return mean * ictusi_random_exponential(rng) + spike * ictusi_random_uniform(rng);
 }
 
 static double lognormal(struct rng *rng, double mean)
 {
-    return mean * exp(ictusi_rng_normal(rng) - 0.5);
+    return mean * exp(ictusi_random_normal(rng) - 0.5);
 }
 
 static double gaussian(struct rng *rng, double mean)
 {
-    return fmax(4.0 * mean + mean * ictusi_rng_normal(rng), 0.0);
+    return fmax(4.0 * mean + mean * ictusi_random_normal(rng), 0.0);
 }
 
 static double two_paths(struct rng *rng, double mean)
 {
-    const double longer = ictusi_rng_uniform(rng) < 0.3 ? 4.0 * mean : 0.0;
-    return longer + mean * ictusi_rng_exponential(rng);
+    const double longer = ictusi_random_uniform(rng) < 0.3 ? 4.0 * mean : 0.0;
+    return longer + mean * ictusi_random_exponential(rng);
 }
 
 struct model {
@@ -95,8 +95,8 @@ static void advance(struct truth *c, struct rng *rng, double t)
 {
     const double dt = t - c->t;
     if (dt > 0.0) {
-        const double a = ictusi_rng_normal(rng);
-        const double b = ictusi_rng_normal(rng);
+        const double a = ictusi_random_normal(rng);
+        const double b = ictusi_random_normal(rng);
         c->phase += c->rate * dt + walk_ns_per_s * pow(dt, 1.5) * (a / 2.0 + b / sqrt(12.0));
         c->rate += walk_ns_per_s * sqrt(dt) * a;
         c->t = t;
@@ -106,12 +106,12 @@ static void advance(struct truth *c, struct rng *rng, double t)
 static double message(const struct model *m, struct rng *rng, double mean)
 {
     const double delay = minimum_delay_ns + m->delay(rng, mean);
-    return ictusi_rng_uniform(rng) < m->too_fast ? delay - 1000.0 : delay;
+    return ictusi_random_uniform(rng) < m->too_fast ? delay - 1000.0 : delay;
 }
 
 static int64_t stamped(const struct model *m, struct rng *rng, double ns)
 {
-    return (int64_t)nearbyint(ns + m->stamp_noise_ns * ictusi_rng_normal(rng));
+    return (int64_t)nearbyint(ns + m->stamp_noise_ns * ictusi_random_normal(rng));
 }
 
 static const int64_t origin = 1700000000000000000;
@@ -137,7 +137,8 @@ static void peer(const struct stamp *stamps, int n, struct line *line)
     struct offset points[POINTS_MAX];
     const int count = n >= 10000 ? 100 : n >= 1000 ? 50 : 10;
     for (int k = 0; k < count; k++) {
-        if (ictusi_offset_skampi(stamps + k * (n / count), (size_t)(n / count), &points[k])) {
+        if (ictusi_estimator_offset_skampi(stamps + k * (n / count), (size_t)(n / count),
+                                           &points[k])) {
             exit(1);
         }
     }
@@ -163,14 +164,14 @@ struct outcome {
 static void trial(const struct model *m, struct rng *rng, int n, double window,
                   struct stamp *stamps, struct outcome *out, int index)
 {
-    struct truth clock = {0.0, 1000.0 * ictusi_rng_normal(rng),
-                          (ictusi_rng_uniform(rng) - 0.5) * 1e5};
+    struct truth clock = {0.0, 1000.0 * ictusi_random_normal(rng),
+                          (ictusi_random_uniform(rng) - 0.5) * 1e5};
     struct line lines[2];
     struct line_error error;
     enum adaptive_choice choice = ADAPTIVE_CHOICES;
     simulate(m, rng, &clock, window, stamps, n);
     peer(stamps, n, &lines[0]);
-    if (ictusi_fit_adaptive(stamps, (size_t)n, NULL, &lines[1], &error, &choice)) {
+    if (ictusi_adaptive_fit(stamps, (size_t)n, NULL, &lines[1], &error, &choice)) {
         exit(1);
     }
     out->chosen[choice]++;
@@ -209,7 +210,7 @@ int main(int argc, char **argv)
     for (int k = 0; k < MODELS; k++) {
         struct rng rng;
         struct outcome out = {.covered = 0};
-        ictusi_rng_seed(&rng, 2026, (uint64_t)k);
+        ictusi_random_seed(&rng, 2026, (uint64_t)k);
         for (int c = 0; c < 4; c++) {
             out.errors[c / 2][c % 2] = room + (size_t)c * (size_t)trials;
         }
@@ -220,8 +221,8 @@ int main(int argc, char **argv)
         for (int z = 0; z < 2; z++) {
             double p50[2];
             for (int e = 0; e < 2; e++) {
-                ictusi_sort(out.errors[e][z], (size_t)trials);
-                p50[e] = ictusi_quantile(out.errors[e][z], (size_t)trials, 0.5);
+                ictusi_stats_sort(out.errors[e][z], (size_t)trials);
+                p50[e] = ictusi_stats_quantile(out.errors[e][z], (size_t)trials, 0.5);
             }
             const double ratio = p50[1] / p50[0];
             log_sum[z] += log(ratio) / MODELS;

@@ -102,7 +102,7 @@ static struct line learn(struct world *w, const struct setup *s, int server, int
         for (int i = 0; i < s->fit_exchanges; i++) {
             stamps[i].remote = ictusi_line_map(server_line, stamps[i].remote);
         }
-        check(ictusi_offset_skampi(stamps, (size_t)s->fit_exchanges, &points[k]));
+        check(ictusi_estimator_offset_skampi(stamps, (size_t)s->fit_exchanges, &points[k]));
     }
     check(ictusi_fit_ols(points, (size_t)s->fit_points, &line, NULL));
     free(points);

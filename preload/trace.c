@@ -36,13 +36,13 @@ static void trace_start(const struct init_call *call)
     /* A tool behind us that calls PMPI_Init has brought us here already. */
     if (trace_wanted() && ictusi_tracer.comm == MPI_COMM_NULL && !ictusi_tracer.finished) {
         (void)REAL(Query_thread)(&provided);
-        ictusi_trace_start(call, provided);
+        ictusi_tracer_start(call, provided);
     }
 }
 
 static int trace_init(int (*real)(int *, char ***), int *argc, char ***argv, const void *from)
 {
-    const struct init_call call = {FUNCTION_MPI_Init, from, ictusi_trace_stamp()};
+    const struct init_call call = {FUNCTION_MPI_Init, from, ictusi_tracer_stamp()};
     const int err = real(argc, argv);
     if (err == MPI_SUCCESS) {
         trace_start(&call);
@@ -53,7 +53,7 @@ static int trace_init(int (*real)(int *, char ***), int *argc, char ***argv, con
 static int trace_init_thread(int (*real)(int *, char ***, int, int *), int *argc, char ***argv,
                              int required, int *provided, const void *from)
 {
-    const struct init_call call = {FUNCTION_MPI_Init_thread, from, ictusi_trace_stamp()};
+    const struct init_call call = {FUNCTION_MPI_Init_thread, from, ictusi_tracer_stamp()};
     const int err = real(argc, argv, required, provided);
     if (err == MPI_SUCCESS) {
         trace_start(&call);
@@ -86,20 +86,20 @@ ICTUS_API int PMPI_Init_thread(int *argc, char ***argv, int required, int *provi
 static void trace_finish(const void *from)
 {
     const struct trace_settings *settings = &ictusi_tracer.settings;
-    if (!ictusi_trace_finish(from)) {
+    if (!ictusi_tracer_finish(from)) {
         return;
     }
     if (settings->defer && !settings->quiet) {
-        ictusi_trace_say(settings->statistics
-                             ? "raw files in %s; 'ictus arrivals %s' reads them"
-                             : "raw files in %s; 'ictus recover %s' makes the archive",
-                         ictusi_tracer.setup.directory, settings->directory);
+        ictusi_tracer_say(settings->statistics
+                              ? "raw files in %s; 'ictus arrivals %s' reads them"
+                              : "raw files in %s; 'ictus recover %s' makes the archive",
+                          ictusi_tracer.setup.directory, settings->directory);
     } else if (!settings->defer && settings->statistics) {
         ictusi_tallies_write(&ictusi_tracer);
     } else if (!settings->defer) {
         ictusi_write_parallel(&ictusi_tracer);
     }
-    ictusi_trace_release();
+    ictusi_tracer_release();
 }
 
 ICTUS_API int MPI_Finalize(void)
@@ -116,13 +116,13 @@ ICTUS_API int PMPI_Finalize(void)
 
 ICTUS_API int MPI_Abort(MPI_Comm comm, int errorcode)
 {
-    ictusi_trace_lost("MPI_Abort");
+    ictusi_tracer_lost("MPI_Abort");
     return ictusi_real.Abort(comm, errorcode);
 }
 
 ICTUS_API int PMPI_Abort(MPI_Comm comm, int errorcode)
 {
-    ictusi_trace_lost("MPI_Abort");
+    ictusi_tracer_lost("MPI_Abort");
     return ictusi_real.P_Abort(comm, errorcode);
 }
 
@@ -132,13 +132,13 @@ ICTUS_API int PMPI_Abort(MPI_Comm comm, int errorcode)
  */
 ICTUS_API int MPI_Pcontrol(const int level, ...)
 {
-    ictusi_trace_mute(level == 0);
+    ictusi_tracer_mute(level == 0);
     return behind_MPI_Pcontrol()(level);
 }
 
 ICTUS_API int PMPI_Pcontrol(const int level, ...)
 {
-    ictusi_trace_mute(level == 0);
+    ictusi_tracer_mute(level == 0);
     return behind_PMPI_Pcontrol()(level);
 }
 
@@ -146,8 +146,8 @@ ICTUS_API int PMPI_Pcontrol(const int level, ...)
 static void trace_forked(void)
 {
     atomic_store(&ictusi_tracer.state, TRACER_IDLE);
-    ictusi_trace_self = NULL;
-    ictusi_trace_active = NULL;
+    ictusi_tracer_self = NULL;
+    ictusi_tracer_active = NULL;
     ictusi_tracer.log_fd = -1;
     ictusi_tracer.forked = true;
 }
@@ -168,7 +168,7 @@ __attribute__((destructor)) static void trace_unloaded(void)
     if (ictusi_tracer.forked) {
         return;
     }
-    ictusi_trace_lost("ended without MPI_Finalize");
+    ictusi_tracer_lost("ended without MPI_Finalize");
     if (trace_wanted() && started && ictus_parse_int(started, &pid) == ICTUS_OK &&
         pid == getpid() && ictusi_tracer.comm == MPI_COMM_NULL && !ictusi_tracer.finished &&
         preload_speaks()) {

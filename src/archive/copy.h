@@ -35,7 +35,7 @@ struct copy_job {
 /*
  * Refuse an output that exists, or that is the input. Errors: ICTUS_ERR_EXISTS, ICTUS_ERR_ARG.
  */
-int ictusi_copy_check(const char *in, const char *out, struct ictus_why *why);
+int ictusi_output_copy_check(const char *in, const char *out, struct ictus_why *why);
 
 /*
  * Write the archive. On failure the half-written output is removed. Errors: ICTUS_ERR_IO,

@@ -81,7 +81,7 @@ bool ictusi_output_sibling(const char *anchor, const char *suffix)
     return there;
 }
 
-int ictusi_copy_check(const char *in, const char *out, struct ictus_why *why)
+int ictusi_output_copy_check(const char *in, const char *out, struct ictus_why *why)
 {
     struct stat a;
     struct stat b;

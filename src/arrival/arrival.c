@@ -48,7 +48,7 @@ static double shape_random(const struct arrival *a, double place, struct rng *rn
 {
     (void)a;
     (void)place;
-    return ictusi_rng_uniform(rng);
+    return ictusi_random_uniform(rng);
 }
 
 /* Waiting times of independent disturbances: many small ones, some large. The spread is the mean,
@@ -57,7 +57,7 @@ static double shape_exponential(const struct arrival *a, double place, struct rn
 {
     (void)a;
     (void)place;
-    return fmin(10.0, ictusi_rng_exponential(rng));
+    return fmin(10.0, ictusi_random_exponential(rng));
 }
 
 static double shape_late(const struct arrival *a, double place, struct rng *rng)
@@ -247,7 +247,7 @@ static int64_t shape_delay(const struct arrival *a, int64_t repetition)
 {
     const double place = a->size > 1 ? (double)a->rank / (a->size - 1) : 0.0;
     struct rng rng;
-    ictusi_rng_seed(&rng, a->seed + (uint64_t)repetition, (uint64_t)a->rank);
+    ictusi_random_seed(&rng, a->seed + (uint64_t)repetition, (uint64_t)a->rank);
     return (int64_t)(a->spread_ns * a->shape->part(a, place, &rng));
 }
 

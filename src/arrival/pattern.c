@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void ictusi_traffic_add(struct traffic_sums *s, uint64_t sent, uint64_t received)
+void ictusi_pattern_traffic_add(struct traffic_sums *s, uint64_t sent, uint64_t received)
 {
     s->sent += sent;
     s->received += received;

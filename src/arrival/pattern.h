@@ -15,7 +15,7 @@ struct traffic_sums {
 };
 
 /* One more member. */
-void ictusi_traffic_add(struct traffic_sums *sums, uint64_t sent, uint64_t received);
+void ictusi_pattern_traffic_add(struct traffic_sums *sums, uint64_t sent, uint64_t received);
 
 /*
  * Bytes of a block, the count argument of the call: each operation's recorded bytes in its own way

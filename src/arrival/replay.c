@@ -51,7 +51,7 @@ static void model_draw(struct replay_model *m)
         const struct ictus_arrival_rank *rank = &m->arrivals->rank[r];
         const double known = isnan(rank->autocorrelation) ? 0 : rank->autocorrelation;
         const double rho = fmax(-rho_most, fmin(rho_most, known));
-        const double e = ictusi_rng_normal(&m->rng);
+        const double e = ictusi_random_normal(&m->rng);
         m->z[r] = m->continued ? rho * m->z[r] + sqrt(1 - rho * rho) * e : e;
         m->drawn[r] = rank_value(rank, m->z[r]);
     }
@@ -98,7 +98,7 @@ static int replay_fill(struct replay_model *m, const struct replay_part *part, b
 {
     const struct ictus_arrivals *a = m->arrivals;
     const int own = replay_rank(part->rank, part->size, a->ranks);
-    ictusi_rng_seed(&m->rng, part->seed, 0);
+    ictusi_random_seed(&m->rng, part->seed, 0);
     for (int64_t i = 0; i < track->count; i++) {
         const int64_t row = a->recorded > 0 ? i % a->recorded : 0;
         if (draw) {

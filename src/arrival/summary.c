@@ -23,9 +23,9 @@ struct scratch {
 
 static void sorted_quantiles(struct ictus_arrival_rank *rank, double *values, size_t n)
 {
-    ictusi_sort(values, n);
+    ictusi_stats_sort(values, n);
     for (int q = 0; q < ICTUS_ARRIVALS_QUANTILES; q++) {
-        rank->quantiles_ns[q] = ictusi_quantile(values, n, ictus_arrival_levels[q]);
+        rank->quantiles_ns[q] = ictusi_stats_quantile(values, n, ictus_arrival_levels[q]);
     }
 }
 
@@ -58,16 +58,16 @@ static void summarize_rank(struct ictus_arrivals *a, int r, struct scratch *s, d
     for (size_t i = 0; i < n; i++) {
         s->values[i] = (double)a->offsets_ns[i * (size_t)a->ranks + (size_t)r] - s->centre[i];
     }
-    const double mean = ictusi_mean(s->values, n);
-    const double sd = ictusi_sd(s->values, n);
+    const double mean = ictusi_stats_mean(s->values, n);
+    const double sd = ictusi_stats_sd(s->values, n);
     *between += mean * mean;
     *within += sd * sd;
     rank->autocorrelation = lag_one(s->values, n, mean, a->calls);
     for (size_t i = 0; i < n; i++) {
         s->values[i] = (double)a->offsets_ns[i * (size_t)a->ranks + (size_t)r];
     }
-    rank->mean_ns = ictusi_mean(s->values, n);
-    rank->sd_ns = ictusi_sd(s->values, n);
+    rank->mean_ns = ictusi_stats_mean(s->values, n);
+    rank->sd_ns = ictusi_stats_sd(s->values, n);
     sorted_quantiles(rank, s->values, n);
 }
 
@@ -107,8 +107,8 @@ static double known_median(double *scratch, const double *values, size_t n)
             scratch[known++] = values[i];
         }
     }
-    ictusi_sort(scratch, known);
-    return known > 0 ? ictusi_quantile(scratch, known, 0.5) : NAN;
+    ictusi_stats_sort(scratch, known);
+    return known > 0 ? ictusi_stats_quantile(scratch, known, 0.5) : NAN;
 }
 
 int ictus_arrivals_summarize(struct ictus_arrivals *a)
@@ -126,8 +126,8 @@ int ictus_arrivals_summarize(struct ictus_arrivals *a)
     double between = 0;
     double within = 0;
     summarize_rows(a, &s);
-    ictusi_sort(s.values, n);
-    a->spread_ns = ictusi_quantile(s.values, n, 0.5);
+    ictusi_stats_sort(s.values, n);
+    a->spread_ns = ictusi_stats_quantile(s.values, n, 0.5);
     for (int r = 0; r < a->ranks; r++) {
         summarize_rank(a, r, &s, &between, &within);
     }

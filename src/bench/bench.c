@@ -213,7 +213,7 @@ static int measure_all(struct experiment *e, struct ictus_why *why)
 /* Of all groups or none. */
 static int experiment_check(struct experiment *e, struct ictus_why *why)
 {
-    return ictusi_sync_agree(e->bench->comm, ictusi_call_check(&e->call, e->plan, why), why);
+    return ictusi_sync_agree(e->bench->comm, ictusi_verify_call(&e->call, e->plan, why), why);
 }
 
 /*
@@ -227,7 +227,7 @@ static int check_restart(struct experiment *e, struct ictus_why *why)
 {
     int err = ICTUS_OK;
     for (int start = 0; start < RESTARTS && !err && e->call.operation->prepare; start++) {
-        const int mine = ictusi_call_glance(&e->call, e->plan, why);
+        const int mine = ictusi_verify_glance(&e->call, e->plan, why);
         err = ictusi_sync_agree(e->bench->comm, mine, why);
     }
     if (err != ICTUS_ERR_CORRUPT) {
@@ -235,7 +235,7 @@ static int check_restart(struct experiment *e, struct ictus_why *why)
     }
     return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "%s of %llu bytes: this MPI library's %s",
                          e->plan->operation, (unsigned long long)e->plan->bytes,
-                         ictusi_shape(e->call.operation->shape)->window == WINDOW_NONE
+                         ictusi_operation_shape(e->call.operation->shape)->window == WINDOW_NONE
                              ? "persistent operation has no effect when it is started again"
                              : "window does not hold what was moved; choose another by --window");
 }
@@ -439,7 +439,7 @@ int ictus_bench_run(struct ictus_bench *bench, const struct ictus_bench_plan *pl
         err = experiment_explain(&e, reason);
     }
     ictusi_call_fini(&e.call);
-    ictusi_collection_fini(&e.all);
+    ictusi_reduce_collection_fini(&e.all);
     experiment_end(&e);
     return err;
 }
@@ -463,8 +463,8 @@ int ictus_bench_check(const struct ictus_bench_plan *plan, const char *scheme, i
         unfit = check_group(plan, processes, why);
     }
     if (!unfit) {
-        unfit = members > 0 ? ictusi_call_fits(operation, plan, members, why)
-                            : ictusi_call_can(operation, plan, why);
+        unfit = members > 0 ? ictusi_fit_call_fits(operation, plan, members, why)
+                            : ictusi_fit_call_can(operation, plan, why);
     }
     if (!unfit) {
         unfit = ictusi_arrival_init(&arrival, plan->arrival, 0, members, why);

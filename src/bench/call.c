@@ -23,7 +23,7 @@ enum {
 
 static uint64_t block_count(const struct call *call, enum blocks blocks)
 {
-    return (uint64_t)ictusi_block_count(call, blocks);
+    return (uint64_t)ictusi_operation_block_count(call, blocks);
 }
 
 /* What does not fit into the address space stays too large, and is refused for it. */
@@ -106,7 +106,7 @@ static int read_types(struct call *call, const struct ictus_bench_plan *plan, st
     call->type = type.type;
     call->element = type.size;
     call->op = reduction.op;
-    if (reduction.user && ictusi_shape(call->operation->shape)->reduces) {
+    if (reduction.user && ictusi_operation_shape(call->operation->shape)->reduces) {
         if (MPI_Op_create(reduction.user, reduction.commutes, &call->op) != MPI_SUCCESS) {
             return ICTUS_ERR_MPI;
         }
@@ -151,8 +151,8 @@ static int make_counts(struct call *call, struct ictus_why *why)
     call->aint_displs = calloc(entries, sizeof(MPI_Aint));
     call->types = calloc(entries, sizeof(MPI_Datatype));
     call->shares = calloc(2 * entries, sizeof(int));
-    call->requests = calloc(ictusi_request_count(call), sizeof(MPI_Request));
-    call->statuses = calloc(ictusi_request_count(call), sizeof(MPI_Status));
+    call->requests = calloc(ictusi_operation_request_count(call), sizeof(MPI_Request));
+    call->statuses = calloc(ictusi_operation_request_count(call), sizeof(MPI_Status));
     if (!call->counts || !call->displs || !call->byte_displs || !call->aint_displs ||
         !call->types || !call->shares || !call->requests || !call->statuses) {
         return ICTUS_ERR_NOMEM;
@@ -177,7 +177,7 @@ struct needs {
 
 static struct needs needs_of(const struct call *call, const struct ictus_bench_plan *plan)
 {
-    const struct shape_info *shape = ictusi_shape(call->operation->shape);
+    const struct shape_info *shape = ictusi_operation_shape(call->operation->shape);
     const struct mockup *mockup = call->operation->mockup;
     const uint64_t block = call->layout.extent;
     struct needs needs = {.send = bytes_times(block, block_count(call, shape->sends)),
@@ -341,7 +341,7 @@ static int read_topology(struct call *call, const struct ictus_bench_plan *plan,
 {
     struct topology_options options;
     const int err = ictusi_topology_read(plan->topology, &options, why);
-    if (err || !ictusi_shape_has_neighbors(call->operation->shape)) {
+    if (err || !ictusi_operation_shape_has_neighbors(call->operation->shape)) {
         return err;
     }
     return ictusi_topology_init(&call->topology, &options, call->rank, call->size, why);
@@ -349,7 +349,7 @@ static int read_topology(struct call *call, const struct ictus_bench_plan *plan,
 
 static int read_plan(struct call *call, const struct ictus_bench_plan *plan, struct ictus_why *why)
 {
-    int err = ictusi_call_fits(call->operation, plan, call->size, why);
+    int err = ictusi_fit_call_fits(call->operation, plan, call->size, why);
     if (!err) {
         err = read_types(call, plan, why);
     }
@@ -393,7 +393,7 @@ static int prepare_failed(const struct call *call, struct ictus_why *why)
 {
     struct ictus_why said = {""};
     const int err = ictusi_call_failed(call, &said);
-    if (ictusi_shape(call->operation->shape)->window == WINDOW_NONE) {
+    if (ictusi_operation_shape(call->operation->shape)->window == WINDOW_NONE) {
         *why = said;
         return err;
     }
@@ -523,7 +523,7 @@ void ictusi_call_next(struct call *call)
         take_set(call, (call->set + 1) % call->sets);
     }
     if (call->every && call->mpi_error == MPI_SUCCESS) {
-        call->mpi_error = ictusi_check_ready(call);
+        call->mpi_error = ictusi_verify_is_ready(call);
     }
     if (call->flush) {
         volatile unsigned char *bytes = call->flush;

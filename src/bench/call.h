@@ -10,13 +10,13 @@
  * Whether the operation can do what the plan asks of it (in place, rotated, this datatype under
  * this MPI_Op), whatever the processes. ICTUS_ERR_ARG or ICTUS_ERR_UNKNOWN with the reason. Local.
  */
-int ictusi_call_can(const struct operation *operation, const struct ictus_bench_plan *plan,
-                    struct ictus_why *why);
+int ictusi_fit_call_can(const struct operation *operation, const struct ictus_bench_plan *plan,
+                        struct ictus_why *why);
 
 /* The same on so many processes; also ICTUS_ERR_UNSUPPORTED for what this MPI library crashes in.
  */
-int ictusi_call_fits(const struct operation *operation, const struct ictus_bench_plan *plan,
-                     int size, struct ictus_why *why);
+int ictusi_fit_call_fits(const struct operation *operation, const struct ictus_bench_plan *plan,
+                         int size, struct ictus_why *why);
 
 /*
  * Make a call on comm as the plan asks, while other groups of the processes of all make the same on
@@ -53,18 +53,18 @@ int ictusi_call_failed(const struct call *call, struct ictus_why *why);
  * Run the operation once on known data and verify what it left. Collective; the same on all
  * processes: ICTUS_OK, ICTUS_ERR_CORRUPT with the first wrong element.
  */
-int ictusi_call_check(struct call *call, const struct ictus_bench_plan *plan,
-                      struct ictus_why *why);
+int ictusi_verify_call(struct call *call, const struct ictus_bench_plan *plan,
+                       struct ictus_why *why);
 
 /* The same of the first and the last elements of each block: whether it does anything. */
-int ictusi_call_glance(struct call *call, const struct ictus_bench_plan *plan,
-                       struct ictus_why *why);
+int ictusi_verify_glance(struct call *call, const struct ictus_bench_plan *plan,
+                         struct ictus_why *why);
 
 /*
  * Verifying each repetition: call->every is set. The buffers are made ready before it by
  * ictusi_call_next(), and looked at after it. Local but for windows.
  */
-int ictusi_check_ready(struct call *call);
-void ictusi_check_repetition(struct call *call);
+int ictusi_verify_is_ready(struct call *call);
+void ictusi_verify_repetition(struct call *call);
 
 #endif

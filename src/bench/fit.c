@@ -45,7 +45,7 @@ static int check_types(const struct operation *operation, const struct ictus_ben
     struct datatype type;
     struct reduction reduction;
     int err = ictusi_fit_types(plan, &type, &reduction, why);
-    if (!err && ictusi_shape(operation->shape)->reduces) {
+    if (!err && ictusi_operation_shape(operation->shape)->reduces) {
         err = ictusi_reduction_fits(&reduction, &type, why);
     }
     if (!err && plan->bytes % type.size) {
@@ -83,7 +83,7 @@ enum { PAIRS_ARE_CUT = 0 };
 static bool extras_cut_pairs(const struct operation *operation, const struct ictus_bench_plan *plan,
                              enum window_kind kind)
 {
-    const struct shape_info *shape = ictusi_shape(operation->shape);
+    const struct shape_info *shape = ictusi_operation_shape(operation->shape);
     struct datatype type;
     struct reduction reduction;
     return PAIRS_ARE_CUT && shape->window != WINDOW_NONE && shape->reduces &&
@@ -121,8 +121,8 @@ static int check_extras(const struct operation *operation, const struct ictus_be
         return ictus_because(why, ICTUS_ERR_ARG, "%d messages at once: there may be 1 to %d",
                              plan->messages, MESSAGES_MAX);
     }
-    if (ictusi_shape(operation->shape)->window != WINDOW_NONE &&
-        ictusi_shape(operation->shape)->reduces && plan->reduce &&
+    if (ictusi_operation_shape(operation->shape)->window != WINDOW_NONE &&
+        ictusi_operation_shape(operation->shape)->reduces && plan->reduce &&
         strncmp(plan->reduce, "user_", strlen("user_")) == 0) {
         return ictus_because(why, ICTUS_ERR_ARG,
                              "%s: MPI_Accumulate takes MPI's own operators, not '%.40s'",
@@ -175,7 +175,7 @@ static int check_threads(const struct operation *operation, const struct ictus_b
 static int check_layout(const struct operation *operation, const struct ictus_bench_plan *plan,
                         struct ictus_why *why)
 {
-    const struct shape_info *shape = ictusi_shape(operation->shape);
+    const struct shape_info *shape = ictusi_operation_shape(operation->shape);
     struct topology_options topology;
     struct layout_options options;
     struct layout layout;
@@ -209,7 +209,7 @@ static int check_topology(const struct operation *operation, const struct ictus_
     struct topology_options options;
     struct topology topology;
     int err = ictusi_topology_read(plan->topology, &options, why);
-    if (!err && ictusi_shape_has_neighbors(operation->shape)) {
+    if (!err && ictusi_operation_shape_has_neighbors(operation->shape)) {
         err = ictusi_topology_init(&topology, &options, 0, size, why);
         if (!err) {
             ictusi_topology_fini(&topology);
@@ -218,10 +218,10 @@ static int check_topology(const struct operation *operation, const struct ictus_
     return err;
 }
 
-int ictusi_call_can(const struct operation *operation, const struct ictus_bench_plan *plan,
-                    struct ictus_why *why)
+int ictusi_fit_call_can(const struct operation *operation, const struct ictus_bench_plan *plan,
+                        struct ictus_why *why)
 {
-    const struct shape_info *shape = ictusi_shape(operation->shape);
+    const struct shape_info *shape = ictusi_operation_shape(operation->shape);
     if (operation->absent) {
         return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
                              "%s needs %s; this MPI library has version %d.%d", operation->name,
@@ -249,14 +249,14 @@ int ictusi_call_can(const struct operation *operation, const struct ictus_bench_
     return err ? err : check_layout(operation, plan, why);
 }
 
-int ictusi_call_fits(const struct operation *operation, const struct ictus_bench_plan *plan,
-                     int size, struct ictus_why *why)
+int ictusi_fit_call_fits(const struct operation *operation, const struct ictus_bench_plan *plan,
+                         int size, struct ictus_why *why)
 {
     if (plan->root < 0 || plan->root >= size) {
         return ictus_because(why, ICTUS_ERR_ARG, "root %d: must be a rank between 0 and %d",
                              plan->root, size - 1);
     }
-    int err = ictusi_call_can(operation, plan, why);
+    int err = ictusi_fit_call_can(operation, plan, why);
     err = err ? err : check_topology(operation, plan, size, why);
     if (err) {
         return err;

@@ -67,12 +67,12 @@ static void layout_draw(struct layout *layout, const struct layout_options *o)
 {
     struct rng rng;
     struct layout_run next = {0, 0};
-    ictusi_rng_seed(&rng, (uint64_t)o->seed, 0);
+    ictusi_random_seed(&rng, (uint64_t)o->seed, 0);
     layout->run_count = LAYOUT_RUNS;
     for (int i = 0; i < LAYOUT_RUNS; i++) {
-        const int64_t length = 1 + (int64_t)ictusi_rng_below(&rng, (uint64_t)(2 * o->block - 1));
+        const int64_t length = 1 + (int64_t)ictusi_random_below(&rng, (uint64_t)(2 * o->block - 1));
         const int64_t gap =
-            (int64_t)ictusi_rng_below(&rng, (uint64_t)(2 * (o->stride - o->block) + 1));
+            (int64_t)ictusi_random_below(&rng, (uint64_t)(2 * (o->stride - o->block) + 1));
         layout->runs[i] = next;
         next.first += length;
         next.offset += length + gap;

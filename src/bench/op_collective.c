@@ -66,7 +66,7 @@ const struct operation ictusi_blocking[] = {
     static int call_i##name(struct call *c)                                                        \
     {                                                                                              \
         const int err = start_i##name(c);                                                          \
-        return err == MPI_SUCCESS ? ictusi_wait(c) : err;                                          \
+        return err == MPI_SUCCESS ? ictusi_operation_wait(c) : err;                                \
     }
 #include "select/collectives.def"
 #undef COLLECTIVE
@@ -95,7 +95,7 @@ static int start_persistent(struct call *c)
 static int call_persistent(struct call *c)
 {
     const int err = MPI_Start(&c->request);
-    return err == MPI_SUCCESS ? ictusi_wait(c) : err;
+    return err == MPI_SUCCESS ? ictusi_operation_wait(c) : err;
 }
 
 #define COLLECTIVE(name, Name, shape, counts, arguments)                                           \

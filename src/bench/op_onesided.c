@@ -55,7 +55,7 @@ static bool is_origin(const struct call *c)
 
 static int epoch_lock(struct call *c, move *begin, int transfers)
 {
-    const int peer = ictusi_partner(c);
+    const int peer = ictusi_operation_partner(c);
     if (!is_origin(c)) {
         return MPI_SUCCESS;
     }
@@ -68,7 +68,7 @@ static int epoch_lock(struct call *c, move *begin, int transfers)
 
 static int epoch_flush(struct call *c, move *begin, int transfers)
 {
-    const int peer = ictusi_partner(c);
+    const int peer = ictusi_operation_partner(c);
     if (!is_origin(c)) {
         return MPI_SUCCESS;
     }
@@ -80,14 +80,14 @@ static int epoch_fence(struct call *c, move *begin, int transfers)
 {
     int err = MPI_Win_fence(0, c->win);
     if (err == MPI_SUCCESS && is_origin(c)) {
-        err = begin(c, ictusi_partner(c), transfers);
+        err = begin(c, ictusi_operation_partner(c), transfers);
     }
     return err == MPI_SUCCESS ? MPI_Win_fence(0, c->win) : err;
 }
 
 static int epoch_pscw(struct call *c, move *begin, int transfers)
 {
-    const int peer = ictusi_partner(c);
+    const int peer = ictusi_operation_partner(c);
     if (peer == MPI_PROC_NULL) {
         return MPI_SUCCESS;
     }
@@ -105,8 +105,10 @@ static int epoch_pscw(struct call *c, move *begin, int transfers)
 /* Let the buffer that the window exposes be this memory of MPI's. */
 static void window_adopt(struct call *c, void *memory)
 {
-    void **set = ictusi_shape(c->operation->shape)->window == WINDOW_ON_SEND ? c->sends : c->recvs;
-    void **now = ictusi_shape(c->operation->shape)->window == WINDOW_ON_SEND ? &c->send : &c->recv;
+    void **set =
+        ictusi_operation_shape(c->operation->shape)->window == WINDOW_ON_SEND ? c->sends : c->recvs;
+    void **now =
+        ictusi_operation_shape(c->operation->shape)->window == WINDOW_ON_SEND ? &c->send : &c->recv;
     free(set[0]);
     set[0] = memory;
     *now = memory;
@@ -114,9 +116,10 @@ static void window_adopt(struct call *c, void *memory)
 
 static MPI_Aint window_bytes(const struct call *c)
 {
-    const struct shape_info *shape = ictusi_shape(c->operation->shape);
+    const struct shape_info *shape = ictusi_operation_shape(c->operation->shape);
     const enum blocks blocks = shape->window == WINDOW_ON_SEND ? shape->sends : shape->receives;
-    const MPI_Aint bytes = (MPI_Aint)(ictusi_block_count(c, blocks) * (int64_t)c->layout.extent);
+    const MPI_Aint bytes =
+        (MPI_Aint)(ictusi_operation_block_count(c, blocks) * (int64_t)c->layout.extent);
     return bytes > 0 ? bytes : 1;
 }
 
@@ -124,7 +127,7 @@ static MPI_Aint window_bytes(const struct call *c)
 static int window_attach(struct call *c, void *memory, MPI_Aint bytes)
 {
     MPI_Aint mine = 0;
-    const int peer = ictusi_partner(c);
+    const int peer = ictusi_operation_partner(c);
     int err = MPI_Win_create_dynamic(MPI_INFO_NULL, c->comm, &c->win);
     if (err == MPI_SUCCESS) {
         err = MPI_Win_attach(c->win, memory, bytes);
@@ -141,7 +144,7 @@ static int window_make(struct call *c)
 {
     const MPI_Aint bytes = window_bytes(c);
     void *const own =
-        ictusi_shape(c->operation->shape)->window == WINDOW_ON_SEND ? c->send : c->recv;
+        ictusi_operation_shape(c->operation->shape)->window == WINDOW_ON_SEND ? c->send : c->recv;
     void *given = NULL;
     int err = MPI_SUCCESS;
     switch (c->window_kind) {
@@ -165,7 +168,7 @@ static int window_make(struct call *c)
 static int name_peer(struct call *c)
 {
     MPI_Group all;
-    const int peer = ictusi_partner(c);
+    const int peer = ictusi_operation_partner(c);
     int err = MPI_Comm_group(c->comm, &all);
     if (err == MPI_SUCCESS) {
         err = MPI_Group_incl(all, peer != MPI_PROC_NULL, &peer, &c->peers);
@@ -191,13 +194,13 @@ static int release_window(struct call *c)
         MPI_Group_free(&c->peers);
     }
     if (c->window_kind == WINDOW_DYNAMIC) {
-        const bool on_send = ictusi_shape(c->operation->shape)->window == WINDOW_ON_SEND;
+        const bool on_send = ictusi_operation_shape(c->operation->shape)->window == WINDOW_ON_SEND;
         /* Nobody reads or writes any more. */
         err = MPI_Barrier(c->comm);
         err = err == MPI_SUCCESS ? MPI_Win_detach(c->win, on_send ? c->send : c->recv) : err;
     }
     if (lent) {
-        const bool on_send = ictusi_shape(c->operation->shape)->window == WINDOW_ON_SEND;
+        const bool on_send = ictusi_operation_shape(c->operation->shape)->window == WINDOW_ON_SEND;
         *(on_send ? &c->sends[0] : &c->recvs[0]) = NULL; /* goes with the window */
     }
     const int freed = MPI_Win_free(&c->win);
@@ -224,7 +227,7 @@ static int release_locked(struct call *c)
  */
 static int settle_passive(struct call *c)
 {
-    const int peer = ictusi_partner(c);
+    const int peer = ictusi_operation_partner(c);
     return is_origin(c) ? MPI_Send(NULL, 0, MPI_BYTE, peer, TAG, c->comm)
                         : MPI_Recv(NULL, 0, MPI_BYTE, peer, TAG, c->comm, MPI_STATUS_IGNORE);
 }

@@ -32,7 +32,7 @@ static int run_ping_pong(struct call *c)
 
 static int run_multi_ping_pong(struct call *c)
 {
-    const int peer = ictusi_partner(c);
+    const int peer = ictusi_operation_partner(c);
     return peer == MPI_PROC_NULL ? MPI_SUCCESS : p2p_bounce(c, peer, c->rank < peer);
 }
 
@@ -69,7 +69,7 @@ static int p2p_stream(const struct call *c, int peer, bool sends, bool receives)
 /* The sender is through when an empty message tells it that all has arrived. */
 static int run_bandwidth(struct call *c)
 {
-    const int peer = ictusi_partner(c);
+    const int peer = ictusi_operation_partner(c);
     if (peer == MPI_PROC_NULL) {
         return MPI_SUCCESS;
     }
@@ -84,7 +84,7 @@ static int run_bandwidth(struct call *c)
 
 static int run_bibandwidth(struct call *c)
 {
-    const int peer = ictusi_partner(c);
+    const int peer = ictusi_operation_partner(c);
     return peer == MPI_PROC_NULL ? MPI_SUCCESS : p2p_stream(c, peer, true, true);
 }
 
@@ -174,7 +174,7 @@ static int run_isend_irecv(struct call *c)
 {
     int err = start_isend_irecv(c);
     if (err == MPI_SUCCESS) {
-        err = ictusi_wait(c);
+        err = ictusi_operation_wait(c);
     }
     return err;
 }

@@ -16,7 +16,7 @@ enum { TAG = 13 };
 static int persistent_peer(const struct call *c)
 {
     if (c->operation->shape != SHAPE_PING_PONG) {
-        return ictusi_partner(c);
+        return ictusi_operation_partner(c);
     }
     return c->rank < 2 ? 1 - c->rank : MPI_PROC_NULL;
 }
@@ -147,7 +147,7 @@ static int start_shift(struct call *c)
 static int run_shift(struct call *c)
 {
     const int err = start_shift(c);
-    return err == MPI_SUCCESS ? ictusi_wait(c) : err;
+    return err == MPI_SUCCESS ? ictusi_operation_wait(c) : err;
 }
 
 static int release_shift(struct call *c)

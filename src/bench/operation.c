@@ -56,17 +56,17 @@ const struct operation ictusi_launching[] = {
     {.name = NULL},
 };
 
-const struct shape_info *ictusi_shape(enum shape shape)
+const struct shape_info *ictusi_operation_shape(enum shape shape)
 {
     return &shapes[shape];
 }
 
-bool ictusi_shape_has_neighbors(enum shape shape)
+bool ictusi_operation_shape_has_neighbors(enum shape shape)
 {
     return shapes[shape].receives == BLOCKS_SOURCES;
 }
 
-int64_t ictusi_block_count(const struct call *call, enum blocks blocks)
+int64_t ictusi_operation_block_count(const struct call *call, enum blocks blocks)
 {
     switch (blocks) {
     case BLOCKS_NONE:
@@ -88,10 +88,10 @@ int64_t ictusi_block_count(const struct call *call, enum blocks blocks)
     }
 }
 
-size_t ictusi_request_count(const struct call *call)
+size_t ictusi_operation_request_count(const struct call *call)
 {
     const enum shape shape = call->operation->shape;
-    if (ictusi_shape_has_neighbors(shape)) {
+    if (ictusi_operation_shape_has_neighbors(shape)) {
         return (size_t)call->topology.source_count + (size_t)call->topology.target_count;
     }
     const bool fans = shape == SHAPE_FAN_IN || shape == SHAPE_FAN_INS || shape == SHAPE_FAN_OUT ||
@@ -100,7 +100,7 @@ size_t ictusi_request_count(const struct call *call)
     return (size_t)peers * (size_t)call->messages;
 }
 
-int ictusi_partner(const struct call *call)
+int ictusi_operation_partner(const struct call *call)
 {
     const int half = call->size / 2;
     if (call->rank >= 2 * half) {
@@ -122,7 +122,7 @@ const struct operation *ictusi_operation_row(int i)
 }
 
 /* The requests were begun through a row of the tables, where no checker can follow. */
-int ictusi_wait(struct call *call)
+int ictusi_operation_wait(struct call *call)
 {
     int err = MPI_Wait(&call->request, MPI_STATUS_IGNORE); /* NOLINT(clang-analyzer-optin.mpi*) */
     if (err == MPI_SUCCESS && call->request_twin != MPI_REQUEST_NULL) {

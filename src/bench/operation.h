@@ -75,10 +75,10 @@ struct shape_info {
     enum window_side window; /* what an MPI window exposes on the second half */
 };
 
-const struct shape_info *ictusi_shape(enum shape shape);
+const struct shape_info *ictusi_operation_shape(enum shape shape);
 
 /* Whether it is between the neighbours of a topology. */
-bool ictusi_shape_has_neighbors(enum shape shape);
+bool ictusi_operation_shape_has_neighbors(enum shape shape);
 
 /* MESSAGES: under way at once unless the plan says otherwise, as many as in OSU's bandwidth tests.
  */
@@ -119,7 +119,7 @@ struct call {
     int partitions;           /* of a partitioned message */
     int threads;              /* of this process that call MPI at once */
     struct crew *crew;        /* those beside the main one */
-    MPI_Request *requests;    /* of a stream, as many as ictusi_request_count() says */
+    MPI_Request *requests;    /* of a stream, as many as ictusi_operation_request_count() says */
     MPI_Status *statuses;     /* likewise */
     int request_count;        /* of those, made by prepare() */
     /* One-sided. */
@@ -186,13 +186,13 @@ extern const struct operation ictusi_launching[];
 extern const struct operation ictusi_mockups[];
 
 /* How many blocks a buffer of the call holds. */
-int64_t ictusi_block_count(const struct call *call, enum blocks blocks);
+int64_t ictusi_operation_block_count(const struct call *call, enum blocks blocks);
 
 /* The most requests that are under way at once. */
-size_t ictusi_request_count(const struct call *call);
+size_t ictusi_operation_request_count(const struct call *call);
 
 /* The other one of a process's pair, or MPI_PROC_NULL. */
-int ictusi_partner(const struct call *call);
+int ictusi_operation_partner(const struct call *call);
 
 /* Row number i of the tables, or NULL after the last. */
 const struct operation *ictusi_operation_row(int i);
@@ -201,7 +201,7 @@ const struct operation *ictusi_operation_row(int i);
 const struct operation *ictusi_operation_large(const struct operation *operation);
 
 /* Complete what start() began. */
-int ictusi_wait(struct call *call);
+int ictusi_operation_wait(struct call *call);
 
 /* What must be done after run(), outside of the timed region. */
 static inline int ictusi_settle(struct call *call)

@@ -39,13 +39,13 @@ const struct operation *ictusi_operation_find(const struct ictus_plugins *plugin
 
 static bool operation_streams(const struct operation *row)
 {
-    const enum blocks receives = ictusi_shape(row->shape)->receives;
+    const enum blocks receives = ictusi_operation_shape(row->shape)->receives;
     return receives == BLOCKS_MESSAGES || receives == BLOCKS_ALL_MESSAGES;
 }
 
 static void operation_describe(const struct operation *row, struct ictus_operation_info *info)
 {
-    const struct shape_info *shape = ictusi_shape(row->shape);
+    const struct shape_info *shape = ictusi_operation_shape(row->shape);
     *info = (struct ictus_operation_info){
         .name = row->name,
         .summary = row->summary,
@@ -59,7 +59,7 @@ static void operation_describe(const struct operation *row, struct ictus_operati
         .partitioned = row->is_partitioned,
         .once = row->once,
         .threaded = row->shape == SHAPE_THREADS,
-        .neighborhood = ictusi_shape_has_neighbors(row->shape),
+        .neighborhood = ictusi_operation_shape_has_neighbors(row->shape),
         .mocks = row->mockup ? row->mockup->of : NULL,
         .pieces = row->mockup ? row->mockup->pieces : 0,
     };

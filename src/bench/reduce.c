@@ -196,7 +196,7 @@ int ictusi_reduce_batch(const struct scheme *scheme, const struct call *call,
     return err;
 }
 
-void ictusi_collection_fini(struct collection *all)
+void ictusi_reduce_collection_fini(struct collection *all)
 {
     for (int r = 0; r < ICTUS_REDUCTIONS; r++) {
         free(all->values[r]);

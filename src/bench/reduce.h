@@ -22,6 +22,6 @@ struct collection {
 int ictusi_reduce_batch(const struct scheme *scheme, const struct call *call,
                         const struct sample *samples, int64_t n, struct collection *all);
 
-void ictusi_collection_fini(struct collection *all);
+void ictusi_reduce_collection_fini(struct collection *all);
 
 #endif

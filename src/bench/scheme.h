@@ -85,7 +85,7 @@ static inline int ictusi_time_call(const struct ictus_clock *clock, struct call 
         call->mpi_error = ictusi_settle(call);
     }
     if (call->every && call->mpi_error == MPI_SUCCESS) {
-        ictusi_check_repetition(call);
+        ictusi_verify_repetition(call);
     }
     return call->mpi_error == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }

@@ -13,18 +13,18 @@ enum { SETTLED_LEAST = 100 };
 static void summary_fill(const double *sorted, size_t n, struct ictus_summary *s)
 {
     s->n = n;
-    s->median = ictusi_quantile(sorted, n, 0.5);
-    ictusi_median_interval(sorted, n, 0.95, &s->ci95_low, &s->ci95_high, &s->covered);
-    s->mean = ictusi_mean(sorted, n);
-    s->sd = ictusi_sd(sorted, n);
+    s->median = ictusi_stats_quantile(sorted, n, 0.5);
+    ictusi_stats_median_interval(sorted, n, 0.95, &s->ci95_low, &s->ci95_high, &s->covered);
+    s->mean = ictusi_stats_mean(sorted, n);
+    s->sd = ictusi_stats_sd(sorted, n);
     s->min = sorted[0];
     s->max = sorted[n - 1];
-    s->p10 = ictusi_quantile(sorted, n, 0.10);
-    s->p25 = ictusi_quantile(sorted, n, 0.25);
-    s->p75 = ictusi_quantile(sorted, n, 0.75);
-    s->p90 = ictusi_quantile(sorted, n, 0.90);
-    s->p99 = ictusi_quantile(sorted, n, 0.99);
-    s->outliers = ictusi_tukey_outliers(sorted, n);
+    s->p10 = ictusi_stats_quantile(sorted, n, 0.10);
+    s->p25 = ictusi_stats_quantile(sorted, n, 0.25);
+    s->p75 = ictusi_stats_quantile(sorted, n, 0.75);
+    s->p90 = ictusi_stats_quantile(sorted, n, 0.90);
+    s->p99 = ictusi_stats_quantile(sorted, n, 0.99);
+    s->outliers = ictusi_stats_tukey_outliers(sorted, n);
 }
 
 static int summary_make(const double *values, size_t n, int in_order, struct ictus_summary *summary)
@@ -37,10 +37,11 @@ static int summary_make(const double *values, size_t n, int in_order, struct ict
         return ICTUS_ERR_NOMEM;
     }
     memcpy(sorted, values, n * sizeof(*sorted));
-    ictusi_sort(sorted, n);
+    ictusi_stats_sort(sorted, n);
     summary_fill(sorted, n, summary);
-    const double inflation = in_order ? ictusi_batch_inflation(values, n, summary->median) : 1.0;
-    ictusi_median_widen(sorted, n, inflation, &summary->ci95_low, &summary->ci95_high);
+    const double inflation =
+        in_order ? ictusi_stats_batch_inflation(values, n, summary->median) : 1.0;
+    ictusi_stats_median_widen(sorted, n, inflation, &summary->ci95_low, &summary->ci95_high);
     summary->effective = (double)n / inflation;
     free(sorted);
     return ICTUS_OK;

@@ -91,7 +91,7 @@ static int64_t check_fit(const struct check *c, int64_t value)
 
 static bool check_reduces(const struct check *c)
 {
-    return ictusi_shape(c->call->operation->shape)->reduces;
+    return ictusi_operation_shape(c->call->operation->shape)->reduces;
 }
 
 static int64_t check_sent(const struct check *c, int rank, int b, int64_t i)
@@ -121,7 +121,8 @@ static void check_fill(const struct check *c, void *buffer, int rank, int first_
 
 static int sent_blocks(const struct call *call)
 {
-    return (int)ictusi_block_count(call, ictusi_shape(call->operation->shape)->sends);
+    return (int)ictusi_operation_block_count(call,
+                                             ictusi_operation_shape(call->operation->shape)->sends);
 }
 
 static int received_blocks(const struct call *call)
@@ -129,7 +130,8 @@ static int received_blocks(const struct call *call)
     /* A broadcast receives where it sends from. */
     return call->operation->shape == SHAPE_BCAST
                ? 1
-               : (int)ictusi_block_count(call, ictusi_shape(call->operation->shape)->receives);
+               : (int)ictusi_operation_block_count(
+                     call, ictusi_operation_shape(call->operation->shape)->receives);
 }
 
 /* The value that must stand in element i of what comes from the partner; likewise. */
@@ -137,7 +139,7 @@ static bool expected_of_pair(const struct check *c, int64_t i, int64_t *value)
 {
     const struct call *call = c->call;
     const enum shape shape = call->operation->shape;
-    const int partner = ictusi_partner(call);
+    const int partner = ictusi_operation_partner(call);
     const bool first_half = call->rank < call->size / 2;
     const bool to_second = shape == SHAPE_STREAM || shape == SHAPE_PUT || shape == SHAPE_PUTS;
     const bool to_first = shape == SHAPE_GET || shape == SHAPE_GETS;
@@ -152,7 +154,7 @@ static bool expected_of_pair(const struct check *c, int64_t i, int64_t *value)
 static bool expected_of_target(const struct check *c, int b, int64_t i, int64_t *value)
 {
     const struct call *call = c->call;
-    const int partner = ictusi_partner(call);
+    const int partner = ictusi_operation_partner(call);
     if (partner == MPI_PROC_NULL || call->rank < partner) {
         return false;
     }
@@ -394,7 +396,7 @@ static bool check_knows(const struct call *call)
     return !call->operation->user;
 }
 
-int ictusi_check_ready(struct call *call)
+int ictusi_verify_is_ready(struct call *call)
 {
     struct check c = {.call = call};
     if (!check_knows(call) || ictusi_fit_types(call->every, &c.type, &c.reduction, NULL)) {
@@ -403,11 +405,12 @@ int ictusi_check_ready(struct call *call)
     check_spoil(&c);
     fill_all(&c);
     /* Nobody puts into a window that is yet to be filled, even where a start was late. */
-    return ictusi_shape(call->operation->shape)->window == WINDOW_NONE ? MPI_SUCCESS
-                                                                       : MPI_Barrier(call->comm);
+    return ictusi_operation_shape(call->operation->shape)->window == WINDOW_NONE
+               ? MPI_SUCCESS
+               : MPI_Barrier(call->comm);
 }
 
-void ictusi_check_repetition(struct call *call)
+void ictusi_verify_repetition(struct call *call)
 {
     struct check c = {.call = call};
     struct ictus_why why = {""};
@@ -439,13 +442,14 @@ static int check_once(struct call *call, const struct ictus_bench_plan *plan, bo
     return ictusi_sync_agree(call->comm, err, why);
 }
 
-int ictusi_call_check(struct call *call, const struct ictus_bench_plan *plan, struct ictus_why *why)
+int ictusi_verify_call(struct call *call, const struct ictus_bench_plan *plan,
+                       struct ictus_why *why)
 {
     return check_once(call, plan, false, why);
 }
 
-int ictusi_call_glance(struct call *call, const struct ictus_bench_plan *plan,
-                       struct ictus_why *why)
+int ictusi_verify_glance(struct call *call, const struct ictus_bench_plan *plan,
+                         struct ictus_why *why)
 {
     return check_once(call, plan, true, why);
 }

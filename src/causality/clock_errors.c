@@ -114,7 +114,7 @@ static void variances_draw(struct solving *s, double *variance)
     enum { DRAWS = 64 };
     const struct clock_model *m = s->m;
     struct rng rng;
-    ictusi_rng_seed(&rng, m->clocks, m->pair_count);
+    ictusi_random_seed(&rng, m->clocks, m->pair_count);
     for (int draw = 0; draw < DRAWS; draw++) {
         ictusi_normal_draw(&s->normal, &rng);
         ictusi_normal_solve(&s->normal);

@@ -273,7 +273,7 @@ static void block_draw(const double *block, double *work, double *out, uint64_t 
         if (!(pivot > rounding * block[k * nb + k])) {
             continue;
         }
-        const double share = ictusi_rng_normal(rng) / sqrt(pivot);
+        const double share = ictusi_random_normal(rng) / sqrt(pivot);
         for (uint64_t i = k; i < nb; i++) {
             out[i] += work[i * nb + k] * share;
         }
@@ -301,7 +301,7 @@ void ictusi_normal_draw(struct normal *s, struct rng *rng)
         }
     }
     for (int f = 0; f < NORMAL_PINS; f++) {
-        const double share = sqrt(s->pin) * ictusi_rng_normal(rng);
+        const double share = sqrt(s->pin) * ictusi_random_normal(rng);
         for (uint64_t i = 0; i < s->n; i++) {
             s->right[i] += share * s->pinned[(uint64_t)f * s->nb + i % s->nb];
         }

@@ -217,9 +217,9 @@ static int sim_faults(struct sim *sim, const char *list, int index, struct ictus
 static int sim_draw(struct sim *sim, const struct sim_options *o, int index, struct ictus_why *why)
 {
     struct rng rng;
-    ictusi_rng_seed(&rng, (uint64_t)o->seed, (uint64_t)index);
-    double offset = o->offset * (2.0 * ictusi_rng_uniform(&rng) - 1.0);
-    double drift = o->drift * (2.0 * ictusi_rng_uniform(&rng) - 1.0);
+    ictusi_random_seed(&rng, (uint64_t)o->seed, (uint64_t)index);
+    double offset = o->offset * (2.0 * ictusi_random_uniform(&rng) - 1.0);
+    double drift = o->drift * (2.0 * ictusi_random_uniform(&rng) - 1.0);
     if (o->offsets.text[0] &&
         !sim_pick(o->offsets.text, index, ictus_parse_seconds, OFFSET_MAX_S, &offset)) {
         return ictus_because(why, ICTUS_ERR_SPEC,

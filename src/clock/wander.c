@@ -50,7 +50,7 @@ int ictusi_wander_create(double walk, uint64_t seed, uint64_t stream, struct wan
         return ICTUS_ERR_NOMEM;
     }
     w->step = walk * sqrt((double)CELL_NS * 1e-9);
-    ictusi_rng_seed(&w->rng, seed, stream);
+    ictusi_random_seed(&w->rng, seed, stream);
     (void)pthread_mutex_init(&w->lock, NULL);
     *wander = w;
     return ICTUS_OK;
@@ -60,7 +60,7 @@ static void fill_chunk(struct wander *w, struct chunk *chunk, struct cell start)
 {
     for (int i = 0; i <= CHUNK_CELLS; i++) {
         chunk->cells[i] = start;
-        const double next = start.frequency + w->step * ictusi_rng_normal(&w->rng);
+        const double next = start.frequency + w->step * ictusi_random_normal(&w->rng);
         if (i < CHUNK_CELLS) {
             start.phase_ns += (start.frequency + next) / 2.0 * CELL_NS;
             start.frequency = next;

@@ -93,7 +93,7 @@ static struct trend rtt_weighted(const struct bounds *b, double *scratch)
         rtt[i] = b->upper[i] - b->lower[i];
         y[i] = (b->upper[i] + b->lower[i]) / 2.0;
     }
-    ictusi_sort(rtt, n);
+    ictusi_stats_sort(rtt, n);
     const double shortest = rtt[0];
     const double scale = rtt[n / 10] - shortest + 1.0;
     for (size_t i = 0; i < n; i++) {
@@ -133,7 +133,7 @@ static void sorted_delays(const struct bounds *b, double slope, int side, double
     for (size_t i = 0; i < b->n; i++) {
         out[i] = side ? slope * b->t[i] - b->lower[i] : b->upper[i] - slope * b->t[i];
     }
-    ictusi_sort(out, b->n);
+    ictusi_stats_sort(out, b->n);
 }
 
 /*
@@ -227,7 +227,7 @@ static double slope_error(struct work *w, int which)
         ictusi_bounds_fold(from, j, w->folds, &w->fold);
         slopes[j] = adaptive_candidate(w, &w->fold, which).slope;
     }
-    const double sd = ictusi_sd(slopes, w->folds);
+    const double sd = ictusi_stats_sd(slopes, w->folds);
     if (which == ADAPTIVE_ENVELOPE) {
         return envelope_penalty * sd * pow((double)w->folds, -w->tail_power);
     }
@@ -396,7 +396,7 @@ static int work_reserve(struct work *w, size_t n)
     return ICTUS_OK;
 }
 
-int ictusi_fit_adaptive(const struct stamp *stamps, size_t n, const struct adaptive_slope *known,
+int ictusi_adaptive_fit(const struct stamp *stamps, size_t n, const struct adaptive_slope *known,
                         struct line *line, struct line_error *error, enum adaptive_choice *choice)
 {
     struct work w = {0};

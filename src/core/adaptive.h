@@ -45,7 +45,7 @@ struct adaptive_slope {
  * the mean instant of the delays that decided, whatever the slope errs by. Errors:
  * ICTUS_ERR_SAMPLES (n = 0), ICTUS_ERR_CLOCK, ICTUS_ERR_NOMEM.
  */
-int ictusi_fit_adaptive(const struct stamp *stamps, size_t n, const struct adaptive_slope *known,
+int ictusi_adaptive_fit(const struct stamp *stamps, size_t n, const struct adaptive_slope *known,
                         struct line *line, struct line_error *error, enum adaptive_choice *choice);
 
 #endif

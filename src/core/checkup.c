@@ -70,8 +70,8 @@ static void list_pairs(struct survey *s)
 
 static double median_of(double *values, size_t n)
 {
-    ictusi_sort(values, n);
-    return ictusi_quantile(values, n, 0.5);
+    ictusi_stats_sort(values, n);
+    return ictusi_stats_quantile(values, n, 0.5);
 }
 
 /*

@@ -63,7 +63,7 @@ static void from_one(const struct stamp *s, struct offset *out)
     out->half_width_ns = (double)rtt / 2.0;
 }
 
-int ictusi_offset_min_rtt(const struct stamp *stamps, size_t n, struct offset *out)
+int ictusi_estimator_offset_min_rtt(const struct stamp *stamps, size_t n, struct offset *out)
 {
     size_t best = 0;
     const int err = estimator_shortest(stamps, n, &best);
@@ -73,7 +73,7 @@ int ictusi_offset_min_rtt(const struct stamp *stamps, size_t n, struct offset *o
     return err;
 }
 
-int ictusi_offset_skampi(const struct stamp *stamps, size_t n, struct offset *out)
+int ictusi_estimator_offset_skampi(const struct stamp *stamps, size_t n, struct offset *out)
 {
     size_t best = 0;
     const int err = estimator_shortest(stamps, n, &best);
@@ -104,8 +104,8 @@ int ictusi_offset_skampi(const struct stamp *stamps, size_t n, struct offset *ou
     return ICTUS_OK;
 }
 
-int ictusi_offset_interval(const struct stamp *stamps, size_t n, int64_t at, int64_t offset,
-                           double *low_ns, double *high_ns)
+int ictusi_estimator_offset_interval(const struct stamp *stamps, size_t n, int64_t at,
+                                     int64_t offset, double *low_ns, double *high_ns)
 {
     double lowest =
         -INFINITY; /* as low_ns and high_ns, where both clocks drift against each other */
@@ -132,7 +132,7 @@ int ictusi_offset_interval(const struct stamp *stamps, size_t n, int64_t at, int
     return lowest > highest + contradiction_ns ? ICTUS_ERR_CLOCK : ICTUS_OK;
 }
 
-double ictusi_rtt_mean(const struct stamp *stamps, size_t n)
+double ictusi_estimator_rtt_mean(const struct stamp *stamps, size_t n)
 {
     double sum = 0.0;
     for (size_t i = 0; i < n; i++) {
@@ -155,7 +155,8 @@ static int by_lag(const void *a, const void *b)
                           : (x->index > y->index) - (x->index < y->index);
 }
 
-int ictusi_offset_mean_rtt(const struct stamp *stamps, size_t n, double rtt_ns, struct offset *out)
+int ictusi_estimator_offset_mean_rtt(const struct stamp *stamps, size_t n, double rtt_ns,
+                                     struct offset *out)
 {
     size_t best = 0;
     const int err = estimator_shortest(stamps, n, &best);
@@ -182,12 +183,12 @@ int ictusi_offset_mean_rtt(const struct stamp *stamps, size_t n, double rtt_ns, 
     return ICTUS_OK;
 }
 
-struct netgauge ictusi_netgauge_begin(size_t patience)
+struct netgauge ictusi_estimator_netgauge_begin(size_t patience)
 {
     return (struct netgauge){.patience = patience};
 }
 
-bool ictusi_netgauge_add(struct netgauge *state, const struct stamp *stamp)
+bool ictusi_estimator_netgauge_add(struct netgauge *state, const struct stamp *stamp)
 {
     const int64_t rtt = stamp->received - stamp->sent;
     if (!state->any || rtt < state->best.received - state->best.sent) {
@@ -200,7 +201,7 @@ bool ictusi_netgauge_add(struct netgauge *state, const struct stamp *stamp)
     return state->unimproved >= state->patience;
 }
 
-int ictusi_netgauge_offset(const struct netgauge *state, struct offset *out)
+int ictusi_estimator_netgauge_offset(const struct netgauge *state, struct offset *out)
 {
-    return ictusi_offset_min_rtt(&state->best, state->any ? 1 : 0, out);
+    return ictusi_estimator_offset_min_rtt(&state->best, state->any ? 1 : 0, out);
 }

@@ -20,7 +20,7 @@
  * bounds that contradict each other (a clock drifted by more than the delays, or stepped) the
  * half-width is that of the exchange with the shortest round trip.
  */
-int ictusi_offset_skampi(const struct stamp *stamps, size_t n, struct offset *out);
+int ictusi_estimator_offset_skampi(const struct stamp *stamps, size_t n, struct offset *out);
 
 /*
  * What a whole burst proves of the offset at the local instant `at`, less `offset`: it is between
@@ -28,20 +28,21 @@ int ictusi_offset_skampi(const struct stamp *stamps, size_t n, struct offset *ou
  * from its core only widens it. ICTUS_ERR_CLOCK where the local clock ran backwards, or where
  * nothing is left between the bounds even if each clock drifts so much: one of the two stepped.
  */
-int ictusi_offset_interval(const struct stamp *stamps, size_t n, int64_t at, int64_t offset,
-                           double *low_ns, double *high_ns);
+int ictusi_estimator_offset_interval(const struct stamp *stamps, size_t n, int64_t at,
+                                     int64_t offset, double *low_ns, double *high_ns);
 
 /*
  * H18 algorithm 8 (Mean-RTT-Offset; Jones and Koenig 2013): the median of
  * remote + rtt / 2 - received, with a mean round trip that was measured once for the pair.
  */
-int ictusi_offset_mean_rtt(const struct stamp *stamps, size_t n, double rtt_ns, struct offset *out);
+int ictusi_estimator_offset_mean_rtt(const struct stamp *stamps, size_t n, double rtt_ns,
+                                     struct offset *out);
 
-/* The mean round trip of a burst, for ictusi_offset_mean_rtt(); 0 for an empty one. */
-double ictusi_rtt_mean(const struct stamp *stamps, size_t n);
+/* The mean round trip of a burst, for ictusi_estimator_offset_mean_rtt(); 0 for an empty one. */
+double ictusi_estimator_rtt_mean(const struct stamp *stamps, size_t n);
 
 /* H08 3.1: the offset of the exchange with the shortest round trip, the first of equals. */
-int ictusi_offset_min_rtt(const struct stamp *stamps, size_t n, struct offset *out);
+int ictusi_estimator_offset_min_rtt(const struct stamp *stamps, size_t n, struct offset *out);
 
 /* H08 3.1: exchange until the minimum round trip has not fallen for `patience` in a row. */
 struct netgauge {
@@ -52,12 +53,12 @@ struct netgauge {
 };
 
 /* Begin a burst. */
-struct netgauge ictusi_netgauge_begin(size_t patience);
+struct netgauge ictusi_estimator_netgauge_begin(size_t patience);
 
 /* Take one more exchange in. Says true when the burst is over. */
-bool ictusi_netgauge_add(struct netgauge *state, const struct stamp *stamp);
+bool ictusi_estimator_netgauge_add(struct netgauge *state, const struct stamp *stamp);
 
 /* The offset that the burst found. */
-int ictusi_netgauge_offset(const struct netgauge *state, struct offset *out);
+int ictusi_estimator_netgauge_offset(const struct netgauge *state, struct offset *out);
 
 #endif

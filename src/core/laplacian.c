@@ -175,14 +175,14 @@ static int resistance_probed(struct laplacian *l, const struct graph_edge *edges
                              double *x, double *resistance, double *between)
 {
     struct rng rng;
-    ictusi_rng_seed(&rng, 1, 0);
+    ictusi_random_seed(&rng, 1, 0);
     double seen = 0.0;
     double shape = 0.0;
     for (int k = 0; k < PROBES; k++) {
         memset(l->room, 0, (size_t)l->nodes * sizeof(double));
         memset(x, 0, (size_t)l->nodes * sizeof(double));
         for (size_t e = 0; e < count; e++) {
-            const double flow = sqrt(edges[e].weight) * ictusi_rng_normal(&rng);
+            const double flow = sqrt(edges[e].weight) * ictusi_random_normal(&rng);
             l->room[edges[e].b] += flow;
             l->room[edges[e].a] -= flow;
         }

@@ -23,19 +23,19 @@ int ictusi_matching_create(int size, int rounds, uint64_t seed, struct matching 
     matching->factors = matching->place + even;
     matching->rounds = size < 2 ? 0 : rounds < factors ? rounds : factors;
     struct rng rng;
-    ictusi_rng_seed(&rng, seed, STREAM_PLACES);
+    ictusi_random_seed(&rng, seed, STREAM_PLACES);
     for (int i = 0; i < even; i++) {
         matching->process[i] = i;
     }
-    ictusi_rng_shuffle(&rng, matching->process, even);
+    ictusi_random_shuffle(&rng, matching->process, even);
     for (int i = 0; i < even; i++) {
         matching->place[matching->process[i]] = i;
     }
-    ictusi_rng_seed(&rng, seed, STREAM_FACTORS);
+    ictusi_random_seed(&rng, seed, STREAM_FACTORS);
     for (int f = 0; f < factors; f++) {
         matching->factors[f] = f;
     }
-    ictusi_rng_shuffle(&rng, matching->factors, factors);
+    ictusi_random_shuffle(&rng, matching->factors, factors);
     return ICTUS_OK;
 }
 

@@ -85,8 +85,8 @@ static void components_update(struct components *c)
         c->above[edge->b] += weight * square / (v * v);
     }
     memcpy(c->sorted, c->g, n * sizeof(double));
-    ictusi_sort(c->sorted, n);
-    const double usual = ictusi_quantile(c->sorted, n, 0.5);
+    ictusi_stats_sort(c->sorted, n);
+    const double usual = ictusi_stats_quantile(c->sorted, n, 0.5);
     for (int i = 0; i < c->size; i++) {
         const double g = c->g[i];
         const double up = c->above[i] + prior_pairs * usual / (g * g);

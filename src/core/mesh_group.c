@@ -123,8 +123,8 @@ static int set_quality(struct group *g)
         g->scratch[e] = g->quality[e] = sqrt(sum);
         g->weight[e] = 1.0;
     }
-    ictusi_sort(g->scratch, g->edges);
-    const double median = ictusi_quantile(g->scratch, g->edges, 0.5);
+    ictusi_stats_sort(g->scratch, g->edges);
+    const double median = ictusi_stats_quantile(g->scratch, g->edges, 0.5);
     for (size_t e = 0; e < g->edges; e++) {
         /* Opinions from few exchanges scatter: the root of the ratio goes half of the way. */
         g->quality[e] = fmin(fmax(g->quality[e] / median, 1.0 / quality_max), quality_max);
@@ -168,8 +168,8 @@ static void group_split(const struct group *g, struct mesh_spread *spread)
         }
         g->scratch[e] = fabs(mean);
     }
-    ictusi_sort(g->scratch, g->edges);
-    const double middle = ictusi_quantile(g->scratch, g->edges, 0.5);
+    ictusi_stats_sort(g->scratch, g->edges);
+    const double middle = ictusi_stats_quantile(g->scratch, g->edges, 0.5);
     const double between = c2 * middle * middle * g->slack;
     if (g->count < 2) {
         spread->noise = fmax(between, rounding_ns * rounding_ns);
@@ -180,8 +180,8 @@ static void group_split(const struct group *g, struct mesh_spread *spread)
         const double change = residual_of(g, g->count - 1, e) - residual_of(g, 0, e);
         g->scratch[e] = fabs(change);
     }
-    ictusi_sort(g->scratch, g->edges);
-    const double change = ictusi_quantile(g->scratch, g->edges, 0.5);
+    ictusi_stats_sort(g->scratch, g->edges);
+    const double change = ictusi_stats_quantile(g->scratch, g->edges, 0.5);
     const double within = c2 * change * change / 2.0 * g->slack;
     spread->noise = fmax(within, rounding_ns * rounding_ns);
     spread->bias = fmax(between - spread->noise / g->count, 0.0);
@@ -286,8 +286,8 @@ static void group_believe(struct group *g, struct mesh_spread *spread)
         g->sweeps[k].noise = noise;
         sorted[k] = noise;
     }
-    ictusi_sort(sorted, (size_t)g->count);
-    spread->noise = ictusi_quantile(sorted, (size_t)g->count, 0.5);
+    ictusi_stats_sort(sorted, (size_t)g->count);
+    spread->noise = ictusi_stats_quantile(sorted, (size_t)g->count, 0.5);
     for (int k = 0; k < g->count; k++) {
         double *noise = &g->sweeps[k].noise;
         *noise = (opinion_freedom * *noise + opinion_prior * spread->noise) /
@@ -335,8 +335,8 @@ static void group_mend_bursts(const struct group *g)
     for (size_t e = 0; e < g->edges; e++) {
         g->scratch[e] = group_rests(g, e, t_s, rest);
     }
-    ictusi_sort(g->scratch, g->edges);
-    const double usual = fmax(ictusi_quantile(g->scratch, g->edges, 0.5), rounding_ns);
+    ictusi_stats_sort(g->scratch, g->edges);
+    const double usual = fmax(ictusi_stats_quantile(g->scratch, g->edges, 0.5), rounding_ns);
     const double beyond = strange * g->count / (g->count - 2.0); /* the line takes two */
     for (size_t e = 0; e < g->edges; e++) {
         const double limit = beyond * fmax(group_rests(g, e, t_s, rest), usual);

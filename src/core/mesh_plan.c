@@ -142,13 +142,13 @@ int ictusi_mesh_trial(const struct stamp *stamps, struct mesh_trial *seen)
         halves[i % 2][(i - 1) / 2] = stamps[i];
     }
     for (int h = 0; h < 2; h++) {
-        const int err = ictusi_offset_skampi(halves[h], FOLD, &offsets[h]);
+        const int err = ictusi_estimator_offset_skampi(halves[h], FOLD, &offsets[h]);
         if (err) {
             return err;
         }
     }
-    ictusi_sort(rtts, MESH_TRIAL_EXCHANGES - 1);
-    seen->exchange_s = ictusi_quantile(rtts, MESH_TRIAL_EXCHANGES - 1, 0.5) * 1e-9;
+    ictusi_stats_sort(rtts, MESH_TRIAL_EXCHANGES - 1);
+    seen->exchange_s = ictusi_stats_quantile(rtts, MESH_TRIAL_EXCHANGES - 1, 0.5) * 1e-9;
     seen->rtt_ns = rtts[0];
     seen->scatter_ns =
         fabs((double)(offsets[1].offset - offsets[0].offset) + offsets[1].frac - offsets[0].frac) /
@@ -161,7 +161,8 @@ bool ictusi_mesh_slope(const struct stamp *first, const struct stamp *last, size
 {
     struct offset a;
     struct offset b;
-    if (ictusi_offset_skampi(first, n, &a) || ictusi_offset_skampi(last, n, &b) || b.at <= a.at) {
+    if (ictusi_estimator_offset_skampi(first, n, &a) ||
+        ictusi_estimator_offset_skampi(last, n, &b) || b.at <= a.at) {
         return false;
     }
     const double span_s = (double)(b.at - a.at) * 1e-9;
@@ -175,8 +176,8 @@ int ictusi_mesh_burst(const struct stamp *stamps, size_t n, enum mesh_pair pair,
                       const struct adaptive_slope *slope, struct mesh_edge *edge)
 {
     struct offset o;
-    int err = pair == MESH_PAIR_MIN_RTT ? ictusi_offset_min_rtt(stamps, n, &o)
-                                        : ictusi_offset_skampi(stamps, n, &o);
+    int err = pair == MESH_PAIR_MIN_RTT ? ictusi_estimator_offset_min_rtt(stamps, n, &o)
+                                        : ictusi_estimator_offset_skampi(stamps, n, &o);
     if (err) {
         return err;
     }
@@ -187,7 +188,7 @@ int ictusi_mesh_burst(const struct stamp *stamps, size_t n, enum mesh_pair pair,
     if (pair == MESH_PAIR_ADAPTIVE || (pair == MESH_PAIR_AUTO && n >= ADAPTIVE_FROM)) {
         struct line line;
         struct line_error error;
-        err = ictusi_fit_adaptive(stamps, n, slope, &line, &error, NULL);
+        err = ictusi_adaptive_fit(stamps, n, slope, &line, &error, NULL);
         if (err) {
             return err;
         }
@@ -204,7 +205,7 @@ int ictusi_mesh_burst(const struct stamp *stamps, size_t n, enum mesh_pair pair,
     }
     double low = 0.0;
     double high = 0.0;
-    err = ictusi_offset_interval(stamps, n, edge->at, edge->offset, &low, &high);
+    err = ictusi_estimator_offset_interval(stamps, n, edge->at, edge->offset, &low, &high);
     edge->half_width_ns = fmax(fabs(high - edge->frac), fabs(edge->frac - low));
     return err;
 }

@@ -55,7 +55,7 @@ double ictusi_mesh_plan_start(const struct mesh_plan *plan, int k);
 /*
  * What a trial burst of MESH_TRIAL_EXCHANGES shows: the median time of an exchange, the shortest
  * round trip, and how far the offsets of two interleaved halves are apart. Unusable bursts show
- * nothing: errors as of ictusi_offset_skampi().
+ * nothing: errors as of ictusi_estimator_offset_skampi().
  */
 int ictusi_mesh_trial(const struct stamp *stamps, struct mesh_trial *seen);
 

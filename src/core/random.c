@@ -20,7 +20,7 @@ static uint64_t random_rotate(uint64_t x, int k)
     return (x << k) | (x >> (64 - k));
 }
 
-void ictusi_rng_seed(struct rng *rng, uint64_t seed, uint64_t stream)
+void ictusi_random_seed(struct rng *rng, uint64_t seed, uint64_t stream)
 {
     uint64_t x = seed;
     x = random_splitmix(&x) ^ (stream * UINT64_C(0xd1342543de82ef95));
@@ -29,7 +29,7 @@ void ictusi_rng_seed(struct rng *rng, uint64_t seed, uint64_t stream)
     }
 }
 
-uint64_t ictusi_rng_next(struct rng *rng)
+uint64_t ictusi_random_next(struct rng *rng)
 {
     uint64_t *s = rng->state;
     const uint64_t result = random_rotate(s[1] * 5, 7) * 9;
@@ -43,37 +43,37 @@ uint64_t ictusi_rng_next(struct rng *rng)
     return result;
 }
 
-double ictusi_rng_uniform(struct rng *rng)
+double ictusi_random_uniform(struct rng *rng)
 {
-    return ((double)(ictusi_rng_next(rng) >> 12) + 0.5) * 0x1p-52;
+    return ((double)(ictusi_random_next(rng) >> 12) + 0.5) * 0x1p-52;
 }
 
-uint64_t ictusi_rng_below(struct rng *rng, uint64_t n)
+uint64_t ictusi_random_below(struct rng *rng, uint64_t n)
 {
     const uint64_t limit = UINT64_MAX - UINT64_MAX % n;
-    uint64_t x = ictusi_rng_next(rng);
+    uint64_t x = ictusi_random_next(rng);
     while (x >= limit) {
-        x = ictusi_rng_next(rng);
+        x = ictusi_random_next(rng);
     }
     return x % n;
 }
 
-double ictusi_rng_normal(struct rng *rng)
+double ictusi_random_normal(struct rng *rng)
 {
     const double two_pi = 6.283185307179586;
-    const double radius = sqrt(-2.0 * log(ictusi_rng_uniform(rng)));
-    return radius * cos(two_pi * ictusi_rng_uniform(rng));
+    const double radius = sqrt(-2.0 * log(ictusi_random_uniform(rng)));
+    return radius * cos(two_pi * ictusi_random_uniform(rng));
 }
 
-double ictusi_rng_exponential(struct rng *rng)
+double ictusi_random_exponential(struct rng *rng)
 {
-    return -log(ictusi_rng_uniform(rng));
+    return -log(ictusi_random_uniform(rng));
 }
 
-void ictusi_rng_shuffle(struct rng *rng, int *items, int n)
+void ictusi_random_shuffle(struct rng *rng, int *items, int n)
 {
     for (int i = n - 1; i > 0; i--) {
-        const int j = (int)ictusi_rng_below(rng, (uint64_t)i + 1);
+        const int j = (int)ictusi_random_below(rng, (uint64_t)i + 1);
         const int kept = items[i];
         items[i] = items[j];
         items[j] = kept;

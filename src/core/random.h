@@ -10,23 +10,23 @@ struct rng {
 };
 
 /* Seed a generator; streams of one seed with different stream numbers are independent. */
-void ictusi_rng_seed(struct rng *rng, uint64_t seed, uint64_t stream);
+void ictusi_random_seed(struct rng *rng, uint64_t seed, uint64_t stream);
 
-uint64_t ictusi_rng_next(struct rng *rng);
+uint64_t ictusi_random_next(struct rng *rng);
 
 /* Uniform in (0, 1), never 0 or 1. */
-double ictusi_rng_uniform(struct rng *rng);
+double ictusi_random_uniform(struct rng *rng);
 
 /* Uniform integer in [0, n), without bias; n > 0. */
-uint64_t ictusi_rng_below(struct rng *rng, uint64_t n);
+uint64_t ictusi_random_below(struct rng *rng, uint64_t n);
 
 /* Standard normal deviate. */
-double ictusi_rng_normal(struct rng *rng);
+double ictusi_random_normal(struct rng *rng);
 
 /* Exponential deviate of mean 1. */
-double ictusi_rng_exponential(struct rng *rng);
+double ictusi_random_exponential(struct rng *rng);
 
 /* Shuffle n indices in place. */
-void ictusi_rng_shuffle(struct rng *rng, int *items, int n);
+void ictusi_random_shuffle(struct rng *rng, int *items, int n);
 
 #endif

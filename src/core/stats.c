@@ -15,7 +15,7 @@ static int stats_ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void ictusi_sort(double *values, size_t n)
+void ictusi_stats_sort(double *values, size_t n)
 {
     if (n > 1) {
         qsort(values, n, sizeof(*values), stats_ascending);
@@ -23,7 +23,7 @@ void ictusi_sort(double *values, size_t n)
 }
 
 /* Linear between order statistics (Hyndman and Fan 1996, type 7), as R and numpy do by default. */
-double ictusi_quantile(const double *sorted, size_t n, double q)
+double ictusi_stats_quantile(const double *sorted, size_t n, double q)
 {
     const double position = q * (double)(n - 1);
     const size_t below = (size_t)position;
@@ -34,7 +34,7 @@ double ictusi_quantile(const double *sorted, size_t n, double q)
     return sorted[below] + part * (sorted[below + 1] - sorted[below]);
 }
 
-double ictusi_mean(const double *values, size_t n)
+double ictusi_stats_mean(const double *values, size_t n)
 {
     /* Shifted by the first value, so that large common parts do not eat the digits. */
     double sum = 0.0;
@@ -44,12 +44,12 @@ double ictusi_mean(const double *values, size_t n)
     return n ? values[0] + sum / (double)n : 0.0;
 }
 
-double ictusi_sd(const double *values, size_t n)
+double ictusi_stats_sd(const double *values, size_t n)
 {
     if (n < 2) {
         return 0.0;
     }
-    const double mean = ictusi_mean(values, n);
+    const double mean = ictusi_stats_mean(values, n);
     double sum = 0.0;
     for (size_t i = 0; i < n; i++) {
         sum += (values[i] - mean) * (values[i] - mean);
@@ -97,8 +97,8 @@ static double two_sided_normal(double level)
     return high;
 }
 
-void ictusi_median_interval(const double *sorted, size_t n, double level, double *low, double *high,
-                            double *covered)
+void ictusi_stats_median_interval(const double *sorted, size_t n, double level, double *low,
+                                  double *high, double *covered)
 {
     size_t cut = 0;
     if (n <= EXACT_RANKS_MAX) {
@@ -125,7 +125,7 @@ void ictusi_median_interval(const double *sorted, size_t n, double level, double
  * means: n/batches times the variance of the batches' shares over that of one sign. Samples that
  * depend on each other for longer than a batch are not noticed.
  */
-double ictusi_batch_inflation(const double *values, size_t n, double median)
+double ictusi_stats_batch_inflation(const double *values, size_t n, double median)
 {
     if (n < ICTUSI_BATCHED) {
         return 1.0;
@@ -144,15 +144,15 @@ double ictusi_batch_inflation(const double *values, size_t n, double median)
         }
         share[b] = sum / (double)(end - begin);
     }
-    const double mean = ictusi_mean(share, ICTUSI_BATCHES);
+    const double mean = ictusi_stats_mean(share, ICTUSI_BATCHES);
     const double one = square / (double)n - mean * mean;
-    const double sd = ictusi_sd(share, ICTUSI_BATCHES);
+    const double sd = ictusi_stats_sd(share, ICTUSI_BATCHES);
     const double inflation = one > 0.0 ? sd * sd * (double)n / ICTUSI_BATCHES / one : 1.0;
     return inflation > BATCH_NOISE ? inflation : 1.0;
 }
 
-void ictusi_median_widen(const double *sorted, size_t n, double inflation, double *low,
-                         double *high)
+void ictusi_stats_median_widen(const double *sorted, size_t n, double inflation, double *low,
+                               double *high)
 {
     if (inflation <= 1.0) {
         return;
@@ -169,10 +169,10 @@ void ictusi_median_widen(const double *sorted, size_t n, double inflation, doubl
  * distribution 0.7 % are; of the long tails of latencies many more, so they are counted and not
  * dropped.
  */
-size_t ictusi_tukey_outliers(const double *sorted, size_t n)
+size_t ictusi_stats_tukey_outliers(const double *sorted, size_t n)
 {
-    const double first = ictusi_quantile(sorted, n, 0.25);
-    const double third = ictusi_quantile(sorted, n, 0.75);
+    const double first = ictusi_stats_quantile(sorted, n, 0.25);
+    const double third = ictusi_stats_quantile(sorted, n, 0.75);
     const double reach = 1.5 * (third - first);
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {

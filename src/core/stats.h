@@ -6,15 +6,15 @@
 #include <stddef.h>
 
 /* Sort ascending, in place. */
-void ictusi_sort(double *values, size_t n);
+void ictusi_stats_sort(double *values, size_t n);
 
 /* Quantile by linear interpolation of order statistics (Hyndman and Fan 1996, type 7); n > 0. */
-double ictusi_quantile(const double *sorted, size_t n, double q);
+double ictusi_stats_quantile(const double *sorted, size_t n, double q);
 
-double ictusi_mean(const double *values, size_t n);
+double ictusi_stats_mean(const double *values, size_t n);
 
 /* Standard deviation with n - 1; 0 for n < 2. */
-double ictusi_sd(const double *values, size_t n);
+double ictusi_stats_sd(const double *values, size_t n);
 
 /*
  * Distribution-free confidence interval of the median from order statistics (Conover 1999, 3.2;
@@ -22,8 +22,8 @@ double ictusi_sd(const double *values, size_t n);
  * the normal approximation above. Covers at least `level` wherever n allows; for few samples it is
  * the whole range, and *covered tells the level that has (1 - 2^(1-n) at most).
  */
-void ictusi_median_interval(const double *sorted, size_t n, double level, double *low, double *high,
-                            double *covered);
+void ictusi_stats_median_interval(const double *sorted, size_t n, double level, double *low,
+                                  double *high, double *covered);
 
 /*
  * How much wider the variance of the median's rank is than that of as many independent values: by
@@ -33,17 +33,18 @@ void ictusi_median_interval(const double *sorted, size_t n, double level, double
  * quantile).
  */
 enum { ICTUSI_BATCHES = 10, ICTUSI_BATCHED = 100 };
-double ictusi_batch_inflation(const double *values, size_t n, double median);
+double ictusi_stats_batch_inflation(const double *values, size_t n, double median);
 
 /*
- * Widen the median's interval of sorted values to what ictusi_batch_inflation() says, by Student's
- * t with the batches' degrees of freedom. Never narrows it. Coverage in the face of drift is that
- * of the batches' independence: right where a state of the machine lasts no longer than a batch.
+ * Widen the median's interval of sorted values to what ictusi_stats_batch_inflation() says, by
+ * Student's t with the batches' degrees of freedom. Never narrows it. Coverage in the face of drift
+ * is that of the batches' independence: right where a state of the machine lasts no longer than a
+ * batch.
  */
-void ictusi_median_widen(const double *sorted, size_t n, double inflation, double *low,
-                         double *high);
+void ictusi_stats_median_widen(const double *sorted, size_t n, double inflation, double *low,
+                               double *high);
 
 /* How many values lie outside Tukey's fences, 1.5 interquartile ranges beyond the quartiles. */
-size_t ictusi_tukey_outliers(const double *sorted, size_t n);
+size_t ictusi_stats_tukey_outliers(const double *sorted, size_t n);
 
 #endif

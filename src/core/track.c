@@ -285,9 +285,9 @@ static int list_hypotheses(const struct track_sweep *s, int n, const struct trac
     for (int k = 0; k < n; k++) {
         noise[k] = s[k].noise_ns2;
     }
-    ictusi_sort(noise, (size_t)n);
+    ictusi_stats_sort(noise, (size_t)n);
     const bool many = prior->clocks >= MANY_CLOCKS;
-    const double unit = fmax(sqrt(ictusi_quantile(noise, (size_t)n, 0.5)), prior->floor_ns);
+    const double unit = fmax(sqrt(ictusi_stats_quantile(noise, (size_t)n, 0.5)), prior->floor_ns);
     const double none = many ? none_many : none_few;
     double shape[LEVELS];
     double sum = 0.0;
@@ -490,19 +490,19 @@ double ictusi_track_rests(const double *t_s, int count, const double *offsets, d
             slopes[pairs++] = (offsets[k] - offsets[l]) / (t_s[k] - t_s[l]);
         }
     }
-    ictusi_sort(slopes, pairs);
-    const double slope = ictusi_quantile(slopes, pairs, 0.5);
+    ictusi_stats_sort(slopes, pairs);
+    const double slope = ictusi_stats_quantile(slopes, pairs, 0.5);
     for (int k = 0; k < count; k++) {
         sorted[k] = rest[k] = offsets[k] - slope * (t_s[k] - t_s[0]);
     }
-    ictusi_sort(sorted, (size_t)count);
-    const double middle = ictusi_quantile(sorted, (size_t)count, 0.5);
+    ictusi_stats_sort(sorted, (size_t)count);
+    const double middle = ictusi_stats_quantile(sorted, (size_t)count, 0.5);
     for (int k = 0; k < count; k++) {
         rest[k] -= middle;
         sorted[k] = fabs(rest[k]);
     }
-    ictusi_sort(sorted, (size_t)count);
-    return sigma_per_median * ictusi_quantile(sorted, (size_t)count, 0.5);
+    ictusi_stats_sort(sorted, (size_t)count);
+    return sigma_per_median * ictusi_stats_quantile(sorted, (size_t)count, 0.5);
 }
 
 void ictusi_track_unusual(const struct track_sweep *sweeps, int count, const double *offsets,

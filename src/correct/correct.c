@@ -57,7 +57,7 @@ static int check_options(const struct ictus_correct_options *o, bool first, stru
     if (o->passes < 1) {
         return ictus_because(why, ICTUS_ERR_ARG, "there must be at least one pass");
     }
-    const int err = ictusi_copy_check(o->in, o->out, why);
+    const int err = ictusi_output_copy_check(o->in, o->out, why);
     return !err && first && o->truth ? ictusi_truth_check(o->truth, o->in, why) : err;
 }
 

@@ -83,14 +83,14 @@ static void skew_draw(const struct skewing *s, uint32_t clock, const int64_t *ti
     const struct skew_options *o = &s->options;
     const double resolution = (double)s->trace->layout.resolution;
     struct rng rng;
-    ictusi_rng_seed(&rng, (uint64_t)o->seed, clock);
-    const double offset = o->offset * (2 * ictusi_rng_uniform(&rng) - 1);
-    const double drift = o->drift * (2 * ictusi_rng_uniform(&rng) - 1);
-    const double phase = 6.283185307179586 * ictusi_rng_uniform(&rng);
+    ictusi_random_seed(&rng, (uint64_t)o->seed, clock);
+    const double offset = o->offset * (2 * ictusi_random_uniform(&rng) - 1);
+    const double drift = o->drift * (2 * ictusi_random_uniform(&rng) - 1);
+    const double phase = 6.283185307179586 * ictusi_random_uniform(&rng);
     /* In the middle 60 % of the trace, so that both rates are seen for long enough to be fitted. */
-    const double step_at =
-        (0.2 + 0.6 * ictusi_rng_uniform(&rng)) * (double)(times[KNOTS - 1] - times[0]) / resolution;
-    const double step = ictusi_rng_uniform(&rng) < 0.5 ? -o->step : o->step;
+    const double step_at = (0.2 + 0.6 * ictusi_random_uniform(&rng)) *
+                           (double)(times[KNOTS - 1] - times[0]) / resolution;
+    const double step = ictusi_random_uniform(&rng) < 0.5 ? -o->step : o->step;
     const double walk = clock == 1 && o->bad > 0 ? o->bad : o->walk;
     double rate = 0;
     double wandered = 0;
@@ -102,7 +102,7 @@ static void skew_draw(const struct skewing *s, uint32_t clock, const int64_t *ti
          */
         if (i > 0) {
             const double passed = (double)(times[i] - times[i - 1]) / resolution;
-            rate += walk * sqrt(passed) * ictusi_rng_normal(&rng);
+            rate += walk * sqrt(passed) * ictusi_random_normal(&rng);
             wandered += rate * passed;
         }
         /* Minus its value at 0, so that `offset` is the offset at the start. */
@@ -200,7 +200,7 @@ static uint32_t new_offsets(void *self, uint32_t location, struct clock_offset l
     const double resolution = (double)s->trace->layout.resolution;
     struct rng rng;
     /* A stream of its own: asking for other offsets does not change the skew. */
-    ictusi_rng_seed(&rng, (uint64_t)s->options.seed, clock + (UINT64_C(1) << 32));
+    ictusi_random_seed(&rng, (uint64_t)s->options.seed, clock + (UINT64_C(1) << 32));
     uint32_t hint = 0;
     int64_t wrong = 0;
     const int64_t start = (int64_t)s->trace->global_offset;
@@ -210,7 +210,7 @@ static uint32_t new_offsets(void *self, uint32_t location, struct clock_offset l
         const int64_t at = at_end ? end : start;
         const int64_t stamp = clock_map_at(skew, at, &hint);
         if (clock > 0 && (i == 0 || at_end)) {
-            wrong = llround(s->options.noise * ictusi_rng_normal(&rng) * resolution);
+            wrong = llround(s->options.noise * ictusi_random_normal(&rng) * resolution);
         }
         list[i] = (struct clock_offset){(uint64_t)stamp + (i == 1 && !at_end), at - stamp + wrong,
                                         s->options.sd * resolution};
@@ -255,7 +255,7 @@ int ictus_trace_skew(const char *in, const char *out, const char *skew, json_t *
     s.plain = skew[0] == '\0';
     int err = read_spec(skew, &s.options, why);
     if (!err) {
-        err = ictusi_copy_check(in, out, why);
+        err = ictusi_output_copy_check(in, out, why);
     }
     if (!err) {
         err = ictusi_trace_open(in, &s.trace, why);

@@ -116,7 +116,7 @@ int ictusi_exchange_ping_until(struct exchange *x, int peer, size_t max, struct 
         stamp.received = ictusi_source_read(x->source);
         stamp.remote = reply[0];
         x->started++;
-        over = ictusi_netgauge_add(rule, &stamp) || i + 1 == max;
+        over = ictusi_estimator_netgauge_add(rule, &stamp) || i + 1 == max;
     }
     const int64_t stop[REQUEST_WORDS] = {0, 0};
     return error_translate(

@@ -155,7 +155,7 @@ static void create_keys(void)
     }
 }
 
-struct attached *ictusi_attached(MPI_Comm comm, enum attach_kind kind)
+struct attached *ictusi_harmonize_attached(MPI_Comm comm, enum attach_kind kind)
 {
     struct attached *attached = NULL;
     int found = 0;
@@ -166,7 +166,7 @@ struct attached *ictusi_attached(MPI_Comm comm, enum attach_kind kind)
 
 int ictusi_attach(MPI_Comm comm, enum attach_kind kind, struct attached *attached)
 {
-    if (ictusi_attached(comm, kind)) {
+    if (ictusi_harmonize_attached(comm, kind)) {
         PMPI_Comm_delete_attr(comm, state_key[kind]);
     }
     attached->owner = comm;
@@ -183,7 +183,7 @@ int ictusi_attach(MPI_Comm comm, enum attach_kind kind, struct attached *attache
 int ictusi_attach_hint(MPI_Comm comm, const char *text)
 {
     (void)pthread_once(&keys_once, create_keys);
-    if (ictusi_attached_hint(comm)) {
+    if (ictusi_harmonize_attached_hint(comm)) {
         PMPI_Comm_delete_attr(comm, hint_key);
     }
     if (!text) {
@@ -200,7 +200,7 @@ int ictusi_attach_hint(MPI_Comm comm, const char *text)
     return ICTUS_OK;
 }
 
-const char *ictusi_attached_hint(MPI_Comm comm)
+const char *ictusi_harmonize_attached_hint(MPI_Comm comm)
 {
     const char *text = NULL;
     int found = 0;

@@ -27,7 +27,7 @@ struct attached {
 int ictusi_attach(MPI_Comm comm, enum attach_kind kind, struct attached *attached);
 
 /* What is attached, or NULL. Local. */
-struct attached *ictusi_attached(MPI_Comm comm, enum attach_kind kind);
+struct attached *ictusi_harmonize_attached(MPI_Comm comm, enum attach_kind kind);
 
 /*
  * A text that goes with a communicator to its duplicates, as MPI's own hints do. NULL takes it
@@ -36,6 +36,6 @@ struct attached *ictusi_attached(MPI_Comm comm, enum attach_kind kind);
 int ictusi_attach_hint(MPI_Comm comm, const char *text);
 
 /* The text, or NULL; the communicator's. Local. */
-const char *ictusi_attached_hint(MPI_Comm comm);
+const char *ictusi_harmonize_attached_hint(MPI_Comm comm);
 
 #endif

@@ -79,7 +79,7 @@ static int make_lane(MPI_Comm comm, struct lane **out)
 
 static int find_lane(MPI_Comm comm, struct lane **lane)
 {
-    struct attached *attached = ictusi_attached(comm, ATTACH_BARRIER);
+    struct attached *attached = ictusi_harmonize_attached(comm, ATTACH_BARRIER);
     if (attached) {
         *lane = container_of(attached, struct lane, attached);
         return ICTUS_OK;

@@ -44,7 +44,7 @@ static void release_state(struct attached *attached)
 
 struct harmonize_state *ictusi_harmonize_find(MPI_Comm comm)
 {
-    struct attached *attached = ictusi_attached(comm, ATTACH_HARMONIZE);
+    struct attached *attached = ictusi_harmonize_attached(comm, ATTACH_HARMONIZE);
     return attached ? container_of(attached, struct harmonize_state, attached) : NULL;
 }
 
@@ -270,7 +270,7 @@ bool ictusi_harmonize_info_spec(MPI_Info info, char *spec, size_t size, char *cl
 static int make_as_wished(MPI_Comm comm, struct harmonize_state **state, struct ictus_why *why)
 {
     struct wishes wishes = {.text = ""};
-    const char *hint = ictusi_attached_hint(comm);
+    const char *hint = ictusi_harmonize_attached_hint(comm);
     MPI_Info info = MPI_INFO_NULL;
     if (hint) {
         (void)snprintf(wishes.text, sizeof(wishes.text), "%s", hint);

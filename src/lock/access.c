@@ -18,7 +18,7 @@ static void map_v4(const struct in_addr *v4, struct address *address)
     memcpy(address->bytes + 12, v4, 4);
 }
 
-bool ictusi_address_of(const struct sockaddr *from, struct address *address)
+bool ictusi_access_address_of(const struct sockaddr *from, struct address *address)
 {
     if (from->sa_family == AF_INET) {
         map_v4(&((const struct sockaddr_in *)(const void *)from)->sin_addr, address);

@@ -34,7 +34,7 @@ int ictusi_access_read(struct access *access, const char *deny, const char *allo
 bool ictusi_access_may(const struct access *access, const struct address *address);
 
 /* @return false for families other than IPv4 and IPv6 */
-bool ictusi_address_of(const struct sockaddr *from, struct address *address);
+bool ictusi_access_address_of(const struct sockaddr *from, struct address *address);
 
 /* The clients seen lately, in a table that never grows: a new one takes the place of an old one. */
 struct bucket {

@@ -89,7 +89,7 @@ _Noreturn static void be_child(const struct ictus_lock *lock, const struct ictus
     const int policy = sched_getscheduler(0);
     const bool hurried = policy == SCHED_OTHER && process_hurry(true);
     word.err = wait_for(lock, start->instant);
-    const struct ictus_time now = {ictusi_raw_now()};
+    const struct ictus_time now = {ictusi_timebase_raw_now()};
     if (!word.err) {
         word.err = report_fill(lock, now, start, &reading, NULL);
     }
@@ -148,7 +148,7 @@ static int report_receive(int fd, struct ictus_at_report *report, char *const *c
         return ictus_because(why, ICTUS_ERR_IO, "cannot run '%.80s': %s", command[0],
                              strerror(after.code));
     }
-    report->exec_ns = (double)(ictusi_raw_now() - word.released);
+    report->exec_ns = (double)(ictusi_timebase_raw_now() - word.released);
     return ICTUS_OK;
 }
 
@@ -160,7 +160,7 @@ int ictus_at_run(const struct ictus_lock *lock, const struct ictus_at_start *sta
     if (!lock || !start || !start->command || !start->command[0] || !report) {
         return ICTUS_ERR_ARG;
     }
-    const struct ictus_time now = {ictusi_raw_now()};
+    const struct ictus_time now = {ictusi_timebase_raw_now()};
     int err = report_fill(lock, now, start, &reading, why);
     if (err) {
         return err;

@@ -78,11 +78,11 @@ static struct floor add_delays(struct delays *delays, const struct sample *sampl
         delays->ring[delays->count++ % DELAY_WINDOW] = samples[i].delay_ns;
     }
     size_t n = delays_window(delays, values);
-    ictusi_sort(values, n);
-    watch_path(delays, values[0], ictusi_quantile(values, n, 0.5) - values[0]);
+    ictusi_stats_sort(values, n);
+    watch_path(delays, values[0], ictusi_stats_quantile(values, n, 0.5) - values[0]);
     n = delays_window(delays, values);
-    ictusi_sort(values, n);
-    const double excess = ictusi_quantile(values, n, 0.5) - values[0];
+    ictusi_stats_sort(values, n);
+    const double excess = ictusi_stats_quantile(values, n, 0.5) - values[0];
     floor.minimum = values[0];
     floor.typical = excess;
     floor.share = ictusi_lean_share(&delays->lean, &floor.share_sd);
@@ -135,13 +135,13 @@ static double delay_limit(const struct sample *samples, size_t count)
     for (size_t i = 0; i < count; i++) {
         values[i] = samples[i].delay_ns;
     }
-    ictusi_sort(values, count);
-    const double median = ictusi_quantile(values, count, 0.5);
+    ictusi_stats_sort(values, count);
+    const double median = ictusi_stats_quantile(values, count, 0.5);
     for (size_t i = 0; i < count; i++) {
         deviations[i] = fabs(values[i] - median);
     }
-    ictusi_sort(deviations, count);
-    const double mad = 1.4826 * ictusi_quantile(deviations, count, 0.5);
+    ictusi_stats_sort(deviations, count);
+    const double mad = 1.4826 * ictusi_stats_quantile(deviations, count, 0.5);
     return values[0] + mad_limit * mad + grain_ns;
 }
 
@@ -159,7 +159,7 @@ static void group_describe(const struct sample *samples, size_t count, struct me
         out->interleaved = out->interleaved && s->interleaved;
         out->kernel = out->kernel && s->kernel;
     }
-    out->delay_sd_ns = ictusi_sd(delays, count);
+    out->delay_sd_ns = ictusi_stats_sd(delays, count);
 }
 
 /*
@@ -192,8 +192,8 @@ static void group_average(const struct sample *samples, size_t count, const stru
     out->variance_ns2 = 1.0 / weights;
     out->common_ns =
         fabs(floor->share) * (lean_error * floor->even * floor->typical + floor->doubt);
-    out->mean_ns = ictusi_mean(kept, n);
-    out->spread_ns = n > 1 ? ictusi_sd(kept, n) : ictusi_sd(all, count);
+    out->mean_ns = ictusi_stats_mean(kept, n);
+    out->spread_ns = n > 1 ? ictusi_stats_sd(kept, n) : ictusi_stats_sd(all, count);
     out->used = (int)n;
 }
 

@@ -333,7 +333,7 @@ static void show_offset(struct keeper *keeper, int64_t now)
 double ictusi_keeper_offset(struct keeper *keeper)
 {
     (void)ictusi_timebase_read(&keeper->base);
-    show_offset(keeper, ictusi_raw_now());
+    show_offset(keeper, ictusi_timebase_raw_now());
     return keeper->system_offset_ns;
 }
 
@@ -350,7 +350,7 @@ static void keeper_republish(struct keeper *keeper, int64_t now)
 void ictusi_keeper_update(struct keeper *keeper)
 {
     struct page_clock next = keeper->clock;
-    const int64_t now = ictusi_raw_now();
+    const int64_t now = ictusi_timebase_raw_now();
     const int64_t origin = common_origin(keeper);
     if (!keeper_choose(keeper, now, origin)) {
         keeper_republish(keeper, now);

@@ -113,7 +113,7 @@ static void connection_take(struct metrics *m)
     if (m->count == CONNECTIONS) {
         connection_drop(m, 0);
     }
-    const struct connection c = {fd, ictusi_raw_now()};
+    const struct connection c = {fd, ictusi_timebase_raw_now()};
     m->connections[m->count++] = c;
 }
 
@@ -151,7 +151,7 @@ static void *metrics_run(void *context)
         if (events[0].revents) {
             return NULL;
         }
-        const int64_t now = ictusi_raw_now();
+        const int64_t now = ictusi_timebase_raw_now();
         for (int i = count - 1; i >= 0; i--) {
             if (events[i + 2].revents) {
                 connection_answer(m, m->connections[i].fd);

@@ -255,7 +255,7 @@ static int look_for_reply(struct peer *peer, struct peer_wait *wait)
     if (err || (wait->answered && (wait->stamped || !stamps))) {
         return err;
     }
-    const int64_t now = ictusi_raw_now();
+    const int64_t now = ictusi_timebase_raw_now();
     if (wait->answered && !was && wait->deadline - now > stamp_wait_ns) {
         wait->deadline = now + stamp_wait_ns;
     }
@@ -291,7 +291,7 @@ static void fill_exchange(struct peer *peer, struct timebase *base, const struct
                           struct peer_exchange *exchange)
 {
     const struct stamps *got = &wait->reply.stamps;
-    const int64_t now = ictusi_real_now();
+    const int64_t now = ictusi_timebase_real_now();
     exchange->kernel = wait->sent.kernel && got->kernel;
     exchange->user1 = ictusi_timebase_raw(base, wait->sent.user);
     exchange->user4 = ictusi_timebase_raw(base, got->user);
@@ -338,7 +338,7 @@ int ictusi_peer_ask(struct peer *peer, struct timebase *base)
         peer->patience_s = peer->options.timeout_s;
     }
     const int err = send_request(peer, &wait->request, &wait->sent.user);
-    wait->deadline = ictusi_raw_now() + (int64_t)(peer->patience_s * 1e9);
+    wait->deadline = ictusi_timebase_raw_now() + (int64_t)(peer->patience_s * 1e9);
     peer->last.valid = peer->last.valid && !err;
     return err;
 }

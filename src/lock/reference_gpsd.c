@@ -58,7 +58,7 @@ static bool gpsd_instant(const char *line, const char *key_s, const char *key_ns
 {
     int64_t s = 0, rest = 0;
     return gpsd_number(line, key_s, &s) && gpsd_number(line, key_ns, &rest) && s > 0 &&
-           ictusi_stamp_join(s, rest, ns);
+           ictusi_timebase_stamp_join(s, rest, ns);
 }
 
 bool ictusi_gpsd_sample(const char *line, const struct timebase *base, struct sample *sample)

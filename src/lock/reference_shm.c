@@ -31,7 +31,7 @@ struct shm_reference {
 static bool shm_stamp(time_t s, int us, unsigned ns, int64_t *instant)
 {
     const int64_t fine = ns / 1000 == (unsigned)us ? (int64_t)ns : (int64_t)us * 1000;
-    return ictusi_stamp_join(s, fine, instant);
+    return ictusi_timebase_stamp_join(s, fine, instant);
 }
 
 int ictusi_shm_take(struct shm_segment *segment, struct timebase *base, struct sample *sample)

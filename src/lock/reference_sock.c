@@ -40,7 +40,8 @@ bool ictusi_sock_sample(const struct sock_message *message, size_t length, struc
     }
     int64_t real = 0;
     const int64_t us = (int64_t)message->time.tv_usec;
-    if (us < 0 || us > 999999 || !ictusi_stamp_join(message->time.tv_sec, us * 1000, &real) ||
+    if (us < 0 || us > 999999 ||
+        !ictusi_timebase_stamp_join(message->time.tv_sec, us * 1000, &real) ||
         fabs((double)(base->real - real)) > stale_ns) {
         return false;
     }

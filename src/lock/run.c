@@ -289,7 +289,7 @@ static void wait_until(struct runner *runner, int64_t wake)
 {
     const struct keeper *k = &runner->keeper;
     struct pollfd events[ICTUS_LOCK_SOURCES_MAX + 1];
-    const int64_t left = wake - ictusi_raw_now();
+    const int64_t left = wake - ictusi_timebase_raw_now();
     if (left <= 0) {
         return;
     }
@@ -426,7 +426,7 @@ static void runner_tick(struct runner *runner, int64_t now)
 static void runner_act(struct runner *runner)
 {
     struct keeper *k = &runner->keeper;
-    const int64_t now = ictusi_raw_now();
+    const int64_t now = ictusi_timebase_raw_now();
     const int64_t quiet_until = ictusi_keeper_leap(k, now);
     (void)ictusi_timebase_read(&k->base);
     watch_clocks(runner);
@@ -468,11 +468,11 @@ static int runner_loop(struct runner *runner, struct ictus_why *why)
 {
     while (!runner->stop) {
         const int64_t wake = next_wake(runner);
-        if (wake < 0 || (runner->ends && ictusi_raw_now() >= runner->ends)) {
+        if (wake < 0 || (runner->ends && ictusi_timebase_raw_now() >= runner->ends)) {
             break;
         }
         wait_until(runner, runner->ends && runner->ends < wake ? runner->ends : wake);
-        if (!runner->stop && (!runner->ends || ictusi_raw_now() < runner->ends)) {
+        if (!runner->stop && (!runner->ends || ictusi_timebase_raw_now() < runner->ends)) {
             runner_act(runner);
         }
         if (ictusi_keeper_changed_too_far(&runner->keeper)) {
@@ -518,7 +518,7 @@ int ictus_lock_run(const struct ictus_lock_options *options, struct ictus_why *w
     ictusi_steer_init(&runner->steer);
     err = open_all(runner, why);
     if (!err) {
-        const int64_t now = ictusi_raw_now();
+        const int64_t now = ictusi_timebase_raw_now();
         runner->keeper.started = now;
         runner->drift_due = now + drift_ns;
         runner->ends = options->duration_s > 0 ? now + (int64_t)(options->duration_s * 1e9) : 0;

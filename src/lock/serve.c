@@ -65,7 +65,7 @@ static void serve_say(const struct serving *s, const char *text)
 
 static void refresh_pair(struct serving *s)
 {
-    const int64_t now = ictusi_raw_now();
+    const int64_t now = ictusi_timebase_raw_now();
     if (now - s->base.raw > pair_ns || !s->base.started) {
         (void)ictusi_timebase_read(&s->base);
     }
@@ -114,14 +114,14 @@ static void account_lock(struct serving *s, struct server_clock *clock)
         fmax(status.now.sigma_ns, status.now.bound_ns - status.root_delay_ns / 2);
     /* Until the account is looked at again, the bound grows by what an oscillator may be off. */
     clock->root_dispersion_ns += (double)account_ns * drift_most;
-    clock->reference_ns = status.now.time.ns - (ictusi_raw_now() - status.updated_raw_ns);
+    clock->reference_ns = status.now.time.ns - (ictusi_timebase_raw_now() - status.updated_raw_ns);
 }
 
 /* A page that was taken away, by a service manager say, is looked for again. */
 static void reopen_lock(struct serving *s)
 {
     struct ictus_lock *lock = NULL;
-    if (s->lock && ictusi_lock_is_there(s->lock)) {
+    if (s->lock && ictusi_page_lock_is_there(s->lock)) {
         return;
     }
     ictus_lock_close(s->lock);
@@ -135,7 +135,7 @@ static void reopen_lock(struct serving *s)
 static void refresh_account(struct serving *s)
 {
     struct server_clock *clock = &s->server.clock;
-    const int64_t now = ictusi_raw_now();
+    const int64_t now = ictusi_timebase_raw_now();
     if (s->account_at && now - s->account_at < account_ns) {
         return;
     }
@@ -144,7 +144,7 @@ static void refresh_account(struct serving *s)
         clock->stratum = (uint8_t)s->options->stratum;
         clock->root_dispersion_ns = trusted_dispersion_ns;
         clock->reference_id = UINT32_C(0x4c4f434c); /* "LOCL" */
-        clock->reference_ns = ictusi_real_now();
+        clock->reference_ns = ictusi_timebase_real_now();
         return;
     }
     reopen_lock(s);
@@ -188,7 +188,7 @@ static void take_request(struct serving *s, int which, struct stamp_datagram *da
                                            .received_ns = received,
                                            .raw_ns = s->base.raw};
     ictusi_server_answer(&s->server, &request, &answer);
-    if (answer.length == 0 || read_served(s, ictusi_real_now(), &sending) != readable) {
+    if (answer.length == 0 || read_served(s, ictusi_timebase_real_now(), &sending) != readable) {
         return;
     }
     const uint32_t number = socket->sent;

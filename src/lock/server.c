@@ -143,7 +143,7 @@ void ictusi_server_answer(struct server *server, const struct server_request *re
     struct address address;
     memset(answer, 0, sizeof(*answer));
     server->counts.requests++;
-    if (!ictusi_address_of(request->from, &address) ||
+    if (!ictusi_access_address_of(request->from, &address) ||
         !ictusi_access_may(&server->access, &address)) {
         server->counts.denied++;
         return;

@@ -114,7 +114,7 @@ int ictusi_stamp_send(struct stamp_socket *socket, const void *bytes, size_t len
             put_own(&message, &control, (const struct sockaddr *)&answer->own);
         }
     }
-    *user = ictusi_real_now();
+    *user = ictusi_timebase_real_now();
     if (sendmsg(socket->fd, &message, 0) < 0) {
         return ICTUS_ERR_IO;
     }
@@ -224,7 +224,7 @@ int ictusi_stamp_receive(const struct stamp_socket *socket, struct stamp_datagra
                              .msg_controllen = sizeof(control.bytes)};
     const ssize_t length = recvmsg(socket->fd, &message, MSG_DONTWAIT | MSG_TRUNC);
     memset(&datagram->stamps, 0, sizeof(datagram->stamps));
-    datagram->stamps.user = ictusi_real_now();
+    datagram->stamps.user = ictusi_timebase_real_now();
     if (length < 0) {
         return errno == EAGAIN || errno == EINTR ? ICTUS_ERR_SAMPLES : ICTUS_ERR_IO;
     }

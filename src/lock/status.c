@@ -91,7 +91,7 @@ static void fill_source(const struct upstream *s, int64_t now, struct ictus_lock
 void ictusi_keeper_report(struct keeper *keeper)
 {
     struct ictus_lock_status status;
-    const int64_t now = ictusi_raw_now();
+    const int64_t now = ictusi_timebase_raw_now();
     const struct upstream *s = &keeper->sources[keeper->selected];
     memset(&status, 0, sizeof(status));
     status.pid = keeper->page.page->header.pid;
@@ -147,14 +147,14 @@ void ictusi_keeper_poll(const struct keeper *keeper, const struct upstream *sour
                         enum upstream_event event, struct ictus_lock_poll *poll)
 {
     struct ictus_lock_source_status row;
-    const int64_t now = ictusi_raw_now();
+    const int64_t now = ictusi_timebase_raw_now();
     const struct discipline *d = &source->discipline;
     const int64_t real = ictusi_timebase_real(&keeper->base, source->last.local);
     fill_source(source, now, &row);
     memset(poll, 0, sizeof(*poll));
     poll->source = source->name;
     poll->event = ictusi_upstream_event_name(event);
-    poll->utc_ns = ictusi_real_now();
+    poll->utc_ns = ictusi_timebase_real_now();
     poll->interval_s = source->interval_s;
     poll->exchanges = source->last.count;
     poll->used = source->last.used;

@@ -284,7 +284,7 @@ static void plan_next(struct upstream *source, bool good)
     source->since_start++;
     const double wait_s = ldexp(source->interval_s, source->polite);
     source->due += (int64_t)(wait_s * 1e9);
-    const int64_t now = ictusi_raw_now();
+    const int64_t now = ictusi_timebase_raw_now();
     if (source->due <= now) {
         source->due = now + (int64_t)(wait_s * 1e9);
     }
@@ -302,7 +302,7 @@ static enum upstream_event upstream_finish(struct upstream *source)
             take_root(source);
         }
         event = upstream_discipline(source, poll->samples, poll->count);
-        source->last_good = ictusi_raw_now();
+        source->last_good = ictusi_timebase_raw_now();
         source->missed = 0;
         upstream_fade(source);
     } else {
@@ -346,7 +346,7 @@ static bool upstream_ask(struct upstream *source, struct timebase *base)
     }
     if (poll->failure) {
         poll->lost++;
-        source->wake = ictusi_raw_now() + (int64_t)(source->spacing_s * 1e9);
+        source->wake = ictusi_timebase_raw_now() + (int64_t)(source->spacing_s * 1e9);
         poll->phase = UPSTREAM_PAUSING;
         return true;
     }
@@ -364,7 +364,7 @@ static bool upstream_begin(struct upstream *source, struct timebase *base, int64
     poll->lost = 0;
     poll->failure = ICTUS_ERR_TIMEOUT;
     poll->wanted = source->polite ? 1 : source->exchanges;
-    poll->began = ictusi_raw_now();
+    poll->began = ictusi_timebase_raw_now();
     poll->until = poll->began + (int64_t)(source->peer.options.timeout_s * 1e9);
     if (source->reference) {
         const int got =
@@ -396,7 +396,7 @@ static bool upstream_hear(struct upstream *source, struct timebase *base)
         }
     }
     poll->phase = UPSTREAM_PAUSING;
-    source->wake = ictusi_raw_now() + (int64_t)(source->spacing_s * 1e9);
+    source->wake = ictusi_timebase_raw_now() + (int64_t)(source->spacing_s * 1e9);
     return poll->asked < exchanges_most(source) && poll->count < (size_t)poll->wanted;
 }
 
@@ -428,7 +428,7 @@ int ictusi_upstream_fd(const struct upstream *source)
 bool ictusi_upstream_step(struct upstream *source, struct timebase *base, int64_t utc_ns,
                           enum upstream_event *event)
 {
-    const int64_t now = ictusi_raw_now();
+    const int64_t now = ictusi_timebase_raw_now();
     if (source->poll.phase == UPSTREAM_RESTING) {
         if (now < source->due) {
             source->wake = source->due;
@@ -469,7 +469,7 @@ void ictusi_upstream_restart(struct upstream *source)
     source->since_start = 0;
     source->locked = false;
     source->poll.phase = UPSTREAM_RESTING;
-    source->due = ictusi_raw_now();
+    source->due = ictusi_timebase_raw_now();
     source->wake = source->due;
     source->peer.last.valid = false;
 }

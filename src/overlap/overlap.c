@@ -50,8 +50,8 @@ static int64_t cost_of_reading(const struct source *source)
         const int64_t start = ictusi_source_read(source);
         took[i] = (double)(ictusi_source_read(source) - start);
     }
-    ictusi_sort(took, READ_TRIES);
-    return (int64_t)ictusi_mean(&took[READ_TRIES / 4], READ_TRIES / 2);
+    ictusi_stats_sort(took, READ_TRIES);
+    return (int64_t)ictusi_stats_mean(&took[READ_TRIES / 4], READ_TRIES / 2);
 }
 
 static int test_once(struct call *call)
@@ -103,7 +103,7 @@ static int overlap_once(struct study *s, int64_t *row, int64_t stride)
     }
     const int64_t computed = ictusi_source_read(s->source);
     if (mpi == MPI_SUCCESS) {
-        mpi = ictusi_wait(&s->call);
+        mpi = ictusi_operation_wait(&s->call);
     }
     const int64_t end = ictusi_source_read(s->source);
     row[INIT * stride] = started - begin;
@@ -127,8 +127,8 @@ static int measure_blocking(struct study *s, struct ictus_why *why)
     double t_b = 0.0;
     if (!err && blocking.samples_s[ICTUS_REDUCE_MAX]) {
         double *sorted = blocking.samples_s[ICTUS_REDUCE_MAX];
-        ictusi_sort(sorted, (size_t)blocking.n);
-        t_b = ictusi_quantile(sorted, (size_t)blocking.n, 0.5);
+        ictusi_stats_sort(sorted, (size_t)blocking.n);
+        t_b = ictusi_stats_quantile(sorted, (size_t)blocking.n, 0.5);
     }
     ictus_bench_result_free(&blocking);
     if (err) {
@@ -216,8 +216,8 @@ static double column_median(const struct study *s, const int64_t *column, double
             scratch[n++] = 1e-9 * (double)column[i] / divisor;
         }
     }
-    ictusi_sort(scratch, n);
-    return n ? ictusi_quantile(scratch, n, 0.5) : 0.0;
+    ictusi_stats_sort(scratch, n);
+    return n ? ictusi_stats_quantile(scratch, n, 0.5) : 0.0;
 }
 
 static void fill_result(struct study *s, double *scratch)

@@ -78,8 +78,8 @@ double ictusi_workload_time(struct workload *work, const struct source *source, 
         ictusi_workload_do(work, units);
         took[i] = (double)(ictusi_source_read(source) - start);
     }
-    ictusi_sort(took, RUNS);
-    return ictusi_quantile(took, RUNS, 0.5);
+    ictusi_stats_sort(took, RUNS);
+    return ictusi_stats_quantile(took, RUNS, 0.5);
 }
 
 static int check_proportion(struct workload *work, const struct source *source, double *per_unit)

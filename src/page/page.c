@@ -130,7 +130,7 @@ int ictusi_page_create(const char *name, const char *directory, struct page_writ
                                  .version = PAGE_VERSION,
                                  .bytes = (uint32_t)sizeof(struct page),
                                  .pid = getpid(),
-                                 .started = ictusi_raw_now()};
+                                 .started = ictusi_timebase_raw_now()};
     (void)ictusi_page_process(header.pid, &header.pid_started, &header.pidns);
     if (!err && ictusi_page_identity(header.boot, &header.timens)) {
         err = ictus_because(why, ICTUS_ERR_IO, "cannot read the boot id");

@@ -94,7 +94,7 @@ int ictusi_page_open(const char *name, const char *directory, char path[PAGE_PAT
                      uid_t *owner, struct ictus_why *why);
 
 /* Whether a handle's page still has a name: else a new daemon's is another file. */
-bool ictusi_lock_is_there(const struct ictus_lock *lock);
+bool ictusi_page_lock_is_there(const struct ictus_lock *lock);
 
 /*
  * The writer's side: the page open, and a lock against a second daemon of the name on a file that

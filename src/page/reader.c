@@ -171,7 +171,7 @@ void ictus_lock_close(struct ictus_lock *lock)
     }
 }
 
-bool ictusi_lock_is_there(const struct ictus_lock *lock)
+bool ictusi_page_lock_is_there(const struct ictus_lock *lock)
 {
     struct stat info;
     return fstat(lock->fd, &info) == 0 && info.st_nlink > 0 &&

@@ -22,12 +22,12 @@ static int64_t read_clock(clockid_t id)
     return (int64_t)t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-int64_t ictusi_raw_now(void)
+int64_t ictusi_timebase_raw_now(void)
 {
     return read_clock(CLOCK_MONOTONIC_RAW);
 }
 
-int64_t ictusi_real_now(void)
+int64_t ictusi_timebase_real_now(void)
 {
     return read_clock(CLOCK_REALTIME);
 }
@@ -65,7 +65,7 @@ static void read_pair(int64_t *raw, int64_t *real, double *width)
     *width = (double)best;
 }
 
-bool ictusi_stamp_join(int64_t seconds, int64_t nanoseconds, int64_t *ns)
+bool ictusi_timebase_stamp_join(int64_t seconds, int64_t nanoseconds, int64_t *ns)
 {
     static const int64_t second = 1000000000;
     static const int64_t margin_s = 3600; /* so that differences near the end fit as well */

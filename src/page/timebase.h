@@ -29,14 +29,14 @@ enum timebase_event {
     TIMEBASE_SUSPENDED = 2 /* the machine slept: CLOCK_MONOTONIC_RAW stood still */
 };
 
-int64_t ictusi_raw_now(void);
-int64_t ictusi_real_now(void);
+int64_t ictusi_timebase_raw_now(void);
+int64_t ictusi_timebase_real_now(void);
 
 /*
  * Seconds since 1970 and nanoseconds of the second, as others hand them over, as one number that
  * can be reckoned with. @return false, *ns unset: they are no stamp between 1970 and 2262
  */
-bool ictusi_stamp_join(int64_t seconds, int64_t nanoseconds, int64_t *ns);
+bool ictusi_timebase_stamp_join(int64_t seconds, int64_t nanoseconds, int64_t *ns);
 
 /* Read a new pair. @return a set of enum timebase_event */
 unsigned ictusi_timebase_read(struct timebase *base);

@@ -62,7 +62,8 @@ static int proof_observe(struct ictus_selector *s, struct forced *f, struct mess
     int size = 1;
     MPI_Comm_size(f->plain, &size);
     scene->late_rank = stage == 0 ? 0 : size - 1;
-    return ictusi_forced_try(s, f, message, f->value != f->operation->automatic, proof_act, scene);
+    return ictusi_select_forced_try(s, f, message, f->value != f->operation->automatic, proof_act,
+                                    scene);
 }
 
 /* --- Functions with names: Open MPI --- */
@@ -187,7 +188,7 @@ struct reference {
     struct reference *next;
 };
 
-void ictusi_references_free(struct ictus_selector *s)
+void ictusi_proof_references_free(struct ictus_selector *s)
 {
     struct reference *next = NULL;
     for (struct reference *r = s->references; r; r = next) {
@@ -225,12 +226,12 @@ static int observe_one(struct ictus_selector *s, struct forced *f, struct refere
     int size = 1;
     int err = ICTUS_OK;
     MPI_Comm_size(f->plain, &size);
-    r->able[i] = r->able[i] &&
-                 !ictusi_would_crash(s, f->operation, name_of(f->operation, r->values[i]), size);
+    r->able[i] = r->able[i] && !ictusi_select_would_crash(
+                                   s, f->operation, name_of(f->operation, r->values[i]), size);
     f->value = r->values[i];
     for (int stage = 0; stage < STAGES && r->able[i] && !err; stage++) {
         err = proof_observe(s, f, r->message, scene, stage);
-        ictusi_trunk_read(scene->witness, &r->trunks[i][stage]);
+        ictusi_sighting_trunk_read(scene->witness, &r->trunks[i][stage]);
         if (err == ICTUS_ERR_UNSUPPORTED) {
             r->able[i] = false;
             err = ICTUS_OK;
@@ -250,7 +251,7 @@ static bool reference_compare(const struct forced *f, struct reference *r, bool 
             enough[i] = enough[i] || r->trunks[i][stage].seen;
             for (int k = 0; k < r->count; k++) {
                 apart[i * r->count + k] |=
-                    ictusi_trunk_parting(&r->trunks[i][stage], &r->trunks[k][stage]) >= 0;
+                    ictusi_sighting_trunk_parting(&r->trunks[i][stage], &r->trunks[k][stage]) >= 0;
             }
         }
     }
@@ -298,9 +299,11 @@ static int own_choice_like(const struct reference *r, int i)
         for (int k = 0; k < r->count && own->count > 0; k++) {
             const int at = k == OWN || k == i || !r->able[k]
                                ? -1
-                               : ictusi_trunk_parting(trunk, &r->trunks[k][stage]);
+                               : ictusi_sighting_trunk_parting(trunk, &r->trunks[k][stage]);
             if (at >= 0) {
-                opinion = opinion < 0 || !ictusi_trunk_reaches(own, trunk->functions[at]) ? -1 : 1;
+                opinion = opinion < 0 || !ictusi_sighting_trunk_reaches(own, trunk->functions[at])
+                              ? -1
+                              : 1;
             }
         }
     }
@@ -411,7 +414,7 @@ static int find_reference(struct ictus_selector *s, struct forced *f, struct mes
 
 static bool device_is_in_force(const struct ictus_selector *s, const struct operation *o)
 {
-    const int how = ictusi_lent_value(&s->devices, s->dialect->devices_each);
+    const int how = ictusi_variable_lent_value(&s->devices, s->dialect->devices_each);
     return o->has_device && (how == s->dialect->devices_always ||
                              (how != s->dialect->devices_off && o->device_original != 0));
 }
@@ -460,7 +463,7 @@ int ictus_selector_prove(struct ictus_selector *selector, MPI_Comm forced, size_
                          size_t element, const struct ictus_witness *witness, struct ictus_ran *ran)
 {
     const struct message message = {.bytes = bytes, .element = element};
-    struct forced *f = selector ? ictusi_forced_find(selector, forced) : NULL;
+    struct forced *f = selector ? ictusi_select_forced_find(selector, forced) : NULL;
     struct ictus_ran seen = {.proof = ICTUS_PROOF_NONE};
     int size = 1;
     if (!f || !witness || !ran) {

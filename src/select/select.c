@@ -146,10 +146,10 @@ static void look_at(struct ictus_selector *s, int index, const char *name, int *
         ictusi_variable_close(&variable);
     }
     if (d->devices && strcmp(name, d->devices) == 0) {
-        (void)ictusi_lent_open(index, &s->devices);
+        (void)ictusi_variable_lent_open(index, &s->devices);
     }
     if (d->fallback && strcmp(name, d->fallback) == 0) {
-        (void)ictusi_lent_open(index, &s->fallback);
+        (void)ictusi_variable_lent_open(index, &s->fallback);
     }
 }
 
@@ -186,8 +186,8 @@ static void close_operations(struct ictus_selector *s)
         free(s->operations[i]);
     }
     s->count = 0;
-    ictusi_lent_close(&s->fallback);
-    ictusi_lent_close(&s->devices);
+    ictusi_variable_lent_close(&s->fallback);
+    ictusi_variable_lent_close(&s->devices);
 }
 
 static int find_dialect(struct ictus_selector *s, struct ictus_why *why)
@@ -256,16 +256,16 @@ static bool selector_restore(struct ictus_selector *s)
             o->touched = false;
         }
     }
-    done = ictusi_lent_restore(&s->fallback) && done;
-    return ictusi_lent_restore(&s->devices) && done;
+    done = ictusi_variable_lent_restore(&s->fallback) && done;
+    return ictusi_variable_lent_restore(&s->devices) && done;
 }
 
 /* Have each operation's own switch decide whether a device comes before the library. */
 static bool devices_yield(struct ictus_selector *s)
 {
     const struct dialect *d = s->dialect;
-    return ictusi_lent_value(&s->devices, d->devices_each) != d->devices_always ||
-           ictusi_lent_write(&s->devices, d->devices_each);
+    return ictusi_variable_lent_value(&s->devices, d->devices_each) != d->devices_always ||
+           ictusi_variable_lent_write(&s->devices, d->devices_each);
 }
 
 /* The variables as one forced communicator wants them: its own choice over those it inherited. */
@@ -304,7 +304,7 @@ void ictus_selector_free(struct ictus_selector *s)
             next = f->next;
             free(f);
         }
-        ictusi_references_free(s);
+        ictusi_proof_references_free(s);
         close_operations(s);
         free(s);
     }
@@ -347,7 +347,7 @@ int ictus_selector_algorithms(const struct ictus_selector *selector, const char 
     return ICTUS_OK;
 }
 
-struct forced *ictusi_forced_find(const struct ictus_selector *s, MPI_Comm comm)
+struct forced *ictusi_select_forced_find(const struct ictus_selector *s, MPI_Comm comm)
 {
     struct forced *f = s->first;
     while (f && (f->released || f->comm != comm)) {
@@ -384,12 +384,12 @@ static void be_strict(struct ictus_selector *s)
     int error = 0;
     if (s->fallback.open &&
         ictusi_variable_value(&s->fallback.variable, s->dialect->fallback_error, &error)) {
-        (void)ictusi_lent_write(&s->fallback, error);
+        (void)ictusi_variable_lent_write(&s->fallback, error);
     }
 }
 
-int ictusi_forced_try(struct ictus_selector *s, struct forced *f, struct message message,
-                      bool strict, ictusi_trial_body *body, void *context)
+int ictusi_select_forced_try(struct ictus_selector *s, struct forced *f, struct message message,
+                             bool strict, ictusi_trial_body *body, void *context)
 {
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     struct trial *trial = NULL;
@@ -503,7 +503,7 @@ static int forced_make(struct ictus_selector *s, MPI_Comm comm, struct operation
                          .plain = MPI_COMM_NULL,
                          .operation = operation,
                          .value = value,
-                         .inherited = ictusi_forced_find(s, comm),
+                         .inherited = ictusi_select_forced_find(s, comm),
                          .next = s->first};
     if (f->inherited) {
         f->inherited->heirs++;
@@ -511,7 +511,7 @@ static int forced_make(struct ictus_selector *s, MPI_Comm comm, struct operation
     s->first = f;
     int err = forced_duplicate(s, f, comm);
     if (!err) {
-        err = ictusi_forced_try(s, f, message, true, run_once, NULL);
+        err = ictusi_select_forced_try(s, f, message, true, run_once, NULL);
     }
     if (err) {
         struct forced *inherited = f->inherited;
@@ -525,8 +525,8 @@ static int forced_make(struct ictus_selector *s, MPI_Comm comm, struct operation
 }
 
 /* Algorithms that end the program on other numbers of processes instead of refusing (MPICH 4.0). */
-bool ictusi_would_crash(const struct ictus_selector *s, const struct operation *operation,
-                        const char *algorithm, int size)
+bool ictusi_select_would_crash(const struct ictus_selector *s, const struct operation *operation,
+                               const char *algorithm, int size)
 {
     return s->dialect->at_once && strncmp(operation->name, "reduce_scatter", 14) == 0 &&
            strcmp(algorithm, "noncommutative") == 0 && (size & (size - 1)) != 0;
@@ -555,7 +555,7 @@ int ictus_selector_force(struct ictus_selector *selector, MPI_Comm comm, const c
     }
     struct forced *made = NULL;
     MPI_Comm_size(comm, &size);
-    const int err = ictusi_would_crash(selector, o, algorithm, size)
+    const int err = ictusi_select_would_crash(selector, o, algorithm, size)
                         ? ICTUS_ERR_UNSUPPORTED
                         : forced_make(selector, comm, o, value, &made);
     if (err) {
@@ -570,13 +570,13 @@ int ictus_selector_works(struct ictus_selector *selector, MPI_Comm forced, size_
                          size_t element)
 {
     const struct message message = {.bytes = bytes, .element = element};
-    struct forced *f = selector ? ictusi_forced_find(selector, forced) : NULL;
-    return f ? ictusi_forced_try(selector, f, message, true, run_once, NULL) : ICTUS_ERR_ARG;
+    struct forced *f = selector ? ictusi_select_forced_find(selector, forced) : NULL;
+    return f ? ictusi_select_forced_try(selector, f, message, true, run_once, NULL) : ICTUS_ERR_ARG;
 }
 
 int ictus_selector_activate(struct ictus_selector *selector, MPI_Comm forced)
 {
-    const struct forced *f = selector ? ictusi_forced_find(selector, forced) : NULL;
+    const struct forced *f = selector ? ictusi_select_forced_find(selector, forced) : NULL;
     if (!f) {
         return ICTUS_ERR_ARG;
     }
@@ -585,7 +585,7 @@ int ictus_selector_activate(struct ictus_selector *selector, MPI_Comm forced)
 
 int ictus_selector_release(struct ictus_selector *selector, MPI_Comm *forced)
 {
-    struct forced *f = selector && forced ? ictusi_forced_find(selector, *forced) : NULL;
+    struct forced *f = selector && forced ? ictusi_select_forced_find(selector, *forced) : NULL;
     if (!f) {
         return ICTUS_ERR_ARG;
     }

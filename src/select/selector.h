@@ -71,23 +71,24 @@ struct ictus_selector {
 typedef int ictusi_trial_body(struct trial *trial, const struct forced *forced, void *context);
 
 /* The forced communicator of that handle, or NULL. */
-struct forced *ictusi_forced_find(const struct ictus_selector *selector, MPI_Comm comm);
+struct forced *ictusi_select_forced_find(const struct ictus_selector *selector, MPI_Comm comm);
 
 /*
  * Carry out a trial of a message while the choices of `forced` hold and errors return, silent
  * fallbacks being errors if `strict`. All processes get the least error. Collective over it.
  */
-int ictusi_forced_try(struct ictus_selector *selector, struct forced *forced,
-                      struct message message, bool strict, ictusi_trial_body *body, void *context);
+int ictusi_select_forced_try(struct ictus_selector *selector, struct forced *forced,
+                             struct message message, bool strict, ictusi_trial_body *body,
+                             void *context);
 
 /* Whether the algorithm would end the program instead of failing on so many processes. */
-bool ictusi_would_crash(const struct ictus_selector *selector, const struct operation *operation,
-                        const char *algorithm, int size);
+bool ictusi_select_would_crash(const struct ictus_selector *selector,
+                               const struct operation *operation, const char *algorithm, int size);
 
 /* Put the terms into words. Local. */
 void ictusi_terms_write(struct ictus_selector *selector);
 
 /* Release what proofs remember. */
-void ictusi_references_free(struct ictus_selector *selector);
+void ictusi_proof_references_free(struct ictus_selector *selector);
 
 #endif

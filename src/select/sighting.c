@@ -204,7 +204,7 @@ static int sighting_vote(const struct ictus_witness *witness, const struct trunk
     return known > 0 ? votes[most] : 0;
 }
 
-void ictusi_trunk_read(const struct ictus_witness *witness, struct trunk *trunk)
+void ictusi_sighting_trunk_read(const struct ictus_witness *witness, struct trunk *trunk)
 {
     memset(trunk, 0, sizeof(*trunk));
     while (trunk->count < TRUNK_MAX) {
@@ -221,7 +221,7 @@ void ictusi_trunk_read(const struct ictus_witness *witness, struct trunk *trunk)
     }
 }
 
-int ictusi_trunk_parting(const struct trunk *a, const struct trunk *b)
+int ictusi_sighting_trunk_parting(const struct trunk *a, const struct trunk *b)
 {
     const int both = a->count < b->count ? a->count : b->count;
     for (int i = 0; i < both; i++) {
@@ -242,7 +242,7 @@ static bool trunk_returns(const struct trunk *trunk, int i)
     return false;
 }
 
-bool ictusi_trunk_reaches(const struct trunk *trunk, const void *function)
+bool ictusi_sighting_trunk_reaches(const struct trunk *trunk, const void *function)
 {
     for (int i = 0; i < trunk->count && !trunk_returns(trunk, i); i++) {
         if (trunk->functions[i] == function) {

@@ -37,16 +37,16 @@ struct trunk {
 };
 
 /* Local. */
-void ictusi_trunk_read(const struct ictus_witness *witness, struct trunk *trunk);
+void ictusi_sighting_trunk_read(const struct ictus_witness *witness, struct trunk *trunk);
 
 /* The place at which both go on, but not alike; -1 where they do not part. Local. */
-int ictusi_trunk_parting(const struct trunk *a, const struct trunk *b);
+int ictusi_sighting_trunk_parting(const struct trunk *a, const struct trunk *b);
 
 /*
  * Whether the call itself goes to a function: it is on the trunk, and none before it is there
  * twice. An algorithm made of others ("smp": one for each node, then a broadcast) enters the
  * library anew for each, and the function is then only a part of what runs. Local.
  */
-bool ictusi_trunk_reaches(const struct trunk *trunk, const void *function);
+bool ictusi_sighting_trunk_reaches(const struct trunk *trunk, const void *function);
 
 #endif

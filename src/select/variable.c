@@ -149,7 +149,7 @@ bool ictusi_variable_write(const struct variable *variable, int value)
            ictusi_variable_read(variable, &now) && now == value;
 }
 
-bool ictusi_lent_open(int index, struct lent *lent)
+bool ictusi_variable_lent_open(int index, struct lent *lent)
 {
     memset(lent, 0, sizeof(*lent));
     if (!ictusi_variable_open(index, &lent->variable)) {
@@ -162,7 +162,7 @@ bool ictusi_lent_open(int index, struct lent *lent)
     return lent->open;
 }
 
-void ictusi_lent_close(struct lent *lent)
+void ictusi_variable_lent_close(struct lent *lent)
 {
     if (lent->open) {
         ictusi_variable_close(&lent->variable);
@@ -170,7 +170,7 @@ void ictusi_lent_close(struct lent *lent)
     }
 }
 
-int ictusi_lent_value(const struct lent *lent, int otherwise)
+int ictusi_variable_lent_value(const struct lent *lent, int otherwise)
 {
     int value = otherwise;
     if (lent->open && lent->changed) {
@@ -179,7 +179,7 @@ int ictusi_lent_value(const struct lent *lent, int otherwise)
     return lent->open && ictusi_variable_read(&lent->variable, &value) ? value : otherwise;
 }
 
-bool ictusi_lent_write(struct lent *lent, int value)
+bool ictusi_variable_lent_write(struct lent *lent, int value)
 {
     if (!lent->open) {
         return true;
@@ -191,7 +191,7 @@ bool ictusi_lent_write(struct lent *lent, int value)
     return ictusi_variable_write(&lent->variable, value);
 }
 
-bool ictusi_lent_restore(struct lent *lent)
+bool ictusi_variable_lent_restore(struct lent *lent)
 {
     const bool changed = lent->changed;
     lent->changed = false;

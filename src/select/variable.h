@@ -36,18 +36,18 @@ bool ictusi_variable_read(const struct variable *variable, int *value);
 bool ictusi_variable_write(const struct variable *variable, int value);
 
 /* Open one to change for a while: an integer. False, and not open, when it is none. */
-bool ictusi_lent_open(int index, struct lent *lent);
+bool ictusi_variable_lent_open(int index, struct lent *lent);
 
-void ictusi_lent_close(struct lent *lent);
+void ictusi_variable_lent_close(struct lent *lent);
 
 /* What it holds when nothing is changed here; `otherwise` where it is not open. */
-int ictusi_lent_value(const struct lent *lent, int otherwise);
+int ictusi_variable_lent_value(const struct lent *lent, int otherwise);
 
 /* Change it; the first time, what it holds is kept. */
-bool ictusi_lent_write(struct lent *lent, int value);
+bool ictusi_variable_lent_write(struct lent *lent, int value);
 
 /* Give it back as it was; true when there was nothing to give back. */
-bool ictusi_lent_restore(struct lent *lent);
+bool ictusi_variable_lent_restore(struct lent *lent);
 
 /* The value of a name; false when it has none. */
 bool ictusi_variable_value(const struct variable *variable, const char *name, int *value);

@@ -34,15 +34,15 @@ static int checkup_meet(struct round_trip *t, int peer, struct checkup_meeting *
     struct offset found;
     double rtts[EXCHANGES - WARM];
     const int err = ictusi_exchange_ping(&x, peer, EXCHANGES, stamps);
-    if (err || ictusi_offset_skampi(stamps + WARM, EXCHANGES - WARM, &found)) {
+    if (err || ictusi_estimator_offset_skampi(stamps + WARM, EXCHANGES - WARM, &found)) {
         return err; /* without an offset the meeting stays empty */
     }
     for (int i = WARM; i < EXCHANGES; i++) {
         rtts[i - WARM] = (double)(stamps[i].received - stamps[i].sent);
     }
-    ictusi_sort(rtts, EXCHANGES - WARM);
+    ictusi_stats_sort(rtts, EXCHANGES - WARM);
     *m = (struct checkup_meeting){t->study->rank, peer, found.at, found.offset,
-                                  ictusi_quantile(rtts, EXCHANGES - WARM, 0.5)};
+                                  ictusi_stats_quantile(rtts, EXCHANGES - WARM, 0.5)};
     return ICTUS_OK;
 }
 

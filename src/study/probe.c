@@ -32,8 +32,8 @@ static double read_cost_ns(const struct source *source)
         }
         cost[b] = (double)(monotonic_ns() - start) / BATCH_READS;
     }
-    ictusi_sort(cost, BATCHES);
-    return ictusi_quantile(cost, BATCHES, 0.5);
+    ictusi_stats_sort(cost, BATCHES);
+    return ictusi_stats_quantile(cost, BATCHES, 0.5);
 }
 
 static void count_steps(const int64_t *readings, int n, struct ictus_source_study *out)
@@ -54,7 +54,7 @@ static double finest_difference(double *differences, size_t n)
 {
     double finest = 0.0;
     double before = 0.0;
-    ictusi_sort(differences, n);
+    ictusi_stats_sort(differences, n);
     for (size_t i = 0; i < n; i++) {
         const double gap = differences[i] - before;
         if (gap > 0.0 && (finest == 0.0 || gap < finest)) {

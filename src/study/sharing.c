@@ -80,7 +80,7 @@ static int sharing_agrees(struct exchange *x, int leader, bool *agree)
     struct offset offset;
     int err = ictusi_exchange_ping(x, leader, CHECKS, stamps);
     if (!err) {
-        *agree = ictusi_offset_skampi(stamps, CHECKS, &offset) == ICTUS_OK &&
+        *agree = ictusi_estimator_offset_skampi(stamps, CHECKS, &offset) == ICTUS_OK &&
                  fabs((double)offset.offset + offset.frac) <= offset.half_width_ns;
     }
     return err;

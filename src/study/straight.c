@@ -19,8 +19,8 @@ int ictus_straight_fit(const double *times_s, const double *offsets_ns, size_t n
     if (n < 2) {
         return ICTUS_ERR_SAMPLES;
     }
-    const double t0 = ictusi_mean(times_s, n);
-    const double o0 = ictusi_mean(offsets_ns, n);
+    const double t0 = ictusi_stats_mean(times_s, n);
+    const double o0 = ictusi_stats_mean(offsets_ns, n);
     double tt = 0.0;
     double to = 0.0;
     double oo = 0.0;

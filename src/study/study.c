@@ -145,7 +145,7 @@ int ictus_study_offset(struct ictus_study *study, int client, int reference, siz
     }
     int err = study_burst(study, reference, exchanges, &stamps);
     if (!err) {
-        err = ictusi_offset_skampi(stamps, exchanges, &found);
+        err = ictusi_estimator_offset_skampi(stamps, exchanges, &found);
     }
     free(stamps);
     if (!err) {

@@ -49,9 +49,9 @@ void ictusi_measure_fini(struct measure *m, struct sync_run *run)
 
 static int netgauge_client(struct measure *m, int reference, struct offset *offset)
 {
-    struct netgauge rule = ictusi_netgauge_begin((size_t)m->options.exchanges);
+    struct netgauge rule = ictusi_estimator_netgauge_begin((size_t)m->options.exchanges);
     int err = ictusi_exchange_ping_until(&m->exchange, reference, NETGAUGE_MAX, &rule);
-    return err ? err : ictusi_netgauge_offset(&rule, offset);
+    return err ? err : ictusi_estimator_netgauge_offset(&rule, offset);
 }
 
 /* H18 algorithm 8, lines 3-5: the round trip is measured once for a pair. */
@@ -62,7 +62,7 @@ static int ensure_rtt(struct measure *m, int reference)
     }
     const size_t n = (size_t)m->options.exchanges;
     const int err = ictusi_exchange_ping(&m->exchange, reference, n, m->stamps);
-    m->rtt_ns = ictusi_rtt_mean(m->stamps, n);
+    m->rtt_ns = ictusi_estimator_rtt_mean(m->stamps, n);
     m->rtt_peer = reference;
     return err;
 }
@@ -85,11 +85,11 @@ int ictusi_measure_client(struct measure *m, int reference, struct offset *offse
     }
     switch (m->options.estimator) {
     case MEAN_RTT:
-        return ictusi_offset_mean_rtt(m->stamps, n, m->rtt_ns, offset);
+        return ictusi_estimator_offset_mean_rtt(m->stamps, n, m->rtt_ns, offset);
     case MIN_RTT:
-        return ictusi_offset_min_rtt(m->stamps, n, offset);
+        return ictusi_estimator_offset_min_rtt(m->stamps, n, offset);
     default:
-        return ictusi_offset_skampi(m->stamps, n, offset);
+        return ictusi_estimator_offset_skampi(m->stamps, n, offset);
     }
 }
 
@@ -140,8 +140,8 @@ static int64_t gap_ns(const struct learn_options *options, size_t i)
     return (int64_t)(options->pace_s * 1e9 * share * (0.75 + 0.5 * (step - floor(step))));
 }
 
-int ictusi_learn_client(struct measure *m, const struct learn_options *options, int reference,
-                        struct line *line, struct line_error *error)
+int ictusi_measure_learn_client(struct measure *m, const struct learn_options *options,
+                                int reference, struct line *line, struct line_error *error)
 {
     const size_t n = (size_t)options->fitpoints;
     struct line_error theirs;
@@ -175,8 +175,9 @@ int ictusi_learn_client(struct measure *m, const struct learn_options *options, 
     return ICTUS_OK;
 }
 
-int ictusi_learn_reference(struct measure *m, const struct learn_options *options, int client,
-                           const struct line *clock, const struct line_error *error)
+int ictusi_measure_learn_reference(struct measure *m, const struct learn_options *options,
+                                   int client, const struct line *clock,
+                                   const struct line_error *error)
 {
     int err = ICTUS_OK;
     const int64_t n = options->fitpoints + (options->recompute ? 1 : 0);

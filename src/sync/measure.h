@@ -69,10 +69,11 @@ struct learn_options {
 };
 
 /* A line from many offsets, with its error; the reference's own error is added. Client's side. */
-int ictusi_learn_client(struct measure *m, const struct learn_options *options, int reference,
-                        struct line *line, struct line_error *error);
+int ictusi_measure_learn_client(struct measure *m, const struct learn_options *options,
+                                int reference, struct line *line, struct line_error *error);
 
-int ictusi_learn_reference(struct measure *m, const struct learn_options *options, int client,
-                           const struct line *clock, const struct line_error *error);
+int ictusi_measure_learn_reference(struct measure *m, const struct learn_options *options,
+                                   int client, const struct line *clock,
+                                   const struct line_error *error);
 
 #endif

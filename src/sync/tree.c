@@ -12,16 +12,16 @@ struct climb {
 
 static void be_client(struct climb *c, int reference)
 {
-    const int err =
-        ictusi_learn_client(&c->measure, c->learning, reference, &c->run->line, &c->run->error);
+    const int err = ictusi_measure_learn_client(&c->measure, c->learning, reference, &c->run->line,
+                                                &c->run->error);
     c->err = c->err ? c->err : err;
 }
 
 static void be_reference(struct climb *c, int client)
 {
     /* A process whose own line failed still answers: its client must not wait for ever. */
-    const int err =
-        ictusi_learn_reference(&c->measure, c->learning, client, &c->run->line, &c->run->error);
+    const int err = ictusi_measure_learn_reference(&c->measure, c->learning, client, &c->run->line,
+                                                   &c->run->error);
     c->err = c->err ? c->err : err;
 }
 

@@ -50,15 +50,16 @@ static struct merged upward_merge(const struct merged *outer, const struct merge
 /* The line of the higher rank to the lower one, known to whoever asked. */
 static void learn_from(struct ascent *a, int peer, struct merged *line)
 {
-    upward_keep(
-        a, ictusi_learn_client(&a->measure, &a->options->learn, peer, &line->line, &line->error));
+    upward_keep(a, ictusi_measure_learn_client(&a->measure, &a->options->learn, peer, &line->line,
+                                               &line->error));
 }
 
 static void upward_answer(struct ascent *a, int peer)
 {
     static const struct line_error none;
     const struct line bare = ictusi_line_identity();
-    upward_keep(a, ictusi_learn_reference(&a->measure, &a->options->learn, peer, &bare, &none));
+    upward_keep(
+        a, ictusi_measure_learn_reference(&a->measure, &a->options->learn, peer, &bare, &none));
 }
 
 /* The lower rank's side of a pair: afterwards below[count..] are lines of the other's subtree. */

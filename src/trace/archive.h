@@ -66,8 +66,9 @@ int ictusi_archive_check(const struct archive_options *options, int rank, const 
                          int threads, bool global, struct ictus_why *why);
 
 /* Write the global definitions. One process, after all events. */
-int ictusi_archive_global(OTF2_Archive *archive, const struct archive_options *options,
-                          const struct archive_world *world, struct ictus_trace_summary *summary);
+int ictusi_definitions_global(OTF2_Archive *archive, const struct archive_options *options,
+                              const struct archive_world *world,
+                              struct ictus_trace_summary *summary);
 
 /* Add up what all processes had. */
 void ictusi_archive_summarise(const struct archive_world *world,

@@ -71,21 +71,21 @@ static void walk_wrote(struct walk *k, OTF2_ErrorCode code)
 
 static uint32_t comm_of(struct walk *k, uint32_t number)
 {
-    return ictusi_map_get(k->c->map, MAP_COMM, number);
+    return ictusi_unify_map_get(k->c->map, MAP_COMM, number);
 }
 
 static uint32_t window_of(struct walk *k, unsigned number)
 {
-    return ictusi_map_get(k->c->map, MAP_WINDOW, number);
+    return ictusi_unify_map_get(k->c->map, MAP_WINDOW, number);
 }
 
 /* The archive's region. */
 static uint32_t region_of(struct walk *k, unsigned region)
 {
     if (region < REGION_USER) {
-        return ictusi_map_get(k->c->map, MAP_FUNCTION, region);
+        return ictusi_unify_map_get(k->c->map, MAP_FUNCTION, region);
     }
-    return ictusi_map_get(k->c->map, MAP_REGION, region - REGION_USER);
+    return ictusi_unify_map_get(k->c->map, MAP_REGION, region - REGION_USER);
 }
 
 /* Attributes that tell from which ranks data came: 64 of them each, those without any left out. */
@@ -150,8 +150,9 @@ static bool walk_push(struct walk *k, unsigned region)
 static OTF2_AttributeList *with_site(struct walk *k, uint64_t number)
 {
     OTF2_AttributeValue value;
-    value.callingContextRef =
-        number <= UINT32_MAX ? ictusi_map_get(k->c->map, MAP_SITE, (uint32_t)number) : KEYMAP_NONE;
+    value.callingContextRef = number <= UINT32_MAX
+                                  ? ictusi_unify_map_get(k->c->map, MAP_SITE, (uint32_t)number)
+                                  : KEYMAP_NONE;
     if (value.callingContextRef == KEYMAP_NONE ||
         OTF2_AttributeList_AddAttribute(k->attributes, ATTRIBUTE_CALL_SITE,
                                         OTF2_TYPE_CALLING_CONTEXT, value) != OTF2_SUCCESS) {
@@ -200,7 +201,7 @@ static void write_metric(struct walk *k, const uint64_t *p, uint64_t head, uint6
     if (class == METRIC_CLASS_COUNTERS) {
         metric = METRIC_REF_COUNTERS;
     } else if (class >= METRIC_CLASS_USER) {
-        metric = ictusi_map_get(k->c->map, MAP_METRIC, class - METRIC_CLASS_USER);
+        metric = ictusi_unify_map_get(k->c->map, MAP_METRIC, class - METRIC_CLASS_USER);
         metric += metric == KEYMAP_NONE ? 0 : metric_ref_user(k->c->counters);
     }
     if (metric == KEYMAP_NONE || count == 0 || count > RECORD_WORDS_MAX ||
@@ -233,7 +234,7 @@ static void walk_timed(struct walk *k, const uint64_t *p, uint64_t head)
         walk_leave(k, small, p[1]);
         break;
     case RECORD_EVENT: {
-        const uint32_t name = ictusi_map_get(k->c->map, MAP_EVENT, small);
+        const uint32_t name = ictusi_unify_map_get(k->c->map, MAP_EVENT, small);
         const uint64_t time = time_of(k, p[1]);
         if (name != KEYMAP_NONE) {
             walk_wrote(k, OTF2_EvtWriter_ParameterUnsignedInt(k->w, NULL, time, name, p[2]));

@@ -55,7 +55,7 @@ bool ictusi_convert_file(OTF2_EvtWriter *w, const struct trace_map *map, const u
     const unsigned kind = record_kind(*p);
     const uint32_t number = record_value(*p);
     const uint32_t handle =
-        ictusi_map_get(map, kind == RECORD_FILE_DELETE ? MAP_DELETED : MAP_FILE, number);
+        ictusi_unify_map_get(map, kind == RECORD_FILE_DELETE ? MAP_DELETED : MAP_FILE, number);
     if (handle == KEYMAP_NONE) {
         return false;
     }

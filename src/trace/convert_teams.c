@@ -33,7 +33,7 @@ int ictusi_teams_index(struct team_index *index, const struct rawlog *log,
         const struct raw_item *item = &log->items[i];
         if (item->kind == 'J') {
             index->rows[index->count++] = (struct team_since){
-                item->key, (uint64_t)item->a, ictusi_map_get(map, MAP_TEAM, item->number)};
+                item->key, (uint64_t)item->a, ictusi_unify_map_get(map, MAP_TEAM, item->number)};
         }
     }
     qsort(index->rows, index->count, sizeof(*index->rows), since_compare);

@@ -104,7 +104,7 @@ static void write_regions(struct writing *g)
     for (uint32_t i = 0; i < u->region_keys.count; i++) {
         const struct unified_name *region = &u->regions[i];
         if (region->function < TRACE_FUNCTIONS) {
-            const struct trace_function *function = &ictusi_trace_functions[region->function];
+            const struct trace_function *function = &ictusi_tracer_functions[region->function];
             const bool openmp = strcmp(function->group, "openmp") == 0;
             write_region(g, i, function->name,
                          openmp ? openmp_role(region->function) : role_of(function),
@@ -453,8 +453,9 @@ static void set_properties(OTF2_Archive *archive, const struct archive_options *
     set_property(archive, "ICTUS::PROCESSES::CUT", "%.0f", (double)summary->cut);
 }
 
-int ictusi_archive_global(OTF2_Archive *archive, const struct archive_options *options,
-                          const struct archive_world *world, struct ictus_trace_summary *summary)
+int ictusi_definitions_global(OTF2_Archive *archive, const struct archive_options *options,
+                              const struct archive_world *world,
+                              struct ictus_trace_summary *summary)
 {
     struct writing g = {
         OTF2_Archive_GetGlobalDefWriter(archive), world, {NULL, NULL, 0, 0}, OTF2_SUCCESS};

@@ -13,7 +13,7 @@
 
 enum { FIELDS_MAX = 8, PROCESSES_MAX = 1 << 24 };
 
-char *ictusi_read_file(const char *path, size_t *size)
+char *ictusi_rawlog_read_file(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rbe");
     size_t room = 65536;
@@ -226,7 +226,7 @@ int ictusi_rawlog_parse(const char *text, size_t size, struct rawlog *log, struc
 int ictusi_rawlog_read(const char *path, struct rawlog *log, struct ictus_why *why)
 {
     size_t size = 0;
-    char *text = ictusi_read_file(path, &size);
+    char *text = ictusi_rawlog_read_file(path, &size);
     if (!text) {
         return ictus_because(why, ICTUS_ERR_IO, "%.200s: %s", path, strerror(errno));
     }

@@ -62,7 +62,7 @@ int ictusi_rawlog_parse(const char *text, size_t size, struct rawlog *log, struc
 int ictusi_rawlog_read(const char *path, struct rawlog *log, struct ictus_why *why);
 
 /* A whole file in memory, terminated; the caller frees it. NULL with errno set. */
-char *ictusi_read_file(const char *path, size_t *size);
+char *ictusi_rawlog_read_file(const char *path, size_t *size);
 
 void ictusi_rawlog_free(struct rawlog *log);
 

@@ -170,7 +170,7 @@ static int write_archive(struct recovery *v, struct ictus_trace_summary *summary
     if (!err) {
         const struct archive_world world = {&v->unified, v->logs, v->results, v->all_events,
                                             v->size};
-        err = ictusi_archive_global(archive, &v->options, &world, summary);
+        err = ictusi_definitions_global(archive, &v->options, &world, summary);
     }
     if (OTF2_Archive_Close(archive) != OTF2_SUCCESS && !err) {
         err = ICTUS_ERR_IO;
@@ -194,7 +194,7 @@ static void recovery_release(struct recovery *v)
         ictusi_rawlog_free(&v->logs[p]);
         free(v->maps[p].flat);
     }
-    ictusi_unified_free(&v->unified);
+    ictusi_unify_free(&v->unified);
     free(v->logs);
     free(v->maps);
     free(v->results);

@@ -158,8 +158,8 @@ static uint32_t add_place(struct tallies *t, int process, const struct tally_sit
     const struct tallied_place place = {
         .calls = __atomic_load_n(&site->calls, __ATOMIC_ACQUIRE),
         .process = (uint32_t)process,
-        .comm = ictusi_map_get(map, MAP_COMM, tally_place_comm(site->key.place)),
-        .symbol = ictusi_map_get(map, MAP_SITE, tally_place_site(site->key.place)),
+        .comm = ictusi_unify_map_get(map, MAP_COMM, tally_place_comm(site->key.place)),
+        .symbol = ictusi_unify_map_get(map, MAP_SITE, tally_place_site(site->key.place)),
         .rank = log_rank(&t->logs[process], tally_place_comm(site->key.place)),
         .function = tally_what_function(site->key.what),
         .op = tally_what_op(site->key.what),
@@ -230,7 +230,7 @@ static void place_name(const struct tallies *t, const struct tallied_place *plac
                        size_t size)
 {
     if (place->symbol >= t->unified->symbols.count) {
-        (void)snprintf(text, size, "%s", ictusi_trace_functions[place->function].name);
+        (void)snprintf(text, size, "%s", ictusi_tracer_functions[place->function].name);
         return;
     }
     const struct symbol_site *site = &t->unified->symbols.sites[place->symbol];
@@ -290,7 +290,7 @@ static int instance_add(struct joining *j, const struct tallied *parts, uint32_t
     int64_t last = first;
     for (uint32_t i = 0; i < n; i++) {
         const struct tallied_place *member = &j->t->places[parts[i].place];
-        ictusi_traffic_add(&sums, member->sent, member->received);
+        ictusi_pattern_traffic_add(&sums, member->sent, member->received);
         first = parts[i].enter < first ? parts[i].enter : first;
         last = parts[i].enter > last ? parts[i].enter : last;
     }
@@ -418,7 +418,7 @@ static int pattern_make(const struct joining *j, const struct pattern *p, int64_
                         struct ictus_arrivals *a)
 {
     const struct unified_comm *comm = &j->t->unified->comms[p->comm];
-    const char *call = ictusi_trace_functions[p->function].name;
+    const char *call = ictusi_tracer_functions[p->function].name;
     int64_t rows = 0;
     const unsigned level = pattern_level(j, p, most, &rows);
     const int err = ictus_arrivals_init(a, comm->size, rows);

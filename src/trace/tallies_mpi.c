@@ -54,7 +54,7 @@ static void gathering_release(struct gathering *g)
         ictusi_rawlog_free(&g->logs[p]);
         free(g->maps[p].flat);
     }
-    ictusi_unified_free(&g->unified);
+    ictusi_unify_free(&g->unified);
     ictusi_tallies_free(&g->tallies);
     free(g->image);
     free(g->logs);
@@ -90,7 +90,7 @@ static int gather_definitions(struct gathering *g, struct ictus_why *why)
     char path[4352];
     size_t size = 0;
     (void)snprintf(path, sizeof path, "%s/%d.log", g->t->setup.directory, g->t->rank);
-    char *mine = ictusi_read_file(path, &size);
+    char *mine = ictusi_rawlog_read_file(path, &size);
     int err = mine ? ICTUS_OK : ictus_because(why, ICTUS_ERR_IO, "%.200s cannot be read", path);
     err = gathering_agree(g, err);
     char *all = err ? NULL : gather_logs(g, mine, (int)size);
@@ -163,14 +163,14 @@ static void say_summary(const struct gathering *g, const struct ictus_arrivals_l
     for (size_t i = 0; i < list->count; i++) {
         calls += list->at[i].instances;
     }
-    ictusi_trace_say("%s/%s: arrivals of %d processes at %zu call site%s, in %" PRId64
-                     " calls; clocks synchronised %llu times",
-                     g->t->settings.directory, ARRIVALS_FILE, g->t->size, list->count,
-                     list->count == 1 ? "" : "s", calls, (unsigned long long)g->t->syncs);
+    ictusi_tracer_say("%s/%s: arrivals of %d processes at %zu call site%s, in %" PRId64
+                      " calls; clocks synchronised %llu times",
+                      g->t->settings.directory, ARRIVALS_FILE, g->t->size, list->count,
+                      list->count == 1 ? "" : "s", calls, (unsigned long long)g->t->syncs);
     if (g->tallies.full) {
-        ictusi_trace_say("%llu calls were not counted: a process has room for %d call sites, "
-                         "communicators and sizes",
-                         (unsigned long long)g->tallies.full, TALLY_SITES);
+        ictusi_tracer_say("%llu calls were not counted: a process has room for %d call sites, "
+                          "communicators and sizes",
+                          (unsigned long long)g->tallies.full, TALLY_SITES);
     }
 }
 
@@ -199,9 +199,9 @@ void ictusi_tallies_write(struct tracer *t)
         err = gathering_agree(&g, t->rank == 0 ? write_patterns(&g, &why) : ICTUS_OK);
     }
     if (err) {
-        ictusi_trace_say("%s; the statistics are in %s; 'ictus arrivals %s' reads them",
-                         why.text[0] ? why.text : ictus_strerror(err), t->setup.directory,
-                         t->settings.directory);
+        ictusi_tracer_say("%s; the statistics are in %s; 'ictus arrivals %s' reads them",
+                          why.text[0] ? why.text : ictus_strerror(err), t->setup.directory,
+                          t->settings.directory);
     } else if (!t->settings.keep) {
         ictusi_directory_clean(t->setup.directory, t->rank);
         (void)REAL(Barrier)(t->comm);

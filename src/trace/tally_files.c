@@ -88,7 +88,7 @@ static void logs_release(struct ictus_tallies *t)
         free(t->maps[p].flat);
         t->maps[p] = (struct trace_map){NULL, 0};
     }
-    ictusi_unified_free(&t->unified);
+    ictusi_unify_free(&t->unified);
 }
 
 void ictus_tallies_close(struct ictus_tallies *t)

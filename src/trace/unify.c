@@ -14,7 +14,7 @@ enum { KEY_WORLD = 1, KEY_SELF = 2 };
 /* More than a process can number, less than what a damaged log could make of memory. */
 enum { MAP_NUMBERS = 1 << 22, MEMBERS_MAX = 1 << 26, TEAM_MAX = 1 << 12 };
 
-uint32_t ictusi_map_get(const struct trace_map *map, enum map_kind kind, uint32_t number)
+uint32_t ictusi_unify_map_get(const struct trace_map *map, enum map_kind kind, uint32_t number)
 {
     size_t at = MAP_KINDS;
     for (int i = 0; i < (int)kind; i++) {
@@ -206,7 +206,7 @@ static int take_window(struct unified *u, const struct raw_item *item, struct tr
         }
         u->windows = windows;
         windows[*number].name = "";
-        windows[*number].comm = ictusi_map_get(map, MAP_COMM, (uint32_t)item->a);
+        windows[*number].comm = ictusi_unify_map_get(map, MAP_COMM, (uint32_t)item->a);
     }
     return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
@@ -225,7 +225,7 @@ static int take_file(struct unified *u, const struct raw_item *item, const struc
         }
         u->handles = wider;
         wider[*number] =
-            (struct unified_file){file, ictusi_map_get(map, MAP_COMM, (uint32_t)item->a)};
+            (struct unified_file){file, ictusi_unify_map_get(map, MAP_COMM, (uint32_t)item->a)};
     }
     return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
@@ -331,12 +331,12 @@ static int take_numbered(struct unified *u, const struct raw_item *item, int ran
 static void take_note(struct unified *u, const struct raw_item *item, const struct trace_map *map)
 {
     if (item->kind == 'N') {
-        const uint32_t comm = ictusi_map_get(map, MAP_COMM, item->number);
+        const uint32_t comm = ictusi_unify_map_get(map, MAP_COMM, item->number);
         if (comm != KEYMAP_NONE) {
             u->comms[comm].name = item->text; /* NOLINT(clang-analyzer-core*): numbered, so there */
         }
     } else if (item->kind == 'V') {
-        const uint32_t window = ictusi_map_get(map, MAP_WINDOW, item->number);
+        const uint32_t window = ictusi_unify_map_get(map, MAP_WINDOW, item->number);
         if (window != KEYMAP_NONE) {
             u->windows[window].name = item->text;
         }
@@ -446,7 +446,7 @@ static void number_teams(const struct unified *u, const struct rawlog *logs, int
     for (int p = 0; p < count; p++) {
         const uint32_t teams = logs[p].text ? maps[p].flat[MAP_TEAM] : 0;
         for (uint32_t i = 0; i < teams; i++) {
-            const uint32_t team = ictusi_map_get(&maps[p], MAP_TEAM, i);
+            const uint32_t team = ictusi_unify_map_get(&maps[p], MAP_TEAM, i);
             map_set(&maps[p], MAP_TEAM, i,
                     team == KEYMAP_NONE ? KEYMAP_NONE : u->comm_keys.count + team);
         }
@@ -502,7 +502,7 @@ int ictusi_unify(struct rawlog *logs, int count, bool local, struct unified *u,
     return err;
 }
 
-void ictusi_unified_free(struct unified *u)
+void ictusi_unify_free(struct unified *u)
 {
     for (uint32_t i = 0; i < u->group_count; i++) {
         free(u->groups[i].members);

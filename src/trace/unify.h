@@ -32,7 +32,7 @@ struct trace_map {
 };
 
 /* The archive's number, or KEYMAP_NONE. */
-uint32_t ictusi_map_get(const struct trace_map *map, enum map_kind kind, uint32_t number);
+uint32_t ictusi_unify_map_get(const struct trace_map *map, enum map_kind kind, uint32_t number);
 
 struct unified_group {
     uint64_t *members; /* world ranks */
@@ -95,6 +95,6 @@ struct unified {
 int ictusi_unify(struct rawlog *logs, int count, bool local, struct unified *unified,
                  struct trace_map *maps);
 
-void ictusi_unified_free(struct unified *unified);
+void ictusi_unify_free(struct unified *unified);
 
 #endif

@@ -116,7 +116,7 @@ static int job_number(struct job *j, struct ictus_why *why)
     size_t size = 0;
     size_t total = 0;
     (void)snprintf(path, sizeof(path), "%s/%d.log", j->options.raw, j->rank);
-    char *mine = ictusi_read_file(path, &size);
+    char *mine = ictusi_rawlog_read_file(path, &size);
     int err = mine ? ictusi_rawlog_parse(mine, size, &j->own, why)
                    : ictus_because(why, ICTUS_ERR_IO, "%.200s cannot be read", path);
     err = job_agree(j, err);
@@ -186,7 +186,7 @@ static int write_archive(struct job *j, struct ictus_trace_summary *summary, str
     if (j->rank == 0 && !err) {
         const struct archive_world world = {&j->unified, j->logs, j->results, j->all_events,
                                             j->size};
-        err = ictusi_archive_global(archive, &j->options, &world, summary);
+        err = ictusi_definitions_global(archive, &j->options, &world, summary);
     }
     err = job_agree(j, job_step(err, OTF2_Archive_Close(archive)));
     /* Raw files go when the archive is there: look, not hope. */
@@ -220,7 +220,7 @@ static void job_release(struct job *j)
         }
     }
     ictusi_rawlog_free(&j->own);
-    ictusi_unified_free(&j->unified);
+    ictusi_unify_free(&j->unified);
     free(j->map.flat);
     free(j->logs);
     free(j->maps);
@@ -234,29 +234,29 @@ static void job_release(struct job *j)
 static void say_summary(const struct tracer *t, const struct ictus_trace_summary *s)
 {
     const double per_event = s->events ? (double)s->raw_bytes / (double)s->events : 0.0;
-    ictusi_trace_say("%s: %llu events of %llu processes in %.3f s; %.1f bytes an event; "
-                     "clocks +-%.0f ns (bound %.0f ns), synchronised %llu times",
-                     t->settings.directory, (unsigned long long)s->events,
-                     (unsigned long long)s->processes, s->length_s, per_event, s->sigma_ns,
-                     s->bound_ns, (unsigned long long)t->syncs);
+    ictusi_tracer_say("%s: %llu events of %llu processes in %.3f s; %.1f bytes an event; "
+                      "clocks +-%.0f ns (bound %.0f ns), synchronised %llu times",
+                      t->settings.directory, (unsigned long long)s->events,
+                      (unsigned long long)s->processes, s->length_s, per_event, s->sigma_ns,
+                      s->bound_ns, (unsigned long long)t->syncs);
     if (s->lost) {
-        ictusi_trace_say("%llu calls are missing because the buffer was full",
-                         (unsigned long long)s->lost);
+        ictusi_tracer_say("%llu calls are missing because the buffer was full",
+                          (unsigned long long)s->lost);
     }
     if (s->untracked) {
-        ictusi_trace_say("%llu requests could not be followed; raise --requests",
-                         (unsigned long long)s->untracked);
+        ictusi_tracer_say("%llu requests could not be followed; raise --requests",
+                          (unsigned long long)s->untracked);
     }
     if (s->jump_ns > 0.0) {
-        ictusi_trace_say("a clock stepped by %.3g s between two synchronisations, so times "
-                         "between them are wrong by as much; 'ictus correct' restores their "
-                         "order",
-                         s->jump_ns * 1e-9);
+        ictusi_tracer_say("a clock stepped by %.3g s between two synchronisations, so times "
+                          "between them are wrong by as much; 'ictus correct' restores their "
+                          "order",
+                          s->jump_ns * 1e-9);
     }
     if (s->clamped) {
-        ictusi_trace_say("a clock went backwards %llu times; those events have the latest time "
-                         "seen before",
-                         (unsigned long long)s->clamped);
+        ictusi_tracer_say("a clock went backwards %llu times; those events have the latest time "
+                          "seen before",
+                          (unsigned long long)s->clamped);
     }
 }
 
@@ -279,9 +279,9 @@ void ictusi_write_parallel(struct tracer *t)
         err = write_archive(&j, &summary, &why);
     }
     if (err) {
-        ictusi_trace_say("%s; the raw files are in %s; run 'ictus recover %s'",
-                         why.text[0] ? why.text : ictus_strerror(err), t->setup.directory,
-                         t->settings.directory);
+        ictusi_tracer_say("%s; the raw files are in %s; run 'ictus recover %s'",
+                          why.text[0] ? why.text : ictus_strerror(err), t->setup.directory,
+                          t->settings.directory);
     } else {
         if (!t->settings.keep) {
             ictusi_directory_clean(t->setup.directory, t->rank);

@@ -17,7 +17,7 @@ struct view {
     bool away; /* of an inter-communicator's root group, but not its root: takes no part */
 };
 
-int64_t ictusi_count_at(const struct counts *counts, int64_t i)
+int64_t ictusi_tracer_count_at(const struct counts *counts, int64_t i)
 {
     if (!counts->values) {
         return 0;
@@ -32,7 +32,7 @@ static int64_t count_sum(const struct counts *counts, int64_t n)
 {
     int64_t sum = 0;
     for (int64_t i = 0; counts->values && i < n; i++) {
-        sum += ictusi_count_at(counts, i);
+        sum += ictusi_tracer_count_at(counts, i);
     }
     return sum;
 }
@@ -42,7 +42,7 @@ static int64_t typed_sum(struct recorder *r, const struct counts *counts, const 
 {
     int64_t sum = 0;
     for (int64_t i = 0; counts->values && types && i < n; i++) {
-        const int64_t count = ictusi_count_at(counts, i);
+        const int64_t count = ictusi_tracer_count_at(counts, i);
         sum += count > 0 ? count * trace_type_bytes(r, types[i]) : 0;
     }
     return sum;
@@ -155,7 +155,7 @@ static struct traffic measure_allgather(enum coll_op op, const struct view *v, i
         t.received = own * v->n;
     } else {
         const int64_t bytes = trace_type_bytes(v->r, a->recvtype);
-        own = ictusi_count_at(&a->recvcounts, rank) * bytes;
+        own = ictusi_tracer_count_at(&a->recvcounts, rank) * bytes;
         t.received = count_sum(&a->recvcounts, v->n) * bytes;
     }
     t.sent = (in_place(a->sendbuf) ? own : send_bytes(v)) * v->n;
@@ -169,7 +169,7 @@ static struct traffic measure_reduction(enum coll_op op, const struct view *v, i
     switch (op) {
     case COLL_REDUCE_SCATTER:
         return (struct traffic){count_sum(&a->recvcounts, v->n) * type,
-                                ictusi_count_at(&a->recvcounts, rank) * type};
+                                ictusi_tracer_count_at(&a->recvcounts, rank) * type};
     case COLL_REDUCE_SCATTER_BLOCK:
         return (struct traffic){a->recvcount * v->n * type, a->recvcount * type};
     case COLL_SCAN:
@@ -246,7 +246,7 @@ static void note_senders(struct recorder *r, enum coll_op op, const struct trace
             op == COLL_ALLTOALLW && a->recvtypes ? a->recvtypes[i] : a->recvtype;
         const bool self = info->remote < 0 && i == info->rank;
         const bool some =
-            !self && ictusi_count_at(&a->recvcounts, i) > 0 && trace_type_bytes(r, type) > 0;
+            !self && ictusi_tracer_count_at(&a->recvcounts, i) > 0 && trace_type_bytes(r, type) > 0;
         words[i / 64] |= (uint64_t)some << (i % 64);
     }
     memcpy(r->pos + 1, words, count * sizeof(*words));
@@ -254,8 +254,8 @@ static void note_senders(struct recorder *r, enum coll_op op, const struct trace
     r->pos += 1 + count;
 }
 
-void ictusi_note_coll(struct recorder *r, enum coll_op op, MPI_Comm comm,
-                      const struct coll_args *args)
+void ictusi_tracer_note_coll(struct recorder *r, enum coll_op op, MPI_Comm comm,
+                             const struct coll_args *args)
 {
     const struct trace_comm *info = trace_comm(r, comm);
     if (info && !info->foreign) {
@@ -266,7 +266,7 @@ void ictusi_note_coll(struct recorder *r, enum coll_op op, MPI_Comm comm,
     }
 }
 
-void ictusi_note_topology(struct recorder *r, MPI_Comm parent)
+void ictusi_tracer_note_topology(struct recorder *r, MPI_Comm parent)
 {
     const struct trace_comm *info = trace_comm(r, parent);
     if (info && !info->foreign && info->remote < 0) {
@@ -274,8 +274,8 @@ void ictusi_note_topology(struct recorder *r, MPI_Comm parent)
     }
 }
 
-struct trace_request ictusi_icoll_request(struct recorder *r, enum coll_op op, MPI_Comm comm,
-                                          const struct coll_args *args)
+struct trace_request ictusi_tracer_icoll_request(struct recorder *r, enum coll_op op, MPI_Comm comm,
+                                                 const struct coll_args *args)
 {
     const struct trace_comm *info = trace_comm(r, comm);
     struct trace_request request = {.kind = REQUEST_COLL, .peer = (int32_t)op};

@@ -17,7 +17,7 @@ struct counts {
 };
 
 /* Arguments that MPI will refuse are looked at before it has: there may be no counts. */
-int64_t ictusi_count_at(const struct counts *counts, int64_t i);
+int64_t ictusi_tracer_count_at(const struct counts *counts, int64_t i);
 
 struct coll_args {
     const void *sendbuf, *recvbuf;
@@ -29,26 +29,26 @@ struct coll_args {
     int root;
 };
 
-void ictusi_note_coll(struct recorder *r, enum coll_op op, MPI_Comm comm,
-                      const struct coll_args *args);
+void ictusi_tracer_note_coll(struct recorder *r, enum coll_op op, MPI_Comm comm,
+                             const struct coll_args *args);
 
 /* A topology is made of a communicator by all of its processes. */
-void ictusi_note_topology(struct recorder *r, MPI_Comm parent);
+void ictusi_tracer_note_topology(struct recorder *r, MPI_Comm parent);
 
 /* What is to be remembered of a nonblocking or persistent one. */
-struct trace_request ictusi_icoll_request(struct recorder *r, enum coll_op op, MPI_Comm comm,
-                                          const struct coll_args *args);
+struct trace_request ictusi_tracer_icoll_request(struct recorder *r, enum coll_op op, MPI_Comm comm,
+                                                 const struct coll_args *args);
 
 /* Every process has left a collective of MPI_COMM_WORLD: the place to synchronise again. */
 void ictusi_sweep(struct recorder *r, enum coll_op op);
 
 /* Count the call that has just been left, where statistics are kept. */
-void ictusi_count_coll(struct recorder *r);
+void ictusi_tracer_count_coll(struct recorder *r);
 
-static inline void ictusi_note_coll_left(struct recorder *r, enum coll_op op, MPI_Comm comm)
+static inline void ictusi_tracer_note_coll_left(struct recorder *r, enum coll_op op, MPI_Comm comm)
 {
     if (r->after & AFTER_TALLY) {
-        ictusi_count_coll(r);
+        ictusi_tracer_count_coll(r);
     }
     if (__builtin_expect(ictusi_tracer.sweeps, 0) && comm == MPI_COMM_WORLD) {
         ictusi_sweep(r, op);

@@ -111,7 +111,7 @@ static bool log_group(uint64_t key, char side, MPI_Group group, bool write)
     }
     if (write && ours) {
         char *text = members_text(ranks, size);
-        ictusi_trace_log("G\t%llx\t%c\t%s", (unsigned long long)key, side, text ? text : "-");
+        ictusi_tracer_log("G\t%llx\t%c\t%s", (unsigned long long)key, side, text ? text : "-");
         free(text);
     }
     free(ranks);
@@ -200,8 +200,8 @@ static struct trace_comm *comm_insert(MPI_Comm comm, uint64_t key)
 static void log_use(struct trace_comm *info)
 {
     if (!atomic_exchange(&info->logged, true)) {
-        ictusi_trace_log("C\t%u\t%llx\t%d\t%d\t%d", info->id, (unsigned long long)info->key,
-                         info->rank, info->size, info->remote);
+        ictusi_tracer_log("C\t%u\t%llx\t%d\t%d\t%d", info->id, (unsigned long long)info->key,
+                          info->rank, info->size, info->remote);
     }
 }
 
@@ -279,7 +279,7 @@ static int insert_fixed(MPI_Comm comm, uint64_t key, const char *name)
         info->size = 1;
         info->remote = -1;
     }
-    ictusi_trace_log("N\t%u\t%s", info->id, name);
+    ictusi_tracer_log("N\t%u\t%s", info->id, name);
     return 0;
 }
 
@@ -301,7 +301,7 @@ static void log_name(char kind, uint32_t id, const char *name)
         }
     }
     clean[used] = '\0';
-    ictusi_trace_log("%c\t%u\t%s", kind, id, clean);
+    ictusi_tracer_log("%c\t%u\t%s", kind, id, clean);
 }
 
 void ictusi_comm_name(MPI_Comm comm, const char *name)
@@ -386,8 +386,8 @@ static void comm_describe_like(const struct trace_comm *model, struct trace_comm
     made->remote = model->remote;
     made->foreign = model->foreign;
     if (model->rank == 0) {
-        ictusi_trace_log("D\t%llx\t%llx", (unsigned long long)made->key,
-                         (unsigned long long)model->key);
+        ictusi_tracer_log("D\t%llx\t%llx", (unsigned long long)made->key,
+                          (unsigned long long)model->key);
     }
 }
 
@@ -433,7 +433,7 @@ uint64_t ictusi_comm_file_key(struct trace_comm *comm)
     return comm->key == KEY_SELF ? key_mix(key, (uint64_t)ictusi_tracer.rank) : key;
 }
 
-struct trace_window *ictusi_window_new(struct recorder *r, MPI_Comm comm, MPI_Win win)
+struct trace_window *ictusi_tracer_window_new(struct recorder *r, MPI_Comm comm, MPI_Win win)
 {
     (void)trace_comm(r, comm);
     struct trace_comm *above = comm_lookup(comm);
@@ -451,25 +451,25 @@ struct trace_window *ictusi_window_new(struct recorder *r, MPI_Comm comm, MPI_Wi
     window->id = atomic_fetch_add(&ictusi_tracer.next_window, 1);
     window->comm = above;
     *slot = window;
-    ictusi_trace_log("W\t%u\t%llx\t%u", window->id, (unsigned long long)key, above->id);
+    ictusi_tracer_log("W\t%u\t%llx\t%u", window->id, (unsigned long long)key, above->id);
     return window;
 }
 
-struct trace_window *ictusi_window_find(MPI_Win win)
+struct trace_window *ictusi_tracer_window_find(MPI_Win win)
 {
     struct trace_window **slot = ictusi_table_find(&ictusi_tracer.windows, HANDLE_KEY(win));
     return slot ? *slot : NULL;
 }
 
-void ictusi_window_name(MPI_Win win, const char *name)
+void ictusi_tracer_window_name(MPI_Win win, const char *name)
 {
-    const struct trace_window *window = ictusi_window_find(win);
+    const struct trace_window *window = ictusi_tracer_window_find(win);
     if (window) {
         log_name('V', window->id, name);
     }
 }
 
-void ictusi_window_gone(MPI_Win win)
+void ictusi_tracer_window_gone(MPI_Win win)
 {
     (void)ictusi_table_take(&ictusi_tracer.windows, HANDLE_KEY(win), NULL);
 }

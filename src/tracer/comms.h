@@ -58,7 +58,7 @@ struct trace_comm *ictusi_comm_find(struct recorder *r, MPI_Comm comm);
 
 /* Names given by the program. */
 void ictusi_comm_name(MPI_Comm comm, const char *name);
-void ictusi_window_name(MPI_Win win, const char *name);
+void ictusi_tracer_window_name(MPI_Win win, const char *name);
 
 /* A communicator was made by a call that is collective over parent. */
 void ictusi_comm_child(MPI_Comm parent, MPI_Comm made);
@@ -84,9 +84,9 @@ uint64_t ictusi_comm_file_key(struct trace_comm *comm);
  */
 const struct trace_comm *ictusi_comm_persistent(MPI_Comm comm);
 
-struct trace_window *ictusi_window_new(struct recorder *r, MPI_Comm comm, MPI_Win win);
-struct trace_window *ictusi_window_find(MPI_Win win);
-void ictusi_window_gone(MPI_Win win);
+struct trace_window *ictusi_tracer_window_new(struct recorder *r, MPI_Comm comm, MPI_Win win);
+struct trace_window *ictusi_tracer_window_find(MPI_Win win);
+void ictusi_tracer_window_gone(MPI_Win win);
 
 /* The communicator, by way of the recorder's memory of the last one. */
 static inline struct trace_comm *trace_comm(struct recorder *r, MPI_Comm comm)

@@ -53,7 +53,7 @@ static void call_count(struct recorder *r, const struct traffic_of *moved, uint6
     tally_add(site, r->call[1], leave, number);
 }
 
-void ictusi_count_coll(struct recorder *r)
+void ictusi_tracer_count_coll(struct recorder *r)
 {
     const uint64_t *call = r->call;
     const uint64_t *p = call + record_words(*call);
@@ -67,7 +67,7 @@ void ictusi_count_coll(struct recorder *r)
     }
 }
 
-void ictusi_count_icoll(struct recorder *r, const struct trace_request *made)
+void ictusi_tracer_count_icoll(struct recorder *r, const struct trace_request *made)
 {
     if (made->comm) {
         const struct traffic_of moved = {(unsigned)made->peer, made->root, made->sent,

@@ -51,8 +51,8 @@ static uint64_t open_flags(int amode)
     return flags;
 }
 
-void ictusi_note_file_open(struct recorder *r, MPI_Comm comm, const char *name, int amode,
-                           MPI_File file)
+void ictusi_tracer_note_file_open(struct recorder *r, MPI_Comm comm, const char *name, int amode,
+                                  MPI_File file)
 {
     char path[4096];
     struct trace_comm *above = trace_comm(r, comm);
@@ -69,12 +69,12 @@ void ictusi_note_file_open(struct recorder *r, MPI_Comm comm, const char *name, 
     made->sequential = (amode & MPI_MODE_SEQUENTIAL) != 0;
     *slot = made;
     file_name(name, path, sizeof(path));
-    ictusi_trace_log("Y\t%u\t%llx\t%u\t%s", made->id,
-                     (unsigned long long)ictusi_comm_file_key(above), above->id, path);
+    ictusi_tracer_log("Y\t%u\t%llx\t%u\t%s", made->id,
+                      (unsigned long long)ictusi_comm_file_key(above), above->id, path);
     recorder_put1(r, RECORD_FILE_OPEN, 0, made->id, open_flags(amode));
 }
 
-uint32_t ictusi_take_file(MPI_File file)
+uint32_t ictusi_tracer_take_file(MPI_File file)
 {
     struct trace_file *taken = NULL;
     uint32_t id = FILE_NONE;
@@ -85,19 +85,19 @@ uint32_t ictusi_take_file(MPI_File file)
     return id;
 }
 
-void ictusi_note_file_close(struct recorder *r, uint32_t number)
+void ictusi_tracer_note_file_close(struct recorder *r, uint32_t number)
 {
     if (number != FILE_NONE) {
         recorder_put1(r, RECORD_FILE_CLOSE, 0, number, 0);
     }
 }
 
-void ictusi_note_file_delete(struct recorder *r, const char *name)
+void ictusi_tracer_note_file_delete(struct recorder *r, const char *name)
 {
     char path[4096];
     const uint32_t id = atomic_fetch_add(&ictusi_tracer.next_file, 1);
     file_name(name, path, sizeof(path));
-    ictusi_trace_log("Z\t%u\t%s", id, path);
+    ictusi_tracer_log("Z\t%u\t%s", id, path);
     recorder_put1(r, RECORD_FILE_DELETE, 0, id, 0);
 }
 
@@ -114,7 +114,7 @@ static uint64_t file_offset(const struct trace_file *known, MPI_File file, int64
     return (uint64_t)byte;
 }
 
-void ictusi_note_file_seek(struct recorder *r, MPI_File file, int64_t offset, int whence)
+void ictusi_tracer_note_file_seek(struct recorder *r, MPI_File file, int64_t offset, int whence)
 {
     const struct trace_file *known = file_find(file);
     if (known) {
@@ -126,8 +126,8 @@ void ictusi_note_file_seek(struct recorder *r, MPI_File file, int64_t offset, in
     }
 }
 
-uint64_t ictusi_note_io(struct recorder *r, MPI_File file, unsigned flags, int64_t at,
-                        int64_t count, MPI_Datatype type)
+uint64_t ictusi_tracer_note_io(struct recorder *r, MPI_File file, unsigned flags, int64_t at,
+                               int64_t count, MPI_Datatype type)
 {
     const struct trace_file *known = file_find(file);
     uint64_t id = known ? recorder_request(r) : 0;
@@ -140,7 +140,8 @@ uint64_t ictusi_note_io(struct recorder *r, MPI_File file, unsigned flags, int64
     return id;
 }
 
-void ictusi_note_io_done(struct recorder *r, MPI_File file, uint64_t id, const MPI_Status *status)
+void ictusi_tracer_note_io_done(struct recorder *r, MPI_File file, uint64_t id,
+                                const MPI_Status *status)
 {
     const struct trace_file *known = id ? file_find(file) : NULL;
     if (known) {
@@ -149,35 +150,35 @@ void ictusi_note_io_done(struct recorder *r, MPI_File file, uint64_t id, const M
     }
 }
 
-void ictusi_track_io(struct recorder *r, MPI_Request handle, MPI_File file, uint64_t id)
+void ictusi_tracer_track_io(struct recorder *r, MPI_Request handle, MPI_File file, uint64_t id)
 {
     const struct trace_file *known = id ? file_find(file) : NULL;
     const struct trace_request request = {
         .id = id, .kind = REQUEST_FILE, .root = known ? known->id : FILE_NONE};
     if (known && handle == MPI_REQUEST_NULL) {
-        ictusi_note_io_done(r, file, id, NULL);
+        ictusi_tracer_note_io_done(r, file, id, NULL);
     } else if (known) {
         recorder_put1(r, RECORD_IO_ISSUED, 0, known->id, id);
         ictusi_request_track(r, handle, &request);
     }
 }
 
-void ictusi_note_split(struct recorder *r, MPI_File file, uint64_t id, int err)
+void ictusi_tracer_note_split(struct recorder *r, MPI_File file, uint64_t id, int err)
 {
     struct trace_file *known = id ? file_find(file) : NULL;
     if (known && err != MPI_SUCCESS) {
-        ictusi_note_io_done(r, file, id, NULL);
+        ictusi_tracer_note_io_done(r, file, id, NULL);
     } else if (known) {
         known->split = id;
         recorder_put1(r, RECORD_IO_ISSUED, 0, known->id, id);
     }
 }
 
-void ictusi_note_split_done(struct recorder *r, MPI_File file, const MPI_Status *status)
+void ictusi_tracer_note_split_done(struct recorder *r, MPI_File file, const MPI_Status *status)
 {
     struct trace_file *known = file_find(file);
     if (known) {
-        ictusi_note_io_done(r, file, known->split, status);
+        ictusi_tracer_note_io_done(r, file, known->split, status);
         known->split = 0;
     }
 }

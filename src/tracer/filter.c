@@ -27,8 +27,8 @@ static int filter_unknown(const char *word, struct ictus_why *why)
     const char *list[2 * TRACE_FUNCTIONS + 1] = {NULL};
     int count = 0;
     for (int i = 0; i < TRACE_FUNCTIONS; i += 2) {
-        list[count++] = ictusi_trace_functions[i].name;
-        list[count++] = ictusi_trace_functions[i].group;
+        list[count++] = ictusi_tracer_functions[i].name;
+        list[count++] = ictusi_tracer_functions[i].group;
     }
     const char *nearest = ictus_nearest(word, list);
     return ictus_because(why, ICTUS_ERR_UNKNOWN,
@@ -48,7 +48,7 @@ int ictusi_filter_apply(const char *text, uint8_t *enabled, struct ictus_why *wh
         const bool on = word[0] != '-';
         bool known = false;
         for (int i = 0; i < TRACE_FUNCTIONS; i++) {
-            if (filter_names(word + !on, &ictusi_trace_functions[i])) {
+            if (filter_names(word + !on, &ictusi_tracer_functions[i])) {
                 enabled[i] = on;
                 known = true;
             }
@@ -58,7 +58,7 @@ int ictusi_filter_apply(const char *text, uint8_t *enabled, struct ictus_why *wh
         }
     }
     for (int i = 0; i < TRACE_FUNCTIONS; i++) {
-        const bool tracked = ictusi_trace_functions[i].tracked;
+        const bool tracked = ictusi_tracer_functions[i].tracked;
         if (enabled[i]) {
             enabled[i] = FILTER_FRESH;
         } else if (tracked) {

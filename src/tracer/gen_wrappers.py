@@ -18,79 +18,79 @@ NOTE = "/* SPDX-License-Identifier: BSD-3-Clause */\n/* Made by gen_wrappers.py 
 OWN_STATUS = "    MPI_Status own_status;\n    if (status == MPI_STATUS_IGNORE) {\n        status = &own_status;\n    }\n"
 SEND = "(r, (int64_t)%s, %s, dest, %s, comm)"
 MEANINGS = {
-    "send": ("ictusi_note_send" + SEND % ("count", "datatype", "tag"), ""),
-    "isend": ("const uint64_t id = ictusi_note_isend" + SEND % ("count", "datatype", "tag"),
-              "ictusi_track_isend(r, *request, id)"),
-    "send_init": ("", "ictusi_track_send_init(r, *request, (int64_t)count, datatype, dest, tag, comm)"),
-    "recv": ("@status", "ictusi_note_recv(r, comm, status)"),
-    "irecv": ("", "ictusi_track_irecv(r, *request, source, comm)"),
-    "recv_init": ("", "ictusi_track_recv_init(r, *request, source, comm)"),
-    "sendrecv": ("@status\nictusi_note_send" + SEND % ("sendcount", "sendtype", "sendtag"),
-                 "ictusi_note_recv(r, comm, status)"),
-    "sendrecv_replace": ("@status\nictusi_note_send" + SEND % ("count", "datatype", "sendtag"),
-                         "ictusi_note_recv(r, comm, status)"),
-    "isendrecv": ("ictusi_note_send" + SEND % ("sendcount", "sendtype", "sendtag"),
-                  "ictusi_track_isendrecv(r, *request, source, recvtag, comm)"),
-    "isendrecv_replace": ("ictusi_note_send" + SEND % ("count", "datatype", "sendtag"),
-                          "ictusi_track_isendrecv(r, *request, source, recvtag, comm)"),
-    "mprobe": ("", "ictusi_track_message(r, *message, comm)"),
-    "improbe": ("", "if (*flag) ictusi_track_message(r, *message, comm)"),
-    "mrecv": ("@status\nstruct trace_request matched = ictusi_take_message(*message)",
-              "ictusi_note_mrecv(r, &matched, status)"),
-    "imrecv": ("struct trace_request matched = ictusi_take_message(*message)",
-               "ictusi_track_imrecv(r, *request, &matched)"),
-    "start": ("const int held = ictusi_note_start(r, 1, request)", "ictusi_note_started(r, held, request)"),
-    "startall": ("const int held = ictusi_note_start(r, count, array_of_requests)",
-                 "ictusi_note_started(r, held, array_of_requests)"),
-    "request_free": ("ictusi_note_request_free(*request)", ""),
-    "cancel": ("ictusi_note_cancel(*request)", ""),
-    "wait": ("@handles 1 request\n@status", "ictusi_note_any_done(r, 0, status)"),
+    "send": ("ictusi_tracer_note_send" + SEND % ("count", "datatype", "tag"), ""),
+    "isend": ("const uint64_t id = ictusi_tracer_note_isend" + SEND % ("count", "datatype", "tag"),
+              "ictusi_tracer_track_isend(r, *request, id)"),
+    "send_init": ("", "ictusi_tracer_track_send_init(r, *request, (int64_t)count, datatype, dest, tag, comm)"),
+    "recv": ("@status", "ictusi_tracer_note_recv(r, comm, status)"),
+    "irecv": ("", "ictusi_tracer_track_irecv(r, *request, source, comm)"),
+    "recv_init": ("", "ictusi_tracer_track_recv_init(r, *request, source, comm)"),
+    "sendrecv": ("@status\nictusi_tracer_note_send" + SEND % ("sendcount", "sendtype", "sendtag"),
+                 "ictusi_tracer_note_recv(r, comm, status)"),
+    "sendrecv_replace": ("@status\nictusi_tracer_note_send" + SEND % ("count", "datatype", "sendtag"),
+                         "ictusi_tracer_note_recv(r, comm, status)"),
+    "isendrecv": ("ictusi_tracer_note_send" + SEND % ("sendcount", "sendtype", "sendtag"),
+                  "ictusi_tracer_track_isendrecv(r, *request, source, recvtag, comm)"),
+    "isendrecv_replace": ("ictusi_tracer_note_send" + SEND % ("count", "datatype", "sendtag"),
+                          "ictusi_tracer_track_isendrecv(r, *request, source, recvtag, comm)"),
+    "mprobe": ("", "ictusi_tracer_track_message(r, *message, comm)"),
+    "improbe": ("", "if (*flag) ictusi_tracer_track_message(r, *message, comm)"),
+    "mrecv": ("@status\nstruct trace_request matched = ictusi_tracer_take_message(*message)",
+              "ictusi_tracer_note_mrecv(r, &matched, status)"),
+    "imrecv": ("struct trace_request matched = ictusi_tracer_take_message(*message)",
+               "ictusi_tracer_track_imrecv(r, *request, &matched)"),
+    "start": ("const int held = ictusi_tracer_note_start(r, 1, request)", "ictusi_tracer_note_started(r, held, request)"),
+    "startall": ("const int held = ictusi_tracer_note_start(r, count, array_of_requests)",
+                 "ictusi_tracer_note_started(r, held, array_of_requests)"),
+    "request_free": ("ictusi_tracer_note_request_free(*request)", ""),
+    "cancel": ("ictusi_tracer_note_cancel(*request)", ""),
+    "wait": ("@handles 1 request\n@status", "ictusi_tracer_note_any_done(r, 0, status)"),
     "test": ("@handles 1 request\n@status",
-             "if (*flag) ictusi_note_any_done(r, 0, status); else ictusi_note_tested(r, *request)"),
-    "waitall": ("@handles count array_of_requests\n@statuses", "ictusi_note_all_done(r, kept, array_of_statuses, err)"),
-    "testall": ("@handles count array_of_requests\n@statuses", "if (*flag) ictusi_note_all_done(r, kept, array_of_statuses, err)"),
-    "waitany": ("@handles count array_of_requests\n@status", "ictusi_note_any_done(r, *indx, status)"),
-    "testany": ("@handles count array_of_requests\n@status", "if (*flag) ictusi_note_any_done(r, *indx, status)"),
+             "if (*flag) ictusi_tracer_note_any_done(r, 0, status); else ictusi_tracer_note_tested(r, *request)"),
+    "waitall": ("@handles count array_of_requests\n@statuses", "ictusi_tracer_note_all_done(r, kept, array_of_statuses, err)"),
+    "testall": ("@handles count array_of_requests\n@statuses", "if (*flag) ictusi_tracer_note_all_done(r, kept, array_of_statuses, err)"),
+    "waitany": ("@handles count array_of_requests\n@status", "ictusi_tracer_note_any_done(r, *indx, status)"),
+    "testany": ("@handles count array_of_requests\n@status", "if (*flag) ictusi_tracer_note_any_done(r, *indx, status)"),
     "waitsome": ("@handles incount array_of_requests\n@statuses",
-                 "ictusi_note_some_done(r, *outcount, array_of_indices, array_of_statuses)"),
+                 "ictusi_tracer_note_some_done(r, *outcount, array_of_indices, array_of_statuses)"),
     "testsome": ("@handles incount array_of_requests\n@statuses",
-                 "ictusi_note_some_done(r, *outcount, array_of_indices, array_of_statuses)"),
+                 "ictusi_tracer_note_some_done(r, *outcount, array_of_indices, array_of_statuses)"),
     "comm_free": ("ictusi_comm_gone(*comm)", ""),
     "comm_name": ("", "ictusi_comm_name(comm, comm_name)"),
     "comm_idup": ("", "ictusi_comm_idup(comm, *newcomm)"),
-    "win_name": ("", "ictusi_window_name(win, win_name)"),
-    "win_new": ("", "ictusi_note_window(r, comm, *win)"),
-    "win_free": ("ictusi_note_window_free(r, *win)", ""),
+    "win_name": ("", "ictusi_tracer_window_name(win, win_name)"),
+    "win_new": ("", "ictusi_tracer_note_window(r, comm, *win)"),
+    "win_free": ("ictusi_tracer_note_window_free(r, *win)", ""),
     "type_free": ("atomic_fetch_add_explicit(&ictusi_tracer.type_epoch, 1, memory_order_relaxed)", ""),
-    "fence": ("ictusi_note_fence(r, win)", "ictusi_note_rma_done(r, win)"),
-    "put": ("ictusi_note_put(r, win, target_rank, (int64_t)target_count, target_datatype)", ""),
-    "get": ("ictusi_note_get(r, win, target_rank, (int64_t)target_count, target_datatype)", ""),
-    "accumulate": ("ictusi_note_atomic(r, win, target_rank, RMA_ACCUMULATE, (int64_t)target_count, target_datatype)", ""),
-    "get_accumulate": ("ictusi_note_atomic(r, win, target_rank, RMA_FETCH, (int64_t)target_count, target_datatype)", ""),
-    "fetch_and_op": ("ictusi_note_atomic(r, win, target_rank, RMA_FETCH, 1, datatype)", ""),
-    "compare_and_swap": ("ictusi_note_atomic(r, win, target_rank, RMA_SWAP, 1, datatype)", ""),
-    "lock": ("", "ictusi_note_lock(r, win, rank, lock_type == MPI_LOCK_EXCLUSIVE)"),
-    "lock_all": ("", "ictusi_note_lock_all(r, win)"),
-    "unlock": ("", "ictusi_note_unlock(r, win, rank)"),
-    "unlock_all": ("", "ictusi_note_unlock_all(r, win)"),
-    "post": ("", "ictusi_note_post(r, win, group)"),
-    "open_epoch": ("", "ictusi_note_start_epoch(win, group)"),
-    "complete": ("", "ictusi_note_complete(r, win)"),
-    "win_wait": ("", "ictusi_note_waited(r, win)"),
-    "win_test": ("", "if (*flag) ictusi_note_waited(r, win)"),
-    "flush": ("", "ictusi_note_rma_done(r, win)"),
-    "file_open": ("", "ictusi_note_file_open(r, comm, filename, amode, *fh)"),
-    "file_close": ("const uint32_t file = ictusi_take_file(*fh)", "ictusi_note_file_close(r, file)"),
-    "file_delete": ("", "ictusi_note_file_delete(r, filename)"),
-    "file_seek": ("", "ictusi_note_file_seek(r, fh, (int64_t)offset, whence)"),
-    "file_sync": ("const uint64_t io = ictusi_note_io(r, fh, IO_COLLECTIVE, IO_SHARED, 0, MPI_BYTE)",
-                  "ictusi_note_io_done(r, fh, io, NULL)"),
+    "fence": ("ictusi_tracer_note_fence(r, win)", "ictusi_tracer_note_rma_done(r, win)"),
+    "put": ("ictusi_tracer_note_put(r, win, target_rank, (int64_t)target_count, target_datatype)", ""),
+    "get": ("ictusi_tracer_note_get(r, win, target_rank, (int64_t)target_count, target_datatype)", ""),
+    "accumulate": ("ictusi_tracer_note_atomic(r, win, target_rank, RMA_ACCUMULATE, (int64_t)target_count, target_datatype)", ""),
+    "get_accumulate": ("ictusi_tracer_note_atomic(r, win, target_rank, RMA_FETCH, (int64_t)target_count, target_datatype)", ""),
+    "fetch_and_op": ("ictusi_tracer_note_atomic(r, win, target_rank, RMA_FETCH, 1, datatype)", ""),
+    "compare_and_swap": ("ictusi_tracer_note_atomic(r, win, target_rank, RMA_SWAP, 1, datatype)", ""),
+    "lock": ("", "ictusi_tracer_note_lock(r, win, rank, lock_type == MPI_LOCK_EXCLUSIVE)"),
+    "lock_all": ("", "ictusi_tracer_note_lock_all(r, win)"),
+    "unlock": ("", "ictusi_tracer_note_unlock(r, win, rank)"),
+    "unlock_all": ("", "ictusi_tracer_note_unlock_all(r, win)"),
+    "post": ("", "ictusi_tracer_note_post(r, win, group)"),
+    "open_epoch": ("", "ictusi_tracer_note_start_epoch(win, group)"),
+    "complete": ("", "ictusi_tracer_note_complete(r, win)"),
+    "win_wait": ("", "ictusi_tracer_note_waited(r, win)"),
+    "win_test": ("", "if (*flag) ictusi_tracer_note_waited(r, win)"),
+    "flush": ("", "ictusi_tracer_note_rma_done(r, win)"),
+    "file_open": ("", "ictusi_tracer_note_file_open(r, comm, filename, amode, *fh)"),
+    "file_close": ("const uint32_t file = ictusi_tracer_take_file(*fh)", "ictusi_tracer_note_file_close(r, file)"),
+    "file_delete": ("", "ictusi_tracer_note_file_delete(r, filename)"),
+    "file_seek": ("", "ictusi_tracer_note_file_seek(r, fh, (int64_t)offset, whence)"),
+    "file_sync": ("const uint64_t io = ictusi_tracer_note_io(r, fh, IO_COLLECTIVE, IO_SHARED, 0, MPI_BYTE)",
+                  "ictusi_tracer_note_io_done(r, fh, io, NULL)"),
 }
 NEIGHBORS = {
-    "neighbor": ("    ictusi_note_neighbors_sent(r, comm, &args);\n", "ictusi_note_neighbors_received(r, comm, &args)"),
-    "ineighbor": ("    struct trace_request made = ictusi_note_ineighbor(r, comm, &args);\n",
-                  "ictusi_track_ineighbor(r, *request, &made)"),
-    "neighbor_init": ("", "ictusi_track_neighbor_init(r, *request, comm, &args)"),
+    "neighbor": ("    ictusi_tracer_note_neighbors_sent(r, comm, &args);\n", "ictusi_tracer_note_neighbors_received(r, comm, &args)"),
+    "ineighbor": ("    struct trace_request made = ictusi_tracer_note_ineighbor(r, comm, &args);\n",
+                  "ictusi_tracer_track_ineighbor(r, *request, &made)"),
+    "neighbor_init": ("", "ictusi_tracer_track_neighbor_init(r, *request, comm, &args)"),
 }
 # How communicators are told apart (comms.h), by what their making was given beside its parent.
 MADE = {
@@ -197,7 +197,7 @@ def expand(code, names):
             out += OWN_STATUS
         elif line.startswith("@handles"):
             _, count, handles = line.split()
-            out += f"    const int kept = ictusi_trace_keep_handles(r, {count}, {handles});\n"
+            out += f"    const int kept = ictusi_tracer_keep_handles(r, {count}, {handles});\n"
         elif line == "@statuses":
             out += ("    if (array_of_statuses == MPI_STATUSES_IGNORE && kept) {\n"
                     "        array_of_statuses = r->statuses;\n    }\n")
@@ -220,26 +220,26 @@ def collective(function, names):
     args = collective_args(names)
     code = f"COLL_{op.upper()}"
     if kind == "coll":
-        return args + f"    ictusi_note_coll(r, {code}, comm, &args);\n", f"ictusi_note_coll_left(r, {code}, comm)"
+        return args + f"    ictusi_tracer_note_coll(r, {code}, comm, &args);\n", f"ictusi_tracer_note_coll_left(r, {code}, comm)"
     if kind == "icoll":
-        return (args + f"    struct trace_request made = ictusi_icoll_request(r, {code}, comm, &args);\n"
-                       "    ictusi_note_icoll(r, &made);\n",
-                "ictusi_track_icoll(r, *request, &made)")
-    return (args + f"    struct trace_request made = ictusi_icoll_request(r, {code}, comm, &args);\n",
-            "ictusi_track_coll_init(r, *request, comm, &made)")
+        return (args + f"    struct trace_request made = ictusi_tracer_icoll_request(r, {code}, comm, &args);\n"
+                       "    ictusi_tracer_note_icoll(r, &made);\n",
+                "ictusi_tracer_track_icoll(r, *request, &made)")
+    return (args + f"    struct trace_request made = ictusi_tracer_icoll_request(r, {code}, comm, &args);\n",
+            "ictusi_tracer_track_coll_init(r, *request, comm, &made)")
 
 
 def file_access(words):
     """io MODE WHERE HOW [collective]: what is read or written, where in the file, and how the call ends."""
     mode, where, how = words[1:4]
     if how == "end":
-        return OWN_STATUS, "ictusi_note_split_done(r, fh, err == MPI_SUCCESS ? status : NULL)"
+        return OWN_STATUS, "ictusi_tracer_note_split_done(r, fh, err == MPI_SUCCESS ? status : NULL)"
     flags = [f"IO_{mode.upper()}"] + ["IO_NONBLOCKING"] * (how != "blocking") + ["IO_COLLECTIVE"] * ("collective" in words)
     at = {"at": "(int64_t)offset", "here": "IO_HERE", "shared": "IO_SHARED"}[where]
-    begin = f"    const uint64_t io = ictusi_note_io(r, fh, {' | '.join(flags)}, {at}, (int64_t)count, datatype);\n"
-    after = {"blocking": "ictusi_note_io_done(r, fh, io, err == MPI_SUCCESS ? status : NULL)",
-             "begin": "ictusi_note_split(r, fh, io, err)",
-             "nonblocking": "ictusi_track_io(r, err == MPI_SUCCESS ? *request : MPI_REQUEST_NULL, fh, io)"}[how]
+    begin = f"    const uint64_t io = ictusi_tracer_note_io(r, fh, {' | '.join(flags)}, {at}, (int64_t)count, datatype);\n"
+    after = {"blocking": "ictusi_tracer_note_io_done(r, fh, io, err == MPI_SUCCESS ? status : NULL)",
+             "begin": "ictusi_tracer_note_split(r, fh, io, err)",
+             "nonblocking": "ictusi_tracer_track_io(r, err == MPI_SUCCESS ? *request : MPI_REQUEST_NULL, fh, io)"}[how]
     return (OWN_STATUS if how == "blocking" else "") + begin, after
 
 
@@ -255,7 +255,7 @@ def meaning(function, names):
         before, after = NEIGHBORS[words[0]]
         return collective_args(names) + before, after
     if words[0] == "topology":
-        return f"    ictusi_note_topology(r, {words[1]});\n", f"ictusi_comm_child({words[1]}, *{words[2]})"
+        return f"    ictusi_tracer_note_topology(r, {words[1]});\n", f"ictusi_comm_child({words[1]}, *{words[2]})"
     if words[0] in MADE:
         return "", MADE[words[0]].format(*words[1:])
     before, after = MEANINGS[words[0]]
@@ -271,8 +271,8 @@ def wrapper(function, declared):
     fixed = [f"int (*real)({parameters})", "const void *from"]
     body = f"static inline int body_{function.name}({', '.join(fixed + declared)})\n{{\n"
     body += f"    struct recorder *r = trace_begin({region}, from);\n    if (!r) {{\n"
-    body += "        struct recorder *const was = ictusi_trace_active;\n        ictusi_trace_active = NULL;\n"
-    body += f"        const int returned = real({arguments});\n        ictusi_trace_active = was;\n"
+    body += "        struct recorder *const was = ictusi_tracer_active;\n        ictusi_tracer_active = NULL;\n"
+    body += f"        const int returned = real({arguments});\n        ictusi_tracer_active = was;\n"
     body += "        return returned;\n    }\n"
     body += before
     body += f"    recorder_enter_call(r);\n    const int err = real({arguments});\n    trace_left(r, {region}, err);\n"
@@ -310,11 +310,11 @@ def write_functions(functions, directory):
         out.write("struct trace_function {\n    const char *name, *group;\n    int op; /* enum coll_op, -1: none */\n"
                   "    unsigned char tracked; /* records of other calls depend on it */\n"
                   "    unsigned char counted; /* statistics need it */\n};\n\n")
-        out.write("extern const struct trace_function ictusi_trace_functions[TRACE_FUNCTIONS];\n\n#endif\n")
+        out.write("extern const struct trace_function ictusi_tracer_functions[TRACE_FUNCTIONS];\n\n#endif\n")
     with open(f"{directory}/functions.c", "w", encoding="ascii") as out:
         out.write(NOTE % "all MPI functions.")
         out.write('#include "tracer/functions.h"\n\n#include "tracer/ops.h"\n\n')
-        out.write("const struct trace_function ictusi_trace_functions[TRACE_FUNCTIONS] = {\n")
+        out.write("const struct trace_function ictusi_tracer_functions[TRACE_FUNCTIONS] = {\n")
         for f in functions:
             op = f"COLL_{f.op}" if f.op else "-1"
             tracked = int(bool(f.meaning) and f.meaning.split()[0] not in ("send", "recv", "neighbor", "hook"))

@@ -21,7 +21,7 @@
 /* The regions that the tracer records of itself. */
 enum { REGION_SYNC = REGION_USER };
 
-struct early_stamp ictusi_trace_stamp(void)
+struct early_stamp ictusi_tracer_stamp(void)
 {
     struct early_stamp stamp = {ticks_monotonic_ns(), 0};
 #if defined(__x86_64__)
@@ -139,12 +139,12 @@ static int choose_calls(struct tracer *t, struct ictus_why *why)
 {
     char missing[256];
     for (int i = 0; i < TRACE_FUNCTIONS; i++) {
-        atomic_store(&t->tracked[i], ictusi_trace_functions[i].tracked ? FILTER_ON : FILTER_OFF);
+        atomic_store(&t->tracked[i], ictusi_tracer_functions[i].tracked ? FILTER_ON : FILTER_OFF);
     }
     uint8_t enabled[TRACE_FUNCTIONS];
     int err = ictusi_filter_apply(t->settings.filter, enabled, why);
     for (int i = 0; i < TRACE_FUNCTIONS && !err; i++) {
-        const bool left_out = t->settings.statistics && !ictusi_trace_functions[i].counted;
+        const bool left_out = t->settings.statistics && !ictusi_tracer_functions[i].counted;
         atomic_store(&t->enabled[i], left_out ? FILTER_OFF : enabled[i]);
         if (left_out) {
             atomic_store(&t->tracked[i], FILTER_OFF);
@@ -155,7 +155,7 @@ static int choose_calls(struct tracer *t, struct ictus_why *why)
             ictusi_metrics_choose(t->settings.metrics, &t->metrics, missing, sizeof(missing), why);
     }
     if (!err && missing[0]) {
-        ictusi_trace_say("this machine cannot count %s", missing);
+        ictusi_tracer_say("this machine cannot count %s", missing);
     }
     return err;
 }
@@ -242,19 +242,19 @@ static void log_header(const struct tracer *t)
     program[length > 0 ? (size_t)length : strlen(program)] = '\0';
     const int64_t local = ictus_clock_local(t->clock).ns;
     (void)clock_gettime(CLOCK_REALTIME, &real);
-    ictusi_trace_log("H\t1\t%llu\t%d\t%d\t%d", (unsigned long long)TRACE_TABLE_HASH, t->rank,
-                     t->size, (int)getpid());
-    ictusi_trace_log("K\t%d\t%llu\t%lld\t%llu", (int)t->scale.kind,
-                     (unsigned long long)t->scale.anchor_ticks, (long long)t->scale.anchor_ns,
-                     (unsigned long long)t->scale.multiplier);
-    ictusi_trace_log("A\t%lld\t%lld", (long long)local,
-                     (long long)real.tv_sec * 1000000000 + real.tv_nsec);
-    ictusi_trace_log("O\t%s", host);
-    ictusi_trace_log("X\t%s", program);
-    ictusi_trace_log("L\t%s", ictus_clock_spec(t->clock));
-    ictusi_trace_log("R\t%d\t%s", REGION_SYNC, TRACE_REGION_SYNC);
+    ictusi_tracer_log("H\t1\t%llu\t%d\t%d\t%d", (unsigned long long)TRACE_TABLE_HASH, t->rank,
+                      t->size, (int)getpid());
+    ictusi_tracer_log("K\t%d\t%llu\t%lld\t%llu", (int)t->scale.kind,
+                      (unsigned long long)t->scale.anchor_ticks, (long long)t->scale.anchor_ns,
+                      (unsigned long long)t->scale.multiplier);
+    ictusi_tracer_log("A\t%lld\t%lld", (long long)local,
+                      (long long)real.tv_sec * 1000000000 + real.tv_nsec);
+    ictusi_tracer_log("O\t%s", host);
+    ictusi_tracer_log("X\t%s", program);
+    ictusi_tracer_log("L\t%s", ictus_clock_spec(t->clock));
+    ictusi_tracer_log("R\t%d\t%s", REGION_SYNC, TRACE_REGION_SYNC);
     for (int i = 0; i < t->metrics.count; i++) {
-        ictusi_trace_log("M\t%d\t%d\t%s", METRIC_CLASS_COUNTERS, i, t->metrics.names[i]);
+        ictusi_tracer_log("M\t%d\t%d\t%s", METRIC_CLASS_COUNTERS, i, t->metrics.names[i]);
     }
 }
 
@@ -263,15 +263,15 @@ static void log_point(struct tracer *t)
 {
     struct ictus_reading now;
     struct ictus_reading later;
-    struct recorder *r = ictusi_trace_self;
+    struct recorder *r = ictusi_tracer_self;
     const struct ictus_time local = ictus_clock_local(t->clock);
     const struct ictus_time second = {local.ns + ICTUS_NS_PER_S};
     (void)ictus_clock_map_reading(t->clock, local, &now);
     (void)ictus_clock_map_reading(t->clock, second, &later);
     const double slope =
         (double)(later.time.ns - now.time.ns - ICTUS_NS_PER_S) / (double)ICTUS_NS_PER_S;
-    ictusi_trace_log("S\t%lld\t%lld\t%.17g\t%.17g\t%.17g\t%.17g", (long long)local.ns,
-                     (long long)now.time.ns, slope, now.sigma_ns, now.bound_ns, later.sigma_ns);
+    ictusi_tracer_log("S\t%lld\t%lld\t%.17g\t%.17g\t%.17g\t%.17g", (long long)local.ns,
+                      (long long)now.time.ns, slope, now.sigma_ns, now.bound_ns, later.sigma_ns);
     t->last_sync_ns = ticks_monotonic_ns();
     t->syncs++;
     if (r) {
@@ -282,10 +282,10 @@ static void log_point(struct tracer *t)
     }
 }
 
-int ictusi_trace_sync(void)
+int ictusi_tracer_sync(void)
 {
     struct tracer *t = &ictusi_tracer;
-    struct recorder *r = ictusi_trace_self;
+    struct recorder *r = ictusi_tracer_self;
     if (r) {
         recorder_make_room(r);
         recorder_enter(r, REGION_SYNC);
@@ -330,11 +330,11 @@ static void find_sampling(struct tracer *t)
 static int join_first(struct tracer *t, struct ictus_why *why)
 {
     int err = ICTUS_OK;
-    (void)pthread_key_create(&t->key, ictusi_trace_thread_ended);
+    (void)pthread_key_create(&t->key, ictusi_tracer_thread_ended);
     find_sampling(t);
     t->sweeps = t->settings.resync_every_s > 0.0 || t->settings.resync_barriers > 0;
     atomic_store(&t->state, TRACER_RUNNING);
-    const struct recorder *r = ictusi_trace_join();
+    const struct recorder *r = ictusi_tracer_join();
     if (!r || ictusi_comms_start()) {
         err = ictus_because(why, ICTUS_ERR_NOMEM, "no memory");
     } else if (r->after & AFTER_FULL) {
@@ -345,8 +345,8 @@ static int join_first(struct tracer *t, struct ictus_why *why)
     err = tracer_agree(err, why);
     if (err) {
         atomic_store(&t->state, TRACER_IDLE);
-        ictusi_trace_self = NULL;
-        ictusi_trace_active = NULL;
+        ictusi_tracer_self = NULL;
+        ictusi_tracer_active = NULL;
     }
     return err;
 }
@@ -354,27 +354,27 @@ static int join_first(struct tracer *t, struct ictus_why *why)
 static void tracer_begin(struct tracer *t, const struct init_call *call,
                          struct early_stamp returned)
 {
-    struct recorder *r = ictusi_trace_self;
+    struct recorder *r = ictusi_tracer_self;
     const uint64_t from = stamp_ticks(t, call->entered);
     const uint64_t to = stamp_ticks(t, returned);
     t->finished = false;
-    ictusi_trace_log("I\t%llu", (unsigned long long)from);
+    ictusi_tracer_log("I\t%llu", (unsigned long long)from);
     if (atomic_load(&t->enabled[call->function]) == FILTER_FRESH) {
-        ictusi_trace_unusual(r, call->function);
+        ictusi_tracer_unusual(r, call->function);
         record_init(r, call, from, to < from ? from : to);
     }
     record_first_sync(r, to);
     log_point(t);
     if (t->settings.off) {
-        ictusi_trace_mute(true);
+        ictusi_tracer_mute(true);
     }
 }
 
-void ictusi_trace_start(const struct init_call *call, int provided)
+void ictusi_tracer_start(const struct init_call *call, int provided)
 {
     struct tracer *t = &ictusi_tracer;
     struct ictus_why why = {""};
-    const struct early_stamp returned = ictusi_trace_stamp();
+    const struct early_stamp returned = ictusi_tracer_stamp();
     MPI_Comm parent = MPI_COMM_NULL;
     (void)REAL(Comm_rank)(MPI_COMM_WORLD, &t->rank);
     (void)REAL(Comm_size)(MPI_COMM_WORLD, &t->size);
@@ -394,8 +394,8 @@ void ictusi_trace_start(const struct init_call *call, int provided)
         err = join_first(t, &why);
     }
     if (err) {
-        ictusi_trace_say("%s; the program runs without tracing",
-                         why.text[0] ? why.text : ictus_strerror(err));
+        ictusi_tracer_say("%s; the program runs without tracing",
+                          why.text[0] ? why.text : ictus_strerror(err));
         return;
     }
     tracer_begin(t, call, returned);
@@ -407,16 +407,16 @@ static void tracer_rest(struct tracer *t)
     for (uint32_t i = 0; i < t->recorder_count; i++) {
         ictusi_recorder_rest(t->recorders[i]);
     }
-    if (ictusi_trace_self) {
-        ictusi_recorder_leave_room(ictusi_trace_self);
+    if (ictusi_tracer_self) {
+        ictusi_recorder_leave_room(ictusi_tracer_self);
     }
     ictusi_table_clear(&t->requests);
 }
 
-bool ictusi_trace_finish(const void *from)
+bool ictusi_tracer_finish(const void *from)
 {
     struct tracer *t = &ictusi_tracer;
-    struct recorder *r = ictusi_trace_self;
+    struct recorder *r = ictusi_tracer_self;
     int running = atomic_load(&t->state) == TRACER_RUNNING;
     int all = 0;
     t->finished = true;
@@ -427,18 +427,18 @@ bool ictusi_trace_finish(const void *from)
     if (!all) {
         return false;
     }
-    ictusi_trace_active = NULL;
+    ictusi_tracer_active = NULL;
     if (r) {
         trace_notice_switch(r);
     }
     const bool seen = r && atomic_load(&r->enabled[FUNCTION_MPI_Finalize]) == FILTER_FRESH;
     if (seen) {
-        ictusi_trace_unusual(r, FUNCTION_MPI_Finalize);
+        ictusi_tracer_unusual(r, FUNCTION_MPI_Finalize);
         recorder_make_room(r);
         recorder_prepare_call(r, FUNCTION_MPI_Finalize, trace_site(from));
         recorder_enter_call(r);
     }
-    (void)ictusi_trace_sync();
+    (void)ictusi_tracer_sync();
     if (seen) {
         recorder_make_room(r);
         recorder_leave(r, FUNCTION_MPI_Finalize, recorder_ticks(r));
@@ -453,12 +453,12 @@ bool ictusi_trace_finish(const void *from)
     if (t->tally.image) {
         __atomic_store_n(&t->tally.image->ended, 1, __ATOMIC_RELEASE);
     }
-    ictusi_trace_log("E\t%llu\t%llu", (unsigned long long)lost,
-                     (unsigned long long)atomic_load(&t->untracked));
+    ictusi_tracer_log("E\t%llu\t%llu", (unsigned long long)lost,
+                      (unsigned long long)atomic_load(&t->untracked));
     return true;
 }
 
-void ictusi_trace_release(void)
+void ictusi_tracer_release(void)
 {
     struct tracer *t = &ictusi_tracer;
     ictusi_tally_close(&t->tally);
@@ -468,7 +468,7 @@ void ictusi_trace_release(void)
     (void)REAL(Comm_free)(&t->comm);
 }
 
-void ictusi_trace_lost(const char *reason)
+void ictusi_tracer_lost(const char *reason)
 {
     if (atomic_load(&ictusi_tracer.state) == TRACER_RUNNING) {
         atomic_store(&ictusi_tracer.state, TRACER_DONE);

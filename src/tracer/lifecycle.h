@@ -12,7 +12,7 @@ struct early_stamp {
     uint64_t counter;
 };
 
-struct early_stamp ictusi_trace_stamp(void);
+struct early_stamp ictusi_tracer_stamp(void);
 
 /* The call of MPI_Init or MPI_Init_thread, from the place in the program to which it returns. */
 struct init_call {
@@ -25,23 +25,23 @@ struct init_call {
  * MPI_Init has returned: read the settings, make the directory, the clock and this thread's
  * recorder. Collective over MPI_COMM_WORLD. On failure says why and leaves the program untraced.
  */
-void ictusi_trace_start(const struct init_call *call, int provided);
+void ictusi_tracer_start(const struct init_call *call, int provided);
 
 /*
  * MPI_Finalize was called: synchronise and stop recording. Collective.
  * @param from  the place in the program to which it returns
- * @return whether there is a recording now, of which an archive may be made; ictusi_trace_release()
- * follows then
+ * @return whether there is a recording now, of which an archive may be made;
+ * ictusi_tracer_release() follows then
  */
-bool ictusi_trace_finish(const void *from);
+bool ictusi_tracer_finish(const void *from);
 
 /* Let go of what the recording held: nothing of it is used any more. Collective. */
-void ictusi_trace_release(void);
+void ictusi_tracer_release(void);
 
 /* The process goes down without MPI_Finalize; say how to recover. reason: "MPI_Abort", ... */
-void ictusi_trace_lost(const char *reason);
+void ictusi_tracer_lost(const char *reason);
 
 /* One more synchronisation: its point goes to the log and to the trace. Collective. */
-int ictusi_trace_sync(void);
+int ictusi_tracer_sync(void);
 
 #endif

@@ -24,9 +24,9 @@ static int mark_define(_Atomic uint32_t *next, char kind, const char *name, cons
         return -1;
     }
     if (more) {
-        ictusi_trace_log("%c\t%u\t0\t%s\t%.40s", kind, number, clean, more);
+        ictusi_tracer_log("%c\t%u\t0\t%s\t%.40s", kind, number, clean, more);
     } else {
-        ictusi_trace_log("%c\t%u\t%s", kind, number, clean);
+        ictusi_tracer_log("%c\t%u\t%s", kind, number, clean);
     }
     return (int)number;
 }
@@ -53,7 +53,7 @@ static __attribute__((noinline, cold)) void event_slowly(int event, uint64_t val
 
 ICTUS_API void ictus_event(int event, uint64_t value)
 {
-    struct recorder *r = ictusi_trace_self;
+    struct recorder *r = ictusi_tracer_self;
     const bool muted = atomic_load_explicit(&ictusi_tracer.muted, memory_order_relaxed);
     if (__builtin_expect(r && (unsigned)event <= NUMBERS_MAX && !(r->after & AFTER_DIVERTED) &&
                              !muted && r->pos <= r->soft && r->flush_ticks == 0 &&
@@ -107,7 +107,7 @@ ICTUS_API void ictus_metric(int metric, double value)
 
 ICTUS_API void ictus_trace_switch(int on)
 {
-    ictusi_trace_mute(!on);
+    ictusi_tracer_mute(!on);
 }
 
 ICTUS_API int ictus_trace_is_on(void)

@@ -147,7 +147,7 @@ static uint64_t edge_bytes(struct recorder *r, const struct coll_args *a, const 
     int64_t count = out ? a->sendcount : a->recvcount;
     MPI_Datatype type = out ? a->sendtype : a->recvtype;
     if (counts->width) {
-        count = ictusi_count_at(counts, edge->index);
+        count = ictusi_tracer_count_at(counts, edge->index);
     }
     if (a->typed) {
         type = types ? types[edge->index] : MPI_DATATYPE_NULL;
@@ -155,7 +155,8 @@ static uint64_t edge_bytes(struct recorder *r, const struct coll_args *a, const 
     return count > 0 ? (uint64_t)(count * trace_type_bytes(r, type)) : 0;
 }
 
-void ictusi_note_neighbors_sent(struct recorder *r, MPI_Comm comm, const struct coll_args *args)
+void ictusi_tracer_note_neighbors_sent(struct recorder *r, MPI_Comm comm,
+                                       const struct coll_args *args)
 {
     struct trace_comm *info = trace_comm(r, comm);
     const struct neighbors *n = neighbors_of(info, comm);
@@ -169,7 +170,8 @@ void ictusi_note_neighbors_sent(struct recorder *r, MPI_Comm comm, const struct 
     }
 }
 
-void ictusi_note_neighbors_received(struct recorder *r, MPI_Comm comm, const struct coll_args *args)
+void ictusi_tracer_note_neighbors_received(struct recorder *r, MPI_Comm comm,
+                                           const struct coll_args *args)
 {
     struct trace_comm *info = trace_comm(r, comm);
     const struct neighbors *n = neighbors_of(info, comm);
@@ -204,7 +206,7 @@ static struct trace_request neighbor_request(struct recorder *r, MPI_Comm comm,
     return request;
 }
 
-void ictusi_exchange_send(struct recorder *r, struct trace_request *request)
+void ictusi_tracer_exchange_send(struct recorder *r, struct trace_request *request)
 {
     const struct exchange *x = request->exchange;
     const struct neighbors *n = x->neighbors;
@@ -219,7 +221,7 @@ void ictusi_exchange_send(struct recorder *r, struct trace_request *request)
     }
 }
 
-void ictusi_exchange_post(struct recorder *r, const struct trace_request *request)
+void ictusi_tracer_exchange_post(struct recorder *r, const struct trace_request *request)
 {
     const struct exchange *x = request->exchange;
     const struct neighbors *n = x->neighbors;
@@ -231,7 +233,7 @@ void ictusi_exchange_post(struct recorder *r, const struct trace_request *reques
     }
 }
 
-void ictusi_exchange_done(struct recorder *r, const struct trace_request *request)
+void ictusi_tracer_exchange_done(struct recorder *r, const struct trace_request *request)
 {
     const struct exchange *x = request->exchange;
     const struct neighbors *n = x->neighbors;
@@ -250,26 +252,27 @@ void ictusi_exchange_done(struct recorder *r, const struct trace_request *reques
     }
 }
 
-struct trace_request ictusi_note_ineighbor(struct recorder *r, MPI_Comm comm,
-                                           const struct coll_args *args)
+struct trace_request ictusi_tracer_note_ineighbor(struct recorder *r, MPI_Comm comm,
+                                                  const struct coll_args *args)
 {
     struct trace_request made = neighbor_request(r, comm, args);
     if (made.exchange) {
-        ictusi_exchange_send(r, &made);
+        ictusi_tracer_exchange_send(r, &made);
     }
     return made;
 }
 
-void ictusi_track_ineighbor(struct recorder *r, MPI_Request handle, struct trace_request *made)
+void ictusi_tracer_track_ineighbor(struct recorder *r, MPI_Request handle,
+                                   struct trace_request *made)
 {
     if (made->exchange) {
-        ictusi_exchange_post(r, made);
+        ictusi_tracer_exchange_post(r, made);
         ictusi_request_track(r, handle, made);
     }
 }
 
-void ictusi_track_neighbor_init(struct recorder *r, MPI_Request handle, MPI_Comm comm,
-                                const struct coll_args *args)
+void ictusi_tracer_track_neighbor_init(struct recorder *r, MPI_Request handle, MPI_Comm comm,
+                                       const struct coll_args *args)
 {
     struct trace_request made = neighbor_request(r, comm, args);
     if (made.exchange) {

@@ -28,17 +28,19 @@ struct exchange {
 };
 
 /* The messages of a blocking call: sent when it is entered, received when it is left. */
-void ictusi_note_neighbors_sent(struct recorder *r, MPI_Comm comm, const struct coll_args *args);
-void ictusi_note_neighbors_received(struct recorder *r, MPI_Comm comm,
-                                    const struct coll_args *args);
+void ictusi_tracer_note_neighbors_sent(struct recorder *r, MPI_Comm comm,
+                                       const struct coll_args *args);
+void ictusi_tracer_note_neighbors_received(struct recorder *r, MPI_Comm comm,
+                                           const struct coll_args *args);
 
 /* A nonblocking one begins; its request is known when it was left. */
-struct trace_request ictusi_note_ineighbor(struct recorder *r, MPI_Comm comm,
-                                           const struct coll_args *args);
-void ictusi_track_ineighbor(struct recorder *r, MPI_Request handle, struct trace_request *made);
+struct trace_request ictusi_tracer_note_ineighbor(struct recorder *r, MPI_Comm comm,
+                                                  const struct coll_args *args);
+void ictusi_tracer_track_ineighbor(struct recorder *r, MPI_Request handle,
+                                   struct trace_request *made);
 
 /* A persistent one was made. */
-void ictusi_track_neighbor_init(struct recorder *r, MPI_Request handle, MPI_Comm comm,
-                                const struct coll_args *args);
+void ictusi_tracer_track_neighbor_init(struct recorder *r, MPI_Request handle, MPI_Comm comm,
+                                       const struct coll_args *args);
 
 #endif

@@ -57,7 +57,7 @@ static struct recorder *openmp_recorder(void)
  */
 static struct recorder *openmp_ending(void)
 {
-    struct recorder *r = ictusi_trace_self;
+    struct recorder *r = ictusi_tracer_self;
     if (!r || atomic_load_explicit(&ictusi_tracer.state, memory_order_acquire) != TRACER_RUNNING) {
         return NULL;
     }
@@ -72,7 +72,7 @@ static struct recorder *openmp_wanted(unsigned function)
     struct recorder *r = openmp_recorder();
     const uint8_t wanted = r ? atomic_load(&ictusi_tracer.enabled[function]) : FILTER_OFF;
     if (wanted == FILTER_FRESH) {
-        ictusi_trace_unusual(r, function);
+        ictusi_tracer_unusual(r, function);
     }
     return wanted == FILTER_OFF ? NULL : r;
 }
@@ -156,9 +156,9 @@ static void openmp_log_team(const struct openmp_team *team)
         }
         used += (size_t)snprintf(text + used, DIGITS, "%s%u", i ? "," : "", team->threads[i]);
     }
-    ictusi_trace_log("J\t%u\t%llx\t%llu\t%s", atomic_fetch_add(&ictusi_tracer.next_team, 1),
-                     (unsigned long long)team->forked_by << 32 | team->size,
-                     (unsigned long long)team->number, text);
+    ictusi_tracer_log("J\t%u\t%llx\t%llu\t%s", atomic_fetch_add(&ictusi_tracer.next_team, 1),
+                      (unsigned long long)team->forked_by << 32 | team->size,
+                      (unsigned long long)team->number, text);
     free(text);
 }
 
@@ -197,8 +197,8 @@ static void openmp_parallel_end(union ompt_word *parallel, union ompt_word *task
     if (!team) {
         return;
     }
-    if (team->size > 1 && ictusi_trace_self) {
-        openmp_learn_team(ictusi_trace_self, team);
+    if (team->size > 1 && ictusi_tracer_self) {
+        openmp_learn_team(ictusi_tracer_self, team);
     }
     if (r && team->fork_recorded) {
         recorder_timed(r, RECORD_JOIN, 0, recorder_ticks(r));
@@ -240,7 +240,7 @@ static void openmp_member_begin(struct openmp_team *team, union ompt_word *task,
                                 unsigned index)
 {
     struct recorder *r = openmp_recorder();
-    struct recorder *self = ictusi_trace_self;
+    struct recorder *self = ictusi_tracer_self;
     struct openmp_member *member = &team->members[index];
     atomic_fetch_add(&team->users, 1);
     *member =
@@ -270,7 +270,7 @@ static void openmp_member_end(struct openmp_member *member)
 {
     struct openmp_team *team = member->team;
     struct recorder *r = openmp_ending();
-    struct recorder *self = ictusi_trace_self;
+    struct recorder *self = ictusi_tracer_self;
     if (openmp_is_first(member) && self && atomic_load(&team->ended) == 0) {
         atomic_store(&team->ended, recorder_ticks(self));
     }
@@ -332,7 +332,7 @@ static void openmp_barrier_begin(struct openmp_member *member, unsigned function
 static void openmp_barrier_end(struct openmp_member *member, bool last)
 {
     struct recorder *r = openmp_ending();
-    uint64_t ticks = ictusi_trace_self ? recorder_ticks(ictusi_trace_self) : 0;
+    uint64_t ticks = ictusi_tracer_self ? recorder_ticks(ictusi_tracer_self) : 0;
     if (last && openmp_is_first(member)) {
         atomic_store(&member->team->ended, ticks);
     } else if (last && r) {

@@ -18,8 +18,8 @@ static inline int64_t status_bytes(const MPI_Status *status)
     return REAL(Get_elements_x)(status, MPI_BYTE, &bytes) == MPI_SUCCESS && bytes > 0 ? bytes : 0;
 }
 
-static inline void ictusi_note_send(struct recorder *r, int64_t count, MPI_Datatype type, int dest,
-                                    int tag, MPI_Comm comm)
+static inline void ictusi_tracer_note_send(struct recorder *r, int64_t count, MPI_Datatype type,
+                                           int dest, int tag, MPI_Comm comm)
 {
     const struct trace_comm *info = trace_comm(r, comm);
     if (dest >= 0 && info && !info->foreign) {
@@ -29,8 +29,8 @@ static inline void ictusi_note_send(struct recorder *r, int64_t count, MPI_Datat
 }
 
 /* @return the request's number, 0: it leaves no records */
-static inline uint64_t ictusi_note_isend(struct recorder *r, int64_t count, MPI_Datatype type,
-                                         int dest, int tag, MPI_Comm comm)
+static inline uint64_t ictusi_tracer_note_isend(struct recorder *r, int64_t count,
+                                                MPI_Datatype type, int dest, int tag, MPI_Comm comm)
 {
     const struct trace_comm *info = trace_comm(r, comm);
     if (dest < 0 || !info || info->foreign) {
@@ -42,7 +42,8 @@ static inline uint64_t ictusi_note_isend(struct recorder *r, int64_t count, MPI_
     return id;
 }
 
-static inline void ictusi_note_recv(struct recorder *r, MPI_Comm comm, const MPI_Status *status)
+static inline void ictusi_tracer_note_recv(struct recorder *r, MPI_Comm comm,
+                                           const MPI_Status *status)
 {
     const struct trace_comm *info = trace_comm(r, comm);
     if (status->MPI_SOURCE >= 0 && info && !info->foreign) {

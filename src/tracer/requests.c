@@ -63,7 +63,7 @@ static void record_done(struct recorder *r, const struct trace_request *request,
         recorder_put4(r, RECORD_ICOLL_DONE, (unsigned)request->peer, request->root,
                       request->comm->id, request->sent, request->received, request->id);
     } else if (request->kind == REQUEST_NEIGHBORS) {
-        ictusi_exchange_done(r, request);
+        ictusi_tracer_exchange_done(r, request);
     } else if (request->kind == REQUEST_FILE) {
         recorder_put2(r, RECORD_IO_DONE, 0, request->root, request->id,
                       (uint64_t)status_bytes(status));
@@ -106,7 +106,7 @@ void ictusi_request_track(struct recorder *r, MPI_Request handle,
     }
 }
 
-void ictusi_track_isend(struct recorder *r, MPI_Request handle, uint64_t id)
+void ictusi_tracer_track_isend(struct recorder *r, MPI_Request handle, uint64_t id)
 {
     const struct trace_request request = {.id = id, .kind = REQUEST_SEND};
     ictusi_request_track(r, handle, &request);
@@ -122,14 +122,14 @@ static void track_receive(struct recorder *r, MPI_Request handle, int source,
     ictusi_request_track(r, handle, &request);
 }
 
-void ictusi_track_irecv(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm)
+void ictusi_tracer_track_irecv(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm)
 {
     const struct trace_request request = {.kind = REQUEST_RECV, .comm = trace_comm(r, comm)};
     track_receive(r, handle, source, request);
 }
 
-void ictusi_track_isendrecv(struct recorder *r, MPI_Request handle, int source, int tag,
-                            MPI_Comm comm)
+void ictusi_tracer_track_isendrecv(struct recorder *r, MPI_Request handle, int source, int tag,
+                                   MPI_Comm comm)
 {
     const struct trace_request request = {.kind = REQUEST_RECV,
                                           .comm = trace_comm(r, comm),
@@ -139,8 +139,8 @@ void ictusi_track_isendrecv(struct recorder *r, MPI_Request handle, int source, 
     track_receive(r, handle, source, request);
 }
 
-void ictusi_track_send_init(struct recorder *r, MPI_Request handle, int64_t count,
-                            MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+void ictusi_tracer_track_send_init(struct recorder *r, MPI_Request handle, int64_t count,
+                                   MPI_Datatype type, int dest, int tag, MPI_Comm comm)
 {
     const struct trace_comm *info = trace_comm(r, comm);
     const struct trace_request request = {
@@ -154,7 +154,8 @@ void ictusi_track_send_init(struct recorder *r, MPI_Request handle, int64_t coun
     ictusi_request_track(r, handle, &request);
 }
 
-void ictusi_track_recv_init(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm)
+void ictusi_tracer_track_recv_init(struct recorder *r, MPI_Request handle, int source,
+                                   MPI_Comm comm)
 {
     const struct trace_comm *info = trace_comm(r, comm);
     const struct trace_request request = {
@@ -165,7 +166,7 @@ void ictusi_track_recv_init(struct recorder *r, MPI_Request handle, int source, 
     ictusi_request_track(r, handle, &request);
 }
 
-void ictusi_note_icoll(struct recorder *r, struct trace_request *made)
+void ictusi_tracer_note_icoll(struct recorder *r, struct trace_request *made)
 {
     if (made->comm) {
         made->id = recorder_request(r);
@@ -173,16 +174,17 @@ void ictusi_note_icoll(struct recorder *r, struct trace_request *made)
     }
 }
 
-void ictusi_track_icoll(struct recorder *r, MPI_Request handle, const struct trace_request *made)
+void ictusi_tracer_track_icoll(struct recorder *r, MPI_Request handle,
+                               const struct trace_request *made)
 {
     if (r->after & AFTER_TALLY) {
-        ictusi_count_icoll(r, made);
+        ictusi_tracer_count_icoll(r, made);
     }
     ictusi_request_track(r, handle, made);
 }
 
-void ictusi_track_coll_init(struct recorder *r, MPI_Request handle, MPI_Comm comm,
-                            struct trace_request *made)
+void ictusi_tracer_track_coll_init(struct recorder *r, MPI_Request handle, MPI_Comm comm,
+                                   struct trace_request *made)
 {
     made->persistent = true;
     if (made->comm) {
@@ -192,7 +194,7 @@ void ictusi_track_coll_init(struct recorder *r, MPI_Request handle, MPI_Comm com
 }
 
 /* The probe is what matches a message: to its channel it is a receive that was posted there. */
-void ictusi_track_message(struct recorder *r, MPI_Message message, MPI_Comm comm)
+void ictusi_tracer_track_message(struct recorder *r, MPI_Message message, MPI_Comm comm)
 {
     struct trace_request request = {.kind = REQUEST_RECV, .comm = trace_comm(r, comm)};
     if (message == MPI_MESSAGE_NULL || message == MPI_MESSAGE_NO_PROC) {
@@ -205,21 +207,21 @@ void ictusi_track_message(struct recorder *r, MPI_Message message, MPI_Comm comm
     request_put(MESSAGE_KEY(message), &request);
 }
 
-struct trace_request ictusi_take_message(MPI_Message message)
+struct trace_request ictusi_tracer_take_message(MPI_Message message)
 {
     struct trace_request matched = {.kind = REQUEST_NONE};
     (void)ictusi_table_take(&ictusi_tracer.requests, MESSAGE_KEY(message), &matched);
     return matched;
 }
 
-void ictusi_track_imrecv(struct recorder *r, MPI_Request handle,
-                         const struct trace_request *matched)
+void ictusi_tracer_track_imrecv(struct recorder *r, MPI_Request handle,
+                                const struct trace_request *matched)
 {
     ictusi_request_track(r, handle, matched);
 }
 
-void ictusi_note_mrecv(struct recorder *r, const struct trace_request *matched,
-                       const MPI_Status *status)
+void ictusi_tracer_note_mrecv(struct recorder *r, const struct trace_request *matched,
+                              const MPI_Status *status)
 {
     record_done(r, matched, status);
 }
@@ -234,7 +236,7 @@ static void request_start(struct recorder *r, struct trace_request *request)
         return;
     }
     if (request->kind == REQUEST_NEIGHBORS) {
-        ictusi_exchange_send(r, request);
+        ictusi_tracer_exchange_send(r, request);
         return;
     }
     request->id = recorder_request(r);
@@ -248,7 +250,7 @@ static void request_start(struct recorder *r, struct trace_request *request)
     }
 }
 
-int ictusi_note_start(struct recorder *r, int count, const MPI_Request *handles)
+int ictusi_tracer_note_start(struct recorder *r, int count, const MPI_Request *handles)
 {
     if (count <= 0 || !ictusi_recorder_room(r, count)) {
         return 0;
@@ -264,12 +266,12 @@ int ictusi_note_start(struct recorder *r, int count, const MPI_Request *handles)
     return count;
 }
 
-void ictusi_note_started(struct recorder *r, int count, const MPI_Request *handles)
+void ictusi_tracer_note_started(struct recorder *r, int count, const MPI_Request *handles)
 {
     for (int i = 0; i < count; i++) {
         if (r->held[i].kind != REQUEST_NONE) {
             if (r->held[i].kind == REQUEST_NEIGHBORS && r->held[i].comm) {
-                ictusi_exchange_post(r, &r->held[i]);
+                ictusi_tracer_exchange_post(r, &r->held[i]);
             }
             request_put(REQUEST_KEY(handles[i]), &r->held[i]);
             r->held[i].kind = REQUEST_NONE;
@@ -296,7 +298,7 @@ static void note_done(struct recorder *r, MPI_Request handle, const MPI_Status *
     }
 }
 
-void ictusi_note_tested(struct recorder *r, MPI_Request handle)
+void ictusi_tracer_note_tested(struct recorder *r, MPI_Request handle)
 {
     const struct trace_request *request = ictusi_tracer.multiple && r->held[0].kind != REQUEST_NONE
                                               ? &r->held[0]
@@ -311,7 +313,7 @@ void ictusi_note_tested(struct recorder *r, MPI_Request handle)
     }
 }
 
-void ictusi_note_request_free(MPI_Request handle)
+void ictusi_tracer_note_request_free(MPI_Request handle)
 {
     struct trace_request freed;
     if (handle != MPI_REQUEST_NULL &&
@@ -320,7 +322,7 @@ void ictusi_note_request_free(MPI_Request handle)
     }
 }
 
-void ictusi_note_cancel(MPI_Request handle)
+void ictusi_tracer_note_cancel(MPI_Request handle)
 {
     struct trace_request *request = request_find(handle);
     if (request) {
@@ -339,7 +341,7 @@ static void request_hold(MPI_Request handle, struct trace_request *held)
     }
 }
 
-int ictusi_trace_keep_handles(struct recorder *r, int count, const MPI_Request *handles)
+int ictusi_tracer_keep_handles(struct recorder *r, int count, const MPI_Request *handles)
 {
     if (count <= 0 || !ictusi_recorder_room(r, count)) {
         return 0;
@@ -351,7 +353,7 @@ int ictusi_trace_keep_handles(struct recorder *r, int count, const MPI_Request *
     return count;
 }
 
-void ictusi_return_handles(struct recorder *r, int count)
+void ictusi_tracer_return_handles(struct recorder *r, int count)
 {
     for (int i = 0; i < count; i++) {
         if (r->held[i].kind != REQUEST_NONE) {
@@ -370,7 +372,7 @@ static void kept_done(struct recorder *r, int index, const MPI_Status *status)
     r->held[index].kind = REQUEST_NONE;
 }
 
-void ictusi_note_all_done(struct recorder *r, int count, const MPI_Status *statuses, int err)
+void ictusi_tracer_note_all_done(struct recorder *r, int count, const MPI_Status *statuses, int err)
 {
     for (int i = 0; i < count; i++) {
         /* The errors within statuses are set where the call itself failed, and only there. */
@@ -380,15 +382,15 @@ void ictusi_note_all_done(struct recorder *r, int count, const MPI_Status *statu
     }
 }
 
-void ictusi_note_any_done(struct recorder *r, int index, const MPI_Status *status)
+void ictusi_tracer_note_any_done(struct recorder *r, int index, const MPI_Status *status)
 {
     if (index >= 0 && index < r->room) {
         kept_done(r, index, status);
     }
 }
 
-void ictusi_note_some_done(struct recorder *r, int count, const int *indices,
-                           const MPI_Status *statuses)
+void ictusi_tracer_note_some_done(struct recorder *r, int count, const int *indices,
+                                  const MPI_Status *statuses)
 {
     for (int i = 0; i < count && indices[i] < r->room; i++) {
         kept_done(r, indices[i], &statuses[i]);

@@ -51,51 +51,53 @@ void ictusi_request_track(struct recorder *r, MPI_Request handle,
  * The records of a neighborhood collective: its messages are sent, its receives posted, all are
  * complete. See neighbors.h.
  */
-void ictusi_exchange_send(struct recorder *r, struct trace_request *request);
-void ictusi_exchange_post(struct recorder *r, const struct trace_request *request);
-void ictusi_exchange_done(struct recorder *r, const struct trace_request *request);
+void ictusi_tracer_exchange_send(struct recorder *r, struct trace_request *request);
+void ictusi_tracer_exchange_post(struct recorder *r, const struct trace_request *request);
+void ictusi_tracer_exchange_done(struct recorder *r, const struct trace_request *request);
 
-void ictusi_track_isend(struct recorder *r, MPI_Request handle, uint64_t id);
-void ictusi_track_irecv(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm);
+void ictusi_tracer_track_isend(struct recorder *r, MPI_Request handle, uint64_t id);
+void ictusi_tracer_track_irecv(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm);
 /*
  * The receiving half of a nonblocking exchange: MPICH 4.0 leaves its status empty, so that only
  * what was asked for says where the message came from.
  */
-void ictusi_track_isendrecv(struct recorder *r, MPI_Request handle, int source, int tag,
-                            MPI_Comm comm);
-void ictusi_track_send_init(struct recorder *r, MPI_Request handle, int64_t count,
-                            MPI_Datatype type, int dest, int tag, MPI_Comm comm);
-void ictusi_track_recv_init(struct recorder *r, MPI_Request handle, int source, MPI_Comm comm);
+void ictusi_tracer_track_isendrecv(struct recorder *r, MPI_Request handle, int source, int tag,
+                                   MPI_Comm comm);
+void ictusi_tracer_track_send_init(struct recorder *r, MPI_Request handle, int64_t count,
+                                   MPI_Datatype type, int dest, int tag, MPI_Comm comm);
+void ictusi_tracer_track_recv_init(struct recorder *r, MPI_Request handle, int source,
+                                   MPI_Comm comm);
 /* Count a nonblocking collective that has begun, where statistics are kept. */
-void ictusi_count_icoll(struct recorder *r, const struct trace_request *made);
+void ictusi_tracer_count_icoll(struct recorder *r, const struct trace_request *made);
 /* A nonblocking collective begins: before it is called, since others may end theirs meanwhile. */
-void ictusi_note_icoll(struct recorder *r, struct trace_request *made);
-void ictusi_track_icoll(struct recorder *r, MPI_Request handle, const struct trace_request *made);
-void ictusi_track_coll_init(struct recorder *r, MPI_Request handle, MPI_Comm comm,
-                            struct trace_request *made);
-void ictusi_track_message(struct recorder *r, MPI_Message message, MPI_Comm comm);
+void ictusi_tracer_note_icoll(struct recorder *r, struct trace_request *made);
+void ictusi_tracer_track_icoll(struct recorder *r, MPI_Request handle,
+                               const struct trace_request *made);
+void ictusi_tracer_track_coll_init(struct recorder *r, MPI_Request handle, MPI_Comm comm,
+                                   struct trace_request *made);
+void ictusi_tracer_track_message(struct recorder *r, MPI_Message message, MPI_Comm comm);
 
 /*
  * What a matched probe found leaves the table before the call that receives it: MPI may give its
  * handle out again, to another thread, before that call has returned.
  */
-struct trace_request ictusi_take_message(MPI_Message message);
-void ictusi_track_imrecv(struct recorder *r, MPI_Request handle,
-                         const struct trace_request *matched);
+struct trace_request ictusi_tracer_take_message(MPI_Message message);
+void ictusi_tracer_track_imrecv(struct recorder *r, MPI_Request handle,
+                                const struct trace_request *matched);
 
-void ictusi_note_mrecv(struct recorder *r, const struct trace_request *matched,
-                       const MPI_Status *status);
+void ictusi_tracer_note_mrecv(struct recorder *r, const struct trace_request *matched,
+                              const MPI_Status *status);
 /*
  * Persistent requests leave the table while they are started: MPI may put another handle in the
  * place of one whose last message it is still sending (Open MPI does with buffered sends), and give
  * the old one out again in another thread.
- * @return how many are held for ictusi_note_started(): all, or 0 without memory
+ * @return how many are held for ictusi_tracer_note_started(): all, or 0 without memory
  */
-int ictusi_note_start(struct recorder *r, int count, const MPI_Request *handles);
-void ictusi_note_started(struct recorder *r, int count, const MPI_Request *handles);
-void ictusi_note_tested(struct recorder *r, MPI_Request handle);
-void ictusi_note_request_free(MPI_Request handle);
-void ictusi_note_cancel(MPI_Request handle);
+int ictusi_tracer_note_start(struct recorder *r, int count, const MPI_Request *handles);
+void ictusi_tracer_note_started(struct recorder *r, int count, const MPI_Request *handles);
+void ictusi_tracer_note_tested(struct recorder *r, MPI_Request handle);
+void ictusi_tracer_note_request_free(MPI_Request handle);
+void ictusi_tracer_note_cancel(MPI_Request handle);
 
 /*
  * Handles of a call that may complete them are kept before MPI sets them to MPI_REQUEST_NULL. Under
@@ -103,13 +105,14 @@ void ictusi_note_cancel(MPI_Request handle);
  * again in another thread before this one has looked at its completion.
  * @return how many were kept: all, or 0 without memory
  */
-int ictusi_trace_keep_handles(struct recorder *r, int count, const MPI_Request *handles);
-void ictusi_return_handles(struct recorder *r, int count);
+int ictusi_tracer_keep_handles(struct recorder *r, int count, const MPI_Request *handles);
+void ictusi_tracer_return_handles(struct recorder *r, int count);
 /* err: what the call returned; where it failed in some, the others may still be pending. */
-void ictusi_note_all_done(struct recorder *r, int count, const MPI_Status *statuses, int err);
-void ictusi_note_any_done(struct recorder *r, int index, const MPI_Status *status);
-void ictusi_note_some_done(struct recorder *r, int count, const int *indices,
-                           const MPI_Status *statuses);
+void ictusi_tracer_note_all_done(struct recorder *r, int count, const MPI_Status *statuses,
+                                 int err);
+void ictusi_tracer_note_any_done(struct recorder *r, int index, const MPI_Status *status);
+void ictusi_tracer_note_some_done(struct recorder *r, int count, const int *indices,
+                                  const MPI_Status *statuses);
 
 /* Whether a call for many requests has told of each: it may have failed in some of them. */
 static inline bool trace_has_statuses(int err)
@@ -130,7 +133,7 @@ static inline bool trace_has_received(int err)
 static inline void trace_return_handles(struct recorder *r, int count)
 {
     if (ictusi_tracer.multiple) {
-        ictusi_return_handles(r, count);
+        ictusi_tracer_return_handles(r, count);
     }
 }
 

@@ -6,26 +6,26 @@
 
 #include <stdlib.h>
 
-void ictusi_note_window(struct recorder *r, MPI_Comm comm, MPI_Win win)
+void ictusi_tracer_note_window(struct recorder *r, MPI_Comm comm, MPI_Win win)
 {
-    const struct trace_window *window = ictusi_window_new(r, comm, win);
+    const struct trace_window *window = ictusi_tracer_window_new(r, comm, win);
     if (window) {
         recorder_put1(r, RECORD_RMA_CREATE, window->id, 0, 0);
     }
 }
 
-void ictusi_note_window_free(struct recorder *r, MPI_Win win)
+void ictusi_tracer_note_window_free(struct recorder *r, MPI_Win win)
 {
-    const struct trace_window *window = ictusi_window_find(win);
+    const struct trace_window *window = ictusi_tracer_window_find(win);
     if (window) {
         recorder_put1(r, RECORD_RMA_FREE, window->id, 0, 0);
-        ictusi_window_gone(win);
+        ictusi_tracer_window_gone(win);
     }
 }
 
-void ictusi_note_fence(struct recorder *r, MPI_Win win)
+void ictusi_tracer_note_fence(struct recorder *r, MPI_Win win)
 {
-    const struct trace_window *window = ictusi_window_find(win);
+    const struct trace_window *window = ictusi_tracer_window_find(win);
     if (window) {
         recorder_put1(r, RECORD_RMA_FENCE, window->id, 0, 0);
     }
@@ -34,7 +34,7 @@ void ictusi_note_fence(struct recorder *r, MPI_Win win)
 /* The window of an operation that leaves a record, and its matching number. */
 static struct trace_window *window_operation(MPI_Win win, int target, uint64_t *match)
 {
-    struct trace_window *window = target >= 0 ? ictusi_window_find(win) : NULL;
+    struct trace_window *window = target >= 0 ? ictusi_tracer_window_find(win) : NULL;
     if (window) {
         atomic_store(&window->pending, true);
         *match = atomic_load(&window->match);
@@ -42,7 +42,8 @@ static struct trace_window *window_operation(MPI_Win win, int target, uint64_t *
     return window;
 }
 
-void ictusi_note_put(struct recorder *r, MPI_Win win, int target, int64_t count, MPI_Datatype type)
+void ictusi_tracer_note_put(struct recorder *r, MPI_Win win, int target, int64_t count,
+                            MPI_Datatype type)
 {
     uint64_t match = 0;
     const struct trace_window *window = window_operation(win, target, &match);
@@ -52,7 +53,8 @@ void ictusi_note_put(struct recorder *r, MPI_Win win, int target, int64_t count,
     }
 }
 
-void ictusi_note_get(struct recorder *r, MPI_Win win, int target, int64_t count, MPI_Datatype type)
+void ictusi_tracer_note_get(struct recorder *r, MPI_Win win, int target, int64_t count,
+                            MPI_Datatype type)
 {
     uint64_t match = 0;
     const struct trace_window *window = window_operation(win, target, &match);
@@ -62,8 +64,8 @@ void ictusi_note_get(struct recorder *r, MPI_Win win, int target, int64_t count,
     }
 }
 
-void ictusi_note_atomic(struct recorder *r, MPI_Win win, int target, enum rma_atomic atomic,
-                        int64_t count, MPI_Datatype type)
+void ictusi_tracer_note_atomic(struct recorder *r, MPI_Win win, int target, enum rma_atomic atomic,
+                               int64_t count, MPI_Datatype type)
 {
     uint64_t match = 0;
     const struct trace_window *window = window_operation(win, target, &match);
@@ -74,43 +76,43 @@ void ictusi_note_atomic(struct recorder *r, MPI_Win win, int target, enum rma_at
     }
 }
 
-void ictusi_note_rma_done(struct recorder *r, MPI_Win win)
+void ictusi_tracer_note_rma_done(struct recorder *r, MPI_Win win)
 {
-    struct trace_window *window = ictusi_window_find(win);
+    struct trace_window *window = ictusi_tracer_window_find(win);
     if (window && atomic_exchange(&window->pending, false)) {
         recorder_put1(r, RECORD_RMA_DONE, window->id, 0, atomic_fetch_add(&window->match, 1));
     }
 }
 
-void ictusi_note_lock(struct recorder *r, MPI_Win win, int target, bool exclusive)
+void ictusi_tracer_note_lock(struct recorder *r, MPI_Win win, int target, bool exclusive)
 {
-    const struct trace_window *window = target >= 0 ? ictusi_window_find(win) : NULL;
+    const struct trace_window *window = target >= 0 ? ictusi_tracer_window_find(win) : NULL;
     if (window) {
         recorder_put1(r, RECORD_RMA_LOCK, window->id, (uint32_t)target, exclusive);
     }
 }
 
-void ictusi_note_lock_all(struct recorder *r, MPI_Win win)
+void ictusi_tracer_note_lock_all(struct recorder *r, MPI_Win win)
 {
-    const struct trace_window *window = ictusi_window_find(win);
+    const struct trace_window *window = ictusi_tracer_window_find(win);
     if (window) {
         recorder_put1(r, RECORD_RMA_LOCK, window->id, RMA_ALL, 0);
     }
 }
 
-void ictusi_note_unlock(struct recorder *r, MPI_Win win, int target)
+void ictusi_tracer_note_unlock(struct recorder *r, MPI_Win win, int target)
 {
-    const struct trace_window *window = target >= 0 ? ictusi_window_find(win) : NULL;
-    ictusi_note_rma_done(r, win);
+    const struct trace_window *window = target >= 0 ? ictusi_tracer_window_find(win) : NULL;
+    ictusi_tracer_note_rma_done(r, win);
     if (window) {
         recorder_put1(r, RECORD_RMA_UNLOCK, window->id, (uint32_t)target, 0);
     }
 }
 
-void ictusi_note_unlock_all(struct recorder *r, MPI_Win win)
+void ictusi_tracer_note_unlock_all(struct recorder *r, MPI_Win win)
 {
-    const struct trace_window *window = ictusi_window_find(win);
-    ictusi_note_rma_done(r, win);
+    const struct trace_window *window = ictusi_tracer_window_find(win);
+    ictusi_tracer_note_rma_done(r, win);
     if (window) {
         recorder_put1(r, RECORD_RMA_UNLOCK, window->id, RMA_ALL, 0);
     }
@@ -153,9 +155,9 @@ static void peers_forget(struct window_peers *peers)
     *peers = (struct window_peers){NULL, 0};
 }
 
-void ictusi_note_post(struct recorder *r, MPI_Win win, MPI_Group origins)
+void ictusi_tracer_note_post(struct recorder *r, MPI_Win win, MPI_Group origins)
 {
-    struct trace_window *window = ictusi_window_find(win);
+    struct trace_window *window = ictusi_tracer_window_find(win);
     if (window) {
         peers_forget(&window->exposed);
         window->exposed = peers_of(win, origins);
@@ -164,28 +166,28 @@ void ictusi_note_post(struct recorder *r, MPI_Win win, MPI_Group origins)
     }
 }
 
-void ictusi_note_start_epoch(MPI_Win win, MPI_Group targets)
+void ictusi_tracer_note_start_epoch(MPI_Win win, MPI_Group targets)
 {
-    struct trace_window *window = ictusi_window_find(win);
+    struct trace_window *window = ictusi_tracer_window_find(win);
     if (window) {
         peers_forget(&window->accessed);
         window->accessed = peers_of(win, targets);
     }
 }
 
-void ictusi_note_complete(struct recorder *r, MPI_Win win)
+void ictusi_tracer_note_complete(struct recorder *r, MPI_Win win)
 {
-    struct trace_window *window = ictusi_window_find(win);
-    ictusi_note_rma_done(r, win);
+    struct trace_window *window = ictusi_tracer_window_find(win);
+    ictusi_tracer_note_rma_done(r, win);
     if (window) {
         note_sync(r, window, &window->accessed, SYNC_GIVEN);
         peers_forget(&window->accessed);
     }
 }
 
-void ictusi_note_waited(struct recorder *r, MPI_Win win)
+void ictusi_tracer_note_waited(struct recorder *r, MPI_Win win)
 {
-    struct trace_window *window = ictusi_window_find(win);
+    struct trace_window *window = ictusi_tracer_window_find(win);
     if (window) {
         note_sync(r, window, &window->exposed, SYNC_GOT);
         peers_forget(&window->exposed);

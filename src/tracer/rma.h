@@ -9,23 +9,25 @@
 #include "tracer/comms.h"
 #include "tracer/ops.h"
 
-void ictusi_note_window(struct recorder *r, MPI_Comm comm, MPI_Win win);
-void ictusi_note_window_free(struct recorder *r, MPI_Win win);
-void ictusi_note_fence(struct recorder *r, MPI_Win win);
-void ictusi_note_put(struct recorder *r, MPI_Win win, int target, int64_t count, MPI_Datatype type);
-void ictusi_note_get(struct recorder *r, MPI_Win win, int target, int64_t count, MPI_Datatype type);
-void ictusi_note_atomic(struct recorder *r, MPI_Win win, int target, enum rma_atomic atomic,
-                        int64_t count, MPI_Datatype type);
+void ictusi_tracer_note_window(struct recorder *r, MPI_Comm comm, MPI_Win win);
+void ictusi_tracer_note_window_free(struct recorder *r, MPI_Win win);
+void ictusi_tracer_note_fence(struct recorder *r, MPI_Win win);
+void ictusi_tracer_note_put(struct recorder *r, MPI_Win win, int target, int64_t count,
+                            MPI_Datatype type);
+void ictusi_tracer_note_get(struct recorder *r, MPI_Win win, int target, int64_t count,
+                            MPI_Datatype type);
+void ictusi_tracer_note_atomic(struct recorder *r, MPI_Win win, int target, enum rma_atomic atomic,
+                               int64_t count, MPI_Datatype type);
 /* The operations since the last completion are complete. */
-void ictusi_note_rma_done(struct recorder *r, MPI_Win win);
-void ictusi_note_lock(struct recorder *r, MPI_Win win, int target, bool exclusive);
-void ictusi_note_lock_all(struct recorder *r, MPI_Win win);
-void ictusi_note_unlock(struct recorder *r, MPI_Win win, int target);
-void ictusi_note_unlock_all(struct recorder *r, MPI_Win win);
+void ictusi_tracer_note_rma_done(struct recorder *r, MPI_Win win);
+void ictusi_tracer_note_lock(struct recorder *r, MPI_Win win, int target, bool exclusive);
+void ictusi_tracer_note_lock_all(struct recorder *r, MPI_Win win);
+void ictusi_tracer_note_unlock(struct recorder *r, MPI_Win win, int target);
+void ictusi_tracer_note_unlock_all(struct recorder *r, MPI_Win win);
 /* Epochs of groups: who was told that the memory is free to use or not used any more, who told. */
-void ictusi_note_post(struct recorder *r, MPI_Win win, MPI_Group origins);
-void ictusi_note_start_epoch(MPI_Win win, MPI_Group targets);
-void ictusi_note_complete(struct recorder *r, MPI_Win win);
-void ictusi_note_waited(struct recorder *r, MPI_Win win);
+void ictusi_tracer_note_post(struct recorder *r, MPI_Win win, MPI_Group origins);
+void ictusi_tracer_note_start_epoch(MPI_Win win, MPI_Group targets);
+void ictusi_tracer_note_complete(struct recorder *r, MPI_Win win);
+void ictusi_tracer_note_waited(struct recorder *r, MPI_Win win);
 
 #endif

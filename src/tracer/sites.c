@@ -30,9 +30,9 @@ static void site_log(uint64_t number, uint64_t address)
     }
     struct stat file = {0};
     (void)stat(name, &file);
-    ictusi_trace_log("Q\t%llu\t%llx\t%lld\t%s", (unsigned long long)number,
-                     (unsigned long long)(inside - map->l_addr),
-                     (long long)file.st_mtim.tv_sec * 1000000000 + file.st_mtim.tv_nsec, name);
+    ictusi_tracer_log("Q\t%llu\t%llx\t%lld\t%s", (unsigned long long)number,
+                      (unsigned long long)(inside - map->l_addr),
+                      (long long)file.st_mtim.tv_sec * 1000000000 + file.st_mtim.tv_nsec, name);
 }
 
 uint64_t ictusi_sites_find(struct sites *sites, uint64_t address)

@@ -55,6 +55,6 @@ void ictusi_sweep(struct recorder *r, enum coll_op op)
         due = ask_root(t) || due;
     }
     if (due && r) {
-        (void)ictusi_trace_sync();
+        (void)ictusi_tracer_sync();
     }
 }

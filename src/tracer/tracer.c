@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 struct tracer ictusi_tracer = {.lock = PTHREAD_MUTEX_INITIALIZER, .log_fd = -1};
-__thread struct recorder *ictusi_trace_self __attribute__((tls_model("initial-exec")));
-__thread struct recorder *ictusi_trace_active __attribute__((tls_model("initial-exec")));
+__thread struct recorder *ictusi_tracer_self __attribute__((tls_model("initial-exec")));
+__thread struct recorder *ictusi_tracer_active __attribute__((tls_model("initial-exec")));
 
 /* A recorder of the process; one that has no file is nobody's but its thread's. */
 static struct recorder *recorder_make(struct tracer *t)
@@ -40,10 +40,10 @@ static struct recorder *recorder_claim(void)
     return r;
 }
 
-struct recorder *ictusi_trace_join(void)
+struct recorder *ictusi_tracer_join(void)
 {
     struct tracer *t = &ictusi_tracer;
-    if (ictusi_trace_self ||
+    if (ictusi_tracer_self ||
         atomic_load_explicit(&t->state, memory_order_acquire) != TRACER_RUNNING) {
         return NULL;
     }
@@ -53,18 +53,18 @@ struct recorder *ictusi_trace_join(void)
     }
     r->enabled = r->muted ? t->tracked : t->enabled;
     ictusi_metrics_join(r);
-    ictusi_trace_self = r;
-    ictusi_trace_active = r;
+    ictusi_tracer_self = r;
+    ictusi_tracer_active = r;
     (void)pthread_setspecific(t->key, r);
     return r;
 }
 
-void ictusi_trace_thread_ended(void *recorder)
+void ictusi_tracer_thread_ended(void *recorder)
 {
     struct tracer *t = &ictusi_tracer;
     struct recorder *r = recorder;
-    ictusi_trace_self = NULL;
-    ictusi_trace_active = NULL;
+    ictusi_tracer_self = NULL;
+    ictusi_tracer_active = NULL;
     ictusi_metrics_leave(r);
     r->member = NULL;
     if ((r->after & AFTER_FULL) && !r->window) {
@@ -77,7 +77,7 @@ void ictusi_trace_thread_ended(void *recorder)
     (void)pthread_mutex_unlock(&t->lock);
 }
 
-void ictusi_trace_unusual(struct recorder *r, unsigned function)
+void ictusi_tracer_unusual(struct recorder *r, unsigned function)
 {
     _Atomic uint8_t *wanted = &ictusi_tracer.enabled[function];
     const uint8_t now = atomic_load_explicit(wanted, memory_order_relaxed);
@@ -85,12 +85,12 @@ void ictusi_trace_unusual(struct recorder *r, unsigned function)
         ictusi_recorder_divert(r, AFTER_HIDDEN);
     } else if (now == FILTER_FRESH) {
         /* Two threads may log it at once; that does no harm. */
-        ictusi_trace_log("F\t%u", function);
+        ictusi_tracer_log("F\t%u", function);
         atomic_store_explicit(wanted, FILTER_ON, memory_order_relaxed);
     }
 }
 
-void ictusi_trace_after(struct recorder *r)
+void ictusi_tracer_after(struct recorder *r)
 {
     if ((r->after & AFTER_DIVERTED) == AFTER_FULL) {
         r->lost++;
@@ -108,7 +108,7 @@ void ictusi_trace_after(struct recorder *r)
  * Each thread leaves a mark of its own, before the first call that it does not record or records
  * again: only so can a reader tell which of its calls may be missing.
  */
-void ictusi_trace_switched(struct recorder *r, bool muted)
+void ictusi_tracer_switched(struct recorder *r, bool muted)
 {
     struct tracer *t = &ictusi_tracer;
     if (muted) {
@@ -125,12 +125,12 @@ void ictusi_trace_switched(struct recorder *r, bool muted)
     r->muted = muted;
 }
 
-void ictusi_trace_mute(bool muted)
+void ictusi_tracer_mute(bool muted)
 {
     atomic_store(&ictusi_tracer.muted, muted);
     /* Within a call, as from a callback, the thread notices at its next one. */
-    if (ictusi_trace_active) {
-        trace_notice_switch(ictusi_trace_active);
+    if (ictusi_tracer_active) {
+        trace_notice_switch(ictusi_tracer_active);
     }
 }
 
@@ -148,7 +148,7 @@ static void log_early(const char *text, size_t length)
     (void)pthread_mutex_unlock(&t->lock);
 }
 
-void ictusi_trace_log(const char *format, ...)
+void ictusi_tracer_log(const char *format, ...)
 {
     char small[1024];
     char *text = small;
@@ -184,7 +184,7 @@ void ictusi_trace_log(const char *format, ...)
     }
 }
 
-void ictusi_trace_say(const char *format, ...)
+void ictusi_tracer_say(const char *format, ...)
 {
     char text[1024];
     va_list list;
@@ -198,7 +198,7 @@ void ictusi_trace_say(const char *format, ...)
     }
 }
 
-bool ictusi_trace_refused(int err)
+bool ictusi_tracer_refused(int err)
 {
     static const int refusals[] = {
         MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE,     MPI_ERR_TAG,      MPI_ERR_COMM,

@@ -81,32 +81,32 @@ extern struct tracer ictusi_tracer;
  * Of the calling thread: its recorder, and the same pointer again while calls are to be recorded
  * (NULL inside of a call, so that what MPI calls itself is not taken for the program's).
  */
-extern __thread struct recorder *ictusi_trace_self __attribute__((tls_model("initial-exec")));
-extern __thread struct recorder *ictusi_trace_active __attribute__((tls_model("initial-exec")));
+extern __thread struct recorder *ictusi_tracer_self __attribute__((tls_model("initial-exec")));
+extern __thread struct recorder *ictusi_tracer_active __attribute__((tls_model("initial-exec")));
 
 /* The slow path of trace_begin(): let a new thread join. @return its recorder or NULL */
-struct recorder *ictusi_trace_join(void);
+struct recorder *ictusi_tracer_join(void);
 
 /* A thread ends: its recorder waits for another one. The destructor of the tracer's key. */
-void ictusi_trace_thread_ended(void *recorder);
+void ictusi_tracer_thread_ended(void *recorder);
 
 /* A call of a function that is hidden or whose first call this is. */
-void ictusi_trace_unusual(struct recorder *r, unsigned function);
+void ictusi_tracer_unusual(struct recorder *r, unsigned function);
 
 /* What is due after a call: begin the scratch area again, sample metrics. */
-void ictusi_trace_after(struct recorder *r);
+void ictusi_tracer_after(struct recorder *r);
 
 /* The process's switch is not what this thread last saw: from here on it is. */
-void ictusi_trace_switched(struct recorder *r, bool muted);
+void ictusi_tracer_switched(struct recorder *r, bool muted);
 
 /* Switch recording on or off: in this thread now, in the others at their next call. */
-void ictusi_trace_mute(bool muted);
+void ictusi_tracer_mute(bool muted);
 
 /* Write one line to the log that the records refer to. */
-void ictusi_trace_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void ictusi_tracer_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Say something on standard error, from rank 0 only. */
-void ictusi_trace_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void ictusi_tracer_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The number of a place in the program. */
 static inline uint64_t trace_site(const void *from)
@@ -119,16 +119,16 @@ static inline void trace_notice_switch(struct recorder *r)
 {
     const bool muted = atomic_load_explicit(&ictusi_tracer.muted, memory_order_relaxed);
     if (__builtin_expect(muted != r->muted, 0)) {
-        ictusi_trace_switched(r, muted);
+        ictusi_tracer_switched(r, muted);
     }
 }
 
 /* The calling thread's recorder if it records now, with room for more; NULL otherwise. */
 static inline struct recorder *trace_recorder(void)
 {
-    struct recorder *r = ictusi_trace_self;
+    struct recorder *r = ictusi_tracer_self;
     if (__builtin_expect(r == NULL, 0)) {
-        r = ictusi_trace_join();
+        r = ictusi_tracer_join();
         if (!r) {
             return NULL;
         }
@@ -149,9 +149,9 @@ static inline struct recorder *trace_recorder(void)
  */
 static inline struct recorder *trace_begin(unsigned function, const void *from)
 {
-    struct recorder *r = ictusi_trace_active;
+    struct recorder *r = ictusi_tracer_active;
     if (__builtin_expect(r == NULL, 0)) {
-        r = ictusi_trace_join();
+        r = ictusi_tracer_join();
         if (!r) {
             return NULL;
         }
@@ -162,21 +162,21 @@ static inline struct recorder *trace_begin(unsigned function, const void *from)
         if (wanted == FILTER_OFF) {
             return NULL;
         }
-        ictusi_trace_unusual(r, function);
+        ictusi_tracer_unusual(r, function);
     }
-    ictusi_trace_active = NULL;
+    ictusi_tracer_active = NULL;
     recorder_make_room(r);
     recorder_prepare_call(r, function, trace_site(from));
     return r;
 }
 
 /* Whether an error code says that MPI did not like the arguments, and so did nothing at all. */
-bool ictusi_trace_refused(int err);
+bool ictusi_tracer_refused(int err);
 
 /* Whether a call that has returned took place, perhaps with a fault. */
 static inline bool trace_took_place(int err)
 {
-    return __builtin_expect(err == MPI_SUCCESS, 1) || !ictusi_trace_refused(err);
+    return __builtin_expect(err == MPI_SUCCESS, 1) || !ictusi_tracer_refused(err);
 }
 
 /* MPI has returned; what is noted from here on happened when the call was left. */
@@ -184,7 +184,7 @@ static inline void trace_left(struct recorder *r, unsigned function, int err)
 {
     uint64_t *const call = r->open;
     recorder_leave(r, function, recorder_ticks(r));
-    if (__builtin_expect(err != MPI_SUCCESS, 0) && ictusi_trace_refused(err)) {
+    if (__builtin_expect(err != MPI_SUCCESS, 0) && ictusi_tracer_refused(err)) {
         recorder_refuse(call);
     }
 }
@@ -194,9 +194,9 @@ static inline void trace_end(struct recorder *r)
     if (__builtin_expect(r->after == AFTER_TALLY, 0)) {
         recorder_scratch(r);
     } else if (__builtin_expect(r->after, 0)) {
-        ictusi_trace_after(r);
+        ictusi_tracer_after(r);
     }
-    ictusi_trace_active = r;
+    ictusi_tracer_active = r;
 }
 
 #endif

@@ -12,7 +12,7 @@
 static const uint64_t most_arrows = 20000;
 static const uint64_t most_backward = 5000;
 
-int64_t ictusi_picture_ns(const struct picture_clock *clock, int64_t stamp)
+int64_t ictusi_arrows_picture_ns(const struct picture_clock *clock, int64_t stamp)
 {
     const double ticks = (double)(stamp - clock->origin);
     return (int64_t)llround(ticks * 1e9 / (double)clock->trace->layout.resolution);
@@ -39,8 +39,8 @@ static void arrow_put(const struct session *s, const struct picture_clock *clock
 {
     const struct points *points = &s->history.points;
     const json_int_t to = (json_int_t)ictusi_match_location(&s->history.matching, receive);
-    const json_int_t values[5] = {track, ictusi_picture_ns(clock, points->value[send]), to,
-                                  ictusi_picture_ns(clock, points->value[receive]), -1};
+    const json_int_t values[5] = {track, ictusi_arrows_picture_ns(clock, points->value[send]), to,
+                                  ictusi_arrows_picture_ns(clock, points->value[receive]), -1};
     for (int i = 0; i < 5; i++) {
         (void)json_array_append_new(list, json_integer(values[i]));
     }

@@ -13,7 +13,7 @@ struct picture_clock {
     int64_t origin; /* ticks */
 };
 
-int64_t ictusi_picture_ns(const struct picture_clock *clock, int64_t stamp);
+int64_t ictusi_arrows_picture_ns(const struct picture_clock *clock, int64_t stamp);
 
 /* The receive of the message that a point sends; NODE_NONE where there is none. */
 uint32_t ictusi_arrow_end(const struct points *points, uint64_t i);

@@ -42,7 +42,7 @@ struct view {
 
 static int64_t view_now(const struct view *v, OTF2_TimeStamp stamp)
 {
-    return ictusi_picture_ns(&v->clock, (int64_t)stamp);
+    return ictusi_arrows_picture_ns(&v->clock, (int64_t)stamp);
 }
 
 /* What was going on until now goes into the bins. */

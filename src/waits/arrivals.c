@@ -148,7 +148,7 @@ static uint64_t occasion_bytes(const struct part *parts, uint32_t n)
 {
     struct traffic_sums sums = {0};
     for (uint32_t i = 0; i < n; i++) {
-        ictusi_traffic_add(&sums, parts[i].meeting->sent, parts[i].meeting->received);
+        ictusi_pattern_traffic_add(&sums, parts[i].meeting->sent, parts[i].meeting->received);
     }
     return ictusi_pattern_bytes(parts[0].meeting->op, &sums, n);
 }

@@ -169,11 +169,11 @@ static void clock_draw(struct clock_errors *c, struct rng *random)
 {
     double common[HISTORIES];
     for (int k = 0; k < HISTORIES; k++) {
-        common[k] = ictusi_rng_normal(random);
+        common[k] = ictusi_random_normal(random);
     }
     for (uint32_t i = 0; i < c->count; i++) {
         for (int k = 0; k < HISTORIES; k++) {
-            const double own = ictusi_rng_normal(random);
+            const double own = ictusi_random_normal(random);
             c->history[(size_t)i * HISTORIES + (size_t)k] =
                 c->sigma[i] * (common[k] + own) * M_SQRT1_2;
         }
@@ -214,7 +214,7 @@ int ictusi_histories_make(struct histories *h, struct session *s, uint32_t fitte
     err = archive ? clocks_from_archive(h, s) : ictusi_message_errors(h, s, fitted);
     for (uint32_t c = 0; c < h->clock_count && !err && archive; c++) {
         struct rng random;
-        ictusi_rng_seed(&random, s->trace->layout.length, c);
+        ictusi_random_seed(&random, s->trace->layout.length, c);
         clock_draw(&h->clocks[c], &random);
     }
     for (uint32_t c = 0; c < h->clock_count && !err; c++) {

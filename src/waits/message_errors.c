@@ -252,7 +252,7 @@ static int history_solve(struct network *n, struct rng *common, struct rng *own,
 {
     for (uint64_t i = 0; i < n->count; i++) {
         n->edges[i].y =
-            n->sigma[i] * (ictusi_rng_normal(common) + ictusi_rng_normal(own)) * M_SQRT1_2;
+            n->sigma[i] * (ictusi_random_normal(common) + ictusi_random_normal(own)) * M_SQRT1_2;
     }
     memset(x, 0, clocks * sizeof *x);
     return ictusi_laplacian_solve(&n->laplacian, n->edges, n->count, x);
@@ -273,9 +273,9 @@ static void history_scale(struct clock_errors *c, uint32_t knot, double variance
     }
     const double factor = square > 0 ? sqrt(variance / square) : 0;
     struct rng shared;
-    ictusi_rng_seed(&shared, seed, UINT64_MAX);
+    ictusi_random_seed(&shared, seed, UINT64_MAX);
     for (int k = 0; k < HISTORIES; k++) {
-        draws[k] = draws[k] * factor + off / sqrt(3) * ictusi_rng_normal(&shared);
+        draws[k] = draws[k] * factor + off / sqrt(3) * ictusi_random_normal(&shared);
     }
     c->sigma[knot] = sqrt(variance + off * off / 3);
 }
@@ -291,8 +291,8 @@ static int knot_draw(struct histories *h, struct network *n, uint64_t seed, uint
     for (uint32_t k = 0; k < HISTORIES && !err; k++) {
         struct rng common;
         struct rng own;
-        ictusi_rng_seed(&common, seed, k);
-        ictusi_rng_seed(&own, seed, HISTORIES * (knot + 1UL) + k);
+        ictusi_random_seed(&common, seed, k);
+        ictusi_random_seed(&own, seed, HISTORIES * (knot + 1UL) + k);
         err = history_solve(n, &common, &own, x, clocks);
         for (uint32_t c = 0; c < clocks && !err; c++) {
             h->clocks[c].history[(size_t)knot * HISTORIES + k] = x[c];

@@ -86,7 +86,7 @@ static void read_networks(const char *text)
     struct address address;
     struct ictus_why why;
     const struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x0a010203)};
-    if (ictusi_address_of((const struct sockaddr *)(const void *)&from, &address) &&
+    if (ictusi_access_address_of((const struct sockaddr *)(const void *)&from, &address) &&
         ictusi_access_read(&access, text, text, &why) == ICTUS_OK) {
         fuzz_require(ictusi_access_may(&access, &address) || text[0]);
     }

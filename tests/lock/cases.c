@@ -177,7 +177,7 @@ static void script_spoof(struct world *w, double t)
         struct flight spoofed = {.server = 0, .fd = -1, .length = PACKET_BYTES};
         const struct packet request = {.version = 4, .mode = PACKET_CLIENT, .transmit = 4711};
         ictusi_packet_encode(&request, spoofed.bytes);
-        spoofed.at = w->now + (int64_t)(1e9 * ictusi_rng_uniform(&w->rng));
+        spoofed.at = w->now + (int64_t)(1e9 * ictusi_random_uniform(&w->rng));
         if (w->flight_count < WORLD_FLIGHTS) {
             w->flights[w->flight_count++] = spoofed;
         }
@@ -472,21 +472,21 @@ static void case_paths(uint64_t seed)
  */
 static void disturb_server(struct world *w, struct world_server *s)
 {
-    const double u = ictusi_rng_uniform(&w->rng);
+    const double u = ictusi_random_uniform(&w->rng);
     if (u < 0.2) {
         s->dead = !s->dead;
     } else if (u < 0.4) {
-        world_set_error(w, s, (ictusi_rng_uniform(&w->rng) - 0.5) * 1e7, 0.0);
+        world_set_error(w, s, (ictusi_random_uniform(&w->rng) - 0.5) * 1e7, 0.0);
     } else if (u < 0.6) {
-        world_set_error(w, s, world_error(w, s), (ictusi_rng_uniform(&w->rng) - 0.5) * 2e5);
+        world_set_error(w, s, world_error(w, s), (ictusi_random_uniform(&w->rng) - 0.5) * 2e5);
     } else if (u < 0.7) {
-        s->there.base_ns = 2e4 + 2e6 * ictusi_rng_uniform(&w->rng);
+        s->there.base_ns = 2e4 + 2e6 * ictusi_random_uniform(&w->rng);
     } else if (u < 0.8) {
-        s->back.base_ns = 2e4 + 2e6 * ictusi_rng_uniform(&w->rng);
+        s->back.base_ns = 2e4 + 2e6 * ictusi_random_uniform(&w->rng);
     } else if (u < 0.9) {
         s->there.wait_ns = s->there.wait_ns > 1e5 ? 2e4 : 1e6;
     } else {
-        s->loss = 0.5 * ictusi_rng_uniform(&w->rng) * ictusi_rng_uniform(&w->rng);
+        s->loss = 0.5 * ictusi_random_uniform(&w->rng) * ictusi_random_uniform(&w->rng);
     }
 }
 
@@ -494,7 +494,7 @@ static void script_day(struct world *w, double t)
 {
     for (int i = 0; i < w->server_count; i++) {
         struct world_server *s = &w->servers[i];
-        if (ictusi_rng_uniform(&w->rng) < 1.0 / 3000.0) {
+        if (ictusi_random_uniform(&w->rng) < 1.0 / 3000.0) {
             disturb_server(w, s);
         }
         /* A slew ends where the error is gone, or has become too much to be honest about. */
@@ -503,7 +503,7 @@ static void script_day(struct world *w, double t)
         }
     }
     if (fmod(t, 7200.0) == 3600.0) {
-        w->frequency += 300.0 * ictusi_rng_normal(&w->rng) / 3.0;
+        w->frequency += 300.0 * ictusi_random_normal(&w->rng) / 3.0;
     }
 }
 

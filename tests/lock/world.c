@@ -18,7 +18,7 @@ static const double adjtime_rate = 5e5;
 void world_init(struct world *w, uint64_t seed, const char *directory)
 {
     memset(w, 0, sizeof(*w));
-    ictusi_rng_seed(&w->rng, seed, 4242);
+    ictusi_random_seed(&w->rng, seed, 4242);
     w->epoch = INT64_C(1780000000) * second; /* 2026-05-28T20:26:40Z */
     w->raw = 5e12;
     w->frequency = 2e4;
@@ -100,9 +100,9 @@ double world_real(const struct world *w)
 
 static double wait_of(struct world *w, const struct way *way)
 {
-    double ns = way->base_ns + way->wait_ns * ictusi_rng_exponential(&w->rng);
+    double ns = way->base_ns + way->wait_ns * ictusi_random_exponential(&w->rng);
     if (way->pareto_ns > 0.0) {
-        ns += way->pareto_ns * (pow(ictusi_rng_uniform(&w->rng), -1.0 / way->shape) - 1.0);
+        ns += way->pareto_ns * (pow(ictusi_random_uniform(&w->rng), -1.0 / way->shape) - 1.0);
     }
     return fmin(ns, 5e9);
 }
@@ -124,7 +124,7 @@ void world_send(struct world *w, int fd, const uint8_t *bytes, size_t length)
     struct world_server *s = &w->servers[which];
     struct flight flight = {.server = which, .fd = fd, .length = length};
     s->asked++;
-    if (ictusi_rng_uniform(&w->rng) < s->loss) {
+    if (ictusi_random_uniform(&w->rng) < s->loss) {
         return;
     }
     flight.at = w->now + (int64_t)wait_of(w, &s->there);
@@ -176,11 +176,11 @@ static void serve(struct world *w, const struct flight *request)
     if (!answer.length) {
         return;
     }
-    const int64_t built = w->now + (int64_t)(s->hold_ns * (0.5 + ictusi_rng_uniform(&w->rng)));
-    const int64_t left = built + (int64_t)(4e3 * ictusi_rng_exponential(&w->rng));
+    const int64_t built = w->now + (int64_t)(s->hold_ns * (0.5 + ictusi_random_uniform(&w->rng)));
+    const int64_t left = built + (int64_t)(4e3 * ictusi_random_exponential(&w->rng));
     ictusi_server_finish(&answer, shows(w, s, built));
     ictusi_server_sent(&s->code, answer.receive, shows(w, s, left));
-    if (request->fd < 0 || ictusi_rng_uniform(&w->rng) < s->loss) {
+    if (request->fd < 0 || ictusi_random_uniform(&w->rng) < s->loss) {
         return;
     }
     struct flight reply = {.server = -1,
@@ -266,7 +266,7 @@ static void turn_second(struct world *w)
     const double turn = 6.283185307179586 / w->warm_period_s;
     const double t = (double)w->now * 1e-9;
     w->frequency +=
-        w->walk * ictusi_rng_normal(&w->rng) + w->warm * (sin(turn * (t + 1.0)) - sin(turn * t));
+        w->walk * ictusi_random_normal(&w->rng) + w->warm * (sin(turn * (t + 1.0)) - sin(turn * t));
     if (w->script) {
         w->script(w, t);
     }

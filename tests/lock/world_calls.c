@@ -98,7 +98,7 @@ int ppoll(struct pollfd *events, nfds_t count, const struct timespec *timeout, c
         const int ready = look(events, count);
         if (ready || w->now >= end) {
             /* Waking up takes a while: the application's stamps are that late. */
-            world_advance(w, w->now + (int64_t)(wake_ns * ictusi_rng_exponential(&w->rng)));
+            world_advance(w, w->now + (int64_t)(wake_ns * ictusi_random_exponential(&w->rng)));
             return ready;
         }
         const int64_t next = world_next(w);
@@ -173,7 +173,7 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
     if (!s) {
         return syscall(SYS_sendmsg, fd, message, flags);
     }
-    world_advance(w, w->now + (int64_t)(2e3 + 1e3 * ictusi_rng_exponential(&w->rng)));
+    world_advance(w, w->now + (int64_t)(2e3 + 1e3 * ictusi_random_exponential(&w->rng)));
     world_send(w, fd, message->msg_iov->iov_base, message->msg_iov->iov_len);
     if (s->stamps && s->stamp_count < 8) {
         s->stamped[s->stamp_count].id = s->sent;
@@ -266,7 +266,7 @@ ssize_t getrandom(void *bytes, size_t length, unsigned flags)
         return syscall(SYS_getrandom, bytes, length, flags);
     }
     for (size_t i = 0; i < length; i++) {
-        ((uint8_t *)bytes)[i] = (uint8_t)ictusi_rng_next(&w->rng);
+        ((uint8_t *)bytes)[i] = (uint8_t)ictusi_random_next(&w->rng);
     }
     return (ssize_t)length;
 }

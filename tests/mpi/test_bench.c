@@ -110,7 +110,7 @@ static int check_with(int (*run)(struct call *call), const struct operation *row
     other.run = run;
     int err = ictusi_call_init(&call, &other, MPI_COMM_WORLD, plan, &why);
     if (!err) {
-        err = ictusi_call_check(&call, plan, &why);
+        err = ictusi_verify_call(&call, plan, &why);
         if (err && err != ICTUS_ERR_CORRUPT && check_rank == 0) {
             (void)fprintf(stderr, "%s: %s\n", row->name, why.text);
         }
@@ -155,7 +155,7 @@ static void reductions_are_verified(const struct operation *row)
             plan.datatype = types[t];
             plan.reduce = ops[o];
             plan.root = check_size - 1;
-            if (ictusi_call_can(row, &plan, NULL) == ICTUS_OK) {
+            if (ictusi_fit_call_can(row, &plan, NULL) == ICTUS_OK) {
                 damage_is_found(row, &plan);
             }
         }
@@ -166,7 +166,7 @@ static void pairs_are_verified(const struct operation *rows)
 {
     for (const struct operation *row = rows; row->name; row++) {
         struct ictus_bench_plan plan = plan_of(row->name, 480, 1);
-        plan.root = ictusi_shape(row->shape)->rooted ? check_size / 2 : 0;
+        plan.root = ictusi_operation_shape(row->shape)->rooted ? check_size / 2 : 0;
         if (!row->absent && (check_size > 1 || row->shape < SHAPE_PING_PONG)) {
             damage_is_found(row, &plan);
         }
@@ -182,7 +182,7 @@ static void results_are_verified(void)
         }
         damage_is_found(row, &plan);
         plan.in_place = 1;
-        if (ictusi_call_can(row, &plan, NULL) == ICTUS_OK) {
+        if (ictusi_fit_call_can(row, &plan, NULL) == ICTUS_OK) {
             damage_is_found(row, &plan);
         }
         if (row->shape == SHAPE_ALLREDUCE) {
@@ -210,7 +210,7 @@ static void window_serves(const struct operation *row, int kind, MPI_Comm comm)
     const int err = ictusi_call_init(&call, row, comm, &plan, &why);
     CHECK(!err || err == ICTUS_ERR_UNSUPPORTED);
     if (!err) {
-        const int wrong = ictusi_call_check(&call, &plan, &why);
+        const int wrong = ictusi_verify_call(&call, &plan, &why);
         /* MPICH 4.0's own memory is known to be missed by puts. */
         CHECK(!wrong || (wrong == ICTUS_ERR_CORRUPT && kind == WINDOW_ALLOCATE));
         ictusi_call_fini(&call);
@@ -296,7 +296,7 @@ static void large_counts_compute_the_same(void)
         large_ones++;
         CHECK(large->shape == row->shape && strstr(large->summary, "_c"));
         REQUIRE(!ictusi_call_init(&call, large, MPI_COMM_WORLD, &plan, &why));
-        CHECK(!ictusi_call_check(&call, &plan, &why));
+        CHECK(!ictusi_verify_call(&call, &plan, &why));
         ictusi_call_fini(&call);
     }
     CHECK(large_ones == (MPI_VERSION >= 4 ? 10 : 0));

@@ -27,7 +27,7 @@ static struct ictus_bench_plan plan_of(const struct operation *row, uint64_t byt
         .datatype = "int",
         .repetitions = 1,
         .messages = 3,
-        .root = ictusi_shape(row->shape)->rooted ? check_size - 1 : 0,
+        .root = ictusi_operation_shape(row->shape)->rooted ? check_size - 1 : 0,
     };
     return plan;
 }
@@ -52,8 +52,9 @@ static int run_true(struct call *call)
 static int run_damaged(struct call *call)
 {
     const int err = run_true(call);
-    const enum blocks receives = ictusi_shape(call->operation->shape)->receives;
-    const int64_t blocks = receives == BLOCKS_NONE ? 1 : ictusi_block_count(call, receives);
+    const enum blocks receives = ictusi_operation_shape(call->operation->shape)->receives;
+    const int64_t blocks =
+        receives == BLOCKS_NONE ? 1 : ictusi_operation_block_count(call, receives);
     received(call)[(size_t)(blocks - 1) * call->layout.extent +
                    ictusi_layout_offset(&call->layout, call->elements - 1)] ^= 1;
     return err;
@@ -81,7 +82,7 @@ static int check_with(int (*run)(struct call *call), const struct operation *row
     other.run = run;
     int err = ictusi_call_init(&call, &other, MPI_COMM_WORLD, plan, &why);
     if (!err) {
-        err = ictusi_call_check(&call, plan, &why);
+        err = ictusi_verify_call(&call, plan, &why);
         ictusi_call_fini(&call);
     }
     if (err && err != ICTUS_ERR_CORRUPT && check_rank == 0) {
@@ -109,8 +110,8 @@ static void layout_is_verified(const struct operation *row, const char *layout)
     struct ictus_bench_plan plan = plan_of(row, 240);
     const int before = check_failures;
     plan.layout = layout;
-    if (row->absent || is_alone(row) || ictusi_call_can(row, &plan, NULL) != ICTUS_OK ||
-        !ictusi_shape(row->shape)->has_data) {
+    if (row->absent || is_alone(row) || ictusi_fit_call_can(row, &plan, NULL) != ICTUS_OK ||
+        !ictusi_operation_shape(row->shape)->has_data) {
         return;
     }
     CHECK(check_with(row->run, row, &plan) == ICTUS_OK);
@@ -138,7 +139,7 @@ static void topology_is_verified(const struct operation *row, const char *topolo
     plan.topology = topology;
     plan.datatype = datatype;
     plan.layout = layout;
-    if (ictusi_call_fits(row, &plan, check_size, NULL) == ICTUS_ERR_UNSUPPORTED) {
+    if (ictusi_fit_call_fits(row, &plan, check_size, NULL) == ICTUS_ERR_UNSUPPORTED) {
         return; /* a known defect of the library */
     }
     CHECK(check_with(row->run, row, &plan) == ICTUS_OK);
@@ -158,7 +159,7 @@ static void topologies_are_verified(const struct operation *rows, const char *fi
         listed, "graph:degree=1",    "graph:degree=2",    "graph:degree=3"};
     (void)snprintf(listed, sizeof(listed), "graph:file=%s", file);
     for (const struct operation *row = rows; row->name; row++) {
-        for (int i = 0; i < 8 && ictusi_shape_has_neighbors(row->shape); i++) {
+        for (int i = 0; i < 8 && ictusi_operation_shape_has_neighbors(row->shape); i++) {
             if (i < 5 || i - 4 < check_size) {
                 topology_is_verified(row, topologies[i], "int", NULL);
                 topology_is_verified(row, topologies[i], "bool", NULL);

@@ -56,11 +56,11 @@ static void threads_are_verified(void)
     lazy.run = run_main_only;
     REQUIRE(!ictusi_call_init(&call, row, MPI_COMM_WORLD, &plan, &why));
     for (int i = 0; i < 20; i++) {
-        CHECK(!ictusi_call_check(&call, &plan, &why));
+        CHECK(!ictusi_verify_call(&call, &plan, &why));
     }
     ictusi_call_fini(&call);
     REQUIRE(!ictusi_call_init(&call, &lazy, MPI_COMM_WORLD, &plan, &why));
-    CHECK(ictusi_call_check(&call, &plan, &why) == ICTUS_ERR_CORRUPT);
+    CHECK(ictusi_verify_call(&call, &plan, &why) == ICTUS_ERR_CORRUPT);
     ictusi_call_fini(&call);
 }
 

@@ -70,12 +70,12 @@ int64_t job_now(void)
 
 double job_uniform(void)
 {
-    return ictusi_rng_uniform(&job.rng);
+    return ictusi_random_uniform(&job.rng);
 }
 
 double job_exponential(double mean)
 {
-    return mean > 0.0 ? mean * ictusi_rng_exponential(&job.rng) : 0.0;
+    return mean > 0.0 ? mean * ictusi_random_exponential(&job.rng) : 0.0;
 }
 
 /* Who is next; -1: nobody can go on. */
@@ -191,7 +191,7 @@ static int64_t clock_show(struct oscillator *c, int64_t now)
     while (now - c->at >= (int64_t)(grid_s * 1e9)) {
         c->at += (int64_t)(grid_s * 1e9);
         c->phase_ns += c->rate * grid_s;
-        c->rate += job.options.walk * 1e9 * sqrt(grid_s) * ictusi_rng_normal(&job.rng);
+        c->rate += job.options.walk * 1e9 * sqrt(grid_s) * ictusi_random_normal(&job.rng);
         c->rate = fmax(-most, fmin(most, c->rate));
     }
     return c->origin + now + (int64_t)floor(c->phase_ns + c->rate * 1e-9 * (double)(now - c->at));
@@ -283,7 +283,7 @@ enum job_end job_run(const struct job_options *options, void (*rank_main)(int ra
     job.rank_main = rank_main;
     job.context = context;
     job.end = JOB_DONE;
-    ictusi_rng_seed(&job.rng, options->seed, 7);
+    ictusi_random_seed(&job.rng, options->seed, 7);
     for (int i = 0; i < options->nodes; i++) {
         const double apart_s = 2.0 * job_uniform() - 1.0;
         job.clocks[i] = (struct oscillator){

@@ -125,8 +125,8 @@ static double message_ns(int from, int to)
     const struct job_options *o = job_options();
     struct rng pair;
     double ns = job_node(from) == job_node(to) ? o->inside_ns : o->latency_ns;
-    ictusi_rng_seed(&pair, o->seed, 1000 + (uint64_t)from * JOB_RANKS + (uint64_t)to);
-    ns *= 1.0 + o->asymmetry * ictusi_rng_uniform(&pair);
+    ictusi_random_seed(&pair, o->seed, 1000 + (uint64_t)from * JOB_RANKS + (uint64_t)to);
+    ns *= 1.0 + o->asymmetry * ictusi_random_uniform(&pair);
     ns += job_exponential(o->jitter_ns);
     return job_uniform() < o->tail ? ns + job_exponential(o->tail_ns) : ns;
 }

@@ -224,24 +224,24 @@ static void trial_main(int rank, void *context)
 
 static double draw(struct rng *rng, double low, double high)
 {
-    return low * pow(high / low, ictusi_rng_uniform(rng));
+    return low * pow(high / low, ictusi_random_uniform(rng));
 }
 
 static bool chance(struct rng *rng, double share)
 {
-    return ictusi_rng_uniform(rng) < share;
+    return ictusi_random_uniform(rng) < share;
 }
 
 static void draw_machine(struct rng *rng, struct job_options *o)
 {
-    o->ranks = 2 + (int)ictusi_rng_below(rng, 8);
-    o->nodes = 1 + (int)ictusi_rng_below(rng, (uint64_t)o->ranks);
-    o->cores = chance(rng, 0.8) ? JOB_RANKS : 1 + (int)ictusi_rng_below(rng, 2);
+    o->ranks = 2 + (int)ictusi_random_below(rng, 8);
+    o->nodes = 1 + (int)ictusi_random_below(rng, (uint64_t)o->ranks);
+    o->cores = chance(rng, 0.8) ? JOB_RANKS : 1 + (int)ictusi_random_below(rng, 2);
     o->latency_ns = draw(rng, 800.0, 2e4);
     o->inside_ns = draw(rng, 200.0, 600.0);
     o->jitter_ns = draw(rng, 20.0, 2000.0);
     o->asymmetry = chance(rng, 0.5) ? draw(rng, 0.01, 1.0) : 0.0;
-    o->slow = chance(rng, 0.2) ? (int)ictusi_rng_below(rng, (uint64_t)o->ranks) : -1;
+    o->slow = chance(rng, 0.2) ? (int)ictusi_random_below(rng, (uint64_t)o->ranks) : -1;
     o->slow_factor = draw(rng, 2.0, 20.0);
     o->drift = draw(rng, 1e-7, 95e-6);
     o->walk = draw(rng, 1e-10, 1e-7);
@@ -257,14 +257,14 @@ static void draw_faults(struct rng *rng, struct trial *t)
     t->clock = CLOCK_MONOTONIC;
     if (chance(rng, 0.3)) {
         t->clock = CLOCK_REALTIME;
-        o->step_count = 1 + (int)ictusi_rng_below(rng, JOB_STEPS);
+        o->step_count = 1 + (int)ictusi_random_below(rng, JOB_STEPS);
     }
     for (int i = 0; i < o->step_count; i++) {
         /* Steps below a thousandth of the time since the last look are not seen (clock/watch.c). */
         const double at = draw(rng, chance(rng, 0.5) ? 1e6 : 1e8, 1e10);
         const double by = draw(rng, 5e4, 1e9) + 2e-3 * at;
         o->steps[i] = (struct job_step){
-            .node = (int)ictusi_rng_below(rng, (uint64_t)o->nodes),
+            .node = (int)ictusi_random_below(rng, (uint64_t)o->nodes),
             .at_ns = (int64_t)at,
             .by_ns = (int64_t)(chance(rng, 0.5) ? by : -by),
         };
@@ -289,7 +289,7 @@ static void trial_draw(struct trial *t, enum trial_kind kind, uint64_t seed)
     enum { OURS = 4, ALL = sizeof(specs) / sizeof(specs[0]) };
     struct rng rng;
     memset(t, 0, sizeof(*t));
-    ictusi_rng_seed(&rng, seed, 77);
+    ictusi_random_seed(&rng, seed, 77);
     t->options.seed = seed;
     t->kind = kind;
     draw_machine(&rng, &t->options);
@@ -297,11 +297,11 @@ static void trial_draw(struct trial *t, enum trial_kind kind, uint64_t seed)
     for (int k = 0; k < STARTS; k++) {
         t->pauses[k] = draw(&rng, 1e3, 2e8);
     }
-    size_t which = ictusi_rng_below(
+    size_t which = ictusi_random_below(
         &rng, chance(&rng, t->options.step_count ? 0.2 : 0.7) ? (uint64_t)OURS : (uint64_t)ALL);
     if (kind == KIND_STEPS) {
         /* The mesh proves steps by its own messages; these need the clock's watch. */
-        which = (size_t)OURS + ictusi_rng_below(&rng, (uint64_t)(ALL - OURS));
+        which = (size_t)OURS + ictusi_random_below(&rng, (uint64_t)(ALL - OURS));
         t->options.asymmetry = 0.0;
     }
     (void)snprintf(t->spec, sizeof(t->spec), "%s@%s", specs[which],
@@ -317,18 +317,19 @@ static void trial_draw_step(struct trial *t, uint64_t seed)
     char said[512];
     struct rng rng;
     trial_draw(t, KIND_STEPS, seed);
-    ictusi_rng_seed(&rng, seed, 78);
+    ictusi_random_seed(&rng, seed, 78);
     t->options.step_count = 0;
     t->clock = CLOCK_REALTIME;
     (void)snprintf(strchr(t->spec, '@'), sizeof("@realtime"), "@realtime");
     const struct trial drawn = *t;
     (void)job_run(&t->options, trial_main, t, said, sizeof(said));
-    const double at = (double)t->began + ictusi_rng_uniform(&rng) * (double)(t->ended - t->began);
+    const double at =
+        (double)t->began + ictusi_random_uniform(&rng) * (double)(t->ended - t->began);
     const double by = draw(&rng, 1e6, 1e9) + 2e-3 * at;
     *t = drawn;
     t->options.step_count = 1;
     t->options.steps[0] = (struct job_step){
-        .node = (int)ictusi_rng_below(&rng, (uint64_t)t->options.nodes),
+        .node = (int)ictusi_random_below(&rng, (uint64_t)t->options.nodes),
         .at_ns = (int64_t)at,
         .by_ns = (int64_t)(chance(&rng, 0.5) ? by : -by),
     };

@@ -37,12 +37,13 @@ struct world *world_create(const struct world_options *options)
     if (!w->clocks || !w->busy_until || !w->started) {
         abort();
     }
-    ictusi_rng_seed(&w->rng, options->seed, 0);
+    ictusi_random_seed(&w->rng, options->seed, 0);
     for (size_t i = 0; i < n; i++) {
-        const double apart = i ? options->apart_s * (2.0 * ictusi_rng_uniform(&w->rng) - 1.0) : 0.0;
+        const double apart =
+            i ? options->apart_s * (2.0 * ictusi_random_uniform(&w->rng) - 1.0) : 0.0;
         w->clocks[i].origin = options->origin + (int64_t)(apart * 1e9);
-        w->clocks[i].rate = options->drift * 1e9 * ictusi_rng_normal(&w->rng);
-        ictusi_rng_seed(&w->clocks[i].rng, options->seed, 1 + i);
+        w->clocks[i].rate = options->drift * 1e9 * ictusi_random_normal(&w->rng);
+        ictusi_random_seed(&w->clocks[i].rng, options->seed, 1 + i);
     }
     return w;
 }
@@ -59,8 +60,8 @@ static void step(const struct world *w, struct world_clock *c, double dt)
 {
     const double walk = w->options.walk * 1e9;
     if (walk > 0.0) {
-        const double a = ictusi_rng_normal(&c->rng);
-        const double b = ictusi_rng_normal(&c->rng);
+        const double a = ictusi_random_normal(&c->rng);
+        const double b = ictusi_random_normal(&c->rng);
         c->phase_ns += c->rate * dt + walk * dt * sqrt(dt) * (a / 2.0 + b / sqrt(12.0));
         c->rate += walk * sqrt(dt) * a;
     } else {
@@ -91,15 +92,15 @@ static double jitter(struct world *w)
     switch (w->options.shape) {
     case WORLD_ERLANG:
         return mean / 3.0 *
-               (ictusi_rng_exponential(&w->rng) + ictusi_rng_exponential(&w->rng) +
-                ictusi_rng_exponential(&w->rng));
+               (ictusi_random_exponential(&w->rng) + ictusi_random_exponential(&w->rng) +
+                ictusi_random_exponential(&w->rng));
     case WORLD_GAUSSIAN:
-        return fmax(mean * (4.0 + ictusi_rng_normal(&w->rng)), 0.0);
+        return fmax(mean * (4.0 + ictusi_random_normal(&w->rng)), 0.0);
     case WORLD_LOGNORMAL:
-        return mean * exp(ictusi_rng_normal(&w->rng) - 0.5);
+        return mean * exp(ictusi_random_normal(&w->rng) - 0.5);
     case WORLD_EXPONENTIAL:
     default:
-        return mean * ictusi_rng_exponential(&w->rng);
+        return mean * ictusi_random_exponential(&w->rng);
     }
 }
 
@@ -109,8 +110,8 @@ static double asymmetry(const struct world *w, int a, int b)
     struct rng rng;
     const uint64_t low = (uint64_t)(a < b ? a : b);
     const uint64_t high = (uint64_t)(a < b ? b : a);
-    ictusi_rng_seed(&rng, w->options.seed + 1, low << 32 | high);
-    const double r = w->options.asymmetry_ns * (2.0 * ictusi_rng_uniform(&rng) - 1.0);
+    ictusi_random_seed(&rng, w->options.seed + 1, low << 32 | high);
+    const double r = w->options.asymmetry_ns * (2.0 * ictusi_random_uniform(&rng) - 1.0);
     return a < b ? r : -r;
 }
 
@@ -119,7 +120,7 @@ static double noise(struct world *w, int process)
 {
     const bool first = process == 0 && w->options.noisy_first;
     const bool last = process >= w->options.size - w->options.noisy && process > 0;
-    return first || last ? w->options.noise_ns * ictusi_rng_exponential(&w->rng) : 0.0;
+    return first || last ? w->options.noise_ns * ictusi_random_exponential(&w->rng) : 0.0;
 }
 
 /* A burst between two processes: what its messages share. */
@@ -135,14 +136,14 @@ static double message(struct world *w, const struct burst *b, double sign)
     if (w->options.noise_ns > 0.0) {
         ns += noise(w, b->client) + noise(w, b->server);
     }
-    if (w->options.slow > 0.0 && ictusi_rng_uniform(&w->rng) < w->options.slow) {
-        ns += w->options.slow_ns * ictusi_rng_exponential(&w->rng);
+    if (w->options.slow > 0.0 && ictusi_random_uniform(&w->rng) < w->options.slow) {
+        ns += w->options.slow_ns * ictusi_random_exponential(&w->rng);
     }
-    if (ictusi_rng_uniform(&w->rng) < w->options.tail) {
-        ns += 2000.0 / pow(ictusi_rng_uniform(&w->rng), 0.7);
+    if (ictusi_random_uniform(&w->rng) < w->options.tail) {
+        ns += 2000.0 / pow(ictusi_random_uniform(&w->rng), 0.7);
     }
-    if (w->options.stall > 0.0 && ictusi_rng_uniform(&w->rng) < w->options.stall) {
-        ns += w->options.stall_ns * ictusi_rng_exponential(&w->rng);
+    if (w->options.stall > 0.0 && ictusi_random_uniform(&w->rng) < w->options.stall) {
+        ns += w->options.stall_ns * ictusi_random_exponential(&w->rng);
     }
     return fmax(ns, 0.0) * 1e-9;
 }
@@ -150,9 +151,9 @@ static double message(struct world *w, const struct burst *b, double sign)
 static struct burst begin(struct world *w, int client, int server)
 {
     struct burst b = {client, server, asymmetry(w, client, server), 1.0};
-    if (w->options.congested > 0.0 && ictusi_rng_uniform(&w->rng) < w->options.congested) {
+    if (w->options.congested > 0.0 && ictusi_random_uniform(&w->rng) < w->options.congested) {
         b.stretch = 10.0;
-        b.bias += fmin(2000.0, w->options.latency_ns) * ictusi_rng_normal(&w->rng);
+        b.bias += fmin(2000.0, w->options.latency_ns) * ictusi_random_normal(&w->rng);
     }
     return b;
 }

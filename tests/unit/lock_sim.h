@@ -34,14 +34,14 @@ static inline void sim_init(struct sim *s, uint64_t seed)
                                  .base_ns = {1e5, 1e5},
                                  .wait_ns = {2e4, 2e4}};
     *s = defaults;
-    ictusi_rng_seed(&s->rng, seed, 77);
+    ictusi_random_seed(&s->rng, seed, 77);
 }
 
 static inline void sim_advance(struct sim *s, double dt)
 {
     /* Phase and frequency of an integrated random walk, exactly. */
-    const double a = s->walk * sqrt(dt) * ictusi_rng_normal(&s->rng);
-    const double b = s->walk * sqrt(dt * dt * dt / 12.0) * ictusi_rng_normal(&s->rng);
+    const double a = s->walk * sqrt(dt) * ictusi_random_normal(&s->rng);
+    const double b = s->walk * sqrt(dt * dt * dt / 12.0) * ictusi_random_normal(&s->rng);
     const double turn = 6.283185307179586 / s->warm_period_s;
     const double warm = s->warm / turn * (cos(turn * s->now_s) - cos(turn * (s->now_s + dt)));
     s->phase_ns += s->frequency * dt + a * dt / 2.0 + b + warm;
@@ -57,15 +57,15 @@ static inline int64_t sim_local(const struct sim *s)
 /* One exchange now. @return false when it was lost */
 static inline bool sim_exchange(struct sim *s, struct sample *sample)
 {
-    const double there = s->base_ns[0] + s->wait_ns[0] * ictusi_rng_exponential(&s->rng);
-    const double back = s->base_ns[1] + s->wait_ns[1] * ictusi_rng_exponential(&s->rng);
+    const double there = s->base_ns[0] + s->wait_ns[0] * ictusi_random_exponential(&s->rng);
+    const double back = s->base_ns[1] + s->wait_ns[1] * ictusi_random_exponential(&s->rng);
     memset(sample, 0, sizeof(*sample));
     sample->local = sim_local(s);
     sample->offset_ns = (int64_t)llround(s->phase_ns + (there - back) / 2.0);
     sample->delay_ns = there + back;
     sample->bound_ns = sample->delay_ns / 2.0 + 1.0;
     sample->network_ns = sample->delay_ns;
-    return ictusi_rng_uniform(&s->rng) >= s->loss;
+    return ictusi_random_uniform(&s->rng) >= s->loss;
 }
 
 /* A group of exchanges, 20 ms apart. */

@@ -26,9 +26,9 @@ static void simulate(struct rng *rng, const struct world *w, struct stamp *stamp
 {
     for (size_t i = 0; i < n; i++) {
         const double sent = 1e6 * (double)i;
-        double there = sent + 1500.0 + w->jitter * ictusi_rng_exponential(rng);
-        const double back = there + 1500.0 + w->jitter * ictusi_rng_exponential(rng);
-        if (ictusi_rng_uniform(rng) < w->too_fast) {
+        double there = sent + 1500.0 + w->jitter * ictusi_random_exponential(rng);
+        const double back = there + 1500.0 + w->jitter * ictusi_random_exponential(rng);
+        if (ictusi_random_uniform(rng) < w->too_fast) {
             there -= 1400.0; /* the server's stamp is wrong: seemingly too early */
         }
         stamps[i].sent = w->origin + (int64_t)sent;
@@ -46,7 +46,7 @@ static double missed(const struct line *line, const struct world *w, double late
 static void recovers_line_and_bounds_it(void)
 {
     struct rng rng;
-    ictusi_rng_seed(&rng, 7, 0);
+    ictusi_random_seed(&rng, 7, 0);
     for (int k = 0; k < 12; k++) {
         const struct world w = {origins[k % 4], -3200000000, (k - 6) * 8e-6, 300.0,
                                 k % 3 ? 0.0 : 0.002};
@@ -54,7 +54,7 @@ static void recovers_line_and_bounds_it(void)
         struct line line;
         struct line_error error;
         simulate(&rng, &w, stamps, COUNT);
-        REQUIRE(!ictusi_fit_adaptive(stamps, COUNT, NULL, &line, &error, NULL));
+        REQUIRE(!ictusi_adaptive_fit(stamps, COUNT, NULL, &line, &error, NULL));
         CHECK_NEAR(missed(&line, &w, 0.0), 0.0, 8.0);
         CHECK_NEAR(missed(&line, &w, 1e10), 0.0, 150.0);
         CHECK(fabs(missed(&line, &w, 0.0)) <= error.bound_ns + 1.0);
@@ -66,14 +66,14 @@ static void recovers_line_and_bounds_it(void)
 static void works_from_one_exchange_up(void)
 {
     struct rng rng;
-    ictusi_rng_seed(&rng, 8, 0);
+    ictusi_random_seed(&rng, 8, 0);
     const struct world w = {1700000000000000000, 12345678901, 0.0, 300.0, 0.0};
     struct stamp stamps[COUNT];
     simulate(&rng, &w, stamps, COUNT);
     for (size_t n = 1; n < 120; n++) {
         struct line line;
         struct line_error error;
-        REQUIRE(!ictusi_fit_adaptive(stamps, n, NULL, &line, &error, NULL));
+        REQUIRE(!ictusi_adaptive_fit(stamps, n, NULL, &line, &error, NULL));
         CHECK_NEAR(missed(&line, &w, 0.0), 0.0, 2000.0);
         CHECK(fabs(missed(&line, &w, 0.0)) <= error.bound_ns + 1.0);
     }
@@ -82,13 +82,13 @@ static void works_from_one_exchange_up(void)
 static void exact_without_jitter(void)
 {
     struct rng rng;
-    ictusi_rng_seed(&rng, 9, 0);
+    ictusi_random_seed(&rng, 9, 0);
     const struct world w = {-1700000000000000000, 1, 12.5e-6, 0.0, 0.0};
     struct stamp stamps[COUNT];
     struct line line;
     simulate(&rng, &w, stamps, COUNT);
     for (size_t n = 20; n <= COUNT; n += 195) {
-        REQUIRE(!ictusi_fit_adaptive(stamps, n, NULL, &line, NULL, NULL));
+        REQUIRE(!ictusi_adaptive_fit(stamps, n, NULL, &line, NULL, NULL));
         CHECK_NEAR(missed(&line, &w, 0.0), 0.0, 1.0);
     }
 }
@@ -96,7 +96,7 @@ static void exact_without_jitter(void)
 static void envelope_range_contains_every_fitting_line(void)
 {
     struct rng rng;
-    ictusi_rng_seed(&rng, 10, 0);
+    ictusi_random_seed(&rng, 10, 0);
     const struct world w = {0, 5000, 20e-6, 300.0, 0.0};
     struct stamp stamps[COUNT];
     struct bounds bounds = {0};
@@ -157,14 +157,14 @@ static double draw_delay(struct rng *rng, int shape)
 {
     switch (shape) {
     case 0:
-        return 300.0 * ictusi_rng_exponential(rng);
+        return 300.0 * ictusi_random_exponential(rng);
     case 1:
-        return 100.0 * (ictusi_rng_exponential(rng) + ictusi_rng_exponential(rng) +
-                        ictusi_rng_exponential(rng));
+        return 100.0 * (ictusi_random_exponential(rng) + ictusi_random_exponential(rng) +
+                        ictusi_random_exponential(rng));
     case 2:
-        return 300.0 * exp(ictusi_rng_normal(rng) - 0.5);
+        return 300.0 * exp(ictusi_random_normal(rng) - 0.5);
     default:
-        return fmax(300.0 * (4.0 + ictusi_rng_normal(rng)), 0.0);
+        return fmax(300.0 * (4.0 + ictusi_random_normal(rng)), 0.0);
     }
 }
 
@@ -173,7 +173,7 @@ static void least_delays_scatter_as_claimed(void)
 {
     enum { N = 400, DRAWS = 300 };
     struct rng rng;
-    ictusi_rng_seed(&rng, 12, 0);
+    ictusi_random_seed(&rng, 12, 0);
     for (int shape = 0; shape < 4; shape++) {
         for (int fewer = 1; fewer <= 64; fewer *= 16) {
             double claimed = 0.0;
@@ -183,12 +183,12 @@ static void least_delays_scatter_as_claimed(void)
                 for (int i = 0; i < N; i++) {
                     delays[i] = draw_delay(&rng, shape);
                 }
-                ictusi_sort(delays, N);
+                ictusi_stats_sort(delays, N);
                 const struct least_delay least = ictusi_least_delay(delays, N, (double)N / fewer);
                 values[k] = least.value;
                 claimed += least.variance / DRAWS;
             }
-            const double ratio = sqrt(claimed) / ictusi_sd(values, DRAWS);
+            const double ratio = sqrt(claimed) / ictusi_stats_sd(values, DRAWS);
             CHECK(fewer > 1 ? ratio > 0.8 && ratio < 1.25 : ratio > 0.5 && ratio < 2.0);
         }
     }
@@ -204,7 +204,7 @@ static void offsets_follow_the_foot_of_the_delays(void)
     static const double reach[] = {1.0, 0.75, 1.2, 0.3};
     static const struct adaptive_slope known = {0.0, 1.0};
     struct rng rng;
-    ictusi_rng_seed(&rng, 13, 0);
+    ictusi_random_seed(&rng, 13, 0);
     for (int shape = 0; shape < 4; shape++) {
         double square = 0.0;
         double least = 0.0;
@@ -220,8 +220,8 @@ static void offsets_follow_the_foot_of_the_delays(void)
                 const double back = there + 1500.0 + draw_delay(&rng, shape);
                 stamps[i] = (struct stamp){(int64_t)sent, (int64_t)there, (int64_t)back};
             }
-            REQUIRE(!ictusi_fit_adaptive(stamps, N, &known, &line, &error, NULL));
-            REQUIRE(!ictusi_offset_skampi(stamps, N, &offset));
+            REQUIRE(!ictusi_adaptive_fit(stamps, N, &known, &line, &error, NULL));
+            REQUIRE(!ictusi_estimator_offset_skampi(stamps, N, &offset));
             CHECK(line.slope == 0.0);
             square += pow((double)line.offset + line.frac, 2.0) / BURSTS;
             least += pow((double)offset.offset + offset.frac, 2.0) / BURSTS;
@@ -237,9 +237,9 @@ static void bad_stamps_are_told(void)
     struct line line;
     const struct stamp backwards[] = {{100, 5, 110}, {90, 5, 95}};
     const struct stamp negative[] = {{100, 5, 90}};
-    CHECK(ictusi_fit_adaptive(backwards, 0, NULL, &line, NULL, NULL) == ICTUS_ERR_SAMPLES);
-    CHECK(ictusi_fit_adaptive(backwards, 2, NULL, &line, NULL, NULL) == ICTUS_ERR_CLOCK);
-    CHECK(ictusi_fit_adaptive(negative, 1, NULL, &line, NULL, NULL) == ICTUS_ERR_CLOCK);
+    CHECK(ictusi_adaptive_fit(backwards, 0, NULL, &line, NULL, NULL) == ICTUS_ERR_SAMPLES);
+    CHECK(ictusi_adaptive_fit(backwards, 2, NULL, &line, NULL, NULL) == ICTUS_ERR_CLOCK);
+    CHECK(ictusi_adaptive_fit(negative, 1, NULL, &line, NULL, NULL) == ICTUS_ERR_CLOCK);
 }
 
 int main(void)

@@ -17,11 +17,11 @@ int main(void)
 {
     struct rng rng;
     uint8_t bytes[600];
-    ictusi_rng_seed(&rng, 2026, 22);
+    ictusi_random_seed(&rng, 2026, 22);
     for (int i = 0; i < 40000; i++) {
-        const size_t length = (size_t)ictusi_rng_below(&rng, i % 8 ? 80 : sizeof(bytes));
+        const size_t length = (size_t)ictusi_random_below(&rng, i % 8 ? 80 : sizeof(bytes));
         for (size_t b = 0; b < length; b++) {
-            bytes[b] = (uint8_t)ictusi_rng_next(&rng);
+            bytes[b] = (uint8_t)ictusi_random_next(&rng);
         }
         CHECK(LLVMFuzzerTestOneInput(bytes, length) == 0);
     }

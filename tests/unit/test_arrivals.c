@@ -44,13 +44,13 @@ static void put_row(struct ictus_arrivals *a, int64_t row, const double *instant
 static void plant_straggler(struct ictus_arrivals *a, uint64_t seed)
 {
     struct rng rng;
-    ictusi_rng_seed(&rng, seed, 0);
+    ictusi_random_seed(&rng, seed, 0);
     REQUIRE(!ictus_arrivals_init(a, RANKS, ROWS));
     name(a, "solver.c:120");
     for (int64_t i = 0; i < ROWS; i++) {
         double instants[RANKS];
         for (int r = 0; r < RANKS; r++) {
-            instants[r] = 1000.0 * ictusi_rng_normal(&rng) + (r == 2 ? 1e5 : 0);
+            instants[r] = 1000.0 * ictusi_random_normal(&rng) + (r == 2 ? 1e5 : 0);
         }
         put_row(a, i, instants);
     }
@@ -75,13 +75,13 @@ static void random_order_is_found(void)
 {
     struct ictus_arrivals a;
     struct rng rng;
-    ictusi_rng_seed(&rng, 2, 0);
+    ictusi_random_seed(&rng, 2, 0);
     REQUIRE(!ictus_arrivals_init(&a, RANKS, ROWS));
     name(&a, "x.c:1");
     for (int64_t i = 0; i < ROWS; i++) {
         double instants[RANKS];
         for (int r = 0; r < RANKS; r++) {
-            instants[r] = 1e5 * ictusi_rng_uniform(&rng);
+            instants[r] = 1e5 * ictusi_random_uniform(&rng);
         }
         put_row(&a, i, instants);
     }
@@ -100,11 +100,11 @@ static void slow_change_is_found(void)
     struct ictus_arrivals a;
     struct rng rng;
     double place = 0;
-    ictusi_rng_seed(&rng, 3, 0);
+    ictusi_random_seed(&rng, 3, 0);
     REQUIRE(!ictus_arrivals_init(&a, 2, 2000));
     name(&a, "x.c:2");
     for (int64_t i = 0; i < 2000; i++) {
-        place = 0.9 * place + sqrt(1 - 0.81) * ictusi_rng_normal(&rng);
+        place = 0.9 * place + sqrt(1 - 0.81) * ictusi_random_normal(&rng);
         const double instants[2] = {0, 5e4 + 1e4 * place};
         put_row(&a, i, instants);
     }

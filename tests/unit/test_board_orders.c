@@ -92,7 +92,7 @@ static bool process_ready(const struct process *p)
 static int model_choose(int count)
 {
     if (count == 1 || model.random) {
-        return count == 1 ? 0 : (int)ictusi_rng_below(model.random, (uint64_t)count);
+        return count == 1 ? 0 : (int)ictusi_random_below(model.random, (uint64_t)count);
     }
     REQUIRE(model.depth < CHOICES);
     if (model.depth == model.chosen) {
@@ -292,7 +292,7 @@ static void go_random_ways(int size, int calls, int ways)
 {
     struct rng rng;
     memset(&model, 0, sizeof(model));
-    ictusi_rng_seed(&rng, 5, 3);
+    ictusi_random_seed(&rng, 5, 3);
     model.size = size;
     model.calls = calls;
     model.random = &rng;

@@ -21,7 +21,7 @@ struct plant {
 
 static double delay(struct rng *rng, const struct plant *p, int a, int b)
 {
-    double ns = 1500.0 + 300.0 * ictusi_rng_exponential(rng);
+    double ns = 1500.0 + 300.0 * ictusi_random_exponential(rng);
     ns += a == p->slow || b == p->slow ? 20000.0 : 0.0;
     const bool link = (a == p->link_a && b == p->link_b) || (a == p->link_b && b == p->link_a);
     return ns + (link ? 30000.0 : 0.0);
@@ -38,7 +38,7 @@ static int64_t clock_at(const struct plant *p, int i, double t_s)
 static void fill_meetings(const struct plant *p, uint64_t seed, struct checkup_meeting *m)
 {
     struct rng rng;
-    ictusi_rng_seed(&rng, seed, 0);
+    ictusi_random_seed(&rng, seed, 0);
     for (int k = 0; k < CHECKUP_SWEEPS; k++) {
         size_t e = 0;
         for (int i = 0; i < SIZE; i++) {

@@ -19,7 +19,7 @@ enum { FEW = 16, EDGES = 40, NB = 2, BLOCK = NB * NB };
 /* weight v v' for a random v. */
 static void block_add(double *block, double weight, struct rng *rng)
 {
-    const double v[NB] = {ictusi_rng_normal(rng), ictusi_rng_normal(rng)};
+    const double v[NB] = {ictusi_random_normal(rng), ictusi_random_normal(rng)};
     for (int i = 0; i < BLOCK; i++) {
         block[i] += weight * v[i / NB] * v[i % NB];
     }
@@ -29,12 +29,12 @@ static void block_add(double *block, double weight, struct rng *rng)
 static void fill_system(struct normal *s)
 {
     struct rng rng;
-    ictusi_rng_seed(&rng, 5, 0);
+    ictusi_random_seed(&rng, 5, 0);
     for (uint64_t e = 0; e < EDGES; e++) {
         const uint32_t a = (uint32_t)(e % FEW);
-        const uint32_t hop = e < FEW ? 1 : 2 + (uint32_t)ictusi_rng_below(&rng, FEW - 3);
+        const uint32_t hop = e < FEW ? 1 : 2 + (uint32_t)ictusi_random_below(&rng, FEW - 3);
         s->edges[e] = (struct normal_edge){a, (a + hop) % FEW};
-        block_add(&s->blocks[e * BLOCK], pow(10, 4 * ictusi_rng_uniform(&rng)), &rng);
+        block_add(&s->blocks[e * BLOCK], pow(10, 4 * ictusi_random_uniform(&rng)), &rng);
         if (e % 3) {
             block_add(&s->blocks[e * BLOCK], 100, &rng);
         }
@@ -44,7 +44,7 @@ static void fill_system(struct normal *s)
         s->own[u * BLOCK + 3] = 1e-2;
     }
     for (uint32_t i = 0; i < FEW * NB; i++) {
-        s->right[i] = ictusi_rng_normal(&rng);
+        s->right[i] = ictusi_random_normal(&rng);
     }
     s->pinned[0] = 1;
     s->pinned[3] = 1;
@@ -78,7 +78,7 @@ static void test_gradients(void)
     ictusi_normal_solve(&dense);
     const double variance = dense.right[FIVE] - dense.right[0];
     struct rng rng;
-    ictusi_rng_seed(&rng, 6, 0);
+    ictusi_random_seed(&rng, 6, 0);
     double drawn = 0;
     for (int draw = 0; draw < DRAWS; draw++) {
         ictusi_normal_draw(&sparse, &rng);
@@ -98,7 +98,7 @@ static void test_coarser_cells(void)
     const struct history history = {.layout = NULL};
     struct least_delays d;
     struct rng rng;
-    ictusi_rng_seed(&rng, 8, 0);
+    ictusi_random_seed(&rng, 8, 0);
     REQUIRE(!ictusi_delays_init(&d, &history, NULL, CLOCKS, CELLS));
     ictusi_delays_begin(&d, NULL, 0, SPAN);
     /* One delay at 100 and one at 150: cells 1 of 48, and 0 of 24. */
@@ -108,7 +108,7 @@ static void test_coarser_cells(void)
     for (uint32_t a = 0; a < CLOCKS; a++) {
         for (uint32_t b = 0; b < CLOCKS; b++) {
             if (a != b && a != 4) {
-                ictusi_delays_add(&d, a, b, (int64_t)ictusi_rng_below(&rng, SPAN), 1000);
+                ictusi_delays_add(&d, a, b, (int64_t)ictusi_random_below(&rng, SPAN), 1000);
             }
         }
     }
@@ -181,18 +181,18 @@ static int on_network(struct clock_source *source, struct clock_model *model)
     struct network_source *network = (struct network_source *)source;
     struct least_delays *d = &network->delays;
     struct rng rng;
-    ictusi_rng_seed(&rng, 7, 0);
+    ictusi_random_seed(&rng, 7, 0);
     ictusi_delays_begin(d, NULL, 0, SPAN_NS);
     for (uint32_t i = 0; i < MANY * TALKS; i++) {
         const uint32_t a = i / TALKS;
-        const uint32_t hop = i % TALKS ? 1 + (uint32_t)ictusi_rng_below(&rng, MANY - 1) : 1;
+        const uint32_t hop = i % TALKS ? 1 + (uint32_t)ictusi_random_below(&rng, MANY - 1) : 1;
         const uint32_t b = (a + hop) % MANY;
         for (uint32_t k = 0; k < 2 * d->cells; k++) {
             const uint32_t from = k % 2 ? b : a;
             const uint32_t to = k % 2 ? a : b;
             const uint32_t cell = k / 2;
-            const double at = (cell + ictusi_rng_uniform(&rng)) / d->cells;
-            const double wait = 500 * ictusi_rng_exponential(&rng);
+            const double at = (cell + ictusi_random_uniform(&rng)) / d->cells;
+            const double wait = 500 * ictusi_random_exponential(&rng);
             const double fitted = ictusi_clock_model_at(model, model->phi, to, at) -
                                   ictusi_clock_model_at(model, model->phi, from, at);
             const int64_t delay =

@@ -48,7 +48,7 @@ static void test_equal(void)
 static void draw(struct rng *rng, double *values, size_t n, double scale, double grain)
 {
     for (size_t i = 0; i < n; i++) {
-        const double value = scale * (1 + 0.3 * ictusi_rng_exponential(rng));
+        const double value = scale * (1 + 0.3 * ictusi_random_exponential(rng));
         values[i] = grain > 0 ? grain * ceil(value / grain) : value;
     }
     compare_sort(values, n);
@@ -65,7 +65,7 @@ static void test_truth(size_t n_a, size_t n_b, double grain)
     struct rng rng;
     int covered = 0;
     int false_alarms = 0;
-    ictusi_rng_seed(&rng, 11, n_a * 100 + n_b);
+    ictusi_random_seed(&rng, 11, n_a * 100 + n_b);
     for (int trial = 0; trial < TRIALS; trial++) {
         draw(&rng, a, n_a, 1.0, 0);
         draw(&rng, b, n_b, 1.2, 0);
@@ -92,7 +92,7 @@ static void test_dependent(void)
     int false_alarms = 0;
     const struct sample first = {a, ALONE * TOGETHER, ALONE};
     const struct sample second = {b, ALONE * TOGETHER, ALONE};
-    ictusi_rng_seed(&rng, 13, 1);
+    ictusi_random_seed(&rng, 13, 1);
     for (int trial = 0; trial < TRIALS; trial++) {
         draw(&rng, a, ALONE, 1.0, 0);
         draw(&rng, b, ALONE, 1.0, 0);
@@ -118,11 +118,11 @@ static void test_plain_bootstrap(size_t n)
     const double one[] = {1.0, 1.0};
     struct comparison result;
     struct rng rng;
-    ictusi_rng_seed(&rng, 5, n);
+    ictusi_random_seed(&rng, 5, n);
     draw(&rng, a, n, 1.0, 0);
     for (int r = 0; r < PLAIN; r++) {
         for (size_t i = 0; i < n; i++) {
-            again[i] = a[ictusi_rng_below(&rng, n)];
+            again[i] = a[ictusi_random_below(&rng, n)];
         }
         compare_sort(again, n);
         medians[r] = 0.5 * (again[(n - 1) / 2] + again[n / 2]);

@@ -33,9 +33,9 @@ static json_t *make_launch(struct rng *rng, double scale, double spread, enum te
     json_t *raw = json_array();
     json_t *launch = json_pack("{s:s, s:s, s:I}", "type", "measurement", "operation", "bcast",
                                "bytes", (json_int_t)8);
-    const double level = 1e-6 * scale * exp(spread * ictusi_rng_normal(rng));
+    const double level = 1e-6 * scale * exp(spread * ictusi_random_normal(rng));
     for (int i = 0; i < SAMPLES; i++) {
-        values[i] = level * (1 + 0.05 * ictusi_rng_exponential(rng));
+        values[i] = level * (1 + 0.05 * ictusi_random_exponential(rng));
         sum += values[i];
         (void)json_array_append_new(raw, json_real(values[i]));
     }
@@ -99,7 +99,8 @@ static int count_calls(int n, int m, double slower, double spread, enum tells te
     struct rng rng;
     int slow = 0;
     int fast = 0;
-    ictusi_rng_seed(&rng, (uint64_t)(1000 * spread) + 7, (uint64_t)(n * 100 + m * 10 + (int)tells));
+    ictusi_random_seed(&rng, (uint64_t)(1000 * spread) + 7,
+                       (uint64_t)(n * 100 + m * 10 + (int)tells));
     for (int i = 0; i < TRIES; i++) {
         const struct tried tried = try_once(&rng, n, m, slower, spread, tells);
         slow += tried.verdict == VERDICT_SLOWER;
@@ -136,7 +137,7 @@ static void test_slowdown(void)
 static void test_spread(void)
 {
     struct rng rng;
-    ictusi_rng_seed(&rng, 3, 3);
+    ictusi_random_seed(&rng, 3, 3);
     const struct tried one = try_once(&rng, 1, 1, 1.0, 0.0, RAW);
     CHECK(one.spread.freedom == 0 && one.spread.share == ASSUMED && one.launches_a == 1);
     const struct tried bare = try_once(&rng, 1, 1, 1.0, 0.0, MEANS);

@@ -291,13 +291,13 @@ static void scans_follow_the_members(uint32_t ranks, uint32_t members, uint8_t o
 static void scans_over_ranks(void)
 {
     struct rng rng;
-    ictusi_rng_seed(&rng, 21, 0);
+    ictusi_random_seed(&rng, 21, 0);
     for (int trial = 0; trial < 12; trial++) {
         uint32_t owner[LOCATIONS];
         const uint32_t ranks = 1 + (uint32_t)trial % RANKS_MOST;
-        const uint32_t members = 2 + (uint32_t)ictusi_rng_below(&rng, LOCATIONS - 1);
+        const uint32_t members = 2 + (uint32_t)ictusi_random_below(&rng, LOCATIONS - 1);
         for (uint32_t i = 0; i < members; i++) {
-            owner[i] = (uint32_t)ictusi_rng_below(&rng, ranks);
+            owner[i] = (uint32_t)ictusi_random_below(&rng, ranks);
         }
         scans_follow_the_members(ranks, members, COLLECTIVE_SCAN, owner);
         scans_follow_the_members(ranks, members, COLLECTIVE_EXSCAN, owner);

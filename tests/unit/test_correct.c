@@ -188,16 +188,17 @@ static void test_random_ramps(void)
         int64_t forward[N];
         int64_t time = 0;
         int64_t lead = 0;
-        ictusi_rng_seed(&rng, seed, 0);
+        ictusi_random_seed(&rng, seed, 0);
         REQUIRE(ictusi_points_init(&points, N, NULL) == 0);
         for (uint64_t i = 0; i < N; i++) {
-            const int64_t passed = (int64_t)ictusi_rng_below(&rng, 1000) + 1;
+            const int64_t passed = (int64_t)ictusi_random_below(&rng, 1000) + 1;
             time += passed;
             lead = lead > passed / 100 ? lead - passed / 100 : 0;
-            const bool send = ictusi_rng_below(&rng, 3) == 0;
-            lead +=
-                !send && ictusi_rng_below(&rng, 10) == 0 ? (int64_t)ictusi_rng_below(&rng, 900) : 0;
-            set_point(&points, i, time, lead, send ? (int64_t)ictusi_rng_below(&rng, 300) : -1);
+            const bool send = ictusi_random_below(&rng, 3) == 0;
+            lead += !send && ictusi_random_below(&rng, 10) == 0
+                        ? (int64_t)ictusi_random_below(&rng, 900)
+                        : 0;
+            set_point(&points, i, time, lead, send ? (int64_t)ictusi_random_below(&rng, 300) : -1);
             forward[i] = points.value[i];
         }
         CHECK(ictusi_backward(&points, 0, N, 0.02, &stats) == 0);
@@ -278,11 +279,11 @@ static void test_presync_of_neighbours(void)
     double first[KNOTS];
     double second[KNOTS];
     struct rng rng;
-    ictusi_rng_seed(&rng, 11, 0);
+    ictusi_random_seed(&rng, 11, 0);
     for (int i = 0; i < KNOTS; i++) {
-        times[i] = (int64_t)(i * 100000 + 50000 * ictusi_rng_uniform(&rng));
-        first[i] = 300 * ictusi_rng_uniform(&rng) - 150;
-        second[i] = 300 * ictusi_rng_uniform(&rng) - 150;
+        times[i] = (int64_t)(i * 100000 + 50000 * ictusi_random_uniform(&rng));
+        first[i] = 300 * ictusi_random_uniform(&rng) - 150;
+        second[i] = 300 * ictusi_random_uniform(&rng) - 150;
     }
     struct clock_map a = {NULL, 0};
     struct clock_map b = {NULL, 0};
@@ -293,7 +294,7 @@ static void test_presync_of_neighbours(void)
     uint32_t hint_b = 0;
     int64_t stamp = -1000;
     for (int i = 0; i < STAMPS; i++) {
-        stamp += (int64_t)(300 * ictusi_rng_uniform(&rng)) - (i % 1000 == 0 ? 5000 : 0);
+        stamp += (int64_t)(300 * ictusi_random_uniform(&rng)) - (i % 1000 == 0 ? 5000 : 0);
         const int64_t middle = clock_map_at(&a, stamp, &hint_a);
         CHECK(ictusi_warp_presync(&warp, (uint64_t)stamp) == clock_map_at(&b, middle, &hint_b));
     }
@@ -326,13 +327,14 @@ static int observe_known(struct clock_source *source, struct clock_model *model)
     struct known_delays *known = (struct known_delays *)source;
     struct least_delays *d = &known->delays;
     struct rng rng;
-    ictusi_rng_seed(&rng, 7, 0);
+    ictusi_random_seed(&rng, 7, 0);
     ictusi_delays_begin(d, NULL, 0, MODEL_SPAN_NS);
     for (uint64_t i = 0; i < (uint64_t)d->clocks * d->clocks * d->cells; i++) {
         const uint32_t a = (uint32_t)(i / d->cells / d->clocks);
         const uint32_t b = (uint32_t)(i / d->cells % d->clocks);
-        const double at = ((double)(i % d->cells) + ictusi_rng_uniform(&rng)) / d->cells;
-        const double wait = ictusi_rng_uniform(&rng) < 0.5 ? 0 : 20000 * ictusi_rng_uniform(&rng);
+        const double at = ((double)(i % d->cells) + ictusi_random_uniform(&rng)) / d->cells;
+        const double wait =
+            ictusi_random_uniform(&rng) < 0.5 ? 0 : 20000 * ictusi_random_uniform(&rng);
         const double position = at * (model->knots - 1);
         const double fitted = ictusi_clock_model_at(model, model->phi, b, position) -
                               ictusi_clock_model_at(model, model->phi, a, position);

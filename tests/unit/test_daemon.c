@@ -257,8 +257,8 @@ _Noreturn static void misbehave(int fd, enum mischief mischief)
         socklen_t length = sizeof(from);
         const ssize_t got =
             recvfrom(fd, bytes, sizeof(bytes), 0, (struct sockaddr *)(void *)&from, &length);
-        const int64_t now =
-            ictusi_real_now() + (mischief == JUMP && asked >= 24 ? INT64_C(1000000000) : 0);
+        const int64_t now = ictusi_timebase_real_now() +
+                            (mischief == JUMP && asked >= 24 ? INT64_C(1000000000) : 0);
         if (got < 0 || !ictusi_packet_decode(bytes, (size_t)got, &request) ||
             (mischief == MUTE && asked >= 16)) {
             continue;

@@ -18,8 +18,8 @@ static void simulate(struct rng *rng, int64_t origin, int64_t offset, double dri
 {
     for (size_t i = 0; i < n; i++) {
         const double sent = 4000.0 * (double)i;
-        const double there = sent + 1500.0 + jitter * ictusi_rng_exponential(rng);
-        const double back = there + 1500.0 + jitter * ictusi_rng_exponential(rng);
+        const double there = sent + 1500.0 + jitter * ictusi_random_exponential(rng);
+        const double back = there + 1500.0 + jitter * ictusi_random_exponential(rng);
         stamps[i].sent = origin + (int64_t)sent;
         stamps[i].remote = origin + offset + (int64_t)nearbyint(there + drift * there);
         stamps[i].received = origin + (int64_t)nearbyint(back);
@@ -36,18 +36,19 @@ static double missed(const struct offset *found, int64_t origin, int64_t offset,
 static void exact_without_jitter(void)
 {
     struct rng rng;
-    ictusi_rng_seed(&rng, 3, 0);
+    ictusi_random_seed(&rng, 3, 0);
     for (int k = 0; k < 4; k++) {
         struct stamp stamps[BURST];
         struct offset found;
         simulate(&rng, origins[k], -1500000123, 10e-6, 0.0, stamps, BURST);
-        REQUIRE(!ictusi_offset_skampi(stamps, BURST, &found));
+        REQUIRE(!ictusi_estimator_offset_skampi(stamps, BURST, &found));
         CHECK_NEAR(missed(&found, origins[k], -1500000123, 10e-6), 0.0, 1.0);
         CHECK_NEAR(found.rtt_min_ns, 3000.0, 0.0);
-        REQUIRE(!ictusi_offset_min_rtt(stamps, BURST, &found));
+        REQUIRE(!ictusi_estimator_offset_min_rtt(stamps, BURST, &found));
         CHECK_NEAR(missed(&found, origins[k], -1500000123, 10e-6), 0.0, 1.0);
         CHECK_NEAR(found.half_width_ns, 1500.0, 0.0);
-        REQUIRE(!ictusi_offset_mean_rtt(stamps, BURST, ictusi_rtt_mean(stamps, BURST), &found));
+        REQUIRE(!ictusi_estimator_offset_mean_rtt(
+            stamps, BURST, ictusi_estimator_rtt_mean(stamps, BURST), &found));
         CHECK_NEAR(missed(&found, origins[k], -1500000123, 10e-6), 0.0, 1.0);
     }
 }
@@ -55,18 +56,19 @@ static void exact_without_jitter(void)
 static void close_with_jitter(void)
 {
     struct rng rng;
-    ictusi_rng_seed(&rng, 4, 0);
+    ictusi_random_seed(&rng, 4, 0);
     for (int k = 0; k < 40; k++) {
         struct stamp stamps[BURST];
         struct offset found;
         const int64_t origin = origins[k % 4];
         simulate(&rng, origin, 987654321, 0.0, 300.0, stamps, BURST);
-        REQUIRE(!ictusi_offset_skampi(stamps, BURST, &found));
+        REQUIRE(!ictusi_estimator_offset_skampi(stamps, BURST, &found));
         CHECK_NEAR(missed(&found, origin, 987654321, 0.0), 0.0, 20.0);
         CHECK(fabs(missed(&found, origin, 987654321, 0.0)) <= found.half_width_ns + 1.0);
-        REQUIRE(!ictusi_offset_min_rtt(stamps, BURST, &found));
+        REQUIRE(!ictusi_estimator_offset_min_rtt(stamps, BURST, &found));
         CHECK_NEAR(missed(&found, origin, 987654321, 0.0), 0.0, 120.0);
-        REQUIRE(!ictusi_offset_mean_rtt(stamps, BURST, ictusi_rtt_mean(stamps, BURST), &found));
+        REQUIRE(!ictusi_estimator_offset_mean_rtt(
+            stamps, BURST, ictusi_estimator_rtt_mean(stamps, BURST), &found));
         CHECK_NEAR(missed(&found, origin, 987654321, 0.0), 0.0, 300.0);
         CHECK(fabs(missed(&found, origin, 987654321, 0.0)) <= found.half_width_ns + 1.0);
     }
@@ -84,12 +86,12 @@ static void a_late_server_dates_nothing_wrongly(void)
         stamps[i].remote = met - met / 100000;
     }
     struct offset found;
-    REQUIRE(!ictusi_offset_skampi(stamps, 3, &found));
+    REQUIRE(!ictusi_estimator_offset_skampi(stamps, 3, &found));
     CHECK_NEAR((double)found.offset + found.frac, (double)found.at * -1e-5, 1.0);
     CHECK(found.half_width_ns < 2000.0);
     double low = 0.0;
     double high = 0.0;
-    REQUIRE(!ictusi_offset_interval(stamps, 1, found.at, found.offset, &low, &high));
+    REQUIRE(!ictusi_estimator_offset_interval(stamps, 1, found.at, found.offset, &low, &high));
     CHECK(low > -2000.0);
 }
 
@@ -101,9 +103,9 @@ static void a_slow_exchange_is_bounded(void)
         for (int mean_ns = 500; mean_ns <= 20000; mean_ns *= 2) {
             const struct stamp stamp = {0, there, 10000}; /* the clocks agree */
             struct offset found;
-            REQUIRE(!ictusi_offset_mean_rtt(&stamp, 1, mean_ns, &found));
+            REQUIRE(!ictusi_estimator_offset_mean_rtt(&stamp, 1, mean_ns, &found));
             CHECK(fabs((double)found.offset + found.frac) <= found.half_width_ns);
-            REQUIRE(!ictusi_offset_min_rtt(&stamp, 1, &found));
+            REQUIRE(!ictusi_estimator_offset_min_rtt(&stamp, 1, &found));
             CHECK(fabs((double)found.offset + found.frac) <= found.half_width_ns);
         }
     }
@@ -111,15 +113,15 @@ static void a_slow_exchange_is_bounded(void)
 
 static void netgauge_stops_when_nothing_improves(void)
 {
-    struct netgauge state = ictusi_netgauge_begin(3);
+    struct netgauge state = ictusi_estimator_netgauge_begin(3);
     struct offset found;
-    CHECK(ictusi_netgauge_offset(&state, &found) == ICTUS_ERR_SAMPLES);
+    CHECK(ictusi_estimator_netgauge_offset(&state, &found) == ICTUS_ERR_SAMPLES);
     const int64_t rtts[] = {9, 8, 8, 9, 6, 7, 6, 6};
     for (int i = 0; i < 8; i++) {
         const struct stamp s = {100 * i, 100 * i + 50, 100 * i + rtts[i]};
-        CHECK(ictusi_netgauge_add(&state, &s) == (i == 7));
+        CHECK(ictusi_estimator_netgauge_add(&state, &s) == (i == 7));
     }
-    REQUIRE(!ictusi_netgauge_offset(&state, &found));
+    REQUIRE(!ictusi_estimator_netgauge_offset(&state, &found));
     CHECK(found.at == 403 && found.offset == 47 && found.rtt_min_ns == 6.0);
 }
 
@@ -127,10 +129,10 @@ static void bad_bursts_are_told(void)
 {
     struct offset found;
     const struct stamp backwards[] = {{0, 5, 10}, {20, 25, 19}};
-    CHECK(ictusi_offset_skampi(backwards, 0, &found) == ICTUS_ERR_SAMPLES);
-    CHECK(ictusi_offset_skampi(backwards, 2, &found) == ICTUS_ERR_CLOCK);
-    CHECK(ictusi_offset_min_rtt(backwards, 2, &found) == ICTUS_ERR_CLOCK);
-    CHECK(ictusi_offset_mean_rtt(backwards, 2, 10.0, &found) == ICTUS_ERR_CLOCK);
+    CHECK(ictusi_estimator_offset_skampi(backwards, 0, &found) == ICTUS_ERR_SAMPLES);
+    CHECK(ictusi_estimator_offset_skampi(backwards, 2, &found) == ICTUS_ERR_CLOCK);
+    CHECK(ictusi_estimator_offset_min_rtt(backwards, 2, &found) == ICTUS_ERR_CLOCK);
+    CHECK(ictusi_estimator_offset_mean_rtt(backwards, 2, 10.0, &found) == ICTUS_ERR_CLOCK);
     struct line line;
     CHECK(ictusi_fit_ols(&found, 0, &line, NULL) == ICTUS_ERR_SAMPLES);
 }
@@ -163,12 +165,12 @@ static void fit_knows_its_error(void)
 {
     enum { TRIALS = 4000, POINTS = 30 };
     struct rng rng;
-    ictusi_rng_seed(&rng, 5, 0);
+    ictusi_random_seed(&rng, 5, 0);
     int covered[2] = {0, 0};
     for (int t = 0; t < TRIALS; t++) {
         struct offset points[POINTS];
         for (int i = 0; i < POINTS; i++) {
-            const double y = 100.0 * ictusi_rng_normal(&rng);
+            const double y = 100.0 * ictusi_random_normal(&rng);
             points[i] = (struct offset){10000000 * i, 0, y, 3000.0, 1500.0};
         }
         struct line line;
@@ -191,18 +193,18 @@ static void a_burst_proves_an_interval(void)
         {0, 5000000, 9000000}, {9000100, 9001000, 9002000}, {9002100, 30000000, 30000100}};
     double low = 0.0;
     double high = 0.0;
-    REQUIRE(!ictusi_offset_interval(stamps, 3, 9001000, 0, &low, &high));
+    REQUIRE(!ictusi_estimator_offset_interval(stamps, 3, 9001000, 0, &low, &high));
     CHECK(low <= 0.0 && low >= -1005.0 && high >= 0.0 && high <= 905.0);
     struct offset found;
-    REQUIRE(!ictusi_offset_skampi(stamps, 3, &found));
+    REQUIRE(!ictusi_estimator_offset_skampi(stamps, 3, &found));
     /* The last exchange's lower bound belongs to some instant of 21 ms: 200 ppm of it. */
     CHECK(found.half_width_ns > 2000.0 && found.half_width_ns < 6000.0);
     stamps[2].remote += 1000000000;
     stamps[2].received += 10;
-    CHECK(ictusi_offset_interval(stamps, 3, 9001000, 0, &low, &high) == ICTUS_ERR_CLOCK);
+    CHECK(ictusi_estimator_offset_interval(stamps, 3, 9001000, 0, &low, &high) == ICTUS_ERR_CLOCK);
     stamps[2] = (struct stamp){8000000, 9001500, 9002200};
-    CHECK(ictusi_offset_interval(stamps, 3, 9001000, 0, &low, &high) == ICTUS_ERR_CLOCK);
-    CHECK(ictusi_offset_interval(stamps, 0, 0, 0, &low, &high) == ICTUS_ERR_SAMPLES);
+    CHECK(ictusi_estimator_offset_interval(stamps, 3, 9001000, 0, &low, &high) == ICTUS_ERR_CLOCK);
+    CHECK(ictusi_estimator_offset_interval(stamps, 0, 0, 0, &low, &high) == ICTUS_ERR_SAMPLES);
 }
 
 /* Two clocks of 200 ppm each, in opposite directions, did not step; ones of 500 ppm did. */
@@ -216,7 +218,7 @@ static void two_drifts_are_no_step(void)
             const int64_t sent = INT64_C(10000000) * i;
             stamps[i] = (struct stamp){sent, sent + 500 + sent / 1000000 * ppm, sent + 1000};
         }
-        const int err = ictusi_offset_interval(stamps, 11, 50000000, 0, &low, &high);
+        const int err = ictusi_estimator_offset_interval(stamps, 11, 50000000, 0, &low, &high);
         CHECK(err == (abs(ppm) <= 400 ? ICTUS_OK : ICTUS_ERR_CLOCK));
     }
 }

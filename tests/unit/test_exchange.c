@@ -114,7 +114,7 @@ static void bursts_stop_at_their_maximum(void)
 {
     for (size_t max = 1; max <= 5; max++) {
         struct exchange x = exchange_new();
-        struct netgauge rule = ictusi_netgauge_begin(1000);
+        struct netgauge rule = ictusi_estimator_netgauge_begin(1000);
         CHECK(ictusi_exchange_ping_until(&x, PEER, max, &rule) == ICTUS_OK);
         CHECK(x.started == max && x.messages == max + 1);
         CHECK(peer.sent == (int)max + 1 && peer.words[1] == 0);
@@ -125,7 +125,7 @@ static void bursts_stop_at_their_maximum(void)
 static void bursts_stop_when_content(void)
 {
     struct exchange x = exchange_new();
-    struct netgauge rule = ictusi_netgauge_begin(3);
+    struct netgauge rule = ictusi_estimator_netgauge_begin(3);
     CHECK(ictusi_exchange_ping_until(&x, PEER, 100, &rule) == ICTUS_OK);
     CHECK(x.started == 4 && rule.unimproved == 3);
     CHECK(peer.words[1] == 0);
@@ -182,7 +182,7 @@ static void failures_end_it(void)
     const struct line line = ictusi_line_identity();
     for (int i = 1; i <= 6; i++) {
         struct stamp stamps[3];
-        struct netgauge rule = ictusi_netgauge_begin(1000);
+        struct netgauge rule = ictusi_estimator_netgauge_begin(1000);
         struct exchange x = exchange_new();
         peer.fails = i;
         CHECK(ictusi_exchange_ping(&x, PEER, 3, stamps) == ICTUS_ERR_MPI);

@@ -69,7 +69,7 @@ uint64_t ictusi_comm_file_key(struct trace_comm *comm)
     return 0xabc + comm->id;
 }
 
-void ictusi_trace_log(const char *format, ...)
+void ictusi_tracer_log(const char *format, ...)
 {
     va_list rest;
     va_start(rest, format);
@@ -147,24 +147,24 @@ static bool recorded(enum record_kind kind, unsigned small, uint32_t value, uint
 static void files_come_and_go(void)
 {
     struct recorder r = recorder_here();
-    ictusi_note_file_open(&r, MPI_COMM_WORLD, "/one", MPI_MODE_RDONLY, file_handle(0));
+    ictusi_tracer_note_file_open(&r, MPI_COMM_WORLD, "/one", MPI_MODE_RDONLY, file_handle(0));
     CHECK_STR(logged, "Y\t0\tabf\t3\t/one");
     CHECK(recorded(RECORD_FILE_OPEN, 0, 0, FILE_READ, 0, 0));
     r = recorder_here();
-    ictusi_note_file_open(&r, MPI_COMM_WORLD, "/two", MPI_MODE_RDWR | MPI_MODE_SEQUENTIAL,
-                          file_handle(1));
+    ictusi_tracer_note_file_open(&r, MPI_COMM_WORLD, "/two", MPI_MODE_RDWR | MPI_MODE_SEQUENTIAL,
+                                 file_handle(1));
     CHECK(recorded(RECORD_FILE_OPEN, 0, 1, FILE_READ | FILE_WRITE, 0, 0));
     r = recorder_here();
     world.foreign = true;
-    ictusi_note_file_open(&r, MPI_COMM_WORLD, "/no", MPI_MODE_RDWR, file_handle(2));
+    ictusi_tracer_note_file_open(&r, MPI_COMM_WORLD, "/no", MPI_MODE_RDWR, file_handle(2));
     world.foreign = false;
-    CHECK(r.pos == window && ictusi_take_file(file_handle(2)) == FILE_NONE);
-    ictusi_note_file_close(&r, FILE_NONE);
+    CHECK(r.pos == window && ictusi_tracer_take_file(file_handle(2)) == FILE_NONE);
+    ictusi_tracer_note_file_close(&r, FILE_NONE);
     CHECK(r.pos == window);
-    ictusi_note_file_close(&r, 1);
+    ictusi_tracer_note_file_close(&r, 1);
     CHECK(recorded(RECORD_FILE_CLOSE, 0, 1, 0, 0, 0));
     r = recorder_here();
-    ictusi_note_file_delete(&r, "/gone");
+    ictusi_tracer_note_file_delete(&r, "/gone");
     CHECK_STR(logged, "Z\t2\t/gone");
     CHECK(recorded(RECORD_FILE_DELETE, 0, 2, 0, 0, 0));
 }
@@ -175,60 +175,60 @@ static void operations_have_places(void)
     const uint64_t id = UINT64_C(2) << 48 | 7;
     struct recorder r = recorder_here();
     model_position = 5;
-    CHECK(ictusi_note_io(&r, file_handle(0), 3, 40, 6, MPI_INT) == id);
+    CHECK(ictusi_tracer_note_io(&r, file_handle(0), 3, 40, 6, MPI_INT) == id);
     CHECK(recorded(RECORD_IO_BEGIN, 3, 0, 24, id, 1080));
     r = recorder_here();
-    CHECK(ictusi_note_io(&r, file_handle(0), 0, 0, -1, MPI_INT) == id);
+    CHECK(ictusi_tracer_note_io(&r, file_handle(0), 0, 0, -1, MPI_INT) == id);
     CHECK(recorded(RECORD_IO_BEGIN, 0, 0, 0, id, 1000));
     r = recorder_here();
-    CHECK(ictusi_note_io(&r, file_handle(0), 0, IO_HERE, 1, MPI_CHAR) == id);
+    CHECK(ictusi_tracer_note_io(&r, file_handle(0), 0, IO_HERE, 1, MPI_CHAR) == id);
     CHECK(recorded(RECORD_IO_BEGIN, 0, 0, 1, id, 1010));
     r = recorder_here();
-    CHECK(ictusi_note_io(&r, file_handle(0), 0, IO_SHARED, 1, MPI_CHAR) == id);
+    CHECK(ictusi_tracer_note_io(&r, file_handle(0), 0, IO_SHARED, 1, MPI_CHAR) == id);
     CHECK(recorded(RECORD_IO_BEGIN, 0, 0, 1, id, OFFSET_NONE));
     r = recorder_here();
-    CHECK(ictusi_note_io(&r, file_handle(1), 0, 40, 1, MPI_CHAR) == id);
+    CHECK(ictusi_tracer_note_io(&r, file_handle(1), 0, 40, 1, MPI_CHAR) == id);
     CHECK(recorded(RECORD_IO_BEGIN, 0, 1, 1, id, OFFSET_NONE));
     for (model_fails = 1; model_fails <= 4; model_fails *= 2) {
         r = recorder_here();
-        CHECK(ictusi_note_io(&r, file_handle(0), 0, IO_HERE, 1, MPI_CHAR) == id);
+        CHECK(ictusi_tracer_note_io(&r, file_handle(0), 0, IO_HERE, 1, MPI_CHAR) == id);
         CHECK(recorded(RECORD_IO_BEGIN, 0, 0, 1, id, OFFSET_NONE));
     }
     model_fails = 0;
     r = recorder_here();
-    CHECK(ictusi_note_io(&r, file_handle(5), 0, 40, 1, MPI_CHAR) == 0);
+    CHECK(ictusi_tracer_note_io(&r, file_handle(5), 0, 40, 1, MPI_CHAR) == 0);
     r.after = AFTER_MUTED;
-    CHECK(ictusi_note_io(&r, file_handle(0), 0, 40, 1, MPI_CHAR) == 0);
+    CHECK(ictusi_tracer_note_io(&r, file_handle(0), 0, 40, 1, MPI_CHAR) == 0);
     CHECK(r.pos == window);
 }
 
 static void operations_end(void)
 {
     struct recorder r = recorder_here();
-    ictusi_note_io_done(&r, file_handle(0), 9, NULL);
+    ictusi_tracer_note_io_done(&r, file_handle(0), 9, NULL);
     CHECK(recorded(RECORD_IO_DONE, 0, 0, 9, 0, 0));
     r = recorder_here();
-    ictusi_track_io(&r, MPI_REQUEST_NULL, file_handle(0), 9);
+    ictusi_tracer_track_io(&r, MPI_REQUEST_NULL, file_handle(0), 9);
     CHECK(recorded(RECORD_IO_DONE, 0, 0, 9, 0, 0) && tracked.id == 0);
     r = recorder_here();
-    ictusi_track_io(&r, (MPI_Request)(uintptr_t)160, file_handle(1), 9);
+    ictusi_tracer_track_io(&r, (MPI_Request)(uintptr_t)160, file_handle(1), 9);
     CHECK(recorded(RECORD_IO_ISSUED, 0, 1, 9, 0, 0));
     CHECK(tracked.id == 9 && tracked.kind == REQUEST_FILE && tracked.root == 1);
     r = recorder_here();
-    ictusi_track_io(&r, (MPI_Request)(uintptr_t)160, file_handle(1), 0);
-    ictusi_note_io_done(&r, file_handle(0), 0, NULL);
-    ictusi_note_split(&r, file_handle(0), 0, MPI_SUCCESS);
+    ictusi_tracer_track_io(&r, (MPI_Request)(uintptr_t)160, file_handle(1), 0);
+    ictusi_tracer_note_io_done(&r, file_handle(0), 0, NULL);
+    ictusi_tracer_note_split(&r, file_handle(0), 0, MPI_SUCCESS);
     CHECK(r.pos == window);
     /* A split collective's number is kept until its end, once. */
-    ictusi_note_split(&r, file_handle(0), 12, MPI_SUCCESS);
+    ictusi_tracer_note_split(&r, file_handle(0), 12, MPI_SUCCESS);
     CHECK(recorded(RECORD_IO_ISSUED, 0, 0, 12, 0, 0));
     r = recorder_here();
-    ictusi_note_split_done(&r, file_handle(0), NULL);
+    ictusi_tracer_note_split_done(&r, file_handle(0), NULL);
     CHECK(recorded(RECORD_IO_DONE, 0, 0, 12, 0, 0));
     r = recorder_here();
-    ictusi_note_split_done(&r, file_handle(0), NULL);
+    ictusi_tracer_note_split_done(&r, file_handle(0), NULL);
     CHECK(r.pos == window);
-    ictusi_note_split(&r, file_handle(0), 13, MPI_ERR_OTHER);
+    ictusi_tracer_note_split(&r, file_handle(0), 13, MPI_ERR_OTHER);
     CHECK(recorded(RECORD_IO_DONE, 0, 0, 13, 0, 0));
 }
 
@@ -239,7 +239,7 @@ static void pointers_are_moved(void)
     model_position = 8;
     for (int i = 0; i < 3; i++) {
         struct recorder r = recorder_here();
-        ictusi_note_file_seek(&r, file_handle(0), -4, from[i]);
+        ictusi_tracer_note_file_seek(&r, file_handle(0), -4, from[i]);
         CHECK(recorded(RECORD_FILE_SEEK, told[i], 0, (uint64_t)-4, 1016, 0));
     }
 }
@@ -255,8 +255,9 @@ int main(void)
     operations_have_places();
     operations_end();
     pointers_are_moved();
-    CHECK(ictusi_take_file(file_handle(0)) == 0 && ictusi_take_file(file_handle(1)) == 1);
-    CHECK(ictusi_take_file(file_handle(0)) == FILE_NONE);
+    CHECK(ictusi_tracer_take_file(file_handle(0)) == 0 &&
+          ictusi_tracer_take_file(file_handle(1)) == 1);
+    CHECK(ictusi_tracer_take_file(file_handle(0)) == FILE_NONE);
     ictusi_table_fini(&ictusi_tracer.files);
     return check_result();
 }

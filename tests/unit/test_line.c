@@ -10,16 +10,16 @@ static const int64_t origins[] = {0, -5000000000, 1700000000000000000, -17000000
 static void composition_equals_mapping_twice(void)
 {
     struct rng rng;
-    ictusi_rng_seed(&rng, 1, 0);
+    ictusi_random_seed(&rng, 1, 0);
     for (int i = 0; i < 2000; i++) {
         const int64_t origin = origins[i % 4];
-        const int64_t shift = (int64_t)(4e9 * (ictusi_rng_uniform(&rng) - 0.5));
-        const struct line inner = ictusi_line_make(origin, shift, ictusi_rng_uniform(&rng),
-                                                   2e-4 * ictusi_rng_normal(&rng));
-        const struct line outer =
-            ictusi_line_make(origin + 123456789, -shift / 2, 0.25, 1e-4 * ictusi_rng_normal(&rng));
+        const int64_t shift = (int64_t)(4e9 * (ictusi_random_uniform(&rng) - 0.5));
+        const struct line inner = ictusi_line_make(origin, shift, ictusi_random_uniform(&rng),
+                                                   2e-4 * ictusi_random_normal(&rng));
+        const struct line outer = ictusi_line_make(origin + 123456789, -shift / 2, 0.25,
+                                                   1e-4 * ictusi_random_normal(&rng));
         const struct line both = ictusi_line_compose(&outer, &inner);
-        const int64_t t = origin + (int64_t)(1e12 * ictusi_rng_uniform(&rng));
+        const int64_t t = origin + (int64_t)(1e12 * ictusi_random_uniform(&rng));
         const int64_t twice = ictusi_line_map(&outer, ictusi_line_map(&inner, t));
         CHECK(llabs(ictusi_line_map(&both, t) - twice) <= 1);
     }
@@ -28,12 +28,12 @@ static void composition_equals_mapping_twice(void)
 static void inversion_returns(void)
 {
     struct rng rng;
-    ictusi_rng_seed(&rng, 2, 0);
+    ictusi_random_seed(&rng, 2, 0);
     for (int i = 0; i < 2000; i++) {
         const int64_t origin = origins[i % 4];
         const struct line line =
-            ictusi_line_make(origin, -1500000000, 0.3, 3e-4 * ictusi_rng_normal(&rng));
-        const int64_t t = origin + (int64_t)(3.6e12 * ictusi_rng_uniform(&rng));
+            ictusi_line_make(origin, -1500000000, 0.3, 3e-4 * ictusi_random_normal(&rng));
+        const int64_t t = origin + (int64_t)(3.6e12 * ictusi_random_uniform(&rng));
         const int64_t global = ictusi_line_map(&line, t);
         CHECK(llabs(ictusi_line_unmap(&line, global) - t) <= 1);
         const struct line back = ictusi_line_invert(&line);

@@ -48,7 +48,7 @@ static void sweep(struct bed *b, int rounds, uint64_t seed, double start_s)
                 const int j = ictusi_matching_partner(&m, r, i);
                 struct offset o;
                 world_burst(b->world, i, j, BURST, stamps);
-                REQUIRE(!ictusi_offset_skampi(stamps, BURST, &o));
+                REQUIRE(!ictusi_estimator_offset_skampi(stamps, BURST, &o));
                 edges[count++] = (struct mesh_edge){
                     i, j, o.at, o.offset, o.frac, o.half_width_ns, 0.0, o.rtt_min_ns, 0.0};
             }
@@ -184,17 +184,17 @@ static void add_noisy_sweep(struct mesh *mesh, int size, uint64_t seed, double n
     struct mesh_edge edges[SIZE_MAX_TESTED];
     struct rng rng;
     size_t count = 0;
-    ictusi_rng_seed(&rng, seed, 0);
+    ictusi_random_seed(&rng, seed, 0);
     for (int i = 0; i < size; i++) {
         for (int j = i + 1; j < size; j++) {
-            edges[count++] =
-                (struct mesh_edge){.client = i,
-                                   .server = j,
-                                   .at = 1000000,
-                                   .frac = 100.0 * (i - j % 3) + noise_ns * ictusi_rng_normal(&rng),
-                                   .half_width_ns = 1500.0,
-                                   .sigma_ns = noise_ns * (0.5 + ictusi_rng_uniform(&rng)),
-                                   .rtt_ns = 3000.0};
+            edges[count++] = (struct mesh_edge){
+                .client = i,
+                .server = j,
+                .at = 1000000,
+                .frac = 100.0 * (i - j % 3) + noise_ns * ictusi_random_normal(&rng),
+                .half_width_ns = 1500.0,
+                .sigma_ns = noise_ns * (0.5 + ictusi_random_uniform(&rng)),
+                .rtt_ns = 3000.0};
         }
     }
     REQUIRE(!ictusi_mesh_add(mesh, edges, count));
@@ -297,7 +297,7 @@ static void a_step_is_told(void)
                         const int j = ictusi_matching_partner(&m, r, i);
                         struct offset f;
                         world_burst(b.world, i, j, BURST, stamps);
-                        REQUIRE(!ictusi_offset_skampi(stamps, BURST, &f));
+                        REQUIRE(!ictusi_estimator_offset_skampi(stamps, BURST, &f));
                         edges[count++] = (struct mesh_edge){
                             i, j, f.at, f.offset, f.frac, f.half_width_ns, 0.0, f.rtt_min_ns, 0.0};
                     }

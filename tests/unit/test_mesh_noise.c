@@ -409,8 +409,8 @@ static void asymmetric_burst(struct rng *rng, double ahead_ns, double ticks_per_
 {
     double now = 1e6;
     for (int i = 0; i < KNOWN; i++) {
-        const double there = now + 900.0 - 40.0 * log(ictusi_rng_uniform(rng) + 1e-9);
-        const double back = there + 500.0 - 40.0 * log(ictusi_rng_uniform(rng) + 1e-9);
+        const double there = now + 900.0 - 40.0 * log(ictusi_random_uniform(rng) + 1e-9);
+        const double back = there + 500.0 - 40.0 * log(ictusi_random_uniform(rng) + 1e-9);
         stamps[i] =
             (struct stamp){llrint(now * ticks_per_ns), llrint((there + ahead_ns) * ticks_per_ns),
                            llrint(back * ticks_per_ns)};
@@ -425,7 +425,7 @@ static void a_common_counter_shows_asymmetry(void)
     struct stamp own[KNOWN];
     struct stamp known[KNOWN];
     struct rng rng;
-    ictusi_rng_seed(&rng, 7, 0);
+    ictusi_random_seed(&rng, 7, 0);
     for (double ticks_per_ns = 0.5; ticks_per_ns < 4.0; ticks_per_ns *= 2.5) {
         struct mesh_edge edge = {.server = 1};
         asymmetric_burst(&rng, ahead_ns, 1.0, own);

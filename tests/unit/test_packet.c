@@ -51,11 +51,11 @@ static void test_round_trip(void)
 static void test_stamps(void)
 {
     struct rng rng;
-    ictusi_rng_seed(&rng, 5, 0);
+    ictusi_random_seed(&rng, 5, 0);
     for (int i = 0; i < 20000; i++) {
         /* From 1970 to 2191, through two ends of eras; the pivot is up to 60 years off. */
-        const int64_t t = (int64_t)ictusi_rng_below(&rng, UINT64_C(7000000000) * 1000000000);
-        const int64_t off = ((int64_t)ictusi_rng_below(&rng, 120) - 60) * 31557600 * second;
+        const int64_t t = (int64_t)ictusi_random_below(&rng, UINT64_C(7000000000) * 1000000000);
+        const int64_t off = ((int64_t)ictusi_random_below(&rng, 120) - 60) * 31557600 * second;
         CHECK_NEAR((double)(ictusi_packet_unix(ictusi_packet_stamp(t), t + off) - t), 0, 1);
     }
     /* 2036-02-07T06:28:16Z, the end of era 0, is stamp 0, which must not mean "none". */
@@ -126,10 +126,10 @@ static void test_trailer(void)
 static void test_storm(void)
 {
     struct rng rng;
-    ictusi_rng_seed(&rng, 11, 0);
+    ictusi_random_seed(&rng, 11, 0);
     int malformed = 0, accepted = 0;
     for (int i = 0; i < 200000; i++) {
-        const size_t length = (size_t)ictusi_rng_below(&rng, 160);
+        const size_t length = (size_t)ictusi_random_below(&rng, 160);
         uint8_t *bytes = malloc(length + 1); /* exact, so that sanitizers see an overrun */
         struct packet p = sample_packet();
         uint8_t good[PACKET_BYTES];
@@ -139,8 +139,8 @@ static void test_storm(void)
         REQUIRE(bytes);
         ictusi_packet_encode(&p, good);
         for (size_t b = 0; b < length; b++) {
-            const bool keep = i % 2 && b < PACKET_BYTES && ictusi_rng_below(&rng, 24);
-            bytes[b] = keep ? good[b] : (uint8_t)ictusi_rng_below(&rng, 256);
+            const bool keep = i % 2 && b < PACKET_BYTES && ictusi_random_below(&rng, 24);
+            bytes[b] = keep ? good[b] : (uint8_t)ictusi_random_below(&rng, 256);
         }
         if (!ictusi_packet_decode(bytes, length, &p) ||
             !ictusi_packet_trailer(bytes, length, &mac)) {

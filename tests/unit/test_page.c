@@ -242,7 +242,7 @@ static void test_truncation(void)
     struct ictus_why why;
     struct page_writer writer;
     REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
-    const struct page_clock c = clock_at(ictusi_raw_now(), 1e-5);
+    const struct page_clock c = clock_at(ictusi_timebase_raw_now(), 1e-5);
     ictusi_page_publish(&writer, &c);
     memset(&status, 0, sizeof(status));
     ictusi_page_report(&writer, &status);
@@ -254,7 +254,7 @@ static void test_truncation(void)
     CHECK(ictus_lock_status(lock, &status) == ICTUS_ERR_SAMPLES);
     CHECK(ictus_lock_unmap(lock, (struct ictus_time){c.value}, &time) == ICTUS_ERR_SAMPLES);
     (void)ictus_lock_time(lock);
-    CHECK(!ictusi_lock_is_there(lock));
+    CHECK(!ictusi_page_lock_is_there(lock));
     REQUIRE(truncate(path, sizeof(struct page)) == 0);
     CHECK(ictus_lock_now(lock, &r) == ICTUS_ERR_SAMPLES);
     ictus_lock_close(lock);
@@ -279,20 +279,20 @@ static void test_lines(void)
     struct page_writer writer;
     struct ictus_lock *lock = NULL;
     struct ictus_why why;
-    ictusi_rng_seed(&rng, 6, 22);
+    ictusi_random_seed(&rng, 6, 22);
     REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
     REQUIRE(ictus_lock_open("t", directory, &lock, &why) == ICTUS_OK);
     for (int i = 0; i < 20000; i++) {
         struct page_clock c =
-            clock_at(INT64_C(5000000000), 1e-3 * (ictusi_rng_uniform(&rng) - 0.5));
+            clock_at(INT64_C(5000000000), 1e-3 * (ictusi_random_uniform(&rng) - 0.5));
         struct ictus_lock_reading r;
         struct ictus_time back;
-        c.slew_ns = i % 3 ? 2e6 * (ictusi_rng_uniform(&rng) - 0.5) : 0.0;
-        c.slew_rate = 5e-4 * ictusi_rng_uniform(&rng);
+        c.slew_ns = i % 3 ? 2e6 * (ictusi_random_uniform(&rng) - 0.5) : 0.0;
+        c.slew_rate = 5e-4 * ictusi_random_uniform(&rng);
         c.leap_ns = (i % 4 == 1) ? ICTUS_NS_PER_S : (i % 4 == 2) ? -ICTUS_NS_PER_S : 0;
-        c.leap_at = c.value + (int64_t)(2e10 * ictusi_rng_uniform(&rng));
+        c.leap_at = c.value + (int64_t)(2e10 * ictusi_random_uniform(&rng));
         ictusi_page_publish(&writer, &c);
-        const struct ictus_time raw = {c.anchor + (int64_t)(8e10 * ictusi_rng_uniform(&rng))};
+        const struct ictus_time raw = {c.anchor + (int64_t)(8e10 * ictusi_random_uniform(&rng))};
         REQUIRE(ictus_lock_map(lock, raw, &r) == ICTUS_OK);
         CHECK_NEAR((double)(r.time.ns - reference_clock(&c, raw.ns)), 0, 1);
         /* What a slew has still to remove is error, and nothing is lost of what was there. */
@@ -324,12 +324,12 @@ static void test_elapsed(void)
     CHECK(ictus_lock_elapsed(NULL, &elapsed, &rate) == ICTUS_ERR_ARG);
     CHECK(ictus_lock_elapsed(lock, NULL, &rate) == ICTUS_ERR_ARG);
     for (int sign = -1; sign <= 1; sign++) {
-        const int64_t before = ictusi_raw_now();
+        const int64_t before = ictusi_timebase_raw_now();
         struct page_clock c = clock_at(before - 100 * ICTUS_NS_PER_S, sign * 5e-3);
         c.elapsed = 7 * ICTUS_NS_PER_S;
         ictusi_page_publish(&writer, &c);
         CHECK(ictus_lock_elapsed(lock, &elapsed, &rate) == ICTUS_OK);
-        const int64_t after = ictusi_raw_now();
+        const int64_t after = ictusi_timebase_raw_now();
         CHECK(elapsed.ns - c.elapsed >= llround((1.0 + c.slope) * (double)(before - c.anchor)) - 1);
         CHECK(elapsed.ns - c.elapsed <= llround((1.0 + c.slope) * (double)(after - c.anchor)) + 1);
         CHECK_NEAR(rate, 2e-9, 1e-15); /* of a frequency known to 2 ns/s */
@@ -428,13 +428,14 @@ static void test_sizes(void)
     CHECK(ictus_lock_open("t", directory, &lock, &why) == ICTUS_ERR_FORMAT && !lock);
     REQUIRE(truncate(path, whole) == 0);
     REQUIRE(ictus_lock_open("t", directory, &lock, &why) == ICTUS_OK);
-    CHECK(ictusi_lock_is_there(lock));
+    CHECK(ictusi_page_lock_is_there(lock));
     REQUIRE(truncate(path, whole - 1) == 0);
-    CHECK(!ictusi_lock_is_there(lock));
+    CHECK(!ictusi_page_lock_is_there(lock));
     REQUIRE(truncate(path, whole + 1) == 0);
-    CHECK(ictusi_lock_is_there(lock));
+    CHECK(ictusi_page_lock_is_there(lock));
     REQUIRE(unlink(path) == 0);
-    CHECK(!ictusi_lock_is_there(lock)); /* it has no name any more: a new daemon's is another */
+    CHECK(
+        !ictusi_page_lock_is_there(lock)); /* it has no name any more: a new daemon's is another */
     ictus_lock_close(lock);
     ictusi_page_close(&writer);
 }
@@ -518,10 +519,10 @@ static void test_timebase(void)
 {
     struct timebase base = {0};
     CHECK(ictusi_timebase_read(&base) == 0);
-    const int64_t real = ictusi_real_now();
+    const int64_t real = ictusi_timebase_real_now();
     const int64_t raw = ictusi_timebase_raw(&base, real);
     CHECK(ictusi_timebase_real(&base, raw) - real <= 1);
-    CHECK(llabs(ictusi_raw_now() - raw) < 1000000000);
+    CHECK(llabs(ictusi_timebase_raw_now() - raw) < 1000000000);
     base.real_minus_mono -= 1000000000; /* as if the clock had been set by a second */
     CHECK(ictusi_timebase_read(&base) == TIMEBASE_STEPPED);
     base.boot_minus_mono -= 5000000000;

@@ -264,7 +264,7 @@ static int listen_on(int *port)
 static void report(int fd, const char *class)
 {
     char line[256];
-    const int64_t now = ictusi_real_now();
+    const int64_t now = ictusi_timebase_real_now();
     const int length =
         snprintf(line, sizeof(line),
                  "{\"class\":\"%s\",\"real_sec\":%lld,\"real_nsec\":%lld,\"clock_sec\":%lld,"
@@ -344,7 +344,7 @@ static void test_shm_segment(void)
     const int err = ictusi_reference_open(spec, &reference, &why);
     CHECK(err == ICTUS_OK);
     if (!err && (intptr_t)segment != -1) {
-        const int64_t now = ictusi_real_now();
+        const int64_t now = ictusi_timebase_real_now();
         CHECK(ictusi_reference_read(reference, &base, 0, samples, 2) == 0);
         segment->mode = 0;
         segment->precision = -20;
@@ -364,7 +364,7 @@ static int card_answers(int fd, unsigned long request, void *argument)
 {
     struct ptp_sys_offset_extended *a = argument;
     CHECK(fd == 6 && request == PTP_SYS_OFFSET_EXTENDED && a->n_samples > 0);
-    const int64_t now = ictusi_real_now();
+    const int64_t now = ictusi_timebase_real_now();
     for (unsigned i = 0; i < a->n_samples; i++) {
         a->ts[i][0] = ptp(now);
         a->ts[i][1] = ptp(now + 40 + 12345 * s); /* the card counts from somewhere else */
@@ -381,8 +381,8 @@ static void test_card(void)
     char name[16] = "";
     REQUIRE(ictusi_card_compare(&calls, &card, &base) == ICTUS_OK);
     /* A stamp of the card's, now, is the raw clock's now. */
-    const int64_t stamp = ictusi_real_now() + 12345 * s;
-    CHECK_NEAR((double)(ictusi_card_raw(&card, stamp) - ictusi_raw_now()), 0, 1e7);
+    const int64_t stamp = ictusi_timebase_real_now() + 12345 * s;
+    CHECK_NEAR((double)(ictusi_card_raw(&card, stamp) - ictusi_timebase_raw_now()), 0, 1e7);
     CHECK(ictusi_card_compare(&bad, &card, &base) == ICTUS_ERR_IO);
     const int fd = socket(AF_INET, SOCK_DGRAM, 0);
     struct sockaddr_in local = {.sin_family = AF_INET, .sin_port = htons(9)};

@@ -26,12 +26,12 @@ static void systems_are_solved(uint32_t n)
     double b[SIDE];
     double x[SIDE];
     struct rng rng;
-    ictusi_rng_seed(&rng, n, 1);
+    ictusi_random_seed(&rng, n, 1);
     for (uint32_t i = 0; i < n * n; i++) {
-        m[i] = ictusi_rng_normal(&rng) * (i % 3 ? 1.0 : 1000.0);
+        m[i] = ictusi_random_normal(&rng) * (i % 3 ? 1.0 : 1000.0);
     }
     for (uint32_t i = 0; i < n; i++) {
-        b[i] = ictusi_rng_normal(&rng);
+        b[i] = ictusi_random_normal(&rng);
         for (uint32_t j = 0; j < n; j++) {
             a[i * n + j] = i == j;
             for (uint32_t k = 0; k < n; k++) {

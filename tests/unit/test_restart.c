@@ -31,7 +31,7 @@ static bool check_reply(const struct packet *reply, int64_t ahead_ns)
         CHECK(reply->leap == PACKET_LEAP_UNSYNCHRONISED);
         return false;
     }
-    const int64_t now = ictusi_real_now();
+    const int64_t now = ictusi_timebase_real_now();
     CHECK_NEAR((double)(ictusi_packet_unix(reply->transmit, now) - now), (double)ahead_ns, 2e9);
     return true;
 }

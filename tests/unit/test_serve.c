@@ -121,13 +121,13 @@ static void test_lists(void)
     struct sockaddr_in6 six = {.sin6_family = AF_INET6};
     REQUIRE(inet_pton(AF_INET6, "fd00::5", &six.sin6_addr) == 1);
     REQUIRE(ictusi_access_read(&access, "10.9.0.0/16", "10.0.0.0/8,fd00::/8", &why) == ICTUS_OK);
-    REQUIRE(ictusi_address_of((const struct sockaddr *)(const void *)&inside, &address));
+    REQUIRE(ictusi_access_address_of((const struct sockaddr *)(const void *)&inside, &address));
     CHECK(ictusi_access_may(&access, &address));
-    REQUIRE(ictusi_address_of((const struct sockaddr *)(const void *)&denied, &address));
+    REQUIRE(ictusi_access_address_of((const struct sockaddr *)(const void *)&denied, &address));
     CHECK(!ictusi_access_may(&access, &address));
-    REQUIRE(ictusi_address_of((const struct sockaddr *)(const void *)&outside, &address));
+    REQUIRE(ictusi_access_address_of((const struct sockaddr *)(const void *)&outside, &address));
     CHECK(!ictusi_access_may(&access, &address));
-    REQUIRE(ictusi_address_of((const struct sockaddr *)(const void *)&six, &address));
+    REQUIRE(ictusi_access_address_of((const struct sockaddr *)(const void *)&six, &address));
     CHECK(ictusi_access_may(&access, &address));
     static const char *const wrong[] = {"10.0.0.0/33",  "10.0.0/8", "x",
                                         "10.0.0.0/8,,", "::/129",   "10.0.0.0/-1"};
@@ -153,7 +153,7 @@ static bool same_bits(const uint8_t *a, const uint8_t *b, int bits)
 static void test_prefixes(void)
 {
     struct rng rng;
-    ictusi_rng_seed(&rng, 77, 0);
+    ictusi_random_seed(&rng, 77, 0);
     for (int i = 0; i < 20000; i++) {
         struct access access;
         struct ictus_why why;
@@ -165,13 +165,13 @@ static void test_prefixes(void)
         uint8_t *network = six ? a6.sin6_addr.s6_addr : (uint8_t *)&a.sin_addr;
         uint8_t *asking = six ? b6.sin6_addr.s6_addr : (uint8_t *)&b.sin_addr;
         char text[INET6_ADDRSTRLEN], list[INET6_ADDRSTRLEN + 8];
-        const int bits = (int)ictusi_rng_below(&rng, (uint64_t)size * 8 + 1);
-        const int shared = (int)ictusi_rng_below(&rng, (uint64_t)size * 8 + 1);
+        const int bits = (int)ictusi_random_below(&rng, (uint64_t)size * 8 + 1);
+        const int shared = (int)ictusi_random_below(&rng, (uint64_t)size * 8 + 1);
         for (int byte = 0; byte < size; byte++) {
             const int left = shared - 8 * byte;
             const uint8_t mask = (uint8_t)(left >= 8 ? 0 : left <= 0 ? 0xff : 0xff >> left);
-            network[byte] = (uint8_t)ictusi_rng_next(&rng);
-            asking[byte] = (uint8_t)(network[byte] ^ (ictusi_rng_next(&rng) & mask));
+            network[byte] = (uint8_t)ictusi_random_next(&rng);
+            asking[byte] = (uint8_t)(network[byte] ^ (ictusi_random_next(&rng) & mask));
         }
         if (six) {
             network[0] = asking[0] = (uint8_t)(asking[0] | 0x20); /* not a mapped one */
@@ -179,9 +179,9 @@ static void test_prefixes(void)
         REQUIRE(inet_ntop(six ? AF_INET6 : AF_INET, network, text, sizeof(text)) != NULL);
         (void)snprintf(list, sizeof(list), "%s/%d", text, bits);
         REQUIRE(ictusi_access_read(&access, NULL, list, &why) == ICTUS_OK);
-        REQUIRE(ictusi_address_of(six ? (const struct sockaddr *)(const void *)&b6
-                                      : (const struct sockaddr *)(const void *)&b,
-                                  &from));
+        REQUIRE(ictusi_access_address_of(six ? (const struct sockaddr *)(const void *)&b6
+                                             : (const struct sockaddr *)(const void *)&b,
+                                         &from));
         CHECK(ictusi_access_may(&access, &from) == same_bits(network, asking, bits));
         REQUIRE(ictusi_access_read(&access, list, NULL, &why) == ICTUS_OK);
         CHECK(ictusi_access_may(&access, &from) == !same_bits(network, asking, bits));
@@ -246,15 +246,15 @@ static void test_keys(void)
 static void test_storm(void)
 {
     struct rng rng;
-    ictusi_rng_seed(&rng, 31, 0);
+    ictusi_random_seed(&rng, 31, 0);
     start();
     for (int i = 0; i < 200000; i++) {
-        const size_t length = (size_t)ictusi_rng_below(&rng, 140);
+        const size_t length = (size_t)ictusi_random_below(&rng, 140);
         uint8_t *bytes = malloc(length + 1);
         struct server_answer answer;
         REQUIRE(bytes);
         for (size_t b = 0; b < length; b++) {
-            bytes[b] = (uint8_t)ictusi_rng_next(&rng);
+            bytes[b] = (uint8_t)ictusi_random_next(&rng);
         }
         if (length && i % 2) {
             bytes[0] = 4 << 3 | PACKET_CLIENT;

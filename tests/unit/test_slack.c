@@ -22,7 +22,7 @@ static double late_rate(struct slack *slack, struct rng *rng, double base, doubl
     int late = 0;
     for (int i = 0; i < calls; i++) {
         const double had = ictusi_slack_next(slack);
-        const double needed = base + scale * ictusi_rng_exponential(rng);
+        const double needed = base + scale * ictusi_random_exponential(rng);
         late += needed > had;
         ictusi_slack_learn(slack, needed);
     }
@@ -34,7 +34,7 @@ static void changes_are_followed_at_once(double before, double after)
 {
     struct slack slack;
     struct rng rng;
-    ictusi_rng_seed(&rng, 5, 0);
+    ictusi_random_seed(&rng, 5, 0);
     ictusi_slack_init(&slack, &usual, 20000);
     (void)late_rate(&slack, &rng, before, before / 5, 500);
     const double rate = late_rate(&slack, &rng, after, after / 5, 100);
@@ -47,24 +47,24 @@ static void changes_are_followed_at_once(double before, double after)
 /* What calls need in ns: quiet; with cold caches in some; with a tail that falls as a power. */
 static double exponential(struct rng *rng)
 {
-    return 300 + 100 * ictusi_rng_exponential(rng);
+    return 300 + 100 * ictusi_random_exponential(rng);
 }
 
 static double sometimes_cold(struct rng *rng)
 {
-    const double warm = 300 + 30 * ictusi_rng_exponential(rng);
-    return ictusi_rng_uniform(rng) < 0.95 ? warm : 1500 + 800 * ictusi_rng_exponential(rng);
+    const double warm = 300 + 30 * ictusi_random_exponential(rng);
+    return ictusi_random_uniform(rng) < 0.95 ? warm : 1500 + 800 * ictusi_random_exponential(rng);
 }
 
 static double rarely_cold(struct rng *rng)
 {
-    const double warm = 300 + 30 * ictusi_rng_exponential(rng);
-    return ictusi_rng_uniform(rng) < 0.99 ? warm : 1500 + 800 * ictusi_rng_exponential(rng);
+    const double warm = 300 + 30 * ictusi_random_exponential(rng);
+    return ictusi_random_uniform(rng) < 0.99 ? warm : 1500 + 800 * ictusi_random_exponential(rng);
 }
 
 static double heavy(struct rng *rng)
 {
-    return 300 + 100 * (pow(ictusi_rng_uniform(rng) + 1e-9, -1.0 / 3.0) - 1);
+    return 300 + 100 * (pow(ictusi_random_uniform(rng) + 1e-9, -1.0 / 3.0) - 1);
 }
 
 /* Of the starts that a slack within reach would have saved, the asked share is late; of a hundred
@@ -78,7 +78,7 @@ static void rate_is_met(double (*needs)(struct rng *), const struct slack_option
     int late = 0;
     int missed = 0;
     double mean = 0;
-    ictusi_rng_seed(&rng, 3, 0);
+    ictusi_random_seed(&rng, 3, 0);
     ictusi_slack_init(&slack, options, 20000);
     for (int i = 0; i < BEFORE + CALLS; i++) {
         const double had = ictusi_slack_next(&slack);
@@ -104,14 +104,14 @@ static void a_burst_is_forgotten(const struct slack_options *options)
     struct slack slack;
     struct rng rng;
     double during = 0;
-    ictusi_rng_seed(&rng, 9, 0);
+    ictusi_random_seed(&rng, 9, 0);
     ictusi_slack_init(&slack, options, 20000);
     for (int i = 0; i < 1000; i++) {
         ictusi_slack_learn(&slack, exponential(&rng));
     }
     const double before = ictusi_slack_next(&slack);
     for (int i = 0; i < 500; i++) {
-        const bool noisy = ictusi_rng_uniform(&rng) < 0.3;
+        const bool noisy = ictusi_random_uniform(&rng) < 0.3;
         ictusi_slack_learn(&slack, exponential(&rng) + (noisy ? 4000 : 0));
         during = fmax(during, ictusi_slack_next(&slack));
     }
@@ -139,7 +139,7 @@ int main(void)
 {
     struct slack slack;
     struct rng rng;
-    ictusi_rng_seed(&rng, 11, 0);
+    ictusi_random_seed(&rng, 11, 0);
     ictusi_slack_init(&slack, &usual, 20000);
     (void)late_rate(&slack, &rng, 1000, 200, 500);
     const double rate = late_rate(&slack, &rng, 1000, 200, 200000);

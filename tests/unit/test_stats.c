@@ -11,16 +11,16 @@ static void known_values(void)
     double low = 0.0;
     double high = 0.0;
     double covered = 0.0;
-    CHECK_NEAR(ictusi_quantile(v, 10, 0.5), 5.5, 1e-12);
-    CHECK_NEAR(ictusi_quantile(v, 10, 0.9), 18.1, 1e-9);
-    CHECK_NEAR(ictusi_quantile(v, 1, 0.3), 1.0, 0);
-    CHECK(ictusi_tukey_outliers(v, 10) == 1);
+    CHECK_NEAR(ictusi_stats_quantile(v, 10, 0.5), 5.5, 1e-12);
+    CHECK_NEAR(ictusi_stats_quantile(v, 10, 0.9), 18.1, 1e-9);
+    CHECK_NEAR(ictusi_stats_quantile(v, 1, 0.3), 1.0, 0);
+    CHECK(ictusi_stats_tukey_outliers(v, 10) == 1);
     /* Conover's table: n = 10 gives the 2nd and 9th order statistic, level 0.9785. */
-    ictusi_median_interval(v, 10, 0.95, &low, &high, &covered);
+    ictusi_stats_median_interval(v, 10, 0.95, &low, &high, &covered);
     CHECK_NEAR(low, 2, 0);
     CHECK_NEAR(high, 9, 0);
     CHECK_NEAR(covered, 0.978515625, 1e-9);
-    ictusi_median_interval(v, 3, 0.95, &low, &high, &covered);
+    ictusi_stats_median_interval(v, 3, 0.95, &low, &high, &covered);
     CHECK_NEAR(low, 1, 0);
     CHECK_NEAR(high, 3, 0);
     CHECK_NEAR(covered, 0.75, 1e-12);
@@ -50,7 +50,7 @@ static void ranks_are_the_narrowest(void)
         double low = -1.0;
         double high = -1.0;
         double covered = 0.0;
-        ictusi_median_interval(values, n, 0.95, &low, &high, &covered);
+        ictusi_stats_median_interval(values, n, 0.95, &low, &high, &covered);
         CHECK(low >= 0.0 && low <= high);
         CHECK_NEAR(low + high, n - 1, 0);
         CHECK_NEAR(covered, 1.0 - 2.0 * binomial_tail(n, (size_t)low), 1e-9);
@@ -65,16 +65,16 @@ static void intervals_cover(size_t n, double least, double most)
     double sample[2000];
     int inside = 0;
     const int rounds = 2000;
-    ictusi_rng_seed(&rng, 3, n);
+    ictusi_random_seed(&rng, 3, n);
     for (int r = 0; r < rounds; r++) {
         double low = 0.0;
         double high = 0.0;
         double covered = 0.0;
         for (size_t i = 0; i < n; i++) {
-            sample[i] = ictusi_rng_exponential(&rng);
+            sample[i] = ictusi_random_exponential(&rng);
         }
-        ictusi_sort(sample, n);
-        ictusi_median_interval(sample, n, 0.95, &low, &high, &covered);
+        ictusi_stats_sort(sample, n);
+        ictusi_stats_median_interval(sample, n, 0.95, &low, &high, &covered);
         inside += low <= log(2.0) && log(2.0) <= high;
     }
     CHECK((double)inside / rounds >= least && (double)inside / rounds <= most);
@@ -94,26 +94,26 @@ static void states_cover(double stay, double plain_most, double least, double se
     int plain = 0;
     int wide = 0;
     int seen = 0;
-    ictusi_rng_seed(&rng, 5, (uint64_t)stay);
+    ictusi_random_seed(&rng, 5, (uint64_t)stay);
     for (int r = 0; r < ROUNDS; r++) {
         double low = 0.0;
         double high = 0.0;
         double covered = 0.0;
-        int state = ictusi_rng_uniform(&rng) < 0.5;
+        int state = ictusi_random_uniform(&rng) < 0.5;
         for (size_t i = 0; i < VALUES; i++) {
             /* Drawn anew with this chance: the state changes in half of the draws. */
-            if (ictusi_rng_uniform(&rng) < 1.0 / stay) {
-                state = ictusi_rng_uniform(&rng) < 0.5;
+            if (ictusi_random_uniform(&rng) < 1.0 / stay) {
+                state = ictusi_random_uniform(&rng) < 0.5;
             }
-            sample[i] = ictusi_rng_uniform(&rng) + 0.5 * state;
+            sample[i] = ictusi_random_uniform(&rng) + 0.5 * state;
             sorted[i] = sample[i];
         }
-        ictusi_sort(sorted, VALUES);
-        const double median = ictusi_quantile(sorted, VALUES, 0.5);
-        const double inflation = ictusi_batch_inflation(sample, VALUES, median);
-        ictusi_median_interval(sorted, VALUES, 0.95, &low, &high, &covered);
+        ictusi_stats_sort(sorted, VALUES);
+        const double median = ictusi_stats_quantile(sorted, VALUES, 0.5);
+        const double inflation = ictusi_stats_batch_inflation(sample, VALUES, median);
+        ictusi_stats_median_interval(sorted, VALUES, 0.95, &low, &high, &covered);
         plain += low <= 0.75 && 0.75 <= high;
-        ictusi_median_widen(sorted, VALUES, inflation, &low, &high);
+        ictusi_stats_median_widen(sorted, VALUES, inflation, &low, &high);
         wide += low <= 0.75 && 0.75 <= high;
         seen += inflation > 1.0;
     }
@@ -129,17 +129,17 @@ static void ties_do_not_drift(void)
     for (size_t i = 0; i < 200; i++) {
         values[i] = 3.0;
     }
-    CHECK_NEAR(ictusi_batch_inflation(values, 200, 3.0), 1.0, 0);
+    CHECK_NEAR(ictusi_stats_batch_inflation(values, 200, 3.0), 1.0, 0);
     values[7] = 4.0;
-    CHECK_NEAR(ictusi_batch_inflation(values, 200, 3.0), 1.0, 0);
-    CHECK_NEAR(ictusi_batch_inflation(values, 99, 3.0), 1.0, 0);
+    CHECK_NEAR(ictusi_stats_batch_inflation(values, 200, 3.0), 1.0, 0);
+    CHECK_NEAR(ictusi_stats_batch_inflation(values, 99, 3.0), 1.0, 0);
     for (size_t i = 0; i < 200; i++) {
         values[i] = (double)i;
     }
-    CHECK(ictusi_batch_inflation(values, 200, 99.5) > 10.0);
+    CHECK(ictusi_stats_batch_inflation(values, 200, 99.5) > 10.0);
     double low = 90.0;
     double high = 110.0;
-    ictusi_median_widen(values, 200, 1e9, &low, &high);
+    ictusi_stats_median_widen(values, 200, 1e9, &low, &high);
     CHECK_NEAR(low, 0.0, 0);
     CHECK_NEAR(high, 199.0, 0);
 }
@@ -156,7 +156,7 @@ int main(void)
     intervals_cover(200, 0.935, 0.975);
     intervals_cover(1500, 0.935, 0.97);
     const double far[] = {1e15 + 1, 1e15 + 2, 1e15 + 3};
-    CHECK_NEAR(ictusi_mean(far, 3), 1e15 + 2, 0);
-    CHECK_NEAR(ictusi_sd(far, 3), 1.0, 1e-9);
+    CHECK_NEAR(ictusi_stats_mean(far, 3), 1e15 + 2, 0);
+    CHECK_NEAR(ictusi_stats_sd(far, 3), 1.0, 1e-9);
     return check_result();
 }

@@ -20,7 +20,7 @@ static void simulate(const double *sorted, size_t n, size_t patience, struct rng
         size_t since = 0;
         size_t draws = 0;
         for (; since < patience || draws == 0; draws++) {
-            const double value = sorted[(size_t)(ictusi_rng_uniform(rng) * (double)n)];
+            const double value = sorted[(size_t)(ictusi_random_uniform(rng) * (double)n)];
             since = value < best && draws > 0 ? 0 : since + (draws > 0 ? 1 : 0);
             best = value < best ? value : best;
         }
@@ -36,12 +36,12 @@ static void patience_is_what_simulation_says(void)
     static const size_t patiences[] = {1, 2, 5, 20, 100};
     double sample[SAMPLE];
     struct rng rng;
-    ictusi_rng_seed(&rng, 11, 0);
+    ictusi_random_seed(&rng, 11, 0);
     for (int i = 0; i < SAMPLE; i++) {
         /* Coarse on purpose: equal values must not count as smaller. */
-        sample[i] = 1500.0 + floor(-300.0 * log(1.0 - ictusi_rng_uniform(&rng)) / 10.0) * 10.0;
+        sample[i] = 1500.0 + floor(-300.0 * log(1.0 - ictusi_random_uniform(&rng)) / 10.0) * 10.0;
     }
-    ictusi_sort(sample, SAMPLE);
+    ictusi_stats_sort(sample, SAMPLE);
     for (size_t i = 0; i < sizeof(patiences) / sizeof(patiences[0]); i++) {
         double exchanges = 0.0;
         double error = 0.0;

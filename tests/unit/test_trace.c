@@ -183,19 +183,22 @@ static void test_unify(void)
     REQUIRE(ictusi_rawlog_parse(log_1, strlen(log_1), &logs[1], &why) == ICTUS_OK);
     CHECK(!logs[0].ended && logs[1].ended && logs[1].lost == 3);
     REQUIRE(ictusi_unify(logs, 2, false, &u, maps) == ICTUS_OK);
-    CHECK(ictusi_map_get(&maps[0], MAP_COMM, 0) == 0);
-    const uint32_t comm = ictusi_map_get(&maps[0], MAP_COMM, 5);
+    CHECK(ictusi_unify_map_get(&maps[0], MAP_COMM, 0) == 0);
+    const uint32_t comm = ictusi_unify_map_get(&maps[0], MAP_COMM, 5);
     REQUIRE(comm != KEYMAP_NONE);
-    CHECK(ictusi_map_get(&maps[1], MAP_COMM, 2) == comm);
-    CHECK(ictusi_map_get(&maps[1], MAP_COMM, 0) == KEYMAP_NONE);
+    CHECK(ictusi_unify_map_get(&maps[1], MAP_COMM, 2) == comm);
+    CHECK(ictusi_unify_map_get(&maps[1], MAP_COMM, 0) == KEYMAP_NONE);
     CHECK_STR(u.comms[comm].name, "later");
     REQUIRE(u.comms[comm].group != KEYMAP_NONE);
     CHECK(u.groups[u.comms[comm].group].count == 2);
-    CHECK(ictusi_map_get(&maps[0], MAP_REGION, 0) == ictusi_map_get(&maps[1], MAP_REGION, 1));
-    CHECK(ictusi_map_get(&maps[0], MAP_REGION, 0) != ictusi_map_get(&maps[1], MAP_REGION, 0));
-    CHECK(ictusi_map_get(&maps[0], MAP_FUNCTION, 4) == ictusi_map_get(&maps[1], MAP_FUNCTION, 4));
+    CHECK(ictusi_unify_map_get(&maps[0], MAP_REGION, 0) ==
+          ictusi_unify_map_get(&maps[1], MAP_REGION, 1));
+    CHECK(ictusi_unify_map_get(&maps[0], MAP_REGION, 0) !=
+          ictusi_unify_map_get(&maps[1], MAP_REGION, 0));
+    CHECK(ictusi_unify_map_get(&maps[0], MAP_FUNCTION, 4) ==
+          ictusi_unify_map_get(&maps[1], MAP_FUNCTION, 4));
     CHECK(u.region_keys.count == 4);
-    ictusi_unified_free(&u);
+    ictusi_unify_free(&u);
     for (int i = 0; i < 2; i++) {
         free(maps[i].flat);
         ictusi_rawlog_free(&logs[i]);

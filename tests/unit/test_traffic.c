@@ -52,14 +52,14 @@ static const uint64_t *call_noted(enum coll_op op, struct trace_comm *comm,
 {
     struct recorder r = {.pos = window, .comm = MPI_COMM_WORLD, .comm_info = comm};
     memset(window, 0, sizeof(window));
-    ictusi_note_coll(&r, op, MPI_COMM_WORLD, args);
+    ictusi_tracer_note_coll(&r, op, MPI_COMM_WORLD, args);
     const uint64_t *record = window;
     if (record_kind(*record) == RECORD_SENDERS) {
         record += record_words(*record);
     }
     CHECK(record_kind(*record) == RECORD_COLL && record_small(*record) == (unsigned)op);
     CHECK(record + record_words(*record) == r.pos);
-    const struct trace_request request = ictusi_icoll_request(&r, op, MPI_COMM_WORLD, args);
+    const struct trace_request request = ictusi_tracer_icoll_request(&r, op, MPI_COMM_WORLD, args);
     CHECK(request.kind == REQUEST_COLL && request.peer == (int)op && request.comm == comm);
     CHECK(request.root == record_value(*record) && record[1] == comm->id);
     CHECK(request.sent == record[record_words(*record) - 2]);
@@ -242,8 +242,8 @@ static void roots_are_told(void)
         const struct coll_args args = args_of(given[i]);
         struct recorder r = {.pos = window, .comm = MPI_COMM_WORLD, .comm_info = &comm};
         comm.remote = i == 0 ? -1 : 2;
-        CHECK(ictusi_icoll_request(&r, COLL_BCAST, MPI_COMM_WORLD, &args).root == told[i]);
-        CHECK(ictusi_icoll_request(&r, COLL_SCAN, MPI_COMM_WORLD, &args).root == ROOT_NONE);
+        CHECK(ictusi_tracer_icoll_request(&r, COLL_BCAST, MPI_COMM_WORLD, &args).root == told[i]);
+        CHECK(ictusi_tracer_icoll_request(&r, COLL_SCAN, MPI_COMM_WORLD, &args).root == ROOT_NONE);
         const uint64_t *record = call_noted(COLL_BCAST, &comm, &args);
         CHECK(record_value(*record) == told[i]);
     }
@@ -257,18 +257,18 @@ static void foreign_ones_are_left_out(void)
     for (int i = 0; i < 2; i++) {
         struct recorder r = {
             .pos = window, .comm = MPI_COMM_WORLD, .comm_info = i == 0 ? &comm : NULL};
-        ictusi_note_coll(&r, COLL_ALLREDUCE, MPI_COMM_WORLD, &args);
-        ictusi_note_topology(&r, MPI_COMM_WORLD);
+        ictusi_tracer_note_coll(&r, COLL_ALLREDUCE, MPI_COMM_WORLD, &args);
+        ictusi_tracer_note_topology(&r, MPI_COMM_WORLD);
         CHECK(r.pos == window);
-        CHECK(!ictusi_icoll_request(&r, COLL_ALLREDUCE, MPI_COMM_WORLD, &args).comm);
+        CHECK(!ictusi_tracer_icoll_request(&r, COLL_ALLREDUCE, MPI_COMM_WORLD, &args).comm);
     }
     comm.foreign = false;
     struct recorder r = {.pos = window, .comm = MPI_COMM_WORLD, .comm_info = &comm};
-    ictusi_note_topology(&r, MPI_COMM_WORLD);
+    ictusi_tracer_note_topology(&r, MPI_COMM_WORLD);
     CHECK(r.pos > window && record_small(window[0]) == COLL_CREATE_HANDLE);
     r.pos = window;
     comm.remote = 2;
-    ictusi_note_topology(&r, MPI_COMM_WORLD);
+    ictusi_tracer_note_topology(&r, MPI_COMM_WORLD);
     CHECK(r.pos == window);
 }
 

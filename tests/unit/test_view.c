@@ -15,10 +15,10 @@ static void test_slices(void)
     static int64_t durations[ALL];
     struct slices slices;
     struct rng rng;
-    ictusi_rng_seed(&rng, 7, 0);
+    ictusi_random_seed(&rng, 7, 0);
     REQUIRE(ictusi_slices_init(&slices, MOST) == 0);
     for (int i = 0; i < ALL; i++) {
-        durations[i] = (int64_t)(ictusi_rng_next(&rng) % 1000) + 10L * (i % 3);
+        durations[i] = (int64_t)(ictusi_random_next(&rng) % 1000) + 10L * (i % 3);
         ictusi_slices_add(&slices,
                           (struct slice){1000 - i % 7, durations[i], 1, (uint32_t)i % 5, 0});
     }
