@@ -194,7 +194,6 @@ int ictusi_scan_parts(struct scan *scan, int threads)
     }
     const int count = parts_cut(&scan->trace->layout, parts, threads);
     for (int k = 1; k < count; k++) {
-        parts[k].history.points.file = -1;
         part_begin(&parts[k], scan);
     }
     int err = ictusi_scan_locations(scan, parts[0].from, parts[0].to);

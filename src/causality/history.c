@@ -7,7 +7,7 @@
 int ictusi_history_init(struct history *history, const struct layout *layout, uint64_t room,
                         struct ictus_why *why)
 {
-    *history = (struct history){.layout = layout, .points = {.file = -1}};
+    *history = (struct history){.layout = layout};
     history->first = calloc(layout->location_count + 1, sizeof *history->first);
     if (!history->first) {
         return ICTUS_ERR_NOMEM;

@@ -7,6 +7,8 @@
 #ifndef ICTUS_CAUSALITY_POINTS_H
 #define ICTUS_CAUSALITY_POINTS_H
 
+#include "causality/store.h"
+
 #include <ictus/error.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,10 +59,7 @@ union point_note {
 
 struct points {
     uint64_t count;
-    uint64_t room;  /* points that fit into the reserved addresses */
-    uint64_t ready; /* points whose storage is allocated */
-    int file;       /* -1 while in memory */
-    void *area[POINTS_ARRAYS];
+    struct store stores[POINTS_ARRAYS]; /* behind the arrays; they grow together */
 
     int64_t *time;  /* input stamp; later presynchronised: C of B07 */
     int64_t *value; /* LC of B07; at a receive, before its turn, the value that arrived */

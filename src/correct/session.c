@@ -137,7 +137,7 @@ static int count_threads(const struct session *s)
 int ictusi_session_open(struct session *s, const char *path, struct team *team,
                         struct ictus_why *why)
 {
-    *s = (struct session){.team = team, .why = why, .history = {.points = {.file = -1}}};
+    *s = (struct session){.team = team, .why = why};
     int err = ictusi_session_agree(s, ictusi_trace_open(path, &s->trace, why));
     if (err) {
         return err;
@@ -181,7 +181,7 @@ void ictusi_session_close(struct session *s)
     free(s->share.owner);
     free(s->share.mine);
     ictusi_trace_close(s->trace);
-    *s = (struct session){.history = {.points = {.file = -1}}};
+    *s = (struct session){.team = NULL};
 }
 
 /* Map all times of the points in place. */

@@ -15,16 +15,27 @@ int ictusi_calls_init(struct waiting_calls *calls, const struct layout *layout,
     *calls = (struct waiting_calls){.from = INT64_MAX, .to = INT64_MIN};
     calls->first = calloc(n + 1, sizeof *calls->first);
     calls->begin = calloc(n + 1, sizeof *calls->begin);
-    int err = calls->first && calls->begin ? ICTUS_OK : ICTUS_ERR_NOMEM;
-    err =
-        err ? err : ictusi_store_init(&calls->calls, sizeof(struct waiting_call), 2 * events, why);
-    err = err ? err
-              : ictusi_store_init(&calls->shares, sizeof(struct share_of_time), 2 * events, why);
-    err = err ? err : ictusi_store_init(&calls->meetings, sizeof(struct meeting), events, why);
-    err = err ? err : ictusi_store_init(&calls->notices, sizeof(struct notice), events, why);
-    err = err ? err : ictusi_store_init(&calls->locks, sizeof(struct lock_note), events, why);
-    err = err ? err : ictusi_store_init(&calls->call_of, sizeof(uint32_t), events, why);
-    return err ? err : ictusi_store_init(&calls->other, sizeof(uint32_t), events, why);
+    if (!calls->first || !calls->begin) {
+        return ICTUS_ERR_NOMEM;
+    }
+    const struct {
+        struct store *store;
+        size_t size;
+        uint64_t room;
+    } lists[] = {
+        {&calls->calls, sizeof(struct waiting_call), 2 * events},
+        {&calls->shares, sizeof(struct share_of_time), 2 * events},
+        {&calls->meetings, sizeof(struct meeting), events},
+        {&calls->notices, sizeof(struct notice), events},
+        {&calls->locks, sizeof(struct lock_note), events},
+        {&calls->call_of, sizeof(uint32_t), events},
+        {&calls->other, sizeof(uint32_t), events},
+    };
+    int err = ICTUS_OK;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists && !err; i++) {
+        err = ictusi_store_init(lists[i].store, lists[i].size, lists[i].room, STORE_IN_MEMORY, why);
+    }
+    return err;
 }
 
 void ictusi_calls_map(struct waiting_calls *calls, uint64_t locations,

@@ -10,8 +10,8 @@
 #include "archive/scan_tap.h"
 #include "causality/graph.h"
 #include "causality/history.h"
+#include "causality/store.h"
 #include "waits/paths.h"
-#include "waits/store.h"
 
 #define CALL_NONE UINT32_MAX
 /* Where a location without events begins. */

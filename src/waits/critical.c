@@ -181,7 +181,7 @@ int ictusi_critical_find(struct critical *c, const struct times *times, struct i
     err = err ? err : ictusi_time_map_init(&c->by_path, a->paths.count);
     err = err ? err
               : ictusi_store_init(&c->segments, sizeof(struct critical_segment),
-                                  2 * a->calls.calls.count + 2, why);
+                                  2 * a->calls.calls.count + 2, STORE_IN_MEMORY, why);
     if (err || n == 0) {
         return err;
     }

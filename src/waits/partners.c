@@ -378,7 +378,8 @@ int ictusi_partners_find(struct partners *partners, const struct analysis *a, st
 {
     struct finding f = {.partners = partners, .analysis = a};
     const uint64_t nodes = a->session.graph.vnode_count;
-    int err = ictusi_store_init(&partners->list, sizeof(struct partner), a->calls.calls.count, why);
+    int err = ictusi_store_init(&partners->list, sizeof(struct partner), a->calls.calls.count,
+                                STORE_IN_MEMORY, why);
     err = err ? err : ictusi_store_grow(&partners->list, a->calls.calls.count, why);
     f.nodes = calloc(nodes + 1, sizeof *f.nodes);
     err = !err && !f.nodes ? ICTUS_ERR_NOMEM : err;

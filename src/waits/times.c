@@ -119,10 +119,11 @@ int ictusi_times_make(struct times *t, const struct analysis *a, struct ictus_wh
     int err = t->first ? ICTUS_OK : ICTUS_ERR_NOMEM;
     err = err ? err : ictusi_time_map_init(&map, a->paths.count);
     err = err ? err : ictusi_time_map_init(&t->totals, a->paths.count);
-    err = err ? err : ictusi_store_init(&t->ends, sizeof(uint64_t), checkpoints, why);
+    err = err ? err
+              : ictusi_store_init(&t->ends, sizeof(uint64_t), checkpoints, STORE_IN_MEMORY, why);
     err = err ? err
               : ictusi_store_init(&t->sums, sizeof(struct share_of_time),
-                                  checkpoints * a->paths.count, why);
+                                  checkpoints * a->paths.count, STORE_IN_MEMORY, why);
     for (uint32_t l = 0; l < locations && !err; l++) {
         err = times_location(t, &map, l, why);
     }

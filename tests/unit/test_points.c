@@ -70,11 +70,11 @@ static void file_has_no_name(const char *dir)
     struct ictus_why why = {""};
     int err = ICTUS_OK;
     REQUIRE(!ictusi_points_init(&points, MANY, NULL));
-    for (int step = 0; step < STEPS_MOST && points.file < 0 && !err; step++) {
-        points.count = points.ready;
+    for (int step = 0; step < STEPS_MOST && points.stores[0].file < 0 && !err; step++) {
+        points.count = points.stores[0].ready;
         err = ictusi_points_grow(&points, &why);
     }
-    CHECK(points.file >= 0);
+    CHECK(points.stores[0].file >= 0);
     CHECK(err == ICTUS_ERR_IO && strstr(why.text, "the temporary file: "));
     CHECK(entries_of(dir) == 0);
     ictusi_points_fini(&points);

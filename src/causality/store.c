@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reserved addresses, first over plain memory, then over a sparse unlinked file. */
-#include "waits/store.h"
+#include "causality/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,22 +11,23 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Bytes that stay in memory, and that are added to the file at a time. */
-enum { STORE_IN_MEMORY = 32 << 20, STORE_STEP = 4 << 20 };
+enum { STORE_PAGE = 4096, STORE_STEP = 1 << 17 }; /* bytes; elements allocated at a time */
 
 static uint64_t store_bytes(const struct store *store, uint64_t count)
 {
-    return (count * store->size + 4095) / 4096 * 4096;
+    return (count * store->size + STORE_PAGE - 1) / STORE_PAGE * STORE_PAGE;
 }
 
-int ictusi_store_init(struct store *store, size_t size, uint64_t room, struct ictus_why *why)
+int ictusi_store_init(struct store *store, size_t size, uint64_t room, uint64_t memory_bytes,
+                      struct ictus_why *why)
 {
-    *store = (struct store){.size = size, .room = room ? room : 1, .file = -1};
+    *store = (struct store){
+        .size = size, .room = room ? room : 1, .memory = memory_bytes / size, .file = -1};
     void *area = mmap(NULL, store_bytes(store, store->room), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (area == MAP_FAILED) {
         return ictus_because(why, ICTUS_ERR_NOMEM,
-                             "not enough memory for %llu calls of the program",
+                             "not enough memory for the %llu events of the archive",
                              (unsigned long long)room);
     }
     store->area = area;
@@ -44,6 +45,7 @@ void ictusi_store_fini(struct store *store)
     *store = (struct store){.file = -1};
 }
 
+/* In TMPDIR; no name is left of it. */
 static int store_open_file(struct ictus_why *why)
 {
     const char *dir = getenv("TMPDIR");
@@ -77,21 +79,36 @@ static int store_write(int file, const char *bytes, uint64_t count)
     return 0;
 }
 
-/* From memory into a file that takes its place at the same addresses. */
-static int store_move(struct store *store, struct ictus_why *why)
+/* A hole in a mapped file on a full disk would kill the process when touched: no holes. */
+static int store_allocate(const struct store *store, uint64_t from, uint64_t to,
+                          struct ictus_why *why)
+{
+    const int failed = posix_fallocate(store->file, (off_t)(from * store->size),
+                                       (off_t)((to - from) * store->size));
+    return failed ? ictus_because(why, ICTUS_ERR_IO, "the temporary file: %s", strerror(failed))
+                  : ICTUS_OK;
+}
+
+/* From memory into a file, whose storage ends at ready, and which takes its place. */
+static int store_move(struct store *store, uint64_t ready, struct ictus_why *why)
 {
     const uint64_t all = store_bytes(store, store->room);
     store->file = store_open_file(why);
     if (store->file < 0) {
         return ICTUS_ERR_IO;
     }
-    if (ftruncate(store->file, (off_t)all) ||
-        store_write(store->file, store->area, store->count * store->size) ||
+    if (ftruncate(store->file, (off_t)all)) {
+        return ictus_because(why, ICTUS_ERR_IO, "the temporary file: %s", strerror(errno));
+    }
+    const int err = store_allocate(store, 0, ready, why);
+    if (err) {
+        return err;
+    }
+    if (store_write(store->file, store->area, store->count * store->size) ||
         mmap(store->area, all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
              store->file, 0) == MAP_FAILED) {
         return ictus_because(why, ICTUS_ERR_IO, "the temporary file: %s", strerror(errno));
     }
-    store->ready = store->count;
     return ICTUS_OK;
 }
 
@@ -105,24 +122,16 @@ int ictusi_store_grow(struct store *store, uint64_t more, struct ictus_why *why)
         return ictus_because(why, ICTUS_ERR_CORRUPT,
                              "the archive holds more events than its definitions say");
     }
-    if (store->file < 0 && store_bytes(store, wanted) <= STORE_IN_MEMORY) {
-        const uint64_t fits = STORE_IN_MEMORY / store->size;
-        store->ready = fits < store->room ? fits : store->room;
-        return ICTUS_OK;
-    }
-    int err = store->file < 0 ? store_move(store, why) : ICTUS_OK;
-    if (err) {
-        return err;
-    }
-    uint64_t ready = wanted + STORE_STEP / store->size;
+    uint64_t ready = wanted + STORE_STEP - 1;
     ready = ready < store->room ? ready : store->room;
-    /* A hole in a mapped file on a full disk would kill the process when touched: no holes. */
-    const int failed = posix_fallocate(store->file, 0, (off_t)store_bytes(store, ready));
-    if (failed) {
-        return ictus_because(why, ICTUS_ERR_IO, "the temporary file: %s", strerror(failed));
+    int err = ICTUS_OK;
+    if (store->file >= 0) {
+        err = store_allocate(store, store->ready, ready, why);
+    } else if (ready > store->memory) {
+        err = store_move(store, ready, why);
     }
-    store->ready = ready;
-    return ICTUS_OK;
+    store->ready = err ? store->ready : ready;
+    return err;
 }
 
 int ictusi_store_append(struct store *store, const struct store *other, struct ictus_why *why)
@@ -140,5 +149,14 @@ void ictusi_store_relax(struct store *store)
 {
     if (store->area && store->file >= 0) {
         (void)madvise(store->area, store_bytes(store, store->room), MADV_DONTNEED);
+    }
+}
+
+void ictusi_store_drop(struct store *store, uint64_t from, uint64_t count)
+{
+    const uint64_t begin = from * store->size / STORE_PAGE * STORE_PAGE;
+    const uint64_t end = (from + count) * store->size / STORE_PAGE * STORE_PAGE;
+    if (end > begin) {
+        (void)madvise((char *)store->area + begin, end - begin, MADV_DONTNEED);
     }
 }
