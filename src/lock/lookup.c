@@ -3,6 +3,8 @@
 #include "lookup.h"
 
 #include <arpa/inet.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +12,24 @@ struct lookup {
     char host[256], port[8];
     struct addrinfo hints;
     struct gaicb request;
+    atomic_int holders; /* who asked, and the C library's thread until it has told the end */
 };
+
+static void lookup_release(struct lookup *l)
+{
+    if (atomic_fetch_sub(&l->holders, 1) == 1) {
+        if (l->request.ar_result) {
+            freeaddrinfo(l->request.ar_result);
+        }
+        free(l);
+    }
+}
+
+/* In a thread of the C library, which writes to the request until then. */
+static void lookup_told(union sigval lookup)
+{
+    lookup_release(lookup.sival_ptr);
+}
 
 bool ictusi_lookup_numeric(const char *host)
 {
@@ -33,9 +52,13 @@ struct lookup *ictusi_lookup_start(const char *host, const char *port)
     l->request.ar_name = l->host;
     l->request.ar_service = l->port;
     l->request.ar_request = &l->hints;
+    atomic_init(&l->holders, 2);
     struct gaicb *list[1] = {&l->request};
-    if (getaddrinfo_a(GAI_NOWAIT, list, 1, NULL)) {
-        free(l);
+    struct sigevent told = {.sigev_notify = SIGEV_THREAD,
+                            .sigev_notify_function = lookup_told,
+                            .sigev_value.sival_ptr = l};
+    if (getaddrinfo_a(GAI_NOWAIT, list, 1, &told)) {
+        lookup_release(l); /* without memory: what was begun all the same is told, or lost */
         return NULL;
     }
     return l;
@@ -54,11 +77,11 @@ enum lookup_state ictusi_lookup_check(struct lookup *lookup, const struct addrin
 
 void ictusi_lookup_end(struct lookup *lookup)
 {
-    if (!lookup || gai_cancel(&lookup->request) == EAI_NOTCANCELED) {
-        return; /* a thread of the C library still writes there: it is lost */
+    if (!lookup) {
+        return;
     }
-    if (lookup->request.ar_result) {
-        freeaddrinfo(lookup->request.ar_result);
+    if (gai_cancel(&lookup->request) == EAI_CANCELED) {
+        lookup_release(lookup); /* the end of what was never begun is not told */
     }
-    free(lookup);
+    lookup_release(lookup);
 }
