@@ -190,9 +190,9 @@ int ictusi_clock_model_see(struct clock_model *m, const struct least_delays *d, 
     m->news = 0;
     memset(m->degree, 0, m->clocks * sizeof *m->degree);
     const bool room = m->pairs && m->delays;
-    struct seeing s = {d, us_per_tick, old, old + (old ? old_count : 0), m->delays};
+    struct seeing s = {d, us_per_tick, old, old ? old + old_count : NULL, m->delays};
     const struct delay_pair *seen = d->pairs;
-    const struct delay_pair *seen_end = seen + d->pair_count;
+    const struct delay_pair *seen_end = seen ? seen + d->pair_count : NULL;
     while (room && (seen < seen_end || s.old < s.old_end)) {
         see_pair(m, &s, &seen, seen_end);
     }

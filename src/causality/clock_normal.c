@@ -91,7 +91,7 @@ static void matrix_fill(const struct normal *s)
     }
     for (uint64_t i = 0; i < s->n; i++) {
         for (int f = 0; f < NORMAL_PINS; f++) {
-            const double *l = &s->pinned[(uint64_t)f * s->nb];
+            const double *l = s->pinned + (uint64_t)f * s->nb;
             for (uint64_t k = 0; k < s->n; k++) {
                 s->matrix[i * s->n + k] += s->pin * l[i % s->nb] * l[k % s->nb];
             }
@@ -115,7 +115,7 @@ static bool diagonal_factorise(const struct normal *s)
         memcpy(inverse_at(s, u), normal_own(s, u), square * sizeof *s->own);
         for (uint64_t i = 0; i < square; i++) {
             for (int f = 0; f < NORMAL_PINS; f++) {
-                const double *l = &s->pinned[(uint64_t)f * s->nb];
+                const double *l = s->pinned + (uint64_t)f * s->nb;
                 inverse_at(s, u)[i] += s->pin * l[i / s->nb] * l[i % s->nb];
             }
         }
@@ -182,7 +182,7 @@ static void normal_multiply(const struct normal *s, const double *x, double *y)
         block_multiply(normal_own(s, u), &x[u * s->nb], &y[u * s->nb], s->nb);
     }
     for (int f = 0; f < NORMAL_PINS; f++) {
-        const double *l = &s->pinned[(uint64_t)f * s->nb];
+        const double *l = s->pinned + (uint64_t)f * s->nb;
         double sum = 0;
         for (uint64_t i = 0; i < s->n; i++) {
             sum += l[i % s->nb] * x[i];

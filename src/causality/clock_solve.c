@@ -124,7 +124,7 @@ static void add_pins(struct solving *s)
 {
     const uint32_t p = s->m->clocks;
     for (int f = 0; f < NORMAL_PINS; f++) {
-        const double *l = &s->normal.pinned[(uint64_t)f * s->nb];
+        const double *l = s->normal.pinned + (uint64_t)f * s->nb;
         double mean = 0;
         for (uint32_t u = 0; u < p; u++) {
             mean += functional_value(l, &s->x[(uint64_t)u * s->nb], s->nb);
