@@ -32,6 +32,10 @@ enum { CHECK_SKIP = 77 };
 #define CHECK_SANITIZED 0
 #endif
 
+/* How many random trials there are, and what holds only of all of them. */
+#define CHECK_TRIALS(count) (CHECK_SANITIZED ? ((count) + 9) / 10 : (count))
+#define CHECK_OF_TRIALS(condition) CHECK(CHECK_SANITIZED || (condition))
+
 static int check_failures;
 
 #define CHECK(condition)                                                                           \

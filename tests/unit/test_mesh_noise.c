@@ -86,7 +86,7 @@ static void cover(struct world *w, const struct outcome *out, int first, int las
 /* Three noisy nodes: they know it, the others are as good as without them. */
 static void noisy_nodes_know_it(void)
 {
-    enum { SIZE = 24, TRIALS = 60 };
+    enum { SIZE = 24, TRIALS = CHECK_TRIALS(60) };
     struct coverage quiet = {0.0, 0.0, 0.0};
     struct coverage noisy = {0.0, 0.0, 0.0};
     for (int t = 0; t < TRIALS; t++) {
@@ -103,9 +103,9 @@ static void noisy_nodes_know_it(void)
         cover(w, &out, SIZE - 3, SIZE - 1, &noisy);
         world_free(w);
     }
-    CHECK(quiet.inside > 0.88 * quiet.count);
-    CHECK(noisy.inside > 0.85 * noisy.count);
-    CHECK(noisy.square < 2.5 * noisy.count && noisy.square > 0.2 * noisy.count);
+    CHECK_OF_TRIALS(quiet.inside > 0.88 * quiet.count);
+    CHECK_OF_TRIALS(noisy.inside > 0.85 * noisy.count);
+    CHECK_OF_TRIALS(noisy.square < 2.5 * noisy.count && noisy.square > 0.2 * noisy.count);
 }
 
 /* A noisy reference is in everybody's error, below and above the number of exact solutions. */
@@ -113,7 +113,7 @@ static void a_noisy_reference_is_seen(void)
 {
     for (int size = 16; size <= 64; size += 48) {
         struct coverage c = {0.0, 0.0, 0.0};
-        for (int t = 0; t < 40; t++) {
+        for (int t = 0; t < CHECK_TRIALS(40); t++) {
             struct world_options o = world_defaults(size, (uint64_t)t + 1);
             o.noisy_first = true;
             o.noise_ns = 20e3;
@@ -124,8 +124,8 @@ static void a_noisy_reference_is_seen(void)
             cover(w, &out, 1, size - 1, &c);
             world_free(w);
         }
-        CHECK(c.inside > 0.8 * c.count);
-        CHECK(c.square < 2.5 * c.count && c.square > 0.2 * c.count);
+        CHECK_OF_TRIALS(c.inside > 0.8 * c.count);
+        CHECK_OF_TRIALS(c.square < 2.5 * c.count && c.square > 0.2 * c.count);
     }
 }
 
@@ -135,7 +135,7 @@ static void a_noisy_reference_is_seen(void)
  */
 static void wandering_clocks_are_noticed(void)
 {
-    enum { SIZE = 12, TRIALS = 30 };
+    enum { SIZE = 12, TRIALS = CHECK_TRIALS(30) };
     struct coverage c = {0.0, 0.0, 0.0};
     for (int t = 0; t < TRIALS; t++) {
         struct world_options o = world_defaults(SIZE, (uint64_t)t + 1);
@@ -146,14 +146,14 @@ static void wandering_clocks_are_noticed(void)
         cover(w, &out, 1, SIZE - 1, &c);
         world_free(w);
     }
-    CHECK(c.inside > 0.8 * c.count);
-    CHECK(c.square < 4.0 * c.count && c.square > 0.4 * c.count);
+    CHECK_OF_TRIALS(c.inside > 0.8 * c.count);
+    CHECK_OF_TRIALS(c.square < 4.0 * c.count && c.square > 0.4 * c.count);
 }
 
 /* What many sweeps show of a process's noise is neither more nor less than there is. */
 static void many_sweeps_show_the_noise(void)
 {
-    enum { SIZE = 12, TRIALS = 30 };
+    enum { SIZE = 12, TRIALS = CHECK_TRIALS(30) };
     struct coverage c = {0.0, 0.0, 0.0};
     for (int t = 0; t < TRIALS; t++) {
         struct world_options o = world_defaults(SIZE, (uint64_t)t + 1);
@@ -171,13 +171,13 @@ static void many_sweeps_show_the_noise(void)
         }
         world_free(w);
     }
-    CHECK(c.square < 1.4 * c.count && c.square > 0.75 * c.count);
+    CHECK_OF_TRIALS(c.square < 1.4 * c.count && c.square > 0.75 * c.count);
 }
 
 /* One of sixteen bursts is congested: between two processes no loop shows it, but the line does. */
 static void a_congested_burst_counts_less(void)
 {
-    for (uint64_t seed = 1; seed <= 40; seed++) {
+    for (uint64_t seed = 1; seed <= CHECK_TRIALS(40); seed++) {
         struct world_options o = world_defaults(2, seed);
         o.congested = 0.15;
         o.walk = 0.0;
@@ -197,7 +197,7 @@ static void a_congested_burst_counts_less(void)
  * bursts tell which. */
 static void congested_bursts_of_most_pairs_count_less(void)
 {
-    for (uint64_t seed = 1; seed <= 10; seed++) {
+    for (uint64_t seed = 1; seed <= CHECK_TRIALS(10); seed++) {
         struct world_options o = world_defaults(4, seed);
         o.congested = 0.1;
         o.walk = 0.0;
@@ -216,7 +216,7 @@ static void congested_bursts_of_most_pairs_count_less(void)
  * chance: moving them would straighten clocks that wander, and claim too little of them. */
 static void usual_bursts_stay(void)
 {
-    enum { SIZE = 16, TRIALS = 40 };
+    enum { SIZE = 16, TRIALS = CHECK_TRIALS(40) };
     struct coverage c = {0.0, 0.0, 0.0};
     for (int t = 0; t < TRIALS; t++) {
         struct world_options o = world_defaults(SIZE, (uint64_t)t + 1);
@@ -227,8 +227,8 @@ static void usual_bursts_stay(void)
         cover(w, &out, 1, SIZE - 1, &c);
         world_free(w);
     }
-    CHECK(c.inside >= 0.9 * c.count);
-    CHECK(c.square < 2.0 * c.count);
+    CHECK_OF_TRIALS(c.inside >= 0.9 * c.count);
+    CHECK_OF_TRIALS(c.square < 2.0 * c.count);
 }
 
 /* With two processes nothing shows the asymmetry; all of what is claimed for it is admitted. */
@@ -248,7 +248,7 @@ static void two_processes_admit_an_asymmetry(void)
 static void one_loop_is_little(void)
 {
     struct coverage c = {0.0, 0.0, 0.0};
-    for (int t = 0; t < 200; t++) {
+    for (int t = 0; t < CHECK_TRIALS(200); t++) {
         struct world_options o = world_defaults(3, (uint64_t)t + 1);
         o.asymmetry_ns = 100.0;
         o.walk = 0.0;
@@ -258,7 +258,7 @@ static void one_loop_is_little(void)
         cover(w, &out, 1, 2, &c);
         world_free(w);
     }
-    CHECK(c.inside > 0.9 * c.count);
+    CHECK_OF_TRIALS(c.inside > 0.9 * c.count);
 }
 
 /*
