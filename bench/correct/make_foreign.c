@@ -20,15 +20,35 @@ enum { RANKS = 4, THREADS = 3, STREAMS = 2, ROUNDS = 30, STEP = 700, START = 500
 enum { CPU = RANKS, OMP = CPU + THREADS - 1, GPU = OMP + STREAMS, LOCATIONS = GPU + 1 };
 enum { METRICS = GPU }; /* the location that only holds metrics */
 enum { WORLD, SELF, TEAM, INTER, DEVICE, WINDOW = 0, DEVICE_WINDOW };
-enum { WORK, CALL, BARRIER, KERNEL, NEIGHBORS, REGIONS };
+enum { WORK, CALL, BARRIER, KERNEL, NEIGHBORS, INEIGHBORS, REGIONS };
 
 /* Texts, whose numbers are their places. */
-static const char *const texts[] = {
-    "",       "machine", "node",    "process", "thread",
-    "stream", "metrics", "work",    "MPI_x",   "barrier",
-    "kernel", "GPU",     "counter", "bytes",   "param",
-    "attr",   "cores",   "file",    "posix",   "handle",
-    "world",  "team",    "device",  "window",  "MPI_Neighbor_alltoall"};
+static const char *const texts[] = {"",
+                                    "machine",
+                                    "node",
+                                    "process",
+                                    "thread",
+                                    "stream",
+                                    "metrics",
+                                    "work",
+                                    "MPI_x",
+                                    "barrier",
+                                    "kernel",
+                                    "GPU",
+                                    "counter",
+                                    "bytes",
+                                    "param",
+                                    "attr",
+                                    "cores",
+                                    "file",
+                                    "posix",
+                                    "handle",
+                                    "world",
+                                    "team",
+                                    "device",
+                                    "window",
+                                    "MPI_Neighbor_alltoall",
+                                    "MPI_Ineighbor_alltoall"};
 enum { NODE = 2, PROCESS, THREAD, STREAM, METRIC, FIRST_REGION, ACCELERATOR = 11, COUNTER, UNIT };
 enum { PARAMETER = 14, ATTRIBUTE, CORES, IO_FILE, PARADIGM, HANDLE, NAME, NEIGHBOR_NAME = 24 };
 
@@ -130,6 +150,39 @@ static void neighbors_exchange(struct world *w)
     }
 }
 
+static void complete_request(struct world *w, int rank, OTF2_CollectiveOp op, uint64_t bytes,
+                             uint64_t q)
+{
+    enter(w, rank, CALL);
+    OTF2_EvtWriter_NonBlockingCollectiveComplete(w->writer[rank], NULL, tick(w), op, WORLD,
+                                                 OTF2_COLLECTIVE_ROOT_NONE, bytes, bytes, q);
+    leave(w, rank, CALL);
+}
+
+/*
+ * The same without blocking, as Score-P records it: the request within the call, the completion in
+ * a later one, MPI_Wait. An allreduce of everybody begins before it and completes after it.
+ */
+static void neighbors_request(struct world *w)
+{
+    const uint64_t reduction = w->requests++;
+    const uint64_t exchange = w->requests++;
+    for (int r = 0; r < RANKS; r++) {
+        enter(w, r, CALL);
+        OTF2_EvtWriter_NonBlockingCollectiveRequest(w->writer[r], NULL, tick(w), reduction);
+        leave(w, r, CALL);
+    }
+    for (int r = 0; r < RANKS; r++) {
+        enter(w, r, INEIGHBORS);
+        OTF2_EvtWriter_NonBlockingCollectiveRequest(w->writer[r], NULL, tick(w), exchange);
+        leave(w, r, INEIGHBORS);
+        complete_request(w, r, OTF2_COLLECTIVE_OP_ALLTOALL, 16, exchange);
+    }
+    for (int r = 0; r < RANKS; r++) {
+        complete_request(w, r, OTF2_COLLECTIVE_OP_ALLREDUCE, 8, reduction);
+    }
+}
+
 /* Each process notifies the next one on the window, between two fences; locks that say nothing. */
 static void window(struct world *w)
 {
@@ -222,6 +275,7 @@ static void write_events(struct world *w, bool cyclic)
         offload(w, i % 2);
         window(w);
         neighbors_exchange(w);
+        neighbors_request(w);
         other_records(w, i);
     }
     if (cyclic) {
@@ -307,11 +361,11 @@ static void write_machine(struct world *w, OTF2_GlobalDefWriter *d)
 static void write_definitions(struct world *w)
 {
     static const OTF2_RegionRole roles[REGIONS] = {
-        OTF2_REGION_ROLE_FUNCTION, OTF2_REGION_ROLE_FUNCTION, OTF2_REGION_ROLE_BARRIER,
-        OTF2_REGION_ROLE_FUNCTION, OTF2_REGION_ROLE_COLL_ALL2ALL};
-    static const OTF2_Paradigm paradigms[REGIONS] = {OTF2_PARADIGM_USER, OTF2_PARADIGM_MPI,
+        OTF2_REGION_ROLE_FUNCTION, OTF2_REGION_ROLE_FUNCTION,     OTF2_REGION_ROLE_BARRIER,
+        OTF2_REGION_ROLE_FUNCTION, OTF2_REGION_ROLE_COLL_ALL2ALL, OTF2_REGION_ROLE_COLL_ALL2ALL};
+    static const OTF2_Paradigm paradigms[REGIONS] = {OTF2_PARADIGM_USER,   OTF2_PARADIGM_MPI,
                                                      OTF2_PARADIGM_OPENMP, OTF2_PARADIGM_CUDA,
-                                                     OTF2_PARADIGM_MPI};
+                                                     OTF2_PARADIGM_MPI,    OTF2_PARADIGM_MPI};
     const uint32_t member = 0;
     OTF2_GlobalDefWriter *d = OTF2_Archive_GetGlobalDefWriter(w->archive);
     OTF2_GlobalDefWriter_WriteClockProperties(d, 1000000000, START, w->now - START + 1,
@@ -320,7 +374,7 @@ static void write_definitions(struct world *w)
         OTF2_GlobalDefWriter_WriteString(d, i, texts[i]);
     }
     for (uint32_t i = 0; i < REGIONS; i++) {
-        const uint32_t name = i == NEIGHBORS ? NEIGHBOR_NAME : FIRST_REGION + i;
+        const uint32_t name = i < NEIGHBORS ? FIRST_REGION + i : NEIGHBOR_NAME + (i - NEIGHBORS);
         OTF2_GlobalDefWriter_WriteRegion(d, i, name, name, 0, roles[i], paradigms[i],
                                          OTF2_REGION_FLAG_NONE, IO_FILE, 1, 2);
     }
@@ -344,7 +398,7 @@ static void write_definitions(struct world *w)
 /* Mapping tables that map nothing elsewhere, and clock offsets of 0: both must come through. */
 static void write_local(struct world *w)
 {
-    const uint32_t ids[] = {WORK, CALL, BARRIER, KERNEL, NEIGHBORS};
+    const uint32_t ids[] = {WORK, CALL, BARRIER, KERNEL, NEIGHBORS, INEIGHBORS};
     OTF2_Archive_OpenDefFiles(w->archive);
     for (int l = 0; l < LOCATIONS; l++) {
         OTF2_DefWriter *d = OTF2_Archive_GetDefWriter(w->archive, ref_of(l));
