@@ -131,6 +131,70 @@ static void test_coarser_cells(void)
     ictusi_delays_fini(&d);
 }
 
+/*
+ * Three clocks that are thousands of ticks apart, whose offsets do not add up around the loop: what
+ * is missing is taken from each pair by the square of its half round trip, plus one tick, however
+ * far apart its clocks are. The fourth clock is heard but hears nothing, so it stays where it is.
+ */
+static void test_constants_weigh_round_trips(void)
+{
+    enum { CLOCKS = 4, PAIRS = 3, CELLS = 12, SPAN = 1000000, MISSING = 1000 };
+    static const struct {
+        uint32_t a, b;
+        int64_t apart, half;
+    } talks[PAIRS] = {{0, 1, 2000, 10}, {1, 2, 3000, 40}, {0, 2, 5000 - MISSING, 100}};
+    const struct history history = {.layout = NULL};
+    struct least_delays d;
+    double constants[CLOCKS];
+    double squares = 0;
+    REQUIRE(!ictusi_delays_init(&d, &history, NULL, CLOCKS, CELLS));
+    ictusi_delays_begin(&d, NULL, 0, SPAN);
+    for (int i = 0; i < PAIRS; i++) {
+        ictusi_delays_add(&d, talks[i].a, talks[i].b, SPAN / 2, talks[i].half + talks[i].apart);
+        ictusi_delays_add(&d, talks[i].b, talks[i].a, SPAN / 2, talks[i].half - talks[i].apart);
+        squares += (double)((talks[i].half + 1) * (talks[i].half + 1));
+    }
+    ictusi_delays_add(&d, 3, 0, SPAN / 2, 70000);
+    REQUIRE(!ictusi_delays_finish(&d, NULL));
+    REQUIRE(d.pair_count == PAIRS + 1);
+    CHECK(ictusi_delays_half_trip(&d, &d.pairs[0]) == 10); /* 0 and 1 */
+    CHECK(ictusi_delays_half_trip(&d, &d.pairs[1]) == 100);
+    CHECK(ictusi_delays_half_trip(&d, &d.pairs[2]) < 0); /* 0 and 3 */
+    CHECK(ictusi_delays_half_trip(&d, &d.pairs[3]) == 40);
+    REQUIRE(!ictusi_delays_constants(&d, constants));
+    CHECK_NEAR(constants[0] - constants[1], 2000 - MISSING * 11 * 11 / squares, 1e-6);
+    CHECK_NEAR(constants[1] - constants[2], 3000 - MISSING * 41 * 41 / squares, 1e-6);
+    CHECK(constants[3] == 0);
+    ictusi_delays_fini(&d);
+}
+
+/* Knots are joined by straight lines, of which the first and the last go on beyond the knots. */
+static void test_between_knots(void)
+{
+    enum { CLOCKS = 2, KNOTS = 5 };
+    static const double phi[KNOTS] = {3, 1, 4, -1, 9};
+    struct clock_model m;
+    REQUIRE(!ictusi_clock_model_init(&m, CLOCKS, KNOTS, 1e6));
+    for (uint32_t k = 0; k < KNOTS; k++) {
+        m.phi[k] = phi[k];
+        m.phi[KNOTS + k] = 1000 - phi[k];
+    }
+    for (uint32_t k = 0; k < KNOTS; k++) {
+        CHECK_NEAR(ictusi_clock_model_at(&m, m.phi, 0, k), phi[k], 1e-12);
+        CHECK_NEAR(ictusi_clock_model_at(&m, m.phi, 1, k), 1000 - phi[k], 1e-9);
+    }
+    for (uint32_t k = 0; k + 1 < KNOTS; k++) {
+        const double quarter = phi[k] + (phi[k + 1] - phi[k]) / 4;
+        CHECK_NEAR(ictusi_clock_model_at(&m, m.phi, 0, k + 0.25), quarter, 1e-12);
+        CHECK_NEAR(ictusi_clock_model_at(&m, m.phi, 1, k + 0.25), 1000 - quarter, 1e-9);
+    }
+    CHECK_NEAR(ictusi_clock_model_at(&m, m.phi, 0, -1.5), 3 + 1.5 * 2, 1e-12);
+    CHECK_NEAR(ictusi_clock_model_at(&m, m.phi, 0, KNOTS - 1 + 0.5), 9 + 0.5 * 10, 1e-12);
+    CHECK_NEAR(ictusi_clock_model_at(&m, m.phi, 0, KNOTS - 1 + 2.5), 9 + 2.5 * 10, 1e-12);
+    CHECK_NEAR(ictusi_clock_model_at(&m, m.phi, 1, -0.5), 1000 - 3 - 0.5 * 2, 1e-9);
+    ictusi_clock_model_fini(&m);
+}
+
 /* What one look shows and the next does not still bounds the clocks, and moves with them. */
 static void test_bounds_stay(void)
 {
@@ -238,6 +302,8 @@ int main(void)
 {
     test_gradients();
     test_coarser_cells();
+    test_constants_weigh_round_trips();
+    test_between_knots();
     test_bounds_stay();
     test_thousand_clocks();
     return check_result();
