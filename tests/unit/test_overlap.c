@@ -43,10 +43,93 @@ static void work_is_found(enum ictus_kernel kernel)
     ictusi_workload_fini(&work);
 }
 
+/* What a kernel has done can be told from what it leaves; here that is the time. */
+struct work_clock {
+    struct source base; /* first member */
+    const struct workload *work;
+    double unit_ns, read_ns;
+    int64_t reads;
+};
+
+enum { LINES = 16 * 1024 * 1024 / 64 }; /* of the memory-bound kernel */
+
+static double units_done(const struct workload *work)
+{
+    if (work->kernel == ICTUS_KERNEL_MEMORY) { /* each lap adds 1 to each line */
+        return work->memory[work->place] * LINES + (double)work->place / 8;
+    }
+    return log(work->result - 1.0) / log1p(-1e-6); /* x - 1 loses a millionth in each step */
+}
+
+static int64_t work_clock_read(const struct source *source)
+{
+    struct work_clock *clock = (struct work_clock *)(uintptr_t)source;
+    return (int64_t)llround(units_done(clock->work) * clock->unit_ns +
+                            (double)++clock->reads * clock->read_ns);
+}
+
+static const struct source_ops work_clock_ops = {.name = "work", .read = work_clock_read};
+
+/* As many units as were asked for are done, and as many found as fill the time. */
+static void work_is_counted(enum ictus_kernel kernel)
+{
+    static const double targets[] = {40.0, 3e3, 1e5, 2e6};
+    struct workload work;
+    struct work_clock clock = {{&work_clock_ops}, &work, 2.5, 0.0, 0};
+    int64_t units = 0;
+    REQUIRE(!ictusi_workload_init(&work, kernel));
+    CHECK(work.kernel == kernel && (work.memory != NULL) == (kernel == ICTUS_KERNEL_MEMORY));
+    work.result = 2.0;
+    ictusi_workload_do(&work, 1000);
+    CHECK_NEAR(units_done(&work), 1000, 0.01);
+    ictusi_workload_do(&work, 0);
+    ictusi_workload_do(&work, LINES);
+    CHECK_NEAR(units_done(&work), 1000 + LINES, 0.01);
+    CHECK_NEAR(ictusi_workload_time(&work, &clock.base, 4000), 10000, 1);
+    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+        work.result = 2.0;
+        REQUIRE(!ictusi_workload_find(&work, &clock.base, targets[i], &units));
+        CHECK_NEAR((double)units * 2.5, targets[i], fmax(0.006 * targets[i], 3));
+    }
+    /* What the units take together is more than the proportion says: it has to be searched for. */
+    clock.read_ns = 2e5;
+    work.result = 2.0;
+    REQUIRE(!ictusi_workload_find(&work, &clock.base, 6e5, &units));
+    CHECK_NEAR((double)units * 2.5, 4e5, 0.006 * 6e5);
+    /* Never nothing at all. */
+    work.result = 2.0;
+    REQUIRE(!ictusi_workload_find(&work, &clock.base, 1.0, &units));
+    CHECK(units >= 1);
+    ictusi_workload_fini(&work);
+    CHECK(!work.memory);
+}
+
+/* Twice the work must take about twice the time. */
+static void disproportion_is_refused(void)
+{
+    struct workload work;
+    struct work_clock clock = {{&work_clock_ops}, &work, 0.0, 1000.0, 0};
+    int64_t units = -1;
+    REQUIRE(!ictusi_workload_init(&work, ICTUS_KERNEL_MEMORY));
+    CHECK(ictusi_workload_find(&work, &clock.base, 1e6, &units) == ICTUS_ERR_CORRUPT);
+    clock.read_ns = 0.0; /* the clock stands still */
+    CHECK(ictusi_workload_find(&work, &clock.base, 1e6, &units) == ICTUS_ERR_CORRUPT);
+    CHECK(units == -1);
+    clock.unit_ns = 1.0; /* (400000 + r) / (200000 + r) = 1.4 or 1.2 */
+    clock.read_ns = 300000.0;
+    CHECK(ictusi_workload_find(&work, &clock.base, 1e6, &units) == ICTUS_OK);
+    clock.read_ns = 800000.0;
+    CHECK(ictusi_workload_find(&work, &clock.base, 1e6, &units) == ICTUS_ERR_CORRUPT);
+    ictusi_workload_fini(&work);
+}
+
 int main(void)
 {
     formulas();
     work_is_found(ICTUS_KERNEL_ARITHMETIC);
     work_is_found(ICTUS_KERNEL_MEMORY);
+    work_is_counted(ICTUS_KERNEL_ARITHMETIC);
+    work_is_counted(ICTUS_KERNEL_MEMORY);
+    disproportion_is_refused();
     return check_result();
 }

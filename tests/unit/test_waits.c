@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is made of waits, on analyses made by hand: time by call path between any two calls, the
+ * longest waits of all, the critical path, and sums of waits under known errors of the clocks.
+ */
+#include "../check.h"
+
+#include "core/random.h"
+#include "waits/critical.h"
+#include "waits/instances.h"
+#include "waits/sums.h"
+#include "waits/times.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum {
+    LOCATIONS = 4,
+    CALLS = 1000,
+    PATHS = 9,
+    ALL = LOCATIONS * CALLS,
+    SHARES_MOST = 5,
+    ALL_SHARES = ALL * SHARES_MOST
+};
+
+/* Locations with a clock each, calls with gaps of known time by call path, and their partners. */
+struct scene {
+    struct trace trace;
+    struct layout_location locations[LOCATIONS];
+    struct analysis a;
+    uint32_t clock_of[LOCATIONS];
+    struct clock_errors clocks[LOCATIONS];
+    uint64_t first[LOCATIONS + 1];
+    int64_t begin[LOCATIONS];
+};
+
+static void scene_open(struct scene *s)
+{
+    *s = (struct scene){.trace = {.layout = {.resolution = 1000000000,
+                                             .location_count = LOCATIONS,
+                                             .locations = s->locations}}};
+    struct waiting_calls *c = &s->a.calls;
+    s->a.session.trace = &s->trace;
+    s->a.paths.count = PATHS;
+    REQUIRE(!ictusi_store_init(&c->calls, sizeof(struct waiting_call), ALL, STORE_IN_MEMORY, NULL));
+    REQUIRE(!ictusi_store_init(&c->shares, sizeof(struct share_of_time), ALL_SHARES,
+                               STORE_IN_MEMORY, NULL));
+    REQUIRE(!ictusi_store_init(&s->a.partners.list, sizeof(struct partner), ALL, STORE_IN_MEMORY,
+                               NULL));
+    REQUIRE(!ictusi_store_grow(&c->calls, ALL, NULL));
+    REQUIRE(!ictusi_store_grow(&c->shares, ALL_SHARES, NULL));
+    REQUIRE(!ictusi_store_grow(&s->a.partners.list, ALL, NULL));
+    c->first = s->first;
+    c->begin = s->begin;
+    s->a.histories = (struct histories){.clock_of = s->clock_of,
+                                        .clock_count = LOCATIONS,
+                                        .clocks = s->clocks,
+                                        .source = SIGMA_ONE_CLOCK};
+}
+
+static void scene_close(struct scene *s)
+{
+    ictusi_store_fini(&s->a.calls.calls);
+    ictusi_store_fini(&s->a.calls.shares);
+    ictusi_store_fini(&s->a.partners.list);
+    for (int l = 0; l < LOCATIONS; l++) {
+        free(s->clocks[l].times);
+        free(s->clocks[l].sigma);
+        free(s->clocks[l].off);
+        free(s->clocks[l].history);
+    }
+}
+
+static void scene_share(struct scene *s, uint32_t path, int64_t ticks)
+{
+    struct store *shares = &s->a.calls.shares;
+    ((struct share_of_time *)shares->area)[shares->count++] = (struct share_of_time){ticks, path};
+}
+
+static uint32_t scene_call(struct scene *s, uint32_t location, int64_t enter, int64_t leave,
+                           uint32_t path)
+{
+    struct waiting_calls *c = &s->a.calls;
+    const uint32_t call = (uint32_t)c->calls.count++;
+    *call_at(c, call) = (struct waiting_call){.enter = enter,
+                                              .leave = leave,
+                                              .path = path,
+                                              .location = location,
+                                              .delta_end = (uint32_t)c->shares.count};
+    *partner_at(&s->a.partners, call) = (struct partner){.call = CALL_NONE, .node = NODE_NONE};
+    s->a.partners.list.count = c->calls.count;
+    return call;
+}
+
+/* A call waits for another one, as partners.c says it. */
+static void scene_wait(struct scene *s, uint32_t call, uint32_t cause, enum wait_state state)
+{
+    const struct waiting_call *c = call_at(&s->a.calls, call);
+    const struct waiting_call *k = call_at(&s->a.calls, cause);
+    struct partner *p = partner_at(&s->a.partners, call);
+    const int64_t most = c->leave - c->enter;
+    p->call = cause;
+    p->location = k->location;
+    p->late = k->enter - c->enter;
+    p->wait = p->late < 0 ? 0 : p->late < most ? p->late : most;
+    p->state = (uint8_t)state;
+}
+
+/* Random calls: none, one or some shares of time before each, of few paths or of many. */
+static void scene_fill(struct scene *s)
+{
+    struct rng rng;
+    ictusi_random_seed(&rng, 31, 0);
+    for (uint32_t l = 0; l < LOCATIONS; l++) {
+        int64_t time = 1000 + 10 * (int64_t)l;
+        s->first[l] = s->a.calls.calls.count;
+        s->begin[l] = time;
+        for (int i = 0; i < CALLS; i++) {
+            const int64_t shares = (int64_t)ictusi_random_below(&rng, SHARES_MOST);
+            for (int64_t k = 0; k < shares; k++) {
+                const int64_t ticks = 1 + (int64_t)ictusi_random_below(&rng, l ? 60 : 90);
+                scene_share(s, (uint32_t)ictusi_random_below(&rng, l == 3 ? 2 : PATHS), ticks);
+                time += ticks;
+            }
+            if (l == LOCATIONS - 1 && i == CALLS - 1) { /* it ends last */
+                scene_share(s, 1, 50000);
+                time += 50000;
+            }
+            const bool waits = l > 0 && i % 3 && i < CALLS - 1;
+            const uint32_t cause = waits ? (uint32_t)(s->first[l - 1] + (uint64_t)i) : CALL_NONE;
+            int64_t leave = time + (int64_t)ictusi_random_below(&rng, 50);
+            if (waits && call_at(&s->a.calls, cause)->enter >= leave) {
+                leave = call_at(&s->a.calls, cause)->enter + 1;
+            }
+            leave = i < CALLS - 1 ? leave : time; /* the last one is the location's end */
+            const uint32_t call =
+                scene_call(s, l, time, leave, (uint32_t)ictusi_random_below(&rng, PATHS));
+            time = leave;
+            if (waits) {
+                scene_wait(s, call, cause, WAIT_LATE_SENDER);
+            }
+        }
+    }
+    s->first[LOCATIONS] = s->a.calls.calls.count;
+}
+
+/* The same, share by share and call by call. */
+static void spent_plainly(const struct scene *s, uint32_t location, uint32_t from, uint64_t to,
+                          int64_t spent[PATHS])
+{
+    const struct waiting_calls *c = &s->a.calls;
+    const struct share_of_time *shares = c->shares.area;
+    const uint64_t begin = from == CALL_NONE ? s->first[location] : from;
+    for (uint64_t i = begin; i <= to; i++) {
+        if (i > begin || from == CALL_NONE) { /* what comes before a call is not its own */
+            for (uint32_t k = call_delta_begin(c, i); k < call_at(c, i)->delta_end; k++) {
+                spent[shares[k].path] += shares[k].ticks;
+            }
+        }
+        if (i < to) {
+            const struct waiting_call *one = call_at(c, i);
+            spent[one->path] += one->leave - one->enter - analysis_wait(&s->a, i);
+        }
+    }
+}
+
+static bool map_is(const struct time_map *map, const int64_t spent[PATHS])
+{
+    bool good = true;
+    int listed = 0;
+    for (uint32_t path = 0; path < PATHS; path++) {
+        good =
+            good && map->ticks[path] == spent[path] && (spent[path] == 0 || map->is_listed[path]);
+        listed += map->is_listed[path];
+    }
+    return good && listed == (int)map->count;
+}
+
+/* Whether the time between two calls, or up to one from the beginning, is what it adds up to. */
+static bool time_is_sum(const struct scene *s, const struct times *times, struct time_map *map,
+                        uint32_t location, uint32_t from, uint64_t to)
+{
+    int64_t spent[PATHS] = {0};
+    ictusi_time_map_clear(map);
+    ictusi_times_between(times, map, location, from, to);
+    spent_plainly(s, location, from, to, spent);
+    return map_is(map, spent);
+}
+
+static void times_are_sums(const struct scene *s)
+{
+    static const uint64_t lengths[] = {0, 1, 2, 63, 64, 65, 128, 129, 130, 200, 500, CALLS - 1};
+    struct times times;
+    struct time_map map;
+    int failures = 0;
+    REQUIRE(!ictusi_times_make(&times, &s->a, NULL));
+    REQUIRE(!ictusi_time_map_init(&map, PATHS));
+    for (uint32_t l = 0; l < LOCATIONS; l++) {
+        const uint64_t last = s->first[l + 1] - 1;
+        for (size_t k = 0; k < sizeof(lengths) / sizeof(lengths[0]); k++) {
+            for (uint64_t from = s->first[l]; from + lengths[k] <= last; from += 1 + from % 7) {
+                failures += !time_is_sum(s, &times, &map, l, (uint32_t)from, from + lengths[k]);
+            }
+            failures += !time_is_sum(s, &times, &map, l, CALL_NONE, s->first[l] + lengths[k]);
+        }
+    }
+    CHECK(failures == 0);
+    ictusi_time_map_fini(&map);
+    ictusi_times_free(&times);
+}
+
+static void totals_are_sums(const struct scene *s)
+{
+    struct times times;
+    int64_t totals[PATHS] = {0};
+    REQUIRE(!ictusi_times_make(&times, &s->a, NULL));
+    for (uint32_t l = 0; l < LOCATIONS; l++) {
+        const uint64_t last = s->first[l + 1] - 1;
+        const struct waiting_call *end = call_at(&s->a.calls, last);
+        spent_plainly(s, l, CALL_NONE, last, totals);
+        totals[end->path] += end->leave - end->enter - analysis_wait(&s->a, last);
+    }
+    CHECK(map_is(&times.totals, totals));
+    ictusi_times_free(&times);
+}
+
+static const struct scene *sorted_scene;
+
+static int by_wait(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a;
+    const uint32_t y = *(const uint32_t *)b;
+    const int64_t more = analysis_wait(&sorted_scene->a, y) - analysis_wait(&sorted_scene->a, x);
+    return more != 0 ? (more > 0 ? 1 : -1) : (x > y) - (x < y);
+}
+
+/* The thousand longest, the longest first; of equal ones those that come first. */
+static void longest_waits_are_kept(const struct scene *s)
+{
+    static struct wait_instances w;
+    static uint32_t order[ALL];
+    for (uint32_t i = 0; i < ALL; i++) {
+        order[i] = i;
+    }
+    sorted_scene = s;
+    qsort(order, ALL, sizeof(*order), by_wait);
+    REQUIRE(analysis_wait(&s->a, order[INSTANCES]) > 0); /* there are more than are kept */
+    ictusi_instances_find(&w, &s->a);
+    CHECK(w.count == INSTANCES);
+    for (uint32_t i = 0; i < INSTANCES; i++) {
+        CHECK(w.list[i].call == order[i] && w.list[i].ticks == analysis_wait(&s->a, order[i]));
+    }
+}
+
+/* The path goes back without a gap, from wait to wait, and takes as long as the program. */
+static void path_is_unbroken(const struct scene *s)
+{
+    struct times times;
+    struct critical c;
+    int64_t located[LOCATIONS] = {0};
+    int64_t by_path = 0;
+    REQUIRE(!ictusi_times_make(&times, &s->a, NULL));
+    REQUIRE(!ictusi_critical_find(&c, &times, NULL));
+    const struct critical_segment *segments = c.segments.area;
+    const uint64_t n = c.segments.count;
+    REQUIRE(n > LOCATIONS - 1);
+    int64_t end = 0;
+    for (uint32_t l = 0; l < LOCATIONS; l++) {
+        const int64_t leave = call_at(&s->a.calls, s->first[l + 1] - 1)->leave;
+        end = leave > end ? leave : end;
+    }
+    CHECK(segments[0].to == end && segments[n - 1].from == s->begin[segments[n - 1].location]);
+    CHECK(c.length == end - segments[n - 1].from);
+    for (uint64_t i = 0; i < n; i++) {
+        located[segments[i].location] += segments[i].to - segments[i].from;
+        CHECK(i == 0 || segments[i].to == segments[i - 1].from);
+        CHECK(i == 0 ||
+              segments[i].location == segments[i - 1].location - 1); /* who is waited for */
+    }
+    for (uint32_t l = 0; l < LOCATIONS; l++) {
+        CHECK(c.by_location[l] == located[l]);
+        CHECK_NEAR(c.low[l], (double)located[l] / (double)c.length, 1e-12);
+        CHECK_NEAR(c.high[l], c.low[l], 0);
+    }
+    for (uint32_t path = 0; path < PATHS; path++) {
+        by_path += c.by_path.ticks[path];
+    }
+    CHECK(by_path == c.length);
+    ictusi_critical_free(&c);
+    ictusi_times_free(&times);
+}
+
+/* What a clock shows too much in each history: one value for all times. */
+static void scene_errs(struct scene *s, uint32_t location, double sigma,
+                       double (*error)(int history))
+{
+    struct clock_errors *c = &s->clocks[location];
+    s->clock_of[location] = location;
+    REQUIRE(!ictusi_clock_errors_init(c, 1));
+    c->sigma[0] = sigma;
+    for (int k = 0; k < HISTORIES; k++) {
+        c->history[k] = error ? error(k) : 0;
+        s->a.histories.reach = fmax(s->a.histories.reach, fabs(c->history[k]));
+    }
+    s->a.histories.source = SIGMA_ARCHIVE;
+}
+
+/* Of both signs together 78 are -100 or 100, and two are 0. */
+static double error_of_hundred(int history)
+{
+    return history == 0 ? 0 : 100;
+}
+
+/*
+ * 1 waits 40 ns for 0, by clocks that may differ by 100 ns: in half of the histories it did not
+ * wait, and the path is its own from the beginning.
+ */
+static void path_is_uncertain(void)
+{
+    struct scene s;
+    struct times times;
+    struct critical c;
+    scene_open(&s);
+    scene_share(&s, 1, 1000);
+    s.first[0] = 0;
+    const uint32_t cause = scene_call(&s, 0, 1000, 1010, 2);
+    scene_share(&s, 1, 490);
+    (void)scene_call(&s, 0, 1500, 1500, 0);
+    s.first[1] = 2;
+    scene_share(&s, 1, 960);
+    const uint32_t call = scene_call(&s, 1, 960, 1200, 3);
+    scene_share(&s, 1, 800);
+    (void)scene_call(&s, 1, 2000, 2000, 0);
+    s.first[2] = s.first[3] = s.first[4] = 4;
+    scene_wait(&s, call, cause, WAIT_LATE_SENDER);
+    scene_errs(&s, 0, 0, NULL);
+    scene_errs(&s, 1, 100, error_of_hundred);
+    REQUIRE(!ictusi_times_make(&times, &s.a, NULL));
+    REQUIRE(!ictusi_critical_find(&c, &times, NULL));
+    CHECK(c.length == 2000 && c.by_location[0] == 1000 && c.by_location[1] == 1000);
+    CHECK(c.by_path.ticks[1] == 1800 && c.by_path.ticks[3] == 200 && c.by_path.ticks[2] == 0);
+    /* Without the wait all is on 1; with 140 ns of it the path goes over at 1100. */
+    CHECK_NEAR(c.low[0], 0, 1e-12);
+    CHECK_NEAR(c.high[0], 1100.0 / 2000, 1e-9);
+    CHECK_NEAR(c.low[1], 900.0 / 2000, 1e-9);
+    CHECK_NEAR(c.high[1], 1, 1e-12);
+    ictusi_critical_free(&c);
+    ictusi_times_free(&times);
+    scene_close(&s);
+}
+
+static double error_drawn(int history)
+{
+    struct rng rng;
+    ictusi_random_seed(&rng, 77, (uint64_t)history);
+    return 60 * ictusi_random_normal(&rng);
+}
+
+static double error_of_other(int history)
+{
+    return 2 * error_drawn(history + 1000);
+}
+
+static double within(double x, double most)
+{
+    return fmin(fmax(x, 0), most);
+}
+
+/* What a history makes of a wait: both ends move by what their clocks were off by. */
+static double wait_in_lane(const struct scene *s, uint64_t call, int lane)
+{
+    const struct waiting_call *c = call_at(&s->a.calls, call);
+    const struct partner *p = partner_at(&s->a.partners, call);
+    const double sign = lane < HISTORIES ? 1 : -1;
+    const double own = sign * s->clocks[c->location].history[lane % HISTORIES];
+    const double other = sign * s->clocks[p->location].history[lane % HISTORIES];
+    return within((double)p->late + own - other, (double)(c->leave - c->enter)) - (double)p->wait;
+}
+
+/* Each wait by itself: what its lanes are, and what it adds to the sum. */
+static void wait_add(const struct scene *s, uint64_t call, struct wait_sum *sum)
+{
+    const struct waiting_call *c = call_at(&s->a.calls, call);
+    const struct partner *p = partner_at(&s->a.partners, call);
+    double lanes[LANES];
+    if (p->call == CALL_NONE) {
+        return;
+    }
+    const bool apart = s->clock_of[c->location] != s->clock_of[p->location];
+    CHECK(ictusi_wait_lanes(&s->a, call, lanes) == apart);
+    for (int k = 0; k < LANES && apart; k++) {
+        CHECK_NEAR(lanes[k], wait_in_lane(s, call, k), 1e-9);
+        sum->lanes[k] += lanes[k];
+    }
+    const double a = s->clocks[s->clock_of[c->location]].sigma[0];
+    const double b = s->clocks[s->clock_of[p->location]].sigma[0];
+    const double sigma = apart ? sqrt(a * a + b * b) : 0;
+    sum->ticks += p->wait;
+    sum->n += p->wait > 0;
+    sum->sigma += p->wait > 0 ? sigma : 0;
+    sum->decidable += (double)p->late >= 1.96 * sigma ? (double)p->wait : 0;
+}
+
+/* No two rows of the same; all together. */
+static struct wait_sum rows_together(const struct wait_rows *rows)
+{
+    struct wait_sum sum = {.ticks = 0};
+    for (uint64_t i = 0; i < rows->count; i++) {
+        const struct wait_row *row = &rows->list[i];
+        CHECK(row->state == WAIT_LATE_SENDER && row->path < PATHS);
+        for (uint64_t k = 0; k < i; k++) {
+            CHECK(rows->list[k].path != row->path || rows->list[k].location != row->location);
+        }
+        ictusi_sum_add(&sum, &row->sum);
+    }
+    return sum;
+}
+
+/* All rows of waits between pairs, added up one by one. */
+static void sums_follow_histories(struct scene *s)
+{
+    struct wait_rows rows = {.list = NULL};
+    struct wait_sum plain = {.ticks = 0};
+    struct wait_sum pairs = {.ticks = 0};
+    scene_errs(s, 0, 60, error_drawn);
+    scene_errs(s, 1, 120, error_of_other);
+    scene_errs(s, 2, 0, NULL);
+    s->clock_of[3] = 2; /* the two have one clock */
+    REQUIRE(!ictusi_rows_add_up(&rows, &s->a));
+    for (uint64_t i = 0; i < s->a.calls.calls.count; i++) {
+        wait_add(s, i, &plain);
+    }
+    const struct wait_sum sum = rows_together(&rows);
+    CHECK(sum.ticks == plain.ticks && sum.n == plain.n);
+    CHECK_NEAR(sum.sigma, plain.sigma, 1e-6);
+    CHECK_NEAR(sum.decidable, plain.decidable, 1e-6);
+    CHECK(sum.decidable > 0 && sum.decidable < (double)sum.ticks);
+    for (int k = 0; k < LANES; k++) {
+        CHECK_NEAR(sum.lanes[k], plain.lanes[k], 1e-6);
+    }
+    CHECK(rows.pair_count == LOCATIONS - 1);
+    for (uint64_t i = 0; i < rows.pair_count; i++) {
+        CHECK(rows.pairs[i].waiter == rows.pairs[i].causer + 1);
+        pairs.ticks += rows.pairs[i].ticks;
+        pairs.n += rows.pairs[i].n;
+    }
+    CHECK(pairs.ticks == plain.ticks && pairs.n == plain.n);
+    ictusi_rows_free(&rows);
+}
+
+/* Of a collective the last may be another member in each history, for whom all others wait. */
+static void members_wait_for_the_last(void)
+{
+    enum { MEMBERS = 3, NODE = 0 };
+    static const int64_t enters[MEMBERS] = {1000, 1050, 1080};
+    uint32_t edges[2 * MEMBERS];
+    uint32_t call_of[2 * MEMBERS];
+    struct vnode node = {
+        .edges = 0, .in_count = MEMBERS, .out_count = MEMBERS, .class = POINT_COLLECTIVE};
+    struct wait_rows rows = {.list = NULL};
+    struct scene s;
+    scene_open(&s);
+    for (uint32_t l = 0; l < MEMBERS; l++) {
+        s.first[l] = scene_call(&s, l, enters[l], 1180, l);
+        edges[l] = l;
+        edges[MEMBERS + l] = MEMBERS + l;
+        call_of[l] = call_of[MEMBERS + l] = l;
+    }
+    s.first[3] = s.first[4] = MEMBERS;
+    s.a.calls.call_of.area = call_of;
+    s.a.session.graph = (struct graph){.vnodes = &node, .vnode_count = 1, .edges = edges};
+    for (uint32_t l = 0; l < MEMBERS; l++) {
+        scene_wait(&s, l, l == 2 ? 1 : 2, WAIT_BARRIER);
+        partner_at(&s.a.partners, l)->node = NODE_VIRTUAL | NODE;
+    }
+    scene_errs(&s, 0, 60, error_drawn);
+    scene_errs(&s, 1, 120, error_of_other);
+    scene_errs(&s, 2, 0, NULL);
+    REQUIRE(!ictusi_rows_add_up(&rows, &s.a));
+    REQUIRE(rows.count == MEMBERS);
+    for (uint32_t i = 0; i < MEMBERS; i++) {
+        const struct wait_row *row = &rows.list[i];
+        const uint32_t own = row->location;
+        const int64_t wait = 1080 - enters[own];
+        CHECK(row->state == WAIT_BARRIER && row->path == own && row->sum.ticks == wait);
+        CHECK(row->sum.n == (wait > 0));
+        for (int k = 0; k < LANES; k++) {
+            double came[MEMBERS];
+            double last = -INFINITY;
+            for (uint32_t l = 0; l < MEMBERS; l++) {
+                const double error = s.clocks[l].history[k % HISTORIES];
+                came[l] = (double)enters[l] - (k < HISTORIES ? error : -error);
+                last = fmax(last, came[l]);
+            }
+            const double waits = within(last - came[own], (double)(1180 - enters[own]));
+            CHECK_NEAR(row->sum.lanes[k], waits - (double)wait, 1e-9);
+        }
+    }
+    ictusi_rows_free(&rows);
+    scene_close(&s);
+}
+
+/* What histories add: pairs of opposite sign, of so large a part that changes sign. */
+static void fill_lanes(struct wait_sum *sum, double odd, double even)
+{
+    for (int k = 0; k < HISTORIES; k++) {
+        const double part = (k % 2 ? odd : -odd) * (k < 2 ? 3 : 1); /* the outermost is left out */
+        sum->lanes[k] = part + even;
+        sum->lanes[HISTORIES + k] = -part + even;
+    }
+}
+
+static void ranges_say_how_sure(void)
+{
+    struct wait_sum sum = {.ticks = 1000, .n = 3, .decidable = 1000};
+    struct sum_range r = ictusi_sum_range(&sum);
+    CHECK(r.kind == SUM_EXACT && r.decidable == 1);
+    CHECK(r.estimate == 1000 && r.low == 1000 && r.high == 1000);
+    /* Errors average out: two standard deviations around the estimate. */
+    fill_lanes(&sum, 50, 0);
+    sum.sigma = 10000;
+    r = ictusi_sum_range(&sum);
+    const double odd = sqrt((38 * 50.0 * 50.0 + 2 * 150.0 * 150.0) / 40);
+    CHECK(r.kind == SUM_CERTAIN && r.decidable == 1);
+    CHECK_NEAR(r.estimate, 1000, 1e-9);
+    CHECK_NEAR(r.low, 1000 - 2 * odd, 1e-9);
+    CHECK_NEAR(r.high, 1000 + 2 * odd, 1e-9);
+    /* One clock's error is in all of them: the histories' own range, but for the outermost. */
+    sum.sigma = 100;
+    r = ictusi_sum_range(&sum);
+    CHECK(r.kind == SUM_CERTAIN);
+    CHECK_NEAR(r.low, 1000 - 150, 1e-9); /* four are at 150, two on each side */
+    CHECK_NEAR(r.high, 1000 + 150, 1e-9);
+    /* What histories of both signs add is a bias of what is read off. */
+    fill_lanes(&sum, 50, 20);
+    sum.sigma = 10000;
+    r = ictusi_sum_range(&sum);
+    CHECK_NEAR(r.estimate, 980, 1e-9);
+    CHECK_NEAR(r.high - r.low, 4 * odd, 1e-9);
+    /* Of doubtful signs: the histories' range, too, or no lower limit at all. */
+    sum.decidable = 800;
+    r = ictusi_sum_range(&sum);
+    CHECK(r.kind == SUM_ABOUT);
+    CHECK_NEAR(r.decidable, 0.8, 1e-12);
+    CHECK_NEAR(r.low, fmin(980 - 2 * odd, 1000 - 130), 1e-9);
+    CHECK_NEAR(r.high, fmax(980 + 2 * odd, 1000 + 170), 1e-9);
+    sum.decidable = 750;
+    CHECK(ictusi_sum_range(&sum).kind == SUM_ABOUT);
+    sum.decidable = 749;
+    r = ictusi_sum_range(&sum);
+    CHECK(r.kind == SUM_AT_MOST && r.low == 0);
+    CHECK_NEAR(r.high, 1170, 1e-9);
+    sum.decidable = 950;
+    CHECK(ictusi_sum_range(&sum).kind == SUM_CERTAIN);
+    sum.decidable = 949;
+    CHECK(ictusi_sum_range(&sum).kind == SUM_ABOUT);
+    /* Nothing is negative. */
+    fill_lanes(&sum, 5000, 4000);
+    sum.decidable = 1000;
+    r = ictusi_sum_range(&sum);
+    CHECK(r.estimate == 0 && r.low == 0 && r.high > 0);
+    sum.ticks = 0;
+    CHECK(ictusi_sum_range(&sum).decidable == 0);
+}
+
+int main(void)
+{
+    static struct scene s;
+    scene_open(&s);
+    scene_fill(&s);
+    times_are_sums(&s);
+    totals_are_sums(&s);
+    longest_waits_are_kept(&s);
+    path_is_unbroken(&s);
+    sums_follow_histories(&s);
+    scene_close(&s);
+    path_is_uncertain();
+    members_wait_for_the_last();
+    ranges_say_how_sure();
+    return check_result();
+}
