@@ -2,6 +2,7 @@
 // A timeline on a canvas: a row for each process or thread, arrows for messages, zoom and pan.
 import { download, h } from './dom.js';
 import { nanoseconds, number } from './format.js';
+import { inkUpon } from './ink.js';
 import { drawCritical, drawWaits, placeWaits, waitAt } from './waitmarks.js';
 import { SvgPen } from './svgpen.js';
 import { onTheme, theme } from './theme.js';
@@ -164,11 +165,15 @@ export class Gantt {
     /** The names that take most of the time, each with its colour, and what the arrows leave out. */
     explainColours(colours) {
         const names = this.row.profile.filter((p) => this.colours.has(p.name) && !frame.test(p.name)).sort((a, b) => b.total_s - a.total_s);
-        const key = (name, colour) => h('span', { class: 'gantt-key' }, h('i', { style: `background:${colour}` }), name);
+        const key = (name, background) => h('span', { class: 'gantt-key' }, h('i', { style: `background:${background}` }), name);
+        const hatched = (angle, colour) => `repeating-linear-gradient(${angle}deg, ${colour} 0 2.5px, ${colours.card} 2.5px 4px)`;
+        const line = `linear-gradient(${colours.text}, ${colours.text}) center / 100% 3px no-repeat`;
+        const of = (sure) => this.waits?.instances.some((w) => w.sure === sure);
         this.legend.replaceChildren(
             ...names.slice(0, legendNames).map((p) => key(p.name, this.colourOf(this.row.names.indexOf(p.name), colours))),
-            ...(this.waits?.instances.length ? [key('waiting', colours.bad)] : []),
-            ...(this.waits?.stretches.length ? [key('critical path', colours.text)] : []),
+            ...(of(true) ? [key('waiting', hatched(-45, colours.bad))] : []),
+            ...(of(false) ? [key('waiting, undecidable', hatched(45, colours.muted))] : []),
+            ...(this.waits?.stretches.length ? [key('critical path', line)] : []),
             key(names.length > legendNames ? 'the program; further calls repeat these colours' : 'the program', colours.line),
             this.note);
     }
@@ -272,15 +277,20 @@ export class Gantt {
         if (this.density) {
             this.density.forEach((bins, i) => this.drawDensity(pen, colours, bins, i));
         }
-        this.tracks.forEach((track, i) => this.drawTrack(pen, colours, track, i));
+        const names = this.tracks.flatMap((track, i) => this.drawTrack(pen, colours, track, i));
         if (this.waits && this.showWaits) {
             drawWaits(pen, colours, this, this.waits);
         }
+        this.drawNames(pen, names);
         if (this.waits && this.showPath) {
             drawCritical(pen, colours, this, this.waits);
         }
         this.metrics.forEach((m, i) => this.drawMetric(pen, colours, m, this.tracks.length * this.rowHeight + i * metricHeight));
-        this.shownArrows = this.arrows ? this.drawMessages(pen, colours) : 0;
+        if (this.arrows) {
+            this.drawMessages(pen, colours);
+        } else {
+            this.note.textContent = '';
+        }
         pen.restore();
         this.drawLabels(pen, colours, width);
     }
@@ -305,6 +315,7 @@ export class Gantt {
         const scale = this.plot / (to - from);
         const top = index * this.rowHeight + 1;
         const each = (this.rowHeight - 2) / this.depths[index];
+        const names = []; // of those that have room for theirs
         const drawn = []; // the last pixel drawn at each depth: what is narrower is not seen
         for (let i = above(track.ends, from); i < track.count && track.start[i] < to; i++) {
             const depth = Math.min(track.depth[i], 3);
@@ -318,23 +329,37 @@ export class Gantt {
             pen.fillStyle = this.colourOf(track.name[i], colours);
             const y = top + depth * each;
             pen.fillRect(x, y, wide, each - (each > 5 ? 1 : 0));
-            if (wide > 46 && each > 10) {
-                const shown = Math.max(x, labelWidth);
-                pen.save();
-                pen.beginPath();
-                pen.rect(shown, y, right - shown - 3, each);
-                pen.clip();
-                pen.fillStyle = this.row.names[track.name[i]].startsWith('MPI_')
-                    ? (colours.name === 'dark' ? '#0f141b' : '#ffffff') : colours.text;
-                pen.fillText(this.row.names[track.name[i]], shown + 4, y + each / 2 + 4);
-                pen.restore();
+            const shown = Math.max(x, labelWidth);
+            if (right - shown > 46 && each > 10) {
+                names.push({ text: this.row.names[track.name[i]], x: shown, y, wide: right - shown - 3, deep: each, colour: pen.fillStyle });
             }
+        }
+        return names;
+    }
+
+    /** The names of calls, upon the call's own colour, so that no hatch and no line runs through them. */
+    drawNames(pen, names) {
+        for (const { text, x, y, wide, deep, colour } of names) {
+            pen.save();
+            pen.beginPath();
+            pen.rect(x, y, wide, deep);
+            pen.clip();
+            pen.fillStyle = colour;
+            pen.fillRect(x + 2, y + deep / 2 - 6, pen.measureText(text).width + 4, 13);
+            pen.fillStyle = inkUpon(colour);
+            pen.fillText(text, x + 4, y + deep / 2 + 4);
+            pen.restore();
         }
     }
 
     /** Where an instant is, in pixels. */
     xAt(at) {
         return labelWidth + ((at - this.view.from) / (this.view.to - this.view.from)) * this.plot;
+    }
+
+    /** Where the plot begins and ends, in pixels. */
+    sides() {
+        return [labelWidth, labelWidth + this.plot];
     }
 
     /** What a track did most of where calls are too short to be in the page: the paler, the less of it. */
@@ -405,22 +430,32 @@ export class Gantt {
         };
         const few = (list) => list.filter((_m, i) => i % Math.ceil(list.length / mostArrows) === 0);
         const drawn = few(thinned(shown));
-        pen.strokeStyle = colours.text;
-        pen.lineWidth = 1;
-        pen.globalAlpha = drawn.length > 300 ? 0.35 : 0.8;
-        drawn.forEach(arrow);
-        pen.globalAlpha = 1;
-        pen.strokeStyle = colours.bad;
-        pen.lineWidth = 1.6;
+        // Edged with the card's colour, so that they are seen upon calls of any colour.
+        const edged = (list, colour, wide, alpha) => [[colours.card, wide + 2], [colour, wide]].forEach(([ink, width]) => {
+            pen.strokeStyle = ink;
+            pen.lineWidth = width;
+            pen.globalAlpha = alpha;
+            list.forEach(arrow);
+            pen.globalAlpha = 1;
+        });
+        edged(drawn, colours.text, 1, drawn.length > 300 ? 0.35 : 0.8);
         const wrong = this.backward.filter(seen);
         const red = few(thinned(wrong));
-        red.forEach(arrow);
+        edged(red, colours.bad, 1.6, 1);
         const all = shown.length + wrong.length;
         const now = drawn.length + red.length;
         const total = this.row.message_count ?? this.messages.length;
         const sampled = total > this.messages.length ? ` The page holds ${number(this.messages.length)} of ${number(total)} messages, taken evenly from the whole run.` : '';
         this.note.textContent = `${now < all ? `${number(now)} of ${number(all)} arrows are drawn; zoom in to see the others.` : ''}${sampled}`;
-        return shown.length;
+    }
+
+    /** A text cut to what has room before the plot. */
+    cut(pen, text) {
+        let shown = text;
+        while (shown.length > 2 && pen.measureText(shown).width > labelWidth - 10) {
+            shown = `${shown.slice(0, -2)}…`;
+        }
+        return shown;
     }
 
     drawLabels(pen, colours, width) {
@@ -430,15 +465,10 @@ export class Gantt {
             const top = this.tracks.length * this.rowHeight + i * metricHeight;
             pen.fillStyle = colours.line;
             pen.fillRect(0, top, width, 1);
-            pen.save();
-            pen.beginPath();
-            pen.rect(0, top, labelWidth - 6, metricHeight);
-            pen.clip();
             pen.fillStyle = colours.text;
-            pen.fillText(m.name, 2, top + 13);
+            pen.fillText(this.cut(pen, m.name), 2, top + 13);
             pen.fillStyle = colours.muted;
-            pen.fillText(this.names[m.place].process || this.names[m.place].name, 2, top + 26);
-            pen.restore();
+            pen.fillText(this.cut(pen, this.names[m.place].process || this.names[m.place].name), 2, top + 26);
         });
         this.names.forEach((track, i) => {
             const y = i * this.rowHeight;
@@ -449,13 +479,8 @@ export class Gantt {
             last = track.process;
             const text = twice ? `${trackName(track)} (${track.location})` : trackName(track);
             if (this.rowHeight >= 11) {
-                pen.save();
-                pen.beginPath();
-                pen.rect(0, y, labelWidth - 6, this.rowHeight);
-                pen.clip();
                 pen.fillStyle = colours.text;
-                pen.fillText(text, 2, y + this.rowHeight / 2 + 4);
-                pen.restore();
+                pen.fillText(this.cut(pen, text), 2, y + this.rowHeight / 2 + 4);
             }
         });
     }
@@ -488,19 +513,22 @@ export class Gantt {
     }
 
     explain(x, y) {
+        const named = x < labelWidth ? this.names[Math.floor(y / this.rowHeight)] : null;
         const slice = this.sliceAt(x, y);
-        const wait = this.waits && this.showWaits ? waitAt(this, this.waits, x, y) : null;
+        const wait = this.waits && this.showWaits && !named ? waitAt(this, this.waits, x, y) : null;
         this.showBand(x);
-        this.tip.hidden = !slice && !wait;
-        if (slice || wait) {
+        this.tip.hidden = !slice && !wait && !named;
+        if (!this.tip.hidden) {
             this.tip.replaceChildren(
+                named ? h('strong', {}, `${trackName(named)} (${named.location})`) : '',
                 slice ? h('strong', {}, slice.name) : '',
                 slice ? h('div', {}, `${nanoseconds(slice.duration)} from ${nanoseconds(slice.start - this.whole.from, 9)}`) : '',
                 wait ? h('div', { class: 'wait' }, `${wait.state}: ${nanoseconds(1e9 * wait.wait_s)} ± ${nanoseconds(1.96e9 * wait.sigma_s, 3)}${
                     wait.sure ? '' : ' (undecidable)'}, for rank ${wait.causer_rank} in ${wait.causer_call}`) : '',
-                this.sigma > 0 ? h('div', {}, `clock ± ${nanoseconds(1.96 * this.sigma, 3)}`) : '');
-            this.tip.style.left = `${Math.min(x + 12, this.canvas.clientWidth - 180)}px`;
-            this.tip.style.top = `${y + 14}px`;
+                this.sigma > 0 && !named ? h('div', {}, `clock ± ${nanoseconds(1.96 * this.sigma, 3)}`) : '');
+            const [wide, high] = [this.tip.offsetWidth, this.tip.offsetHeight];
+            this.tip.style.left = `${Math.max(0, Math.min(x + 12, this.canvas.clientWidth - wide))}px`;
+            this.tip.style.top = `${y + 14 + high > this.box.clientHeight ? Math.max(0, y - high - 6) : y + 14}px`;
         }
     }
 

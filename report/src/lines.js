@@ -74,6 +74,16 @@ const positive = (value) => (value > 0 ? value : null);
 const symbols = ['circle', 'rect', 'triangle', 'diamond', 'emptyCircle', 'emptyRect', 'emptyTriangle', 'emptyDiamond'];
 const dashes = ['solid', [6, 4], [2, 3], [10, 3, 2, 3]];
 
+const everyPoint = 60; // so many points of a line are all marked
+const marksOfMore = 12; // of more points, about so many are: a line's shape is its name without colour
+const mostSymbols = 5000;
+
+/** Whether a point of a line has a mark; those of other lines are elsewhere, so that none hides another's. */
+function marked(count, place, line) {
+    const step = count <= everyPoint ? 1 : Math.ceil(count / marksOfMore);
+    return place % step === Math.floor((0.25 + 0.37 * line) * step) % step;
+}
+
 /** A point that looks different from its series. */
 function lookOf(spec, row, colours) {
     const look = spec.look?.(row, colours);
@@ -89,7 +99,8 @@ function seen(rows, value, spec) {
  * Lines of rows.
  * @param spec rows, key (row → line's name), x and y (row → number), low and high (row → number),
  *             xName, yName, xFormat, yFormat, xLog, xWhole (no ticks between whole numbers), yLog, tip (row → pairs), points (no line), marks,
- *             within (values that have to be in view too), look (row, colours → colour and symbol)
+ *             within (values that have to be in view too), look (row, colours → colour and symbol),
+ *             names (of the lines, in the order of their colours; sorted where it is missing)
  */
 export function lineOption(colours, spec, width = 600) {
     const rows = spec.rows.filter((row) => spec.y(row) !== null && spec.y(row) !== undefined);
@@ -102,8 +113,8 @@ export function lineOption(colours, spec, width = 600) {
     };
     const placeY = (value) => (spec.yLog ? positive(value) : value);
     const series = [];
-    const names = order(groupBy(rows, spec.key).keys());
     const groups = groupBy(rows, spec.key);
+    const names = spec.names?.filter((name) => groups.has(name)) ?? order(groups.keys());
     names.forEach((name, index) => {
         const colour = colours.series[index % colours.series.length];
         const group = groups.get(name).filter((row) => placeY(spec.y(row)) !== null);
@@ -113,10 +124,11 @@ export function lineOption(colours, spec, width = 600) {
             name,
             symbol: symbols[index % symbols.length],
             symbolSize: spec.points ? 6 : 7,
-            showSymbol: spec.points || group.length <= 60,
+            showSymbol: spec.points || group.length <= mostSymbols, // those that are not seen have a tooltip
             lineStyle: { width: 2, type: dashes[Math.floor(index / 4) % dashes.length] },
             itemStyle: { color: colour, opacity: spec.points ? 0.75 : 1 },
-            data: group.map((row) => ({ value: [placeX(row), placeY(spec.y(row))], row, ...lookOf(spec, row, colours) })),
+            data: group.map((row, i) => ({ value: [placeX(row), placeY(spec.y(row))], row,
+                ...(spec.points || marked(group.length, i, index) ? lookOf(spec, row, colours) : { itemStyle: { opacity: 0 } }) })),
             markLine: spec.marks && index === 0 ? spec.marks(colours) : undefined,
         });
         if (spec.low && group.length <= 400) {

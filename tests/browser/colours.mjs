@@ -6,6 +6,7 @@ import { apart, contrast, kinds, lightness } from './vision.mjs';
 
 const page = (name) => import(pathToFileURL(join(process.env.SOURCE, 'report', 'src', name)));
 const { light, dark } = await page('palettes.js');
+const { inkOn, inkUpon } = await page('ink.js');
 const { everySo, fitted } = await page('ticks.js');
 const failures = [];
 
@@ -24,6 +25,8 @@ for (const palette of [light, dark]) {
         check(`${name}: slower and faster are told apart with ${kind}`, apart(palette.slower, palette.faster, kind) >= 40);
     }
     series.forEach((a) => check(`${name}: ${a} stands out of the card`, contrast(a, card) >= 2.9));
+    [...series, palette.line].forEach((c) => check(`${name}: a name upon ${c} can be read`, contrast(inkUpon(c), c) >= 4.5));
+    heat.forEach((c, i) => check(`${name}: a number upon ${c} can be read`, contrast(inkOn(palette, i / (heat.length - 1)), c) >= 4.5));
     for (const key of ['text', 'muted', 'accent', 'bad', 'good']) {
         check(`${name}: ${key} can be read`, contrast(palette[key], card) >= 4.5);
     }

@@ -303,6 +303,17 @@ async function accessible() {
     check('the table has the chart’s numbers', (await card.locator('.alternative tbody tr:not(.pad)').count()) >= 30);
 }
 
+/** Lines of many points are told apart without colour: each has some marks, of its own shape, where no other has them. */
+async function marksOfLines() {
+    const page = await share('all.html');
+    const lines = await page.locator('#drift [data-chart="Offset to the reference"]').evaluate((f) => f.ictusCard.chart.getOption().series
+        .map(({ symbol, data }) => ({ symbol, points: data.length, marks: data.flatMap((d, i) => (d.itemStyle?.opacity === 0 ? [] : [i])) })));
+    check(`there are lines of many points: ${lines.map((l) => l.points)}`, lines.length === 5 && lines.every((l) => l.points > 60));
+    check(`each has some marks: ${lines.map((l) => l.marks.length)}`, lines.every((l) => l.marks.length >= 5 && l.marks.length <= 15));
+    check('each has a shape of its own', new Set(lines.map((l) => l.symbol)).size === lines.length);
+    check('no mark hides another', new Set(lines.flatMap((l) => l.marks)).size === lines.reduce((sum, l) => sum + l.marks.length, 0));
+}
+
 /** Axes say what they show and have enough ticks; legends name what differs; limits are in view. */
 async function axes() {
     const page = await share('all.html');
@@ -472,6 +483,18 @@ async function archives() {
     check(`the longest wait is in view: ${wait.wide}`, wait.wide > 0.05 && wait.wide <= 1);
     await figure.locator('canvas').hover({ position: { x: wait.x, y: wait.y } });
     check('a tooltip tells of the wait', /±.*for rank \d+/.test(await figure.locator('.gantt-tip').textContent()));
+    const stripes = await figure.evaluate((f) => {
+        const { canvas, rowHeight, view, waits } = f.ictusGantt;
+        const [longest] = waits.instances;
+        const ratio = canvas.width / canvas.clientWidth;
+        const [left, right] = [longest.from, longest.to].map((at) => f.ictusGantt.xAt(Math.min(Math.max(at, view.from), view.to)));
+        const row = Math.round((longest.track + 0.8) * rowHeight * ratio);
+        const { data } = canvas.getContext('2d').getImageData(Math.round(left * ratio), row, Math.round((right - left) * ratio), 1);
+        const greys = Array.from({ length: data.length / 4 }, (_x, i) => 0.21 * data[4 * i] + 0.72 * data[4 * i + 1] + 0.07 * data[4 * i + 2]);
+        const middle = (Math.min(...greys) + Math.max(...greys)) / 2;
+        return { contrast: Math.max(...greys) - Math.min(...greys), edges: greys.filter((g, i) => i > 0 && (g > middle) !== (greys[i - 1] > middle)).length };
+    });
+    check(`a wait is hatched in greyscale: ${JSON.stringify(stripes)}`, stripes.contrast > 60 && stripes.edges >= 8);
     check('the clock’s quality is told', /Clock quality/.test(await figure.textContent()));
     await shoot(page, 'archive');
     await page.close();
@@ -511,7 +534,7 @@ const parts = {
         await looks('traces.html', ['timeline'], [600]);
         await looks('two.html', ['overview', 'measurement', 'files'], [600]);
     },
-    filters, closely, saves, themeAndPrint, matrixAndBarriers, waits, waitsCompared, accessible, axes, timelines, arrivals, hardDays, three,
+    filters, closely, saves, themeAndPrint, matrixAndBarriers, waits, waitsCompared, accessible, marksOfLines, axes, timelines, arrivals, hardDays, three,
     ...(existsSync('archive.html') ? { archives } : {}),
 };
 // All of them, or those named: node report.mjs timelines axes

@@ -6,7 +6,7 @@ import * as format from '../format.js';
 import { dotOption, lineOption, tipTable } from '../lines.js';
 import { DataTable } from '../table.js';
 import { everySo } from '../ticks.js';
-import { inkOn } from '../theme.js';
+import { inkOn } from '../ink.js';
 
 const most = 30;
 

@@ -8,7 +8,7 @@ import * as format from '../format.js';
 import { dotOption, lineOption, tipTable } from '../lines.js';
 import { ascending, ecdf, order } from '../stats.js';
 import { DataTable, plainColumns } from '../table.js';
-import { inkOn } from '../theme.js';
+import { inkOn } from '../ink.js';
 
 const mostRanks = 128;
 
@@ -43,7 +43,7 @@ export function build(rows) {
                     xName: 'skew at the exit', yName: 'share of barriers (%)', xFormat: format.seconds,
                     yFormat: (v) => format.percent(v),
                 }, width);
-                option?.series.forEach((s) => { s.showSymbol = false; });
+                option?.series.forEach((s) => { s.step = 'end'; });
                 return option;
             },
             csv: () => [['name', 'skew_s', 'share'], ...points.map((p) => [p.name, p.x, p.y])],

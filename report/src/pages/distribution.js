@@ -5,6 +5,7 @@ import { h, panels, segmented } from '../dom.js';
 import * as format from '../format.js';
 import { histogramOption, lineOption, tipTable } from '../lines.js';
 import { ascending, density, ecdf, histogram, quantile } from '../stats.js';
+import { bounds, fitted } from '../ticks.js';
 
 const mostRows = 6;
 const mostPoints = 4000;
@@ -56,7 +57,7 @@ export class Distribution {
             }),
             new ChartCard({
                 title: 'Quantiles', height: 260, wide: true,
-                option: (colours) => this.boxOption(colours),
+                option: (colours, width) => this.boxOption(colours, width),
                 csv: () => [['measurement', 'min_s', 'ci95_low_s', 'median_s', 'ci95_high_s', 'p90_s', 'p99_s', 'max_s'],
                             ...this.rows.map((r) => [nameOf(r), r.min_s, r.ci95_low_s, r.median_s,
                                                      r.ci95_high_s, r.p90_s, r.p99_s, r.max_s])],
@@ -116,8 +117,6 @@ export class Distribution {
         }
         for (const series of option.series) {
             series.step = 'end';
-            series.symbolSize = 4;
-            series.showSymbol = series.data.length < 50;
         }
         return option;
     }
@@ -146,24 +145,26 @@ export class Distribution {
         return option;
     }
 
-    boxOption(colours) {
+    boxOption(colours, width) {
         const rows = this.rows.filter((r) => Number.isFinite(r.median_s));
         if (!rows.length) {
             return null;
         }
-        const points = [['min_s', 'minimum', 'rect'], ['ci95_low_s', 'interval, low', 'triangle'],
+        const points = [['min_s', 'minimum', 'emptyRect'], ['ci95_low_s', 'interval, low', 'triangle'],
                         ['median_s', 'median', 'diamond'], ['ci95_high_s', 'interval, high', 'triangle'],
-                        ['p90_s', '90 %', 'circle'], ['p99_s', '99 %', 'circle'], ['max_s', 'maximum', 'rect']];
+                        ['p90_s', '90 %', 'emptyCircle'], ['p99_s', '99 %', 'circle'], ['max_s', 'maximum', 'rect']];
         const names = rows.map(nameOf);
         const high = Math.max(...rows.map((r) => r.max_s));
         const low = Math.min(...rows.map((r) => r.min_s));
+        const log = high / low > 20;
+        const across = bounds(fitted([low, high], log, { most: width / 110 }));
         return {
             legend: { type: 'plain' }, grid: { top: 48 },
             tooltip: { trigger: 'item', formatter: (p) =>
                 tipTable(names[p.value[1]], [[p.seriesName, format.seconds(p.value[0])]]) },
-            yAxis: axis(colours, { type: 'category', data: names, axisLabel: { width: 260, overflow: 'break', lineHeight: 15 } }),
-            xAxis: axis(colours, { type: high / low > 20 ? 'log' : 'value', scale: true, name: 'time',
-                                   axisLabel: { formatter: (v) => format.seconds(v) } }),
+            yAxis: axis(colours, { type: 'category', data: names, axisLabel: { width: Math.min(260, width * 0.4), overflow: 'break', lineHeight: 15 } }),
+            xAxis: axis(colours, { ...across, type: log ? 'log' : 'value', name: 'time',
+                                   axisLabel: { ...across.axisLabel, formatter: (v) => format.seconds(v) } }),
             series: points.map(([key, name, symbol]) => ({
                 type: 'scatter', name, symbol, symbolSize: key === 'median_s' ? 15 : 10,
                 data: rows.map((r, i) => [r[key], i]).filter((p) => Number.isFinite(p[0])),
@@ -190,6 +191,7 @@ function bars(colours, one) {
 
 function violins(colours, raw) {
     const [low, high, top] = ends(raw.map((r) => r.sorted));
+    const up = bounds(fitted([low, high], false, { ends: true }));
     const shapes = raw.map((r) => {
         const points = density(r.sorted, low, high);
         const most = Math.max(...points.map((p) => p[1]));
@@ -204,7 +206,7 @@ function violins(colours, raw) {
             ['samples', raw[p.dataIndex].sorted.length]]) },
         xAxis: axis(colours, { type: 'category', data: raw.map((r) => r.name),
                                axisLabel: { width: 150, overflow: 'break', interval: 0, lineHeight: 15 } }),
-        yAxis: axis(colours, { type: 'value', min: low, max: high, axisLabel: { formatter: (v) => format.seconds(v) },
+        yAxis: axis(colours, { ...up, type: 'value', axisLabel: { ...up.axisLabel, formatter: (v) => format.seconds(v) },
                                name: high < top ? 'time (the far tail is cut)' : 'time' }),
         series: [{
             type: 'custom', encode: { x: 0, y: 1 },

@@ -6,7 +6,7 @@ import * as format from '../format.js';
 import { tipTable } from '../lines.js';
 import { groupBy, order } from '../stats.js';
 import { DataTable, plainColumns } from '../table.js';
-import { inkOn } from '../theme.js';
+import { inkOn } from '../ink.js';
 
 // colours saturate at half and at twice
 const reach = 1;

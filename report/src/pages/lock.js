@@ -57,7 +57,7 @@ export function build(rows) {
             over(shown, 'Poll interval', [['interval_s', 'interval']], 'time between polls', format.seconds),
         ];
         if (shown.some((r) => Number.isFinite(r.network_s))) {
-            cards.push(...delays(shown), over(shown, 'Delays over time', parts, 'delay', format.seconds));
+            cards.push(...delays(shown), over(shown, 'Delays over time', parts, 'delay', format.seconds, { names: parts.map(([, name]) => name) }));
         }
         arrange(charts, cards.map((c) => c.element));
         table.setRows(shown);

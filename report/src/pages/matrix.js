@@ -6,7 +6,7 @@ import * as format from '../format.js';
 import { tipTable } from '../lines.js';
 import { groupBy } from '../stats.js';
 import { DataTable, plainColumns } from '../table.js';
-import { inkOn } from '../theme.js';
+import { inkOn } from '../ink.js';
 
 const most = 24;
 

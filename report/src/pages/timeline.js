@@ -11,7 +11,7 @@ function facts(row, gantt) {
     const backward = gantt.backwardCount;
     const parts = [`${format.number(row.events)} events over ${format.nanoseconds(gantt.whole.to - gantt.whole.from)}, `
         + `${format.number(messages)} messages; `
-        + (backward ? `${backward} arrive before they were sent (red).` : 'none arrives before it was sent.')];
+        + (backward ? `${backward} arrive before they were sent (red, pointing back in time).` : 'none arrives before it was sent.')];
     if (row.dropped) {
         parts.push(`${format.number(row.dropped)} calls shorter than ${format.nanoseconds(row.shortest_ns)} are not drawn one by one`
             + (row.density?.length ? `: each stretch of ${format.nanoseconds(row.bin_ns)} has the colour of what took most of it, paler where that took less.` : '.'));

@@ -6,7 +6,7 @@ import * as format from '../format.js';
 import { barOption, dotOption, tipTable } from '../lines.js';
 import { groupBy } from '../stats.js';
 import { DataTable } from '../table.js';
-import { inkOn } from '../theme.js';
+import { inkOn } from '../ink.js';
 
 export const types = ['waits', 'wait-total', 'wait-site', 'wait-rank', 'wait-state', 'wait-pair', 'wait-instance', 'wait-cause',
                       'critical-path', 'collective-site'];
