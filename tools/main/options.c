@@ -145,6 +145,7 @@ static const struct option_row *find_letter(const struct option_row *rows, char 
     return NULL;
 }
 
+/* The complaint shows options with the dashes they are typed with. */
 static int unknown_option(const struct option_row *rows, const char *command, const char *word,
                           struct ictus_why *why)
 {
@@ -154,14 +155,26 @@ static int unknown_option(const struct option_row *rows, const char *command, co
         names[count] = rows[count - 1].name;
         count++;
     }
-    char plain[64];
-    (void)snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(word, "="), word);
-    const char *name = plain + strspn(plain, "-");
-    if (count > NAMES_MAX && !ictus_nearest(name, names)) {
-        return ictus_because(why, ICTUS_ERR_UNKNOWN, "unknown option '%s'; see ictus %s --help",
-                             name, command);
+    char typed[64];
+    (void)snprintf(typed, sizeof(typed), "%.*s", (int)strcspn(word, "="), word);
+    const char *near = ictus_nearest(typed + strspn(typed, "-"), names);
+    if (near) {
+        return ictus_because(why, ICTUS_ERR_UNKNOWN, "unknown option '%s'; did you mean '--%s'?",
+                             typed, near);
     }
-    return ictus_unknown(why, "option", name, names);
+    if (count > NAMES_MAX) {
+        return ictus_because(why, ICTUS_ERR_UNKNOWN, "unknown option '%s'; see ictus %s --help",
+                             typed, command);
+    }
+    char list[240] = "";
+    size_t used = 0;
+    int i = 0;
+    for (; i < count && used + strlen(names[i]) + 5 < sizeof(list); i++) {
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s--%s", used ? ", " : "",
+                                 names[i]);
+    }
+    return ictus_because(why, ICTUS_ERR_UNKNOWN, "unknown option '%s'; known are: %s%s", typed,
+                         list, i < count ? ", ..." : "");
 }
 
 /* The row and value of the option at argv[*i]; moves *i over a value in the next word. */
