@@ -214,12 +214,13 @@ static int lock_run(const void *options, int word_count, char **words)
 {
     const struct lock_options *o = options;
     struct ictus_why why;
-    if (word_count == 1 && strcmp(words[0], "status") == 0) {
+    const bool status = word_count > 0 && strcmp(words[0], "status") == 0;
+    if (status && word_count == 1) {
         return lock_status(o->run.name, o->run.directory, (enum ictus_format)o->results.format);
     }
     if (word_count) {
         (void)ictus_because(&why, ICTUS_ERR_SPEC,
-                            "unexpected argument '%.60s'; the only one is 'status'", words[0]);
+                            "unexpected argument '%.60s'; the only one is 'status'", words[status]);
         return command_fail("lock", ICTUS_ERR_SPEC, &why);
     }
     return run_daemon(o);

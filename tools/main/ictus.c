@@ -71,6 +71,7 @@ static const struct command *find_command(const char *name)
 
 static int unknown_command(const char *word)
 {
+    static const char *const questions[] = {"--help", "--version", "--completion", NULL};
     const struct command *list[COMMANDS_MAX];
     const char *names[COMMANDS_MAX] = {NULL};
     struct ictus_why why;
@@ -78,7 +79,11 @@ static int unknown_command(const char *word)
     for (size_t i = 0; list[i]; i++) {
         names[i] = list[i]->name;
     }
-    (void)ictus_unknown(&why, "command", word, names);
+    if (word[0] == '-') {
+        (void)ictus_unknown(&why, "option before a command", word, questions);
+    } else {
+        (void)ictus_unknown(&why, "command", word, names);
+    }
     if (command_speaks()) {
         (void)fprintf(stderr, "ictus: %s\n", why.text);
     }

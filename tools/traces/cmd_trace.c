@@ -230,7 +230,7 @@ static int run_program(const struct trace_options *o, char **words)
     }
     set_environment(o, library);
     (void)execvp(words[0], words);
-    (void)ictus_because(&why, ICTUS_ERR_IO, "%.200s: %s", words[0], strerror(errno));
+    (void)ictus_because(&why, ICTUS_ERR_IO, "cannot run '%.200s': %s", words[0], strerror(errno));
     return trace_fail(ICTUS_ERR_IO, &why);
 }
 

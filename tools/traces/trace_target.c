@@ -142,7 +142,8 @@ int trace_target_check(const char *program, struct ictus_why *why)
     char ours[PATH_MAX];
     why->text[0] = '\0';
     if (!find_program(program, path, sizeof(path))) {
-        return ictus_because(why, ICTUS_ERR_ARG, "%.200s: %s", program, strerror(ENOENT));
+        return ictus_because(why, ICTUS_ERR_ARG, "cannot run '%.200s': %s", program,
+                             strerror(ENOENT));
     }
     if (is_launcher(path)) {
         return ictus_because(
