@@ -38,7 +38,7 @@ static void format_decimals(double number, int width, char *cell)
     }
 }
 
-/* Four significant digits, fewer where an exponent leaves no room for them. */
+/* Four significant digits, fewer where a sign, zeros or an exponent leave no room for them. */
 static void format_significant(double number, int width, char *cell)
 {
     int length = CELL_MAX;
@@ -47,6 +47,9 @@ static void format_significant(double number, int width, char *cell)
     }
     for (int digits = 4; digits >= 1 && length > width; digits--) {
         length = snprintf(cell, CELL_MAX, "%.*g", digits, number);
+    }
+    if (length > width) {
+        (void)snprintf(cell, CELL_MAX, "%.0e", number); /* shorter than -0.0009 */
     }
 }
 

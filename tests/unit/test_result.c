@@ -129,7 +129,7 @@ static void test_numbers(void)
     static const struct ictus_column ratio = {"ratio", "number", ICTUS_COLUMN_NUMBER};
     static const struct ictus_column time = {"time_s", "time_us", ICTUS_COLUMN_SECONDS};
     static const double ratios[] = {0.25,   0.1234, 0.12345,  12345.0,  99999.5, -12345.0,
-                                    -0.125, 1e5,    123456.0, 1.234e-7, -3.2e20};
+                                    -0.125, 1e5,    123456.0, 1.234e-7, -3.2e20, -9.4e-4};
     static const double times[] = {1.5e-6, 0.012345678, 1.2345678, -1.2345678};
     struct captured capture;
     print_numbers(&ratio, ratios, sizeof ratios / sizeof *ratios, &capture);
@@ -144,7 +144,8 @@ static void test_numbers(void)
                             " 1e+05\n"
                             " 1e+05\n"
                             " 1e-07\n"
-                            "-3e+20\n");
+                            "-3e+20\n"
+                            "-9e-04\n");
     print_numbers(&time, times, sizeof times / sizeof *times, &capture);
     CHECK_STR(capture.text, "  time_us\n"
                             "    1.500\n"
@@ -153,7 +154,7 @@ static void test_numbers(void)
                             " -1234568\n");
 }
 
-/* Whatever its magnitude, a number is no wider than its column; one below 0 from 1 on. */
+/* Whatever its magnitude and its sign, a number is no wider than its column. */
 static void test_widths(void)
 {
     static const struct ictus_column ratio = {"ratio", "number", ICTUS_COLUMN_NUMBER};
@@ -162,7 +163,7 @@ static void test_widths(void)
     struct captured capture;
     for (int i = 0; i < EXPONENTS; i++) {
         numbers[i] = 1.23456789 * pow(10.0, i - EXPONENTS / 2);
-        numbers[EXPONENTS + i] = -9.4 * pow(10.0, (int)(i / 2));
+        numbers[EXPONENTS + i] = -9.4 * pow(10.0, i - EXPONENTS / 2);
     }
     print_numbers(&ratio, numbers, 2 * EXPONENTS, &capture);
     int rows = 0;
