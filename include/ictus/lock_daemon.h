@@ -150,6 +150,15 @@ struct ictus_at_when {
 };
 
 /**
+ * Whether something is asked for that can be an instant: what can be known before any clock is
+ * read. Local, reentrant.
+ * @param when     what was asked for
+ * @param[out] why filled on failure; may be NULL
+ * @return ICTUS_OK or ICTUS_ERR_SPEC
+ */
+ICTUS_API int ictus_at_check(const struct ictus_at_when *when, struct ictus_why *why);
+
+/**
  * Convert a text to an instant, relative to what a clock shows now.
  * @param when         what was asked for
  * @param now          the present time on the same clock

@@ -10,6 +10,10 @@
 
 static const int64_t second = ICTUS_NS_PER_S;
 
+/* The last second that is read: rounded up by a day, the longest --align, it still is an int64_t.
+ */
+static const int64_t last_s = INT64_MAX / 1000000000 - 86401;
+
 /* Instants further away than this are mistakes. */
 static const double far_s = 366.0 * 86400.0;
 
@@ -52,8 +56,7 @@ static int read_epoch(const char *text, int64_t *ns, struct ictus_why *why)
     }
     memcpy(whole, text, length);
     whole[length] = '\0';
-    if (ictus_parse_int(whole, &s) || s < 0 || s > INT64_MAX / second - 1 ||
-        !read_fraction(text + length, &rest)) {
+    if (ictus_parse_int(whole, &s) || s < 0 || s > last_s || !read_fraction(text + length, &rest)) {
         return instant_bad(why, text);
     }
     *ns = s * second + rest;
@@ -79,8 +82,7 @@ static int read_date(const char *text, int64_t *ns, struct ictus_why *why)
     const struct tm asked = utc;
     const time_t s = timegm(&utc);
     /* 30 February is moved to March by timegm: that is not what was meant. */
-    if (utc.tm_mday != asked.tm_mday || utc.tm_hour != asked.tm_hour || s < 0 ||
-        s > INT64_MAX / second - 1) {
+    if (utc.tm_mday != asked.tm_mday || utc.tm_hour != asked.tm_hour || s < 0 || s > last_s) {
         return instant_bad(why, text);
     }
     *ns = (int64_t)s * second + rest;
@@ -118,26 +120,42 @@ static int read_when(const char *text, int64_t now, int64_t *ns, struct ictus_wh
  * Instants are integers of nanoseconds from here on: a double of seconds since 1970 would be off
  * by up to 119 ns.
  */
-int ictus_at_instant(const struct ictus_at_when *when, struct ictus_time now,
-                     struct ictus_time *instant, struct ictus_why *why)
+static int instant_read(const struct ictus_at_when *when, int64_t now, int64_t *ns,
+                        struct ictus_why *why)
 {
-    int64_t ns = 0;
-    if (!when || !instant || (when->when != NULL) == (when->odd_minute_s >= 0) ||
-        when->odd_minute_s > 59) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "give either --when or --next-odd-minute");
+    if (!when || (when->when != NULL) == (when->odd_minute_s >= 0) || when->odd_minute_s > 59) {
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "give either --when=INSTANT or --next-odd-minute=SECOND");
     }
     if (when->when) {
-        const int err = read_when(when->when, now.ns, &ns, why);
+        const int err = read_when(when->when, now, ns, why);
         if (err) {
             return err;
         }
     } else {
-        ns = next_odd_minute(now.ns, when->odd_minute_s);
+        *ns = next_odd_minute(now, when->odd_minute_s);
     }
     if (when->align_s > 0.0) {
         /* Upwards, so that an aligned start is never before the one that was asked for. */
         const int64_t step = llround(when->align_s * 1e9);
-        ns = step > 0 && ns % step ? ns - ns % step + step : ns;
+        *ns = step > 0 && *ns % step ? *ns - *ns % step + step : *ns;
+    }
+    return ICTUS_OK;
+}
+
+int ictus_at_check(const struct ictus_at_when *when, struct ictus_why *why)
+{
+    int64_t ns = 0;
+    return instant_read(when, 0, &ns, why);
+}
+
+int ictus_at_instant(const struct ictus_at_when *when, struct ictus_time now,
+                     struct ictus_time *instant, struct ictus_why *why)
+{
+    int64_t ns = 0;
+    const int err = instant ? instant_read(when, now.ns, &ns, why) : ICTUS_ERR_ARG;
+    if (err) {
+        return err;
     }
     if (ns < now.ns) {
         return ictus_because(why, ICTUS_ERR_SPEC, "the instant was %.3f s ago",

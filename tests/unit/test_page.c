@@ -478,6 +478,7 @@ static int64_t instant(const char *text, int64_t odd, double align, int64_t now,
     const struct ictus_time t = {now};
     struct ictus_time out = {-1};
     *err = ictus_at_instant(&when, t, &out, &why);
+    CHECK(*err || ictus_at_check(&when, &why) == ICTUS_OK);
     return out.ns;
 }
 
@@ -512,7 +513,12 @@ static void test_instants(void)
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         (void)instant(wrong[i], -1, 0, now, &err);
         CHECK(err == ICTUS_ERR_SPEC);
+        CHECK(ictus_at_check(&(struct ictus_at_when){wrong[i], -1, 0}, NULL) == err);
     }
+    /* What has passed is no mistake in the word: only a clock can tell. */
+    CHECK(ictus_at_check(&(struct ictus_at_when){"@1780000000", -1, 86400.0}, NULL) == ICTUS_OK);
+    (void)instant("@9223372036", -1, 60.0, now, &err); /* cannot be rounded up in 64 bits */
+    CHECK(err == ICTUS_ERR_SPEC);
 }
 
 static void test_timebase(void)

@@ -161,7 +161,9 @@ static int at_run(const void *options, int word_count, char **words)
     for (int i = 0; i < word_count; i++) {
         command[i] = words[i];
     }
-    int err = ictus_lock_open_guarded(o->name, o->directory, &lock, &why);
+    /* A wrong word is told as such, whatever state the clock is in. */
+    int err = ictus_at_check(&o->when, &why);
+    err = err ? err : ictus_lock_open_guarded(o->name, o->directory, &lock, &why);
     if (err) {
         return command_fail("at", err, &why);
     }
