@@ -281,6 +281,10 @@ static void walk_pre_rma(struct walk *k, const uint64_t *p, uint64_t head)
                                                types[type < 3 ? type : 0], p[2], p[3], p[4]));
         break;
     }
+    case RECORD_RMA_GIVEN:
+        walk_wrote(k, OTF2_EvtWriter_RmaSync(k->w, NULL, at, window, target,
+                                             OTF2_RMA_SYNC_TYPE_NOTIFY_OUT));
+        break;
     default:
         if (k->depth > 0) {
             k->stack[k->depth - 1].kind = FENCE;
@@ -346,9 +350,8 @@ static void walk_pre(struct walk *k, const uint64_t *p, uint64_t head)
 
 static void walk_post_rma(struct walk *k, const uint64_t *p, uint64_t head, uint64_t at)
 {
-    static const OTF2_RmaSyncType sync_types[] = {[SYNC_GOT] = OTF2_RMA_SYNC_TYPE_NOTIFY_IN,
-                                                  [SYNC_GIVEN] = OTF2_RMA_SYNC_TYPE_NOTIFY_OUT,
-                                                  [SYNC_POSTED] = OTF2_RMA_SYNC_TYPE_MEMORY};
+    static const OTF2_RmaSyncType sync_types[] = {
+        [SYNC_GOT] = OTF2_RMA_SYNC_TYPE_NOTIFY_IN, [SYNC_POSTED] = OTF2_RMA_SYNC_TYPE_MEMORY};
     const uint32_t window = window_of(k, record_small(head));
     const uint32_t target = record_value(head);
     switch (record_kind(head)) {

@@ -75,7 +75,7 @@ MEANINGS = {
     "unlock_all": ("", "ictusi_tracer_note_unlock_all(r, win)"),
     "post": ("", "ictusi_tracer_note_post(r, win, group)"),
     "open_epoch": ("", "ictusi_tracer_note_start_epoch(win, group)"),
-    "complete": ("", "ictusi_tracer_note_complete(r, win)"),
+    "complete": ("ictusi_tracer_note_complete(r, win)", "ictusi_tracer_note_completed(r, win)"),
     "win_wait": ("", "ictusi_tracer_note_waited(r, win)"),
     "win_test": ("", "if (*flag) ictusi_tracer_note_waited(r, win)"),
     "flush": ("", "ictusi_tracer_note_rma_done(r, win)"),

@@ -38,6 +38,7 @@ enum record_kind {
     RECORD_RMA_ATOMIC, /* small = window, value = target; 1 = type << 32; 2 = sent; 3 = got; 4 =
                           match */
     RECORD_RMA_FENCE,  /* small = window */
+    RECORD_RMA_GIVEN,  /* small = window, value = target: a notice that the epoch has ended */
     RECORD_SENDERS,  /* before COLL or ICOLL: words 1.. = from which ranks data comes, a bit each */
     RECORD_ICOLL,    /* word 1 = request: a nonblocking collective begins */
     RECORD_IO_BEGIN, /* small = enum record_io, value = file; word 1 = bytes; 2 = operation; 3 =
@@ -74,9 +75,8 @@ enum record_kind {
     RECORD_KINDS
 };
 
-/* A notice that an epoch has ended, on both sides; and that an exposure has begun, to one of its
- * origins. */
-enum record_sync { SYNC_GOT, SYNC_GIVEN, SYNC_POSTED, RECORD_SYNCS };
+/* A notice that an epoch has ended has arrived; an exposure has begun, to one of its origins. */
+enum record_sync { SYNC_GOT, SYNC_POSTED, RECORD_SYNCS };
 
 /* What an operation on a file does, and how; neither read nor write: what was written is synced. */
 enum record_io { IO_READ = 1, IO_WRITE = 2, IO_NONBLOCKING = 4, IO_COLLECTIVE = 8 };

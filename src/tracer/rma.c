@@ -175,12 +175,23 @@ void ictusi_tracer_note_start_epoch(MPI_Win win, MPI_Group targets)
     }
 }
 
+/* A target may have its notice, and leave MPI_Win_wait, before the origin is back here. */
 void ictusi_tracer_note_complete(struct recorder *r, MPI_Win win)
+{
+    const struct trace_window *window = ictusi_tracer_window_find(win);
+    for (int i = 0; window && i < window->accessed.count; i++) {
+        if (window->accessed.ranks[i] >= 0) {
+            recorder_make_room(r);
+            recorder_put1(r, RECORD_RMA_GIVEN, window->id, (uint32_t)window->accessed.ranks[i], 0);
+        }
+    }
+}
+
+void ictusi_tracer_note_completed(struct recorder *r, MPI_Win win)
 {
     struct trace_window *window = ictusi_tracer_window_find(win);
     ictusi_tracer_note_rma_done(r, win);
     if (window) {
-        note_sync(r, window, &window->accessed, SYNC_GIVEN);
         peers_forget(&window->accessed);
     }
 }

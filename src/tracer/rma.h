@@ -27,7 +27,8 @@ void ictusi_tracer_note_unlock_all(struct recorder *r, MPI_Win win);
 /* Epochs of groups: who was told that the memory is free to use or not used any more, who told. */
 void ictusi_tracer_note_post(struct recorder *r, MPI_Win win, MPI_Group origins);
 void ictusi_tracer_note_start_epoch(MPI_Win win, MPI_Group targets);
-void ictusi_tracer_note_complete(struct recorder *r, MPI_Win win);
+void ictusi_tracer_note_complete(struct recorder *r, MPI_Win win);  /* before MPI does */
+void ictusi_tracer_note_completed(struct recorder *r, MPI_Win win); /* after */
 void ictusi_tracer_note_waited(struct recorder *r, MPI_Win win);
 
 #endif
