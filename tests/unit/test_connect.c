@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Who happened before whom, in histories made by hand: messages around a gap in the recording,
- * messages to oneself, and Scan and Exscan over several ranks.
+ * messages to oneself, and collective operations over several ranks and between groups.
  */
 #include "../check.h"
 
@@ -185,29 +185,56 @@ static uint32_t whole_node(const struct graph *graph, uint32_t rank, uint32_t no
     return rank * NODES_OF_RANK + own;
 }
 
-/* One rank's part of a call of the world: the points of its members, connected. */
-static void whole_add_rank(struct whole *w, uint32_t rank, uint32_t ranks, uint32_t members,
-                           uint8_t op, const uint32_t *owner)
+/* A call of the world: group_a: members of the first of two groups, or 0 where there is one. */
+struct world_call {
+    uint32_t ranks, members, group_a;
+    uint32_t root; /* among all members; LAYOUT_NONE: none */
+    uint8_t op;
+    const uint32_t *owner;
+};
+
+/* The root as a member names it (MPI 4.1, 6.2.3): between two groups, the other group's rank. */
+static uint32_t root_named(const struct world_call *call, uint32_t member)
 {
+    if (call->root == LAYOUT_NONE) {
+        return COLLECTIVE_ROOT_NONE;
+    }
+    if (!call->group_a) {
+        return call->root;
+    }
+    const bool root_in_a = call->root < call->group_a;
+    if (root_in_a == (member < call->group_a)) {
+        return member == call->root ? COLLECTIVE_ROOT_SELF : COLLECTIVE_ROOT_THIS_GROUP;
+    }
+    return root_in_a ? call->root : call->root - call->group_a;
+}
+
+/* One rank's part of it: the points of its members, connected. */
+static void whole_add_rank(struct whole *w, uint32_t rank, const struct world_call *made)
+{
+    const uint32_t members = made->members;
     struct scene *s = &w->scenes[rank];
     struct agreement agreements[POINT_CLASSES * COMMS] = {{.calls = 0}};
     struct agreement *world = &agreements[POINT_COLLECTIVE * COMMS + WORLD];
     uint32_t base[RANKS_MOST] = {0};
-    uint32_t ops[1] = {op};
-    uint32_t root[1] = {LAYOUT_NONE};
+    uint32_t ops[1] = {made->op};
+    uint32_t root[1] = {made->root};
     uint32_t sums[COLLECTIVE_SUMS] = {0};
     scene_open(s, members);
+    s->comms[WORLD].inter = made->group_a > 0;
+    s->comms[WORLD].size_a = made->group_a ? made->group_a : members;
+    s->comms[WORLD].size_b = members - s->comms[WORLD].size_a;
     s->share.rank = (int)rank;
-    s->share.size = (int)ranks;
+    s->share.size = (int)made->ranks;
     for (uint32_t i = 0; i < members; i++) {
-        s->owner[i] = owner[i];
-        if (owner[i] == rank) {
+        s->owner[i] = made->owner[i];
+        if (made->owner[i] == rank) {
             const struct collective_call call = {.begin = scene_point(s, POINT_COLLECTIVE),
                                                  .end = scene_point(s, POINT_COLLECTIVE),
                                                  .location = i,
                                                  .comm = WORLD,
-                                                 .root = COLLECTIVE_ROOT_NONE,
-                                                 .op = op,
+                                                 .root = root_named(made, i),
+                                                 .op = made->op,
                                                  .class = POINT_COLLECTIVE};
             REQUIRE(!ictusi_match_collective(&s->history.matching, &call));
             w->enter[i] = whole_node(&s->graph, rank, call.begin);
@@ -263,44 +290,85 @@ static void whole_reach(const struct whole *w, uint32_t from, bool *reached)
     }
 }
 
-/* MPI 4.1, 6.11: member i has what members 0 to i contributed; of an Exscan, not its own part. */
-static void scans_follow_the_members(uint32_t ranks, uint32_t members, uint8_t op,
-                                     const uint32_t *owner)
+/*
+ * Whether a member cannot leave a call before another one has entered it: MPI 4.1, chapter 6. In a
+ * rooted operation the root sends or receives; between two groups each hears of the other alone,
+ * and of a rooted one only the root of one group and all of the other take part.
+ */
+static bool is_needed(const struct world_call *call, uint32_t from, uint32_t to)
+{
+    const bool apart = (from < call->group_a) != (to < call->group_a);
+    switch (call->op) {
+    case COLLECTIVE_SCAN:
+        return from <= to;
+    case COLLECTIVE_EXSCAN:
+        return from < to; /* not its own part */
+    case COLLECTIVE_BCAST:
+    case COLLECTIVE_SCATTER:
+        return from == call->root && (!call->group_a || apart);
+    case COLLECTIVE_REDUCE:
+    case COLLECTIVE_GATHER:
+        return to == call->root && (!call->group_a || apart);
+    default:
+        return !call->group_a || apart;
+    }
+}
+
+static void members_wait_for_whom_they_need(const struct world_call *call)
 {
     static struct whole w;
     static bool reached[NODES];
+    const bool scan = call->op == COLLECTIVE_SCAN || call->op == COLLECTIVE_EXSCAN;
     memset(&w, 0, sizeof w);
-    for (uint32_t r = 0; r < ranks; r++) {
-        whole_add_rank(&w, r, ranks, members, op, owner);
+    for (uint32_t r = 0; r < call->ranks; r++) {
+        whole_add_rank(&w, r, call);
     }
-    for (uint32_t r = 0; r < ranks; r++) {
+    for (uint32_t r = 0; r < call->ranks; r++) {
         whole_collect(&w, r);
     }
     CHECK(memcmp(w.before, w.after, sizeof w.before) == 0);
-    for (uint32_t from = 0; from < members; from++) {
+    for (uint32_t from = 0; from < call->members; from++) {
         whole_reach(&w, w.enter[from], reached);
-        for (uint32_t to = 0; to < members; to++) {
-            CHECK(reached[w.exit[to]] == (op == COLLECTIVE_SCAN ? from <= to : from < to));
+        for (uint32_t to = 0; to < call->members; to++) {
+            /* That one leaves after it entered needs no saying. */
+            CHECK((!scan && from == to) || reached[w.exit[to]] == is_needed(call, from, to));
         }
     }
-    for (uint32_t r = 0; r < ranks; r++) {
+    for (uint32_t r = 0; r < call->ranks; r++) {
         scene_close(&w.scenes[r]);
     }
 }
 
-static void scans_over_ranks(void)
+static void collectives_over_ranks(void)
 {
+    static const struct {
+        uint8_t op;
+        bool rooted, between; /* between: of two groups, too */
+    } ops[] = {{COLLECTIVE_SCAN, false, false},    {COLLECTIVE_EXSCAN, false, false},
+               {COLLECTIVE_BARRIER, false, true},  {COLLECTIVE_ALLREDUCE, false, true},
+               {COLLECTIVE_ALLTOALL, false, true}, {COLLECTIVE_BCAST, true, true},
+               {COLLECTIVE_SCATTER, true, true},   {COLLECTIVE_REDUCE, true, true},
+               {COLLECTIVE_GATHER, true, true}};
     struct rng rng;
     ictusi_random_seed(&rng, 21, 0);
     for (int trial = 0; trial < 12; trial++) {
         uint32_t owner[LOCATIONS];
-        const uint32_t ranks = 1 + (uint32_t)trial % RANKS_MOST;
-        const uint32_t members = 2 + (uint32_t)ictusi_random_below(&rng, LOCATIONS - 1);
-        for (uint32_t i = 0; i < members; i++) {
-            owner[i] = (uint32_t)ictusi_random_below(&rng, ranks);
+        struct world_call call = {.ranks = 1 + (uint32_t)trial % RANKS_MOST, .owner = owner};
+        call.members = 2 + (uint32_t)ictusi_random_below(&rng, LOCATIONS - 1);
+        for (uint32_t i = 0; i < call.members; i++) {
+            owner[i] = (uint32_t)ictusi_random_below(&rng, call.ranks);
         }
-        scans_follow_the_members(ranks, members, COLLECTIVE_SCAN, owner);
-        scans_follow_the_members(ranks, members, COLLECTIVE_EXSCAN, owner);
+        for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+            call.op = ops[i].op;
+            call.root =
+                ops[i].rooted ? (uint32_t)ictusi_random_below(&rng, call.members) : LAYOUT_NONE;
+            call.group_a = 0;
+            members_wait_for_whom_they_need(&call);
+            if (ops[i].between) {
+                call.group_a = 1 + (uint32_t)ictusi_random_below(&rng, call.members - 1);
+                members_wait_for_whom_they_need(&call);
+            }
+        }
     }
 }
 
@@ -311,6 +379,6 @@ int main(void)
     self_is_alone();
     strangers_stand_for_themselves();
     collectives_of_one_wait_for_nobody();
-    scans_over_ranks();
+    collectives_over_ranks();
     return check_result();
 }

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The model of clocks by hand: what it predicts between and beyond its knots, how it is scored, the
+ * least delays that go with given clocks, which clock shows the time, and what its errors hold.
+ */
+#include "../check.h"
+
+#include "causality/clock_model.h"
+#include "causality/clock_private.h"
+#include "core/random.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum { CLOCKS = 4, KNOTS = 5, CELLS = 40, SPAN = 400000 };
+static const double length_us = 4e5;
+
+/* phi of the clocks at the knots, us. */
+static double planted(uint32_t clock, uint32_t knot)
+{
+    return 100.0 * clock + 7.0 * clock * knot + (clock == 2 && knot == 3 ? 30 : 0);
+}
+
+static void model_open(struct clock_model *m)
+{
+    REQUIRE(!ictusi_clock_model_init(m, CLOCKS, KNOTS, length_us));
+    for (uint32_t u = 0; u < CLOCKS; u++) {
+        for (uint32_t k = 0; k < KNOTS; k++) {
+            m->phi[u * KNOTS + k] = planted(u, k);
+        }
+    }
+}
+
+static void lines_between_knots(void)
+{
+    struct clock_model m;
+    model_open(&m);
+    for (double at = -1.5; at < KNOTS + 1; at += 0.125) {
+        const double low = fmin(fmax(floor(at), 0), KNOTS - 2);
+        for (uint32_t u = 0; u < CLOCKS; u++) {
+            const double a = planted(u, (uint32_t)low);
+            const double b = planted(u, (uint32_t)low + 1);
+            CHECK_NEAR(ictusi_clock_model_at(&m, m.phi, u, at), a + (at - low) * (b - a), 1e-9);
+        }
+    }
+    ictusi_clock_model_fini(&m);
+    CHECK(!m.phi && !m.error && m.clocks == 0);
+}
+
+/* The reference's clock shows the time; or, where it wanders, all but its bends do. */
+static void reference_shows_time(void)
+{
+    struct clock_model m;
+    model_open(&m);
+    m.reference = 2;
+    ictusi_clock_model_align(&m);
+    for (uint32_t i = 0; i < CLOCKS * KNOTS; i++) {
+        CHECK_NEAR(m.phi[i], planted(i / KNOTS, i % KNOTS) - planted(2, i % KNOTS), 1e-9);
+    }
+    ictusi_clock_model_fini(&m);
+    model_open(&m);
+    m.reference = 2;
+    m.mean_is_time = true;
+    ictusi_clock_model_align(&m);
+    double level = 0;
+    double slope = 0;
+    for (uint32_t k = 0; k < KNOTS; k++) {
+        level += m.phi[2 * KNOTS + k];
+        slope += m.phi[2 * KNOTS + k] * (k - (KNOTS - 1) / 2.0);
+        for (uint32_t u = 0; u < CLOCKS; u++) { /* clocks keep their differences */
+            CHECK_NEAR(m.phi[u * KNOTS + k] - m.phi[k], planted(u, k) - planted(0, k), 1e-9);
+        }
+    }
+    CHECK_NEAR(level, 0, 1e-9);
+    CHECK_NEAR(slope, 0, 1e-9);
+    CHECK(fabs(m.phi[2 * KNOTS + 3]) > 10); /* its bend stays */
+    ictusi_clock_model_fini(&m);
+}
+
+/*
+ * One pair, a delay in each cell both ways: the path, which differs by direction, and a wait that
+ * is 0 in each third cell. What a delay shows is with phi taken off.
+ */
+static const double path_us[2] = {12, 20};
+
+static double wait_us(uint32_t cell, int way)
+{
+    return (cell + (uint32_t)way) % 3 ? 5.0 * (1 + (cell * 7 + (uint32_t)way) % 11) : 0;
+}
+
+static void pair_seen(struct clock_model *m, double off_us)
+{
+    const struct history history = {.layout = NULL};
+    struct least_delays d;
+    REQUIRE(!ictusi_delays_init(&d, &history, NULL, CLOCKS, CELLS));
+    ictusi_delays_begin(&d, NULL, 0, SPAN);
+    for (uint32_t c = 0; c < CELLS; c++) {
+        const int64_t time = (2 * (int64_t)c + 1) * SPAN / (2L * CELLS);
+        for (int way = 0; way < 2; way++) {
+            const double shown = path_us[way] + wait_us(c, way) + (way ? -off_us : off_us);
+            ictusi_delays_add(&d, way ? 3 : 1, way ? 1 : 3, time, (int64_t)lround(shown));
+        }
+    }
+    REQUIRE(!ictusi_delays_finish(&d, NULL));
+    REQUIRE(!ictusi_clock_model_see(m, &d, 1.0));
+    ictusi_delays_fini(&d);
+}
+
+static void delays_are_seen(void)
+{
+    struct clock_model m;
+    model_open(&m);
+    pair_seen(&m, 0);
+    REQUIRE(m.pair_count == 1 && m.delay_count == 2UL * CELLS);
+    const struct model_pair *pair = m.pairs;
+    CHECK(pair->a == 1 && pair->b == 3 && pair->now[0] && pair->now[1]);
+    CHECK(m.degree[1] == 1 && m.degree[3] == 1 && m.degree[0] == 0);
+    for (int way = 0; way < 2; way++) {
+        REQUIRE(pair->counts[way] == CELLS);
+        for (uint32_t c = 0; c < CELLS; c++) {
+            const struct model_delay *delay = &pair->delays[way][c];
+            const double at = delay->position;
+            const double forth =
+                ictusi_clock_model_at(&m, m.phi, 3, at) - ictusi_clock_model_at(&m, m.phi, 1, at);
+            CHECK(delay->cell == c);
+            CHECK_NEAR(at, (c + 0.5) * (KNOTS - 1) / CELLS, 1e-3);
+            CHECK_NEAR(delay->seen, path_us[way] + wait_us(c, way), 1e-9);
+            CHECK_NEAR(delay->y, delay->seen + (way ? -forth : forth), 1e-9);
+        }
+    }
+    CHECK(ictusi_clock_model_violation(&m) == 0);
+    ictusi_clock_model_fini(&m);
+    /* Of each direction the worst violation counts: 3's clock is 50 us ahead. */
+    model_open(&m);
+    pair_seen(&m, -50);
+    CHECK_NEAR(ictusi_clock_model_violation(&m), 38, 1e-9);
+    CHECK(m.news == 1);
+    pair_seen(&m, -50);
+    CHECK(m.news == 0); /* it was seen before */
+    ictusi_clock_model_fini(&m);
+    model_open(&m);
+    pair_seen(&m, 21.5);
+    CHECK_NEAR(ictusi_clock_model_violation(&m), 2, 1e-9);
+    ictusi_clock_model_fini(&m);
+}
+
+/* Waits only lengthen: D comes to where the shortest delays are, of those that are not left out. */
+static void least_delays_are_found(void)
+{
+    struct clock_model m;
+    model_open(&m);
+    pair_seen(&m, 0);
+    for (int fold = -1; fold < 2; fold++) {
+        ictusi_clock_model_delays_only(&m, fold);
+        CHECK_NEAR(m.pairs[0].least[0], path_us[0], 0.5);
+        CHECK_NEAR(m.pairs[0].least[1], path_us[1], 0.5);
+    }
+    double score[2 * CELLS];
+    uint64_t pair_of[2 * CELLS];
+    m.pairs[0].least[0] = path_us[0];
+    m.pairs[0].least[1] = path_us[1];
+    uint64_t n = 0;
+    for (int fold = 0; fold < 2; fold++) {
+        const uint64_t count = ictusi_clock_model_score(&m, fold, score, pair_of);
+        uint64_t i = 0;
+        for (int way = 0; way < 2; way++) {
+            for (uint32_t c = 0; c < CELLS; c++) {
+                if (c / 2 % 2 == (uint32_t)fold) { /* pairs of cells in turn */
+                    CHECK(pair_of[i] == 0);
+                    CHECK_NEAR(score[i], log1p(wait_us(c, way) / 0.1), 1e-9);
+                    i++;
+                }
+            }
+        }
+        CHECK(count == i);
+        n += count;
+    }
+    CHECK(n == 2UL * CELLS);
+    CHECK(ictusi_clock_model_score(&m, -1, score, pair_of) == 0); /* none was left out */
+    ictusi_clock_model_fini(&m);
+}
+
+static void medians_and_spreads(void)
+{
+    double odd[] = {5, 1, 9};
+    double even[] = {8, 2, 4, 6};
+    double one[] = {3};
+    struct clock_model m;
+    CHECK_NEAR(ictusi_model_median(odd, 3), 5, 0);
+    CHECK_NEAR(ictusi_model_median(even, 4), 5, 0);
+    CHECK_NEAR(ictusi_model_median(one, 1), 3, 0);
+    model_open(&m);
+    pair_seen(&m, 0);
+    struct model_pair *pair = &m.pairs[0];
+    double waits[CELLS];
+    for (uint32_t c = 0; c < CELLS; c++) {
+        waits[c] = wait_us(c, 1);
+    }
+    ictusi_model_least_guess(&m, pair, 1, -1);
+    CHECK_NEAR(pair->least[1], path_us[1], 1e-9);
+    ictusi_model_spread(&m, pair, 1, -1);
+    CHECK_NEAR(pair->spread[1], ictusi_model_median(waits, CELLS), 1e-9);
+    pair->least[1] = 1000; /* all too early: no wait is negative, nor is its scale nothing */
+    ictusi_model_spread(&m, pair, 1, -1);
+    CHECK_NEAR(pair->spread[1], 2 * MODEL_SCATTER, 1e-9);
+    const uint32_t count = pair->counts[1];
+    pair->counts[1] = 0;
+    ictusi_model_least_guess(&m, pair, 1, -1);
+    CHECK(pair->least[1] == 0);
+    pair->counts[1] = count;
+    ictusi_clock_model_fini(&m);
+}
+
+/* What errors of a solved model hold: more where bounds contradict it, and where clocks bend. */
+static void errors_hold(void)
+{
+    const struct model_walk lines = {.strength = 0};
+    const struct model_walk walk = {.strength = 1e-6};
+    struct clock_model m;
+    model_open(&m);
+    m.reference = 1;
+    pair_seen(&m, 0);
+    REQUIRE(!ictusi_clock_model_solve(&m, &lines, -1, 12, true));
+    ictusi_clock_model_align(&m);
+    REQUIRE(!ictusi_clock_model_errors(&m, &walk));
+    double before[CLOCKS * KNOTS];
+    memcpy(before, m.error, sizeof(before));
+    for (uint32_t k = 0; k < KNOTS; k++) { /* the planted clocks lie within, and are no line */
+        const double truth = planted(3, k) - planted(1, k);
+        const double found = m.phi[3 * KNOTS + k] - m.phi[KNOTS + k];
+        CHECK(fabs(found - truth) <= m.error[KNOTS + k] + m.error[3 * KNOTS + k] + 10);
+        CHECK(m.error[KNOTS + k] >= MODEL_SCATTER);
+    }
+    /* A bend of clock 0, that nobody talks to, by 40 us at knot 2: a quarter of it, there alone. */
+    m.phi[2] += 40;
+    REQUIRE(!ictusi_clock_model_errors(&m, &walk));
+    const double more[KNOTS] = {10, 10, 20, 10, 10};
+    for (uint32_t k = 0; k < KNOTS; k++) {
+        CHECK_NEAR(m.error[k] - before[k], more[k] + 1.5, 1.5); /* a step is less sure, too */
+        CHECK_NEAR(m.error[3 * KNOTS + k], before[3 * KNOTS + k], 1e-6);
+    }
+    m.phi[2] -= 40;
+    /* A delay that contradicts the fit by 300 us in the first cell is in the errors around it. */
+    m.pairs[0].delays[0][0].y -= 300;
+    const double residual = model_residual(&m, &m.pairs[0], 0, 0);
+    REQUIRE(!ictusi_clock_model_errors(&m, &walk));
+    for (uint32_t k = 0; k < KNOTS; k++) {
+        const double added = m.error[3 * KNOTS + k] - before[3 * KNOTS + k];
+        const bool near = k <= 2; /* of position 0.05: knots -1 to 2 */
+        CHECK(near ? added > -residual - 2 * MODEL_SCATTER - 20 : added < 100);
+        CHECK_NEAR(m.error[k] - before[k], 0, 20); /* no clock of the pair */
+    }
+    ictusi_clock_model_fini(&m);
+}
+
+int main(void)
+{
+    lines_between_knots();
+    reference_shows_time();
+    delays_are_seen();
+    least_delays_are_found();
+    medians_and_spreads();
+    errors_hold();
+    return check_result();
+}
