@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What messages tell of clocks, against clocks that are known: what each shows too much is found to
+ * within what is said of it, more waiting and paths that contradict each other make it less sure,
+ * and nothing is said of clocks that do not talk both ways.
+ */
+#include "../check.h"
+
+#include "causality/connect.h"
+#include "core/random.h"
+#include "waits/message_errors.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum {
+    CLOCKS = 4,
+    ROUNDS = 60, /* each clock to each other one, and back */
+    PATH = 1000, /* ticks, at least */
+    APART = 20000000,
+    EVENTS_MOST = ROUNDS * CLOCKS * CLOCKS * 2
+};
+
+/* What is planted. */
+struct world {
+    double off[CLOCKS];   /* a clock shows that much more, at the beginning */
+    double drift[CLOCKS]; /* and this much of the time */
+    double wait;          /* of a message, in the mean */
+    double longer;        /* messages from 0 to 1 take that much longer */
+    int silent;           /* a clock that never sends; -1: none */
+};
+
+struct event {
+    int64_t time;
+    uint32_t peer;
+    bool send;
+};
+
+struct scene {
+    struct trace trace;
+    struct layout_location locations[CLOCKS];
+    struct layout_process processes[CLOCKS];
+    struct layout_comm comm;
+    uint32_t members[CLOCKS], numbers[CLOCKS], owner[CLOCKS];
+    bool mine[CLOCKS];
+    struct event events[CLOCKS][EVENTS_MOST];
+    uint32_t counts[CLOCKS];
+    struct session session;
+    struct histories h;
+};
+
+static void scene_event(struct scene *s, const struct world *w, uint32_t clock, double truth,
+                        uint32_t peer, bool send)
+{
+    const double shown = truth + w->off[clock] + w->drift[clock] * truth;
+    s->events[clock][s->counts[clock]++] = (struct event){100000 + llround(shown), peer, send};
+}
+
+static double scene_talk(struct scene *s, const struct world *w)
+{
+    double truth = 0;
+    struct rng rng;
+    ictusi_random_seed(&rng, 41, 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (uint32_t i = 0; i < CLOCKS * CLOCKS; i++) {
+            const uint32_t from = i / CLOCKS;
+            const uint32_t to = i % CLOCKS;
+            if (from == to || (int)from == w->silent) {
+                continue;
+            }
+            const double took = PATH - w->wait * log(1 - ictusi_random_uniform(&rng)) +
+                                (from == 0 && to == 1 ? w->longer : 0);
+            scene_event(s, w, from, truth, to, true);
+            scene_event(s, w, to, truth + took, from, false);
+            truth += APART + took;
+        }
+    }
+    return truth;
+}
+
+static void scene_layout(struct scene *s)
+{
+    s->comm = (struct layout_comm){.size_a = CLOCKS, .members = s->members};
+    for (uint32_t i = 0; i < CLOCKS; i++) {
+        s->locations[i] = (struct layout_location){.ref = i, .process = i, .events = EVENTS_MOST};
+        s->processes[i] = (struct layout_process){
+            .ref = i, .node = i, .creator = LAYOUT_NONE, .rank_location = i};
+        s->members[i] = s->numbers[i] = i;
+        s->mine[i] = true;
+        REQUIRE(!ictusi_idmap_put(&s->comm.ranks, i, 0, i));
+    }
+    s->trace.layout = (struct layout){.resolution = 1000000000,
+                                      .length = 77,
+                                      .location_count = CLOCKS,
+                                      .process_count = CLOCKS,
+                                      .comm_count = 1,
+                                      .node_count = CLOCKS,
+                                      .locations = s->locations,
+                                      .processes = s->processes,
+                                      .comms = &s->comm};
+}
+
+static void scene_points(struct scene *s)
+{
+    struct history *history = &s->session.history;
+    struct points *points = &history->points;
+    REQUIRE(!ictusi_history_init(history, &s->trace.layout, CLOCKS * EVENTS_MOST, NULL));
+    for (uint32_t l = 0; l < CLOCKS; l++) {
+        history->first[l] = points->count;
+        for (uint32_t i = 0; i < s->counts[l]; i++) {
+            const struct event *e = &s->events[l][i];
+            REQUIRE(!ictusi_points_grow(points, NULL));
+            const uint32_t point = (uint32_t)points->count++;
+            points->time[point] = e->time;
+            points->link[point] = NODE_NONE;
+            points->kind[point] = (uint8_t)(POINT_P2P | (e->send ? POINT_OUT : POINT_IN));
+            REQUIRE(!ictusi_match_message(&history->matching, point, l, 0, e->peer, 1, e->send));
+        }
+    }
+    history->first[CLOCKS] = points->count;
+}
+
+/* The errors that are made of a world's messages; fitted: knots. */
+static struct scene *scene_open(const struct world *w, uint32_t fitted)
+{
+    struct scene *s = calloc(1, sizeof *s);
+    REQUIRE(s);
+    struct session *session = &s->session;
+    scene_layout(s);
+    const double end = scene_talk(s, w);
+    scene_points(s);
+    session->trace = &s->trace;
+    session->share = (struct share){.rank = 0, .size = 1, .owner = s->owner, .mine = s->mine};
+    session->latency =
+        (struct latency){.units = CLOCKS, .unit_of = s->numbers, .process_of = s->numbers};
+    session->flow = (struct flow){.graph = &session->graph, .latency = &session->latency};
+    session->from = 100000;
+    session->to = 100000 + llround(end);
+    REQUIRE(!ictusi_connect_history(&session->graph, &session->history, &session->share, NULL));
+    s->h = (struct histories){.clock_of = s->numbers,
+                              .clock_count = CLOCKS,
+                              .clocks = calloc(CLOCKS, sizeof *s->h.clocks)};
+    REQUIRE(s->h.clocks);
+    REQUIRE(!ictusi_message_errors(&s->h, session, fitted));
+    return s;
+}
+
+static void scene_close(struct scene *s)
+{
+    s->h.clock_of = NULL; /* the scene's */
+    ictusi_histories_free(&s->h);
+    ictusi_graph_fini(&s->session.graph);
+    ictusi_history_fini(&s->session.history);
+    ictusi_idmap_fini(&s->comm.ranks);
+    free(s);
+}
+
+/* Half of the shortest round trip is the path; of it each way may have 0.3 more, uniformly. */
+static const double path_sigma = 0.3 * PATH / 2.449489742783178; /* sqrt(6) */
+
+static void offsets_are_found(uint32_t knots)
+{
+    const struct world w = {
+        .off = {0, 9000, -4000, 600}, .drift = {0, 2e-7, -1e-7, 0}, .wait = 200, .silent = -1};
+    struct scene *s = scene_open(&w, knots);
+    REQUIRE(s->h.source == SIGMA_MESSAGES);
+    for (uint32_t c = 0; c < CLOCKS; c++) {
+        const struct clock_errors *e = &s->h.clocks[c];
+        REQUIRE(e->count == knots);
+        for (uint32_t k = 0; k < knots; k++) {
+            const double at = (double)(s->session.to - s->session.from) * k / (knots - 1);
+            const double truth = w.off[c] + w.drift[c] * at - w.off[0] - w.drift[0] * at;
+            CHECK_NEAR((double)e->times[k], (double)s->session.from + at, 1);
+            /* Half of a wait, and a drift within the part of the run that a knot stands for. */
+            const double part = knots > 2 ? 0.5 / (knots - 1) : 1.0 / 3;
+            const double within = 100 + 3e-7 * part * (double)(s->session.to - s->session.from);
+            CHECK_NEAR(e->off[k] - s->h.clocks[0].off[k], truth, within);
+            /* The first clock is what the others are compared with. */
+            CHECK(c == 0 ? e->sigma[k] == 0
+                         : e->sigma[k] > 0.5 * path_sigma && e->sigma[k] < 1.5 * path_sigma);
+            double square = 0;
+            for (int d = 0; d < HISTORIES; d++) {
+                const double draw = e->history[k * HISTORIES + (uint32_t)d];
+                square += draw * draw / HISTORIES;
+            }
+            CHECK_NEAR(sqrt(square), e->sigma[k], 1e-6 * e->sigma[k]); /* as large as is said */
+        }
+    }
+    scene_close(s);
+}
+
+/* Clocks that are believed may be anywhere between there and what messages say. */
+static void beliefs_are_doubted(void)
+{
+    const struct world w = {.off = {0, 3000, -2000, 500}, .wait = 200, .silent = -1};
+    struct scene *fitted = scene_open(&w, 2);
+    struct scene *believed = scene_open(&w, 0);
+    REQUIRE(believed->h.source == SIGMA_MESSAGES && believed->h.clocks[0].count == 2);
+    for (uint32_t c = 0; c < CLOCKS; c++) {
+        for (uint32_t k = 0; k < 2; k++) {
+            const double off = fitted->h.clocks[c].off[k];
+            const double sigma = fitted->h.clocks[c].sigma[k];
+            CHECK(believed->h.clocks[c].off[k] == 0);
+            CHECK_NEAR(believed->h.clocks[c].sigma[k], sqrt(sigma * sigma + off * off / 3), 1e-6);
+        }
+    }
+    scene_close(fitted);
+    scene_close(believed);
+}
+
+static double largest_sigma(const struct world *w)
+{
+    struct scene *s = scene_open(w, 2);
+    double largest = 0;
+    REQUIRE(s->h.source == SIGMA_MESSAGES);
+    for (uint32_t c = 0; c < CLOCKS; c++) {
+        largest = fmax(largest, fmax(s->h.clocks[c].sigma[0], s->h.clocks[c].sigma[1]));
+    }
+    scene_close(s);
+    return largest;
+}
+
+static void doubts_grow(void)
+{
+    const double prompt = largest_sigma(&(struct world){.wait = 1, .silent = -1});
+    const double waiting = largest_sigma(&(struct world){.wait = 40000, .silent = -1});
+    /*
+     * Between two of four clocks that all talk to each other there is half of a pair's variance,
+     * and three loops that close without a rest make it smaller: four such are presumed not to.
+     */
+    CHECK_NEAR(prompt, path_sigma * sqrt(0.5 * 4 / 7), 0.1 * prompt);
+    CHECK(waiting > 5 * prompt);
+    /* Round a triangle of clocks errors add up to nothing: here they do not. */
+    const double odd = largest_sigma(&(struct world){.wait = 1, .longer = 9 * PATH, .silent = -1});
+    CHECK(odd > 1.5 * prompt);
+}
+
+/* A clock that only listens may show anything. */
+static void silence_tells_nothing(void)
+{
+    const struct world w = {.wait = 200, .silent = 2};
+    struct scene *s = scene_open(&w, 2);
+    CHECK(s->h.source == SIGMA_UNKNOWN);
+    s->session.to = s->session.from; /* nor does a run without length */
+    CHECK(!ictusi_message_errors(&s->h, &s->session, 2) && s->h.source == SIGMA_UNKNOWN);
+    scene_close(s);
+}
+
+int main(void)
+{
+    offsets_are_found(2);
+    offsets_are_found(5);
+    beliefs_are_doubted();
+    doubts_grow();
+    silence_tells_nothing();
+    return check_result();
+}
