@@ -47,6 +47,15 @@ ICTUS_API int ictus_sync_entry(size_t index, struct ictus_entry *entry);
 /** Parameter number @p parameter of algorithm number @p index. @return as ictus_sync_entry() */
 ICTUS_API int ictus_sync_parameter(size_t index, size_t parameter, struct ictus_parameter *out);
 
+/**
+ * Check a source's specification ("sim:offset=1s"): its name and its parameters. Nothing is opened,
+ * so this machine need not have the source. Local, without MPI.
+ * @param spec     NULL is refused
+ * @param[out] why says why on failure; may be NULL
+ * @return ICTUS_OK, ICTUS_ERR_UNKNOWN, ICTUS_ERR_SPEC, ICTUS_ERR_ARG
+ */
+ICTUS_API int ictus_source_check(const char *spec, struct ictus_why *why);
+
 /** Check an algorithm's specification ("hca3:fitpoints=500"). Local, without MPI. */
 ICTUS_API int ictus_sync_check(const char *spec, struct ictus_why *why);
 

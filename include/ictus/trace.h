@@ -59,6 +59,15 @@ ICTUS_API int ictus_trace_is_on(void);
 
 /* In libictus-otf2: */
 
+/**
+ * Check a list of functions and groups as `ictus trace --filter` takes it:
+ * "p2p,coll,MPI_Comm_split" or "-MPI_Iprobe,-type". Local, without MPI.
+ * @param list     terminated; an empty one stands for everything; NULL is refused
+ * @param[out] why names the word and the nearest known one on failure; may be NULL
+ * @return ICTUS_OK, ICTUS_ERR_UNKNOWN, ICTUS_ERR_SPEC where it is too long, ICTUS_ERR_ARG
+ */
+ICTUS_API int ictus_trace_filter_check(const char *list, struct ictus_why *why);
+
 /** What a recovery or conversion may be asked for. */
 struct ictus_trace_recover_opts {
     size_t size;         /**< sizeof this structure */

@@ -62,6 +62,12 @@ static void network_free(struct source *source)
     free(network);
 }
 
+static int network_check(const struct spec *spec, struct ictus_why *why)
+{
+    struct network_options options;
+    return ictusi_spec_read(spec, params, &options, why);
+}
+
 static int network_open(const struct spec *spec, const struct source_place *place,
                         struct source **source, struct ictus_why *why)
 {
@@ -97,6 +103,7 @@ static int network_open(const struct spec *spec, const struct source_place *plac
 const struct source_ops ictusi_source_lock = {
     .name = "lock",
     .summary = "the network clock that ictus lock keeps, lock:name=NAME",
+    .check = network_check,
     .open = network_open,
     .read = network_read,
     .identify = network_identify,

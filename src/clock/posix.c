@@ -78,9 +78,6 @@ static int open_plain(const struct source_ops *ops, clockid_t id, const struct s
                       struct source **source, struct ictus_why *why)
 {
     struct timespec now;
-    if (spec->options[0] || spec->child_count) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "clock '%s' takes no options", spec->name);
-    }
     if (clock_gettime(id, &now)) {
         return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
                              "clock '%s' is not available on this machine: %s", spec->name,
@@ -110,14 +107,18 @@ static int open_realtime(const struct spec *spec, const struct source_place *pla
     return open_plain(&ictusi_source_realtime, CLOCK_REALTIME, spec, source, why);
 }
 
+static int check_phc(const struct spec *spec, struct ictus_why *why)
+{
+    return spec->options[0] == '/'
+               ? ICTUS_OK
+               : ictus_because(why, ICTUS_ERR_SPEC, "clock 'phc' needs a device: phc:/dev/ptp0");
+}
+
 static int open_phc(const struct spec *spec, const struct source_place *place,
                     struct source **source, struct ictus_why *why)
 {
     (void)place;
     struct timespec now;
-    if (spec->options[0] != '/') {
-        return ictus_because(why, ICTUS_ERR_SPEC, "clock 'phc' needs a device: phc:/dev/ptp0");
-    }
     const int fd = open(spec->options, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         const int err =
@@ -140,6 +141,7 @@ static int open_phc(const struct spec *spec, const struct source_place *place,
 const struct source_ops ictusi_source_monotonic = {
     .name = "monotonic",
     .summary = "CLOCK_MONOTONIC: never steps; NTP steers its rate",
+    .check = ictusi_source_check_bare,
     .open = open_monotonic,
     .read = posix_read,
     .identify = posix_identify,
@@ -149,6 +151,7 @@ const struct source_ops ictusi_source_monotonic = {
 const struct source_ops ictusi_source_monotonic_raw = {
     .name = "monotonic_raw",
     .summary = "CLOCK_MONOTONIC_RAW: the bare oscillator, not steered",
+    .check = ictusi_source_check_bare,
     .open = open_monotonic_raw,
     .read = posix_read,
     .identify = posix_identify,
@@ -158,6 +161,7 @@ const struct source_ops ictusi_source_monotonic_raw = {
 const struct source_ops ictusi_source_realtime = {
     .name = "realtime",
     .summary = "CLOCK_REALTIME: may step",
+    .check = ictusi_source_check_bare,
     .open = open_realtime,
     .read = posix_read,
     .identify = posix_identify,
@@ -167,6 +171,7 @@ const struct source_ops ictusi_source_realtime = {
 const struct source_ops ictusi_source_phc = {
     .name = "phc",
     .summary = "a PTP hardware clock, phc:/dev/ptpN",
+    .check = check_phc,
     .open = open_phc,
     .read = posix_read,
     .identify = posix_identify,

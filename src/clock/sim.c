@@ -271,6 +271,17 @@ static int sim_fill(struct sim *sim, const struct spec *spec, const struct sourc
     return err;
 }
 
+static int sim_check(const struct spec *spec, struct ictus_why *why)
+{
+    struct sim_options o;
+    struct sim drawn = {.under = NULL};
+    int err = ictusi_spec_read(spec, params, &o, why);
+    if (!err) {
+        err = sim_draw(&drawn, &o, 0, why); /* reads the lists to their ends */
+    }
+    return err ? err : ictusi_source_check(o.base.text, why);
+}
+
 static int sim_open(const struct spec *spec, const struct source_place *place,
                     struct source **source, struct ictus_why *why)
 {
@@ -291,6 +302,7 @@ static int sim_open(const struct spec *spec, const struct source_place *place,
 const struct source_ops ictusi_source_sim = {
     .name = "sim",
     .summary = "a real source skewed by a known function, to test synchronisations",
+    .check = sim_check,
     .open = sim_open,
     .read = sim_read,
     .identify = sim_identify,

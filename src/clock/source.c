@@ -32,23 +32,47 @@ const struct source_ops *const *ictusi_source_registry(void)
     return registry;
 }
 
-int ictusi_source_open(const char *text, const struct source_place *place, struct source **source,
+/* The source that a specification names, which takes what else it says. */
+static int source_find(const char *text, struct spec *spec, const struct source_ops **ops,
                        struct ictus_why *why)
 {
-    static const struct source_place alone = {0, 0};
     const char *names[REGISTRY_SIZE] = {NULL};
-    struct spec spec;
-    int err = ictusi_spec_split(text, &spec, why);
+    const int err = ictusi_spec_split(text, spec, why);
     if (err) {
         return err;
     }
     for (int i = 0; registry[i]; i++) {
         names[i] = registry[i]->name;
-        if (strcmp(spec.name, registry[i]->name) == 0) {
-            return registry[i]->open(&spec, place ? place : &alone, source, why);
+        if (strcmp(spec->name, registry[i]->name) == 0) {
+            *ops = registry[i];
+            return registry[i]->check(spec, why);
         }
     }
-    return ictus_unknown(why, "clock", spec.name, names);
+    return ictus_unknown(why, "clock", spec->name, names);
+}
+
+int ictusi_source_check(const char *text, struct ictus_why *why)
+{
+    struct spec spec;
+    const struct source_ops *ops = NULL;
+    return source_find(text, &spec, &ops, why);
+}
+
+int ictusi_source_check_bare(const struct spec *spec, struct ictus_why *why)
+{
+    return spec->options[0] || spec->child_count
+               ? ictus_because(why, ICTUS_ERR_SPEC, "clock '%s' takes no options", spec->name)
+               : ICTUS_OK;
+}
+
+int ictusi_source_open(const char *text, const struct source_place *place, struct source **source,
+                       struct ictus_why *why)
+{
+    static const struct source_place alone = {0, 0};
+    struct spec spec;
+    const struct source_ops *ops = NULL;
+    const int err = source_find(text, &spec, &ops, why);
+    return err ? err : ops->open(&spec, place ? place : &alone, source, why);
 }
 
 void ictusi_source_free(struct source *source)

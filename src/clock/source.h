@@ -33,6 +33,12 @@ struct source_counter {
 struct source_ops {
     const char *name;
     const char *summary;
+    /*
+     * Whether the source takes this specification. Opens nothing: what is refused here would be
+     * refused on every machine. Errors: ICTUS_ERR_SPEC, ICTUS_ERR_UNKNOWN.
+     */
+    int (*check)(const struct spec *spec, struct ictus_why *why);
+    /* After check(). */
     int (*open)(const struct spec *spec, const struct source_place *place, struct source **source,
                 struct ictus_why *why);
     int64_t (*read)(const struct source *source); /* ns; reentrant */
@@ -65,6 +71,12 @@ struct source {
  */
 int ictusi_source_open(const char *text, const struct source_place *place, struct source **source,
                        struct ictus_why *why);
+
+/* As far as a specification can be judged without opening its source; errors as of check(). */
+int ictusi_source_check(const char *text, struct ictus_why *why);
+
+/* The check() of a source without options. */
+int ictusi_source_check_bare(const struct spec *spec, struct ictus_why *why);
 
 static inline int64_t ictusi_source_read(const struct source *source)
 {

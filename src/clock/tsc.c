@@ -76,10 +76,8 @@ static void tsc_free(struct source *source)
 static int tsc_open(const struct spec *spec, const struct source_place *place,
                     struct source **source, struct ictus_why *why)
 {
+    (void)spec;
     (void)place;
-    if (spec->options[0] || spec->child_count) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "clock 'tsc' takes no options");
-    }
     if (!ictusi_counter_invariant()) {
         return ictus_because(
             why, ICTUS_ERR_UNSUPPORTED,
@@ -98,6 +96,7 @@ static int tsc_open(const struct spec *spec, const struct source_place *place,
 const struct source_ops ictusi_source_tsc = {
     .name = "tsc",
     .summary = "invariant time stamp counter of x86-64, calibrated",
+    .check = ictusi_source_check_bare,
     .open = tsc_open,
     .read = tsc_read,
     .identify = tsc_identify,
@@ -119,6 +118,7 @@ static int tsc_open(const struct spec *spec, const struct source_place *place,
 const struct source_ops ictusi_source_tsc = {
     .name = "tsc",
     .summary = "invariant time stamp counter (not on this machine)",
+    .check = ictusi_source_check_bare,
     .open = tsc_open,
 };
 

@@ -36,12 +36,10 @@ static void wtime_free(struct source *source)
 static int wtime_open(const struct spec *spec, const struct source_place *place,
                       struct source **source, struct ictus_why *why)
 {
+    (void)spec;
     (void)place;
     int up = 0;
     MPI_Initialized(&up);
-    if (spec->options[0] || spec->child_count) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "clock 'wtime' takes no options");
-    }
     if (!up) {
         return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
                              "clock 'wtime' needs MPI to be initialised");
@@ -58,6 +56,7 @@ static int wtime_open(const struct spec *spec, const struct source_place *place,
 const struct source_ops ictusi_source_wtime = {
     .name = "wtime",
     .summary = "MPI_Wtime of the MPI library",
+    .check = ictusi_source_check_bare,
     .open = wtime_open,
     .read = wtime_read,
     .identify = wtime_identify,

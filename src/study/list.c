@@ -57,6 +57,12 @@ int ictus_sync_parameter(size_t index, size_t parameter, struct ictus_parameter 
     return ICTUS_ERR_SAMPLES;
 }
 
+int ictus_source_check(const char *spec, struct ictus_why *why)
+{
+    return spec ? ictusi_source_check(spec, why)
+                : ictus_because(why, ICTUS_ERR_ARG, "no clock was named");
+}
+
 int ictus_sync_check(const char *spec, struct ictus_why *why)
 {
     struct sync *sync = NULL;

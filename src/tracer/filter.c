@@ -5,6 +5,7 @@
 #include "tracer/functions.h"
 
 #include <ictus/text.h>
+#include <ictus/trace.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -42,6 +43,10 @@ int ictusi_filter_apply(const char *text, uint8_t *enabled, struct ictus_why *wh
     char list[1024];
     char *rest = NULL;
     const bool all = !text[0] || text[0] == '-';
+    if (strlen(text) >= sizeof(list)) {
+        return ictus_because(why, ICTUS_ERR_SPEC, "the filter is longer than %zu bytes",
+                             sizeof(list) - 1);
+    }
     (void)snprintf(list, sizeof(list), "%s", text);
     memset(enabled, all, TRACE_FUNCTIONS);
     for (char *word = strtok_r(list, ", ", &rest); word; word = strtok_r(NULL, ", ", &rest)) {
@@ -66,4 +71,11 @@ int ictusi_filter_apply(const char *text, uint8_t *enabled, struct ictus_why *wh
         }
     }
     return ICTUS_OK;
+}
+
+int ictus_trace_filter_check(const char *list, struct ictus_why *why)
+{
+    uint8_t enabled[TRACE_FUNCTIONS];
+    return list ? ictusi_filter_apply(list, enabled, why)
+                : ictus_because(why, ICTUS_ERR_ARG, "no filter was given");
 }

@@ -16,7 +16,7 @@ enum { FILTER_OFF = 0, FILTER_ON = 1, FILTER_HIDDEN = 2, FILTER_FRESH = 3 };
  * Fill enabled[] (fresh, hidden or off) by a list of function names and groups:
  * "p2p,coll,MPI_Comm_split" names what is recorded, "-MPI_Iprobe,-type" what is not; with both, the
  * list is followed in order. A list that begins with a '-' begins with everything. NAME also stands
- * for NAME_c. Errors: ICTUS_ERR_UNKNOWN with the nearest name.
+ * for NAME_c. Errors: ICTUS_ERR_UNKNOWN with the nearest name, ICTUS_ERR_SPEC (too long).
  */
 int ictusi_filter_apply(const char *text, uint8_t *enabled, struct ictus_why *why);
 

@@ -176,6 +176,25 @@ static void lists_and_checks(void)
     CHECK(ictus_sync_check("hca3:fitpoints=-5", &why) == ICTUS_ERR_SPEC);
     CHECK(ictus_sync_check("hcb3", &why) == ICTUS_ERR_UNKNOWN && strstr(why.text, "hca3"));
     CHECK(ictus_sync_check(NULL, &why) == ICTUS_ERR_ARG);
+    CHECK(!ictus_source_check("monotonic", &why));
+    CHECK(!ictus_source_check("sim:base=realtime,offset=1s,steps=0,3s", NULL));
+    /* What this machine lacks, or lacks now, may be there where the job runs. */
+    CHECK(!ictus_source_check("phc:/does/not/exist", &why));
+    CHECK(!ictus_source_check("sim:base=phc:/does/not/exist", &why));
+    CHECK(!ictus_source_check("lock:name=nobody", &why));
+    CHECK(!ictus_source_check("tsc", &why));
+    CHECK(!ictus_source_check("wtime", &why));
+    CHECK(ictus_source_check("monotonik", &why) == ICTUS_ERR_UNKNOWN &&
+          strstr(why.text, "'monotonic'"));
+    CHECK(ictus_source_check("sim:base=tcs", NULL) == ICTUS_ERR_UNKNOWN);
+    CHECK(ictus_source_check("sim:foo=1", &why) == ICTUS_ERR_SPEC && strstr(why.text, "foo"));
+    CHECK(ictus_source_check("sim:offsets=0,much", &why) == ICTUS_ERR_SPEC);
+    CHECK(ictus_source_check("realtime:x=1", &why) == ICTUS_ERR_SPEC);
+    CHECK(ictus_source_check("tsc:x=1", &why) == ICTUS_ERR_SPEC);
+    CHECK(ictus_source_check("wtime(tsc)", &why) == ICTUS_ERR_SPEC);
+    CHECK(ictus_source_check("lock:nme=x", &why) == ICTUS_ERR_SPEC && strstr(why.text, "nme"));
+    CHECK(ictus_source_check("phc", &why) == ICTUS_ERR_SPEC && strstr(why.text, "device"));
+    CHECK(ictus_source_check(NULL, &why) == ICTUS_ERR_ARG);
     CHECK(!ictus_clock_default("hca3@tsc", sync, sizeof(sync), source, sizeof(source), &why));
     CHECK_STR(sync, "hca3");
     CHECK_STR(source, "tsc");

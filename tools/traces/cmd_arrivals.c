@@ -34,18 +34,20 @@ struct arrivals_options {
 
 #define AT(member) offsetof(struct arrivals_options, member)
 
-static const struct option_row rows[] = {{"site", 0, OPTION_TEXT, AT(site), NULL, 0, 0, NULL,
-                                          "NAME", "show only this call site, rank by rank"},
-                                         {"instances", 0, OPTION_INT, AT(instances), "10000", 0,
-                                          1e9, NULL, "N",
-                                          "keep the last N instances of each site; 0 means all"},
-                                         {"follow", 0, OPTION_FLAG, AT(follow), NULL, 0, 0, NULL,
-                                          NULL, "show the latest calls of a job while it runs"},
-                                         {"every", 0, OPTION_SECONDS, AT(every_s), "1", 0.01, 86400,
-                                          NULL, "TIME", "time between two tables of --follow"},
-                                         ROWS_RESULTS(AT(results)),
-                                         ROWS_PROGRESS(AT(talk)),
-                                         ROW_END};
+static const struct option_row rows[] = {
+    {"site", 0, OPTION_TEXT, AT(site), NULL, 0, 0, NULL, "NAME",
+     "show only this call site, rank by rank"},
+    {"instances", 0, OPTION_INT, AT(instances), "10000", 0, 1e9, NULL, "N",
+     "keep the last N instances of each site; 0 means all"},
+    {"follow", 0, OPTION_FLAG, AT(follow), NULL, 0, 0, NULL, NULL,
+     "show the latest calls of a job while it runs"},
+    {"every", 0, OPTION_SECONDS, AT(every_s), NULL, 0.01, 86400, NULL, "TIME",
+     "time between two tables of --follow; by default 1 s"},
+    ROWS_RESULTS(AT(results)),
+    ROWS_PROGRESS(AT(talk)),
+    ROW_END};
+
+#define EVERY_DEFAULT_S 1.0
 
 /* The file of a directory that statistics become in the end. */
 static const char arrivals_file[] = "arrivals.jsonl";
@@ -347,7 +349,7 @@ static int follow_job(const struct arrivals_options *o, const char *directory,
         if (err || state.stage != ICTUS_TALLIES_RUNNING) {
             break;
         }
-        follow_sleep(o->every_s);
+        follow_sleep(isnan(o->every_s) ? EVERY_DEFAULT_S : o->every_s);
     }
     ictus_tallies_close(tallies);
     return err;
@@ -360,21 +362,35 @@ static int end_arrivals(int err, const struct ictus_why *why)
     return code == EXIT_FAILED && input ? EXIT_USAGE : code;
 }
 
+static int check_options(const struct arrivals_options *o, int word_count, struct ictus_why *why)
+{
+    if (word_count != 1) {
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "name one archive (a directory or its anchor file) or a file of "
+                             "patterns");
+    }
+    if (o->site && !o->site[0]) {
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "--site= names no call site; give one of the table, or leave it out");
+    }
+    if (!o->follow && !isnan(o->every_s)) {
+        return ictus_because(why, ICTUS_ERR_ARG, "--every can be used only with --follow");
+    }
+    return ICTUS_OK;
+}
+
 static int run_arrivals(const void *options, int word_count, char **words)
 {
     const struct arrivals_options *o = options;
     struct ictus_arrivals_list list = {.at = NULL};
     struct ictus_arrivals_left left = {0};
     struct ictus_why why = {""};
-    int err = ICTUS_OK;
-    if (word_count != 1) {
-        err = ictus_because(&why, ICTUS_ERR_ARG,
-                            "name one archive (a directory or its anchor file) or a file of "
-                            "patterns");
-    } else if (o->follow) {
+    int err = check_options(o, word_count, &why);
+    if (!err && o->follow) {
         err = follow_job(o, words[0], &why);
         return err ? end_arrivals(err, &why) : interrupt_here() ? EXIT_INTERRUPTED : EXIT_OK;
-    } else {
+    }
+    if (!err) {
         err = read_patterns(o, words[0], &list, &left, &why);
     }
     if (!err && list.count == 0) {

@@ -171,27 +171,23 @@ static int check_directory(const struct trace_options *o, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-/*
- * A tracer must not end a program, but the command that starts both can refuse to. What a source's
- * parameters mean only a process that opens it can tell.
- */
-static int check_clock(const struct trace_options *o, struct ictus_why *why)
+/* What the tracer will take: the option, or else the variable. NULL where neither says anything. */
+static const char *given_text(const char *option, const char *variable)
 {
-    struct ictus_entry entry;
-    const char *names[32] = {NULL};
-    int err = o->sync && o->sync[0] ? ictus_sync_check(o->sync, why) : ICTUS_OK;
-    if (err || !o->clock || !o->clock[0]) {
-        return err;
+    const char *text = option && option[0] ? option : getenv(variable);
+    return text && text[0] ? text : NULL;
+}
+
+/* A tracer must not end a program, but the command that starts both can refuse to. */
+static int check_words(const struct trace_options *o, struct ictus_why *why)
+{
+    const char *clock = given_text(o->clock, "ICTUS_CLOCK");
+    const char *sync = given_text(o->sync, "ICTUS_SYNC");
+    int err = clock ? ictus_source_check(clock, why) : ICTUS_OK;
+    if (!err && sync) {
+        err = ictus_sync_check(sync, why);
     }
-    const size_t length = strcspn(o->clock, ":");
-    for (size_t i = 0; i + 1 < sizeof names / sizeof *names && !ictus_source_entry(i, &entry);
-         i++) {
-        if (strlen(entry.name) == length && strncmp(entry.name, o->clock, length) == 0) {
-            return ICTUS_OK;
-        }
-        names[i] = entry.name;
-    }
-    return ictus_unknown(why, "clock", o->clock, names);
+    return !err && o->filter ? ictus_trace_filter_check(o->filter, why) : err;
 }
 
 static int check_options(const struct trace_options *o, struct ictus_why *why)
@@ -204,7 +200,7 @@ static int check_options(const struct trace_options *o, struct ictus_why *why)
                              "--metrics samples counters as events, of which --statistics records "
                              "none; leave one of them out");
     }
-    return check_clock(o, why);
+    return check_words(o, why);
 }
 
 static int run_program(const struct trace_options *o, char **words)
