@@ -119,13 +119,13 @@ static void turns_are_found(void)
     enum { TURNS = 8, GAP = 10 };
     for (int gap = 0; gap <= GAP; gap += GAP) {
         struct ictus_arrivals a;
-        REQUIRE(!ictus_arrivals_init(&a, 2, TURNS));
+        REQUIRE(!ictus_arrivals_init(&a, 3, TURNS)); /* and one that is always late */
         name(&a, "x.c:3");
         a.instances = TURNS + gap;
         a.calls = gap ? calloc(TURNS, sizeof *a.calls) : NULL;
         REQUIRE(!gap || a.calls);
         for (int64_t i = 0; i < TURNS; i++) {
-            const double instants[2] = {i % 2 ? 100 : 0, i % 2 ? 0 : 100};
+            const double instants[3] = {i % 2 ? 100 : 0, i % 2 ? 0 : 100, 1000};
             put_row(&a, i, instants);
             if (a.calls) {
                 a.calls[i] = i < TURNS / 2 ? i : i + gap;
@@ -136,6 +136,7 @@ static void turns_are_found(void)
             /* n squares, n - 1 products. */
             CHECK_NEAR(a.rank[r].autocorrelation, -(TURNS - 1.0) / TURNS, 1e-12);
         }
+        CHECK(isnan(a.rank[2].autocorrelation));
         ictus_arrivals_free(&a);
     }
 }

@@ -5,6 +5,7 @@
  */
 #include "../check.h"
 
+#include "causality/clock_choice.h"
 #include "causality/clock_model.h"
 #include "causality/clock_private.h"
 #include "core/random.h"
@@ -156,27 +157,39 @@ static void least_delays_are_found(void)
         CHECK_NEAR(m.pairs[0].least[0], path_us[0], 0.5);
         CHECK_NEAR(m.pairs[0].least[1], path_us[1], 0.5);
     }
+    ictusi_clock_model_fini(&m);
+}
+
+/* A fold's scores: of every other pair of cells, by what is left of each delay. */
+static uint64_t scores_of_fold(const struct clock_model *m, int fold)
+{
     double score[2 * CELLS];
     uint64_t pair_of[2 * CELLS];
+    const uint64_t count = ictusi_clock_model_score(m, fold, score, pair_of);
+    uint64_t i = 0;
+    bool good = true;
+    for (uint32_t k = 0; k < 2 * CELLS; k++) {
+        const uint32_t cell = k % CELLS;
+        if (cell / 2 % 2 == (uint32_t)fold) {
+            const double wanted = log1p(wait_us(cell, k < CELLS ? 0 : 1) / 0.1);
+            good = good && pair_of[i] == 0 && fabs(score[i] - wanted) < 1e-9;
+            i++;
+        }
+    }
+    CHECK(good && count == i);
+    return count;
+}
+
+static void held_out_delays_are_scored(void)
+{
+    double score[2 * CELLS];
+    uint64_t pair_of[2 * CELLS];
+    struct clock_model m;
+    model_open(&m);
+    pair_seen(&m, 0);
     m.pairs[0].least[0] = path_us[0];
     m.pairs[0].least[1] = path_us[1];
-    uint64_t n = 0;
-    for (int fold = 0; fold < 2; fold++) {
-        const uint64_t count = ictusi_clock_model_score(&m, fold, score, pair_of);
-        uint64_t i = 0;
-        for (int way = 0; way < 2; way++) {
-            for (uint32_t c = 0; c < CELLS; c++) {
-                if (c / 2 % 2 == (uint32_t)fold) { /* pairs of cells in turn */
-                    CHECK(pair_of[i] == 0);
-                    CHECK_NEAR(score[i], log1p(wait_us(c, way) / 0.1), 1e-9);
-                    i++;
-                }
-            }
-        }
-        CHECK(count == i);
-        n += count;
-    }
-    CHECK(n == 2UL * CELLS);
+    CHECK(scores_of_fold(&m, 0) + scores_of_fold(&m, 1) == 2UL * CELLS);
     CHECK(ictusi_clock_model_score(&m, -1, score, pair_of) == 0); /* none was left out */
     ictusi_clock_model_fini(&m);
 }
@@ -254,13 +267,113 @@ static void errors_hold(void)
     ictusi_clock_model_fini(&m);
 }
 
+/* Five clocks that all talk to each other, both ways, in each cell of time; what each shows. */
+enum { SMALL = 5, SMALL_CELLS = 48, TALKS_US = 20 };
+
+struct small_source {
+    struct clock_source source; /* first member */
+    struct least_delays delays;
+    double (*shown_us)(uint32_t clock, double share); /* too much, at a share of the run */
+};
+
+static int small_observe(struct clock_source *source, struct clock_model *m)
+{
+    struct small_source *small = (struct small_source *)source;
+    struct least_delays *d = &small->delays;
+    struct rng rng;
+    ictusi_random_seed(&rng, 19, 0);
+    ictusi_delays_begin(d, NULL, 0, SPAN * 1000L);
+    for (uint32_t i = 0; i < SMALL * SMALL * SMALL_CELLS; i++) {
+        const uint32_t from = i % SMALL;
+        const uint32_t to = i / SMALL % SMALL;
+        const uint32_t cell = i / (SMALL * SMALL);
+        const double share = (cell + ictusi_random_uniform(&rng)) / (double)SMALL_CELLS;
+        const double wait = 0.5 * ictusi_random_exponential(&rng);
+        if (from == to) {
+            continue;
+        }
+        const double at = share * (m->knots - 1);
+        const double fitted =
+            ictusi_clock_model_at(m, m->phi, to, at) - ictusi_clock_model_at(m, m->phi, from, at);
+        const double delay =
+            TALKS_US + wait + small->shown_us(to, share) - small->shown_us(from, share) - fitted;
+        ictusi_delays_add(d, from, to, llround(share * SPAN * 1000.0), llround(1000 * delay));
+    }
+    REQUIRE(!ictusi_delays_finish(d, NULL));
+    return ictusi_clock_model_see(m, d, 1e-3);
+}
+
+/* Of the chosen model the furthest that any clock at any knot is from the truth, us. */
+static double small_choose(double (*shown_us)(uint32_t clock, double share), uint32_t knots,
+                           struct clock_choice *choice)
+{
+    const struct history history = {.layout = NULL};
+    struct small_source small = {.source = {small_observe}, .shown_us = shown_us};
+    struct clock_model m;
+    double furthest = 0;
+    REQUIRE(!ictusi_clock_model_init(&m, SMALL, knots, SPAN));
+    REQUIRE(!ictusi_delays_init(&small.delays, &history, NULL, SMALL, SMALL_CELLS));
+    REQUIRE(!ictusi_clock_choice_run(&m, &small.source, choice));
+    ictusi_clock_model_align(&m);
+    for (uint32_t i = 0; i < SMALL * knots; i++) {
+        const double share = (i % knots) / (double)(knots - 1);
+        const double truth = shown_us(i / knots, share) - shown_us(0, share);
+        furthest = fmax(furthest, fabs(m.phi[i] - truth));
+    }
+    ictusi_clock_model_fini(&m);
+    ictusi_delays_fini(&small.delays);
+    return furthest;
+}
+
+static double shown_rightly(uint32_t clock, double share)
+{
+    (void)clock;
+    (void)share;
+    return 0;
+}
+
+/* By less than messages take, so that none arrives before it was sent. */
+static double shown_nearly(uint32_t clock, double share)
+{
+    return clock % 3 * 4.0 - 5.0 * (clock % 2) * share;
+}
+
+static double shown_wrongly(uint32_t clock, double share)
+{
+    return 1000.0 * clock - 300.0 * (clock % 2) * share;
+}
+
+/* Clock 3 goes up and down again. */
+static double shown_bent(uint32_t clock, double share)
+{
+    return shown_wrongly(clock, share) + (clock == 3 ? 100 * sin(2 * 3.14159265 * share) : 0);
+}
+
+static void models_are_chosen(void)
+{
+    struct clock_choice choice;
+    CHECK(small_choose(shown_rightly, 2, &choice) == 0 && choice.kind == CLOCKS_BASE);
+    ictusi_clock_choice_fini(&choice);
+    CHECK(small_choose(shown_nearly, 2, &choice) < 0.5 && choice.kind == CLOCKS_LINES);
+    ictusi_clock_choice_fini(&choice);
+    CHECK(small_choose(shown_wrongly, 2, &choice) < 0.5 && choice.kind == CLOCKS_LINES);
+    ictusi_clock_choice_fini(&choice);
+    CHECK(small_choose(shown_wrongly, 9, &choice) < 0.5 && choice.kind == CLOCKS_LINES);
+    ictusi_clock_choice_fini(&choice);
+    CHECK(small_choose(shown_bent, 9, &choice) < 30 && choice.kind == CLOCKS_WALK);
+    CHECK(choice.walk.strength > 0);
+    ictusi_clock_choice_fini(&choice);
+}
+
 int main(void)
 {
     lines_between_knots();
     reference_shows_time();
     delays_are_seen();
     least_delays_are_found();
+    held_out_delays_are_scored();
     medians_and_spreads();
     errors_hold();
+    models_are_chosen();
     return check_result();
 }

@@ -12,6 +12,7 @@
 #include "correct/warp.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static void test_idmap(void)
 {
@@ -93,6 +94,33 @@ static void test_warp_beyond(void)
     struct warp fine = {.local = &small};
     CHECK(ictusi_warp_event(&fine, 1000) == 1005);
     CHECK(fine.bits >> STAMP_BITS == 0);
+}
+
+/* What is remembered of the last stamps changes none: each is where the two maps put it alone. */
+static void test_warp_remembers(void)
+{
+    static const int64_t strides[] = {1, 3, 17, 64, 65, 1000, 9999};
+    static const int64_t times[] = {1000, 9000, 40000};
+    static const double offsets[] = {5, 300.4, -200};
+    static const double others[] = {-3, -3, 70};
+    struct clock_map local;
+    struct clock_map unit;
+    REQUIRE(!ictusi_clock_map_knots(&local, times, offsets, 3));
+    REQUIRE(!ictusi_clock_map_knots(&unit, times, others, 3));
+    for (size_t s = 0; s < sizeof strides / sizeof *strides; s++) {
+        struct warp warp = {.local = &local, .unit = &unit};
+        int failures = 0;
+        for (int64_t i = 0; i < 120000; i += strides[s]) {
+            const int64_t stamp = i < 60000 ? i : i - 30000; /* and once back */
+            uint32_t hints[2] = {0, 0};
+            const int64_t between = clock_map_at(&local, stamp, &hints[0]);
+            failures += ictusi_warp_presync(&warp, (uint64_t)stamp) !=
+                        clock_map_at(&unit, between, &hints[1]);
+        }
+        CHECK(failures == 0);
+    }
+    free(local.pieces);
+    free(unit.pieces);
 }
 
 /* Points of one location with the given times and forward values. */
@@ -439,6 +467,7 @@ int main(void)
     test_presync_deviations();
     test_presync_noise();
     test_warp_beyond();
+    test_warp_remembers();
     test_ramp();
     test_limit();
     test_easing();

@@ -105,7 +105,8 @@ static void scene_points(struct scene *s)
 {
     struct history *history = &s->session.history;
     struct points *points = &history->points;
-    REQUIRE(!ictusi_history_init(history, &s->trace.layout, CLOCKS * EVENTS_MOST, NULL));
+    REQUIRE(
+        !ictusi_history_init(history, &s->trace.layout, UINT64_C(1) * CLOCKS * EVENTS_MOST, NULL));
     for (uint32_t l = 0; l < CLOCKS; l++) {
         history->first[l] = points->count;
         for (uint32_t i = 0; i < s->counts[l]; i++) {

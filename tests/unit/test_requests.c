@@ -497,7 +497,7 @@ static void one_sided_operations(void)
 {
     struct recorder r = recorder_here(false);
     const MPI_Win win = window_handle(0);
-    const uint64_t bytes = 12 * INT_BYTES;
+    const uint64_t bytes = UINT64_C(12) * INT_BYTES;
     ictusi_tracer_note_window(&r, MPI_COMM_WORLD, win);
     CHECK(recorded(&r, RECORD_RMA_CREATE, 9, 0, 1, (uint64_t)0));
     ictusi_tracer_note_rma_done(&r, win);          /* there is none */
