@@ -268,6 +268,16 @@ static double mesh_follow(struct mesh *m, const struct track *t, double now)
     return moved;
 }
 
+/*
+ * Which sweeps share their pairs, and so their paths' asymmetries: those since the last solve, and
+ * all that are over every pair that there is, as among few processes.
+ */
+static int group_of(const struct mesh *m, const struct mesh_sweep *s)
+{
+    const size_t every = (size_t)m->size * (size_t)(m->size - 1) / 2;
+    return s->count == every ? 0 : m->groups;
+}
+
 /* Solve the pending sweeps with the drifts as known, and set their rows of the history. */
 static int solve_sweeps(struct mesh *m, struct mesh_spread *spread)
 {
@@ -277,7 +287,7 @@ static int solve_sweeps(struct mesh *m, struct mesh_spread *spread)
         const int row = m->sweeps - m->pending_count + k;
         const struct mesh_sweep *s = &m->pending[k];
         m->sweep[row] = (struct track_sweep){s->t_mean, m->noise_gain * s->noise,
-                                             m->bias_gain * spread->bias, m->groups};
+                                             m->bias_gain * spread->bias, group_of(m, s)};
         memcpy(m->x + (size_t)row * (size_t)m->size, s->x, (size_t)m->size * sizeof(double));
     }
     return err;

@@ -46,7 +46,7 @@ struct mesh {
     double known_s;
     /* history */
     int sweeps;
-    int groups;
+    int groups; /* solves so far */
     struct track_sweep sweep[TRACK_MAX];
     double *x; /* TRACK_MAX rows of size values */
     /* not solved yet */

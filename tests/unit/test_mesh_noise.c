@@ -17,6 +17,8 @@
 
 enum { PROCESSES_MAX = 64, EXCHANGES = 12 };
 
+enum { LONG_BURST = 400 };
+
 /* One synchronisation of a world: lines and errors of all its processes. */
 struct outcome {
     struct line lines[PROCESSES_MAX];
@@ -356,6 +358,41 @@ static struct mesh_wish usual_wish(int size)
                               .limit_s = 3.0};
 }
 
+/*
+ * Few processes meet all others in each sweep: their paths' asymmetries are the same each time. Two
+ * that took them for new ones followed their clocks with a lag of 20 ns.
+ */
+static void the_same_paths_stay_the_same(void)
+{
+    enum { FIRST = 8, LATER = 20 };
+    struct world_options o = world_defaults(2, 11);
+    struct outcome out;
+    struct mesh *mesh = NULL;
+    double first = 0.0;
+    double sum = 0.0;
+    o.asymmetry_ns = 100.0;
+    struct world *w = world_create(&o);
+    REQUIRE(!ictusi_mesh_create(2, 1e-9, &mesh));
+    for (int k = 0; k < FIRST + LATER; k++) {
+        struct stamp stamps[LONG_BURST];
+        struct mesh_edge edge = {.client = 1};
+        world_wait(w, k < FIRST ? 0.2 * k : 10.0 * (k - FIRST + 1));
+        world_burst(w, 1, 0, LONG_BURST, stamps);
+        REQUIRE(!ictusi_mesh_burst(stamps, LONG_BURST, MESH_PAIR_AUTO, NULL, &edge));
+        REQUIRE(!ictusi_mesh_add(mesh, &edge, 1));
+        if (k >= FIRST - 1) {
+            REQUIRE(!ictusi_mesh_solve(mesh, out.lines, out.errors, 10.0, &out.quality));
+            const double off = world_error(w, 1, &out.lines[1], world_now(w));
+            first = k == FIRST - 1 ? off : first;
+            sum += (off - first) * (off - first);
+        }
+    }
+    CHECK(sqrt(sum / LATER) < 14.0);
+    CHECK(out.errors[1].path_var_ns2 > 0.9 * out.errors[1].offset_var_ns2);
+    ictusi_mesh_free(mesh);
+    world_free(w);
+}
+
 /* Time and effort follow what was asked, round trips and noise. */
 static void plans_follow_noise(void)
 {
@@ -465,6 +502,7 @@ int main(void)
     the_reference_counts_above_exact_sizes();
     resistances_between_nodes_have_a_mean();
     a_resync_adds_its_movement_to_the_bound();
+    the_same_paths_stay_the_same();
     plans_follow_noise();
     trials_show_exchanges();
     return check_result();
