@@ -2,11 +2,24 @@
 /* Interpolating between synchronisations. */
 #include "trace/timeline.h"
 
+#include "core/smoother.h"
+#include "core/stats.h"
+
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* How fast a bound grows away from a point: the drift that no oscillator exceeds. */
 static const double bound_slope = 200e-6;
+
+/* No synchronisation errs by more and is still worth moving. */
+static const double most_moved_ns = 1e15;
+
+/* Medians of all bends: of normal ones, one in ten thousand million is larger. */
+static const double usual_bends = 9.5;
+
+/* What not knowing the drifts at regular points makes of the variance between them. */
+static const double walk_seen = 2.4;
 
 /* In unsigned arithmetic: the times of a damaged trace may be anything. */
 static int64_t point_along(const struct timeline_point *point, double slope, int64_t local)
@@ -25,6 +38,88 @@ static double jump_between(const struct timeline_point *a, const struct timeline
     return jump > a->bound_ns + b->bound_ns + bound_slope * away_s * 1e9 ? jump : 0.0;
 }
 
+/* How far the global clock gained on the local one, ns. */
+static double gained_between(const struct timeline_point *a, const struct timeline_point *b)
+{
+    const uint64_t ahead[2] = {(uint64_t)a->global - (uint64_t)a->local,
+                               (uint64_t)b->global - (uint64_t)b->local};
+    return (double)(int64_t)(ahead[1] - ahead[0]);
+}
+
+/* Whether all points may be where they were moved to. */
+static bool points_allow(const struct timeline_point *points, int count,
+                         const struct smoother_point *moved)
+{
+    bool allowed = true;
+    for (int i = 0; i < count; i++) {
+        const double by = moved[i].offset - gained_between(&points[0], &points[i]);
+        allowed = allowed && fabs(by) <= points[i].bound_ns && fabs(by) < most_moved_ns;
+    }
+    return allowed;
+}
+
+/* Smooth points without a step among them. Where that is not to be, they stay as they are. */
+static void points_smooth(struct timeline_point *points, int count)
+{
+    double walk = 0.0;
+    struct smoother_point *p = calloc((size_t)count, sizeof(*p));
+    for (int i = 0; p && i < count; i++) {
+        p[i].t_s = (double)(points[i].local - points[0].local) * 1e-9;
+        p[i].offset = gained_between(&points[0], &points[i]);
+        p[i].sigma_ns = points[i].sigma_ns;
+    }
+    const bool smoothed = p && !ictusi_smoother_run(p, (size_t)count, &walk);
+    if (smoothed && points_allow(points, count, p)) {
+        const struct timeline_point first = points[0];
+        for (int i = 0; i < count; i++) {
+            const int64_t by = (int64_t)llround(p[i].offset - gained_between(&first, &points[i]));
+            points[i].bound_ns += fabs((double)by);
+            points[i].global = time_add(points[i].global, by);
+            points[i].drift = p[i].drift;
+            points[i].walk = walk;
+            points[i].smoothed = 1;
+        }
+    }
+    free(p);
+}
+
+/* How much the drift differs before and after a point, ns per s; 0 at an end or a step. */
+static double point_bend(const struct timeline *t, int i)
+{
+    const struct timeline_point *p = &t->points[i];
+    if (i == 0 || i + 1 == t->count || p->stepped || p[1].stepped) {
+        return 0.0;
+    }
+    return gained_between(p, p + 1) / ((double)(p[1].local - p->local) * 1e-9) -
+           gained_between(p - 1, p) / ((double)(p->local - p[-1].local) * 1e-9);
+}
+
+/*
+ * Smooth each run of points without a step and without a bend that is far beyond the usual ones: a
+ * bad synchronisation or a sudden change of temperature would blur what is around it.
+ */
+static void timeline_smooth(struct timeline *t)
+{
+    double *bends = malloc(2 * (size_t)t->count * sizeof(*bends));
+    if (!bends) {
+        return;
+    }
+    double *sorted = bends + t->count;
+    for (int i = 0; i < t->count; i++) {
+        sorted[i] = bends[i] = fabs(point_bend(t, i));
+    }
+    ictusi_stats_sort(sorted, (size_t)t->count);
+    const double most = usual_bends * ictusi_stats_quantile(sorted, (size_t)t->count, 0.5);
+    int first = 0;
+    for (int i = 1; i <= t->count; i++) {
+        if (i == t->count || t->points[i].stepped || bends[i - 1] > most || bends[i] > most) {
+            points_smooth(&t->points[first], i - first);
+            first = i;
+        }
+    }
+    free(bends);
+}
+
 struct timeline ictusi_timeline_make(struct timeline_point *points, int count)
 {
     struct timeline t = {points, count > 0, 0, 0.0};
@@ -37,7 +132,22 @@ struct timeline ictusi_timeline_make(struct timeline_point *points, int count)
             points[t.count++].stepped = jump > 0.0;
         }
     }
+    timeline_smooth(&t);
     return t;
+}
+
+/* How far the cubic of two smoothed points is off the line between them, ns. */
+static double piece_bend(const struct timeline_point *a, const struct timeline_point *b,
+                         double slope, int64_t local)
+{
+    if (!a->smoothed || !b->smoothed) {
+        return 0.0;
+    }
+    const double span_s = (double)(b->local - a->local) * 1e-9;
+    const double u = (double)(local - a->local) * 1e-9 / span_s;
+    const double leaves = a->drift - 1e9 * slope;
+    const double comes = b->drift - 1e9 * slope;
+    return span_s * u * (1.0 - u) * (leaves * (1.0 - u) - comes * u);
 }
 
 int64_t ictusi_timeline_map(struct timeline *t, int64_t local)
@@ -58,9 +168,19 @@ int64_t ictusi_timeline_map(struct timeline *t, int64_t local)
     if (b->stepped) {
         return point_along(a, a->slope, local);
     }
-    const double span = (double)(b->local - a->local);
-    const double gained = (double)((b->global - a->global) - (b->local - a->local));
-    return point_along(a, gained / span, local);
+    const double slope = gained_between(a, b) / (double)(b->local - a->local);
+    return point_along(a, slope, local) + (int64_t)llround(piece_bend(a, b, slope, local));
+}
+
+/*
+ * The standard deviation of a drift's walk between two points. If offset and drift were known at
+ * both, its variance a share u of the way h from one to the other would be q^2 h^3 (u (1 - u))^3 /
+ * 3; where drifts are known from the points alone, it is walk_seen times that.
+ */
+static double piece_walked(const struct timeline_point *a, const struct timeline_point *b, double u)
+{
+    const double way = (double)(b->local - a->local) * 1e-9 * u * (1.0 - u);
+    return a->smoothed && b->smoothed ? a->walk * sqrt(walk_seen * way * way * way / 3.0) : 0.0;
 }
 
 /* At an instant: beyond the ends as the fit says, between two points by the nearer ones. */
@@ -92,6 +212,8 @@ void ictusi_timeline_error(const struct timeline *t, int64_t from, int64_t to, d
             /* Half way between two points the drift may have led away from the line. */
             const double half = (double)(t->points[i].local - t->points[i - 1].local) / 2.0;
             *bound_ns = fmax(*bound_ns, t->points[i].bound_ns + bound_slope * half);
+            const double walked = piece_walked(&t->points[i - 1], &t->points[i], 0.5);
+            *sigma_ns = fmax(*sigma_ns, hypot(t->points[i].sigma_ns, walked));
         }
     }
     const int64_t ends[2] = {from, to};
@@ -126,7 +248,8 @@ double ictusi_timeline_sigma(const struct timeline *t, int64_t local)
     const double share = (double)(local - p->local) / (double)(p[1].local - p->local);
     const double a = p->sigma_ns * (1.0 - share);
     const double b = p[1].sigma_ns * share;
-    return sqrt(((a + b) * (a + b) + a * a + b * b) / 2.0);
+    const double walked = piece_walked(p, &p[1], share);
+    return sqrt(((a + b) * (a + b) + a * a + b * b) / 2.0 + walked * walked);
 }
 
 void ictusi_timeline_free(struct timeline *t)

@@ -156,6 +156,64 @@ static void test_timeline_step(void)
     ictusi_timeline_free(&t);
 }
 
+enum { MANY = 20 };
+
+/* A drift that grows steadily, as of a machine that warms up: 10 ns per s in each second. */
+static int64_t warming(int64_t local)
+{
+    const double s = (double)local * 1e-9;
+    return local + (int64_t)llround(5.0 * s * s + 1000.0 * s);
+}
+
+static struct timeline warming_timeline(double bound_ns, int bad)
+{
+    struct timeline_point *points = calloc(MANY, sizeof(*points));
+    REQUIRE(points);
+    for (int i = 0; i < MANY; i++) {
+        const int64_t local = INT64_C(10000000000) * i;
+        points[i] = (struct timeline_point){.local = local,
+                                            .global = warming(local) + (i == bad ? 5000 : 0),
+                                            .sigma_ns = 3,
+                                            .bound_ns = bound_ns};
+    }
+    return ictusi_timeline_make(points, MANY);
+}
+
+/* The largest error between two points. */
+static double off_between(struct timeline *t, int from, int to)
+{
+    double most = 0.0;
+    for (int i = 10 * from; i <= 10 * to; i++) {
+        const int64_t local = INT64_C(1000000000) * i;
+        most = fmax(most, fabs((double)(ictusi_timeline_map(t, local) - warming(local))));
+    }
+    return most;
+}
+
+/* Many synchronisations are smoothed; straight lines between them would be off by 125 ns. */
+static void test_timeline_smooth(void)
+{
+    struct timeline t = warming_timeline(1000, -1);
+    CHECK(off_between(&t, 2, MANY - 3) <= 5.0);
+    CHECK(off_between(&t, 0, MANY - 1) <= 60.0);
+    CHECK(ictusi_timeline_sigma(&t, 55000000000) > ictusi_timeline_sigma(&t, 50000000000));
+    double sigma = 0.0;
+    double bound = 0.0;
+    ictusi_timeline_error(&t, 50000000000, 60000000000, &sigma, &bound);
+    CHECK(sigma >= ictusi_timeline_sigma(&t, 55000000000));
+    ictusi_timeline_free(&t);
+    /* No point leaves its bound: lines then. */
+    t = warming_timeline(0, -1);
+    CHECK(off_between(&t, 2, MANY - 3) > 100.0);
+    ictusi_timeline_free(&t);
+    /* A bad synchronisation stays where it is, and blurs none but its neighbours. */
+    t = warming_timeline(10000, 2);
+    CHECK_NEAR((double)ictusi_timeline_map(&t, 20000000000), (double)warming(20000000000) + 5000,
+               0.5);
+    CHECK(off_between(&t, 7, MANY - 3) <= 6.0);
+    ictusi_timeline_free(&t);
+}
+
 static void test_scale(void)
 {
     /* A third of a nanosecond a tick, near what an up-time of months gives. */
@@ -229,6 +287,7 @@ int main(void)
     test_table_of_threads();
     test_timeline();
     test_timeline_step();
+    test_timeline_smooth();
     test_scale();
     test_unify();
     test_bad_logs();
