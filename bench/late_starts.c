@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How many harmonised starts are late, and what slack they have, by the work between calls.
+ *
+ *     bench_late_starts CALLS [SPEC...]
+ *
+ * SPECs as in ictus_harmonize_configure(), "harmonize" unless given; each has a communicator of its
+ * own, and they take turns in blocks of calls, so that all meet the same machine. One JSON line for
+ * each amount of work and SPEC: calls, late ones (of any process), those of them for which some
+ * process was not ready in time, mean slack, quantiles of the slack that was needed. The last line
+ * says how often a process that only reads the clock would have found itself late at an instant:
+ * no slack helps against that. Started by bench/late_starts.
+ */
+#include <ictus/harmonize.h>
+
+#include <math.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { BLOCK = 50, WARMUP = 150, SPECS_MAX = 4, LONG_NS = 5000000, LONG_SHARE = 5 };
+static const int64_t works_ns[] = {0, 100000, 1000000, 2000000, 10000000};
+
+struct variant {
+    const char *spec;
+    MPI_Comm comm;
+    double *lateness, *margin, *slack; /* ns, by call */
+    int count;
+};
+
+/* What a process lost while it did nothing but read the clock. */
+struct losses {
+    double beyond_ns; /* what readings were apart, less the tolerance, where that is positive */
+    double spent_ns;
+};
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Work: keep the core, as a computation would. */
+static void work(int64_t ns, double tolerance_ns, struct losses *losses)
+{
+    const int64_t begin = now_ns();
+    for (int64_t now = begin, next; now < begin + ns; now = next) {
+        next = now_ns();
+        losses->beyond_ns += fmax((double)(next - now) - tolerance_ns, 0.0);
+        losses->spent_ns += (double)(next - now);
+    }
+}
+
+static void run_block(struct variant *v, int calls, int64_t work_ns, bool record,
+                      struct losses *losses)
+{
+    struct ictus_harmonize_stats stats = {.tolerance_ns = 1000.0};
+    (void)ictus_harmonize_stats(v->comm, &stats);
+    for (int i = 0; i < calls; i++) {
+        struct ictus_harmony harmony;
+        work(work_ns, stats.tolerance_ns, losses);
+        ictus_harmonize(v->comm, &harmony);
+        if (record && i > 0) { /* the first one came after the others' block */
+            v->lateness[v->count] = harmony.flag ? 0.0 : fmax(harmony.lateness_ns, 1.0);
+            v->margin[v->count] = harmony.margin_ns;
+            v->slack[v->count++] = harmony.slack_ns;
+        }
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Rank 0 prints what all processes' calls were like. */
+static void tell(struct variant *v, int64_t work_ns, int rank)
+{
+    struct ictus_harmonize_stats stats = {.tolerance_ns = 1000.0};
+    double slack = 0.0;
+    int late = 0;
+    int unready = 0;
+    (void)ictus_harmonize_stats(v->comm, &stats);
+    MPI_Reduce(rank ? v->lateness : MPI_IN_PLACE, v->lateness, v->count, MPI_DOUBLE, MPI_MAX, 0,
+               MPI_COMM_WORLD);
+    MPI_Reduce(rank ? v->margin : MPI_IN_PLACE, v->margin, v->count, MPI_DOUBLE, MPI_MIN, 0,
+               MPI_COMM_WORLD);
+    for (int i = 0; i < v->count; i++) {
+        late += v->lateness[i] > 0.0;
+        unready += v->lateness[i] > 0.0 && v->margin[i] < -stats.tolerance_ns;
+        slack += v->slack[i] / v->count;
+        v->margin[i] = v->slack[i] - v->margin[i]; /* needed */
+    }
+    if (rank == 0) {
+        qsort(v->margin, (size_t)v->count, sizeof(double), compare);
+        printf("{\"spec\": \"%s\", \"work_ms\": %g, \"calls\": %d, \"late\": %d, \"unready\": %d, "
+               "\"slack_ns\": %.0f, \"needed_ns\": [%.0f, %.0f, %.0f]}\n",
+               v->spec, 1e-6 * (double)work_ns, v->count, late, unready, slack,
+               v->margin[v->count / 2], v->margin[(int)(0.99 * v->count)],
+               v->margin[(int)(0.999 * v->count)]);
+    }
+}
+
+static void *room(int calls)
+{
+    void *memory = calloc((size_t)calls + BLOCK, sizeof(double));
+    if (!memory) {
+        abort();
+    }
+    return memory;
+}
+
+static void prepare(struct variant *v, const char *spec, int calls)
+{
+    struct ictus_why why = {""};
+    *v = (struct variant){
+        .spec = spec, .lateness = room(calls), .margin = room(calls), .slack = room(calls)};
+    MPI_Comm_dup(MPI_COMM_WORLD, &v->comm);
+    if (ictus_harmonize_configure(v->comm, spec, NULL, &why)) {
+        (void)fprintf(stderr, "bench_late_starts: %s\n", why.text);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+}
+
+static void finish(struct variant *v)
+{
+    MPI_Comm_free(&v->comm);
+    free(v->lateness);
+    free(v->margin);
+    free(v->slack);
+}
+
+static void measure(struct variant *v, int variants, int64_t work_ns, int calls, int rank,
+                    struct losses *losses)
+{
+    for (int k = 0; k < variants; k++) {
+        v[k].count = 0;
+        run_block(&v[k], work_ns < LONG_NS ? WARMUP : WARMUP / LONG_SHARE, work_ns, false, losses);
+    }
+    for (int done = 0; done < calls; done += BLOCK) {
+        for (int k = 0; k < variants; k++) {
+            run_block(&v[k], BLOCK, work_ns, true, losses);
+        }
+    }
+    for (int k = 0; k < variants; k++) {
+        tell(&v[k], work_ns, rank);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static char usual[] = "harmonize";
+    char *only[] = {usual};
+    struct variant variants[SPECS_MAX];
+    struct losses losses = {0.0, 0.0};
+    int rank = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const int calls = argc > 1 ? atoi(argv[1]) : 0;
+    const int count = argc > 2 ? argc - 2 : 1;
+    char **specs = argc > 2 ? argv + 2 : only;
+    if (calls < 1 || count > SPECS_MAX) {
+        (void)fprintf(stderr, "usage: bench_late_starts CALLS [SPEC...], at most %d SPECs\n",
+                      SPECS_MAX);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    for (int k = 0; k < count; k++) {
+        prepare(&variants[k], specs[k], calls);
+    }
+    for (size_t w = 0; w < sizeof(works_ns) / sizeof(works_ns[0]); w++) {
+        const int some = works_ns[w] < LONG_NS ? calls : calls / LONG_SHARE;
+        measure(variants, count, works_ns[w], some, rank, &losses);
+    }
+    double lost = losses.beyond_ns / losses.spent_ns; /* summed: any process makes a start late */
+    MPI_Reduce(rank ? &lost : MPI_IN_PLACE, &lost, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (rank == 0) {
+        printf("{\"host_late\": %.6f}\n", lost);
+    }
+    for (int k = 0; k < count; k++) {
+        finish(&variants[k]);
+    }
+    MPI_Finalize();
+    return 0;
+}
