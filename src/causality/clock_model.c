@@ -126,10 +126,13 @@ static bool fill_way(const struct clock_model *m, struct seeing *s, struct model
         if (row != DELAY_NO_ROW && s->d->delay[first + c] != DELAY_NONE) {
             *delay = delay_new(m, s, pair, way, first + c);
             delay->cell = c;
+            delay->now = true;
+            pair->now[way]++;
             news = news || delay->seen < contradicts;
             s->next++;
         } else if (old < old_end && old->cell == c) {
             *delay = *old;
+            delay->now = false;
             delay_see(m, pair, way, delay);
             s->next++;
         }
@@ -149,7 +152,6 @@ static void see_ways(struct clock_model *m, struct seeing *s, struct model_pair 
 {
     for (int way = 0; way < 2; way++) {
         m->news += fill_way(m, s, pair, way, now ? now->row[way] : DELAY_NO_ROW, old);
-        pair->now[way] = now && now->row[way] != DELAY_NO_ROW;
         pair->least[way] = old ? old->least[way] : 0; /* a good first guess of D */
     }
     m->degree[pair->a] += model_talks_both_ways(pair);
@@ -236,7 +238,7 @@ uint64_t ictusi_clock_model_score(const struct clock_model *m, int fold, double 
         const struct model_pair *pair = &m->pairs[i];
         for (int way = 0; way < 2; way++) {
             for (uint32_t k = 0; k < pair->counts[way]; k++) {
-                if (model_is_held(&pair->delays[way][k], fold)) {
+                if (pair->delays[way][k].now && model_is_held(&pair->delays[way][k], fold)) {
                     const double r = model_residual(m, pair, way, k);
                     pair_of[n] = i;
                     score[n++] = log1p(fabs(r) / unit);
@@ -283,7 +285,8 @@ void ictusi_model_spread(const struct clock_model *m, struct model_pair *pair, i
     double rest[MODEL_CELLS_MAX];
     uint32_t n = 0;
     for (uint32_t k = 0; k < pair->counts[way]; k++) {
-        if (!model_is_held(&pair->delays[way][k], fold)) {
+        const struct model_delay *delay = &pair->delays[way][k];
+        if (!model_is_held(delay, fold) && model_tells(pair, way, delay)) {
             rest[n++] = fmax(0, model_residual(m, pair, way, k));
         }
     }
@@ -303,7 +306,7 @@ static void delay_step(const struct clock_model *m, struct model_pair *pair, int
     for (uint32_t k = 0; k < pair->counts[way]; k++) {
         if (!model_is_held(&pair->delays[way][k], fold)) {
             const double r = model_residual(m, pair, way, k);
-            const double w = model_weight(pair->spread[way], r);
+            const double w = model_delay_weight(pair, way, &pair->delays[way][k], r);
             weights += w;
             sum += w * r;
         }

@@ -24,6 +24,7 @@ struct model_delay {
     double seen; /* with the present phi applied */
     double y;
     double sent, received; /* as the clocks showed them, as positions */
+    bool now;              /* whether the last look saw it */
 };
 
 /* An unordered pair a < b: [0] from a to b, [1] from b to a. */
@@ -31,7 +32,7 @@ struct model_pair {
     uint32_t a, b;
     struct model_delay *delays[2];
     uint32_t counts[2];
-    bool now[2]; /* whether the last look saw this direction: else its delays are bounds alone */
+    uint32_t now[2];  /* of them the last look's: 0 where all delays are bounds alone */
     double least[2];  /* D */
     double spread[2]; /* scale of e */
 };

@@ -26,6 +26,16 @@ static inline bool model_talks_both_ways(const struct model_pair *pair)
     return pair->now[0] && pair->now[1];
 }
 
+/*
+ * Whether a delay tells how long a pair's messages wait. Those of former looks are of members that
+ * waited for others, as it turned out: bounds, which say no more than that of what is seen now.
+ */
+static inline bool model_tells(const struct model_pair *pair, int way,
+                               const struct model_delay *delay)
+{
+    return delay->now || !pair->now[way];
+}
+
 static inline double model_residual(const struct clock_model *m, const struct model_pair *pair,
                                     int way, uint32_t k)
 {
@@ -44,6 +54,13 @@ static inline double model_weight(double spread, double e)
 {
     const double square = MODEL_SCATTER * MODEL_SCATTER;
     return e < square / spread ? 1 / square : 1 / (spread * (e > 1e-12 ? e : 1e-12));
+}
+
+/* The same of one delay of a pair: one that does not tell of waits counts where it forbids. */
+static inline double model_delay_weight(const struct model_pair *pair, int way,
+                                        const struct model_delay *delay, double e)
+{
+    return e < 0 || model_tells(pair, way, delay) ? model_weight(pair->spread[way], e) : 0;
 }
 
 static inline double model_offset_sd(const struct model_offset *o)

@@ -252,7 +252,8 @@ static void add_offsets(struct solving *s)
 static double posterior_weight(const struct model_pair *pair, int way)
 {
     const double spread = fmax(pair->spread[way], MODEL_SCATTER);
-    return 1 / (spread * spread * (model_talks_both_ways(pair) ? 1 : pair->counts[way]));
+    const uint32_t alike = pair->now[way] ? pair->now[way] : pair->counts[way];
+    return 1 / (spread * spread * (model_talks_both_ways(pair) ? 1 : alike));
 }
 
 /* The delays of one direction: into the pair's block and side, and into its D's row. */
@@ -264,7 +265,6 @@ static void collect_way(struct solving *s, uint64_t edge, int way, double sums[2
     sums[0] = 0;
     sums[1] = 0;
     ictusi_model_spread(s->m, pair, way, s->fold);
-    const double spread = pair->spread[way];
     const double worth = posterior_weight(pair, way);
     for (uint32_t k = 0; k < pair->counts[way]; k++) {
         const struct model_delay *delay = &pair->delays[way][k];
@@ -272,9 +272,9 @@ static void collect_way(struct solving *s, uint64_t edge, int way, double sums[2
             continue;
         }
         const double r = model_residual(s->m, pair, way, k);
-        const double w = s->posterior ? worth
+        const double w = s->posterior ? (model_tells(pair, way, delay) ? worth : 0)
                          : s->start   ? 1 / (MODEL_SCATTER + fabs(r))
-                                      : model_weight(spread, r);
+                                      : model_delay_weight(pair, way, delay, r);
         const struct basis at = solving_basis(s, delay->position);
         for (int i = 0; i < 2; i++) {
             for (int j = 0; j < 2; j++) {

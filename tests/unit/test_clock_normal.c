@@ -225,6 +225,41 @@ static void test_bounds_stay(void)
     ictusi_delays_fini(&d);
 }
 
+/* What was seen before says nothing of how long messages wait, nor pulls clocks towards it. */
+static void test_bounds_only(void)
+{
+    enum { KNOTS = 2, CELLS = 48, CELL = 1000000, LENGTH = CELLS * CELL };
+    const struct history history = {.layout = NULL};
+    const struct model_walk lines = {.strength = 0};
+    struct least_delays d;
+    struct clock_model m;
+    REQUIRE(!ictusi_clock_model_init(&m, 2, KNOTS, LENGTH * 1e-3));
+    REQUIRE(!ictusi_delays_init(&d, &history, NULL, 2, CELLS));
+    for (int look = 0; look < 2; look++) {
+        ictusi_delays_begin(&d, NULL, 0, LENGTH);
+        for (int c = 0; c < CELLS; c++) {
+            const int64_t at = (int64_t)c * CELL + CELL / 2;
+            const int64_t wait = c * 7 % 5 * (int64_t)100;
+            if (look == 0) { /* all waited for another, that was late */
+                ictusi_delays_add(&d, 0, 1, at, 100000 + 100 * wait);
+            } else if (c % 3 == 0) {
+                ictusi_delays_add(&d, 0, 1, at, 1000 + wait);
+                ictusi_delays_add(&d, 1, 0, at, 1000 + wait);
+            }
+        }
+        REQUIRE(!ictusi_delays_finish(&d, NULL));
+        REQUIRE(!ictusi_clock_model_see(&m, &d, 1e-3));
+    }
+    CHECK(m.pairs[0].counts[0] == CELLS && m.pairs[0].now[0] == CELLS / 3);
+    REQUIRE(!ictusi_clock_model_solve(&m, &lines, -1, 12, true));
+    REQUIRE(!ictusi_clock_model_errors(&m, &lines));
+    CHECK_NEAR(m.phi[2] - m.phi[0], 0, 0.2);
+    CHECK_NEAR(m.phi[3] - m.phi[1], 0, 0.2);
+    CHECK(m.pairs[0].spread[0] < 1 && m.error[2] < 2 && m.error[3] < 2);
+    ictusi_clock_model_fini(&m);
+    ictusi_delays_fini(&d);
+}
+
 enum { MANY = 1000, SPAN_NS = 1000000000, TALKS = 3 };
 
 static double true_ns(uint32_t clock, double position)
@@ -305,6 +340,7 @@ int main(void)
     test_constants_weigh_round_trips();
     test_between_knots();
     test_bounds_stay();
+    test_bounds_only();
     test_thousand_clocks();
     return check_result();
 }
