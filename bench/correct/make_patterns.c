@@ -10,8 +10,10 @@
  * pipeline: each rank passes on to the next, never back; burst: exchanges with seconds of silence
  * between; wavefront: sweeps through a grid and back; tree: up and down a binary tree; bridge: two
  * halves that are joined by seldom messages of two ranks; silence: pairs, but for the time between
- * the first and the last tenth; mixed: one of the first five each round. Each pair's latency is
- * longer one way by up to the given part of it, and shorter the other.
+ * the first and the last tenth; threads: pairs, and each rank has a second thread, which works in
+ * parallel regions; onesided: puts between fences, or between notifications that go round; mixed:
+ * one of the first five each round. Each pair's latency is longer one way by up to the given part
+ * of it, and shorter the other.
  */
 #include "../../src/archive/flush.h"
 
@@ -30,7 +32,7 @@ struct world {
     OTF2_EvtWriter **writer;
     uint64_t *now;
     uint64_t state;
-    int ranks, rounds;
+    int ranks, rounds, threads; /* locations: the ranks, then their other threads */
     double seconds, asymmetry;
 };
 
@@ -72,6 +74,11 @@ static uint64_t next_tick(struct world *w, int r)
     return w->now[r];
 }
 
+static void wait_until(struct world *w, int r, uint64_t time)
+{
+    w->now[r] = w->now[r] > time ? w->now[r] : time;
+}
+
 /* Enter and leave around some work of this mean. */
 static void do_work(struct world *w, int r, double mean_ns)
 {
@@ -89,8 +96,7 @@ static uint64_t do_send(struct world *w, int from, int to)
 
 static void do_receive(struct world *w, int from, int to, uint64_t sent)
 {
-    const uint64_t arrives = sent + (uint64_t)((double)draw_delay(w) + path_excess(w, from, to));
-    w->now[to] = w->now[to] > arrives ? w->now[to] : arrives;
+    wait_until(w, to, sent + (uint64_t)((double)draw_delay(w) + path_excess(w, from, to)));
     (void)OTF2_EvtWriter_MpiRecv(w->writer[to], NULL, next_tick(w, to), (uint32_t)from, 0, 1, 8);
 }
 
@@ -221,6 +227,82 @@ static void pattern_silence(struct world *w)
     }
 }
 
+/* Each rank's second thread works beside it, and is waited for; then pairs talk. */
+static void pattern_threads(struct world *w)
+{
+    for (int r = 0; r < w->ranks; r++) {
+        const int other = w->ranks + r;
+        const uint32_t team = (uint32_t)r + 1;
+        const uint64_t forked = next_tick(w, r);
+        (void)OTF2_EvtWriter_ThreadFork(w->writer[r], NULL, forked, OTF2_PARADIGM_OPENMP, 2);
+        wait_until(w, other, forked + draw_exponential(w, JITTER));
+        (void)OTF2_EvtWriter_ThreadTeamBegin(w->writer[r], NULL, next_tick(w, r), team);
+        (void)OTF2_EvtWriter_ThreadTeamBegin(w->writer[other], NULL, next_tick(w, other), team);
+        do_work(w, r, 10000);
+        do_work(w, other, 10000);
+        const uint64_t ended = next_tick(w, other);
+        (void)OTF2_EvtWriter_ThreadTeamEnd(w->writer[other], NULL, ended, team);
+        wait_until(w, r, ended + draw_exponential(w, JITTER));
+        (void)OTF2_EvtWriter_ThreadTeamEnd(w->writer[r], NULL, next_tick(w, r), team);
+        (void)OTF2_EvtWriter_ThreadJoin(w->writer[r], NULL, next_tick(w, r), OTF2_PARADIGM_OPENMP);
+    }
+    pattern_pairs(w);
+}
+
+static void do_put(struct world *w, int from, int to)
+{
+    OTF2_EvtWriter *writer = w->writer[from];
+    (void)OTF2_EvtWriter_RmaPut(writer, NULL, next_tick(w, from), 0, (uint32_t)to, 8, 0);
+    (void)OTF2_EvtWriter_RmaOpCompleteBlocking(writer, NULL, next_tick(w, from), 0, 0);
+}
+
+/* Everybody puts something into the next one's window and calls the fence. */
+static void do_fence(struct world *w)
+{
+    uint64_t last = 0;
+    for (int r = 0; r < w->ranks; r++) {
+        do_work(w, r, 50000);
+        do_put(w, r, (r + 1) % w->ranks);
+        const uint64_t time = next_tick(w, r);
+        (void)OTF2_EvtWriter_RmaCollectiveBegin(w->writer[r], NULL, time);
+        last = time > last ? time : last;
+    }
+    for (int r = 0; r < w->ranks; r++) {
+        w->now[r] = last + 2 * draw_delay(w);
+        (void)OTF2_EvtWriter_RmaCollectiveEnd(
+            w->writer[r], NULL, next_tick(w, r), OTF2_COLLECTIVE_OP_BARRIER,
+            OTF2_RMA_SYNC_LEVEL_PROCESS | OTF2_RMA_SYNC_LEVEL_MEMORY, 0, OTF2_UNDEFINED_UINT32, 0,
+            0);
+    }
+}
+
+static void do_notify(struct world *w, int from, int to)
+{
+    do_put(w, from, to);
+    const uint64_t sent = next_tick(w, from);
+    (void)OTF2_EvtWriter_RmaSync(w->writer[from], NULL, sent, 0, (uint32_t)to,
+                                 OTF2_RMA_SYNC_TYPE_NOTIFY_OUT);
+    wait_until(w, to, sent + (uint64_t)((double)draw_delay(w) + path_excess(w, from, to)));
+    (void)OTF2_EvtWriter_RmaSync(w->writer[to], NULL, next_tick(w, to), 0, (uint32_t)from,
+                                 OTF2_RMA_SYNC_TYPE_NOTIFY_IN);
+}
+
+/* Fences, or notifications once round and back. */
+static void pattern_onesided(struct world *w)
+{
+    if (draw_uniform(w) < 0.5) {
+        do_fence(w);
+        return;
+    }
+    for (int r = 0; r + 1 < w->ranks; r++) {
+        do_work(w, r, 10000);
+        do_notify(w, r, r + 1);
+    }
+    for (int r = w->ranks - 1; r > 0; r--) {
+        do_notify(w, r, r - 1);
+    }
+}
+
 /* Ten at once, so that most of the time nobody speaks. */
 static void pattern_burst(struct world *w)
 {
@@ -247,15 +329,42 @@ static const struct {
                 {"pipeline", pattern_pipeline},   {"burst", pattern_burst},
                 {"wavefront", pattern_wavefront}, {"tree", pattern_tree},
                 {"bridge", pattern_bridge},       {"silence", pattern_silence},
+                {"threads", pattern_threads},     {"onesided", pattern_onesided},
                 {"mixed", pattern_mixed}};
+
+/* A team of threads for each rank. */
+static void write_teams(const struct world *w, OTF2_GlobalDefWriter *d, const uint64_t *all)
+{
+    const uint32_t ranks = (uint32_t)w->ranks;
+    (void)OTF2_GlobalDefWriter_WriteGroup(d, 2, 0, OTF2_GROUP_TYPE_COMM_LOCATIONS,
+                                          OTF2_PARADIGM_OPENMP, OTF2_GROUP_FLAG_NONE, 2 * ranks,
+                                          all);
+    for (uint32_t r = 0; r < ranks; r++) {
+        const uint64_t team[] = {r, ranks + r};
+        (void)OTF2_GlobalDefWriter_WriteGroup(d, 3 + r, 0, OTF2_GROUP_TYPE_COMM_GROUP,
+                                              OTF2_PARADIGM_OPENMP, OTF2_GROUP_FLAG_NONE, 2, team);
+        (void)OTF2_GlobalDefWriter_WriteComm(d, 1 + r, 0, 3 + r, OTF2_UNDEFINED_COMM,
+                                             OTF2_COMM_FLAG_NONE);
+    }
+}
+
+static void write_location(const struct world *w, OTF2_GlobalDefWriter *d, int location)
+{
+    uint64_t count = 0;
+    (void)OTF2_EvtWriter_GetNumberOfEvents(w->writer[location], &count);
+    (void)OTF2_GlobalDefWriter_WriteLocation(d, (uint64_t)location, 0,
+                                             OTF2_LOCATION_TYPE_CPU_THREAD, count,
+                                             (uint32_t)(location % w->ranks));
+}
 
 static void write_definitions(struct world *w)
 {
     static const char *const texts[] = {"", "machine", "node", "work"};
     OTF2_GlobalDefWriter *d = OTF2_Archive_GetGlobalDefWriter(w->archive);
-    uint64_t *list = calloc((unsigned)w->ranks + 1UL, sizeof *list);
+    const int locations = w->ranks * w->threads;
+    uint64_t *list = calloc((unsigned)locations + 1UL, sizeof *list);
     uint64_t last = START;
-    for (int r = 0; list && r < w->ranks; r++) {
+    for (int r = 0; list && r < locations; r++) {
         list[r] = (uint64_t)r;
         last = w->now[r] > last ? w->now[r] : last;
     }
@@ -269,12 +378,12 @@ static void write_definitions(struct world *w)
                                            OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, 0, 0, 0);
     for (int r = 0; r < w->ranks; r++) {
         const uint32_t n = (uint32_t)r;
-        uint64_t count = 0;
         (void)OTF2_GlobalDefWriter_WriteSystemTreeNode(d, n + 1, 0, 2, 0);
         (void)OTF2_GlobalDefWriter_WriteLocationGroup(d, n, 0, OTF2_LOCATION_GROUP_TYPE_PROCESS,
                                                       n + 1, OTF2_UNDEFINED_LOCATION_GROUP);
-        (void)OTF2_EvtWriter_GetNumberOfEvents(w->writer[r], &count);
-        (void)OTF2_GlobalDefWriter_WriteLocation(d, n, 0, OTF2_LOCATION_TYPE_CPU_THREAD, count, n);
+    }
+    for (int l = 0; l < locations; l++) {
+        write_location(w, d, l);
     }
     (void)OTF2_GlobalDefWriter_WriteGroup(d, 0, 0, OTF2_GROUP_TYPE_COMM_LOCATIONS,
                                           OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE,
@@ -282,6 +391,10 @@ static void write_definitions(struct world *w)
     (void)OTF2_GlobalDefWriter_WriteGroup(d, 1, 0, OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI,
                                           OTF2_GROUP_FLAG_NONE, (uint32_t)w->ranks, list);
     (void)OTF2_GlobalDefWriter_WriteComm(d, 0, 0, 1, OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE);
+    (void)OTF2_GlobalDefWriter_WriteRmaWin(d, 0, 0, 0, OTF2_RMA_WIN_FLAG_NONE);
+    if (w->threads > 1) {
+        write_teams(w, d, list);
+    }
     (void)OTF2_Archive_CloseGlobalDefWriter(w->archive, d);
     free(list);
 }
@@ -305,7 +418,7 @@ static bool read_options(struct world *w, int argc, char **argv)
 static void write_events(struct world *w, pattern_fn run)
 {
     const double span_ns = w->seconds * 1e9;
-    for (int r = 0; r < w->ranks; r++) {
+    for (int r = 0; r < w->ranks * w->threads; r++) {
         w->now[r] = START + (uint64_t)(draw_uniform(w) * 1000);
     }
     for (int round = 0; round < w->rounds; round++) {
@@ -330,12 +443,14 @@ int main(int argc, char **argv)
     if (!run || !read_options(&w, argc, argv)) {
         (void)fprintf(stderr,
                       "usage: make_patterns OUT master|halo|pairs|collectives|pipeline|burst|"
-                      "wavefront|tree|bridge|silence|mixed [ranks=N] [rounds=N] [seconds=X] "
-                      "[seed=N] [asymmetry=X]\n");
+                      "wavefront|tree|bridge|silence|threads|onesided|mixed [ranks=N] "
+                      "[rounds=N] [seconds=X] [seed=N] [asymmetry=X]\n");
         return 2;
     }
-    w.now = calloc((unsigned)w.ranks + 1UL, sizeof *w.now);
-    w.writer = calloc((unsigned)w.ranks + 1UL, sizeof(OTF2_EvtWriter *));
+    w.threads = run == pattern_threads ? 2 : 1;
+    const int locations = w.ranks * w.threads;
+    w.now = calloc((unsigned)locations + 1UL, sizeof *w.now);
+    w.writer = calloc((unsigned)locations + 1UL, sizeof(OTF2_EvtWriter *));
     w.archive = OTF2_Archive_Open(argv[1], "traces", OTF2_FILEMODE_WRITE, 1 << 18, 1 << 18,
                                   OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
     if (!w.now || !w.writer || !w.archive) {
@@ -344,13 +459,13 @@ int main(int argc, char **argv)
     (void)OTF2_Archive_SetFlushCallbacks(w.archive, &archive_flush_callbacks, NULL);
     (void)OTF2_Archive_SetSerialCollectiveCallbacks(w.archive);
     (void)OTF2_Archive_OpenEvtFiles(w.archive);
-    for (int r = 0; r < w.ranks; r++) {
+    for (int r = 0; r < locations; r++) {
         w.writer[r] = OTF2_Archive_GetEvtWriter(w.archive, (uint64_t)r);
     }
     write_events(&w, run);
     write_definitions(&w);
     (void)OTF2_Archive_OpenDefFiles(w.archive);
-    for (int r = 0; r < w.ranks; r++) {
+    for (int r = 0; r < locations; r++) {
         OTF2_DefWriter *d = OTF2_Archive_GetDefWriter(w.archive, (uint64_t)r);
         (void)OTF2_Archive_CloseDefWriter(w.archive, d);
         (void)OTF2_Archive_CloseEvtWriter(w.archive, w.writer[r]);

@@ -20,7 +20,7 @@ enum { OFFSETS_START, OFFSETS_BOTH, OFFSETS_DROP };
 static const char *const offset_names[] = {"start", "both", "drop", NULL};
 
 struct skew_options {
-    double offset, drift, walk, sine, period, step, bad, noise, sd;
+    double offset, drift, walk, sine, period, step, jump, bad, noise, sd;
     int64_t seed;
     int scope, offsets;
 };
@@ -41,6 +41,7 @@ static const struct spec_param params[] = {
     ROW("period", SPEC_SECONDS, period, "1", 1e-6, 1e9, NULL, "its period"),
     ROW("step", SPEC_RATIO, step, "0", 0, 0.01, NULL,
         "step of the rate at a random instant, up or down"),
+    ROW("jump", SPEC_SECONDS, jump, "0", 0, 1e3, NULL, "jump at that instant, up or down"),
     ROW("bad", SPEC_RATIO, bad, "0", 0, 0.01, NULL,
         "random walk of the second clock alone, per square root of a second"),
     ROW("noise", SPEC_SECONDS, noise, "0", 0, 1e3, NULL,
@@ -90,7 +91,7 @@ static void skew_draw(const struct skewing *s, uint32_t clock, const int64_t *ti
     /* In the middle 60 % of the trace, so that both rates are seen for long enough to be fitted. */
     const double step_at = (0.2 + 0.6 * ictusi_random_uniform(&rng)) *
                            (double)(times[KNOTS - 1] - times[0]) / resolution;
-    const double step = ictusi_random_uniform(&rng) < 0.5 ? -o->step : o->step;
+    const double sign = ictusi_random_uniform(&rng) < 0.5 ? -1 : 1;
     const double walk = clock == 1 && o->bad > 0 ? o->bad : o->walk;
     double rate = 0;
     double wandered = 0;
@@ -107,7 +108,7 @@ static void skew_draw(const struct skewing *s, uint32_t clock, const int64_t *ti
         }
         /* Minus its value at 0, so that `offset` is the offset at the start. */
         const double sine = o->sine * (sin(6.283185307179586 * t / o->period + phase) - sin(phase));
-        const double stepped = t > step_at ? step * (t - step_at) : 0;
+        const double stepped = t > step_at ? sign * (o->step * (t - step_at) + o->jump) : 0;
         const double error = clock == 0 ? 0 : offset + drift * t + wandered + sine + stepped;
         offsets[i] = error * resolution;
     }
