@@ -11,7 +11,7 @@ const labelWidth = 120;
 const axisHeight = 26;
 const arrowGap = 6; // pixels between two arrows of the same two rows
 const legendNames = 8;
-const mostArrows = 500;
+const mostArrows = 250;
 const metricHeight = 34;
 const mostMetrics = 24;
 // What a tracer or a library does before and after the program's own work.
@@ -281,15 +281,15 @@ export class Gantt {
         if (this.waits && this.showWaits) {
             drawWaits(pen, colours, this, this.waits);
         }
-        this.drawNames(pen, names);
-        if (this.waits && this.showPath) {
-            drawCritical(pen, colours, this, this.waits);
-        }
         this.metrics.forEach((m, i) => this.drawMetric(pen, colours, m, this.tracks.length * this.rowHeight + i * metricHeight));
         if (this.arrows) {
             this.drawMessages(pen, colours);
         } else {
             this.note.textContent = '';
+        }
+        this.drawNames(pen, names);
+        if (this.waits && this.showPath) {
+            drawCritical(pen, colours, this, this.waits);
         }
         pen.restore();
         this.drawLabels(pen, colours, width);
@@ -297,15 +297,18 @@ export class Gantt {
 
     drawAxis(pen, colours, height) {
         const { from, to } = this.view;
+        // so many digits that neighbours differ
+        const digits = (at) => Math.max(4, Math.ceil(Math.log10(Math.abs(at) / (to - from) + 1)) + 3);
+        const label = (at) => nanoseconds(at, Math.min(digits(at), 15));
+        const widest = Math.max(pen.measureText(label(from)).width, pen.measureText(label(to)).width, 44);
         pen.textAlign = 'center';
-        for (const at of steps(from, to, Math.max(2, this.plot / 110))) {
-            const x = labelWidth + ((at - from) / (to - from)) * this.plot;
+        for (const at of steps(from, to, Math.max(2, this.plot / (1.35 * widest)))) {
+            const x = this.xAt(at);
+            const text = label(at);
             pen.fillStyle = colours.faint;
             pen.fillRect(x, 0, 1, height - axisHeight);
             pen.fillStyle = colours.muted;
-            // so many digits that neighbours differ
-            const digits = Math.max(4, Math.ceil(Math.log10(Math.abs(at) / (to - from) + 1)) + 3);
-            pen.fillText(nanoseconds(at, Math.min(digits, 15)), x, height - 9);
+            pen.fillText(text, Math.min(x, this.sides()[1] - pen.measureText(text).width / 2), height - 9);
         }
         pen.textAlign = 'left';
     }
@@ -431,7 +434,7 @@ export class Gantt {
         const few = (list) => list.filter((_m, i) => i % Math.ceil(list.length / mostArrows) === 0);
         const drawn = few(thinned(shown));
         // Edged with the card's colour, so that they are seen upon calls of any colour.
-        const edged = (list, colour, wide, alpha) => [[colours.card, wide + 2], [colour, wide]].forEach(([ink, width]) => {
+        const edged = (list, colour, wide, alpha) => [[colours.card, wide + 1.4], [colour, wide]].forEach(([ink, width]) => {
             pen.strokeStyle = ink;
             pen.lineWidth = width;
             pen.globalAlpha = alpha;

@@ -75,13 +75,13 @@ const symbols = ['circle', 'rect', 'triangle', 'diamond', 'emptyCircle', 'emptyR
 const dashes = ['solid', [6, 4], [2, 3], [10, 3, 2, 3]];
 
 const everyPoint = 60; // so many points of a line are all marked
-const marksOfMore = 12; // of more points, about so many are: a line's shape is its name without colour
+const marksOfMore = 12; // of more points, about so many are where there are other lines: a shape is a name without colour
 const mostSymbols = 5000;
 
 /** Whether a point of a line has a mark; those of other lines are elsewhere, so that none hides another's. */
-function marked(count, place, line) {
+function marked(count, place, line, lines) {
     const step = count <= everyPoint ? 1 : Math.ceil(count / marksOfMore);
-    return place % step === Math.floor((0.25 + 0.37 * line) * step) % step;
+    return (step === 1 || lines > 1) && place % step === Math.floor((0.25 + 0.37 * line) * step) % step;
 }
 
 /** A point that looks different from its series. */
@@ -128,7 +128,7 @@ export function lineOption(colours, spec, width = 600) {
             lineStyle: { width: 2, type: dashes[Math.floor(index / 4) % dashes.length] },
             itemStyle: { color: colour, opacity: spec.points ? 0.75 : 1 },
             data: group.map((row, i) => ({ value: [placeX(row), placeY(spec.y(row))], row,
-                ...(spec.points || marked(group.length, i, index) ? lookOf(spec, row, colours) : { itemStyle: { opacity: 0 } }) })),
+                ...(spec.points || marked(group.length, i, index, names.length) ? lookOf(spec, row, colours) : { itemStyle: { opacity: 0 } }) })),
             markLine: spec.marks && index === 0 ? spec.marks(colours) : undefined,
         });
         if (spec.low && group.length <= 400) {
@@ -174,6 +174,24 @@ export function lineOption(colours, spec, width = 600) {
     };
 }
 
+/** A list in lines of so many pixels, broken after its commas. */
+function inLines(text, room) {
+    return text.split(/(?<=, )/).reduce((lines, part) => {
+        const longer = lines.length ? lines[lines.length - 1] + part : '';
+        return longer && pencil.measureText(longer.trimEnd()).width <= room ? [...lines.slice(0, -1), longer] : [...lines, part];
+    }, []).join('\n');
+}
+
+/** Names beside dots: those that are too long for a line have several smaller ones, since their ends differ. */
+function sideLabels(names, width) {
+    const room = Math.min(380, width * 0.4);
+    const font = (size) => { pencil.font = `${size}px ${getComputedStyle(document.body).fontFamily}`; };
+    font(12);
+    const long = names.some((name) => pencil.measureText(name).width > room);
+    return { margin: 14, width: room, overflow: 'truncate', ...(long ? { fontSize: 10, lineHeight: 11,
+        formatter: (name) => { font(10); return inLines(name, room); } } : {}) };
+}
+
 /** One dot with its interval a line: what a single size or process count leaves to show. */
 export function dotOption(colours, spec, width = 600) {
     const rows = spec.rows.filter((row) => spec.y(row) !== null && spec.y(row) !== undefined);
@@ -198,7 +216,7 @@ export function dotOption(colours, spec, width = 600) {
                     ...(spec.tip ? spec.tip(p.data.row) : []),
                 ]),
         },
-        yAxis: axis(colours, { type: 'category', data: names, axisLabel: { width: Math.min(380, width * 0.4), overflow: 'truncate' } }),
+        yAxis: axis(colours, { type: 'category', data: names, axisLabel: sideLabels(names, width) }),
         xAxis: axis(colours, {
             ...bounds(range),
             type: spec.yLog ? 'log' : 'value',

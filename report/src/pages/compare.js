@@ -102,7 +102,7 @@ function view(rows, intro, against) {
                            ...shown.map((r) => [keyed(r), r.ratio, r.ratio_low, r.ratio_high])];
         cards = [new ChartCard({
             title: 'The largest differences', note: `Right of the dashed line is slower than ${against.base}. ▲ slower, ▼ faster, ○ may be chance.`,
-            height: 90 + 20 * furthest.length, wide: true,
+            height: 90 + 24 * furthest.length, wide: true,
             option: (colours, width) => dotOption(colours, spec(furthest, keyed, 'xAxis'), width), csv })];
         if (names.includes('bytes')) {
             const many = new Set(shown.map(key)).size > 10;

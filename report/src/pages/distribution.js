@@ -178,7 +178,7 @@ function bars(colours, one) {
     const { low: from, width, counts, beyond } = histogram(one.sorted, low, high);
     const bins = counts.map((count, i) => [from + i * width, from + (i + 1) * width, count]);
     const option = histogramOption(colours, {
-        bins, xName: beyond ? `time (${beyond} slower samples lie beyond)` : 'time', xFormat: format.seconds,
+        bins, xName: beyond ? `time (${beyond === 1 ? '1 slower sample lies' : `${beyond} slower samples lie`} beyond)` : 'time', xFormat: format.seconds,
         marks: (c) => ({
             // seconds are small numbers, and two digits the default
             symbol: 'none', silent: true, precision: 20, lineStyle: { color: c.bad, type: 'dashed' },

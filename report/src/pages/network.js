@@ -26,7 +26,7 @@ function rttBins(row) {
 
 function beyond(row) {
     const left = row.n - rttBins(row).reduce((sum, bin) => sum + bin[2], 0);
-    return left > 0 ? `round trip (${format.number(left)} more lie beyond, up to ${format.seconds(row.max_s)})` : 'round trip';
+    return left > 0 ? `round trip (${left === 1 ? '1 more lies' : `${format.number(left)} more lie`} beyond, up to ${format.seconds(row.max_s)})` : 'round trip';
 }
 
 const pair = (row) => (row.from === undefined ? row.clock || 'all' : `rank ${row.from} to ${row.to}`);
