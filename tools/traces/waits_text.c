@@ -4,6 +4,7 @@
 
 #include "main/text_table.h"
 
+#include <ictus/text.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -195,7 +196,21 @@ static void print_states(const json_t *report, double rank_time)
     }
 }
 
-/* In two lines where one would be too long, as with a long path. */
+/* A sentence in as many lines as a terminal needs for it. */
+static void put_wrapped(const char *text)
+{
+    size_t room = SCREEN_COLUMNS;
+    while (*text) {
+        const size_t length = ictus_text_fit(text, room);
+        printf("%.*s\n", (int)length, text);
+        text += length + strspn(text + length, " ");
+        if (*text) {
+            printf("  ");
+        }
+        room = SCREEN_COLUMNS - 2;
+    }
+}
+
 static void print_head(const json_t *whole)
 {
     const char *source = text_put(whole, "sigma_source");
@@ -208,11 +223,11 @@ static void print_head(const json_t *whole)
     }
     const double ranks = text_number(whole, "processes");
     const double nodes = text_number(whole, "nodes");
-    const int length =
-        printf("%s: %.0f rank%s, %.0f node%s, %.4g s;", text_put(whole, "archive"), ranks,
-               ranks == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", text_number(whole, "wall_s"));
-    const bool fits = length + (int)strlen(clock) < SCREEN_COLUMNS;
-    printf("%s%s\n", fits ? " " : "\n  ", clock);
+    char head[1024];
+    (void)snprintf(head, sizeof head, "%.512s: %.0f rank%s, %.0f node%s, %.4g s; %s",
+                   text_put(whole, "archive"), ranks, ranks == 1 ? "" : "s", nodes,
+                   nodes == 1 ? "" : "s", text_number(whole, "wall_s"), clock);
+    put_wrapped(head);
 }
 
 static const json_t *nth_of(const json_t *report, const char *type, size_t n)
@@ -252,12 +267,13 @@ static void print_causes(const json_t *report, const json_t *whole)
         }
         printf("  ");
         put_cause(row, WIDTH - 2);
-        printf("%8.3g s  %8.3g s  %5.1f %% ± %.1f%s\n", text_number(row, "direct_s"),
+        printf("%8.3g s  %8.3g s  %5.1f %% ± %.1f\n", text_number(row, "direct_s"),
                text_number(row, "indirect_s"), 100 * text_number(row, "share"),
-               50 * (text_number(row, "share_high") - text_number(row, "share_low")),
-               i == 0 && text_number(row, "first_draws") < text_number(row, "draws")
-                   ? "  not certain to be first"
-                   : "");
+               50 * (text_number(row, "share_high") - text_number(row, "share_low")));
+    }
+    const json_t *first = nth_of(report, "wait-cause", 0);
+    if (first && text_number(first, "first_draws") < text_number(first, "draws")) {
+        printf("  The first of these is not certain to have caused most.\n");
     }
     if (text_number(whole, "unattributed_s") > 0.0005 * wait) {
         printf("  unattributed  %.3g s  (%.1f %%)\n", text_number(whole, "unattributed_s"),
@@ -290,7 +306,7 @@ static void print_critical(const json_t *report)
                100 * text_number(rank, "share"),
                50 * (text_number(rank, "share_high") - text_number(rank, "share_low")),
                100 * text_number(site, "share"));
-        put_padded(short_site(text_put(site, "site")), 24);
+        put_padded(short_site(text_put(site, "site")), 20);
         printf("imb. %.2g s\n", text_number(site, "imbalance_s"));
     }
 }
@@ -331,16 +347,17 @@ static void print_left_out(const json_t *whole)
     const json_t *left = json_object_get(whole, "left_out");
     const char *key = NULL;
     json_t *value = NULL;
-    bool any = false;
+    char text[1024] = "";
+    size_t used = 0;
     json_object_foreach((json_t *)left, key, value)
     {
-        if (json_integer_value(value) > 0) {
-            printf("%s%" JSON_INTEGER_FORMAT " %s",
-                   any ? ", " : "left out: ", json_integer_value(value), key);
-            any = true;
+        if (json_integer_value(value) > 0 && used < sizeof text) {
+            used +=
+                (size_t)snprintf(text + used, sizeof text - used, "%s%" JSON_INTEGER_FORMAT " %s",
+                                 used ? ", " : "left out: ", json_integer_value(value), key);
         }
     }
-    printf("%s", any ? "\n" : "");
+    put_wrapped(text);
 }
 
 void waits_text_print(const json_t *report)
