@@ -88,7 +88,8 @@ export function dimensions(rows, numbers = []) {
     const all = [];
     for (const [name, values] of found) {
         const somewhereAbsent = values.size === 1 && rows.some((row) => row[name] === undefined);
-        all.push({ name, values: order(values), varies: values.size > 1 || somewhereAbsent });
+        all.push({ name, values: order(values), varies: values.size > 1 || somewhereAbsent,
+                   everywhere: rows.every((row) => row[name] !== undefined && row[name] !== null) });
     }
     return all;
 }

@@ -13,7 +13,7 @@ export class Filters {
         this.menus = new Map();
         this.count = h('span', { class: 'count', role: 'status' });
         // one file is named on top, and "-" is no value
-        const fixed = dims.filter((d) => !d.varies && d.name !== 'file' && d.values[0] !== '-');
+        const fixed = dims.filter((d) => !d.varies && d.everywhere && d.name !== 'file' && d.values[0] !== '-');
         this.fixedNote = fixed.map((d) => `${d.name.replaceAll('_', ' ')} ${byName(d.name, d.values[0])}`).join(' · ');
         this.reset = h('button', { type: 'button', class: 'reset', onclick: () => this.clear() }, 'All');
         this.element = h(

@@ -96,6 +96,8 @@ export class Gantt {
         this.row = row;
         this.moved = moved;
         this.names = places.map((i) => row.tracks[i]);
+        // one thread of each process: its name says nothing
+        this.alone = new Set(this.names.map((t) => t.process)).size === this.names.length && this.names.every((t) => t.process);
         this.tracks = places.map((i) => columns(row.slices[i]));
         this.messages = messagesOf(row.messages, placed);
         // The calls that take the most time get colours of their own; what is rare shares one.
@@ -463,7 +465,8 @@ export class Gantt {
 
     drawLabels(pen, colours, width) {
         let last = null;
-        const twice = new Set(this.names.map(trackName)).size < this.names.length;
+        const nameOf = (track) => (this.alone ? track.process : trackName(track));
+        const twice = new Set(this.names.map(nameOf)).size < this.names.length;
         this.metrics.forEach((m, i) => {
             const top = this.tracks.length * this.rowHeight + i * metricHeight;
             pen.fillStyle = colours.line;
@@ -480,7 +483,7 @@ export class Gantt {
                 pen.fillRect(0, y, width, 1);
             }
             last = track.process;
-            const text = twice ? `${trackName(track)} (${track.location})` : trackName(track);
+            const text = twice ? `${nameOf(track)} (${track.location})` : nameOf(track);
             if (this.rowHeight >= 11) {
                 pen.fillStyle = colours.text;
                 pen.fillText(this.cut(pen, text), 2, y + this.rowHeight / 2 + 4);

@@ -107,6 +107,7 @@ export function lineOption(colours, spec, width = 600) {
     if (!rows.length) {
         return null;
     }
+    const atZero = spec.xLog && rows.some((row) => !(spec.x(row) > 0));
     const placeX = (row) => {
         const x = spec.x(row);
         return spec.xLog && !(x > 0) ? zeroAt : x;
@@ -160,7 +161,7 @@ export function lineOption(colours, spec, width = 600) {
             name: spec.xName,
             axisLabel: {
                 ...bounds(across).axisLabel,
-                formatter: (v) => spec.xFormat(spec.xLog && v === zeroAt ? 0 : v),
+                formatter: (v) => spec.xFormat(atZero && v === zeroAt ? 0 : v),
             },
         }),
         yAxis: axis(colours, {

@@ -122,7 +122,7 @@ static void put_cell(const struct printer *printer, const struct ictus_column *c
     const bool last = !column[1].key;
     const int width = column_width(column);
     const int start = column_start(printer, column);
-    (void)fputs(start > 0 ? " " : "", printer->stream);
+    (void)fputs(start > 0 && !(last && !cell[0]) ? " " : "", printer->stream);
     if (column->kind != ICTUS_COLUMN_TEXT) {
         (void)fprintf(printer->stream, "%*s", width, cell);
     } else if (last) {

@@ -80,13 +80,13 @@ static const struct option_row options[] = {
     ROWS_PROGRESS(AT(talk)),
     ROW_END};
 
-static const struct ictus_column columns[] = {{"operation", "operation", ICTUS_COLUMN_TEXT},
+static const struct ictus_column columns[] = {{"operation", "operation  ", ICTUS_COLUMN_TEXT},
                                               {"bytes", "  bytes", ICTUS_COLUMN_COUNT},
                                               {"processes", "procs", ICTUS_COLUMN_COUNT},
                                               {"strategy", "strategy", ICTUS_COLUMN_TEXT},
                                               {"tests", "tests", ICTUS_COLUMN_COUNT},
-                                              {"blocking_s", "blocking us", ICTUS_COLUMN_SECONDS},
-                                              {"overhead_s", "overhead us", ICTUS_COLUMN_SECONDS},
+                                              {"blocking_s", "block us", ICTUS_COLUMN_SECONDS},
+                                              {"overhead_s", "CPU us", ICTUS_COLUMN_SECONDS},
                                               {"overlap_percent", "overlap %", ICTUS_COLUMN_NUMBER},
                                               {"note", "note", ICTUS_COLUMN_TEXT},
                                               {NULL, NULL, ICTUS_COLUMN_TEXT}};

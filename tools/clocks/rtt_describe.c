@@ -126,8 +126,8 @@ static void draw_histogram(const double *sorted, size_t n)
     printf("#\n#   round trip us    share\n");
     for (size_t i = 0; i < h.bins; i++) {
         const int bar = (int)(h.counts[i] * BAR_MAX / most);
-        printf("#  %s %10.3f  %6.2f %%  %.*s\n", i + 1 == h.bins ? ">=" : "  ", h.edges[i] * 1e-3,
-               100.0 * (double)h.counts[i] / (double)n, bar,
+        printf("#  %s %10.3f  %6.2f %%%s%.*s\n", i + 1 == h.bins ? ">=" : "  ", h.edges[i] * 1e-3,
+               100.0 * (double)h.counts[i] / (double)n, bar > 0 ? "  " : "", bar,
                "##################################################");
     }
     histogram_fini(&h);

@@ -76,7 +76,12 @@ function view(rows, intro, against) {
     let cards = [];
     const marks = (where) => (c) => ({ silent: true, symbol: 'none', label: { show: false },
         lineStyle: { color: c.muted, type: 'dashed' }, data: [{ [where]: 1 }] });
+    const apart = (shown) => { // so far that a linear axis would press most of them together
+        const ends = shown.flatMap((r) => [r.ratio_low, r.ratio_high]).filter((v) => v > 0 && Number.isFinite(v));
+        return Math.max(...ends) > 4 * Math.min(...ends);
+    };
     const spec = (shown, key, where) => ({
+        yLog: apart(shown),
         rows: shown, key, y: (r) => r.ratio, low: (r) => r.ratio_low, high: (r) => r.ratio_high, yName: `median of ${against.other} / median of ${against.base}`,
         yFormat: (v) => `${format.number(v, 4)}×`, within: [1], marks: marks(where),
         look: (r, c) => (r.verdict?.startsWith('slower') ? { colour: c.slower, symbol: 'triangle' }

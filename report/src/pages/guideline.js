@@ -50,10 +50,10 @@ function heat(colours, rows) {
     };
 }
 
-function findings(rows) {
+function findings(rows, told) {
     const found = rows.filter((r) => r.finding && r.state === 'violated').sort((a, b) => b.factor - a.factor);
     if (!found.length) {
-        return h('p', {}, 'No guideline is violated.');
+        return told ? null : h('p', {}, 'No guideline is violated.');
     }
     return h('ul', { class: 'findings' }, found.slice(0, most).map((r) => h('li', {}, `${r.finding}.`)),
         found.length > most ? h('li', {}, `${found.length - most} more are in the table.`) : null);
@@ -86,7 +86,7 @@ export function build(rows) {
     show();
     return h('div', {},
         said.map((r) => h('p', { class: 'message' }, `${r.verdict}.`)),
-        findings(tested),
+        findings(tested, said.length > 0),
         h('div', { class: 'controls' },
             segmented('guidelines', [['all', 'All operations'], ['violated', 'With violations']], only, (v) => {
                 only = v;

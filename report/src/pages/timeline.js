@@ -91,7 +91,7 @@ function clockCard(row, gantt, waits) {
         : known ? 'bounded by messages both ways' : 'the archive does not say; ictus waits finds out';
     const bound = row.clock?.bound_ns > 0 ? `; hard bound ${format.nanoseconds(row.clock.bound_ns, 3)}` : '';
     return h('div', { class: 'facts alone' }, h('div', { class: `fact ${known ? '' : 'bad'}` }, h('span', { class: 'label' }, 'Clock quality'),
-        h('b', {}, value), h('span', { class: 'detail' }, `${known ? '95 %, ' : ''}${source}${bound}`)));
+        h('b', {}, value), h('span', { class: 'detail' }, `${gantt.sigma > 0 ? '95 %, ' : ''}${source}${bound}`)));
 }
 
 export function build(rows, data) {

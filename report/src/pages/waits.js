@@ -13,6 +13,7 @@ export const types = ['waits', 'wait-total', 'wait-site', 'wait-rank', 'wait-sta
 
 const most = 20;
 const mostRanks = 128;
+const least = 0.001; // smaller shares are no more than a dot at 0
 // Shown apart from the total: completions are not waits, possible waits enter no sum, and wrong order is part of another state.
 const beside = new Set(['wrong-order', 'early-fence', 'late-receiver-possible', 'rma-lock-possible', 'barrier-completion', 'nxn-completion']);
 
@@ -106,9 +107,9 @@ function severity(rows, state) {
 
 /** Shares with their intervals: of the causes, or of ranks on the critical path. */
 function shares({ title, note, rows, key, tip, csv }) {
-    const shown = rows.slice(0, most);
+    const shown = rows.filter((r, i) => i === 0 || (r.share_high ?? r.share) >= least).slice(0, most);
     return shown.length === 0 ? null : new ChartCard({
-        title, note: `${note}${rows.length > most ? ` The ${most} largest of ${rows.length}.` : ''}`, height: 90 + 24 * shown.length,
+        title, note: `${note}${rows.length > shown.length ? ` The ${shown.length} largest of ${rows.length}.` : ''}`, height: 90 + 24 * shown.length,
         option: (colours, width) => dotOption(colours, {
             rows: shown, key, y: (r) => r.share, low: (r) => r.share_low, high: (r) => r.share_high, yName: 'share (%)',
             yFormat: (v) => format.percent(v), within: [0], look: greyed((r) => !(r.share_low <= 0)), tip }, width),
@@ -131,7 +132,8 @@ function causes(rows) {
 
 function criticalCards(rows) {
     const ranks = rows.filter((r) => r.of === 'rank').sort((a, b) => b.share - a.share);
-    const sites = rows.filter((r) => r.of === 'site').sort((a, b) => b.time_s - a.time_s).slice(0, most);
+    const sites = rows.filter((r) => r.of === 'site').sort((a, b) => b.time_s - a.time_s)
+        .filter((r, i) => i === 0 || !(r.share < least)).slice(0, most);
     return [
         shares({ title: 'Critical path by rank', note: 'How the time of the program is shared out among the ranks, with 95 % intervals.', rows: ranks,
             key: (r) => `rank ${r.rank}`, tip: (r) => [['time', format.seconds(r.time_s)]],
