@@ -60,7 +60,7 @@ int ictusi_points_grow(struct points *points, struct ictus_why *why)
     return err;
 }
 
-void ictusi_points_relax(struct points *points)
+void ictusi_points_relax(const struct points *points)
 {
     for (int i = 0; i < POINTS_ARRAYS; i++) {
         ictusi_store_relax(&points->stores[i]);

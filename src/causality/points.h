@@ -83,6 +83,6 @@ int ictusi_points_grow(struct points *points, struct ictus_why *why);
 int ictusi_points_append(struct points *points, struct points *other, struct ictus_why *why);
 
 /* Let go of the memory behind the arrays; their contents stay. */
-void ictusi_points_relax(struct points *points);
+void ictusi_points_relax(const struct points *points);
 
 #endif

@@ -66,50 +66,62 @@ static int store_open_file(struct ictus_why *why)
     return -1;
 }
 
-static int store_write(int file, const char *bytes, uint64_t count)
+static int store_say(struct ictus_why *why, int number)
 {
-    uint64_t at = 0;
-    while (at < count) {
-        const ssize_t put = pwrite(file, bytes + at, count - at, (off_t)at);
+    return ictus_because(why, ICTUS_ERR_IO, "the temporary file: %s", strerror(number));
+}
+
+/* From now on the array's bytes up to the end of a page are those of the file. */
+static int store_map(struct store *store, uint64_t end, struct ictus_why *why)
+{
+    if (end > store->filed) {
+        void *const place = (char *)store->area + store->filed;
+        if (mmap(place, end - store->filed, PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, store->file,
+                 (off_t)store->filed) == MAP_FAILED) {
+            return store_say(why, errno);
+        }
+        store->filed = end;
+    }
+    return ICTUS_OK;
+}
+
+/* Put what is in memory up to the end of a page into the file. */
+static int store_flush(struct store *store, uint64_t end, struct ictus_why *why)
+{
+    for (uint64_t at = store->filed; at < end;) {
+        const ssize_t put =
+            pwrite(store->file, (const char *)store->area + at, end - at, (off_t)at);
         if (put <= 0) {
-            return -1;
+            return store_say(why, put < 0 ? errno : ENOSPC);
         }
         at += (uint64_t)put;
     }
-    return 0;
+    return store_map(store, end, why);
 }
 
-/* A hole in a mapped file on a full disk would kill the process when touched: no holes. */
-static int store_allocate(const struct store *store, uint64_t from, uint64_t to,
-                          struct ictus_why *why)
+/*
+ * Elements that are appended are written to the file when the next ones come: to touch pages of a
+ * file one by one costs ten times as much. Many that are made at once lie in the file at once.
+ */
+static int store_file(struct store *store, uint64_t ready, struct ictus_why *why)
 {
-    const int failed = posix_fallocate(store->file, (off_t)(from * store->size),
-                                       (off_t)((to - from) * store->size));
-    return failed ? ictus_because(why, ICTUS_ERR_IO, "the temporary file: %s", strerror(failed))
-                  : ICTUS_OK;
-}
-
-/* From memory into a file, whose storage ends at ready, and which takes its place. */
-static int store_move(struct store *store, uint64_t ready, struct ictus_why *why)
-{
-    const uint64_t all = store_bytes(store, store->room);
-    store->file = store_open_file(why);
+    store->file = store->file < 0 ? store_open_file(why) : store->file;
     if (store->file < 0) {
         return ICTUS_ERR_IO;
     }
-    if (ftruncate(store->file, (off_t)all)) {
-        return ictus_because(why, ICTUS_ERR_IO, "the temporary file: %s", strerror(errno));
+    if (ready - store->count <= 2ULL * STORE_STEP) {
+        return store_flush(store, store->count * store->size / STORE_PAGE * STORE_PAGE, why);
     }
-    const int err = store_allocate(store, 0, ready, why);
-    if (err) {
-        return err;
+    int err = store_flush(store, store_bytes(store, store->count), why);
+    const uint64_t end = store_bytes(store, ready);
+    if (!err && end > store->filed) {
+        /* A hole in a mapped file on a full disk would kill the process when touched. */
+        const int failed =
+            posix_fallocate(store->file, (off_t)store->filed, (off_t)(end - store->filed));
+        err = failed ? store_say(why, failed) : store_map(store, end, why);
     }
-    if (store_write(store->file, store->area, store->count * store->size) ||
-        mmap(store->area, all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
-             store->file, 0) == MAP_FAILED) {
-        return ictus_because(why, ICTUS_ERR_IO, "the temporary file: %s", strerror(errno));
-    }
-    return ICTUS_OK;
+    return err;
 }
 
 int ictusi_store_grow(struct store *store, uint64_t more, struct ictus_why *why)
@@ -125,34 +137,40 @@ int ictusi_store_grow(struct store *store, uint64_t more, struct ictus_why *why)
     uint64_t ready = wanted + STORE_STEP - 1;
     ready = ready < store->room ? ready : store->room;
     int err = ICTUS_OK;
-    if (store->file >= 0) {
-        err = store_allocate(store, store->ready, ready, why);
-    } else if (ready > store->memory) {
-        err = store_move(store, ready, why);
+    if (ready > store->memory) {
+        err = store_file(store, ready, why);
+        ictusi_store_relax(store); /* who appends to it does not read it now */
     }
     store->ready = err ? store->ready : ready;
     return err;
 }
 
-int ictusi_store_append(struct store *store, const struct store *other, struct ictus_why *why)
+int ictusi_store_take(struct store *store, struct store *other, store_mend *mend, const void *self,
+                      struct ictus_why *why)
 {
-    const int err = ictusi_store_grow(store, other->count, why);
-    if (!err && other->count > 0) {
-        memcpy((char *)store->area + store->count * store->size, other->area,
-               other->count * other->size);
-        store->count += other->count;
+    int err = ICTUS_OK;
+    for (uint64_t done = 0, n = 0; done < other->count && !err; done += n) {
+        n = other->count - done < STORE_STEP ? other->count - done : STORE_STEP;
+        err = ictusi_store_grow(store, n, why);
+        if (!err) {
+            void *place = (char *)store->area + store->count * store->size;
+            memcpy(place, (const char *)other->area + done * other->size, n * store->size);
+            mend(self, place, n);
+            store->count += n;
+            ictusi_store_drop(other, done, n);
+        }
     }
     return err;
 }
 
-void ictusi_store_relax(struct store *store)
+void ictusi_store_relax(const struct store *store)
 {
-    if (store->area && store->file >= 0) {
-        (void)madvise(store->area, store_bytes(store, store->room), MADV_DONTNEED);
+    if (store->filed > 0) {
+        (void)madvise(store->area, store->filed, MADV_DONTNEED);
     }
 }
 
-void ictusi_store_drop(struct store *store, uint64_t from, uint64_t count)
+void ictusi_store_drop(const struct store *store, uint64_t from, uint64_t count)
 {
     const uint64_t begin = from * store->size / STORE_PAGE * STORE_PAGE;
     const uint64_t end = (from + count) * store->size / STORE_PAGE * STORE_PAGE;

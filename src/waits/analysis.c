@@ -83,6 +83,7 @@ int ictusi_analysis_visit(const struct analysis *a, void (*visit)(void *self, ui
     const uint64_t stretches = history->points.count / TOGETHER + 1;
     const double length = (double)(a->session.to - a->session.from) / (double)stretches;
     uint64_t *next = calloc(locations + 1, sizeof *next);
+    uint64_t passed = 0;
     if (!next) {
         return ICTUS_ERR_NOMEM;
     }
@@ -91,13 +92,41 @@ int ictusi_analysis_visit(const struct analysis *a, void (*visit)(void *self, ui
         const int64_t until =
             i == stretches ? INT64_MAX : a->session.from + (int64_t)(length * (double)i);
         for (uint64_t l = 0; l < locations; l++) {
+            const uint64_t before = next[l];
             while (next[l] < history->first[l + 1] && time[next[l]] <= until) {
                 visit(self, (uint32_t)next[l]++);
             }
+            analysis_pass(a, &passed, next[l] - before);
         }
     }
     free(next);
     return ICTUS_OK;
+}
+
+int ictusi_analysis_walk(const struct analysis *a, struct call_pass *const *passes, size_t count)
+{
+    enum { TOGETHER = 1 << 12 }; /* calls: 260 KiB with whom they wait for */
+    const uint64_t locations = a->session.trace->layout.location_count;
+    uint64_t passed = 0;
+    int err = ICTUS_OK;
+    for (uint32_t l = 0; l < locations; l++) {
+        const uint64_t end = a->calls.first[l + 1];
+        for (uint64_t from = a->calls.first[l], to = 0; from < end && !err; from = to) {
+            to = end - from > TOGETHER ? from + TOGETHER : end;
+            for (size_t i = 0; i < count && !err; i++) {
+                err = passes[i]->stretch(passes[i], l, from, to);
+            }
+            analysis_pass(a, &passed, to - from);
+        }
+    }
+    return err;
+}
+
+void ictusi_analysis_relax(const struct analysis *a)
+{
+    ictusi_points_relax(&a->session.history.points);
+    ictusi_calls_relax(&a->calls);
+    ictusi_store_relax(&a->partners.list);
 }
 
 void ictusi_analysis_close(struct analysis *a)

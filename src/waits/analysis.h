@@ -27,6 +27,38 @@ void ictusi_analysis_close(struct analysis *a);
 int ictusi_analysis_visit(const struct analysis *a, void (*visit)(void *self, uint32_t point),
                           void *self);
 
+/* Let go of the memory behind all that is kept by point or by call; the contents stay. */
+void ictusi_analysis_relax(const struct analysis *a);
+
+/* With one call that is far from the others as much memory is held as with so many neighbours. */
+enum { CALLS_APART = 32 };
+
+/*
+ * Who goes through all points or calls holds the memory of so many of them at most; more: of those
+ * that were passed since the last time.
+ */
+static inline void analysis_pass(const struct analysis *a, uint64_t *passed, uint64_t more)
+{
+    enum { HELD = 1 << 18 };
+    *passed += more;
+    if (*passed >= HELD) {
+        *passed = 0;
+        ictusi_analysis_relax(a);
+    }
+}
+
+/* What is made of all calls, in their order; its pass is told of a stretch of a location's calls.
+ */
+struct call_pass {
+    int (*stretch)(struct call_pass *pass, uint32_t location, uint64_t from, uint64_t to);
+};
+
+/*
+ * Go through all calls once for several of these: a stretch is in the processor's cache for all of
+ * them. Errors: those of the passes.
+ */
+int ictusi_analysis_walk(const struct analysis *a, struct call_pass *const *passes, size_t count);
+
 static inline uint32_t analysis_location(const struct analysis *a, uint64_t call)
 {
     return call_at(&a->calls, call)->location;

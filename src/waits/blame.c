@@ -31,7 +31,8 @@ struct open_rate {
     int64_t rate[SLOTS]; /* 2^-32 */
 };
 
-#define RATE_NONE UINT32_MAX
+/* The first rate is none. */
+enum { RATE_NONE = 0 };
 
 struct walker {
     uint64_t cursor; /* after the next call to pass */
@@ -42,9 +43,8 @@ struct walker {
     uint32_t heap_count, heap_room;
 };
 
-/* What the replay knows of a call. */
+/* What the replay knows of a call; all zero at first. */
 struct passing {
-    uint64_t waited;     /* ticks that its location waited up to and with it */
     uint32_t dependents; /* waits for it that have not been charged */
     uint32_t pending;    /* rates to open when it is passed */
 };
@@ -56,7 +56,8 @@ struct replay {
     const struct syncs *syncs;
     int slots;              /* in use */
     struct walker *walkers; /* by location */
-    struct passing *calls;  /* by call */
+    struct store calls;     /* struct passing, by call */
+    uint64_t passed;        /* since memory was let go of */
     struct open_rate *rates;
     uint32_t rate_count, rate_room, free_rate;
     uint32_t *ready; /* heap of locations, the latest first */
@@ -65,6 +66,11 @@ struct replay {
     double *charge; /* scratch */
 };
 
+static struct passing *replay_call(const struct replay *r, uint64_t call)
+{
+    return (struct passing *)r->calls.area + call;
+}
+
 static uint32_t rate_new(struct replay *r)
 {
     if (r->free_rate != RATE_NONE) {
@@ -72,7 +78,7 @@ static uint32_t rate_new(struct replay *r)
         r->free_rate = r->rates[index].next;
         return index;
     }
-    if (r->rate_count == r->rate_room) {
+    if (r->rate_count >= r->rate_room) {
         const uint32_t room = r->rate_room ? 2 * r->rate_room : 256;
         struct open_rate *wide = realloc(r->rates, room * sizeof *wide);
         if (!wide) {
@@ -139,14 +145,15 @@ static uint32_t heap_pop(struct replay *r, struct walker *w)
 static int walker_open(struct replay *r, struct walker *w, uint64_t call)
 {
     int err = ICTUS_OK;
-    for (uint32_t i = r->calls[call].pending, next; i != RATE_NONE && !err; i = next) {
+    struct passing *passing = replay_call(r, call);
+    for (uint32_t i = passing->pending, next; i != RATE_NONE && !err; i = next) {
         next = r->rates[i].next;
         for (int k = 0; k < r->slots; k++) {
             w->open[k] += r->rates[i].rate[k];
         }
         err = heap_push(r, w, i);
     }
-    r->calls[call].pending = RATE_NONE;
+    passing->pending = RATE_NONE;
     return err;
 }
 
@@ -190,7 +197,6 @@ struct charge {
 /* The delays of q against p by call path, into r->charge. */
 static void charge_delays(struct replay *r, struct charge *c, const struct sync_point *sync)
 {
-    const struct analysis *a = r->analysis;
     ictusi_time_map_clear(&r->own);
     ictusi_time_map_clear(&r->other);
     ictusi_times_between(r->times, &r->own, c->location, sync->own, c->call);
@@ -201,10 +207,7 @@ static void charge_delays(struct replay *r, struct charge *c, const struct sync_
         r->charge[i] = more > 0 && path != PATH_MUTED ? (double)more : 0;
         c->delay += r->charge[i];
     }
-    const uint64_t first = a->calls.first[c->other];
-    const uint64_t since = sync->other == CALL_NONE ? 0 : r->calls[sync->other].waited;
-    c->waits = c->cause > first ? (double)(r->calls[c->cause - 1].waited - since) : 0;
-    c->waits = c->waits > 0 ? c->waits : 0;
+    c->waits = (double)r->other.waited;
 }
 
 static int charge_rows(struct replay *r, const struct charge *c)
@@ -246,8 +249,9 @@ static int charge_waits(struct replay *r, const struct charge *c, uint32_t until
     for (int k = 0; k < r->slots; k++) {
         rate->rate[k] = (int64_t)scaled[k];
     }
-    rate->next = r->calls[c->cause].pending;
-    r->calls[c->cause].pending = index;
+    struct passing *cause = replay_call(r, c->cause);
+    rate->next = cause->pending;
+    cause->pending = index;
     return ICTUS_OK;
 }
 
@@ -293,7 +297,7 @@ static int charge_call(struct replay *r, uint32_t location, uint32_t call)
     } else {
         r->blame->unattributed += c.all[ESTIMATE];
     }
-    uint32_t *dependents = &r->calls[c.cause].dependents;
+    uint32_t *dependents = &replay_call(r, c.cause)->dependents;
     if (*dependents > 0 && --*dependents == 0 && r->walkers[c.other].cursor == c.cause + 1ULL) {
         ready_push(r, c.other);
     }
@@ -346,14 +350,27 @@ static uint32_t ready_pop(struct replay *r)
     return top;
 }
 
+/* Calls that are passed are not looked at again, and those before them lie elsewhere. */
+static void replay_rest(struct replay *r)
+{
+    const uint64_t before = r->passed;
+    analysis_pass(r->analysis, &r->passed, 1);
+    if (r->passed < before) {
+        ictusi_store_relax(&r->calls);
+        ictusi_syncs_relax(r->syncs);
+        ictusi_times_relax(r->times);
+    }
+}
+
 /* Pass the call before the cursor, unless somebody who waited for it has not been. */
 static int blame_walk(struct replay *r, uint32_t location)
 {
     struct walker *w = &r->walkers[location];
     const uint64_t call = w->cursor - 1;
-    if (r->calls[call].dependents > 0) {
+    if (replay_call(r, call)->dependents > 0) {
         return ICTUS_OK; /* pushed again by the last of them */
     }
+    replay_rest(r);
     walker_close(r, w, call);
     int err = ICTUS_OK;
     if (analysis_wait(r->analysis, call) > 0) {
@@ -380,39 +397,37 @@ static bool break_circle(struct replay *r)
     if (latest == UINT32_MAX) {
         return false;
     }
-    uint32_t *dependents = &r->calls[r->walkers[latest].cursor - 1].dependents;
+    uint32_t *dependents = &replay_call(r, r->walkers[latest].cursor - 1)->dependents;
     r->blame->cyclic += *dependents;
     *dependents = 0;
     ready_push(r, latest);
     return true;
 }
 
-static int replay_prepare(struct replay *r)
+static int replay_prepare(struct replay *r, struct ictus_why *why)
 {
     const struct analysis *a = r->analysis;
     const uint64_t locations = a->session.trace->layout.location_count;
     const uint64_t calls = a->calls.calls.count;
     r->walkers = calloc(locations + 1, sizeof *r->walkers);
     r->ready = calloc(locations + 1, sizeof *r->ready);
-    r->calls = calloc(calls + 1, sizeof *r->calls);
     r->charge = calloc(a->paths.count + 1, sizeof *r->charge);
-    if (!r->walkers || !r->ready || !r->calls || !r->charge) {
+    if (!r->walkers || !r->ready || !r->charge) {
         return ICTUS_ERR_NOMEM;
     }
-    for (uint32_t l = 0; l < locations; l++) {
-        uint64_t sum = 0;
-        for (uint64_t i = a->calls.first[l]; i < a->calls.first[l + 1]; i++) {
-            const int64_t wait = analysis_wait(a, i);
-            sum += (uint64_t)wait;
-            r->calls[i].waited = sum;
-            r->calls[i].pending = RATE_NONE;
-            if (wait > 0) {
-                r->calls[partner_at(&a->partners, i)->call].dependents++;
-            }
+    int err = ictusi_store_init(&r->calls, sizeof(struct passing), calls,
+                                CALLS_IN_MEMORY * sizeof(struct passing), why);
+    err = err ? err : ictusi_store_grow(&r->calls, calls, why);
+    for (uint64_t i = 0; i < calls && !err; i++) {
+        if (analysis_wait(a, i) > 0) {
+            replay_call(r, partner_at(&a->partners, i)->call)->dependents++;
         }
+        replay_rest(r);
+    }
+    for (uint32_t l = 0; l < locations && !err; l++) {
         walker_place(r, l, a->calls.first[l + 1]);
     }
-    const int err = ictusi_time_map_init(&r->own, a->paths.count);
+    err = err ? err : ictusi_time_map_init(&r->own, a->paths.count);
     return err ? err : ictusi_time_map_init(&r->other, a->paths.count);
 }
 
@@ -424,24 +439,26 @@ static void replay_free(struct replay *r)
     }
     free(r->walkers);
     free(r->ready);
-    free(r->calls);
+    ictusi_store_fini(&r->calls);
     free(r->charge);
     free(r->rates);
     ictusi_time_map_fini(&r->own);
     ictusi_time_map_fini(&r->other);
 }
 
-int ictusi_blame_find(struct blame *blame, const struct times *times, const struct syncs *syncs)
+int ictusi_blame_find(struct blame *blame, const struct times *times, const struct syncs *syncs,
+                      struct ictus_why *why)
 {
     struct replay r = {.blame = blame,
                        .analysis = times->analysis,
                        .times = times,
                        .syncs = syncs,
+                       .rate_count = 1,
                        .free_rate = RATE_NONE};
     const enum sigma_source source = r.analysis->histories.source;
     r.slots = source == SIGMA_ARCHIVE || source == SIGMA_MESSAGES ? SLOTS : FIRST_LANE;
     const uint64_t locations = r.analysis->session.trace->layout.location_count;
-    int err = replay_prepare(&r);
+    int err = replay_prepare(&r, why);
     for (uint32_t l = 0; l < locations && !err; l++) {
         ready_push(&r, l);
     }

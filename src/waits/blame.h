@@ -26,8 +26,9 @@ struct blame {
     uint64_t cyclic; /* waits given up because they wait for each other in a circle */
 };
 
-/* Errors: ICTUS_ERR_NOMEM. Released by ictusi_blame_free(), after errors too. */
-int ictusi_blame_find(struct blame *blame, const struct times *times, const struct syncs *syncs);
+/* Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_IO. Released by ictusi_blame_free(), after errors too. */
+int ictusi_blame_find(struct blame *blame, const struct times *times, const struct syncs *syncs,
+                      struct ictus_why *why);
 void ictusi_blame_free(struct blame *blame);
 
 #endif

@@ -33,7 +33,8 @@ int ictusi_calls_init(struct waiting_calls *calls, const struct layout *layout,
     };
     int err = ICTUS_OK;
     for (size_t i = 0; i < sizeof lists / sizeof *lists && !err; i++) {
-        err = ictusi_store_init(lists[i].store, lists[i].size, lists[i].room, STORE_IN_MEMORY, why);
+        err = ictusi_store_init(lists[i].store, lists[i].size, lists[i].room,
+                                CALLS_IN_MEMORY * lists[i].size, why);
     }
     return err;
 }
@@ -41,6 +42,7 @@ int ictusi_calls_init(struct waiting_calls *calls, const struct layout *layout,
 void ictusi_calls_map(struct waiting_calls *calls, uint64_t locations,
                       int64_t (*map)(void *self, uint32_t location, int64_t stamp), void *self)
 {
+    enum { MAPPED = 1 << 18 }; /* calls whose memory is held */
     for (uint32_t l = 0; l < locations; l++) {
         const uint64_t end = calls->first[l + 1];
         if (calls->begin[l] == NO_EVENTS) {
@@ -49,12 +51,19 @@ void ictusi_calls_map(struct waiting_calls *calls, uint64_t locations,
         calls->begin[l] = map(self, l, calls->begin[l]);
         int64_t last = calls->begin[l];
         for (uint64_t i = calls->first[l]; i < end; i++) {
+            if (i % MAPPED == 0) {
+                ictusi_store_relax(&calls->calls);
+            }
             struct waiting_call *c = call_at(calls, i);
-            const int64_t enter = map(self, l, c->enter);
-            c->enter = enter > last ? enter : last;
-            const int64_t leave = map(self, l, c->leave);
-            c->leave = leave > c->enter ? leave : c->enter;
-            last = c->leave;
+            int64_t enter = map(self, l, c->enter);
+            enter = enter > last ? enter : last;
+            int64_t leave = map(self, l, c->leave);
+            leave = leave > enter ? leave : enter;
+            if (enter != c->enter || leave != c->leave) { /* else it need not be written again */
+                c->enter = enter;
+                c->leave = leave;
+            }
+            last = leave;
         }
         calls->from = calls->begin[l] < calls->from ? calls->begin[l] : calls->from;
         calls->to = last > calls->to ? last : calls->to;
@@ -62,71 +71,104 @@ void ictusi_calls_map(struct waiting_calls *calls, uint64_t locations,
     ictusi_store_relax(&calls->calls);
 }
 
-/* Numbers of calls that follow calls which were not known to who counted them. */
-static void calls_renumber(const struct store *list, uint64_t from, uint32_t calls)
+void ictusi_calls_relax(const struct waiting_calls *calls)
 {
-    uint32_t *number = list->area;
-    for (uint64_t i = from; i < list->count; i++) {
-        number[i] += number[i] == CALL_NONE ? 0 : calls;
+    ictusi_store_relax(&calls->calls);
+    ictusi_store_relax(&calls->shares);
+    ictusi_store_relax(&calls->call_of);
+    ictusi_store_relax(&calls->other);
+}
+
+/* What numbers become that were given without knowing of what came before. */
+struct renumbering {
+    uint32_t calls, shares, points; /* to be added */
+    const uint32_t *paths;          /* by number there */
+};
+
+static void calls_mend(const void *self, void *elements, uint64_t count)
+{
+    const struct renumbering *to = self;
+    struct waiting_call *list = elements;
+    for (uint64_t i = 0; i < count; i++) {
+        list[i].path = to->paths[list[i].path];
+        list[i].delta_end += to->shares;
     }
 }
 
-/* What events of windows and collectives say of their calls. */
-static int calls_append_notes(struct waiting_calls *to, const struct waiting_calls *from,
-                              const struct tap_part *part, struct ictus_why *why)
+static void shares_mend(const void *self, void *elements, uint64_t count)
 {
-    const uint32_t calls = (uint32_t)to->calls.count;
-    const uint64_t meetings = to->meetings.count;
-    const uint64_t notices = to->notices.count;
-    const uint64_t locks = to->locks.count;
-    int err = ictusi_store_append(&to->meetings, &from->meetings, why);
-    err = err ? err : ictusi_store_append(&to->notices, &from->notices, why);
-    err = err ? err : ictusi_store_append(&to->locks, &from->locks, why);
-    for (uint64_t i = meetings; i < to->meetings.count; i++) {
-        struct meeting *m = meeting_at(to, i);
-        m->begin += m->begin ? (uint32_t)part->point : 0;
-        m->call += calls;
-        m->end_call += calls;
+    const struct renumbering *to = self;
+    struct share_of_time *list = elements;
+    for (uint64_t i = 0; i < count; i++) {
+        list[i].path = to->paths[list[i].path];
     }
-    for (uint64_t i = notices; i < to->notices.count; i++) {
-        notice_at(to, i)->call += calls;
-    }
-    for (uint64_t i = locks; i < to->locks.count; i++) {
-        lock_note_at(to, i)->call += calls;
-    }
-    return err;
 }
 
-int ictusi_calls_append(struct waiting_calls *to, const struct waiting_calls *from,
+static void numbers_mend(const void *self, void *elements, uint64_t count)
+{
+    const struct renumbering *to = self;
+    uint32_t *list = elements;
+    for (uint64_t i = 0; i < count; i++) {
+        list[i] += list[i] == CALL_NONE ? 0 : to->calls;
+    }
+}
+
+static void meetings_mend(const void *self, void *elements, uint64_t count)
+{
+    const struct renumbering *to = self;
+    struct meeting *list = elements;
+    for (uint64_t i = 0; i < count; i++) {
+        list[i].begin += list[i].begin ? to->points : 0;
+        list[i].call += to->calls;
+        list[i].end_call += to->calls;
+    }
+}
+
+static void notices_mend(const void *self, void *elements, uint64_t count)
+{
+    const struct renumbering *to = self;
+    struct notice *list = elements;
+    for (uint64_t i = 0; i < count; i++) {
+        list[i].call += to->calls;
+    }
+}
+
+static void locks_mend(const void *self, void *elements, uint64_t count)
+{
+    const struct renumbering *to = self;
+    struct lock_note *list = elements;
+    for (uint64_t i = 0; i < count; i++) {
+        list[i].call += to->calls;
+    }
+}
+
+int ictusi_calls_append(struct waiting_calls *to, struct waiting_calls *from,
                         const struct tap_part *part, const uint32_t *paths, struct ictus_why *why)
 {
     const uint64_t calls = to->calls.count;
     const uint64_t shares = to->shares.count;
-    const uint64_t points = to->call_of.count;
-    const uint64_t others = to->other.count;
     if (shares + from->shares.count >= UINT32_MAX || calls + from->calls.count >= CALL_NONE) {
         return ICTUS_ERR_NOMEM;
     }
-    int err = calls_append_notes(to, from, part, why);
-    err = err ? err : ictusi_store_append(&to->calls, &from->calls, why);
-    err = err ? err : ictusi_store_append(&to->shares, &from->shares, why);
-    err = err ? err : ictusi_store_append(&to->call_of, &from->call_of, why);
-    err = err ? err : ictusi_store_append(&to->other, &from->other, why);
-    if (err) {
-        return err;
+    const struct renumbering add = {(uint32_t)calls, (uint32_t)shares, (uint32_t)part->point,
+                                    paths};
+    const struct {
+        struct store *to, *from;
+        store_mend *mend;
+    } lists[] = {
+        {&to->calls, &from->calls, calls_mend},
+        {&to->shares, &from->shares, shares_mend},
+        {&to->call_of, &from->call_of, numbers_mend},
+        {&to->other, &from->other, numbers_mend},
+        {&to->meetings, &from->meetings, meetings_mend},
+        {&to->notices, &from->notices, notices_mend},
+        {&to->locks, &from->locks, locks_mend},
+    };
+    int err = ICTUS_OK;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists && !err; i++) {
+        err = ictusi_store_take(lists[i].to, lists[i].from, lists[i].mend, &add, why);
     }
-    for (uint64_t i = calls; i < to->calls.count; i++) {
-        struct waiting_call *c = call_at(to, i);
-        c->path = paths[c->path];
-        c->delta_end += (uint32_t)shares;
-    }
-    struct share_of_time *share = to->shares.area;
-    for (uint64_t i = shares; i < to->shares.count; i++) {
-        share[i].path = paths[share[i].path];
-    }
-    calls_renumber(&to->call_of, points, (uint32_t)calls);
-    calls_renumber(&to->other, others, (uint32_t)calls);
-    for (uint32_t l = part->from; l < part->to; l++) {
+    for (uint32_t l = part->from; l < part->to && !err; l++) {
         to->first[l] = calls + from->first[l];
         to->first[l + 1] = calls + from->first[l + 1];
         to->begin[l] = from->begin[l];
@@ -134,9 +176,8 @@ int ictusi_calls_append(struct waiting_calls *to, const struct waiting_calls *fr
     to->bare += from->bare;
     to->muted += from->muted;
     to->cut += from->cut;
-    ictusi_store_relax(&to->calls);
-    ictusi_store_relax(&to->shares);
-    return ICTUS_OK;
+    ictusi_calls_relax(to);
+    return err;
 }
 
 void ictusi_calls_free(struct waiting_calls *calls)

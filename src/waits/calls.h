@@ -14,6 +14,8 @@
 #include "waits/paths.h"
 
 #define CALL_NONE UINT32_MAX
+/* Up to so many calls, what is kept of each stays in memory: about 120 bytes. */
+enum { CALLS_IN_MEMORY = 1 << 21 };
 /* Where a location without events begins. */
 #define NO_EVENTS INT64_MAX
 
@@ -87,11 +89,14 @@ void ictusi_calls_map(struct waiting_calls *calls, uint64_t locations,
                       int64_t (*map)(void *self, uint32_t location, int64_t stamp), void *self);
 void ictusi_calls_free(struct waiting_calls *calls);
 
+/* Let go of the memory behind the calls; their contents stay. */
+void ictusi_calls_relax(const struct waiting_calls *calls);
+
 /*
- * Put the calls of a block of locations after those that are known, which are of locations before
+ * Move the calls of a block of locations after those that are known, which are of locations before
  * them; paths: by number there, what they are here. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_IO.
  */
-int ictusi_calls_append(struct waiting_calls *to, const struct waiting_calls *from,
+int ictusi_calls_append(struct waiting_calls *to, struct waiting_calls *from,
                         const struct tap_part *part, const uint32_t *paths, struct ictus_why *why);
 
 static inline struct waiting_call *call_at(const struct waiting_calls *calls, uint64_t i)

@@ -41,7 +41,7 @@ static int64_t walk_wait(const struct walk *w, uint32_t location, uint64_t call)
     const struct analysis *a = w->times->analysis;
     const struct histories *h = &a->histories;
     const struct partner *p = partner_at(&a->partners, call);
-    if (p->call == CALL_NONE) {
+    if (p->state == WAIT_NONE) {
         return 0;
     }
     const uint32_t other = w->lane == AS_READ ? location : p->location;
@@ -67,7 +67,7 @@ static bool walk_springs(const struct walk *w, uint32_t location, uint64_t call)
 {
     const struct analysis *a = w->times->analysis;
     const struct partner *p = partner_at(&a->partners, call);
-    if (p->call == CALL_NONE || !(call_at(&a->calls, call)->flags & CALL_BARE) ||
+    if (p->state == WAIT_NONE || !(call_at(&a->calls, call)->flags & CALL_BARE) ||
         (p->state != WAIT_TEAM_BARRIER && p->state != WAIT_JOIN)) {
         return false;
     }
@@ -75,26 +75,28 @@ static bool walk_springs(const struct walk *w, uint32_t location, uint64_t call)
     return call == a->calls.first[location] || came > call_at(&a->calls, call - 1)->leave;
 }
 
-/* One stretch: from a call of a location back to the wait that the path came from. */
-static int walk_segment(struct walk *w, uint32_t location, uint64_t from, uint64_t to, int64_t end,
-                        struct ictus_why *why)
+/*
+ * A stretch of the path on one location: from a call, or from CALL_NONE, the location's beginning,
+ * to before another one, which the path came to at an instant `end` and no later.
+ */
+static int walk_segment(struct walk *w, uint32_t location, uint32_t from, uint64_t to,
+                        struct critical_segment segment, struct ictus_why *why)
 {
     const struct analysis *a = w->times->analysis;
-    const struct waiting_call *c = call_at(&a->calls, from);
-    const int64_t wait = walk_wait(w, location, from);
-    const int64_t begin = c->enter + wait;
-    w->spent[location] += end - begin;
+    struct critical *critical = w->critical;
+    w->spent[location] += segment.to - segment.from;
     if (w->lane != AS_READ) {
         return ICTUS_OK;
     }
     /* Calls of no wait, or whose wait is not followed, count whole: nothing waits here. */
-    ictusi_times_between(w->times, &w->critical->by_path, location, (uint32_t)from, to);
-    w->critical->length += end - begin;
-    struct store *segments = &w->critical->segments;
+    ictusi_times_between(w->times, &critical->by_path, location, from, to);
+    ictusi_times_trim(w->times, &critical->by_path, location, from, to,
+                      call_at(&a->calls, to)->enter - segment.to);
+    critical->length += segment.to - segment.from;
+    struct store *segments = &critical->segments;
     const int err = ictusi_store_grow(segments, 1, why);
     if (!err) {
-        ((struct critical_segment *)segments->area)[segments->count++] =
-            (struct critical_segment){location, begin, end};
+        ((struct critical_segment *)segments->area)[segments->count++] = segment;
     }
     return err;
 }
@@ -106,31 +108,28 @@ static int walk_back(struct walk *w, struct ictus_why *why)
     uint64_t to = a->calls.first[location + 1] - 1;
     uint64_t at = to;
     int64_t end = call_at(&a->calls, to)->leave;
+    uint64_t passed = 0;
     int err = ICTUS_OK;
     while (!err && at > a->calls.first[location] && w->steps++ < a->calls.calls.count * 2) {
         at--;
+        analysis_pass(a, &passed, 1);
         const bool springs = walk_springs(w, location, at);
-        if (springs || walk_wait(w, location, at) > 0) {
-            err = walk_segment(w, location, at, to, end, why);
-            end = call_at(&a->calls, at)->enter + walk_wait(w, location, at);
+        const int64_t wait = walk_wait(w, location, at);
+        if (springs || wait > 0) {
+            analysis_pass(a, &passed, CALLS_APART);
+            const int64_t begin = call_at(&a->calls, at)->enter + wait;
+            err = walk_segment(w, location, (uint32_t)at, to,
+                               (struct critical_segment){location, begin, end}, why);
+            end = begin;
             to = partner_at(&a->partners, at)->call;
             location = analysis_location(a, to);
             at = to;
         }
     }
-    const int64_t begin = a->calls.begin[location];
-    w->spent[location] += end - begin;
-    if (w->lane == AS_READ && !err) {
-        ictusi_times_between(w->times, &w->critical->by_path, location, CALL_NONE, to);
-        w->critical->length += end - begin;
-        struct store *segments = &w->critical->segments;
-        err = ictusi_store_grow(segments, 1, why);
-        if (!err) {
-            ((struct critical_segment *)segments->area)[segments->count++] =
-                (struct critical_segment){location, begin, end};
-        }
-    }
-    return err;
+    return err ? err
+               : walk_segment(w, location, CALL_NONE, to,
+                              (struct critical_segment){location, a->calls.begin[location], end},
+                              why);
 }
 
 static int by_share(const void *a, const void *b)

@@ -7,12 +7,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shares looked at before the index of all is asked: a loop has few call paths. */
-enum { SHARES_TRIED = 4 };
+/* Of so many shares each is looked at; the index is asked of more. A loop has few call paths. */
+enum { SHARES_TRIED = 8 };
 
 static struct follower *follow_self(struct scan_tap *tap)
 {
     return container_of(tap, struct follower, tap);
+}
+
+/* A new share since the last call. */
+static void follow_share(struct follower *f, uint32_t path, int64_t ticks)
+{
+    if (f->share_count == f->share_room) {
+        const uint64_t room = f->share_room ? 2 * f->share_room : 64;
+        struct share_of_time *wide = realloc(f->shares, room * sizeof *wide);
+        if (!wide) {
+            f->err = ICTUS_ERR_NOMEM;
+            return;
+        }
+        f->shares = wide;
+        f->share_room = room;
+    }
+    f->shares[f->share_count++] = (struct share_of_time){ticks, path};
+}
+
+/* Add time to a path since the last call, where the latest shares are not of that path. */
+static void follow_spend_indexed(struct follower *f, uint32_t path, int64_t ticks)
+{
+    for (uint64_t i = 0; i < f->share_count && f->slots.used < f->share_count && !f->err; i++) {
+        f->err = ictusi_idmap_put(&f->slots, f->shares[i].path, 0, (int64_t)i);
+    }
+    const int64_t *slot = ictusi_idmap_at(&f->slots, path, 0, (int64_t)f->share_count);
+    if (!slot) {
+        f->err = ICTUS_ERR_NOMEM;
+    } else if (*slot < (int64_t)f->share_count) {
+        f->shares[*slot].ticks += ticks;
+    } else {
+        follow_share(f, path, ticks);
+    }
 }
 
 /* Add time to a path since the last call. */
@@ -27,26 +59,11 @@ static void follow_spend(struct follower *f, uint32_t path, int64_t ticks)
             return;
         }
     }
-    int64_t *slot = ictusi_idmap_at(&f->slots, path, 0, (int64_t)f->share_count);
-    if (!slot) {
-        f->err = ICTUS_ERR_NOMEM;
-        return;
+    if (f->share_count < SHARES_TRIED) {
+        follow_share(f, path, ticks);
+    } else {
+        follow_spend_indexed(f, path, ticks);
     }
-    if (*slot < (int64_t)f->share_count) {
-        f->shares[*slot].ticks += ticks;
-        return;
-    }
-    if (f->share_count == f->share_room) {
-        const uint64_t room = f->share_room ? 2 * f->share_room : 64;
-        struct share_of_time *wide = realloc(f->shares, room * sizeof *wide);
-        if (!wide) {
-            f->err = ICTUS_ERR_NOMEM;
-            return;
-        }
-        f->shares = wide;
-        f->share_room = room;
-    }
-    f->shares[f->share_count++] = (struct share_of_time){ticks, path};
 }
 
 /* The instant of an event; time up to it is accounted for outside of calls. */
@@ -418,8 +435,7 @@ static int follow_finish(struct scan_tap *tap)
     f->calls->first[f->location + 1] = f->calls->calls.count;
     ictusi_idmap_fini(&f->sends);
     ictusi_idmap_fini(&f->receives);
-    ictusi_store_relax(&f->calls->calls);
-    ictusi_store_relax(&f->calls->shares);
+    ictusi_calls_relax(f->calls);
     return f->err;
 }
 
@@ -465,7 +481,7 @@ static struct scan_tap *follow_split(struct scan_tap *tap)
 static int follow_join(struct scan_tap *tap, struct scan_tap *other, const struct tap_part *part)
 {
     struct follower *f = follow_self(tap);
-    const struct follow_part *known = follow_part_of(other);
+    struct follow_part *known = follow_part_of(other);
     uint32_t *which = calloc(known->paths.count + 1, sizeof *which);
     int err = which ? ictusi_paths_append(f->paths, &known->paths, which) : ICTUS_ERR_NOMEM;
     err = err ? err : ictusi_calls_append(f->calls, &known->calls, part, which, f->why);

@@ -325,6 +325,17 @@ double ictusi_histories_at(const struct histories *h, uint32_t location, int64_t
     return lane < HISTORIES ? off : -off;
 }
 
+void ictusi_histories_rate(const struct histories *h, uint32_t location, double rate[HISTORIES])
+{
+    const struct clock_errors *c = &h->clocks[h->clock_of[location]];
+    const size_t last = c->count > 1 ? c->count - 1 : 0;
+    const double length = last > 0 ? (double)(c->times[last] - c->times[0]) : 0;
+    const bool known = length > 0 && h->source != SIGMA_UNKNOWN;
+    for (size_t k = 0; k < HISTORIES; k++) {
+        rate[k] = known ? (c->history[last * HISTORIES + k] - c->history[k]) / length : 0;
+    }
+}
+
 int64_t ictusi_histories_off(const struct histories *h, uint32_t location, int64_t time)
 {
     double share = 0;

@@ -56,6 +56,13 @@ void ictusi_histories_read(const struct histories *histories, uint32_t location,
 double ictusi_histories_at(const struct histories *histories, uint32_t location, int64_t time,
                            int lane);
 
+/*
+ * By how much a location's clock ran too fast in each history, a share of the time: its mean from
+ * the first knot to the last.
+ */
+void ictusi_histories_rate(const struct histories *histories, uint32_t location,
+                           double rate[HISTORIES]);
+
 /* What a location's clock shows too much at an instant, ticks. */
 int64_t ictusi_histories_off(const struct histories *histories, uint32_t location, int64_t time);
 

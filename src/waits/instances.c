@@ -2,6 +2,9 @@
 /* A heap of the longest so far, the least of them on top. */
 #include "waits/instances.h"
 
+#include "core/container.h"
+
+#include <ictus/error.h>
 #include <stdlib.h>
 
 static bool instance_longer(const struct wait_instance *a, const struct wait_instance *b)
@@ -45,16 +48,29 @@ static void instance_rise(struct wait_instances *w, struct wait_instance one)
     w->list[at] = one;
 }
 
-void ictusi_instances_find(struct wait_instances *w, const struct analysis *a)
+static int instances_stretch(struct call_pass *pass, uint32_t location, uint64_t from, uint64_t to)
 {
-    w->count = 0;
-    for (uint64_t i = 0; i < a->calls.calls.count; i++) {
-        const struct wait_instance one = {analysis_wait(a, i), (uint32_t)i};
+    struct wait_instances *w = container_of(pass, struct wait_instances, pass);
+    (void)location;
+    for (uint64_t i = from; i < to; i++) {
+        const struct wait_instance one = {analysis_wait(w->analysis, i), (uint32_t)i};
         if (one.ticks > 0 && w->count < INSTANCES) {
             instance_rise(w, one);
         } else if (one.ticks > 0 && instance_longer(&one, &w->list[0])) {
             instance_sink(w, one);
         }
     }
+    return ICTUS_OK;
+}
+
+void ictusi_instances_begin(struct wait_instances *w, const struct analysis *a)
+{
+    w->pass.stretch = instances_stretch;
+    w->analysis = a;
+    w->count = 0;
+}
+
+void ictusi_instances_end(struct wait_instances *w)
+{
     qsort(w->list, w->count, sizeof *w->list, by_length);
 }

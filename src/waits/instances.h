@@ -14,10 +14,14 @@ struct wait_instance {
 };
 
 struct wait_instances {
+    struct call_pass pass; /* first member: finds them */
+    const struct analysis *analysis;
     struct wait_instance list[INSTANCES]; /* the longest first; of equal ones the first call */
     uint32_t count;
 };
 
-void ictusi_instances_find(struct wait_instances *w, const struct analysis *a);
+/* Before the pass over all calls, and after it. */
+void ictusi_instances_begin(struct wait_instances *w, const struct analysis *a);
+void ictusi_instances_end(struct wait_instances *w);
 
 #endif

@@ -47,6 +47,8 @@ const char *ictusi_wait_state_name(enum wait_state state)
 struct latest {
     int64_t first, second;
     uint32_t first_call, second_call;
+    bool plain;         /* all that it listens to are points */
+    bool judged, loose; /* the latter, once it is judged: its members did not wait for the others */
 };
 
 /* A call that may have been blocked, and for how long at most. */
@@ -85,9 +87,13 @@ static void partners_propose(struct finding *f, uint32_t call, uint32_t cause,
     }
     struct partner *p = partner_at(f->partners, call);
     const int64_t late = k->enter - c->enter;
-    if (p->call == CALL_NONE || late > p->late ||
+    const int64_t most = c->leave - c->enter;
+    if (p->state == WAIT_NONE || late > p->late ||
         (late == p->late && (cause < p->call || (cause == p->call && state < p->state)))) {
-        *p = (struct partner){.late = late,
+        *p = (struct partner){.wait = late < 0      ? 0
+                                      : late < most ? late
+                                                    : most,
+                              .late = late,
                               .call = cause,
                               .location = k->location,
                               .node = node,
@@ -172,24 +178,6 @@ static enum wait_state pair_state(const struct finding *f, uint32_t point)
     return points->note[point].lock ? WAIT_LOCK : WAIT_JOIN;
 }
 
-static void propose_point(void *self, uint32_t point)
-{
-    struct finding *f = self;
-    const struct analysis *a = f->analysis;
-    const struct points *points = &a->session.history.points;
-    const uint32_t link = points->link[point];
-    if (!(points->kind[point] & POINT_IN) || link == NODE_NONE || (link & NODE_VIRTUAL)) {
-        return;
-    }
-    if ((points->kind[point] & POINT_CLASS) == POINT_P2P) {
-        propose_message(f, point);
-    } else if ((points->kind[point] & POINT_CLASS) != POINT_RMA ||
-               !ictusi_epochs_ends(a, call_of_point(&a->calls, point))) {
-        partners_propose(f, call_of_point(&a->calls, point), call_of_point(&a->calls, link),
-                         pair_state(f, point), NODE_NONE);
-    }
-}
-
 static void propose_epoch(void *self, uint32_t call, uint32_t cause, enum wait_state state)
 {
     partners_propose(self, call, cause, state, NODE_NONE);
@@ -248,21 +236,20 @@ static void latest_merge(struct latest *l, int64_t time, uint32_t call)
 }
 
 /* Gather what comes into a node; nodes come after those that they listen to. */
-static void node_gather(struct finding *f, uint32_t index, bool *plain)
+static void node_gather(struct finding *f, uint32_t index)
 {
     const struct analysis *a = f->analysis;
     const uint32_t node = NODE_VIRTUAL | index;
     const struct vnode *v = graph_vnode(&a->session.graph, node);
     struct latest *l = &f->nodes[index];
-    *l = (struct latest){.first_call = CALL_NONE, .second_call = CALL_NONE};
-    *plain = true;
+    *l = (struct latest){.first_call = CALL_NONE, .second_call = CALL_NONE, .plain = true};
     for (uint32_t i = 0; i < v->in_count; i++) {
         const uint32_t in = analysis_ins(a, node)[i];
         if (in & NODE_VIRTUAL) {
             const struct latest other = f->nodes[in & NODE_INDEX];
             latest_merge(l, other.first, other.first_call);
             latest_merge(l, other.second, other.second_call);
-            *plain = false;
+            l->plain = false;
         } else {
             const uint32_t call = call_of_point(&a->calls, in);
             latest_merge(l, call_at(&a->calls, call)->enter, call);
@@ -316,59 +303,89 @@ static void node_complete(struct finding *f, uint32_t node, enum wait_state stat
     }
 }
 
-static void propose_node(struct finding *f, uint32_t index)
+/* What a node means to all its members, which the first of them finds out. */
+static void node_judge(struct finding *f, uint32_t node)
 {
     const struct analysis *a = f->analysis;
-    const uint32_t node = NODE_VIRTUAL | index;
-    const struct vnode *v = graph_vnode(&a->session.graph, node);
-    const struct latest *l = &f->nodes[index];
-    bool plain = true;
-    bool complete = false;
-    node_gather(f, index, &plain);
-    for (uint32_t i = 0; i < v->out_count && l->first_call != CALL_NONE; i++) {
-        const uint32_t out = analysis_outs(a, node)[i];
-        if (out & NODE_VIRTUAL) {
-            continue;
-        }
-        const uint32_t call = call_of_point(&a->calls, out);
-        const enum wait_state state = collective_state(f, out);
-        if (!complete) {
-            complete = true;
-            if (!node_synchronises(f, node, state)) {
-                return;
-            }
-            node_complete(f, node, state);
-        }
+    const uint32_t *outs = analysis_outs(a, node);
+    struct latest *l = &f->nodes[node & NODE_INDEX];
+    uint32_t i = 0;
+    while (outs[i] & NODE_VIRTUAL) { /* some member asks */
+        i++;
+    }
+    const enum wait_state state = collective_state(f, outs[i]);
+    l->judged = true;
+    l->loose = !node_synchronises(f, node, state);
+    if (!l->loose) {
+        node_complete(f, node, state);
+    }
+}
+
+/* The last of the others that a member of a collective may have waited for. */
+static void propose_member(struct finding *f, uint32_t point, uint32_t node)
+{
+    const struct analysis *a = f->analysis;
+    const struct latest *l = &f->nodes[node & NODE_INDEX];
+    if (l->first_call == CALL_NONE) {
+        return;
+    }
+    if (!l->judged) {
+        node_judge(f, node);
+    }
+    if (!l->loose) {
         /* Of a nonblocking collective the member's own part was begun in another call. */
-        const uint32_t location = analysis_location(a, call);
-        const bool own = analysis_location(a, l->first_call) == location;
-        partners_propose(f, call, own ? l->second_call : l->first_call, state,
-                         plain ? node : NODE_NONE);
+        const uint32_t call = call_of_point(&a->calls, point);
+        const bool own = analysis_location(a, l->first_call) == analysis_location(a, call);
+        partners_propose(f, call, own ? l->second_call : l->first_call, collective_state(f, point),
+                         l->plain ? node : NODE_NONE);
+    }
+}
+
+static void propose_point(void *self, uint32_t point)
+{
+    struct finding *f = self;
+    const struct analysis *a = f->analysis;
+    const struct points *points = &a->session.history.points;
+    const uint32_t link = points->link[point];
+    if (!(points->kind[point] & POINT_IN) || link == NODE_NONE) {
+        return;
+    }
+    if (link & NODE_VIRTUAL) {
+        propose_member(f, point, link);
+    } else if ((points->kind[point] & POINT_CLASS) == POINT_P2P) {
+        propose_message(f, point);
+    } else if ((points->kind[point] & POINT_CLASS) != POINT_RMA ||
+               !ictusi_epochs_ends(a, call_of_point(&a->calls, point))) {
+        partners_propose(f, call_of_point(&a->calls, point), call_of_point(&a->calls, link),
+                         pair_state(f, point), NODE_NONE);
     }
 }
 
 /*
- * How long each call waits for whom it needs. A late sender's message is in the wrong order if one
- * that comes later was sent earlier.
+ * Count the waits. A late sender's message is in the wrong order if one that comes later was sent
+ * earlier.
  */
-static void measure_waits(struct finding *f)
+static void partners_order(const struct finding *f)
 {
+    uint64_t passed = 0;
     const struct analysis *a = f->analysis;
     const uint64_t locations = a->session.trace->layout.location_count;
     for (uint64_t l = 0; l < locations; l++) {
         int64_t least = INT64_MAX;
         for (uint64_t i = a->calls.first[l + 1]; i-- > a->calls.first[l];) {
+            analysis_pass(a, &passed, 1);
             struct partner *p = partner_at(f->partners, i);
-            if (p->call == CALL_NONE) {
+            if (p->wait > 0) {
+                f->partners->lower[l < p->location ? l : p->location]++;
+            }
+            if (p->state != WAIT_LATE_SENDER) {
                 continue;
             }
-            const struct waiting_call *c = call_at(&a->calls, i);
-            const int64_t most = c->leave - c->enter;
-            p->wait = p->late < 0 ? 0 : p->late < most ? p->late : most;
-            if (p->state == WAIT_LATE_SENDER) {
-                const int64_t sent = c->enter + p->late;
-                p->wrong_order = least < sent;
-                least = sent < least ? sent : least;
+            const int64_t sent = call_at(&a->calls, i)->enter + p->late;
+            if (least < sent) { /* what is not changed need not be written to the file again */
+                p->wrong_order = true;
+            } else {
+                least = sent;
             }
         }
     }
@@ -379,23 +396,23 @@ int ictusi_partners_find(struct partners *partners, const struct analysis *a, st
     struct finding f = {.partners = partners, .analysis = a};
     const uint64_t nodes = a->session.graph.vnode_count;
     int err = ictusi_store_init(&partners->list, sizeof(struct partner), a->calls.calls.count,
-                                STORE_IN_MEMORY, why);
+                                CALLS_IN_MEMORY * sizeof(struct partner), why);
     err = err ? err : ictusi_store_grow(&partners->list, a->calls.calls.count, why);
     f.nodes = calloc(nodes + 1, sizeof *f.nodes);
-    err = !err && !f.nodes ? ICTUS_ERR_NOMEM : err;
+    partners->lower = calloc(a->session.trace->layout.location_count + 1, sizeof *partners->lower);
+    err = !err && (!f.nodes || !partners->lower) ? ICTUS_ERR_NOMEM : err;
     err = err ? err : ictusi_blocking_learn(&f.blocking, a);
     if (!err) {
         partners->list.count = a->calls.calls.count;
-        for (uint64_t i = 0; i < partners->list.count; i++) {
-            *partner_at(partners, i) = (struct partner){.call = CALL_NONE, .node = NODE_NONE};
+        uint64_t passed = 0;
+        for (uint64_t i = 0; i < nodes; i++) {
+            node_gather(&f, (uint32_t)i);
+            analysis_pass(a, &passed, CALLS_APART * (uint64_t)a->session.graph.vnodes[i].in_count);
         }
         err = ictusi_analysis_visit(a, propose_point, &f);
         err = err ? err : ictusi_epochs_find(a, propose_epoch, &f);
         err = err ? err : ictusi_window_locks_find(a, propose_epoch, &f);
-        for (uint64_t i = 0; i < nodes; i++) {
-            propose_node(&f, (uint32_t)i);
-        }
-        measure_waits(&f);
+        partners_order(&f);
         possible_tell(&f);
     }
     ictusi_blocking_free(&f.blocking);
@@ -408,4 +425,6 @@ int ictusi_partners_find(struct partners *partners, const struct analysis *a, st
 void ictusi_partners_free(struct partners *partners)
 {
     ictusi_store_fini(&partners->list);
+    free(partners->lower);
+    partners->lower = NULL;
 }

@@ -36,19 +36,23 @@ enum wait_state {
 /* "late-sender" and so on. */
 const char *ictusi_wait_state_name(enum wait_state state);
 
-/* What is asked of the cause again and again is kept here, since the cause itself is far away. */
+/*
+ * What is asked of the cause again and again is kept here, since the cause itself is far away. All
+ * zero: there is none.
+ */
 struct partner {
     int64_t wait;      /* ticks, within the call */
     int64_t late;      /* ticks from the call's enter to the cause's; negative: it was earlier */
-    uint32_t call;     /* the causing one: its enter is the instant waited for; CALL_NONE: none */
+    uint32_t call;     /* the causing one: its enter is the instant waited for */
     uint32_t location; /* of the cause */
     uint32_t node;     /* of a collective whose members are all points: its virtual node; or none */
-    uint8_t state;
+    uint8_t state;     /* enum wait_state */
     bool wrong_order;
 };
 
 struct partners {
     struct store list; /* by call */
+    uint64_t *lower;   /* by location: waits of pairs of locations whose lower one it is */
     uint64_t muted;    /* waits left out because recording was off */
     uint64_t open;     /* those of calls that never returned */
     /* Told about late receivers that were no certain block, and about completions. */

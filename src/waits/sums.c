@@ -7,6 +7,7 @@
 #include "waits/sums.h"
 
 #include "core/array.h"
+#include "core/container.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -57,7 +58,7 @@ static int pair_add(struct wait_rows *rows, const struct wait_pair *pair)
 
 /* One wait on its way into a row. */
 struct wait_part {
-    int64_t ticks;
+    int64_t ticks, alike;
     double decidable, sigma;
     const double *lanes; /* NULL: no history adds anything */
 };
@@ -161,6 +162,7 @@ static int row_add(struct wait_rows *rows, uint32_t state, const struct waiting_
         return ICTUS_ERR_NOMEM;
     }
     row->sum.ticks += part->ticks;
+    row->sum.alike += part->alike;
     row->sum.n += part->ticks > 0;
     row->sum.decidable += part->decidable;
     row->sum.sigma += part->sigma;
@@ -194,7 +196,11 @@ static int add_wait(struct wait_rows *rows, const struct analysis *a, uint64_t c
                                                               c->enter + p->late)
                                      : 0;
     const bool sure = p->wait > 0 && (double)p->late >= two_sided * sigma;
-    const struct wait_part part = {p->wait, sure ? (double)p->wait : 0, sigma, open ? lanes : NULL};
+    const struct wait_part part = {.ticks = p->wait,
+                                   .alike = open ? 0 : p->wait,
+                                   .decidable = sure ? (double)p->wait : 0,
+                                   .sigma = sigma,
+                                   .lanes = open ? lanes : NULL};
     int err = row_add(rows, p->state, c, &part);
     if (p->wrong_order && !err) {
         err = row_add(rows, WAIT_WRONG_ORDER, c, &part);
@@ -226,18 +232,55 @@ static int add_node(struct wait_rows *rows, const struct analysis *a, uint32_t n
     return err;
 }
 
-int ictusi_rows_add_up(struct wait_rows *rows, const struct analysis *a)
+/*
+ * Waits within one clock are exact on that clock, which may still run faster or slower than the one
+ * that shows the time.
+ */
+static void row_add_rate(struct wait_row *row, const struct histories *h)
 {
+    double rate[HISTORIES];
+    ictusi_histories_rate(h, row->location, rate);
+    for (int k = 0; k < HISTORIES; k++) {
+        const double by = (double)row->sum.alike * rate[k];
+        row->sum.lanes[k] -= by;
+        row->sum.lanes[HISTORIES + k] += by;
+    }
+}
+
+static int rows_stretch(struct call_pass *pass, uint32_t location, uint64_t from, uint64_t to)
+{
+    struct wait_rows *rows = container_of(pass, struct wait_rows, pass);
+    const struct analysis *a = rows->analysis;
     const bool by_node = a->histories.reach > 0;
     int err = ICTUS_OK;
-    for (uint64_t i = 0; i < a->calls.calls.count && !err; i++) {
+    (void)location;
+    for (uint64_t i = from; i < to && !err; i++) {
         const struct partner *p = partner_at(&a->partners, i);
-        if (p->call != CALL_NONE && !(by_node && p->node != NODE_NONE)) {
+        if (p->state != WAIT_NONE && !(by_node && p->node != NODE_NONE)) {
             err = add_wait(rows, a, i, NULL);
         }
     }
+    return err;
+}
+
+void ictusi_rows_begin(struct wait_rows *rows, const struct analysis *a)
+{
+    rows->pass.stretch = rows_stretch;
+    rows->analysis = a;
+}
+
+int ictusi_rows_end(struct wait_rows *rows)
+{
+    const struct analysis *a = rows->analysis;
+    const bool by_node = a->histories.reach > 0;
+    uint64_t passed = 0;
+    int err = ICTUS_OK;
     for (uint64_t n = 0; n < a->session.graph.vnode_count && by_node && !err; n++) {
         err = add_node(rows, a, NODE_VIRTUAL | (uint32_t)n);
+        analysis_pass(a, &passed, CALLS_APART * (uint64_t)a->session.graph.vnodes[n].out_count);
+    }
+    for (uint64_t i = 0; i < rows->count && !err; i++) {
+        row_add_rate(&rows->list[i], &a->histories);
     }
     return err;
 }
@@ -268,8 +311,10 @@ static bool is_collective(uint32_t state)
 int ictusi_rows_sites(struct wait_rows *rows, const struct analysis *a)
 {
     const struct points *points = &a->session.history.points;
+    uint64_t passed = 0;
     for (uint64_t i = 0; i < points->count; i++) {
         const uint8_t in = POINT_COLLECTIVE | POINT_IN;
+        analysis_pass(a, &passed, 1);
         if ((points->kind[i] & (POINT_CLASS | POINT_IN)) != in) {
             continue;
         }

@@ -13,6 +13,7 @@ struct wait_sum {
     uint64_t n;
     double decidable;    /* ticks of waits whose sign is certain */
     double sigma;        /* sum over waits of their own standard deviations */
+    int64_t alike;       /* of the ticks, those that no history changes: within one clock */
     double lanes[LANES]; /* what each history adds to ticks */
 };
 
@@ -46,6 +47,8 @@ struct wait_site {
 };
 
 struct wait_rows {
+    struct call_pass pass; /* first member: adds up waits */
+    const struct analysis *analysis;
     struct wait_site *sites;
     uint64_t site_count;
     struct idmap site_index;
@@ -57,8 +60,11 @@ struct wait_rows {
     struct idmap pair_index;
 };
 
-/* Add up all waits of an analysis. Errors: ICTUS_ERR_NOMEM. */
-int ictusi_rows_add_up(struct wait_rows *rows, const struct analysis *analysis);
+/* Before the pass over all calls; rows are zeroed before. */
+void ictusi_rows_begin(struct wait_rows *rows, const struct analysis *analysis);
+
+/* After it: waits whose cause is another one in each history. Errors: ICTUS_ERR_NOMEM. */
+int ictusi_rows_end(struct wait_rows *rows);
 
 /* Add up all blocking collectives by call path, waits too. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_rows_sites(struct wait_rows *rows, const struct analysis *analysis);

@@ -5,56 +5,102 @@
  */
 #include "waits/syncs.h"
 
+#include "core/container.h"
+
 #include <stdlib.h>
 
 /* Meetings looked at, going back, before a pair counts as having none. */
 enum { MEETINGS_BACK = 64 };
 
-static uint64_t pair_key(uint32_t a, uint32_t b)
+/* Locations are in the order of their calls' numbers. */
+static uint32_t pair_low(const struct sync_pair *p)
 {
-    return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+    return p->waiter < p->cause ? p->waiter : p->cause;
 }
 
+static uint32_t pair_high(const struct sync_pair *p)
+{
+    return p->waiter < p->cause ? p->cause : p->waiter;
+}
+
+/* Those of one lower location. */
 static int by_pair(const void *a, const void *b)
 {
     const struct sync_pair *x = a;
     const struct sync_pair *y = b;
-    if (x->key != y->key) {
-        return x->key < y->key ? -1 : 1;
+    if (x->higher != y->higher) {
+        return x->higher < y->higher ? -1 : 1;
     }
-    return (x->low > y->low) - (x->low < y->low);
+    if (pair_low(x) != pair_low(y)) {
+        return pair_low(x) < pair_low(y) ? -1 : 1;
+    }
+    return (x->waiter > y->waiter) - (x->waiter < y->waiter);
 }
 
-static int find_pairs(struct syncs *s)
+static uint32_t *sync_before(const struct syncs *s, uint32_t call)
 {
-    const struct analysis *a = s->analysis;
-    const uint64_t calls = a->calls.calls.count;
-    uint64_t n = 0;
-    for (uint64_t i = 0; i < calls; i++) {
-        n += analysis_wait(a, i) > 0;
-    }
-    s->pairs = calloc(n + 1, sizeof *s->pairs);
-    s->place = calloc(calls + 1, sizeof *s->place);
-    if (!s->pairs || !s->place) {
-        return ICTUS_ERR_NOMEM;
-    }
-    for (uint64_t i = 0; i < calls; i++) {
-        if (analysis_wait(a, i) > 0) {
-            const uint32_t cause = partner_at(&a->partners, i)->call;
-            const uint32_t own = analysis_location(a, i);
-            const uint32_t other = partner_at(&a->partners, i)->location;
-            s->pairs[s->pair_count++] =
-                (struct sync_pair){pair_key(own, other), own < other ? (uint32_t)i : cause,
-                                   own < other ? cause : (uint32_t)i};
+    return (uint32_t *)s->before.area + call;
+}
+
+/* The last wait of the pair before both calls of each one; those of one pair are in order. */
+static void pairs_link(struct syncs *s, const struct sync_pair *pairs, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        const struct sync_pair *const own = &pairs[i];
+        const struct sync_pair *p = own;
+        while (p > pairs && p[-1].higher == own->higher &&
+               (pair_low(p - 1) >= pair_low(own) || pair_high(p - 1) >= pair_high(own))) {
+            p--;
+        }
+        if (p > pairs && p[-1].higher == own->higher) {
+            *sync_before(s, own->waiter) = p[-1].waiter + 1;
         }
     }
-    qsort(s->pairs, s->pair_count, sizeof *s->pairs, by_pair);
-    for (uint64_t i = 0; i < s->pair_count; i++) {
-        const struct partner *low = partner_at(&a->partners, s->pairs[i].low);
-        const bool waits = low->wait > 0 && low->call == s->pairs[i].high;
-        s->place[waits ? s->pairs[i].low : s->pairs[i].high] = (uint32_t)i;
+}
+
+/* Put each wait to those of its lower location. */
+static int syncs_stretch(struct call_pass *pass, uint32_t location, uint64_t from, uint64_t to)
+{
+    struct syncs *s = container_of(pass, struct syncs, pass);
+    for (uint64_t i = from; i < to; i++) {
+        const struct partner *p = partner_at(&s->analysis->partners, i);
+        if (p->wait > 0) {
+            const bool lower = location < p->location;
+            s->pairs[s->place[lower ? location : p->location]++] =
+                (struct sync_pair){lower ? p->location : location, (uint32_t)i, p->call};
+        }
     }
     return ICTUS_OK;
+}
+
+int ictusi_syncs_begin(struct syncs *s, const struct analysis *a, struct ictus_why *why)
+{
+    const uint64_t locations = a->session.trace->layout.location_count;
+    const uint64_t calls = a->calls.calls.count;
+    uint64_t sum = 0;
+    *s = (struct syncs){.pass = {syncs_stretch}, .analysis = a};
+    s->place = calloc(locations + 1, sizeof *s->place);
+    for (uint64_t l = 0; l < locations && s->place; l++) {
+        s->place[l] = sum;
+        sum += a->partners.lower[l];
+    }
+    s->pairs = calloc(sum + 1, sizeof *s->pairs);
+    int err = s->place && s->pairs ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    err = err ? err
+              : ictusi_store_init(&s->before, sizeof(uint32_t), calls,
+                                  CALLS_IN_MEMORY * sizeof(uint32_t), why);
+    return err ? err : ictusi_store_grow(&s->before, calls, why);
+}
+
+static void pairs_find(struct syncs *s)
+{
+    const uint64_t locations = s->analysis->session.trace->layout.location_count;
+    for (uint64_t l = 0, from = 0; l < locations; from = s->place[l++]) {
+        qsort(s->pairs + from, s->place[l] - from, sizeof *s->pairs, by_pair);
+        pairs_link(s, s->pairs + from, s->place[l] - from);
+    }
+    free(s->pairs);
+    s->pairs = NULL;
 }
 
 /* Whether all that leave through a node have met all others there. */
@@ -73,75 +119,92 @@ static bool is_meeting(const struct analysis *a, uint32_t node)
     return threads || v->in_count > 1;
 }
 
-static int find_meetings(struct syncs *s)
+/* Of a call that completes several, one is enough. */
+static void meeting_add(struct syncs *s, uint64_t from, uint32_t call, uint32_t node)
+{
+    struct sync_meeting *list = s->meetings.area;
+    struct sync_meeting *last = s->meetings.count > from ? &list[s->meetings.count - 1] : NULL;
+    if (last && last->call == call) {
+        last->node = node > last->node ? node : last->node;
+    } else {
+        list[s->meetings.count++] = (struct sync_meeting){call, node};
+    }
+}
+
+static int meetings_find(struct syncs *s, struct ictus_why *why)
 {
     const struct analysis *a = s->analysis;
-    s->meeting = malloc((a->calls.calls.count + 1) * sizeof *s->meeting);
-    s->earlier = malloc((a->calls.calls.count + 1) * sizeof *s->earlier);
-    if (!s->meeting || !s->earlier) {
-        return ICTUS_ERR_NOMEM;
+    const struct points *points = &a->session.history.points;
+    const uint64_t *first = a->session.history.first;
+    const uint64_t locations = a->session.trace->layout.location_count;
+    const uint64_t nodes = a->session.graph.vnode_count;
+    bool *meets = calloc(nodes + 1, sizeof *meets);
+    uint64_t passed = 0;
+    s->first = calloc(locations + 1, sizeof *s->first);
+    s->near = calloc(locations + 1, sizeof *s->near);
+    int err = meets && s->first && s->near ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    err = err ? err
+              : ictusi_store_init(&s->meetings, sizeof(struct sync_meeting),
+                                  a->session.graph.edge_count, STORE_IN_MEMORY, why);
+    for (uint64_t n = 0; n < nodes && !err; n++) {
+        meets[n] = is_meeting(a, NODE_VIRTUAL | (uint32_t)n);
     }
-    for (uint64_t i = 0; i < a->calls.calls.count; i++) {
-        s->meeting[i] = NODE_NONE;
-    }
-    for (uint64_t n = 0; n < a->session.graph.vnode_count; n++) {
-        const uint32_t node = NODE_VIRTUAL | (uint32_t)n;
-        const uint32_t outs = graph_vnode(&a->session.graph, node)->out_count;
-        if (!is_meeting(a, node)) {
-            continue;
-        }
-        for (uint32_t i = 0; i < outs; i++) {
-            const uint32_t out = analysis_outs(a, node)[i];
-            if (!(out & NODE_VIRTUAL)) {
-                s->meeting[call_of_point(&a->calls, out)] = node;
+    for (uint64_t l = 0; l < locations && !err; l++) {
+        s->first[l] = s->near[l] = s->meetings.count;
+        for (uint64_t i = first[l]; i < first[l + 1] && !err; i++) {
+            const uint32_t link = points->link[i];
+            analysis_pass(a, &passed, 1);
+            if ((points->kind[i] & POINT_IN) && (link & NODE_TYPE) == NODE_VIRTUAL &&
+                meets[link & NODE_INDEX]) {
+                err = ictusi_store_grow(&s->meetings, 1, why);
+                if (!err) {
+                    meeting_add(s, s->first[l], call_of_point(&a->calls, i), link);
+                }
             }
         }
+        s->first[l + 1] = s->meetings.count;
     }
-    return ICTUS_OK;
+    free(meets);
+    return err;
 }
 
-static void link_meetings(struct syncs *s)
+int ictusi_syncs_end(struct syncs *s, struct ictus_why *why)
 {
-    const struct analysis *a = s->analysis;
-    for (uint64_t l = 0; l < a->session.trace->layout.location_count; l++) {
-        uint32_t last = CALL_NONE;
-        for (uint64_t i = a->calls.first[l]; i < a->calls.first[l + 1]; i++) {
-            s->earlier[i] = last;
-            last = s->meeting[i] == NODE_NONE ? last : (uint32_t)i;
-        }
-    }
-}
-
-int ictusi_syncs_make(struct syncs *s, const struct analysis *a)
-{
-    *s = (struct syncs){.analysis = a};
-    int err = find_pairs(s);
-    err = err ? err : find_meetings(s);
-    if (!err) {
-        link_meetings(s);
-    }
+    pairs_find(s);
+    const int err = meetings_find(s, why);
+    ictusi_syncs_relax(s);
     return err;
 }
 
 void ictusi_syncs_free(struct syncs *s)
 {
+    ictusi_store_fini(&s->before);
+    ictusi_store_fini(&s->meetings);
     free(s->pairs);
     free(s->place);
-    free(s->meeting);
-    free(s->earlier);
-    *s = (struct syncs){.pairs = NULL};
+    free(s->first);
+    free(s->near);
+    *s = (struct syncs){.first = NULL};
 }
 
-/* The last wait of the pair before both calls of this one; those of one pair are in order. */
+void ictusi_syncs_relax(const struct syncs *s)
+{
+    ictusi_store_relax(&s->before);
+    ictusi_store_relax(&s->meetings);
+}
+
+/* The last wait of the pair, seen from this call. */
 static struct sync_point pair_before(const struct syncs *s, uint32_t call)
 {
-    const struct sync_pair *const own = &s->pairs[s->place[call]];
-    for (const struct sync_pair *p = own; p > s->pairs && p[-1].key == own->key; p--) {
-        if (p[-1].low < own->low && p[-1].high < own->high) {
-            return (struct sync_point){p[-1].low, p[-1].high};
-        }
+    const struct analysis *a = s->analysis;
+    const uint32_t known = *sync_before(s, call);
+    if (known == 0) {
+        return (struct sync_point){CALL_NONE, CALL_NONE};
     }
-    return (struct sync_point){CALL_NONE, CALL_NONE};
+    const uint32_t cause = partner_at(&a->partners, known - 1)->call;
+    return analysis_location(a, known - 1) == analysis_location(a, call)
+               ? (struct sync_point){known - 1, cause}
+               : (struct sync_point){cause, known - 1};
 }
 
 /* A location's call that left through a node; CALL_NONE: it has none. */
@@ -159,24 +222,38 @@ static uint32_t member_call(const struct analysis *a, uint32_t node, uint32_t lo
     return CALL_NONE;
 }
 
+/* How many of all meetings come before a call, or before its location. */
+static uint64_t meetings_before(const struct syncs *s, uint32_t location, uint32_t call)
+{
+    const struct sync_meeting *meetings = s->meetings.area;
+    uint64_t at = s->near[location];
+    while (at < s->first[location + 1] && meetings[at].call < call) {
+        at++;
+    }
+    while (at > s->first[location] && meetings[at - 1].call >= call) {
+        at--;
+    }
+    s->near[location] = at;
+    return at;
+}
+
 struct sync_point ictusi_syncs_before(const struct syncs *s, uint32_t call)
 {
     const struct analysis *a = s->analysis;
     const struct partner *p = partner_at(&a->partners, call);
-    struct sync_point best = pair_before(s, call);
-    if (analysis_location(a, call) > p->location) {
-        best = (struct sync_point){best.other, best.own};
-    }
-    uint32_t at = s->earlier[call];
-    for (int tried = 0; at != CALL_NONE && tried < MEETINGS_BACK; tried++) {
-        if (best.own != CALL_NONE && at <= best.own) {
+    const struct sync_meeting *meetings = s->meetings.area;
+    const struct sync_point best = pair_before(s, call);
+    const uint32_t location = analysis_location(a, call);
+    uint64_t at = meetings_before(s, location, call);
+    for (int tried = 0; at > s->first[location] && tried < MEETINGS_BACK; tried++) {
+        const struct sync_meeting *m = &meetings[--at];
+        if (best.own != CALL_NONE && m->call <= best.own) {
             break;
         }
-        const uint32_t met = member_call(a, s->meeting[at], p->location);
+        const uint32_t met = member_call(a, m->node, p->location);
         if (met != CALL_NONE && met < p->call) {
-            return (struct sync_point){at, met};
+            return (struct sync_point){m->call, met};
         }
-        at = s->earlier[at];
     }
     return best;
 }

@@ -5,19 +5,26 @@
 
 #include "waits/analysis.h"
 
-/* A wait between two locations: their calls, that of the lower location first. */
+/* A location's call that left through a virtual node where it met all others. */
+struct sync_meeting {
+    uint32_t call, node;
+};
+
+/* A wait of a location of a pair; which one is the lower, it is known by. */
 struct sync_pair {
-    uint64_t key; /* lower location, higher location */
-    uint32_t low, high;
+    uint32_t higher; /* location */
+    uint32_t waiter, cause;
 };
 
 struct syncs {
+    struct call_pass pass; /* first member: collects the pairs */
     const struct analysis *analysis;
-    struct sync_pair *pairs; /* sorted */
-    uint64_t pair_count;
-    uint32_t *place;   /* by call that waits: its own wait among them */
-    uint32_t *meeting; /* by call: the virtual node through which all its members met, or none */
-    uint32_t *earlier; /* by call: its location's last call before it that is a meeting, or none */
+    struct sync_pair *pairs; /* until the end of it: those of each lower location together */
+    uint64_t *place;         /* by that location: after the last one that is known */
+    struct store before;     /* uint32_t, by call that waits: sync_before(), and one; 0: none */
+    struct store meetings;   /* struct sync_meeting: of each location in order */
+    uint64_t *first;         /* by location, its first meeting; one more than there are locations */
+    uint64_t *near;          /* likewise: where the last search of it ended */
 };
 
 /* The calls that were the last common synchronisation; CALL_NONE twice: there was none. */
@@ -25,11 +32,21 @@ struct sync_point {
     uint32_t own, other;
 };
 
-/* Errors: ICTUS_ERR_NOMEM. Released by ictusi_syncs_free(), after errors too. */
-int ictusi_syncs_make(struct syncs *syncs, const struct analysis *analysis);
+/*
+ * Before the pass over all calls, and after it. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_IO. Released by
+ * ictusi_syncs_free(), after errors too.
+ */
+int ictusi_syncs_begin(struct syncs *syncs, const struct analysis *analysis, struct ictus_why *why);
+int ictusi_syncs_end(struct syncs *syncs, struct ictus_why *why);
 void ictusi_syncs_free(struct syncs *syncs);
 
-/* Of a call that waits and of the one it waits for, before both calls. */
+/* Let go of the memory behind them; they stay. */
+void ictusi_syncs_relax(const struct syncs *syncs);
+
+/*
+ * Of a call that waits and of the one it waits for, before both calls. Fastest where the calls of a
+ * location are asked for in their order, or in the reverse.
+ */
 struct sync_point ictusi_syncs_before(const struct syncs *syncs, uint32_t call);
 
 #endif

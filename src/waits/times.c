@@ -2,10 +2,12 @@
 /* Two checkpoints and less than two stretches of calls make an interval. */
 #include "waits/times.h"
 
+#include "core/container.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECKPOINT = 64 }; /* calls */
+enum { TOGETHER = 64 }; /* calls between checkpoints */
 
 int ictusi_time_map_init(struct time_map *map, uint64_t paths)
 {
@@ -30,6 +32,7 @@ void ictusi_time_map_clear(struct time_map *map)
         map->is_listed[map->listed[i]] = false;
     }
     map->count = 0;
+    map->waited = 0;
 }
 
 static void map_add(struct time_map *map, uint32_t path, int64_t ticks)
@@ -64,7 +67,9 @@ static void map_add_calls(const struct analysis *a, struct time_map *map, uint64
 {
     for (uint64_t i = from; i < to; i++) {
         const struct waiting_call *c = call_at(&a->calls, i);
-        map_add(map, c->path, sign * (c->leave - c->enter - analysis_wait(a, i)));
+        const int64_t wait = analysis_wait(a, i);
+        map_add(map, c->path, sign * (c->leave - c->enter - wait));
+        map->waited += sign * wait;
     }
 }
 
@@ -72,10 +77,11 @@ static void map_add_calls(const struct analysis *a, struct time_map *map, uint64
  * Prefix sums: the time of each call path from the beginning up to this call. One for every 64
  * calls, since one for each call would take more memory than the trace.
  */
-static int checkpoint_keep(struct times *t, const struct time_map *map, struct ictus_why *why)
+static int checkpoint_keep(struct times *t)
 {
-    int err = ictusi_store_grow(&t->sums, map->count, why);
-    err = err ? err : ictusi_store_grow(&t->ends, 1, why);
+    const struct time_map *map = &t->sum;
+    int err = ictusi_store_grow(&t->sums, map->count, t->why);
+    err = err ? err : ictusi_store_grow(&t->ends, 1, t->why);
     if (err) {
         return err;
     }
@@ -83,52 +89,54 @@ static int checkpoint_keep(struct times *t, const struct time_map *map, struct i
     for (uint32_t i = 0; i < map->count; i++) {
         sums[t->sums.count++] = (struct share_of_time){map->ticks[map->listed[i]], map->listed[i]};
     }
-    ((uint64_t *)t->ends.area)[t->ends.count++] = t->sums.count;
+    struct checkpoint *ends = t->ends.area;
+    ends[t->ends.count++] = (struct checkpoint){t->sums.count, map->waited};
     return ICTUS_OK;
 }
 
-static int times_location(struct times *t, struct time_map *map, uint32_t location,
-                          struct ictus_why *why)
+static int times_stretch(struct call_pass *pass, uint32_t location, uint64_t from, uint64_t to)
 {
+    struct times *t = container_of(pass, struct times, pass);
     const struct analysis *a = t->analysis;
     const uint64_t first = a->calls.first[location];
+    struct time_map *sum = &t->sum;
     int err = ICTUS_OK;
-    ictusi_time_map_clear(map);
-    t->first[location] = t->ends.count;
-    for (uint64_t i = first; i < a->calls.first[location + 1] && !err; i++) {
-        map_add_gap(a, map, i, 1);
-        map_add_calls(a, map, i, i + 1, 1);
-        if ((i - first) % CHECKPOINT == CHECKPOINT - 1) {
-            err = checkpoint_keep(t, map, why);
+    if (from == first) {
+        ictusi_time_map_clear(sum);
+        t->first[location] = t->ends.count;
+    }
+    for (uint64_t i = from; i < to && !err; i++) {
+        map_add_gap(a, sum, i, 1);
+        map_add_calls(a, sum, i, i + 1, 1);
+        if ((i - first) % TOGETHER == TOGETHER - 1) {
+            err = checkpoint_keep(t);
         }
     }
-    for (uint32_t i = 0; i < map->count; i++) {
-        map_add(&t->totals, map->listed[i], map->ticks[map->listed[i]]);
+    if (to == a->calls.first[location + 1]) {
+        for (uint32_t i = 0; i < sum->count; i++) {
+            map_add(&t->totals, sum->listed[i], sum->ticks[sum->listed[i]]);
+        }
+        t->totals.waited += sum->waited;
     }
     return err;
 }
 
 /* O(calls) time; memory is calls / 64 times the paths that occur. */
-int ictusi_times_make(struct times *t, const struct analysis *a, struct ictus_why *why)
+int ictusi_times_begin(struct times *t, const struct analysis *a, struct ictus_why *why)
 {
     const uint64_t locations = a->session.trace->layout.location_count;
-    const uint64_t checkpoints = a->calls.calls.count / CHECKPOINT + 1;
-    struct time_map map = {.ticks = NULL};
-    *t = (struct times){.analysis = a};
+    const uint64_t checkpoints = a->calls.calls.count / TOGETHER + 1;
+    *t = (struct times){.pass = {times_stretch}, .analysis = a, .why = why};
     t->first = calloc(locations + 1, sizeof *t->first);
     int err = t->first ? ICTUS_OK : ICTUS_ERR_NOMEM;
-    err = err ? err : ictusi_time_map_init(&map, a->paths.count);
+    err = err ? err : ictusi_time_map_init(&t->sum, a->paths.count);
     err = err ? err : ictusi_time_map_init(&t->totals, a->paths.count);
     err = err ? err
-              : ictusi_store_init(&t->ends, sizeof(uint64_t), checkpoints, STORE_IN_MEMORY, why);
-    err = err ? err
-              : ictusi_store_init(&t->sums, sizeof(struct share_of_time),
-                                  checkpoints * a->paths.count, STORE_IN_MEMORY, why);
-    for (uint32_t l = 0; l < locations && !err; l++) {
-        err = times_location(t, &map, l, why);
-    }
-    ictusi_time_map_fini(&map);
-    return err;
+              : ictusi_store_init(&t->ends, sizeof(struct checkpoint), checkpoints, STORE_IN_MEMORY,
+                                  why);
+    return err ? err
+               : ictusi_store_init(&t->sums, sizeof(struct share_of_time),
+                                   checkpoints * a->paths.count, STORE_IN_MEMORY, why);
 }
 
 void ictusi_times_free(struct times *t)
@@ -136,8 +144,15 @@ void ictusi_times_free(struct times *t)
     ictusi_store_fini(&t->sums);
     ictusi_store_fini(&t->ends);
     ictusi_time_map_fini(&t->totals);
+    ictusi_time_map_fini(&t->sum);
     free(t->first);
     t->first = NULL;
+}
+
+void ictusi_times_relax(const struct times *t)
+{
+    ictusi_store_relax(&t->sums);
+    ictusi_store_relax(&t->ends);
 }
 
 /* The sums of a location up to its k-th checkpoint. */
@@ -145,11 +160,12 @@ static void map_add_checkpoint(const struct times *t, struct time_map *map, uint
                                uint64_t k, int sign)
 {
     const uint64_t index = t->first[location] + k;
-    const uint64_t *ends = t->ends.area;
+    const struct checkpoint *ends = t->ends.area;
     const struct share_of_time *sums = t->sums.area;
-    for (uint64_t i = index ? ends[index - 1] : 0; i < ends[index]; i++) {
+    for (uint64_t i = index ? ends[index - 1].end : 0; i < ends[index].end; i++) {
         map_add(map, sums[i].path, sign * sums[i].ticks);
     }
+    map->waited += sign * ends[index].waited;
 }
 
 /* Everything up to and with the first n calls of a location. */
@@ -158,11 +174,11 @@ static void map_add_prefix(const struct times *t, struct time_map *map, uint32_t
 {
     const struct analysis *a = t->analysis;
     const uint64_t first = a->calls.first[location];
-    const uint64_t whole = n / CHECKPOINT;
+    const uint64_t whole = n / TOGETHER;
     if (whole > 0) {
         map_add_checkpoint(t, map, location, whole - 1, sign);
     }
-    const uint64_t from = first + whole * CHECKPOINT;
+    const uint64_t from = first + whole * TOGETHER;
     if (from < first + n) {
         map_add_shares(a, map, call_delta_begin(&a->calls, from),
                        call_at(&a->calls, first + n - 1)->delta_end, sign);
@@ -180,7 +196,8 @@ void ictusi_times_between(const struct times *t, struct time_map *map, uint32_t 
      * Difference of two prefixes, so the cost does not depend on how long the interval is. Shorter
      * ones are added up directly, which is cheaper.
      */
-    if (to - begin > 2UL * CHECKPOINT) {
+    map->waited -= from == CALL_NONE ? 0 : analysis_wait(a, begin);
+    if (to - begin > 2UL * TOGETHER) {
         map_add_prefix(t, map, location, to - first, 1);
         map_add_prefix(t, map, location, begin - first, -1);
         if (from != CALL_NONE) {
@@ -193,4 +210,30 @@ void ictusi_times_between(const struct times *t, struct time_map *map, uint32_t 
                                              : call_at(&a->calls, begin)->delta_end;
     map_add_shares(a, map, since, call_at(&a->calls, to)->delta_end, 1);
     map_add_calls(a, map, begin, to, 1);
+}
+
+/* Take off as many of the ticks as were spent in a path just then; how many that leaves. */
+static int64_t map_trim(struct time_map *map, uint32_t path, int64_t spent, int64_t ticks)
+{
+    const int64_t off = spent < ticks ? spent : ticks;
+    map_add(map, path, -off);
+    return ticks - off;
+}
+
+void ictusi_times_trim(const struct times *t, struct time_map *map, uint32_t location,
+                       uint32_t from, uint64_t to, int64_t ticks)
+{
+    const struct waiting_calls *calls = &t->analysis->calls;
+    const struct share_of_time *shares = calls->shares.area;
+    for (uint64_t i = to; i != from && ticks > 0; i--) {
+        for (uint64_t k = call_at(calls, i)->delta_end; k > call_delta_begin(calls, i); k--) {
+            ticks = map_trim(map, shares[k - 1].path, shares[k - 1].ticks, ticks);
+        }
+        if (i == calls->first[location]) {
+            break;
+        }
+        const struct waiting_call *c = call_at(calls, i - 1);
+        const int64_t spent = c->leave - c->enter - analysis_wait(t->analysis, i - 1);
+        ticks = map_trim(map, c->path, spent, ticks);
+    }
 }

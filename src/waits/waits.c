@@ -26,22 +26,17 @@ static int waits_find(struct analysis *a, struct wait_rows *rows, struct ictus_w
     struct asides asides = {.analysis = a, .rows = rows};
     a->partners.aside = waits_aside;
     a->partners.self = &asides;
-    int err = ictusi_partners_find(&a->partners, a, why);
-    err = err ? err : asides.err;
-    return err ? err : ictusi_rows_add_up(rows, a);
+    const int err = ictusi_partners_find(&a->partners, a, why);
+    return err ? err : asides.err;
 }
 
-static double waits_rank_time(const struct analysis *a)
+/* Calls, what is between them, and waits. */
+static double waits_rank_time(const struct times *times)
 {
-    double sum = 0;
-    for (uint64_t l = 0; l < a->session.trace->layout.location_count; l++) {
-        for (uint64_t i = a->calls.first[l]; i < a->calls.first[l + 1]; i++) {
-            sum += (double)(call_at(&a->calls, i)->leave - call_at(&a->calls, i)->enter);
-        }
-    }
-    const struct share_of_time *shares = a->calls.shares.area;
-    for (uint64_t i = 0; i < a->calls.shares.count; i++) {
-        sum += (double)shares[i].ticks;
+    const struct time_map *totals = &times->totals;
+    double sum = (double)totals->waited;
+    for (uint32_t i = 0; i < totals->count; i++) {
+        sum += (double)totals->ticks[totals->listed[i]];
     }
     return sum;
 }
@@ -57,20 +52,31 @@ struct run {
     struct wait_instances instances;
 };
 
+/* All that is made of each call by itself and its partner. */
+static int waits_walk(struct run *r, struct ictus_why *why)
+{
+    const struct analysis *a = &r->analysis;
+    struct call_pass *const passes[] = {&r->rows.pass, &r->times.pass, &r->syncs.pass,
+                                        &r->instances.pass};
+    ictusi_rows_begin(&r->rows, a);
+    ictusi_instances_begin(&r->instances, a);
+    int err = ictusi_times_begin(&r->times, a, why);
+    err = err ? err : ictusi_syncs_begin(&r->syncs, a, why);
+    err = err ? err : ictusi_analysis_walk(a, passes, sizeof passes / sizeof *passes);
+    err = err ? err : ictusi_rows_end(&r->rows);
+    err = err ? err : ictusi_rows_sites(&r->rows, a);
+    ictusi_instances_end(&r->instances);
+    return err ? err : ictusi_syncs_end(&r->syncs, why);
+}
+
 static int waits_run(struct run *r, const char *in, struct ictus_why *why)
 {
     struct analysis *a = &r->analysis;
     int err = ictusi_analysis_open(a, in, why);
     err = err ? err : waits_find(a, &r->rows, why);
-    err = err ? err : ictusi_rows_sites(&r->rows, a);
-    err = err ? err : ictusi_times_make(&r->times, a, why);
-    err = err ? err : ictusi_syncs_make(&r->syncs, a);
-    err = err ? err : ictusi_blame_find(&r->blame, &r->times, &r->syncs);
-    err = err ? err : ictusi_critical_find(&r->critical, &r->times, why);
-    if (!err) {
-        ictusi_instances_find(&r->instances, a);
-    }
-    return err;
+    err = err ? err : waits_walk(r, why);
+    err = err ? err : ictusi_blame_find(&r->blame, &r->times, &r->syncs, why);
+    return err ? err : ictusi_critical_find(&r->critical, &r->times, why);
 }
 
 static void waits_end(struct run *r)
@@ -100,7 +106,7 @@ int ictus_waits(const char *in, json_t **report, struct ictus_why *why)
                                              .blame = &r->blame,
                                              .critical = &r->critical,
                                              .instances = &r->instances,
-                                             .rank_ticks = waits_rank_time(&r->analysis)};
+                                             .rank_ticks = waits_rank_time(&r->times)};
         err = ictusi_waits_json(&results, list);
         err = err ? err : ictusi_causes_json(&results, list);
     }

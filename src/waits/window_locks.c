@@ -10,7 +10,10 @@
 
 #include "waits/analysis.h"
 
+#include <math.h>
 #include <stdlib.h>
+
+static const double two_sided = 1.96; /* standard deviations of 95 % */
 
 /* One process's lock of one target, or of all, from the request to the release. */
 struct tenure {
@@ -103,15 +106,26 @@ static int by_release(const void *a, const void *b)
     return (p->release > q->release) - (p->release < q->release);
 }
 
+/* How much later than a call returned another location's instant has to seem to be later. */
+static double lock_doubt(const struct analysis *a, const struct waiting_call *c, uint32_t other,
+                         int64_t instant)
+{
+    const double sigma =
+        ictusi_histories_sigma(&a->histories, c->location, c->leave, other, instant);
+    return isfinite(sigma) ? two_sided * sigma : 0;
+}
+
 /* The call of a tenure that waited for the longest until another one's end; CALL_NONE: none did. */
 static uint32_t tenure_blocked(const struct analysis *a, const struct tenure *t,
                                const struct tenure *before)
 {
     /*
      * The lock is given back at some time between `begun` and `before->end`. A call that left
-     * between the two may have waited for it, if it had been entered when the release began.
+     * between the two may have waited for it, if it had been entered when the release began. Who
+     * waited leaves so soon after the release that unsure clocks may show it to leave before.
      */
     const int64_t begun = call_at(&a->calls, before->unlock)->enter;
+    const uint32_t other = analysis_location(a, before->unlock);
     uint32_t best = CALL_NONE;
     int64_t longest = 0;
     for (uint64_t i = t->from; i <= t->to; i++) {
@@ -120,7 +134,8 @@ static uint32_t tenure_blocked(const struct analysis *a, const struct tenure *t,
         const int64_t x = (c->leave < before->end ? c->leave : before->end) - c->enter;
         const bool own = note->lock.what == TAP_LOCK_ACCESS ? note->lock.window == t->lock.window
                                                             : lock_same(&note->lock, &t->lock);
-        const bool late = c->leave >= before->end || (c->enter < begun && c->leave > begun);
+        const bool late = (c->enter < begun && c->leave > begun) ||
+                          (double)(before->end - c->leave) <= lock_doubt(a, c, other, before->end);
         if (own && late && x > longest) {
             best = note->call;
             longest = x;
