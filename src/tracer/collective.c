@@ -254,9 +254,67 @@ static void note_senders(struct recorder *r, enum coll_op op, const struct trace
     r->pos += 1 + count;
 }
 
+/* What a call is recognised by, beside its arguments. */
+static uint64_t coll_what(const struct recorder *r, enum coll_op op, const struct coll_args *a)
+{
+    const uint64_t head = r->prepared ? r->prepared : *r->call;
+    return tally_what(record_small(head), (uint8_t)op) | (uint64_t)in_place(a->sendbuf) << 62 |
+           (uint64_t)in_place(a->recvbuf) << 63;
+}
+
+static bool coll_same(const struct counted *c, uint64_t what, MPI_Comm comm,
+                      const struct coll_args *a)
+{
+    return c->what == what && c->comm == comm && c->sendcount == a->sendcount &&
+           c->recvcount == a->recvcount && c->sendtype == a->sendtype &&
+           c->recvtype == a->recvtype && c->root_given == a->root &&
+           c->comm_epoch == atomic_load_explicit(&ictusi_tracer.comm_epoch, memory_order_relaxed) &&
+           c->type_epoch == atomic_load_explicit(&ictusi_tracer.type_epoch, memory_order_relaxed);
+}
+
+/* The other kind of noting a call: what is to be counted when it is left. */
+static void coll_count(struct recorder *r, enum coll_op op, MPI_Comm comm,
+                       const struct coll_args *a)
+{
+    const uint64_t what = coll_what(r, op, a);
+    struct counted *c = counted_place(r);
+    r->counting = c;
+    if (__builtin_expect(c->place == r->call[2] && coll_same(c, what, comm, a), 1)) {
+        return;
+    }
+    /* Counts that are arrays may differ in their values. */
+    const bool arrays = a->sendcounts.values || a->recvcounts.values || a->sendtypes;
+    *c = (struct counted){
+        .place = arrays ? COUNTED_NOWHERE : r->call[2],
+        .what = what,
+        .comm = comm,
+        .sendtype = a->sendtype,
+        .recvtype = a->recvtype,
+        .sendcount = a->sendcount,
+        .recvcount = a->recvcount,
+        .comm_epoch = atomic_load_explicit(&ictusi_tracer.comm_epoch, memory_order_relaxed),
+        .type_epoch = atomic_load_explicit(&ictusi_tracer.type_epoch, memory_order_relaxed),
+        .root_given = a->root,
+        .root = root_of(op, a),
+        .info = trace_comm(r, comm),
+    };
+    if (!c->info || c->info->foreign) {
+        c->place = COUNTED_NOWHERE;
+        r->counting = NULL;
+        return;
+    }
+    const struct traffic t = coll_measure(r, op, c->info, a);
+    c->sent = (uint64_t)t.sent;
+    c->received = (uint64_t)t.received;
+}
+
 void ictusi_tracer_note_coll(struct recorder *r, enum coll_op op, MPI_Comm comm,
                              const struct coll_args *args)
 {
+    if (r->after & AFTER_TALLY) {
+        coll_count(r, op, comm, args);
+        return;
+    }
     const struct trace_comm *info = trace_comm(r, comm);
     if (info && !info->foreign) {
         const struct traffic t = coll_measure(r, op, info, args);

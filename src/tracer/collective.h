@@ -8,6 +8,7 @@
 #ifndef ICTUS_TRACER_COLLECTIVE_H
 #define ICTUS_TRACER_COLLECTIVE_H
 
+#include "tracer/counting.h"
 #include "tracer/requests.h"
 
 /* An array of counts, of whatever integer type. */
@@ -41,9 +42,6 @@ struct trace_request ictusi_tracer_icoll_request(struct recorder *r, enum coll_o
 
 /* Every process has left a collective of MPI_COMM_WORLD: the place to synchronise again. */
 void ictusi_sweep(struct recorder *r, enum coll_op op);
-
-/* Count the call that has just been left, where statistics are kept. */
-void ictusi_tracer_count_coll(struct recorder *r);
 
 static inline void ictusi_tracer_note_coll_left(struct recorder *r, enum coll_op op, MPI_Comm comm)
 {

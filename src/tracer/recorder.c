@@ -2,6 +2,7 @@
 /* Making, mapping and switching the windows of a thread's event file. */
 #include "tracer/recorder.h"
 
+#include "tracer/counting.h"
 #include "tracer/openmp.h"
 #include "tracer/requests.h"
 
@@ -102,6 +103,14 @@ struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint
     r->next_request = (uint64_t)thread << 40 | 1;
     r->fd = -1;
     if (setup->tally) {
+        r->counted = malloc(COUNTED_PLACES * sizeof(*r->counted));
+        if (!r->counted) {
+            free(r);
+            return NULL;
+        }
+        for (int i = 0; i < COUNTED_PLACES; i++) {
+            r->counted[i] = (struct counted){.place = COUNTED_NOWHERE};
+        }
         ictusi_recorder_divert(r, AFTER_TALLY);
     } else if (open_file(r, setup) || map_window(r)) {
         const int why = errno;
@@ -167,6 +176,7 @@ void ictusi_recorder_free(struct recorder *r)
     }
     ictusi_recorder_leave_room(r);
     ictusi_openmp_forget(r);
+    free(r->counted);
     free(r);
 }
 

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct counted;
 struct metric_events;
 struct openmp_known;
 struct openmp_member;
@@ -45,6 +46,8 @@ struct recorder {
     uint64_t *open;    /* the last timed record, if it is an open call */
     uint64_t *call;    /* the last call's */
     uint64_t prepared; /* its head, while it is not entered; else 0 */
+    /* Of statistics: the collectives of places, and the one that this call is, or NULL. */
+    struct counted *counted, *counting;
     const _Atomic uint8_t *enabled; /* by function: whether calls are looked at */
     const struct ictus_clock *clock;
     enum tick_kind kind;

@@ -272,8 +272,69 @@ static void foreign_ones_are_left_out(void)
     CHECK(r.pos == window);
 }
 
+/* Note a call under statistics. @return whether it was taken for the one before, and keep it */
+static bool call_recognised(struct recorder *r, enum coll_op op, const struct coll_args *args)
+{
+    static struct tally_site found;
+    r->counting = NULL;
+    ictusi_tracer_note_coll(r, op, MPI_COMM_WORLD, args);
+    const bool known = r->counting && r->counting->site;
+    if (r->counting) {
+        r->counting->site = &found;
+    }
+    return known;
+}
+
+/* Under statistics a call is what the place's last one was if nothing differs that matters. */
+static void calls_are_recognised(void)
+{
+    struct counted places[COUNTED_PLACES];
+    struct trace_comm comm = {.id = 5, .rank = 1, .size = RANKS, .remote = -1};
+    struct recorder r = {.pos = window,
+                         .call = window,
+                         .comm = MPI_COMM_WORLD,
+                         .comm_info = &comm,
+                         .after = AFTER_TALLY,
+                         .counted = places};
+    for (int i = 0; i < COUNTED_PLACES; i++) {
+        places[i] = (struct counted){.place = COUNTED_NOWHERE};
+    }
+    memset(window, 0, sizeof(window));
+    window[2] = 7;
+    struct coll_args args = args_of(1);
+    args.sendcounts.values = NULL;
+    args.recvcounts.values = NULL;
+    CHECK(!call_recognised(&r, COLL_BCAST, &args) && call_recognised(&r, COLL_BCAST, &args));
+    CHECK(r.counting->sent == 60 && r.counting->received == 20 && r.counting->root == 1);
+    CHECK(r.pos == window);
+    args.root = 2;
+    CHECK(!call_recognised(&r, COLL_BCAST, &args) && r.counting->sent == 0);
+    CHECK(!call_recognised(&r, COLL_REDUCE, &args) && call_recognised(&r, COLL_REDUCE, &args));
+    args.sendcount++;
+    CHECK(!call_recognised(&r, COLL_REDUCE, &args) && r.counting->sent == 24);
+    args.sendtype = MPI_CHAR;
+    CHECK(!call_recognised(&r, COLL_REDUCE, &args) && r.counting->sent == 6);
+    args.sendbuf = MPI_IN_PLACE;
+    CHECK(!call_recognised(&r, COLL_REDUCE, &args) && r.counting->sent == 0);
+    window[2] += COUNTED_PLACES; /* another place, where this one was remembered */
+    CHECK(!call_recognised(&r, COLL_REDUCE, &args) && call_recognised(&r, COLL_REDUCE, &args));
+    r.type_epoch = ++ictusi_tracer.type_epoch;
+    CHECK(!call_recognised(&r, COLL_REDUCE, &args));
+    r.comm_epoch = ++ictusi_tracer.comm_epoch;
+    CHECK(!call_recognised(&r, COLL_REDUCE, &args) && call_recognised(&r, COLL_REDUCE, &args));
+    /* The values of arrays are not compared. */
+    const struct coll_args vector = args_of(1);
+    CHECK(!call_recognised(&r, COLL_ALLTOALLV, &vector));
+    CHECK(!call_recognised(&r, COLL_ALLTOALLV, &vector));
+    comm.foreign = true;
+    CHECK(!call_recognised(&r, COLL_ALLTOALLV, &vector) && !r.counting);
+    ictusi_tracer.type_epoch = 0;
+    ictusi_tracer.comm_epoch = 0;
+}
+
 int main(void)
 {
+    calls_are_recognised();
     rooted_ones();
     rooted_between_groups();
     all_to_all();
