@@ -81,7 +81,7 @@ int ictusi_tree_reduce(const void *send, void *recv, int count, MPI_Datatype typ
                        int root, MPI_Comm comm)
 {
     const struct tree t = tree_at(root, count, type, comm);
-    char *spare = malloc(2 * t.bytes + 1);
+    char *spare = calloc(2, t.bytes + 1);
     void *sum = t.number ? spare : recv;
     int err = spare ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     if (!err && send != MPI_IN_PLACE && t.bytes) {
@@ -130,7 +130,7 @@ int ictusi_tree_gather(const void *send, int count, MPI_Datatype type, void *rec
 {
     const struct tree t = tree_at(root, count, type, comm);
     const int members = tree_members(&t, t.number, t.span);
-    char *blocks = malloc((size_t)members * t.bytes + 1);
+    char *blocks = calloc((size_t)members, t.bytes + 1);
     int err = blocks ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     (void)recv_count;
     (void)recv_type;
@@ -166,7 +166,7 @@ int ictusi_tree_scatter(const void *send, int count, MPI_Datatype type, void *re
 {
     const struct tree t = tree_at(root, recv_count, recv_type, comm);
     const int members = tree_members(&t, t.number, t.span);
-    char *blocks = malloc((size_t)members * t.bytes + 1);
+    char *blocks = calloc((size_t)members, t.bytes + 1);
     int err = blocks ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     (void)count;
     (void)type;
