@@ -45,11 +45,16 @@ struct choosing {
 
 enum { SCORE_BASE, SCORE_BEST, SCORE_TRIAL };
 
+/* Numbers in phi, error and the like: one a clock and knot. */
 static uint64_t phi_count(const struct clock_model *m)
 {
     return (uint64_t)m->clocks * m->knots;
 }
 
+/*
+ * Trials fit the model in place, without the delays of a fold: phi and D are put aside before, and
+ * back afterwards.
+ */
 static void model_keep(struct choosing *c)
 {
     memcpy(c->phi, c->m->phi, phi_count(c->m) * sizeof *c->phi);
@@ -185,7 +190,11 @@ static int fit_lines(struct choosing *c)
     return err ? err : choice_observe(c);
 }
 
-/* Each clock's bends beside those of the median clock; whether one stands out. */
+/*
+ * Each clock's bends (second differences of phi) beside those of the median clock; whether one
+ * stands out. Bends that all clocks seem to have are those of the clock that phi is relative to.
+ * A factor is the root mean square of a clock's bends in those of the usual clock, at least 1.
+ */
 static bool find_factors(const struct clock_model *m, struct model_walk *walk, double *scratch)
 {
     double largest = 0;
@@ -214,7 +223,10 @@ static bool find_factors(const struct clock_model *m, struct model_walk *walk, d
     return largest >= bends_more;
 }
 
-/* The best strength, beginning with the best so far; a walk is tried until it gets worse. */
+/*
+ * The best strength, beginning with the best so far; a walk is tried until it gets worse, twice in
+ * a row, which counts only once some walk has won: the weakest ones differ from lines by nothing.
+ */
 static int try_walks(struct choosing *c, bool apart)
 {
     enum { WALKS = sizeof walks / sizeof *walks, PATIENCE = 2 };
@@ -276,6 +288,11 @@ static int fit_walk(struct choosing *c)
     return err ? err : choice_observe(c);
 }
 
+/*
+ * The second turn chooses again from the delays as they are seen after the first turn's walk was
+ * taken off: in collectives others may be the last to come than seemed so through lines. A turn
+ * that chooses the same strength once more ends it.
+ */
 static int choose_walk(struct choosing *c)
 {
     const struct model_walk lines = {.strength = 0};
@@ -329,6 +346,11 @@ static double largest_error(const struct clock_model *m)
     return largest;
 }
 
+/*
+ * A model that moves times much farther than the violations that it heals answers to something
+ * else: waits that grow, or stamps of another kind. What is within its own error is not held
+ * against it.
+ */
 static bool moves_too_far(struct choosing *c, double violation)
 {
     const double moves = largest_move(c->m);
@@ -399,6 +421,10 @@ static int choice_make(struct choosing *c)
     err = choose_above_lines(c, violation);
     const double after = ictusi_clock_model_violation(c->m);
     const double best = mean_of(c->scores[SCORE_BEST], c->count);
+    /*
+     * Violations may grow by 0.1 us for each direction of a pair, twice the least scatter of a
+     * delay: that is rounding. A model that predicts worse than the base must at least halve them.
+     */
     const bool worse = after > before + 0.1 * (double)(2 * c->m->pair_count) ||
                        (best > base && after > before / 2);
     if (!err && (moves_too_far(c, violation) || worse)) {

@@ -14,7 +14,8 @@
 /*
  * Offsets that lie farther off the fit than their standard deviations say have larger ones, all of
  * them: which of two is right the fit cannot know. Every group of clocks that messages do not join
- * both ways may take up one offset a clock with its level.
+ * both ways may take up one offset a clock with its level. So this is the root of a reduced chi
+ * square, and never less than 1: agreement by chance makes no error smaller than it was declared.
  */
 static double model_doubt(const struct clock_model *m)
 {
@@ -70,7 +71,10 @@ static void model_add_bends(struct clock_model *m)
     }
 }
 
-/* The variance of one clock at one knot, relative to the clock that shows the time. */
+/*
+ * The variance of one clock at one knot, relative to the clock that shows the time (us^2): for the
+ * functional l' x that this is, l' A^-1 l = |L^-1 D l|^2, with the factor D A D = L L'.
+ */
 static double knot_variance(const struct solving *s, uint32_t clock, uint32_t knot)
 {
     const uint32_t p = s->m->clocks;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is left of the residual, squared, when the iteration ends. */
+/* Share of the first r' M^-1 r at which the iteration ends: the step is known to ten digits. */
 static const double enough = 1e-20;
 
 static double *normal_own(const struct normal *s, uint64_t clock)
@@ -31,6 +31,10 @@ int ictusi_normal_init(struct normal *s, uint32_t clocks, uint32_t nb, uint64_t 
     s->blocks = calloc(edges * square + 1, sizeof *s->blocks);
     s->right = calloc(s->n + 1, sizeof *s->right);
     s->pinned = calloc((uint64_t)NORMAL_PINS * nb + 1, sizeof *s->pinned);
+    /*
+     * Dense: the matrix, and the scale of each row. Else: a factor and its scales for each clock;
+     * four vectors of the iteration, and what ictusi_normal_draw() works in.
+     */
     const uint64_t room = dense ? s->n * s->n : clocks * (square + nb);
     double **const solver = dense ? &s->matrix : &s->inverse;
     double **const vectors = dense ? &s->scale : &s->vectors;
@@ -77,6 +81,11 @@ static void matrix_add(const struct normal *s, uint64_t clock, uint64_t other, c
     }
 }
 
+/*
+ * An edge's (x_b - x_a)' S (x_b - x_a) adds S at (a, a) and (b, b) and takes it off at (a, b) and
+ * (b, a): the Laplacian of a graph whose weights are matrices. Moving all clocks alike changes none
+ * of these terms: without the pins, and what is known of single clocks, A would be singular.
+ */
 static void matrix_fill(const struct normal *s)
 {
     memset(s->matrix, 0, s->n * s->n * sizeof *s->matrix);
@@ -107,7 +116,11 @@ static double *inverse_at(const struct normal *s, uint64_t clock)
     return &s->inverse[clock * (s->nb + 1UL) * s->nb];
 }
 
-/* The factors of each clock's block on the diagonal. */
+/*
+ * The preconditioner M (block Jacobi): the blocks on A's diagonal, factorised. Each holds the
+ * clock's own terms, its part of the pins, and S of all its edges. They are principal submatrices
+ * of A, so where one is not positive definite A is not either.
+ */
 static bool diagonal_factorise(const struct normal *s)
 {
     const uint64_t square = (uint64_t)s->nb * s->nb;
@@ -171,7 +184,10 @@ static void edge_multiply(const struct normal *s, uint64_t e, const double *x, d
     }
 }
 
-/* y = A x, without a matrix. */
+/*
+ * y = A x, without a matrix: time in proportion to the edges. The pins couple each clock with all
+ * others; as outer products of rank one they cost two passes over x.
+ */
 static void normal_multiply(const struct normal *s, const double *x, double *y)
 {
     memset(y, 0, s->n * sizeof *y);
@@ -193,6 +209,7 @@ static void normal_multiply(const struct normal *s, const double *x, double *y)
     }
 }
 
+/* z = M^-1 r, clock by clock. */
 static void diagonal_solve(const struct normal *s, const double *r, double *z)
 {
     const uint64_t square = (uint64_t)s->nb * s->nb;
@@ -213,6 +230,9 @@ static double vectors_product(const double *a, const double *b, uint64_t n)
 }
 
 /*
+ * Preconditioned conjugate gradients for A x = right, from x = 0: r is the residual, z = M^-1 r,
+ * p the direction, q = A p, rho = r' z. Without rounding n steps are enough.
+ *
  * Whatever step it stops at, the iterate has gone down, so that one that needs more steps than it
  * gets is a shorter step of the fit, and no wrong one.
  */
@@ -285,6 +305,10 @@ static void block_draw(const double *block, double *work, double *out, uint64_t 
     }
 }
 
+/*
+ * One independent part for each term of A, of that term's covariance: covariances of independent
+ * parts add up, here to A.
+ */
 void ictusi_normal_draw(struct normal *s, struct rng *rng)
 {
     double *part = s->vectors + 4 * s->n;

@@ -56,7 +56,11 @@ static void phi_from_unknowns(const struct solving *s)
     }
 }
 
-/* Level and slope (over the whole trace) of knots by least squares; as unknowns they are itself. */
+/*
+ * Level and slope (over the whole trace) as functionals of a clock's unknowns. Of knots by least
+ * squares over x = -1/2 ... 1/2, whose mean is 0: mean of phi, and sum of x phi over sum of x^2.
+ * Of a line they are the unknowns themselves.
+ */
 static void set_functionals(struct solving *s)
 {
     const uint32_t knots = s->m->knots;
@@ -72,6 +76,7 @@ static void set_functionals(struct solving *s)
     }
 }
 
+/* l' x, for the unknowns of one clock. */
 static double functional_value(const double *l, const double *x, uint32_t n)
 {
     double sum = 0;
@@ -144,6 +149,10 @@ static void add_pins(struct solving *s)
     }
 }
 
+/*
+ * What is known of crystals without any message. Levels are Huber's: a quadratic pull within 1.5
+ * scales, and beyond a constant one, by the weight of a reweighted least squares step.
+ */
 static void add_oscillators(struct solving *s)
 {
     const struct clock_model *m = s->m;
@@ -158,6 +167,13 @@ static void add_oscillators(struct solving *s)
     }
 }
 
+/*
+ * The frequency walks by strength * sqrt(t). A second difference of phi over knots that are h apart
+ * weighs the steps of the frequency by a triangle of height h, whose square integrates to 2/3 h^3:
+ * this is its variance, for a strength of 1. Neighbouring second differences are correlated (1/4)
+ * and count as independent. Huber: a rate that steps costs in proportion to the step, not to its
+ * square.
+ */
 static void add_bends(struct solving *s)
 {
     static const double difference[] = {1, -2, 1};
@@ -237,6 +253,10 @@ static void add_offsets(struct solving *s)
         edge += i > 0 && o->clock != m->offsets[i - 1].clock;
         const double sd = model_offset_sd(o) * (s->posterior ? s->doubt : scatter);
         const double rest = model_offset_residual(m, o);
+        /*
+         * Student's weight of 2 degrees of freedom, scaled to 1 / sd^2 where nothing is left. At
+         * first as if each erred by 5 us more, with the tails of a Cauchy distribution.
+         */
         const double weight = s->step < WARY_STEPS && !s->posterior
                                   ? 1 / (25 + sd * sd + rest * rest)
                                   : 2 / (2 * sd * sd + rest * rest);
@@ -256,7 +276,15 @@ static double posterior_weight(const struct model_pair *pair, int way)
     return 1 / (spread * spread * (model_talks_both_ways(pair) ? 1 : alike));
 }
 
-/* The delays of one direction: into the pair's block and side, and into its D's row. */
+/*
+ * The delays of one direction: into the pair's block and side, and into its D's row. With the basis
+ * b of a delay's position the step d of phi_b - phi_a and the step of D are to minimise
+ *
+ *   sum of w (r - sign b' d - dD)^2,    sign = -1 for delays from b to a,
+ *
+ * of which block takes w b b', side sign w r b, coupling sign w b (its product of d and dD), and
+ * sums the numbers w and w r of dD.
+ */
 static void collect_way(struct solving *s, uint64_t edge, int way, double sums[2], double *coupling)
 {
     struct model_pair *pair = &s->m->pairs[edge];
@@ -272,6 +300,10 @@ static void collect_way(struct solving *s, uint64_t edge, int way, double sums[2
             continue;
         }
         const double r = model_residual(s->m, pair, way, k);
+        /*
+         * At the start the sum of absolute values (a regression to the median) needs no scale of
+         * the waits, which is not known yet.
+         */
         const double w = s->posterior ? (model_tells(pair, way, delay) ? worth : 0)
                          : s->start   ? 1 / (MODEL_SCATTER + fabs(r))
                                       : model_delay_weight(pair, way, delay, r);
@@ -288,7 +320,11 @@ static void collect_way(struct solving *s, uint64_t edge, int way, double sums[2
     }
 }
 
-/* The 2 x 2 system of a pair's D, and its inverse. */
+/*
+ * The 2 x 2 system of a pair's D, and its inverse. Beside the delays: tie, the weight of
+ * (D_ab - D_ba)^2 from how unequal paths usually are, which stands off the diagonal as well; and
+ * below, which pulls a D that is negative back to 0, as stiffly as a forbidden delay.
+ */
 static void pair_eliminate(struct solving *s, const struct model_pair *pair, double sums[2][2],
                            struct eliminated *e)
 {
@@ -315,7 +351,10 @@ static void pair_eliminate(struct solving *s, const struct model_pair *pair, dou
     e->inverse[2] = diagonal[0] / determinant;
 }
 
-/* Take the D out of the pair's block and side. */
+/*
+ * Take the D out of the pair's block and side: the Schur complement S - C' M^-1 C and
+ * side - C' M^-1 pull, with M the pair's 2 x 2 matrix and C both couplings.
+ */
 static void reduce_pair(const struct solving *s, const struct eliminated *e, double *block)
 {
     const double *c0 = e->coupling;
@@ -332,7 +371,8 @@ static void reduce_pair(const struct solving *s, const struct eliminated *e, dou
 
 /*
  * How much paths differ by direction: (D_ab - D_ba) / 2 against half the round trip. Seen it can be
- * where pairs close loops, or where the archive's offsets speak for the clocks as well.
+ * where pairs close loops, or where the archive's offsets speak for the clocks as well: without
+ * offsets the clocks' levels take up as many asymmetries as a tree of pairs has, clocks - 1.
  */
 static void set_asymmetry(struct solving *s)
 {
@@ -384,7 +424,7 @@ void ictusi_solving_assemble(struct solving *s)
     add_offsets(s);
 }
 
-/* The D follow the step of phi. */
+/* The D follow the step d of phi_b - phi_a: dD = M^-1 (pull - C d). */
 static void step_delays(const struct solving *s)
 {
     for (uint64_t i = 0; i < s->m->pair_count; i++) {
@@ -483,6 +523,10 @@ int ictusi_solving_init(struct solving *s)
     return ICTUS_OK;
 }
 
+/*
+ * Ends when no unknown moves by a nanosecond any more, but not before the archive's offsets have
+ * had their say with their own standard deviations, from step WARY_STEPS on.
+ */
 int ictusi_clock_model_solve(struct clock_model *m, const struct model_walk *walk, int fold,
                              int steps, bool afresh)
 {

@@ -50,6 +50,10 @@ int ictusi_connect_order(struct graph *graph, struct channel *channel)
     return err ? err : sort_chain(points, &channel->receives);
 }
 
+/*
+ * From which of its messages on a side of a channel was recorded without a gap: of one location,
+ * or, where several threads take part, of the whole process.
+ */
 struct reach ictusi_connect_reach(const struct matching *m, const struct channel *c, bool send)
 {
     const uint32_t location = send ? c->send_location : c->receive_location;
@@ -58,6 +62,10 @@ struct reach ictusi_connect_reach(const struct matching *m, const struct channel
         c->mixed ? LAYOUT_NONE : location, send ? c->sender : c->receiver);
 }
 
+/*
+ * Leave out so many messages of a chain, whose partners fell into an interval that was not
+ * recorded, and count them. @return where the chain goes on.
+ */
 uint32_t ictusi_connect_skip(struct graph *graph, uint32_t from, uint32_t count)
 {
     uint32_t *link = graph->history->points.link;
@@ -70,7 +78,12 @@ uint32_t ictusi_connect_skip(struct graph *graph, uint32_t from, uint32_t count)
     return from;
 }
 
-/* The k-th send of a channel meets its k-th receive: messages do not overtake each other. */
+/*
+ * The k-th send of a channel meets its k-th receive: messages do not overtake each other (MPI 4.1,
+ * 3.5). That holds as long as both sides recorded all of them. After an interval without recording
+ * numbers no longer agree: then the first ones are paired from the beginning and the last ones from
+ * the end, as far as nothing can be missing (stretches.h), and what is between is left out.
+ */
 static int pair_channel(struct graph *graph, struct channel *channel)
 {
     struct points *points = &graph->history->points;
@@ -143,6 +156,10 @@ static bool is_whole(const struct layout *layout, const struct instance *instanc
     }
 }
 
+/*
+ * A single pair is connected directly; all others go through a virtual node, on which every exit
+ * depends, so that n x m dependencies take n + m edges.
+ */
 static int connect_thread(struct graph *graph, const struct instance *instance)
 {
     struct points *points = &graph->history->points;

@@ -29,6 +29,11 @@ struct fitting {
     double us_per_tick;
 };
 
+/*
+ * Unknowns are clocks x knots, and a dense solution takes the cube of them: 600 at most, and at
+ * most 17 knots a clock where there are more than a few. Beyond WALKS_MAX clocks are lines, with
+ * two knots.
+ */
 static uint32_t knots_for(uint32_t clocks)
 {
     if (clocks <= CLOCKS_FEW) {
@@ -38,7 +43,10 @@ static uint32_t knots_for(uint32_t clocks)
     return clocks > WALKS_MAX ? 2 : knots > KNOTS_SOME ? KNOTS_SOME : knots;
 }
 
-/* Maps of all clocks: the constants, less phi, through knots at even times. */
+/*
+ * Maps of all clocks: the constants, less phi, through knots at even times. Knots are even on the
+ * common time; what a map is given is the clock's own, which its constant has not been added to.
+ */
 static int set_maps(struct fitting *f)
 {
     struct session *s = f->session;
@@ -86,6 +94,10 @@ static int look_again(struct fitting *f)
     return err;
 }
 
+/*
+ * What the leader says to the others before each look: whether there is another one, and phi. What
+ * they see comes back in look_at(), which joins the least delays of all ranks.
+ */
 static int share_phi(struct fitting *f, uint64_t *more)
 {
     struct team *team = f->session->team;
@@ -203,7 +215,11 @@ static int find_span(struct fitting *f)
     return err;
 }
 
-/* What an archive's offset says that phi is, for the clock of its location. */
+/*
+ * What an archive's offset says that phi is (us), for the clock of its location. The offset says
+ * that the stamp `time` was at time + offset; the maps in force make it `based`, so that the clock
+ * still shows based - (time + offset) too much. position: on the scale of the knots.
+ */
 static double offset_phi(const struct fitting *f, uint32_t location, const struct clock_offset *o,
                          double *position)
 {
@@ -216,7 +232,10 @@ static double offset_phi(const struct fitting *f, uint32_t location, const struc
     return (double)(based - time - o->offset) * f->us_per_tick;
 }
 
-/* Offsets are held against those of the reference. */
+/*
+ * Offsets are held against those of the reference, since phi is relative to it: the i-th of a
+ * location against the reference's i-th, as recorders measure them in rounds, or against its last.
+ */
 static int set_offsets(struct fitting *f)
 {
     const struct session *s = f->session;

@@ -19,6 +19,10 @@ static const double most_sd = 0x1p62;
 /* A slope is believed from this many of its standard deviations on. */
 static const double significant = 2.0;
 
+/*
+ * A single line through (from, offset). Whole ticks are kept as an integer and only the rest as a
+ * double: times since 1970 in ns need 61 bits, a double has 53.
+ */
 static int one_piece(struct clock_map *map, int64_t from, double offset, double slope)
 {
     map->pieces = malloc(sizeof *map->pieces);
@@ -80,17 +84,23 @@ static int as_archive(struct clock_map *map, const struct layout_location *locat
     return err;
 }
 
+/* Standard deviation of an offset, in ticks. */
 static double offset_sd(const struct clock_offset *o, double resolution)
 {
     const bool known = o->sd >= least_sd && o->sd <= most_sd;
     return known ? o->sd : unknown_sd_s * resolution;
 }
 
+/* Weighted sums for the normal equations of a line: w, w t, w o, w t t, w t o. */
 struct line_fit {
     double sw, st, so, stt, sto;
 };
 
-/* Weighted least squares; the slope only where it stands out of its own uncertainty. */
+/*
+ * Weighted least squares; the slope only where it stands out of its own uncertainty. spread is
+ * sum of w (t - mean t)^2, so the slope's standard deviation is 1 / sqrt(spread). The piece begins
+ * at the mean time, where an error of the slope moves nothing.
+ */
 static int as_line(struct clock_map *map, const struct layout_location *location, double resolution,
                    bool sloped)
 {
@@ -124,7 +134,10 @@ static int as_line(struct clock_map *map, const struct layout_location *location
     return err;
 }
 
-/* How far the offsets are from their line, as a multiple of what their errors explain. */
+/*
+ * How far the offsets are from their line, as a multiple of what their errors explain: the sum of
+ * squares in standard deviations over the degrees of freedom, n - 2 (reduced chi square).
+ */
 static double line_misfit(const struct clock_map *line, const struct layout_location *location,
                           double resolution)
 {
@@ -148,6 +161,7 @@ static double line_misfit(const struct clock_map *line, const struct layout_loca
 static int as_likely(struct clock_map *map, const struct layout_location *location,
                      const struct layout *layout)
 {
+    /* Of a reduced chi square, which is about 1 where the offsets err as much as they say. */
     const double bent = 3;
     const uint32_t n = location->offset_count;
     const uint64_t span = location->offsets[n - 1].time - location->offsets[0].time;

@@ -30,6 +30,10 @@ static int64_t shift_minus(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
+/*
+ * Both maps at one stamp: the location's, from the archive's offsets, then the clock's, from the
+ * fit to the messages, which is given the first one's result.
+ */
 static struct image image_of(const struct warp *warp, int64_t stamp)
 {
     struct image image = {0, 0, warp->local_hint, warp->unit_hint};
@@ -51,7 +55,9 @@ static bool same_image(const struct image *a, const struct image *b)
 
 /*
  * A drift moves neighbouring events by the same number of ticks. Within one piece the rounded shift
- * is monotone, so where it is the same at both ends of a stretch it is so in between.
+ * is monotone, so where it is the same at both ends of a stretch it is so in between. How far ahead
+ * that is tried (reach, ticks) doubles where it held and halves where not: millions of events then
+ * cost an addition each.
  */
 static int64_t presync_afresh(struct warp *warp, int64_t stamp)
 {
@@ -88,7 +94,11 @@ int64_t ictusi_warp_presync(struct warp *warp, uint64_t stamp)
                                                            : presync_afresh(warp, time);
 }
 
-/* How steeply the shift rises to the next point, where that is steeper than asked. */
+/*
+ * How steeply the shift rises to the next point: straight from the point before it, where the asked
+ * slope would not reach it. That is steeper than asked, and was counted so by backward
+ * amortisation.
+ */
 static double slope_behind(const struct warp *warp)
 {
     const struct points *points = warp->points;
@@ -141,7 +151,11 @@ static int64_t warp_between(const struct warp *warp, int64_t time)
     return time + (ramp > shift ? ramp : shift);
 }
 
-/* An event between points: in order, apart from its neighbours, and before the next point. */
+/*
+ * An event between points: in order, apart from its neighbours, and before the next point. Kept
+ * free before that one are as many ticks as events are left (gap less since), but never more than
+ * the input had: stamps that were equal may stay so.
+ */
 static int64_t warp_place(const struct warp *warp, int64_t time)
 {
     int64_t out = warp_between(warp, time);
