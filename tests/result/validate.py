@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks each line of result files against the schema, and that the schema can fail.
+"""Checks each line of result files against the schema, that it names every member, and that it can fail.
 
     validate.py SCHEMA FILE...     exit 77 where python3-jsonschema is missing
 """
 import copy
 import json
+import re
 import sys
 
 try:
@@ -35,6 +36,35 @@ def check_refusals(validator, objects):
     return failures
 
 
+def unnamed(schema, part, value):
+    """Members of an object, and of the objects in it, that the schema does not name."""
+    while "$ref" in part:
+        part = schema["$defs"][part["$ref"].rsplit("/", 1)[1]]
+    if isinstance(value, list):
+        return sorted({name for item in value for name in unnamed(schema, part.get("items", {}), item)})
+    if not isinstance(value, dict) or "properties" not in part:
+        return []
+    found = []
+    for name, inner in value.items():
+        if name in part["properties"]:
+            found += [f"{name}.{deeper}" for deeper in unnamed(schema, part["properties"][name], inner)]
+        elif not any(re.match(pattern, name) for pattern in part.get("patternProperties", {})):
+            found.append(name)
+    return found
+
+
+def check_names(schema, instance):
+    """The schema lets readers keep what it does not name; the programs here write nothing of the kind."""
+    kind = instance["type"]
+    if kind not in schema["$defs"]:
+        return [f"the schema has no type {kind}"]
+    taken = {"type"}
+    if kind == "compare":  # its experiment's members
+        taken |= set(schema["$defs"]["measurement"]["properties"])
+    return [f"the schema of {kind} does not name {name}" for name in unnamed(schema, schema["$defs"][kind], instance)
+            if name not in taken]
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         schema = json.load(file)
@@ -50,6 +80,9 @@ def main():
                     seen.setdefault(instance["type"], instance)
                 for error in validator.iter_errors(instance):
                     print(f"{path}:{number}: {'/'.join(map(str, error.path))}: {error.message}")
+                    failures += 1
+                for problem in check_names(schema, instance):
+                    print(f"{path}:{number}: {problem}")
                     failures += 1
     failures += check_refusals(validator, seen)
     print(f"{count} objects of {len(seen)} types, {failures} failures")
