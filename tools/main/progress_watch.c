@@ -43,11 +43,11 @@ static uint64_t directory_bytes(const char *path, int depth)
     return bytes;
 }
 
-/* The bytes of a file, of all in a directory, or of those beside an archive's anchor file. */
+/* The bytes of a file, of all in a directory, or of an archive that its anchor file stands for. */
 static uint64_t path_bytes(const char *path)
 {
     struct stat status;
-    char folder[4096];
+    char beside[4096];
     const size_t length = strlen(path);
     if (stat(path, &status)) {
         return 0;
@@ -55,11 +55,14 @@ static uint64_t path_bytes(const char *path)
     if (S_ISDIR(status.st_mode)) {
         return directory_bytes(path, 0);
     }
-    if (length > 5 && length < sizeof(folder) && strcmp(path + length - 5, ".otf2") == 0) {
-        (void)snprintf(folder, sizeof(folder), "%.*s", (int)(length - 5), path);
-        return (uint64_t)status.st_size + directory_bytes(folder, 0);
+    uint64_t bytes = (uint64_t)status.st_size;
+    if (length > 5 && length < sizeof(beside) && strcmp(path + length - 5, ".otf2") == 0) {
+        (void)snprintf(beside, sizeof(beside), "%.*s", (int)(length - 5), path);
+        bytes += directory_bytes(beside, 0); /* its events; then its definitions */
+        (void)snprintf(beside, sizeof(beside), "%.*s.def", (int)(length - 5), path);
+        bytes += stat(beside, &status) ? 0 : (uint64_t)status.st_size;
     }
-    return (uint64_t)status.st_size;
+    return bytes;
 }
 
 static void watch_name(struct progress_watch *watch, int count, char **paths)
