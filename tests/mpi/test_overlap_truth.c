@@ -37,7 +37,8 @@ static struct {
     int64_t units_at_test[TESTS_KEPT];
     double asked_ns; /* for how long work was to be found */
     double blocking_limit_s;
-    int work_error;
+    int work_error, start_error;
+    bool pends; /* no test completes a request */
 } here;
 
 /* A start was late on the last process: what came of it must not be seen in any result. */
@@ -92,7 +93,7 @@ int __wrap_ictus_harmonize(MPI_Comm comm, struct ictus_harmony *harmony)
     *harmony =
         (struct ictus_harmony){.flag = !(is_late(here.repetition) && check_rank == check_size - 1),
                                .deadline = {.ns = here.now + AHEAD_NS - LEFT_NS}};
-    return ICTUS_OK;
+    return here.start_error;
 }
 
 /* Three repetitions, whose median is the blocking time. */
@@ -165,7 +166,8 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     }
     here.tests++;
     here.now += cost_of_test(check_rank, here.repetition);
-    return PMPI_Test(request, flag, status);
+    *flag = 0;
+    return here.pends ? MPI_SUCCESS : PMPI_Test(request, flag, status);
 }
 
 int MPI_Wait(MPI_Request *request, MPI_Status *status)
@@ -380,6 +382,27 @@ static void disproportion_is_told(void)
     here.work_error = ICTUS_OK;
 }
 
+static void failures_are_told(void)
+{
+    struct ictus_overlap_result r;
+    struct ictus_overlap_plan plan = plan_of(64);
+    here.start_error = ICTUS_ERR_CLOCK;
+    CHECK(study(&plan, &r, NULL) == ICTUS_ERR_CLOCK);
+    here.start_error = ICTUS_OK;
+}
+
+/* An operation of two requests is tested in both. */
+static void twins_are_tested(void)
+{
+    struct ictus_overlap_result r;
+    struct ictus_overlap_plan plan = plan_of(4096);
+    plan.call.operation = "isend_irecv";
+    here.pends = true;
+    REQUIRE(!study(&plan, &r, NULL));
+    here.pends = false;
+    CHECK(r.tests == 5 && here.tests == 10);
+}
+
 static void nonsense_is_refused(void)
 {
     struct ictus_overlap_result r;
@@ -458,6 +481,8 @@ int main(int argc, char **argv)
     methods();
     time_limits();
     disproportion_is_told();
+    failures_are_told();
+    twins_are_tested();
     nonsense_is_refused();
     thread_progresses();
     library_progresses();

@@ -3,6 +3,7 @@
 #include "../check.h"
 
 #include "arrival/arrival.h"
+#include "arrival/pattern.h"
 #include "arrival/replay.h"
 #include "core/random.h"
 
@@ -139,6 +140,45 @@ static void turns_are_found(void)
         CHECK(isnan(a.rank[2].autocorrelation));
         ictus_arrivals_free(&a);
     }
+}
+
+/* What a pattern is called: the MPI call in small letters, or what a start has begun. */
+static void operations_are_named(void)
+{
+    static const struct {
+        const char *call, *name;
+    } cases[] = {{"MPI_Ireduce_scatter_block", "ireduce_scatter_block"},
+                 {"MPI_Bcast", "bcast"},
+                 {"MPI_Start", "bcast_init"},
+                 {"MPI_Startall", "bcast_init"},
+                 {"Started", "started"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[32] = "?";
+        ictusi_pattern_operation(cases[i].call, COLLECTIVE_BCAST, text, sizeof text);
+        CHECK_STR(text, cases[i].name);
+    }
+    CHECK(ictusi_pattern_varies(COLLECTIVE_GATHERV) && ictusi_pattern_varies(COLLECTIVE_SCATTERV));
+    CHECK(ictusi_pattern_varies(COLLECTIVE_ALLTOALLV));
+    CHECK(ictusi_pattern_varies(COLLECTIVE_ALLTOALLW));
+    CHECK(ictusi_pattern_varies(COLLECTIVE_ALLGATHERV));
+    CHECK(ictusi_pattern_varies(COLLECTIVE_REDUCE_SCATTER));
+    CHECK(!ictusi_pattern_varies(COLLECTIVE_ALLTOALL) && !ictusi_pattern_varies(COLLECTIVE_REDUCE));
+}
+
+/* Of what three members moved: what the count argument was. */
+static void blocks_are_told(void)
+{
+    struct traffic_sums sums = {0};
+    ictusi_pattern_traffic_add(&sums, 90, 12);
+    ictusi_pattern_traffic_add(&sums, 30, 36);
+    ictusi_pattern_traffic_add(&sums, 60, 24);
+    CHECK(sums.sent == 180 && sums.received == 72);
+    CHECK(ictusi_pattern_bytes(COLLECTIVE_BCAST, &sums, 3) == 36);
+    CHECK(ictusi_pattern_bytes(COLLECTIVE_REDUCE, &sums, 3) == 90);
+    CHECK(ictusi_pattern_bytes(COLLECTIVE_GATHERV, &sums, 3) == 60);
+    CHECK(ictusi_pattern_bytes(COLLECTIVE_SCATTERV, &sums, 3) == 24);
+    CHECK(ictusi_pattern_bytes(COLLECTIVE_BARRIER, &sums, 3) == 0);
+    CHECK(ictusi_pattern_bytes(COLLECTIVE_ALLTOALL, &sums, 3) == 8);
 }
 
 /* What was released owns nothing, and may be released again. */
@@ -536,6 +576,8 @@ int main(void)
     random_order_is_found();
     slow_change_is_found();
     turns_are_found();
+    operations_are_named();
+    blocks_are_told();
     released_is_empty();
     written_is_read();
     nonsense_is_refused();
