@@ -11,6 +11,7 @@
 
 #include <ictus/error.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 enum {
@@ -139,8 +140,8 @@ static void smoother_backward(const struct smoother_point *p, size_t count, cons
     }
 }
 
-/* Every answer, by prior and likelihood. */
-static void smoother_weigh(const struct smoother_point *p, size_t count, struct answer *answers)
+/* Every answer, by prior and likelihood. @return whether there is any */
+static bool smoother_weigh(const struct smoother_point *p, size_t count, struct answer *answers)
 {
     double least = INFINITY;
     double sum = 0.0;
@@ -161,6 +162,7 @@ static void smoother_weigh(const struct smoother_point *p, size_t count, struct 
     for (int i = 0; i < ANSWERS; i++) {
         answers[i].weight /= sum;
     }
+    return sum > 0.0;
 }
 
 /* Relative to the line through the ends, so that no digits are lost. */
@@ -172,26 +174,15 @@ static void smoother_tilt(struct smoother_point *p, size_t count, double at, dou
     }
 }
 
-int ictusi_smoother_run(struct smoother_point *points, size_t count, double *walk)
+/* Offsets by all answers, of points relative to their ends. Errors: ICTUS_ERR_CORRUPT. */
+static int smoother_sum(const struct smoother_point *points, size_t count, struct state *states,
+                        struct smoother_point *sum, double *walk)
 {
     struct answer answers[ANSWERS];
-    if (count < SMOOTHER_POINTS_MIN) {
-        return ICTUS_ERR_SAMPLES;
-    }
-    struct state *states = malloc(count * sizeof(*states));
-    struct smoother_point *sum = calloc(count, sizeof(*sum));
-    if (!states || !sum) {
-        free(states);
-        free(sum);
-        return ICTUS_ERR_NOMEM;
-    }
-    const double at = points[0].t_s;
-    const double offset = points[0].offset;
-    const double drift =
-        (points[count - 1].offset - points[0].offset) / (points[count - 1].t_s - points[0].t_s);
-    smoother_tilt(points, count, at, offset, drift);
-    smoother_weigh(points, count, answers);
     double walk2 = 0.0;
+    if (!smoother_weigh(points, count, answers)) {
+        return ICTUS_ERR_CORRUPT;
+    }
     for (int i = 0; i < ANSWERS; i++) {
         if (answers[i].weight > 0.0) {
             (void)smoother_forward(points, count, &answers[i], states);
@@ -199,13 +190,31 @@ int ictusi_smoother_run(struct smoother_point *points, size_t count, double *wal
             walk2 += answers[i].weight * answers[i].walk2;
         }
     }
-    for (size_t k = 0; k < count; k++) {
-        points[k].offset = sum[k].offset;
-        points[k].drift = sum[k].drift + drift;
-    }
-    smoother_tilt(points, count, at, -offset, -drift);
     *walk = sqrt(walk2);
+    return ICTUS_OK;
+}
+
+int ictusi_smoother_run(struct smoother_point *points, size_t count, double *walk)
+{
+    if (count < SMOOTHER_POINTS_MIN) {
+        return ICTUS_ERR_SAMPLES;
+    }
+    struct state *states = malloc(count * sizeof(*states));
+    struct smoother_point *sum = calloc(count, sizeof(*sum));
+    int err = states && sum ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    if (!err) {
+        const double at = points[0].t_s;
+        const double offset = points[0].offset;
+        const double drift = (points[count - 1].offset - offset) / (points[count - 1].t_s - at);
+        smoother_tilt(points, count, at, offset, drift);
+        err = smoother_sum(points, count, states, sum, walk);
+        for (size_t k = 0; k < count && !err; k++) {
+            points[k].offset = sum[k].offset;
+            points[k].drift = sum[k].drift + drift;
+        }
+        smoother_tilt(points, count, at, -offset, -drift);
+    }
     free(states);
     free(sum);
-    return ICTUS_OK;
+    return err;
 }

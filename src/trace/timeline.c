@@ -169,7 +169,9 @@ int64_t ictusi_timeline_map(struct timeline *t, int64_t local)
         return point_along(a, a->slope, local);
     }
     const double slope = gained_between(a, b) / (double)(b->local - a->local);
-    return point_along(a, slope, local) + (int64_t)llround(piece_bend(a, b, slope, local));
+    const double bend = piece_bend(a, b, slope, local);
+    return time_add(point_along(a, slope, local),
+                    fabs(bend) < most_moved_ns ? (int64_t)llround(bend) : 0);
 }
 
 /*

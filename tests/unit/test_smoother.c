@@ -100,11 +100,24 @@ static void few_points_are_refused(void)
     CHECK(walk == -1.0);
 }
 
+/* Points from a damaged file. */
+static void nonsense_is_refused(void)
+{
+    struct smoother_point p[SMOOTHER_POINTS_MIN];
+    double walk = -1.0;
+    for (int k = 0; k < SMOOTHER_POINTS_MIN; k++) {
+        p[k] = (struct smoother_point){k, 5.0 * k, NAN, 0.0};
+    }
+    CHECK(ictusi_smoother_run(p, SMOOTHER_POINTS_MIN, &walk) == ICTUS_ERR_CORRUPT);
+    CHECK(walk == -1.0);
+}
+
 int main(void)
 {
     lines_stay_lines();
     walks_are_followed();
     noise_is_averaged();
     few_points_are_refused();
+    nonsense_is_refused();
     return check_result();
 }
