@@ -33,7 +33,10 @@ export class Filters {
         });
         document.addEventListener('keydown', (event) => {
             if (event.key === 'Escape') {
-                for (const { details } of this.menus.values()) {
+                for (const { details, summary } of this.menus.values()) {
+                    if (details.open && details.contains(document.activeElement)) {
+                        summary.focus(); // what is closed can have no focus
+                    }
                     details.open = false;
                 }
             }

@@ -122,7 +122,8 @@ export class Gantt {
         const rows = this.tracks.length;
         this.rowHeight = Math.max(12, Math.min(44, Math.floor(460 / Math.max(rows, 1))));
         this.canvas = h('canvas', {
-            class: 'gantt', tabindex: 0, role: 'img', 'aria-label': `timeline of ${row.archive}`,
+            class: 'gantt', tabindex: 0, role: 'application', 'aria-roledescription': 'timeline',
+            'aria-label': `Timeline of ${row.archive}. Arrow keys move it, plus and minus zoom, 0 shows the whole; the table below has the times of all calls.`,
             style: `height:${rows * this.rowHeight + this.metrics.length * metricHeight + axisHeight}px`,
         });
         this.tip = h('div', { class: 'gantt-tip', hidden: true });

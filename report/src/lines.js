@@ -252,7 +252,7 @@ function barRange(series, stacked, most) {
     const count = Math.max(...series.map((s) => s.values.length));
     const sums = Array.from({ length: count }, (_x, i) => series.reduce((sum, s) => sum + (s.values[i] || 0), 0));
     const tops = stacked ? sums : series.flatMap((s) => s.values);
-    return fitted([0, ...tops], false, { most, least: tops.every(Number.isInteger) ? 1 : 0 }); // counts have no halves
+    return fitted([0, ...(tops.some((t) => t > 0) ? tops : [1])], false, { most, least: tops.every(Number.isInteger) ? 1 : 0 }); // counts have no halves
 }
 
 /** Bars of numbers by name: upright, or flat with the first name on top. */

@@ -101,20 +101,20 @@ function headerTable(data) {
 export function overview(data) {
     const headers = data.files.flatMap((f) => f.headers);
     const measurements = data.types.get('measurement') || [];
-    const one = (name) => {
-        const values = [...new Set(headers.map((x) => x[name]).filter((v) => v !== undefined))];
-        return values.length === 1 ? format.byName(name, values[0]) : values.length ? `${values.length} different` : null;
-    };
+    const all = (name) => [...new Set(headers.map((x) => x[name]).filter((v) => v !== undefined))].map((v) => format.byName(name, v));
+    const few = (values) => (values.length <= 3 ? values.join(', ') || null : `${values.length} different ones`);
+    const one = (name) => few(all(name));
+    const starts = all('started').sort().map((text) => text.replace('T', ' ').replace('Z', ' UTC'));
     const processes = one('processes');
     const nodes = one('nodes');
-    const mpi = one('mpi');
+    const mpi = few([...new Set(all('mpi').map((text) => text.split(',')[0]))]);
     const facts = [
         processes ? card('Job', `${processes} ${processes === '1' ? 'process' : 'processes'}`, nodes ? `on ${nodes} ${nodes === '1' ? 'node' : 'nodes'}` : null) : null,
-        mpi ? card('MPI', mpi.split(',')[0]) : null,
+        mpi ? card('MPI', mpi) : null,
         one('clock') ? card('Clock', one('clock'), one('sync')) : null,
         clockFact(headers, measurements),
         validFact(measurements),
-        one('started') ? card('Started', one('started').replace('T', ' ').replace('Z', ' UTC')) : null,
+        starts.length ? card('Started', starts[0], starts.length > 1 ? `the last of ${starts.length} runs at ${starts[starts.length - 1]}` : null) : null,
         headers.some((x) => x.simulated) ? card('Simulated', 'yes', 'on a described cluster, not measured', 'bad') : null,
     ];
     const doubts = suspicions(data, measurements);

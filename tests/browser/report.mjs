@@ -142,6 +142,7 @@ async function filters() {
     check('a second box adds its rows', (await count.textContent()).startsWith('576 of'));
     await page.keyboard.press('Escape');
     check('Escape closes the menu', !(await section.locator('[data-dimension=operation]').evaluate((d) => d.open)));
+    check('and leaves the focus on it', await section.locator('[data-dimension=operation] summary').evaluate((s) => s === document.activeElement));
     const title = () => section.locator('.panels').first().locator('[data-chart] h4').first().textContent();
     check('titled latency', (await title()).startsWith('Latency over size'));
     await section.locator('[data-choice=bandwidth]').click();
@@ -336,6 +337,8 @@ async function axes() {
         return [min, max];
     });
     check(`drift's tolerance is in view: ${range}`, range[0] <= -500 && range[1] >= 500);
+    const half = await option('#sync [data-chart="Error over duration, at the end of the sync"]', (f) => f.ictusCard.chart.getOption().xAxis[0].axisLabel.formatter(0.5));
+    check(`half a second is not 0: ${half}`, half === '500 ms');
     const spans = await page.evaluate(() => [...document.querySelectorAll('#sync [data-chart^="Error over"]')]
         .map((f) => { const { min, max } = f.ictusCard.chart.getOption().yAxis[0]; return `${min} ${max}`; }));
     check(`one range for errors: ${spans}`, spans.length === 3 && new Set(spans).size === 1);
@@ -498,6 +501,10 @@ async function archives() {
     check('the clock’s quality is told', /Clock quality/.test(await figure.textContent()));
     await shoot(page, 'archive');
     await page.close();
+    const clean = await open('clean.html');
+    check('an archive without violations has a sentence, and no chart of nothing',
+        /No violation in archive, among 180 messages/.test(await clean.locator('#traces').textContent()) && (await clean.locator('#traces [data-chart]').count()) === 0);
+    await clean.close();
     const other = await open('foreign.html');
     check('metrics have a row', /30 values of 1 metrics?/.test(await other.locator('#timeline').textContent()));
     await shoot(other, 'foreign');

@@ -8,13 +8,23 @@ import { ascending, histogram, quantile } from '../stats.js';
 import { DataTable, plainColumns } from '../table.js';
 
 const most = 8;
+const mostBars = 50;
+
+/** Neighbours in one bar: bars narrower than the steps of a clock are a comb. */
+function merged(bins) {
+    const each = Math.ceil(bins.length / mostBars);
+    return Array.from({ length: Math.ceil(bins.length / each) }, (_x, i) => {
+        const part = bins.slice(i * each, (i + 1) * each);
+        return [part[0][0], part[part.length - 1][1], part.reduce((sum, bin) => sum + bin[2], 0)];
+    });
+}
 
 function rttBins(row) {
     if (row.histogram?.counts) {
         const { edges_s: edges, counts } = row.histogram;
         const bins = counts.map((count, i) => [edges[i], edges[i + 1], count]);
         // the last reaches to the maximum: as a bar it would say that most lie there
-        return bins.filter(([low, high]) => high - low <= 5 * (edges[1] - edges[0]));
+        return merged(bins.filter(([low, high]) => high - low <= 5 * (edges[1] - edges[0])));
     }
     if (!row.raw_s) {
         return [];

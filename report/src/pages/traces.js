@@ -58,10 +58,21 @@ function pairBars(row, name) {
         series: [['violations', worst.slice(0, mostPairs).map((p) => p.violations)]] });
 }
 
+const checkStages = [['raw_', 'as recorded'], ['', 'with the archive’s clock offsets']];
+
+/** Bars of nothing say nothing: what is clean is told in a sentence. */
+function clean(row) {
+    const { known, at } = counts(row, checkStages);
+    return known.length > 0 && known.every(([prefix]) => classes.every(([key]) => at(prefix, key) === 0));
+}
+
+const cleanWords = (row) => `No violation in ${row.archive || row.file}, among ${format.number(row.messages)} messages and ${
+    format.number(row.collectives)} collectives.`;
+
 function checkCards(row) {
     const name = row.archive || row.file;
-    const { known, at, met } = counts(row, [['raw_', 'as recorded'], ['', 'with the archive’s clock offsets']]);
-    return [
+    const { known, at, met } = counts(row, checkStages);
+    return clean(row) ? [] : [
         bars({ title: `Violations in ${name}`, names: met.map((c) => c[1]), yName: 'violations',
             note: `${format.number(row.messages)} messages, ${format.number(row.collectives)} collectives; the largest violation is ${
                 format.nanoseconds(row.max_violation_ns)}.`,
@@ -110,7 +121,8 @@ function table(name, rows, columns) {
 
 export function build(rows) {
     const cards = rows.slice(0, 20).flatMap((row) => (row.type === 'check' ? checkCards(row) : correctCards(row)));
-    return h('div', {}, panels(cards),
+    return h('div', {}, rows.filter((r) => r.type === 'check' && clean(r)).map((r) => h('p', { class: 'message' }, cleanWords(r))),
+        panels(cards),
         table('Violations', rows.filter((r) => r.type === 'check'), checkColumns),
         table('Corrections', rows.filter((r) => r.type === 'correct'), correctColumns));
 }
