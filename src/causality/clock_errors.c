@@ -112,6 +112,52 @@ static double drawn_phi(const struct solving *s, uint32_t clock, uint32_t knot)
            at.by[1] * solving_right(s, clock)[at.at[1]];
 }
 
+/* What phi of the clock that shows the time is at a knot, from the solution. */
+static double drawn_time(const struct solving *s, uint32_t knot)
+{
+    const struct clock_model *m = s->m;
+    if (!m->mean_is_time) {
+        return drawn_phi(s, m->reference, knot);
+    }
+    double sum = 0;
+    for (uint32_t u = 0; u < m->clocks; u++) {
+        sum += drawn_phi(s, u, knot);
+    }
+    return sum / m->clocks;
+}
+
+/*
+ * By how much each clock errs if all pairs' messages take a scatter longer from the lower clock to
+ * the higher than back. Programs send and receive in some order, and what that costs is alike in
+ * all pairs: along a chain it adds up, where chance would average out. As much more in all delays
+ * of a pair as phi_b - phi_a is a constant c more, so the right side is S_ab c at b, and -S_ab c
+ * at a.
+ */
+static void errors_lean(struct solving *s, double *lean)
+{
+    const struct clock_model *m = s->m;
+    const uint32_t nb = s->nb;
+    memset(s->normal.right, 0, s->normal.n * sizeof *s->normal.right);
+    for (uint64_t i = 0; i < m->pair_count; i++) {
+        const double *block = &s->normal.blocks[i * nb * nb];
+        for (uint32_t k = 0; k < nb; k++) {
+            double pull = 0;
+            for (uint32_t j = 0; j < (s->walk->strength > 0 ? nb : 1); j++) {
+                pull += block[(uint64_t)k * nb + j] * MODEL_SCATTER;
+            }
+            solving_right(s, m->pairs[i].a)[k] -= pull;
+            solving_right(s, m->pairs[i].b)[k] += pull;
+        }
+    }
+    ictusi_normal_solve(&s->normal);
+    for (uint32_t k = 0; k < m->knots; k++) {
+        const double time = drawn_time(s, k);
+        for (uint32_t u = 0; u < m->clocks; u++) {
+            lean[(uint64_t)u * m->knots + k] = drawn_phi(s, u, k) - time;
+        }
+    }
+}
+
 /* By draws of the solution, whose standard deviations err by 1/sqrt(2 DRAWS). */
 static void variances_draw(struct solving *s, double *variance)
 {
@@ -123,11 +169,7 @@ static void variances_draw(struct solving *s, double *variance)
         ictusi_normal_draw(&s->normal, &rng);
         ictusi_normal_solve(&s->normal);
         for (uint32_t k = 0; k < m->knots; k++) {
-            double time = 0;
-            for (uint32_t u = 0; u < m->clocks && m->mean_is_time; u++) {
-                time += drawn_phi(s, u, k) / m->clocks;
-            }
-            time = m->mean_is_time ? time : drawn_phi(s, m->reference, k);
+            const double time = drawn_time(s, k);
             for (uint32_t u = 0; u < m->clocks; u++) {
                 const double off = drawn_phi(s, u, k) - time;
                 variance[(uint64_t)u * m->knots + k] += off * off / DRAWS;
@@ -141,7 +183,8 @@ int ictusi_clock_model_errors(struct clock_model *m, const struct model_walk *wa
     const uint64_t count = (uint64_t)m->clocks * m->knots;
     struct solving s = {.m = m, .walk = walk, .fold = -1, .posterior = true};
     s.doubt = model_doubt(m);
-    double *variance = calloc(count + 1, sizeof *variance);
+    double *variance = calloc(2 * count + 1, sizeof *variance);
+    double *lean = variance ? variance + count : NULL;
     int err = variance ? ictusi_solving_init(&s) : ICTUS_ERR_NOMEM;
     if (err) {
         free(variance);
@@ -157,9 +200,10 @@ int ictusi_clock_model_errors(struct clock_model *m, const struct model_walk *wa
         } else {
             variances_draw(&s, variance);
         }
+        errors_lean(&s, lean);
     }
     for (uint64_t i = 0; i < count && !err; i++) {
-        m->error[i] += 2 * sqrt(variance[i]) + MODEL_SCATTER;
+        m->error[i] += hypot(2 * sqrt(variance[i]), lean[i]) + MODEL_SCATTER;
     }
     model_add_bends(m);
     ictusi_solving_fini(&s);
