@@ -43,11 +43,15 @@ const char *ictusi_wait_state_name(enum wait_state state)
     return state_names[state];
 }
 
+/* Members of a scan whose last one is looked for in each history: each goes through the chain. */
+enum { CHAIN_MOST = 256 };
+
 /* What a virtual node passes on: the latest enter, who entered so, and the latest of another. */
 struct latest {
     int64_t first, second;
     uint32_t first_call, second_call;
-    bool plain;         /* all that it listens to are points */
+    uint32_t members;   /* points that it listens to, through other nodes as well */
+    bool chained;       /* it listens to points, and through one other node at most */
     bool judged, loose; /* the latter, once it is judged: its members did not wait for the others */
 };
 
@@ -242,19 +246,23 @@ static void node_gather(struct finding *f, uint32_t index)
     const uint32_t node = NODE_VIRTUAL | index;
     const struct vnode *v = graph_vnode(&a->session.graph, node);
     struct latest *l = &f->nodes[index];
-    *l = (struct latest){.first_call = CALL_NONE, .second_call = CALL_NONE, .plain = true};
+    *l = (struct latest){.first_call = CALL_NONE, .second_call = CALL_NONE, .chained = true};
+    uint32_t others = 0;
     for (uint32_t i = 0; i < v->in_count; i++) {
         const uint32_t in = analysis_ins(a, node)[i];
         if (in & NODE_VIRTUAL) {
             const struct latest other = f->nodes[in & NODE_INDEX];
             latest_merge(l, other.first, other.first_call);
             latest_merge(l, other.second, other.second_call);
-            l->plain = false;
+            l->members += other.members;
+            l->chained = l->chained && other.chained && others++ == 0;
         } else {
             const uint32_t call = call_of_point(&a->calls, in);
             latest_merge(l, call_at(&a->calls, call)->enter, call);
+            l->members++;
         }
     }
+    l->chained = l->chained && (others == 0 || l->members <= CHAIN_MOST);
 }
 
 /* Whether members wait for all others to come at all: who left before the last came did not. */
@@ -337,7 +345,7 @@ static void propose_member(struct finding *f, uint32_t point, uint32_t node)
         const uint32_t call = call_of_point(&a->calls, point);
         const bool own = analysis_location(a, l->first_call) == analysis_location(a, call);
         partners_propose(f, call, own ? l->second_call : l->first_call, collective_state(f, point),
-                         l->plain ? node : NODE_NONE);
+                         l->chained ? node : NODE_NONE);
     }
 }
 

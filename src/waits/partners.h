@@ -45,8 +45,8 @@ struct partner {
     int64_t late;      /* ticks from the call's enter to the cause's; negative: it was earlier */
     uint32_t call;     /* the causing one: its enter is the instant waited for */
     uint32_t location; /* of the cause */
-    uint32_t node;     /* of a collective whose members are all points: its virtual node; or none */
-    uint8_t state;     /* enum wait_state */
+    uint32_t node; /* of a collective: what it listens to, if that is one chain of nodes; or none */
+    uint8_t state; /* enum wait_state */
     bool wrong_order;
 };
 

@@ -68,6 +68,20 @@ static inline double sums_within(double x, double most)
     return x < 0 ? 0 : x < most ? x : most;
 }
 
+/* The latest of those in each lane, and of one more. */
+static void lanes_merge(const struct analysis *a, uint32_t point, int64_t base, double lanes[LANES])
+{
+    const struct waiting_call *c = call_at(&a->calls, call_of_point(&a->calls, point));
+    const double x = (double)(c->enter - base);
+    double *const minus = lanes + HISTORIES;
+    double error[HISTORIES];
+    ictusi_histories_read(&a->histories, c->location, c->enter, error);
+    for (size_t k = 0; k < HISTORIES; k++) {
+        lanes[k] = lanes[k] > x - error[k] ? lanes[k] : x - error[k];
+        minus[k] = minus[k] > x + error[k] ? minus[k] : x + error[k];
+    }
+}
+
 /*
  * The latest enter among a node's members in each lane, against the first member's. Histories come
  * in pairs of opposite sign, k and HISTORIES + k: antithetic draws, whose mean has no error of
@@ -75,20 +89,19 @@ static inline double sums_within(double x, double most)
  */
 static void node_lanes(const struct analysis *a, uint32_t node, int64_t base, double lanes[LANES])
 {
-    const struct vnode *v = graph_vnode(&a->session.graph, node);
-    double *const minus = lanes + HISTORIES;
     for (int k = 0; k < LANES; k++) {
         lanes[k] = -INFINITY;
     }
-    for (uint32_t i = 0; i < v->in_count; i++) {
-        const struct waiting_call *c =
-            call_at(&a->calls, call_of_point(&a->calls, analysis_ins(a, node)[i]));
-        const double x = (double)(c->enter - base);
-        double error[HISTORIES];
-        ictusi_histories_read(&a->histories, c->location, c->enter, error);
-        for (size_t k = 0; k < HISTORIES; k++) {
-            lanes[k] = lanes[k] > x - error[k] ? lanes[k] : x - error[k];
-            minus[k] = minus[k] > x + error[k] ? minus[k] : x + error[k];
+    for (uint32_t next = node; next != NODE_NONE;) { /* of a scan, on through those before */
+        const uint32_t at = next;
+        next = NODE_NONE;
+        for (uint32_t i = 0; i < graph_vnode(&a->session.graph, at)->in_count; i++) {
+            const uint32_t in = analysis_ins(a, at)[i];
+            if (in & NODE_VIRTUAL) {
+                next = in;
+            } else {
+                lanes_merge(a, in, base, lanes);
+            }
         }
     }
 }

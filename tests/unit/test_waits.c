@@ -473,6 +473,41 @@ static void members_wait_for_the_last(void)
     scene_close(&s);
 }
 
+/* Of a scan likewise: the members before this one are known through a chain of nodes. */
+static void scans_wait_for_the_last_before(void)
+{
+    static const int64_t enters[] = {1000, 1050, 950};
+    uint32_t edges[] = {0, 1, NODE_VIRTUAL | 0, NODE_VIRTUAL | 1, 3};
+    uint32_t call_of[] = {0, 1, 2, 2};
+    struct vnode nodes[] = {{.edges = 0, .in_count = 1},
+                            {.edges = 1, .in_count = 2},
+                            {.edges = 3, .in_count = 1, .out_count = 1}};
+    struct wait_rows rows = {.list = NULL};
+    struct scene s;
+    scene_open(&s);
+    for (uint32_t l = 0; l < 3; l++) {
+        s.first[l] = scene_call(&s, l, enters[l], 1180, l);
+    }
+    s.first[3] = s.first[4] = 3;
+    s.a.calls.call_of.area = call_of;
+    s.a.session.graph = (struct graph){.vnodes = nodes, .vnode_count = 3, .edges = edges};
+    scene_wait(&s, 2, 1, WAIT_EARLY_SCAN);
+    partner_at(&s.a.partners, 2)->node = NODE_VIRTUAL | 2;
+    scene_errs(&s, 0, 60, error_drawn);
+    scene_errs(&s, 1, 120, error_of_other);
+    scene_errs(&s, 2, 0, NULL);
+    scene_rows(&s, &rows);
+    REQUIRE(rows.count == 1 && rows.list[0].sum.ticks == 100);
+    for (int k = 0; k < LANES; k++) {
+        const double sign = k < HISTORIES ? 1 : -1;
+        const double first = 1000 - sign * s.clocks[0].history[k % HISTORIES];
+        const double second = 1050 - sign * s.clocks[1].history[k % HISTORIES];
+        CHECK_NEAR(rows.list[0].sum.lanes[k], within(fmax(first, second) - 950, 230) - 100, 1e-9);
+    }
+    ictusi_rows_free(&rows);
+    scene_close(&s);
+}
+
 /* What histories add: pairs of opposite sign, of so large a part that changes sign. */
 static void fill_lanes(struct wait_sum *sum, double odd, double even)
 {
@@ -550,6 +585,7 @@ int main(void)
     path_is_uncertain();
     path_ends_when_it_came();
     waits_have_their_clocks_rate();
+    scans_wait_for_the_last_before();
     members_wait_for_the_last();
     ranges_say_how_sure();
     return check_result();
