@@ -142,6 +142,11 @@ static void clocks_are_told_apart(void)
     s.locations[7].offset_count = 0; /* it says nothing */
     CHECK(clocks_of(&s) == NODES);
     scene_open(&s);
+    s.locations[6].offset_count = 0; /* nor does the first one */
+    CHECK(clocks_of(&s) == NODES);
+    s.locations[6].offset_count = 1; /* one says something, if not of a drift */
+    CHECK(clocks_of(&s) == LOCATIONS);
+    scene_open(&s);
     s.unit_of[7] = 77; /* the messages said so */
     CHECK(clocks_of(&s) == LOCATIONS);
     scene_open(&s);
