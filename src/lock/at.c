@@ -168,7 +168,7 @@ int ictus_at_run(const struct ictus_lock *lock, const struct ictus_at_start *sta
     memset(report, 0, sizeof(*report));
     report->instant = start->instant;
     if (pipe2(ends, O_CLOEXEC) < 0) {
-        return ictus_because(why, ICTUS_ERR_IO, "no pipe: %s", strerror(errno));
+        return ictus_because(why, ICTUS_ERR_IO, "cannot create a pipe: %s", strerror(errno));
     }
     const pid_t child = fork();
     if (child == 0) {

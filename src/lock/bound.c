@@ -39,6 +39,10 @@ void ictusi_bound_reset(struct bound *b)
     track_reset(&b->suspect);
 }
 
+/*
+ * The interval of a track at another instant: its ends move with the slowest and the fastest rate
+ * (ns/s) that its anchors leave.
+ */
 static void track_at(const struct bound_track *t, int64_t local, double *low_ns, double *high_ns)
 {
     const double window_s = (double)window_ns / 1e9;
@@ -71,7 +75,11 @@ void ictusi_bound_rate(const struct bound *b, double *low, double *high)
     }
 }
 
-/* Mean frequencies since each anchor enclose today's within wander. */
+/*
+ * Mean frequencies since each anchor enclose today's within wander: with [l, h] now and [l', h'] at
+ * an anchor dt before, the mean rate was between (l - h') / dt and (h - l') / dt. Old anchors make
+ * that narrow, and the oscillator has departed from its mean by no more than wander (ns/s).
+ */
 static void track_narrow(struct bound_track *t, double wander)
 {
     double low = -rate_prior, high = rate_prior;
@@ -112,7 +120,10 @@ static void track_anchor(struct bound_track *t)
     t->anchors[t->count++] = now;
 }
 
-/* @return false, nothing changed, when the exchange contradicts the track */
+/*
+ * Intersect what the track says of an instant with what an exchange says, x +- half (ns).
+ * @return false, nothing changed, when the exchange contradicts the track
+ */
 static bool track_add(struct bound_track *t, int64_t local, double x, double half, double wander)
 {
     double low = x - half, high = x + half;
@@ -150,6 +161,11 @@ static void suspect_more(struct bound *b, int64_t local, double x, double half)
     (void)track_add(&b->suspect, local, (low + high) / 2.0, (high - low) / 2.0, b->wander);
 }
 
+/*
+ * Two tracks run side by side where exchanges contradict the one that is kept: either may be the
+ * truth, so the bound is the hull of both. An exchange that fits the kept one and not the suspected
+ * one ends the suspicion; AGAINST_MAX groups in a row that do not fit turn it into the kept one.
+ */
 static bool add_one(struct bound *b, const struct sample *sample)
 {
     const double half = sample->bound_ns + sample->root_ns + grain_ns;

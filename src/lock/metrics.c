@@ -322,8 +322,8 @@ size_t ictusi_metrics_text(const struct ictus_lock_status *s, char *to, size_t s
     metrics_gauge(&text, "measured_ns", "root mean square of the innovations", s->measured_ns);
     metrics_gauge(&text, "system_offset_ns", "CLOCK_REALTIME minus the clock", s->system_offset_ns);
     metrics_gauge(&text, "stratum", "as served", (double)s->stratum);
-    metrics_gauge(&text, "steps", "of the absolute clock", (double)s->steps);
-    metrics_gauge(&text, "suspends", "of this machine", (double)s->suspends);
+    metrics_gauge(&text, "steps", "times that the absolute clock was stepped", (double)s->steps);
+    metrics_gauge(&text, "suspends", "times that this machine was suspended", (double)s->suspends);
     metrics_gauge(&text, "alive", "1 while the daemon runs", (double)s->alive);
     metrics_gauge(&text, "voters", "sources that give the time", (double)s->voters);
     metrics_gauge(&text, "agreeing", "sources that agree with the majority", (double)s->agreeing);

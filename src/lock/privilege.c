@@ -44,7 +44,8 @@ int ictusi_privilege_drop(const char *user, bool keep_time, struct ictus_why *wh
     char buffer[4096];
     if (geteuid() != 0) {
         return user && strcmp(user, "root") == 0
-                   ? ictus_because(why, ICTUS_ERR_PERMISSION, "only root can stay root")
+                   ? ictus_because(why, ICTUS_ERR_PERMISSION,
+                                   "--user=root: only root can run the daemon as root")
                    : ICTUS_OK;
     }
     const bool own =

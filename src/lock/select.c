@@ -25,6 +25,7 @@ static struct span span_of(const struct candidate *c, bool rate)
     return rate ? frequency : phase;
 }
 
+/* How many voters' intervals hold a point. */
 static int select_depth(const struct candidate *c, int count, bool rate, double point)
 {
     int n = 0;
@@ -59,7 +60,10 @@ static bool select_intersect(const struct candidate *c, int count, bool rate, in
     return hull->low <= hull->high;
 }
 
-/* A source's error: its noise, and the systematic part that its interval only bounds. */
+/*
+ * A source's error (ns^2): its noise, and the systematic part that its interval only bounds, as if
+ * it were anywhere in there with the same probability.
+ */
 static double error_of(const struct candidate *c)
 {
     const double width = c->high_ns - c->low_ns;
@@ -83,7 +87,11 @@ static void select_mark(struct candidate *c, int count, struct consensus *out)
     }
 }
 
-/* The mean of the good ones, by what each may be off. */
+/*
+ * The mean of the good ones, weighted by the inverse of what each may be off (ns^2). What is summed
+ * up as its variance is their noise alone, w^2 of each: noise is independent, but systematic errors
+ * need not be, and are bounded by the hull.
+ */
 static void select_combine(struct candidate *candidates, int count, struct consensus *out)
 {
     const double limit = noisy_factor * noisy_factor * error_of(&candidates[out->selected]);
@@ -113,6 +121,12 @@ static void select_combine(struct candidate *candidates, int count, struct conse
     out->offset_ns = held;
 }
 
+/*
+ * Marzullo (1984): of n voters any minority, (n - 1) / 2, may lie. Then the truth lies in at least
+ * n - liars intervals, so in the hull of all points that so many of them share. No such point:
+ * there is no majority, and nobody is believed. The frequency is bounded in the same way, by the
+ * intervals of rates.
+ */
 bool ictusi_select(struct candidate *candidates, int count, struct consensus *out)
 {
     memset(out, 0, sizeof(*out));

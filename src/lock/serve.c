@@ -152,7 +152,7 @@ static void refresh_account(struct serving *s)
     const bool locked = clock->stratum <= PACKET_STRATUM_MAX;
     if (locked != s->was_locked) {
         serve_say(s, locked ? "the clock is locked and will be served"
-                            : "the clock is not locked; answers say unsynchronised");
+                            : "the clock is not locked; answers say that it is unsynchronised");
         s->was_locked = locked;
     }
 }

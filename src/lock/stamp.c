@@ -251,13 +251,15 @@ int ictusi_stamp_hardware(int fd, const char *interface, int *phc, struct ictus_
     (void)strncpy(request.ifr_name, interface, sizeof(request.ifr_name) - 1);
     request.ifr_data = (char *)&info;
     if (ioctl(fd, SIOCETHTOOL, &request) < 0 || info.phc_index < 0) {
-        return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "%s has no clock of its own", interface);
+        return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "the interface %s has no clock of its own",
+                             interface);
     }
     const int phc_index = info.phc_index;
     request.ifr_data = (char *)&config;
     if (ioctl(fd, SIOCSHWTSTAMP, &request) < 0) {
         return ictus_because(why, errno == EPERM ? ICTUS_ERR_PERMISSION : ICTUS_ERR_UNSUPPORTED,
-                             "%s does not stamp packets: %s", interface, strerror(errno));
+                             "the interface %s cannot time-stamp packets: %s", interface,
+                             strerror(errno));
     }
     *phc = phc_index;
     return ICTUS_OK;

@@ -113,6 +113,10 @@ static int run_level(struct sync *child, struct sync_run *run, MPI_Comm group, M
     return ictusi_sync_agree(scope, err, &run->why);
 }
 
+/*
+ * From the outermost level inwards. The lines that a level finds are the base of the next one, in
+ * whose groups the reference is the process that the level before has synchronised.
+ */
 static int hierarchy_run(struct sync *sync, struct sync_run *run)
 {
     struct hierarchy *h = sync->state;

@@ -67,6 +67,10 @@ static int ensure_rtt(struct measure *m, int reference)
     return err;
 }
 
+/*
+ * One offset, reference minus client. ictusi_measure_reference() makes as many exchanges, which
+ * both know without a word: by the options, and by whose round trip was measured last.
+ */
 int ictusi_measure_client(struct measure *m, int reference, struct offset *offset)
 {
     const size_t n = (size_t)m->options.exchanges;
@@ -140,6 +144,11 @@ static int64_t gap_ns(const struct learn_options *options, size_t i)
     return (int64_t)(options->pace_s * 1e9 * share * (0.75 + 0.5 * (step - floor(step))));
 }
 
+/*
+ * Offsets at fitpoints instants, and a line through them by
+ * least squares. The reference's clock is a line as well, with errors of its own that it tells at
+ * the end: the client's error is that of its line and that of the reference's together.
+ */
 int ictusi_measure_learn_client(struct measure *m, const struct learn_options *options,
                                 int reference, struct line *line, struct line_error *error)
 {
@@ -187,6 +196,7 @@ int ictusi_measure_learn_reference(struct measure *m, const struct learn_options
     if (err) {
         return err;
     }
+    /* The error of the reference's own line has grown since it was fitted. */
     const double age_s = (double)(ictusi_source_read(m->exchange.source) - clock->anchor) * 1e-9;
     const struct line_error now = ictusi_line_error_move(error, age_s);
     return ictusi_exchange_tell(&m->exchange, client, &now, sizeof(now));

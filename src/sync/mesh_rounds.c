@@ -232,6 +232,7 @@ static int rounds_draw(struct mesh_rounds *s, int rounds, uint64_t seed)
     return ictusi_matching_create(s->size, rounds, seed, &s->matching);
 }
 
+/* Slots: as many as the process that asks most often needs. count: sweeps. */
 static int make_room(struct mesh_rounds *s, struct sync_run *run, int count)
 {
     int asked = 0;
@@ -274,6 +275,11 @@ int ictusi_rounds_begin(struct mesh_rounds *s, struct sync_run *run, uint64_t se
     return err;
 }
 
+/*
+ * The stamps of one sweep, in the order of the rounds: first sweep 0 of all edges that this process
+ * asks on, then sweep 1, and so on. Nothing is computed here: whoever is late makes its partners
+ * wait.
+ */
 int ictusi_rounds_sweep(struct mesh_rounds *s, int k)
 {
     const size_t burst = (size_t)s->plan.exchanges;
@@ -289,6 +295,10 @@ int ictusi_rounds_sweep(struct mesh_rounds *s, int k)
     return err;
 }
 
+/*
+ * The stamps of all sweeps become edges. The first and the last sweep of an edge give a slope,
+ * which the estimate of each of its bursts takes.
+ */
 int ictusi_rounds_estimate(struct mesh_rounds *s, int count)
 {
     const size_t burst = (size_t)s->plan.exchanges;
@@ -330,6 +340,10 @@ static int add_sweep(struct mesh_rounds *s, const struct mesh_edge *all, int cou
     return ictusi_mesh_add(s->mesh, packed, n);
 }
 
+/*
+ * All edges to rank 0, which alone solves the mesh. As many slots from each process, so that one
+ * MPI_Gather does it; those that hold no edge have no server.
+ */
 int ictusi_rounds_gather(struct mesh_rounds *s, struct sync_run *run, int count)
 {
     const size_t mine = (size_t)count * (size_t)s->slots;

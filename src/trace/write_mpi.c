@@ -234,7 +234,7 @@ static void job_release(struct job *j)
 static void say_summary(const struct tracer *t, const struct ictus_trace_summary *s)
 {
     const double per_event = s->events ? (double)s->raw_bytes / (double)s->events : 0.0;
-    ictusi_tracer_say("%s: %llu events of %llu processes in %.3f s; %.1f bytes an event; "
+    ictusi_tracer_say("%s: %llu events of %llu processes in %.3f s; %.1f bytes per event; "
                       "clocks +-%.0f ns (bound %.0f ns), synchronised %llu times",
                       t->settings.directory, (unsigned long long)s->events,
                       (unsigned long long)s->processes, s->length_s, per_event, s->sigma_ns,

@@ -33,7 +33,7 @@ static void recover_tell(const struct recover_options *o, const char *directory,
 {
     printf("%s: %llu events of %llu processes", o->output ? o->output : directory,
            (unsigned long long)s->events, (unsigned long long)s->processes);
-    printf(" in %.3f s; %.1f bytes an event", s->length_s,
+    printf(" in %.3f s; %.1f bytes per event", s->length_s,
            s->events ? (double)s->raw_bytes / (double)s->events : 0.0);
     if (!o->local) {
         printf("; clocks +-%.0f ns (bound %.0f ns)", s->sigma_ns, s->bound_ns);
