@@ -35,7 +35,11 @@ static uint32_t last_location(const struct analysis *a)
     return last;
 }
 
-/* How long a call waits, as read off or under the history. */
+/*
+ * How long a call waits (ticks), as read off or under the history: how late the partner came, and
+ * by how much the history's errors of both clocks differ at the two instants; never less than 0,
+ * nor more than the call took. Between locations of one clock every history says the same.
+ */
 static int64_t walk_wait(const struct walk *w, uint32_t location, uint64_t call)
 {
     const struct analysis *a = w->times->analysis;
@@ -101,6 +105,11 @@ static int walk_segment(struct walk *w, uint32_t location, uint32_t from, uint64
     return err;
 }
 
+/*
+ * Backwards from the last event (Boehme, Wolf and others 2012): along a location until a call that
+ * waited. What happened during the wait is not on the path, which goes on where it was waited for:
+ * at the partner, from the call that ended the wait.
+ */
 static int walk_back(struct walk *w, struct ictus_why *why)
 {
     const struct analysis *a = w->times->analysis;

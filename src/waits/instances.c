@@ -7,6 +7,10 @@
 #include <ictus/error.h>
 #include <stdlib.h>
 
+/*
+ * Of two that are equally long the earlier call counts as longer, so that which ones are kept does
+ * not depend on the order in which they came.
+ */
 static bool instance_longer(const struct wait_instance *a, const struct wait_instance *b)
 {
     return a->ticks != b->ticks ? a->ticks > b->ticks : a->call < b->call;
@@ -34,6 +38,7 @@ static void instance_sink(struct wait_instances *w, struct wait_instance one)
     w->list[at] = one;
 }
 
+/* A new one is added at the end, and rises above all that are longer. */
 static void instance_rise(struct wait_instances *w, struct wait_instance one)
 {
     uint32_t at = w->count++;

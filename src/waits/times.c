@@ -94,6 +94,10 @@ static int checkpoint_keep(struct times *t)
     return ICTUS_OK;
 }
 
+/*
+ * Calls of one location in order: the sum runs on from stretch to stretch, and is the location's
+ * whole at its last call.
+ */
 static int times_stretch(struct call_pass *pass, uint32_t location, uint64_t from, uint64_t to)
 {
     struct times *t = container_of(pass, struct times, pass);
