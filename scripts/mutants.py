@@ -80,8 +80,22 @@ NOTHING = re.compile(r"(?:[ \t]+\(void\)\w+;\n|[ \t]+return 0;\n)*\}")
 SIZED = re.compile(r"sizeof\([\w>.-]*\[$|\bchar (?:\*?\w+(?:\[[^\]]*\])?, )*\w+\[(?:\w+ [*+] )?$|alloc\((?!.*(?: -|sizeof)).*$")
 
 
+# What MPI sets in any case need not be set before.
+DECLARED = re.compile(r"\bint (\w+) = $")
+SETS = re.compile(r"\bP?MPI_(?:Comm_(?:size|rank|test_inter)|Group_size)\([^;()]*&$")
+
+
+def is_set_next(text, start, end):
+    """Whether a variable that is declared here is next used where MPI sets it."""
+    declared = DECLARED.search(text, text.rfind("\n", 0, start) + 1, start)
+    used = re.compile(rf"\b{declared.group(1)}\b").search(text, end) if declared else None
+    return used is not None and SETS.search(text, text.rfind("\n", 0, used.start()) + 1, used.start()) is not None
+
+
 def is_unread(kind, text, start, end):
     begin = text.rfind("\n", 0, start) + 1
+    if kind == "constant" and is_set_next(text, start, end):
+        return True
     if kind == "constant":
         return UNREAD.search(text[begin:text.find("\n", start)]) or SIZED.search(text[begin:start])
     return kind == "return" and NOTHING.match(text, end)

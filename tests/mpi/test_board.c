@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The largest words arrive on rank 0 and its words on all, whichever processes share memory. */
 #include "harmonize/board.h"
+#include "harmonize/page.h"
 
 #include <ictus/error.h>
 
+#include <dirent.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "check_mpi.h"
@@ -58,6 +61,39 @@ static void nodes_of(int each, bool crowded)
     ictusi_board_free(board);
 }
 
+/* Names in shared memory that begin with this process's. */
+static int names_left(void)
+{
+    char mine[64];
+    int count = 0;
+    DIR *memory = opendir("/dev/shm");
+    (void)snprintf(mine, sizeof(mine), "ictus-%ld-", (long)getpid());
+    for (struct dirent *entry = NULL; memory && (entry = readdir(memory));) {
+        count += strncmp(entry->d_name, mine, strlen(mine)) == 0;
+    }
+    if (memory) {
+        (void)closedir(memory);
+    }
+    return count;
+}
+
+/* Where one process finds no room for the page, nobody has it, and nothing is left behind. */
+static void no_room_leaves_no_name(void)
+{
+    enum { BYTES = 1 << 16 };
+    struct rlimit before;
+    void *page = ictusi_page_share(MPI_COMM_WORLD, BYTES);
+    CHECK(page && names_left() == 0);
+    ictusi_page_release(page, BYTES);
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    const struct rlimit small = {BYTES / 2, before.rlim_max};
+    (void)signal(SIGXFSZ, SIG_IGN);
+    REQUIRE(check_rank > 0 || setrlimit(RLIMIT_FSIZE, &small) == 0);
+    page = ictusi_page_share(MPI_COMM_WORLD, BYTES);
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    CHECK(!page && names_left() == 0);
+}
+
 int main(int argc, char **argv)
 {
     check_mpi_init(&argc, &argv, MPI_THREAD_SINGLE);
@@ -69,5 +105,6 @@ int main(int argc, char **argv)
     REQUIRE(!ictusi_board_create(MPI_COMM_WORLD, true, &board));
     CHECK(!board == (check_size == 1));
     ictusi_board_free(board);
+    no_room_leaves_no_name();
     return check_mpi_finish();
 }

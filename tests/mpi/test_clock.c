@@ -7,6 +7,7 @@
 
 #include <ictus/clock.h>
 
+#include <sched.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -159,6 +160,46 @@ static void halves_are_as_crowded_as_the_whole(void)
     MPI_Comm_free(&half);
 }
 
+/* Processes that may use one core only take turns on it, whatever else the node has. */
+static void bound_processes_are_crowded(void)
+{
+    cpu_set_t before;
+    cpu_set_t one;
+    int core = 0;
+    struct ictus_clock *clock = NULL;
+    REQUIRE(!sched_getaffinity(0, sizeof(before), &before));
+    while (!CPU_ISSET(core, &before)) {
+        core++;
+    }
+    MPI_Bcast(&core, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    int bound = sched_setaffinity(0, sizeof(one), &one) == 0; /* not where cores are shared out */
+    MPI_Allreduce(MPI_IN_PLACE, &bound, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    REQUIRE(!ictus_clock_create(MPI_COMM_WORLD, "propagate@monotonic", &clock));
+    CHECK(clock->crowded || !bound || check_size == 1);
+    ictus_clock_free(clock);
+    REQUIRE(!sched_setaffinity(0, sizeof(before), &before));
+}
+
+/* Points are so far apart as was asked, and the time that is told is what all of it took. */
+static void points_are_paced(void)
+{
+    enum { POINTS = 5, USUAL_POINTS = 500 };
+    struct ictus_clock *clock = NULL;
+    struct ictus_sync_stats stats;
+    const int64_t begun = monotonic_ns();
+    REQUIRE(!ictus_clock_create(MPI_COMM_WORLD, "hca3:fitpoints=5,exchanges=3,pace=1s@monotonic",
+                                &clock));
+    const int64_t ended = monotonic_ns();
+    CHECK(!ictus_clock_stats(clock, &stats));
+    CHECK(stats.duration_s > 0 && stats.duration_s <= 1e-9 * (double)(ended - begun));
+    /* Fewer points than usual are that much closer, each by a quarter more or less. */
+    const double least_s = 0.75 * (POINTS - 1) * POINTS / USUAL_POINTS;
+    CHECK(stats.duration_s >= least_s || check_rank > 1 || check_size == 1);
+    ictus_clock_free(clock);
+}
+
 static void many_clocks_live_together(void)
 {
     struct ictus_clock *clocks[8];
@@ -196,6 +237,8 @@ int main(int argc, char **argv)
     misuse_is_refused();
     different_specifications_are_refused();
     halves_are_as_crowded_as_the_whole();
+    bound_processes_are_crowded();
+    points_are_paced();
     many_clocks_live_together();
     return check_mpi_finish();
 }

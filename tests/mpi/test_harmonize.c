@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Common starts on the world, on halves, on duplicates, freed and made again, and misuse. */
+#include "harmonize/state.h"
+
 #include <ictus/mpix_harmonize.h>
 
 #include <stdbool.h>
@@ -111,6 +113,28 @@ static void a_late_process_is_waited_for(void)
     }
 }
 
+/* A start after a pause needs more than one right after another: its slack is its own. */
+static void pauses_have_their_own_slack(void)
+{
+    enum { CALLS = 3, PAUSE_US = 6000 };
+    const struct harmonize_state *state = NULL;
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int i = 0; i < CALLS; i++) {
+        starts_are_common(comm, 1);
+        state = ictusi_harmonize_find(comm);
+        REQUIRE(state);
+        (void)usleep(PAUSE_US);
+    }
+    starts_are_common(comm, 1); /* what the one before needed is learned now, if there is one */
+    if (check_rank == 0) {
+        CHECK(state->last_gap == GAPS - 1 && state->unlearned_gap == GAPS - 1);
+        CHECK(state->next_slack_ns[0] == state->next_slack_ns[1]); /* no such call yet */
+        CHECK(state->next_slack_ns[0] == state->next_slack_ns[2]);
+    }
+    MPI_Comm_free(&comm);
+}
+
 static void misuse_is_refused(void)
 {
     int flag = 0;
@@ -173,6 +197,7 @@ int main(int argc, char **argv)
     communicators_of_all_kinds();
     words_go_either_way();
     a_late_process_is_waited_for();
+    pauses_have_their_own_slack();
     misuse_is_refused();
     a_step_is_noticed(NULL, HCA3 "@sim:scope=process,step=1s,step_at=1s");
     a_step_is_noticed("harmonize:slack=2ms", HCA3 "@sim:scope=process,step=-1s,step_at=1s");

@@ -5,6 +5,7 @@
 #include "select/sighting.h"
 #include "select/variable.h"
 
+#include <dlfcn.h>
 #include <stdbool.h>
 
 #include "check_mpi.h"
@@ -215,6 +216,57 @@ static void misuse_of_proofs_is_refused(struct ictus_selector *selector)
     CHECK(ictus_selector_prove(NULL, MPI_COMM_WORLD, 8, 1, &witness, &ran) == ICTUS_ERR_ARG);
 }
 
+/* A witness that is told what to have seen: this call of MPI, inside this function. */
+struct told {
+    const void *call;
+    const void *function; /* NULL: nothing was seen */
+};
+
+static size_t told_stack(void *state, size_t i, const void **functions, size_t room)
+{
+    const struct told *told = state;
+    if (i >= 5 || room < 2 || !told->function) {
+        return 0;
+    }
+    functions[0] = told->call;
+    functions[1] = told->function;
+    return 2;
+}
+
+/* A name is proven where a process saw it run and none saw another one. */
+static void proofs_are_of_what_was_seen(struct ictus_selector *selector)
+{
+    struct told told = {.call = dlsym(RTLD_DEFAULT, "MPI_Bcast")};
+    const void *tree = dlsym(RTLD_DEFAULT, "ompi_coll_base_bcast_intra_binomial");
+    const void *chain = dlsym(RTLD_DEFAULT, "ompi_coll_base_bcast_intra_chain");
+    const struct ictus_witness witness = {&told, see_nothing, stop_seeing, told_stack};
+    const bool last = check_rank == check_size - 1;
+    const struct {
+        const char *forced;
+        const void *function; /* what this process sees */
+        enum ictus_proof proof;
+        const char *algorithm;
+    } cases[] = {
+        {"binomial", tree, ICTUS_PROOF_HOLDS, "binomial"},
+        {"binomial", last ? tree : NULL, ICTUS_PROOF_HOLDS, "binomial"},
+        {"binomial", chain, ICTUS_PROOF_FAILS, "chain"},
+        {"binomial", last ? tree : chain, ICTUS_PROOF_NONE, ""},
+        {ICTUS_ALGORITHM_DEFAULT, last ? NULL : chain, ICTUS_PROOF_HOLDS, "chain"},
+    };
+    for (size_t i = 0; tree && chain && i < sizeof(cases) / sizeof(cases[0]); i++) {
+        MPI_Comm forced = MPI_COMM_NULL;
+        struct ictus_ran ran = {.proof = ICTUS_PROOF_NONE};
+        struct ictus_why why;
+        REQUIRE(!ictus_selector_force(selector, MPI_COMM_WORLD, "bcast", cases[i].forced, &forced,
+                                      &why));
+        told.function = cases[i].function;
+        CHECK(!ictus_selector_prove(selector, forced, 64, 1, &witness, &ran));
+        CHECK(ran.proof == (check_size > 1 ? cases[i].proof : ICTUS_PROOF_NONE));
+        CHECK_STR(ran.algorithm, check_size > 1 ? cases[i].algorithm : "");
+        CHECK(!ictus_selector_release(selector, &forced));
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct ictus_selector *selector = NULL;
@@ -237,6 +289,7 @@ int main(int argc, char **argv)
     misuse_is_refused(selector);
     functions_tell_algorithms();
     misuse_of_proofs_is_refused(selector);
+    proofs_are_of_what_was_seen(selector);
     ictus_selector_free(selector);
     MPI_T_finalize();
     return check_mpi_finish();

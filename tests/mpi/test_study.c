@@ -27,6 +27,7 @@ static void sources_are_described(void)
     struct ictus_source_study found;
     CHECK(!ictus_study_source(study, &found));
     CHECK(found.resolution_ns > 0 && found.cost_ns > 0 && found.reads > 1000 && found.cpus > 0);
+    CHECK(found.cost_ns > 1); /* no machine reads a clock in a nanosecond */
     CHECK(found.backwards == 0);
     CHECK(ictus_study_source(study, NULL) == ICTUS_ERR_ARG);
     ictus_study_free(study);
@@ -117,6 +118,29 @@ static void judgements_agree(void)
     ictus_clock_free(clock);
 }
 
+/* Clocks that drift apart have been apart before, and will be: truth at an instant is of that
+ * instant. */
+static void truth_is_of_the_instant(void)
+{
+    static const double drifts_ppm[] = {0, 20, -35, 5, 50, -10, 1};
+    const int64_t later_ns = 10 * (int64_t)1000000000;
+    struct ictus_clock *clock = NULL;
+    struct ictus_clock_error now;
+    struct ictus_clock_error later;
+    REQUIRE(!ictus_clock_create(
+        MPI_COMM_WORLD,
+        "hca3-offset@sim:scope=process,offset=7s,drifts=0,20ppm,-35ppm,5ppm,50ppm,-10ppm,1ppm",
+        &clock));
+    struct ictus_time at = ictus_clock_local(clock);
+    CHECK(!ictus_clock_true_error(clock, at, &now));
+    at.ns += later_ns;
+    CHECK(!ictus_clock_true_error(clock, at, &later));
+    const double gained_ns = 1e-6 * drifts_ppm[check_rank % 7] * (double)later_ns;
+    CHECK_NEAR(later.error_ns - now.error_ns, gained_ns, 4);
+    CHECK_NEAR(now.error_ns, 0, 1e6); /* it was measured a moment ago */
+    ictus_clock_free(clock);
+}
+
 int main(int argc, char **argv)
 {
     check_mpi_init(&argc, &argv, MPI_THREAD_SINGLE);
@@ -125,5 +149,6 @@ int main(int argc, char **argv)
     bad_sources_are_refused();
     offsets_are_measured();
     judgements_agree();
+    truth_is_of_the_instant();
     return check_mpi_finish();
 }

@@ -174,6 +174,60 @@ static void test_widths(void)
     CHECK(rows == 2 * EXPONENTS + 1);
 }
 
+static void print_text(const struct ictus_column *shown, const char *key, const char *text,
+                       struct captured *capture)
+{
+    struct ictus_output *out = NULL;
+    capture_begin(capture);
+    int err = ictus_output_open(ICTUS_FORMAT_TEXT, shown, NULL, json_object(), &out, NULL);
+    err = err ? err : ictus_output_put(out, json_pack("{s:s, s:s}", "type", "text", key, text));
+    const int closed = ictus_output_close(out);
+    capture_end(capture);
+    CHECK(!err && !closed);
+}
+
+/* The words of a row's last text again, from all its lines; how wide the widest line is. */
+static size_t text_of_lines(const char *row, size_t start, char *words, size_t size)
+{
+    size_t widest = 0;
+    size_t used = 0;
+    words[0] = '\0';
+    for (const char *line = row; *line; line += strcspn(line, "\n") + 1) {
+        const size_t length = strcspn(line, "\n");
+        const size_t begin = line == row ? start : strspn(line, " ");
+        widest = length > widest ? length : widest;
+        if (length > begin) {
+            used += (size_t)snprintf(words + used, size - used, "%s%.*s", used ? " " : "",
+                                     (int)(length - begin), line + begin);
+        }
+    }
+    return widest;
+}
+
+/* A text at the end of a row is broken between words, so that no line is wider than a terminal. */
+static void test_long_texts(void)
+{
+    static const struct ictus_column shown[] = {{"number", "a number", ICTUS_COLUMN_NUMBER},
+                                                {"text", "text", ICTUS_COLUMN_TEXT},
+                                                {NULL, NULL, ICTUS_COLUMN_TEXT}};
+    enum { SCREEN = 80, START = 9, FIRST = 76, LENGTH = 240 };
+    struct captured capture;
+    for (size_t first = 1; first <= FIRST; first++) { /* letters of the first word; others: three */
+        char text[LENGTH + 8];
+        char words[2 * LENGTH];
+        memset(text, 'a', first);
+        for (size_t used = first; used <= LENGTH; used += 4) {
+            (void)snprintf(text + used, sizeof(text) - used, " %03zu", used);
+        }
+        print_text(shown, "text", text, &capture);
+        const char *title_end = strchr(capture.text, '\n');
+        REQUIRE(title_end);
+        const size_t widest = text_of_lines(title_end + 1, START, words, sizeof(words));
+        CHECK_STR(words, text);
+        CHECK(widest <= SCREEN && widest > SCREEN - 4);
+    }
+}
+
 static void test_read_back(const char *path)
 {
     struct captured capture;
@@ -280,14 +334,20 @@ static void test_closed_input(const char *path)
     const int kept = opened ? opened : ictus_output_keep(out, measurement("bcast", 1, 1e-6));
     const int closed = ictus_output_close(out);
     CHECK(fcntl(0, F_GETFD) < 0); /* the file was there, and is closed */
+    const int resumed = ictus_output_resume(ICTUS_FORMAT_JSON, NULL, path, &out, NULL);
+    const int more = resumed ? resumed : ictus_output_keep(out, measurement("gather", 1, 1e-6));
+    const int ended = ictus_output_close(resumed ? NULL : out);
+    CHECK(fcntl(0, F_GETFD) < 0);
     if (saved >= 0) {
         REQUIRE(dup2(saved, 0) == 0);
         (void)close(saved);
     }
     CHECK(!opened && !kept && !closed);
+    CHECK(!resumed && !more && !ended);
     CHECK(ictus_result_read(path, &objects, NULL, NULL) == ICTUS_OK);
-    CHECK(json_array_size(objects) == 2);
+    CHECK(json_array_size(objects) == 3);
     CHECK_STR(text_at(objects, 1, "operation"), "bcast");
+    CHECK_STR(text_at(objects, 2, "operation"), "gather");
     json_decref(objects);
 }
 
@@ -377,6 +437,7 @@ int main(void)
     test_formats(path);
     test_numbers();
     test_widths();
+    test_long_texts();
     test_read_back(path);
     test_damaged(path);
     test_no_header(path);

@@ -80,6 +80,12 @@ static void minimum_of_draws(void)
     CHECK_NEAR(error, (5.0 * 1 + 3.0 * 2 + 1.0 * 4) / 9.0 - 1.0, 1e-12);
     CHECK(!ictus_minimum_excess(values, 3, 1000, &error));
     CHECK_NEAR(error, 0.0, 1e-12);
+    CHECK(!ictus_minimum_excess(values, 1, 7, &error));
+    CHECK_NEAR(error, 0.0, 0.0);
+    CHECK(ictus_minimum_excess(NULL, 3, 1, &error) == ICTUS_ERR_ARG);
+    CHECK(ictus_minimum_excess(values, 0, 1, &error) == ICTUS_ERR_ARG);
+    CHECK(ictus_minimum_excess(values, 3, 0, &error) == ICTUS_ERR_ARG);
+    CHECK(ictus_minimum_excess(values, 3, 1, NULL) == ICTUS_ERR_ARG);
 }
 
 static void lines_through_points(void)
@@ -132,6 +138,10 @@ static void lines_hold_so_long(void)
     CHECK(ictus_straight_holding(times, offsets, N, 1000.0, 1000.0, &holding) == ICTUS_ERR_SAMPLES);
     CHECK(ictus_straight_holding(times, offsets, 0, 1.0, 1000.0, &holding) == ICTUS_ERR_SAMPLES);
     CHECK(ictus_straight_holding(times, offsets, N, 0.0, 1000.0, &holding) == ICTUS_ERR_ARG);
+    CHECK(ictus_straight_holding(times, offsets, N, 1.0, 0.0, &holding) == ICTUS_ERR_ARG);
+    CHECK(ictus_straight_holding(times, offsets, N, 1.0, NAN, &holding) == ICTUS_ERR_ARG);
+    CHECK(ictus_straight_holding(times, NULL, N, 1.0, 1000.0, &holding) == ICTUS_ERR_ARG);
+    CHECK(ictus_straight_holding(times, offsets, N, 1.0, 1000.0, NULL) == ICTUS_ERR_ARG);
 }
 
 /* The lines that are tried are bounded: each is followed along all points. */

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A component of collectives as it looks to who is told places and asks for their names. */
+const char main_loop = 1;
+const char MPI_Pretend = 2;
+const char PMPI_Pretend = 3;
+const char PMPIX_Pretend = 4;
+const char mca_coll_pretend_bcast = 5;
+const char mca_coll_pretend_wait = 6;
+const char ompi_coll_base_bcast_intra_binomial = 7;
+const char ompi_coll_base_bcast_intra_chain = 8;

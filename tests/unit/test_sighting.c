@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What many stacks of one process say together: of a component and an algorithm, and by parting. */
+#include "select/sighting.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "../check.h"
+
+/* Places with names in a library of their own: see sighting_functions.c. */
+enum { END, LOOP, CALL, CALL_BELOW, NO_CALL, BCAST, WAIT, BINOMIAL, CHAIN, PLACES };
+static const char *const names[PLACES] = {
+    [LOOP] = "main_loop",
+    [CALL] = "MPI_Pretend",
+    [CALL_BELOW] = "PMPI_Pretend",
+    [NO_CALL] = "PMPIX_Pretend",
+    [BCAST] = "mca_coll_pretend_bcast",
+    [WAIT] = "mca_coll_pretend_wait",
+    [BINOMIAL] = "ompi_coll_base_bcast_intra_binomial",
+    [CHAIN] = "ompi_coll_base_bcast_intra_chain",
+};
+static const void *places[PLACES];
+
+static void find_places(const char *library)
+{
+    void *opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    REQUIRE(opened);
+    for (int i = LOOP; i < PLACES; i++) {
+        places[i] = dlsym(opened, names[i]);
+        REQUIRE(places[i]);
+    }
+}
+
+enum { STACKS_ROOM = 64, DEPTH = 6 };
+
+/* Stacks that were noted, each outermost first and ended by END. */
+struct noted {
+    int functions[STACKS_ROOM][DEPTH + 1];
+    size_t count;
+};
+
+static size_t noted_stack(void *state, size_t i, const void **functions, size_t room)
+{
+    const struct noted *noted = state;
+    size_t depth = 0;
+    for (; i < noted->count && noted->functions[i][depth] && depth < room; depth++) {
+        functions[depth] = places[noted->functions[i][depth]];
+    }
+    return depth;
+}
+
+/* So many more stacks of one kind. */
+static void note(struct noted *noted, int times, const int *functions)
+{
+    for (; times > 0; times--) {
+        REQUIRE(noted->count < STACKS_ROOM);
+        for (int i = 0; i < DEPTH && functions[i]; i++) {
+            noted->functions[noted->count][i] = functions[i];
+        }
+        noted->count++;
+    }
+}
+
+#define NOTE(noted, times, ...) note(noted, times, (const int[DEPTH]){__VA_ARGS__})
+
+static void seen_is(struct noted *noted, const char *component, const char *algorithm)
+{
+    const struct ictus_witness witness = {noted, NULL, NULL, noted_stack};
+    struct sighting seen;
+    ictusi_sighting_read(&witness, "bcast", &seen);
+    CHECK_STR(seen.component, component);
+    CHECK_STR(seen.algorithm, algorithm);
+}
+
+/* Only what MPI itself called tells of it. */
+static void stacks_begin_in_mpi(void)
+{
+    struct noted none = {.count = 0};
+    struct noted outside = {.count = 0};
+    struct noted called = {.count = 0};
+    struct noted inner = {.count = 0};
+    seen_is(&none, "", "");
+    NOTE(&outside, 9, LOOP, NO_CALL, BINOMIAL);
+    seen_is(&outside, "", "");
+    NOTE(&called, 1, LOOP, CALL, BCAST, CHAIN);
+    seen_is(&called, "pretend", "chain");
+    NOTE(&inner, 1, BINOMIAL, CALL_BELOW, BCAST);
+    seen_is(&inner, "pretend", "");
+}
+
+/* What most stacks show; but one that shows an algorithm says more than any number without. */
+static void most_stacks_decide(void)
+{
+    struct noted noted = {.count = 0};
+    NOTE(&noted, 9, CALL, BCAST);
+    NOTE(&noted, 1, CALL, BINOMIAL);
+    seen_is(&noted, "pretend", "binomial");
+    NOTE(&noted, 2, CALL_BELOW, CHAIN);
+    seen_is(&noted, "pretend", "chain");
+    NOTE(&noted, 2, CALL, BINOMIAL);
+    seen_is(&noted, "pretend", "binomial");
+}
+
+static struct trunk trunk_of(struct noted *noted)
+{
+    const struct ictus_witness witness = {noted, NULL, NULL, noted_stack};
+    struct trunk trunk;
+    ictusi_sighting_trunk_read(&witness, &trunk);
+    return trunk;
+}
+
+/* Functions follow each other while nearly all of enough stacks agree on the next one. */
+static void trunks_are_what_nearly_all_share(void)
+{
+    struct noted few = {.count = 0};
+    NOTE(&few, 4, CALL, BCAST);
+    CHECK(!trunk_of(&few).seen && trunk_of(&few).count == 0);
+    NOTE(&few, 1, LOOP, CALL, BCAST);
+    struct trunk trunk = trunk_of(&few);
+    REQUIRE(trunk.seen && trunk.count == 2);
+    CHECK(trunk.functions[0] == places[CALL] && trunk.functions[1] == places[BCAST]);
+    NOTE(&few, 9, LOOP, WAIT); /* not in MPI: they do not count */
+    CHECK(trunk_of(&few).count == 2);
+
+    struct noted noted = {.count = 0}; /* the commonest next function is not the first one seen */
+    NOTE(&noted, 1, CALL, WAIT);
+    NOTE(&noted, 5, CALL, BCAST, CHAIN);
+    NOTE(&noted, 5, CALL, BCAST, BINOMIAL);
+    trunk = trunk_of(&noted);
+    REQUIRE(trunk.seen && trunk.count == 2);
+    CHECK(trunk.functions[1] == places[BCAST]);
+    NOTE(&noted, 40, CALL, BCAST, BINOMIAL, WAIT);
+    trunk = trunk_of(&noted);
+    REQUIRE(trunk.count == 4);
+    CHECK(trunk.functions[2] == places[BINOMIAL]);
+    CHECK(trunk.functions[3] == places[WAIT]);
+    NOTE(&noted, 4, CALL, WAIT); /* 9 %; with the next 17 % */
+    CHECK(trunk_of(&noted).count == 4);
+    NOTE(&noted, 5, CALL, WAIT);
+    CHECK(trunk_of(&noted).count == 1);
+}
+
+/* They part where both go on differently; a function that is come back to is only a part. */
+static void trunks_part(void)
+{
+    const struct trunk one = {{places[CALL], places[BCAST]}, 2, true};
+    const struct trunk chain = {{places[CALL], places[BCAST], places[CHAIN]}, 3, true};
+    const struct trunk tree = {{places[CALL], places[BCAST], places[BINOMIAL]}, 3, true};
+    const struct trunk again = {
+        {places[CALL], places[BCAST], places[CALL], places[BINOMIAL]}, 4, true};
+    const struct trunk other = {{places[CALL_BELOW]}, 1, true};
+    CHECK(ictusi_sighting_trunk_parting(&one, &chain) == -1);
+    CHECK(ictusi_sighting_trunk_parting(&chain, &one) == -1);
+    CHECK(ictusi_sighting_trunk_parting(&tree, &chain) == 2);
+    CHECK(ictusi_sighting_trunk_parting(&again, &one) == -1);
+    CHECK(ictusi_sighting_trunk_parting(&other, &one) == 0);
+    CHECK(ictusi_sighting_trunk_reaches(&tree, places[CALL]));
+    CHECK(ictusi_sighting_trunk_reaches(&tree, places[BINOMIAL]));
+    CHECK(!ictusi_sighting_trunk_reaches(&tree, places[CHAIN]));
+    CHECK(ictusi_sighting_trunk_reaches(&again, places[BCAST]));
+    CHECK(!ictusi_sighting_trunk_reaches(&again, places[BINOMIAL]));
+}
+
+int main(void)
+{
+    find_places(SIGHTING_LIBRARY);
+    stacks_begin_in_mpi();
+    most_stacks_decide();
+    trunks_are_what_nearly_all_share();
+    trunks_part();
+    return check_result();
+}
