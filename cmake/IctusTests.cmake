@@ -39,8 +39,11 @@ function(ictus_unit_test name)
   add_dependencies(test_programs test_${name})
   set(label ${ICTUS_TEST_PREFIX}unit.${name})
   add_test(NAME ${label} COMMAND test_${name})
-  set_tests_properties(${label} PROPERTIES LABELS unit TIMEOUT 300
-    ENVIRONMENT "${ICTUS_TEST_ENVIRONMENT};LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/sanitizers/lsan.supp:print_suppressions=0")
+  set(leaks "")
+  if(ICTUS_SANITIZE)
+    set(leaks ";LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/sanitizers/lsan.supp:print_suppressions=0")
+  endif()
+  set_tests_properties(${label} PROPERTIES LABELS unit TIMEOUT 300 ENVIRONMENT "${ICTUS_TEST_ENVIRONMENT}${leaks}")
 endfunction()
 
 # ictus_mpi_test(NAME RANKS 1 2 3 4 5 7 [ARGS ...] [SOURCES ...] [LIBRARIES ...] [TIMEOUT s]

@@ -165,13 +165,13 @@ static void bound_processes_are_crowded(void)
 {
     cpu_set_t before;
     cpu_set_t one;
-    int core = 0;
+    uint64_t core = 0;
     struct ictus_clock *clock = NULL;
     REQUIRE(!sched_getaffinity(0, sizeof(before), &before));
     while (!CPU_ISSET(core, &before)) {
         core++;
     }
-    MPI_Bcast(&core, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Bcast(&core, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
     CPU_ZERO(&one);
     CPU_SET(core, &one);
     int bound = sched_setaffinity(0, sizeof(one), &one) == 0; /* not where cores are shared out */

@@ -437,6 +437,22 @@ static void test_bad_services(void)
     CHECK(ictus_serve_run(&s, NULL) == ICTUS_ERR_ARG);
 }
 
+/* Whom a reference's followers are told to follow: its four letters, in the order of the network.
+ */
+static void test_reference_names(void)
+{
+    const struct ictus_lock_options lock = {.size = sizeof(lock), .tmin_s = 1.0, .tmax_s = 16.0};
+    const struct upstream_options options = {.lock = &lock};
+    static struct upstream source;
+    struct ictus_why why = {""};
+    char text[128];
+    (void)snprintf(text, sizeof(text), "sock:%s/names.sock", directory);
+    REQUIRE(!ictusi_upstream_reference(&source, text, &options, &why));
+    CHECK(source.reference_id == UINT32_C(0x534f434b)); /* SOCK */
+    CHECK(source.stratum == 0);
+    ictusi_upstream_close(&source);
+}
+
 /* The rest of a slew is an error like any other: the log's bound holds the clock that is shown. */
 static void test_slewing(void)
 {
@@ -486,6 +502,7 @@ static void test_watch(void)
 int main(void)
 {
     REQUIRE(mkdtemp(directory));
+    test_reference_names();
     test_slewing();
     test_watch();
     test_bad_sources();

@@ -148,7 +148,7 @@ static void lines_hold_so_long(void)
 static void many_points_take_no_more_lines(void)
 {
     enum { MANY = 100000 };
-    double *times = malloc(2 * MANY * sizeof(*times));
+    double *times = malloc(sizeof(*times) * 2 * MANY);
     struct ictus_holding holding;
     REQUIRE(times);
     for (int i = 0; i < MANY; i++) {
