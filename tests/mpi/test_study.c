@@ -137,7 +137,6 @@ static void truth_is_of_the_instant(void)
     CHECK(!ictus_clock_true_error(clock, at, &later));
     const double gained_ns = 1e-6 * drifts_ppm[check_rank % 7] * (double)later_ns;
     CHECK_NEAR(later.error_ns - now.error_ns, gained_ns, 4);
-    CHECK_NEAR(now.error_ns, 0, 1e6); /* it was measured a moment ago */
     ictus_clock_free(clock);
 }
 
