@@ -169,8 +169,12 @@ static void see_pair(struct clock_model *m, struct seeing *s, const struct delay
     struct model_pair *pair = &m->pairs[m->pair_count++];
     *pair = (struct model_pair){.a = now ? now->a : old->a, .b = now ? now->b : old->b};
     see_ways(m, s, pair, now, old);
-    *seen += now != NULL;
-    s->old += old != NULL;
+    if (now) {
+        ++*seen;
+    }
+    if (old) {
+        s->old++;
+    }
 }
 
 /*

@@ -100,7 +100,7 @@ static double point_bend(const struct timeline *t, int i)
  */
 static void timeline_smooth(struct timeline *t)
 {
-    double *bends = malloc(2 * (size_t)t->count * sizeof(*bends));
+    double *bends = t->count > 0 ? malloc(2 * (size_t)t->count * sizeof(*bends)) : NULL;
     if (!bends) {
         return;
     }
