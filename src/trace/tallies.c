@@ -216,7 +216,9 @@ static int by_instance(const void *a, const void *b, void *context)
 static void rows_sort(struct tallies *t)
 {
     size_t kept = 0;
-    qsort_r(t->rows, t->count, sizeof *t->rows, by_instance, t);
+    if (t->count > 1) {
+        qsort_r(t->rows, t->count, sizeof *t->rows, by_instance, t);
+    }
     for (size_t i = 0; i < t->count; i++) {
         if (kept == 0 || by_instance(&t->rows[kept - 1], &t->rows[i], t) != 0) {
             t->rows[kept++] = t->rows[i];
