@@ -122,20 +122,30 @@ static int node_fire(struct flow *flow, uint32_t node)
 }
 
 /*
+ * Of equal values that of the first location counts: who it is from must not depend on the order
+ * in which ranks deliver.
+ */
+static bool node_prefers(const struct flow *flow, int64_t value, uint32_t who, int64_t to,
+                         uint32_t whose)
+{
+    return flow_is_better(flow, value, to) || (value == to && who < whose);
+}
+
+/*
  * A collective bounds each member by the best value among the *others*, because a process does
  * not wait for itself. So a virtual node keeps the best value and the best of any other location;
  * a member that gave the best takes the second. Two values serve any number of members.
  */
 static void node_merge(const struct flow *flow, struct vnode *v, uint32_t who, int64_t value)
 {
-    if (flow_is_better(flow, value, v->first)) {
+    if (node_prefers(flow, value, who, v->first, v->who)) {
         if (who != v->who) {
             v->second = v->first;
             v->other = v->who;
         }
         v->first = value;
         v->who = who;
-    } else if (who != v->who && flow_is_better(flow, value, v->second)) {
+    } else if (who != v->who && node_prefers(flow, value, who, v->second, v->other)) {
         v->second = value;
         v->other = who;
     }
