@@ -139,7 +139,7 @@ static void errors_lean(struct solving *s, double *lean)
     const uint32_t nb = s->nb;
     memset(s->normal.right, 0, s->normal.n * sizeof *s->normal.right);
     for (uint64_t i = 0; i < m->pair_count; i++) {
-        const double *block = &s->normal.blocks[i * nb * nb];
+        const double *block = s->normal.blocks + i * nb * nb;
         for (uint32_t k = 0; k < nb; k++) {
             double pull = 0;
             for (uint32_t j = 0; j < (s->walk->strength > 0 ? nb : 1); j++) {

@@ -167,7 +167,7 @@ static void see_pair(struct clock_model *m, struct seeing *s, const struct delay
     now = old && now && is_before(old, now) ? NULL : now;
     old = old && now && (old->a != now->a || old->b != now->b) ? NULL : old;
     struct model_pair *pair = &m->pairs[m->pair_count++];
-    *pair = (struct model_pair){.a = now ? now->a : old->a, .b = now ? now->b : old->b};
+    *pair = (struct model_pair){.a = now ? now->a : s->old->a, .b = now ? now->b : s->old->b};
     see_ways(m, s, pair, now, old);
     if (now) {
         ++*seen;
