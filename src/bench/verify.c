@@ -54,7 +54,9 @@ static int turn_of(const struct check *c, int rank, int b, int64_t i)
 static int64_t check_contribution(const struct check *c, int rank, int b, int64_t i)
 {
     const int turn = turn_of(c, rank, b, i);
-    const bool even = (b + i) % 2 == 0;
+    /* Of an even number of processes each has even and odd turns. */
+    const int64_t rounds = c->call->size > 1 ? (b + i) / c->call->size : 0;
+    const bool even = (b + i + rounds) % 2 == 0;
     switch (c->reduction.kind) {
     case KIND_SUM:
         return turn < CONTRIBUTORS ? turn % VALUE_CYCLE + 1 : 0;
