@@ -3,6 +3,7 @@
 #include "archive/definitions.h"
 #include "archive/metric_names.h"
 #include "core/array.h"
+#include "core/utf8.h"
 
 #include <ictus/text.h>
 #include <math.h>
@@ -46,7 +47,11 @@ static OTF2_CallbackCode on_string(void *data, OTF2_StringRef self, const char *
         return OTF2_CALLBACK_INTERRUPT;
     }
     *string = strdup(text ? text : "");
-    return *string ? OTF2_CALLBACK_SUCCESS : OTF2_CALLBACK_INTERRUPT;
+    if (!*string) {
+        return OTF2_CALLBACK_INTERRUPT;
+    }
+    ictusi_utf8_mend(*string); /* it goes into result files */
+    return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_tree_node(void *data, OTF2_SystemTreeNodeRef self, OTF2_StringRef name,

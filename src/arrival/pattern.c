@@ -2,6 +2,8 @@
 /* Names and sizes of patterns. */
 #include "arrival/pattern.h"
 
+#include "core/utf8.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,6 +58,19 @@ void ictusi_pattern_operation(const char *call, enum collective_op op, char *tex
     for (char *c = text; *c; c++) {
         *c = (char)tolower((unsigned char)*c);
     }
+}
+
+void ictusi_pattern_describe(struct ictus_arrivals *a, const char *site, const char *call,
+                             enum collective_op op, const char *comm)
+{
+    (void)snprintf(a->site, sizeof a->site, "%s", site);
+    (void)snprintf(a->call, sizeof a->call, "%s", call);
+    ictusi_pattern_operation(call, op, a->operation, sizeof a->operation);
+    (void)snprintf(a->comm, sizeof a->comm, "%s", *comm ? comm : "(unnamed)");
+    ictusi_utf8_mend(a->site);
+    ictusi_utf8_mend(a->call);
+    ictusi_utf8_mend(a->operation);
+    ictusi_utf8_mend(a->comm);
 }
 
 void ictusi_pattern_number(struct ictus_arrivals_list *list, size_t at)

@@ -30,6 +30,13 @@ bool ictusi_pattern_varies(enum collective_op op);
 /* "MPI_Ireduce_scatter_block" is "ireduce_scatter_block"; what MPI_Start began, "bcast_init". */
 void ictusi_pattern_operation(const char *call, enum collective_op op, char *text, size_t size);
 
+/*
+ * Name what was seen: its place, call, operation and communicator ("(unnamed)" where it is empty).
+ * Names that are not UTF-8, or no longer where they are cut, are mended.
+ */
+void ictusi_pattern_describe(struct ictus_arrivals *a, const char *site, const char *call,
+                             enum collective_op op, const char *comm);
+
 /* Give a pattern of a list a site of its own: the second of a place is called place#2. */
 void ictusi_pattern_number(struct ictus_arrivals_list *list, size_t at);
 

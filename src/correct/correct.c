@@ -5,6 +5,7 @@
 #include "correct/clock_fit.h"
 #include "correct/ease.h"
 #include "correct/forced.h"
+#include "correct/report_text.h"
 #include "correct/truth.h"
 
 #include <ictus/text.h>
@@ -440,8 +441,9 @@ int ictusi_correct_team(const struct ictus_correct_options *options, struct team
     if (err) {
         return err;
     }
-    c.report = json_pack("{s:s, s:s, s:s, s:i}", "type", "correct", "archive", options->in,
-                         "output", options->out, "ranks", team ? team->size : 1);
+    c.report = json_pack("{s:s, s:o, s:o, s:i}", "type", "correct", "archive",
+                         ictusi_report_text(options->in), "output",
+                         ictusi_report_text(options->out), "ranks", team ? team->size : 1);
     err = c.report ? ictusi_session_open(&c.session, options->in, team, why) : ICTUS_ERR_NOMEM;
     err = err ? err : ictusi_session_read(&c.session, NULL);
     if (!err) {

@@ -428,10 +428,7 @@ static int pattern_make(const struct joining *j, const struct pattern *p, int64_
     if (err || !a->calls) {
         return ICTUS_ERR_NOMEM;
     }
-    (void)snprintf(a->site, sizeof a->site, "%s", p->site);
-    (void)snprintf(a->call, sizeof a->call, "%s", call);
-    ictusi_pattern_operation(call, p->op, a->operation, sizeof a->operation);
-    (void)snprintf(a->comm, sizeof a->comm, "%s", comm->name[0] ? comm->name : "(unnamed)");
+    ictusi_pattern_describe(a, p->site, call, p->op, comm->name);
     a->bytes = p->bytes;
     a->root = collective_is_rooted(p->op) && p->root < (uint32_t)a->ranks ? (int)p->root : -1;
     a->instances = (int64_t)p->calls > rows ? (int64_t)p->calls : rows;

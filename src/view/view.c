@@ -4,6 +4,7 @@
  * damaged files and matches the messages, then for calls and metrics, one location after the other.
  */
 #include "archive/metric_names.h"
+#include "correct/report_text.h"
 #include "view/arrows.h"
 #include "view/density.h"
 #include "view/series.h"
@@ -179,21 +180,6 @@ static int view_read(struct view *v)
     return err;
 }
 
-/* A text of the archive, which is UTF-8 if its writer was careful; other bytes become "?". */
-static json_t *view_text(const char *text)
-{
-    json_t *whole = json_string(text);
-    char *copy = whole ? NULL : strdup(text);
-    for (char *c = copy; c && *c; c++) {
-        if ((unsigned char)*c >= 0x80) {
-            *c = '?';
-        }
-    }
-    whole = copy ? json_string(copy) : whole;
-    free(copy);
-    return whole;
-}
-
 static json_t *view_tracks(const struct trace *trace)
 {
     json_t *list = json_array();
@@ -204,9 +190,9 @@ static json_t *view_tracks(const struct trace *trace)
                                   : ictusi_trace_name(trace, &trace->processes,
                                                       trace->layout.processes[at->process].ref);
         const char *name = ictusi_trace_name(trace, &trace->locations, at->ref);
-        (void)json_array_append_new(list,
-                                    json_pack("{s:o, s:o, s:I}", "name", view_text(name), "process",
-                                              view_text(process), "location", (json_int_t)at->ref));
+        (void)json_array_append_new(list, json_pack("{s:o, s:o, s:I}", "name", json_string(name),
+                                                    "process", json_string(process), "location",
+                                                    (json_int_t)at->ref));
     }
     return list;
 }
@@ -216,7 +202,7 @@ static json_t *view_names(const struct trace *trace)
     json_t *list = json_array();
     for (uint64_t i = 0; i < trace->regions.count; i++) {
         const char *name = ictusi_trace_string(trace, trace->regions.rows[i].string);
-        (void)json_array_append_new(list, view_text(name));
+        (void)json_array_append_new(list, json_string(name));
     }
     (void)json_array_append_new(list, json_string("?"));
     return list;
@@ -274,8 +260,8 @@ static json_t *view_metrics(const struct view *v)
         }
         (void)json_array_append_new(
             list, json_pack("{s:I, s:o, s:o, s:I, s:I, s:o}", "track", (json_int_t)s->track, "name",
-                            view_text(ictusi_trace_string(trace, member->name)), "unit",
-                            view_text(ictusi_trace_string(trace, member->unit)), "every",
+                            json_string(ictusi_trace_string(trace, member->name)), "unit",
+                            json_string(ictusi_trace_string(trace, member->unit)), "every",
                             (json_int_t)s->every, "n", (json_int_t)s->seen, "points", points));
     }
     return list;
@@ -292,7 +278,7 @@ static json_t *view_profile(const struct view *v)
             (void)json_array_append_new(
                 list,
                 json_pack("{s:o, s:I, s:f, s:f, s:f, s:f}", "name",
-                          view_text(ictusi_trace_string(trace, trace->regions.rows[i].string)),
+                          json_string(ictusi_trace_string(trace, trace->regions.rows[i].string)),
                           "count", (json_int_t)r->calls, "total_s", total, "mean_s",
                           total / (double)r->calls, "min_s", (double)r->least * 1e-9, "max_s",
                           (double)r->most * 1e-9));
@@ -335,12 +321,12 @@ static json_t *view_json(struct view *v)
     }
     json_t *object = json_pack(
         "{s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:o}",
-        "type", "timeline", "archive", view_text(trace->path), "tracks", view_tracks(trace),
-        "names", view_names(trace), "slices", view_slices(v), "density", view_density(v), "bin_ns",
-        (json_int_t)v->density.width, "bin_count", (json_int_t)v->density.count, "metrics",
-        view_metrics(v), "metric_count", (json_int_t)v->series.values, "series_count",
-        (json_int_t)v->series.seen, "profile", view_profile(v), "dropped",
-        (json_int_t)v->slices.dropped, "shortest_ns",
+        "type", "timeline", "archive", ictusi_report_text(trace->path), "tracks",
+        view_tracks(trace), "names", view_names(trace), "slices", view_slices(v), "density",
+        view_density(v), "bin_ns", (json_int_t)v->density.width, "bin_count",
+        (json_int_t)v->density.count, "metrics", view_metrics(v), "metric_count",
+        (json_int_t)v->series.values, "series_count", (json_int_t)v->series.seen, "profile",
+        view_profile(v), "dropped", (json_int_t)v->slices.dropped, "shortest_ns",
         (json_int_t)(v->slices.dropped > 0 ? v->slices.least : 0), "events", (json_int_t)events,
         "first_ns", (json_int_t)(v->first == INT64_MAX ? 0 : v->first), "clock", view_clock(trace));
     if (object && ictusi_arrows_json(&v->session, &v->clock, object)) {

@@ -347,10 +347,7 @@ static void pattern_describe(const struct extraction *x, const struct subject *s
     const struct layout_comm *comm = &trace->layout.comms[s->comm];
     const char *call = ictusi_paths_leaf(&x->analysis.paths, s->path);
     const char *name = ictusi_trace_name(trace, &trace->comms, comm->ref);
-    (void)snprintf(a->site, sizeof a->site, "%s", s->site);
-    (void)snprintf(a->call, sizeof a->call, "%s", call);
-    ictusi_pattern_operation(call, s->op, a->operation, sizeof a->operation);
-    (void)snprintf(a->comm, sizeof a->comm, "%s", *name ? name : "(unnamed)");
+    ictusi_pattern_describe(a, s->site, call, s->op, name);
     a->bytes = s->bytes;
     a->root = collective_is_rooted(s->op) && s->root < (uint32_t)a->ranks ? (int)s->root : -1;
     a->instances = s->instances;

@@ -2,6 +2,8 @@
 /* The objects of a result file: the whole, states by site and rank, pairs. */
 #include "waits/waits.h"
 
+#include "correct/report_text.h"
+
 #include <ictus/error.h>
 #include <math.h>
 #include <stdlib.h>
@@ -89,12 +91,13 @@ static json_t *whole_json(const struct wait_results *r)
     if (sum) {
         const double wall = a->calls.to > a->calls.from ? (double)(a->calls.to - a->calls.from) : 0;
         object = json_pack(
-            "{s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:s, s:f, s:o}", "type", "waits", "archive",
-            trace->path, "processes", (json_int_t)trace->layout.process_count, "locations",
-            (json_int_t)trace->layout.location_count, "nodes", (json_int_t)trace->layout.node_count,
-            "wall_s", report_seconds(r, wall), "rank_time_s", report_seconds(r, r->rank_ticks),
-            "sigma_source", source_names[a->histories.source], "clock_sigma_ns",
-            report_seconds(r, a->histories.worst) * 1e9, "left_out", left_out_json(r));
+            "{s:s, s:o, s:I, s:I, s:I, s:f, s:f, s:s, s:f, s:o}", "type", "waits", "archive",
+            ictusi_report_text(trace->path), "processes", (json_int_t)trace->layout.process_count,
+            "locations", (json_int_t)trace->layout.location_count, "nodes",
+            (json_int_t)trace->layout.node_count, "wall_s", report_seconds(r, wall), "rank_time_s",
+            report_seconds(r, r->rank_ticks), "sigma_source", source_names[a->histories.source],
+            "clock_sigma_ns", report_seconds(r, a->histories.worst) * 1e9, "left_out",
+            left_out_json(r));
         (void)json_object_set_new(object, "unattributed_s",
                                   json_real(report_seconds(r, r->blame->unattributed)));
     }
