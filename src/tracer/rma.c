@@ -138,13 +138,14 @@ static struct window_peers peers_of(MPI_Win win, MPI_Group group)
     return peers;
 }
 
-static void note_sync(struct recorder *r, const struct trace_window *window,
-                      const struct window_peers *peers, enum record_sync what)
+/* A record for each peer; word: its word 1. */
+static void note_peers(struct recorder *r, const struct trace_window *window,
+                       const struct window_peers *peers, enum record_kind kind, uint64_t word)
 {
     for (int i = 0; i < peers->count; i++) {
         if (peers->ranks[i] >= 0) {
             recorder_make_room(r);
-            recorder_put1(r, RECORD_RMA_SYNC, window->id, (uint32_t)peers->ranks[i], what);
+            recorder_put1(r, kind, window->id, (uint32_t)peers->ranks[i], word);
         }
     }
 }
@@ -162,7 +163,7 @@ void ictusi_tracer_note_post(struct recorder *r, MPI_Win win, MPI_Group origins)
         peers_forget(&window->exposed);
         window->exposed = peers_of(win, origins);
         /* No notice: MPI may let an origin go on, and even complete, before it is here. */
-        note_sync(r, window, &window->exposed, SYNC_POSTED);
+        note_peers(r, window, &window->exposed, RECORD_RMA_SYNC, SYNC_POSTED);
     }
 }
 
@@ -179,11 +180,8 @@ void ictusi_tracer_note_start_epoch(MPI_Win win, MPI_Group targets)
 void ictusi_tracer_note_complete(struct recorder *r, MPI_Win win)
 {
     const struct trace_window *window = ictusi_tracer_window_find(win);
-    for (int i = 0; window && i < window->accessed.count; i++) {
-        if (window->accessed.ranks[i] >= 0) {
-            recorder_make_room(r);
-            recorder_put1(r, RECORD_RMA_GIVEN, window->id, (uint32_t)window->accessed.ranks[i], 0);
-        }
+    if (window) {
+        note_peers(r, window, &window->accessed, RECORD_RMA_GIVEN, 0);
     }
 }
 
@@ -200,7 +198,7 @@ void ictusi_tracer_note_waited(struct recorder *r, MPI_Win win)
 {
     struct trace_window *window = ictusi_tracer_window_find(win);
     if (window) {
-        note_sync(r, window, &window->exposed, SYNC_GOT);
+        note_peers(r, window, &window->exposed, RECORD_RMA_SYNC, SYNC_GOT);
         peers_forget(&window->exposed);
     }
 }
