@@ -11,6 +11,8 @@
  * says how often a process that only reads the clock would have found itself late at an instant:
  * no slack helps against that. Started by bench/late_starts.
  */
+#include "core/stats.h"
+
 #include <ictus/harmonize.h>
 
 #include <math.h>
@@ -71,13 +73,6 @@ static void run_block(struct variant *v, int calls, int64_t work_ns, bool record
     }
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Rank 0 prints what all processes' calls were like. */
 static void tell(struct variant *v, int64_t work_ns, int rank)
 {
@@ -97,7 +92,7 @@ static void tell(struct variant *v, int64_t work_ns, int rank)
         v->margin[i] = v->slack[i] - v->margin[i]; /* needed */
     }
     if (rank == 0) {
-        qsort(v->margin, (size_t)v->count, sizeof(double), compare);
+        ictusi_stats_sort(v->margin, (size_t)v->count);
         printf("{\"spec\": \"%s\", \"work_ms\": %g, \"calls\": %d, \"late\": %d, \"unready\": %d, "
                "\"slack_ns\": %.0f, \"needed_ns\": [%.0f, %.0f, %.0f]}\n",
                v->spec, 1e-6 * (double)work_ns, v->count, late, unready, slack,
