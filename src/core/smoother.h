@@ -25,7 +25,7 @@ struct smoother_point {
 /*
  * Smooth count points in place. walk: how far the drift walks, ns per s per square root of a
  * second. Errors: ICTUS_ERR_SAMPLES (fewer than SMOOTHER_POINTS_MIN; nothing is changed),
- * ICTUS_ERR_CORRUPT (offsets or sigmas that are no numbers), ICTUS_ERR_NOMEM. O(count).
+ * ICTUS_ERR_CORRUPT (offsets or sigmas that are not numbers), ICTUS_ERR_NOMEM. O(count).
  */
 int ictusi_smoother_run(struct smoother_point *points, size_t count, double *walk);
 

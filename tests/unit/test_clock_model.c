@@ -239,7 +239,7 @@ static void errors_hold(void)
     REQUIRE(!ictusi_clock_model_errors(&m, &walk));
     double before[CLOCKS * KNOTS];
     memcpy(before, m.error, sizeof(before));
-    for (uint32_t k = 0; k < KNOTS; k++) { /* the planted clocks lie within, and are no line */
+    for (uint32_t k = 0; k < KNOTS; k++) { /* the planted clocks, not lines, lie within */
         const double truth = planted(3, k) - planted(1, k);
         const double found = m.phi[3 * KNOTS + k] - m.phi[KNOTS + k];
         CHECK(fabs(found - truth) <= m.error[KNOTS + k] + m.error[3 * KNOTS + k] + 10);

@@ -285,7 +285,7 @@ static void failures_are_zero(void)
     ictusi_metrics_join(&r);
     CHECK(kernel.opened == 2 && kernel.open == 1);
     ictusi_metrics_leave(&r);
-    kernel.lacks[0] = PERF_COUNT_HW_CPU_CYCLES + 1; /* it was there, and is no more */
+    kernel.lacks[0] = PERF_COUNT_HW_CPU_CYCLES + 1; /* it was there, and is gone */
     ictusi_metrics_join(&r);
     reads_fail = false;
     r.pos = window;

@@ -515,7 +515,7 @@ static void test_instants(void)
         CHECK(err == ICTUS_ERR_SPEC);
         CHECK(ictus_at_check(&(struct ictus_at_when){wrong[i], -1, 0}, NULL) == err);
     }
-    /* What has passed is no mistake in the word: only a clock can tell. */
+    /* An instant in the past is written correctly: only a clock can tell that it has passed. */
     CHECK(ictus_at_check(&(struct ictus_at_when){"@1780000000", -1, 86400.0}, NULL) == ICTUS_OK);
     (void)instant("@9223372036", -1, 60.0, now, &err); /* cannot be rounded up in 64 bits */
     CHECK(err == ICTUS_ERR_SPEC);

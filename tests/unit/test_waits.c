@@ -260,7 +260,7 @@ static void path_is_uncertain(void)
 
 /*
  * 1 returns from its wait 40 ns before 0 comes, by clocks that are not sure: where the path goes
- * over, these 40 ns of 0 are no part of it.
+ * over, these 40 ns of 0 are not part of it.
  */
 static void path_ends_when_it_came(void)
 {

@@ -13,7 +13,7 @@ export const types = ['waits', 'wait-total', 'wait-site', 'wait-rank', 'wait-sta
 
 const most = 20;
 const mostRanks = 128;
-const least = 0.001; // smaller shares are no more than a dot at 0
+const least = 0.001; // smaller shares would only be a dot at 0
 // Shown apart from the total: completions are not waits, possible waits enter no sum, and wrong order is part of another state.
 const beside = new Set(['wrong-order', 'early-fence', 'late-receiver-possible', 'rma-lock-possible', 'barrier-completion', 'nxn-completion']);
 
