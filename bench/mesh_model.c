@@ -12,8 +12,8 @@
 #include "../tests/sim/world.h"
 #include "core/estimator.h"
 #include "core/fit.h"
-#include "core/matching.h"
 #include "core/mesh_plan.h"
+#include "core/pairing.h"
 
 #include <ictus/error.h>
 #include <math.h>
@@ -155,7 +155,7 @@ static void run_hca3(const struct setup *given, struct outcome *out)
 }
 
 /* What sync/mesh_rounds.c does with messages. */
-static struct mesh_plan plan_mesh(struct world *w, const struct setup *s, const struct matching *m)
+static struct mesh_plan plan_mesh(struct world *w, const struct setup *s, const struct pairing *m)
 {
     struct stamp stamps[MESH_TRIAL_EXCHANGES];
     struct mesh_trial trial = {.rtt_ns = INFINITY};
@@ -167,8 +167,8 @@ static struct mesh_plan plan_mesh(struct world *w, const struct setup *s, const 
         for (int r = 0; r < MESH_TRIAL_BURSTS; r++) {
             const int round = r % m->rounds;
             struct mesh_trial seen;
-            if (ictusi_matching_asks(m, round, i)) {
-                const int peer = ictusi_matching_partner(m, round, i);
+            if (ictusi_pairing_asks(m, round, i)) {
+                const int peer = ictusi_pairing_partner(m, round, i);
                 world_burst(w, i, peer, MESH_TRIAL_EXCHANGES, stamps);
                 check(ictusi_mesh_trial(stamps, &seen));
                 exchange_s += seen.exchange_s;
@@ -194,15 +194,15 @@ static struct mesh_plan plan_mesh(struct world *w, const struct setup *s, const 
 }
 
 /* Bursts of all pairs, one after another; who they are. */
-static void measure_sweep(struct world *w, const struct matching *m, int exchanges,
+static void measure_sweep(struct world *w, const struct pairing *m, int exchanges,
                           struct stamp *stamps, struct mesh_edge *edges)
 {
     size_t count = 0;
     for (int r = 0; r < m->rounds; r++) {
         for (int i = 0; i < w->options.size; i++) {
-            if (ictusi_matching_asks(m, r, i)) {
+            if (ictusi_pairing_asks(m, r, i)) {
                 edges[count].client = i;
-                edges[count].server = ictusi_matching_partner(m, r, i);
+                edges[count].server = ictusi_pairing_partner(m, r, i);
                 world_burst(w, i, edges[count].server, exchanges,
                             stamps + count * (size_t)exchanges);
                 count++;
@@ -215,9 +215,9 @@ static void run_mesh(const struct setup *s, struct outcome *out)
 {
     const int n = s->world.size;
     struct world *w = world_create(&s->world);
-    struct matching m;
+    struct pairing m;
     struct mesh *mesh = NULL;
-    check(ictusi_matching_create(n, s->rounds, s->world.seed, &m));
+    check(ictusi_pairing_create(n, s->rounds, s->world.seed, &m));
     check(ictusi_mesh_create(n, s->prior_walk, &mesh));
     const struct mesh_plan plan = plan_mesh(w, s, &m);
     const double start = world_now(w);
@@ -252,7 +252,7 @@ static void run_mesh(const struct setup *s, struct outcome *out)
     free(edges);
     free(stamps);
     ictusi_mesh_free(mesh);
-    ictusi_matching_free(&m);
+    ictusi_pairing_free(&m);
     world_free(w);
 }
 

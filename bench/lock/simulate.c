@@ -30,7 +30,7 @@ static struct score run(uint64_t seed, enum ictus_lock_loop loop, double interva
     int polled = 0;
     sim_init(&s, seed);
     ictusi_discipline_init(&d, loop, 0.0, 300.0);
-    ictusi_delays_reset(&delays);
+    ictusi_lock_delays_reset(&delays);
     ictusi_bound_init(&bound, 1e-6);
     for (double tick = 0.0; tick < until_s; tick += 1.0) {
         if (tick >= next) {

@@ -156,7 +156,7 @@ static int copy_records(struct rewriting *w, uint32_t index, const OTF2_EvtReade
     clock->open(clock->self, index);
     int err = read_events(w, index, set, &copy);
     if (!clock->close(clock->self) && !err) {
-        err = ictusi_trace_beyond(w->job->trace, index);
+        err = ictusi_archive_beyond(w->job->trace, index);
     }
     if (OTF2_Archive_CloseEvtWriter(w->archive, copy.writer) != OTF2_SUCCESS && !err) {
         err = copy_complain(w, ICTUS_ERR_IO, "an event file cannot be written");
@@ -223,7 +223,7 @@ static int copy_location(struct rewriting *w, uint32_t index, const OTF2_EvtRead
         return copy_records(w, index, set);
     }
     w->restamped[index] = !err;
-    return err || clock->close(clock->self) ? err : ictusi_trace_beyond(w->job->trace, index);
+    return err || clock->close(clock->self) ? err : ictusi_archive_beyond(w->job->trace, index);
 }
 
 static int copy_events(struct rewriting *w)

@@ -63,7 +63,7 @@ struct stamps {
     uint64_t count, room;
 };
 
-static inline OTF2_CallbackCode ictusi_stamp_seen(struct stamps *stamps, uint64_t stamp)
+static inline OTF2_CallbackCode ictusi_copy_see_stamp(struct stamps *stamps, uint64_t stamp)
 {
     if (stamps->count == stamps->room) {
         return OTF2_CALLBACK_INTERRUPT;

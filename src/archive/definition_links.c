@@ -77,7 +77,7 @@ static int add_members(struct trace *trace, struct layout_comm *comm,
             }
             ref = all->members[ref];
         }
-        const uint32_t location = ictusi_trace_location(trace, ref);
+        const uint32_t location = ictusi_archive_location(trace, ref);
         comm->members[at + i] = location;
         if (location != LAYOUT_NONE &&
             ictusi_idmap_put(&comm->ranks, location, 0, (int64_t)at + (int64_t)i)) {
@@ -112,7 +112,7 @@ static void link_ranks(struct trace *trace)
 {
     const struct trace_group *mpi = paradigm_locations(trace, OTF2_PARADIGM_MPI);
     for (uint32_t i = 0; mpi && i < mpi->count; i++) {
-        const uint32_t location = ictusi_trace_location(trace, mpi->members[i]);
+        const uint32_t location = ictusi_archive_location(trace, mpi->members[i]);
         if (location != LAYOUT_NONE && trace->layout.locations[location].process != LAYOUT_NONE) {
             trace->layout.processes[trace->layout.locations[location].process].rank_location =
                 location;
@@ -127,7 +127,7 @@ static int link_regions(struct trace *trace)
     int err = ICTUS_OK;
     for (uint64_t i = 0; i < trace->regions.count && !err; i++) {
         const struct name_row *row = &trace->regions.rows[i];
-        const char *name = ictusi_trace_string(trace, row->string);
+        const char *name = ictusi_archive_string(trace, row->string);
         for (int k = 0; k < 2 && !err; k++) {
             if (strncmp(name, beginnings[k], strlen(beginnings[k])) == 0) {
                 err = ictusi_idmap_put(&trace->region_neighbors, row->ref, 0, 1);

@@ -59,7 +59,7 @@ static OTF2_CallbackCode on_tree_node(void *data, OTF2_SystemTreeNodeRef self, O
 {
     struct trace *trace = data;
     (void)name;
-    const bool node = strcmp(ictusi_trace_string(trace, class_name), "node") == 0;
+    const bool node = strcmp(ictusi_archive_string(trace, class_name), "node") == 0;
     if (ictusi_idmap_put(&trace->links.tree_parent, self, 0, parent) ||
         ictusi_idmap_put(&trace->links.tree_class, self, 0, node)) {
         return OTF2_CALLBACK_INTERRUPT;
@@ -144,7 +144,7 @@ static OTF2_CallbackCode on_attribute(void *data, OTF2_AttributeRef self, OTF2_S
     struct trace *trace = data;
     (void)description;
     static const char from[] = "ICTUS::RECEIVED_FROM::";
-    const char *text = ictusi_trace_string(trace, name);
+    const char *text = ictusi_archive_string(trace, name);
     int err = ICTUS_OK;
     if (type == OTF2_TYPE_CALLING_CONTEXT && strcmp(text, "ICTUS::CALL_SITE") == 0) {
         err = ictusi_idmap_put(&trace->places.attribute, 0, 0, self);

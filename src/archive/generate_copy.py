@@ -137,7 +137,7 @@ def stamp_code(name, params):
     for _, parameter in params:
         if parameter not in ("time", "userData"):
             lines.append("    (void)%s;" % parameter)
-    lines.append("    return ictusi_stamp_seen(userData, time);\n}\n")
+    lines.append("    return ictusi_copy_see_stamp(userData, time);\n}\n")
     return "\n".join(lines)
 
 

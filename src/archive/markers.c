@@ -40,7 +40,7 @@ static OTF2_CallbackCode on_definition(void *data, OTF2_MarkerRef self, const ch
 static uint32_t location_of(const struct trace *trace, OTF2_MarkerScope scope, uint64_t ref)
 {
     if (scope == OTF2_MARKER_SCOPE_LOCATION) {
-        return ictusi_trace_location(trace, ref);
+        return ictusi_archive_location(trace, ref);
     }
     const int64_t process = scope == OTF2_MARKER_SCOPE_LOCATION_GROUP
                                 ? ictusi_idmap_get(&trace->process_index, ref, 0)

@@ -19,7 +19,7 @@ OTF2_CallbackCode ictusi_scan_verdict(struct reading *r, int err)
 uint32_t ictusi_scan_point(struct reading *r, OTF2_TimeStamp stamp, uint64_t position, uint8_t kind)
 {
     struct points *points = &r->scan->history->points;
-    const int err = stamp >> STAMP_BITS ? ictusi_trace_beyond(r->scan->trace, r->location)
+    const int err = stamp >> STAMP_BITS ? ictusi_archive_beyond(r->scan->trace, r->location)
                                         : ictusi_points_grow(points, r->scan->trace->why);
     if (err) {
         r->err = err;
@@ -53,7 +53,7 @@ uint32_t ictusi_scan_comm(struct reading *r, OTF2_CommRef ref)
     if (!r->comm_known || r->comm_ref != ref) {
         r->comm_known = true;
         r->comm_ref = ref;
-        r->comm = ictusi_trace_comm(r->scan->trace, ref);
+        r->comm = ictusi_archive_comm(r->scan->trace, ref);
         r->own = r->comm == LAYOUT_NONE
                      ? LAYOUT_NONE
                      : ictusi_layout_rank(&r->scan->trace->layout, r->comm, r->location);

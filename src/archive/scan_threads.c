@@ -123,7 +123,7 @@ static OTF2_CallbackCode on_team_begin(OTF2_LocationRef location, OTF2_TimeStamp
 {
     struct reading *r = data;
     (void)location;
-    const uint32_t comm = ictusi_trace_comm(r->scan->trace, team);
+    const uint32_t comm = ictusi_archive_comm(r->scan->trace, team);
     const uint32_t point = thread_point(r, time, position, false);
     if (point == NODE_NONE) {
         return OTF2_CALLBACK_INTERRUPT;
@@ -143,7 +143,7 @@ static OTF2_CallbackCode on_team_end(OTF2_LocationRef location, OTF2_TimeStamp t
     struct reading *r = data;
     (void)location;
     (void)attributes;
-    const uint32_t comm = ictusi_trace_comm(r->scan->trace, team);
+    const uint32_t comm = ictusi_archive_comm(r->scan->trace, team);
     const uint32_t point = thread_point(r, time, position, true);
     if (point == NODE_NONE) {
         return OTF2_CALLBACK_INTERRUPT;

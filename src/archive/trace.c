@@ -4,39 +4,39 @@
 
 #include <ictus/text.h>
 
-uint32_t ictusi_trace_location(const struct trace *trace, uint64_t ref)
+uint32_t ictusi_archive_location(const struct trace *trace, uint64_t ref)
 {
     const int64_t index = ictusi_idmap_get(&trace->location_index, ref, 0);
     return index == IDMAP_NONE ? LAYOUT_NONE : (uint32_t)index;
 }
 
-uint32_t ictusi_trace_comm(const struct trace *trace, uint32_t ref)
+uint32_t ictusi_archive_comm(const struct trace *trace, uint32_t ref)
 {
     const int64_t index = ictusi_idmap_get(&trace->comm_index, ref, 0);
     return index == IDMAP_NONE ? LAYOUT_NONE : (uint32_t)index;
 }
 
-int ictusi_trace_beyond(const struct trace *trace, uint32_t location)
+int ictusi_archive_beyond(const struct trace *trace, uint32_t location)
 {
     return ictus_because(trace->why, ICTUS_ERR_CORRUPT,
                          "%s: location %llu has time stamps beyond 2^%d ticks", trace->path,
                          (unsigned long long)trace->layout.locations[location].ref, STAMP_BITS);
 }
 
-const char *ictusi_trace_string(const struct trace *trace, uint32_t ref)
+const char *ictusi_archive_string(const struct trace *trace, uint32_t ref)
 {
     const int64_t index = ictusi_idmap_get(&trace->string_index, ref, 0);
     return index == IDMAP_NONE || !trace->strings[index] ? "" : trace->strings[index];
 }
 
-const char *ictusi_trace_name(const struct trace *trace, const struct name_table *table,
-                              uint64_t ref)
+const char *ictusi_archive_name(const struct trace *trace, const struct name_table *table,
+                                uint64_t ref)
 {
     const int64_t row = ictusi_idmap_get(&table->index, ref, 0);
-    return row == IDMAP_NONE ? "" : ictusi_trace_string(trace, table->rows[row].string);
+    return row == IDMAP_NONE ? "" : ictusi_archive_string(trace, table->rows[row].string);
 }
 
-uint64_t ictusi_trace_ns(const struct trace *trace, uint64_t stamp)
+uint64_t ictusi_archive_ns(const struct trace *trace, uint64_t stamp)
 {
     __extension__ typedef unsigned __int128 wide;
     const uint64_t since = stamp > trace->global_offset ? stamp - trace->global_offset : 0;

@@ -107,18 +107,18 @@ struct trace {
 };
 
 /* The index of a location or communicator by its reference; LAYOUT_NONE where there is none. */
-uint32_t ictusi_trace_location(const struct trace *trace, uint64_t ref);
-uint32_t ictusi_trace_comm(const struct trace *trace, uint32_t ref);
+uint32_t ictusi_archive_location(const struct trace *trace, uint64_t ref);
+uint32_t ictusi_archive_comm(const struct trace *trace, uint32_t ref);
 
 /* Say that a location has stamps of more than STAMP_BITS bits. Gives ICTUS_ERR_CORRUPT. */
-int ictusi_trace_beyond(const struct trace *trace, uint32_t location);
+int ictusi_archive_beyond(const struct trace *trace, uint32_t location);
 
 /* A name, or "" where there is none. */
-const char *ictusi_trace_string(const struct trace *trace, uint32_t ref);
-const char *ictusi_trace_name(const struct trace *trace, const struct name_table *table,
-                              uint64_t ref);
+const char *ictusi_archive_string(const struct trace *trace, uint32_t ref);
+const char *ictusi_archive_name(const struct trace *trace, const struct name_table *table,
+                                uint64_t ref);
 
 /* Nanoseconds from the beginning of the trace to a stamp. */
-uint64_t ictusi_trace_ns(const struct trace *trace, uint64_t stamp);
+uint64_t ictusi_archive_ns(const struct trace *trace, uint64_t stamp);
 
 #endif

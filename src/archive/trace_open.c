@@ -131,7 +131,7 @@ static int open_reader(struct trace *trace)
     return err ? err : ictusi_definitions_read_local(trace);
 }
 
-int ictusi_trace_open(const char *path, struct trace **out, struct ictus_why *why)
+int ictusi_archive_open(const char *path, struct trace **out, struct ictus_why *why)
 {
     struct trace *trace = calloc(1, sizeof *trace);
     if (!trace) {
@@ -146,14 +146,14 @@ int ictusi_trace_open(const char *path, struct trace **out, struct ictus_why *wh
         err = open_reader(trace);
     }
     if (err) {
-        ictusi_trace_close(trace);
+        ictusi_archive_close(trace);
         return err;
     }
     *out = trace;
     return ICTUS_OK;
 }
 
-void ictusi_trace_close(struct trace *trace)
+void ictusi_archive_close(struct trace *trace)
 {
     if (!trace) {
         return;

@@ -46,12 +46,12 @@ void ictusi_arrive(const struct ictus_clock *clock, struct call *call, struct sa
     }
     /* Where processes share cores, who computes keeps others from arriving. */
     if (call->work && next->gap_ns > MARGIN_NS && !clock->crowded) {
-        (void)ictusi_wait_until(source, arrival - next->gap_ns, false);
+        (void)ictusi_sync_wait_until(source, arrival - next->gap_ns, false);
         work_until(source, call, arrival - MARGIN_NS);
         sample->start = ictusi_source_read(source);
     }
     if (sample->start < arrival) {
-        sample->start = ictusi_wait_until(source, arrival, clock->crowded);
+        sample->start = ictusi_sync_wait_until(source, arrival, clock->crowded);
     }
     sample->late = sample->start - arrival > call->tolerance_ns;
 }

@@ -6,6 +6,7 @@
 #include "bench/bench.h"
 
 #include "bench/operation_list.h"
+#include "bench/plan.h"
 #include "bench/reduce.h"
 #include "clock/watch.h"
 #include "harmonize/state.h"
@@ -463,8 +464,8 @@ int ictus_bench_check(const struct ictus_bench_plan *plan, const char *scheme, i
         unfit = check_group(plan, processes, why);
     }
     if (!unfit) {
-        unfit = members > 0 ? ictusi_fit_call_fits(operation, plan, members, why)
-                            : ictusi_fit_call_can(operation, plan, why);
+        unfit = members > 0 ? ictusi_plan_fits(operation, plan, members, why)
+                            : ictusi_plan_possible(operation, plan, why);
     }
     if (!unfit) {
         unfit = ictusi_arrival_init(&arrival, plan->arrival, 0, members, why);

@@ -3,8 +3,8 @@
 #include "bench/call.h"
 
 #include "bench/arrive.h"
-#include "bench/fit.h"
 #include "bench/memory.h"
+#include "bench/plan.h"
 #include "sync/sync.h"
 
 #include <ictus/plugin.h>
@@ -77,17 +77,19 @@ static int choose_counts(struct call *call, const struct ictus_bench_plan *plan,
 static int read_layout(struct call *call, const struct ictus_bench_plan *plan,
                        const struct datatype *type, struct ictus_why *why)
 {
-    struct layout_options options;
-    int err = ictusi_layout_read(plan->layout, &options, why);
+    struct data_layout_options options;
+    int err = ictusi_data_layout_read(plan->layout, &options, why);
     if (call->elements == 0) {
-        options = (struct layout_options){.kind = LAYOUT_CONTIGUOUS, .block = 1, .stride = 1};
+        options = (struct data_layout_options){.kind = LAYOUT_CONTIGUOUS, .block = 1, .stride = 1};
     }
     err =
-        err ? err : ictusi_layout_init(&call->layout, &options, call->elements, call->element, why);
+        err ? err
+            : ictusi_data_layout_init(&call->layout, &options, call->elements, call->element, why);
     if (err || options.kind == LAYOUT_CONTIGUOUS) {
         return err ? err : choose_counts(call, plan, type, why);
     }
-    if (ictusi_layout_type(&call->layout, type->type, &call->count, &call->type) != MPI_SUCCESS) {
+    if (ictusi_data_layout_type(&call->layout, type->type, &call->count, &call->type) !=
+        MPI_SUCCESS) {
         call->type = type->type;
         return ICTUS_ERR_MPI;
     }
@@ -99,7 +101,7 @@ static int read_types(struct call *call, const struct ictus_bench_plan *plan, st
 {
     struct datatype type;
     struct reduction reduction;
-    const int err = ictusi_fit_types(plan, &type, &reduction, why);
+    const int err = ictusi_plan_types(plan, &type, &reduction, why);
     if (err) {
         return err;
     }
@@ -349,7 +351,7 @@ static int read_topology(struct call *call, const struct ictus_bench_plan *plan,
 
 static int read_plan(struct call *call, const struct ictus_bench_plan *plan, struct ictus_why *why)
 {
-    int err = ictusi_fit_call_fits(call->operation, plan, call->size, why);
+    int err = ictusi_plan_fits(call->operation, plan, call->size, why);
     if (!err) {
         err = read_types(call, plan, why);
     }
@@ -358,7 +360,7 @@ static int read_plan(struct call *call, const struct ictus_bench_plan *plan, str
     }
     call->sets = plan->buffers > 1 ? plan->buffers : 1;
     if (!err) {
-        err = ictusi_fit_window(plan->window, &call->window_kind, why);
+        err = ictusi_plan_window(plan->window, &call->window_kind, why);
     }
     if (!err) {
         err = read_topology(call, plan, why);

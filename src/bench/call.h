@@ -7,18 +7,6 @@
 #include "bench/operation.h"
 
 /*
- * Whether the operation can do what the plan asks of it (in place, rotated, this datatype under
- * this MPI_Op), whatever the processes. ICTUS_ERR_ARG or ICTUS_ERR_UNKNOWN with the reason. Local.
- */
-int ictusi_fit_call_can(const struct operation *operation, const struct ictus_bench_plan *plan,
-                        struct ictus_why *why);
-
-/* The same on so many processes; also ICTUS_ERR_UNSUPPORTED for what this MPI library crashes in.
- */
-int ictusi_fit_call_fits(const struct operation *operation, const struct ictus_bench_plan *plan,
-                         int size, struct ictus_why *why);
-
-/*
  * Make a call on comm as the plan asks, while other groups of the processes of all make the same on
  * communicators of theirs. Collective over all, whose processes get the same error and reason:
  * ICTUS_ERR_UNSUPPORTED (too large for the MPI call), ICTUS_ERR_ARG (not a multiple of the

@@ -8,7 +8,7 @@
 #define ICTUS_BENCH_OPERATION_H
 
 #include "arrival/arrival.h"
-#include "bench/layout.h"
+#include "bench/data_layout.h"
 #include "bench/topology.h"
 
 #include <ictus/bench.h>
@@ -109,7 +109,7 @@ struct call {
     MPI_Aint *aint_displs;
     MPI_Datatype *types;
     size_t element;             /* bytes of one of the plan's type */
-    struct layout layout;       /* of a block; extent is the distance of one to the next */
+    struct data_layout layout;  /* of a block; extent is the distance of one to the next */
     struct topology topology;   /* of neighbourhood operations */
     void *scratch;              /* of a mock-up; as large as its row asks, and padding */
     int *shares, *share_displs; /* a block cut into size parts, the first ones larger by one */

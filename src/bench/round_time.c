@@ -89,7 +89,7 @@ static int start_together(struct scheme *scheme, struct sample *sample)
     }
     const int64_t local = ictusi_line_unmap(&scheme->clock->line, start);
     sample->valid = ictusi_source_read(scheme->clock->source) < local;
-    (void)ictusi_wait_until(scheme->clock->source, local, scheme->clock->crowded);
+    (void)ictusi_sync_wait_until(scheme->clock->source, local, scheme->clock->crowded);
     sample->common = start;
     sample->has_common = true;
     return ICTUS_OK;

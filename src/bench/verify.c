@@ -5,7 +5,7 @@
  */
 #include "bench/call.h"
 
-#include "bench/fit.h"
+#include "bench/plan.h"
 #include "sync/sync.h"
 
 #include <ictus/text.h>
@@ -39,8 +39,9 @@ static int64_t element_after(const struct check *c, int64_t i)
 /* Where element i of a block is; with elements for i, where its last gap ends. */
 static unsigned char *element_at(const struct check *c, const void *buffer, int b, int64_t i)
 {
-    const struct layout *layout = &c->call->layout;
-    return (unsigned char *)buffer + (size_t)b * layout->extent + ictusi_layout_offset(layout, i);
+    const struct data_layout *layout = &c->call->layout;
+    return (unsigned char *)buffer + (size_t)b * layout->extent +
+           ictusi_data_layout_offset(layout, i);
 }
 
 /* Whose turn it is to differ in element i of block b, and how far after it this rank comes. */
@@ -401,7 +402,7 @@ static bool check_knows(const struct call *call)
 int ictusi_verify_is_ready(struct call *call)
 {
     struct check c = {.call = call};
-    if (!check_knows(call) || ictusi_fit_types(call->every, &c.type, &c.reduction, NULL)) {
+    if (!check_knows(call) || ictusi_plan_types(call->every, &c.type, &c.reduction, NULL)) {
         return MPI_SUCCESS;
     }
     check_spoil(&c);
@@ -416,7 +417,7 @@ void ictusi_verify_repetition(struct call *call)
 {
     struct check c = {.call = call};
     struct ictus_why why = {""};
-    if (!check_knows(call) || ictusi_fit_types(call->every, &c.type, &c.reduction, NULL) ||
+    if (!check_knows(call) || ictusi_plan_types(call->every, &c.type, &c.reduction, NULL) ||
         !check_orders(&c, &why)) {
         return;
     }
@@ -429,7 +430,7 @@ static int check_once(struct call *call, const struct ictus_bench_plan *plan, bo
                       struct ictus_why *why)
 {
     struct check c = {.call = call, .quick = quick};
-    int err = ictusi_fit_types(plan, &c.type, &c.reduction, why);
+    int err = ictusi_plan_types(plan, &c.type, &c.reduction, why);
     if (err || !check_knows(call)) {
         return err;
     }

@@ -82,7 +82,7 @@ static int one_window(struct scheme *scheme, struct call *call, int64_t start, i
     const int64_t local = ictusi_line_unmap(&clock->line, start);
     ictusi_call_next(call);
     const bool ready = ictusi_source_read(clock->source) < local;
-    (void)ictusi_wait_until(clock->source, local, clock->crowded);
+    (void)ictusi_sync_wait_until(clock->source, local, clock->crowded);
     sample->common = start;
     sample->has_common = true;
     const int err = ictusi_time_call(clock, call, sample);

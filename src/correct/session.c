@@ -138,7 +138,7 @@ int ictusi_session_open(struct session *s, const char *path, struct team *team,
                         struct ictus_why *why)
 {
     *s = (struct session){.team = team, .why = why};
-    int err = ictusi_session_agree(s, ictusi_trace_open(path, &s->trace, why));
+    int err = ictusi_session_agree(s, ictusi_archive_open(path, &s->trace, why));
     if (err) {
         return err;
     }
@@ -180,7 +180,7 @@ void ictusi_session_close(struct session *s)
     free(s->process_of);
     free(s->share.owner);
     free(s->share.mine);
-    ictusi_trace_close(s->trace);
+    ictusi_archive_close(s->trace);
     *s = (struct session){.team = NULL};
 }
 

@@ -260,7 +260,7 @@ int ictus_trace_skew(const char *in, const char *out, const char *skew, json_t *
         err = ictusi_output_copy_check(in, out, why);
     }
     if (!err) {
-        err = ictusi_trace_open(in, &s.trace, why);
+        err = ictusi_archive_open(in, &s.trace, why);
     }
     if (!err) {
         err = ictusi_presync_make(&s.trace->layout, s.plain ? PRESYNC_NONE : PRESYNC_ARCHIVE,
@@ -282,6 +282,6 @@ int ictus_trace_skew(const char *in, const char *out, const char *skew, json_t *
     }
     ictusi_presync_free(s.maps, s.trace ? s.trace->layout.location_count : 0);
     ictusi_presync_free(s.skews, s.skew_count);
-    ictusi_trace_close(s.trace);
+    ictusi_archive_close(s.trace);
     return err;
 }

@@ -90,11 +90,11 @@ int ictusi_truth_check(const char *good, const char *in, struct ictus_why *why)
 {
     struct trace *truth = NULL;
     struct trace *input = NULL;
-    int err = ictusi_trace_open(good, &truth, why);
-    err = err ? err : ictusi_trace_open(in, &input, why);
+    int err = ictusi_archive_open(good, &truth, why);
+    err = err ? err : ictusi_archive_open(in, &input, why);
     err = err ? err : same_run(truth, input, why);
-    ictusi_trace_close(input);
-    ictusi_trace_close(truth);
+    ictusi_archive_close(input);
+    ictusi_archive_close(truth);
     return err;
 }
 
@@ -154,7 +154,7 @@ int ictusi_truth_compare(const char *good, const char *in, const char *out,
     const char *const paths[ARCHIVES] = {good, in, out};
     int err = ICTUS_OK;
     for (int i = 0; i < ARCHIVES && !err; i++) {
-        err = ictusi_trace_open(paths[i], &c.traces[i], why);
+        err = ictusi_archive_open(paths[i], &c.traces[i], why);
         if (!err && OTF2_Reader_OpenEvtFiles(c.traces[i]->reader) != OTF2_SUCCESS) {
             err = ictus_because(why, ICTUS_ERR_CORRUPT, "%s: its events cannot be read", paths[i]);
         }
@@ -170,7 +170,7 @@ int ictusi_truth_compare(const char *good, const char *in, const char *out,
     }
     for (int i = 0; i < ARCHIVES; i++) {
         free(c.stamps[i].list);
-        ictusi_trace_close(c.traces[i]);
+        ictusi_archive_close(c.traces[i]);
     }
     return err;
 }

@@ -7,7 +7,7 @@
  */
 #include "harmonize/board.h"
 
-#include "harmonize/page.h"
+#include "harmonize/shared_memory.h"
 
 #include <ictus/error.h>
 
@@ -69,7 +69,7 @@ void ictusi_board_free(struct board *board)
     if (!board) {
         return;
     }
-    ictusi_page_release(board->cells, page_size(board));
+    ictusi_shared_memory_close(board->cells, page_size(board));
     if (board->leaders != MPI_COMM_NULL) {
         PMPI_Comm_free(&board->leaders);
     }
@@ -86,7 +86,7 @@ static bool all_can_share(struct board *board, MPI_Comm node)
         most == 1) {
         return false;
     }
-    board->cells = ictusi_page_share(node, page_size(board));
+    board->cells = ictusi_shared_memory_open(node, page_size(board));
     have = board->cells != NULL;
     return PMPI_Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, board->comm) == MPI_SUCCESS && all;
 }

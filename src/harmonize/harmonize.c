@@ -204,7 +204,7 @@ static void harmonize_start(struct harmonize_state *s, const int64_t *go,
     harmony->margin_ns = (double)margin;
     s->last_margin_ns = absurd ? 0 : margin;
     if (waits) {
-        left = ictusi_wait_until(clock->source, deadline, clock->crowded);
+        left = ictusi_sync_wait_until(clock->source, deadline, clock->crowded);
     }
     /* Leaving before the deadline after a wait: the source ran backwards meanwhile. */
     harmonize_judge(s, left - deadline, !absurd && !(waits && left < deadline), harmony);
@@ -256,7 +256,7 @@ static void start_again(struct harmonize_state *s, struct ictus_harmony *harmony
     int64_t left = ready;
     harmony->margin_ns = (double)(deadline - ready);
     if (ready < deadline) {
-        left = ictusi_wait_until(s->clock->source, deadline, s->clock->crowded);
+        left = ictusi_sync_wait_until(s->clock->source, deadline, s->clock->crowded);
     }
     harmony->lateness_ns = (double)(left - deadline);
     harmony->flag = left >= deadline && left - deadline <= s->tolerance_ns;

@@ -33,7 +33,7 @@ struct floor {
     double even; /* sqrt(1 - 4 share^2): 1 where both ways wait alike, 0 where only one does */
 };
 
-void ictusi_delays_reset(struct delays *delays)
+void ictusi_lock_delays_reset(struct delays *delays)
 {
     memset(delays, 0, sizeof(*delays));
 }

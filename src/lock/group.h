@@ -42,7 +42,7 @@ struct measurement {
 };
 
 /* Forget a path. */
-void ictusi_delays_reset(struct delays *delays);
+void ictusi_lock_delays_reset(struct delays *delays);
 
 /*
  * Combine the samples of one poll. The first is left out if drop_first and more than two are there.

@@ -52,7 +52,7 @@ static int address_split(const char *where, char host[128], const char **port)
                                                                            : ICTUS_OK;
 }
 
-int ictusi_metrics_open(const char *where, int *fd, struct ictus_why *why)
+int ictusi_lock_metrics_open(const char *where, int *fd, struct ictus_why *why)
 {
     char host[128];
     const char *port = NULL;
@@ -166,8 +166,8 @@ static void *metrics_run(void *context)
     }
 }
 
-int ictusi_metrics_start(int listener, size_t (*text)(void *context, char *to, size_t size),
-                         void *context, struct metrics **metrics)
+int ictusi_lock_metrics_start(int listener, size_t (*text)(void *context, char *to, size_t size),
+                              void *context, struct metrics **metrics)
 {
     struct metrics *m = calloc(1, sizeof(*m));
     if (!m) {
@@ -190,7 +190,7 @@ int ictusi_metrics_start(int listener, size_t (*text)(void *context, char *to, s
     return ICTUS_OK;
 }
 
-void ictusi_metrics_stop(struct metrics *metrics)
+void ictusi_lock_metrics_stop(struct metrics *metrics)
 {
     if (!metrics) {
         return;
@@ -307,7 +307,7 @@ static void put_counters(struct text *text, const struct ictus_lock_status *s)
     }
 }
 
-size_t ictusi_metrics_text(const struct ictus_lock_status *s, char *to, size_t size)
+size_t ictusi_lock_metrics_text(const struct ictus_lock_status *s, char *to, size_t size)
 {
     struct text text = {.to = to, .size = size, .length = 0};
     metrics_gauge(&text, "state", "0 unlocked, 1 locked, 2 holdover", (double)s->now.state);

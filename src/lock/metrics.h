@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 /* Listen on "[ADDRESS:]PORT"; without an address on this machine only. */
-int ictusi_metrics_open(const char *where, int *fd, struct ictus_why *why);
+int ictusi_lock_metrics_open(const char *where, int *fd, struct ictus_why *why);
 
 /*
  * Answer whoever asks, in a thread of its own, so that no connection, idle or busy, delays anything
@@ -16,13 +16,13 @@ int ictusi_metrics_open(const char *where, int *fd, struct ictus_why *why);
  * @return ICTUS_OK, ICTUS_ERR_NOMEM or ICTUS_ERR_IO
  */
 struct metrics;
-int ictusi_metrics_start(int listener, size_t (*text)(void *context, char *to, size_t size),
-                         void *context, struct metrics **metrics);
+int ictusi_lock_metrics_start(int listener, size_t (*text)(void *context, char *to, size_t size),
+                              void *context, struct metrics **metrics);
 
 /* NULL is legal. */
-void ictusi_metrics_stop(struct metrics *metrics);
+void ictusi_lock_metrics_stop(struct metrics *metrics);
 
 /* The status as metrics. @return the length, cut off at size */
-size_t ictusi_metrics_text(const struct ictus_lock_status *status, char *to, size_t size);
+size_t ictusi_lock_metrics_text(const struct ictus_lock_status *status, char *to, size_t size);
 
 #endif

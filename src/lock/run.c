@@ -182,7 +182,7 @@ static size_t metrics_text(void *context, char *to, size_t size)
         (void)ictus_lock_status(lock, &status);
         ictus_lock_close(lock);
     }
-    return ictusi_metrics_text(&status, to, size);
+    return ictusi_lock_metrics_text(&status, to, size);
 }
 
 static int open_all(struct runner *runner, struct ictus_why *why)
@@ -202,14 +202,15 @@ static int open_all(struct runner *runner, struct ictus_why *why)
         err = open_sources(runner, why);
     }
     if (!err && o->metrics) {
-        err = ictusi_metrics_open(o->metrics, &runner->metrics_fd, why);
+        err = ictusi_lock_metrics_open(o->metrics, &runner->metrics_fd, why);
     }
     if (!err) {
         err = open_signals(runner);
     }
     err = err ? err : ictusi_privilege_drop(o->user, o->steer, why);
     if (!err && o->metrics) {
-        err = ictusi_metrics_start(runner->metrics_fd, metrics_text, &k->options, &runner->metrics);
+        err = ictusi_lock_metrics_start(runner->metrics_fd, metrics_text, &k->options,
+                                        &runner->metrics);
     }
     return err;
 }
@@ -226,7 +227,7 @@ static void keep_drift(struct runner *runner)
 static void close_all(struct runner *runner)
 {
     struct keeper *k = &runner->keeper;
-    ictusi_metrics_stop(runner->metrics);
+    ictusi_lock_metrics_stop(runner->metrics);
     ictusi_steer_release(&runner->steer);
     keep_drift(runner);
     ictusi_drift_close(&runner->drift);

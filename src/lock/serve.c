@@ -328,21 +328,21 @@ static int open_all(struct serving *s, struct ictus_why *why)
         err = open_sockets(s, why);
     }
     if (!err && o->metrics) {
-        err = ictusi_metrics_open(o->metrics, &s->metrics_fd, why);
+        err = ictusi_lock_metrics_open(o->metrics, &s->metrics_fd, why);
     }
     if (!err) {
         err = open_signals(s);
     }
     err = err ? err : ictusi_privilege_drop(o->user, false, why);
     if (!err && o->metrics) {
-        err = ictusi_metrics_start(s->metrics_fd, metrics_text, s, &s->metrics);
+        err = ictusi_lock_metrics_start(s->metrics_fd, metrics_text, s, &s->metrics);
     }
     return err;
 }
 
 static void close_all(struct serving *s)
 {
-    ictusi_metrics_stop(s->metrics);
+    ictusi_lock_metrics_stop(s->metrics);
     (void)pthread_mutex_destroy(&s->told_lock);
     for (int i = 0; i < s->stampedcount; i++) {
         (void)close(s->sockets[i].fd);

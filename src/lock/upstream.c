@@ -45,7 +45,7 @@ static void upstream_init(struct upstream *source, const char *text,
     source->selection = ICTUS_SOURCE_UNREACHABLE;
     ictusi_discipline_init(&source->discipline, o->loop, o->sigma_s * 1e9, o->tconf_s);
     ictusi_bound_init(&source->bound, o->wander);
-    ictusi_delays_reset(&source->delays);
+    ictusi_lock_delays_reset(&source->delays);
     source->peer.socket.fd = -1;
     source->peer.card.fd = -1;
 }
@@ -185,7 +185,7 @@ static bool find_address(struct upstream *source)
             }
         }
         if (strcmp(was, peer->address) != 0) {
-            ictusi_delays_reset(&source->delays);
+            ictusi_lock_delays_reset(&source->delays);
         }
     }
     ictusi_lookup_end(source->lookup);

@@ -2,7 +2,7 @@
 /* Sweeps of exchanges over the processes of a study, and what they show of nodes and links. */
 #include "core/checkup.h"
 #include "core/estimator.h"
-#include "core/matching.h"
+#include "core/pairing.h"
 #include "core/stats.h"
 #include "exchange/exchange.h"
 #include "study/study.h"
@@ -19,7 +19,7 @@ enum { EXCHANGES = 12, WARM = 2 };
 /* One process's side. */
 struct round_trip {
     struct ictus_study *study;
-    struct matching matching;
+    struct pairing pairing;
     struct checkup_meeting *meetings; /* slots of each sweep */
     int slots;
     double span_s;
@@ -53,9 +53,9 @@ static int checkup_sweep(struct round_trip *t, int k)
     const struct line bare = ictusi_line_identity();
     struct checkup_meeting *m = t->meetings + (size_t)k * (size_t)t->slots;
     int err = ICTUS_OK;
-    for (int r = 0; r < t->matching.rounds && !err; r++) {
-        const int peer = ictusi_matching_partner(&t->matching, r, t->study->rank);
-        if (peer >= 0 && ictusi_matching_asks(&t->matching, r, t->study->rank)) {
+    for (int r = 0; r < t->pairing.rounds && !err; r++) {
+        const int peer = ictusi_pairing_partner(&t->pairing, r, t->study->rank);
+        if (peer >= 0 && ictusi_pairing_asks(&t->pairing, r, t->study->rank)) {
             err = checkup_meet(t, peer, m++);
         } else if (peer >= 0) {
             err = ictusi_exchange_pong(&x, peer, EXCHANGES, &bare);
@@ -66,10 +66,10 @@ static int checkup_sweep(struct round_trip *t, int k)
 
 static int checkup_prepare(struct round_trip *t, int rounds)
 {
-    int err = ictusi_matching_create(t->study->size, rounds, 1, &t->matching);
+    int err = ictusi_pairing_create(t->study->size, rounds, 1, &t->pairing);
     err = ictusi_sync_agree(t->study->comm, err, NULL);
-    for (int r = 0; !err && r < t->matching.rounds; r++) {
-        t->slots += ictusi_matching_asks(&t->matching, r, t->study->rank);
+    for (int r = 0; !err && r < t->pairing.rounds; r++) {
+        t->slots += ictusi_pairing_asks(&t->pairing, r, t->study->rank);
     }
     if (!err && MPI_Allreduce(MPI_IN_PLACE, &t->slots, 1, MPI_INT, MPI_MAX, t->study->comm) !=
                     MPI_SUCCESS) {
@@ -159,8 +159,8 @@ static int run_checkup(struct round_trip *t, const struct checkup_limits *limits
     int failed = ICTUS_OK;
     for (int k = 0; k < CHECKUP_SWEEPS && !err; k++) {
         const double then_s = t->span_s * k / (CHECKUP_SWEEPS - 1);
-        (void)ictusi_wait_until(t->study->source, start + (int64_t)(then_s * 1e9),
-                                t->study->crowded);
+        (void)ictusi_sync_wait_until(t->study->source, start + (int64_t)(then_s * 1e9),
+                                     t->study->crowded);
         failed = failed ? failed : checkup_sweep(t, k);
     }
     err = err ? err : ictusi_sync_agree(t->study->comm, failed, NULL);
@@ -193,7 +193,7 @@ int ictus_study_checkup(struct ictus_study *study, const struct ictus_checkup_pl
         made->node_count = study->size;
         err = run_checkup(&t, &limits, plan->rounds, made);
     }
-    ictusi_matching_free(&t.matching);
+    ictusi_pairing_free(&t.pairing);
     free(t.meetings);
     if (err) {
         ictus_checkup_free(made);

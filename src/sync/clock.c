@@ -258,6 +258,6 @@ int ictus_clock_wait_until(const struct ictus_clock *clock, struct ictus_time de
     }
     /* The deadline becomes local once, before the wait: inside it only the local clock is read. */
     const int64_t local = ictusi_line_unmap(&clock->line, deadline.ns);
-    (void)ictusi_wait_until(clock->source, local, clock->crowded);
+    (void)ictusi_sync_wait_until(clock->source, local, clock->crowded);
     return ICTUS_OK;
 }

@@ -163,7 +163,7 @@ int ictusi_measure_learn_client(struct measure *m, const struct learn_options *o
         err = ictusi_measure_client(m, reference, &m->points[i]);
         failed = failed ? failed : err;
         if (options->pace_s > 0.0 && i + 1 < n) {
-            (void)ictusi_wait_until(source, began + gap_ns(options, i), m->exchange.crowded);
+            (void)ictusi_sync_wait_until(source, began + gap_ns(options, i), m->exchange.crowded);
         }
     }
     if (!failed) {

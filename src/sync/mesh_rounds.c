@@ -82,7 +82,7 @@ int ictusi_rounds_open(struct mesh_rounds *s, const struct mesh_options *options
 
 static void release_call(struct mesh_rounds *s)
 {
-    ictusi_matching_free(&s->matching);
+    ictusi_pairing_free(&s->pairing);
     free(s->edges);
     free(s->stamps);
     free(s->peers);
@@ -111,8 +111,8 @@ static int rounds_exchange(struct exchange *x, int peer, bool asks, int n, struc
 /* One round: ask or answer or idle. `stamps` is where a client's go. */
 static int rounds_meet(struct mesh_rounds *s, int round, int exchanges, struct stamp *stamps)
 {
-    const int peer = ictusi_matching_partner(&s->matching, round, s->rank);
-    const bool asks = ictusi_matching_asks(&s->matching, round, s->rank);
+    const int peer = ictusi_pairing_partner(&s->pairing, round, s->rank);
+    const bool asks = ictusi_pairing_asks(&s->pairing, round, s->rank);
     return peer < 0 ? ICTUS_OK : rounds_exchange(&s->exchange, peer, asks, exchanges, stamps);
 }
 
@@ -128,8 +128,8 @@ static int rounds_own(const struct mesh_rounds *s, int peer)
 /* As rounds_meet(), and where there is a counter in common as many exchanges by it, in turns. */
 static int rounds_sweep_round(struct mesh_rounds *s, int round, struct stamp *stamps)
 {
-    const int peer = ictusi_matching_partner(&s->matching, round, s->rank);
-    const bool asks = ictusi_matching_asks(&s->matching, round, s->rank);
+    const int peer = ictusi_pairing_partner(&s->pairing, round, s->rank);
+    const bool asks = ictusi_pairing_asks(&s->pairing, round, s->rank);
     const int own = peer < 0 ? s->plan.exchanges : rounds_own(s, peer);
     if (own == s->plan.exchanges) {
         return rounds_meet(s, round, own, stamps);
@@ -173,14 +173,13 @@ static int try_exchanges(struct mesh_rounds *s, struct sync_run *run, struct mes
     double logs[2] = {0.0, 0.0}; /* sum and count */
     double rtt_ns = INFINITY;
     for (int r = 0; r < MESH_TRIAL_BURSTS; r++) {
-        const int round = r % s->matching.rounds;
+        const int round = r % s->pairing.rounds;
         const int err = rounds_meet(s, round, MESH_TRIAL_EXCHANGES, stamps);
         struct mesh_trial seen;
         if (err) {
             return err;
         }
-        if (ictusi_matching_asks(&s->matching, round, s->rank) &&
-            !ictusi_mesh_trial(stamps, &seen)) {
+        if (ictusi_pairing_asks(&s->pairing, round, s->rank) && !ictusi_mesh_trial(stamps, &seen)) {
             exchange_s += seen.exchange_s;
             logs[0] += log(seen.scatter_ns + 1.0);
             logs[1] += 1.0;
@@ -212,7 +211,7 @@ static int rounds_plan(struct mesh_rounds *s, struct sync_run *run)
         return ICTUS_ERR_MPI;
     }
     const struct mesh_wish wish = {.size = s->size,
-                                   .factors = s->matching.rounds,
+                                   .factors = s->pairing.rounds,
                                    .rounds = o->rounds,
                                    .exchanges = o->exchanges,
                                    .sweeps = o->sweeps,
@@ -228,16 +227,16 @@ static int rounds_plan(struct mesh_rounds *s, struct sync_run *run)
 
 static int rounds_draw(struct mesh_rounds *s, int rounds, uint64_t seed)
 {
-    ictusi_matching_free(&s->matching);
-    return ictusi_matching_create(s->size, rounds, seed, &s->matching);
+    ictusi_pairing_free(&s->pairing);
+    return ictusi_pairing_create(s->size, rounds, seed, &s->pairing);
 }
 
 /* Slots: as many as the process that asks most often needs. count: sweeps. */
 static int make_room(struct mesh_rounds *s, struct sync_run *run, int count)
 {
     int asked = 0;
-    for (int r = 0; r < s->matching.rounds; r++) {
-        asked += ictusi_matching_asks(&s->matching, r, s->rank);
+    for (int r = 0; r < s->pairing.rounds; r++) {
+        asked += ictusi_pairing_asks(&s->pairing, r, s->rank);
     }
     s->slots = asked;
     if (PMPI_Allreduce(MPI_IN_PLACE, &s->slots, 1, MPI_INT, MPI_MAX, run->comm) != MPI_SUCCESS) {
@@ -266,7 +265,7 @@ int ictusi_rounds_begin(struct mesh_rounds *s, struct sync_run *run, uint64_t se
     err = ictusi_sync_agree(run->comm, err, &run->why);
     if (!err && !s->planned) {
         err = rounds_plan(s, run);
-        s->matching.rounds = err ? s->matching.rounds : s->plan.rounds;
+        s->pairing.rounds = err ? s->pairing.rounds : s->plan.rounds;
     }
     if (!err) {
         err = ictusi_sync_agree(run->comm, make_room(s, run, s->solved ? 1 : s->plan.sweeps),
@@ -286,10 +285,10 @@ int ictusi_rounds_sweep(struct mesh_rounds *s, int k)
     struct stamp *stamps = s->stamps + (size_t)k * s->asked * burst;
     size_t asked = 0;
     int err = ICTUS_OK;
-    for (int r = 0; r < s->matching.rounds && !err; r++) {
+    for (int r = 0; r < s->pairing.rounds && !err; r++) {
         err = rounds_sweep_round(s, r, stamps + asked * burst);
-        if (ictusi_matching_asks(&s->matching, r, s->rank)) {
-            s->peers[asked++] = ictusi_matching_partner(&s->matching, r, s->rank);
+        if (ictusi_pairing_asks(&s->pairing, r, s->rank)) {
+            s->peers[asked++] = ictusi_pairing_partner(&s->pairing, r, s->rank);
         }
     }
     return err;

@@ -4,8 +4,8 @@
 #define ICTUS_SYNC_MESH_ROUNDS_H
 
 #include "clock/counter.h"
-#include "core/matching.h"
 #include "core/mesh_plan.h"
+#include "core/pairing.h"
 #include "exchange/exchange.h"
 #include "sync/sync.h"
 
@@ -32,7 +32,7 @@ struct mesh_rounds {
     struct counter_pair counter; /* when it was opened: shows the rate later */
     /* of the call */
     struct exchange exchange;
-    struct matching matching;
+    struct pairing pairing;
     int slots;               /* edges of one process and sweep, at most */
     struct mesh_edge *edges; /* of this process: slots for each sweep */
     size_t asked;            /* rounds of a sweep in which this process asks */

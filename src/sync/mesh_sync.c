@@ -78,7 +78,7 @@ static int sweep_all(struct mesh_rounds *s, struct sync_run *run, int count)
     for (int k = 0; k < count; k++) {
         if (k) {
             const int64_t then = start + (int64_t)(ictusi_mesh_plan_start(&s->plan, k) * 1e9);
-            (void)ictusi_wait_until(run->source, then, run->crowded);
+            (void)ictusi_sync_wait_until(run->source, then, run->crowded);
         }
         const int err = ictusi_rounds_sweep(s, k);
         failed = failed ? failed : err;
@@ -190,7 +190,7 @@ static int mesh_attempt(struct mesh_rounds *s, struct sync_run *run, struct verd
             break;
         }
         const double next_s = fmin(2.0 * spent_s, o->limit_s - s->plan.length_s);
-        (void)ictusi_wait_until(run->source, start + (int64_t)(next_s * 1e9), run->crowded);
+        (void)ictusi_sync_wait_until(run->source, start + (int64_t)(next_s * 1e9), run->crowded);
     }
     mine->err = ICTUS_ERR_TOLERANCE;
     return ICTUS_OK;

@@ -27,7 +27,7 @@ static void sleep_ns(int64_t ns)
     (void)nanosleep(&span, NULL);
 }
 
-int64_t ictusi_wait_until(const struct source *source, int64_t deadline, bool crowded)
+int64_t ictusi_sync_wait_until(const struct source *source, int64_t deadline, bool crowded)
 {
     int64_t now = ictusi_source_read(source);
     while (now < deadline) {

@@ -11,6 +11,6 @@
  * Wait until the source shows `deadline`; returns its first reading that is not before it, or the
  * first that ran backwards.
  */
-int64_t ictusi_wait_until(const struct source *source, int64_t deadline, bool crowded);
+int64_t ictusi_sync_wait_until(const struct source *source, int64_t deadline, bool crowded);
 
 #endif

@@ -2,8 +2,8 @@
 /* Who is in a team: from the log's lines, for the events and for the definitions. */
 #include "trace/convert_teams.h"
 
-#include "trace/archive.h"
 #include "trace/convert.h"
+#include "trace/write_archive.h"
 
 #include <stdlib.h>
 
@@ -126,7 +126,7 @@ static uint64_t *team_locations(const struct unified *u, size_t *count)
     uint64_t *all = malloc(room * sizeof(*all));
     for (uint32_t i = 0; all && i < u->team_keys.count; i++) {
         for (uint32_t k = 0; k < u->teams[i].count; k++) {
-            all[used++] = archive_location(u->teams[i].rank, (int)u->teams[i].threads[k]);
+            all[used++] = trace_location(u->teams[i].rank, (int)u->teams[i].threads[k]);
         }
     }
     *count = 0;
@@ -151,8 +151,7 @@ static OTF2_ErrorCode team_define(OTF2_GlobalDefWriter *writer, const struct uni
         return OTF2_ERROR_MEM_ALLOC_FAILED;
     }
     for (uint32_t k = 0; k < team->count; k++) {
-        members[k] =
-            location_place(all, count, archive_location(team->rank, (int)team->threads[k]));
+        members[k] = location_place(all, count, trace_location(team->rank, (int)team->threads[k]));
     }
     OTF2_ErrorCode code = OTF2_GlobalDefWriter_WriteGroup(
         writer, group, none, OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_OPENMP, OTF2_GROUP_FLAG_NONE,

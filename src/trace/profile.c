@@ -44,7 +44,7 @@ struct profiling {
 
 static struct stack *stack_of(struct profiling *p, OTF2_LocationRef location)
 {
-    const uint32_t at = ictusi_trace_location(p->trace, location);
+    const uint32_t at = ictusi_archive_location(p->trace, location);
     return at == LAYOUT_NONE ? NULL : &p->stacks[at];
 }
 
@@ -67,7 +67,7 @@ static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time
         s->frames = frames;
         s->room = room;
     }
-    s->frames[s->depth++] = (struct frame){ictusi_trace_ns(p->trace, time), region};
+    s->frames[s->depth++] = (struct frame){ictusi_archive_ns(p->trace, time), region};
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -80,7 +80,7 @@ static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time
     if (!s || s->depth == 0 || s->frames[s->depth - 1].region != region) {
         return OTF2_CALLBACK_SUCCESS;
     }
-    const uint64_t lasted = ictusi_trace_ns(p->trace, time) - s->frames[--s->depth].entered_ns;
+    const uint64_t lasted = ictusi_archive_ns(p->trace, time) - s->frames[--s->depth].entered_ns;
     const int64_t at = ictusi_idmap_get(&p->trace->regions.index, region, 0);
     if (at != IDMAP_NONE) {
         struct row *row = &p->rows[at];
@@ -96,7 +96,7 @@ static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time
 static uint64_t handle_key(const struct profiling *p, OTF2_LocationRef location,
                            OTF2_IoHandleRef handle)
 {
-    const uint32_t at = ictusi_trace_location(p->trace, location);
+    const uint32_t at = ictusi_archive_location(p->trace, location);
     const uint32_t process = at == LAYOUT_NONE ? at : p->trace->layout.locations[at].process;
     return (uint64_t)process << 32 | handle;
 }
@@ -181,7 +181,7 @@ static void print_rows(struct profiling *p, FILE *out)
 {
     const uint64_t count = p->trace->regions.count;
     for (uint64_t i = 0; i < count; i++) {
-        p->rows[i].name = ictusi_trace_string(p->trace, p->trace->regions.rows[i].string);
+        p->rows[i].name = ictusi_archive_string(p->trace, p->trace->regions.rows[i].string);
     }
     qsort(p->rows, count, sizeof(*p->rows), by_time);
     (void)fprintf(out, "%-*s %8s %13s %10s %10s %10s\n", NAME_COLUMNS, "region", "calls",
@@ -199,7 +199,7 @@ int ictus_trace_print_profile(const char *archive, FILE *out, struct ictus_why *
     if (!archive || !out) {
         return ICTUS_ERR_ARG;
     }
-    int err = ictusi_trace_open(archive, &p.trace, why);
+    int err = ictusi_archive_open(archive, &p.trace, why);
     if (err) {
         return err;
     }
@@ -228,6 +228,6 @@ int ictus_trace_print_profile(const char *archive, FILE *out, struct ictus_why *
     free(p.stacks);
     free(p.rows);
     ictusi_idmap_fini(&p.begun);
-    ictusi_trace_close(p.trace);
+    ictusi_archive_close(p.trace);
     return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Making an archive of raw files by one process, whatever state the job left them in. */
-#include "trace/archive.h"
+#include "trace/write_archive.h"
 #include "tracer/directory.h"
 
 #include <ictus/text.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 struct recovery {
-    struct archive_options options;
+    struct trace_writing options;
     struct rawlog *logs;
     struct trace_map *maps;
     struct unified unified;
@@ -138,8 +138,8 @@ static int write_events(struct recovery *v, OTF2_Archive *archive, struct ictus_
     int err = ICTUS_OK;
     for (int p = 0; p < v->size && !err; p++) {
         if (v->logs[p].text) {
-            err = ictusi_archive_events(archive, &v->options, &v->logs[p], &v->maps[p], v->events,
-                                        &v->results[p], why);
+            err = ictusi_trace_write_events(archive, &v->options, &v->logs[p], &v->maps[p],
+                                            v->events, &v->results[p], why);
             if (!err) {
                 err = keep_events(v, v->results[p].threads);
             }
@@ -151,7 +151,7 @@ static int write_events(struct recovery *v, OTF2_Archive *archive, struct ictus_
 static int write_archive(struct recovery *v, struct ictus_trace_summary *summary,
                          struct ictus_why *why)
 {
-    OTF2_Archive *archive = ictusi_archive_open(&v->options);
+    OTF2_Archive *archive = ictusi_trace_create(&v->options);
     if (!archive || OTF2_Archive_SetSerialCollectiveCallbacks(archive) != OTF2_SUCCESS ||
         OTF2_Archive_OpenEvtFiles(archive) != OTF2_SUCCESS) {
         (void)(archive && OTF2_Archive_Close(archive));
@@ -163,14 +163,13 @@ static int write_archive(struct recovery *v, struct ictus_trace_summary *summary
     (void)OTF2_Archive_OpenDefFiles(archive);
     for (int p = 0; p < v->size && !err; p++) {
         if (v->logs[p].text) {
-            err = ictusi_archive_local(archive, &v->options, &v->logs[p], &v->results[p]);
+            err = ictusi_trace_write_local(archive, &v->options, &v->logs[p], &v->results[p]);
         }
     }
     (void)OTF2_Archive_CloseDefFiles(archive);
     if (!err) {
-        const struct archive_world world = {&v->unified, v->logs, v->results, v->all_events,
-                                            v->size};
-        err = ictusi_definitions_global(archive, &v->options, &world, summary);
+        const struct trace_world world = {&v->unified, v->logs, v->results, v->all_events, v->size};
+        err = ictusi_trace_write_global(archive, &v->options, &world, summary);
     }
     if (OTF2_Archive_Close(archive) != OTF2_SUCCESS && !err) {
         err = ICTUS_ERR_IO;
@@ -180,7 +179,7 @@ static int write_archive(struct recovery *v, struct ictus_trace_summary *summary
     for (int p = 0; p < v->size && !err; p++) {
         if (v->logs[p].text) {
             const int threads = v->results[p].threads;
-            err = ictusi_archive_check(&v->options, p, events, threads, global, why);
+            err = ictusi_trace_check_written(&v->options, p, events, threads, global, why);
             global = false;
             events += threads;
         }

@@ -2,7 +2,7 @@
 /* Writing the archive in parallel: the root numbers everything, each process writes its events. */
 #include "trace/write_mpi.h"
 
-#include "trace/archive.h"
+#include "trace/write_archive.h"
 #include "tracer/directory.h"
 #include "tracer/real.h"
 #include "tracer/tracer.h"
@@ -32,7 +32,7 @@ struct job {
     struct process_result result, *results;
     uint64_t *events, *all_events;
     int *counts, *offsets;
-    struct archive_options options;
+    struct trace_writing options;
 };
 
 static void *gather_bytes(struct job *j, const void *mine, int bytes, size_t *total)
@@ -156,7 +156,7 @@ static int job_step(int err, OTF2_ErrorCode code)
 
 static int open_archive(struct job *j, OTF2_Archive **archive)
 {
-    *archive = ictusi_archive_open(&j->options);
+    *archive = ictusi_trace_create(&j->options);
     int err = job_agree(j, *archive ? ICTUS_OK : ICTUS_ERR_IO);
     if (!err) {
         err = job_step(err,
@@ -174,25 +174,25 @@ static int write_archive(struct job *j, struct ictus_trace_summary *summary, str
     if (err) {
         return err;
     }
-    err = ictusi_archive_events(archive, &j->options, &j->own, &j->map, j->events, &j->result, why);
+    err = ictusi_trace_write_events(archive, &j->options, &j->own, &j->map, j->events, &j->result,
+                                    why);
     err = job_step(err, OTF2_Archive_CloseEvtFiles(archive));
     err = job_step(err, OTF2_Archive_OpenDefFiles(archive));
     if (!err) {
-        err = ictusi_archive_local(archive, &j->options, &j->own, &j->result);
+        err = ictusi_trace_write_local(archive, &j->options, &j->own, &j->result);
     }
     err = job_step(err, OTF2_Archive_CloseDefFiles(archive));
     const int gathered = gather_results(j);
     err = err ? err : gathered;
     if (j->rank == 0 && !err) {
-        const struct archive_world world = {&j->unified, j->logs, j->results, j->all_events,
-                                            j->size};
-        err = ictusi_definitions_global(archive, &j->options, &world, summary);
+        const struct trace_world world = {&j->unified, j->logs, j->results, j->all_events, j->size};
+        err = ictusi_trace_write_global(archive, &j->options, &world, summary);
     }
     err = job_agree(j, job_step(err, OTF2_Archive_Close(archive)));
     /* Raw files go when the archive is there: look, not hope. */
     return err ? err
-               : job_agree(j, ictusi_archive_check(&j->options, j->rank, j->events,
-                                                   j->result.threads, j->rank == 0, why));
+               : job_agree(j, ictusi_trace_check_written(&j->options, j->rank, j->events,
+                                                         j->result.threads, j->rank == 0, why));
 }
 
 static int job_allocate(struct job *j)

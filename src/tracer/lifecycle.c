@@ -151,8 +151,8 @@ static int choose_calls(struct tracer *t, struct ictus_why *why)
         }
     }
     if (!err) {
-        err =
-            ictusi_metrics_choose(t->settings.metrics, &t->metrics, missing, sizeof(missing), why);
+        err = ictusi_tracer_metrics_choose(t->settings.metrics, &t->metrics, missing,
+                                           sizeof(missing), why);
     }
     if (!err && missing[0]) {
         ictusi_tracer_say("this machine cannot count %s", missing);

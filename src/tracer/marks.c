@@ -84,7 +84,7 @@ ICTUS_API void ictus_region_leave(int region)
     if (r && region >= REGION_USER && region <= REGION_MAX) {
         recorder_leave(r, (unsigned)region, recorder_ticks(r));
         if (r->after & AFTER_SAMPLE) {
-            ictusi_metrics_sample(r);
+            ictusi_tracer_metrics_sample(r);
         }
     }
 }

@@ -117,8 +117,8 @@ static int metrics_add(struct metric_set *set, const struct counter_row *row, st
     return ICTUS_OK;
 }
 
-int ictusi_metrics_choose(const char *names, struct metric_set *set, char *missing, size_t size,
-                          struct ictus_why *why)
+int ictusi_tracer_metrics_choose(const char *names, struct metric_set *set, char *missing,
+                                 size_t size, struct ictus_why *why)
 {
     char list[512];
     char *rest = list;
@@ -174,7 +174,7 @@ static void open_next(struct metric_events *e, uint32_t type, uint64_t config)
     e->group_count++;
 }
 
-void ictusi_metrics_leave(struct recorder *r)
+void ictusi_tracer_metrics_leave(struct recorder *r)
 {
     for (int i = 0; r->events && i < r->events->count; i++) {
         if (r->events->fds[i] >= 0) {
@@ -185,14 +185,14 @@ void ictusi_metrics_leave(struct recorder *r)
     r->events = NULL;
 }
 
-void ictusi_metrics_join(struct recorder *r)
+void ictusi_tracer_metrics_join(struct recorder *r)
 {
     const struct metric_set *set = &ictusi_tracer.metrics;
     if (set->count == 0) {
         return;
     }
     r->after |= AFTER_SAMPLE;
-    ictusi_metrics_leave(r);
+    ictusi_tracer_metrics_leave(r);
     r->events = set->perf_count ? calloc(1, sizeof(*r->events)) : NULL;
     for (int i = 0; r->events && i < set->count; i++) {
         if (set->usage[i] < 0) {
@@ -245,7 +245,7 @@ static uint64_t usage_value(const struct rusage *usage, int which)
     }
 }
 
-void ictusi_metrics_sample(struct recorder *r)
+void ictusi_tracer_metrics_sample(struct recorder *r)
 {
     const struct metric_set *set = &ictusi_tracer.metrics;
     uint64_t counted[METRICS_MAX] = {0};

@@ -27,16 +27,16 @@ struct metric_set {
  * not are left out and named in missing.
  * Errors: ICTUS_ERR_UNKNOWN, ICTUS_ERR_SPEC (more than METRICS_MAX).
  */
-int ictusi_metrics_choose(const char *names, struct metric_set *set, char *missing, size_t size,
-                          struct ictus_why *why);
+int ictusi_tracer_metrics_choose(const char *names, struct metric_set *set, char *missing,
+                                 size_t size, struct ictus_why *why);
 
 /* Open a thread's counters, instead of those of the thread that had this recorder before. */
-void ictusi_metrics_join(struct recorder *r);
+void ictusi_tracer_metrics_join(struct recorder *r);
 
 /* Close them. */
-void ictusi_metrics_leave(struct recorder *r);
+void ictusi_tracer_metrics_leave(struct recorder *r);
 
 /* Take a sample if it is time for one. */
-void ictusi_metrics_sample(struct recorder *r);
+void ictusi_tracer_metrics_sample(struct recorder *r);
 
 #endif

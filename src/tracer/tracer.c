@@ -52,7 +52,7 @@ struct recorder *ictusi_tracer_join(void)
         return NULL;
     }
     r->enabled = r->muted ? t->tracked : t->enabled;
-    ictusi_metrics_join(r);
+    ictusi_tracer_metrics_join(r);
     ictusi_tracer_self = r;
     ictusi_tracer_active = r;
     (void)pthread_setspecific(t->key, r);
@@ -65,7 +65,7 @@ void ictusi_tracer_thread_ended(void *recorder)
     struct recorder *r = recorder;
     ictusi_tracer_self = NULL;
     ictusi_tracer_active = NULL;
-    ictusi_metrics_leave(r);
+    ictusi_tracer_metrics_leave(r);
     r->member = NULL;
     if ((r->after & AFTER_FULL) && !r->window) {
         atomic_fetch_add(&t->lost, r->lost);
@@ -100,7 +100,7 @@ void ictusi_tracer_after(struct recorder *r)
     } else if (r->after & AFTER_DIVERTED) {
         recorder_scratch(r);
     } else {
-        ictusi_metrics_sample(r);
+        ictusi_tracer_metrics_sample(r);
     }
 }
 

@@ -49,7 +49,7 @@ static void write_text(FILE *out, const char *text)
 /* The number of a location's process, 0 where it has none. */
 static uint32_t perfetto_process(const struct exporting *x, OTF2_LocationRef location)
 {
-    const uint32_t at = ictusi_trace_location(x->trace, location);
+    const uint32_t at = ictusi_archive_location(x->trace, location);
     const uint32_t process = at == LAYOUT_NONE ? at : x->trace->layout.locations[at].process;
     return process == LAYOUT_NONE ? 0 : x->trace->layout.processes[process].ref;
 }
@@ -57,7 +57,7 @@ static uint32_t perfetto_process(const struct exporting *x, OTF2_LocationRef loc
 /* Not every recorder keeps that number in its locations'. */
 static uint32_t perfetto_thread(const struct exporting *x, OTF2_LocationRef location)
 {
-    const uint32_t at = ictusi_trace_location(x->trace, location);
+    const uint32_t at = ictusi_archive_location(x->trace, location);
     return at == LAYOUT_NONE ? 0 : x->threads[at];
 }
 
@@ -88,7 +88,7 @@ static void record_begin_ns(struct exporting *x, char phase, OTF2_LocationRef lo
 
 static void record_begin(struct exporting *x, char phase, OTF2_LocationRef location, uint64_t time)
 {
-    const uint64_t ns = ictusi_trace_ns(x->trace, time);
+    const uint64_t ns = ictusi_archive_ns(x->trace, time);
     x->first = x->timed ? x->first : ns;
     x->timed = true;
     record_begin_ns(x, phase, location, ns);
@@ -101,7 +101,7 @@ static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time
     (void)attributes;
     record_begin(x, 'B', location, time);
     (void)fputs(",\"name\":", x->out);
-    write_text(x->out, ictusi_trace_name(x->trace, &x->trace->regions, region));
+    write_text(x->out, ictusi_archive_name(x->trace, &x->trace->regions, region));
     (void)fputc('}', x->out);
     return OTF2_CALLBACK_SUCCESS;
 }
@@ -126,7 +126,7 @@ static uint32_t perfetto_point(struct exporting *x, OTF2_LocationRef location, u
 {
     const struct history *history = &x->session.history;
     const struct points *points = &history->points;
-    const uint32_t l = ictusi_trace_location(x->trace, location);
+    const uint32_t l = ictusi_archive_location(x->trace, location);
     if (l == LAYOUT_NONE) {
         return NODE_NONE;
     }
@@ -206,7 +206,7 @@ static OTF2_CallbackCode on_event(OTF2_LocationRef location, OTF2_TimeStamp time
     (void)attributes;
     record_begin(x, 'i', location, time);
     (void)fputs(",\"s\":\"t\",\"name\":", x->out);
-    write_text(x->out, ictusi_trace_name(x->trace, &x->trace->parameters, parameter));
+    write_text(x->out, ictusi_archive_name(x->trace, &x->trace->parameters, parameter));
     (void)fprintf(x->out, ",\"args\":{\"value\":%llu}}", (unsigned long long)value);
     return OTF2_CALLBACK_SUCCESS;
 }
@@ -231,9 +231,9 @@ static OTF2_CallbackCode on_metric(OTF2_LocationRef location, OTF2_TimeStamp tim
         const struct trace_metric *told = &x->trace->metrics.members[member];
         record_begin(x, 'C', location, time);
         (void)fputs(",\"name\":", x->out);
-        write_text(x->out, ictusi_trace_string(x->trace, told->name));
+        write_text(x->out, ictusi_archive_string(x->trace, told->name));
         (void)fprintf(x->out, ",\"id\":\"%u\",\"args\":{", perfetto_thread(x, location));
-        const char *unit = ictusi_trace_string(x->trace, told->unit);
+        const char *unit = ictusi_archive_string(x->trace, told->unit);
         write_text(x->out, *unit ? unit : "value");
         (void)fprintf(x->out, ":%.17g}}", value);
     }
@@ -303,7 +303,7 @@ static void write_names(struct exporting *x)
         (void)fprintf(x->out,
                       "%s{\"ph\":\"M\",\"pid\":%u,\"name\":\"process_name\",\"args\":{\"name\":",
                       x->begun ? ",\n" : "\n", (unsigned)row->ref);
-        write_text(x->out, ictusi_trace_string(trace, row->string));
+        write_text(x->out, ictusi_archive_string(trace, row->string));
         (void)fputs("}}", x->out);
         x->begun = true;
     }
@@ -314,7 +314,7 @@ static void write_names(struct exporting *x)
                       "{\"name\":",
                       x->begun ? ",\n" : "\n", perfetto_process(x, row->ref),
                       perfetto_thread(x, row->ref));
-        write_text(x->out, ictusi_trace_string(trace, row->string));
+        write_text(x->out, ictusi_archive_string(trace, row->string));
         (void)fputs("}}", x->out);
         x->begun = true;
     }

@@ -187,9 +187,9 @@ static json_t *view_tracks(const struct trace *trace)
         const struct layout_location *at = &trace->layout.locations[l];
         const char *process = at->process == LAYOUT_NONE
                                   ? ""
-                                  : ictusi_trace_name(trace, &trace->processes,
-                                                      trace->layout.processes[at->process].ref);
-        const char *name = ictusi_trace_name(trace, &trace->locations, at->ref);
+                                  : ictusi_archive_name(trace, &trace->processes,
+                                                        trace->layout.processes[at->process].ref);
+        const char *name = ictusi_archive_name(trace, &trace->locations, at->ref);
         (void)json_array_append_new(list, json_pack("{s:o, s:o, s:I}", "name", json_string(name),
                                                     "process", json_string(process), "location",
                                                     (json_int_t)at->ref));
@@ -201,7 +201,7 @@ static json_t *view_names(const struct trace *trace)
 {
     json_t *list = json_array();
     for (uint64_t i = 0; i < trace->regions.count; i++) {
-        const char *name = ictusi_trace_string(trace, trace->regions.rows[i].string);
+        const char *name = ictusi_archive_string(trace, trace->regions.rows[i].string);
         (void)json_array_append_new(list, json_string(name));
     }
     (void)json_array_append_new(list, json_string("?"));
@@ -260,8 +260,8 @@ static json_t *view_metrics(const struct view *v)
         }
         (void)json_array_append_new(
             list, json_pack("{s:I, s:o, s:o, s:I, s:I, s:o}", "track", (json_int_t)s->track, "name",
-                            json_string(ictusi_trace_string(trace, member->name)), "unit",
-                            json_string(ictusi_trace_string(trace, member->unit)), "every",
+                            json_string(ictusi_archive_string(trace, member->name)), "unit",
+                            json_string(ictusi_archive_string(trace, member->unit)), "every",
                             (json_int_t)s->every, "n", (json_int_t)s->seen, "points", points));
     }
     return list;
@@ -278,7 +278,7 @@ static json_t *view_profile(const struct view *v)
             (void)json_array_append_new(
                 list,
                 json_pack("{s:o, s:I, s:f, s:f, s:f, s:f}", "name",
-                          json_string(ictusi_trace_string(trace, trace->regions.rows[i].string)),
+                          json_string(ictusi_archive_string(trace, trace->regions.rows[i].string)),
                           "count", (json_int_t)r->calls, "total_s", total, "mean_s",
                           total / (double)r->calls, "min_s", (double)r->least * 1e-9, "max_s",
                           (double)r->most * 1e-9));

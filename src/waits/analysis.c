@@ -55,7 +55,7 @@ static int analysis_read(struct analysis *a, const char *in, struct ictus_why *w
     }
     ictusi_follow_init(&follower, &a->calls, &a->paths, s->trace);
     err = ictusi_paths_init(&a->paths, s->trace);
-    err = err ? err : ictusi_calls_init(&a->calls, &s->trace->layout, why);
+    err = err ? err : ictusi_waiting_calls_init(&a->calls, &s->trace->layout, why);
     err = err ? err : ictusi_session_read(s, &follower.tap);
     ictusi_follow_fini(&follower);
     return err;
@@ -68,7 +68,8 @@ int ictusi_analysis_open(struct analysis *a, const char *in, struct ictus_why *w
     err = err ? err : analysis_presync(&a->session, &fitted);
     err = err ? err : ictusi_histories_make(&a->histories, &a->session, fitted);
     if (!err) {
-        ictusi_calls_map(&a->calls, a->session.trace->layout.location_count, analysis_map, a);
+        ictusi_waiting_calls_map(&a->calls, a->session.trace->layout.location_count, analysis_map,
+                                 a);
     }
     return err;
 }
@@ -125,14 +126,14 @@ int ictusi_analysis_walk(const struct analysis *a, struct call_pass *const *pass
 void ictusi_analysis_relax(const struct analysis *a)
 {
     ictusi_points_relax(&a->session.history.points);
-    ictusi_calls_relax(&a->calls);
+    ictusi_waiting_calls_relax(&a->calls);
     ictusi_store_relax(&a->partners.list);
 }
 
 void ictusi_analysis_close(struct analysis *a)
 {
     ictusi_histories_free(&a->histories);
-    ictusi_calls_free(&a->calls);
+    ictusi_waiting_calls_free(&a->calls);
     ictusi_paths_fini(&a->paths);
     ictusi_session_close(&a->session);
 }

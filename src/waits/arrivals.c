@@ -346,7 +346,7 @@ static void pattern_describe(const struct extraction *x, const struct subject *s
     const struct trace *trace = x->analysis.session.trace;
     const struct layout_comm *comm = &trace->layout.comms[s->comm];
     const char *call = ictusi_paths_leaf(&x->analysis.paths, s->path);
-    const char *name = ictusi_trace_name(trace, &trace->comms, comm->ref);
+    const char *name = ictusi_archive_name(trace, &trace->comms, comm->ref);
     ictusi_pattern_describe(a, s->site, call, s->op, name);
     a->bytes = s->bytes;
     a->root = collective_is_rooted(s->op) && s->root < (uint32_t)a->ranks ? (int)s->root : -1;

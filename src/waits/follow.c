@@ -435,7 +435,7 @@ static int follow_finish(struct scan_tap *tap)
     f->calls->first[f->location + 1] = f->calls->calls.count;
     ictusi_idmap_fini(&f->sends);
     ictusi_idmap_fini(&f->receives);
-    ictusi_calls_relax(f->calls);
+    ictusi_waiting_calls_relax(f->calls);
     return f->err;
 }
 
@@ -455,7 +455,7 @@ static void follow_release(struct scan_tap *other)
 {
     struct follow_part *part = follow_part_of(other);
     ictusi_follow_fini(&part->follower);
-    ictusi_calls_free(&part->calls);
+    ictusi_waiting_calls_free(&part->calls);
     ictusi_paths_fini(&part->paths);
     free(part);
 }
@@ -471,7 +471,7 @@ static struct scan_tap *follow_split(struct scan_tap *tap)
     ictusi_follow_init(&part->follower, &part->calls, &part->paths, trace);
     part->follower.why = NULL;
     if (ictusi_paths_init(&part->paths, trace) ||
-        ictusi_calls_init(&part->calls, &trace->layout, NULL)) {
+        ictusi_waiting_calls_init(&part->calls, &trace->layout, NULL)) {
         follow_release(&part->follower.tap);
         return NULL;
     }
@@ -484,7 +484,7 @@ static int follow_join(struct scan_tap *tap, struct scan_tap *other, const struc
     struct follow_part *known = follow_part_of(other);
     uint32_t *which = calloc(known->paths.count + 1, sizeof *which);
     int err = which ? ictusi_paths_append(f->paths, &known->paths, which) : ICTUS_ERR_NOMEM;
-    err = err ? err : ictusi_calls_append(f->calls, &known->calls, part, which, f->why);
+    err = err ? err : ictusi_waiting_calls_append(f->calls, &known->calls, part, which, f->why);
     free(which);
     return err;
 }

@@ -7,7 +7,7 @@
 #define ICTUS_WAITS_FOLLOW_H
 
 #include "archive/scan_tap.h"
-#include "waits/calls.h"
+#include "waits/waiting_calls.h"
 
 struct frame {
     uint32_t path;

@@ -3,8 +3,8 @@
 #ifndef ICTUS_WAITS_PARTNERS_H
 #define ICTUS_WAITS_PARTNERS_H
 
-#include "waits/calls.h"
 #include "waits/histories.h"
+#include "waits/waiting_calls.h"
 
 enum wait_state {
     WAIT_NONE,

@@ -70,7 +70,7 @@ int ictusi_paths_init(struct paths *paths, const struct trace *trace)
     for (uint64_t i = 0; i < trace->regions.count && !err; i++) {
         const struct name_row *row = &trace->regions.rows[i];
         const int64_t traits = ictusi_idmap_get(&trace->region_traits, row->ref, 0);
-        const char *name = ictusi_trace_string(trace, row->string);
+        const char *name = ictusi_archive_string(trace, row->string);
         paths->kinds[i] =
             path_kind(name, (OTF2_RegionRole)(traits & 0xff), (OTF2_Paradigm)(traits >> 8));
         paths->traits[i] = path_traits(name);
@@ -162,7 +162,7 @@ const char *ictusi_paths_leaf(const struct paths *paths, uint32_t path)
     const uint32_t region = paths->list[path].region;
     return region == UINT32_MAX
                ? "(undefined region)"
-               : ictusi_trace_string(paths->trace, paths->trace->regions.rows[region].string);
+               : ictusi_archive_string(paths->trace, paths->trace->regions.rows[region].string);
 }
 
 /* Without the directories. */
@@ -185,11 +185,11 @@ void ictusi_paths_place(const struct paths *paths, uint32_t path, char *text, si
     const int64_t region = ictusi_idmap_get(&trace->places.region, site - 1, 0);
     if (file != IDMAP_NONE) {
         (void)snprintf(text, size, "%s:%lld",
-                       path_file_name(ictusi_trace_string(trace, (uint32_t)file)),
+                       path_file_name(ictusi_archive_string(trace, (uint32_t)file)),
                        (long long)ictusi_idmap_get(&trace->places.line, (uint64_t)source, 0));
     } else if (region != IDMAP_NONE) {
         (void)snprintf(text, size, "%s",
-                       ictusi_trace_name(trace, &trace->regions, (uint64_t)region));
+                       ictusi_archive_name(trace, &trace->regions, (uint64_t)region));
     }
 }
 

@@ -9,6 +9,7 @@
 #include "bench/call.h"
 #include "bench/memory.h"
 #include "bench/operation_list.h"
+#include "bench/plan.h"
 
 #include "patience.h"
 
@@ -162,7 +163,7 @@ static void reductions_are_verified(const struct operation *row)
             plan.datatype = types[t];
             plan.reduce = ops[o];
             plan.root = check_size - 1;
-            if (ictusi_fit_call_can(row, &plan, NULL) == ICTUS_OK) {
+            if (ictusi_plan_possible(row, &plan, NULL) == ICTUS_OK) {
                 damage_is_found(row, &plan);
                 /* Each process's part shows: one number of them will do. */
                 CHECK((check_size != 2 && check_size != 3) ||
@@ -192,7 +193,7 @@ static void results_are_verified(void)
         }
         damage_is_found(row, &plan);
         plan.in_place = 1;
-        if (ictusi_fit_call_can(row, &plan, NULL) == ICTUS_OK) {
+        if (ictusi_plan_possible(row, &plan, NULL) == ICTUS_OK) {
             damage_is_found(row, &plan);
         }
         if (row->shape == SHAPE_ALLREDUCE) {

@@ -12,6 +12,7 @@
 
 #include "bench/call.h"
 #include "bench/operation_list.h"
+#include "bench/plan.h"
 
 #include "check_mpi.h"
 
@@ -56,7 +57,7 @@ static int run_damaged(struct call *call)
     const int64_t blocks =
         receives == BLOCKS_NONE ? 1 : ictusi_operation_block_count(call, receives);
     received(call)[(size_t)(blocks - 1) * call->layout.extent +
-                   ictusi_layout_offset(&call->layout, call->elements - 1)] ^= 1;
+                   ictusi_data_layout_offset(&call->layout, call->elements - 1)] ^= 1;
     return err;
 }
 
@@ -65,11 +66,11 @@ static int run_beyond(struct call *call)
 {
     const int err = run_true(call);
     int64_t i = 0;
-    while (ictusi_layout_offset(&call->layout, i + 1) ==
-           ictusi_layout_offset(&call->layout, i) + call->element) {
+    while (ictusi_data_layout_offset(&call->layout, i + 1) ==
+           ictusi_data_layout_offset(&call->layout, i) + call->element) {
         i++;
     }
-    received(call)[ictusi_layout_offset(&call->layout, i) + call->element] ^= 1;
+    received(call)[ictusi_data_layout_offset(&call->layout, i) + call->element] ^= 1;
     return err;
 }
 
@@ -110,7 +111,7 @@ static void layout_is_verified(const struct operation *row, const char *layout)
     struct ictus_bench_plan plan = plan_of(row, 240);
     const int before = check_failures;
     plan.layout = layout;
-    if (row->absent || is_alone(row) || ictusi_fit_call_can(row, &plan, NULL) != ICTUS_OK ||
+    if (row->absent || is_alone(row) || ictusi_plan_possible(row, &plan, NULL) != ICTUS_OK ||
         !ictusi_operation_shape(row->shape)->has_data) {
         return;
     }
@@ -139,7 +140,7 @@ static void topology_is_verified(const struct operation *row, const char *topolo
     plan.topology = topology;
     plan.datatype = datatype;
     plan.layout = layout;
-    if (ictusi_fit_call_fits(row, &plan, check_size, NULL) == ICTUS_ERR_UNSUPPORTED) {
+    if (ictusi_plan_fits(row, &plan, check_size, NULL) == ICTUS_ERR_UNSUPPORTED) {
         return; /* a known defect of the library */
     }
     CHECK(check_with(row->run, row, &plan) == ICTUS_OK);
@@ -245,24 +246,24 @@ static void nonsense_is_refused(void)
 static void offsets_are_as_the_type_says(void)
 {
     for (int i = 0; layouts[i]; i++) {
-        struct layout_options options;
-        struct layout layout;
+        struct data_layout_options options;
+        struct data_layout layout;
         MPI_Datatype type;
         MPI_Aint low = 0;
         MPI_Aint extent = 0;
         int count = 0;
         int bytes = 0;
-        REQUIRE(!ictusi_layout_read(layouts[i], &options, NULL));
-        REQUIRE(!ictusi_layout_init(&layout, &options, 600, sizeof(int), NULL));
-        REQUIRE(!ictusi_layout_type(&layout, MPI_INT, &count, &type));
+        REQUIRE(!ictusi_data_layout_read(layouts[i], &options, NULL));
+        REQUIRE(!ictusi_data_layout_init(&layout, &options, 600, sizeof(int), NULL));
+        REQUIRE(!ictusi_data_layout_type(&layout, MPI_INT, &count, &type));
         MPI_Type_get_extent(type, &low, &extent);
         MPI_Type_size(type, &bytes);
         CHECK(low == 0 && (size_t)extent * (size_t)count == layout.extent);
         CHECK(bytes * count == 600 * (int)sizeof(int));
-        CHECK(ictusi_layout_offset(&layout, 600) == layout.extent);
+        CHECK(ictusi_data_layout_offset(&layout, 600) == layout.extent);
         for (int64_t e = 0; e < 600; e++) {
-            CHECK(ictusi_layout_offset(&layout, e + 1) >=
-                  ictusi_layout_offset(&layout, e) + sizeof(int));
+            CHECK(ictusi_data_layout_offset(&layout, e + 1) >=
+                  ictusi_data_layout_offset(&layout, e) + sizeof(int));
         }
         MPI_Type_free(&type);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The largest words arrive on rank 0 and its words on all, whichever processes share memory. */
 #include "harmonize/board.h"
-#include "harmonize/page.h"
+#include "harmonize/shared_memory.h"
 
 #include <ictus/error.h>
 
@@ -82,14 +82,14 @@ static void no_room_leaves_no_name(void)
 {
     enum { BYTES = 1 << 16 };
     struct rlimit before;
-    void *page = ictusi_page_share(MPI_COMM_WORLD, BYTES);
+    void *page = ictusi_shared_memory_open(MPI_COMM_WORLD, BYTES);
     CHECK(page && names_left() == 0);
-    ictusi_page_release(page, BYTES);
+    ictusi_shared_memory_close(page, BYTES);
     REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
     const struct rlimit small = {BYTES / 2, before.rlim_max};
     (void)signal(SIGXFSZ, SIG_IGN);
     REQUIRE(check_rank > 0 || setrlimit(RLIMIT_FSIZE, &small) == 0);
-    page = ictusi_page_share(MPI_COMM_WORLD, BYTES);
+    page = ictusi_shared_memory_open(MPI_COMM_WORLD, BYTES);
     REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
     CHECK(!page && names_left() == 0);
 }

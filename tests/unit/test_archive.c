@@ -102,7 +102,7 @@ static void offsets_are_read(const char *path, const struct clock_offset *offset
 {
     struct ictus_why why = {""};
     struct trace *trace = NULL;
-    REQUIRE(ictusi_trace_open(path, &trace, &why) == ICTUS_OK);
+    REQUIRE(ictusi_archive_open(path, &trace, &why) == ICTUS_OK);
     REQUIRE(trace->layout.location_count == LOCATIONS);
     for (int l = 0; l < LOCATIONS; l++) {
         const struct layout_location *location = &trace->layout.locations[l];
@@ -114,7 +114,7 @@ static void offsets_are_read(const char *path, const struct clock_offset *offset
             CHECK_NEAR(location->offsets[i].sd, offsets[i].sd, 0);
         }
     }
-    ictusi_trace_close(trace);
+    ictusi_archive_close(trace);
 }
 
 /* Times, offsets and deviations that no clock has: the archive is refused, and the location named.
@@ -141,7 +141,7 @@ static void offsets_are_judged(void)
         offsets[odd[i].time < 1000 ? 0 : OFFSETS - 1] = odd[i]; /* they must ascend */
         (void)snprintf(path, sizeof path, "%s/odd%zu", root, i);
         write_archive(path, offsets);
-        CHECK(ictusi_trace_open(path, &trace, &why) == ICTUS_ERR_CORRUPT);
+        CHECK(ictusi_archive_open(path, &trace, &why) == ICTUS_ERR_CORRUPT);
         says(&why, "location 7 has an impossible clock offset");
     }
 }
@@ -151,7 +151,7 @@ static void metrics_are_read(const char *path)
 {
     struct ictus_why why = {""};
     struct trace *trace = NULL;
-    REQUIRE(ictusi_trace_open(path, &trace, &why) == ICTUS_OK);
+    REQUIRE(ictusi_archive_open(path, &trace, &why) == ICTUS_OK);
     const uint32_t energy = ictusi_metric_member(trace, CLASS, 0);
     const uint32_t memory = ictusi_metric_member(trace, INSTANCE, 1);
     REQUIRE(energy != LAYOUT_NONE && memory != LAYOUT_NONE);
@@ -160,16 +160,16 @@ static void metrics_are_read(const char *path)
     CHECK(ictusi_metric_member(trace, CLASS, 2) == LAYOUT_NONE);
     CHECK(ictusi_metric_member(trace, CLASS + 1, 0) == LAYOUT_NONE);
     const struct trace_metric *members = trace->metrics.members;
-    CHECK_STR(ictusi_trace_string(trace, members[energy].name), "energy");
-    CHECK_STR(ictusi_trace_string(trace, members[energy].unit), "mJ");
-    CHECK_STR(ictusi_trace_string(trace, members[memory].name), "memory");
-    CHECK_STR(ictusi_trace_string(trace, members[memory].unit), "KiB");
+    CHECK_STR(ictusi_archive_string(trace, members[energy].name), "energy");
+    CHECK_STR(ictusi_archive_string(trace, members[energy].unit), "mJ");
+    CHECK_STR(ictusi_archive_string(trace, members[memory].name), "memory");
+    CHECK_STR(ictusi_archive_string(trace, members[memory].unit), "KiB");
     const OTF2_MetricValue real = {.floating_point = 2500}, natural = {.unsigned_int = 3};
     const OTF2_MetricValue whole = {.signed_int = -4};
     CHECK_NEAR(ictusi_metric_value(trace, energy, OTF2_TYPE_DOUBLE, real), 2.5, 1e-12);
     CHECK_NEAR(ictusi_metric_value(trace, memory, OTF2_TYPE_UINT64, natural), 3072, 0);
     CHECK_NEAR(ictusi_metric_value(trace, memory, OTF2_TYPE_INT64, whole), -4096, 0);
-    ictusi_trace_close(trace);
+    ictusi_archive_close(trace);
 }
 
 /* Whether an archive holds so many events in both locations, and its global definitions. */

@@ -182,7 +182,7 @@ static uint64_t window[256];
 static struct recorder thread_joins(void)
 {
     struct recorder r = {.kind = TICKS_MONOTONIC, .pos = window, .soft = window + 200};
-    ictusi_metrics_join(&r);
+    ictusi_tracer_metrics_join(&r);
     return r;
 }
 
@@ -194,35 +194,38 @@ static void names_are_chosen(void)
     kernel_begin(1);
     kernel.lacks[0] = PERF_COUNT_HW_BUS_CYCLES + 1;
     kernel.lacks[1] = PERF_COUNT_HW_BRANCH_MISSES + 1;
-    REQUIRE(!ictusi_metrics_choose("cycles,bus_cycles,minor_faults,task_ns,branch_misses", &set,
-                                   missing, sizeof(missing), &why));
+    REQUIRE(!ictusi_tracer_metrics_choose("cycles,bus_cycles,minor_faults,task_ns,branch_misses",
+                                          &set, missing, sizeof(missing), &why));
     CHECK(set.count == 3 && set.perf_count == 2 && kernel.open == 0);
     CHECK_STR(set.names[0], "cycles");
     CHECK_STR(set.names[1], "minor_faults");
     CHECK_STR(set.names[2], "task_ns");
     CHECK_STR(missing, "bus_cycles, branch_misses");
-    REQUIRE(!ictusi_metrics_choose("bus_cycles,branch_misses", &set, missing, 14, &why));
+    REQUIRE(!ictusi_tracer_metrics_choose("bus_cycles,branch_misses", &set, missing, 14, &why));
     CHECK(set.count == 0);
     CHECK_STR(missing, "bus_cycles, b");
-    REQUIRE(!ictusi_metrics_choose("", &set, missing, sizeof(missing), &why));
+    REQUIRE(!ictusi_tracer_metrics_choose("", &set, missing, sizeof(missing), &why));
     CHECK(set.count == 0 && set.perf_count == 0 && missing[0] == '\0');
-    CHECK(ictusi_metrics_choose("cycle", &set, missing, sizeof(missing), &why) ==
+    CHECK(ictusi_tracer_metrics_choose("cycle", &set, missing, sizeof(missing), &why) ==
           ICTUS_ERR_UNKNOWN);
     CHECK(strstr(why.text, "cycles"));
-    CHECK(!ictusi_metrics_choose("cycles,cycles,cycles,cycles,cycles,cycles,cycles,cycles,cycles,"
-                                 "cycles,cycles,cycles,cycles,cycles,cycles,user_ns",
-                                 &set, missing, sizeof(missing), &why));
+    CHECK(!ictusi_tracer_metrics_choose(
+        "cycles,cycles,cycles,cycles,cycles,cycles,cycles,cycles,cycles,"
+        "cycles,cycles,cycles,cycles,cycles,cycles,user_ns",
+        &set, missing, sizeof(missing), &why));
     CHECK(set.count == METRICS_MAX);
-    CHECK(ictusi_metrics_choose("cycles,cycles,cycles,cycles,cycles,cycles,cycles,cycles,cycles,"
-                                "cycles,cycles,cycles,cycles,cycles,cycles,user_ns,cycles",
-                                &set, missing, sizeof(missing), &why) == ICTUS_ERR_SPEC);
+    CHECK(ictusi_tracer_metrics_choose(
+              "cycles,cycles,cycles,cycles,cycles,cycles,cycles,cycles,cycles,"
+              "cycles,cycles,cycles,cycles,cycles,cycles,user_ns,cycles",
+              &set, missing, sizeof(missing), &why) == ICTUS_ERR_SPEC);
     CHECK(strstr(why.text, "at most 16 metrics"));
 }
 
 static void choose(const char *names)
 {
     char missing[64];
-    REQUIRE(!ictusi_metrics_choose(names, &ictusi_tracer.metrics, missing, sizeof(missing), NULL));
+    REQUIRE(!ictusi_tracer_metrics_choose(names, &ictusi_tracer.metrics, missing, sizeof(missing),
+                                          NULL));
     CHECK(missing[0] == '\0');
     kernel.opened = 0;
 }
@@ -256,17 +259,17 @@ static void samples_hold_values(void)
         CHECK(kernel.open == 3 && (r.after & AFTER_SAMPLE));
         ictusi_tracer.sample_ticks = 0;
         now_ns = 77;
-        ictusi_metrics_sample(&r);
+        ictusi_tracer_metrics_sample(&r);
         CHECK(sample_is(6, values) && r.pos == window + 8);
-        ictusi_metrics_leave(&r);
+        ictusi_tracer_metrics_leave(&r);
         CHECK(kernel.open == 0 && !r.events);
-        ictusi_metrics_leave(&r);
+        ictusi_tracer_metrics_leave(&r);
     }
     kernel_begin(16);
     choose("minor_faults,major_faults,voluntary_switches");
     struct recorder r = thread_joins();
     CHECK(kernel.opened == 0 && !r.events);
-    ictusi_metrics_sample(&r);
+    ictusi_tracer_metrics_sample(&r);
     CHECK(sample_is(3, (const uint64_t[]){11, 12, 13}));
     choose("");
     r = thread_joins();
@@ -280,18 +283,18 @@ static void failures_are_zero(void)
     choose("cycles,minor_faults");
     struct recorder r = thread_joins();
     reads_fail = true;
-    ictusi_metrics_sample(&r);
+    ictusi_tracer_metrics_sample(&r);
     CHECK(sample_is(2, (const uint64_t[]){0, 11}));
-    ictusi_metrics_join(&r);
+    ictusi_tracer_metrics_join(&r);
     CHECK(kernel.opened == 2 && kernel.open == 1);
-    ictusi_metrics_leave(&r);
+    ictusi_tracer_metrics_leave(&r);
     kernel.lacks[0] = PERF_COUNT_HW_CPU_CYCLES + 1; /* it was there, and is gone */
-    ictusi_metrics_join(&r);
+    ictusi_tracer_metrics_join(&r);
     reads_fail = false;
     r.pos = window;
-    ictusi_metrics_sample(&r);
+    ictusi_tracer_metrics_sample(&r);
     CHECK(sample_is(2, (const uint64_t[]){0, 11}));
-    ictusi_metrics_leave(&r);
+    ictusi_tracer_metrics_leave(&r);
 }
 
 /* Not oftener than asked. */
@@ -304,7 +307,7 @@ static void samples_are_apart(void)
     int samples = 0;
     for (now_ns = 1000; now_ns < 2000; now_ns += 30) {
         const uint64_t *before = r.pos;
-        ictusi_metrics_sample(&r);
+        ictusi_tracer_metrics_sample(&r);
         samples += r.pos != before;
         CHECK(now_ns - (int64_t)r.last_sample < 100);
     }
@@ -312,7 +315,7 @@ static void samples_are_apart(void)
     r.last_sample = 5000;
     now_ns = 5100;
     r.pos = window;
-    ictusi_metrics_sample(&r);
+    ictusi_tracer_metrics_sample(&r);
     CHECK(r.pos != window);
 }
 

@@ -107,7 +107,7 @@ static void check_page(int stratum)
     CHECK(status.now.state == ICTUS_LOCK_HOLDOVER); /* the daemon has gone */
     CHECK(status.sources[0].selection == ICTUS_SOURCE_SELECTED);
     CHECK(status.sources[0].received >= 8 && status.sources[0].delay_ns > 0.0);
-    CHECK(ictusi_metrics_text(&status, text, sizeof(text)) == strlen(text));
+    CHECK(ictusi_lock_metrics_text(&status, text, sizeof(text)) == strlen(text));
     CHECK(strstr(text, "\nictus_lock_state 2\n") && strstr(text, "selection=\"selected\""));
     ictus_lock_close(lock);
 }

@@ -22,7 +22,7 @@ static void run_sim(struct sim *s, struct run *r, enum ictus_lock_loop loop, dou
     long n = 0;
     ictusi_discipline_init(&r->d, loop, 0.0, 120.0);
     ictusi_bound_init(&r->bound, 1e-6);
-    ictusi_delays_reset(&r->delays);
+    ictusi_lock_delays_reset(&r->delays);
     r->violations = 0;
     r->widest_ns = 0.0;
     int polled = 0;
@@ -211,7 +211,7 @@ static void live_a_day(struct sim *s, bool asymmetric, const struct interval_opt
     int polled = 0;
     ictusi_discipline_init(&r.d, ICTUS_LOCK_ADAPTIVE, 0.0, 120.0);
     ictusi_bound_init(&r.bound, 1e-6);
-    ictusi_delays_reset(&r.delays);
+    ictusi_lock_delays_reset(&r.delays);
     memset(tally, 0, sizeof(*tally));
     while (s->now_s < 12 * 3600.0) {
         day(s, asymmetric);
@@ -360,7 +360,7 @@ static void test_group(void)
     struct sample samples[5];
     struct measurement m;
     memset(samples, 0, sizeof(samples));
-    ictusi_delays_reset(&delays);
+    ictusi_lock_delays_reset(&delays);
     for (int i = 0; i < 5; i++) {
         samples[i].local = i * INT64_C(1000000);
         samples[i].offset_ns = 1000 + i;

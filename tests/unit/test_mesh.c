@@ -2,9 +2,9 @@
 /* The mesh against known truth: exactness, honesty, history, clocks that step, bad input. */
 #include "../sim/world.h"
 #include "core/estimator.h"
-#include "core/matching.h"
 #include "core/mesh.h"
 #include "core/mesh_state.h"
+#include "core/pairing.h"
 
 #include <ictus/error.h>
 
@@ -38,14 +38,14 @@ static void sweep(struct bed *b, int rounds, uint64_t seed, double start_s)
     const int n = b->world->options.size;
     struct mesh_edge edges[SIZE_MAX_TESTED * SIZE_MAX_TESTED / 2];
     struct stamp stamps[BURST];
-    struct matching m;
+    struct pairing m;
     size_t count = 0;
-    REQUIRE(!ictusi_matching_create(n, rounds, seed, &m));
+    REQUIRE(!ictusi_pairing_create(n, rounds, seed, &m));
     world_wait(b->world, start_s);
     for (int r = 0; r < m.rounds; r++) {
         for (int i = 0; i < n; i++) {
-            if (ictusi_matching_asks(&m, r, i)) {
-                const int j = ictusi_matching_partner(&m, r, i);
+            if (ictusi_pairing_asks(&m, r, i)) {
+                const int j = ictusi_pairing_partner(&m, r, i);
                 struct offset o;
                 world_burst(b->world, i, j, BURST, stamps);
                 REQUIRE(!ictusi_estimator_offset_skampi(stamps, BURST, &o));
@@ -55,7 +55,7 @@ static void sweep(struct bed *b, int rounds, uint64_t seed, double start_s)
         }
     }
     REQUIRE(!ictusi_mesh_add(b->mesh, edges, count));
-    ictusi_matching_free(&m);
+    ictusi_pairing_free(&m);
 }
 
 static int solve(struct bed *b)
@@ -287,14 +287,14 @@ static void a_step_is_told(void)
             sweep(&b, 11, 1, 0.0);
             struct stamp stamps[BURST];
             struct mesh_edge edges[66];
-            struct matching m;
+            struct pairing m;
             size_t count = 0;
-            REQUIRE(!ictusi_matching_create(12, 11, 1, &m));
+            REQUIRE(!ictusi_pairing_create(12, 11, 1, &m));
             for (int r = 0; r < m.rounds; r++) {
                 b.world->clocks[7].origin += r == 5 ? 50000 : 0;
                 for (int i = 0; i < 12; i++) {
-                    if (ictusi_matching_asks(&m, r, i)) {
-                        const int j = ictusi_matching_partner(&m, r, i);
+                    if (ictusi_pairing_asks(&m, r, i)) {
+                        const int j = ictusi_pairing_partner(&m, r, i);
                         struct offset f;
                         world_burst(b.world, i, j, BURST, stamps);
                         REQUIRE(!ictusi_estimator_offset_skampi(stamps, BURST, &f));
@@ -304,7 +304,7 @@ static void a_step_is_told(void)
                 }
             }
             REQUIRE(!ictusi_mesh_add(b.mesh, edges, count));
-            ictusi_matching_free(&m);
+            ictusi_pairing_free(&m);
         }
         CHECK(solve(&b) == ICTUS_ERR_CLOCK);
         CHECK(b.quality.suspect == 7);

@@ -5,8 +5,8 @@
  */
 #include "../sim/world.h"
 #include "core/laplacian.h"
-#include "core/matching.h"
 #include "core/mesh_plan.h"
+#include "core/pairing.h"
 #include "core/random.h"
 
 #include <ictus/error.h>
@@ -32,23 +32,23 @@ static void add_sweep(struct world *w, struct mesh *mesh, uint64_t seed, double 
     const size_t most = (size_t)n * (size_t)n / 2 + 1;
     struct mesh_edge *edges = calloc(most, sizeof(*edges));
     struct stamp stamps[EXCHANGES];
-    struct matching m;
+    struct pairing m;
     size_t count = 0;
-    REQUIRE(edges && !ictusi_matching_create(n, 20, seed, &m));
+    REQUIRE(edges && !ictusi_pairing_create(n, 20, seed, &m));
     world_wait(w, start_s);
     for (int r = 0; r < m.rounds; r++) {
         for (int i = 0; i < n; i++) {
-            if (ictusi_matching_asks(&m, r, i)) {
+            if (ictusi_pairing_asks(&m, r, i)) {
                 struct mesh_edge *edge = &edges[count++];
                 edge->client = i;
-                edge->server = ictusi_matching_partner(&m, r, i);
+                edge->server = ictusi_pairing_partner(&m, r, i);
                 world_burst(w, i, edge->server, EXCHANGES, stamps);
                 REQUIRE(!ictusi_mesh_burst(stamps, EXCHANGES, MESH_PAIR_AUTO, NULL, edge));
             }
         }
     }
     REQUIRE(!ictusi_mesh_add(mesh, edges, count));
-    ictusi_matching_free(&m);
+    ictusi_pairing_free(&m);
     free(edges);
 }
 

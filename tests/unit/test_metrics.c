@@ -95,11 +95,11 @@ int main(void)
     int port = 0;
     const int listener = bound_socket(SOCK_STREAM, &port);
     REQUIRE(listen(listener, CLIENTS) == 0);
-    REQUIRE(ictusi_metrics_start(listener, body_text, NULL, &metrics) == ICTUS_OK);
+    REQUIRE(ictusi_lock_metrics_start(listener, body_text, NULL, &metrics) == ICTUS_OK);
     test_crowd(port);
     test_idle(port);
-    ictusi_metrics_stop(metrics);
-    ictusi_metrics_stop(NULL);
+    ictusi_lock_metrics_stop(metrics);
+    ictusi_lock_metrics_stop(NULL);
     (void)close(listener);
     return check_result();
 }

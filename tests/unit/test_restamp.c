@@ -132,7 +132,7 @@ static void copy(const char *in, const char *out, bool restamp, bool split, int 
     struct ictus_why why = {""};
     struct trace *trace = NULL;
     struct shift shift = {.split = split};
-    REQUIRE(ictusi_trace_open(in, &trace, &why) == ICTUS_OK);
+    REQUIRE(ictusi_archive_open(in, &trace, &why) == ICTUS_OK);
     const struct copy_job job = {
         .trace = trace,
         .out = out,
@@ -147,7 +147,7 @@ static void copy(const char *in, const char *out, bool restamp, bool split, int 
     }
     CHECK(shift.opened == opened);
     CHECK(shift.closed == LOCATIONS);
-    ictusi_trace_close(trace);
+    ictusi_archive_close(trace);
 }
 
 static bool same_files(const char *a, const char *b)

@@ -233,7 +233,7 @@ static struct reading_of *read_by(const char *path, int threads)
     r->session.threads = threads;
     ictusi_follow_init(&follower, &r->calls, &r->paths, r->session.trace);
     REQUIRE(!ictusi_paths_init(&r->paths, r->session.trace));
-    REQUIRE(!ictusi_calls_init(&r->calls, &r->session.trace->layout, &r->why));
+    REQUIRE(!ictusi_waiting_calls_init(&r->calls, &r->session.trace->layout, &r->why));
     r->err = ictusi_session_read(&r->session, &follower.tap);
     ictusi_follow_fini(&follower);
     return r;
@@ -241,7 +241,7 @@ static struct reading_of *read_by(const char *path, int threads)
 
 static void reading_free(struct reading_of *r)
 {
-    ictusi_calls_free(&r->calls);
+    ictusi_waiting_calls_free(&r->calls);
     ictusi_paths_fini(&r->paths);
     ictusi_session_close(&r->session);
     free(r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The global definitions of an archive. */
-#include "trace/archive.h"
+#include "trace/write_archive.h"
 
 #include "core/plain.h"
 #include "trace/convert.h"
@@ -16,7 +16,7 @@
 /* What is needed all along. */
 struct writing {
     OTF2_GlobalDefWriter *w;
-    const struct archive_world *world;
+    const struct trace_world *world;
     struct keymap strings;
     OTF2_ErrorCode failed;
 };
@@ -251,7 +251,7 @@ static void write_locations(struct writing *g, const uint32_t *hosts)
                 (void)snprintf(text, sizeof(text), "Thread %d", t);
             }
             write_check(g, OTF2_GlobalDefWriter_WriteLocation(
-                               g->w, archive_location(p, t), write_string(g, text),
+                               g->w, trace_location(p, t), write_string(g, text),
                                OTF2_LOCATION_TYPE_CPU_THREAD, *events++, (OTF2_LocationGroupRef)p));
         }
     }
@@ -270,7 +270,7 @@ static void write_groups(struct writing *g, const int *place)
     }
     for (int p = 0; p < g->world->size; p++) {
         if (g->world->logs[p].text) {
-            members[count++] = archive_location(p, 0);
+            members[count++] = trace_location(p, 0);
         }
     }
     write_check(g, OTF2_GlobalDefWriter_WriteGroup(g->w, 0, none, OTF2_GROUP_TYPE_COMM_LOCATIONS,
@@ -395,7 +395,7 @@ static void write_files(struct writing *g)
 }
 
 /* Times count nanoseconds; the trace's first instant is tied to the wall clock of a process. */
-static void write_clock(struct writing *g, const struct archive_options *options)
+static void write_clock(struct writing *g, const struct trace_writing *options)
 {
     uint64_t first = UINT64_MAX;
     uint64_t last = 0;
@@ -432,8 +432,8 @@ static void set_property(OTF2_Archive *archive, const char *name, const char *fo
     (void)OTF2_Archive_SetProperty(archive, name, text, true);
 }
 
-static void set_properties(OTF2_Archive *archive, const struct archive_options *options,
-                           const struct archive_world *world,
+static void set_properties(OTF2_Archive *archive, const struct trace_writing *options,
+                           const struct trace_world *world,
                            const struct ictus_trace_summary *summary)
 {
     for (int p = 0; p < world->size; p++) {
@@ -453,15 +453,14 @@ static void set_properties(OTF2_Archive *archive, const struct archive_options *
     set_property(archive, "ICTUS::PROCESSES::CUT", "%.0f", (double)summary->cut);
 }
 
-int ictusi_definitions_global(OTF2_Archive *archive, const struct archive_options *options,
-                              const struct archive_world *world,
-                              struct ictus_trace_summary *summary)
+int ictusi_trace_write_global(OTF2_Archive *archive, const struct trace_writing *options,
+                              const struct trace_world *world, struct ictus_trace_summary *summary)
 {
     struct writing g = {
         OTF2_Archive_GetGlobalDefWriter(archive), world, {NULL, NULL, 0, 0}, OTF2_SUCCESS};
     uint32_t *hosts = calloc((size_t)world->size + 1, sizeof(*hosts));
     int *place = calloc((size_t)world->size + 1, sizeof(*place));
-    ictusi_archive_summarise(world, summary);
+    ictusi_trace_summarise(world, summary);
     if (g.w && hosts && place) {
         for (int p = 0, next = 0; p < world->size; p++) {
             place[p] = next;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Contiguous blocks, vectors, indexed blocks and resized elements. */
-#include "bench/layout.h"
+#include "bench/data_layout.h"
 
 #include "core/random.h"
 #include "core/spec.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AT(member) offsetof(struct layout_options, member)
+#define AT(member) offsetof(struct data_layout_options, member)
 
 enum { STRIDE_MAX = 1000000 };
 
@@ -39,10 +39,11 @@ static const char *const kind_names[] = {"contiguous", "vector", "indexed", "res
 static const struct spec_param *const kind_params[] = {no_params, vector_params, indexed_params,
                                                        resized_params};
 
-int ictusi_layout_read(const char *text, struct layout_options *options, struct ictus_why *why)
+int ictusi_data_layout_read(const char *text, struct data_layout_options *options,
+                            struct ictus_why *why)
 {
     struct spec spec;
-    *options = (struct layout_options){.block = 1, .stride = 1};
+    *options = (struct data_layout_options){.block = 1, .stride = 1};
     int err = ictusi_spec_split(text ? text : kind_names[LAYOUT_CONTIGUOUS], &spec, why);
     int kind = 0;
     while (!err && kind_names[kind] && strcmp(spec.name, kind_names[kind]) != 0) {
@@ -51,7 +52,7 @@ int ictusi_layout_read(const char *text, struct layout_options *options, struct 
     if (!err && !kind_names[kind]) {
         return ictus_unknown(why, "layout", spec.name, kind_names);
     }
-    options->kind = (enum layout_kind)kind;
+    options->kind = (enum data_layout_kind)kind;
     err = err ? err : ictusi_spec_read(&spec, kind_params[kind], options, why);
     if (!err && options->stride < options->block) {
         err = ictus_because(why, ICTUS_ERR_SPEC,
@@ -63,10 +64,10 @@ int ictusi_layout_read(const char *text, struct layout_options *options, struct 
 }
 
 /* Lengths of 1 to twice the mean less 1, gaps of 0 to twice their mean. */
-static void layout_draw(struct layout *layout, const struct layout_options *o)
+static void layout_draw(struct data_layout *layout, const struct data_layout_options *o)
 {
     struct rng rng;
-    struct layout_run next = {0, 0};
+    struct data_layout_run next = {0, 0};
     ictusi_random_seed(&rng, (uint64_t)o->seed, 0);
     layout->run_count = LAYOUT_RUNS;
     for (int i = 0; i < LAYOUT_RUNS; i++) {
@@ -80,12 +81,12 @@ static void layout_draw(struct layout *layout, const struct layout_options *o)
     layout->runs[LAYOUT_RUNS] = next;
 }
 
-int ictusi_layout_init(struct layout *layout, const struct layout_options *o, int64_t elements,
-                       size_t element, struct ictus_why *why)
+int ictusi_data_layout_init(struct data_layout *layout, const struct data_layout_options *o,
+                            int64_t elements, size_t element, struct ictus_why *why)
 {
-    *layout = (struct layout){.kind = o->kind, .elements = elements, .element = element};
+    *layout = (struct data_layout){.kind = o->kind, .elements = elements, .element = element};
     layout->run_count = 1;
-    layout->runs[1] = (struct layout_run){o->kind == LAYOUT_RESIZED ? 1 : o->block, o->stride};
+    layout->runs[1] = (struct data_layout_run){o->kind == LAYOUT_RESIZED ? 1 : o->block, o->stride};
     if (o->kind == LAYOUT_INDEXED) {
         layout_draw(layout, o);
     }
@@ -94,7 +95,7 @@ int ictusi_layout_init(struct layout *layout, const struct layout_options *o, in
                              "layout vector: %lld elements are not a multiple of block=%lld",
                              (long long)elements, (long long)o->block);
     }
-    layout->extent = ictusi_layout_offset(layout, elements);
+    layout->extent = ictusi_data_layout_offset(layout, elements);
     if (o->kind != LAYOUT_CONTIGUOUS && layout->extent / element > INT_MAX) {
         return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
                              "a block of %lld elements with gaps is longer than %d elements, which "
@@ -104,22 +105,22 @@ int ictusi_layout_init(struct layout *layout, const struct layout_options *o, in
     return ICTUS_OK;
 }
 
-size_t ictusi_layout_offset(const struct layout *layout, int64_t i)
+size_t ictusi_data_layout_offset(const struct data_layout *layout, int64_t i)
 {
     if (layout->kind == LAYOUT_CONTIGUOUS) {
         return (size_t)i * layout->element;
     }
-    const struct layout_run *end = &layout->runs[layout->run_count];
+    const struct data_layout_run *end = &layout->runs[layout->run_count];
     const int64_t within = i % end->first;
     int run = layout->run_count - 1;
     while (layout->runs[run].first > within) {
         run--;
     }
-    const struct layout_run *r = &layout->runs[run];
+    const struct data_layout_run *r = &layout->runs[run];
     return (size_t)(i / end->first * end->offset + r->offset + within - r->first) * layout->element;
 }
 
-static int layout_make_indexed(const struct layout *layout, MPI_Datatype element,
+static int layout_make_indexed(const struct data_layout *layout, MPI_Datatype element,
                                MPI_Datatype *type)
 {
     const int64_t most =
@@ -131,11 +132,11 @@ static int layout_make_indexed(const struct layout *layout, MPI_Datatype element
     }
     int *offsets = lengths + most;
     for (int64_t i = 0; i < layout->elements; count++) {
-        const struct layout_run *run = &layout->runs[count % layout->run_count];
+        const struct data_layout_run *run = &layout->runs[count % layout->run_count];
         const int64_t length = run[1].first - run[0].first;
         const int64_t left = layout->elements - i;
         lengths[count] = (int)(length < left ? length : left);
-        offsets[count] = (int)(ictusi_layout_offset(layout, i) / layout->element);
+        offsets[count] = (int)(ictusi_data_layout_offset(layout, i) / layout->element);
         i += lengths[count];
     }
     const int err = MPI_Type_indexed(count, lengths, offsets, element, type);
@@ -143,12 +144,12 @@ static int layout_make_indexed(const struct layout *layout, MPI_Datatype element
     return err;
 }
 
-int ictusi_layout_type(const struct layout *layout, MPI_Datatype element, int *count,
-                       MPI_Datatype *type)
+int ictusi_data_layout_type(const struct data_layout *layout, MPI_Datatype element, int *count,
+                            MPI_Datatype *type)
 {
     MPI_Datatype bare = element;
     MPI_Aint extent = (MPI_Aint)layout->extent;
-    const struct layout_run *run = &layout->runs[1]; /* of a vector */
+    const struct data_layout_run *run = &layout->runs[1]; /* of a vector */
     int err = MPI_SUCCESS;
     *count = 1;
     if (layout->kind == LAYOUT_RESIZED) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared memory by its POSIX name, which lives only until everybody has it open. */
-#include "harmonize/page.h"
+#include "harmonize/shared_memory.h"
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -34,7 +34,7 @@ static void *map_and_close(int fd, size_t size)
 }
 
 /* Memory that is not there would be missed at the first touch, by a signal. */
-static void *page_fill(int fd, size_t size)
+static void *shared_memory_fill(int fd, size_t size)
 {
     if (posix_fallocate(fd, 0, (off_t)size)) {
         (void)close(fd);
@@ -43,7 +43,7 @@ static void *page_fill(int fd, size_t size)
     return map_and_close(fd, size);
 }
 
-static void *page_invite(struct invitation *invitation, size_t size)
+static void *shared_memory_invite(struct invitation *invitation, size_t size)
 {
     int fd = -1;
     for (int i = 0; i < NAME_TRIES && fd < 0; i++) {
@@ -52,7 +52,7 @@ static void *page_invite(struct invitation *invitation, size_t size)
                        (long)getpid(), (unsigned long long)invitation->token);
         fd = shm_open(invitation->name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
     }
-    void *page = fd < 0 ? NULL : page_fill(fd, size);
+    void *page = fd < 0 ? NULL : shared_memory_fill(fd, size);
     if (page) {
         *(int64_t *)page = invitation->token;
     } else {
@@ -69,13 +69,13 @@ static void *accept_invitation(const struct invitation *invitation, size_t size)
     const int fd = invitation->name[0] ? shm_open(invitation->name, O_RDWR | O_CLOEXEC, 0) : -1;
     void *page = fd < 0 ? NULL : map_and_close(fd, size);
     if (page && *(const int64_t *)page != invitation->token) {
-        ictusi_page_release(page, size);
+        ictusi_shared_memory_close(page, size);
         page = NULL;
     }
     return page;
 }
 
-void *ictusi_page_share(MPI_Comm node, size_t size)
+void *ictusi_shared_memory_open(MPI_Comm node, size_t size)
 {
     struct invitation invitation = {.name = ""};
     void *page = NULL;
@@ -84,7 +84,7 @@ void *ictusi_page_share(MPI_Comm node, size_t size)
     int all = 0;
     PMPI_Comm_rank(node, &rank);
     if (rank == 0) {
-        page = page_invite(&invitation, size);
+        page = shared_memory_invite(&invitation, size);
     }
     if (PMPI_Bcast(&invitation, (int)sizeof(invitation), MPI_BYTE, 0, node) == MPI_SUCCESS) {
         page = rank == 0 ? page : accept_invitation(&invitation, size);
@@ -95,7 +95,7 @@ void *ictusi_page_share(MPI_Comm node, size_t size)
         (void)shm_unlink(invitation.name);
     }
     if (err != MPI_SUCCESS || !all || !page) {
-        ictusi_page_release(page, size);
+        ictusi_shared_memory_close(page, size);
         return NULL;
     }
     if (rank == 0) {
@@ -104,7 +104,7 @@ void *ictusi_page_share(MPI_Comm node, size_t size)
     return page;
 }
 
-void ictusi_page_release(void *page, size_t size)
+void ictusi_shared_memory_close(void *page, size_t size)
 {
     if (page) {
         (void)munmap(page, size);

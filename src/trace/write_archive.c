@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events and local definitions of an archive. */
-#include "trace/archive.h"
+#include "trace/write_archive.h"
 
 #include "archive/chunks.h"
 #include "archive/flush.h"
@@ -26,7 +26,7 @@ static uint64_t definition_chunk(int processes)
     return most > OTF2_CHUNK_SIZE_MIN ? most : OTF2_CHUNK_SIZE_MIN;
 }
 
-OTF2_Archive *ictusi_archive_open(const struct archive_options *options)
+OTF2_Archive *ictusi_trace_create(const struct trace_writing *options)
 {
     OTF2_Archive *archive = OTF2_Archive_Open(
         options->directory, "traces", OTF2_FILEMODE_WRITE, OTF2_CHUNK_SIZE_MIN,
@@ -42,7 +42,7 @@ OTF2_Archive *ictusi_archive_open(const struct archive_options *options)
 static int convert_thread(OTF2_Archive *archive, const char *path, int rank, int thread,
                           struct conversion *c, uint64_t *events, struct ictus_why *why)
 {
-    OTF2_EvtWriter *writer = OTF2_Archive_GetEvtWriter(archive, archive_location(rank, thread));
+    OTF2_EvtWriter *writer = OTF2_Archive_GetEvtWriter(archive, trace_location(rank, thread));
     if (!writer) {
         return ictus_because(why, ICTUS_ERR_IO,
                              "writing the archive: the events of rank %d are missing", rank);
@@ -57,9 +57,10 @@ static int convert_thread(OTF2_Archive *archive, const char *path, int rank, int
     return err;
 }
 
-int ictusi_archive_events(OTF2_Archive *archive, const struct archive_options *options,
-                          const struct rawlog *log, const struct trace_map *map, uint64_t *events,
-                          struct process_result *result, struct ictus_why *why)
+int ictusi_trace_write_events(OTF2_Archive *archive, const struct trace_writing *options,
+                              const struct rawlog *log, const struct trace_map *map,
+                              uint64_t *events, struct process_result *result,
+                              struct ictus_why *why)
 {
     char path[4352];
     int err = ICTUS_OK;
@@ -104,7 +105,7 @@ int ictusi_archive_events(OTF2_Archive *archive, const struct archive_options *o
 }
 
 /* Timestamps are on the global clock already: offsets of nothing, but with their error. */
-static OTF2_ErrorCode write_offsets(OTF2_DefWriter *writer, const struct archive_options *options,
+static OTF2_ErrorCode write_offsets(OTF2_DefWriter *writer, const struct trace_writing *options,
                                     const struct rawlog *log, const struct process_result *result)
 {
     OTF2_ErrorCode code = OTF2_SUCCESS;
@@ -130,8 +131,9 @@ static OTF2_ErrorCode write_offsets(OTF2_DefWriter *writer, const struct archive
     return code;
 }
 
-int ictusi_archive_check(const struct archive_options *options, int rank, const uint64_t *events,
-                         int threads, bool global, struct ictus_why *why)
+int ictusi_trace_check_written(const struct trace_writing *options, int rank,
+                               const uint64_t *events, int threads, bool global,
+                               struct ictus_why *why)
 {
     char anchor[4352];
     struct archive_count *counts = calloc((size_t)threads + 1, sizeof(*counts));
@@ -139,7 +141,7 @@ int ictusi_archive_check(const struct archive_options *options, int rank, const 
         return ICTUS_ERR_NOMEM;
     }
     for (int t = 0; t < threads; t++) {
-        counts[t] = (struct archive_count){archive_location(rank, t), events[t], false};
+        counts[t] = (struct archive_count){trace_location(rank, t), events[t], false};
     }
     (void)snprintf(anchor, sizeof(anchor), "%s/traces.otf2", options->directory);
     const int err = ictusi_archive_verify(anchor, counts, (size_t)threads, global, why);
@@ -147,12 +149,12 @@ int ictusi_archive_check(const struct archive_options *options, int rank, const 
     return err;
 }
 
-int ictusi_archive_local(OTF2_Archive *archive, const struct archive_options *options,
-                         const struct rawlog *log, const struct process_result *result)
+int ictusi_trace_write_local(OTF2_Archive *archive, const struct trace_writing *options,
+                             const struct rawlog *log, const struct process_result *result)
 {
     OTF2_ErrorCode code = OTF2_SUCCESS;
     for (int t = 0; t < result->threads && code == OTF2_SUCCESS; t++) {
-        OTF2_DefWriter *writer = OTF2_Archive_GetDefWriter(archive, archive_location(log->rank, t));
+        OTF2_DefWriter *writer = OTF2_Archive_GetDefWriter(archive, trace_location(log->rank, t));
         if (!writer) {
             return ICTUS_ERR_IO;
         }
@@ -165,8 +167,7 @@ int ictusi_archive_local(OTF2_Archive *archive, const struct archive_options *op
     return code == OTF2_SUCCESS ? ICTUS_OK : ICTUS_ERR_IO;
 }
 
-void ictusi_archive_summarise(const struct archive_world *world,
-                              struct ictus_trace_summary *summary)
+void ictusi_trace_summarise(const struct trace_world *world, struct ictus_trace_summary *summary)
 {
     uint64_t first = UINT64_MAX;
     uint64_t last = 0;

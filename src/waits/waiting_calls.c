@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Storage of calls, and their presynchronisation. */
-#include "waits/calls.h"
+#include "waits/waiting_calls.h"
 
 #include <stdlib.h>
 
-int ictusi_calls_init(struct waiting_calls *calls, const struct layout *layout,
-                      struct ictus_why *why)
+int ictusi_waiting_calls_init(struct waiting_calls *calls, const struct layout *layout,
+                              struct ictus_why *why)
 {
     const uint64_t n = layout->location_count;
     uint64_t events = 0;
@@ -39,8 +39,9 @@ int ictusi_calls_init(struct waiting_calls *calls, const struct layout *layout,
     return err;
 }
 
-void ictusi_calls_map(struct waiting_calls *calls, uint64_t locations,
-                      int64_t (*map)(void *self, uint32_t location, int64_t stamp), void *self)
+void ictusi_waiting_calls_map(struct waiting_calls *calls, uint64_t locations,
+                              int64_t (*map)(void *self, uint32_t location, int64_t stamp),
+                              void *self)
 {
     enum { MAPPED = 1 << 18 }; /* calls whose memory is held */
     for (uint32_t l = 0; l < locations; l++) {
@@ -71,7 +72,7 @@ void ictusi_calls_map(struct waiting_calls *calls, uint64_t locations,
     ictusi_store_relax(&calls->calls);
 }
 
-void ictusi_calls_relax(const struct waiting_calls *calls)
+void ictusi_waiting_calls_relax(const struct waiting_calls *calls)
 {
     ictusi_store_relax(&calls->calls);
     ictusi_store_relax(&calls->shares);
@@ -142,8 +143,9 @@ static void locks_mend(const void *self, void *elements, uint64_t count)
     }
 }
 
-int ictusi_calls_append(struct waiting_calls *to, struct waiting_calls *from,
-                        const struct tap_part *part, const uint32_t *paths, struct ictus_why *why)
+int ictusi_waiting_calls_append(struct waiting_calls *to, struct waiting_calls *from,
+                                const struct tap_part *part, const uint32_t *paths,
+                                struct ictus_why *why)
 {
     const uint64_t calls = to->calls.count;
     const uint64_t shares = to->shares.count;
@@ -176,11 +178,11 @@ int ictusi_calls_append(struct waiting_calls *to, struct waiting_calls *from,
     to->bare += from->bare;
     to->muted += from->muted;
     to->cut += from->cut;
-    ictusi_calls_relax(to);
+    ictusi_waiting_calls_relax(to);
     return err;
 }
 
-void ictusi_calls_free(struct waiting_calls *calls)
+void ictusi_waiting_calls_free(struct waiting_calls *calls)
 {
     ictusi_store_fini(&calls->calls);
     ictusi_store_fini(&calls->shares);

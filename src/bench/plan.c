@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether an operation can do what a plan asks of it. */
-#include "bench/fit.h"
+#include "bench/plan.h"
 
 #include "bench/call.h"
 #include "bench/defect.h"
@@ -32,8 +32,8 @@ static int check_defects(const struct operation *operation, const struct ictus_b
                   : ICTUS_OK;
 }
 
-int ictusi_fit_types(const struct ictus_bench_plan *plan, struct datatype *type,
-                     struct reduction *reduction, struct ictus_why *why)
+int ictusi_plan_types(const struct ictus_bench_plan *plan, struct datatype *type,
+                      struct reduction *reduction, struct ictus_why *why)
 {
     const int err = ictusi_datatype_find(plan->datatype ? plan->datatype : "char", type, why);
     return err ? err : ictusi_reduction_find(plan->reduce ? plan->reduce : "sum", reduction, why);
@@ -44,7 +44,7 @@ static int check_types(const struct operation *operation, const struct ictus_ben
 {
     struct datatype type;
     struct reduction reduction;
-    int err = ictusi_fit_types(plan, &type, &reduction, why);
+    int err = ictusi_plan_types(plan, &type, &reduction, why);
     if (!err && ictusi_operation_shape(operation->shape)->reduces) {
         err = ictusi_reduction_fits(&reduction, &type, why);
     }
@@ -58,7 +58,7 @@ static int check_types(const struct operation *operation, const struct ictus_ben
 
 const char *const ictus_window_kinds[] = {"create", "allocate", "shared", "dynamic", NULL};
 
-int ictusi_fit_window(const char *name, enum window_kind *kind, struct ictus_why *why)
+int ictusi_plan_window(const char *name, enum window_kind *kind, struct ictus_why *why)
 {
     for (int i = 0; ictus_window_kinds[i]; i++) {
         if (strcmp(name ? name : ICTUS_WINDOW_DEFAULT, ictus_window_kinds[i]) == 0) {
@@ -88,7 +88,7 @@ static bool extras_cut_pairs(const struct operation *operation, const struct ict
     struct reduction reduction;
     return PAIRS_ARE_CUT && shape->window != WINDOW_NONE && shape->reduces &&
            (kind == WINDOW_CREATE || kind == WINDOW_DYNAMIC) &&
-           ictusi_fit_types(plan, &type, &reduction, NULL) == ICTUS_OK &&
+           ictusi_plan_types(plan, &type, &reduction, NULL) == ICTUS_OK &&
            type.class == CLASS_PAIR && type.size > 2 * sizeof(int); /* those are padded */
 }
 
@@ -103,7 +103,7 @@ static int check_partitions(const struct operation *operation, const struct ictu
         return ictus_because(why, ICTUS_ERR_ARG, "%d partitions: there may be 1 to %d",
                              plan->partitions, PARTITIONS_MAX);
     }
-    if (!operation->is_partitioned || ictusi_fit_types(plan, &type, &reduction, NULL) ||
+    if (!operation->is_partitioned || ictusi_plan_types(plan, &type, &reduction, NULL) ||
         plan->bytes / type.size % (unsigned)partitions == 0) {
         return ICTUS_OK;
     }
@@ -128,7 +128,7 @@ static int check_extras(const struct operation *operation, const struct ictus_be
                              "%s: MPI_Accumulate takes MPI's own operators, not '%.40s'",
                              operation->name, plan->reduce);
     }
-    const int err = ictusi_fit_window(plan->window, &kind, why);
+    const int err = ictusi_plan_window(plan->window, &kind, why);
     if (!err && extras_cut_pairs(operation, plan, kind)) {
         return ictus_because(why, ICTUS_ERR_UNSUPPORTED,
                              "%s: Open MPI 4 accumulates '%.40s' wrongly in windows of kind '%s', "
@@ -177,12 +177,12 @@ static int check_layout(const struct operation *operation, const struct ictus_be
 {
     const struct shape_info *shape = ictusi_operation_shape(operation->shape);
     struct topology_options topology;
-    struct layout_options options;
-    struct layout layout;
+    struct data_layout_options options;
+    struct data_layout layout;
     struct datatype type;
     struct reduction reduction;
     int err = ictusi_topology_read(plan->topology, &topology, why);
-    err = err ? err : ictusi_layout_read(plan->layout, &options, why);
+    err = err ? err : ictusi_data_layout_read(plan->layout, &options, why);
     if (err || options.kind == LAYOUT_CONTIGUOUS || !shape->has_data) {
         return err;
     }
@@ -196,10 +196,10 @@ static int check_layout(const struct operation *operation, const struct ictus_be
         return ictus_because(why, ICTUS_ERR_ARG, "%s cannot work on layout '%.80s': %s",
                              operation->name, plan->layout, because);
     }
-    err = ictusi_fit_types(plan, &type, &reduction, why);
+    err = ictusi_plan_types(plan, &type, &reduction, why);
     return err ? err
-               : ictusi_layout_init(&layout, &options, (int64_t)(plan->bytes / type.size),
-                                    type.size, why);
+               : ictusi_data_layout_init(&layout, &options, (int64_t)(plan->bytes / type.size),
+                                         type.size, why);
 }
 
 /* Whether the neighbours that the plan asks for are there. */
@@ -218,8 +218,8 @@ static int check_topology(const struct operation *operation, const struct ictus_
     return err;
 }
 
-int ictusi_fit_call_can(const struct operation *operation, const struct ictus_bench_plan *plan,
-                        struct ictus_why *why)
+int ictusi_plan_possible(const struct operation *operation, const struct ictus_bench_plan *plan,
+                         struct ictus_why *why)
 {
     const struct shape_info *shape = ictusi_operation_shape(operation->shape);
     if (operation->absent) {
@@ -249,14 +249,14 @@ int ictusi_fit_call_can(const struct operation *operation, const struct ictus_be
     return err ? err : check_layout(operation, plan, why);
 }
 
-int ictusi_fit_call_fits(const struct operation *operation, const struct ictus_bench_plan *plan,
-                         int size, struct ictus_why *why)
+int ictusi_plan_fits(const struct operation *operation, const struct ictus_bench_plan *plan,
+                     int size, struct ictus_why *why)
 {
     if (plan->root < 0 || plan->root >= size) {
         return ictus_because(why, ICTUS_ERR_ARG, "root %d: must be a rank between 0 and %d",
                              plan->root, size - 1);
     }
-    int err = ictusi_fit_call_can(operation, plan, why);
+    int err = ictusi_plan_possible(operation, plan, why);
     err = err ? err : check_topology(operation, plan, size, why);
     if (err) {
         return err;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Matchings: mutual, complete, without repetition, fair, the same on every process. */
-#include "core/matching.h"
+#include "core/pairing.h"
 
 #include "../check.h"
 
 static void pairs_are_mutual_and_distinct(int size, int rounds, uint64_t seed)
 {
-    struct matching m;
-    REQUIRE(!ictusi_matching_create(size, rounds, seed, &m));
+    struct pairing m;
+    REQUIRE(!ictusi_pairing_create(size, rounds, seed, &m));
     char *seen = calloc((size_t)size * (size_t)size, 1);
     int *asked = calloc((size_t)size, sizeof(*asked));
     REQUIRE(seen && asked);
@@ -16,18 +16,18 @@ static void pairs_are_mutual_and_distinct(int size, int rounds, uint64_t seed)
     for (int r = 0; r < m.rounds; r++) {
         int idle = 0;
         for (int i = 0; i < size; i++) {
-            const int j = ictusi_matching_partner(&m, r, i);
+            const int j = ictusi_pairing_partner(&m, r, i);
             if (j < 0) {
                 idle++;
-                CHECK(!ictusi_matching_asks(&m, r, i));
+                CHECK(!ictusi_pairing_asks(&m, r, i));
                 continue;
             }
             CHECK(j != i && j < size);
-            CHECK(ictusi_matching_partner(&m, r, j) == i);
-            CHECK(ictusi_matching_asks(&m, r, i) != ictusi_matching_asks(&m, r, j));
+            CHECK(ictusi_pairing_partner(&m, r, j) == i);
+            CHECK(ictusi_pairing_asks(&m, r, i) != ictusi_pairing_asks(&m, r, j));
             CHECK(!seen[i * size + j]);
             seen[i * size + j] = 1;
-            asked[i] += ictusi_matching_asks(&m, r, i);
+            asked[i] += ictusi_pairing_asks(&m, r, i);
         }
         CHECK(idle == size % 2);
     }
@@ -36,26 +36,26 @@ static void pairs_are_mutual_and_distinct(int size, int rounds, uint64_t seed)
     }
     free(asked);
     free(seen);
-    ictusi_matching_free(&m);
+    ictusi_pairing_free(&m);
 }
 
 static void seeds_matter_and_repeat(void)
 {
-    struct matching a;
-    struct matching b;
-    struct matching c;
-    REQUIRE(!ictusi_matching_create(64, 8, 1, &a));
-    REQUIRE(!ictusi_matching_create(64, 8, 1, &b));
-    REQUIRE(!ictusi_matching_create(64, 8, 2, &c));
+    struct pairing a;
+    struct pairing b;
+    struct pairing c;
+    REQUIRE(!ictusi_pairing_create(64, 8, 1, &a));
+    REQUIRE(!ictusi_pairing_create(64, 8, 1, &b));
+    REQUIRE(!ictusi_pairing_create(64, 8, 2, &c));
     int same = 0;
     for (int i = 0; i < 64; i++) {
-        CHECK(ictusi_matching_partner(&a, 3, i) == ictusi_matching_partner(&b, 3, i));
-        same += ictusi_matching_partner(&a, 3, i) == ictusi_matching_partner(&c, 3, i);
+        CHECK(ictusi_pairing_partner(&a, 3, i) == ictusi_pairing_partner(&b, 3, i));
+        same += ictusi_pairing_partner(&a, 3, i) == ictusi_pairing_partner(&c, 3, i);
     }
     CHECK(same < 16);
-    ictusi_matching_free(&a);
-    ictusi_matching_free(&b);
-    ictusi_matching_free(&c);
+    ictusi_pairing_free(&a);
+    ictusi_pairing_free(&b);
+    ictusi_pairing_free(&c);
 }
 
 int main(void)

@@ -4,8 +4,8 @@
  * that it spent by call path between them; and for every point of the causality graph the call that
  * it lies in.
  */
-#ifndef ICTUS_WAITS_CALLS_H
-#define ICTUS_WAITS_CALLS_H
+#ifndef ICTUS_WAITS_WAITING_CALLS_H
+#define ICTUS_WAITS_WAITING_CALLS_H
 
 #include "archive/scan_tap.h"
 #include "causality/graph.h"
@@ -79,25 +79,27 @@ struct waiting_calls {
     int64_t from, to; /* the first and the last event of all */
 };
 
-/* Room for the calls of an archive. Errors: ICTUS_ERR_NOMEM. Released by ictusi_calls_free(), after
- * errors too. */
-int ictusi_calls_init(struct waiting_calls *calls, const struct layout *layout,
-                      struct ictus_why *why);
+/* Room for the calls of an archive. Errors: ICTUS_ERR_NOMEM. Released by
+ * ictusi_waiting_calls_free(), after errors too. */
+int ictusi_waiting_calls_init(struct waiting_calls *calls, const struct layout *layout,
+                              struct ictus_why *why);
 
 /* Bring all instants to where a map of each location's stamps says; from and to are known then. */
-void ictusi_calls_map(struct waiting_calls *calls, uint64_t locations,
-                      int64_t (*map)(void *self, uint32_t location, int64_t stamp), void *self);
-void ictusi_calls_free(struct waiting_calls *calls);
+void ictusi_waiting_calls_map(struct waiting_calls *calls, uint64_t locations,
+                              int64_t (*map)(void *self, uint32_t location, int64_t stamp),
+                              void *self);
+void ictusi_waiting_calls_free(struct waiting_calls *calls);
 
 /* Let go of the memory behind the calls; their contents stay. */
-void ictusi_calls_relax(const struct waiting_calls *calls);
+void ictusi_waiting_calls_relax(const struct waiting_calls *calls);
 
 /*
  * Move the calls of a block of locations after those that are known, which are of locations before
  * them; paths: by number there, what they are here. Errors: ICTUS_ERR_NOMEM, ICTUS_ERR_IO.
  */
-int ictusi_calls_append(struct waiting_calls *to, struct waiting_calls *from,
-                        const struct tap_part *part, const uint32_t *paths, struct ictus_why *why);
+int ictusi_waiting_calls_append(struct waiting_calls *to, struct waiting_calls *from,
+                                const struct tap_part *part, const uint32_t *paths,
+                                struct ictus_why *why);
 
 static inline struct waiting_call *call_at(const struct waiting_calls *calls, uint64_t i)
 {

@@ -5,13 +5,13 @@
  * processes share. Every round pairs everybody (one is idle where the number is odd), no pair
  * occurs twice in a sweep, and few factors make an expander: a Cayley sum graph of a random set.
  */
-#ifndef ICTUS_CORE_MATCHING_H
-#define ICTUS_CORE_MATCHING_H
+#ifndef ICTUS_CORE_PAIRING_H
+#define ICTUS_CORE_PAIRING_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct matching {
+struct pairing {
     int size;     /* processes */
     int even;     /* size, or size + 1 with a phantom whose partner is idle */
     int rounds;   /* factors drawn, at most even - 1 */
@@ -24,15 +24,15 @@ struct matching {
  * Draw pairings for size >= 1 processes. rounds is cut to what the graph has. Errors:
  * ICTUS_ERR_NOMEM.
  */
-int ictusi_matching_create(int size, int rounds, uint64_t seed, struct matching *matching);
+int ictusi_pairing_create(int size, int rounds, uint64_t seed, struct pairing *pairing);
 
 /* Release; legal on a zeroed structure. */
-void ictusi_matching_free(struct matching *matching);
+void ictusi_pairing_free(struct pairing *pairing);
 
 /* The partner of a process in a round, or -1 where it is idle. */
-int ictusi_matching_partner(const struct matching *matching, int round, int process);
+int ictusi_pairing_partner(const struct pairing *pairing, int round, int process);
 
 /* Whether the process asks (else it answers): each does so in about half of its rounds. */
-bool ictusi_matching_asks(const struct matching *matching, int round, int process);
+bool ictusi_pairing_asks(const struct pairing *pairing, int round, int process);
 
 #endif

@@ -4,8 +4,8 @@
  * (a recovery) and many that have one each (at MPI_Finalize): open with collective callbacks, write
  * the events and local definitions of the own processes, and in one process the global ones.
  */
-#ifndef ICTUS_TRACE_ARCHIVE_H
-#define ICTUS_TRACE_ARCHIVE_H
+#ifndef ICTUS_TRACE_WRITE_ARCHIVE_H
+#define ICTUS_TRACE_WRITE_ARCHIVE_H
 
 #include "trace/rawlog.h"
 #include "trace/unify.h"
@@ -26,7 +26,7 @@ struct process_result {
     char host[64];
 };
 
-struct archive_options {
+struct trace_writing {
     const char *directory, *raw;
     bool local; /* timestamps stay on the local clocks */
     int64_t shift_ns;
@@ -35,22 +35,23 @@ struct archive_options {
 };
 
 /* Open for writing; callbacks are set by the caller afterwards. NULL on failure. */
-OTF2_Archive *ictusi_archive_open(const struct archive_options *options);
+OTF2_Archive *ictusi_trace_create(const struct trace_writing *options);
 
 /*
  * Convert the event files of one process. events[t] gets the number of events of thread t, for the
  * location definitions; room for ARCHIVE_THREADS_MAX.
  */
-int ictusi_archive_events(OTF2_Archive *archive, const struct archive_options *options,
-                          const struct rawlog *log, const struct trace_map *map, uint64_t *events,
-                          struct process_result *result, struct ictus_why *why);
+int ictusi_trace_write_events(OTF2_Archive *archive, const struct trace_writing *options,
+                              const struct rawlog *log, const struct trace_map *map,
+                              uint64_t *events, struct process_result *result,
+                              struct ictus_why *why);
 
 /* Write the local definitions of one process: how well its clock was known when. */
-int ictusi_archive_local(OTF2_Archive *archive, const struct archive_options *options,
-                         const struct rawlog *log, const struct process_result *result);
+int ictusi_trace_write_local(OTF2_Archive *archive, const struct trace_writing *options,
+                             const struct rawlog *log, const struct process_result *result);
 
 /* What the global definitions need of all processes. */
-struct archive_world {
+struct trace_world {
     const struct unified *unified;
     const struct rawlog *logs; /* text NULL: missing */
     const struct process_result *results;
@@ -62,20 +63,19 @@ struct archive_world {
  * Whether the closed archive holds these many events of a process's threads, and its definitions if
  * asked. Errors: ICTUS_ERR_IO, ICTUS_ERR_NOMEM.
  */
-int ictusi_archive_check(const struct archive_options *options, int rank, const uint64_t *events,
-                         int threads, bool global, struct ictus_why *why);
+int ictusi_trace_check_written(const struct trace_writing *options, int rank,
+                               const uint64_t *events, int threads, bool global,
+                               struct ictus_why *why);
 
 /* Write the global definitions. One process, after all events. */
-int ictusi_definitions_global(OTF2_Archive *archive, const struct archive_options *options,
-                              const struct archive_world *world,
-                              struct ictus_trace_summary *summary);
+int ictusi_trace_write_global(OTF2_Archive *archive, const struct trace_writing *options,
+                              const struct trace_world *world, struct ictus_trace_summary *summary);
 
 /* Add up what all processes had. */
-void ictusi_archive_summarise(const struct archive_world *world,
-                              struct ictus_trace_summary *summary);
+void ictusi_trace_summarise(const struct trace_world *world, struct ictus_trace_summary *summary);
 
 /* The location of a thread. */
-static inline OTF2_LocationRef archive_location(int rank, int thread)
+static inline OTF2_LocationRef trace_location(int rank, int thread)
 {
     return (OTF2_LocationRef)thread << 32 | (OTF2_LocationRef)rank;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The circle method: on a circle of n - 1 places plus a centre, factor f pairs a with f - a. */
-#include "core/matching.h"
+#include "core/pairing.h"
 #include "core/random.h"
 
 #include <ictus/error.h>
@@ -9,48 +9,48 @@
 /* The factors' order must not depend on the relabelling: a random stream of its own. */
 enum { STREAM_PLACES = 1, STREAM_FACTORS = 2 };
 
-int ictusi_matching_create(int size, int rounds, uint64_t seed, struct matching *matching)
+int ictusi_pairing_create(int size, int rounds, uint64_t seed, struct pairing *pairing)
 {
     const int even = size + size % 2;
     const int factors = even - 1;
-    *matching = (struct matching){.size = size, .even = even};
+    *pairing = (struct pairing){.size = size, .even = even};
     int *room = malloc((size_t)(2 * even + factors) * sizeof(*room));
     if (!room) {
         return ICTUS_ERR_NOMEM;
     }
-    matching->process = room;
-    matching->place = room + even;
-    matching->factors = matching->place + even;
-    matching->rounds = size < 2 ? 0 : rounds < factors ? rounds : factors;
+    pairing->process = room;
+    pairing->place = room + even;
+    pairing->factors = pairing->place + even;
+    pairing->rounds = size < 2 ? 0 : rounds < factors ? rounds : factors;
     struct rng rng;
     ictusi_random_seed(&rng, seed, STREAM_PLACES);
     for (int i = 0; i < even; i++) {
-        matching->process[i] = i;
+        pairing->process[i] = i;
     }
-    ictusi_random_shuffle(&rng, matching->process, even);
+    ictusi_random_shuffle(&rng, pairing->process, even);
     for (int i = 0; i < even; i++) {
-        matching->place[matching->process[i]] = i;
+        pairing->place[pairing->process[i]] = i;
     }
     ictusi_random_seed(&rng, seed, STREAM_FACTORS);
     for (int f = 0; f < factors; f++) {
-        matching->factors[f] = f;
+        pairing->factors[f] = f;
     }
-    ictusi_random_shuffle(&rng, matching->factors, factors);
+    ictusi_random_shuffle(&rng, pairing->factors, factors);
     return ICTUS_OK;
 }
 
-void ictusi_matching_free(struct matching *matching)
+void ictusi_pairing_free(struct pairing *pairing)
 {
-    free(matching->process);
-    *matching = (struct matching){0};
+    free(pairing->process);
+    *pairing = (struct pairing){0};
 }
 
-int ictusi_matching_partner(const struct matching *matching, int round, int process)
+int ictusi_pairing_partner(const struct pairing *pairing, int round, int process)
 {
-    const int circle = matching->even - 1;
+    const int circle = pairing->even - 1;
     const int centre = circle;
-    const int factor = matching->factors[round];
-    const int place = matching->place[process];
+    const int factor = pairing->factors[round];
+    const int place = pairing->place[process];
     int other;
     if (place == centre) {
         /* The place that would be its own partner: 2 a = factor modulo the odd circle. */
@@ -59,22 +59,22 @@ int ictusi_matching_partner(const struct matching *matching, int round, int proc
         other = (factor - place + circle) % circle;
         other = other == place ? centre : other;
     }
-    const int partner = matching->process[other];
-    return partner < matching->size ? partner : -1;
+    const int partner = pairing->process[other];
+    return partner < pairing->size ? partner : -1;
 }
 
-bool ictusi_matching_asks(const struct matching *matching, int round, int process)
+bool ictusi_pairing_asks(const struct pairing *pairing, int round, int process)
 {
-    const int partner = ictusi_matching_partner(matching, round, process);
+    const int partner = ictusi_pairing_partner(pairing, round, process);
     if (partner < 0) {
         return false;
     }
-    const int circle = matching->even - 1;
-    const int a = matching->place[process];
-    const int b = matching->place[partner];
+    const int circle = pairing->even - 1;
+    const int a = pairing->place[process];
+    const int b = pairing->place[partner];
     if (a == circle || b == circle) {
         /* The centre asks in every other factor. */
-        return (matching->factors[round] % 2 == 0) == (a == circle);
+        return (pairing->factors[round] % 2 == 0) == (a == circle);
     }
     /* Whoever has the other less than half a circle ahead of it: a regular tournament. */
     return (b - a + circle) % circle <= circle / 2;
