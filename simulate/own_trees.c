@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Binomial trees of messages. Processes are numbered from the root; the parent of number v is v
- * without its lowest bit, and the subtree of v are the numbers from v to below v plus that bit.
+ * Binomial trees of messages: ceil(log2(p)) steps, p - 1 messages, whatever p is. SimGrid's choice
+ * of algorithms is one for the whole program, and ictus's own agreements must neither take the time
+ * of an algorithm under study nor fail where it does. Processes are numbered from the root; the
+ * parent of number v is v without its lowest bit, and the subtree of v are the numbers from v to
+ * below v plus that bit.
  */
 #include "own_trees.h"
 
@@ -21,6 +24,10 @@ struct tree {
     size_t bytes; /* of what each process has */
 };
 
+/*
+ * Where this process is in the tree from a root. Its span doubles until its own lowest bit, so that
+ * the root's covers all and a leaf's is 1. Data goes as bytes: types are ictus's own, without gaps.
+ */
 static struct tree tree_at(int root, int count, MPI_Datatype type, MPI_Comm comm)
 {
     struct tree t = {.comm = comm, .root = root, .span = 1};
@@ -65,6 +72,7 @@ static int tree_parent(const struct tree *t)
     return t->number & (t->number - 1);
 }
 
+/* From the largest subtree to the smallest, so that the longest way begins first. */
 int ictusi_tree_bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
     const struct tree t = tree_at(root, count, type, comm);
@@ -77,6 +85,10 @@ int ictusi_tree_bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_
     return err;
 }
 
+/*
+ * From the smallest subtree to the largest, the reverse of a broadcast. The order of operands is
+ * not that of ranks unless the root is 0: ictus uses commutative operations only.
+ */
 int ictusi_tree_reduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
                        int root, MPI_Comm comm)
 {

@@ -63,23 +63,30 @@ double uniform(Noise &noise)
     return (static_cast<double>(noise.random() >> 11) + 0.5) / 9007199254740992.0;
 }
 
+// Box and Muller: of the two that it gives one is enough here.
 double normal(Noise &noise)
 {
     return std::sqrt(-2.0 * std::log(uniform(noise))) *
            std::cos(6.283185307179586 * uniform(noise));
 }
 
+// What one message takes longer, in seconds: jitter_s is the mean of each shape but the Gaussian,
+// of which it is the standard deviation. The tail is Pareto's with index 1 / 0.7 = 1.43: its mean
+// exists, its variance does not, so no number of exchanges averages it away.
 double jitter(Noise &noise)
 {
     double s = 0.0;
     switch (noise.shape) {
     case Noise::Shape::erlang:
+        // the sum of three exponential stages
         s = -std::log(uniform(noise) * uniform(noise) * uniform(noise)) / 3.0;
         break;
     case Noise::Shape::gaussian:
+        // four deviations up, where hardly any would be negative
         s = std::max(4.0 + normal(noise), 0.0);
         break;
     case Noise::Shape::lognormal:
+        // the mean of exp(x) is exp(1/2)
         s = std::exp(normal(noise) - 0.5);
         break;
     case Noise::Shape::uniform:
@@ -95,6 +102,7 @@ double jitter(Noise &noise)
     return s;
 }
 
+// The finaliser of splitmix64: one changed bit changes half of them.
 std::uint64_t mix(std::uint64_t h)
 {
     h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -159,7 +167,12 @@ Noise &the_noise()
     return noise;
 }
 
-// What a message takes beyond the links' latency, as a multiple of that.
+// What a message takes, as a multiple of the links' latency: SimGrid lets a plugin change latencies
+// by a factor only,
+//
+//     factor = max(1 + (jitter + asymmetry + fault) / latency, 0) + length / bandwidth / latency
+//
+// where bandwidth is 0 if SimGrid itself shares the links. No message arrives before it was sent.
 double factor(Noise &noise, double bytes, double latency, const s4u::Host *from,
               const s4u::Host *to)
 {

@@ -14,8 +14,13 @@
 #include <string.h>
 
 /*
- * A shape says for each process which part of the spread it comes late. place is its rank's, 0 the
- * first and 1 the last; rng is seeded by process and repetition.
+ * A shape says for each process which part of the spread it comes late:
+ *
+ *     delay = spread * part(place, rng),     place = rank / (size - 1)
+ *
+ * so place is 0 for the first rank and 1 for the last. Each process computes its own part and no
+ * process asks another, so rng is seeded by rank and repetition: a shape is the same in any order
+ * of measurement, and with the same seed in any launch.
  */
 struct arrival_shape {
     const char *name;
@@ -44,6 +49,7 @@ static double shape_descending(const struct arrival *a, double place, struct rng
     return 1.0 - place;
 }
 
+/* Load that is balanced on average: each process is equally likely anywhere within the spread. */
 static double shape_random(const struct arrival *a, double place, struct rng *rng)
 {
     (void)a;
@@ -51,8 +57,11 @@ static double shape_random(const struct arrival *a, double place, struct rng *rn
     return ictusi_random_uniform(rng);
 }
 
-/* Waiting times of independent disturbances: many small ones, some large. The spread is the mean,
- * cut at ten of it. */
+/*
+ * Waiting times of independent disturbances: many small ones, some large. The spread is the mean.
+ * It is cut at ten times that, which one in 22000 would exceed, so that no repetition is all
+ * waiting.
+ */
 static double shape_exponential(const struct arrival *a, double place, struct rng *rng)
 {
     (void)a;
@@ -60,6 +69,7 @@ static double shape_exponential(const struct arrival *a, double place, struct rn
     return fmin(10.0, ictusi_random_exponential(rng));
 }
 
+/* One process has more to do, or was disturbed: all the others wait for it. */
 static double shape_late(const struct arrival *a, double place, struct rng *rng)
 {
     (void)place;
@@ -67,6 +77,7 @@ static double shape_late(const struct arrival *a, double place, struct rng *rng)
     return a->rank == a->odd;
 }
 
+/* One has less to do. Rooted operations show whether an early root or leaf can use its time. */
 static double shape_early(const struct arrival *a, double place, struct rng *rng)
 {
     (void)place;
@@ -159,6 +170,7 @@ static int arrival_read_file(struct arrival *a, const struct arrival_options *o,
         err = found ? ICTUS_OK : ICTUS_ERR_SPEC;
     }
     if (found) {
+        /* Without processes only the text is checked: as if the pattern's own were there. */
         const struct replay_part part = {.rank = a->size > 0 ? a->rank : 0,
                                          .size = a->size > 0 ? a->size : found->ranks,
                                          .draw = o->draw,
@@ -172,7 +184,10 @@ static int arrival_read_file(struct arrival *a, const struct arrival_options *o,
     return err && err != ICTUS_ERR_NOMEM ? ICTUS_ERR_SPEC : err;
 }
 
-/* "file:F,site=S" says "file:path=F,site=S". */
+/*
+ * "file:F,site=S" says "file:path=F,site=S": a first word without an equals sign is the path. Paths
+ * that hold a comma or an equals sign need the long form.
+ */
 static void arrival_complete(const char *text, char *whole, size_t size)
 {
     const size_t name = sizeof(name_of_files) - 1;
@@ -193,7 +208,7 @@ static int arrival_find_shape(struct arrival *a, const char *name, struct ictus_
             return ICTUS_OK;
         }
     }
-    names[SHAPES] = name_of_files;
+    names[SHAPES] = name_of_files; /* no shape, but who mistyped it should be told of it */
     return ictus_unknown(why, "arrival pattern", name, names);
 }
 
@@ -254,11 +269,12 @@ static int64_t shape_delay(const struct arrival *a, int64_t repetition)
 struct arrival_turn ictusi_arrival_turn(const struct arrival *a, int64_t repetition)
 {
     const struct replay_track *t = &a->track;
-    if (!t->delays_ns) {
+    if (!t->delays_ns) { /* all compute equally long, so the lead is the gap and nothing more */
         return (struct arrival_turn){.lead_ns = a->gap_ns,
                                      .delay_ns = a->shape ? shape_delay(a, repetition) : 0,
                                      .gap_ns = a->gap_ns};
     }
+    /* A benchmark that needs more repetitions than were recorded goes through them again. */
     const int64_t i = repetition % t->count;
     return (struct arrival_turn){.lead_ns = t->leads_ns ? t->leads_ns[i] : 0,
                                  .delay_ns = t->delays_ns[i],

@@ -11,6 +11,7 @@
 
 const double ictus_arrival_levels[ICTUS_ARRIVALS_QUANTILES] = {0, 0.05, 0.25, 0.5, 0.75, 0.95, 1};
 
+/* NaN, not 0: an offset of 0 would be something that was measured. */
 static void rank_forget(struct ictus_arrival_rank *rank)
 {
     *rank = (struct ictus_arrival_rank){
@@ -27,6 +28,7 @@ int ictus_arrivals_init(struct ictus_arrivals *arrivals, int ranks, int64_t reco
     if (ranks < 1 || recorded < 0) {
         return ICTUS_ERR_ARG;
     }
+    /* A summary has no rows; arrays of one spare everybody the question whether there is one. */
     const size_t rows = recorded > 0 ? (size_t)recorded : 1;
     arrivals->rank = calloc((size_t)ranks, sizeof *arrivals->rank);
     arrivals->offsets_ns = calloc(rows * (size_t)ranks, sizeof *arrivals->offsets_ns);
@@ -72,6 +74,7 @@ void ictus_arrivals_list_free(struct ictus_arrivals_list *list)
 const struct ictus_arrivals *ictus_arrivals_find(const struct ictus_arrivals_list *list,
                                                  const char *site, struct ictus_why *why)
 {
+    /* Of several sites none is taken by chance: which is first depends on how long they waited. */
     const bool any = !site || !*site;
     if (any && list->count == 1) {
         return &list->at[0];

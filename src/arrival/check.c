@@ -8,6 +8,10 @@
 #include <math.h>
 #include <stdbool.h>
 
+/*
+ * One instance. Offsets count from the first arrival, so one of them is 0; where none is, they are
+ * instants, or of another row, and a replay would wait for nobody.
+ */
 static int check_row(const struct ictus_arrivals *a, int64_t row, struct ictus_why *why)
 {
     const int64_t *offsets = a->offsets_ns + row * a->ranks;
@@ -45,6 +49,11 @@ static bool value_within(double value, double low, double high)
     return isnan(value) || (value >= low && value <= high);
 }
 
+/*
+ * One rank's statistics. Quantiles are all known or none is, and ascend: drawing goes along
+ * straight lines between them. Without a table they are all there is, so mean and deviation must be
+ * known.
+ */
 static int check_rank(const struct ictus_arrivals *a, int r, struct ictus_why *why)
 {
     const struct ictus_arrival_rank *rank = &a->rank[r];
@@ -97,6 +106,11 @@ int ictus_arrivals_check(const struct ictus_arrivals *a, struct ictus_why *why)
     return err;
 }
 
+/*
+ * Signal, not noise: the median of the largest offset must exceed half of the 95 % interval of one
+ * offset. Otherwise the order of arrival is as likely the clocks' as the program's, and a benchmark
+ * under it would be a random experiment with a name. An error that is not known may be any.
+ */
 int ictus_arrivals_signal(const struct ictus_arrivals *a, struct ictus_why *why)
 {
     if (a->ranks < 2 || !(a->spread_ns > 0)) {

@@ -38,6 +38,10 @@ static json_t *rank_quantiles(const struct ictus_arrivals *a)
     return list;
 }
 
+/*
+ * By rank. It says nothing that the table does not, where there is one; it is what other programs
+ * plot, and readers of ours find it anew.
+ */
 static void put_summary(json_t *object, const struct ictus_arrivals *a)
 {
     json_put(object, "mean_ns", rank_column(a, offsetof(struct ictus_arrival_rank, mean_ns)));
@@ -73,6 +77,7 @@ static json_t *json_rows(const struct ictus_arrivals *a, const int64_t *values)
     return rows;
 }
 
+/* Members that begin with "raw": 'ictus' leaves them out of tables for people. */
 static void put_table(json_t *object, const struct ictus_arrivals *a)
 {
     json_put(object, "raw_offsets_ns", json_rows(a, a->offsets_ns));
@@ -103,6 +108,7 @@ json_t *ictus_arrivals_json(const struct ictus_arrivals *a)
     json_put(object, "duration_s", ictus_result_real(a->duration_s));
     json_put(object, "spread_ns", ictus_result_real(a->spread_ns));
     json_put(object, "error_ns", ictus_result_real(a->error_ns));
+    /* How often the operation would fit into the wait for the last; for people, never read. */
     json_put(object, "imbalance",
              ictus_result_real(a->duration_s > 0 ? 1e-9 * a->spread_ns / a->duration_s : NAN));
     json_put(object, "persistence", ictus_result_real(a->persistence));

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Patterns from the objects of a result file, whoever wrote them. */
+/*
+ * Patterns from the objects of a result file, whoever wrote them. Files may come from other
+ * programs, so nothing is believed: sizes are checked before memory is taken for them, and whatever
+ * is said by rank or by row must have as many entries as there are ranks or rows.
+ */
 #include "arrival/limits.h"
 
 #include <ictus/arrivals.h>
@@ -82,6 +86,7 @@ static int parse_row(const json_t *rows, const char *table, const struct ictus_a
     }
     for (int r = 0; r < a->ranks; r++) {
         const json_t *value = json_array_get(row, (size_t)r);
+        /* Real numbers would lose nanoseconds of instants, which some might write here. */
         if (!json_is_integer(value)) {
             return ictus_because(why, ICTUS_ERR_FORMAT,
                                  "%s: %s, rank %d: must be an integer number of nanoseconds",
@@ -197,7 +202,10 @@ static int parse_summary(const json_t *object, struct ictus_arrivals *a, struct 
     return err;
 }
 
-/* How large it is: before any memory is taken. */
+/*
+ * How large it is: before any memory is taken. Ranks times rows is bounded by division, since the
+ * product of two numbers of a file may overflow.
+ */
 static int parse_shape(const json_t *object, const char *site, json_int_t *ranks, size_t *rows,
                        struct ictus_why *why)
 {
@@ -249,7 +257,10 @@ static void parse_head(const json_t *object, struct ictus_arrivals *a)
     a->persistence = parse_real(json_object_get(object, "persistence"));
 }
 
-/* A summary that does not say how far the offsets reach: as far as the latest rank's mean. */
+/*
+ * A summary that does not say how far the offsets reach: as far as the latest rank's mean. The
+ * largest offset's mean is not below the largest mean, so that noise is seldom taken for a signal.
+ */
 static void guess_spread(struct ictus_arrivals *a)
 {
     const bool known = !isnan(a->spread_ns);

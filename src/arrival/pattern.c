@@ -16,6 +16,11 @@ void ictusi_pattern_traffic_add(struct traffic_sums *s, uint64_t sent, uint64_t 
     s->most_received = received > s->most_received ? received : s->most_received;
 }
 
+/*
+ * The tracer counts what a member moved, a benchmark asks for the count argument. At the root of a
+ * rooted operation the two differ by the number of members, hence the largest of the side that
+ * every member has alike; where counts differ between members by design, the mean.
+ */
 uint64_t ictusi_pattern_bytes(enum collective_op op, const struct traffic_sums *s, uint32_t n)
 {
     switch (op) {
@@ -41,6 +46,7 @@ uint64_t ictusi_pattern_bytes(enum collective_op op, const struct traffic_sums *
     }
 }
 
+/* Otherwise a program whose counts change from step to step would make a pattern of each call. */
 bool ictusi_pattern_varies(enum collective_op op)
 {
     return op == COLLECTIVE_GATHERV || op == COLLECTIVE_SCATTERV || op == COLLECTIVE_ALLGATHERV ||

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A correlation of 1 would draw one value for ever. */
+/* A correlation of 1 would draw one value for ever; 0.99 forgets half of it in 69 instances. */
 static const double rho_most = 0.99;
 
 struct replay_model {
@@ -45,6 +45,10 @@ static double rank_value(const struct ictus_arrival_rank *rank, double z)
     return rank->quantiles_ns[q - 1] + part * (rank->quantiles_ns[q] - rank->quantiles_ns[q - 1]);
 }
 
+/*
+ * One instance of all ranks. Each process draws those of all, though it plays one: the first of
+ * those that are played is at 0, and who that is must be known to all without a message.
+ */
 static void model_draw(struct replay_model *m)
 {
     for (int r = 0; r < m->arrivals->ranks; r++) {
@@ -71,6 +75,7 @@ static void instance_shift(const struct replay_part *part, int ranks, double *of
     }
 }
 
+/* How long a rank computes before it arrives; what was recorded unless another time is set. */
 static int64_t rank_gap(const struct ictus_arrivals *a, const struct replay_part *part, int64_t row,
                         int rank)
 {
@@ -79,7 +84,14 @@ static int64_t rank_gap(const struct ictus_arrivals *a, const struct replay_part
     return gap < REPLAY_GAP_MAX_NS ? gap : REPLAY_GAP_MAX_NS;
 }
 
-/* Whoever computes longest before its arrival can begin at the common instant. */
+/*
+ * How much later than the common instant the first may arrive. A rank arrives at lead + delay and
+ * computes for its gap before that, which must not begin before the common instant:
+ *
+ *     lead = max over the ranks that are played of (gap - delay), and not below 0
+ *
+ * All processes find the same lead, since all know all gaps and delays.
+ */
 static int64_t instance_lead(const struct ictus_arrivals *a, const struct replay_part *part,
                              int64_t row, const double *delays)
 {
@@ -93,6 +105,7 @@ static int64_t instance_lead(const struct ictus_arrivals *a, const struct replay
     return lead;
 }
 
+/* All instances of one process: drawn ones take the recorded gaps in turns. */
 static int replay_fill(struct replay_model *m, const struct replay_part *part, bool draw,
                        struct replay_track *track)
 {

@@ -49,7 +49,11 @@ static double lag_one(const double *y, size_t n, double mean, const int64_t *cal
     return pairs >= 2 && square > 0 ? fmax(-1, fmin(1, product / square / share)) : NAN;
 }
 
-/* One rank's statistics; adds to the sums of squares that the persistence is made of. */
+/*
+ * One rank's statistics. Persistence and correlation are those of y, its place among the others;
+ * mean, deviation and quantiles are of the offset x itself, which is what a replay sets. Adds to
+ * the sums of squares that the persistence is made of.
+ */
 static void summarize_rank(struct ictus_arrivals *a, int r, struct scratch *s, double *between,
                            double *within)
 {
@@ -131,6 +135,10 @@ int ictus_arrivals_summarize(struct ictus_arrivals *a)
     for (int r = 0; r < a->ranks; r++) {
         summarize_rank(a, r, &s, &between, &within);
     }
+    /*
+     * Means of n noisy instances scatter by W / n even where all ranks are alike; without taking
+     * that away, few instances would look persistent.
+     */
     within /= a->ranks;
     between = a->ranks > 1 ? fmax(0, between / (a->ranks - 1) - within / (double)n) : 0;
     a->persistence = n > 1 && between + within > 0 ? between / (between + within) : NAN;

@@ -45,6 +45,11 @@ struct joining {
     uint32_t pattern_count;
 };
 
+/*
+ * Whether two processes read the same clock: the same machine, the same counter from the same
+ * anchor, and lines to the global clock that agree to a nanosecond. Their offsets have no error
+ * then.
+ */
 static bool logs_share_clock(struct rawlog *a, struct rawlog *b)
 {
     const int64_t at = a->timeline.points[0].local;
@@ -81,7 +86,10 @@ void ictusi_tallies_free(struct tallies *t)
     *t = (struct tallies){.rows = NULL};
 }
 
-/* Drop the lower half of what was sampled: every process's share of the same instances. */
+/*
+ * Drop the lower half of what was sampled: every process's share of the same instances, since the
+ * height is that of the instance's number. What is left is a random sample still.
+ */
 static void rows_thin(struct tallies *t)
 {
     while (t->count == ROWS_MAX) {
@@ -284,6 +292,7 @@ static bool parts_usable(const struct tallies *t, const struct tallied *parts, u
            parts[0].number <= INT64_MAX;
 }
 
+/* One instance into its pattern, which is made where it is the first. */
 static int instance_add(struct joining *j, const struct tallied *parts, uint32_t n)
 {
     struct tallied_place *place = &j->t->places[parts[0].place];
@@ -443,7 +452,10 @@ static int pattern_make(const struct joining *j, const struct pattern *p, int64_
     return ictus_arrivals_summarize(a);
 }
 
-/* The time that all instances together made the first wait for the last. */
+/*
+ * The time that all instances together made the first wait for the last: the sample's mean times
+ * all calls, of which the sample is a random part.
+ */
 static double pattern_weight(const struct pattern *p)
 {
     return p->spread / (double)p->count * (double)p->calls;

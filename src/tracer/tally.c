@@ -12,6 +12,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/*
+ * Read while the process may write: the number first and again last. Whoever writes takes it away
+ * first and stores it last, so that two equal numbers have one row between them.
+ */
 bool ictusi_tally_read(const struct tally_row *row, struct tally_row *copy)
 {
     copy->number = __atomic_load_n(&row->number, __ATOMIC_ACQUIRE);
@@ -22,7 +26,11 @@ bool ictusi_tally_read(const struct tally_row *row, struct tally_row *copy)
     return copy->number != 0 && __atomic_load_n(&row->number, __ATOMIC_RELAXED) == copy->number;
 }
 
-/* Raise the level until there is room: what is too low goes, the others move up. */
+/*
+ * Raise the level until there is room: what is too low goes, the others move up. About half goes at
+ * each level; where chance keeps all of them, the next level decides. A reader may meanwhile see a
+ * row twice or not at all, but never one that is neither.
+ */
 static void site_thin(struct tally_site *s)
 {
     while (s->kept == TALLY_ROWS) {

@@ -93,7 +93,10 @@ static int by_number(const void *a, const void *b)
     return (p->rank > q->rank) - (p->rank < q->rank);
 }
 
-/* Ticks since a member left the same operation before; meetings are in the order of each location.
+/*
+ * Ticks since a member left the same operation before. So long it has run other code, and the
+ * operation's code and data have gone cold; a replay runs other code as long. Other operations in
+ * between share some of both, which is not counted. Meetings are in the order of each location.
  */
 static int64_t meeting_gap(const struct waiting_calls *calls, uint64_t i)
 {
@@ -109,7 +112,11 @@ static int64_t meeting_gap(const struct waiting_calls *calls, uint64_t i)
     return gap > 0 ? gap : 0;
 }
 
-/* All parts, instance by instance. */
+/*
+ * All parts, instance by instance: sorted by member and time, numbered, then sorted by number.
+ * A member whose events were lost from the middle would shift its numbers; occasion_is_whole()
+ * then sees another operation somewhere, and what was muted is known by its flag.
+ */
 static int parts_make(struct extraction *x)
 {
     const struct layout *layout = &x->analysis.session.trace->layout;
@@ -143,7 +150,7 @@ static int parts_make(struct extraction *x)
     return ICTUS_OK;
 }
 
-/* Bytes of a block. */
+/* Bytes of a block, from what all members moved: one alone may have moved nothing, as a root. */
 static uint64_t occasion_bytes(const struct part *parts, uint32_t n)
 {
     struct traffic_sums sums = {0};
@@ -188,6 +195,7 @@ static bool subject_matches(const struct subject *s, const struct subject *other
 /* The pattern of a subject, made if it is new; UINT32_MAX: no memory. */
 static uint32_t subject_at(struct extraction *x, const struct subject *wanted)
 {
+    /* The latest first: programs come back to the same few places. */
     for (uint64_t i = x->subject_count; i-- > 0;) {
         if (subject_matches(&x->subjects[i], wanted)) {
             return (uint32_t)i;
@@ -298,7 +306,11 @@ static int occasions_find(struct extraction *x)
     return err;
 }
 
-/* Half the 95 % interval of the worst member's offset from the first; at least a tick's. */
+/*
+ * Half the 95 % interval of the worst member's offset from the first; at least a tick's. Between
+ * two readings of one clock there is no error but rounding; between clocks it is that of their
+ * difference at these instants. NaN where the archive does not say how good its clock was.
+ */
 static double occasion_error_ns(const struct extraction *x, const struct part *parts, uint32_t n,
                                 const struct part *first)
 {
@@ -314,7 +326,15 @@ static double occasion_error_ns(const struct extraction *x, const struct part *p
     return ticks_ns(x, fmax(1, two_sided * worst));
 }
 
-/* A nonblocking one lasts from when all have come to it and to its completing calls. */
+/*
+ * One instance's row. It lasts from the last arrival to the last exit. A nonblocking one lasts from
+ * when all have come to it and to the calls that complete it, since before that nobody waits for
+ * it:
+ *
+ *     duration = max(leave) - max(max(enter), max(enter of the completing call))
+ *
+ * which clocks apart may make negative, hence the 0.
+ */
 static void occasion_row(const struct extraction *x, const struct part *parts,
                          struct ictus_arrivals *a, int64_t row)
 {
@@ -353,7 +373,10 @@ static void pattern_describe(const struct extraction *x, const struct subject *s
     a->instances = s->instances;
 }
 
-/* Those of one subject into a table: the last ones where it shall not keep them all. */
+/*
+ * Those of one subject into a table: the last ones where it shall not keep them all, since programs
+ * begin with what they do not go on with.
+ */
 static int pattern_make(const struct extraction *x, const struct subject *s, int64_t most,
                         struct ictus_arrivals *a)
 {
@@ -375,6 +398,7 @@ static int pattern_make(const struct extraction *x, const struct subject *s, int
     return ictus_arrivals_summarize(a);
 }
 
+/* Sites where the first waited longest for the last, all instances together, come first. */
 static int by_spread(const void *a, const void *b)
 {
     const struct subject *const *p = a;

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Regrets of algorithms over arrival patterns. */
+/*
+ * Regrets of algorithms over arrival patterns. With t(a, p) the time of algorithm a under a
+ * pattern p,
+ *
+ *     regret(a, p) = t(a, p) / min over b of t(b, p) - 1
+ *     worst(a) = max over p of regret(a, p)
+ *
+ * and minimax chooses the a of least worst(a) (Savage 1951). Ratios, not differences of times: a
+ * pattern under which all is slow would otherwise decide alone.
+ */
 #include "results/tune_arrival.h"
 
 #include "main/text_table.h"
@@ -23,7 +32,10 @@ static const char *member_text(const json_t *members, const char *key, const cha
     return text ? text : otherwise;
 }
 
-/* What a measurement says of it, and whether it is one of this table. */
+/*
+ * Whether a measurement is one of this table: of the reduction asked for, and, unless it is the
+ * library's own choice, of an algorithm that was seen to run in every launch.
+ */
 static bool is_wanted(const struct experiment *e, const char *reduction)
 {
     size_t i = 0;
@@ -122,7 +134,10 @@ static int table_add(struct regret_table *t, const struct experiment *e)
     return ICTUS_OK;
 }
 
-/* Patterns are known before any place has room for them. */
+/*
+ * Patterns are known before any place has room for them. Common starts come first, so that they are
+ * column A whatever the order of the files.
+ */
 static int table_patterns(struct regret_table *t, const struct experiments *list,
                           const char *reduction)
 {
@@ -237,6 +252,10 @@ double regret_under(const struct regret_table *t, const struct regrets *r, size_
     return regret_cell(t, r, algorithm, pattern)->time.median_s / best - 1.0;
 }
 
+/*
+ * NaN where it was not measured under every pattern: what nobody measured may be the worst, and an
+ * algorithm must not win because it was left out where it is slow.
+ */
 double regret_worst(const struct regret_table *t, const struct regrets *r, size_t algorithm)
 {
     double worst = 0.0;
@@ -283,6 +302,10 @@ static int regret_interval(const struct regret_table *t, const struct regrets *r
             ratios[count++] = ratio;
         }
     }
+    /*
+     * Of one launch: the fastest's time is not above the least upper end, nor, as far as their
+     * intervals say, below the least lower end.
+     */
     for (size_t a = 0; a < r->algorithm_count; a++) {
         if (a != algorithm) { /* by itself it is 1, whatever its interval */
             least_low = fmin(least_low, regret_cell(t, r, a, pattern)->time.low_s);
@@ -300,7 +323,10 @@ static int regret_interval(const struct regret_table *t, const struct regrets *r
     return count > 1 ? count : 1;
 }
 
-/* The same of the largest over all patterns; NaN: not measured under all. @return least launches */
+/*
+ * The same of the largest over all patterns: from the largest of the lower ends to the largest of
+ * the upper ends. NaN: not measured under all. @return least launches
+ */
 static int worst_interval(const struct regret_table *t, const struct regrets *r, size_t algorithm,
                           double *low, double *high)
 {
@@ -363,6 +389,7 @@ static void choose_place(const struct regret_table *t, const struct regrets *r, 
             double own_high = NAN;
             (void)worst_interval(t, r, a, &own_low, &own_high);
             w->fallback_s = regret_cell(t, r, a, 0)->time.median_s;
+            /* Even at its worst against the default at its best: else the rule has no reason. */
             w->most = a == choice ? NAN : high / own_low;
             w->verdict = a == choice                      ? TUNE_DEFAULT
                          : w->most * (1.0 + margin) < 1.0 ? TUNE_RULE

@@ -76,6 +76,7 @@ int simulate_jitter_read(const char *text, struct simulate_jitter *jitter, struc
     return ICTUS_OK;
 }
 
+/* The least whole number whose power is at least n: edges of a torus, leaves of a tree. */
 static int64_t root_above(int64_t n, int power)
 {
     int64_t root = 1;
@@ -104,6 +105,7 @@ static void cluster_describe(const struct simulate_cluster *c, char *text, size_
                              int64_t *nodes, double *hops)
 {
     if (strcmp(c->topology, "torus") == 0) {
+        /* On a ring of x nodes the mean way is x / 4; one more hop leads into the node. */
         const int64_t x = root_above(c->nodes, 3);
         const int64_t y = root_above(ceil_divide(c->nodes, x), 2);
         const int64_t z = ceil_divide(c->nodes, x * y);
@@ -121,6 +123,7 @@ static void cluster_describe(const struct simulate_cluster *c, char *text, size_
                        "topology=\"DRAGONFLY\" topo_parameters=\"%" PRId64 ",2;2,1;4,1;4\"",
                        groups);
     } else {
+        /* As many switches as nodes below each, and half as many spines: two to one at the top. */
         const int64_t below = root_above(c->nodes, 2);
         const int64_t leaves = ceil_divide(c->nodes, below);
         const int64_t spines = below > 2 ? below / 2 : 1;

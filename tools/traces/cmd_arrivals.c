@@ -154,7 +154,10 @@ static void print_replay(const struct ictus_arrivals *a, const char *file)
     }
 }
 
-/* On a terminal a table whose rows are all known; in other formats a row for each object. */
+/*
+ * On a terminal a table, whose columns are as wide as all rows need; in other formats a row for
+ * each object, as it comes, so that --follow can be read by a program.
+ */
 static int put_list(const struct arrivals_options *o, const struct ictus_arrivals_list *list,
                     struct ictus_why *why)
 {
@@ -228,7 +231,10 @@ static void say_state(const struct ictus_tallies_state *state)
     }
 }
 
-/* What a job's processes have kept so far. @return ICTUS_ERR_IO: nothing is there */
+/*
+ * What a job's processes have kept so far, whether it runs, has ended, or was killed before it
+ * wrote its file. @return ICTUS_ERR_IO: nothing is there
+ */
 static int read_tallies(const char *directory, int64_t most, struct ictus_arrivals_list *list,
                         struct ictus_why *why)
 {
@@ -307,6 +313,10 @@ static void follow_sleep(double seconds)
     }
 }
 
+/*
+ * A job that was dead from the beginning is the caller's mistake (exit code 2); one that dies while
+ * it is followed is news (1).
+ */
 static int follow_killed(const char *directory, const struct ictus_tallies_state *state, bool began,
                          struct ictus_why *why)
 {
