@@ -449,17 +449,17 @@ static int duplicate_preferring(const struct ictus_selector *s, const struct for
     return err;
 }
 
-/* The duplicate, made while its choices are in force. */
+/* The duplicate, made while its own choices are in force where they stay with it, and while no
+ * other communicator's are. */
 static int forced_duplicate(struct ictus_selector *s, struct forced *f, MPI_Comm from)
 {
-    int err = ICTUS_OK;
+    bool set = selector_restore(s);
     if (MPI_Comm_dup(from, &f->plain) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     MPI_Comm_set_errhandler(f->plain, MPI_ERRORS_RETURN);
-    if (!(s->dialect->at_once ? selector_restore(s) : selector_impose(s, f))) {
-        err = ICTUS_ERR_UNSUPPORTED;
-    }
+    set = set && (s->dialect->at_once || selector_impose(s, f));
+    int err = set ? ICTUS_OK : ICTUS_ERR_UNSUPPORTED;
     if (duplicate_preferring(s, f, from, &f->comm) != MPI_SUCCESS) {
         err = ICTUS_ERR_MPI;
     }

@@ -51,6 +51,65 @@ static void options_are_inherited(void)
     MPI_Info_free(&info);
 }
 
+/* The clock's key alone, with an option, and with none; as an argument and as the communicator's.
+ */
+static void info_names_the_clock(void)
+{
+    static const char clock[] = "hca3:fitpoints=20,exchanges=10@sim:scope=process,offset=3s";
+    static const char *const rates[] = {NULL, "0.125"};
+    for (int i = 0; i < 2; i++) {
+        MPI_Comm comm;
+        MPI_Comm copy;
+        MPI_Info info;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "ictus_clock", clock);
+        if (rates[i]) {
+            MPI_Info_set(info, "ictus_late", rates[i]);
+        }
+        CHECK(!ictus_harmonize_set_info(comm, info, NULL));
+        MPI_Comm_dup(comm, &copy);
+        CHECK(!ictus_harmonize(copy, NULL));
+        option_is(comm, "ictus_clock", clock);
+        option_is(copy, "ictus_clock", clock);
+        option_is(copy, "ictus_late", rates[i] ? rates[i] : "0.001");
+        MPI_Comm_free(&copy);
+        MPI_Info_delete(info, "ictus_clock");
+        CHECK(!ictus_harmonize_set_info(comm, info, NULL));
+        MPI_Comm_dup(comm, &copy);
+        CHECK(!ictus_harmonize(copy, NULL));
+        option_is(copy, "ictus_clock", "hierarchy(mesh,propagate(mesh))@monotonic");
+        option_is(copy, "ictus_late", rates[i] ? rates[i] : "0.001");
+        MPI_Comm_free(&copy);
+        MPI_Comm_free(&comm);
+        MPI_Info_free(&info);
+    }
+}
+
+/* An info of the communicator's own, where the library keeps keys that it does not know. */
+static void own_info_is_read(void)
+{
+    MPI_Comm comm;
+    MPI_Info info;
+    MPI_Info kept;
+    char value[64] = "";
+    int found = 0;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "ictus_late", "0.25");
+    MPI_Info_set(info, "ictus_clock", "hca3:fitpoints=20,exchanges=10@monotonic");
+    MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
+    MPI_Comm_get_info(comm, &kept);
+    MPI_Info_get(kept, "ictus_late", (int)sizeof(value) - 1, value, &found);
+    CHECK(!ictus_harmonize(comm, NULL));
+    option_is(comm, "ictus_late", found ? "0.25" : "0.001");
+    if (found) {
+        option_is(comm, "ictus_clock", "hca3:fitpoints=20,exchanges=10@monotonic");
+    }
+    MPI_Info_free(&kept);
+    MPI_Info_free(&info);
+    MPI_Comm_free(&comm);
+}
+
 static void different_starts_are_refused(void)
 {
     MPI_Comm comm;
@@ -106,6 +165,8 @@ int main(int argc, char **argv)
 {
     check_mpi_init(&argc, &argv, MPI_THREAD_SINGLE);
     options_are_inherited();
+    info_names_the_clock();
+    own_info_is_read();
     different_starts_are_refused();
     late_starts_are_repeated();
     a_stopped_process_does_no_harm();

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sources, sharing, offsets and judgements across a job, against simulated clocks of known truth.
  */
-#include <ictus/study.h>
+#include "study/study.h"
+#include "sync/clock.h"
 
 #include <math.h>
+#include <time.h>
 
 #include "check_mpi.h"
 
@@ -140,6 +142,150 @@ static void truth_is_of_the_instant(void)
     ictus_clock_free(clock);
 }
 
+/* A clock that is told what to show, what it promises, and its truth. */
+static struct {
+    const char *promise;
+    int64_t ahead_ns; /* of the kernel's clock */
+    int64_t count;
+} told;
+
+static int64_t told_read(const struct source *source)
+{
+    struct timespec now;
+    (void)source;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec + told.ahead_ns;
+}
+
+static int64_t told_read_backwards(const struct source *source)
+{
+    (void)source;
+    return -1000 * told.count++;
+}
+
+static void told_identify(const struct source *source, char *text, size_t size)
+{
+    (void)source;
+    (void)snprintf(text, size, "%s", told.promise);
+}
+
+/* It runs by a sixteenth too fast. */
+static int64_t told_truth(const struct source *source, int64_t local)
+{
+    (void)source;
+    return local - local / 16 - told.ahead_ns;
+}
+
+static const struct source_ops told_ops = {
+    .name = "told", .read = told_read, .identify = told_identify, .truth = told_truth};
+static const struct source_ops backwards_ops = {.name = "told", .read = told_read_backwards};
+
+static void promises_are_checked(void)
+{
+    static const char *const odd_and_even[] = {"even", "odd"};
+    struct source source = {&told_ops};
+    struct ictus_sharing s;
+    struct ictus_study study = {
+        .comm = MPI_COMM_WORLD, .source = &source, .rank = check_rank, .size = check_size};
+    told.promise = odd_and_even[check_rank % 2];
+    CHECK(!ictus_study_sharing(&study, &s, NULL));
+    CHECK(s.groups == (check_size > 1 ? 2 : 1) && s.group == check_rank % 2);
+    CHECK(s.nodes == 1 && s.kernels == 1 && s.contradicted == 0);
+    CHECK(s.per_node == (check_size == 1));
+    told.promise = "";
+    CHECK(!ictus_study_sharing(&study, &s, NULL));
+    CHECK(s.groups == check_size && s.group == check_rank && s.contradicted == 0);
+    /* The last one shows something else than it promises. */
+    told.promise = "the same";
+    told.ahead_ns = check_rank == check_size - 1 ? INT64_C(1000000000000) : 0;
+    CHECK(!ictus_study_sharing(&study, &s, NULL));
+    const int contradicted = check_size > 1 ? 1 : 0;
+    CHECK(s.contradicted == contradicted && s.groups == 1 + contradicted);
+    CHECK(s.group == (check_rank == check_size - 1 ? contradicted : 0));
+    CHECK(s.per_node == !contradicted && s.nodes == 1);
+    told.ahead_ns = 0;
+    CHECK(ictus_study_sharing(NULL, &s, NULL) == ICTUS_ERR_ARG);
+    CHECK(ictus_study_sharing(&study, NULL, NULL) == ICTUS_ERR_ARG);
+}
+
+static void backwards_is_an_error(void)
+{
+    struct source source = {&backwards_ops};
+    struct ictus_study study = {
+        .comm = MPI_COMM_WORLD, .source = &source, .rank = check_rank, .size = check_size};
+    double rtt_ns[20];
+    if (check_size > 1) {
+        const int err = ictus_study_rtt(&study, 1, 0, 20, check_rank == 1 ? rtt_ns : NULL);
+        CHECK(err == (check_rank == 1 ? ICTUS_ERR_CLOCK : ICTUS_OK));
+    }
+    CHECK(ictus_study_rtt(&study, 0, 0, 20, rtt_ns) == ICTUS_ERR_ARG);
+    CHECK(ictus_study_rtt(&study, 0, check_size, 20, rtt_ns) == ICTUS_ERR_ARG);
+    CHECK(ictus_study_rtt(&study, 0, check_size - 1, 0, rtt_ns) == ICTUS_ERR_ARG);
+}
+
+/*
+ * What each clock says when that of rank 0 shows `at`: by 1500 ns a rank ahead in truth, which
+ * their own clocks show as 1600, it has a line of its own.
+ */
+static double said_at(int rank, int64_t at)
+{
+    const double local = (double)at + 1600.0 * rank;
+    return local + 70.0 * rank + 0.375 * (rank % 3 - 1) + 1e-3 * (rank + 1) * (local - 5e5);
+}
+
+static void errors_are_exact(void)
+{
+    struct source source = {&told_ops};
+    struct ictus_clock_error e;
+    const struct ictus_clock clock = {
+        .source = &source,
+        .comm = MPI_COMM_WORLD,
+        .line = {500000, 70L * check_rank, 0.375 * (check_rank % 3 - 1), 1e-3 * (check_rank + 1)},
+        .error = {.offset_var_ns2 = 9.0,
+                  .slope_var_ns2_per_s2 = 16e6,
+                  .bound_ns = 100.0,
+                  .bound_slope_ns_per_s = 2e4,
+                  .path_var_ns2 = 4.0},
+    };
+    told.ahead_ns = 1500L * check_rank;
+    for (int64_t at = 16008; at < 2000000; at += 160000) {
+        CHECK(!ictus_clock_true_error(&clock, (struct ictus_time){check_rank ? -at : at}, &e));
+        CHECK_NEAR(e.error_ns, said_at(check_rank, at) - said_at(0, at), 1e-6);
+        const double distance_s = 1e-9 * (double)(at + 1600L * check_rank - 500000);
+        CHECK_NEAR(e.sigma_ns, sqrt(9.0 + 16e6 * distance_s * distance_s), 1e-9);
+        CHECK_NEAR(e.bound_ns, 100.0 + 2e4 * fabs(distance_s), 1e-9);
+        CHECK(e.known && e.half_width_ns == 1.0 && e.path_ns == 2.0);
+    }
+    told.ahead_ns = 0;
+}
+
+/* By exchange: clocks that are in truth the same, through lines that are known. */
+static void errors_are_bracketed(void)
+{
+    struct source source = {&told_ops};
+    struct ictus_clock_error e;
+    const int64_t ahead = INT64_C(1000000000000);
+    const struct ictus_clock clock = {
+        .source = &source,
+        .comm = MPI_COMM_WORLD,
+        .line = {0, ahead * (check_rank + 1), 0.0, 0.0},
+        .error = {.offset_var_ns2 = 9.0, .bound_ns = 100.0, .path_var_ns2 = 4.0},
+    };
+    const bool asked = check_rank != 2;
+    CHECK(!ictus_clock_measured_error(&clock, asked, 10, &e));
+    CHECK(e.known == asked);
+    if (check_rank == 0) {
+        CHECK(e.error_ns == 0.0);
+    } else if (asked) {
+        CHECK_NEAR(e.error_ns, (double)ahead * check_rank, e.half_width_ns + 1.0);
+        CHECK(e.half_width_ns > 0.0 && e.half_width_ns < (double)ahead / 4);
+        CHECK(e.sigma_ns == 3.0 && e.bound_ns == 100.0 && e.path_ns == 2.0);
+    }
+    CHECK(ictus_clock_measured_error(NULL, true, 10, &e) == ICTUS_ERR_ARG);
+    CHECK(ictus_clock_measured_error(&clock, true, 0, &e) == ICTUS_ERR_ARG);
+    CHECK(ictus_clock_measured_error(&clock, true, 10, NULL) == ICTUS_ERR_ARG);
+}
+
 int main(int argc, char **argv)
 {
     check_mpi_init(&argc, &argv, MPI_THREAD_SINGLE);
@@ -149,5 +295,9 @@ int main(int argc, char **argv)
     offsets_are_measured();
     judgements_agree();
     truth_is_of_the_instant();
+    promises_are_checked();
+    backwards_is_an_error();
+    errors_are_exact();
+    errors_are_bracketed();
     return check_mpi_finish();
 }

@@ -124,6 +124,145 @@ static void a_burst_is_forgotten(const struct slack_options *options)
     CHECK(ictusi_slack_next(&slack) < 2 * before);
 }
 
+/* Needs 1000, 1100, ... in an order that looks like chance: calls of one and the same time. */
+static void learn_ramp(struct slack *slack, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ictusi_slack_learn(slack, 1000.0 + 100.0 * (double)(i * 37 % count));
+    }
+}
+
+/* The tail beyond the 90 % quantile is exponential, its scale told by the 97.5 % quantile. */
+static void the_tail_is_extrapolated(void)
+{
+    for (size_t count = 40; count < 44; count++) {
+        const double last = (double)(count - 1);
+        const double threshold = 1000.0 + 90.0 * last;
+        const double scale = 7.5 * last / log(4.0);
+        const double median = 1000.0 + 50.0 * last;
+        for (int limited = 0; limited < 2; limited++) {
+            struct slack_options options = tolerant;
+            options.late = 1e-6;
+            options.reach = limited ? 2.5 : 32;
+            struct slack slack;
+            ictusi_slack_init(&slack, &options, 20000);
+            learn_ramp(&slack, count);
+            slack.boost = 1.0;
+            const double late = threshold + scale * log(0.1 / 1e-6) - 1000.0;
+            CHECK_NEAR(ictusi_slack_next(&slack), limited ? fmin(late, 2.5 * median) : late, 1e-6);
+            slack.late_depth = 0; /* only those that miss the instant, one in a hundred, count */
+            CHECK_NEAR(ictusi_slack_next(&slack), threshold + scale * log(10.0), 1e-6);
+            slack.missed_depth = 100;
+            CHECK_NEAR(ictusi_slack_next(&slack), 8 * median, 1e-6);
+        }
+    }
+}
+
+/* Before much is known: three times the most, within eight medians; limits hold always. */
+static void little_is_known_at_first(void)
+{
+    static const double needs[] = {5000, 100, 20000, 3000, 2000};
+    static const double slacks[] = {1000, 4000, 4000, 40000, 8 * 4000, 8 * 3000};
+    struct slack_options options = usual;
+    struct slack slack;
+    ictusi_slack_init(&slack, &options, 1000);
+    for (size_t i = 0; i < 6; i++) {
+        CHECK_NEAR(ictusi_slack_next(&slack), slacks[i], 1e-9);
+        if (i < 5) {
+            ictusi_slack_learn(&slack, needs[i]);
+        }
+    }
+    ictusi_slack_init(&slack, &options, 1000);
+    ictusi_slack_learn(&slack, 400);
+    CHECK_NEAR(ictusi_slack_next(&slack), 1200, 1e-9);
+    for (size_t i = 0; i < 22; i++) {
+        ictusi_slack_learn(&slack, 400);
+    }
+    CHECK_NEAR(ictusi_slack_next(&slack), 1200, 1e-9); /* 23 of them */
+    ictusi_slack_learn(&slack, 400);
+    CHECK_NEAR(ictusi_slack_next(&slack), 400, 1e-9); /* their tail has no length */
+    options.min_ns = 500;
+    options.max_ns = 900;
+    ictusi_slack_init(&slack, &options, 1000);
+    CHECK_NEAR(ictusi_slack_next(&slack), 900, 0);
+    ictusi_slack_learn(&slack, 1);
+    CHECK_NEAR(ictusi_slack_next(&slack), 500, 0);
+}
+
+/* A late start lengthens the tail, the next ones within a hundred calls do not; what is beyond
+ * reach says nothing, and each start in time shortens it a little. */
+static void late_starts_lengthen_it(void)
+{
+    struct slack slack;
+    ictusi_slack_init(&slack, &usual, 20000);
+    for (int i = 0; i < 3000; i++) {
+        ictusi_slack_learn(&slack, 1000.0 + i * 37 % 100);
+    }
+    const double calm = slack.boost;
+    CHECK_NEAR(calm, 0.5, 1e-12); /* the least */
+    ictusi_slack_learn(&slack, 5000);
+    CHECK_NEAR(slack.boost, 1.6 * calm, 1e-12);
+    const double boosted = slack.boost;
+    for (int i = 0; i < 100; i++) {
+        ictusi_slack_learn(&slack, i == 50 ? 5000.0 : 1000.0 + i * 37 % 100);
+    }
+    CHECK_NEAR(slack.boost, boosted * pow(1.0 - 0.47e-3, 100), 1e-9);
+    ictusi_slack_learn(&slack, 5000);
+    CHECK_NEAR(slack.boost, 1.6 * boosted * pow(1.0 - 0.47e-3, 100), 1e-9);
+    const double before = slack.boost;
+    slack.since = 1000;
+    ictusi_slack_learn(&slack, 32 * 1055.0);
+    CHECK(slack.boost == before);
+    for (int i = 0; i < 40; i++) {
+        slack.since = 1000;
+        ictusi_slack_learn(&slack, 1500.0 + 10 * (i % 2 ? i : -i) + 30000.0 * (i % 13 == 0));
+    }
+    CHECK(slack.boost <= 32.0);
+}
+
+/* Seven of eight calls in a row where one in ten of all others was: another time has begun. */
+static void another_time_is_recognised(void)
+{
+    for (int down = 0; down < 2; down++) {
+        for (int unlike = 6; unlike <= 8; unlike++) {
+            for (size_t known = 55; known < 70; known++) {
+                const double usually = 1000.0 + 50.0 * (double)known;
+                const double other = down ? 900.0 : 2 * usually;
+                struct slack slack;
+                ictusi_slack_init(&slack, &usual, 20000);
+                learn_ramp(&slack, known - 8);
+                for (int i = 0; i < 16; i++) {
+                    ictusi_slack_learn(&slack, i >= 8 && i < 8 + unlike ? other : usually);
+                }
+                /* Among 64 at least; the last of another time, the seventh, is enough. */
+                const size_t kept = known + 6 >= 64 ? 9 : known + 7 >= 64 ? 8 : known + 8;
+                CHECK(slack.count == (unlike >= 7 ? kept : known + 8));
+            }
+        }
+    }
+}
+
+/* The window holds the last 256 in order of size, whichever left it. */
+static void the_window_moves_on(void)
+{
+    struct slack slack;
+    struct rng rng;
+    ictusi_random_seed(&rng, 21, 0);
+    ictusi_slack_init(&slack, &usual, 20000);
+    for (int i = 0; i < 1500; i++) {
+        ictusi_slack_learn(&slack, 1000.0 + floor(100.0 * ictusi_random_uniform(&rng)));
+        double sum = 0;
+        double sorted = 0;
+        for (size_t k = 0; k < slack.count; k++) {
+            CHECK(k == 0 || slack.sorted[k - 1] <= slack.sorted[k]);
+            sum += slack.recent[k] * slack.recent[k];
+            sorted += slack.sorted[k] * slack.sorted[k];
+        }
+        CHECK(slack.count <= SLACK_WINDOW && sum == sorted);
+    }
+    CHECK(slack.count == SLACK_WINDOW);
+}
+
 static void rates_are_met(void)
 {
     static const struct slack_options *const options[] = {&usual, &tolerant};
@@ -162,6 +301,11 @@ int main(void)
     changes_are_followed_at_once(300, 3000);
     changes_are_followed_at_once(3000, 300);
     changes_are_followed_at_once(300, 30000);
+    the_tail_is_extrapolated();
+    little_is_known_at_first();
+    late_starts_lengthen_it();
+    another_time_is_recognised();
+    the_window_moves_on();
     rates_are_met();
     a_burst_is_forgotten(&usual);
     a_burst_is_forgotten(&tolerant);

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What round trips and offsets say: exact expectations against simulation, lines against truth. */
+#include "clock/source.h"
 #include "core/random.h"
 #include "core/stats.h"
+#include "study/study.h"
 
 #include <ictus/study.h>
+
+#include <sched.h>
+#include <stdint.h>
+#include <time.h>
 
 #include "../check.h"
 
@@ -161,16 +167,220 @@ static void many_points_take_no_more_lines(void)
     free(times);
 }
 
-static void lists_and_checks(void)
+/* A line is good by the share of the variance that it explains. */
+static void lines_are_judged(void)
+{
+    static const double times[] = {-3, -1, 1, 3};
+    static const double offsets[] = {8, 10, 15, 15};
+    static const double level[] = {7, 7, 7, 7};
+    struct ictus_straight line;
+    CHECK(!ictus_straight_fit(times, offsets, 4, &line));
+    /* Sums of squares: 20 of the times, 26 of the products, 38 of the offsets. */
+    CHECK_NEAR(line.slope_ppm, 1.3e-3, 1e-15);
+    CHECK_NEAR(line.intercept_ns, 12, 1e-12);
+    CHECK_NEAR(line.r2, 1.3 * 26 / 38, 1e-12);
+    CHECK_NEAR(line.max_residual_ns, 1.7, 1e-12);
+    CHECK(!ictus_straight_fit(times, level, 4, &line));
+    CHECK(line.r2 == 1.0 && line.slope_ppm == 0.0 && line.max_residual_ns == 0.0);
+    CHECK(!ictus_straight_fit(times, offsets, 2, &line));
+    CHECK_NEAR(line.slope_ppm, 1e-3, 1e-15);
+    CHECK(ictus_straight_fit(times, offsets, 2, NULL) == ICTUS_ERR_ARG);
+    CHECK(ictus_straight_fit(NULL, offsets, 2, &line) == ICTUS_ERR_ARG);
+}
+
+/*
+ * Offsets jump at 6 s of 11. Lines through two points 1 s apart, from their second point on: those
+ * before the jump hold for 5, 4, 3, 2, 1 s, the one across it for 1 s, the others for 4, 3, 2, 1 s,
+ * to the end. By product limit 0.37 are left after 4 s, and 0.55 before.
+ */
+static void lives_are_summed_up(void)
+{
+    double times[12];
+    double offsets[12];
+    struct ictus_holding h;
+    for (int i = 0; i < 12; i++) {
+        times[i] = i;
+        offsets[i] = i < 6 ? 0.0 : 1e6;
+    }
+    CHECK(!ictus_straight_holding(times, offsets, 12, 1.0, 1000.0, &h));
+    CHECK(h.lines == 10 && h.lasted == 4 && h.median_known);
+    CHECK(h.median_s == 4.0 && h.least_s == 1.0);
+    /* At the tolerance is within it. */
+    CHECK(!ictus_straight_holding(times, offsets, 12, 1.0, 1e6, &h));
+    CHECK(h.lines == 10 && h.lasted == 9 && !h.median_known && h.median_s == 10.0);
+    /* One of two left: half of them hold no longer. */
+    CHECK(!ictus_straight_holding(times + 3, offsets + 3, 5, 2.0, 1000.0, &h));
+    CHECK(h.lines == 2 && h.lasted == 1 && h.median_known && h.median_s == 1.0);
+}
+
+/*
+ * A clock that is told what to show, and what reading it and the kernel's clock takes; the latter
+ * counts just that.
+ */
+enum { COST_NS = 25, KERNEL_COST_NS = 40 };
+
+static struct {
+    int64_t kernel_ns, count;
+    int64_t (*show)(int64_t count, int64_t kernel_ns);
+} told;
+
+static int64_t told_read(const struct source *source)
+{
+    (void)source;
+    told.kernel_ns += COST_NS;
+    return told.show(told.count++, told.kernel_ns);
+}
+
+/* NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the linker's names */
+int __wrap_clock_gettime(clockid_t id, struct timespec *now);
+int __wrap_sched_setaffinity(pid_t process, size_t size, const cpu_set_t *set);
+int __wrap_sched_getaffinity(pid_t process, size_t size, cpu_set_t *set);
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *now)
+{
+    CHECK(id == CLOCK_MONOTONIC);
+    told.kernel_ns += KERNEL_COST_NS;
+    *now = (struct timespec){told.kernel_ns / 1000000000, told.kernel_ns % 1000000000};
+    return 0;
+}
+
+/* The processors that this process may use, and where it is: 0: on none in particular. */
+static cpu_set_t cpus_allowed;
+static size_t cpu_here, cpus_shut;
+static int hops;
+static bool cpus_unknown;
+
+int __wrap_sched_setaffinity(pid_t process, size_t size, const cpu_set_t *set)
+{
+    CHECK(process == 0 && size == sizeof(*set));
+    if (CPU_EQUAL(set, &cpus_allowed)) {
+        cpu_here = 0;
+        return 0;
+    }
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, set)) {
+            CHECK(CPU_ISSET(cpu, &cpus_allowed) && CPU_COUNT(set) == 1);
+            if (cpu == cpus_shut) {
+                return -1;
+            }
+            cpu_here = cpu;
+        }
+    }
+    hops++;
+    return 0;
+}
+
+int __wrap_sched_getaffinity(pid_t process, size_t size, cpu_set_t *set)
+{
+    CHECK(process == 0 && size == sizeof(*set));
+    *set = cpus_allowed;
+    return cpus_unknown ? -1 : 0;
+}
+/* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */
+
+static const struct source_ops told_ops = {.name = "told", .read = told_read};
+
+static struct ictus_source_study probe(int64_t (*show)(int64_t count, int64_t kernel_ns))
+{
+    static struct source source = {&told_ops};
+    const struct ictus_study study = {.source = &source};
+    struct ictus_source_study found;
+    told.kernel_ns = 999999000;
+    told.count = 0;
+    told.show = show;
+    hops = 0;
+    CHECK(!ictus_study_source(&study, &found));
+    CHECK(cpu_here == 0); /* back where it may run */
+    return found;
+}
+
+/* Ticks of 7 ns, of which a reading takes three to five. */
+static int64_t show_ticks(int64_t count, int64_t kernel_ns)
+{
+    (void)kernel_ns;
+    return 28 * count + (count % 3 == 1 ? 7 : 0);
+}
+
+/* As many ticks each time: their length cannot be told from it. */
+static int64_t show_even(int64_t count, int64_t kernel_ns)
+{
+    (void)kernel_ns;
+    return 21 * count;
+}
+
+/* Goes back a little now and then, and most where the second burst ends. */
+static int64_t show_steps(int64_t count, int64_t kernel_ns)
+{
+    (void)kernel_ns;
+    return 100 * count - 300 * (count / 1000);
+}
+
+static int64_t show_milliseconds(int64_t count, int64_t kernel_ns)
+{
+    (void)count;
+    return kernel_ns / 1000000 * 1000000;
+}
+
+static int64_t show_nothing(int64_t count, int64_t kernel_ns)
+{
+    (void)count;
+    (void)kernel_ns;
+    return 5;
+}
+
+/* Each processor's counter is 5 us behind that of the one before. */
+static int64_t show_own(int64_t count, int64_t kernel_ns)
+{
+    (void)count;
+    return kernel_ns - 5000 * (int64_t)cpu_here;
+}
+
+static void sources_are_described(void)
+{
+    const int64_t burst = 4096;
+    CPU_ZERO(&cpus_allowed);
+    CPU_SET(3, &cpus_allowed);
+    struct ictus_source_study found = probe(show_ticks);
+    CHECK_NEAR(found.resolution_ns, 7, 0);
+    CHECK_NEAR(found.cost_ns, COST_NS + KERNEL_COST_NS / 1000.0, 1e-9);
+    CHECK(found.cpus == 1 && found.reads == (uint64_t)(2 * (burst - 1) + 1));
+    CHECK(found.backwards == 0 && found.worst_step_ns == 0);
+    CHECK_NEAR(probe(show_even).resolution_ns, 21, 0);
+    found = probe(show_steps);
+    CHECK(found.backwards == 4 + 4 && found.worst_step_ns == 200);
+    CHECK_NEAR(probe(show_milliseconds).resolution_ns, 1e6, 0);
+    found = probe(show_nothing);
+    CHECK(found.resolution_ns == 0 && found.backwards == 0);
+    CPU_SET(4, &cpus_allowed);
+    CPU_SET(9, &cpus_allowed);
+    CPU_SET(10, &cpus_allowed);
+    cpus_shut = 9;
+    found = probe(show_own);
+    CHECK(found.cpus == 3 && hops == 3 && found.reads == (uint64_t)(4 * (burst - 1) + 3));
+    /* From none in particular to 3, then to 4, then by way of 9, which is shut, to 10. */
+    CHECK(found.backwards == 3 && found.worst_step_ns == 6 * 5000 - COST_NS);
+    cpus_shut = 0;
+    for (size_t cpu = 1; cpu <= 100; cpu++) {
+        CPU_SET(cpu, &cpus_allowed);
+    }
+    CHECK(probe(show_even).cpus == 64); /* a large node's are not all visited */
+    cpus_unknown = true;
+    CHECK(probe(show_even).cpus == 1 && hops == 0);
+    CHECK(ictus_study_source(NULL, &found) == ICTUS_ERR_ARG);
+}
+
+static void lists_are_complete(void)
 {
     struct ictus_entry entry = {NULL, NULL};
     struct ictus_parameter parameter;
-    struct ictus_why why = {""};
-    char sync[512];
-    char source[512];
     CHECK(!ictus_source_entry(0, &entry));
     CHECK_STR(entry.name, "monotonic");
     CHECK(ictus_source_entry(1000, &entry) == ICTUS_ERR_SAMPLES);
+    const char *before = "";
+    for (size_t i = 0; ictus_source_entry(i, &entry) == ICTUS_OK; i++) {
+        CHECK(strcmp(entry.name, before) != 0 && entry.summary[0]);
+        before = entry.name;
+    }
     bool found = false;
     for (size_t i = 0; ictus_sync_entry(i, &entry) == ICTUS_OK; i++) {
         CHECK(entry.name[0] && entry.summary[0]);
@@ -178,10 +388,21 @@ static void lists_and_checks(void)
             found = true;
             CHECK(!ictus_sync_parameter(i, 0, &parameter) && parameter.help[0]);
             CHECK(ictus_sync_parameter(i, 100, &parameter) == ICTUS_ERR_SAMPLES);
+            const char *estimator = NULL;
+            for (size_t k = 0; !ictus_sync_parameter(i, k, &parameter); k++) {
+                CHECK(parameter.fallback && parameter.help[0]);
+                estimator = parameter.choices ? parameter.fallback : estimator;
+            }
+            CHECK(estimator && strcmp(estimator, "skampi") == 0);
         }
     }
     CHECK(found);
     CHECK(ictus_sync_parameter(1000, 0, &parameter) == ICTUS_ERR_SAMPLES);
+}
+
+static void specifications_are_checked(void)
+{
+    struct ictus_why why = {""};
     CHECK(!ictus_sync_check("hca3:fitpoints=5", &why));
     CHECK(ictus_sync_check("hca3:fitpoints=-5", &why) == ICTUS_ERR_SPEC);
     CHECK(ictus_sync_check("hcb3", &why) == ICTUS_ERR_UNKNOWN && strstr(why.text, "hca3"));
@@ -205,9 +426,22 @@ static void lists_and_checks(void)
     CHECK(ictus_source_check("lock:nme=x", &why) == ICTUS_ERR_SPEC && strstr(why.text, "nme"));
     CHECK(ictus_source_check("phc", &why) == ICTUS_ERR_SPEC && strstr(why.text, "device"));
     CHECK(ictus_source_check(NULL, &why) == ICTUS_ERR_ARG);
+}
+
+static void clocks_are_taken_apart(void)
+{
+    struct ictus_why why = {""};
+    char sync[512];
+    char source[512];
     CHECK(!ictus_clock_default("hca3@tsc", sync, sizeof(sync), source, sizeof(source), &why));
     CHECK_STR(sync, "hca3");
     CHECK_STR(source, "tsc");
+    CHECK(!ictus_clock_default("hca3@tsc", sync, 5, source, 4, &why));
+    CHECK_STR(sync, "hca3");
+    CHECK_STR(source, "tsc");
+    CHECK(ictus_clock_default("hca3@tsc", sync, 4, source, 4, &why) == ICTUS_ERR_ARG);
+    CHECK(ictus_clock_default("hca3@tsc", sync, 5, source, 3, &why) == ICTUS_ERR_ARG);
+    CHECK(ictus_clock_default("hca3@", sync, 5, source, 4, &why) == ICTUS_ERR_SPEC);
     CHECK(ictus_clock_default("hca3@tsc", sync, 2, source, sizeof(source), &why) == ICTUS_ERR_ARG);
 }
 
@@ -217,8 +451,13 @@ int main(void)
     patience_knows_its_limits();
     minimum_of_draws();
     lines_through_points();
+    lines_are_judged();
     lines_hold_so_long();
+    lives_are_summed_up();
+    sources_are_described();
     many_points_take_no_more_lines();
-    lists_and_checks();
+    lists_are_complete();
+    specifications_are_checked();
+    clocks_are_taken_apart();
     return check_result();
 }

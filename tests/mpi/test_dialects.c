@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Choosing algorithms in MPI libraries of which all is told here: their variables, which algorithm
+ * runs under which values, and what is seen of it on stacks. So MPICH's ways are tested under Open
+ * MPI too, and the other way round.
+ */
+#include <ictus/select.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "check_mpi.h"
+#include "told_variables.h"
+
+enum { AUTO, BINOMIAL, RING, SMP, DEVICE, OTHER, BOTH, TWICE, ALGORITHMS };
+enum { ALWAYS, OFF, EACH }; /* devices' collectives come before the library's */
+
+#define CHOICES(name, more)                                                                        \
+    "Variable to select " name " algorithmauto           - Internal algorithm selection (can be "  \
+    "overridden)binomial - Force binomial algorithm" more
+
+static struct told mpich[] = {
+    {.name = "MPIR_CVAR_NUMBER", .description = "a number", .value = 7},
+    {.name = "MPIR_CVAR_REDUCE_SCATTER_INTRA_ALGORITHM",
+     .description = CHOICES("reduce_scatter", "noncommutative - Force noncommutative algorithm")},
+    {.name = "MPIR_CVAR_BCAST_INTRA_ALGORITHM",
+     .description = CHOICES("bcast", "ring - Force ring algorithmsmp - Force smp algorithm")},
+    {.name = "MPIR_CVAR_BCAST_DEVICE_COLLECTIVE", .description = "the switch"},
+    {.name = "MPIR_CVAR_DEVICE_COLLECTIVES",
+     .description =
+         "all devices' collectivesall - Always. none - Never. percoll - Each by its own"},
+    {.name = "MPIR_CVAR_COLLECTIVE_FALLBACK",
+     .description = "where a choice does not apply.error - Fail. print - Say so. silent - Go on",
+     .value = 2},
+    /* Nothing can be chosen by these. */
+    {.name = "MPIR_CVAR_GATHER_INTRA_ALGORITHM",
+     .description = CHOICES("gather", ""),
+     .is_constant = true,
+     .value = 1},
+    {.name = "MPIR_CVAR_SCATTER_INTRA_ALGORITHM",
+     .description = CHOICES("scatter", ""),
+     .is_byte = true},
+    {.name = "MPIR_CVAR_SCAN_INTRA_ALGORITHM",
+     .description = "binomial - Force binomial algorithm"},
+    {.name = "MPIR_CVAR_INTRA_ALGORITHM", .description = CHOICES("", "")},
+    {.name = "MPIR_CVAR_EXSCAN_INTRA_ALGORITHMS", .description = CHOICES("exscan", "")},
+    {.name = "MPIX_CVAR_EXSCAN_INTRA_ALGORITHM", .description = CHOICES("exscan", "")},
+};
+enum {
+    M_BCAST = 2,
+    M_BCAST_DEVICE,
+    M_DEVICES,
+    M_FALLBACK,
+    M_COUNT = sizeof(mpich) / sizeof(mpich[0])
+};
+
+static const char *const tuned_bcast[] = {"ignore", "default", "chain", NULL};
+
+static struct told open_mpi[] = {
+    {.name = "coll_tuned_use_dynamic_rules", .is_byte = true, .value = 1},
+    {.name = "coll_tuned_bcast_algorithm", .values = tuned_bcast},
+    {.name = "coll_tuned_priority", .value = 30},
+    {.name = "coll_han_priority", .value = 35},
+    {.name = "coll_libnbc_priority", .value = 30},
+    {.name = "coll_basic_priority", .value = 29},
+    {.name = "coll_self_priority", .value = 75},
+    {.name = "coll_inter_priority", .value = 75},
+    {.name = "coll_sync_priority", .value = 75},
+    {.name = "coll_bytes_priority", .value = 75, .is_byte = true},
+    {.name = "coll__priority", .value = 75},
+    {.name = "pml_ob1_priority", .value = 75},
+};
+enum { O_RULES, O_BCAST, O_COUNT = sizeof(open_mpi) / sizeof(open_mpi[0]) };
+
+/* The library at work. */
+static struct {
+    int own;                  /* what it chooses by itself */
+    int own_last;             /* likewise, as the last process sees it; 0: alike */
+    bool refuses[ALGORITHMS]; /* where it must not go on in silence: on the last process */
+    bool alike;               /* the ring is the same function as smp */
+    bool apart;               /* each process is on a node of its own */
+    int blind;                /* the process whose witness sees nothing, or -1 */
+    bool dark;                /* nobody's does */
+    size_t bytes;             /* of the message that is sent on trial */
+    int runs, duplicates;
+    int ran;              /* the last one */
+    bool by_itself;       /* nothing was forced then */
+    bool watched, waited; /* this process, in the last run */
+    int kept_ms;          /* how long it was kept back before that */
+    int delays_ms[80];
+} lib;
+
+static int algorithm_in_force(void)
+{
+    const int devices = mpich[M_DEVICES].value;
+    const int value = mpich[M_BCAST].value;
+    if (variables != mpich) {
+        return open_mpi[O_BCAST].value;
+    }
+    if (devices == ALWAYS || (devices == EACH && mpich[M_BCAST_DEVICE].value)) {
+        return DEVICE;
+    }
+    return value == AUTO ? lib.own : value;
+}
+
+static bool goes_on_in_silence(void)
+{
+    return variables == mpich && mpich[M_FALLBACK].value != 0;
+}
+
+int MPI_Bcast(void *words, int count, MPI_Datatype type, int root, MPI_Comm comm)
+{
+    int rank = 0;
+    int size = 0;
+    int bytes = 0;
+    int delays[2] = {lib.kept_ms, -lib.kept_ms};
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    MPI_Type_size(type, &bytes);
+    CHECK(!lib.bytes || (size_t)count * (size_t)bytes == lib.bytes);
+    lib.ran = algorithm_in_force();
+    lib.by_itself = mpich[M_BCAST].value == AUTO;
+    int late = lib.kept_ms ? rank : -1;
+    int lates = lib.kept_ms > 0;
+    PMPI_Allreduce(MPI_IN_PLACE, &late, 1, MPI_INT, MPI_MAX, comm);
+    PMPI_Allreduce(MPI_IN_PLACE, &lates, 1, MPI_INT, MPI_SUM, comm);
+    PMPI_Allreduce(MPI_IN_PLACE, delays, 2, MPI_INT, MPI_MAX, comm);
+    if (lib.runs < (int)(sizeof(lib.delays_ms) / sizeof(lib.delays_ms[0]))) {
+        lib.delays_ms[lib.runs] = late == size - 1 ? delays[0] : -delays[0];
+    }
+    /* Nobody, or one process: the first or the last. */
+    CHECK(lates == 0 || (lates == 1 && (late == 0 || late == size - 1)));
+    CHECK(lates == 0 || lib.watched == (check_rank != lib.blind));
+    lib.waited = lates > 0 && late != rank;
+    lib.kept_ms = 0;
+    lib.runs++;
+    const int err = PMPI_Bcast(words, count, type, root, comm);
+    return lib.refuses[lib.ran] && rank == size - 1 && !goes_on_in_silence() ? MPI_ERR_OTHER : err;
+}
+
+int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *part)
+{
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    CHECK(type == MPI_COMM_TYPE_SHARED && info == MPI_INFO_NULL);
+    return PMPI_Comm_split(comm, lib.apart ? rank : 0, key, part);
+}
+
+/* MPICH's own duplication fails under some choices; Open MPI's takes them along. */
+int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *copy)
+{
+    CHECK(variables != mpich || mpich[M_BCAST].value == AUTO);
+    lib.duplicates++;
+    return PMPI_Comm_dup(comm, copy);
+}
+
+int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *copy)
+{
+    char value[32] = "";
+    int found = 0;
+    MPI_Info_get(info, "ompi_comm_coll_preference", (int)sizeof(value) - 1, value, &found);
+    CHECK(variables == open_mpi && found);
+    CHECK_STR(value, "tuned");
+    CHECK(open_mpi[O_BCAST].value != 0 || lib.duplicates > 2);
+    lib.duplicates += 100;
+    return PMPI_Comm_dup(comm, copy);
+}
+
+/* NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the linker's name */
+int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left);
+
+/* The first half of it; the second where it is called again. */
+int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+    const long ms = (long)wanted->tv_sec * 1000 + wanted->tv_nsec / 1000000;
+    const bool interrupted = ms % 4 == 0;
+    lib.kept_ms += (int)(interrupted ? ms / 2 - 1 : ms);
+    *left = (struct timespec){0, (ms / 2 + 1) * 1000000};
+    return interrupted ? -1 : 0;
+}
+/* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */
+
+/* What is seen of it on stacks: functions inside MPI_Bcast, which have no names. */
+static const char functions[ALGORITHMS], inside;
+
+static int own_choice(void)
+{
+    return lib.own_last && check_rank == check_size - 1 ? lib.own_last : lib.own;
+}
+
+static const void *path(int algorithm, size_t depth)
+{
+    const int own = own_choice();
+    const int first = algorithm == DEVICE ? own : lib.alike && algorithm == SMP ? RING : algorithm;
+    switch (depth) {
+    case 0:
+        return (const void *)(uintptr_t)&MPI_Bcast;
+    case 1:
+        return &inside;
+    case 2:
+        return algorithm == DEVICE ? &functions[DEVICE]
+               : first == BOTH     ? &functions[RING]
+               : first == TWICE    ? path(0, 0)
+                                   : &functions[first];
+    default:
+        return first == BOTH || first == TWICE || algorithm == DEVICE
+                   ? &functions[algorithm == DEVICE ? own : BINOMIAL]
+                   : NULL;
+    }
+}
+
+static int watch(void *state)
+{
+    CHECK(state == &lib && !lib.watched);
+    lib.waited = false;
+    lib.watched = check_rank != lib.blind;
+    return lib.watched ? ICTUS_OK : ICTUS_ERR_UNSUPPORTED;
+}
+
+static void rest(void *state)
+{
+    CHECK(state == &lib && lib.watched);
+    lib.watched = false;
+}
+
+static size_t stack(void *state, size_t i, const void **found, size_t room)
+{
+    size_t depth = 0;
+    CHECK(state == &lib && !lib.watched);
+    if (i >= 7 || !lib.waited || check_rank == lib.blind || lib.dark) {
+        return 0;
+    }
+    const int ran = lib.by_itself && lib.ran != DEVICE ? own_choice() : lib.ran;
+    for (; depth < 4 && depth < room && path(ran, depth); depth++) {
+        found[depth] = path(ran, depth);
+    }
+    return depth;
+}
+
+static const struct ictus_witness witness = {&lib, watch, rest, stack};
+
+static struct ictus_selector *selector;
+static struct ictus_why why;
+
+/* A library that has just been started. */
+static void start(struct told *told, int count)
+{
+    variables = told;
+    variable_count = count;
+    memset(&lib, 0, sizeof(lib));
+    lib.own = BINOMIAL;
+    lib.blind = -1;
+}
+
+static void start_mpich(int devices, int device)
+{
+    start(mpich, M_COUNT);
+    mpich[M_DEVICES].value = devices;
+    mpich[M_BCAST_DEVICE].value = device;
+    REQUIRE(!ictus_selector_create(&selector, &why));
+}
+
+/* All as it was before, and nothing left open. */
+static void finish(void)
+{
+    static const int values[] = {7, 0, 0, -1, -1, 2, 1, 0, 0, 0, 0, 0};
+    ictus_selector_free(selector);
+    CHECK(tools == 0);
+    for (int i = 0; i < variable_count; i++) {
+        CHECK(variables[i].open == 0);
+        CHECK(variables != mpich || values[i] < 0 || variables[i].value == values[i]);
+    }
+}
+
+static MPI_Comm force(MPI_Comm comm, const char *operation, const char *algorithm, int wanted)
+{
+    MPI_Comm forced = MPI_COMM_NULL;
+    CHECK(ictus_selector_force(selector, comm, operation, algorithm, &forced, &why) == wanted);
+    CHECK((forced != MPI_COMM_NULL) == (wanted == ICTUS_OK));
+    lib.runs = 0;
+    return forced;
+}
+
+static void release(MPI_Comm *forced)
+{
+    CHECK(!ictus_selector_release(selector, forced) && *forced == MPI_COMM_NULL);
+}
+
+static void operations_are_found(void)
+{
+    const char *const *names = NULL;
+    start_mpich(EACH, 1);
+    const char *const *operations = ictus_selector_operations(selector);
+    REQUIRE(operations[0] && operations[1]);
+    CHECK_STR(operations[0], "bcast");
+    CHECK_STR(operations[1], "reduce_scatter");
+    CHECK(!operations[2]);
+    CHECK(!ictus_selector_algorithms(selector, "bcast", &names, &why));
+    CHECK_STR(names[0], "binomial");
+    CHECK_STR(names[1], "ring");
+    CHECK_STR(names[2], "smp");
+    CHECK(!names[3]);
+    CHECK(ictus_selector_algorithms(selector, "scan", &names, &why) == ICTUS_ERR_UNKNOWN);
+    CHECK_STR(ictus_selector_terms(selector),
+              "MPIR_CVAR_OPERATION_DEVICE_COLLECTIVE=0 while forced");
+    finish();
+    start(open_mpi, O_COUNT);
+    REQUIRE(!ictus_selector_create(&selector, &why));
+    CHECK(!ictus_selector_algorithms(selector, "bcast", &names, &why));
+    CHECK_STR(names[0], "basic_default");
+    CHECK_STR(names[1], "chain");
+    CHECK(!names[2]);
+    CHECK_STR(ictus_selector_terms(selector),
+              "coll_tuned_use_dynamic_rules=1 before MPI_Init, ompi_comm_coll_preference=tuned on "
+              "forced communicators, han (priority 35) comes before tuned (30) elsewhere, libnbc "
+              "(priority 30) comes before tuned (30) elsewhere");
+    finish();
+}
+
+static void libraries_without_choice_are_refused(void)
+{
+    start(open_mpi, O_COUNT);
+    open_mpi[O_RULES].value = 0;
+    CHECK(ictus_selector_create(&selector, &why) == ICTUS_ERR_UNSUPPORTED);
+    CHECK(strstr(why.text, "set OMPI_MCA_coll_tuned_use_dynamic_rules=1 before MPI_Init"));
+    open_mpi[O_RULES].value = 1;
+    start(mpich, 1);
+    CHECK(ictus_selector_create(&selector, &why) == ICTUS_ERR_UNSUPPORTED);
+    CHECK(strstr(why.text, "offers no choice of algorithms"));
+    CHECK(tools == 0);
+    CHECK(ictus_selector_create(NULL, &why) == ICTUS_ERR_ARG);
+}
+
+/* A choice holds, before any device's, while its communicator is active, and then no more. */
+static void choices_act_at_once(void)
+{
+    for (int devices = ALWAYS; devices <= EACH; devices++) {
+        for (int device = 0; device < 2; device++) {
+            start_mpich(devices, device);
+            lib.bytes = 4096;
+            MPI_Comm ring = force(MPI_COMM_WORLD, "bcast", "ring", ICTUS_OK);
+            CHECK(lib.ran == RING && mpich[M_BCAST].value == RING && !mpich[M_BCAST_DEVICE].value);
+            CHECK(mpich[M_DEVICES].value == (devices == ALWAYS ? EACH : devices));
+            CHECK(goes_on_in_silence() && lib.duplicates == 2);
+            MPI_Comm own = force(MPI_COMM_WORLD, "bcast", "default", ICTUS_OK);
+            const bool by_device = devices == ALWAYS || (devices == EACH && device);
+            CHECK(lib.ran == (by_device ? DEVICE : BINOMIAL));
+            CHECK(mpich[M_DEVICES].value == devices && mpich[M_BCAST_DEVICE].value == device);
+            CHECK(!ictus_selector_activate(selector, ring) && mpich[M_BCAST].value == RING);
+            lib.bytes = 800;
+            CHECK(!ictus_selector_works(selector, ring, 800, 8) && lib.ran == RING);
+            lib.bytes = 0;
+            release(&ring);
+            release(&own);
+            CHECK(mpich[M_BCAST].value == AUTO && mpich[M_BCAST_DEVICE].value == device);
+            CHECK(mpich[M_DEVICES].value == devices);
+            ring = force(MPI_COMM_WORLD, "bcast", "ring", ICTUS_OK);
+            MPI_Comm_free(&ring); /* the program's to free, once the selector is gone */
+            finish();
+            CHECK(mpich[M_BCAST_DEVICE].value == device && mpich[M_DEVICES].value == devices);
+        }
+    }
+}
+
+/* What one process cannot do, none does; what would crash is not tried. */
+static void what_cannot_run_is_refused(void)
+{
+    start_mpich(OFF, 0);
+    lib.refuses[SMP] = true;
+    (void)force(MPI_COMM_WORLD, "bcast", "smp", ICTUS_ERR_UNSUPPORTED);
+    char text[80];
+    (void)snprintf(text, sizeof(text), "algorithm 'smp' of bcast cannot run on %d processes",
+                   check_size);
+    CHECK_STR(why.text, text);
+    CHECK(lib.ran == SMP && mpich[M_BCAST].value == AUTO && goes_on_in_silence());
+    (void)force(MPI_COMM_WORLD, "bcast", "quick", ICTUS_ERR_UNKNOWN);
+    MPI_Comm noncommutative = force(MPI_COMM_WORLD, "reduce_scatter", "noncommutative",
+                                    check_size == 3 ? ICTUS_ERR_UNSUPPORTED : ICTUS_OK);
+    if (check_size != 3) {
+        release(&noncommutative);
+    }
+    MPI_Comm binomial = force(MPI_COMM_WORLD, "reduce_scatter", "binomial", ICTUS_OK);
+    release(&binomial);
+    finish();
+}
+
+/* In Open MPI a choice is a communicator's for good, and the component that knows it comes first.
+ */
+static void choices_stay_with_communicators(void)
+{
+    start(open_mpi, O_COUNT);
+    REQUIRE(!ictus_selector_create(&selector, &why));
+    MPI_Comm chain = force(MPI_COMM_WORLD, "bcast", "chain", ICTUS_OK);
+    CHECK(lib.duplicates == 101 && open_mpi[O_BCAST].value == 0);
+    MPI_Comm own = force(MPI_COMM_WORLD, "bcast", "default", ICTUS_OK);
+    CHECK(lib.duplicates == 103);
+    release(&own);
+    own = force(chain, "bcast", "default", ICTUS_OK); /* of one that prefers a component already */
+    CHECK(lib.duplicates == 204);
+    release(&chain);
+    release(&own);
+    finish();
+}
+
+/* Each algorithm's proof, what it is said to be, and how often it had to run for that. */
+static struct ictus_ran prove(const char *algorithm, size_t bytes, size_t element)
+{
+    struct ictus_ran ran = {.proof = ICTUS_PROOF_FAILS};
+    lib.bytes = 0;
+    MPI_Comm forced = force(MPI_COMM_WORLD, "bcast", algorithm, ICTUS_OK);
+    lib.bytes = bytes;
+    CHECK(!ictus_selector_prove(selector, forced, bytes, element, &witness, &ran));
+    lib.bytes = 0;
+    release(&forced);
+    return ran;
+}
+
+static void proven_is(const char *forced, bool holds, const char *algorithm, const char *component)
+{
+    const struct ictus_ran ran = prove(forced, 64, 4);
+    holds = holds && check_size > 1;
+    CHECK(ran.proof == (holds ? ICTUS_PROOF_HOLDS : ICTUS_PROOF_NONE));
+    CHECK_STR(ran.algorithm, holds ? algorithm : "");
+    CHECK_STR(ran.component, holds ? component : "");
+}
+
+static int runs_of(int runs)
+{
+    return check_size > 1 ? runs : 0;
+}
+
+static void algorithms_are_told_apart(void)
+{
+    for (int devices = ALWAYS; devices <= EACH; devices++) {
+        for (int device = 0; device < 2; device++) {
+            start_mpich(devices, device);
+            proven_is("ring", true, "ring", "");
+            CHECK(lib.runs == runs_of(8)); /* all of them, in two stages */
+            proven_is("binomial", true, "binomial", "");
+            const bool by_device = devices == ALWAYS || (devices == EACH && device);
+            proven_is("default", true, "binomial", by_device ? "device" : "");
+            CHECK(lib.runs == 0); /* it is remembered */
+            finish();
+        }
+    }
+    start_mpich(OFF, 0);
+    (void)prove("ring", 64, 4);
+    (void)prove("ring", 64, 1);
+    CHECK(lib.runs == runs_of(8));
+    (void)prove("ring", 128, 4);
+    CHECK(lib.runs == runs_of(8));
+    (void)prove("smp", 64, 1);
+    CHECK(lib.runs == 0);
+    MPI_Comm part;
+    MPI_Comm_split(MPI_COMM_WORLD, check_rank < 2, 0, &part);
+    MPI_Comm forced = force(part, "bcast", "ring", ICTUS_OK);
+    struct ictus_ran ran;
+    const int blind = lib.blind;
+    lib.blind = check_rank == 2 ? 2 : blind;
+    CHECK(!ictus_selector_prove(selector, forced, 64, 1, &witness, &ran));
+    /* Two of three processes are another group; one process alone proves nothing. */
+    CHECK(lib.runs == (check_size == 3 && check_rank < 2 ? 8 : 0));
+    release(&forced);
+    MPI_Comm_free(&part);
+    finish();
+}
+
+/* What does not part from another is not proven, however often it is looked at; what does is. */
+static void doubts_stay(void)
+{
+    start_mpich(OFF, 0);
+    lib.alike = true;
+    proven_is("ring", false, "", "");
+    CHECK(lib.runs == runs_of(8 * 5));
+    proven_is("smp", false, "", "");
+    proven_is("binomial", true, "binomial", "");
+    proven_is("default", true, "binomial", "");
+    finish();
+    static const int owns[] = {OTHER, BOTH, TWICE};
+    for (size_t i = 0; i < sizeof(owns) / sizeof(owns[0]); i++) {
+        start_mpich(OFF, 0);
+        lib.own = owns[i];
+        proven_is("default", false, "", "");
+        CHECK(lib.runs == runs_of(8 * 5));
+        proven_is("ring", true, "ring", "");
+        finish();
+    }
+    start_mpich(OFF, 0);
+    lib.own_last = OTHER; /* two processes are not of one opinion */
+    proven_is("default", false, "", "");
+    finish();
+    start_mpich(OFF, 0);
+    lib.apart = true; /* on several nodes one name is not all */
+    proven_is("default", check_size == 1, "", "");
+    CHECK(lib.runs == runs_of(8));
+    proven_is("smp", true, "smp", "");
+    finish();
+}
+
+static void little_is_seen(void)
+{
+    start_mpich(OFF, 0);
+    lib.dark = true;
+    proven_is("ring", false, "", "");
+    CHECK(lib.runs == runs_of(8 * 8));
+    for (int i = 0; i < lib.runs; i++) {
+        const int delay_ms = 4 << (i / 8); /* the first is kept back, then the last */
+        CHECK(lib.delays_ms[i] == (i % 2 ? delay_ms : -delay_ms));
+    }
+    finish();
+    start_mpich(OFF, 0);
+    lib.blind = 1;
+    proven_is("ring", true, "ring", "");
+    CHECK(lib.runs == runs_of(8));
+    finish();
+}
+
+/* Algorithms that cannot run stand in nobody's way, but one alone has nothing to part from. */
+static void the_unable_do_not_count(void)
+{
+    start_mpich(OFF, 0);
+    lib.refuses[SMP] = true;
+    lib.alike = true;
+    proven_is("ring", true, "ring", "");
+    CHECK(lib.runs == runs_of(7));
+    proven_is("default", true, "binomial", "");
+    lib.refuses[RING] = true;
+    struct ictus_ran ran = prove("binomial", 32, 4);
+    CHECK(ran.proof == ICTUS_PROOF_NONE);
+    finish();
+}
+
+int main(int argc, char **argv)
+{
+    check_mpi_init(&argc, &argv, MPI_THREAD_SINGLE);
+    operations_are_found();
+    libraries_without_choice_are_refused();
+    choices_act_at_once();
+    what_cannot_run_is_refused();
+    choices_stay_with_communicators();
+    algorithms_are_told_apart();
+    doubts_stay();
+    little_is_seen();
+    the_unable_do_not_count();
+    return check_mpi_finish();
+}
