@@ -4,6 +4,7 @@
 
 #include <ictus/result.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -11,36 +12,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "captured.h"
+
 static const struct ictus_column columns[] = {
     {"operation", "operation", ICTUS_COLUMN_TEXT},   {"bytes", "bytes", ICTUS_COLUMN_COUNT},
     {"median_s", "median_us", ICTUS_COLUMN_SECONDS}, {"error_ns", "error_us", ICTUS_COLUMN_NS},
     {"ratio", "ratio", ICTUS_COLUMN_NUMBER},         {NULL, NULL, ICTUS_COLUMN_TEXT}};
-
-struct captured {
-    char text[8192];
-    FILE *file;
-    int saved;
-};
-
-static void capture_begin(struct captured *capture)
-{
-    (void)fflush(stdout);
-    capture->saved = dup(1);
-    capture->file = tmpfile();
-    REQUIRE(capture->saved >= 0 && capture->file);
-    REQUIRE(dup2(fileno(capture->file), 1) == 1);
-}
-
-static void capture_end(struct captured *capture)
-{
-    (void)fflush(stdout);
-    REQUIRE(dup2(capture->saved, 1) == 1);
-    close(capture->saved);
-    rewind(capture->file);
-    const size_t count = fread(capture->text, 1, sizeof(capture->text) - 1, capture->file);
-    capture->text[count] = '\0';
-    (void)fclose(capture->file);
-}
 
 static json_t *measurement(const char *operation, int bytes, double median_s)
 {
@@ -105,129 +82,6 @@ static void test_formats(const char *path)
     CHECK_STR(lines.text, capture.text);
 }
 
-/* Rows of one column, each a number. */
-static void print_numbers(const struct ictus_column *column, const double *numbers, int count,
-                          struct captured *capture)
-{
-    const struct ictus_column shown[] = {*column, {NULL, NULL, ICTUS_COLUMN_TEXT}};
-    struct ictus_output *out = NULL;
-    int err = ICTUS_OK;
-    capture_begin(capture);
-    err = ictus_output_open(ICTUS_FORMAT_TEXT, shown, NULL, json_object(), &out, NULL);
-    for (int i = 0; i < count && !err; i++) {
-        err = ictus_output_put(out,
-                               json_pack("{s:s, s:f}", "type", "number", column->key, numbers[i]));
-    }
-    const int closed = ictus_output_close(out);
-    capture_end(capture);
-    CHECK(!err && !closed);
-}
-
-/* As many digits as a column has room for: four significant ones, or three decimals, at most. */
-static void test_numbers(void)
-{
-    static const struct ictus_column ratio = {"ratio", "number", ICTUS_COLUMN_NUMBER};
-    static const struct ictus_column time = {"time_s", "time_us", ICTUS_COLUMN_SECONDS};
-    static const double ratios[] = {0.25,   0.1234, 0.12345,  12345.0,  99999.5, -12345.0,
-                                    -0.125, 1e5,    123456.0, 1.234e-7, -3.2e20, -9.4e-4};
-    static const double times[] = {1.5e-6, 0.012345678, 1.2345678, -1.2345678};
-    struct captured capture;
-    print_numbers(&ratio, ratios, sizeof ratios / sizeof *ratios, &capture);
-    CHECK_STR(capture.text, "number\n"
-                            "  0.25\n"
-                            "0.1234\n"
-                            "0.1235\n"
-                            " 12345\n"
-                            "100000\n"
-                            "-12345\n"
-                            "-0.125\n"
-                            " 1e+05\n"
-                            " 1e+05\n"
-                            " 1e-07\n"
-                            "-3e+20\n"
-                            "-9e-04\n");
-    print_numbers(&time, times, sizeof times / sizeof *times, &capture);
-    CHECK_STR(capture.text, "  time_us\n"
-                            "    1.500\n"
-                            "12345.678\n"
-                            "1234567.8\n"
-                            " -1234568\n");
-}
-
-/* Whatever its magnitude and its sign, a number is no wider than its column. */
-static void test_widths(void)
-{
-    static const struct ictus_column ratio = {"ratio", "number", ICTUS_COLUMN_NUMBER};
-    enum { EXPONENTS = 199, WIDTH = 6 };
-    double numbers[2 * EXPONENTS];
-    struct captured capture;
-    for (int i = 0; i < EXPONENTS; i++) {
-        numbers[i] = 1.23456789 * pow(10.0, i - EXPONENTS / 2);
-        numbers[EXPONENTS + i] = -9.4 * pow(10.0, i - EXPONENTS / 2);
-    }
-    print_numbers(&ratio, numbers, 2 * EXPONENTS, &capture);
-    int rows = 0;
-    for (const char *line = capture.text; *line; line += strcspn(line, "\n") + 1) {
-        rows++;
-        CHECK(strcspn(line, "\n") == WIDTH);
-    }
-    CHECK(rows == 2 * EXPONENTS + 1);
-}
-
-static void print_text(const struct ictus_column *shown, const char *key, const char *text,
-                       struct captured *capture)
-{
-    struct ictus_output *out = NULL;
-    capture_begin(capture);
-    int err = ictus_output_open(ICTUS_FORMAT_TEXT, shown, NULL, json_object(), &out, NULL);
-    err = err ? err : ictus_output_put(out, json_pack("{s:s, s:s}", "type", "text", key, text));
-    const int closed = ictus_output_close(out);
-    capture_end(capture);
-    CHECK(!err && !closed);
-}
-
-/* The words of a row's last text again, from all its lines; how wide the widest line is. */
-static size_t text_of_lines(const char *row, size_t start, char *words, size_t size)
-{
-    size_t widest = 0;
-    size_t used = 0;
-    words[0] = '\0';
-    for (const char *line = row; *line; line += strcspn(line, "\n") + 1) {
-        const size_t length = strcspn(line, "\n");
-        const size_t begin = line == row ? start : strspn(line, " ");
-        widest = length > widest ? length : widest;
-        if (length > begin) {
-            used += (size_t)snprintf(words + used, size - used, "%s%.*s", used ? " " : "",
-                                     (int)(length - begin), line + begin);
-        }
-    }
-    return widest;
-}
-
-/* A text at the end of a row is broken between words, so that no line is wider than a terminal. */
-static void test_long_texts(void)
-{
-    static const struct ictus_column shown[] = {{"number", "a number", ICTUS_COLUMN_NUMBER},
-                                                {"text", "text", ICTUS_COLUMN_TEXT},
-                                                {NULL, NULL, ICTUS_COLUMN_TEXT}};
-    enum { SCREEN = 80, START = 9, FIRST = 76, LENGTH = 240 };
-    struct captured capture;
-    for (size_t first = 1; first <= FIRST; first++) { /* letters of the first word; others: three */
-        char text[LENGTH + 8];
-        char words[2 * LENGTH];
-        memset(text, 'a', first);
-        for (size_t used = first; used <= LENGTH; used += 4) {
-            (void)snprintf(text + used, sizeof(text) - used, " %03zu", used);
-        }
-        print_text(shown, "text", text, &capture);
-        const char *title_end = strchr(capture.text, '\n');
-        REQUIRE(title_end);
-        const size_t widest = text_of_lines(title_end + 1, START, words, sizeof(words));
-        CHECK_STR(words, text);
-        CHECK(widest <= SCREEN && widest > SCREEN - 4);
-    }
-}
-
 static void test_read_back(const char *path)
 {
     struct captured capture;
@@ -268,6 +122,53 @@ static void test_damaged(const char *path)
     CHECK_STR(text_at(objects, 2, "c"), "\"NaN\\");
     CHECK_STR(text_at(objects, 3, "type"), "header");
     json_decref(objects);
+}
+
+/* What other writers leave for numbers that are none, outside texts; a text may hold anything. */
+static void test_no_numbers(const char *path)
+{
+    static const char *const words[] = {"NaN",       "nan",      "-NaN", "-nan",
+                                        "-Infinity", "Infinity", "inf",  "-inf"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        char line[200];
+        json_t *objects = NULL;
+        int skipped = -1;
+        (void)snprintf(line, sizeof(line),
+                       "{\"type\":\"header\"}\n \t\n"
+                       "{\"type\":\"t\",\"c\":\"\\\\%s\\\"%s\",\"a\":[%s,7,%s],\"b\":%s}",
+                       words[i], words[i], words[i], words[i], words[i]);
+        write_text(path, "w", line);
+        CHECK(!ictus_result_read(path, &objects, &skipped, NULL));
+        CHECK(json_array_size(objects) == 2 && skipped == 0);
+        const json_t *read = json_array_get(objects, 1);
+        const json_t *list = json_object_get(read, "a");
+        (void)snprintf(line, sizeof(line), "\\%s\"%s", words[i], words[i]);
+        CHECK_STR(text_at(objects, 1, "c"), line);
+        CHECK(json_is_null(json_object_get(read, "b")) && json_array_size(list) == 3);
+        CHECK(json_is_null(json_array_get(list, 0)) && json_is_null(json_array_get(list, 2)));
+        CHECK(json_integer_value(json_array_get(list, 1)) == 7);
+        json_decref(objects);
+    }
+}
+
+/* A mark before the first line belongs to no other; another program's schema is not ours to refuse.
+ */
+static void test_marks(const char *path)
+{
+    json_t *objects = NULL;
+    int skipped = -1;
+    write_text(path, "w",
+               "{\"type\":\"header\",\"schema\":\"other/9\"}\n"
+               "\xef\xbb\xbf{\"type\":\"sync\"}\n"
+               "{\"type\":\"a\"}\n{\"type\":7}\n{\"type\":\"b\",\"schema\":\"ictus-result/2\"}\n");
+    CHECK(!ictus_result_read(path, &objects, &skipped, NULL));
+    CHECK(json_array_size(objects) == 3 && skipped == 2);
+    CHECK_STR(text_at(objects, 0, "schema"), "other/9");
+    CHECK_STR(text_at(objects, 1, "type"), "a");
+    CHECK_STR(text_at(objects, 2, "type"), "b");
+    json_decref(objects);
+    write_text(path, "w", "\xef\xbb\xbf");
+    CHECK(ictus_result_read(path, &objects, &skipped, NULL) == ICTUS_ERR_FORMAT);
 }
 
 static void test_no_header(const char *path)
@@ -321,6 +222,93 @@ static void test_resume(const char *path)
     json_decref(objects);
     CHECK(ictus_output_resume(ICTUS_FORMAT_JSON, NULL, "/nonexistent/x", &out, &why) ==
           ICTUS_ERR_IO);
+}
+
+/* The kernel may take a line in pieces, and be interrupted between them. */
+static struct {
+    bool on;
+    int calls;
+} pieces;
+
+/* NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the linker's names */
+ssize_t __real_write(int fd, const void *bytes, size_t count);
+ssize_t __wrap_write(int fd, const void *bytes, size_t count);
+
+ssize_t __wrap_write(int fd, const void *bytes, size_t count)
+{
+    if (pieces.on && pieces.calls++ % 3 == 1) {
+        errno = EINTR;
+        return -1;
+    }
+    return __real_write(fd, bytes, pieces.on && count > 7 ? 7 : count);
+}
+/* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */
+
+static void test_pieces(const char *path)
+{
+    struct captured whole;
+    json_t *objects = NULL;
+    int skipped = -1;
+    pieces.on = true;
+    write_two(ICTUS_FORMAT_CSV, NULL, path, &whole);
+    pieces.on = false;
+    CHECK(pieces.calls > 60);
+    CHECK(ictus_result_read(path, &objects, &skipped, NULL) == ICTUS_OK);
+    CHECK(json_array_size(objects) == 3 && skipped == 0);
+    CHECK_STR(text_at(objects, 2, "operation"), "allreduce");
+    json_decref(objects);
+}
+
+/* However long the line is that a kill has cut: the file goes on behind the last whole one. */
+static void test_resume_after_long_lines(const char *path)
+{
+    static const size_t lengths[] = {1, 100, 4095, 4096, 4097, 8191, 8192, 8193, 20000};
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        struct captured capture;
+        struct ictus_output *out = NULL;
+        json_t *objects = NULL;
+        int skipped = -1;
+        write_two(ICTUS_FORMAT_CSV, NULL, path, &capture);
+        FILE *file = fopen(path, "a");
+        REQUIRE(file);
+        for (size_t k = 0; k < lengths[i]; k++) {
+            (void)fputc('{', file);
+        }
+        (void)fclose(file);
+        REQUIRE(!ictus_output_resume(ICTUS_FORMAT_JSON, NULL, path, &out, NULL));
+        CHECK(!ictus_output_keep(out, measurement("gather", 4, 1.0)));
+        CHECK(!ictus_output_close(out));
+        CHECK(!ictus_result_read(path, &objects, &skipped, NULL));
+        CHECK(json_array_size(objects) == 4 && skipped == 0);
+        CHECK_STR(text_at(objects, 3, "operation"), "gather");
+        json_decref(objects);
+    }
+    struct ictus_output *out = NULL;
+    struct ictus_why why = {""};
+    CHECK(ictus_output_resume(ICTUS_FORMAT_JSON, NULL, NULL, &out, &why) == ICTUS_ERR_ARG);
+    CHECK(ictus_output_resume(ICTUS_FORMAT_JSON, NULL, path, NULL, &why) == ICTUS_ERR_ARG);
+    write_text(path, "w", "nothing of ours\n");
+    CHECK(ictus_output_resume(ICTUS_FORMAT_JSON, NULL, path, &out, &why) == ICTUS_ERR_FORMAT);
+}
+
+/* What is kept is not shown, and what is shown is not kept. */
+static void test_kept_or_shown(const char *path)
+{
+    struct captured capture;
+    struct ictus_output *out = NULL;
+    json_t *objects = NULL;
+    capture_begin(&capture);
+    const int opened = ictus_output_open(ICTUS_FORMAT_JSON, NULL, path, json_object(), &out, NULL);
+    const int kept = opened ? opened : ictus_output_keep(out, measurement("kept", 4, 1.0));
+    const int shown = opened ? opened : ictus_output_show(out, measurement("shown", 4, 1.0));
+    const int closed = ictus_output_close(out);
+    capture_end(&capture);
+    CHECK(!opened && !kept && !shown && !closed);
+    CHECK(strstr(capture.text, "shown") && !strstr(capture.text, "kept"));
+    CHECK(!ictus_result_read(path, &objects, NULL, NULL));
+    CHECK(json_array_size(objects) == 2);
+    CHECK_STR(text_at(objects, 1, "operation"), "kept");
+    json_decref(objects);
 }
 
 /* Where standard input is closed, the file has its number: it is a file all the same. */
@@ -394,6 +382,31 @@ static void test_full_stdout(void)
     CHECK(closed == ICTUS_ERR_IO);
 }
 
+/* What goes to a file is worth going on for when nobody can look on any more. */
+static void test_lost_view(const char *path)
+{
+    struct ictus_output *out = NULL;
+    json_t *objects = NULL;
+    FILE *full = fopen("/dev/full", "w");
+    if (!full) {
+        return;
+    }
+    (void)fflush(stdout);
+    const int saved = dup(1);
+    REQUIRE(saved >= 0 && dup2(fileno(full), 1) == 1);
+    const int opened = ictus_output_open(ICTUS_FORMAT_JSON, NULL, path, json_object(), &out, NULL);
+    const int put = opened ? opened : ictus_output_put(out, measurement("bcast", 1, 1.0));
+    const int closed = ictus_output_close(out);
+    clearerr(stdout);
+    REQUIRE(dup2(saved, 1) == 1);
+    close(saved);
+    (void)fclose(full);
+    CHECK(!opened && !put && !closed);
+    CHECK(!ictus_result_read(path, &objects, NULL, NULL));
+    CHECK(json_array_size(objects) == 2);
+    json_decref(objects);
+}
+
 /* A disk that fills in the middle of a line: the file ends with the last whole one. */
 static void test_disk_fills(const char *path)
 {
@@ -435,17 +448,20 @@ int main(void)
     REQUIRE(fd >= 0);
     close(fd);
     test_formats(path);
-    test_numbers();
-    test_widths();
-    test_long_texts();
     test_read_back(path);
     test_damaged(path);
+    test_no_numbers(path);
+    test_marks(path);
     test_no_header(path);
     test_refused(path);
     test_resume(path);
+    test_pieces(path);
+    test_resume_after_long_lines(path);
+    test_kept_or_shown(path);
     test_closed_input(path);
     test_unwritable();
     test_full_stdout();
+    test_lost_view(path);
     test_disk_fills(path);
     (void)unlink(path);
     return check_result();
