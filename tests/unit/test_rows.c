@@ -65,8 +65,9 @@ static void test_widths(void)
     double numbers[2 * EXPONENTS];
     struct captured capture;
     for (int i = 0; i < EXPONENTS; i++) {
-        numbers[i] = 1.23456789 * pow(10.0, i - EXPONENTS / 2);
-        numbers[EXPONENTS + i] = -9.4 * pow(10.0, i - EXPONENTS / 2);
+        const int exponent = i - EXPONENTS / 2;
+        numbers[i] = 1.23456789 * pow(10.0, exponent);
+        numbers[EXPONENTS + i] = -9.4 * pow(10.0, exponent);
     }
     print_numbers(&ratio, numbers, 2 * EXPONENTS, &capture);
     int rows = 0;

@@ -221,23 +221,27 @@ static void late_starts_lengthen_it(void)
 }
 
 /* Seven of eight calls in a row where one in ten of all others was: another time has begun. */
+static void some_are_unlike(size_t known, int unlike, bool down)
+{
+    const double usually = 1000.0 + 50.0 * (double)known;
+    const double other = down ? 900.0 : 2 * usually;
+    struct slack slack;
+    ictusi_slack_init(&slack, &usual, 20000);
+    learn_ramp(&slack, known - 8);
+    for (int i = 0; i < 16; i++) {
+        ictusi_slack_learn(&slack, i >= 8 && i < 8 + unlike ? other : usually);
+    }
+    /* Among 64 at least; the last of another time, the seventh, is enough. */
+    const size_t kept = known + 6 >= 64 ? 9 : known + 7 >= 64 ? 8 : known + 8;
+    CHECK(slack.count == (unlike >= 7 ? kept : known + 8));
+}
+
 static void another_time_is_recognised(void)
 {
-    for (int down = 0; down < 2; down++) {
+    for (size_t known = 55; known < 70; known++) {
         for (int unlike = 6; unlike <= 8; unlike++) {
-            for (size_t known = 55; known < 70; known++) {
-                const double usually = 1000.0 + 50.0 * (double)known;
-                const double other = down ? 900.0 : 2 * usually;
-                struct slack slack;
-                ictusi_slack_init(&slack, &usual, 20000);
-                learn_ramp(&slack, known - 8);
-                for (int i = 0; i < 16; i++) {
-                    ictusi_slack_learn(&slack, i >= 8 && i < 8 + unlike ? other : usually);
-                }
-                /* Among 64 at least; the last of another time, the seventh, is enough. */
-                const size_t kept = known + 6 >= 64 ? 9 : known + 7 >= 64 ? 8 : known + 8;
-                CHECK(slack.count == (unlike >= 7 ? kept : known + 8));
-            }
+            some_are_unlike(known, unlike, false);
+            some_are_unlike(known, unlike, true);
         }
     }
 }
