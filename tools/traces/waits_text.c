@@ -175,24 +175,40 @@ static void print_state(const json_t *report, const json_t *total, double rank_t
     }
 }
 
+/* What a table shows of the rows of one type: the largest, in the order of the report where equal.
+ */
+struct row_list {
+    const json_t *rows[STATES_SHOWN > SITES_SHOWN ? STATES_SHOWN : SITES_SHOWN];
+    size_t count, most;
+};
+
+/* Put a row to its place among the largest of a list; the report's order decides between equals. */
+static void rows_keep(struct row_list *list, const json_t *row, const char *key)
+{
+    size_t at = list->count < list->most ? list->count++ : list->most;
+    while (at > 0 && text_number(list->rows[at - 1], key) < text_number(row, key)) {
+        at--;
+        if (at + 1 < list->count) {
+            list->rows[at + 1] = list->rows[at];
+        }
+    }
+    if (at < list->count) {
+        list->rows[at] = row;
+    }
+}
+
 /* States, largest first. */
 static void print_states(const json_t *report, double rank_time)
 {
-    double limit = INFINITY;
-    for (int shown = 0; shown < STATES_SHOWN; shown++) {
-        const json_t *next = NULL;
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-            const json_t *total = total_of(report, words[i].state);
-            if (total && text_number(total, "wait_s") > 0 && text_number(total, "wait_s") < limit &&
-                (!next || text_number(total, "wait_s") > text_number(next, "wait_s"))) {
-                next = total;
-            }
+    struct row_list list = {.most = STATES_SHOWN};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const json_t *total = total_of(report, words[i].state);
+        if (total && text_number(total, "wait_s") > 0) {
+            rows_keep(&list, total, "wait_s");
         }
-        if (!next) {
-            return;
-        }
-        limit = text_number(next, "wait_s");
-        print_state(report, next, rank_time);
+    }
+    for (size_t i = 0; i < list.count; i++) {
+        print_state(report, list.rows[i], rank_time);
     }
 }
 
@@ -311,34 +327,34 @@ static void print_critical(const json_t *report)
     }
 }
 
+static void print_site(const json_t *row)
+{
+    printf("  ");
+    put_padded(short_site(text_put(row, "site")), 32);
+    printf("%8.3g s  %3.0f %% ± %-4.0f %s\n", text_number(row, "time_s"),
+           100 * text_number(row, "skew_share"),
+           50 * (text_number(row, "skew_high") - text_number(row, "skew_low")),
+           text_put(row, "verdict"));
+}
+
 /* Collectives by the time that they took, the longest first. */
 static void print_sites(const json_t *report)
 {
-    double limit = INFINITY;
-    for (int shown = 0; shown < SITES_SHOWN; shown++) {
-        const json_t *next = NULL;
-        size_t i = 0;
-        json_t *row = NULL;
-        json_array_foreach(report, i, row)
-        {
-            if (is_type(row, "collective-site") && text_number(row, "time_s") < limit &&
-                (!next || text_number(row, "time_s") > text_number(next, "time_s"))) {
-                next = row;
-            }
+    struct row_list list = {.most = SITES_SHOWN};
+    size_t at = 0;
+    json_t *row = NULL;
+    json_array_foreach(report, at, row)
+    {
+        if (is_type(row, "collective-site")) {
+            rows_keep(&list, row, "time_s");
         }
-        if (!next) {
-            return;
-        }
-        limit = text_number(next, "time_s");
-        if (shown == 0) {
-            put_padded("collective", 34);
-            printf("      time   skew        verdict\n");
-        }
-        printf("  ");
-        put_padded(short_site(text_put(next, "site")), 32);
-        printf("%8.3g s  %3.0f %% ± %-4.0f %s\n", limit, 100 * text_number(next, "skew_share"),
-               50 * (text_number(next, "skew_high") - text_number(next, "skew_low")),
-               text_put(next, "verdict"));
+    }
+    if (list.count > 0) {
+        put_padded("collective", 34);
+        printf("      time   skew        verdict\n");
+    }
+    for (size_t i = 0; i < list.count; i++) {
+        print_site(list.rows[i]);
     }
 }
 
