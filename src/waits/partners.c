@@ -69,6 +69,7 @@ struct finding {
     struct possible *possible;
     uint64_t possible_count;
     struct idmap possible_index; /* call -> its row */
+    bool probes;                 /* some region is one */
     int err;
 };
 
@@ -142,6 +143,34 @@ static void possible_tell(const struct finding *f)
     }
 }
 
+static bool call_has(const struct finding *f, uint32_t call, enum region_trait trait)
+{
+    const struct analysis *a = f->analysis;
+    return (ictusi_paths_traits(&a->paths, call_at(&a->calls, call)->path) & trait) != 0;
+}
+
+/*
+ * Who probes for a message waits there, and not in the receive that follows. No record says which
+ * message a probe saw; one that was sent after it returned was another one's.
+ */
+static void propose_probe(struct finding *f, uint32_t receive, uint32_t posted, uint32_t sent)
+{
+    const struct analysis *a = f->analysis;
+    if (!f->probes || posted != call_of_point(&a->calls, receive)) {
+        return;
+    }
+    const uint32_t location = analysis_location(a, posted);
+    if (posted > a->calls.first[location] && call_has(f, posted - 1, TRAIT_PROBE)) {
+        const struct waiting_call *probe = call_at(&a->calls, posted - 1);
+        const struct waiting_call *k = call_at(&a->calls, sent);
+        const double sigma = ictusi_histories_sigma(&a->histories, probe->location, probe->leave,
+                                                    k->location, k->enter);
+        if ((double)(k->enter - probe->leave) <= 2 * sigma) {
+            partners_propose(f, posted - 1, sent, WAIT_LATE_SENDER, NODE_NONE);
+        }
+    }
+}
+
 /* The send that a receive waited for, and the receive that a send may have. */
 static void propose_message(struct finding *f, uint32_t receive)
 {
@@ -151,6 +180,9 @@ static void propose_message(struct finding *f, uint32_t receive)
     partners_propose(f, waiter, call_of_point(&a->calls, send), WAIT_LATE_SENDER, NODE_NONE);
     const uint32_t completes = other_call(&a->calls, send);
     const uint32_t posted = other_call(&a->calls, receive);
+    if (posted != CALL_NONE) {
+        propose_probe(f, receive, posted, call_of_point(&a->calls, send));
+    }
     if (completes == CALL_NONE || posted == CALL_NONE) {
         return;
     }
@@ -164,12 +196,6 @@ static void propose_message(struct finding *f, uint32_t receive)
     default:
         break;
     }
-}
-
-static bool call_has(const struct finding *f, uint32_t call, enum region_trait trait)
-{
-    const struct analysis *a = f->analysis;
-    return (ictusi_paths_traits(&a->paths, call_at(&a->calls, call)->path) & trait) != 0;
 }
 
 /* What waiting for another thread or window means; the scan does not tell them apart. */
@@ -410,6 +436,9 @@ int ictusi_partners_find(struct partners *partners, const struct analysis *a, st
     partners->lower = calloc(a->session.trace->layout.location_count + 1, sizeof *partners->lower);
     err = !err && (!f.nodes || !partners->lower) ? ICTUS_ERR_NOMEM : err;
     err = err ? err : ictusi_blocking_learn(&f.blocking, a);
+    for (uint64_t i = 0; i < a->session.trace->regions.count; i++) {
+        f.probes = f.probes || (a->paths.traits[i] & TRAIT_PROBE);
+    }
     if (!err) {
         partners->list.count = a->calls.calls.count;
         uint64_t passed = 0;

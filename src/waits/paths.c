@@ -16,6 +16,12 @@ static bool path_is_library(OTF2_Paradigm paradigm)
            paradigm == OTF2_PARADIGM_GASPI || paradigm == OTF2_PARADIGM_PTHREAD;
 }
 
+/* MPI_Iprobe and MPI_Improbe do not wait. */
+static bool path_is_probe(const char *name)
+{
+    return strstr(name, "MPI_Probe") || strstr(name, "MPI_Mprobe");
+}
+
 static bool path_is_barrier(OTF2_RegionRole role)
 {
     return role == OTF2_REGION_ROLE_BARRIER || role == OTF2_REGION_ROLE_IMPLICIT_BARRIER;
@@ -31,8 +37,8 @@ static bool path_communicates(OTF2_RegionRole role)
 
 /*
  * What a region is to the analysis: a call in which one can wait, a lock, the start of an access
- * epoch, or the program's own code. Tracers are trusted where they state paradigm and role; some
- * state neither, so names decide as well.
+ * epoch or a probe, which record no event, or the program's own code. Tracers are trusted where
+ * they state paradigm and role; some state neither, so names decide as well.
  */
 static uint8_t path_kind(const char *name, OTF2_RegionRole role, OTF2_Paradigm paradigm)
 {
@@ -41,7 +47,7 @@ static uint8_t path_kind(const char *name, OTF2_RegionRole role, OTF2_Paradigm p
                           strstr(name, "_lock") != NULL;
         return path_is_barrier(role) ? REGION_CALL : lock ? REGION_LOCK : REGION_CODE;
     }
-    if (strstr(name, "MPI_Win_start")) {
+    if (strstr(name, "MPI_Win_start") || path_is_probe(name)) {
         return REGION_START;
     }
     return path_is_library(paradigm) || path_communicates(role) || strncmp(name, "MPI_", 4) == 0 ||
@@ -57,7 +63,8 @@ static uint8_t path_traits(const char *name)
     return (uint8_t)((buffered ? TRAIT_BUFFERED : 0) | (synchronous ? TRAIT_SYNCHRONOUS : 0) |
                      (strstr(name, "endrecv") ? TRAIT_SENDRECV : 0) |
                      (strstr(name, "fence") ? TRAIT_FENCE : 0) |
-                     (strstr(name, "MPI_File_") ? TRAIT_FILE : 0));
+                     (strstr(name, "MPI_File_") ? TRAIT_FILE : 0) |
+                     (path_is_probe(name) ? TRAIT_PROBE : 0));
 }
 
 /* Kinds are worked out once for each region, since calls come by the million and regions do not. */

@@ -20,7 +20,8 @@ enum region_trait {
     TRAIT_SYNCHRONOUS = 2, /* a send that returns after its receive was posted */
     TRAIT_SENDRECV = 4,    /* it sends and waits for another message as well */
     TRAIT_FENCE = 8,
-    TRAIT_FILE = 16
+    TRAIT_FILE = 16,
+    TRAIT_PROBE = 32 /* it waits for a message that a later call receives */
 };
 
 /* A node of the call tree; paths[0] is the program itself, outside all regions. */
