@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Least delays both ways say how far two clocks can be apart: with d_ab the least delay seen from a
- * to b in a cell of time, the error e_b - e_a lies in [-d_ba, d_ab]. What one cell shows, its
- * neighbours know too, but for what clocks may drift apart meanwhile. Half a round trip h is the
- * trace's least h0, of which each way may have some share k more or less; where it is longer there
- * was queueing, divided between both ways nobody knows how; and the least delay itself is too long
- * by about the gap g to the next ones, as the least of many exponential ones is. Queueing and gaps
- * are two views of one excess, of which the larger counts:
+ * to b in a cell of time, the error e_b - e_a lies in [-d_ba, d_ab] there. Where clocks are lines
+ * (two knots), so is the error, and what the cells of the whole run leave possible are the lines of
+ * error_lines.h; where clocks walk, lines in the two stretches beside a knot.
  *
- *     s^2 = max((h - h0)^2 / 3, (g_ab^2 + g_ba^2) / 4) + (k h0)^2 / 6,   k = 0.3
+ * No message takes less than a path does. With h0 half of the least round trip of the trace, each
+ * bound is narrowed by h0 - g before, where g is by how much the least delays may themselves be too
+ * long: the gap to the next ones, since the least of many exponential delays exceeds what it is the
+ * least of by as much as it is below the next. Let s^2 be the variance of lines that are all as
+ * likely. It overstates what is seen of clocks that are known (bench/waits/cover), since lines near
+ * the middle are likelier. What a pair errs by consists of its own part and of one of each of its
+ * clocks, which shows alike in all pairs of the clock, because one call that is left late after a
+ * collective makes the delays of all members long. So the variance is
  *
- * All pairs together make a network of measurements. Its least squares solution is taken off clocks
+ *     0.15 s^2 + (k h0)^2 / 6 of the pair, k = 0.3, and 0.1 min s^2 of each clock.
+ *
+ * The pairs' parts are measurements of a network. Its least squares solution is taken off clocks
  * that messages have brought together before; the errors of that solution are what is drawn.
  * Asymmetry of one path cannot be seen, but round a loop of paths errors must add up to nothing,
  * and what they do add up to tells how large they are. Clocks that are believed as they are may be
@@ -20,22 +26,30 @@
 
 #include "core/laplacian.h"
 #include "core/random.h"
+#include "waits/error_lines.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { CELLS = 256, LEAST_KEPT = 4 };
-static const double drift_apart = 1e-6; /* of clocks brought together, from cell to cell */
+static const double drift_most = 2e-4;  /* of two clocks against each other */
+static const double drift_apart = 1e-6; /* of two that walk, from a line around a knot */
 static const double asymmetry = 0.3;    /* share of half a round trip, uniform in +- */
+static const double of_pair = 0.15;     /* of the variance of equally likely lines */
+static const double of_clock = 0.1;     /* likewise, of each of a pair's clocks */
 static const double loops_presumed = 4; /* how many loops what is presumed of it is worth */
 
 /* The pairs of clocks that see each other both ways, and what that is worth at one knot. */
 struct network {
     struct graph_edge *edges;
     const struct delay_pair **pairs; /* of each edge */
-    double *sigma;
-    double *scatter; /* variance of a pair's middle from how its least delays scatter */
+    double *sigma;                   /* ticks, of each edge at the present knot */
+    double *bent;    /* of that what all knots have in common: asymmetry of the path */
+    double *queue;   /* variance of the lines that no delay contradicts */
+    double *own;     /* variance, by clock: what it errs by against all others alike */
+    double *scatter; /* ticks that each way's least delay may be too long by, as they scatter */
+    struct error_lines lines;
     uint64_t count;
     struct laplacian laplacian;
 };
@@ -76,10 +90,10 @@ static double delays_excess(const int64_t *row, uint32_t cells)
     return n > 1 ? (double)(least[n - 1] - least[0]) / (n - 1) : (double)n - 1;
 }
 
-/* Cells learn from their neighbours. */
+/* Cells learn from their neighbours, so that each has a bound. */
 static void delays_tighten(const struct least_delays *seen)
 {
-    const int64_t more = (int64_t)ceil(drift_apart * (double)seen->length / seen->cells);
+    const int64_t more = (int64_t)ceil(drift_most * (double)seen->length / seen->cells);
     for (uint64_t row = 0; row < seen->row_count; row++) {
         int64_t *d = &seen->delay[row * seen->cells];
         for (uint32_t i = 1; i < seen->cells; i++) {
@@ -93,56 +107,40 @@ static void delays_tighten(const struct least_delays *seen)
     }
 }
 
+/*
+ * The cells that tell of a knot, and its share of them: of two knots, between which clocks are
+ * lines, all cells; else those up to the knots beside it.
+ */
+static double knot_cells(const struct least_delays *seen, const struct delay_pair *pair,
+                         uint32_t knots, uint32_t knot, struct delay_cells *cells)
+{
+    const double width = (double)seen->cells / (knots - 1);
+    const double at = width * knot;
+    const double low = knots > 2 ? fmax(0, at - width) : 0;
+    const double high = knots > 2 ? fmin(seen->cells, at + width) : seen->cells;
+    cells->forth = delays_row(seen, pair, 0);
+    cells->back = delays_row(seen, pair, 1);
+    cells->from = (uint32_t)low;
+    cells->to = (uint32_t)ceil(high);
+    const double cell = (double)seen->length / seen->cells; /* ticks */
+    cells->drift = drift_most * cell * (cells->to - cells->from);
+    cells->near = at;
+    cells->apart = knots > 2 ? drift_apart * cell : 0;
+    return (at - cells->from) / (cells->to - cells->from);
+}
+
 /* Half of the least round trip of all: what no queue lengthens. */
-static double delays_least_half(const struct least_delays *seen)
+static double network_least_half(struct network *n, const struct least_delays *seen, uint32_t knots)
 {
     double least = INFINITY;
-    for (uint64_t p = 0; p < seen->pair_count; p++) {
-        const struct delay_pair *pair = &seen->pairs[p];
-        if (!talks_both_ways(pair)) {
-            continue;
-        }
-        const int64_t *forth = delays_row(seen, pair, 0);
-        const int64_t *back = delays_row(seen, pair, 1);
-        for (uint32_t i = 0; i < seen->cells && forth[i] != DELAY_NONE && back[i] != DELAY_NONE;
-             i++) {
-            least = fmin(least, ((double)forth[i] + (double)back[i]) / 2);
+    for (uint64_t i = 0; i < n->count; i++) {
+        for (uint32_t k = 0; k < (knots > 2 ? knots : 1); k++) {
+            struct delay_cells cells;
+            (void)knot_cells(seen, n->pairs[i], knots, k, &cells);
+            least = fmin(least, ictusi_error_lines_margin(&n->lines, &cells) / 2);
         }
     }
     return least > 0 ? least : 0;
-}
-
-/* The cells that tell of a knot: of two, the first and the last third; else those around it. */
-static void knot_cells(uint32_t cells, uint32_t knots, uint32_t knot, uint32_t *from, uint32_t *to)
-{
-    const double width = knots > 2 ? (double)cells / (knots - 1) : (double)cells / 1.5;
-    const double middle = (double)knot * cells / (knots - 1);
-    const double low = middle - width / 2;
-    const double high = middle + width / 2;
-    *from = low > 0 ? (uint32_t)low : 0;
-    *to = high < cells ? (uint32_t)ceil(high) : cells;
-    *from = *from < *to ? *from : *to - 1;
-}
-
-/* The surest cell of a pair: the error's middle, and by how much half of the round trip exceeds the
- * least one; negative: not seen. */
-static double pair_measure(const struct least_delays *seen, const struct delay_pair *pair,
-                           const uint32_t span[2], double least, double *middle)
-{
-    const int64_t *forth = delays_row(seen, pair, 0);
-    const int64_t *back = delays_row(seen, pair, 1);
-    double best = INFINITY;
-    for (uint32_t i = span[0]; i < span[1]; i++) {
-        if (forth[i] == DELAY_NONE || back[i] == DELAY_NONE) {
-            return -1;
-        }
-        const double half = ((double)forth[i] + (double)back[i]) / 2;
-        if (half < best) {
-            best = half;
-            *middle = ((double)forth[i] - (double)back[i]) / 2;
-        }
-    }
-    return best > least ? best - least : 0;
 }
 
 static int network_init(struct network *n, const struct least_delays *seen)
@@ -150,8 +148,11 @@ static int network_init(struct network *n, const struct least_delays *seen)
     n->edges = calloc(seen->pair_count + 1, sizeof *n->edges);
     n->pairs = calloc(seen->pair_count + 1, sizeof *n->pairs);
     n->sigma = calloc(seen->pair_count + 1, sizeof *n->sigma);
+    n->bent = calloc(seen->pair_count + 1, sizeof *n->bent);
+    n->queue = calloc(seen->pair_count + 1, sizeof *n->queue);
+    n->own = calloc(seen->clocks + 1, sizeof *n->own);
     n->scatter = calloc(seen->pair_count + 1, sizeof *n->scatter);
-    if (!n->edges || !n->pairs || !n->sigma || !n->scatter) {
+    if (!n->edges || !n->pairs || !n->sigma || !n->bent || !n->queue || !n->own || !n->scatter) {
         return ICTUS_ERR_NOMEM;
     }
     for (uint64_t i = 0; i < seen->pair_count; i++) {
@@ -159,12 +160,13 @@ static int network_init(struct network *n, const struct least_delays *seen)
         if (talks_both_ways(pair)) {
             const double forth = delays_excess(delays_row(seen, pair, 0), seen->cells);
             const double back = delays_excess(delays_row(seen, pair, 1), seen->cells);
-            n->scatter[n->count] = (forth * forth + back * back) / 4;
+            n->scatter[n->count] = fmax(0.5, sqrt(3 * (forth * forth + back * back) / 4));
             n->pairs[n->count] = pair;
             n->edges[n->count++] = (struct graph_edge){(int32_t)pair->a, (int32_t)pair->b, 0, 0};
         }
     }
-    return ictusi_laplacian_create((int)seen->clocks, &n->laplacian);
+    const int err = ictusi_error_lines_init(&n->lines, seen->cells);
+    return err ? err : ictusi_laplacian_create((int)seen->clocks, &n->laplacian);
 }
 
 static void network_fini(struct network *n)
@@ -172,7 +174,11 @@ static void network_fini(struct network *n)
     free(n->edges);
     free(n->pairs);
     free(n->sigma);
+    free(n->bent);
+    free(n->queue);
+    free(n->own);
     free(n->scatter);
+    ictusi_error_lines_fini(&n->lines);
     ictusi_laplacian_free(&n->laplacian);
 }
 
@@ -198,18 +204,44 @@ static bool network_is_whole(const struct network *n, uint32_t clocks, uint32_t 
     return groups == 1;
 }
 
+/*
+ * What a pair's bounds say of its difference at a knot, when each of them is no nearer than the
+ * least half round trip, but for what that may itself be too long by. Where clocks are lines: of
+ * those at the middle of the run (knot 0), and by how much more they differ at its end (knot 1),
+ * which are known of most pairs nearly independently of each other.
+ */
+static void pair_measure(struct network *n, uint64_t i, const struct least_delays *seen,
+                         double least, uint32_t knots, uint32_t knot)
+{
+    struct delay_cells cells;
+    struct graph_edge *e = &n->edges[i];
+    const double at = knot_cells(seen, n->pairs[i], knots, knot, &cells);
+    const double margin = ictusi_error_lines_margin(&n->lines, &cells);
+    const double shrink = margin > 0 ? fmax(0, least - n->scatter[i]) : margin;
+    const struct line_spread line = ictusi_error_lines_spread(&n->lines, shrink);
+    const bool slope = knots == 2 && knot == 1;
+    const double by[2] = {knots > 2 ? 1 - at : slope ? -0.5 : 0.5, knots > 2 ? at : 0.5};
+    const double variance = by[0] * by[0] * line.square[0] + by[1] * by[1] * line.square[1] +
+                            2 * by[0] * by[1] * line.product;
+    n->bent[i] = slope ? 0 : asymmetry * least / sqrt(6);
+    n->queue[i] = fmax(0, variance);
+    n->sigma[i] =
+        fmax(sqrt(of_pair * n->queue[i] + n->bent[i] * n->bent[i]), 0.5); /* half a tick */
+    e->y = by[0] * line.mean[0] + by[1] * line.mean[1];
+    e->weight = 1 / (n->sigma[i] * n->sigma[i]);
+}
+
 static void network_measure(struct network *n, const struct least_delays *seen, double least,
                             uint32_t knots, uint32_t knot)
 {
-    uint32_t span[2];
-    knot_cells(seen->cells, knots, knot, &span[0], &span[1]);
+    for (uint32_t c = 0; c < seen->clocks; c++) {
+        n->own[c] = INFINITY;
+    }
     for (uint64_t i = 0; i < n->count; i++) {
-        struct graph_edge *e = &n->edges[i];
-        const double queue = pair_measure(seen, n->pairs[i], span, least, &e->y);
-        const double bent = asymmetry * least;
-        const double variance = fmax(queue * queue / 3, n->scatter[i]) + bent * bent / 6;
-        n->sigma[i] = fmax(sqrt(variance), 0.5); /* half a tick */
-        e->weight = queue >= 0 ? 1 / (n->sigma[i] * n->sigma[i]) : 0;
+        pair_measure(n, i, seen, least, knots, knot);
+        const struct graph_edge *e = &n->edges[i];
+        n->own[e->a] = fmin(n->own[e->a], of_clock * n->queue[i]);
+        n->own[e->b] = fmin(n->own[e->b], of_clock * n->queue[i]);
     }
 }
 
@@ -246,27 +278,94 @@ static int network_factor(struct network *n, const struct least_delays *seen, do
     return err;
 }
 
-/* One history at one knot: each pair errs by a part that all knots share, and one of its own. */
-static int history_solve(struct network *n, struct rng *common, struct rng *own, double *x,
-                         uint32_t clocks)
+/*
+ * One history at one knot. Each pair errs by its path's asymmetry, which all knots share, and by
+ * the rest of its sigma. Knots of clocks that walk share half of that; where clocks are lines, what
+ * is drawn are their middles and slopes.
+ */
+static int history_solve(struct network *n, struct rng *common, struct rng *own, bool walk,
+                         double *x, uint32_t clocks)
 {
     for (uint64_t i = 0; i < n->count; i++) {
-        n->edges[i].y =
-            n->sigma[i] * (ictusi_random_normal(common) + ictusi_random_normal(own)) * M_SQRT1_2;
+        const double bent = n->bent[i] * ictusi_random_normal(common);
+        const double shared = ictusi_random_normal(common);
+        const double alone = ictusi_random_normal(own);
+        const double rest = sqrt(fmax(0, n->sigma[i] * n->sigma[i] - n->bent[i] * n->bent[i]));
+        n->edges[i].y = bent + rest * (walk ? (shared + alone) * M_SQRT1_2 : alone);
     }
     memset(x, 0, clocks * sizeof *x);
-    return ictusi_laplacian_solve(&n->laplacian, n->edges, n->count, x);
+    const int err = ictusi_laplacian_solve(&n->laplacian, n->edges, n->count, x);
+    double first = 0;
+    for (uint32_t c = 0; c < clocks; c++) { /* the first clock is what others are compared with */
+        const double shared = ictusi_random_normal(common);
+        const double alone = ictusi_random_normal(own);
+        const double by = sqrt(n->own[c]) * (walk ? (shared + alone) * M_SQRT1_2 : alone);
+        first = c == 0 ? by : first;
+        x[c] += by - first;
+    }
+    return err;
+}
+
+/* The solution at a knot, its variances (into sigma), and histories of it. */
+static int knot_draw(struct histories *h, struct network *n, uint64_t seed, uint32_t knot,
+                     double factor)
+{
+    const uint32_t clocks = h->clock_count;
+    const bool walk = h->clocks[0].count > 2;
+    double *x = calloc(2UL * clocks, sizeof *x);
+    double *variance = x ? x + clocks : NULL;
+    int err = x ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    err = err ? err : ictusi_laplacian_solve(&n->laplacian, n->edges, n->count, x);
+    for (uint32_t c = 0; c < clocks && !err; c++) {
+        h->clocks[c].off[knot] = x[c];
+    }
+    for (uint32_t k = 0; k < HISTORIES && !err; k++) {
+        struct rng common;
+        struct rng own;
+        ictusi_random_seed(&common, seed, k);
+        ictusi_random_seed(&own, seed, HISTORIES * (knot + 1UL) + k);
+        err = history_solve(n, &common, &own, walk, x, clocks);
+        for (uint32_t c = 0; c < clocks && !err; c++) {
+            h->clocks[c].history[(size_t)knot * HISTORIES + k] = x[c];
+        }
+    }
+    err =
+        err ? err : ictusi_laplacian_resistance(&n->laplacian, n->edges, n->count, variance, NULL);
+    for (uint32_t c = 0; c < clocks && !err; c++) {
+        const double own = c > 0 ? n->own[c] + n->own[0] : 0;
+        h->clocks[c].sigma[knot] = sqrt(factor * factor * fmax(0, variance[c]) + own);
+    }
+    free(x);
+    return err;
+}
+
+/* Middles and slopes of lines become what they are at both ends. */
+static void clock_turn(struct clock_errors *c)
+{
+    const double square = c->sigma[0] * c->sigma[0] + c->sigma[1] * c->sigma[1];
+    const double off[2] = {c->off[0] - c->off[1], c->off[0] + c->off[1]};
+    for (size_t k = 0; k < HISTORIES; k++) {
+        const double middle = c->history[k];
+        const double slope = c->history[HISTORIES + k];
+        c->history[k] = middle - slope;
+        c->history[HISTORIES + k] = middle + slope;
+    }
+    for (int k = 0; k < 2; k++) {
+        c->off[k] = off[k];
+        c->sigma[k] = sqrt(square);
+    }
 }
 
 /*
  * The draws of a clock at a knot have exactly its variance: 40 of them alone would err by 11 %.
- * What the solution moves the clock by is added, by one factor for all clocks and knots of a
- * history.
+ * Where clocks are believed as they are, what the solution would move them by is one more part of
+ * their error, by one factor for all clocks and knots of a history.
  */
-static void history_scale(struct clock_errors *c, uint32_t knot, double variance, double off,
-                          uint64_t seed)
+static void clock_scale(struct clock_errors *c, uint32_t knot, bool fitted, uint64_t seed)
 {
     double *draws = &c->history[(size_t)knot * HISTORIES];
+    const double variance = c->sigma[knot] * c->sigma[knot];
+    const double off = fitted ? 0 : c->off[knot];
     double square = 0;
     for (int k = 0; k < HISTORIES; k++) {
         square += draws[k] * draws[k] / HISTORIES;
@@ -278,43 +377,15 @@ static void history_scale(struct clock_errors *c, uint32_t knot, double variance
         draws[k] = draws[k] * factor + off / sqrt(3) * ictusi_random_normal(&shared);
     }
     c->sigma[knot] = sqrt(variance + off * off / 3);
-}
-
-static int knot_draw(struct histories *h, struct network *n, uint64_t seed, uint32_t knot,
-                     double factor, bool fitted)
-{
-    const uint32_t clocks = h->clock_count;
-    double *x = calloc(3UL * clocks, sizeof *x);
-    int err = x ? ICTUS_OK : ICTUS_ERR_NOMEM;
-    /* What the middles say of the clocks as they are. */
-    err = err ? err : ictusi_laplacian_solve(&n->laplacian, n->edges, n->count, x + 2UL * clocks);
-    for (uint32_t k = 0; k < HISTORIES && !err; k++) {
-        struct rng common;
-        struct rng own;
-        ictusi_random_seed(&common, seed, k);
-        ictusi_random_seed(&own, seed, HISTORIES * (knot + 1UL) + k);
-        err = history_solve(n, &common, &own, x, clocks);
-        for (uint32_t c = 0; c < clocks && !err; c++) {
-            h->clocks[c].history[(size_t)knot * HISTORIES + k] = x[c];
-        }
-    }
-    err = err ? err
-              : ictusi_laplacian_resistance(&n->laplacian, n->edges, n->count, x + clocks, NULL);
-    for (uint32_t c = 0; c < clocks && !err; c++) {
-        const double off = x[2UL * clocks + c];
-        h->clocks[c].off[knot] = fitted ? off : 0;
-        history_scale(&h->clocks[c], knot, factor * factor * fmax(0, x[clocks + c]),
-                      fitted ? 0 : off, seed);
-    }
-    free(x);
-    return err;
+    c->off[knot] = fitted ? c->off[knot] : 0;
 }
 
 static int network_draw(struct histories *h, struct network *n, const struct session *s,
                         const struct least_delays *seen, uint32_t fitted)
 {
     const uint32_t knots = fitted > 0 ? fitted : 2;
-    const double least = delays_least_half(seen);
+    const double least = network_least_half(n, seen, knots);
+    const uint64_t seed = s->trace->layout.length;
     double factor = 1;
     int err = network_factor(n, seen, least, knots, &factor);
     for (uint32_t c = 0; c < h->clock_count && !err; c++) {
@@ -325,7 +396,15 @@ static int network_draw(struct histories *h, struct network *n, const struct ses
     }
     for (uint32_t k = 0; k < knots && !err; k++) {
         network_measure(n, seen, least, knots, k);
-        err = knot_draw(h, n, s->trace->layout.length, k, factor, fitted > 0);
+        err = knot_draw(h, n, seed, k, factor);
+    }
+    for (uint32_t c = 0; c < h->clock_count && !err; c++) {
+        if (knots == 2) {
+            clock_turn(&h->clocks[c]);
+        }
+        for (uint32_t k = 0; k < knots; k++) {
+            clock_scale(&h->clocks[c], k, fitted > 0, seed);
+        }
     }
     return err;
 }
