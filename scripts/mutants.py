@@ -71,7 +71,7 @@ class Mutant:
 
 
 # Rows of options, where flags, texts and choices have no bounds, and the row that ends them: nobody reads those numbers.
-UNREAD = re.compile(r"OPTION_(?:FLAG|TEXT)\b|SPEC_(?:CHOICE|TEXT|BOOL)\b|\{NULL, SPEC_")
+UNREAD = re.compile(r"OPTION_(?:FLAG|TEXT|CHOICE)\b|SPEC_(?:CHOICE|TEXT|BOOL)\b|\{NULL, SPEC_")
 
 
 # Functions that do nothing do nothing when they return at once; all members of an array are of one size; a text or
@@ -82,7 +82,7 @@ SIZED = re.compile(r"sizeof\([\w>.-]*\[$|\bchar (?:\*?\w+(?:\[[^\]]*\])?, )*\w+\
 
 # What MPI sets in any case need not be set before.
 DECLARED = re.compile(r"\bint (\w+) = $")
-SETS = re.compile(r"\bP?MPI_(?:Comm_(?:size|rank|test_inter)|Group_size)\([^;()]*&$")
+SETS = re.compile(r"\bP?MPI_(?:Comm_(?:size|rank|test_inter)|Group_size|Initialized|Finalized)\([^;()]*&$")
 
 
 def is_set_next(text, start, end):

@@ -2,7 +2,7 @@
 /* Arrival patterns: what is planted is found, what is written is read, nonsense is refused. */
 #include "../check.h"
 
-#include "arrival/arrival.h"
+#include "arrival/limits.h"
 #include "arrival/pattern.h"
 #include "arrival/replay.h"
 #include "core/random.h"
@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { RANKS = 4, ROWS = 400 };
 
@@ -68,6 +67,26 @@ static void straggler_is_found(void)
     CHECK_NEAR(a.spread_ns, 1e5, 2000);
     CHECK_NEAR(a.error_ns, 50, 1e-9);
     CHECK_NEAR(a.duration_s, 3e-6 + 1e-9 * (ROWS - 1) / 2.0, 1e-12);
+    ictus_arrivals_free(&a);
+}
+
+/*
+ * Persistence is the share of the variance between ranks, less what chance adds to that, in the sum
+ * of both. About the centre of each row rank 0 is at -1, -1, -2 ns and rank 1 at 1, 1, 2 ns: the
+ * means' variance is 32 / 9, the ranks' own 1 / 3.
+ */
+static void persistence_is_a_share(void)
+{
+    static const double rows[3][2] = {{0, 2}, {0, 2}, {0, 4}};
+    struct ictus_arrivals a;
+    REQUIRE(!ictus_arrivals_init(&a, 2, 3));
+    name(&a, "x.c:6");
+    for (int i = 0; i < 3; i++) {
+        put_row(&a, i, rows[i]);
+    }
+    REQUIRE(!ictus_arrivals_summarize(&a));
+    const double between = 32.0 / 9 - 1.0 / 3 / 3;
+    CHECK_NEAR(a.persistence, between / (between + 1.0 / 3), 1e-12);
     ictus_arrivals_free(&a);
 }
 
@@ -304,6 +323,8 @@ static void accepted(const char *rest, struct ictus_arrivals *a)
 #define TWO_ROWS ",\"raw_offsets_ns\":[[0,1,2],[2,1,0]]"
 #define SUMMARY ",\"mean_ns\":[0,1,7],\"sd_ns\":[0,1,1]"
 #define SPLIT "[0,1,2,3,4,5,6]"
+#define LONGEST "3600000000000" /* an hour */
+#define LONGER "3600000000001"
 
 /* Of each quantity the last value that is right is taken, and the next one refused. */
 static void limits_are_inside(void)
@@ -320,6 +341,12 @@ static void limits_are_inside(void)
     refused(TWO_ROWS ",\"raw_calls\":[-1,1]", "instance 0 of raw_calls");
     refused(TWO_ROWS ",\"raw_calls\":[4,4]", "instance 1 of raw_calls");
     refused(TWO_ROWS ",\"raw_calls\":[0,1.5]", "must be ascending integers");
+    refused(TWO_ROWS ",\"raw_calls\":[0.5,1]", "must be ascending integers");
+    accepted(",\"raw_offsets_ns\":[[0,1," LONGEST "]],\"raw_gaps_ns\":[[0,0," LONGEST "]]", &a);
+    CHECK(a.offsets_ns[2] == ARRIVAL_OFFSET_MAX_NS && a.gaps_ns[2] == ARRIVAL_OFFSET_MAX_NS);
+    ictus_arrivals_free(&a);
+    refused(",\"raw_offsets_ns\":[[0,1," LONGER "]]", "an offset of " LONGER);
+    refused(ROW ",\"raw_gaps_ns\":[[1,2," LONGER "]]", "a gap of " LONGER);
     refused(ROW ",\"raw_gaps_ns\":[[1,2,99999999999999]]", "a gap of 99999999999999 ns");
     accepted(SUMMARY ",\"persistence\":1,\"last\":[0,0,1],\"autocorrelation\":[-1,0,1],"
                      "\"quantiles_ns\":[" SPLIT "," SPLIT ",[4,4,4,4,4,4,4]]",
@@ -334,69 +361,6 @@ static void limits_are_inside(void)
     refused(SUMMARY ",\"quantiles_ns\":[" SPLIT "," SPLIT ",[0,1,2,3,4,6,5]]", "quantiles ascend");
     refused(SUMMARY ",\"spread_ns\":-1", "must not be negative");
     refused(SUMMARY ",\"duration_s\":-1", "must not be negative");
-}
-
-/* Files are made in the test's own directory. */
-static void write_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    REQUIRE(file);
-    (void)fputs(text, file);
-    REQUIRE(!fclose(file));
-}
-
-static void arrival_refused(const char *spec, int size, const char *part)
-{
-    struct arrival arrival;
-    struct ictus_why why = {""};
-    CHECK(ictusi_arrival_init(&arrival, spec, 0, size, &why) != ICTUS_OK);
-    CHECK(strstr(why.text, part) != NULL);
-    ictusi_arrival_fini(&arrival);
-}
-
-static void files_are_checked(const char *path)
-{
-    char spec[512];
-    write_file(path, "{\"type\":\"arrivals\",\"site\":\"solver.c:12\",\"ranks\":2,\"error_ns\":5,"
-                     "\"raw_offsets_ns\":[[0,100]]}\n"
-                     "{\"type\":\"arrivals\",\"site\":\"halo.c:7\",\"ranks\":2,\"error_ns\":500,"
-                     "\"raw_offsets_ns\":[[0,100]]}\n"
-                     "{\"type\":\"arrivals\",\"site\":\"flat.c:7\",\"ranks\":2,\"error_ns\":0,"
-                     "\"raw_offsets_ns\":[[0,0]]}\n"
-                     "{\"type\":\"arrivals\",\"site\":\"long.c:7\",\"ranks\":2,\"error_ns\":0,"
-                     "\"raw_offsets_ns\":[[0,20000000000]]}\n"
-                     "{\"type\":\"arrivals\",\"site\":\"dim.c:7\",\"ranks\":2,"
-                     "\"raw_offsets_ns\":[[0,100]]}\n");
-    (void)snprintf(spec, sizeof spec, "file:%s", path);
-    arrival_refused(spec, 2, "5 call sites; choose one with site=");
-    (void)snprintf(spec, sizeof spec, "file:%s,site=solver.c:13", path);
-    arrival_refused(spec, 2, "did you mean 'solver.c:12'");
-    (void)snprintf(spec, sizeof spec, "file:%s,site=halo.c:7", path);
-    arrival_refused(spec, 2, "would replay noise");
-    (void)snprintf(spec, sizeof spec, "file:%s,site=flat.c:7", path);
-    arrival_refused(spec, 2, "all offsets are 0");
-    (void)snprintf(spec, sizeof spec, "file:%s,site=long.c:7", path);
-    arrival_refused(spec, 2, "a replay allows only 10 s");
-    (void)snprintf(spec, sizeof spec, "file:%s,site=dim.c:7", path);
-    arrival_refused(spec, 2, "error of the offsets is not known");
-    write_file(path, "{\"type\":\"arrivals\",\"site\":\"a\",\"ranks\":1,\"raw_offsets_ns\":[[0]]}\n"
-                     "{\"type\":\"arrivals\",\"site\":\"a\",\"ranks\":1,"
-                     "\"raw_offsets_ns\":[[0]]}\n");
-    (void)snprintf(spec, sizeof spec, "file:%s", path);
-    arrival_refused(spec, 1, "two patterns have the site 'a'");
-    write_file(path, "{\"type\":\"header\",\"schema\":\"ictus-result/1\"}\n");
-    arrival_refused(spec, 1, "holds no arrival pattern");
-    write_file(path, "{\"type\":\"header\",\"schema\":\"ictus-result/1\"}\n"
-                     "{\"type\":\"arrivals\",\"site\":\"a\",\"ranks\":1,\"raw_offsets_ns\":[[0]]}\n"
-                     "{\"type\":\"arrivals\",\"site\":\"b\",\"ran");
-    arrival_refused(spec, 1, "1 line is not a JSON object");
-    write_file(path, "10us\n");
-    arrival_refused(spec, 1, "holds no ictus results");
-    arrival_refused("file:", 1, "malformed");
-    arrival_refused("file", 1, "name a file that 'ictus arrivals -o' wrote");
-    arrival_refused("file:/nowhere/x", 1, "cannot read '/nowhere/x'");
-    arrival_refused("late:rank=3", 3, "must be a rank between 0 and 2");
-    arrival_refused("acsending", 3, "did you mean 'ascending'");
 }
 
 static int64_t delay_of(const struct ictus_arrivals *a, int rank, int size, bool draw, int64_t i)
@@ -534,45 +498,10 @@ static void computation_is_replayed(void)
     ictus_arrivals_free(&a);
 }
 
-/* Without a pattern, and after its end, nobody is delayed. */
-static void no_pattern_delays_nobody(void)
-{
-    const struct arrival none = {.rank = 1, .size = 2};
-    CHECK(ictusi_arrival_turn(&none, 0).delay_ns == 0);
-    CHECK(ictusi_arrival_turn(&none, 1000).delay_ns == 0);
-}
-
-static void shapes_are_as_named(void)
-{
-    static const struct {
-        const char *spec;
-        int64_t wanted[4];
-    } cases[] = {{"together", {0, 0, 0, 0}},
-                 {"ascending:spread=3us", {0, 1000, 2000, 3000}},
-                 {"descending:spread=3us", {3000, 2000, 1000, 0}},
-                 {"late:rank=1,spread=5us", {0, 5000, 0, 0}},
-                 {"early:rank=1,spread=5us", {5000, 0, 5000, 5000}},
-                 {"half:spread=2us", {0, 0, 2000, 2000}},
-                 {"alternating:spread=2us", {0, 2000, 0, 2000}},
-                 {"tent:spread=3us", {0, 2000, 2000, 0}}};
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        for (int r = 0; r < 4; r++) {
-            struct arrival arrival;
-            REQUIRE(!ictusi_arrival_init(&arrival, cases[c].spec, r, 4, NULL));
-            CHECK_NEAR((double)ictusi_arrival_turn(&arrival, 9).delay_ns,
-                       (double)cases[c].wanted[r], 1.5);
-            ictusi_arrival_fini(&arrival);
-        }
-    }
-}
-
 int main(void)
 {
-    char path[] = "/tmp/ictus-arrivals-XXXXXX";
-    const int file = mkstemp(path);
-    REQUIRE(file >= 0);
-    (void)close(file);
     straggler_is_found();
+    persistence_is_a_share();
     random_order_is_found();
     slow_change_is_found();
     turns_are_found();
@@ -583,13 +512,9 @@ int main(void)
     nonsense_is_refused();
     limits_are_inside();
     long_names_are_refused();
-    files_are_checked(path);
     instances_are_replayed();
     model_is_drawn();
     summaries_are_drawn();
     computation_is_replayed();
-    no_pattern_delays_nobody();
-    shapes_are_as_named();
-    (void)unlink(path);
     return check_result();
 }

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Specifications of arrivals: shapes are as they are named, files are replayed or refused. */
+#include "../check.h"
+
+#include "arrival/arrival.h"
+#include "arrival/replay.h"
+
+#include <ictus/error.h>
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Files are made in the test's own directory. */
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    REQUIRE(file);
+    (void)fputs(text, file);
+    REQUIRE(!fclose(file));
+}
+
+static void arrival_refused(const char *spec, int size, const char *part)
+{
+    struct arrival arrival;
+    struct ictus_why why = {""};
+    CHECK(ictusi_arrival_init(&arrival, spec, 0, size, &why) != ICTUS_OK);
+    CHECK(strstr(why.text, part) != NULL);
+    ictusi_arrival_fini(&arrival);
+}
+
+static void files_are_checked(const char *path)
+{
+    char spec[512];
+    write_file(path, "{\"type\":\"arrivals\",\"site\":\"solver.c:12\",\"ranks\":2,\"error_ns\":5,"
+                     "\"raw_offsets_ns\":[[0,100]]}\n"
+                     "{\"type\":\"arrivals\",\"site\":\"halo.c:7\",\"ranks\":2,\"error_ns\":500,"
+                     "\"raw_offsets_ns\":[[0,100]]}\n"
+                     "{\"type\":\"arrivals\",\"site\":\"flat.c:7\",\"ranks\":2,\"error_ns\":0,"
+                     "\"raw_offsets_ns\":[[0,0]]}\n"
+                     "{\"type\":\"arrivals\",\"site\":\"long.c:7\",\"ranks\":2,\"error_ns\":0,"
+                     "\"raw_offsets_ns\":[[0,20000000000]]}\n"
+                     "{\"type\":\"arrivals\",\"site\":\"dim.c:7\",\"ranks\":2,"
+                     "\"raw_offsets_ns\":[[0,100]]}\n");
+    (void)snprintf(spec, sizeof spec, "file:%s", path);
+    arrival_refused(spec, 2, "5 call sites; choose one with site=, for example site=solver.c:12");
+    (void)snprintf(spec, sizeof spec, "file:%s,site=solver.c:13", path);
+    arrival_refused(spec, 2, "did you mean 'solver.c:12'");
+    (void)snprintf(spec, sizeof spec, "file:%s,site=halo.c:7", path);
+    arrival_refused(spec, 2, "would replay noise");
+    (void)snprintf(spec, sizeof spec, "file:%s,site=flat.c:7", path);
+    arrival_refused(spec, 2, "all offsets are 0");
+    (void)snprintf(spec, sizeof spec, "file:%s,site=long.c:7", path);
+    arrival_refused(spec, 2, "a replay allows only 10 s");
+    (void)snprintf(spec, sizeof spec, "file:%s,site=dim.c:7", path);
+    arrival_refused(spec, 2, "error of the offsets is not known");
+    write_file(path, "{\"type\":\"arrivals\",\"site\":\"a\",\"ranks\":1,\"raw_offsets_ns\":[[0]]}\n"
+                     "{\"type\":\"arrivals\",\"site\":\"a\",\"ranks\":1,"
+                     "\"raw_offsets_ns\":[[0]]}\n");
+    (void)snprintf(spec, sizeof spec, "file:%s", path);
+    arrival_refused(spec, 1, "two patterns have the site 'a'");
+    write_file(path, "{\"type\":\"header\",\"schema\":\"ictus-result/1\"}\n");
+    arrival_refused(spec, 1, "holds no arrival pattern");
+    write_file(path, "{\"type\":\"header\",\"schema\":\"ictus-result/1\"}\n"
+                     "{\"type\":\"arrivals\",\"site\":\"a\",\"ranks\":1,\"raw_offsets_ns\":[[0]]}\n"
+                     "{\"type\":\"arrivals\",\"site\":\"b\",\"ran");
+    arrival_refused(spec, 1, "1 line is not a JSON object");
+    write_file(path, "10us\n");
+    arrival_refused(spec, 1, "holds no ictus results");
+    arrival_refused("file:", 1, "malformed");
+    arrival_refused("file", 1, "name a file that 'ictus arrivals -o' wrote");
+    arrival_refused("file:/nowhere/x", 1, "cannot read '/nowhere/x'");
+    arrival_refused("late:rank=3", 3, "must be a rank between 0 and 2");
+    arrival_refused("acsending", 3, "did you mean 'ascending'");
+}
+
+/* What a file holds comes again and again, in its order. */
+static void files_are_replayed(const char *path)
+{
+    enum { PLAYERS = 3, INSTANCES = 2 };
+    static const int64_t wanted[INSTANCES][PLAYERS] = {{0, 4000, 1000}, {2000, 0, 3000}};
+    char spec[512];
+    struct ictus_why why = {""};
+    write_file(path, "{\"type\":\"arrivals\",\"site\":\"a.c:1\",\"ranks\":3,\"error_ns\":5,"
+                     "\"raw_offsets_ns\":[[0,4000,1000],[2000,0,3000]]}\n");
+    (void)snprintf(spec, sizeof spec, "file:%s", path);
+    for (int rank = 0; rank < PLAYERS; rank++) {
+        struct arrival arrival;
+        REQUIRE(!ictusi_arrival_init(&arrival, spec, rank, PLAYERS, &why));
+        for (int64_t i = 0; i < 3 * INSTANCES; i++) {
+            const struct arrival_turn turn = ictusi_arrival_turn(&arrival, i);
+            CHECK(turn.delay_ns == wanted[i % INSTANCES][rank]);
+            CHECK(turn.lead_ns == 0 && turn.gap_ns == 0);
+        }
+        ictusi_arrival_fini(&arrival);
+    }
+}
+
+/* Without a pattern, and after its end, nobody is delayed. */
+static void no_pattern_delays_nobody(void)
+{
+    const struct arrival none = {.rank = 1, .size = 2};
+    CHECK(ictusi_arrival_turn(&none, 0).delay_ns == 0);
+    CHECK(ictusi_arrival_turn(&none, 1000).delay_ns == 0);
+}
+
+static void shapes_are_as_named(void)
+{
+    static const struct {
+        const char *spec;
+        int64_t wanted[4];
+    } cases[] = {{"together", {0, 0, 0, 0}},
+                 {"ascending:spread=3us", {0, 1000, 2000, 3000}},
+                 {"descending:spread=3us", {3000, 2000, 1000, 0}},
+                 {"late:rank=1,spread=5us", {0, 5000, 0, 0}},
+                 {"early:rank=1,spread=5us", {5000, 0, 5000, 5000}},
+                 {"half:spread=2us", {0, 0, 2000, 2000}},
+                 {"alternating:spread=2us", {0, 2000, 0, 2000}},
+                 {"tent:spread=3us", {0, 2000, 2000, 0}}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        for (int r = 0; r < 4; r++) {
+            struct arrival arrival;
+            REQUIRE(!ictusi_arrival_init(&arrival, cases[c].spec, r, 4, NULL));
+            CHECK_NEAR((double)ictusi_arrival_turn(&arrival, 9).delay_ns,
+                       (double)cases[c].wanted[r], 1.5);
+            ictusi_arrival_fini(&arrival);
+        }
+    }
+}
+
+int main(void)
+{
+    char path[] = "/tmp/ictus-arrivals-XXXXXX";
+    const int file = mkstemp(path);
+    REQUIRE(file >= 0);
+    (void)close(file);
+    files_are_checked(path);
+    files_are_replayed(path);
+    no_pattern_delays_nobody();
+    shapes_are_as_named();
+    (void)unlink(path);
+    return check_result();
+}
