@@ -5,6 +5,7 @@
 
 #include "archive/flush.h"
 #include "archive/metric_names.h"
+#include "archive/output.h"
 #include "archive/trace_open.h"
 #include "archive/verify.h"
 
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { LOCATIONS = 3, EVENTS = 3, OFFSETS = 3 };
@@ -252,6 +254,63 @@ static void cut(const char *name, const struct clock_offset *offsets, const char
     remove_tree(path);
 }
 
+static ssize_t most_written; /* by one call; 0: as the kernel has it */
+
+/* The kernel's, which may write less than it was given, as on a disk that is all but full. */
+ssize_t write(int fd, const void *bytes, size_t count)
+{
+    const size_t most = (size_t)most_written;
+    return (ssize_t)syscall(SYS_write, fd, bytes, most_written && count > most ? most : count);
+}
+
+static void file_is(const char *name, size_t bytes)
+{
+    FILE *file = fopen(name, "r");
+    REQUIRE(file);
+    size_t wrong = 0;
+    size_t count = 0;
+    for (int c = 0; (c = fgetc(file)) != EOF; count++) {
+        wrong += c != (int)(count % 251);
+    }
+    CHECK(wrong == 0 && count == bytes);
+    (void)fclose(file);
+}
+
+/* What lies beside an archive comes along whole, however little is written at once; what is not the
+ * archive's stays. */
+static void companions_are_copied(void)
+{
+    enum { BYTES = 150000 };
+    static const char *const names[] = {"MANIFEST.md", "scorep.cfg", "traces.a.thumb", "notes"};
+    char anchor[64], partial[64], out[64], name[128];
+    struct ictus_why why = {""};
+    (void)snprintf(anchor, sizeof anchor, "%s/beside/traces.otf2", root);
+    (void)snprintf(partial, sizeof partial, "%s/copy.incomplete", root);
+    (void)snprintf(out, sizeof out, "%s/copy/", root);
+    (void)snprintf(name, sizeof name, "%s/beside", root);
+    REQUIRE(mkdir(name, 0777) == 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        (void)snprintf(name, sizeof name, "%s/beside/%s", root, names[i]);
+        FILE *file = fopen(name, "w");
+        REQUIRE(file);
+        for (int k = 0; k < BYTES; k++) {
+            (void)fputc(k % 251, file);
+        }
+        REQUIRE(fclose(file) == 0);
+    }
+    REQUIRE(ictusi_output_start(partial, &why) == ICTUS_OK);
+    most_written = 999;
+    CHECK(ictusi_output_finish(anchor, partial, out, &why) == ICTUS_OK);
+    most_written = 0;
+    for (size_t i = 0; i + 1 < sizeof names / sizeof *names; i++) {
+        (void)snprintf(name, sizeof name, "%s/copy/%s", root, names[i]);
+        file_is(name, BYTES);
+    }
+    (void)snprintf(name, sizeof name, "%s/copy/notes", root);
+    CHECK(access(name, F_OK) != 0);
+    CHECK(access(partial, F_OK) != 0);
+}
+
 int main(void)
 {
     static const struct clock_offset offsets[OFFSETS] = {
@@ -268,6 +327,7 @@ int main(void)
     cut("traces/7.evt", offsets, "location 7 is cut off");
     cut("traces/70000000001.def", offsets, "location 70000000001 is cut off");
     cut("traces.def", offsets, "its definitions are cut off");
+    companions_are_copied();
     remove_tree(root);
     return check_result();
 }

@@ -10,7 +10,6 @@
 #include <ictus/lock_daemon.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -197,39 +196,6 @@ static void test_wrong_files(void)
     CHECK(ictus_lock_open("t", directory, &lock, &why) == ICTUS_ERR_IO);
     CHECK(ictusi_page_create("t", directory, &writer, &why) == ICTUS_ERR_IO);
     (void)unlink(path);
-}
-
-/* What another user put there is named as such, whoever reads it; a lock of ours is nobody else's.
- */
-static void test_owners(void)
-{
-    struct ictus_lock *lock = NULL;
-    struct ictus_why why;
-    struct page_writer writer;
-    char guard[200];
-    struct stat info;
-    REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
-    (void)snprintf(guard, sizeof(guard), "%s/ictus-guard.t", directory);
-    REQUIRE(stat(guard, &info) == 0);
-    CHECK((info.st_mode & 0777) == 0600);
-    /* A lock on the page, by whoever can read it, hides nothing and stops nobody. */
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    CHECK(flock(fd, LOCK_EX) == 0);
-    ictusi_page_close(&writer);
-    CHECK(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
-    (void)close(fd);
-    ictusi_page_close(&writer);
-    if (geteuid() != 0) {
-        return; /* only root can give files away */
-    }
-    REQUIRE(chown(path, 65534, 65534) == 0);
-    CHECK(ictus_lock_open("t", directory, &lock, &why) == ICTUS_ERR_PERMISSION);
-    CHECK(strstr(why.text, "belongs to user nobody") != NULL);
-    CHECK(ictusi_page_create("t", directory, &writer, &why) == ICTUS_ERR_IO);
-    CHECK(strstr(why.text, "another user") != NULL);
-    REQUIRE(unlink(path) == 0 && chown(guard, 65534, 65534) == 0);
-    CHECK(ictusi_page_create("t", directory, &writer, &why) == ICTUS_ERR_PERMISSION);
-    REQUIRE(unlink(guard) == 0);
 }
 
 /* A guarded reader outlives a page that is cut off, and one that grows again. */
@@ -586,7 +552,6 @@ int main(void)
     test_sizes();
     test_closing();
     test_truncation();
-    test_owners();
     test_wrong_files();
     test_instants();
     test_timebase();
