@@ -46,6 +46,14 @@ function(ictus_unit_test name)
   set_tests_properties(${label} PROPERTIES LABELS unit TIMEOUT 300 ENVIRONMENT "${ICTUS_TEST_ENVIRONMENT}${leaks}")
 endfunction()
 
+# How much of what runs at a time a test of n processes counts as: most processes of a large job wait for each other.
+function(ictus_count_slots result n)
+  if(n GREATER 4)
+    set(n 4)
+  endif()
+  set(${result} ${n} PARENT_SCOPE)
+endfunction()
+
 # ictus_mpi_test(NAME RANKS 1 2 3 4 5 7 [ARGS ...] [SOURCES ...] [LIBRARIES ...] [TIMEOUT s]
 #                [SUFFIX text]): tests/mpi/test_NAME.c, one test mpi.NAME[.SUFFIX].npN a number of ranks.
 # Use tests/mpi/check_mpi.h. A second call with another SUFFIX runs the same program again.
@@ -70,7 +78,8 @@ function(ictus_mpi_test name)
       continue()
     endif()
     add_test(NAME ${label}.np${n} COMMAND ${ICTUS_LAUNCH} ${n} $<TARGET_FILE:mpi_${name}> ${T_ARGS})
-    set_tests_properties(${label}.np${n} PROPERTIES LABELS mpi PROCESSORS ${n} TIMEOUT ${T_TIMEOUT}
+    ictus_count_slots(slots ${n})
+    set_tests_properties(${label}.np${n} PROPERTIES LABELS mpi PROCESSORS ${slots} TIMEOUT ${T_TIMEOUT}
       SKIP_RETURN_CODE ${ICTUS_TEST_SKIPPED} ENVIRONMENT "${ICTUS_TEST_ENVIRONMENT};ICTUS_LAUNCH_TIMEOUT=${inner}")
   endforeach()
 endfunction()
@@ -85,9 +94,10 @@ function(ictus_script_test name)
   if(NOT T_PROCESSORS)
     set(T_PROCESSORS 1)
   endif()
+  ictus_count_slots(slots ${T_PROCESSORS})
   set(label ${ICTUS_TEST_PREFIX}${name})
   add_test(NAME ${label} COMMAND ${T_COMMAND})
-  set_tests_properties(${label} PROPERTIES LABELS "${T_LABEL}" PROCESSORS ${T_PROCESSORS}
+  set_tests_properties(${label} PROPERTIES LABELS "${T_LABEL}" PROCESSORS ${slots}
     TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE ${ICTUS_TEST_SKIPPED}
     ENVIRONMENT "${ICTUS_TEST_ENVIRONMENT};ICTUS=$<TARGET_FILE:ictus>;LAUNCH=${ICTUS_LAUNCH};BUILD=${PROJECT_BINARY_DIR};SOURCE=${PROJECT_SOURCE_DIR};FLAVOUR=${ICTUS_MPI_FLAVOUR};ICTUS_LAUNCH_TIMEOUT=${T_TIMEOUT}")
   if(T_COST)
