@@ -101,21 +101,33 @@ static void track_narrow(struct bound_track *t, double wander)
     }
 }
 
-/* Keep anchors spread over the window: a new one each 24th of it, and the first ones at once. */
+/* Room for another anchor: those beyond the window go, or else every second one, so that the oldest
+ * reaches back as far as it can. */
+static void track_thin(struct bound_track *t)
+{
+    const bool beyond = t->at - t->anchors[0].at > window_ns;
+    int kept = 0;
+    for (int i = 0; i < t->count; i++) {
+        if (beyond ? i > 0 : i % 2 == 0) {
+            t->anchors[kept++] = t->anchors[i];
+        }
+    }
+    t->count = kept;
+}
+
+/* Keep anchors spread over the window: a new one each 24th of what they cover, or of it. */
 static void track_anchor(struct bound_track *t)
 {
     const struct bound_anchor now = {t->at, t->low_ns, t->high_ns};
-    const bool full = t->count == BOUND_ANCHORS;
     const int64_t since = t->count ? t->at - t->anchors[t->count - 1].at : window_ns;
     const int64_t age = t->count ? t->at - t->anchors[0].at : 0;
-    const int64_t grid = age / BOUND_ANCHORS > window_ns / BOUND_ANCHORS ? window_ns / BOUND_ANCHORS
-                                                                         : age / BOUND_ANCHORS;
+    const int64_t most = window_ns / BOUND_ANCHORS;
+    const int64_t grid = age / BOUND_ANCHORS < most ? age / BOUND_ANCHORS : most;
     if (since < grid || since <= 0) {
         return;
     }
-    if (full) {
-        memmove(t->anchors, t->anchors + 1, sizeof(t->anchors[0]) * (BOUND_ANCHORS - 1));
-        t->count--;
+    if (t->count == BOUND_ANCHORS) {
+        track_thin(t);
     }
     t->anchors[t->count++] = now;
 }
