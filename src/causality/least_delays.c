@@ -124,15 +124,12 @@ void ictusi_delays_add(struct least_delays *d, uint32_t from, uint32_t to, int64
     }
 }
 
-/*
- * Called for each pair of events that depend on each other. Dependencies of threads are not
- * messages between clocks.
- */
+/* Called for each pair of events that depend on each other, of which many read one clock. */
 static void delays_observe(struct observer *observer, uint32_t point, uint32_t from, uint32_t to,
                            int64_t delay)
 {
     struct least_delays *d = container_of(observer, struct least_delays, observer);
-    if (from == LAYOUT_NONE || (d->history->points.kind[point] & POINT_CLASS) == POINT_THREAD) {
+    if (from == LAYOUT_NONE) {
         return;
     }
     const uint32_t a = d->clock_of[from];
@@ -142,11 +139,10 @@ static void delays_observe(struct observer *observer, uint32_t point, uint32_t f
     }
 }
 
-int ictusi_delays_init(struct least_delays *d, const struct history *history,
-                       const uint32_t *clock_of, uint32_t clocks, uint32_t cells)
+int ictusi_delays_init(struct least_delays *d, const uint32_t *clock_of, uint32_t clocks,
+                       uint32_t cells)
 {
     *d = (struct least_delays){.observer = {delays_observe},
-                               .history = history,
                                .clock_of = clock_of,
                                .clocks = clocks,
                                .length = 1,

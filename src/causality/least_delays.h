@@ -24,7 +24,6 @@ struct delay_pair {
 
 struct least_delays {
     struct observer observer; /* first member */
-    const struct history *history;
     const uint32_t *clock_of; /* by location */
     const int64_t *values;    /* of the points: the times that are looked at */
     uint32_t clocks, cells;   /* cells: of time */
@@ -43,8 +42,8 @@ struct least_delays {
  * At most that many cells of time: fewer where so many pairs talk that rows would take too much
  * memory. Errors: ICTUS_ERR_NOMEM.
  */
-int ictusi_delays_init(struct least_delays *delays, const struct history *history,
-                       const uint32_t *clock_of, uint32_t clocks, uint32_t cells);
+int ictusi_delays_init(struct least_delays *delays, const uint32_t *clock_of, uint32_t clocks,
+                       uint32_t cells);
 void ictusi_delays_fini(struct least_delays *delays);
 
 /* Forget what was seen; then look at these values, which lie in [from, to]. */

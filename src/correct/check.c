@@ -16,6 +16,13 @@ enum {
     SUM_PAIRS
 };
 
+/*
+ * Of a location, pairs with another one of its process: all, and those that contradict one clock by
+ * more than a recorder may be late: it stamps a lock's release, say, shortly before or after.
+ */
+enum { THREAD_PAIRS, THREAD_APART, THREAD_SUMS };
+static const double late_ns = 1000;
+
 /* The table of processes, or of nodes where those are too many. */
 static uint64_t pair_cells(const struct check_stats *stats)
 {
@@ -31,6 +38,7 @@ static bool share_clock(const struct layout *layout, uint8_t class, uint32_t fro
             layout->locations[from].process == layout->locations[to].process);
 }
 
+/* A cell of the pair table: all, bad ones, the worst of these, and the shortest time of all. */
 static void count_cell(struct check_stats *stats, uint64_t cell, bool bad, int64_t delay)
 {
     stats->sums[SUM_PAIRS + 2 * cell]++;
@@ -51,6 +59,24 @@ static void count_bin(struct check_stats *stats, int64_t delay)
     stats->sums[SUM_BINS + bin]++;
 }
 
+static uint64_t *thread_sums(const struct check_stats *stats, uint32_t location)
+{
+    return &stats->sums[stats->sum_count -
+                        THREAD_SUMS * (stats->history->layout->location_count - location)];
+}
+
+/* At both ends: which of the two clocks is off, one pair does not say. */
+static void count_threads(struct check_stats *stats, uint32_t from, uint32_t to, int64_t delay)
+{
+    const bool apart = (double)-delay * stats->ns_per_tick > late_ns;
+    const uint32_t ends[] = {from, to};
+    for (int i = 0; i < 2; i++) {
+        uint64_t *sums = thread_sums(stats, ends[i]);
+        sums[THREAD_PAIRS]++;
+        sums[THREAD_APART] += apart;
+    }
+}
+
 static void count_op(struct check_stats *stats, int64_t op, bool bad)
 {
     if (op >= 0 && op < CHECK_OPS) {
@@ -59,6 +85,7 @@ static void count_op(struct check_stats *stats, int64_t op, bool bad)
     }
 }
 
+/* delay: how much later the second event is stamped than the first, ticks; <= 0 is a violation. */
 static void on_pair(struct observer *observer, uint32_t point, uint32_t from, uint32_t to,
                     int64_t delay)
 {
@@ -76,13 +103,18 @@ static void on_pair(struct observer *observer, uint32_t point, uint32_t from, ui
     if (class == POINT_COLLECTIVE) {
         count_op(stats, stats->history->points.note[point].op, bad);
     }
-    if (class == POINT_THREAD || from == LAYOUT_NONE ||
-        layout->locations[from].process == LAYOUT_NONE ||
+    if (from == LAYOUT_NONE || layout->locations[from].process == LAYOUT_NONE ||
         layout->locations[to].process == LAYOUT_NONE) {
         return;
     }
     const uint32_t a = layout->locations[from].process;
     const uint32_t b = layout->locations[to].process;
+    if (a == b && from != to) {
+        count_threads(stats, from, to, delay);
+    }
+    if (class == POINT_THREAD) {
+        return;
+    }
     const uint64_t node_a = layout->processes[a].node;
     const uint64_t node_b = layout->processes[b].node;
     stats->sums[SUM_WITHIN] += bad && a != b && node_a == node_b;
@@ -100,7 +132,7 @@ int ictusi_check_init(struct check_stats *stats, const struct history *history)
     stats->ns_per_tick = 1e9 / (double)layout->resolution;
     stats->nodes = layout->node_count <= CHECK_PAIRS_MAX ? layout->node_count : 0;
     stats->processes = layout->process_count <= CHECK_PAIRS_MAX ? layout->process_count : 0;
-    stats->sum_count = SUM_PAIRS + 2 * pair_cells(stats);
+    stats->sum_count = SUM_PAIRS + 2 * pair_cells(stats) + THREAD_SUMS * layout->location_count;
     stats->maximum_count = POINT_CLASSES + pair_cells(stats);
     stats->minimum_count = pair_cells(stats);
     stats->sums = calloc(stats->sum_count, sizeof *stats->sums);
@@ -143,6 +175,13 @@ uint64_t ictusi_check_all_violations(const struct check_stats *stats)
 uint64_t ictusi_check_within_nodes(const struct check_stats *stats)
 {
     return stats->sums[SUM_WITHIN];
+}
+
+bool ictusi_check_thread_apart(const struct check_stats *stats, uint32_t location)
+{
+    const uint64_t *sums = thread_sums(stats, location);
+    const uint64_t one_in = 100; /* fewer are records of a thread that was interrupted */
+    return sums[THREAD_APART] > sums[THREAD_PAIRS] / one_in;
 }
 
 int64_t ictusi_check_largest(const struct check_stats *stats)

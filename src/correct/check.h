@@ -30,7 +30,10 @@ struct check_stats {
     uint64_t nodes, processes; /* sizes of the pair tables; 0: not kept */
 };
 
-/* Sums: classes (pairs, violations), operations (same), histogram, within nodes, pair tables. */
+/*
+ * Sums: classes (pairs, violations), operations (same), histogram, within nodes, pair tables, pairs
+ * of threads by location.
+ */
 int ictusi_check_init(struct check_stats *stats, const struct history *history);
 void ictusi_check_fini(struct check_stats *stats);
 
@@ -39,6 +42,10 @@ uint64_t ictusi_check_all_violations(const struct check_stats *stats);
 
 /* Violations between processes of one node: their clocks are not the same one. */
 uint64_t ictusi_check_within_nodes(const struct check_stats *stats);
+
+/* Whether what a location shares with others of its process contradicts that they read one clock.
+ */
+bool ictusi_check_thread_apart(const struct check_stats *stats, uint32_t location);
 int64_t ictusi_check_largest(const struct check_stats *stats);
 
 /* Add "<prefix>violations_p2p" and so on to an object; tables only when full. */

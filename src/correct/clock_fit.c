@@ -307,7 +307,7 @@ static void keep_constants(struct fitting *f)
 static int fit_clocks(struct fitting *f, struct check_stats *stats)
 {
     struct session *s = f->session;
-    int err = ictusi_delays_init(&f->delays, &s->history, s->unit_of, s->unit_count, CELLS);
+    int err = ictusi_delays_init(&f->delays, s->unit_of, s->unit_count, CELLS);
     f->constants = calloc(s->unit_count + 1UL, sizeof *f->constants);
     err = err || f->constants ? err : ICTUS_ERR_NOMEM;
     err = ictusi_session_agree(s, err);
@@ -335,7 +335,7 @@ int ictusi_clock_fit_run(struct clock_fit *fit, struct session *s, struct check_
 {
     struct fitting f = {.source = {on_observe}, .fit = fit, .session = s};
     f.us_per_tick = 1e6 / (double)s->trace->layout.resolution;
-    ictusi_session_set_units(s, ictusi_check_within_nodes(stats) > 0);
+    ictusi_session_set_units(s, stats);
     if (s->unit_count < 2 || s->to <= s->from) {
         return ICTUS_OK;
     }
@@ -349,6 +349,7 @@ int ictusi_clock_fit_run(struct clock_fit *fit, struct session *s, struct check_
         fit->from = f.from;
         fit->to = f.to;
         fit->us_per_tick = f.us_per_tick;
+        fit->thread_clocks = s->thread_units;
     }
     if (err) {
         ictusi_presync_free(s->units, s->unit_count);
@@ -413,9 +414,11 @@ void ictusi_clock_fit_json(const struct clock_fit *fit, json_t *object)
             (void)json_array_append_new(clocks, clock_json(m, u));
         }
     }
-    json_t *more = json_pack("{s:s, s:f, s:f, s:f, s:o}", "clock_model", kinds[fit->choice.kind],
-                             "clock_walk", fit->choice.walk.strength, "clock_error_ns", error * 1e3,
-                             "clock_moved_ns", moved * 1e3, "clocks", clocks);
+    json_t *more =
+        json_pack("{s:s, s:f, s:f, s:f, s:o, s:i}", "clock_model", kinds[fit->choice.kind],
+                  "clock_walk", fit->choice.walk.strength, "clock_error_ns", error * 1e3,
+                  "clock_moved_ns", moved * 1e3, "clocks", clocks, "thread_clocks",
+                  fit->choice.kind == CLOCKS_BASE ? 0 : (int)fit->thread_clocks);
     if (fit->choice.refused != CLOCKS_BASE) {
         (void)json_object_set_new(more, "clock_refused", json_string(kinds[fit->choice.refused]));
         (void)json_object_set_new(more, "clock_refused_moves_ns",

@@ -12,15 +12,17 @@ struct clock_fit {
     struct clock_choice choice;
     bool tried;
     uint32_t *clock_of;       /* by location */
+    uint32_t thread_clocks;   /* of them those of single threads */
     int64_t from, to, raised; /* of the model's first and last knot; added to all times later */
     double us_per_tick;
 };
 
 /*
  * Fit clocks to the messages, on top of the archive's offsets: nodes are clocks, or processes where
- * nodes' processes disagree. stats are those of the times as they are, and become those of the new
- * times where they are kept: no violation may then be larger than the worst one before. Collective
- * over the session's team; the fit is to be freed in any case.
+ * nodes' processes disagree, and threads that disagree with their process. stats are those of the
+ * times as they are, and become those of the new times where they are kept: no violation may then
+ * be larger than the worst one before. Collective over the session's team; the fit is to be freed
+ * in any case.
  */
 int ictusi_clock_fit_run(struct clock_fit *fit, struct session *session, struct check_stats *stats);
 void ictusi_clock_fit_fini(struct clock_fit *fit);

@@ -121,6 +121,12 @@ static int apply_offsets(struct correction *c, struct check_stats *stats)
     return err;
 }
 
+/*
+ * Raw, then by the archive's offsets, then by the messages, with the violations after each in the
+ * report. A trace that violates nothing as it was recorded, and has no offsets, is left alone: its
+ * clocks may well be one. Messages are tried in all other cases, since offsets that violate nothing
+ * may still be microseconds off.
+ */
 static int presynchronise(struct correction *c)
 {
     struct session *s = &c->session;
@@ -189,6 +195,11 @@ static int correct_forward(struct correction *c)
     }
 }
 
+/*
+ * The least delays, LC forward (B07 equation 4), limits of the sends backward, sends that would
+ * make ramps steep raised (ease.h), then the ramps before each jump. Values are those of the
+ * points; events between them follow when the archive is written (warp.h).
+ */
 static int correct_amortise(struct correction *c)
 {
     struct session *s = &c->session;
@@ -243,6 +254,7 @@ static uint32_t warp_source(const struct session *s, uint32_t location, bool *by
     return lead;
 }
 
+/* A location begins to be written: its maps, its points, and slopes that no interval may exceed. */
 static void open_warp(void *self, uint32_t location)
 {
     struct correction *c = self;
@@ -284,6 +296,7 @@ static bool close_warp(void *self)
     return c->warp.bits >> STAMP_BITS == 0;
 }
 
+/* Sums, maxima and minima over ranks, one reduction of each; ratios travel as parts of 1e-12. */
 static int add_up_warps(struct correction *c)
 {
     enum { OWN_SUMS = 7 };
@@ -332,6 +345,11 @@ static int add_up_warps(struct correction *c)
     return ICTUS_OK;
 }
 
+/*
+ * Called when all events are written: the global offset becomes the first corrected stamp, and the
+ * length what lies between it and the last. The real time that belongs to the global offset moves
+ * along with it.
+ */
 static void correct_properties(void *self, uint64_t clock[4])
 {
     struct correction *c = self;

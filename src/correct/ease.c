@@ -10,6 +10,7 @@ enum { EASE_ROUNDS = 24, EASE_FARTHER = 2 };
  */
 static const int64_t ease_shift_max = INT64_MAX / 8;
 
+/* Values forward, then the limits that follow from them: each round needs both anew. */
 static int ease_pass(struct session *s, double decay)
 {
     s->flow.decay = decay;
@@ -41,6 +42,7 @@ static int ease_count(const struct session *s, double slope, uint64_t *above)
     return s->team ? s->team->sums(s->team, above, 1) : ICTUS_OK;
 }
 
+/* The ramps of the last round become floors of the sends below them: see causality/easing.h. */
 static int ease_round(struct session *s, double decay, double slope)
 {
     for (uint32_t l = 0; l < s->trace->layout.location_count; l++) {
@@ -53,6 +55,11 @@ static int ease_round(struct session *s, double decay, double slope)
     return err;
 }
 
+/*
+ * A clock that stepped has no shift that is nowhere steeper than the slope: rounds would raise
+ * everything around it farther and farther. Twice as far as the violations alone ask for is where
+ * that is given up, and the plain passes are made again without floors.
+ */
 int ictusi_ease(struct session *s, double decay, double slope)
 {
     int64_t first = 0;

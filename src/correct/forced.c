@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* |new - old| / old. Intervals of 0 ticks, which any change makes infinitely longer, count as 1. */
 static double interval_ratio(const struct forced_interval *i)
 {
     return fabs((double)(i->is - i->was)) / (double)(i->was > 1 ? i->was : 1);

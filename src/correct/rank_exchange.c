@@ -37,6 +37,10 @@ int ictusi_crossing_list(struct crossing_list *list, const uint64_t *counts, int
     return list->points ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
+/*
+ * Rounds are of bounded size so that memory does not grow with the trace: 2^17 values of 8 bytes
+ * are 1 MB, whatever the number of ranks, but at least 256 to each, or rounds would be all latency.
+ */
 static int make_room(struct crossings *c)
 {
     const uint64_t n = (uint64_t)c->size;
@@ -102,6 +106,11 @@ static int share_of(const struct crossing_list *list, int rank, uint64_t piece, 
     return (int)(left < piece ? left : piece);
 }
 
+/*
+ * The values that the other rank waits for, in the order of the list, so that no word is lost about
+ * which is whose. Under FLOW_CLOCK the sender adds mu, since latency_of() asks for both ends and
+ * the receiver would have to look up where the send was.
+ */
 static void round_pack(struct exchange *x, const struct crossing_list *list, int rank,
                        uint64_t round)
 {
@@ -121,6 +130,10 @@ static void round_pack(struct exchange *x, const struct crossing_list *list, int
     }
 }
 
+/*
+ * The inverse of round_pack(): a bound C(s) + mu for a receive (FLOW_CLOCK), the stamp of the send
+ * for whoever counts (FLOW_CHECK), or LC(r), from which the limit of a send is LC(r) - mu.
+ */
 static void value_take(struct exchange *x, uint32_t point, int64_t value)
 {
     struct flow *flow = x->flow;
@@ -138,6 +151,7 @@ static void value_take(struct exchange *x, uint32_t point, int64_t value)
     }
 }
 
+/* Points of a list are spread over memory; each is asked for some steps before it is needed. */
 static void round_unpack(struct exchange *x, const struct crossing_list *list, int rank,
                          uint64_t round)
 {
@@ -156,6 +170,10 @@ static void round_unpack(struct exchange *x, const struct crossing_list *list, i
     }
 }
 
+/*
+ * Limits go from receives back to sends, everything else from sends to receives. Counts of both
+ * sides follow from the lists alone, so no round begins with an exchange of counts.
+ */
 static int run_round(struct exchange *x, uint64_t round)
 {
     struct crossings *c = x->crossings;

@@ -72,6 +72,7 @@ static int post_room(struct post *post, int ranks)
     return post->records ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
+/* The counts come first, since Alltoallv must know them; all ranks fail together from here on. */
 static int post_exchange_counts(struct rank_matching *m, const struct post *out, struct post *in)
 {
     const int code = MPI_Alltoall(out->counts, 1, MPI_INT, in->counts, 1, MPI_INT, m->comm);
@@ -79,6 +80,10 @@ static int post_exchange_counts(struct rank_matching *m, const struct post *out,
                               code == MPI_SUCCESS ? post_room(in, m->ranks) : ICTUS_ERR_MPI);
 }
 
+/*
+ * Records travel as contiguous bytes: counts and displacements then are numbers of records, and an
+ * int reaches as many times further as a record has bytes. Ranks of one job have one byte order.
+ */
 static int post_exchange(struct rank_matching *m, const struct post *out, struct post *in)
 {
     MPI_Datatype type;
@@ -90,6 +95,7 @@ static int post_exchange(struct rank_matching *m, const struct post *out, struct
     return code == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
+/* A channel has one sender and one receiver, so it crosses ranks as a whole or not at all. */
 static bool channel_leaves(const struct share *share, const struct channel *channel)
 {
     return share->mine[channel->sender] && !share->mine[channel->receiver];
@@ -326,6 +332,11 @@ static int list_crossings(struct rank_matching *m, struct crossings *crossings)
     return err;
 }
 
+/*
+ * leads and sends -> receivers, who pair them (matching_meet()) -> answers -> senders, who know
+ * their receives then -> met, the final order of crossings -> receivers. Each arrow is one
+ * Alltoallv, and an error on any rank ends all of them before the next one.
+ */
 static int matching_run(struct rank_matching *m, struct crossings *crossings)
 {
     int err = ictusi_ranks_agree(m->comm, write_sends(m));

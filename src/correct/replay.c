@@ -122,6 +122,12 @@ struct calls_said {
     uint32_t *op_low, *op_high, *root, *sums, *bases;
 };
 
+/*
+ * Each rank writes what its own members said; the reductions in exchange_said() then show whether
+ * all said the same: the least and the largest operation are equal where they do. A rank without a
+ * member leaves the neutral elements of minimum (all ones), maximum and sum (0). A broken call says
+ * 0 and 255, which never agree.
+ */
 static void say_calls(const struct history *history, const struct agreement *agreements,
                       struct calls_said *said)
 {
@@ -147,6 +153,7 @@ static void say_calls(const struct history *history, const struct agreement *agr
     }
 }
 
+/* Four reductions over all calls of all communicators, instead of one message a call. */
 static int exchange_said(struct team *team, struct calls_said *said)
 {
     int err = team_reduce_u32(team, said->op_low, said->count, MPI_MIN);
@@ -213,6 +220,10 @@ static int exchange_bases(struct team *team, uint32_t *own, uint64_t n,
     return err;
 }
 
+/*
+ * In this order, because each step needs the one before: how many calls of each communicator all
+ * ranks have, room for that many, what they are, and where their nodes will be.
+ */
 static int agree_on_collectives(struct team *team, const struct history *history,
                                 const struct share *share, struct agreement *agreements,
                                 struct calls_said *said)

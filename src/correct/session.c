@@ -58,8 +58,37 @@ static int share_locations(struct session *s)
     return ICTUS_OK;
 }
 
-void ictusi_session_set_units(struct session *s, bool by_process)
+/* The location that shows a process's clock. */
+static uint32_t process_lead(const struct layout *layout, uint32_t process)
 {
+    const uint32_t lead = layout->processes[process].rank_location;
+    for (uint32_t i = 0; lead == LAYOUT_NONE && i < layout->location_count; i++) {
+        if (layout->locations[i].process == process) {
+            return i;
+        }
+    }
+    return lead;
+}
+
+/*
+ * Threads that contradict the clock of their process get one each, after all others. The first of a
+ * process keeps its clock, and so do streams and metrics, of which no pair tells anything.
+ */
+static void units_part(struct session *s, const struct check_stats *stats)
+{
+    const struct layout *layout = &s->trace->layout;
+    for (uint32_t i = 0; i < layout->location_count; i++) {
+        const uint32_t process = layout->locations[i].process;
+        if (process != LAYOUT_NONE && ictusi_check_thread_apart(stats, i) &&
+            process_lead(layout, process) != i) {
+            s->unit_of[i] = s->unit_count++;
+        }
+    }
+}
+
+void ictusi_session_set_units(struct session *s, const struct check_stats *stats)
+{
+    const bool by_process = stats && ictusi_check_within_nodes(stats) > 0;
     for (uint32_t i = 0; i < s->trace->layout.location_count; i++) {
         const bool apart = s->trace->layout.locations[i].process == LAYOUT_NONE;
         const uint32_t process = ictusi_layout_clock_process(&s->trace->layout, i);
@@ -72,6 +101,11 @@ void ictusi_session_set_units(struct session *s, bool by_process)
     s->unit_count =
         (uint32_t)(by_process ? s->trace->layout.process_count : s->trace->layout.node_count);
     s->unit_count = s->unit_count ? s->unit_count : 1;
+    const uint32_t shared = s->unit_count;
+    if (stats) {
+        units_part(s, stats);
+    }
+    s->thread_units = s->unit_count - shared;
     s->latency.units = s->unit_count;
 }
 
@@ -83,7 +117,7 @@ static int prepare_latency(struct session *s)
     if (!s->unit_of || !s->process_of) {
         return ICTUS_ERR_NOMEM;
     }
-    ictusi_session_set_units(s, false);
+    ictusi_session_set_units(s, NULL);
     s->latency = (struct latency){.units = s->unit_count,
                                   .unit_of = s->unit_of,
                                   .process_of = s->process_of,
@@ -184,7 +218,11 @@ void ictusi_session_close(struct session *s)
     *s = (struct session){.team = NULL};
 }
 
-/* Map all times of the points in place. */
+/*
+ * Map all times of the points in place. Maps are monotone but for broken offsets, and stamps but
+ * for clocks that were set; a time that falls back becomes the one before it, since the equations
+ * of the logical clock need each location in order.
+ */
 static void map_times(struct session *s)
 {
     struct points *points = &s->history.points;
@@ -289,6 +327,7 @@ int ictusi_session_as_read(struct session *s)
     return err;
 }
 
+/* One pass over all pairs (FLOW_CHECK); sums, maxima and minima of all ranks are then the same. */
 int ictusi_session_check(struct session *s, const int64_t *values, struct check_stats *stats)
 {
     int err = ictusi_session_agree(s, ictusi_check_init(stats, &s->history));
@@ -331,8 +370,7 @@ static int estimate_latency(struct session *s, int64_t *table)
     struct least_delays seen;
     const int64_t *times = s->history.points.time;
     const uint64_t n = s->unit_count;
-    int err = ictusi_session_agree(
-        s, ictusi_delays_init(&seen, &s->history, s->unit_of, s->unit_count, 1));
+    int err = ictusi_session_agree(s, ictusi_delays_init(&seen, s->unit_of, s->unit_count, 1));
     if (!err) {
         ictusi_delays_begin(&seen, times, s->from, s->to);
         s->flow.observer = &seen.observer;

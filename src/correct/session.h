@@ -22,10 +22,10 @@ struct session {
     struct history history;
     struct scan_counts counts;
     struct graph graph;
-    struct clock_map *maps;  /* by location */
-    struct clock_map *units; /* by unit; NULL: not needed */
-    uint32_t unit_count;
-    uint32_t *unit_of, *process_of; /* by location */
+    struct clock_map *maps;            /* by location */
+    struct clock_map *units;           /* by unit; NULL: not needed */
+    uint32_t unit_count, thread_units; /* thread_units: those of single threads, the last ones */
+    uint32_t *unit_of, *process_of;    /* by location */
     struct latency latency;
     struct flow flow;
     int64_t from, to;     /* presynchronised times of the points */
@@ -45,8 +45,11 @@ void ictusi_session_close(struct session *session);
 /* Bring the points' times onto the master's clock by the archive's offsets. */
 int ictusi_session_presync(struct session *session, enum presync mode);
 
-/* Clocks are nodes, or processes. */
-void ictusi_session_set_units(struct session *session, bool by_process);
+/*
+ * Which locations share a clock: those of a node, as far as stats (or NULL) do not contradict it;
+ * else those of a process, and threads that contradict that have clocks of their own.
+ */
+void ictusi_session_set_units(struct session *session, const struct check_stats *stats);
 
 /* The points' times through the units' maps, into their value array; order is kept. */
 void ictusi_session_map_values(struct session *session);

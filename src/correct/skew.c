@@ -115,6 +115,8 @@ static void skew_draw(const struct skewing *s, uint32_t clock, const int64_t *ti
     }
 }
 
+/* Knots are so close (8192 over the trace) that a walk's bends between two of them do not matter.
+ */
 static int make_skews(struct skewing *s)
 {
     const struct trace *trace = s->trace;

@@ -43,6 +43,10 @@ static struct bundle *bundle_new(struct mpi_team *t)
     return bundle;
 }
 
+/*
+ * The epoch is the tag: a message of one flow cannot be taken for one of the next, which a rank
+ * that was told earlier that the flow is over may have begun.
+ */
 static int bundle_post(struct mpi_team *t, int rank)
 {
     struct bundle *bundle = t->open[rank];
@@ -171,6 +175,11 @@ static void back_off(int tries)
     }
 }
 
+/*
+ * Without work: send what is bundled, take what comes, and count. A round of counting is a
+ * nonblocking Allreduce of (sent, received, through); while it runs messages are still taken, since
+ * others may wait for what they bring about.
+ */
 static int transport_idle(struct team *team, struct flow *flow, bool through, bool *quiet,
                           bool *finished)
 {
@@ -210,6 +219,8 @@ static int transport_exchange(struct team *team, struct flow *flow)
     return ictusi_crossings_exchange(&ictusi_transport_team(team)->crossings, flow);
 }
 
+/* Two reductions: the least time, then the least location of those who have it, so that all ranks
+ * break a cycle at the same place whatever their number. */
 static int transport_least(struct team *team, int64_t *time, uint32_t *location)
 {
     struct mpi_team *t = ictusi_transport_team(team);

@@ -17,6 +17,10 @@ struct distance {
     double n, t, tt, d, dd, td, largest;
 };
 
+/*
+ * Relative to the archive's beginning: times of decades in ns have 61 bits, squares of what passed
+ * since it began still have enough digits in a double.
+ */
 static void add_event(struct distance *sum, uint64_t truth, uint64_t time, uint64_t origin)
 {
     const double t = (double)(int64_t)(truth - origin);
@@ -109,6 +113,7 @@ static void compare_error(struct comparison *c, uint32_t location, uint64_t i)
     }
 }
 
+/* One location's stamps of the three archives are in memory at a time: 24 bytes an event. */
 static int compare_location(struct comparison *c, uint32_t location)
 {
     int err = ICTUS_OK;

@@ -176,6 +176,11 @@ static int64_t warp_place(const struct warp *warp, int64_t time)
     return out;
 }
 
+/*
+ * Points themselves get the value that the passes found; events between them what warp_place()
+ * says. A location that follows another one's points (a GPU stream) is moved as the time says,
+ * since it has no events that these points stand for.
+ */
 static int64_t next_value(struct warp *warp, int64_t time)
 {
     if (!warp->points) {
@@ -209,6 +214,8 @@ static int bin_of(const double edges[WARP_BINS - 1], double value)
     return bin;
 }
 
+/* Histograms by decades: absolute in ticks, and relative to the input's interval where it has one.
+ */
 static void count_interval(struct warp_stats *stats, int64_t old, int64_t new)
 {
     static const double ticks[] = {1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11};
@@ -260,6 +267,10 @@ static int64_t go_on(struct warp *warp, uint64_t stamp, int64_t time)
     return out;
 }
 
+/*
+ * stamp -> presynchronised time -> corrected time. Both stay monotone: a stamp that falls back (a
+ * clock that was set) is taken for the one before, or points would be passed twice.
+ */
 uint64_t ictusi_warp_event(struct warp *warp, uint64_t stamp)
 {
     struct warp_stats *stats = &warp->stats;
@@ -282,6 +293,7 @@ uint64_t ictusi_warp_event(struct warp *warp, uint64_t stamp)
     return as_stamp(out);
 }
 
+/* On a copy, as the instant may lie on either side of the current event, whose place is kept. */
 uint64_t ictusi_warp_other(const struct warp *warp, uint64_t stamp)
 {
     struct warp probe = *warp;

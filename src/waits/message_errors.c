@@ -418,8 +418,8 @@ int ictusi_message_errors(struct histories *h, struct session *s, uint32_t fitte
     if (s->to <= s->from) {
         return ICTUS_OK;
     }
-    int err = ictusi_session_agree(
-        s, ictusi_delays_init(&seen, &s->history, h->clock_of, h->clock_count, CELLS));
+    int err =
+        ictusi_session_agree(s, ictusi_delays_init(&seen, h->clock_of, h->clock_count, CELLS));
     if (!err) {
         ictusi_delays_begin(&seen, s->history.points.time, s->from, s->to);
         s->flow.observer = &seen.observer;

@@ -92,9 +92,8 @@ static double wait_us(uint32_t cell, int way)
 
 static void pair_seen(struct clock_model *m, double off_us)
 {
-    const struct history history = {.layout = NULL};
     struct least_delays d;
-    REQUIRE(!ictusi_delays_init(&d, &history, NULL, CLOCKS, CELLS));
+    REQUIRE(!ictusi_delays_init(&d, NULL, CLOCKS, CELLS));
     ictusi_delays_begin(&d, NULL, 0, SPAN);
     for (uint32_t c = 0; c < CELLS; c++) {
         const int64_t time = (2 * (int64_t)c + 1) * SPAN / (2L * CELLS);
@@ -307,12 +306,11 @@ static int small_observe(struct clock_source *source, struct clock_model *m)
 static double small_choose(double (*shown_us)(uint32_t clock, double share), uint32_t knots,
                            struct clock_choice *choice)
 {
-    const struct history history = {.layout = NULL};
     struct small_source small = {.source = {small_observe}, .shown_us = shown_us};
     struct clock_model m;
     double furthest = 0;
     REQUIRE(!ictusi_clock_model_init(&m, SMALL, knots, SPAN));
-    REQUIRE(!ictusi_delays_init(&small.delays, &history, NULL, SMALL, SMALL_CELLS));
+    REQUIRE(!ictusi_delays_init(&small.delays, NULL, SMALL, SMALL_CELLS));
     REQUIRE(!ictusi_clock_choice_run(&m, &small.source, choice));
     ictusi_clock_model_align(&m);
     for (uint32_t i = 0; i < SMALL * knots; i++) {

@@ -100,11 +100,10 @@ static void test_gradients(void)
 static void test_coarser_cells(void)
 {
     enum { CLOCKS = 600, SPAN = 4800, CELLS = 48 };
-    const struct history history = {.layout = NULL};
     struct least_delays d;
     struct rng rng;
     ictusi_random_seed(&rng, 8, 0);
-    REQUIRE(!ictusi_delays_init(&d, &history, NULL, CLOCKS, CELLS));
+    REQUIRE(!ictusi_delays_init(&d, NULL, CLOCKS, CELLS));
     ictusi_delays_begin(&d, NULL, 0, SPAN);
     /* One delay at 100 and one at 150: cells 1 of 48, and 0 of 24. */
     ictusi_delays_add(&d, 3, 4, 100, 70);
@@ -148,11 +147,10 @@ static void test_constants_weigh_round_trips(void)
         uint32_t a, b;
         int64_t apart, half;
     } talks[PAIRS] = {{0, 1, 2000, 10}, {1, 2, 3000, 40}, {0, 2, 5000 - MISSING, 100}};
-    const struct history history = {.layout = NULL};
     struct least_delays d;
     double constants[CLOCKS];
     double squares = 0;
-    REQUIRE(!ictusi_delays_init(&d, &history, NULL, CLOCKS, CELLS));
+    REQUIRE(!ictusi_delays_init(&d, NULL, CLOCKS, CELLS));
     ictusi_delays_begin(&d, NULL, 0, SPAN);
     for (int i = 0; i < PAIRS; i++) {
         ictusi_delays_add(&d, talks[i].a, talks[i].b, SPAN / 2, talks[i].half + talks[i].apart);
@@ -204,11 +202,10 @@ static void test_between_knots(void)
 static void test_bounds_stay(void)
 {
     enum { CLOCKS = 3, KNOTS = 2, CELLS = 12, SECOND = 1000000000 };
-    const struct history history = {.layout = NULL};
     struct least_delays d;
     struct clock_model m;
     REQUIRE(!ictusi_clock_model_init(&m, CLOCKS, KNOTS, SECOND * 1e-3));
-    REQUIRE(!ictusi_delays_init(&d, &history, NULL, CLOCKS, CELLS));
+    REQUIRE(!ictusi_delays_init(&d, NULL, CLOCKS, CELLS));
     ictusi_delays_begin(&d, NULL, 0, SECOND);
     ictusi_delays_add(&d, 0, 1, SECOND / 2, -5000);
     REQUIRE(!ictusi_delays_finish(&d, NULL));
@@ -234,12 +231,11 @@ static void test_bounds_stay(void)
 static void test_bounds_only(void)
 {
     enum { KNOTS = 2, CELLS = 48, CELL = 1000000, LENGTH = CELLS * CELL };
-    const struct history history = {.layout = NULL};
     const struct model_walk lines = {.strength = 0};
     struct least_delays d;
     struct clock_model m;
     REQUIRE(!ictusi_clock_model_init(&m, 2, KNOTS, LENGTH * 1e-3));
-    REQUIRE(!ictusi_delays_init(&d, &history, NULL, 2, CELLS));
+    REQUIRE(!ictusi_delays_init(&d, NULL, 2, CELLS));
     for (int look = 0; look < 2; look++) {
         ictusi_delays_begin(&d, NULL, 0, LENGTH);
         for (int c = 0; c < CELLS; c++) {
@@ -272,12 +268,11 @@ static void test_bounds_only(void)
 static void test_lean_chain(void)
 {
     enum { CHAIN = 400, KNOTS = 2, CELLS = 12, CELL = 1000000, LENGTH = CELLS * CELL, LEAN = 40 };
-    const struct history history = {.layout = NULL};
     const struct model_walk lines = {.strength = 0};
     struct least_delays d;
     struct clock_model m;
     REQUIRE(!ictusi_clock_model_init(&m, CHAIN, KNOTS, LENGTH * 1e-3));
-    REQUIRE(!ictusi_delays_init(&d, &history, NULL, CHAIN, CELLS));
+    REQUIRE(!ictusi_delays_init(&d, NULL, CHAIN, CELLS));
     ictusi_delays_begin(&d, NULL, 0, LENGTH);
     for (uint32_t i = 0; i < (CHAIN - 1) * CELLS; i++) {
         const uint32_t u = i / CELLS;
@@ -347,12 +342,11 @@ static int on_network(struct clock_source *source, struct clock_model *model)
 static void test_thousand_clocks(void)
 {
     enum { KNOTS = 2, CELLS = 12 };
-    const struct history history = {.layout = NULL};
     struct network_source network = {.source = {on_network}};
     struct clock_model model;
     struct clock_choice choice;
     REQUIRE(!ictusi_clock_model_init(&model, MANY, KNOTS, SPAN_NS * 1e-3));
-    REQUIRE(!ictusi_delays_init(&network.delays, &history, NULL, MANY, CELLS));
+    REQUIRE(!ictusi_delays_init(&network.delays, NULL, MANY, CELLS));
     REQUIRE(!ictusi_clock_choice_run(&model, &network.source, &choice));
     ictusi_clock_model_align(&model);
     CHECK(choice.kind == CLOCKS_LINES);

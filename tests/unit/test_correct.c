@@ -380,12 +380,11 @@ static void run_model(uint32_t clocks, double bend, enum clock_kind kind, double
 {
     enum { KNOTS = 17, CELLS = 48 };
     static const uint32_t clock_of[] = {0, 1, 2};
-    const struct history history = {.layout = NULL};
     struct known_delays known = {.source = {observe_known}, .bend = bend, .least = 1000};
     struct clock_model model;
     struct clock_choice choice;
     REQUIRE(!ictusi_clock_model_init(&model, clocks, KNOTS, MODEL_SPAN_NS * 1e-3));
-    REQUIRE(!ictusi_delays_init(&known.delays, &history, clock_of, clocks, CELLS));
+    REQUIRE(!ictusi_delays_init(&known.delays, clock_of, clocks, CELLS));
     REQUIRE(!ictusi_clock_choice_run(&model, &known.source, &choice));
     ictusi_clock_model_align(&model);
     CHECK(choice.kind == kind);
@@ -425,7 +424,6 @@ static void run_one_way(double first_lie_us, double last_lie_us, double within_u
 {
     enum { CLOCKS = 2, KNOTS = 17, CELLS = 48 };
     static const uint32_t clock_of[] = {0, 1};
-    const struct history history = {.layout = NULL};
     struct known_delays known = {.source = {observe_known}, .least = 10000, .one_way = true};
     struct clock_model model;
     struct clock_choice choice;
@@ -436,7 +434,7 @@ static void run_one_way(double first_lie_us, double last_lie_us, double within_u
     model.offsets[0] = (struct model_offset){1, 0, true_error(1, 0, 0) * 1e-3 + first_lie_us, 0.3};
     model.offsets[1] =
         (struct model_offset){1, KNOTS - 1.0, true_error(1, 1, 0) * 1e-3 + last_lie_us, 0.3};
-    REQUIRE(!ictusi_delays_init(&known.delays, &history, clock_of, CLOCKS, CELLS));
+    REQUIRE(!ictusi_delays_init(&known.delays, clock_of, CLOCKS, CELLS));
     REQUIRE(!ictusi_clock_choice_run(&model, &known.source, &choice));
     ictusi_clock_model_align(&model);
     for (uint32_t k = 0; k < KNOTS; k++) {

@@ -71,8 +71,6 @@ static int team_minima(struct team *team, int64_t *values, uint64_t count)
     return team_reduce(team, values, count, false);
 }
 
-static const struct history history = {.layout = NULL};
-
 /* The same delays each time: of few pairs and of many, with ties at other instants. */
 static void delays_see(struct least_delays *d, uint64_t rank, uint64_t ranks)
 {
@@ -111,7 +109,7 @@ static void *rank_run(void *argument)
 {
     struct team *team = argument;
     struct least_delays d;
-    REQUIRE(!ictusi_delays_init(&d, &history, NULL, CLOCKS, CELLS));
+    REQUIRE(!ictusi_delays_init(&d, NULL, CLOCKS, CELLS));
     ictusi_delays_begin(&d, NULL, 0, SPAN);
     delays_see(&d, (uint64_t)team->rank, (uint64_t)team->size);
     const int err = ictusi_delays_finish(&d, team);
@@ -130,7 +128,7 @@ static void ranks_see_as_one(void)
 {
     pthread_t threads[RANKS];
     struct team teams[RANKS];
-    REQUIRE(!ictusi_delays_init(&alone, &history, NULL, CLOCKS, CELLS));
+    REQUIRE(!ictusi_delays_init(&alone, NULL, CLOCKS, CELLS));
     ictusi_delays_begin(&alone, NULL, 0, SPAN);
     delays_see(&alone, 0, 1);
     REQUIRE(!ictusi_delays_finish(&alone, NULL));
@@ -155,7 +153,7 @@ static void ranks_see_as_one(void)
 static void shortest_are_kept(void)
 {
     struct least_delays d;
-    REQUIRE(!ictusi_delays_init(&d, &history, NULL, CLOCKS, CELLS));
+    REQUIRE(!ictusi_delays_init(&d, NULL, CLOCKS, CELLS));
     ictusi_delays_begin(&d, NULL, 1000, 1000 + SPAN);
     ictusi_delays_add(&d, 1, 2, 1000 + 500, 30);
     ictusi_delays_add(&d, 1, 2, 1000 + 600, 20);
@@ -188,20 +186,17 @@ static void shortest_are_kept(void)
     ictusi_delays_fini(&d);
 }
 
-/* Points of messages alone are looked at, and between two clocks. */
+/* What is between two clocks is looked at, whatever kind of event it is. */
 static void events_are_observed(void)
 {
     static const uint32_t clock_of[] = {0, 1, 1, 2};
     static const int64_t values[] = {100, 200, 300};
-    uint8_t kind[] = {POINT_P2P | POINT_IN, POINT_COLLECTIVE | POINT_IN, POINT_THREAD | POINT_IN};
-    const struct history seen = {.points = {.kind = kind}};
     struct least_delays d;
-    REQUIRE(!ictusi_delays_init(&d, &seen, clock_of, 3, CELLS));
+    REQUIRE(!ictusi_delays_init(&d, clock_of, 3, CELLS));
     ictusi_delays_begin(&d, values, 0, SPAN);
     d.observer.pair(&d.observer, 0, 0, 1, 40);
     d.observer.pair(&d.observer, 1, 3, 2, 50);
     d.observer.pair(&d.observer, 0, 2, 1, 5);           /* one clock */
-    d.observer.pair(&d.observer, 2, 0, 3, 5);           /* of threads */
     d.observer.pair(&d.observer, 0, LAYOUT_NONE, 1, 5); /* nobody knows whose */
     REQUIRE(!ictusi_delays_finish(&d, NULL));
     REQUIRE(d.pair_count == 2 && d.row_count == 2);
@@ -221,7 +216,7 @@ static void constants_are_found(void)
     int64_t truth[CLOCKS];
     struct rng rng;
     ictusi_random_seed(&rng, 23, 0);
-    REQUIRE(!ictusi_delays_init(&d, &history, NULL, CLOCKS, CELLS));
+    REQUIRE(!ictusi_delays_init(&d, NULL, CLOCKS, CELLS));
     ictusi_delays_begin(&d, NULL, 0, SPAN);
     for (uint32_t u = 0; u < CLOCKS; u++) {
         truth[u] = (int64_t)ictusi_random_below(&rng, 100000) - 50000;
@@ -251,7 +246,7 @@ static void contradictions_are_shared(void)
 {
     struct least_delays d;
     double found[3];
-    REQUIRE(!ictusi_delays_init(&d, &history, NULL, 3, CELLS));
+    REQUIRE(!ictusi_delays_init(&d, NULL, 3, CELLS));
     ictusi_delays_begin(&d, NULL, 0, SPAN);
     static const int64_t halves[3] = {9, 19, 99};
     static const int64_t middles[3] = {0, 0, 300}; /* round the triangle 300 are left */

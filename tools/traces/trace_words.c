@@ -165,6 +165,13 @@ static void print_presync(FILE *out, const json_t *report)
         print_violations(out, report, "presync_");
         (void)fprintf(out, ".\n");
     }
+    const json_int_t threads = count_of(report, "", "thread_clocks");
+    if (threads > 0) {
+        print_count(
+            out, threads, "thread contradicts the clock of its process and has one of its own",
+            "threads contradict the clocks of their processes and have clocks of their own");
+        (void)fprintf(out, ".\n");
+    }
     if (presync && strcmp(presync, "messages") == 0) {
         (void)fprintf(out, "Clocks fitted to the messages leave ");
         print_violations(out, report, "fit_");
