@@ -135,6 +135,44 @@ static void test_timeline(void)
     ictusi_timeline_free(&t);
 }
 
+/*
+ * Beyond the first and the last synchronisation errors grow as that one's fit says, and bounds by
+ * what oscillators may drift: 200 ppm.
+ */
+static void test_timeline_ends(void)
+{
+    static const int64_t s = 1000000000;
+    static const double sigma_ns[2] = {5, 9}, later_ns[2] = {20, 30}, bound_ns[2] = {100, 700};
+    struct timeline_point *points = calloc(2, sizeof(*points));
+    REQUIRE(points);
+    for (int i = 0; i < 2; i++) {
+        points[i] = (struct timeline_point){.local = i * s,
+                                            .global = i * s,
+                                            .sigma_ns = sigma_ns[i],
+                                            .bound_ns = bound_ns[i],
+                                            .later_sigma_ns = later_ns[i]};
+    }
+    struct timeline t = ictusi_timeline_make(points, 2);
+    for (int end = 0; end < 2; end++) {
+        for (int64_t away = 4 * s; away <= 10 * s; away += 3 * s) {
+            double sigma = 0.0;
+            double bound = 0.0;
+            const int64_t at = end ? s + away : -away;
+            const double away_s = (double)away * 1e-9;
+            const double wanted = hypot(sigma_ns[end], later_ns[end] * away_s);
+            CHECK_NEAR(ictusi_timeline_sigma(&t, at), wanted, 1e-9);
+            ictusi_timeline_error(&t, end ? 0 : at, end ? at : s, &sigma, &bound);
+            CHECK_NEAR(sigma, wanted, 1e-9);
+            CHECK_NEAR(bound, bound_ns[end] + 2e5 * away_s, 1e-6);
+        }
+    }
+    /* At both ends what each says; half way half of each, which is one error or two. */
+    CHECK_NEAR(ictusi_timeline_sigma(&t, 0), 5, 1e-9);
+    CHECK_NEAR(ictusi_timeline_sigma(&t, s), 9, 1e-9);
+    CHECK_NEAR(ictusi_timeline_sigma(&t, s / 2), sqrt((7.0 * 7 + 2.5 * 2.5 + 4.5 * 4.5) / 2), 1e-9);
+    ictusi_timeline_free(&t);
+}
+
 /* A clock that jumps between two synchronisations: its times say so. */
 static void test_timeline_step(void)
 {
@@ -286,6 +324,7 @@ int main(void)
     test_full_table();
     test_table_of_threads();
     test_timeline();
+    test_timeline_ends();
     test_timeline_step();
     test_timeline_smooth();
     test_scale();
