@@ -8,6 +8,9 @@
 #include "view/series.h"
 #include "view/slices.h"
 
+#include <ictus/error.h>
+#include <ictus/timeline.h>
+
 /* The longest are kept, however they come; the others are counted. */
 static void test_slices(void)
 {
@@ -73,6 +76,29 @@ static void test_few_slices(void)
     CHECK(slices.count == 100);
     CHECK(slices.dropped == 0);
     ictusi_slices_fini(&slices);
+}
+
+/* A picture without room shows the longest call all the same. */
+static void test_no_slices(void)
+{
+    struct slices slices;
+    REQUIRE(ictusi_slices_init(&slices, 0) == 0);
+    for (int i = 0; i < 9; i++) {
+        ictusi_slices_add(&slices, (struct slice){.start = i, .duration = i % 5});
+    }
+    ictusi_slices_finish(&slices);
+    CHECK(slices.count == 1 && slices.dropped == 8);
+    CHECK(slices.list[0].start == 4 && slices.list[0].duration == 4);
+    ictusi_slices_fini(&slices);
+}
+
+static void test_misuse(void)
+{
+    json_t *timeline = NULL;
+    struct ictus_why why;
+    CHECK(ictus_timeline_read(NULL, 10, &timeline, &why) == ICTUS_ERR_ARG && !timeline);
+    CHECK(ictus_timeline_read("none.otf2", 10, NULL, &why) == ICTUS_ERR_ARG);
+    CHECK(ictus_timeline_read("none.otf2", 10, &timeline, &why) && !timeline && why.text[0]);
 }
 
 /* Of n values every k-th, k a power of two, in order, from the first to nearly the last. */
@@ -171,6 +197,8 @@ int main(void)
     test_slices();
     test_equal_slices();
     test_few_slices();
+    test_no_slices();
+    test_misuse();
     test_series();
     test_many_series();
     test_density();
