@@ -2,7 +2,7 @@
 /*
  * What the network clock promises, under faults with known truth: each case runs the whole daemon
  * through hours of simulated time, over several seeds.
- *   lock-cases CASE [SEEDS [-v]]
+ *   lock-cases CASE [COUNT [FIRST]] [-v]
  */
 #include "../check.h"
 #include "lock/clockbound.h"
@@ -542,19 +542,33 @@ static const struct {
     {"change", case_change},
 };
 
+/* Seeds from the first on; those that fail are printed, so that each can be looked at alone. */
+static void run_seeds(const char *name, void (*run_case)(uint64_t seed), uint64_t first,
+                      uint64_t count)
+{
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        const int before = check_failures;
+        run_case(seed);
+        if (check_failures > before) {
+            printf("FAILED\n    again: lock-cases %s 1 %llu -v\n", name, (unsigned long long)seed);
+            (void)fflush(stdout);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
-    const long seeds = argc > 2 ? strtol(argv[2], NULL, 10) : 2;
     bool found = false;
     char command[64];
-    verbose = argc > 3;
+    verbose = argc > 1 && strcmp(argv[argc - 1], "-v") == 0;
+    argc -= verbose;
+    const uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 2;
+    const uint64_t first = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
     REQUIRE(argc > 1 && mkdtemp(directory) != NULL);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         if (strcmp(argv[1], cases[i].name) == 0) {
             found = true;
-            for (long seed = 0; seed < seeds; seed++) {
-                cases[i].run((uint64_t)seed);
-            }
+            run_seeds(argv[1], cases[i].run, first, count);
         }
     }
     CHECK(found);
