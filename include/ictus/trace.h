@@ -68,6 +68,16 @@ ICTUS_API int ictus_trace_is_on(void);
  */
 ICTUS_API int ictus_trace_filter_check(const char *list, struct ictus_why *why);
 
+/**
+ * Check a list of counters as `ictus trace --metrics` takes it: "page_faults,cycles". A counter
+ * that this machine does not have passes: the tracer leaves it out and says so. Local, without MPI.
+ * @param list     terminated; an empty one stands for none; NULL is refused
+ * @param[out] why names the word and the nearest known one on failure; may be NULL
+ * @return ICTUS_OK, ICTUS_ERR_UNKNOWN, ICTUS_ERR_SPEC where there are too many or a name is empty,
+ *         ICTUS_ERR_ARG
+ */
+ICTUS_API int ictus_trace_metrics_check(const char *list, struct ictus_why *why);
+
 /** What a recovery or conversion may be asked for. */
 struct ictus_trace_recover_opts {
     size_t size;         /**< sizeof this structure */

@@ -29,6 +29,7 @@ static int model_getrusage(int who, struct rusage *usage);
 #undef RUSAGE_THREAD
 #define RUSAGE_THREAD 1
 #define getrusage model_getrusage
+#include "tracer/metric_choice.c"
 #include "tracer/metrics.c"
 #undef syscall
 #undef read
@@ -219,6 +220,18 @@ static void names_are_chosen(void)
               "cycles,cycles,cycles,cycles,cycles,cycles,user_ns,cycles",
               &set, missing, sizeof(missing), &why) == ICTUS_ERR_SPEC);
     CHECK(strstr(why.text, "at most 16 metrics"));
+    CHECK(ictusi_tracer_metrics_choose("cycles,,user_ns", &set, missing, sizeof(missing), &why) ==
+          ICTUS_ERR_SPEC);
+    CHECK(strstr(why.text, "a part between commas is empty"));
+    CHECK(ictusi_tracer_metrics_choose("cycles,", &set, missing, sizeof(missing), &why) ==
+          ICTUS_ERR_SPEC);
+    CHECK(ictusi_tracer_metrics_choose("cycles_that_nobody_has_ever_counted_anywhere", &set,
+                                       missing, sizeof(missing), &why) == ICTUS_ERR_UNKNOWN);
+    CHECK(!ictus_trace_metrics_check("bus_cycles,user_ns", &why)); /* left out, not refused */
+    CHECK(!ictus_trace_metrics_check("", &why));
+    CHECK(ictus_trace_metrics_check("cycels", &why) == ICTUS_ERR_UNKNOWN);
+    CHECK_STR(why.text, "unknown metric 'cycels'; did you mean 'cycles'?");
+    CHECK(ictus_trace_metrics_check(NULL, &why) == ICTUS_ERR_ARG);
 }
 
 static void choose(const char *names)

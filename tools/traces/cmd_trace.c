@@ -187,7 +187,10 @@ static int check_words(const struct trace_options *o, struct ictus_why *why)
     if (!err && sync) {
         err = ictus_sync_check(sync, why);
     }
-    return !err && o->filter ? ictus_trace_filter_check(o->filter, why) : err;
+    if (!err && o->filter) {
+        err = ictus_trace_filter_check(o->filter, why);
+    }
+    return !err && o->metrics ? ictus_trace_metrics_check(o->metrics, why) : err;
 }
 
 static int check_options(const struct trace_options *o, struct ictus_why *why)
