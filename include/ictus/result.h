@@ -45,6 +45,14 @@ struct ictus_output;
 ICTUS_API json_t *ictus_result_real(double value);
 
 /**
+ * A text for a result object. JSON is UTF-8, which paths, host names and words of a command line
+ * need not be: each byte that belongs to no character becomes '?'.
+ * @param text terminated
+ * @return a new reference; NULL if there is no memory
+ */
+ICTUS_API json_t *ictus_result_text(const char *text);
+
+/**
  * Open standard output in a format and, if @p path is not NULL, a result file beside it, which
  * replaces one that exists. The text table's titles are printed before its first row, so a command
  * may print context lines ("# ...") between. CSV has one row an object, one column a member (nested

@@ -5,9 +5,9 @@
 #include "correct/clock_fit.h"
 #include "correct/ease.h"
 #include "correct/forced.h"
-#include "correct/report_text.h"
 #include "correct/truth.h"
 
+#include <ictus/result.h>
 #include <ictus/text.h>
 #include <math.h>
 #include <stdlib.h>
@@ -460,8 +460,8 @@ int ictusi_correct_team(const struct ictus_correct_options *options, struct team
         return err;
     }
     c.report = json_pack("{s:s, s:o, s:o, s:i}", "type", "correct", "archive",
-                         ictusi_report_text(options->in), "output",
-                         ictusi_report_text(options->out), "ranks", team ? team->size : 1);
+                         ictus_result_text(options->in), "output", ictus_result_text(options->out),
+                         "ranks", team ? team->size : 1);
     err = c.report ? ictusi_session_open(&c.session, options->in, team, why) : ICTUS_ERR_NOMEM;
     err = err ? err : ictusi_session_read(&c.session, NULL);
     if (!err) {

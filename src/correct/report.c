@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus_check(): open, connect, count twice. */
-#include "correct/report_text.h"
 #include "correct/session.h"
 
 #include <ictus/correct.h>
+#include <ictus/result.h>
 
 static int check_both(struct session *s, json_t *object)
 {
@@ -36,7 +36,7 @@ int ictus_check(const char *in, json_t **report, struct ictus_why *why)
     int err = ictusi_session_open(&session, in, NULL, why);
     err = err ? err : ictusi_session_read(&session, NULL);
     json_t *object =
-        err ? NULL : json_pack("{s:s, s:o}", "type", "check", "archive", ictusi_report_text(in));
+        err ? NULL : json_pack("{s:s, s:o}", "type", "check", "archive", ictus_result_text(in));
     if (!err) {
         err = object ? check_both(&session, object) : ICTUS_ERR_NOMEM;
     }

@@ -3,9 +3,9 @@
 #include "archive/trace_open.h"
 #include "core/random.h"
 #include "core/spec.h"
-#include "correct/report_text.h"
 #include "correct/session.h"
 
+#include <ictus/result.h>
 #include <ictus/text.h>
 #include <math.h>
 #include <stdlib.h>
@@ -279,8 +279,8 @@ int ictus_trace_skew(const char *in, const char *out, const char *skew, json_t *
     }
     if (!err) {
         *report = json_pack("{s:s, s:o, s:o, s:o, s:I}", "type", "trace-skew", "archive",
-                            ictusi_report_text(in), "output", ictusi_report_text(out), "skew",
-                            ictusi_report_text(skew), "events", (json_int_t)s.stats.events);
+                            ictus_result_text(in), "output", ictus_result_text(out), "skew",
+                            ictus_result_text(skew), "events", (json_int_t)s.stats.events);
     }
     ictusi_presync_free(s.maps, s.trace ? s.trace->layout.location_count : 0);
     ictusi_presync_free(s.skews, s.skew_count);

@@ -3,6 +3,8 @@
 #include "print.h"
 #include "result.h"
 
+#include "core/utf8.h"
+
 #include <ictus/result.h>
 #include <ictus/text.h>
 
@@ -24,6 +26,18 @@ struct ictus_output {
 json_t *ictus_result_real(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *ictus_result_text(const char *text)
+{
+    char *copy = strdup(text);
+    if (!copy) {
+        return NULL;
+    }
+    ictusi_utf8_mend(copy);
+    json_t *string = json_string(copy);
+    free(copy);
+    return string;
 }
 
 /* Write all of a buffer. A full disk shows as a short write followed by an error. */

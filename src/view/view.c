@@ -4,12 +4,12 @@
  * damaged files and matches the messages, then for calls and metrics, one location after the other.
  */
 #include "archive/metric_names.h"
-#include "correct/report_text.h"
 #include "view/arrows.h"
 #include "view/density.h"
 #include "view/series.h"
 #include "view/slices.h"
 
+#include <ictus/result.h>
 #include <ictus/text.h>
 #include <ictus/timeline.h>
 #include <stdlib.h>
@@ -321,12 +321,12 @@ static json_t *view_json(struct view *v)
     }
     json_t *object = json_pack(
         "{s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:o}",
-        "type", "timeline", "archive", ictusi_report_text(trace->path), "tracks",
-        view_tracks(trace), "names", view_names(trace), "slices", view_slices(v), "density",
-        view_density(v), "bin_ns", (json_int_t)v->density.width, "bin_count",
-        (json_int_t)v->density.count, "metrics", view_metrics(v), "metric_count",
-        (json_int_t)v->series.values, "series_count", (json_int_t)v->series.seen, "profile",
-        view_profile(v), "dropped", (json_int_t)v->slices.dropped, "shortest_ns",
+        "type", "timeline", "archive", ictus_result_text(trace->path), "tracks", view_tracks(trace),
+        "names", view_names(trace), "slices", view_slices(v), "density", view_density(v), "bin_ns",
+        (json_int_t)v->density.width, "bin_count", (json_int_t)v->density.count, "metrics",
+        view_metrics(v), "metric_count", (json_int_t)v->series.values, "series_count",
+        (json_int_t)v->series.seen, "profile", view_profile(v), "dropped",
+        (json_int_t)v->slices.dropped, "shortest_ns",
         (json_int_t)(v->slices.dropped > 0 ? v->slices.least : 0), "events", (json_int_t)events,
         "first_ns", (json_int_t)(v->first == INT64_MAX ? 0 : v->first), "clock", view_clock(trace));
     if (object && ictusi_arrows_json(&v->session, &v->clock, object)) {

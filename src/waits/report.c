@@ -2,9 +2,8 @@
 /* The objects of a result file: the whole, states by site and rank, pairs. */
 #include "waits/waits.h"
 
-#include "correct/report_text.h"
-
 #include <ictus/error.h>
+#include <ictus/result.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +91,7 @@ static json_t *whole_json(const struct wait_results *r)
         const double wall = a->calls.to > a->calls.from ? (double)(a->calls.to - a->calls.from) : 0;
         object = json_pack(
             "{s:s, s:o, s:I, s:I, s:I, s:f, s:f, s:s, s:f, s:o}", "type", "waits", "archive",
-            ictusi_report_text(trace->path), "processes", (json_int_t)trace->layout.process_count,
+            ictus_result_text(trace->path), "processes", (json_int_t)trace->layout.process_count,
             "locations", (json_int_t)trace->layout.location_count, "nodes",
             (json_int_t)trace->layout.node_count, "wall_s", report_seconds(r, wall), "rank_time_s",
             report_seconds(r, r->rank_ticks), "sigma_source", source_names[a->histories.source],

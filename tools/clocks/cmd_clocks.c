@@ -173,16 +173,16 @@ static json_t *findings_describe(const char *source, const struct findings *f, c
         json_array_append_new(groups, json_integer(f->groups[i]));
     }
     json_t *object =
-        json_pack("{s:s, s:s, s:b, s:b, s:f, s:f, s:b, s:I, s:I, s:f}", "type", "clock", "clock",
-                  source, "available", 1, "default", by_default, "resolution_ns",
+        json_pack("{s:s, s:o, s:b, s:b, s:f, s:f, s:b, s:I, s:I, s:f}", "type", "clock", "clock",
+                  ictus_result_text(source), "available", 1, "default", by_default, "resolution_ns",
                   f->worst.resolution_ns, "cost_ns", round(f->worst.cost_ns * 10.0) / 10.0,
                   "monotonic", f->worst.backwards == 0, "backwards", (json_int_t)f->worst.backwards,
                   "reads", (json_int_t)f->worst.reads, "worst_step_ns", f->worst.worst_step_ns);
     json_t *more = json_pack(
-        "{s:s, s:i, s:i, s:i, s:i, s:i, s:o, s:s, s:s, s:s}", "shared", scope_of(&f->sharing, size),
+        "{s:s, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:s, s:s}", "shared", scope_of(&f->sharing, size),
         "groups", f->sharing.groups, "processes", size, "nodes", f->sharing.nodes, "kernels",
         f->sharing.kernels, "contradicted", f->sharing.contradicted, "group_of", groups, "identity",
-        f->identity, "summary", summary, "note", note_of(f, by_default));
+        ictus_result_text(f->identity), "summary", summary, "note", note_of(f, by_default));
     if (object && more) {
         json_object_update(object, more);
     }
@@ -193,9 +193,10 @@ static json_t *findings_describe(const char *source, const struct findings *f, c
 static json_t *describe_missing(const char *source, const char *reason, const char *summary,
                                 bool by_default)
 {
-    return json_pack("{s:s, s:s, s:b, s:b, s:s, s:i, s:s, s:s}", "type", "clock", "clock", source,
-                     "available", 0, "default", by_default, "reason", reason, "processes",
-                     command_size(), "summary", summary, "note", reason);
+    return json_pack("{s:s, s:o, s:b, s:b, s:o, s:i, s:s, s:o}", "type", "clock", "clock",
+                     ictus_result_text(source), "available", 0, "default", by_default, "reason",
+                     ictus_result_text(reason), "processes", command_size(), "summary", summary,
+                     "note", ictus_result_text(reason));
 }
 
 static const char *summary_of(const char *source)

@@ -236,10 +236,10 @@ static json_t *experiment_describe(const struct plan *plan, const struct experim
                                    const struct sync_quality *q)
 {
     json_t *object =
-        json_pack("{s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:I, s:I}", "type", "sync", "sync",
-                  plan->syncs.items[e->sync].text, "clock", plan->clock, "processes",
-                  plan->processes[e->processes], "repetition", (json_int_t)repetition, "wait_s",
-                  q->wait_s, "duration_s", cost->duration_s, "exchanges",
+        json_pack("{s:s, s:s, s:o, s:i, s:I, s:f, s:f, s:I, s:I}", "type", "sync", "sync",
+                  plan->syncs.items[e->sync].text, "clock", ictus_result_text(plan->clock),
+                  "processes", plan->processes[e->processes], "repetition", (json_int_t)repetition,
+                  "wait_s", q->wait_s, "duration_s", cost->duration_s, "exchanges",
                   (json_int_t)cost->exchanges, "messages", (json_int_t)cost->messages);
     json_object_set_new(object, "max_error_ns", ictus_result_real(q->max_error_ns));
     json_object_set_new(object, "rms_error_ns", ictus_result_real(q->rms_error_ns));

@@ -140,12 +140,13 @@ int drift_describe(struct ictus_output *out, const struct drift_picture *picture
     if (err) {
         return err;
     }
-    json_t *object = json_pack(
-        "{s:s, s:s, s:i, s:i, s:I, s:f, s:I, s:f, s:o, s:f, s:f}", "type", "drift", "clock",
-        picture->clock, "rank", picture->rank, "reference", picture->reference, "points",
-        (json_int_t)points->count, "duration_s", points->times_s[points->count - 1], "offset_ns",
-        (json_int_t)points->first_ns, "slope_ppm", line.slope_ppm, "r2", ictus_result_real(line.r2),
-        "max_residual_ns", line.max_residual_ns, "judgement_ns", points->half_width_ns);
+    json_t *object =
+        json_pack("{s:s, s:o, s:i, s:i, s:I, s:f, s:I, s:f, s:o, s:f, s:f}", "type", "drift",
+                  "clock", ictus_result_text(picture->clock), "rank", picture->rank, "reference",
+                  picture->reference, "points", (json_int_t)points->count, "duration_s",
+                  points->times_s[points->count - 1], "offset_ns", (json_int_t)points->first_ns,
+                  "slope_ppm", line.slope_ppm, "r2", ictus_result_real(line.r2), "max_residual_ns",
+                  line.max_residual_ns, "judgement_ns", points->half_width_ns);
     add_holding(object, picture, points);
     json_object_set_new(object, "windows", windows_json(points));
     json_object_set_new(object, "times_s", json_numbers(points->times_s, points->count));

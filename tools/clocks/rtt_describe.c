@@ -168,10 +168,10 @@ int rtt_describe(struct ictus_output *out, const struct rtt_picture *picture, in
     }
     const double mean_ns = sum / (double)n;
     json_t *object =
-        json_pack("{s:s, s:s, s:i, s:i, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "type", "rtt", "clock",
-                  picture->clock, "from", from, "to", to, "n", (json_int_t)n, "min_s",
-                  rtt_ns[0] * 1e-9, "median_s", rtt_quantile(rtt_ns, n, 0.5) * 1e-9, "mean_s",
-                  mean_ns * 1e-9, "p90_s", rtt_quantile(rtt_ns, n, 0.9) * 1e-9, "p99_s",
+        json_pack("{s:s, s:o, s:i, s:i, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "type", "rtt", "clock",
+                  ictus_result_text(picture->clock), "from", from, "to", to, "n", (json_int_t)n,
+                  "min_s", rtt_ns[0] * 1e-9, "median_s", rtt_quantile(rtt_ns, n, 0.5) * 1e-9,
+                  "mean_s", mean_ns * 1e-9, "p90_s", rtt_quantile(rtt_ns, n, 0.9) * 1e-9, "p99_s",
                   rtt_quantile(rtt_ns, n, 0.99) * 1e-9, "max_s", rtt_ns[n - 1] * 1e-9);
     json_object_set_new(object, "histogram", histogram_json(&h));
     json_object_set_new(object, "quality", quality_json(rtt_ns, n, mean_ns));

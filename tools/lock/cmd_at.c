@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <ictus/lock_daemon.h>
+#include <ictus/result.h>
 #include <ictus/text.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -96,10 +97,11 @@ static void on_start(const struct ictus_at_report *report, void *context)
         char host[256] = "";
         (void)gethostname(host, sizeof(host) - 1);
         (void)at_put(start->file,
-                     json_pack("{s:s, s:s, s:I, s:f, s:f, s:f, s:f}", "type", "at", "host", host,
-                               "instant_ns", (json_int_t)report->instant.ns, "lateness_ns",
-                               report->lateness_ns, "exec_ns", report->exec_ns, "sigma_ns",
-                               report->sigma_ns, "bound_ns", report->bound_ns));
+                     json_pack("{s:s, s:o, s:I, s:f, s:f, s:f, s:f}", "type", "at", "host",
+                               ictus_result_text(host), "instant_ns",
+                               (json_int_t)report->instant.ns, "lateness_ns", report->lateness_ns,
+                               "exec_ns", report->exec_ns, "sigma_ns", report->sigma_ns, "bound_ns",
+                               report->bound_ns));
     }
 }
 

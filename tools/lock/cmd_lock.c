@@ -144,7 +144,7 @@ static void on_poll(const struct ictus_lock_poll *poll, void *context)
     const int64_t raw = (int64_t)now.tv_sec * ICTUS_NS_PER_S + now.tv_nsec;
     const char *kind = poll->kernel ? stamps[log->options->stamps] : stamps[0];
     (void)json_object_set_new(object, "type", json_string("lock"));
-    (void)json_object_set_new(object, "server", json_string(poll->source));
+    (void)json_object_set_new(object, "server", ictus_result_text(poll->source));
     (void)json_object_set_new(object, "stamps", json_string(kind));
     (void)json_object_set_new(object, "interleaved", json_boolean(poll->interleaved));
     (void)json_object_set_new(object, "event", json_string(poll->event));

@@ -6,6 +6,7 @@
 #include "main/text_table.h"
 
 #include <ictus/lock.h>
+#include <ictus/result.h>
 #include <ictus/text.h>
 #include <inttypes.h>
 #include <math.h>
@@ -134,14 +135,14 @@ static int print_sources(const struct ictus_lock_status *s)
 
 static json_t *source_object(const struct ictus_lock_source_status *r)
 {
-    json_t *o = json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:b, s:i, s:f, s:f, s:f, s:f, s:f, s:f}",
-                          "name", r->name, "reference_id", r->reference_id, "selection",
-                          ictus_lock_selection_name((enum ictus_lock_selection)r->selection),
-                          "stratum", r->stratum, "reach", r->reach, "stamps", stamps_of(r),
-                          "interleaved", r->interleaved, "leap", r->leap, "last_s",
-                          r->last_raw_ns ? (double)(raw_now() - r->last_raw_ns) / 1e9 : -1.0,
-                          "interval_s", r->interval_s, "offset_ns", r->offset_ns, "frequency_ppm",
-                          r->frequency_ppm, "skew_ppm", r->skew_ppm, "sigma_ns", r->sigma_ns);
+    json_t *o = json_pack(
+        "{s:o, s:s, s:s, s:i, s:i, s:s, s:b, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "name",
+        ictus_result_text(r->name), "reference_id", r->reference_id, "selection",
+        ictus_lock_selection_name((enum ictus_lock_selection)r->selection), "stratum", r->stratum,
+        "reach", r->reach, "stamps", stamps_of(r), "interleaved", r->interleaved, "leap", r->leap,
+        "last_s", r->last_raw_ns ? (double)(raw_now() - r->last_raw_ns) / 1e9 : -1.0, "interval_s",
+        r->interval_s, "offset_ns", r->offset_ns, "frequency_ppm", r->frequency_ppm, "skew_ppm",
+        r->skew_ppm, "sigma_ns", r->sigma_ns);
     json_t *more =
         json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "bound_ns",
                   r->bound_ns, "expected_ns", r->expected_ns, "predicted_ns", r->predicted_ns,

@@ -22,7 +22,7 @@ enum { NAME_MAX_BYTES = MPI_MAX_PROCESSOR_NAME, COMMAND_LINE_MAX = 65536 };
 static void set_text(json_t *header, const char *key, const char *text)
 {
     if (text && text[0]) {
-        json_object_set_new(header, key, json_string(text));
+        json_object_set_new(header, key, ictus_result_text(text));
     }
 }
 
@@ -39,7 +39,7 @@ static json_t *option_value(const struct option_row *row, const void *options)
         return json_string(row->choices[*(const int *)member]);
     case OPTION_TEXT: {
         const char *text = *(const char *const *)member;
-        return text ? json_string(text) : json_null();
+        return text ? ictus_result_text(text) : json_null();
     }
     default:
         return ictus_result_real(*(const double *)member);
@@ -83,12 +83,12 @@ static json_t *header_arguments(const char *command)
         length = fread(line, 1, COMMAND_LINE_MAX - 1, file);
         line[length] = '\0';
     }
-    bool behind = false;
+    bool after = false;
     for (size_t at = 0; line && at < length; at += strlen(line + at) + 1) {
-        if (behind) {
-            json_array_append_new(list, json_string(line + at));
+        if (after) {
+            json_array_append_new(list, ictus_result_text(line + at));
         }
-        behind = behind || strcmp(line + at, command) == 0;
+        after = after || strcmp(line + at, command) == 0;
     }
     if (file) {
         (void)fclose(file);
@@ -135,8 +135,7 @@ static json_t *header_environment(void)
             continue;
         }
         (void)snprintf(name, sizeof(name), "%.*s", (int)(equals - *variable), *variable);
-        json_t *value = json_string(equals + 1);
-        json_object_set_new(object, name, value ? value : json_null());
+        json_object_set_new(object, name, ictus_result_text(equals + 1));
     }
     return object;
 }
@@ -230,7 +229,7 @@ static json_t *names_distinct(const char *names, int size)
         const char *name = names + (size_t)i * NAME_MAX_BYTES;
         if (!json_object_get(seen, name)) {
             json_object_set_new(seen, name, json_true());
-            json_array_append_new(hosts, json_string(name));
+            json_array_append_new(hosts, ictus_result_text(name));
         }
     }
     json_decref(seen);

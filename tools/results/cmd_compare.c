@@ -153,8 +153,8 @@ static json_t *compared_object(const struct compared *compared, const char *base
     const char *file = compared->file;
     char words[128];
     char description[400];
-    json_t *object =
-        json_pack("{s:s, s:s, s:s}", "type", "compare", "baseline", baseline, "file", file);
+    json_t *object = json_pack("{s:s, s:o, s:o}", "type", "compare", "baseline",
+                               ictus_result_text(baseline), "file", ictus_result_text(file));
     (void)json_object_update(object, compared->members);
     compare_describe(compared, common, description, sizeof(description));
     if (several) {
@@ -162,7 +162,7 @@ static json_t *compared_object(const struct compared *compared, const char *base
         (void)snprintf(description + used, sizeof(description) - used, " [%s]", file);
     }
     compared_words(compared, words, sizeof(words));
-    (void)json_object_set_new(object, "experiment", json_string(description));
+    (void)json_object_set_new(object, "experiment", ictus_result_text(description));
     (void)json_object_set_new(object, "median_a_s", ictus_result_real(compared->value_a));
     (void)json_object_set_new(object, "median_b_s", ictus_result_real(compared->value_b));
     (void)json_object_set_new(object, "ratio", ictus_result_real(compared->result.ratio));
@@ -241,8 +241,8 @@ static int put_all(const struct compared_list *list, const struct compare_option
                    const char *baseline, bool several, struct tally *tally, struct ictus_why *why)
 {
     struct ictus_output *out = NULL;
-    json_t *header = json_pack("{s:s, s:s, s:s}", "version", ICTUS_VERSION, "command", "compare",
-                               "baseline", baseline);
+    json_t *header = json_pack("{s:s, s:s, s:o}", "version", ICTUS_VERSION, "command", "compare",
+                               "baseline", ictus_result_text(baseline));
     int err = ictus_output_open((enum ictus_format)options->results.format, columns,
                                 options->results.file, header, &out, why);
     json_t *common = common_members(list);

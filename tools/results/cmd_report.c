@@ -9,6 +9,7 @@
 #include "results/report_template.h"
 #include "results/timeline.h"
 
+#include <ictus/result.h>
 #include <ictus/text.h>
 #include <ictus/timeline.h>
 
@@ -81,7 +82,7 @@ static int read_archive(const char *path, json_t **objects, struct ictus_why *wh
     if (err) {
         return err;
     }
-    (void)json_object_set_new(timeline, "archive", json_string(path));
+    (void)json_object_set_new(timeline, "archive", ictus_result_text(path));
     *objects = json_pack("[{s:s}, o]", "type", "header", timeline);
     return *objects ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }

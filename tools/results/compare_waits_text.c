@@ -57,8 +57,9 @@ static json_t *change_object(const struct wait_changes *changes, const struct wa
     char text[400];
     change_describe(change->members, text, sizeof text);
     json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s}", "type",
-        "compare-waits", "baseline", baseline, "file", file, "waiting", text, "wait_a_s",
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s}", "type",
+        "compare-waits", "baseline", ictus_result_text(baseline), "file", ictus_result_text(file),
+        "waiting", ictus_result_text(text), "wait_a_s",
         ictus_result_real(compare_waits_mean(changes, change, 0)), "wait_b_s",
         ictus_result_real(compare_waits_mean(changes, change, 1)), "difference_s",
         ictus_result_real(d->value), "difference_low_s", ictus_result_real(d->low),
@@ -131,8 +132,8 @@ int compare_waits_files(const struct compare_waits_how *how, const json_t *first
         err = waits_read(words[i], &other, why);
         err = err ? err : compare_waits_find(&changes, first, other, how->same, why);
         if (!err && !out) {
-            json_t *header = json_pack("{s:s, s:s, s:s}", "version", ICTUS_VERSION, "command",
-                                       "compare", "baseline", words[0]);
+            json_t *header = json_pack("{s:s, s:s, s:o}", "version", ICTUS_VERSION, "command",
+                                       "compare", "baseline", ictus_result_text(words[0]));
             err = ictus_output_open((enum ictus_format)how->results->format, columns,
                                     how->results->file, header, &out, why);
         }

@@ -4,6 +4,7 @@
 
 #include "main/output.h"
 
+#include <ictus/result.h>
 #include <ictus/text.h>
 
 #include <stdbool.h>
@@ -146,10 +147,10 @@ static int put_file(const struct report *report, size_t at, size_t thinning, FIL
 {
     const struct report_file *file = &report->files[at];
     struct packer packer = {stream, json_object(), json_array(), thinning};
-    int err = packer.shapes && packer.names ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    json_t *name = ictus_result_text(short_name(report, at));
+    int err = packer.shapes && packer.names && name ? ICTUS_OK : ICTUS_ERR_NOMEM;
     size_t i = 0;
     json_t *object = NULL;
-    json_t *name = json_stringn_nocheck(short_name(report, at), strlen(short_name(report, at)));
     if (!err) {
         (void)fputs("{\"name\":", stream);
         err = put_json(stream, name, 9);

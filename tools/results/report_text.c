@@ -3,6 +3,8 @@
 #include "results/report.h"
 #include "results/report_cells.h"
 
+#include <ictus/result.h>
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -473,7 +475,7 @@ static size_t select_rows(const struct report *report, const char *type, const j
         {
             if (strcmp(json_string_value(json_object_get(object, "type")), type) == 0) {
                 if (report->count > 1) {
-                    (void)json_object_set_new(object, "file", json_string(name));
+                    (void)json_object_set_new(object, "file", ictus_result_text(name));
                 }
                 rows[count++] = object;
             }

@@ -441,12 +441,13 @@ static int to_objects(struct timeline *timeline, const char *path, size_t most, 
     size_t counts[2] = {0, 0};
     json_t *messages = message_list(timeline, counts);
     const size_t all = counts[0] + counts[1];
-    json_t *object = json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:I}", "type", "timeline",
-        "archive", path, "tracks", track_list(timeline), "names", name_list(timeline), "slices",
-        slices, "messages", messages, "message_count", (json_int_t)all, "backward_count",
-        (json_int_t)counts[1], "profile", profile_rows(timeline), "dropped", (json_int_t)dropped,
-        "shortest_ns", (json_int_t)threshold, "events", (json_int_t)timeline->event_count);
+    json_t *object =
+        json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:I}", "type",
+                  "timeline", "archive", ictus_result_text(path), "tracks", track_list(timeline),
+                  "names", name_list(timeline), "slices", slices, "messages", messages,
+                  "message_count", (json_int_t)all, "backward_count", (json_int_t)counts[1],
+                  "profile", profile_rows(timeline), "dropped", (json_int_t)dropped, "shortest_ns",
+                  (json_int_t)threshold, "events", (json_int_t)timeline->event_count);
     *objects = json_pack("[{s:s}, o]", "type", "header", object);
     return *objects ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
