@@ -2,6 +2,7 @@
 // Option builders: lines with intervals, dots with intervals, scatters, distributions.
 import { axis } from './chart.js';
 import { esc } from './dom.js';
+import { mark } from './marks.js';
 import { groupBy, order } from './stats.js';
 import { bounds, fitted } from './ticks.js';
 
@@ -87,7 +88,7 @@ function marked(count, place, line, lines) {
 /** A point that looks different from its series. */
 function lookOf(spec, row, colours) {
     const look = spec.look?.(row, colours);
-    return look ? { symbol: look.symbol, itemStyle: { color: look.colour } } : {};
+    return look ? mark(colours, look.symbol, look.colour) : {};
 }
 
 /** What an axis has to show: all values, their intervals where those are drawn, and what else was asked for. */
@@ -123,11 +124,10 @@ export function lineOption(colours, spec, width = 600) {
         series.push({
             type: spec.points ? 'scatter' : 'line',
             name,
-            symbol: symbols[index % symbols.length],
+            ...mark(colours, symbols[index % symbols.length], colour, spec.points ? 0.75 : 1),
             symbolSize: spec.points ? 6 : 7,
             showSymbol: spec.points || group.length <= mostSymbols, // those that are not seen have a tooltip
-            lineStyle: { width: 2, type: dashes[Math.floor(index / 4) % dashes.length] },
-            itemStyle: { color: colour, opacity: spec.points ? 0.75 : 1 },
+            lineStyle: { color: colour, width: 2, type: dashes[Math.floor(index / 4) % dashes.length] },
             data: group.map((row, i) => ({ value: [placeX(row), placeY(spec.y(row))], row,
                 ...(spec.points || marked(group.length, i, index, names.length) ? lookOf(spec, row, colours) : { itemStyle: { opacity: 0 } }) })),
             markLine: spec.marks && index === 0 ? spec.marks(colours) : undefined,
@@ -234,7 +234,7 @@ export function dotOption(colours, spec, width = 600) {
                 markLine: spec.marks?.(colours),
             },
             ...(spec.more ?? []).map(([name, of, symbol]) => ({
-                type: 'scatter', name, symbol, symbolSize: 8, itemStyle: { color: colours.muted },
+                type: 'scatter', name, ...mark(colours, symbol, colours.muted), symbolSize: 8,
                 data: sorted.map((row, i) => ({ name: names[i], value: [of(row), i], row })).filter((d) => Number.isFinite(d.value[0])),
             })),
             whiskers('interval', ends, colours.accent, true),

@@ -315,11 +315,28 @@ async function accessible() {
 async function marksOfLines() {
     const page = await share('all.html');
     const lines = await page.locator('#drift [data-chart="Offset to the reference"]').evaluate((f) => f.ictusCard.chart.getOption().series
-        .map(({ symbol, data }) => ({ symbol, points: data.length, marks: data.flatMap((d, i) => (d.itemStyle?.opacity === 0 ? [] : [i])) })));
+        .map(({ symbol, itemStyle, data }) => ({ symbol: `${symbol} ${itemStyle.borderColor ? 'hollow' : 'full'}`, points: data.length, marks: data.flatMap((d, i) => (d.itemStyle?.opacity === 0 ? [] : [i])) })));
     check(`there are lines of many points: ${lines.map((l) => l.points)}`, lines.length === 5 && lines.every((l) => l.points > 60));
     check(`each has some marks: ${lines.map((l) => l.marks.length)}`, lines.every((l) => l.marks.length >= 5 && l.marks.length <= 15));
     check('each has a shape of its own', new Set(lines.map((l) => l.symbol)).size === lines.length);
     check('no mark hides another', new Set(lines.flatMap((l) => l.marks)).size === lines.reduce((sum, l) => sum + l.marks.length, 0));
+}
+
+/** Hollow marks show the card that they lie on, not white, which in the dark would outshine all others. */
+async function hollowMarks() {
+    for (const scheme of ['light', 'dark']) {
+        const page = await open('all.html', { scheme });
+        await scrollThrough(page);
+        const marks = await page.evaluate(() => [...document.querySelectorAll('[data-chart]')].flatMap((figure) =>
+            (figure.ictusCard?.chart?.getOption().series ?? []).flatMap((s) => [s, ...(s.data ?? [])])
+                .filter((m) => m?.symbol && m.itemStyle).map((m) => [m.symbol, m.itemStyle.color, m.itemStyle.borderColor])));
+        const hollow = marks.filter(([, , border]) => border);
+        const card = scheme === 'dark' ? '#171d26' : '#ffffff';
+        check(`no ${scheme} mark is filled with white: ${marks.find(([symbol]) => symbol.startsWith('empty'))}`,
+            marks.length > 50 && marks.every(([symbol]) => !symbol.startsWith('empty')));
+        check(`${scheme} hollow marks have the card's colour: ${hollow.length}`, hollow.length > 5 && hollow.every(([, fill]) => fill === card));
+        await page.close();
+    }
 }
 
 /** Axes say what they show and have enough ticks; legends name what differs; limits are in view. */
@@ -328,10 +345,13 @@ async function axes() {
     const found = await page.evaluate(() => [...document.querySelectorAll('[data-chart]')].flatMap((figure) => {
         const chart = figure.ictusCard?.chart;
         return (chart?.getModel().queryComponents({ mainType: 'yAxis' }) ?? []).concat(chart?.getModel().queryComponents({ mainType: 'xAxis' }) ?? [])
-            .filter((m) => m.option.type !== 'category')
-            .map((m) => ({ chart: figure.dataset.chart, name: m.option.name, ticks: m.axis.getTicksCoords().length, of: m.mainType }));
+            .filter((m) => m.option.type !== 'category' || figure.ictusCard.chart.getOption().visualMap?.length) // names of dots and bars say what they are
+            .map((m) => ({ chart: figure.dataset.chart, name: m.option.name, ticks: m.axis.getTicksCoords().length,
+                of: m.option.type === 'category' ? 'heat map' : m.mainType }));
     }));
     check(`axes were seen: ${found.length}`, found.length > 30);
+    const maps = new Set(found.filter((a) => a.of === 'heat map').map((a) => a.chart.replace(/[,:].*/, '')));
+    check(`heat maps were seen: ${[...maps]}`, maps.size >= 5);
     check(`axes without a name: ${found.filter((a) => !a.name).map((a) => a.chart)}`, found.every((a) => a.name));
     check(`vertical axes of fewer than four ticks: ${found.filter((a) => a.of === 'yAxis' && a.ticks < 4).map((a) => a.chart)}`,
         found.every((a) => a.of !== 'yAxis' || a.ticks >= 4));
@@ -548,7 +568,7 @@ const parts = {
         await looks('traces.html', ['timeline'], [600]);
         await looks('two.html', ['overview', 'measurement', 'files'], [600]);
     },
-    filters, closely, saves, themeAndPrint, matrixAndBarriers, waits, waitsCompared, accessible, marksOfLines, axes, timelines, arrivals, hardDays, three,
+    filters, closely, saves, themeAndPrint, matrixAndBarriers, waits, waitsCompared, accessible, marksOfLines, hollowMarks, axes, timelines, arrivals, hardDays, three,
     ...(existsSync('archive.html') ? { archives } : {}),
 };
 // All of them, or those named: node report.mjs timelines axes

@@ -67,7 +67,7 @@ export function build(rows) {
                 tooltip: { trigger: 'item', formatter: (p) => tipTable(`${key(p.data.row)}, rank ${p.data.value[0]}`,
                     [[`left ${end}`, `${p.data.row[end][p.data.value[0]]} of ${p.data.row.n}`]]) },
                 xAxis: axis(colours, { type: 'category', name: 'rank', data: Array.from({ length: count }, (_x, i) => String(i)) }),
-                yAxis: axis(colours, { type: 'category', data: names, inverse: true }),
+                yAxis: axis(colours, { type: 'category', name: 'algorithm', data: names, inverse: true }),
                 visualMap: { min: 0, max: high, orient: 'horizontal', left: 'center', bottom: 0, itemWidth: 12, itemHeight: 120,
                              calculable: false, inRange: { color: colours.heat }, textStyle: { color: colours.muted },
                              text: [format.percent(high), '0'] },

@@ -4,6 +4,7 @@ import { axis, ChartCard } from '../chart.js';
 import { h, panels, segmented } from '../dom.js';
 import * as format from '../format.js';
 import { histogramOption, lineOption, tipTable } from '../lines.js';
+import { mark } from '../marks.js';
 import { ascending, density, ecdf, histogram, quantile } from '../stats.js';
 import { bounds, fitted } from '../ticks.js';
 
@@ -165,9 +166,9 @@ export class Distribution {
             yAxis: axis(colours, { type: 'category', data: names, axisLabel: { width: Math.min(260, width * 0.4), overflow: 'break', lineHeight: 15 } }),
             xAxis: axis(colours, { ...across, type: log ? 'log' : 'value', name: 'time',
                                    axisLabel: { ...across.axisLabel, formatter: (v) => format.seconds(v) } }),
-            series: points.map(([key, name, symbol]) => ({
-                type: 'scatter', name, symbol, symbolSize: key === 'median_s' ? 15 : 10,
-                data: rows.map((r, i) => [r[key], i]).filter((p) => Number.isFinite(p[0])),
+            series: points.map(([key, name, symbol], i) => ({
+                type: 'scatter', name, ...mark(colours, symbol, colours.series[i]), symbolSize: key === 'median_s' ? 15 : 10,
+                data: rows.map((r, y) => [r[key], y]).filter((p) => Number.isFinite(p[0])),
             })),
         };
     }

@@ -26,7 +26,7 @@ function heat(colours, rows) {
     const ink = (r) => inkOn(colours, (value(r) + reach) / (2 * reach));
     return {
         legend: { show: false },
-        grid: { top: 14, bottom: 44 },
+        grid: { top: 14, bottom: 66 },
         tooltip: { trigger: 'item', formatter: ({ data: { row } }) =>
             tipTable(`${row.operation} of ${format.bytes(row.bytes)} against ${rival(row)}`, [
                 ['guideline', row.state],
@@ -34,8 +34,8 @@ function heat(colours, rows) {
                 [row.kind === 'monotony' ? `of ${format.bytes(row.against_bytes)}` : 'the other’s', format.seconds(row.against_median_s)],
                 ['factor', `${format.number(row.factor, 4)} (${format.number(row.factor_low, 4)} – ${format.number(row.factor_high, 4)})`],
                 ['p, corrected', format.number(row.p_adjusted, 3)]]) },
-        xAxis: axis(colours, { type: 'category', data: sizes.map(format.bytes) }),
-        yAxis: axis(colours, { type: 'category', data: names }),
+        xAxis: axis(colours, { type: 'category', name: 'message size', data: sizes.map(format.bytes) }),
+        yAxis: axis(colours, { type: 'category', name: 'measured against', data: names }),
         visualMap: { min: -reach, max: reach, calculable: false, orient: 'horizontal', left: 'center', bottom: 0,
                      itemHeight: 120, itemWidth: 12, inRange: { color: colours.heat },
                      textStyle: { color: colours.muted }, text: ['slower than the other', 'faster'] },

@@ -41,16 +41,16 @@ function heat(colours, cells, value, width) {
     const narrow = room < 8 * Math.max(...columns.flatMap(lines).map((line) => line.length));
     return {
         legend: { show: false },
-        grid: { top: 14, bottom: 60 },
+        grid: { top: 14, bottom: 66 },
         tooltip: { trigger: 'item', formatter: (p) => tipTable(`${p.data.cell.algorithm} under ${p.data.cell.scheme}`, [
             ['median', format.seconds(p.data.cell.median_s)],
             ['95 % interval', `${format.seconds(p.data.cell.ci95_low_s)} – ${format.seconds(p.data.cell.ci95_high_s)}`],
             ['against the best of the column', `${format.number(p.data.cell.relative, 4)}×`],
             ['place in the column', p.data.cell.place ?? '–']]) },
-        xAxis: axis(colours, { type: 'category', data: columns,
+        xAxis: axis(colours, { type: 'category', name: 'common start', data: columns,
                                axisLabel: { interval: 0, hideOverlap: false, rotate: narrow ? 40 : 0, lineHeight: 14,
                                             formatter: (scheme) => lines(scheme).join('\n') } }),
-        yAxis: axis(colours, { type: 'category', data: rows }),
+        yAxis: axis(colours, { type: 'category', name: 'algorithm', data: rows }),
         visualMap: { min: low, max: high > low ? high : low + 1, calculable: false, orient: 'horizontal',
                      left: 'center', bottom: 0, itemHeight: 120, itemWidth: 12, inRange: { color: colours.heat },
                      textStyle: { color: colours.muted },

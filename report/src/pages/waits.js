@@ -89,7 +89,7 @@ function severity(rows, state) {
                 ['waiting', format.seconds(cell.wait_s)], ...cell.list.map((r) => [r.state, `${plusMinus(r)} (${format.number(r.n)} waits)`]),
                 ['sign', cell.sure ? 'certain at 95 %' : 'undecidable']]) },
             xAxis: axis(colours, { type: 'category', name: 'rank', data: ranks.map(String) }),
-            yAxis: axis(colours, { type: 'category', data: names.map((n) => short(n)), inverse: true,
+            yAxis: axis(colours, { type: 'category', name: 'call site', data: names.map((n) => short(n)), inverse: true,
                                    axisLabel: { width: Math.min(340, width * 0.38), overflow: 'truncate' } }),
             visualMap: { min: 0, max: high, orient: 'horizontal', left: 'center', bottom: 0, itemWidth: 12, itemHeight: 120, calculable: false,
                          inRange: { color: colours.heat }, textStyle: { color: colours.muted }, text: [format.seconds(high, 3), '0'] },
