@@ -10,6 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * The model is additive. A round trip of the pair (a, b) is part_a + part_b, an offset's change is
+ * part_b - part_a: what a node does to all of its pairs is its part, and what remains belongs to
+ * the link. Medians bear up to half of a node's links being slow before they blame the node itself.
+ */
 enum { PASSES = 4 };
 
 /* Robust standard deviations beyond which a value is not one of the others. */
@@ -34,6 +39,7 @@ static const struct checkup_meeting *survey_meeting(const struct survey *s, int 
     return &s->meetings[(size_t)k * s->pairs + e];
 }
 
+/* A pair counts only if all sweeps have it: a step needs three offsets, a drift two. */
 static bool is_met(const struct survey *s, size_t e)
 {
     for (int k = 0; k < CHECKUP_SWEEPS; k++) {
@@ -112,6 +118,9 @@ static double centre_of(struct survey *s, double *spread)
     return middle;
 }
 
+/*
+ * Values are compared as multiples of their limits, so that the worst of different faults is known.
+ */
 static void process_accuse(struct checkup_process *p, double off, double limit, unsigned fault)
 {
     const double over = off / limit;
@@ -142,6 +151,11 @@ static int find_links(struct survey *s, const struct checkup_limits *limits, str
             rest[n++] = fabs(s->value[e] - s->part[m->client] - s->part[m->server]);
         }
     }
+    /*
+     * What is left over after both ends have been explained is centred on 0, so its absolute values
+     * give the spread directly. A link must exceed the noise of the others and the factor that was
+     * asked for.
+     */
     const double spread = n ? sigma_per_median * median_of(rest, n) : 0.0;
     free(rest);
     for (size_t e = 0; e < s->pairs; e++) {
@@ -160,7 +174,10 @@ static int find_links(struct survey *s, const struct checkup_limits *limits, str
     return ICTUS_OK;
 }
 
-/* Round trips: slow processes, slow links. */
+/*
+ * Round trips: slow processes, slow links. Three sweeps give each pair three round trips, of which
+ * the median is taken: a burst that met other work in one sweep changes nothing.
+ */
 static int judge_round_trips(struct survey *s, const struct checkup_limits *limits,
                              struct checkup *out)
 {
@@ -186,6 +203,9 @@ static int judge_round_trips(struct survey *s, const struct checkup_limits *limi
     if (!n) {
         return ICTUS_ERR_SAMPLES;
     }
+    /*
+     * Begun at equal halves, so that processes with few pairs are near the others from the start.
+     */
     part_values(s, 1.0, out->usual_rtt_ns / 2.0);
     const double middle = centre_of(s, &spread);
     for (int i = 0; i < s->size; i++) {
@@ -197,7 +217,11 @@ static int judge_round_trips(struct survey *s, const struct checkup_limits *limi
     return find_links(s, limits, out);
 }
 
-/* A pair's offset as the client of the first sweep sees it, and when, on its clock. */
+/*
+ * A pair's offset as the client of the first sweep sees it, and when, on its clock. The two
+ * processes of a pair may change sides between sweeps. The offset b - a is turned into a - b by its
+ * sign, and the instant on b's clock into one on a's by adding the offset.
+ */
 static int64_t survey_oriented(const struct survey *s, int k, size_t e, int64_t *at)
 {
     const struct checkup_meeting *m = survey_meeting(s, k, e);
@@ -230,6 +254,11 @@ static double half_of(const struct survey *s, size_t e)
 static void judge_clocks(struct survey *s, const struct checkup_limits *limits, struct checkup *out)
 {
     double spread = 0.0;
+    /*
+     * A constant rate gives the same rate in both halves, and 0 here. A step of d ns in one half
+     * adds d / (its length) to that half's rate only; the product with the length is d again.
+     * Halves are equally long by the sweeps' plan, so one length serves both.
+     */
     for (size_t e = 0; e < s->pairs; e++) {
         s->value[e] = is_met(s, e)
                           ? (rate_between(s, e, 1, 2) - rate_between(s, e, 0, 1)) * half_of(s, e)
@@ -250,6 +279,7 @@ static void judge_clocks(struct survey *s, const struct checkup_limits *limits, 
     for (int i = 0; i < s->size; i++) {
         struct checkup_process *p = &out->process[i];
         p->drift = s->part[i] - middle;
+        /* A step within the span looks like a rate, too. It is reported once, as what it is. */
         if (!(p->faults & CHECKUP_STEP)) {
             process_accuse(p, fabs(p->drift), fmax(outlying * out->drift_spread, limits->drift),
                            CHECKUP_DRIFT);

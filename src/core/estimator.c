@@ -73,6 +73,12 @@ int ictusi_estimator_offset_min_rtt(const struct stamp *stamps, size_t n, struct
     return err;
 }
 
+/*
+ * H18 algorithm 7. For exchange i the truth lies in [remote - received, remote - sent]; all of them
+ * together leave [max of the lower, min of the upper], whose middle is the estimate and whose half
+ * is the half-width. With drift the two ends are of different instants, so the interval can even be
+ * empty: then the shortest round trip says how far off it may be.
+ */
 int ictusi_estimator_offset_skampi(const struct stamp *stamps, size_t n, struct offset *out)
 {
     size_t best = 0;
@@ -112,6 +118,10 @@ int ictusi_estimator_offset_interval(const struct stamp *stamps, size_t n, int64
     double highest = INFINITY;
     *low_ns = -INFINITY;
     *high_ns = INFINITY;
+    /*
+     * A clock that stepped within the burst shows in exchanges whose intervals exclude each other
+     * by more than the largest drift explains. That is worse than a wide interval, and refused.
+     */
     for (size_t i = 0; i < n; i++) {
         const struct stamp *s = &stamps[i];
         if (s->received < s->sent || (i && s->sent < stamps[i - 1].received)) {

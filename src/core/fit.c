@@ -73,6 +73,11 @@ static double width_variance(const struct offset *points, size_t n)
     return sum / (double)n;
 }
 
+/*
+ * The usual errors of a weighted line (Press et al., Numerical Recipes, 15.2), in its own terms:
+ * with the noise variance s2 of a point of mean weight, var(y_mean) = s2 w / W and var(b) = s2 w /
+ * S_xx, w being the mean weight and W the sum. The offset at the anchor is y_mean - b x_mean.
+ */
 static struct line_error error_of(const struct moments *m, double slope_ns_per_s, double spread,
                                   const struct offset *points, size_t n, const struct line *line)
 {
@@ -145,6 +150,13 @@ int ictusi_fit_ols(const struct offset *points, size_t n, struct line *line,
 /* Usual walk of one clock's drift against another's, ns per s per square root of a second. */
 #define WALK_NS 1.4
 
+/*
+ * What residuals cannot show. A path whose two directions differ shifts all points alike, so its
+ * variance is added to the offset. A path that wanders slowly bends all points of a span together,
+ * so the slope is less certain than independent residuals say: 12 v / span2 is the variance of a
+ * slope through evenly spread points of variance v. At the end of the span (the anchor) the slope's
+ * error is span/2 away from the mean, hence the covariance and the last term.
+ */
 void ictusi_fit_admit_path(const struct offset *points, size_t n, struct line_error *error)
 {
     int64_t first = points[0].at;

@@ -57,7 +57,12 @@ double ictusi_stats_sd(const double *values, size_t n)
     return sqrt(sum / (double)(n - 1));
 }
 
-/* The largest number r of values cut from each end such that [r+1 .. n-r] still covers level. */
+/*
+ * The largest number r of values cut from each end such that [r+1 .. n-r] still covers level. The
+ * interval between the order statistics r+1 and n-r covers the median with the probability 1 - 2
+ * P(B <= r), B ~ binomial(n, 1/2), whatever the distribution of the values (David and Nagaraja,
+ * Order Statistics, 7.1). It assumes independent samples; see the inflation below.
+ */
 static size_t exact_cut(size_t n, double level, double *covered)
 {
     /* P(B < r+1) for B ~ binomial(n, 1/2), summed from the bottom in logarithms. */

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* The first exchanges find caches and the path cold, and are not used. */
 enum { EXCHANGES = 12, WARM = 2 };
 
 /* One process's side. */
@@ -25,7 +26,11 @@ struct round_trip {
     double span_s;
 };
 
-/* One meeting: what a client saw. */
+/*
+ * One meeting: what a client saw. The offset is SKaMPI's (H18 algorithm 7), the round trip the
+ * median of the burst: a minimum would hide a link that is slow most of the time, a mean would
+ * accuse one that was slow once.
+ */
 static int checkup_meet(struct round_trip *t, int peer, struct checkup_meeting *m)
 {
     struct exchange x = {
@@ -53,6 +58,10 @@ static int checkup_sweep(struct round_trip *t, int k)
     const struct line bare = ictusi_line_identity();
     struct checkup_meeting *m = t->meetings + (size_t)k * (size_t)t->slots;
     int err = ICTUS_OK;
+    /*
+     * In each round every process meets at most one other, and both know whom without being told.
+     * So a sweep of r rounds takes r bursts, however many processes there are.
+     */
     for (int r = 0; r < t->pairing.rounds && !err; r++) {
         const int peer = ictusi_pairing_partner(&t->pairing, r, t->study->rank);
         if (peer >= 0 && ictusi_pairing_asks(&t->pairing, r, t->study->rank)) {
@@ -77,6 +86,7 @@ static int checkup_prepare(struct round_trip *t, int rounds)
     }
     const size_t room = (size_t)t->slots * CHECKUP_SWEEPS;
     t->meetings = err ? NULL : malloc((room + 1) * sizeof(*t->meetings));
+    /* Meetings that do not take place, or fail, keep server = -1 and are left out by the judge. */
     for (size_t i = 0; t->meetings && i < room; i++) {
         t->meetings[i] = (struct checkup_meeting){.client = t->study->rank, .server = -1};
     }
@@ -158,11 +168,20 @@ static int run_checkup(struct round_trip *t, const struct checkup_limits *limits
     const int64_t start = ictusi_source_read(t->study->source);
     int failed = ICTUS_OK;
     for (int k = 0; k < CHECKUP_SWEEPS && !err; k++) {
+        /*
+         * Sweeps are evenly spread over the span, at about the same instants on all processes,
+         * since these left the preparation together. The distance of the sweeps is the lever by
+         * which drifts are measured.
+         */
         const double then_s = t->span_s * k / (CHECKUP_SWEEPS - 1);
         (void)ictusi_sync_wait_until(t->study->source, start + (int64_t)(then_s * 1e9),
                                      t->study->crowded);
         failed = failed ? failed : checkup_sweep(t, k);
     }
+    /*
+     * A process that failed in one sweep takes part in the next, because its peers wait for answers
+     * there: what went wrong is agreed upon only afterwards.
+     */
     err = err ? err : ictusi_sync_agree(t->study->comm, failed, NULL);
     err = err ? err : checkup_gather(t, limits, &found);
     out->duration_s = (double)(ictusi_source_read(t->study->source) - start) * 1e-9;

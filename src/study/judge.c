@@ -31,6 +31,10 @@ int ictus_clock_has_truth(const struct ictus_clock *clock, bool *truth)
     }
     memcpy(first, mine, sizeof(first));
     MPI_Bcast(first, (int)sizeof(first), MPI_CHAR, 0, clock->comm);
+    /*
+     * The truth is known only if every simulated clock stands on the same real one: then equal true
+     * instants are the same instant. Processes of several nodes have different clocks underneath.
+     */
     int same = mine[0] && strcmp(mine, first) == 0;
     MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, clock->comm);
     *truth = same != 0;
@@ -57,6 +61,10 @@ struct fine {
     double frac;
 };
 
+/*
+ * G(L) = L + offset + frac + slope (L - anchor), with what is not whole kept apart: an int64 of
+ * nanoseconds since 1970 leaves a double no digits for fractions.
+ */
 static struct fine map_finely(const struct line *line, int64_t local)
 {
     return (struct fine){local + line->offset,
@@ -73,6 +81,10 @@ int ictus_clock_true_error(const struct ictus_clock *clock, struct ictus_time at
         int64_t truth;
         struct fine global;
     } first = {.truth = clock->source->ops->truth(clock->source, at.ns)};
+    /*
+     * Rank 0's reading of the common true instant, found through its own local clock just as the
+     * others find theirs, so that the rounding of local instants is the same on both sides.
+     */
     first.global = map_finely(&clock->line, local_at(clock->source, first.truth));
     if (MPI_Bcast(&first, (int)sizeof(first), MPI_BYTE, 0, clock->comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
@@ -106,6 +118,10 @@ static int compare_with_first(struct measure *m, const struct ictus_clock *clock
     (void)ictus_clock_map_reading(clock, (struct ictus_time){offset.at}, &reading);
     *out = (struct ictus_clock_error){
         .known = true,
+        /*
+         * The measurement says offset = G_0 - L at the local instant `at`; the error here is
+         * G_mine(at) - G_0 = (G_mine(at) - at) - offset. Its half-width is that of the exchange.
+         */
         .error_ns = (double)(mine.ns - offset.at - offset.offset) + (mine.frac - offset.frac),
         .half_width_ns = offset.half_width_ns,
         .sigma_ns = reading.sigma_ns,

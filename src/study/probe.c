@@ -22,6 +22,10 @@ static int64_t monotonic_ns(void)
     return (int64_t)now.tv_sec * ICTUS_NS_PER_S + now.tv_nsec;
 }
 
+/*
+ * The median over batches: a batch in which the process lost its core takes longer, and a mean
+ * would hold that against the clock.
+ */
 static double read_cost_ns(const struct source *source)
 {
     double cost[BATCHES];
@@ -36,6 +40,10 @@ static double read_cost_ns(const struct source *source)
     return ictusi_stats_quantile(cost, BATCHES, 0.5);
 }
 
+/*
+ * A clock that shows the same instant twice is coarse, not backwards: only a reading that is
+ * earlier than the one before counts. Backward steps make an offset to it meaningless.
+ */
 static void count_steps(const int64_t *readings, int n, struct ictus_source_study *out)
 {
     for (int i = 1; i < n; i++) {
@@ -84,7 +92,11 @@ static void probe_take(const struct source *source, int64_t *readings)
     }
 }
 
-/* A clock so coarse that a burst saw no tick: wait for two. */
+/*
+ * A clock so coarse that a burst saw no tick: wait for two. The first tick only marks a beginning,
+ * since nobody knows how long ago the one before was. The difference to the second is one step of
+ * the clock, plus less than the cost of a read.
+ */
 static double coarse_resolution_ns(const struct source *source)
 {
     const int64_t deadline = monotonic_ns() + COARSE_NS;

@@ -73,7 +73,11 @@ static int count_leaders(const int *first, int n)
     return leaders;
 }
 
-/* Whether exchanges with the leader leave room for an offset of zero. */
+/*
+ * Whether exchanges with the leader leave room for an offset of zero. If both processes read one
+ * clock, the true offset is 0, and every exchange holds it within its round trip. Ten exchanges
+ * suffice: the test is not of accuracy, but of clocks that are plainly apart.
+ */
 static int sharing_agrees(struct exchange *x, int leader, bool *agree)
 {
     struct stamp stamps[CHECKS];
@@ -96,6 +100,11 @@ static int check_readings(const struct ictus_study *study, const int *first, boo
     if (first[study->rank] != study->rank) {
         return sharing_agrees(&x, first[study->rank], agree);
     }
+    /*
+     * A leader is the lowest rank of its group, so its members all come later, and are served in
+     * the order of their ranks. Each waits for its turn in its first exchange: no process can
+     * overtake.
+     */
     for (int i = study->rank + 1; i < study->size && !err; i++) {
         if (first[i] == study->rank) {
             err = ictusi_exchange_pong(&x, i, CHECKS, &bare);
@@ -117,6 +126,10 @@ static int node_of(const struct ictus_study *study)
     return lowest;
 }
 
+/*
+ * Equal identities are equal hashes. Two different ones collide with a probability of 2^-64 a pair,
+ * and a collision would be caught by the exchanges, which contradict it.
+ */
 static uint64_t promised_name(const struct ictus_study *study)
 {
     char text[SOURCE_IDENTITY_MAX] = "";
@@ -149,6 +162,11 @@ static int find_groups(const struct ictus_study *study, int *first, struct ictus
     }
     out->contradicted = agree ? 0 : 1;
     MPI_Allreduce(MPI_IN_PLACE, &out->contradicted, 1, MPI_INT, MPI_SUM, study->comm);
+    /*
+     * Who contradicts its group is on its own. The group's first process keeps the others: of two
+     * that disagree nobody can tell which one differs, but those that agree with the first agree
+     * together.
+     */
     const int leader = agree ? first[study->rank] : study->rank;
     const int node = node_of(study);
     int same = leader == node;

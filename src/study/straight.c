@@ -10,6 +10,12 @@
 /* Parts per million of ns per s. */
 #define PPM_PER_NS_PER_S 1e-3
 
+/*
+ * Least squares o = a + b t, with sums around the means so that nothing cancels: b = S_to / S_tt,
+ * and r2 = 1 - (sum of squared residuals) / S_oo. Times are in s and offsets in ns, so b is in ns
+ * per s, a thousandth of a ppm. Without any spread of the offsets there is nothing to explain, and
+ * r2 is 1.
+ */
 int ictus_straight_fit(const double *times_s, const double *offsets_ns, size_t n,
                        struct ictus_straight *line)
 {
@@ -29,6 +35,7 @@ int ictus_straight_fit(const double *times_s, const double *offsets_ns, size_t n
         to += (times_s[i] - t0) * (offsets_ns[i] - o0);
         oo += (offsets_ns[i] - o0) * (offsets_ns[i] - o0);
     }
+    /* All points at one instant: no line is better than another. */
     if (tt <= 0.0) {
         return ICTUS_ERR_SAMPLES;
     }
@@ -55,7 +62,12 @@ struct life {
     bool lasted; /* to the end of the data */
 };
 
-/* Follow a line fitted up to point `end`. */
+/*
+ * Follow a line fitted up to point `end`. One point outside may be an exchange that was delayed, so
+ * a line ends only with the second in a row, and its life is counted up to the first of these two.
+ * The life of a line that is still good at the last point is only known to be longer than the data:
+ * it is censored.
+ */
 static struct life straight_follow(const struct ictus_straight *line, const double *times_s,
                                    const double *offsets_ns, size_t end, size_t n,
                                    double tolerance_ns)
@@ -85,6 +97,7 @@ static size_t try_all(const double *times_s, const double *offsets_ns, size_t n,
     size_t end = 0;
     for (size_t begin = 0; begin < n; begin += n / LINES_MAX + 1) {
         struct ictus_straight line;
+        /* The window only moves forward, so finding all of them costs one walk along the points. */
         while (end < n && times_s[end] - times_s[begin] <= fit_s) {
             end++;
         }
@@ -117,6 +130,11 @@ static void straight_summarise(struct life *lives, size_t n, struct ictus_holdin
     qsort(lives, n, sizeof(*lives), compare_lives);
     *holding = (struct ictus_holding){
         .median_s = lives[n - 1].held_s, .least_s = lives[n - 1].held_s, .lines = n};
+    /*
+     * Kaplan and Meier (1958): S(t) is the product of 1 - 1/(lines at risk) over the lines that
+     * ended up to t. Censored lines leave the set at risk without a factor. The median is where S
+     * first falls to 1/2; if it never does, more than half of the lines outlived the data.
+     */
     for (size_t i = 0; i < n; i++) {
         if (lives[i].lasted) {
             holding->lasted++;

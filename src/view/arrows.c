@@ -18,6 +18,10 @@ int64_t ictusi_arrows_picture_ns(const struct picture_clock *clock, int64_t stam
     return (int64_t)llround(ticks * 1e9 / (double)clock->trace->layout.resolution);
 }
 
+/*
+ * Points link a send with its receive and a member of a collective with a virtual node: only the
+ * first is an arrow. Cancelled sends and those whose receive was not recorded have no end.
+ */
 uint32_t ictusi_arrow_end(const struct points *points, uint64_t i)
 {
     const uint8_t kind = points->kind[i];
@@ -57,6 +61,10 @@ int ictusi_arrows_json(const struct session *s, const struct picture_clock *cloc
             counts[arrow_class(points, i, end)]++;
         }
     }
+    /*
+     * k = count / most + 1 is the smallest step with no more than about `most` arrows; the two
+     * classes have steps of their own, since backward messages are few and are what is looked for.
+     */
     const uint64_t every[2] = {counts[0] / most_arrows + 1, counts[1] / most_backward + 1};
     for (uint32_t l = 0; l < s->trace->layout.location_count && list; l++) {
         uint64_t seen[2] = {0, 0};

@@ -10,6 +10,10 @@ static const uint64_t bins_in_all = 1 << 16;
 
 int ictusi_density_init(struct density *density, uint64_t tracks, int64_t length_ns)
 {
+    /*
+     * At least 16 bins a track, or nothing could be told from them; at most 512, which is finer
+     * than the pixels that a track has. Between these, memory is the same for any number of tracks.
+     */
     const uint64_t each = tracks > 0 ? bins_in_all / tracks : 1;
     density->count = (uint32_t)(each > 512 ? 512 : each < 16 ? 16 : each);
     density->width = length_ns / density->count + 1;
@@ -23,6 +27,11 @@ void ictusi_density_fini(struct density *density)
     density->bins = NULL;
 }
 
+/*
+ * A bin keeps DENSITY_NAMES names and the ns of each. A new name replaces the least one only if it
+ * is longer on its own than that one is in sum. So the sums are lower bounds where there are more
+ * names than places, and a name of many short pieces can be missed among long ones.
+ */
 static void bin_add(struct density_bin *bin, uint32_t name, float ns)
 {
     int least = 0;
@@ -46,6 +55,7 @@ void ictusi_density_add(struct density *density, uint32_t track, uint32_t name, 
     const int64_t end = density->width * density->count;
     from = from < 0 ? 0 : from;
     to = to > end ? end : to;
+    /* A call that spans bins is cut at their edges; each bin gets the part that lies within it. */
     while (from < to) {
         const int64_t bin = from / density->width;
         const int64_t next = (bin + 1) * density->width;

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Metrics thinned while they are read: how many values there will be is not known before the end.
+ * Each series keeps every k-th value. When its room is full, every other one of these goes and k
+ * doubles, so between half of the room and all of it is always filled, evenly over the run.
+ */
 #include "view/series.h"
 
 #include <ictus/error.h>
@@ -54,6 +59,7 @@ int ictusi_series_add(struct series_list *series, uint32_t track, uint32_t membe
         }
         one->count = SERIES_POINTS / 2;
         one->every *= 2;
+        /* This value was due under the old k; under the new one it may not be. */
         if ((one->seen - 1) % one->every != 0) {
             return ICTUS_OK;
         }
