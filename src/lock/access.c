@@ -69,8 +69,11 @@ static int read_list(const char *list, struct network *networks, int *count, str
         memcpy(text, list, length);
         text[length] = '\0';
         if (!read_network(text, &networks[(*count)++])) {
-            return ictus_because(why, ICTUS_ERR_SPEC, "'%.60s' is not a network; write 10.0.0.0/8",
-                                 text);
+            return ictus_because(
+                why, ICTUS_ERR_SPEC,
+                "'%.*s' is not a network; write an address and how many of its first "
+                "bits count, such as 10.0.0.0/8",
+                (int)length, list);
         }
         list += length + (list[length] == ',' ? 1 : 0);
     }

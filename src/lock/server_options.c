@@ -10,8 +10,8 @@ enum { OPTION_BYTES = 64, EXCHANGES_MOST = 32 };
 static int bad_option(struct ictus_why *why, const char *host, const char *option)
 {
     return ictus_because(why, ICTUS_ERR_SPEC,
-                         "%.60s: unknown option '%.40s'; write key=ID, tmin=TIME, tmax=TIME, "
-                         "spacing=TIME, exchanges=N or basic",
+                         "%.60s: '%.40s' is not valid; write key=ID with an ID of the key file, "
+                         "tmin=TIME, tmax=TIME, spacing=TIME, exchanges=N or basic",
                          host, option);
 }
 

@@ -172,6 +172,13 @@ static int read_lists(struct overlap_study *s, struct ictus_why *why)
         err = ictus_because(why, ICTUS_ERR_SPEC, "--interval-bytes: at most %d values can be given",
                             INTERVALS_MAX);
     }
+    for (size_t i = 0; i < s->interval_count && !err; i++) {
+        if (s->intervals[i] == 0) {
+            err = ictus_because(why, ICTUS_ERR_SPEC,
+                                "--interval-bytes=%.80s: must be values of at least 1",
+                                s->options->intervals);
+        }
+    }
     return err ? err : group_counts(s->options->processes, s->counts, &s->count_count, why);
 }
 

@@ -171,6 +171,12 @@ static void on_message(const char *text, void *context)
     (void)fprintf(stderr, "ictus lock: %s\n", text);
 }
 
+/* An option with an empty value names no source either. */
+static bool is_given(const char *list)
+{
+    return list && list[0];
+}
+
 static int run_daemon(const struct lock_options *given)
 {
     struct lock_options o = *given;
@@ -185,7 +191,7 @@ static int run_daemon(const struct lock_options *given)
     o.run.on_message = on_message;
     o.run.on_poll = o.quiet && !o.results.file ? NULL : on_poll;
     o.run.context = &log;
-    if (!o.run.servers && !o.run.pool && !o.run.reference) {
+    if (!is_given(o.run.servers) && !is_given(o.run.pool) && !is_given(o.run.reference)) {
         (void)ictus_because(&why, ICTUS_ERR_SPEC,
                             "no source was given; use --server=HOST, --pool=NAME or "
                             "--reference=SPEC ('ictus lock status' shows a running clock)");

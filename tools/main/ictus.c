@@ -80,7 +80,7 @@ static int unknown_command(const char *word)
         names[i] = list[i]->name;
     }
     if (word[0] == '-') {
-        (void)ictus_unknown(&why, "option before a command", word, questions);
+        (void)ictus_unknown(&why, "option", word, questions);
     } else {
         (void)ictus_unknown(&why, "command", word, names);
     }

@@ -166,8 +166,8 @@ int regret_table_make(const json_t *objects, const char *reduction, struct regre
     experiments_free(&list);
     if (!err && t->place_count == 0) {
         err = ictus_because(why, ICTUS_ERR_FORMAT,
-                            "no proven measurement has the reduction '%s'; times under different "
-                            "arrivals compare by --reduction=exit",
+                            "no proven measurement has the reduction '%s'; to compare times under "
+                            "different arrivals, measure with --reduction=exit",
                             reduction);
     }
     return err;
