@@ -35,11 +35,12 @@ static int send_words(struct exchange *x, int peer, int tag, const int64_t *word
  * A blocking receive spins in most libraries. Where processes outnumber cores, the peer that is
  * waited for may need this very core.
  */
-static int receive_patiently(struct exchange *x, int peer, int tag, int64_t *words, int n)
+static int receive_patiently(struct exchange *x, int peer, int tag, void *buffer, int n,
+                             MPI_Datatype type)
 {
     MPI_Request request;
     int done = 0;
-    int err = PMPI_Irecv(words, n, MPI_INT64_T, peer, tag, x->comm, &request);
+    int err = PMPI_Irecv(buffer, n, type, peer, tag, x->comm, &request);
     while (err == MPI_SUCCESS && !done) {
         err = PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
         if (!done) {
@@ -50,12 +51,23 @@ static int receive_patiently(struct exchange *x, int peer, int tag, int64_t *wor
     return err; /* NOLINT(clang-analyzer-optin.mpi.MPI-Checker) */
 }
 
-static int receive_words(struct exchange *x, int peer, int tag, int64_t *words, int n)
+static int exchange_receive(struct exchange *x, int peer, int tag, void *buffer, int n,
+                            MPI_Datatype type)
 {
-    return x->crowded ? receive_patiently(x, peer, tag, words, n)
-                      : PMPI_Recv(words, n, MPI_INT64_T, peer, tag, x->comm, MPI_STATUS_IGNORE);
+    return x->crowded ? receive_patiently(x, peer, tag, buffer, n, type)
+                      : PMPI_Recv(buffer, n, type, peer, tag, x->comm, MPI_STATUS_IGNORE);
 }
 
+static int receive_words(struct exchange *x, int peer, int tag, int64_t *words, int n)
+{
+    return exchange_receive(x, peer, tag, words, n, MPI_INT64_T);
+}
+
+/*
+ * Stamps are as close to the messages as a portable program gets. What is between a stamp and the
+ * wire on either side, MPI's own code, is part of the delays: alike on both sides it cancels in
+ * offset = remote - (sent + received) / 2; unlike, it is asymmetry.
+ */
 static int ping_once(struct exchange *x, int peer, struct stamp *stamp)
 {
     stamp->sent = ictusi_source_read(x->source);
@@ -82,6 +94,8 @@ int ictusi_exchange_ping(struct exchange *x, int peer, size_t n, struct stamp *s
     return error_translate(err);
 }
 
+/* The reply carries the reading, made as late as possible before it is sent: no time lies between
+ * the request's arrival and the reply that the client could not see as round trip. */
 int ictusi_exchange_pong(struct exchange *x, int peer, size_t n, const struct line *line)
 {
     int err = MPI_SUCCESS;
@@ -101,6 +115,7 @@ int ictusi_exchange_pong(struct exchange *x, int peer, size_t n, const struct li
     return error_translate(err);
 }
 
+/* The last request wants no reply; it only lets the server go. */
 int ictusi_exchange_ping_until(struct exchange *x, int peer, size_t max, struct netgauge *rule)
 {
     int err = MPI_SUCCESS;
@@ -148,6 +163,5 @@ int ictusi_exchange_tell(struct exchange *x, int peer, const void *bytes, size_t
 
 int ictusi_exchange_hear(struct exchange *x, int peer, void *bytes, size_t size)
 {
-    return error_translate(
-        PMPI_Recv(bytes, (int)size, MPI_BYTE, peer, TAG_WORDS, x->comm, MPI_STATUS_IGNORE));
+    return error_translate(exchange_receive(x, peer, TAG_WORDS, bytes, (int)size, MPI_BYTE));
 }

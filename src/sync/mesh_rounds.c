@@ -17,6 +17,16 @@ static const double window_crowded_s = 1.5;
  * would see another path (312 of each: 3 to 4 ns left; by fours: 1 to 2). */
 enum { CALIBRATION_TURN = 4 };
 
+/*
+ * A long burst is made in parts. After each its client, which knows the time, tells the server
+ * whether another one follows: where other programs take the cores, a burst would otherwise take
+ * many times what the trial promised, and every later sweep would wait for it. A part alone is
+ * enough for the adaptive estimator, half of it by a counter in common included.
+ */
+enum { BURST_PART = 512 };
+/* The last part of a burst begins within this many times the burst's planned length. */
+static const double burst_stretch = 2.0;
+
 /* As enum mesh_pair. */
 const char *const ictusi_rounds_pair_names[] = {"auto", "adaptive", "skampi", "min-rtt", NULL};
 
@@ -86,9 +96,11 @@ static void release_call(struct mesh_rounds *s)
     free(s->edges);
     free(s->stamps);
     free(s->peers);
+    free(s->done);
     s->edges = NULL;
     s->stamps = NULL;
     s->peers = NULL;
+    s->done = NULL;
 }
 
 void ictusi_rounds_close(struct mesh_rounds *s)
@@ -100,7 +112,7 @@ void ictusi_rounds_close(struct mesh_rounds *s)
     free(s->errors);
 }
 
-/* Ask or answer. */
+/* Ask or answer. The server stamps by its bare clock too: nobody has a line before the end. */
 static int rounds_exchange(struct exchange *x, int peer, bool asks, int n, struct stamp *stamps)
 {
     const struct line bare = ictusi_line_identity();
@@ -116,7 +128,8 @@ static int rounds_meet(struct mesh_rounds *s, int round, int exchanges, struct s
     return peer < 0 ? ICTUS_OK : rounds_exchange(&s->exchange, peer, asks, exchanges, stamps);
 }
 
-/* How many exchanges of a burst with this process are by the clock that is to be synchronised. */
+/* How many exchanges of a burst with this process are by the clock that is to be synchronised: half
+ * of the plan's where the other half is by the counter, so that the effort is the same. */
 static int rounds_own(const struct mesh_rounds *s, int peer)
 {
     const bool common =
@@ -125,23 +138,27 @@ static int rounds_own(const struct mesh_rounds *s, int peer)
                                                                : s->plan.exchanges;
 }
 
-/* As rounds_meet(), and where there is a counter in common as many exchanges by it, in turns. */
-static int rounds_sweep_round(struct mesh_rounds *s, int round, struct stamp *stamps)
+/*
+ * The exchanges from..to-1 of a burst, and where there is a counter in common as many by it, in
+ * turns. Those by the clock come first in the client's stamps, those by the counter in their second
+ * half.
+ */
+static int rounds_part(struct mesh_rounds *s, int peer, bool asks, int from, int to,
+                       struct stamp *stamps)
 {
-    const int peer = ictusi_pairing_partner(&s->pairing, round, s->rank);
-    const bool asks = ictusi_pairing_asks(&s->pairing, round, s->rank);
-    const int own = peer < 0 ? s->plan.exchanges : rounds_own(s, peer);
+    const int own = rounds_own(s, peer);
+    struct stamp *const by_clock = asks ? stamps : NULL;
     if (own == s->plan.exchanges) {
-        return rounds_meet(s, round, own, stamps);
+        return rounds_exchange(&s->exchange, peer, asks, to - from, asks ? by_clock + from : NULL);
     }
     struct exchange known = s->exchange;
     known.source = ictusi_counter_source();
     int err = ICTUS_OK;
-    for (int i = 0; i < own && !err; i += CALIBRATION_TURN) {
-        const int n = i + CALIBRATION_TURN < own ? CALIBRATION_TURN : own - i;
-        err = rounds_exchange(&s->exchange, peer, asks, n, asks ? stamps + i : NULL);
+    for (int i = from; i < to && !err; i += CALIBRATION_TURN) {
+        const int n = i + CALIBRATION_TURN < to ? CALIBRATION_TURN : to - i;
+        err = rounds_exchange(&s->exchange, peer, asks, n, asks ? by_clock + i : NULL);
         if (!err) {
-            err = rounds_exchange(&known, peer, asks, n, asks ? stamps + own + i : NULL);
+            err = rounds_exchange(&known, peer, asks, n, asks ? by_clock + own + i : NULL);
             s->exchange.started += asks ? (uint64_t)n : 0;
             s->exchange.messages += (uint64_t)n;
         }
@@ -149,16 +166,49 @@ static int rounds_sweep_round(struct mesh_rounds *s, int round, struct stamp *st
     return err;
 }
 
-/* What a burst shows. */
-static int rounds_edge(const struct mesh_rounds *s, const struct stamp *stamps, double tick_ns,
-                       const struct adaptive_slope *slope, struct mesh_edge *edge)
+/* The client's word on whether the burst goes on. */
+static int rounds_agree(struct mesh_rounds *s, int peer, bool asks, bool *more)
+{
+    char word = *more;
+    const int err = asks ? ictusi_exchange_tell(&s->exchange, peer, &word, sizeof(word))
+                         : ictusi_exchange_hear(&s->exchange, peer, &word, sizeof(word));
+    *more = word != 0;
+    return err;
+}
+
+/* One round of a sweep. `stamps` is where a client's go, *done how many it made by its clock. */
+static int rounds_sweep_round(struct mesh_rounds *s, int round, struct stamp *stamps, int *done)
+{
+    const int peer = ictusi_pairing_partner(&s->pairing, round, s->rank);
+    const bool asks = ictusi_pairing_asks(&s->pairing, round, s->rank);
+    const double planned_s = s->plan.length_s / s->plan.rounds;
+    const int own = peer < 0 ? 0 : rounds_own(s, peer);
+    const int64_t until =
+        ictusi_source_read(s->exchange.source) + (int64_t)(burst_stretch * planned_s * 1e9);
+    bool more = own > 0;
+    int err = ICTUS_OK;
+    for (*done = 0; more && !err;) {
+        const int to = own - *done > BURST_PART ? *done + BURST_PART : own;
+        err = rounds_part(s, peer, asks, *done, to, stamps);
+        *done = to;
+        more = to < own && ictusi_source_read(s->exchange.source) < until;
+        if (to < own && !err) {
+            err = rounds_agree(s, peer, asks, &more);
+        }
+    }
+    return err;
+}
+
+/* What a burst shows, of whose exchanges so many were made by the clock. */
+static int rounds_edge(const struct mesh_rounds *s, const struct stamp *stamps, int done,
+                       double tick_ns, const struct adaptive_slope *slope, struct mesh_edge *edge)
 {
     const enum mesh_pair pair = (enum mesh_pair)s->options->pair;
     const int own = rounds_own(s, edge->server);
-    const int err = ictusi_mesh_burst(stamps, (size_t)own, pair, slope, edge);
+    const int err = ictusi_mesh_burst(stamps, (size_t)done, pair, slope, edge);
     return err || own == s->plan.exchanges
                ? err
-               : ictusi_mesh_calibrate(stamps + own, (size_t)own, tick_ns, pair, edge);
+               : ictusi_mesh_calibrate(stamps + own, (size_t)done, tick_ns, pair, edge);
 }
 
 /*
@@ -186,6 +236,8 @@ static int try_exchanges(struct mesh_rounds *s, struct sync_run *run, struct mes
             rtt_ns = fmin(rtt_ns, seen.rtt_ns);
         }
     }
+    /* The largest of the first, the smallest of the second: one reduction by MPI_MAX. A process
+     * that only answered in the trial has seen nothing and tells 0 and -infinity. */
     double extremes[2] = {logs[1] > 0.0 ? exchange_s / logs[1] : 0.0, -rtt_ns};
     if (PMPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, run->comm) != MPI_SUCCESS ||
         PMPI_Allreduce(MPI_IN_PLACE, logs, 2, MPI_DOUBLE, MPI_SUM, run->comm) != MPI_SUCCESS) {
@@ -225,6 +277,7 @@ static int rounds_plan(struct mesh_rounds *s, struct sync_run *run)
     return ICTUS_OK;
 }
 
+/* The matchings of this call; the same on all ranks, since they share the seed. */
 static int rounds_draw(struct mesh_rounds *s, int rounds, uint64_t seed)
 {
     ictusi_pairing_free(&s->pairing);
@@ -248,7 +301,8 @@ static int make_room(struct mesh_rounds *s, struct sync_run *run, int count)
     s->stamps =
         calloc((size_t)(asked + 1) * (size_t)s->plan.exchanges * (size_t)count, sizeof(*s->stamps));
     s->peers = calloc((size_t)asked + 1, sizeof(*s->peers));
-    if (!s->edges || !s->stamps || !s->peers) {
+    s->done = calloc((size_t)(asked + 1) * (size_t)count, sizeof(*s->done));
+    if (!s->edges || !s->stamps || !s->peers || !s->done) {
         return ICTUS_ERR_NOMEM;
     }
     for (size_t e = 0; e < slots * (size_t)count; e++) {
@@ -286,8 +340,10 @@ int ictusi_rounds_sweep(struct mesh_rounds *s, int k)
     size_t asked = 0;
     int err = ICTUS_OK;
     for (int r = 0; r < s->pairing.rounds && !err; r++) {
-        err = rounds_sweep_round(s, r, stamps + asked * burst);
+        int done = 0;
+        err = rounds_sweep_round(s, r, stamps + asked * burst, &done);
         if (ictusi_pairing_asks(&s->pairing, r, s->rank)) {
+            s->done[(size_t)k * s->asked + asked] = done;
             s->peers[asked++] = ictusi_pairing_partner(&s->pairing, r, s->rank);
         }
     }
@@ -302,18 +358,22 @@ int ictusi_rounds_estimate(struct mesh_rounds *s, int count)
 {
     const size_t burst = (size_t)s->plan.exchanges;
     const size_t sweep = s->asked * burst;
+    /* From the opening until now: known to 1e-6 after a window of 0.1 s and more. */
     const double tick_ns = s->counters ? ictusi_counter_tick_ns(&s->counter) : 0.0;
     int failed = ICTUS_OK;
     for (size_t e = 0; e < s->asked; e++) {
         const struct stamp *first = s->stamps + e * burst;
         const struct stamp *last = first + (size_t)(count - 1) * sweep;
+        const int *done = s->done + e; /* of every asked-th */
+        const int fewest = done[0] < done[(size_t)(count - 1) * s->asked]
+                               ? done[0]
+                               : done[(size_t)(count - 1) * s->asked];
         struct adaptive_slope slope;
-        const bool known =
-            ictusi_mesh_slope(first, last, (size_t)rounds_own(s, s->peers[e]), &slope);
+        const bool known = ictusi_mesh_slope(first, last, (size_t)fewest, &slope);
         for (int k = 0; k < count; k++) {
             struct mesh_edge edge = {.client = s->rank, .server = s->peers[e]};
-            const int bad =
-                rounds_edge(s, first + (size_t)k * sweep, tick_ns, known ? &slope : NULL, &edge);
+            const int bad = rounds_edge(s, first + (size_t)k * sweep, done[(size_t)k * s->asked],
+                                        tick_ns, known ? &slope : NULL, &edge);
             if (!bad) {
                 s->edges[(size_t)k * (size_t)s->slots + e] = edge;
             }
@@ -323,7 +383,8 @@ int ictusi_rounds_estimate(struct mesh_rounds *s, int count)
     return failed;
 }
 
-/* The edges of one sweep out of what all processes sent. */
+/* In the order of ranks and rounds, alike for all sweeps. The edges of one sweep out of what all
+ * processes sent. */
 static int add_sweep(struct mesh_rounds *s, const struct mesh_edge *all, int count, int k,
                      struct mesh_edge *packed)
 {

@@ -38,6 +38,7 @@ struct mesh_rounds {
     size_t asked;            /* rounds of a sweep in which this process asks */
     struct stamp *stamps;    /* of all sweeps: exchanges for each round asked */
     int *peers;              /* the server of each of these rounds */
+    int *done;               /* exchanges by its clock in each, of all sweeps as the stamps */
     /* at the root */
     struct mesh *mesh;
     struct line *lines;
