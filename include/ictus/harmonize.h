@@ -69,8 +69,8 @@ ICTUS_API int ictus_harmonize_retry(MPI_Comm comm, int retries, struct ictus_har
  * state; duplicates made later inherit it. Options: tolerance=0 (1us, or 100us where processes
  * outnumber cores), late=0.001 (asked rate of late starts), resync=auto|never|always, slack=0
  * (fixed when above 0), max_slack=100ms, reach=32 (the longest slack in medians of what calls
- * needed), within=auto|memory|messages (how processes of a node agree). The default comes from the
- * environment variable ICTUS_HARMONIZE.
+ * needed), within=auto|memory|messages (how processes of a node agree), rehearse=auto|no (exchange
+ * the words twice after work). The default comes from the environment variable ICTUS_HARMONIZE.
  * @param comm     an intra-communicator
  * @param spec     "harmonize:option=value,..." or NULL for the defaults
  * @param clock    specification of its clock, as in ictus_clock_create(); may be NULL
@@ -81,9 +81,10 @@ ICTUS_API int ictus_harmonize_configure(MPI_Comm comm, const char *spec, const c
 
 /**
  * As ictus_harmonize_configure(), from an info object with any of the keys ictus_tolerance,
- * ictus_late, ictus_reach, ictus_resync, ictus_slack, ictus_max_slack, ictus_within and
- * ictus_clock; others are ignored. A communicator made with such an info (MPI_Comm_dup_with_info)
- * needs no call where the MPI library keeps keys it does not know. Collective.
+ * ictus_late, ictus_reach, ictus_resync, ictus_slack, ictus_max_slack, ictus_within,
+ * ictus_rehearse and ictus_clock; others are ignored. A communicator made with such an info
+ * (MPI_Comm_dup_with_info) needs no call where the MPI library keeps keys it does not know.
+ * Collective.
  * @param comm     as in ictus_harmonize()
  * @param info     MPI_INFO_NULL: the defaults
  * @param[out] why says why on failure; may be NULL

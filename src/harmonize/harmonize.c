@@ -5,7 +5,7 @@
  *
  * Quick path: one reduction of three words to rank 0 (who wants a sync; how the last start went)
  * and one broadcast of three words from it (the deadline). Between nodes these are MPI_Reduce and
- * MPI_Bcast; see board.h for inside them.
+ * MPI_Bcast; see board.h for inside them. After work between calls both are rehearsed once.
  */
 #include "clock/watch.h"
 #include "harmonize/state.h"
@@ -16,8 +16,12 @@
 /* Words of the reduction, all combined by MPI_MAX. */
 enum { TELL_RESYNC, TELL_SHORTFALL, TELL_LATENESS, TELL_WORDS };
 /* Words of the broadcast. */
-enum { GO_DEADLINE, GO_SLACK, GO_RESYNC, GO_WORDS };
+enum { GO_DEADLINE, GO_SLACK, GO_AGAIN, GO_WORDS };
 _Static_assert((int)TELL_WORDS == (int)BOARD_WORDS && (int)GO_WORDS == (int)BOARD_WORDS, "a board");
+
+/* What the words have to be exchanged again for before a start can be: after a new synchronisation,
+ * or because the processes had been away and this was the rehearsal. */
+enum again { AGAIN_NO, AGAIN_WARM, AGAIN_RESYNC };
 
 /* Syncing again is worth it only while it makes the clock better by this factor. */
 #define WORTH_RESYNC 1.5
@@ -34,6 +38,7 @@ static bool wants_resync(const struct harmonize_state *s)
     if (s->options.resync == RESYNC_NEVER) {
         return false;
     }
+    /* Two readings at most: this is on every call's way. */
     const struct watch_look look = ictusi_watch_look(&s->clock->watch, s->clock->source);
     if (look.stepped) {
         return true;
@@ -73,6 +78,7 @@ static int harmonize_broadcast(struct harmonize_state *s, int64_t *go)
     return err == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
+/* INT64_MIN where this process has nothing to tell of a last start: the others' words win. */
 static int harmonize_report(struct harmonize_state *s, bool resync, int64_t *heard)
 {
     const int64_t told[TELL_WORDS] = {
@@ -107,48 +113,43 @@ static int gap_of(int64_t since_ns)
     return gap;
 }
 
-/* Rank 0: the deadline of this call, and what the last one needed. */
-static void harmonize_decide(struct harmonize_state *s, const int64_t *heard, int64_t *go)
+/*
+ * Rank 0: the deadline of this call, and what the last one needed. After work, the way from here to
+ * the wait runs through code and data that the caches have lost, and through branches that the
+ * processors no longer foresee: 0.8 us, where another call right after this one takes 0.3. All this
+ * is slack, and a process may lose its core at any instant of it: starts are late in proportion. So
+ * the first exchange of words after work is a rehearsal, which nothing waits for.
+ */
+static void harmonize_decide(struct harmonize_state *s, bool first, const int64_t *heard,
+                             int64_t *go)
 {
+    const bool rehearse = first && s->options.rehearse == REHEARSE_AUTO;
     s->learn = heard[TELL_SHORTFALL] != INT64_MIN;
     s->unlearned_ns = s->last_slack_ns + heard[TELL_SHORTFALL];
     s->unlearned_gap = s->last_gap;
-    s->last_gap = gap_of(ictusi_source_read(s->clock->source) - s->left_ns);
-    go[GO_RESYNC] = heard[TELL_RESYNC];
+    if (first) {
+        s->last_gap = gap_of(ictusi_source_read(s->clock->source) - s->left_ns);
+    }
+    go[GO_AGAIN] = heard[TELL_RESYNC]            ? AGAIN_RESYNC
+                   : rehearse && s->last_gap > 0 ? AGAIN_WARM
+                                                 : AGAIN_NO;
     go[GO_SLACK] = s->next_slack_ns[s->last_gap];
     go[GO_DEADLINE] = ictus_clock_now(s->clock).ns + go[GO_SLACK];
 }
 
-/* Both messages of one attempt; go is the same on all processes then. */
-static int harmonize_negotiate(struct harmonize_state *s, bool resync, int64_t *go)
+/* Both messages of one attempt; go is the same on all processes then. first: of this call. */
+static int harmonize_negotiate(struct harmonize_state *s, bool first, int64_t *go)
 {
     int64_t heard[TELL_WORDS] = {0, INT64_MIN, INT64_MIN};
     harmonize_learn(s);
-    const int err = harmonize_report(s, resync, heard);
+    const int err = harmonize_report(s, first && wants_resync(s), heard);
     if (err) {
         return err;
     }
     if (s->rank == 0) {
-        harmonize_decide(s, heard, go);
+        harmonize_decide(s, first, heard, go);
     }
     return harmonize_broadcast(s, go);
-}
-
-static int agree_on_deadline(struct harmonize_state *s, int64_t *go)
-{
-    int err = harmonize_negotiate(s, wants_resync(s), go);
-    if (err || !go[GO_RESYNC]) {
-        return err;
-    }
-    err = ictus_clock_resync(s->clock);
-    if (err) {
-        return err;
-    }
-    s->stats.resyncs++;
-    s->suspicious = false;
-    /* The margin of the last start has been learned already. */
-    s->any_call = false;
-    return harmonize_negotiate(s, false, go);
 }
 
 /* How this process leaves. The caller's clock runs: nothing is done here that can be done before.
@@ -179,12 +180,44 @@ static void harmonize_foresee(struct harmonize_state *s, const int64_t *go, int6
     };
     s->last_slack_ns = go[GO_SLACK];
     s->last_sigma_ns = reading.sigma_ns;
-    s->any_call = true;
-    s->stats.calls++;
     s->stats.slack_ns = (double)go[GO_SLACK];
-    s->slack_sum_ns += (double)go[GO_SLACK];
     /* A rehearsal as if on time, which leaves no trace: code and data are at hand for the exit. */
     harmonize_judge(s, 0, true, harmony);
+}
+
+/*
+ * The exit is rehearsed with the words, but the deadline that was announced passes unheeded. What
+ * is remembered of the last start has been told already.
+ */
+static void harmonize_rehearse(struct harmonize_state *s, const int64_t *go)
+{
+    const struct ictus_clock *clock = s->clock;
+    struct ictus_harmony unheard;
+    harmonize_foresee(s, go, ictusi_line_unmap(&clock->line, go[GO_DEADLINE]), &unheard);
+    const int64_t now = ictusi_source_read(clock->source);
+    (void)ictusi_sync_wait_until(clock->source, now, clock->crowded);
+    s->rehearsals++;
+}
+
+static int agree_on_deadline(struct harmonize_state *s, int64_t *go)
+{
+    int err = harmonize_negotiate(s, true, go);
+    if (err || go[GO_AGAIN] == AGAIN_NO) {
+        return err;
+    }
+    if (go[GO_AGAIN] == AGAIN_RESYNC) {
+        err = ictus_clock_resync(s->clock);
+        if (err) {
+            return err;
+        }
+        s->stats.resyncs++;
+        s->suspicious = false;
+    } else {
+        harmonize_rehearse(s, go);
+    }
+    /* The margin of the last start has been learned already. */
+    s->any_call = false;
+    return harmonize_negotiate(s, false, go);
 }
 
 /* Wait for the deadline and judge how this process leaves. */
@@ -194,6 +227,9 @@ static void harmonize_start(struct harmonize_state *s, const int64_t *go,
     const struct ictus_clock *clock = s->clock;
     const int64_t deadline = ictusi_line_unmap(&clock->line, go[GO_DEADLINE]);
     harmonize_foresee(s, go, deadline, harmony);
+    s->any_call = true;
+    s->stats.calls++;
+    s->slack_sum_ns += (double)go[GO_SLACK];
     const int64_t ready = ictusi_source_read(clock->source);
     const int64_t margin = deadline - ready;
     int64_t left = ready;
@@ -211,6 +247,8 @@ static void harmonize_start(struct harmonize_state *s, const int64_t *go,
     s->left_ns = left;
 }
 
+/* S23 algorithm 1: negotiate, wait, judge. The flag is local; whether any process was late the next
+ * call's reduction tells rank 0. */
 int ictus_harmonize(MPI_Comm comm, struct ictus_harmony *harmony)
 {
     struct harmonize_state *state = NULL;
@@ -240,15 +278,16 @@ static int agree_on_restart(struct harmonize_state *s, struct ictus_harmony *har
     int err = harmonize_reduce(s, told, heard);
     if (!err && s->rank == 0) {
         const int64_t pause = RETRY_PAUSE * (int64_t)harmony->slack_ns;
-        go[GO_RESYNC] = heard[TELL_RESYNC];
+        go[GO_AGAIN] = heard[TELL_RESYNC];
         go[GO_DEADLINE] = ictus_clock_now(s->clock).ns + pause;
     }
     err = err ? err : harmonize_broadcast(s, go);
-    *any_late = go[GO_RESYNC] != 0;
+    *any_late = go[GO_AGAIN] != 0;
     harmony->deadline.ns = go[GO_DEADLINE]; /* the next start's own replaces it if there is one */
     return err;
 }
 
+/* Judged like any start, but nothing is learned from it: its slack was not one that is learned. */
 static void start_again(struct harmonize_state *s, struct ictus_harmony *harmony)
 {
     const int64_t deadline = ictusi_line_unmap(&s->clock->line, harmony->deadline.ns);

@@ -15,6 +15,7 @@
 
 static const char *const policies[] = {"auto", "never", "always", NULL};
 static const char *const withins[] = {"auto", "memory", "messages", NULL};
+static const char *const rehearsals[] = {"auto", "no", NULL};
 
 static const struct spec_param params[] = {
     {"tolerance", SPEC_SECONDS, offsetof(struct harmonize_options, tolerance_s), "0", 0, 1.0, NULL,
@@ -30,6 +31,8 @@ static const struct spec_param params[] = {
      "fixed slack; 0 means as the measured margins require"},
     {"within", SPEC_CHOICE, offsetof(struct harmonize_options, within), "auto", 0, 0, withins,
      "how processes of one node agree"},
+    {"rehearse", SPEC_CHOICE, offsetof(struct harmonize_options, rehearse), "auto", 0, 0,
+     rehearsals, "exchange the words twice after work, so that the start finds warm caches"},
     {"max_slack", SPEC_SECONDS, offsetof(struct harmonize_options, max_slack_s), "100ms", 1e-6, 10,
      NULL, "longest slack"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
@@ -71,7 +74,9 @@ static int read_options(const char *given, struct harmonize_options *options, st
     return ictusi_spec_read(&spec, params, options, why);
 }
 
-/* Before anything is known: the best of a few broadcasts between barriers, taken on the spot. */
+/* Before anything is known, in ns: the best of a few broadcasts between barriers, taken on the
+ * spot.
+ */
 static double broadcast_ns(const struct ictus_clock *clock)
 {
     enum { TRIES = 5 };
@@ -121,6 +126,7 @@ static bool wants_memory(const struct harmonize_options *options, bool crowded)
     return options->within == WITHIN_MEMORY || (options->within == WITHIN_AUTO && !crowded);
 }
 
+/* min_ns: what a line of shared memory takes from core to core, so no start can do with less. */
 static int state_fill(struct harmonize_state *state, const struct harmonize_options *options)
 {
     const struct ictus_clock *clock = state->clock;
@@ -136,6 +142,7 @@ static int state_fill(struct harmonize_state *state, const struct harmonize_opti
     slack.tolerance_ns = state->options.tolerance_s * 1e9;
     state->tolerance_ns = (int64_t)slack.tolerance_ns;
     PMPI_Comm_rank(clock->comm, &state->rank);
+    /* Ten broadcasts: a first start that is late teaches less than one that is long. */
     const double first_ns = 10.0 * broadcast_ns(clock);
     for (int gap = 0; gap < GAPS; gap++) {
         ictusi_slack_init(&state->slack[gap], &slack, first_ns);
@@ -168,6 +175,7 @@ static int state_build(MPI_Comm comm, const char *clock, const struct harmonize_
     return err;
 }
 
+/* Errors are agreed on before the clock is made, which takes a second and all ranks. */
 static int state_make(MPI_Comm comm, const char *spec, const char *clock,
                       struct harmonize_state **out, struct ictus_why *why)
 {
@@ -249,6 +257,8 @@ static bool info_value(MPI_Info info, const char *name, char *value, int size)
     return found != 0;
 }
 
+/* Info keys are the options' names with ictus_ in front: read by the same table as specifications.
+ */
 bool ictusi_harmonize_info_spec(MPI_Info info, char *spec, size_t size, char *clock,
                                 size_t clock_size)
 {
@@ -267,6 +277,8 @@ bool ictusi_harmonize_info_spec(MPI_Info info, char *spec, size_t size, char *cl
     return named || length > plain;
 }
 
+/* A duplicate's inherited text comes before info keys, which MPI_Comm_dup copies too: the text is
+ * what was said last. */
 static int make_as_wished(MPI_Comm comm, struct harmonize_state **state, struct ictus_why *why)
 {
     struct wishes wishes = {.text = ""};

@@ -20,6 +20,9 @@ enum resync_policy { RESYNC_AUTO, RESYNC_NEVER, RESYNC_ALWAYS };
 /* How processes of one node agree; by itself through memory unless they take turns on cores. */
 enum within { WITHIN_AUTO, WITHIN_MEMORY, WITHIN_MESSAGES };
 
+/* Whether the words are exchanged once for nothing after work between two calls. */
+enum rehearse { REHEARSE_AUTO, REHEARSE_NO };
+
 /*
  * After work between two calls a start needs more than right after another one: code and data have
  * left the caches, cores have slowed down. What calls need is learned apart for times since the
@@ -33,6 +36,7 @@ struct harmonize_options {
     double reach;       /* see slack.h */
     int resync;         /* enum resync_policy */
     int within;         /* enum within */
+    int rehearse;       /* enum rehearse */
     double slack_s;     /* fixed when above 0 */
     double max_slack_s;
 };
@@ -57,7 +61,8 @@ struct harmonize_state {
     double last_sigma_ns;
     int64_t tolerance_ns; /* options.tolerance_s, for the exit */
     bool any_call;
-    bool suspicious; /* a deadline was absurd: sync again */
+    uint64_t rehearsals; /* exchanges of words that no start came of */
+    bool suspicious;     /* a deadline was absurd: sync again */
     struct ictus_harmonize_stats stats;
     double slack_sum_ns;
 };

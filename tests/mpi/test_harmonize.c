@@ -135,6 +135,29 @@ static void pauses_have_their_own_slack(void)
     MPI_Comm_free(&comm);
 }
 
+/* After a pause, and at first, all processes go through it twice; never where it is forbidden. */
+static void pauses_are_followed_by_a_rehearsal(void)
+{
+    enum { CALLS = 3, PAUSE_US = 1000 };
+    static const char *const specs[] = {"harmonize", "harmonize:rehearse=no"};
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(!ictus_harmonize_configure(comm, specs[i], NULL, NULL));
+        for (int k = 0; k < CALLS; k++) {
+            starts_are_common(comm, 1);
+            (void)usleep(PAUSE_US);
+        }
+        const struct harmonize_state *state = ictusi_harmonize_find(comm);
+        REQUIRE(state);
+        uint64_t most[2] = {state->rehearsals, ~state->rehearsals};
+        MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_UINT64_T, MPI_MAX, comm);
+        CHECK(most[0] == ~most[1]); /* alike on all */
+        CHECK(i == 0 ? state->rehearsals >= CALLS : state->rehearsals == 0);
+    }
+    MPI_Comm_free(&comm);
+}
+
 static void misuse_is_refused(void)
 {
     int flag = 0;
@@ -198,6 +221,7 @@ int main(int argc, char **argv)
     words_go_either_way();
     a_late_process_is_waited_for();
     pauses_have_their_own_slack();
+    pauses_are_followed_by_a_rehearsal();
     misuse_is_refused();
     a_step_is_noticed(NULL, HCA3 "@sim:scope=process,step=1s,step_at=1s");
     a_step_is_noticed("harmonize:slack=2ms", HCA3 "@sim:scope=process,step=-1s,step_at=1s");

@@ -58,7 +58,7 @@ static struct source told_source = {&clock_ops};
 
 /* NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the linker's names */
 struct watch_look __wrap_ictusi_watch_look(const struct watch *watch, const struct source *source);
-int64_t __wrap_ictusi_wait_until(const struct source *source, int64_t deadline, bool crowded);
+int64_t __wrap_ictusi_sync_wait_until(const struct source *source, int64_t deadline, bool crowded);
 int __wrap_ictusi_harmonize_state(MPI_Comm comm, struct harmonize_state **out,
                                   struct ictus_why *why);
 struct harmonize_state *__wrap_ictusi_harmonize_find(MPI_Comm comm);
@@ -73,7 +73,7 @@ struct watch_look __wrap_ictusi_watch_look(const struct watch *watch, const stru
     return (struct watch_look){world.now, world.elapsed_ns, world.stepped};
 }
 
-int64_t __wrap_ictusi_wait_until(const struct source *source, int64_t deadline, bool crowded)
+int64_t __wrap_ictusi_sync_wait_until(const struct source *source, int64_t deadline, bool crowded)
 {
     CHECK(source == &told_source && crowded == clock_here.crowded);
     world.waits++;
@@ -153,7 +153,10 @@ static void begin(int rank, double sigma_ns, double slack_s)
     state = (struct harmonize_state){
         .clock = &clock_here,
         .rank = rank,
-        .options = {.tolerance_s = 1e-9 * TOLERANCE_NS, .slack_s = slack_s, .max_slack_s = 0.1},
+        .options = {.tolerance_s = 1e-9 * TOLERANCE_NS,
+                    .slack_s = slack_s,
+                    .rehearse = REHEARSE_NO,
+                    .max_slack_s = 0.1},
         .tolerance_ns = TOLERANCE_NS,
     };
     for (int gap = 0; gap < GAPS; gap++) {
@@ -259,6 +262,33 @@ static void clocks_are_mended_in_time(void)
     }
 }
 
+/* After work the words go twice; the first time nobody waits, and only the second one is a start.
+ */
+static void work_is_followed_by_a_rehearsal(void)
+{
+    enum { WORK_NS = 2000000 };
+    begin(0, 100.0, 0.0);
+    state.options.rehearse = REHEARSE_AUTO;
+    (void)start();
+    CHECK(world.reduces == 2 && world.bcasts == 2 && state.rehearsals == 1);
+    CHECK(state.stats.calls == 1 && world.went[0][RESYNCS] != 0 && world.went[1][RESYNCS] == 0);
+    const int64_t needed = state.last_slack_ns - state.last_margin_ns;
+    world.now += WORK_NS;
+    const struct ictus_harmony harmony = start();
+    CHECK(world.reduces == 2 && state.rehearsals == 2 && state.stats.calls == 2);
+    CHECK(!world.resyncs && state.stats.late == 0 && harmony.flag);
+    CHECK(harmony.deadline.ns == world.went[1][DEADLINE]);
+    /* What the start before needed is told and learned once. */
+    CHECK(world.told[0][SHORTFALL] != INT64_MIN && world.told[1][SHORTFALL] == INT64_MIN);
+    CHECK(state.slack[GAPS - 1].count == 1 && state.slack[GAPS - 1].recent[0] == (double)needed);
+    (void)start(); /* right after it */
+    CHECK(world.reduces == 1 && state.rehearsals == 2);
+    begin(1, 100.0, 0.0);
+    world.from_first[RESYNCS] = 1;
+    (void)start();
+    CHECK(world.reduces == 2 && state.rehearsals == 1 && !world.resyncs);
+}
+
 /* Whoever wants it: all do it, once, and what the start before needed is not told twice. */
 static void one_process_is_enough(void)
 {
@@ -270,7 +300,7 @@ static void one_process_is_enough(void)
     CHECK(!world.told[0][RESYNC] && world.told[0][SHORTFALL] != INT64_MIN);
     CHECK(!world.told[1][RESYNC] && world.told[1][SHORTFALL] == INT64_MIN);
     begin(1, 100.0, 1e-5);
-    world.from_first[RESYNCS] = 1;
+    world.from_first[RESYNCS] = 2; /* 1 is a rehearsal */
     (void)start();
     CHECK(world.resyncs == 1 && world.reduces == 2 && state.stats.resyncs == 1);
 }
@@ -445,6 +475,7 @@ int main(void)
     others_follow_the_first();
     clocks_are_mended_in_time();
     one_process_is_enough();
+    work_is_followed_by_a_rehearsal();
     mistrust_leads_to_a_sync();
     slacks_are_learned();
     late_starts_are_repeated();
