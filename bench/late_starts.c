@@ -7,9 +7,11 @@
  * SPECs as in ictus_harmonize_configure(), "harmonize" unless given; each has a communicator of its
  * own, and they take turns in blocks of calls, so that all meet the same machine. One JSON line for
  * each amount of work and SPEC: calls, late ones (of any process), those of them for which some
- * process was not ready in time, mean slack, quantiles of the slack that was needed. The last line
- * says how often a process that only reads the clock would have found itself late at an instant:
- * no slack helps against that. Started by bench/late_starts.
+ * process was not ready in time, those later than ten tolerances, mean slack, quantiles of the
+ * slack that was needed, the median time in a call. The SPEC "bare" is what no start can be better
+ * than: each process for itself waits for an instant that lies as far ahead as the first SPEC's
+ * slack. The last line says which part of the time a process that only reads the clock is kept from
+ * it for longer than the tolerance. Started by bench/late_starts.
  */
 #include "core/stats.h"
 
@@ -28,7 +30,7 @@ static const int64_t works_ns[] = {0, 100000, 1000000, 2000000, 10000000};
 struct variant {
     const char *spec;
     MPI_Comm comm;
-    double *lateness, *margin, *slack; /* ns, by call */
+    double *lateness, *margin, *slack, *took; /* ns, by call */
     int count;
 };
 
@@ -64,8 +66,10 @@ static void run_block(struct variant *v, int calls, int64_t work_ns, bool record
     for (int i = 0; i < calls; i++) {
         struct ictus_harmony harmony;
         work(work_ns, stats.tolerance_ns, losses);
+        const int64_t came = now_ns();
         ictus_harmonize(v->comm, &harmony);
         if (record && i > 0) { /* the first one came after the others' block */
+            v->took[v->count] = (double)(now_ns() - came);
             v->lateness[v->count] = harmony.flag ? 0.0 : fmax(harmony.lateness_ns, 1.0);
             v->margin[v->count] = harmony.margin_ns;
             v->slack[v->count++] = harmony.slack_ns;
@@ -73,31 +77,57 @@ static void run_block(struct variant *v, int calls, int64_t work_ns, bool record
     }
 }
 
-/* Rank 0 prints what all processes' calls were like. */
-static void tell(struct variant *v, int64_t work_ns, int rank)
+/* Starts of a process that agrees with nobody: it is ready, and leaves a slack later. */
+static void run_bare(struct variant *bare, int calls, int64_t work_ns, double slack_ns,
+                     double tolerance_ns, struct losses *losses)
 {
-    struct ictus_harmonize_stats stats = {.tolerance_ns = 1000.0};
+    for (int i = 0; i < calls; i++) {
+        work(work_ns, tolerance_ns, losses);
+        const int64_t instant = now_ns() + (int64_t)slack_ns;
+        int64_t now = instant;
+        do {
+            now = now_ns();
+        } while (now < instant);
+        if (i > 0) {
+            const double late_ns = (double)(now - instant);
+            bare->took[bare->count] = slack_ns + late_ns;
+            bare->lateness[bare->count] = late_ns > tolerance_ns ? late_ns : 0.0;
+            bare->margin[bare->count] = slack_ns;
+            bare->slack[bare->count++] = slack_ns;
+        }
+    }
+}
+
+static void reduce(double *values, int count, MPI_Op op, int rank)
+{
+    MPI_Reduce(rank ? values : MPI_IN_PLACE, values, count, MPI_DOUBLE, op, 0, MPI_COMM_WORLD);
+}
+
+/* Rank 0 prints what all processes' calls were like. */
+static void tell(struct variant *v, int64_t work_ns, double tolerance_ns, int rank)
+{
     double slack = 0.0;
     int late = 0;
     int unready = 0;
-    (void)ictus_harmonize_stats(v->comm, &stats);
-    MPI_Reduce(rank ? v->lateness : MPI_IN_PLACE, v->lateness, v->count, MPI_DOUBLE, MPI_MAX, 0,
-               MPI_COMM_WORLD);
-    MPI_Reduce(rank ? v->margin : MPI_IN_PLACE, v->margin, v->count, MPI_DOUBLE, MPI_MIN, 0,
-               MPI_COMM_WORLD);
+    int far = 0;
+    reduce(v->lateness, v->count, MPI_MAX, rank);
+    reduce(v->margin, v->count, MPI_MIN, rank);
     for (int i = 0; i < v->count; i++) {
         late += v->lateness[i] > 0.0;
-        unready += v->lateness[i] > 0.0 && v->margin[i] < -stats.tolerance_ns;
+        unready += v->lateness[i] > 0.0 && v->margin[i] < -tolerance_ns;
+        far += v->lateness[i] > 10.0 * tolerance_ns;
         slack += v->slack[i] / v->count;
         v->margin[i] = v->slack[i] - v->margin[i]; /* needed */
     }
     if (rank == 0) {
         ictusi_stats_sort(v->margin, (size_t)v->count);
+        ictusi_stats_sort(v->took, (size_t)v->count);
         printf("{\"spec\": \"%s\", \"work_ms\": %g, \"calls\": %d, \"late\": %d, \"unready\": %d, "
-               "\"slack_ns\": %.0f, \"needed_ns\": [%.0f, %.0f, %.0f]}\n",
-               v->spec, 1e-6 * (double)work_ns, v->count, late, unready, slack,
+               "\"far\": %d, \"slack_ns\": %.0f, \"needed_ns\": [%.0f, %.0f, %.0f], "
+               "\"took_ns\": %.0f}\n",
+               v->spec, 1e-6 * (double)work_ns, v->count, late, unready, far, slack,
                v->margin[v->count / 2], v->margin[(int)(0.99 * v->count)],
-               v->margin[(int)(0.999 * v->count)]);
+               v->margin[(int)(0.999 * v->count)], v->took[v->count / 2]);
     }
 }
 
@@ -110,11 +140,20 @@ static void *room(int calls)
     return memory;
 }
 
+static struct variant variant_make(const char *spec, int calls)
+{
+    return (struct variant){.spec = spec,
+                            .comm = MPI_COMM_NULL,
+                            .lateness = room(calls),
+                            .margin = room(calls),
+                            .slack = room(calls),
+                            .took = room(calls)};
+}
+
 static void prepare(struct variant *v, const char *spec, int calls)
 {
     struct ictus_why why = {""};
-    *v = (struct variant){
-        .spec = spec, .lateness = room(calls), .margin = room(calls), .slack = room(calls)};
+    *v = variant_make(spec, calls);
     MPI_Comm_dup(MPI_COMM_WORLD, &v->comm);
     if (ictus_harmonize_configure(v->comm, spec, NULL, &why)) {
         (void)fprintf(stderr, "bench_late_starts: %s\n", why.text);
@@ -124,15 +163,22 @@ static void prepare(struct variant *v, const char *spec, int calls)
 
 static void finish(struct variant *v)
 {
-    MPI_Comm_free(&v->comm);
+    if (v->comm != MPI_COMM_NULL) {
+        MPI_Comm_free(&v->comm);
+    }
     free(v->lateness);
     free(v->margin);
     free(v->slack);
+    free(v->took);
 }
 
+/* The variants, and after them the bare process. */
 static void measure(struct variant *v, int variants, int64_t work_ns, int calls, int rank,
                     struct losses *losses)
 {
+    struct variant *bare = &v[variants];
+    struct ictus_harmonize_stats stats = {.tolerance_ns = 1000.0};
+    bare->count = 0;
     for (int k = 0; k < variants; k++) {
         v[k].count = 0;
         run_block(&v[k], work_ns < LONG_NS ? WARMUP : WARMUP / LONG_SHARE, work_ns, false, losses);
@@ -141,9 +187,11 @@ static void measure(struct variant *v, int variants, int64_t work_ns, int calls,
         for (int k = 0; k < variants; k++) {
             run_block(&v[k], BLOCK, work_ns, true, losses);
         }
+        (void)ictus_harmonize_stats(v[0].comm, &stats);
+        run_bare(bare, BLOCK, work_ns, stats.slack_ns, stats.tolerance_ns, losses);
     }
-    for (int k = 0; k < variants; k++) {
-        tell(&v[k], work_ns, rank);
+    for (int k = 0; k <= variants; k++) {
+        tell(&v[k], work_ns, stats.tolerance_ns, rank);
     }
 }
 
@@ -151,7 +199,7 @@ int main(int argc, char **argv)
 {
     static char usual[] = "harmonize";
     char *only[] = {usual};
-    struct variant variants[SPECS_MAX];
+    struct variant variants[SPECS_MAX + 1];
     struct losses losses = {0.0, 0.0};
     int rank = 0;
     MPI_Init(&argc, &argv);
@@ -167,6 +215,7 @@ int main(int argc, char **argv)
     for (int k = 0; k < count; k++) {
         prepare(&variants[k], specs[k], calls);
     }
+    variants[count] = variant_make("bare", calls);
     for (size_t w = 0; w < sizeof(works_ns) / sizeof(works_ns[0]); w++) {
         const int some = works_ns[w] < LONG_NS ? calls : calls / LONG_SHARE;
         measure(variants, count, works_ns[w], some, rank, &losses);
@@ -176,7 +225,7 @@ int main(int argc, char **argv)
     if (rank == 0) {
         printf("{\"host_late\": %.6f}\n", lost);
     }
-    for (int k = 0; k < count; k++) {
+    for (int k = 0; k <= count; k++) {
         finish(&variants[k]);
     }
     MPI_Finalize();
