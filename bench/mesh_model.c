@@ -8,6 +8,8 @@
  * Prints the mean over repetitions of the largest error of any process at the end and 10 s later,
  * the ratio, durations, exchanges, and how often the 95 % interval covered. HCA3 makes fitpoints=
  * bursts of fitexchanges=, or with same=1 as many bursts as it has time for while the mesh takes.
+ * paths=2 shares the mesh's exchanges among two ways between each two processes, as a second rail
+ * would be, each with asymmetries of its own (asymmetry=, nodeasymmetry=).
  */
 #include "../tests/sim/world.h"
 #include "core/estimator.h"
@@ -30,6 +32,7 @@ struct setup {
     double fit_s; /* hca3 makes as many fit points as this takes instead */
     bool same;    /* likewise, as long as the mesh took */
     int rounds, exchanges, sweeps;
+    int paths; /* the mesh's exchanges are shared among so many, each with its own asymmetries */
     double window_s, tolerance_s;
     double prior_walk;
 };
@@ -193,22 +196,25 @@ static struct mesh_plan plan_mesh(struct world *w, const struct setup *s, const 
     return ictusi_mesh_plan(&wish, &trial);
 }
 
-/* Bursts of all pairs, one after another; who they are. */
-static void measure_sweep(struct world *w, const struct pairing *m, int exchanges,
-                          struct stamp *stamps, struct mesh_edge *edges)
+/* Bursts of all pairs, one after another, on each path; who they are. Returns how many. */
+static size_t measure_sweep(struct world *w, const struct pairing *m, int paths, int exchanges,
+                            struct stamp *stamps, struct mesh_edge *edges)
 {
     size_t count = 0;
-    for (int r = 0; r < m->rounds; r++) {
+    for (int r = 0; r < m->rounds * paths; r++) {
+        const int round = r / paths;
+        w->path = r % paths;
         for (int i = 0; i < w->options.size; i++) {
-            if (ictusi_pairing_asks(m, r, i)) {
+            if (ictusi_pairing_asks(m, round, i)) {
                 edges[count].client = i;
-                edges[count].server = ictusi_pairing_partner(m, r, i);
+                edges[count].server = ictusi_pairing_partner(m, round, i);
                 world_burst(w, i, edges[count].server, exchanges,
                             stamps + count * (size_t)exchanges);
                 count++;
             }
         }
     }
+    return count;
 }
 
 static void run_mesh(const struct setup *s, struct outcome *out)
@@ -221,25 +227,26 @@ static void run_mesh(const struct setup *s, struct outcome *out)
     check(ictusi_mesh_create(n, s->prior_walk, &mesh));
     const struct mesh_plan plan = plan_mesh(w, s, &m);
     const double start = world_now(w);
-    const size_t exchanges = (size_t)plan.exchanges;
+    const int burst = plan.exchanges > s->paths ? plan.exchanges / s->paths : 1;
+    const size_t exchanges = (size_t)burst;
     m.rounds = plan.rounds;
-    const size_t pairs = (size_t)m.rounds * (size_t)(n / 2);
+    const size_t pairs = (size_t)m.rounds * (size_t)(n / 2) * (size_t)s->paths;
+    size_t count = 0;
     struct stamp *stamps = must(malloc((size_t)plan.sweeps * pairs * exchanges * sizeof(*stamps)));
     struct mesh_edge *edges = must(calloc(pairs, sizeof(*edges)));
     for (int k = 0; k < plan.sweeps; k++) {
         world_wait(w, start + ictusi_mesh_plan_start(&plan, k));
-        measure_sweep(w, &m, plan.exchanges, stamps + (size_t)k * pairs * exchanges, edges);
+        count =
+            measure_sweep(w, &m, s->paths, burst, stamps + (size_t)k * pairs * exchanges, edges);
     }
     for (int k = 0; k < plan.sweeps; k++) {
-        size_t count = 0;
-        for (size_t e = 0; e < pairs && edges[e].client != edges[e].server; e++) {
+        for (size_t e = 0; e < count; e++) {
             const struct stamp *first = stamps + e * exchanges;
             const struct stamp *last = first + (size_t)(plan.sweeps - 1) * pairs * exchanges;
             struct adaptive_slope slope;
             const bool known = ictusi_mesh_slope(first, last, exchanges, &slope);
             check(ictusi_mesh_burst(first + (size_t)k * pairs * exchanges, exchanges,
                                     MESH_PAIR_AUTO, known ? &slope : NULL, &edges[e]));
-            count++;
         }
         check(ictusi_mesh_add(mesh, edges, count));
     }
@@ -278,6 +285,8 @@ static int set(struct setup *s, const char *word)
         int *integer;
     } keys[] = {
         {"asymmetry", &s->world.asymmetry_ns, NULL},
+        {"nodeasymmetry", &s->world.node_asymmetry_ns, NULL},
+        {"paths", NULL, &s->paths},
         {"jitter", &s->world.jitter_ns, NULL},
         {"walk", &s->world.walk, NULL},
         {"drift", &s->world.drift, NULL},
@@ -336,6 +345,7 @@ int main(int argc, char **argv)
                       .fit_exchanges = 100,
                       .first_seed = 1000,
                       .rounds = 100,
+                      .paths = 1,
                       .prior_walk = 1e-9};
     int good = s.world.size >= 2;
     for (int k = 2; k < argc; k++) {

@@ -104,15 +104,23 @@ static double jitter(struct world *w)
     }
 }
 
-/* Half the difference between the ways from a to b and back: fixed for a pair. */
+/* Half the difference between a process's ways out and in: fixed for a process and path. */
+static double node_asymmetry(const struct world *w, int process)
+{
+    struct rng rng;
+    ictusi_random_seed(&rng, w->options.seed + 2, (uint64_t)w->path << 32 | (uint64_t)process);
+    return w->options.node_asymmetry_ns * (2.0 * ictusi_random_uniform(&rng) - 1.0);
+}
+
+/* Half the difference between the ways from a to b and back: fixed for a pair and path. */
 static double asymmetry(const struct world *w, int a, int b)
 {
     struct rng rng;
     const uint64_t low = (uint64_t)(a < b ? a : b);
     const uint64_t high = (uint64_t)(a < b ? b : a);
-    ictusi_random_seed(&rng, w->options.seed + 1, low << 32 | high);
+    ictusi_random_seed(&rng, w->options.seed + 1, low << 32 | (uint64_t)w->path << 24 | high);
     const double r = w->options.asymmetry_ns * (2.0 * ictusi_random_uniform(&rng) - 1.0);
-    return a < b ? r : -r;
+    return (a < b ? r : -r) + node_asymmetry(w, a) - node_asymmetry(w, b);
 }
 
 /* What the two ends add to a message. */

@@ -18,20 +18,21 @@ enum world_jitter { WORLD_EXPONENTIAL, WORLD_ERLANG, WORLD_GAUSSIAN, WORLD_LOGNO
 struct world_options {
     int size;
     uint64_t seed;
-    double latency_ns;   /* of a message, at least */
-    double jitter_ns;    /* mean of what comes on top */
-    double asymmetry_ns; /* a pair's ways differ by up to twice this */
-    double tail;         /* share of messages in the heavy tail */
-    double stall;        /* share of messages whose receiver is off its core for a while */
-    double stall_ns;     /* mean of these whiles */
-    int noisy;           /* so many of the last processes add noise_ns to their messages */
-    bool noisy_first;    /* process 0 does, too */
-    double noise_ns;     /* mean, exponential, each way */
-    double slow;         /* share of messages that take slow_ns longer */
-    double slow_ns;      /* mean, exponential */
-    double congested;    /* share of bursts on a congested path: ten times the jitter, 2 us aside */
-    double drift;        /* standard deviation */
-    double walk;         /* per square root of a second */
+    double latency_ns;        /* of a message, at least */
+    double jitter_ns;         /* mean of what comes on top */
+    double asymmetry_ns;      /* a pair's ways differ by up to twice this, on each path anew */
+    double node_asymmetry_ns; /* what a process's ways out and in differ by, likewise */
+    double tail;              /* share of messages in the heavy tail */
+    double stall;             /* share of messages whose receiver is off its core for a while */
+    double stall_ns;          /* mean of these whiles */
+    int noisy;                /* so many of the last processes add noise_ns to their messages */
+    bool noisy_first;         /* process 0 does, too */
+    double noise_ns;          /* mean, exponential, each way */
+    double slow;              /* share of messages that take slow_ns longer */
+    double slow_ns;           /* mean, exponential */
+    double congested; /* share of bursts on a congested path: ten times the jitter, 2 us aside */
+    double drift;     /* standard deviation */
+    double walk;      /* per square root of a second */
     enum world_jitter shape;
     int64_t origin; /* process 0's clock at t = 0 */
     double apart_s; /* the others begin within +- this of it */
@@ -49,6 +50,7 @@ struct world {
     struct world_clock *clocks;
     double *busy_until; /* s: when each process is free again */
     uint64_t *started;  /* exchanges that each process started */
+    int path;           /* that bursts go by from now on: another rail or transport */
 };
 
 /* A cluster like the issue's: 1.5 us, exponential 300 ns, heavy tail 1 %, 10 ppm, 1e-9. */
