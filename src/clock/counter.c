@@ -30,6 +30,8 @@ bool ictusi_counter_invariant(void)
     return __get_cpuid(0x80000007U, &a, &b, &c, &d) && (d & (1U << 8));
 }
 
+/* The raw clock: NTP steers the rate of CLOCK_MONOTONIC by up to 500 ppm, and a tick would seem to
+ * change its length. */
 static int64_t counter_raw_ns(void)
 {
     struct timespec now;
@@ -37,7 +39,11 @@ static int64_t counter_raw_ns(void)
     return (int64_t)now.tv_sec * ICTUS_NS_PER_S + now.tv_nsec;
 }
 
-/* Counter, kernel, counter. */
+/*
+ * Counter, kernel, counter: the kernel's reading was made somewhere between the two ticks, so their
+ * middle errs by at most half of what is between them. An interrupt there makes a try useless,
+ * hence the narrowest of several.
+ */
 struct counter_pair ictusi_counter_pair(void)
 {
     struct counter_pair best = {0, 0};
@@ -54,6 +60,8 @@ struct counter_pair ictusi_counter_pair(void)
     return best;
 }
 
+/* ns per tick since then; 0 where the span is too short to know it to 0.1 %, or the counter stood.
+ */
 double ictusi_counter_tick_ns(const struct counter_pair *then)
 {
     const struct counter_pair now = ictusi_counter_pair();
@@ -63,6 +71,8 @@ double ictusi_counter_tick_ns(const struct counter_pair *then)
                : 0.0;
 }
 
+/* In ticks, not ns: what is measured by it is the offset of a counter against itself. __rdtsc() may
+ * run a few instructions early, which both processes do alike. */
 static int64_t counter_read(const struct source *source)
 {
     (void)source;
@@ -91,6 +101,7 @@ static bool kernel_trusts_counter(void)
     return strcmp(name, "tsc\n") == 0;
 }
 
+/* One kernel, one counter: two processes with the same name read the same one. */
 uint64_t ictusi_counter_name(void)
 {
     char kernel[SOURCE_IDENTITY_MAX];
@@ -102,6 +113,8 @@ uint64_t ictusi_counter_name(void)
 }
 
 #else
+
+/* Elsewhere no counter is promised to be common: name 0, which is nobody's. */
 
 bool ictusi_counter_invariant(void)
 {

@@ -34,6 +34,7 @@ static const struct spec_param params[] = {
     {NULL, SPEC_TEXT, 0, NULL, 0, 0, NULL, NULL},
 };
 
+/* ns of the network clock: a counter and a line from the daemon's page, without a system call. */
 static int64_t network_read(const struct source *source)
 {
     return ictus_lock_time(container_of(source, struct network, base)->lock).ns;
@@ -92,6 +93,7 @@ static int network_open(const struct spec *spec, const struct source_place *plac
         free(network);
         return err == ICTUS_ERR_IO ? ICTUS_ERR_UNSUPPORTED : err;
     }
+    /* Until its first lock the page holds no line that a reading could be made of. */
     if (ictus_lock_now(network->lock, &now) || now.state == ICTUS_LOCK_UNLOCKED) {
         network_free(&network->base);
         return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "clock 'lock' is not locked yet");

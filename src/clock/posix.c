@@ -28,6 +28,8 @@ static clockid_t clock_of_fd(int fd)
     return (clockid_t)((inverted << 3) | 3U);
 }
 
+/* Through the vDSO where the kernel keeps time by a counter: 20 to 40 ns; a system call otherwise,
+ * and always for a PTP device (1 us and more, over its bus). */
 static int64_t posix_read(const struct source *source)
 {
     const struct posix *posix = container_of(source, struct posix, base);
@@ -36,6 +38,8 @@ static int64_t posix_read(const struct source *source)
     return (int64_t)now.tv_sec * ICTUS_NS_PER_S + now.tv_nsec;
 }
 
+/* Same boot, same time namespace, same clock: the same readings. A PTP clock is its device's, under
+ * whatever path the device was opened. */
 static void posix_identify(const struct source *source, char *text, size_t size)
 {
     const struct posix *posix = container_of(source, struct posix, base);
@@ -74,6 +78,7 @@ static int posix_create(const struct source_ops *ops, clockid_t id, int fd, stru
     return ICTUS_OK;
 }
 
+/* A clock that cannot be read now would fail at every reading: refused once, with the reason. */
 static int open_plain(const struct source_ops *ops, clockid_t id, const struct spec *spec,
                       struct source **source, struct ictus_why *why)
 {
@@ -107,6 +112,7 @@ static int open_realtime(const struct spec *spec, const struct source_place *pla
     return open_plain(&ictusi_source_realtime, CLOCK_REALTIME, spec, source, why);
 }
 
+/* Only the form: whether there is such a device is seen on the machine that has it. */
 static int check_phc(const struct spec *spec, struct ictus_why *why)
 {
     return spec->options[0] == '/'

@@ -9,12 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* The engine's seconds are a double: exact to 1 ns for the first 50 days of simulated time. Rounded
+ * down, as a counter would be. */
 static int64_t simgrid_read(const struct source *source)
 {
     (void)source;
     return (int64_t)floor(simgrid_get_clock() * 1e9);
 }
 
+/* One simulation, one time. */
 static void simgrid_identify(const struct source *source, char *text, size_t size)
 {
     (void)source;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* The first is the default; a new source is one line here. */
 static const struct source_ops *const registry[] = {
     &ictusi_source_monotonic,
     &ictusi_source_monotonic_raw,
@@ -82,6 +83,11 @@ void ictusi_source_free(struct source *source)
     }
 }
 
+/*
+ * The boot id changes with every boot and differs between machines; a time namespace may shift the
+ * monotonic clocks of a container against those of its host. Both together name the clock that a
+ * process reads, whatever its host name says.
+ */
 void ictusi_source_kernel_identity(char *text, size_t size)
 {
     char boot[40] = "unknown";

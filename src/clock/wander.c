@@ -2,6 +2,11 @@
 /*
  * Random-walk frequency on a grid of cells: within a cell the frequency is linear, so the phase is
  * a parabola and both are continuous. Cells are made in chunks when time gets there.
+ *
+ * With f_k the frequency at the start of cell k, T its length and w the walk,
+ *   f_{k+1} = f_k + w sqrt(T) N(0, 1),   phase_{k+1} = phase_k + T (f_k + f_{k+1}) / 2,
+ * so after t seconds the frequency has variance w^2 t and the phase w^2 t^3 / 3 (but for terms of
+ * T / t). Chunk n needs the end of chunk n - 1: they are drawn in order, whatever is asked first.
  */
 #include "clock/wander.h"
 
@@ -56,6 +61,7 @@ int ictusi_wander_create(double walk, uint64_t seed, uint64_t stream, struct wan
     return ICTUS_OK;
 }
 
+/* The last cell is not followed by another step here: the next chunk begins with it. */
 static void fill_chunk(struct wander *w, struct chunk *chunk, struct cell start)
 {
     for (int i = 0; i <= CHUNK_CELLS; i++) {
@@ -120,6 +126,10 @@ static const struct chunk *chunk_at(struct wander *w, int index)
     return chunk ? chunk : wander_grow(w, index);
 }
 
+/*
+ * phase + inside * f + inside^2 * (f' - f) / (2 T). Beyond the last cell (3.6 h) the frequency
+ * stays: a wrong walk there, but never a jump.
+ */
 double ictusi_wander_phase(struct wander *w, int64_t elapsed_ns)
 {
     if (elapsed_ns <= 0) {

@@ -8,7 +8,12 @@
 
 #include <time.h>
 
-/* A source that moves against the kernel's clock faster than this has stepped. */
+/*
+ * A source that moves against the kernel's clock by more than STEP_MIN_NS + STEP_RATE * elapsed has
+ * stepped. No oscillator is 1000 ppm off (crystals are within 100), and NTP slews by at most 500;
+ * 20 us are several interrupts between two readings. Smaller steps are for the synchronisation to
+ * find.
+ */
 #define STEP_RATE 0.001
 #define STEP_MIN_NS 20000
 
@@ -26,6 +31,7 @@ struct glance {
     int64_t low_ns, high_ns;
 };
 
+/* Kernel, source, kernel: the difference at the source's reading lies between the two. */
 static struct glance watch_compare(const struct source *source)
 {
     const int64_t before = kernel_ns();

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* MPI's seconds are a double: where they count from 1970 a reading is good to 238 ns, where from
+ * boot to 1 ns for 50 days. */
 static int64_t wtime_read(const struct source *source)
 {
     (void)source;

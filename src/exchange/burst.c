@@ -46,11 +46,14 @@ bool ictusi_burst_possible(const struct exchange *x, size_t n)
            getenv("ICTUS_SIMULATE_BURSTS");
 }
 
+/* A simulated clock is a function of simulated time, so it can be read at any instant of it. */
 static int64_t read_at(const struct source *source, double time_s)
 {
     return source->ops->reading_at(source, (int64_t)floor(time_s * 1e9));
 }
 
+/* The first stamp's sent and the last one's received are read here, when the messages really go;
+ * the server has written the others meanwhile. */
 int ictusi_burst_ping(struct exchange *x, int peer, size_t n, struct stamp *stamps)
 {
     const struct burst burst = {x->source, sg_host_self_get_name(), stamps};
@@ -87,6 +90,7 @@ static double burst_compute(const struct exchange *x, const struct burst *burst,
     return now_s;
 }
 
+/* Sleeps until the last request arrives, so that simulated time passes as if all had been sent. */
 int ictusi_burst_pong(struct exchange *x, int peer, size_t n, const struct line *line)
 {
     const struct burst *burst = NULL;

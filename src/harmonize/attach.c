@@ -21,6 +21,7 @@ static int state_key[ATTACH_KINDS] = {MPI_KEYVAL_INVALID, MPI_KEYVAL_INVALID};
 static int list_key = MPI_KEYVAL_INVALID;
 static int hint_key = MPI_KEYVAL_INVALID;
 
+/* MPI may call delete functions from any thread that frees a communicator. */
 struct live_list {
     pthread_mutex_t lock;
     struct attached *first;
@@ -43,6 +44,7 @@ static struct live_list *find_list(void)
     return found ? list : NULL;
 }
 
+/* Linear, but a program has a handful of communicators that start together. */
 static void list_remove(struct attached *attached)
 {
     struct live_list *list = find_list();
@@ -71,6 +73,7 @@ static void list_add(struct attached *attached)
     }
 }
 
+/* Taken off the list first, so that MPI_Finalize finds it once whichever way it goes. */
 static int delete_attached(MPI_Comm comm, int key, void *value, void *extra)
 {
     (void)comm;
@@ -82,6 +85,7 @@ static int delete_attached(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
+/* One at a time, without the lock in between: what is released removes itself from the list. */
 static struct attached *list_pop(struct live_list *list)
 {
     (void)pthread_mutex_lock(&list->lock);
@@ -121,6 +125,7 @@ static int delete_list(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
+/* MPI_Comm_dup copies the text alone: a duplicate makes its own state at its first start. */
 static int copy_hint(MPI_Comm comm, int key, void *extra, void *value, void *copy, int *flag)
 {
     (void)comm;
@@ -164,6 +169,7 @@ struct attached *ictusi_harmonize_attached(MPI_Comm comm, enum attach_kind kind)
     return found ? attached : NULL;
 }
 
+/* On the list before MPI has it: a failure in between leaves nothing that nobody releases. */
 int ictusi_attach(MPI_Comm comm, enum attach_kind kind, struct attached *attached)
 {
     if (ictusi_harmonize_attached(comm, kind)) {

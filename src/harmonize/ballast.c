@@ -9,6 +9,8 @@
 #include <stdbool.h>
 
 #if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
+/* All of MPI_COMM_WORLD takes the same numbers together: only parts of it need be out of the way.
+ */
 static bool ballast_is_needed(MPI_Comm comm)
 {
     int up = 0;
@@ -30,6 +32,7 @@ static bool ballast_is_needed(MPI_Comm comm)
 }
 #endif
 
+/* Fewer where memory is short: then a hang is as unlikely as there are numbers in between. */
 void ictusi_ballast_take(struct ballast *ballast, MPI_Comm comm)
 {
     const int wanted = ballast_is_needed(comm) ? BALLAST_COMMS : 0;

@@ -53,6 +53,7 @@ static int check_comm(MPI_Comm comm)
     return inter ? ICTUS_ERR_INTERCOMM : ICTUS_OK;
 }
 
+/* Once for a communicator, at its first barrier; all ranks have it or none. */
 static int make_lane(MPI_Comm comm, struct lane **out)
 {
     struct lane *lane = calloc(1, sizeof(*lane));
@@ -97,7 +98,11 @@ static int barrier_hear(const struct lane *lane, int from)
     return PMPI_Recv(NULL, 0, MPI_BYTE, from, 0, lane->comm, MPI_STATUS_IGNORE);
 }
 
-/* Hensgen, Finkel and Manber 1988: after round k each process knows of 2^(k+1) others. */
+/*
+ * Hensgen, Finkel and Manber 1988: after round k each process knows of 2^(k+1) others, so
+ * ceil(log2 p) rounds, p messages in each. All ranks do the same, so their exits differ by the last
+ * round's message and by what each process was kept from.
+ */
 static int barrier_dissemination(const struct lane *lane)
 {
     int err = MPI_SUCCESS;
@@ -110,7 +115,10 @@ static int barrier_dissemination(const struct lane *lane)
     return err;
 }
 
-/* Up a binomial tree to rank 0, and down the same way. */
+/*
+ * Up a binomial tree to rank 0, and down the same way: 2 log2 p messages deep, 2 (p - 1) in all.
+ * Rank 0 leaves first, the leaves of the longest branch last: a skew that is the same each time.
+ */
 static int barrier_tree(const struct lane *lane)
 {
     int err = MPI_SUCCESS;
@@ -132,6 +140,8 @@ static int barrier_tree(const struct lane *lane)
     return err;
 }
 
+/* 2 (p - 1) messages through rank 0, which answers in the order of ranks: the last leaves p - 1
+ * messages after the first. For comparison, as the oldest benchmarks have it. */
 static int barrier_linear(const struct lane *lane)
 {
     if (lane->rank > 0) {

@@ -19,7 +19,8 @@
 /* Children of a process in the tree. */
 enum { FAN = 4 };
 
-/* Two cache lines: processors fetch them in pairs. */
+/* Two cache lines: processors fetch them in pairs. Two writers in one line would take it from each
+ * other at every word. */
 enum { LINE = 128 };
 
 enum {
@@ -184,6 +185,8 @@ static int looks_in_round(const struct board *board, int round)
     return round == 0 ? LOOKS_FIRST : LOOKS;
 }
 
+/* Looks are loads of a line in this core's own cache until its writer takes it away: they cost the
+ * writer nothing, and the news comes one transfer after the write. */
 static int board_await(const struct board *board, const struct notice *notice)
 {
     int err = ICTUS_OK;
@@ -202,12 +205,14 @@ static int board_await(const struct board *board, const struct notice *notice)
     return err;
 }
 
+/* Words before the call's number, which says that they are there (release, acquire). */
 static void board_show(struct notice *notice, const int64_t *words, long long call)
 {
     memcpy(notice->words, words, sizeof(notice->words));
     atomic_store_explicit(&notice->call, call, memory_order_release);
 }
 
+/* ceil(log4 p) lines deep inside the node, then one MPI_Reduce of the nodes' first processes. */
 int ictusi_board_max(struct board *board, const int64_t *mine, int64_t *all)
 {
     int64_t most[BOARD_WORDS];

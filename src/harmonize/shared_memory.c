@@ -19,6 +19,7 @@ struct invitation {
                       page */
 };
 
+/* Different for two processes at one instant, and for one process at two. */
 static int64_t token_of(const void *place)
 {
     struct timespec now;
@@ -43,6 +44,7 @@ static void *shared_memory_fill(int fd, size_t size)
     return map_and_close(fd, size);
 }
 
+/* O_EXCL: a name that exists is another job's, or was left by one that was killed. */
 static void *shared_memory_invite(struct invitation *invitation, size_t size)
 {
     int fd = -1;
@@ -64,6 +66,8 @@ static void *shared_memory_invite(struct invitation *invitation, size_t size)
     return page;
 }
 
+/* A container with a /dev/shm of its own may have a page of that name which is not this one: the
+ * token tells. */
 static void *accept_invitation(const struct invitation *invitation, size_t size)
 {
     const int fd = invitation->name[0] ? shm_open(invitation->name, O_RDWR | O_CLOEXEC, 0) : -1;
@@ -75,6 +79,8 @@ static void *accept_invitation(const struct invitation *invitation, size_t size)
     return page;
 }
 
+/* The name is gone as soon as all have the page open: nothing is left in /dev/shm by a job that is
+ * killed later. */
 void *ictusi_shared_memory_open(MPI_Comm node, size_t size)
 {
     struct invitation invitation = {.name = ""};

@@ -16,11 +16,13 @@
 static const char default_sync[] = "hierarchy(mesh,propagate(mesh))";
 static const char default_source[] = "monotonic";
 
+/* Empty environment variables count as absent. */
 static const char *first_of(const char *a, const char *b)
 {
     return a && a[0] ? a : b;
 }
 
+/* SYNC@SOURCE, either part of which may be missing: then the environment's, then the default. */
 int ictusi_clock_spec(const char *text, char *sync, size_t sync_size, char *source,
                       size_t source_size, struct ictus_why *why)
 {
@@ -55,6 +57,8 @@ static int synchronise_once(struct ictus_clock *clock, struct ictus_why *why)
         .crowded = clock->crowded,
         .base = ictusi_line_identity(),
     };
+    /* G begins as rank 0's own clock at this instant; every anchor is near it, so that the
+     * distances that lines multiply stay small. */
     ictusi_watch_begin(&clock->watch, clock->source);
     const int64_t start = ictusi_source_read(clock->source);
     run.base.anchor = start;
@@ -99,6 +103,10 @@ static int clock_synchronise(struct ictus_clock *clock, struct ictus_why *why)
     return synchronise_once(clock, why);
 }
 
+/*
+ * All ranks must be given the same specification: an algorithm is a protocol, and two of them would
+ * wait for each other for ever. Hashes are compared before anything is measured.
+ */
 static int clock_build(struct ictus_clock *clock, MPI_Comm comm, const char *text,
                        struct ictus_why *why)
 {
@@ -182,6 +190,7 @@ int ictus_clock_resync(struct ictus_clock *clock)
     return clock ? clock_synchronise(clock, NULL) : ICTUS_ERR_ARG;
 }
 
+/* G(L) = L + offset + slope (L - anchor): one reading, one multiplication; no lock, no message. */
 struct ictus_time ictus_clock_now(const struct ictus_clock *clock)
 {
     const int64_t local = ictusi_source_read(clock->source);
@@ -224,6 +233,7 @@ int ictus_clock_read(const struct ictus_clock *clock, struct ictus_reading *read
                  : ICTUS_ERR_ARG;
 }
 
+/* For judging only: no algorithm may see what this returns. */
 int ictus_clock_truth(const struct ictus_clock *clock, struct ictus_time local,
                       struct ictus_time *truth)
 {

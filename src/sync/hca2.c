@@ -20,6 +20,11 @@ static const struct spec_param hca2_params[] = {
     MEASURE_PARAMS(struct hca2_options, measure, "100"),
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
+/*
+ * The lines of a climb are composed, so offsets of the last process err by the root of log2 p
+ * measurements, and by what the first rounds' slopes have drifted since. HCA repairs the offsets
+ * alone, for p - 1 more measurements.
+ */
 static int run_hca(const struct hca2_options *o, struct sync_run *run, bool adjust_after)
 {
     const struct upward_options options = {
@@ -50,6 +55,7 @@ static const struct spec_param netgauge_params[] = {
      "shorter round trip"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
+/* The lower rank asks, as in H08 listing 4; fitpoints = 1 leaves the slope 0. */
 static int netgauge_run(struct sync *sync, struct sync_run *run)
 {
     const struct netgauge_options *o = sync->options;

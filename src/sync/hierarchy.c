@@ -42,6 +42,7 @@ static int read_cut(const char *word, enum level_kind *cut, struct ictus_why *wh
     return ICTUS_ERR_SPEC;
 }
 
+/* One cut fewer than algorithms: the last one works inside what the innermost cut leaves. */
 static int read_cuts(struct hierarchy *h, const char *text, int wanted, struct ictus_why *why)
 {
     char copy[SPEC_TEXT_MAX + 1];
@@ -83,6 +84,7 @@ static int hierarchy_init(struct sync *sync, struct ictus_why *why)
     return read_cuts(h, text, wanted, why);
 }
 
+/* Once for a communicator: a split of 16384 ranks takes longer than a synchronisation. */
 static int make_levels(struct hierarchy *h, int wanted, MPI_Comm comm)
 {
     while (h->made < wanted) {
@@ -114,6 +116,10 @@ static int run_level(struct sync *child, struct sync_run *run, MPI_Comm group, M
 }
 
 /*
+ * G is handed inwards: with L_i the line that level i found for the reference of a group,
+ * a member's line is L_i composed with its own line to that reference, and variances add. Cost: the
+ * sum of the levels' times, not of their processes, since all groups of a level run at once.
+ *
  * From the outermost level inwards. The lines that a level finds are the base of the next one, in
  * whose groups the reference is the process that the level before has synchronised.
  */

@@ -43,6 +43,10 @@ static int place_of(hwloc_topology_t topology, hwloc_obj_type_t type)
     return place;
 }
 
+/*
+ * Places are those of bindings, since a process that may move between sockets belongs to neither:
+ * unbound processes of a node all get place 0 and make one group, which is slower but right.
+ */
 static int my_place(enum level_kind kind)
 {
     hwloc_topology_t topology;
@@ -134,6 +138,7 @@ static int join_leaders(MPI_Comm comm, MPI_Comm within, MPI_Comm *between)
     return err;
 }
 
+/* Ranks keep their order, so that the reference of the whole is the reference of its group. */
 int ictusi_level_create(MPI_Comm comm, enum level_kind kind, struct level *level)
 {
     int rank = 0;

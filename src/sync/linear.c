@@ -28,7 +28,8 @@ static const struct spec_param jk_params[] = {
     MEASURE_PARAMS(struct linear_options, measure, "20"),
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
-/* One client's offset; rank 0 remembers whose round trip is known already (H18 algorithm 8). */
+/* One client's offset, reference minus client; rank 0 remembers whose round trip is known already
+ * (H18 algorithm 8). */
 static int one_offset(struct measure *m, struct sync_run *run, int rank, int client, int *known,
                       struct offset *offset)
 {

@@ -39,6 +39,7 @@ int ictusi_measure_init(struct measure *m, const struct measure_options *options
     return err;
 }
 
+/* What was sent is counted even where the synchronisation failed. */
 void ictusi_measure_fini(struct measure *m, struct sync_run *run)
 {
     run->exchanges += m->exchange.started;
@@ -47,6 +48,7 @@ void ictusi_measure_fini(struct measure *m, struct sync_run *run)
     free(m->points);
 }
 
+/* The number of exchanges is not known beforehand: each request says whether one follows. */
 static int netgauge_client(struct measure *m, int reference, struct offset *offset)
 {
     struct netgauge rule = ictusi_estimator_netgauge_begin((size_t)m->options.exchanges);
@@ -122,6 +124,7 @@ static int recompute_intercept(struct measure *m, int reference, struct line *li
     if (err) {
         return err;
     }
+    /* The slope's error moves with the anchor; the bound is that of the new exchange alone. */
     const double d_s = (double)(now.at - line->anchor) * 1e-9;
     struct line_error moved = ictusi_line_error_move(error, d_s);
     *line = ictusi_line_make(now.at, now.offset, now.frac, line->slope);
@@ -184,6 +187,8 @@ int ictusi_measure_learn_client(struct measure *m, const struct learn_options *o
     return ICTUS_OK;
 }
 
+/* The same number of offsets from the other side. The client asks when it is ready, so the pace is
+ * the client's. */
 int ictusi_measure_learn_reference(struct measure *m, const struct learn_options *options,
                                    int client, const struct line *clock,
                                    const struct line_error *error)

@@ -103,6 +103,7 @@ static void mesh_decide(struct mesh_rounds *s, const struct sync_run *run, struc
     if (!err) {
         err = ictusi_mesh_solve(s->mesh, s->lines, s->errors, o->horizon_s, &quality);
     }
+    /* What 95 % of the clocks keep to at the horizon, by the one that is least sure. */
     const double reached_s = two_sided_95 * quality.horizon_max_ns * 1e-9;
     const bool again = !err && o->tolerance_s > 0.0 && !(reached_s <= o->tolerance_s);
     struct ictus_why why = {""};
@@ -120,6 +121,8 @@ static void mesh_decide(struct mesh_rounds *s, const struct sync_run *run, struc
     for (int i = 0; i < s->size; i++) {
         verdicts[i] = (struct verdict){.err = err, .again = again, .why = why};
         if (!err) {
+            /* The mesh's G is rank 0's clock; the base makes of it what all shall get. The base's
+             * error has grown until this line's anchor, in G. */
             verdicts[i].line = ictusi_line_compose(&run->base, &s->lines[i]);
             const double away_s =
                 (double)(s->lines[i].anchor + s->lines[i].offset - run->base.anchor) * 1e-9;
@@ -153,6 +156,7 @@ static int mesh_conclude(struct mesh_rounds *s, struct sync_run *run, struct ver
 /* Pairs, sweeps, solution. Collective; the error is the same on all processes. */
 static int sweep_and_solve(struct mesh_rounds *s, struct sync_run *run, struct verdict *mine)
 {
+    /* Fresh pairs in each run, by a seed that all ranks share without a word. */
     const uint64_t seed = (uint64_t)s->options->seed + s->runs++;
     int err = ictusi_rounds_begin(s, run, seed);
     if (err) {
@@ -170,7 +174,11 @@ static int sweep_and_solve(struct mesh_rounds *s, struct sync_run *run, struct v
     return err;
 }
 
-/* One synchronisation, and more sweeps until a tolerance is reached. */
+/*
+ * One synchronisation, and more sweeps until a tolerance is reached, at 0, T, 2T, 4T ...: a drift's
+ * variance falls with the square of the span, so doubling it each time costs at most twice the time
+ * that would have been enough.
+ */
 static int mesh_attempt(struct mesh_rounds *s, struct sync_run *run, struct verdict *mine)
 {
     const struct mesh_options *o = s->options;
@@ -196,6 +204,7 @@ static int mesh_attempt(struct mesh_rounds *s, struct sync_run *run, struct verd
     return ICTUS_OK;
 }
 
+/* ICTUS_ERR_CLOCK is alike on all ranks: the root proves a step, and its verdict goes to all. */
 static int mesh_run(struct sync *sync, struct sync_run *run)
 {
     struct verdict mine = {.err = ICTUS_OK};

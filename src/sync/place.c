@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Rank 0's part: turn flags of who leads a node into the nodes' numbers. */
+/* Rank 0's part: turn flags of who leads a node into the nodes' numbers, by an exclusive prefix sum
+ * in place. */
 static void number_leaders(int *leads, int size)
 {
     int before = 0;

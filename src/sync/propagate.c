@@ -27,7 +27,8 @@ static const struct spec_param params[] = {
      "exchanges per pair to check that the source is shared"},
     {NULL, SPEC_INT, 0, NULL, 0, 0, NULL, NULL}};
 
-/* Whether this process's source has rank 0's identity. */
+/* Whether this process's source has rank 0's identity. An empty one promises nothing, even to
+ * itself. */
 static bool same_identity(const struct sync_run *run)
 {
     char mine[SOURCE_IDENTITY_MAX] = "";
@@ -40,7 +41,11 @@ static bool same_identity(const struct sync_run *run)
     return rank == 0 || (mine[0] && strcmp(mine, first) == 0);
 }
 
-/* Whether exchanges with the parent leave room for an offset of zero. */
+/*
+ * Every exchange proves remote - received <= offset <= remote - sent, so a clock that differs by
+ * more than a round trip (1 us within a node) cannot pass; one that differs by less is as good as a
+ * measurement could make it. Whether exchanges with the parent leave room for an offset of zero.
+ */
 static bool agrees_with(struct measure *m, int parent)
 {
     struct offset offset;

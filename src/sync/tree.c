@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pushing a clock down a binomial tree (H18 algorithm 1, SYNC_CLOCKS). */
+/*
+ * Pushing a clock down a binomial tree (H18 algorithm 1, SYNC_CLOCKS).
+ *
+ * A client's stamps are its bare clock's, its reference's are already global time, so what is
+ * learned is the client's line to G at once and nothing need be composed. The error of a leaf is
+ * that of log2 p lines in a row; each reference tells its own with the line. All pairs of a round
+ * measure at the same time: the duration is ceil(log2 p) lines'.
+ */
 #include "sync/tree.h"
 
 /* One process on its way through the rounds. */
@@ -10,6 +17,7 @@ struct climb {
     int err;
 };
 
+/* The first error is kept, and the rounds go on: others depend on this process. */
 static void be_client(struct climb *c, int reference)
 {
     const int err = ictusi_measure_learn_client(&c->measure, c->learning, reference, &c->run->line,

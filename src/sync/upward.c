@@ -54,6 +54,7 @@ static void learn_from(struct ascent *a, int peer, struct merged *line)
                                                &line->error));
 }
 
+/* On the way up the reference is a bare clock without an error: G is put in front at the end. */
 static void upward_answer(struct ascent *a, int peer)
 {
     static const struct line_error none;
@@ -96,6 +97,7 @@ static void join_higher(struct ascent *a, int peer, int count)
     upward_keep(a, ictusi_exchange_tell(&a->measure.exchange, peer, a->below, bytes));
 }
 
+/* Round k of H18 figure 1a: subtrees of 2^k processes become subtrees of 2^(k+1). */
 static void upward_climb(struct ascent *a)
 {
     for (int next = 1; next < a->power && a->rank < a->power; next *= 2) {
@@ -153,6 +155,7 @@ static void upward_adjust(struct ascent *a)
     }
 }
 
+/* Rank 0 puts the clock that it brings along after every merged line: local to rank 0 to G. */
 static void upward_scatter(struct ascent *a)
 {
     struct merged mine = {.line = ictusi_line_identity()};
