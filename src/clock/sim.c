@@ -89,7 +89,7 @@ struct sim {
 
 /*
  * reading = under + offset + step(elapsed) + drift * elapsed + phase(elapsed), elapsed since the
- * origin. The part with fractions is a double of at most 0.1 * elapsed: exact to 1 ns for two years.
+ * origin. The part with fractions is a double of at most 0.1 * elapsed: exact to 1 ns for a year.
  * Only differences are in floating point; the instant itself stays an integer.
  */
 static int64_t sim_skew(const struct sim *sim, int64_t under)

@@ -30,6 +30,8 @@ static const double busy_share = 0.7;
  */
 static const double window_small_s = 1.5;
 static const double window_large_s = 0.32;
+/* A burst is cut off after this many times the time that it was planned to take. */
+static const double burst_stretch = 2.0;
 /* A window that was asked to be as short as its tolerance allows. */
 static const double window_least_s = 0.1;
 /* What is good enough where nothing was asked: the larger of a time and a share of a round trip. */
@@ -124,6 +126,18 @@ struct mesh_plan ictusi_mesh_plan(const struct mesh_wish *wish, const struct mes
     plan.exchanges =
         plan.exchanges > asked / plan.rounds ? (int)fmax(asked / plan.rounds, 1.0) : plan.exchanges;
     plan.length_s = (double)plan.rounds * plan.exchanges * trial->exchange_s;
+    /*
+     * A trial sees a moment. Where others had the cores then, an exchange took milliseconds, and so
+     * few would fit that a burst had three: bounds of 10 ms apart, between which clocks drift by
+     * microseconds. Few processes therefore go on as long as their share of the window lasts. With
+     * many the slowest pair would hold up all others: they keep to the plan.
+     */
+    plan.most = plan.exchanges;
+    plan.burst_s = burst_stretch * plan.length_s / plan.rounds;
+    if (wish->size <= FEW) {
+        plan.most = (int)fmax(fmin(asked / plan.rounds, 1e6), plan.exchanges);
+        plan.burst_s = budget_s / plan.rounds;
+    }
     return plan;
 }
 
@@ -170,14 +184,41 @@ bool ictusi_mesh_slope(const struct stamp *first, const struct stamp *last, size
     const double sd = fmax(hypot(a.half_width_ns, b.half_width_ns), 1.0) / span_s;
     slope->ns_per_s = ((double)(b.offset - a.offset) + b.frac - a.frac) / span_s;
     slope->variance = sd * sd;
-    return fabs(slope->ns_per_s) <= ICTUSI_DRIFT_MAX_NS_PER_S;
+    /* Two clocks that are each within the limit may part by twice as much. A slope that was refused
+     * here would have each burst of milliseconds find its own, 100 ppm off. */
+    return fabs(slope->ns_per_s) <= 2.0 * ICTUSI_DRIFT_MAX_NS_PER_S;
+}
+
+/*
+ * The middle between the tightest bounds, the clocks' drift taken out first: over the 10 ms that a
+ * process may be off its core, 300 ppm are 3 us, and the tightest bounds would be the first and the
+ * last, whatever their messages took. n < ADAPTIVE_FROM.
+ */
+static int burst_skampi(const struct stamp *stamps, size_t n, double ns_per_s, struct offset *o)
+{
+    struct stamp level[ADAPTIVE_FROM];
+    for (size_t i = 0; i < n; i++) {
+        const double since_s = (double)(stamps[i].sent - stamps[0].sent) * 1e-9;
+        level[i] = stamps[i];
+        level[i].remote -= (int64_t)nearbyint(ns_per_s * since_s);
+    }
+    const int err = ictusi_estimator_offset_skampi(level, n, o);
+    if (!err) {
+        const double drifted = ns_per_s * (double)(o->at - stamps[0].sent) * 1e-9;
+        const double whole = nearbyint(drifted);
+        o->offset += (int64_t)whole;
+        o->frac += drifted - whole;
+    }
+    return err;
 }
 
 int ictusi_mesh_burst(const struct stamp *stamps, size_t n, enum mesh_pair pair,
                       const struct adaptive_slope *slope, struct mesh_edge *edge)
 {
     struct offset o;
+    const double ns_per_s = slope ? slope->ns_per_s : 0.0;
     int err = pair == MESH_PAIR_MIN_RTT ? ictusi_estimator_offset_min_rtt(stamps, n, &o)
+              : n < ADAPTIVE_FROM       ? burst_skampi(stamps, n, ns_per_s, &o)
                                         : ictusi_estimator_offset_skampi(stamps, n, &o);
     if (err) {
         return err;

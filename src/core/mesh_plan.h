@@ -41,7 +41,9 @@ struct mesh_trial {
 struct mesh_plan {
     int sweeps;      /* of a first synchronisation */
     int rounds;      /* of a sweep */
-    int exchanges;   /* of a round */
+    int exchanges;   /* of a round, as far as the trial shows */
+    int most;        /* of a round: how many are made where there is time for them after all */
+    double burst_s;  /* after which a round is cut off */
     double length_s; /* of a sweep */
     double window_s; /* from the beginning to the last sweep's end */
 };

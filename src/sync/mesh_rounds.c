@@ -18,14 +18,16 @@ static const double window_crowded_s = 1.5;
 enum { CALIBRATION_TURN = 4 };
 
 /*
- * A long burst is made in parts. After each its client, which knows the time, tells the server
- * whether another one follows: where other programs take the cores, a burst would otherwise take
- * many times what the trial promised, and every later sweep would wait for it. A part alone is
- * enough for the adaptive estimator, half of it by a counter in common included.
+ * A long burst is made in parts. After each its client, which knows the time, tells the server how
+ * many more follow, 0 at the end: where other programs take the cores, a burst would otherwise take
+ * many times what the trial promised, and every later sweep would wait for it. The first part is
+ * short, since an exchange may then take milliseconds; each further one is as long as all before.
  */
-enum { BURST_PART = 512 };
-/* The last part of a burst begins within this many times the burst's planned length. */
-static const double burst_stretch = 2.0;
+enum {
+    BURST_WHOLE = 128, /* exchanges that are not worth a word in between */
+    BURST_FIRST = 16,
+    BURST_PART = 512
+};
 
 /* As enum mesh_pair. */
 const char *const ictusi_rounds_pair_names[] = {"auto", "adaptive", "skampi", "min-rtt", NULL};
@@ -134,8 +136,7 @@ static int rounds_own(const struct mesh_rounds *s, int peer)
 {
     const bool common =
         s->counters && s->counters[peer] && s->counters[peer] == s->counters[s->rank];
-    return common && s->plan.exchanges >= 2 * CALIBRATION_TURN ? s->plan.exchanges / 2
-                                                               : s->plan.exchanges;
+    return common && s->plan.most >= 2 * CALIBRATION_TURN ? s->plan.most / 2 : s->plan.most;
 }
 
 /*
@@ -148,7 +149,7 @@ static int rounds_part(struct mesh_rounds *s, int peer, bool asks, int from, int
 {
     const int own = rounds_own(s, peer);
     struct stamp *const by_clock = asks ? stamps : NULL;
-    if (own == s->plan.exchanges) {
+    if (own == s->plan.most) {
         return rounds_exchange(&s->exchange, peer, asks, to - from, asks ? by_clock + from : NULL);
     }
     struct exchange known = s->exchange;
@@ -166,14 +167,22 @@ static int rounds_part(struct mesh_rounds *s, int peer, bool asks, int from, int
     return err;
 }
 
-/* The client's word on whether the burst goes on. */
-static int rounds_agree(struct mesh_rounds *s, int peer, bool asks, bool *more)
+/* How many of the burst's exchanges come next, if `done` of `own` took this long: the client's
+ * word.
+ */
+static int rounds_next(const struct mesh_rounds *s, int own, int done, double took_s)
 {
-    char word = *more;
-    const int err = asks ? ictusi_exchange_tell(&s->exchange, peer, &word, sizeof(word))
-                         : ictusi_exchange_hear(&s->exchange, peer, &word, sizeof(word));
-    *more = word != 0;
-    return err;
+    const double left_s = s->plan.burst_s - took_s;
+    const double fitting = took_s > 0.0 ? left_s / took_s * done : (double)own;
+    const int more = done < BURST_PART ? done : BURST_PART;
+    const int most = more < own - done ? more : own - done;
+    return fitting < most ? (int)fmax(fitting, 0.0) : most;
+}
+
+static int rounds_agree(struct mesh_rounds *s, int peer, bool asks, int *more)
+{
+    return asks ? ictusi_exchange_tell(&s->exchange, peer, more, sizeof(*more))
+                : ictusi_exchange_hear(&s->exchange, peer, more, sizeof(*more));
 }
 
 /* One round of a sweep. `stamps` is where a client's go, *done how many it made by its clock. */
@@ -181,18 +190,18 @@ static int rounds_sweep_round(struct mesh_rounds *s, int round, struct stamp *st
 {
     const int peer = ictusi_pairing_partner(&s->pairing, round, s->rank);
     const bool asks = ictusi_pairing_asks(&s->pairing, round, s->rank);
-    const double planned_s = s->plan.length_s / s->plan.rounds;
     const int own = peer < 0 ? 0 : rounds_own(s, peer);
-    const int64_t until =
-        ictusi_source_read(s->exchange.source) + (int64_t)(burst_stretch * planned_s * 1e9);
-    bool more = own > 0;
+    const int64_t began = ictusi_source_read(s->exchange.source);
+    int more = own > BURST_WHOLE ? BURST_FIRST : own;
     int err = ICTUS_OK;
-    for (*done = 0; more && !err;) {
-        const int to = own - *done > BURST_PART ? *done + BURST_PART : own;
-        err = rounds_part(s, peer, asks, *done, to, stamps);
-        *done = to;
-        more = to < own && ictusi_source_read(s->exchange.source) < until;
-        if (to < own && !err) {
+    *done = 0;
+    while (more > 0 && !err) {
+        err = rounds_part(s, peer, asks, *done, *done + more, stamps);
+        *done += more;
+        more = 0;
+        if (own > BURST_WHOLE && *done < own && !err) {
+            const int64_t now = ictusi_source_read(s->exchange.source);
+            more = rounds_next(s, own, *done, (double)(now - began) * 1e-9);
             err = rounds_agree(s, peer, asks, &more);
         }
     }
@@ -206,7 +215,7 @@ static int rounds_edge(const struct mesh_rounds *s, const struct stamp *stamps, 
     const enum mesh_pair pair = (enum mesh_pair)s->options->pair;
     const int own = rounds_own(s, edge->server);
     const int err = ictusi_mesh_burst(stamps, (size_t)done, pair, slope, edge);
-    return err || own == s->plan.exchanges
+    return err || own == s->plan.most
                ? err
                : ictusi_mesh_calibrate(stamps + own, (size_t)done, tick_ns, pair, edge);
 }
@@ -299,7 +308,7 @@ static int make_room(struct mesh_rounds *s, struct sync_run *run, int count)
     s->edges = calloc(slots * (size_t)count, sizeof(*s->edges));
     s->asked = (size_t)asked;
     s->stamps =
-        calloc((size_t)(asked + 1) * (size_t)s->plan.exchanges * (size_t)count, sizeof(*s->stamps));
+        calloc((size_t)(asked + 1) * (size_t)s->plan.most * (size_t)count, sizeof(*s->stamps));
     s->peers = calloc((size_t)asked + 1, sizeof(*s->peers));
     s->done = calloc((size_t)(asked + 1) * (size_t)count, sizeof(*s->done));
     if (!s->edges || !s->stamps || !s->peers || !s->done) {
@@ -335,7 +344,7 @@ int ictusi_rounds_begin(struct mesh_rounds *s, struct sync_run *run, uint64_t se
  */
 int ictusi_rounds_sweep(struct mesh_rounds *s, int k)
 {
-    const size_t burst = (size_t)s->plan.exchanges;
+    const size_t burst = (size_t)s->plan.most;
     struct stamp *stamps = s->stamps + (size_t)k * s->asked * burst;
     size_t asked = 0;
     int err = ICTUS_OK;
@@ -356,7 +365,7 @@ int ictusi_rounds_sweep(struct mesh_rounds *s, int k)
  */
 int ictusi_rounds_estimate(struct mesh_rounds *s, int count)
 {
-    const size_t burst = (size_t)s->plan.exchanges;
+    const size_t burst = (size_t)s->plan.most;
     const size_t sweep = s->asked * burst;
     /* From the opening until now: known to 1e-6 after a window of 0.1 s and more. */
     const double tick_ns = s->counters ? ictusi_counter_tick_ns(&s->counter) : 0.0;

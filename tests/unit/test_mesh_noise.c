@@ -422,6 +422,75 @@ static void plans_follow_noise(void)
     CHECK(ictusi_mesh_plan(&hasty, &quick).window_s == 3.0);
 }
 
+/* Few processes whose trial met a busy machine make as many exchanges as there is time for. */
+static void a_busy_trial_does_not_decide(void)
+{
+    const struct mesh_trial quick = {.exchange_s = 1e-6, .scatter_ns = 40.0, .rtt_ns = 900.0};
+    const struct mesh_trial busy = {.exchange_s = 4e-3, .scatter_ns = 1e6, .rtt_ns = 900.0};
+    for (int size = 2; size <= 16; size++) {
+        const struct mesh_wish wish = usual_wish(size);
+        const struct mesh_plan calm = ictusi_mesh_plan(&wish, &quick);
+        const struct mesh_plan plan = ictusi_mesh_plan(&wish, &busy);
+        CHECK(calm.most == calm.exchanges);
+        CHECK(plan.exchanges < 100 && plan.burst_s > 0.0);
+        CHECK(size <= 4 ? plan.most >= calm.most : plan.most == plan.exchanges);
+        if (size <= 4) {
+            CHECK(plan.burst_s * plan.rounds * plan.sweeps <= 0.7 * plan.window_s + 1e-9);
+        }
+    }
+}
+
+/* One exchange of a client whose server is ahead by so much, and fast by so many ns per s. */
+static struct stamp drifting_exchange(int64_t sent, int64_t there_ns, int64_t back_ns,
+                                      double ahead_ns, double ns_per_s)
+{
+    const int64_t arrived = sent + there_ns;
+    return (struct stamp){sent, arrived + llrint(ahead_ns + ns_per_s * (double)arrived * 1e-9),
+                          arrived + back_ns};
+}
+
+/* Two clocks at opposite limits of 200 ppm: their drift is known from two bursts all the same. */
+static void clocks_at_both_limits_are_followed(void)
+{
+    enum { COUNT = 50 };
+    static const double drifts[] = {-390e3, -210e3, -1e3, 150e3, 250e3, 390e3};
+    for (size_t d = 0; d < sizeof(drifts) / sizeof(drifts[0]); d++) {
+        struct stamp stamps[2][COUNT];
+        struct adaptive_slope slope;
+        for (int i = 0; i < COUNT; i++) {
+            for (int b = 0; b < 2; b++) {
+                const int64_t sent = 1000000 + 2000 * (int64_t)i + 1500000000 * (int64_t)b;
+                stamps[b][i] = drifting_exchange(sent, 500, 500, 7e12, drifts[d]);
+            }
+        }
+        REQUIRE(ictusi_mesh_slope(stamps[0], stamps[1], COUNT, &slope));
+        CHECK_NEAR(slope.ns_per_s, drifts[d], 100.0);
+    }
+}
+
+/*
+ * Few exchanges, 10 ms apart: the quickest one decides, not the first and the last, whose bounds
+ * the drift makes look the tightest.
+ */
+static void drift_does_not_choose_the_exchange(void)
+{
+    enum { COUNT = 6, QUICK = 2 };
+    static const double ahead_ns = 7e12;
+    for (double drift = -300e3; drift <= 300e3; drift += 100e3) {
+        const struct adaptive_slope slope = {.ns_per_s = drift + 50.0, .variance = 100.0};
+        struct stamp stamps[COUNT];
+        struct mesh_edge edge = {.server = 1};
+        for (int i = 0; i < COUNT; i++) {
+            const int64_t slow_ns = i == QUICK ? 0 : i < QUICK ? 4000 : 1000;
+            stamps[i] = drifting_exchange(10000000 * (int64_t)i, 500 + slow_ns,
+                                          500 + (i == QUICK ? 0 : 5000) - slow_ns, ahead_ns, drift);
+        }
+        REQUIRE(!ictusi_mesh_burst(stamps, COUNT, MESH_PAIR_AUTO, &slope, &edge));
+        const double truth = drift * (double)edge.at * 1e-9;
+        CHECK_NEAR((double)(edge.offset - (int64_t)ahead_ns) + edge.frac, truth, 20.0);
+    }
+}
+
 static void trials_show_exchanges(void)
 {
     struct stamp stamps[MESH_TRIAL_EXCHANGES];
@@ -490,6 +559,9 @@ static void a_common_counter_shows_asymmetry(void)
 int main(void)
 {
     a_common_counter_shows_asymmetry();
+    a_busy_trial_does_not_decide();
+    clocks_at_both_limits_are_followed();
+    drift_does_not_choose_the_exchange();
     noisy_nodes_know_it();
     a_noisy_reference_is_seen();
     wandering_clocks_are_noticed();
