@@ -172,6 +172,7 @@ static int scan_location(struct scan *scan, uint32_t location, const OTF2_EvtRea
             ictusi_calls_at(&r->calls, r->calls.head + i)->state == CALL_OPEN;
     }
     scan->counts->open_calls += r->sends.used;
+    scan->counts->lone_begins += r->begin_count;
     if (!err) {
         err = ictusi_calls_commit(&r->calls, &scan->history->matching, location, true);
         scan->history->matching.stretches.gaps[location].count = r->calls.gap + r->calls.skipped;

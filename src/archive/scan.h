@@ -9,12 +9,13 @@
 /* What was found, and what was odd about it. */
 struct scan_counts {
     uint64_t events;
-    uint64_t decreasing; /* points stamped earlier than the point before them */
-    uint64_t unknown;    /* records that this OTF2 library does not know */
-    uint64_t open_calls; /* nonblocking calls that never completed */
-    uint64_t cancelled;  /* sends that were cancelled */
-    uint64_t lone_ends;  /* collectives that end without a beginning */
-    uint64_t foreign;    /* events that name a communicator or rank that does not exist */
+    uint64_t decreasing;  /* points stamped earlier than the point before them */
+    uint64_t unknown;     /* records that this OTF2 library does not know */
+    uint64_t open_calls;  /* nonblocking calls that never completed */
+    uint64_t cancelled;   /* sends that were cancelled */
+    uint64_t lone_begins; /* collectives that were entered and never left, as in a job that hung */
+    uint64_t lone_ends;   /* collectives that end without a beginning */
+    uint64_t foreign;     /* events that name a communicator or rank that does not exist */
 };
 
 /* What is to be read, and how. */

@@ -158,6 +158,7 @@ static void counts_add(struct scan_counts *to, const struct scan_counts *more)
     to->unknown += more->unknown;
     to->open_calls += more->open_calls;
     to->cancelled += more->cancelled;
+    to->lone_begins += more->lone_begins;
     to->lone_ends += more->lone_ends;
     to->foreign += more->foreign;
 }

@@ -102,6 +102,8 @@ static void print_oddities(FILE *out, const json_t *report)
          "time stamps smaller than the ones before them"},
         {"unknown_records", "record of unknown type", "records of unknown type"},
         {"open_calls", "call that never completed", "calls that never completed"},
+        {"lone_collective_begins", "collective that was entered and never left",
+         "collectives that were entered and never left"},
         {"lone_collective_ends", "collective that ended without beginning",
          "collectives that ended without beginning"},
         {"foreign", "event on an unknown communicator", "events on unknown communicators"},
