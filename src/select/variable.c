@@ -43,6 +43,12 @@ static bool is_name(const char *from, const char *to)
     return true;
 }
 
+/*
+ * MPICH 4 has no enumerations: its variables take numbers, and their descriptions list the names
+ * that belong to 0, 1, 2, ... as "NAME - what it is", one after another and sometimes without a
+ * space before. So the n-th word before a dash is the name of n - but only if all of them look like
+ * names: one that is missed or invented would shift all that follow.
+ */
 int ictusi_variable_parse(const char *description, char text[][VARIABLE_NAME_MAX], int room)
 {
     int count = 0;
@@ -127,6 +133,8 @@ void ictusi_variable_close(struct variable *variable)
     MPI_T_cvar_handle_free(&variable->handle);
 }
 
+/* Some of Open MPI's variables are bool or longer than int, and MPI_T writes as much as they have.
+ */
 bool ictusi_variable_read(const struct variable *variable, int *value)
 {
     union {
@@ -142,6 +150,7 @@ bool ictusi_variable_read(const struct variable *variable, int *value)
     return true;
 }
 
+/* Libraries accept what they then do not keep, such as a value out of range: read it back. */
 bool ictusi_variable_write(const struct variable *variable, int value)
 {
     int now = 0;
@@ -170,6 +179,7 @@ void ictusi_variable_lent_close(struct lent *lent)
     }
 }
 
+/* What the variable is for everybody else, whether or not it is changed just now. */
 int ictusi_variable_lent_value(const struct lent *lent, int otherwise)
 {
     int value = otherwise;

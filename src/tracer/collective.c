@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Measuring what a collective operation moves. */
+/*
+ * Measuring what a collective operation moves, in bytes of data, as MPI defines the operation and
+ * not as an algorithm carries it out: what a process hands in for each other one and itself is
+ * sent, what it gets from each is received. With n processes and b bytes a block that is n b and n
+ * b for an alltoall, b and n b for a member and the root of a gather.
+ */
 #include "tracer/collective.h"
 
 #include <string.h>
@@ -63,14 +68,18 @@ static int64_t recv_bytes(const struct view *v)
     return v->args->recvcount * trace_type_bytes(v->r, v->args->recvtype);
 }
 
-/* To all from the root. */
+/* To all from the root: n copies leave it, itself included, and one comes to each. */
 static struct traffic measure_bcast(const struct view *v)
 {
     const int64_t bytes = send_bytes(v);
     return v->root ? (struct traffic){bytes * v->n, bytes} : (struct traffic){0, bytes};
 }
 
-/* To the root from all; v: counts differ. */
+/*
+ * To the root from all; vector: counts differ. Counts and types of the receiving side matter at the
+ * root alone and may be nonsense elsewhere. In an inter-communicator the root itself hands in
+ * nothing.
+ */
 static struct traffic measure_gather(const struct view *v, bool vector)
 {
     struct traffic t = {0, 0};
@@ -125,6 +134,7 @@ static struct traffic measure_rooted(enum coll_op op, const struct view *v)
     }
 }
 
+/* In place the types and counts of the sending side are ignored: as much leaves as comes. */
 static struct traffic measure_alltoall(enum coll_op op, const struct view *v)
 {
     const struct coll_args *a = v->args;
@@ -145,6 +155,7 @@ static struct traffic measure_alltoall(enum coll_op op, const struct view *v)
     return t;
 }
 
+/* Everybody's block comes to each, and the own one goes to all. */
 static struct traffic measure_allgather(enum coll_op op, const struct view *v, int rank)
 {
     const struct coll_args *a = v->args;
@@ -162,6 +173,7 @@ static struct traffic measure_allgather(enum coll_op op, const struct view *v, i
     return t;
 }
 
+/* A vector of operands is handed in once, whoever combines it, and a result comes back. */
 static struct traffic measure_reduction(enum coll_op op, const struct view *v, int rank)
 {
     const struct coll_args *a = v->args;

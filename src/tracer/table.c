@@ -14,6 +14,11 @@ struct table_bucket {
     _Atomic uint64_t keys[BUCKET_KEYS];
 };
 
+/*
+ * Handles are indices or addresses of equal objects, so their low bits take few values, and the
+ * bucket's number is made of low bits: let all bits of the key reach them (half of MurmurHash3's
+ * last step, which is a permutation).
+ */
 static uint64_t key_scramble(uint64_t key)
 {
     key ^= key >> 33;
@@ -80,7 +85,12 @@ static int slot_of(struct table_bucket *bucket, uint64_t key)
     return -1;
 }
 
-/* Bucket and slot of a key. @return whether it is there */
+/*
+ * Bucket and slot of a key. It lies in the first bucket, from its own on, that had room when it
+ * came; so the search ends at one beyond which no key that is still there has been pushed. Without
+ * that count a miss, which every untracked request is, would go on to the next empty bucket, and
+ * keys that are taken out would have to leave marks behind. @return whether it is there
+ */
 static bool table_locate(const struct table *table, uint64_t key, uint64_t *bucket, int *slot)
 {
     uint64_t at = key_scramble(key) & table->mask;
@@ -136,6 +146,7 @@ void *ictusi_table_put(struct table *table, uint64_t key)
     for (uint64_t tries = 0; tries <= table->mask; tries++) {
         const int slot = bucket_claim(&table->buckets[at], key);
         if (slot >= 0) {
+            /* Until it is counted others may miss it: they cannot have its handle from MPI yet. */
             count_passed(table, key, at, 1);
             return value_at(table, at, slot);
         }
@@ -151,6 +162,7 @@ bool ictusi_table_take(struct table *table, uint64_t key, void *copy)
     if (!table_locate(table, key, &bucket, &slot)) {
         return false;
     }
+    /* The value first: as soon as the key is gone another thread may claim the slot. */
     if (copy) {
         memcpy(copy, value_at(table, bucket, slot), table->value_bytes);
     }
