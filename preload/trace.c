@@ -11,8 +11,9 @@
 
 #include "trace/tallies_mpi.h"
 #include "trace/write_mpi.h"
-#include "tracer/lifecycle.h"
+#include "tracer/comms.h"
 #include "tracer/real.h"
+#include "tracer/sessions.h"
 #include "tracer/tracer.h"
 
 #include <ictus/api.h>
@@ -24,40 +25,36 @@
 PRELOAD_BEHIND(MPI_Pcontrol)
 PRELOAD_BEHIND(PMPI_Pcontrol)
 
-static int trace_wanted(void)
+/* MPI_Init has returned. A tool after us that calls PMPI_Init has brought us here already. */
+static void trace_start(const struct begin_call *call, int err)
 {
-    const char *directory = getenv("ICTUS_TRACE_OUTPUT");
-    return directory && directory[0];
-}
-
-static void trace_start(const struct init_call *call)
-{
-    int provided = MPI_THREAD_SINGLE;
-    /* A tool behind us that calls PMPI_Init has brought us here already. */
-    if (trace_wanted() && ictusi_tracer.comm == MPI_COMM_NULL && !ictusi_tracer.finished) {
-        (void)REAL(Query_thread)(&provided);
-        ictusi_tracer_start(call, provided);
+    ictusi_sessions_opened(err);
+    if (err != MPI_SUCCESS || !ictusi_settings_wanted()) {
+        return;
+    }
+    if (!ictusi_tracer_start(call) && ictusi_tracer.in_sessions) {
+        (void)ictusi_comms_start(); /* until now there were no predefined communicators */
     }
 }
 
 static int trace_init(int (*real)(int *, char ***), int *argc, char ***argv, const void *from)
 {
-    const struct init_call call = {FUNCTION_MPI_Init, from, ictusi_tracer_stamp()};
+    const struct begin_call call = {FUNCTION_MPI_Init, from, ictusi_tracer_stamp(), MPI_COMM_WORLD,
+                                    false};
+    ictusi_sessions_enter();
     const int err = real(argc, argv);
-    if (err == MPI_SUCCESS) {
-        trace_start(&call);
-    }
+    trace_start(&call, err);
     return err;
 }
 
 static int trace_init_thread(int (*real)(int *, char ***, int, int *), int *argc, char ***argv,
                              int required, int *provided, const void *from)
 {
-    const struct init_call call = {FUNCTION_MPI_Init_thread, from, ictusi_tracer_stamp()};
+    const struct begin_call call = {FUNCTION_MPI_Init_thread, from, ictusi_tracer_stamp(),
+                                    MPI_COMM_WORLD, false};
+    ictusi_sessions_enter();
     const int err = real(argc, argv, required, provided);
-    if (err == MPI_SUCCESS) {
-        trace_start(&call);
-    }
+    trace_start(&call, err);
     return err;
 }
 
@@ -89,29 +86,33 @@ static void trace_finish(const void *from)
     if (!ictusi_tracer_finish(from)) {
         return;
     }
-    if (settings->defer && !settings->quiet) {
-        ictusi_tracer_say(settings->statistics
-                              ? "raw files in %s; 'ictus arrivals %s' reads them"
-                              : "raw files in %s; 'ictus recover %s' makes the archive",
-                          ictusi_tracer.setup.directory, settings->directory);
-    } else if (!settings->defer && settings->statistics) {
+    if (settings->defer) {
+        ictusi_write_deferred(&ictusi_tracer);
+    } else if (settings->statistics) {
         ictusi_tallies_write(&ictusi_tracer);
-    } else if (!settings->defer) {
+    } else {
         ictusi_write_parallel(&ictusi_tracer);
     }
     ictusi_tracer_release();
 }
 
+static int trace_finalize(int (*real)(void), const void *from)
+{
+    trace_finish(from);
+    ictusi_sessions_closing();
+    const int err = real();
+    ictusi_sessions_closed(err);
+    return err;
+}
+
 ICTUS_API int MPI_Finalize(void)
 {
-    trace_finish(CALLER());
-    return ictusi_real.Finalize();
+    return trace_finalize(ictusi_real.Finalize, CALLER());
 }
 
 ICTUS_API int PMPI_Finalize(void)
 {
-    trace_finish(CALLER());
-    return ictusi_real.P_Finalize();
+    return trace_finalize(ictusi_real.P_Finalize, CALLER());
 }
 
 ICTUS_API int MPI_Abort(MPI_Comm comm, int errorcode)
@@ -156,6 +157,10 @@ __attribute__((constructor)) static void trace_loaded(void)
 {
     ictusi_real_load();
     ictusi_tracer.comm = MPI_COMM_NULL;
+    ictusi_tracer.world = MPI_GROUP_NULL;
+#ifdef MPI_SESSION_NULL
+    ictusi_tracer.session = MPI_SESSION_NULL;
+#endif
     atomic_store(&ictusi_tracer.next_region, REGION_USER + 1);
     atomic_store(&ictusi_tracer.next_metric, METRIC_CLASS_USER);
     (void)pthread_atfork(NULL, NULL, trace_forked);
@@ -168,11 +173,15 @@ __attribute__((destructor)) static void trace_unloaded(void)
     if (ictusi_tracer.forked) {
         return;
     }
-    ictusi_tracer_lost("ended without MPI_Finalize");
-    if (trace_wanted() && started && ictus_parse_int(started, &pid) == ICTUS_OK &&
-        pid == getpid() && ictusi_tracer.comm == MPI_COMM_NULL && !ictusi_tracer.finished &&
-        preload_speaks()) {
-        (void)fprintf(stderr, "ictus trace: the program never called MPI_Init, and MPI sessions "
-                              "alone cannot be traced; nothing was recorded\n");
+    if (ictusi_sessions_over()) {
+        ictusi_write_last(&ictusi_tracer);
+    }
+    ictusi_tracer_lost(ictusi_tracer.in_sessions ? "ended with an open session"
+                                                 : "ended without MPI_Finalize");
+    if (ictusi_settings_wanted() && started && ictus_parse_int(started, &pid) == ICTUS_OK &&
+        pid == getpid() && !atomic_load(&ictusi_tracer.claimed) && preload_speaks()) {
+        (void)fprintf(stderr, "ictus trace: nothing was recorded: the program never called "
+                              "MPI_Init, nor made a communicator of all processes from a "
+                              "session\n");
     }
 }

@@ -169,16 +169,22 @@ int ictus_clock_create(MPI_Comm comm, const char *spec, struct ictus_clock **clo
     return ictus_clock_create_why(comm, spec, clock, NULL);
 }
 
+void ictusi_clock_settle(struct ictus_clock *clock)
+{
+    ictusi_sync_free(clock->sync);
+    clock->sync = NULL;
+    if (clock->comm != MPI_COMM_NULL) {
+        ictusi_place_disown(&clock->comm);
+    }
+}
+
 void ictus_clock_free(struct ictus_clock *clock)
 {
     if (!clock) {
         return;
     }
-    ictusi_sync_free(clock->sync);
+    ictusi_clock_settle(clock);
     ictusi_source_free(clock->source);
-    if (clock->comm != MPI_COMM_NULL) {
-        ictusi_place_disown(&clock->comm);
-    }
     free(clock);
 }
 

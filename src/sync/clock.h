@@ -26,6 +26,12 @@ struct ictus_clock {
 };
 
 /*
+ * Let go of what only synchronising again needs, communicators above all: the clock can still be
+ * read, also where MPI cannot be used any more. Local.
+ */
+void ictusi_clock_settle(struct ictus_clock *clock);
+
+/*
  * Take "SYNC[@SOURCE]" apart, filling in what is left out from the environment and the defaults.
  * text may be NULL. Errors: ICTUS_ERR_SPEC.
  */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writing the archive in parallel: the root numbers everything, each process writes its events. */
+/*
+ * Writing the archive. In parallel the root numbers everything and each process writes its events;
+ * without MPI one process does all, as 'ictus recover' would.
+ */
 #include "trace/write_mpi.h"
 
 #include "trace/write_archive.h"
@@ -8,9 +11,11 @@
 #include "tracer/tracer.h"
 
 #include <ictus/text.h>
+#include <ictus/trace.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define OTF2_MPI_USE_PMPI
 #define OTF2_MPI_UINT64_T MPI_UINT64_T
@@ -260,6 +265,23 @@ static void say_summary(const struct tracer *t, const struct ictus_trace_summary
     }
 }
 
+void ictusi_write_deferred(const struct tracer *t)
+{
+    if (!t->settings.quiet) {
+        ictusi_tracer_say(t->settings.statistics
+                              ? "raw files in %s; 'ictus arrivals %s' reads them"
+                              : "raw files in %s; 'ictus recover %s' makes the archive",
+                          t->setup.directory, t->settings.directory);
+    }
+}
+
+static void say_failure(const struct tracer *t, int err, const struct ictus_why *why)
+{
+    ictusi_tracer_say("%s; the raw files are in %s; run 'ictus recover %s'",
+                      why->text[0] ? why->text : ictus_strerror(err), t->setup.directory,
+                      t->settings.directory);
+}
+
 void ictusi_write_parallel(struct tracer *t)
 {
     struct ictus_why why = {""};
@@ -279,9 +301,7 @@ void ictusi_write_parallel(struct tracer *t)
         err = write_archive(&j, &summary, &why);
     }
     if (err) {
-        ictusi_tracer_say("%s; the raw files are in %s; run 'ictus recover %s'",
-                          why.text[0] ? why.text : ictus_strerror(err), t->setup.directory,
-                          t->settings.directory);
+        say_failure(t, err, &why);
     } else {
         if (!t->settings.keep) {
             ictusi_directory_clean(t->setup.directory, t->rank);
@@ -295,4 +315,37 @@ void ictusi_write_parallel(struct tracer *t)
         }
     }
     job_release(&j);
+}
+
+/* Whether this process sees the raw files of all: they may be on the disks of several machines. */
+static bool sees_all(const struct tracer *t)
+{
+    char path[4352];
+    bool seen = true;
+    for (int p = 0; p < t->size && seen; p++) {
+        (void)snprintf(path, sizeof(path), "%s/%d.log", t->setup.directory, p);
+        seen = access(path, R_OK) == 0;
+    }
+    return seen;
+}
+
+void ictusi_write_last(struct tracer *t)
+{
+    struct ictus_why why = {""};
+    struct ictus_trace_summary summary = {0};
+    const struct ictus_trace_recover_opts opts = {.size = sizeof(opts), .keep = t->settings.keep};
+    t->speaks = ictusi_directory_ended(t->settings.directory, t->size);
+    if (!t->speaks) {
+        return;
+    }
+    if (t->settings.defer || t->settings.statistics || !sees_all(t)) {
+        ictusi_write_deferred(t);
+        return;
+    }
+    const int err = ictus_trace_recover(t->settings.directory, &opts, &summary, &why);
+    if (err) {
+        say_failure(t, err, &why);
+    } else if (!t->settings.quiet) {
+        say_summary(t, &summary);
+    }
 }

@@ -10,6 +10,7 @@
 #include "tracer/real.h"
 #include "tracer/requests.h"
 #include "tracer/rma.h"
+#include "tracer/sessions.h"
 #include "tracer/tracer.h"
 
 #include <ictus/api.h>

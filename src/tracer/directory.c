@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +77,7 @@ static int remove_matching(const char *directory, const char *const *patterns)
 }
 
 static const char *const raw_files[] = {"*.events", "*.log", "*.tally", NULL};
-static const char *const pointer_files[] = {"scratch", NULL};
+static const char *const pointer_files[] = {"scratch", "ended", NULL};
 
 /* Where the raw files of an archive are, if not in its own directory. @return whether elsewhere */
 static bool read_pointer(const char *directory, char *path, size_t size)
@@ -270,6 +271,20 @@ void ictusi_directory_clean(const char *raw, int rank)
     (void)snprintf(tally, sizeof(tally), "%d.tally", rank);
     (void)remove_matching(raw, patterns);
     (void)rmdir(raw); /* fails while other processes' files are there, as it should */
+}
+
+bool ictusi_directory_ended(const char *directory, int processes)
+{
+    char path[4352];
+    (void)snprintf(path, sizeof(path), "%s/%s/ended", directory, raw_name);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return false;
+    }
+    /* A byte a process: where this one's lies says how many came before. */
+    const bool last = write(fd, ".", 1) == 1 && lseek(fd, 0, SEEK_CUR) == processes;
+    (void)close(fd);
+    return last;
 }
 
 void ictusi_directory_release(const char *directory)

@@ -5,6 +5,7 @@
 
 #include "tracer/settings.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The result file that statistics become, in the archive's directory. */
@@ -36,6 +37,13 @@ void ictusi_directory_scratch_own(struct trace_settings *settings);
  * scratch, which may be NULL.
  */
 void ictusi_directory_raw_find(const char *directory, const char *scratch, char *path, size_t size);
+
+/*
+ * One more of the job's processes has ended, for good. @return whether it was the last of them.
+ * Where processes do not see each other's files, or append to a file at once over a network, none
+ * may be.
+ */
+bool ictusi_directory_ended(const char *directory, int processes);
 
 /* The raw files are done with: remove what leads to them. Done by one process. */
 void ictusi_directory_release(const char *directory);

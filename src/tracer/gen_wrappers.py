@@ -92,12 +92,21 @@ NEIGHBORS = {
                   "ictusi_tracer_track_ineighbor(r, *request, &made)"),
     "neighbor_init": ("", "ictusi_tracer_track_neighbor_init(r, *request, comm, &args)"),
 }
+# Calls that matter before there is a trace, too (sessions.h): what comes before and after them, recorded or not.
+AROUND = {
+    "session_init": ("ictusi_sessions_enter()", "ictusi_sessions_opened(err)"),
+    "session_finalize": ("ictusi_sessions_closing()", "ictusi_sessions_closed(err)"),
+    "comm_all": ("const struct begin_call begin = {.function = %s, .from = from, .entered = ictusi_tracer_stamp()}",
+                 "ictusi_sessions_made(begin, err, newcomm, stringtag)"),
+}
+MEANINGS |= {"session_init": ("", ""), "session_finalize": ("", "")}
 # How communicators are told apart (comms.h), by what their making was given beside its parent.
 MADE = {
     "comm_new": "ictusi_comm_child({0}, *{1})",
     "comm_group": "ictusi_comm_group(comm, tag, *{0})",
     "comm_inter": "ictusi_comm_inter(*{0}, tag)",
     "comm_text": "ictusi_comm_text(*{0}, stringtag)",
+    "comm_all": "ictusi_comm_text(*{0}, stringtag)",
     "comm_port": "ictusi_comm_port(*{0}, port_name)",
     "comm_met": 'ictusi_comm_port(*{0}, "")',
 }
@@ -262,6 +271,14 @@ def meaning(function, names):
     return expand(before, names), after
 
 
+def around(function, region, fixed, declared):
+    before, after = AROUND[function.meaning.split()[0]]
+    before = before % region if "%s" in before else before
+    arguments = ", ".join(["real", "from"] + function.params)
+    return (f"static inline int around_{function.name}({', '.join(fixed + declared)})\n{{\n"
+            f"    {before};\n    const int err = body_{function.name}({arguments});\n    {after};\n    return err;\n}}\n\n")
+
+
 def wrapper(function, declared):
     names = function.params
     arguments = ", ".join(names)
@@ -291,10 +308,14 @@ def wrapper(function, declared):
     if "const int kept" in before:
         body += "    trace_return_handles(r, kept);\n"
     body += "    trace_end(r);\n    return err;\n}\n\n"
+    entry = "body"
+    if function.meaning.split()[:1] and function.meaning.split()[0] in AROUND:
+        entry = "around"
+        body += around(function, region, fixed, declared)
     for prefix, member in (("", function.short), ("P", "P_" + function.short)):
         call = ", ".join([f"ictusi_real.{member}", "__builtin_return_address(0)"] + names)
         body += f"ICTUS_API int {prefix}{function.name}({parameters})\n{{\n"
-        body += f"    return body_{function.name}({call});\n}}\n\n"
+        body += f"    return {entry}_{function.name}({call});\n}}\n\n"
     return body
 
 
@@ -317,7 +338,7 @@ def write_functions(functions, directory):
         out.write("const struct trace_function ictusi_tracer_functions[TRACE_FUNCTIONS] = {\n")
         for f in functions:
             op = f"COLL_{f.op}" if f.op else "-1"
-            tracked = int(bool(f.meaning) and f.meaning.split()[0] not in ("send", "recv", "neighbor", "hook"))
+            tracked = int(bool(f.meaning) and f.meaning.split()[0] not in ("send", "recv", "neighbor", "hook", "session_init", "session_finalize"))
             counted = int(bool(f.meaning) and f.meaning.split()[0] in COUNTED)
             out.write(f'    {{"{f.shown}", "{f.group}", {op}, {tracked}, {counted}}},\n')
         out.write("};\n")

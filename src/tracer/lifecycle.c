@@ -8,6 +8,7 @@
 #include "tracer/openmp.h"
 #include "tracer/real.h"
 #include "tracer/requests.h"
+#include "tracer/sessions.h"
 #include "tracer/tracer.h"
 
 #include <errno.h>
@@ -89,12 +90,12 @@ static int make_clock(struct tracer *t, struct ictus_why *why)
     char spec[sizeof(t->settings.sync) + sizeof(t->settings.clock) + 1];
     if (!source[0] && !(usual && usual[0])) {
         (void)snprintf(spec, sizeof(spec), "%s@tsc", sync);
-        if (ictus_clock_create_why(MPI_COMM_WORLD, spec, &t->clock, why) == ICTUS_OK) {
+        if (ictus_clock_create_why(t->comm, spec, &t->clock, why) == ICTUS_OK) {
             return ICTUS_OK;
         }
     }
     (void)snprintf(spec, sizeof(spec), "%s%s%s", sync, source[0] ? "@" : "", source);
-    return ictus_clock_create_why(MPI_COMM_WORLD, spec[0] ? spec : NULL, &t->clock, why);
+    return ictus_clock_create_why(t->comm, spec[0] ? spec : NULL, &t->clock, why);
 }
 
 static int open_log(struct tracer *t, struct ictus_why *why)
@@ -301,9 +302,9 @@ int ictusi_tracer_sync(void)
     return err;
 }
 
-/* MPI_Init, which was entered before there was a recorder. */
-static void record_init(struct recorder *r, const struct init_call *call, uint64_t from,
-                        uint64_t to)
+/* The call with which tracing begins: it was entered before there was a recorder. */
+static void record_begin(struct recorder *r, const struct begin_call *call, uint64_t from,
+                         uint64_t to)
 {
     const uint64_t site = trace_site(call->from);
     recorder_timed_words(r, RECORD_OPEN, call->function, from, &site, 1);
@@ -335,7 +336,7 @@ static int join_first(struct tracer *t, struct ictus_why *why)
     t->sweeps = t->settings.resync_every_s > 0.0 || t->settings.resync_barriers > 0;
     atomic_store(&t->state, TRACER_RUNNING);
     const struct recorder *r = ictusi_tracer_join();
-    if (!r || ictusi_comms_start()) {
+    if (!r || (!t->in_sessions && ictusi_comms_start())) {
         err = ictus_because(why, ICTUS_ERR_NOMEM, "no memory");
     } else if (r->after & AFTER_FULL) {
         err = ictus_because(why, ICTUS_ERR_IO,
@@ -351,17 +352,16 @@ static int join_first(struct tracer *t, struct ictus_why *why)
     return err;
 }
 
-static void tracer_begin(struct tracer *t, const struct init_call *call,
+static void tracer_begin(struct tracer *t, const struct begin_call *call,
                          struct early_stamp returned)
 {
     struct recorder *r = ictusi_tracer_self;
     const uint64_t from = stamp_ticks(t, call->entered);
     const uint64_t to = stamp_ticks(t, returned);
-    t->finished = false;
     ictusi_tracer_log("I\t%llu", (unsigned long long)from);
     if (atomic_load(&t->enabled[call->function]) == FILTER_FRESH) {
         ictusi_tracer_unusual(r, call->function);
-        record_init(r, call, from, to < from ? from : to);
+        record_begin(r, call, from, to < from ? from : to);
     }
     record_first_sync(r, to);
     log_point(t);
@@ -370,20 +370,51 @@ static void tracer_begin(struct tracer *t, const struct init_call *call,
     }
 }
 
-void ictusi_tracer_start(const struct init_call *call, int provided)
+/*
+ * Whether tracing begins at this call. Threads may make several such calls at once, and processes
+ * come to different ones first: it begins where all have come first, else at a later call. So that
+ * none waits for another, all ask at every such call, also when they know their own answer.
+ */
+static bool tracer_claim(struct tracer *t, MPI_Comm all)
+{
+    const int mine = !atomic_exchange(&t->claimed, true);
+    int everybody = 0;
+    (void)REAL(Allreduce)(&mine, &everybody, 1, MPI_INT, MPI_MIN, all);
+    if (mine && !everybody) {
+        atomic_store(&t->claimed, false);
+    }
+    return everybody;
+}
+
+/* After MPI_Init. */
+static void tracer_meet(struct tracer *t, MPI_Comm all)
+{
+    int provided = MPI_THREAD_SINGLE;
+    MPI_Comm parent = MPI_COMM_NULL;
+    (void)REAL(Query_thread)(&provided);
+    (void)REAL(Comm_dup)(all, &t->comm);
+    (void)REAL(Comm_group)(all, &t->world);
+    (void)REAL(Comm_get_parent)(&parent);
+    t->spawned = parent != MPI_COMM_NULL;
+    t->multiple = provided == MPI_THREAD_MULTIPLE;
+}
+
+bool ictusi_tracer_start(const struct begin_call *call)
 {
     struct tracer *t = &ictusi_tracer;
     struct ictus_why why = {""};
     const struct early_stamp returned = ictusi_tracer_stamp();
-    MPI_Comm parent = MPI_COMM_NULL;
-    (void)REAL(Comm_rank)(MPI_COMM_WORLD, &t->rank);
-    (void)REAL(Comm_size)(MPI_COMM_WORLD, &t->size);
-    (void)REAL(Comm_dup)(MPI_COMM_WORLD, &t->comm);
-    (void)REAL(Comm_group)(MPI_COMM_WORLD, &t->world);
-    (void)REAL(Comm_get_parent)(&parent);
-    t->spawned = parent != MPI_COMM_NULL;
-    t->multiple = provided == MPI_THREAD_MULTIPLE;
-    t->finished = true; /* until tracing has begun */
+    if (!tracer_claim(t, call->all)) {
+        return false;
+    }
+    if (call->sessions) {
+        ictusi_sessions_meet(call->all);
+    } else {
+        tracer_meet(t, call->all);
+    }
+    (void)REAL(Comm_rank)(t->comm, &t->rank);
+    (void)REAL(Comm_size)(t->comm, &t->size);
+    t->speaks = t->rank == 0;
     int err = tracer_prepare(t, &why);
     if (!err) {
         err = make_clock(t, &why);
@@ -396,9 +427,11 @@ void ictusi_tracer_start(const struct init_call *call, int provided)
     if (err) {
         ictusi_tracer_say("%s; the program runs without tracing",
                           why.text[0] ? why.text : ictus_strerror(err));
-        return;
+    } else {
+        tracer_begin(t, call, returned);
     }
-    tracer_begin(t, call, returned);
+    ictusi_sessions_settle(!err);
+    return !err;
 }
 
 /* Recording is over: its memory is what the archive is written in. */
@@ -419,7 +452,6 @@ bool ictusi_tracer_finish(const void *from)
     struct recorder *r = ictusi_tracer_self;
     int running = atomic_load(&t->state) == TRACER_RUNNING;
     int all = 0;
-    t->finished = true;
     if (t->comm == MPI_COMM_NULL || !t->clock) {
         return false;
     }
@@ -443,6 +475,13 @@ bool ictusi_tracer_finish(const void *from)
         recorder_make_room(r);
         recorder_leave(r, FUNCTION_MPI_Finalize, recorder_ticks(r));
     }
+    ictusi_tracer_end();
+    return true;
+}
+
+void ictusi_tracer_end(void)
+{
+    struct tracer *t = &ictusi_tracer;
     atomic_store(&t->state, TRACER_DONE);
     ictusi_openmp_finish();
     uint64_t lost = atomic_load(&t->lost);
@@ -455,7 +494,7 @@ bool ictusi_tracer_finish(const void *from)
     }
     ictusi_tracer_log("E\t%llu\t%llu", (unsigned long long)lost,
                       (unsigned long long)atomic_load(&t->untracked));
-    return true;
+    t->ended = true;
 }
 
 void ictusi_tracer_release(void)

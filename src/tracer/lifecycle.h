@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From MPI_Init to MPI_Finalize: beginning a trace and ending it. */
+/* From MPI_Init to MPI_Finalize: beginning a trace and ending it. Without MPI_Init: sessions.h. */
 #ifndef ICTUS_TRACER_LIFECYCLE_H
 #define ICTUS_TRACER_LIFECYCLE_H
 
+#include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,18 +15,21 @@ struct early_stamp {
 
 struct early_stamp ictusi_tracer_stamp(void);
 
-/* The call of MPI_Init or MPI_Init_thread, from the place in the program to which it returns. */
-struct init_call {
+/* The call with which tracing begins, from the place in the program to which it returns. */
+struct begin_call {
     unsigned function;
     const void *from;
     struct early_stamp entered;
+    MPI_Comm all;  /* a communicator of all processes */
+    bool sessions; /* it was not MPI_Init */
 };
 
 /*
- * MPI_Init has returned: read the settings, make the directory, the clock and this thread's
- * recorder. Collective over MPI_COMM_WORLD. On failure says why and leaves the program untraced.
+ * The call has returned: read the settings, make the directory, the clock and this thread's
+ * recorder. Collective over all. On failure says why and leaves the program untraced.
+ * @return whether tracing has begun now
  */
-void ictusi_tracer_start(const struct init_call *call, int provided);
+bool ictusi_tracer_start(const struct begin_call *call);
 
 /*
  * MPI_Finalize was called: synchronise and stop recording. Collective.
@@ -34,6 +38,9 @@ void ictusi_tracer_start(const struct init_call *call, int provided);
  * ictusi_tracer_release() follows then
  */
 bool ictusi_tracer_finish(const void *from);
+
+/* The last record of this process has been written: say so in its log. Local. */
+void ictusi_tracer_end(void);
 
 /* Let go of what the recording held: nothing of it is used any more. Collective. */
 void ictusi_tracer_release(void);

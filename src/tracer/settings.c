@@ -46,6 +46,12 @@ static const struct setting_row rows[] = {
     {"ICTUS_TRACE_QUIET", SETTING_FLAG, AT(quiet), 0, "0", 0.0, 1.0},
 };
 
+bool ictusi_settings_wanted(void)
+{
+    const char *directory = getenv("ICTUS_TRACE_OUTPUT");
+    return directory && directory[0];
+}
+
 static int read_text(const struct setting_row *row, const char *text, char *member,
                      struct ictus_why *why)
 {

@@ -33,6 +33,9 @@ struct trace_settings {
     bool quiet;
 };
 
+/* Whether the environment asks for a trace. */
+bool ictusi_settings_wanted(void);
+
 /*
  * Read the ICTUS_TRACE_* variables.
  * Errors: ICTUS_ERR_SPEC with the variable and what it may be.

@@ -193,7 +193,7 @@ void ictusi_tracer_say(const char *format, ...)
     (void)vsnprintf(text, sizeof(text), format, list);
     va_end(list);
     plain_end(&plain);
-    if (ictusi_tracer.rank == 0) {
+    if (ictusi_tracer.speaks) {
         (void)fprintf(stderr, "ictus trace: %s\n", text);
     }
 }

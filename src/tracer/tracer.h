@@ -35,11 +35,18 @@ struct tracer {
     struct ictus_clock *clock;
     struct tick_scale scale;
     int rank, size;
-    MPI_Comm comm;   /* a duplicate of MPI_COMM_WORLD for the tracer's own messages */
-    MPI_Group world; /* of MPI_COMM_WORLD */
-    bool multiple;   /* MPI_THREAD_MULTIPLE was given */
-    bool spawned;    /* by MPI_Comm_spawn: the archive gets a directory of its own */
-    int log_fd;      /* what the records refer to, one line each */
+    bool speaks;     /* for all processes: rank 0, unless another one is the last */
+    MPI_Comm comm;   /* of all processes, for the tracer's own messages */
+    MPI_Group world; /* of MPI_COMM_WORLD, or of its like in a program of sessions */
+#ifdef MPI_SESSION_NULL
+    MPI_Session session; /* which that group is from: see sessions.c */
+#endif
+    _Atomic bool claimed;   /* tracing begins or has begun, or could not */
+    bool in_sessions;       /* it began without MPI_Init */
+    uint32_t sessions_open; /* of the program; its MPI_Init counts as one */
+    bool multiple;          /* MPI_THREAD_MULTIPLE was given */
+    bool spawned;           /* by MPI_Comm_spawn: the archive gets a directory of its own */
+    int log_fd;             /* what the records refer to, one line each */
     /* By function: whether calls are looked at; the second table while recording is off. */
     _Atomic uint8_t enabled[TRACE_FUNCTIONS];
     _Atomic uint8_t tracked[TRACE_FUNCTIONS];
@@ -63,8 +70,8 @@ struct tracer {
     uint64_t windows_left; /* bytes for windows of threads to come */
     char *early_log;       /* lines from before there was a file */
     size_t early_bytes;
-    bool forked;   /* this is a child of the traced process */
-    bool finished; /* MPI_Finalize was seen, or MPI_Init without tracing */
+    bool forked; /* this is a child of the traced process */
+    bool ended;  /* the recording is whole */
     struct metric_set metrics;
     struct ompt_tool openmp; /* what OpenMP's library is told of us */
     uint64_t sample_ticks;   /* between samples of a thread */
@@ -105,7 +112,7 @@ void ictusi_tracer_mute(bool muted);
 /* Write one line to the log that the records refer to. */
 void ictusi_tracer_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Say something on standard error, from rank 0 only. */
+/* Say something on standard error, if this process speaks for the job. */
 void ictusi_tracer_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The number of a place in the program. */

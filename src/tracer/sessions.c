@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Counting what keeps MPI open, and a session of the tracer's own beside the program's. */
+#include "tracer/sessions.h"
+
+#include "sync/clock.h"
+#include "tracer/comms.h"
+#include "tracer/real.h"
+#include "tracer/tracer.h"
+
+static __thread unsigned sessions_depth __attribute__((tls_model("initial-exec")));
+
+void ictusi_sessions_enter(void)
+{
+    sessions_depth++;
+}
+
+#ifdef MPI_SESSION_NULL
+
+static const char all_processes[] = "mpi://WORLD";
+
+/*
+ * The group by which the archive numbers processes. It must not come from a session of the
+ * program's, which may end long before the last of them. Local.
+ */
+static void sessions_attach(struct tracer *t)
+{
+    if (REAL(Session_init)(MPI_INFO_NULL, MPI_ERRORS_RETURN, &t->session) != MPI_SUCCESS) {
+        t->session = MPI_SESSION_NULL;
+        return;
+    }
+    (void)REAL(Group_from_session_pset)(t->session, all_processes, &t->world);
+}
+
+/* MPI is left by the process once no session is open: ours must not be the last. Local. */
+static void sessions_detach(struct tracer *t)
+{
+    if (t->session != MPI_SESSION_NULL) {
+        (void)REAL(Group_free)(&t->world);
+        (void)REAL(Session_finalize)(&t->session);
+        t->session = MPI_SESSION_NULL;
+    }
+}
+
+/* How many processes the job has, as far as the process's launcher told it. Local. */
+static int count_processes(void)
+{
+    int size = 0;
+    MPI_Group group = MPI_GROUP_NULL;
+    MPI_Session session = MPI_SESSION_NULL;
+    if (REAL(Session_init)(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) != MPI_SUCCESS) {
+        return 0;
+    }
+    if (REAL(Group_from_session_pset)(session, all_processes, &group) == MPI_SUCCESS) {
+        (void)REAL(Group_size)(group, &size);
+        (void)REAL(Group_free)(&group);
+    }
+    (void)REAL(Session_finalize)(&session);
+    return size;
+}
+
+/* As the processes of the set are numbered, whatever the order of those in all. */
+void ictusi_sessions_meet(MPI_Comm all)
+{
+    struct tracer *t = &ictusi_tracer;
+    int rank = 0;
+    t->in_sessions = true;
+    t->multiple = true; /* what each session was granted is known to nobody */
+    sessions_attach(t);
+    (void)REAL(Group_rank)(t->world, &rank);
+    (void)REAL(Comm_split)(all, 0, rank, &t->comm);
+}
+
+/* The clock was synchronised where all were together, which they need not be again. */
+void ictusi_sessions_settle(bool begun)
+{
+    struct tracer *t = &ictusi_tracer;
+    if (!t->in_sessions) {
+        return;
+    }
+    struct recorder *const was = ictusi_tracer_active;
+    ictusi_tracer_active = NULL; /* the clock's calls are not the program's */
+    if (begun) {
+        ictusi_clock_settle(t->clock);
+    } else {
+        ictus_clock_free(t->clock);
+        t->clock = NULL;
+    }
+    ictusi_tracer_active = was;
+    t->sweeps = false;
+    (void)REAL(Comm_free)(&t->comm);
+    if (!begun) {
+        sessions_detach(t);
+        t->in_sessions = false;
+    }
+}
+
+void ictusi_sessions_opened(int err)
+{
+    struct tracer *t = &ictusi_tracer;
+    if (--sessions_depth > 0 || err != MPI_SUCCESS) {
+        return;
+    }
+    (void)pthread_mutex_lock(&t->lock);
+    if (t->sessions_open++ == 0 && t->in_sessions) {
+        sessions_attach(t);
+    }
+    (void)pthread_mutex_unlock(&t->lock);
+}
+
+void ictusi_sessions_closing(void)
+{
+    struct tracer *t = &ictusi_tracer;
+    if (sessions_depth++ > 0) {
+        return;
+    }
+    (void)pthread_mutex_lock(&t->lock);
+    if (--t->sessions_open == 0 && t->in_sessions) {
+        sessions_detach(t);
+    }
+    (void)pthread_mutex_unlock(&t->lock);
+}
+
+void ictusi_sessions_closed(int err)
+{
+    ictusi_sessions_opened(err == MPI_SUCCESS ? MPI_ERR_OTHER : MPI_SUCCESS);
+}
+
+void ictusi_sessions_made(struct begin_call begin, int err, const MPI_Comm *comm, const char *text)
+{
+    int size = 0;
+    int inter = 0;
+    if (err != MPI_SUCCESS || *comm == MPI_COMM_NULL || !ictusi_settings_wanted()) {
+        return;
+    }
+    (void)REAL(Comm_size)(*comm, &size);
+    (void)REAL(Comm_test_inter)(*comm, &inter);
+    if (inter || size != count_processes()) {
+        return;
+    }
+    begin.all = *comm;
+    begin.sessions = true;
+    if (ictusi_tracer_start(&begin)) {
+        ictusi_comm_text(*comm, text);
+    }
+}
+
+#else /* a library without sessions */
+
+void ictusi_sessions_meet(MPI_Comm all)
+{
+    (void)all;
+}
+
+void ictusi_sessions_settle(bool begun)
+{
+    (void)begun;
+}
+
+void ictusi_sessions_opened(int err)
+{
+    (void)err;
+    sessions_depth--;
+}
+
+void ictusi_sessions_closing(void)
+{
+    sessions_depth++;
+}
+
+void ictusi_sessions_closed(int err)
+{
+    (void)err;
+    sessions_depth--;
+}
+
+#endif
+
+bool ictusi_sessions_over(void)
+{
+    struct tracer *t = &ictusi_tracer;
+    if (t->in_sessions && t->sessions_open == 0 && atomic_load(&t->state) == TRACER_RUNNING) {
+        ictusi_tracer_end();
+    }
+    return t->in_sessions && t->ended;
+}
