@@ -351,3 +351,11 @@ void ictusi_clock_model_align(struct clock_model *m)
         }
     }
 }
+
+void ictusi_clock_model_decline(struct clock_model *m)
+{
+    for (uint64_t i = 0; i < (uint64_t)m->clocks * m->knots; i++) {
+        m->error[i] += fabs(m->phi[i]);
+        m->phi[i] = 0;
+    }
+}

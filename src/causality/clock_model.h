@@ -106,6 +106,9 @@ int ictusi_clock_model_errors(struct clock_model *model, const struct model_walk
  */
 void ictusi_clock_model_align(struct clock_model *model);
 
+/* Back to phi = 0: that may be as far off as the phi that is declined, and as that may err. */
+void ictusi_clock_model_decline(struct clock_model *model);
+
 /* phi or error at a position, which goes on straight beyond the ends. */
 double ictusi_clock_model_at(const struct clock_model *model, const double *values, uint32_t clock,
                              double position);

@@ -266,14 +266,32 @@ static void add_offsets(struct solving *s)
 }
 
 /*
- * What a delay is worth to the error: its typical wait. Where no message goes back, nothing tells
- * waits that grow from clocks that drift apart, so all of a pair's delays count as one.
+ * Whether some bound of a pair is broken by more than ten scatters: a clock jumped, or bent more
+ * than its knots can follow. Such a bound holds both D down, to nothing, and all other delays of
+ * the pair then lie off by as much as D is too small.
  */
-static double posterior_weight(const struct model_pair *pair, int way)
+static bool pair_contradicts(const struct clock_model *m, const struct model_pair *pair)
+{
+    const double beyond = -10 * MODEL_SCATTER;
+    bool found = false;
+    for (int way = 0; way < 2; way++) {
+        for (uint32_t k = 0; k < pair->counts[way] && !found; k++) {
+            found = model_residual(m, pair, way, k) < beyond;
+        }
+    }
+    return found;
+}
+
+/*
+ * What a delay is worth to the error: its typical wait. Where no message goes back, nothing tells
+ * waits that grow from clocks that drift apart, and where bounds are broken, all delays are off
+ * alike; then all of a pair's delays count as one.
+ */
+static double posterior_weight(const struct model_pair *pair, int way, bool apart)
 {
     const double spread = fmax(pair->spread[way], MODEL_SCATTER);
     const uint32_t alike = pair->now[way] ? pair->now[way] : pair->counts[way];
-    return 1 / (spread * spread * (model_talks_both_ways(pair) ? 1 : alike));
+    return 1 / (spread * spread * (apart ? 1 : alike));
 }
 
 /*
@@ -293,7 +311,8 @@ static void collect_way(struct solving *s, uint64_t edge, int way, double sums[2
     sums[0] = 0;
     sums[1] = 0;
     ictusi_model_spread(s->m, pair, way, s->fold);
-    const double worth = posterior_weight(pair, way);
+    const double worth =
+        posterior_weight(pair, way, model_talks_both_ways(pair) && !s->contradicts);
     for (uint32_t k = 0; k < pair->counts[way]; k++) {
         const struct model_delay *delay = &pair->delays[way][k];
         if (model_is_held(delay, s->fold)) {
@@ -323,7 +342,9 @@ static void collect_way(struct solving *s, uint64_t edge, int way, double sums[2
 /*
  * The 2 x 2 system of a pair's D, and its inverse. Beside the delays: tie, the weight of
  * (D_ab - D_ba)^2 from how unequal paths usually are, which stands off the diagonal as well; and
- * below, which pulls a D that is negative back to 0, as stiffly as a forbidden delay.
+ * below, which pulls a D that is negative back to 0, as stiffly as all of the pair's delays
+ * together, if they were forbidden, could pull it down: a trip takes no less than nothing, however
+ * many bounds a jump breaks.
  */
 static void pair_eliminate(struct solving *s, const struct model_pair *pair, double sums[2][2],
                            struct eliminated *e)
@@ -331,15 +352,18 @@ static void pair_eliminate(struct solving *s, const struct model_pair *pair, dou
     const uint32_t *degree = s->m->degree;
     const double square = MODEL_SCATTER * MODEL_SCATTER;
     const bool both = model_talks_both_ways(pair);
-    const double half = fmax(least_half_trip, (pair->least[0] + pair->least[1]) / 2);
+    double half = fmax(least_half_trip, (pair->least[0] + pair->least[1]) / 2);
+    if (s->contradicts) { /* held down: how long a trip takes is not known */
+        half = fmax(half, fmax(pair->spread[0], pair->spread[1]));
+    }
     const uint32_t few = degree[pair->a] < degree[pair->b] ? degree[pair->a] : degree[pair->b];
     const double tie =
         both ? 1 / (4 * s->asymmetry * s->asymmetry * half * half * (few > 1 ? few : 1)) : 0;
     double diagonal[2];
     for (int way = 0; way < 2; way++) {
-        double below = pair->least[way] < 0 ? 1 / square : 0;
+        double below = pair->least[way] < 0 ? fmax(pair->counts[way], 1) / square : 0;
         if (s->posterior) { /* one bound alone does not say how far beyond it the clocks are */
-            below *= both ? square / (half > 1 ? half * half : 1) : 0;
+            below = below > 0 && both ? 1 / fmax(half * half, 1) : 0;
         }
         const double other = both ? pair->least[!way] : pair->least[way];
         diagonal[way] = sums[way][0] + below + tie + (s->posterior ? hardly : delay_damping);
@@ -402,6 +426,7 @@ static void add_pairs(struct solving *s)
         e->coupling = &s->couplings[2 * i * s->nb];
         memset(e->coupling, 0, 2UL * s->nb * sizeof *e->coupling);
         memset(s->side, 0, s->nb * sizeof *s->side);
+        s->contradicts = s->posterior && pair_contradicts(s->m, pair);
         collect_way(s, i, 0, sums[0], e->coupling);
         collect_way(s, i, 1, sums[1], e->coupling + s->nb);
         pair_eliminate(s, pair, sums, e);

@@ -22,6 +22,7 @@ struct solving {
     int fold;
     bool posterior; /* weights for the errors: what the data are worth, not what leads to the fit */
     bool start;     /* nothing is known yet */
+    bool contradicts; /* the present pair breaks bounds; only looked at for the errors */
     int step;
     uint32_t nb;           /* unknowns of a clock */
     struct normal normal;  /* its edges: the pairs, then the clocks of the archive's offsets */

@@ -281,7 +281,9 @@ static int fit_judge(struct fitting *f, struct check_stats *stats)
     if (f->fit->choice.kind == CLOCKS_BASE ||
         ictusi_check_largest(&fitted) > ictusi_check_largest(stats)) {
         ictusi_check_fini(&fitted);
+        ictusi_clock_model_decline(&f->fit->model);
         f->fit->choice.kind = CLOCKS_BASE;
+        f->fit->choice.walk.strength = 0;
         ictusi_presync_free(s->units, s->unit_count);
         s->units = NULL;
         return ICTUS_OK;

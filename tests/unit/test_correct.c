@@ -347,8 +347,14 @@ struct known_delays {
     struct least_delays delays;
     double bend;
     double least; /* ns that a message takes */
+    double jump;  /* ns, of the second clock after two fifths of the span */
     bool one_way; /* nobody sends to a clock of a higher number */
 };
+
+static double true_jump(const struct known_delays *known, uint32_t clock, double position)
+{
+    return clock == 1 && position > 0.4 ? known->jump : 0;
+}
 
 static int observe_known(struct clock_source *source, struct clock_model *model)
 {
@@ -367,8 +373,10 @@ static int observe_known(struct clock_source *source, struct clock_model *model)
         const double fitted = ictusi_clock_model_at(model, model->phi, b, position) -
                               ictusi_clock_model_at(model, model->phi, a, position);
         if (a != b && (a > b || !known->one_way)) {
-            const int64_t delay = (int64_t)(known->least + wait + true_error(b, at, known->bend) -
-                                            true_error(a, at, known->bend) - fitted * 1000);
+            const int64_t delay =
+                (int64_t)(known->least + wait + true_error(b, at, known->bend) -
+                          true_error(a, at, known->bend) + true_jump(known, b, at) -
+                          true_jump(known, a, at) - fitted * 1000);
             ictusi_delays_add(d, a, b, (int64_t)(at * MODEL_SPAN_NS) + delay / 2, delay);
         }
     }
@@ -417,6 +425,44 @@ static void test_clock_model(void)
 }
 
 /*
+ * No chain of pieces follows a jump, and the bounds that it breaks there must not decide how long
+ * messages take everywhere else. Beside the jump the declared error holds.
+ */
+static void test_jump(void)
+{
+    enum { KNOTS = 49, CELLS = 48, CLOCKS = 2, BESIDE = 4 };
+    static const uint32_t clock_of[] = {0, 1};
+    struct known_delays known = {.source = {observe_known}, .least = 1000, .jump = 20000};
+    struct clock_model model;
+    struct clock_choice choice;
+    REQUIRE(!ictusi_clock_model_init(&model, CLOCKS, KNOTS, MODEL_SPAN_NS * 1e-3));
+    REQUIRE(!ictusi_delays_init(&known.delays, clock_of, CLOCKS, CELLS));
+    REQUIRE(!ictusi_clock_choice_run(&model, &known.source, &choice));
+    ictusi_clock_model_align(&model);
+    CHECK(choice.kind == CLOCKS_WALK);
+    for (int way = 0; way < 2; way++) {
+        CHECK(model.pairs[0].least[way] > -0.5);
+    }
+    for (uint32_t k = 0; k < KNOTS; k++) {
+        const double at = k / (KNOTS - 1.0);
+        const double truth = (true_error(1, at, 0) + true_jump(&known, 1, at)) * 1e-3;
+        const double error = model.error[KNOTS + k];
+        const bool beside = fabs(k - 0.4 * (KNOTS - 1)) < BESIDE;
+        CHECK(beside || fabs(model.phi[KNOTS + k] - truth) <= error);
+        CHECK(beside || error < 10);
+    }
+    /* A fit that is declined is what the base may be off by. */
+    const double phi = model.phi[KNOTS];
+    const double error = model.error[KNOTS];
+    ictusi_clock_model_decline(&model);
+    CHECK(model.phi[KNOTS] == 0);
+    CHECK_NEAR(model.error[KNOTS], error + fabs(phi), 1e-12);
+    ictusi_clock_choice_fini(&choice);
+    ictusi_clock_model_fini(&model);
+    ictusi_delays_fini(&known.delays);
+}
+
+/*
  * Where messages go one way only, nothing but the archive's offsets tells the level. Where these
  * contradict each other or the messages, the error says so.
  */
@@ -460,6 +506,7 @@ static void test_one_way(void)
 int main(void)
 {
     test_clock_model();
+    test_jump();
     test_one_way();
     test_idmap();
     test_presync_deviations();
