@@ -15,7 +15,6 @@ enum { ROWS = 1 << 20 };
 /* One process's state; a preloaded library has no handle to hang it on. */
 static struct {
     struct probe chain;
-    void *volatile end; /* keeps the chain's reads */
     struct probe_row *rows;
     long count;
     int64_t left_collective, left_any;
@@ -25,7 +24,7 @@ static void probe_make(void)
 {
     const size_t step = PROBE_STRIDE / sizeof(void *);
     for (size_t i = 0; i < PROBE_LINES; i++) { /* not in order, or it would be fetched ahead */
-        state.chain.lines[i * step] = &state.chain.lines[(i * 3 + 3) % PROBE_LINES * step];
+        state.chain.lines[i * step] = (void *)&state.chain.lines[(i * 5 + 3) % PROBE_LINES * step];
     }
     state.rows = calloc(ROWS, sizeof(*state.rows));
     for (long i = 0; state.rows && i < ROWS; i += 32) {
@@ -43,11 +42,10 @@ static struct probe_row *probe_enter(enum probe_operation operation, int count, 
         PMPI_Type_size(type, &size);
     }
     const int64_t begin = probe_now();
-    void **line = state.chain.lines;
+    void *volatile *line = state.chain.lines;
     for (int i = 0; i < PROBE_LINES; i++) {
         line = *line;
     }
-    state.end = line;
     const int64_t end = probe_now();
     *row = (struct probe_row){.cold = end - begin,
                               .since_collective = begin - state.left_collective,

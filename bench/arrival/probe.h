@@ -12,8 +12,9 @@
 
 enum { PROBE_LINES = 8, PROBE_STRIDE = 4096 + 192 }; /* each in a page and a set of its own */
 
+/* Volatile: nobody else has its address, and a compiler could read it before the clock. */
 struct probe {
-    void *lines[(PROBE_LINES + 1) * PROBE_STRIDE / sizeof(void *)];
+    void *volatile lines[(PROBE_LINES + 1) * PROBE_STRIDE / sizeof(void *)];
 };
 
 /* One collective of one process, as the wrapper writes it to a file. */
