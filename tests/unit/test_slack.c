@@ -246,6 +246,93 @@ static void another_time_is_recognised(void)
     }
 }
 
+/* Needs 1000, 1100, ... 11000, the last eight of them in the middle; then seven others. */
+static void others_follow(struct slack *slack, double other_ns)
+{
+    ictusi_slack_init(slack, &usual, 20000);
+    CHECK(slack->boost == 1.0);
+    for (int i = 0; i < 101; i++) {
+        const int mixed = i * 37 % 93;
+        const int place = i < 93 ? mixed + (mixed < 46 ? 0 : 8) : i - 47;
+        ictusi_slack_learn(slack, 1000.0 + 100.0 * place);
+    }
+    slack->boost = 2.0;
+    for (int i = 0; i < 7; i++) {
+        ictusi_slack_learn(slack, other_ns);
+    }
+}
+
+/* The line is drawn at one in ten of the hundred others; what is kept is the last eight. */
+static void the_line_is_at_one_in_ten(void)
+{
+    struct slack slack;
+    others_follow(&slack, 1000 + 89 * 100 - 50);
+    CHECK(slack.count == 108);
+    others_follow(&slack, 1000 + 11 * 100 + 50);
+    CHECK(slack.count == 108);
+    others_follow(&slack, 1000 + 11 * 100 - 50);
+    CHECK(slack.count == 8);
+    others_follow(&slack, 1000 + 89 * 100 + 50);
+    CHECK(slack.count == 8 && slack.next == 8);
+    CHECK(slack.recent[0] == 1000 + 53 * 100 && slack.sorted[0] == slack.recent[0]);
+    for (int i = 1; i < 8; i++) {
+        CHECK(slack.recent[i] == 9950 && slack.sorted[i] == 9950);
+    }
+    CHECK(slack.boost == 1.0);
+    ictusi_slack_init(&slack, &usual, 20000);
+    learn_ramp(&slack, 100);
+    for (int i = 0; i < 20; i++) { /* six of eight, though seven of nine */
+        ictusi_slack_learn(&slack, i == 11 || (i > 13 && i < 20) ? 20000 : 6000);
+    }
+    CHECK(slack.count == 120);
+}
+
+/* From the 24th call on; up to the tolerance beyond reach, and not sooner than a hundred later. */
+static void late_starts_are_judged(void)
+{
+    struct slack slack;
+    struct slack_options options = tolerant;
+    for (int known = 23; known <= 24; known++) {
+        ictusi_slack_init(&slack, &options, 20000);
+        for (int i = 0; i < known; i++) {
+            ictusi_slack_learn(&slack, 1000);
+        }
+        slack.boost = 1.0;
+        slack.since = 1000;
+        ictusi_slack_learn(&slack, 10000);
+        CHECK_NEAR(slack.boost, known == 24 ? 1.6 : 1.0, 1e-12);
+    }
+    for (int beyond = 0; beyond < 2; beyond++) {
+        ictusi_slack_init(&slack, &options, 20000);
+        for (int i = 0; i < 40; i++) {
+            ictusi_slack_learn(&slack, 1000);
+        }
+        slack.boost = 1.0;
+        slack.since = 1000;
+        ictusi_slack_learn(&slack, beyond ? 33100 : 32900);
+        CHECK_NEAR(slack.boost, beyond ? 1.0 : 1.6, 1e-12);
+    }
+    CHECK(slack.since == 1000);
+    for (int early = 0; early < 2; early++) {
+        ictusi_slack_init(&slack, &options, 20000);
+        for (int i = 0; i < 40; i++) {
+            ictusi_slack_learn(&slack, 1000);
+        }
+        slack.since = 1000;
+        ictusi_slack_learn(&slack, 10000);
+        CHECK(slack.since == 0);
+        for (int i = 0; i < 100 - early; i++) {
+            ictusi_slack_learn(&slack, 1000);
+        }
+        const double before = slack.boost;
+        ictusi_slack_learn(&slack, 10000);
+        CHECK((slack.boost > before) == !early);
+    }
+    options.late = 0.15; /* so many are late by the threshold alone */
+    ictusi_slack_init(&slack, &options, 20000);
+    CHECK(slack.late_depth == 0.0 && slack.missed_depth == 0.0);
+}
+
 /* The window holds the last 256 in order of size, whichever left it. */
 static void the_window_moves_on(void)
 {
@@ -309,6 +396,8 @@ int main(void)
     little_is_known_at_first();
     late_starts_lengthen_it();
     another_time_is_recognised();
+    the_line_is_at_one_in_ten();
+    late_starts_are_judged();
     the_window_moves_on();
     rates_are_met();
     a_burst_is_forgotten(&usual);
