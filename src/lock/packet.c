@@ -52,6 +52,11 @@ static uint32_t short_from_ns(double ns)
     return (uint32_t)units + 1U;
 }
 
+/*
+ * RFC 5905, section 7.3 (figure 8), in network order. Leap, version and mode share the first byte
+ * with 2, 3 and 3 bits; poll and precision are powers of two of a second. What the values mean is
+ * judged by the checks below: any 48 bytes can be decoded.
+ */
 bool ictusi_packet_decode(const uint8_t *bytes, size_t length, struct packet *packet)
 {
     if (length < PACKET_BYTES) {
@@ -88,6 +93,13 @@ void ictusi_packet_encode(const struct packet *packet, uint8_t bytes[PACKET_BYTE
     packet_put64(bytes + 40, packet->transmit);
 }
 
+/*
+ * What follows the header: extension fields (RFC 5905, section 7.5; RFC 7822), each with its type,
+ * its own length and at least 16 bytes, then perhaps an authenticator of a key id and 16 or 20
+ * bytes. Nothing marks where the fields end, so a rest of at most 24 bytes is taken for the
+ * authenticator. Lengths come from the network: each is checked before a byte that it promises is
+ * read.
+ */
 bool ictusi_packet_trailer(const uint8_t *bytes, size_t length, struct packet_mac *mac)
 {
     memset(mac, 0, sizeof(*mac));
@@ -117,6 +129,11 @@ bool ictusi_packet_trailer(const uint8_t *bytes, size_t length, struct packet_ma
     return true;
 }
 
+/*
+ * RFC 5905, section 6: 32 bits of seconds since 1900, modulo an era of 2^32 s (136 years), and 32
+ * bits of fraction, of 233 ps each, rounded to the nearest. A stamp of 0 stands for "unknown", so
+ * the one instant of each era that would be 0 is sent as the next.
+ */
 uint64_t ictusi_packet_stamp(int64_t unix_ns)
 {
     int64_t seconds = unix_ns / ns_per_s;
@@ -132,6 +149,10 @@ uint64_t ictusi_packet_stamp(int64_t unix_ns)
     return stamp ? stamp : 1;
 }
 
+/*
+ * A stamp does not say its era. It is taken for the instant nearest to the pivot, so it is read
+ * right for as long as the pivot is wrong by less than 68 years.
+ */
 int64_t ictusi_packet_unix(uint64_t stamp, int64_t pivot_ns)
 {
     /* The difference to the pivot in wire units, taken modulo an era, is the nearest one. */
@@ -143,6 +164,11 @@ int64_t ictusi_packet_unix(uint64_t stamp, int64_t pivot_ns)
     return pivot_ns + seconds * ns_per_s + rest;
 }
 
+/*
+ * RFC 5905, section 8: a reply must give back the stamp that the request carried, which nobody
+ * knows who does not see the requests. In interleaved mode it gives back the receive stamp of the
+ * request instead, and its transmit stamp is that of the reply before.
+ */
 enum packet_fault ictusi_packet_check_header(const struct packet *reply,
                                              const struct packet_request *request,
                                              bool *interleaved)
@@ -163,6 +189,11 @@ enum packet_fault ictusi_packet_check_header(const struct packet *reply,
     return PACKET_GOOD;
 }
 
+/*
+ * What a server says of itself. Stratum 0 with a reference id is a kiss code (RFC 5905, section
+ * 7.4): an order, not a time. Root delay / 2 + root dispersion is how far the server may be from
+ * the truth by its own account, which goes into the bound in full.
+ */
 enum packet_fault ictusi_packet_check_content(const struct packet *reply, double max_distance_ns)
 {
     if (reply->stratum == 0 && reply->reference_id) {

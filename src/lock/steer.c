@@ -69,6 +69,11 @@ int ictusi_steer_check(struct steer *steer, struct ictus_why *why)
                : ICTUS_OK;
 }
 
+/*
+ * clock_adjtime(2) takes the frequency in ppm with 16 bits of fraction, and errors in microseconds,
+ * which are rounded up: whoever reads them relies on them. The tick goes back to its nominal 10000
+ * us, because another daemon may have left one that adds up to 10 % to the rate.
+ */
 static void set_rate(struct steer *steer, double rate, const struct page_clock *clock)
 {
     struct timex request;
@@ -103,6 +108,12 @@ static void steer_slew(struct steer *steer, double ns)
     steer->slewing = request.offset != 0;
 }
 
+/*
+ * offset_ns is the system clock minus ours. Three ways to remove it: at the first locked poll one
+ * step if it is large; beyond fine_ns the slew of the kernel, which ends by itself; below that a
+ * rate that would remove it in fine_s. The last is a proportional control with a gain of 1/fine_s,
+ * applied every second; it would be stable up to every 2 fine_s.
+ */
 void ictusi_steer_apply(struct steer *steer, const struct page_clock *clock, double offset_ns)
 {
     if (clock->state == ICTUS_LOCK_UNLOCKED) {
