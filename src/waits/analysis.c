@@ -61,6 +61,10 @@ static int analysis_read(struct analysis *a, const char *in, struct ictus_why *w
     return err;
 }
 
+/*
+ * Times are taken over before histories are made, and calls are mapped afterwards: histories may
+ * find by how much clocks are still off, which analysis_map() takes off the calls.
+ */
 int ictusi_analysis_open(struct analysis *a, const char *in, struct ictus_why *why)
 {
     uint32_t fitted = 0;
@@ -74,6 +78,11 @@ int ictusi_analysis_open(struct analysis *a, const char *in, struct ictus_why *w
     return err;
 }
 
+/*
+ * A message's two ends lie far apart in memory, one in each location, but near in time. Locations
+ * therefore advance together by stretches of time, of about 8192 points each over all of them: both
+ * ends are then in the cache, and files behind the lists are read in few places at once.
+ */
 int ictusi_analysis_visit(const struct analysis *a, void (*visit)(void *self, uint32_t point),
                           void *self)
 {

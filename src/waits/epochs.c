@@ -77,7 +77,11 @@ static bool epoch_same(const struct epoch *p, const struct epoch *q)
     return p->window == q->window && p->origin == q->origin && p->target == q->target;
 }
 
-/* The call that began the origin's access: the nearest start before it completes. */
+/*
+ * The call that began the origin's access: the nearest start before it completes. MPI allows one
+ * access epoch of a window at a time, so no other start lies in between; where there is another
+ * MPI_Win_complete first, the start was not recorded.
+ */
 static uint32_t epoch_start(const struct analysis *a, const struct epoch *complete)
 {
     for (uint64_t i = complete->call; i-- > a->calls.first[complete->origin];) {

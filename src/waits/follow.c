@@ -66,7 +66,11 @@ static void follow_spend(struct follower *f, uint32_t path, int64_t ticks)
     }
 }
 
-/* The instant of an event; time up to it is accounted for outside of calls. */
+/*
+ * The instant of an event; time up to it is accounted for outside of calls. Stamps that are too
+ * large for a point, and those that go back, count as the last one: a location's own time never
+ * runs backwards, whatever its tracer wrote, so that no share of time is negative.
+ */
 static int64_t follow_time(struct follower *f, OTF2_TimeStamp stamp)
 {
     int64_t time = stamp >> STAMP_BITS ? f->last : (int64_t)stamp;
@@ -83,7 +87,11 @@ static int64_t follow_time(struct follower *f, OTF2_TimeStamp stamp)
     return time;
 }
 
-/* Keep the open call and the shares of time before it. */
+/*
+ * Keep the open call and the shares of time before it. Only calls with a point or a request are
+ * kept, so that memory grows with the communication of a program and not with its functions; the
+ * time of the others has become part of the shares.
+ */
 static void follow_keep(struct follower *f)
 {
     struct waiting_calls *c = f->calls;
@@ -134,7 +142,10 @@ static void follow_close(struct follower *f, int64_t time)
     }
 }
 
-/* The call that the present event lies in: an open one, or an instant of its own. */
+/*
+ * The call that the present event lies in: an open one, or an instant of its own. Archives without
+ * regions consist of such instants; nobody can wait in them, but others can wait for them.
+ */
 static uint32_t follow_use(struct follower *f, int64_t time)
 {
     const uint32_t index = (uint32_t)f->calls->calls.count;
@@ -176,6 +187,10 @@ static uint64_t follow_site(const struct follower *f, const OTF2_AttributeList *
     return (uint64_t)context + 1;
 }
 
+/*
+ * The outermost library region is the call. What the library enters inside it, such as a barrier
+ * within MPI_Comm_split, is part of that call, since the program waits for the whole of it.
+ */
 static int follow_enter(struct scan_tap *tap, OTF2_TimeStamp stamp, OTF2_RegionRef ref,
                         const OTF2_AttributeList *attributes)
 {
@@ -224,7 +239,10 @@ static bool carries_data(uint8_t kind)
     return class == POINT_P2P || class == POINT_COLLECTIVE;
 }
 
-/* The scan makes points one after the other; each belongs to the call around it. */
+/*
+ * The scan makes points one after the other; each belongs to the call around it. For a send and a
+ * receive the call that completes or posts it is the same one until a request says otherwise.
+ */
 static int follow_point(struct scan_tap *tap, OTF2_TimeStamp stamp, uint32_t point)
 {
     struct follower *f = follow_self(tap);
@@ -293,6 +311,11 @@ static int follow_collective_ended(struct scan_tap *tap, OTF2_TimeStamp stamp,
     return f->err ? f->err : err;
 }
 
+/*
+ * Of a nonblocking message two calls count: the one that began it, whose enter is what the partner
+ * waits for, and the one that completed it, in which the program waits (docs/waits.md). Requests
+ * are forgotten when they complete, since numbers are used again.
+ */
 static int follow_request(struct scan_tap *tap, OTF2_TimeStamp stamp, enum tap_request what,
                           uint64_t request, uint32_t point)
 {
@@ -420,7 +443,10 @@ static int follow_begin(struct scan_tap *tap, uint32_t location, const struct hi
     return ICTUS_OK;
 }
 
-/* What is open when the events end, and the time after the last call. */
+/*
+ * What is open when the events end, and the time after the last call: that belongs to a call of no
+ * length, so that all time of a location lies before some call.
+ */
 static int follow_finish(struct scan_tap *tap)
 {
     struct follower *f = follow_self(tap);

@@ -75,6 +75,10 @@ static bool clocks_by_process(const struct session *s)
     return false;
 }
 
+/*
+ * Which clock stamps a location: that of its node, since a node's processes read one counter,
+ * unless its processes' offsets or messages contradict that.
+ */
 static int clocks_find(struct histories *h, const struct session *s)
 {
     const struct trace *trace = s->trace;
@@ -137,6 +141,10 @@ static bool archive_knows(const struct histories *h, const struct session *s)
     return any;
 }
 
+/*
+ * Knots where the archive has them: sd of each offset in ticks, at the instant that the offset
+ * makes of its own stamp, since knots are compared with presynchronised times.
+ */
 static int clocks_from_archive(struct histories *h, const struct session *s)
 {
     int err = ICTUS_OK;
@@ -180,7 +188,11 @@ static void clock_draw(struct clock_errors *c, struct rng *random)
     }
 }
 
-/* The standard deviation of each pair's difference at each knot, as it was drawn. */
+/*
+ * The standard deviation of each pair's difference at each knot, as it was drawn. Errors of clocks
+ * that were brought together by messages are not independent: two that exchange many messages
+ * differ by less than sqrt(sigma_a^2 + sigma_b^2), which is only used where a table is too large.
+ */
 static int pairs_find(struct histories *h)
 {
     const uint64_t n = h->clock_count;
@@ -263,6 +275,11 @@ static uint32_t clock_place(const struct clock_errors *c, int64_t time, double *
     return low;
 }
 
+/*
+ * Between knots, with a and b their parts (1 - s) sigma_i and s sigma_(i+1): half of each knot's
+ * variance is common to both and adds as (a + b)^2, half is its own and adds as a^2 + b^2, as
+ * clock_draw() draws them.
+ */
 static double clock_variance(const struct clock_errors *c, int64_t time)
 {
     double share = 0;

@@ -265,7 +265,11 @@ static void latest_merge(struct latest *l, int64_t time, uint32_t call)
     }
 }
 
-/* Gather what comes into a node; nodes come after those that they listen to. */
+/*
+ * Gather what comes into a node; nodes come after those that they listen to. The two latest are
+ * enough for every member: the last of all, or for that one itself the last of the others. Time and
+ * memory stay linear in the members, where comparing all with all would be quadratic.
+ */
 static void node_gather(struct finding *f, uint32_t index)
 {
     const struct analysis *a = f->analysis;
@@ -355,7 +359,10 @@ static void node_judge(struct finding *f, uint32_t node)
     }
 }
 
-/* The last of the others that a member of a collective may have waited for. */
+/*
+ * The last of the others that a member of a collective may have waited for. It is kept with the
+ * node it came through if the last one can be looked for anew in each history (sums.c).
+ */
 static void propose_member(struct finding *f, uint32_t point, uint32_t node)
 {
     const struct analysis *a = f->analysis;

@@ -201,6 +201,11 @@ static int extent_json(const struct wait_results *r, const struct wait_row *cons
     return err;
 }
 
+/*
+ * Rows are sums of one state, call path and location; all that is told is a sum over runs of them.
+ * Lanes are added before an interval is made of them: intervals of parts must not be added, since
+ * the parts share their clocks' errors.
+ */
 static int rows_json(const struct wait_results *r, json_t *list)
 {
     const uint64_t n = r->rows->count;

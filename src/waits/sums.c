@@ -222,7 +222,11 @@ static int add_wait(struct wait_rows *rows, const struct analysis *a, uint64_t c
     return p->wait > 0 && !err ? pair_add(rows, &pair) : err;
 }
 
-/* The members of a collective whose last one may be another in each history. */
+/*
+ * The members of a collective whose last one may be another in each history: its waits are sums
+ * over a maximum of noisy times. The maximum is made once for all members, instant by lane, and
+ * each member subtracts its own enter from it.
+ */
 static int add_node(struct wait_rows *rows, const struct analysis *a, uint32_t node)
 {
     const uint32_t outs = graph_vnode(&a->session.graph, node)->out_count;
@@ -415,6 +419,13 @@ static struct parts parts_of(const double lanes[LANES])
     return p;
 }
 
+/*
+ * S0 + lanes are the sum under each history. With O and Q their odd and even parts over a pair of
+ * signs, S0 - mean Q removes what a maximum of noisy times adds (bias of second order), and the 95
+ * % interval is 2 sqrt(mean O^2 + var Q): 2 rather than 1.96, since 40 draws estimate the variance.
+ * Where one clock carries most of the error, clamping at 0 and at the call's length makes the
+ * distribution lopsided, and order statistics of the lanes serve better (docs/waits.md).
+ */
 struct sum_range ictusi_sum_range(const struct wait_sum *sum)
 {
     const double s0 = (double)sum->ticks;

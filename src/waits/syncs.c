@@ -42,7 +42,11 @@ static uint32_t *sync_before(const struct syncs *s, uint32_t call)
     return (uint32_t *)s->before.area + call;
 }
 
-/* The last wait of the pair before both calls of each one; those of one pair are in order. */
+/*
+ * The last wait of the pair before both calls of each one; those of one pair are in order. One that
+ * lies before only one of both calls has crossed it: it is no instant at which both had met, and is
+ * passed over.
+ */
 static void pairs_link(struct syncs *s, const struct sync_pair *pairs, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
@@ -237,6 +241,13 @@ static uint64_t meetings_before(const struct syncs *s, uint32_t location, uint32
     return at;
 }
 
+/*
+ * The last instant at which waiter and cause were in step, from which on delays are compared: the
+ * later one of their last wait for each other and of the last meeting that both took part in. A
+ * meeting that the cause left after its causing call does not count. What is farther back than
+ * MEETINGS_BACK meetings is not looked for, so that programs of many communicators stay linear; the
+ * delay is then compared over a longer time.
+ */
 struct sync_point ictusi_syncs_before(const struct syncs *s, uint32_t call)
 {
     const struct analysis *a = s->analysis;

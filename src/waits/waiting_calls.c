@@ -39,6 +39,11 @@ int ictusi_waiting_calls_init(struct waiting_calls *calls, const struct layout *
     return err;
 }
 
+/*
+ * Presynchronised instants, in ticks. Maps of clocks are piecewise lines that may step back where
+ * pieces meet; an instant is then that of the event before, since waits and shares of time have to
+ * add up to the location's whole.
+ */
 void ictusi_waiting_calls_map(struct waiting_calls *calls, uint64_t locations,
                               int64_t (*map)(void *self, uint32_t location, int64_t stamp),
                               void *self)
@@ -80,7 +85,11 @@ void ictusi_waiting_calls_relax(const struct waiting_calls *calls)
     ictusi_store_relax(&calls->other);
 }
 
-/* What numbers become that were given without knowing of what came before. */
+/*
+ * What numbers become that were given without knowing of what came before: threads read blocks of
+ * locations at the same time, each counting calls, shares, points and paths from 0. Blocks are
+ * joined in the order of locations, so that the result does not depend on how many threads read.
+ */
 struct renumbering {
     uint32_t calls, shares, points; /* to be added */
     const uint32_t *paths;          /* by number there */
