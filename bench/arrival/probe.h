@@ -12,7 +12,7 @@
 
 enum { PROBE_LINES = 8, PROBE_STRIDE = 4096 + 192 }; /* each in a page and a set of its own */
 
-/* Volatile: nobody else has its address, and a compiler could read it before the clock. */
+/* Volatile: its reads stay between those of the clock. */
 struct probe {
     void *volatile lines[(PROBE_LINES + 1) * PROBE_STRIDE / sizeof(void *)];
 };

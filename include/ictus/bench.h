@@ -63,7 +63,7 @@ struct ictus_operation_info {
     int one_sided;       /**< on an MPI window */
     int persistent;      /**< a request or a window is made once, used many times */
     const char *mocks;   /**< the operation that this composition of others stands for, or NULL */
-    int pieces;          /**< of a mock-up: the operation itself on so many pieces; else 0 */
+    int pieces;          /**< of a mock-up: into how many pieces the operation is split; else 0 */
     int partitioned;     /**< its message is handed over in partitions, see them in a plan */
     int once;            /**< happens once a launch (init): instants come from the plan */
     int threaded;        /**< threads of each process call MPI at once, see them in a plan */
@@ -157,7 +157,7 @@ ICTUS_API int ictus_operation_messages(const struct ictus_bench_plan *plan);
 ICTUS_API int ictus_bench_check_plan(const struct ictus_bench_plan *plan, struct ictus_why *why);
 
 /**
- * Check as well whether it goes with a scheme and with so many processes. Local.
+ * Check as well whether it works with a scheme and with that many processes. Local.
  * @param plan      to be run by ictus_bench_run()
  * @param scheme    as for ictus_bench_create()
  * @param processes that will take part; 0 where that is not known yet

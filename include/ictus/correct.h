@@ -40,7 +40,7 @@ struct ictus_correct_options {
     const char *truth; /**< an archive with the true times to judge the result by, or NULL */
     enum ictus_presync presync; /**< what to make of the archive's clock offsets first */
     double gamma;               /**< of the first pass, within [0, 1) (B07: 0.99 or 0.999) */
-    int passes;                 /**< at most so many, each with (1 - gamma) ten times the last */
+    int passes;                 /**< at most that many, each with (1 - gamma) ten times the last */
     double error_s;             /**< another pass while the last event is off by more than this */
     double slope;               /**< largest slope of backward amortisation */
     double latency_s; /**< least delay between processes; negative: estimate it from the trace */

@@ -47,7 +47,7 @@ struct ictus_harmonize_stats {
 
 /**
  * Start together. Collective over @p comm; blocking. The first call on a communicator builds its
- * clock. Lateness is no error: see flag.
+ * clock. Lateness is not an error: see flag.
  * @param comm            an intra-communicator
  * @param[out] harmony    may be NULL; set only on success
  * @return ICTUS_OK, ICTUS_ERR_ARG (MPI_COMM_NULL), ICTUS_ERR_INTERCOMM, or as ictus_clock_create()

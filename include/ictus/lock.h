@@ -165,7 +165,7 @@ struct ictus_lock_status {
     int32_t source_count;          /**< rows of sources */
     int32_t voters;                /**< sources that said anything of the time */
     int32_t agreeing;              /**< of these, who agree with the majority */
-    int32_t liars;                 /**< so many of the voters may be wrong: the bound allows it */
+    int32_t liars;                 /**< how many voters may be wrong without breaking the bound */
     uint32_t reference_id;         /**< NTP's, of the selected source */
     int32_t steer;                 /**< 1: disciplines CLOCK_REALTIME too */
     char reference[64];            /**< name of the selected source */

@@ -88,7 +88,7 @@ ICTUS_API int ictus_output_resume(enum ictus_format format, const struct ictus_c
  * @param object stolen, also on failure; must have a string "type"
  * @return ICTUS_OK, ICTUS_ERR_ARG (no type), or ICTUS_ERR_IO; the file then ends with its last
  *         whole line and takes no more. Where there is a file, standard output that takes nothing
- *         (its reader went away, its disk is full) is no error of this, but ferror() tells
+ *         (its reader went away, its disk is full) is not an error here, but ferror() tells
  */
 ICTUS_API int ictus_output_put(struct ictus_output *out, json_t *object);
 

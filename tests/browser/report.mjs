@@ -475,9 +475,9 @@ async function arrivals() {
         check(`arrivals have “${title}”`, (await titles()).includes(title));
     }
     const points = (name) => section.locator(`[data-chart="${name}"]`).evaluate((f) =>
-        f.ictusCard.chart.getOption().series[0].data.map((d) => [d.row?.rank ?? d.row?.site, d.symbol, d.value[0], d.value[1]]));
-    const sites = new Map((await points('How far apart processes arrive')).map(([site, symbol]) => [site, symbol]));
-    check(`noise is hollow: ${[...sites]}`, sites.get('solver.c:120') === 'circle' && sites.get('halo.c:77') === 'emptyCircle');
+        f.ictusCard.chart.getOption().series[0].data.map((d) => [d.row?.rank ?? d.row?.site, Boolean(d.itemStyle?.borderColor), d.value[0], d.value[1]]));
+    const sites = new Map((await points('How far apart processes arrive')).map(([site, hollow]) => [site, hollow]));
+    check(`noise is hollow: ${[...sites]}`, sites.get('solver.c:120') === false && sites.get('halo.c:77') === true);
     const ranks = await points(`Arrival of each rank: ${late}`);
     check(`rank 4 is the late one: ${ranks}`, ranks.length === 6 && ranks.every(([rank, , , ns]) => (rank === 4 ? ns > 30000 : ns < 15000)));
     const whiskers = await section.locator(`[data-chart="Arrival of each rank: ${late}"]`).evaluate((f) =>
