@@ -55,10 +55,10 @@ function(ictus_count_slots result n)
 endfunction()
 
 # ictus_mpi_test(NAME RANKS 1 2 3 4 5 7 [ARGS ...] [SOURCES ...] [LIBRARIES ...] [TIMEOUT s]
-#                [SUFFIX text]): tests/mpi/test_NAME.c, one test mpi.NAME[.SUFFIX].npN a number of ranks.
+#                [COST s] [SUFFIX text]): tests/mpi/test_NAME.c, one test mpi.NAME[.SUFFIX].npN a number of ranks.
 # Use tests/mpi/check_mpi.h. A second call with another SUFFIX runs the same program again.
 function(ictus_mpi_test name)
-  cmake_parse_arguments(T "" "TIMEOUT;SUFFIX" "RANKS;ARGS;SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(T "" "TIMEOUT;COST;SUFFIX" "RANKS;ARGS;SOURCES;LIBRARIES" ${ARGN})
   if(NOT TARGET mpi_${name})
     add_executable(mpi_${name} mpi/test_${name}.c ${T_SOURCES})
     target_include_directories(mpi_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
@@ -81,6 +81,9 @@ function(ictus_mpi_test name)
     ictus_count_slots(slots ${n})
     set_tests_properties(${label}.np${n} PROPERTIES LABELS mpi PROCESSORS ${slots} TIMEOUT ${T_TIMEOUT}
       SKIP_RETURN_CODE ${ICTUS_TEST_SKIPPED} ENVIRONMENT "${ICTUS_TEST_ENVIRONMENT};ICTUS_LAUNCH_TIMEOUT=${inner}")
+    if(T_COST)
+      set_tests_properties(${label}.np${n} PROPERTIES COST ${T_COST})
+    endif()
   endforeach()
 endfunction()
 
