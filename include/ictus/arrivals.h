@@ -65,7 +65,8 @@ struct ictus_arrivals_list {
 };
 
 /**
- * Make room for a pattern of that many ranks and rows. Numbers that are not known are NaN, offsets 0.
+ * Make room for a pattern of that many ranks and rows. Numbers that are not known are NaN, offsets
+ * 0.
  * @param[out] arrivals released with ictus_arrivals_free(), after errors too
  * @param ranks         1 or more
  * @param recorded      rows; 0: summarised only

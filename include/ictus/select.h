@@ -79,7 +79,8 @@ ICTUS_API int ictus_selector_algorithms(const struct ictus_selector *selector,
  * @param[out] forced set only on success; release with ictus_selector_release()
  * @param[out] why    says why on failure; may be NULL
  * @return ICTUS_OK, or the same on all processes: ICTUS_ERR_UNKNOWN, ICTUS_ERR_UNSUPPORTED (the
- *         algorithm cannot run on that many processes, or the library did not take it), ICTUS_ERR_MPI
+ *         algorithm cannot run on that many processes, or the library did not take it),
+ * ICTUS_ERR_MPI
  */
 ICTUS_API int ictus_selector_force(struct ictus_selector *selector, MPI_Comm comm,
                                    const char *operation, const char *algorithm, MPI_Comm *forced,

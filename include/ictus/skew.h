@@ -59,8 +59,8 @@ ICTUS_API struct ictus_clock *ictus_skew_clock(struct ictus_skew *skew);
  * @param[out] result release with ictus_skew_result_free()
  * @param[out] why    says why on failure; may be NULL
  * @return the same on all processes: ICTUS_OK, ICTUS_ERR_UNKNOWN (no such barrier),
- *         ICTUS_ERR_UNSUPPORTED (not on that many processes, or no selection), ICTUS_ERR_SAMPLES (no
- *         entry was in time), ICTUS_ERR_NOMEM, ICTUS_ERR_MPI
+ *         ICTUS_ERR_UNSUPPORTED (not on that many processes, or no selection), ICTUS_ERR_SAMPLES
+ * (no entry was in time), ICTUS_ERR_NOMEM, ICTUS_ERR_MPI
  */
 ICTUS_API int ictus_skew_run(struct ictus_skew *skew, const char *barrier, int64_t n,
                              double max_time_s, struct ictus_skew_result *result,
