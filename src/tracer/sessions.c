@@ -94,10 +94,11 @@ void ictusi_sessions_settle(bool begun)
     }
 }
 
-void ictusi_sessions_opened(int err)
+/* A call has returned, after which one more is open than was counted before, or not. */
+static void sessions_return(bool one_more)
 {
     struct tracer *t = &ictusi_tracer;
-    if (--sessions_depth > 0 || err != MPI_SUCCESS) {
+    if (--sessions_depth > 0 || !one_more) {
         return;
     }
     (void)pthread_mutex_lock(&t->lock);
@@ -105,6 +106,11 @@ void ictusi_sessions_opened(int err)
         sessions_attach(t);
     }
     (void)pthread_mutex_unlock(&t->lock);
+}
+
+void ictusi_sessions_opened(int err)
+{
+    sessions_return(err == MPI_SUCCESS);
 }
 
 void ictusi_sessions_closing(void)
@@ -120,9 +126,10 @@ void ictusi_sessions_closing(void)
     (void)pthread_mutex_unlock(&t->lock);
 }
 
+/* It was counted as closed before the call; one that failed has left it open. */
 void ictusi_sessions_closed(int err)
 {
-    ictusi_sessions_opened(err == MPI_SUCCESS ? MPI_ERR_OTHER : MPI_SUCCESS);
+    sessions_return(err != MPI_SUCCESS);
 }
 
 void ictusi_sessions_made(struct begin_call begin, int err, const MPI_Comm *comm, const char *text)
