@@ -48,7 +48,7 @@ ICTUS_API json_t *ictus_result_real(double value);
  * A text for a result object. JSON is UTF-8, which paths, host names and words of a command line
  * need not be: each byte that belongs to no character becomes '?'.
  * @param text terminated
- * @return a new reference; NULL if there is no memory
+ * @return a new reference, or NULL if memory is exhausted
  */
 ICTUS_API json_t *ictus_result_text(const char *text);
 

@@ -45,8 +45,9 @@ static int64_t tsc_read(const struct source *source)
 }
 
 /*
- * A rate that is 3 ppm off is no error of the global clock: a synchronisation measures it as drift.
- * Only one calibration a node matters, see tsc_state(): two would be clocks that drift apart.
+ * A rate that is 3 ppm off does not make the global clock wrong: a synchronisation measures it as
+ * drift. A node must have only one calibration, see tsc_state(): two would be clocks that drift
+ * apart.
  */
 static void tsc_calibrate(struct source_counter *c)
 {

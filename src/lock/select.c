@@ -123,8 +123,8 @@ static void select_combine(struct candidate *candidates, int count, struct conse
 
 /*
  * Marzullo (1984): of n voters any minority, (n - 1) / 2, may lie. Then the truth lies in at least
- * n - liars intervals, so in the hull of all points that so many of them share. If there is
- * no such point, there is no majority, and no voter is believed. The frequency is bounded in the
+ * n - liars intervals, and so in the hull of all points that lie in at least that many. If there is
+ * no such point, there is no majority and no voter is believed. The frequency is bounded in the
  * same way, by the intervals of rates.
  */
 bool ictusi_select(struct candidate *candidates, int count, struct consensus *out)

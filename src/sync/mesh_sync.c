@@ -121,8 +121,8 @@ static void mesh_decide(struct mesh_rounds *s, const struct sync_run *run, struc
     for (int i = 0; i < s->size; i++) {
         verdicts[i] = (struct verdict){.err = err, .again = again, .why = why};
         if (!err) {
-            /* The mesh's G is rank 0's clock; the base makes of it what all shall get. The base's
-             * error has grown until this line's anchor, in G. */
+            /* The mesh's G is rank 0's clock, and the base maps it to the global clock of all. The
+             * base's error has grown until this line's anchor, in G. */
             verdicts[i].line = ictusi_line_compose(&run->base, &s->lines[i]);
             const double away_s =
                 (double)(s->lines[i].anchor + s->lines[i].offset - run->base.anchor) * 1e-9;

@@ -28,7 +28,7 @@ struct counted {
     uint32_t root;
     uint64_t sent, received;
     struct trace_comm *info;
-    struct tally_site *site; /* NULL: not looked up yet, or there was no room */
+    struct tally_site *site; /* NULL if it has not been looked up yet, or if there was no room */
 };
 
 /* Of a call that has begun. */

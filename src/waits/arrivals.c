@@ -308,7 +308,7 @@ static int occasions_find(struct extraction *x)
 
 /*
  * Half the 95 % interval of the worst member's offset from the first; at least a tick's. Between
- * two readings of one clock there is no error but rounding; between clocks it is that of their
+ * two readings of one clock the only error is rounding; between clocks it is the error of their
  * difference at these instants. NaN where the archive does not say how good its clock was.
  */
 static double occasion_error_ns(const struct extraction *x, const struct part *parts, uint32_t n,
@@ -374,8 +374,8 @@ static void pattern_describe(const struct extraction *x, const struct subject *s
 }
 
 /*
- * Those of one subject into a table: the last ones where it shall not keep them all, since programs
- * begin with what they do not go on with.
+ * Put the instances of one subject into a table; if it is not to keep all of them, the last ones,
+ * since the first calls of a program are often unlike the rest.
  */
 static int pattern_make(const struct extraction *x, const struct subject *s, int64_t most,
                         struct ictus_arrivals *a)

@@ -205,10 +205,10 @@ static bool network_is_whole(const struct network *n, uint32_t clocks, uint32_t 
 }
 
 /*
- * What a pair's bounds say of its difference at a knot, when each of them is no nearer than the
- * least half round trip, but for what that may itself be too long by. Where clocks are lines: of
- * those at the middle of the run (knot 0), and by how much more they differ at its end (knot 1),
- * which are known of most pairs nearly independently of each other.
+ * What a pair's bounds say of its difference at a knot. Each bound is narrowed by the least half
+ * round trip, less what that may itself be too long by. Where clocks are lines, knot 0 stands for
+ * the difference at the middle of the run, and knot 1 for how much larger it is at the end than
+ * there: of most pairs these two are known nearly independently of each other.
  */
 static void pair_measure(struct network *n, uint64_t i, const struct least_delays *seen,
                          double least, uint32_t knots, uint32_t knot)

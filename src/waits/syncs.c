@@ -43,9 +43,9 @@ static uint32_t *sync_before(const struct syncs *s, uint32_t call)
 }
 
 /*
- * The last wait of the pair before both calls of each one; those of one pair are in order. One that
- * lies before only one of both calls has crossed it: it is no instant at which both had met, and is
- * passed over.
+ * For each wait of a pair, the last one that lies before both of its calls; those of one pair are
+ * in order. A wait that lies before only one of the two calls crosses it. It is not an instant at
+ * which both had met, and is passed over.
  */
 static void pairs_link(struct syncs *s, const struct sync_pair *pairs, uint64_t count)
 {

@@ -40,7 +40,7 @@ int ictusi_syncs_begin(struct syncs *syncs, const struct analysis *analysis, str
 int ictusi_syncs_end(struct syncs *syncs, struct ictus_why *why);
 void ictusi_syncs_free(struct syncs *syncs);
 
-/* Let go of the memory behind them; their contents stay. */
+/* Release the memory of those parts of the lists that lie in files; the contents stay. */
 void ictusi_syncs_relax(const struct syncs *syncs);
 
 /*

@@ -259,7 +259,7 @@ static void test_pieces(const char *path)
     json_decref(objects);
 }
 
-/* However long the line is that a kill has cut: the file goes on behind the last whole one. */
+/* However long the line that was cut by a kill, the file is continued after the last whole line. */
 static void test_resume_after_long_lines(const char *path)
 {
     static const size_t lengths[] = {1, 100, 4095, 4096, 4097, 8191, 8192, 8193, 20000};

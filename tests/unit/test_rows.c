@@ -57,7 +57,7 @@ static void test_numbers(void)
                             " -1234568\n");
 }
 
-/* Whatever its magnitude and its sign, a number is no wider than its column. */
+/* A number of any magnitude and sign fits its column. */
 static void test_widths(void)
 {
     static const struct ictus_column ratio = {"ratio", "number", ICTUS_COLUMN_NUMBER};
