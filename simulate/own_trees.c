@@ -67,7 +67,7 @@ static int tree_receive(const struct tree *t, void *to, int blocks, int number)
                     MPI_STATUS_IGNORE);
 }
 
-static int tree_parent(const struct tree *t)
+static int own_tree_parent(const struct tree *t)
 {
     return t->number & (t->number - 1);
 }
@@ -76,7 +76,7 @@ static int tree_parent(const struct tree *t)
 int ictusi_tree_bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
     const struct tree t = tree_at(root, count, type, comm);
-    int err = t.number ? tree_receive(&t, buffer, 1, tree_parent(&t)) : MPI_SUCCESS;
+    int err = t.number ? tree_receive(&t, buffer, 1, own_tree_parent(&t)) : MPI_SUCCESS;
     for (int step = t.span / 2; step > 0 && err == MPI_SUCCESS; step /= 2) {
         if (t.number + step < t.size) {
             err = tree_send(&t, buffer, 1, t.number + step);
@@ -106,7 +106,7 @@ int ictusi_tree_reduce(const void *send, void *recv, int count, MPI_Datatype typ
         }
     }
     if (!err && t.number) {
-        err = tree_send(&t, sum, 1, tree_parent(&t));
+        err = tree_send(&t, sum, 1, own_tree_parent(&t));
     }
     free(spare);
     return err;
@@ -156,7 +156,7 @@ int ictusi_tree_gather(const void *send, int count, MPI_Datatype type, void *rec
         }
     }
     if (!err && t.number) {
-        err = tree_send(&t, blocks, members, tree_parent(&t));
+        err = tree_send(&t, blocks, members, own_tree_parent(&t));
     } else if (!err && t.bytes) {
         tree_turn(&t, recv, blocks, true);
     }
@@ -183,7 +183,7 @@ int ictusi_tree_scatter(const void *send, int count, MPI_Datatype type, void *re
     (void)count;
     (void)type;
     if (!err && t.number) {
-        err = tree_receive(&t, blocks, members, tree_parent(&t));
+        err = tree_receive(&t, blocks, members, own_tree_parent(&t));
     } else if (!err && t.bytes) {
         tree_turn(&t, (char *)send, blocks, false);
     }

@@ -69,7 +69,7 @@ static void copy_properties(const struct rewriting *w)
     free(names);
 }
 
-static int open_archive(struct rewriting *w)
+static int copy_open_archive(struct rewriting *w)
 {
     uint64_t definitions = OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT;
     w->chunk = OTF2_CHUNK_SIZE_EVENTS_DEFAULT;
@@ -94,8 +94,9 @@ static int open_archive(struct rewriting *w)
                : copy_complain(w, ICTUS_ERR_IO, "its event files cannot be created");
 }
 
-static OTF2_CallbackCode on_unknown(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                    uint64_t position, void *data, OTF2_AttributeList *attributes)
+static OTF2_CallbackCode copy_on_unknown(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                         uint64_t position, void *data,
+                                         OTF2_AttributeList *attributes)
 {
     struct event_copy *copy = data;
     (void)location;
@@ -106,8 +107,8 @@ static OTF2_CallbackCode on_unknown(OTF2_LocationRef location, OTF2_TimeStamp ti
     return OTF2_CALLBACK_INTERRUPT;
 }
 
-static int read_events(struct rewriting *w, uint32_t index, const OTF2_EvtReaderCallbacks *set,
-                       struct event_copy *copy)
+static int copy_read_events(struct rewriting *w, uint32_t index, const OTF2_EvtReaderCallbacks *set,
+                            struct event_copy *copy)
 {
     const struct trace *trace = w->job->trace;
     const struct layout_location *location = &trace->layout.locations[index];
@@ -154,7 +155,7 @@ static int copy_records(struct rewriting *w, uint32_t index, const OTF2_EvtReade
         return copy_complain(w, ICTUS_ERR_IO, "an event file cannot be created");
     }
     clock->open(clock->self, index);
-    int err = read_events(w, index, set, &copy);
+    int err = copy_read_events(w, index, set, &copy);
     if (!clock->close(clock->self) && !err) {
         err = ictusi_archive_beyond(w->job->trace, index);
     }
@@ -232,7 +233,7 @@ static int copy_events(struct rewriting *w)
     OTF2_EvtReaderCallbacks *set = OTF2_EvtReaderCallbacks_New();
     int err = set ? ICTUS_OK : ICTUS_ERR_NOMEM;
     if (!err && (ictusi_register_event_copies(set) ||
-                 OTF2_EvtReaderCallbacks_SetUnknownCallback(set, on_unknown))) {
+                 OTF2_EvtReaderCallbacks_SetUnknownCallback(set, copy_on_unknown))) {
         err = ICTUS_ERR_UNSUPPORTED;
     }
     if (!err && OTF2_Reader_OpenEvtFiles(job->trace->reader) != OTF2_SUCCESS) {
@@ -255,8 +256,8 @@ static OTF2_CallbackCode on_unknown_definition(void *data)
     return OTF2_CALLBACK_INTERRUPT;
 }
 
-static OTF2_CallbackCode on_clock(void *data, uint64_t resolution, uint64_t offset, uint64_t length,
-                                  uint64_t realtime)
+static OTF2_CallbackCode copy_on_clock(void *data, uint64_t resolution, uint64_t offset,
+                                       uint64_t length, uint64_t realtime)
 {
     struct definition_copy *copy = data;
     (void)offset;
@@ -267,7 +268,7 @@ static OTF2_CallbackCode on_clock(void *data, uint64_t resolution, uint64_t offs
                          copy->global, resolution, copy->clock[1], copy->clock[2], copy->clock[3]));
 }
 
-static OTF2_CallbackCode on_offset(void *data, OTF2_TimeStamp time, int64_t offset, double sd)
+static OTF2_CallbackCode copy_on_offset(void *data, OTF2_TimeStamp time, int64_t offset, double sd)
 {
     struct definition_copy *copy = data;
     if (!copy->keep_offsets) {
@@ -317,7 +318,7 @@ static int copy_global_definitions(struct rewriting *w)
         }
         (void)ictusi_register_global_copies(set);
         OTF2_GlobalDefReaderCallbacks_SetUnknownCallback(set, on_unknown_definition);
-        OTF2_GlobalDefReaderCallbacks_SetClockPropertiesCallback(set, on_clock);
+        OTF2_GlobalDefReaderCallbacks_SetClockPropertiesCallback(set, copy_on_clock);
     }
     OTF2_ErrorCode code =
         OTF2_Reader_RegisterGlobalDefCallbacks(w->definitions, reader, set, &copy);
@@ -333,8 +334,8 @@ static int copy_global_definitions(struct rewriting *w)
     return err;
 }
 
-static OTF2_ErrorCode write_offsets(const struct rewriting *w, uint32_t index,
-                                    OTF2_DefWriter *writer)
+static OTF2_ErrorCode copy_write_offsets(const struct rewriting *w, uint32_t index,
+                                         OTF2_DefWriter *writer)
 {
     const struct copy_definitions *definitions = &w->job->definitions;
     struct clock_offset list[2];
@@ -362,7 +363,7 @@ static int copy_local(struct rewriting *w, uint32_t index, const OTF2_DefReaderC
         code = OTF2_Reader_ReadAllLocalDefinitions(w->definitions, reader, &read);
     }
     if (code == OTF2_SUCCESS) {
-        copy.code = write_offsets(w, index, copy.local);
+        copy.code = copy_write_offsets(w, index, copy.local);
     }
     if (reader) {
         (void)OTF2_Reader_CloseDefReader(w->definitions, reader);
@@ -384,7 +385,7 @@ static int copy_local_definitions(struct rewriting *w)
     }
     (void)ictusi_register_local_copies(set);
     OTF2_DefReaderCallbacks_SetUnknownCallback(set, on_unknown_definition);
-    OTF2_DefReaderCallbacks_SetClockOffsetCallback(set, on_offset);
+    OTF2_DefReaderCallbacks_SetClockOffsetCallback(set, copy_on_offset);
     for (uint32_t i = 0; i < job->trace->layout.location_count; i++) {
         if (!job->mine || job->mine[i]) {
             (void)OTF2_Reader_SelectLocation(w->definitions, job->trace->layout.locations[i].ref);
@@ -448,7 +449,7 @@ static int copy_agree(const struct rewriting *w, int err)
 
 static int copy_write(struct rewriting *w)
 {
-    int err = copy_agree(w, open_archive(w));
+    int err = copy_agree(w, copy_open_archive(w));
     if (err) {
         return err;
     }

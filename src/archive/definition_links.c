@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The node above a process: the tree node of class "node", else its parent. */
-static uint32_t node_of(const struct trace *trace, uint32_t parent)
+static uint32_t definition_links_node_of(const struct trace *trace, uint32_t parent)
 {
     uint32_t at = parent;
     for (int depth = 0; depth < 64 && at != OTF2_UNDEFINED_SYSTEM_TREE_NODE; depth++) {
@@ -27,7 +27,7 @@ static int link_processes(struct trace *trace)
 {
     struct idmap index = {NULL, 0, 0};
     for (uint64_t i = 0; i < trace->layout.process_count; i++) {
-        const uint32_t node = node_of(trace, trace->links.processes[i].parent);
+        const uint32_t node = definition_links_node_of(trace, trace->links.processes[i].parent);
         int64_t *slot = ictusi_idmap_at(&index, node, 0, (int64_t)index.used);
         if (!slot) {
             ictusi_idmap_fini(&index);

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static OTF2_CallbackCode on_clock(void *data, uint64_t resolution, uint64_t offset, uint64_t length,
-                                  uint64_t realtime)
+static OTF2_CallbackCode definitions_on_clock(void *data, uint64_t resolution, uint64_t offset,
+                                              uint64_t length, uint64_t realtime)
 {
     struct trace *trace = data;
     trace->layout.resolution = resolution;
@@ -21,7 +21,7 @@ static OTF2_CallbackCode on_clock(void *data, uint64_t resolution, uint64_t offs
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static int names_add(struct name_table *table, uint64_t ref, uint32_t string)
+static int definitions_names_add(struct name_table *table, uint64_t ref, uint32_t string)
 {
     if (ictusi_idmap_get(&table->index, ref, 0) != IDMAP_NONE) {
         return ICTUS_OK;
@@ -78,7 +78,7 @@ static OTF2_CallbackCode on_process(void *data, OTF2_LocationGroupRef self, OTF2
                                                   &trace->layout.process_count, sizeof *process);
     struct process_link *link =
         array_append((void **)&links->processes, &links->process_count, sizeof *link);
-    if (!process || !link || names_add(&trace->processes, self, name) ||
+    if (!process || !link || definitions_names_add(&trace->processes, self, name) ||
         ictusi_idmap_put(&trace->process_index, self, 0, (int64_t)index)) {
         return OTF2_CALLBACK_INTERRUPT;
     }
@@ -102,7 +102,7 @@ static OTF2_CallbackCode on_location(void *data, OTF2_LocationRef self, OTF2_Str
     const uint64_t index = trace->layout.location_count;
     struct layout_location *location = array_append(
         (void **)&trace->layout.locations, &trace->layout.location_count, sizeof *location);
-    if (!location || names_add(&trace->locations, self, name) ||
+    if (!location || definitions_names_add(&trace->locations, self, name) ||
         ictusi_idmap_put(&trace->location_index, self, 0, (int64_t)index)) {
         return OTF2_CALLBACK_INTERRUPT;
     }
@@ -129,7 +129,7 @@ static OTF2_CallbackCode on_region(void *data, OTF2_RegionRef self, OTF2_StringR
     (void)end;
     const bool barrier =
         role == OTF2_REGION_ROLE_BARRIER || role == OTF2_REGION_ROLE_IMPLICIT_BARRIER;
-    if (names_add(&trace->regions, self, name) ||
+    if (definitions_names_add(&trace->regions, self, name) ||
         ictusi_idmap_put(&trace->region_traits, self, 0, (int64_t)role | (int64_t)paradigm << 8) ||
         (barrier && paradigm == OTF2_PARADIGM_OPENMP &&
          ictusi_idmap_put(&trace->region_barrier, self, 0, 1))) {
@@ -228,7 +228,7 @@ static OTF2_CallbackCode on_comm(void *data, OTF2_CommRef self, OTF2_StringRef n
     struct trace *trace = data;
     (void)parent;
     (void)flags;
-    return names_add(&trace->comms, self, name)
+    return definitions_names_add(&trace->comms, self, name)
                ? OTF2_CALLBACK_INTERRUPT
                : add_comm(trace, self, group, OTF2_UNDEFINED_GROUP, false);
 }
@@ -258,13 +258,13 @@ static OTF2_CallbackCode on_parameter(void *data, OTF2_ParameterRef self, OTF2_S
 {
     struct trace *trace = data;
     (void)type;
-    return names_add(&trace->parameters, self, name) ? OTF2_CALLBACK_INTERRUPT
-                                                     : OTF2_CALLBACK_SUCCESS;
+    return definitions_names_add(&trace->parameters, self, name) ? OTF2_CALLBACK_INTERRUPT
+                                                                 : OTF2_CALLBACK_SUCCESS;
 }
 
 static void set_global_callbacks(OTF2_GlobalDefReaderCallbacks *set)
 {
-    OTF2_GlobalDefReaderCallbacks_SetClockPropertiesCallback(set, on_clock);
+    OTF2_GlobalDefReaderCallbacks_SetClockPropertiesCallback(set, definitions_on_clock);
     OTF2_GlobalDefReaderCallbacks_SetStringCallback(set, on_string);
     OTF2_GlobalDefReaderCallbacks_SetSystemTreeNodeCallback(set, on_tree_node);
     OTF2_GlobalDefReaderCallbacks_SetLocationGroupCallback(set, on_process);
@@ -311,7 +311,8 @@ int ictusi_definitions_read_global(struct trace *trace)
     return ICTUS_OK;
 }
 
-static OTF2_CallbackCode on_offset(void *data, OTF2_TimeStamp time, int64_t offset, double sd)
+static OTF2_CallbackCode definitions_on_offset(void *data, OTF2_TimeStamp time, int64_t offset,
+                                               double sd)
 {
     struct layout_location *location = data;
     uint64_t count = location->offset_count;
@@ -371,7 +372,7 @@ int ictusi_definitions_read_local(struct trace *trace)
     for (uint64_t i = 0; i < trace->layout.location_count; i++) {
         (void)OTF2_Reader_SelectLocation(trace->reader, trace->layout.locations[i].ref);
     }
-    OTF2_DefReaderCallbacks_SetClockOffsetCallback(set, on_offset);
+    OTF2_DefReaderCallbacks_SetClockOffsetCallback(set, definitions_on_offset);
     if (OTF2_Reader_OpenDefFiles(trace->reader) == OTF2_SUCCESS) {
         for (uint64_t i = 0; i < trace->layout.location_count && !err; i++) {
             err = read_local(trace, &trace->layout.locations[i], set);

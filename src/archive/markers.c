@@ -37,7 +37,7 @@ static OTF2_CallbackCode on_definition(void *data, OTF2_MarkerRef self, const ch
                                                     copy->writer, self, group, category, severity));
 }
 
-static uint32_t location_of(const struct trace *trace, OTF2_MarkerScope scope, uint64_t ref)
+static uint32_t markers_location_of(const struct trace *trace, OTF2_MarkerScope scope, uint64_t ref)
 {
     if (scope == OTF2_MARKER_SCOPE_LOCATION) {
         return ictusi_archive_location(trace, ref);
@@ -69,7 +69,7 @@ static OTF2_CallbackCode on_marker(void *data, OTF2_TimeStamp stamp, OTF2_TimeSt
     struct marker_copy *copy = data;
     if (!copy->writer) {
         const struct span span = {{stamp, stamp + duration},
-                                  location_of(copy->trace, scope, scope_ref)};
+                                  markers_location_of(copy->trace, scope, scope_ref)};
         copy->err = marker_collect(copy, &span);
         return marker_verdict(copy, OTF2_SUCCESS);
     }

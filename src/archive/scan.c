@@ -75,8 +75,9 @@ OTF2_CallbackCode ictusi_scan_post(struct reading *r, const struct call *call, u
     return ictusi_scan_verdict(r, err ? err : ictusi_calls_request(&r->calls, request, number));
 }
 
-static OTF2_CallbackCode on_unknown(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                    uint64_t position, void *data, OTF2_AttributeList *attributes)
+static OTF2_CallbackCode scan_on_unknown(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                         uint64_t position, void *data,
+                                         OTF2_AttributeList *attributes)
 {
     struct reading *r = data;
     (void)location;
@@ -204,7 +205,7 @@ int ictusi_scan_locations(struct scan *scan, uint32_t from, uint32_t to)
     }
     if (!err) {
         OTF2_EvtReaderCallbacks_SetMeasurementOnOffCallback(set, on_switched);
-        OTF2_EvtReaderCallbacks_SetUnknownCallback(set, on_unknown);
+        OTF2_EvtReaderCallbacks_SetUnknownCallback(set, scan_on_unknown);
         ictusi_scan_register_messages(set);
         ictusi_scan_register_collectives(set);
         ictusi_scan_register_threads(set, scan->tap || scan->trace->region_barrier.used > 0 ||

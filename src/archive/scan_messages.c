@@ -79,9 +79,10 @@ static OTF2_CallbackCode message_receive(struct reading *r, OTF2_TimeStamp time,
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
-static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
-                                 void *data, OTF2_AttributeList *attributes, uint32_t receiver,
-                                 OTF2_CommRef comm, uint32_t tag, uint64_t length)
+static OTF2_CallbackCode scan_messages_on_send(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                               uint64_t position, void *data,
+                                               OTF2_AttributeList *attributes, uint32_t receiver,
+                                               OTF2_CommRef comm, uint32_t tag, uint64_t length)
 {
     struct reading *r = data;
     (void)location;
@@ -92,10 +93,11 @@ static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time,
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
-static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
-                                  void *data, OTF2_AttributeList *attributes, uint32_t receiver,
-                                  OTF2_CommRef comm, uint32_t tag, uint64_t length,
-                                  uint64_t request)
+static OTF2_CallbackCode scan_messages_on_isend(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                                uint64_t position, void *data,
+                                                OTF2_AttributeList *attributes, uint32_t receiver,
+                                                OTF2_CommRef comm, uint32_t tag, uint64_t length,
+                                                uint64_t request)
 {
     struct reading *r = data;
     (void)location;
@@ -124,9 +126,10 @@ static OTF2_CallbackCode on_irecv_request(OTF2_LocationRef location, OTF2_TimeSt
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
-static OTF2_CallbackCode on_recv(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
-                                 void *data, OTF2_AttributeList *attributes, uint32_t sender,
-                                 OTF2_CommRef comm, uint32_t tag, uint64_t length)
+static OTF2_CallbackCode scan_messages_on_recv(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                               uint64_t position, void *data,
+                                               OTF2_AttributeList *attributes, uint32_t sender,
+                                               OTF2_CommRef comm, uint32_t tag, uint64_t length)
 {
     struct reading *r = data;
     (void)location;
@@ -136,16 +139,18 @@ static OTF2_CallbackCode on_recv(OTF2_LocationRef location, OTF2_TimeStamp time,
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
-static OTF2_CallbackCode on_irecv(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
-                                  void *data, OTF2_AttributeList *attributes, uint32_t sender,
-                                  OTF2_CommRef comm, uint32_t tag, uint64_t length,
-                                  uint64_t request)
+static OTF2_CallbackCode scan_messages_on_irecv(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                                uint64_t position, void *data,
+                                                OTF2_AttributeList *attributes, uint32_t sender,
+                                                OTF2_CommRef comm, uint32_t tag, uint64_t length,
+                                                uint64_t request)
 {
     struct reading *r = data;
     struct call *posted = ictusi_calls_take(&r->calls, request);
     if (!posted || posted->kind != CALL_RECEIVE) {
         /* Posted before recording began: in the order of completion. */
-        return on_recv(location, time, position, data, attributes, sender, comm, tag, length);
+        return scan_messages_on_recv(location, time, position, data, attributes, sender, comm, tag,
+                                     length);
     }
     const uint32_t ends[] = {sender, comm, tag};
     const uint32_t peer = find_peer(r, ends);
@@ -243,12 +248,12 @@ static OTF2_CallbackCode on_rma_sync(OTF2_LocationRef location, OTF2_TimeStamp t
 
 void ictusi_scan_register_messages(OTF2_EvtReaderCallbacks *set)
 {
-    OTF2_EvtReaderCallbacks_SetMpiSendCallback(set, on_send);
-    OTF2_EvtReaderCallbacks_SetMpiIsendCallback(set, on_isend);
+    OTF2_EvtReaderCallbacks_SetMpiSendCallback(set, scan_messages_on_send);
+    OTF2_EvtReaderCallbacks_SetMpiIsendCallback(set, scan_messages_on_isend);
     OTF2_EvtReaderCallbacks_SetMpiIsendCompleteCallback(set, on_isend_complete);
     OTF2_EvtReaderCallbacks_SetMpiIrecvRequestCallback(set, on_irecv_request);
-    OTF2_EvtReaderCallbacks_SetMpiRecvCallback(set, on_recv);
-    OTF2_EvtReaderCallbacks_SetMpiIrecvCallback(set, on_irecv);
+    OTF2_EvtReaderCallbacks_SetMpiRecvCallback(set, scan_messages_on_recv);
+    OTF2_EvtReaderCallbacks_SetMpiIrecvCallback(set, scan_messages_on_irecv);
     OTF2_EvtReaderCallbacks_SetMpiRequestCancelledCallback(set, on_cancelled);
     OTF2_EvtReaderCallbacks_SetRmaSyncCallback(set, on_rma_sync);
 }

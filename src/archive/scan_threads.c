@@ -188,8 +188,10 @@ static bool region_has_neighbors(const struct reading *r, OTF2_RegionRef region)
     return regions->used && ictusi_idmap_get(regions, region, 0) != IDMAP_NONE;
 }
 
-static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
-                                  void *data, OTF2_AttributeList *attributes, OTF2_RegionRef region)
+static OTF2_CallbackCode scan_threads_on_enter(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                               uint64_t position, void *data,
+                                               OTF2_AttributeList *attributes,
+                                               OTF2_RegionRef region)
 {
     struct reading *r = data;
     struct scan_tap *tap = r->scan->tap;
@@ -217,8 +219,10 @@ static OTF2_CallbackCode leave_barrier(struct reading *r, OTF2_TimeStamp time, u
     return code;
 }
 
-static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
-                                  void *data, OTF2_AttributeList *attributes, OTF2_RegionRef region)
+static OTF2_CallbackCode scan_threads_on_leave(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                               uint64_t position, void *data,
+                                               OTF2_AttributeList *attributes,
+                                               OTF2_RegionRef region)
 {
     struct reading *r = data;
     struct scan_tap *tap = r->scan->tap;
@@ -307,7 +311,7 @@ void ictusi_scan_register_threads(OTF2_EvtReaderCallbacks *set, bool regions)
     OTF2_EvtReaderCallbacks_SetThreadTaskCreateCallback(set, on_task_create);
     OTF2_EvtReaderCallbacks_SetThreadTaskSwitchCallback(set, on_task_switch);
     if (regions) {
-        OTF2_EvtReaderCallbacks_SetEnterCallback(set, on_enter);
-        OTF2_EvtReaderCallbacks_SetLeaveCallback(set, on_leave);
+        OTF2_EvtReaderCallbacks_SetEnterCallback(set, scan_threads_on_enter);
+        OTF2_EvtReaderCallbacks_SetLeaveCallback(set, scan_threads_on_leave);
     }
 }

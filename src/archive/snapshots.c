@@ -15,8 +15,8 @@ bool ictusi_snapshots_exist(const struct trace *trace)
     return OTF2_Reader_GetNumberOfSnapshots(trace->reader, &count) == OTF2_SUCCESS && count > 0;
 }
 
-static OTF2_CallbackCode on_unknown(OTF2_LocationRef location, OTF2_TimeStamp time, void *data,
-                                    OTF2_AttributeList *attributes)
+static OTF2_CallbackCode snapshots_on_unknown(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                              void *data, OTF2_AttributeList *attributes)
 {
     struct snapshot_copy *copy = data;
     (void)location;
@@ -34,8 +34,8 @@ static bool has_file(const struct trace *trace, uint64_t ref)
     return ictusi_output_sibling(trace->path, suffix);
 }
 
-static int copy_records(const struct trace *trace, uint64_t ref,
-                        const OTF2_SnapReaderCallbacks *set, struct snapshot_copy *copy)
+static int snapshots_copy_records(const struct trace *trace, uint64_t ref,
+                                  const OTF2_SnapReaderCallbacks *set, struct snapshot_copy *copy)
 {
     OTF2_SnapReader *reader = OTF2_Reader_GetSnapReader(trace->reader, ref);
     uint64_t read = 0;
@@ -58,8 +58,8 @@ static int copy_records(const struct trace *trace, uint64_t ref,
     return code == OTF2_SUCCESS ? ICTUS_OK : ICTUS_ERR_CORRUPT;
 }
 
-static int copy_location(const struct copy_job *job, OTF2_Archive *archive, uint32_t location,
-                         const OTF2_SnapReaderCallbacks *set)
+static int snapshots_copy_location(const struct copy_job *job, OTF2_Archive *archive,
+                                   uint32_t location, const OTF2_SnapReaderCallbacks *set)
 {
     const struct trace *trace = job->trace;
     const uint64_t ref = trace->layout.locations[location].ref;
@@ -68,7 +68,7 @@ static int copy_location(const struct copy_job *job, OTF2_Archive *archive, uint
                                             : ictusi_moved_times_make(job, location, &copy.times);
     if (!err) {
         copy.writer = OTF2_Archive_GetSnapWriter(archive, ref);
-        err = copy.writer ? copy_records(trace, ref, set, &copy) : ICTUS_ERR_IO;
+        err = copy.writer ? snapshots_copy_records(trace, ref, set, &copy) : ICTUS_ERR_IO;
     }
     if (copy.writer && OTF2_Archive_CloseSnapWriter(archive, copy.writer) != OTF2_SUCCESS && !err) {
         err = ICTUS_ERR_IO;
@@ -83,12 +83,12 @@ static int copy_locations(const struct copy_job *job, OTF2_Archive *archive)
     OTF2_SnapReaderCallbacks *set = OTF2_SnapReaderCallbacks_New();
     int err = set ? ICTUS_OK : ICTUS_ERR_NOMEM;
     if (!err && (ictusi_register_snapshot_copies(set) ||
-                 OTF2_SnapReaderCallbacks_SetUnknownCallback(set, on_unknown))) {
+                 OTF2_SnapReaderCallbacks_SetUnknownCallback(set, snapshots_on_unknown))) {
         err = ICTUS_ERR_UNSUPPORTED;
     }
     for (uint32_t i = 0; i < trace->layout.location_count && !err; i++) {
         if ((!job->mine || job->mine[i]) && has_file(trace, trace->layout.locations[i].ref)) {
-            err = copy_location(job, archive, i, set);
+            err = snapshots_copy_location(job, archive, i, set);
         }
     }
     OTF2_SnapReaderCallbacks_Delete(set);

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-static OTF2_ErrorCode read_all(const struct trace *trace, OTF2_EvtReader *reader, bool shown,
-                               const OTF2_EvtReaderCallbacks *set, struct stamps *stamps)
+static OTF2_ErrorCode stamps_read_all(const struct trace *trace, OTF2_EvtReader *reader, bool shown,
+                                      const OTF2_EvtReaderCallbacks *set, struct stamps *stamps)
 {
     uint64_t read = 0;
     OTF2_ErrorCode code = OTF2_EvtReader_ApplyClockOffsets(reader, shown);
@@ -31,7 +31,7 @@ int ictusi_stamps_read(const struct trace *trace, uint32_t location, bool shown,
     (void)ictusi_register_event_stamps(set);
     OTF2_EvtReader *reader = events ? OTF2_Reader_GetEvtReader(trace->reader, ref) : NULL;
     if (reader) {
-        code = read_all(trace, reader, shown, set, stamps);
+        code = stamps_read_all(trace, reader, shown, set, stamps);
         (void)OTF2_Reader_CloseEvtReader(trace->reader, reader);
     }
     OTF2_EvtReaderCallbacks_Delete(set);

@@ -78,7 +78,7 @@ static json_t *json_rows(const struct ictus_arrivals *a, const int64_t *values)
 }
 
 /* Members that begin with "raw": 'ictus' leaves them out of tables for people. */
-static void put_table(json_t *object, const struct ictus_arrivals *a)
+static void json_put_table(json_t *object, const struct ictus_arrivals *a)
 {
     json_put(object, "raw_offsets_ns", json_rows(a, a->offsets_ns));
     if (a->gaps_ns) {
@@ -114,7 +114,7 @@ json_t *ictus_arrivals_json(const struct ictus_arrivals *a)
     json_put(object, "persistence", ictus_result_real(a->persistence));
     put_summary(object, a);
     if (a->recorded > 0) {
-        put_table(object, a);
+        json_put_table(object, a);
     }
     return object;
 }

@@ -300,8 +300,8 @@ int ictus_arrivals_parse(const json_t *object, struct ictus_arrivals *arrivals,
 }
 
 /* Append, unless its site is there already. */
-static int list_add(struct ictus_arrivals_list *list, const json_t *object, const char *path,
-                    struct ictus_why *why)
+static int parse_list_add(struct ictus_arrivals_list *list, const json_t *object, const char *path,
+                          struct ictus_why *why)
 {
     struct ictus_why inner = {""};
     struct ictus_arrivals *grown = realloc(list->at, (list->count + 1) * sizeof *grown);
@@ -347,7 +347,7 @@ int ictus_arrivals_read(const char *path, struct ictus_arrivals_list *list, stru
     {
         const char *type = json_string_value(json_object_get(object, "type"));
         if (!err && type && strcmp(type, "arrivals") == 0) {
-            err = list_add(&found, object, path, why);
+            err = parse_list_add(&found, object, path, why);
         }
     }
     json_decref(objects);

@@ -128,7 +128,7 @@ static int64_t batch_affordable(const struct experiment *e, double time_s)
 }
 
 /* How many repetitions next, 0 to stop; decided by rank 0 for all. */
-static int next_batch(struct experiment *e, int64_t *n)
+static int bench_next_batch(struct experiment *e, int64_t *n)
 {
     const struct ictus_bench_plan *plan = e->plan;
     const int64_t tried = e->all.n + e->all.invalid;
@@ -197,13 +197,13 @@ static int warm_up(struct experiment *e)
     return ictusi_sync_agree(e->bench->comm, err, NULL);
 }
 
-static int measure_all(struct experiment *e, struct ictus_why *why)
+static int bench_measure_all(struct experiment *e, struct ictus_why *why)
 {
     int err = ICTUS_OK;
     int64_t n = 1;
     e->began = ictusi_source_read(e->bench->clock->source);
     while (!err && n > 0) {
-        err = next_batch(e, &n);
+        err = bench_next_batch(e, &n);
         if (!err && n > 0) {
             err = run_batch(e, n, why);
         }
@@ -268,7 +268,7 @@ static int run_past(struct experiment *e, struct ictus_why *why)
 
 /* Verify before, so that no time is spent on nonsense, and after, so that the buffers in use are.
  */
-static int run_all(struct experiment *e, struct ictus_why *why)
+static int bench_run_all(struct experiment *e, struct ictus_why *why)
 {
     if (e->call.operation->once) {
         return run_past(e, why);
@@ -282,7 +282,7 @@ static int run_all(struct experiment *e, struct ictus_why *why)
     }
     if (!err) {
         e->call.every = e->plan->check > 1 ? e->plan : NULL;
-        err = measure_all(e, why);
+        err = bench_measure_all(e, why);
         e->call.every = NULL;
     }
     if (!err && e->plan->check) {
@@ -431,7 +431,7 @@ int ictus_bench_run(struct ictus_bench *bench, const struct ictus_bench_plan *pl
         return err;
     }
     e.call.tolerance_ns = bench_tolerance_ns(bench);
-    err = run_all(&e, reason);
+    err = bench_run_all(&e, reason);
     if (!err) {
         err = experiment_finish(&e, result);
     } else if (err == ICTUS_ERR_SAMPLES) {

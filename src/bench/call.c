@@ -204,7 +204,7 @@ static struct needs needs_of(const struct call *call, const struct ictus_bench_p
     return needs;
 }
 
-static uint64_t sum_of(const struct call *call, const struct needs *needs)
+static uint64_t call_sum_of(const struct call *call, const struct needs *needs)
 {
     const uint64_t sets = bytes_times(bytes_plus(needs->send, needs->recv), (uint64_t)call->sets);
     return bytes_plus(sets, bytes_plus(bytes_plus(needs->scratch, needs->flush), needs->work));
@@ -238,7 +238,7 @@ static int check_memory(const struct call *call, const struct ictus_bench_plan *
                         struct ictus_why *why)
 {
     const struct needs needs = needs_of(call, plan);
-    const uint64_t mine = sum_of(call, &needs);
+    const uint64_t mine = call_sum_of(call, &needs);
     uint64_t most = mine;
     /* Processes differ in their neighbours, and so in their buffers. */
     if (MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, all) != MPI_SUCCESS) {
@@ -288,7 +288,7 @@ static int make_buffers(struct call *call, const struct ictus_bench_plan *plan,
         (void)ictus_because(why, err,
                             "%s of %llu bytes: not enough memory for %llu bytes of buffers",
                             call->operation->name, (unsigned long long)plan->bytes,
-                            (unsigned long long)sum_of(call, &needs));
+                            (unsigned long long)call_sum_of(call, &needs));
     }
     return err;
 }
@@ -349,7 +349,8 @@ static int read_topology(struct call *call, const struct ictus_bench_plan *plan,
     return ictusi_topology_init(&call->topology, &options, call->rank, call->size, why);
 }
 
-static int read_plan(struct call *call, const struct ictus_bench_plan *plan, struct ictus_why *why)
+static int call_read_plan(struct call *call, const struct ictus_bench_plan *plan,
+                          struct ictus_why *why)
 {
     int err = ictusi_plan_fits(call->operation, plan, call->size, why);
     if (!err) {
@@ -455,7 +456,7 @@ int ictusi_call_init_beside(struct call *call, const struct operation *operation
                             struct ictus_why *why)
 {
     call_blank(call, operation, comm, plan);
-    int err = ictusi_sync_agree(all, read_plan(call, plan, why), why);
+    int err = ictusi_sync_agree(all, call_read_plan(call, plan, why), why);
     if (!err) {
         err = check_memory(call, plan, all, why);
     }

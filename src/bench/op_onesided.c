@@ -14,7 +14,7 @@ enum { TAG = 12 };
 /* Begins so many transfers to or from the partner, each to a place of its own. */
 typedef int move(struct call *c, int peer, int transfers);
 
-static MPI_Aint place_of(const struct call *c, int i)
+static MPI_Aint op_onesided_place_of(const struct call *c, int i)
 {
     return c->target + (MPI_Aint)i * (MPI_Aint)c->layout.extent;
 }
@@ -23,7 +23,8 @@ static int move_put(struct call *c, int peer, int transfers)
 {
     int err = MPI_SUCCESS;
     for (int i = 0; i < transfers && err == MPI_SUCCESS; i++) {
-        err = MPI_Put(c->send, c->count, c->type, peer, place_of(c, i), c->count, c->type, c->win);
+        err = MPI_Put(c->send, c->count, c->type, peer, op_onesided_place_of(c, i), c->count,
+                      c->type, c->win);
     }
     return err;
 }
@@ -42,8 +43,8 @@ static int move_accumulate(struct call *c, int peer, int transfers)
 {
     int err = MPI_SUCCESS;
     for (int i = 0; i < transfers && err == MPI_SUCCESS; i++) {
-        err = MPI_Accumulate(c->send, c->count, c->type, peer, place_of(c, i), c->count, c->type,
-                             c->op, c->win);
+        err = MPI_Accumulate(c->send, c->count, c->type, peer, op_onesided_place_of(c, i), c->count,
+                             c->type, c->op, c->win);
     }
     return err;
 }

@@ -50,8 +50,8 @@ static bool plugin_knows(const struct ictus_plugins *plugins, const char *name)
     return false;
 }
 
-static int add_row(struct ictus_plugins *plugins, const struct ictus_plugin_operation *user,
-                   const char *path, struct ictus_why *why)
+static int plugin_add_row(struct ictus_plugins *plugins, const struct ictus_plugin_operation *user,
+                          const char *path, struct ictus_why *why)
 {
     if (!user->run || !user->init || !user->fini) {
         return ictus_because(why, ICTUS_ERR_FORMAT, "%s: operation '%s' lacks init, run or fini",
@@ -97,7 +97,7 @@ static int plugin_load(struct ictus_plugins *plugins, const char *path, struct i
         return ictus_because(why, ICTUS_ERR_FORMAT, "%s was built for another MPI library", path);
     }
     for (const struct ictus_plugin_operation *user = plugin->operations; user->name; user++) {
-        const int err = add_row(plugins, user, path, why);
+        const int err = plugin_add_row(plugins, user, path, why);
         if (err) {
             return err;
         }

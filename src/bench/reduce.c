@@ -15,7 +15,7 @@ struct place {
     int rank, size;
 };
 
-static struct place place_of(const struct scheme *scheme)
+static struct place reduce_place_of(const struct scheme *scheme)
 {
     struct place place;
     MPI_Comm_rank(scheme->comm, &place.rank);
@@ -78,7 +78,7 @@ static void batch_wait(struct columns *c, const struct sample *samples, int64_t 
 static int batch_combine(struct columns *c, const struct scheme *scheme, const struct call *call,
                          const struct sample *samples, int64_t n)
 {
-    const int rank = place_of(scheme).rank;
+    const int rank = reduce_place_of(scheme).rank;
     const int count = (int)n;
     if (rank != call->root) {
         memset(c->root, 0, (size_t)n * sizeof(*c->root));
@@ -147,7 +147,7 @@ static int gather_ranks(const struct scheme *scheme, const struct collection *al
     if (!all->keep_ranks) {
         return ICTUS_OK;
     }
-    const struct place place = place_of(scheme);
+    const struct place place = reduce_place_of(scheme);
     const size_t rows = place.rank == 0 ? (size_t)place.size + 1 : 1;
     double *times = calloc(rows * (size_t)n, sizeof(*times));
     int err = ictusi_sync_agree(scheme->comm, times ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
@@ -165,7 +165,7 @@ static int gather_ranks(const struct scheme *scheme, const struct collection *al
 int ictusi_reduce_batch(const struct scheme *scheme, const struct call *call,
                         const struct sample *samples, int64_t n, struct collection *all)
 {
-    const struct place place = place_of(scheme);
+    const struct place place = reduce_place_of(scheme);
     struct columns c = {.all = NULL};
     int err = columns_init(&c, n);
     if (!err && place.rank == 0) {

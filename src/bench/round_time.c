@@ -32,7 +32,7 @@ enum { LATENCY_TRIES = 20 };
  * ESTIMATE_LATENCY(MPI_Bcast), line 1: the median over tries of the time until the last process has
  * left a broadcast, on the global clock.
  */
-static int estimate_latency(struct scheme *scheme, double *latency_ns)
+static int round_time_estimate_latency(struct scheme *scheme, double *latency_ns)
 {
     int64_t took[LATENCY_TRIES];
     for (int i = 0; i < LATENCY_TRIES; i++) {
@@ -70,7 +70,7 @@ static int round_time_init(struct scheme *scheme, struct ictus_why *why)
         return ICTUS_ERR_NOMEM;
     }
     scheme->state = state;
-    const int err = estimate_latency(scheme, &state->latency_ns);
+    const int err = round_time_estimate_latency(scheme, &state->latency_ns);
     if (err) {
         free(state);
     }

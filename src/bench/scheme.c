@@ -76,8 +76,8 @@ static const struct scheme_ops *scheme_find(const char *name, struct ictus_why *
 }
 
 /* Read a specification into newly allocated options. */
-static int read_spec(const char *text, const struct scheme_ops **ops, void **options,
-                     struct ictus_why *why)
+static int scheme_read_spec(const char *text, const struct scheme_ops **ops, void **options,
+                            struct ictus_why *why)
 {
     struct spec spec;
     int err = ictusi_spec_split(text ? text : "harmonize", &spec, why);
@@ -119,7 +119,7 @@ int ictus_scheme_check(const char *spec, struct ictus_why *why)
 {
     const struct scheme_ops *ops = NULL;
     void *options = NULL;
-    const int err = read_spec(spec, &ops, &options, why);
+    const int err = scheme_read_spec(spec, &ops, &options, why);
     free(options);
     return err;
 }
@@ -141,7 +141,8 @@ int ictusi_scheme_create(const char *spec, MPI_Comm comm, struct ictus_clock *cl
                          struct scheme **out, struct ictus_why *why)
 {
     struct scheme *scheme = calloc(1, sizeof(*scheme));
-    int err = scheme ? read_spec(spec, &scheme->ops, &scheme->options, why) : ICTUS_ERR_NOMEM;
+    int err =
+        scheme ? scheme_read_spec(spec, &scheme->ops, &scheme->options, why) : ICTUS_ERR_NOMEM;
     err = ictusi_sync_agree(comm, err, why);
     if (!err) {
         err = ictusi_sync_same(comm, "scheme", spec ? spec : "harmonize", why);

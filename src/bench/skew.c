@@ -174,8 +174,8 @@ static void skew_judge(const struct ictus_skew *s, int64_t i, int64_t n,
 }
 
 /* Rank 0 decides for all how many barriers come next; 0 ends. */
-static int next_batch(struct ictus_skew *s, const struct ictus_skew_result *r, int64_t wanted,
-                      bool out_of_time, int64_t *n)
+static int skew_next_batch(struct ictus_skew *s, const struct ictus_skew_result *r, int64_t wanted,
+                           bool out_of_time, int64_t *n)
 {
     int64_t left = wanted - r->n;
     const bool hopeless = r->invalid > ATTEMPTS_FACTOR * wanted + BATCH_MAX;
@@ -184,15 +184,15 @@ static int next_batch(struct ictus_skew *s, const struct ictus_skew_result *r, i
     return MPI_Bcast(n, 1, MPI_INT64_T, 0, s->entry) == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
-static int run_all(struct ictus_skew *s, const struct subject *subject, int64_t wanted,
-                   double max_time_s, struct ictus_skew_result *r)
+static int skew_run_all(struct ictus_skew *s, const struct subject *subject, int64_t wanted,
+                        double max_time_s, struct ictus_skew_result *r)
 {
     const int64_t began = ictusi_source_read(s->clock->source);
     int64_t n = 1;
     int err = skew_measure(s, subject, s->batch < WARMUP ? s->batch : WARMUP);
     while (!err) {
         const double spent_s = 1e-9 * (double)(ictusi_source_read(s->clock->source) - began);
-        err = next_batch(s, r, wanted, max_time_s > 0.0 && spent_s >= max_time_s, &n);
+        err = skew_next_batch(s, r, wanted, max_time_s > 0.0 && spent_s >= max_time_s, &n);
         if (err || n == 0) {
             break;
         }
@@ -239,7 +239,7 @@ int ictus_skew_run(struct ictus_skew *skew, const char *barrier, int64_t n, doub
     }
     err = skew_reserve(skew, n, result);
     if (!err) {
-        err = run_all(skew, &subject, n, max_time_s, result);
+        err = skew_run_all(skew, &subject, n, max_time_s, result);
     }
     ictusi_subject_fini(&subject);
     if (!err && result->n == 0) {

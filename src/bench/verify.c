@@ -426,8 +426,8 @@ void ictusi_verify_repetition(struct call *call)
     }
 }
 
-static int check_once(struct call *call, const struct ictus_bench_plan *plan, bool quick,
-                      struct ictus_why *why)
+static int verify_check_once(struct call *call, const struct ictus_bench_plan *plan, bool quick,
+                             struct ictus_why *why)
 {
     struct check c = {.call = call, .quick = quick};
     int err = ictusi_plan_types(plan, &c.type, &c.reduction, why);
@@ -448,11 +448,11 @@ static int check_once(struct call *call, const struct ictus_bench_plan *plan, bo
 int ictusi_verify_call(struct call *call, const struct ictus_bench_plan *plan,
                        struct ictus_why *why)
 {
-    return check_once(call, plan, false, why);
+    return verify_check_once(call, plan, false, why);
 }
 
 int ictusi_verify_glance(struct call *call, const struct ictus_bench_plan *plan,
                          struct ictus_why *why)
 {
-    return check_once(call, plan, true, why);
+    return verify_check_once(call, plan, true, why);
 }

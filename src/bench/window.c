@@ -44,7 +44,7 @@ static int window_init(struct scheme *scheme, struct ictus_why *why)
 }
 
 /* The longest of a few calls on any process, barriers between them: good for a start. */
-static int first_window(struct scheme *scheme, struct call *call, double *window_ns)
+static int window_first_window(struct scheme *scheme, struct call *call, double *window_ns)
 {
     int64_t longest = 0;
     for (int i = 0; i < TRIES; i++) {
@@ -124,7 +124,7 @@ static int measure_window(struct scheme *scheme, struct call *call, double budge
     int64_t made = 0;
     /* Each experiment finds its own window: the operation may be another one. */
     double window_ns = options->window_s * 1e9;
-    int err = window_ns > 0.0 ? ICTUS_OK : first_window(scheme, call, &window_ns);
+    int err = window_ns > 0.0 ? ICTUS_OK : window_first_window(scheme, call, &window_ns);
     if (!err) {
         state->window_ns =
             fmax(window_ns, options->window_s > 0.0 ? 0.0 : state->window_ns * SHRINK);

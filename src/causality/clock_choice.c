@@ -72,7 +72,7 @@ static void model_restore(struct choosing *c)
     }
 }
 
-static double mean_of(const double *values, uint64_t n)
+static double clock_choice_mean_of(const double *values, uint64_t n)
 {
     double sum = 0;
     for (uint64_t i = 0; i < n; i++) {
@@ -242,7 +242,7 @@ static int try_walks(struct choosing *c, bool apart)
             err = ICTUS_OK; /* that one has no solution */
             continue;
         }
-        const double score = mean_of(c->scores[SCORE_TRIAL], c->count);
+        const double score = clock_choice_mean_of(c->scores[SCORE_TRIAL], c->count);
         if (!err && !apart && score < lowest) {
             lowest = score;
             c->nearest = walk.strength;
@@ -411,16 +411,16 @@ static int choice_make(struct choosing *c)
     const double violation = worst_violation(c->m);
     const double before = ictusi_clock_model_violation(c->m);
     err = err ? err : held_out(c, NULL, SCORE_BASE);
-    const double base = mean_of(c->scores[SCORE_BASE], c->count);
+    const double base = clock_choice_mean_of(c->scores[SCORE_BASE], c->count);
     err = err ? err : fit_lines(c);
     err = err ? err : held_out(c, &lines, SCORE_BEST);
-    const double score = mean_of(c->scores[SCORE_BEST], c->count);
+    const double score = clock_choice_mean_of(c->scores[SCORE_BEST], c->count);
     if (err || (violation <= 0 && score >= base)) {
         return err ? err : take_base(c);
     }
     err = choose_above_lines(c, violation);
     const double after = ictusi_clock_model_violation(c->m);
-    const double best = mean_of(c->scores[SCORE_BEST], c->count);
+    const double best = clock_choice_mean_of(c->scores[SCORE_BEST], c->count);
     /*
      * Violations may grow by 0.1 us for each direction of a pair, twice the least scatter of a
      * delay: that is rounding. A model that predicts worse than the base must at least halve them.

@@ -8,7 +8,7 @@
 #include <ictus/error.h>
 #include <stdlib.h>
 
-static bool takes_part(const struct joint *j, uint32_t point)
+static bool collective_tree_takes_part(const struct joint *j, uint32_t point)
 {
     return j->everybody || (j->graph->history->points.kind[point] & POINT_LIVE);
 }
@@ -22,9 +22,9 @@ static void pick_points(const struct joint *j, const uint32_t *from, uint32_t lo
     const struct points *points = &j->graph->history->points;
     for (uint32_t i = 0; i < j->count; i++) {
         const uint32_t member = points->peer[from[i]];
-        const bool wanted = pick == PICK_ROOT
-                                ? member == j->root
-                                : member >= low && member < high && takes_part(j, from[i]);
+        const bool wanted = pick == PICK_ROOT ? member == j->root
+                                              : member >= low && member < high &&
+                                                    collective_tree_takes_part(j, from[i]);
         if (wanted) {
             list->nodes[list->count++] = from[i];
         }
@@ -32,7 +32,7 @@ static void pick_points(const struct joint *j, const uint32_t *from, uint32_t lo
 }
 
 /* The neighbours in a binomial tree of ranks rooted at the index top. */
-static uint32_t tree_parent(const struct collective_plan *plan, uint32_t top)
+static uint32_t collective_tree_parent(const struct collective_plan *plan, uint32_t top)
 {
     const uint32_t n = plan->rank_count;
     const uint32_t relative = (plan->own + n - top) % n;
@@ -83,7 +83,7 @@ static int connect_tree(struct joint *j, uint32_t top, bool gather, bool spread,
         ictusi_joint_slot(j, j->plan->ranks[j->plan->own], first_slot + SLOT_GATHER);
     const uint32_t down =
         ictusi_joint_slot(j, j->plan->ranks[j->plan->own], first_slot + SLOT_SPREAD);
-    const uint32_t parent = tree_parent(j->plan, top);
+    const uint32_t parent = collective_tree_parent(j->plan, top);
     uint32_t one = NODE_NONE;
     struct node_list single = {&one, 1};
     int err = ICTUS_OK;

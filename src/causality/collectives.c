@@ -25,7 +25,7 @@ uint32_t ictusi_collectives_slots(const struct layout *layout, const struct shar
  * Whether the pairs of a sparse operation are known: one member sends or one receives, or everybody
  * was recorded to receive from as many others as send at all, so from all of them.
  */
-static bool is_proven(const struct joint *j, bool from_b, bool to_b)
+static bool collectives_is_proven(const struct joint *j, bool from_b, bool to_b)
 {
     const uint32_t *sums =
         j->plan->rank_count > 1
@@ -46,7 +46,7 @@ static int connect_proven(struct joint *j, const struct direction *d, bool root_
                           bool root_receives)
 {
     const uint32_t half = j->plan->comm->inter ? j->plan->comm->size_a : UINT32_MAX;
-    if (is_proven(j, d->from >= half, d->to >= half)) {
+    if (collectives_is_proven(j, d->from >= half, d->to >= half)) {
         return ictusi_joint_direction(j, d, root_sends, root_receives);
     }
     j->graph->unproven += j->plan->own == 0;

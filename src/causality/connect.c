@@ -10,7 +10,7 @@ struct timed {
     uint32_t point;
 };
 
-static int by_time(const void *a, const void *b)
+static int connect_by_time(const void *a, const void *b)
 {
     const struct timed *x = a;
     const struct timed *y = b;
@@ -31,7 +31,7 @@ static int sort_chain(struct points *points, struct chain *chain)
     for (uint32_t p = chain->head; p != NODE_NONE; p = points->link[p]) {
         list[n++] = (struct timed){points->time[p], p};
     }
-    qsort(list, n, sizeof *list, by_time);
+    qsort(list, n, sizeof *list, connect_by_time);
     for (uint32_t i = 0; i < n; i++) {
         points->link[list[i].point] = i + 1 < n ? list[i + 1].point : NODE_NONE;
     }

@@ -152,7 +152,7 @@ static void node_merge(const struct flow *flow, struct vnode *v, uint32_t who, i
 }
 
 /* FLOW_RAISE visits a node again and again; what did not change it is not passed on. */
-static bool is_same(const struct vnode *a, const struct vnode *b)
+static bool flow_is_same(const struct vnode *a, const struct vnode *b)
 {
     return a->first == b->first && a->second == b->second && a->who == b->who &&
            a->other == b->other;
@@ -189,7 +189,7 @@ int ictusi_flow_deliver(struct flow *flow, uint32_t node, const struct message *
         node_merge(flow, v, message->other, message->second);
     }
     if (flow->mode == FLOW_RAISE) {
-        return is_same(v, &before) ? ICTUS_OK : node_fire(flow, node);
+        return flow_is_same(v, &before) ? ICTUS_OK : node_fire(flow, node);
     }
     return --v->pending == 0 ? node_fire(flow, node) : ICTUS_OK;
 }

@@ -87,7 +87,7 @@ struct reach ictusi_stretches_reach(const struct stretch_list *list, const struc
                           true};
 }
 
-static uint32_t least_of(uint32_t a, uint32_t b)
+static uint32_t stretches_least_of(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
@@ -97,10 +97,10 @@ void ictusi_stretches_pairs(const struct reach *sends, uint32_t send_count,
                             const struct reach *receives, uint32_t receive_count, uint32_t *first,
                             uint32_t *last)
 {
-    *first = least_of(sends->before, receives->before);
+    *first = stretches_least_of(sends->before, receives->before);
     *last = 0;
     if (sends->cut || receives->cut) {
-        *last = least_of(least_of(sends->after, send_count - *first),
-                         least_of(receives->after, receive_count - *first));
+        *last = stretches_least_of(stretches_least_of(sends->after, send_count - *first),
+                                   stretches_least_of(receives->after, receive_count - *first));
     }
 }

@@ -235,7 +235,7 @@ static double slope_error(struct work *w, int which)
 }
 
 /* Of how many delays the z-th candidate takes the least: all, then ever fewer; 0: of none. */
-static double least_of(size_t n, int z)
+static double adaptive_least_of(size_t n, int z)
 {
     const double m = (double)n / pow(LEAST_RATIO, z ? z + 1 : 0);
     return m >= 1.0 ? m : 0.0;
@@ -284,8 +284,8 @@ static struct least_delay choose_offset(struct work *w, double slope, double *in
     sorted_delays(&w->guarded, slope, 1, below);
     int best = 0;
     bool agree = true;
-    for (int z = 0; z < CANDIDATES_MAX && agree && least_of(w->guarded.n, z) > 0.0; z++) {
-        tried[z] = least_offset(above, below, w->guarded.n, least_of(w->guarded.n, z));
+    for (int z = 0; z < CANDIDATES_MAX && agree && adaptive_least_of(w->guarded.n, z) > 0.0; z++) {
+        tried[z] = least_offset(above, below, w->guarded.n, adaptive_least_of(w->guarded.n, z));
         for (int y = 0; y < z && agree; y++) {
             agree = fabs(tried[z].value - tried[y].value) <=
                     lepski_limit * sqrt(tried[z].variance + tried[y].variance) + rounding_sd;
@@ -293,7 +293,7 @@ static struct least_delay choose_offset(struct work *w, double slope, double *in
         const double least = (best ? 1.0 : doubt) * tried[best].variance;
         best = agree && tried[z].variance < least ? z : best;
     }
-    *instant = least_instant(w, slope, least_of(w->guarded.n, best));
+    *instant = least_instant(w, slope, adaptive_least_of(w->guarded.n, best));
     return tried[best];
 }
 

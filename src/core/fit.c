@@ -78,8 +78,9 @@ static double width_variance(const struct offset *points, size_t n)
  * with the noise variance s2 of a point of mean weight, var(y_mean) = s2 w / W and var(b) = s2 w /
  * S_xx, w being the mean weight and W the sum. The offset at the anchor is y_mean - b x_mean.
  */
-static struct line_error error_of(const struct moments *m, double slope_ns_per_s, double spread,
-                                  const struct offset *points, size_t n, const struct line *line)
+static struct line_error fit_error_of(const struct moments *m, double slope_ns_per_s, double spread,
+                                      const struct offset *points, size_t n,
+                                      const struct line *line)
 {
     const double mean_weight = m->weight / (double)n;
     double noise = width_variance(points, n);
@@ -133,7 +134,7 @@ int ictusi_fit_wls(const struct offset *points, const double *weights, size_t n,
     const double slope = spread > 0.0 ? m.xy / m.xx : 0.0;
     *line = ictusi_line_make(anchor, base, m.y_mean - slope * m.x_mean, slope * S_PER_NS);
     if (error) {
-        *error = error_of(&m, slope, spread, points, n, line);
+        *error = fit_error_of(&m, slope, spread, points, n, line);
     }
     return ICTUS_OK;
 }

@@ -201,7 +201,7 @@ static double few_freedoms(double freedom)
 }
 
 /* Make room in the history for count sweeps: the oldest go. */
-static void make_room(struct mesh *m, int count)
+static void mesh_make_room(struct mesh *m, int count)
 {
     const int excess = m->sweeps + count - TRACK_MAX;
     if (excess > 0) {
@@ -272,7 +272,7 @@ static double mesh_follow(struct mesh *m, const struct track *t, double now)
  * Which sweeps share their pairs, and so their paths' asymmetries: those since the last solve, and
  * all that are over every pair that there is, as among few processes.
  */
-static int group_of(const struct mesh *m, const struct mesh_sweep *s)
+static int mesh_group_of(const struct mesh *m, const struct mesh_sweep *s)
 {
     const size_t every = (size_t)m->size * (size_t)(m->size - 1) / 2;
     return s->count == every ? 0 : m->groups;
@@ -287,7 +287,7 @@ static int solve_sweeps(struct mesh *m, struct mesh_spread *spread)
         const int row = m->sweeps - m->pending_count + k;
         const struct mesh_sweep *s = &m->pending[k];
         m->sweep[row] = (struct track_sweep){s->t_mean, m->noise_gain * s->noise,
-                                             m->bias_gain * spread->bias, group_of(m, s)};
+                                             m->bias_gain * spread->bias, mesh_group_of(m, s)};
         memcpy(m->x + (size_t)row * (size_t)m->size, s->x, (size_t)m->size * sizeof(double));
     }
     return err;
@@ -443,7 +443,7 @@ static int mesh_solve(struct mesh *m, double *extrapolated, double horizon_s, st
     if (err) {
         return err;
     }
-    make_room(m, m->pending_count);
+    mesh_make_room(m, m->pending_count);
     m->sweeps += m->pending_count;
     m->groups++;
     memcpy(extrapolated, m->value, (size_t)m->size * sizeof(double));

@@ -158,7 +158,7 @@ static double group_expected(const struct group *g, const struct mesh_spread *sp
  * Split the residuals' robust variance: medians over the pairs of what a pair keeps and of what
  * changes from sweep to sweep. A single sweep cannot tell: all is noise.
  */
-static void group_split(const struct group *g, struct mesh_spread *spread)
+static void mesh_group_split(const struct group *g, struct mesh_spread *spread)
 {
     const double c2 = sigma_per_median * sigma_per_median;
     for (size_t e = 0; e < g->edges; e++) {
@@ -406,7 +406,7 @@ static int solve_group(struct mesh *mesh, struct group *g, struct mesh_spread *s
             group_believe(g, spread);
             return ICTUS_OK;
         }
-        group_split(g, spread);
+        mesh_group_split(g, spread);
         if (pass < REWEIGHTINGS) {
             group_reweigh(g, spread);
         }

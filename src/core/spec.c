@@ -86,7 +86,7 @@ static int read_bool(const char *text, bool *value)
     return ICTUS_ERR_SPEC;
 }
 
-static int read_number(const struct spec_param *param, const char *text, double *value)
+static int spec_read_number(const struct spec_param *param, const char *text, double *value)
 {
     switch (param->type) {
     case SPEC_SECONDS:
@@ -98,7 +98,7 @@ static int read_number(const struct spec_param *param, const char *text, double 
     }
 }
 
-static const char *type_name(enum spec_type type)
+static const char *spec_type_name(enum spec_type type)
 {
     static const char *const names[] = {
         "an integer", "a number", "a duration such as 1.5us", "a ratio such as 12.5ppm", "0 or 1",
@@ -115,7 +115,7 @@ static int read_in_range(const struct spec_param *param, const char *text, void 
         err = ictus_parse_int(text, &integer);
         number = (double)integer;
     } else {
-        err = read_number(param, text, &number);
+        err = spec_read_number(param, text, &number);
     }
     if (err || number < param->min || number > param->max) {
         return ICTUS_ERR_SPEC;
@@ -128,8 +128,8 @@ static int read_in_range(const struct spec_param *param, const char *text, void 
     return ICTUS_OK;
 }
 
-static int read_choice(const struct spec_param *param, const char *text, int *member,
-                       struct ictus_why *why)
+static int spec_read_choice(const struct spec_param *param, const char *text, int *member,
+                            struct ictus_why *why)
 {
     for (int i = 0; param->choices[i]; i++) {
         if (strcmp(text, param->choices[i]) == 0) {
@@ -140,8 +140,8 @@ static int read_choice(const struct spec_param *param, const char *text, int *me
     return ictus_unknown(why, param->name, text, param->choices);
 }
 
-static int read_value(const struct spec_param *param, const char *text, void *options,
-                      struct ictus_why *why)
+static int spec_read_value(const struct spec_param *param, const char *text, void *options,
+                           struct ictus_why *why)
 {
     void *member = (char *)options + param->offset;
     int err = 0;
@@ -150,7 +150,7 @@ static int read_value(const struct spec_param *param, const char *text, void *op
         err = read_bool(text, member);
         break;
     case SPEC_CHOICE:
-        return read_choice(param, text, member, why);
+        return spec_read_choice(param, text, member, why);
     case SPEC_TEXT:
         err = spec_copy(((struct spec_text *)member)->text, SPEC_TEXT_MAX + 1, text, strlen(text));
         break;
@@ -160,10 +160,10 @@ static int read_value(const struct spec_param *param, const char *text, void *op
     }
     if (err && param->type <= SPEC_RATIO) {
         return ictus_because(why, err, "%s=%.80s: must be %s between %g and %g", param->name, text,
-                             type_name(param->type), param->min, param->max);
+                             spec_type_name(param->type), param->min, param->max);
     }
     return err ? ictus_because(why, err, "%s=%.80s: must be %s", param->name, text,
-                               type_name(param->type))
+                               spec_type_name(param->type))
                : ICTUS_OK;
 }
 
@@ -180,7 +180,7 @@ static int set_option(const struct spec *spec, const struct spec_param *params, 
     for (int i = 0; i < PARAMS_MAX && params[i].name; i++) {
         names[i] = params[i].name;
         if (strcmp(pair, params[i].name) == 0) {
-            return read_value(&params[i], equals + 1, options, why);
+            return spec_read_value(&params[i], equals + 1, options, why);
         }
     }
     if (!names[0]) {
@@ -208,7 +208,7 @@ int ictusi_spec_read(const struct spec *spec, const struct spec_param *params, v
                      struct ictus_why *why)
 {
     for (const struct spec_param *p = params; p->name; p++) {
-        int err = read_value(p, p->fallback, options, why);
+        int err = spec_read_value(p, p->fallback, options, why);
         if (err) {
             return err;
         }

@@ -66,7 +66,8 @@ static uint64_t *thread_sums(const struct check_stats *stats, uint32_t location)
 }
 
 /* At both ends: which of the two clocks is off, one pair does not say. */
-static void count_threads(struct check_stats *stats, uint32_t from, uint32_t to, int64_t delay)
+static void check_count_threads(struct check_stats *stats, uint32_t from, uint32_t to,
+                                int64_t delay)
 {
     const bool apart = (double)-delay * stats->ns_per_tick > late_ns;
     const uint32_t ends[] = {from, to};
@@ -110,7 +111,7 @@ static void on_pair(struct observer *observer, uint32_t point, uint32_t from, ui
     const uint32_t a = layout->locations[from].process;
     const uint32_t b = layout->locations[to].process;
     if (a == b && from != to) {
-        count_threads(stats, from, to, delay);
+        check_count_threads(stats, from, to, delay);
     }
     if (class == POINT_THREAD) {
         return;
@@ -234,8 +235,8 @@ static struct pair_cell cell_at(const struct check_stats *stats, uint64_t cell)
                               stats->maxima[POINT_CLASSES + cell], stats->minima[cell]};
 }
 
-static void add_row(const struct check_stats *stats, json_t *list, uint64_t from, uint64_t to,
-                    const struct pair_cell *cell)
+static void check_add_row(const struct check_stats *stats, json_t *list, uint64_t from, uint64_t to,
+                          const struct pair_cell *cell)
 {
     if (cell->pairs) {
         (void)json_array_append_new(
@@ -253,7 +254,7 @@ static json_t *counted_json(const struct check_stats *stats, uint64_t n)
     json_t *list = json_array();
     for (uint64_t i = 0; i < n * n; i++) {
         const struct pair_cell cell = cell_at(stats, i);
-        add_row(stats, list, i / n, i % n, &cell);
+        check_add_row(stats, list, i / n, i % n, &cell);
     }
     return list;
 }
@@ -285,12 +286,12 @@ static json_t *nodes_json(const struct check_stats *stats)
     json_t *list = json_array();
     for (uint64_t i = 0; i < stats->nodes * stats->nodes; i++) {
         const struct pair_cell cell = node_cell(stats, i / stats->nodes, i % stats->nodes);
-        add_row(stats, list, i / stats->nodes, i % stats->nodes, &cell);
+        check_add_row(stats, list, i / stats->nodes, i % stats->nodes, &cell);
     }
     return list;
 }
 
-static json_t *bins_json(const struct check_stats *stats)
+static json_t *check_bins_json(const struct check_stats *stats)
 {
     json_t *list = json_array();
     double edge = 10;
@@ -321,7 +322,7 @@ void ictusi_check_json(const struct check_stats *stats, json_t *object, const ch
                  json_integer((json_int_t)stats->sums[SUM_CLASSES + 2 * c]));
     }
     json_set(object, prefix, "operations", ALL, "", ops_json(stats));
-    json_set(object, prefix, "histogram", ALL, "", bins_json(stats));
+    json_set(object, prefix, "histogram", ALL, "", check_bins_json(stats));
     json_set(object, prefix, "node_pairs", ALL, "", nodes_json(stats));
     json_set(object, prefix, "rank_pairs", ALL, "", counted_json(stats, stats->processes));
 }

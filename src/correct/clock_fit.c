@@ -73,7 +73,7 @@ static int set_maps(struct fitting *f)
 }
 
 /* All delays, with these values as times. Collective. */
-static int look_at(struct fitting *f, const int64_t *values)
+static int clock_fit_look_at(struct fitting *f, const int64_t *values)
 {
     struct session *s = f->session;
     ictusi_delays_begin(&f->delays, values, f->from, f->to);
@@ -89,14 +89,14 @@ static int look_again(struct fitting *f)
     int err = ictusi_session_agree(f->session, set_maps(f));
     if (!err) {
         ictusi_session_map_values(f->session);
-        err = look_at(f, f->session->history.points.value);
+        err = clock_fit_look_at(f, f->session->history.points.value);
     }
     return err;
 }
 
 /*
  * What the leader says to the others before each look: whether there is another one, and phi. What
- * they see comes back in look_at(), which joins the least delays of all ranks.
+ * they see comes back in clock_fit_look_at(), which joins the least delays of all ranks.
  */
 static int share_phi(struct fitting *f, uint64_t *more)
 {
@@ -161,7 +161,7 @@ static uint32_t find_spokesman(const struct session *s, uint32_t unit)
 }
 
 /* The first clock that has offsets, or the first one. */
-static uint32_t find_reference(const struct session *s)
+static uint32_t clock_fit_find_reference(const struct session *s)
 {
     uint32_t u = 0;
     while (u < s->unit_count && find_spokesman(s, u) == LAYOUT_NONE) {
@@ -176,7 +176,7 @@ static int find_constants(struct fitting *f)
     struct session *s = f->session;
     double *constants = calloc(s->unit_count + 1UL, sizeof *constants);
     int err = ictusi_session_agree(s, constants ? ICTUS_OK : ICTUS_ERR_NOMEM);
-    err = err ? err : look_at(f, s->history.points.time);
+    err = err ? err : clock_fit_look_at(f, s->history.points.time);
     int64_t worst = 0;
     for (uint64_t i = 0; i < f->delays.row_count * f->delays.cells && !err; i++) {
         worst = f->delays.delay[i] < worst ? f->delays.delay[i] : worst;
@@ -186,7 +186,7 @@ static int find_constants(struct fitting *f)
     }
     for (uint32_t u = 0; u < s->unit_count && !err; u++) {
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): agreed above */
-        f->constants[u] = llround(constants[u] - constants[find_reference(s)]);
+        f->constants[u] = llround(constants[u] - constants[clock_fit_find_reference(s)]);
     }
     free(constants);
     return err;
@@ -249,7 +249,7 @@ static int set_offsets(struct fitting *f)
     if (!m->offsets) {
         return ICTUS_ERR_NOMEM;
     }
-    m->reference = find_reference(s);
+    m->reference = clock_fit_find_reference(s);
     const uint32_t lead = find_spokesman(s, m->reference);
     for (uint32_t u = 0; u < s->unit_count; u++) {
         const uint32_t l = find_spokesman(s, u);

@@ -43,7 +43,8 @@ void ictus_correct_defaults(struct ictus_correct_options *options)
 }
 
 /* One rank looks at the truth too, before anything is written. */
-static int check_options(const struct ictus_correct_options *o, bool first, struct ictus_why *why)
+static int correct_check_options(const struct ictus_correct_options *o, bool first,
+                                 struct ictus_why *why)
 {
     if (!o || o->size != sizeof *o || !o->in) {
         return ictus_because(why, ICTUS_ERR_ARG,
@@ -255,7 +256,7 @@ static uint32_t warp_source(const struct session *s, uint32_t location, bool *by
 }
 
 /* A location begins to be written: its maps, its points, and slopes that no interval may exceed. */
-static void open_warp(void *self, uint32_t location)
+static void correct_open_warp(void *self, uint32_t location)
 {
     struct correction *c = self;
     const struct session *s = &c->session;
@@ -275,19 +276,19 @@ static void open_warp(void *self, uint32_t location)
     warp->slope = c->options->slope;
 }
 
-static uint64_t warp_event(void *self, uint64_t stamp)
+static uint64_t correct_warp_event(void *self, uint64_t stamp)
 {
     struct correction *c = self;
     return ictusi_warp_event(&c->warp, stamp);
 }
 
-static uint64_t warp_other(const void *self, uint64_t stamp)
+static uint64_t correct_warp_other(const void *self, uint64_t stamp)
 {
     const struct correction *c = self;
     return ictusi_warp_other(&c->warp, stamp);
 }
 
-static bool close_warp(void *self)
+static bool correct_close_warp(void *self)
 {
     struct correction *c = self;
     ictusi_warp_add_stats(&c->warps, &c->warp);
@@ -375,10 +376,10 @@ static int write_out(struct correction *c)
     const struct copy_job job = {.trace = s->trace,
                                  .out = c->options->out,
                                  .mine = s->share.mine,
-                                 .clock = {.open = open_warp,
-                                           .event = warp_event,
-                                           .other = warp_other,
-                                           .close = close_warp,
+                                 .clock = {.open = correct_open_warp,
+                                           .event = correct_warp_event,
+                                           .other = correct_warp_other,
+                                           .close = correct_close_warp,
                                            .self = c},
                                  .definitions = {.properties = correct_properties,
                                                  .self = c,
@@ -390,7 +391,7 @@ static int write_out(struct correction *c)
     return ictusi_copy_run(&job, s->why);
 }
 
-static json_t *bins_json(const uint64_t *counts, double first_edge, const char *key)
+static json_t *correct_bins_json(const uint64_t *counts, double first_edge, const char *key)
 {
     json_t *list = json_array();
     double edge = first_edge;
@@ -423,9 +424,9 @@ static void report_moves(struct correction *c)
     (void)json_object_update(c->report, more);
     json_decref(more);
     (void)json_object_set_new(c->report, "interval_changes",
-                              bins_json(w->absolute, 10 * ns, "below_ns"));
+                              correct_bins_json(w->absolute, 10 * ns, "below_ns"));
     (void)json_object_set_new(c->report, "interval_changes_relative",
-                              bins_json(w->relative, 1e-9, "below"));
+                              correct_bins_json(w->relative, 1e-9, "below"));
 }
 
 static int correct_open(struct correction *c)
@@ -454,7 +455,7 @@ int ictusi_correct_team(const struct ictus_correct_options *options, struct team
 {
     struct correction c = {.options = options};
     const bool first = !team || team->rank == 0;
-    int err = report ? check_options(options, first, why) : ICTUS_ERR_ARG;
+    int err = report ? correct_check_options(options, first, why) : ICTUS_ERR_ARG;
     err = team ? team->agree(team, err) : err;
     if (err) {
         return err;

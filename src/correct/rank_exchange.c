@@ -41,7 +41,7 @@ int ictusi_crossing_list(struct crossing_list *list, const uint64_t *counts, int
  * Rounds are of bounded size so that memory does not grow with the trace: 2^17 values of 8 bytes
  * are 1 MB, whatever the number of ranks, but at least 256 to each, or rounds would be all latency.
  */
-static int make_room(struct crossings *c)
+static int rank_exchange_make_room(struct crossings *c)
 {
     const uint64_t n = (uint64_t)c->size;
     c->piece = ROUND_VALUES / n > ROUND_LEAST ? ROUND_VALUES / n : ROUND_LEAST;
@@ -72,7 +72,7 @@ int ictusi_crossings_ready(struct crossings *c, MPI_Comm comm)
     if (MPI_Allreduce(&longest, &c->longest, 1, MPI_UINT64_T, MPI_MAX, comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
-    return make_room(c);
+    return rank_exchange_make_room(c);
 }
 
 void ictusi_crossings_fini(struct crossings *c)
@@ -88,7 +88,7 @@ void ictusi_crossings_fini(struct crossings *c)
 }
 
 /* Where points come in runs of one location, as sends do, it is found at once. */
-static uint32_t location_of(struct exchange *x, uint32_t point)
+static uint32_t rank_exchange_location_of(struct exchange *x, uint32_t point)
 {
     const struct history *history = x->flow->graph->history;
     if (point < history->first[x->location] || point >= history->first[x->location + 1]) {
@@ -125,7 +125,9 @@ static void round_pack(struct exchange *x, const struct crossing_list *list, int
     for (int i = 0; i < c->counts[rank]; i++) {
         const uint32_t point = points[i];
         const int64_t delay =
-            clock ? latency_of(x->flow->latency, location_of(x, point), all->peer[point]) : 0;
+            clock ? latency_of(x->flow->latency, rank_exchange_location_of(x, point),
+                               all->peer[point])
+                  : 0;
         out[i] = values[point] + delay;
     }
 }
@@ -142,7 +144,7 @@ static void value_take(struct exchange *x, uint32_t point, int64_t value)
         all->note[point].arrived = value;
         return;
     }
-    const uint32_t location = location_of(x, point);
+    const uint32_t location = rank_exchange_location_of(x, point);
     if (flow->mode == FLOW_CHECK) {
         flow->observer->pair(flow->observer, point, all->peer[point], location,
                              flow->known[point] - value);
@@ -174,7 +176,7 @@ static void round_unpack(struct exchange *x, const struct crossing_list *list, i
  * Limits go from receives back to sends, everything else from sends to receives. Counts of both
  * sides follow from the lists alone, so no round begins with an exchange of counts.
  */
-static int run_round(struct exchange *x, uint64_t round)
+static int rank_exchange_run_round(struct exchange *x, uint64_t round)
 {
     struct crossings *c = x->crossings;
     const bool back = x->flow->mode == FLOW_LIMIT;
@@ -200,7 +202,7 @@ int ictusi_crossings_exchange(struct crossings *c, struct flow *flow)
     struct exchange x = {.crossings = c, .flow = flow};
     int err = ICTUS_OK;
     for (uint64_t round = 0; !err && round * c->piece < c->longest; round++) {
-        err = run_round(&x, round);
+        err = rank_exchange_run_round(&x, round);
     }
     return err;
 }

@@ -251,7 +251,7 @@ static int matching_meet(struct rank_matching *m)
 }
 
 /* Connect the sends with what the other ranks answered. */
-static int take_answers(struct rank_matching *m)
+static int rank_matching_take_answers(struct rank_matching *m)
 {
     const struct answer *answers = (const struct answer *)(const void *)m->answers_in.records;
     for (int r = 0; r < m->ranks; r++) {
@@ -347,7 +347,7 @@ static int matching_run(struct rank_matching *m, struct crossings *crossings)
     err = ictusi_ranks_agree(m->comm, err);
     err = err ? err : ictusi_ranks_agree(m->comm, matching_meet(m));
     err = err ? err : post_exchange(m, &m->answers_out, &m->answers_in);
-    err = err ? err : take_answers(m);
+    err = err ? err : rank_matching_take_answers(m);
     err = ictusi_ranks_agree(m->comm, err);
     err = err ? err : ictusi_ranks_agree(m->comm, list_crossings(m, crossings));
     return err ? err : ictusi_crossings_ready(crossings, m->comm);

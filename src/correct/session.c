@@ -152,7 +152,7 @@ static int share_gaps(struct session *s)
 }
 
 /* As many as there are processors for us, if each has enough to read; ranks of a team are alone. */
-static int count_threads(const struct session *s)
+static int session_count_threads(const struct session *s)
 {
     enum { EVENTS_EACH = 250000, MOST = 8 };
     cpu_set_t ours;
@@ -176,7 +176,7 @@ int ictusi_session_open(struct session *s, const char *path, struct team *team,
     if (err) {
         return err;
     }
-    s->threads = count_threads(s);
+    s->threads = session_count_threads(s);
     err = share_locations(s);
     if (!err) {
         err = prepare_latency(s);
@@ -365,7 +365,7 @@ void ictusi_session_map_values(struct session *s)
 }
 
 /* Half of half a round trip: no message was faster, whatever the path's asymmetry. */
-static int estimate_latency(struct session *s, int64_t *table)
+static int session_estimate_latency(struct session *s, int64_t *table)
 {
     struct least_delays seen;
     const int64_t *times = s->history.points.time;
@@ -431,7 +431,7 @@ int ictusi_session_latency(struct session *s, double network_s, double node_s)
     s->latency.table = calloc(n * n, sizeof *s->latency.table);
     err = s->latency.table ? ICTUS_OK : ICTUS_ERR_NOMEM;
     if (!err && network_s < 0) {
-        err = estimate_latency(s, s->latency.table);
+        err = session_estimate_latency(s, s->latency.table);
     }
     for (uint64_t i = 0; i < n * n && !err; i++) {
         s->latency.table[i] =

@@ -66,7 +66,7 @@ struct skewing {
 };
 
 /* Which clock a location reads. Clock 0 is the reference and has no error. */
-static uint32_t scope_of(const struct skewing *s, uint32_t location)
+static uint32_t skew_scope_of(const struct skewing *s, uint32_t location)
 {
     const uint32_t process = s->trace->layout.locations[location].process;
     if (s->options.scope == SCOPE_LOCATION) {
@@ -130,7 +130,7 @@ static int make_skews(struct skewing *s)
         times[i] = (int64_t)trace->global_offset + (int64_t)(length * i / (KNOTS - 1));
     }
     for (uint32_t l = 0; l < trace->layout.location_count && !err; l++) {
-        const uint32_t clock = scope_of(s, l);
+        const uint32_t clock = skew_scope_of(s, l);
         if (!s->skews[clock].pieces) {
             skew_draw(s, clock, times, offsets);
             err = ictusi_clock_map_knots(&s->skews[clock], times, offsets, KNOTS);
@@ -149,32 +149,32 @@ static void raise_skews(struct skewing *s)
     for (uint32_t l = 0; l < trace->layout.location_count; l++) {
         uint32_t hint = 0;
         const int64_t time =
-            clock_map_at(&s->skews[scope_of(s, l)], (int64_t)trace->global_offset, &hint);
+            clock_map_at(&s->skews[skew_scope_of(s, l)], (int64_t)trace->global_offset, &hint);
         least = time < least ? time : least;
     }
     ictusi_clock_maps_raise(s->skews, s->skew_count, -least);
 }
 
-static void open_warp(void *self, uint32_t location)
+static void skew_open_warp(void *self, uint32_t location)
 {
     struct skewing *s = self;
     s->warp = (struct warp){.local = &s->maps[location],
-                            .unit = s->plain ? NULL : &s->skews[scope_of(s, location)]};
+                            .unit = s->plain ? NULL : &s->skews[skew_scope_of(s, location)]};
 }
 
-static uint64_t warp_event(void *self, uint64_t stamp)
+static uint64_t skew_warp_event(void *self, uint64_t stamp)
 {
     struct skewing *s = self;
     return ictusi_warp_event(&s->warp, stamp);
 }
 
-static uint64_t warp_other(const void *self, uint64_t stamp)
+static uint64_t skew_warp_other(const void *self, uint64_t stamp)
 {
     const struct skewing *s = self;
     return ictusi_warp_other(&s->warp, stamp);
 }
 
-static bool close_warp(void *self)
+static bool skew_close_warp(void *self)
 {
     struct skewing *s = self;
     ictusi_warp_add_stats(&s->stats, &s->warp);
@@ -199,7 +199,7 @@ static uint32_t new_offsets(void *self, uint32_t location, struct clock_offset l
     if (s->plain || s->options.offsets == OFFSETS_DROP) {
         return 0;
     }
-    const uint32_t clock = scope_of(s, location);
+    const uint32_t clock = skew_scope_of(s, location);
     const struct clock_map *skew = &s->skews[clock];
     const double resolution = (double)s->trace->layout.resolution;
     struct rng rng;
@@ -226,10 +226,10 @@ static int write_skewed(struct skewing *s, const char *out, struct ictus_why *wh
 {
     const struct copy_job job = {.trace = s->trace,
                                  .out = out,
-                                 .clock = {.open = open_warp,
-                                           .event = warp_event,
-                                           .other = warp_other,
-                                           .close = close_warp,
+                                 .clock = {.open = skew_open_warp,
+                                           .event = skew_warp_event,
+                                           .other = skew_warp_other,
+                                           .close = skew_close_warp,
                                            .self = s},
                                  .definitions = {.properties = skew_properties,
                                                  .new_offsets = new_offsets,
@@ -239,7 +239,7 @@ static int write_skewed(struct skewing *s, const char *out, struct ictus_why *wh
     return ictusi_copy_run(&job, why);
 }
 
-static int read_spec(const char *text, struct skew_options *options, struct ictus_why *why)
+static int skew_read_spec(const char *text, struct skew_options *options, struct ictus_why *why)
 {
     struct spec spec = {.name = "skew"};
     if (strlen(text) >= sizeof spec.options) {
@@ -257,7 +257,7 @@ int ictus_trace_skew(const char *in, const char *out, const char *skew, json_t *
         return ICTUS_ERR_ARG;
     }
     s.plain = skew[0] == '\0';
-    int err = read_spec(skew, &s.options, why);
+    int err = skew_read_spec(skew, &s.options, why);
     if (!err) {
         err = ictusi_output_copy_check(in, out, why);
     }

@@ -255,7 +255,7 @@ static int64_t warp_begin(struct warp *warp, uint64_t stamp, int64_t time)
 }
 
 /* In order, whatever the stamps say. */
-static int64_t go_on(struct warp *warp, uint64_t stamp, int64_t time)
+static int64_t warp_go_on(struct warp *warp, uint64_t stamp, int64_t time)
 {
     warp->stats.decreasing += stamp < warp->raw;
     const int64_t value = next_value(warp, time);
@@ -280,7 +280,7 @@ uint64_t ictusi_warp_event(struct warp *warp, uint64_t stamp)
         out = warp_begin(warp, stamp, time);
     } else {
         time = time > warp->input ? time : warp->input;
-        out = go_on(warp, stamp, time);
+        out = warp_go_on(warp, stamp, time);
     }
     if (out != time) {
         count_move(stats, out - time);

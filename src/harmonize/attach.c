@@ -62,7 +62,7 @@ static void list_remove(struct attached *attached)
     (void)pthread_mutex_unlock(&list->lock);
 }
 
-static void list_add(struct attached *attached)
+static void attach_list_add(struct attached *attached)
 {
     struct live_list *list = find_list();
     if (list) {
@@ -177,7 +177,7 @@ int ictusi_attach(MPI_Comm comm, enum attach_kind kind, struct attached *attache
     }
     attached->owner = comm;
     attached->kind = kind;
-    list_add(attached);
+    attach_list_add(attached);
     if (PMPI_Comm_set_attr(comm, state_key[kind], attached) != MPI_SUCCESS) {
         list_remove(attached);
         attached->release(attached);

@@ -41,7 +41,7 @@ static void release_lane(struct attached *attached)
     free(lane);
 }
 
-static int check_comm(MPI_Comm comm)
+static int barrier_check_comm(MPI_Comm comm)
 {
     int inter = 0;
     if (comm == MPI_COMM_NULL) {
@@ -164,7 +164,7 @@ int ictus_barrier(MPI_Comm comm, enum ictus_barrier_algorithm algorithm)
     if (algorithm == ICTUS_BARRIER_HARMONIZE) {
         return ictus_harmonize(comm, NULL);
     }
-    int err = check_comm(comm);
+    int err = barrier_check_comm(comm);
     if (err) {
         return err;
     }

@@ -96,7 +96,7 @@ static bool all_can_share(struct board *board, MPI_Comm node)
  * Nobody is left out of the split: a process with fewer communicators than others has another
  * lowest free context id, and Open MPI 4.1 then hangs in several MPI_Comm_idup at a time.
  */
-static int find_leaders(struct board *board)
+static int board_find_leaders(struct board *board)
 {
     int rank = 0;
     int size = 0;
@@ -132,7 +132,7 @@ int ictusi_board_create_on(MPI_Comm comm, MPI_Comm node, bool crowded, struct bo
     PMPI_Comm_rank(node, &made->rank);
     PMPI_Comm_size(node, &made->size);
     int err = ICTUS_OK;
-    if (!all_can_share(made, node) || (err = find_leaders(made)) != ICTUS_OK) {
+    if (!all_can_share(made, node) || (err = board_find_leaders(made)) != ICTUS_OK) {
         ictusi_board_free(made);
         return err;
     }

@@ -58,7 +58,7 @@ void ictusi_slack_init(struct slack *slack, const struct slack_options *options,
 }
 
 /* The first place in the sorted window whose value is not below. */
-static size_t place_of(const struct slack *slack, double value)
+static size_t slack_place_of(const struct slack *slack, double value)
 {
     size_t low = 0;
     size_t high = slack->count;
@@ -75,7 +75,7 @@ static size_t place_of(const struct slack *slack, double value)
 
 static void forget_oldest(struct slack *slack)
 {
-    const size_t place = place_of(slack, slack->recent[slack->next]);
+    const size_t place = slack_place_of(slack, slack->recent[slack->next]);
     memmove(&slack->sorted[place], &slack->sorted[place + 1],
             (slack->count - place - 1) * sizeof(double));
     slack->count--;
@@ -88,7 +88,7 @@ static void slack_insert(struct slack *slack, double needed_ns)
     if (slack->count == SLACK_WINDOW) {
         forget_oldest(slack);
     }
-    const size_t place = place_of(slack, needed_ns);
+    const size_t place = slack_place_of(slack, needed_ns);
     memmove(&slack->sorted[place + 1], &slack->sorted[place],
             (slack->count - place) * sizeof(double));
     slack->sorted[place] = needed_ns;

@@ -93,7 +93,7 @@ static double broadcast_ns(const struct ictus_clock *clock)
     return least;
 }
 
-static int check_comm(MPI_Comm comm, struct ictus_why *why)
+static int state_check_comm(MPI_Comm comm, struct ictus_why *why)
 {
     int inter = 0;
     if (comm == MPI_COMM_NULL) {
@@ -240,7 +240,7 @@ static int state_remember(MPI_Comm comm, const char *spec, const char *clock)
 int ictusi_harmonize_make(MPI_Comm comm, const char *spec, const char *clock,
                           struct harmonize_state **out, struct ictus_why *why)
 {
-    int err = check_comm(comm, why);
+    int err = state_check_comm(comm, why);
     if (!err) {
         err = state_make(comm, spec, clock, out, why);
     }
@@ -306,7 +306,7 @@ int ictusi_harmonize_state(MPI_Comm comm, struct harmonize_state **state, struct
     if (*state) {
         return ICTUS_OK;
     }
-    const int err = check_comm(comm, why);
+    const int err = state_check_comm(comm, why);
     return err ? err : make_as_wished(comm, state, why);
 }
 

@@ -48,7 +48,7 @@ static int report_fill(const struct ictus_lock *lock, struct ictus_time raw,
     return ICTUS_OK;
 }
 
-static void sleep_ns(int64_t ns)
+static void at_sleep_ns(int64_t ns)
 {
     const struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
@@ -65,7 +65,7 @@ static int wait_for(const struct ictus_lock *lock, struct ictus_time instant)
         if (left <= spin_ns) {
             break;
         }
-        sleep_ns(left - spin_ns < piece_ns ? left - spin_ns : piece_ns);
+        at_sleep_ns(left - spin_ns < piece_ns ? left - spin_ns : piece_ns);
     }
     while (ictus_lock_time(lock).ns < instant.ns) {
     }

@@ -229,7 +229,7 @@ static int take_replies(struct peer *peer, struct peer_wait *wait)
     return err == ICTUS_ERR_IO ? ICTUS_ERR_IO : ICTUS_OK;
 }
 
-static void take_sent(struct peer *peer, struct peer_wait *wait)
+static void peer_take_sent(struct peer *peer, struct peer_wait *wait)
 {
     struct stamps stamps;
     uint32_t id = 0;
@@ -249,7 +249,7 @@ static int look_for_reply(struct peer *peer, struct peer_wait *wait)
     const bool stamps = peer->socket.mode != STAMP_USER;
     const bool was = wait->answered;
     if (stamps) {
-        take_sent(peer, wait);
+        peer_take_sent(peer, wait);
     }
     const int err = take_replies(peer, wait);
     if (err || (wait->answered && (wait->stamped || !stamps))) {
@@ -265,7 +265,7 @@ static int look_for_reply(struct peer *peer, struct peer_wait *wait)
     return wait->answered ? ICTUS_OK : ICTUS_ERR_TIMEOUT;
 }
 
-static int call_ioctl(int fd, unsigned long request, void *argument)
+static int peer_call_ioctl(int fd, unsigned long request, void *argument)
 {
     return ioctl(fd, request, argument);
 }
@@ -274,7 +274,7 @@ static int call_ioctl(int fd, unsigned long request, void *argument)
 static bool take_hardware(struct peer *peer, struct timebase *base, const struct peer_wait *wait,
                           struct peer_exchange *exchange)
 {
-    static const struct device_calls calls = {.ioctl = call_ioctl};
+    static const struct device_calls calls = {.ioctl = peer_call_ioctl};
     if (peer->card.fd < 0 || !wait->sent.hardware || !wait->reply.stamps.hardware ||
         ictusi_card_compare(&calls, &peer->card, base)) {
         return false;

@@ -166,8 +166,8 @@ static void come_back(struct gpsd_reference *r, int64_t now)
 }
 
 /* @return 1 with a sample that counts */
-static int take_line(struct gpsd_reference *r, const char *line, const struct timebase *base,
-                     struct sample *sample)
+static int reference_gpsd_take_line(struct gpsd_reference *r, const char *line,
+                                    const struct timebase *base, struct sample *sample)
 {
     if (!ictusi_gpsd_sample(line, base, sample) || (r->pulses && !sample->kernel)) {
         return 0;
@@ -204,7 +204,7 @@ static int gpsd_read(struct reference *reference, struct timebase *base, int64_t
         while ((end = strchr(start, '\n'))) {
             *end = '\0';
             if (count < max) {
-                count += take_line(r, start, base, &samples[count]);
+                count += reference_gpsd_take_line(r, start, base, &samples[count]);
             }
             start = end + 1;
         }

@@ -28,12 +28,12 @@ struct device {
     unsigned sequence;
 };
 
-static int call_ioctl(int fd, unsigned long request, void *argument)
+static int reference_phc_call_ioctl(int fd, unsigned long request, void *argument)
 {
     return ioctl(fd, request, argument);
 }
 
-static const struct device_calls system_calls = {.ioctl = call_ioctl};
+static const struct device_calls system_calls = {.ioctl = reference_phc_call_ioctl};
 
 static int64_t ptp_ns(const struct ptp_clock_time *t)
 {
@@ -186,13 +186,13 @@ static int pps_open(const char *argument, struct reference **reference, struct i
         return err;
     }
     memset(&params, 0, sizeof(params));
-    if (call_ioctl(d->fd, PPS_GETPARAMS, &params) < 0) {
+    if (reference_phc_call_ioctl(d->fd, PPS_GETPARAMS, &params) < 0) {
         device_close(&d->base);
         return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "%.80s is not a PPS device: %s", path,
                              strerror(errno));
     }
     params.mode |= PPS_CAPTUREASSERT;
-    (void)call_ioctl(d->fd, PPS_SETPARAMS, &params);
+    (void)reference_phc_call_ioctl(d->fd, PPS_SETPARAMS, &params);
     *reference = &d->base;
     return ICTUS_OK;
 }

@@ -157,7 +157,7 @@ static int open_sources(struct runner *runner, struct ictus_why *why)
     return err;
 }
 
-static int open_signals(struct runner *runner)
+static int run_open_signals(struct runner *runner)
 {
     sigset_t set;
     (void)sigemptyset(&set);
@@ -171,7 +171,7 @@ static int open_signals(struct runner *runner)
     return runner->signals < 0 ? ICTUS_ERR_IO : ICTUS_OK;
 }
 
-static size_t metrics_text(void *context, char *to, size_t size)
+static size_t run_metrics_text(void *context, char *to, size_t size)
 {
     const struct ictus_lock_options *o = context;
     struct ictus_lock_status status;
@@ -185,7 +185,7 @@ static size_t metrics_text(void *context, char *to, size_t size)
     return ictusi_lock_metrics_text(&status, to, size);
 }
 
-static int open_all(struct runner *runner, struct ictus_why *why)
+static int run_open_all(struct runner *runner, struct ictus_why *why)
 {
     struct keeper *k = &runner->keeper;
     const struct ictus_lock_options *o = &k->options;
@@ -205,11 +205,11 @@ static int open_all(struct runner *runner, struct ictus_why *why)
         err = ictusi_lock_metrics_open(o->metrics, &runner->metrics_fd, why);
     }
     if (!err) {
-        err = open_signals(runner);
+        err = run_open_signals(runner);
     }
     err = err ? err : ictusi_privilege_drop(o->user, o->steer, why);
     if (!err && o->metrics) {
-        err = ictusi_lock_metrics_start(runner->metrics_fd, metrics_text, &k->options,
+        err = ictusi_lock_metrics_start(runner->metrics_fd, run_metrics_text, &k->options,
                                         &runner->metrics);
     }
     return err;
@@ -224,7 +224,7 @@ static void keep_drift(struct runner *runner)
     }
 }
 
-static void close_all(struct runner *runner)
+static void run_close_all(struct runner *runner)
 {
     struct keeper *k = &runner->keeper;
     ictusi_lock_metrics_stop(runner->metrics);
@@ -251,14 +251,14 @@ static void close_all(struct runner *runner)
 }
 
 /* Heard and done with: one left pending would end the process once the mask is as it was. */
-static void take_signals(int fd)
+static void run_take_signals(int fd)
 {
     struct signalfd_siginfo info;
     while (read(fd, &info, sizeof(info)) > 0) {
     }
 }
 
-static bool is_done(const struct keeper *k, const struct upstream *s)
+static bool run_is_done(const struct keeper *k, const struct upstream *s)
 {
     return s->dead || (k->options.polls > 0 && s->polls >= k->options.polls);
 }
@@ -275,7 +275,7 @@ static int64_t next_wake(const struct runner *runner)
     int64_t next = -1;
     for (int i = 0; i < k->source_count; i++) {
         const struct upstream *s = &k->sources[i];
-        if (!is_done(k, s) && (next < 0 || s->wake < next)) {
+        if (!run_is_done(k, s) && (next < 0 || s->wake < next)) {
             next = s->wake;
         }
     }
@@ -300,7 +300,7 @@ static void wait_until(struct runner *runner, int64_t wake)
     }
     const struct timespec pause = {.tv_sec = left / second_ns, .tv_nsec = left % second_ns};
     if (ppoll(events, (nfds_t)k->source_count + 1, &pause, NULL) > 0 && events[0].revents) {
-        take_signals(runner->signals);
+        run_take_signals(runner->signals);
         runner->stop = true;
     }
 }
@@ -436,7 +436,7 @@ static void runner_act(struct runner *runner)
         enum upstream_event event = UPSTREAM_LOST;
         if (quiet_until) {
             ictusi_upstream_postpone(s, quiet_until);
-        } else if (!is_done(k, s) &&
+        } else if (!run_is_done(k, s) &&
                    ictusi_upstream_step(s, &k->base, ictusi_keeper_clock(k, now), &event)) {
             end_poll(runner, s, event);
         }
@@ -517,7 +517,7 @@ int ictus_lock_run(const struct ictus_lock_options *options, struct ictus_why *w
     runner->drift.fd = -1;
     runner->clockbound.fd = -1;
     ictusi_steer_init(&runner->steer);
-    err = open_all(runner, why);
+    err = run_open_all(runner, why);
     if (!err) {
         const int64_t now = ictusi_timebase_raw_now();
         runner->keeper.started = now;
@@ -530,7 +530,7 @@ int ictus_lock_run(const struct ictus_lock_options *options, struct ictus_why *w
         ictusi_keeper_report(&runner->keeper);
         err = runner_loop(runner, why);
     }
-    close_all(runner);
+    run_close_all(runner);
     free(runner);
     return err;
 }

@@ -64,7 +64,7 @@ static bool select_intersect(const struct candidate *c, int count, bool rate, in
  * A source's error (ns^2): its noise, and the systematic part that its interval only bounds, as if
  * it were anywhere in there with the same probability.
  */
-static double error_of(const struct candidate *c)
+static double select_error_of(const struct candidate *c)
 {
     const double width = c->high_ns - c->low_ns;
     return c->pp + width * width * even_share2;
@@ -81,7 +81,7 @@ static void select_mark(struct candidate *c, int count, struct consensus *out)
         c[i].selection = agrees ? ICTUS_SOURCE_TRUECHIMER : ICTUS_SOURCE_FALSETICKER;
         out->agreeing += agrees;
         if (agrees && c[i].counts &&
-            (out->selected < 0 || error_of(&c[i]) < error_of(&c[out->selected]))) {
+            (out->selected < 0 || select_error_of(&c[i]) < select_error_of(&c[out->selected]))) {
             out->selected = i;
         }
     }
@@ -94,14 +94,14 @@ static void select_mark(struct candidate *c, int count, struct consensus *out)
  */
 static void select_combine(struct candidate *candidates, int count, struct consensus *out)
 {
-    const double limit = noisy_factor * noisy_factor * error_of(&candidates[out->selected]);
+    const double limit = noisy_factor * noisy_factor * select_error_of(&candidates[out->selected]);
     double sum = 0.0;
     for (int i = 0; i < count; i++) {
         struct candidate *c = &candidates[i];
-        if (c->selection != ICTUS_SOURCE_TRUECHIMER || !c->counts || error_of(c) > limit) {
+        if (c->selection != ICTUS_SOURCE_TRUECHIMER || !c->counts || select_error_of(c) > limit) {
             continue;
         }
-        const double w = 1.0 / error_of(c);
+        const double w = 1.0 / select_error_of(c);
         c->selection = i == out->selected ? ICTUS_SOURCE_SELECTED : ICTUS_SOURCE_COMBINED;
         sum += w;
         out->offset_ns += w * c->offset_ns;

@@ -157,7 +157,7 @@ static void refresh_account(struct serving *s)
     }
 }
 
-static void take_sent(struct serving *s, int which)
+static void serve_take_sent(struct serving *s, int which)
 {
     struct stamps stamps;
     uint32_t id = 0;
@@ -195,7 +195,7 @@ static void take_request(struct serving *s, int which, struct stamp_datagram *da
     s->pending[which][number % PENDING] = readable ? answer.receive : 0;
     ictusi_server_finish(&answer, sending);
     (void)ictusi_stamp_send(socket, answer.bytes, answer.length, datagram, &sent);
-    take_sent(s, which);
+    serve_take_sent(s, which);
 }
 
 /* Answer what is waiting, a batch at a time so that signals are heard under a flood. */
@@ -223,7 +223,7 @@ static void tell_counts(struct serving *s)
 }
 
 /* In the metrics' thread. */
-static size_t metrics_text(void *context, char *to, size_t size)
+static size_t serve_metrics_text(void *context, char *to, size_t size)
 {
     struct serving *s = context;
     (void)pthread_mutex_lock(&s->told_lock);
@@ -293,7 +293,7 @@ static int open_sockets(struct serving *s, struct ictus_why *why)
     return s->stampedcount ? ICTUS_OK : err;
 }
 
-static int open_signals(struct serving *s)
+static int serve_open_signals(struct serving *s)
 {
     sigset_t set;
     (void)sigemptyset(&set);
@@ -307,7 +307,7 @@ static int open_signals(struct serving *s)
     return s->signals < 0 ? ICTUS_ERR_IO : ICTUS_OK;
 }
 
-static int open_all(struct serving *s, struct ictus_why *why)
+static int serve_open_all(struct serving *s, struct ictus_why *why)
 {
     const struct ictus_serve_options *o = s->options;
     uint64_t secret = 0;
@@ -331,16 +331,16 @@ static int open_all(struct serving *s, struct ictus_why *why)
         err = ictusi_lock_metrics_open(o->metrics, &s->metrics_fd, why);
     }
     if (!err) {
-        err = open_signals(s);
+        err = serve_open_signals(s);
     }
     err = err ? err : ictusi_privilege_drop(o->user, false, why);
     if (!err && o->metrics) {
-        err = ictusi_lock_metrics_start(s->metrics_fd, metrics_text, s, &s->metrics);
+        err = ictusi_lock_metrics_start(s->metrics_fd, serve_metrics_text, s, &s->metrics);
     }
     return err;
 }
 
-static void close_all(struct serving *s)
+static void serve_close_all(struct serving *s)
 {
     ictusi_lock_metrics_stop(s->metrics);
     (void)pthread_mutex_destroy(&s->told_lock);
@@ -359,7 +359,7 @@ static void close_all(struct serving *s)
 }
 
 /* Heard and done with: one left pending would end the process once the mask is as it was. */
-static void take_signals(int fd)
+static void serve_take_signals(int fd)
 {
     struct signalfd_siginfo info;
     while (read(fd, &info, sizeof(info)) > 0) {
@@ -381,14 +381,14 @@ static void serve_loop(struct serving *s)
         tell_counts(s);
         for (int i = 0; ready > 0 && i < s->stampedcount; i++) {
             if (events[i].revents & POLLERR) {
-                take_sent(s, i);
+                serve_take_sent(s, i);
             }
             if (events[i].revents & POLLIN) {
                 take_requests(s, i);
             }
         }
         if (ready > 0 && events[SIGNALS].revents) {
-            take_signals(s->signals);
+            serve_take_signals(s->signals);
             s->stop = true;
         }
     }
@@ -410,11 +410,11 @@ int ictus_serve_run(const struct ictus_serve_options *options, struct ictus_why 
     s->metrics_fd = -1;
     (void)pthread_mutex_init(&s->told_lock, NULL);
     s->was_locked = true; /* say so if it is not */
-    const int err = open_all(s, why);
+    const int err = serve_open_all(s, why);
     if (!err) {
         serve_loop(s);
     }
-    close_all(s);
+    serve_close_all(s);
     free(s);
     return err;
 }

@@ -9,7 +9,7 @@ enum { PRECISION = -25, STRATUM_NONE = 16 };
 
 static const uint32_t kiss_rate = UINT32_C(0x52415445); /* "RATE" */
 
-static struct server_sent *slot_of(struct server *server, uint64_t receive)
+static struct server_sent *server_slot_of(struct server *server, uint64_t receive)
 {
     /* The low bits of a stamp are the fraction of a second: as good as random. */
     const uint64_t hash = (receive ^ receive >> 17) * UINT64_C(0x9e3779b97f4a7c15);
@@ -19,10 +19,10 @@ static struct server_sent *slot_of(struct server *server, uint64_t receive)
 /* The stamp must name one answer only: move on by 0.23 ns where it is taken. */
 static uint64_t server_remember(struct server *server, uint64_t receive)
 {
-    while (receive == 0 || slot_of(server, receive)->receive == receive) {
+    while (receive == 0 || server_slot_of(server, receive)->receive == receive) {
         receive++;
     }
-    struct server_sent *slot = slot_of(server, receive);
+    struct server_sent *slot = server_slot_of(server, receive);
     slot->receive = receive;
     slot->transmit = 0;
     return receive;
@@ -30,7 +30,7 @@ static uint64_t server_remember(struct server *server, uint64_t receive)
 
 void ictusi_server_sent(struct server *server, uint64_t receive, int64_t transmit_ns)
 {
-    struct server_sent *slot = slot_of(server, receive);
+    struct server_sent *slot = server_slot_of(server, receive);
     if (slot->receive == receive) {
         slot->transmit = ictusi_packet_stamp(transmit_ns);
     }
@@ -97,7 +97,7 @@ static uint64_t earlier_transmit(struct server *server, const struct packet *req
     if (!request->origin || request->receive == request->transmit) {
         return 0;
     }
-    const struct server_sent *slot = slot_of(server, request->origin);
+    const struct server_sent *slot = server_slot_of(server, request->origin);
     return slot->receive == request->origin ? slot->transmit : 0;
 }
 

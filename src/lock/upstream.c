@@ -401,7 +401,7 @@ static bool upstream_hear(struct upstream *source, struct timebase *base)
 }
 
 /* @return whether the poll goes on */
-static bool go_on(struct upstream *source, struct timebase *base, int64_t now)
+static bool upstream_go_on(struct upstream *source, struct timebase *base, int64_t now)
 {
     switch (source->poll.phase) {
     case UPSTREAM_NAMING:
@@ -439,7 +439,7 @@ bool ictusi_upstream_step(struct upstream *source, struct timebase *base, int64_
             return true;
         }
     }
-    if (go_on(source, base, now)) {
+    if (upstream_go_on(source, base, now)) {
         return false;
     }
     *event = upstream_finish(source);

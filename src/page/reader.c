@@ -26,7 +26,8 @@ struct page_head {
 /* A daemon that publishes faster than a reader can read does not exist; this only ends a bug. */
 enum { TRIES_MAX = 1000 };
 
-static int check_header(const struct page_header *header, const char *path, struct ictus_why *why)
+static int reader_check_header(const struct page_header *header, const char *path,
+                               struct ictus_why *why)
 {
     char boot[PAGE_BOOT_BYTES];
     uint64_t timens = 0;
@@ -59,7 +60,7 @@ static int check_file(int fd, const char *path, struct ictus_why *why)
         return ictus_because(why, ICTUS_ERR_FORMAT, "%s is not a clock of this version of ictus",
                              path);
     }
-    return check_header(&header, path, why);
+    return reader_check_header(&header, path, why);
 }
 
 static bool copy_clock(const struct ictus_lock *lock, struct page_clock *copy);
@@ -247,7 +248,7 @@ static const struct page *read_head(const struct ictus_lock *lock, struct page_h
     return NULL;
 }
 
-static inline int64_t raw_now(void)
+static inline int64_t reader_raw_now(void)
 {
     struct timespec t;
     (void)clock_gettime(CLOCK_MONOTONIC_RAW, &t);
@@ -376,12 +377,12 @@ int ictus_lock_map(const struct ictus_lock *lock, struct ictus_time raw,
 
 int ictus_lock_now(const struct ictus_lock *lock, struct ictus_lock_reading *reading)
 {
-    return lock && reading ? map_raw(lock, raw_now(), reading) : ICTUS_ERR_ARG;
+    return lock && reading ? map_raw(lock, reader_raw_now(), reading) : ICTUS_ERR_ARG;
 }
 
 struct ictus_time ictus_lock_time(const struct ictus_lock *lock)
 {
-    struct ictus_time now = {raw_now()};
+    struct ictus_time now = {reader_raw_now()};
     struct page_head head;
     const struct page *page = lock->page ? lock->page : read_head(lock, &head);
     for (int i = 0; page && i < TRIES_MAX; i++) {
@@ -444,7 +445,7 @@ int ictus_lock_elapsed(const struct ictus_lock *lock, struct ictus_time *elapsed
                        double *sigma_rate)
 {
     struct page_clock copy;
-    const int64_t raw = raw_now();
+    const int64_t raw = reader_raw_now();
     if (!lock || !elapsed) {
         return ICTUS_ERR_ARG;
     }
@@ -514,7 +515,7 @@ static bool is_alive(const struct ictus_lock *lock)
     if (namespace && namespace == header.pidns && header.pid_started) {
         return seen && started == header.pid_started;
     }
-    return copy_clock(lock, &clock) && raw_now() <= clock.good_until;
+    return copy_clock(lock, &clock) && reader_raw_now() <= clock.good_until;
 }
 
 int ictus_lock_status(const struct ictus_lock *lock, struct ictus_lock_status *status)
@@ -535,7 +536,7 @@ int ictus_lock_status(const struct ictus_lock *lock, struct ictus_lock_status *s
     }
     /* A leap second that has passed is announced no more. */
     if (copy_clock(lock, &clock) && status->leap < 3 &&
-        (!clock.leap_ns || absolute_of(&clock, raw_now()) >= clock.leap_at)) {
+        (!clock.leap_ns || absolute_of(&clock, reader_raw_now()) >= clock.leap_at)) {
         status->leap = 0;
     }
     return ICTUS_OK;

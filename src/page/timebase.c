@@ -15,7 +15,7 @@ static const int64_t step_ns = 500000;
 /* The rate between two pairs is known to a sandwich over their distance: 0.1 ppm here. */
 static const int64_t rate_span_ns = INT64_C(500000000);
 
-static int64_t read_clock(clockid_t id)
+static int64_t timebase_read_clock(clockid_t id)
 {
     struct timespec t;
     (void)clock_gettime(id, &t);
@@ -24,12 +24,12 @@ static int64_t read_clock(clockid_t id)
 
 int64_t ictusi_timebase_raw_now(void)
 {
-    return read_clock(CLOCK_MONOTONIC_RAW);
+    return timebase_read_clock(CLOCK_MONOTONIC_RAW);
 }
 
 int64_t ictusi_timebase_real_now(void)
 {
-    return read_clock(CLOCK_REALTIME);
+    return timebase_read_clock(CLOCK_REALTIME);
 }
 
 /* Difference of two clocks, read in the narrowest of a few sandwiches. */
@@ -38,9 +38,9 @@ static int64_t clock_difference(clockid_t outer, clockid_t inner)
     int64_t best = 0;
     int64_t best_width = INT64_MAX;
     for (int i = 0; i < 4; i++) {
-        const int64_t before = read_clock(outer);
-        const int64_t middle = read_clock(inner);
-        const int64_t after = read_clock(outer);
+        const int64_t before = timebase_read_clock(outer);
+        const int64_t middle = timebase_read_clock(inner);
+        const int64_t after = timebase_read_clock(outer);
         if (after - before < best_width) {
             best_width = after - before;
             best = before + (after - before) / 2 - middle;
@@ -49,13 +49,13 @@ static int64_t clock_difference(clockid_t outer, clockid_t inner)
     return best;
 }
 
-static void read_pair(int64_t *raw, int64_t *real, double *width)
+static void timebase_read_pair(int64_t *raw, int64_t *real, double *width)
 {
     int64_t best = INT64_MAX;
     for (int i = 0; i < PAIR_TRIES && best > PAIR_GOOD_NS; i++) {
-        const int64_t before = read_clock(CLOCK_MONOTONIC_RAW);
-        const int64_t middle = read_clock(CLOCK_REALTIME);
-        const int64_t after = read_clock(CLOCK_MONOTONIC_RAW);
+        const int64_t before = timebase_read_clock(CLOCK_MONOTONIC_RAW);
+        const int64_t middle = timebase_read_clock(CLOCK_REALTIME);
+        const int64_t after = timebase_read_clock(CLOCK_MONOTONIC_RAW);
         if (after - before < best) {
             best = after - before;
             *raw = before + best / 2;
@@ -81,7 +81,7 @@ unsigned ictusi_timebase_read(struct timebase *base)
 {
     const struct timebase old = *base;
     unsigned events = 0;
-    read_pair(&base->raw, &base->real, &base->width_ns);
+    timebase_read_pair(&base->raw, &base->real, &base->width_ns);
     base->real_minus_mono = clock_difference(CLOCK_REALTIME, CLOCK_MONOTONIC);
     base->boot_minus_mono = clock_difference(CLOCK_BOOTTIME, CLOCK_MONOTONIC);
     base->started = true;

@@ -41,7 +41,7 @@ json_t *ictus_result_text(const char *text)
 }
 
 /* Write all of a buffer. A full disk shows as a short write followed by an error. */
-static int write_all(int fd, const char *bytes, size_t count)
+static int output_write_all(int fd, const char *bytes, size_t count)
 {
     while (count > 0) {
         const ssize_t done = write(fd, bytes, count);
@@ -57,7 +57,7 @@ static int write_all(int fd, const char *bytes, size_t count)
     return ICTUS_OK;
 }
 
-static int write_line(struct ictus_output *out, const json_t *object)
+static int output_write_line(struct ictus_output *out, const json_t *object)
 {
     if (out->fd < 0 || out->broken) {
         return out->fd < 0 ? ICTUS_OK : ICTUS_ERR_IO;
@@ -68,7 +68,7 @@ static int write_line(struct ictus_output *out, const json_t *object)
     }
     const size_t length = strlen(text);
     text[length] = '\n'; /* one write a line, so that a kill seldom cuts one */
-    int err = write_all(out->fd, text, length + 1);
+    int err = output_write_all(out->fd, text, length + 1);
     free(text);
     if (err) {
         const int reason = errno;
@@ -114,7 +114,7 @@ static int write_header(struct ictus_output *out, const char *path, json_t *head
     if (out->fd < 0) {
         return output_cannot(why, path, "write");
     }
-    const int err = write_line(out, header);
+    const int err = output_write_line(out, header);
     return err == ICTUS_ERR_IO ? output_cannot(why, path, "write to") : err;
 }
 
@@ -215,7 +215,7 @@ static int output_put(struct ictus_output *out, json_t *object, bool keep, bool 
         json_decref(object);
         return ICTUS_ERR_ARG;
     }
-    const int written = keep ? write_line(out, object) : ICTUS_OK;
+    const int written = keep ? output_write_line(out, object) : ICTUS_OK;
     const int printed = show ? ictusi_printer_put(&out->printer, object) : ICTUS_OK;
     /* What has a file is worth going on for without somebody to look on. */
     const bool lost_only_view = printed == ICTUS_ERR_IO && !written && out->fd >= 0;

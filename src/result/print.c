@@ -116,8 +116,8 @@ static void put_last_text(const struct printer *printer, int start, const char *
 }
 
 /* A text that is wider than its column has the line for itself; the row continues below it. */
-static void put_cell(const struct printer *printer, const struct ictus_column *column,
-                     const char *cell)
+static void print_put_cell(const struct printer *printer, const struct ictus_column *column,
+                           const char *cell)
 {
     const bool last = !column[1].key;
     const int width = column_width(column);
@@ -153,14 +153,14 @@ static void print_table_row(struct printer *printer, const json_t *object)
     }
     if (!printer->titled) {
         for (column = printer->columns; column->key; column++) {
-            put_cell(printer, column, column->title);
+            print_put_cell(printer, column, column->title);
         }
         (void)fputc('\n', printer->stream);
         printer->titled = true;
     }
     for (column = printer->columns; column->key; column++) {
         format_cell(column, json_object_get(object, column->key), cell);
-        put_cell(printer, column, cell);
+        print_put_cell(printer, column, cell);
     }
     (void)fputc('\n', printer->stream);
 }

@@ -100,7 +100,8 @@ static bool is_blank(const char *text, size_t length)
     return length == 0;
 }
 
-static int take_line(struct reading *reading, char *text, size_t length, struct ictus_why *why)
+static int reader_take_line(struct reading *reading, char *text, size_t length,
+                            struct ictus_why *why)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* what some editors put before UTF-8 */
     reading->line++;
@@ -133,7 +134,7 @@ static int take_line(struct reading *reading, char *text, size_t length, struct 
     return json_array_append_new(reading->objects, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
-static int read_lines(struct reading *reading, FILE *file, struct ictus_why *why)
+static int reader_read_lines(struct reading *reading, FILE *file, struct ictus_why *why)
 {
     char *line = NULL;
     size_t room = 0;
@@ -144,7 +145,7 @@ static int read_lines(struct reading *reading, FILE *file, struct ictus_why *why
         if (length < 0) {
             break;
         }
-        err = take_line(reading, line, (size_t)length, why);
+        err = reader_take_line(reading, line, (size_t)length, why);
     }
     free(line);
     if (!err && ferror(file)) {
@@ -168,7 +169,7 @@ int ictus_result_read(const char *path, json_t **objects, int *skipped, struct i
         return ictus_because(why, ICTUS_ERR_IO, "cannot read '%.200s': %s", path, strerror(errno));
     }
     struct reading reading = {.path = path, .objects = json_array()};
-    const int err = reading.objects ? read_lines(&reading, file, why) : ICTUS_ERR_NOMEM;
+    const int err = reading.objects ? reader_read_lines(&reading, file, why) : ICTUS_ERR_NOMEM;
     (void)fclose(file);
     if (err) {
         json_decref(reading.objects);

@@ -101,7 +101,7 @@ static int sighting_unite(MPI_Comm comm, struct sighting *sighting)
     return ICTUS_OK;
 }
 
-static const char *name_of(const struct operation *o, int value)
+static const char *proof_name_of(const struct operation *o, int value)
 {
     for (int i = 0; i < o->variable.count; i++) {
         if (o->variable.values[i] == value) {
@@ -134,7 +134,7 @@ static void judge_sighting(const struct ictus_selector *s, const struct forced *
     if (f->value == o->automatic) {
         ran->proof = known || elsewhere ? ICTUS_PROOF_HOLDS : ICTUS_PROOF_NONE;
     } else if (elsewhere ||
-               (known && !ictusi_sighting_matches(seen->algorithm, name_of(o, f->value)))) {
+               (known && !ictusi_sighting_matches(seen->algorithm, proof_name_of(o, f->value)))) {
         ran->proof = ICTUS_PROOF_FAILS;
     } else {
         ran->proof = known ? ICTUS_PROOF_HOLDS : ICTUS_PROOF_NONE;
@@ -199,7 +199,7 @@ void ictusi_proof_references_free(struct ictus_selector *s)
 }
 
 /* FNV-1a over the ranks in the world. */
-static uint64_t group_of(MPI_Comm comm)
+static uint64_t proof_group_of(MPI_Comm comm)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
     MPI_Group mine;
@@ -226,8 +226,9 @@ static int observe_one(struct ictus_selector *s, struct forced *f, struct refere
     int size = 1;
     int err = ICTUS_OK;
     MPI_Comm_size(f->plain, &size);
-    r->able[i] = r->able[i] && !ictusi_select_would_crash(
-                                   s, f->operation, name_of(f->operation, r->values[i]), size);
+    r->able[i] =
+        r->able[i] && !ictusi_select_would_crash(s, f->operation,
+                                                 proof_name_of(f->operation, r->values[i]), size);
     f->value = r->values[i];
     for (int stage = 0; stage < STAGES && r->able[i] && !err; stage++) {
         err = proof_observe(s, f, r->message, scene, stage);
@@ -376,11 +377,11 @@ static struct reference *known_reference(const struct ictus_selector *s, const s
     return NULL;
 }
 
-static int find_reference(struct ictus_selector *s, struct forced *f, struct message message,
-                          const struct ictus_witness *witness, struct reference **out)
+static int proof_find_reference(struct ictus_selector *s, struct forced *f, struct message message,
+                                const struct ictus_witness *witness, struct reference **out)
 {
     const struct operation *o = f->operation;
-    const uint64_t group = group_of(f->plain);
+    const uint64_t group = proof_group_of(f->plain);
     *out = known_reference(s, f, message, group);
     if (*out) {
         return ICTUS_OK;
@@ -433,7 +434,8 @@ static void name_own_choice(const struct ictus_selector *s, const struct forced 
         if (device_is_in_force(s, o)) {
             (void)snprintf(ran->component, sizeof(ran->component), "device");
         }
-        (void)snprintf(ran->algorithm, sizeof(ran->algorithm), "%s", name_of(o, r->values[r->own]));
+        (void)snprintf(ran->algorithm, sizeof(ran->algorithm), "%s",
+                       proof_name_of(o, r->values[r->own]));
     }
 }
 
@@ -441,7 +443,7 @@ static int prove_by_parting(struct ictus_selector *s, struct forced *f, struct m
                             const struct ictus_witness *witness, struct ictus_ran *ran)
 {
     struct reference *r = NULL;
-    const int err = find_reference(s, f, message, witness, &r);
+    const int err = proof_find_reference(s, f, message, witness, &r);
     if (err) {
         return err;
     }
@@ -453,7 +455,7 @@ static int prove_by_parting(struct ictus_selector *s, struct forced *f, struct m
         if (r->values[i] == f->value && stands_alone(r, i)) {
             ran->proof = ICTUS_PROOF_HOLDS;
             (void)snprintf(ran->algorithm, sizeof(ran->algorithm), "%s",
-                           name_of(f->operation, f->value));
+                           proof_name_of(f->operation, f->value));
         }
     }
     return ICTUS_OK;

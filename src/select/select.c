@@ -114,7 +114,7 @@ static void open_device(const struct dialect *dialect, struct operation *operati
     }
 }
 
-static int add_operation(struct ictus_selector *s, int index, const char *name)
+static int select_add_operation(struct ictus_selector *s, int index, const char *name)
 {
     struct operation *operation = calloc(1, sizeof(*operation));
     if (!operation) {
@@ -135,7 +135,7 @@ static int add_operation(struct ictus_selector *s, int index, const char *name)
 }
 
 /* Whether the switch without which no choice has an effect is on; -1 until it is seen. */
-static void look_at(struct ictus_selector *s, int index, const char *name, int *permitted)
+static void select_look_at(struct ictus_selector *s, int index, const char *name, int *permitted)
 {
     const struct dialect *d = s->dialect;
     struct variable variable;
@@ -165,9 +165,9 @@ static int selector_scan(struct ictus_selector *s, int *permitted)
         if (!cvar_name(i, variable, (int)sizeof(variable))) {
             continue;
         }
-        look_at(s, i, variable, permitted);
+        select_look_at(s, i, variable, permitted);
         if (operation_name(s->dialect, variable, name)) {
-            const int err = add_operation(s, i, name);
+            const int err = select_add_operation(s, i, name);
             if (err) {
                 return err;
             }

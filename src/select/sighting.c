@@ -122,8 +122,8 @@ void ictusi_sighting_note(const char *file, const char *function, const char *op
 }
 
 /* The outermost component, which was asked, and the innermost algorithm, which does the work. */
-static void read_stack(const void *const *functions, size_t count, const char *operation,
-                       struct sighting *sighting)
+static void sighting_read_stack(const void *const *functions, size_t count, const char *operation,
+                                struct sighting *sighting)
 {
     memset(sighting, 0, sizeof(*sighting));
     for (size_t i = 0; i < count; i++) {
@@ -144,7 +144,7 @@ void ictusi_sighting_read(const struct ictus_witness *witness, const char *opera
     size_t depth = 0;
     for (size_t i = 0; (depth = witness->stack(witness->state, i, functions, STACK_MAX)) > 0; i++) {
         struct sighting one;
-        read_stack(functions, inside_mpi(functions, depth), operation, &one);
+        sighting_read_stack(functions, inside_mpi(functions, depth), operation, &one);
         int k = 0;
         while (k < known && memcmp(&kinds[k], &one, sizeof(one)) != 0) {
             k++;

@@ -95,8 +95,8 @@ static int checkup_prepare(struct round_trip *t, int rounds)
 }
 
 /* At the root: all meetings, sweep after sweep, then the judgement. */
-static int judge_all(const struct round_trip *t, const struct checkup_meeting *all,
-                     const struct checkup_limits *limits, struct checkup *out)
+static int checkup_judge_all(const struct round_trip *t, const struct checkup_meeting *all,
+                             const struct checkup_limits *limits, struct checkup *out)
 {
     const size_t slots = (size_t)t->slots;
     const size_t pairs = slots * (size_t)t->study->size;
@@ -131,7 +131,7 @@ static int checkup_gather(struct round_trip *t, const struct checkup_limits *lim
         err = ICTUS_ERR_MPI;
     }
     if (!err && all) {
-        err = judge_all(t, all, limits, out);
+        err = checkup_judge_all(t, all, limits, out);
     }
     free(all);
     return ictusi_sync_agree(t->study->comm, err, NULL);

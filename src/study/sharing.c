@@ -114,7 +114,7 @@ static int check_readings(const struct ictus_study *study, const int *first, boo
 }
 
 /* Nodes are what shares memory: each is named by its lowest rank. */
-static int node_of(const struct ictus_study *study)
+static int sharing_node_of(const struct ictus_study *study)
 {
     MPI_Comm node = MPI_COMM_NULL;
     int lowest = study->rank;
@@ -168,7 +168,7 @@ static int find_groups(const struct ictus_study *study, int *first, struct ictus
      * together.
      */
     const int leader = agree ? first[study->rank] : study->rank;
-    const int node = node_of(study);
+    const int node = sharing_node_of(study);
     int same = leader == node;
     MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, study->comm);
     out->per_node = same != 0;

@@ -25,7 +25,7 @@ static hwloc_obj_type_t hwloc_type(enum level_kind kind)
 }
 
 /* The number of the place that holds the whole binding of this process; 0 if none does. */
-static int place_of(hwloc_topology_t topology, hwloc_obj_type_t type)
+static int level_place_of(hwloc_topology_t topology, hwloc_obj_type_t type)
 {
     int place = 0;
     hwloc_bitmap_t bound = hwloc_bitmap_alloc();
@@ -55,7 +55,7 @@ static int my_place(enum level_kind kind)
         return 0;
     }
     if (hwloc_topology_load(topology) == 0) {
-        place = place_of(topology, hwloc_type(kind));
+        place = level_place_of(topology, hwloc_type(kind));
     }
     hwloc_topology_destroy(topology);
     return place;
@@ -81,7 +81,7 @@ static int level_join(MPI_Comm comm, int count, const int *ranks, MPI_Comm *betw
  * The ranks of all leaders, newly allocated. Thousands of simulated processes share one memory:
  * only rank 0 has room for everybody's.
  */
-static int find_leaders(MPI_Comm comm, bool leads, int **leaders, int *n)
+static int level_find_leaders(MPI_Comm comm, bool leads, int **leaders, int *n)
 {
     int rank = 0;
     int size = 0;
@@ -123,7 +123,7 @@ static int join_leaders(MPI_Comm comm, MPI_Comm within, MPI_Comm *between)
     *between = MPI_COMM_NULL;
     PMPI_Comm_rank(comm, &rank);
     PMPI_Comm_rank(within, &within_rank);
-    int err = find_leaders(comm, within_rank == 0, &ranks, &leaders);
+    int err = level_find_leaders(comm, within_rank == 0, &ranks, &leaders);
     if (!err) {
         err = ictusi_sync_agree(comm, ranks ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
     }

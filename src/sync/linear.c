@@ -47,7 +47,7 @@ static int one_offset(struct measure *m, struct sync_run *run, int rank, int cli
  * one process in a row would span 1/p of it, and slopes are determined better by the square of the
  * span.
  */
-static int measure_all(struct measure *m, struct sync_run *run, int64_t points, int *known)
+static int linear_measure_all(struct measure *m, struct sync_run *run, int64_t points, int *known)
 {
     int rank = 0;
     int size = 0;
@@ -97,7 +97,7 @@ static int run_linear(struct sync_run *run, const struct measure_options *option
         free(known);
         return err;
     }
-    err = measure_all(&m, run, points, known);
+    err = linear_measure_all(&m, run, points, known);
     free(known);
     ictusi_measure_fini(&m, run);
     /* The reference's own error, as it is now. */

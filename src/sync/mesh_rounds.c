@@ -92,7 +92,7 @@ int ictusi_rounds_open(struct mesh_rounds *s, const struct mesh_options *options
     return err;
 }
 
-static void release_call(struct mesh_rounds *s)
+static void mesh_rounds_release_call(struct mesh_rounds *s)
 {
     ictusi_pairing_free(&s->pairing);
     free(s->edges);
@@ -107,7 +107,7 @@ static void release_call(struct mesh_rounds *s)
 
 void ictusi_rounds_close(struct mesh_rounds *s)
 {
-    release_call(s);
+    mesh_rounds_release_call(s);
     ictusi_mesh_free(s->mesh);
     free(s->counters);
     free(s->lines);
@@ -294,7 +294,7 @@ static int rounds_draw(struct mesh_rounds *s, int rounds, uint64_t seed)
 }
 
 /* Slots: as many as the process that asks most often needs. count: sweeps. */
-static int make_room(struct mesh_rounds *s, struct sync_run *run, int count)
+static int mesh_rounds_make_room(struct mesh_rounds *s, struct sync_run *run, int count)
 {
     int asked = 0;
     for (int r = 0; r < s->pairing.rounds; r++) {
@@ -331,8 +331,8 @@ int ictusi_rounds_begin(struct mesh_rounds *s, struct sync_run *run, uint64_t se
         s->pairing.rounds = err ? s->pairing.rounds : s->plan.rounds;
     }
     if (!err) {
-        err = ictusi_sync_agree(run->comm, make_room(s, run, s->solved ? 1 : s->plan.sweeps),
-                                &run->why);
+        err = ictusi_sync_agree(
+            run->comm, mesh_rounds_make_room(s, run, s->solved ? 1 : s->plan.sweeps), &run->why);
     }
     return err;
 }
@@ -438,6 +438,6 @@ int ictusi_rounds_gather(struct mesh_rounds *s, struct sync_run *run, int count)
     free(all);
     run->exchanges += s->exchange.started;
     run->messages += s->exchange.messages;
-    release_call(s);
+    mesh_rounds_release_call(s);
     return err;
 }

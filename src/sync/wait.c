@@ -21,7 +21,7 @@ enum {
 };
 #endif
 
-static void sleep_ns(int64_t ns)
+static void wait_sleep_ns(int64_t ns)
 {
     const struct timespec span = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
     (void)nanosleep(&span, NULL);
@@ -33,7 +33,7 @@ int64_t ictusi_sync_wait_until(const struct source *source, int64_t deadline, bo
     while (now < deadline) {
         const int64_t left = deadline - now;
         if (left > SLEEP_MARGIN_NS + SLEEP_MIN_NS) {
-            sleep_ns(left - SLEEP_MARGIN_NS);
+            wait_sleep_ns(left - SLEEP_MARGIN_NS);
         } else if (crowded && left > YIELD_MARGIN_NS) {
             (void)sched_yield();
         }

@@ -69,7 +69,7 @@ static void walk_wrote(struct walk *k, OTF2_ErrorCode code)
     }
 }
 
-static uint32_t comm_of(struct walk *k, uint32_t number)
+static uint32_t convert_comm_of(struct walk *k, uint32_t number)
 {
     return ictusi_unify_map_get(k->c->map, MAP_COMM, number);
 }
@@ -109,7 +109,7 @@ static void write_end(struct walk *k, const struct call *call)
     if (call->kind == COLLECTIVE) {
         walk_wrote(k, OTF2_EvtWriter_MpiCollectiveEnd(k->w, with_senders(k, call->senders),
                                                       k->leave_time, (OTF2_CollectiveOp)call->op,
-                                                      comm_of(k, call->comm), call->root,
+                                                      convert_comm_of(k, call->comm), call->root,
                                                       call->sent, call->received));
     } else if (call->kind == FENCE) {
         walk_wrote(k, OTF2_EvtWriter_RmaCollectiveEnd(
@@ -191,7 +191,7 @@ static void walk_leave(struct walk *k, unsigned region, uint64_t ticks)
     k->leave_time = time;
 }
 
-static void write_metric(struct walk *k, const uint64_t *p, uint64_t head, uint64_t time)
+static void convert_write_metric(struct walk *k, const uint64_t *p, uint64_t head, uint64_t time)
 {
     const unsigned class = record_small(head);
     const unsigned count = record_words(head) - 2;
@@ -242,7 +242,7 @@ static void walk_timed(struct walk *k, const uint64_t *p, uint64_t head)
         break;
     }
     case RECORD_METRIC:
-        write_metric(k, p, head, time_of(k, p[1]));
+        convert_write_metric(k, p, head, time_of(k, p[1]));
         break;
     case RECORD_FLUSH: {
         const uint64_t from = time_of(k, p[1]);
@@ -308,7 +308,7 @@ static void walk_file(struct walk *k, const uint64_t *p, unsigned kind)
 static void walk_pre(struct walk *k, const uint64_t *p, uint64_t head)
 {
     const uint64_t at = k->enter_time;
-    const uint32_t comm = comm_of(k, (uint32_t)(p[1] >> 32));
+    const uint32_t comm = convert_comm_of(k, (uint32_t)(p[1] >> 32));
     const uint32_t tag = (uint32_t)p[1];
     if (k->refused) {
         return;
@@ -381,7 +381,7 @@ static void walk_post_rma(struct walk *k, const uint64_t *p, uint64_t head, uint
 static void walk_post(struct walk *k, const uint64_t *p, uint64_t head)
 {
     const uint64_t at = k->pending ? k->leave_time : k->last;
-    const uint32_t comm = comm_of(k, (uint32_t)(p[1] >> 32));
+    const uint32_t comm = convert_comm_of(k, (uint32_t)(p[1] >> 32));
     const uint32_t tag = (uint32_t)p[1];
     switch (record_kind(head)) {
     case RECORD_RECV:
@@ -404,9 +404,10 @@ static void walk_post(struct walk *k, const uint64_t *p, uint64_t head)
         walk_wrote(k, OTF2_EvtWriter_MpiRequestCancelled(k->w, NULL, at, p[1]));
         break;
     case RECORD_ICOLL_DONE:
-        walk_wrote(k, OTF2_EvtWriter_NonBlockingCollectiveComplete(
-                          k->w, NULL, at, (OTF2_CollectiveOp)record_small(head),
-                          comm_of(k, (uint32_t)p[1]), record_value(head), p[2], p[3], p[4]));
+        walk_wrote(k,
+                   OTF2_EvtWriter_NonBlockingCollectiveComplete(
+                       k->w, NULL, at, (OTF2_CollectiveOp)record_small(head),
+                       convert_comm_of(k, (uint32_t)p[1]), record_value(head), p[2], p[3], p[4]));
         break;
     default:
         walk_post_rma(k, p, head, at);
@@ -480,8 +481,8 @@ static bool walk_window(struct walk *k, char *base, size_t bytes)
     return p > begin;
 }
 
-static int check_header(const char *path, const struct raw_header *header, size_t size,
-                        struct ictus_why *why)
+static int convert_check_header(const char *path, const struct raw_header *header, size_t size,
+                                struct ictus_why *why)
 {
     if (size < RAW_HEADER_BYTES || memcmp(header->magic, RAW_MAGIC, sizeof(header->magic)) != 0 ||
         header->window_bytes < 4096 || header->window_bytes % 4096 != 0 ||
@@ -528,7 +529,7 @@ int ictusi_convert(const char *path, struct conversion *c, OTF2_EvtWriter *write
         return ictus_because(why, size ? ICTUS_ERR_NOMEM : ICTUS_ERR_FORMAT,
                              "%.200s cannot be mapped into memory", path);
     }
-    int err = check_header(path, base, size, why);
+    int err = convert_check_header(path, base, size, why);
     if (!err) {
         struct walk walk = {
             .c = c, .w = writer, .attributes = OTF2_AttributeList_New(), .failed = OTF2_SUCCESS};

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static size_t place_of(const struct keymap *map, uint64_t key)
+static size_t keymap_place_of(const struct keymap *map, uint64_t key)
 {
     size_t at = (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (map->slots - 1);
     while (map->keys[at] && map->keys[at] != key) {
@@ -24,7 +24,7 @@ static bool keymap_grow(struct keymap *map)
     }
     for (size_t i = 0; i < map->slots; i++) {
         if (map->keys[i]) {
-            const size_t at = place_of(&wider, map->keys[i]);
+            const size_t at = keymap_place_of(&wider, map->keys[i]);
             wider.keys[at] = map->keys[i];
             wider.values[at] = map->values[i];
         }
@@ -39,7 +39,7 @@ uint32_t ictusi_keymap_find(const struct keymap *map, uint64_t key)
     if (map->slots == 0) {
         return KEYMAP_NONE;
     }
-    const size_t at = place_of(map, key ? key : 1);
+    const size_t at = keymap_place_of(map, key ? key : 1);
     return map->keys[at] ? map->values[at] : KEYMAP_NONE;
 }
 
@@ -50,7 +50,7 @@ uint32_t ictusi_keymap_put(struct keymap *map, uint64_t key, bool *fresh)
     if ((size_t)map->count * 2 >= map->slots && !keymap_grow(map)) {
         return KEYMAP_NONE;
     }
-    const size_t at = place_of(map, key ? key : 1);
+    const size_t at = keymap_place_of(map, key ? key : 1);
     const bool made = map->keys[at] == 0;
     if (made) {
         map->keys[at] = key ? key : 1;

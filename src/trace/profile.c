@@ -48,8 +48,9 @@ static struct stack *stack_of(struct profiling *p, OTF2_LocationRef location)
     return at == LAYOUT_NONE ? NULL : &p->stacks[at];
 }
 
-static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
-                                  OTF2_AttributeList *attributes, OTF2_RegionRef region)
+static OTF2_CallbackCode profile_on_enter(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                          void *user, OTF2_AttributeList *attributes,
+                                          OTF2_RegionRef region)
 {
     struct profiling *p = user;
     struct stack *s = stack_of(p, location);
@@ -71,8 +72,9 @@ static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
-                                  OTF2_AttributeList *attributes, OTF2_RegionRef region)
+static OTF2_CallbackCode profile_on_leave(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                          void *user, OTF2_AttributeList *attributes,
+                                          OTF2_RegionRef region)
 {
     struct profiling *p = user;
     struct stack *s = stack_of(p, location);
@@ -146,7 +148,7 @@ static void print_traffic(const struct profiling *p, FILE *out)
     }
 }
 
-static int by_time(const void *a, const void *b)
+static int profile_by_time(const void *a, const void *b)
 {
     const struct row *x = a;
     const struct row *y = b;
@@ -154,7 +156,7 @@ static int by_time(const void *a, const void *b)
 }
 
 /* A time in microseconds, with fewer decimals where it is so long that it leaves its column. */
-static void print_time(uint64_t ns, int width, FILE *out)
+static void profile_print_time(uint64_t ns, int width, FILE *out)
 {
     char text[40];
     int length = width + 1;
@@ -165,15 +167,15 @@ static void print_time(uint64_t ns, int width, FILE *out)
 }
 
 /* 80 columns; a name that is longer than its column has a line of its own. */
-static void print_row(const struct row *row, FILE *out)
+static void profile_print_row(const struct row *row, FILE *out)
 {
     const bool fits = strlen(row->name) <= NAME_COLUMNS;
     (void)fprintf(out, "%-*s%s%*s %8llu", NAME_COLUMNS, row->name, fits ? "" : "\n",
                   fits ? 0 : NAME_COLUMNS, "", (unsigned long long)row->calls);
-    print_time(row->total_ns, 13, out);
-    print_time(row->least_ns, 10, out);
-    print_time(row->total_ns / row->calls, 10, out);
-    print_time(row->most_ns, 10, out);
+    profile_print_time(row->total_ns, 13, out);
+    profile_print_time(row->least_ns, 10, out);
+    profile_print_time(row->total_ns / row->calls, 10, out);
+    profile_print_time(row->most_ns, 10, out);
     (void)fputc('\n', out);
 }
 
@@ -183,12 +185,12 @@ static void print_rows(struct profiling *p, FILE *out)
     for (uint64_t i = 0; i < count; i++) {
         p->rows[i].name = ictusi_archive_string(p->trace, p->trace->regions.rows[i].string);
     }
-    qsort(p->rows, count, sizeof(*p->rows), by_time);
+    qsort(p->rows, count, sizeof(*p->rows), profile_by_time);
     (void)fprintf(out, "%-*s %8s %13s %10s %10s %10s\n", NAME_COLUMNS, "region", "calls",
                   "total us", "min us", "mean us", "max us");
     for (uint64_t i = 0; i < count; i++) {
         if (p->rows[i].calls > 0) {
-            print_row(&p->rows[i], out);
+            profile_print_row(&p->rows[i], out);
         }
     }
 }
@@ -208,8 +210,8 @@ int ictus_trace_print_profile(const char *archive, FILE *out, struct ictus_why *
     OTF2_GlobalEvtReaderCallbacks *c = OTF2_GlobalEvtReaderCallbacks_New();
     err = p.rows && p.stacks && c ? ICTUS_OK : ICTUS_ERR_NOMEM;
     if (!err) {
-        (void)OTF2_GlobalEvtReaderCallbacks_SetEnterCallback(c, on_enter);
-        (void)OTF2_GlobalEvtReaderCallbacks_SetLeaveCallback(c, on_leave);
+        (void)OTF2_GlobalEvtReaderCallbacks_SetEnterCallback(c, profile_on_enter);
+        (void)OTF2_GlobalEvtReaderCallbacks_SetLeaveCallback(c, profile_on_leave);
         (void)OTF2_GlobalEvtReaderCallbacks_SetIoOperationBeginCallback(c, on_io_begin);
         (void)OTF2_GlobalEvtReaderCallbacks_SetIoOperationCompleteCallback(c, on_io_complete);
         err = ictusi_global_events_read(p.trace, c, &p);

@@ -174,7 +174,7 @@ static struct raw_item item_of(char kind, char **f)
     return item;
 }
 
-static int take_line(struct rawlog *log, char *line, size_t *room)
+static int rawlog_take_line(struct rawlog *log, char *line, size_t *room)
 {
     char *fields[FIELDS_MAX];
     const char kind = line[0];
@@ -208,7 +208,7 @@ int ictusi_rawlog_parse(const char *text, size_t size, struct rawlog *log, struc
     char *line = log->text;
     for (char *end = strchr(line, '\n'); end && !err; end = strchr(line, '\n')) {
         *end = '\0';
-        err = take_line(log, line, &room);
+        err = rawlog_take_line(log, line, &room);
         line = end + 1;
     }
     log->timeline = ictusi_timeline_make(log->timeline.points, log->timeline.count);

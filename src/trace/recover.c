@@ -46,7 +46,7 @@ static int next_log(const char *raw, int least)
 }
 
 /* How many processes the job had: any log says so. */
-static int find_size(const char *raw, int *size, struct ictus_why *why)
+static int recover_find_size(const char *raw, int *size, struct ictus_why *why)
 {
     char path[4352];
     struct rawlog log;
@@ -148,8 +148,8 @@ static int write_events(struct recovery *v, OTF2_Archive *archive, struct ictus_
     return err;
 }
 
-static int write_archive(struct recovery *v, struct ictus_trace_summary *summary,
-                         struct ictus_why *why)
+static int recover_write_archive(struct recovery *v, struct ictus_trace_summary *summary,
+                                 struct ictus_why *why)
 {
     OTF2_Archive *archive = ictusi_trace_create(&v->options);
     if (!archive || OTF2_Archive_SetSerialCollectiveCallbacks(archive) != OTF2_SUCCESS ||
@@ -235,7 +235,7 @@ int ictus_trace_recover(const char *directory, const struct ictus_trace_recover_
     struct recovery v = {.options = {.directory = output, .raw = raw, .local = o->local != 0}};
     int err = refuse_tallies(directory, raw, why);
     if (!err) {
-        err = find_size(v.options.raw, &v.size, why);
+        err = recover_find_size(v.options.raw, &v.size, why);
     }
     if (!err) {
         err = read_logs(&v, why);
@@ -250,7 +250,7 @@ int ictus_trace_recover(const char *directory, const struct ictus_trace_recover_
         v.options.shift_ns = v.unified.shift_ns;
         v.options.processes = v.size;
         v.options.counters = count_counters(&v.unified);
-        err = write_archive(&v, summary ? summary : &unheard, why);
+        err = recover_write_archive(&v, summary ? summary : &unheard, why);
     }
     for (int p = 0; p < v.size && !err && !o->keep; p++) {
         ictusi_directory_clean(v.options.raw, p);

@@ -155,7 +155,7 @@ static void take_place(struct symbol_site *site, char *text)
 }
 
 /* Two lines a site: its function, its place. */
-static void take_answers(struct symbols *s, const struct symbol_site *first, char *answers)
+static void symbols_take_answers(struct symbols *s, const struct symbol_site *first, char *answers)
 {
     for (uint32_t i = 0; i < s->count; i++) {
         if (!in_file_of(&s->sites[i], first)) {
@@ -187,7 +187,7 @@ static void resolve_file(struct symbols *s, const struct symbol_site *first, dou
     if (in >= 0 && out >= 0 && lseek(in, 0, SEEK_SET) == 0) {
         const pid_t child = start_addr2line(first->path, in, out);
         if (child > 0 && await_child(child, deadline_s)) {
-            take_answers(s, first, symbols_keep(s, read_back(out)));
+            symbols_take_answers(s, first, symbols_keep(s, read_back(out)));
         }
     }
     if (in >= 0) {

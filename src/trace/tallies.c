@@ -253,7 +253,7 @@ static void place_name(const struct tallies *t, const struct tallied_place *plac
 }
 
 /* The pattern that is as wanted, made if it is new; UINT32_MAX: no memory. */
-static uint32_t pattern_at(struct joining *j, const struct pattern *wanted)
+static uint32_t tallies_pattern_at(struct joining *j, const struct pattern *wanted)
 {
     for (uint32_t i = j->pattern_count; i-- > 0;) {
         const struct pattern *p = &j->patterns[i];
@@ -313,7 +313,7 @@ static int instance_add(struct joining *j, const struct tallied *parts, uint32_t
                              .one_place = true,
                              .bytes = ictusi_pattern_bytes(place->op, &sums, n)};
     place_name(j->t, place, wanted.site, sizeof wanted.site - 16);
-    const uint32_t at = pattern_at(j, &wanted);
+    const uint32_t at = tallies_pattern_at(j, &wanted);
     if (at == UINT32_MAX) {
         return ICTUS_ERR_NOMEM;
     }
@@ -332,7 +332,7 @@ static int instance_add(struct joining *j, const struct tallied *parts, uint32_t
     return ICTUS_OK;
 }
 
-static int by_pattern(const void *a, const void *b)
+static int tallies_by_pattern(const void *a, const void *b)
 {
     const struct instance *p = a;
     const struct instance *q = b;
@@ -362,7 +362,7 @@ static int instances_find(struct joining *j)
             err = instance_add(j, &t->rows[i], n);
         }
     }
-    qsort(j->instances, j->instance_count, sizeof *j->instances, by_pattern);
+    qsort(j->instances, j->instance_count, sizeof *j->instances, tallies_by_pattern);
     for (uint64_t i = j->instance_count; i-- > 0;) {
         j->patterns[j->instances[i].pattern].first = i;
     }
@@ -425,8 +425,8 @@ static unsigned pattern_level(const struct joining *j, const struct pattern *p, 
     return level;
 }
 
-static int pattern_make(const struct joining *j, const struct pattern *p, int64_t most,
-                        struct ictus_arrivals *a)
+static int tallies_pattern_make(const struct joining *j, const struct pattern *p, int64_t most,
+                                struct ictus_arrivals *a)
 {
     const struct unified_comm *comm = &j->t->unified->comms[p->comm];
     const char *call = ictusi_tracer_functions[p->function].name;
@@ -473,7 +473,8 @@ static int by_weight(const void *a, const void *b)
     return (*p > *q) - (*p < *q);
 }
 
-static int list_make(const struct joining *j, int64_t most, struct ictus_arrivals_list *list)
+static int tallies_list_make(const struct joining *j, int64_t most,
+                             struct ictus_arrivals_list *list)
 {
     const size_t n = j->pattern_count;
     const struct pattern **order = calloc(n + 1, sizeof(struct pattern *));
@@ -486,7 +487,7 @@ static int list_make(const struct joining *j, int64_t most, struct ictus_arrival
         qsort(order, n, sizeof *order, by_weight);
     }
     for (size_t i = 0; i < n && !err; i++) {
-        err = pattern_make(j, order[i], most, &made.at[i]);
+        err = tallies_pattern_make(j, order[i], most, &made.at[i]);
         made.count++;
         ictusi_pattern_number(&made, i);
     }
@@ -504,7 +505,7 @@ int ictusi_tallies_list(struct tallies *t, int64_t most, struct ictus_arrivals_l
     struct joining j = {.t = t};
     rows_sort(t);
     int err = instances_find(&j);
-    err = err ? err : list_make(&j, most, list);
+    err = err ? err : tallies_list_make(&j, most, list);
     free(j.instances);
     free(j.patterns);
     return err;

@@ -157,7 +157,8 @@ static int write_list(const struct tracer *t, const struct ictus_arrivals_list *
     return err;
 }
 
-static void say_summary(const struct gathering *g, const struct ictus_arrivals_list *list)
+static void tallies_mpi_say_summary(const struct gathering *g,
+                                    const struct ictus_arrivals_list *list)
 {
     int64_t calls = 0;
     for (size_t i = 0; i < list->count; i++) {
@@ -182,7 +183,7 @@ static int write_patterns(struct gathering *g, struct ictus_why *why)
     int err = ictusi_tallies_list(&g->tallies, rows > ROWS_LEAST ? rows : ROWS_LEAST, &list);
     err = err ? err : write_list(g->t, &list, why);
     if (!err && !g->t->settings.quiet) {
-        say_summary(g, &list);
+        tallies_mpi_say_summary(g, &list);
     }
     ictus_arrivals_list_free(&list);
     return err;

@@ -61,7 +61,7 @@ static void image_unmap(const struct tally_image *image)
 }
 
 /* How many processes the job has; 0: no file says so. others: there are files of tallies. */
-static int find_size(const char *raw, bool *others)
+static int tally_files_find_size(const char *raw, bool *others)
 {
     const struct dirent *entry = NULL;
     int size = 0;
@@ -113,7 +113,7 @@ int ictus_tallies_open(const char *directory, struct ictus_tallies **tallies, st
         return ICTUS_ERR_NOMEM;
     }
     ictusi_directory_raw_find(directory, NULL, t->raw, sizeof t->raw);
-    t->size = find_size(t->raw, &others);
+    t->size = tally_files_find_size(t->raw, &others);
     const size_t n = (size_t)t->size + 1;
     t->logs = calloc(n, sizeof *t->logs);
     t->log_bytes = calloc(n, sizeof *t->log_bytes);

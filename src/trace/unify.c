@@ -23,7 +23,7 @@ uint32_t ictusi_unify_map_get(const struct trace_map *map, enum map_kind kind, u
     return number < map->flat[kind] ? map->flat[at + number] : KEYMAP_NONE;
 }
 
-static enum map_kind kind_of(char letter)
+static enum map_kind unify_kind_of(char letter)
 {
     switch (letter) {
     case 'C':
@@ -64,7 +64,7 @@ static int make_map(const struct rawlog *log, struct trace_map *map)
 {
     uint32_t counts[MAP_KINDS] = {0};
     for (size_t i = 0; i < log->item_count; i++) {
-        const enum map_kind kind = kind_of(log->items[i].kind);
+        const enum map_kind kind = unify_kind_of(log->items[i].kind);
         if (kind != MAP_KINDS && index_of(&log->items[i]) < MAP_NUMBERS &&
             index_of(&log->items[i]) >= counts[kind]) {
             counts[kind] = index_of(&log->items[i]) + 1;
@@ -147,7 +147,7 @@ static uint32_t add_group(struct unified *u, const char *members)
 }
 
 /* The communicator of a key; made at its first use. */
-static struct unified_comm *comm_of(struct unified *u, uint64_t key, uint32_t *number)
+static struct unified_comm *unify_comm_of(struct unified *u, uint64_t key, uint32_t *number)
 {
     bool fresh = false;
     *number = ictusi_keymap_put(&u->comm_keys, key, &fresh);
@@ -178,8 +178,8 @@ static int take_function(struct unified *u, const struct raw_item *item, uint32_
     return *number == KEYMAP_NONE ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
-static int take_name(struct keymap *keys, struct unified_name **names, const struct raw_item *item,
-                     uint32_t *number)
+static int unify_take_name(struct keymap *keys, struct unified_name **names,
+                           const struct raw_item *item, uint32_t *number)
 {
     bool fresh = false;
     *number = ictusi_keymap_put(keys, ictusi_keymap_hash(item->text), &fresh);
@@ -216,7 +216,7 @@ static int take_file(struct unified *u, const struct raw_item *item, const struc
 {
     bool fresh = false;
     uint32_t file = KEYMAP_NONE;
-    const int err = take_name(&u->file_keys, &u->files, item, &file);
+    const int err = unify_take_name(&u->file_keys, &u->files, item, &file);
     *number = err ? KEYMAP_NONE : ictusi_keymap_put(&u->handle_keys, item->key, &fresh);
     if (*number != KEYMAP_NONE && fresh) {
         struct unified_file *wider = array_more(u->handles, *number, sizeof(*wider));
@@ -285,7 +285,7 @@ static int take_numbered(struct unified *u, const struct raw_item *item, int ran
     int err = ICTUS_OK;
     switch (item->kind) {
     case 'C':
-        comm = comm_of(u, item->key, &number);
+        comm = unify_comm_of(u, item->key, &number);
         if (comm) {
             comm->size = (int)item->b;
         }
@@ -298,13 +298,13 @@ static int take_numbered(struct unified *u, const struct raw_item *item, int ran
         err = take_function(u, item, &number);
         break;
     case 'R':
-        err = take_name(&u->region_keys, &u->regions, item, &number);
+        err = unify_take_name(&u->region_keys, &u->regions, item, &number);
         break;
     case 'P':
-        err = take_name(&u->event_keys, &u->events, item, &number);
+        err = unify_take_name(&u->event_keys, &u->events, item, &number);
         break;
     case 'U':
-        err = take_name(&u->metric_keys, &u->metrics, item, &number);
+        err = unify_take_name(&u->metric_keys, &u->metrics, item, &number);
         break;
     case 'Q':
         err = take_site(u, item, &number);
@@ -313,7 +313,7 @@ static int take_numbered(struct unified *u, const struct raw_item *item, int ran
         err = take_file(u, item, map, &number);
         break;
     case 'Z':
-        err = take_name(&u->file_keys, &u->files, item, &number);
+        err = unify_take_name(&u->file_keys, &u->files, item, &number);
         break;
     case 'J':
         err = take_team(u, item, rank, &number);
@@ -322,7 +322,7 @@ static int take_numbered(struct unified *u, const struct raw_item *item, int ran
         return ICTUS_OK;
     }
     if (!err) {
-        map_set(map, kind_of(item->kind), index_of(item), number);
+        map_set(map, unify_kind_of(item->kind), index_of(item), number);
     }
     return err;
 }
@@ -474,13 +474,13 @@ int ictusi_unify(struct rawlog *logs, int count, bool local, struct unified *u,
 {
     uint32_t number = 0;
     *u = (struct unified){.shift_ns = find_shift(logs, count, local)};
-    struct unified_comm *world = comm_of(u, KEY_WORLD, &number);
+    struct unified_comm *world = unify_comm_of(u, KEY_WORLD, &number);
     int err = world ? ICTUS_OK : ICTUS_ERR_NOMEM;
     if (world) {
         world->name = "MPI_COMM_WORLD";
         world->size = count;
     }
-    struct unified_comm *self = err ? NULL : comm_of(u, KEY_SELF, &number);
+    struct unified_comm *self = err ? NULL : unify_comm_of(u, KEY_SELF, &number);
     if (self) {
         self->name = "MPI_COMM_SELF";
         self->self = true;

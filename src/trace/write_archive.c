@@ -105,8 +105,10 @@ int ictusi_trace_write_events(OTF2_Archive *archive, const struct trace_writing 
 }
 
 /* Timestamps are on the global clock already: offsets of nothing, but with their error. */
-static OTF2_ErrorCode write_offsets(OTF2_DefWriter *writer, const struct trace_writing *options,
-                                    const struct rawlog *log, const struct process_result *result)
+static OTF2_ErrorCode write_archive_offsets(OTF2_DefWriter *writer,
+                                            const struct trace_writing *options,
+                                            const struct rawlog *log,
+                                            const struct process_result *result)
 {
     OTF2_ErrorCode code = OTF2_SUCCESS;
     uint64_t last = 0;
@@ -159,7 +161,7 @@ int ictusi_trace_write_local(OTF2_Archive *archive, const struct trace_writing *
             return ICTUS_ERR_IO;
         }
         if (!options->local) {
-            code = write_offsets(writer, options, log, result);
+            code = write_archive_offsets(writer, options, log, result);
         }
         const OTF2_ErrorCode closed = OTF2_Archive_CloseDefWriter(archive, writer);
         code = code == OTF2_SUCCESS ? closed : code;

@@ -320,8 +320,8 @@ static void write_comms(struct writing *g)
     }
 }
 
-static void write_metric(struct writing *g, OTF2_MetricMemberRef member, const char *name,
-                         const char *unit, bool counter)
+static void write_definitions_metric(struct writing *g, OTF2_MetricMemberRef member,
+                                     const char *name, const char *unit, bool counter)
 {
     write_check(g, OTF2_GlobalDefWriter_WriteMetricMember(
                        g->w, member, write_string(g, name), write_string(g, name),
@@ -345,13 +345,14 @@ static void write_metrics(struct writing *g)
     OTF2_MetricMemberRef members[RECORD_WORDS_MAX];
     OTF2_MetricMemberRef next = 0;
     uint8_t count = 0;
-    write_metric(g, next, "clock sigma", "ns", false);
+    write_definitions_metric(g, next, "clock sigma", "ns", false);
     members[0] = next++;
     write_class(g, METRIC_REF_CLOCK, 1, members);
     for (size_t i = 0; u->counters && i < u->counters->item_count; i++) {
         const struct raw_item *item = &u->counters->items[i];
         if (item->kind == 'M' && count < RECORD_WORDS_MAX) {
-            write_metric(g, next, item->text, strstr(item->text, "_ns") ? "ns" : "#", true);
+            write_definitions_metric(g, next, item->text, strstr(item->text, "_ns") ? "ns" : "#",
+                                     true);
             members[count++] = next++;
         }
     }
@@ -359,7 +360,7 @@ static void write_metrics(struct writing *g)
         write_class(g, METRIC_REF_COUNTERS, count, members);
     }
     for (uint32_t i = 0; i < u->metric_keys.count; i++) {
-        write_metric(g, next, u->metrics[i].name, u->metrics[i].unit, false);
+        write_definitions_metric(g, next, u->metrics[i].name, u->metrics[i].unit, false);
         members[0] = next++;
         write_class(g, metric_ref_user(count) + i, 1, members);
     }
@@ -371,7 +372,7 @@ static void write_metrics(struct writing *g)
 }
 
 /* Files of MPI-IO by their names, for which nobody knows who shares them, and what was open. */
-static void write_files(struct writing *g)
+static void write_definitions_files(struct writing *g)
 {
     const struct unified *u = g->world->unified;
     const OTF2_StringRef way = write_string(g, "MPI-IO");
@@ -476,7 +477,7 @@ int ictusi_trace_write_global(OTF2_Archive *archive, const struct trace_writing 
         write_groups(&g, place);
         write_comms(&g);
         write_teams(&g);
-        write_files(&g);
+        write_definitions_files(&g);
         write_metrics(&g);
         write_check(&g, OTF2_Archive_CloseGlobalDefWriter(archive, g.w));
         set_properties(archive, options, world, summary);

@@ -159,7 +159,7 @@ static int job_step(int err, OTF2_ErrorCode code)
     return !err && code != OTF2_SUCCESS ? ICTUS_ERR_IO : err;
 }
 
-static int open_archive(struct job *j, OTF2_Archive **archive)
+static int write_mpi_open_archive(struct job *j, OTF2_Archive **archive)
 {
     *archive = ictusi_trace_create(&j->options);
     int err = job_agree(j, *archive ? ICTUS_OK : ICTUS_ERR_IO);
@@ -172,10 +172,11 @@ static int open_archive(struct job *j, OTF2_Archive **archive)
 }
 
 /* The steps of OTF2's parallel writing; each opens and closes collectively. */
-static int write_archive(struct job *j, struct ictus_trace_summary *summary, struct ictus_why *why)
+static int write_mpi_archive(struct job *j, struct ictus_trace_summary *summary,
+                             struct ictus_why *why)
 {
     OTF2_Archive *archive = NULL;
-    int err = open_archive(j, &archive);
+    int err = write_mpi_open_archive(j, &archive);
     if (err) {
         return err;
     }
@@ -236,7 +237,7 @@ static void job_release(struct job *j)
     free(j->all_events);
 }
 
-static void say_summary(const struct tracer *t, const struct ictus_trace_summary *s)
+static void write_mpi_say_summary(const struct tracer *t, const struct ictus_trace_summary *s)
 {
     const double per_event = s->events ? (double)s->raw_bytes / (double)s->events : 0.0;
     ictusi_tracer_say("%s: %llu events of %llu processes in %.3f s; %.1f bytes per event; "
@@ -298,7 +299,7 @@ void ictusi_write_parallel(struct tracer *t)
         err = job_number(&j, &why);
     }
     if (!err) {
-        err = write_archive(&j, &summary, &why);
+        err = write_mpi_archive(&j, &summary, &why);
     }
     if (err) {
         say_failure(t, err, &why);
@@ -311,7 +312,7 @@ void ictusi_write_parallel(struct tracer *t)
             }
         }
         if (!t->settings.quiet) {
-            say_summary(t, &summary);
+            write_mpi_say_summary(t, &summary);
         }
     }
     job_release(&j);
@@ -346,6 +347,6 @@ void ictusi_write_last(struct tracer *t)
     if (err) {
         say_failure(t, err, &why);
     } else if (!t->settings.quiet) {
-        say_summary(t, &summary);
+        write_mpi_say_summary(t, &summary);
     }
 }

@@ -303,8 +303,8 @@ int ictusi_tracer_sync(void)
 }
 
 /* The call with which tracing begins: it was entered before there was a recorder. */
-static void record_begin(struct recorder *r, const struct begin_call *call, uint64_t from,
-                         uint64_t to)
+static void lifecycle_record_begin(struct recorder *r, const struct begin_call *call, uint64_t from,
+                                   uint64_t to)
 {
     const uint64_t site = trace_site(call->from);
     recorder_timed_words(r, RECORD_OPEN, call->function, from, &site, 1);
@@ -361,7 +361,7 @@ static void tracer_begin(struct tracer *t, const struct begin_call *call,
     ictusi_tracer_log("I\t%llu", (unsigned long long)from);
     if (atomic_load(&t->enabled[call->function]) == FILTER_FRESH) {
         ictusi_tracer_unusual(r, call->function);
-        record_begin(r, call, from, to < from ? from : to);
+        lifecycle_record_begin(r, call, from, to < from ? from : to);
     }
     record_first_sync(r, to);
     log_point(t);

@@ -75,7 +75,7 @@ static uint64_t value_scaled(uint64_t value, uint64_t enabled, uint64_t running)
 }
 
 /* The counters' values; 0 for one that cannot be read. */
-static void read_events(const struct metric_events *e, uint64_t *values)
+static void metrics_read_events(const struct metric_events *e, uint64_t *values)
 {
     for (int g = 0; e && g < e->group_count; g++) {
         struct {
@@ -126,7 +126,7 @@ void ictusi_tracer_metrics_sample(struct recorder *r)
     if (set->perf_count < set->count) {
         (void)getrusage(RUSAGE_THREAD, &usage);
     }
-    read_events(r->events, counted);
+    metrics_read_events(r->events, counted);
     for (int i = 0, next = 0; i < set->count; i++) {
         values[i] = set->usage[i] >= 0 ? usage_value(&usage, set->usage[i]) : counted[next++];
     }

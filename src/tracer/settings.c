@@ -63,7 +63,7 @@ static int read_text(const struct setting_row *row, const char *text, char *memb
     return ICTUS_OK;
 }
 
-static int read_number(const struct setting_row *row, const char *text, void *member)
+static int settings_read_number(const struct setting_row *row, const char *text, void *member)
 {
     double real = 0.0;
     int64_t integer = 0;
@@ -105,7 +105,7 @@ int ictusi_settings_read(struct trace_settings *settings, struct ictus_why *why)
             if (err) {
                 return err;
             }
-        } else if (read_number(row, text, member)) {
+        } else if (settings_read_number(row, text, member)) {
             return ictus_because(why, ICTUS_ERR_SPEC, "%s=%.80s: must be between %g and %g",
                                  row->variable, text, row->min, row->max);
         }

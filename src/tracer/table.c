@@ -75,7 +75,7 @@ static void *value_at(const struct table *table, uint64_t bucket, int slot)
     return table->values + (bucket * BUCKET_KEYS + (uint64_t)slot) * table->value_bytes;
 }
 
-static int slot_of(struct table_bucket *bucket, uint64_t key)
+static int table_slot_of(struct table_bucket *bucket, uint64_t key)
 {
     for (int i = 0; i < BUCKET_KEYS; i++) {
         if (atomic_load_explicit(&bucket->keys[i], memory_order_acquire) == key) {
@@ -96,7 +96,7 @@ static bool table_locate(const struct table *table, uint64_t key, uint64_t *buck
     uint64_t at = key_scramble(key) & table->mask;
     for (uint64_t tries = 0; tries <= table->mask; tries++) {
         struct table_bucket *b = &table->buckets[at];
-        *slot = slot_of(b, key);
+        *slot = table_slot_of(b, key);
         if (*slot >= 0) {
             *bucket = at;
             return true;

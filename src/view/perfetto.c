@@ -86,7 +86,8 @@ static void record_begin_ns(struct exporting *x, char phase, OTF2_LocationRef lo
     x->begun = true;
 }
 
-static void record_begin(struct exporting *x, char phase, OTF2_LocationRef location, uint64_t time)
+static void perfetto_record_begin(struct exporting *x, char phase, OTF2_LocationRef location,
+                                  uint64_t time)
 {
     const uint64_t ns = ictusi_archive_ns(x->trace, time);
     x->first = x->timed ? x->first : ns;
@@ -94,25 +95,27 @@ static void record_begin(struct exporting *x, char phase, OTF2_LocationRef locat
     record_begin_ns(x, phase, location, ns);
 }
 
-static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
-                                  OTF2_AttributeList *attributes, OTF2_RegionRef region)
+static OTF2_CallbackCode perfetto_on_enter(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                           void *user, OTF2_AttributeList *attributes,
+                                           OTF2_RegionRef region)
 {
     struct exporting *x = user;
     (void)attributes;
-    record_begin(x, 'B', location, time);
+    perfetto_record_begin(x, 'B', location, time);
     (void)fputs(",\"name\":", x->out);
     write_text(x->out, ictusi_archive_name(x->trace, &x->trace->regions, region));
     (void)fputc('}', x->out);
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
-                                  OTF2_AttributeList *attributes, OTF2_RegionRef region)
+static OTF2_CallbackCode perfetto_on_leave(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                           void *user, OTF2_AttributeList *attributes,
+                                           OTF2_RegionRef region)
 {
     struct exporting *x = user;
     (void)attributes;
     (void)region;
-    record_begin(x, 'E', location, time);
+    perfetto_record_begin(x, 'E', location, time);
     (void)fputc('}', x->out);
     return OTF2_CALLBACK_SUCCESS;
 }
@@ -153,16 +156,17 @@ static void record_flow(struct exporting *x, bool send, OTF2_LocationRef locatio
     if (sender >= NODE_VIRTUAL || ictusi_arrow_end(points, sender) == NODE_NONE) {
         return;
     }
-    record_begin(x, send ? 's' : 'f', location, time);
+    perfetto_record_begin(x, send ? 's' : 'f', location, time);
     (void)fprintf(x->out,
                   ",\"cat\":\"message\",\"name\":\"message\",\"id\":\"%u\"%s,"
                   "\"args\":{\"bytes\":%llu,\"tag\":%u,\"comm\":%u}}",
                   sender, send ? "" : ",\"bp\":\"e\"", (unsigned long long)bytes, tag, comm);
 }
 
-static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
-                                 OTF2_AttributeList *attributes, uint32_t receiver,
-                                 OTF2_CommRef comm, uint32_t tag, uint64_t bytes)
+static OTF2_CallbackCode perfetto_on_send(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                          void *user, OTF2_AttributeList *attributes,
+                                          uint32_t receiver, OTF2_CommRef comm, uint32_t tag,
+                                          uint64_t bytes)
 {
     (void)attributes;
     (void)receiver;
@@ -171,17 +175,19 @@ static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time,
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
-static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
-                                  OTF2_AttributeList *attributes, uint32_t receiver,
-                                  OTF2_CommRef comm, uint32_t tag, uint64_t bytes, uint64_t request)
+static OTF2_CallbackCode perfetto_on_isend(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                           void *user, OTF2_AttributeList *attributes,
+                                           uint32_t receiver, OTF2_CommRef comm, uint32_t tag,
+                                           uint64_t bytes, uint64_t request)
 {
     (void)request;
-    return on_send(location, time, user, attributes, receiver, comm, tag, bytes);
+    return perfetto_on_send(location, time, user, attributes, receiver, comm, tag, bytes);
 }
 
-static OTF2_CallbackCode on_recv(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
-                                 OTF2_AttributeList *attributes, uint32_t sender, OTF2_CommRef comm,
-                                 uint32_t tag, uint64_t bytes)
+static OTF2_CallbackCode perfetto_on_recv(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                          void *user, OTF2_AttributeList *attributes,
+                                          uint32_t sender, OTF2_CommRef comm, uint32_t tag,
+                                          uint64_t bytes)
 {
     (void)attributes;
     (void)sender;
@@ -190,12 +196,13 @@ static OTF2_CallbackCode on_recv(OTF2_LocationRef location, OTF2_TimeStamp time,
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
-static OTF2_CallbackCode on_irecv(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
-                                  OTF2_AttributeList *attributes, uint32_t sender,
-                                  OTF2_CommRef comm, uint32_t tag, uint64_t bytes, uint64_t request)
+static OTF2_CallbackCode perfetto_on_irecv(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                           void *user, OTF2_AttributeList *attributes,
+                                           uint32_t sender, OTF2_CommRef comm, uint32_t tag,
+                                           uint64_t bytes, uint64_t request)
 {
     (void)request;
-    return on_recv(location, time, user, attributes, sender, comm, tag, bytes);
+    return perfetto_on_recv(location, time, user, attributes, sender, comm, tag, bytes);
 }
 
 static OTF2_CallbackCode on_event(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
@@ -204,7 +211,7 @@ static OTF2_CallbackCode on_event(OTF2_LocationRef location, OTF2_TimeStamp time
 {
     struct exporting *x = user;
     (void)attributes;
-    record_begin(x, 'i', location, time);
+    perfetto_record_begin(x, 'i', location, time);
     (void)fputs(",\"s\":\"t\",\"name\":", x->out);
     write_text(x->out, ictusi_archive_name(x->trace, &x->trace->parameters, parameter));
     (void)fprintf(x->out, ",\"args\":{\"value\":%llu}}", (unsigned long long)value);
@@ -213,10 +220,10 @@ static OTF2_CallbackCode on_event(OTF2_LocationRef location, OTF2_TimeStamp time
 
 /* Each member of a metric is a counter of its own; the thread is in its name, since counters are by
  * process. */
-static OTF2_CallbackCode on_metric(OTF2_LocationRef location, OTF2_TimeStamp time, void *user,
-                                   OTF2_AttributeList *attributes, OTF2_MetricRef metric,
-                                   uint8_t count, const OTF2_Type *types,
-                                   const OTF2_MetricValue *values)
+static OTF2_CallbackCode perfetto_on_metric(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                            void *user, OTF2_AttributeList *attributes,
+                                            OTF2_MetricRef metric, uint8_t count,
+                                            const OTF2_Type *types, const OTF2_MetricValue *values)
 {
     struct exporting *x = user;
     (void)attributes;
@@ -229,7 +236,7 @@ static OTF2_CallbackCode on_metric(OTF2_LocationRef location, OTF2_TimeStamp tim
             continue; /* not defined, or nothing that JSON can say */
         }
         const struct trace_metric *told = &x->trace->metrics.members[member];
-        record_begin(x, 'C', location, time);
+        perfetto_record_begin(x, 'C', location, time);
         (void)fputs(",\"name\":", x->out);
         write_text(x->out, ictusi_archive_string(x->trace, told->name));
         (void)fprintf(x->out, ",\"id\":\"%u\",\"args\":{", perfetto_thread(x, location));
@@ -295,7 +302,7 @@ static void write_waits(struct exporting *x, const json_t *waits)
     }
 }
 
-static void write_names(struct exporting *x)
+static void perfetto_write_names(struct exporting *x)
 {
     const struct trace *trace = x->trace;
     for (uint64_t i = 0; i < trace->processes.count; i++) {
@@ -328,16 +335,16 @@ static int perfetto_write(struct exporting *x, const json_t *waits)
     int err = c && x->next ? perfetto_number(x) : ICTUS_ERR_NOMEM;
     if (!err) {
         memcpy(x->next, x->session.history.first, layout->location_count * sizeof *x->next);
-        (void)OTF2_GlobalEvtReaderCallbacks_SetEnterCallback(c, on_enter);
-        (void)OTF2_GlobalEvtReaderCallbacks_SetLeaveCallback(c, on_leave);
-        (void)OTF2_GlobalEvtReaderCallbacks_SetMpiSendCallback(c, on_send);
-        (void)OTF2_GlobalEvtReaderCallbacks_SetMpiIsendCallback(c, on_isend);
-        (void)OTF2_GlobalEvtReaderCallbacks_SetMpiRecvCallback(c, on_recv);
-        (void)OTF2_GlobalEvtReaderCallbacks_SetMpiIrecvCallback(c, on_irecv);
-        (void)OTF2_GlobalEvtReaderCallbacks_SetMetricCallback(c, on_metric);
+        (void)OTF2_GlobalEvtReaderCallbacks_SetEnterCallback(c, perfetto_on_enter);
+        (void)OTF2_GlobalEvtReaderCallbacks_SetLeaveCallback(c, perfetto_on_leave);
+        (void)OTF2_GlobalEvtReaderCallbacks_SetMpiSendCallback(c, perfetto_on_send);
+        (void)OTF2_GlobalEvtReaderCallbacks_SetMpiIsendCallback(c, perfetto_on_isend);
+        (void)OTF2_GlobalEvtReaderCallbacks_SetMpiRecvCallback(c, perfetto_on_recv);
+        (void)OTF2_GlobalEvtReaderCallbacks_SetMpiIrecvCallback(c, perfetto_on_irecv);
+        (void)OTF2_GlobalEvtReaderCallbacks_SetMetricCallback(c, perfetto_on_metric);
         (void)OTF2_GlobalEvtReaderCallbacks_SetParameterUnsignedIntCallback(c, on_event);
         (void)fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", x->out);
-        write_names(x);
+        perfetto_write_names(x);
         err = ictusi_global_events_read(x->trace, c, x);
         write_waits(x, waits);
         (void)fputs("\n]}\n", x->out);

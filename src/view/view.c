@@ -69,8 +69,9 @@ static void view_leave(struct view *v, int64_t now)
     v->depth--;
 }
 
-static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
-                                  void *user, OTF2_AttributeList *attributes, OTF2_RegionRef region)
+static OTF2_CallbackCode view_on_enter(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                       uint64_t position, void *user,
+                                       OTF2_AttributeList *attributes, OTF2_RegionRef region)
 {
     struct view *v = user;
     const int64_t row = ictusi_idmap_get(&v->session.trace->regions.index, region, 0);
@@ -95,8 +96,9 @@ static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
-                                  void *user, OTF2_AttributeList *attributes, OTF2_RegionRef region)
+static OTF2_CallbackCode view_on_leave(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                       uint64_t position, void *user,
+                                       OTF2_AttributeList *attributes, OTF2_RegionRef region)
 {
     struct view *v = user;
     (void)location;
@@ -111,10 +113,11 @@ static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time
 }
 
 /* NOLINTNEXTLINE(readability-function-size): OTF2's signature */
-static OTF2_CallbackCode on_metric(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                   uint64_t position, void *user, OTF2_AttributeList *attributes,
-                                   OTF2_MetricRef metric, uint8_t count, const OTF2_Type *types,
-                                   const OTF2_MetricValue *values)
+static OTF2_CallbackCode view_on_metric(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                        uint64_t position, void *user,
+                                        OTF2_AttributeList *attributes, OTF2_MetricRef metric,
+                                        uint8_t count, const OTF2_Type *types,
+                                        const OTF2_MetricValue *values)
 {
     struct view *v = user;
     const int64_t now = view_now(v, time);
@@ -168,9 +171,9 @@ static int view_read(struct view *v)
                             "%s: the event files cannot be opened again", trace->path);
     }
     if (!err) {
-        OTF2_EvtReaderCallbacks_SetEnterCallback(set, on_enter);
-        OTF2_EvtReaderCallbacks_SetLeaveCallback(set, on_leave);
-        OTF2_EvtReaderCallbacks_SetMetricCallback(set, on_metric);
+        OTF2_EvtReaderCallbacks_SetEnterCallback(set, view_on_enter);
+        OTF2_EvtReaderCallbacks_SetLeaveCallback(set, view_on_leave);
+        OTF2_EvtReaderCallbacks_SetMetricCallback(set, view_on_metric);
     }
     for (uint32_t l = 0; l < trace->layout.location_count && !err; l++) {
         err = view_track(v, l, set);

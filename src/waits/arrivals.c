@@ -80,7 +80,7 @@ static int by_member(const void *a, const void *b)
     return (p->meeting > q->meeting) - (p->meeting < q->meeting);
 }
 
-static int by_number(const void *a, const void *b)
+static int arrivals_by_number(const void *a, const void *b)
 {
     const struct part *p = a;
     const struct part *q = b;
@@ -146,7 +146,7 @@ static int parts_make(struct extraction *x)
         const bool same = p->meeting->comm == p[-1].meeting->comm && p->rank == p[-1].rank;
         p->number = same ? p[-1].number + 1 : 0;
     }
-    qsort(x->parts, x->part_count, sizeof *x->parts, by_number);
+    qsort(x->parts, x->part_count, sizeof *x->parts, arrivals_by_number);
     return ICTUS_OK;
 }
 
@@ -161,7 +161,7 @@ static uint64_t occasion_bytes(const struct part *parts, uint32_t n)
 }
 
 /* Those of one pattern together, in the order in which they happened. */
-static int by_pattern(const void *a, const void *b)
+static int arrivals_by_pattern(const void *a, const void *b)
 {
     const struct occasion *p = a;
     const struct occasion *q = b;
@@ -299,7 +299,7 @@ static int occasions_find(struct extraction *x)
         }
         err = occasion_add(x, p, (uint32_t)(end - i));
     }
-    qsort(x->occasions, x->occasion_count, sizeof *x->occasions, by_pattern);
+    qsort(x->occasions, x->occasion_count, sizeof *x->occasions, arrivals_by_pattern);
     for (uint64_t i = x->occasion_count; i-- > 0;) {
         x->subjects[x->occasions[i].pattern].first = i;
     }
@@ -377,8 +377,8 @@ static void pattern_describe(const struct extraction *x, const struct subject *s
  * Put the instances of one subject into a table; if it is not to keep all of them, the last ones,
  * since the first calls of a program are often unlike the rest.
  */
-static int pattern_make(const struct extraction *x, const struct subject *s, int64_t most,
-                        struct ictus_arrivals *a)
+static int arrivals_pattern_make(const struct extraction *x, const struct subject *s, int64_t most,
+                                 struct ictus_arrivals *a)
 {
     const struct layout_comm *comm = &x->analysis.session.trace->layout.comms[s->comm];
     const int64_t rows = most > 0 && s->instances > most ? most : s->instances;
@@ -409,7 +409,8 @@ static int by_spread(const void *a, const void *b)
     return (*p > *q) - (*p < *q);
 }
 
-static int list_make(const struct extraction *x, int64_t most, struct ictus_arrivals_list *list)
+static int arrivals_list_make(const struct extraction *x, int64_t most,
+                              struct ictus_arrivals_list *list)
 {
     const size_t n = x->subject_count;
     const struct subject **order = calloc(n + 1, sizeof(struct subject *));
@@ -422,7 +423,7 @@ static int list_make(const struct extraction *x, int64_t most, struct ictus_arri
         qsort(order, n, sizeof *order, by_spread);
     }
     for (size_t i = 0; i < n && !err; i++) {
-        err = pattern_make(x, order[i], most, &made.at[i]);
+        err = arrivals_pattern_make(x, order[i], most, &made.at[i]);
         made.count++;
         ictusi_pattern_number(&made, i);
     }
@@ -448,7 +449,7 @@ int ictus_arrivals_extract(const char *in, int64_t rows, struct ictus_arrivals_l
     int err = ictusi_analysis_open(&x->analysis, in, why);
     err = err ? err : parts_make(x);
     err = err ? err : occasions_find(x);
-    err = err ? err : list_make(x, rows, list);
+    err = err ? err : arrivals_list_make(x, rows, list);
     if (!err && left) {
         *left = x->left;
     }

@@ -41,7 +41,7 @@ static bool transfer_of(const struct analysis *a, uint32_t send, uint32_t receiv
     return true;
 }
 
-static uint32_t node_of(const struct analysis *a, uint32_t location)
+static uint32_t blocking_node_of(const struct analysis *a, uint32_t location)
 {
     const uint32_t process = a->session.trace->layout.locations[location].process;
     return process == LAYOUT_NONE ? 0 : a->session.trace->layout.processes[process].node;
@@ -84,7 +84,7 @@ static void learn_message(struct blocking *b, uint32_t send, uint32_t receive)
         return;
     }
     const int64_t late = t.posted->enter - t.done->leave;
-    int64_t *most = &b->eager[node_of(a, t.from) == node_of(a, t.to)];
+    int64_t *most = &b->eager[blocking_node_of(a, t.from) == blocking_node_of(a, t.to)];
     if (late > 0 && t.size > *most && (double)late > certain * transfer_sigma(a, &t)) {
         *most = t.size;
     }
@@ -158,7 +158,7 @@ enum block ictusi_blocking_judge(const struct blocking *b, uint32_t send, uint32
     }
     const bool synchronous = traits & TRAIT_SYNCHRONOUS;
     const bool alone = t.sent == t.done && !(traits & TRAIT_SENDRECV);
-    const int64_t eager = b->eager[node_of(a, t.from) == node_of(a, t.to)];
+    const int64_t eager = b->eager[blocking_node_of(a, t.from) == blocking_node_of(a, t.to)];
     const bool shown = synchronous || (eager < 0 ? alone : t.size > eager);
     if (!shown) {
         return eager < 0 ? BLOCK_POSSIBLE : BLOCK_NOT;

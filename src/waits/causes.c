@@ -51,7 +51,7 @@ static int by_blame(const void *a, const void *b)
     return (x->path > y->path) - (x->path < y->path);
 }
 
-static int by_number(const void *a, const void *b)
+static int causes_by_number(const void *a, const void *b)
 {
     const double x = *(const double *)a;
     const double y = *(const double *)b;
@@ -96,7 +96,7 @@ static int cause_json(const struct wait_results *r, const struct blame_row *row,
      * The interval is from the second smallest to the second largest of the histories' shares,
      * in which (80 + 1 - 4) / (80 + 1) = 95 % of such shares are expected (order statistics).
      */
-    qsort(shares, LANES, sizeof *shares, by_number);
+    qsort(shares, LANES, sizeof *shares, causes_by_number);
     json_t *object =
         json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "type", "wait-cause", "direct_s",
                   causes_seconds(r, row->direct), "indirect_s", causes_seconds(r, row->indirect),
@@ -205,7 +205,7 @@ static int segments_json(const struct wait_results *r, json_t *list)
 }
 
 /* Mixed: within a third and two thirds; else what the interval lies on one side of. */
-static const char *verdict_of(double low, double high)
+static const char *causes_verdict_of(double low, double high)
 {
     if (low >= 1.0 / 3 && high <= 2.0 / 3) {
         return "mixed";
@@ -232,7 +232,7 @@ static int sites_json(const struct wait_results *r, json_t *list)
                       causes_seconds(r, skew.estimate), "transfer_s",
                       causes_seconds(r, fmax(0, all - skew.estimate)), "skew_share",
                       fmin(1, skew.estimate / all), "skew_low", low, "skew_high", high, "verdict",
-                      verdict_of(low, high));
+                      causes_verdict_of(low, high));
         set_site(r, object, site->path);
         err = json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
     }

@@ -61,7 +61,7 @@ static int by_side(const void *a, const void *b)
 }
 
 /* The sides of one epoch together. */
-static int by_number(const void *a, const void *b)
+static int epochs_by_number(const void *a, const void *b)
 {
     const struct epoch *p = a;
     const struct epoch *q = b;
@@ -151,7 +151,7 @@ int ictusi_epochs_find(const struct analysis *a, epoch_fn *found, void *self)
         const bool next = epoch_same(&list[i], &list[i - 1]) && list[i].side == list[i - 1].side;
         list[i].number = next ? list[i - 1].number + 1 : 0;
     }
-    qsort(list, count, sizeof *list, by_number);
+    qsort(list, count, sizeof *list, epochs_by_number);
     epochs_pair(a, list, count, found, self);
     free(list);
     return ICTUS_OK;

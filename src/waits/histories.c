@@ -193,7 +193,7 @@ static void clock_draw(struct clock_errors *c, struct rng *random)
  * that were brought together by messages are not independent: two that exchange many messages
  * differ by less than sqrt(sigma_a^2 + sigma_b^2), which is only used where a table is too large.
  */
-static int pairs_find(struct histories *h)
+static int histories_pairs_find(struct histories *h)
 {
     const uint64_t n = h->clock_count;
     h->knots = h->clocks[0].count;
@@ -238,7 +238,7 @@ int ictusi_histories_make(struct histories *h, struct session *s, uint32_t fitte
         }
     }
     h->reach = h->source == SIGMA_UNKNOWN ? 0 : h->reach;
-    return !err && h->source == SIGMA_MESSAGES ? pairs_find(h) : err;
+    return !err && h->source == SIGMA_MESSAGES ? histories_pairs_find(h) : err;
 }
 
 void ictusi_histories_free(struct histories *h)

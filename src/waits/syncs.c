@@ -24,7 +24,7 @@ static uint32_t pair_high(const struct sync_pair *p)
 }
 
 /* Those of one lower location. */
-static int by_pair(const void *a, const void *b)
+static int syncs_by_pair(const void *a, const void *b)
 {
     const struct sync_pair *x = a;
     const struct sync_pair *y = b;
@@ -96,11 +96,11 @@ int ictusi_syncs_begin(struct syncs *s, const struct analysis *a, struct ictus_w
     return err ? err : ictusi_store_grow(&s->before, calls, why);
 }
 
-static void pairs_find(struct syncs *s)
+static void syncs_pairs_find(struct syncs *s)
 {
     const uint64_t locations = s->analysis->session.trace->layout.location_count;
     for (uint64_t l = 0, from = 0; l < locations; from = s->place[l++]) {
-        qsort(s->pairs + from, s->place[l] - from, sizeof *s->pairs, by_pair);
+        qsort(s->pairs + from, s->place[l] - from, sizeof *s->pairs, syncs_by_pair);
         pairs_link(s, s->pairs + from, s->place[l] - from);
     }
     free(s->pairs);
@@ -174,7 +174,7 @@ static int meetings_find(struct syncs *s, struct ictus_why *why)
 
 int ictusi_syncs_end(struct syncs *s, struct ictus_why *why)
 {
-    pairs_find(s);
+    syncs_pairs_find(s);
     const int err = meetings_find(s, why);
     ictusi_syncs_relax(s);
     return err;

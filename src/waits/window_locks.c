@@ -41,7 +41,7 @@ static bool lock_same(const struct tap_window_lock *p, const struct tap_window_l
 }
 
 /* A release is an instant of its own, after the call that it lies in. */
-static uint32_t release_call(const struct analysis *a, uint32_t call)
+static uint32_t window_locks_release_call(const struct analysis *a, uint32_t call)
 {
     return call_at(&a->calls, call)->flags & CALL_BARE ? call : call + 1;
 }
@@ -78,7 +78,7 @@ static void tenures_of_location(struct tenures *t, uint64_t from, uint64_t to)
                 struct tenure ended = *known;
                 ended.to = i;
                 ended.unlock = note->call;
-                ended.release = release_call(a, note->call);
+                ended.release = window_locks_release_call(a, note->call);
                 ended.end = call_at(&a->calls, ended.release)->enter;
                 *known = t->list[t->count];
                 t->list[t->count++] = ended;

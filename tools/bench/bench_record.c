@@ -157,7 +157,7 @@ static json_t *record_statistics(const struct ictus_summary *s,
 }
 
 /* null where the operation has no such thing: every row of a CSV has the same columns. */
-static void set_text(json_t *object, const char *name, bool applies, const char *text)
+static void bench_record_set_text(json_t *object, const char *name, bool applies, const char *text)
 {
     (void)json_object_set_new(object, name, applies ? json_string(text) : json_null());
 }
@@ -169,53 +169,53 @@ static void set_conditions(json_t *object, const struct bench_study *study,
     const struct bench_options *o = study->options;
     const struct ictus_operation_info *op = &study->ops[e->op];
     if (strcmp(o->arrival, "together") != 0) {
-        set_text(object, "arrival", true, o->arrival);
+        bench_record_set_text(object, "arrival", true, o->arrival);
     }
     if (o->group > 0) {
         char text[32];
         (void)snprintf(text, sizeof(text), "of %lld", (long long)o->group);
-        set_text(object, "groups", true, text);
+        bench_record_set_text(object, "groups", true, text);
     }
     if (o->in_place) {
-        set_text(object, "in_place", true, "yes");
+        bench_record_set_text(object, "in_place", true, "yes");
     }
     if (o->rotate_root) {
-        set_text(object, "roots", op->rooted, "rotated");
+        bench_record_set_text(object, "roots", op->rooted, "rotated");
     }
     if (o->cold) {
-        set_text(object, "caches", op->has_data, "cold");
+        bench_record_set_text(object, "caches", op->has_data, "cold");
     }
     if (o->buffers > 1) {
         char text[32];
         (void)snprintf(text, sizeof(text), "%lld in turn", (long long)o->buffers);
-        set_text(object, "buffers", op->has_data, text);
+        bench_record_set_text(object, "buffers", op->has_data, text);
     }
     if (o->messages != BENCH_MESSAGES) {
         char text[32];
         (void)snprintf(text, sizeof(text), "%lld at once", (long long)o->messages);
-        set_text(object, "stream", op->streams, text);
+        bench_record_set_text(object, "stream", op->streams, text);
     }
     if (o->partitions != BENCH_PARTITIONS) {
         char text[32];
         (void)snprintf(text, sizeof(text), "%lld", (long long)o->partitions);
-        set_text(object, "partitions", op->partitioned, text);
+        bench_record_set_text(object, "partitions", op->partitioned, text);
     }
     if (op->threaded) {
         char text[32];
         (void)snprintf(text, sizeof(text), "%lld", (long long)o->threads);
-        set_text(object, "threads", true, text);
+        bench_record_set_text(object, "threads", true, text);
     }
     if (strcmp(o->topology, "ring") != 0) {
-        set_text(object, "topology", op->neighborhood, o->topology);
+        bench_record_set_text(object, "topology", op->neighborhood, o->topology);
     }
     if (strcmp(o->layout, "contiguous") != 0) {
-        set_text(object, "layout", op->has_data, o->layout);
+        bench_record_set_text(object, "layout", op->has_data, o->layout);
     }
     if (op->one_sided) {
-        set_text(object, "window", true, ictus_window_kinds[o->window]);
+        bench_record_set_text(object, "window", true, ictus_window_kinds[o->window]);
     }
     if (o->placement != PLACE_PACKED) {
-        set_text(object, "placement", true, group_placements[o->placement]);
+        bench_record_set_text(object, "placement", true, group_placements[o->placement]);
     }
 }
 
@@ -229,8 +229,8 @@ static json_t *record_variables(const struct bench_study *study, const struct be
                   "algorithm", algorithm_name(study, e), "bytes", (json_int_t)e->bytes, "processes",
                   study->groups[e->group].processes, "scheme", o->scheme);
     if (object) {
-        set_text(object, "datatype", op->has_data, o->datatype);
-        set_text(object, "op", op->reduces, o->reduce);
+        bench_record_set_text(object, "datatype", op->has_data, o->datatype);
+        bench_record_set_text(object, "op", op->reduces, o->reduce);
         (void)json_object_set_new(object, "root", op->rooted ? json_integer(o->root) : json_null());
         set_conditions(object, study, e);
     }

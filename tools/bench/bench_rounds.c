@@ -65,7 +65,8 @@ static bool is_of_all(const struct bench_study *study, const struct bench_experi
 }
 
 /* Failures of one experiment that say nothing about the others. */
-static bool may_go_on(const struct bench_study *study, const struct bench_experiment *e, int err)
+static bool bench_rounds_may_go_on(const struct bench_study *study,
+                                   const struct bench_experiment *e, int err)
 {
     const bool cannot = err == ICTUS_ERR_UNSUPPORTED || err == ICTUS_ERR_ARG;
     return err == ICTUS_ERR_SAMPLES || (cannot && study->every_operation) ||
@@ -180,7 +181,7 @@ static int run_part(struct chapter *chapter, struct cell *cell, int round, struc
     cell->err = err;
     cell->why = *why;
     rounds_settle(chapter, cell, meet_now_s() - began_s);
-    if (!may_go_on(study, cell->e, err)) {
+    if (!bench_rounds_may_go_on(study, cell->e, err)) {
         return err;
     }
     /* What does not work will not work in the next round; late starts may become better. */
@@ -211,7 +212,7 @@ static void rounds_rest(const struct chapter *chapter, int round, double round_s
     }
 }
 
-static int run_round(struct chapter *chapter, int round, struct ictus_why *why)
+static int bench_rounds_run_round(struct chapter *chapter, int round, struct ictus_why *why)
 {
     int err = ICTUS_OK;
     for (size_t i = 0; i < chapter->count && !err && !interrupt_came(); i++) {
@@ -252,12 +253,13 @@ static int write_cell(struct bench_study *study, struct cell *cell, struct ictus
 }
 
 /* The chapter's experiments in their order, but for one that failed. */
-static int write_all(struct chapter *chapter, struct ictus_why *why)
+static int bench_rounds_write_all(struct chapter *chapter, struct ictus_why *why)
 {
     int err = ICTUS_OK;
     for (size_t i = 0; i < chapter->count; i++) {
         struct cell *cell = &chapter->cells[i];
-        const bool failed = cell->err && !may_go_on(chapter->study, cell->e, cell->err);
+        const bool failed =
+            cell->err && !bench_rounds_may_go_on(chapter->study, cell->e, cell->err);
         if (!err && !failed) {
             err = write_cell(chapter->study, cell, why);
         }
@@ -267,7 +269,7 @@ static int write_all(struct chapter *chapter, struct ictus_why *why)
 }
 
 /* Whether rank 0 has the experiment already; the others hear it. */
-static bool is_done(const struct bench_study *study, const struct bench_experiment *e)
+static bool bench_rounds_is_done(const struct bench_study *study, const struct bench_experiment *e)
 {
     int done = 0;
     if (study->options->resume) {
@@ -288,7 +290,7 @@ static int open_chapter(struct chapter *chapter, const struct bench_experiment *
     int err = ICTUS_OK;
     while (*next < count && chapter->count < CHAPTER_MOST && !err && !interrupt_came()) {
         const struct bench_experiment *e = &list[(*next)++];
-        if (is_done(chapter->study, e)) {
+        if (bench_rounds_is_done(chapter->study, e)) {
             continue;
         }
         struct cell *cell = &chapter->cells[chapter->count++];
@@ -317,12 +319,12 @@ static int run_chapter(struct chapter *chapter, const struct bench_experiment *l
             break;
         }
         const double began_s = meet_now_s();
-        err = run_round(chapter, round, why);
+        err = bench_rounds_run_round(chapter, round, why);
         round_s = meet_now_s() - began_s;
     }
     struct ictus_why second = {""};
     chapter->study->cut_short = err || interrupt_came();
-    const int wrote = err == ICTUS_ERR_IO ? ICTUS_OK : write_all(chapter, &second);
+    const int wrote = err == ICTUS_ERR_IO ? ICTUS_OK : bench_rounds_write_all(chapter, &second);
     if (!err && wrote) {
         *why = second;
     }

@@ -44,7 +44,7 @@ static void add_all_ops(struct bench_study *study)
     }
 }
 
-static int add_op(void *given, char *word, struct ictus_why *why)
+static int bench_study_add_op(void *given, char *word, struct ictus_why *why)
 {
     struct bench_study *study = given;
     if (study->op_count == STUDY_OPS_MAX) {
@@ -54,14 +54,14 @@ static int add_op(void *given, char *word, struct ictus_why *why)
     return ictus_operation_find(study->plugins, word, &study->ops[study->op_count++], why);
 }
 
-static int read_ops(struct bench_study *study, struct ictus_why *why)
+static int bench_study_read_ops(struct bench_study *study, struct ictus_why *why)
 {
     const struct word_list list = {"ops", study->options->ops, "operation"};
     if (strcmp(list.text, "all") == 0) {
         add_all_ops(study);
         return ICTUS_OK;
     }
-    return word_list_read(&list, add_op, study, why);
+    return word_list_read(&list, bench_study_add_op, study, why);
 }
 
 static int read_counts(struct bench_study *study, struct ictus_why *why)
@@ -180,7 +180,7 @@ struct algorithm_reading {
     const char *operation;
 };
 
-static int take_algorithm(void *given, char *word, struct ictus_why *why)
+static int bench_study_take_algorithm(void *given, char *word, struct ictus_why *why)
 {
     struct algorithm_reading *reading = given;
     char *colon = strchr(word, ':');
@@ -197,7 +197,7 @@ static int take_algorithm(void *given, char *word, struct ictus_why *why)
 }
 
 /* "allreduce:ring,recursive_doubling,bcast:all" */
-static int read_algorithms(struct bench_study *study, struct ictus_why *why)
+static int bench_study_read_algorithms(struct bench_study *study, struct ictus_why *why)
 {
     const struct word_list list = {"algorithm", study->options->algorithm, "algorithm"};
     struct algorithm_reading reading = {study, NULL};
@@ -208,7 +208,7 @@ static int read_algorithms(struct bench_study *study, struct ictus_why *why)
     if (!err && strcmp(list.text, "all") == 0) {
         return add_all_algorithms(study, why);
     }
-    return err ? err : word_list_read(&list, take_algorithm, &reading, why);
+    return err ? err : word_list_read(&list, bench_study_take_algorithm, &reading, why);
 }
 
 /* Each of the counts must do for named operations, one of them for all there are. */
@@ -263,7 +263,7 @@ static int check_ops(struct bench_study *study, struct ictus_why *why)
 }
 
 /* All processes took part in MPI_Init. */
-static int check_once(const struct bench_study *study, struct ictus_why *why)
+static int bench_study_check_once(const struct bench_study *study, struct ictus_why *why)
 {
     bool part = study->options->group > 0;
     for (int i = 0; i < study->group_count; i++) {
@@ -280,7 +280,7 @@ static int check_once(const struct bench_study *study, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-static int check_rest(struct bench_study *study, struct ictus_why *why)
+static int bench_study_check_rest(struct bench_study *study, struct ictus_why *why)
 {
     int err = ictus_scheme_check(study->options->scheme, why);
     if (!err && study->options->resume && !study->options->results.file) {
@@ -288,7 +288,7 @@ static int check_rest(struct bench_study *study, struct ictus_why *why)
                             "--resume needs --output=FILE, the file to continue");
     }
     if (!err) {
-        err = check_once(study, why);
+        err = bench_study_check_once(study, why);
     }
     for (int i = 0; i < study->group_count && !err && study->options->group > 0; i++) {
         if (study->groups[i].processes % study->options->group != 0) {
@@ -309,7 +309,7 @@ int bench_study_read(struct bench_study *study, struct ictus_why *why)
 {
     int err = load_plugins(study, why);
     if (!err) {
-        err = read_ops(study, why);
+        err = bench_study_read_ops(study, why);
     }
     if (!err) {
         err = sizes_read("sizes", study->options->sizes, &study->sizes, &study->size_count, why);
@@ -321,10 +321,10 @@ int bench_study_read(struct bench_study *study, struct ictus_why *why)
         err = read_reductions(study, why);
     }
     if (!err) {
-        err = check_rest(study, why);
+        err = bench_study_check_rest(study, why);
     }
     if (!err) {
-        err = read_algorithms(study, why);
+        err = bench_study_read_algorithms(study, why);
     }
     study->clock = clock_spec_join(&study->clock_text, study->options->sync, study->options->clock);
     return err;
@@ -388,8 +388,8 @@ static size_t list_sizes(const struct bench_study *study, struct bench_experimen
     return count;
 }
 
-static size_t list_algorithms(const struct bench_study *study, int op, int group,
-                              struct bench_experiment *list)
+static size_t bench_study_list_algorithms(const struct bench_study *study, int op, int group,
+                                          struct bench_experiment *list)
 {
     struct bench_experiment first = {.op = op, .group = group, .algorithm = -1};
     size_t count = 0;
@@ -415,7 +415,7 @@ int bench_study_list(const struct bench_study *study, struct bench_experiment **
     *count = 0;
     for (int group = 0; group < study->group_count; group++) {
         for (int op = 0; op < study->op_count; op++) {
-            *count += list_algorithms(study, op, group, list + *count);
+            *count += bench_study_list_algorithms(study, op, group, list + *count);
         }
     }
     if (study->options->shuffle) {

@@ -129,18 +129,19 @@ static int check_name(const struct barrier_study *study, const char *word, struc
     return ictus_unknown(why, "barrier", word, known);
 }
 
-static int take_algorithm(void *given, char *word, struct ictus_why *why)
+static int barrier_take_algorithm(void *given, char *word, struct ictus_why *why)
 {
     struct barrier_study *study = given;
     const int err = check_name(study, word, why);
     return err ? err : barrier_add(study, "", word, why);
 }
 
-static int read_algorithms(struct barrier_study *study, struct ictus_why *why)
+static int barrier_read_algorithms(struct barrier_study *study, struct ictus_why *why)
 {
     const struct word_list list = {"algorithm", study->options->algorithms, "barrier"};
-    return strcmp(list.text, "all") == 0 ? add_all(study, why)
-                                         : word_list_read(&list, take_algorithm, study, why);
+    return strcmp(list.text, "all") == 0
+               ? add_all(study, why)
+               : word_list_read(&list, barrier_take_algorithm, study, why);
 }
 
 static int skew_most(const int64_t *counts, int size)
@@ -203,8 +204,8 @@ static json_t *result_object(const struct barrier_study *study, const char *name
     return object;
 }
 
-static int run_one(struct barrier_study *study, struct ictus_skew *skew, const char *name,
-                   int processes, struct ictus_why *why)
+static int barrier_run_one(struct barrier_study *study, struct ictus_skew *skew, const char *name,
+                           int processes, struct ictus_why *why)
 {
     struct ictus_skew_result result;
     study_base_step(&study->base, name);
@@ -248,7 +249,7 @@ static int run_processes(struct barrier_study *study, int processes, struct ictu
         err = ictus_skew_create(comm, study->base.clock, study->selector, &skew, why);
         int stop = 0;
         for (int i = 0; i < study->count && !err && !stop; i++) {
-            err = run_one(study, skew, study->names[i], processes, why);
+            err = barrier_run_one(study, skew, study->names[i], processes, why);
             int mine[2] = {err, interrupt_here()};
             int all[2];
             MPI_Allreduce(mine, all, 2, MPI_INT, MPI_MAX, comm);
@@ -263,7 +264,7 @@ static int run_processes(struct barrier_study *study, int processes, struct ictu
     return results_agree(err, why);
 }
 
-static int run_study(struct barrier_study *study, struct ictus_why *why)
+static int barrier_run_study(struct barrier_study *study, struct ictus_why *why)
 {
     const struct header_facts facts = {
         .command = "barrier",
@@ -272,7 +273,7 @@ static int run_study(struct barrier_study *study, struct ictus_why *why)
         .sync = study->options->sync,
         .clock = study->options->clock,
     };
-    int err = read_algorithms(study, why);
+    int err = barrier_read_algorithms(study, why);
     err = err ? err
               : group_counts(study->options->processes, study->processes, &study->process_counts,
                              why);
@@ -301,7 +302,7 @@ static int barrier_run(const void *given, int word_count, char **words)
     if (!err) {
         /* Without a choice of algorithms there are still our own barriers. */
         (void)ictus_selector_create(&study.selector, NULL);
-        err = run_study(&study, &why);
+        err = barrier_run_study(&study, &why);
         if (study.selector) {
             ictus_selector_free(study.selector);
         }

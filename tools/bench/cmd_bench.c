@@ -148,7 +148,7 @@ static int bench_measure(struct bench_study *study, const struct bench_experimen
     return err;
 }
 
-static int run_experiments(struct bench_study *study, struct ictus_why *why)
+static int bench_run_experiments(struct bench_study *study, struct ictus_why *why)
 {
     struct bench_experiment *list = NULL;
     size_t count = 0;
@@ -242,7 +242,7 @@ static bool is_resumed(const struct bench_options *o)
     return there;
 }
 
-static int open_results(struct bench_study *study, struct ictus_why *why)
+static int bench_open_results(struct bench_study *study, struct ictus_why *why)
 {
     char spec[2048];
     const struct bench_group *first = &study->groups[0];
@@ -302,24 +302,24 @@ static void note_drift(const struct bench_study *study)
     }
 }
 
-static int run_study(struct bench_study *study, struct ictus_why *why)
+static int bench_run_study(struct bench_study *study, struct ictus_why *why)
 {
     int err = build_groups(study, why);
     if (!err) {
         warn_of_conditions(study);
     }
     if (!err) {
-        err = open_results(study, why);
+        err = bench_open_results(study, why);
     }
     if (!err) {
-        err = run_experiments(study, why);
+        err = bench_run_experiments(study, why);
         note_drift(study);
         err = results_close(study->out, study->options->results.file, err, why);
     }
     return err;
 }
 
-static void list_all(const struct bench_study *study)
+static void bench_list_all(const struct bench_study *study)
 {
     struct ictus_operation_info info;
     const char *summary = NULL;
@@ -333,7 +333,7 @@ static void list_all(const struct bench_study *study)
     }
 }
 
-static int list_algorithms(struct ictus_why *why)
+static int bench_list_algorithms(struct ictus_why *why)
 {
     struct ictus_selector *selector = NULL;
     const int err = ictus_selector_create(&selector, why);
@@ -356,16 +356,16 @@ static int list_algorithms(struct ictus_why *why)
 static int bench_act(struct bench_study *study, struct ictus_why *why)
 {
     if (study->options->list_algorithms) {
-        return list_algorithms(why);
+        return bench_list_algorithms(why);
     }
     int err = bench_study_read(study, why);
     if (!err && study->options->list) {
         if (command_rank() == 0) {
-            list_all(study);
+            bench_list_all(study);
         }
         return ICTUS_OK;
     }
-    return err ? err : run_study(study, why);
+    return err ? err : bench_run_study(study, why);
 }
 
 static int bench_run(const void *given, int word_count, char **words)

@@ -86,8 +86,8 @@ static int guidelines_keep(struct turns *turns, const struct ictus_bench_result 
 }
 
 /* A few repetitions of one rival at one size. */
-static int run_turn(struct guideline_study *study, const struct guideline_operation *op,
-                    size_t cell, int64_t round, struct ictus_why *why)
+static int guidelines_run_turn(struct guideline_study *study, const struct guideline_operation *op,
+                               size_t cell, int64_t round, struct ictus_why *why)
 {
     const struct guideline_options *o = study->options;
     const struct ictus_operation_info *rival = &op->rivals[cell / study->size_count];
@@ -143,7 +143,7 @@ static int run_operation(struct guideline_study *study, const struct guideline_o
         shuffle_order(order, cells, random);
         for (size_t i = 0; i < cells && !err; i++) {
             study_base_step(&study->base, op->rivals[0].name);
-            err = run_turn(study, op, order[i], round, why);
+            err = guidelines_run_turn(study, op, order[i], round, why);
         }
     }
     free(order);
@@ -163,7 +163,7 @@ static double count_turns(const struct guideline_study *study)
     return cells * (double)study->options->rounds;
 }
 
-static int run_study(struct guideline_study *study, struct ictus_why *why)
+static int guidelines_run_study(struct guideline_study *study, struct ictus_why *why)
 {
     const struct header_facts facts = {
         .command = "guidelines",
@@ -202,7 +202,7 @@ static int guidelines_act(struct guideline_study *study, struct ictus_why *why)
         }
         return ICTUS_OK;
     }
-    return err ? err : run_study(study, why);
+    return err ? err : guidelines_run_study(study, why);
 }
 
 /* Rank 0 reads and judges; the others hear how it went. */

@@ -108,8 +108,8 @@ struct matrix_study {
 };
 
 /* Append a name to a list of rows or columns. */
-static int names_add(char (*names)[MATRIX_NAME], int *count, int limit, const char *prefix,
-                     const char *name, struct ictus_why *why)
+static int matrix_names_add(char (*names)[MATRIX_NAME], int *count, int limit, const char *prefix,
+                            const char *name, struct ictus_why *why)
 {
     if (*count == limit || strlen(prefix) + strlen(name) >= MATRIX_NAME) {
         return ictus_because(why, ICTUS_ERR_SPEC,
@@ -120,16 +120,17 @@ static int names_add(char (*names)[MATRIX_NAME], int *count, int limit, const ch
     return ICTUS_OK;
 }
 
-static int add_row(struct matrix_study *study, const char *name, struct ictus_why *why)
+static int matrix_add_row(struct matrix_study *study, const char *name, struct ictus_why *why)
 {
-    return names_add(study->matrix.algorithms, &study->matrix.rows, MATRIX_ROWS, "", name, why);
+    return matrix_names_add(study->matrix.algorithms, &study->matrix.rows, MATRIX_ROWS, "", name,
+                            why);
 }
 
 static int add_column(struct matrix_study *study, const char *prefix, const char *name,
                       struct ictus_why *why)
 {
-    return names_add(study->matrix.schemes, &study->matrix.columns, MATRIX_COLUMNS, prefix, name,
-                     why);
+    return matrix_names_add(study->matrix.schemes, &study->matrix.columns, MATRIX_COLUMNS, prefix,
+                            name, why);
 }
 
 /* The algorithms there are, and whose rows are read. */
@@ -138,7 +139,7 @@ struct row_reading {
     const char *const *known;
 };
 
-static int take_row(void *given, char *word, struct ictus_why *why)
+static int matrix_take_row(void *given, char *word, struct ictus_why *why)
 {
     const struct row_reading *reading = given;
     const char *const *name = reading->known;
@@ -146,7 +147,7 @@ static int take_row(void *given, char *word, struct ictus_why *why)
         name++;
     }
     return *name || strcmp(word, ICTUS_ALGORITHM_DEFAULT) == 0
-               ? add_row(reading->study, word, why)
+               ? matrix_add_row(reading->study, word, why)
                : ictus_unknown(why, "algorithm", word, reading->known);
 }
 
@@ -158,11 +159,11 @@ static int read_rows(struct matrix_study *study, struct ictus_why *why)
     int err =
         ictus_selector_algorithms(study->selector, study->matrix.operation, &reading.known, why);
     if (err || strcmp(list.text, "all") != 0) {
-        return err ? err : word_list_read(&list, take_row, &reading, why);
+        return err ? err : word_list_read(&list, matrix_take_row, &reading, why);
     }
-    err = add_row(study, ICTUS_ALGORITHM_DEFAULT, why);
+    err = matrix_add_row(study, ICTUS_ALGORITHM_DEFAULT, why);
     for (const char *const *name = reading.known; *name && !err; name++) {
-        err = add_row(study, *name, why);
+        err = matrix_add_row(study, *name, why);
     }
     return err;
 }
@@ -211,7 +212,7 @@ static int read_columns(struct matrix_study *study, struct ictus_why *why)
 }
 
 /* One operation whose algorithms are compared, named by --ops. */
-static int add_op(void *given, char *name, struct ictus_why *why)
+static int matrix_add_op(void *given, char *name, struct ictus_why *why)
 {
     struct matrix_study *study = given;
     const struct ictus_bench_plan plan = {.size = sizeof(plan),
@@ -229,11 +230,11 @@ static int add_op(void *given, char *name, struct ictus_why *why)
     return err ? err : read_rows(study, why);
 }
 
-static int read_study(struct matrix_study *study, struct ictus_why *why)
+static int matrix_read_study(struct matrix_study *study, struct ictus_why *why)
 {
     const struct word_list ops = {"ops", study->options->ops, "operation"};
     int err = ictus_selector_create(&study->selector, why);
-    err = err ? err : word_list_read(&ops, add_op, study, why);
+    err = err ? err : word_list_read(&ops, matrix_add_op, study, why);
     err = err ? err : read_columns(study, why);
     err = err ? err
               : sizes_read("sizes", study->options->sizes, &study->sizes, &study->size_count, why);
@@ -257,7 +258,7 @@ static int keep_turn(struct matrix_study *study, int row, int column,
 }
 
 /* A few repetitions of one cell. An algorithm that cannot run here leaves its cells empty. */
-static int run_turn(struct matrix_study *study, int row, int column, struct ictus_why *why)
+static int matrix_run_turn(struct matrix_study *study, int row, int column, struct ictus_why *why)
 {
     const struct matrix_options *o = study->options;
     const struct matrix *m = &study->matrix;
@@ -289,8 +290,8 @@ static int run_turn(struct matrix_study *study, int row, int column, struct ictu
 }
 
 /* One turn of every cell that can be, in another order each time. */
-static int run_round(struct matrix_study *study, size_t *order, uint64_t *random,
-                     struct ictus_why *why)
+static int matrix_run_round(struct matrix_study *study, size_t *order, uint64_t *random,
+                            struct ictus_why *why)
 {
     const struct matrix *m = &study->matrix;
     const size_t cells = (size_t)m->rows * (size_t)m->columns;
@@ -301,7 +302,7 @@ static int run_round(struct matrix_study *study, size_t *order, uint64_t *random
         const int column = (int)(order[i] % (size_t)m->columns);
         study_base_step(&study->base, m->schemes[column]);
         if (study->benches[column] && !study->unfit[row]) {
-            err = run_turn(study, row, column, why);
+            err = matrix_run_turn(study, row, column, why);
         }
     }
     return err;
@@ -319,7 +320,7 @@ static void rest_between(const struct matrix_study *study, double began_s, int64
     }
 }
 
-static int run_rounds(struct matrix_study *study, struct ictus_why *why)
+static int matrix_run_rounds(struct matrix_study *study, struct ictus_why *why)
 {
     size_t order[MATRIX_ROWS * MATRIX_COLUMNS];
     uint64_t random = (uint64_t)study->options->seed;
@@ -334,14 +335,14 @@ static int run_rounds(struct matrix_study *study, struct ictus_why *why)
             rest_between(study, began_s, round, round_s);
         }
         const double start_s = meet_now_s();
-        err = run_round(study, order, &random, why);
+        err = matrix_run_round(study, order, &random, why);
         round_s = meet_now_s() - start_s;
     }
     return err;
 }
 
 /* Which rows of a column would be faster than which in another launch, too. */
-static int compare_rows(struct matrix_study *study, int column)
+static int matrix_compare_rows(struct matrix_study *study, int column)
 {
     struct matrix *m = &study->matrix;
     for (int a = 0; a < m->rows; a++) {
@@ -403,7 +404,7 @@ static int write_column(struct matrix_study *study, int column)
         }
     }
     matrix_place(m, column);
-    err = err ? err : compare_rows(study, column);
+    err = err ? err : matrix_compare_rows(study, column);
     for (int row = 0; row < m->rows && !err; row++) {
         if (m->cells[row][column].measured) {
             err = study_base_put(&study->base, describe_cell(study, row, column));
@@ -481,7 +482,7 @@ static int run_matrix(struct matrix_study *study, uint64_t bytes, struct ictus_w
     memset(m->cells, 0, sizeof(m->cells));
     memset(m->faster, 0, sizeof(m->faster));
     int err = results_agree(clear_turns(study), why);
-    err = err ? err : run_rounds(study, why);
+    err = err ? err : matrix_run_rounds(study, why);
     /* What an interrupt cut short is no fair comparison. */
     if (!err && !interrupt_came() && command_rank() == 0) {
         progress_hide(&study->base.progress);
@@ -503,7 +504,7 @@ static int run_op(struct matrix_study *study, const char *operation, struct ictu
     return err;
 }
 
-static int run_study(struct matrix_study *study, struct ictus_why *why)
+static int matrix_run_study(struct matrix_study *study, struct ictus_why *why)
 {
     const struct header_facts facts = {
         .command = "matrix",
@@ -528,7 +529,7 @@ static int run_study(struct matrix_study *study, struct ictus_why *why)
     return study_base_close(&study->base, err, why);
 }
 
-static void bench_study_fini(struct matrix_study *study)
+static void matrix_study_fini(struct matrix_study *study)
 {
     for (int i = 0; i < MATRIX_ROWS * MATRIX_COLUMNS; i++) {
         turns_fini(&study->turns[i / MATRIX_COLUMNS][i % MATRIX_COLUMNS]);
@@ -553,11 +554,11 @@ static int matrix_run(const void *given, int word_count, char **words)
     interrupt_watch();
     int err = word_count > 0
                   ? ictus_because(&why, ICTUS_ERR_SPEC, "unexpected argument '%.80s'", words[0])
-                  : read_study(study, &why);
+                  : matrix_read_study(study, &why);
     if (!err) {
-        err = run_study(study, &why);
+        err = matrix_run_study(study, &why);
     }
-    bench_study_fini(study);
+    matrix_study_fini(study);
     free(study);
     return interrupt_end("matrix", err, &why, EXIT_OK);
 }

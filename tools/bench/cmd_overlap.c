@@ -112,7 +112,7 @@ struct overlap_study {
 /* The computation shall take what was asked within this. */
 #define WORK_TOLERANCE 0.02
 
-static int add_op(void *given, char *name, struct ictus_why *why)
+static int overlap_add_op(void *given, char *name, struct ictus_why *why)
 {
     struct overlap_study *s = given;
     if (s->op_count == OPS_MAX) {
@@ -128,12 +128,12 @@ static int add_op(void *given, char *name, struct ictus_why *why)
     return err;
 }
 
-static int read_ops(struct overlap_study *s, struct ictus_why *why)
+static int overlap_read_ops(struct overlap_study *s, struct ictus_why *why)
 {
     const struct word_list list = {"ops", s->options->ops, "operation"};
     struct ictus_operation_info info;
     if (strcmp(list.text, "all") != 0) {
-        return word_list_read(&list, add_op, s, why);
+        return word_list_read(&list, overlap_add_op, s, why);
     }
     for (int i = 0; !ictus_operation(NULL, i, &info); i++) {
         if (info.nonblocking && s->op_count < OPS_MAX) {
@@ -182,9 +182,9 @@ static int read_lists(struct overlap_study *s, struct ictus_why *why)
     return err ? err : group_counts(s->options->processes, s->counts, &s->count_count, why);
 }
 
-static int read_study(struct overlap_study *s, struct ictus_why *why)
+static int overlap_read_study(struct overlap_study *s, struct ictus_why *why)
 {
-    int err = read_ops(s, why);
+    int err = overlap_read_ops(s, why);
     if (!err) {
         err = read_lists(s, why);
     }
@@ -212,7 +212,7 @@ static double shown_overlap(const struct overlap_options *o, const struct ictus_
     }
 }
 
-static const char *note_of(const struct ictus_overlap_result *r)
+static const char *overlap_note_of(const struct ictus_overlap_result *r)
 {
     if (r->unseen_s > UNSEEN_SHARE * r->blocking_s && r->unseen_s > UNSEEN_MIN_S) {
         return "preempted?";
@@ -238,7 +238,7 @@ static json_t *overlap_describe(const struct overlap_study *s,
         "overlap", overlap, "overlap_percent", 100.0 * overlap, "formula",
         formula_texts[o->formula], "overlap_h08", r->h08, "overlap_osu", r->osu, "overlap_imb",
         r->imb, "work_error", r->work_error, "unseen_s", r->unseen_s, "n", (json_int_t)r->n,
-        "invalid", (json_int_t)r->invalid, "note", note_of(r));
+        "invalid", (json_int_t)r->invalid, "note", overlap_note_of(r));
 }
 
 static struct ictus_overlap_plan plan_of(const struct overlap_study *s, const char *operation,
@@ -264,7 +264,8 @@ static struct ictus_overlap_plan plan_of(const struct overlap_study *s, const ch
 }
 
 /* Failures of one operation that say nothing about the others. */
-static bool may_go_on(const struct overlap_study *s, const struct ictus_overlap_plan *plan, int err)
+static bool overlap_may_go_on(const struct overlap_study *s, const struct ictus_overlap_plan *plan,
+                              int err)
 {
     struct ictus_operation_info info = {0};
     (void)ictus_operation_find(NULL, plan->call.operation, &info, NULL);
@@ -287,9 +288,9 @@ static void overlap_note_shape(const struct overlap_study *s, const char *operat
 }
 
 /* One measurement; *object is the caller's, NULL where nothing came and on all ranks but 0. */
-static int run_one(struct overlap_study *s, struct ictus_bench *bench,
-                   const struct ictus_overlap_plan *plan, int processes, json_t **object,
-                   struct ictus_why *why)
+static int overlap_run_one(struct overlap_study *s, struct ictus_bench *bench,
+                           const struct ictus_overlap_plan *plan, int processes, json_t **object,
+                           struct ictus_why *why)
 {
     struct ictus_overlap_result result = {0};
     int err = bench ? ictus_overlap_run(bench, plan, &result, why) : ICTUS_OK;
@@ -300,7 +301,7 @@ static int run_one(struct overlap_study *s, struct ictus_bench *bench,
         overlap_note_shape(s, plan->call.operation, *object);
     }
     err = results_agree(err, why);
-    if (may_go_on(s, plan, err)) {
+    if (overlap_may_go_on(s, plan, err)) {
         s->left_out++;
         study_base_omit(&s->base, why);
         return ICTUS_OK;
@@ -328,7 +329,7 @@ static int run_tests(struct overlap_study *s, struct ictus_bench *bench,
     int err = ICTUS_OK;
     for (size_t i = 0; i < s->interval_count && !err; i++) {
         plan.interval = s->intervals[i];
-        err = run_one(s, bench, &plan, processes, &objects[i], why);
+        err = overlap_run_one(s, bench, &plan, processes, &objects[i], why);
         if (objects[i] && (!best || overhead_of(objects[i]) < overhead_of(best))) {
             best = objects[i];
         }
@@ -357,7 +358,7 @@ static int run_size(struct overlap_study *s, struct ictus_bench *bench, int proc
             err = run_tests(s, bench, plan, processes, why);
             continue;
         }
-        err = run_one(s, bench, &plan, processes, &object, why);
+        err = overlap_run_one(s, bench, &plan, processes, &object, why);
         if (!err) {
             err = overlap_put(s, object, why);
         }
@@ -391,7 +392,7 @@ static int run_group(struct overlap_study *s, int processes, struct ictus_why *w
     return err;
 }
 
-static int run_study(struct overlap_study *s, struct ictus_why *why)
+static int overlap_run_study(struct overlap_study *s, struct ictus_why *why)
 {
     const struct header_facts facts = {
         .command = "overlap",
@@ -426,9 +427,9 @@ static int overlap_run(const void *given, int word_count, char **words)
     interrupt_watch();
     int err = word_count > 0
                   ? ictus_because(&why, ICTUS_ERR_SPEC, "unexpected argument '%.80s'", words[0])
-                  : read_study(s, &why);
+                  : overlap_read_study(s, &why);
     if (!err) {
-        err = run_study(s, &why);
+        err = overlap_run_study(s, &why);
     }
     const int left_out = s->left_out;
     free(s->sizes);

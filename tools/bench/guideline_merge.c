@@ -42,7 +42,7 @@ static int add_launch(json_t *guidelines, json_t *object)
     return failed || json_array_append(launches, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
-static double number_of(const json_t *object, const char *name)
+static double guideline_merge_number_of(const json_t *object, const char *name)
 {
     const json_t *value = json_object_get(object, name);
     return json_is_number(value) ? json_number_value(value) : NAN;
@@ -62,13 +62,13 @@ static int add_file(const char *path, json_t *guidelines, struct ictus_why *why)
     {
         const char *type = json_string_value(json_object_get(object, "type"));
         const bool guideline = strcmp(type, "guideline") == 0 && json_object_get(object, "kind");
-        if (guideline && number_of(object, "launches") > 1) {
+        if (guideline && guideline_merge_number_of(object, "launches") > 1) {
             err = ictus_because(why, ICTUS_ERR_FORMAT,
                                 "'%.200s' already combines several launches; name the files of the "
                                 "launches instead",
                                 path);
         }
-        if (!err && guideline && number_of(object, "factor") > 0) {
+        if (!err && guideline && guideline_merge_number_of(object, "factor") > 0) {
             err = add_launch(guidelines, object);
         }
     }
@@ -76,13 +76,13 @@ static int add_file(const char *path, json_t *guidelines, struct ictus_why *why)
     return err;
 }
 
-static const char *text_of(const json_t *object, const char *name)
+static const char *guideline_merge_text_of(const json_t *object, const char *name)
 {
     const char *text = json_string_value(json_object_get(object, name));
     return text ? text : "";
 }
 
-static int64_t sum_of(const json_t *launches, const char *name)
+static int64_t guideline_merge_sum_of(const json_t *launches, const char *name)
 {
     int64_t sum = 0;
     size_t i = 0;
@@ -95,14 +95,14 @@ static int64_t sum_of(const json_t *launches, const char *name)
 }
 
 /* The geometric mean over launches: what the factor is of as well. */
-static double mean_of(const json_t *launches, const char *name)
+static double guideline_merge_mean_of(const json_t *launches, const char *name)
 {
     double sum = 0.0;
     size_t i = 0;
     json_t *launch = NULL;
     json_array_foreach((json_t *)launches, i, launch)
     {
-        sum += log(number_of(launch, name));
+        sum += log(guideline_merge_number_of(launch, name));
     }
     return exp(sum / (double)json_array_size(launches));
 }
@@ -117,36 +117,36 @@ static int judge_launches(const json_t *launches, const struct guideline_limits 
         return ICTUS_ERR_NOMEM;
     }
     *row = (struct guideline_row){
-        .kind = text_of(first, "kind"),
-        .operation = text_of(first, "operation"),
-        .against = text_of(first, "against"),
-        .reduction = text_of(first, "reduction"),
-        .scheme = text_of(first, "scheme"),
+        .kind = guideline_merge_text_of(first, "kind"),
+        .operation = guideline_merge_text_of(first, "operation"),
+        .against = guideline_merge_text_of(first, "against"),
+        .reduction = guideline_merge_text_of(first, "reduction"),
+        .scheme = guideline_merge_text_of(first, "scheme"),
         .bytes = (uint64_t)json_integer_value(json_object_get(first, "bytes")),
         .against_bytes = (uint64_t)json_integer_value(json_object_get(first, "against_bytes")),
         .processes = (int)json_integer_value(json_object_get(first, "processes")),
-        .n = sum_of(launches, "n"),
-        .against_n = sum_of(launches, "against_n"),
-        .invalid = sum_of(launches, "invalid"),
-        .rounds = sum_of(launches, "rounds"),
+        .n = guideline_merge_sum_of(launches, "n"),
+        .against_n = guideline_merge_sum_of(launches, "against_n"),
+        .invalid = guideline_merge_sum_of(launches, "invalid"),
+        .rounds = guideline_merge_sum_of(launches, "rounds"),
     };
     struct turns_launches all = {numbers, numbers + n, n, limits->spread};
     for (size_t i = 0; i < n; i++) {
         const json_t *launch = json_array_get(launches, i);
-        const double error = number_of(launch, "factor_error");
-        all.logs[i] = log(number_of(launch, "factor"));
+        const double error = guideline_merge_number_of(launch, "factor_error");
+        all.logs[i] = log(guideline_merge_number_of(launch, "factor"));
         all.errors[i] = isfinite(error) ? error : INFINITY;
     }
     guideline_judge(&all, limits, &row->result);
     row->result.ratio.error = all.errors[0];
-    row->result.median_s = mean_of(launches, "median_s");
-    row->result.against_s = mean_of(launches, "against_median_s");
+    row->result.median_s = guideline_merge_mean_of(launches, "median_s");
+    row->result.against_s = guideline_merge_mean_of(launches, "against_median_s");
     free(numbers);
     return ICTUS_OK;
 }
 
-static int put_all(const struct guideline_options *options, json_t *guidelines,
-                   struct ictus_output *out, struct guideline_tally *tally)
+static int guideline_merge_put_all(const struct guideline_options *options, json_t *guidelines,
+                                   struct ictus_output *out, struct guideline_tally *tally)
 {
     const struct guideline_limits limits = {options->tolerance, options->significance,
                                             (double)json_object_size(guidelines),
@@ -192,7 +192,7 @@ int guideline_merge(const struct guideline_options *options, int count, char **p
                                 &out, why);
     }
     if (!err) {
-        err = put_all(options, guidelines, out, tally);
+        err = guideline_merge_put_all(options, guidelines, out, tally);
     }
     const int closed = out ? ictus_output_close(out) : ICTUS_OK;
     if (!err && closed) {

@@ -39,7 +39,7 @@ void guideline_say(const struct guideline_row *row, char *text, size_t size)
                    other, monotony || split ? "take" : "takes");
 }
 
-static void set_real(json_t *object, const char *name, double value)
+static void guideline_record_set_real(json_t *object, const char *name, double value)
 {
     (void)json_object_set_new(object, name, ictus_result_real(value));
 }
@@ -58,17 +58,17 @@ json_t *guideline_object(const struct guideline_row *row)
     if (!object) {
         return NULL;
     }
-    set_real(object, "median_s", r->median_s);
-    set_real(object, "against_median_s", r->against_s);
-    set_real(object, "factor", r->verdict.factor);
-    set_real(object, "factor_low", r->verdict.low);
-    set_real(object, "factor_high", r->verdict.high);
-    set_real(object, "factor_error", r->launches == 1 ? r->ratio.error : NAN);
-    set_real(object, "launch_spread", r->verdict.spread);
+    guideline_record_set_real(object, "median_s", r->median_s);
+    guideline_record_set_real(object, "against_median_s", r->against_s);
+    guideline_record_set_real(object, "factor", r->verdict.factor);
+    guideline_record_set_real(object, "factor_low", r->verdict.low);
+    guideline_record_set_real(object, "factor_high", r->verdict.high);
+    guideline_record_set_real(object, "factor_error", r->launches == 1 ? r->ratio.error : NAN);
+    guideline_record_set_real(object, "launch_spread", r->verdict.spread);
     (void)json_object_set_new(object, "launch_spread_from",
                               json_string(r->verdict.known ? "files" : "assumed"));
-    set_real(object, "p", r->verdict.p);
-    set_real(object, "p_adjusted", r->p_adjusted);
+    guideline_record_set_real(object, "p", r->verdict.p);
+    guideline_record_set_real(object, "p_adjusted", r->p_adjusted);
     (void)json_object_set_new(object, "state", json_string(guideline_states[r->state]));
     char text[256];
     guideline_say(row, text, sizeof(text));

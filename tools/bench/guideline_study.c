@@ -35,14 +35,16 @@ static int read_kinds(struct guideline_study *study, struct ictus_why *why)
     return word_list_read(&list, add_kind, study, why);
 }
 
-static bool is_wanted(const struct guideline_study *study, const struct ictus_operation_info *rival)
+static bool guideline_study_is_wanted(const struct guideline_study *study,
+                                      const struct ictus_operation_info *rival)
 {
     return study->kinds[rival->pieces ? KIND_SPLIT : KIND_MOCKUP];
 }
 
 /* An operation and those of its mock-ups that are of a wanted kind. */
-static int add_operation(struct guideline_study *study, const struct ictus_operation_info *info,
-                         struct ictus_why *why)
+static int guideline_study_add_operation(struct guideline_study *study,
+                                         const struct ictus_operation_info *info,
+                                         struct ictus_why *why)
 {
     struct ictus_operation_info rival;
     if (study->operation_count == GUIDELINE_OPS_MAX) {
@@ -53,7 +55,8 @@ static int add_operation(struct guideline_study *study, const struct ictus_opera
     op->rivals[op->rival_count++] = *info;
     for (int i = 0; op->rival_count < GUIDELINE_RIVALS_MAX && !ictus_operation(NULL, i, &rival);
          i++) {
-        if (rival.mocks && strcmp(rival.mocks, info->name) == 0 && is_wanted(study, &rival)) {
+        if (rival.mocks && strcmp(rival.mocks, info->name) == 0 &&
+            guideline_study_is_wanted(study, &rival)) {
             op->rivals[op->rival_count++] = rival;
         }
     }
@@ -70,27 +73,27 @@ static bool has_mockup(const char *name)
     return found;
 }
 
-static int add_op(void *given, char *word, struct ictus_why *why)
+static int guideline_study_add_op(void *given, char *word, struct ictus_why *why)
 {
     struct ictus_operation_info info;
     int err = ictus_operation_find(NULL, word, &info, why);
     if (!err && (info.mocks || !info.has_data)) {
         err = ictus_because(why, ICTUS_ERR_SPEC, "--ops: there is no guideline for '%.60s'", word);
     }
-    return err ? err : add_operation(given, &info, why);
+    return err ? err : guideline_study_add_operation(given, &info, why);
 }
 
-static int read_ops(struct guideline_study *study, struct ictus_why *why)
+static int guideline_study_read_ops(struct guideline_study *study, struct ictus_why *why)
 {
     const struct word_list list = {"ops", study->options->ops, "operation"};
     struct ictus_operation_info info;
     int err = ICTUS_OK;
     if (strcmp(list.text, "all") != 0) {
-        return word_list_read(&list, add_op, study, why);
+        return word_list_read(&list, guideline_study_add_op, study, why);
     }
     for (int i = 0; !err && !ictus_operation(NULL, i, &info); i++) {
         if (has_mockup(info.name)) {
-            err = add_operation(study, &info, why);
+            err = guideline_study_add_operation(study, &info, why);
         }
     }
     return err;
@@ -132,7 +135,7 @@ static size_t count_comparisons(const struct guideline_study *study)
     return count;
 }
 
-static int check_rest(struct guideline_study *study, struct ictus_why *why)
+static int guideline_study_check_rest(struct guideline_study *study, struct ictus_why *why)
 {
     const struct guideline_options *o = study->options;
     const size_t comparisons = count_comparisons(study);
@@ -178,9 +181,9 @@ int guideline_study_read(struct guideline_study *study, struct ictus_why *why)
 {
     study->operations = calloc(GUIDELINE_OPS_MAX, sizeof(*study->operations));
     int err = study->operations ? read_kinds(study, why) : ICTUS_ERR_NOMEM;
-    err = err ? err : read_ops(study, why);
+    err = err ? err : guideline_study_read_ops(study, why);
     err = err ? err : read_sizes(study, why);
-    err = err ? err : check_rest(study, why);
+    err = err ? err : guideline_study_check_rest(study, why);
     study_base_init(&study->base, "guidelines", &study->options->results, &study->options->talk);
     study_base_clock(&study->base, study->options->sync, study->options->clock);
     return err ? err : guideline_allocate(study);

@@ -154,7 +154,7 @@ static bool is_measured(const struct matrix *m, int column)
     return row < m->rows;
 }
 
-static void put_cell(const struct matrix *m, int row, int column, struct text_table *table)
+static void matrix_put_cell(const struct matrix *m, int row, int column, struct text_table *table)
 {
     const struct cell *cell = &m->cells[row][column];
     if (cell->measured) {
@@ -206,7 +206,7 @@ int matrix_print(const struct matrix *m, FILE *out)
             text_table_cell(&table, "%s", m->algorithms[row]);
             for (int c = 0; c < m->columns; c++) {
                 if (is_measured(m, c)) {
-                    put_cell(m, row, c, &table);
+                    matrix_put_cell(m, row, c, &table);
                 }
             }
         }

@@ -114,7 +114,7 @@ static void witness_rest(void *state)
     (void)sigaction(WITNESS_SIGNAL, &record->before, NULL);
 }
 
-static size_t read_stack(void *state, size_t i, const void **functions, size_t room)
+static size_t witness_read_stack(void *state, size_t i, const void **functions, size_t room)
 {
     const struct witness_record *record = state;
     if (!record || i >= (size_t)record->count) {
@@ -137,7 +137,7 @@ struct ictus_witness witness_create(void)
         struct walk walk = {.stack = &record->stacks[0]};
         (void)_Unwind_Backtrace(note_frame, &walk);
     }
-    return (struct ictus_witness){record, witness_watch, witness_rest, read_stack};
+    return (struct ictus_witness){record, witness_watch, witness_rest, witness_read_stack};
 }
 
 void witness_free(struct ictus_witness *witness)

@@ -77,7 +77,7 @@ struct census {
     char *names; /* NAME_BYTES each */
 };
 
-static const char *name_of(const struct census *c, int node)
+static const char *check_nodes_name_of(const struct census *c, int node)
 {
     return c->names + (size_t)node * NAME_BYTES;
 }
@@ -170,7 +170,7 @@ static json_t *census_describe(const struct census *c, const struct row *row)
     json_t *object = json_pack("{s:s}", "type", row->b < 0 ? "node" : "link");
     if (row->b < 0) {
         const struct ictus_node_check *n = &f->nodes[row->a];
-        (void)snprintf(what, sizeof(what), "%s", name_of(c, row->a));
+        (void)snprintf(what, sizeof(what), "%s", check_nodes_name_of(c, row->a));
         json_object_set_new(object, "what", json_string(what));
         json_object_set_new(object, "fault", json_string(fault_word(n->faults)));
         json_object_set_new(object, "rtt_ns", ictus_result_real(n->rtt_ns));
@@ -178,7 +178,8 @@ static json_t *census_describe(const struct census *c, const struct row *row)
         json_object_set_new(object, "step_ns", ictus_result_real(n->step_ns));
     } else {
         const struct ictus_link_check *l = &f->links[row->b];
-        (void)snprintf(what, sizeof(what), "%s to %s", name_of(c, l->a), name_of(c, l->b));
+        (void)snprintf(what, sizeof(what), "%s to %s", check_nodes_name_of(c, l->a),
+                       check_nodes_name_of(c, l->b));
         json_object_set_new(object, "what", json_string(what));
         json_object_set_new(object, "fault", json_string("link"));
         json_object_set_new(object, "rtt_ns", ictus_result_real(l->rtt_ns));
@@ -188,7 +189,7 @@ static json_t *census_describe(const struct census *c, const struct row *row)
     return object;
 }
 
-static int compare_rows(const void *a, const void *b)
+static int check_nodes_compare_rows(const void *a, const void *b)
 {
     const struct row *x = a;
     const struct row *y = b;
@@ -215,7 +216,7 @@ static struct row *sort_rows(const struct ictus_checkup *f, size_t *count)
         }
     }
     if (rows) {
-        qsort(rows, n, sizeof(*rows), compare_rows);
+        qsort(rows, n, sizeof(*rows), check_nodes_compare_rows);
     }
     *count = n;
     return rows;

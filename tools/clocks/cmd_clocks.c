@@ -71,7 +71,7 @@ static int add_devices(struct spec_list *list, struct ictus_why *why)
 }
 
 /* Every known source. Only rank 0 looks for devices, so that all list the same. */
-static int list_all(struct spec_list *list, struct ictus_why *why)
+static int clocks_list_all(struct spec_list *list, struct ictus_why *why)
 {
     struct ictus_entry entry;
     int err = ICTUS_OK;
@@ -142,7 +142,7 @@ static int findings_make(const char *source, struct findings *f, struct ictus_wh
 }
 
 /* The word that result files use. */
-static const char *scope_of(const struct ictus_sharing *s, int processes)
+static const char *clocks_scope_of(const struct ictus_sharing *s, int processes)
 {
     if (s->groups == processes) {
         return "process";
@@ -153,7 +153,7 @@ static const char *scope_of(const struct ictus_sharing *s, int processes)
     return s->per_node ? "node" : "mixed";
 }
 
-static const char *note_of(const struct findings *f, bool by_default)
+static const char *clocks_note_of(const struct findings *f, bool by_default)
 {
     if (f->sharing.contradicted) {
         return "claims to be shared, but its readings contradict that";
@@ -178,11 +178,12 @@ static json_t *findings_describe(const char *source, const struct findings *f, c
                   f->worst.resolution_ns, "cost_ns", round(f->worst.cost_ns * 10.0) / 10.0,
                   "monotonic", f->worst.backwards == 0, "backwards", (json_int_t)f->worst.backwards,
                   "reads", (json_int_t)f->worst.reads, "worst_step_ns", f->worst.worst_step_ns);
-    json_t *more = json_pack(
-        "{s:s, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:s, s:s}", "shared", scope_of(&f->sharing, size),
-        "groups", f->sharing.groups, "processes", size, "nodes", f->sharing.nodes, "kernels",
-        f->sharing.kernels, "contradicted", f->sharing.contradicted, "group_of", groups, "identity",
-        ictus_result_text(f->identity), "summary", summary, "note", note_of(f, by_default));
+    json_t *more = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:s, s:s}", "shared",
+                             clocks_scope_of(&f->sharing, size), "groups", f->sharing.groups,
+                             "processes", size, "nodes", f->sharing.nodes, "kernels",
+                             f->sharing.kernels, "contradicted", f->sharing.contradicted,
+                             "group_of", groups, "identity", ictus_result_text(f->identity),
+                             "summary", summary, "note", clocks_note_of(f, by_default));
     if (object && more) {
         json_object_update(object, more);
     }
@@ -276,7 +277,7 @@ static int clocks_run(const void *given, int word_count, char **words)
         err = spec_list_read(&list, "clock", o->clocks, &why);
         err = err ? err : check_list(&list, &why);
     } else {
-        err = list_all(&list, &why);
+        err = clocks_list_all(&list, &why);
         err = err ? err : share_list(&list);
     }
     if (!err) {

@@ -236,7 +236,7 @@ static int drift_observe(struct ictus_study *study, const struct drift_options *
     return err;
 }
 
-static int run_study(const struct drift_options *o, struct ictus_why *why)
+static int drift_run_study(const struct drift_options *o, struct ictus_why *why)
 {
     struct clock_study s;
     const struct header_facts facts = {.command = "drift", .rows = options, .options = o};
@@ -274,7 +274,7 @@ static int drift_run(const void *given, int word_count, char **words)
     struct ictus_why why = {""};
     int err = drift_check(given, word_count, words, &why);
     if (!err) {
-        err = run_study(given, &why);
+        err = drift_run_study(given, &why);
     }
     if (err) {
         return command_fail("drift", err, &why);

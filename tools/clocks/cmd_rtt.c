@@ -88,7 +88,7 @@ static int pairs_add(struct pairs *pairs, int from, int to)
 }
 
 /* One "from-to". */
-static int read_pair(const char *word, struct pair *pair, struct ictus_why *why)
+static int rtt_read_pair(const char *word, struct pair *pair, struct ictus_why *why)
 {
     char first[32];
     int64_t from = -1;
@@ -118,7 +118,7 @@ static int read_listed(const char *text, struct pairs *pairs, struct ictus_why *
         struct pair pair = {0, 0};
         const size_t length = strcspn(rest, ",");
         (void)snprintf(word, sizeof(word), "%.*s", (int)(length < 63 ? length : 63), rest);
-        err = read_pair(word, &pair, why);
+        err = rtt_read_pair(word, &pair, why);
         err = err ? err : pairs_add(pairs, pair.from, pair.to);
         if (!rest[length]) {
             break;
@@ -181,9 +181,9 @@ static int rtt_measure(struct ictus_study *study, struct pair pair, const struct
     return err;
 }
 
-static int measure_all(struct ictus_study *study, const struct pairs *pairs,
-                       const struct rtt_options *o, struct ictus_output *out, const char *clock,
-                       struct ictus_why *why)
+static int rtt_measure_all(struct ictus_study *study, const struct pairs *pairs,
+                           const struct rtt_options *o, struct ictus_output *out, const char *clock,
+                           struct ictus_why *why)
 {
     struct progress progress;
     double *rtt_ns = calloc((size_t)o->exchanges, sizeof(*rtt_ns));
@@ -222,13 +222,14 @@ static int measure_all(struct ictus_study *study, const struct pairs *pairs,
     return err;
 }
 
-static int run_study(const struct rtt_options *o, const struct pairs *pairs, struct ictus_why *why)
+static int rtt_run_study(const struct rtt_options *o, const struct pairs *pairs,
+                         struct ictus_why *why)
 {
     struct clock_study s;
     const struct header_facts facts = {.command = "rtt", .rows = options, .options = o};
     int err = clock_study_open(&s, o->clock, facts, &o->results, columns, why);
     if (!err) {
-        err = measure_all(s.study, pairs, o, s.out, s.clock, why);
+        err = rtt_measure_all(s.study, pairs, o, s.out, s.clock, why);
     }
     return clock_study_close(&s, err, why);
 }
@@ -246,7 +247,7 @@ static int rtt_run(const void *given, int word_count, char **words)
         err = read_pairs(o->pairs, &pairs, &why);
     }
     if (!err) {
-        err = run_study(o, &pairs, &why);
+        err = rtt_run_study(o, &pairs, &why);
     }
     free(pairs.list);
     if (err == ICTUS_ERR_TIMEOUT) {

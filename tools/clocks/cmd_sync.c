@@ -147,7 +147,7 @@ static int check_reseed(const struct plan *plan, struct ictus_why *why)
                                plan->clock);
 }
 
-static int read_clock(struct plan *plan, struct ictus_why *why)
+static int sync_read_clock(struct plan *plan, struct ictus_why *why)
 {
     const struct sync_options *o = plan->options;
     char usual[SPEC_ITEM_MAX];
@@ -169,11 +169,11 @@ static int read_clock(struct plan *plan, struct ictus_why *why)
     return err ? err : check_reseed(plan, why);
 }
 
-static int read_plan(struct plan *plan, struct ictus_why *why)
+static int sync_read_plan(struct plan *plan, struct ictus_why *why)
 {
     const struct sync_options *o = plan->options;
     struct ictus_study *study = NULL;
-    int err = read_clock(plan, why);
+    int err = sync_read_clock(plan, why);
     if (!err) {
         err = number_list_read("wait", o->waits, ictus_parse_seconds, 0, 1e6, &plan->waits,
                                &plan->wait_count, why);
@@ -231,9 +231,9 @@ struct experiment {
     size_t sync;
 };
 
-static json_t *experiment_describe(const struct plan *plan, const struct experiment *e,
-                                   int64_t repetition, const struct sync_cost *cost,
-                                   const struct sync_quality *q)
+static json_t *sync_experiment_describe(const struct plan *plan, const struct experiment *e,
+                                        int64_t repetition, const struct sync_cost *cost,
+                                        const struct sync_quality *q)
 {
     json_t *object =
         json_pack("{s:s, s:s, s:o, s:i, s:I, s:f, s:f, s:I, s:I}", "type", "sync", "sync",
@@ -272,7 +272,7 @@ static int experiment_report(struct plan *plan, const struct experiment *e, int6
     for (size_t i = 0; i < judged; i++) {
         struct sync_quality *q = &plan->qualities[i];
         const size_t cell = (e->processes * plan->syncs.count + e->sync) * plan->wait_count + i;
-        json_t *object = experiment_describe(plan, e, repetition, cost, q);
+        json_t *object = sync_experiment_describe(plan, e, repetition, cost, q);
         if (plan->summary) {
             sync_summary_add(plan->summary, cell, cost, q);
         }
@@ -286,8 +286,8 @@ static int experiment_report(struct plan *plan, const struct experiment *e, int6
 }
 
 /* Collective over the job. A negative repetition warms up: nothing is reported. */
-static int run_one(struct plan *plan, const struct experiment *e, int64_t repetition,
-                   struct ictus_why *why)
+static int sync_run_one(struct plan *plan, const struct experiment *e, int64_t repetition,
+                        struct ictus_why *why)
 {
     const struct sync_options *o = plan->options;
     const bool counts = repetition >= 0;
@@ -325,7 +325,8 @@ static void experiment_shuffle(struct experiment *list, size_t n, uint64_t *stat
     }
 }
 
-static int run_rounds(struct plan *plan, struct experiment *list, size_t n, struct ictus_why *why)
+static int sync_run_rounds(struct plan *plan, struct experiment *list, size_t n,
+                           struct ictus_why *why)
 {
     const struct sync_options *o = plan->options;
     uint64_t state = (uint64_t)o->seed;
@@ -345,7 +346,7 @@ static int run_rounds(struct plan *plan, struct experiment *list, size_t n, stru
             if (o->results.format != ICTUS_FORMAT_TEXT) {
                 progress_hide(&progress);
             }
-            err = run_one(plan, &list[i], r, why);
+            err = sync_run_one(plan, &list[i], r, why);
             plan->done += r >= 0 ? 1 : 0;
         }
     }
@@ -353,7 +354,7 @@ static int run_rounds(struct plan *plan, struct experiment *list, size_t n, stru
     return err;
 }
 
-static int run_experiments(struct plan *plan, struct ictus_why *why)
+static int sync_run_experiments(struct plan *plan, struct ictus_why *why)
 {
     const size_t n = (size_t)plan->process_count * plan->syncs.count;
     struct experiment *list = calloc(n, sizeof(*list));
@@ -363,7 +364,7 @@ static int run_experiments(struct plan *plan, struct ictus_why *why)
     for (size_t i = 0; i < n; i++) {
         list[i] = (struct experiment){i / plan->syncs.count, i % plan->syncs.count};
     }
-    const int err = run_rounds(plan, list, n, why);
+    const int err = sync_run_rounds(plan, list, n, why);
     free(list);
     return err;
 }
@@ -412,7 +413,7 @@ static int sync_measure(struct plan *plan, struct ictus_why *why)
     }
     if (!err) {
         interrupt_watch();
-        err = run_experiments(plan, why);
+        err = sync_run_experiments(plan, why);
     }
     if (plan->summary) {
         show_summary(plan);
@@ -438,7 +439,7 @@ static int sync_run(const void *given, int word_count, char **words)
         err = ictus_because(&why, ICTUS_ERR_SPEC,
                             "unexpected argument '%.80s'; name algorithms with --sync", words[0]);
     } else {
-        err = read_plan(&plan, &why);
+        err = sync_read_plan(&plan, &why);
     }
     if (!err) {
         err = sync_measure(&plan, &why);

@@ -53,7 +53,7 @@ static bool window_grow(const struct drift_points *p, double *window_s, size_t *
 }
 
 /* The smallest window worth a look: of 1, 2, 5, ... the one that could hold three points. */
-static double first_window(const struct drift_points *p)
+static double drift_describe_first_window(const struct drift_points *p)
 {
     double window_s = 1e-3;
     while (p->count > 2 && window_s < p->times_s[2]) {
@@ -65,7 +65,7 @@ static double first_window(const struct drift_points *p)
 static json_t *windows_json(const struct drift_points *p)
 {
     json_t *list = json_array();
-    double window_s = first_window(p);
+    double window_s = drift_describe_first_window(p);
     size_t n = 0;
     struct window w;
     while (window_grow(p, &window_s, &n, &w)) {
@@ -79,7 +79,7 @@ static json_t *windows_json(const struct drift_points *p)
 
 static void draw_windows(const struct drift_points *p)
 {
-    double window_s = first_window(p);
+    double window_s = drift_describe_first_window(p);
     size_t n = 0;
     struct window w;
     printf("#\n#  first s   points       slope ppm       R2    largest residual us\n");

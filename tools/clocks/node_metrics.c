@@ -56,7 +56,8 @@ static void put_name(FILE *file, const char *name)
     }
 }
 
-static void put_all(FILE *file, const struct ictus_checkup *f, const char *names, size_t name_bytes)
+static void node_metrics_put_all(FILE *file, const struct ictus_checkup *f, const char *names,
+                                 size_t name_bytes)
 {
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         const struct family *family = &families[i];
@@ -89,7 +90,7 @@ int node_metrics_write(const char *path, const struct ictus_checkup *found, cons
         return ictus_because(why, ICTUS_ERR_IO, "--metrics=%.200s: %s", path,
                              length < (int)sizeof(beside) ? strerror(errno) : "too long");
     }
-    put_all(file, found, names, name_bytes);
+    node_metrics_put_all(file, found, names, name_bytes);
     const int bad = ferror(file);
     if (fclose(file) || bad || rename(beside, path)) {
         const int reason = errno;

@@ -55,7 +55,7 @@ static int at_put(FILE *file, json_t *object)
     return bad ? ICTUS_ERR_IO : ICTUS_OK;
 }
 
-static int open_results(const char *path, FILE **file, struct ictus_why *why)
+static int at_open_results(const char *path, FILE **file, struct ictus_why *why)
 {
     const struct header_facts facts = {.command = "at"};
     *file = fopen(path, "we");
@@ -170,7 +170,7 @@ static int at_run(const void *options, int word_count, char **words)
         return command_fail("at", err, &why);
     }
     if (o->output) {
-        err = open_results(o->output, &file, &why);
+        err = at_open_results(o->output, &file, &why);
     }
     int code = err ? command_fail("at", err, &why) : start_command(o, lock, command, file);
     if (file && (ferror(file) || fclose(file)) && code == EXIT_OK) {

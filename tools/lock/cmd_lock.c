@@ -165,7 +165,7 @@ static void on_poll(const struct ictus_lock_poll *poll, void *context)
     (void)ictus_output_put(log->output, object);
 }
 
-static void on_message(const char *text, void *context)
+static void lock_on_message(const char *text, void *context)
 {
     (void)context;
     (void)fprintf(stderr, "ictus lock: %s\n", text);
@@ -188,7 +188,7 @@ static int run_daemon(const struct lock_options *given)
     o.run.loop = (enum ictus_lock_loop)o.loop;
     o.run.policy = (enum ictus_lock_policy)o.policy;
     o.run.interleaved = !o.basic && o.stamps != ICTUS_STAMPS_USER;
-    o.run.on_message = on_message;
+    o.run.on_message = lock_on_message;
     o.run.on_poll = o.quiet && !o.results.file ? NULL : on_poll;
     o.run.context = &log;
     if (!is_given(o.run.servers) && !is_given(o.run.pool) && !is_given(o.run.reference)) {

@@ -43,7 +43,7 @@ static const struct option_row rows[] = {
     ROW_PROMETHEUS(AT(metrics)),
     ROW_END};
 
-static void on_message(const char *text, void *context)
+static void serve_on_message(const char *text, void *context)
 {
     (void)context;
     (void)fprintf(stderr, "ictus serve: %s\n", text);
@@ -60,7 +60,7 @@ static int serve_run(const void *options, int word_count, char **words)
     }
     o.size = sizeof(o);
     o.stamps = (enum ictus_lock_stamps)((const struct serve_options *)options)->stamps;
-    o.on_message = on_message;
+    o.on_message = serve_on_message;
     const int err = ictus_serve_run(&o, &why);
     return err ? command_fail("serve", err, &why) : EXIT_OK;
 }

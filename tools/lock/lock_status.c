@@ -21,7 +21,7 @@ static const char *stamps_of(const struct ictus_lock_source_status *s)
     return s->stamps >= 0 && s->stamps <= 2 ? stamp_names[s->stamps] : "reference";
 }
 
-static int64_t raw_now(void)
+static int64_t lock_status_raw_now(void)
 {
     struct timespec t;
     (void)clock_gettime(CLOCK_MONOTONIC_RAW, &t);
@@ -44,7 +44,7 @@ static const char *status_duration(double ns, char text[24])
     return text;
 }
 
-static void print_time(const struct ictus_lock_reading *now)
+static void lock_status_print_time(const struct ictus_lock_reading *now)
 {
     const time_t seconds = (time_t)(now->time.ns / ICTUS_NS_PER_S);
     struct tm utc;
@@ -55,7 +55,7 @@ static void print_time(const struct ictus_lock_reading *now)
     printf("Time          : %s.%09" PRId64 "Z\n", text, now->time.ns % ICTUS_NS_PER_S);
 }
 
-static void print_head(const struct ictus_lock_status *s)
+static void lock_status_print_head(const struct ictus_lock_status *s)
 {
     char a[24], b[24], c[24];
     printf("State         : %s%s\n", ictus_lock_state_name(s->now.state),
@@ -63,7 +63,7 @@ static void print_head(const struct ictus_lock_status *s)
     printf("Reference     : %s, stratum %" PRId32 "\n", s->reference[0] ? s->reference : "none",
            s->stratum);
     if (s->now.time.ns) {
-        print_time(&s->now);
+        lock_status_print_time(&s->now);
         printf("Accuracy      : %s standard deviation, %s hard bound\n",
                status_duration(s->now.sigma_ns, a), status_duration(s->now.bound_ns, b));
     }
@@ -140,9 +140,9 @@ static json_t *source_object(const struct ictus_lock_source_status *r)
         ictus_result_text(r->name), "reference_id", r->reference_id, "selection",
         ictus_lock_selection_name((enum ictus_lock_selection)r->selection), "stratum", r->stratum,
         "reach", r->reach, "stamps", stamps_of(r), "interleaved", r->interleaved, "leap", r->leap,
-        "last_s", r->last_raw_ns ? (double)(raw_now() - r->last_raw_ns) / 1e9 : -1.0, "interval_s",
-        r->interval_s, "offset_ns", r->offset_ns, "frequency_ppm", r->frequency_ppm, "skew_ppm",
-        r->skew_ppm, "sigma_ns", r->sigma_ns);
+        "last_s", r->last_raw_ns ? (double)(lock_status_raw_now() - r->last_raw_ns) / 1e9 : -1.0,
+        "interval_s", r->interval_s, "offset_ns", r->offset_ns, "frequency_ppm", r->frequency_ppm,
+        "skew_ppm", r->skew_ppm, "sigma_ns", r->sigma_ns);
     json_t *more =
         json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "bound_ns",
                   r->bound_ns, "expected_ns", r->expected_ns, "predicted_ns", r->predicted_ns,
@@ -168,7 +168,7 @@ static json_t *source_object(const struct ictus_lock_source_status *r)
     return o;
 }
 
-static int print_json(const struct ictus_lock_status *s)
+static int lock_status_print_json(const struct ictus_lock_status *s)
 {
     json_t *sources = json_array();
     for (int i = 0; i < s->source_count; i++) {
@@ -181,13 +181,14 @@ static int print_json(const struct ictus_lock_status *s)
                   s->now.sigma_ns, "bound_ns", s->now.bound_ns, "epoch", (json_int_t)s->now.epoch,
                   "reference", s->reference, "stratum", s->stratum, "leap", s->leap,
                   "frequency_ppm", s->frequency_ppm, "skew_ppm", s->skew_ppm, "sources", sources);
-    json_t *more = json_pack(
-        "{s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:f}", "voters", s->voters,
-        "agreeing", s->agreeing, "liars", s->liars, "expected_ns", s->expected_ns, "predicted_ns",
-        s->predicted_ns, "measured_ns", s->measured_ns, "root_delay_ns", s->root_delay_ns,
-        "root_dispersion_ns", s->root_dispersion_ns, "system_offset_ns", s->system_offset_ns,
-        "steps", (json_int_t)s->steps, "suspends", (json_int_t)s->suspends, "system_steps",
-        (json_int_t)s->system_steps, "updated_s", (double)(raw_now() - s->updated_raw_ns) / 1e9);
+    json_t *more =
+        json_pack("{s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:f}", "voters",
+                  s->voters, "agreeing", s->agreeing, "liars", s->liars, "expected_ns",
+                  s->expected_ns, "predicted_ns", s->predicted_ns, "measured_ns", s->measured_ns,
+                  "root_delay_ns", s->root_delay_ns, "root_dispersion_ns", s->root_dispersion_ns,
+                  "system_offset_ns", s->system_offset_ns, "steps", (json_int_t)s->steps,
+                  "suspends", (json_int_t)s->suspends, "system_steps", (json_int_t)s->system_steps,
+                  "updated_s", (double)(lock_status_raw_now() - s->updated_raw_ns) / 1e9);
     (void)json_object_update_new(o, more);
     const int bad = !o || json_dumpf(o, stdout, JSON_COMPACT | JSON_REAL_PRECISION(12)) < 0;
     printf("\n");
@@ -213,10 +214,10 @@ int lock_status(const char *name, const char *directory, enum ictus_format forma
         return command_fail("lock", err, &why);
     }
     if (format != ICTUS_FORMAT_TEXT) {
-        const int bad = print_json(&status);
+        const int bad = lock_status_print_json(&status);
         return bad != EXIT_OK || status.alive ? bad : EXIT_BELOW;
     }
-    print_head(&status);
+    lock_status_print_head(&status);
     err = print_sources(&status);
     return err ? command_fail("lock", err, NULL) : status.alive ? EXIT_OK : EXIT_BELOW;
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static bool mpi_is_up(void)
+static bool command_mpi_is_up(void)
 {
     int up = 0;
     int down = 0;
@@ -21,7 +21,7 @@ static bool mpi_is_up(void)
 int command_rank(void)
 {
     int rank = 0;
-    if (mpi_is_up()) {
+    if (command_mpi_is_up()) {
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     }
     return rank;
@@ -30,7 +30,7 @@ int command_rank(void)
 int command_size(void)
 {
     int size = 1;
-    if (mpi_is_up()) {
+    if (command_mpi_is_up()) {
         MPI_Comm_size(MPI_COMM_WORLD, &size);
     }
     return size;
@@ -60,7 +60,7 @@ int command_launched_rank(void)
 bool command_speaks(void)
 {
     enum { END_S = 60 }; /* by then the first has spoken, however busy the machine is */
-    if (mpi_is_up() || command_launched_rank() == 0) {
+    if (command_mpi_is_up() || command_launched_rank() == 0) {
         return command_rank() == 0;
     }
     /*

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Names that a list may hold where the option's row knows none: writes them, each after a blank. */
-static void write_names(const char *command, const char *option)
+static void completion_write_names(const char *command, const char *option)
 {
     struct ictus_operation_info info;
     struct ictus_entry entry;
@@ -50,7 +50,7 @@ static bool has_names(const struct option_row *row)
 static void write_values(const struct command *command, const struct option_row *row)
 {
     if (row->type != OPTION_CHOICE) {
-        write_names(command->name, row->name);
+        completion_write_names(command->name, row->name);
         return;
     }
     for (int i = 0; row->choices[i]; i++) {

@@ -38,7 +38,7 @@ int group_counts(const char *text, int *counts, int *count, struct ictus_why *wh
     return err;
 }
 
-static bool takes_part(int rank, int wanted, int all, enum placement placement)
+static bool group_takes_part(int rank, int wanted, int all, enum placement placement)
 {
     if (placement == PLACE_PACKED) {
         return rank < wanted;
@@ -54,7 +54,7 @@ static bool takes_part(int rank, int wanted, int all, enum placement placement)
 void group_split(int processes, enum placement placement, MPI_Comm *comm)
 {
     const int rank = command_rank();
-    const bool member = takes_part(rank, processes, command_size(), placement);
+    const bool member = group_takes_part(rank, processes, command_size(), placement);
     MPI_Comm_split(MPI_COMM_WORLD, member ? 0 : MPI_UNDEFINED, rank, comm);
 }
 

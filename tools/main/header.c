@@ -19,7 +19,7 @@ extern char **environ;
 
 enum { NAME_MAX_BYTES = MPI_MAX_PROCESSOR_NAME, COMMAND_LINE_MAX = 65536 };
 
-static void set_text(json_t *header, const char *key, const char *text)
+static void header_set_text(json_t *header, const char *key, const char *text)
 {
     if (text && text[0]) {
         json_object_set_new(header, key, ictus_result_text(text));
@@ -146,7 +146,7 @@ static void add_time(json_t *header)
     struct tm utc;
     char text[32];
     if (gmtime_r(&now, &utc) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc)) {
-        set_text(header, "started", text);
+        header_set_text(header, "started", text);
     }
 }
 
@@ -163,7 +163,7 @@ static void add_mpi(json_t *header)
             *c = ' ';
         }
     }
-    set_text(header, "mpi", version);
+    header_set_text(header, "mpi", version);
 }
 
 static int topology_count(hwloc_topology_t topology, hwloc_obj_type_t type)
@@ -186,7 +186,7 @@ static void add_machine(json_t *header)
     hwloc_topology_t topology;
     json_object_set_new(header, "simulated", json_false());
     if (uname(&name) == 0) {
-        set_text(header, "kernel", name.release);
+        header_set_text(header, "kernel", name.release);
     }
     if (hwloc_topology_init(&topology)) {
         return;
@@ -196,7 +196,7 @@ static void add_machine(json_t *header)
         const hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
         const char *cpu = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
         cpu = cpu ? cpu : hwloc_obj_get_info_by_name(root, "CPUModel");
-        set_text(header, "cpu", cpu);
+        header_set_text(header, "cpu", cpu);
         json_object_set_new(header, "cores",
                             json_integer(topology_count(topology, HWLOC_OBJ_CORE)));
         json_object_set_new(header, "topology",
@@ -211,7 +211,7 @@ static void add_machine(json_t *header)
 }
 #endif
 
-static bool mpi_is_up(void)
+static bool header_mpi_is_up(void)
 {
     int up = 0;
     int down = 0;
@@ -241,7 +241,7 @@ static json_t *gather_hosts(void)
 {
     char mine[NAME_MAX_BYTES] = "";
     int length = 0;
-    if (!mpi_is_up()) {
+    if (!header_mpi_is_up()) {
         (void)gethostname(mine, sizeof(mine) - 1);
         return names_distinct(mine, 1);
     }
@@ -268,8 +268,8 @@ json_t *header_create(const struct header_facts *facts)
         return NULL;
     }
     json_t *header = json_object();
-    set_text(header, "version", ICTUS_VERSION);
-    set_text(header, "command", facts->command);
+    header_set_text(header, "version", ICTUS_VERSION);
+    header_set_text(header, "command", facts->command);
     json_object_set_new(header, "arguments", header_arguments(facts->command));
     json_object_set_new(header, "parameters", header_parameters(facts));
     add_time(header);
@@ -277,9 +277,9 @@ json_t *header_create(const struct header_facts *facts)
     json_object_set_new(header, "processes", json_integer(command_size()));
     json_object_set_new(header, "nodes", json_integer((json_int_t)json_array_size(hosts)));
     json_object_set_new(header, "hosts", hosts);
-    set_text(header, "clock", facts->clock);
-    set_text(header, "sync", facts->sync);
-    set_text(header, "selection", facts->selection);
+    header_set_text(header, "clock", facts->clock);
+    header_set_text(header, "sync", facts->sync);
+    header_set_text(header, "selection", facts->selection);
     if (facts->clock_known) {
         json_object_set_new(header, "clock_sigma_ns", ictus_result_real(facts->clock_sigma_ns));
         json_object_set_new(header, "clock_bound_ns", ictus_result_real(facts->clock_bound_ns));
@@ -292,7 +292,7 @@ json_t *header_create(const struct header_facts *facts)
     return header;
 }
 
-static const char *text_of(const json_t *header, const char *key)
+static const char *header_text_of(const json_t *header, const char *key)
 {
     const char *text = json_string_value(json_object_get(header, key));
     return text ? text : "";
@@ -307,24 +307,25 @@ void header_print(const json_t *header)
     const json_int_t nodes = json_integer_value(json_object_get(header, "nodes"));
     const json_t *seed = json_object_get(header, "seed");
     /* Open MPI's version goes on about its package after the first comma. */
-    const char *mpi = text_of(header, "mpi");
-    remark_print(stdout, "ictus %s %s, %s %.*s, %lld %s on %lld %s", text_of(header, "version"),
-                 text_of(header, "command"),
+    const char *mpi = header_text_of(header, "mpi");
+    remark_print(stdout, "ictus %s %s, %s %.*s, %lld %s on %lld %s",
+                 header_text_of(header, "version"), header_text_of(header, "command"),
                  json_is_true(json_object_get(header, "simulated")) ? "SimGrid," : "MPI:",
                  (int)strcspn(mpi, ","), mpi, (long long)processes,
                  processes == 1 ? "process" : "processes", (long long)nodes,
                  nodes == 1 ? "host" : "hosts");
-    if (text_of(header, "cpu")[0]) {
-        remark_print(stdout, "%s, %lld cores, Linux %s", text_of(header, "cpu"),
+    if (header_text_of(header, "cpu")[0]) {
+        remark_print(stdout, "%s, %lld cores, Linux %s", header_text_of(header, "cpu"),
                      (long long)json_integer_value(json_object_get(header, "cores")),
-                     text_of(header, "kernel"));
+                     header_text_of(header, "kernel"));
     }
-    if (text_of(header, "clock")[0]) {
-        remark_print(stdout, "clock %s%s%s", text_of(header, "clock"),
-                     text_of(header, "sync")[0] ? ", sync " : "", text_of(header, "sync"));
+    if (header_text_of(header, "clock")[0]) {
+        remark_print(stdout, "clock %s%s%s", header_text_of(header, "clock"),
+                     header_text_of(header, "sync")[0] ? ", sync " : "",
+                     header_text_of(header, "sync"));
     }
-    if (text_of(header, "selection")[0]) {
-        remark_print(stdout, "algorithms: %s", text_of(header, "selection"));
+    if (header_text_of(header, "selection")[0]) {
+        remark_print(stdout, "algorithms: %s", header_text_of(header, "selection"));
     }
     if (seed) {
         remark_print(stdout, "seed %lld", (long long)json_integer_value(seed));

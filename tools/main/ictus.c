@@ -324,7 +324,7 @@ static bool answer_word(int argc, char **argv, int *code)
     return true;
 }
 
-static int run_program(int argc, char **argv)
+static int main_run_program(int argc, char **argv)
 {
     int code = EXIT_OK;
     if (answer_word(argc, argv, &code)) {
@@ -364,5 +364,5 @@ int main(int argc, char **argv)
     hold_streams();
     /* A file at its allowed size shall be an error like a full disk, which is told, not a death. */
     (void)signal(SIGXFSZ, SIG_IGN);
-    return close_output(run_program(argc, argv));
+    return close_output(main_run_program(argc, argv));
 }

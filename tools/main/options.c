@@ -20,8 +20,8 @@ enum {
 /* A limit beyond which a user is better told that there is none. */
 static const double no_limit = 1e9;
 
-static int read_choice(const struct option_row *row, const char *text, int *member,
-                       struct ictus_why *why)
+static int options_read_choice(const struct option_row *row, const char *text, int *member,
+                               struct ictus_why *why)
 {
     for (int i = 0; row->choices[i]; i++) {
         if (strcmp(text, row->choices[i]) == 0) {
@@ -73,7 +73,7 @@ static int read_integer(const struct option_row *row, const char *text, void *me
     return ICTUS_OK;
 }
 
-static const char *type_name(enum option_type type)
+static const char *options_type_name(enum option_type type)
 {
     static const char *const names[] = {
         [OPTION_INT] = "an integer",
@@ -91,16 +91,16 @@ static int out_of_range(const struct option_row *row, const char *text, int err,
     const bool whole = row->type == OPTION_INT || row->type == OPTION_BYTES;
     if (whole && row->max >= no_limit) {
         return ictus_because(why, err, "--%s=%.80s: must be %s, at least %.0f", row->name, text,
-                             type_name(row->type), row->min);
+                             options_type_name(row->type), row->min);
     }
     return ictus_because(why, err,
                          whole ? "--%s=%.80s: must be %s between %.0f and %.0f"
                                : "--%s=%.80s: must be %s between %g and %g",
-                         row->name, text, type_name(row->type), row->min, row->max);
+                         row->name, text, options_type_name(row->type), row->min, row->max);
 }
 
-static int read_value(const struct option_row *row, const char *text, void *options,
-                      struct ictus_why *why)
+static int options_read_value(const struct option_row *row, const char *text, void *options,
+                              struct ictus_why *why)
 {
     void *member = (char *)options + row->offset;
     int err = 0;
@@ -112,7 +112,7 @@ static int read_value(const struct option_row *row, const char *text, void *opti
         *(const char **)member = text;
         return ICTUS_OK;
     case OPTION_CHOICE:
-        return read_choice(row, text, member, why);
+        return options_read_choice(row, text, member, why);
     case OPTION_INT:
     case OPTION_BYTES:
         err = read_integer(row, text, member);
@@ -223,7 +223,7 @@ static int set_defaults(const struct option_row *rows, void *options, struct ict
     for (; rows->name; rows++) {
         const bool unset =
             !rows->fallback && rows->type != OPTION_TEXT && rows->type != OPTION_FLAG;
-        const int err = unset ? ICTUS_OK : read_value(rows, rows->fallback, options, why);
+        const int err = unset ? ICTUS_OK : options_read_value(rows, rows->fallback, options, why);
         if (err) {
             return err;
         }
@@ -257,7 +257,7 @@ int options_read(const struct option_row *rows, int argc, char **argv, void *opt
         const char *value = NULL;
         err = take_option(rows, argc, argv, &i, &row, &value, why);
         if (!err) {
-            err = read_value(row, value, options, why);
+            err = options_read_value(row, value, options, why);
         }
     }
     *left = kept;
@@ -275,7 +275,7 @@ int options_fail_above(const char *text, double *limit, struct ictus_why *why)
 }
 
 /* Words from the column on, broken so that a terminal of 80 columns need not break them. */
-static void print_wrapped(size_t column, const char *text)
+static void options_print_wrapped(size_t column, const char *text)
 {
     while (*text) {
         const size_t room = column < SCREEN_COLUMNS ? SCREEN_COLUMNS - column : 1;
@@ -303,7 +303,7 @@ void options_help(const struct option_row *rows)
         (void)snprintf(text, sizeof(text), "%s%s%s%s", rows->help, falls_back ? " [" : "",
                        falls_back ? rows->fallback : "", falls_back ? "]" : "");
         const int label_columns = printf("  %-*s ", HELP_COLUMN - 3, label);
-        print_wrapped((size_t)label_columns, text);
+        options_print_wrapped((size_t)label_columns, text);
     }
     printf("  -h, --help                   print this text\n");
 }

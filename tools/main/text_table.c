@@ -24,7 +24,7 @@ void text_table_fini(struct text_table *table)
     *table = (struct text_table){.key_count = 0};
 }
 
-static void table_add(struct text_table *table, const char *text)
+static void text_table_add(struct text_table *table, const char *text)
 {
     if (table->cell_count == table->cell_room) {
         const size_t room = 2 * table->cell_room + 64;
@@ -47,7 +47,7 @@ void text_table_column(struct text_table *table, const char *title, bool is_text
 {
     if (table->column_count < TABLE_COLUMNS_MAX) {
         table->is_text[table->column_count++] = is_text;
-        table_add(table, title);
+        text_table_add(table, title);
     }
 }
 
@@ -58,7 +58,7 @@ void text_table_cell(struct text_table *table, const char *format, ...)
     va_start(list, format);
     (void)vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    table_add(table, text);
+    text_table_add(table, text);
 }
 
 /* Characters of a text: bytes that do not continue one in UTF-8. */

@@ -216,7 +216,7 @@ static int compare_file(const struct experiments *base, const struct experiments
     return err;
 }
 
-static void print_summary(const struct tally *tally, const struct compared_list *list)
+static void compare_print_summary(const struct tally *tally, const struct compared_list *list)
 {
     const struct {
         size_t count;
@@ -237,8 +237,9 @@ static void print_summary(const struct tally *tally, const struct compared_list 
                  list->count == 1 ? "" : "s", text, compared_mean_ratio(list));
 }
 
-static int put_all(const struct compared_list *list, const struct compare_options *options,
-                   const char *baseline, bool several, struct tally *tally, struct ictus_why *why)
+static int compare_put_all(const struct compared_list *list, const struct compare_options *options,
+                           const char *baseline, bool several, struct tally *tally,
+                           struct ictus_why *why)
 {
     struct ictus_output *out = NULL;
     json_t *header = json_pack("{s:s, s:s, s:o}", "version", ICTUS_VERSION, "command", "compare",
@@ -263,7 +264,7 @@ static int put_all(const struct compared_list *list, const struct compare_option
     json_decref(common);
     json_decref(all);
     if (!err && options->results.format == ICTUS_FORMAT_TEXT) {
-        print_summary(tally, list);
+        compare_print_summary(tally, list);
     }
     const int closed = ictus_output_close(out);
     if (!err && closed) {
@@ -363,7 +364,7 @@ static int compare_files(const struct compare_options *options, json_t *first, i
     }
     progress_watch_end(&watch);
     if (!err) {
-        err = put_all(&list, options, words[0], count > 2, tally, why);
+        err = compare_put_all(&list, options, words[0], count > 2, tally, why);
     }
     if (!err && !options->talk.quiet) {
         say_few_launches(&list);

@@ -82,12 +82,12 @@ static size_t interval_rank(size_t n)
     return rank > 0 ? rank - 1 : 0;
 }
 
-static void set_real(json_t *object, const char *key, double value)
+static void merge_set_real(json_t *object, const char *key, double value)
 {
     (void)json_object_set_new(object, key, ictus_result_real(value));
 }
 
-static json_int_t sum_of(const json_t *launches, const char *key)
+static json_int_t merge_sum_of(const json_t *launches, const char *key)
 {
     json_int_t sum = 0;
     size_t i = 0;
@@ -116,22 +116,22 @@ static json_t *merge_combine(const struct experiment *experiment)
     const size_t n = values_collect(launches, "median_s", values);
     const size_t rank = interval_rank(n);
     (void)json_object_set_new(object, "launches", json_integer((json_int_t)n));
-    (void)json_object_set_new(object, "n", json_integer(sum_of(launches, "n")));
-    (void)json_object_set_new(object, "invalid", json_integer(sum_of(launches, "invalid")));
-    (void)json_object_set_new(object, "outliers", json_integer(sum_of(launches, "outliers")));
-    set_real(object, "median_s", values_median(values, n));
-    set_real(object, "ci95_low_s", n > 0 ? values[rank] : NAN);
-    set_real(object, "ci95_high_s", n > 0 ? values[n - 1 - rank] : NAN);
+    (void)json_object_set_new(object, "n", json_integer(merge_sum_of(launches, "n")));
+    (void)json_object_set_new(object, "invalid", json_integer(merge_sum_of(launches, "invalid")));
+    (void)json_object_set_new(object, "outliers", json_integer(merge_sum_of(launches, "outliers")));
+    merge_set_real(object, "median_s", values_median(values, n));
+    merge_set_real(object, "ci95_low_s", n > 0 ? values[rank] : NAN);
+    merge_set_real(object, "ci95_high_s", n > 0 ? values[n - 1 - rank] : NAN);
     for (int i = 0; middles[i]; i++) {
         const size_t count = values_collect(launches, middles[i], values);
         if (count > 0) {
-            set_real(object, middles[i], values_median(values, count));
+            merge_set_real(object, middles[i], values_median(values, count));
         }
     }
     const size_t least = values_collect(launches, "min_s", values);
-    set_real(object, "min_s", least > 0 ? values[0] : NAN);
+    merge_set_real(object, "min_s", least > 0 ? values[0] : NAN);
     const size_t most = values_collect(launches, "max_s", values);
-    set_real(object, "max_s", most > 0 ? values[most - 1] : NAN);
+    merge_set_real(object, "max_s", most > 0 ? values[most - 1] : NAN);
     free(values);
     return object;
 }

@@ -66,7 +66,7 @@ static void free_files(struct report *report)
     free(report->files);
 }
 
-static bool is_archive(const char *path)
+static bool report_is_archive(const char *path)
 {
     struct stat status;
     const size_t length = strlen(path);
@@ -98,7 +98,7 @@ static int read_archive(const char *path, json_t **objects, struct ictus_why *wh
 
 static int read_file(struct report_file *file, struct ictus_why *why)
 {
-    if (is_archive(file->path)) {
+    if (report_is_archive(file->path)) {
         return read_archive(file->path, &file->objects, why);
     }
     if (timeline_is_trace(file->path)) {

@@ -95,8 +95,8 @@ static void number_launches(json_t *objects, int file)
     }
 }
 
-static int read_all(int count, char **words, bool quiet, struct reading *reading,
-                    struct ictus_why *why)
+static int tune_read_all(int count, char **words, bool quiet, struct reading *reading,
+                         struct ictus_why *why)
 {
     for (int i = 0; i < count; i++) {
         json_t *objects = NULL;
@@ -180,7 +180,7 @@ static void put_legend(const struct winners *winners, double margin, FILE *file)
     }
 }
 
-static int put_table(const struct winners *winners, double margin, FILE *file)
+static int tune_put_table(const struct winners *winners, double margin, FILE *file)
 {
     struct text_table table;
     text_table_init(&table, 4);
@@ -289,7 +289,7 @@ static int tune_put(const struct tune_options *options, const struct choice *cho
     case FORM_MPICH:
         return put_mpich(options, winners, file, why);
     default:
-        err = put_table(winners, options->margin, file);
+        err = tune_put_table(winners, options->margin, file);
         if (choice->simulated) {
             remark_print(file, "simulated: times and algorithms are SimGrid's");
         }
@@ -299,8 +299,8 @@ static int tune_put(const struct tune_options *options, const struct choice *cho
     }
 }
 
-static int write_file(const struct tune_options *options, const struct choice *choice,
-                      struct ictus_why *why)
+static int tune_write_file(const struct tune_options *options, const struct choice *choice,
+                           struct ictus_why *why)
 {
     struct output output;
     int err = output_open(&output, options->output, why);
@@ -368,7 +368,7 @@ static int tune_command(const void *given, int word_count, char **words)
     int err = tune_check(options, word_count, &why);
     if (!err) {
         progress_watch_begin(&watch, &options->talk, "tune", word_count, words);
-        err = read_all(word_count, words, options->talk.quiet, &reading, &why);
+        err = tune_read_all(word_count, words, options->talk.quiet, &reading, &why);
         err = err ? err : check_simulated(options, &reading, &why);
         if (!err) {
             err = options->arrival ? choose_under(options, reading.all, &choice, &why)
@@ -382,7 +382,7 @@ static int tune_command(const void *given, int word_count, char **words)
     }
     choice.simulated = json_object_size(reading.simulated) > 0;
     if (!err) {
-        err = write_file(options, &choice, &why);
+        err = tune_write_file(options, &choice, &why);
     }
     tune_free(&choice.winners);
     regret_table_free(&choice.regrets);

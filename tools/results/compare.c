@@ -38,7 +38,7 @@ struct values {
     double effective; /* of how many independent ones they tell as much */
 };
 
-static double number_of(const json_t *object, const char *key)
+static double compare_number_of(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
     return json_is_number(value) ? json_number_value(value) : NAN;
@@ -175,15 +175,15 @@ static bool combine_intervals(const struct side *side, double known[3], size_t *
     *samples = 0;
     json_array_foreach((json_t *)side->launches, i, launch)
     {
-        const double median = number_of(launch, "median_s");
-        const double half =
-            0.5 * log(number_of(launch, "ci95_high_s") / number_of(launch, "ci95_low_s"));
+        const double median = compare_number_of(launch, "median_s");
+        const double half = 0.5 * log(compare_number_of(launch, "ci95_high_s") /
+                                      compare_number_of(launch, "ci95_low_s"));
         if (!(median > 0) || !isfinite(half)) {
             return false;
         }
         sum += log(median);
         square += half * half;
-        *samples += (size_t)fmax(0, number_of(launch, "n"));
+        *samples += (size_t)fmax(0, compare_number_of(launch, "n"));
     }
     const double n = (double)json_array_size(side->launches);
     known[0] = exp(sum / n) * side->scale;
@@ -191,8 +191,8 @@ static bool combine_intervals(const struct side *side, double known[3], size_t *
     known[2] = known[0] * exp(sqrt(square) / n);
     if (n == 1) { /* as it was measured: it need not be symmetric */
         launch = json_array_get(side->launches, 0);
-        known[1] = number_of(launch, "ci95_low_s") * side->scale;
-        known[2] = number_of(launch, "ci95_high_s") * side->scale;
+        known[1] = compare_number_of(launch, "ci95_low_s") * side->scale;
+        known[2] = compare_number_of(launch, "ci95_high_s") * side->scale;
     }
     return true;
 }
@@ -348,8 +348,8 @@ static const char *compare_best(struct compared *compared, const struct side *a,
  */
 static bool make_units_alike(struct side *a, struct side *b)
 {
-    const double first = number_of(json_array_get(a->launches, 0), "messages");
-    const double second = number_of(json_array_get(b->launches, 0), "messages");
+    const double first = compare_number_of(json_array_get(a->launches, 0), "messages");
+    const double second = compare_number_of(json_array_get(b->launches, 0), "messages");
     if (first > 0 && second > 0 && first != second) {
         a->scale = 1 / first;
         b->scale = 1 / second;
@@ -386,7 +386,7 @@ int compared_add(struct compared_list *list, const struct experiment *a, const s
     return ICTUS_OK;
 }
 
-static enum verdict verdict_of(const struct compared *compared, double same)
+static enum verdict compare_verdict_of(const struct compared *compared, double same)
 {
     const struct comparison *result = &compared->result;
     if (!isfinite(result->low) || !isfinite(result->high)) {
@@ -415,7 +415,7 @@ void compared_judge(struct compared_list *list, double same)
         compare_adjust(p, adjusted, list->count);
         for (size_t i = 0; i < list->count; i++) {
             list->items[i].p_adjusted = adjusted[i];
-            list->items[i].verdict = verdict_of(&list->items[i], same);
+            list->items[i].verdict = compare_verdict_of(&list->items[i], same);
         }
     }
     free(p);

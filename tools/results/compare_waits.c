@@ -14,15 +14,15 @@
 /* Sums below this share of the ranks' time on both sides are not compared: there are many. */
 static const double least_share = 1e-3;
 
-static const char *member_text(const json_t *object, const char *key)
+static const char *compare_waits_member_text(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
     return text ? text : "";
 }
 
-static bool is_type(const json_t *object, const char *type)
+static bool compare_waits_is_type(const json_t *object, const char *type)
 {
-    return strcmp(member_text(object, "type"), type) == 0;
+    return strcmp(compare_waits_member_text(object, "type"), type) == 0;
 }
 
 bool compare_waits_held(const json_t *objects)
@@ -31,7 +31,7 @@ bool compare_waits_held(const json_t *objects)
     size_t i = 0;
     json_array_foreach((json_t *)objects, i, object)
     {
-        if (is_type(object, "waits")) {
+        if (compare_waits_is_type(object, "waits")) {
             return true;
         }
     }
@@ -46,10 +46,10 @@ static bool waits_compared(const json_t *object)
                                          "barrier-completion", "nxn-completion"};
     bool compared = false;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        compared |= is_type(object, types[i]);
+        compared |= compare_waits_is_type(object, types[i]);
     }
     for (size_t i = 0; i < sizeof asides / sizeof *asides; i++) {
-        compared &= strcmp(member_text(object, "state"), asides[i]) != 0;
+        compared &= strcmp(compare_waits_member_text(object, "state"), asides[i]) != 0;
     }
     return compared;
 }
@@ -121,7 +121,7 @@ static int waits_gather_file(struct wait_changes *changes, const json_t *objects
     int err = ICTUS_OK;
     json_array_foreach((json_t *)objects, i, object)
     {
-        if (is_type(object, "waits")) {
+        if (compare_waits_is_type(object, "waits")) {
             changes->runs[side]++;
             changes->rank_time_s[side] += member_real(object, "rank_time_s");
             *processes = json_integer_value(json_object_get(object, "processes"));

@@ -16,7 +16,7 @@ static const char *const numbers[] = {"bytes", "processes", "root", "count", NUL
 static const char *const remarks[] = {"type", "file",      "started", "placement_file",
                                       "ran",  "component", NULL};
 
-static bool is_listed(const char *const *names, const char *name)
+static bool experiments_is_listed(const char *const *names, const char *name)
 {
     for (; *names; names++) {
         if (strcmp(*names, name) == 0) {
@@ -33,8 +33,8 @@ json_t *experiment_members(const json_t *measurement)
     json_t *members = json_object();
     json_object_foreach((json_t *)measurement, key, value)
     {
-        const bool text = json_is_string(value) && !is_listed(remarks, key);
-        if (text || (json_is_integer(value) && is_listed(numbers, key))) {
+        const bool text = json_is_string(value) && !experiments_is_listed(remarks, key);
+        if (text || (json_is_integer(value) && experiments_is_listed(numbers, key))) {
             (void)json_object_set(members, key, value);
         }
     }
@@ -265,7 +265,8 @@ void experiment_describe(const json_t *members, char *text, size_t size)
     for (int pass = 0; pass < 6; pass++) { /* the five above in their order, then all others */
         json_object_foreach((json_t *)members, key, value)
         {
-            const bool here = first[pass] ? strcmp(first[pass], key) == 0 : !is_listed(first, key);
+            const bool here =
+                first[pass] ? strcmp(first[pass], key) == 0 : !experiments_is_listed(first, key);
             if (!here || used + 4 >= size) {
                 continue;
             }

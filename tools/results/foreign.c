@@ -73,7 +73,7 @@ static void foreign_split(const char *line, struct words *words)
     }
 }
 
-static bool is_listed(const char *const *names, const char *word)
+static bool foreign_is_listed(const char *const *names, const char *word)
 {
     while (*names && strcmp(*names, word) != 0) {
         names++;
@@ -93,7 +93,7 @@ static void split_osu_titles(const char *line, struct words *titles)
     for (int i = 0; i < words.count; i++) {
         const size_t used = strlen(title);
         (void)snprintf(title + used, sizeof(title) - used, "%s%s", used ? " " : "", words.word[i]);
-        if (strchr(words.word[i], ')') || is_listed(single, title)) {
+        if (strchr(words.word[i], ')') || foreign_is_listed(single, title)) {
             (void)snprintf(titles->word[titles->count++], WORD_MAX + 1, "%s", title);
             title[0] = '\0';
         }
@@ -179,7 +179,7 @@ static void plain_word(const char *word, char *plain)
 static const char *part_of_name(const char *word, bool first)
 {
     static const char *const marks[] = {"personalized", "persistent", "nonblocking", NULL};
-    if (is_listed(marks, word) || (!first && strcmp(word, "exchange") == 0)) {
+    if (foreign_is_listed(marks, word) || (!first && strcmp(word, "exchange") == 0)) {
         return "";
     }
     return strcmp(word, "neighborhood") == 0 ? "neighbor_" : word;
@@ -404,7 +404,7 @@ static int add_statistics(struct reading *reading, const struct row *row)
     return ICTUS_OK;
 }
 
-static int take_row(struct reading *reading, const char *line)
+static int foreign_take_row(struct reading *reading, const char *line)
 {
     struct words words;
     struct row row = {.statistics = json_object()};
@@ -430,7 +430,7 @@ static int take_row(struct reading *reading, const char *line)
     return err;
 }
 
-static int take_line(struct reading *reading, const char *line)
+static int foreign_take_line(struct reading *reading, const char *line)
 {
     if (take_osu_title(reading, line) || take_imb_title(reading, line) ||
         take_setting(reading, line) || take_titles(reading, line)) {
@@ -439,7 +439,7 @@ static int take_line(struct reading *reading, const char *line)
     if (line[0] == '#' || reading->skip_table || reading->column_count == 0) {
         return ICTUS_OK;
     }
-    return take_row(reading, line);
+    return foreign_take_row(reading, line);
 }
 
 /* What the other programs print of their samples, so that both kinds can be compared. */
@@ -514,7 +514,7 @@ int foreign_read(const char *path, json_t **objects, struct ictus_why *why)
     }
     int err = reading.objects ? ICTUS_OK : ICTUS_ERR_NOMEM;
     while (!err && getline(&line, &room, file) >= 0) {
-        err = take_line(&reading, line + strspn(line, " \t"));
+        err = foreign_take_line(&reading, line + strspn(line, " \t"));
     }
     free(line);
     (void)fclose(file);

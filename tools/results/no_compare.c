@@ -6,7 +6,7 @@
 
 static const struct option_row rows[] = {{NULL, 0, OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
 
-static int compare_command(const void *given, int word_count, char **words)
+static int no_compare_command(const void *given, int word_count, char **words)
 {
     struct ictus_why why;
     (void)given;
@@ -26,5 +26,5 @@ const struct command command_compare = {
     .options = rows,
     .flags = 0,
     .options_size = 0,
-    .run = compare_command,
+    .run = no_compare_command,
 };

@@ -101,7 +101,7 @@ static json_int_t shape_of(struct packer *packer, const json_t *object)
     return number;
 }
 
-static int put_row(struct packer *packer, const json_t *object)
+static int report_page_put_row(struct packer *packer, const json_t *object)
 {
     const char *key = NULL;
     json_t *value = NULL;
@@ -161,7 +161,7 @@ static int put_file(const struct report *report, size_t at, size_t thinning, FIL
     {
         if (!err) {
             (void)fputs(i > 0 ? ",\n" : "", stream);
-            err = put_row(&packer, object);
+            err = report_page_put_row(&packer, object);
         }
     }
     if (!err) {

@@ -228,7 +228,7 @@ struct selection {
 };
 
 /* What is the same in every row is said once above the table; what no row has is not said. */
-static bool is_same(const struct selection *selected, const char *key)
+static bool report_text_is_same(const struct selection *selected, const char *key)
 {
     const json_t *first = json_object_get(selected->rows[0], key);
     for (size_t i = 1; i < selected->count; i++) {
@@ -264,7 +264,7 @@ static void choose_columns(const struct layout *layout, const struct selection *
     for (int i = 0; i < COLUMNS_MAX && layout->columns[i].key; i++) {
         const struct column *column = &layout->columns[i];
         const json_t *first = json_object_get(selected->rows[0], column->key);
-        const bool same = is_same(selected, column->key);
+        const bool same = report_text_is_same(selected, column->key);
         if (column->look == BAR) {
             table->bar = column;
         } else if (same && (!first || (is_identity(column) && selected->count > 1))) {
@@ -371,8 +371,8 @@ static void find_range(const char *key, struct selection *selected)
     }
 }
 
-static void print_row(const struct selection *selected, const struct table *table,
-                      const json_t *row)
+static void report_text_print_row(const struct selection *selected, const struct table *table,
+                                  const json_t *row)
 {
     char cell[CELL];
     int used = 0;
@@ -433,10 +433,10 @@ static void print_type(const struct layout *layout, struct selection *selected,
         if (table.bar) {
             find_range(table.bar->key, selected);
         }
-        print_row(selected, &table, NULL);
+        report_text_print_row(selected, &table, NULL);
     }
     for (size_t i = 0; i < selected->count; i++) {
-        print_row(selected, &table, selected->rows[i]);
+        report_text_print_row(selected, &table, selected->rows[i]);
     }
     for (; *verdicts; verdicts++) {
         printf("  ");

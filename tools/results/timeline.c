@@ -54,7 +54,7 @@ static void *timeline_grown(void *array, size_t count, size_t size)
 }
 
 /* The place of a text in an index, a new one at the end if it is not there; -1: out of memory. */
-static json_int_t place_of(json_t *index, const char *text)
+static json_int_t timeline_place_of(json_t *index, const char *text)
 {
     const json_t *known = json_object_get(index, text);
     const json_int_t place = (json_int_t)json_object_size(index);
@@ -90,7 +90,7 @@ static struct track *track_of(struct timeline *timeline, const json_t *event)
 {
     char key[128];
     track_key(event, key, sizeof(key));
-    const json_int_t place = place_of(timeline->track_index, key);
+    const json_int_t place = timeline_place_of(timeline->track_index, key);
     if (place < 0) {
         return NULL;
     }
@@ -112,7 +112,7 @@ static int begin_slice(struct timeline *timeline, struct track *track, const jso
                        int64_t duration)
 {
     const char *name = json_string_value(json_object_get(event, "name"));
-    const json_int_t named = place_of(timeline->name_index, name ? name : "?");
+    const json_int_t named = timeline_place_of(timeline->name_index, name ? name : "?");
     if (named < 0) { /* before growing: the old array may go with that */
         return ICTUS_ERR_NOMEM;
     }
@@ -154,7 +154,7 @@ static int take_flow(struct timeline *timeline, const struct track *track, const
     const json_t *id = json_object_get(event, "id");
     const char *text = json_string_value(id);
     (void)snprintf(key, sizeof(key), "%s%lld", text ? text : "", (long long)json_integer_value(id));
-    const json_int_t place = place_of(timeline->message_index, key);
+    const json_int_t place = timeline_place_of(timeline->message_index, key);
     if (place >= 0 && (size_t)place == timeline->message_count) {
         struct message *messages =
             timeline_grown(timeline->messages, timeline->message_count, sizeof(*messages));
@@ -182,7 +182,7 @@ static int take_flow(struct timeline *timeline, const struct track *track, const
     return ICTUS_OK;
 }
 
-static int take_name(struct timeline *timeline, const json_t *event)
+static int timeline_take_name(struct timeline *timeline, const json_t *event)
 {
     const char *what = json_string_value(json_object_get(event, "name"));
     const char *name = json_string_value(json_object_get(json_object_get(event, "args"), "name"));
@@ -214,7 +214,7 @@ static int take_event(struct timeline *timeline, const json_t *event)
     }
     timeline->event_count++;
     if (phase[0] == 'M') {
-        return take_name(timeline, event);
+        return timeline_take_name(timeline, event);
     }
     if (!strchr("BEXsf", phase[0])) {
         return ICTUS_OK;
@@ -240,7 +240,7 @@ static int take_event(struct timeline *timeline, const json_t *event)
 }
 
 /* Most writers put one event a line: then no more than a line is ever in memory as JSON. */
-static int read_lines(struct timeline *timeline, FILE *file)
+static int timeline_read_lines(struct timeline *timeline, FILE *file)
 {
     char *line = NULL;
     size_t room = 0;
@@ -490,7 +490,7 @@ int timeline_read(const char *path, size_t most, json_t **objects, struct ictus_
     if (!file) {
         err = ictus_because(why, ICTUS_ERR_IO, "cannot read '%.200s': %s", path, strerror(errno));
     } else {
-        err = read_lines(&timeline, file);
+        err = timeline_read_lines(&timeline, file);
         if (!err && timeline.event_count == 0) {
             err = read_whole(&timeline, file);
         }

@@ -58,14 +58,14 @@ struct tune_time tune_time(const json_t *launches)
     return time;
 }
 
-static const char *text_of(const json_t *members, const char *key)
+static const char *tune_text_of(const json_t *members, const char *key)
 {
     const char *text = json_string_value(json_object_get(members, key));
     return text ? text : "";
 }
 
 /* Whether every launch saw the named algorithm run. */
-static bool is_proven(const struct experiment *experiment)
+static bool tune_is_proven(const struct experiment *experiment)
 {
     size_t i = 0;
     json_t *launch = NULL;
@@ -89,7 +89,7 @@ static const char *component_of(const struct experiment *experiment)
     json_t *launch = NULL;
     json_array_foreach(experiment->launches, i, launch)
     {
-        const char *its = text_of(launch, "component");
+        const char *its = tune_text_of(launch, "component");
         if (its[0] && (!component[0] || strcmp(component, RULED_COMPONENT) == 0)) {
             component = its;
         }
@@ -103,7 +103,7 @@ static bool read_candidate(const struct experiment *experiment, const char *redu
 {
     const json_t *members = experiment->members;
     struct winner *w = &candidate->as_winner;
-    const char *algorithm = text_of(members, "algorithm");
+    const char *algorithm = tune_text_of(members, "algorithm");
     *candidate = (struct candidate){.launches = experiment->launches};
     candidate->component = component_of(experiment);
     w->processes = json_integer_value(json_object_get(members, "processes"));
@@ -112,13 +112,13 @@ static bool read_candidate(const struct experiment *experiment, const char *redu
     w->median_s = time.median_s;
     w->low_s = time.low_s;
     w->high_s = time.high_s;
-    if (strcmp(text_of(members, "reduction"), reduction) != 0 || !(w->median_s > 0.0) ||
+    if (strcmp(tune_text_of(members, "reduction"), reduction) != 0 || !(w->median_s > 0.0) ||
         w->processes < 1 || w->bytes < 0 || strlen(algorithm) >= WINNER_NAME_MAX ||
-        strlen(text_of(members, "operation")) >= WINNER_NAME_MAX) {
+        strlen(tune_text_of(members, "operation")) >= WINNER_NAME_MAX) {
         return false;
     }
     candidate->is_default = !algorithm[0] || strcmp(algorithm, ICTUS_ALGORITHM_DEFAULT) == 0;
-    (void)snprintf(w->operation, sizeof(w->operation), "%s", text_of(members, "operation"));
+    (void)snprintf(w->operation, sizeof(w->operation), "%s", tune_text_of(members, "operation"));
     (void)snprintf(w->algorithm, sizeof(w->algorithm), "%s",
                    candidate->is_default ? ICTUS_ALGORITHM_DEFAULT : algorithm);
     return true;
@@ -275,13 +275,13 @@ static const char *first_reduction(const struct experiments *experiments)
 {
     const char *text = "";
     for (size_t i = 0; i < experiments->count && !text[0]; i++) {
-        text = text_of(experiments->list[i].members, "reduction");
+        text = tune_text_of(experiments->list[i].members, "reduction");
     }
     return text;
 }
 
-static void judge_all(const struct candidate *candidates, size_t count, double margin,
-                      struct winners *winners)
+static void tune_judge_all(const struct candidate *candidates, size_t count, double margin,
+                           struct winners *winners)
 {
     for (size_t i = 0; i < count;) {
         size_t end = i + 1;
@@ -370,7 +370,7 @@ int tune_choose(const json_t *objects, const char *reduction, double margin,
         for (size_t i = 0; i < experiments.count; i++) {
             const bool usable = read_candidate(&experiments.list[i], wanted, &candidates[count]);
             const bool proven =
-                !usable || candidates[count].is_default || is_proven(&experiments.list[i]);
+                !usable || candidates[count].is_default || tune_is_proven(&experiments.list[i]);
             winners->unproven += !proven;
             count += usable && proven;
         }
@@ -378,7 +378,7 @@ int tune_choose(const json_t *objects, const char *reduction, double margin,
         err = refuse_mixture(candidates, count, why);
     }
     if (!err) {
-        judge_all(candidates, count, margin, winners);
+        tune_judge_all(candidates, count, margin, winners);
         note_mockups(candidates, count, margin, winners);
         if (winners->count == 0) {
             err = ictus_because(why, ICTUS_ERR_FORMAT,

@@ -26,7 +26,8 @@ const char tune_minimax[] = "minimax";
 
 static const char together[] = "together";
 
-static const char *member_text(const json_t *members, const char *key, const char *otherwise)
+static const char *tune_arrival_member_text(const json_t *members, const char *key,
+                                            const char *otherwise)
 {
     const char *text = json_string_value(json_object_get(members, key));
     return text ? text : otherwise;
@@ -36,14 +37,14 @@ static const char *member_text(const json_t *members, const char *key, const cha
  * Whether a measurement is one of this table: of the reduction asked for, and, unless it is the
  * library's own choice, of an algorithm that was seen to run in every launch.
  */
-static bool is_wanted(const struct experiment *e, const char *reduction)
+static bool tune_arrival_is_wanted(const struct experiment *e, const char *reduction)
 {
     size_t i = 0;
     json_t *launch = NULL;
-    const char *algorithm = member_text(e->members, "algorithm", "");
-    if (strcmp(member_text(e->members, "reduction", ""), reduction) != 0 ||
+    const char *algorithm = tune_arrival_member_text(e->members, "algorithm", "");
+    if (strcmp(tune_arrival_member_text(e->members, "reduction", ""), reduction) != 0 ||
         strlen(algorithm) >= WINNER_NAME_MAX ||
-        strlen(member_text(e->members, "operation", "")) >= WINNER_NAME_MAX) {
+        strlen(tune_arrival_member_text(e->members, "operation", "")) >= WINNER_NAME_MAX) {
         return false;
     }
     json_array_foreach(e->launches, i, launch)
@@ -57,7 +58,7 @@ static bool is_wanted(const struct experiment *e, const char *reduction)
 }
 
 /* The place of a pattern's name, appended if it is new; SIZE_MAX: no memory. */
-static size_t pattern_at(struct regret_table *t, const char *name)
+static size_t tune_arrival_pattern_at(struct regret_table *t, const char *name)
 {
     for (size_t i = 0; i < t->pattern_count; i++) {
         if (strcmp(t->patterns[i], name) == 0) {
@@ -75,7 +76,7 @@ static size_t pattern_at(struct regret_table *t, const char *name)
 
 static struct regrets *place_at(struct regret_table *t, const json_t *members)
 {
-    const char *operation = member_text(members, "operation", "");
+    const char *operation = tune_arrival_member_text(members, "operation", "");
     const json_int_t processes = json_integer_value(json_object_get(members, "processes"));
     const json_int_t bytes = json_integer_value(json_object_get(members, "bytes"));
     for (size_t i = 0; i < t->place_count; i++) {
@@ -119,11 +120,12 @@ static size_t algorithm_at(const struct regret_table *t, struct regrets *r, cons
     return r->algorithm_count++;
 }
 
-static int table_add(struct regret_table *t, const struct experiment *e)
+static int tune_arrival_table_add(struct regret_table *t, const struct experiment *e)
 {
-    const size_t pattern = pattern_at(t, member_text(e->members, "arrival", together));
+    const size_t pattern =
+        tune_arrival_pattern_at(t, tune_arrival_member_text(e->members, "arrival", together));
     struct regrets *r = place_at(t, e->members);
-    const char *name = member_text(e->members, "algorithm", ICTUS_ALGORITHM_DEFAULT);
+    const char *name = tune_arrival_member_text(e->members, "algorithm", ICTUS_ALGORITHM_DEFAULT);
     const size_t a = r ? algorithm_at(t, r, name) : SIZE_MAX;
     if (a == SIZE_MAX || pattern == SIZE_MAX) {
         return ICTUS_ERR_NOMEM;
@@ -143,9 +145,10 @@ static int table_patterns(struct regret_table *t, const struct experiments *list
 {
     for (int first = 1; first >= 0; first--) {
         for (size_t i = 0; i < list->count; i++) {
-            const char *name = member_text(list->list[i].members, "arrival", together);
-            if (is_wanted(&list->list[i], reduction) && (strcmp(name, together) == 0) == first &&
-                pattern_at(t, name) == SIZE_MAX) {
+            const char *name = tune_arrival_member_text(list->list[i].members, "arrival", together);
+            if (tune_arrival_is_wanted(&list->list[i], reduction) &&
+                (strcmp(name, together) == 0) == first &&
+                tune_arrival_pattern_at(t, name) == SIZE_MAX) {
                 return ICTUS_ERR_NOMEM;
             }
         }
@@ -161,7 +164,9 @@ int regret_table_make(const json_t *objects, const char *reduction, struct regre
     int err = experiments_gather(objects, &list, why);
     err = err ? err : table_patterns(t, &list, reduction);
     for (size_t i = 0; i < list.count && !err; i++) {
-        err = is_wanted(&list.list[i], reduction) ? table_add(t, &list.list[i]) : ICTUS_OK;
+        err = tune_arrival_is_wanted(&list.list[i], reduction)
+                  ? tune_arrival_table_add(t, &list.list[i])
+                  : ICTUS_OK;
     }
     experiments_free(&list);
     if (!err && t->place_count == 0) {
@@ -228,8 +233,9 @@ json_t *regret_table_only(const struct regret_table *t, size_t pattern, const js
     json_t *object = NULL;
     json_array_foreach((json_t *)objects, i, object)
     {
-        if (strcmp(member_text(object, "type", ""), "measurement") != 0 ||
-            strcmp(member_text(object, "arrival", together), t->patterns[pattern]) == 0) {
+        if (strcmp(tune_arrival_member_text(object, "type", ""), "measurement") != 0 ||
+            strcmp(tune_arrival_member_text(object, "arrival", together), t->patterns[pattern]) ==
+                0) {
             (void)json_array_append(only, object);
         }
     }
@@ -463,7 +469,7 @@ static void put_regrets(const struct regret_table *t, const struct regrets *r, s
     text_table_cell(table, isnan(high) ? "-" : "%.1f", 100.0 * (high - 1.0));
 }
 
-static void put_titles(const struct regret_table *t, struct text_table *table)
+static void tune_arrival_put_titles(const struct regret_table *t, struct text_table *table)
 {
     text_table_column(table, "operation", true);
     text_table_column(table, "bytes", false);
@@ -488,7 +494,7 @@ int regret_table_print(const struct regret_table *t, size_t pattern, FILE *file)
         remark_print(file, "%c: %s", pattern_letter(p), t->patterns[p]);
     }
     text_table_init(&table, 5);
-    put_titles(t, &table);
+    tune_arrival_put_titles(t, &table);
     for (size_t i = 0; i < t->place_count; i++) {
         const struct regrets *r = &t->places[i];
         if (pattern < t->pattern_count) {

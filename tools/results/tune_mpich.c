@@ -45,7 +45,7 @@ static const struct collective collectives[] = {
 
 enum { COLLECTIVES = sizeof(collectives) / sizeof(collectives[0]), KEY_MAX = 160 };
 
-static const struct collective *find_collective(const char *name)
+static const struct collective *tune_mpich_find_collective(const char *name)
 {
     for (int i = 0; i < COLLECTIVES; i++) {
         if (strcmp(collectives[i].name, name) == 0) {
@@ -118,8 +118,8 @@ static json_t *sizes_tree(const struct collective *collective, const struct winn
     return tree;
 }
 
-static bool is_writable(const struct collective *collective, const struct winner *list,
-                        size_t count)
+static bool tune_mpich_is_writable(const struct collective *collective, const struct winner *list,
+                                   size_t count)
 {
     for (size_t i = 0; collective && i < count; i++) {
         const bool alike = collective->size || list[i].processes != list[0].processes ||
@@ -162,12 +162,12 @@ static json_t *own_choice(const json_t *branch)
     return json_deep_copy(intra ? intra : branch);
 }
 
-static int put_collective(const struct winners *winners, size_t first, size_t end, json_t *base,
-                          struct ictus_why *why)
+static int tune_mpich_put_collective(const struct winners *winners, size_t first, size_t end,
+                                     json_t *base, struct ictus_why *why)
 {
     char key[KEY_MAX];
     const struct winner *w = &winners->list[first];
-    const struct collective *collective = find_collective(w->operation);
+    const struct collective *collective = tune_mpich_find_collective(w->operation);
     (void)snprintf(key, sizeof(key), "collective=%s", w->operation);
     json_t *branch = json_object_get(base, key);
     if (!branch) {
@@ -194,15 +194,16 @@ int tune_write_mpich(const struct winners *winners, json_t *base, FILE *file, st
         const struct winner *w = &winners->list[i];
         bool writable = true;
         for (size_t k = i; k < end; k = tune_end(winners, k, true)) {
-            writable = writable && is_writable(find_collective(w->operation), &winners->list[k],
-                                               tune_end(winners, k, true) - k);
+            writable = writable &&
+                       tune_mpich_is_writable(tune_mpich_find_collective(w->operation),
+                                              &winners->list[k], tune_end(winners, k, true) - k);
         }
         if (!tune_has_rule(winners, i, end)) {
             i = end;
             continue;
         }
         if (writable) {
-            err = put_collective(winners, i, end, base, why);
+            err = tune_mpich_put_collective(winners, i, end, base, why);
         } else {
             (void)fprintf(stderr,
                           "ictus tune: left out: MPICH's tree cannot express a rule for %s\n",

@@ -84,7 +84,7 @@ enum { CHAINS = 4 };
 
 enum { COLLECTIVES = sizeof(collectives) / sizeof(collectives[0]) };
 
-static const struct collective *find_collective(const char *name)
+static const struct collective *tune_ompi_find_collective(const char *name)
 {
     for (int i = 0; i < COLLECTIVES; i++) {
         if (strcmp(collectives[i].name, name) == 0) {
@@ -168,8 +168,8 @@ static int put_sizes(const struct collective *collective, const struct winner *l
 }
 
 /* Whether a collective whose sizes do not count has one winner for all sizes, per process count. */
-static bool is_writable(const struct collective *collective, const struct winners *winners,
-                        size_t first)
+static bool tune_ompi_is_writable(const struct collective *collective,
+                                  const struct winners *winners, size_t first)
 {
     if (!collective) {
         return false;
@@ -185,8 +185,9 @@ static bool is_writable(const struct collective *collective, const struct winner
     return true;
 }
 
-static int put_collective(const struct collective *collective, const struct winners *winners,
-                          size_t first, FILE *file, struct ictus_why *why)
+static int tune_ompi_put_collective(const struct collective *collective,
+                                    const struct winners *winners, size_t first, FILE *file,
+                                    struct ictus_why *why)
 {
     const size_t end = tune_end(winners, first, false);
     int counts = winners->list[first].processes > 1 ? 1 : 0;
@@ -227,7 +228,7 @@ static bool is_written(const struct winners *winners, size_t first)
     if (!tune_has_rule(winners, first, tune_end(winners, first, false))) {
         return false;
     }
-    return is_writable(find_collective(w->operation), winners, first);
+    return tune_ompi_is_writable(tune_ompi_find_collective(w->operation), winners, first);
 }
 
 static int count_written(const struct winners *winners)
@@ -254,8 +255,8 @@ int tune_write_ompi(const struct winners *winners, FILE *file, struct ictus_why 
                   count_written(winners));
     for (size_t i = 0; i < winners->count && !err; i = tune_end(winners, i, false)) {
         if (is_written(winners, i)) {
-            err =
-                put_collective(find_collective(winners->list[i].operation), winners, i, file, why);
+            err = tune_ompi_put_collective(tune_ompi_find_collective(winners->list[i].operation),
+                                           winners, i, file, why);
         }
     }
     return err ? err : ferror(file) ? ICTUS_ERR_IO : ICTUS_OK;
@@ -315,7 +316,7 @@ static int add_collective(const struct winners *winners, size_t first, json_t *i
                           struct ictus_why *why)
 {
     char key[WINNER_NAME_MAX];
-    const struct collective *collective = find_collective(winners->list[first].operation);
+    const struct collective *collective = tune_ompi_find_collective(winners->list[first].operation);
     const size_t end = tune_end(winners, first, false);
     json_t *counts = json_array();
     int err = ICTUS_OK;

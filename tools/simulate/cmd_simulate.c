@@ -115,7 +115,7 @@ static const char *const settings[] = {
 enum { SETTINGS = sizeof(settings) / sizeof(settings[0]) };
 
 /* The simulated flavour: beside the build's program, or where it was installed. */
-static int find_program(struct simulation *f, struct ictus_why *why)
+static int simulate_find_program(struct simulation *f, struct ictus_why *why)
 {
     static const char *const places[] = {"../simulate", "../libexec/ictus"};
     char self[PATH_BYTES / 2];
@@ -179,7 +179,7 @@ static int make_files(const struct simulate_options *o, struct simulation *f, ch
     return simulate_files_make(&cluster, words, o->keep, &f->files, why);
 }
 
-static void set_number(const char *name, double value)
+static void simulate_set_number(const char *name, double value)
 {
     char text[40];
     (void)snprintf(text, sizeof(text), "%.17g", value);
@@ -187,8 +187,9 @@ static void set_number(const char *name, double value)
 }
 
 /* What the platform and the clocks are told; the child's environment only. */
-static void set_environment(const struct simulate_options *o, const struct simulate_jitter *jitter,
-                            const struct simulation *f)
+static void simulate_set_environment(const struct simulate_options *o,
+                                     const struct simulate_jitter *jitter,
+                                     const struct simulation *f)
 {
     char clock[600];
     char slow[SIMULATE_FAULTS_BYTES] = "";
@@ -197,18 +198,19 @@ static void set_environment(const struct simulate_options *o, const struct simul
     (void)setenv("ICTUS_SIMULATE_SLOW", slow, 1);
     (void)setenv("ICTUS_SIMULATE_PLATFORM", f->files.platform, 1);
     (void)setenv("ICTUS_SIMULATE_SHAPE", jitter->shape, 1);
-    set_number("ICTUS_SIMULATE_JITTER", jitter->mean_s);
-    set_number("ICTUS_SIMULATE_TAIL", jitter->tail);
-    set_number("ICTUS_SIMULATE_TAIL_SCALE", jitter->tail_s);
-    set_number("ICTUS_SIMULATE_ASYMMETRY", o->asymmetry);
-    set_number("ICTUS_SIMULATE_BANDWIDTH", f->shared ? 0.0 : o->bandwidth);
-    set_number("ICTUS_SIMULATE_INSIDE_BANDWIDTH", f->shared ? 0.0 : inside_faster * o->bandwidth);
+    simulate_set_number("ICTUS_SIMULATE_JITTER", jitter->mean_s);
+    simulate_set_number("ICTUS_SIMULATE_TAIL", jitter->tail);
+    simulate_set_number("ICTUS_SIMULATE_TAIL_SCALE", jitter->tail_s);
+    simulate_set_number("ICTUS_SIMULATE_ASYMMETRY", o->asymmetry);
+    simulate_set_number("ICTUS_SIMULATE_BANDWIDTH", f->shared ? 0.0 : o->bandwidth);
+    simulate_set_number("ICTUS_SIMULATE_INSIDE_BANDWIDTH",
+                        f->shared ? 0.0 : inside_faster * o->bandwidth);
     if (f->shared || o->messages || o->overhead > 0.0) {
         (void)unsetenv("ICTUS_SIMULATE_BURSTS");
     } else {
         (void)setenv("ICTUS_SIMULATE_BURSTS", f->plugin, 1);
     }
-    set_number("ICTUS_SIMULATE_SEED", (double)o->seed);
+    simulate_set_number("ICTUS_SIMULATE_SEED", (double)o->seed);
     (void)snprintf(clock, sizeof(clock),
                    "sim:offset=%.15g,drift=%.15g,walk=%s,seed=%" PRId64 "%s%s", o->offset, o->drift,
                    o->walk, o->seed, o->clocks[0] ? ",step_at=0.3,faults=" : "", o->clocks);
@@ -271,7 +273,7 @@ static int become_smpirun(const void *given)
     struct ictus_why why;
     int n = 0;
     int chosen = 0;
-    set_environment(l->options, l->jitter, f);
+    simulate_set_environment(l->options, l->jitter, f);
     (void)read_collectives(l->options->collectives, choices, &chosen, &why); /* checked before */
     chosen += set_overhead(l->options->overhead, choices + chosen);
     (void)snprintf(wrapper, sizeof(wrapper), "sh %s", f->files.wrapper);
@@ -396,7 +398,7 @@ static int simulate_command(const void *given, int word_count, char **words)
     words[word_count] = NULL;
     int err = simulate_check(o, word_count, words, &jitter, &why);
     if (!err) {
-        err = find_program(&simulation, &why);
+        err = simulate_find_program(&simulation, &why);
     }
     if (!err) {
         simulation.shared = is_file(o->topology) || !is_light(words[0]);

@@ -260,8 +260,8 @@ static int copy_platform(const struct simulate_cluster *c, FILE *platform, FILE 
     return err;
 }
 
-static int write_files(const struct simulate_cluster *c, bool given, FILE *platform, FILE *hosts,
-                       struct ictus_why *why)
+static int simulate_platform_write_files(const struct simulate_cluster *c, bool given,
+                                         FILE *platform, FILE *hosts, struct ictus_why *why)
 {
     if (!platform || !hosts) {
         return ICTUS_ERR_IO;
@@ -285,7 +285,7 @@ int simulate_platform_write(const struct simulate_cluster *cluster, const char *
     }
     FILE *platform_file = fopen(platform, "we");
     FILE *hosts_file = fopen(hosts, "we");
-    const int err = write_files(cluster, given, platform_file, hosts_file, why);
+    const int err = simulate_platform_write_files(cluster, given, platform_file, hosts_file, why);
     const bool first = file_closes(platform_file);
     const bool second = file_closes(hosts_file);
     if (!err && (!first || !second)) {

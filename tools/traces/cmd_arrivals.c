@@ -59,7 +59,7 @@ static bool is_directory(const char *path)
 }
 
 /* A directory or an anchor file is an archive; other files are results. */
-static bool is_archive(const char *path)
+static bool arrivals_is_archive(const char *path)
 {
     static const char anchor[] = ".otf2";
     const size_t length = strlen(path);
@@ -90,7 +90,7 @@ static void describe_latest(const struct ictus_arrivals *a, char *text, size_t s
     }
 }
 
-static void put_titles(struct text_table *table)
+static void arrivals_put_titles(struct text_table *table)
 {
     text_table_init(table, 2);
     text_table_column(table, "site", true);
@@ -105,7 +105,8 @@ static void put_titles(struct text_table *table)
     text_table_column(table, "last rank", true);
 }
 
-static void put_row(const struct ictus_arrivals *a, const char *latest, struct text_table *table)
+static void arrivals_put_row(const struct ictus_arrivals *a, const char *latest,
+                             struct text_table *table)
 {
     text_table_cell(table, "%s", a->site);
     text_table_cell(table, "%s", a->operation);
@@ -166,7 +167,7 @@ static int put_list(const struct arrivals_options *o, const struct ictus_arrival
     struct ictus_output *out = NULL;
     struct text_table table;
     int err = results_open(&o->results, NULL, header_create(&facts), &out, why);
-    put_titles(&table);
+    arrivals_put_titles(&table);
     for (size_t i = 0; i < list->count && !err; i++) {
         char text[40];
         if (o->site && strcmp(list->at[i].site, o->site) != 0) {
@@ -175,7 +176,7 @@ static int put_list(const struct arrivals_options *o, const struct ictus_arrival
         json_t *object = ictus_arrivals_json(&list->at[i]);
         describe_latest(&list->at[i], text, sizeof text);
         (void)json_object_set_new(object, "latest", json_string(text));
-        put_row(&list->at[i], text, &table);
+        arrivals_put_row(&list->at[i], text, &table);
         err = !object ? ICTUS_ERR_NOMEM
                       : (as_text ? ictus_output_keep : ictus_output_put)(out, object);
     }
@@ -186,8 +187,9 @@ static int put_list(const struct arrivals_options *o, const struct ictus_arrival
     return results_close(out, o->results.file, err, why);
 }
 
-static int put_all(const struct arrivals_options *o, const struct ictus_arrivals_list *list,
-                   const char *word, struct ictus_why *why)
+static int arrivals_put_all(const struct arrivals_options *o,
+                            const struct ictus_arrivals_list *list, const char *word,
+                            struct ictus_why *why)
 {
     const struct ictus_arrivals *one = o->site ? ictus_arrivals_find(list, o->site, why) : NULL;
     if (o->site && !one) {
@@ -197,9 +199,9 @@ static int put_all(const struct arrivals_options *o, const struct ictus_arrivals
     if (!err && o->results.format == ICTUS_FORMAT_TEXT) {
         err = one ? print_ranks(one) : ICTUS_OK;
         if (one || list->count > 0) {
-            print_replay(one ? one : &list->at[0], o->results.file    ? o->results.file
-                                                   : is_archive(word) ? NULL
-                                                                      : word);
+            print_replay(one ? one : &list->at[0], o->results.file             ? o->results.file
+                                                   : arrivals_is_archive(word) ? NULL
+                                                                               : word);
         }
     }
     return err;
@@ -258,7 +260,7 @@ static int read_patterns(const struct arrivals_options *o, const char *word,
 {
     char path[4352];
     struct ictus_why unheard = {""};
-    if (!is_archive(word)) {
+    if (!arrivals_is_archive(word)) {
         return ictus_arrivals_read(word, list, why);
     }
     if (!directory_holds(word, "traces.otf2", path, sizeof path)) {
@@ -372,7 +374,8 @@ static int end_arrivals(int err, const struct ictus_why *why)
     return code == EXIT_FAILED && input ? EXIT_USAGE : code;
 }
 
-static int check_options(const struct arrivals_options *o, int word_count, struct ictus_why *why)
+static int arrivals_check_options(const struct arrivals_options *o, int word_count,
+                                  struct ictus_why *why)
 {
     if (word_count != 1) {
         return ictus_because(why, ICTUS_ERR_ARG,
@@ -395,7 +398,7 @@ static int run_arrivals(const void *options, int word_count, char **words)
     struct ictus_arrivals_list list = {.at = NULL};
     struct ictus_arrivals_left left = {0};
     struct ictus_why why = {""};
-    int err = check_options(o, word_count, &why);
+    int err = arrivals_check_options(o, word_count, &why);
     if (!err && o->follow) {
         err = follow_job(o, words[0], &why);
         return err ? end_arrivals(err, &why) : interrupt_here() ? EXIT_INTERRUPTED : EXIT_OK;
@@ -408,7 +411,7 @@ static int run_arrivals(const void *options, int word_count, char **words)
             ictus_because(&why, ICTUS_ERR_SAMPLES,
                           "%.200s contains no collective in which all members took part", words[0]);
     }
-    err = err ? err : put_all(o, &list, words[0], &why);
+    err = err ? err : arrivals_put_all(o, &list, words[0], &why);
     ictus_arrivals_list_free(&list);
     if (err) {
         return end_arrivals(err, &why);

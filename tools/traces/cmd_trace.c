@@ -74,7 +74,7 @@ static int trace_fail(int err, const struct ictus_why *why)
     return EXIT_USAGE;
 }
 
-static void set_text(const char *name, const char *value)
+static void trace_set_text(const char *name, const char *value)
 {
     if (value && value[0]) {
         (void)setenv(name, value, 1);
@@ -83,7 +83,7 @@ static void set_text(const char *name, const char *value)
     }
 }
 
-static void set_number(const char *name, const char *format, double value)
+static void trace_set_number(const char *name, const char *format, double value)
 {
     char text[64];
     (void)snprintf(text, sizeof(text), format, value);
@@ -96,9 +96,9 @@ static void set_path(const char *name, const char *path)
     char whole[2 * PATH_MAX];
     if (path && path[0] != '/' && getcwd(here, sizeof(here))) {
         (void)snprintf(whole, sizeof(whole), "%s/%s", here, path);
-        set_text(name, whole);
+        trace_set_text(name, whole);
     } else {
-        set_text(name, path);
+        trace_set_text(name, path);
     }
 }
 
@@ -126,28 +126,28 @@ static void set_preload(const char *library)
     put_before("LD_PRELOAD", last + 1);
 }
 
-static void set_environment(const struct trace_options *o, const char *library)
+static void trace_set_environment(const struct trace_options *o, const char *library)
 {
     set_path("ICTUS_TRACE_OUTPUT", o->output);
     set_path("ICTUS_TRACE_SCRATCH", o->scratch);
-    set_text("ICTUS_TRACE_SYNC", o->sync);
-    set_text("ICTUS_TRACE_CLOCK", o->clock);
-    set_text("ICTUS_TRACE_FILTER", o->filter);
-    set_text("ICTUS_TRACE_METRICS", o->metrics);
-    set_number("ICTUS_TRACE_METRICS_EVERY", "%.9f", o->metrics_every_s);
-    set_number("ICTUS_TRACE_RESYNC_EVERY", "%.9f", o->resync_every_s);
-    set_number("ICTUS_TRACE_RESYNC_BARRIERS", "%.0f", (double)o->resync_barriers);
-    set_number("ICTUS_TRACE_BUFFER", "%.0f", (double)o->buffer);
-    set_number("ICTUS_TRACE_WINDOW", "%.0f", (double)o->window);
-    set_number("ICTUS_TRACE_LIMIT", "%.0f", (double)o->limit);
-    set_number("ICTUS_TRACE_REQUESTS", "%.0f", (double)o->requests);
-    set_text("ICTUS_TRACE_FORCE", o->force ? "1" : NULL);
-    set_text("ICTUS_TRACE_KEEP", o->keep ? "1" : NULL);
-    set_text("ICTUS_TRACE_DEFER", o->defer ? "1" : NULL);
-    set_text("ICTUS_TRACE_STATISTICS", o->statistics ? "1" : NULL);
-    set_text("ICTUS_TRACE_OFF", o->off ? "1" : NULL);
-    set_text("ICTUS_TRACE_QUIET", o->quiet ? "1" : NULL);
-    set_number("ICTUS_TRACE_PID", "%.0f", (double)getpid());
+    trace_set_text("ICTUS_TRACE_SYNC", o->sync);
+    trace_set_text("ICTUS_TRACE_CLOCK", o->clock);
+    trace_set_text("ICTUS_TRACE_FILTER", o->filter);
+    trace_set_text("ICTUS_TRACE_METRICS", o->metrics);
+    trace_set_number("ICTUS_TRACE_METRICS_EVERY", "%.9f", o->metrics_every_s);
+    trace_set_number("ICTUS_TRACE_RESYNC_EVERY", "%.9f", o->resync_every_s);
+    trace_set_number("ICTUS_TRACE_RESYNC_BARRIERS", "%.0f", (double)o->resync_barriers);
+    trace_set_number("ICTUS_TRACE_BUFFER", "%.0f", (double)o->buffer);
+    trace_set_number("ICTUS_TRACE_WINDOW", "%.0f", (double)o->window);
+    trace_set_number("ICTUS_TRACE_LIMIT", "%.0f", (double)o->limit);
+    trace_set_number("ICTUS_TRACE_REQUESTS", "%.0f", (double)o->requests);
+    trace_set_text("ICTUS_TRACE_FORCE", o->force ? "1" : NULL);
+    trace_set_text("ICTUS_TRACE_KEEP", o->keep ? "1" : NULL);
+    trace_set_text("ICTUS_TRACE_DEFER", o->defer ? "1" : NULL);
+    trace_set_text("ICTUS_TRACE_STATISTICS", o->statistics ? "1" : NULL);
+    trace_set_text("ICTUS_TRACE_OFF", o->off ? "1" : NULL);
+    trace_set_text("ICTUS_TRACE_QUIET", o->quiet ? "1" : NULL);
+    trace_set_number("ICTUS_TRACE_PID", "%.0f", (double)getpid());
     set_preload(library);
 }
 
@@ -193,7 +193,7 @@ static int check_words(const struct trace_options *o, struct ictus_why *why)
     return !err && o->metrics ? ictus_trace_metrics_check(o->metrics, why) : err;
 }
 
-static int check_options(const struct trace_options *o, struct ictus_why *why)
+static int trace_check_options(const struct trace_options *o, struct ictus_why *why)
 {
     if (!o->output) {
         return ictus_because(why, ICTUS_ERR_ARG, "name the directory of the archive with -o DIR");
@@ -206,11 +206,11 @@ static int check_options(const struct trace_options *o, struct ictus_why *why)
     return check_words(o, why);
 }
 
-static int run_program(const struct trace_options *o, char **words)
+static int trace_run_program(const struct trace_options *o, char **words)
 {
     char library[PATH_MAX];
     struct ictus_why why = {""};
-    int err = check_options(o, &why);
+    int err = trace_check_options(o, &why);
     if (err) {
         return trace_fail(err, &why);
     }
@@ -227,7 +227,7 @@ static int run_program(const struct trace_options *o, char **words)
     if (err) {
         return trace_fail(err, &why);
     }
-    set_environment(o, library);
+    trace_set_environment(o, library);
     (void)execvp(words[0], words);
     (void)ictus_because(&why, ICTUS_ERR_IO, "cannot run '%.200s': %s", words[0], strerror(errno));
     return trace_fail(ICTUS_ERR_IO, &why);
@@ -243,7 +243,7 @@ static int run_trace(const void *options, int word_count, char **words)
         return trace_fail(ICTUS_ERR_ARG, &why);
     }
     words[word_count] = NULL;
-    return run_program(o, words);
+    return trace_run_program(o, words);
 }
 
 const struct command command_trace = {

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 /* Where execvp() would find the program. */
-static bool find_program(const char *name, char *path, size_t size)
+static bool trace_target_find_program(const char *name, char *path, size_t size)
 {
     if (strchr(name, '/')) {
         (void)snprintf(path, size, "%s", name);
@@ -39,7 +39,7 @@ static bool find_program(const char *name, char *path, size_t size)
 enum target_kind { TARGET_SCRIPT, TARGET_STATIC, TARGET_DYNAMIC };
 
 /* A dynamic program names its loader; a static one (position-independent or not) has none. */
-static enum target_kind kind_of(const char *path)
+static enum target_kind trace_target_kind_of(const char *path)
 {
     Elf64_Ehdr header;
     Elf64_Phdr part;
@@ -141,7 +141,7 @@ int trace_target_check(const char *program, struct ictus_why *why)
     char resolved[PATH_MAX];
     char ours[PATH_MAX];
     why->text[0] = '\0';
-    if (!find_program(program, path, sizeof(path))) {
+    if (!trace_target_find_program(program, path, sizeof(path))) {
         return ictus_because(why, ICTUS_ERR_ARG, "cannot run '%.200s': %s", program,
                              strerror(ENOENT));
     }
@@ -152,7 +152,7 @@ int trace_target_check(const char *program, struct ictus_why *why)
             "./app",
             program);
     }
-    const enum target_kind kind = kind_of(path);
+    const enum target_kind kind = trace_target_kind_of(path);
     if (kind == TARGET_SCRIPT) {
         return ICTUS_OK;
     }

@@ -160,7 +160,7 @@ void trace_text_print(const json_t *report)
     json_decref(rest);
 }
 
-static bool write_line(FILE *file, const json_t *object)
+static bool trace_text_write_line(FILE *file, const json_t *object)
 {
     return json_dumpf(object, file, JSON_COMPACT) == 0 && fputc('\n', file) != EOF;
 }
@@ -173,20 +173,20 @@ static int write_json(FILE *file, const json_t *header, const json_t *report)
 {
     json_t *first = json_pack("{s:s, s:s}", "type", "header", "schema", "ictus-result/1");
     (void)json_object_update_missing(first, (json_t *)header);
-    bool good = write_line(file, first);
+    bool good = trace_text_write_line(file, first);
     if (json_is_array(report)) {
         for (size_t i = 0; i < json_array_size(report) && good; i++) {
-            good = write_line(file, json_array_get(report, i));
+            good = trace_text_write_line(file, json_array_get(report, i));
         }
     } else {
-        good = good && write_line(file, report);
+        good = good && trace_text_write_line(file, report);
     }
     json_decref(first);
     return good && fflush(file) != EOF ? ICTUS_OK : ICTUS_ERR_IO;
 }
 
-static int write_file(const char *path, const json_t *header, const json_t *report,
-                      struct ictus_why *why)
+static int trace_text_write_file(const char *path, const json_t *header, const json_t *report,
+                                 struct ictus_why *why)
 {
     struct output output;
     int err = output_open(&output, path, why);
@@ -214,7 +214,7 @@ static int put_on_first(int format, const char *path, const json_t *header, cons
     if (err) {
         return ictus_because(why, err, "the report cannot be written to standard output");
     }
-    return path ? write_file(path, header, report, why) : ICTUS_OK;
+    return path ? trace_text_write_file(path, header, report, why) : ICTUS_OK;
 }
 
 int trace_text_put(const struct header_facts *facts, int format, const char *path, json_t *report,

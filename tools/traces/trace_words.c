@@ -29,7 +29,7 @@ static json_int_t count_of(const json_t *report, const char *prefix, const char 
     return json_integer_value(json_object_get(report, name));
 }
 
-static double number_of(const json_t *report, const char *prefix, const char *key)
+static double trace_words_number_of(const json_t *report, const char *prefix, const char *key)
 {
     char name[96];
     (void)snprintf(name, sizeof name, "%s%s", prefix, key);
@@ -37,7 +37,7 @@ static double number_of(const json_t *report, const char *prefix, const char *ke
 }
 
 /* The sum over all classes of a key that ends in the class's name. */
-static json_int_t sum_of(const json_t *report, const char *prefix, const char *stem)
+static json_int_t trace_words_sum_of(const json_t *report, const char *prefix, const char *stem)
 {
     json_int_t sum = 0;
     for (int i = 0; i < CLASSES; i++) {
@@ -68,7 +68,7 @@ static void print_count(FILE *out, json_int_t n, const char *one, const char *ma
 static void print_violations(FILE *out, const json_t *report, const char *prefix)
 {
     const char *before = " (";
-    const json_int_t all = sum_of(report, prefix, "violations_");
+    const json_int_t all = trace_words_sum_of(report, prefix, "violations_");
     if (all == 0) {
         (void)fprintf(out, "no violation of the clock condition");
         return;
@@ -85,7 +85,7 @@ static void print_violations(FILE *out, const json_t *report, const char *prefix
         }
     }
     (void)fprintf(out, "), the largest ");
-    print_duration(out, number_of(report, prefix, "max_violation_ns"));
+    print_duration(out, trace_words_number_of(report, prefix, "max_violation_ns"));
 }
 
 /* What could not be paired, and what is odd. */
@@ -147,9 +147,10 @@ static void print_check(FILE *out, const json_t *report)
     (void)fprintf(out, "Found ");
     print_violations(out, report, "");
     (void)fprintf(out, ", in ");
-    print_count(out, sum_of(report, "", "pairs_"), "pair", "pairs");
+    print_count(out, trace_words_sum_of(report, "", "pairs_"), "pair", "pairs");
     (void)fprintf(out, ".\n");
-    if (sum_of(report, "raw_", "violations_") != sum_of(report, "", "violations_")) {
+    if (trace_words_sum_of(report, "raw_", "violations_") !=
+        trace_words_sum_of(report, "", "violations_")) {
         (void)fprintf(out, "As recorded, without the archive's clock offsets: ");
         print_violations(out, report, "raw_");
         (void)fprintf(out, ".\n");
@@ -162,7 +163,8 @@ static void print_presync(FILE *out, const json_t *report)
 {
     const char *presync = json_string_value(json_object_get(report, "presync"));
     if (presync && strcmp(presync, "none") != 0 &&
-        sum_of(report, "raw_", "violations_") != sum_of(report, "presync_", "violations_")) {
+        trace_words_sum_of(report, "raw_", "violations_") !=
+            trace_words_sum_of(report, "presync_", "violations_")) {
         (void)fprintf(out, "The archive's clock offsets leave ");
         print_violations(out, report, "presync_");
         (void)fprintf(out, ".\n");
@@ -194,12 +196,12 @@ static void print_forced(FILE *out, const json_t *report)
     (void)fprintf(
         out, " between neighbouring events; the largest is that of location %lld at %lld, from ",
         (long long)count_of(worst, "", "location"), (long long)count_of(worst, "", "stamp"));
-    print_duration(out, number_of(worst, "", "input_ns"));
+    print_duration(out, trace_words_number_of(worst, "", "input_ns"));
     (void)fprintf(out, " to ");
-    print_duration(out, number_of(worst, "", "output_ns"));
+    print_duration(out, trace_words_number_of(worst, "", "output_ns"));
     if (json_object_get(worst, "clock_error_ns")) {
         (void)fprintf(out, " (its clock is known to +-");
-        print_duration(out, number_of(worst, "", "clock_error_ns"));
+        print_duration(out, trace_words_number_of(worst, "", "clock_error_ns"));
         (void)fprintf(out, ")");
     }
     (void)fprintf(out, ".\n");
@@ -213,13 +215,13 @@ static void print_amortisation(FILE *out, const json_t *report)
     }
     (void)fprintf(out, "The logical clock (");
     print_count(out, passes, "pass", "passes");
-    (void)fprintf(out, ", gamma %g) moved ", number_of(report, "", "gamma"));
+    (void)fprintf(out, ", gamma %g) moved ", trace_words_number_of(report, "", "gamma"));
     print_count(out, count_of(report, "", "moved_events"), "event", "events");
     (void)fprintf(out, " by up to ");
-    print_duration(out, number_of(report, "", "max_shift_ns"));
+    print_duration(out, trace_words_number_of(report, "", "max_shift_ns"));
     (void)fprintf(out, ", at a slope of up to %.3g %% (%.3g %% asked",
-                  100 * number_of(report, "", "largest_slope"),
-                  100 * number_of(report, "", "asked_slope"));
+                  100 * trace_words_number_of(report, "", "largest_slope"),
+                  100 * trace_words_number_of(report, "", "asked_slope"));
     (void)fprintf(out, ").\n");
     print_forced(out, report);
 }
@@ -228,13 +230,13 @@ static void print_truth(FILE *out, const json_t *truth)
 {
     if (truth) {
         (void)fprintf(out, "Root mean square distance to the truth: ");
-        print_duration(out, number_of(truth, "", "input_rms_ns"));
+        print_duration(out, trace_words_number_of(truth, "", "input_rms_ns"));
         (void)fprintf(out, " before, ");
-        print_duration(out, number_of(truth, "", "output_rms_ns"));
+        print_duration(out, trace_words_number_of(truth, "", "output_rms_ns"));
         (void)fprintf(out, " now; apart from a line that all have in common ");
-        print_duration(out, number_of(truth, "", "input_aligned_rms_ns"));
+        print_duration(out, trace_words_number_of(truth, "", "input_aligned_rms_ns"));
         (void)fprintf(out, " before, ");
-        print_duration(out, number_of(truth, "", "output_aligned_rms_ns"));
+        print_duration(out, trace_words_number_of(truth, "", "output_aligned_rms_ns"));
         (void)fprintf(out, " now.\n");
     }
 }
@@ -256,7 +258,7 @@ static void print_correct(FILE *out, const json_t *report)
 }
 
 /* Lines no longer than a terminal, broken between words. */
-static void print_wrapped(const char *text)
+static void trace_words_print_wrapped(const char *text)
 {
     enum { WIDTH = 80 };
     while (*text) {
@@ -290,7 +292,7 @@ void trace_words_print(const json_t *report)
         print_correct(out, report);
     }
     if (fclose(out) == 0) {
-        print_wrapped(text);
+        trace_words_print_wrapped(text);
         printf("\n");
     }
     free(text);

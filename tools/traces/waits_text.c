@@ -51,7 +51,7 @@ static const char *text_put(const json_t *object, const char *key)
     return value ? value : "";
 }
 
-static bool is_type(const json_t *object, const char *type)
+static bool waits_text_is_type(const json_t *object, const char *type)
 {
     return strcmp(text_put(object, "type"), type) == 0;
 }
@@ -116,7 +116,7 @@ static const json_t *worst_site(const json_t *report, const char *state)
     json_t *row = NULL;
     json_array_foreach(report, i, row)
     {
-        if (is_type(row, "wait-site") && strcmp(text_put(row, "state"), state) == 0 &&
+        if (waits_text_is_type(row, "wait-site") && strcmp(text_put(row, "state"), state) == 0 &&
             (!worst || text_number(row, "wait_s") > text_number(worst, "wait_s"))) {
             worst = row;
         }
@@ -130,7 +130,7 @@ static const json_t *total_of(const json_t *report, const char *state)
     json_t *row = NULL;
     json_array_foreach(report, i, row)
     {
-        if (is_type(row, "wait-total") && strcmp(text_put(row, "state"), state) == 0) {
+        if (waits_text_is_type(row, "wait-total") && strcmp(text_put(row, "state"), state) == 0) {
             return row;
         }
     }
@@ -227,7 +227,7 @@ static void put_wrapped(const char *text)
     }
 }
 
-static void print_head(const json_t *whole)
+static void waits_text_print_head(const json_t *whole)
 {
     const char *source = text_put(whole, "sigma_source");
     char clock[120] = "one clock";
@@ -252,7 +252,7 @@ static const json_t *nth_of(const json_t *report, const char *type, size_t n)
     json_t *row = NULL;
     json_array_foreach(report, i, row)
     {
-        if (is_type(row, type) && n-- == 0) {
+        if (waits_text_is_type(row, type) && n-- == 0) {
             return row;
         }
     }
@@ -305,7 +305,7 @@ static const json_t *text_longest(const json_t *report, const char *of)
     json_t *row = NULL;
     json_array_foreach(report, i, row)
     {
-        if (is_type(row, "critical-path") && strcmp(text_put(row, "of"), of) == 0 &&
+        if (waits_text_is_type(row, "critical-path") && strcmp(text_put(row, "of"), of) == 0 &&
             (!best || text_number(row, "share") > text_number(best, "share"))) {
             best = row;
         }
@@ -345,7 +345,7 @@ static void print_sites(const json_t *report)
     json_t *row = NULL;
     json_array_foreach(report, at, row)
     {
-        if (is_type(row, "collective-site")) {
+        if (waits_text_is_type(row, "collective-site")) {
             rows_keep(&list, row, "time_s");
         }
     }
@@ -380,7 +380,7 @@ void waits_text_print(const json_t *report)
 {
     const json_t *whole = json_array_get(report, 0);
     const double rank_time = text_number(whole, "rank_time_s");
-    print_head(whole);
+    waits_text_print_head(whole);
     put_padded("waiting", NAME_WIDTH);
     printf("%9.4g s  ", text_number(whole, "wait_s"));
     put_share(whole, rank_time);
