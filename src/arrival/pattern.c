@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void ictusi_pattern_traffic_add(struct traffic_sums *s, uint64_t sent, uint64_t received)
@@ -79,7 +80,7 @@ void ictusi_pattern_describe(struct ictus_arrivals *a, const char *site, const c
     ictusi_utf8_mend(a->comm);
 }
 
-void ictusi_pattern_number(struct ictus_arrivals_list *list, size_t at)
+static void pattern_number(struct ictus_arrivals_list *list, size_t at)
 {
     int same = 1;
     char *site = list->at[at].site;
@@ -91,4 +92,46 @@ void ictusi_pattern_number(struct ictus_arrivals_list *list, size_t at)
     if (same > 1) {
         (void)snprintf(site + length, ICTUS_ARRIVALS_TEXT - length, "#%d", same);
     }
+}
+
+struct pattern_weight {
+    double ns;
+    size_t at;
+};
+
+/* Of two alike the one that was seen first, so that the order never depends on the sort. */
+static int by_weight(const void *a, const void *b)
+{
+    const struct pattern_weight *p = a;
+    const struct pattern_weight *q = b;
+    if (p->ns != q->ns) {
+        return p->ns > q->ns ? -1 : 1;
+    }
+    return (p->at > q->at) - (p->at < q->at);
+}
+
+int ictusi_pattern_list(const struct pattern_source *source, struct ictus_arrivals_list *list)
+{
+    const size_t n = source->count;
+    struct pattern_weight *order = calloc(n + 1, sizeof *order);
+    struct ictus_arrivals_list made = {calloc(n + 1, sizeof *made.at), 0};
+    int err = order && made.at ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    for (size_t i = 0; i < n && !err; i++) {
+        order[i] = (struct pattern_weight){source->weight(source->self, i), i};
+    }
+    if (!err) {
+        qsort(order, n, sizeof *order, by_weight);
+    }
+    for (size_t i = 0; i < n && !err; i++) {
+        err = source->make(source->self, order[i].at, &made.at[i]);
+        made.count++;
+        pattern_number(&made, i);
+    }
+    free(order);
+    if (err) {
+        ictus_arrivals_list_free(&made);
+        return err;
+    }
+    *list = made;
+    return ICTUS_OK;
 }

@@ -37,7 +37,20 @@ void ictusi_pattern_operation(const char *call, enum collective_op op, char *tex
 void ictusi_pattern_describe(struct ictus_arrivals *a, const char *site, const char *call,
                              enum collective_op op, const char *comm);
 
-/* Give a pattern of a list a site of its own: the second of a place is called place#2. */
-void ictusi_pattern_number(struct ictus_arrivals_list *list, size_t at);
+/* What a list of patterns is made from, by index. */
+struct pattern_source {
+    const void *self;
+    size_t count;
+    /* Nanoseconds that all its instances together made the first wait for the last. */
+    double (*weight)(const void *self, size_t at);
+    /* Fill in one; what a failed call leaves behind is freed all the same. */
+    int (*make)(const void *self, size_t at, struct ictus_arrivals *pattern);
+};
+
+/*
+ * A list of all, the weightiest first, each with a site of its own: the second of a place is called
+ * place#2. Where it fails, list is left as it is. Errors: ICTUS_ERR_NOMEM, those of make.
+ */
+int ictusi_pattern_list(const struct pattern_source *source, struct ictus_arrivals_list *list);
 
 #endif

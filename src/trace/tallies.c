@@ -43,6 +43,7 @@ struct joining {
     uint64_t instance_count;
     struct pattern *patterns;
     uint32_t pattern_count;
+    int64_t most; /* instances of a pattern that are listed; 0: all */
 };
 
 /*
@@ -425,13 +426,14 @@ static unsigned pattern_level(const struct joining *j, const struct pattern *p, 
     return level;
 }
 
-static int tallies_pattern_make(const struct joining *j, const struct pattern *p, int64_t most,
-                                struct ictus_arrivals *a)
+static int tallies_pattern_make(const void *self, size_t at, struct ictus_arrivals *a)
 {
+    const struct joining *j = self;
+    const struct pattern *p = &j->patterns[at];
     const struct unified_comm *comm = &j->t->unified->comms[p->comm];
     const char *call = ictusi_tracer_functions[p->function].name;
     int64_t rows = 0;
-    const unsigned level = pattern_level(j, p, most, &rows);
+    const unsigned level = pattern_level(j, p, j->most, &rows);
     const int err = ictus_arrivals_init(a, comm->size, rows);
     a->calls = err ? NULL : calloc((size_t)rows + 1, sizeof *a->calls);
     if (err || !a->calls) {
@@ -456,56 +458,22 @@ static int tallies_pattern_make(const struct joining *j, const struct pattern *p
  * The time that all instances together made the first wait for the last: the sample's mean times
  * all calls, of which the sample is a random part.
  */
-static double pattern_weight(const struct pattern *p)
+static double tallies_weight(const void *self, size_t at)
 {
+    const struct pattern *p = &((const struct joining *)self)->patterns[at];
     return p->spread / (double)p->count * (double)p->calls;
-}
-
-static int by_weight(const void *a, const void *b)
-{
-    const struct pattern *const *p = a;
-    const struct pattern *const *q = b;
-    const double x = pattern_weight(*p);
-    const double y = pattern_weight(*q);
-    if (x != y) {
-        return x > y ? -1 : 1;
-    }
-    return (*p > *q) - (*p < *q);
-}
-
-static int tallies_list_make(const struct joining *j, int64_t most,
-                             struct ictus_arrivals_list *list)
-{
-    const size_t n = j->pattern_count;
-    const struct pattern **order = calloc(n + 1, sizeof(struct pattern *));
-    struct ictus_arrivals_list made = {calloc(n + 1, sizeof *made.at), 0};
-    int err = order && made.at ? ICTUS_OK : ICTUS_ERR_NOMEM;
-    for (size_t i = 0; i < n && !err; i++) {
-        order[i] = &j->patterns[i];
-    }
-    if (!err) {
-        qsort(order, n, sizeof *order, by_weight);
-    }
-    for (size_t i = 0; i < n && !err; i++) {
-        err = tallies_pattern_make(j, order[i], most, &made.at[i]);
-        made.count++;
-        ictusi_pattern_number(&made, i);
-    }
-    free(order);
-    if (err) {
-        ictus_arrivals_list_free(&made);
-        return err;
-    }
-    *list = made;
-    return ICTUS_OK;
 }
 
 int ictusi_tallies_list(struct tallies *t, int64_t most, struct ictus_arrivals_list *list)
 {
-    struct joining j = {.t = t};
+    struct joining j = {.t = t, .most = most};
     rows_sort(t);
     int err = instances_find(&j);
-    err = err ? err : tallies_list_make(&j, most, list);
+    if (!err) {
+        const struct pattern_source patterns = {&j, j.pattern_count, tallies_weight,
+                                                tallies_pattern_make};
+        err = ictusi_pattern_list(&patterns, list);
+    }
     free(j.instances);
     free(j.patterns);
     return err;

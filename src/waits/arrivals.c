@@ -53,6 +53,7 @@ struct extraction {
     uint64_t occasion_count;
     struct subject *subjects;
     uint64_t subject_count;
+    int64_t most; /* instances of a pattern that are listed, the last; 0: all */
     struct ictus_arrivals_left left;
 };
 
@@ -377,11 +378,12 @@ static void pattern_describe(const struct extraction *x, const struct subject *s
  * Put the instances of one subject into a table; if it is not to keep all of them, the last ones,
  * since the first calls of a program are often unlike the rest.
  */
-static int arrivals_pattern_make(const struct extraction *x, const struct subject *s, int64_t most,
-                                 struct ictus_arrivals *a)
+static int arrivals_pattern_make(const void *self, size_t at, struct ictus_arrivals *a)
 {
+    const struct extraction *x = self;
+    const struct subject *s = &x->subjects[at];
     const struct layout_comm *comm = &x->analysis.session.trace->layout.comms[s->comm];
-    const int64_t rows = most > 0 && s->instances > most ? most : s->instances;
+    const int64_t rows = x->most > 0 && s->instances > x->most ? x->most : s->instances;
     const int err = ictus_arrivals_init(a, (int)layout_members(comm), rows);
     if (err) {
         return err;
@@ -398,42 +400,9 @@ static int arrivals_pattern_make(const struct extraction *x, const struct subjec
     return ictus_arrivals_summarize(a);
 }
 
-/* Sites where the first waited longest for the last, all instances together, come first. */
-static int by_spread(const void *a, const void *b)
+static double arrivals_weight(const void *self, size_t at)
 {
-    const struct subject *const *p = a;
-    const struct subject *const *q = b;
-    if ((*p)->spread != (*q)->spread) {
-        return (*p)->spread > (*q)->spread ? -1 : 1;
-    }
-    return (*p > *q) - (*p < *q);
-}
-
-static int arrivals_list_make(const struct extraction *x, int64_t most,
-                              struct ictus_arrivals_list *list)
-{
-    const size_t n = x->subject_count;
-    const struct subject **order = calloc(n + 1, sizeof(struct subject *));
-    struct ictus_arrivals_list made = {calloc(n + 1, sizeof *made.at), 0};
-    int err = order && made.at ? ICTUS_OK : ICTUS_ERR_NOMEM;
-    for (size_t i = 0; i < n && !err; i++) {
-        order[i] = &x->subjects[i];
-    }
-    if (!err) {
-        qsort(order, n, sizeof *order, by_spread);
-    }
-    for (size_t i = 0; i < n && !err; i++) {
-        err = arrivals_pattern_make(x, order[i], most, &made.at[i]);
-        made.count++;
-        ictusi_pattern_number(&made, i);
-    }
-    free(order);
-    if (err) {
-        ictus_arrivals_list_free(&made);
-        return err;
-    }
-    *list = made;
-    return ICTUS_OK;
+    return ((const struct extraction *)self)->subjects[at].spread;
 }
 
 int ictus_arrivals_extract(const char *in, int64_t rows, struct ictus_arrivals_list *list,
@@ -446,10 +415,15 @@ int ictus_arrivals_extract(const char *in, int64_t rows, struct ictus_arrivals_l
     if (!x) {
         return ICTUS_ERR_NOMEM;
     }
+    x->most = rows;
     int err = ictusi_analysis_open(&x->analysis, in, why);
     err = err ? err : parts_make(x);
     err = err ? err : occasions_find(x);
-    err = err ? err : arrivals_list_make(x, rows, list);
+    if (!err) {
+        const struct pattern_source patterns = {x, x->subject_count, arrivals_weight,
+                                                arrivals_pattern_make};
+        err = ictusi_pattern_list(&patterns, list);
+    }
     if (!err && left) {
         *left = x->left;
     }

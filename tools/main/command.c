@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static bool command_mpi_is_up(void)
+bool command_mpi_is_up(void)
 {
     int up = 0;
     int down = 0;

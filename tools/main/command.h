@@ -66,6 +66,9 @@ struct command_group {
  */
 int command_fail(const char *command, int err, const struct ictus_why *why);
 
+/* Whether MPI has been initialised and not ended. */
+bool command_mpi_is_up(void);
+
 /* Rank and size in MPI_COMM_WORLD; 0 and 1 where MPI is not initialised. */
 int command_rank(void);
 int command_size(void);

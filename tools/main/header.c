@@ -211,15 +211,6 @@ static void add_machine(json_t *header)
 }
 #endif
 
-static bool header_mpi_is_up(void)
-{
-    int up = 0;
-    int down = 0;
-    MPI_Initialized(&up);
-    MPI_Finalized(&down);
-    return up && !down;
-}
-
 /* Names of the hosts in rank order, each once. A set beside the list keeps large jobs quick. */
 static json_t *names_distinct(const char *names, int size)
 {
@@ -241,7 +232,7 @@ static json_t *gather_hosts(void)
 {
     char mine[NAME_MAX_BYTES] = "";
     int length = 0;
-    if (!header_mpi_is_up()) {
+    if (!command_mpi_is_up()) {
         (void)gethostname(mine, sizeof(mine) - 1);
         return names_distinct(mine, 1);
     }
