@@ -14,9 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whose rules Open MPI reads from files. */
-#define RULED_COMPONENT "tuned"
-
 /* One algorithm of one experiment, over its launches. */
 struct candidate {
     struct winner as_winner;
@@ -78,16 +75,12 @@ static bool tune_is_proven(const struct experiment *experiment)
     return true;
 }
 
-/*
- * The component that served an experiment; if that differs between launches, one that is not
- * Open MPI's "tuned", because a rule would have no effect in some of them.
- */
-static const char *component_of(const struct experiment *experiment)
+const char *tune_component(const json_t *launches)
 {
     const char *component = "";
     size_t i = 0;
     json_t *launch = NULL;
-    json_array_foreach(experiment->launches, i, launch)
+    json_array_foreach((json_t *)launches, i, launch)
     {
         const char *its = tune_text_of(launch, "component");
         if (its[0] && (!component[0] || strcmp(component, RULED_COMPONENT) == 0)) {
@@ -95,6 +88,14 @@ static const char *component_of(const struct experiment *experiment)
         }
     }
     return component;
+}
+
+void tune_note_component(struct winner *winner, const char *component)
+{
+    (void)snprintf(winner->component, sizeof(winner->component), "%s", component);
+    if (winner->verdict == TUNE_RULE && component[0] && strcmp(component, RULED_COMPONENT) != 0) {
+        winner->verdict = TUNE_NO_COMPONENT;
+    }
 }
 
 /* False for what nothing can be chosen from. */
@@ -105,7 +106,7 @@ static bool read_candidate(const struct experiment *experiment, const char *redu
     struct winner *w = &candidate->as_winner;
     const char *algorithm = tune_text_of(members, "algorithm");
     *candidate = (struct candidate){.launches = experiment->launches};
-    candidate->component = component_of(experiment);
+    candidate->component = tune_component(experiment->launches);
     w->processes = json_integer_value(json_object_get(members, "processes"));
     w->bytes = json_integer_value(json_object_get(members, "bytes"));
     const struct tune_time time = tune_time(experiment->launches);
@@ -231,17 +232,11 @@ static struct winner tune_judge(const struct candidate *candidates, size_t count
     winner.launches = (int)json_array_size(best->launches);
     winner.most = NAN;
     winner.verdict = own ? TUNE_DEFAULT : TUNE_NO_DEFAULT;
-    if (own) {
-        (void)snprintf(winner.component, sizeof(winner.component), "%s", own->component);
-    }
     if (own && own != best) {
         winner.most = most_of(best, own, &winner.launches);
         winner.verdict = winner.most * (1.0 + margin) < 1.0 ? TUNE_RULE : TUNE_UNCLEAR;
     }
-    if (winner.verdict == TUNE_RULE && winner.component[0] &&
-        strcmp(winner.component, RULED_COMPONENT) != 0) {
-        winner.verdict = TUNE_NO_COMPONENT;
-    }
+    tune_note_component(&winner, own ? own->component : "");
     return winner;
 }
 

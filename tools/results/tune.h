@@ -15,6 +15,10 @@
 /* The winner of the largest size holds below this many times that size: beyond, nobody looked. */
 enum { WINNER_NAME_MAX = 64, TUNE_REACH = 2 };
 
+/* Components of Open MPI: whose rules choose algorithms, and whose hand sizes back to it. */
+#define RULED_COMPONENT "tuned"
+#define HAN_COMPONENT "han"
+
 /* Why the fastest algorithm becomes a rule, or does not. */
 enum tune_verdict {
     TUNE_RULE,        /* proven faster than the library's own choice by the margin */
@@ -67,6 +71,15 @@ struct winners {
  */
 int tune_choose(const json_t *objects, const char *reduction, double margin,
                 struct winners *winners, struct ictus_why *why);
+
+/*
+ * The component that served launches; if that differs between them, one that is not
+ * RULED_COMPONENT, because a rule would have no effect in some of them. "": not known.
+ */
+const char *tune_component(const json_t *launches);
+
+/* Note which component serves the library's own choice: a rule that it would not read is none. */
+void tune_note_component(struct winner *winner, const char *component);
 
 /* Where the winners of one operation end, or those of one of its process counts. */
 size_t tune_end(const struct winners *winners, size_t first, bool of_processes);

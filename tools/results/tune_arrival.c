@@ -365,6 +365,20 @@ size_t regret_choice(const struct regret_table *t, const struct regrets *r, size
     return choice;
 }
 
+/* The component that served an algorithm; one that reads no rules where a pattern had one. */
+static const char *component_under_all(const struct regret_table *t, const struct regrets *r,
+                                       size_t algorithm)
+{
+    const char *component = "";
+    for (size_t p = 0; p < t->pattern_count; p++) {
+        const char *its = tune_component(regret_cell(t, r, algorithm, p)->launches);
+        if (its[0] && (!component[0] || strcmp(component, RULED_COMPONENT) == 0)) {
+            component = its;
+        }
+    }
+    return component;
+}
+
 /* One place's winner, if there is a choice; its times are under the first pattern. */
 static void choose_place(const struct regret_table *t, const struct regrets *r, double margin,
                          struct winners *winners)
@@ -400,6 +414,7 @@ static void choose_place(const struct regret_table *t, const struct regrets *r, 
             w->verdict = a == choice                      ? TUNE_DEFAULT
                          : w->most * (1.0 + margin) < 1.0 ? TUNE_RULE
                                                           : TUNE_UNCLEAR;
+            tune_note_component(w, component_under_all(t, r, a));
         }
     }
 }
