@@ -26,6 +26,8 @@ static void choose(const json_t *objects)
     FILE *nowhere = fopen("/dev/null", "we");
     fuzz_require(nowhere);
     if (tune_choose(objects, NULL, 0.05, &winners, &why) == ICTUS_OK) {
+        (void)tune_hand_back(&winners);
+        (void)tune_write_han(&winners, nowhere);
         (void)tune_write_ompi(&winners, nowhere, &why);
         (void)tune_write_ompi_json(&winners, nowhere, &why);
         tune_free(&winners);

@@ -3,6 +3,7 @@
 """Reads Open MPI's tuning rules in both forms as its documentation says, and compares what they decide.
 
     ompi_rules.py CLASSIC JSON      prints how many decisions agree; exit 1 where one does not
+    ompi_rules.py CLASSIC JSON HAN  as well as what HAN's file hands back, and that there is a rule wherever it does
 
 Open MPI 4.1 reads the classic form alone: nothing else here has tried the JSON form.
 """
@@ -50,6 +51,55 @@ def classic(path):
     return table, decide
 
 
+def hierarchical(path):
+    """Nested counts of the whole communicator's level, read as the tuned form's are; returns whether HAN hands back."""
+    with open(path, encoding="utf-8") as file:
+        words = iter([word for line in file for word in line.split("#")[0].split()])
+    number = lambda: int(next(words))
+    table = {}
+    count = number()
+    assert count > 0, "HAN refuses a file without collectives"
+    for _ in range(count):
+        collective = next(words)
+        assert collective in ("allgather", "barrier", "bcast", "gather", "reduce", "scatter"), collective
+        assert (number(), number()) == (1, 2), "one level, the whole communicator's"
+        counts = [(number(), [(number(), next(words)) for _ in range(number())]) for _ in range(number())]
+        assert [least for least, _ in counts] == sorted({least for least, _ in counts}) and counts[0][0] == 1
+        for _, rules in counts:
+            assert [least for least, _ in rules] == sorted({least for least, _ in rules}) and rules[0][0] == 0
+            assert {component for _, component in rules} <= {"han", "tuned"}
+        table[collective] = counts
+    assert next(words, None) is None, "more after the last rule"
+
+    def decide(collective, processes, size):
+        if collective not in table:
+            return False
+        rules = [rules for least, rules in table[collective] if least <= processes][-1]
+        return [component for least, component in rules if least <= size][-1] == "tuned"
+
+    return decide
+
+
+def compare_han(path, ruled):
+    """Of each rule whether HAN hands back, and nothing where there is none. HAN counts the bytes of a block, as we do."""
+    hands_back = hierarchical(path)
+    of_all = ("allgather", "gather", "scatter")
+    for collective in ("allgather", "barrier", "bcast", "gather", "reduce", "scatter"):
+        for processes in range(1, 12):
+            taken = []
+            for size in range(1100):  # beyond the largest rule of those that are tried
+                rule = ruled(collective, processes, size * processes if collective in of_all else size)
+                back = hands_back(collective, processes, size)
+                if back and not rule:
+                    sys.exit(f"{collective}, {processes} processes, {size} bytes: handed back, and there is no rule")
+                if back and (not taken or taken[-1][1:] != (size - 1, rule)):
+                    taken.append((size, size, rule))
+                elif back:
+                    taken[-1] = (taken[-1][0], size, rule)
+            for first, last, rule in taken:
+                print(f"han hands {collective} of {first} to {last} bytes on {processes} processes to {rule}")
+
+
 def modern(path):
     """Ranges with both ends; the first that fits decides, and where none fits the library does."""
     with open(path, encoding="utf-8") as file:
@@ -95,6 +145,8 @@ def main():
                 agree += 1
                 decided += one is not None
     print(f"{agree} decisions agree, {decided} of them by a rule")
+    if len(sys.argv) > 3:
+        compare_han(sys.argv[3], old)
 
 
 if __name__ == "__main__":

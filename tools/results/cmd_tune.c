@@ -28,6 +28,7 @@ struct tune_options {
     const char *output;
     const char *reduction;
     const char *base;
+    const char *han;
     const char *arrival;
     bool force;
     double margin;
@@ -50,6 +51,8 @@ static const struct option_row rows[] = {
      "how much faster than the default a rule must be"},
     {"base", 0, OPTION_TEXT, AT(base), NULL, 0, 0, NULL, "FILE",
      "MPICH's tree: its JSON file or libmpich.so; by default the one in use"},
+    {"han", 0, OPTION_TEXT, AT(han), NULL, 0, 0, NULL, "FILE",
+     "also write the file by which Open MPI's HAN hands sizes back to these rules"},
     ROWS_PROGRESS(AT(talk)),
     ROW_END};
 
@@ -299,11 +302,19 @@ static int tune_put(const struct tune_options *options, const struct choice *cho
     }
 }
 
+static int put_han(const char *path, const struct winners *winners, struct ictus_why *why)
+{
+    struct output output;
+    const int err = output_open(&output, path, why);
+    return err ? err : output_close(&output, tune_write_han(winners, output.stream), why);
+}
+
 static int tune_write_file(const struct tune_options *options, const struct choice *choice,
                            struct ictus_why *why)
 {
     struct output output;
-    int err = output_open(&output, options->output, why);
+    int err = options->han ? put_han(options->han, &choice->winners, why) : ICTUS_OK;
+    err = err ? err : output_open(&output, options->output, why);
     if (err) {
         return err;
     }
@@ -311,13 +322,33 @@ static int tune_write_file(const struct tune_options *options, const struct choi
     return output_close(&output, err, why);
 }
 
-static int tune_check(const struct tune_options *options, int count, struct ictus_why *why)
+static int check_han(const struct tune_options *o, int count, char **words, struct ictus_why *why)
+{
+    if (o->form != FORM_OMPI && o->form != FORM_OMPI_JSON) {
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "--han can be used only with --format=ompi or ompi-json");
+    }
+    if (strcmp(o->han, o->output ? o->output : "-") == 0) {
+        return ictus_because(why, ICTUS_ERR_ARG,
+                             "--han names the file of --output; HAN's file and the rules are two");
+    }
+    return output_allowed(o->han, o->force, count, words, why);
+}
+
+static int tune_check(const struct tune_options *options, int count, char **words,
+                      struct ictus_why *why)
 {
     if (count < 1) {
         return ictus_because(why, ICTUS_ERR_ARG, "name the result files to read");
     }
     if (options->base && options->form != FORM_MPICH) {
         return ictus_because(why, ICTUS_ERR_ARG, "--base can be used only with --format=mpich");
+    }
+    if (options->han) {
+        const int err = check_han(options, count, words, why);
+        if (err) {
+            return err;
+        }
     }
     for (int i = 0; options->reduction && i <= ICTUS_REDUCTIONS; i++) {
         if (i == ICTUS_REDUCTIONS) {
@@ -365,7 +396,7 @@ static int tune_command(const void *given, int word_count, char **words)
     struct choice choice = {.winners = {.list = NULL}};
     struct progress_watch watch;
     struct reading reading = {json_array(), json_object()};
-    int err = tune_check(options, word_count, &why);
+    int err = tune_check(options, word_count, words, &why);
     if (!err) {
         progress_watch_begin(&watch, &options->talk, "tune", word_count, words);
         err = tune_read_all(word_count, words, options->talk.quiet, &reading, &why);
@@ -376,6 +407,9 @@ static int tune_command(const void *given, int word_count, char **words)
                                                  &choice.winners, &why);
         }
         progress_watch_end(&watch);
+    }
+    if (!err && options->han) {
+        (void)tune_hand_back(&choice.winners);
     }
     if (!err && !options->talk.quiet) {
         tell_rest(options, &choice.winners);

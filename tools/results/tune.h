@@ -114,6 +114,14 @@ void tune_interval(const double *ratios, int count, double *low, double *high);
 int tune_write_ompi(const struct winners *winners, FILE *file, struct ictus_why *why);
 
 /*
+ * Make rules of the winners that only lack a component because HAN serves the library's own choice
+ * and can hand them back; returns how many. tune_write_han() writes the file that tells HAN so; it
+ * is of use only beside one of the two others. Errors: ICTUS_ERR_IO.
+ */
+int tune_hand_back(struct winners *winners);
+int tune_write_han(const struct winners *winners, FILE *file);
+
+/*
  * The same rules in the JSON form that later versions of Open MPI read (rule_file_version 3).
  * Errors: ICTUS_ERR_UNKNOWN, ICTUS_ERR_IO, ICTUS_ERR_NOMEM.
  */
