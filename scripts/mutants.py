@@ -3,10 +3,12 @@
 
 A mutant inside a function stands beside the original, chosen by a number in a file that every process maps: one
 build serves all of them, and each costs only its tests. The same file notes which functions a test came through.
+The environment names the file, so that several mutants can be alive at a time, each in processes of its own.
 """
 import re
 
 STATE_BYTES = 1 << 16  # a number, then a byte for each function that has mutants
+STATE_VARIABLE = "ICTUS_MUTANT_STATE"
 
 HIDDEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:\\\n|[^\n])*', re.S | re.M)
 
@@ -18,9 +20,10 @@ def swap(pattern, table):
 
 
 def number(match):
+    """One more; of many (a limit, a time, a scale), whose last digit nobody chose, twice as many."""
     text = match.group(0)
     if re.fullmatch(r"\d+", text):
-        return [str(int(text) + 1)]
+        return [str(int(text) + 1 if int(text) < 1000 else int(text) * 2)]
     return [f"({text} * 2)" if float(text) else "1.0"]
 
 
@@ -50,7 +53,7 @@ class Mutant:
         self.path, self.kind, self.start, self.end, self.new = path, kind, start, end, new
         self.line = text.count("\n", 0, start + len(text[start:end]) - len(text[start:end].lstrip())) + 1
         self.source = text
-        self.number, self.function, self.invalid = 0, None, False
+        self.number, self.function, self.invalid, self.reached = 0, None, False, False
 
     def text(self):
         return self.source[:self.start] + self.new + self.source[self.end:]
@@ -119,11 +122,13 @@ LABEL = re.compile(r"^[ \t]*(?!default\b)([a-z_]\w*):[ \t]*$", re.M)
 # Names of their own for what it calls: it comes before the file's own headers, and what they ask for.
 PRELUDE = """extern int MUTANTS_open(const char *, int, ...) __asm__("open"); extern int MUTANTS_close(int) __asm__("close");
 extern void *MUTANTS_map(void *, unsigned long, int, int, int, long) __asm__("mmap");
+extern char *MUTANTS_variable(const char *) __asm__("getenv");
 static unsigned char MUTANTS_none[SIZE] __attribute__((aligned(8)));
 static volatile unsigned char *MUTANTS_state = MUTANTS_none;
 __attribute__((constructor)) static void MUTANTS_begin(void)
 {
-    const int file = MUTANTS_open("STATE", 2);
+    const char *name = MUTANTS_variable("VARIABLE");
+    const int file = name ? MUTANTS_open(name, 2) : -1;
     void *state = file < 0 ? (void *)-1 : MUTANTS_map(0, SIZE, 3, 1, file, 0);
     if (file >= 0) { MUTANTS_close(file); }
     if (state != (void *)-1) { MUTANTS_state = state; }
@@ -131,10 +136,14 @@ __attribute__((constructor)) static void MUTANTS_begin(void)
 """
 
 
+def bodies_of(text):
+    """(begin, end) of each function's body."""
+    return [match.span(1) for match in BODY.finditer(text)]
+
+
 def body_of(mutant):
     """(begin, end) of the function's body that holds it; None where it is in a table, a constant, a macro."""
-    for match in BODY.finditer(mutant.source):
-        begin, end = match.span(1)
+    for begin, end in bodies_of(mutant.source):
         # A return goes in with the function's head before it, which it leaves alone.
         inside = mutant.start >= begin or mutant.end == begin and mutant.new.startswith(mutant.source[mutant.start:mutant.end])
         if inside and mutant.end <= end:
@@ -147,10 +156,10 @@ def block_of(number, origin, body):
     return "{" + (f" __label__ {', '.join(labels)};" if labels else "") + f"\n#line {number} \"{origin}\"\n" + body + "}"
 
 
-def woven(path, text, file_id, bodies, state):
+def woven(path, text, file_id, bodies):
     """A file's text with all its mutants inside it. bodies: (begin, end) to (the function's number, [(number, mutant)])."""
     prefix = f"mutants{file_id}"
-    prelude = PRELUDE.replace("MUTANTS", prefix).replace("SIZE", str(STATE_BYTES)).replace("STATE", state)
+    prelude = PRELUDE.replace("MUTANTS", prefix).replace("SIZE", str(STATE_BYTES)).replace("VARIABLE", STATE_VARIABLE)
     parts, at = [prelude, f'#line 1 "{path}"\n'], 0
     for (begin, end), (function, mutants) in sorted(bodies.items()):
         parts += [text[at:begin], f"if (!{prefix}_state[{4 + function}]) {{ {prefix}_state[{4 + function}] = 1; }}\n"]
