@@ -98,6 +98,56 @@ static void files_are_replayed(const char *path)
     }
 }
 
+/* All compute for the gap that is asked for, so nobody has to start before the common instant. */
+static void shapes_compute_for_their_gap(void)
+{
+    for (int rank = 0; rank < 3; rank++) {
+        struct arrival arrival;
+        REQUIRE(!ictusi_arrival_init(&arrival, "ascending:spread=2us,gap=7us", rank, 3, NULL));
+        const struct arrival_turn turn = ictusi_arrival_turn(&arrival, 4);
+        CHECK(turn.gap_ns == 7000 && turn.lead_ns == 7000);
+        CHECK_NEAR((double)turn.delay_ns, 1000.0 * rank, 1.5);
+        ictusi_arrival_fini(&arrival);
+    }
+}
+
+/*
+ * A file's gaps are as recorded unless another one is asked for, none being one too; and the first
+ * arrives just as late as the longest of (gap - delay) needs, by hand from the rows below.
+ */
+static void files_compute_for_their_gaps(const char *path)
+{
+    static const struct {
+        const char *options;
+        int64_t lead[2];
+        int64_t gap[2][3];
+    } cases[] = {{"", {3000, 8000}, {{3000, 5000, 1000}, {2000, 8000, 100}}},
+                 {",gap=-1", {3000, 8000}, {{3000, 5000, 1000}, {2000, 8000, 100}}},
+                 {",gap=6us", {6000, 6000}, {{6000, 6000, 6000}, {6000, 6000, 6000}}},
+                 {",gap=0", {0, 0}, {{0, 0, 0}, {0, 0, 0}}}};
+    char spec[512];
+    struct ictus_why why = {""};
+    write_file(path, "{\"type\":\"arrivals\",\"site\":\"a.c:1\",\"ranks\":3,\"error_ns\":5,"
+                     "\"raw_offsets_ns\":[[0,4000,1000],[2000,0,3000]],"
+                     "\"raw_gaps_ns\":[[3000,5000,1000],[2000,8000,100]]}\n");
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        (void)snprintf(spec, sizeof spec, "file:%s%s", path, cases[c].options);
+        for (int rank = 0; rank < 3; rank++) {
+            struct arrival arrival;
+            REQUIRE(!ictusi_arrival_init(&arrival, spec, rank, 3, &why));
+            for (int64_t i = 0; i < 4; i++) {
+                const struct arrival_turn turn = ictusi_arrival_turn(&arrival, i);
+                CHECK(turn.gap_ns == cases[c].gap[i % 2][rank]);
+                CHECK(turn.lead_ns == cases[c].lead[i % 2]);
+            }
+            ictusi_arrival_fini(&arrival);
+        }
+    }
+    (void)snprintf(spec, sizeof spec, "file:%s,gap=-2", path);
+    arrival_refused(spec, 3, "gap");
+    arrival_refused("late:gap=-1", 3, "gap");
+}
+
 /* Without a pattern, and after its end, nobody is delayed. */
 static void no_pattern_delays_nobody(void)
 {
@@ -138,7 +188,9 @@ int main(void)
     (void)close(file);
     files_are_checked(path);
     files_are_replayed(path);
+    files_compute_for_their_gaps(path);
     no_pattern_delays_nobody();
+    shapes_compute_for_their_gap();
     shapes_are_as_named();
     (void)unlink(path);
     return check_result();

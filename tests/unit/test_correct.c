@@ -40,6 +40,43 @@ static void test_idmap(void)
     ictusi_idmap_fini(&map);
 }
 
+/* A map says what an array says, whatever was put and taken away before: chains of keys that want
+ * the same slot close up, round the end of the table, too. */
+static void test_idmap_histories(void)
+{
+    enum { KEYS = 40, STEPS = 20000 };
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct idmap map = {NULL, 0, 0};
+        struct rng rng;
+        int64_t wanted[KEYS];
+        uint64_t used = 0;
+        int wrong = 0;
+        for (int k = 0; k < KEYS; k++) {
+            wanted[k] = IDMAP_NONE;
+        }
+        ictusi_random_seed(&rng, seed, 0);
+        for (int64_t step = 0; step < STEPS; step++) {
+            const int key = (int)(ictusi_random_uniform(&rng) * KEYS);
+            const bool put = ictusi_random_uniform(&rng) < 0.5;
+            used += (uint64_t)(put && wanted[key] == IDMAP_NONE);
+            used -= (uint64_t)(!put && wanted[key] != IDMAP_NONE);
+            wanted[key] = put ? step : IDMAP_NONE;
+            if (put) {
+                REQUIRE(!ictusi_idmap_put(&map, (uint64_t)key, seed, step));
+            } else {
+                ictusi_idmap_remove(&map, (uint64_t)key, seed);
+            }
+            for (int k = 0; k < KEYS; k++) {
+                wrong += ictusi_idmap_get(&map, (uint64_t)k, seed) != wanted[k];
+            }
+            wrong += map.used != used || map.used * 2 > map.capacity;
+        }
+        CHECK(wrong == 0);
+        CHECK(map.capacity <= 128); /* 40 keys at most half fill 128 slots */
+        ictusi_idmap_fini(&map);
+    }
+}
+
 /* Clock offsets with standard deviations that no recorder means, as damaged archives hold them. */
 static void test_presync_deviations(void)
 {
@@ -509,6 +546,7 @@ int main(void)
     test_jump();
     test_one_way();
     test_idmap();
+    test_idmap_histories();
     test_presync_deviations();
     test_presync_noise();
     test_warp_beyond();
