@@ -35,6 +35,10 @@ static double rank_value(const struct ictus_arrival_rank *rank, double z)
     if (isnan(rank->quantiles_ns[0])) {
         return fmax(0, rank->mean_ns + z * rank->sd_ns);
     }
+    /*
+     * u = Phi(z). A file that gives no quantiles gives mean and deviation: a normal distribution
+     * then, cut at 0, since nobody comes before the first.
+     */
     const double u = 0.5 * erfc(-z * M_SQRT1_2);
     int q = 1;
     while (q < ICTUS_ARRIVALS_QUANTILES - 1 && u > ictus_arrival_levels[q]) {
@@ -56,6 +60,11 @@ static void model_draw(struct replay_model *m)
         const double known = isnan(rank->autocorrelation) ? 0 : rank->autocorrelation;
         const double rho = fmax(-rho_most, fmin(rho_most, known));
         const double e = ictusi_random_normal(&m->rng);
+        /*
+         * The factor keeps the variance of z at 1, so that Phi(z) is uniform for every instance.
+         * The correlation of the offsets is a little below that of z where the quantiles are not
+         * normal.
+         */
         m->z[r] = m->continued ? rho * m->z[r] + sqrt(1 - rho * rho) * e : e;
         m->drawn[r] = rank_value(rank, m->z[r]);
     }

@@ -45,6 +45,10 @@ static double lag_one(const double *y, size_t n, double mean, const int64_t *cal
             pairs++;
         }
     }
+    /*
+     * Where calls are missing between two recorded ones there are fewer pairs than squares; their
+     * share scales the sum of products to all n - 1.
+     */
     const double share = pairs / (double)(n - 1);
     return pairs >= 2 && square > 0 ? fmax(-1, fmin(1, product / square / share)) : NAN;
 }

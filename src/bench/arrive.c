@@ -24,6 +24,10 @@ uint64_t ictusi_arrive_bytes(const struct call *call)
 static void work_until(const struct source *source, struct call *call, int64_t instant)
 {
     int64_t now = ictusi_source_read(source);
+    /*
+     * A clock that was set back ends the work at once: it might otherwise go on for as long as it
+     * was set back by.
+     */
     for (int64_t before = now; now < instant && now >= before;) {
         for (int i = 0; i < WORK_LINES; i++) {
             ((volatile unsigned char *)call->work)[call->work_at]++;

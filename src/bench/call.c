@@ -529,6 +529,11 @@ void ictusi_call_next(struct call *call)
         call->mpi_error = ictusi_verify_is_ready(call);
     }
     if (call->flush) {
+        /*
+         * One write in each cache line of 64 bytes, in memory of twice the last cache's size: what
+         * the call will touch has been displaced from all caches then, whatever the order of their
+         * replacement.
+         */
         volatile unsigned char *bytes = call->flush;
         for (size_t i = 0; i < call->flush_bytes; i += 64) {
             bytes[i]++;

@@ -111,6 +111,10 @@ size_t ictusi_data_layout_offset(const struct data_layout *layout, int64_t i)
         return (size_t)i * layout->element;
     }
     const struct data_layout_run *end = &layout->runs[layout->run_count];
+    /*
+     * Runs repeat: end->first elements in end->offset places. What is before i in the last
+     * repetition is found by its run.
+     */
     const int64_t within = i % end->first;
     int run = layout->run_count - 1;
     while (layout->runs[run].first > within) {

@@ -50,6 +50,10 @@ static int one_loop(const struct scheme *scheme, struct call *call, struct sampl
     const int64_t total = ictusi_source_read(source) - start;
     call->mpi_error = err == MPI_SUCCESS ? ictusi_settle(call) : err;
     sample->start = start;
+    /*
+     * The mean call in place of the loop. A pipeline of calls on a rooted operation lets the root
+     * run ahead, so this may be less than any single call takes (H08 section 1).
+     */
     sample->stop = start + total / options->calls;
     ictusi_sample_place(scheme->clock, sample);
     sample->has_common = false;

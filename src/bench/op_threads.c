@@ -80,6 +80,7 @@ static int run_threads(struct call *c)
     if (!crew) {
         return MPI_SUCCESS;
     }
+    /* Before the turn begins, or a member that is through at once would not be counted. */
     atomic_store(&crew->through, 0);
     atomic_fetch_add(&crew->turn, 1);
     const int err = thread_bounce(c, 0);

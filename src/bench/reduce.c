@@ -51,6 +51,10 @@ static void batch_fill(struct columns *c, const struct sample *samples, int64_t 
         const int64_t time = s->stop - s->start;
         const int64_t begin = s->has_common ? s->common : s->begin;
         c->max[MAX_TIME * n + i] = time;
+        /*
+         * A minimum is the negative of a maximum of negatives, so that one reduction serves all
+         * columns; the makespan, last exit minus first start, is then the sum of two columns.
+         */
         c->max[MAX_MINUS_TIME * n + i] = -time;
         c->max[MAX_STOP * n + i] = s->end;
         c->max[MAX_MINUS_START * n + i] = -begin;
@@ -181,6 +185,7 @@ int ictusi_reduce_batch(const struct scheme *scheme, const struct call *call,
         err = gather_ranks(scheme, all, samples, n, &table);
     }
     for (int64_t i = 0; i < n && !err; i++) {
+        /* Late on one process: what the others measured depends on when that one came. */
         if (c.max[MAX_INVALID * n + i]) {
             all->invalid++;
             continue;

@@ -88,6 +88,7 @@ static int start_together(struct scheme *scheme, struct sample *sample)
         return ICTUS_ERR_MPI;
     }
     const int64_t local = ictusi_line_unmap(&scheme->clock->line, start);
+    /* Looked at before waiting: whoever hears of the start after it has passed is late. */
     sample->valid = ictusi_source_read(scheme->clock->source) < local;
     (void)ictusi_sync_wait_until(scheme->clock->source, local, scheme->clock->crowded);
     sample->common = start;

@@ -28,6 +28,10 @@ enum { OF_EXIT, OF_ENTRY, OF_VALID, WORDS };
 
 static int skew_allocate(struct ictus_skew *s)
 {
+    /*
+     * Rank 0 holds a batch of all processes: at most 2^20 words, 8 MB, or one barrier of however
+     * many.
+     */
     int64_t batch = BATCH_WORDS / ((int64_t)s->size * WORDS);
     batch = batch < BATCH_MAX ? batch : BATCH_MAX;
     s->batch = batch > 0 ? batch : 1;
@@ -121,6 +125,10 @@ static int skew_once(struct ictus_skew *s, const struct subject *subject, int64_
     const int64_t began = ictusi_source_read(s->clock->source);
     err = subject->algorithm == ICTUS_BARRIER_HARMONIZE ? ictus_harmonize(subject->comm, &leave)
                                                         : ictusi_subject_call(subject);
+    /*
+     * Only raw readings here: mapping them onto the common clock takes time, and is done after the
+     * batch.
+     */
     words[OF_EXIT] = ictusi_source_read(s->clock->source);
     words[OF_ENTRY] = began;
     words[OF_VALID] = entry.flag && leave.flag;

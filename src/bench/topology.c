@@ -83,6 +83,11 @@ static int topology_make_cart(struct topology *t, const struct topology_options 
         const int dimension = slot / 2;
         const int peer = cart_rank(t, rank, dimension, slot % 2 ? 1 : -1);
         t->targets[slot] = peer;
+        /*
+         * The neighbour before sent to the one after it, which is slot + 1 on its side, and
+         * likewise the other way round. In a dimension of one or two processes both are the same
+         * process, and only the slot says which block is which.
+         */
         t->sources[slot] = (struct source_neighbor){peer, {slot ^ 1}};
     }
     return err;

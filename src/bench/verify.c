@@ -62,6 +62,7 @@ static int64_t check_contribution(const struct check *c, int rank, int b, int64_
     case KIND_SUM:
         return turn < CONTRIBUTORS ? turn % VALUE_CYCLE + 1 : 0;
     case KIND_PROD:
+        /* 2 times 3: two ranks contribute, whose product shows both, and all others 1. */
         return turn < 2 ? turn + 2 : 1;
     case KIND_LAND:
         return even || turn != 0; /* all of them, or all but one */
@@ -74,6 +75,10 @@ static int64_t check_contribution(const struct check *c, int rank, int b, int64_
         return (rank * BIT_STRIDE + b + i) & 0x7f;
     case KIND_MINLOC:
     case KIND_MAXLOC:
+        /*
+         * Two ranks in a row have one value, so that some elements have their extreme twice and the
+         * place decides.
+         */
         return (turn / 2 % VALUE_CYCLE + 1) * PAIR_PLACES + rank % PAIR_PLACES;
     default:
         return (rank * BIT_STRIDE + b + i * 3) % PLAIN_CYCLE;
@@ -297,6 +302,10 @@ static void check_spoil(const struct check *c)
     for (int b = 0; b < blocks; b++) {
         for (int64_t i = 0; i < c->call->elements; i = element_after(c, i)) {
             int64_t value = 0;
+            /*
+             * The lowest bit flipped: wrong in every datatype, also in logical ones, and never out
+             * of range.
+             */
             if (check_expected(c, b, i, &value)) {
                 c->type.set(element_at(c, received, b, i), value ^ 1);
             }

@@ -86,6 +86,10 @@ static int one_window(struct scheme *scheme, struct call *call, int64_t start, i
     sample->common = start;
     sample->has_common = true;
     const int err = ictusi_time_call(clock, call, sample);
+    /*
+     * Both ends count: a call that runs into the next window makes that one late, too, and is
+     * itself likely to have been disturbed.
+     */
     sample->valid = ready && sample->stop < ictusi_line_unmap(&clock->line, end);
     return err;
 }
@@ -107,6 +111,10 @@ static int window_adapt(struct scheme *scheme, const struct sample *samples, int
         return ICTUS_OK;
     }
     if ((double)words[0] > options->late * (double)n) {
+        /*
+         * Grows faster than it shrinks, and shrinks only without any late repetition: a window that
+         * is too short costs repetitions, one that is too long only time.
+         */
         state->window_ns = fmin(state->window_ns * GROW, WINDOW_MAX_NS);
     } else if (words[0] == 0 && FIRST_FACTOR * (double)words[1] < state->window_ns) {
         state->window_ns = fmax(state->window_ns * SHRINK, WINDOW_MIN_NS);

@@ -58,6 +58,11 @@ struct work {
     double tail_power; /* how fast the envelope's error falls with n: n^-tail_power */
 };
 
+/*
+ * y = a + b t by weighted least squares; w is NULL for equal weights. The means are taken out
+ * first, in a pass of their own: t reaches back minutes, and the sums of raw squares would cancel.
+ * The slope is 0 if all points are of one instant.
+ */
 static struct trend weighted_line(const double *t, const double *y, const double *w, size_t n)
 {
     double sum = 0.0;
@@ -95,6 +100,11 @@ static struct trend rtt_weighted(const struct bounds *b, double *scratch)
     }
     ictusi_stats_sort(rtt, n);
     const double shortest = rtt[0];
+    /*
+     * The kernel is as wide as the lowest tenth of the round trips; the 1 ns keeps it from
+     * vanishing where a coarse clock shows all of these alike. Beyond z = 6 a weight would be below
+     * 3e-16 of the largest one.
+     */
     const double scale = rtt[n / 10] - shortest + 1.0;
     for (size_t i = 0; i < n; i++) {
         const double z = (b->upper[i] - b->lower[i] - shortest) / scale;
@@ -147,6 +157,10 @@ static double stand_off(const double *sorted, size_t n)
     if (most + span >= n) {
         return -INFINITY;
     }
+    /*
+     * From the largest delay that may be dropped down to the least: two outliers that lie close
+     * together have no gap between them, but there is one above both.
+     */
     for (size_t i = most; i-- > 0;) {
         if (sorted[i + 1] - sorted[i] > guard_gap * (sorted[i + 1 + span] - sorted[i + 1])) {
             return sorted[i];
@@ -169,6 +183,10 @@ static void adaptive_guard(struct work *w)
         for (size_t i = 0; i < from->n && limit > -INFINITY; i++) {
             const double trend = line.slope * from->t[i];
             if (!side && from->upper[i] - trend <= limit) {
+                /*
+                 * Moved by the whole spread of the delays and not removed: every part keeps its
+                 * length, and the folds stay interleaved.
+                 */
                 into->upper[i] += away;
             } else if (side && trend - from->lower[i] <= limit) {
                 into->lower[i] -= away;
@@ -198,8 +216,13 @@ static double tail_power(const struct bounds *b, double slope, double *scratch)
                 count++;
             }
         }
+        /* Hill (1975): the mean of -log(part) estimates 1 / alpha. Each direction counts half. */
         alpha += (double)count / sum / 2.0;
     }
+    /*
+     * Between the rate of an average (n^-1/2) and that of a sharp edge (n^-1 at alpha = 1): alpha
+     * comes from few values and may be far off either.
+     */
     return alpha > 0.0 ? fmin(fmax(1.0 / alpha, 0.5), 1.0) : 0.5;
 }
 
@@ -229,6 +252,11 @@ static double slope_error(struct work *w, int which)
     }
     const double sd = ictusi_stats_sd(slopes, w->folds);
     if (which == ADAPTIVE_ENVELOPE) {
+        /*
+         * The scatter is that of estimates from n / folds exchanges. With all n an average's error
+         * falls by the root of the number of folds, an envelope's by the power that the delays'
+         * tail shows.
+         */
         return envelope_penalty * sd * pow((double)w->folds, -w->tail_power);
     }
     return sd / sqrt((double)w->folds);
@@ -256,6 +284,10 @@ static struct least_delay least_offset(const double *above, const double *below,
 static double least_instant(const struct work *w, double slope, double m)
 {
     const struct bounds *b = &w->guarded;
+    /*
+     * About n / m delays of each direction are as low as the least of m is on average; they
+     * decided.
+     */
     const size_t rank = (size_t)((double)b->n / m);
     const size_t last = rank > 1 ? rank - 1 : 0;
     double sum = 0.0;
@@ -287,6 +319,10 @@ static struct least_delay choose_offset(struct work *w, double slope, double *in
     for (int z = 0; z < CANDIDATES_MAX && agree && adaptive_least_of(w->guarded.n, z) > 0.0; z++) {
         tried[z] = least_offset(above, below, w->guarded.n, adaptive_least_of(w->guarded.n, z));
         for (int y = 0; y < z && agree; y++) {
+            /*
+             * Each candidate must agree with all of those before it, not only with the last one: a
+             * slow trend from one to the next would pass otherwise.
+             */
             agree = fabs(tried[z].value - tried[y].value) <=
                     lepski_limit * sqrt(tried[z].variance + tried[y].variance) + rounding_sd;
         }
@@ -338,6 +374,10 @@ static struct adaptive_slope adaptive_slope(struct work *w, enum adaptive_choice
                                        least < INFINITY ? student * student * least * least : 0.0};
 }
 
+/*
+ * Guard, slope and offset in this order: the guard needs only a rough slope of its own, and the
+ * offset is a minimum over delays, which mean something only once the slope has been taken out.
+ */
 static struct trend adaptive_estimate(struct work *w, const struct adaptive_slope *known,
                                       struct line_error *error, enum adaptive_choice *choice)
 {

@@ -96,6 +96,10 @@ static void part_values(struct survey *s, double sign, double begin)
                 const size_t e = s->list[l];
                 const int a = survey_meeting(s, 0, e)->client;
                 const int b = survey_meeting(s, 0, e)->server;
+                /*
+                 * What is left for i: of a sum, value - part of the other; of a difference b - a,
+                 * value + part_a for b and part_b - value for a.
+                 */
                 const double own = i == b ? s->value[e] : sign * s->value[e];
                 s->sorted[n++] = own - sign * s->part[i == a ? b : a];
             }
@@ -114,6 +118,10 @@ static double centre_of(struct survey *s, double *spread)
     for (int i = 0; i < s->size; i++) {
         s->sorted[i] = fabs(s->part[i] - middle);
     }
+    /*
+     * The median absolute deviation: up to half of the processes may be faulty before it follows
+     * them, whereas a single faulty one would raise a standard deviation enough to hide itself.
+     */
     *spread = sigma_per_median * median_of(s->sorted, (size_t)s->size);
     return middle;
 }
@@ -209,7 +217,10 @@ static int judge_round_trips(struct survey *s, const struct checkup_limits *limi
     part_values(s, 1.0, out->usual_rtt_ns / 2.0);
     const double middle = centre_of(s, &spread);
     for (int i = 0; i < s->size; i++) {
-        /* Half of a pair's round trip is this process's. */
+        /*
+         * A pair of this process and a usual one takes part + middle, a usual pair 2 middle. It is
+         * slow if part + middle > slow 2 middle, that is, part - middle > (slow - 1) 2 middle.
+         */
         const double limit = fmax(outlying * spread, (limits->slow - 1.0) * 2.0 * middle);
         out->process[i].rtt_ns = 2.0 * s->part[i];
         process_accuse(&out->process[i], s->part[i] - middle, limit, CHECKUP_SLOW);
@@ -237,6 +248,7 @@ static double rate_between(const struct survey *s, size_t e, int from, int to)
     int64_t last = 0;
     const int64_t before = survey_oriented(s, from, e, &first);
     const int64_t after = survey_oriented(s, to, e, &last);
+    /* Differences of integers: the instants themselves are too large for doubles. */
     return last > first ? (double)(after - before) / (double)(last - first) : 0.0;
 }
 
@@ -319,6 +331,10 @@ int ictusi_checkup(const struct checkup_meeting *meetings, size_t pairs, int siz
         judge_clocks(&s, limits, out);
         for (int i = 0; i < size; i++) {
             if (s.first[i + 1] == s.first[i]) {
+                /*
+                 * Nothing is worse than a process that no other one could meet, so it is listed
+                 * first.
+                 */
                 out->process[i] = (struct checkup_process){.worst = 1e9, .faults = CHECKUP_SILENT};
             }
         }

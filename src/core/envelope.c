@@ -38,6 +38,10 @@ static size_t envelope_scan(const double *t, const double *y, size_t n, double s
         while (k >= 2) {
             const size_t a = corners[k - 2];
             const size_t b = corners[k - 1];
+            /*
+             * The cross product of a->b and a->i. A middle point of three on one line is dropped,
+             * too: nothing could touch it alone.
+             */
             const double turn =
                 (t[b] - t[a]) * sign * (y[i] - y[a]) - sign * (y[b] - y[a]) * (t[i] - t[a]);
             if (turn > 0.0) {
@@ -136,7 +140,12 @@ struct trend ictusi_envelope_middle(const struct envelope *envelope, double slop
     return (struct trend){(top + bottom) / 2.0, slope};
 }
 
-/* Between a feasible and an outer slope, the last feasible one. */
+/*
+ * The end of the slopes for which a line fits, between one that does (inside) and one that need not
+ * (outside). The feasible slopes are an interval, as the margin is concave. Of the last bisection
+ * the outer end is returned: the range that follows from it must contain every possible line, so
+ * rounding may widen it but not narrow it.
+ */
 static double feasible_end(const struct envelope *e, double inside, double outside)
 {
     if (margin_at(e, outside) >= 0.0) {

@@ -165,6 +165,11 @@ static int by_lag(const void *a, const void *b)
                           : (x->index > y->index) - (x->index < y->index);
 }
 
+/*
+ * H18 algorithm 8: offset = median(remote - received) + rtt / 2, with one mean round trip for the
+ * pair. The mean includes every delay that was too long, and the median does not: where delays have
+ * a long tail, the offset is too large by half of what the tail adds to the mean.
+ */
 int ictusi_estimator_offset_mean_rtt(const struct stamp *stamps, size_t n, double rtt_ns,
                                      struct offset *out)
 {
@@ -173,6 +178,11 @@ int ictusi_estimator_offset_mean_rtt(const struct stamp *stamps, size_t n, doubl
     if (err) {
         return err;
     }
+    /*
+     * The median has to be an element, since the result is dated to the exchange that it comes
+     * from. Ties are broken by the index: the result must not depend on the order in which qsort()
+     * leaves them.
+     */
     struct lag *lags = malloc(n * sizeof(*lags));
     if (!lags) {
         return ICTUS_ERR_NOMEM;
@@ -201,6 +211,10 @@ struct netgauge ictusi_estimator_netgauge_begin(size_t patience)
 bool ictusi_estimator_netgauge_add(struct netgauge *state, const struct stamp *stamp)
 {
     const int64_t rtt = stamp->received - stamp->sent;
+    /*
+     * Strictly shorter: a coarse clock repeats its minimum for ever, and the burst would never end
+     * if an equal round trip counted as an improvement.
+     */
     if (!state->any || rtt < state->best.received - state->best.sent) {
         state->best = *stamp;
         state->any = true;

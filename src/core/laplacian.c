@@ -85,7 +85,16 @@ static int conjugate_gradients(struct laplacian *l, const struct graph_edge *edg
         direction[i] = l->degree[i] > 0.0 ? residual[i] / l->degree[i] : 0.0;
     }
     direction[0] = 0.0;
+    /*
+     * power is r' M^-1 r with the preconditioner M = diag(degree). Sums begin at 1 throughout: node
+     * 0 is held at 0 and has no equation.
+     */
     double power = laplacian_dot(n, residual, direction);
+    /*
+     * Without rounding n steps would suffice; an expander needs a few dozen. The extra ones are for
+     * what rounding costs on long paths, whose condition number grows as the square of their
+     * length.
+     */
     for (int k = 0; k < n + ITERATIONS_EXTRA; k++) {
         if (laplacian_dot(n, residual, residual) <= wanted || !(power > 0.0)) {
             return ICTUS_OK;
@@ -182,6 +191,10 @@ static int resistance_probed(struct laplacian *l, const struct graph_edge *edges
         memset(l->room, 0, (size_t)l->nodes * sizeof(double));
         memset(x, 0, (size_t)l->nodes * sizeof(double));
         for (size_t e = 0; e < count; e++) {
+            /*
+             * A normal current of variance w through each edge: B' W^(1/2) z has the covariance B'
+             * W B = L.
+             */
             const double flow = sqrt(edges[e].weight) * ictusi_random_normal(&rng);
             l->room[edges[e].b] += flow;
             l->room[edges[e].a] -= flow;

@@ -17,6 +17,7 @@ static const double power_most = 1.0;
 /* How many spacings count among the least of m of n. */
 static size_t least_terms(size_t n, double m)
 {
+    /* (1 - j/n)^m falls below `negligible` at j = n (1 - negligible^(1/m)). */
     const double rank = (double)n * (1.0 - pow(negligible, 1.0 / m)) + 1.0;
     return rank < (double)n ? (size_t)rank : n - 1;
 }
@@ -27,6 +28,10 @@ static double least_scatter(const double *x, size_t n, double m)
     double mean = 0.0;
     double square = 0.0;
     const size_t terms = least_terms(n, m);
+    /*
+     * E[X] = integral of P(X > x) dx and E[X^2] = integral of P(X > x) d(x^2), both from the
+     * shortest delay on, where P(the least of m > x) = (1 - F(x))^m.
+     */
     for (size_t j = 1; j <= terms; j++) {
         const double above = pow(1.0 - (double)j / (double)n, m);
         const double low = x[j - 1] - x[0];
@@ -40,6 +45,11 @@ static double least_scatter(const double *x, size_t n, double m)
 /* The variance of the least of all n, from that of an eighth and a 64th of them. */
 static double least_variance(const double *x, size_t n)
 {
+    /*
+     * Of all n delays, drawn anew, the least would be the smallest one itself in 63 % of the draws
+     * and show little scatter. So the variance is found where it can be seen, of n / step and n /
+     * step^2 delays, and carried on by the power law var ~ m^(-2 power) that these two show.
+     */
     const double step = n >= many ? part : part_few;
     const double few = least_scatter(x, n, fmax((double)n / step / step, 1.0));
     const double more = least_scatter(x, n, fmax((double)n / step, 1.0));

@@ -158,6 +158,10 @@ static int find_bases(struct mesh *m)
     }
     known[0] = 1;
     m->base[0] = 0;
+    /*
+     * Passes over the edges until one adds nobody, instead of a queue: the graph is an expander, so
+     * a few passes reach everybody. Who is still left then cannot be reached by any edge.
+     */
     int left = m->size - 1;
     for (int before = left + 1; left && left < before;) {
         before = left;
@@ -190,6 +194,7 @@ static int find_bases(struct mesh *m)
  */
 static double few_freedoms(double freedom)
 {
+    /* t(0.975; 1, 2, 3) over 1.960. */
     static const double table[FREEDOM_TABLE] = {6.483, 2.195, 1.624};
     if (freedom < 0.5) {
         return 1.0; /* no residuals at all: the estimators' own opinion is used as it is */
@@ -353,6 +358,10 @@ static int mesh_settle(struct mesh *m, double horizon_s, struct track *track,
             return err;
         }
         const struct mesh_sweep *last = &m->pending[m->pending_count - 1];
+        /*
+         * All lines are anchored at the last exchange, because they are used after it. t_last is
+         * not below the mean except by rounding.
+         */
         const double now = fmax(last->t_last, last->t_mean);
         doubt_sweeps(m);
         moments_of(m, moments);
@@ -360,6 +369,10 @@ static int mesh_settle(struct mesh *m, double horizon_s, struct track *track,
         if (err) {
             return err;
         }
+        /*
+         * ns/s times the history's length: how far the change of a drift moves an offset at the
+         * oldest sweep.
+         */
         change = mesh_follow(m, track, now) * (now - m->sweep[0].t_s);
     }
     return ICTUS_OK;
@@ -384,6 +397,11 @@ static void bounds_now(struct mesh *m, const double *extrapolated, double grown_
             const int b = s->graph[e].b;
             const double y = ictusi_mesh_difference(m, &s->edges[e]);
             const double off = fabs(m->value[b] - m->value[a] - y);
+            /*
+             * What the edge proves of b if a is known: the pair's hard interval, how far the
+             * solution is from its middle, a nanosecond for rounding, and what the drift limit
+             * allows since it was measured.
+             */
             const double length = off + s->edges[e].half_width_ns + 1.0 +
                                   (m->now - s->t[e]) * ICTUSI_DRIFT_MAX_NS_PER_S;
             if (m->bound[a] + length < m->bound[b] || m->bound[b] + length < m->bound[a]) {
@@ -401,6 +419,10 @@ static void write_lines(const struct mesh *m, const struct track *t, const doubl
     const int64_t now = m->origin + (int64_t)nearbyint(m->now * 1e9);
     for (int i = 0; i < m->size; i++) {
         const int64_t anchor = now - m->base[i] - (int64_t)nearbyint(m->value[i]);
+        /*
+         * The history is kept over the reference's time t, x = G - L; a line is a function of the
+         * local instant. From dx/dt = d follows dL/dt = 1 - d, so dx/dL = d / (1 - d).
+         */
         const double drift = m->drift[i] * 1e-9;
         const double slope = drift / (1.0 - drift);
         const double bias = i ? m->relative[i] * inflate[0] * inflate[0] : 0.0;

@@ -66,6 +66,11 @@ static void square_residuals(const struct mesh_sweep *first, int sweeps, struct 
 static void components_update(struct components *c)
 {
     const size_t n = (size_t)c->size;
+    /*
+     * The leverage of an edge is its weight times the effective resistance between its ends. On an
+     * expander that is close to 1/D_a + 1/D_b with D the sums of weights; the factor makes all of
+     * them add up to p - 1, as leverages must.
+     */
     const double tree = (c->size - 1.0) / c->size;
     memset(c->below, 0, n * sizeof(double));
     for (size_t e = 0; e < c->sweep->count; e++) {
@@ -89,6 +94,10 @@ static void components_update(struct components *c)
     const double usual = ictusi_stats_quantile(c->sorted, n, 0.5);
     for (int i = 0; i < c->size; i++) {
         const double g = c->g[i];
+        /*
+         * The prior is one more pair whose mean square is the median process's variance. At g =
+         * usual it adds 1/g above and below, and so moves nothing.
+         */
         const double up = c->above[i] + prior_pairs * usual / (g * g);
         c->g[i] = fmax(g * sqrt(up / (c->below[i] + prior_pairs / g)), least);
     }

@@ -46,6 +46,10 @@ static void group_prepare(const struct mesh *mesh, struct mesh_sweep *s)
     s->t_last = -INFINITY;
     for (size_t e = 0; e < s->count; e++) {
         const struct mesh_edge *edge = &s->edges[e];
+        /*
+         * The instant on the reference's clock, in ns from the origin. The base is whole
+         * nanoseconds, so this is exact, and what is left for doubles is small.
+         */
         const int64_t rough = edge->at + mesh->base[edge->client] - mesh->origin;
         const double t = (double)rough * 1e-9;
         s->t[e] = ((double)rough + ictusi_mesh_at(mesh, edge->client, t)) * 1e-9;
@@ -170,6 +174,10 @@ static void mesh_group_split(const struct group *g, struct mesh_spread *spread)
     }
     ictusi_stats_sort(g->scratch, g->edges);
     const double middle = ictusi_stats_quantile(g->scratch, g->edges, 0.5);
+    /*
+     * A fit that leaves f degrees of freedom to n edges makes squared residuals too small by f / n
+     * on average; slack is n / f.
+     */
     const double between = c2 * middle * middle * g->slack;
     if (g->count < 2) {
         spread->noise = fmax(between, rounding_ns * rounding_ns);
@@ -182,8 +190,16 @@ static void mesh_group_split(const struct group *g, struct mesh_spread *spread)
     }
     ictusi_stats_sort(g->scratch, g->edges);
     const double change = ictusi_stats_quantile(g->scratch, g->edges, 0.5);
+    /*
+     * The difference of two sweeps has twice the variance of one, and the pair's bias cancels in
+     * it.
+     */
     const double within = c2 * change * change / 2.0 * g->slack;
     spread->noise = fmax(within, rounding_ns * rounding_ns);
+    /*
+     * The mean over the sweeps still contains noise / count; a difference of two estimates may come
+     * out negative.
+     */
     spread->bias = fmax(between - spread->noise / g->count, 0.0);
 }
 
@@ -197,6 +213,10 @@ static void group_reweigh(struct group *g, const struct mesh_spread *spread)
             most = fmax(most, fabs(g->sweeps[k].residual[e]));
         }
         const double u = most / sqrt(variance);
+        /*
+         * One weight for all sweeps of a pair, by its worst residual. Weights that differed between
+         * sweeps would let the pair's bias into the drift.
+         */
         g->weight[e] = whole / variance * (u > huber ? huber / u : 1.0);
     }
 }
@@ -243,6 +263,9 @@ static void group_effective(struct group *g, struct mesh_spread *spread)
     }
     for (size_t e = 0; e < g->edges; e++) {
         const double limit = huber * sqrt(group_expected(g, spread, e));
+        /*
+         * Residuals of good and bad pairs are brought to one scale before their squares are added.
+         */
         const double scale =
             1.0 / sqrt(group_expected(g, spread, e) / (spread->bias + spread->noise));
         double mean = 0.0;
@@ -262,6 +285,7 @@ static void group_effective(struct group *g, struct mesh_spread *spread)
         change += g->count > 1 ? (square - g->count * mean * mean) / (g->count - 1) : 0.0;
     }
     const double n = (double)g->edges;
+    /* The mean of psi', which is 1 inside the limit and 0 outside. */
     const double slope = fmax(inside / (n * g->count), 0.1);
     const double factor = g->slack / (n * slope * slope);
     spread->noise = fmax((g->count > 1 ? change : total) * factor, rounding_ns * rounding_ns);
@@ -388,6 +412,10 @@ static void weigh_by_ends(const struct mesh *mesh, struct group *g,
             sum += r * r / v;
         }
         const double u = most / sqrt(v);
+        /*
+         * The weight of a multivariate Student with count observations: (nu + k) / (nu + squared
+         * distance).
+         */
         const double long_tailed = (STUDENT + g->count) / (STUDENT + sum);
         const double bounded = u > huber ? huber / u : 1.0;
         g->weight[e] = (spread->bias + spread->noise) / v *

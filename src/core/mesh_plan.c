@@ -141,6 +141,12 @@ struct mesh_plan ictusi_mesh_plan(const struct mesh_wish *wish, const struct mes
     return plan;
 }
 
+/*
+ * Chebyshev's points, (1 - cos(pi k / (K - 1))) / 2 of the window. The variance of a slope falls
+ * with the sum of (t - mean)^2, so sweeps near the ends are worth more than those in the middle;
+ * the ones in the middle still show whether the clock bent. Starts are earlier by a sweep's length,
+ * so that the last sweep ends with the window.
+ */
 double ictusi_mesh_plan_start(const struct mesh_plan *plan, int k)
 {
     const double part = (1.0 - cos(pi * k / (plan->sweeps - 1))) / 2.0;
@@ -165,6 +171,7 @@ int ictusi_mesh_trial(const struct stamp *stamps, struct mesh_trial *seen)
     ictusi_stats_sort(rtts, MESH_TRIAL_EXCHANGES - 1);
     seen->exchange_s = ictusi_stats_quantile(rtts, MESH_TRIAL_EXCHANGES - 1, 0.5) * 1e-9;
     seen->rtt_ns = rtts[0];
+    /* The difference of two independent offsets has twice the variance of one. */
     seen->scatter_ns =
         fabs((double)(offsets[1].offset - offsets[0].offset) + offsets[1].frac - offsets[0].frac) /
         sqrt(2.0);
@@ -181,6 +188,10 @@ bool ictusi_mesh_slope(const struct stamp *first, const struct stamp *last, size
         return false;
     }
     const double span_s = (double)(b.at - a.at) * 1e-9;
+    /*
+     * Half-widths are hard limits and not deviations: taking them for sigmas errs on the safe side.
+     * The 1 ns keeps a coarse clock whose bounds meet from claiming a slope without error.
+     */
     const double sd = fmax(hypot(a.half_width_ns, b.half_width_ns), 1.0) / span_s;
     slope->ns_per_s = ((double)(b.offset - a.offset) + b.frac - a.frac) / span_s;
     slope->variance = sd * sd;
@@ -237,6 +248,7 @@ int ictusi_mesh_burst(const struct stamp *stamps, size_t n, enum mesh_pair pair,
         /* Where the offset is best known: the clocks' drift moves it from there, not the burst's.
          */
         const double variance = error.slope_var_ns2_per_s2;
+        /* The variance of the offset at distance d, v + 2 d c + d^2 s, is least at d = -c / s. */
         const double best_s = variance > 0.0 ? -error.covariance_ns2_per_s / variance : 0.0;
         edge->at = line.anchor + (int64_t)nearbyint(best_s * 1e9);
         error = ictusi_line_error_move(&error, (double)(edge->at - line.anchor) * 1e-9);
@@ -269,6 +281,10 @@ int ictusi_mesh_calibrate(const struct stamp *known, size_t n, double tick_ns, e
     const double whole = nearbyint(asymmetry_ns);
     edge->offset -= (int64_t)whole;
     edge->frac -= asymmetry_ns - whole;
+    /*
+     * The offset was moved within its interval, so the interval around the new one reaches that
+     * much farther on one side.
+     */
     edge->half_width_ns += fabs(asymmetry_ns);
     if (edge->sigma_ns > 0.0) {
         edge->sigma_ns = hypot(edge->sigma_ns, seen.sigma_ns * tick_ns);

@@ -51,6 +51,7 @@ static int steps_propagate(const struct constraint *c, size_t count, struct span
             for (int way = 0; way < 2; way++) {
                 const int from = ends[way];
                 const int to = ends[1 - way];
+                /* Forward value[b] <= value[a] + high; backward value[a] <= value[b] - low. */
                 const double high = known->high[from] + (way ? -c[e].low : c[e].high);
                 const double low = known->low[from] + (way ? -c[e].high : c[e].low);
                 moved = moved || high < known->high[to] || low > known->low[to];
@@ -79,6 +80,10 @@ static int within_sweep(const struct mesh *m, const struct mesh_sweep *s, struct
 {
     for (size_t e = 0; e < s->count; e++) {
         const struct mesh_edge *edge = &s->edges[e];
+        /*
+         * All edges are brought to the end of the sweep without knowing any drift: what two clocks
+         * may have parted by since is added to both sides.
+         */
         const double half = edge->half_width_ns + margin_ns + parting * fabs(s->t_last - s->t[e]);
         const double d = ictusi_mesh_difference(m, edge);
         c[e] = (struct constraint){edge->client, edge->server, d - half, d + half};
@@ -100,6 +105,11 @@ static void steps_narrow(const struct mesh *m, const struct mesh_sweep *s,
         turn_later * ictusi_mesh_difference(m, y) - turn * ictusi_mesh_difference(m, x);
     const double half = x->half_width_ns + y->half_width_ns + 2.0 * margin_ns;
     if (gap_s > 0.0) {
+        /*
+         * Each of the two offsets lies within its half-width, so the mean slope between them is
+         * within the sum over the gap. Rates may also have changed on the way (a daemon slews a
+         * clock), by `bending`.
+         */
         slope->low = fmax(slope->low, (change - half) / gap_s - bending);
         slope->high = fmin(slope->high, (change + half) / gap_s + bending);
     }

@@ -9,6 +9,11 @@
 /* The factors' order must not depend on the relabelling: a random stream of its own. */
 enum { STREAM_PLACES = 1, STREAM_FACTORS = 2 };
 
+/*
+ * The round robin of chess tournaments. For an odd number of processes one place stays empty, and
+ * whoever is paired with it rests. Everybody draws the same permutations from the seed, so nobody
+ * has to be told who meets whom.
+ */
 int ictusi_pairing_create(int size, int rounds, uint64_t seed, struct pairing *pairing)
 {
     const int even = size + size % 2;
@@ -56,6 +61,10 @@ int ictusi_pairing_partner(const struct pairing *pairing, int round, int process
         /* The place that would be its own partner: 2 a = factor modulo the odd circle. */
         other = factor % 2 ? (factor + circle) / 2 : factor / 2;
     } else {
+        /*
+         * Places a and f - a (modulo the odd circle) meet, which is symmetric: both compute each
+         * other.
+         */
         other = (factor - place + circle) % circle;
         other = other == place ? centre : other;
     }

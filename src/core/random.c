@@ -45,11 +45,16 @@ uint64_t ictusi_random_next(struct rng *rng)
 
 double ictusi_random_uniform(struct rng *rng)
 {
+    /* 52 bits and a half: never 0 and never 1, so that a logarithm of it is finite. */
     return ((double)(ictusi_random_next(rng) >> 12) + 0.5) * 0x1p-52;
 }
 
 uint64_t ictusi_random_below(struct rng *rng, uint64_t n)
 {
+    /*
+     * Values of the last, incomplete run of n are drawn again: a plain modulo would prefer small
+     * numbers.
+     */
     const uint64_t limit = UINT64_MAX - UINT64_MAX % n;
     uint64_t x = ictusi_random_next(rng);
     while (x >= limit) {
@@ -61,6 +66,10 @@ uint64_t ictusi_random_below(struct rng *rng, uint64_t n)
 double ictusi_random_normal(struct rng *rng)
 {
     const double two_pi = 6.283185307179586;
+    /*
+     * Box and Muller (1958). The second value, by the sine, is not kept, so that the generator is
+     * all the state there is.
+     */
     const double radius = sqrt(-2.0 * log(ictusi_random_uniform(rng)));
     return radius * cos(two_pi * ictusi_random_uniform(rng));
 }
@@ -72,6 +81,7 @@ double ictusi_random_exponential(struct rng *rng)
 
 void ictusi_random_shuffle(struct rng *rng, int *items, int n)
 {
+    /* Fisher and Yates, from the end: each of the n! orders is equally likely. */
     for (int i = n - 1; i > 0; i--) {
         const int j = (int)ictusi_random_below(rng, (uint64_t)i + 1);
         const int kept = items[i];

@@ -102,6 +102,10 @@ static double smoother_forward(const struct smoother_point *p, size_t count, con
 static struct state state_look_back(const struct state *here, const struct state *next, double h,
                                     double walk2)
 {
+    /*
+     * to_offset and to_drift are the rows of P_k F'; pull is (F P_k F' + Q)^-1 times what the
+     * future says beyond the forecast. Only means are wanted, so no covariances are carried back.
+     */
     const struct state seen = state_foresee(here, h, walk2);
     const double det = seen.oo * seen.dd - seen.od * seen.od;
     const double to_offset[2] = {here->oo + h * here->od, here->od};
@@ -151,6 +155,10 @@ static bool smoother_weigh(const struct smoother_point *p, size_t count, struct 
         const double walk = usual_walk * pow(10.0, decades);
         const double z = decades * log(10.0) / walk_log_scale;
         *a = (struct answer){.walk2 = walk * walk, .level = ldexp(2.0, -(i / WALKS))};
+        /*
+         * -2 log of likelihood times prior. The prior of log walk is Student's with 3 degrees of
+         * freedom, density ~ (1 + z^2 / 3)^-2, so -2 log of it is 4 log(1 + z^2 / 3).
+         */
         a->weight = smoother_forward(p, count, a, NULL) + 4.0 * log1p(z * z / 3.0);
         least = fmin(least, a->weight);
     }

@@ -179,11 +179,10 @@ static struct design track_whiten(const struct track_sweep *s, int n, double now
 }
 
 /*
- * For each source of error r V_source r' with the rows of offset and drift: index 0 is the variance
- * of the offset (ns^2), 1 its covariance with the drift, 2 the variance of the drift. So the
- * variance d seconds from now is v[0] + 2 d v[1] + d^2 v[2].
+ * What the rows' errors come from: for each source r V_source r' with the rows of offset and drift.
+ * Index 0 is the variance of the offset (ns^2), 1 its covariance with the drift, 2 the variance of
+ * the drift. So the variance d seconds from now is v[0] + 2 d v[1] + d^2 v[2].
  */
-/* What the rows' errors come from. */
 static void split_errors(const struct track_sweep *s, int n, double now, struct hypothesis *h)
 {
     memset(h->noise, 0, sizeof(h->noise));
@@ -237,13 +236,13 @@ static double track_misfit(const struct design *d, double det, int n, const doub
 }
 
 /*
- * The restricted likelihood (REML) is that of the residuals alone,
+ * Rows and variances under a hypothesis, and its restricted log likelihood. The restricted
+ * likelihood (REML) is that of the residuals alone,
  *   -2 log likelihood = log |V| + log |A' V^-1 A| + x' P x + constant,
  * so the two fitted parameters do not pass for evidence of quiet clocks. The sum over all clocks
  * needs only their mean of x x' (prior->moments). Two sweeps leave no residual, hence no
  * likelihood.
  */
-/* Rows and variances under a hypothesis, and its restricted log likelihood. */
 static int fit_hypothesis(const struct track_sweep *s, int n, double now,
                           const struct track_prior *prior, struct hypothesis *h, double *likely)
 {
@@ -254,6 +253,7 @@ static int fit_hypothesis(const struct track_sweep *s, int n, double now,
     }
     const struct design d = track_whiten(s, n, now, l);
     const double det = d.oo * d.tt - d.ot * d.ot;
+    /* oo tt - ot^2 vanishes where all sweeps are of one instant: no drift can be found then. */
     if (!(det > 1e-12 * d.oo * d.tt)) {
         return ICTUS_ERR_CORRUPT;
     }
@@ -261,6 +261,11 @@ static int fit_hypothesis(const struct track_sweep *s, int n, double now,
     double drift[TRACK_MAX] = {0.0};
     double log_det = log(det);
     for (int k = 0; k < n; k++) {
+        /*
+         * (A' V^-1 A)^-1 A' L^-T, row by row; the factor L^-1 that is missing on the right is
+         * applied by track_backward(). Both rows are linear in x, whatever x is: that is why one
+         * solution serves all clocks.
+         */
         offset[k] = (d.tt * d.ones[k] - d.ot * d.times[k]) / det;
         drift[k] = (d.oo * d.times[k] - d.ot * d.ones[k]) / det;
         log_det += 2.0 * log(l[k][k]);
@@ -298,6 +303,10 @@ static int list_hypotheses(const struct track_sweep *s, int n, const struct trac
     }
     int count = 0;
     for (int w = 0; w < WALKS; w++) {
+        /*
+         * Half decades around the usual walk. Its prior is Student's with 3 degrees of freedom over
+         * the logarithm, density ~ (1 + z^2 / 3)^-2.
+         */
         const double decades = 0.5 * w - 1.0;
         const double scale =
             decades < 0.0 ? fmin(prior->walk_log_scale, walk_log_below) : prior->walk_log_scale;
@@ -432,7 +441,8 @@ static void hypothesis_claim(const struct hypothesis *list, int count,
     t->walk = sqrt(t->walk * factor[1]);
 }
 
-/* The inflation is 1 plus the wander's variance in units of the last sweep's noise. */
+/* All hypotheses, weighed. The inflation is 1 plus the wander's variance over the last sweep's
+ * noise. */
 static int fit_all(const struct track_sweep *sweeps, int count, double now_s,
                    const struct track_prior *prior, struct hypothesis *list, struct track *track)
 {
@@ -487,6 +497,10 @@ double ictusi_track_rests(const double *t_s, int count, const double *offsets, d
     size_t pairs = 0;
     for (int k = 0; k < count; k++) {
         for (int l = 0; l < k; l++) {
+            /*
+             * Theil (1950) and Sen (1968): the median of the slopes of all pairs bears 29 % of bad
+             * points.
+             */
             slopes[pairs++] = (offsets[k] - offsets[l]) / (t_s[k] - t_s[l]);
         }
     }
@@ -519,6 +533,10 @@ void ictusi_track_unusual(const struct track_sweep *sweeps, int count, const dou
     }
     const double typical = ictusi_track_rests(t_s, count, offsets, rest);
     for (int k = 0; k < count; k++) {
+        /*
+         * Whichever is larger: a sweep's claimed noise may be too small, and the distances of few
+         * sweeps may be small by chance.
+         */
         const double usual = fmax(sweeps[k].noise_ns2, typical * typical);
         variance[k] = fmax(rest[k] * rest[k] - unusual_limit * unusual_limit * usual, 0.0);
     }

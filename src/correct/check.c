@@ -45,12 +45,17 @@ static void count_cell(struct check_stats *stats, uint64_t cell, bool bad, int64
     stats->sums[SUM_PAIRS + 2 * cell + 1] += bad;
     int64_t *largest = &stats->maxima[POINT_CLASSES + cell];
     int64_t *least = &stats->minima[cell];
+    /*
+     * The least delay of any pair, good or bad, is what a path can do at best: a negative one here
+     * says how far two clocks are apart at least, and a positive one bounds the latency.
+     */
     *largest = bad && -delay > *largest ? -delay : *largest;
     *least = delay < *least ? delay : *least;
 }
 
 static void count_bin(struct check_stats *stats, int64_t delay)
 {
+    /* Decades: below 10 ns, below 100 ns, and so on. A delay of 0 is a violation of 0 ns. */
     const double ns = (double)-delay * stats->ns_per_tick;
     int bin = 0;
     for (double edge = 10; bin < CHECK_BINS - 1 && ns >= edge; edge *= 10) {

@@ -60,6 +60,11 @@ static int set_maps(struct fitting *f)
     for (uint32_t u = 0; u < s->unit_count && !err; u++) {
         for (uint32_t k = 0; k < m->knots; k++) {
             /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): one for each clock */
+            /*
+             * phi is how much the clock shows too much, so the map takes it off. Constants may be
+             * decades and are added to the pieces as integers below; only phi goes through a
+             * double.
+             */
             times[k] = f->from + (int64_t)(step * k) - f->constants[u];
             offsets[k] = -m->phi[(uint64_t)u * m->knots + k] / f->us_per_tick;
         }
@@ -170,7 +175,12 @@ static uint32_t clock_fit_find_reference(const struct session *s)
     return u < s->unit_count ? u : 0;
 }
 
-/* Clocks that show hours apart share no cell of time: first the constants that messages tell. */
+/*
+ * Clocks that show hours apart share no cell of time, and no line through them would mean anything:
+ * first the constants that messages tell. They are only used where some message seems to arrive
+ * more than apart_us before it was sent, since well synchronised clocks have nothing to gain from
+ * them.
+ */
 static int find_constants(struct fitting *f)
 {
     struct session *s = f->session;
@@ -211,6 +221,7 @@ static int find_span(struct fitting *f)
     int err = s->team ? s->team->minima(s->team, &low, 1) : ICTUS_OK;
     err = err || !s->team ? err : s->team->maxima(s->team, &high, 1);
     f->from = low;
+    /* At least a tick between neighbouring knots, or two of them would be at one instant. */
     f->to = high > low + f->fit->model.knots ? high : low + (int64_t)f->fit->model.knots;
     return err;
 }
@@ -278,6 +289,10 @@ static int fit_judge(struct fitting *f, struct check_stats *stats)
     if (err) {
         return err;
     }
+    /*
+     * A fit that makes the worst violation worse has misread its messages, however good it looks on
+     * average: the amortisation that follows would have to move more than without it.
+     */
     if (f->fit->choice.kind == CLOCKS_BASE ||
         ictusi_check_largest(&fitted) > ictusi_check_largest(stats)) {
         ictusi_check_fini(&fitted);
@@ -375,6 +390,10 @@ double ictusi_clock_fit_error(const struct clock_fit *fit, uint32_t location, in
         return -1;
     }
     const double since = (double)(time - fit->raised - fit->from);
+    /*
+     * In knots. Outside of the knots the error of the nearest one is told; maps go on straight
+     * there.
+     */
     double at = since / (double)(fit->to - fit->from) * (m->knots - 1);
     at = fmin(fmax(at, 0), m->knots - 1);
     return ictusi_clock_model_at(m, m->error, clock, at) / fit->us_per_tick;

@@ -186,6 +186,11 @@ static int correct_forward(struct correction *c)
         if (!err) {
             err = end_error(c, &c->error_ns);
         }
+        /*
+         * gamma 0.99, 0.9, 0: each pass lets a lead decay ten times as fast. Intervals after a jump
+         * shrink by up to 1 - gamma, so the gentle value is tried first; another pass is made only
+         * while the error at the end is too large and the last one took at least 1 % off it.
+         */
         const double smaller = 1 - (1 - c->gamma) * 10;
         if (err || c->passes >= c->options->passes || smaller < 0 ||
             c->error_ns <= c->options->error_s * 1e9 || c->error_ns >= before * 0.99) {
@@ -323,6 +328,7 @@ static int add_up_warps(struct correction *c)
     err = err ? err : team->sums(team, sums, sizeof sums / sizeof *sums);
     err = err ? err : team->maxima(team, maxima, sizeof maxima / sizeof *maxima);
     err = err ? err : team->minima(team, minima, sizeof minima / sizeof *minima);
+    /* No events at all: maxima and minima would still hold the neutral elements. */
     if (err || sums[3] == 0) {
         return err;
     }

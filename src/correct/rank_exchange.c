@@ -201,6 +201,10 @@ int ictusi_crossings_exchange(struct crossings *c, struct flow *flow)
 {
     struct exchange x = {.crossings = c, .flow = flow};
     int err = ICTUS_OK;
+    /*
+     * All ranks make as many rounds as the longest list of any pair takes, with empty shares where
+     * their own lists have ended: the Alltoallv is collective.
+     */
     for (uint64_t round = 0; !err && round * c->piece < c->longest; round++) {
         err = rank_exchange_run_round(&x, round);
     }

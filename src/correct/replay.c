@@ -103,6 +103,10 @@ static void count_calls(const struct history *history, const struct share *share
         calls[i] = UINT32_MAX; /* NOLINT(clang-analyzer-core.NullDereference): comms exist then */
         for (uint32_t k = 0; comm->members && k < comm->size_a + comm->size_b; k++) {
             const uint32_t location = comm->members[k];
+            /*
+             * A member that the archive does not hold has recorded no call: none of this
+             * communicator's can be complete.
+             */
             if (location == LAYOUT_NONE) {
                 calls[i] = 0;
             } else if (share->mine[location]) {
@@ -182,6 +186,10 @@ static void calls_divide(struct team *team, const struct history *history,
         a->sums = said->sums + COLLECTIVE_SUMS * at;
         a->base = said->bases + i * (uint64_t)team->size;
         own_bases[i] = base;
+        /*
+         * Nodes of one rank lie one communicator after the other, and within it call by call: node
+         * of call k = base + slots k. The others need only the base to name any of them.
+         */
         base += slots * (uint32_t)a->calls;
         at += a->calls;
     }

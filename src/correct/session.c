@@ -34,6 +34,11 @@ static int share_locations(struct session *s)
     }
     double before = 0;
     for (uint64_t i = 0; i < n; i++) {
+        /*
+         * By the middle of the location in the running sum: each rank gets neighbours, and a large
+         * location goes to the rank that has most of it. Each counts one more than its events, so
+         * that empty ones are spread, too.
+         */
         const double middle = before + ((double)trace->layout.locations[i].events + 1) / 2;
         const int owner = (int)(middle / total * s->share.size);
         s->share.owner[i] = (uint32_t)(owner < s->share.size ? owner : s->share.size - 1);
@@ -138,6 +143,9 @@ static int share_gaps(struct session *s)
         return err;
     }
     for (uint64_t i = 0; i < n; i++) {
+        /*
+         * Only the rank that read a location has anything but 0 here, so the sum is what it says.
+         */
         values[i] = (uint64_t)list->gaps[i].count << 1 | list->gaps[i].late;
     }
     err = s->team ? s->team->sums(s->team, values, n) : ICTUS_OK;

@@ -85,6 +85,10 @@ static void skew_draw(const struct skewing *s, uint32_t clock, const int64_t *ti
     const struct skew_options *o = &s->options;
     const double resolution = (double)s->trace->layout.resolution;
     struct rng rng;
+    /*
+     * A stream for each clock, and all draws are made whatever is asked for: asking for one more
+     * kind of error leaves the others as they were.
+     */
     ictusi_random_seed(&rng, (uint64_t)o->seed, clock);
     const double offset = o->offset * (2 * ictusi_random_uniform(&rng) - 1);
     const double drift = o->drift * (2 * ictusi_random_uniform(&rng) - 1);
@@ -216,6 +220,10 @@ static uint32_t new_offsets(void *self, uint32_t location, struct clock_offset l
         if (clock > 0 && (i == 0 || at_end)) {
             wrong = llround(s->options.noise * ictusi_random_normal(&rng) * resolution);
         }
+        /*
+         * OTF2's readers ignore a single record, so an offset of the start alone is written twice,
+         * a tick apart and with the same error: a constant.
+         */
         list[i] = (struct clock_offset){(uint64_t)stamp + (i == 1 && !at_end), at - stamp + wrong,
                                         s->options.sd * resolution};
     }

@@ -159,6 +159,12 @@ static bool is_quiet(struct mpi_team *t)
     memcpy(t->before, t->totals, sizeof t->before);
     t->had_round = true;
     t->counting = false;
+    /*
+     * One round is not enough: its sums are taken at different moments, so a message may be counted
+     * as received that was sent after its sender had been counted, while an older one is still
+     * under way. Counts only grow; if two rounds agree, nothing happened between the end of the
+     * first and the beginning of the second, and the sums are those of one moment.
+     */
     return same && t->totals[0] == t->totals[1];
 }
 

@@ -40,6 +40,10 @@ static double distance_aligned(const struct distance *s)
     if (s->n < 2) {
         return 0;
     }
+    /*
+     * Sums about the means; what a least-squares line d = a + b t leaves of S_dd is S_dd - S_td^2 /
+     * S_tt.
+     */
     const double stt = s->tt - s->t * s->t / s->n;
     const double std = s->td - s->t * s->d / s->n;
     const double sdd = s->dd - s->d * s->d / s->n;

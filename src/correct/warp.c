@@ -131,6 +131,10 @@ static void look_around(struct warp *warp)
 /* The shift that the point before gives, at a later time. */
 static int64_t forward_shift(const struct warp *warp, int64_t time)
 {
+    /*
+     * B07 equation (4) between events: LC(t) = C(t) + lead - (1 - gamma) (C(t) - C(p)). The lead is
+     * lost by 1 - gamma of the time that passes, and never turns negative.
+     */
     const int64_t shift = warp->lead - (int64_t)(warp->decay * (double)(time - warp->lead_time));
     return warp->lead > 0 && shift > 0 ? shift : 0;
 }
@@ -169,6 +173,10 @@ static int64_t warp_place(const struct warp *warp, int64_t time)
         const int64_t apart = warp->points->time[q] - time;
         int64_t keep = left < apart ? left : apart;
         keep = keep > 0 ? keep : 0;
+        /*
+         * The upper bound comes last and wins: an event before its predecessor is put right by
+         * go_on(), but one beyond q would push q itself off the value that the passes found.
+         */
         if (out > warp->points->value[q] - keep) {
             out = warp->points->value[q] - keep;
         }

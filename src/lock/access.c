@@ -158,6 +158,11 @@ enum verdict ictusi_limiter_count(struct limiter *limiter, const struct address 
         bucket->refused = 0;
         bucket->chance = who;
     }
+    /*
+     * A token bucket: it fills by `rate` a second up to `burst`, and an answer takes one out. A
+     * client that was never seen starts with a full one, in place of whoever had this slot of the
+     * table.
+     */
     const double since = fmax(0.0, (double)(now - bucket->at) / 1e9);
     bucket->tokens = fmin(limiter->burst, bucket->tokens + since * limiter->rate);
     bucket->at = now;
@@ -167,6 +172,10 @@ enum verdict ictusi_limiter_count(struct limiter *limiter, const struct address 
         return LIMIT_ANSWER;
     }
     bucket->chance = hash_mix(bucket->chance + UINT64_C(0x9e3779b97f4a7c15));
+    /*
+     * One in four is answered even so. An attacker who sends in a client's name can then use up
+     * that client's tokens, but not cut it off from the time.
+     */
     if (bucket->chance % LEAK_ONE_IN == 0) {
         return LIMIT_LEAK;
     }

@@ -122,6 +122,10 @@ static void track_anchor(struct bound_track *t)
     const int64_t since = t->count ? t->at - t->anchors[t->count - 1].at : window_ns;
     const int64_t age = t->count ? t->at - t->anchors[0].at : 0;
     const int64_t most = window_ns / BOUND_ANCHORS;
+    /*
+     * Anchors come often at first, when a rate is to be learnt soon, and more rarely as they cover
+     * more.
+     */
     const int64_t grid = age / BOUND_ANCHORS < most ? age / BOUND_ANCHORS : most;
     if (since < grid || since <= 0) {
         return;
@@ -144,6 +148,10 @@ static bool track_add(struct bound_track *t, int64_t local, double x, double hal
         track_at(t, local, &was_low, &was_high);
         low = fmax(low, was_low);
         high = fmin(high, was_high);
+        /*
+         * Two intervals that each hold the truth cannot be disjoint: the clock was set, or a server
+         * lies.
+         */
         if (low > high) {
             return false;
         }
@@ -180,11 +188,19 @@ static void suspect_more(struct bound *b, int64_t local, double x, double half)
  */
 static bool add_one(struct bound *b, const struct sample *sample)
 {
+    /*
+     * The exchange bounds our clock against the server's; root_ns is what the server admits of its
+     * own.
+     */
     const double half = sample->bound_ns + sample->root_ns + grain_ns;
     if (!b->started) {
         b->origin_ns = sample->offset_ns;
         b->started = true;
     }
+    /*
+     * Offsets to a raw clock that begins at boot are some 1.7e18 ns: doubles hold only what they
+     * differ by from the first one.
+     */
     const double x = (double)(sample->offset_ns - b->origin_ns);
     const bool fits = track_add(&b->kept, sample->local, x, half, b->wander);
     const bool fits_suspect =

@@ -244,6 +244,10 @@ static void discipline_accept(struct discipline *d, double x, double noise, doub
         }
     }
     if (d->accepted >= 2) {
+        /*
+         * A plain mean while there are few measurements, an exponential one from noise_memory on.
+         * The first two are left out: their innovations are those of an unknown frequency.
+         */
         const double g = 1.0 / fmin(noise_memory, (double)d->accepted - 1.0);
         d->noise_ns2 += g * (scaled - d->noise_ns2);
         d->measured_ns2 += g * (innovation * innovation - d->measured_ns2);
@@ -261,6 +265,10 @@ static void discipline_learn(struct discipline *d, double x, double noise)
 {
     for (int i = 0; i < DISCIPLINE_WALKS * DISCIPLINE_SCALES; i++) {
         struct hypothesis *h = &d->bank[i];
+        /*
+         * An exponential window: a term that was added k measurements ago counts for (1 - 1 /
+         * memory)^k.
+         */
         h->log_likelihood += likelihood_term(h, x, noise) - h->log_likelihood / memory;
     }
 }
@@ -316,7 +324,10 @@ static enum discipline_event discipline_believe(struct discipline *d, const stru
     const double turn = k.frequency - d->state.frequency;
     if (turn * turn > glitch_sd * glitch_sd * (k.ff + d->state.ff) &&
         fabs(k.frequency) < frequency_max) {
-        /* The line is only as straight as what bends it. */
+        /*
+         * What bent the line may still be bending it: a quarter of the turn is added to the
+         * frequency's sigma.
+         */
         k.ff += turn * turn / 16.0;
         discipline_adopt(d, &k);
         d->turns++;
@@ -347,6 +358,10 @@ static void watch_bias(struct discipline *d, double dt, double noise)
         discipline_settling(d)) {
         return;
     }
+    /*
+     * A mean innovation of b after dt is what a frequency that is off by b / dt leaves. All filters
+     * get it as variance, not as a correction: each then takes what the next measurements confirm.
+     */
     const double change = d->bias_ns / dt;
     for (int i = 0; i < DISCIPLINE_WALKS * DISCIPLINE_SCALES; i++) {
         d->bank[i].state.ff += change * change;
@@ -445,7 +460,14 @@ struct kalman ictusi_discipline_predict(const struct discipline *d, int64_t loca
 double ictusi_discipline_steady_sigma(const struct discipline *d, double interval_s, double fewer)
 {
     enum { ROUNDS = 200 };
+    /*
+     * A frequency of 100 ns/s standard deviation: where it begins does not matter after 200 rounds.
+     */
     struct kalman k = {.pp = d->noise_ns2, .ff = 1e4};
+    /*
+     * With `fewer` times as many exchanges a poll the variance is divided by that, but no poll is
+     * better than a nanosecond.
+     */
     const double noise = fmax(1.0, d->noise_ns2 / fewer);
     for (int i = 0; i < ROUNDS; i++) {
         kalman_carry(&k, interval_s, d->walk_ns2_per_s3);

@@ -82,6 +82,10 @@ static struct floor add_delays(struct delays *delays, const struct sample *sampl
     watch_path(delays, values[0], ictusi_stats_quantile(values, n, 0.5) - values[0]);
     n = delays_window(delays, values);
     ictusi_stats_sort(values, n);
+    /*
+     * The median of two exponential waits of mean m together is 1.678 m, so m sqrt(pi/2) is 0.75
+     * times the excess.
+     */
     const double excess = ictusi_stats_quantile(values, n, 0.5) - values[0];
     floor.minimum = values[0];
     floor.typical = excess;
@@ -117,6 +121,12 @@ static double variance_of(const struct sample *sample, const struct floor *floor
         return sample->sigma_ns * sample->sigma_ns;
     }
     const double s = excess_of(sample, floor);
+    /*
+     * If both ways wait alike (exponentially, with one mean), the sum s of the waits says nothing
+     * of how they share it: all shares are equally likely, and half of their difference is uniform
+     * within +- s/2, of variance s^2 / 12. If only one way waits (even = 0) there is nothing left
+     * to guess.
+     */
     const double squares = floor->even * floor->even / 12.0 + floor->share_sd * floor->share_sd;
     return grain_ns * grain_ns + s * s * squares;
 }
@@ -142,6 +152,10 @@ static double delay_limit(const struct sample *samples, size_t count)
     }
     ictusi_stats_sort(deviations, count);
     const double mad = 1.4826 * ictusi_stats_quantile(deviations, count, 0.5);
+    /*
+     * Above the smallest and not above the median: delays have no lower tail, so the good ones are
+     * near the smallest.
+     */
     return values[0] + mad_limit * mad + grain_ns;
 }
 
@@ -190,6 +204,10 @@ static void group_average(const struct sample *samples, size_t count, const stru
     out->offset_frac = offset / weights;
     out->local = samples[0].local + (int64_t)llround(at / weights);
     out->variance_ns2 = 1.0 / weights;
+    /*
+     * What the correction is wrong by is the same for all exchanges of the path, so no average
+     * reduces it; it is told apart from the variance.
+     */
     out->common_ns =
         fabs(floor->share) * (lean_error * floor->even * floor->typical + floor->doubt);
     out->mean_ns = ictusi_stats_mean(kept, n);

@@ -23,6 +23,10 @@ static int64_t plain_clock(const struct keeper *keeper, int64_t raw)
 {
     const struct page_clock *c = &keeper->clock;
     const double d = (double)(raw - c->anchor);
+    /*
+     * The line less what has not been slewed away yet: at the anchor the clock shows what it showed
+     * before (slew_ns below or above the line), and approaches the line by slew_rate, in ns per ns.
+     */
     const double left = fmax(0.0, fabs(c->slew_ns) - c->slew_rate * d);
     return c->value + (raw - c->anchor) + llround(c->slope * d - copysign(left, c->slew_ns));
 }
@@ -145,6 +149,7 @@ static bool keeper_guess(struct keeper *keeper, const struct candidate *candidat
         c.frequency = candidates[first].frequency;
     }
     cover_all(candidates, keeper->source_count, &c);
+    /* The estimate may be anywhere in the hull: sigma is the distance to its far end. */
     const double far = fmax(c.high_ns - c.offset_ns, c.offset_ns - c.low_ns);
     c.pp = far * far;
     c.ff = c.rate_high * c.rate_high;
@@ -257,6 +262,10 @@ static void set_value(struct keeper *keeper, struct page_clock *next, int64_t sh
         return;
     }
     next->slew_ns = behind;
+    /*
+     * Half a second for any correction that 500 ppm can remove in that time, longer for larger
+     * ones. The clock never runs backwards: its rate stays within 500 ppm of the line's.
+     */
     next->slew_rate = fmin(slew_max, fmax(1e-9, fabs(behind) / slew_time_ns));
 }
 
@@ -274,6 +283,10 @@ static void set_elapsed(struct keeper *keeper, struct page_clock *next, int64_t 
         next->elapsed = 0;
         return;
     }
+    /*
+     * Rounded to whole ns, with the rest carried over: thousands of updates a day would otherwise
+     * add up to a drift.
+     */
     const double rest = old->slope * (double)(now - old->anchor) + keeper->elapsed_frac;
     const double round = rint(rest);
     next->elapsed = old->elapsed + (now - old->anchor) + (int64_t)round;
@@ -306,6 +319,10 @@ int64_t ictusi_keeper_leap(struct keeper *keeper, int64_t raw)
     if (!keeper->published || !c->leap_ns) {
         return 0;
     }
+    /*
+     * A second that is inserted repeats the last one after the month's end; one that is deleted is
+     * skipped before it, so that the jump comes a second earlier on the line.
+     */
     const int64_t edge = c->leap_ns > 0 ? c->leap_at - c->leap_ns : c->leap_at;
     const int64_t left = edge - plain_clock(keeper, raw);
     if (left > leap_before_ns) {

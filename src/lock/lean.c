@@ -46,6 +46,10 @@ static void lean_contrast(struct lean *lean, const struct lean_point *p, const s
     const double fade = 1.0 - 1.0 / memory;
     lean->weight = fade * lean->weight + 1.0;
     lean->dd = fade * lean->dd + d * d;
+    /*
+     * Sums of a regression of offset contrasts on delay contrasts, through the origin: a contrast
+     * of neither has no constant.
+     */
     lean->od = fade * lean->od + o * d;
     lean->oo = fade * lean->oo + o * o;
 }
@@ -78,6 +82,7 @@ static double lean_share_of_slope(double slope)
 double ictusi_lean_share(const struct lean *lean, double *share_sd)
 {
     *share_sd = 0.0;
+    /* Delays that vary by no more than the stamps' rounding show nothing of where messages wait. */
     if (lean->weight < enough || lean->dd <= grain_ns * grain_ns * lean->weight) {
         return 0.0;
     }
@@ -89,5 +94,9 @@ double ictusi_lean_share(const struct lean *lean, double *share_sd)
         return 0.0;
     }
     *share_sd = error;
+    /*
+     * Shrunk towards 0, and 0 at the limit of significance: the clock does not jump when the limit
+     * is passed.
+     */
     return (1.0 - pow(significant / z, 2.0)) * lean_share_of_slope(slope);
 }

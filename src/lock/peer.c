@@ -121,6 +121,10 @@ bool ictusi_peer_sample(const struct peer_exchange *exchange, struct sample *sam
         return false;
     }
     memset(sample, 0, sizeof(*sample));
+    /*
+     * RFC 5905, section 8: offset = ((t2 - t1) + (t3 - t4)) / 2 and delay = (t4 - t1) - (t3 - t2).
+     * The truth lies within half of the delay of that offset, whatever the two ways took.
+     */
     sample->local = exchange->t1 + trip / 2;
     sample->offset_ns = exchange->t2 + hold / 2 - sample->local;
     sample->delay_ns = fmax(0.0, (double)(trip - hold));
@@ -351,6 +355,11 @@ static int exchange_conclude(struct peer *peer, const struct peer_exchange *befo
     if (peer->wait.interleaved) {
         /* The reply tells when the one before really left. */
         struct peer_exchange whole = *before;
+        /*
+         * Basic replies carry a transmit stamp that was taken before the packet left. The next
+         * reply has the one that the kernel or the card took (RFC 9769), so t1, t2 and t4 are of
+         * the exchange before.
+         */
         whole.t3 = now->t3;
         whole.root_ns = fmax(before->root_ns, now->root_ns);
         if (before->valid && ictusi_peer_sample(&whole, sample)) {

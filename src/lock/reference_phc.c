@@ -49,6 +49,10 @@ bool ictusi_phc_sample(const struct ptp_sys_offset_extended *answer, const struc
         const int64_t before = ptp_ns(&answer->ts[i][0]);
         const int64_t device = ptp_ns(&answer->ts[i][1]);
         const int64_t width = ptp_ns(&answer->ts[i][2]) - before;
+        /*
+         * The system clock was read before and after the device: the narrowest of the readings says
+         * most.
+         */
         if (width < 0 || width >= best) {
             continue;
         }

@@ -43,6 +43,10 @@ int ictusi_shm_take(struct shm_segment *segment, struct timebase *base, struct s
     atomic_thread_fence(memory_order_acquire);
     const struct shm_segment copy = *segment;
     atomic_thread_fence(memory_order_acquire);
+    /*
+     * The protocol of mode 1: the feeder counts up before and after it writes. An equal count
+     * before and after the copy means that the copy is of one sample.
+     */
     if ((copy.mode == 1 && segment->count != count) || !segment->valid) {
         return 0;
     }

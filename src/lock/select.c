@@ -77,6 +77,7 @@ static void select_mark(struct candidate *c, int count, struct consensus *out)
         if (!c[i].votes) {
             continue;
         }
+        /* Overlap with the hull is enough: a true interval need not contain all of it. */
         const bool agrees = c[i].low_ns <= out->high_ns && c[i].high_ns >= out->low_ns;
         c[i].selection = agrees ? ICTUS_SOURCE_TRUECHIMER : ICTUS_SOURCE_FALSETICKER;
         out->agreeing += agrees;

@@ -13,6 +13,7 @@ static struct server_sent *server_slot_of(struct server *server, uint64_t receiv
 {
     /* The low bits of a stamp are the fraction of a second: as good as random. */
     const uint64_t hash = (receive ^ receive >> 17) * UINT64_C(0x9e3779b97f4a7c15);
+    /* Multiplicative hashing (Knuth, volume 3, 6.4): the upper 12 bits, one of 4096 slots. */
     return &server->memory[hash >> 52];
 }
 
@@ -94,6 +95,11 @@ static void server_fill(const struct server *server, const struct packet *reques
 /* In interleaved mode the origin names the answer before, by its receive stamp. */
 static uint64_t earlier_transmit(struct server *server, const struct packet *request)
 {
+    /*
+     * RFC 9769: a request in interleaved mode has different receive and transmit stamps, and its
+     * origin is the receive stamp of an earlier answer. In basic mode the origin is 0 or that
+     * answer's transmit stamp, which is not remembered here.
+     */
     if (!request->origin || request->receive == request->transmit) {
         return 0;
     }

@@ -49,6 +49,10 @@ static void add_term(const struct stability *s, size_t i0, size_t i1, size_t i2,
     const double change =
         (s->phase_ns[i2] - s->phase_ns[i1]) / t2 - (s->phase_ns[i1] - s->phase_ns[i0]) / t1;
     sums->square += change * change;
+    /*
+     * The change is x2/T2 - x1 (1/T1 + 1/T2) + x0/T1: each phase's own variance times the square of
+     * its factor.
+     */
     sums->noise += s->variance_ns2[i2] / (t2 * t2) + s->variance_ns2[i0] / (t1 * t1) +
                    s->variance_ns2[i1] * middle * middle;
     sums->tau_s += (t1 + t2) / 2.0;
@@ -96,6 +100,10 @@ double ictusi_stability_at(const struct stability *s, double tau_s, double walk_
         const double away = fabs(log(points[i].tau_s / tau_s));
         if (away < distance && points[i].sigma_y > significant * points[i].sigma_y_raw) {
             distance = away;
+            /*
+             * From the nearest interval that was seen, carried on as a random walk of the
+             * frequency, whose Allan deviation grows with the root of the interval.
+             */
             best = points[i].sigma_y * sqrt(tau_s / points[i].tau_s);
         }
     }

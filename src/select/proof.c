@@ -264,6 +264,7 @@ static bool reference_compare(const struct forced *f, struct reference *r, bool 
     for (int i = 0; i < r->count; i++) {
         *seen = *seen && (enough[i] || !r->able[i]);
         for (int k = 0; k < r->count; k++) {
+            /* The library's own choice is one of the others, so it need not part from them. */
             all = all && (i == k || i == OWN || k == OWN || !r->able[i] || !r->able[k] ||
                           apart[i * r->count + k]);
         }
@@ -332,6 +333,10 @@ static int recognise_own_choice(const struct forced *f, const struct reference *
     int found = -1;
     int several = 0;
     for (int i = 1; i < r->count; i++) {
+        /*
+         * The largest opinion and, negated, the smallest in one reduction: an algorithm is
+         * recognised if some process saw it and none saw anything that speaks against it.
+         */
         int opinion[2] = {own_choice_like(r, i), 0};
         opinion[1] = -opinion[0];
         MPI_Allreduce(MPI_IN_PLACE, opinion, 2, MPI_INT, MPI_MAX, f->plain);
@@ -360,6 +365,10 @@ static int observe_all(struct ictus_selector *s, struct forced *f, struct refere
         }
         parted = !err && reference_compare(f, r, &seen);
         r->own = !err && simple ? recognise_own_choice(f, r) : -1;
+        /*
+         * On a crowded machine the witness may not be scheduled within 4 ms; the last of eight
+         * tries waits for half a second.
+         */
         scene.delay_ms *= 2;
     }
     return err;

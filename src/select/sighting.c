@@ -214,6 +214,10 @@ void ictusi_sighting_trunk_read(const struct ictus_witness *witness, struct trun
         if (trunk->count == 0) {
             trunk->seen = through >= STACKS_LEAST;
         }
+        /*
+         * Below here the stacks differ: these are the functions in which a process polls while it
+         * waits, which say nothing of the algorithm.
+         */
         if (votes < STACKS_LEAST || votes < TRUNK_SHARE * through) {
             break;
         }
@@ -244,6 +248,10 @@ static bool trunk_returns(const struct trunk *trunk, int i)
 
 bool ictusi_sighting_trunk_reaches(const struct trunk *trunk, const void *function)
 {
+    /*
+     * Up to the first function that comes a second time: an algorithm that is made of other
+     * collectives enters MPI again, and what follows belongs to those.
+     */
     for (int i = 0; i < trunk->count && !trunk_returns(trunk, i); i++) {
         if (trunk->functions[i] == function) {
             return true;

@@ -75,11 +75,19 @@ static int checkup_sweep(struct round_trip *t, int k)
 
 static int checkup_prepare(struct round_trip *t, int rounds)
 {
+    /*
+     * The same seed on all processes and in all sweeps: the judge compares what one pair showed in
+     * three sweeps, so the pairs must be the same ones in the same order.
+     */
     int err = ictusi_pairing_create(t->study->size, rounds, 1, &t->pairing);
     err = ictusi_sync_agree(t->study->comm, err, NULL);
     for (int r = 0; !err && r < t->pairing.rounds; r++) {
         t->slots += ictusi_pairing_asks(&t->pairing, r, t->study->rank);
     }
+    /*
+     * Processes ask in different numbers of rounds. MPI_Gather() wants equal counts, so all take
+     * the largest; the slots that are left over stay empty.
+     */
     if (!err && MPI_Allreduce(MPI_IN_PLACE, &t->slots, 1, MPI_INT, MPI_MAX, t->study->comm) !=
                     MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
@@ -107,6 +115,7 @@ static int checkup_judge_all(const struct round_trip *t, const struct checkup_me
     for (size_t i = 0; i < (size_t)t->study->size; i++) {
         for (size_t k = 0; k < CHECKUP_SWEEPS; k++) {
             for (size_t s = 0; s < slots; s++) {
+                /* Gathered by process, sweep, slot; judged by sweep, process, slot. */
                 sorted[k * pairs + i * slots + s] = all[(i * CHECKUP_SWEEPS + k) * slots + s];
             }
         }

@@ -50,6 +50,9 @@ static int64_t local_at(const struct source *source, int64_t truth)
         if (rest == 0) {
             break;
         }
+        /*
+         * Newton's method with the derivative 1, which a clock nearly has. Integers end it exactly.
+         */
         local += rest;
     }
     return local;
@@ -164,6 +167,10 @@ int ictus_clock_measured_error(const struct ictus_clock *clock, bool asked, size
     }
     struct ictus_clock_error found = {.known = rank == 0};
     const int wants = asked ? 1 : 0;
+    /*
+     * Everybody tells rank 0 whether to expect its exchanges, since only the process itself knows:
+     * one that is not asked must not be waited for.
+     */
     if (rank == 0) {
         err = ask_all(&m, clock, size);
     } else {

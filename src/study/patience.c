@@ -30,6 +30,10 @@ static struct sums patience_expect(const double *sorted, size_t n, size_t begin,
         return (struct sums){(double)patience, 0.0};
     }
     const double stay = pow(1.0 - q, (double)patience);
+    /*
+     * 1 - (1 - q)^N without cancellation: with q = 1 / n and large n the plain difference has no
+     * digits left.
+     */
     const double fall = -expm1((double)patience * log1p(-q));
     const double share = fall / (double)begin;
     return (struct sums){fall / q + share * smaller->draws,
@@ -45,6 +49,10 @@ int ictus_patience(const double *sorted, size_t n, size_t patience, double *exch
     }
     for (size_t begin = 0; begin < n;) {
         size_t end = begin + 1;
+        /*
+         * Equal values are one state: drawing the same minimum again is no improvement, so they
+         * have the same number of smaller ones and the same expectation.
+         */
         while (end < n && sorted[end] <= sorted[begin]) {
             end++;
         }

@@ -34,6 +34,10 @@ static double read_cost_ns(const struct source *source)
         for (int i = 0; i < BATCH_READS; i++) {
             (void)ictusi_source_read(source);
         }
+        /*
+         * Timed by CLOCK_MONOTONIC and not by the source itself: a source may be simulated, coarse
+         * or stand still.
+         */
         cost[b] = (double)(monotonic_ns() - start) / BATCH_READS;
     }
     ictusi_stats_sort(cost, BATCHES);
@@ -64,6 +68,12 @@ static double finest_difference(double *differences, size_t n)
     double before = 0.0;
     ictusi_stats_sort(differences, n);
     for (size_t i = 0; i < n; i++) {
+        /*
+         * If a read takes c and the clock ticks every d < c, the differences are multiples of d
+         * around c: the smallest distance between two distinct ones is d, and no single one is as
+         * small. If d > c, the smallest difference itself is d, which is its distance from 0
+         * (before = 0 at first).
+         */
         const double gap = differences[i] - before;
         if (gap > 0.0 && (finest == 0.0 || gap < finest)) {
             finest = gap;
@@ -138,6 +148,10 @@ static void visit_cpus(const struct source *source, int64_t *readings,
         if (!CPU_ISSET(cpu, &allowed)) {
             continue;
         }
+        /*
+         * The last reading on the CPU that is left and the first one on the next make a pair of
+         * their own: if their counters differ, only this pair shows it.
+         */
         const int64_t before = ictusi_source_read(source);
         if (sched_setaffinity(0, sizeof(one), &one)) {
             continue;
@@ -148,6 +162,7 @@ static void visit_cpus(const struct source *source, int64_t *readings,
         count_steps(readings, READS, out);
         out->cpus++;
     }
+    /* A process that stayed where it was put would share its CPU with whoever belongs there. */
     (void)sched_setaffinity(0, sizeof(allowed), &allowed);
 }
 #endif

@@ -85,6 +85,7 @@ static int sharing_agrees(struct exchange *x, int leader, bool *agree)
     int err = ictusi_exchange_ping(x, leader, CHECKS, stamps);
     if (!err) {
         *agree = ictusi_estimator_offset_skampi(stamps, CHECKS, &offset) == ICTUS_OK &&
+                 /* The half-width is a hard limit: jitter cannot make a shared clock fail. */
                  fabs((double)offset.offset + offset.frac) <= offset.half_width_ns;
     }
     return err;
@@ -169,6 +170,10 @@ static int find_groups(const struct ictus_study *study, int *first, struct ictus
      */
     const int leader = agree ? first[study->rank] : study->rank;
     const int node = sharing_node_of(study);
+    /*
+     * A clock for each node, neither finer nor coarser, if on every process the leader of the clock
+     * is the leader of the node.
+     */
     int same = leader == node;
     MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, study->comm);
     out->per_node = same != 0;
@@ -177,6 +182,10 @@ static int find_groups(const struct ictus_study *study, int *first, struct ictus
         err = count_names(study, (uint64_t)leader, first, &out->groups);
     }
     for (int i = 0; i < first[study->rank] && !err; i++) {
+        /*
+         * Groups are numbered by their first processes, in the order of ranks: as many groups come
+         * before as leaders have lower ranks than the own one.
+         */
         out->group += first[i] == i;
     }
     return err;

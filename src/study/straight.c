@@ -101,6 +101,10 @@ static size_t try_all(const double *times_s, const double *offsets_ns, size_t n,
         while (end < n && times_s[end] - times_s[begin] <= fit_s) {
             end++;
         }
+        /*
+         * The stretch reaches to the end of the data: no point is left that the line could be tried
+         * on.
+         */
         if (end >= n) {
             break;
         }

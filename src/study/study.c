@@ -123,6 +123,10 @@ int ictus_study_rtt(struct ictus_study *study, int from, int to, size_t n, doubl
     int err = study_burst(study, to, n, &stamps);
     for (size_t i = 0; i < n && !err; i++) {
         rtt_ns[i] = (double)(stamps[i].received - stamps[i].sent);
+        /*
+         * Both stamps are of one process's clock: a negative difference is that clock's fault,
+         * never the network's.
+         */
         err = rtt_ns[i] < 0.0 ? ICTUS_ERR_CLOCK : ICTUS_OK;
     }
     free(stamps);

@@ -16,6 +16,7 @@ int ictusi_density_init(struct density *density, uint64_t tracks, int64_t length
      */
     const uint64_t each = tracks > 0 ? bins_in_all / tracks : 1;
     density->count = (uint32_t)(each > 512 ? 512 : each < 16 ? 16 : each);
+    /* Rounded up, so that the last instant still falls into the last bin. */
     density->width = length_ns / density->count + 1;
     density->bins = calloc(tracks * density->count + 1, sizeof *density->bins);
     return density->bins ? ICTUS_OK : ICTUS_ERR_NOMEM;
