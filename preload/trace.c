@@ -58,26 +58,25 @@ static int trace_init_thread(int (*real)(int *, char ***, int, int *), int *argc
     return err;
 }
 
-#define CALLER() __builtin_return_address(0)
-
 ICTUS_API int MPI_Init(int *argc, char ***argv)
 {
-    return trace_init(ictusi_real.Init, argc, argv, CALLER());
+    return trace_init(ictusi_real.Init, argc, argv, SITE_FROM());
 }
 
 ICTUS_API int PMPI_Init(int *argc, char ***argv)
 {
-    return trace_init(ictusi_real.P_Init, argc, argv, CALLER());
+    return trace_init(ictusi_real.P_Init, argc, argv, SITE_FROM());
 }
 
 ICTUS_API int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    return trace_init_thread(ictusi_real.Init_thread, argc, argv, required, provided, CALLER());
+    return trace_init_thread(ictusi_real.Init_thread, argc, argv, required, provided, SITE_FROM());
 }
 
 ICTUS_API int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    return trace_init_thread(ictusi_real.P_Init_thread, argc, argv, required, provided, CALLER());
+    return trace_init_thread(ictusi_real.P_Init_thread, argc, argv, required, provided,
+                             SITE_FROM());
 }
 
 static void trace_finish(const void *from)
@@ -107,12 +106,12 @@ static int trace_finalize(int (*real)(void), const void *from)
 
 ICTUS_API int MPI_Finalize(void)
 {
-    return trace_finalize(ictusi_real.Finalize, CALLER());
+    return trace_finalize(ictusi_real.Finalize, SITE_FROM());
 }
 
 ICTUS_API int PMPI_Finalize(void)
 {
-    return trace_finalize(ictusi_real.P_Finalize, CALLER());
+    return trace_finalize(ictusi_real.P_Finalize, SITE_FROM());
 }
 
 ICTUS_API int MPI_Abort(MPI_Comm comm, int errorcode)

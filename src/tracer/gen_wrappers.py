@@ -313,7 +313,7 @@ def wrapper(function, declared):
         entry = "around"
         body += around(function, region, fixed, declared)
     for prefix, member in (("", function.short), ("P", "P_" + function.short)):
-        call = ", ".join([f"ictusi_real.{member}", "__builtin_return_address(0)"] + names)
+        call = ", ".join([f"ictusi_real.{member}", "SITE_FROM()"] + names)
         body += f"ICTUS_API int {prefix}{function.name}({parameters})\n{{\n"
         body += f"    return {entry}_{function.name}({call});\n}}\n\n"
     return body

@@ -15,7 +15,7 @@ struct early_stamp {
 
 struct early_stamp ictusi_tracer_stamp(void);
 
-/* The call with which tracing begins, from the place in the program to which it returns. */
+/* The call with which tracing begins, from the place in the program that SITE_FROM() told. */
 struct begin_call {
     unsigned function;
     const void *from;
@@ -33,7 +33,7 @@ bool ictusi_tracer_start(const struct begin_call *call);
 
 /*
  * MPI_Finalize was called: synchronise and stop recording. Collective.
- * @param from  the place in the program to which it returns
+ * @param from  the place in the program that SITE_FROM() told
  * @return whether there is a recording now, of which an archive may be made;
  * ictusi_tracer_release() follows then
  */

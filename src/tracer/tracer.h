@@ -115,10 +115,10 @@ void ictusi_tracer_log(const char *format, ...) __attribute__((format(printf, 1,
 /* Say something on standard error, if this process speaks for the job. */
 void ictusi_tracer_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The number of a place in the program. */
+/* The number of a place in the program, which SITE_FROM() told. */
 static inline uint64_t trace_site(const void *from)
 {
-    return sites_number(&ictusi_tracer.sites, from);
+    return sites_number(&ictusi_tracer.sites, site_address(from), from);
 }
 
 /* Only its own thread may change a recorder: so each looks at the switch. */
@@ -150,7 +150,7 @@ static inline struct recorder *trace_recorder(void)
 }
 
 /*
- * A call from a place in the program (a return address) begins, but is not entered before
+ * A call from a place in the program (SITE_FROM()) begins, but is not entered before
  * recorder_enter_call(); NULL: it is not to be looked at. That must be decided alike on all
  * processes: what follows from a call may be collective.
  */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Call sites: each place in the program has one number, which is told once, with the file and the
- * offset that the place has there; and no more places than there are numbers.
+ * offset that the place has there; and no more places than there are numbers. How large a caller's
+ * frame is, is known where it is the same each time.
  */
 #include "../check.h"
 
+#include "tracer/frames.h"
 #include "tracer/sites.h"
 #include "tracer/tracer.h"
 
@@ -29,7 +31,7 @@ void ictusi_tracer_log(const char *format, ...)
 
 static uint64_t number_of(uint64_t address)
 {
-    return sites_number(&sites, (const void *)(uintptr_t)address);
+    return sites_number(&sites, address, NULL);
 }
 
 /* Where the object is loaded that holds an address. */
@@ -121,8 +123,67 @@ static void nonsense_has_no_number(void)
     CHECK(number_of((UINT64_C(1) << 48) - 1) == before + 1);
 }
 
+#ifdef __x86_64__
+/* Functions that call the one they are given, from frames whose sizes are written here. */
+#define FRAME(name, body)                                                                          \
+    void name(void (*called)(void));                                                               \
+    __asm__(".pushsection .text\n.type " #name ", @function\n" #name ":\n.cfi_startproc\n" body    \
+            "ret\n.cfi_endproc\n.size " #name ", . - " #name "\n.popsection\n")
+#define GROW "subq $24, %rsp\n.cfi_def_cfa_offset 32\n"
+#define SHRINK "addq $24, %rsp\n.cfi_def_cfa_offset 8\n"
+#define CALL "call *%rdi\n"
+
+FRAME(frame_small, GROW CALL SHRINK);
+FRAME(frame_large, "subq $4104, %rsp\n.cfi_def_cfa_offset 4112\n.cfi_offset 3, -24\n" CALL
+                   "addq $4104, %rsp\n.cfi_def_cfa_offset 8\n");
+/* What is known was said bytes before the call, and again after a way out. */
+FRAME(frame_far,
+      GROW ".fill 100, 1, 0x90\n.cfi_undefined 12\n.fill 300, 1, 0x90\n.cfi_same_value 13\n"
+           ".fill 70000, 1, 0x90\n.cfi_register 14, 15\n" CALL SHRINK);
+FRAME(frame_ways, GROW ".cfi_remember_state\ntestq %rdi, %rdi\njnz 1f\n" SHRINK
+                       "ret\n1:\n.cfi_restore_state\n" CALL SHRINK);
+/* As where a frame has a part whose size is known only when it runs. */
+FRAME(frame_pointer, "pushq %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset 6, -16\nmovq %rsp, %rbp\n"
+                     ".cfi_def_cfa_register 6\n" CALL "popq %rbp\n.cfi_def_cfa 7, 8\n");
+
+static int64_t frame_words;
+
+static void frame_called(void)
+{
+    frame_words = ictusi_frame_words(site_address(SITE_FROM()));
+}
+
+static int64_t words_of(void (*frame)(void (*called)(void)))
+{
+    frame_words = 0;
+    frame(frame_called);
+    return frame_words;
+}
+
+static void frames_are_known(void)
+{
+    CHECK(words_of(frame_small) == 4);
+    CHECK(words_of(frame_large) == 514);
+    CHECK(words_of(frame_far) == 4);
+    CHECK(words_of(frame_ways) == 4);
+    CHECK(words_of(frame_pointer) == -1);
+}
+#else
+static void frames_are_known(void)
+{
+}
+#endif
+
+static void frames_are_of_code(void)
+{
+    CHECK(ictusi_frame_words(8) == -1);
+    CHECK(ictusi_frame_words((uint64_t)(uintptr_t)&sites) == -1);
+}
+
 int main(void)
 {
+    frames_are_known();
+    frames_are_of_code();
     places_are_told();
     nonsense_has_no_number();
     numbers_are_kept();
