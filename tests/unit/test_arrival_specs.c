@@ -148,6 +148,23 @@ static void files_compute_for_their_gaps(const char *path)
     arrival_refused("late:gap=-1", 3, "gap");
 }
 
+/* Of each number the least and the largest that are allowed are. */
+static void limits_are_inside(void)
+{
+    static const char *const good[] = {"random:seed=0,spread=0,gap=0",
+                                       "random:seed=9000000000000000000", "late:rank=0,spread=10s",
+                                       "early:rank=2,gap=10s"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        struct arrival arrival;
+        CHECK(!ictusi_arrival_init(&arrival, good[i], 0, 3, NULL));
+        ictusi_arrival_fini(&arrival);
+    }
+    arrival_refused("random:seed=-1", 3, "seed");
+    arrival_refused("late:spread=10.1s", 3, "spread");
+    arrival_refused("late:gap=10.1s", 3, "gap");
+    arrival_refused("late:rank=-1", 3, "rank");
+}
+
 /* Without a pattern, and after its end, nobody is delayed. */
 static void no_pattern_delays_nobody(void)
 {
@@ -191,6 +208,7 @@ int main(void)
     files_compute_for_their_gaps(path);
     no_pattern_delays_nobody();
     shapes_compute_for_their_gap();
+    limits_are_inside();
     shapes_are_as_named();
     (void)unlink(path);
     return check_result();

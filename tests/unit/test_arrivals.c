@@ -90,6 +90,57 @@ static void persistence_is_a_share(void)
     ictus_arrivals_free(&a);
 }
 
+/* Three rows by hand: who came last at the same instant shares it; what is unknown is left out. */
+static void summary_is_by_hand(void)
+{
+    static const int64_t rows[3][3] = {{0, 4, 4}, {2, 0, 2}, {0, 0, 9}};
+    static const double last[3] = {1.0 / 6, 1.0 / 6, 2.0 / 3};
+    static const double mean[3] = {2.0 / 3, 4.0 / 3, 5};
+    static const double sorted[3][3] = {{0, 0, 2}, {0, 0, 4}, {2, 4, 9}};
+    struct ictus_arrivals a;
+    REQUIRE(!ictus_arrivals_init(&a, 3, 3));
+    name(&a, "x.c:7");
+    memcpy(a.offsets_ns, rows, sizeof rows);
+    a.errors_ns[1] = 30;
+    a.errors_ns[2] = 10;
+    a.duration_s = 7e-6; /* of no single row is it known */
+    REQUIRE(!ictus_arrivals_summarize(&a));
+    for (int r = 0; r < 3; r++) {
+        double square = 0;
+        for (int i = 0; i < 3; i++) {
+            square += ((double)rows[i][r] - mean[r]) * ((double)rows[i][r] - mean[r]);
+        }
+        CHECK_NEAR(a.rank[r].last, last[r], 1e-12);
+        CHECK_NEAR(a.rank[r].mean_ns, mean[r], 1e-12);
+        CHECK_NEAR(a.rank[r].sd_ns, sqrt(square / 2), 1e-12);
+        CHECK_NEAR(a.rank[r].quantiles_ns[0], sorted[r][0], 0);
+        CHECK_NEAR(a.rank[r].quantiles_ns[3], sorted[r][1], 0);
+        CHECK_NEAR(a.rank[r].quantiles_ns[ICTUS_ARRIVALS_QUANTILES - 1], sorted[r][2], 0);
+    }
+    CHECK_NEAR(a.spread_ns, 4, 0);
+    CHECK_NEAR(a.error_ns, 20, 1e-12);
+    CHECK_NEAR(a.duration_s, 7e-6, 0);
+    ictus_arrivals_free(&a);
+}
+
+/* Whoever is always last is so with a share of 1, however the rows' shares are rounded. */
+static void shares_stay_shares(void)
+{
+    for (int rows = 1; rows <= 60; rows++) {
+        struct ictus_arrivals a;
+        REQUIRE(!ictus_arrivals_init(&a, 2, rows));
+        name(&a, "x.c:8");
+        for (int64_t i = 0; i < rows; i++) {
+            a.offsets_ns[2 * i + 1] = 1;
+        }
+        REQUIRE(!ictus_arrivals_summarize(&a));
+        CHECK_NEAR(a.rank[1].last, 1, 1e-12);
+        CHECK(a.rank[1].last <= 1 && a.rank[0].last == 0);
+        CHECK(!ictus_arrivals_check(&a, NULL));
+        ictus_arrivals_free(&a);
+    }
+}
+
 /* Independent uniform arrivals: nobody is late more often than chance has it. */
 static void random_order_is_found(void)
 {
@@ -218,8 +269,14 @@ static void written_is_read(void)
     struct ictus_why why = {""};
     plant_straggler(&a, 4);
     a.root = 3;
+    a.instances = 3L * ROWS;
+    a.errors_ns[1] = 70;
     a.gaps_ns = calloc((size_t)RANKS * ROWS, sizeof *a.gaps_ns);
-    REQUIRE(a.gaps_ns);
+    a.calls = calloc(ROWS, sizeof *a.calls);
+    REQUIRE(a.gaps_ns && a.calls);
+    for (int64_t i = 0; i < ROWS; i++) {
+        a.calls[i] = 3 * i;
+    }
     for (int64_t i = 0; i < (int64_t)RANKS * ROWS; i++) {
         a.gaps_ns[i] = 7 * i;
     }
@@ -228,6 +285,13 @@ static void written_is_read(void)
     REQUIRE(!ictus_arrivals_parse(object, &b, &why));
     CHECK_STR(b.site, a.site);
     CHECK_STR(b.operation, "allreduce");
+    CHECK_STR(b.call, "MPI_Allreduce");
+    CHECK_STR(b.comm, "MPI_COMM_WORLD");
+    CHECK_NEAR(json_number_value(json_object_get(object, "imbalance")),
+               1e-9 * a.spread_ns / a.duration_s, 1e-9);
+    CHECK(memcmp(a.errors_ns, b.errors_ns, sizeof(double) * ROWS) == 0);
+    CHECK(memcmp(a.durations_s, b.durations_s, sizeof(double) * ROWS) == 0);
+    CHECK(b.calls && memcmp(a.calls, b.calls, sizeof(int64_t) * ROWS) == 0);
     CHECK(b.ranks == RANKS && b.recorded == ROWS && b.root == 3 && b.bytes == 64);
     CHECK(memcmp(a.offsets_ns, b.offsets_ns, sizeof(int64_t) * RANKS * ROWS) == 0);
     CHECK(b.gaps_ns && memcmp(a.gaps_ns, b.gaps_ns, sizeof(int64_t) * RANKS * ROWS) == 0);
@@ -235,11 +299,12 @@ static void written_is_read(void)
     /* The summary alone is a pattern as well: what the statistics of a running job are. */
     (void)json_object_del(object, "raw_offsets_ns");
     (void)json_object_del(object, "raw_gaps_ns");
+    (void)json_object_del(object, "raw_calls");
     (void)json_object_del(object, "raw_errors_ns");
     (void)json_object_del(object, "raw_durations_s");
     ictus_arrivals_free(&b);
     REQUIRE(!ictus_arrivals_parse(object, &b, &why));
-    CHECK(b.recorded == 0 && b.instances == ROWS);
+    CHECK(b.recorded == 0 && b.instances == 3L * ROWS);
     CHECK_NEAR(b.persistence, a.persistence, 1e-9);
     CHECK_NEAR(b.rank[2].last, 1, 1e-9);
     json_decref(object);
@@ -502,6 +567,8 @@ int main(void)
 {
     straggler_is_found();
     persistence_is_a_share();
+    summary_is_by_hand();
+    shares_stay_shares();
     random_order_is_found();
     slow_change_is_found();
     turns_are_found();

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whose pages are believed, and how far: one's own and root's are mapped, others' are refused. */
+/*
+ * Whose pages are believed, and how far: one's own and root's are mapped, others' are refused; and
+ * what is asked of them that has no answer.
+ */
 #include "page/page.h"
 
 #include "../check.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ictus/lock_daemon.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -112,10 +116,86 @@ static void descriptor_zero_is_one_too(void)
     REQUIRE(unlink(guard) == 0);
 }
 
+/* Instants that a leap second leaves out are read as the first one after them. */
+static void instants_left_out_are_the_next(void)
+{
+    struct ictus_lock *lock = NULL;
+    struct ictus_time next, back;
+    struct ictus_why why;
+    struct page_writer writer;
+    REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
+    REQUIRE(ictus_lock_open("t", directory, &lock, &why) == ICTUS_OK);
+    const struct page_clock c = {.anchor = 5 * ICTUS_NS_PER_S,
+                                 .value = INT64_C(1800000000000000000),
+                                 .slope = 1e-5,
+                                 .leap_ns = ICTUS_NS_PER_S,
+                                 .leap_at = INT64_C(1800000010000000000),
+                                 .state = ICTUS_LOCK_LOCKED};
+    ictusi_page_publish(&writer, &c);
+    REQUIRE(ictus_lock_unmap(lock, (struct ictus_time){c.leap_at}, &next) == ICTUS_OK);
+    for (int64_t before = 1; before < c.leap_ns; before *= 7) {
+        const struct ictus_time out = {c.leap_at - before};
+        REQUIRE(ictus_lock_unmap(lock, out, &back) == ICTUS_OK);
+        CHECK(back.ns == next.ns);
+    }
+    const struct ictus_time last = {c.leap_at - c.leap_ns - 1000};
+    REQUIRE(ictus_lock_unmap(lock, last, &back) == ICTUS_OK);
+    CHECK_NEAR((double)(next.ns - back.ns), 1000, 2);
+    ictus_lock_close(lock);
+    ictusi_page_close(&writer);
+}
+
+/* Who asks for nothing is told so; who asks before the clock was ever set gets no reading. */
+static void nothing_asked_is_refused(void)
+{
+    struct ictus_lock *lock = NULL;
+    struct ictus_lock_reading r;
+    struct ictus_lock_status status;
+    struct ictus_why why;
+    struct page_writer writer;
+    const struct ictus_lock_reading none = {.bound_ns = 0};
+    REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
+    REQUIRE(ictus_lock_open("t", directory, &lock, &why) == ICTUS_OK);
+    CHECK(ictus_lock_now(lock, NULL) == ICTUS_ERR_ARG);
+    CHECK(ictus_lock_now(NULL, &r) == ICTUS_ERR_ARG);
+    CHECK(ictus_lock_map(lock, (struct ictus_time){1}, NULL) == ICTUS_ERR_ARG);
+    CHECK(ictus_lock_map(NULL, (struct ictus_time){1}, &r) == ICTUS_ERR_ARG);
+    CHECK(ictus_lock_unmap(NULL, (struct ictus_time){1}, &r.time) == ICTUS_ERR_ARG);
+    CHECK(ictus_lock_unmap(lock, (struct ictus_time){1}, NULL) == ICTUS_ERR_ARG);
+    CHECK(ictus_lock_status(NULL, &status) == ICTUS_ERR_ARG);
+    CHECK(ictus_lock_status(lock, NULL) == ICTUS_ERR_ARG);
+    memset(&status, 0x5a, sizeof(status));
+    ictusi_page_report(&writer, &status);
+    REQUIRE(ictus_lock_status(lock, &status) == ICTUS_OK);
+    CHECK(status.now.time.ns == none.time.ns && status.now.bound_ns == none.bound_ns);
+    CHECK(status.now.sigma_ns == none.sigma_ns && status.now.state == none.state);
+    ictus_lock_close(lock);
+    ictusi_page_close(&writer);
+}
+
+/* A name that has no room is refused, its guard's, which is longer, with it. */
+static void long_names_are_refused(void)
+{
+    static const char guard[] = "/d/ictus-guard.n";
+    char text[64];
+    struct ictus_why why;
+    for (size_t size = 1; size < sizeof(text); size++) {
+        const int err = ictusi_page_path("n", "/d", text, size, &why);
+        CHECK(err == (size > sizeof(guard) ? ICTUS_OK : ICTUS_ERR_SPEC));
+        CHECK(err || strcmp(text, "/d/ictus-lock.n") == 0);
+        const int place = ictusi_page_directory("/d", text, size, &why);
+        CHECK(place == (size > 2 ? ICTUS_OK : ICTUS_ERR_SPEC));
+    }
+}
+
 int main(void)
 {
     REQUIRE(mkdtemp(directory) != NULL);
     (void)snprintf(path, sizeof(path), "%s/ictus-lock.t", directory);
+    instants_left_out_are_the_next();
+    nothing_asked_is_refused();
+    long_names_are_refused();
+    REQUIRE(unlink(path) == 0);
     trusted_pages_are_mapped();
     descriptor_zero_is_one_too();
     REQUIRE(unlink(path) == 0);

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Offsets smoothed by all points: exact lines, known walks, noise, too few points. */
+/*
+ * Offsets smoothed by all points: exact lines, known walks, noise, too few points. A clock followed
+ * over sweeps: lines stay lines, variances are what rows make of errors, no unit is preferred.
+ */
 #include "core/random.h"
 #include "core/smoother.h"
+#include "core/track.h"
 
 #include "../check.h"
 
 #include <ictus/error.h>
 
 #include <math.h>
+#include <stdbool.h>
+#include <string.h>
 
 enum { COUNT = 60, TRIALS = CHECK_SANITIZED ? 5 : 20 };
 
@@ -112,8 +118,235 @@ static void nonsense_is_refused(void)
     CHECK(walk == -1.0);
 }
 
+enum { SWEEPS = 8, PROBES = 12 };
+
+/* Sweeps at odd instants, of unequal noise; the first three share pairs, and others two by two. */
+struct scene {
+    struct track_sweep sweeps[SWEEPS];
+    double moments[SWEEPS * SWEEPS];
+    struct track_prior prior;
+};
+
+/* The same scene in other units: of time, and of offsets; and later by so much. */
+static void scene_make(struct scene *s, int count, double seconds, double ns, double later)
+{
+    struct rng rng;
+    ictusi_random_seed(&rng, 12, 0);
+    for (int k = 0; k < SWEEPS; k++) {
+        const double t = k + 0.3 * ictusi_random_uniform(&rng);
+        const double noise = 400.0 * (1.0 + ictusi_random_uniform(&rng));
+        s->sweeps[k] = (struct track_sweep){later + t * seconds, noise * ns * ns, 900.0 * ns * ns,
+                                            k < 3 ? 0 : 1 + k / 2};
+    }
+    memset(s->moments, 0, sizeof s->moments);
+    for (int probe = 0; probe < PROBES; probe++) {
+        double x[SWEEPS];
+        for (int k = 0; k < SWEEPS; k++) {
+            x[k] = 60.0 * ns * ictusi_random_normal(&rng);
+        }
+        for (int k = 0; k < count * count; k++) {
+            s->moments[k] += x[k / count] * x[k % count] / PROBES;
+        }
+    }
+    s->prior = (struct track_prior){.walk = 30.0 * ns / seconds / sqrt(seconds),
+                                    .walk_log_scale = 1.0,
+                                    .drift_var_ns2_per_s2 = 1e4 * ns * ns / seconds / seconds,
+                                    .floor_ns = 5.0 * ns,
+                                    .horizon_s = 10.0 * seconds,
+                                    .moments = s->moments,
+                                    .clocks = PROBES};
+}
+
+/* Of a clock that keeps its rate, what sweeps show exactly comes out exactly, at any instant. */
+static void sweeps_keep_lines(void)
+{
+    struct scene s;
+    struct track track;
+    for (int count = 2; count <= SWEEPS; count++) {
+        scene_make(&s, count, 1.0, 1.0, 100.0);
+        for (double now = 109.0; now < 130.0; now += 9.7) {
+            double offset = 0.0;
+            double drift = 0.0;
+            REQUIRE(!ictusi_track_fit(s.sweeps, count, now, &s.prior, &track));
+            for (int k = 0; k < count; k++) {
+                const double shown = 5e4 - 2e3 * (s.sweeps[k].t_s - now);
+                offset += track.offset_row[k] * shown;
+                drift += track.drift_row[k] * shown;
+            }
+            CHECK(track.count == count);
+            CHECK_NEAR(offset, 5e4, 1e-4);
+            CHECK_NEAR(drift, -2e3, 1e-4);
+        }
+    }
+    CHECK(ictusi_track_fit(s.sweeps, 0, 1.0, &s.prior, &track) == ICTUS_ERR_SAMPLES);
+    CHECK(ictusi_track_fit(s.sweeps, TRACK_MAX + 1, 1.0, &s.prior, &track) == ICTUS_ERR_SAMPLES);
+}
+
+/* Nothing depends on the unit of time or offset, nor on when the clocks were started. */
+static void sweeps_have_no_unit(void)
+{
+    struct scene a, b;
+    struct track u, v;
+    for (int count = 1; count <= SWEEPS; count++) {
+        scene_make(&a, count, 1.0, 1.0, 0.0);
+        scene_make(&b, count, 4.0, 50.0, 3000.0);
+        REQUIRE(!ictusi_track_fit(a.sweeps, count, 9.0, &a.prior, &u));
+        REQUIRE(!ictusi_track_fit(b.sweeps, count, 3036.0, &b.prior, &v));
+        for (int k = 0; k < count; k++) {
+            CHECK_NEAR(v.offset_row[k], u.offset_row[k], 1e-4);
+            CHECK_NEAR(v.drift_row[k] * 4.0, u.drift_row[k], 1e-4);
+        }
+        for (int z = 0; z < 3; z++) {
+            const double unit = 2500.0 / pow(4.0, z);
+            CHECK_NEAR(v.noise[z] / unit, u.noise[z], 1e-3 * fabs(u.noise[z]) + 1e-9);
+            CHECK_NEAR(v.bias[z] / unit, u.bias[z], 1e-3 * fabs(u.bias[z]) + 1e-6);
+            CHECK_NEAR(v.wander[z] / unit, u.wander[z], 1e-3 * fabs(u.wander[z]) + 1e-9);
+        }
+        CHECK_NEAR(v.walk * 8.0 / 50.0, u.walk, 1e-3 * u.walk);
+        CHECK_NEAR(v.inflation, u.inflation, 1e-3 * u.inflation);
+        CHECK(u.inflation >= 1.0);
+    }
+}
+
+/*
+ * Two sweeps, one and three seconds old, by hand: the line through both, and what becomes of noise,
+ * of a path's asymmetry, which both share or not, and of a walk since, w^2 s^3 / 3.
+ */
+static void two_sweeps_are_by_hand(void)
+{
+    for (int shared = 0; shared < 2; shared++) {
+        const struct track_sweep sweeps[2] = {{-3.0, 500.0, 400.0, 0},
+                                              {-1.0, 300.0, 900.0, shared ? 0 : 1}};
+        const struct track_prior prior = {.walk = 20.0, .walk_log_scale = 1.0, .horizon_s = 10.0};
+        static const double offset[2] = {-0.5, 1.5};
+        static const double drift[2] = {-0.5, 0.5};
+        const double own[2] = {500.0, 300.0};
+        const double bias[2][2] = {{400.0, shared ? 600.0 : 0.0}, {shared ? 600.0 : 0.0, 900.0}};
+        const double walked[2][2] = {{9.0, 4.0 / 3.0}, {4.0 / 3.0, 1.0 / 3.0}}; /* of -3, -1 */
+        double noise[3] = {0.0}, paths[3] = {0.0}, clock[3] = {0.0};
+        struct track track;
+        REQUIRE(!ictusi_track_fit(sweeps, 2, 0.0, &prior, &track));
+        for (int k = 0; k < 2; k++) {
+            for (int l = 0; l < 2; l++) {
+                const double both[3] = {offset[k] * offset[l], offset[k] * drift[l],
+                                        drift[k] * drift[l]};
+                for (int z = 0; z < 3; z++) {
+                    noise[z] += k == l ? own[k] * both[z] : 0.0;
+                    paths[z] += bias[k][l] * both[z];
+                    clock[z] += 400.0 * walked[k][l] * both[z];
+                }
+            }
+            CHECK_NEAR(track.offset_row[k], offset[k], 1e-6);
+            CHECK_NEAR(track.drift_row[k], drift[k], 1e-6);
+        }
+        for (int z = 0; z < 3; z++) {
+            CHECK_NEAR(track.noise[z], noise[z], 1e-4 * fabs(noise[z]));
+            CHECK_NEAR(track.bias[z], paths[z], 1e-4 * fabs(paths[z]) + 1e-6);
+            CHECK_NEAR(track.wander[z], clock[z], 1e-4 * fabs(clock[z]));
+        }
+        CHECK_NEAR(track.walk, 20.0, 1e-3);
+        CHECK_NEAR(track.inflation, 1.0, 1e-9);
+    }
+}
+
+/* Offsets of a thousand clocks less a line each: what a covariance leaves beside straight lines. */
+static void moments_beside_lines(struct scene *s, int count, double v[SWEEPS][SWEEPS])
+{
+    double beside[SWEEPS][SWEEPS];
+    double mean = 0.0, square = 0.0;
+    for (int k = 0; k < count; k++) {
+        mean += s->sweeps[k].t_s / count;
+    }
+    for (int k = 0; k < count; k++) {
+        square += (s->sweeps[k].t_s - mean) * (s->sweeps[k].t_s - mean);
+    }
+    for (int k = 0; k < count; k++) {
+        for (int l = 0; l < count; l++) {
+            beside[k][l] = (k == l) - 1.0 / count -
+                           (s->sweeps[k].t_s - mean) * (s->sweeps[l].t_s - mean) / square;
+        }
+    }
+    memset(s->moments, 0, sizeof s->moments);
+    for (int i = 0; i < count * count * count * count; i++) {
+        const int k = i % count, a = i / count % count, b = i / count / count % count;
+        const int l = i / count / count / count;
+        s->moments[k * count + l] += beside[k][a] * v[a][b] * beside[b][l];
+    }
+    s->prior.clocks = 1000.0;
+}
+
+/* The covariance of two sweeps by a clock that walks, up to the last one, by hand. */
+static double walked_together(const struct scene *s, int last, int k, int l)
+{
+    const double a = s->sweeps[last].t_s - s->sweeps[k < l ? l : k].t_s;
+    const double b = s->sweeps[last].t_s - s->sweeps[k < l ? k : l].t_s;
+    return a * a * a / 3.0 + a * a * (b - a) / 2.0;
+}
+
+/*
+ * What many clocks show is found: paths that wander by four times the noise, each sweep
+ * anew or with a memory; a clock that walks three times as far as usual; or nothing of either.
+ */
+static void wander_and_walk_are_found(void)
+{
+    static const double memory_spans[] = {0.0, 0.0, 2.0, 0.0};
+    for (int count = 4; count <= SWEEPS; count += 2) {
+        for (int what = 0; what < 4; what++) {
+            struct scene s;
+            struct track track;
+            double v[SWEEPS][SWEEPS];
+            scene_make(&s, count, 1.0, 1.0, 0.0);
+            const double span = s.sweeps[count - 1].t_s - s.sweeps[0].t_s;
+            const double walk = what == 3 ? s.prior.walk * sqrt(10.0) : s.prior.walk / 10.0;
+            double noise[SWEEPS] = {0.0};
+            for (int k = 0; k < count; k++) {
+                s.sweeps[k].noise_ns2 = 400.0 + 100.0 * ((k * 5 + 2) % count); /* not in order */
+                noise[k] = 400.0 + 100.0 * k;
+            }
+            const double wander = 16.0 * (noise[count / 2 - 1] + noise[count / 2]) / 2.0;
+            for (int k = 0; k < count; k++) {
+                for (int l = 0; l < count; l++) {
+                    const double lag = fabs(s.sweeps[k].t_s - s.sweeps[l].t_s);
+                    const double alike = memory_spans[what] > 0.0
+                                             ? exp(-lag / (memory_spans[what] * span))
+                                             : (double)(k == l);
+                    v[k][l] = (k == l ? s.sweeps[k].noise_ns2 : 0.0) +
+                              (s.sweeps[k].group == s.sweeps[l].group ? 900.0 : 0.0) +
+                              walk * walk * walked_together(&s, count - 1, k, l) +
+                              (what == 1 || what == 2 ? wander * alike : 0.0);
+                }
+            }
+            moments_beside_lines(&s, count, v);
+            REQUIRE(!ictusi_track_fit(s.sweeps, count, s.sweeps[count - 1].t_s, &s.prior, &track));
+            const double more = (track.inflation - 1.0) * s.sweeps[count - 1].noise_ns2 / wander;
+            const bool wanders = what == 1 || what == 2;
+            CHECK_NEAR(more, wanders ? 1.0 : 0.0, 0.01);
+            CHECK(what == 3 ? fabs(track.walk / walk - 1.0) < 0.01 : track.walk < s.prior.walk);
+        }
+    }
+}
+
+/* One sweep shows no drift: what is usual of drifts and walks makes the rest. */
+static void one_sweep_is_by_hand(void)
+{
+    const struct track_sweep sweep = {2.0, 500.0, 400.0, 0};
+    const struct track_prior prior = {.walk = 20.0, .drift_var_ns2_per_s2 = 1e6, .horizon_s = 10.0};
+    struct track track;
+    REQUIRE(!ictusi_track_fit(&sweep, 1, 5.0, &prior, &track));
+    CHECK(track.offset_row[0] == 1.0 && track.drift_row[0] == 0.0);
+    CHECK(track.noise[0] == 500.0 && track.noise[1] == 0.0 && track.noise[2] == 0.0);
+    CHECK(track.bias[0] == 400.0 && track.bias[1] == 0.0 && track.bias[2] == 0.0);
+    CHECK(track.wander[0] == 9e6 && track.wander[1] == 3e6 && track.wander[2] == 1e6);
+    CHECK(track.walk == 20.0 && track.inflation == 1.0);
+}
+
 int main(void)
 {
+    sweeps_keep_lines();
+    sweeps_have_no_unit();
+    two_sweeps_are_by_hand();
+    one_sweep_is_by_hand();
+    wander_and_walk_are_found();
     lines_stay_lines();
     walks_are_followed();
     noise_is_averaged();

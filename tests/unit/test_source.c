@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Time sources: every one reads forward; simulated ones know their truth and refuse nonsense. */
+#include "clock/counter.h"
 #include "clock/source.h"
 #include "clock/wander.h"
 #include "page/page.h"
@@ -264,8 +265,96 @@ static void counter_follows_the_kernel(void)
     ictusi_source_free(tsc);
 }
 
+/* What each clock of a list shows, by hand: offset, drift, and a jump from its instant on. */
+static void lists_are_per_clock(void)
+{
+    static const struct {
+        const char *spec;
+        int64_t offset[4], step[4]; /* ns, of clocks 0 to 3 */
+        double ppm[4];
+        int64_t step_at;
+    } cases[] = {
+        {"sim:offsets=1s,-2s,drifts=10ppm,-20ppm,0",
+         {1000000000, -2000000000, -2000000000, -2000000000},
+         {0},
+         {10, -20, 0, 0},
+         0},
+        {"sim:step=3ms,step_at=5s", {0}, {3000000, 3000000, 3000000, 3000000}, {0}, 5000000000},
+        {"sim:steps=0,-3s,step_at=1s",
+         {0},
+         {0, -3000000000, -3000000000, -3000000000},
+         {0},
+         1000000000},
+        {"sim:drifts=5ppm,faults=1:100ppm,3:50us,step_at=2s",
+         {0},
+         {0, 0, 0, 50000},
+         {5, 105, 5, 5},
+         2000000000}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        for (int node = 0; node < 4; node++) {
+            struct source *clock = opened(cases[i].spec, 0, node);
+            size_t size = 0;
+            const int64_t origin = *(const int64_t *)clock->ops->state(clock, &size);
+            const int64_t ages[] = {0, cases[i].step_at - 1, cases[i].step_at,
+                                    INT64_C(86400000000000)};
+            for (int a = 0; a < 4; a++) {
+                const int64_t age = ages[a] > 0 ? ages[a] : 0;
+                const int64_t wanted = cases[i].offset[node] +
+                                       (age >= cases[i].step_at ? cases[i].step[node] : 0) +
+                                       llround(cases[i].ppm[node] * 1e-6 * (double)age);
+                const int64_t shown = clock->ops->reading_at(clock, origin + age);
+                CHECK(llabs(shown - origin - age - wanted) <= 1);
+            }
+            ictusi_source_free(clock);
+        }
+    }
+}
+
+/* As fast as the kernel's raw clock, to a hundredth; a span that says nothing has no rate. */
+static void counter_keeps_pace(void)
+{
+    struct source *tsc = NULL;
+    if (ictusi_source_open("tsc", NULL, &tsc, NULL)) {
+        return;
+    }
+    const int64_t a = ictusi_timebase_raw_now();
+    const int64_t from = ictusi_source_read(tsc);
+    const int64_t b = ictusi_timebase_raw_now();
+    while (ictusi_timebase_raw_now() < b + 5000000) { /* the wait is what is measured */
+    }
+    const int64_t c = ictusi_timebase_raw_now();
+    const int64_t to = ictusi_source_read(tsc);
+    const int64_t d = ictusi_timebase_raw_now();
+    CHECK((double)(to - from) >= 0.99 * (double)(c - b));
+    CHECK((double)(to - from) <= 1.01 * (double)(d - a));
+    ictusi_source_free(tsc);
+    const struct counter_pair now = ictusi_counter_pair();
+    const uint64_t half = now.ticks / 2;
+    const struct counter_pair slow = {now.ticks - half, now.ns - (int64_t)(4 * half)};
+    const struct counter_pair later = {now.ticks - half, now.ns + 1000 * ICTUS_NS_PER_S};
+    const struct counter_pair ahead = {now.ticks + half, now.ns - ICTUS_NS_PER_S};
+    CHECK_NEAR(ictusi_counter_tick_ns(&slow), 4.0, 0.1);
+    CHECK(ictusi_counter_tick_ns(&later) == 0.0);
+    CHECK(ictusi_counter_tick_ns(&ahead) == 0.0);
+}
+
+/* A clock that cannot be is told from one that is not here, before any machine is asked. */
+static void forms_are_checked(void)
+{
+    struct ictus_why why = {""};
+    CHECK(ictusi_source_check("phc:/does/not/exist", &why) == ICTUS_OK);
+    CHECK(ictusi_source_check("phc:ptp0", &why) == ICTUS_ERR_SPEC);
+    CHECK(strstr(why.text, "needs a device") != NULL);
+    CHECK(ictusi_source_check("sim:offsets=0,1s,x", &why) == ICTUS_ERR_SPEC);
+    CHECK(ictusi_source_check("sim:base=nothing", &why) != ICTUS_OK);
+    CHECK(ictusi_source_check("sim:steps=0,1s", &why) == ICTUS_OK);
+}
+
 int main(void)
 {
+    lists_are_per_clock();
+    counter_keeps_pace();
+    forms_are_checked();
     test_shared_lock();
     sources_are_freed_once();
     reads_forward("monotonic");

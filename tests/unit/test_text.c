@@ -23,6 +23,10 @@ static void quantities(void)
     CHECK(!ictus_parse_bytes("64KiB", &n) && n == 65536);
     CHECK(!ictus_parse_bytes("4M", &n) && n == 4194304);
     CHECK(!ictus_parse_bytes("0", &n) && n == 0);
+    CHECK(!ictus_parse_bytes("3k", &n) && n == UINT64_C(3) << 10);
+    CHECK(!ictus_parse_bytes("7GB", &n) && n == UINT64_C(7) << 30);
+    CHECK(!ictus_parse_bytes("16777215T", &n) && n == UINT64_C(16777215) << 40);
+    CHECK(ictus_parse_bytes("16777216T", &n) == ICTUS_ERR_SPEC); /* 2^64 */
     CHECK(!ictus_parse_int("-7", &i) && i == -7);
     static const char *const bad[] = {"", " 1", "1 s", "nan", "inf", "1e999", "x", "1sx"};
     for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++) {
@@ -95,6 +99,11 @@ static void options_are_read(void)
     CHECK_NEAR(o.window, 1e-3, 1e-15);
     CHECK(read_options("x:count=0", &o, &why) == ICTUS_ERR_SPEC);
     CHECK_STR(why.text, "count=0: must be an integer between 1 and 100");
+    CHECK(!read_options("x:count=1,window=0", &o, &why) && o.count == 1 && o.window == 0.0);
+    CHECK(!read_options("x:count=100,window=10s", &o, &why) && o.count == 100);
+    CHECK(read_options("x:count=101", &o, &why) == ICTUS_ERR_SPEC);
+    CHECK(read_options("x:window=10.1s", &o, &why) == ICTUS_ERR_SPEC);
+    CHECK(read_options("x:window=-1ns", &o, &why) == ICTUS_ERR_SPEC);
     CHECK(read_options("x:cuont=1", &o, &why) == ICTUS_ERR_SPEC);
     CHECK_STR(why.text, "unknown option of x 'cuont'; did you mean 'count'?");
     static const char *const bad[] = {"",        ":",    "x:",       "x(",  "x(a",        "x(a)b",

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How a mesh plans its sweeps: time and effort by what was asked and by what a trial showed. */
+#include "core/mesh_plan.h"
+
+#include "../check.h"
+
+#include <ictus/error.h>
+#include <math.h>
+
+static struct mesh_wish usual_wish(int size)
+{
+    const int factors = size - 1 + size % 2;
+    return (struct mesh_wish){.size = size,
+                              .factors = factors < 100 ? factors : 100,
+                              .rounds = 100,
+                              .exchanges = 25,
+                              .horizon_s = 10.0,
+                              .limit_s = 3.0};
+}
+
+/* Time and effort follow what was asked, round trips and noise. */
+static void plans_follow_noise(void)
+{
+    const struct mesh_trial quick = {.exchange_s = 3.6e-6, .scatter_ns = 40.0, .rtt_ns = 3000.0};
+    const struct mesh_trial slow = {.exchange_s = 250e-6, .scatter_ns = 8e3, .rtt_ns = 50e3};
+    for (int size = 2; size <= 1000; size = size * 3 / 2 + 1) {
+        struct mesh_wish wish = usual_wish(size);
+        const struct mesh_plan usual = ictusi_mesh_plan(&wish, &quick);
+        const struct mesh_plan long_one = ictusi_mesh_plan(&wish, &slow);
+        CHECK(usual.window_s < 1.6 && long_one.window_s <= 3.0);
+        CHECK(long_one.window_s >= usual.window_s);
+        CHECK(usual.sweeps >= 2 && usual.exchanges >= 1 && usual.rounds >= 1);
+        /* Sweeps keep processes busy for seven tenths of the window at most, or as little as can
+         * be. */
+        CHECK(usual.length_s * usual.sweeps <= 0.7 * usual.window_s + 1e-9);
+        CHECK(long_one.length_s * long_one.sweeps <= 0.7 * long_one.window_s + 1e-9 ||
+              long_one.exchanges == 4);
+        CHECK(ictusi_mesh_plan_start(&usual, 0) == 0.0);
+        CHECK(ictusi_mesh_plan_start(&usual, usual.sweeps - 1) <= usual.window_s);
+        wish.window_s = 0.05;
+        CHECK(ictusi_mesh_plan(&wish, &slow).window_s == 0.05);
+    }
+    struct mesh_wish hasty = usual_wish(2);
+    hasty.tolerance_s = 10e-6;
+    CHECK(ictusi_mesh_plan(&hasty, &quick).window_s == 0.1);
+    hasty.tolerance_s = 10e-9;
+    CHECK(ictusi_mesh_plan(&hasty, &quick).window_s == 3.0);
+}
+
+/*
+ * What is long enough: 1.5 s for up to 32 processes, 0.32 s for more, where nothing else is asked;
+ * to ask for what is good enough anyhow, 150 ns or 3 % of a round trip, changes nothing; and noise
+ * falls as the root of time, a drift's error as time itself, so a window is as long as the
+ * tolerance's 2/3rd power is small.
+ */
+static void windows_follow_tolerance(void)
+{
+    const struct mesh_trial quick = {.exchange_s = 3.6e-6, .scatter_ns = 40.0, .rtt_ns = 3000.0};
+    const struct mesh_trial noisy = {.exchange_s = 20e-6, .scatter_ns = 2e4, .rtt_ns = 6e3};
+    for (int size = 2; size <= 64; size++) {
+        struct mesh_wish wish = usual_wish(size);
+        CHECK(ictusi_mesh_plan(&wish, &quick).window_s == (size <= 32 ? 1.5 : 0.32));
+        wish.limit_s = 1e9;
+        const double usual = ictusi_mesh_plan(&wish, &noisy).window_s;
+        wish.tolerance_s = 0.03 * noisy.rtt_ns * 1e-9;
+        const double asked = ictusi_mesh_plan(&wish, &noisy).window_s;
+        CHECK(usual > 1.5 && fabs(asked / usual - 1.0) < 1e-9);
+        wish.tolerance_s /= 1e3;
+        const double finer = ictusi_mesh_plan(&wish, &noisy).window_s;
+        wish.tolerance_s /= 8.0;
+        const double finest = ictusi_mesh_plan(&wish, &noisy).window_s;
+        CHECK(finest / finer > 3.99 && finest / finer < 8.01); /* noise: 4; a path's wander: 8 */
+        wish.limit_s = 2.0;
+        CHECK(ictusi_mesh_plan(&wish, &noisy).window_s == 2.0);
+    }
+}
+
+/* Sweeps fill the window from end to end, alike from both; a sweep that cannot have all rounds has
+ * as many as there is time for, eight at least; and a burst is cut off after twice its time. */
+static void sweeps_fill_the_window(void)
+{
+    for (double exchange_s = 1e-6; exchange_s < 1e-2; exchange_s *= 3.0) {
+        for (int size = 5; size <= 200; size += 39) {
+            const struct mesh_trial trial = {exchange_s, 40.0, 900.0};
+            struct mesh_wish wish = usual_wish(size);
+            wish.sweeps = 5;
+            const struct mesh_plan plan = ictusi_mesh_plan(&wish, &trial);
+            const int last = plan.sweeps - 1;
+            const double gap_s = plan.window_s - plan.length_s;
+            CHECK(plan.sweeps == 5);
+            CHECK_NEAR(ictusi_mesh_plan_start(&plan, last), fmax(gap_s, 0.0), 1e-12);
+            for (int k = 1; k < last && ictusi_mesh_plan_start(&plan, 1) > 0.0; k++) {
+                CHECK_NEAR(ictusi_mesh_plan_start(&plan, k) + plan.length_s +
+                               ictusi_mesh_plan_start(&plan, last - k) + plan.length_s,
+                           plan.window_s, 1e-12);
+            }
+            CHECK_NEAR(plan.burst_s * plan.rounds, 2.0 * plan.length_s, 1e-12);
+            CHECK(plan.rounds == wish.factors || (plan.rounds >= 8 && plan.rounds < wish.factors));
+            const double room = 0.7 * plan.window_s / plan.sweeps / exchange_s;
+            CHECK(plan.rounds <= 8 || plan.rounds == wish.factors ||
+                  (plan.rounds * 4 <= room && (plan.rounds + 1) * 4 > room));
+        }
+    }
+}
+
+/* A trial burst says how long an exchange takes in the middle, how short one can be, and how far
+ * its halves are apart; the first exchange, which connects the two, counts for nothing. */
+static void trials_are_read(void)
+{
+    static const int64_t took[MESH_TRIAL_EXCHANGES] = {9000000, 700, 300, 800, 400,
+                                                       600,     500, 900, 200};
+    struct stamp stamps[MESH_TRIAL_EXCHANGES];
+    struct mesh_trial seen;
+    for (int apart = 0; apart <= 100; apart += 50) {
+        for (int i = 0; i < MESH_TRIAL_EXCHANGES; i++) {
+            const int64_t sent = 10000000 + 10000 * i;
+            stamps[i].sent = sent;
+            stamps[i].received = sent + took[i];
+            stamps[i].remote = sent + took[i] / 2 + 5000 + (i % 2 ? apart : 0);
+        }
+        REQUIRE(!ictusi_mesh_trial(stamps, &seen));
+        CHECK_NEAR(seen.exchange_s, 550e-9, 1e-15);
+        CHECK_NEAR(seen.rtt_ns, 200.0, 0.0);
+        CHECK_NEAR(seen.scatter_ns, apart / sqrt(2.0), 1e-9);
+    }
+}
+
+/* Few processes whose trial met a busy machine make as many exchanges as there is time for. */
+static void a_busy_trial_does_not_decide(void)
+{
+    const struct mesh_trial quick = {.exchange_s = 1e-6, .scatter_ns = 40.0, .rtt_ns = 900.0};
+    const struct mesh_trial busy = {.exchange_s = 4e-3, .scatter_ns = 1e6, .rtt_ns = 900.0};
+    for (int size = 2; size <= 16; size++) {
+        const struct mesh_wish wish = usual_wish(size);
+        const struct mesh_plan calm = ictusi_mesh_plan(&wish, &quick);
+        const struct mesh_plan plan = ictusi_mesh_plan(&wish, &busy);
+        CHECK(calm.most == calm.exchanges);
+        CHECK(plan.exchanges < 100 && plan.burst_s > 0.0);
+        CHECK(size <= 4 ? plan.most >= calm.most : plan.most == plan.exchanges);
+        if (size <= 4) {
+            CHECK(plan.burst_s * plan.rounds * plan.sweeps <= 0.7 * plan.window_s + 1e-9);
+        }
+    }
+}
+
+static void trials_show_exchanges(void)
+{
+    struct stamp stamps[MESH_TRIAL_EXCHANGES];
+    struct mesh_trial seen;
+    for (int i = 0; i < MESH_TRIAL_EXCHANGES; i++) {
+        const int64_t sent = 1000000 + 10000 * (int64_t)i;
+        stamps[i] = (struct stamp){sent, sent + 777 + 400, sent + 800 + (i == 0 ? 90000 : 0)};
+    }
+    REQUIRE(!ictusi_mesh_trial(stamps, &seen));
+    CHECK_NEAR(seen.exchange_s, 800e-9, 1e-12);
+    CHECK_NEAR(seen.rtt_ns, 800.0, 1e-9);
+    CHECK_NEAR(seen.scatter_ns, 0.0, 1.0);
+    stamps[3].received = stamps[3].sent - 1;
+    CHECK(ictusi_mesh_trial(stamps, &seen) == ICTUS_ERR_CLOCK);
+}
+
+int main(void)
+{
+    plans_follow_noise();
+    windows_follow_tolerance();
+    sweeps_fill_the_window();
+    trials_are_read();
+    a_busy_trial_does_not_decide();
+    trials_show_exchanges();
+    return check_result();
+}
