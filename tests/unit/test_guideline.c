@@ -5,14 +5,15 @@
 #include <ictus/error.h>
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "../check.h"
 
 enum { ROUNDS = 15, EACH = 20 };
 
-static const struct guideline_limits limits = {0.05, 0.05, 100, 0.0};
-static const struct guideline_limits assuming = {0.05, 0.05, 100, 0.12};
+static const struct guideline_limits limits = {0.05, 0.05, 100, 0.0, TURNS_UNKNOWN};
+static const struct guideline_limits assuming = {0.05, 0.05, 100, 0.12, TURNS_UNKNOWN};
 
 static double uniform(uint64_t *state)
 {
@@ -93,7 +94,7 @@ static double normal(uint64_t *state)
 static int count_violations(size_t launches, double factor, double spread, uint64_t *state)
 {
     enum { TRIES = 400, MOST = 7 };
-    const struct guideline_limits single = {0.0, 0.05, 1, 0.12};
+    const struct guideline_limits single = {0.0, 0.05, 1, 0.12, TURNS_UNKNOWN};
     int violated = 0;
     for (int i = 0; i < TRIES; i++) {
         struct guideline_result result = {0};
@@ -172,11 +173,69 @@ static void empty_rounds_do_not_count(void)
     turns_fini(&other);
 }
 
+/* Sets of ten runs of which nine say the same, in %, where a set begins anew or each run follows
+ * the one before. */
+static int count_agreeing(double factor, double spread, bool follow, uint64_t *state)
+{
+    enum { SETS = 100, RUNS = 10 };
+    int agreeing = 0;
+    for (int i = 0; i < SETS; i++) {
+        struct guideline_limits single = {0.05, 0.05, 1, 0.12, TURNS_UNKNOWN};
+        int violated = 0;
+        for (int k = 0; k < RUNS; k++) {
+            struct guideline_result result = {0};
+            double error = 0.01;
+            double logarithm = log(factor) + hypot(spread, error) * normal(state);
+            const struct turns_launches one = {&logarithm, &error, 1, single.spread};
+            guideline_judge(&one, &single, &result);
+            violated += result.state == GUIDELINE_VIOLATED;
+            if (follow) {
+                single.before =
+                    result.state == GUIDELINE_VIOLATED ? TURNS_SLOWER : TURNS_NOT_SLOWER;
+            }
+        }
+        agreeing += violated <= 1 || violated >= RUNS - 1;
+    }
+    return agreeing * 100 / SETS;
+}
+
+static enum guideline_state judge_after(double factor, enum turns_before before)
+{
+    const struct guideline_limits single = {0.05, 0.05, 1, 0.12, before};
+    struct guideline_result result = {0};
+    double error = 0.01;
+    double logarithm = log(factor);
+    const struct turns_launches one = {&logarithm, &error, 1, single.spread};
+    guideline_judge(&one, &single, &result);
+    return result.state;
+}
+
+/* At the very limit runs on their own cannot agree; each after the one before, they do. */
+static void findings_stay(void)
+{
+    uint64_t state = 11;
+    const double limit = exp(1.96 * hypot(0.12, 0.01));
+    CHECK(count_agreeing(limit, 0.02, false, &state) < 50);
+    for (double factor = 1.0; factor < 2.0; factor *= 1.05) {
+        CHECK(count_agreeing(factor, 0.02, true, &state) >= 95);
+    }
+    CHECK(count_agreeing(limit, 0.05, true, &state) >= 90);
+    /* What is clear is said whatever was said before. */
+    CHECK(judge_after(1.6, TURNS_NOT_SLOWER) == GUIDELINE_VIOLATED);
+    CHECK(judge_after(1.4, TURNS_NOT_SLOWER) == GUIDELINE_OPEN);
+    CHECK(judge_after(1.4, TURNS_UNKNOWN) == GUIDELINE_VIOLATED);
+    CHECK(judge_after(1.2, TURNS_UNKNOWN) == GUIDELINE_OPEN);
+    CHECK(judge_after(1.2, TURNS_SLOWER) == GUIDELINE_VIOLATED);
+    CHECK(judge_after(1.1, TURNS_SLOWER) == GUIDELINE_OPEN);
+    CHECK(judge_after(1.02, TURNS_SLOWER) == GUIDELINE_HOLDS);
+}
+
 int main(void)
 {
     truth_is_found();
     chance_is_told();
     launches_are_judged();
+    findings_stay();
     drift_is_told();
     empty_rounds_do_not_count();
     return check_result();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ranks and verdicts of matrices made up for the purpose. */
-#include "bench/matrix.h"
+#include "bench/matrix_after.h"
 
 #include "../check.h"
 
@@ -81,6 +81,33 @@ static void test_head(struct matrix *m)
     CHECK(strstr(text, want) != NULL);
 }
 
+/* An earlier matrix is asked for two rows of one column, of the same measurement. */
+static void test_after(struct matrix *m)
+{
+    json_t *cells =
+        json_pack("[{s:s, s:s, s:s, s:s, s:i, s:i, s:[s]}, {s:s, s:s, s:s, s:s, s:i, s:i, s:[]}]",
+                  "operation", "reduce", "scheme", "harmonize", "algorithm", "binomial",
+                  "reduction", "mean", "bytes", 8, "processes", 16, "faster_than", "linear",
+                  "operation", "reduce", "scheme", "harmonize", "algorithm", "linear", "reduction",
+                  "mean", "bytes", 8, "processes", 16, "faster_than");
+    fill(m);
+    REQUIRE(cells);
+    CHECK(matrix_after_find(cells, m, "mean", 2, 2, 1) == TURNS_SLOWER);
+    CHECK(matrix_after_find(cells, m, "mean", 2, 1, 2) == TURNS_NOT_SLOWER);
+    CHECK(matrix_after_find(cells, m, "mean", 2, 2, 0) == TURNS_UNKNOWN);
+    CHECK(matrix_after_find(cells, m, "mean", 1, 2, 1) == TURNS_UNKNOWN);
+    CHECK(matrix_after_find(cells, m, "max", 2, 2, 1) == TURNS_UNKNOWN);
+    CHECK(matrix_after_find(NULL, m, "mean", 2, 2, 1) == TURNS_UNKNOWN);
+    m->bytes = 9;
+    CHECK(matrix_after_find(cells, m, "mean", 2, 2, 1) == TURNS_UNKNOWN);
+    m->faster[2][2][1] = true;
+    json_t *names = matrix_after_names(m, 2, 2);
+    CHECK(json_array_size(names) == 1);
+    CHECK_STR(json_string_value(json_array_get(names, 0)), "linear");
+    json_decref(names);
+    json_decref(cells);
+}
+
 int main(void)
 {
     static struct matrix m;
@@ -106,5 +133,6 @@ int main(void)
     CHECK(outcome == MATRIX_EMPTY);
     test_print(&m);
     test_head(&m);
+    test_after(&m);
     return check_result();
 }

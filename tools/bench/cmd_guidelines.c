@@ -39,6 +39,8 @@ static const struct option_row options[] = {
      "probability of one or more false violations"},
     ROW_LAUNCH_SPREAD(AT(launch_spread), SPREAD_OF_RATIOS,
                       "spread between launches to assume if there are fewer than five"),
+    {"after", 0, OPTION_TEXT, AT(after), NULL, 0, 0, NULL, "FILE",
+     "keep what this earlier result found, unless it is clearly wrong now"},
     ROW_FAIL_ABOVE(AT(fail_above), "exit with code 3 if a violation is larger, e.g. 10%"),
     {"all", 0, OPTION_FLAG, AT(all), NULL, 0, 0, NULL, NULL, "also print the guidelines that hold"},
     ROW_ROOT(AT(root)),
@@ -202,6 +204,10 @@ static int guidelines_act(struct guideline_study *study, struct ictus_why *why)
         }
         return ICTUS_OK;
     }
+    if (!err && study->options->after && command_rank() == 0) {
+        err = guideline_after_read(study->options->after, &study->earlier, why);
+    }
+    err = results_agree(err, why);
     return err ? err : guidelines_run_study(study, why);
 }
 

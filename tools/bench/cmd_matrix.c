@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus matrix: an operation's algorithms against the ways to start it. */
 #include "bench/matrix.h"
+#include "bench/matrix_after.h"
 #include "bench/turns.h"
 #include "main/command.h"
 #include "main/interrupt.h"
@@ -34,6 +35,7 @@ struct matrix_options {
     int64_t rounds;
     double span_s;
     double launch_spread;
+    const char *after;
     int64_t seed;
     double max_time_s;
     const char *clock;
@@ -72,6 +74,8 @@ static const struct option_row options[] = {
      "spread the rounds over at least this time"},
     ROW_LAUNCH_SPREAD(AT(launch_spread), SPREAD_OF_RATIOS,
                       "spread between launches to assume; a winner must win by more"),
+    {"after", 0, OPTION_TEXT, AT(after), NULL, 0, 0, NULL, "FILE",
+     "keep what this earlier result found, unless it is clearly wrong now"},
     ROW_SEED(AT(seed), 9e18, "seed of the random order within rounds"),
     ROW_TIME(AT(max_time_s), "500ms", "time limit of each cell; 0 means none"),
     ROW_CLOCK(AT(clock)),
@@ -98,6 +102,7 @@ struct matrix_study {
     const struct matrix_options *options;
     struct ictus_selector *selector;
     struct matrix matrix;
+    json_t *earlier;                                 /* cells of --after, which rank 0 has */
     struct ictus_bench *benches[MATRIX_COLUMNS];     /* NULL: cannot be */
     struct turns turns[MATRIX_ROWS][MATRIX_COLUMNS]; /* of the size in turn; rank 0 fills them */
     bool unfit[MATRIX_ROWS];                         /* cannot run at this size */
@@ -240,7 +245,10 @@ static int matrix_read_study(struct matrix_study *study, struct ictus_why *why)
               : sizes_read("sizes", study->options->sizes, &study->sizes, &study->size_count, why);
     study_base_init(&study->base, "matrix", &study->options->results, &study->options->talk);
     study_base_clock(&study->base, study->options->sync, study->options->clock);
-    return err;
+    if (!err && study->options->after && command_rank() == 0) {
+        err = matrix_after_read(study->options->after, &study->earlier, why);
+    }
+    return results_agree(err, why);
 }
 
 /* Rank 0 may fail to keep what came; all ranks hear of it. */
@@ -360,7 +368,11 @@ static int matrix_compare_rows(struct matrix_study *study, int column)
             double logarithm = err ? 0.0 : log(ratio.factor);
             const struct turns_launches one = {&logarithm, &ratio.error, 1,
                                                study->options->launch_spread};
-            turns_judge(&one, &verdict);
+            turns_judge_after(&one,
+                              matrix_after_find(study->earlier, m,
+                                                reductions[study->options->reduction], column, a,
+                                                b),
+                              &verdict);
             m->faster[column][a][b] = !err && verdict.low > 1.0;
         }
     }
@@ -380,6 +392,7 @@ static json_t *describe_cell(const struct matrix_study *study, int row, int colu
                   (json_int_t)turns->n, "invalid", (json_int_t)turns->invalid, "median_s",
                   cell->median_s, "ci95_low_s", cell->low_s, "ci95_high_s", cell->high_s, "place",
                   cell->place, "winner", matrix_winner(m, column) == row, "verdict");
+    (void)json_object_set_new(object, "faster_than", matrix_after_names(m, column, row));
     if (object && study->options->raw) {
         json_t *raw = json_array();
         for (size_t i = 0; i < turns->n; i++) {
@@ -540,6 +553,7 @@ static void matrix_study_fini(struct matrix_study *study)
     if (study->selector) {
         ictus_selector_free(study->selector);
     }
+    json_decref(study->earlier);
     free(study->sizes);
 }
 

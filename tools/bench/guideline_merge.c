@@ -48,7 +48,7 @@ static double guideline_merge_number_of(const json_t *object, const char *name)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static int add_file(const char *path, json_t *guidelines, struct ictus_why *why)
+static int add_file(const char *path, bool combined, json_t *guidelines, struct ictus_why *why)
 {
     json_t *objects = NULL;
     json_t *object = NULL;
@@ -62,7 +62,7 @@ static int add_file(const char *path, json_t *guidelines, struct ictus_why *why)
     {
         const char *type = json_string_value(json_object_get(object, "type"));
         const bool guideline = strcmp(type, "guideline") == 0 && json_object_get(object, "kind");
-        if (guideline && guideline_merge_number_of(object, "launches") > 1) {
+        if (guideline && !combined && guideline_merge_number_of(object, "launches") > 1) {
             err = ictus_because(why, ICTUS_ERR_FORMAT,
                                 "'%.200s' already combines several launches; name the files of the "
                                 "launches instead",
@@ -150,7 +150,7 @@ static int guideline_merge_put_all(const struct guideline_options *options, json
 {
     const struct guideline_limits limits = {options->tolerance, options->significance,
                                             (double)json_object_size(guidelines),
-                                            options->launch_spread};
+                                            options->launch_spread, TURNS_UNKNOWN};
     const char *identity = NULL;
     json_t *launches = NULL;
     int err = ICTUS_OK;
@@ -169,6 +169,35 @@ static int guideline_merge_put_all(const struct guideline_options *options, json
     return err ? err : guideline_close(options, out, tally);
 }
 
+static int refuse_empty(const json_t *guidelines, struct ictus_why *why)
+{
+    return json_object_size(guidelines) > 0
+               ? ICTUS_OK
+               : ictus_because(
+                     why, ICTUS_ERR_SAMPLES,
+                     "the files hold no guidelines; 'ictus guidelines -o FILE' writes them");
+}
+
+int guideline_after_read(const char *path, json_t **guidelines, struct ictus_why *why)
+{
+    *guidelines = json_object();
+    const int err = add_file(path, true, *guidelines, why);
+    return err ? err : refuse_empty(*guidelines, why) ? ICTUS_ERR_FORMAT : ICTUS_OK;
+}
+
+enum turns_before guideline_after_find(const json_t *guidelines, const struct guideline_row *row)
+{
+    json_t *object = guidelines ? guideline_object(row) : NULL;
+    char *identity = object ? identity_of(object) : NULL;
+    const json_t *launches = identity ? json_object_get(guidelines, identity) : NULL;
+    const json_t *last = json_array_get(launches, json_array_size(launches) - 1);
+    const bool violated =
+        strcmp(guideline_merge_text_of(last, "state"), guideline_states[GUIDELINE_VIOLATED]) == 0;
+    free(identity);
+    json_decref(object);
+    return !last ? TURNS_UNKNOWN : violated ? TURNS_SLOWER : TURNS_NOT_SLOWER;
+}
+
 int guideline_merge(const struct guideline_options *options, int count, char **paths,
                     struct guideline_tally *tally, struct ictus_why *why)
 {
@@ -177,12 +206,9 @@ int guideline_merge(const struct guideline_options *options, int count, char **p
     int err = ICTUS_OK;
     *tally = (struct guideline_tally){0};
     for (int i = 0; i < count && !err; i++) {
-        err = add_file(paths[i], guidelines, why);
+        err = add_file(paths[i], false, guidelines, why);
     }
-    if (!err && json_object_size(guidelines) == 0) {
-        err = ictus_because(why, ICTUS_ERR_SAMPLES,
-                            "the files hold no guidelines; 'ictus guidelines -o FILE' writes them");
-    }
+    err = err ? err : refuse_empty(guidelines, why);
     if (!err) {
         results_outlive_readers();
         err = ictus_output_open((enum ictus_format)options->results.format, guideline_columns,

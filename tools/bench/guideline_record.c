@@ -132,8 +132,9 @@ static int write_pair(struct guideline_study *study, const struct pair *pair)
         .against_n = (int64_t)pair->against_turns->n,
         .invalid = pair->turns->invalid + pair->against_turns->invalid,
     };
-    const int err =
-        guideline_compare(pair->turns, pair->against_turns, &study->limits, &row.result);
+    struct guideline_limits limits = study->limits;
+    limits.before = guideline_after_find(study->earlier, &row);
+    const int err = guideline_compare(pair->turns, pair->against_turns, &limits, &row.result);
     if (err == ICTUS_ERR_SAMPLES) {
         study->tally.unmeasured++;
         return ICTUS_OK;

@@ -162,7 +162,7 @@ static int guideline_study_check_rest(struct guideline_study *study, struct ictu
                             "have no guideline for these operations");
     }
     study->limits = (struct guideline_limits){o->tolerance, o->significance, (double)comparisons,
-                                              o->launch_spread};
+                                              o->launch_spread, TURNS_UNKNOWN};
     study->tally = (struct guideline_tally){.processes = command_size(), .launches = 1};
     study->reduction = o->reduction > 0 ? (enum ictus_reduction)(o->reduction - 1)
                                         : ictus_scheme_reduction(o->scheme);
@@ -195,6 +195,7 @@ void guideline_study_fini(struct guideline_study *study)
         turns_fini(&study->turns[i]);
     }
     ictus_bench_free(study->bench);
+    json_decref(study->earlier);
     free(study->turns);
     free(study->unfit);
     free(study->operations);

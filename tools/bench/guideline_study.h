@@ -25,6 +25,7 @@ struct guideline_options {
     double tolerance;
     double significance;
     double launch_spread;
+    const char *after;
     int64_t root;
     const char *datatype;
     const char *reduce;
@@ -79,6 +80,7 @@ struct guideline_study {
     size_t size_count;
     enum ictus_reduction reduction;
     struct guideline_limits limits;
+    json_t *earlier; /* launches by guideline, of --after, which rank 0 has */
     struct ictus_bench *bench;
     /* of the operation in turn: rival times size_count + size; rank 0 fills them */
     struct turns *turns;
@@ -117,6 +119,14 @@ int guideline_close(const struct guideline_options *options, struct ictus_output
  */
 int guideline_merge(const struct guideline_options *options, int count, char **paths,
                     struct guideline_tally *tally, struct ictus_why *why);
+
+/*
+ * What an earlier result file holds, one launch's or several launches', and whether it found a
+ * guideline violated; unknown where there is no file (NULL), or the guideline is not in it. Errors:
+ * as of reading, ICTUS_ERR_FORMAT (it holds none).
+ */
+int guideline_after_read(const char *path, json_t **guidelines, struct ictus_why *why);
+enum turns_before guideline_after_find(const json_t *guidelines, const struct guideline_row *row);
 
 extern const struct ictus_column guideline_columns[];
 

@@ -167,7 +167,20 @@ static double student_width(size_t freedom)
     return high;
 }
 
+double turns_share(enum turns_before before)
+{
+    static const double shares[] = {
+        [TURNS_UNKNOWN] = 1.0, [TURNS_NOT_SLOWER] = 1.5, [TURNS_SLOWER] = 0.5};
+    return shares[before];
+}
+
 void turns_judge(const struct turns_launches *launches, struct turns_verdict *verdict)
+{
+    turns_judge_after(launches, TURNS_UNKNOWN, verdict);
+}
+
+void turns_judge_after(const struct turns_launches *launches, enum turns_before before,
+                       struct turns_verdict *verdict)
 {
     const double n = (double)launches->n;
     double mean = 0.0;
@@ -184,7 +197,7 @@ void turns_judge(const struct turns_launches *launches, struct turns_verdict *ve
     const bool known = launches->n >= TURNS_LAUNCHES_LEAST;
     const size_t freedom = known ? launches->n - 1 : 0;
     const double spread = known ? own : fmax(own, launches->assumed);
-    const double error = sqrt(spread * spread / n + (known ? 0.0 : within));
+    const double error = turns_share(before) * sqrt(spread * spread / n + (known ? 0.0 : within));
     const double wide = student_width(freedom) * error;
     verdict->factor = exp(mean);
     verdict->low = exp(mean - wide);

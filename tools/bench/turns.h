@@ -64,10 +64,24 @@ struct turns_verdict {
     int known;        /* it is the launches' own */
 };
 
+/* What an earlier run found of a comparison. */
+enum turns_before { TURNS_UNKNOWN, TURNS_NOT_SLOWER, TURNS_SLOWER };
+
 /*
  * Judge one launch or several. Five and more are judged by their own spread (Student); fewer by the
  * assumed one, or theirs if that is larger, added to the errors within launches.
  */
 void turns_judge(const struct turns_launches *launches, struct turns_verdict *verdict);
+
+/*
+ * What an earlier finding does to a limit: half of it keeps "slower", half as much again is needed
+ * to say so anew. Of a true ratio at the very limit, equal runs would otherwise say one thing and
+ * the other in turn.
+ */
+double turns_share(enum turns_before before);
+
+/* The same after an earlier run: the interval has that share of its width. */
+void turns_judge_after(const struct turns_launches *launches, enum turns_before before,
+                       struct turns_verdict *verdict);
 
 #endif

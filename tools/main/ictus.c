@@ -177,10 +177,9 @@ static const void *option_named(const struct command *command, const void *optio
     return NULL;
 }
 
-static int check_inputs(const struct command *command, int count, char **words,
-                        struct ictus_why *why)
+static int check_inputs(int count, char **words, struct ictus_why *why)
 {
-    for (int i = 0; i < count && (command->flags & READS_FILES); i++) {
+    for (int i = 0; i < count; i++) {
         if (access(words[i], R_OK)) {
             return ictus_because(why, ICTUS_ERR_ARG, "cannot read '%.200s': %s", words[i],
                                  strerror(errno));
@@ -207,6 +206,21 @@ static int check_output(const struct command *command, const void *options, int 
     return err;
 }
 
+/* The earlier result of --after is read, and the output must not replace it. */
+static int check_after(const struct command *command, const void *options, struct ictus_why *why)
+{
+    const char *const *after = option_named(command, options, "after");
+    const char *const *output = option_named(command, options, "output");
+    if (!after || !*after) {
+        return ICTUS_OK;
+    }
+    char *word = strdup(*after);
+    int err = word ? check_inputs(1, &word, why) : ICTUS_ERR_NOMEM;
+    err = err || !output ? err : output_allowed(*output, true, 1, &word, why);
+    free(word);
+    return err;
+}
+
 /*
  * What is wrong with files before anything is done: one that is to be read and is not there, one
  * that is to be written and would be lost. Collective where MPI is up: rank 0 looks, since it may
@@ -217,7 +231,8 @@ static int check_files(const struct command *command, const void *options, int c
 {
     int err = ICTUS_OK;
     if (command_rank() == 0) {
-        err = check_inputs(command, count, words, why);
+        err = command->flags & READS_FILES ? check_inputs(count, words, why) : ICTUS_OK;
+        err = err ? err : check_after(command, options, why);
         err = err ? err : check_output(command, options, count, words, why);
     }
     return results_agree(err, why);
