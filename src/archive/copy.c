@@ -6,7 +6,7 @@
 #include "archive/flush.h"
 #include "archive/markers.h"
 #include "archive/output.h"
-#include "archive/restamp.h"
+#include "archive/restamps.h"
 #include "archive/snapshots.h"
 #include "archive/verify.h"
 
@@ -149,17 +149,19 @@ static int copy_read_events(struct rewriting *w, uint32_t index, const OTF2_EvtR
 static int copy_records(struct rewriting *w, uint32_t index, const OTF2_EvtReaderCallbacks *set)
 {
     const struct copy_clock *clock = &w->job->clock;
-    struct event_copy copy = {.clock = clock, .code = OTF2_SUCCESS};
-    copy.writer = OTF2_Archive_GetEvtWriter(w->archive, w->job->trace->layout.locations[index].ref);
-    if (!copy.writer) {
-        return copy_complain(w, ICTUS_ERR_IO, "an event file cannot be created");
+    struct event_copy copy = {
+        .clock = clock, .walk = clock->open(clock->self, index), .code = OTF2_SUCCESS};
+    if (!copy.walk) {
+        return ICTUS_ERR_NOMEM;
     }
-    clock->open(clock->self, index);
-    int err = copy_read_events(w, index, set, &copy);
-    if (!clock->close(clock->self) && !err) {
+    copy.writer = OTF2_Archive_GetEvtWriter(w->archive, w->job->trace->layout.locations[index].ref);
+    int err = copy.writer ? copy_read_events(w, index, set, &copy)
+                          : copy_complain(w, ICTUS_ERR_IO, "an event file cannot be created");
+    if (!clock->close(clock->self, copy.walk, !err) && !err) {
         err = ictusi_archive_beyond(w->job->trace, index);
     }
-    if (OTF2_Archive_CloseEvtWriter(w->archive, copy.writer) != OTF2_SUCCESS && !err) {
+    if (copy.writer && OTF2_Archive_CloseEvtWriter(w->archive, copy.writer) != OTF2_SUCCESS &&
+        !err) {
         err = copy_complain(w, ICTUS_ERR_IO, "an event file cannot be written");
     }
     return err;
@@ -176,55 +178,43 @@ static bool restamp_may(const struct rewriting *w)
            substrate == OTF2_SUBSTRATE_POSIX && compression == OTF2_COMPRESSION_NONE;
 }
 
-/* "DIR/traces/LOCATION.evt" of an archive "DIR/traces.otf2"; NULL for no memory. */
-static char *event_path(const char *stem, uint64_t location)
+/* Some locations, of which several are written at a time where their files allow. */
+static int copy_some_locations(struct rewriting *w, struct restamps *restamps, uint32_t from,
+                               uint32_t to, const OTF2_EvtReaderCallbacks *set)
 {
-    char *path = NULL;
-    return asprintf(&path, "%s/%" PRIu64 ".evt", stem, location) < 0 ? NULL : path;
-}
-
-static int restamp_location(struct rewriting *w, uint32_t index)
-{
-    const struct trace *trace = w->job->trace;
-    const struct copy_clock *clock = &w->job->clock;
-    const uint64_t ref = trace->layout.locations[index].ref;
-    char *stem = strdup(trace->path);
-    char *target = NULL;
-    if (stem) {
-        *strrchr(stem, '.') = '\0'; /* an anchor's name ends in .otf2 */
+    const bool *mine = w->job->mine;
+    const bool may = restamp_may(w);
+    int err = ICTUS_OK;
+    if (may) {
+        ictusi_restamps_run(restamps, from, to);
     }
-    char *in = stem ? event_path(stem, ref) : NULL;
-    if (asprintf(&target, "%s/%s", w->partial, w->base) < 0) {
-        target = NULL;
+    for (uint32_t i = from; i < to; i++) {
+        const int tried =
+            may ? ictusi_restamps_settle(restamps, i, err, w->why) : ICTUS_ERR_UNSUPPORTED;
+        w->restamped[i] = !tried;
+        if (!err && (!mine || mine[i])) {
+            err = tried == ICTUS_ERR_UNSUPPORTED ? copy_records(w, i, set) : tried;
+        }
     }
-    char *out = target ? event_path(target, ref) : NULL;
-    int err = ICTUS_ERR_NOMEM;
-    if (in && out) {
-        const struct restamp job = {in, out, w->chunk, trace->layout.locations[index].events,
-                                    clock};
-        clock->open(clock->self, index);
-        err = ictusi_restamp_run(&job);
-    }
-    if (err == ICTUS_ERR_IO) {
-        err = ictus_because(w->why, err, "%s: %s", out, strerror(errno));
-    }
-    free(stem);
-    free(target);
-    free(in);
-    free(out);
     return err;
 }
 
-static int copy_location(struct rewriting *w, uint32_t index, const OTF2_EvtReaderCallbacks *set)
+static int copy_all_locations(struct rewriting *w, const OTF2_EvtReaderCallbacks *set)
 {
-    const struct copy_clock *clock = &w->job->clock;
-    const bool may = restamp_may(w) && w->job->trace->layout.locations[index].events > 0;
-    const int err = may ? restamp_location(w, index) : ICTUS_ERR_UNSUPPORTED;
-    if (err == ICTUS_ERR_UNSUPPORTED) {
-        return copy_records(w, index, set);
+    const uint32_t count = (uint32_t)w->job->trace->layout.location_count;
+    struct restamps restamps = {.job = NULL};
+    char *target = NULL;
+    int err = asprintf(&target, "%s/%s", w->partial, w->base) < 0 ? ICTUS_ERR_NOMEM : ICTUS_OK;
+    if (!err) {
+        err = ictusi_restamps_init(&restamps, w->job, target, w->chunk);
+        free(target);
     }
-    w->restamped[index] = !err;
-    return err || clock->close(clock->self) ? err : ictusi_archive_beyond(w->job->trace, index);
+    for (uint32_t from = 0, to = 0; from < count && !err; from = to) {
+        to = count - from < RESTAMPS_TOGETHER ? count : from + RESTAMPS_TOGETHER;
+        err = copy_some_locations(w, &restamps, from, to, set);
+    }
+    ictusi_restamps_fini(&restamps);
+    return err;
 }
 
 static int copy_events(struct rewriting *w)
@@ -239,11 +229,7 @@ static int copy_events(struct rewriting *w)
     if (!err && OTF2_Reader_OpenEvtFiles(job->trace->reader) != OTF2_SUCCESS) {
         err = copy_complain(w, ICTUS_ERR_CORRUPT, "the input's event files cannot be opened");
     }
-    for (uint32_t i = 0; i < job->trace->layout.location_count && !err; i++) {
-        if (!job->mine || job->mine[i]) {
-            err = copy_location(w, i, set);
-        }
-    }
+    err = err ? err : copy_all_locations(w, set);
     (void)OTF2_Reader_CloseEvtFiles(job->trace->reader);
     OTF2_EvtReaderCallbacks_Delete(set);
     return err;

@@ -29,6 +29,7 @@ struct copy_job {
     struct copy_definitions definitions;
     struct team *team; /* NULL: alone */
     bool events;       /* false: definitions only */
+    int threads;       /* that write at a time; up to 1: the caller alone */
     bool restamp;      /* put new times in the place of the old ones where a file allows */
 };
 

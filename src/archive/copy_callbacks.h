@@ -6,15 +6,19 @@
 #include <otf2/otf2.h>
 #include <stdbool.h>
 
-/* Where new times come from: of one location at a time, its events in order. */
+/*
+ * Where new times come from. Several locations may be open, each with a walk along its events in
+ * order; any thread may open and walk, only one at a time closes.
+ */
 struct copy_clock {
-    /* Begin a location, or begin it again. */
-    void (*open)(void *self, uint32_t location);
+    /* Begin a location; NULL: no memory. */
+    void *(*open)(void *self, uint32_t location);
     /* The new time of its next event, and of another instant near that event. */
-    uint64_t (*event)(void *self, uint64_t stamp);
-    uint64_t (*other)(const void *self, uint64_t stamp);
-    /* All its events are copied. False: some time, old or new, is beyond STAMP_BITS. */
-    bool (*close)(void *self);
+    uint64_t (*event)(void *walk, uint64_t stamp);
+    uint64_t (*other)(const void *walk, uint64_t stamp);
+    /* End a walk; copied: all its events are, and it counts. False: some time, old or new, is
+     * beyond STAMP_BITS. */
+    bool (*close)(void *self, void *walk, bool copied);
     void *self;
 };
 
@@ -22,6 +26,7 @@ struct copy_clock {
 struct event_copy {
     OTF2_EvtWriter *writer;
     const struct copy_clock *clock;
+    void *walk;          /* of the location */
     OTF2_ErrorCode code; /* first failure of the writer */
     uint64_t unknown;    /* records whose type this OTF2 library does not know */
 };
@@ -38,12 +43,12 @@ struct definition_copy {
 
 static inline uint64_t ictusi_copy_time(struct event_copy *copy, uint64_t stamp)
 {
-    return copy->clock->event(copy->clock->self, stamp);
+    return copy->clock->event(copy->walk, stamp);
 }
 
 static inline uint64_t ictusi_copy_other_time(const struct event_copy *copy, uint64_t stamp)
 {
-    return copy->clock->other(copy->clock->self, stamp);
+    return copy->clock->other(copy->walk, stamp);
 }
 
 /* What a callback returns after it wrote: the writer's first failure is kept, and ends the reading.

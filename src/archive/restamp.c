@@ -109,7 +109,7 @@ static bool record_move(struct restamping *r, uint8_t *item, size_t n, struct st
     if (!stamp->at) {
         return false;
     }
-    const uint64_t moved = clock->event(clock->self, stamp->old);
+    const uint64_t moved = clock->event(r->job->walk, stamp->old);
     if (stamp->used && moved != stamp->moved) {
         return false;
     }
@@ -122,7 +122,7 @@ static bool record_move(struct restamping *r, uint8_t *item, size_t n, struct st
         if (n != BYTES_STAMP) {
             return false;
         }
-        stamp_put(item + 2, clock->other(clock->self, stamp_get(item + 2)));
+        stamp_put(item + 2, clock->other(r->job->walk, stamp_get(item + 2)));
     }
     r->events++;
     return true;

@@ -16,10 +16,11 @@
 
 /* One location's event files. */
 struct restamp {
-    const char *in, *out;           /* paths; out is made */
-    uint64_t chunk;                 /* bytes, as the archive says */
-    uint64_t events;                /* that there must be */
-    const struct copy_clock *clock; /* open */
+    const char *in, *out; /* paths; out is made */
+    uint64_t chunk;       /* bytes, as the archive says */
+    uint64_t events;      /* that there must be */
+    const struct copy_clock *clock;
+    void *walk; /* that was opened */
 };
 
 /*

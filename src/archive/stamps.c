@@ -44,9 +44,13 @@ int ictusi_moved_times_make(const struct copy_job *job, uint32_t location,
     struct stamps moved = {.list = NULL};
     int err = ictusi_stamps_read(job->trace, location, true, &times->shown);
     err = err ? err : ictusi_stamps_read(job->trace, location, false, &moved);
-    job->clock.open(job->clock.self, location);
-    for (uint64_t i = 0; i < moved.count; i++) {
-        moved.list[i] = job->clock.event(job->clock.self, moved.list[i]);
+    void *walk = err ? NULL : job->clock.open(job->clock.self, location);
+    err = err || walk ? err : ICTUS_ERR_NOMEM;
+    for (uint64_t i = 0; i < moved.count && !err; i++) {
+        moved.list[i] = job->clock.event(walk, moved.list[i]);
+    }
+    if (walk) {
+        (void)job->clock.close(job->clock.self, walk, false);
     }
     times->moved = moved.list;
     return !err && moved.count != times->shown.count ? ICTUS_ERR_CORRUPT : err;

@@ -176,3 +176,12 @@ int ictusi_backward(struct points *points, uint64_t first, uint64_t end, double 
     free(ramp.phi);
     return 0;
 }
+
+void ictusi_backward_add(struct backward_stats *sum, const struct backward_stats *more)
+{
+    sum->jumps += more->jumps;
+    sum->limited += more->limited;
+    sum->steep += more->steep;
+    sum->largest_slope =
+        more->largest_slope > sum->largest_slope ? more->largest_slope : sum->largest_slope;
+}

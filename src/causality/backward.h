@@ -20,4 +20,7 @@ struct backward_stats {
 int ictusi_backward(struct points *points, uint64_t first, uint64_t end, double slope,
                     struct backward_stats *stats);
 
+/* Add those of another location. */
+void ictusi_backward_add(struct backward_stats *sum, const struct backward_stats *more);
+
 #endif

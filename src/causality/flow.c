@@ -10,8 +10,6 @@
 #include <ictus/error.h>
 #include <stdlib.h>
 
-/* How many points may be visited before their memory is let go. */
-enum { VISITS = 1 << 21 };
 /* No point of a location has been raised. */
 #define NOWHERE UINT64_MAX
 
@@ -487,7 +485,8 @@ static int flow_run(struct flow *flow)
     if (!err && flow->team && flow->mode != FLOW_CLOCK) {
         err = flow->team->exchange(flow->team, flow);
     }
-    return err ? err : flow_circulate(flow);
+    const bool together = flow->mode == FLOW_CHECK && flow->threads > 1 && flow->observer->split;
+    return err ? err : together ? ictusi_flow_check_together(flow) : flow_circulate(flow);
 }
 
 /* What other ranks told since the last wave, and all that follows from it here. */

@@ -18,6 +18,10 @@ enum flow_mode { FLOW_CLOCK, FLOW_RAISE, FLOW_CHECK, FLOW_LIMIT };
 struct observer {
     void (*pair)(struct observer *observer, uint32_t point, uint32_t from, uint32_t to,
                  int64_t delay);
+    /* Another one, which a thread tells of other pairs meanwhile; NULL: no memory. Then what it has
+     * seen is put to what this one has, and it is let go of. NULL: one thread tells all. */
+    struct observer *(*split)(struct observer *observer);
+    int (*join)(struct observer *observer, struct observer *other);
 };
 
 /* Messages from other ranks that wait for the next wave. */
@@ -31,6 +35,7 @@ struct flow {
     const struct latency *latency;
     struct team *team; /* NULL: alone */
     struct observer *observer;
+    int threads;          /* that look at locations at a time in FLOW_CHECK; no team has several */
     double decay;         /* 1 - gamma */
     bool eased;           /* FLOW_CLOCK: first events have floors: see causality/easing.h */
     const int64_t *known; /* FLOW_CHECK: the values to look at */

@@ -8,6 +8,9 @@
 /* Nothing arrived, and nothing will: no bound. */
 #define NO_BOUND (INT64_MIN + 1)
 
+/* How many points may be visited before their memory is let go. */
+enum { VISITS = 1 << 21 };
+
 /* How many points ahead the value at the other end is asked for: about a memory's latency. */
 enum { AHEAD = 12 };
 
@@ -16,6 +19,9 @@ int ictusi_flow_deliver(struct flow *flow, uint32_t node, const struct message *
 
 /* A pair's first event, point i, is done: tell the second. */
 int ictusi_flow_push(struct flow *flow, uint32_t location, uint64_t i, int64_t value);
+
+/* FLOW_CHECK of all locations by several threads. Errors: ICTUS_ERR_NOMEM. */
+int ictusi_flow_check_together(struct flow *flow);
 
 /*
  * FLOW_CHECK of one location. Pairs within this rank are looked at from their second events, which

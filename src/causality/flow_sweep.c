@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The passes in which all values are known and nobody waits: counting, and limits for the sends. */
+#include "causality/crew.h"
 #include "causality/flow_state.h"
 
 #include <ictus/error.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 
 /* Points that are sorted out at a time. */
 enum { BATCH = 256 };
@@ -97,6 +100,74 @@ static inline int limit_node(struct flow *flow, uint32_t location, uint32_t poin
     const struct message message = {points->link[point], location, LAYOUT_NONE,
                                     points->value[point], INT64_MAX};
     return ictusi_flow_deliver(flow, message.node, &message);
+}
+
+/* Pairs and nodes apart: nodes have a state, by whose order one thread goes. */
+static int check_pairs(struct flow *flow, uint32_t location)
+{
+    static const struct sweep pairs = {{POINT_IN, 0}, check_pair, check_node};
+    return sweep_location(flow, location, flow->known, &pairs);
+}
+
+static int check_nodes(struct flow *flow, uint32_t location)
+{
+    static const struct sweep nodes = {{0, POINT_OUT}, check_pair, check_node};
+    return sweep_location(flow, location, flow->known, &nodes);
+}
+
+/* What threads share, and the flow of each: the same with an observer of its own. */
+struct together {
+    struct flow *flow, *lanes;
+    atomic_uint next; /* location */
+    int err;
+};
+
+static void lane_relax(struct flow *lane)
+{
+    if (lane->visited > VISITS) {
+        lane->visited = 0;
+        ictusi_points_relax(&lane->graph->history->points);
+    }
+}
+
+/* The first lane goes through the nodes; pairs are for all. */
+static void lane_run(void *self, uint32_t number)
+{
+    struct together *t = self;
+    struct flow *lane = &t->lanes[number];
+    const uint64_t n = lane->graph->history->layout->location_count;
+    for (uint32_t i = 0; number == 0 && i < n && !t->err; i++) {
+        t->err = check_nodes(lane, i);
+        lane_relax(lane);
+    }
+    for (uint32_t i = 0; (i = atomic_fetch_add(&t->next, 1)) < n;) {
+        (void)check_pairs(lane, i);
+        lane_relax(lane);
+    }
+}
+
+int ictusi_flow_check_together(struct flow *flow)
+{
+    struct observer *own = flow->observer;
+    struct together t = {.flow = flow};
+    uint32_t count = 0;
+    t.lanes = malloc((size_t)flow->threads * sizeof *t.lanes);
+    if (!t.lanes) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (int k = 0; k < flow->threads; k++) {
+        t.lanes[count] = *flow;
+        t.lanes[count].observer = k ? own->split(own) : own;
+        count += t.lanes[count].observer != NULL;
+    }
+    atomic_init(&t.next, 0);
+    ictusi_crew_run((int)count, count, lane_run, &t);
+    for (uint32_t k = 1; k < count; k++) {
+        const int err = own->join(own, t.lanes[k].observer);
+        t.err = t.err ? t.err : err;
+    }
+    free(t.lanes);
+    return t.err;
 }
 
 int ictusi_flow_limit(struct flow *flow, uint32_t location)

@@ -139,10 +139,67 @@ static void delays_observe(struct observer *observer, uint32_t point, uint32_t f
     }
 }
 
+static struct observer *delays_split(struct observer *observer)
+{
+    const struct least_delays *d = container_of(observer, struct least_delays, observer);
+    struct least_delays *other = malloc(sizeof *other);
+    if (other && ictusi_delays_init(other, d->clock_of, d->clocks, d->cells)) {
+        ictusi_delays_fini(other);
+        free(other);
+        return NULL;
+    }
+    if (other) {
+        ictusi_delays_begin(other, d->values, d->from, d->from + d->length);
+    }
+    return other ? &other->observer : NULL;
+}
+
+/* A row of another table, of which this one then has as many cells. */
+static int row_join(struct least_delays *d, struct least_delays *other, uint64_t row)
+{
+    const uint64_t key = other->keys[row];
+    uint64_t own = row_find(d, key / d->clocks, key % d->clocks);
+    if (own == DELAY_NO_ROW) {
+        const int err = row_append(d, key);
+        own = d->row_count - 1;
+        if (err) {
+            return err;
+        }
+    }
+    while (other->cells > d->cells) {
+        cells_halve(other);
+    }
+    for (uint32_t i = 0; i < d->cells; i++) {
+        const uint64_t from = row * d->cells + i;
+        const uint64_t to = own * d->cells + i;
+        if (is_sooner(other->delay[from], other->instant[from], d->delay[to], d->instant[to])) {
+            d->delay[to] = other->delay[from];
+            d->instant[to] = other->instant[from];
+        }
+    }
+    return ICTUS_OK;
+}
+
+static int delays_join(struct observer *observer, struct observer *its)
+{
+    struct least_delays *d = container_of(observer, struct least_delays, observer);
+    struct least_delays *other = container_of(its, struct least_delays, observer);
+    d->err = d->err ? d->err : other->err;
+    while (d->cells > other->cells) {
+        cells_halve(d);
+    }
+    for (uint64_t row = 0; row < other->row_count && !d->err; row++) {
+        d->err = row_join(d, other, row);
+    }
+    ictusi_delays_fini(other);
+    free(other);
+    return d->err;
+}
+
 int ictusi_delays_init(struct least_delays *d, const uint32_t *clock_of, uint32_t clocks,
                        uint32_t cells)
 {
-    *d = (struct least_delays){.observer = {delays_observe},
+    *d = (struct least_delays){.observer = {delays_observe, delays_split, delays_join},
                                .clock_of = clock_of,
                                .clocks = clocks,
                                .length = 1,

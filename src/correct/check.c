@@ -131,10 +131,42 @@ static void on_pair(struct observer *observer, uint32_t point, uint32_t from, ui
     }
 }
 
+static struct observer *stats_split(struct observer *observer)
+{
+    const struct check_stats *stats = container_of(observer, struct check_stats, observer);
+    struct check_stats *other = malloc(sizeof *other);
+    if (other && ictusi_check_init(other, stats->history)) {
+        free(other);
+        return NULL;
+    }
+    return other ? &other->observer : NULL;
+}
+
+static int stats_join(struct observer *observer, struct observer *its)
+{
+    struct check_stats *stats = container_of(observer, struct check_stats, observer);
+    struct check_stats *other = container_of(its, struct check_stats, observer);
+    for (uint64_t i = 0; i < stats->sum_count; i++) {
+        stats->sums[i] += other->sums[i];
+    }
+    for (uint64_t i = 0; i < stats->maximum_count; i++) {
+        const int64_t value = other->maxima[i];
+        stats->maxima[i] = value > stats->maxima[i] ? value : stats->maxima[i];
+    }
+    for (uint64_t i = 0; i < stats->minimum_count; i++) {
+        const int64_t value = other->minima[i];
+        stats->minima[i] = value < stats->minima[i] ? value : stats->minima[i];
+    }
+    ictusi_check_fini(other);
+    free(other);
+    return ICTUS_OK;
+}
+
 int ictusi_check_init(struct check_stats *stats, const struct history *history)
 {
     const struct layout *layout = history->layout;
-    *stats = (struct check_stats){.observer = {on_pair}, .history = history};
+    *stats =
+        (struct check_stats){.observer = {on_pair, stats_split, stats_join}, .history = history};
     stats->ns_per_tick = 1e9 / (double)layout->resolution;
     stats->nodes = layout->node_count <= CHECK_PAIRS_MAX ? layout->node_count : 0;
     stats->processes = layout->process_count <= CHECK_PAIRS_MAX ? layout->process_count : 0;

@@ -2,6 +2,8 @@
 /* ictus_correct(): presynchronise, forward pass, limits, backward pass, write, report. */
 #include "correct/correct.h"
 
+#include "causality/crew.h"
+
 #include "correct/clock_fit.h"
 #include "correct/ease.h"
 #include "correct/forced.h"
@@ -25,9 +27,14 @@ struct correction {
     bool keep_offsets; /* nothing at all to do: the archive stays as it is */
     double error_ns;
     struct backward_stats backward;
-    struct warp warp; /* of the location that is being written */
     struct warp_stats warps;
-    struct forced forced, forced_here; /* of all, and of the location that is being written */
+    struct forced forced;
+};
+
+/* Along a location that is being written. */
+struct walk {
+    struct warp warp;
+    struct forced forced;
 };
 
 void ictus_correct_defaults(struct ictus_correct_options *options)
@@ -201,6 +208,41 @@ static int correct_forward(struct correction *c)
     }
 }
 
+/* What a thread needs to do a location. */
+struct backing {
+    struct correction *correction;
+    struct backward_stats *stats; /* by location */
+    int *err;                     /* likewise */
+};
+
+static void backing_do(void *self, uint32_t location)
+{
+    const struct backing *b = self;
+    struct history *history = &b->correction->session.history;
+    b->err[location] =
+        ictusi_backward(&history->points, history->first[location], history->first[location + 1],
+                        b->correction->options->slope, &b->stats[location]);
+}
+
+/* The ramps before each jump: each location has its own. */
+static int correct_backward(struct correction *c)
+{
+    const struct session *s = &c->session;
+    const uint32_t n = (uint32_t)s->trace->layout.location_count;
+    struct backing b = {c, calloc(n + 1UL, sizeof *b.stats), calloc(n + 1UL, sizeof *b.err)};
+    int err = b.stats && b.err ? ICTUS_OK : ICTUS_ERR_NOMEM;
+    if (!err) {
+        ictusi_crew_run(s->threads, n, backing_do, &b);
+    }
+    for (uint32_t l = 0; l < n && !err; l++) {
+        err = b.err[l];
+        ictusi_backward_add(&c->backward, &b.stats[l]);
+    }
+    free(b.stats);
+    free(b.err);
+    return err;
+}
+
 /*
  * The least delays, LC forward (B07 equation 4), limits of the sends backward, sends that would
  * make ramps steep raised (ease.h), then the ramps before each jump. Values are those of the
@@ -220,10 +262,7 @@ static int correct_amortise(struct correction *c)
     if (!err) {
         err = ictusi_ease(s, 1 - c->gamma, c->options->slope);
     }
-    for (uint32_t l = 0; l < s->trace->layout.location_count && !err; l++) {
-        err = ictusi_backward(points, s->history.first[l], s->history.first[l + 1],
-                              c->options->slope, &c->backward);
-    }
+    err = err ? err : correct_backward(c);
     ictusi_points_relax(points);
     return ictusi_session_agree(s, err);
 }
@@ -261,45 +300,54 @@ static uint32_t warp_source(const struct session *s, uint32_t location, bool *by
 }
 
 /* A location begins to be written: its maps, its points, and slopes that no interval may exceed. */
-static void correct_open_warp(void *self, uint32_t location)
+static void *correct_open_walk(void *self, uint32_t location)
 {
-    struct correction *c = self;
+    const struct correction *c = self;
     const struct session *s = &c->session;
-    struct warp *warp = &c->warp;
-    *warp = (struct warp){.stats = {0}};
-    c->forced_here = (struct forced){.slope = c->options->slope};
+    struct walk *walk = calloc(1, sizeof *walk);
+    if (!walk) {
+        return NULL;
+    }
+    struct warp *warp = &walk->warp;
+    walk->forced.slope = c->options->slope;
     const uint32_t source = warp_source(s, location, &warp->by_time);
     warp->local = s->unchanged ? NULL : &s->maps[location];
     warp->unit = s->units ? &s->units[s->unit_of[location]] : NULL;
     warp->points = c->clean ? NULL : &s->history.points;
-    warp->forced = &c->forced_here;
+    warp->forced = &walk->forced;
     warp->location = location;
     warp->start = s->history.first[source];
     warp->next = warp->start;
     warp->end = s->history.first[source + 1];
     warp->decay = 1 - c->gamma;
     warp->slope = c->options->slope;
+    ictusi_points_relax(&s->history.points); /* those of locations that are written by now */
+    return walk;
 }
 
-static uint64_t correct_warp_event(void *self, uint64_t stamp)
+static uint64_t correct_walk_event(void *self, uint64_t stamp)
+{
+    struct walk *walk = self;
+    return ictusi_warp_event(&walk->warp, stamp);
+}
+
+static uint64_t correct_walk_other(const void *self, uint64_t stamp)
+{
+    const struct walk *walk = self;
+    return ictusi_warp_other(&walk->warp, stamp);
+}
+
+static bool correct_close_walk(void *self, void *its, bool copied)
 {
     struct correction *c = self;
-    return ictusi_warp_event(&c->warp, stamp);
-}
-
-static uint64_t correct_warp_other(const void *self, uint64_t stamp)
-{
-    const struct correction *c = self;
-    return ictusi_warp_other(&c->warp, stamp);
-}
-
-static bool correct_close_warp(void *self)
-{
-    struct correction *c = self;
-    ictusi_warp_add_stats(&c->warps, &c->warp);
-    ictusi_forced_add(&c->forced, &c->forced_here);
-    ictusi_points_relax(&c->session.history.points);
-    return c->warp.bits >> STAMP_BITS == 0;
+    struct walk *walk = its;
+    const bool good = walk->warp.bits >> STAMP_BITS == 0;
+    if (copied) {
+        ictusi_warp_add_stats(&c->warps, &walk->warp);
+        ictusi_forced_add(&c->forced, &walk->forced);
+    }
+    free(walk);
+    return good;
 }
 
 /* Sums, maxima and minima over ranks, one reduction of each; ratios travel as parts of 1e-12. */
@@ -382,10 +430,10 @@ static int write_out(struct correction *c)
     const struct copy_job job = {.trace = s->trace,
                                  .out = c->options->out,
                                  .mine = s->share.mine,
-                                 .clock = {.open = correct_open_warp,
-                                           .event = correct_warp_event,
-                                           .other = correct_warp_other,
-                                           .close = correct_close_warp,
+                                 .clock = {.open = correct_open_walk,
+                                           .event = correct_walk_event,
+                                           .other = correct_walk_other,
+                                           .close = correct_close_walk,
                                            .self = c},
                                  .definitions = {.properties = correct_properties,
                                                  .self = c,
@@ -393,6 +441,7 @@ static int write_out(struct correction *c)
                                                  .raised = s->raised},
                                  .team = s->team,
                                  .events = true,
+                                 .threads = s->threads,
                                  .restamp = s->counts.unknown == 0};
     return ictusi_copy_run(&job, s->why);
 }

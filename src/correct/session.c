@@ -3,11 +3,11 @@
 #include "correct/session.h"
 
 #include "archive/trace_open.h"
+#include "causality/crew.h"
 
 #include <ictus/error.h>
 #include <ictus/text.h>
 #include <math.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,16 +162,15 @@ static int share_gaps(struct session *s)
 /* As many as there are processors for us, if each has enough to read; ranks of a team are alone. */
 static int session_count_threads(const struct session *s)
 {
-    enum { EVENTS_EACH = 250000, MOST = 8 };
-    cpu_set_t ours;
+    enum { EVENTS_EACH = 250000 };
     uint64_t events = 0;
-    if (s->team || sched_getaffinity(0, sizeof ours, &ours)) {
+    if (s->team) {
         return 1;
     }
     for (uint64_t i = 0; i < s->trace->layout.location_count; i++) {
         events += s->trace->layout.locations[i].events;
     }
-    const int most = CPU_COUNT(&ours) < MOST ? CPU_COUNT(&ours) : MOST;
+    const int most = ictusi_crew_size();
     const uint64_t wanted = events / EVENTS_EACH;
     return wanted < (uint64_t)most ? (int)wanted : most;
 }
@@ -189,7 +188,8 @@ int ictusi_session_open(struct session *s, const char *path, struct team *team,
     if (!err) {
         err = prepare_latency(s);
     }
-    s->flow = (struct flow){.graph = &s->graph, .latency = &s->latency, .team = team};
+    s->flow = (struct flow){
+        .graph = &s->graph, .latency = &s->latency, .team = team, .threads = s->threads};
     return ictusi_session_agree(s, err);
 }
 
@@ -231,19 +231,23 @@ void ictusi_session_close(struct session *s)
  * for clocks that were set; a time that falls back becomes the one before it, since the equations
  * of the logical clock need each location in order.
  */
-static void map_times(struct session *s)
+static void map_times(void *self, uint32_t location)
 {
-    struct points *points = &s->history.points;
-    for (uint32_t l = 0; l < s->trace->layout.location_count; l++) {
-        const struct clock_map *map = &s->maps[l];
-        uint32_t hint = 0;
-        for (uint64_t i = s->history.first[l]; i < s->history.first[l + 1]; i++) {
-            const int64_t time = clock_map_at(map, points->time[i], &hint);
-            const bool later = i == s->history.first[l] || time > points->time[i - 1];
-            points->time[i] = later ? time : points->time[i - 1];
-        }
+    const struct session *s = self;
+    int64_t *times = s->history.points.time;
+    const uint64_t first = s->history.first[location];
+    uint32_t hint = 0;
+    for (uint64_t i = first; i < s->history.first[location + 1]; i++) {
+        const int64_t time = clock_map_at(&s->maps[location], times[i], &hint);
+        times[i] = i == first || time > times[i - 1] ? time : times[i - 1];
     }
-    ictusi_points_relax(points);
+}
+
+/* Do something for each location. */
+static void session_each(struct session *s, void (*job)(void *self, uint32_t location))
+{
+    ictusi_crew_run(s->threads, (uint32_t)s->trace->layout.location_count, job, s);
+    ictusi_points_relax(&s->history.points);
 }
 
 int ictusi_session_span(struct session *s)
@@ -277,7 +281,7 @@ int ictusi_session_presync(struct session *s, enum presync mode)
     s->presync = mode;
     s->unchanged = ictusi_presync_is_identity(s->maps, s->trace->layout.location_count);
     if (!s->unchanged) {
-        map_times(s);
+        session_each(s, map_times);
     }
     return ictusi_session_span(s);
 }
@@ -356,20 +360,23 @@ int ictusi_session_check(struct session *s, const int64_t *values, struct check_
     return err;
 }
 
+static void map_values(void *self, uint32_t location)
+{
+    const struct session *s = self;
+    const struct points *points = &s->history.points;
+    const struct clock_map *map = &s->units[s->unit_of[location]];
+    int64_t last = INT64_MIN;
+    uint32_t hint = 0;
+    for (uint64_t i = s->history.first[location]; i < s->history.first[location + 1]; i++) {
+        const int64_t time = clock_map_at(map, points->time[i], &hint);
+        last = time > last ? time : last;
+        points->value[i] = last;
+    }
+}
+
 void ictusi_session_map_values(struct session *s)
 {
-    struct points *points = &s->history.points;
-    for (uint32_t l = 0; l < s->trace->layout.location_count; l++) {
-        const struct clock_map *map = &s->units[s->unit_of[l]];
-        int64_t last = INT64_MIN;
-        uint32_t hint = 0;
-        for (uint64_t i = s->history.first[l]; i < s->history.first[l + 1]; i++) {
-            const int64_t time = clock_map_at(map, points->time[i], &hint);
-            last = time > last ? time : last;
-            points->value[i] = last;
-        }
-    }
-    ictusi_points_relax(points);
+    session_each(s, map_values);
 }
 
 /* Half of half a round trip: no message was faster, whatever the path's asymmetry. */

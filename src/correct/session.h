@@ -18,7 +18,7 @@ struct session {
     struct ictus_why *why;
     struct trace *trace;
     struct share share;
-    int threads; /* that read the events at a time */
+    int threads; /* that read, look at and write locations at a time */
     struct history history;
     struct scan_counts counts;
     struct graph graph;

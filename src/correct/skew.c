@@ -159,30 +159,37 @@ static void raise_skews(struct skewing *s)
     ictusi_clock_maps_raise(s->skews, s->skew_count, -least);
 }
 
-static void skew_open_warp(void *self, uint32_t location)
-{
-    struct skewing *s = self;
-    s->warp = (struct warp){.local = &s->maps[location],
-                            .unit = s->plain ? NULL : &s->skews[skew_scope_of(s, location)]};
-}
-
-static uint64_t skew_warp_event(void *self, uint64_t stamp)
-{
-    struct skewing *s = self;
-    return ictusi_warp_event(&s->warp, stamp);
-}
-
-static uint64_t skew_warp_other(const void *self, uint64_t stamp)
+static void *skew_open_warp(void *self, uint32_t location)
 {
     const struct skewing *s = self;
-    return ictusi_warp_other(&s->warp, stamp);
+    struct warp *warp = malloc(sizeof *warp);
+    if (warp) {
+        *warp = (struct warp){.local = &s->maps[location],
+                              .unit = s->plain ? NULL : &s->skews[skew_scope_of(s, location)]};
+    }
+    return warp;
 }
 
-static bool skew_close_warp(void *self)
+static uint64_t skew_warp_event(void *walk, uint64_t stamp)
+{
+    return ictusi_warp_event(walk, stamp);
+}
+
+static uint64_t skew_warp_other(const void *walk, uint64_t stamp)
+{
+    return ictusi_warp_other(walk, stamp);
+}
+
+static bool skew_close_warp(void *self, void *walk, bool copied)
 {
     struct skewing *s = self;
-    ictusi_warp_add_stats(&s->stats, &s->warp);
-    return s->warp.bits >> STAMP_BITS == 0;
+    struct warp *warp = walk;
+    const bool good = warp->bits >> STAMP_BITS == 0;
+    if (copied) {
+        ictusi_warp_add_stats(&s->stats, warp);
+    }
+    free(warp);
+    return good;
 }
 
 static void skew_properties(void *self, uint64_t clock[4])

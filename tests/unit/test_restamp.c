@@ -11,6 +11,7 @@
 #include <ftw.h>
 #include <ictus/error.h>
 #include <otf2/otf2.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,37 +26,48 @@ static char root[] = "/tmp/ictus-restamp-XXXXXX";
 /* Times move by SHIFT; where split, events that share a stamp part. */
 struct shift {
     bool split;
-    uint64_t last, run;
-    int opened, closed;
+    atomic_int opened;
+    int copied, dropped;
 };
 
-static void shift_open(void *self, uint32_t location)
+/* Along a location. */
+struct steps {
+    bool split;
+    uint32_t location;
+    uint64_t last, run;
+};
+
+static void *shift_open(void *self, uint32_t location)
 {
     struct shift *shift = self;
-    (void)location;
-    shift->last = 0;
-    shift->run = 0;
+    struct steps *steps = malloc(sizeof *steps);
+    REQUIRE(steps);
+    *steps = (struct steps){.split = shift->split, .location = location};
     shift->opened++;
+    return steps;
 }
 
-static uint64_t shift_event(void *self, uint64_t stamp)
+/* How much later depends on the location too, so that none takes another's walk. */
+static uint64_t shift_event(void *walk, uint64_t stamp)
 {
-    struct shift *shift = self;
-    shift->run = stamp == shift->last ? shift->run + 1 : 0;
-    shift->last = stamp;
-    return stamp + SHIFT + (shift->split ? shift->run : 0);
+    struct steps *steps = walk;
+    steps->run = stamp == steps->last ? steps->run + 1 : 0;
+    steps->last = stamp;
+    return stamp + SHIFT + steps->location + (steps->split ? steps->run : 0);
 }
 
-static uint64_t shift_other(const void *self, uint64_t stamp)
+static uint64_t shift_other(const void *walk, uint64_t stamp)
 {
-    (void)self;
+    (void)walk;
     return stamp + SHIFT;
 }
 
-static bool shift_close(void *self)
+static bool shift_close(void *self, void *walk, bool copied)
 {
     struct shift *shift = self;
-    shift->closed++;
+    shift->copied += copied;
+    shift->dropped += !copied;
+    free(walk);
     return true;
 }
 
@@ -126,8 +138,8 @@ static void write_archive(const char *path)
 }
 
 /* Copy the archive; locations are opened once where they are restamped, or not tried, else twice.
- */
-static void copy(const char *in, const char *out, bool restamp, bool split, int opened)
+ * threads: that restamp; 0: nobody does. */
+static void copy(const char *in, const char *out, int threads, bool split, int opened)
 {
     struct ictus_why why = {""};
     struct trace *trace = NULL;
@@ -139,14 +151,15 @@ static void copy(const char *in, const char *out, bool restamp, bool split, int 
         .clock = {shift_open, shift_event, shift_other, shift_close, &shift},
         .definitions = {.properties = keep_properties},
         .events = true,
-        .restamp = restamp};
+        .threads = threads,
+        .restamp = threads > 0};
     const int err = ictusi_copy_run(&job, &why);
     CHECK(err == ICTUS_OK);
     if (err) {
         printf("%s\n", why.text);
     }
     CHECK(shift.opened == opened);
-    CHECK(shift.closed == LOCATIONS);
+    CHECK(shift.copied == LOCATIONS && shift.dropped == opened - LOCATIONS);
     ictusi_archive_close(trace);
 }
 
@@ -179,17 +192,21 @@ static void check_same(const char *a, const char *b)
 
 static void test_copies(const char *in)
 {
-    char out[4][256];
-    static const char *const names[] = {"records", "restamped", "split-records", "split"};
-    for (int i = 0; i < 4; i++) {
+    static const char *const names[] = {"records", "restamped", "together", "split-records",
+                                        "split"};
+    enum { COPIES = sizeof names / sizeof *names };
+    char out[COPIES][256];
+    for (int i = 0; i < COPIES; i++) {
         (void)snprintf(out[i], sizeof out[i], "%s/%s", root, names[i]);
     }
-    copy(in, out[0], false, false, LOCATIONS);
-    copy(in, out[1], true, false, LOCATIONS + 2); /* all but the two that are not understood */
+    copy(in, out[0], 0, false, LOCATIONS);
+    copy(in, out[1], 1, false, LOCATIONS + 2); /* all but the two that are not understood */
     check_same(names[0], names[1]);
-    copy(in, out[2], false, true, LOCATIONS);
-    copy(in, out[3], true, true, 2 * LOCATIONS);
-    check_same(names[2], names[3]);
+    copy(in, out[2], 3, false, LOCATIONS + 2);
+    check_same(names[0], names[2]);
+    copy(in, out[3], 0, true, LOCATIONS);
+    copy(in, out[4], 3, true, 2 * LOCATIONS);
+    check_same(names[3], names[4]);
 }
 
 /* One location's file, with a byte changed where at is not negative, and so many bytes of it. */
@@ -220,9 +237,10 @@ static void refuse(const char *in, uint64_t chunk, uint64_t events)
     struct shift shift = {.split = false};
     const struct copy_clock clock = {shift_open, shift_event, shift_other, shift_close, &shift};
     (void)snprintf(out, sizeof out, "%s/refused", root);
-    const struct restamp job = {in, out, chunk, events, &clock};
+    const struct restamp job = {in, out, chunk, events, &clock, shift_open(&shift, 0)};
     CHECK(ictusi_restamp_run(&job) == ICTUS_ERR_UNSUPPORTED);
     CHECK(access(out, F_OK) != 0);
+    free(job.walk);
 }
 
 static void test_damage(const char *whole)
@@ -255,9 +273,11 @@ static void test_no_room(const char *in)
 {
     struct shift shift = {.split = false};
     const struct copy_clock clock = {shift_open, shift_event, shift_other, shift_close, &shift};
-    const struct restamp nowhere = {in, "/nowhere/0.evt", CHUNK, EVENTS + 1, &clock};
+    const struct restamp nowhere = {in,         "/nowhere/0.evt", CHUNK,
+                                    EVENTS + 1, &clock,           shift_open(&shift, 0)};
     CHECK(ictusi_restamp_run(&nowhere) == ICTUS_ERR_IO);
     CHECK(errno == ENOENT);
+    free(nowhere.walk);
 }
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * However many threads read an archive, all that is made of it is the same: points, messages,
- * collectives, calls, call paths, and what is said of a damaged one.
+ * collectives, calls, call paths, what is said of a damaged one, violations and least delays.
  * Usage: test_scan_parts [ARCHIVE...]; without, of one that is made up here.
  */
 #include "../check.h"
@@ -231,6 +231,7 @@ static struct reading_of *read_by(const char *path, int threads)
     REQUIRE(r);
     REQUIRE(!ictusi_session_open(&r->session, path, NULL, &r->why));
     r->session.threads = threads;
+    r->session.flow.threads = threads;
     ictusi_follow_init(&follower, &r->calls, &r->paths, r->session.trace);
     REQUIRE(!ictusi_paths_init(&r->paths, r->session.trace));
     REQUIRE(!ictusi_waiting_calls_init(&r->calls, &r->session.trace->layout, &r->why));
@@ -284,7 +285,70 @@ static bool same_paths(const struct paths *a, const struct paths *b)
     return same;
 }
 
-static void check_same(const struct reading_of *a, const struct reading_of *b)
+/* What a look at all pairs counts. */
+static void check_same_counts(struct session *a, struct session *b)
+{
+    struct check_stats x;
+    struct check_stats y;
+    REQUIRE(!ictusi_session_check(a, a->history.points.time, &x));
+    REQUIRE(!ictusi_session_check(b, b->history.points.time, &y));
+    CHECK(ictusi_check_all_violations(&x) > 0);
+    CHECK(memcmp(x.sums, y.sums, x.sum_count * sizeof *x.sums) == 0);
+    CHECK(memcmp(x.maxima, y.maxima, x.maximum_count * sizeof *x.maxima) == 0);
+    CHECK(memcmp(x.minima, y.minima, x.minimum_count * sizeof *x.minima) == 0);
+    ictusi_check_fini(&x);
+    ictusi_check_fini(&y);
+}
+
+/* The least delays between locations, as if each had a clock of its own. */
+static void look_at(struct session *s, const uint32_t *clock_of, struct least_delays *delays)
+{
+    const uint32_t clocks = (uint32_t)s->trace->layout.location_count;
+    enum { CELLS = 12 };
+    REQUIRE(!ictusi_delays_init(delays, clock_of, clocks, CELLS));
+    REQUIRE(!ictusi_session_span(s));
+    ictusi_delays_begin(delays, s->history.points.time, s->from, s->to);
+    s->flow.observer = &delays->observer;
+    s->flow.known = s->history.points.time;
+    REQUIRE(!ictusi_flow_run(&s->flow, FLOW_CHECK) && !ictusi_delays_finish(delays, NULL));
+}
+
+static bool same_row(const struct least_delays *a, uint64_t row, const struct least_delays *b,
+                     uint64_t its)
+{
+    if (row == DELAY_NO_ROW || its == DELAY_NO_ROW) {
+        return row == its;
+    }
+    const size_t bytes = a->cells * sizeof *a->delay;
+    return memcmp(a->delay + row * a->cells, b->delay + its * b->cells, bytes) == 0 &&
+           memcmp(a->instant + row * a->cells, b->instant + its * b->cells, bytes) == 0;
+}
+
+static void check_same_delays(struct session *a, struct session *b)
+{
+    const uint32_t n = (uint32_t)a->trace->layout.location_count;
+    uint32_t *clock_of = calloc(n + 1UL, sizeof *clock_of);
+    struct least_delays x;
+    struct least_delays y;
+    REQUIRE(clock_of);
+    for (uint32_t i = 0; i < n; i++) {
+        clock_of[i] = i;
+    }
+    look_at(a, clock_of, &x);
+    look_at(b, clock_of, &y);
+    CHECK(x.pair_count > 0 && x.pair_count == y.pair_count && x.cells == y.cells);
+    for (uint64_t i = 0; i < x.pair_count && x.pair_count == y.pair_count; i++) {
+        const struct delay_pair *p = &x.pairs[i];
+        const struct delay_pair *q = &y.pairs[i];
+        CHECK(p->a == q->a && p->b == q->b);
+        CHECK(same_row(&x, p->row[0], &y, q->row[0]) && same_row(&x, p->row[1], &y, q->row[1]));
+    }
+    ictusi_delays_fini(&x);
+    ictusi_delays_fini(&y);
+    free(clock_of);
+}
+
+static void check_same(struct reading_of *a, struct reading_of *b)
 {
     const uint64_t n = a->session.trace->layout.location_count;
     const struct graph *g = &a->session.graph;
@@ -312,6 +376,8 @@ static void check_same(const struct reading_of *a, const struct reading_of *b)
     CHECK(a->calls.notices.count == b->calls.notices.count);
     CHECK(a->calls.locks.count == b->calls.locks.count);
     CHECK(same_paths(&a->paths, &b->paths));
+    check_same_counts(&a->session, &b->session);
+    check_same_delays(&a->session, &b->session);
 }
 
 static void any_number_of_threads_reads_the_same(const char *path)
