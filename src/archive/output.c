@@ -96,7 +96,8 @@ int ictusi_output_copy_check(const char *in, const char *out, struct ictus_why *
         if (known && a.st_dev == b.st_dev && a.st_ino == b.st_ino) {
             return ictus_because(why, ICTUS_ERR_ARG, "%s: the output must not be the input", out);
         }
-        return ictus_because(why, ICTUS_ERR_EXISTS, "%s exists already", out);
+        return ictus_because(why, ICTUS_ERR_EXISTS,
+                             "%s exists already; name another output directory", out);
     }
     return ICTUS_OK;
 }

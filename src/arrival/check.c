@@ -74,10 +74,11 @@ static int check_rank(const struct ictus_arrivals *a, int r, struct ictus_why *w
                              a->site, r, (long long)ARRIVAL_OFFSET_MAX_NS);
     }
     if (a->recorded == 0 && (isnan(rank->mean_ns) || isnan(rank->sd_ns))) {
-        return ictus_because(why, ICTUS_ERR_FORMAT,
-                             "%s: no table of instances (raw_offsets_ns), and rank %d has no mean "
-                             "or no standard deviation (mean_ns, sd_ns)",
-                             a->site, r);
+        return ictus_because(
+            why, ICTUS_ERR_FORMAT,
+            "%s: there is no table of instances (raw_offsets_ns), and rank %d has no mean "
+            "or no standard deviation (mean_ns, sd_ns)",
+            a->site, r);
     }
     return ICTUS_OK;
 }

@@ -164,7 +164,7 @@ static int parse_calls(const json_t *object, struct ictus_arrivals *a, struct ic
             (i > 0 && a->calls[i] <= a->calls[i - 1])) {
             return ictus_because(why, ICTUS_ERR_FORMAT,
                                  "%s: instance %lld of raw_calls: the numbers of calls must be "
-                                 "ascending integers, not below 0",
+                                 "non-negative integers in ascending order",
                                  a->site, (long long)i);
         }
     }

@@ -253,9 +253,10 @@ static int run_past(struct experiment *e, struct ictus_why *why)
     const char *source = bench->clock->source->ops->name;
     int err = ICTUS_OK;
     if (strcmp(source, "monotonic") != 0) {
-        err = ictus_because(why, ICTUS_ERR_UNSUPPORTED,
-                            "%s was timed by the clock 'monotonic', not by '%s'",
-                            e->plan->operation, source);
+        err = ictus_because(
+            why, ICTUS_ERR_UNSUPPORTED,
+            "%s was timed by the clock 'monotonic', not by '%s'; use --clock=monotonic",
+            e->plan->operation, source);
     }
     err = ictusi_sync_agree(bench->comm, err, why);
     if (err) {
@@ -302,8 +303,8 @@ static int check_group(const struct ictus_bench_plan *plan, int processes, struc
     if (plan->group < 0 || (plan->group > 0 && processes % plan->group != 0)) {
         return ictus_because(
             why, ICTUS_ERR_ARG,
-            "groups of %d processes: the number of processes (%d) is not a multiple", plan->group,
-            processes);
+            "groups of %d processes: the number of processes (%d) is not a multiple of that",
+            plan->group, processes);
     }
     return plan->group > 0 && plan->use_comm
                ? ictus_because(why, ICTUS_ERR_ARG,

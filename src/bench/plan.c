@@ -100,7 +100,7 @@ static int check_partitions(const struct operation *operation, const struct ictu
     struct datatype type;
     struct reduction reduction;
     if (plan->partitions < 0 || plan->partitions > PARTITIONS_MAX) {
-        return ictus_because(why, ICTUS_ERR_ARG, "%d partitions: there may be 1 to %d",
+        return ictus_because(why, ICTUS_ERR_ARG, "%d partitions: must be between 1 and %d",
                              plan->partitions, PARTITIONS_MAX);
     }
     if (!operation->is_partitioned || ictusi_plan_types(plan, &type, &reduction, NULL) ||
@@ -118,7 +118,7 @@ static int check_extras(const struct operation *operation, const struct ictus_be
 {
     enum window_kind kind = WINDOW_CREATE;
     if (plan->messages < 0 || plan->messages > MESSAGES_MAX) {
-        return ictus_because(why, ICTUS_ERR_ARG, "%d messages at once: there may be 1 to %d",
+        return ictus_because(why, ICTUS_ERR_ARG, "%d messages in flight: must be between 1 and %d",
                              plan->messages, MESSAGES_MAX);
     }
     if (ictusi_operation_shape(operation->shape)->window != WINDOW_NONE &&

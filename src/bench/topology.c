@@ -217,7 +217,7 @@ static int topology_take_edges(struct topology *t, const struct edge_list *list,
         const bool mine = edge[0] == rank || edge[1] == rank;
         const int slot = mine ? edge_slot(list, i) : 0;
         if (slot < 0) {
-            err = ictus_because(why, ICTUS_ERR_FORMAT, "%.200s: edge %d %d is there twice", path,
+            err = ictus_because(why, ICTUS_ERR_FORMAT, "%.200s: edge %d %d is listed twice", path,
                                 edge[0], edge[1]);
         } else if (edge[0] == rank) {
             t->targets[targets++] = edge[1];

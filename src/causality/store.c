@@ -68,7 +68,8 @@ static int store_open_file(struct ictus_why *why)
 
 static int store_say(struct ictus_why *why, int number)
 {
-    return ictus_because(why, ICTUS_ERR_IO, "the temporary file: %s", strerror(number));
+    return ictus_because(why, ICTUS_ERR_IO, "the temporary file cannot be used: %s",
+                         strerror(number));
 }
 
 /* From now on the array's bytes up to the end of a page are those of the file. */

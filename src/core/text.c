@@ -191,8 +191,8 @@ int ictus_unknown(struct ictus_why *why, const char *what, const char *word,
         used +=
             (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "", *names);
     }
-    return ictus_because(why, ICTUS_ERR_UNKNOWN, "unknown %s '%s'; known are: %s%s", what, word,
-                         list, *names ? ", ..." : "");
+    return ictus_because(why, ICTUS_ERR_UNKNOWN, "unknown %s '%s'; must be one of: %s%s", what,
+                         word, list, *names ? ", ..." : "");
 }
 
 /* Whether the text at p begins a new specification rather than another option or list value. */

@@ -158,11 +158,13 @@ int ictus_at_instant(const struct ictus_at_when *when, struct ictus_time now,
         return err;
     }
     if (ns < now.ns) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "the instant was %.3f s ago",
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "the instant was %.3f s ago; it must be in the future",
                              (double)(now.ns - ns) / 1e9);
     }
     if ((double)(ns - now.ns) > far_s * 1e9) {
-        return ictus_because(why, ICTUS_ERR_SPEC, "the instant is more than a year away");
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "the instant is more than a year away; it must be nearer");
     }
     instant->ns = ns;
     return ICTUS_OK;

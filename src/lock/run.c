@@ -136,7 +136,7 @@ static int open_sources(struct runner *runner, struct ictus_why *why)
         key = ictusi_keys_find(&runner->keys, (uint32_t)o->key);
         if (!key) {
             return ictus_because(why, ICTUS_ERR_SPEC,
-                                 "--key=%lld: the file of --keys has no such key",
+                                 "--key=%lld: the key file (--keys) holds no key of that number",
                                  (long long)o->key);
         }
     }

@@ -279,8 +279,8 @@ static int check_library_progress(struct ictus_why *why)
     if (strstr(version, "MPICH") && asked && strcmp(asked, "1") == 0) {
         return ICTUS_OK;
     }
-    return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "progress 'library': %s",
-                         strstr(version, "MPICH") ? "start it with MPIR_CVAR_ASYNC_PROGRESS=1"
+    return ictus_because(why, ICTUS_ERR_UNSUPPORTED, "strategy 'library': %s",
+                         strstr(version, "MPICH") ? "start the job with MPIR_CVAR_ASYNC_PROGRESS=1"
                                                   : "this MPI library offers no progress thread");
 }
 
@@ -309,7 +309,7 @@ static int run_phases(struct study *s, struct ictus_why *why)
         err = ictusi_progress_start(s->bench->comm, &thread);
         if (err == ICTUS_ERR_THREAD) {
             (void)ictus_because(why, err,
-                                "progress 'thread' needs MPI_THREAD_MULTIPLE and a spare thread");
+                                "strategy 'thread' needs MPI_THREAD_MULTIPLE and a spare thread");
         }
         err = ictusi_sync_agree(s->bench->comm, err, why);
     }

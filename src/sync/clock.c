@@ -67,7 +67,7 @@ static int synchronise_once(struct ictus_clock *clock, struct ictus_why *why)
     /* Most algorithms cannot tell a step from an offset. */
     if (!err && (end < start || ictusi_watch_look(&clock->watch, clock->source).stepped)) {
         err = ictus_because(&run.why, ICTUS_ERR_CLOCK,
-                            "clock '%s' stepped or ran backwards during the sync",
+                            "clock '%s' stepped or ran backwards during the synchronisation",
                             clock->source->ops->name);
     }
     err = ictusi_sync_agree(clock->comm, err, &run.why);

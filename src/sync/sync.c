@@ -210,10 +210,11 @@ int ictusi_sync_same(MPI_Comm comm, const char *what, const char *text, struct i
     struct ictus_why different = {""};
     int err = ICTUS_OK;
     if (strncmp(first, text, sizeof(first) - 1) != 0) {
-        err = ictus_because(&different, ICTUS_ERR_SPEC,
-                            "%s: rank %d was given '%.100s', but rank 0 '%.100s'; all ranks of a "
-                            "communicator need the same",
-                            what, rank, text, first);
+        err = ictus_because(
+            &different, ICTUS_ERR_SPEC,
+            "%s: rank %d was given '%.100s', but rank 0 was given '%.100s'; all ranks of a "
+            "communicator need the same",
+            what, rank, text, first);
     }
     err = ictusi_sync_agree(comm, err, &different);
     if (!err) { /* alike as far as can be shown */

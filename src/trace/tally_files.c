@@ -120,9 +120,10 @@ int ictus_tallies_open(const char *directory, struct ictus_tallies **tallies, st
     t->maps = calloc(n, sizeof *t->maps);
     int err = t->logs && t->log_bytes && t->maps ? ICTUS_OK : ICTUS_ERR_NOMEM;
     if (!err && t->size == 0) {
-        err = others ? ictus_because(why, ICTUS_ERR_FORMAT,
-                                     "the statistics in %.200s are not of this version of ictus",
-                                     t->raw)
+        err = others ? ictus_because(
+                           why, ICTUS_ERR_FORMAT,
+                           "the statistics in %.200s were recorded by another version of ictus",
+                           t->raw)
                      : ictus_because(why, ICTUS_ERR_IO,
                                      "%.200s holds no statistics of a job; 'ictus trace "
                                      "--statistics -o %.200s' keeps them there while it runs",

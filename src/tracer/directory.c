@@ -40,7 +40,7 @@ static int make_path(const char *path, struct ictus_why *why)
     }
     struct stat what;
     if (stat(part, &what) != 0 || !S_ISDIR(what.st_mode)) {
-        return ictus_because(why, ICTUS_ERR_IO, "%.200s: not a directory", path);
+        return ictus_because(why, ICTUS_ERR_IO, "%.200s is not a directory", path);
     }
     return ICTUS_OK;
 }

@@ -337,7 +337,7 @@ static int join_first(struct tracer *t, struct ictus_why *why)
     atomic_store(&t->state, TRACER_RUNNING);
     const struct recorder *r = ictusi_tracer_join();
     if (!r || (!t->in_sessions && ictusi_comms_start())) {
-        err = ictus_because(why, ICTUS_ERR_NOMEM, "no memory");
+        err = ictus_because(why, ICTUS_ERR_NOMEM, "not enough memory");
     } else if (r->after & AFTER_FULL) {
         err = ictus_because(why, ICTUS_ERR_IO,
                             "%.200s: not enough space for the first events of rank %d",

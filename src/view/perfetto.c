@@ -374,7 +374,7 @@ int ictus_trace_export_perfetto(const char *archive, const json_t *waits, FILE *
         err = perfetto_write(x, waits);
     }
     if (!err && ferror(out)) {
-        err = ictus_because(why, ICTUS_ERR_IO, "writing: %s", strerror(errno));
+        err = ictus_because(why, ICTUS_ERR_IO, "the export cannot be written: %s", strerror(errno));
     }
     ictusi_session_close(&x->session);
     free(x);

@@ -454,7 +454,7 @@ static void groups_work_at_once(void)
     CHECK(ictus_bench_run(bench, &plan, &result, &why) == ICTUS_ERR_ARG);
     plan.group = check_size + 1;
     CHECK(ictus_bench_run(bench, &plan, &result, &why) == ICTUS_ERR_ARG);
-    CHECK(strstr(why.text, "is not a multiple"));
+    CHECK(strstr(why.text, "is not a multiple of that"));
     ictus_bench_free(bench);
 }
 

@@ -286,7 +286,7 @@ int main(int argc, char **argv)
     nonsense_is_refused();
     file_is_refused(path, "0 0\n0 x\n", "line 2: an edge is two ranks");
     file_is_refused(path, "0 99\n", "must be below");
-    file_is_refused(path, "0 0\n0 0\n", "is there twice");
+    file_is_refused(path, "0 0\n0 0\n", "is listed twice");
     file_is_refused(path, "# nothing\n", "the file holds no edge");
     if (check_rank == 0) {
         (void)remove(path);

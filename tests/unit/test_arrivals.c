@@ -405,8 +405,8 @@ static void limits_are_inside(void)
     refused(TWO_ROWS ",\"raw_calls\":[0]", "raw_calls has 1 entries");
     refused(TWO_ROWS ",\"raw_calls\":[-1,1]", "instance 0 of raw_calls");
     refused(TWO_ROWS ",\"raw_calls\":[4,4]", "instance 1 of raw_calls");
-    refused(TWO_ROWS ",\"raw_calls\":[0,1.5]", "must be ascending integers");
-    refused(TWO_ROWS ",\"raw_calls\":[0.5,1]", "must be ascending integers");
+    refused(TWO_ROWS ",\"raw_calls\":[0,1.5]", "must be non-negative integers");
+    refused(TWO_ROWS ",\"raw_calls\":[0.5,1]", "must be non-negative integers");
     accepted(",\"raw_offsets_ns\":[[0,1," LONGEST "]],\"raw_gaps_ns\":[[0,0," LONGEST "]]", &a);
     CHECK(a.offsets_ns[2] == ARRIVAL_OFFSET_MAX_NS && a.gaps_ns[2] == ARRIVAL_OFFSET_MAX_NS);
     ictus_arrivals_free(&a);

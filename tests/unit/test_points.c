@@ -75,7 +75,7 @@ static void file_has_no_name(const char *dir)
         err = ictusi_points_grow(&points, &why);
     }
     CHECK(points.stores[0].file >= 0);
-    CHECK(err == ICTUS_ERR_IO && strstr(why.text, "the temporary file: "));
+    CHECK(err == ICTUS_ERR_IO && strstr(why.text, "the temporary file cannot be used: "));
     CHECK(entries_of(dir) == 0);
     ictusi_points_fini(&points);
     CHECK(entries_of(dir) == 0);

@@ -272,7 +272,7 @@ static int bench_study_check_once(const struct bench_study *study, struct ictus_
     for (int op = 0; part && op < study->op_count; op++) {
         if (study->ops[op].once) {
             return ictus_because(why, ICTUS_ERR_SPEC,
-                                 "%s is of all processes; measure it without --processes and "
+                                 "%s concerns all processes; measure it without --processes and "
                                  "--group",
                                  study->ops[op].name);
         }
@@ -299,8 +299,9 @@ static int bench_study_check_rest(struct bench_study *study, struct ictus_why *w
         }
     }
     if (!err && study->options->group > 0 && study->options->algorithm) {
-        err = ictus_because(why, ICTUS_ERR_SPEC,
-                            "--group and --algorithm: no algorithm can be forced in groups");
+        err = ictus_because(
+            why, ICTUS_ERR_SPEC,
+            "--algorithm cannot be used with --group: groups cannot be forced to use an algorithm");
     }
     return err ? err : check_ops(study, why);
 }

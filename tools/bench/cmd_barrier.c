@@ -294,7 +294,8 @@ static int barrier_run(const void *given, int word_count, char **words)
     struct ictus_why why = {""};
     int err = ICTUS_OK;
     if (word_count > 0) {
-        err = ictus_because(&why, ICTUS_ERR_SPEC, "unexpected argument '%.80s'", words[0]);
+        err = ictus_because(&why, ICTUS_ERR_SPEC,
+                            "unexpected argument '%.80s'; barrier takes only options", words[0]);
     }
     study_base_init(&study.base, "barrier", &study.options->results, &study.options->talk);
     study_base_clock(&study.base, study.options->sync, study.options->clock);

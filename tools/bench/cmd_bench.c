@@ -377,9 +377,11 @@ static int bench_run(const void *given, int word_count, char **words)
     }
     study->options = given;
     interrupt_watch();
-    const int err = word_count > 0 ? ictus_because(&why, ICTUS_ERR_SPEC,
-                                                   "unexpected argument '%.80s'", words[0])
-                                   : bench_act(study, &why);
+    const int err =
+        word_count > 0
+            ? ictus_because(&why, ICTUS_ERR_SPEC,
+                            "unexpected argument '%.80s'; bench takes only options", words[0])
+            : bench_act(study, &why);
     const bool below = study->left_out > 0;
     const char *file = study->options->results.file;
     bench_study_fini(study);

@@ -566,9 +566,11 @@ static int matrix_run(const void *given, int word_count, char **words)
     }
     study->options = given;
     interrupt_watch();
-    int err = word_count > 0
-                  ? ictus_because(&why, ICTUS_ERR_SPEC, "unexpected argument '%.80s'", words[0])
-                  : matrix_read_study(study, &why);
+    int err =
+        word_count > 0
+            ? ictus_because(&why, ICTUS_ERR_SPEC,
+                            "unexpected argument '%.80s'; matrix takes only options", words[0])
+            : matrix_read_study(study, &why);
     if (!err) {
         err = matrix_run_study(study, &why);
     }

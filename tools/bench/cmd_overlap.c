@@ -425,9 +425,11 @@ static int overlap_run(const void *given, int word_count, char **words)
     }
     s->options = given;
     interrupt_watch();
-    int err = word_count > 0
-                  ? ictus_because(&why, ICTUS_ERR_SPEC, "unexpected argument '%.80s'", words[0])
-                  : overlap_read_study(s, &why);
+    int err =
+        word_count > 0
+            ? ictus_because(&why, ICTUS_ERR_SPEC,
+                            "unexpected argument '%.80s'; overlap takes only options", words[0])
+            : overlap_read_study(s, &why);
     if (!err) {
         err = overlap_run_study(s, &why);
     }

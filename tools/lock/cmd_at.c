@@ -27,7 +27,7 @@ struct at_options {
 static const struct option_row rows[] = {
     {"when", 0, OPTION_TEXT, AT(when.when), NULL, 0, 0, NULL, "INSTANT",
      "+2min, 2026-12-01T12:00:30Z, @1795000000.5"},
-    {"next-odd-minute", 0, OPTION_INT, AT(when.odd_minute_s), "-1", -1, 59, NULL, "SECOND",
+    {"next-odd-minute", 0, OPTION_INT, AT(when.odd_minute_s), NULL, 0, 59, NULL, "SECOND",
      "start at this second of the next odd-numbered minute"},
     {"align", 0, OPTION_SECONDS, AT(when.align_s), "0s", 0, 86400, NULL, "TIME",
      "round the instant up to a multiple of this"},

@@ -258,6 +258,6 @@ bool completion_print(const char *shell, const struct command *const *list)
             return true;
         }
     }
-    (void)fprintf(stderr, "ictus: unknown shell '%.60s'; known are: bash, zsh, fish\n", shell);
+    (void)fprintf(stderr, "ictus: unknown shell '%.60s'; must be one of: bash, zsh, fish\n", shell);
     return false;
 }

@@ -173,7 +173,7 @@ static int unknown_option(const struct option_row *rows, const char *command, co
         used += (size_t)snprintf(list + used, sizeof(list) - used, "%s--%s", used ? ", " : "",
                                  names[i]);
     }
-    return ictus_because(why, ICTUS_ERR_UNKNOWN, "unknown option '%s'; known are: %s%s", typed,
+    return ictus_because(why, ICTUS_ERR_UNKNOWN, "unknown option '%s'; must be one of: %s%s", typed,
                          list, i < count ? ", ..." : "");
 }
 
@@ -209,12 +209,14 @@ static int take_option(const struct option_row *rows, int argc, char **argv, int
     return ICTUS_OK;
 }
 
-/* What has no default is recognised by that where a number must be: it is none. */
+/* What has no default is told from what was given by a value that nobody can give. */
 static void unset_value(const struct option_row *row, void *options)
 {
+    void *member = (char *)options + row->offset;
     if (row->type == OPTION_REAL || row->type == OPTION_SECONDS || row->type == OPTION_RATIO) {
-        void *member = (char *)options + row->offset;
         *(double *)member = NAN;
+    } else if (row->type == OPTION_INT) {
+        *(int64_t *)member = -1;
     }
 }
 

@@ -11,8 +11,8 @@
 
 enum option_type {
     OPTION_FLAG,    /* bool; takes no value */
-    OPTION_INT,     /* int64_t */
-    OPTION_REAL,    /* double */
+    OPTION_INT,     /* int64_t; -1 when unset and without a default */
+    OPTION_REAL,    /* double; likewise NAN, as the next two */
     OPTION_SECONDS, /* double: "1.5us" */
     OPTION_RATIO,   /* double: "5%", "12.5ppm" */
     OPTION_BYTES,   /* uint64_t: "64K" */

@@ -44,7 +44,7 @@ int spec_list_read(struct spec_list *list, const char *option, const char *text,
                    : err;
     }
     return list->count ? ICTUS_OK
-                       : ictus_because(why, ICTUS_ERR_SPEC, "--%s names nothing", option);
+                       : ictus_because(why, ICTUS_ERR_SPEC, "--%s: the list is empty", option);
 }
 
 void spec_list_free(struct spec_list *list)

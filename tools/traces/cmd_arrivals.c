@@ -100,7 +100,7 @@ static void arrivals_put_titles(struct text_table *table)
     text_table_column(table, "n", false);
     text_table_column(table, "spread us", false);
     text_table_column(table, "+- us", false);
-    text_table_column(table, "then us", false);
+    text_table_column(table, "exit us", false);
     text_table_column(table, "persists", false);
     text_table_column(table, "last rank", true);
 }
