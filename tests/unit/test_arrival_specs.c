@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Specifications of arrivals: shapes are as they are named, files are replayed or refused. */
+/*
+ * Specifications of arrivals: shapes are as they are named, files are replayed or refused; and what
+ * patterns and their sizes are called.
+ */
 #include "../check.h"
 
 #include "arrival/arrival.h"
+#include "arrival/pattern.h"
 #include "arrival/replay.h"
 
 #include <ictus/error.h>
@@ -197,6 +201,45 @@ static void shapes_are_as_named(void)
     }
 }
 
+/* What a pattern is called: the MPI call in small letters, or what a start has begun. */
+static void operations_are_named(void)
+{
+    static const struct {
+        const char *call, *name;
+    } cases[] = {{"MPI_Ireduce_scatter_block", "ireduce_scatter_block"},
+                 {"MPI_Bcast", "bcast"},
+                 {"MPI_Start", "bcast_init"},
+                 {"MPI_Startall", "bcast_init"},
+                 {"Started", "started"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[32] = "?";
+        ictusi_pattern_operation(cases[i].call, COLLECTIVE_BCAST, text, sizeof text);
+        CHECK_STR(text, cases[i].name);
+    }
+    CHECK(ictusi_pattern_varies(COLLECTIVE_GATHERV) && ictusi_pattern_varies(COLLECTIVE_SCATTERV));
+    CHECK(ictusi_pattern_varies(COLLECTIVE_ALLTOALLV));
+    CHECK(ictusi_pattern_varies(COLLECTIVE_ALLTOALLW));
+    CHECK(ictusi_pattern_varies(COLLECTIVE_ALLGATHERV));
+    CHECK(ictusi_pattern_varies(COLLECTIVE_REDUCE_SCATTER));
+    CHECK(!ictusi_pattern_varies(COLLECTIVE_ALLTOALL) && !ictusi_pattern_varies(COLLECTIVE_REDUCE));
+}
+
+/* Of what three members moved: what the count argument was. */
+static void blocks_are_told(void)
+{
+    struct traffic_sums sums = {0};
+    ictusi_pattern_traffic_add(&sums, 90, 12);
+    ictusi_pattern_traffic_add(&sums, 30, 36);
+    ictusi_pattern_traffic_add(&sums, 60, 24);
+    CHECK(sums.sent == 180 && sums.received == 72);
+    CHECK(ictusi_pattern_bytes(COLLECTIVE_BCAST, &sums, 3) == 36);
+    CHECK(ictusi_pattern_bytes(COLLECTIVE_REDUCE, &sums, 3) == 90);
+    CHECK(ictusi_pattern_bytes(COLLECTIVE_GATHERV, &sums, 3) == 60);
+    CHECK(ictusi_pattern_bytes(COLLECTIVE_SCATTERV, &sums, 3) == 24);
+    CHECK(ictusi_pattern_bytes(COLLECTIVE_BARRIER, &sums, 3) == 0);
+    CHECK(ictusi_pattern_bytes(COLLECTIVE_ALLTOALL, &sums, 3) == 8);
+}
+
 int main(void)
 {
     char path[] = "/tmp/ictus-arrivals-XXXXXX";
@@ -208,6 +251,8 @@ int main(void)
     files_compute_for_their_gaps(path);
     no_pattern_delays_nobody();
     shapes_compute_for_their_gap();
+    operations_are_named();
+    blocks_are_told();
     limits_are_inside();
     shapes_are_as_named();
     (void)unlink(path);

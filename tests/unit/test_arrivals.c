@@ -3,7 +3,6 @@
 #include "../check.h"
 
 #include "arrival/limits.h"
-#include "arrival/pattern.h"
 #include "arrival/replay.h"
 #include "core/random.h"
 
@@ -212,45 +211,6 @@ static void turns_are_found(void)
     }
 }
 
-/* What a pattern is called: the MPI call in small letters, or what a start has begun. */
-static void operations_are_named(void)
-{
-    static const struct {
-        const char *call, *name;
-    } cases[] = {{"MPI_Ireduce_scatter_block", "ireduce_scatter_block"},
-                 {"MPI_Bcast", "bcast"},
-                 {"MPI_Start", "bcast_init"},
-                 {"MPI_Startall", "bcast_init"},
-                 {"Started", "started"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[32] = "?";
-        ictusi_pattern_operation(cases[i].call, COLLECTIVE_BCAST, text, sizeof text);
-        CHECK_STR(text, cases[i].name);
-    }
-    CHECK(ictusi_pattern_varies(COLLECTIVE_GATHERV) && ictusi_pattern_varies(COLLECTIVE_SCATTERV));
-    CHECK(ictusi_pattern_varies(COLLECTIVE_ALLTOALLV));
-    CHECK(ictusi_pattern_varies(COLLECTIVE_ALLTOALLW));
-    CHECK(ictusi_pattern_varies(COLLECTIVE_ALLGATHERV));
-    CHECK(ictusi_pattern_varies(COLLECTIVE_REDUCE_SCATTER));
-    CHECK(!ictusi_pattern_varies(COLLECTIVE_ALLTOALL) && !ictusi_pattern_varies(COLLECTIVE_REDUCE));
-}
-
-/* Of what three members moved: what the count argument was. */
-static void blocks_are_told(void)
-{
-    struct traffic_sums sums = {0};
-    ictusi_pattern_traffic_add(&sums, 90, 12);
-    ictusi_pattern_traffic_add(&sums, 30, 36);
-    ictusi_pattern_traffic_add(&sums, 60, 24);
-    CHECK(sums.sent == 180 && sums.received == 72);
-    CHECK(ictusi_pattern_bytes(COLLECTIVE_BCAST, &sums, 3) == 36);
-    CHECK(ictusi_pattern_bytes(COLLECTIVE_REDUCE, &sums, 3) == 90);
-    CHECK(ictusi_pattern_bytes(COLLECTIVE_GATHERV, &sums, 3) == 60);
-    CHECK(ictusi_pattern_bytes(COLLECTIVE_SCATTERV, &sums, 3) == 24);
-    CHECK(ictusi_pattern_bytes(COLLECTIVE_BARRIER, &sums, 3) == 0);
-    CHECK(ictusi_pattern_bytes(COLLECTIVE_ALLTOALL, &sums, 3) == 8);
-}
-
 /* What was released owns nothing, and may be released again. */
 static void released_is_empty(void)
 {
@@ -358,6 +318,30 @@ static void nonsense_is_refused(void)
     refused(",\"mean_ns\":[0,1,2],\"sd_ns\":[0,1,1],\"error_ns\":-1", "must not be negative");
     refused(",\"mean_ns\":[0,1,2],\"sd_ns\":[0,1,1],\"persistence\":2", "between 0 and 1");
     refused(",\"raw_offsets_ns\":[[0,1,2]],\"bytes\":-8", "bytes must not be negative");
+}
+
+/* Whichever rank it is of, a number that cannot be is refused, and the rank is named. */
+static void each_rank_is_looked_at(void)
+{
+    static const struct {
+        const char *rest, *end, *good, *bad;
+    } cases[] = {{",\"raw_offsets_ns\":[[0,0,0],[", "]]", "0", "-2"},
+                 {",\"raw_offsets_ns\":[[0,0,0]],\"raw_gaps_ns\":[[", "]]", "0", "-3"},
+                 {",\"sd_ns\":[0,1,1],\"mean_ns\":[", "]", "0", "-1"},
+                 {",\"mean_ns\":[0,1,7],\"sd_ns\":[", "]", "0", "-1"},
+                 {",\"mean_ns\":[0,1,7],\"sd_ns\":[", "]", "0", "null"},
+                 {",\"mean_ns\":[0,1,7],\"sd_ns\":[0,0,0],\"last\":[", "]", "0", "-0.1"}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        for (int bad = 0; bad < 3; bad++) {
+            char rest[256], part[16];
+            (void)snprintf(rest, sizeof rest, "%s%s,%s,%s%s", cases[c].rest,
+                           bad == 0 ? cases[c].bad : cases[c].good,
+                           bad == 1 ? cases[c].bad : cases[c].good,
+                           bad == 2 ? cases[c].bad : cases[c].good, cases[c].end);
+            (void)snprintf(part, sizeof part, "rank %d", bad);
+            refused(rest, part);
+        }
+    }
 }
 
 /* A name that was shortened would be another pattern's. */
@@ -572,12 +556,11 @@ int main(void)
     random_order_is_found();
     slow_change_is_found();
     turns_are_found();
-    operations_are_named();
-    blocks_are_told();
     released_is_empty();
     written_is_read();
     nonsense_is_refused();
     limits_are_inside();
+    each_rank_is_looked_at();
     long_names_are_refused();
     instances_are_replayed();
     model_is_drawn();

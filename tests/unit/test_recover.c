@@ -172,6 +172,28 @@ static void test_whole(const char *directory)
     }
 }
 
+/* An archive that is there is not replaced unless that was asked for, and stays as it is. */
+static void test_kept(const char *directory)
+{
+    static struct raw raw[2];
+    struct ictus_trace_summary s = {.processes = 7};
+    struct ictus_why why = {""};
+    struct stat before, after;
+    char anchor[512];
+    const struct ictus_trace_recover_opts opts = {.size = sizeof(opts), .keep = 1};
+    make_raw(&raw[0], 0);
+    make_raw(&raw[1], 1);
+    REQUIRE(recover(directory, raw, 0, &s) == ICTUS_OK);
+    (void)snprintf(anchor, sizeof(anchor), "%s/traces.otf2", directory);
+    REQUIRE(stat(anchor, &before) == 0);
+    CHECK(ictus_trace_recover(directory, &opts, &s, &why) == ICTUS_ERR_EXISTS);
+    CHECK(strstr(why.text, "already holds an archive") != NULL);
+    REQUIRE(stat(anchor, &after) == 0);
+    CHECK(before.st_ino == after.st_ino && before.st_size == after.st_size);
+    CHECK(before.st_mtim.tv_sec == after.st_mtim.tv_sec &&
+          before.st_mtim.tv_nsec == after.st_mtim.tv_nsec);
+}
+
 static void test_spoilt(const char *directory)
 {
     static struct raw raw[2];
@@ -207,6 +229,7 @@ int main(void)
     REQUIRE(mkdir(command, 0700) == 0);
     /* OTF2 speaks on stderr of each archive that cannot be made; the codes are what counts. */
     test_whole(directory);
+    test_kept(directory);
     test_spoilt(directory);
     (void)snprintf(command, sizeof(command), "rm -rf %s", directory);
     CHECK(system(command) == 0); /* NOLINT(cert-env33-c): a name of our own */
