@@ -614,7 +614,7 @@ def cover(truth, result):
         if true > 0:
             # Where waits are between processes of one clock only, nothing is uncertain and the sum is the true one.
             print("exact" if kind != "untold" and high - low < 1 else kind,
-                  "above" if true > high + 1 else "below" if true < low - 1 else "inside", true, low, high)
+                  "above" if true > high + 1 else "below" if true < low - 1 else "inside", key[0], true, low, high)
     return 0
 
 

@@ -60,6 +60,7 @@ static int pair_add(struct wait_rows *rows, const struct wait_pair *pair)
 struct wait_part {
     int64_t ticks, alike;
     double decidable, sigma;
+    double confined;     /* mean of the lanes, where the call's end confines them */
     const double *lanes; /* NULL: no history adds anything */
 };
 
@@ -129,7 +130,49 @@ static void lanes_of_member(const struct analysis *a, const struct waiting_call 
     }
 }
 
-bool ictusi_wait_lanes(const struct analysis *a, uint64_t call, double lanes[LANES])
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/*
+ * A lock is got after it was given back: no wait for one ends after its call, and lanes of waits
+ * that do are impossible. What is left are the m possible ones of n, all as likely as before, so
+ * that the lane of rank r becomes the one of rank r m / n: lanes keep their order, as sums of waits
+ * that share errors need it. x: unclipped waits. False: all are possible.
+ */
+static bool lanes_confine(double x[LANES], double most)
+{
+    double sorted[LANES];
+    double mapped[LANES];
+    size_t possible = 0;
+    memcpy(sorted, x, sizeof sorted);
+    qsort(sorted, LANES, sizeof *sorted, by_value);
+    while (possible < LANES && sorted[possible] <= most) {
+        possible++;
+    }
+    for (size_t rank = 0; rank < LANES; rank++) { /* in the middles of n and of m equal parts */
+        const double at = ((double)rank + 0.5) * (double)possible / LANES - 0.5;
+        const size_t below = at > 0 ? (size_t)at : 0;
+        const double low = below < possible ? sorted[below] : most;
+        const double high = below + 1 < possible ? sorted[below + 1] : most;
+        mapped[rank] = low + fmax(0, at - (double)below) * (high - low);
+    }
+    for (size_t i = 0; i < LANES && possible < LANES; i++) {
+        const double *place = bsearch(&x[i], sorted, LANES, sizeof *sorted, by_value);
+        x[i] = place ? mapped[place - sorted] : most;
+    }
+    return possible < LANES;
+}
+
+/* What each history adds to a wait, and whether the call's end confines it. */
+struct lanes_kind {
+    bool apart, confined;
+};
+
+static struct lanes_kind lanes_of_pair(const struct analysis *a, uint64_t call, double lanes[LANES])
 {
     const struct waiting_call *c = call_at(&a->calls, call);
     const struct partner *p = partner_at(&a->partners, call);
@@ -141,7 +184,7 @@ bool ictusi_wait_lanes(const struct analysis *a, uint64_t call, double lanes[LAN
     double others[HISTORIES];
     /* One clock: the difference of its readings is exact. */
     if (h->clock_of[c->location] == h->clock_of[p->location] || h->reach == 0) {
-        return false;
+        return (struct lanes_kind){false, false};
     }
     ictusi_histories_read(h, c->location, c->enter, error);
     ictusi_histories_read(h, p->location, c->enter + p->late, others);
@@ -151,10 +194,28 @@ bool ictusi_wait_lanes(const struct analysis *a, uint64_t call, double lanes[LAN
          * enters.
          */
         const double by = error[k] - others[k];
-        lanes[k] = sums_within(late + by, most) - wait;
-        lanes[HISTORIES + k] = sums_within(late - by, most) - wait;
+        lanes[k] = late + by;
+        lanes[HISTORIES + k] = late - by;
     }
-    return true;
+    const bool confined = p->state == WAIT_RMA_LOCK && lanes_confine(lanes, most);
+    for (int i = 0; i < LANES; i++) {
+        lanes[i] = sums_within(lanes[i], most) - wait;
+    }
+    return (struct lanes_kind){true, confined};
+}
+
+bool ictusi_wait_lanes(const struct analysis *a, uint64_t call, double lanes[LANES])
+{
+    return lanes_of_pair(a, call, lanes).apart;
+}
+
+static double lanes_mean(const double lanes[LANES])
+{
+    double mean = 0;
+    for (int i = 0; i < LANES; i++) {
+        mean += lanes[i] / LANES;
+    }
+    return mean;
 }
 
 static bool lanes_any(const double lanes[LANES])
@@ -179,6 +240,7 @@ static int row_add(struct wait_rows *rows, uint32_t state, const struct waiting_
     row->sum.n += part->ticks > 0;
     row->sum.decidable += part->decidable;
     row->sum.sigma += part->sigma;
+    row->sum.confined += part->confined;
     for (int i = 0; i < LANES && part->lanes; i++) {
         row->sum.lanes[i] += part->lanes[i];
     }
@@ -196,12 +258,13 @@ static int add_wait(struct wait_rows *rows, const struct analysis *a, uint64_t c
     if ((double)p->late < -2 * h->reach - 1) {
         return ICTUS_OK; /* it did not wait in any history */
     }
-    bool open = node != NULL;
+    struct lanes_kind kind = {node != NULL, false};
     if (node) {
         lanes_of_member(a, c, p, node, lanes);
     } else {
-        open = ictusi_wait_lanes(a, call, lanes);
+        kind = lanes_of_pair(a, call, lanes);
     }
+    const bool open = kind.apart;
     if (p->wait <= 0 && !(open && lanes_any(lanes))) {
         return ICTUS_OK;
     }
@@ -213,6 +276,7 @@ static int add_wait(struct wait_rows *rows, const struct analysis *a, uint64_t c
                                    .alike = open ? 0 : p->wait,
                                    .decidable = sure ? (double)p->wait : 0,
                                    .sigma = sigma,
+                                   .confined = kind.confined ? lanes_mean(lanes) : 0,
                                    .lanes = open ? lanes : NULL};
     int err = row_add(rows, p->state, c, &part);
     if (p->wrong_order && !err) {
@@ -386,16 +450,10 @@ void ictusi_sum_add(struct wait_sum *sum, const struct wait_sum *other)
     sum->n += other->n;
     sum->decidable += other->decidable;
     sum->sigma += other->sigma;
+    sum->confined += other->confined;
     for (int i = 0; i < LANES; i++) {
         sum->lanes[i] += other->lanes[i];
     }
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* Odd and even parts of what the histories add: mean square of the one, mean and variance of the
@@ -430,6 +488,8 @@ struct sum_range ictusi_sum_range(const struct wait_sum *sum)
 {
     const double s0 = (double)sum->ticks;
     const struct parts p = parts_of(sum->lanes);
+    /* Confined lanes are what is possible; all others repeat errors that S0 has already. */
+    const double even = p.even - 2 * sum->confined;
     struct sum_range r = {s0, s0, s0, 1, SUM_EXACT};
     double sorted[LANES];
     if (sum->sigma == 0 && p.odd == 0 && p.spread == 0) {
@@ -442,7 +502,7 @@ struct sum_range ictusi_sum_range(const struct wait_sum *sum)
     const double high = fmax(0, s0 + sorted[LANES - 2]);
     r.decidable = sum->ticks > 0 ? sum->decidable / s0 : 0;
     /* No history has calls wait for longer than they last: nor has the estimate. */
-    r.estimate = fmin(fmax(0, s0 - p.even), fmax(0, s0 + sorted[LANES - 1]));
+    r.estimate = fmin(fmax(0, s0 - even), fmax(0, s0 + sorted[LANES - 1]));
     r.low = fmax(0, r.estimate - half);
     r.high = r.estimate + half;
     if (r.decidable >= 0.95) {

@@ -13,6 +13,7 @@ struct wait_sum {
     uint64_t n;
     double decidable;    /* ticks of waits whose sign is certain */
     double sigma;        /* sum over waits of their own standard deviations */
+    double confined;     /* mean of what histories add to waits that their calls' ends confine */
     int64_t alike;       /* of the ticks, those that no history changes: within one clock */
     double lanes[LANES]; /* what each history adds to ticks */
 };

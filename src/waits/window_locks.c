@@ -13,7 +13,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double two_sided = 1.96; /* standard deviations of 95 % */
+/*
+ * Standard deviations by which a call has to have returned before a release not to have waited for
+ * it. A wait that is missed is missing whole, while one too many ends with its call and is right
+ * within the error: errors of one in 30000 count here.
+ */
+static const double certainly_before = 4;
 
 /* One process's lock of one target, or of all, from the request to the release. */
 struct tenure {
@@ -112,7 +117,7 @@ static double lock_doubt(const struct analysis *a, const struct waiting_call *c,
 {
     const double sigma =
         ictusi_histories_sigma(&a->histories, c->location, c->leave, other, instant);
-    return isfinite(sigma) ? two_sided * sigma : 0;
+    return isfinite(sigma) ? certainly_before * sigma : 0;
 }
 
 /* The call of a tenure that waited for the longest until another one's end; CALL_NONE: none did. */

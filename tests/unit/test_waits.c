@@ -199,21 +199,6 @@ static void path_is_unbroken(const struct scene *s)
     ictusi_times_free(&times);
 }
 
-/* What a clock shows too much in each history: one value for all times. */
-static void scene_errs(struct scene *s, uint32_t location, double sigma,
-                       double (*error)(int history))
-{
-    struct clock_errors *c = &s->clocks[location];
-    s->clock_of[location] = location;
-    REQUIRE(!ictusi_clock_errors_init(c, 1));
-    c->sigma[0] = sigma;
-    for (int k = 0; k < HISTORIES; k++) {
-        c->history[k] = error ? error(k) : 0;
-        s->a.histories.reach = fmax(s->a.histories.reach, fabs(c->history[k]));
-    }
-    s->a.histories.source = SIGMA_ARCHIVE;
-}
-
 /* Of both signs together 78 are -100 or 100, and two are 0. */
 static double error_of_hundred(int history)
 {
@@ -508,69 +493,6 @@ static void scans_wait_for_the_last_before(void)
     scene_close(&s);
 }
 
-/* What histories add: pairs of opposite sign, of so large a part that changes sign. */
-static void fill_lanes(struct wait_sum *sum, double odd, double even)
-{
-    for (int k = 0; k < HISTORIES; k++) {
-        const double part = (k % 2 ? odd : -odd) * (k < 2 ? 3 : 1); /* the outermost is left out */
-        sum->lanes[k] = part + even;
-        sum->lanes[HISTORIES + k] = -part + even;
-    }
-}
-
-static void ranges_say_how_sure(void)
-{
-    struct wait_sum sum = {.ticks = 1000, .n = 3, .decidable = 1000};
-    struct sum_range r = ictusi_sum_range(&sum);
-    CHECK(r.kind == SUM_EXACT && r.decidable == 1);
-    CHECK(r.estimate == 1000 && r.low == 1000 && r.high == 1000);
-    /* Errors average out: two standard deviations around the estimate. */
-    fill_lanes(&sum, 50, 0);
-    sum.sigma = 10000;
-    r = ictusi_sum_range(&sum);
-    const double odd = sqrt((38 * 50.0 * 50.0 + 2 * 150.0 * 150.0) / 40);
-    CHECK(r.kind == SUM_CERTAIN && r.decidable == 1);
-    CHECK_NEAR(r.estimate, 1000, 1e-9);
-    CHECK_NEAR(r.low, 1000 - 2 * odd, 1e-9);
-    CHECK_NEAR(r.high, 1000 + 2 * odd, 1e-9);
-    /* One clock's error is in all of them: the histories' own range, but for the outermost. */
-    sum.sigma = 100;
-    r = ictusi_sum_range(&sum);
-    CHECK(r.kind == SUM_CERTAIN);
-    CHECK_NEAR(r.low, 1000 - 150, 1e-9); /* four are at 150, two on each side */
-    CHECK_NEAR(r.high, 1000 + 150, 1e-9);
-    /* What histories of both signs add is a bias of what is read off. */
-    fill_lanes(&sum, 50, 20);
-    sum.sigma = 10000;
-    r = ictusi_sum_range(&sum);
-    CHECK_NEAR(r.estimate, 980, 1e-9);
-    CHECK_NEAR(r.high - r.low, 4 * odd, 1e-9);
-    /* Of doubtful signs: the histories' range, too, or no lower limit at all. */
-    sum.decidable = 800;
-    r = ictusi_sum_range(&sum);
-    CHECK(r.kind == SUM_ABOUT);
-    CHECK_NEAR(r.decidable, 0.8, 1e-12);
-    CHECK_NEAR(r.low, fmin(980 - 2 * odd, 1000 - 130), 1e-9);
-    CHECK_NEAR(r.high, fmax(980 + 2 * odd, 1000 + 170), 1e-9);
-    sum.decidable = 750;
-    CHECK(ictusi_sum_range(&sum).kind == SUM_ABOUT);
-    sum.decidable = 749;
-    r = ictusi_sum_range(&sum);
-    CHECK(r.kind == SUM_AT_MOST && r.low == 0);
-    CHECK_NEAR(r.high, 1170, 1e-9);
-    sum.decidable = 950;
-    CHECK(ictusi_sum_range(&sum).kind == SUM_CERTAIN);
-    sum.decidable = 949;
-    CHECK(ictusi_sum_range(&sum).kind == SUM_ABOUT);
-    /* Nothing is negative. */
-    fill_lanes(&sum, 5000, 4000);
-    sum.decidable = 1000;
-    r = ictusi_sum_range(&sum);
-    CHECK(r.estimate == 0 && r.low == 0 && r.high > 0);
-    sum.ticks = 0;
-    CHECK(ictusi_sum_range(&sum).decidable == 0);
-}
-
 int main(void)
 {
     static struct scene s;
@@ -587,6 +509,5 @@ int main(void)
     waits_have_their_clocks_rate();
     scans_wait_for_the_last_before();
     members_wait_for_the_last();
-    ranges_say_how_sure();
     return check_result();
 }

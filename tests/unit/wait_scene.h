@@ -104,6 +104,21 @@ static inline void scene_wait(struct scene *s, uint32_t call, uint32_t cause, en
     p->state = (uint8_t)state;
 }
 
+/* What a clock shows too much in each history: one value for all times. */
+static inline void scene_errs(struct scene *s, uint32_t location, double sigma,
+                              double (*error)(int history))
+{
+    struct clock_errors *c = &s->clocks[location];
+    s->clock_of[location] = location;
+    REQUIRE(!ictusi_clock_errors_init(c, 1));
+    c->sigma[0] = sigma;
+    for (int k = 0; k < HISTORIES; k++) {
+        c->history[k] = error ? error(k) : 0;
+        s->a.histories.reach = fmax(s->a.histories.reach, fabs(c->history[k]));
+    }
+    s->a.histories.source = SIGMA_ARCHIVE;
+}
+
 static inline void scene_walk(const struct scene *s, struct call_pass *pass)
 {
     REQUIRE(!ictusi_analysis_walk(&s->a, &pass, 1));

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What error histories make of sums of waits. */
+#include "wait_scene.h"
+
+#include <math.h>
+
+/* What histories add: pairs of opposite sign, of so large a part that changes sign. */
+static void fill_lanes(struct wait_sum *sum, double odd, double even)
+{
+    for (int k = 0; k < HISTORIES; k++) {
+        const double part = (k % 2 ? odd : -odd) * (k < 2 ? 3 : 1); /* the outermost is left out */
+        sum->lanes[k] = part + even;
+        sum->lanes[HISTORIES + k] = -part + even;
+    }
+}
+
+static void ranges_say_how_sure(void)
+{
+    struct wait_sum sum = {.ticks = 1000, .n = 3, .decidable = 1000};
+    struct sum_range r = ictusi_sum_range(&sum);
+    CHECK(r.kind == SUM_EXACT && r.decidable == 1);
+    CHECK(r.estimate == 1000 && r.low == 1000 && r.high == 1000);
+    /* Errors average out: two standard deviations around the estimate. */
+    fill_lanes(&sum, 50, 0);
+    sum.sigma = 10000;
+    r = ictusi_sum_range(&sum);
+    const double odd = sqrt((38 * 50.0 * 50.0 + 2 * 150.0 * 150.0) / 40);
+    CHECK(r.kind == SUM_CERTAIN && r.decidable == 1);
+    CHECK_NEAR(r.estimate, 1000, 1e-9);
+    CHECK_NEAR(r.low, 1000 - 2 * odd, 1e-9);
+    CHECK_NEAR(r.high, 1000 + 2 * odd, 1e-9);
+    /* One clock's error is in all of them: the histories' own range, but for the outermost. */
+    sum.sigma = 100;
+    r = ictusi_sum_range(&sum);
+    CHECK(r.kind == SUM_CERTAIN);
+    CHECK_NEAR(r.low, 1000 - 150, 1e-9); /* four are at 150, two on each side */
+    CHECK_NEAR(r.high, 1000 + 150, 1e-9);
+    /* What histories of both signs add is a bias of what is read off. */
+    fill_lanes(&sum, 50, 20);
+    sum.sigma = 10000;
+    r = ictusi_sum_range(&sum);
+    CHECK_NEAR(r.estimate, 980, 1e-9);
+    CHECK_NEAR(r.high - r.low, 4 * odd, 1e-9);
+    /* Of doubtful signs: the histories' range, too, or no lower limit at all. */
+    sum.decidable = 800;
+    r = ictusi_sum_range(&sum);
+    CHECK(r.kind == SUM_ABOUT);
+    CHECK_NEAR(r.decidable, 0.8, 1e-12);
+    CHECK_NEAR(r.low, fmin(980 - 2 * odd, 1000 - 130), 1e-9);
+    CHECK_NEAR(r.high, fmax(980 + 2 * odd, 1000 + 170), 1e-9);
+    sum.decidable = 750;
+    CHECK(ictusi_sum_range(&sum).kind == SUM_ABOUT);
+    sum.decidable = 749;
+    r = ictusi_sum_range(&sum);
+    CHECK(r.kind == SUM_AT_MOST && r.low == 0);
+    CHECK_NEAR(r.high, 1170, 1e-9);
+    sum.decidable = 950;
+    CHECK(ictusi_sum_range(&sum).kind == SUM_CERTAIN);
+    sum.decidable = 949;
+    CHECK(ictusi_sum_range(&sum).kind == SUM_ABOUT);
+    /* Nothing is negative. */
+    fill_lanes(&sum, 5000, 4000);
+    sum.decidable = 1000;
+    r = ictusi_sum_range(&sum);
+    CHECK(r.estimate == 0 && r.low == 0 && r.high > 0);
+    sum.ticks = 0;
+    CHECK(ictusi_sum_range(&sum).decidable == 0);
+}
+
+/* Errors of a clock: 1 to HISTORIES, and as many below nothing. */
+static double error_counted(int history)
+{
+    return history + 1.0;
+}
+
+/*
+ * Location 1 waits for a lock from 1000 to 1100. By clocks that are not sure, 0 gives it back at an
+ * instant that may be after that.
+ */
+static struct wait_row lock_row(int64_t released)
+{
+    struct wait_rows rows = {.list = NULL};
+    struct scene s;
+    scene_open(&s);
+    s.first[0] = 0;
+    const uint32_t cause = scene_call(&s, 0, released, released, 1);
+    s.first[1] = 1;
+    const uint32_t call = scene_call(&s, 1, 1000, 1100, 2);
+    s.first[2] = s.first[3] = s.first[4] = 2;
+    scene_wait(&s, call, cause, WAIT_RMA_LOCK);
+    scene_errs(&s, 0, 20, error_counted);
+    scene_errs(&s, 1, 0, NULL);
+    scene_rows(&s, &rows);
+    REQUIRE(rows.count == 1);
+    const struct wait_row row = rows.list[0];
+    ictusi_rows_free(&rows);
+    scene_close(&s);
+    return row;
+}
+
+/* Histories in which a lock was given back after its waiter had it are impossible. */
+static void locks_end_waits(void)
+{
+    struct wait_row row = lock_row(1060); /* all are possible */
+    for (int k = 0; k < HISTORIES; k++) {
+        CHECK_NEAR(row.sum.lanes[k], -error_counted(k), 1e-9);
+        CHECK_NEAR(row.sum.lanes[HISTORIES + k], error_counted(k), 1e-9);
+    }
+    CHECK(row.sum.confined == 0);
+    row = lock_row(1120); /* 20 too late: those in which it was 20 to 40 earlier */
+    for (int k = 0; k < LANES; k++) {
+        CHECK(row.sum.lanes[k] >= -20 && row.sum.lanes[k] <= 0);
+    }
+    for (int k = 1; k < HISTORIES; k++) { /* the order of the errors stays */
+        CHECK(row.sum.lanes[k] <= row.sum.lanes[k - 1]);
+        CHECK(row.sum.lanes[HISTORIES + k] >= row.sum.lanes[HISTORIES + k - 1]);
+    }
+    CHECK(row.sum.lanes[0] < row.sum.lanes[HISTORIES]);
+    CHECK(row.sum.ticks == 100);
+    CHECK_NEAR(ictusi_sum_range(&row.sum).estimate, 90, 0.5);
+    row = lock_row(1200); /* none is: it ends with the call */
+    for (int k = 0; k < LANES; k++) {
+        CHECK(row.sum.lanes[k] == 0);
+    }
+}
+
+int main(void)
+{
+    ranges_say_how_sure();
+    locks_end_waits();
+    return check_result();
+}
