@@ -51,6 +51,14 @@ static bool same_offsets(const struct layout_location *a, const struct layout_lo
     return true;
 }
 
+/* A thread that has a clock of its own: its number among those; LAYOUT_NONE: it has not. */
+static uint32_t thread_clock(const struct session *s, uint32_t location)
+{
+    const uint32_t shared = s->unit_count - s->thread_units;
+    const uint32_t unit = s->unit_of[location];
+    return s->thread_units > 0 && unit >= shared ? unit - shared : LAYOUT_NONE;
+}
+
 /* Whether processes of one node have clocks of their own. */
 static bool clocks_by_process(const struct session *s)
 {
@@ -68,7 +76,8 @@ static bool clocks_by_process(const struct session *s)
     }
     for (uint32_t i = 0; i < trace->layout.location_count; i++) { /* the messages said so */
         const uint32_t process = trace->layout.locations[i].process;
-        if (process != LAYOUT_NONE && s->unit_of[i] != trace->layout.processes[process].node) {
+        if (process != LAYOUT_NONE && thread_clock(s, i) == LAYOUT_NONE &&
+            s->unit_of[i] != trace->layout.processes[process].node) {
             return true;
         }
     }
@@ -77,7 +86,8 @@ static bool clocks_by_process(const struct session *s)
 
 /*
  * Which clock stamps a location: that of its node, since a node's processes read one counter,
- * unless its processes' offsets or messages contradict that.
+ * unless its processes' offsets or messages contradict that. Threads that contradict the clock of
+ * their process have the last ones, in the order of the session's units.
  */
 static int clocks_find(struct histories *h, const struct session *s)
 {
@@ -88,16 +98,45 @@ static int clocks_find(struct histories *h, const struct session *s)
         (uint32_t)(by_process || !trace->layout.node_count ? trace->layout.process_count
                                                            : trace->layout.node_count);
     h->clock_count = h->clock_count ? h->clock_count : 1;
+    const uint32_t shared = h->clock_count;
+    h->clock_count += s->thread_units;
     h->clocks = calloc(h->clock_count, sizeof *h->clocks);
-    if (!h->clock_of || !h->clocks) {
+    h->home = calloc(h->clock_count, sizeof *h->home);
+    if (!h->clock_of || !h->clocks || !h->home) {
         return ICTUS_ERR_NOMEM;
+    }
+    for (uint32_t c = 0; c < h->clock_count; c++) {
+        h->home[c] = c;
     }
     for (uint32_t i = 0; i < trace->layout.location_count; i++) {
         const uint32_t process = s->process_of[i];
         const bool known = process < trace->layout.process_count;
+        const uint32_t own = thread_clock(s, i);
         h->clock_of[i] = !known ? 0 : by_process ? process : trace->layout.processes[process].node;
+        if (own != LAYOUT_NONE) {
+            h->home[shared + own] = h->clock_of[i];
+            h->clock_of[i] = shared + own;
+        }
     }
     return ICTUS_OK;
+}
+
+/* Each thread's clock stamps one location, and is numbered anew where those before it are gone. */
+bool ictusi_histories_rejoin(struct histories *h, const struct session *s, const uint32_t *group)
+{
+    uint32_t kept = h->clock_count - s->thread_units;
+    for (uint32_t i = 0; i < s->trace->layout.location_count; i++) {
+        const uint32_t own = h->clock_of[i];
+        const uint32_t home = h->home[own];
+        if (home != own) {
+            h->clock_of[i] = group[own] == group[home] ? kept : home;
+            h->home[kept] = home;
+            kept += group[own] == group[home];
+        }
+    }
+    const bool any = kept < h->clock_count;
+    h->clock_count = kept;
+    return any;
 }
 
 int ictusi_clock_errors_init(struct clock_errors *c, uint32_t count)
@@ -248,6 +287,7 @@ void ictusi_histories_free(struct histories *h)
     }
     free(h->clocks);
     free(h->clock_of);
+    free(h->home);
     free(h->pairs);
     *h = (struct histories){.clocks = NULL};
 }

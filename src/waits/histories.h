@@ -25,6 +25,7 @@ struct clock_errors {
 struct histories {
     uint32_t *clock_of; /* by location */
     uint32_t clock_count;
+    uint32_t *home; /* by clock: of a thread's own one, after all others, that of its process */
     struct clock_errors *clocks;
     enum sigma_source source;
     double worst;   /* largest sigma of any clock, ticks */
@@ -40,6 +41,14 @@ struct histories {
  */
 int ictusi_histories_make(struct histories *histories, struct session *session, uint32_t fitted);
 void ictusi_histories_free(struct histories *histories);
+
+/*
+ * Threads whose clocks are not tied to that of their process share it again: better a presumption
+ * than clocks of which nothing is known. group: what a clock is tied to both ways, by clock.
+ * Whether there were any; clocks are numbered anew then.
+ */
+bool ictusi_histories_rejoin(struct histories *histories, const struct session *session,
+                             const uint32_t *group);
 
 /* Room for so many knots. Errors: ICTUS_ERR_NOMEM. */
 int ictusi_clock_errors_init(struct clock_errors *c, uint32_t count);

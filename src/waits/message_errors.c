@@ -5,7 +5,8 @@
  * (two knots), so is the error, and what the cells of the whole run leave possible are the lines of
  * error_lines.h; where clocks walk, lines in the two stretches beside a knot.
  *
- * No message takes less than a path does. With h0 half of the least round trip of the trace, each
+ * No message takes less than a path does. With h0 half of the least round trip of the trace (of
+ * threads of one process with clocks of their own: of all such threads), each
  * bound is narrowed by h0 - g before, where g is by how much the least delays may themselves be too
  * long: the gap to the next ones, since the least of many exponential delays exceeds what it is the
  * least of by as much as it is below the next. Let s^2 be the variance of lines that are all as
@@ -45,9 +46,12 @@ struct network {
     struct graph_edge *edges;
     const struct delay_pair **pairs; /* of each edge */
     double *sigma;                   /* ticks, of each edge at the present knot */
-    double *bent;    /* of that what all knots have in common: asymmetry of the path */
-    double *queue;   /* variance of the lines that no delay contradicts */
-    double *own;     /* variance, by clock: what it errs by against all others alike */
+    double *bent;         /* of that what all knots have in common: asymmetry of the path */
+    double *queue;        /* variance of the lines that no delay contradicts */
+    double *own;          /* variance, by clock: what it errs by against all others alike */
+    double *least;        /* ticks, of each edge: half of the least round trip of its kind */
+    double *drawn;        /* by clock: what it errs by so in the present history */
+    const uint32_t *home; /* by clock: of a thread's that of its process, else itself */
     double *scatter; /* ticks that each way's least delay may be too long by, as they scatter */
     struct error_lines lines;
     uint64_t count;
@@ -129,21 +133,33 @@ static double knot_cells(const struct least_delays *seen, const struct delay_pai
     return (at - cells->from) / (cells->to - cells->from);
 }
 
-/* Half of the least round trip of all: what no queue lengthens. */
-static double network_least_half(struct network *n, const struct least_delays *seen, uint32_t knots)
+/* Whether two clocks are of one process, whose threads are nearer to each other than others. */
+static bool edge_is_within(const struct network *n, uint64_t i)
 {
-    double least = INFINITY;
+    return n->home[n->edges[i].a] == n->home[n->edges[i].b];
+}
+
+/*
+ * Half of the least round trip: what no queue lengthens. Of all that are between processes, and of
+ * all between threads of one.
+ */
+static void network_least_half(struct network *n, const struct least_delays *seen, uint32_t knots)
+{
+    double least[2] = {INFINITY, INFINITY};
     for (uint64_t i = 0; i < n->count; i++) {
+        double *half = &least[edge_is_within(n, i)];
         for (uint32_t k = 0; k < (knots > 2 ? knots : 1); k++) {
             struct delay_cells cells;
             (void)knot_cells(seen, n->pairs[i], knots, k, &cells);
-            least = fmin(least, ictusi_error_lines_margin(&n->lines, &cells) / 2);
+            *half = fmin(*half, ictusi_error_lines_margin(&n->lines, &cells) / 2);
         }
     }
-    return least > 0 ? least : 0;
+    for (uint64_t i = 0; i < n->count; i++) {
+        n->least[i] = fmax(0, least[edge_is_within(n, i)]);
+    }
 }
 
-static int network_init(struct network *n, const struct least_delays *seen)
+static int network_init(struct network *n, const struct least_delays *seen, const uint32_t *home)
 {
     n->edges = calloc(seen->pair_count + 1, sizeof *n->edges);
     n->pairs = calloc(seen->pair_count + 1, sizeof *n->pairs);
@@ -151,8 +167,12 @@ static int network_init(struct network *n, const struct least_delays *seen)
     n->bent = calloc(seen->pair_count + 1, sizeof *n->bent);
     n->queue = calloc(seen->pair_count + 1, sizeof *n->queue);
     n->own = calloc(seen->clocks + 1, sizeof *n->own);
+    n->least = calloc(seen->pair_count + 1, sizeof *n->least);
+    n->drawn = calloc(seen->clocks + 1, sizeof *n->drawn);
     n->scatter = calloc(seen->pair_count + 1, sizeof *n->scatter);
-    if (!n->edges || !n->pairs || !n->sigma || !n->bent || !n->queue || !n->own || !n->scatter) {
+    n->home = home;
+    if (!n->edges || !n->pairs || !n->sigma || !n->bent || !n->queue || !n->own || !n->least ||
+        !n->drawn || !n->scatter) {
         return ICTUS_ERR_NOMEM;
     }
     for (uint64_t i = 0; i < seen->pair_count; i++) {
@@ -177,12 +197,14 @@ static void network_fini(struct network *n)
     free(n->bent);
     free(n->queue);
     free(n->own);
+    free(n->least);
+    free(n->drawn);
     free(n->scatter);
     ictusi_error_lines_fini(&n->lines);
     ictusi_laplacian_free(&n->laplacian);
 }
 
-/* Whether the pairs connect all clocks. */
+/* Whether the pairs connect all clocks; else who is connected: the lowest clock of each group. */
 static bool network_is_whole(const struct network *n, uint32_t clocks, uint32_t *group)
 {
     uint32_t groups = clocks;
@@ -201,6 +223,9 @@ static bool network_is_whole(const struct network *n, uint32_t clocks, uint32_t 
         groups -= a != b;
         group[a > b ? a : b] = a > b ? b : a;
     }
+    for (uint32_t i = 0; i < clocks; i++) {
+        group[i] = group[group[i]]; /* of lower numbers, which are done: the lowest */
+    }
     return groups == 1;
 }
 
@@ -211,10 +236,11 @@ static bool network_is_whole(const struct network *n, uint32_t clocks, uint32_t 
  * there: of most pairs these two are known nearly independently of each other.
  */
 static void pair_measure(struct network *n, uint64_t i, const struct least_delays *seen,
-                         double least, uint32_t knots, uint32_t knot)
+                         uint32_t knots, uint32_t knot)
 {
     struct delay_cells cells;
     struct graph_edge *e = &n->edges[i];
+    const double least = n->least[i];
     const double at = knot_cells(seen, n->pairs[i], knots, knot, &cells);
     const double margin = ictusi_error_lines_margin(&n->lines, &cells);
     const double shrink = margin > 0 ? fmax(0, least - n->scatter[i]) : margin;
@@ -231,17 +257,23 @@ static void pair_measure(struct network *n, uint64_t i, const struct least_delay
     e->weight = 1 / (n->sigma[i] * n->sigma[i]);
 }
 
-static void network_measure(struct network *n, const struct least_delays *seen, double least,
-                            uint32_t knots, uint32_t knot)
+static void network_measure(struct network *n, const struct least_delays *seen, uint32_t knots,
+                            uint32_t knot)
 {
     for (uint32_t c = 0; c < seen->clocks; c++) {
         n->own[c] = INFINITY;
     }
     for (uint64_t i = 0; i < n->count; i++) {
-        pair_measure(n, i, seen, least, knots, knot);
-        const struct graph_edge *e = &n->edges[i];
-        n->own[e->a] = fmin(n->own[e->a], of_clock * n->queue[i]);
-        n->own[e->b] = fmin(n->own[e->b], of_clock * n->queue[i]);
+        pair_measure(n, i, seen, knots, knot);
+        const uint32_t ends[2] = {(uint32_t)n->edges[i].a, (uint32_t)n->edges[i].b};
+        for (int k = 0; k < 2; k++) { /* a process's is that of all its threads, too */
+            if (!edge_is_within(n, i) || n->home[ends[k]] != ends[k]) {
+                n->own[ends[k]] = fmin(n->own[ends[k]], of_clock * n->queue[i]);
+            }
+        }
+    }
+    for (uint32_t c = 0; c < seen->clocks; c++) {
+        n->own[c] = isfinite(n->own[c]) ? n->own[c] : 0;
     }
 }
 
@@ -260,8 +292,8 @@ static int network_contradiction(struct network *n, double *x, uint32_t clocks, 
 }
 
 /* How much larger errors are than presumed, as far as loops tell. */
-static int network_factor(struct network *n, const struct least_delays *seen, double least,
-                          uint32_t knots, double *factor)
+static int network_factor(struct network *n, const struct least_delays *seen, uint32_t knots,
+                          double *factor)
 {
     const double loops = (double)n->count - (double)seen->clocks + 1;
     double *x = calloc(seen->clocks, sizeof *x);
@@ -269,7 +301,7 @@ static int network_factor(struct network *n, const struct least_delays *seen, do
     int err = x ? ICTUS_OK : ICTUS_ERR_NOMEM;
     for (uint32_t k = 0; k < knots && !err; k++) {
         double sum = 0;
-        network_measure(n, seen, least, knots, k);
+        network_measure(n, seen, knots, k);
         err = network_contradiction(n, x, seen->clocks, &sum);
         all += sum / knots;
     }
@@ -295,13 +327,12 @@ static int history_solve(struct network *n, struct rng *common, struct rng *own,
     }
     memset(x, 0, clocks * sizeof *x);
     const int err = ictusi_laplacian_solve(&n->laplacian, n->edges, n->count, x);
-    double first = 0;
-    for (uint32_t c = 0; c < clocks; c++) { /* the first clock is what others are compared with */
+    for (uint32_t c = 0; c < clocks; c++) {
         const double shared = ictusi_random_normal(common);
         const double alone = ictusi_random_normal(own);
-        const double by = sqrt(n->own[c]) * (walk ? (shared + alone) * M_SQRT1_2 : alone);
-        first = c == 0 ? by : first;
-        x[c] += by - first;
+        n->drawn[c] = sqrt(n->own[c]) * (walk ? (shared + alone) * M_SQRT1_2 : alone);
+        /* The first clock is what others are compared with. */
+        x[c] += n->drawn[n->home[c]] + (n->home[c] != c ? n->drawn[c] : 0) - n->drawn[0];
     }
     return err;
 }
@@ -332,7 +363,8 @@ static int knot_draw(struct histories *h, struct network *n, uint64_t seed, uint
     err =
         err ? err : ictusi_laplacian_resistance(&n->laplacian, n->edges, n->count, variance, NULL);
     for (uint32_t c = 0; c < clocks && !err; c++) {
-        const double own = c > 0 ? n->own[c] + n->own[0] : 0;
+        const uint32_t home = n->home[c];
+        const double own = (home > 0 ? n->own[home] + n->own[0] : 0) + (home != c ? n->own[c] : 0);
         h->clocks[c].sigma[knot] = sqrt(factor * factor * fmax(0, variance[c]) + own);
     }
     free(x);
@@ -384,10 +416,10 @@ static int network_draw(struct histories *h, struct network *n, const struct ses
                         const struct least_delays *seen, uint32_t fitted)
 {
     const uint32_t knots = fitted > 0 ? fitted : 2;
-    const double least = network_least_half(n, seen, knots);
     const uint64_t seed = s->trace->layout.length;
     double factor = 1;
-    int err = network_factor(n, seen, least, knots, &factor);
+    network_least_half(n, seen, knots);
+    int err = network_factor(n, seen, knots, &factor);
     for (uint32_t c = 0; c < h->clock_count && !err; c++) {
         err = ictusi_clock_errors_init(&h->clocks[c], knots);
         for (uint32_t k = 0; k < knots && !err; k++) {
@@ -395,7 +427,7 @@ static int network_draw(struct histories *h, struct network *n, const struct ses
         }
     }
     for (uint32_t k = 0; k < knots && !err; k++) {
-        network_measure(n, seen, least, knots, k);
+        network_measure(n, seen, knots, k);
         err = knot_draw(h, n, seed, k, factor);
     }
     for (uint32_t c = 0; c < h->clock_count && !err; c++) {
@@ -409,30 +441,47 @@ static int network_draw(struct histories *h, struct network *n, const struct ses
     return err;
 }
 
+/* The delays between clocks, and the network that they make. Collective. */
+static int network_see(struct network *n, struct least_delays *seen, const struct histories *h,
+                       struct session *s)
+{
+    int err = ictusi_session_agree(s, ictusi_delays_init(seen, h->clock_of, h->clock_count, CELLS));
+    if (!err) {
+        ictusi_delays_begin(seen, s->history.points.time, s->from, s->to);
+        s->flow.observer = &seen->observer;
+        s->flow.known = s->history.points.time;
+        err = ictusi_session_agree(s, ictusi_flow_run(&s->flow, FLOW_CHECK));
+    }
+    err = err ? err : ictusi_delays_finish(seen, s->team);
+    err = err ? err : network_init(n, seen, h->home);
+    if (!err) {
+        delays_tighten(seen);
+    }
+    return ictusi_session_agree(s, err);
+}
+
 int ictusi_message_errors(struct histories *h, struct session *s, uint32_t fitted)
 {
     struct least_delays seen = {.delay = NULL};
     struct network n = {.edges = NULL};
-    uint32_t *group = NULL;
     h->source = SIGMA_UNKNOWN;
     if (s->to <= s->from) {
         return ICTUS_OK;
     }
-    int err =
-        ictusi_session_agree(s, ictusi_delays_init(&seen, h->clock_of, h->clock_count, CELLS));
-    if (!err) {
-        ictusi_delays_begin(&seen, s->history.points.time, s->from, s->to);
-        s->flow.observer = &seen.observer;
-        s->flow.known = s->history.points.time;
-        err = ictusi_session_agree(s, ictusi_flow_run(&s->flow, FLOW_CHECK));
+    uint32_t *group = calloc(h->clock_count, sizeof *group);
+    int err = ictusi_session_agree(s, group ? ICTUS_OK : ICTUS_ERR_NOMEM);
+    err = err ? err : network_see(&n, &seen, h, s);
+    bool whole = !err && network_is_whole(&n, h->clock_count, group);
+    if (!err && !whole && ictusi_histories_rejoin(h, s, group)) {
+        network_fini(&n);
+        ictusi_delays_fini(&seen);
+        n = (struct network){.edges = NULL};
+        seen = (struct least_delays){.delay = NULL};
+        h->source = h->clock_count > 1 ? SIGMA_UNKNOWN : SIGMA_ONE_CLOCK;
+        err = h->clock_count > 1 ? network_see(&n, &seen, h, s) : ICTUS_OK;
+        whole = h->clock_count > 1 && !err && network_is_whole(&n, h->clock_count, group);
     }
-    err = err ? err : ictusi_delays_finish(&seen, s->team);
-    if (!err) {
-        group = calloc(h->clock_count, sizeof *group);
-        err = group ? network_init(&n, &seen) : ICTUS_ERR_NOMEM;
-        delays_tighten(&seen);
-    }
-    if (!err && network_is_whole(&n, h->clock_count, group)) {
+    if (whole) {
         h->source = SIGMA_MESSAGES;
         err = network_draw(h, &n, s, &seen, fitted);
     }

@@ -169,6 +169,36 @@ static void clocks_are_told_apart(void)
     ictusi_histories_free(&h);
 }
 
+/*
+ * Threads that contradict their process's clock have clocks of their own, after all others, and go
+ * back to it where nothing ties them to it.
+ */
+static void threads_have_clocks(void)
+{
+    struct scene s;
+    struct histories h;
+    uint32_t group[NODES + 2] = {0};
+    scene_open(&s);
+    s.process_of[7] = 6;
+    s.process_of[13] = 12;
+    s.unit_of[7] = NODES;
+    s.unit_of[13] = NODES + 1;
+    s.session.unit_count = NODES + 2;
+    s.session.thread_units = 2;
+    REQUIRE(!ictusi_histories_make(&h, &s.session, 0));
+    CHECK(h.clock_count == NODES + 2 && h.clock_of[7] == NODES && h.clock_of[13] == NODES + 1);
+    CHECK(h.clock_of[6] == 3 && h.clock_of[12] == 6);
+    CHECK(h.home[NODES] == 3 && h.home[NODES + 1] == 6 && h.home[3] == 3);
+    CHECK(!ictusi_histories_rejoin(&h, &s.session, group)); /* all are tied to each other */
+    CHECK(h.clock_count == NODES + 2 && h.clock_of[13] == NODES + 1);
+    group[NODES] = NODES;
+    CHECK(ictusi_histories_rejoin(&h, &s.session, group));
+    CHECK(h.clock_count == NODES + 1 && h.clock_of[7] == 3);
+    CHECK(h.clock_of[13] == NODES && h.home[NODES] == 6);
+    h.clock_count = NODES + 2; /* that many are to be released */
+    ictusi_histories_free(&h);
+}
+
 /* One clock errs by nothing, and one that nobody knows by anything. */
 static void other_sources(void)
 {
@@ -304,6 +334,7 @@ int main(void)
 {
     archive_tells();
     clocks_are_told_apart();
+    threads_have_clocks();
     other_sources();
     lines_between_knots();
     return check_result();

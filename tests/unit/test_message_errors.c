@@ -140,6 +140,7 @@ static struct scene *scene_open(const struct world *w, uint32_t fitted)
     session->to = 100000 + llround(end);
     REQUIRE(!ictusi_connect_history(&session->graph, &session->history, &session->share, NULL));
     s->h = (struct histories){.clock_of = s->numbers,
+                              .home = s->numbers, /* each its own */
                               .clock_count = CLOCKS,
                               .clocks = calloc(CLOCKS, sizeof *s->h.clocks)};
     REQUIRE(s->h.clocks);
@@ -149,7 +150,7 @@ static struct scene *scene_open(const struct world *w, uint32_t fitted)
 
 static void scene_close(struct scene *s)
 {
-    s->h.clock_of = NULL; /* the scene's */
+    s->h.clock_of = s->h.home = NULL; /* the scene's */
     ictusi_histories_free(&s->h);
     ictusi_graph_fini(&s->session.graph);
     ictusi_history_fini(&s->session.history);
