@@ -88,6 +88,10 @@ static int copy_open_archive(struct rewriting *w)
     }
     if (!w->job->team || w->job->team->rank == 0) {
         copy_properties(w);
+        if (w->job->definitions.thread_clocks) {
+            (void)OTF2_Archive_SetProperty(w->archive, THREAD_CLOCKS,
+                                           w->job->definitions.thread_clocks, true);
+        }
     }
     return OTF2_Archive_OpenEvtFiles(w->archive) == OTF2_SUCCESS
                ? ICTUS_OK

@@ -17,8 +17,9 @@ struct copy_definitions {
     /* Clock offsets to write for a location, at most two; may be NULL: none. */
     uint32_t (*new_offsets)(void *self, uint32_t location, struct clock_offset list[2]);
     void *self;
-    bool keep_offsets; /* those of the input */
-    int64_t raised;    /* ticks by which all times are later */
+    const char *thread_clocks; /* value of that property (archive/trace.h); NULL: as in the input */
+    bool keep_offsets;         /* those of the input */
+    int64_t raised;            /* ticks by which all times are later */
 };
 
 struct copy_job {

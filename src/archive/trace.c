@@ -3,6 +3,8 @@
 #include "archive/trace.h"
 
 #include <ictus/text.h>
+#include <stdlib.h>
+#include <string.h>
 
 uint32_t ictusi_archive_location(const struct trace *trace, uint64_t ref)
 {
@@ -42,4 +44,23 @@ uint64_t ictusi_archive_ns(const struct trace *trace, uint64_t stamp)
     const uint64_t since = stamp > trace->global_offset ? stamp - trace->global_offset : 0;
     const uint64_t resolution = trace->layout.resolution;
     return resolution == 1000000000 ? since : (uint64_t)((wide)since * 1000000000 / resolution);
+}
+
+/* Asked for by name, OTF2 would complain of one that is not there. */
+char *ictusi_archive_property(const struct trace *trace, const char *name)
+{
+    uint32_t count = 0;
+    char **names = NULL;
+    char *value = NULL;
+    if (OTF2_Reader_GetPropertyNames(trace->reader, &count, &names) != OTF2_SUCCESS) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < count && !value; i++) {
+        if (strcmp(names[i], name) == 0 &&
+            OTF2_Reader_GetProperty(trace->reader, name, &value) != OTF2_SUCCESS) {
+            value = NULL;
+        }
+    }
+    free(names);
+    return value;
 }

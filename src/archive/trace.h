@@ -118,6 +118,15 @@ const char *ictusi_archive_string(const struct trace *trace, uint32_t ref);
 const char *ictusi_archive_name(const struct trace *trace, const struct name_table *table,
                                 uint64_t ref);
 
+/*
+ * The property of a corrected archive that names the threads whose clocks were not their process's:
+ * references of locations, apart by spaces.
+ */
+#define THREAD_CLOCKS "ICTUS::THREAD_CLOCKS"
+
+/* A property of the archive, to be freed; NULL: it has none of this name. */
+char *ictusi_archive_property(const struct trace *trace, const char *name);
+
 /* Nanoseconds from the beginning of the trace to a stamp. */
 uint64_t ictusi_archive_ns(const struct trace *trace, uint64_t stamp);
 

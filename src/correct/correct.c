@@ -11,7 +11,9 @@
 
 #include <ictus/result.h>
 #include <ictus/text.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -424,9 +426,28 @@ static void correct_properties(void *self, uint64_t clock[4])
     }
 }
 
+/* Which threads got clocks of their own, for the output to say; NULL: none, or no memory. */
+static char *thread_clocks(const struct correction *c)
+{
+    enum { DIGITS = 21 };
+    const struct session *s = &c->session;
+    const uint32_t shared = s->unit_count - s->thread_units;
+    const bool any = c->clocks.choice.kind != CLOCKS_BASE && s->units && s->thread_units > 0;
+    char *text = any ? malloc((size_t)s->thread_units * DIGITS + 1) : NULL;
+    size_t used = 0;
+    for (uint32_t i = 0; text && i < s->trace->layout.location_count; i++) {
+        if (s->unit_of[i] >= shared) {
+            used += (size_t)snprintf(text + used, DIGITS + 1, "%s%" PRIu64, used ? " " : "",
+                                     s->trace->layout.locations[i].ref);
+        }
+    }
+    return text;
+}
+
 static int write_out(struct correction *c)
 {
     struct session *s = &c->session;
+    char *threads = thread_clocks(c);
     const struct copy_job job = {.trace = s->trace,
                                  .out = c->options->out,
                                  .mine = s->share.mine,
@@ -437,13 +458,16 @@ static int write_out(struct correction *c)
                                            .self = c},
                                  .definitions = {.properties = correct_properties,
                                                  .self = c,
+                                                 .thread_clocks = threads,
                                                  .keep_offsets = c->keep_offsets,
                                                  .raised = s->raised},
                                  .team = s->team,
                                  .events = true,
                                  .threads = s->threads,
                                  .restamp = s->counts.unknown == 0};
-    return ictusi_copy_run(&job, s->why);
+    const int err = ictusi_copy_run(&job, s->why);
+    free(threads);
+    return err;
 }
 
 static json_t *correct_bins_json(const uint64_t *counts, double first_edge, const char *key)

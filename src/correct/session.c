@@ -91,6 +91,28 @@ static void units_part(struct session *s, const struct check_stats *stats)
     }
 }
 
+void ictusi_session_part_threads(struct session *s)
+{
+    const struct layout *layout = &s->trace->layout;
+    char *threads = ictusi_archive_property(s->trace, THREAD_CLOCKS);
+    const uint32_t shared = s->unit_count;
+    char *end = threads;
+    for (char *at = threads; at && *at; at = end) {
+        const uint32_t i = ictusi_archive_location(s->trace, strtoull(at, &end, 10));
+        if (end == at) {
+            break; /* somebody else wrote it */
+        }
+        const uint32_t process = i != LAYOUT_NONE ? layout->locations[i].process : LAYOUT_NONE;
+        if (process != LAYOUT_NONE && s->unit_of[i] < shared &&
+            process_lead(layout, process) != i) {
+            s->unit_of[i] = s->unit_count++;
+        }
+    }
+    free(threads);
+    s->thread_units += s->unit_count - shared;
+    s->latency.units = s->unit_count;
+}
+
 void ictusi_session_set_units(struct session *s, const struct check_stats *stats)
 {
     const bool by_process = stats && ictusi_check_within_nodes(stats) > 0;

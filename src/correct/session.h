@@ -51,6 +51,12 @@ int ictusi_session_presync(struct session *session, enum presync mode);
  */
 void ictusi_session_set_units(struct session *session, const struct check_stats *stats);
 
+/*
+ * Threads that had clocks of their own before an earlier correction, as its output says, have them
+ * on. For whoever asks how well clocks agree: no map of units is to be made afterwards.
+ */
+void ictusi_session_part_threads(struct session *session);
+
 /* The points' times through the units' maps, into their value array; order is kept. */
 void ictusi_session_map_values(struct session *session);
 

@@ -40,6 +40,9 @@ static int analysis_presync(struct session *s, uint32_t *fitted)
         *fitted = walks ? clocks.model.knots : kept ? 2 : 0;
         ictusi_clock_fit_fini(&clocks);
     }
+    if (!s->units) {
+        ictusi_session_part_threads(s);
+    }
     ictusi_check_fini(&stats);
     return err;
 }

@@ -167,9 +167,19 @@ static bool lanes_confine(double x[LANES], double most)
     return possible < LANES;
 }
 
-/* What each history adds to a wait, and whether the call's end confines it. */
+static double lanes_mean(const double lanes[LANES])
+{
+    double mean = 0;
+    for (int i = 0; i < LANES; i++) {
+        mean += lanes[i] / LANES;
+    }
+    return mean;
+}
+
+/* What each history adds to a wait: anything; its mean, where the call's end confines it. */
 struct lanes_kind {
-    bool apart, confined;
+    bool apart;
+    double confined;
 };
 
 static struct lanes_kind lanes_of_pair(const struct analysis *a, uint64_t call, double lanes[LANES])
@@ -184,7 +194,7 @@ static struct lanes_kind lanes_of_pair(const struct analysis *a, uint64_t call, 
     double others[HISTORIES];
     /* One clock: the difference of its readings is exact. */
     if (h->clock_of[c->location] == h->clock_of[p->location] || h->reach == 0) {
-        return (struct lanes_kind){false, false};
+        return (struct lanes_kind){false, 0};
     }
     ictusi_histories_read(h, c->location, c->enter, error);
     ictusi_histories_read(h, p->location, c->enter + p->late, others);
@@ -201,21 +211,12 @@ static struct lanes_kind lanes_of_pair(const struct analysis *a, uint64_t call, 
     for (int i = 0; i < LANES; i++) {
         lanes[i] = sums_within(lanes[i], most) - wait;
     }
-    return (struct lanes_kind){true, confined};
+    return (struct lanes_kind){true, confined ? lanes_mean(lanes) : 0};
 }
 
 bool ictusi_wait_lanes(const struct analysis *a, uint64_t call, double lanes[LANES])
 {
     return lanes_of_pair(a, call, lanes).apart;
-}
-
-static double lanes_mean(const double lanes[LANES])
-{
-    double mean = 0;
-    for (int i = 0; i < LANES; i++) {
-        mean += lanes[i] / LANES;
-    }
-    return mean;
 }
 
 static bool lanes_any(const double lanes[LANES])
@@ -258,7 +259,7 @@ static int add_wait(struct wait_rows *rows, const struct analysis *a, uint64_t c
     if ((double)p->late < -2 * h->reach - 1) {
         return ICTUS_OK; /* it did not wait in any history */
     }
-    struct lanes_kind kind = {node != NULL, false};
+    struct lanes_kind kind = {node != NULL, 0};
     if (node) {
         lanes_of_member(a, c, p, node, lanes);
     } else {
@@ -276,7 +277,7 @@ static int add_wait(struct wait_rows *rows, const struct analysis *a, uint64_t c
                                    .alike = open ? 0 : p->wait,
                                    .decidable = sure ? (double)p->wait : 0,
                                    .sigma = sigma,
-                                   .confined = kind.confined ? lanes_mean(lanes) : 0,
+                                   .confined = kind.confined,
                                    .lanes = open ? lanes : NULL};
     int err = row_add(rows, p->state, c, &part);
     if (p->wrong_order && !err) {
