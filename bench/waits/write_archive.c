@@ -8,6 +8,8 @@
  * Definitions come first, and are numbered from 0 in their order, by kind:
  *   node NAME | process NODE | location PROCESS | region NAME ROLE PARADIGM
  *   comm PROCESS... | team LOCATION... | window COMM | offset LOCATION TIME OFFSET SD
+ *   inter COMM COMM: a communicator between the groups of two others
+ *
  * Events: LOCATION TIME KIND NUMBERS...; `events` below lists the kinds. Times are nanoseconds.
  */
 #include "../../src/archive/flush.h"
@@ -30,7 +32,7 @@ struct region {
 struct group {
     uint64_t members[COUNT_MAX];
     uint32_t count;
-    bool team;
+    bool team, inter; /* inter: members are two communicators */
 };
 
 struct offset {
@@ -202,13 +204,14 @@ static void event_line(struct text *t, char *line)
     fail("no such event", kind);
 }
 
-static void group_line(struct text *t, char *words, bool team)
+static void group_line(struct text *t, char *words, char kind)
 {
     struct group *g = calloc(1, sizeof *g);
     if (!g) {
         fail("no memory", words);
     }
-    g->team = team;
+    g->team = kind == 't';
+    g->inter = kind == 'i';
     g->count = (uint32_t)numbers(words, g->members, COUNT_MAX);
     t->comm[t->comms++] = g;
 }
@@ -249,8 +252,9 @@ static void definition_line(struct text *t, char *line)
         (void)sscanf(words, "%63s %u %u", r->name, &a, &b);
         r->role = (OTF2_RegionRole)a;
         r->paradigm = (OTF2_Paradigm)b;
-    } else if (strcmp(kind, "comm") == 0 || strcmp(kind, "team") == 0) {
-        group_line(t, words, kind[0] == 't');
+    } else if (strcmp(kind, "comm") == 0 || strcmp(kind, "inter") == 0 ||
+               strcmp(kind, "team") == 0) {
+        group_line(t, words, kind[0]);
     } else if (strcmp(kind, "window") == 0) {
         (void)sscanf(words, "%u", &t->window_comm[t->windows++]);
     } else if (strcmp(kind, "offset") == 0) {
@@ -319,6 +323,13 @@ static void write_comms(const struct text *t, OTF2_GlobalDefWriter *d)
     write_group(d, 0, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_MPI, mpi);
     write_group(d, 1, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_OPENMP, threads);
     for (uint32_t i = 0; i < t->comms; i++) {
+        const uint64_t *halves = t->comm[i]->members;
+        if (t->comm[i]->inter) {
+            OTF2_GlobalDefWriter_WriteInterComm(d, i, 0, (OTF2_GroupRef)(2 + halves[0]),
+                                                (OTF2_GroupRef)(2 + halves[1]), OTF2_UNDEFINED_COMM,
+                                                OTF2_COMM_FLAG_NONE);
+            continue;
+        }
         write_group(d, 2 + i, OTF2_GROUP_TYPE_COMM_GROUP,
                     t->comm[i]->team ? OTF2_PARADIGM_OPENMP : OTF2_PARADIGM_MPI, t->comm[i]);
         OTF2_GlobalDefWriter_WriteComm(d, i, 0, 2 + i, OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE);
