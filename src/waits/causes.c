@@ -118,7 +118,9 @@ static int delays_json(const struct wait_results *r, json_t *list)
 {
     enum { LEADING = 8 };
     int err = ICTUS_OK;
-    qsort(r->blame->list, r->blame->count, sizeof *r->blame->list, by_blame);
+    if (r->blame->count > 0) { /* else there may be no list */
+        qsort(r->blame->list, r->blame->count, sizeof *r->blame->list, by_blame);
+    }
     for (uint64_t i = 0; i < r->blame->count && !err; i++) {
         err = cause_json(r, &r->blame->list[i], i < LEADING, list);
     }

@@ -101,8 +101,10 @@ static void follow_keep(struct follower *f)
         f->err = f->err ? f->err : err ? err : ICTUS_ERR_NOMEM;
         return;
     }
-    memcpy((struct share_of_time *)c->shares.area + c->shares.count, f->shares,
-           f->share_count * sizeof *f->shares);
+    if (f->share_count > 0) { /* before the first share there is no list */
+        memcpy((struct share_of_time *)c->shares.area + c->shares.count, f->shares,
+               f->share_count * sizeof *f->shares);
+    }
     c->shares.count += f->share_count;
     f->call.delta_end = (uint32_t)c->shares.count;
     *call_at(c, c->calls.count++) = f->call;

@@ -244,7 +244,9 @@ static int pairs_json(const struct wait_results *r, json_t *list)
 {
     const struct trace *trace = r->analysis->session.trace;
     int err = ICTUS_OK;
-    qsort(r->rows->pairs, r->rows->pair_count, sizeof *r->rows->pairs, report_by_pair);
+    if (r->rows->pair_count > 0) { /* else there is no list */
+        qsort(r->rows->pairs, r->rows->pair_count, sizeof *r->rows->pairs, report_by_pair);
+    }
     for (uint64_t i = 0; i < r->rows->pair_count && i < PAIRS_TOLD && !err; i++) {
         const struct wait_pair *p = &r->rows->pairs[i];
         json_t *object = json_pack("{s:s, s:s, s:I, s:I, s:I, s:f}", "type", "wait-pair", "state",
