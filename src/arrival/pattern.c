@@ -80,6 +80,10 @@ void ictusi_pattern_describe(struct ictus_arrivals *a, const char *site, const c
     ictusi_utf8_mend(a->comm);
 }
 
+/*
+ * A second pattern of one call site (another communicator, operation or size) is told apart as
+ * SITE#2, a third as SITE#3: files are searched by site.
+ */
 static void pattern_number(struct ictus_arrivals_list *list, size_t at)
 {
     int same = 1;

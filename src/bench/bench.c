@@ -136,6 +136,10 @@ static int bench_next_batch(struct experiment *e, int64_t *n)
     if (e->rank == 0) {
         const double time = elapsed_s(e);
         const bool out_of_time = plan->max_time_s > 0.0 && tried > 0 && time >= plan->max_time_s;
+        /*
+         * On a machine with other work starts may be late for as long as that lasts, and would be
+         * repeated for ever. The constant lets short experiments have a bad beginning.
+         */
         const bool hopeless = e->all.invalid > ATTEMPTS_FACTOR * plan->repetitions + BATCH_MAX;
         const int64_t affordable = batch_affordable(e, time);
         left = left < affordable ? left : affordable;

@@ -35,6 +35,10 @@ enum { LATENCY_TRIES = 20 };
 static int round_time_estimate_latency(struct scheme *scheme, double *latency_ns)
 {
     int64_t took[LATENCY_TRIES];
+    /*
+     * The barrier keeps one try from beginning inside another; its own exits do not matter, since
+     * what is timed begins with the root's reading, which the broadcast itself carries.
+     */
     for (int i = 0; i < LATENCY_TRIES; i++) {
         int64_t sent = 0;
         MPI_Barrier(scheme->comm);

@@ -186,6 +186,7 @@ static int skew_next_batch(struct ictus_skew *s, const struct ictus_skew_result 
                            bool out_of_time, int64_t *n)
 {
     int64_t left = wanted - r->n;
+    /* As in bench.c: starts that are always late would be repeated for ever. */
     const bool hopeless = r->invalid > ATTEMPTS_FACTOR * wanted + BATCH_MAX;
     left = left < s->batch ? left : s->batch;
     *n = (out_of_time && r->n + r->invalid > 0) || hopeless ? 0 : left;

@@ -145,6 +145,11 @@ static size_t edit_distance(const char *a, const char *b)
         for (size_t j = 1; j <= nb; j++) {
             const size_t above = row[j];
             const size_t changed = diagonal + (a[i - 1] != b[j - 1]);
+            /*
+             * Wagner and Fischer (1974): row[j] is the distance of the first i letters of a to the
+             * first j of b; `diagonal` is what the row before held to the left. O(na nb) in one row
+             * of memory.
+             */
             row[j] = text_smaller(changed, 1 + text_smaller(above, row[j - 1]));
             diagonal = above;
         }
@@ -155,6 +160,10 @@ static size_t edit_distance(const char *a, const char *b)
 const char *ictus_nearest(const char *word, const char *const *names)
 {
     const char *best = NULL;
+    /*
+     * One mistake, and another for every three letters: with more of them nearly every short word
+     * would be near to some name.
+     */
     size_t least = 1 + strlen(word) / 3;
     for (; *names; names++) {
         const size_t distance = edit_distance(word, *names);

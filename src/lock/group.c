@@ -61,6 +61,7 @@ static void watch_path(struct delays *delays, double minimum, double typical)
             return;
         }
     }
+    /* The run itself is what is known of the new path. */
     delays->first = delays->count - PATH_RUN;
 }
 

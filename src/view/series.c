@@ -53,6 +53,10 @@ int ictusi_series_add(struct series_list *series, uint32_t track, uint32_t membe
         return ICTUS_OK;
     }
     if (one->count == SERIES_POINTS) { /* every other one goes */
+        /*
+         * Those that stay are the multiples of the new k: the first value is the 0th, and every
+         * other one of the multiples of k is a multiple of 2 k.
+         */
         for (size_t i = 0; 2 * i < SERIES_POINTS; i++) {
             one->time[i] = one->time[2 * i];
             one->value[i] = one->value[2 * i];
