@@ -240,8 +240,65 @@ static void blocks_are_told(void)
     CHECK(ictusi_pattern_bytes(COLLECTIVE_ALLTOALL, &sums, 3) == 8);
 }
 
+/* Three patterns, of which the second weighs most; the other two weigh the same. */
+static double pattern_weight_of(const void *self, size_t at)
+{
+    (void)self;
+    return at == 1 ? 9.0 : 4.0;
+}
+
+static int pattern_make(const void *self, size_t at, struct ictus_arrivals *pattern)
+{
+    const char *const *sites = self;
+    const int err = ictus_arrivals_init(pattern, 1, 0);
+    ictusi_pattern_describe(pattern, sites[at],
+                            "MPI_B\xff"
+                            "cast",
+                            COLLECTIVE_BCAST, "");
+    return err;
+}
+
+/* What made others wait longest comes first; a site's second pattern has a name of its own; and no
+ * name holds what is no text. */
+static void patterns_are_listed(void)
+{
+    static const char *const alike[] = {"a.c:1", "a.c:1", "a.c:1"};
+    static const char *const others[] = {"a.c:1", "a.c:11", "\xff.c:2"};
+    struct ictus_arrivals_list list = {.at = NULL};
+    struct pattern_source source = {alike, 3, pattern_weight_of, pattern_make};
+    REQUIRE(!ictusi_pattern_list(&source, &list) && list.count == 3);
+    CHECK_STR(list.at[0].site, "a.c:1");
+    CHECK_STR(list.at[1].site, "a.c:1#2");
+    CHECK_STR(list.at[2].site, "a.c:1#3");
+    CHECK(!strchr(list.at[0].call, '\xff') && !strchr(list.at[0].operation, '\xff'));
+    CHECK_STR(list.at[0].comm, "(unnamed)");
+    ictus_arrivals_list_free(&list);
+    source.self = others;
+    REQUIRE(!ictusi_pattern_list(&source, &list) && list.count == 3);
+    CHECK_STR(list.at[0].site, "a.c:11");
+    CHECK_STR(list.at[1].site, "a.c:1");
+    CHECK(strstr(list.at[2].site, ".c:2") && !strchr(list.at[2].site, '\xff'));
+    ictus_arrivals_list_free(&list);
+}
+
+/* However many there are, the upper half is late, an odd one with it. */
+static void halves_are_halves(void)
+{
+    for (int size = 1; size < 10; size++) {
+        for (int rank = 0; rank < size; rank++) {
+            struct arrival arrival;
+            REQUIRE(!ictusi_arrival_init(&arrival, "half:spread=2us", rank, size, NULL));
+            const int64_t late = ictusi_arrival_turn(&arrival, 0).delay_ns;
+            CHECK(late == (rank >= (size + 1) / 2 ? 2000 : 0));
+            ictusi_arrival_fini(&arrival);
+        }
+    }
+}
+
 int main(void)
 {
+    patterns_are_listed();
+    halves_are_halves();
     char path[] = "/tmp/ictus-arrivals-XXXXXX";
     const int file = mkstemp(path);
     REQUIRE(file >= 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The temporary file of many points: no name is left of it, whatever the file system can do. */
+/* Many points: of their temporary file no name is left, whatever the file system can do; joined,
+ * they stay what they were. */
 #include "../check.h"
 
 #include "causality/points.h"
@@ -12,6 +13,8 @@
 #include <stdbool.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+enum { LONG_PART = 300000 };
 
 /* The linker lets the library call these for open(): a file system that may lack O_TMPFILE. */
 static bool lacks_tmpfile;
@@ -81,10 +84,50 @@ static void file_has_no_name(const char *dir)
     CHECK(entries_of(dir) == 0);
 }
 
+static void points_fill(struct points *points, uint64_t count, uint64_t seed)
+{
+    REQUIRE(!ictusi_points_init(points, 2 * LONG_PART, NULL));
+    for (uint64_t i = 0; i < count; i++) {
+        REQUIRE(!ictusi_points_grow(points, NULL));
+        points->time[i] = (int64_t)(seed + 3 * i);
+        points->gap[i] = (uint32_t)(seed + 5 * i);
+        points->peer[i] = (uint32_t)(seed + 7 * i);
+        points->kind[i] = (uint8_t)(seed + i);
+        points->note[i].limit = i / 2000 % 2 ? (int64_t)(seed + 9 * i) : 0;
+        points->link[i] = i % 3 ? (uint32_t)i : NODE_NONE;
+        points->count++;
+    }
+}
+
+/* Of points that are put after others nothing changes but the places that their links name. */
+static void parts_are_joined(void)
+{
+    enum { FIRST = 1000 };
+    struct points all, part, same;
+    points_fill(&all, FIRST, 11);
+    points_fill(&part, LONG_PART, 77);
+    points_fill(&same, LONG_PART, 77);
+    REQUIRE(!ictusi_points_append(&all, &part, NULL));
+    CHECK(all.count == FIRST + LONG_PART);
+    uint64_t wrong = 0;
+    for (uint64_t i = 0; i < LONG_PART; i++) {
+        const uint64_t at = FIRST + i;
+        wrong += all.time[at] != same.time[i] || all.gap[at] != same.gap[i];
+        wrong += all.peer[at] != same.peer[i] || all.kind[at] != same.kind[i];
+        wrong += all.note[at].limit != same.note[i].limit;
+        wrong += all.link[at] != (same.link[i] == NODE_NONE ? NODE_NONE : same.link[i] + FIRST);
+    }
+    CHECK(wrong == 0 && all.time[FIRST - 1] == 11 + 3 * (FIRST - 1) && all.kind[0] == 11);
+    ictusi_points_fini(&all);
+    ictusi_points_fini(&part);
+    ictusi_points_fini(&same);
+}
+
 int main(void)
 {
     char dir[] = "/tmp/ictus-points-XXXXXX";
     struct rlimit before;
+    parts_are_joined();
     REQUIRE(mkdtemp(dir) && !setenv("TMPDIR", dir, 1));
     REQUIRE(!getrlimit(RLIMIT_FSIZE, &before));
     (void)signal(SIGXFSZ, SIG_IGN);

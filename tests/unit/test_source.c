@@ -338,6 +338,53 @@ static void counter_keeps_pace(void)
     CHECK(ictusi_counter_tick_ns(&ahead) == 0.0);
 }
 
+/* Where nobody says who asks, it is the first process of the first node. */
+static void alone_is_the_first(void)
+{
+    static const char *const specs[] = {"sim:offsets=1s,2s", "sim:offsets=1s,2s,scope=process"};
+    for (int i = 0; i < 2; i++) {
+        struct source *clock = NULL;
+        size_t size = 0;
+        REQUIRE(!ictusi_source_open(specs[i], NULL, &clock, NULL));
+        const int64_t origin = *(const int64_t *)clock->ops->state(clock, &size);
+        CHECK(clock->ops->reading_at(clock, origin) == origin + ICTUS_NS_PER_S);
+        ictusi_source_free(clock);
+    }
+}
+
+/* Clocks are named by the boot of this kernel; those that a container may shift by its space, too.
+ */
+static void identities_name_the_boot(void)
+{
+    char boot[64] = "", id[SOURCE_IDENTITY_MAX], wanted[SOURCE_IDENTITY_MAX];
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (!file || !fgets(boot, sizeof(boot), file)) {
+        return;
+    }
+    (void)fclose(file);
+    boot[strcspn(boot, "\n")] = '\0';
+    struct source *clock = opened("realtime", 0, 0);
+    (void)snprintf(wanted, sizeof(wanted), "%s/realtime", boot);
+    clock->ops->identify(clock, id, sizeof(id));
+    CHECK_STR(id, wanted);
+    ictusi_source_free(clock);
+    clock = opened("monotonic", 0, 0);
+    clock->ops->identify(clock, id, sizeof(id));
+    CHECK(strncmp(id, boot, strlen(boot)) == 0 && strcmp(strrchr(id, '/'), "/monotonic") == 0);
+    CHECK(strchr(id, '/') != strrchr(id, '/'));
+    ictusi_source_free(clock);
+}
+
+/* A network clock that nobody keeps is one that is not here, which is no mistake of the user's. */
+static void absent_locks_are_absent(void)
+{
+    struct source *source = NULL;
+    struct ictus_why why = {""};
+    CHECK(ictusi_source_open("lock:name=n,directory=/nowhere", NULL, &source, &why) ==
+          ICTUS_ERR_UNSUPPORTED);
+    CHECK(!source && why.text[0]);
+}
+
 /* A clock that cannot be is told from one that is not here, before any machine is asked. */
 static void forms_are_checked(void)
 {
@@ -354,6 +401,9 @@ int main(void)
 {
     lists_are_per_clock();
     counter_keeps_pace();
+    alone_is_the_first();
+    identities_name_the_boot();
+    absent_locks_are_absent();
     forms_are_checked();
     test_shared_lock();
     sources_are_freed_once();

@@ -248,8 +248,23 @@ static void trust_is_the_kernels(void)
     CHECK((trusted != 0) <= ictusi_counter_invariant());
 }
 
+/* Instants of two parts are joined where they are instants, and differences near them fit, too. */
+static void stamps_are_joined(void)
+{
+    static const int64_t most_s = INT64_MAX / 1000000000 - 3600;
+    int64_t ns = -1;
+    CHECK(ictusi_timebase_stamp_join(0, 0, &ns) && ns == 0);
+    CHECK(ictusi_timebase_stamp_join(7, 999999999, &ns) && ns == INT64_C(7999999999));
+    CHECK(ictusi_timebase_stamp_join(most_s, 5, &ns) && ns == most_s * 1000000000 + 5);
+    ns = -1;
+    CHECK(!ictusi_timebase_stamp_join(-1, 0, &ns) && !ictusi_timebase_stamp_join(0, -1, &ns));
+    CHECK(!ictusi_timebase_stamp_join(0, 1000000000, &ns) && ns == -1);
+    CHECK(!ictusi_timebase_stamp_join(most_s + 1, 0, &ns) && ns == -1);
+}
+
 int main(void)
 {
+    stamps_are_joined();
     pairs_are_as_good_as_their_width();
     rates_are_learned();
     preemptions_are_no_steps();
