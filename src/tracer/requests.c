@@ -250,6 +250,17 @@ static void request_start(struct recorder *r, struct trace_request *request)
     }
 }
 
+/* Those that post a receive, or those that do not. */
+static void requests_start(struct recorder *r, int count, bool receives)
+{
+    for (int i = 0; i < count; i++) {
+        const uint8_t kind = r->held[i].kind;
+        if (kind != REQUEST_NONE && (kind == REQUEST_RECV) == receives) {
+            request_start(r, &r->held[i]);
+        }
+    }
+}
+
 int ictusi_tracer_note_start(struct recorder *r, int count, const MPI_Request *handles)
 {
     if (count <= 0 || !ictusi_recorder_room(r, count)) {
@@ -260,9 +271,11 @@ int ictusi_tracer_note_start(struct recorder *r, int count, const MPI_Request *h
         r->held[i].kind = REQUEST_NONE;
         if (request && request->persistent) {
             (void)ictusi_table_take(&ictusi_tracer.requests, REQUEST_KEY(handles[i]), &r->held[i]);
-            request_start(r, &r->held[i]);
         }
     }
+    /* What is sent happened when the call was entered, what is posted when it was left. */
+    requests_start(r, count, false);
+    requests_start(r, count, true);
     return count;
 }
 

@@ -152,6 +152,9 @@ static void persistent(int rank, int size, struct tally *t)
     for (int i = 0; i < ROUNDS; i++) {
         MPI_Startall(2, requests);
         MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        const MPI_Request first = requests[0];
+        requests[0] = requests[1]; /* in turns: the send before the receive, and after it */
+        requests[1] = first;
         t->mpi_isend++;
         t->mpi_isend_complete++;
         t->mpi_irecv_request++;
