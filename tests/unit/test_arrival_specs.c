@@ -11,6 +11,7 @@
 
 #include <ictus/error.h>
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,6 +282,35 @@ static void patterns_are_listed(void)
     ictus_arrivals_list_free(&list);
 }
 
+/*
+ * Of many draws: a mean of half the spread, all of which is reached but never left; and waits whose
+ * mean the spread is, cut off at ten times that, so that no repetition is all waiting.
+ */
+static void draws_are_as_named(void)
+{
+    enum { DRAWS = 100000 };
+    static const struct {
+        const char *spec;
+        double mean, most;
+    } cases[] = {{"random:spread=10us,seed=3", 5e3, 1e4},
+                 {"exponential:spread=10us,seed=3", 1e4, 1e5}};
+    for (int c = 0; c < 2; c++) {
+        struct arrival arrival;
+        double sum = 0.0, most = 0.0, least = 1e9;
+        REQUIRE(!ictusi_arrival_init(&arrival, cases[c].spec, 1, 3, NULL));
+        for (int64_t i = 0; i < DRAWS; i++) {
+            const double delay = (double)ictusi_arrival_turn(&arrival, i).delay_ns;
+            sum += delay / DRAWS;
+            most = fmax(most, delay);
+            least = fmin(least, delay);
+        }
+        CHECK_NEAR(sum / cases[c].mean, 1.0, 0.02); /* 0.002 and 0.003 by chance */
+        CHECK(most <= cases[c].most && most > 0.99 * cases[c].most);
+        CHECK(least >= 0.0 && least < 10.0);
+        ictusi_arrival_fini(&arrival);
+    }
+}
+
 /* However many there are, the upper half is late, an odd one with it. */
 static void halves_are_halves(void)
 {
@@ -299,6 +329,7 @@ int main(void)
 {
     patterns_are_listed();
     halves_are_halves();
+    draws_are_as_named();
     char path[] = "/tmp/ictus-arrivals-XXXXXX";
     const int file = mkstemp(path);
     REQUIRE(file >= 0);
