@@ -134,7 +134,7 @@ static size_t edit_distance(const char *a, const char *b)
     const size_t na = strlen(a);
     const size_t nb = strlen(b);
     if (na > LONGEST_WORD || nb > LONGEST_WORD) {
-        return LONGEST_WORD;
+        return SIZE_MAX; /* near to nothing, however many mistakes its length would allow */
     }
     for (size_t j = 0; j <= nb; j++) {
         row[j] = j;

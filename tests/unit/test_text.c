@@ -45,6 +45,10 @@ static void nearest_names(void)
     CHECK_STR(ictus_nearest("mehs", names), "mesh");
     CHECK_STR(ictus_nearest("propagat", names), "propagate");
     CHECK(!ictus_nearest("xyzzy", names));
+    char endless[5000];
+    memset(endless, 'm', sizeof(endless) - 1);
+    endless[sizeof(endless) - 1] = '\0';
+    CHECK(!ictus_nearest(endless, names));
     struct ictus_why why;
     CHECK(ictus_unknown(&why, "algorithm", "hcb3", names) == ICTUS_ERR_UNKNOWN);
     CHECK_STR(why.text, "unknown algorithm 'hcb3'; did you mean 'hca3'?");
