@@ -340,8 +340,35 @@ static void one_sweep_is_by_hand(void)
     CHECK(track.walk == 20.0 && track.inflation == 1.0);
 }
 
+/* One offset of eight that is off the line of the others: it alone is, by as much, wherever. */
+static void strays_are_seen(void)
+{
+    static const double off_ns = 900.0, noise_ns2 = 400.0;
+    for (int stray = 0; stray < SWEEPS; stray++) {
+        struct track_sweep sweeps[SWEEPS];
+        double t_s[SWEEPS], offsets[SWEEPS], rest[SWEEPS], variance[SWEEPS];
+        for (int k = 0; k < SWEEPS; k++) {
+            t_s[k] = 3.0 + k * k;
+            sweeps[k] = (struct track_sweep){t_s[k], noise_ns2, 0.0, k};
+            offsets[k] = 7e4 - 50.0 * t_s[k] + (k == stray ? off_ns : 0.0);
+        }
+        CHECK_NEAR(ictusi_track_rests(t_s, SWEEPS, offsets, rest), 0.0, 1e-6);
+        ictusi_track_unusual(sweeps, SWEEPS, offsets, variance);
+        for (int k = 0; k < SWEEPS; k++) {
+            const double wanted = k == stray ? off_ns : 0.0;
+            CHECK_NEAR(rest[k], wanted, 1e-6);
+            CHECK_NEAR(variance[k], fmax(wanted * wanted - 6.25 * noise_ns2, 0.0), 1e-3);
+        }
+        ictusi_track_unusual(sweeps, TRACK_LINE - 1, offsets, variance);
+        for (int k = 0; k < TRACK_LINE - 1; k++) {
+            CHECK(variance[k] == 0.0); /* too few show no line */
+        }
+    }
+}
+
 int main(void)
 {
+    strays_are_seen();
     sweeps_keep_lines();
     sweeps_have_no_unit();
     two_sweeps_are_by_hand();

@@ -314,7 +314,9 @@ static void lists_are_per_clock(void)
 static void counter_keeps_pace(void)
 {
     struct source *tsc = NULL;
-    if (ictusi_source_open("tsc", NULL, &tsc, NULL)) {
+    const int err = ictusi_source_open("tsc", NULL, &tsc, NULL);
+    CHECK((err == ICTUS_OK) == ictusi_counter_invariant());
+    if (err) {
         return;
     }
     const int64_t a = ictusi_timebase_raw_now();
