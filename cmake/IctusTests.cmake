@@ -46,6 +46,28 @@ function(ictus_unit_test name)
   set_tests_properties(${label} PROPERTIES LABELS unit TIMEOUT 300 ENVIRONMENT "${ICTUS_TEST_ENVIRONMENT}${leaks}")
 endfunction()
 
+# The linker says nothing of --wrap for a name that nobody has, such as that of a function that was renamed; GNU ld can be told to.
+include(CheckLinkerFlag)
+check_linker_flag(C LINKER:--require-defined=main ICTUS_LINKER_REQUIRES)
+
+# ictus_wrap_flags(RESULT NAME...): what makes calls of these functions calls of the test's own __wrap_NAME.
+function(ictus_wrap_flags result)
+  set(flags "")
+  foreach(name IN LISTS ARGN)
+    list(APPEND flags -Wl,--wrap=${name})
+    if(ICTUS_LINKER_REQUIRES)
+      list(APPEND flags -Wl,--require-defined=${name})
+    endif()
+  endforeach()
+  set(${result} ${flags} PARENT_SCOPE)
+endfunction()
+
+# ictus_wrap(TARGET NAME...)
+function(ictus_wrap target)
+  ictus_wrap_flags(flags ${ARGN})
+  target_link_options(${target} PRIVATE ${flags})
+endfunction()
+
 # How much of what runs at a time a test of n processes counts as: most processes of a large job wait for each other.
 function(ictus_count_slots result n)
   if(n GREATER 4)
