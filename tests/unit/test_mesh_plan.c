@@ -72,6 +72,13 @@ static void windows_follow_tolerance(void)
         CHECK(finest / finer > 3.99 && finest / finer < 8.01); /* noise: 4; a path's wander: 8 */
         wish.limit_s = 2.0;
         CHECK(ictusi_mesh_plan(&wish, &noisy).window_s == 2.0);
+        /* Slow exchanges have time for eight in each round, in seven tenths of the window. */
+        const struct mesh_trial slow = {.exchange_s = 5e-3, .scatter_ns = 0.0, .rtt_ns = 5e6};
+        struct mesh_wish patient = usual_wish(size);
+        patient.limit_s = 1e9;
+        const struct mesh_plan plan = ictusi_mesh_plan(&patient, &slow);
+        const double needed = plan.sweeps * patient.factors * 8 * slow.exchange_s / 0.7;
+        CHECK_NEAR(plan.window_s, fmax(needed, size <= 32 ? 1.5 : 0.32), 1e-9);
     }
 }
 
