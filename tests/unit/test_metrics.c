@@ -89,6 +89,49 @@ static void test_idle(int port)
     (void)close(late);
 }
 
+/* Where to listen: a port, or an address and a port. */
+static void test_addresses(void)
+{
+    static const char *const wrong[] = {"0",  "65536", "port",       ":9100",          "[]:9100",
+                                        "::", "",      "[::1]9100:", "127.0.0.1:9100x"};
+    struct ictus_why why;
+    char where[64];
+    int fd = -1;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        CHECK(ictusi_lock_metrics_open(wrong[i], &fd, &why) == ICTUS_ERR_SPEC);
+    }
+    (void)snprintf(where, sizeof(where), "127.0.0.1:%d", free_port(SOCK_STREAM));
+    REQUIRE(ictusi_lock_metrics_open(where, &fd, &why) == ICTUS_OK);
+    int second = -1;
+    CHECK(ictusi_lock_metrics_open(where, &second, &why) == ICTUS_ERR_IO && second == -1);
+    CHECK(strstr(why.text, "cannot listen on 127.0.0.1:") == why.text);
+    (void)close(fd);
+    (void)snprintf(where, sizeof(where), "[::1]:%d", free_port(SOCK_STREAM));
+    const int err = ictusi_lock_metrics_open(where, &fd, &why);
+    CHECK(err == ICTUS_OK || err == ICTUS_ERR_IO); /* not every machine has IPv6 */
+    if (!err) {
+        (void)close(fd);
+    }
+}
+
+/* A source's name is a label, whatever is in it; its numbers are its own. */
+static void test_labels(void)
+{
+    static struct ictus_lock_status status;
+    static char text[24576];
+    status.source_count = 2;
+    (void)snprintf(status.sources[0].name, sizeof(status.sources[0].name), "a\"b\\c\nd");
+    (void)snprintf(status.sources[1].name, sizeof(status.sources[1].name), "plain");
+    status.sources[0].delay_ns = 12.5;
+    status.sources[1].delay_ns = 25.0;
+    REQUIRE(ictusi_lock_metrics_text(&status, text, sizeof(text)) == strlen(text));
+    const char *first = strstr(text, "ictus_lock_source_delay_ns{source=\"a_b_c_d\",selection=");
+    const char *other = strstr(text, "ictus_lock_source_delay_ns{source=\"plain\",selection=");
+    REQUIRE(first && other);
+    CHECK(strncmp(strchr(first, '}'), "} 12.5\n", 7) == 0);
+    CHECK(strncmp(strchr(other, '}'), "} 25\n", 5) == 0);
+}
+
 int main(void)
 {
     struct metrics *metrics = NULL;
@@ -96,6 +139,8 @@ int main(void)
     const int listener = bound_socket(SOCK_STREAM, &port);
     REQUIRE(listen(listener, CLIENTS) == 0);
     REQUIRE(ictusi_lock_metrics_start(listener, body_text, NULL, &metrics) == ICTUS_OK);
+    test_addresses();
+    test_labels();
     test_crowd(port);
     test_idle(port);
     ictusi_lock_metrics_stop(metrics);
