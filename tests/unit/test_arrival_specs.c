@@ -47,10 +47,12 @@ static void files_are_checked(const char *path)
                      "\"raw_offsets_ns\":[[0,0]]}\n"
                      "{\"type\":\"arrivals\",\"site\":\"long.c:7\",\"ranks\":2,\"error_ns\":0,"
                      "\"raw_offsets_ns\":[[0,20000000000]]}\n"
+                     "{\"type\":\"arrivals\",\"site\":\"first.c:7\",\"ranks\":2,\"error_ns\":0,"
+                     "\"raw_offsets_ns\":[[20000000000,0]]}\n"
                      "{\"type\":\"arrivals\",\"site\":\"dim.c:7\",\"ranks\":2,"
                      "\"raw_offsets_ns\":[[0,100]]}\n");
     (void)snprintf(spec, sizeof spec, "file:%s", path);
-    arrival_refused(spec, 2, "5 call sites; choose one with site=, for example site=solver.c:12");
+    arrival_refused(spec, 2, "6 call sites; choose one with site=, for example site=solver.c:12");
     (void)snprintf(spec, sizeof spec, "file:%s,site=solver.c:13", path);
     arrival_refused(spec, 2, "did you mean 'solver.c:12'");
     (void)snprintf(spec, sizeof spec, "file:%s,site=halo.c:7", path);
@@ -58,6 +60,8 @@ static void files_are_checked(const char *path)
     (void)snprintf(spec, sizeof spec, "file:%s,site=flat.c:7", path);
     arrival_refused(spec, 2, "all offsets are 0");
     (void)snprintf(spec, sizeof spec, "file:%s,site=long.c:7", path);
+    arrival_refused(spec, 2, "a replay allows only 10 s");
+    (void)snprintf(spec, sizeof spec, "file:%s,site=first.c:7", path);
     arrival_refused(spec, 2, "a replay allows only 10 s");
     (void)snprintf(spec, sizeof spec, "file:%s,site=dim.c:7", path);
     arrival_refused(spec, 2, "error of the offsets is not known");
@@ -173,6 +177,12 @@ static void limits_are_inside(void)
 /* Without a pattern, and after its end, nobody is delayed. */
 static void no_pattern_delays_nobody(void)
 {
+    for (int rank = 0; rank < 3; rank++) {
+        struct arrival unnamed;
+        REQUIRE(!ictusi_arrival_init(&unnamed, NULL, rank, 3, NULL));
+        CHECK(ictusi_arrival_turn(&unnamed, 5).delay_ns == 0);
+        ictusi_arrival_fini(&unnamed);
+    }
     const struct arrival none = {.rank = 1, .size = 2};
     CHECK(ictusi_arrival_turn(&none, 0).delay_ns == 0);
     CHECK(ictusi_arrival_turn(&none, 1000).delay_ns == 0);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ictus/lock_daemon.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -173,6 +174,36 @@ static void nothing_asked_is_refused(void)
     ictusi_page_close(&writer);
 }
 
+/* Until the clock is due, what it may err by is read off the chord between now and then. */
+static void errors_are_a_chord(void)
+{
+    static const double now_ns = 100.0, then_ns = 300.0; /* sqrt(1e4 + 25 t^2) at 0 and at t */
+    static const int64_t anchors[] = {0, INT64_C(5000000000), INT64_C(1000000000000000)};
+    struct ictus_lock *lock = NULL;
+    struct ictus_lock_reading r;
+    struct ictus_why why;
+    struct page_writer writer;
+    const double due_s = sqrt(8e4 / 25.0);
+    REQUIRE(ictusi_page_create("t", directory, &writer, &why) == ICTUS_OK);
+    REQUIRE(ictus_lock_open("t", directory, &lock, &why) == ICTUS_OK);
+    for (int i = 0; i < 3; i++) {
+        const struct page_clock c = {.anchor = anchors[i],
+                                     .value = INT64_C(1800000000000000000),
+                                     .pp_ns2 = now_ns * now_ns,
+                                     .ff_ns2_per_s2 = 25.0,
+                                     .good_until = anchors[i] + llround(due_s * 1e9),
+                                     .state = ICTUS_LOCK_LOCKED};
+        ictusi_page_publish(&writer, &c);
+        for (int part = 0; part <= 4; part++) {
+            const struct ictus_time at = {c.anchor + llround(due_s * 1e9 * part / 4.0)};
+            REQUIRE(ictus_lock_map(lock, at, &r) == ICTUS_OK);
+            CHECK_NEAR(r.sigma_ns, now_ns + (then_ns - now_ns) * part / 4.0, 1e-3);
+        }
+    }
+    ictus_lock_close(lock);
+    ictusi_page_close(&writer);
+}
+
 /* A name that has no room is refused, its guard's, which is longer, with it. */
 static void long_names_are_refused(void)
 {
@@ -194,6 +225,7 @@ int main(void)
     (void)snprintf(path, sizeof(path), "%s/ictus-lock.t", directory);
     instants_left_out_are_the_next();
     nothing_asked_is_refused();
+    errors_are_a_chord();
     long_names_are_refused();
     REQUIRE(unlink(path) == 0);
     trusted_pages_are_mapped();
