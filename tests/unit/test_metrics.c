@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The Prometheus endpoint among many clients; its clock stands still until it is told to move. */
+/*
+ * What the lock tells others: ClockBound's segment, and the Prometheus endpoint among many clients.
+ * The clock stands still until it is told to move.
+ */
+#include "lock/clockbound.h"
 #include "lock/metrics.h"
 
 #include "daemon.h"
 
+#include <fcntl.h>
 #include <ictus/time.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 
 enum { CLIENTS = 60 };
 
@@ -132,6 +138,48 @@ static void test_labels(void)
     CHECK(strncmp(strchr(other, '}'), "} 25\n", 5) == 0);
 }
 
+/* Numbers that do not fit are the largest, and a generation of 0 would mean that nothing was told.
+ */
+static void segment_limits(struct clockbound *bound)
+{
+    struct clockbound_segment *s = bound->segment;
+    s->generation = 65534;
+    ictusi_clockbound_tell(bound, CLOCKBOUND_FREE_RUNNING, 1e30, 1e30);
+    CHECK(s->generation == 2);
+    CHECK(s->bound_ns == INT64_C(9000000000000000000) && s->max_drift_ppb == 4000000000U);
+}
+
+/* As ClockBound's readers expect it: what holds when, rounded up, in an even generation. */
+static void test_segment(void)
+{
+    char path[] = "/tmp/ictus-bound-XXXXXX";
+    struct clockbound bound;
+    struct ictus_why why;
+    struct stat status;
+    REQUIRE(close(mkstemp(path)) == 0);
+    REQUIRE(ictusi_clockbound_open(&bound, path, &why) == ICTUS_OK);
+    struct clockbound_segment *s = bound.segment;
+    CHECK(stat(path, &status) == 0 && (status.st_mode & 0777) == 0644);
+    CHECK(status.st_size == 80 && s->size == 80 && s->version == 2);
+    CHECK(s->magic[0] == 0x414d5a4e && s->magic[1] == 0x43420200);
+    CHECK(s->status == CLOCKBOUND_UNKNOWN);
+    CHECK(s->bound_ns == 0);
+    const unsigned before = s->generation;
+    ictusi_clockbound_tell(&bound, CLOCKBOUND_SYNCHRONIZED, 1234.2, 50.5);
+    CHECK(s->status == CLOCKBOUND_SYNCHRONIZED && s->max_drift_ppb == 51);
+    CHECK(s->bound_ns == 1235); /* and half a nanosecond of drift in a tick */
+    CHECK(s->as_of_s == now_ns / ICTUS_NS_PER_S && s->as_of_ns == now_ns % ICTUS_NS_PER_S);
+    CHECK(s->void_after_s == s->as_of_s + 1000 && s->void_after_ns == s->as_of_ns);
+    CHECK(before == 2 && s->generation == 4);
+    segment_limits(&bound);
+    const int fd = bound.fd;
+    ictusi_clockbound_close(&bound);
+    CHECK(bound.fd == -1 && !bound.segment && fcntl(fd, F_GETFD) < 0);
+    REQUIRE(unlink(path) == 0 && symlink("nowhere", path) == 0);
+    CHECK(ictusi_clockbound_open(&bound, path, &why) == ICTUS_ERR_IO && bound.fd == -1);
+    CHECK(unlink(path) == 0);
+}
+
 int main(void)
 {
     struct metrics *metrics = NULL;
@@ -141,6 +189,7 @@ int main(void)
     REQUIRE(ictusi_lock_metrics_start(listener, body_text, NULL, &metrics) == ICTUS_OK);
     test_addresses();
     test_labels();
+    test_segment();
     test_crowd(port);
     test_idle(port);
     ictusi_lock_metrics_stop(metrics);
