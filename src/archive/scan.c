@@ -218,12 +218,14 @@ int ictusi_scan_locations(struct scan *scan, uint32_t from, uint32_t to)
         scan->history->first[i] = scan->history->points.count;
         if (!scan->mine || scan->mine[i]) {
             err = scan_location(scan, i, set);
+            err = err ? err : ictusi_match_location_end(&scan->history->matching, i);
             ictusi_points_relax(&scan->history->points);
         }
     }
     (void)OTF2_Reader_CloseEvtFiles(scan->trace->reader);
     OTF2_EvtReaderCallbacks_Delete(set);
-    return err;
+    /* Another rank may read the last location of a process. */
+    return err ? err : ictusi_match_location_end(&scan->history->matching, LAYOUT_NONE);
 }
 
 int ictusi_scan_read(struct trace *trace, const struct scan_order *order, struct history *history,

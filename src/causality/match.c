@@ -8,11 +8,40 @@
 
 static const struct chain empty_chain = {NODE_NONE, NODE_NONE, 0};
 
+/* Of each process with several locations the last one; LAYOUT_NONE where there is one, or none. */
+static uint32_t *last_locations(const struct layout *layout)
+{
+    uint32_t *last = malloc((layout->process_count + 1) * sizeof *last);
+    bool *several = calloc(layout->process_count + 1, sizeof *several);
+    if (!last || !several) {
+        free(last);
+        free(several);
+        return NULL;
+    }
+    for (uint64_t p = 0; p < layout->process_count; p++) {
+        last[p] = LAYOUT_NONE;
+    }
+    for (uint32_t l = 0; l < layout->location_count; l++) {
+        const uint32_t process = layout->locations[l].process;
+        if (process != LAYOUT_NONE) {
+            several[process] = last[process] != LAYOUT_NONE;
+            last[process] = l;
+        }
+    }
+    for (uint64_t p = 0; p < layout->process_count; p++) {
+        last[p] = several[p] ? last[p] : LAYOUT_NONE;
+    }
+    free(several);
+    return last;
+}
+
 int ictusi_matching_init(struct matching *matching, const struct layout *layout,
                          struct points *points)
 {
     *matching = (struct matching){.layout = layout, .points = points, .seen_comm = LAYOUT_NONE};
-    return ictusi_stretches_init(&matching->stretches, layout);
+    matching->last_location = last_locations(layout);
+    return matching->last_location ? ictusi_stretches_init(&matching->stretches, layout)
+                                   : ICTUS_ERR_NOMEM;
 }
 
 void ictusi_matching_fini(struct matching *matching)
@@ -23,6 +52,8 @@ void ictusi_matching_fini(struct matching *matching)
     ictusi_stretches_fini(&matching->stretches);
     free(matching->channels);
     free(matching->instances);
+    free(matching->last_location);
+    free(matching->waiting);
     memset(matching, 0, sizeof(*matching));
 }
 
@@ -258,12 +289,8 @@ static void mark_live(struct matching *m, const struct collective_call *call, ui
     m->sizes_known = m->sizes_known || any;
 }
 
-int ictusi_match_collective(struct matching *m, const struct collective_call *call)
+static int match_in_order(struct matching *m, const struct collective_call *call, uint32_t rank)
 {
-    const uint32_t rank = ictusi_layout_rank(m->layout, call->comm, call->location);
-    if (rank == LAYOUT_NONE || m->layout->comms[call->comm].self) {
-        return ICTUS_OK;
-    }
     const uint32_t own = m->layout->comms[call->comm].members[rank];
     int64_t *sequence = ictusi_match_sequence(m, call->class, call->comm, own);
     if (!sequence) {
@@ -295,6 +322,78 @@ int ictusi_match_collective(struct matching *m, const struct collective_call *ca
     chain_add(m->points, &instance->out, call->begin);
     chain_add(m->points, &instance->in, call->end);
     return ICTUS_OK;
+}
+
+/* The last location of a call's process, if that has several; else LAYOUT_NONE. */
+static uint32_t last_of(const struct matching *m, uint32_t location)
+{
+    const uint32_t process = m->layout->locations[location].process;
+    return process == LAYOUT_NONE ? LAYOUT_NONE : m->last_location[process];
+}
+
+int ictusi_match_collective(struct matching *m, const struct collective_call *call)
+{
+    const uint32_t rank = ictusi_layout_rank(m->layout, call->comm, call->location);
+    if (rank == LAYOUT_NONE || m->layout->comms[call->comm].self) {
+        return ICTUS_OK;
+    }
+    const uint32_t last = last_of(m, call->location);
+    if (last == LAYOUT_NONE) {
+        return match_in_order(m, call, rank);
+    }
+    if (match_reserve((void **)&m->waiting, m->waiting_count, sizeof *m->waiting)) {
+        return ICTUS_ERR_NOMEM;
+    }
+    m->waiting[m->waiting_count++] = *call;
+    m->waiting_until = last > m->waiting_until ? last : m->waiting_until;
+    return ICTUS_OK;
+}
+
+/* Whose a waiting call is, when it was made, and its place in the list. */
+struct waiting_turn {
+    uint32_t process;
+    int64_t time;
+    uint64_t at;
+};
+
+static int by_turn(const void *a, const void *b)
+{
+    const struct waiting_turn *x = a;
+    const struct waiting_turn *y = b;
+    if (x->process != y->process) {
+        return x->process < y->process ? -1 : 1;
+    }
+    if (x->time != y->time) {
+        return x->time < y->time ? -1 : 1;
+    }
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* The threads of a process share a clock, so that their calls follow each other by its stamps. */
+int ictusi_match_location_end(struct matching *m, uint32_t location)
+{
+    if (m->waiting_count == 0 || location < m->waiting_until) {
+        return ICTUS_OK;
+    }
+    struct waiting_turn *turns = malloc(m->waiting_count * sizeof *turns);
+    if (!turns) {
+        return ICTUS_ERR_NOMEM;
+    }
+    for (uint64_t i = 0; i < m->waiting_count; i++) {
+        const struct collective_call *call = &m->waiting[i];
+        turns[i] = (struct waiting_turn){m->layout->locations[call->location].process,
+                                         m->points->time[call->begin], i};
+    }
+    qsort(turns, m->waiting_count, sizeof *turns, by_turn);
+    int err = ICTUS_OK;
+    for (uint64_t i = 0; i < m->waiting_count && !err; i++) {
+        const struct collective_call *call = &m->waiting[turns[i].at];
+        err = match_in_order(m, call, ictusi_layout_rank(m->layout, call->comm, call->location));
+    }
+    m->waiting_count = 0;
+    m->waiting_until = 0;
+    free(turns);
+    return err;
 }
 
 /* Threads meet under keys of their own (a and b name the team or lock): bit 63 keeps them apart. */

@@ -60,6 +60,8 @@ struct instance {
 /* Instances that are no MPI collectives continue OTF2's numbers. */
 enum thread_op { OP_FORK = 200, OP_JOIN, OP_TEAM_BARRIER, OP_PAIR };
 
+struct collective_call;
+
 struct matching {
     const struct layout *layout;
     struct points *points;
@@ -74,6 +76,12 @@ struct matching {
     struct stretch_list stretches;
     uint32_t gap;      /* gaps of the location before the message that is added next */
     uint64_t left_out; /* collectives after a gap */
+    /* Of each process with several locations its last one, else LAYOUT_NONE; the collectives of
+     * such processes, and the last location that they wait for. */
+    uint32_t *last_location;
+    struct collective_call *waiting;
+    uint64_t waiting_count;
+    uint32_t waiting_until;
 };
 
 /* What a collective's end says. */
@@ -110,8 +118,18 @@ int ictusi_match_message(struct matching *matching, uint32_t point, uint32_t loc
 /* Take the sends that were cancelled after all out of their channels. */
 void ictusi_match_drop_cancelled(struct matching *matching);
 
-/* Add one process's part of a collective, in call order. Errors: ICTUS_ERR_NOMEM. */
+/*
+ * Add one process's part of a collective, in call order. Those of a process with several threads
+ * wait for all of its locations, since its threads may take turns on a communicator. Errors:
+ * ICTUS_ERR_NOMEM.
+ */
 int ictusi_match_collective(struct matching *matching, const struct collective_call *call);
+
+/*
+ * A location has been read: once all have been read that collectives wait for, add these, each
+ * process's by time. LAYOUT_NONE: there are no more locations. Errors: ICTUS_ERR_NOMEM.
+ */
+int ictusi_match_location_end(struct matching *matching, uint32_t location);
 
 /* Add an event to the thread instance of this key. @p out: it is a first event of pairs. */
 int ictusi_match_thread(struct matching *matching, enum thread_op op, uint32_t comm, uint64_t a,
