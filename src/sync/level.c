@@ -2,6 +2,7 @@
 /* Cutting communicators by nodes (MPI-3) and by places inside a node (hwloc). */
 #include "sync/level.h"
 
+#include "sync/place.h"
 #include "sync/sync.h"
 
 #include <ictus/error.h>
@@ -69,6 +70,11 @@ static int level_join(MPI_Comm comm, int count, const int *ranks, MPI_Comm *betw
 {
     MPI_Group all;
     MPI_Group chosen;
+    int size = 0;
+    PMPI_Comm_size(comm, &size);
+    if (size == 1) {
+        return ictusi_place_twin(comm, between);
+    }
     PMPI_Comm_group(comm, &all);
     PMPI_Group_incl(all, count, ranks, &chosen);
     const int err = PMPI_Comm_create_group(comm, chosen, 0, between);

@@ -151,15 +151,29 @@ int ictusi_place_open_source(MPI_Comm comm, const char *spec, struct source **so
     return ICTUS_OK;
 }
 
-int ictusi_place_twin(MPI_Comm comm, MPI_Comm *twin)
+/*
+ * MPI_Comm_create copies no attributes and, unlike MPI_Comm_split, asks nobody for a color. MPICH
+ * 4.0 crashes in it if a session's communicator has one process, where a split costs nothing.
+ */
+static int twin_create(MPI_Comm comm, MPI_Comm *twin)
 {
     MPI_Group all = MPI_GROUP_NULL;
-    if (PMPI_Comm_group(comm, &all) != MPI_SUCCESS) {
-        return ICTUS_ERR_MPI;
+    int size = 0;
+    int err = PMPI_Comm_size(comm, &size);
+    if (err == MPI_SUCCESS && size == 1) {
+        return PMPI_Comm_split(comm, 0, 0, twin);
     }
-    const int err = PMPI_Comm_create(comm, all, twin);
-    PMPI_Group_free(&all);
-    if (err != MPI_SUCCESS) {
+    err = err == MPI_SUCCESS ? PMPI_Comm_group(comm, &all) : err;
+    if (err == MPI_SUCCESS) {
+        err = PMPI_Comm_create(comm, all, twin);
+        PMPI_Group_free(&all);
+    }
+    return err;
+}
+
+int ictusi_place_twin(MPI_Comm comm, MPI_Comm *twin)
+{
+    if (twin_create(comm, twin) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
     PMPI_Comm_set_errhandler(*twin, MPI_ERRORS_RETURN);
