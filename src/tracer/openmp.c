@@ -134,7 +134,7 @@ static void openmp_parallel_begin(union ompt_word *task, const void *frame,
     }
     struct openmp_team *team = openmp_team_make(r, requested);
     if (team) {
-        team->site = trace_site(from);
+        team->site = trace_place(from);
         team->forked = recorder_ticks(r);
         parallel->ptr = team;
     }
@@ -323,7 +323,7 @@ static void openmp_barrier_begin(struct openmp_member *member, unsigned function
     /* Alone one waits for nobody. */
     struct recorder *r = member->open && member->size > 1 ? openmp_wanted(function) : NULL;
     if (r) {
-        openmp_enter(r, function, from ? trace_site(from) : member->team->site);
+        openmp_enter(r, function, from ? trace_place(from) : member->team->site);
         member->waiting = function;
     }
 }

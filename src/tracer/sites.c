@@ -147,7 +147,7 @@ uint64_t ictusi_sites_find(struct sites *sites, uint64_t address, const void *st
         if (entry >> SITE_NUMBER_BITS == address) {
             return entry & SITE_NUMBER_MASK;
         }
-        if (entry == 0) {
+        if (entry == 0 || !up) {
             return 0;
         }
         up += entry & SITE_NUMBER_MASK;

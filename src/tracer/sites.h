@@ -44,7 +44,7 @@ struct sites {
 
 /*
  * The slow path of sites_number(): a place that is not in its first slot, perhaps a new one, or one
- * in the Fortran binding.
+ * in the Fortran binding, which without the stack has no number.
  */
 uint64_t ictusi_sites_find(struct sites *sites, uint64_t address, const void *stack);
 
@@ -55,7 +55,8 @@ static inline uint64_t sites_slot(uint64_t address)
 
 /*
  * The number of the place to which a call returns. Addresses of programs have 48 bits at most.
- * @param stack  as the caller finds it then; looked at only if the place is in the Fortran binding
+ * @param stack  as the caller finds it then, or NULL; looked at only if the place is in the Fortran
+ * binding
  */
 static inline uint64_t sites_number(struct sites *sites, uint64_t address, const void *stack)
 {

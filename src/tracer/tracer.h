@@ -121,6 +121,12 @@ static inline uint64_t trace_site(const void *from)
     return sites_number(&ictusi_tracer.sites, site_address(from), from);
 }
 
+/* The number of a place in the program that somebody else names, as OMPT does. */
+static inline uint64_t trace_place(const void *place)
+{
+    return sites_number(&ictusi_tracer.sites, (uint64_t)(uintptr_t)place, NULL);
+}
+
 /* Only its own thread may change a recorder: so each looks at the switch. */
 static inline void trace_notice_switch(struct recorder *r)
 {
