@@ -452,8 +452,8 @@ static void library_progresses(void)
     static const struct {
         const char *version, *asked, *refusal;
     } cases[] = {{"MPICH Version: 4.0", "1", NULL},
-                 {"MPICH Version: 4.0", "0", "start it with MPIR_CVAR_ASYNC_PROGRESS=1"},
-                 {"MPICH Version: 4.0", NULL, "start it with MPIR_CVAR_ASYNC_PROGRESS=1"},
+                 {"MPICH Version: 4.0", "0", "start the job with MPIR_CVAR_ASYNC_PROGRESS=1"},
+                 {"MPICH Version: 4.0", NULL, "start the job with MPIR_CVAR_ASYNC_PROGRESS=1"},
                  {"Open MPI v4.1.2", "1", "offers no progress thread"}};
     struct ictus_overlap_plan plan = plan_of(64);
     plan.progress = ICTUS_PROGRESS_LIBRARY;

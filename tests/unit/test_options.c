@@ -183,8 +183,8 @@ static void limits_hold(void)
         {"--coun", ICTUS_ERR_UNKNOWN, "unknown option '--coun'; did you mean '--count'?"},
         {"--hlep", ICTUS_ERR_UNKNOWN, "unknown option '--hlep'; did you mean '--help'?"},
         {"-y", ICTUS_ERR_UNKNOWN,
-         "unknown option '-y'; known are: --help, --flag, --count, --bytes, --real, --seconds, "
-         "--ratio, --choice, --text, --given"},
+         "unknown option '-y'; must be one of: --help, --flag, --count, --bytes, --real, "
+         "--seconds, --ratio, --choice, --text, --given"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const int err = read_line(cases[i].line);

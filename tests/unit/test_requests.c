@@ -333,18 +333,18 @@ static void persistent_ones_start_again(bool multiple)
     for (uint64_t id = FIRST; id < FIRST + 6; id += 3) {
         starts(&r, 3, handles);
         CHECK(recorded(&r, RECORD_ISEND, 0, 1, 3, CHANNEL(4), (uint64_t)10 * INT_BYTES, id));
-        CHECK(recorded(&r, RECORD_IRECV, 0, 0, 1, id + 1));
-        CHECK(recorded(&r, RECORD_ICOLL, 0, 0, 1, id + 2));
+        CHECK(recorded(&r, RECORD_ICOLL, 0, 0, 1, id + 1));
+        CHECK(recorded(&r, RECORD_IRECV, 0, 0, 1, id + 2)); /* posted when the call was left */
         ictusi_tracer_note_tested(&r, handles[0]);
         CHECK(recorded(&r, RECORD_TESTED, 0, 0, 1, id));
         completes(&r, 0, 0, 0);
         CHECK(recorded(&r, RECORD_ISEND_DONE, 0, 0, 1, id));
         completes(&r, 1, 2, 3);
-        CHECK(recorded(&r, RECORD_IRECV_DONE, 0, 2, 3, CHANNEL(3), (uint64_t)103, id + 1));
+        CHECK(recorded(&r, RECORD_IRECV_DONE, 0, 2, 3, CHANNEL(3), (uint64_t)103, id + 2));
         completes(&r, 2, 0, 0);
         /* On a communicator of its own: its starts match each other alone. */
         CHECK(recorded(&r, RECORD_ICOLL_DONE, COLL_REDUCE, 1, 4, (uint64_t)persistent.id,
-                       (uint64_t)8, (uint64_t)0, id + 2));
+                       (uint64_t)8, (uint64_t)0, id + 1));
         completes(&r, 0, 0, 0); /* it was complete */
         CHECK(nothing_more(&r));
     }
