@@ -343,13 +343,17 @@ void ictusi_tracer_note_cancel(MPI_Request handle)
     }
 }
 
-/* Take a request out of the table, unless it is persistent: those handles are not given out again.
+/*
+ * Take a request out of the table: as soon as MPI has completed it, another thread may be given its
+ * handle. A persistent one keeps its handle and its place; what is held then only says so.
  */
 static void request_hold(MPI_Request handle, struct trace_request *held)
 {
     const struct trace_request *request = request_find(handle);
-    held->kind = REQUEST_NONE;
-    if (request && !request->persistent) {
+    *held = (struct trace_request){.kind = REQUEST_NONE};
+    if (request && request->persistent) {
+        *held = *request;
+    } else if (request) {
         (void)ictusi_table_take(&ictusi_tracer.requests, REQUEST_KEY(handle), held);
     }
 }
@@ -369,20 +373,23 @@ int ictusi_tracer_keep_handles(struct recorder *r, int count, const MPI_Request 
 void ictusi_tracer_return_handles(struct recorder *r, int count)
 {
     for (int i = 0; i < count; i++) {
-        if (r->held[i].kind != REQUEST_NONE) {
+        if (r->held[i].kind != REQUEST_NONE && !r->held[i].persistent) {
             request_put(REQUEST_KEY(r->handles[i]), &r->held[i]);
         }
     }
 }
 
+/* Where nothing is held, its completion was recorded as it began: what the table has under its
+ * handle now is another thread's. */
 static void kept_done(struct recorder *r, int index, const MPI_Status *status)
 {
-    if (!ictusi_tracer.multiple || r->held[index].kind == REQUEST_NONE) {
+    struct trace_request *held = &r->held[index];
+    if (!ictusi_tracer.multiple || held->persistent) {
         note_done(r, r->handles[index], status);
-        return;
+    } else if (held->kind != REQUEST_NONE) {
+        request_end(r, held, status);
+        held->kind = REQUEST_NONE;
     }
-    request_end(r, &r->held[index], status);
-    r->held[index].kind = REQUEST_NONE;
 }
 
 void ictusi_tracer_note_all_done(struct recorder *r, int count, const MPI_Status *statuses, int err)

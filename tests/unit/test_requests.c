@@ -466,6 +466,15 @@ static void handles_are_given_out_again(void)
     is_complete = true;
     ictusi_tracer_track_isend(&r, handle, 33);
     CHECK(recorded(&r, RECORD_ISEND_DONE, 0, 0, 1, (uint64_t)33));
+    /* Whoever waits for it then leaves alone what another thread has got the handle for. */
+    is_complete = false;
+    CHECK(ictusi_tracer_keep_handles(&r, 1, &handle) == 1);
+    ictusi_tracer_track_isend(&r, handle, 35);
+    ictusi_tracer_note_any_done(&r, 0, &status);
+    CHECK(nothing_more(&r));
+    completes(&r, 0, 0, 0);
+    CHECK(recorded(&r, RECORD_ISEND_DONE, 0, 0, 1, (uint64_t)35));
+    is_complete = true;
     ictusi_tracer_track_irecv(&r, handle, 1, MPI_COMM_WORLD); /* but its status comes later */
     CHECK(recorded(&r, RECORD_IRECV, 0, 0, 1, (uint64_t)FIRST));
     ictusi_tracer_track_isend(&r, handle, 34); /* the same handle again */
