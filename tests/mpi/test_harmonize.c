@@ -174,14 +174,29 @@ static void misuse_is_refused(void)
     starts_are_common(MPI_COMM_WORLD, 2);
 }
 
+/* Configure anew and begin; whether that took all processes less than the time until the step. */
+static int began_before_step(const char *spec, const char *clock)
+{
+    const double start = MPI_Wtime();
+    REQUIRE(!ictus_harmonize_configure(MPI_COMM_WORLD, spec, clock, NULL));
+    REQUIRE(!ictus_harmonize(MPI_COMM_WORLD, NULL));
+    int soon = MPI_Wtime() - start < 0.9;
+    MPI_Allreduce(MPI_IN_PLACE, &soon, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    return soon;
+}
+
 /*
  * Whatever the clock does, also while a process waits on it: every call returns, and it is noticed.
- * The step comes a second after the clock was opened, early or late in these calls.
+ * The step comes a second after the clock was opened, early or late in these calls. On a busy
+ * machine it may come before there is a global clock, which then begins after it: try again.
  */
 static void a_step_is_noticed(const char *spec, const char *clock)
 {
     struct ictus_harmonize_stats stats = {0};
-    REQUIRE(!ictus_harmonize_configure(MPI_COMM_WORLD, spec, clock, NULL));
+    int before = began_before_step(spec, clock);
+    for (int tries = 0; tries < 4 && !before; tries++) {
+        before = began_before_step(spec, clock);
+    }
     const double start = MPI_Wtime();
     for (int over = 0; !over;) {
         REQUIRE(!ictus_harmonize(MPI_COMM_WORLD, NULL));
@@ -190,7 +205,7 @@ static void a_step_is_noticed(const char *spec, const char *clock)
         over = MPI_Wtime() - start > 1.5;
         MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
-    CHECK(stats.resyncs >= 1);
+    CHECK(stats.resyncs >= 1 || !before);
     starts_are_common(MPI_COMM_WORLD, 3);
 }
 
