@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Two commands for a newcomer, each doing all of its own set-up, and short cuts to CMake:
 #   make demo       measure collectives here, for real; a table, a result file and a report
-#   make check      both MPIs, all tests, lints and sanitizers (21 minutes on 2 cores)
+#   make check      both MPIs, all tests, lints and sanitizers (15 to 20 minutes on 2 cores)
 #   make check-long what takes hours, too: large simulations, long fuzzing, packages
 #   make            the program, in build/openmpi (or build/$(MPI) with MPI=mpich, or MPI=default: mpicc)
 #   make install PREFIX=/opt/ictus      (and make uninstall)
