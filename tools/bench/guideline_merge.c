@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Judging the guidelines of several launches from their result files. */
 #include "bench/guideline_study.h"
+#include "main/member.h"
 #include "main/results.h"
 
 #include <ictus/error.h>
@@ -76,12 +77,6 @@ static int add_file(const char *path, bool combined, json_t *guidelines, struct 
     return err;
 }
 
-static const char *guideline_merge_text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
-}
-
 static int64_t guideline_merge_sum_of(const json_t *launches, const char *name)
 {
     int64_t sum = 0;
@@ -117,11 +112,11 @@ static int judge_launches(const json_t *launches, const struct guideline_limits 
         return ICTUS_ERR_NOMEM;
     }
     *row = (struct guideline_row){
-        .kind = guideline_merge_text_of(first, "kind"),
-        .operation = guideline_merge_text_of(first, "operation"),
-        .against = guideline_merge_text_of(first, "against"),
-        .reduction = guideline_merge_text_of(first, "reduction"),
-        .scheme = guideline_merge_text_of(first, "scheme"),
+        .kind = member_text(first, "kind"),
+        .operation = member_text(first, "operation"),
+        .against = member_text(first, "against"),
+        .reduction = member_text(first, "reduction"),
+        .scheme = member_text(first, "scheme"),
         .bytes = (uint64_t)json_integer_value(json_object_get(first, "bytes")),
         .against_bytes = (uint64_t)json_integer_value(json_object_get(first, "against_bytes")),
         .processes = (int)json_integer_value(json_object_get(first, "processes")),
@@ -192,7 +187,7 @@ enum turns_before guideline_after_find(const json_t *guidelines, const struct gu
     const json_t *launches = identity ? json_object_get(guidelines, identity) : NULL;
     const json_t *last = json_array_get(launches, json_array_size(launches) - 1);
     const bool violated =
-        strcmp(guideline_merge_text_of(last, "state"), guideline_states[GUIDELINE_VIOLATED]) == 0;
+        strcmp(member_text(last, "state"), guideline_states[GUIDELINE_VIOLATED]) == 0;
     free(identity);
     json_decref(object);
     return !last ? TURNS_UNKNOWN : violated ? TURNS_SLOWER : TURNS_NOT_SLOWER;

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An earlier matrix, whose findings stay unless they are clearly wrong now. */
 #include "bench/matrix_after.h"
+#include "main/member.h"
 
 #include <ictus/result.h>
 #include <ictus/text.h>
 
 #include <string.h>
-
-static const char *cell_text(const json_t *cell, const char *name)
-{
-    const char *text = json_string_value(json_object_get(cell, name));
-    return text ? text : "";
-}
 
 int matrix_after_read(const char *path, json_t **cells, struct ictus_why *why)
 {
@@ -26,7 +21,7 @@ int matrix_after_read(const char *path, json_t **cells, struct ictus_why *why)
     *cells = json_array();
     json_array_foreach(objects, i, object)
     {
-        if (strcmp(cell_text(object, "type"), "matrix") == 0 &&
+        if (strcmp(member_text(object, "type"), "matrix") == 0 &&
             json_is_array(json_object_get(object, "faster_than"))) {
             err = json_array_append(*cells, object) ? ICTUS_ERR_NOMEM : err;
         }
@@ -50,11 +45,11 @@ static const json_t *cell_find(const json_t *cells, const struct matrix *m, cons
     {
         const json_int_t bytes = json_integer_value(json_object_get(cell, "bytes"));
         const json_int_t processes = json_integer_value(json_object_get(cell, "processes"));
-        if (strcmp(cell_text(cell, "operation"), m->operation) == 0 &&
-            strcmp(cell_text(cell, "scheme"), m->schemes[column]) == 0 &&
-            strcmp(cell_text(cell, "algorithm"), m->algorithms[row]) == 0 &&
-            strcmp(cell_text(cell, "reduction"), reduction) == 0 && bytes == (json_int_t)m->bytes &&
-            processes == m->processes) {
+        if (strcmp(member_text(cell, "operation"), m->operation) == 0 &&
+            strcmp(member_text(cell, "scheme"), m->schemes[column]) == 0 &&
+            strcmp(member_text(cell, "algorithm"), m->algorithms[row]) == 0 &&
+            strcmp(member_text(cell, "reduction"), reduction) == 0 &&
+            bytes == (json_int_t)m->bytes && processes == m->processes) {
             found = cell;
         }
     }

@@ -3,6 +3,7 @@
 #include "main/header.h"
 
 #include "main/command.h"
+#include "main/member.h"
 #include "main/text_table.h"
 
 #include <hwloc.h>
@@ -283,12 +284,6 @@ json_t *header_create(const struct header_facts *facts)
     return header;
 }
 
-static const char *header_text_of(const json_t *header, const char *key)
-{
-    const char *text = json_string_value(json_object_get(header, key));
-    return text ? text : "";
-}
-
 void header_print(const json_t *header)
 {
     if (!header) {
@@ -298,25 +293,24 @@ void header_print(const json_t *header)
     const json_int_t nodes = json_integer_value(json_object_get(header, "nodes"));
     const json_t *seed = json_object_get(header, "seed");
     /* Open MPI's version goes on about its package after the first comma. */
-    const char *mpi = header_text_of(header, "mpi");
-    remark_print(stdout, "ictus %s %s, %s %.*s, %lld %s on %lld %s",
-                 header_text_of(header, "version"), header_text_of(header, "command"),
+    const char *mpi = member_text(header, "mpi");
+    remark_print(stdout, "ictus %s %s, %s %.*s, %lld %s on %lld %s", member_text(header, "version"),
+                 member_text(header, "command"),
                  json_is_true(json_object_get(header, "simulated")) ? "SimGrid," : "MPI:",
                  (int)strcspn(mpi, ","), mpi, (long long)processes,
                  processes == 1 ? "process" : "processes", (long long)nodes,
                  nodes == 1 ? "host" : "hosts");
-    if (header_text_of(header, "cpu")[0]) {
-        remark_print(stdout, "%s, %lld cores, Linux %s", header_text_of(header, "cpu"),
+    if (member_text(header, "cpu")[0]) {
+        remark_print(stdout, "%s, %lld cores, Linux %s", member_text(header, "cpu"),
                      (long long)json_integer_value(json_object_get(header, "cores")),
-                     header_text_of(header, "kernel"));
+                     member_text(header, "kernel"));
     }
-    if (header_text_of(header, "clock")[0]) {
-        remark_print(stdout, "clock %s%s%s", header_text_of(header, "clock"),
-                     header_text_of(header, "sync")[0] ? ", sync " : "",
-                     header_text_of(header, "sync"));
+    if (member_text(header, "clock")[0]) {
+        remark_print(stdout, "clock %s%s%s", member_text(header, "clock"),
+                     member_text(header, "sync")[0] ? ", sync " : "", member_text(header, "sync"));
     }
-    if (header_text_of(header, "selection")[0]) {
-        remark_print(stdout, "algorithms: %s", header_text_of(header, "selection"));
+    if (member_text(header, "selection")[0]) {
+        remark_print(stdout, "algorithms: %s", member_text(header, "selection"));
     }
     if (seed) {
         remark_print(stdout, "seed %lld", (long long)json_integer_value(seed));

@@ -4,6 +4,7 @@
  * a ratio to nothing says nothing.
  */
 #include "results/compare_waits.h"
+#include "main/member.h"
 
 #include <ictus/text.h>
 
@@ -14,15 +15,9 @@
 /* Sums below this share of the ranks' time on both sides are not compared: there are many. */
 static const double least_share = 1e-3;
 
-static const char *compare_waits_member_text(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 static bool compare_waits_is_type(const json_t *object, const char *type)
 {
-    return strcmp(compare_waits_member_text(object, "type"), type) == 0;
+    return strcmp(member_text(object, "type"), type) == 0;
 }
 
 bool compare_waits_held(const json_t *objects)
@@ -49,7 +44,7 @@ static bool waits_compared(const json_t *object)
         compared |= compare_waits_is_type(object, types[i]);
     }
     for (size_t i = 0; i < sizeof asides / sizeof *asides; i++) {
-        compared &= strcmp(compare_waits_member_text(object, "state"), asides[i]) != 0;
+        compared &= strcmp(member_text(object, "state"), asides[i]) != 0;
     }
     return compared;
 }

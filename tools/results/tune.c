@@ -2,6 +2,7 @@
 /* Choosing the fastest algorithm of each experiment. */
 #include "results/tune.h"
 
+#include "main/member.h"
 #include "main/values.h"
 #include "results/experiments.h"
 
@@ -55,12 +56,6 @@ struct tune_time tune_time(const json_t *launches)
     return time;
 }
 
-static const char *tune_text_of(const json_t *members, const char *key)
-{
-    const char *text = json_string_value(json_object_get(members, key));
-    return text ? text : "";
-}
-
 /* Whether every launch saw the named algorithm run. */
 static bool tune_is_proven(const struct experiment *experiment)
 {
@@ -82,7 +77,7 @@ const char *tune_component(const json_t *launches)
     json_t *launch = NULL;
     json_array_foreach((json_t *)launches, i, launch)
     {
-        const char *its = tune_text_of(launch, "component");
+        const char *its = member_text(launch, "component");
         if (its[0] && (!component[0] || strcmp(component, RULED_COMPONENT) == 0)) {
             component = its;
         }
@@ -104,7 +99,7 @@ static bool read_candidate(const struct experiment *experiment, const char *redu
 {
     const json_t *members = experiment->members;
     struct winner *w = &candidate->as_winner;
-    const char *algorithm = tune_text_of(members, "algorithm");
+    const char *algorithm = member_text(members, "algorithm");
     *candidate = (struct candidate){.launches = experiment->launches};
     candidate->component = tune_component(experiment->launches);
     w->processes = json_integer_value(json_object_get(members, "processes"));
@@ -113,13 +108,13 @@ static bool read_candidate(const struct experiment *experiment, const char *redu
     w->median_s = time.median_s;
     w->low_s = time.low_s;
     w->high_s = time.high_s;
-    if (strcmp(tune_text_of(members, "reduction"), reduction) != 0 || !(w->median_s > 0.0) ||
+    if (strcmp(member_text(members, "reduction"), reduction) != 0 || !(w->median_s > 0.0) ||
         w->processes < 1 || w->bytes < 0 || strlen(algorithm) >= WINNER_NAME_MAX ||
-        strlen(tune_text_of(members, "operation")) >= WINNER_NAME_MAX) {
+        strlen(member_text(members, "operation")) >= WINNER_NAME_MAX) {
         return false;
     }
     candidate->is_default = !algorithm[0] || strcmp(algorithm, ICTUS_ALGORITHM_DEFAULT) == 0;
-    (void)snprintf(w->operation, sizeof(w->operation), "%s", tune_text_of(members, "operation"));
+    (void)snprintf(w->operation, sizeof(w->operation), "%s", member_text(members, "operation"));
     (void)snprintf(w->algorithm, sizeof(w->algorithm), "%s",
                    candidate->is_default ? ICTUS_ALGORITHM_DEFAULT : algorithm);
     return true;
@@ -270,7 +265,7 @@ static const char *first_reduction(const struct experiments *experiments)
 {
     const char *text = "";
     for (size_t i = 0; i < experiments->count && !text[0]; i++) {
-        text = tune_text_of(experiments->list[i].members, "reduction");
+        text = member_text(experiments->list[i].members, "reduction");
     }
     return text;
 }

@@ -2,6 +2,7 @@
 /* The objects of ictus_waits() as a table: states with their worst call, then what caused them. */
 #include "traces/waits_text.h"
 
+#include "main/member.h"
 #include "main/text_table.h"
 
 #include <ictus/text.h>
@@ -45,15 +46,9 @@ static double text_number(const json_t *object, const char *key)
     return json_number_value(json_object_get(object, key));
 }
 
-static const char *text_put(const json_t *object, const char *key)
-{
-    const char *value = json_string_value(json_object_get(object, key));
-    return value ? value : "";
-}
-
 static bool waits_text_is_type(const json_t *object, const char *type)
 {
-    return strcmp(text_put(object, "type"), type) == 0;
+    return strcmp(member_text(object, "type"), type) == 0;
 }
 
 static const char *state_words(const char *state)
@@ -93,7 +88,7 @@ static void put_share(const json_t *object, double rank_time)
     const double share = 100 * text_number(object, "wait_s") / rank_time;
     const double low = 100 * text_number(object, "wait_low_s") / rank_time;
     const double high = 100 * text_number(object, "wait_high_s") / rank_time;
-    const char *kind = text_put(object, "kind");
+    const char *kind = member_text(object, "kind");
     char cell[40];
     if (json_is_null(json_object_get(object, "wait_high_s"))) {
         (void)snprintf(cell, sizeof cell, "undecidable");
@@ -116,7 +111,7 @@ static const json_t *worst_site(const json_t *report, const char *state)
     json_t *row = NULL;
     json_array_foreach(report, i, row)
     {
-        if (waits_text_is_type(row, "wait-site") && strcmp(text_put(row, "state"), state) == 0 &&
+        if (waits_text_is_type(row, "wait-site") && strcmp(member_text(row, "state"), state) == 0 &&
             (!worst || text_number(row, "wait_s") > text_number(worst, "wait_s"))) {
             worst = row;
         }
@@ -130,7 +125,8 @@ static const json_t *total_of(const json_t *report, const char *state)
     json_t *row = NULL;
     json_array_foreach(report, i, row)
     {
-        if (waits_text_is_type(row, "wait-total") && strcmp(text_put(row, "state"), state) == 0) {
+        if (waits_text_is_type(row, "wait-total") &&
+            strcmp(member_text(row, "state"), state) == 0) {
             return row;
         }
     }
@@ -152,7 +148,7 @@ static const char *short_site(const char *site)
 
 static void print_state(const json_t *report, const json_t *total, double rank_time)
 {
-    const char *state = text_put(total, "state");
+    const char *state = member_text(total, "state");
     const json_t *site = worst_site(report, state);
     printf("  ");
     put_padded(state_words(state), NAME_WIDTH - 2);
@@ -160,7 +156,7 @@ static void print_state(const json_t *report, const json_t *total, double rank_t
     put_share(total, rank_time);
     if (site) {
         printf("  ");
-        (void)put_cut(short_site(text_put(site, "site")), SITE_WIDTH);
+        (void)put_cut(short_site(member_text(site, "site")), SITE_WIDTH);
     }
     printf("\n");
     if (strcmp(state, "late-sender") == 0) {
@@ -229,7 +225,7 @@ static void put_wrapped(const char *text)
 
 static void waits_text_print_head(const json_t *whole)
 {
-    const char *source = text_put(whole, "sigma_source");
+    const char *source = member_text(whole, "sigma_source");
     char clock[120] = "one clock";
     if (strcmp(source, "unknown") == 0) {
         (void)snprintf(clock, sizeof clock, "clock ± unknown");
@@ -241,7 +237,7 @@ static void waits_text_print_head(const json_t *whole)
     const double nodes = text_number(whole, "nodes");
     char head[1024];
     (void)snprintf(head, sizeof head, "%.512s: %.0f rank%s, %.0f node%s, %.4g s; %s",
-                   text_put(whole, "archive"), ranks, ranks == 1 ? "" : "s", nodes,
+                   member_text(whole, "archive"), ranks, ranks == 1 ? "" : "s", nodes,
                    nodes == 1 ? "" : "s", text_number(whole, "wall_s"), clock);
     put_wrapped(head);
 }
@@ -264,7 +260,7 @@ static void put_cause(const json_t *row, int width)
 {
     char name[80];
     (void)snprintf(name, sizeof name, "rank %.0f  %s", text_number(row, "rank"),
-                   short_site(text_put(row, "site")));
+                   short_site(member_text(row, "site")));
     put_padded(name, width);
 }
 
@@ -305,7 +301,7 @@ static const json_t *text_longest(const json_t *report, const char *of)
     json_t *row = NULL;
     json_array_foreach(report, i, row)
     {
-        if (waits_text_is_type(row, "critical-path") && strcmp(text_put(row, "of"), of) == 0 &&
+        if (waits_text_is_type(row, "critical-path") && strcmp(member_text(row, "of"), of) == 0 &&
             (!best || text_number(row, "share") > text_number(best, "share"))) {
             best = row;
         }
@@ -322,7 +318,7 @@ static void print_critical(const json_t *report)
                100 * text_number(rank, "share"),
                50 * (text_number(rank, "share_high") - text_number(rank, "share_low")),
                100 * text_number(site, "share"));
-        put_padded(short_site(text_put(site, "site")), 20);
+        put_padded(short_site(member_text(site, "site")), 20);
         printf("imb. %.2g s\n", text_number(site, "imbalance_s"));
     }
 }
@@ -330,11 +326,11 @@ static void print_critical(const json_t *report)
 static void print_site(const json_t *row)
 {
     printf("  ");
-    put_padded(short_site(text_put(row, "site")), 32);
+    put_padded(short_site(member_text(row, "site")), 32);
     printf("%8.3g s  %3.0f %% ± %-4.0f %s\n", text_number(row, "time_s"),
            100 * text_number(row, "skew_share"),
            50 * (text_number(row, "skew_high") - text_number(row, "skew_low")),
-           text_put(row, "verdict"));
+           member_text(row, "verdict"));
 }
 
 /* Collectives by the time that they took, the longest first. */
@@ -390,7 +386,7 @@ void waits_text_print(const json_t *report)
     if (possible) {
         printf("  late receiver, possibly: %.4g s more\n", text_number(possible, "wait_s"));
     }
-    if (strcmp(text_put(whole, "sigma_source"), "unknown") == 0) {
+    if (strcmp(member_text(whole, "sigma_source"), "unknown") == 0) {
         printf("The clocks' errors are not known: no messages go both ways between them, and\n"
                "the archive does not state the errors; 'ictus trace' records clocks with\n"
                "their errors.\n");
