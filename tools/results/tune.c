@@ -56,12 +56,11 @@ struct tune_time tune_time(const json_t *launches)
     return time;
 }
 
-/* Whether every launch saw the named algorithm run. */
-static bool tune_is_proven(const struct experiment *experiment)
+bool tune_is_proven(const json_t *launches)
 {
     size_t i = 0;
     json_t *launch = NULL;
-    json_array_foreach(experiment->launches, i, launch)
+    json_array_foreach((json_t *)launches, i, launch)
     {
         if (!json_is_true(json_object_get(launch, "proven"))) {
             return false;
@@ -359,8 +358,8 @@ int tune_choose(const json_t *objects, const char *reduction, double margin,
         const char *wanted = reduction ? reduction : first_reduction(&experiments);
         for (size_t i = 0; i < experiments.count; i++) {
             const bool usable = read_candidate(&experiments.list[i], wanted, &candidates[count]);
-            const bool proven =
-                !usable || candidates[count].is_default || tune_is_proven(&experiments.list[i]);
+            const bool proven = !usable || candidates[count].is_default ||
+                                tune_is_proven(experiments.list[i].launches);
             winners->unproven += !proven;
             count += usable && proven;
         }

@@ -72,6 +72,9 @@ struct winners {
 int tune_choose(const json_t *objects, const char *reduction, double margin,
                 struct winners *winners, struct ictus_why *why);
 
+/* Whether every launch saw the named algorithm run; a row that does not say so did not. */
+bool tune_is_proven(const json_t *launches);
+
 /*
  * The component that served launches; if that differs between them, one that is not
  * RULED_COMPONENT, because a rule would have no effect in some of them. "": not known.

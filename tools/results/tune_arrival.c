@@ -33,28 +33,20 @@ static const char *tune_arrival_member_text(const json_t *members, const char *k
     return text ? text : otherwise;
 }
 
-/*
- * Whether a measurement is one of this table: of the reduction asked for, and, unless it is the
- * library's own choice, of an algorithm that was seen to run in every launch.
- */
+/* Whether a measurement could be one of this table: one of the reduction asked for. */
+static bool tune_arrival_is_of(const struct experiment *e, const char *reduction)
+{
+    return strcmp(tune_arrival_member_text(e->members, "reduction", ""), reduction) == 0 &&
+           strlen(tune_arrival_member_text(e->members, "algorithm", "")) < WINNER_NAME_MAX &&
+           strlen(tune_arrival_member_text(e->members, "operation", "")) < WINNER_NAME_MAX;
+}
+
+/* Whether it is one: the library's own choice, or an algorithm that was seen to run. */
 static bool tune_arrival_is_wanted(const struct experiment *e, const char *reduction)
 {
-    size_t i = 0;
-    json_t *launch = NULL;
     const char *algorithm = tune_arrival_member_text(e->members, "algorithm", "");
-    if (strcmp(tune_arrival_member_text(e->members, "reduction", ""), reduction) != 0 ||
-        strlen(algorithm) >= WINNER_NAME_MAX ||
-        strlen(tune_arrival_member_text(e->members, "operation", "")) >= WINNER_NAME_MAX) {
-        return false;
-    }
-    json_array_foreach(e->launches, i, launch)
-    {
-        const json_t *proven = json_object_get(launch, "proven");
-        if (proven && !json_is_true(proven) && strcmp(algorithm, ICTUS_ALGORITHM_DEFAULT) != 0) {
-            return false;
-        }
-    }
-    return true;
+    return tune_arrival_is_of(e, reduction) &&
+           (strcmp(algorithm, ICTUS_ALGORITHM_DEFAULT) == 0 || tune_is_proven(e->launches));
 }
 
 /* The place of a pattern's name, appended if it is new; SIZE_MAX: no memory. */
@@ -164,9 +156,9 @@ int regret_table_make(const json_t *objects, const char *reduction, struct regre
     int err = experiments_gather(objects, &list, why);
     err = err ? err : table_patterns(t, &list, reduction);
     for (size_t i = 0; i < list.count && !err; i++) {
-        err = tune_arrival_is_wanted(&list.list[i], reduction)
-                  ? tune_arrival_table_add(t, &list.list[i])
-                  : ICTUS_OK;
+        const bool wanted = tune_arrival_is_wanted(&list.list[i], reduction);
+        t->unproven += !wanted && tune_arrival_is_of(&list.list[i], reduction);
+        err = wanted ? tune_arrival_table_add(t, &list.list[i]) : ICTUS_OK;
     }
     experiments_free(&list);
     if (!err && t->place_count == 0) {
@@ -436,7 +428,8 @@ static int compare_winners(const void *a, const void *b)
 int regret_winners(const struct regret_table *t, double margin, struct winners *winners,
                    struct ictus_why *why)
 {
-    *winners = (struct winners){.list = calloc(t->place_count + 1, sizeof(*winners->list))};
+    *winners = (struct winners){.list = calloc(t->place_count + 1, sizeof(*winners->list)),
+                                .unproven = t->unproven};
     if (!winners->list) {
         return ICTUS_ERR_NOMEM;
     }
@@ -448,9 +441,9 @@ int regret_winners(const struct regret_table *t, double margin, struct winners *
         tune_free(winners);
         return ictus_because(why, ICTUS_ERR_FORMAT,
                              "nothing to choose from: no operation was measured with two "
-                             "algorithms, one of them under every pattern (%zu); see 'ictus bench "
-                             "--algorithm=all --arrival=...'",
-                             t->pattern_count);
+                             "algorithms%s, one of them under every pattern (%zu); see 'ictus "
+                             "bench --algorithm=all --arrival=...'",
+                             t->unproven > 0 ? " that were verified to run" : "", t->pattern_count);
     }
     return ICTUS_OK;
 }

@@ -32,6 +32,7 @@ struct regret_table {
     size_t pattern_count;
     struct regrets *places;
     size_t place_count;
+    int unproven; /* measurements left out: their algorithm was not verified to run */
 };
 
 /*
