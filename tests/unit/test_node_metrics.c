@@ -7,6 +7,9 @@
 #include <ictus/error.h>
 #include <ictus/text.h>
 
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { NODES = 2, NAME_BYTES = 32 };
@@ -61,6 +64,28 @@ static int metrics_write(const char *path, struct ictus_why *why)
     return node_metrics_write(path, &found, names[0], NAME_BYTES, why);
 }
 
+/* A pipe or a device is written to: nothing takes its place, and it stays whatever happens. */
+static void pipes_stay(const char *path)
+{
+    struct stat status;
+    struct ictus_why why;
+    char heard[4096] = "";
+    REQUIRE(mkfifo(path, 0600) == 0);
+    const int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    REQUIRE(fd >= 0 && !metrics_write(path, &why));
+    CHECK(read(fd, heard, sizeof(heard) - 1) == (ssize_t)strlen(wanted));
+    CHECK_STR(heard, wanted);
+    CHECK(lstat(path, &status) == 0 && S_ISFIFO(status.st_mode));
+    (void)close(fd);
+    (void)remove(path);
+    (void)snprintf(heard, sizeof(heard), "%s/full", directory);
+    if (access("/dev/full", W_OK) == 0 && symlink("/dev/full", heard) == 0) {
+        CHECK(metrics_write(heard, &why) == ICTUS_ERR_IO && strstr(why.text, "No space left"));
+        CHECK(lstat(heard, &status) == 0 && S_ISLNK(status.st_mode));
+        (void)remove(heard);
+    }
+}
+
 int main(void)
 {
     char path[64];
@@ -87,6 +112,7 @@ int main(void)
         CHECK(access(beside, F_OK) != 0);
     }
     (void)remove(path);
-    (void)rmdir(directory);
+    pipes_stay(path);
+    CHECK(rmdir(directory) == 0);
     return check_result();
 }

@@ -160,6 +160,12 @@ static void pipes_stay(void)
     CHECK(put(pipe_path, "x", ICTUS_ERR_NOMEM) == ICTUS_ERR_NOMEM);
     CHECK(S_ISFIFO(state_of(pipe_path).st_mode));
     CHECK(close(fd) == 0 && unlink(pipe_path) == 0);
+    /* One that has come by its name meanwhile keeps it. */
+    struct output out;
+    memset(&why, 0, sizeof(why));
+    REQUIRE(output_open(&out, pipe_path, &why) == ICTUS_OK && mkfifo(pipe_path, 0600) == 0);
+    CHECK(output_close(&out, ICTUS_OK, &why) == ICTUS_ERR_IO && strstr(why.text, "File exists"));
+    CHECK(S_ISFIFO(state_of(pipe_path).st_mode) && unlink(pipe_path) == 0);
 }
 
 static void outputs_tell_why(void)

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Metrics of nodes in Prometheus's text format, written beside and renamed into place. */
+/* Metrics of nodes in Prometheus's text format, written beside and renamed into place: but for
+ * pipes and devices, which would be replaced. */
 #include "clocks/node_metrics.h"
 
 #include <ictus/text.h>
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { PATH_BYTES = 4096 };
 
@@ -83,8 +86,10 @@ static void node_metrics_put_all(FILE *file, const struct ictus_checkup *f, cons
 int node_metrics_write(const char *path, const struct ictus_checkup *found, const char *names,
                        size_t name_bytes, struct ictus_why *why)
 {
+    struct stat old;
     char beside[PATH_BYTES];
-    const int length = snprintf(beside, sizeof(beside), "%s.part", path);
+    const bool in_place = stat(path, &old) == 0 && !S_ISREG(old.st_mode);
+    const int length = snprintf(beside, sizeof(beside), in_place ? "%s" : "%s.part", path);
     FILE *file = length < (int)sizeof(beside) ? fopen(beside, "w") : NULL;
     if (!file) {
         return ictus_because(why, ICTUS_ERR_IO, "--metrics=%.200s: %s", path,
@@ -92,9 +97,11 @@ int node_metrics_write(const char *path, const struct ictus_checkup *found, cons
     }
     node_metrics_put_all(file, found, names, name_bytes);
     const int bad = ferror(file);
-    if (fclose(file) || bad || rename(beside, path)) {
+    if (fclose(file) || bad || (!in_place && rename(beside, path))) {
         const int reason = errno;
-        (void)remove(beside);
+        if (!in_place) {
+            (void)remove(beside);
+        }
         return ictus_because(why, ICTUS_ERR_IO, "--metrics=%.200s: %s", path, strerror(reason));
     }
     return ICTUS_OK;

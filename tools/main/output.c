@@ -98,14 +98,20 @@ int output_open(struct output *o, const char *path, struct ictus_why *why)
     return ICTUS_OK;
 }
 
-/* Give the file its name: at once where that is free, else by way of another. */
+/* Give the file its name: at once where that is free, else by way of another. A pipe or a device
+ * that has the name by now keeps it. */
 static bool name_it(const struct output *o)
 {
     char self[40];
+    struct stat now;
     char passing[OUTPUT_PATH_BYTES + 32];
     (void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(o->stream));
     if (o->fresh && linkat(AT_FDCWD, self, AT_FDCWD, o->target, AT_SYMLINK_FOLLOW) == 0) {
         return true;
+    }
+    if (lstat(o->target, &now) == 0 && !S_ISREG(now.st_mode)) {
+        errno = EEXIST;
+        return false;
     }
     directory_of(o->target, passing);
     const size_t length = strlen(passing);
