@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const int64_t second = INT64_C(1000000000);
@@ -42,10 +43,50 @@ static void test_round_trip(void)
     CHECK(q.leap == 1 && q.version == 4 && q.mode == 4 && q.stratum == 2);
     CHECK(q.poll == 6 && q.precision == -23 && q.reference_id == p.reference_id);
     CHECK(q.origin == p.origin && q.receive == p.receive && q.transmit == p.transmit);
+    CHECK(q.reference == p.reference);
     /* Root values never shrink on the wire, and grow by at most a unit of 2^-16 s. */
     CHECK(q.root_delay_ns >= 1.5e6 && q.root_delay_ns < 1.5e6 + 2 * 15259);
     CHECK(q.root_dispersion_ns >= 2.5e6 && q.root_dispersion_ns < 2.5e6 + 2 * 15259);
     CHECK(!ictusi_packet_decode(bytes, PACKET_BYTES - 1, &q));
+}
+
+/* In units of 2^-16 s, more rather than less, up to what 32 bits hold. */
+static void test_short_times(void)
+{
+    static const struct {
+        double ns;
+        uint8_t bytes[4];
+    } times[] = {{0.0, {0, 0, 0, 0}},
+                 {-5.0, {0, 0, 0, 0}},
+                 {NAN, {0, 0, 0, 0}},
+                 {1.0, {0, 0, 0, 1}},
+                 {1.5e9 - 1, {0, 1, 128, 0}},
+                 {1e20, {255, 255, 255, 255}},
+                 {70000e9, {255, 255, 255, 255}},
+                 {65535.99998e9, {255, 255, 255, 255}}};
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        const struct packet p = {.root_delay_ns = times[i].ns, .root_dispersion_ns = times[i].ns};
+        uint8_t bytes[PACKET_BYTES];
+        ictusi_packet_encode(&p, bytes);
+        CHECK(memcmp(bytes + 4, times[i].bytes, 4) == 0);
+        CHECK(memcmp(bytes + 8, times[i].bytes, 4) == 0);
+    }
+}
+
+static void test_texts(void)
+{
+    char text[5];
+    ictusi_packet_refid_text(0x47505300, text);
+    CHECK_STR(text, "GPS");
+    ictusi_packet_refid_text(0x20417e41, text);
+    CHECK_STR(text, " A~A");
+    ictusi_packet_refid_text(0x1f7f80ff, text);
+    CHECK_STR(text, "....");
+    ictusi_packet_refid_text(0, text);
+    CHECK_STR(text, "");
+    CHECK_STR(ictusi_packet_fault_name(PACKET_GOOD), "good");
+    CHECK_STR(ictusi_packet_fault_name(PACKET_DISTANCE), "too distant");
+    CHECK_STR(ictusi_packet_fault_name(PACKET_FAULTS), "unknown");
 }
 
 static void test_stamps(void)
@@ -61,6 +102,7 @@ static void test_stamps(void)
     /* 2036-02-07T06:28:16Z, the end of era 0, is stamp 0, which must not mean "none". */
     CHECK(ictusi_packet_stamp(INT64_C(2085978496) * second) == 1);
     CHECK(ictusi_packet_stamp(0) >> 32 == 2208988800U);
+    CHECK((uint32_t)ictusi_packet_stamp(2) == 9); /* 8.59 units of 2^-32 s */
     CHECK(ictusi_packet_unix(ictusi_packet_stamp(-second / 2), 0) == -second / 2);
 }
 
@@ -84,6 +126,7 @@ static void test_checks(void)
     p.mode = PACKET_SERVER;
     p.version = 5;
     CHECK(ictusi_packet_check_header(&p, &request, &interleaved) == PACKET_VERSION);
+    p.stratum = 15;
     CHECK(ictusi_packet_check_content(&p, 1e9) == PACKET_GOOD);
     p.stratum = 16;
     CHECK(ictusi_packet_check_content(&p, 1e9) == PACKET_UNSYNCHRONISED);
@@ -96,6 +139,9 @@ static void test_checks(void)
     CHECK(ictusi_packet_check_content(&p, 1e9) == PACKET_UNSYNCHRONISED);
     p.leap = 0;
     CHECK(ictusi_packet_check_content(&p, 3e6) == PACKET_DISTANCE);
+    p.root_delay_ns = 2e6; /* half of it, and the dispersion: 3.5 ms */
+    CHECK(ictusi_packet_check_content(&p, 3.5e6) == PACKET_GOOD);
+    CHECK(ictusi_packet_check_content(&p, 3.49e6) == PACKET_DISTANCE);
     p.transmit = 0;
     CHECK(ictusi_packet_check_content(&p, 1e9) == PACKET_TIMES);
 }
@@ -111,13 +157,23 @@ static void test_trailer(void)
     CHECK(ictusi_packet_trailer(bytes, 52, &mac) && mac.length == 0);
     CHECK(!ictusi_packet_trailer(bytes, 56, &mac));
     CHECK(!ictusi_packet_trailer(bytes, 49, &mac));
+    CHECK(!ictusi_packet_trailer(bytes, 44, &mac));
     /* An extension field of 28 bytes before an authenticator of 20; then one that overruns. */
     memset(bytes, 0, sizeof(bytes));
     bytes[51] = 28;
     bytes[48 + 28 + 3] = 6;
     CHECK(ictusi_packet_trailer(bytes, 48 + 28 + 20, &mac) && mac.present && mac.key == 6);
-    bytes[51] = 200;
-    CHECK(!ictusi_packet_trailer(bytes, 48 + 28 + 20, &mac));
+    CHECK(ictusi_packet_trailer(bytes, 48 + 28, &mac) && !mac.present);
+    for (int field = 52; field <= 200; field += 4) {
+        bytes[51] = (uint8_t)field;
+        CHECK(!ictusi_packet_trailer(bytes, 48 + 28 + 20, &mac));
+    }
+    bytes[50] = 1; /* 256 and 4 bytes: longer than one byte can say */
+    bytes[51] = 4;
+    bytes[48 + 260 + 3] = 7;
+    CHECK(ictusi_packet_trailer(bytes, 48 + 260 + 20, &mac) && mac.key == 7);
+    CHECK(mac.offset == 48 + 260 && mac.length == 16);
+    bytes[50] = 0;
     bytes[51] = 0;
     CHECK(!ictusi_packet_trailer(bytes, 48 + 28 + 20, &mac));
 }
@@ -165,6 +221,100 @@ static void write_file(const char *path, const char *text)
     REQUIRE(fclose(file) == 0);
 }
 
+/* Keys that are no keys are refused, each with its line; and no key of such a file is kept. */
+static void check_refused(const char *path, const char *line)
+{
+    char text[400];
+    struct keys keys;
+    struct ictus_why why;
+    (void)snprintf(text, sizeof(text),
+                   "1 AES128 HEX:2b7e151628aed2a6abf7158809cf4f3c\n# next\n%s\n", line);
+    write_file(path, text);
+    CHECK(ictusi_keys_read(path, &keys, &why) == ICTUS_ERR_FORMAT && strstr(why.text, ":3:"));
+    CHECK(!keys.list && keys.count == 0);
+}
+
+static void test_bad_keys(const char *path)
+{
+    static const char *const lines[] = {
+        "7",
+        "7 AES128",
+        "0 AES128 HEX:2b7e151628aed2a6abf7158809cf4f3c",
+        "x AES128 HEX:2b7e151628aed2a6abf7158809cf4f3c",
+        "4294967296 AES128 HEX:2b7e151628aed2a6abf7158809cf4f3c",
+        "7 AES192 HEX:2b7e151628aed2a6abf7158809cf4f3c",
+        "7 AES192 HEX:603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4",
+        "7 AES192 HEX:",
+        "7 AES128 HEX:603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4",
+        "7 AES256 HEX:2b7e151628aed2a6abf7158809cf4f3c",
+        "7 AES128 ASC:2b7e151628aed2a6abf7158809cf4f3c",
+        "7 AES128 HEX:2b7e151628aed2a6abf7158809cf4f3c more",
+        "7 AES128 HEX:2b7e151628aed2a6abf7158809cf4f3c2",
+        "7 AES128 HEX:2b7e151628aed2a6abf7158809cf4f3",
+        "7 AES128 HEX:gb7e151628aed2a6abf7158809cf4f3c",
+        "7 AES128 HEX:2g7e151628aed2a6abf7158809cf4f3c",
+        "7 AES128 HEX:2b/e151628aed2a6abf7158809cf4f3c",
+        "7 AES128 HEX:2b:e151628aed2a6abf7158809cf4f3c",
+        "7 AES128 HEX:2b`e151628aed2a6abf7158809cf4f3c",
+        "7 AES128 HEX:2b@e151628aed2a6abf7158809cf4f3c"};
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        check_refused(path, lines[i]);
+    }
+}
+
+/* Whoever can read a key can forge time, and whoever can write one too; the group may read. */
+static void test_key_modes(const char *path)
+{
+    static const mode_t refused[] = {0604, 0602, 0620, 0606, 0666};
+    struct keys keys;
+    struct ictus_why why;
+    write_file(path, "7 AES128 HEX:2b7e151628aed2a6abf7158809cf4f3c\n");
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        REQUIRE(chmod(path, refused[i]) == 0);
+        CHECK(ictusi_keys_read(path, &keys, &why) == ICTUS_ERR_PERMISSION);
+        CHECK(!keys.list && keys.count == 0);
+    }
+    REQUIRE(chmod(path, 0640) == 0);
+    CHECK(ictusi_keys_read(path, &keys, &why) == ICTUS_OK && keys.count == 1);
+    ictusi_keys_free(&keys);
+    CHECK(!keys.list && keys.count == 0);
+    REQUIRE(chmod(path, 0600) == 0);
+}
+
+/* NIST SP 800-38B, D.3: the message of 40 bytes with a key of 256 bits; and a file of many. */
+static void test_long_keys(const char *path, const uint8_t *message, size_t length)
+{
+    static const uint8_t wanted[20] = {0xff, 0xfe, 0xfd, 0xfc, 0xaa, 0xf3, 0xd8, 0xf1, 0xde, 0x56,
+                                       0x40, 0xc2, 0x32, 0xf5, 0xb1, 0x69, 0xb9, 0xc9, 0x11, 0xe6};
+    char text[8000] =
+        "4294901244\tAES256 HEX:603DEB1015CA71BE2B73AEF0857D7781"
+        "1F352C073B6108D72D9810A30914DFF4\r\n4294967295 AES128 "
+        "HEX:2b7e151628aed2a6abf7158809cf4f3c\n1 AES128 HEX:00000000000000000000000000000000\n";
+    uint8_t bytes[80] = {0};
+    struct keys keys;
+    struct ictus_why why;
+    for (int id = 2; id < 100; id++) {
+        const size_t at = strlen(text);
+        (void)snprintf(text + at, sizeof(text) - at,
+                       "%d AES128 HEX:2b7e151628aed2a6abf7158809cf4f3c\n", id);
+    }
+    text[strlen(text) - 1] = '\0'; /* the last line may lack its end */
+    write_file(path, text);
+    REQUIRE(ictusi_keys_read(path, &keys, &why) == ICTUS_OK && keys.count == 101);
+    CHECK(ictusi_keys_find(&keys, 1) && ictusi_keys_find(&keys, 99));
+    CHECK(ictusi_keys_find(&keys, UINT32_MAX) == &keys.list[1]);
+    const struct key *key = ictusi_keys_find(&keys, UINT32_C(0xfffefdfc));
+    REQUIRE(key && key->length == 32);
+    memcpy(bytes, message, length);
+    CHECK(ictusi_key_sign(key, bytes, length) == length + 20);
+    CHECK(memcmp(bytes + length, wanted, sizeof(wanted)) == 0 && bytes[length + 20] == 0);
+    CHECK(ictusi_key_verify(key, bytes, length, 16));
+    CHECK(!ictusi_key_verify(&keys.list[1], bytes, length, 16));
+    bytes[length + 19] ^= 1;
+    CHECK(!ictusi_key_verify(key, bytes, length, 16));
+    ictusi_keys_free(&keys);
+}
+
 /* RFC 4493, 4: AES-CMAC test vectors with this key; example 3 has 40 bytes. */
 static void test_keys(void)
 {
@@ -185,7 +335,7 @@ static void test_keys(void)
         (void)unlink(path);
         return;
     }
-    REQUIRE(err == ICTUS_OK);
+    REQUIRE(err == ICTUS_OK && keys.count == 1);
     const struct key *key = ictusi_keys_find(&keys, 7);
     REQUIRE(key);
     CHECK(!ictusi_keys_find(&keys, 8));
@@ -200,8 +350,9 @@ static void test_keys(void)
     write_file(path, "7 AES128 HEX:2b7e\n");
     CHECK(ictusi_keys_read(path, &keys, &why) == ICTUS_ERR_FORMAT);
     CHECK(strstr(why.text, ":1:") != NULL);
-    write_file(path, "0 AES128 HEX:2b7e151628aed2a6abf7158809cf4f3c\n");
-    CHECK(ictusi_keys_read(path, &keys, &why) == ICTUS_ERR_FORMAT);
+    test_bad_keys(path);
+    test_key_modes(path);
+    test_long_keys(path, message, sizeof(message));
     (void)unlink(path);
     CHECK(ictusi_keys_read(path, &keys, &why) == ICTUS_ERR_IO);
 }
@@ -230,6 +381,8 @@ static void test_refids(void)
 int main(void)
 {
     test_round_trip();
+    test_short_times();
+    test_texts();
     test_stamps();
     test_checks();
     test_trailer();
