@@ -122,9 +122,32 @@ static void trips_are_described(void)
     json_decref(object);
 }
 
+/* A row of costs in microseconds: the minimum of N, and going on until it has not fallen N times.
+ */
+static void costs_are_right(const char *line, const double *sorted)
+{
+    double shown_costs[5];
+    double fixed = 0, error = 0, exchanges = 0;
+    char *at = NULL;
+    for (int i = 0; i < 5; i++, line = at) {
+        shown_costs[i] = strtod(line, &at);
+    }
+    const size_t n = (size_t)shown_costs[0];
+    REQUIRE(!ictus_minimum_excess(sorted, TRIPS, n, &fixed));
+    REQUIRE(!ictus_patience(sorted, TRIPS, n, &exchanges, &error));
+    CHECK_NEAR(shown_costs[1], fixed * 1e-3, 6e-4);
+    CHECK_NEAR(shown_costs[2], error * 1e-3, 6e-4);
+    CHECK_NEAR(shown_costs[3], 100 * error / sorted[0], 6e-3);
+    CHECK_NEAR(shown_costs[4], exchanges, 0.06);
+}
+
 /* The picture below the row: shares that sum up, the fullest bin with the longest bar. */
 static void picture_is_drawn(void)
 {
+    static double sorted[TRIPS];
+    for (int i = 0; i < TRIPS; i++) {
+        sorted[i] = 100.0 * (i + 1);
+    }
     char line[256];
     double share = 0, first = -1;
     int bins = 0, longest = 0, costs = 0;
@@ -141,12 +164,14 @@ static void picture_is_drawn(void)
             const int bar = (int)strspn(percent + 4, "#");
             longest = bar > longest ? bar : longest;
             bins++;
-        } else if (strncmp(line, "#    5 ", 7) == 0 || strncmp(line, "# 5000 ", 7) == 0) {
+            CHECK(bar == 0 || strcspn(percent + 4 + bar, "\n") == 0);
+        } else if (strspn(line, "# 0123456789.\n") == strlen(line) && strlen(line) > 9) {
+            costs_are_right(line + 1, sorted);
             costs++;
         }
     }
     (void)fclose(file);
-    CHECK(bins == SHOWN_BINS && longest == 50 && costs == 2);
+    CHECK(bins == SHOWN_BINS && longest == 50 && costs == 12);
     CHECK_NEAR(first, 0.1, 1e-9);
     CHECK_NEAR(share, 100, 0.1);
 }
@@ -167,6 +192,46 @@ static void equal_trips_are_described(void)
     CHECK(json_array_size(json_object_get(object, "patience")) == 2);
     CHECK(!json_object_get(object, "raw_s"));
     json_decref(object);
+}
+
+/* Of one trip all quantiles are that one; as many exchanges as there are have a row. */
+static void few_trips_are_described(void)
+{
+    double trips[] = {700, 300, 400, 500, 600};
+    const struct rtt_picture picture = {.clock = "sim", .bins = BINS, .text = true};
+    output_begin();
+    REQUIRE(rtt_describe(out, &picture, 0, 1, trips, 1) == ICTUS_OK);
+    json_t *object = output_end();
+    CHECK_NEAR(member(object, "min_s"), 700e-9, 1e-18);
+    CHECK_NEAR(member(object, "p90_s"), 700e-9, 1e-18);
+    CHECK_NEAR(member(object, "p99_s"), 700e-9, 1e-18);
+    CHECK_NEAR(member(object, "max_s"), 700e-9, 1e-18);
+    CHECK(json_array_size(json_object_get(object, "quality")) == 1);
+    json_decref(object);
+    output_begin();
+    REQUIRE(rtt_describe(out, &picture, 0, 1, trips, 5) == ICTUS_OK);
+    object = output_end();
+    histogram_counts(json_object_get(object, "histogram"), trips, 5);
+    CHECK_NEAR(member(object, "median_s"), 500e-9, 1e-18);
+    CHECK_NEAR(member(object, "p99_s"), 696e-9, 1e-15);
+    CHECK_NEAR(item(json_object_get(object, "histogram"), "edges_s", BINS), 700e-9, 1e-15);
+    CHECK(json_array_size(json_object_get(object, "quality")) == 3);
+    CHECK(json_array_size(json_object_get(object, "patience")) == 3);
+    json_decref(object);
+    /* Below the row: 16 bins, five of them with one trip each, and three rows of costs. */
+    char line[256];
+    int bars = 0, shares = 0, rows = 0;
+    FILE *file = fopen(shown, "r");
+    REQUIRE(file);
+    while (fgets(line, sizeof line, file)) {
+        const char *percent = strstr(line, " %");
+        shares += percent && strncmp(percent - 6, " 20.00", 6) == 0;
+        bars += strstr(line, " %  ##################################################\n") != NULL;
+        rows += strncmp(line, "#    ", 5) == 0 && strchr("125", line[5]);
+        CHECK(line[0] != '#' || line[strcspn(line, "\n") - 1] != ' ');
+    }
+    (void)fclose(file);
+    CHECK(bars == 5 && shares == 5 && rows == 3);
 }
 
 /* Windows of 1, 2, 5, ... s that end with all points; each has the line of its points. */
@@ -238,6 +303,7 @@ int main(void)
     trips_are_described();
     picture_is_drawn();
     equal_trips_are_described();
+    few_trips_are_described();
     drift_is_described(0);
     drift_is_described(20);
     short_drift_holds_nothing();

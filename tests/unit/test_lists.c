@@ -41,6 +41,8 @@ static void sizes_are_read(void)
     SIZES_ARE("8..8", 8);
     SIZES_ARE("0..4", 0, 1, 2, 4); /* nothing doubles to nothing for ever */
     SIZES_ARE("1..100*10", 1, 10, 100);
+    SIZES_ARE("8..32*2", 8, 16, 32);
+    SIZES_ARE("1..3+1", 1, 2, 3);
     SIZES_ARE("0..100+25,7", 0, 25, 50, 75, 100, 7);
     SIZES_ARE("18446744073709551614..18446744073709551615+1", UINT64_MAX - 1, UINT64_MAX);
     SIZES_ARE("9223372036854775808..18446744073709551615", UINT64_C(1) << 63, UINT64_MAX);
@@ -65,6 +67,13 @@ static void sizes_are_read(void)
     (void)snprintf(wanted, sizeof wanted, "'%060d' is not valid", 0);
     CHECK(sizes_read("sizes", piece, &sizes, &count, &why) == ICTUS_ERR_SPEC);
     CHECK(strstr(why.text, wanted));
+    piece[60] = 'x';
+    piece[61] = '\0';
+    CHECK(sizes_read("sizes", piece, &sizes, &count, &why) == ICTUS_ERR_SPEC);
+    CHECK(strstr(why.text, wanted));
+    char endless[4096]; /* 8 at the end of more zeros than anybody means */
+    (void)snprintf(endless, sizeof endless, "%04000d", 8);
+    CHECK(sizes_read("sizes", endless, &sizes, &count, &why) == ICTUS_ERR_SPEC);
 }
 
 static void values_are_summed_up(void)

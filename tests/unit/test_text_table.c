@@ -4,6 +4,8 @@
 
 #include "../check.h"
 
+#include <ictus/error.h>
+
 static char printed[65536];
 
 static size_t longest_line(const char *text)
@@ -103,6 +105,118 @@ static void long_keys_give_way(void)
     CHECK(strstr(printed, "0000000000") && strstr(printed, "0000000011\n"));
 }
 
+/* A table of one row whose columns have these widths; those that are positive hold text. */
+static void print_widths(size_t keys, int count, const int *widths, const char *prefix)
+{
+    struct text_table t;
+    text_table_init(&t, keys);
+    for (int i = 0; i < count; i++) {
+        text_table_column(&t, "t", widths[i] > 0);
+    }
+    for (int i = 0; i < count; i++) {
+        text_table_cell(&t, "%0*d", widths[i] > 0 ? widths[i] : -widths[i], i);
+    }
+    print_table(&t, prefix);
+}
+
+static int lines_printed(void)
+{
+    int lines = 0;
+    for (const char *at = printed; (at = strchr(at, '\n')); at++) {
+        lines++;
+    }
+    return lines;
+}
+
+/* A line holds 80 characters with its prefix: what needs one more gives way, what does not stays.
+ */
+static void lines_are_used_up(void)
+{
+    print_widths(1, 3, (int[]){20, -30, -28}, "");
+    CHECK(longest_line(printed) == 80 && lines_printed() == 2);
+    print_widths(1, 3, (int[]){20, -30, -29}, "");
+    CHECK(longest_line(printed) <= 80 && lines_printed() == 3);
+    print_widths(1, 3, (int[]){20, -30, -26}, "# ");
+    CHECK(longest_line(printed) == 80 && lines_printed() == 2);
+    print_widths(1, 3, (int[]){20, -30, -27}, "# ");
+    CHECK(longest_line(printed) <= 80 && lines_printed() == 3);
+    /* Numbers do not give way: a block takes as many as fit, a bare prefix stands between blocks.
+     */
+    print_widths(1, 3, (int[]){-20, -30, -28}, "");
+    CHECK(longest_line(printed) == 80 && lines_printed() == 2);
+    print_widths(1, 3, (int[]){-20, -30, -29}, "");
+    CHECK(longest_line(printed) <= 80 && lines_printed() == 5 && strstr(printed, "\n\n"));
+    print_widths(1, 3, (int[]){-20, -30, -27}, "# ");
+    CHECK(longest_line(printed) <= 80 && lines_printed() == 5 && strstr(printed, "\n#\n# "));
+    /* Of the same width, but in characters of two bytes. */
+    struct text_table t;
+    text_table_init(&t, 1);
+    text_table_column(&t, "\303\244\303\266\303\274", true);
+    text_table_column(&t, "us", false);
+    text_table_cell(&t, "abc");
+    text_table_cell(&t, "1");
+    print_table(&t, "");
+    CHECK_STR(printed, "\303\244\303\266\303\274 us\nabc  1\n");
+}
+
+/* The widest text gives way, wherever it stands, and none that is narrower before it is as narrow.
+ */
+static void widest_text_gives_way(void)
+{
+    print_widths(1, 4, (int[]){-5, 20, 50, -10}, "");
+    CHECK_STR(printed,
+              "    t t                    t                                                   t\n"
+              "00000 00000000000000000001 00000000000000000000000000000000000000000000000002\n"
+              "                                                                      0000000003\n");
+    print_widths(1, 4, (int[]){50, 20, -10, -5}, "");
+    CHECK(strstr(printed, "\n00000000000000000000000000000000000000000000000000\n"));
+    CHECK(strstr(printed, " 00000000000000000001 0000000002 00003\n") && lines_printed() == 3);
+    /* It stays on its line where the line has room for all of it, else it has one of its own. */
+    print_widths(1, 3, (int[]){-5, 72, -10}, "# ");
+    CHECK(lines_printed() == 3 && longest_line(printed) == 80);
+    print_widths(1, 3, (int[]){-5, 73, -10}, "# ");
+    CHECK(lines_printed() == 4 && longest_line(printed) == 80);
+    print_widths(1, 3, (int[]){-5, 90, -10}, "# ");
+    CHECK(lines_printed() == 4 && strstr(printed, "\n# 00000\n# 000000"));
+    print_widths(1, 2, (int[]){90, -10}, "");
+    CHECK(lines_printed() == 3 && longest_line(printed) == 90);
+    /* Nine characters of a text are left: where that is not enough, there are two blocks. */
+    print_widths(1, 4, (int[]){-5, 20, -30, -33}, "");
+    CHECK(lines_printed() == 3 && longest_line(printed) <= 80);
+    print_widths(1, 4, (int[]){-5, 20, -30, -34}, "");
+    CHECK(lines_printed() == 5 && longest_line(printed) <= 80);
+}
+
+/* Without a key each column comes once; a table may have one column, or none. */
+static void odd_tables_are_printed(void)
+{
+    struct text_table t;
+    int widths[20];
+    for (int i = 0; i < 20; i++) {
+        widths[i] = -10;
+    }
+    print_widths(0, 20, widths, "");
+    CHECK(lines_printed() == 8 && longest_line(printed) <= 80);
+    for (int i = 0; i < 20; i++) {
+        char cell[16];
+        (void)snprintf(cell, sizeof cell, "%010d", i);
+        const char *at = strstr(printed, cell);
+        CHECK(at && !strstr(at + 1, cell));
+    }
+    print_widths(0, 1, (int[]){3}, "");
+    CHECK_STR(printed, "t\n000\n");
+    text_table_init(&t, 0);
+    print_table(&t, "# ");
+    CHECK_STR(printed, "");
+    text_table_init(&t, 1); /* more columns than there is room for are left out */
+    for (int i = 0; i <= TABLE_COLUMNS_MAX; i++) {
+        text_table_column(&t, "t", false);
+    }
+    CHECK(t.column_count == TABLE_COLUMNS_MAX && t.cell_count == TABLE_COLUMNS_MAX);
+    t.failed = true; /* out of memory */
+    CHECK(text_table_print(&t, "", stdout) == ICTUS_ERR_NOMEM && !t.cells);
+}
+
 static void remarks_break_between_words(void)
 {
     memset(printed, 0, sizeof printed);
@@ -118,6 +232,13 @@ static void remarks_break_between_words(void)
     CHECK(strncmp(printed, "# before\n# 000", 14) == 0);
     CHECK(strstr(printed, "0\n# after\n# a sentence"));
     CHECK(longest_line(strstr(printed, "# after")) <= 80);
+    memset(printed, 0, sizeof printed);
+    out = fmemopen(printed, sizeof printed - 1, "w");
+    REQUIRE(out);
+    remark_print(out, "%038d %039d", 1, 2); /* a line of 80 characters, and one of one more */
+    remark_print(out, "%038d %040d", 3, 4);
+    (void)fclose(out);
+    CHECK(longest_line(printed) == 80 && lines_printed() == 3);
 }
 
 int main(void)
@@ -126,6 +247,9 @@ int main(void)
     long_names_give_way();
     wide_tables_break_into_blocks();
     long_keys_give_way();
+    lines_are_used_up();
+    widest_text_gives_way();
+    odd_tables_are_printed();
     remarks_break_between_words();
     return check_result();
 }
