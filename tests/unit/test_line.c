@@ -61,11 +61,70 @@ static void errors_grow(void)
     CHECK_NEAR(ictusi_line_error_sigma(&moved, 6.0), ictusi_line_error_sigma(&error, 10.0), 1e-9);
 }
 
+/* The matrix of (offset, slope) moved by F = (1 d; 0 1), with what the rate walks on the way. */
+static void errors_move(double d)
+{
+    const struct line_error e = {100.0, -7.0, 4.0, 3.0, 500.0, 200.0, 36.0};
+    const struct line_error m = ictusi_line_error_move(&e, d);
+    const double w = fabs(d);
+    CHECK_NEAR(m.offset_var_ns2, 100.0 - 14.0 * d + 4.0 * d * d + 3.0 * w * w * w, 1e-9);
+    CHECK_NEAR(m.covariance_ns2_per_s, -7.0 + 4.0 * d + 4.5 * d * w, 1e-9);
+    CHECK_NEAR(m.slope_var_ns2_per_s2, 4.0 + 9.0 * w, 1e-9);
+    CHECK(m.walk_ns_per_s_sqrt_s == 3.0 && m.path_var_ns2 == 36.0);
+    CHECK_NEAR(m.bound_ns, 500.0 + 200.0 * w, 1e-9);
+    CHECK(m.bound_slope_ns_per_s == 200.0);
+    /* Where the walk is none, one reaches the same variance by either way, there and back. */
+    CHECK_NEAR(ictusi_line_error_sigma(&e, d), sqrt(m.offset_var_ns2), 1e-9);
+    const struct line_error sure = {100.0, -7.0, 4.0, 0.0, 500.0, 0.0, 0.0};
+    const struct line_error there = ictusi_line_error_move(&sure, d);
+    const struct line_error back = ictusi_line_error_move(&there, -d);
+    CHECK_NEAR(back.offset_var_ns2, 100.0, 1e-9);
+    CHECK_NEAR(back.covariance_ns2_per_s, -7.0, 1e-9);
+}
+
+/* Variances of independent errors add, and so do bounds; walks do as variances. */
+static void errors_add(void)
+{
+    const struct line_error a = {100.0, -7.0, 4.0, 3.0, 500.0, 200.0, 36.0};
+    const struct line_error b = {1.0, 2.0, 0.5, 4.0, 60.0, 30.0, 0.25};
+    const struct line_error both = ictusi_line_error_add(&a, &b);
+    CHECK(both.offset_var_ns2 == 101.0 && both.covariance_ns2_per_s == -5.0);
+    CHECK(both.slope_var_ns2_per_s2 == 4.5 && both.bound_ns == 560.0);
+    CHECK(both.bound_slope_ns_per_s == 230.0 && both.path_var_ns2 == 36.25);
+    CHECK_NEAR(both.walk_ns_per_s_sqrt_s, 5.0, 1e-12);
+    for (double d = -3.0; d <= 3.0; d += 1.5) {
+        CHECK_NEAR(pow(ictusi_line_error_sigma(&both, d), 2),
+                   pow(ictusi_line_error_sigma(&a, d), 2) + pow(ictusi_line_error_sigma(&b, d), 2),
+                   1e-9);
+        CHECK_NEAR(ictusi_line_error_bound(&both, d),
+                   ictusi_line_error_bound(&a, d) + ictusi_line_error_bound(&b, d), 1e-9);
+    }
+    /* Rounding may leave a variance below nothing: no error, then. */
+    const struct line_error none = {1.0, -2.0, 1.0, 0.0, 0.0, 0.0, 0.0};
+    CHECK(ictusi_line_error_sigma(&none, 2.0) == 0.0);
+}
+
+/* Whole nanoseconds and a rest of half of one at most, whatever is put in. */
+static void rests_are_small(void)
+{
+    const struct line line = ictusi_line_make(5, 10, -3.75, 2e-6);
+    CHECK(line.anchor == 5 && line.offset == 6 && line.frac == 0.25 && line.slope == 2e-6);
+    CHECK(ictusi_line_map(&line, 5) == 11 && ictusi_line_map(&line, 1000005) == 1000013);
+    const struct line same = ictusi_line_identity();
+    CHECK(ictusi_line_map(&same, -77) == -77 && same.frac == 0.0 && same.anchor == 0);
+    const struct line both = ictusi_line_compose(&line, &same);
+    CHECK(both.frac >= -0.5 && both.frac <= 0.5 && ictusi_line_map(&both, 5) == 11);
+}
+
 int main(void)
 {
     composition_equals_mapping_twice();
     inversion_returns();
     moving_the_anchor_changes_nothing();
     errors_grow();
+    errors_move(4.0);
+    errors_move(-4.0);
+    errors_add();
+    rests_are_small();
     return check_result();
 }

@@ -8,6 +8,23 @@
 #include <ictus/time.h>
 #include <time.h>
 
+/* What the linker has everybody call instead of the kernel's clock: it, or one of our own that goes
+ * on by so much with each reading. */
+static int64_t own_ns, each_ns;
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    if (!own_ns) {
+        return __real_clock_gettime(clock, now);
+    }
+    now->tv_sec = own_ns / ICTUS_NS_PER_S;
+    now->tv_nsec = own_ns % ICTUS_NS_PER_S;
+    own_ns += each_ns;
+    return 0;
+}
+
 /* The kernel's clock, moved by what has been added to it. */
 struct moved {
     struct source base;
@@ -60,8 +77,71 @@ static void steps_are_told_from_drifts(void)
     CHECK(!is_step(0, 0));
 }
 
+/* A source that is so far before the kernel's clock; once its reader is kept from its core. */
+static int64_t ahead_ns, kept_ns;
+
+static int64_t ahead_read(const struct source *source)
+{
+    (void)source;
+    const int64_t now = own_ns + ahead_ns;
+    own_ns += kept_ns;
+    kept_ns = 0;
+    return now;
+}
+
+/* What is told of a look is what was read: the source's instant, and the kernel's time since. */
+static void looks_are_told(void)
+{
+    static const struct source_ops ops = {.name = "ahead", .read = ahead_read};
+    const struct source source = {.ops = &ops};
+    const int64_t began = 8 * ICTUS_NS_PER_S - 1000; /* a second ends between two readings */
+    struct watch watch;
+    own_ns = began;
+    each_ns = 3000;
+    ahead_ns = 50000;
+    ictusi_watch_begin(&watch, &source);
+    CHECK(watch.began_ns == began && watch.low_ns == 50000 && watch.high_ns == 53000);
+    own_ns = began + 5 * ICTUS_NS_PER_S;
+    struct watch_look look = ictusi_watch_look(&watch, &source);
+    CHECK(look.source_ns == began + 5 * ICTUS_NS_PER_S + 50000 && !look.stepped);
+    CHECK(look.elapsed_ns == 5 * ICTUS_NS_PER_S);
+    /* Who was kept from its core after it read the source has seen no step. */
+    own_ns = began;
+    kept_ns = 60000000;
+    look = ictusi_watch_look(&watch, &source);
+    CHECK(!look.stepped && look.elapsed_ns == 60003000 && look.source_ns == began + 60056000);
+    for (int way = -1; way <= 1; way += 2) {
+        own_ns = began;
+        ahead_ns = 50000 + way * INT64_C(60000000);
+        look = ictusi_watch_look(&watch, &source);
+        CHECK(look.stepped && look.elapsed_ns == 3000 && look.source_ns == began + 6000 + ahead_ns);
+    }
+    own_ns = 0;
+}
+
+/* The kernel's clock does not step against itself, however long its reader is away. */
+static void itself_is_no_step(void)
+{
+    struct ictus_why why;
+    struct source *source = NULL;
+    struct watch watch;
+    REQUIRE(ictusi_source_open("monotonic", NULL, &source, &why) == ICTUS_OK);
+    own_ns = 8 * ICTUS_NS_PER_S;
+    each_ns = 1000;
+    ictusi_watch_begin(&watch, source);
+    own_ns = 9 * ICTUS_NS_PER_S;
+    each_ns = 50000000;
+    const struct watch_look look = ictusi_watch_look(&watch, source);
+    CHECK(!look.stepped && look.source_ns == 9 * ICTUS_NS_PER_S);
+    CHECK(look.elapsed_ns == ICTUS_NS_PER_S && own_ns == 9 * ICTUS_NS_PER_S + 50000000);
+    own_ns = 0;
+    ictusi_source_free(source);
+}
+
 int main(void)
 {
     steps_are_told_from_drifts();
+    looks_are_told();
+    itself_is_no_step();
     return check_result();
 }
