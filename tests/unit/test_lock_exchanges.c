@@ -128,6 +128,42 @@ static void references_bring_their_sigma(void)
     CHECK(m.used == 1 && m.spread_ns == 0);
 }
 
+/* What is told of a group: its least delay, means of its parts, the spread of whole round trips. */
+static void groups_are_described(void)
+{
+    struct delays delays;
+    struct measurement m;
+    struct sample s[3] = {sample_of(0, 100, 3000), sample_of(second / 1000, 104, 3003),
+                          sample_of(second / 500, 102, 3001)};
+    for (int i = 0; i < 3; i++) {
+        s[i].send_ns = 10 + 40 * i;
+        s[i].receive_ns = 30 + 7 * i * i;
+        s[i].network_ns = 20 + 3 * i;
+    }
+    memset(&m, 0x7f, sizeof(m));
+    ictusi_lock_delays_reset(&delays);
+    REQUIRE(ictusi_group_combine(s, 3, false, &delays, &m));
+    CHECK(m.count == 3 && m.used == 3 && m.delay_ns == 3000 && m.interleaved && m.kernel);
+    CHECK_NEAR(m.send_ns, 50, 1e-9);
+    CHECK_NEAR(m.receive_ns, 30 + 7 * 5 / 3.0, 1e-9);
+    CHECK_NEAR(m.network_ns, 23, 1e-9);
+    CHECK_NEAR(m.mean_ns, 2, 1e-9);
+    CHECK_NEAR(m.spread_ns, 2, 1e-9);
+    /* 3040, 3090 and 3149 ns in all: 53, 3 and 56 from their mean. */
+    CHECK_NEAR(m.delay_sd_ns, sqrt((53.0 * 53 + 3.0 * 3 + 56.0 * 56) / 2), 1e-9);
+    s[1].kernel = false;
+    REQUIRE(ictusi_group_combine(s, 3, false, &delays, &m));
+    CHECK(m.interleaved && !m.kernel);
+    s[1].kernel = true;
+    s[2].interleaved = false;
+    REQUIRE(ictusi_group_combine(s, 3, false, &delays, &m));
+    CHECK(!m.interleaved && m.kernel);
+    /* Two are a spread, one is none. */
+    REQUIRE(ictusi_group_combine(s, 2, false, &delays, &m));
+    CHECK_NEAR(m.spread_ns, sqrt(8.0), 1e-9);
+    CHECK(!ictusi_group_combine(s, 0, false, &delays, &m) && m.count == 0);
+}
+
 /* Twelve delays in a row far above the least are another path, eleven are not. */
 static void paths_change(void)
 {
@@ -174,6 +210,39 @@ static void bounds_grow_by_the_rate(void)
     ictusi_bound_at(&b, (15 + 3600 + 7) * second, &low, &high);
     CHECK_NEAR(low, 19500 + 3600 * 900.0 - 7 * 2e5, 1e-6);
     CHECK_NEAR(high, 20500 + 3600 * 3100.0 + 7 * 2e5, 1e-6);
+    /* One from before the last, as a group's may come, says nothing wrong of the rate. */
+    s.local -= second;
+    s.offset_ns -= 2000;
+    CHECK(ictusi_bound_add(&b, &s, 1));
+    ictusi_bound_rate(&b, &low, &high);
+    CHECK(low <= 2000 && high >= 2000);
+    /* While something else is suspected, the rate is that of neither. */
+    s.offset_ns += 900000000;
+    CHECK(!ictusi_bound_add(&b, &s, 1));
+    ictusi_bound_rate(&b, &low, &high);
+    CHECK(low == -2e5 && high == 2e5);
+}
+
+/* What was more than an hour ago says nothing of the rate; two that meet in a point agree. */
+static void bounds_remember_an_hour(void)
+{
+    struct bound b;
+    double low = 0, high = 0;
+    struct sample s = {.local = 5 * second, .bound_ns = 400};
+    ictusi_bound_init(&b, 1e-6);
+    CHECK(ictusi_bound_add(&b, &s, 1));
+    s.local += 3601 * second;
+    CHECK(ictusi_bound_add(&b, &s, 1));
+    ictusi_bound_rate(&b, &low, &high);
+    CHECK(low == -2e5 && high == 2e5);
+    ictusi_bound_init(&b, 1e-6);
+    CHECK(ictusi_bound_add(&b, &s, 1));
+    s.offset_ns = 1000;
+    CHECK(ictusi_bound_add(&b, &s, 1));
+    ictusi_bound_at(&b, s.local, &low, &high);
+    CHECK(low == 500 && high == 500);
+    s.offset_ns = 1001;
+    CHECK(!ictusi_bound_add(&b, &s, 1));
 }
 
 /* What contradicts is not believed until it has come three times; till then both may be true. */
@@ -444,7 +513,9 @@ int main(void)
     delays_are_weights();
     references_bring_their_sigma();
     paths_change();
+    groups_are_described();
     bounds_grow_by_the_rate();
+    bounds_remember_an_hour();
     contradictions_are_covered();
     truth_stays_inside();
     broken_promises_are_forgotten();

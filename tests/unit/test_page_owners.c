@@ -50,6 +50,9 @@ static void others_are_not_trusted(void)
     CHECK(strstr(why.text, "belongs to user nobody") != NULL);
     CHECK(ictusi_page_create("t", directory, &writer, &why) == ICTUS_ERR_IO);
     CHECK(strstr(why.text, "another user") != NULL);
+    REQUIRE(chown(path, 1987654321, 65534) == 0); /* who has no name has a number */
+    CHECK(ictus_lock_open("t", directory, &lock, &why) == ICTUS_ERR_PERMISSION);
+    CHECK(strstr(why.text, "belongs to user number 1987654321") != NULL);
     REQUIRE(unlink(path) == 0 && chown(guard, 65534, 65534) == 0);
     CHECK(ictusi_page_create("t", directory, &writer, &why) == ICTUS_ERR_PERMISSION);
     REQUIRE(unlink(guard) == 0);

@@ -138,6 +138,43 @@ static void test_lists(void)
     CHECK(ictusi_access_may(&access, &address));
 }
 
+/* As many networks as there is room for, each of a text that may be one. */
+static void test_long_lists(void)
+{
+    struct access access;
+    struct ictus_why why;
+    struct address address, mapped;
+    char list[8 * (ACCESS_NETWORKS + 1)] = "";
+    char text[100];
+    memset(text, '1', sizeof(text));
+    text[sizeof(text) - 1] = '\0';
+    CHECK(ictusi_access_read(&access, NULL, text, &why) == ICTUS_ERR_SPEC);
+    for (int length = 79; length <= 80; length++) { /* one more than there is room for */
+        memset(text, '0', sizeof(text));
+        memcpy(text, "::1/", 4);
+        memcpy(text + length - 3, "128", 4);
+        CHECK((ictusi_access_read(&access, NULL, text, &why) == ICTUS_OK) == (length == 79));
+    }
+    memset(text, '0', sizeof(text) - 1);
+    memcpy(text + 85, "::1", 3);
+    CHECK(ictusi_access_read(&access, NULL, text, &why) == ICTUS_ERR_SPEC);
+    for (int i = 0; i < ACCESS_NETWORKS; i++) {
+        (void)strncat(list, i ? ",::1" : "::7", sizeof(list) - strlen(list) - 1);
+    }
+    REQUIRE(ictusi_access_read(&access, NULL, list, &why) == ICTUS_OK);
+    CHECK(ictusi_access_read(&access, list, list, &why) == ICTUS_OK);
+    (void)strncat(list, ",::1", sizeof(list) - strlen(list) - 1);
+    CHECK(ictusi_access_read(&access, NULL, list, &why) == ICTUS_ERR_SPEC);
+    /* An address of version 4 is the one of version 6 that stands for it. */
+    const struct sockaddr_in from = v4("192.0.2.7");
+    memset(&address, 0x55, sizeof(address));
+    REQUIRE(ictusi_access_address_of((const struct sockaddr *)(const void *)&from, &address));
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6};
+    REQUIRE(inet_pton(AF_INET6, "::ffff:192.0.2.7", &six.sin6_addr) == 1);
+    REQUIRE(ictusi_access_address_of((const struct sockaddr *)(const void *)&six, &mapped));
+    CHECK(memcmp(address.bytes, mapped.bytes, 16) == 0);
+}
+
 /* Whether the first bits of two addresses agree, one bit after the other. */
 static bool same_bits(const uint8_t *a, const uint8_t *b, int bits)
 {
@@ -272,6 +309,7 @@ int main(void)
     test_interleaved();
     test_refusals();
     test_lists();
+    test_long_lists();
     test_prefixes();
     test_limit();
     test_keys();
