@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lock's numerical parts, each for inputs whose outcome can be worked out by hand. */
-#include "core/random.h"
 #include "lock/discipline.h"
 #include "lock/interval.h"
-#include "lock/lean.h"
 #include "lock/select.h"
 
 #include <string.h>

@@ -11,13 +11,13 @@
 /* What the linker has everybody call instead of the kernel's clock: it, or one of our own that goes
  * on by so much with each reading. */
 static int64_t own_ns, each_ns;
-int __real_clock_gettime(clockid_t clock, struct timespec *now);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+int clock_real(clockid_t clock, struct timespec *now) __asm__("__real_clock_gettime");
+int clock_own(clockid_t clock, struct timespec *now) __asm__("__wrap_clock_gettime");
 
-int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+int clock_own(clockid_t clock, struct timespec *now)
 {
     if (!own_ns) {
-        return __real_clock_gettime(clock, now);
+        return clock_real(clock, now);
     }
     now->tv_sec = own_ns / ICTUS_NS_PER_S;
     now->tv_nsec = own_ns % ICTUS_NS_PER_S;
