@@ -88,7 +88,7 @@ function(ictus_mpi_test name)
     add_dependencies(test_programs mpi_${name})
   endif()
   if(NOT T_TIMEOUT)
-    set(T_TIMEOUT 300)
+    set(T_TIMEOUT 900)
   endif()
   set(label ${ICTUS_TEST_PREFIX}mpi.${name})
   if(T_SUFFIX)
@@ -110,11 +110,11 @@ function(ictus_mpi_test name)
 endfunction()
 
 # ictus_script_test(NAME LABEL label COMMAND ... [PROCESSORS n] [TIMEOUT s] [COST s]): any other program;
-# exit code 77 skips. The limit (300 s) ends what hangs, however busy the machine is; it judges no speed. What has a cost starts first: long ones that leave a core to others. It finds the build in ICTUS, LAUNCH, BUILD, SOURCE and FLAVOUR.
+# exit code 77 skips. The limit (900 s) ends what hangs, however busy the machine is; it judges no speed. What has a cost starts first: long ones that leave a core to others. It finds the build in ICTUS, LAUNCH, BUILD, SOURCE and FLAVOUR.
 function(ictus_script_test name)
   cmake_parse_arguments(T "" "TIMEOUT;PROCESSORS;COST" "LABEL;COMMAND" ${ARGN})
   if(NOT T_TIMEOUT)
-    set(T_TIMEOUT 300)
+    set(T_TIMEOUT 900)
   endif()
   if(NOT T_PROCESSORS)
     set(T_PROCESSORS 1)
