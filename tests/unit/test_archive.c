@@ -311,6 +311,21 @@ static void companions_are_copied(void)
     CHECK(access(partial, F_OK) != 0);
 }
 
+/* A directory stands for the one anchor in it, whatever its name; where there are two, for none. */
+static void anchors_are_found(const char *path)
+{
+    char anchor[128], other[128], second[128];
+    struct trace *trace = NULL;
+    struct ictus_why why = {""};
+    (void)snprintf(anchor, sizeof anchor, "%s/traces.otf2", path);
+    (void)snprintf(other, sizeof other, "%s/a.otf2", path);
+    (void)snprintf(second, sizeof second, "%s/b.otf2", path);
+    REQUIRE(rename(anchor, other) == 0 && link(other, second) == 0);
+    CHECK(ictusi_archive_open(path, &trace, &why) != ICTUS_OK);
+    CHECK(strstr(why.text, "traces.otf2") != NULL);
+    REQUIRE(unlink(second) == 0 && rename(other, anchor) == 0);
+}
+
 int main(void)
 {
     static const struct clock_offset offsets[OFFSETS] = {
@@ -323,6 +338,7 @@ int main(void)
     offsets_are_judged();
     metrics_are_read(path);
     (void)OTF2_Error_RegisterCallback(keep_quiet, NULL);
+    anchors_are_found(path);
     missing_events_are_noticed(path);
     cut("traces/7.evt", offsets, "location 7 is cut off");
     cut("traces/70000000001.def", offsets, "location 70000000001 is cut off");

@@ -266,6 +266,51 @@ static void errors_hold(void)
     ictusi_clock_model_fini(&m);
 }
 
+/*
+ * A clock that nobody talks to is known by its offsets alone, ten of 4 us, of which every second
+ * one is off the fit by so many of their deviations, the others by as many to the other side.
+ */
+static double offsets_leave(double deviations)
+{
+    enum { OFFSETS = 10 };
+    const struct model_walk lines = {.strength = 0};
+    struct clock_model m;
+    model_open(&m);
+    m.reference = 1;
+    for (uint32_t k = 0; k < KNOTS; k++) {
+        m.phi[2 * KNOTS + k] = 210.0 + 14 * k; /* no bend */
+    }
+    pair_seen(&m, 0);
+    m.offsets = calloc(OFFSETS, sizeof *m.offsets);
+    REQUIRE(m.offsets);
+    m.offset_count = OFFSETS;
+    for (int i = 0; i < OFFSETS; i++) {
+        const double at = (KNOTS - 1) * (i / 2 + 0.5) / (OFFSETS / 2);
+        const double fitted =
+            ictusi_clock_model_at(&m, m.phi, 0, at) - ictusi_clock_model_at(&m, m.phi, 1, at);
+        m.offsets[i] = (struct model_offset){
+            .clock = 0, .position = at, .value = fitted + (i % 2 ? 4 : -4) * deviations, .sd = 4};
+    }
+    REQUIRE(!ictusi_clock_model_errors(&m, &lines));
+    const double error = m.error[2] - MODEL_SCATTER; /* of clock 0 in the middle */
+    ictusi_clock_model_fini(&m);
+    return error;
+}
+
+/*
+ * Offsets that leave more than their deviations say are less sure, by the root of what they leave:
+ * of ten, less one each for clocks 0 and 2, whose levels nothing else tells. Who agrees by chance
+ * is no surer than was declared. Student's weight of two degrees adds half the square of the rest.
+ */
+static void offsets_are_doubted(void)
+{
+    for (double k = 0; k < 8; k += 0.25) {
+        const double doubt2 = fmax(1, 10 * k * k / 8);
+        const double wanted = 2 * 4 * sqrt((doubt2 + k * k / 2) / 10);
+        CHECK_NEAR(offsets_leave(k), wanted, 1e-4 * wanted);
+    }
+}
+
 /* Five clocks that all talk to each other, both ways, in each cell of time; what each shows. */
 enum { SMALL = 5, SMALL_CELLS = 48, TALKS_US = 20 };
 
@@ -372,6 +417,7 @@ int main(void)
     held_out_delays_are_scored();
     medians_and_spreads();
     errors_hold();
+    offsets_are_doubted();
     models_are_chosen();
     return check_result();
 }

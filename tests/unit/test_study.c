@@ -205,6 +205,9 @@ static void lives_are_summed_up(void)
     CHECK(!ictus_straight_holding(times, offsets, 12, 1.0, 1000.0, &h));
     CHECK(h.lines == 10 && h.lasted == 4 && h.median_known);
     CHECK(h.median_s == 4.0 && h.least_s == 1.0);
+    /* A single line is all that is known. */
+    CHECK(!ictus_straight_holding(times, offsets, 3, 1.5, 1000.0, &h));
+    CHECK(h.lines == 1 && h.lasted == 1 && !h.median_known);
     /* At the tolerance is within it. */
     CHECK(!ictus_straight_holding(times, offsets, 12, 1.0, 1e6, &h));
     CHECK(h.lines == 10 && h.lasted == 9 && !h.median_known && h.median_s == 10.0);
