@@ -70,7 +70,8 @@ export function byName(name, value) {
     if (name === 'bytes' || name.endsWith('_bytes')) {
         return bytes(value);
     }
-    if (/^(overlap(_h08|_osu|_imb)?|decidable|share(_low|_high)?)$/.test(name)) {
+    // Shares of a whole, and relative spreads; ratios of two times stay numbers.
+    if (/^(overlap(_h08|_osu|_imb)?|decidable|(.*[._])?(share(_low|_high)?|covered)|launch[_-]spread|tolerance|significance)$/.test(name)) {
         return percent(value);
     }
     if (name === 'seed' || name === 'launch') {
@@ -91,6 +92,9 @@ export function title(name) {
     const quantile = /^p(\d\d)(_s)?$/.exec(name);
     if (quantile) {
         return `${quantile[1]} %`;
+    }
+    if (name === 'ci95_covered') {
+        return 'Level of the interval';
     }
     if (name.startsWith('ci95_')) {
         return `95 % ${name.split('_')[1]}`;

@@ -18,10 +18,11 @@ function clockFact(headers, measurements) {
     if (!Number.isFinite(sigma)) {
         return null;
     }
-    if (sigma === 0) {
-        return card('Clock quality', 'exact', 'all processes read one source', 'good');
-    }
     const bound = largest(headers.map((x) => x.clock_bound_ns));
+    if (sigma === 0) {
+        return bound > 0 ? card('Clock quality', `within ± ${format.nanoseconds(bound, 3)}`, 'a hard bound, no error was estimated', bound > 1000 ? 'bad' : 'good')
+            : card('Clock quality', 'exact', 'all processes read one source', 'good');
+    }
     return card('Clock quality', `± ${format.nanoseconds(1.96 * sigma, 3)}`,
         `95 %, worst process${Number.isFinite(bound) ? `; hard bound ${format.nanoseconds(bound, 3)}` : ''}`,
         sigma > 1000 ? 'bad' : 'good');

@@ -381,6 +381,7 @@ async function axes() {
     await mpis.close();
     const compare = await open('compare.html');
     check('a comparison says what was compared', /Medians of b\.jsonl against those of a\.jsonl/.test(await compare.locator('#compare').textContent()));
+    check('a clock with a bound is not called exact', /within ± 900 ns/.test(await compare.locator('#overview').textContent()));
     await compare.close();
 }
 
@@ -526,6 +527,7 @@ async function archives() {
     });
     check(`a wait is hatched in greyscale: ${JSON.stringify(stripes)}`, stripes.contrast > 60 && stripes.edges >= 8);
     check('the clock’s quality is told', /Clock quality/.test(await figure.textContent()));
+    check('a clock with a bound is not called exact', !/exact.*hard bound/.test(await figure.locator('.facts').textContent()));
     await shoot(page, 'archive');
     await page.close();
     const clean = await open('clean.html');
@@ -550,6 +552,12 @@ async function hardDays() {
     check('an unknown type has its table', (await hostile.locator('#type-new').count()) === 1);
     check('skipped lines are told', /1 lines could not be read/.test(await hostile.locator('.doubts').textContent()));
     await hostile.close();
+    const without = await share('all.html');
+    check('without raw samples there are no shapes to choose from', !(await without.locator('#measurement [data-choice=violin]').isVisible())
+        && /holds no raw samples/.test(await without.locator('#measurement .picked').textContent()));
+    const heads = await without.locator('[data-table=Measurements] th').allTextContents();
+    const cells = await without.locator('[data-table=Measurements] tbody tr.can').first().locator('td').allTextContents();
+    check(`shares are percentages: ${cells[heads.indexOf('Level of the interval')]}`, cells[heads.indexOf('Level of the interval')] === '95.4 %');
     const empty = await open('empty.html');
     check('an empty file says so', /no results yet/.test(await empty.locator('main').textContent()));
     await empty.close();

@@ -64,15 +64,15 @@ export class Distribution {
                                                      r.ci95_high_s, r.p90_s, r.p99_s, r.max_s])],
             }),
         ];
+        this.shapes = segmented('shape', [['histogram', 'Histogram'], ['violin', 'Violins']], this.shape, (shape) => {
+            this.shape = shape;
+            this.cards[1].update();
+        });
         this.element = h(
             'div', { class: 'closely' },
             h('h3', {}, 'One measurement closely'),
             this.label,
-            h('div', { class: 'controls' },
-                segmented('shape', [['histogram', 'Histogram'], ['violin', 'Violins']], this.shape, (shape) => {
-                    this.shape = shape;
-                    this.cards[1].update();
-                })),
+            h('div', { class: 'controls' }, this.shapes),
             panels(this.cards),
         );
     }
@@ -92,6 +92,7 @@ export class Distribution {
             card.element.hidden = raw === 0;
             card.update();
         });
+        this.shapes.hidden = raw === 0; // nothing to choose a shape for
         this.cards[3].update();
         if (follow) {
             this.element.scrollIntoView({ block: 'nearest' });

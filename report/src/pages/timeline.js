@@ -86,10 +86,12 @@ function waitsFor(row, rows, types) {
 /** How good the clock is that all instants are read from. */
 function clockCard(row, gantt, waits) {
     const known = gantt.sigma !== undefined;
-    const value = !known ? 'not known' : gantt.sigma > 0 ? `± ${format.nanoseconds(1.96 * gantt.sigma, 3)}` : 'exact';
+    const bounded = row.clock?.bound_ns > 0 ? format.nanoseconds(row.clock.bound_ns, 3) : null;
+    // A bound contradicts exactness: without a standard deviation it is all that is known.
+    const value = !known ? 'not known' : gantt.sigma > 0 ? `± ${format.nanoseconds(1.96 * gantt.sigma, 3)}` : bounded ? `within ± ${bounded}` : 'exact';
     const source = row.clock?.sigma_ns !== undefined ? 'as the archive says' : waits?.sigma_source === 'one-clock' ? 'all locations read one clock'
         : known ? 'bounded by messages both ways' : 'the archive does not say; ictus waits finds out';
-    const bound = row.clock?.bound_ns > 0 ? `; hard bound ${format.nanoseconds(row.clock.bound_ns, 3)}` : '';
+    const bound = bounded ? gantt.sigma > 0 ? `; hard bound ${bounded}` : '; a hard bound, no error was estimated' : '';
     return h('div', { class: 'facts alone' }, h('div', { class: `fact ${known ? '' : 'bad'}` }, h('span', { class: 'label' }, 'Clock quality'),
         h('b', {}, value), h('span', { class: 'detail' }, `${gantt.sigma > 0 ? '95 %, ' : ''}${source}${bound}`)));
 }

@@ -42,7 +42,7 @@ const sources = { 'one-clock': 'all locations read one clock', archive: 'as the 
 function facts(whole) {
     const of = (s) => format.percent(whole.rank_time_s > 0 ? s / whole.rank_time_s : 0);
     const left = Object.entries(whole.left_out ?? {}).filter(([, n]) => n > 0).map(([name, n]) => `${format.number(n)} ${name.replaceAll('_', ' ')}`);
-    const exact = whole.sigma_source === 'one-clock';
+    const exact = whole.sigma_source === 'one-clock' || (whole.sigma_source === 'archive' && whole.clock_sigma_ns === 0);
     return h('div', { class: 'facts' },
         fact('Waiting', of(whole.wait_s), Number.isFinite(whole.wait_high_s)
             ? `${format.seconds(whole.wait_s)}; 95 %: ${of(whole.wait_low_s)} to ${of(whole.wait_high_s)}` : `${format.seconds(whole.wait_s)}; its error is not known`),
