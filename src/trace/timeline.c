@@ -185,6 +185,16 @@ static double piece_walked(const struct timeline_point *a, const struct timeline
     return a->smoothed && b->smoothed ? a->walk * sqrt(walk_seen * way * way * way / 3.0) : 0.0;
 }
 
+/*
+ * The reference itself, and what reads the reference's own source, is exact: no drift can lead it
+ * away from itself. Others have a bound; 200 ppm are granted from there on.
+ */
+static double bound_growth(const struct timeline_point *point)
+{
+    const bool drifts = point->slope > 0.0 || point->slope < 0.0;
+    return drifts || point->sigma_ns > 0.0 || point->bound_ns > 0.0 ? bound_slope : 0.0;
+}
+
 /* At an instant: beyond the ends as the fit says, between two points by the nearer ones. */
 static void error_at(const struct timeline *t, int64_t local, double *sigma, double *bound)
 {
@@ -199,7 +209,7 @@ static void error_at(const struct timeline *t, int64_t local, double *sigma, dou
     }
     const double growth = end->later_sigma_ns > end->sigma_ns ? end->later_sigma_ns : 0.0;
     *sigma = hypot(end->sigma_ns, growth * away_s);
-    *bound = end->bound_ns + bound_slope * away_s * 1e9;
+    *bound = end->bound_ns + bound_growth(end) * away_s * 1e9;
 }
 
 void ictusi_timeline_error(const struct timeline *t, int64_t from, int64_t to, double *sigma_ns,
@@ -213,7 +223,9 @@ void ictusi_timeline_error(const struct timeline *t, int64_t from, int64_t to, d
         if (i > 0) {
             /* Half way between two points the drift may have led away from the line. */
             const double half = (double)(t->points[i].local - t->points[i - 1].local) / 2.0;
-            *bound_ns = fmax(*bound_ns, t->points[i].bound_ns + bound_slope * half);
+            const double growth =
+                fmax(bound_growth(&t->points[i - 1]), bound_growth(&t->points[i]));
+            *bound_ns = fmax(*bound_ns, t->points[i].bound_ns + growth * half);
             const double walked = piece_walked(&t->points[i - 1], &t->points[i], 0.5);
             *sigma_ns = fmax(*sigma_ns, hypot(t->points[i].sigma_ns, walked));
         }

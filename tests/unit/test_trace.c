@@ -135,6 +135,22 @@ static void test_timeline(void)
     ictusi_timeline_free(&t);
 }
 
+/* A process that reads the reference's own source cannot drift away from it: no bound at all. */
+static void test_timeline_exact(void)
+{
+    struct timeline_point *points = calloc(2, sizeof(*points));
+    REQUIRE(points);
+    points[0] = (struct timeline_point){.local = 0, .global = 7};
+    points[1] = (struct timeline_point){.local = 1000000000, .global = 1000000007};
+    struct timeline t = ictusi_timeline_make(points, 2);
+    double sigma = 1.0;
+    double bound = 1.0;
+    ictusi_timeline_error(&t, -1000000000, 3000000000, &sigma, &bound);
+    CHECK_NEAR(sigma, 0.0, 1e-12);
+    CHECK_NEAR(bound, 0.0, 1e-12);
+    ictusi_timeline_free(&t);
+}
+
 /*
  * Beyond the first and the last synchronisation errors grow as that one's fit says, and bounds by
  * what oscillators may drift: 200 ppm.
@@ -324,6 +340,7 @@ int main(void)
     test_full_table();
     test_table_of_threads();
     test_timeline();
+    test_timeline_exact();
     test_timeline_ends();
     test_timeline_step();
     test_timeline_smooth();
