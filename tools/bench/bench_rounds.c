@@ -203,12 +203,15 @@ static void show_progress(const struct chapter *chapter, int round, size_t i)
  */
 static void rounds_rest(const struct chapter *chapter, int round, double round_s)
 {
+    const double share = (double)round / chapter->rounds;
     const double left_s = chapter->began_s + chapter->study->options->span_s - meet_now_s();
     const int rounds_left = chapter->rounds - round;
     double nap_s = left_s / rounds_left - round_s;
     MPI_Bcast(&nap_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     if (nap_s > 0.0) {
-        meet_sleep_until(meet_now_s() + nap_s);
+        meet_sleep_telling(meet_now_s() + nap_s, &chapter->study->progress,
+                           (double)chapter->before + (double)chapter->count * share, 0.0,
+                           "between rounds");
     }
 }
 
@@ -331,14 +334,18 @@ static int run_chapter(struct chapter *chapter, const struct bench_experiment *l
     return err ? err : wrote;
 }
 
+int rounds_count(const struct bench_options *options)
+{
+    const int64_t worth = options->repetitions / ROUND_LEAST;
+    return (int)(worth < 1 ? 1 : worth < options->rounds ? worth : options->rounds);
+}
+
 int rounds_run(struct bench_study *study, const struct bench_experiment *list, size_t count,
                rounds_measure *measure, struct ictus_why *why)
 {
-    const struct bench_options *o = study->options;
-    const int64_t worth = o->repetitions / ROUND_LEAST;
     struct chapter chapter = {.study = study, .measure = measure};
     size_t next = 0;
-    chapter.rounds = (int)(worth < 1 ? 1 : worth < o->rounds ? worth : o->rounds);
+    chapter.rounds = rounds_count(study->options);
     chapter.cells = calloc(count < CHAPTER_MOST ? count : CHAPTER_MOST, sizeof(*chapter.cells));
     int err = results_agree(chapter.cells ? ICTUS_OK : ICTUS_ERR_NOMEM, why);
     if (!chapter.cells) {

@@ -16,6 +16,9 @@ typedef int rounds_measure(struct bench_study *study, const struct bench_experim
                            struct ictus_bench_plan *plan, struct ictus_bench_result *result,
                            struct ictus_why *why);
 
+/* How many rounds there are: fewer than asked for where each would have too few repetitions. */
+int rounds_count(const struct bench_options *options);
+
 /*
  * Measure the experiments of the list and write them, chapter by chapter; when interrupted, what
  * there is. Collective; all ranks get the same error and reason.

@@ -317,14 +317,14 @@ static int matrix_run_round(struct matrix_study *study, size_t *order, uint64_t 
 }
 
 /* Sleep so that the rounds to come fill the rest of the span. */
-static void rest_between(const struct matrix_study *study, double began_s, int64_t round,
-                         double round_s)
+static void rest_between(struct matrix_study *study, double began_s, int64_t round, double round_s)
 {
     const double left_s = began_s + study->options->span_s - meet_now_s();
     double nap_s = left_s / (double)(study->options->rounds - round) - round_s;
     MPI_Bcast(&nap_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     if (nap_s > 0.0) {
-        meet_sleep_until(meet_now_s() + nap_s);
+        meet_sleep_telling(meet_now_s() + nap_s, &study->base.progress, study->base.done, 0.0,
+                           "between rounds");
     }
 }
 

@@ -138,7 +138,8 @@ static int drift_collect(struct ictus_study *study, const struct drift_options *
     const double start_s = meet_now_s();
     progress_start(&progress, &o->talk, "s", o->duration_s);
     for (size_t k = 0; k < s->room && !err; k++) {
-        meet_sleep_until(start_s + (double)k * o->interval_s);
+        meet_sleep_telling(start_s + (double)k * o->interval_s, &progress, meet_now_s() - start_s,
+                           o->interval_s, NULL);
         meet_all();
         int over = meet_now_s() - start_s > o->duration_s + 0.5 * o->interval_s ? 1 : 0;
         MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD);

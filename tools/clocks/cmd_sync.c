@@ -287,7 +287,7 @@ static int experiment_report(struct plan *plan, const struct experiment *e, int6
 
 /* Collective over the job. A negative repetition warms up: nothing is reported. */
 static int sync_run_one(struct plan *plan, const struct experiment *e, int64_t repetition,
-                        struct ictus_why *why)
+                        struct progress *progress, struct ictus_why *why)
 {
     const struct sync_options *o = plan->options;
     const bool counts = repetition >= 0;
@@ -296,7 +296,10 @@ static int sync_run_one(struct plan *plan, const struct experiment *e, int64_t r
                                 .exchanges = (size_t)o->exchanges,
                                 .sample = o->sample,
                                 .seed = (uint64_t)(o->seed + repetition),
-                                .raw = o->raw};
+                                .raw = o->raw,
+                                .progress = progress,
+                                .done = (double)plan->done,
+                                .label = plan->syncs.items[e->sync].text};
     struct sync_cost cost = {0};
     size_t judged = 0;
     int err = ICTUS_OK;
@@ -346,7 +349,7 @@ static int sync_run_rounds(struct plan *plan, struct experiment *list, size_t n,
             if (o->results.format != ICTUS_FORMAT_TEXT) {
                 progress_hide(&progress);
             }
-            err = sync_run_one(plan, &list[i], r, why);
+            err = sync_run_one(plan, &list[i], r, &progress, why);
             plan->done += r >= 0 ? 1 : 0;
         }
     }

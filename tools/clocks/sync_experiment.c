@@ -108,7 +108,10 @@ static int clock_judge(MPI_Comm comm, const struct ictus_clock *clock, const str
                                          &mine);
             mine.known = asked || rank == 0;
         } else {
-            meet_sleep_until(end_s + wait_s);
+            const double last_s = fmax(1e-9, how->waits[how->wait_count - 1]);
+            const double before_s = i > 0 ? how->waits[i - 1] : 0.0;
+            meet_sleep_telling(end_s + wait_s, how->progress, how->done + before_s / last_s,
+                               (wait_s - before_s) / last_s, how->label);
             int told = interrupt_here();
             MPI_Allreduce(MPI_IN_PLACE, &told, 1, MPI_INT, MPI_MAX, comm);
             if (told) {

@@ -3,6 +3,8 @@
 #ifndef ICTUS_TOOLS_SYNC_EXPERIMENT_H
 #define ICTUS_TOOLS_SYNC_EXPERIMENT_H
 
+#include "main/progress.h"
+
 #include <ictus/error.h>
 #include <mpi.h>
 #include <stdbool.h>
@@ -17,6 +19,10 @@ struct judging {
     double sample;    /* share of the processes that is judged */
     uint64_t seed;    /* of the sample */
     bool raw;         /* keep every process's error */
+    /* For waits, during which somebody may want to know: experiments done, and what is judged. */
+    struct progress *progress;
+    double done;
+    const char *label;
 };
 
 /* What one synchronisation cost; the same on every rank of the communicator. */

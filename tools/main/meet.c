@@ -4,11 +4,13 @@
 
 #include "main/interrupt.h"
 
+#include <math.h>
 #include <mpi.h>
 #include <time.h>
 
 enum { NAP_NS = 200000 };
 #define NAP_MAX_S 0.05 /* how late a signal may be heard */
+#define TELL_EVERY_S 5.0
 
 void meet_all(void)
 {
@@ -37,4 +39,17 @@ void meet_sleep_until(double deadline_s)
         const struct timespec nap = {.tv_sec = 0, .tv_nsec = (long)(nap_s * 1e9)};
         (void)nanosleep(&nap, NULL);
     }
+}
+
+void meet_sleep_telling(double deadline_s, struct progress *progress, double done, double more,
+                        const char *label)
+{
+    const double all_s = deadline_s - meet_now_s();
+    for (double left_s = all_s; left_s > TELL_EVERY_S && !interrupt_here();) {
+        meet_sleep_until(meet_now_s() + TELL_EVERY_S);
+        left_s = deadline_s - meet_now_s();
+        progress_step(progress, done + more * fmin(1.0, 1.0 - left_s / all_s), label);
+    }
+    meet_sleep_until(deadline_s);
+    progress_hide(progress);
 }

@@ -6,6 +6,8 @@
 #ifndef ICTUS_TOOLS_MEET_H
 #define ICTUS_TOOLS_MEET_H
 
+#include "main/progress.h"
+
 /* Collective over MPI_COMM_WORLD: a barrier that sleeps. */
 void meet_all(void);
 
@@ -14,5 +16,13 @@ double meet_now_s(void);
 
 /* Sleep until then, or until this process was told to stop. */
 void meet_sleep_until(double deadline_s);
+
+/*
+ * Likewise; a long sleep is no silence: progress goes evenly from done on by so much more, and
+ * label (or NULL) is at work. Nothing is left on a terminal's line, and nothing is written after
+ * the sleep, when something may be timed.
+ */
+void meet_sleep_telling(double deadline_s, struct progress *progress, double done, double more,
+                        const char *label);
 
 #endif

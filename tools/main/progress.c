@@ -4,6 +4,7 @@
 
 #include "main/command.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +55,7 @@ static void progress_rest(double elapsed_s, double done, double total)
     if (done <= 0.0 || elapsed_s < 1.0) {
         return;
     }
-    const double rest_s = elapsed_s * (total - done) / done;
+    const double rest_s = fmax(0.0, elapsed_s * (total - done) / done);
     if (rest_s < 100.0) {
         (void)fprintf(stderr, ", %.0f s left", rest_s);
     } else {
@@ -74,7 +75,7 @@ void progress_step(struct progress *progress, double done, const char *label)
     const bool live = progress->mode == PROGRESS_LIVE;
     const double share = progress->total > 0.0 ? done / progress->total : 0.0;
     (void)fprintf(stderr, "%s%3.0f %%  %.0f of %.0f %s",
-                  live ? "\r\033[K" : "ictus: ", 100.0 * share, done, progress->total,
+                  live ? "\r\033[K" : "ictus: ", 100.0 * share, floor(done), progress->total,
                   progress->what);
     progress_rest(now - progress->started_s, done, progress->total);
     if (label) {
