@@ -117,6 +117,29 @@ static void defaults_come_first(void)
     CHECK(got.given == NULL);
 }
 
+static bool is_set(const char *name)
+{
+    return options_is_set(options_row(rows, name), &got);
+}
+
+/* What is as by default has not been set, even if somebody wrote it. */
+static void set_is_what_differs(void)
+{
+    CHECK(options_row(rows, "cou") == NULL && options_row(rows, "counts") == NULL);
+    for (int given = 0; given < 2; given++) {
+        CHECK(read_line(given ? "--count=7 --bytes=1024 --ratio=0.05 --choice=green -twords"
+                              : "") == ICTUS_OK);
+        for (const struct option_row *row = rows; row->name; row++) {
+            CHECK(!options_is_set(row, &got));
+        }
+    }
+    CHECK(read_line("-x --count=8 --bytes=2K --real=0 -s0 --ratio=4% --choice=red") == ICTUS_OK);
+    CHECK(is_set("flag") && is_set("count") && is_set("bytes") && is_set("real"));
+    CHECK(is_set("seconds") && is_set("ratio") && is_set("choice"));
+    CHECK(!is_set("text") && !is_set("given"));
+    CHECK(read_line("-tother --given=") == ICTUS_OK && is_set("text") && is_set("given"));
+}
+
 static void values_stand_inside_or_next(void)
 {
     CHECK(read_line("--count=3 -s 2ms --choice blue -x --real -1 -tabc") == ICTUS_OK && left == 0);
@@ -273,6 +296,7 @@ static void groups_take_part(void)
 int main(void)
 {
     defaults_come_first();
+    set_is_what_differs();
     values_stand_inside_or_next();
     other_words_stay();
     limits_hold();

@@ -2,7 +2,6 @@
 /* Reading the lists of a bench study. */
 #include "bench/bench_study.h"
 
-#include "bench/bench_reach.h"
 #include "bench/witness.h"
 #include "main/command.h"
 #include "main/shuffle.h"
@@ -304,8 +303,7 @@ static int bench_study_check_rest(struct bench_study *study, struct ictus_why *w
             why, ICTUS_ERR_SPEC,
             "--algorithm cannot be used with --group: groups cannot be forced to use an algorithm");
     }
-    err = err ? err : check_ops(study, why);
-    return err ? err : bench_reach_check(study, why);
+    return err ? err : check_ops(study, why);
 }
 
 int bench_study_read(struct bench_study *study, struct ictus_why *why)

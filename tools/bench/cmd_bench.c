@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus bench: how long a collective takes when every process starts together. */
 #include "bench/bench_proof.h"
+#include "bench/bench_reach.h"
 #include "bench/bench_rounds.h"
 #include "bench/bench_study.h"
 #include "main/command.h"
@@ -353,12 +354,30 @@ static int bench_list_algorithms(struct ictus_why *why)
     return ICTUS_OK;
 }
 
+/* Options that would silently do nothing; the root's own times can be asked for of any operation.
+ */
+static int bench_check_effect(const struct bench_study *study, struct ictus_why *why)
+{
+    const struct bench_options *o = study->options;
+    unsigned reached = study->wanted[ICTUS_REDUCE_ROOT] ? REACH_ROOT : 0U;
+    for (int op = 0; op < study->op_count; op++) {
+        reached |= bench_reach_of(&study->ops[op]);
+    }
+    if (rounds_count(o) == 1 && o->span_s > 0 && options_is_set(options_row(options, "span"), o)) {
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "--span has an effect only with two or more --rounds, each of which "
+                             "needs 50 --repetitions");
+    }
+    return study->every_operation ? ICTUS_OK : bench_reach_check(options, o, reached, why);
+}
+
 static int bench_act(struct bench_study *study, struct ictus_why *why)
 {
     if (study->options->list_algorithms) {
         return bench_list_algorithms(why);
     }
     int err = bench_study_read(study, why);
+    err = err ? err : bench_check_effect(study, why);
     if (!err && study->options->list) {
         if (command_rank() == 0) {
             bench_list_all(study);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus guidelines: whether a collective is slower than what others could do in its place. */
+#include "bench/bench_reach.h"
 #include "bench/guideline_study.h"
 #include "main/command.h"
 #include "main/header.h"
@@ -13,6 +14,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define AT(member) offsetof(struct guideline_options, member)
 
@@ -195,9 +197,24 @@ static int guidelines_run_study(struct guideline_study *study, struct ictus_why 
     return study_base_close(&study->base, err, why);
 }
 
+/* Options that would silently do nothing. */
+static int guidelines_check_effect(const struct guideline_study *study, struct ictus_why *why)
+{
+    unsigned reached = 0;
+    for (int i = 0; i < study->operation_count; i++) {
+        for (int rival = 0; rival < study->operations[i].rival_count; rival++) {
+            const struct ictus_operation_info *op = &study->operations[i].rivals[rival];
+            /* The parts of a mock-up that is not rooted itself keep root 0. */
+            reached |= bench_reach_of(op) & (op->rooted ? ~0U : ~(unsigned)REACH_ROOT);
+        }
+    }
+    return bench_reach_check(options, study->options, reached, why);
+}
+
 static int guidelines_act(struct guideline_study *study, struct ictus_why *why)
 {
     int err = guideline_study_read(study, why);
+    err = err ? err : guidelines_check_effect(study, why);
     if (!err && study->options->list) {
         if (command_rank() == 0) {
             list_guidelines(study);
@@ -211,13 +228,34 @@ static int guidelines_act(struct guideline_study *study, struct ictus_why *why)
     return err ? err : guidelines_run_study(study, why);
 }
 
+/* What was measured with other options cannot be measured anew. */
+static int guidelines_check_files(const struct guideline_options *o, struct ictus_why *why)
+{
+    static const char *const judging[] = {
+        "tolerance", "significance", "launch-spread", "fail-above", "all",    "format",
+        "output",    "force",        "quiet",         "progress",   "verbose"};
+    for (const struct option_row *row = options; row->name; row++) {
+        bool judges = false;
+        for (size_t i = 0; i < sizeof(judging) / sizeof(*judging); i++) {
+            judges = judges || strcmp(row->name, judging[i]) == 0;
+        }
+        if (!judges && options_is_set(row, o)) {
+            return ictus_because(why, ICTUS_ERR_SPEC,
+                                 "--%s has no effect on result files, which have been measured",
+                                 row->name);
+        }
+    }
+    return ICTUS_OK;
+}
+
 /* Rank 0 reads and judges; the others hear how it went. */
 static int judge_files(struct guideline_study *study, int count, char **words,
                        struct ictus_why *why)
 {
-    const int err = command_rank() == 0
-                        ? guideline_merge(study->options, count, words, &study->tally, why)
-                        : ICTUS_OK;
+    int err = guidelines_check_files(study->options, why);
+    if (!err && command_rank() == 0) {
+        err = guideline_merge(study->options, count, words, &study->tally, why);
+    }
     return results_agree(err, why);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ictus overlap: what a nonblocking operation costs the CPU and how well it progresses. */
+#include "bench/bench_reach.h"
 #include "main/command.h"
 #include "main/group.h"
 #include "main/interrupt.h"
@@ -182,6 +183,23 @@ static int read_lists(struct overlap_study *s, struct ictus_why *why)
     return err ? err : group_counts(s->options->processes, s->counts, &s->count_count, why);
 }
 
+/* Options that would silently do nothing. */
+static int overlap_check_effect(const struct overlap_study *s, struct ictus_why *why)
+{
+    unsigned reached = 0;
+    for (int op = 0; op < s->op_count; op++) {
+        reached |= bench_reach_of(&s->ops[op]);
+    }
+    if (!s->wanted[ICTUS_PROGRESS_TESTS] &&
+        options_is_set(options_row(options, "interval-bytes"), s->options)) {
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "--interval-bytes has an effect only with --strategy=tests");
+    }
+    return strcmp(s->options->ops, "all") == 0
+               ? ICTUS_OK
+               : bench_reach_check(options, s->options, reached, why);
+}
+
 static int overlap_read_study(struct overlap_study *s, struct ictus_why *why)
 {
     int err = overlap_read_ops(s, why);
@@ -195,6 +213,7 @@ static int overlap_read_study(struct overlap_study *s, struct ictus_why *why)
         err = ictus_because(why, ICTUS_ERR_SPEC, "--root=%lld: must be a rank between 0 and %d",
                             (long long)s->options->root, command_size() - 1);
     }
+    err = err ? err : overlap_check_effect(s, why);
     study_base_init(&s->base, "overlap", &s->options->results, &s->options->talk);
     study_base_clock(&s->base, s->options->sync, s->options->clock);
     return err;

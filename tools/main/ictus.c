@@ -2,6 +2,7 @@
 /* The program: a table of commands, and what is common to running any of them. */
 #include "main/command.h"
 #include "main/completion.h"
+#include "main/effect.h"
 #include "main/output.h"
 #include "main/results.h"
 
@@ -169,12 +170,8 @@ static struct startup start_mpi(const struct command *command, int *argc, char *
 static const void *option_named(const struct command *command, const void *options,
                                 const char *name)
 {
-    for (const struct option_row *row = command->options; row->name; row++) {
-        if (strcmp(row->name, name) == 0) {
-            return (const char *)options + row->offset;
-        }
-    }
-    return NULL;
+    const struct option_row *row = options_row(command->options, name);
+    return row ? (const char *)options + row->offset : NULL;
 }
 
 static int check_inputs(int count, char **words, struct ictus_why *why)
@@ -252,6 +249,9 @@ static int run_command(const struct command *command, const struct startup *star
     const bool help = err == ICTUS_ERR_EXISTS;
     if (command->startup_at > 0) {
         memcpy((char *)options + command->startup_at, startup, sizeof(*startup));
+    }
+    if (!err) {
+        err = effect_check(command->name, command->options, options, &why);
     }
     if (!err) {
         err = check_files(command, options, left, argv + 1, &why);

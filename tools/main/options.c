@@ -266,6 +266,44 @@ int options_read(const struct option_row *rows, int argc, char **argv, void *opt
     return err;
 }
 
+const struct option_row *options_row(const struct option_row *rows, const char *name)
+{
+    return find_long(rows, name, strlen(name));
+}
+
+bool options_is_set(const struct option_row *row, const void *options)
+{
+    union {
+        bool flag;
+        int choice;
+        int64_t integer;
+        double real;
+        const char *text;
+    } usual = {.integer = 0};
+    struct option_row alone[] = {*row, {.name = NULL}};
+    struct ictus_why unheard;
+    const void *member = (const char *)options + row->offset;
+    alone[0].offset = 0;
+    (void)set_defaults(alone, &usual, &unheard);
+    switch (row->type) {
+    case OPTION_FLAG:
+        return *(const bool *)member != usual.flag;
+    case OPTION_CHOICE:
+        return *(const int *)member != usual.choice;
+    case OPTION_INT:
+    case OPTION_BYTES:
+        return *(const int64_t *)member != usual.integer;
+    case OPTION_TEXT: {
+        const char *text = *(const char *const *)member;
+        return text && (!usual.text || strcmp(text, usual.text) != 0);
+    }
+    default: {
+        const double real = *(const double *)member;
+        return isnan(usual.real) ? !isnan(real) : real < usual.real || real > usual.real;
+    }
+    }
+}
+
 int options_fail_above(const char *text, double *limit, struct ictus_why *why)
 {
     *limit = INFINITY;

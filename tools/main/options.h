@@ -7,6 +7,7 @@
 #define ICTUS_TOOLS_OPTIONS_H
 
 #include <ictus/error.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum option_type {
@@ -40,6 +41,12 @@ struct option_row {
  */
 int options_read(const struct option_row *rows, int argc, char **argv, void *options, int *left,
                  struct ictus_why *why);
+
+/* The row of that name; NULL where there is none. */
+const struct option_row *options_row(const struct option_row *rows, const char *name);
+
+/* Whether an option has another value than its default. */
+bool options_is_set(const struct option_row *row, const void *options);
 
 /*
  * --fail-above: a share of 0 or more such as 5%; INFINITY where text is NULL. Errors:

@@ -351,6 +351,21 @@ static int try_collectives(const struct launch *real, struct ictus_why *why)
     return ICTUS_ERR_SPEC;
 }
 
+/* A platform file says itself what its links are like. */
+static int simulate_check_links(const struct simulate_options *o, struct ictus_why *why)
+{
+    static const char *const links[] = {"latency", "bandwidth"};
+    for (size_t i = 0; i < sizeof(links) / sizeof(*links) && is_file(o->topology); i++) {
+        if (options_is_set(options_row(options, links[i]), o)) {
+            return ictus_because(why, ICTUS_ERR_SPEC,
+                                 "--%s has no effect with the platform file '%.200s', which names "
+                                 "its own",
+                                 links[i], o->topology);
+        }
+    }
+    return ICTUS_OK;
+}
+
 /* Everything that can be wrong before anything is started. */
 static int simulate_check(const struct simulate_options *o, int word_count, char **words,
                           struct simulate_jitter *jitter, struct ictus_why *why)
@@ -378,7 +393,8 @@ static int simulate_check(const struct simulate_options *o, int word_count, char
                              o->walk);
     }
     char slow[SIMULATE_FAULTS_BYTES];
-    int err = simulate_jitter_read(o->jitter, jitter, why);
+    int err = simulate_check_links(o, why);
+    err = err ? err : simulate_jitter_read(o->jitter, jitter, why);
     err = err ? err : simulate_faults_slow(o->slow, o->nodes, slow, why);
     err = err ? err : simulate_faults_clocks(o->clocks, o->nodes, why);
     return err ? err : read_collectives(o->collectives, choices, &chosen, why);

@@ -386,9 +386,6 @@ static int arrivals_check_options(const struct arrivals_options *o, int word_cou
         return ictus_because(why, ICTUS_ERR_ARG,
                              "--site= names no call site; give one of the table, or leave it out");
     }
-    if (!o->follow && !isnan(o->every_s)) {
-        return ictus_because(why, ICTUS_ERR_ARG, "--every can be used only with --follow");
-    }
     return ICTUS_OK;
 }
 

@@ -78,6 +78,10 @@ static int correct_fill(const struct correct_options *o, const char *in,
     options->passes = (int)o->passes;
     options->error_s = o->error;
     options->slope = o->slope;
+    if (o->passes == 1 && options_is_set(options_row(rows, "max-error"), o)) {
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "--max-error has an effect only with --passes of 2 or more");
+    }
     const int err = read_latency(o->latency, &options->latency_s, why);
     return err ? err : read_latency(o->node_latency, &options->node_latency_s, why);
 }
