@@ -5,11 +5,16 @@
 #include <ictus/error.h>
 #include <stdlib.h>
 
+/*
+ * Numbers only ever rise; the capacity is a power of two, so the place is the number without its
+ * high bits.
+ */
 struct call *ictusi_calls_at(const struct calls *calls, uint64_t number)
 {
     return &calls->ring[number & (calls->capacity - 1)];
 }
 
+/* Calls keep their numbers, by which requests name them, but not their places. */
 static int calls_widen(struct calls *calls)
 {
     const uint64_t capacity = calls->capacity ? calls->capacity * 2 : 64;
@@ -45,6 +50,7 @@ struct call *ictusi_calls_take(struct calls *calls, uint64_t request)
         return NULL;
     }
     ictusi_idmap_remove(&calls->requests, request, 0);
+    /* A request that is older than the queue belongs to a call that has been committed. */
     const uint64_t number = (uint64_t)held;
     if (number < calls->head || number >= calls->head + calls->count) {
         return NULL;
@@ -58,6 +64,10 @@ int ictusi_calls_request(struct calls *calls, uint64_t request, uint64_t number)
     return ictusi_idmap_put(&calls->requests, request, 0, (int64_t)number);
 }
 
+/*
+ * Hand the oldest call over to the matching, which counts calls of a channel or communicator in the
+ * order they were posted in.
+ */
 static int commit_one(struct calls *calls, const struct call *call, struct matching *matching,
                       uint32_t location)
 {
@@ -65,6 +75,7 @@ static int commit_one(struct calls *calls, const struct call *call, struct match
         calls->skipped += calls->cut && call->state == CALL_OPEN;
         return ICTUS_OK;
     }
+    /* Where calls before it are missing, counting in order would pair it with the wrong partner. */
     matching->gap = call->gap + calls->skipped;
     if (call->kind == CALL_COLLECTIVE && matching->gap > 0) {
         matching->left_out++;
@@ -77,6 +88,10 @@ static int commit_one(struct calls *calls, const struct call *call, struct match
                                 call->tag, false);
 }
 
+/*
+ * A call that is still open holds back all after it: its place in the order is known, its envelope
+ * (MPI_ANY_SOURCE, say) is not.
+ */
 int ictusi_calls_commit(struct calls *calls, struct matching *matching, uint32_t location,
                         bool at_end)
 {

@@ -4,6 +4,10 @@
 
 #include <ictus/error.h>
 
+/*
+ * Nodes of a call lie at a place that each rank can compute for any other one: calls in order, and
+ * as many slots each as the plan says. So nobody has to ask.
+ */
 uint32_t ictusi_joint_slot(struct joint *j, uint32_t rank, uint32_t slot)
 {
     const uint32_t slots = j->plan->slots[rank];
@@ -23,6 +27,7 @@ int ictusi_joint_fill(struct joint *j, uint32_t node, const struct node_list *in
     uint32_t *link = j->graph->history->points.link;
     uint32_t *edges = ictusi_graph_in(j->graph, node);
     graph_vnode(j->graph, node)->class = j->instance->class;
+    /* A point has one link: to the node of its call. Nodes have lists instead. */
     for (uint32_t i = 0; i < in->count; i++) {
         edges[i] = in->nodes[i];
         if (!(in->nodes[i] & NODE_VIRTUAL)) {

@@ -29,6 +29,7 @@ static void plan_count_slots(struct collective_plan *plan)
     for (uint32_t i = 0; i < plan->rank_count; i++) {
         plan->own = plan->ranks[i] == (uint32_t)plan->share->rank ? i : plan->own;
     }
+    /* ceil(log2(runs)): the steps of recursive doubling over runs (collective_scan.c). */
     while ((1U << plan->levels) < plan->run_count) {
         plan->levels++;
     }
@@ -38,6 +39,7 @@ static void plan_count_slots(struct collective_plan *plan)
     }
 }
 
+/* One plan a communicator serves all calls on it: who replays whom does not change. */
 int ictusi_collective_plan_init(struct collective_plan *plan, const struct layout_comm *comm,
                                 const struct share *share)
 {

@@ -113,6 +113,10 @@ static int connect_run(struct joint *j, const uint32_t *enter, const uint32_t *e
     return err;
 }
 
+/*
+ * Points by member first: a chain needs them in the order of the ranks, in which they were not
+ * read. Each rank makes the nodes of the runs that it replays.
+ */
 int ictusi_joint_scan(struct joint *j)
 {
     const struct points *points = &j->graph->history->points;

@@ -39,6 +39,7 @@ static uint32_t collective_tree_parent(const struct collective_plan *plan, uint3
     return relative == 0 ? NODE_NONE : ((relative & (relative - 1)) + top) % n;
 }
 
+/* A child of a level exists where the bits up to and with it are clear: relative + 2^level. */
 static uint32_t tree_child(const struct collective_plan *plan, uint32_t top, uint32_t level)
 {
     const uint32_t n = plan->rank_count;
@@ -108,6 +109,7 @@ static int connect_tree(struct joint *j, uint32_t top, bool gather, bool spread,
     return err;
 }
 
+/* One rank has all members: a single node joins senders and receivers, and no tree is wanted. */
 static int connect_sets(struct joint *j, bool root_sends, bool root_receives, uint32_t first_slot,
                         struct node_list *in, struct node_list *out)
 {

@@ -42,6 +42,7 @@ static bool collectives_is_proven(const struct joint *j, bool from_b, bool to_b)
     return !j->everybody && (senders <= 1 || receivers <= 1 || dense);
 }
 
+/* Counted by the first rank of the plan alone, since the sum over ranks is what is told. */
 static int connect_proven(struct joint *j, const struct direction *d, bool root_sends,
                           bool root_receives)
 {
@@ -53,6 +54,10 @@ static int connect_proven(struct joint *j, const struct direction *d, bool root_
     return ICTUS_OK;
 }
 
+/*
+ * Whose enters come before whose exits (B07 4.1): the root's before all, all before the root's, or
+ * all before all; scans have an order of their own.
+ */
 static int connect_op(struct joint *j)
 {
     const struct layout_comm *comm = j->plan->comm;
@@ -80,6 +85,7 @@ static int connect_op(struct joint *j)
         const struct direction d = {0, all, 0, all, 0};
         return connect_proven(j, &d, root_sends, root_receives);
     }
+    /* Data goes from one group to the other, never within one; a rooted operation goes one way. */
     const bool root_in_a = j->root < comm->size_a;
     const struct direction from_a = {0, comm->size_a, comm->size_a, all, 0};
     const struct direction from_b = {comm->size_a, all, 0, comm->size_a, SLOTS};
@@ -94,6 +100,9 @@ static int connect_op(struct joint *j)
     return err;
 }
 
+/*
+ * Links of chains become links to nodes: the points go into a list before the first is connected.
+ */
 static uint64_t chain_detach(struct points *points, uint32_t from, uint32_t *list)
 {
     uint64_t count = 0;
@@ -131,6 +140,10 @@ static bool begins_late(const struct graph *graph, const struct collective_plan 
     return late;
 }
 
+/*
+ * One call of all members. Its points leave their chains in any case: a link into a chain would be
+ * taken for a partner.
+ */
 static int connect_instance(struct graph *graph, const struct collective_plan *plan,
                             const struct instance *instance, const struct agreement *agreement)
 {

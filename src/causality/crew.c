@@ -8,6 +8,9 @@
 
 enum { CREW_MOST = 8 };
 
+/*
+ * What threads share; each takes the next number that nobody has, so that long jobs hold up nobody.
+ */
 struct crew {
     atomic_uint next;
     uint32_t count;
@@ -15,6 +18,7 @@ struct crew {
     void *self;
 };
 
+/* Processors that this process may run on, not those that there are: launchers bind processes. */
 int ictusi_crew_size(void)
 {
     cpu_set_t ours;
@@ -41,6 +45,9 @@ void ictusi_crew_run(int threads, uint32_t count, void (*job)(void *self, uint32
     const int most = threads < CREW_MOST ? threads : CREW_MOST;
     int made = 0;
     atomic_init(&crew.next, 0);
+    /*
+     * The caller works as well. A thread that cannot be made is no error: the others do its jobs.
+     */
     while (made + 1 < most && (uint32_t)made + 1 < count &&
            pthread_create(&others[made], NULL, crew_take_jobs, &crew) == 0) {
         made++;

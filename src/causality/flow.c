@@ -13,6 +13,7 @@
 /* No point of a location has been raised. */
 #define NOWHERE UINT64_MAX
 
+/* What a value is before anything has arrived: the neutral element of flow_is_better(). */
 static int64_t flow_worst(const struct flow *flow)
 {
     return flow->mode == FLOW_LIMIT ? INT64_MAX : NO_BOUND;
@@ -98,6 +99,9 @@ static void node_fire_point(struct flow *flow, const struct vnode *v, uint32_t p
     }
 }
 
+/*
+ * All that a node waits for has come: its values go on to its receivers, backward to its senders.
+ */
 static int node_fire(struct flow *flow, uint32_t node)
 {
     const bool back = flow->mode == FLOW_LIMIT;
@@ -278,6 +282,7 @@ static inline void fetch_ahead(const struct points *points, const int64_t *value
     }
 }
 
+/* A send whose ramp would be steep goes up to where its ramp passes (easing.h). */
 static inline void raise_to_floor(const struct flow *flow, const struct points *points, uint64_t i)
 {
     if (flow->eased && points->note[i].floor > points->value[i]) {
@@ -333,7 +338,7 @@ static int advance_raise(struct flow *flow, uint32_t location)
             points->value[i] = own;
             err = points->kind[i] & POINT_OUT ? ictusi_flow_push(flow, location, i, own) : ICTUS_OK;
         } else if (i > far) {
-            break;
+            break; /* beyond the last point that was raised, one that stays ends it */
         }
     }
     flow->walked += i - from;
@@ -419,6 +424,7 @@ static int flow_start_nodes(struct flow *flow)
     for (uint64_t i = 0; i < graph->vnode_count && !err; i++) {
         const struct vnode *v = &graph->vnodes[i];
         const uint32_t node = NODE_VIRTUAL | (uint32_t)i;
+        /* Nothing will arrive here that could fire it: it has its answer at once. */
         if (v->in_count + v->out_count > 0 && node_awaited(flow, node) == 0) {
             err = node_fire(flow, node);
         }
@@ -442,6 +448,7 @@ static int flow_start(struct flow *flow)
             points->note[i].limit = LIMIT_NONE;
         }
     }
+    /* Downwards: the list is a stack, and the first location is to be looked at first. */
     for (uint64_t i = n; i-- > 0;) {
         flow->cursor[i] = history->first[i];
         flow->blocked[i] = false;
@@ -518,6 +525,7 @@ static int flow_run_waves(struct flow *flow, bool *settled)
     }
     *settled = false;
     for (int i = 0; i < WAVES && !err && !*settled; i++) {
+        /* One rank in a cycle, or worn out, makes every rank's sum hopeless: all give up alike. */
         uint64_t news = flow->broken || is_worn_out(flow) ? hopeless : flow->later.count;
         err = flow->team->sums(flow->team, &news, 1);
         *settled = news == 0;

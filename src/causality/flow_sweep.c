@@ -69,6 +69,7 @@ static inline int sweep_location(struct flow *flow, uint32_t location, const int
     return err;
 }
 
+/* How much later the second event is by the values that are looked at; the observer judges. */
 static inline void check_pair(struct flow *flow, uint32_t location, uint32_t point)
 {
     const struct points *points = &flow->graph->history->points;
@@ -87,6 +88,7 @@ int ictusi_flow_check(struct flow *flow, uint32_t location)
     return sweep_location(flow, location, flow->known, &check);
 }
 
+/* How late a send may become: as its receive is after the forward pass, less the least delay. */
 static inline void limit_pair(struct flow *flow, uint32_t location, uint32_t point)
 {
     struct points *points = &flow->graph->history->points;
@@ -155,6 +157,7 @@ int ictusi_flow_check_together(struct flow *flow)
     if (!t.lanes) {
         return ICTUS_ERR_NOMEM;
     }
+    /* The first lane tells the caller's own observer; one that found no memory is left out. */
     for (int k = 0; k < flow->threads; k++) {
         t.lanes[count] = *flow;
         t.lanes[count].observer = k ? own->split(own) : own;

@@ -28,6 +28,7 @@ static int graph_reserve(void **array, uint64_t count, uint64_t more, size_t siz
     return ICTUS_OK;
 }
 
+/* A node's edges lie in one row, those in before those out, and cannot grow afterwards. */
 int ictusi_graph_edges(struct graph *graph, uint32_t node, uint32_t in, uint32_t out)
 {
     const uint64_t more = (uint64_t)in + out;
@@ -84,6 +85,7 @@ static bool is_point(uint32_t node)
     return !(node & NODE_VIRTUAL);
 }
 
+/* Each end that is a point here learns of the other; one on another rank is told by its owner. */
 void ictusi_graph_pair(struct graph *graph, uint32_t send, uint32_t receive, uint32_t send_location,
                        uint32_t receive_location)
 {

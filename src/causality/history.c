@@ -17,6 +17,10 @@ int ictusi_history_init(struct history *history, const struct layout *layout, ui
     return err ? err : ictusi_points_init(&history->points, room, why);
 }
 
+/*
+ * Locations [from, to) of another history, whose points come after those that are here: all indices
+ * move by as many.
+ */
 int ictusi_history_append(struct history *history, struct history *other, uint32_t from,
                           uint32_t to, struct ictus_why *why)
 {

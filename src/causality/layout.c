@@ -19,6 +19,9 @@ void ictusi_layout_fini(struct layout *layout)
     *layout = (struct layout){0};
 }
 
+/*
+ * MPI_COMM_SELF and its like are one definition for all processes: everybody is rank 0 of its own.
+ */
 uint32_t ictusi_layout_rank(const struct layout *layout, uint32_t comm, uint32_t location)
 {
     const struct layout_comm *c = &layout->comms[comm];
@@ -47,11 +50,16 @@ uint32_t ictusi_layout_peer(const struct layout *layout, uint32_t comm, uint32_t
     if (!c->inter) {
         return rank < c->size_a ? c->members[rank] : LAYOUT_NONE;
     }
+    /*
+     * On an inter-communicator ranks are those of the other group (MPI 4.1, 7.6); group A comes
+     * first in the list.
+     */
     const bool in_a = own < c->size_a;
     const uint32_t size = in_a ? c->size_b : c->size_a;
     return rank < size ? c->members[(in_a ? c->size_a : 0) + rank] : LAYOUT_NONE;
 }
 
+/* A location of no process is given the first one's clock: there is nothing to tell by. */
 uint32_t ictusi_layout_clock_process(const struct layout *layout, uint32_t location)
 {
     const uint32_t process = layout->locations[location].process;

@@ -38,6 +38,10 @@ static void cells_halve(struct least_delays *d)
     }
 }
 
+/*
+ * Half as many cells, until the rows fit the memory: a coarser look at all of the trace rather than
+ * none at the end.
+ */
 static void cells_fit(struct least_delays *d, uint64_t rows)
 {
     while (rows * d->cells > DELAYS_CELLS_MAX && d->cells % 2 == 0 && d->cells / 2 >= CELLS_LEAST) {
@@ -53,6 +57,7 @@ static void rows_clear(struct least_delays *d, uint64_t from, uint64_t to)
     }
 }
 
+/* Each array is kept as soon as it has grown, so that ictusi_delays_fini() frees what there is. */
 static int rows_reserve(struct least_delays *d, uint64_t rows)
 {
     const uint64_t count = rows * d->cells + 1;
@@ -139,6 +144,7 @@ static void delays_observe(struct observer *observer, uint32_t point, uint32_t f
     }
 }
 
+/* Another table over the same stretch of time, so that cells of both mean the same instants. */
 static struct observer *delays_split(struct observer *observer)
 {
     const struct least_delays *d = container_of(observer, struct least_delays, observer);
@@ -180,6 +186,10 @@ static int row_join(struct least_delays *d, struct least_delays *other, uint64_t
     return ICTUS_OK;
 }
 
+/*
+ * Tables halve as they fill, so both may be of different fineness: the coarser one decides. Minima
+ * can be joined in any order.
+ */
 static int delays_join(struct observer *observer, struct observer *its)
 {
     struct least_delays *d = container_of(observer, struct least_delays, observer);

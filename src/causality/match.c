@@ -166,6 +166,7 @@ int ictusi_match_message(struct matching *m, uint32_t point, uint32_t location, 
         return ICTUS_ERR_NOMEM;
     }
     uint32_t *seen = send ? &channel->send_location : &channel->receive_location;
+    /* Several threads of one process: their order is not the order of posting, and time decides. */
     channel->mixed = channel->mixed || (*seen != LAYOUT_NONE && *seen != location);
     *seen = location;
     stretches_add(send ? &channel->sent : &channel->received, m->gap);
@@ -195,6 +196,7 @@ void ictusi_match_drop_cancelled(struct matching *m)
     }
 }
 
+/* How many calls of this kind a member has made on the communicator; a NULL is no memory. */
 int64_t *ictusi_match_sequence(struct matching *m, uint32_t kind, uint32_t comm, uint32_t location)
 {
     return ictusi_idmap_at(&m->sequences, (uint64_t)kind << 32 | comm, location, 0);
@@ -289,6 +291,7 @@ static void mark_live(struct matching *m, const struct collective_call *call, ui
     m->sizes_known = m->sizes_known || any;
 }
 
+/* Count this call on its communicator and put both its points into the instance of that number. */
 static int match_in_order(struct matching *m, const struct collective_call *call, uint32_t rank)
 {
     const uint32_t own = m->layout->comms[call->comm].members[rank];
@@ -331,6 +334,10 @@ static uint32_t last_of(const struct matching *m, uint32_t location)
     return process == LAYOUT_NONE ? LAYOUT_NONE : m->last_location[process];
 }
 
+/*
+ * Calls of a process with several threads wait until all its locations are read: only then their
+ * order is known.
+ */
 int ictusi_match_collective(struct matching *m, const struct collective_call *call)
 {
     const uint32_t rank = ictusi_layout_rank(m->layout, call->comm, call->location);

@@ -11,6 +11,7 @@
  */
 enum { POINTS_IN_MEMORY = 80 << 17 };
 
+/* Bytes of an element of each array, in the order of the enumeration: 37 a point. */
 static const size_t sizes[POINTS_ARRAYS] = {8, 8, 8, 4, 4, 4, 1};
 
 int ictusi_points_init(struct points *points, uint64_t room, struct ictus_why *why)
@@ -53,6 +54,7 @@ int ictusi_points_grow(struct points *points, struct ictus_why *why)
         return ICTUS_OK;
     }
     int err = ICTUS_OK;
+    /* The last array grows last: how far it reaches, all the others do too. */
     for (int i = 0; i < POINTS_ARRAYS && !err; i++) {
         points->stores[i].count = points->count;
         err = ictusi_store_grow(&points->stores[i], 1, why);
@@ -83,6 +85,10 @@ static void points_take_notes(union point_note *to, const union point_note *from
     }
 }
 
+/*
+ * Piece by piece, so that both copies are never in memory whole: each piece is dropped when it has
+ * been taken.
+ */
 int ictusi_points_append(struct points *points, struct points *other, struct ictus_why *why)
 {
     const uint32_t offset = (uint32_t)points->count;

@@ -13,11 +13,16 @@
 
 enum { STORE_PAGE = 4096, STORE_STEP = 1 << 17 }; /* bytes; elements allocated at a time */
 
+/* Whole pages: what is mapped and dropped can be nothing else. */
 static uint64_t store_bytes(const struct store *store, uint64_t count)
 {
     return (count * store->size + STORE_PAGE - 1) / STORE_PAGE * STORE_PAGE;
 }
 
+/*
+ * Addresses for all elements are reserved at once and cost nothing until they are touched, so that
+ * the array never moves and pointers into it stay valid.
+ */
 int ictusi_store_init(struct store *store, size_t size, uint64_t room, uint64_t memory_bytes,
                       struct ictus_why *why)
 {
@@ -135,6 +140,9 @@ int ictusi_store_grow(struct store *store, uint64_t more, struct ictus_why *why)
         return ictus_because(why, ICTUS_ERR_CORRUPT,
                              "the archive holds more events than its definitions say");
     }
+    /*
+     * Growth by a constant step, not by doubling: nothing is copied, since addresses were reserved.
+     */
     uint64_t ready = wanted + STORE_STEP - 1;
     ready = ready < store->room ? ready : store->room;
     int err = ICTUS_OK;
@@ -171,6 +179,7 @@ void ictusi_store_relax(const struct store *store)
     }
 }
 
+/* The page in which the elements end may hold others that are wanted: it stays. */
 void ictusi_store_drop(const struct store *store, uint64_t from, uint64_t count)
 {
     const uint64_t begin = from * store->size / STORE_PAGE * STORE_PAGE;

@@ -9,6 +9,10 @@
 #include <string.h>
 
 enum {
+    /*
+     * One array of sums, so that a team adds all of them in one reduction: after SUM_PAIRS two for
+     * each pair of processes or nodes, then those of the locations.
+     */
     SUM_CLASSES = 0, /* pairs, violations of each class */
     SUM_OPS = SUM_CLASSES + 2 * POINT_CLASSES,
     SUM_BINS = SUM_OPS + 2 * CHECK_OPS,
@@ -64,6 +68,7 @@ static void count_bin(struct check_stats *stats, int64_t delay)
     stats->sums[SUM_BINS + bin]++;
 }
 
+/* At the end of the sums, THREAD_SUMS a location. */
 static uint64_t *thread_sums(const struct check_stats *stats, uint32_t location)
 {
     return &stats->sums[stats->sum_count -
@@ -131,6 +136,7 @@ static void on_pair(struct observer *observer, uint32_t point, uint32_t from, ui
     }
 }
 
+/* Counts and extremes of pairs do not depend on their order: threads count apart and are joined. */
 static struct observer *stats_split(struct observer *observer)
 {
     const struct check_stats *stats = container_of(observer, struct check_stats, observer);
@@ -168,6 +174,10 @@ int ictusi_check_init(struct check_stats *stats, const struct history *history)
     *stats =
         (struct check_stats){.observer = {on_pair, stats_split, stats_join}, .history = history};
     stats->ns_per_tick = 1e9 / (double)layout->resolution;
+    /*
+     * A table has n^2 cells. Where there are too many processes or nodes for one, 0 stands for
+     * none.
+     */
     stats->nodes = layout->node_count <= CHECK_PAIRS_MAX ? layout->node_count : 0;
     stats->processes = layout->process_count <= CHECK_PAIRS_MAX ? layout->process_count : 0;
     stats->sum_count = SUM_PAIRS + 2 * pair_cells(stats) + THREAD_SUMS * layout->location_count;
@@ -215,6 +225,7 @@ uint64_t ictusi_check_within_nodes(const struct check_stats *stats)
     return stats->sums[SUM_WITHIN];
 }
 
+/* Whether a thread's stamps contradict its process so often that it must read another clock. */
 bool ictusi_check_thread_apart(const struct check_stats *stats, uint32_t location)
 {
     const uint64_t *sums = thread_sums(stats, location);
@@ -222,6 +233,7 @@ bool ictusi_check_thread_apart(const struct check_stats *stats, uint32_t locatio
     return sums[THREAD_APART] > sums[THREAD_PAIRS] / one_in;
 }
 
+/* Of all classes, ticks; 0 where nothing is violated. */
 int64_t ictusi_check_largest(const struct check_stats *stats)
 {
     int64_t largest = 0;
@@ -339,6 +351,10 @@ static json_t *check_bins_json(const struct check_stats *stats)
     return list;
 }
 
+/*
+ * Units: ticks become ns here. What is not `full` are the few members that each step of a
+ * correction reports under its own prefix.
+ */
 void ictusi_check_json(const struct check_stats *stats, json_t *object, const char *prefix,
                        bool full)
 {

@@ -173,6 +173,7 @@ static int end_error(struct correction *c, double *error_ns)
     for (uint32_t l = 0; l < s->trace->layout.location_count; l++) {
         if (s->history.first[l + 1] > s->history.first[l]) {
             const uint64_t last = s->history.first[l + 1] - 1;
+            /* Only forward leads can be left: LC is never below its input. */
             const int64_t lead = points->value[last] - points->time[last];
             largest = lead > largest ? lead : largest;
         }
@@ -444,6 +445,10 @@ static char *thread_clocks(const struct correction *c)
     return text;
 }
 
+/*
+ * Times are mapped while the archive is copied: events are read a second time and are never in
+ * memory together.
+ */
 static int write_out(struct correction *c)
 {
     struct session *s = &c->session;
@@ -481,6 +486,7 @@ static json_t *correct_bins_json(const uint64_t *counts, double first_edge, cons
     return list;
 }
 
+/* How much the times were changed, in ns; ratios are of an interval's own length. */
 static void report_moves(struct correction *c)
 {
     static const char *const presyncs[] = {"auto",   "none",    "offset",

@@ -32,6 +32,7 @@ static void forced_list(struct forced *forced, const struct forced_interval *int
     forced->list[at] = *interval;
 }
 
+/* All are counted, the largest are listed. */
 void ictusi_forced_keep(struct forced *forced, const struct forced_interval *interval)
 {
     forced->count++;
@@ -53,6 +54,10 @@ int ictusi_forced_share(struct forced *forced, struct team *team)
     if (!team) {
         return ICTUS_OK;
     }
+    /*
+     * How many there are, how many of them are listed, and the list. Fields travel as bits: each
+     * cell has one rank that is not 0 there.
+     */
     const uint64_t row = FORCED_LISTED * FIELDS + 2;
     uint64_t *table = calloc(row * (uint64_t)team->size, sizeof *table);
     int err = team->agree(team, table ? ICTUS_OK : ICTUS_ERR_NOMEM);
@@ -78,6 +83,10 @@ int ictusi_forced_share(struct forced *forced, struct team *team)
     return err;
 }
 
+/*
+ * With the error of the clock at that instant, by which a reader can tell whether the change is
+ * more than the clock was known to.
+ */
 void ictusi_forced_json(const struct forced *forced, const struct trace *trace,
                         const struct clock_fit *fit, json_t *object)
 {

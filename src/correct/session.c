@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * Every rank goes on or none: one that failed alone would leave the others waiting for its
+ * messages.
+ */
 int ictusi_session_agree(const struct session *s, int err)
 {
     return s->team ? s->team->agree(s->team, err) : err;
@@ -91,6 +95,10 @@ static void units_part(struct session *s, const struct check_stats *stats)
     }
 }
 
+/*
+ * An archive that was corrected before names, by their references, the threads that had got clocks
+ * of their own; that they agree by now must not merge them again.
+ */
 void ictusi_session_part_threads(struct session *s)
 {
     const struct layout *layout = &s->trace->layout;
@@ -113,6 +121,10 @@ void ictusi_session_part_threads(struct session *s)
     s->latency.units = s->unit_count;
 }
 
+/*
+ * A unit is what reads one clock: at first a node, since its processes share the kernel's; where
+ * pairs within a node contradict that, a process.
+ */
 void ictusi_session_set_units(struct session *s, const struct check_stats *stats)
 {
     const bool by_process = stats && ictusi_check_within_nodes(stats) > 0;
@@ -136,6 +148,10 @@ void ictusi_session_set_units(struct session *s, const struct check_stats *stats
     s->latency.units = s->unit_count;
 }
 
+/*
+ * Until delays have been estimated, a message takes a tick at least, and threads of one clock may
+ * meet on one.
+ */
 static int prepare_latency(struct session *s)
 {
     const uint64_t n = s->trace->layout.location_count + 1;
@@ -197,6 +213,7 @@ static int session_count_threads(const struct session *s)
     return wanted < (uint64_t)most ? (int)wanted : most;
 }
 
+/* Definitions alone; events come with ictusi_session_read(). */
 int ictusi_session_open(struct session *s, const char *path, struct team *team,
                         struct ictus_why *why)
 {
@@ -215,6 +232,10 @@ int ictusi_session_open(struct session *s, const char *path, struct team *team,
     return ictusi_session_agree(s, err);
 }
 
+/*
+ * One pass over the events, then partners are found: alone by the channels' order, in a team by
+ * asking the ranks that own the other ends.
+ */
 int ictusi_session_read(struct session *s, struct scan_tap *tap)
 {
     struct team *team = s->team;
@@ -272,6 +293,10 @@ static void session_each(struct session *s, void (*job)(void *self, uint32_t loc
     ictusi_points_relax(&s->history.points);
 }
 
+/*
+ * From the first point of any location to the last, over all ranks: the stretch of time that clocks
+ * are fitted to.
+ */
 int ictusi_session_span(struct session *s)
 {
     const struct points *points = &s->history.points;
@@ -294,6 +319,10 @@ int ictusi_session_span(struct session *s)
     return err;
 }
 
+/*
+ * Maps of the offsets that the archive brings. An identity is noticed, so that an archive on one
+ * clock keeps its stamps to the bit.
+ */
 int ictusi_session_presync(struct session *s, enum presync mode)
 {
     int err = ictusi_session_agree(s, ictusi_presync_make(&s->trace->layout, mode, &s->maps));
@@ -326,6 +355,10 @@ static int64_t find_earliest(const struct session *s)
     return least;
 }
 
+/*
+ * Stamps are unsigned: where clocks were brought together to before 0, all times move by the same,
+ * which changes no difference.
+ */
 void ictusi_session_raise(struct session *s)
 {
     const int64_t most = INT64_C(1) << (STAMP_BITS - 2); /* beyond, the offsets are broken */
@@ -345,6 +378,10 @@ void ictusi_session_raise(struct session *s)
     s->to += s->raised;
 }
 
+/*
+ * The times that a reader sees which applies the archive's own offsets: into the values, for a
+ * check of those.
+ */
 int ictusi_session_as_read(struct session *s)
 {
     struct points *points = &s->history.points;
@@ -396,6 +433,10 @@ static void map_values(void *self, uint32_t location)
     }
 }
 
+/*
+ * The fitted clocks put into the values, in order on each location as map_times() does; the times
+ * stay, so that a fit that is worse can be left.
+ */
 void ictusi_session_map_values(struct session *s)
 {
     session_each(s, map_values);
@@ -450,12 +491,17 @@ static int64_t given_latency(const struct session *s, bool same_unit, double net
     return same_unit ? 1 : estimated;
 }
 
+/*
+ * The table of least delays between units, ticks, for the logical clock: what the user said, else
+ * what the trace shows. Of too many units there is no table but one number.
+ */
 int ictusi_session_latency(struct session *s, double network_s, double node_s)
 {
     const uint64_t n = s->unit_count;
     int err = ICTUS_OK;
     free(s->latency.table);
     s->latency.table = NULL;
+    /* Where there is no table, and through the nodes of collectives: the least of all. */
     s->latency.least = 1;
     if (network_s >= 0) {
         const int64_t network = ticks_of(s, network_s);

@@ -63,6 +63,7 @@ int ictus_source_check(const char *spec, struct ictus_why *why)
                 : ictus_because(why, ICTUS_ERR_ARG, "no clock was named");
 }
 
+/* Made and freed again: only the algorithm itself knows what its parameters may be. */
 int ictus_sync_check(const char *spec, struct ictus_why *why)
 {
     struct sync *sync = NULL;

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+/* A communicator of its own: bursts must not meet the program's messages. */
 static int study_build(struct ictus_study *study, MPI_Comm comm, const char *source,
                        struct ictus_why *why)
 {
@@ -75,6 +76,7 @@ static struct exchange exchange_of(const struct ictus_study *study)
         .comm = study->comm, .source = study->source, .crowded = study->crowded};
 }
 
+/* Arguments are those of all processes, so that all of them refuse alike and nobody waits. */
 static bool is_pair(const struct ictus_study *study, int a, int b, size_t n)
 {
     return study && a != b && a >= 0 && b >= 0 && a < study->size && b < study->size && n > 0;
@@ -101,6 +103,7 @@ static int study_burst(struct ictus_study *study, int peer, size_t n, struct sta
     return ICTUS_OK;
 }
 
+/* The other side of a burst answers with its bare clock, uncorrected by any line. */
 static int study_answer(struct ictus_study *study, int peer, size_t n)
 {
     struct exchange x = exchange_of(study);
@@ -133,6 +136,10 @@ int ictus_study_rtt(struct ictus_study *study, int from, int to, size_t n, doubl
     return err;
 }
 
+/*
+ * Of all round trips the narrowest bounds count (estimator_offset_skampi); half_width_ns is what no
+ * asymmetry of paths can exceed.
+ */
 int ictus_study_offset(struct ictus_study *study, int client, int reference, size_t exchanges,
                        struct ictus_offset *offset)
 {

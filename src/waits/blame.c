@@ -71,6 +71,10 @@ static struct passing *replay_call(const struct replay *r, uint64_t call)
     return (struct passing *)r->calls.area + call;
 }
 
+/*
+ * From the list of those that were given back, or at the end: as many as are open at a time, not as
+ * there are waits. RATE_NONE: no memory.
+ */
 static uint32_t rate_new(struct replay *r)
 {
     if (r->free_rate != RATE_NONE) {
@@ -102,6 +106,7 @@ static bool rate_before(const struct replay *r, uint32_t a, uint32_t b)
     return r->rates[a].until > r->rates[b].until;
 }
 
+/* A binary heap. Intervals overlap in any way, but those that reach least far back close first. */
 static int heap_push(struct replay *r, struct walker *w, uint32_t index)
 {
     if (w->heap_count == w->heap_room) {
@@ -169,6 +174,10 @@ static void walker_close(struct replay *r, struct walker *w, uint64_t call)
     }
 }
 
+/*
+ * The row of a location and call path, made when it is first blamed; NULL: no memory. Rows move
+ * when the list grows: do not keep it.
+ */
 static struct blame_row *blame_at(struct blame *d, uint32_t location, uint32_t path)
 {
     int64_t *slot = ictusi_idmap_at(&d->index, location, path, (int64_t)d->count);
@@ -210,6 +219,10 @@ static void charge_delays(struct replay *r, struct charge *c, const struct sync_
     c->waits = (double)r->other.waited;
 }
 
+/*
+ * Direct is what the causer's delay cost this process, indirect what it cost those that waited for
+ * this process in turn.
+ */
 static int charge_rows(struct replay *r, const struct charge *c)
 {
     const double sum = c->delay + c->waits;
@@ -276,6 +289,7 @@ static void charge_lanes(const struct replay *r, struct charge *c, const struct 
 
 static void ready_push(struct replay *r, uint32_t location);
 
+/* Divide one wait among what its causer did since both last met, then let go of the causer. */
 static int charge_call(struct replay *r, uint32_t location, uint32_t call)
 {
     const struct analysis *a = r->analysis;
@@ -329,6 +343,7 @@ static void ready_push(struct replay *r, uint32_t location)
     r->ready[at] = location;
 }
 
+/* The latest call first: the replay goes from the end of the trace to its beginning. */
 static uint32_t ready_pop(struct replay *r)
 {
     const uint32_t top = r->ready[0];
@@ -404,6 +419,7 @@ static bool break_circle(struct replay *r)
     return true;
 }
 
+/* Each call counts those that waited for it, and each location begins at its last call. */
 static int replay_prepare(struct replay *r, struct ictus_why *why)
 {
     const struct analysis *a = r->analysis;

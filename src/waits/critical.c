@@ -119,6 +119,7 @@ static int walk_back(struct walk *w, struct ictus_why *why)
     int64_t end = call_at(&a->calls, to)->leave;
     uint64_t passed = 0;
     int err = ICTUS_OK;
+    /* Each step passes a call: more steps than calls are a circle of waits in a broken trace. */
     while (!err && at > a->calls.first[location] && w->steps++ < a->calls.calls.count * 2) {
         at--;
         analysis_pass(a, &passed, 1);
@@ -171,6 +172,7 @@ static int walk_lanes(struct critical *c, const struct times *times, struct ictu
             shares[lane] = lengths[lane] > 0 ? own / lengths[lane] : 0;
         }
         qsort(shares, LANES, sizeof *shares, by_share);
+        /* The second at either end: between these two of 80 lies 77/81 = 95 % of what is drawn. */
         c->low[l] = shares[1];
         c->high[l] = shares[LANES - 2];
     }
@@ -198,6 +200,7 @@ int ictusi_critical_find(struct critical *c, const struct times *times, struct i
     for (uint64_t l = 0; l < n && c->length > 0; l++) {
         c->low[l] = c->high[l] = (double)c->by_location[l] / (double)c->length;
     }
+    /* On one clock every history walks the same path; without known errors there are none. */
     const bool open = a->histories.source == SIGMA_ARCHIVE || a->histories.source == SIGMA_MESSAGES;
     return !err && open && w.steps < WALKED_MAX / LANES ? walk_lanes(c, times, why) : err;
 }

@@ -124,6 +124,7 @@ static void follow_open(struct follower *f, int64_t time, uint32_t path, uint32_
     f->call = (struct waiting_call){.enter = time, .path = path, .location = f->location};
 }
 
+/* A call that nothing asked for is time like that of any other function. */
 static void follow_close(struct follower *f, int64_t time)
 {
     f->call.leave = time;
@@ -488,6 +489,7 @@ static void follow_release(struct scan_tap *other)
     free(part);
 }
 
+/* Threads read locations apart, each into calls and paths of its own. NULL: no memory. */
 static struct scan_tap *follow_split(struct scan_tap *tap)
 {
     const struct follower *f = follow_self(tap);
@@ -506,6 +508,10 @@ static struct scan_tap *follow_split(struct scan_tap *tap)
     return &part->follower.tap;
 }
 
+/*
+ * Paths of the part get the numbers that they have here, and its calls come after those that are
+ * here.
+ */
 static int follow_join(struct scan_tap *tap, struct scan_tap *other, const struct tap_part *part)
 {
     struct follower *f = follow_self(tap);

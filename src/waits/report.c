@@ -56,6 +56,7 @@ static bool set_sum(const struct wait_results *r, json_t *object, const struct w
     return done;
 }
 
+/* The states of enum wait_state after WAIT_STATES are parts of others, or possible only. */
 static bool is_wait(uint32_t state)
 {
     return state < WAIT_STATES;

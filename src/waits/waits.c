@@ -6,6 +6,7 @@
 #include <ictus/waits.h>
 #include <stdlib.h>
 
+/* Finding partners tells of time that is not waiting; this has it added to the rows. */
 struct asides {
     struct analysis *analysis;
     struct wait_rows *rows;
@@ -69,6 +70,10 @@ static int waits_walk(struct run *r, struct ictus_why *why)
     return err ? err : ictusi_syncs_end(&r->syncs, why);
 }
 
+/*
+ * In this order: partners need all calls, blame and the critical path need partners and what lies
+ * between calls.
+ */
 static int waits_run(struct run *r, const char *in, struct ictus_why *why)
 {
     struct analysis *a = &r->analysis;
@@ -79,6 +84,7 @@ static int waits_run(struct run *r, const char *in, struct ictus_why *why)
     return err ? err : ictusi_critical_find(&r->critical, &r->times, why);
 }
 
+/* Also after an error: what was not made is zero, and its end does nothing. */
 static void waits_end(struct run *r)
 {
     ictusi_critical_free(&r->critical);
