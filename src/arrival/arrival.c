@@ -223,6 +223,7 @@ bool ictusi_arrival_is_asked(const char *text)
     return text && strcmp(text, shapes[0].name) != 0;
 }
 
+/* size 0: only the text is looked at, before there are processes. */
 int ictusi_arrival_init(struct arrival *a, const char *text, int rank, int size,
                         struct ictus_why *why)
 {
@@ -258,6 +259,7 @@ void ictusi_arrival_fini(struct arrival *a)
     ictusi_replay_fini(&a->track);
 }
 
+/* ns after the first process, in this repetition, and the same whenever it is asked. */
 static int64_t shape_delay(const struct arrival *a, int64_t repetition)
 {
     const double place = a->size > 1 ? (double)a->rank / (a->size - 1) : 0.0;

@@ -171,6 +171,7 @@ static int parse_calls(const json_t *object, struct ictus_arrivals *a, struct ic
     return a->calls ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
+/* Offsets are what a pattern is; gaps, errors, durations and numbers of calls may be absent. */
 static int parse_table(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
 {
     const json_t *rows = json_object_get(object, "raw_offsets_ns");
@@ -184,6 +185,7 @@ static int parse_table(const json_t *object, struct ictus_arrivals *a, struct ic
     return err ? err : parse_calls(object, a, why);
 }
 
+/* What is said of each rank. Where there is a table as well, it is found anew from that. */
 static int parse_summary(const json_t *object, struct ictus_arrivals *a, struct ictus_why *why)
 {
     static const struct {

@@ -42,6 +42,7 @@ struct rank_matching {
     uint32_t *points;            /* the sends, as in sends_out */
 };
 
+/* Counts begin at 0; starts follow from them, records when both are known. */
 static int post_init(struct post *post, int ranks, size_t size)
 {
     post->size = size;
@@ -220,6 +221,7 @@ static void drop_receives(struct graph *graph, struct channel *c)
     graph->left_out += cut ? lone : 0;
 }
 
+/* Sends that came from other ranks meet the receives here, in the order of their channel. */
 static int matching_meet(struct rank_matching *m)
 {
     struct graph *graph = m->graph;
@@ -318,6 +320,9 @@ static int list_sends(struct rank_matching *m, struct crossing_list *list)
     return err;
 }
 
+/*
+ * Both sides list their crossings in the sender's order, so that values alone have to travel later.
+ */
 static int list_crossings(struct rank_matching *m, struct crossings *crossings)
 {
     int err = ictusi_ranks_agree(m->comm, list_sends(m, &crossings->sends));

@@ -30,6 +30,7 @@ struct word {
     double lateness_ns, sigma_ns, bound_ns;
 };
 
+/* Whether the clock is good enough: by its bound, or by two standard deviations (95 %). */
 static int report_fill(const struct ictus_lock *lock, struct ictus_time raw,
                        const struct ictus_at_start *start, struct ictus_lock_reading *reading,
                        struct ictus_why *why)
@@ -79,11 +80,19 @@ static bool process_hurry(bool on)
     return sched_setscheduler(0, on ? SCHED_FIFO : SCHED_OTHER, &param) == 0;
 }
 
+/*
+ * The waiting process. It tells what came of the wait, then becomes the command; where that fails,
+ * it has a second word. The pipe closes itself on exec.
+ */
 _Noreturn static void be_child(const struct ictus_lock *lock, const struct ictus_at_start *start,
                                int fd)
 {
     struct word word = {.err = ICTUS_OK};
     struct ictus_lock_reading reading;
+    /*
+     * The kernel may let sleeps end 50 us late to save wake-ups: not these. And no child outlives
+     * the command that made it wait.
+     */
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     const int policy = sched_getscheduler(0);
@@ -127,6 +136,7 @@ static int read_word(int fd, struct word *word)
     return 1;
 }
 
+/* One word and then the end of the pipe: the command runs. A second word: it could not be run. */
 static int report_receive(int fd, struct ictus_at_report *report, char *const *command,
                           struct ictus_why *why)
 {

@@ -76,6 +76,7 @@ static int hex_digit(char c)
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
+/* Exactly as many digits as the key has: a short one is a mistake, not a weaker key. */
 static bool read_hex(const char *text, size_t wanted, uint8_t *bytes)
 {
     if (strlen(text) != 2 * wanted) {
@@ -201,6 +202,10 @@ size_t ictusi_key_sign(const struct key *key, uint8_t *bytes, size_t length)
     return length + KEY_MAC_BYTES;
 }
 
+/*
+ * Everything before the digest's key number was signed; a digest of another length is another
+ * algorithm's.
+ */
 bool ictusi_key_verify(const struct key *key, const uint8_t *bytes, size_t mac_offset,
                        size_t digest_length)
 {

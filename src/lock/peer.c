@@ -61,6 +61,10 @@ int ictusi_peer_name(const char *text, struct peer *peer, struct ictus_why *why)
     return ICTUS_OK;
 }
 
+/*
+ * A connected socket takes datagrams from this server alone, and hears of ports that nobody listens
+ * at.
+ */
 static int connect_one(struct peer *peer, const struct addrinfo *info, struct ictus_why *why)
 {
     peer->socket.fd = socket(info->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -139,6 +143,7 @@ bool ictusi_peer_sample(const struct peer_exchange *exchange, struct sample *sam
     return true;
 }
 
+/* Never 0, which stands for no time stamp. */
 static uint64_t random_stamp(void)
 {
     uint64_t value = 0;
@@ -176,6 +181,7 @@ static int send_request(struct peer *peer, struct packet_request *request, int64
     return ictusi_stamp_send(&peer->socket, bytes, length, NULL, user);
 }
 
+/* Where a key is asked for, a reply without one, or with another one, is as good as forged. */
 static bool reply_authentic(const struct peer *peer, const uint8_t *bytes,
                             const struct packet_mac *mac)
 {
@@ -210,6 +216,10 @@ static bool final_fault(enum packet_fault fault)
     return fault >= PACKET_KISS;
 }
 
+/*
+ * All datagrams that have come, until one answers: others are duplicates, late, or forged, and are
+ * counted by fault.
+ */
 static int take_replies(struct peer *peer, struct peer_wait *wait)
 {
     struct stamp_datagram datagram = {.bytes = wait->bytes, .size = sizeof(wait->bytes)};
@@ -233,6 +243,9 @@ static int take_replies(struct peer *peer, struct peer_wait *wait)
     return err == ICTUS_ERR_IO ? ICTUS_ERR_IO : ICTUS_OK;
 }
 
+/*
+ * The transmit stamp of the last request; those of requests before it came too late to be of use.
+ */
 static void peer_take_sent(struct peer *peer, struct peer_wait *wait)
 {
     struct stamps stamps;
@@ -322,11 +335,19 @@ static void learn_patience(struct peer *peer, const struct peer_exchange *exchan
     peer->patience_s = fmin(peer->options.timeout_s, fmax(wanted, 0.8 * peer->patience_s));
 }
 
+/*
+ * How often the clock was set or the machine slept: an exchange over which that changes counts for
+ * nothing.
+ */
 static unsigned timebase_disturbances(const struct timebase *base)
 {
     return base->stepped + base->suspended;
 }
 
+/*
+ * Send a request. The time base is read first: a clock that was set since would make the exchange
+ * worthless.
+ */
 int ictusi_peer_ask(struct peer *peer, struct timebase *base)
 {
     struct peer_wait *wait = &peer->wait;
@@ -388,6 +409,7 @@ int ictusi_peer_hear(struct peer *peer, struct timebase *base, struct sample *sa
     }
     if (err) {
         peer->last.valid = false;
+        /* The path may have become slower than the patience that was learned. */
         if (err == ICTUS_ERR_TIMEOUT) {
             peer->patience_s = fmin(peer->options.timeout_s, 2.0 * peer->patience_s);
         }

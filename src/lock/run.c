@@ -68,6 +68,10 @@ static void runner_say(const struct runner *runner, const char *format, ...)
 
 enum source_kind { SOURCE_SERVER, SOURCE_POOL, SOURCE_REFERENCE };
 
+/*
+ * The drift file gives a new source the frequency that the last run found, and how far it may have
+ * moved.
+ */
 static int add_source(struct runner *runner, const char *text, enum source_kind kind,
                       const struct key *key, struct ictus_why *why)
 {
@@ -157,6 +161,7 @@ static int open_sources(struct runner *runner, struct ictus_why *why)
     return err;
 }
 
+/* Signals as a descriptor: they are heard by the same poll() as packets, and interrupt nothing. */
 static int run_open_signals(struct runner *runner)
 {
     sigset_t set;
@@ -215,6 +220,7 @@ static int run_open_all(struct runner *runner, struct ictus_why *why)
     return err;
 }
 
+/* Only a locked clock knows its frequency; ns/s and its standard deviation. */
 static void keep_drift(struct runner *runner)
 {
     const struct keeper *k = &runner->keeper;

@@ -98,6 +98,10 @@ static void put_own(struct msghdr *message, union control *control, const struct
     }
 }
 
+/*
+ * user: CLOCK_REALTIME, ns, before the call: the least accurate of the stamps, and the only one
+ * that is always there.
+ */
 int ictusi_stamp_send(struct stamp_socket *socket, const void *bytes, size_t length,
                       const struct stamp_datagram *answer, int64_t *user)
 {
@@ -195,6 +199,7 @@ int ictusi_stamp_sent(const struct stamp_socket *socket, uint32_t *id, struct st
     }
 }
 
+/* Which of the machine's addresses the datagram was sent to. */
 static void take_own(const struct cmsghdr *head, struct sockaddr_storage *own)
 {
     if (head->cmsg_level == IPPROTO_IP && head->cmsg_type == IP_PKTINFO) {
@@ -212,6 +217,10 @@ static void take_own(const struct cmsghdr *head, struct sockaddr_storage *own)
     }
 }
 
+/*
+ * One datagram, with the stamps that the kernel put beside it. MSG_TRUNC: its length is told even
+ * where it does not fit.
+ */
 int ictusi_stamp_receive(const struct stamp_socket *socket, struct stamp_datagram *datagram)
 {
     union control control;

@@ -24,6 +24,10 @@ static const int64_t lookup_ns = 20000000;
 /* Local references cost nothing to read and mostly tick once a second. */
 static const double reference_interval_s = 1.0;
 
+/*
+ * What servers and local references have in common, before the first poll: unreachable and out of
+ * date.
+ */
 static void upstream_init(struct upstream *source, const char *text,
                           const struct upstream_options *options)
 {
@@ -89,6 +93,10 @@ int ictusi_upstream_server(struct upstream *source, const char *text,
     return ICTUS_OK;
 }
 
+/*
+ * A local reference is read once a second and shows its own identity in four letters (RFC 5905,
+ * 7.3).
+ */
 int ictusi_upstream_reference(struct upstream *source, const char *text,
                               const struct upstream_options *options, struct ictus_why *why)
 {
@@ -121,6 +129,7 @@ void ictusi_upstream_close(struct upstream *source)
     }
 }
 
+/* Two sources at one server would outvote others with one error. */
 static bool upstream_taken(const struct upstream *source, const char *address)
 {
     for (int i = 0; i < source->sibling_count; i++) {
@@ -193,6 +202,9 @@ static bool find_address(struct upstream *source)
     return peer->socket.fd >= 0;
 }
 
+/*
+ * Whose fault a poll without a sample was: this machine's clock, the server's word, or the network.
+ */
 static enum upstream_event upstream_failure(const struct upstream *source, int err)
 {
     if (err == ICTUS_ERR_CLOCK) {
@@ -204,6 +216,10 @@ static enum upstream_event upstream_failure(const struct upstream *source, int e
     return UPSTREAM_LOST;
 }
 
+/*
+ * What the server says of itself, from its last reply: how far it is from the primary clock, and by
+ * how much that may be off.
+ */
 static void take_root(struct upstream *source)
 {
     const struct packet *reply = &source->peer.reply;
@@ -214,6 +230,7 @@ static void take_root(struct upstream *source)
     source->root_dispersion_ns = reply->root_dispersion_ns;
 }
 
+/* The samples of one poll become one measurement, which the loop takes or holds back. */
 static enum upstream_event upstream_discipline(struct upstream *source,
                                                const struct sample *samples, size_t count)
 {
@@ -240,6 +257,7 @@ static enum upstream_event upstream_discipline(struct upstream *source,
     return events[event];
 }
 
+/* Kiss codes (RFC 5905, 7.4): DENY and RSTR end the association, RATE slows it down. */
 static void upstream_kissed(struct upstream *source)
 {
     char code[5];
@@ -282,6 +300,7 @@ static void plan_next(struct upstream *source, bool good)
         source->interval_s = start_s;
     }
     source->since_start++;
+    /* By due times and not from now on, so that polls keep their distance whatever one takes. */
     const double wait_s = ldexp(source->interval_s, source->polite);
     source->due += (int64_t)(wait_s * 1e9);
     const int64_t now = ictusi_timebase_raw_now();
@@ -291,6 +310,10 @@ static void plan_next(struct upstream *source, bool good)
     source->wake = source->due;
 }
 
+/*
+ * The end of a poll. The last eight make the reach register (RFC 5905); its lowest bit is the
+ * latest.
+ */
 static enum upstream_event upstream_finish(struct upstream *source)
 {
     struct upstream_poll *poll = &source->poll;
@@ -388,6 +411,7 @@ static bool upstream_hear(struct upstream *source, struct timebase *base)
     }
     poll->failure = err;
     if (err == ICTUS_OK) {
+        /* In interleaved mode the first reply completes an exchange of the poll before. */
         poll->count += sample->local >= poll->began ? 1 : 0;
     } else if (err != ICTUS_ERR_SAMPLES) {
         poll->lost++;
@@ -420,11 +444,16 @@ static bool upstream_go_on(struct upstream *source, struct timebase *base, int64
     return false;
 }
 
+/* The socket to wake up for while a reply is awaited; -1 else. */
 int ictusi_upstream_fd(const struct upstream *source)
 {
     return source->poll.phase == UPSTREAM_WAITING ? source->peer.socket.fd : -1;
 }
 
+/*
+ * Called whenever the wake time has come or the socket has something; it never blocks. True: a poll
+ * is over.
+ */
 bool ictusi_upstream_step(struct upstream *source, struct timebase *base, int64_t utc_ns,
                           enum upstream_event *event)
 {
@@ -454,6 +483,10 @@ void ictusi_upstream_postpone(struct upstream *source, int64_t until)
     source->wake = source->due;
 }
 
+/*
+ * UTC stepped, raw time did not: origins move with it, and no interleaved exchange may span the
+ * step.
+ */
 void ictusi_upstream_leap(struct upstream *source, int64_t leap_ns)
 {
     source->discipline.origin_ns += leap_ns;

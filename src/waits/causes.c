@@ -58,6 +58,7 @@ static int causes_by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* What part of all waiting a row caused under one history. */
 static double lane_share(const struct blame *d, const struct blame_row *row, int lane)
 {
     if (d->total_lanes[lane] <= 0) { /* one clock: there is nothing but the estimate */
@@ -127,6 +128,7 @@ static int delays_json(const struct wait_results *r, json_t *list)
     return err;
 }
 
+/* share_low and share_high: over error histories, as walk_lanes() found them. */
 static int critical_locations_json(const struct wait_results *r, json_t *list)
 {
     const struct critical *c = r->critical;
@@ -215,6 +217,10 @@ static const char *causes_verdict_of(double low, double high)
     return low > 0.5 ? "skew" : high < 0.5 ? "transfer" : "undecidable";
 }
 
+/*
+ * What a collective costs: skew is waiting for the last to come, transfer all the rest. Errors of
+ * clocks move time between both, never in or out.
+ */
 static int sites_json(const struct wait_results *r, json_t *list)
 {
     int err = ICTUS_OK;

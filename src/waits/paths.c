@@ -10,6 +10,7 @@
 
 enum { PLACE_TEXT = 256 };
 
+/* Paradigms whose calls can wait for others. */
 static bool path_is_library(OTF2_Paradigm paradigm)
 {
     return paradigm == OTF2_PARADIGM_MPI || paradigm == OTF2_PARADIGM_SHMEM ||
@@ -56,6 +57,10 @@ static uint8_t path_kind(const char *name, OTF2_RegionRole role, OTF2_Paradigm p
                : REGION_CODE;
 }
 
+/*
+ * By name, since OTF2 does not say which sends are buffered or synchronous. "endrecv" is Sendrecv
+ * in any spelling.
+ */
 static uint8_t path_traits(const char *name)
 {
     const bool buffered = strstr(name, "bsend") || strstr(name, "Bsend");
@@ -187,6 +192,9 @@ void ictusi_paths_place(const struct paths *paths, uint32_t path, char *text, si
     if (site == 0) {
         return;
     }
+    /*
+     * A place is a calling context plus one. Which line, if the tracer knew, else which function.
+     */
     const int64_t source = ictusi_idmap_get(&trace->places.source, site - 1, 0);
     const int64_t file = ictusi_idmap_get(&trace->places.file, (uint64_t)source, 0);
     const int64_t region = ictusi_idmap_get(&trace->places.region, site - 1, 0);

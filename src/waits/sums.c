@@ -15,6 +15,10 @@
 
 static const double two_sided = 1.96; /* standard deviations of 95 % */
 
+/*
+ * The row of a state, call path and location, made when it is first met; NULL: no memory. Rows move
+ * when the list grows: do not keep it.
+ */
 static struct wait_row *row_at(struct wait_rows *rows, uint32_t state, uint32_t path,
                                uint32_t location)
 {
@@ -35,6 +39,7 @@ static struct wait_row *row_at(struct wait_rows *rows, uint32_t state, uint32_t 
     return &rows->list[*slot];
 }
 
+/* Who waited for whom by how much: by waiter, causer and state. */
 static int pair_add(struct wait_rows *rows, const struct wait_pair *pair)
 {
     const uint64_t key = (uint64_t)pair->waiter << 32 | pair->causer;
@@ -219,6 +224,7 @@ bool ictusi_wait_lanes(const struct analysis *a, uint64_t call, double lanes[LAN
     return lanes_of_pair(a, call, lanes).apart;
 }
 
+/* A wait that was read off as 0 still counts where some history has one. */
 static bool lanes_any(const double lanes[LANES])
 {
     bool any = false;
@@ -329,6 +335,10 @@ static void row_add_rate(struct wait_row *row, const struct histories *h)
     }
 }
 
+/*
+ * Members of collectives come later, node by node (add_node()), where histories may have another
+ * one last.
+ */
 static int rows_stretch(struct call_pass *pass, uint32_t location, uint64_t from, uint64_t to)
 {
     struct wait_rows *rows = container_of(pass, struct wait_rows, pass);
@@ -390,6 +400,7 @@ static bool is_collective(uint32_t state)
     return state >= WAIT_BARRIER && state <= WAIT_EARLY_SCAN;
 }
 
+/* Time in collectives by call site, all of it and what was waiting for others. */
 int ictusi_rows_sites(struct wait_rows *rows, const struct analysis *a)
 {
     const struct points *points = &a->session.history.points;

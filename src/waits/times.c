@@ -9,6 +9,10 @@
 
 enum { TOGETHER = 64 }; /* calls between checkpoints */
 
+/*
+ * A dense array by path, with a list of the paths that are not 0: clearing costs what was used, not
+ * what there is.
+ */
 int ictusi_time_map_init(struct time_map *map, uint64_t paths)
 {
     *map = (struct time_map){.ticks = calloc(paths + 1, sizeof *map->ticks),
@@ -35,6 +39,7 @@ void ictusi_time_map_clear(struct time_map *map)
     map->waited = 0;
 }
 
+/* Ticks are negative where something is taken off; the path stays listed, perhaps with 0. */
 static void map_add(struct time_map *map, uint32_t path, int64_t ticks)
 {
     if (!map->is_listed[path]) {
@@ -224,6 +229,10 @@ static int64_t map_trim(struct time_map *map, uint32_t path, int64_t spent, int6
     return ticks - off;
 }
 
+/*
+ * Takes the latest ticks before a call off again, backwards over shares and calls, down to the call
+ * `from`.
+ */
 void ictusi_times_trim(const struct times *t, struct time_map *map, uint32_t location,
                        uint32_t from, uint64_t to, int64_t ticks)
 {
