@@ -113,6 +113,7 @@ static int share_phi(struct fitting *f, uint64_t *more)
                : team->broadcast(team, m->phi, (uint64_t)m->clocks * m->knots * sizeof *m->phi);
 }
 
+/* The choice asks for another look: what is left of the delays under its phi. */
 static int on_observe(struct clock_source *source, struct clock_model *model)
 {
     struct fitting *f = container_of(source, struct fitting, source);
@@ -321,6 +322,10 @@ static void keep_constants(struct fitting *f)
     }
 }
 
+/*
+ * In this order: constants, so that all clocks share cells of time; the span, to which knots are
+ * fitted; offsets, as far as the archive has any; then the choice of a model.
+ */
 static int fit_clocks(struct fitting *f, struct check_stats *stats)
 {
     struct session *s = f->session;
@@ -348,6 +353,7 @@ static int fit_clocks(struct fitting *f, struct check_stats *stats)
     return err;
 }
 
+/* Nothing to fit where there is one clock, or no time in which it could drift. */
 int ictusi_clock_fit_run(struct clock_fit *fit, struct session *s, struct check_stats *stats)
 {
     struct fitting f = {.source = {on_observe}, .fit = fit, .session = s};

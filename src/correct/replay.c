@@ -85,6 +85,10 @@ static int team_reduce_u32(struct team *team, uint32_t *values, uint64_t count, 
     return err;
 }
 
+/*
+ * OTF2 writes the definitions of a parallel archive by collective calls of its own, on the team's
+ * communicator.
+ */
 static int team_attach(struct team *team, void *archive)
 {
     return OTF2_MPI_Archive_SetCollectiveCallbacks(archive, ictusi_transport_team(team)->comm,
@@ -195,6 +199,7 @@ static void calls_divide(struct team *team, const struct history *history,
     }
 }
 
+/* Rows of all communicators lie one after the other, so that one reduction takes them all. */
 static int make_rows(struct calls_said *said, const uint32_t *calls, uint64_t n, int ranks)
 {
     for (uint64_t i = 0; i < n; i++) {
@@ -254,6 +259,10 @@ static int agree_on_collectives(struct team *team, const struct history *history
     return team_agree(team, err);
 }
 
+/*
+ * Sizes that one rank's locations recorded hold for all: else ranks would build different
+ * collectives.
+ */
 static int team_connect(struct team *team, struct graph *graph, struct history *history,
                         const struct share *share)
 {
@@ -340,6 +349,7 @@ int ictus_correct_mpi(MPI_Comm comm, const struct ictus_correct_options *options
     if (MPI_Comm_dup(comm, &team.comm) != MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
+    /* Errors are told by ictus_why and end all ranks alike: MPI must not abort the job first. */
     MPI_Comm_set_errhandler(team.comm, MPI_ERRORS_RETURN);
     const int err = run_team(&team, options, report, why);
     MPI_Comm_free(&team.comm);

@@ -39,7 +39,7 @@ struct gpsd_reference {
     char buffer[BUFFER_BYTES];
 };
 
-/* The number behind "key": of a flat JSON object, which these reports are. */
+/* The number after "key": of a flat JSON object, which these reports are. */
 static bool gpsd_number(const char *line, const char *key, int64_t *value)
 {
     const char *at = strstr(line, key);
@@ -61,6 +61,10 @@ static bool gpsd_instant(const char *line, const char *key_s, const char *key_ns
            ictusi_timebase_stamp_join(s, rest, ns);
 }
 
+/*
+ * TOFF: when a report of the receiver came over its serial line. PPS: when its pulse came, which is
+ * what counts to microseconds. Both have the pair of true and system time.
+ */
 bool ictusi_gpsd_sample(const char *line, const struct timebase *base, struct sample *sample)
 {
     const bool report = strstr(line, "\"class\":\"TOFF\"") != NULL;
@@ -176,6 +180,7 @@ static int reference_gpsd_take_line(struct gpsd_reference *r, const char *line,
     return 1;
 }
 
+/* All whole lines that have come; what is left of one stays for the next time. */
 static int gpsd_read(struct reference *reference, struct timebase *base, int64_t utc_ns,
                      struct sample *samples, int max)
 {

@@ -66,6 +66,7 @@ bool ictusi_phc_sample(const struct ptp_sys_offset_extended *answer, const struc
     return best != INT64_MAX;
 }
 
+/* PTP hardware clocks show TAI; UTC is less by tai_offset_s. */
 int ictusi_phc_read(const struct device_calls *calls, int fd, struct timebase *base,
                     int tai_offset_s, struct sample *sample)
 {
@@ -79,6 +80,10 @@ int ictusi_phc_read(const struct device_calls *calls, int fd, struct timebase *b
     return ictusi_phc_sample(&request, base, tai_offset_s, sample) ? 1 : ICTUS_ERR_FORMAT;
 }
 
+/*
+ * A pulse says when a second began, not which: that is known from other sources (utc_ns), or from
+ * the system clock, which must not be off by half a second.
+ */
 bool ictusi_pps_sample(const struct pps_fdata *answer, const struct timebase *base, int64_t utc_ns,
                        struct sample *sample)
 {
@@ -110,6 +115,7 @@ int ictusi_pps_read(const struct device_calls *calls, int fd, struct timebase *b
         return errno == ETIMEDOUT ? 0 : ICTUS_ERR_IO;
     }
     (void)ictusi_timebase_read(base);
+    /* The same pulse as before: each counts once. */
     if (answer.info.assert_sequence == *sequence) {
         return 0;
     }
@@ -180,6 +186,7 @@ static int phc_read(struct reference *reference, struct timebase *base, int64_t 
     return max < 1 ? 0 : ictusi_phc_read(&system_calls, d->fd, base, tai_offset(), samples);
 }
 
+/* Rising edges: of receivers these mark the second. */
 static int pps_open(const char *argument, struct reference **reference, struct ictus_why *why)
 {
     struct device *d = NULL;

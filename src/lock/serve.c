@@ -63,6 +63,7 @@ static void serve_say(const struct serving *s, const char *text)
     }
 }
 
+/* A pair of raw and real time, by which stamps of CLOCK_REALTIME are put on the raw time. */
 static void refresh_pair(struct serving *s)
 {
     const int64_t now = ictusi_timebase_raw_now();
@@ -97,6 +98,7 @@ static void set_unsynchronised(struct server_clock *clock)
     clock->leap = PACKET_LEAP_UNSYNCHRONISED;
 }
 
+/* What answers will say of the clock: from the page that the lock's daemon publishes. */
 static void account_lock(struct serving *s, struct server_clock *clock)
 {
     struct ictus_lock_status status;
@@ -157,6 +159,9 @@ static void refresh_account(struct serving *s)
     }
 }
 
+/*
+ * Transmit stamps that the kernel has by now: an interleaved client gets each with its next answer.
+ */
 static void serve_take_sent(struct serving *s, int which)
 {
     struct stamps stamps;
@@ -245,6 +250,10 @@ static size_t serve_metrics_text(void *context, char *to, size_t size)
     return n > 0 && (size_t)n < size ? (size_t)n : 0;
 }
 
+/*
+ * One socket for each family: the wildcard of IPv6 would take IPv4 as well, with addresses that
+ * access lists do not name.
+ */
 static int open_socket(struct serving *s, const struct addrinfo *info, struct ictus_why *why)
 {
     const int on = 1;
@@ -307,6 +316,7 @@ static int serve_open_signals(struct serving *s)
     return s->signals < 0 ? ICTUS_ERR_IO : ICTUS_OK;
 }
 
+/* What needs privileges comes first; they are dropped before any request is read. */
 static int serve_open_all(struct serving *s, struct ictus_why *why)
 {
     const struct ictus_serve_options *o = s->options;
@@ -366,6 +376,10 @@ static void serve_take_signals(int fd)
     }
 }
 
+/*
+ * One thread: stamps are taken by the kernel, so nothing is lost while an answer is made. POLLERR:
+ * transmit stamps wait in the error queue.
+ */
 static void serve_loop(struct serving *s)
 {
     enum { SIGNALS = SOCKETS, EVENTS = SOCKETS + 1, REFRESH_MS = 500 };

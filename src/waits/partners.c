@@ -208,11 +208,18 @@ static enum wait_state pair_state(const struct finding *f, uint32_t point)
     return points->note[point].lock ? WAIT_LOCK : WAIT_JOIN;
 }
 
+/*
+ * Waits for windows' epochs and locks are found elsewhere and compete with all others for the call.
+ */
 static void propose_epoch(void *self, uint32_t call, uint32_t cause, enum wait_state state)
 {
     partners_propose(self, call, cause, state, NODE_NONE);
 }
 
+/*
+ * By what the operation waits for: all, the root, those before it. Files and windows synchronise by
+ * calls that archives record as collectives.
+ */
 static enum wait_state collective_state(const struct finding *f, uint32_t point)
 {
     const struct analysis *a = f->analysis;
@@ -248,6 +255,7 @@ static enum wait_state collective_state(const struct finding *f, uint32_t point)
     }
 }
 
+/* Of equal instants the call with the lower number counts, so that the order of visits does not. */
 static void latest_merge(struct latest *l, int64_t time, uint32_t call)
 {
     if (call == CALL_NONE || call == l->first_call) {
@@ -382,6 +390,7 @@ static void propose_member(struct finding *f, uint32_t point, uint32_t node)
     }
 }
 
+/* What kind of cause lies at the other end of a point that waits: a node, a send, or a notice. */
 static void propose_point(void *self, uint32_t point)
 {
     struct finding *f = self;
@@ -432,6 +441,10 @@ static void partners_order(const struct finding *f)
     }
 }
 
+/*
+ * Nodes first, since members ask them; the order of waits and what is only possible last, since
+ * both need the partner that is left in the end.
+ */
 int ictusi_partners_find(struct partners *partners, const struct analysis *a, struct ictus_why *why)
 {
     struct finding f = {.partners = partners, .analysis = a};

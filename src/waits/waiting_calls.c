@@ -4,6 +4,10 @@
 
 #include <stdlib.h>
 
+/*
+ * Two calls for each event at most: its own, and one without length where it releases a lock
+ * (follow.c). Room is addresses, not memory (store.h).
+ */
 int ictusi_waiting_calls_init(struct waiting_calls *calls, const struct layout *layout,
                               struct ictus_why *why)
 {
@@ -114,6 +118,7 @@ static void shares_mend(const void *self, void *elements, uint64_t count)
     }
 }
 
+/* CALL_NONE is no number and stays. */
 static void numbers_mend(const void *self, void *elements, uint64_t count)
 {
     const struct renumbering *to = self;
@@ -152,6 +157,7 @@ static void locks_mend(const void *self, void *elements, uint64_t count)
     }
 }
 
+/* The parts' lists go to the end of these, piece by piece, and are given back as they are taken. */
 int ictusi_waiting_calls_append(struct waiting_calls *to, struct waiting_calls *from,
                                 const struct tap_part *part, const uint32_t *paths,
                                 struct ictus_why *why)
