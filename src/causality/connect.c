@@ -40,6 +40,7 @@ static int sort_chain(struct points *points, struct chain *chain)
     return ICTUS_OK;
 }
 
+/* Both sides by time, where several threads of a process used the channel. */
 int ictusi_connect_order(struct graph *graph, struct channel *channel)
 {
     struct points *points = &graph->history->points;
@@ -135,6 +136,7 @@ static bool crosses_ranks(const struct graph *graph, const struct channel *chann
     return graph->share->owner[channel->sender] != graph->share->owner[channel->receiver];
 }
 
+/* A team of threads is a communicator of one group; 0: none was named. */
 static uint32_t team_size(const struct layout *layout, uint32_t comm)
 {
     return comm == LAYOUT_NONE ? 0 : layout->comms[comm].size_a;
@@ -196,6 +198,10 @@ static int connect_thread(struct graph *graph, const struct instance *instance)
     return ICTUS_OK;
 }
 
+/*
+ * Chains become links. Collectives come first, since other ranks compute where their nodes lie:
+ * from the first one on.
+ */
 int ictusi_connect_history(struct graph *graph, struct history *history, const struct share *share,
                            const struct agreement *agreements)
 {

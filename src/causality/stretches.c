@@ -22,6 +22,7 @@ void ictusi_stretches_fini(struct stretch_list *list)
     *list = (struct stretch_list){.layout = NULL};
 }
 
+/* Whether something of a location was not recorded that others may have recorded their side of. */
 static bool is_cut(const struct stretch_list *list, uint32_t location)
 {
     const struct gaps *gaps = &list->gaps[location];
@@ -46,6 +47,7 @@ static bool late_alike(const struct stretch_list *list)
     return !(late && timely);
 }
 
+/* When all locations are read: only then it is known whether all began late alike. */
 void ictusi_stretches_seal(struct stretch_list *list)
 {
     list->begin_late = !late_alike(list);

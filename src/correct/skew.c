@@ -159,6 +159,10 @@ static void raise_skews(struct skewing *s)
     ictusi_clock_maps_raise(s->skews, s->skew_count, -least);
 }
 
+/*
+ * A location's maps: first the offsets of the input, by which its clocks agree, then the error of
+ * its clock.
+ */
 static void *skew_open_warp(void *self, uint32_t location)
 {
     const struct skewing *s = self;
@@ -192,6 +196,7 @@ static bool skew_close_warp(void *self, void *walk, bool copied)
     return good;
 }
 
+/* The archive's own clock: from the first skewed stamp to the last. */
 static void skew_properties(void *self, uint64_t clock[4])
 {
     const struct skewing *s = self;

@@ -28,6 +28,10 @@ static int transport_checked(int code)
     return code == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
 }
 
+/*
+ * A bundle that has arrived, or a new one; NULL: no memory. There are as many as were ever under
+ * way at a time.
+ */
 static struct bundle *bundle_new(struct mpi_team *t)
 {
     struct bundle *bundle = t->spare;
@@ -59,6 +63,10 @@ static int bundle_post(struct mpi_team *t, int rank)
                                        rank, t->epoch, t->comm, &bundle->request));
 }
 
+/*
+ * Messages to one rank are collected, since each is far smaller than what sending it alone would
+ * cost.
+ */
 static int transport_send(struct team *team, uint32_t rank, const struct message *message)
 {
     struct mpi_team *t = ictusi_transport_team(team);
@@ -131,6 +139,9 @@ static int transport_poll(struct team *team, struct flow *flow)
     return err;
 }
 
+/*
+ * Nothing left to do here: what was collected goes out, full or not, since others may wait for it.
+ */
 static int bundles_post(struct mpi_team *t)
 {
     int err = ICTUS_OK;

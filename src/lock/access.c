@@ -11,6 +11,7 @@
 /* One refused request in so many is told why; the others get no answer at all. */
 enum { KISS_EVERY = 16, LEAK_ONE_IN = 4, MAPPED_BITS = 96, TEXT_BYTES = 80 };
 
+/* IPv4 as ::ffff:a.b.c.d, so that one comparison serves both families. */
 static void map_v4(const struct in_addr *v4, struct address *address)
 {
     memset(address->bytes, 0, 10);
@@ -99,6 +100,7 @@ static bool network_holds(const struct network *network, const struct address *a
     return rest == 0 || ((network->address.bytes[whole] ^ address->bytes[whole]) & mask) == 0;
 }
 
+/* What is denied is denied whatever is allowed; no list of allowed networks allows all others. */
 bool ictusi_access_may(const struct access *access, const struct address *address)
 {
     for (int i = 0; i < access->deny_count; i++) {
@@ -130,6 +132,10 @@ static uint64_t hash_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
+/*
+ * By IPv4 address, or by the /64 of IPv6: a single host may choose any address in that. Never 0,
+ * which marks an empty slot.
+ */
 static uint64_t limiter_hash(const struct limiter *limiter, const struct address *address)
 {
     static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};

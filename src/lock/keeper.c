@@ -189,6 +189,10 @@ static bool keeper_choose(struct keeper *keeper, int64_t now, int64_t origin)
     return line;
 }
 
+/*
+ * Offsets are relative to one source's origin: absolute times of decades in ns have no room in a
+ * double.
+ */
 static int64_t common_origin(const struct keeper *keeper)
 {
     for (int i = 0; i < keeper->source_count; i++) {
@@ -214,6 +218,10 @@ static bool is_fresh(const struct keeper *keeper, int64_t now)
     return false;
 }
 
+/*
+ * Locked needs an agreement and a fresh measurement; without the latter a clock that was locked is
+ * held over; without the former nothing is promised.
+ */
 static enum ictus_lock_state state_of(const struct keeper *keeper, int64_t now)
 {
     const bool was = keeper->published && keeper->clock.state != ICTUS_LOCK_UNLOCKED;
@@ -305,6 +313,10 @@ static int64_t month_end(int64_t utc_ns)
     return (int64_t)timegm(&next) * ICTUS_NS_PER_S;
 }
 
+/*
+ * Leap indicator 1: the month's last minute has 61 seconds, so that UTC falls back by one; 2: it
+ * has 59 (RFC 5905, 7.3).
+ */
 static void set_leap(const struct keeper *keeper, struct page_clock *next)
 {
     const int leap = announced_leap(keeper);
@@ -341,6 +353,7 @@ int64_t ictusi_keeper_leap(struct keeper *keeper, int64_t raw)
     return raw + left + leap_after_ns;
 }
 
+/* How far the system clock is ahead of this one, ns: for those who look, not for the loop. */
 static void show_offset(struct keeper *keeper, int64_t now)
 {
     keeper->system_offset_ns =
@@ -364,6 +377,10 @@ static void keeper_republish(struct keeper *keeper, int64_t now)
     }
 }
 
+/*
+ * After each poll: choose, build the next line from now on, and publish it whole. Readers
+ * extrapolate the line that they have.
+ */
 void ictusi_keeper_update(struct keeper *keeper)
 {
     struct page_clock next = keeper->clock;
@@ -401,6 +418,10 @@ void ictusi_keeper_update(struct keeper *keeper)
     ictusi_page_publish(&keeper->page, &keeper->clock);
 }
 
+/*
+ * What happened to the machine since the last look. During a suspend the raw clock stood still: all
+ * that was learned of offsets is wrong by that.
+ */
 unsigned ictusi_keeper_watch(struct keeper *keeper)
 {
     unsigned events = 0;

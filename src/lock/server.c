@@ -29,6 +29,10 @@ static uint64_t server_remember(struct server *server, uint64_t receive)
     return receive;
 }
 
+/*
+ * When the answer of that receive stamp really left. A slot that another answer has taken since is
+ * left alone.
+ */
 void ictusi_server_sent(struct server *server, uint64_t receive, int64_t transmit_ns)
 {
     struct server_sent *slot = server_slot_of(server, receive);
@@ -69,6 +73,7 @@ static bool is_request(const struct packet *packet)
     return packet->mode == PACKET_CLIENT && packet->version >= 2 && packet->version <= 4;
 }
 
+/* The header of an answer, without stamps: RFC 5905, 7.3. */
 static void server_fill(const struct server *server, const struct packet *request,
                         struct packet *reply)
 {
@@ -107,6 +112,7 @@ static uint64_t earlier_transmit(struct server *server, const struct packet *req
     return slot->receive == request->origin ? slot->transmit : 0;
 }
 
+/* RFC 5905, 7.4. All stamps are the request's own, so that nobody can take the time from it. */
 static void answer_kiss(const struct packet *request, struct server_answer *answer)
 {
     const struct packet kiss = {.leap = PACKET_LEAP_UNSYNCHRONISED,
@@ -122,6 +128,7 @@ static void answer_kiss(const struct packet *request, struct server_answer *answ
     answer->length = PACKET_BYTES;
 }
 
+/* The limit comes before the digest, whose check costs more than it costs to forge a request. */
 static bool server_limited(struct server *server, const struct server_request *request,
                            const struct address *address, const struct packet *packet,
                            struct server_answer *answer)
@@ -142,6 +149,7 @@ static bool server_limited(struct server *server, const struct server_request *r
     return true;
 }
 
+/* From the cheapest refusal to the most expensive one; length 0 stands for no answer. */
 void ictusi_server_answer(struct server *server, const struct server_request *request,
                           struct server_answer *answer)
 {
@@ -177,6 +185,10 @@ void ictusi_server_answer(struct server *server, const struct server_request *re
     ictusi_packet_encode(&reply, answer->bytes);
 }
 
+/*
+ * As late as can be: the transmit stamp, then the digest over all of it. Big-endian, at byte 40 of
+ * the packet.
+ */
 void ictusi_server_finish(struct server_answer *answer, int64_t transmit_ns)
 {
     enum { TRANSMIT_AT = 40 };

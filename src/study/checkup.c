@@ -51,6 +51,7 @@ static int checkup_meet(struct round_trip *t, int peer, struct checkup_meeting *
     return ICTUS_OK;
 }
 
+/* All rounds of one sweep, from the side of this process. */
 static int checkup_sweep(struct round_trip *t, int k)
 {
     struct exchange x = {
@@ -73,6 +74,7 @@ static int checkup_sweep(struct round_trip *t, int k)
     return err;
 }
 
+/* Pairs of all rounds, and room for what this process will ask. */
 static int checkup_prepare(struct round_trip *t, int rounds)
 {
     /*
@@ -146,6 +148,7 @@ static int checkup_gather(struct round_trip *t, const struct checkup_limits *lim
     return ictusi_sync_agree(t->study->comm, err, NULL);
 }
 
+/* Into the public structure: times in ns, drifts as ratios. */
 static int checkup_publish(const struct checkup *found, struct ictus_checkup *out)
 {
     out->nodes = calloc((size_t)out->node_count, sizeof(*out->nodes));
