@@ -365,8 +365,8 @@ static int bench_check_effect(const struct bench_study *study, struct ictus_why 
     }
     if (rounds_count(o) == 1 && o->span_s > 0 && options_is_set(options_row(options, "span"), o)) {
         return ictus_because(why, ICTUS_ERR_SPEC,
-                             "--span has an effect only with two or more --rounds, each of which "
-                             "needs 50 --repetitions");
+                             "--span has an effect only if there are --repetitions for several "
+                             "rounds, 50 for each");
     }
     return study->every_operation ? ICTUS_OK : bench_reach_check(options, o, reached, why);
 }

@@ -5,6 +5,7 @@
 #include <ictus/text.h>
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 /* Of a command, the option and the one that it needs. */
@@ -43,6 +44,19 @@ static bool effect_prints_objects(const struct option_row *rows, const void *opt
            strcmp(row->choices[*(const int *)((const char *)options + row->offset)], "json") == 0;
 }
 
+/* A span parts rounds from each other; 0 asks for none, which one round has as well. */
+static bool effect_spans_one(const struct option_row *rows, const void *options)
+{
+    const struct option_row *rounds = options_row(rows, "rounds");
+    const struct option_row *span = options_row(rows, "span");
+    if (!rounds || !span || !options_is_set(span, options)) {
+        return false;
+    }
+    const void *count = (const char *)options + rounds->offset;
+    const void *seconds = (const char *)options + span->offset;
+    return *(const int64_t *)count == 1 && *(const double *)seconds > 0.0;
+}
+
 int effect_check(const char *command, const struct option_row *rows, const void *options,
                  struct ictus_why *why)
 {
@@ -62,6 +76,10 @@ int effect_check(const char *command, const struct option_row *rows, const void 
                 why, ICTUS_ERR_SPEC, "--%s has no effect with --%s, %s; leave one of them out",
                 effect_excludes[i].option, effect_excludes[i].without, effect_excludes[i].reason);
         }
+    }
+    if (effect_spans_one(rows, options)) {
+        return ictus_because(why, ICTUS_ERR_SPEC,
+                             "--span has an effect only with --rounds of 2 or more");
     }
     for (size_t i = 0; i < sizeof(effect_kept) / sizeof(*effect_kept); i++) {
         if (effect_has(rows, options, effect_kept[i]) && !effect_has(rows, options, "output") &&
