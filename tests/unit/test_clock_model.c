@@ -285,7 +285,7 @@ static double offsets_leave(double deviations)
     REQUIRE(m.offsets);
     m.offset_count = OFFSETS;
     for (int i = 0; i < OFFSETS; i++) {
-        const double at = (KNOTS - 1) * (i / 2 + 0.5) / (OFFSETS / 2);
+        const double at = (KNOTS - 1) * (floor(0.5 * i) + 0.5) / (0.5 * OFFSETS);
         const double fitted =
             ictusi_clock_model_at(&m, m.phi, 0, at) - ictusi_clock_model_at(&m, m.phi, 1, at);
         m.offsets[i] = (struct model_offset){

@@ -184,8 +184,12 @@ static void test_sock_socket(void)
         REQUIRE(sendto(fd, &m, sizeof(m), 0, (const struct sockaddr *)&address, sizeof(address)) ==
                 (ssize_t)sizeof(m));
     }
+    /* What is no message hides none after it, even if it is empty. */
     REQUIRE(sendto(fd, "x", 1, 0, (const struct sockaddr *)&address, sizeof(address)) == 1);
-    CHECK(ictusi_reference_read(reference, &base, 0, samples, 4) == 2);
+    REQUIRE(sendto(fd, "", 0, 0, (const struct sockaddr *)&address, sizeof(address)) == 0);
+    REQUIRE(sendto(fd, &m, sizeof(m), 0, (const struct sockaddr *)&address, sizeof(address)) ==
+            (ssize_t)sizeof(m));
+    CHECK(ictusi_reference_read(reference, &base, 0, samples, 4) == 3);
     const int64_t real = ictusi_timebase_real(&base, samples[0].local);
     CHECK_NEAR((double)(samples[0].offset_ns + samples[0].local - real), 1e6, 10);
     ictusi_reference_close(reference);
