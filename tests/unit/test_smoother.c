@@ -98,6 +98,33 @@ static void noise_is_averaged(void)
     }
 }
 
+/* What is most likely does not depend on which way time runs, at instants however far apart. */
+static void time_runs_either_way(void)
+{
+    struct smoother_point p[COUNT], back[COUNT];
+    struct rng rng;
+    double t = 0.0, at = 0.0, drift = 40.0, walk = 0.0, walk_back = 0.0;
+    ictusi_random_seed(&rng, 6, 0);
+    for (int k = 0; k < COUNT; k++) {
+        const double h = 0.2 + 3.0 * ictusi_random_uniform(&rng);
+        t += h;
+        at += drift * h;
+        drift += 1.4 * sqrt(h) * ictusi_random_normal(&rng);
+        p[k] = (struct smoother_point){t, at + 8.0 * ictusi_random_normal(&rng),
+                                       4.0 + 8.0 * ictusi_random_uniform(&rng), 0.0};
+    }
+    for (int k = 0; k < COUNT; k++) {
+        back[COUNT - 1 - k] = p[k];
+        back[COUNT - 1 - k].t_s = 5.0 - p[k].t_s;
+    }
+    REQUIRE(!ictusi_smoother_run(p, COUNT, &walk) && !ictusi_smoother_run(back, COUNT, &walk_back));
+    CHECK_NEAR(walk_back, walk, 1e-6 * walk);
+    for (int k = 0; k < COUNT; k++) {
+        CHECK_NEAR(back[COUNT - 1 - k].offset, p[k].offset, 1e-5);
+        CHECK_NEAR(back[COUNT - 1 - k].drift, -p[k].drift, 1e-5);
+    }
+}
+
 static void few_points_are_refused(void)
 {
     struct smoother_point p[SMOOTHER_POINTS_MIN] = {{0}};
@@ -377,6 +404,7 @@ int main(void)
     lines_stay_lines();
     walks_are_followed();
     noise_is_averaged();
+    time_runs_either_way();
     few_points_are_refused();
     nonsense_is_refused();
     return check_result();
