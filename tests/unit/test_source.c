@@ -96,6 +96,7 @@ static void nonsense_is_refused(void)
                                       "sim:seed=1.5",
                                       "sim:offsets=1x",
                                       "sim:drifts=0,9",
+                                      "wtime", /* before MPI is initialised */
                                       "phc:/does/not/exist"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct source *source = NULL;
