@@ -63,6 +63,8 @@ static void files_are_checked(const char *path)
     arrival_refused(
         spec, 2,
         "reach 20 s, but a replay allows only 10 s; shrink them, for example by scale=0.2");
+    (void)snprintf(spec, sizeof spec, "file:%s,site=long.c:7,scale=4", path);
+    arrival_refused(spec, 2, "reach 80 s, but");
     (void)snprintf(spec, sizeof spec, "file:%s,site=first.c:7", path);
     arrival_refused(spec, 2, "a replay allows only 10 s");
     (void)snprintf(spec, sizeof spec, "file:%s,site=dim.c:7", path);

@@ -385,6 +385,9 @@ static void limits_are_inside(void)
     CHECK(a.root == 2 && a.instances == 2 && a.calls && a.calls[0] == 0 && a.calls[1] == 1);
     ictus_arrivals_free(&a);
     refused(ROW ",\"root\":3", "the root must be a rank");
+    accepted(ROW ",\"root\":1048576", &a); /* what no rank can be is no root */
+    CHECK(a.root == -1);
+    ictus_arrivals_free(&a);
     refused(TWO_ROWS ",\"instances\":1", "as many as the table has");
     refused(TWO_ROWS ",\"raw_calls\":[0]", "raw_calls has 1 entries");
     refused(TWO_ROWS ",\"raw_calls\":[-1,1]", "instance 0 of raw_calls");
