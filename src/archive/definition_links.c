@@ -108,6 +108,17 @@ static int link_comm(struct trace *trace, struct layout_comm *comm, const struct
     return err || !b ? err : add_members(trace, comm, b, comm->size_a);
 }
 
+/* A window's groups are its communicator's; none, where that is not defined. */
+static void link_window(struct trace *trace, struct layout_comm *window, struct comm_link *link)
+{
+    const uint32_t comm = ictusi_archive_comm(trace, window->ref);
+    *link = (struct comm_link){OTF2_UNDEFINED_GROUP, OTF2_UNDEFINED_GROUP, true};
+    if (comm != LAYOUT_NONE) {
+        *link = trace->links.comms[comm];
+        window->inter = trace->layout.comms[comm].inter;
+    }
+}
+
 static void link_ranks(struct trace *trace)
 {
     const struct trace_group *mpi = paradigm_locations(trace, OTF2_PARADIGM_MPI);
@@ -143,7 +154,12 @@ int ictusi_definitions_link(struct trace *trace)
     err = err ? err : link_regions(trace);
     link_ranks(trace);
     for (uint64_t i = 0; i < trace->layout.comm_count && !err; i++) {
-        err = link_comm(trace, &trace->layout.comms[i], &trace->links.comms[i]);
+        struct layout_comm *comm = &trace->layout.comms[i];
+        struct comm_link *link = &trace->links.comms[i];
+        if (link->window) {
+            link_window(trace, comm, link);
+        }
+        err = link_comm(trace, comm, link);
     }
     return err;
 }

@@ -205,20 +205,20 @@ static OTF2_CallbackCode on_group(void *data, OTF2_GroupRef self, OTF2_StringRef
     return OTF2_CALLBACK_SUCCESS;
 }
 
-static OTF2_CallbackCode add_comm(struct trace *trace, uint32_t self, uint32_t a, uint32_t b,
-                                  bool inter)
+/* A communicator, or what has members like one, under its number in a map. */
+static OTF2_CallbackCode add_comm(struct trace *trace, struct idmap *map, uint32_t self,
+                                  const struct layout_comm *made, const struct comm_link *groups)
 {
     const uint64_t index = trace->layout.comm_count;
     struct layout_comm *comm =
         array_append((void **)&trace->layout.comms, &trace->layout.comm_count, sizeof *comm);
     struct comm_link *link =
         array_append((void **)&trace->links.comms, &trace->links.comm_count, sizeof *link);
-    if (!comm || !link || ictusi_idmap_put(&trace->comm_index, self, 0, (int64_t)index)) {
+    if (!comm || !link || ictusi_idmap_put(map, self, 0, (int64_t)index)) {
         return OTF2_CALLBACK_INTERRUPT;
     }
-    comm->ref = self;
-    *link = (struct comm_link){a, b};
-    comm->inter = inter;
+    *comm = *made;
+    *link = *groups;
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -228,29 +228,35 @@ static OTF2_CallbackCode on_comm(void *data, OTF2_CommRef self, OTF2_StringRef n
     struct trace *trace = data;
     (void)parent;
     (void)flags;
+    const struct layout_comm comm = {.ref = self};
+    const struct comm_link groups = {.group_a = group, .group_b = OTF2_UNDEFINED_GROUP};
     return definitions_names_add(&trace->comms, self, name)
                ? OTF2_CALLBACK_INTERRUPT
-               : add_comm(trace, self, group, OTF2_UNDEFINED_GROUP, false);
+               : add_comm(trace, &trace->comm_index, self, &comm, &groups);
 }
 
 static OTF2_CallbackCode on_intercomm(void *data, OTF2_CommRef self, OTF2_StringRef name,
                                       OTF2_GroupRef a, OTF2_GroupRef b, OTF2_CommRef common,
                                       OTF2_CommFlag flags)
 {
+    struct trace *trace = data;
+    const struct layout_comm comm = {.ref = self, .inter = true};
+    const struct comm_link groups = {.group_a = a, .group_b = b};
     (void)name;
     (void)common;
     (void)flags;
-    return add_comm(data, self, a, b, true);
+    return add_comm(trace, &trace->comm_index, self, &comm, &groups);
 }
 
 static OTF2_CallbackCode on_window(void *data, OTF2_RmaWinRef self, OTF2_StringRef name,
                                    OTF2_CommRef comm, OTF2_RmaWinFlag flags)
 {
     struct trace *trace = data;
+    const struct layout_comm window = {.ref = comm};
+    const struct comm_link groups = {.window = true};
     (void)name;
     (void)flags;
-    return ictusi_idmap_put(&trace->window_comm, self, 0, comm) ? OTF2_CALLBACK_INTERRUPT
-                                                                : OTF2_CALLBACK_SUCCESS;
+    return add_comm(trace, &trace->window_index, self, &window, &groups);
 }
 
 static OTF2_CallbackCode on_parameter(void *data, OTF2_ParameterRef self, OTF2_StringRef name,

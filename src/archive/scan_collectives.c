@@ -85,7 +85,7 @@ static int collective_tell(struct reading *r, OTF2_TimeStamp time,
     return tap ? tap->ops->collective_ended(tap, time, call) : ICTUS_OK;
 }
 
-/* The end of a blocking collective: call->comm is still a reference. */
+/* The end of a blocking collective. */
 static OTF2_CallbackCode collective_end(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                                         struct collective_call call)
 {
@@ -95,7 +95,6 @@ static OTF2_CallbackCode collective_end(struct reading *r, OTF2_TimeStamp time, 
         return OTF2_CALLBACK_INTERRUPT;
     }
     call.location = r->location;
-    call.comm = ictusi_scan_comm(r, call.comm);
     call.begin = NODE_NONE; /* in the same call: taps need not know it */
     if (ictusi_scan_verdict(r, collective_tell(r, time, &call))) {
         return OTF2_CALLBACK_INTERRUPT;
@@ -121,7 +120,7 @@ static OTF2_CallbackCode on_end(OTF2_LocationRef location, OTF2_TimeStamp time, 
                                 OTF2_CommRef comm, uint32_t root, uint64_t sent, uint64_t received)
 {
     (void)location;
-    struct collective_call call = {.comm = comm,
+    struct collective_call call = {.comm = ictusi_scan_comm(data, comm),
                                    .root = root,
                                    .op = collective_meant(data, op),
                                    .class = POINT_COLLECTIVE,
@@ -139,7 +138,6 @@ static OTF2_CallbackCode on_rma_end(OTF2_LocationRef location, OTF2_TimeStamp ti
                                     uint64_t received)
 {
     struct reading *r = data;
-    const int64_t comm = ictusi_idmap_get(&r->scan->trace->window_comm, window, 0);
     (void)location;
     (void)attributes;
     /* Without process synchronisation nobody waits for anybody. */
@@ -147,8 +145,7 @@ static OTF2_CallbackCode on_rma_end(OTF2_LocationRef location, OTF2_TimeStamp ti
         r->begin_count -= r->begin_count > 0;
         return ictusi_scan_verdict(r, collective_tell(r, time, NULL));
     }
-    const struct collective_call call = {.comm = comm != IDMAP_NONE ? (uint32_t)comm
-                                                                    : OTF2_UNDEFINED_COMM,
+    const struct collective_call call = {.comm = ictusi_archive_window(r->scan->trace, window),
                                          .root = root,
                                          .op = op,
                                          .class = POINT_RMA,

@@ -222,8 +222,9 @@ static OTF2_CallbackCode on_rma_sync(OTF2_LocationRef location, OTF2_TimeStamp t
     (void)attributes;
     struct scan_tap *tap = r->scan->tap;
     const struct trace *trace = r->scan->trace;
-    const int64_t ref = ictusi_idmap_get(&trace->window_comm, window, 0);
-    const uint32_t comm = ref == IDMAP_NONE ? LAYOUT_NONE : ictusi_scan_comm(r, (OTF2_CommRef)ref);
+    const uint32_t place = ictusi_archive_window(trace, window);
+    const uint32_t comm =
+        place == LAYOUT_NONE ? LAYOUT_NONE : ictusi_scan_comm(r, trace->layout.comms[place].ref);
     const uint32_t peer =
         comm == LAYOUT_NONE ? LAYOUT_NONE
                             : ictusi_layout_peer(&trace->layout, comm, r->location, r->own, remote);

@@ -18,6 +18,12 @@ uint32_t ictusi_archive_comm(const struct trace *trace, uint32_t ref)
     return index == IDMAP_NONE ? LAYOUT_NONE : (uint32_t)index;
 }
 
+uint32_t ictusi_archive_window(const struct trace *trace, uint32_t ref)
+{
+    const int64_t index = ictusi_idmap_get(&trace->window_index, ref, 0);
+    return index == IDMAP_NONE ? LAYOUT_NONE : (uint32_t)index;
+}
+
 int ictusi_archive_beyond(const struct trace *trace, uint32_t location)
 {
     return ictus_because(trace->why, ICTUS_ERR_CORRUPT,

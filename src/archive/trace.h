@@ -71,6 +71,7 @@ struct process_link {
 
 struct comm_link {
     uint32_t group_a, group_b; /* group_b is undefined unless inter */
+    bool window;               /* the groups are those of the communicator that it refers to */
 };
 
 struct trace_links {
@@ -92,7 +93,7 @@ struct trace {
     struct idmap region_barrier;
     struct idmap region_neighbors; /* MPI's neighbourhood collectives */
     struct idmap region_traits;    /* region -> OTF2_RegionRole, and OTF2_Paradigm from bit 8 on */
-    struct idmap window_comm;      /* RMA window -> communicator reference */
+    struct idmap window_index;     /* RMA window -> its place among the layout's communicators */
     struct name_table regions, parameters, locations, processes, comms;
     struct trace_links links;
     struct trace_places places;
@@ -109,6 +110,12 @@ struct trace {
 /* The index of a location or communicator by its reference; LAYOUT_NONE where there is none. */
 uint32_t ictusi_archive_location(const struct trace *trace, uint64_t ref);
 uint32_t ictusi_archive_comm(const struct trace *trace, uint32_t ref);
+
+/*
+ * The place of a window among the layout's communicators: it has its communicator's reference and
+ * members, but calls of its own, which threads make in another order than those on other windows.
+ */
+uint32_t ictusi_archive_window(const struct trace *trace, uint32_t ref);
 
 /* Say that a location has stamps of more than STAMP_BITS bits. Gives ICTUS_ERR_CORRUPT. */
 int ictusi_archive_beyond(const struct trace *trace, uint32_t location);

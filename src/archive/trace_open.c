@@ -171,7 +171,7 @@ void ictusi_archive_close(struct trace *trace)
     struct idmap *const maps[] = {
         &trace->location_index,   &trace->process_index,     &trace->group_index,
         &trace->comm_index,       &trace->string_index,      &trace->region_barrier,
-        &trace->window_comm,      &trace->links.tree_parent, &trace->links.tree_class,
+        &trace->window_index,     &trace->links.tree_parent, &trace->links.tree_class,
         &trace->regions.index,    &trace->parameters.index,  &trace->locations.index,
         &trace->processes.index,  &trace->comms.index,       &trace->region_traits,
         &trace->places.attribute, &trace->places.region,     &trace->places.source,

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Threads that send to the next process and receive from the one before at the same time, each on a
- * communicator of its own; prints what a trace must hold like basic.c. Skipped (77) without
- * MPI_THREAD_MULTIPLE.
+ * communicator of its own, and fence windows of one communicator, each its own; prints what a trace
+ * must hold like basic.c. Skipped (77) without MPI_THREAD_MULTIPLE.
  */
 #include <mpi.h>
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
-enum { THREADS = 3, ROUNDS = 200, PAUSE_US = 100 };
+enum { THREADS = 3, ROUNDS = 200, FENCES = 20, PAUSE_US = 100 };
 
 struct task {
     MPI_Comm comm;
+    MPI_Win window;
     int rank, size;
 };
 
@@ -68,6 +70,9 @@ static void *work(void *argument)
         }
     }
     receive_matched(task, next, before);
+    for (int i = 0; i < FENCES; i++) {
+        MPI_Win_fence(0, task->window);
+    }
     return NULL;
 }
 
@@ -78,6 +83,8 @@ int main(int argc, char **argv)
     int size = 0;
     struct task tasks[THREADS];
     pthread_t threads[THREADS];
+    /* Open MPI's component for messages makes no windows for threads that all call MPI. */
+    (void)setenv("OMPI_MCA_osc", "sm", 1);
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -86,14 +93,18 @@ int main(int argc, char **argv)
         return 77;
     }
     for (int i = 0; i < THREADS; i++) {
-        tasks[i] = (struct task){MPI_COMM_NULL, rank, size};
+        int *memory = NULL;
+        tasks[i] = (struct task){MPI_COMM_NULL, MPI_WIN_NULL, rank, size};
         MPI_Comm_dup(MPI_COMM_WORLD, &tasks[i].comm);
+        MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
+                         &tasks[i].window);
     }
     for (int i = 0; i < THREADS; i++) {
         pthread_create(&threads[i], NULL, work, &tasks[i]);
     }
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
+        MPI_Win_free(&tasks[i].window);
         MPI_Comm_free(&tasks[i].comm);
     }
     if (rank == 0) {
