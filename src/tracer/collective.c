@@ -336,9 +336,9 @@ void ictusi_tracer_note_coll(struct recorder *r, enum coll_op op, MPI_Comm comm,
     }
 }
 
-void ictusi_tracer_note_topology(struct recorder *r, MPI_Comm parent)
+void ictusi_tracer_note_topology(struct recorder *r, MPI_Comm parent, int size)
 {
-    const struct trace_comm *info = trace_comm(r, parent);
+    const struct trace_comm *info = size > 0 ? trace_comm(r, parent) : NULL;
     if (info && !info->foreign && info->remote < 0) {
         recorder_put3(r, RECORD_COLL, COLL_CREATE_HANDLE, ROOT_NONE, info->id, 0, 0);
     }

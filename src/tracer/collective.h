@@ -33,8 +33,12 @@ struct coll_args {
 void ictusi_tracer_note_coll(struct recorder *r, enum coll_op op, MPI_Comm comm,
                              const struct coll_args *args);
 
-/* A topology is made of a communicator by all of its processes. */
-void ictusi_tracer_note_topology(struct recorder *r, MPI_Comm parent);
+/*
+ * A topology is made of a communicator by all of its processes. size: its dimensions or nodes,
+ * where the call says; with none of them MPICH's processes, and of a graph Open MPI's, wait for
+ * nobody.
+ */
+void ictusi_tracer_note_topology(struct recorder *r, MPI_Comm parent, int size);
 
 /* What is to be remembered of a nonblocking or persistent one. */
 struct trace_request ictusi_tracer_icoll_request(struct recorder *r, enum coll_op op, MPI_Comm comm,

@@ -264,7 +264,8 @@ def meaning(function, names):
         before, after = NEIGHBORS[words[0]]
         return collective_args(names) + before, after
     if words[0] == "topology":
-        return f"    ictusi_tracer_note_topology(r, {words[1]});\n", f"ictusi_comm_child({words[1]}, *{words[2]})"
+        size = words[3] if len(words) > 3 else 1
+        return f"    ictusi_tracer_note_topology(r, {words[1]}, {size});\n", f"ictusi_comm_child({words[1]}, *{words[2]})"
     if words[0] in MADE:
         return "", MADE[words[0]].format(*words[1:])
     before, after = MEANINGS[words[0]]

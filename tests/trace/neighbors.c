@@ -99,6 +99,22 @@ static void exchange_persistent(MPI_Comm line)
 #endif
 }
 
+/* Topologies of nothing, which no process need wait for: some make no communicator. */
+static void make_empty(void)
+{
+    MPI_Comm empty[2] = {MPI_COMM_NULL, MPI_COMM_NULL};
+    int none[1] = {0};
+    late(MPI_COMM_WORLD);
+    MPI_Cart_create(MPI_COMM_WORLD, 0, none, none, 0, &empty[0]);
+    late(MPI_COMM_WORLD);
+    MPI_Graph_create(MPI_COMM_WORLD, 0, none, none, 0, &empty[1]);
+    for (int i = 0; i < 2; i++) {
+        if (empty[i] != MPI_COMM_NULL) {
+            MPI_Comm_free(&empty[i]);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     int rank = 0;
@@ -131,6 +147,7 @@ int main(int argc, char **argv)
     late(MPI_COMM_WORLD);
     MPI_Graph_create(MPI_COMM_WORLD, size, ends, edges, 0, &star);
     exchange_star(star, rank ? 1 : size - 1);
+    make_empty();
     free(ends);
     free(edges);
     MPI_Comm_free(&star);

@@ -258,17 +258,19 @@ static void foreign_ones_are_left_out(void)
         struct recorder r = {
             .pos = window, .comm = MPI_COMM_WORLD, .comm_info = i == 0 ? &comm : NULL};
         ictusi_tracer_note_coll(&r, COLL_ALLREDUCE, MPI_COMM_WORLD, &args);
-        ictusi_tracer_note_topology(&r, MPI_COMM_WORLD);
+        ictusi_tracer_note_topology(&r, MPI_COMM_WORLD, 1);
         CHECK(r.pos == window);
         CHECK(!ictusi_tracer_icoll_request(&r, COLL_ALLREDUCE, MPI_COMM_WORLD, &args).comm);
     }
     comm.foreign = false;
     struct recorder r = {.pos = window, .comm = MPI_COMM_WORLD, .comm_info = &comm};
-    ictusi_tracer_note_topology(&r, MPI_COMM_WORLD);
+    ictusi_tracer_note_topology(&r, MPI_COMM_WORLD, 1);
     CHECK(r.pos > window && record_small(window[0]) == COLL_CREATE_HANDLE);
     r.pos = window;
+    ictusi_tracer_note_topology(&r, MPI_COMM_WORLD, 0); /* of no dimension: nobody need wait */
+    CHECK(r.pos == window);
     comm.remote = 2;
-    ictusi_tracer_note_topology(&r, MPI_COMM_WORLD);
+    ictusi_tracer_note_topology(&r, MPI_COMM_WORLD, 1);
     CHECK(r.pos == window);
 }
 
