@@ -121,6 +121,13 @@ static void outputs_are_whole(void)
     CHECK(put(file, "four", ICTUS_OK) == ICTUS_OK && reads(twin, "four"));
     CHECK(put(file, "five", ICTUS_ERR_NOMEM) == ICTUS_ERR_NOMEM && reads(file, NULL));
     REQUIRE(unlink(twin) == 0);
+    /* What one of the same number left behind when it was killed is in nobody's way. */
+    char left[32];
+    (void)snprintf(left, sizeof(left), ".ictus-%ld", (long)getpid());
+    write_text(file, "before");
+    write_text(path_of(3, left), "half");
+    CHECK(put(file, "after", ICTUS_OK) == ICTUS_OK && reads(file, "after"));
+    CHECK(reads(path_buffer[3], NULL) && unlink(file) == 0);
     /* A link into nowhere makes its target. */
     CHECK(put(link_path, "six", ICTUS_OK) == ICTUS_OK && reads(file, "six"));
     CHECK(unlink(link_path) == 0 && unlink(file) == 0);

@@ -10,6 +10,7 @@
 #include <ictus/text.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -147,22 +148,11 @@ static int start_command(const struct at_options *o, struct ictus_lock *lock, ch
     return err ? at_fail(err, &why) : exit_code(report.status);
 }
 
-static int at_run(const void *options, int word_count, char **words)
+static int at_start(const struct at_options *o, char **command)
 {
-    const struct at_options *o = options;
     FILE *file = NULL;
     struct ictus_lock *lock = NULL;
     struct ictus_why why = {""};
-    char *command[1024] = {NULL};
-    const int room = (int)(sizeof(command) / sizeof(command[0])) - 1;
-    if (word_count < 1 || word_count > room) {
-        (void)ictus_because(&why, ICTUS_ERR_SPEC,
-                            "the command to start is missing: ictus at --when=+10s -- date");
-        return command_fail("at", ICTUS_ERR_SPEC, &why);
-    }
-    for (int i = 0; i < word_count; i++) {
-        command[i] = words[i];
-    }
     /* A wrong word is told as such, whatever state the clock is in. */
     int err = ictus_at_check(&o->when, &why);
     err = err ? err : ictus_lock_open_guarded(o->name, o->directory, &lock, &why);
@@ -177,6 +167,24 @@ static int at_run(const void *options, int word_count, char **words)
         code = command_fail("at", ICTUS_ERR_IO, NULL);
     }
     ictus_lock_close(lock);
+    return code;
+}
+
+static int at_run(const void *options, int word_count, char **words)
+{
+    struct ictus_why why = {""};
+    if (word_count < 1) {
+        (void)ictus_because(&why, ICTUS_ERR_SPEC,
+                            "the command to start is missing: ictus at --when=+10s -- date");
+        return command_fail("at", ICTUS_ERR_SPEC, &why);
+    }
+    char **command = calloc((size_t)word_count + 1, sizeof(*command)); /* ends with NULL */
+    if (!command) {
+        return command_fail("at", ICTUS_ERR_NOMEM, NULL);
+    }
+    memcpy(command, words, (size_t)word_count * sizeof(*command));
+    const int code = at_start(options, command);
+    free(command);
     return code;
 }
 
