@@ -75,7 +75,10 @@ static uint64_t *thread_sums(const struct check_stats *stats, uint32_t location)
                         THREAD_SUMS * (stats->history->layout->location_count - location)];
 }
 
-/* At both ends: which of the two clocks is off, one pair does not say. */
+/*
+ * At both ends: which of the two clocks is off, one pair does not say. So the one that is off
+ * stands out by being so in most of its pairs.
+ */
 static void check_count_threads(struct check_stats *stats, uint32_t from, uint32_t to,
                                 int64_t delay)
 {

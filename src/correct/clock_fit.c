@@ -14,6 +14,10 @@
 
 /* Clocks for which a walk is tried, and its unknowns. */
 enum { WALKS_MAX = 120, UNKNOWNS_MAX = 600 };
+/*
+ * Knots at most, by the number of clocks. 49 knots are the ends of 48 cells of time: of pieces that
+ * are shorter than a cell no delay would tell.
+ */
 enum { KNOTS_MANY = 49, KNOTS_SOME = 17, KNOTS_FEW = 5, CLOCKS_FEW = 8, CELLS = 48 };
 
 /* Violations beyond this, us, are of clocks that began apart: constants first. */
@@ -46,6 +50,7 @@ static uint32_t knots_for(uint32_t clocks)
 /*
  * Maps of all clocks: the constants, less phi, through knots at even times. Knots are even on the
  * common time; what a map is given is the clock's own, which its constant has not been added to.
+ * Every rank makes the same maps, since all have the same phi. The session owns them.
  */
 static int set_maps(struct fitting *f)
 {
@@ -88,7 +93,7 @@ static int clock_fit_look_at(struct fitting *f, const int64_t *values)
     return err ? err : ictusi_delays_finish(&f->delays, s->team);
 }
 
-/* The same with the times that the model's phi gives. */
+/* The same with the times that the model's phi gives. Collective. */
 static int look_again(struct fitting *f)
 {
     int err = ictusi_session_agree(f->session, set_maps(f));
@@ -113,7 +118,10 @@ static int share_phi(struct fitting *f, uint64_t *more)
                : team->broadcast(team, m->phi, (uint64_t)m->clocks * m->knots * sizeof *m->phi);
 }
 
-/* The choice asks for another look: what is left of the delays under its phi. */
+/*
+ * The choice asks for another look: what is left of the delays under its phi. Only the leader comes
+ * here, and the others meet it in choose_together().
+ */
 static int on_observe(struct clock_source *source, struct clock_model *model)
 {
     struct fitting *f = container_of(source, struct fitting, source);
@@ -123,7 +131,11 @@ static int on_observe(struct clock_source *source, struct clock_model *model)
     return err ? err : ictusi_clock_model_see(model, &f->delays, f->us_per_tick);
 }
 
-/* The leader chooses, the others look whenever it does; in the end all have its phi. */
+/*
+ * The leader chooses, the others look whenever it does; in the end all have its phi. phi is made
+ * relative to the clock that shows the time before it is shared for the last time. Collective: each
+ * share_phi() of the leader has one of the others, after errors too.
+ */
 static int choose_together(struct fitting *f)
 {
     struct team *team = f->session->team;
@@ -180,7 +192,7 @@ static uint32_t clock_fit_find_reference(const struct session *s)
  * Clocks that show hours apart share no cell of time, and no line through them would mean anything:
  * first the constants that messages tell. They are only used where some message seems to arrive
  * more than apart_us before it was sent, since well synchronised clocks have nothing to gain from
- * them.
+ * them. The clock that shows the time gets no constant: all others are moved towards it.
  */
 static int find_constants(struct fitting *f)
 {
@@ -203,7 +215,10 @@ static int find_constants(struct fitting *f)
     return err;
 }
 
-/* The first and last time of any point, with the constants. */
+/*
+ * The first and last time of any point, with the constants. The points of a location are in the
+ * order of time, so that its first and last one are enough.
+ */
 static int find_span(struct fitting *f)
 {
     struct session *s = f->session;
@@ -247,6 +262,7 @@ static double offset_phi(const struct fitting *f, uint32_t location, const struc
 /*
  * Offsets are held against those of the reference, since phi is relative to it: the i-th of a
  * location against the reference's i-th, as recorders measure them in rounds, or against its last.
+ * The list becomes the model's own.
  */
 static int set_offsets(struct fitting *f)
 {
@@ -280,7 +296,10 @@ static int set_offsets(struct fitting *f)
     return ICTUS_OK;
 }
 
-/* The new times stay unless the worst violation got larger. */
+/*
+ * The new times stay unless the worst violation got larger. Of both checks exactly one survives, in
+ * stats. Collective.
+ */
 static int fit_judge(struct fitting *f, struct check_stats *stats)
 {
     struct session *s = f->session;
@@ -312,7 +331,10 @@ static int fit_judge(struct fitting *f, struct check_stats *stats)
     return ictusi_session_span(s);
 }
 
-/* Constants that were applied stay even where nothing better was found. */
+/*
+ * Constants that were applied stay even where nothing better was found. To be of kind lines, with
+ * phi 0, keeps fit_judge() from throwing them away with the maps.
+ */
 static void keep_constants(struct fitting *f)
 {
     for (uint32_t u = 0; u < f->session->unit_count; u++) {

@@ -10,7 +10,10 @@ enum { EASE_ROUNDS = 24, EASE_FARTHER = 2 };
  */
 static const int64_t ease_shift_max = INT64_MAX / 8;
 
-/* Values forward, then the limits that follow from them: each round needs both anew. */
+/*
+ * Values forward, then the limits that follow from them: each round needs both anew. Cycles count
+ * anew, or each would be counted once a pass. Collective over the team.
+ */
 static int ease_pass(struct session *s, double decay)
 {
     s->flow.decay = decay;
@@ -19,7 +22,10 @@ static int ease_pass(struct session *s, double decay)
     return err ? err : ictusi_session_agree(s, ictusi_flow_run(&s->flow, FLOW_LIMIT));
 }
 
-/* The largest shift of any point, of all ranks. */
+/*
+ * The largest shift of any point, of all ranks. No value is less than its time, so 0 is the least.
+ * Collective, as all ranks decide by it.
+ */
 static int ease_lead(const struct session *s, int64_t *largest)
 {
     const struct points *points = &s->history.points;
@@ -31,7 +37,10 @@ static int ease_lead(const struct session *s, int64_t *largest)
     return s->team ? s->team->maxima(s->team, largest, 1) : ICTUS_OK;
 }
 
-/* How many sends of all ranks are in the way. */
+/*
+ * How many sends of all ranks are in the way. Collective: all ranks get the same number and leave
+ * the loop in the same round.
+ */
 static int ease_count(const struct session *s, double slope, uint64_t *above)
 {
     *above = 0;
@@ -42,7 +51,10 @@ static int ease_count(const struct session *s, double slope, uint64_t *above)
     return s->team ? s->team->sums(s->team, above, 1) : ICTUS_OK;
 }
 
-/* The ramps of the last round become floors of the sends below them: see causality/easing.h. */
+/*
+ * The ramps of the last round become floors of the sends below them: see causality/easing.h. Only
+ * this round's forward pass may look at floors; the limits after it are those of its values.
+ */
 static int ease_round(struct session *s, double decay, double slope)
 {
     for (uint32_t l = 0; l < s->trace->layout.location_count; l++) {
@@ -58,7 +70,9 @@ static int ease_round(struct session *s, double decay, double slope)
 /*
  * A clock that stepped has no shift that is nowhere steeper than the slope: rounds would raise
  * everything around it farther and farther. Twice as far as the violations alone ask for is where
- * that is given up, and the plain passes are made again without floors.
+ * that is given up, and the plain passes are made again without floors. Every count and shift that
+ * decides here is one of all ranks, so that they stay together. Nothing is done where no send is in
+ * the way, and the values are then those of the passes before.
  */
 int ictusi_ease(struct session *s, double decay, double slope)
 {

@@ -14,7 +14,11 @@ static double interval_ratio(const struct forced_interval *i)
     return fabs((double)(i->is - i->was)) / (double)(i->was > 1 ? i->was : 1);
 }
 
-/* Into the list, in order; the least falls out where it is full. */
+/*
+ * Into the list, in order; the least falls out where it is full. Of equal changes the one that came
+ * first stays in front. Ranks hold neighbouring blocks of locations and are added in their order,
+ * so that the list does not depend on how many there are.
+ */
 static void forced_list(struct forced *forced, const struct forced_interval *interval)
 {
     const double ratio = interval_ratio(interval);
@@ -47,7 +51,10 @@ void ictusi_forced_add(struct forced *sum, const struct forced *part)
     }
 }
 
-/* Each rank fills in its own part of a table, whose sum is the whole. */
+/*
+ * Each rank fills in its own part of a table, whose sum is the whole. Collective, and agreed on
+ * before the sums: a rank that has no memory would be missing in them.
+ */
 int ictusi_forced_share(struct forced *forced, struct team *team)
 {
     enum { FIELDS = sizeof(struct forced_interval) / sizeof(int64_t) };

@@ -21,7 +21,7 @@ static const double significant = 2.0;
 
 /*
  * A single line through (from, offset). Whole ticks are kept as an integer and only the rest as a
- * double: times since 1970 in ns need 61 bits, a double has 53.
+ * double: times since 1970 in ns need 61 bits, a double has 53. The map owns its pieces.
  */
 static int one_piece(struct clock_map *map, int64_t from, double offset, double slope)
 {
@@ -35,6 +35,11 @@ static int one_piece(struct clock_map *map, int64_t from, double offset, double 
     return ICTUS_OK;
 }
 
+/*
+ * Each piece goes through both of its knots. The last one goes on beyond its end and the first one
+ * before its beginning, since stamps lie outside of the knots, too. Times have to rise, or a slope
+ * would be a division by 0.
+ */
 int ictusi_clock_map_knots(struct clock_map *map, const int64_t *times, const double *offsets,
                            uint32_t count)
 {
@@ -55,7 +60,11 @@ int ictusi_clock_map_knots(struct clock_map *map, const int64_t *times, const do
     return ICTUS_OK;
 }
 
-/* As OTF2's own readers do: straight between records, and on beyond the first and last. */
+/*
+ * As OTF2's own readers do: straight between records, and on beyond the first and last. A record
+ * that is no later than the one before is left out: no line goes through two offsets at one
+ * instant.
+ */
 static int as_archive(struct clock_map *map, const struct layout_location *location)
 {
     int64_t *times = malloc((location->offset_count + 1UL) * sizeof *times);
@@ -97,9 +106,11 @@ struct line_fit {
 };
 
 /*
- * Weighted least squares; the slope only where it stands out of its own uncertainty. spread is
- * sum of w (t - mean t)^2, so the slope's standard deviation is 1 / sqrt(spread). The piece begins
- * at the mean time, where an error of the slope moves nothing.
+ * Weighted least squares; the slope only where it stands out of its own uncertainty. spread is sum
+ * of w (t - mean t)^2, so the slope's standard deviation is 1 / sqrt(spread). The piece begins at
+ * the mean time, where an error of the slope moves nothing. Times and offsets count from the first
+ * record: squares of nanoseconds since 1970 would leave no digit of a double for how far the
+ * records lie apart.
  */
 static int as_line(struct clock_map *map, const struct layout_location *location, double resolution,
                    bool sloped)
@@ -156,7 +167,9 @@ static double line_misfit(const struct clock_map *line, const struct layout_loca
 
 /*
  * What is most likely true between an archive's offsets: the line through two that span the run,
- * pieces where more of them are not on a line, else the line that is nearest to them.
+ * pieces where more of them are not on a line, else the line that is nearest to them. Offsets span
+ * the run where they cover half of it: a line through them is then extended by no more than its own
+ * length.
  */
 static int as_likely(struct clock_map *map, const struct layout_location *location,
                      const struct layout *layout)
@@ -180,6 +193,11 @@ static int as_likely(struct clock_map *map, const struct layout_location *locati
     return err;
 }
 
+/*
+ * A location without offsets keeps its stamps: nothing is known of its clock. PRESYNC_MESSAGES
+ * begins with lines as well, and the fit to the messages looks for what they leave. Maps that are
+ * not made yet have no pieces, so that all may be freed at any point.
+ */
 int ictusi_presync_make(const struct layout *layout, enum presync mode, struct clock_map **maps)
 {
     struct clock_map *made = calloc(layout->location_count + 1, sizeof *made);
@@ -225,6 +243,9 @@ bool ictusi_presync_is_identity(const struct clock_map *maps, uint64_t count)
     return true;
 }
 
+/*
+ * All maps alike: what happened before what depends on differences of times alone, and these stay.
+ */
 void ictusi_clock_maps_raise(struct clock_map *maps, uint64_t count, int64_t ticks)
 {
     for (uint64_t i = 0; i < count; i++) {

@@ -17,7 +17,10 @@ enum presync {
     PRESYNC_MESSAGES
 };
 
-/* From a stamp on: stamp + offset + slope * (stamp - from), rounded. */
+/*
+ * From a stamp on: stamp + offset + slope * (stamp - from), rounded. The offset is whole ticks, and
+ * frac, from 0 to less than 1, what is left of it.
+ */
 struct piece {
     int64_t from, offset;
     double frac; /* of the offset */
@@ -60,6 +63,10 @@ static inline int64_t piece_at(const struct piece *piece, int64_t time)
 /* The image of a stamp; *hint speeds up ascending look-ups and starts as 0. */
 static inline int64_t clock_map_at(const struct clock_map *map, int64_t time, uint32_t *hint)
 {
+    /*
+     * The hint only says where to begin: with both loops the piece that is found does not depend on
+     * it.
+     */
     uint32_t i = *hint;
     while (i + 1 < map->count && time >= map->pieces[i + 1].from) {
         i++;

@@ -40,6 +40,7 @@ int ictusi_crossing_list(struct crossing_list *list, const uint64_t *counts, int
 /*
  * Rounds are of bounded size so that memory does not grow with the trace: 2^17 values of 8 bytes
  * are 1 MB, whatever the number of ranks, but at least 256 to each, or rounds would be all latency.
+ * counts, starts and in_counts share one piece of memory.
  */
 static int rank_exchange_make_room(struct crossings *c)
 {
@@ -60,6 +61,10 @@ static int rank_exchange_make_room(struct crossings *c)
     return ICTUS_OK;
 }
 
+/*
+ * The longest list decides over the rounds of all ranks: who has fewer sends nothing in the last
+ * ones, but must not stay away from a collective call.
+ */
 int ictusi_crossings_ready(struct crossings *c, MPI_Comm comm)
 {
     uint64_t longest = 0;

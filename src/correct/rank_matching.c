@@ -23,7 +23,10 @@ struct answer {
     uint32_t point, location;
 };
 
-/* Records on their way to all ranks or from them, grouped by rank. */
+/*
+ * Records on their way to all ranks or from them, grouped by rank. counts and starts are those of
+ * MPI_Alltoallv, in records; a post owns all three arrays.
+ */
 struct post {
     char *records;
     int *counts, *starts;
@@ -58,7 +61,10 @@ static void post_fini(struct post *post)
     free(post->starts);
 }
 
-/* The counts are known: make room. */
+/*
+ * The counts are known: make room. Starts have to fit into an int, and so each is looked at before
+ * it is stored.
+ */
 static int post_room(struct post *post, int ranks)
 {
     post->total = 0;
@@ -73,7 +79,10 @@ static int post_room(struct post *post, int ranks)
     return post->records ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
-/* The counts come first, since Alltoallv must know them; all ranks fail together from here on. */
+/*
+ * The counts come first, since Alltoallv must know them; all ranks fail together from here on.
+ * Collective.
+ */
 static int post_exchange_counts(struct rank_matching *m, const struct post *out, struct post *in)
 {
     const int code = MPI_Alltoall(out->counts, 1, MPI_INT, in->counts, 1, MPI_INT, m->comm);
@@ -84,6 +93,7 @@ static int post_exchange_counts(struct rank_matching *m, const struct post *out,
 /*
  * Records travel as contiguous bytes: counts and displacements then are numbers of records, and an
  * int reaches as many times further as a record has bytes. Ranks of one job have one byte order.
+ * Collective.
  */
 static int post_exchange(struct rank_matching *m, const struct post *out, struct post *in)
 {
@@ -124,7 +134,10 @@ static int count_sends(struct rank_matching *m)
     return err ? err : post_room(&m->sends_out, m->ranks);
 }
 
-/* One channel's sends, in their order, from index at on. They lose their links. */
+/*
+ * One channel's sends, in their order, from index at on. They lose their links. A link is needed
+ * again at once: it is to lead to the receive.
+ */
 static void write_channel(struct rank_matching *m, const struct channel *c, int at)
 {
     uint32_t *link = m->graph->history->points.link;
@@ -139,7 +152,11 @@ static void write_channel(struct rank_matching *m, const struct channel *c, int 
     }
 }
 
-/* All sends to other ranks, channel by channel. */
+/*
+ * All sends to other ranks, channel by channel. Each rank has two cursors, for its next lead and
+ * for its next send. The sends lie in the order of the leads, so that a lead need not say where its
+ * own begin.
+ */
 static int write_sends(struct rank_matching *m)
 {
     struct matching *matching = &m->graph->history->matching;
@@ -173,7 +190,12 @@ static int write_sends(struct rank_matching *m)
     return err;
 }
 
-/* Give a channel's sends from elsewhere its receives, and answer. */
+/*
+ * Give a channel's sends from elsewhere its receives, and answer. A lead without a channel here has
+ * no receives; it still gets answers, since the sender counts on one a send. Of a channel that is
+ * cut the first pairs hold from the beginning and the last from the end (stretches.h). What lies
+ * between is skipped on both sides.
+ */
 static void channel_meet(struct rank_matching *m, const struct lead *lead, const uint32_t *senders,
                          struct answer *answers)
 {
@@ -211,7 +233,10 @@ static void channel_meet(struct rank_matching *m, const struct lead *lead, const
     }
 }
 
-/* Those that no send has met. */
+/*
+ * Those that no send has met. In a channel that is cut their sends may just not have been recorded,
+ * so they are left out instead of being called unmatched.
+ */
 static void drop_receives(struct graph *graph, struct channel *c)
 {
     const struct matching *m = &graph->history->matching;
@@ -221,7 +246,11 @@ static void drop_receives(struct graph *graph, struct channel *c)
     graph->left_out += cut ? lone : 0;
 }
 
-/* Sends that came from other ranks meet the receives here, in the order of their channel. */
+/*
+ * Sends that came from other ranks meet the receives here, in the order of their channel. Each send
+ * has one answer: counts of answers are those of the sends the other way and need no exchange.
+ * Receives are put in order before the first lead comes, and dropped after the last.
+ */
 static int matching_meet(struct rank_matching *m)
 {
     struct graph *graph = m->graph;
@@ -252,7 +281,10 @@ static int matching_meet(struct rank_matching *m)
     return err;
 }
 
-/* Connect the sends with what the other ranks answered. */
+/*
+ * Connect the sends with what the other ranks answered. Answer i is that of send i: answers come
+ * back in the order in which the sends went.
+ */
 static int rank_matching_take_answers(struct rank_matching *m)
 {
     const struct answer *answers = (const struct answer *)(const void *)m->answers_in.records;
@@ -358,6 +390,10 @@ static int matching_run(struct rank_matching *m, struct crossings *crossings)
     return err ? err : ictusi_crossings_ready(crossings, m->comm);
 }
 
+/*
+ * All counts are made before the ranks agree for the first time, so that an error of one ends all.
+ * What is sent lives until the end of this call; only the graph and the lists of crossings stay.
+ */
 int ictusi_rank_matching_run(MPI_Comm comm, struct graph *graph, struct crossings *crossings)
 {
     struct rank_matching m = {.comm = comm, .ranks = graph->share->size, .graph = graph};

@@ -97,7 +97,10 @@ static int team_attach(struct team *team, void *archive)
                : ICTUS_ERR_MPI;
 }
 
-/* Collective calls of each communicator that all of this rank's members have. */
+/*
+ * Collective calls of each communicator that all of this rank's members have. The least counts,
+ * since a call that one member lacks is nobody's.
+ */
 static void count_calls(const struct history *history, const struct share *share, uint32_t *calls)
 {
     const struct layout *layout = history->layout;
@@ -170,7 +173,10 @@ static int exchange_said(struct team *team, struct calls_said *said)
     return err ? err : team_reduce_u32(team, said->root, said->count, MPI_MIN);
 }
 
-/* Divide the rows among the communicators, and compute where this rank's nodes will lie. */
+/*
+ * Divide the rows among the communicators, and compute where this rank's nodes will lie. The rows
+ * remain those of `said`.
+ */
 static void calls_divide(struct team *team, const struct history *history,
                          const struct share *share, const uint32_t *calls,
                          struct agreement *agreements, struct calls_said *said, uint32_t *own_bases)
@@ -261,7 +267,8 @@ static int agree_on_collectives(struct team *team, const struct history *history
 
 /*
  * Sizes that one rank's locations recorded hold for all: else ranks would build different
- * collectives.
+ * collectives. What was agreed on is needed no longer than until the graph stands. Collective, as
+ * all here.
  */
 static int team_connect(struct team *team, struct graph *graph, struct history *history,
                         const struct share *share)
@@ -292,7 +299,10 @@ static int team_connect(struct team *team, struct graph *graph, struct history *
     return err;
 }
 
-/* The first rank that knows the reason tells the others. */
+/*
+ * The first rank that knows the reason tells the others. Errors are agreed on, so that all ranks
+ * come here together.
+ */
 static void share_reason(const struct mpi_team *team, int own, struct ictus_why *why)
 {
     int teller = own && why->text[0] ? team->team.rank : INT32_MAX;
@@ -335,6 +345,7 @@ static int run_team(struct mpi_team *team, const struct ictus_correct_options *o
     return err;
 }
 
+/* On a communicator of its own, so that no message is taken for one of the caller's. */
 int ictus_correct_mpi(MPI_Comm comm, const struct ictus_correct_options *options, json_t **report,
                       struct ictus_why *why)
 {

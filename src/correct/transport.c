@@ -101,6 +101,10 @@ static int bundles_reclaim(struct mpi_team *t)
     return ICTUS_OK;
 }
 
+/*
+ * No other thread receives on this communicator, so that the message received is the one probed
+ * for. No message is longer than the inbox, which holds a bundle.
+ */
 static int transport_poll_once(struct mpi_team *t, struct flow *flow, bool *got)
 {
     int there = 0;
@@ -153,6 +157,7 @@ static int bundles_post(struct mpi_team *t)
     return err ? err : bundles_reclaim(t);
 }
 
+/* Copies are reduced, as both counts may grow while the round is under way. */
 static int start_round(struct mpi_team *t, bool through)
 {
     t->counts[0] = t->sent;
@@ -271,6 +276,7 @@ int ictusi_transport_init(struct mpi_team *t, MPI_Comm comm)
     return t->open && t->inbox ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
+/* Bundles under way are MPI's until they have been sent. */
 void ictusi_transport_fini(struct mpi_team *t)
 {
     while (t->under_way) {

@@ -107,7 +107,10 @@ int ictusi_truth_check(const char *good, const char *in, struct ictus_why *why)
     return err;
 }
 
-/* Whether the truth lies within the error that is declared for an event. */
+/*
+ * Whether the truth lies within the error that is declared for an event. A clock that shows the
+ * time declares none, and its events do not count.
+ */
 static void compare_error(struct comparison *c, uint32_t location, uint64_t i)
 {
     const uint64_t time = c->stamps[OUT].list[i];

@@ -47,6 +47,10 @@ static struct image image_of(const struct warp *warp, int64_t stamp)
     return image;
 }
 
+/*
+ * The pieces must be the same as well: over several pieces the shift may be alike at both ends of a
+ * stretch and another one in between.
+ */
 static bool same_image(const struct image *a, const struct image *b)
 {
     return a->local == b->local && a->unit == b->unit && a->local_hint == b->local_hint &&
@@ -87,6 +91,7 @@ static int64_t presync_afresh(struct warp *warp, int64_t stamp)
     return time;
 }
 
+/* Nearly all events take the first way, a comparison and an addition. */
 int64_t ictusi_warp_presync(struct warp *warp, uint64_t stamp)
 {
     const int64_t time = (int64_t)stamp;
@@ -111,7 +116,11 @@ static double slope_behind(const struct warp *warp)
     return risen > warp->slope * passed && passed > 0 ? risen / passed : warp->slope;
 }
 
-/* What is the same for all events between two points. */
+/*
+ * What is the same for all events between two points. Where neither point moves, nothing between
+ * them does: calm. After the last point no number of events ends the gap, hence the largest number
+ * there is.
+ */
 static void look_around(struct warp *warp)
 {
     const struct points *points = warp->points;
@@ -148,6 +157,10 @@ static int64_t backward_shift(const struct warp *warp, int64_t time)
     return warp->rise > 0 && rest > 0 ? (int64_t)rest : 0;
 }
 
+/*
+ * Each of both is a promise: with the forward line, intervals after p shrink by no more than asked,
+ * with the ramp those before q. The larger one keeps both.
+ */
 static int64_t warp_between(const struct warp *warp, int64_t time)
 {
     const int64_t shift = forward_shift(warp, time);
@@ -187,7 +200,8 @@ static int64_t warp_place(const struct warp *warp, int64_t time)
 /*
  * Points themselves get the value that the passes found; events between them what warp_place()
  * says. A location that follows another one's points (a GPU stream) is moved as the time says,
- * since it has no events that these points stand for.
+ * since it has no events that these points stand for. The points are passed by counting events,
+ * since several events may share one stamp.
  */
 static int64_t next_value(struct warp *warp, int64_t time)
 {
@@ -239,6 +253,9 @@ static void count_interval(struct warp_stats *stats, int64_t old, int64_t new)
     }
 }
 
+/*
+ * An interval is named by where it begins in the output; warp->output still is its first event's.
+ */
 static void keep_forced(struct warp *warp, int64_t old, int64_t new)
 {
     if (warp->forced && forced_is(warp->forced, old, new)) {
@@ -294,6 +311,7 @@ uint64_t ictusi_warp_event(struct warp *warp, uint64_t stamp)
         count_move(stats, out - time);
     }
     stats->events++;
+    /* One look at the end tells whether any stamp was too large. */
     warp->bits |= stamp;
     warp->raw = stamp;
     warp->input = time;
@@ -319,6 +337,7 @@ uint64_t ictusi_warp_other(const struct warp *warp, uint64_t stamp)
     return as_stamp(warp_between(&probe, time));
 }
 
+/* Sums and extremes alone, so that the order in which locations come makes no difference. */
 void ictusi_warp_add_stats(struct warp_stats *sum, const struct warp *warp)
 {
     const struct warp_stats *part = &warp->stats;
