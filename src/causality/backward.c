@@ -35,7 +35,10 @@ static int64_t ramp_lead(const struct points *points, uint64_t i)
     return points->value[i] - points->time[i];
 }
 
-/* Slope of the line from a vertex back to (time, phi). */
+/*
+ * Slope of the line from a vertex back to (time, phi). At one instant a rise has no slope that
+ * would do, and counts as infinite.
+ */
 static double slope_to(const struct ramp *ramp, uint64_t v, int64_t time, int64_t phi)
 {
     const double passed = (double)(ramp->points->time[ramp->vertex[v]] - time);
@@ -43,13 +46,22 @@ static double slope_to(const struct ramp *ramp, uint64_t v, int64_t time, int64_
     return passed > 0 ? risen / passed : (risen > 0 ? INFINITY : 0);
 }
 
-/* Where the line that leaves a vertex with the given slope is at an earlier time. */
+/*
+ * Where the line that leaves a vertex with the given slope is at an earlier time. Rounded down, so
+ * that rounding never lifts a point above a limit; the tick that this may cost is what
+ * ramp_measure() takes off.
+ */
 static int64_t line_at(const struct ramp *ramp, uint64_t v, double slope, int64_t time)
 {
     const double passed = (double)(ramp->points->time[ramp->vertex[v]] - time);
     return passed > 0 ? ramp->phi[v] - (int64_t)ceil(slope * passed) : ramp->phi[v];
 }
 
+/*
+ * A limit becomes the last vertex of the hull. Going back, slopes fall strictly from vertex to
+ * vertex; vertices that would break this lie above the line to the new one and are dropped. Each
+ * point comes and goes once at most, so that a ramp takes time in proportion to its points.
+ */
 static void add_limit(struct ramp *ramp, uint64_t i, int64_t limit)
 {
     const int64_t time = ramp->points->time[i];
@@ -103,6 +115,7 @@ static uint64_t ramp_settle(struct ramp *ramp, uint64_t low)
     return low;
 }
 
+/* Only after the ramp is settled: the points down to low then have their values. */
 static void ramp_measure(struct ramp *ramp, uint64_t low, uint64_t high)
 {
     const struct points *points = ramp->points;
@@ -119,7 +132,11 @@ static void ramp_measure(struct ramp *ramp, uint64_t low, uint64_t high)
     }
 }
 
-/* One ramp, back from point `from`. Returns where the next one starts. */
+/*
+ * One ramp, back from point `from`. Returns where the next one starts. It ends where its line meets
+ * the forward values, after REACH points, or at the first point. What is left of it then begins
+ * anew at its last point, as if that were a jump.
+ */
 static uint64_t ramp_back(struct ramp *ramp, uint64_t first, uint64_t from)
 {
     const struct points *points = ramp->points;

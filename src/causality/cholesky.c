@@ -27,7 +27,7 @@ static double row_product(const double *a, const double *b, uint32_t n)
 /*
  * A = S^-1 L L' S^-1 with S = diag(1/sqrt(a_ii)): with a unit diagonal one jitter suits all rows,
  * whatever their units are. n^3/3 multiplications. False where the matrix is not positive definite
- * even so.
+ * even so. Only the lower triangle is read and written.
  */
 bool ictusi_cholesky_factorise(double *matrix, uint32_t n, double *scale)
 {

@@ -53,7 +53,7 @@ static uint64_t phi_count(const struct clock_model *m)
 
 /*
  * Trials fit the model in place, without the delays of a fold: phi and D are put aside before, and
- * back afterwards.
+ * back afterwards. No look at the trace may come in between, since that makes a new list of pairs.
  */
 static void model_keep(struct choosing *c)
 {
@@ -130,6 +130,7 @@ static bool trial_wins(const struct choosing *c, double part)
     return gain_counts(&all, errors, one ? 0 : part);
 }
 
+/* The next trial writes over what was the best until now. */
 static void trial_becomes_best(struct choosing *c)
 {
     double *best = c->scores[SCORE_TRIAL];
@@ -137,7 +138,11 @@ static void trial_becomes_best(struct choosing *c)
     c->scores[SCORE_BEST] = best;
 }
 
-/* Score a walk, or the base (NULL), on both folds; the model stays as it is. */
+/*
+ * Score a walk, or the base (NULL), on both folds; the model stays as it is. What one fold leaves
+ * out the other fits, so that each delay that was seen last is scored once, by a fit that did not
+ * know it. Scores of two models are in the same order, by which they are compared one by one.
+ */
 static int held_out(struct choosing *c, const struct model_walk *walk, int score)
 {
     int err = ICTUS_OK;
@@ -156,7 +161,10 @@ static int held_out(struct choosing *c, const struct model_walk *walk, int score
     return err;
 }
 
-/* Another look at the trace, and the room that its delays need. */
+/*
+ * Another look at the trace, and the room that its delays need. Each array that was moved is taken
+ * over at once, so that it is freed whatever fails after it.
+ */
 static int choice_observe(struct choosing *c)
 {
     const int err = c->source->observe(c->source, c->m);
@@ -379,7 +387,10 @@ static int take_base(struct choosing *c)
     return err;
 }
 
-/* A walk, but the lines again where it goes too far; their phi is kept aside. */
+/*
+ * A walk, but the lines again where it goes too far; their phi is kept aside. Their D need not be
+ * kept: the last look makes new pairs, and another solution finds it.
+ */
 static int choose_above_lines(struct choosing *c, double violation)
 {
     double *lines = malloc(phi_count(c->m) * sizeof *lines);
@@ -404,6 +415,10 @@ static int choose_above_lines(struct choosing *c, double violation)
     return err;
 }
 
+/*
+ * The violations that all models are held against are those of the base, before phi is fitted. A
+ * base that violates nothing is left only for lines that predict better.
+ */
 static int choice_make(struct choosing *c)
 {
     const struct model_walk lines = {.strength = 0};

@@ -33,7 +33,11 @@ static double model_doubt(const struct clock_model *m)
     return fmax(sqrt(squares / known), 1);
 }
 
-/* What bounds around contradict the fit by. */
+/*
+ * What bounds around contradict the fit by. Up to two scatters a miss is chance. Both clocks get
+ * all of it, since nothing tells which of them is off, and so do the knots next to those around the
+ * delay.
+ */
 static void model_add_contradictions(struct clock_model *m)
 {
     for (uint64_t i = 0; i < 2 * m->pair_count; i++) {
@@ -104,7 +108,10 @@ static void variances_solve(const struct solving *s, double *variance)
     }
 }
 
-/* phi of a clock at a knot, from the solution. */
+/*
+ * phi of a clock at a knot, from the solution. After ictusi_normal_solve() the right side is the
+ * solution.
+ */
 static double drawn_phi(const struct solving *s, uint32_t clock, uint32_t knot)
 {
     const struct basis at = solving_basis(s, knot);
@@ -158,7 +165,10 @@ static void errors_lean(struct solving *s, double *lean)
     }
 }
 
-/* By draws of the solution, whose standard deviations err by 1/sqrt(2 DRAWS). */
+/*
+ * By draws of the solution, whose standard deviations err by 1/sqrt(2 DRAWS). The seed comes from
+ * the model, so that an archive has the same errors each time.
+ */
 static void variances_draw(struct solving *s, double *variance)
 {
     enum { DRAWS = 64 };

@@ -107,7 +107,8 @@ static struct model_delay delay_new(const struct clock_model *m, const struct se
 /*
  * The delays of a pair in one direction, in the order of time. Cells without a message have none,
  * so a pair that talks seldom takes little room. Whether this direction contradicts the clocks and
- * had not been seen before.
+ * had not been seen before. Directions that were known are no news, or looking would go on as long
+ * as anything contradicts.
  */
 static bool fill_way(const struct clock_model *m, struct seeing *s, struct model_pair *pair,
                      int way, uint64_t row, const struct model_pair *before)
@@ -158,7 +159,10 @@ static void see_ways(struct clock_model *m, struct seeing *s, struct model_pair 
     m->degree[pair->b] += model_talks_both_ways(pair);
 }
 
-/* The next pair in order, seen before or now or both. */
+/*
+ * The next pair in order, seen before or now or both. Both lists are merged: each step takes the
+ * lesser pair of them, or both where they are the same.
+ */
 static void see_pair(struct clock_model *m, struct seeing *s, const struct delay_pair **seen,
                      const struct delay_pair *seen_end)
 {
@@ -180,7 +184,8 @@ static void see_pair(struct clock_model *m, struct seeing *s, const struct delay
 /*
  * What was seen before and is not now is still true: only the latest of a collective's members is
  * seen to hold up the others, and who is the latest depends on the clocks. Each look adds a few of
- * the bounds that there are, and the clocks must not forget the last ones.
+ * the bounds that there are, and the clocks must not forget the last ones. What was seen with cells
+ * of another length cannot be kept. Old delays are copied before their list is freed.
  */
 int ictusi_clock_model_see(struct clock_model *m, const struct least_delays *d, double us_per_tick)
 {

@@ -86,7 +86,9 @@ static double functional_value(const double *l, const double *x, uint32_t n)
     return sum;
 }
 
-/* The unknowns that are nearest to the present phi. */
+/*
+ * The unknowns that are nearest to the present phi. Lines are fitted to the knots by least squares.
+ */
 static void unknowns_from_phi(struct solving *s)
 {
     const struct clock_model *m = s->m;
@@ -111,7 +113,10 @@ static void unknowns_from_phi(struct solving *s)
     phi_from_unknowns(s);
 }
 
-/* A quadratic prior of one functional of a clock, with a target of 0. */
+/*
+ * A quadratic prior of one functional of a clock, with a target of 0. The right side is the
+ * negative gradient at x, since the step is what is solved for.
+ */
 static void add_prior(struct solving *s, uint32_t u, const double *l, double weight)
 {
     const double value = functional_value(l, &s->x[(uint64_t)u * s->nb], s->nb);
@@ -124,7 +129,10 @@ static void add_prior(struct solving *s, uint32_t u, const double *l, double wei
     }
 }
 
-/* The mean clock keeps its level and slope; steps are damped. */
+/*
+ * The mean clock keeps its level and slope; steps are damped. The pins' matrix is added by the
+ * solver itself (clock_normal.h), their right side here.
+ */
 static void add_pins(struct solving *s)
 {
     const uint32_t p = s->m->clocks;
@@ -417,6 +425,10 @@ static void set_asymmetry(struct solving *s)
     s->asymmetry = fmin(sqrt(squares / (usual_counts + known)), most_asymmetry);
 }
 
+/*
+ * side and contradicts are of one pair at a time; what eliminating its D left is kept for
+ * step_delays(). The side counts for b and, as phi_b - phi_a is what it pulls, less for a.
+ */
 static void add_pairs(struct solving *s)
 {
     for (uint64_t i = 0; i < s->m->pair_count; i++) {
@@ -513,6 +525,7 @@ static void set_edges(struct solving *s)
     }
 }
 
+/* Offsets are in the order of their clocks: each change is a further edge. */
 static uint64_t count_edges(const struct clock_model *m)
 {
     uint64_t count = m->pair_count + (m->offset_count > 0);

@@ -17,6 +17,10 @@ uint32_t ictusi_joint_slot(struct joint *j, uint32_t rank, uint32_t slot)
                                                    : ictusi_graph_remote(j->graph, rank, node);
 }
 
+/*
+ * Both lists lie in one piece, those that the node listens to first. Nodes of other ranks are only
+ * named here: their own ranks fill them in with the other end of each edge.
+ */
 int ictusi_joint_fill(struct joint *j, uint32_t node, const struct node_list *in,
                       const struct node_list *out)
 {

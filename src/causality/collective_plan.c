@@ -5,7 +5,10 @@
 #include <ictus/error.h>
 #include <stdlib.h>
 
-/* Runs of neighbouring members, and the ranks in the order of their first. */
+/*
+ * Runs of neighbouring members, and the ranks in the order of their first. slots counts a rank's
+ * runs until plan_count_slots() makes nodes of them.
+ */
 static void plan_find_runs(struct collective_plan *plan, bool *seen)
 {
     for (uint32_t i = 0; i < plan->size; i++) {

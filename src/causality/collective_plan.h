@@ -24,7 +24,10 @@ int ictusi_collective_plan_init(struct collective_plan *plan, const struct layou
                                 const struct share *share);
 void ictusi_collective_plan_fini(struct collective_plan *plan);
 
-/* The rank that replays a member. */
+/*
+ * The rank that replays a member. One that recorded nothing is rank 0's, so that all ranks name the
+ * same one.
+ */
 static inline uint32_t plan_owner(const struct collective_plan *plan, uint32_t member)
 {
     const uint32_t location = plan->comm->members[member];

@@ -26,7 +26,11 @@ static int scan_node(struct joint *j, uint32_t node, uint32_t in_a, uint32_t in_
     return ictusi_joint_fill(j, node, &in, &out);
 }
 
-/* The node of a run in a slot: 0..levels combine, levels + 1 is what comes from the runs below. */
+/*
+ * The node of a run in a slot: 0..levels combine, levels + 1 is what comes from the runs below.
+ * Runs of one rank lie one after the other there. They are few, since ranks replay neighbouring
+ * locations, so that counting those before costs little.
+ */
 static uint32_t run_node(struct joint *j, uint32_t run, uint32_t slot)
 {
     const struct collective_plan *plan = j->plan;
@@ -38,7 +42,12 @@ static uint32_t run_node(struct joint *j, uint32_t run, uint32_t slot)
     return ictusi_joint_slot(j, rank, 2 * SLOTS + before * (plan->levels + 2) + slot);
 }
 
-/* Recursive doubling over runs: node k of a run holds the maximum of the 2^k runs up to it. */
+/*
+ * Recursive doubling over runs: node k of a run holds the maximum of the 2^k runs up to it. It
+ * listens to its run's node k - 1 and to that of the run 2^(k-1) before, each of which holds half
+ * of them. The exits listen to the highest node of the run below theirs, which holds all runs up to
+ * it.
+ */
 static int connect_levels(struct joint *j, uint32_t run, uint32_t chain_end,
                           const struct node_list *exits)
 {
@@ -67,7 +76,10 @@ static int connect_levels(struct joint *j, uint32_t run, uint32_t chain_end,
     return err;
 }
 
-/* The new nodes of a run: n chain nodes in a row, then one per exit. */
+/*
+ * The new nodes of a run: n chain nodes in a row, then one per exit. They follow each other, so
+ * that base is enough to name them.
+ */
 static int make_run_nodes(struct joint *j, uint32_t n, uint32_t *base)
 {
     int err = ICTUS_OK;

@@ -31,7 +31,10 @@ static void pick_points(const struct joint *j, const uint32_t *from, uint32_t lo
     }
 }
 
-/* The neighbours in a binomial tree of ranks rooted at the index top. */
+/*
+ * The neighbours in a binomial tree of ranks rooted at the index top. Counted from there, a
+ * parent's number is its child's without the lowest bit.
+ */
 static uint32_t collective_tree_parent(const struct collective_plan *plan, uint32_t top)
 {
     const uint32_t n = plan->rank_count;
@@ -75,7 +78,10 @@ static void add_children(struct joint *j, uint32_t top, uint32_t slot, struct no
 
 /*
  * From the enters in one list to the exits in another, over a tree of ranks: gather up to the rank
- * `top`, unless only the root sends, then spread down, unless only the root receives.
+ * `top`, unless only the root sends, then spread down, unless only the root receives. The
+ * neighbours in the tree are added to both lists. Where nothing is spread, the gathering node at
+ * the top leads to the exits itself, and where nothing is gathered, the spreading one there listens
+ * to the enters.
  */
 static int connect_tree(struct joint *j, uint32_t top, bool gather, bool spread,
                         uint32_t first_slot, struct node_list *in, struct node_list *out)

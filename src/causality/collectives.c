@@ -23,7 +23,9 @@ uint32_t ictusi_collectives_slots(const struct layout *layout, const struct shar
 
 /*
  * Whether the pairs of a sparse operation are known: one member sends or one receives, or everybody
- * was recorded to receive from as many others as send at all, so from all of them.
+ * was recorded to receive from as many others as send at all, so from all of them. No member can
+ * receive from more than all that send, without itself, so that their numbers add up to the product
+ * only where each receives from all.
  */
 static bool collectives_is_proven(const struct joint *j, bool from_b, bool to_b)
 {
@@ -115,7 +117,10 @@ static uint64_t chain_detach(struct points *points, uint32_t from, uint32_t *lis
     return count;
 }
 
-/* Whether all members took part, and in the same operation. */
+/*
+ * Whether all members took part, and in the same operation. Where several ranks replay members each
+ * sees its own ones, and what all agreed on decides.
+ */
 static bool is_usable(const struct joint *j)
 {
     const struct instance *instance = j->instance;
@@ -174,7 +179,10 @@ static int connect_instance(struct graph *graph, const struct collective_plan *p
     return err;
 }
 
-/* Nodes that other ranks name lie where they expect them. */
+/*
+ * Nodes that other ranks name lie where they expect them. They are made before all others:
+ * ictusi_joint_slot() computes their numbers.
+ */
 static int reserve_slots(struct graph *graph, const struct collective_plan *plan,
                          const struct agreement *agreement)
 {

@@ -12,7 +12,9 @@ struct easing {
 /*
  * The shift of point i: that of the forward pass, or of the ramp if that is larger. Seen from the
  * end, shifts fall at most by `slope` for each tick: so an event that was moved pulls those before
- * it along, and an interval shrinks by that share at most (backward amortisation, B07).
+ * it along, and an interval shrinks by that share at most (backward amortisation, B07). The line is
+ * rounded down, so that no interval shrinks by more. At the end there is no ramp yet, whose shift
+ * of 0 every lead reaches.
  */
 static int64_t easing_shift(struct easing *ramp, const struct points *points, uint64_t i)
 {
@@ -46,6 +48,9 @@ uint64_t ictusi_easing_above(const struct points *points, uint64_t first, uint64
     return above;
 }
 
+/*
+ * No floor lies below the present value, so that rounds only ever raise and cannot go in circles.
+ */
 void ictusi_easing_floors(struct points *points, uint64_t first, uint64_t end, double slope)
 {
     struct easing ramp = {.slope = slope};

@@ -25,7 +25,10 @@ static bool is_sooner(int64_t delay, int64_t instant, int64_t than, int64_t than
     return delay < than || (delay == than && instant < than_instant);
 }
 
-/* Two stretches of time become one: as if they had been one from the beginning. */
+/*
+ * Two stretches of time become one: as if they had been one from the beginning. Done in place: cell
+ * i is written after 2 i and 2 i + 1, which are never before it, were read.
+ */
 static void cells_halve(struct least_delays *d)
 {
     d->cells /= 2;
@@ -284,7 +287,11 @@ static int pairs_list(struct least_delays *d)
     return ICTUS_OK;
 }
 
-/* The keys of all ranks, each once: *keys is the caller's to free. */
+/*
+ * The keys of all ranks, each once: *keys is the caller's to free. Each rank fills in its own part
+ * of a list and has the largest number there is elsewhere, so that a minimum puts the parts
+ * together.
+ */
 static int keys_gather(const struct least_delays *d, struct team *team, uint64_t **keys,
                        uint64_t *count)
 {
@@ -314,7 +321,10 @@ static int keys_gather(const struct least_delays *d, struct team *team, uint64_t
     return err;
 }
 
-/* The rows of these keys, in their order. */
+/*
+ * The rows of these keys, in their order. Rows that other ranks alone have seen are empty. The old
+ * table is freed, after errors too.
+ */
 static int rows_arrange(struct least_delays *d, const uint64_t *keys, uint64_t count)
 {
     struct least_delays old = *d;
@@ -358,7 +368,10 @@ static int cells_share(struct least_delays *d, struct team *team)
     return err ? err : team->minima(team, d->instant, count);
 }
 
-/* All ranks get the rows of all. */
+/*
+ * All ranks get the rows of all. Before minima can be taken number by number, the tables must have
+ * the same cells and the same rows in the same order. Collective.
+ */
 static int rows_share(struct least_delays *d, struct team *team)
 {
     int64_t cells = d->cells;

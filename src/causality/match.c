@@ -90,7 +90,10 @@ static void chain_append(struct points *points, struct chain *chain, const struc
     chain->count += other->count;
 }
 
-/* Make room for one more element of an array that doubles. */
+/*
+ * Make room for one more element of an array that doubles. It is full where the count is a power of
+ * two, so that nobody has to keep its room.
+ */
 static int match_reserve(void **array, uint64_t count, size_t size)
 {
     if ((count & (count - 1)) != 0) {
@@ -105,9 +108,10 @@ static int match_reserve(void **array, uint64_t count, size_t size)
 }
 
 /*
- * Messages with the same sender, receiver, tag and communicator do not overtake each other
- * (MPI 4.1, 3.5), so the n-th send of a channel belongs to its n-th receive. A channel is looked up
- * by these four in constant time and made when it is first seen.
+ * Messages with the same sender, receiver, tag and communicator do not overtake each other (MPI
+ * 4.1, 3.5), so the n-th send of a channel belongs to its n-th receive. A channel is looked up by
+ * these four in constant time and made when it is first seen. The pointer holds until the next
+ * channel is made.
  */
 static struct channel *find_channel(struct matching *m, uint32_t comm, uint32_t sender,
                                     uint32_t receiver, uint32_t tag)
@@ -225,7 +229,7 @@ static void channel_take(struct matching *m, struct channel *c, const struct cha
 /*
  * An instance is one collective call of all members. Archives do not number the calls, but all
  * members call the collectives of a communicator in one order (MPI 4.1, chapter 6): the n-th call
- * of each member belongs to instance n.
+ * of each member belongs to instance n. The pointer holds until the next instance is made.
  */
 static struct instance *find_instance(struct matching *m, uint64_t a, uint64_t b)
 {
@@ -291,7 +295,10 @@ static void mark_live(struct matching *m, const struct collective_call *call, ui
     m->sizes_known = m->sizes_known || any;
 }
 
-/* Count this call on its communicator and put both its points into the instance of that number. */
+/*
+ * Count this call on its communicator and put both its points into the instance of that number. The
+ * location that stands for the process counts, since its threads may take turns.
+ */
 static int match_in_order(struct matching *m, const struct collective_call *call, uint32_t rank)
 {
     const uint32_t own = m->layout->comms[call->comm].members[rank];
@@ -439,7 +446,11 @@ static void instance_take(struct matching *m, struct instance *instance,
     chain_append(m->points, &instance->in, &other->in, point);
 }
 
-/* Instances in the order in which they were made, each under its key. */
+/*
+ * Instances in the order in which they were made, each under its key. The map gives its slots in no
+ * order, so they are first put under their numbers: numbers then do not depend on how many threads
+ * read.
+ */
 static int instances_append(struct matching *m, const struct matching *other, uint64_t point)
 {
     struct idmap_slot *keys = calloc(other->instance_count + 1, sizeof *keys);
@@ -461,6 +472,10 @@ static int instances_append(struct matching *m, const struct matching *other, ui
     return err;
 }
 
+/*
+ * A process is read by one thread alone: no sequence is known to both, and those of the other one
+ * are taken over as they are.
+ */
 int ictusi_matching_append(struct matching *m, const struct matching *other, uint64_t point)
 {
     for (uint64_t i = 0; i < other->channel_count; i++) {
@@ -483,7 +498,11 @@ int ictusi_matching_append(struct matching *m, const struct matching *other, uin
     return instances_append(m, other, point);
 }
 
-/* Points of a location are consecutive; first[l] is ascending. */
+/*
+ * Points of a location are consecutive; first[l] is ascending. first[low] <= point < first[high]
+ * holds all the time. A location without points begins where the next one does; the last of those
+ * is found, which has the point.
+ */
 uint32_t ictusi_match_location(const struct matching *m, uint32_t point)
 {
     uint64_t low = 0;
