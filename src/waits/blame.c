@@ -100,7 +100,10 @@ static void rate_release(struct replay *r, uint32_t index)
     r->free_rate = index;
 }
 
-/* Whether one heap entry goes before another: calls are passed from the last one on. */
+/*
+ * Whether one heap entry goes before another: calls are passed from the last one on. So the rate
+ * that closes first is at the top.
+ */
 static bool rate_before(const struct replay *r, uint32_t a, uint32_t b)
 {
     return r->rates[a].until > r->rates[b].until;
@@ -146,7 +149,10 @@ static uint32_t heap_pop(struct replay *r, struct walker *w)
     return top;
 }
 
-/* Rates that a call opens, now that everybody has charged it. */
+/*
+ * Rates that a call opens, now that everybody has charged it. The call's own wait is no part of it:
+ * it came after the instant at which the call was entered, which is what the others waited for.
+ */
 static int walker_open(struct replay *r, struct walker *w, uint64_t call)
 {
     int err = ICTUS_OK;
@@ -162,7 +168,10 @@ static int walker_open(struct replay *r, struct walker *w, uint64_t call)
     return err;
 }
 
-/* Rates whose interval begins at or after this call. */
+/*
+ * Rates whose interval begins at or after this call. Most calls close none and look at the top of
+ * the heap alone.
+ */
 static void walker_close(struct replay *r, struct walker *w, uint64_t call)
 {
     while (w->heap_count && r->rates[w->heap[0]].until >= (int64_t)call) {
@@ -203,7 +212,10 @@ struct charge {
     double delay, waits;  /* D and O */
 };
 
-/* The delays of q against p by call path, into r->charge. */
+/*
+ * The delays of q against p by call path, into r->charge. They are in the order of r->other's list.
+ * What q did while recording was off is unknown, and so is no delay of anybody's.
+ */
 static void charge_delays(struct replay *r, struct charge *c, const struct sync_point *sync)
 {
     ictusi_time_map_clear(&r->own);
@@ -244,7 +256,10 @@ static int charge_rows(struct replay *r, const struct charge *c)
     return ICTUS_OK;
 }
 
-/* Open the rate on the causer's own waits, once it gets there. */
+/*
+ * Open the rate on the causer's own waits, once it gets there. It hangs on the causing call until
+ * that is passed. Rates beyond 2^26 are cut, so that sums of many stay within 64 bits.
+ */
 static int charge_waits(struct replay *r, const struct charge *c, uint32_t until)
 {
     const double sum = c->delay + c->waits;
@@ -268,7 +283,10 @@ static int charge_waits(struct replay *r, const struct charge *c, uint32_t until
     return ICTUS_OK;
 }
 
-/* The wait itself under each history, with the cause that the estimate has; and what is open. */
+/*
+ * The wait itself under each history, with the cause that the estimate has; and what is open. Rates
+ * are integers of 2^-32 until here.
+ */
 static void charge_lanes(const struct replay *r, struct charge *c, const struct walker *w)
 {
     const double wait = (double)analysis_wait(r->analysis, c->call);
@@ -289,7 +307,10 @@ static void charge_lanes(const struct replay *r, struct charge *c, const struct 
 
 static void ready_push(struct replay *r, uint32_t location);
 
-/* Divide one wait among what its causer did since both last met, then let go of the causer. */
+/*
+ * Divide one wait among what its causer did since both last met, then let go of the causer. The
+ * last one that waited for a call sets its location going again, if that has come to this call.
+ */
 static int charge_call(struct replay *r, uint32_t location, uint32_t call)
 {
     const struct analysis *a = r->analysis;
@@ -343,7 +364,11 @@ static void ready_push(struct replay *r, uint32_t location)
     r->ready[at] = location;
 }
 
-/* The latest call first: the replay goes from the end of the trace to its beginning. */
+/*
+ * The latest call first: the replay goes from the end of the trace to its beginning. Any order in
+ * which those who waited go first finds the same rates. In this one all locations go back through
+ * time together, so that only a part of the trace has to be in memory.
+ */
 static uint32_t ready_pop(struct replay *r)
 {
     const uint32_t top = r->ready[0];
@@ -377,7 +402,11 @@ static void replay_rest(struct replay *r)
     }
 }
 
-/* Pass the call before the cursor, unless somebody who waited for it has not been. */
+/*
+ * Pass the call before the cursor, unless somebody who waited for it has not been. The order
+ * matters: rates that begin at this call close before its wait is charged, and those that end at it
+ * open afterwards, since neither interval has the call's own wait in it.
+ */
 static int blame_walk(struct replay *r, uint32_t location)
 {
     struct walker *w = &r->walkers[location];
@@ -397,7 +426,9 @@ static int blame_walk(struct replay *r, uint32_t location)
     return err;
 }
 
-/* Nobody can go on: waits in a circle, in a broken trace. The latest call is passed all the same.
+/*
+ * Nobody can go on: waits in a circle, in a broken trace. The latest call is passed all the same.
+ * Rates of those who then still charge that call are never opened, since it has been passed.
  */
 static bool break_circle(struct replay *r)
 {

@@ -47,6 +47,7 @@ static uint32_t blocking_node_of(const struct analysis *a, uint32_t location)
     return process == LAYOUT_NONE ? 0 : a->session.trace->layout.processes[process].node;
 }
 
+/* The whole part of the logarithm to base 2. */
 static int size_class(int64_t size)
 {
     return size > 0 ? 64 - __builtin_clzll((unsigned long long)size) - 1 : 0;
@@ -76,6 +77,10 @@ static double transfer_sigma(const struct analysis *a, const struct transfer *t)
     return ictusi_histories_sigma(&a->histories, t->from, t->done->leave, t->to, t->posted->enter);
 }
 
+/*
+ * A message can be under way from when both sides have come to it, so its time counts from the
+ * later of both.
+ */
 static void learn_message(struct blocking *b, uint32_t send, uint32_t receive)
 {
     const struct analysis *a = b->analysis;
@@ -104,7 +109,10 @@ static void learn_point(void *self, uint32_t point)
     }
 }
 
-/* The upper edge of the class below which 99 of 100 are. */
+/*
+ * The upper edge of the class below which 99 of 100 are. The edge and not the middle: longer than a
+ * class begins may still be usual.
+ */
 static void learn_longest(struct blocking *b)
 {
     for (size_t s = 0; s < BLOCK_SIZES; s++) {
@@ -141,6 +149,10 @@ void ictusi_blocking_free(struct blocking *b)
     free(b->transfers);
 }
 
+/*
+ * A receive that was posted before the completing call began kept nobody waiting, and neither did
+ * one that was posted after its end.
+ */
 enum block ictusi_blocking_judge(const struct blocking *b, uint32_t send, uint32_t receive)
 {
     const struct analysis *a = b->analysis;

@@ -71,7 +71,10 @@ static double lane_share(const struct blame *d, const struct blame_row *row, int
     return row->lanes[lane] / d->total_lanes[lane];
 }
 
-/* In how many of the histories this is the largest cause. */
+/*
+ * In how many of the histories this is the largest cause. Of equal ones each counts. It takes a
+ * look at all rows for each history, and so is asked of the leading ones alone.
+ */
 static json_int_t first_draws(const struct blame *d, const struct blame_row *row)
 {
     json_int_t count = 0;
@@ -208,7 +211,10 @@ static int segments_json(const struct wait_results *r, json_t *list)
     return json_array_append_new(list, object) ? ICTUS_ERR_NOMEM : ICTUS_OK;
 }
 
-/* Mixed: within a third and two thirds; else what the interval lies on one side of. */
+/*
+ * Mixed: within a third and two thirds; else what the interval lies on one side of. What says
+ * neither is left open.
+ */
 static const char *causes_verdict_of(double low, double high)
 {
     if (low >= 1.0 / 3 && high <= 2.0 / 3) {
@@ -219,7 +225,8 @@ static const char *causes_verdict_of(double low, double high)
 
 /*
  * What a collective costs: skew is waiting for the last to come, transfer all the rest. Errors of
- * clocks move time between both, never in or out.
+ * clocks move time between both, never in or out. Where nothing is known of the clocks, any
+ * division of the time is possible.
  */
 static int sites_json(const struct wait_results *r, json_t *list)
 {

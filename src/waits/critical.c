@@ -81,7 +81,9 @@ static bool walk_springs(const struct walk *w, uint32_t location, uint64_t call)
 
 /*
  * A stretch of the path on one location: from a call, or from CALL_NONE, the location's beginning,
- * to before another one, which the path came to at an instant `end` and no later.
+ * to before another one, which the path came to at an instant `end` and no later. It may have come
+ * there before that call was entered, where a wait was cut off by the end of its call: what lies
+ * between is not on it. Under a history only the time is kept, by location.
  */
 static int walk_segment(struct walk *w, uint32_t location, uint32_t from, uint64_t to,
                         struct critical_segment segment, struct ictus_why *why)
@@ -108,7 +110,8 @@ static int walk_segment(struct walk *w, uint32_t location, uint32_t from, uint64
 /*
  * Backwards from the last event (Boehme, Wolf and others 2012): along a location until a call that
  * waited. What happened during the wait is not on the path, which goes on where it was waited for:
- * at the partner, from the call that ended the wait.
+ * at the partner, from the call that ended the wait. Each stretch ends where the one told before it
+ * begins, so that all of them add up to the whole.
  */
 static int walk_back(struct walk *w, struct ictus_why *why)
 {
@@ -149,7 +152,10 @@ static int by_share(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The same under every history: what share each location has. */
+/*
+ * The same under every history: what share each location has. Shares are of each history's own
+ * length, as its errors move the ends of all stretches.
+ */
 static int walk_lanes(struct critical *c, const struct times *times, struct ictus_why *why)
 {
     const uint64_t n = times->analysis->session.trace->layout.location_count;
@@ -180,6 +186,7 @@ static int walk_lanes(struct critical *c, const struct times *times, struct ictu
     return err;
 }
 
+/* Without error histories both ends of an interval are the share as it was read off. */
 int ictusi_critical_find(struct critical *c, const struct times *times, struct ictus_why *why)
 {
     const struct analysis *a = times->analysis;

@@ -95,7 +95,10 @@ static uint32_t epoch_start(const struct analysis *a, const struct epoch *comple
     return CALL_NONE;
 }
 
-/* A late post keeps its origin waiting in the one call that contains it: start or complete. */
+/*
+ * A late post keeps its origin waiting in the one call that contains it: start or complete. A start
+ * that had returned before the post did not wait for it.
+ */
 static void epoch_post(const struct analysis *a, const struct epoch *post,
                        const struct epoch *complete, epoch_fn *found, void *self)
 {
@@ -105,6 +108,10 @@ static void epoch_post(const struct analysis *a, const struct epoch *post,
     found(self, later ? complete->call : start, post->call, WAIT_LATE_POST);
 }
 
+/*
+ * The sides of one epoch are neighbours in the list. One that misses a side, since recording was
+ * off, tells what the other two are enough for.
+ */
 static void epochs_pair(const struct analysis *a, const struct epoch *list, uint64_t count,
                         epoch_fn *found, void *self)
 {
@@ -126,6 +133,10 @@ static void epochs_pair(const struct analysis *a, const struct epoch *list, uint
     }
 }
 
+/*
+ * Sorted twice: by kind, so that neighbours can be numbered, then by number, so that the sides of
+ * an epoch meet.
+ */
 int ictusi_epochs_find(const struct analysis *a, epoch_fn *found, void *self)
 {
     const uint64_t n = a->calls.notices.count;

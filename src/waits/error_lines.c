@@ -121,7 +121,10 @@ static struct line_spread polygon_moments(const struct polygon *p)
     return s;
 }
 
-/* All lines that rise or fall by the most that clocks drift, and lie far beyond all bounds. */
+/*
+ * All lines that rise or fall by the most that clocks drift, and lie far beyond all bounds. In the
+ * plane of (p, q) they are a parallelogram along the diagonal.
+ */
 static void lines_all(const struct error_lines *lines, double shrink, struct polygon *p)
 {
     double most = fabs(shrink) + lines->drift + 1;

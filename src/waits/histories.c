@@ -59,7 +59,11 @@ static uint32_t thread_clock(const struct session *s, uint32_t location)
     return s->thread_units > 0 && unit >= shared ? unit - shared : LAYOUT_NONE;
 }
 
-/* Whether processes of one node have clocks of their own. */
+/*
+ * Whether processes of one node have clocks of their own. Of offsets only near locations are
+ * compared, since processes of one node mostly are listed together and all pairs would take the
+ * square of the time.
+ */
 static bool clocks_by_process(const struct session *s)
 {
     const struct trace *trace = s->trace;
@@ -253,6 +257,11 @@ static int histories_pairs_find(struct histories *h)
     return h->pairs ? ICTUS_OK : ICTUS_ERR_NOMEM;
 }
 
+/*
+ * The seed of errors that the archive tells is the trace's length and the clock, so that an archive
+ * always has the same histories. reach is the largest error in any of them: whatever is farther off
+ * than two such errors is the same in all.
+ */
 int ictusi_histories_make(struct histories *h, struct session *s, uint32_t fitted)
 {
     *h = (struct histories){.source = SIGMA_ONE_CLOCK};
@@ -292,7 +301,11 @@ void ictusi_histories_free(struct histories *h)
     *h = (struct histories){.clocks = NULL};
 }
 
-/* The knot before an instant, and how far it is on the way to the next one. */
+/*
+ * The knot before an instant, and how far it is on the way to the next one. times[low] <= time <
+ * times[high] holds in the search, with the end as infinity. Before the first knot and after the
+ * last one errors stay what they are there.
+ */
 static uint32_t clock_place(const struct clock_errors *c, int64_t time, double *share)
 {
     uint32_t low = 0;

@@ -72,7 +72,8 @@ static bool talks_both_ways(const struct delay_pair *pair)
 
 /*
  * By how much the least delay of an ordered pair may be too long; negative: none was seen. Of the
- * least of many, gaps to the next ones are as large as what is missing below.
+ * least of many, gaps to the next ones are as large as what is missing below. So it is the mean gap
+ * between the least few; a single delay has none.
  */
 static double delays_excess(const int64_t *row, uint32_t cells)
 {
@@ -94,7 +95,11 @@ static double delays_excess(const int64_t *row, uint32_t cells)
     return n > 1 ? (double)(least[n - 1] - least[0]) / (n - 1) : (double)n - 1;
 }
 
-/* Cells learn from their neighbours, so that each has a bound. */
+/*
+ * Cells learn from their neighbours, so that each has a bound. A bound loses by each cell what
+ * clocks may drift in it at most. Once forth and once back is enough: the second pass takes along
+ * what the first one brought.
+ */
 static void delays_tighten(const struct least_delays *seen)
 {
     const int64_t more = (int64_t)ceil(drift_most * (double)seen->length / seen->cells);
@@ -204,7 +209,10 @@ static void network_fini(struct network *n)
     ictusi_laplacian_free(&n->laplacian);
 }
 
-/* Whether the pairs connect all clocks; else who is connected: the lowest clock of each group. */
+/*
+ * Whether the pairs connect all clocks; else who is connected: the lowest clock of each group. The
+ * lowest clock of a group is always its root.
+ */
 static bool network_is_whole(const struct network *n, uint32_t clocks, uint32_t *group)
 {
     uint32_t groups = clocks;
@@ -277,7 +285,10 @@ static void network_measure(struct network *n, const struct least_delays *seen, 
     }
 }
 
-/* Mean square of what the middles contradict each other by, in their own sigmas, over all loops. */
+/*
+ * Mean square of what the middles contradict each other by, in their own sigmas, over all loops.
+ * Along a tree of pairs the solution takes up all of it, so that only loops leave something.
+ */
 static int network_contradiction(struct network *n, double *x, uint32_t clocks, double *sum)
 {
     memset(x, 0, clocks * sizeof *x);
@@ -291,7 +302,10 @@ static int network_contradiction(struct network *n, double *x, uint32_t clocks, 
     return err;
 }
 
-/* How much larger errors are than presumed, as far as loops tell. */
+/*
+ * How much larger errors are than presumed, as far as loops tell. Of errors as presumed each loop
+ * would leave 1 in the mean. A few loops prove little, hence the presumed ones beside them.
+ */
 static int network_factor(struct network *n, const struct least_delays *seen, uint32_t knots,
                           double *factor)
 {
@@ -313,7 +327,8 @@ static int network_factor(struct network *n, const struct least_delays *seen, ui
 /*
  * One history at one knot. Each pair errs by its path's asymmetry, which all knots share, and by
  * the rest of its sigma. Knots of clocks that walk share half of that; where clocks are lines, what
- * is drawn are their middles and slopes.
+ * is drawn are their middles and slopes. The two streams are drawn from alike whatever comes of it,
+ * so that all knots of a history see the same common part.
  */
 static int history_solve(struct network *n, struct rng *common, struct rng *own, bool walk,
                          double *x, uint32_t clocks)
@@ -337,7 +352,10 @@ static int history_solve(struct network *n, struct rng *common, struct rng *own,
     return err;
 }
 
-/* The solution at a knot, its variances (into sigma), and histories of it. */
+/*
+ * The solution at a knot, its variances (into sigma), and histories of it. The common stream is the
+ * same for all knots of a history, the other one belongs to this knot.
+ */
 static int knot_draw(struct histories *h, struct network *n, uint64_t seed, uint32_t knot,
                      double factor)
 {
@@ -371,7 +389,10 @@ static int knot_draw(struct histories *h, struct network *n, uint64_t seed, uint
     return err;
 }
 
-/* Middles and slopes of lines become what they are at both ends. */
+/*
+ * Middles and slopes of lines become what they are at both ends. Both parts are taken as
+ * independent, so that their variances add up at either end.
+ */
 static void clock_turn(struct clock_errors *c)
 {
     const double square = c->sigma[0] * c->sigma[0] + c->sigma[1] * c->sigma[1];
@@ -391,7 +412,9 @@ static void clock_turn(struct clock_errors *c)
 /*
  * The draws of a clock at a knot have exactly its variance: 40 of them alone would err by 11 %.
  * Where clocks are believed as they are, what the solution would move them by is one more part of
- * their error, by one factor for all clocks and knots of a history.
+ * their error, by one factor for all clocks and knots of a history. Anywhere up to there with equal
+ * chance is a mean square of a third of it. The stream begins anew each time, which makes it one
+ * factor for all.
  */
 static void clock_scale(struct clock_errors *c, uint32_t knot, bool fitted, uint64_t seed)
 {
@@ -441,7 +464,10 @@ static int network_draw(struct histories *h, struct network *n, const struct ses
     return err;
 }
 
-/* The delays between clocks, and the network that they make. Collective. */
+/*
+ * The delays between clocks, and the network that they make. Collective. How far delays scatter is
+ * taken before cells learn from each other, which would hide it.
+ */
 static int network_see(struct network *n, struct least_delays *seen, const struct histories *h,
                        struct session *s)
 {

@@ -74,7 +74,9 @@ struct finding {
 };
 
 /*
- * A call may have waited for another one: the latest counts, whatever the order of proposals.
+ * A call may have waited for another one: the latest counts, whatever the order of proposals. Of
+ * equally late ones the call of the lowest number counts, so that nothing depends on the order in
+ * which points are visited.
  */
 static void partners_propose(struct finding *f, uint32_t call, uint32_t cause,
                              enum wait_state state, uint32_t node)

@@ -74,7 +74,11 @@ static inline double sums_within(double x, double most)
     return x < 0 ? 0 : x < most ? x : most;
 }
 
-/* The latest of those in each lane, and of one more. */
+/*
+ * The latest of those in each lane, and of one more. A history's error is taken off what the clock
+ * showed, and the other half of the lanes has the opposite sign. Enters count from base as
+ * integers: a double does not hold an instant since 1970.
+ */
 static void lanes_merge(const struct analysis *a, uint32_t point, int64_t base, double lanes[LANES])
 {
     const struct waiting_call *c = call_at(&a->calls, call_of_point(&a->calls, point));
@@ -118,7 +122,10 @@ struct node_latest {
     double lanes[LANES];
 };
 
-/* Of a member of a collective: the last to arrive may be another one in each lane. */
+/*
+ * Of a member of a collective: the last to arrive may be another one in each lane. A lane is what
+ * that history adds to the wait as it was read off.
+ */
 static void lanes_of_member(const struct analysis *a, const struct waiting_call *c,
                             const struct partner *p, const struct node_latest *node,
                             double lanes[LANES])
@@ -224,7 +231,10 @@ bool ictusi_wait_lanes(const struct analysis *a, uint64_t call, double lanes[LAN
     return lanes_of_pair(a, call, lanes).apart;
 }
 
-/* A wait that was read off as 0 still counts where some history has one. */
+/*
+ * A wait that was read off as 0 still counts where some history has one. Without it the errors
+ * could only ever make a sum smaller.
+ */
 static bool lanes_any(const double lanes[LANES])
 {
     bool any = false;
@@ -254,7 +264,11 @@ static int row_add(struct wait_rows *rows, uint32_t state, const struct waiting_
     return ICTUS_OK;
 }
 
-/* node: of a member of a collective under error histories; else NULL. */
+/*
+ * node: of a member of a collective under error histories; else NULL. How late the cause came
+ * decides, not the wait, which the call's length limits: decidable is what is late by 1.96 standard
+ * deviations.
+ */
 static int add_wait(struct wait_rows *rows, const struct analysis *a, uint64_t call,
                     const struct node_latest *node)
 {
@@ -322,7 +336,7 @@ static int add_node(struct wait_rows *rows, const struct analysis *a, uint32_t n
 
 /*
  * Waits within one clock are exact on that clock, which may still run faster or slower than the one
- * that shows the time.
+ * that shows the time. A clock whose error grows shows too much time, which is taken off.
  */
 static void row_add_rate(struct wait_row *row, const struct histories *h)
 {
@@ -337,7 +351,8 @@ static void row_add_rate(struct wait_row *row, const struct histories *h)
 
 /*
  * Members of collectives come later, node by node (add_node()), where histories may have another
- * one last.
+ * one last. Without error histories the last to come is the same for all, and they need no pass of
+ * their own.
  */
 static int rows_stretch(struct call_pass *pass, uint32_t location, uint64_t from, uint64_t to)
 {

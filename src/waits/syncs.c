@@ -45,7 +45,8 @@ static uint32_t *sync_before(const struct syncs *s, uint32_t call)
 /*
  * For each wait of a pair, the last one that lies before both of its calls; those of one pair are
  * in order. A wait that lies before only one of the two calls crosses it. It is not an instant at
- * which both had met, and is passed over.
+ * which both had met, and is passed over. Only those that cross are passed over one by one, and
+ * they are few.
  */
 static void pairs_link(struct syncs *s, const struct sync_pair *pairs, uint64_t count)
 {
@@ -62,7 +63,10 @@ static void pairs_link(struct syncs *s, const struct sync_pair *pairs, uint64_t 
     }
 }
 
-/* Put each wait to those of its lower location. */
+/*
+ * Put each wait to those of its lower location. place is where the next one goes, and in the end
+ * the end of that location's.
+ */
 static int syncs_stretch(struct call_pass *pass, uint32_t location, uint64_t from, uint64_t to)
 {
     struct syncs *s = container_of(pass, struct syncs, pass);
@@ -96,6 +100,7 @@ int ictusi_syncs_begin(struct syncs *s, const struct analysis *a, struct ictus_w
     return err ? err : ictusi_store_grow(&s->before, calls, why);
 }
 
+/* The pairs are needed no longer than this: what remains is one number a call. */
 static void syncs_pairs_find(struct syncs *s)
 {
     const uint64_t locations = s->analysis->session.trace->layout.location_count;
@@ -135,6 +140,9 @@ static void meeting_add(struct syncs *s, uint64_t from, uint32_t call, uint32_t 
     }
 }
 
+/*
+ * Of nodes through which all met all, for each location the calls that left through one, in order.
+ */
 static int meetings_find(struct syncs *s, struct ictus_why *why)
 {
     const struct analysis *a = s->analysis;
@@ -226,7 +234,11 @@ static uint32_t member_call(const struct analysis *a, uint32_t node, uint32_t lo
     return CALL_NONE;
 }
 
-/* How many of all meetings come before a call, or before its location. */
+/*
+ * How many of all meetings come before a call, or before its location. Going on from the last
+ * search: whoever asks for the calls of a location in order, or backwards, passes each of its
+ * meetings about once.
+ */
 static uint64_t meetings_before(const struct syncs *s, uint32_t location, uint32_t call)
 {
     const struct sync_meeting *meetings = s->meetings.area;

@@ -161,6 +161,7 @@ struct window_releases {
     uint64_t count;
 };
 
+/* The list has room for all tenures and never moves. */
 static struct last_releases *releases_at(struct window_releases *w, uint32_t target)
 {
     const int64_t *slot = ictusi_idmap_at(&w->target, target, 0, (int64_t)w->count);
@@ -173,7 +174,11 @@ static struct last_releases *releases_at(struct window_releases *w, uint32_t tar
     return &w->list[*slot];
 }
 
-/* Whom a tenure had to wait for; and from now on others for it. */
+/*
+ * Whom a tenure had to wait for; and from now on others for it. A lock of one target excludes
+ * others of this target and those of all targets; a lock of all excludes any. A shared lock only
+ * waits for exclusive ones.
+ */
 static int release_pass(struct window_releases *w, const struct analysis *a, const struct tenure *t,
                         epoch_fn *found, void *self)
 {
@@ -198,6 +203,10 @@ static int release_pass(struct window_releases *w, const struct analysis *a, con
     return ICTUS_OK;
 }
 
+/*
+ * Tenures come in the order of their releases, so that whoever is known when one comes had the lock
+ * before.
+ */
 static int tenures_pass(const struct tenures *t, epoch_fn *found, void *self)
 {
     struct window_releases w = {.list = calloc(t->count + 1, sizeof *w.list)};
