@@ -12,7 +12,10 @@ struct chunks {
     void *list[CHUNKS];
 };
 
-/* NULL tells OTF2 to write out what it has, and to return the chunks. */
+/*
+ * NULL tells OTF2 to write out what it has, and to return the chunks. What was made is used again
+ * after each return, so that a long file takes no more memory than a short one.
+ */
 static void *get_chunk(void *user, OTF2_FileType type, OTF2_LocationRef location, void **own,
                        uint64_t bytes)
 {

@@ -111,6 +111,11 @@ static OTF2_CallbackCode copy_on_unknown(OTF2_LocationRef location, OTF2_TimeSta
     return OTF2_CALLBACK_INTERRUPT;
 }
 
+/*
+ * Neither offsets nor mapping tables are applied: the clock turns raw stamps into new times, and
+ * the tables are copied with the definitions. Fewer events than the definitions promise are an
+ * error, as a copy would hide the damage.
+ */
 static int copy_read_events(struct rewriting *w, uint32_t index, const OTF2_EvtReaderCallbacks *set,
                             struct event_copy *copy)
 {
@@ -182,7 +187,10 @@ static bool restamp_may(const struct rewriting *w)
            substrate == OTF2_SUBSTRATE_POSIX && compression == OTF2_COMPRESSION_NONE;
 }
 
-/* Some locations, of which several are written at a time where their files allow. */
+/*
+ * Some locations, of which several are written at a time where their files allow. Each is settled
+ * after errors, too, since its walk is to be closed.
+ */
 static int copy_some_locations(struct rewriting *w, struct restamps *restamps, uint32_t from,
                                uint32_t to, const OTF2_EvtReaderCallbacks *set)
 {
@@ -437,6 +445,7 @@ static int copy_agree(const struct rewriting *w, int err)
     return w->job->team ? w->job->team->agree(w->job->team, err) : err;
 }
 
+/* The team agrees after each step, so that no rank is left alone in a collective call of OTF2. */
 static int copy_write(struct rewriting *w)
 {
     int err = copy_agree(w, copy_open_archive(w));
@@ -502,6 +511,10 @@ static int copy_verify(const struct rewriting *w, bool first)
     return err;
 }
 
+/*
+ * Collective over the team. The first rank makes, names and removes the output; the last agreement
+ * tells all what came of it.
+ */
 int ictusi_copy_run(const struct copy_job *job, struct ictus_why *why)
 {
     struct rewriting w = {.job = job, .why = why};

@@ -102,6 +102,7 @@ int ictusi_output_copy_check(const char *in, const char *out, struct ictus_why *
     return ICTUS_OK;
 }
 
+/* Of two runs that begin at once only one can make the directory. */
 int ictusi_output_start(const char *partial, struct ictus_why *why)
 {
     if (mkdir(partial, 0777) == 0) {
@@ -187,6 +188,7 @@ static int copy_companions(const char *anchor, const char *partial, struct ictus
     return err;
 }
 
+/* Renamed last: under its name the output is whole, or not there at all. */
 int ictusi_output_finish(const char *anchor, const char *partial, const char *out,
                          struct ictus_why *why)
 {

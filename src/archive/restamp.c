@@ -50,6 +50,7 @@ struct stamp_place {
     bool used; /* by a record */
 };
 
+/* Stamps lie at any byte, where some processors cannot read numbers: hence memcpy(). */
 static uint64_t stamp_get(const uint8_t *at)
 {
     uint64_t value = 0;
@@ -62,6 +63,7 @@ static void stamp_put(uint8_t *at, uint64_t value)
     memcpy(at, &value, sizeof value);
 }
 
+/* Numbers are taken as they lie in the file, so that machine and file must have the same order. */
 static bool order_is_little(void)
 {
     const uint16_t one = 1;
@@ -70,7 +72,10 @@ static bool order_is_little(void)
     return first == 1;
 }
 
-/* Read as much as there is, up to a chunk. */
+/*
+ * Read as much as there is, up to a chunk. A file that cannot be read is left to the OTF2 library,
+ * which says what is wrong with it.
+ */
 static int chunk_read(struct restamping *r)
 {
     r->size = 0;
@@ -102,7 +107,11 @@ static int chunk_write(const struct restamping *r)
     return ICTUS_OK;
 }
 
-/* A record of n bytes: all that share a stamp must have the same time afterwards as well. */
+/*
+ * A record of n bytes: all that share a stamp must have the same time afterwards as well. Each
+ * record asks the clock, which goes from event to event and must see all of them; the first one
+ * writes the stamp.
+ */
 static bool record_move(struct restamping *r, uint8_t *item, size_t n, struct stamp_place *stamp)
 {
     const struct copy_clock *clock = r->job->clock;
@@ -128,7 +137,11 @@ static bool record_move(struct restamping *r, uint8_t *item, size_t n, struct st
     return true;
 }
 
-/* The item at *at, of so many bytes at most; *at passes it. False: it is not understood. */
+/*
+ * The item at *at, of so many bytes at most; *at passes it. False: it is not understood. Lengths
+ * are held against what is left before *at moves, so that a damaged file leads nowhere. A stamp
+ * that no record used would stay what it was, and is refused.
+ */
 static bool item_move(struct restamping *r, uint8_t **at, size_t left, struct stamp_place *stamp)
 {
     uint8_t *item = *at;
@@ -148,6 +161,7 @@ static bool item_move(struct restamping *r, uint8_t **at, size_t left, struct st
            (item[0] >= ITEM_RECORDS && record_move(r, item, item[1], stamp));
 }
 
+/* The head says which events it has: a chunk that is missing or out of order is noticed here. */
 static bool head_fits(const struct restamping *r, uint64_t *last)
 {
     if (r->size < BYTES_HEAD || r->chunk[0] != ITEM_HEAD || r->chunk[1] != ORDER_LITTLE ||
@@ -158,7 +172,10 @@ static bool head_fits(const struct restamping *r, uint64_t *last)
     return true;
 }
 
-/* Move all stamps of the chunk that was read. False: it is not understood. */
+/*
+ * Move all stamps of the chunk that was read. False: it is not understood. A stamp holds until the
+ * next one or the end of its chunk. All chunks but the last are whole.
+ */
 static bool chunk_move(struct restamping *r)
 {
     struct stamp_place stamp = {.at = NULL};
@@ -180,6 +197,7 @@ static bool chunk_move(struct restamping *r)
     return r->ended || r->size == r->job->chunk;
 }
 
+/* What was written before something is not understood is removed in the end by restamp_close(). */
 static int file_move(struct restamping *r)
 {
     while (!r->ended) {

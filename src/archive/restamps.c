@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * What came of one location, from the thread that tried it until it is settled. The walk stays open
+ * until then, since only one thread at a time may close walks (copy_callbacks.h).
+ */
 struct restamps_try {
     void *walk; /* NULL: none was begun */
     int err;
@@ -61,7 +65,10 @@ static int restamp_location(const struct restamps *restamps, uint32_t index, voi
     return err;
 }
 
-/* What a thread does; it leaves what there is to say to the caller's. */
+/*
+ * What a thread does; it leaves what there is to say to the caller's. Locations of others, and
+ * those without events, remain unsupported: the OTF2 library is asked.
+ */
 static void restamps_try(void *self, uint32_t number)
 {
     const struct restamps *restamps = self;
@@ -83,6 +90,10 @@ void ictusi_restamps_run(struct restamps *restamps, uint32_t from, uint32_t to)
     ictusi_crew_run(restamps->job->threads, to - from, restamps_try, restamps);
 }
 
+/*
+ * A walk that was begun is closed in any case. It counts only where its events were written: the
+ * OTF2 library opens another one of the same location, which would count twice.
+ */
 int ictusi_restamps_settle(struct restamps *restamps, uint32_t location, bool dropped,
                            struct ictus_why *why)
 {

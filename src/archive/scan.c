@@ -16,6 +16,11 @@ OTF2_CallbackCode ictusi_scan_verdict(struct reading *r, int err)
     return err ? OTF2_CALLBACK_INTERRUPT : OTF2_CALLBACK_SUCCESS;
 }
 
+/*
+ * A location's points never go back in time: a stamp that does is taken for the one before it and
+ * counted. gap is the number of events since the last point, by which they find their place when
+ * the archive is written again.
+ */
 uint32_t ictusi_scan_point(struct reading *r, OTF2_TimeStamp stamp, uint64_t position, uint8_t kind)
 {
     struct points *points = &r->scan->history->points;
@@ -88,7 +93,10 @@ static OTF2_CallbackCode scan_on_unknown(OTF2_LocationRef location, OTF2_TimeSta
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* What was called from here on until recording is switched on again nobody knows. */
+/*
+ * What was called from here on until recording is switched on again nobody knows. What happens
+ * before a location's first point makes it late, which is no gap where all are.
+ */
 static OTF2_CallbackCode on_switched(OTF2_LocationRef location, OTF2_TimeStamp time,
                                      uint64_t position, void *data, OTF2_AttributeList *attributes,
                                      OTF2_MeasurementMode mode)

@@ -14,6 +14,10 @@ _Static_assert(COLLECTIVE_ROOT_NONE == OTF2_COLLECTIVE_ROOT_NONE &&
                    COLLECTIVE_ROOT_THIS_GROUP == OTF2_COLLECTIVE_ROOT_THIS_GROUP,
                "so are roots that are not a rank");
 
+/*
+ * Those that are nested too deeply are only counted, so that the ends of the others find their
+ * beginnings again.
+ */
 static OTF2_CallbackCode collective_begin(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                                           uint8_t class)
 {

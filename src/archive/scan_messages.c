@@ -54,7 +54,11 @@ static uint32_t message_send(struct reading *r, OTF2_TimeStamp time, uint64_t po
     return point;
 }
 
-/* A receive: in the order of the calls, where some are open. */
+/*
+ * A receive: in the order of the calls, where some are open. One that completes while an earlier
+ * one is still open waits for it, since messages are matched in the order in which receives were
+ * posted.
+ */
 static OTF2_CallbackCode message_receive(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                                          const uint32_t ends[3], uint64_t length)
 {

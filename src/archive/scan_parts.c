@@ -23,7 +23,10 @@ struct part {
     int err;
 };
 
-/* Locations of one group are read by one thread. */
+/*
+ * Locations of one group are read by one thread. A location without a process is a group of its
+ * own.
+ */
 static uint64_t part_group(const struct layout *layout, uint32_t location)
 {
     return layout->locations[location].process == LAYOUT_NONE
@@ -31,7 +34,10 @@ static uint64_t part_group(const struct layout *layout, uint32_t location)
                : ictusi_layout_clock_process(layout, location);
 }
 
-/* Where blocks may begin: after locations none of whose groups has a later one. */
+/*
+ * Where blocks may begin: after locations none of whose groups has a later one. reach is the last
+ * location of all groups that have begun.
+ */
 static bool *part_borders(const struct layout *layout)
 {
     const uint64_t n = layout->location_count;
@@ -60,7 +66,11 @@ static uint64_t distance_of(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-/* Blocks of about as many events each; how many there are in the end. */
+/*
+ * Blocks of about as many events each; how many there are in the end. Where an even share ends
+ * within a group, the border that is nearer to it is taken. Where there are few borders, there are
+ * fewer blocks than were asked for.
+ */
 static int parts_cut(const struct layout *layout, struct part *parts, int most)
 {
     bool *border = part_borders(layout);
@@ -125,7 +135,10 @@ static void *part_run(void *self)
     return NULL;
 }
 
-/* Begin to read a block; nothing is running where that cannot be done. */
+/*
+ * Begin to read a block; nothing is running where that cannot be done. All that it needs is its
+ * own, but for the definitions, which nobody changes while events are read.
+ */
 static void part_begin(struct part *part, const struct scan *whole)
 {
     const struct layout *layout = &whole->trace->layout;
@@ -163,7 +176,10 @@ static void counts_add(struct scan_counts *to, const struct scan_counts *more)
     to->foreign += more->foreign;
 }
 
-/* Put what a block holds after what is there. */
+/*
+ * Put what a block holds after what is there. Called in the order of the blocks, which is the order
+ * of the locations.
+ */
 static int part_join(struct part *part, struct scan *whole)
 {
     const uint64_t point = whole->history->points.count;
@@ -187,6 +203,10 @@ static void part_end(struct part *part)
     ictusi_history_fini(&part->history);
 }
 
+/*
+ * The first block is read into the caller's own history, while the threads read the others. All
+ * threads have ended before anything is put together, after errors as well.
+ */
 int ictusi_scan_parts(struct scan *scan, int threads)
 {
     struct part *parts = calloc((size_t)threads, sizeof *parts);

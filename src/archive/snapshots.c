@@ -15,6 +15,7 @@ bool ictusi_snapshots_exist(const struct trace *trace)
     return OTF2_Reader_GetNumberOfSnapshots(trace->reader, &count) == OTF2_SUCCESS && count > 0;
 }
 
+/* A record that cannot be written would be missing in the output: better there is none. */
 static OTF2_CallbackCode snapshots_on_unknown(OTF2_LocationRef location, OTF2_TimeStamp time,
                                               void *data, OTF2_AttributeList *attributes)
 {
@@ -34,6 +35,9 @@ static bool has_file(const struct trace *trace, uint64_t ref)
     return ictusi_output_sibling(trace->path, suffix);
 }
 
+/*
+ * What ended the reading is asked first: OTF2 calls it an error, too, when a callback interrupts.
+ */
 static int snapshots_copy_records(const struct trace *trace, uint64_t ref,
                                   const OTF2_SnapReaderCallbacks *set, struct snapshot_copy *copy)
 {
@@ -58,6 +62,10 @@ static int snapshots_copy_records(const struct trace *trace, uint64_t ref,
     return code == OTF2_SUCCESS ? ICTUS_OK : ICTUS_ERR_CORRUPT;
 }
 
+/*
+ * The times of this location's events are in memory meanwhile. Where offsets are kept nothing
+ * moves, and an empty list leaves all times as they are.
+ */
 static int snapshots_copy_location(const struct copy_job *job, OTF2_Archive *archive,
                                    uint32_t location, const OTF2_SnapReaderCallbacks *set)
 {
@@ -95,6 +103,11 @@ static int copy_locations(const struct copy_job *job, OTF2_Archive *archive)
     return err;
 }
 
+/*
+ * Event files are open as well, since the times of events are read from there. The number of
+ * snapshots belongs to the anchor, which the first rank writes. All that was opened is closed after
+ * errors, too.
+ */
 int ictusi_snapshots_copy(const struct copy_job *job, OTF2_Archive *archive, struct ictus_why *why)
 {
     struct trace *trace = job->trace;

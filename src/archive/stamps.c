@@ -38,6 +38,10 @@ int ictusi_stamps_read(const struct trace *trace, uint32_t location, bool shown,
     return code == OTF2_SUCCESS ? ICTUS_OK : ICTUS_ERR_CORRUPT;
 }
 
+/*
+ * Twice the same events, as readers show them and raw, so that the i-th of both are one event. The
+ * walk does not count: the events are copied by another one.
+ */
 int ictusi_moved_times_make(const struct copy_job *job, uint32_t location,
                             struct moved_times *times)
 {
@@ -63,6 +67,11 @@ void ictusi_moved_times_free(struct moved_times *times)
     *times = (struct moved_times){.moved = NULL};
 }
 
+/*
+ * After the search next is the first event that is not before the stamp. An instant before all
+ * events stays as far before the first, though not before 0; one between two of them must not pass
+ * the later one, and one after the last stays as far after it.
+ */
 uint64_t ictusi_moved_time(const struct moved_times *times, uint64_t stamp)
 {
     const uint64_t *shown = times->shown.list;

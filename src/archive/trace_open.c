@@ -19,7 +19,11 @@ static bool is_full(OTF2_ErrorCode code)
     return code == OTF2_ERROR_ENOSPC || code == OTF2_ERROR_EDQUOT || code == OTF2_ERROR_EFBIG;
 }
 
-/* OTF2 prints its complaints on standard error; keep the first one for the user instead. */
+/*
+ * OTF2 prints its complaints on standard error; keep the first one for the user instead. The
+ * callback is one for the whole process: what happens in other threads is told by whoever waits for
+ * them.
+ */
 static OTF2_ErrorCode on_error(void *data, const char *file, uint64_t line, const char *function,
                                OTF2_ErrorCode code, const char *format, va_list args)
 {
