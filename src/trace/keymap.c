@@ -4,6 +4,10 @@
 
 #include <stdlib.h>
 
+/*
+ * A key's place, or the free one that it would have. At most half of the slots are taken, so there
+ * is one. 0 marks a free slot, and key 0 is stored as 1.
+ */
 static size_t keymap_place_of(const struct keymap *map, uint64_t key)
 {
     size_t at = (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (map->slots - 1);

@@ -46,7 +46,10 @@ static double gained_between(const struct timeline_point *a, const struct timeli
     return (double)(int64_t)(ahead[1] - ahead[0]);
 }
 
-/* Whether all points may be where they were moved to. */
+/*
+ * Whether all points may be where they were moved to. A point's own bound is what it may be moved
+ * by.
+ */
 static bool points_allow(const struct timeline_point *points, int count,
                          const struct smoother_point *moved)
 {
@@ -58,7 +61,10 @@ static bool points_allow(const struct timeline_point *points, int count,
     return allowed;
 }
 
-/* Smooth points without a step among them. Where that is not to be, they stay as they are. */
+/*
+ * Smooth points without a step among them. Where that is not to be, they stay as they are. A bound
+ * holds around what was measured, so it grows by as much as its point is moved.
+ */
 static void points_smooth(struct timeline_point *points, int count)
 {
     double walk = 0.0;
@@ -136,7 +142,11 @@ struct timeline ictusi_timeline_make(struct timeline_point *points, int count)
     return t;
 }
 
-/* How far the cubic of two smoothed points is off the line between them, ns. */
+/*
+ * How far the cubic of two smoothed points is off the line between them, ns. The cubic has the
+ * drifts of both points as its slopes. Less the line's, they are what it leaves with and comes
+ * with, and u is the share of the way.
+ */
 static double piece_bend(const struct timeline_point *a, const struct timeline_point *b,
                          double slope, int64_t local)
 {

@@ -60,6 +60,10 @@ static uint32_t index_of(const struct raw_item *item)
     return item->kind == 'U' ? item->number - METRIC_CLASS_USER : item->number;
 }
 
+/*
+ * One piece of memory, so that it can be sent as a whole: how many numbers there are of each kind,
+ * then those of one kind after the other, all still KEYMAP_NONE.
+ */
 static int make_map(const struct rawlog *log, struct trace_map *map)
 {
     uint32_t counts[MAP_KINDS] = {0};
@@ -94,14 +98,20 @@ static void map_set(struct trace_map *map, enum map_kind kind, uint32_t number, 
     }
 }
 
-/* Room for one more element of an array that grows by doubling. */
+/*
+ * Room for one more element of an array that grows by doubling. On failure the old array stays its
+ * owner's.
+ */
 static void *array_more(void *array, uint32_t count, size_t bytes)
 {
     const bool power = (count & (count - 1)) == 0;
     return power ? realloc(array, (size_t)(count ? count * 2 : 1) * bytes) : array;
 }
 
-/* "0-15,32" to at most so many numbers. */
+/*
+ * "0-15,32" to at most so many numbers. A damaged log cannot make it take more memory than for that
+ * many.
+ */
 static int read_members(const char *text, uint32_t most, struct unified_group *group)
 {
     uint32_t room = 0;
@@ -129,6 +139,9 @@ static int read_members(const char *text, uint32_t most, struct unified_group *g
     return ICTUS_OK;
 }
 
+/*
+ * A group is known by the hash of its text: of 64 bits no two groups of a trace have the same one.
+ */
 static uint32_t add_group(struct unified *u, const char *members)
 {
     bool fresh = false;
@@ -374,7 +387,10 @@ static void take_duplicate(struct unified *u, const struct raw_item *item)
     }
 }
 
-/* Where the process that knew the members left no log: from those that say which rank they had. */
+/*
+ * Where the process that knew the members left no log: from those that say which rank they had.
+ * Members that left no log either stay rank 0.
+ */
 static int mend_groups(struct unified *u, const struct rawlog *logs, int count)
 {
     for (uint32_t c = 0; c < u->comm_keys.count; c++) {
@@ -426,6 +442,7 @@ static int64_t find_shift(struct rawlog *logs, int count, bool local)
     return first < ICTUS_NS_PER_S ? time_add(ICTUS_NS_PER_S, (int64_t) - (uint64_t)first) : 0;
 }
 
+/* Names come after all numbers, so that a name finds its number wherever that is in the log. */
 static int take_process(struct unified *u, const struct rawlog *log, struct trace_map *map)
 {
     int err = make_map(log, map);
@@ -453,6 +470,7 @@ static void number_teams(const struct unified *u, const struct rawlog *logs, int
     }
 }
 
+/* Duplicates come last: the members of what they were made of may be in another process's log. */
 static int take_groups(struct unified *u, const struct rawlog *logs, int count)
 {
     int err = ICTUS_OK;
@@ -469,6 +487,7 @@ static int take_groups(struct unified *u, const struct rawlog *logs, int count)
     return err;
 }
 
+/* World and self come first, so that they have the same numbers in every archive. */
 int ictusi_unify(struct rawlog *logs, int count, bool local, struct unified *u,
                  struct trace_map *maps)
 {
