@@ -61,7 +61,10 @@ static int touch_window(void *memory, size_t bytes)
     return 0;
 }
 
-/* Map the window at the end of the file. */
+/*
+ * Map the window at the end of the file. Beyond soft there is room for two of the longest records:
+ * for the one that passes it, and for what is said when there is no other window.
+ */
 static int map_window(struct recorder *r)
 {
     if (r->file_bytes + r->window_bytes > r->limit_bytes) {
@@ -146,6 +149,10 @@ struct recorder *ictusi_recorder_create(const struct recorder_setup *setup, uint
     return r;
 }
 
+/*
+ * What is recorded goes to scratch memory, so that records need not ask whether they are wanted.
+ * Where the file goes on is kept for ictusi_recorder_resume().
+ */
 void ictusi_recorder_divert(struct recorder *r, enum recorder_after reason)
 {
     if (!(r->after & AFTER_DIVERTED)) {
@@ -171,6 +178,9 @@ void ictusi_recorder_resume(struct recorder *r, enum recorder_after reason)
     }
 }
 
+/*
+ * The mapping is shared: this process lets go of its pages, and the kernel keeps what is in them.
+ */
 void ictusi_recorder_rest(struct recorder *r)
 {
     if (r->window) {

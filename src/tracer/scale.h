@@ -21,7 +21,10 @@ struct tick_scale {
 
 enum { TICK_SHIFT = 48 };
 
-/* The local source's nanoseconds of a tick. */
+/*
+ * The local source's nanoseconds of a tick. The product takes 128 bits: in 64 it would overflow
+ * after some microseconds.
+ */
 static inline int64_t ticks_to_ns(const struct tick_scale *scale, uint64_t ticks)
 {
     if (scale->multiplier == 0) {

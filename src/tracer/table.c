@@ -37,6 +37,7 @@ size_t ictusi_table_slots(size_t bytes, size_t value_bytes)
     return buckets * BUCKET_KEYS;
 }
 
+/* Pages take memory only once they are touched, so that a large table costs what it holds. */
 int ictusi_table_init(struct table *table, size_t slots, size_t value_bytes)
 {
     uint64_t buckets = 1;
@@ -65,6 +66,7 @@ void ictusi_table_fini(struct table *table)
     }
 }
 
+/* The kernel gives back pages of zeros, which are free slots. */
 void ictusi_table_clear(struct table *table)
 {
     (void)madvise(table->buckets, table->mapped_bytes, MADV_DONTNEED);
@@ -124,6 +126,7 @@ static void count_passed(struct table *table, uint64_t key, uint64_t last, uint6
     }
 }
 
+/* Slots are claimed by exchange, since several threads may put different keys into one bucket. */
 static int bucket_claim(struct table_bucket *bucket, uint64_t key)
 {
     for (int i = 0; i < BUCKET_KEYS; i++) {

@@ -99,6 +99,10 @@ static struct tally_site *site_insert(struct tally *t, const struct tally_key *k
     return s;
 }
 
+/*
+ * Found without a lock, since a slot that is filled never changes. A lock is taken only to fill
+ * one, and the slot is looked at again under it.
+ */
 struct tally_site *ictusi_tally_find(struct tally *t, const struct tally_key *key)
 {
     for (uint64_t at = tally_slot(key);; at = (at + 1) % TALLY_SLOTS) {
