@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The node above a process: the tree node of class "node", else its parent. */
+/*
+ * The node above a process: the tree node of class "node", else its parent. The depth is limited,
+ * since the tree of a damaged archive may have a circle.
+ */
 static uint32_t definition_links_node_of(const struct trace *trace, uint32_t parent)
 {
     uint32_t at = parent;
@@ -23,6 +26,7 @@ static uint32_t definition_links_node_of(const struct trace *trace, uint32_t par
     return parent;
 }
 
+/* Nodes are numbered in the order in which processes name them. */
 static int link_processes(struct trace *trace)
 {
     struct idmap index = {NULL, 0, 0};

@@ -21,6 +21,7 @@ static OTF2_CallbackCode definitions_on_clock(void *data, uint64_t resolution, u
     return OTF2_CALLBACK_SUCCESS;
 }
 
+/* A reference that is defined twice keeps its first definition. */
 static int definitions_names_add(struct name_table *table, uint64_t ref, uint32_t string)
 {
     if (ictusi_idmap_get(&table->index, ref, 0) != IDMAP_NONE) {
@@ -287,6 +288,10 @@ static void set_global_callbacks(OTF2_GlobalDefReaderCallbacks *set)
     ictusi_metric_names_register(set);
 }
 
+/*
+ * The number that the anchor promises is compared as well: a file that is cut off between two
+ * records looks whole.
+ */
 int ictusi_definitions_read_global(struct trace *trace)
 {
     OTF2_GlobalDefReader *reader = OTF2_Reader_GetGlobalDefReader(trace->reader);
@@ -331,6 +336,7 @@ static OTF2_CallbackCode definitions_on_offset(void *data, OTF2_TimeStamp time, 
     return OTF2_CALLBACK_SUCCESS;
 }
 
+/* Larger ones would leave no room for sums of stamps and offsets within 64 bits. */
 static int check_offsets(const struct trace *trace, const struct layout_location *location)
 {
     const int64_t most = INT64_C(1) << STAMP_BITS;

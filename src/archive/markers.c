@@ -62,6 +62,10 @@ static int marker_collect(struct marker_copy *copy, const struct span *span)
     return ICTUS_OK;
 }
 
+/*
+ * Called in two readings of the same file: the first collects, and the second writes the markers in
+ * the same order, with their new times.
+ */
 static OTF2_CallbackCode on_marker(void *data, OTF2_TimeStamp stamp, OTF2_TimeStamp duration,
                                    OTF2_MarkerRef marker, OTF2_MarkerScope scope,
                                    uint64_t scope_ref, const char *text)
@@ -125,7 +129,10 @@ static int move_on(const struct copy_job *job, struct marker_copy *copy, uint32_
     return err;
 }
 
-/* What is on this rank's own locations, and for the first rank what is on none. */
+/*
+ * What is on this rank's own locations, and for the first rank what is on none. All others' times
+ * stay 0, for the sum over the ranks.
+ */
 static int move_own(const struct copy_job *job, struct marker_copy *copy, uint64_t *moved)
 {
     const bool first = !job->team || job->team->rank == 0;
@@ -145,6 +152,10 @@ static int move_own(const struct copy_job *job, struct marker_copy *copy, uint64
     return err;
 }
 
+/*
+ * Collective: each rank knows where the markers of its own locations move, and the sum of all is
+ * told to everybody.
+ */
 static int move_spans(const struct copy_job *job, struct marker_copy *copy)
 {
     const uint64_t n = 2 * copy->count;

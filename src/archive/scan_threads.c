@@ -32,6 +32,10 @@ static uint64_t thread_key(enum pair_kind kind, uint32_t scope)
     return (uint64_t)kind << 40 | scope;
 }
 
+/*
+ * Its team is not known yet: it is that of the first team this location begins from here on. Those
+ * nested too deeply are only counted, so that joins find their forks again.
+ */
 static OTF2_CallbackCode on_fork(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
                                  void *data, OTF2_AttributeList *attributes, OTF2_Paradigm model,
                                  uint32_t threads)
@@ -169,6 +173,10 @@ static struct team_state *barrier_team(struct reading *r, OTF2_RegionRef region)
     return &r->teams[r->team_count - 1];
 }
 
+/*
+ * Its number is that of the team's region and of the barrier within it, since every region counts
+ * anew.
+ */
 static OTF2_CallbackCode team_barrier(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                                       const struct team_state *team, bool out)
 {
@@ -207,6 +215,7 @@ static OTF2_CallbackCode scan_threads_on_enter(OTF2_LocationRef location, OTF2_T
     return team_barrier(r, time, position, team, true);
 }
 
+/* Of barrier regions within one another the outermost counts. */
 static OTF2_CallbackCode leave_barrier(struct reading *r, OTF2_TimeStamp time, uint64_t position,
                                        OTF2_RegionRef region)
 {
