@@ -42,7 +42,10 @@ struct walk {
     OTF2_ErrorCode failed;
 };
 
-/* The archive's time of a tick. */
+/*
+ * The archive's time of a tick. Times never fall within a thread, as OTF2 asks for. What falls
+ * because the ticks do is counted; what falls by the mapping alone is not.
+ */
 static uint64_t time_of(struct walk *k, uint64_t ticks)
 {
     struct conversion *c = k->c;
@@ -88,7 +91,10 @@ static uint32_t region_of(struct walk *k, unsigned region)
     return ictusi_unify_map_get(k->c->map, MAP_REGION, region - REGION_USER);
 }
 
-/* Attributes that tell from which ranks data came: 64 of them each, those without any left out. */
+/*
+ * Attributes that tell from which ranks data came: 64 of them each, those without any left out. The
+ * list is empty again once its event is written.
+ */
 static OTF2_AttributeList *with_senders(struct walk *k, const uint64_t *record)
 {
     const unsigned words = record ? record_words(*record) - 1 : 0;
@@ -172,7 +178,10 @@ static void walk_enter(struct walk *k, const uint64_t *p, uint64_t head)
     }
 }
 
-/* A region was left: it is on the stack, under others if those were never left. */
+/*
+ * A region was left: it is on the stack, under others if those were never left. The leave itself
+ * waits until it is known what else happened at it: see walk_settle().
+ */
 static void walk_leave(struct walk *k, unsigned region, uint64_t ticks)
 {
     const uint64_t time = time_of(k, ticks);
@@ -215,6 +224,10 @@ static void convert_write_metric(struct walk *k, const uint64_t *p, uint64_t hea
     walk_wrote(k, OTF2_EvtWriter_Metric(k->w, NULL, time, metric, (uint8_t)count, types, values));
 }
 
+/*
+ * A record with a time begins something new, so that whatever waited for more about the last call
+ * is written first.
+ */
 static void walk_timed(struct walk *k, const uint64_t *p, uint64_t head)
 {
     const unsigned small = record_small(head);
@@ -305,6 +318,7 @@ static void walk_file(struct walk *k, const uint64_t *p, unsigned kind)
     }
 }
 
+/* What happened as the call was entered. Of a call that was refused nothing happened. */
 static void walk_pre(struct walk *k, const uint64_t *p, uint64_t head)
 {
     const uint64_t at = k->enter_time;
@@ -378,6 +392,10 @@ static void walk_post_rma(struct walk *k, const uint64_t *p, uint64_t head, uint
     }
 }
 
+/*
+ * What happened as the call was left, which is not written yet; without a call, where the last
+ * event was.
+ */
 static void walk_post(struct walk *k, const uint64_t *p, uint64_t head)
 {
     const uint64_t at = k->pending ? k->leave_time : k->last;
@@ -449,7 +467,11 @@ static void release_read(char **from, const uint64_t *to)
     }
 }
 
-/* One window's records. @return whether it had any */
+/*
+ * One window's records. The first words that are no record end it: a
+ * window that was not filled is zeros from there on, and so is the head of a record that a killed
+ * process was still writing. @return whether it had any
+ */
 static bool walk_window(struct walk *k, char *base, size_t bytes)
 {
     const uint64_t *p = (const uint64_t *)(const void *)base;
@@ -496,6 +518,10 @@ static int convert_check_header(const char *path, const struct raw_header *heade
     return ICTUS_OK;
 }
 
+/*
+ * A window without any record is the last. Calls that are still open then, of a process that was
+ * killed, are left at the last instant that is known.
+ */
 static void walk_all(struct walk *k, char *base, size_t size)
 {
     const struct raw_header *header = (const void *)base;
@@ -514,6 +540,7 @@ static void walk_all(struct walk *k, char *base, size_t size)
     }
 }
 
+/* The file may be larger than memory: it is mapped, and let go of as it is read. */
 int ictusi_convert(const char *path, struct conversion *c, OTF2_EvtWriter *writer,
                    struct ictus_why *why)
 {

@@ -17,6 +17,10 @@ static int since_compare(const void *a, const void *b)
     return (x->region > y->region) - (x->region < y->region);
 }
 
+/*
+ * A team's key may come to mean other threads from some region on, so that rows are in the order of
+ * their regions.
+ */
 int ictusi_teams_index(struct team_index *index, const struct rawlog *log,
                        const struct trace_map *map)
 {
@@ -104,6 +108,7 @@ static int location_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* locations[low] <= location holds all the time; the location is one of them. */
 static size_t location_place(const uint64_t *locations, size_t count, uint64_t location)
 {
     size_t low = 0;

@@ -65,6 +65,7 @@ static uint64_t field_natural(const char *text, int base)
     return strtoull(text, NULL, base);
 }
 
+/* Without memory a point is missing, as if the clock had not been synchronised then. */
 static void take_point(struct rawlog *log, char **f)
 {
     struct timeline *t = &log->timeline;
@@ -194,6 +195,10 @@ static int rawlog_take_line(struct rawlog *log, char *line, size_t *room)
     return ICTUS_OK;
 }
 
+/*
+ * The text is copied, and items point into the copy. What comes after the last end of line was cut
+ * off and is not taken.
+ */
 int ictusi_rawlog_parse(const char *text, size_t size, struct rawlog *log, struct ictus_why *why)
 {
     size_t room = 0;

@@ -173,7 +173,10 @@ static void symbols_take_answers(struct symbols *s, const struct symbol_site *fi
     }
 }
 
-/* All sites of one file. */
+/*
+ * All sites of one file. Files in memory instead of pipes: neither side can wait for the other to
+ * read, however much there is, and the child can be killed at any time.
+ */
 static void resolve_file(struct symbols *s, const struct symbol_site *first, double deadline_s)
 {
     const int in = memfd_create("ictus-addresses", MFD_CLOEXEC);

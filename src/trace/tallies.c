@@ -60,6 +60,9 @@ static bool logs_share_clock(struct rawlog *a, struct rawlog *b)
            a->scale.anchor_ticks == b->scale.anchor_ticks && apart >= -1 && apart <= 1;
 }
 
+/*
+ * A clock is known by the lowest process that reads it, so that clocks are equal where numbers are.
+ */
 int ictusi_tallies_init(struct tallies *t)
 {
     t->clock = calloc((size_t)t->size + 1, sizeof *t->clock);
@@ -133,6 +136,10 @@ static uint32_t log_rank(const struct rawlog *log, uint32_t comm)
     return UINT32_MAX;
 }
 
+/*
+ * A file of a running process may be read while it is written: rows that change meanwhile are left
+ * out. Rows below the level have been dropped of all other members.
+ */
 static int add_rows(struct tallies *t, const struct tally_site *site, uint32_t place)
 {
     struct rawlog *log = &t->logs[t->places[place].process];
@@ -333,6 +340,7 @@ static int instance_add(struct joining *j, const struct tallied *parts, uint32_t
     return ICTUS_OK;
 }
 
+/* Parts are in the order of their numbers, so that comparing addresses compares these. */
 static int tallies_by_pattern(const void *a, const void *b)
 {
     const struct instance *p = a;
@@ -343,6 +351,10 @@ static int tallies_by_pattern(const void *a, const void *b)
     return (p->parts > q->parts) - (p->parts < q->parts);
 }
 
+/*
+ * After sorting the parts of an instance are neighbours. One that lacks a member's part is left
+ * out: that member has thinned its rows further, or was not read.
+ */
 static int instances_find(struct joining *j)
 {
     struct tallies *t = j->t;

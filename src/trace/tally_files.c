@@ -173,7 +173,10 @@ static int logs_refresh(struct ictus_tallies *t)
     return err ? err : ictusi_unify(t->logs, t->size, false, &t->unified, t->maps);
 }
 
-/* Whether a process of this machine runs; one that is dead but was not waited for does not. */
+/*
+ * Whether a process of this machine runs; one that is dead but was not waited for does not. The
+ * state comes after the last parenthesis, since a program's name may hold some.
+ */
 static bool pid_runs(pid_t pid)
 {
     char path[64];

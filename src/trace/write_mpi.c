@@ -40,6 +40,10 @@ struct job {
     struct trace_writing options;
 };
 
+/*
+ * Collective. The root alone gets what was gathered, which the caller frees; NULL where it has no
+ * room, or MPI's counts do not reach.
+ */
 static void *gather_bytes(struct job *j, const void *mine, int bytes, size_t *total)
 {
     char *all = NULL;
@@ -76,7 +80,7 @@ static int number_all(struct job *j, const char *text, struct ictus_why *why)
     return err ? err : ictusi_unify(j->logs, j->size, false, &j->unified, j->maps);
 }
 
-/* Send each process its table of numbers. */
+/* Send each process its table of numbers. Collective, and agreed on before anything is sent. */
 static int scatter_maps(struct job *j)
 {
     uint32_t *all = NULL;
@@ -153,7 +157,10 @@ static int gather_results(struct job *j)
     return job_agree(j, j->rank == 0 && !j->all_events ? ICTUS_ERR_NOMEM : ICTUS_OK);
 }
 
-/* A failed step of OTF2's, after those that failed before. */
+/*
+ * A failed step of OTF2's, after those that failed before. The step is taken in any case, as its
+ * collective call waits for all processes.
+ */
 static int job_step(int err, OTF2_ErrorCode code)
 {
     return !err && code != OTF2_SUCCESS ? ICTUS_ERR_IO : err;
