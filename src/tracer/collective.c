@@ -284,7 +284,11 @@ static bool coll_same(const struct counted *c, uint64_t what, MPI_Comm comm,
            c->type_epoch == atomic_load_explicit(&ictusi_tracer.type_epoch, memory_order_relaxed);
 }
 
-/* The other kind of noting a call: what is to be counted when it is left. */
+/*
+ * The other kind of noting a call: what is to be counted when it is left. A call from the same
+ * place with the same arguments moves as much as the last one did, as long as no communicator and
+ * no type was made or freed since.
+ */
 static void coll_count(struct recorder *r, enum coll_op op, MPI_Comm comm,
                        const struct coll_args *a)
 {

@@ -10,6 +10,10 @@
 
 enum { KEY_WORLD = 1, KEY_SELF = 2 };
 
+/*
+ * Every process makes the key of a communicator by itself, from what all members know alike:
+ * nothing is sent. The steps spread each bit of both numbers over all of the result.
+ */
 static uint64_t key_mix(uint64_t a, uint64_t b)
 {
     uint64_t h = a * UINT64_C(0x9e3779b97f4a7c15) ^ (b + UINT64_C(0x632be59bd9b4e019));
@@ -69,7 +73,10 @@ static uint64_t key_of_members(uint64_t key, MPI_Group group)
     return key;
 }
 
-/* How often this has been asked for the same key. */
+/*
+ * How often this has been asked for the same key. What members make together they make in one
+ * order, so that all of them count alike.
+ */
 static uint64_t key_occurrence(uint64_t key)
 {
     _Atomic uint64_t *count = ictusi_table_put(&ictusi_tracer.counters, key);
@@ -184,6 +191,10 @@ static struct trace_comm *comm_make(uint64_t key)
     return info;
 }
 
+/*
+ * Recorders keep what they looked up last. The epoch makes them look again, since MPI may give the
+ * handle of one that was freed to a new one.
+ */
 static struct trace_comm *comm_insert(MPI_Comm comm, uint64_t key)
 {
     struct trace_comm **slot = ictusi_table_put(&ictusi_tracer.comms, HANDLE_KEY(comm));
@@ -313,6 +324,11 @@ void ictusi_comm_name(MPI_Comm comm, const char *name)
     }
 }
 
+/*
+ * All members call what makes children of a communicator in one order, so that nth is the same for
+ * them. One call may make several, whose first members tell them apart. Who gets none counts it as
+ * well.
+ */
 void ictusi_comm_child(MPI_Comm parent, MPI_Comm made)
 {
     struct trace_comm *above = comm_known(parent);
@@ -391,6 +407,10 @@ static void comm_describe_like(const struct trace_comm *model, struct trace_comm
     }
 }
 
+/*
+ * Children of all kinds are counted by one counter; a constant for each kind keeps their keys
+ * apart, here and below.
+ */
 void ictusi_comm_idup(MPI_Comm parent, MPI_Comm made)
 {
     struct trace_comm *above = comm_known(parent);

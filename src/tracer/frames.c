@@ -221,7 +221,11 @@ static bool walk_begin(struct frame_walk *walk, const uint8_t *common)
     return !walk->lost;
 }
 
-/* The end of a frame at an address in the code that a description (FDE) is about. */
+/*
+ * The end of a frame at an address in the code that a description (FDE) is about. The numbers are
+ * of .eh_frame: a length, how far before the common part lies, and where the code is, relative to
+ * its own place.
+ */
 static bool description_read(const uint8_t *description, uint64_t address, struct frame_end *end)
 {
     struct frame_walk walk = {.lost = false};

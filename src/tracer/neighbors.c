@@ -120,7 +120,10 @@ static struct neighbors *neighbors_ask(const struct trace_comm *info, MPI_Comm c
     return n;
 }
 
-/* A communicator's neighbors, asked for once; NULL: it has none, or nothing may be recorded. */
+/*
+ * A communicator's neighbors, asked for once; NULL: it has none, or nothing may be recorded.
+ * Threads may ask at the same time: the first answer stays, and the communicator owns it.
+ */
 static const struct neighbors *neighbors_of(struct trace_comm *info, MPI_Comm comm)
 {
     if (!info || info->foreign) {
@@ -185,6 +188,10 @@ void ictusi_tracer_note_neighbors_received(struct recorder *r, MPI_Comm comm,
     }
 }
 
+/*
+ * The request owns the exchange, with the bytes of each edge: counts and types may be gone before
+ * it is complete.
+ */
 static struct trace_request neighbor_request(struct recorder *r, MPI_Comm comm,
                                              const struct coll_args *args)
 {
@@ -206,6 +213,9 @@ static struct trace_request neighbor_request(struct recorder *r, MPI_Comm comm,
     return request;
 }
 
+/*
+ * One number for each edge, in a row, so that the receives and their ends need not be told theirs.
+ */
 void ictusi_tracer_exchange_send(struct recorder *r, struct trace_request *request)
 {
     const struct exchange *x = request->exchange;

@@ -113,6 +113,10 @@ static struct openmp_team *openmp_team_make(struct recorder *r, uint32_t request
     return team;
 }
 
+/*
+ * Members may hear of the end of a region after the thread that forked it, so that the last one of
+ * all frees the team.
+ */
 static void openmp_team_release(struct openmp_team *team)
 {
     if (atomic_fetch_sub(&team->users, 1) == 1) {

@@ -19,6 +19,10 @@ static void request_forget(const struct trace_request *request)
     }
 }
 
+/*
+ * The table owns what the request owns, from here on. What finds no room is not followed any more,
+ * and counted.
+ */
 static void request_put(uint64_t key, const struct trace_request *request)
 {
     struct trace_request *slot = ictusi_table_put(&ictusi_tracer.requests, key);
@@ -89,6 +93,11 @@ static bool complete_already(MPI_Request handle)
            REAL(Request_get_status)(handle, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag;
 }
 
+/*
+ * A handle that is known already stands for several operations that were complete at once. These
+ * end here, and so does one that MPI says is complete. Receives are not among them, since their
+ * status is still needed.
+ */
 void ictusi_request_track(struct recorder *r, MPI_Request handle,
                           const struct trace_request *request)
 {
@@ -370,6 +379,7 @@ int ictusi_tracer_keep_handles(struct recorder *r, int count, const MPI_Request 
     return count;
 }
 
+/* Those that the call did not complete; what it completed is no longer held. */
 void ictusi_tracer_return_handles(struct recorder *r, int count)
 {
     for (int i = 0; i < count; i++) {

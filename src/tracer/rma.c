@@ -31,7 +31,10 @@ void ictusi_tracer_note_fence(struct recorder *r, MPI_Win win)
     }
 }
 
-/* The window of an operation that leaves a record, and its matching number. */
+/*
+ * The window of an operation that leaves a record, and its matching number. Operations have the
+ * same number until something completes them all, and from then on the next one.
+ */
 static struct trace_window *window_operation(MPI_Win win, int target, uint64_t *match)
 {
     struct trace_window *window = target >= 0 ? ictusi_tracer_window_find(win) : NULL;
@@ -76,6 +79,10 @@ void ictusi_tracer_note_atomic(struct recorder *r, MPI_Win win, int target, enum
     }
 }
 
+/*
+ * Without an operation since the last time there is nothing to complete. Of threads that come here
+ * at once one alone records it.
+ */
 void ictusi_tracer_note_rma_done(struct recorder *r, MPI_Win win)
 {
     struct trace_window *window = ictusi_tracer_window_find(win);
