@@ -31,7 +31,10 @@ static void follow_share(struct follower *f, uint32_t path, int64_t ticks)
     f->shares[f->share_count++] = (struct share_of_time){ticks, path};
 }
 
-/* Add time to a path since the last call, where the latest shares are not of that path. */
+/*
+ * Add time to a path since the last call, where the latest shares are not of that path. The index
+ * is filled in when it is first asked; follow_keep() empties it with the shares.
+ */
 static void follow_spend_indexed(struct follower *f, uint32_t path, int64_t ticks)
 {
     for (uint64_t i = 0; i < f->share_count && f->slots.used < f->share_count && !f->err; i++) {
@@ -227,6 +230,7 @@ static int follow_leave(struct scan_tap *tap, OTF2_TimeStamp stamp)
     return f->err;
 }
 
+/* A call during which recording is switched has no wait: what happened in it nobody knows. */
 static int follow_switched(struct scan_tap *tap, OTF2_TimeStamp stamp, bool off)
 {
     struct follower *f = follow_self(tap);

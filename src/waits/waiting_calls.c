@@ -128,6 +128,7 @@ static void numbers_mend(const void *self, void *elements, uint64_t count)
     }
 }
 
+/* 0 stands for no beginning and stays. */
 static void meetings_mend(const void *self, void *elements, uint64_t count)
 {
     const struct renumbering *to = self;
