@@ -340,6 +340,10 @@ static uint64_t correct_walk_other(const void *self, uint64_t stamp)
     return ictusi_warp_other(&walk->warp, stamp);
 }
 
+/*
+ * One thread at a time closes walks (copy_callbacks.h), so that the sums need no lock. A walk whose
+ * events were not written does not count: another one follows.
+ */
 static bool correct_close_walk(void *self, void *its, bool copied)
 {
     struct correction *c = self;
@@ -406,7 +410,7 @@ static int add_up_warps(struct correction *c)
 /*
  * Called when all events are written: the global offset becomes the first corrected stamp, and the
  * length what lies between it and the last. The real time that belongs to the global offset moves
- * along with it.
+ * along with it. Collective, as sums of all ranks decide: the copy asks all of them.
  */
 static void correct_properties(void *self, uint64_t clock[4])
 {
@@ -535,6 +539,10 @@ static int correct_open(struct correction *c)
     return err;
 }
 
+/*
+ * Errors are agreed on before the first collective step and after the last one; the report is the
+ * caller's, and there is none after an error.
+ */
 int ictusi_correct_team(const struct ictus_correct_options *options, struct team *team,
                         json_t **report, struct ictus_why *why)
 {

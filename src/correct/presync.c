@@ -194,9 +194,9 @@ static int as_likely(struct clock_map *map, const struct layout_location *locati
 }
 
 /*
- * A location without offsets keeps its stamps: nothing is known of its clock. PRESYNC_MESSAGES
- * begins with lines as well, and the fit to the messages looks for what they leave. Maps that are
- * not made yet have no pieces, so that all may be freed at any point.
+ * A location without offsets keeps its stamps: nothing is known of its clock. What messages tell
+ * beyond the offsets is fitted on top of these maps (clock_fit.h). Maps that are not made yet have
+ * no pieces, so that all may be freed at any point.
  */
 int ictusi_presync_make(const struct layout *layout, enum presync mode, struct clock_map **maps)
 {

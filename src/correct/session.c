@@ -472,6 +472,9 @@ static int session_estimate_latency(struct session *s, int64_t *table)
     return err;
 }
 
+/*
+ * Rounded down, so that no message is asked to take longer than the user said, and at least a tick.
+ */
 static int64_t ticks_of(const struct session *s, double seconds)
 {
     const double value = floor(seconds * (double)s->trace->layout.resolution);
