@@ -72,6 +72,7 @@ static OTF2_CallbackCode profile_on_enter(OTF2_LocationRef location, OTF2_TimeSt
     return OTF2_CALLBACK_SUCCESS;
 }
 
+/* A region that was entered before recording began has no beginning here and is left out. */
 static OTF2_CallbackCode profile_on_leave(OTF2_LocationRef location, OTF2_TimeStamp time,
                                           void *user, OTF2_AttributeList *attributes,
                                           OTF2_RegionRef region)

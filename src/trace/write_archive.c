@@ -57,6 +57,11 @@ static int convert_thread(OTF2_Archive *archive, const char *path, int rank, int
     return err;
 }
 
+/*
+ * Files of threads are numbered without gaps, so that the first one that is missing ends them. A
+ * timeline remembers where it was asked last: what looks at it here has a copy, and the log keeps
+ * its own.
+ */
 int ictusi_trace_write_events(OTF2_Archive *archive, const struct trace_writing *options,
                               const struct rawlog *log, const struct trace_map *map,
                               uint64_t *events, struct process_result *result,
@@ -169,6 +174,7 @@ int ictusi_trace_write_local(OTF2_Archive *archive, const struct trace_writing *
     return code == OTF2_SUCCESS ? ICTUS_OK : ICTUS_ERR_IO;
 }
 
+/* Errors are those of the worst process, as events of any two may be compared. */
 void ictusi_trace_summarise(const struct trace_world *world, struct ictus_trace_summary *summary)
 {
     uint64_t first = UINT64_MAX;
