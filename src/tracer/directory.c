@@ -50,7 +50,10 @@ void ictusi_directory_raw_name(const char *directory, char *path, size_t size)
     (void)snprintf(path, size, "%s/%s", directory, raw_name);
 }
 
-/* Remove the files of a directory that match one of some patterns. @return how many stay */
+/*
+ * Remove the files of a directory that match one of some patterns. @return how many stay Nothing
+ * else is touched, since a user may have named a directory of something else.
+ */
 static int remove_matching(const char *directory, const char *const *patterns)
 {
     char path[5120];
@@ -107,6 +110,9 @@ static int write_pointer(const struct trace_settings *settings, struct ictus_why
     return fclose(file) == 0 && written ? ICTUS_OK : directory_fail(why, name);
 }
 
+/*
+ * A pointer in the archive's directory tells where a job put its raw files, if that was elsewhere.
+ */
 void ictusi_directory_raw_find(const char *directory, const char *scratch, char *path, size_t size)
 {
     char elsewhere[4096];
@@ -234,6 +240,7 @@ int ictusi_directory_make_spawned(struct trace_settings *settings, struct ictus_
     return err;
 }
 
+/* Host, process and time: jobs that share a disk do not meet in one directory. */
 void ictusi_directory_scratch_own(struct trace_settings *settings)
 {
     struct timespec now;
@@ -260,6 +267,7 @@ int ictusi_directory_raw(const struct trace_settings *settings, char *path, size
     return make_path(path, why);
 }
 
+/* Each process removes its own files, and the last one the directory. */
 void ictusi_directory_clean(const char *raw, int rank)
 {
     char events[32];

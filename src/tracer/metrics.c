@@ -51,6 +51,10 @@ void ictusi_tracer_metrics_leave(struct recorder *r)
     r->events = NULL;
 }
 
+/*
+ * Events belong to a thread and are opened by it; the recorder may be one that another thread has
+ * left.
+ */
 void ictusi_tracer_metrics_join(struct recorder *r)
 {
     const struct metric_set *set = &ictusi_tracer.metrics;
@@ -67,7 +71,10 @@ void ictusi_tracer_metrics_join(struct recorder *r)
     }
 }
 
-/* What a counter would have counted had it been on all the time. */
+/*
+ * What a counter would have counted had it been on all the time. Groups take turns on the
+ * processor's counters, so that each is on for a part of the time.
+ */
 static uint64_t value_scaled(uint64_t value, uint64_t enabled, uint64_t running)
 {
     __extension__ typedef unsigned __int128 wide;
@@ -111,6 +118,10 @@ static uint64_t usage_value(const struct rusage *usage, int which)
     }
 }
 
+/*
+ * Not more often than asked: the instant of the last sample decides, and what was counted meanwhile
+ * is in the next one.
+ */
 void ictusi_tracer_metrics_sample(struct recorder *r)
 {
     const struct metric_set *set = &ictusi_tracer.metrics;

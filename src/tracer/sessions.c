@@ -94,7 +94,10 @@ void ictusi_sessions_settle(bool begun)
     }
 }
 
-/* A call has returned, after which one more is open than was counted before, or not. */
+/*
+ * A call has returned, after which one more is open than was counted before, or not. Calls of MPI's
+ * within the call count for nothing: only the outermost one does.
+ */
 static void sessions_return(bool one_more)
 {
     struct tracer *t = &ictusi_tracer;
@@ -132,6 +135,10 @@ void ictusi_sessions_closed(int err)
     sessions_return(err != MPI_SUCCESS);
 }
 
+/*
+ * The first communicator of all processes is where the tracer begins: its members can be brought
+ * together there.
+ */
 void ictusi_sessions_made(struct begin_call begin, int err, const MPI_Comm *comm, const char *text)
 {
     int size = 0;

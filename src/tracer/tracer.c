@@ -59,6 +59,10 @@ struct recorder *ictusi_tracer_join(void)
     return r;
 }
 
+/*
+ * A recorder with a file is kept for the next thread, so that a program that starts threads again
+ * and again does not have as many files. One without is freed.
+ */
 void ictusi_tracer_thread_ended(void *recorder)
 {
     struct tracer *t = &ictusi_tracer;
@@ -125,6 +129,7 @@ void ictusi_tracer_switched(struct recorder *r, bool muted)
     r->muted = muted;
 }
 
+/* Other threads notice before their next call. */
 void ictusi_tracer_mute(bool muted)
 {
     atomic_store(&ictusi_tracer.muted, muted);
