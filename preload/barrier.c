@@ -151,6 +151,21 @@ static int barrier_harmonize(MPI_Comm comm)
     return ICTUS_OK;
 }
 
+/*
+ * A process that is alone has nobody to start with, and no clock is made for it: Open MPI 4.1 may
+ * never return from making a communicator of one process while other threads make larger ones.
+ */
+static int barrier_start(MPI_Comm comm)
+{
+    int size = 0;
+    PMPI_Comm_size(comm, &size);
+    if (size == 1) {
+        return behind_MPI_Barrier()(comm) == MPI_SUCCESS ? ICTUS_OK : ICTUS_ERR_MPI;
+    }
+    return wishes.algorithm == ICTUS_BARRIER_HARMONIZE ? barrier_harmonize(comm)
+                                                       : ictus_barrier(comm, wishes.algorithm);
+}
+
 static int barrier_serve(MPI_Comm comm)
 {
     (void)pthread_once(&wishes_once, read_wishes);
@@ -167,9 +182,7 @@ static int barrier_serve(MPI_Comm comm)
         ictus_wtime_at_barrier(comm);
     }
     atomic_fetch_add_explicit(&record.calls, 1, memory_order_relaxed);
-    const int err = wishes.algorithm == ICTUS_BARRIER_HARMONIZE
-                        ? barrier_harmonize(comm)
-                        : ictus_barrier(comm, wishes.algorithm);
+    const int err = barrier_start(comm);
     depth--;
     if (err) { /* all processes got the same */
         atomic_fetch_sub(&record.calls, 1);

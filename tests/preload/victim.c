@@ -2,7 +2,8 @@
 /*
  * A program that knows nothing of ictus, to be run with libraries preloaded. Usage: victim WHAT...,
  * each of: barriers, halves, inter, global (MPI_Wtime must be), local (need not), late, threads,
- * abort, dies, leaves (without MPI_Finalize), control, session, nothing.
+ * makers (threads that make communicators), abort, dies, leaves (without MPI_Finalize), control,
+ * session, nothing.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -95,21 +96,42 @@ static void *thread(void *comm)
     return NULL;
 }
 
-static void threads(void)
+static void threads(void *(*body)(void *))
 {
-    enum { COUNT = 3 };
+    enum { COUNT = 4 };
     pthread_t ids[COUNT];
     MPI_Comm comms[COUNT];
     for (int i = 0; i < COUNT; i++) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
     }
     for (int i = 0; i < COUNT; i++) {
-        (void)pthread_create(&ids[i], NULL, thread, &comms[i]);
+        (void)pthread_create(&ids[i], NULL, body, &comms[i]);
     }
     for (int i = 0; i < COUNT; i++) {
         (void)pthread_join(ids[i], NULL);
         MPI_Comm_free(&comms[i]);
     }
+}
+
+/* Of all processes and of one alone, while the other threads do likewise; each has one barrier. */
+static void *maker(void *comm)
+{
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    MPI_Group group;
+    MPI_Comm_group(*(MPI_Comm *)comm, &group);
+    for (int i = 0; i < 10; i++) {
+        MPI_Comm made;
+        MPI_Comm_create_group(*(MPI_Comm *)comm, group, 0, &made);
+        MPI_Barrier(made);
+        MPI_Comm_free(&made);
+        (void)pthread_mutex_lock(&one_at_a_time);
+        MPI_Comm_dup(MPI_COMM_SELF, &made);
+        (void)pthread_mutex_unlock(&one_at_a_time);
+        MPI_Barrier(made);
+        MPI_Comm_free(&made);
+    }
+    MPI_Group_free(&group);
+    return NULL;
 }
 
 static int session(void)
@@ -147,7 +169,9 @@ static void do_one(const char *what)
     } else if (strcmp(what, "late") == 0) {
         late();
     } else if (strcmp(what, "threads") == 0) {
-        threads();
+        threads(thread);
+    } else if (strcmp(what, "makers") == 0) {
+        threads(maker);
     } else if (strcmp(what, "abort") == 0) {
         barriers(MPI_COMM_WORLD, 10);
         if (rank == size - 1) {
@@ -182,7 +206,7 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "session") == 0) {
         return session();
     }
-    if (argc > 1 && strcmp(argv[1], "threads") == 0) {
+    if (argc > 1 && (strcmp(argv[1], "threads") == 0 || strcmp(argv[1], "makers") == 0)) {
         MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     } else {
         MPI_Init(&argc, &argv);
