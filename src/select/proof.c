@@ -147,6 +147,10 @@ static int prove_by_name(struct ictus_selector *s, struct forced *f, struct mess
     struct scene scene = {.witness = witness, .delay_ms = DELAY_MS};
     char component[sizeof(ran->component)] = "";
     int err = ICTUS_OK;
+    /*
+     * Each turn is collective. All processes judge one and the same united sighting, so all of them
+     * leave these loops together.
+     */
     for (int i = 0; i < TRIES_MOST && !err && ran->proof == ICTUS_PROOF_NONE; i++) {
         for (int stage = 0; stage < STAGES && !err && ran->proof == ICTUS_PROOF_NONE; stage++) {
             struct sighting seen;
@@ -182,6 +186,7 @@ struct reference {
     int values[VARIABLE_VALUES_MAX + 1];
     bool able[VARIABLE_VALUES_MAX + 1];
     struct trunk trunks[VARIABLE_VALUES_MAX + 1][STAGES]; /* this process's */
+    /* Of i and k at i * count + k; not 0 where some process saw their stacks part. */
     int apart[(VARIABLE_VALUES_MAX + 1) * (VARIABLE_VALUES_MAX + 1)];
     int count;
     int own; /* place of the algorithm that the library chooses itself; -1: not known */
@@ -229,10 +234,12 @@ static int observe_one(struct ictus_selector *s, struct forced *f, struct refere
     r->able[i] =
         r->able[i] && !ictusi_select_would_crash(s, f->operation,
                                                  proof_name_of(f->operation, r->values[i]), size);
+    /* The library's variables are set to what f says, so f says another value for a while. */
     f->value = r->values[i];
     for (int stage = 0; stage < STAGES && r->able[i] && !err; stage++) {
         err = proof_observe(s, f, r->message, scene, stage);
         ictusi_sighting_trunk_read(scene->witness, &r->trunks[i][stage]);
+        /* The error is that of all processes: all of them rule the algorithm out. */
         if (err == ICTUS_ERR_UNSUPPORTED) {
             r->able[i] = false;
             err = ICTUS_OK;
@@ -303,6 +310,7 @@ static int own_choice_like(const struct reference *r, int i)
                                ? -1
                                : ictusi_sighting_trunk_parting(trunk, &r->trunks[k][stage]);
             if (at >= 0) {
+                /* Once against, always against: one function that is lacking is enough. */
                 opinion = opinion < 0 || !ictusi_sighting_trunk_reaches(own, trunk->functions[at])
                               ? -1
                               : 1;

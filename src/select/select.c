@@ -394,6 +394,7 @@ int ictusi_select_forced_try(struct ictus_selector *s, struct forced *f, struct 
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     struct trial *trial = NULL;
     (void)selector_restore(s);
+    /* It reduces over all processes, which must not run under the choice that is to be tried. */
     int err = ictusi_trial_prepare(f->plain, message, &trial);
     if (err) {
         (void)selector_settle(s, f);
@@ -508,6 +509,7 @@ static int forced_make(struct ictus_selector *s, MPI_Comm comm, struct operation
     if (f->inherited) {
         f->inherited->heirs++;
     }
+    /* In the list before it is complete: forced_drop() then undoes whatever there is of it. */
     s->first = f;
     int err = forced_duplicate(s, f, comm);
     if (!err) {

@@ -23,6 +23,7 @@ static const char *base_name(const char *path)
 /* The function's part of the stack: from the call of MPI on. */
 static size_t inside_mpi(const void **functions, size_t count)
 {
+    /* From outside: a collective that is made of others enters MPI again further in. */
     for (size_t i = 0; i < count; i++) {
         Dl_info info;
         if (dladdr(functions[i], &info) && info.dli_sname &&

@@ -71,8 +71,15 @@ int ictusi_trial_prepare(MPI_Comm comm, struct message message, struct trial **t
         return ICTUS_ERR_ARG;
     }
     const size_t count = message.bytes / message.element;
+    /*
+     * By the element's size, which is at least the type's; one more, so that nothing is of 0 bytes.
+     */
     const size_t room = (count * (size_t)size + 1) * message.element;
     struct trial *t = calloc(1, sizeof(*t));
+    /*
+     * send and recv are the halves of one allocation, counts and the displacements the thirds of
+     * another: the first of each is what is freed.
+     */
     char *in = calloc(2, room);
     int *counts = calloc(3 * (size_t)size, sizeof(*counts));
     MPI_Datatype *types = calloc((size_t)size, sizeof(MPI_Datatype));

@@ -121,6 +121,7 @@ bool ictusi_variable_open(int index, struct variable *variable)
     variable->is_int = type == MPI_INT;
     variable->count = names != MPI_T_ENUM_NULL ? named_by_library(names, variable)
                                                : named_by_description(description, variable);
+    /* Of an array MPI_T would read and write more than the one integer that is handed to it. */
     if (elements != 1) {
         ictusi_variable_close(variable);
         return false;
