@@ -73,6 +73,7 @@ static int measure_barriers(struct scheme *scheme, struct call *call, double bud
                             struct sample *samples, int64_t *n)
 {
     (void)budget_s;
+    /* A batch is short: time limits hold between batches. */
     const struct barriers *state = scheme->state;
     int64_t made = 0;
     int err = ICTUS_OK;
@@ -83,6 +84,7 @@ static int measure_barriers(struct scheme *scheme, struct call *call, double bud
             err = ictusi_subject_call(&state->subject);
         }
         if (!err) {
+            /* No instant was agreed on, so the makespan counts from the first entry. */
             sample->has_common = false;
             err = ictusi_time_call(scheme->clock, call, sample);
             sample->valid = true;
@@ -97,6 +99,7 @@ static void barrier_fini(struct scheme *scheme)
 {
     struct barriers *state = scheme->state;
     ictusi_subject_fini(&state->subject);
+    /* After the subject, whose forced communicator is the selector's. */
     if (state->selector) {
         ictus_selector_free(state->selector);
     }

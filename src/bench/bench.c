@@ -132,6 +132,10 @@ static int bench_next_batch(struct experiment *e, int64_t *n)
 {
     const struct ictus_bench_plan *plan = e->plan;
     const int64_t tried = e->all.n + e->all.invalid;
+    /*
+     * Rank 0 alone has the values, and clocks differ: if each decided for itself, some would leave
+     * the loop while others wait in the next batch.
+     */
     int64_t left = plan->repetitions - e->all.n;
     if (e->rank == 0) {
         const double time = elapsed_s(e);
@@ -171,6 +175,7 @@ static int run_batch(struct experiment *e, int64_t n, struct ictus_why *why)
     struct watch watch;
     ictusi_watch_begin(&watch, bench->clock->source);
     const double before = elapsed_s(e);
+    /* 0 stands for no limit, so what is left of a limit is never 0. */
     const double budget =
         e->plan->max_time_s > 0.0 ? fmax(e->plan->max_time_s - before, 1e-9) : 0.0;
     int64_t made = n;
@@ -179,6 +184,10 @@ static int run_batch(struct experiment *e, int64_t n, struct ictus_why *why)
     if (!err && e->call.every) {
         err = batch_checked(e, why);
     }
+    /*
+     * A clock may be set on one node only. All drop the batch then, since the reduction below is
+     * collective.
+     */
     int stepped = ictusi_watch_look(&watch, bench->clock->source).stepped;
     if (!err && MPI_Allreduce(MPI_IN_PLACE, &stepped, 1, MPI_INT, MPI_MAX, bench->comm)) {
         err = ICTUS_ERR_MPI;
@@ -187,6 +196,7 @@ static int run_batch(struct experiment *e, int64_t n, struct ictus_why *why)
         e->all.invalid += made; /* some of them have the step in them */
         return ICTUS_OK;
     }
+    /* With all that is around the call: that is what another one will cost. */
     e->repetition_s = made > 0 ? (elapsed_s(e) - before) / (double)made : 0.0;
     return err ? err : ictusi_reduce_batch(bench->scheme, &e->call, bench->samples, made, &e->all);
 }
@@ -365,6 +375,7 @@ static int experiment_finish(struct experiment *e, struct ictus_bench_result *re
     result->bound_ns = errors[1];
     result->arrival_ranks = e->call.arrival.ranks;
     for (int r = 0; r < ICTUS_REDUCTIONS; r++) {
+        /* The result owns them from here on. */
         result->samples_s[r] = e->all.values[r];
         e->all.values[r] = NULL;
     }

@@ -49,6 +49,7 @@ static int buffer_allocate(void **buffer, uint64_t bytes)
     if (posix_memalign(&made, BUFFER_ALIGNMENT, bytes ? bytes : 1)) {
         return ICTUS_ERR_NOMEM;
     }
+    /* Touched, so that no page is mapped for the first time within a timed call. */
     memset(made, 0, bytes);
     *buffer = made;
     return ICTUS_OK;
@@ -456,6 +457,10 @@ int ictusi_call_init_beside(struct call *call, const struct operation *operation
                             struct ictus_why *why)
 {
     call_blank(call, operation, comm, plan);
+    /*
+     * Each step is agreed on before the next, which may be collective: a process that failed alone
+     * would be waited for.
+     */
     int err = ictusi_sync_agree(all, call_read_plan(call, plan, why), why);
     if (!err) {
         err = check_memory(call, plan, all, why);
@@ -479,6 +484,9 @@ int ictusi_call_init_beside(struct call *call, const struct operation *operation
 
 void ictusi_call_fini(struct call *call)
 {
+    /*
+     * First what was prepared: requests and windows still refer to buffers, type and communicator.
+     */
     if (call->prepared && call->operation->user) {
         const struct ictus_plugin_operation *user = call->operation->user;
         user->fini(call->plugin);
@@ -528,6 +536,7 @@ void ictusi_call_next(struct call *call)
     if (call->every && call->mpi_error == MPI_SUCCESS) {
         call->mpi_error = ictusi_verify_is_ready(call);
     }
+    /* After all else: making the buffers ready would warm them again. */
     if (call->flush) {
         /*
          * One write in each cache line of 64 bytes, in memory of twice the last cache's size: what

@@ -68,6 +68,10 @@ static void layout_draw(struct data_layout *layout, const struct data_layout_opt
 {
     struct rng rng;
     struct data_layout_run next = {0, 0};
+    /*
+     * The same on all processes, whose blocks must be alike. The means are block and stride, so
+     * that the density is that of a vector.
+     */
     ictusi_random_seed(&rng, (uint64_t)o->seed, 0);
     layout->run_count = LAYOUT_RUNS;
     for (int i = 0; i < LAYOUT_RUNS; i++) {
@@ -86,6 +90,7 @@ int ictusi_data_layout_init(struct data_layout *layout, const struct data_layout
 {
     *layout = (struct data_layout){.kind = o->kind, .elements = elements, .element = element};
     layout->run_count = 1;
+    /* Of all kinds but indexed there is one run, and this is where the next begins. */
     layout->runs[1] = (struct data_layout_run){o->kind == LAYOUT_RESIZED ? 1 : o->block, o->stride};
     if (o->kind == LAYOUT_INDEXED) {
         layout_draw(layout, o);
@@ -127,6 +132,7 @@ size_t ictusi_data_layout_offset(const struct data_layout *layout, int64_t i)
 static int layout_make_indexed(const struct data_layout *layout, MPI_Datatype element,
                                MPI_Datatype *type)
 {
+    /* All repetitions of the runs, the last one cut. */
     const int64_t most =
         (layout->elements / layout->runs[layout->run_count].first + 1) * layout->run_count;
     int *lengths = calloc(2 * (size_t)most, sizeof(*lengths));

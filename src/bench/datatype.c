@@ -186,6 +186,7 @@ static void user_bxor(void *in, void *inout, int *length, MPI_Datatype *type)
 
 int ictusi_reduction_find(const char *name, struct reduction *reduction, struct ictus_why *why)
 {
+    /* Not static: MPI's handles need not be constants. */
     const struct reduction all[REDUCTIONS] = {
         {"sum", MPI_SUM, KIND_SUM, ARITHMETIC, NULL, false},
         {"prod", MPI_PROD, KIND_PROD, ARITHMETIC, NULL, false},
@@ -249,6 +250,7 @@ int64_t ictusi_reduction_apply(enum reduction_kind kind, int64_t a, int64_t b)
     case KIND_MINLOC:
         return a < b ? a : b; /* of equal values the first place, as the lower part has it */
     case KIND_MAXLOC:
+        /* Of equal values the first place, which is the smaller integer. */
         if (a / PAIR_PLACES == b / PAIR_PLACES) {
             return a < b ? a : b;
         }

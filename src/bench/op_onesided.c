@@ -16,6 +16,10 @@ typedef int move(struct call *c, int peer, int transfers);
 
 static MPI_Aint op_onesided_place_of(const struct call *c, int i)
 {
+    /*
+     * In bytes: windows are made with a displacement unit of 1. Puts to one place within an epoch
+     * would be erroneous.
+     */
     return c->target + (MPI_Aint)i * (MPI_Aint)c->layout.extent;
 }
 
@@ -60,6 +64,7 @@ static int epoch_lock(struct call *c, move *begin, int transfers)
     if (!is_origin(c)) {
         return MPI_SUCCESS;
     }
+    /* Shared: a target has one origin, so there is nobody to exclude. */
     int err = MPI_Win_lock(MPI_LOCK_SHARED, peer, 0, c->win);
     if (err == MPI_SUCCESS) {
         err = begin(c, peer, transfers);
@@ -110,6 +115,7 @@ static void window_adopt(struct call *c, void *memory)
         ictusi_operation_shape(c->operation->shape)->window == WINDOW_ON_SEND ? c->sends : c->recvs;
     void **now =
         ictusi_operation_shape(c->operation->shape)->window == WINDOW_ON_SEND ? &c->send : &c->recv;
+    /* There is no other set: a plan for what is prepared once cannot ask for more than one. */
     free(set[0]);
     set[0] = memory;
     *now = memory;

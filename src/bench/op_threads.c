@@ -60,6 +60,7 @@ static void *crew_work(void *given)
     struct crew_member *member = given;
     struct crew *crew = member->crew;
     for (int turn = 1;; turn++) {
+        /* It yields, so that more threads than cores get on. */
         while (atomic_load(&crew->turn) < turn) {
             (void)sched_yield();
         }
@@ -96,6 +97,7 @@ static int release_threads(struct call *c)
     if (!crew) {
         return MPI_SUCCESS;
     }
+    /* Before the turn: whoever sees the new turn sees this, too. */
     atomic_store(&crew->over, true);
     atomic_fetch_add(&crew->turn, 1);
     for (int i = 0; i < crew->count; i++) {

@@ -90,6 +90,10 @@ static int batch_combine(struct columns *c, const struct scheme *scheme, const s
     int err = MPI_Allreduce(MPI_IN_PLACE, c->max, count * MAX_COLUMNS, MPI_INT64_T, MPI_MAX,
                             scheme->comm);
     if (err == MPI_SUCCESS) {
+        /*
+         * Not before the last arrival is known. Then sum, root and wait, which lie one after the
+         * other, go in one reduction.
+         */
         batch_wait(c, samples, n);
         err = MPI_Reduce(rank ? c->sum : MPI_IN_PLACE, c->sum, 3 * count, MPI_INT64_T, MPI_SUM, 0,
                          scheme->comm);
@@ -153,6 +157,7 @@ static int gather_ranks(const struct scheme *scheme, const struct collection *al
     }
     const struct place place = reduce_place_of(scheme);
     const size_t rows = place.rank == 0 ? (size_t)place.size + 1 : 1;
+    /* The own times first; on rank 0 those of process p follow from (p + 1) n on. */
     double *times = calloc(rows * (size_t)n, sizeof(*times));
     int err = ictusi_sync_agree(scheme->comm, times ? ICTUS_OK : ICTUS_ERR_NOMEM, NULL);
     for (int64_t i = 0; i < n && !err; i++) {

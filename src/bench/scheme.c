@@ -19,6 +19,7 @@ static int measure_harmonize(struct scheme *scheme, struct call *call, double bu
     int err = ICTUS_OK;
     for (int64_t i = 0; i < *n && !err; i++) {
         struct ictus_harmony harmony;
+        /* Before the start is agreed on: it takes its time, and not the same on all processes. */
         ictusi_call_next(call);
         err = ictus_harmonize(scheme->comm, &harmony);
         if (!err) {

@@ -107,6 +107,7 @@ struct ictus_clock *ictus_skew_clock(struct ictus_skew *skew)
 static int64_t on_common_clock(const struct ictus_skew *s, int64_t local)
 {
     struct ictus_time truth = {0};
+    /* Where the truth is known, skews are free of the error of the clock. */
     if (ictus_clock_truth(s->clock, (struct ictus_time){local}, &truth) == ICTUS_OK) {
         return truth.ns;
     }
@@ -161,6 +162,7 @@ static void skew_judge(const struct ictus_skew *s, int64_t i, int64_t n,
     int first = 0;
     int last = 0;
     int64_t entry = INT64_MAX;
+    /* Gathered process by process: those of one are stride words from those of the next. */
     const int64_t *of = s->gathered + i * WORDS;
     const int64_t stride = n * WORDS;
     for (int p = 0; p < s->size; p++) {
@@ -198,6 +200,7 @@ static int skew_run_all(struct ictus_skew *s, const struct subject *subject, int
 {
     const int64_t began = ictusi_source_read(s->clock->source);
     int64_t n = 1;
+    /* These are never judged. */
     int err = skew_measure(s, subject, s->batch < WARMUP ? s->batch : WARMUP);
     while (!err) {
         const double spent_s = 1e-9 * (double)(ictusi_source_read(s->clock->source) - began);

@@ -45,6 +45,7 @@ static int topology_allocate(struct topology *t, int sources, int targets)
 {
     t->source_count = sources;
     t->target_count = targets;
+    /* One more, since calloc(0) may give NULL. */
     t->sources = calloc((size_t)sources + 1, sizeof(*t->sources));
     t->targets = calloc((size_t)targets + 1, sizeof(*t->targets));
     return t->sources && t->targets ? ICTUS_OK : ICTUS_ERR_NOMEM;

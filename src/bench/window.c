@@ -70,6 +70,7 @@ static int window_first_window(struct scheme *scheme, struct call *call, double 
 static int agree_on_first(struct scheme *scheme, double window_ns, int64_t *first)
 {
     enum { AHEAD_NS = 100000 };
+    /* On rank 0's clock: what the others computed is overwritten. */
     *first = ictus_clock_now(scheme->clock).ns + AHEAD_NS + (int64_t)window_ns;
     return MPI_Bcast(first, 1, MPI_INT64_T, 0, scheme->comm) == MPI_SUCCESS ? ICTUS_OK
                                                                             : ICTUS_ERR_MPI;
@@ -134,6 +135,7 @@ static int measure_window(struct scheme *scheme, struct call *call, double budge
     double window_ns = options->window_s * 1e9;
     int err = window_ns > 0.0 ? ICTUS_OK : window_first_window(scheme, call, &window_ns);
     if (!err) {
+        /* A few calls tell little: no shorter than the last window less one step. */
         state->window_ns =
             fmax(window_ns, options->window_s > 0.0 ? 0.0 : state->window_ns * SHRINK);
         window_ns = state->window_ns;
