@@ -33,6 +33,7 @@ struct exporting {
 static void write_text(FILE *out, const char *text)
 {
     (void)fputc('"', out);
+    /* Bytes from 0x80 on are UTF-8, which JSON takes as it is. */
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
         if (*c == '"' || *c == '\\') {
             (void)fputc('\\', out);
@@ -69,6 +70,7 @@ static int perfetto_number(struct exporting *x)
     x->threads = calloc((size_t)layout->location_count + 1, sizeof *x->threads);
     for (uint32_t l = 0; l < layout->location_count && counts && x->threads; l++) {
         const uint32_t process = layout->locations[l].process;
+        /* Those without a process share one more counter, after the processes' own. */
         x->threads[l] = counts[process == LAYOUT_NONE ? layout->process_count : process]++;
     }
     const int err = counts && x->threads ? ICTUS_OK : ICTUS_ERR_NOMEM;
@@ -152,6 +154,7 @@ static void record_flow(struct exporting *x, bool send, OTF2_LocationRef locatio
 {
     const struct points *points = &x->session.history.points;
     const uint32_t point = perfetto_point(x, location, time, send ? POINT_OUT : POINT_IN);
+    /* Both ends carry the number of the send, by which the viewer joins them. */
     const uint32_t sender = point == NODE_NONE || send ? point : points->link[point];
     if (sender >= NODE_VIRTUAL || ictusi_arrow_end(points, sender) == NODE_NONE) {
         return;

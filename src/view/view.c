@@ -50,6 +50,10 @@ static int64_t view_now(const struct view *v, OTF2_TimeStamp stamp)
 static void view_pass(struct view *v, int64_t now)
 {
     if (v->depth > 0) {
+        /*
+         * Only the innermost region gets the time; the profile's times hold those of inner calls,
+         * too.
+         */
         ictusi_density_add(&v->density, v->track, v->stack[v->depth - 1].name, v->since, now);
     }
     v->since = now;
@@ -58,6 +62,7 @@ static void view_pass(struct view *v, int64_t now)
 static void view_leave(struct view *v, int64_t now)
 {
     const struct frame *frame = &v->stack[v->depth - 1];
+    /* A clock that was set back during a call would make it negative. */
     const int64_t lasted = now > frame->entered ? now - frame->entered : 0;
     struct region_time *r = &v->regions[frame->name];
     r->least = r->calls == 0 || lasted < r->least ? lasted : r->least;
@@ -207,6 +212,7 @@ static json_t *view_names(const struct trace *trace)
         const char *name = ictusi_archive_string(trace, trace->regions.rows[i].string);
         (void)json_array_append_new(list, json_string(name));
     }
+    /* Where view_on_enter() puts regions without a definition: one after the last. */
     (void)json_array_append_new(list, json_string("?"));
     return list;
 }
@@ -218,6 +224,10 @@ static json_t *view_slices(const struct view *v)
     for (uint32_t l = 0; l < v->session.trace->layout.location_count; l++) {
         json_t *list = json_array();
         int64_t before = 0;
+        /*
+         * The list is by track and start, so i runs through it once. Starts are told as what they
+         * are after the one before, which has fewer digits.
+         */
         for (; i < v->slices.count && v->slices.list[i].track == l; i++) {
             const struct slice *s = &v->slices.list[i];
             (void)json_array_append_new(list, json_integer(s->start - before));
@@ -233,6 +243,7 @@ static json_t *view_slices(const struct view *v)
 
 static json_t *view_density(const struct view *v)
 {
+    /* Only where slices were dropped: else the slices themselves show everything. */
     json_t *lists = json_array();
     for (uint32_t l = 0; l < v->session.trace->layout.location_count && v->slices.dropped > 0;
          l++) {
@@ -356,6 +367,10 @@ static int view_run(struct view *v, const char *archive, size_t slices, json_t *
     v->regions = calloc(s->trace->regions.count + 1, sizeof *v->regions);
     err = v->regions ? ICTUS_OK : ICTUS_ERR_NOMEM;
     err = err ? err : ictusi_slices_init(&v->slices, slices);
+    /*
+     * A longer run than an int64 holds in nanoseconds is a damaged definition. The conversion of
+     * such a double would be undefined.
+     */
     err = err ? err
               : ictusi_density_init(&v->density, s->trace->layout.location_count,
                                     length < 4e18 ? (int64_t)length : INT64_MAX / 2);
