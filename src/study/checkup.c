@@ -94,6 +94,7 @@ static int checkup_prepare(struct round_trip *t, int rounds)
                     MPI_SUCCESS) {
         return ICTUS_ERR_MPI;
     }
+    /* One more is allocated, since malloc(0) may give NULL without being out of memory. */
     const size_t room = (size_t)t->slots * CHECKUP_SWEEPS;
     t->meetings = err ? NULL : malloc((room + 1) * sizeof(*t->meetings));
     /* Meetings that do not take place, or fail, keep server = -1 and are left out by the judge. */

@@ -23,6 +23,7 @@ static int compare_named(const void *a, const void *b)
 {
     const struct named *x = a;
     const struct named *y = b;
+    /* By rank within a name: first_of_each() takes the first of each run for its leader. */
     if (x->name != y->name) {
         return x->name < y->name ? -1 : 1;
     }

@@ -117,6 +117,7 @@ int ictus_study_rtt(struct ictus_study *study, int from, int to, size_t n, doubl
     if (!is_pair(study, from, to, n)) {
         return ICTUS_ERR_ARG;
     }
+    /* Nobody but the two takes part: to all others the call is local. */
     if (study->rank == to) {
         return study_answer(study, from, n);
     }
