@@ -96,6 +96,10 @@ static bool network_holds(const struct network *network, const struct address *a
     if (memcmp(network->address.bytes, address->bytes, whole) != 0) {
         return false;
     }
+    /*
+     * The first `rest` bits of the byte after the whole ones, which is not read where rest is 0: of
+     * 128 bits there is none.
+     */
     const uint8_t mask = (uint8_t)(0xff00 >> rest);
     return rest == 0 || ((network->address.bytes[whole] ^ address->bytes[whole]) & mask) == 0;
 }

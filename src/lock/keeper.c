@@ -182,6 +182,7 @@ static bool keeper_choose(struct keeper *keeper, int64_t now, int64_t origin)
         return true;
     }
     const bool lost = keeper->agreement == AGREEMENT_DISSENT || keeper->agreement == AGREEMENT_FEW;
+    /* A clock in service goes on as it was, unless the agreement that it stood on is lost. */
     const bool line = (unlocked || lost) && keeper_guess(keeper, candidates, now, origin);
     keeper->consensus.voters = consensus.voters;
     keeper->consensus.agreeing = consensus.agreeing;
@@ -209,6 +210,7 @@ static bool is_fresh(const struct keeper *keeper, int64_t now)
     for (int i = 0; i < keeper->source_count; i++) {
         const struct upstream *s = &keeper->sources[i];
         const double age = (double)(now - s->last_good) / 1e9;
+        /* Some intervals, and the time that a whole group of exchanges may take. */
         const double late =
             grace * ldexp(s->interval_s, s->polite) + grace_s + s->spacing_s * GROUP_MAX;
         if (s->selection >= ICTUS_SOURCE_COMBINED && s->missed < 3 && age < late) {

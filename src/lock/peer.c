@@ -273,6 +273,9 @@ static int look_for_reply(struct peer *peer, struct peer_wait *wait)
         return err;
     }
     const int64_t now = ictusi_timebase_raw_now();
+    /*
+     * The reply came before the transmit stamp of its request: wait a little longer, but no more.
+     */
     if (wait->answered && !was && wait->deadline - now > stamp_wait_ns) {
         wait->deadline = now + stamp_wait_ns;
     }

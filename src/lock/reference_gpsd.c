@@ -99,6 +99,7 @@ static bool gpsd_connects(int fd, const struct addrinfo *a, int patience_ms)
         errno = ETIMEDOUT;
         return false;
     }
+    /* A socket is writable after a refusal as well: only this tells them apart. */
     if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &length) == 0) {
         errno = failed;
     }
@@ -119,6 +120,7 @@ static int connect_to(struct gpsd_reference *r, int patience_ms, struct ictus_wh
         r->fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (r->fd >= 0 && (!gpsd_connects(r->fd, a, patience_ms) ||
                            send(r->fd, watch, sizeof(watch) - 1, MSG_NOSIGNAL) < 0)) {
+            /* close() may set errno, and the message is to give the first reason. */
             const int reason = errno;
             (void)close(r->fd);
             r->fd = -1;
@@ -192,6 +194,7 @@ static int gpsd_read(struct reference *reference, struct timebase *base, int64_t
         come_back(r, base->raw);
     }
     while (r->fd >= 0) {
+        /* What the buffer holds here is the beginning of one line, without its end. */
         const size_t room = sizeof(r->buffer) - 1 - r->length;
         const ssize_t got = recv(r->fd, r->buffer + r->length, room, MSG_DONTWAIT);
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) {

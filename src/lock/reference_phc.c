@@ -96,6 +96,7 @@ bool ictusi_pps_sample(const struct pps_fdata *answer, const struct timebase *ba
     memset(sample, 0, sizeof(*sample));
     sample->local = ictusi_timebase_raw(base, real);
     /* The pulse marks a whole second: the one nearest to what is known. */
+    /* What is known of now, less the age of the pulse. */
     const int64_t guess = utc_ns ? utc_ns - (base->raw - sample->local) : real;
     const int64_t whole = (guess + second / 2) / second * second;
     sample->offset_ns = whole - sample->local;

@@ -194,6 +194,10 @@ static int run_open_all(struct runner *runner, struct ictus_why *why)
 {
     struct keeper *k = &runner->keeper;
     const struct ictus_lock_options *o = &k->options;
+    /*
+     * All that may need privileges is opened before they are dropped. The thread for metrics begins
+     * after that, and with signals blocked, so that only the descriptor hears them.
+     */
     int err = o->steer ? ictusi_steer_check(&runner->steer, why) : ICTUS_OK;
     err = err ? err : ictusi_page_create(o->name, o->directory, &k->page, why);
     if (!err && o->drift) {
@@ -242,6 +246,7 @@ static void run_close_all(struct runner *runner)
         ictusi_upstream_close(&k->sources[i]);
     }
     if (k->published && k->clock.state == ICTUS_LOCK_LOCKED) {
+        /* The line stays on the page, but nobody renews it. */
         k->clock.state = ICTUS_LOCK_HOLDOVER;
         ictusi_page_publish(&k->page, &k->clock);
     }
@@ -285,6 +290,7 @@ static int64_t next_wake(const struct runner *runner)
             next = s->wake;
         }
     }
+    /* The tick alone does not keep the daemon running: when all sources are done, it ends. */
     if (next >= 0 && runner_ticks(runner) && runner->tick_due < next) {
         next = runner->tick_due;
     }
@@ -302,6 +308,7 @@ static void wait_until(struct runner *runner, int64_t wake)
     }
     events[0] = (struct pollfd){.fd = runner->signals, .events = POLLIN};
     for (int i = 0; i < k->source_count; i++) {
+        /* -1 where no reply is awaited, which poll() passes over. */
         events[i + 1] = (struct pollfd){.fd = ictusi_upstream_fd(&k->sources[i]), .events = POLLIN};
     }
     const struct timespec pause = {.tv_sec = left / second_ns, .tv_nsec = left % second_ns};
@@ -398,6 +405,7 @@ static void tell_clockbound(struct runner *runner, double offset_ns)
     const struct keeper *k = &runner->keeper;
     const struct page_clock *c = &k->clock;
     const double s = (double)(k->base.raw - c->anchor) * 1e-9;
+    /* ns; what is still to be slewed away counts as error in full. */
     const double left = fmax(0.0, fabs(c->slew_ns) - c->slew_rate * s * 1e9);
     /* The clock gains slope on raw time, CLOCK_REALTIME what others steer it by. */
     const double drift = fabs(c->slope + k->base.rate) * 1e9 + c->bound_rate;
@@ -447,6 +455,7 @@ static void runner_act(struct runner *runner)
             end_poll(runner, s, event);
         }
     }
+    /* Again, because polls read the time base as well, and may have seen a clock set. */
     watch_clocks(runner);
     runner_tick(runner, now);
 }

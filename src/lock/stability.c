@@ -64,6 +64,7 @@ static struct sums sum_level(const struct stability *s, size_t lag)
     struct sums sums = {0};
     const size_t n = s->count < STABILITY_WINDOW ? s->count : STABILITY_WINDOW;
     const size_t first = s->count - n;
+    /* At every i and not each lag apart: terms overlap, and all measurements count. */
     for (size_t i = 0; i + 2 * lag < n; i++) {
         add_term(s, (first + i) % STABILITY_WINDOW, (first + i + lag) % STABILITY_WINDOW,
                  (first + i + 2 * lag) % STABILITY_WINDOW, &sums);
@@ -82,6 +83,7 @@ size_t ictusi_stability_points(const struct stability *s, struct stability_point
         const double mean = sums.square / sums.terms;
         const double rest = fmax(0.0, mean - sums.noise / sums.terms);
         points[count].tau_s = sums.tau_s / sums.terms;
+        /* AVAR is half the mean square; changes are in ns per s. */
         points[count].sigma_y_raw = sqrt(mean / 2.0) / 1e9;
         points[count].sigma_y = sqrt(rest / 2.0) / 1e9;
         points[count].terms = sums.terms;

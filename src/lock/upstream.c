@@ -168,6 +168,7 @@ static bool find_address(struct upstream *source)
     const struct addrinfo *list = NULL;
     struct ictus_why why = {""};
     int code = 0;
+    /* Without a socket, and at each fourth miss: the name may stand for another address by now. */
     const bool wanted =
         peer->socket.fd < 0 || (source->missed && source->missed % REOPEN_MISSED == 0);
     if (!source->lookup && wanted) {
@@ -188,11 +189,13 @@ static bool find_address(struct upstream *source)
         char was[sizeof(peer->address)];
         memcpy(was, peer->address, sizeof(was));
         const struct addrinfo *a = choose_address(source, list);
+        /* Of a pool this one only: the next may be a sibling's. */
         for (; a; a = source->pool ? NULL : a->ai_next) {
             if (ictusi_peer_connect(peer, a, &why) == ICTUS_OK) {
                 break;
             }
         }
+        /* Another address is another path, of which the delays say nothing. */
         if (strcmp(was, peer->address) != 0) {
             ictusi_lock_delays_reset(&source->delays);
         }
